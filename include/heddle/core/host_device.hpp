@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// Room: core. The only macros a user may need: one function body for host and device.
+// Sees: nothing.  Does not see: every other room.
+// In: a compiler.  Out: HEDDLE_HOST_DEVICE.
+#pragma once
+
+#if defined(__CUDACC__)
+#define HEDDLE_HOST_DEVICE __host__ __device__
+#else
+#define HEDDLE_HOST_DEVICE
+#endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Room: core. How a broken rule becomes one sentence: a Diagnosis is a value, fire<> turns it into the one error.
+// Sees: core/text.  Does not see: every other room.
+// In: a Diagnosis found by a constexpr check.  Out: one compile error (fire) or one run-time sentence (text).
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/core/text.hpp"
+
+namespace heddle::inline core {
+
+/// Permanent code of a rule: the letter is the room, docs/errors.md has cause, example and remedy of each.
+struct Code {
+  char letter = '-';
+  int number = 0;
+  friend constexpr bool operator==(const Code&, const Code&) = default;
+};
+
+using Sentence = Text<480>;
+
+/// What a check found: nothing (ok), or the code of the broken rule, the finished sentence and its numbers.
+struct Diagnosis {
+  Code code;
+  Sentence text;
+  std::int64_t numbers[4]{};
+  int number_count = 0;
+
+  constexpr Diagnosis() = default;
+  constexpr Diagnosis(Code broken, std::string_view words) : code(broken) {
+    text << "[heddle." << broken.letter << static_cast<char>('0' + broken.number / 10) << static_cast<char>('0' + broken.number % 10) << "] "
+         << words;
+  }
+  [[nodiscard]] constexpr bool ok() const { return code.letter == '-'; }
+
+  /// Words and numbers in the order of the sentence; numbers are kept as facts as well.
+  template <class Part> constexpr Diagnosis& operator<<(const Part& part) {
+    text << part;
+    return *this;
+  }
+  constexpr Diagnosis& operator<<(std::int64_t number) {
+    text << number;
+    if (number_count < 4) numbers[number_count++] = number;
+    return *this;
+  }
+  constexpr Diagnosis& operator<<(int number) { return *this << static_cast<std::int64_t>(number); }
+};
+
+}  // namespace heddle::inline core

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Room: core. Text that a constant expression can build: names and sentences of rules.
+// Sees: the standard library.  Does not see: every other room.
+// In: words and numbers.  Out: Text<Capacity>, Name (a template argument).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace heddle::inline core {
+
+/// A string literal as a template argument: Named<"linear1", Linear<784, 50>>.
+template <std::size_t Length> struct Name {
+  char chars[Length]{};
+  // NOLINTNEXTLINE(google-explicit-constructor): a literal must convert by itself.
+  constexpr Name(const char (&literal)[Length]) {
+    for (std::size_t i = 0; i < Length; ++i) chars[i] = literal[i];
+  }
+  [[nodiscard]] constexpr std::string_view view() const { return {chars, Length - 1}; }
+};
+
+/// Text of at most Capacity characters; what does not fit is cut, never written past the end.
+template <int Capacity> struct Text {
+  char chars[Capacity + 1]{};
+  int length = 0;
+
+  constexpr Text() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): a sentence starts as a literal.
+  constexpr Text(std::string_view words) { *this << words; }
+
+  constexpr Text& operator<<(std::string_view words) {
+    for (const char c : words)
+      if (length < Capacity) chars[length++] = c;
+    return *this;
+  }
+  constexpr Text& operator<<(const char* words) { return *this << std::string_view{words}; }
+  constexpr Text& operator<<(char c) { return *this << std::string_view{&c, 1}; }
+  /// Digits are grouped from five digits on: 4096, 39,760.
+  constexpr Text& operator<<(std::int64_t number) {
+    char digits[32]{};
+    int n = 0;
+    const bool negative = number < 0;
+    auto rest = negative ? 0 - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
+    const bool grouped = rest >= 10000;
+    int written = 0;
+    do {
+      if (grouped && written > 0 && written % 3 == 0) digits[n++] = ',';
+      digits[n++] = static_cast<char>('0' + rest % 10);
+      rest /= 10;
+      ++written;
+    } while (rest > 0);
+    if (negative) digits[n++] = '-';
+    while (n > 0) *this << digits[--n];
+    return *this;
+  }
+  constexpr Text& operator<<(int number) { return *this << static_cast<std::int64_t>(number); }
+
+  [[nodiscard]] constexpr std::string_view view() const { return {chars, static_cast<std::size_t>(length)}; }
+  [[nodiscard]] constexpr bool empty() const { return length == 0; }
+  friend constexpr bool operator==(const Text& a, const Text& b) { return a.view() == b.view(); }
+};
+
+}  // namespace heddle::inline core

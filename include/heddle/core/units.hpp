@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Room: core. Quantities have types: Bytes, Flops, Seconds, Rank, Seed.
+// Sees: the standard library.  Does not see: every other room.
+// In: numbers with a suffix (2_MiB).  Out: types that do not mix by accident.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+namespace heddle::inline core {
+
+/// A number of bytes. Errors: none; arithmetic is that of std::int64_t.
+struct Bytes {
+  std::int64_t value = 0;
+  constexpr Bytes() = default;
+  constexpr explicit Bytes(std::int64_t bytes) : value(bytes) {}
+  // Written out: nvcc 13 uses a defaulted one before it is defined.
+  friend constexpr auto operator<=>(Bytes a, Bytes b) { return a.value <=> b.value; }
+  friend constexpr bool operator==(Bytes a, Bytes b) { return a.value == b.value; }
+  friend constexpr Bytes operator+(Bytes a, Bytes b) { return Bytes{a.value + b.value}; }
+  friend constexpr Bytes operator-(Bytes a, Bytes b) { return Bytes{a.value - b.value}; }
+  friend constexpr Bytes operator*(std::int64_t n, Bytes a) { return Bytes{n * a.value}; }
+  friend constexpr Bytes operator*(Bytes a, std::int64_t n) { return Bytes{n * a.value}; }
+  friend constexpr Bytes operator/(Bytes a, std::int64_t n) { return Bytes{a.value / n}; }
+  constexpr Bytes& operator+=(Bytes b) { value += b.value; return *this; }
+};
+
+/// Floating-point operations; a fused multiply-add counts two.
+struct Flops {
+  std::int64_t value = 0;
+  friend constexpr auto operator<=>(const Flops&, const Flops&) = default;
+  friend constexpr Flops operator+(Flops a, Flops b) { return Flops{a.value + b.value}; }
+  friend constexpr Flops operator*(std::int64_t n, Flops a) { return Flops{n * a.value}; }
+};
+
+/// A time span.
+struct Seconds {
+  double value = 0;
+  friend constexpr auto operator<=>(const Seconds&, const Seconds&) = default;
+};
+
+/// A process or logical device of the whole mesh, counted from 0.
+struct Rank {
+  int value = 0;
+  friend constexpr auto operator<=>(const Rank&, const Rank&) = default;
+};
+
+/// What the counter-based generator is keyed with.
+struct Seed {
+  std::uint64_t value = 0;
+};
+
+inline namespace literals {
+constexpr Bytes operator""_B(unsigned long long n) { return Bytes{static_cast<std::int64_t>(n)}; }
+constexpr Bytes operator""_KiB(unsigned long long n) { return Bytes{static_cast<std::int64_t>(n) * 1024}; }
+constexpr Bytes operator""_MiB(unsigned long long n) { return Bytes{static_cast<std::int64_t>(n) * 1024 * 1024}; }
+constexpr Bytes operator""_GiB(unsigned long long n) { return Bytes{static_cast<std::int64_t>(n) * 1024 * 1024 * 1024}; }
+constexpr Bytes operator""_KB(unsigned long long n) { return Bytes{static_cast<std::int64_t>(n) * 1000}; }
+constexpr Bytes operator""_MB(unsigned long long n) { return Bytes{static_cast<std::int64_t>(n) * 1000 * 1000}; }
+constexpr Bytes operator""_GB(unsigned long long n) { return Bytes{static_cast<std::int64_t>(n) * 1000 * 1000 * 1000}; }
+}  // namespace literals
+
+}  // namespace heddle::inline core

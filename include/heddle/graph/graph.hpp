@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// Room: graph. The layer graph as a constexpr value: leaves described once, nodes in order, edges, parameters with names.
+// Sees: core, graph/leaf.  Does not see: policies, devices, memory.
+// In: what the tracer recorded.  Out: Graph, a view that every later phase walks with ordinary loops.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/core/rule.hpp"
+#include "heddle/core/type_name.hpp"
+#include "heddle/graph/leaf.hpp"
+
+namespace heddle::inline graph {
+
+/// A leaf where it stands in the model: described once even if a Repeat runs it many times.
+struct TracedLeaf {
+  Leaf leaf;
+  Text<80> path;         ///< state_dict prefix; '*' stands for the number of a repetition: "blocks.*.linear1"
+  TypeId type = nullptr;
+  bool adds = false;     ///< the sum at the end of a Residual: two operands
+};
+
+/// One execution of a leaf. Value v is the output of node v - 1; value 0 is the input of the model.
+struct Node {
+  static constexpr int most_nested_repeats = 3;
+  int leaf = 0;
+  int operands[2]{};
+  int operand_count = 1;
+  int repetition[most_nested_repeats]{};
+  int block = -1;            ///< instance of the outermost Repeat it belongs to, -1 outside
+  int first_parameter = 0;
+  int parameter_count = 0;
+};
+
+/// The traced model. Values are numbered 0 .. node_count; shapes are per sample.
+struct Graph {
+  const TracedLeaf* leaves = nullptr;
+  const Node* nodes = nullptr;
+  int leaf_count = 0;
+  int node_count = 0;
+  int parameter_count = 0;
+  Spec input;
+  Text<64> model;
+  Diagnosis fault;
+
+  [[nodiscard]] constexpr const Leaf& leaf(int node) const { return leaves[nodes[node].leaf].leaf; }
+  [[nodiscard]] constexpr bool adds(int node) const { return leaves[nodes[node].leaf].adds; }
+  [[nodiscard]] constexpr const Spec& spec(int value) const { return value == 0 ? input : leaf(value - 1).out; }
+  [[nodiscard]] constexpr const Spec& output() const { return spec(node_count); }
+
+  [[nodiscard]] constexpr std::int64_t parameter_elements() const {
+    std::int64_t sum = 0;
+    for (int n = 0; n < node_count; ++n) sum += parameter_elements(n);
+    return sum;
+  }
+  [[nodiscard]] constexpr std::int64_t parameter_elements(int node) const {
+    std::int64_t sum = 0;
+    for (int p = 0; p < leaf(node).parameter_count; ++p) sum += leaf(node).parameters[p].shape.elements();
+    return sum;
+  }
+  /// Forward and backward of one sample.
+  [[nodiscard]] constexpr std::int64_t flops(int node) const { return leaf(node).forward_flops + leaf(node).backward_flops; }
+
+  /// state_dict prefix of a node: "linear1", "3.0.weight" without the last word.
+  [[nodiscard]] constexpr Text<96> name(int node) const {
+    Text<96> out;
+    int star = 0;
+    for (const char c : leaves[nodes[node].leaf].path.view()) {
+      if (c == '*')
+        out << nodes[node].repetition[star++];
+      else
+        out << c;
+    }
+    return out;
+  }
+  [[nodiscard]] constexpr Text<96> parameter_name(int node, int parameter) const {
+    Text<96> out = name(node);
+    if (!out.empty()) out << '.';
+    return out << leaf(node).parameters[parameter].name.view();
+  }
+  /// "layer 2 'linear2' Linear<500, 10>"
+  [[nodiscard]] constexpr Text<200> describe(int node) const {
+    Text<200> out{"layer "};
+    out << node << " '" << name(node).view() << "' " << leaf(node).spelled.view();
+    return out;
+  }
+};
+
+}  // namespace heddle::inline graph

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Room: graph. What counts as a layer, and one sentence for what is missing when something does not.
+// Sees: core, graph/leaf.  Does not see: policies, devices, memory.
+// In: a type.  Out: Layer<L>, explain_layer<L>().
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+#include "heddle/core/fire.hpp"
+#include "heddle/core/type_name.hpp"
+#include "heddle/graph/leaf.hpp"
+
+namespace heddle::inline graph {
+
+struct AnyTracer {
+  template <class L> constexpr int child(int, int value) { return value; }
+};
+
+/// Sequential, Residual, Repeat, Named: types that place other layers.
+template <class L>
+concept Composite = requires(AnyTracer& tracer) { L::is_composite; };
+
+/// A leaf whose arithmetic is two functions of one float each.
+template <class L>
+concept GivesForward = requires { &L::forward; };
+template <class L>
+concept GivesBackward = requires { &L::backward; };
+
+/// A leaf that names a kernel of its own: Kernel<L, Compute> is found by the backend, parameters are allowed.
+template <class L>
+concept Layer = Composite<L> || (DescribesLeaf<L> && (ElementwiseLayer<L> || (!GivesForward<L> && !GivesBackward<L>)));
+
+/// Says in one sentence which member is missing or wrong; converts to true if nothing is.
+template <class L> [[nodiscard]] constexpr Diagnosis diagnose_layer() {
+  const auto name = type_name<L>();
+  const auto broken = [&](std::string_view what, std::string_view fix) {
+    return Diagnosis{Code{'G', 5}, ""} << name.view() << " is no layer: " << what << " Fix: " << fix;
+  };
+  if constexpr (Composite<L>)
+    return {};
+  else if constexpr (!std::is_empty_v<L>)
+    return broken("it has data members, but a layer is an empty description.", "keep sizes as template parameters and state as parameters of the Leaf.");
+  else if constexpr (!requires { &L::describe; })
+    return broken("it has no static member describe(Spec).", "add static constexpr Leaf describe(Spec in).");
+  else if constexpr (!DescribesLeaf<L>)
+    return broken("its describe does not take a Spec and return a Leaf.", "declare it static constexpr Leaf describe(Spec in).");
+  else if constexpr (GivesForward<L> && !GivesBackward<L>)
+    return broken("it has forward but no backward.", "add static float backward(float x, float gradient).");
+  else if constexpr (GivesBackward<L> && !GivesForward<L>)
+    return broken("it has backward but no forward.", "add static float forward(float x).");
+  else if constexpr (GivesForward<L> && !ElementwiseLayer<L>)
+    return broken("forward or backward has another signature.", "declare static float forward(float x) and static float backward(float x, float gradient).");
+  else
+    return {};
+}
+
+template <class L> struct ExplainedLayer {
+  static constexpr Diagnosis found = diagnose_layer<L>();
+};
+
+/// static_assert(explain_layer<Swish>());
+/// Errors  G05 at build: one sentence with the missing or wrong member
+template <class L> struct explain_layer {
+  static_assert(sizeof(fired<ExplainedLayer<L>>) > 0);
+  constexpr explicit operator bool() const { return true; }
+};
+
+}  // namespace heddle::inline graph

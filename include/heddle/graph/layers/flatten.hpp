@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Room: graph. All dimensions of a sample become one.
+// Sees: core, graph.  Does not see: policies, devices, memory.
+// In: the Spec of the input.  Out: Leaf.
+#pragma once
+
+#include "heddle/graph/leaf.hpp"
+
+namespace heddle::inline graph {
+
+/// One dimension instead of several, as torch.nn.Flatten: no arithmetic, no parameters, nothing saved.
+///
+/// Shape   (28, 28) becomes (784)
+/// Tested  graph/layers/flatten_test, compute/eigen/reshape_test
+struct Flatten {
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf;
+    leaf.kind << "Flatten";
+    leaf.spelled << "Flatten";
+    leaf.in = in;
+    leaf.out = Spec{Shape{in.elements()}, in.dtype};
+    leaf.saves = Saves::nothing;
+    leaf.reshapes = true;
+    return leaf;
+  }
+};
+
+}  // namespace heddle::inline graph

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Room: graph. The affine map of the last dimension, with PyTorch's parameter names, layout and initialisation.
+// Sees: core, graph.  Does not see: policies, devices, memory.
+// In: the Spec of the input.  Out: Leaf.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "heddle/graph/leaf.hpp"
+#include "heddle/graph/spelled.hpp"
+
+namespace heddle::inline graph {
+
+/// Third argument of Linear: an added vector (the default), or none.
+struct WithBias {};
+struct NoBias {};
+
+/// y = x W^T + b on the last dimension, as torch.nn.Linear.
+///
+/// Shape   (..., In) becomes (..., Out); weight (Out, In), bias (Out)
+/// Errors  G06 if a size is not in 1 .. 2^30; G01 if the last dimension of the value is not In or its elements are no float32
+/// Source  sources.md#pytorch-init
+/// Tested  graph/layers/linear_test, compute/eigen/linear_test
+template <std::int64_t In, std::int64_t Out, class Bias = WithBias>
+  requires std::same_as<Bias, WithBias> || std::same_as<Bias, NoBias>
+struct Linear {
+  static constexpr bool has_bias = std::same_as<Bias, WithBias>;
+
+  /// What a model that begins with this layer is given.
+  static constexpr Spec takes() { return Spec{Shape{In}}; }
+
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf;
+    leaf.kind << "Linear";
+    leaf.spelled = has_bias ? graph::spelled("Linear", In, Out) : graph::spelled("Linear", In, Out, "NoBias");
+    leaf.in = leaf.out = in;
+    leaf.saves = Saves::input;
+    leaf.fault = refusal(leaf, in);
+    if (!leaf.fault.ok()) return leaf;
+    leaf.out.shape.sizes[in.shape.dimensions - 1] = Out;
+    const std::int64_t products = in.elements() * leaf.out.shape.last();   // multiplications per sample, leading dimensions included
+    const std::int64_t additions = has_bias ? leaf.out.elements() : 0;
+    leaf.forward_flops = 2 * products + additions;
+    leaf.backward_flops = 4 * products + additions;
+    leaf.with({Text<16>{"weight"}, Shape{Out, In}, Initial::uniform_fan_in, In});
+    if (has_bias) leaf.with({Text<16>{"bias"}, Shape{Out}, Initial::uniform_fan_in, In});
+    return leaf;
+  }
+
+ private:
+  static constexpr std::int64_t most_features = std::int64_t{1} << 30;
+
+  static constexpr Diagnosis refusal(const Leaf& leaf, const Spec& in) {
+    if (In < 1 || Out < 1 || In > most_features || Out > most_features) {
+      return Diagnosis{Code{'G', 6}, leaf.spelled.view()} << " has a size that is not between 1 and " << most_features
+                                                          << ". Fix: write the numbers of features that go in and come out.";
+    }
+    if (in.dtype != DType::f32) {
+      return Diagnosis{Code{'G', 1}, leaf.spelled.view()} << " takes float32 but the value before it has " << name_of(in.dtype)
+                                                          << ". Fix: put a layer that gives float32 before it.";
+    }
+    if (in.shape.dimensions > 0 && in.shape.last() == In) return {};
+    auto broken = Diagnosis{Code{'G', 1}, leaf.spelled.view()} << " takes " << In << " features but the value before it has " << in.shape.last();
+    if (in.shape.dimensions > 1) broken << " in the last dimension of " << in.shape;
+    if (in.elements() == In) return broken << ". Fix: put Flatten before it.";
+    const auto repaired = has_bias ? graph::spelled("Linear", in.shape.last(), Out) : graph::spelled("Linear", in.shape.last(), Out, "NoBias");
+    return broken << ". Fix: write " << repaired.view() << '.';
+  }
+};
+
+}  // namespace heddle::inline graph

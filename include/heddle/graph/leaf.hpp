@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// Room: graph. What a leaf is: an empty struct with compile-time sizes that describes itself as a Leaf value.
+// Sees: core.  Does not see: policies, devices, memory.
+// In: the Spec of the input.  Out: Leaf (output, parameters, what is saved, flops).
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "heddle/core/rule.hpp"
+#include "heddle/core/shape.hpp"
+
+namespace heddle::inline graph {
+
+/// How the elements of a parameter start; see docs/sources.md#pytorch-init.
+enum class Initial : std::uint8_t {
+  zeros,
+  ones,
+  uniform_fan_in,  ///< uniform in [-1/sqrt(fan_in), 1/sqrt(fan_in)): PyTorch's Kaiming uniform with a = sqrt(5), and its Linear bias
+  normal           ///< N(0, 1), as Embedding
+};
+
+/// One trainable tensor of a leaf, with its state_dict name ("weight").
+struct Parameter {
+  Text<16> name;
+  Shape shape;
+  Initial initial = Initial::zeros;
+  std::int64_t fan_in = 1;
+};
+
+/// What the backward of a leaf reads again.
+enum class Saves : std::uint8_t { nothing, input, output, both };
+
+/// The description of one layer: shapes are per sample (no batch dimension).
+struct Leaf {
+  static constexpr int most_parameters = 4;
+  Text<24> kind;              ///< "Linear"
+  Text<48> spelled;           ///< "Linear<784, 50>"
+  Spec in;
+  Spec out;
+  Parameter parameters[most_parameters];
+  int parameter_count = 0;
+  Saves saves = Saves::input;
+  bool elementwise = false;          ///< out(i) depends on in(i) alone: may run in place
+  bool reshapes = false;             ///< no arithmetic: output is the input under another shape
+  std::int64_t forward_flops = 0;    ///< per sample
+  std::int64_t backward_flops = 0;   ///< per sample, both gradients
+  Diagnosis fault;                   ///< set when `in` cannot be taken
+
+  constexpr Leaf& with(const Parameter& parameter) {
+    parameters[parameter_count++] = parameter;
+    return *this;
+  }
+};
+
+/// Description of a layer that maps every element by itself. Flops are per element and direction.
+/// Shape   any (B, ...) stays as it is
+[[nodiscard]] constexpr Leaf elementwise(std::string_view kind, const Spec& in, std::int64_t flops_per_element, Saves saves = Saves::input) {
+  Leaf leaf;
+  leaf.kind << kind;
+  leaf.spelled << kind;
+  leaf.in = leaf.out = in;
+  leaf.saves = saves;
+  leaf.elementwise = true;
+  leaf.forward_flops = leaf.backward_flops = flops_per_element * in.elements();
+  return leaf;
+}
+
+/// A type that describes itself as a leaf.
+template <class L>
+concept DescribesLeaf = requires(Spec in) {
+  { L::describe(in) } -> std::same_as<Leaf>;
+};
+
+/// A leaf given by two functions of one float each; `saved` is the input or the output, as describe() says.
+template <class L>
+concept ElementwiseLayer = DescribesLeaf<L> && requires(float x, float saved, float gradient) {
+  { L::forward(x) } -> std::same_as<float>;
+  { L::backward(saved, gradient) } -> std::same_as<float>;
+};
+
+}  // namespace heddle::inline graph

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Room: graph. The loss of a classifier: softmax and negative log likelihood in one.
+// Sees: core, graph.  Does not see: policies, devices, memory.
+// In: logits and class numbers.  Out: a LossDescription.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "heddle/graph/loss.hpp"
+
+namespace heddle::inline graph {
+
+/// log(sum_j exp(x_j)) - x_target, mean over rows, as torch.nn.CrossEntropyLoss.
+///
+/// Shape   logits (B, Classes), targets (B) class numbers from 0
+/// Errors  G03 if the output is not one dimension of at least 2 float32 classes
+/// Tested  graph/losses/cross_entropy_test, compute/eigen/losses_test
+struct CrossEntropy {
+  using Target = std::int32_t;
+
+  static constexpr std::string_view name() { return "CrossEntropy"; }
+  static constexpr Diagnosis accepts(const Spec& output) {
+    if (output.dtype != DType::f32) {
+      return Diagnosis{Code{'G', 3}, name()} << " takes float32 but the model gives " << name_of(output.dtype)
+                                             << ". Fix: end the model with a layer that gives float32.";
+    }
+    if (output.shape.dimensions != 1) {
+      return Diagnosis{Code{'G', 3}, name()} << " takes one dimension, the classes, but the model gives " << output.shape
+                                             << ". Fix: end the model with Flatten and a Linear layer whose outputs are the classes.";
+    }
+    if (output.shape.last() < 2) {
+      return Diagnosis{Code{'G', 3}, name()} << " takes at least 2 classes but the model gives " << output.shape.last()
+                                             << ". Fix: give the last Linear layer one output per class.";
+    }
+    return {};
+  }
+  static constexpr std::int64_t target_features(const Spec&) { return 1; }
+  static constexpr std::int64_t flops(const Spec& output) { return 6 * output.elements(); }
+};
+
+}  // namespace heddle::inline graph

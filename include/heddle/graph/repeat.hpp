@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Room: graph. The same block several times, each with parameters of its own; traced once.
+// Sees: core.  Does not see: policies, devices, memory.
+// In: a count and a layer type.  Out: Repeat<Times, Block>.
+#pragma once
+
+namespace heddle::inline graph {
+
+/// Times copies of Block, one after another; children are numbered 0 .. Times - 1.
+///
+/// Shape   the block gives what it takes
+/// Errors  G06 if Times < 1, G08 if the block gives another shape than it takes
+/// Tested  graph/repeat_test
+template <int Times, class Block> struct Repeat {
+  static constexpr bool is_composite = true;
+  template <class Tracer> static constexpr int trace(Tracer& tracer, int value) {
+    return tracer.template repeat<Times, Block>(value);
+  }
+};
+
+}  // namespace heddle::inline graph

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+// Room: graph. From a model type to a Graph: one fold over each Sequential, a Repeat's block is described once.
+// Sees: core, graph/leaf, graph/graph.  Does not see: policies, devices, memory.
+// In: a model type.  Out: graph_of<Model>, parameters<Model>.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/core/type_name.hpp"
+#include "heddle/graph/graph.hpp"
+#include "heddle/graph/layer.hpp"
+
+namespace heddle::inline graph {
+
+struct AddMark {};  ///< stands for the sum of a Residual among leaf types
+
+/// Counts what a trace will record, so that storage has the exact size.
+struct Counter {
+  int leaves = 0;
+  int nodes = 0;
+  bool sound = true;  ///< every type met is a layer
+
+  template <class L> constexpr int layer(int value) {
+    if constexpr (Composite<L>) {
+      return L::trace(*this, value);
+    } else {
+      if constexpr (!Layer<L>) sound = false;
+      ++leaves;
+      ++nodes;
+      return value;
+    }
+  }
+  template <class L> constexpr int child(int, int value) { return layer<L>(value); }
+  template <class L> constexpr int named(std::string_view, int value) { return layer<L>(value); }
+  template <int Times, class Block> constexpr int repeat(int value) {
+    Counter block;
+    block.layer<Block>(0);
+    leaves += block.leaves;
+    nodes += (Times > 0 ? Times : 1) * block.nodes;
+    sound = sound && block.sound;
+    return value;
+  }
+  constexpr int add(int, int value) {
+    ++leaves;
+    ++nodes;
+    return value;
+  }
+  template <class...> constexpr void siblings() {}
+};
+
+/// Diagnosis of the first type in the model that is no layer.
+struct LayerCheck {
+  Diagnosis fault;
+  template <class L> constexpr int layer(int value) {
+    if constexpr (Composite<L>) {
+      L::trace(*this, value);
+    } else if (fault.ok()) {
+      fault = diagnose_layer<L>();
+    }
+    return value;
+  }
+  template <class L> constexpr int child(int, int value) { return layer<L>(value); }
+  template <class L> constexpr int named(std::string_view, int value) { return layer<L>(value); }
+  template <int, class Block> constexpr int repeat(int value) { return layer<Block>(value); }
+  constexpr int add(int, int value) { return value; }
+  template <class...> constexpr void siblings() {}
+};
+
+template <class L> [[nodiscard]] constexpr std::string_view label_of() {
+  if constexpr (requires { L::label.view(); })
+    return L::label.view();
+  else
+    return {};
+}
+
+/// Records leaves and nodes. Every composite calls child, named, repeat, add; each leaf is described with the Spec it meets.
+template <int Leaves, int Nodes> struct Tracer {
+  TracedLeaf leaves[Leaves > 0 ? Leaves : 1]{};
+  Node nodes[Nodes > 0 ? Nodes : 1]{};
+  int leaf_count = 0;
+  int node_count = 0;
+  int parameter_count = 0;
+  Spec input;
+  bool input_known = false;
+  Diagnosis fault;
+
+  template <class L> constexpr int layer(int value) {
+    if constexpr (Composite<L>) {
+      return L::trace(*this, value);
+    } else {
+      if (value == 0) learn_input<L>();
+      TracedLeaf& entry = leaves[leaf_count];
+      entry.leaf = L::describe(spec(value));
+      entry.path = path_;
+      entry.type = type_id<L>();
+      const int node = record(value, value, 1);
+      blame(node);
+      return node + 1;
+    }
+  }
+  template <class L> constexpr int child(int position, int value) {
+    const int before = enter();
+    path_ << position;
+    const int out = layer<L>(value);
+    leave(before);
+    return out;
+  }
+  template <class L> constexpr int named(std::string_view name, int value) {
+    const int parent = parent_;
+    path_.length = parent;  // the name stands instead of the position
+    if (path_.length > 0) path_ << '.';
+    path_ << name;
+    return layer<L>(value);
+  }
+  /// The block is traced once; its nodes are copied with their operands shifted.
+  template <int Times, class Block> constexpr int repeat(int value) {
+    if constexpr (Times < 1) refuse(Diagnosis{Code{'G', 6}, ""} << "Repeat<" << Times << ", " << type_name<Block>().view() << "> has no block. Fix: repeat at least once.");
+    if (depth_ == Node::most_nested_repeats) {
+      refuse(Diagnosis{Code{'G', 6}, ""} << "Repeat is nested more than " << Node::most_nested_repeats << " deep at '" << path_.view() << "'. Fix: flatten the inner repeats.");
+      return value;
+    }
+    const int before = enter();
+    path_ << '*';
+    const int depth = depth_++;
+    const bool outermost = depth == 0;
+    if (outermost) block_ = next_block_++;
+    const int first = node_count;
+    const Spec in = value == 0 && !input_known ? Spec{} : spec(value);
+    int out = layer<Block>(value);
+    const int length = node_count - first;
+    if (fault.ok() && Times > 1 && in.shape.dimensions > 0 && !(spec(out) == in))
+      fault = Diagnosis{Code{'G', 8}, ""} << "Repeat<" << Times << ", " << type_name<Block>().view() << "> takes " << in.shape << " but its block gives "
+                                          << spec(out).shape << ". Fix: let the block give what it takes, or repeat it once.";
+    for (int t = 1; t < Times; ++t) {
+      if (outermost) block_ = next_block_++;
+      for (int i = 0; i < length; ++i) copy_node(first + i, value, out, length, depth, t);
+    }
+    if (outermost) block_ = -1;
+    --depth_;
+    leave(before);
+    return out + length * (Times - 1);
+  }
+  constexpr int add(int skip, int value) {
+    TracedLeaf& entry = leaves[leaf_count];
+    entry.leaf.kind << "Add";
+    entry.leaf.spelled << "Add";
+    entry.leaf.in = entry.leaf.out = spec(value);
+    entry.leaf.saves = Saves::nothing;
+    entry.leaf.forward_flops = spec(value).elements();
+    entry.path = path_;
+    entry.type = type_id<AddMark>();
+    entry.adds = true;
+    if (fault.ok() && !(spec(skip) == spec(value)))
+      fault = Diagnosis{Code{'G', 2}, ""} << "the Residual at '" << path_.view() << "' adds its input " << spec(skip).shape << " to " << spec(value).shape
+                                          << " that its layers give. Fix: let the last layer inside give " << spec(skip).shape << '.';
+    return record(value, skip, 2) + 1;
+  }
+  /// Names among siblings: a path is then unique in the whole model.
+  template <class... Layers> constexpr void siblings() {
+    constexpr int count = sizeof...(Layers);
+    const std::string_view labels[count + 1] = {label_of<Layers>()..., {}};
+    const bool labelled[count + 1] = {(requires { Layers::label.view(); })..., false};
+    for (int i = 0; i < count && fault.ok(); ++i) {
+      if (!labelled[i]) continue;
+      if (labels[i].empty() || labels[i].find_first_of(".*") != std::string_view::npos)
+        fault = Diagnosis{Code{'G', 4}, ""} << "the name '" << labels[i] << "' of layer " << i << " at '" << path_.view()
+                                            << "' cannot stand in a state_dict. Fix: use letters, digits and underscores.";
+      for (int j = 0; j < i && fault.ok(); ++j)
+        if (labelled[j] && labels[j] == labels[i])
+          fault = Diagnosis{Code{'G', 4}, ""} << "the name '" << labels[i] << "' stands twice among the layers at '" << path_.view() << "': as layer " << j
+                                              << " and as layer " << i << ". Fix: rename one of them.";
+    }
+  }
+  constexpr void refuse(const Diagnosis& diagnosis) {
+    if (fault.ok()) fault = diagnosis;
+  }
+
+ private:
+  Text<80> path_;
+  int parent_ = 0;
+  int depth_ = 0;
+  int repetition_[Node::most_nested_repeats]{};
+  int block_ = -1;
+  int next_block_ = 0;
+
+  [[nodiscard]] constexpr const Spec& spec(int value) const { return value == 0 ? input : leaves[nodes[value - 1].leaf].leaf.out; }
+
+  constexpr int enter() {
+    const int before = parent_;
+    parent_ = path_.length;
+    if (path_.length > 0) path_ << '.';
+    return before;
+  }
+  constexpr void leave(int before) {
+    path_.length = parent_;
+    parent_ = before;
+  }
+  template <class L> constexpr void learn_input() {
+    if (input_known) return;
+    input_known = true;
+    if constexpr (requires { L::takes(); })
+      input = L::takes();
+    else
+      refuse(Diagnosis{Code{'G', 10}, ""} << "the shape of the model's input is not known: its first layer " << type_name<L>().view()
+                                          << " takes any. Fix: begin the model with Input<sizes...>.");
+  }
+  constexpr int record(int first, int second, int operands) {
+    Node& node = nodes[node_count];
+    node.leaf = leaf_count;
+    node.operands[0] = first;
+    node.operands[1] = second;
+    node.operand_count = operands;
+    for (int d = 0; d < Node::most_nested_repeats; ++d) node.repetition[d] = repetition_[d];
+    node.block = block_;
+    number_parameters(node);
+    ++leaf_count;
+    return node_count++;
+  }
+  constexpr void number_parameters(Node& node) {
+    node.first_parameter = parameter_count;
+    node.parameter_count = leaves[node.leaf].leaf.parameter_count;
+    parameter_count += node.parameter_count;
+  }
+  // The input of repetition t is the output of repetition t - 1; everything else moves by t block lengths.
+  constexpr void copy_node(int original, int entry_value, int block_out, int length, int depth, int time) {
+    Node node = nodes[original];
+    for (int& operand : node.operands) operand = operand == entry_value ? block_out + length * (time - 1) : operand + length * time;
+    node.repetition[depth] = time;
+    node.block = block_;
+    number_parameters(node);
+    nodes[node_count++] = node;
+  }
+  constexpr void blame(int node) {
+    Diagnosis& found = leaves[nodes[node].leaf].leaf.fault;
+    if (found.ok() || !fault.ok()) return;
+    constexpr int prefix = 13;  // "[heddle.G01] "
+    const auto words = found.text.view();
+    fault = Diagnosis{found.code, ""} << "layer " << node << " '" << leaves[nodes[node].leaf].path.view()
+                                      << "': " << (words.size() > prefix ? words.substr(prefix) : words);
+    for (int i = 0; i < found.number_count; ++i) fault.numbers[i] = found.numbers[i];
+    fault.number_count = found.number_count;
+  }
+};
+
+template <class Model> struct Traced {
+  static constexpr Counter counted = [] {
+    Counter counter;
+    counter.layer<Model>(0);
+    return counter;
+  }();
+  static constexpr Diagnosis layers = [] {
+    LayerCheck check;
+    if (!counted.sound) check.layer<Model>(0);
+    return check.fault;
+  }();
+  static constexpr auto recorded = [] {
+    Tracer<counted.leaves, counted.nodes> tracer;
+    if constexpr (counted.sound) tracer.template layer<Model>(0);
+    return tracer;
+  }();
+  static constexpr Graph graph = [] {
+    Graph g;
+    g.leaves = recorded.leaves;
+    g.nodes = recorded.nodes;
+    g.leaf_count = recorded.leaf_count;
+    g.node_count = recorded.node_count;
+    g.parameter_count = recorded.parameter_count;
+    g.input = recorded.input;
+    g.model = type_name<Model>();
+    g.fault = layers.ok() ? recorded.fault : layers;
+    return g;
+  }();
+};
+
+/// The layer graph of a model as a constexpr value.
+template <class Model> inline constexpr const Graph& graph_of = Traced<Model>::graph;
+
+/// Number of trainable elements of a model.
+template <class Model> inline constexpr std::int64_t parameters = graph_of<Model>.parameter_elements();
+
+}  // namespace heddle::inline graph

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Writes the backward body of each chunk: leaves in reverse, sums of gradients in descending order of their terms.
+// Sees: graph, plan/body, plan/scratch.  Does not see: processes, threads, kernels.
+// In: BodyInput and bodies whose forward is written.  Out: entries, scratch, reductions started as soon as a bucket is final.
+#pragma once
+
+#include "heddle/plan/body.hpp"
+#include "heddle/plan/scratch.hpp"
+
+namespace heddle::inline plan {
+
+template <int Nodes, int Chunks, class B> struct BackwardWriter {
+  const BodyInput& in;
+  B& out;
+  int edge_count = 0;
+
+  /// A place that holds gradients; several values may share one (both operands of a sum do).
+  struct Buffer {
+    Place place;
+    int uses = 0;
+  };
+  static constexpr int none = -1;
+  Buffer buffers[2 * Nodes + 4]{};
+  int buffer_count = 0;
+  int gradient[Nodes + 1]{};    // by value: number of its buffer, none before the first term
+  Place leaves_at[Nodes + 1]{}; // by value of another chunk: where its gradient is written
+  ScratchSpace space{};
+
+  constexpr void write(int chunk) {
+    const int first = in.layout.first_node[chunk];
+    out.backward[chunk].begin = out.entry_count;
+    open(chunk);
+    for (int n = in.layout.first_node[chunk + 1] - 1; n >= first; --n) {
+      const int own = gradient[n + 1];
+      if (in.graph.adds(n) || in.graph.leaf(n).reshapes)
+        for (int k = in.graph.nodes[n].operand_count - 1; k >= 0; --k) give(in.graph.nodes[n].operands[k], own, first);
+      else
+        write_leaf(n, own, first);
+      drop(own);
+      start_reductions(n);
+    }
+    out.backward[chunk].end = out.entry_count;
+    if (space.peak > out.scratch_bytes[chunk]) out.scratch_bytes[chunk] = space.peak;
+  }
+
+ private:
+  constexpr int buffer(const Place& place) {
+    buffers[buffer_count] = Buffer{place, 1};
+    return buffer_count++;
+  }
+  constexpr int fresh(int value) { return buffer(Place{Place::scratch, space.take(in.value_bytes(value))}); }
+  constexpr void drop(int b) {
+    if (--buffers[b].uses == 0 && buffers[b].place.pool == Place::scratch) space.release(buffers[b].place.offset);
+  }
+  [[nodiscard]] constexpr std::int64_t features(int value) const { return in.graph.spec(value).elements(); }
+
+  /// Terms that arrive from later chunks come first, the latest chunk's before all.
+  constexpr void open(int chunk) {
+    space = ScratchSpace{};
+    buffer_count = 0;
+    for (int& g : gradient) g = none;
+    for (Place& place : leaves_at) place = Place{};
+    for (int e = 0; e < edge_count; ++e)
+      if (out.edges[e].edge.to_chunk == chunk) leaves_at[out.edges[e].edge.value] = out.edges[e].gradient_source;
+    if (chunk + 1 == Chunks) gradient[in.graph.node_count] = buffer(out.loss_gradient);
+    for (int e = edge_count - 1; e >= 0; --e) {  // edges are ordered by the chunk that takes them
+      const PlacedEdge& placed = out.edges[e];
+      if (placed.edge.from_chunk != chunk) continue;
+      const int arrived = buffer(placed.gradient_target);
+      sum(placed.edge.value, arrived);
+    }
+  }
+  /// gradient[value] += what is in the buffer `term`, which is given up.
+  constexpr void sum(int value, int term) {
+    int& g = gradient[value];
+    if (g == none) {
+      g = term;
+      return;
+    }
+    const int old = g;
+    if (buffers[old].uses > 1) g = fresh(value);
+    out.append_sum(features(value), buffers[old].place, buffers[term].place, buffers[g].place);
+    if (g != old) drop(old);
+    drop(term);
+  }
+  /// Passes the gradient in buffer `own` on to an operand as it is.
+  constexpr void give(int value, int own, int first) {
+    if (value == 0) return;
+    if (value > first) {
+      ++buffers[own].uses;
+      return sum(value, own);
+    }
+    if (gradient[value] == none) {
+      out.append_copy(features(value), buffers[own].place, leaves_at[value]);
+      gradient[value] = buffer(leaves_at[value]);
+    } else {
+      out.append_sum(features(value), leaves_at[value], buffers[own].place, leaves_at[value]);
+    }
+  }
+  constexpr void write_leaf(int node, int own, int first) {
+    const Leaf& leaf = in.graph.leaf(node);
+    const int value = in.graph.nodes[node].operands[0];
+    Entry& entry = out.append(Do::leaf_backward, node);
+    if (saves_input(leaf)) entry.a = seen(value, first);
+    if (saves_output(leaf)) entry.b = out.home[node + 1];
+    entry.c = buffers[own].place;
+    if (value == 0) return;
+    const bool leaves = value <= first;
+    if (leaves && gradient[value] == none) {
+      gradient[value] = buffer(leaves_at[value]);
+      entry.d = leaves_at[value];
+      return;
+    }
+    const bool in_place = leaf.elementwise && buffers[own].uses == 1;
+    if (in_place) ++buffers[own].uses;
+    const int term = in_place ? own : fresh(value);
+    entry.d = buffers[term].place;
+    if (!leaves) return sum(value, term);
+    out.append_sum(features(value), leaves_at[value], buffers[term].place, leaves_at[value]);
+    drop(term);
+  }
+  /// Where this chunk saw a value in its forward.
+  [[nodiscard]] constexpr Place seen(int value, int first) const {
+    if (value > first) return out.home[value];
+    if (value == 0) return input_place(first);
+    for (int e = 0; e < edge_count; ++e)
+      if (out.edges[e].edge.value == value && in.layout.first_node[out.edges[e].edge.to_chunk] == first)
+        return out.edges[e].remote ? out.edges[e].value_target : out.home[value];
+    return {};
+  }
+  [[nodiscard]] constexpr Place input_place(int first) const {
+    for (int c = 0; c < Chunks; ++c)
+      if (in.layout.first_node[c] == first)
+        for (int e = out.forward[c].begin; e < out.forward[c].end; ++e)
+          if (out.entries[e].what == Do::load_input) return out.entries[e].d;
+    return {};
+  }
+  /// A gradient bucket is final when the backward of its lowest layer has run for the last micro-batch.
+  constexpr void start_reductions(int node) {
+    for (int b = 0; b < in.bucket_count; ++b) {
+      if (in.buckets[b].lowest_node != node) continue;
+      for (const Axis a : batch_axes) {
+        if (!in.layout.batch_split[static_cast<int>(a)] || in.layout.mesh.size(a) == 1) continue;
+        Entry& start = out.append(Do::reduce_start, node);
+        start.when = When::last_micro_batch;
+        start.bucket = static_cast<std::int16_t>(b);
+        start.axis = a;
+        break;
+      }
+    }
+  }
+};
+
+}  // namespace heddle::inline plan

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. How the global batch is divided: replicas, rounds, micro-batches, grains; and what a smaller batch means.
+// Sees: policy answers, core.  Does not see: memory, processes, threads.
+// In: Batch<B, Remedy>, Grain<R>, Accumulate<K> and a Layout.  Out: BatchDivision.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/core/rule.hpp"
+#include "heddle/policy/layout.hpp"
+
+namespace heddle::inline plan {
+
+enum class Remedy : std::uint8_t {
+  none,  ///< every batch has exactly B rows
+  drop,  ///< rows that do not fill the division are left out
+  pad,   ///< missing rows are repeated from the front and count
+  keep   ///< missing rows are missing: the mean is over the rows that are there
+};
+
+struct DropLast {
+  static constexpr Remedy remedy = Remedy::drop;
+};
+struct PadLast {
+  static constexpr Remedy remedy = Remedy::pad;
+};
+struct KeepLast {
+  static constexpr Remedy remedy = Remedy::keep;
+};
+
+struct NoRemedy {
+  static constexpr Remedy remedy = Remedy::none;
+};
+
+/// The rows of one optimizer step over all ranks; a capacity where a remedy is named.
+///
+/// Errors  B01 if it does not divide and no remedy is named, B02 if it is smaller than its parts; B05, B06 at run time
+/// Tested  plan/batch_test
+template <int Rows, class What = NoRemedy> struct Batch {
+  static constexpr int batch_rows = Rows;
+  static constexpr Remedy batch_remedy = What::remedy;
+};
+
+/// Rows that are summed as one before the fixed tree begins; default: a micro-batch of a replica.
+///
+/// Errors  B03 if it does not divide a micro-batch, B04 if counts are no powers of two
+template <int Rows> struct Grain {
+  static constexpr int grain_rows = Rows;
+};
+
+/// Sums of gradients follow one fixed tree over the grains of the batch, whatever the layout.
+struct Reproducible {
+  static constexpr bool is_reproducible = true;
+};
+
+/// K rounds of micro-batches before each optimizer step.
+template <int Rounds> struct Accumulate {
+  static constexpr int accumulate_rounds = Rounds;
+};
+
+/// The division of the batch; B rows over N ranks, K rounds, M micro-batches, grains of R rows.
+struct BatchDivision {
+  int batch = 0;         ///< B
+  Remedy remedy = Remedy::none;
+  int ranks = 1;         ///< N: product of the axes that split the batch
+  int rounds = 1;        ///< K
+  int micro_batches = 1; ///< M, of one round
+  int micro_rows = 0;    ///< rows of one micro-batch on one rank
+  int grain_rows = 0;    ///< R
+  bool tree = false;     ///< sums follow the fixed tree
+  bool grain_named = false;
+  Diagnosis fault;
+
+  [[nodiscard]] constexpr int total_micro_batches() const { return rounds * micro_batches; }
+  [[nodiscard]] constexpr int grains() const { return micro_rows / grain_rows; }              ///< of one micro-batch
+  [[nodiscard]] constexpr int rank_grains() const { return grains() * total_micro_batches(); }
+  [[nodiscard]] constexpr int rank_rows() const { return micro_rows * total_micro_batches(); }
+  [[nodiscard]] constexpr int capacity() const { return rank_rows() * ranks; }
+  /// Levels of the binary counter that adds grains: floor(log2(grains)) + 1; one if sums are not a tree.
+  [[nodiscard]] constexpr int levels() const {
+    int n = 1;
+    if (tree)
+      while (rank_grains() >> n > 0) ++n;
+    return n;
+  }
+};
+
+/// The axes that may split the batch in the one canonical order, innermost first.
+inline constexpr Axis batch_axes[] = {Axis::shard, Axis::data};
+
+[[nodiscard]] constexpr bool power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
+
+/// B04: grains per rank and all batch-splitting axes but the outermost must be powers of two, or the tree depends on the layout.
+constexpr void check_tree(const Layout& layout, BatchDivision& d) {
+  const auto refuse = [&](std::string_view what, int n) {
+    d.fault = Diagnosis{Code{'B', 4}, ""} << "sums are to be reproducible, but " << what << n << ", which is no power of two, while " << d.ranks
+                                          << " ranks split the batch. Fix: make that number a power of two, or drop Grain and Reproducible.";
+  };
+  if (!layout.order.in_sequence) refuse("the order visits micro-batches out of sequence; their number is ", d.micro_batches);
+  if (d.ranks > 1 && !power_of_two(d.rank_grains())) return refuse("the number of grains per rank is ", d.rank_grains());
+  int outer = d.ranks;
+  for (const Axis a : batch_axes) {
+    if (!layout.batch_split[static_cast<int>(a)]) continue;
+    const int n = layout.mesh.size(a);
+    outer /= n;
+    if (outer > 1 && !power_of_two(n)) return refuse("the size of an inner axis is ", n);
+  }
+}
+
+struct BatchRequest {
+  int batch = 0;
+  Remedy remedy = Remedy::none;
+  int rounds = 1;
+  int grain_rows = 0;  // 0: a micro-batch of a replica
+  bool reproducible = false;
+};
+
+/// Divides the batch by what the policies answered.
+[[nodiscard]] constexpr BatchDivision divide_batch(const Layout& layout, const BatchRequest& request) {
+  BatchDivision d;
+  d.batch = request.batch;
+  d.remedy = request.remedy;
+  d.ranks = layout.batch_ranks();
+  d.rounds = request.rounds;
+  d.micro_batches = layout.micro_batches;
+  d.grain_named = request.grain_rows > 0;
+  d.grain_rows = d.micro_rows = 1;
+  const int parts = d.ranks * d.rounds * d.micro_batches;
+  if (request.rounds < 1 || request.grain_rows < 0 || request.batch < 1) {
+    d.fault = Diagnosis{Code{'B', 2}, ""} << "Batch<" << request.batch << "> with " << request.rounds << " rounds and grains of " << request.grain_rows
+                                          << " rows does nothing. Fix: give each at least 1.";
+    return d;
+  }
+  if (d.batch < parts) {
+    d.fault = Diagnosis{Code{'B', 2}, ""} << "Batch<" << d.batch << "> is smaller than the " << d.ranks << " ranks x " << d.rounds * d.micro_batches
+                                          << " micro-batches that split it. Fix: use a batch of at least " << parts << " rows.";
+    return d;
+  }
+  if (d.batch % parts != 0 && d.remedy == Remedy::none) {
+    d.fault = Diagnosis{Code{'B', 1}, ""} << "Batch<" << d.batch << "> does not divide by " << d.ranks << " ranks x " << d.rounds * d.micro_batches
+                                          << " micro-batches. Fix: use " << d.batch / parts * parts << " or " << (d.batch / parts + 1) * parts
+                                          << " rows, or name DropLast, PadLast or KeepLast.";
+    return d;
+  }
+  d.micro_rows = d.remedy == Remedy::drop ? d.batch / parts : (d.batch + parts - 1) / parts;
+  d.grain_rows = d.grain_named ? request.grain_rows : d.micro_rows;
+  if (d.micro_rows % d.grain_rows != 0) {
+    if (d.remedy == Remedy::keep && d.batch % parts != 0) {
+      d.micro_rows = (d.micro_rows / d.grain_rows + 1) * d.grain_rows;
+    } else {
+      d.fault = Diagnosis{Code{'B', 3}, ""} << "Grain<" << d.grain_rows << "> does not divide the " << d.micro_rows
+                                            << " rows of a micro-batch. Fix: use a grain that divides " << d.micro_rows << '.';
+      d.grain_rows = d.micro_rows;
+      return d;
+    }
+  }
+  d.tree = request.reproducible || d.grain_named || d.rank_grains() == 1;
+  if (d.tree) check_tree(layout, d);
+  return d;
+}
+
+}  // namespace heddle::inline plan

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. What the bodies are made of: their input, their storage, the edges between chunks and where these are kept.
+// Sees: graph, policy answers, plan/values, plan/program.  Does not see: processes, threads, kernels.
+// In: Graph, Layout, BatchDivision.  Out: Bodies with edges placed, entries still to be written.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/plan/program.hpp"
+#include "heddle/plan/values.hpp"
+
+namespace heddle::inline plan {
+
+[[nodiscard]] constexpr std::int16_t pool_of(int chunk, PoolKind kind) { return static_cast<std::int16_t>(chunk * pool_kinds + static_cast<int>(kind)); }
+
+/// What the writers of bodies read.
+struct BodyInput {
+  const Graph& graph;
+  const Layout& layout;
+  const BatchDivision& batch;
+  const GradientBucket* buckets = nullptr;
+  int bucket_count = 0;
+  bool training = true;
+  std::int64_t target_features = 1;
+
+  [[nodiscard]] constexpr int device(int chunk) const { return layout.device_of_chunk[chunk]; }
+  [[nodiscard]] constexpr std::int64_t bytes(std::int64_t features) const { return (batch.grain_rows * features + 15) / 16 * 64 * batch.grains(); }
+  [[nodiscard]] constexpr std::int64_t value_bytes(int value) const { return bytes(graph.spec(value).elements()); }
+};
+
+/// An edge between chunks with the places at its ends. On one device both ends are the same place.
+struct PlacedEdge {
+  CutEdge edge;
+  bool remote = false;
+  Place value_target;     ///< where the taking chunk sees the value (remote only)
+  Place gradient_source;  ///< where the taking chunk writes the gradient
+  Place gradient_target;  ///< where the giving chunk sees it
+};
+
+template <int Nodes, int Chunks, int Edges, int MostEntries> struct Bodies {
+  Entry entries[MostEntries]{};
+  int entry_count = 0;
+  Range forward[Chunks]{};
+  Range backward[Chunks]{};
+  PlacedEdge edges[Edges > 0 ? Edges : 1]{};
+  Place home[Nodes + 1]{};  ///< by value: where its producer puts it
+  Place loss_gradient{};
+  Transfer transfers[Edges > 0 ? 2 * Edges : 1]{};
+  int transfer_count = 0;
+  std::int64_t slot_bytes[Chunks * pool_kinds]{};
+  std::int64_t scratch_bytes[Chunks]{};  ///< the larger of both directions
+
+  constexpr Place take(int chunk, PoolKind kind, std::int64_t bytes) {
+    const std::int16_t pool = pool_of(chunk, kind);
+    const Place place{pool, slot_bytes[pool]};
+    slot_bytes[pool] += bytes;
+    return place;
+  }
+  constexpr Entry& append(Do what, int node = -1) {
+    Entry& entry = entries[entry_count++];
+    entry.what = what;
+    entry.node = node;
+    return entry;
+  }
+  constexpr Entry& append_sum(std::int64_t features, const Place& a, const Place& b, const Place& d) {
+    Entry& entry = append(Do::add);
+    entry.features = features;
+    entry.a = a;
+    entry.b = b;
+    entry.d = d;
+    return entry;
+  }
+  constexpr void append_copy(std::int64_t features, const Place& from, const Place& to) {
+    Entry& entry = append(Do::copy);
+    entry.features = features;
+    entry.a = from;
+    entry.d = to;
+  }
+};
+
+/// Gives every edge its places: a remote value is received into the frame of the chunk that takes it.
+template <class B> constexpr void place_edges(const BodyInput& in, B& bodies) {
+  int count = 0;
+  each_cut_edge(in.graph, in.layout, [&](const CutEdge& edge) {
+    PlacedEdge& placed = bodies.edges[count++];
+    placed.edge = edge;
+    placed.remote = in.device(edge.from_chunk) != in.device(edge.to_chunk);
+    const std::int64_t bytes = in.value_bytes(edge.value);
+    if (placed.remote) placed.value_target = bodies.take(edge.to_chunk, PoolKind::frame, bytes);
+    if (!in.training) return;
+    placed.gradient_target = bodies.take(edge.from_chunk, PoolKind::gradient_in, bytes);
+    placed.gradient_source = placed.remote ? bodies.take(edge.to_chunk, PoolKind::gradient_out, bytes) : placed.gradient_target;
+  });
+}
+
+/// Two transfers for each remote edge: the value there, its gradient back.
+template <int Edges, class B> constexpr void place_transfers(const BodyInput& in, B& bodies) {
+  for (int e = 0; e < Edges; ++e) {
+    const PlacedEdge& placed = bodies.edges[e];
+    if (!placed.remote) continue;
+    Transfer t;
+    t.value = static_cast<std::int16_t>(placed.edge.value);
+    t.from_chunk = static_cast<std::int16_t>(placed.edge.from_chunk);
+    t.to_chunk = static_cast<std::int16_t>(placed.edge.to_chunk);
+    t.from_role = static_cast<std::int16_t>(in.device(t.from_chunk));
+    t.to_role = static_cast<std::int16_t>(in.device(t.to_chunk));
+    t.source = bodies.home[t.value];
+    t.target = placed.value_target;
+    t.elements = in.value_bytes(t.value) / 4;
+    t.payload = in.graph.spec(t.value).elements() * in.batch.micro_rows;
+    bodies.transfers[bodies.transfer_count++] = t;
+    if (!in.training) continue;
+    const Transfer there = t;
+    t.from_chunk = there.to_chunk;
+    t.to_chunk = there.from_chunk;
+    t.from_role = there.to_role;
+    t.to_role = there.from_role;
+    t.gradient = true;
+    t.source = placed.gradient_source;
+    t.target = placed.gradient_target;
+    bodies.transfers[bodies.transfer_count++] = t;
+  }
+}
+
+}  // namespace heddle::inline plan

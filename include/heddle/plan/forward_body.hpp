@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Writes the forward body of each chunk: load, leaves, loss.
+// Sees: graph, plan/body, plan/scratch.  Does not see: processes, threads, kernels.
+// In: BodyInput and value facts.  Out: entries, frames, the home of every value.
+#pragma once
+
+#include "heddle/plan/body.hpp"
+#include "heddle/plan/scratch.hpp"
+
+namespace heddle::inline plan {
+
+template <int Nodes, int Chunks, class B> struct ForwardWriter {
+  const BodyInput& in;
+  const ValueFacts<Nodes>& facts;
+  B& out;
+  int edge_count = 0;
+  Place here[Nodes + 1]{};  // by value: where the current chunk sees it
+  int uses[Nodes + 1]{};    // by root: reads still to come in this body
+  ScratchSpace scratch{};
+
+  constexpr void write(int chunk) {
+    const int first = in.layout.first_node[chunk];
+    const int last = in.layout.first_node[chunk + 1];
+    out.forward[chunk].begin = out.entry_count;
+    scratch = ScratchSpace{};
+    bring_in(chunk, first, last);
+    count_uses(chunk, first, last);
+    for (int n = first; n < last; ++n) {
+      place_output(chunk, n);
+      write_leaf(n);
+      for (int k = 0; k < in.graph.nodes[n].operand_count; ++k) end_use(in.graph.nodes[n].operands[k], first);
+    }
+    if (chunk + 1 == Chunks) write_loss(chunk);
+    out.forward[chunk].end = out.entry_count;
+    out.scratch_bytes[chunk] = scratch.peak;
+  }
+
+ private:
+  /// Values of other chunks: received into this frame, or seen in the frame of a chunk on the same device; the input is loaded.
+  constexpr void bring_in(int chunk, int first, int last) {
+    for (int e = 0; e < edge_count; ++e)
+      if (out.edges[e].edge.to_chunk == chunk) here[out.edges[e].edge.value] = out.edges[e].remote ? out.edges[e].value_target : out.home[out.edges[e].edge.value];
+    bool takes_input = false;
+    for (int n = first; n < last; ++n)
+      for (int k = 0; k < in.graph.nodes[n].operand_count; ++k) takes_input = takes_input || in.graph.nodes[n].operands[k] == 0;
+    if (!takes_input) return;
+    here[0] = out.take(chunk, PoolKind::frame, in.value_bytes(0));
+    Entry& load = out.append(Do::load_input);
+    load.features = in.graph.input.elements();
+    load.d = here[0];
+  }
+  constexpr void count_uses(int chunk, int first, int last) {
+    for (int n = first; n < last; ++n)
+      for (int k = 0; k < in.graph.nodes[n].operand_count; ++k)
+        if (in.graph.nodes[n].operands[k] > first) ++uses[facts.root[in.graph.nodes[n].operands[k]]];
+    if (chunk + 1 == Chunks) ++uses[facts.root[in.graph.node_count]];
+  }
+  constexpr void place_output(int chunk, int node) {
+    const int value = node + 1;
+    const int root = facts.root[value];
+    if (root != value)
+      here[value] = here[root];
+    else if (facts.framed[root])
+      here[value] = out.take(chunk, PoolKind::frame, in.value_bytes(value));
+    else
+      here[value] = Place{Place::scratch, scratch.take(in.value_bytes(value))};
+    out.home[value] = here[value];
+  }
+  constexpr void end_use(int value, int first) {
+    if (value <= first) return;
+    const int root = facts.root[value];
+    if (--uses[root] == 0 && here[root].pool == Place::scratch) scratch.release(here[root].offset);
+  }
+  constexpr void write_leaf(int node) {
+    const Node& n = in.graph.nodes[node];
+    const Place from = here[n.operands[0]];
+    const Place to = here[node + 1];
+    const std::int64_t features = in.graph.spec(node + 1).elements();
+    if (in.graph.adds(node)) {
+      out.append_sum(features, here[n.operands[1]], from, to).node = node;
+    } else if (in.graph.leaf(node).reshapes) {
+      if (!(from == to)) out.append_copy(features, from, to);
+    } else {
+      Entry& entry = out.append(Do::leaf_forward, node);
+      entry.features = features;
+      entry.a = from;
+      entry.d = to;
+    }
+  }
+  /// In training the gradient of the loss is made in the same pass; in evaluation outputs are stored, the loss only if asked for.
+  constexpr void write_loss(int chunk) {
+    const Place output = here[in.graph.node_count];
+    const When when = in.training ? When::always : When::reporting;
+    if (!in.training) {
+      Entry& store = out.append(Do::store_output);
+      store.features = in.graph.output().elements();
+      store.a = output;
+    }
+    const Place targets = out.take(chunk, PoolKind::frame, in.bytes(in.target_features));
+    Entry& load = out.append(Do::load_targets);
+    load.when = when;
+    load.features = in.target_features;
+    load.d = targets;
+    Entry& loss = out.append(Do::loss, in.graph.node_count);
+    loss.when = when;
+    loss.features = in.graph.output().elements();
+    loss.a = output;
+    loss.b = targets;
+    if (in.training) loss.d = out.loss_gradient = out.take(chunk, PoolKind::frame, in.value_bytes(in.graph.node_count));
+  }
+};
+
+}  // namespace heddle::inline plan

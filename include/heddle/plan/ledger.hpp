@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Messages and bytes of one step, per rank, axis and kind, read off the Program.
+// Sees: plan/program, mesh, core.  Does not see: policies, processes, threads.
+// In: a Program.  Out: Traffic.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/core/ring_volume.hpp"
+#include "heddle/core/units.hpp"
+#include "heddle/plan/program.hpp"
+
+namespace heddle::inline plan {
+
+/// Bytes that one kind of transfer moves in one step. `payload` leaves out the padding of flat buffers and grains.
+struct Volume {
+  Bytes total_payload;     ///< over all ranks
+  Bytes total_with_padding;
+  std::int64_t messages = 0;
+  int ranks = 1;
+  /// Mean over ranks, without padding: 2 (N-1)/N x gradient bytes for DataParallel<N>.
+  [[nodiscard]] constexpr Bytes sent_per_rank() const { return total_payload / ranks; }
+  [[nodiscard]] constexpr Bytes padding() const { return total_with_padding - total_payload; }
+};
+
+/// What a plan moves in one step.
+struct Traffic {
+  const Program* program = nullptr;
+
+  /// Reductions of gradients, by the axis they run along.
+  struct Gradients {
+    const Program* program;
+    /// Shape   ring volume: reduce-scatter and all-gather of every bucket
+    [[nodiscard]] constexpr Volume on(Axis a) const {
+      Volume v;
+      v.ranks = program->mesh.ranks();
+      const int n = program->mesh.size(a);
+      if (!program->batch_split[static_cast<int>(a)] || n == 1) return v;
+      const std::int64_t groups = program->mesh.ranks() / n / program->roles;  // per role
+      for (int b = 0; b < program->bucket_count; ++b) {
+        v.total_payload += Bytes{groups * 2 * (n - 1) * program->buckets[b].payload * 4};
+        v.total_with_padding += Bytes{groups * 2 * (n - 1) * program->buckets[b].elements * 4};
+        v.messages += groups * n * 2 * (n - 1);
+      }
+      return v;
+    }
+  };
+  [[nodiscard]] constexpr Gradients gradients() const { return {program}; }
+
+  /// Values and their gradients between stages.
+  [[nodiscard]] constexpr Volume activations() const {
+    Volume v;
+    v.ranks = program->mesh.ranks();
+    const std::int64_t replicas = program->mesh.ranks() / program->roles;
+    for (int t = 0; t < program->transfer_count; ++t) {
+      const std::int64_t times = replicas * program->batch.total_micro_batches();
+      v.total_payload += Bytes{times * program->transfers[t].payload * 4};
+      v.total_with_padding += Bytes{times * program->transfers[t].elements * 4};
+      v.messages += times;
+    }
+    return v;
+  }
+  /// The loss, in a step that reports it.
+  [[nodiscard]] constexpr Volume loss() const {
+    Volume v;
+    v.ranks = program->mesh.ranks();
+    for (const Axis a : batch_axes) {
+      const int n = program->mesh.size(a);
+      if (!program->batch_split[static_cast<int>(a)] || n == 1) continue;
+      const std::int64_t groups = program->mesh.ranks() / n / program->roles;
+      v.total_payload += Bytes{groups * 2 * (n - 1) * 4};
+      v.messages += groups * n * 2 * (n - 1);
+    }
+    v.total_with_padding = v.total_payload;
+    return v;
+  }
+  /// Point-to-point bytes that one rank sends in one step, padding included.
+  [[nodiscard]] constexpr Bytes sent_to_peers(Rank rank) const {
+    const int role = program->mesh.coordinate(rank, Axis::stage);
+    std::int64_t elements = 0;
+    for (int i = program->lists[role].begin; i < program->lists[role].end; ++i)
+      if (program->instructions[i].op == Op::send_start) elements += program->transfers[program->instructions[i].transfer].elements;
+    return Bytes{4 * elements};
+  }
+  /// Bytes that one rank sends in reductions of gradients in one step, padding included; the lines it owns depend on its position.
+  [[nodiscard]] constexpr Bytes sent_in_reductions(Rank rank) const {
+    const int role = program->mesh.coordinate(rank, Axis::stage);
+    Bytes bytes;
+    for (const Axis a : batch_axes) {
+      const int n = program->mesh.size(a);
+      if (!program->batch_split[static_cast<int>(a)] || n == 1) continue;
+      for (int b = 0; b < program->bucket_count; ++b)
+        if (program->buckets[b].role == role) bytes += ring_bytes_sent(program->buckets[b].elements, n, program->mesh.coordinate(rank, a));
+    }
+    return bytes;
+  }
+  /// Everything a step moves over all ranks, without padding and without the loss.
+  [[nodiscard]] constexpr Bytes total() const {
+    Bytes sum = activations().total_payload;
+    for (const Axis a : batch_axes) sum += gradients().on(a).total_payload;
+    return sum;
+  }
+};
+
+}  // namespace heddle::inline plan

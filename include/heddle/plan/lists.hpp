@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Lists of communication events, as a lowering or a person writes them: what the rendezvous check reads.
+// Sees: core.  Does not see: policies, processes, threads.
+// In: events per role.  Out: EventLists, a view.
+#pragma once
+
+#include <cstdint>
+
+namespace heddle::inline plan {
+
+enum class EventKind : std::uint8_t { compute, send_start, send_wait, receive_start, receive_wait, reduce_start, reduce_wait };
+
+/// One event of a role. A wait names the position in its own list where its start stands.
+struct Event {
+  EventKind kind = EventKind::compute;
+  std::int32_t peer = -1;      ///< role at the other end; reductions along axes that roles share have none
+  std::int32_t start = -1;     ///< waits: index in the same list
+  std::int64_t elements = 0;   ///< payload, compared between the two sides
+};
+
+/// A blocking send under rendezvous is its start and its wait; so is a receive.
+struct EventLists {
+  const Event* events = nullptr;
+  const int* begins = nullptr;  ///< roles + 1 entries
+  int roles = 0;
+};
+
+/// How transfers of one device are completed by a transport.
+enum class Lanes : std::uint8_t {
+  free,            ///< each as soon as both sides have posted it (MPI, threads)
+  one_per_device,  ///< in the order of starts on each device (NCCL on one stream)
+};
+
+}  // namespace heddle::inline plan

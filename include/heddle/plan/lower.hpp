@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Graph and policy answers become a Program: one constexpr variable a phase, each gated by the one before.
+// Sees: graph, policy answers, every phase of plan.  Does not see: processes, threads, kernels, names of policies.
+// In: a Request.  Out: Lowered<Request, training>::program.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/graph/trace.hpp"
+#include "heddle/plan/backward_body.hpp"
+#include "heddle/plan/body.hpp"
+#include "heddle/plan/emit.hpp"
+#include "heddle/plan/forward_body.hpp"
+#include "heddle/plan/memory.hpp"
+#include "heddle/plan/program.hpp"
+#include "heddle/plan/schedule.hpp"
+#include "heddle/plan/units.hpp"
+
+namespace heddle::inline plan {
+
+/// Phases that training and evaluation share. Request names graph, layout, batch, bucket_bytes, target_features, states, loss.
+template <class Request> struct Placed : Request {
+  using Request::batch;
+  using Request::graph;
+  using Request::layout;
+  static constexpr int nodes = graph.node_count;
+  static constexpr int chunks = layout.chunk_count;
+  static constexpr int roles = layout.roles();
+  static constexpr int micro_batches = batch.total_micro_batches();
+
+  static constexpr int edges = [] {
+    int n = 0;
+    each_cut_edge(graph, layout, [&](const CutEdge&) { ++n; });
+    return n;
+  }();
+  static constexpr auto flat = lay_out_parameters<graph.parameter_count, nodes, roles>(graph, layout);
+  static constexpr int bucket_count = [] {
+    int n = 0;
+    each_bucket(graph, layout, flat, Request::bucket_bytes.value, [&](const GradientBucket&) { ++n; });
+    return n;
+  }();
+  struct Buckets {
+    GradientBucket list[bucket_count > 0 ? bucket_count : 1]{};
+  };
+  static constexpr Buckets buckets = [] {
+    Buckets out;
+    int n = 0;
+    each_bucket(graph, layout, flat, Request::bucket_bytes.value, [&](const GradientBucket& b) { out.list[n++] = b; });
+    return out;
+  }();
+};
+
+/// The Program of one mode of a plan.
+template <class Request, bool Training> struct Lowered {
+  using P = Placed<Request>;
+  static constexpr int most_entries = 6 * P::nodes + 2 * P::edges + 3 * P::chunks + P::bucket_count + 8;
+
+  static constexpr BodyInput body_input{P::graph,       P::layout, P::batch,                P::buckets.list,
+                                        P::bucket_count, Training,  Request::target_features};
+  static constexpr auto facts = study_values<P::nodes>(P::graph, P::layout, Training);
+  static constexpr auto bodies = [] {
+    using B = Bodies<P::nodes, P::chunks, P::edges, most_entries>;
+    B out;
+    place_edges(body_input, out);
+    ForwardWriter<P::nodes, P::chunks, B> forward{body_input, facts, out, P::edges};
+    for (int c = 0; c < P::chunks; ++c) forward.write(c);
+    place_transfers<P::edges>(body_input, out);
+    return out;
+  }();
+  static constexpr auto all_bodies = [] {
+    auto out = bodies;
+    if (!Training) return out;
+    BackwardWriter<P::nodes, P::chunks, decltype(out)> backward{body_input, out, P::edges};
+    for (int c = P::chunks - 1; c >= 0; --c) backward.write(c);
+    return out;
+  }();
+
+  static constexpr auto schedule = schedule_computes<P::chunks, P::micro_batches, Training>(P::layout, P::batch.micro_batches);
+  static constexpr EmitInput emit_input{P::layout, all_bodies.transfers, all_bodies.transfer_count, P::buckets.list, Training ? P::bucket_count : 0};
+  static constexpr int longest = [] {
+    int n = 0;
+    for (int r = 0; r < P::roles; ++r) {
+      const int m = most_instructions(emit_input, P::micro_batches, r);
+      if (m > n) n = m;
+    }
+    return n;
+  }();
+  static constexpr int together = [] {
+    int n = 0;
+    for (int r = 0; r < P::roles; ++r) n += most_instructions(emit_input, P::micro_batches, r);
+    return n;
+  }();
+  static constexpr auto lists = emit_lists<P::roles, longest, together>(emit_input, schedule.computes);
+
+  static constexpr auto slots = [] {
+    SlotPass<P::chunks, P::micro_batches> pass{SlotInput{P::layout, all_bodies.transfers, all_bodies.edges, P::edges, Training}};
+    for (int p = 0; p < P::chunks * pool_kinds; ++p) {
+      pass.slots.table.pools[p].chunk = static_cast<std::int16_t>(p / pool_kinds);
+      pass.slots.table.pools[p].role = static_cast<std::int16_t>(P::layout.device_of_chunk[p / pool_kinds]);
+      pass.slots.table.pools[p].slot_bytes = all_bodies.slot_bytes[p];
+    }
+    for (int r = 0; r < P::roles; ++r)
+      for (int i = lists.lists[r].begin; i < lists.lists[r].end; ++i) pass.visit(lists.instructions[i]);
+    return pass.slots.table;
+  }();
+};
+
+/// Arenas hold the larger of what training and evaluation need; parameters lie at the same place in both.
+template <class Request> struct Addressed {
+  using P = Placed<Request>;
+  using Train = Lowered<Request, true>;
+  using Evaluate = Lowered<Request, false>;
+
+  struct Tables {
+    SlotTable<P::chunks, P::micro_batches> training;
+    SlotTable<P::chunks, P::micro_batches> evaluation;
+    ArenaMap arenas[P::roles];
+  };
+  static constexpr std::int64_t greatest_scratch(const std::int64_t* by_chunk, int role) {
+    std::int64_t most = 0;
+    for (int c = 0; c < P::chunks; ++c)
+      if (P::layout.device_of_chunk[c] == role && by_chunk[c] > most) most = by_chunk[c];
+    return most;
+  }
+  static constexpr Tables tables = [] {
+    Tables t{Train::slots, Evaluate::slots, {}};
+    for (int r = 0; r < P::roles; ++r) {
+      ArenaMap& map = t.arenas[r];
+      map.flat_bytes = P::flat.role_bytes[r];
+      map.gradients = map.parameters + map.flat_bytes;
+      map.states = map.gradients + map.flat_bytes * P::batch.levels();
+      map.losses = map.states + map.flat_bytes * Request::states;
+      const bool has_loss = r == P::layout.device_of_chunk[P::chunks - 1];
+      map.pools = map.losses + (has_loss ? rounded_up(4 * (P::batch.rank_grains() + 1), line_bytes) : 0);
+      const std::int64_t trained = place_pools(t.training, P::chunks * pool_kinds, r, map.pools);
+      const std::int64_t evaluated = place_pools(t.evaluation, P::chunks * pool_kinds, r, map.pools);
+      map.scratch = trained > evaluated ? trained : evaluated;
+      const std::int64_t a = greatest_scratch(Train::all_bodies.scratch_bytes, r);
+      const std::int64_t b = greatest_scratch(Evaluate::all_bodies.scratch_bytes, r);
+      map.workspace = map.scratch + (a > b ? a : b);
+      map.total = map.workspace;
+    }
+    return t;
+  }();
+
+  template <class Mode> static constexpr Program view(const Pool* pools, const std::int16_t* slots) {
+    Program p;
+    p.graph = &P::graph;
+    p.mesh = P::layout.mesh;
+    p.batch = P::batch;
+    p.training = pools == tables.training.pools;
+    p.roles = P::roles;
+    p.chunks = P::chunks;
+    p.device_of_chunk = P::layout.device_of_chunk;
+    p.first_node = P::layout.first_node;
+    for (int a = 0; a < axis_count; ++a) p.batch_split[a] = P::layout.batch_split[a];
+    p.instructions = Mode::lists.instructions;
+    p.lists = Mode::lists.lists;
+    p.entries = Mode::all_bodies.entries;
+    p.forward_bodies = Mode::all_bodies.forward;
+    p.backward_bodies = Mode::all_bodies.backward;
+    p.transfers = Mode::all_bodies.transfers;
+    p.transfer_count = Mode::all_bodies.transfer_count;
+    p.pools = pools;
+    p.slots = slots;
+    p.parameters = P::flat.parameters;
+    p.buckets = P::buckets.list;
+    p.bucket_count = P::bucket_count;
+    p.arenas = tables.arenas;
+    return p;
+  }
+  static constexpr Program training = view<Train>(tables.training.pools, tables.training.slots[0]);
+  static constexpr Program evaluation = view<Evaluate>(tables.evaluation.pools, tables.evaluation.slots[0]);
+};
+
+}  // namespace heddle::inline plan

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Which part of a Plan a type is: model, loss, optimizer, batch, policy or option; unordered, each once.
+// Sees: graph, policy concepts, plan options.  Does not see: processes, threads, kernels.
+// In: a pack of types.  Out: PartsOf<Plan>, with a Diagnosis if a part is missing, doubled or unknown.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/core/type_name.hpp"
+#include "heddle/graph/layer.hpp"
+#include "heddle/graph/loss.hpp"
+#include "heddle/graph/optimizer.hpp"
+#include "heddle/plan/batch.hpp"
+#include "heddle/plan/options.hpp"
+#include "heddle/policy/layout.hpp"
+
+namespace heddle::inline plan {
+
+enum class PlanPart : std::uint8_t { unknown, model, loss, optimizer, batch, policy, grain, reproducible, accumulate, memory, bucket };
+
+[[nodiscard]] constexpr std::string_view name_of(PlanPart p) {
+  constexpr std::string_view names[] = {"unknown part", "model", "loss", "optimizer", "Batch", "policy", "Grain", "Reproducible", "Accumulate", "Memory", "Bucket"};
+  return names[static_cast<int>(p)];
+}
+
+template <class T> [[nodiscard]] constexpr PlanPart part_of() {
+  if constexpr (requires { T::batch_rows; }) return PlanPart::batch;
+  else if constexpr (requires { T::grain_rows; }) return PlanPart::grain;
+  else if constexpr (requires { T::is_reproducible; }) return PlanPart::reproducible;
+  else if constexpr (requires { T::accumulate_rounds; }) return PlanPart::accumulate;
+  else if constexpr (requires { T::memory_budget; }) return PlanPart::memory;
+  else if constexpr (requires { T::bucket_bytes; }) return PlanPart::bucket;
+  else if constexpr (Policy<T>) return PlanPart::policy;
+  else if constexpr (LossDescription<T>) return PlanPart::loss;
+  else if constexpr (OptimizerDescription<T>) return PlanPart::optimizer;
+  else if constexpr (requires { T::is_composite; } || requires { &T::describe; }) return PlanPart::model;
+  else return PlanPart::unknown;
+}
+
+/// The type in the pack that is a given part, or void.
+template <PlanPart Wanted, class... Types> struct FindPart {
+  using type = void;
+};
+template <PlanPart Wanted, class First, class... Rest> struct FindPart<Wanted, First, Rest...> : FindPart<Wanted, Rest...> {};
+template <PlanPart Wanted, class First, class... Rest>
+  requires(part_of<First>() == Wanted)
+struct FindPart<Wanted, First, Rest...> {
+  using type = First;
+};
+
+template <class... Types> [[nodiscard]] constexpr Diagnosis check_parts() {
+  constexpr int count = sizeof...(Types);
+  const PlanPart parts[count + 1] = {part_of<Types>()..., PlanPart::unknown};
+  const Text<64> names[count + 1] = {type_name<Types>()..., Text<64>{}};
+  for (int i = 0; i < count; ++i) {
+    if (parts[i] == PlanPart::unknown)
+      return Diagnosis{Code{'L', 3}, ""} << names[i].view() << " is no part of a Plan. Fix: give a model, a loss, an optimizer, Batch<B>, a policy and options.";
+    for (int j = 0; j < i; ++j)
+      if (parts[j] == parts[i])
+        return Diagnosis{Code{'L', 2}, ""} << "the plan names its " << name_of(parts[i]) << " twice: " << names[j].view() << " and " << names[i].view()
+                                           << ". Fix: keep one of them.";
+  }
+  for (const PlanPart needed : {PlanPart::model, PlanPart::loss, PlanPart::optimizer, PlanPart::batch, PlanPart::policy}) {
+    bool found = false;
+    for (int i = 0; i < count; ++i) found = found || parts[i] == needed;
+    if (!found)
+      return Diagnosis{Code{'L', 1}, ""} << "the plan names no " << name_of(needed) << ". Fix: add "
+                                         << (needed == PlanPart::policy ? "Single or another policy." : needed == PlanPart::batch ? "Batch<B>." : "one to the parts of the Plan.");
+  }
+  return {};
+}
+
+}  // namespace heddle::inline plan

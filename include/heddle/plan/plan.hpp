@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Plan: the type that is the parallel plan; if it is complete, it is checked.
+// Sees: graph, policies, every phase of plan.  Does not see: processes, threads, kernels.
+// In: an unordered pack of parts.  Out: Plan, check<Plan>(), devices, peak_memory, traffic.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "heddle/core/fire.hpp"
+#include "heddle/plan/coverage.hpp"
+#include "heddle/plan/ledger.hpp"
+#include "heddle/plan/lower.hpp"
+#include "heddle/plan/parts.hpp"
+
+namespace heddle::inline plan {
+
+template <class... Types> struct Plan;
+
+/// The parts of a plan as one value each: what the lowering reads.
+template <class ThePlan> struct RequestOf;
+template <class... Types> struct RequestOf<Plan<Types...>> {
+  template <PlanPart Wanted> using Find = typename FindPart<Wanted, Types...>::type;
+  using Model = Find<PlanPart::model>;
+  using Loss = Find<PlanPart::loss>;
+  using Optimizer = Find<PlanPart::optimizer>;
+  using Rows = Find<PlanPart::batch>;
+  using ThePolicy = Find<PlanPart::policy>;
+
+  static constexpr Diagnosis parts = check_parts<Types...>();
+
+  template <PlanPart Wanted, class Default, class Read> static constexpr auto option(Default otherwise, Read read) {
+    using Found = Find<Wanted>;
+    if constexpr (std::is_void_v<Found>)
+      return otherwise;
+    else
+      return read(std::type_identity<Found>{});
+  }
+  static constexpr Graph graph = graph_of<Model>;
+  static constexpr Layout layout = [] {
+    Layout answers{graph};
+    ThePolicy::answer(graph, answers);
+    return answers;
+  }();
+  static constexpr BatchRequest batch_request{
+      Rows::batch_rows, Rows::batch_remedy,
+      option<PlanPart::accumulate>(1, []<class T>(std::type_identity<T>) { return T::accumulate_rounds; }),
+      option<PlanPart::grain>(0, []<class T>(std::type_identity<T>) { return T::grain_rows; }),
+      option<PlanPart::reproducible>(false, []<class T>(std::type_identity<T>) { return true; })};
+  static constexpr BatchDivision batch = divide_batch(layout, batch_request);
+  static constexpr Bytes bucket_bytes = option<PlanPart::bucket>(default_bucket, []<class T>(std::type_identity<T>) { return T::bucket_bytes; });
+  static constexpr Bytes budget = option<PlanPart::memory>(Bytes{0}, []<class T>(std::type_identity<T>) { return T::memory_budget; });
+  static constexpr std::int64_t target_features = Loss::target_features(graph.output());
+  static constexpr int states = Optimizer::states;
+};
+
+/// C01: the sentence names the stage, its bytes and the two largest contributors.
+[[nodiscard]] constexpr Diagnosis check_memory(const Program& p, Bytes budget) {
+  if (budget.value == 0) return {};
+  for (int r = 0; r < p.roles; ++r) {
+    const ArenaMap& map = p.arenas[r];
+    if (map.total <= budget.value) continue;
+    struct Share {
+      std::string_view name;
+      std::int64_t bytes;
+    };
+    Share parts[] = {{"parameters", map.gradients - map.parameters}, {"gradients", map.states - map.gradients},
+                    {"optimizer states", map.losses - map.states},  {"activations and transfers", map.scratch - map.pools},
+                    {"scratch", map.total - map.scratch}};
+    for (Share& a : parts)
+      for (Share& b : parts)
+        if (a.bytes > b.bytes) {
+          const Share t = a;
+          a = b;
+          b = t;
+        }
+    return Diagnosis{Code{'C', 1}, ""} << "stage " << r << " needs " << map.total << " bytes, the plan allows " << budget.value << "; largest: " << parts[0].name
+                                       << ' ' << parts[0].bytes << " and " << parts[1].name << ' ' << parts[1].bytes
+                                       << " bytes. Fix: use more stages, a smaller batch or a larger Memory.";
+  }
+  return {};
+}
+
+/// The checks that read the lowered Program, one constexpr variable each.
+template <class Request> struct CheckedProgram {
+  using P = Placed<Request>;
+
+  template <bool Training> static constexpr Diagnosis rendezvous() {
+    constexpr int events = Lowered<Request, Training>::together;
+    const auto listed = events_of<events, P::roles>(Training ? Addressed<Request>::training : Addressed<Request>::evaluation);
+    RendezvousBuffers<events, P::roles> buffers;
+    return check_rendezvous(EventLists{listed.events, listed.begins, P::roles}, Lanes::one_per_device, buffers.view());
+  }
+  static constexpr Diagnosis coverage = [] {
+    std::uint8_t seen[2 * P::chunks * P::micro_batches]{};
+    return check_coverage(Addressed<Request>::training, seen);
+  }();
+  static constexpr Diagnosis reductions = check_reductions(Addressed<Request>::training);
+  static constexpr Diagnosis trained = rendezvous<true>();
+  static constexpr Diagnosis evaluated = rendezvous<false>();
+  static constexpr Diagnosis memory = check_memory(Addressed<Request>::training, Request::budget);
+
+  static constexpr Diagnosis found() {
+    for (const Diagnosis* d : {&coverage, &reductions, &trained, &evaluated, &memory})
+      if (!d->ok()) return *d;
+    return {};
+  }
+};
+
+/// All checks of a plan, in order; each phase is looked at only if the phases before it are sound.
+template <class ThePlan> struct Checked {
+  using Request = RequestOf<ThePlan>;
+
+  static constexpr Diagnosis before_lowering() {
+    if constexpr (!Request::parts.ok()) {
+      return Request::parts;
+    } else if constexpr (!Request::graph.fault.ok()) {
+      return Request::graph.fault;
+    } else if constexpr (constexpr Diagnosis loss = Request::Loss::accepts(Request::graph.output()); !loss.ok()) {
+      return loss;
+    } else if constexpr (Request::graph.parameter_count == 0) {
+      return Diagnosis{Code{'G', 9}, ""} << Request::graph.model.view() << " has no parameters, so there is nothing to train. Fix: add a layer with parameters.";
+    } else if constexpr (!Request::layout.fault.ok()) {
+      return Request::layout.fault;
+    } else if constexpr (!Request::batch.fault.ok()) {
+      return Request::batch.fault;
+    } else {
+      return check_schedule_length(Request::layout, Request::batch);
+    }
+  }
+  static constexpr Diagnosis sound = before_lowering();
+
+  static constexpr Diagnosis found = [] {
+    if constexpr (!sound.ok())
+      return sound;
+    else
+      return CheckedProgram<Request>::found();
+  }();
+};
+
+/// What is wrong with a plan, as a value; ok() if nothing is. Never an error by itself.
+template <class ThePlan> [[nodiscard]] constexpr Diagnosis check() { return Checked<ThePlan>::found; }
+
+/// A model, a loss, an optimizer, a batch, a policy and options, in any order. A complete Plan has passed every check.
+///
+/// Errors  the code of the first broken rule, one error with one sentence
+/// Tested  plan/plan_test, fail/
+template <class... Types> struct Plan {
+  static_assert(sizeof(fired<Checked<Plan>>) > 0);
+
+  using Request = RequestOf<Plan>;
+  static constexpr Program training = Addressed<Request>::training;
+  static constexpr Program evaluation = Addressed<Request>::evaluation;
+};
+
+/// Devices (ranks) that a plan runs on.
+template <class ThePlan> inline constexpr int devices = ThePlan::training.mesh.ranks();
+
+/// The device that peak_memory is asked about.
+template <int Number> struct Device {};
+template <int Number> inline constexpr Device<Number> device{};
+
+/// Bytes of the arena of a device: all tensors of training and evaluation. What a backend adds is declared by it (external_memory).
+template <class ThePlan, int Number> [[nodiscard]] constexpr Bytes peak_memory(Device<Number>) {
+  static_assert(Number >= 0 && Number < devices<ThePlan>, "peak_memory: the plan has no device of this number");
+  return Bytes{ThePlan::training.arenas[ThePlan::training.mesh.coordinate(Rank{Number}, Axis::stage)].total};
+}
+/// The largest over all devices.
+template <class ThePlan> [[nodiscard]] constexpr Bytes peak_memory() {
+  Bytes most;
+  for (int r = 0; r < ThePlan::training.roles; ++r)
+    if (ThePlan::training.arenas[r].total > most.value) most = Bytes{ThePlan::training.arenas[r].total};
+  return most;
+}
+
+/// Bytes and messages of one training step.
+template <class ThePlan> [[nodiscard]] constexpr Traffic traffic() { return Traffic{&ThePlan::training}; }
+
+/// True if gradients are summed along the fixed tree: the same bits under every layout with the same grain.
+template <class ThePlan> inline constexpr bool is_reproducible = ThePlan::training.batch.tree;
+
+}  // namespace heddle::inline plan

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. The Program: per role a list of instructions, per chunk and direction a body of entries; what is checked is what runs.
+// Sees: policy answers, mesh, graph, core.  Does not see: processes, threads, kernels.
+// In: the lowering.  Out: Program, a view over constexpr arrays.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/core/units.hpp"
+#include "heddle/graph/graph.hpp"
+#include "heddle/mesh/mesh.hpp"
+#include "heddle/plan/batch.hpp"
+
+namespace heddle::inline plan {
+
+enum class Op : std::uint8_t { forward, backward, send_start, send_wait, receive_start, receive_wait, reduce_start, reduce_wait, report, step };
+
+/// When an instruction or entry applies.
+enum class When : std::uint8_t { always, last_micro_batch, reporting };
+
+/// One line of a role's list. A WAIT has the token of its START.
+struct Instruction {
+  Op op = Op::forward;
+  When when = When::always;
+  Axis axis = Axis::data;        // reductions
+  std::int16_t chunk = -1;       // computes
+  std::int16_t micro_batch = -1; // computes and transfers
+  std::int16_t transfer = -1;    // sends and receives: number in Program::transfers
+  std::int16_t peer = -1;        // sends and receives: role at the other end
+  std::int16_t bucket = -1;      // reductions and steps; loss_bucket is the loss
+  std::int32_t token = -1;       // pairs START and WAIT within the role
+  std::int32_t sequence = -1;    // k-th start of its channel in this step
+};
+inline constexpr std::int16_t loss_bucket = -2;
+
+/// Where a tensor lies: a fixed offset in the arena, or an offset inside the slot that the micro-batch has in a pool.
+struct Place {
+  static constexpr std::int16_t nowhere = -2;
+  static constexpr std::int16_t scratch = -1;
+  std::int16_t pool = nowhere;
+  std::int64_t offset = 0;  // [bytes]
+  [[nodiscard]] constexpr bool set() const { return pool != nowhere; }
+  friend constexpr bool operator==(const Place&, const Place&) = default;
+};
+
+enum class Do : std::uint8_t { load_input, load_targets, leaf_forward, add, copy, loss, leaf_backward, store_output, reduce_start };
+
+/// One line of a body. Tensors of R rows a grain lie grain by grain, each grain at a multiple of 64 bytes.
+struct Entry {
+  Do what = Do::copy;
+  When when = When::always;
+  Axis axis = Axis::data;
+  std::int16_t bucket = -1;
+  std::int32_t node = -1;
+  std::int64_t features = 0;  // of the tensors of add, copy, load, loss, store
+  Place a;                    // leaf_forward, loss, store, copy: input; leaf_backward: saved input; add: first operand
+  Place b;                    // leaf_backward: saved output; add: second operand; loss: targets
+  Place c;                    // leaf_backward: gradient of the output
+  Place d;                    // what is written: output, gradient of the input, gradient of the loss
+};
+
+/// One value that crosses from a role to another, in one direction.
+struct Transfer {
+  std::int16_t value = 0;
+  std::int16_t from_chunk = 0;
+  std::int16_t to_chunk = 0;
+  std::int16_t from_role = 0;
+  std::int16_t to_role = 0;
+  bool gradient = false;
+  Place source;
+  Place target;
+  std::int64_t elements = 0;  // padded to whole 64-byte lines a grain
+  std::int64_t payload = 0;   // without the padding
+};
+
+enum class PoolKind : std::uint8_t { frame, gradient_in, gradient_out };
+inline constexpr int pool_kinds = 3;
+
+/// Slots of one size for what lives between instructions of one chunk: saved values, received and sent gradients.
+struct Pool {
+  std::int16_t role = 0;
+  std::int16_t chunk = 0;
+  std::int64_t slot_bytes = 0;
+  int slots = 0;
+  std::int64_t base = 0;  // arena offset
+};
+
+/// Where a parameter lies in the flat buffers of its role.
+struct ParameterPlace {
+  std::int32_t node = 0;
+  std::int16_t index = 0;   // in the leaf
+  std::int16_t role = 0;
+  std::int64_t offset = 0;  // [bytes], from the start of the flat buffer
+  std::int64_t elements = 0;
+};
+
+/// A range of the flat buffer that is reduced and stepped as one.
+struct GradientBucket {
+  std::int16_t role = 0;
+  std::int32_t lowest_node = 0;  // its backward completes the bucket
+  std::int64_t offset = 0;       // [bytes]
+  std::int64_t elements = 0;     // with padding
+  std::int64_t payload = 0;      // elements of parameters
+};
+
+/// Arena of one role: offsets in bytes, each a multiple of 64.
+struct ArenaMap {
+  std::int64_t parameters = 0;
+  std::int64_t gradients = 0;   // levels of the counter, flat_bytes apart
+  std::int64_t states = 0;      // optimizer states, flat_bytes apart
+  std::int64_t losses = 0;      // one float a grain, then the sum
+  std::int64_t pools = 0;
+  std::int64_t scratch = 0;
+  std::int64_t workspace = 0;
+  std::int64_t total = 0;
+  std::int64_t flat_bytes = 0;
+};
+
+struct Range {
+  int begin = 0;
+  int end = 0;
+  [[nodiscard]] constexpr int count() const { return end - begin; }
+};
+
+/// A view of everything that the lowering made. The executor walks it; the checks walk it; nothing else decides.
+struct Program {
+  const Graph* graph = nullptr;
+  Mesh mesh;
+  BatchDivision batch;
+  bool training = true;
+  int roles = 1;
+  int chunks = 1;
+  const int* device_of_chunk = nullptr;
+  const int* first_node = nullptr;
+  bool batch_split[axis_count]{};
+
+  const Instruction* instructions = nullptr;
+  const Range* lists = nullptr;            // by role
+  const Entry* entries = nullptr;
+  const Range* forward_bodies = nullptr;   // by chunk
+  const Range* backward_bodies = nullptr;  // by chunk
+  const Transfer* transfers = nullptr;
+  int transfer_count = 0;
+  const Pool* pools = nullptr;             // pool_kinds a chunk
+  const std::int16_t* slots = nullptr;     // [pool][micro-batch]
+  const ParameterPlace* parameters = nullptr;
+  const GradientBucket* buckets = nullptr;
+  int bucket_count = 0;
+  const ArenaMap* arenas = nullptr;        // by role
+
+  [[nodiscard]] constexpr int loss_role() const { return device_of_chunk[chunks - 1]; }
+  [[nodiscard]] constexpr int slot(int pool, int micro_batch) const { return slots[pool * batch.total_micro_batches() + micro_batch]; }
+  /// Floats from one grain of a value to the next.
+  [[nodiscard]] constexpr std::int64_t grain_stride(std::int64_t features) const { return (batch.grain_rows * features + 15) / 16 * 16; }
+};
+
+}  // namespace heddle::inline plan

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Which values share storage, which outlive their body, which cross between chunks.
+// Sees: graph, policy answers, plan/program.  Does not see: processes, threads, instructions.
+// In: Graph, Layout.  Out: ValueFacts, edges between chunks.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/plan/program.hpp"
+
+namespace heddle::inline plan {
+
+/// An edge between two chunks: a value and the chunk that takes it.
+struct CutEdge {
+  int value = 0;
+  int from_chunk = 0;
+  int to_chunk = 0;
+};
+
+/// Calls visit(value, from chunk, to chunk) once for each value that a later chunk takes, by value and then by chunk.
+template <class Visit> constexpr void each_cut_edge(const Graph& graph, const Layout& layout, Visit visit) {
+  if (layout.chunk_count == 1) return;
+  for (int to = 1; to < layout.chunk_count; ++to) {
+    for (int n = layout.first_node[to]; n < layout.first_node[to + 1]; ++n) {
+      for (int k = 0; k < graph.nodes[n].operand_count; ++k) {
+        const int value = graph.nodes[n].operands[k];
+        if (value == 0 || value > layout.first_node[to]) continue;
+        bool seen = false;
+        for (int e = layout.first_node[to]; e <= n && !seen; ++e)
+          for (int j = 0; j < graph.nodes[e].operand_count; ++j)
+            if ((e < n || j < k) && graph.nodes[e].operands[j] == value) seen = true;
+        if (!seen) visit(CutEdge{value, layout.chunk_of(value - 1), to});
+      }
+    }
+  }
+}
+
+/// Facts about every value of one graph under one layout; value v is the output of node v - 1.
+template <int Nodes> struct ValueFacts {
+  int root[Nodes + 1]{};         ///< values of one root share one storage (reshapes, in-place elementwise leaves)
+  bool framed[Nodes + 1]{};      ///< by root: read again in the backward, sent, or taken by another chunk
+  int consumers[Nodes + 1]{};
+
+  [[nodiscard]] constexpr bool saved(int value) const { return framed[root[value]]; }
+};
+
+[[nodiscard]] constexpr bool saves_input(const Leaf& leaf) { return leaf.saves == Saves::input || leaf.saves == Saves::both; }
+[[nodiscard]] constexpr bool saves_output(const Leaf& leaf) { return leaf.saves == Saves::output || leaf.saves == Saves::both; }
+
+/// `training` false: nothing is read again, so only values that leave their chunk are framed.
+template <int Nodes> [[nodiscard]] constexpr ValueFacts<Nodes> study_values(const Graph& graph, const Layout& layout, bool training) {
+  ValueFacts<Nodes> facts;
+  bool input_needed[Nodes + 1]{};
+  for (int n = 0; n < graph.node_count; ++n) {
+    const Leaf& leaf = graph.leaf(n);
+    for (int k = 0; k < graph.nodes[n].operand_count; ++k) {
+      const int value = graph.nodes[n].operands[k];
+      ++facts.consumers[value];
+      if (training && saves_input(leaf)) input_needed[value] = true;
+    }
+    if (training && saves_output(leaf)) input_needed[n + 1] = true;
+  }
+  bool held[Nodes + 1]{};  // by root: read again, or by more than one: may not be overwritten in place
+  int chunk = 0;
+  for (int n = 0; n < graph.node_count; ++n) {
+    while (n >= layout.first_node[chunk + 1]) ++chunk;
+    const Leaf& leaf = graph.leaf(n);
+    const int in = graph.nodes[n].operands[0];
+    const bool same_chunk = in > layout.first_node[chunk];  // made by a node of this chunk
+    held[facts.root[in]] = held[facts.root[in]] || input_needed[in] || facts.consumers[in] > 1;
+    const bool in_place = leaf.elementwise && !held[facts.root[in]];
+    const bool shares = same_chunk && (leaf.reshapes || in_place) && graph.nodes[n].operand_count == 1;
+    facts.root[n + 1] = shares ? facts.root[in] : n + 1;
+  }
+  for (int v = 0; v <= graph.node_count; ++v)
+    if (input_needed[v]) facts.framed[facts.root[v]] = true;
+  each_cut_edge(graph, layout, [&](const CutEdge& edge) { facts.framed[facts.root[edge.value]] = true; });
+  return facts;
+}
+
+}  // namespace heddle::inline plan

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Room: policy. Cuts a graph into consecutive chunks: by the types of explicit parts, or balanced by static cost.
+// Sees: graph, policy/layout.  Does not see: memory, processes.
+// In: part types or a number of chunks.  Out: Layout::first_node.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/core/type_name.hpp"
+#include "heddle/graph/trace.hpp"
+#include "heddle/policy/layout.hpp"
+
+namespace heddle::inline policy {
+
+/// The leaf types of a part in order of execution, to be found again in the model.
+template <int Nodes> struct TypeList {
+  TypeId types[Nodes > 0 ? Nodes : 1]{};
+  int count = 0;
+
+  template <class L> constexpr int layer(int value) {
+    if constexpr (Composite<L>)
+      return L::trace(*this, value);
+    else
+      types[count++] = type_id<L>();
+    return value;
+  }
+  template <class L> constexpr int child(int, int value) { return layer<L>(value); }
+  template <class L> constexpr int named(std::string_view, int value) { return layer<L>(value); }
+  template <int Times, class Block> constexpr int repeat(int value) {
+    for (int t = 0; t < Times; ++t) layer<Block>(value);
+    return value;
+  }
+  constexpr int add(int, int value) {
+    types[count++] = type_id<AddMark>();
+    return value;
+  }
+  template <class...> constexpr void siblings() {}
+};
+
+template <class Part> [[nodiscard]] constexpr auto types_of() {
+  constexpr int nodes = Traced<Part>::counted.nodes;
+  TypeList<nodes> list;
+  list.template layer<Part>(0);
+  return list;
+}
+
+/// Places the next stage at node `position`; returns the node after it.
+/// Errors  S01 if the model continues with another layer than the part
+template <class Part> constexpr int place_part(const Graph& graph, Layout& layout, int stage, int position) {
+  const auto part = types_of<Part>();
+  for (int i = 0; i < part.count; ++i) {
+    const int node = position + i;
+    if (node < graph.node_count && graph.leaves[graph.nodes[node].leaf].type == part.types[i]) continue;
+    Diagnosis fault{Code{'S', 1}, ""};
+    fault << "stage " << stage << ' ' << type_name<Part>().view();
+    if (node >= graph.node_count)
+      fault << " goes on after the last of the " << graph.node_count << " layers of " << graph.model.view() << ": its layer " << i
+            << " is placed but not in the model. Fix: let the stages hold each layer of the model once, in order.";
+    else
+      fault << " does not hold " << graph.describe(node).view() << " of " << graph.model.view()
+            << ", so that layer is in no stage or out of order. Fix: let the stages hold each layer of the model once, in order.";
+    layout.refuse(fault);
+    return graph.node_count;
+  }
+  layout.first_node[stage] = position;
+  layout.first_node[stage + 1] = position + part.count;
+  return position + part.count;
+}
+
+/// True where exactly one value passes from the nodes before to the nodes after: no skip edge is cut.
+[[nodiscard]] constexpr bool clean_boundary(const Graph& graph, int boundary) {
+  for (int n = boundary; n < graph.node_count; ++n)
+    for (int k = 0; k < graph.nodes[n].operand_count; ++k)
+      if (graph.nodes[n].operands[k] < boundary) return false;
+  return true;
+}
+
+/// Fewest chunks of at most `most` flops each that start at clean boundaries, with `reserve` boundaries left for chunks that must still follow.
+struct BalancedCut {
+  const Graph& graph;
+  const bool* clean;  // by node
+  int chunks = 1;
+
+  /// Fills chunk by chunk up to `most`; returns false if more than `chunks` are needed.
+  constexpr bool fill(std::int64_t most, int* first_node) const {
+    int chunk = 0;
+    std::int64_t filled = 0;
+    first_node[0] = 0;
+    int node = 0;
+    while (node < graph.node_count) {
+      int end = node + 1;  // the next piece that cannot be cut
+      std::int64_t piece = graph.flops(node);
+      while (end < graph.node_count && !clean[end]) piece += graph.flops(end++);
+      if (piece > most) return false;
+      const bool must_cut = pieces_from(node) <= chunks - 1 - chunk;
+      if (node > 0 && (filled + piece > most || must_cut)) {
+        if (++chunk == chunks) return false;
+        first_node[chunk] = node;
+        filled = 0;
+      }
+      filled += piece;
+      node = end;
+    }
+    first_node[chunk + 1] = graph.node_count;
+    return chunk + 1 == chunks;
+  }
+  [[nodiscard]] constexpr int pieces_from(int node) const {
+    int pieces = 1;
+    for (int n = node + 1; n < graph.node_count && pieces <= chunks; ++n) pieces += clean[n] ? 1 : 0;
+    return pieces;
+  }
+};
+
+/// Cuts into `chunks` so that the slowest has the fewest flops; never through a skip connection.
+/// Errors  M03 if there are fewer places to cut than chunks ask for
+template <int MostNodes> constexpr void cut_balanced(const Graph& graph, Layout& layout, int chunks) {
+  bool clean[MostNodes + 1]{};
+  for (int b = 0; b <= graph.node_count; ++b) clean[b] = true;
+  for (int n = 0; n < graph.node_count; ++n)
+    for (int k = 0; k < graph.nodes[n].operand_count; ++k)
+      for (int b = graph.nodes[n].operands[k] + 1; b <= n; ++b) clean[b] = false;
+  int places = 0;
+  std::int64_t total = 0;
+  for (int n = 0; n < graph.node_count; ++n) {
+    if (n > 0 && clean[n]) ++places;
+    total += graph.flops(n);
+  }
+  if (chunks < 1 || chunks > places + 1 || chunks > Layout::most_chunks)
+    return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "Balanced<" << chunks << "> needs " << chunks - 1 << " cuts, but " << graph.model.view() << " with "
+                                                     << graph.node_count << " layers has " << places << " places where one value passes. Fix: ask for at most "
+                                                     << (places + 1 < Layout::most_chunks ? places + 1 : Layout::most_chunks) << " stages.");
+  const BalancedCut cut{graph, clean, chunks};
+  std::int64_t low = 0;
+  std::int64_t high = total;
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (cut.fill(middle, layout.first_node))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  cut.fill(high, layout.first_node);
+}
+
+}  // namespace heddle::inline policy

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// Room: policy. Turns DataParallel<N> into a batch split along axis data; the reduction of gradients follows from it.
+// Sees: graph, mesh, core.  Does not see: memory, processes, MPI, CUDA.
+// In: a Graph and the size of axis data.  Out: a claim and a batch split.
+#pragma once
+
+#include "heddle/policy/layout.hpp"
+
+namespace heddle::inline policy {
+
+/// Replicates the model and splits the batch; gradients are summed over the replicas once per step.
+///
+/// Shape   batch (B, ...) becomes (B/N, ...) per rank; parameters keep their shape
+/// Moves   2 (N-1)/N x gradient bytes per rank and step                                        [bytes]
+/// Errors  B01 if B does not divide and no remedy is named, B02 if B < N; RankLost at run time
+/// Source  sources.md#allreduce
+/// Tested  policy/data_parallel_test, equivalence/data_parallel_test
+template <int Replicas> struct DataParallel {
+  static constexpr void answer(const Graph&, Layout& layout) {
+    layout.claim(axis::data, Replicas);
+    layout.splits_batch(axis::data);
+  }
+};
+
+}  // namespace heddle::inline policy

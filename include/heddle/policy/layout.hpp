@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// Room: policy. Where policies write their answers: axes they claim, whether the batch is split, which chunk lives where.
+// Sees: graph, mesh, core.  Does not see: memory, processes, instructions.
+// In: answers of policies, innermost first.  Out: Layout.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/core/rule.hpp"
+#include "heddle/graph/graph.hpp"
+#include "heddle/mesh/axis.hpp"
+#include "heddle/mesh/mesh.hpp"
+#include "heddle/mesh/placement.hpp"
+
+namespace heddle::inline policy {
+
+/// What an order of micro-batches says about one chunk; the lowering turns it into a list by time.
+struct OrderRules {
+  Text<16> name{"sequential"};
+  bool named = false;
+  bool forwards_first = false;  ///< a backward waits for all forwards of its round (GPipe)
+  bool in_sequence = true;      ///< micro-batches are visited 0, 1, 2, ... in both directions
+};
+
+/// The answers of all policies of a plan.
+struct Layout {
+  static constexpr int most_chunks = 64;
+
+  Mesh mesh;
+  bool batch_split[axis_count]{};                ///< by axis: each rank takes other rows
+  Placement gradients[axis_count]{};             ///< by axis: what a parameter's gradient is before any reduction
+
+  int chunk_count = 1;                           ///< chunks are consecutive nodes
+  int first_node[most_chunks + 1]{};             ///< chunk c has nodes first_node[c] .. first_node[c + 1]
+  int device_of_chunk[most_chunks]{};            ///< position on axis stage
+  int in_flight[most_chunks]{};                  ///< micro-batches between forward and backward, at most
+  OrderRules order;
+  int micro_batches = 1;
+  Diagnosis fault;
+
+  constexpr explicit Layout(const Graph& graph) {
+    first_node[1] = graph.node_count;
+    in_flight[0] = 1;
+  }
+
+  constexpr void refuse(const Diagnosis& diagnosis) {
+    if (fault.ok()) fault = diagnosis;
+  }
+  /// Errors  M01 if the axis was claimed before, M02 if the size is below 1
+  constexpr void claim(Axis a, int size) {
+    for (int i = 0; i < mesh.count; ++i)
+      if (mesh.axes[i] == a)
+        return refuse(Diagnosis{Code{'M', 1}, ""} << "axis " << name_of(a) << " is claimed twice, with sizes " << mesh.sizes[i] << " and " << size
+                                                  << ". Fix: name one policy of that axis, with the product " << mesh.sizes[i] * size << '.');
+    if (size < 1) return refuse(Diagnosis{Code{'M', 2}, ""} << "axis " << name_of(a) << " has size " << size << ". Fix: give it at least 1.");
+    mesh.axes[mesh.count] = a;
+    mesh.sizes[mesh.count++] = size;
+  }
+  /// Each rank of the axis takes its own rows, so every gradient is a term of a sum along it.
+  constexpr void splits_batch(Axis a) {
+    batch_split[static_cast<int>(a)] = true;
+    gradients[static_cast<int>(a)] = Placement::partial;
+  }
+  [[nodiscard]] constexpr int batch_ranks() const {
+    int product = 1;
+    for (int i = 0; i < mesh.count; ++i)
+      if (batch_split[static_cast<int>(mesh.axes[i])]) product *= mesh.sizes[i];
+    return product;
+  }
+  [[nodiscard]] constexpr int chunk_of(int node) const {
+    int c = 0;
+    while (c + 1 < chunk_count && node >= first_node[c + 1]) ++c;
+    return c;
+  }
+  [[nodiscard]] constexpr int roles() const { return mesh.size(Axis::stage); }
+};
+
+/// A policy answers for its own axis only.
+template <class P>
+concept Policy = requires(const Graph& graph, Layout& layout) { P::answer(graph, layout); };
+
+}  // namespace heddle::inline policy

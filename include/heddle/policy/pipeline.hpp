@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// Room: policy. Pipeline: which chunk lives on which device, and in which order micro-batches pass.
+// Sees: graph, mesh, core.  Does not see: memory, processes, instructions.
+// In: stages or Balanced<S>, an order, Microbatches<M>.  Out: cuts, the stage axis, in-flight limits.
+#pragma once
+
+#include <type_traits>
+
+#include "heddle/policy/cut.hpp"
+#include "heddle/policy/layout.hpp"
+
+namespace heddle::inline policy {
+
+/// The device (position on axis stage) of a stage.
+template <int Device> struct On {
+  static constexpr int device = Device;
+};
+
+/// One part of the model; without On it lives on the device of its number.
+template <class Part, class Where = void> struct Stage {
+  using part = Part;
+  static constexpr bool is_stage = true;
+  static constexpr int device_or(int number) {
+    if constexpr (std::is_void_v<Where>)
+      return number;
+    else
+      return Where::device;
+  }
+};
+
+/// Cut into S chunks so that the slowest has the least work, one a device.
+template <int Stages> struct Balanced {
+  static constexpr int balanced_stages = Stages;
+};
+
+/// The micro-batches of one round of a pipeline.
+template <int Count> struct Microbatches {
+  static constexpr int micro_batches = Count;
+};
+
+/// Says that fewer micro-batches than stages are meant: some stages are idle all the time.
+struct FewMicrobatches {
+  static constexpr bool few_micro_batches = true;
+};
+
+/// Consecutive layers on different devices. Without an order micro-batches pass one at a time.
+///
+/// Shape   batch (B, ...) becomes M micro-batches (B/M, ...)
+/// Moves   one boundary value per micro-batch and direction                                     [bytes]
+/// Errors  S01 a layer in no stage or twice; S02 fewer micro-batches than stages; M01, M02, M03 devices and cuts
+/// Source  sources.md#gpipe, sources.md#pipedream
+/// Tested  policy/pipeline_test, equivalence/pipeline_test
+template <class... Parts> struct Pipeline {
+  static constexpr int stages = (0 + ... + (requires { Parts::is_stage; } ? 1 : 0));
+
+  static constexpr void answer(const Graph& graph, Layout& layout) {
+    (take_numbers<Parts>(layout), ...);
+    if constexpr (balanced > 0) {
+      if (stages > 0)
+        return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "Pipeline names " << stages << " stages and Balanced<" << balanced
+                                                         << "> as well. Fix: keep one of them.");
+      place_balanced(graph, layout);
+    } else {
+      place_stages(graph, layout);
+    }
+    if (layout.fault.ok()) check_micro_batches(layout);
+    for (int c = 0; c < layout.chunk_count; ++c) layout.in_flight[c] = 1;
+    if (layout.fault.ok()) (take_order<Parts>(layout), ...);
+  }
+
+ private:
+  template <class P> static constexpr int balanced_of() {
+    if constexpr (requires { P::balanced_stages; })
+      return P::balanced_stages;
+    else
+      return 0;
+  }
+  static constexpr int balanced = (0 + ... + balanced_of<Parts>());
+
+  template <class P> static constexpr void take_numbers(Layout& layout) {
+    constexpr bool known = requires { P::is_stage; } || requires { P::balanced_stages; } || requires { P::micro_batches; } || requires { P::few_micro_batches; } ||
+                           requires { P::rules(); };
+    if constexpr (!known)
+      layout.refuse(Diagnosis{Code{'M', 4}, ""} << type_name<P>().view()
+                                                << " is no part of a Pipeline. Fix: use Stage<Part, On<D>>, Balanced<S>, an order, Microbatches<M> or FewMicrobatches.");
+    if constexpr (requires { P::micro_batches; }) layout.micro_batches = P::micro_batches;
+    if constexpr (requires { P::rules(); }) layout.order = P::rules();
+  }
+  template <class P> static constexpr void take_order(Layout& layout) {
+    if constexpr (requires { P::rules(); })
+      for (int c = 0; c < layout.chunk_count; ++c) layout.in_flight[c] = P::in_flight(c, layout.chunk_count, layout.micro_batches);
+  }
+  static constexpr void place_balanced(const Graph& graph, Layout& layout) {
+    cut_balanced<most_nodes>(graph, layout, balanced);
+    layout.chunk_count = balanced;
+    if (!layout.fault.ok()) return;
+    for (int c = 0; c < balanced; ++c) layout.device_of_chunk[c] = c;
+    layout.claim(axis::stage, balanced);
+  }
+  static constexpr int most_nodes = 4096;
+
+  template <class P> static constexpr void place_stage(const Graph& graph, Layout& layout, int& stage, int& node) {
+    if constexpr (requires { P::is_stage; }) {
+      if (!layout.fault.ok()) return;
+      layout.device_of_chunk[stage] = P::device_or(stage);
+      node = place_part<typename P::part>(graph, layout, stage, node);
+      ++stage;
+    }
+  }
+  static constexpr void place_stages(const Graph& graph, Layout& layout) {
+    if (stages == 0 || stages > Layout::most_chunks)
+      return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "Pipeline has " << stages << " stages, possible are 1 to " << Layout::most_chunks
+                                                       << ". Fix: name stages, or Balanced<S>.");
+    int stage = 0;
+    int node = 0;
+    (place_stage<Parts>(graph, layout, stage, node), ...);
+    layout.chunk_count = stages;
+    if (layout.fault.ok() && node < graph.node_count)
+      layout.refuse(Diagnosis{Code{'S', 1}, ""} << graph.describe(node).view() << " of " << graph.model.view() << " is in no stage: the " << stages
+                                                << " stages hold " << node << " of " << graph.node_count
+                                                << " layers. Fix: let the stages hold each layer of the model once, in order.");
+    claim_devices(layout);
+  }
+  static constexpr void claim_devices(Layout& layout) {
+    int devices = 0;
+    for (int c = 0; c < stages; ++c) devices = layout.device_of_chunk[c] + 1 > devices ? layout.device_of_chunk[c] + 1 : devices;
+    for (int d = 0; d < devices; ++d) {
+      bool used = false;
+      for (int c = 0; c < stages; ++c) used = used || layout.device_of_chunk[c] == d;
+      if (!used)
+        layout.refuse(Diagnosis{Code{'M', 3}, ""} << "device " << d << " of " << devices << " holds none of the " << stages
+                                                  << " stages. Fix: number the devices 0, 1, 2, ... without a gap.");
+    }
+    for (int c = 0; c < stages; ++c)
+      if (layout.device_of_chunk[c] < 0)
+        layout.refuse(Diagnosis{Code{'M', 3}, ""} << "stage " << c << " is on device " << layout.device_of_chunk[c] << ". Fix: number devices from 0.");
+    if (layout.fault.ok()) layout.claim(axis::stage, devices);
+  }
+  static constexpr void check_micro_batches(Layout& layout) {
+    constexpr bool few = (false || ... || requires { Parts::few_micro_batches; });
+    if (layout.micro_batches < 1)
+      return layout.refuse(Diagnosis{Code{'S', 2}, ""} << "a pipeline of " << layout.micro_batches << " micro-batches does nothing. Fix: Microbatches<1> or more.");
+    if (layout.order.named && !few && layout.micro_batches < layout.chunk_count)
+      layout.refuse(Diagnosis{Code{'S', 2}, ""} << layout.order.name.view() << " over " << layout.chunk_count << " stages has " << layout.micro_batches
+                                                << " micro-batches, so some stages are always idle. Fix: Microbatches<" << layout.chunk_count
+                                                << "> or more, or say FewMicrobatches.");
+  }
+};
+
+}  // namespace heddle::inline policy
