@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Room: backend. CpuThreads: Eigen kernels on the pinned threads of one process. Needs nothing but Eigen.
+// Sees: compute/eigen, transport/threads, run.  Does not see: any other backend.
+// In: a plan.  Out: Trainer<Plan, CpuThreads>.
+#pragma once
+
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "heddle/compute/eigen/eigen.hpp"
+#include "heddle/compute/eigen/elementwise.hpp"
+#include "heddle/compute/eigen/linear.hpp"
+#include "heddle/compute/eigen/losses.hpp"
+#include "heddle/compute/eigen/optimizers.hpp"
+#include "heddle/compute/eigen/reshape.hpp"
+#include "heddle/heddle.hpp"
+#include "heddle/run/trainer.hpp"
+#include "heddle/transport/threads.hpp"
+#include "heddle/transport/workers.hpp"
+
+namespace heddle::inline backend {
+
+/// The ranks of a plan as threads of this process.
+class ThreadSession {
+ public:
+  using Endpoint = Threads::Endpoint;
+
+  ThreadSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline)
+      : world_(needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions}, deadline), workers_(needs.ranks) {
+    if (const char* const size = std::getenv("WORLD_SIZE"); size != nullptr && std::string{size} != "1")
+      throw Error(Code{'R', 3}, "WORLD_SIZE says " + std::string{size} + " processes, but CpuThreads runs the " + std::to_string(needs.ranks) +
+                                    " ranks of the plan as threads of one. Fix: start one process, or unset WORLD_SIZE.");
+  }
+
+  /// job(rank) on the thread of every rank.
+  template <class Job> void run(Job&& job) { workers_.run(job); }
+  void rethrow_first() const { workers_.rethrow_first(); }
+  void rethrow(int rank) const {
+    if (workers_.error(rank)) std::rethrow_exception(workers_.error(rank));
+    throw RankLost(Rank{rank}, "nothing", 0, "it is not lost");
+  }
+  [[nodiscard]] bool failed() const {
+    for (int r = 0; r < workers_.ranks(); ++r)
+      if (workers_.error(r)) return true;
+    return false;
+  }
+  [[nodiscard]] std::vector<std::string> failures() const {
+    std::vector<std::string> words(static_cast<std::size_t>(workers_.ranks()));
+    for (int r = 0; r < workers_.ranks(); ++r) {
+      try {
+        if (workers_.error(r)) std::rethrow_exception(workers_.error(r));
+      } catch (const std::exception& problem) {
+        words[static_cast<std::size_t>(r)] = problem.what();
+      }
+    }
+    return words;
+  }
+  [[nodiscard]] Endpoint& endpoint(Rank rank) { return world_.endpoint(rank); }
+  void give_up(Rank rank, const std::string& why) { world_.give_up(rank, why); }
+  void reset() { world_.reset(); }
+  [[nodiscard]] Threads& transport() { return world_; }
+
+ private:
+  Threads world_;
+  Workers workers_;
+};
+
+/// CPU threads with Eigen: the embedded default.
+struct CpuThreads {
+  using Compute = EigenCompute;
+  using Reference = EigenCompute;
+  using Session = ThreadSession;
+};
+
+/// Memory of one device beside its arena: what the kernels of a backend use as scratch.
+template <class Backend> inline constexpr Bytes external_memory = Backend::Compute::workspace;
+
+}  // namespace heddle::inline backend

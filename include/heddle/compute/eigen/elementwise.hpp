@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Room: compute. Every layer given by two functions of one float, also a user's own.
+// Sees: graph/leaf, run/concepts, compute/eigen.  Does not see: policies, programs.
+// In: ForwardCall, BackwardCall.  Out: Kernel<ElementwiseLayer, EigenCompute>.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "heddle/compute/eigen/eigen.hpp"
+
+namespace heddle::inline run {
+
+/// One loop over blocks for all elements, the tail included: the same code and the same bits in every position.
+///
+/// Errors  none; rows may be 0, the target may be the source
+/// Tested  compute/eigen/elementwise_test
+template <ElementwiseLayer L, std::derived_from<EigenCompute> C> struct Kernel<L, C> {
+  static void forward(const ForwardCall& call) {
+    const std::int64_t n = call.rows * call.leaf->in.elements();
+    for (std::int64_t i = 0; i < n; i += block_elements) {
+      Block x;
+      x.load(call.input + i, n - i);
+      for_lanes([&](int l) { x.values[l] = L::forward(x.values[l]); });
+      x.store(call.output + i, n - i);
+    }
+  }
+  static void backward(const BackwardCall& call) {
+    if (call.input_gradient == nullptr) return;
+    const std::int64_t n = call.rows * call.leaf->in.elements();
+    const float* const saved = call.leaf->saves == Saves::output ? call.output : call.input;
+    for (std::int64_t i = 0; i < n; i += block_elements) {
+      Block s;
+      Block gradient;
+      s.load(saved + i, n - i);
+      gradient.load(call.output_gradient + i, n - i);
+      for_lanes([&](int l) { gradient.values[l] = L::backward(s.values[l], gradient.values[l]); });
+      gradient.store(call.input_gradient + i, n - i);
+    }
+  }
+};
+
+}  // namespace heddle::inline run

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Room: compute. Linear on Eigen: three products, the bias and its gradient.
+// Sees: graph/layers/linear, run/concepts, compute/eigen.  Does not see: policies, programs.
+// In: ForwardCall, BackwardCall.  Out: Kernel<Linear, EigenCompute>.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "heddle/compute/eigen/eigen.hpp"
+#include "heddle/compute/eigen/gemm.hpp"
+#include "heddle/graph/layers/linear.hpp"
+
+namespace heddle::inline compute {
+
+/// Run-time extents of one call: vectors of `in` features become vectors of `out` features.
+struct LinearExtents {
+  std::int64_t vectors;
+  std::int64_t in;
+  std::int64_t out;
+  LinearExtents(const Leaf& leaf, std::int64_t rows)
+      : vectors(rows * (leaf.in.elements() / leaf.in.shape.last())), in(leaf.in.shape.last()), out(leaf.out.shape.last()) {}
+};
+
+inline bool has_bias(const Leaf& leaf) { return leaf.parameter_count == 2; }
+
+/// target (columns) = or += sum over rows of source (rows, columns), in the order of the rows.
+inline void column_sums(std::int64_t rows, std::int64_t columns, const float* source, float* target, Into into) {
+  for (std::int64_t j = 0; j < columns; j += block_elements) {
+    Block sum{};
+    for (std::int64_t i = 0; i < rows; ++i) {
+      Block row;
+      row.load(source + i * columns + j, columns - j);
+      for_lanes([&](int l) { sum.values[l] += row.values[l]; });
+    }
+    if (into == Into::add)
+      EigenCompute::add(target + j, target + j, sum.values, columns - j < block_elements ? columns - j : block_elements);
+    else
+      sum.store(target + j, columns - j);
+  }
+}
+
+/// The rows of the output start as the bias, the product is added: the bias costs no pass of its own.
+inline void linear_forward(const ForwardCall& call) {
+  const LinearExtents e(*call.leaf, call.rows);
+  const bool bias = has_bias(*call.leaf);
+  if (bias)
+    for (std::int64_t i = 0; i < e.vectors; ++i) EigenCompute::copy(call.output + i * e.out, call.parameters[1], e.out);
+  product_nt(e.vectors, e.out, e.in, call.input, call.parameters[0], call.output, bias ? Into::add : Into::overwrite, call.workspace);
+}
+
+/// dW (Out, In) = dY^T X, db = column sums of dY, dX (rows, In) = dY W.
+inline void linear_backward(const BackwardCall& call) {
+  const LinearExtents e(*call.leaf, call.rows);
+  const Into into = call.add ? Into::add : Into::overwrite;
+  product_tn(e.out, e.in, e.vectors, call.output_gradient, call.input, call.parameter_gradients[0], into, call.workspace);
+  if (has_bias(*call.leaf)) column_sums(e.vectors, e.out, call.output_gradient, call.parameter_gradients[1], into);
+  if (call.input_gradient != nullptr)
+    product_nn(e.vectors, e.in, e.out, call.output_gradient, call.parameters[0], call.input_gradient, Into::overwrite, call.workspace);
+}
+
+}  // namespace heddle::inline compute
+
+namespace heddle::inline run {
+
+/// Linear on EigenCompute or what derives from it; the code does not depend on In and Out.
+///
+/// Errors  none; rows may be 0
+/// Tested  compute/eigen/linear_test
+template <std::int64_t In, std::int64_t Out, class Bias, std::derived_from<EigenCompute> C> struct Kernel<Linear<In, Out, Bias>, C> {
+  static void forward(const ForwardCall& call) { linear_forward(call); }
+  static void backward(const BackwardCall& call) { linear_backward(call); }
+};
+
+}  // namespace heddle::inline run

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// Room: compute. The losses on the CPU: value and gradient in one pass over the rows.
+// Sees: graph/losses, run/concepts, compute/eigen.  Does not see: policies, programs.
+// In: LossCall.  Out: LossKernel<CrossEntropy | MeanSquaredError, EigenCompute>.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+
+#include "heddle/compute/eigen/eigen.hpp"
+#include "heddle/graph/losses/cross_entropy.hpp"
+#include "heddle/graph/losses/mean_squared_error.hpp"
+
+namespace heddle::inline compute {
+
+/// One row: log(sum_j exp(x_j - max)) + max - x_target, gradient (softmax - one_hot) / total_rows.
+/// A class number outside 0 .. classes - 1 gives NaN and reads nothing outside the row. The gradient may lie where the logits are.
+inline double cross_entropy_row(const float* logits, std::int64_t classes, std::int32_t target, double total_rows, float* gradient) {
+  if (target < 0 || target >= classes) {
+    if (gradient != nullptr) std::fill(gradient, gradient + classes, std::numeric_limits<float>::quiet_NaN());
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  const float most = *std::max_element(logits, logits + classes);
+  const double below = static_cast<double>(most) - static_cast<double>(logits[target]);   // before gradient may overwrite the logits
+  double sum = 0;
+  for (std::int64_t j = 0; j < classes; ++j) {
+    const float power = std::exp(logits[j] - most);
+    if (gradient != nullptr) gradient[j] = power;
+    sum += static_cast<double>(power);
+  }
+  if (gradient != nullptr) {
+    const auto scale = static_cast<float>(1 / (sum * total_rows));
+    for (std::int64_t j = 0; j < classes; ++j) gradient[j] *= scale;
+    gradient[target] -= static_cast<float>(1 / total_rows);
+  }
+  return std::log(sum) + below;
+}
+
+inline float cross_entropy_sum(const LossCall& call) {
+  const auto* const targets = static_cast<const std::int32_t*>(call.targets);
+  double sum = 0;
+  for (std::int64_t i = 0; i < call.rows; ++i) {
+    float* const gradient = call.gradient == nullptr ? nullptr : call.gradient + i * call.features;
+    sum += cross_entropy_row(call.output + i * call.features, call.features, targets[i], static_cast<double>(call.total_rows), gradient);
+  }
+  return static_cast<float>(sum);
+}
+
+/// One row: sum over features of (x - target)^2, in block_elements partial sums that are added in order; gradient scale (x - target).
+inline double squared_error_row(const float* output, const float* targets, std::int64_t features, float scale, float* gradient) {
+  double sums[block_elements]{};
+  for (std::int64_t j = 0; j < features; j += block_elements) {
+    Block x;
+    Block target;
+    x.load(output + j, features - j);
+    target.load(targets + j, features - j);
+    const int count = static_cast<int>(std::min<std::int64_t>(block_elements, features - j));
+    for_lanes([&](int l) { x.values[l] -= target.values[l]; });
+    for_lanes([&](int l) { target.values[l] = l < count ? x.values[l] : 0.0F; });   // a short block repeats its first element
+    for_lanes([&](int l) { sums[l] += static_cast<double>(target.values[l]) * static_cast<double>(target.values[l]); });
+    if (gradient != nullptr) {
+      for_lanes([&](int l) { x.values[l] *= scale; });
+      x.store(gradient + j, count);
+    }
+  }
+  double sum = 0;
+  for (const double part : sums) sum += part;
+  return sum;
+}
+
+inline float squared_error_sum(const LossCall& call) {
+  const auto* const targets = static_cast<const float*>(call.targets);
+  const auto scale = static_cast<float>(2 / (static_cast<double>(call.features) * static_cast<double>(call.total_rows)));
+  double sum = 0;
+  for (std::int64_t i = 0; i < call.rows; ++i) {
+    const std::int64_t at = i * call.features;
+    float* const gradient = call.gradient == nullptr ? nullptr : call.gradient + at;
+    sum += squared_error_row(call.output + at, targets + at, call.features, scale, gradient);
+  }
+  return static_cast<float>(sum / static_cast<double>(call.features));
+}
+
+}  // namespace heddle::inline compute
+
+namespace heddle::inline run {
+
+/// Sums of a grain are taken in double, row after row.
+///
+/// Tested  compute/eigen/losses_test
+template <std::derived_from<EigenCompute> C> struct LossKernel<CrossEntropy, C> {
+  static float sum(const LossCall& call) { return cross_entropy_sum(call); }
+};
+template <std::derived_from<EigenCompute> C> struct LossKernel<MeanSquaredError, C> {
+  static float sum(const LossCall& call) { return squared_error_sum(call); }
+};
+
+}  // namespace heddle::inline run

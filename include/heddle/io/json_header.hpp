@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+// Room: io. The JSON header of a safetensors file: exactly that grammar, read strictly and written as the reference writes it.
+// Sees: run/error.  Does not see: plans, backends, files.
+// In: text that anyone may have damaged.  Out: HeaderEntry per tensor, the strings of __metadata__, or one sentence.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/run/error.hpp"
+
+namespace heddle::inline io {
+
+/// One tensor as the header states it; whether the numbers make sense is for the reader of the data to judge.
+struct HeaderEntry {
+  std::string name;
+  std::string dtype;                 ///< "F32"
+  std::vector<std::uint64_t> shape;  ///< empty for a single number
+  std::uint64_t begin = 0;           ///< first byte, counted from the end of the header
+  std::uint64_t end = 0;             ///< one past the last byte
+};
+
+/// All that a header holds; entries in the order of the text.
+struct JsonHeader {
+  std::vector<HeaderEntry> entries;
+  std::map<std::string, std::string> metadata;
+};
+
+/// Text as it may stand in a sentence: in quotes, cut at 60 bytes, control characters as '?'.
+[[nodiscard]] inline std::string cited(std::string_view text) {
+  std::string words = "'";
+  for (const char c : text.substr(0, 60)) words += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+  return words + (text.size() > 60 ? "...'" : "'");
+}
+
+/// Reads a header. There is no nesting beyond the three levels of the grammar, hence no recursion to exhaust.
+///
+/// Errors  D22 not JSON of this grammar; D23 a name or key that occurs twice; D24 an entry that lacks a key or has another one
+/// Source  sources.md#safetensors
+/// Tested  io/json_header_test
+class JsonHeaderReader {
+ public:
+  JsonHeaderReader(std::string_view json, std::string_view origin) : json_(json), origin_(origin) {}
+
+  [[nodiscard]] JsonHeader read() {
+    if (json_.empty() || json_.front() != '{') refuse("does not start with '{'");
+    JsonHeader header;
+    std::map<std::string, bool> seen;
+    each_member([&](const std::string& name) {
+      if (!seen.emplace(name, true).second) fault(23, "tensor " + cited(name) + " occurs twice in the header", "save the file again");
+      if (name == "__metadata__")
+        header.metadata = read_metadata();
+      else
+        header.entries.push_back(read_entry(name));
+    });
+    skip_spaces();
+    if (at_ != json_.size()) refuse("has text after its last '}'");
+    return header;
+  }
+
+ private:
+  [[noreturn]] void fault(int code, const std::string& what, const std::string& fix) const {
+    throw Error{Code{'D', code}, std::string{origin_} + ": " + what + ". Fix: " + fix + "."};
+  }
+  [[noreturn]] void refuse(const std::string& what) const {
+    fault(22, "header is not that of a safetensors file. It " + what + " at byte " + std::to_string(at_) + " of its " + std::to_string(json_.size()),
+          "save or download the file again");
+  }
+
+  [[nodiscard]] char peek() const { return at_ < json_.size() ? json_[at_] : '\0'; }
+  void skip_spaces() {
+    while (at_ < json_.size() && (json_[at_] == ' ' || json_[at_] == '\t' || json_[at_] == '\n' || json_[at_] == '\r')) ++at_;
+  }
+  void expect(char c) {
+    skip_spaces();
+    if (at_ == json_.size()) refuse(std::string{"ends where '"} + c + "' is due");
+    if (json_[at_] != c) refuse(std::string{"lacks '"} + c + "'");
+    ++at_;
+  }
+  [[nodiscard]] bool accept(char c) {
+    skip_spaces();
+    if (peek() != c || at_ == json_.size()) return false;
+    ++at_;
+    return true;
+  }
+
+  /// Calls take(key) with the position at each value of an object.
+  template <class Take> void each_member(Take take) {
+    expect('{');
+    if (accept('}')) return;
+    do {
+      skip_spaces();
+      const std::string key = read_string();
+      expect(':');
+      skip_spaces();
+      take(key);
+    } while (accept(','));
+    expect('}');
+  }
+
+  HeaderEntry read_entry(const std::string& name) {
+    HeaderEntry entry;
+    entry.name = name;
+    bool dtype = false;
+    bool shape = false;
+    bool offsets = false;
+    const auto once = [&](bool& done, const std::string& key) {
+      if (done) fault(23, "key " + cited(key) + " of tensor " + cited(name) + " occurs twice", "save the file again");
+      done = true;
+    };
+    each_member([&](const std::string& key) {
+      if (key == "dtype")
+        once(dtype, key), entry.dtype = read_string();
+      else if (key == "shape")
+        once(shape, key), entry.shape = read_numbers();
+      else if (key == "data_offsets")
+        once(offsets, key), read_offsets(entry);
+      else
+        fault(24, "tensor " + cited(name) + " has a key " + cited(key) + " which the format does not know", "save the file again");
+    });
+    const char* missing = !dtype ? "dtype" : !shape ? "shape" : !offsets ? "data_offsets" : nullptr;
+    if (missing != nullptr) fault(24, "tensor " + cited(name) + " lacks its key '" + missing + "'", "save the file again");
+    return entry;
+  }
+
+  void read_offsets(HeaderEntry& entry) {
+    const std::vector<std::uint64_t> offsets = read_numbers();
+    if (offsets.size() != 2)
+      fault(24, "tensor " + cited(entry.name) + " has " + std::to_string(offsets.size()) + " data_offsets, not 2", "save the file again");
+    entry.begin = offsets[0];
+    entry.end = offsets[1];
+  }
+
+  std::map<std::string, std::string> read_metadata() {
+    std::map<std::string, std::string> metadata;
+    each_member([&](const std::string& key) {
+      if (peek() != '"') fault(24, "__metadata__ " + cited(key) + " is not a string", "store metadata as strings");
+      if (!metadata.emplace(key, read_string()).second) fault(23, "__metadata__ key " + cited(key) + " occurs twice", "save the file again");
+    });
+    return metadata;
+  }
+
+  std::vector<std::uint64_t> read_numbers() {
+    std::vector<std::uint64_t> numbers;
+    expect('[');
+    if (accept(']')) return numbers;
+    do numbers.push_back(read_number());
+    while (accept(','));
+    expect(']');
+    return numbers;
+  }
+
+  std::uint64_t read_number() {
+    skip_spaces();
+    const std::size_t start = at_;
+    std::uint64_t number = 0;
+    for (; peek() >= '0' && peek() <= '9'; ++at_) {
+      const auto digit = static_cast<std::uint64_t>(peek() - '0');
+      if (number > (std::numeric_limits<std::uint64_t>::max() - digit) / 10) refuse("has a number above 2^64 - 1");
+      number = 10 * number + digit;
+    }
+    if (at_ == start) refuse("lacks a whole number");
+    if (json_[start] == '0' && at_ > start + 1) refuse("has a number with a leading zero");
+    return number;
+  }
+
+  std::string read_string() {
+    if (peek() != '"') refuse("lacks a string");
+    ++at_;
+    std::string text;
+    for (;;) {
+      if (at_ == json_.size()) refuse("ends inside a string");
+      const auto c = static_cast<unsigned char>(json_[at_]);
+      if (c == '"') break;
+      if (c < 0x20) refuse("has a control character in a string");
+      if (c == '\\')
+        read_escape(text);
+      else if (c < 0x80)
+        text += json_[at_++];
+      else
+        read_multibyte(text);
+    }
+    ++at_;
+    return text;
+  }
+
+  void read_escape(std::string& text) {
+    static constexpr std::string_view letters = "\"\\/bfnrt";
+    static constexpr std::string_view meanings = "\"\\/\b\f\n\r\t";
+    ++at_;
+    if (peek() == 'u') return append_utf8(text, read_code_point());
+    const std::size_t which = at_ == json_.size() ? std::string_view::npos : letters.find(peek());
+    if (which == std::string_view::npos) refuse("has an unknown escape in a string");
+    text += meanings[which];
+    ++at_;
+  }
+
+  std::uint32_t read_code_point() {
+    const std::uint32_t first = read_four_hex();
+    if (first >= 0xDC00 && first < 0xE000) refuse("has half a surrogate pair");
+    if (first < 0xD800 || first >= 0xE000) return first;
+    if (json_.substr(at_, 2) != "\\u") refuse("has half a surrogate pair");
+    ++at_;
+    const std::uint32_t second = read_four_hex();
+    if (second < 0xDC00 || second >= 0xE000) refuse("has half a surrogate pair");
+    return 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
+  }
+
+  std::uint32_t read_four_hex() {
+    std::uint32_t value = 0;
+    ++at_;  // the 'u'
+    for (int i = 0; i < 4; ++i, ++at_) {
+      const char c = peek();
+      const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+      if (digit < 0) refuse("has an escape \\u without four hexadecimal digits");
+      value = 16 * value + static_cast<std::uint32_t>(digit);
+    }
+    return value;
+  }
+
+  static void append_utf8(std::string& text, std::uint32_t code) {
+    const auto put = [&](std::uint32_t byte) { text += static_cast<char>(static_cast<unsigned char>(byte)); };
+    const auto tail = [&](int shift) { put(0x80 | ((code >> shift) & 0x3F)); };
+    if (code < 0x80) return put(code);
+    if (code < 0x800) return put(0xC0 | (code >> 6)), tail(0);
+    if (code < 0x10000) return put(0xE0 | (code >> 12)), tail(6), tail(0);
+    put(0xF0 | (code >> 18)), tail(12), tail(6), tail(0);
+  }
+
+  /// UTF-8 without overlong forms and surrogates: the smallest code point of each length is checked.
+  void read_multibyte(std::string& text) {
+    const auto lead = static_cast<unsigned char>(json_[at_]);
+    const int tails = lead >= 0xF0 && lead < 0xF8 ? 3 : lead >= 0xE0 && lead < 0xF0 ? 2 : lead >= 0xC0 && lead < 0xE0 ? 1 : 0;
+    static constexpr std::uint32_t smallest[] = {0, 0x80, 0x800, 0x10000};
+    std::uint32_t code = lead & (0x3Fu >> tails);
+    for (int i = 1; i <= tails; ++i) {
+      const std::size_t place = at_ + static_cast<std::size_t>(i);
+      const unsigned next = place < json_.size() ? static_cast<unsigned char>(json_[place]) : 0u;
+      if ((next & 0xC0u) != 0x80u) refuse("is not UTF-8");
+      code = (code << 6) | (next & 0x3Fu);
+    }
+    if (tails == 0 || code < smallest[tails] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) refuse("is not UTF-8");
+    append_utf8(text, code);
+    at_ += static_cast<std::size_t>(tails) + 1;
+  }
+
+  std::string_view json_;
+  std::string_view origin_;
+  std::size_t at_ = 0;
+};
+
+/// A JSON string: quotes, backslashes and control characters escaped.
+[[nodiscard]] inline std::string json_string(std::string_view text) {
+  static constexpr std::string_view digits = "0123456789abcdef";
+  std::string json = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\')
+      json += '\\', json += c;
+    else if (static_cast<unsigned char>(c) < 0x20)
+      json += "\\u00", json += digits[static_cast<std::size_t>(c >> 4)], json += digits[c & 15];
+    else
+      json += c;
+  }
+  return json + '"';
+}
+
+/// Writes __metadata__ (if any), then the entries in the order given, without spaces.
+[[nodiscard]] inline std::string write_json_header(const JsonHeader& header) {
+  std::string json = "{";
+  const auto comma = [&] {
+    if (json.back() != '{') json += ',';
+  };
+  if (!header.metadata.empty()) {
+    json += "\"__metadata__\":{";
+    for (const auto& [key, value] : header.metadata) comma(), json += json_string(key) + ':' + json_string(value);
+    json += '}';
+  }
+  for (const HeaderEntry& entry : header.entries) {
+    comma();
+    json += json_string(entry.name) + ":{\"dtype\":" + json_string(entry.dtype) + ",\"shape\":[";
+    for (std::size_t i = 0; i < entry.shape.size(); ++i) json += (i > 0 ? "," : "") + std::to_string(entry.shape[i]);
+    json += "],\"data_offsets\":[" + std::to_string(entry.begin) + ',' + std::to_string(entry.end) + "]}";
+  }
+  return json + '}';
+}
+
+}  // namespace heddle::inline io

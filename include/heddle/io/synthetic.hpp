@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Room: io. A data set without files: one centre for each class, noise around it, values in [0, 1].
+// Sees: core/random, io/dataset.  Does not see: files, policies, devices.
+// In: a seed and sizes.  Out: a Dataset, the same bits on every platform.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/core/random.hpp"
+#include "heddle/io/dataset.hpp"
+
+namespace heddle::inline io {
+
+/// Rows that can be learned: row r has class r mod classes; feature f is the class's centre in [0.2, 0.8) plus noise in [-0.2, 0.2).
+/// Both splits share the centres and differ in the noise. Uniform numbers only: no mathematics library can change a bit.
+///
+/// Shape   images (rows, features), labels (rows)
+/// Errors  D10 no rows, D11 features or classes below 1
+/// Tested  io/synthetic_test
+[[nodiscard]] inline Dataset synthetic(Seed seed, std::int64_t rows, std::int64_t features, int classes, Split split = Split::train) {
+  LabelledRows made;
+  made.features = features;
+  made.classes = classes;
+  const std::uint64_t noise = split == Split::train ? 1 : 2;  // stream 0 has the centres
+  if (rows > 0 && features > 0 && classes > 0) {
+    made.images.reserve(static_cast<std::size_t>(rows * features));
+    made.labels.reserve(static_cast<std::size_t>(rows));
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::int64_t label = row % classes;
+      made.labels.push_back(static_cast<std::int32_t>(label));
+      for (std::int64_t feature = 0; feature < features; ++feature)
+        made.images.push_back(uniform(seed, 0, static_cast<std::uint64_t>(label * features + feature), 0.2F, 0.8F) +
+                              uniform(seed, noise, static_cast<std::uint64_t>(row * features + feature), -0.2F, 0.2F));
+    }
+  }
+  return Dataset{std::move(made), "synthetic images", "synthetic labels"};
+}
+
+}  // namespace heddle::inline io

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Room: run. The two seams: what a compute backend and what a transport must offer.
+// Sees: graph descriptions, core.  Does not see: policies, programs, any backend.
+// In: pointers and run-time extents.  Out: Kernel, LossKernel, OptimizerKernel, Transport.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "heddle/core/units.hpp"
+#include "heddle/graph/leaf.hpp"
+
+namespace heddle::inline run {
+
+/// One forward of a leaf over one grain. All tensors are row-major and 64-byte aligned; rows may be 0.
+struct ForwardCall {
+  const Leaf* leaf = nullptr;
+  std::int64_t rows = 0;
+  const float* input = nullptr;               // (rows, In)
+  float* output = nullptr;                    // (rows, Out); may equal input if the leaf is elementwise
+  const float* const* parameters = nullptr;   // one per leaf->parameters
+  void* workspace = nullptr;                  // Compute::workspace bytes, 64-byte aligned, this rank's alone
+};
+
+/// One backward of a leaf over one grain.
+struct BackwardCall {
+  const Leaf* leaf = nullptr;
+  std::int64_t rows = 0;
+  const float* input = nullptr;               // (rows, In), null unless saved
+  const float* output = nullptr;              // (rows, Out), null unless saved
+  const float* output_gradient = nullptr;     // (rows, Out)
+  float* input_gradient = nullptr;            // (rows, In), overwritten; null if nobody needs it; may equal output_gradient if elementwise
+  const float* const* parameters = nullptr;
+  float* const* parameter_gradients = nullptr;
+  bool add = false;                           // parameter gradients: added to what is there (true) or overwritten (false)
+  void* workspace = nullptr;
+};
+
+/// Kernel<L, Compute> has   static void forward(const ForwardCall&);   static void backward(const BackwardCall&);
+/// A compute room specialises it for the leaves it knows, a user for an own layer with parameters.
+template <class L, class Compute> struct Kernel;
+
+/// The loss of one grain. `total_rows` is the number of rows of the whole step over all ranks: means divide by it.
+struct LossCall {
+  std::int64_t rows = 0;
+  std::int64_t features = 0;
+  std::int64_t total_rows = 0;
+  const float* output = nullptr;    // (rows, features): logits or predictions
+  const void* targets = nullptr;    // int32 (rows) class numbers, or float (rows, features)
+  float* gradient = nullptr;        // (rows, features), d(mean loss over total_rows)/d(output); null in evaluation
+};
+
+/// LossKernel<Loss, Compute> has   static float sum(const LossCall&);   the sum over rows of the loss (not yet divided by total_rows).
+template <class Loss, class Compute> struct LossKernel;
+
+/// OptimizerKernel<Optimizer, Compute> has   static void step(const typename Optimizer::Constants&, std::int64_t elements, float* parameters,
+/// const float* gradients, float* const* states);   all flat, 64-byte aligned; elements is a multiple of 16.
+template <class Optimizer, class Compute> struct OptimizerKernel;
+
+/// A compute backend: kernels take pointers and run-time extents, never types of sizes.
+///   static constexpr Bytes workspace;                                       scratch per device that kernels may use
+///   static void add(float* target, const float* a, const float* b, n);      target = a + b elementwise, target may equal a or b
+///   static void copy(float* target, const float* source, n);  zero(float*, n)
+template <class C>
+concept Compute = requires(float* target, const float* a, const float* b, std::int64_t n) {
+  { C::workspace } -> std::convertible_to<Bytes>;
+  C::add(target, a, b, n);
+  C::copy(target, a, n);
+  C::zero(target, n);
+};
+
+/// What one rank holds of a transport: start/wait pairs. The k-th send to a peer meets the peer's k-th receive from this rank; the k-th
+/// reduction of a group meets the k-th of every member. start gives k (from 0). Completion depends on starts only, never on another rank's
+/// wait. wait throws RankLost after the deadline, or at once when a rank it depends on was given up.
+template <class E>
+concept TransportEndpoint = requires(E& e, int peer, int group, std::int64_t k, const float* source, float* target, std::int64_t elements) {
+  { e.send_start(peer, source, elements) } -> std::same_as<std::int64_t>;
+  e.send_wait(peer, k);
+  { e.receive_start(peer, target, elements) } -> std::same_as<std::int64_t>;
+  e.receive_wait(peer, k);
+  { e.all_reduce_start(group, target, elements) } -> std::same_as<std::int64_t>;  // in place, sum along the fixed binary tree over positions
+  e.all_reduce_wait(group, k);
+};
+
+}  // namespace heddle::inline run

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// Room: run. What a running plan throws: one sentence with names, numbers and the remedy.
+// Sees: core.  Does not see: memory, threads, compute, transport.
+// In: a Diagnosis or a lost rank.  Out: Error, RankLost, NonFinite.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "heddle/core/rule.hpp"
+#include "heddle/core/units.hpp"
+
+namespace heddle::inline run {
+
+/// Base of everything Heddle throws; what() is the whole sentence, "[heddle.D02] ... Fix: ...".
+class Error : public std::runtime_error {
+ public:
+  Error(Code code, const std::string& sentence) : std::runtime_error(prefix(code) + sentence), code_(code) {}
+  explicit Error(const Diagnosis& diagnosis) : std::runtime_error(std::string{diagnosis.text.view()}), code_(diagnosis.code) {}
+  [[nodiscard]] Code code() const { return code_; }
+
+ private:
+  static std::string prefix(Code code) {
+    return std::string{"[heddle."} + code.letter + static_cast<char>('0' + code.number / 10) + static_cast<char>('0' + code.number % 10) + "] ";
+  }
+  Code code_;
+};
+
+/// A rank did not do its part: it threw, it ended, or it missed the deadline.
+class RankLost : public Error {
+ public:
+  RankLost(Rank lost, std::string operation, std::int64_t sequence, const std::string& why)
+      : Error(Code{'R', 1}, "rank " + std::to_string(lost.value) + " was lost at " + operation + ", sequence " + std::to_string(sequence) + ": " + why +
+                                ". Fix: look at the first error of rank " + std::to_string(lost.value) + ", or raise the deadline if it is only slow."),
+        rank_(lost), operation_(std::move(operation)), sequence_(sequence) {}
+  [[nodiscard]] Rank rank() const { return rank_; }
+  [[nodiscard]] const std::string& operation() const { return operation_; }
+  [[nodiscard]] std::int64_t sequence() const { return sequence_; }
+
+ private:
+  Rank rank_;
+  std::string operation_;
+  std::int64_t sequence_;
+};
+
+/// The loss of a step is NaN or infinite; parameters are those before the step.
+class NonFinite : public Error {
+ public:
+  NonFinite(std::int64_t step, const std::string& sentence) : Error(Code{'R', 2}, sentence), step_(step) {}
+  [[nodiscard]] std::int64_t step() const { return step_; }
+
+ private:
+  std::int64_t step_;
+};
+
+}  // namespace heddle::inline run

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Room: run. One global batch as the trainer takes it: a view of rows that lie somewhere else, in an order of its own.
+// Sees: core, run/error.  Does not see: files, data sets, policies, devices.
+// In: inputs, targets, an order.  Out: Examples, which owns and copies nothing.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "heddle/run/error.hpp"
+
+namespace heddle::inline run {
+
+/// A batch: row i of it is row source_row(i) of the arrays. The arrays and the order must outlive it.
+///
+/// Shape   inputs (source rows, input_features), targets (source rows, target_features), both row-major
+/// Tested  run/examples_test
+template <class Target> struct Examples {
+  const float* inputs = nullptr;
+  const Target* targets = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t input_features = 0;
+  std::int64_t target_features = 1;      // 1 for class labels
+  const std::uint32_t* order = nullptr;  // (rows), or null: rows 0 to rows - 1 as they lie
+
+  [[nodiscard]] constexpr std::int64_t source_row(std::int64_t row) const { return order == nullptr ? row : order[row]; }
+  [[nodiscard]] constexpr const float* input(std::int64_t row) const { return inputs + source_row(row) * input_features; }
+  [[nodiscard]] constexpr const Target* target(std::int64_t row) const { return targets + source_row(row) * target_features; }
+
+  /// Rows first to first + count - 1; they must exist.
+  [[nodiscard]] constexpr Examples slice(std::int64_t first, std::int64_t count) const {
+    Examples part = *this;
+    part.rows = count;
+    if (order != nullptr) {
+      part.order = order + first;
+    } else if (first > 0) {
+      part.inputs = inputs + first * input_features;
+      part.targets = targets + first * target_features;
+    }
+    return part;
+  }
+};
+
+/// How many rows of `features` lie in `elements` floats. Errors  D07 if they do not fill whole rows.
+[[nodiscard]] inline std::int64_t whole_rows(std::int64_t elements, std::int64_t features) {
+  if (features < 1 || elements % features != 0)
+    throw Error(Code{'D', 7}, std::to_string(elements) + " inputs are no whole rows of " + std::to_string(features) +
+                                  " features. Fix: give rows x features floats, and the number of features of one row.");
+  return elements / features;
+}
+
+/// A batch of class labels from two arrays. Errors  D07 if inputs and labels differ in number.
+[[nodiscard]] inline Examples<std::int32_t> examples(std::span<const float> inputs, std::span<const std::int32_t> labels,
+                                                     std::int64_t input_features) {
+  const std::int64_t rows = whole_rows(std::ssize(inputs), input_features);
+  if (std::ssize(labels) != rows)
+    throw Error(Code{'D', 7}, "the inputs have " + std::to_string(rows) + " rows but there are " + std::to_string(labels.size()) +
+                                  " labels. Fix: give one label for each row.");
+  return {inputs.data(), labels.data(), rows, input_features, 1, nullptr};
+}
+
+/// A batch of real targets from two arrays, every row with the same number of targets. Errors  D07 if that number is not whole.
+[[nodiscard]] inline Examples<float> examples(std::span<const float> inputs, std::span<const float> targets, std::int64_t input_features) {
+  const std::int64_t rows = whole_rows(std::ssize(inputs), input_features);
+  const std::int64_t count = std::ssize(targets);
+  if (rows == 0 ? count != 0 : (count == 0 || count % rows != 0))
+    throw Error(Code{'D', 7}, "the inputs have " + std::to_string(rows) + " rows but there are " + std::to_string(count) +
+                                  " targets. Fix: give the same number of targets for each row.");
+  return {inputs.data(), targets.data(), rows, input_features, rows == 0 ? 1 : count / rows, nullptr};
+}
+
+}  // namespace heddle::inline run

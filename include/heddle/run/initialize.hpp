@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Room: run. Starts parameters as PyTorch does; each element depends on seed, parameter and index only, never on the layout.
+// Sees: graph, core/random.  Does not see: policies, threads, any backend.
+// In: a Parameter, a Seed.  Out: its elements.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "heddle/core/random.hpp"
+#include "heddle/graph/leaf.hpp"
+
+namespace heddle::inline run {
+
+/// Writes the elements of parameter number `stream` of a model.
+///
+/// Source  sources.md#pytorch-init
+/// Tested  run/initialize_test
+inline void initialize(const Parameter& parameter, Seed seed, std::int64_t stream, float* elements) {
+  const std::int64_t n = parameter.shape.elements();
+  const auto bound = static_cast<float>(1 / std::sqrt(static_cast<double>(parameter.fan_in)));
+  const auto key = static_cast<std::uint64_t>(stream);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto index = static_cast<std::uint64_t>(i);
+    switch (parameter.initial) {
+      case Initial::zeros: elements[i] = 0; break;
+      case Initial::ones: elements[i] = 1; break;
+      case Initial::uniform_fan_in: elements[i] = uniform(seed, key, index, -bound, bound); break;
+      case Initial::normal: elements[i] = normal(seed, key, index); break;
+    }
+  }
+}
+
+}  // namespace heddle::inline run

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Room: run. Function pointers for the leaves, loss and optimizer of a plan: the executor itself is no template on models.
+// Sees: graph, run/concepts.  Does not see: policies, threads, any backend.
+// In: a model, a loss, an optimizer and a compute backend as types.  Out: KernelTable.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "heddle/graph/trace.hpp"
+#include "heddle/run/concepts.hpp"
+
+namespace heddle::inline run {
+
+struct LeafKernels {
+  void (*forward)(const ForwardCall&) = nullptr;
+  void (*backward)(const BackwardCall&) = nullptr;
+};
+
+/// Everything that runs arithmetic, by traced leaf.
+struct KernelTable {
+  const LeafKernels* leaves = nullptr;
+  float (*loss)(const LossCall&) = nullptr;
+  bool labels = true;  ///< targets are class numbers, else floats
+  int states = 0;
+  void (*step)(const void* constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) = nullptr;
+  void (*add)(float* target, const float* a, const float* b, std::int64_t n) = nullptr;
+  void (*copy)(float* target, const float* source, std::int64_t n) = nullptr;
+  std::int64_t workspace_bytes = 0;
+};
+
+/// Walks a model as the tracer does and notes the kernels of each leaf.
+template <class Compute, int Leaves> struct KernelCollector {
+  LeafKernels leaves[Leaves > 0 ? Leaves : 1]{};
+  int count = 0;
+
+  template <class L> constexpr int layer(int value) {
+    if constexpr (Composite<L>)
+      return L::trace(*this, value);
+    else if constexpr (requires { L::is_input; })
+      ++count;
+    else
+      leaves[count++] = LeafKernels{&Kernel<L, Compute>::forward, &Kernel<L, Compute>::backward};
+    return value;
+  }
+  template <class L> constexpr int child(int, int value) { return layer<L>(value); }
+  template <class L> constexpr int named(std::string_view, int value) { return layer<L>(value); }
+  template <int, class Block> constexpr int repeat(int value) { return layer<Block>(value); }
+  constexpr int add(int, int value) {
+    ++count;
+    return value;
+  }
+  template <class...> constexpr void siblings() {}
+};
+
+template <class Model, class Compute> struct ModelKernels {
+  static constexpr auto collected = [] {
+    KernelCollector<Compute, Traced<Model>::counted.leaves> collector;
+    collector.template layer<Model>(0);
+    return collector;
+  }();
+};
+
+template <class Model, class Loss, class Optimizer, class Compute> [[nodiscard]] KernelTable kernel_table() {
+  KernelTable table;
+  table.leaves = ModelKernels<Model, Compute>::collected.leaves;
+  table.loss = &LossKernel<Loss, Compute>::sum;
+  table.labels = std::is_same_v<typename Loss::Target, std::int32_t>;
+  table.states = Optimizer::states;
+  table.step = [](const void* constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) {
+    OptimizerKernel<Optimizer, Compute>::step(*static_cast<const typename Optimizer::Constants*>(constants), elements, parameters, gradients, states);
+  };
+  table.add = &Compute::add;
+  table.copy = &Compute::copy;
+  table.workspace_bytes = Compute::workspace.value;
+  return table;
+}
+
+}  // namespace heddle::inline run

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Room: run. Finds where a value that is not finite begins, and says what an instruction of a Program is.
+// Sees: plan/program, graph, run/kernel_table.  Does not see: policies, threads, any backend.
+// In: a batch, parameters.  Out: words for a sentence.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "heddle/plan/program.hpp"
+#include "heddle/run/executor.hpp"
+#include "heddle/run/kernel_table.hpp"
+
+namespace heddle::inline run {
+
+[[nodiscard]] inline std::int64_t first_non_finite(const std::vector<float>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!std::isfinite(values[i])) return static_cast<std::int64_t>(i);
+  return -1;
+}
+
+/// Runs the forward of the whole batch leaf by leaf on one thread and names the first tensor that is not finite.
+[[nodiscard]] inline std::string locate_non_finite(const Graph& graph, const KernelTable& kernels, const StepInput& input,
+                                                   const std::vector<std::vector<float>>& parameters) {
+  const std::string remedy = " Fix: lower the learning rate or repair the data; the parameters are those before the step.";
+  for (int n = 0; n < graph.node_count; ++n)
+    for (int k = 0; k < graph.nodes[n].parameter_count; ++k)
+      if (first_non_finite(parameters[static_cast<std::size_t>(graph.nodes[n].first_parameter + k)]) >= 0)
+        return "; parameter '" + std::string{graph.parameter_name(n, k).view()} + "' was not finite before it." + remedy;
+  std::vector<std::vector<float>> values(static_cast<std::size_t>(graph.node_count) + 1);
+  const std::int64_t in = graph.input.elements();
+  for (std::int64_t r = 0; r < input.source_rows; ++r) {
+    const float* const row = input.inputs + (input.order == nullptr ? r : static_cast<std::int64_t>(input.order[r])) * in;
+    values[0].insert(values[0].end(), row, row + in);
+  }
+  if (const std::int64_t at = first_non_finite(values[0]); at >= 0)
+    return "; the input has such a value in row " + std::to_string(at / in) + ", feature " + std::to_string(at % in) + "." + remedy;
+  std::vector<float> workspace(static_cast<std::size_t>(kernels.workspace_bytes / 4 + 16));
+  for (int n = 0; n < graph.node_count; ++n) {
+    const Node& node = graph.nodes[n];
+    const std::vector<float>& from = values[static_cast<std::size_t>(node.operands[0])];
+    std::vector<float>& to = values[static_cast<std::size_t>(n) + 1];
+    const std::int64_t features = graph.spec(n + 1).elements();
+    to.resize(static_cast<std::size_t>(input.source_rows * features));
+    const float* pointers[Leaf::most_parameters]{};
+    for (int k = 0; k < node.parameter_count; ++k) pointers[k] = parameters[static_cast<std::size_t>(node.first_parameter + k)].data();
+    if (graph.adds(n))
+      kernels.add(to.data(), from.data(), values[static_cast<std::size_t>(node.operands[1])].data(), std::ssize(to));
+    else if (graph.leaf(n).reshapes)
+      to = from;
+    else
+      kernels.leaves[node.leaf].forward({&graph.leaf(n), input.source_rows, from.data(), to.data(), pointers, workspace.data()});
+    if (const std::int64_t at = first_non_finite(to); at >= 0)
+      return "; it begins in " + std::string{graph.describe(n).view()} + ", row " + std::to_string(at / features) + ", feature " + std::to_string(at % features) +
+             "." + remedy;
+  }
+  return "; all outputs of the model are finite, so it begins in the loss or its targets." + remedy;
+}
+
+[[nodiscard]] constexpr std::string_view name_of(Op op) {
+  constexpr std::string_view names[] = {"forward",      "backward",     "send start",  "send wait", "receive start",
+                                        "receive wait", "reduce start", "reduce wait", "report",    "step"};
+  return names[static_cast<int>(op)];
+}
+
+/// "instruction 12 (backward of chunk 1, micro-batch 3)"
+[[nodiscard]] inline std::string describe(const Program& p, int instruction) {
+  const Instruction& line = p.instructions[instruction];
+  int role = 0;
+  while (instruction >= p.lists[role].end) ++role;
+  std::string words = "instruction " + std::to_string(instruction - p.lists[role].begin) + " (" + std::string{name_of(line.op)};
+  if (line.chunk >= 0) words += " of chunk " + std::to_string(line.chunk) + ", micro-batch " + std::to_string(line.micro_batch);
+  if (line.bucket >= 0) words += " of gradient bucket " + std::to_string(line.bucket);
+  if (line.bucket == loss_bucket) words += " of the loss";
+  return words + ")";
+}
+
+}  // namespace heddle::inline run

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Room: run. Whoever wants to see a step go by: every instruction and every entry of a body, with start and end.
+// Sees: plan/program, core.  Does not see: threads, compute, transport.
+// In: what the executor does.  Out: Observation, Observer.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "heddle/plan/program.hpp"
+
+namespace heddle::inline run {
+
+/// One line of the Program as it was executed by one rank.
+struct Observation {
+  Rank rank;
+  const Program* program = nullptr;
+  std::int32_t instruction = 0;  ///< index in Program::instructions
+  std::int32_t entry = -1;       ///< index in Program::entries, or -1 for the instruction itself
+  std::int16_t micro_batch = -1;
+  std::int64_t step = 0;
+  std::chrono::steady_clock::time_point start;
+  std::chrono::steady_clock::time_point end;  ///< set when `finished` is called
+};
+
+/// Called from the threads of the ranks, several at once: an observer keeps what it writes apart by rank.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void started(const Observation&) {}
+  virtual void finished(const Observation&) {}
+};
+
+}  // namespace heddle::inline run

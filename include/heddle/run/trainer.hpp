@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+// Room: run. Trainer: a plan on a backend, one call a step.
+// Sees: plan, run, graph.  Does not see: any backend by name.
+// In: a Plan, a backend pairing, optimizer options, a seed.  Out: steps, evaluations, parameters by name.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "heddle/plan/plan.hpp"
+#include "heddle/run/error.hpp"
+#include "heddle/run/examples.hpp"
+#include "heddle/run/executor.hpp"
+#include "heddle/run/initialize.hpp"
+#include "heddle/run/kernel_table.hpp"
+#include "heddle/run/locate.hpp"
+#include "heddle/run/observer.hpp"
+
+namespace heddle::inline run {
+
+/// What a step says. The loss is reduced only in steps that are reported.
+struct StepResult {
+  std::int64_t step = 0;     ///< from 1
+  std::int64_t rows = 0;     ///< rows that counted; 0 if the batch was dropped
+  std::optional<float> loss; ///< mean over the rows
+};
+
+/// What an evaluation says.
+struct Evaluation {
+  std::int64_t rows = 0;
+  double loss = 0;  ///< mean over the rows
+  std::vector<float> outputs;  ///< (rows, output features), in the order of the rows
+};
+
+/// Steps between two reports.
+struct Every {
+  std::int64_t steps = 1;
+};
+
+/// How a trainer waits: no wait lasts longer than the deadline.
+struct RunOptions {
+  std::chrono::nanoseconds deadline = std::chrono::seconds{60};
+};
+
+/// Starts, ring and group sizes that a plan needs of a transport.
+struct TransportNeeds {
+  int ranks = 1;
+  std::vector<std::vector<int>> groups;
+  int transfers = 1;   ///< starts of one step on the busiest channel
+  int reductions = 1;  ///< starts of one step of one group
+};
+
+/// Groups are numbered as transport_group() does.
+[[nodiscard]] inline TransportNeeds transport_needs(const Program& training, const Program& evaluation) {
+  TransportNeeds needs;
+  needs.ranks = training.mesh.ranks();
+  for (const Axis a : batch_axes) {
+    if (!training.batch_split[static_cast<int>(a)]) continue;
+    const int n = training.mesh.size(a);
+    for (int g = 0; g < needs.ranks / n; ++g) {
+      std::vector<int> members;
+      for (int k = 0; k < n; ++k) members.push_back(training.mesh.member(g, a, k).value);
+      needs.groups.push_back(members);
+    }
+  }
+  for (const Program* p : {&training, &evaluation})
+    for (int i = 0; i < p->lists[p->roles - 1].end; ++i) needs.transfers = std::max(needs.transfers, p->instructions[i].sequence + 1);
+  needs.reductions = training.bucket_count + 2;
+  return needs;
+}
+
+/// Trains one plan on one backend.
+///
+/// Errors  O01 an option out of range; B05 a smaller batch without a remedy, B06 a larger one; R01 RankLost, R02 NonFinite, R04 a step that was
+///         interrupted between ranks; D07, D08 rows and labels
+/// Tested  run/trainer_test, equivalence/
+template <class ThePlan, class Backend> class Trainer {
+ public:
+  using Request = typename ThePlan::Request;
+  using Model = typename Request::Model;
+  using Optimizer = typename Request::Optimizer;
+  using Target = typename Request::Loss::Target;
+  using Options = typename Optimizer::Options;
+  using Session = typename Backend::Session;
+  using RankExecutor = Executor<typename Session::Endpoint>;
+
+  explicit Trainer(const Options& options, Seed seed = Seed{0}, RunOptions how = {})
+      : options_(options), kernels_(kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute>()),
+        session_(transport_needs(training, evaluation), how.deadline), executors_(static_cast<std::size_t>(devices<ThePlan>)) {
+    check_options();
+    session_.run([&](int rank) {
+      executors_[static_cast<std::size_t>(rank)] = std::make_unique<RankExecutor>(training, evaluation, kernels_, Rank{rank}, session_.endpoint(Rank{rank}));
+    });
+    session_.rethrow_first();
+    initialize_parameters(seed);
+  }
+
+  /// Called with every `every`-th step, whose loss is reduced.
+  void on_step(std::function<void(const StepResult&)> callback, Every every = {}) {
+    callback_ = std::move(callback);
+    every_ = every;
+  }
+  void observe(Observer* observer) { observer_ = observer; }
+  [[nodiscard]] Options& optimizer() { return options_; }
+  [[nodiscard]] std::int64_t steps() const { return steps_; }
+
+  /// One optimizer step on one global batch; every rank takes its rows of it.
+  StepResult step(const Examples<Target>& batch) {
+    refuse_if_spoiled();
+    check_options();
+    StepResult result{steps_ + 1, 0, {}};
+    StepInput input = input_of(batch, training);
+    if (batch.rows < capacity_rows()) {
+      if (Request::batch.remedy == Remedy::drop) return StepResult{steps_, 0, {}};
+      if (Request::batch.remedy == Remedy::pad) input.rows = capacity_rows();
+    }
+    input.rows = std::min<std::int64_t>(input.rows, training.batch.capacity());
+    const typename Optimizer::Constants constants = Optimizer::constants(options_, result.step);
+    input.constants = &constants;
+    input.step = result.step;
+    input.reporting = callback_ && result.step % every_.steps == 0;
+    run(input);
+    steps_ = result.step;
+    result.rows = input.rows;
+    if (input.reporting) {
+      result.loss = loss_executor().loss_sum() / static_cast<float>(input.rows);
+      callback_(result);
+    }
+    return result;
+  }
+
+  /// Loss and outputs without a step, for any number of rows.
+  [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples) {
+    Evaluation all;
+    const std::int64_t features = Request::graph.output().elements();
+    all.rows = examples.rows;
+    all.outputs.resize(static_cast<std::size_t>(examples.rows * features));
+    const std::int64_t most = evaluation.batch.capacity();
+    for (std::int64_t first = 0; first < examples.rows; first += most) {
+      const Examples<Target> part = examples.slice(first, std::min(most, examples.rows - first));
+      StepInput input = input_of(part, evaluation);
+      input.reporting = true;
+      input.step = steps_;
+      input.outputs = all.outputs.data() + first * features;
+      run(input);
+      all.loss += static_cast<double>(loss_executor().loss_sum());
+    }
+    if (all.rows > 0) all.loss /= static_cast<double>(all.rows);
+    return all;
+  }
+
+  // ---- tensors by their state_dict names
+  [[nodiscard]] std::vector<std::string> parameter_names() const {
+    std::vector<std::string> names;
+    for (int p = 0; p < Request::graph.parameter_count; ++p) names.emplace_back(name(p).view());
+    return names;
+  }
+  /// The parameter as the first replica holds it, or as `replica` does.
+  [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) { return read(find(name), replica, &RankExecutor::parameters); }
+  /// The gradient of the last step: of the mean loss, summed over all ranks.
+  [[nodiscard]] std::vector<float> gradient(const std::string& name, int replica = 0) { return read(find(name), replica, &RankExecutor::gradients); }
+  /// Sets a parameter on every rank that holds it.
+  void set_parameter(const std::string& name, std::span<const float> values) {
+    const int p = find(name);
+    const ParameterPlace& place = training.parameters[p];
+    if (std::ssize(values) != place.elements)
+      throw Error(Code{'R', 5}, "parameter '" + name + "' has " + std::to_string(place.elements) + " elements but is given " + std::to_string(values.size()) +
+                                    ". Fix: give as many.");
+    for (auto& executor : executors_)
+      if (executor->role() == place.role) std::memcpy(executor->parameters() + place.offset / 4, values.data(), values.size_bytes());
+  }
+  /// FNV-1a over the bytes of all parameters in the order of the model: the same number for the same bits.
+  [[nodiscard]] std::uint64_t parameter_hash(int replica = 0) {
+    std::uint64_t hash = 0xcbf29ce484222325U;
+    for (int p = 0; p < Request::graph.parameter_count; ++p)
+      for (const float value : read(p, replica, &RankExecutor::parameters)) {
+        std::uint32_t bits = 0;
+        std::memcpy(&bits, &value, sizeof bits);
+        for (int byte = 0; byte < 4; ++byte) hash = (hash ^ (bits >> (8 * byte) & 0xffU)) * 0x100000001b3U;
+      }
+    return hash;
+  }
+  [[nodiscard]] int replicas() const { return training.batch.ranks; }
+
+  [[nodiscard]] RankExecutor& executor(Rank rank) { return *executors_[static_cast<std::size_t>(rank.value)]; }
+  [[nodiscard]] Session& session() { return session_; }
+  /// What each rank said when the last call failed; empty where nothing was thrown.
+  [[nodiscard]] const std::vector<std::string>& failures() const { return failures_; }
+
+  static constexpr const Program& training_program() { return ThePlan::training; }
+
+ private:
+  static constexpr const Program& training = ThePlan::training;
+  static constexpr const Program& evaluation = ThePlan::evaluation;
+
+  [[nodiscard]] static std::int64_t capacity_rows() { return Request::batch.batch; }
+  [[nodiscard]] static Text<96> name(int p) { return Request::graph.parameter_name(training.parameters[p].node, training.parameters[p].index); }
+  [[nodiscard]] RankExecutor& loss_executor() {
+    Rank first{0};
+    return executor(training.mesh.moved(first, Axis::stage, training.loss_role()));
+  }
+  [[nodiscard]] static int find(const std::string& wanted) {
+    for (int p = 0; p < Request::graph.parameter_count; ++p)
+      if (name(p).view() == wanted) return p;
+    throw Error(Code{'R', 5}, std::string{Request::graph.model.view()} + " has no parameter '" + wanted + "'. Fix: use a name of parameter_names().");
+  }
+  template <class Buffer> [[nodiscard]] std::vector<float> read(int p, int replica, Buffer buffer) {
+    const ParameterPlace& place = training.parameters[p];
+    for (auto& executor : executors_)
+      if (executor->role() == place.role && batch_position(training, executor->rank()) == replica) {
+        const float* const from = (executor.get()->*buffer)() + place.offset / 4;
+        return {from, from + place.elements};
+      }
+    throw Error(Code{'R', 5}, "replica " + std::to_string(replica) + " of " + std::to_string(replicas()) + " does not exist. Fix: count replicas from 0.");
+  }
+  void check_options() const {
+    if (const Diagnosis wrong = Optimizer::check(options_); !wrong.ok()) throw Error(wrong);
+  }
+  void initialize_parameters(Seed seed) {
+    for (int p = 0; p < Request::graph.parameter_count; ++p) {
+      const ParameterPlace& place = training.parameters[p];
+      std::vector<float> values(static_cast<std::size_t>(place.elements));
+      initialize(Request::graph.leaf(place.node).parameters[place.index], seed, p, values.data());
+      set_parameter(std::string{name(p).view()}, values);
+    }
+  }
+  [[nodiscard]] StepInput input_of(const Examples<Target>& batch, const Program& program) const {
+    const std::int64_t features = Request::graph.input.elements();
+    if (batch.input_features != features || batch.target_features != Request::target_features)
+      throw Error(Code{'D', 7}, "the batch has " + std::to_string(batch.input_features) + " features and " + std::to_string(batch.target_features) +
+                                    " target values a row, but " + std::string{Request::graph.model.view()} + " takes " + std::to_string(features) + " and " +
+                                    std::to_string(Request::target_features) + ". Fix: give rows of the model's shape.");
+    if (batch.rows < 1) throw Error(Code{'B', 5}, "a batch of 0 rows was given. Fix: give at least one row.");
+    if (&program == &ThePlan::training && batch.rows > capacity_rows())
+      throw Error(Code{'B', 6}, "a batch of " + std::to_string(batch.rows) + " rows was given to a plan with Batch<" + std::to_string(capacity_rows()) +
+                                    ">. Fix: give at most " + std::to_string(capacity_rows()) + " rows.");
+    if (&program == &ThePlan::training && batch.rows < capacity_rows() && Request::batch.remedy == Remedy::none)
+      throw Error(Code{'B', 5}, "a batch of " + std::to_string(batch.rows) + " rows was given to a plan with Batch<" + std::to_string(capacity_rows()) +
+                                    "> that names no remedy. Fix: name KeepLast, PadLast or DropLast in the Batch.");
+    return StepInput{&program, batch.inputs, batch.targets, batch.order, batch.rows, batch.rows, 0, false, nullptr, nullptr, observer_};
+  }
+
+  void run(const StepInput& input) {
+    failures_.clear();
+    session_.run([&](int rank) {
+      RankExecutor& executor = *executors_[static_cast<std::size_t>(rank)];
+      try {
+        executor.run(input);
+      } catch (const std::exception& problem) {
+        session_.give_up(Rank{rank}, problem.what());
+        throw;
+      }
+    });
+    if (session_.failed()) explain(input);
+  }
+  /// Turns what the ranks threw into one error; parameters stay usable if no rank had begun its step.
+  [[noreturn]] void explain(const StepInput& input) {
+    failures_ = session_.failures();
+    for (auto& executor : executors_) spoiled_ = spoiled_ || executor->stepped();
+    session_.reset();
+    for (int rank = 0; rank < devices<ThePlan>; ++rank) {
+      try {
+        session_.rethrow(rank);
+      } catch (const RankLost&) {
+        continue;  // a survivor: the rank that it lost has its own entry
+      } catch (const NonFinite& found) {
+        throw NonFinite(input.step, std::string{found.what()}.substr(13) + locate(input));
+      } catch (const Error&) {
+        throw;
+      } catch (const std::exception& problem) {
+        const Executor<typename Session::Endpoint>& lost = executor(Rank{rank});
+        throw RankLost(Rank{rank}, describe(*input.program, lost.instruction()), input.step, problem.what());
+      }
+    }
+    session_.rethrow_first();
+    throw Error(Code{'R', 4}, "a rank stopped without an error. Fix: report this with the plan.");
+  }
+  /// Where a loss that is not finite comes from: a forward of the whole batch, leaf by leaf, with the parameters as they are.
+  [[nodiscard]] std::string locate(const StepInput& input) {
+    std::vector<std::vector<float>> parameters;
+    for (int p = 0; p < Request::graph.parameter_count; ++p) parameters.push_back(read(p, 0, &RankExecutor::parameters));
+    return locate_non_finite(Request::graph, kernels_, input, parameters);
+  }
+  void refuse_if_spoiled() const {
+    if (spoiled_)
+      throw Error(Code{'R', 4}, "step " + std::to_string(steps_ + 1) + " was interrupted after some ranks had changed their parameters, so they no longer agree. "
+                                                                       "Fix: make a new trainer and load the parameters of the last good step.");
+  }
+
+  Options options_;
+  KernelTable kernels_;
+  Session session_;
+  std::vector<std::unique_ptr<RankExecutor>> executors_;
+  std::function<void(const StepResult&)> callback_;
+  Every every_;
+  Observer* observer_ = nullptr;
+  std::int64_t steps_ = 0;
+  bool spoiled_ = false;
+  std::vector<std::string> failures_;
+};
+
+}  // namespace heddle::inline run

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// Room: transport. The reductions of one group of ranks in one address space: a ring of slots whose work is done by waiters.
+// Sees: transport/tree_sum, transport/spin_wait.  Does not see: deadlines, lost ranks, how anybody waits.
+// In: the k-th start of every position.  Out: slices of work to claim; the sum in every buffer, or a dead slot that nobody touches.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "heddle/transport/spin_wait.hpp"
+#include "heddle/transport/tree_sum.hpp"
+
+namespace heddle::inline transport {
+
+/// One group. Each atomic of a slot carries the number k+1 above its count, so a slot of an earlier round is never taken for the present one.
+///
+/// posts counts the positions that have started; the last one opens the slot. open counts the slices nobody has claimed, left those not finished:
+/// when it is 0 no slice is read or written any more. Slots: two per pending start, for the reason given at PairRing.
+/// Tested  transport/group_ring_test
+class GroupRing {
+ public:
+  /// Fewer than 2^15 members: the count shares a word with the number.
+  GroupRing(int members, int limit)
+      : members_(members), slots_(2 * static_cast<std::size_t>(limit)), buffers_(slots_.size() * count(members)),
+        elements_(buffers_.size()), started_(count(members)) {}
+
+  [[nodiscard]] int members() const { return members_; }
+
+  /// Posts number k of `position`. True if this opened the slot: sleeping members must be woken. What is too small to share the last one sums.
+  bool post(std::int64_t k, int position, float* data, std::int64_t elements) {
+    Slot& slot = at(k);
+    buffers(k)[position] = data;
+    elements_of(k)[position] = elements;
+    started_[count(position)].value.store(k + 1, std::memory_order_release);
+    std::uint64_t seen = slot.posts.load(std::memory_order_relaxed);
+    std::uint64_t next = 0;
+    do {
+      const bool others_are_here = (seen & ~post_bits) == stamp(k, post_shift);
+      if (others_are_here && (seen & killed) != 0) return false;
+      next = (others_are_here ? seen : stamp(k, post_shift)) + 1;
+    } while (!slot.posts.compare_exchange_weak(seen, next, std::memory_order_acq_rel, std::memory_order_relaxed));
+    if ((next & (killed - 1)) != static_cast<std::uint64_t>(members_)) return false;
+    open(slot, k);
+    return true;
+  }
+
+  [[nodiscard]] bool done(std::int64_t k) const { return at(k).left.load(std::memory_order_seq_cst) == stamp(k, work_shift); }
+  [[nodiscard]] bool has_work(std::int64_t k) const {
+    const std::uint64_t open = at(k).open.load(std::memory_order_seq_cst);
+    return (open & ~work_bits) == stamp(k, work_shift) && (open & work_bits) != 0;
+  }
+  [[nodiscard]] bool dead(std::int64_t k) const { return (at(k).posts.load(std::memory_order_seq_cst) & killed) != 0; }
+
+  /// Claims and sums slices until none is left. True if this finished the last one: sleeping members must be woken.
+  /// Safe from any thread, for any k that was ever posted.
+  bool work(std::int64_t k) {
+    Slot& slot = at(k);
+    std::uint64_t open = slot.open.load(std::memory_order_acquire);
+    bool finished = false;
+    while ((open & ~work_bits) == stamp(k, work_shift) && (open & work_bits) != 0) {
+      if (!slot.open.compare_exchange_weak(open, open - 1, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
+      const auto slice = static_cast<std::int64_t>((open & work_bits) - 1);
+      const std::int64_t first = slice * slot.slice_elements;
+      tree_sum_to_all(buffers(k), members_, first, std::min(slot.elements, first + slot.slice_elements));
+      finished = slot.left.fetch_sub(1, std::memory_order_seq_cst) == (stamp(k, work_shift) | 1);
+      open = slot.open.load(std::memory_order_acquire);
+    }
+    return finished;
+  }
+
+  /// The first position whose count differs from that of position 0, 0 if all agree. Only for a k that is done; nothing is summed if they differ.
+  [[nodiscard]] int odd_position(std::int64_t k) const { return at(k).odd; }
+  [[nodiscard]] std::int64_t elements(std::int64_t k, int position) const { return elements_[row(k) + count(position)]; }
+
+  /// Whether `position` has started number k.
+  [[nodiscard]] bool started(std::int64_t k, int position) const { return started_[count(position)].value.load(std::memory_order_acquire) > k; }
+
+  /// Ends number k if some position has not started it: true if no work has begun and none ever will.
+  bool kill(std::int64_t k) {
+    Slot& slot = at(k);
+    std::uint64_t seen = slot.posts.load(std::memory_order_acquire);
+    do {
+      if ((seen & killed) != 0) return true;
+      if ((seen & ~post_bits) != stamp(k, post_shift) || (seen & (killed - 1)) == static_cast<std::uint64_t>(members_)) return false;
+    } while (!slot.posts.compare_exchange_weak(seen, seen | killed, std::memory_order_seq_cst, std::memory_order_acquire));
+    return true;
+  }
+
+  /// Ends what `position` has started and cannot complete, completes the rest. Afterwards nobody touches a buffer it has given.
+  void kill_all(int position) {
+    for (Slot& slot : slots_) {
+      const std::uint64_t seen = slot.posts.load(std::memory_order_acquire);
+      const std::int64_t k = static_cast<std::int64_t>(seen >> post_shift) - 1;
+      if (k < 0 || !started(k, position) || kill(k)) continue;
+      for (; !over(slot, k); std::this_thread::yield()) work(k);
+    }
+  }
+
+  void reset() {
+    for (Slot& slot : slots_) {
+      slot.posts.store(0, std::memory_order_relaxed);
+      slot.open.store(0, std::memory_order_relaxed);
+      slot.left.store(0, std::memory_order_relaxed);
+    }
+    for (Started& started : started_) started.value.store(0, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr int post_shift = 16;
+  static constexpr std::uint64_t post_bits = (1U << post_shift) - 1;
+  static constexpr std::uint64_t killed = 1U << 15;
+  static constexpr int work_shift = 20;
+  static constexpr std::uint64_t work_bits = (1U << work_shift) - 1;
+  static constexpr std::int64_t least_slice = 4096;    // elements: below, claiming costs more than a second core gives
+  static constexpr std::int64_t usual_slice = 65536;   // elements
+
+  struct Slot {
+    alignas(cache_line_bytes) std::atomic<std::uint64_t> posts{0};
+    alignas(cache_line_bytes) std::atomic<std::uint64_t> open{0};
+    std::int64_t elements = 0;
+    std::int64_t slice_elements = 0;
+    int odd = 0;
+    alignas(cache_line_bytes) std::atomic<std::uint64_t> left{0};
+  };
+  struct alignas(cache_line_bytes) Started {
+    std::atomic<std::int64_t> value{0};
+  };
+
+  static std::size_t count(int n) { return static_cast<std::size_t>(n); }
+  static std::uint64_t stamp(std::int64_t k, int shift) { return static_cast<std::uint64_t>(k + 1) << shift; }
+  [[nodiscard]] std::size_t index(std::int64_t k) const { return static_cast<std::size_t>(k) % slots_.size(); }
+  [[nodiscard]] std::size_t row(std::int64_t k) const { return index(k) * count(members_); }
+  [[nodiscard]] Slot& at(std::int64_t k) { return slots_[index(k)]; }
+  [[nodiscard]] const Slot& at(std::int64_t k) const { return slots_[index(k)]; }
+  [[nodiscard]] float** buffers(std::int64_t k) { return buffers_.data() + row(k); }
+  [[nodiscard]] std::int64_t* elements_of(std::int64_t k) { return elements_.data() + row(k); }
+
+  /// Done, or so long ago that the slot serves a later number.
+  static bool over(const Slot& slot, std::int64_t k) {
+    const std::uint64_t left = slot.left.load(std::memory_order_seq_cst);
+    return left == stamp(k, work_shift) || left >> work_shift > static_cast<std::uint64_t>(k + 1);
+  }
+
+  // Run by the last poster: everybody's entries are visible to it, and through `open` to whoever claims a slice.
+  void open(Slot& slot, std::int64_t k) {
+    const std::int64_t* elements = elements_of(k);
+    slot.odd = 0;
+    for (int q = members_ - 1; q > 0; --q)
+      if (elements[q] != elements[0]) slot.odd = q;
+    slot.elements = elements[0];
+    const std::int64_t even = slot.elements / (4 * static_cast<std::int64_t>(members_));
+    std::int64_t slice = std::clamp(even, least_slice, usual_slice);
+    slice = std::max(slice, slot.elements >> (work_shift - 1));
+    slot.slice_elements = (slice + 15) / 16 * 16;
+    std::int64_t slices = slot.odd != 0 ? 0 : (slot.elements + slot.slice_elements - 1) / slot.slice_elements;
+    if (slices <= 1) {
+      if (slices == 1) tree_sum_to_all(buffers(k), members_, 0, slot.elements);
+      slices = 0;
+    }
+    const std::uint64_t word = stamp(k, work_shift) | static_cast<std::uint64_t>(slices);
+    slot.left.store(word, std::memory_order_seq_cst);
+    if (slices > 0) slot.open.store(word, std::memory_order_seq_cst);
+  }
+
+  int members_;
+  std::vector<Slot> slots_;
+  std::vector<float*> buffers_;          // (slots, members)
+  std::vector<std::int64_t> elements_;   // (slots, members)
+  std::vector<Started> started_;         // (members)
+};
+
+}  // namespace heddle::inline transport

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Room: transport. The groups of a transport: which ranks reduce together, and at which position each of them is.
+// Sees: run/error.  Does not see: transfers, threads, the mesh they come from.
+// In: lists of ranks.  Out: members and positions; a sentence for a group, peer or count that cannot be.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heddle/run/error.hpp"
+
+namespace heddle::inline transport {
+
+/// The ranks and groups of one transport; the order within a group is the order of the sum's tree.
+///
+/// Errors  T04 for ranks that are out of range or named twice, and for peers and groups a rank cannot use; T05 for a negative count
+/// Tested  transport/groups_test
+class Groups {
+ public:
+  static constexpr int most_ranks = (1 << 15) - 1;
+
+  Groups(int ranks, std::vector<std::vector<int>> groups) : ranks_(ranks), groups_(std::move(groups)) {
+    if (ranks < 1 || ranks > most_ranks)
+      throw Error{Code{'T', 4}, "a transport has from 1 to " + std::to_string(most_ranks) + " ranks, not " + std::to_string(ranks) +
+                                    ". Fix: give it the number of devices of the plan."};
+    for (int g = 0; g < count(); ++g) add_positions(g);
+  }
+
+  [[nodiscard]] int ranks() const { return ranks_; }
+  [[nodiscard]] int count() const { return static_cast<int>(groups_.size()); }
+  [[nodiscard]] int members(int group) const { return static_cast<int>(at(group).size()); }
+  [[nodiscard]] int rank_at(int group, int position) const { return at(group)[static_cast<std::size_t>(position)]; }
+  /// The position of a rank in a group, -1 if it is no member.
+  [[nodiscard]] int position(int group, int rank) const { return positions_[static_cast<std::size_t>(group * ranks_ + rank)]; }
+
+  void check_transfer(int rank, int peer, std::int64_t elements) const {
+    if (peer < 0 || peer >= ranks_ || peer == rank)
+      throw Error{Code{'T', 4}, name(rank) + " cannot exchange with rank " + std::to_string(peer) + ". There are " + std::to_string(ranks_) +
+                                    " ranks, counted from 0, and none is its own peer. Fix: name another rank of the transport."};
+    check_elements(rank, elements);
+  }
+  void check_reduction(int rank, int group, std::int64_t elements) const {
+    if (group < 0 || group >= count() || position(group, rank) < 0)
+      throw Error{Code{'T', 4}, name(rank) + " is no member of group " + std::to_string(group) + " of " + std::to_string(count()) +
+                                    ". Fix: name a group, counted from 0, that contains the rank."};
+    check_elements(rank, elements);
+  }
+
+ private:
+  [[nodiscard]] const std::vector<int>& at(int group) const { return groups_[static_cast<std::size_t>(group)]; }
+  static std::string name(int rank) { return "rank " + std::to_string(rank); }
+  static void check_elements(int rank, std::int64_t elements) {
+    if (elements < 0)
+      throw Error{Code{'T', 5}, name(rank) + " moves " + std::to_string(elements) + " elements. Fix: pass a count of 0 or more."};
+  }
+  void add_positions(int group) {
+    positions_.resize(positions_.size() + static_cast<std::size_t>(ranks_), -1);
+    for (int q = 0; q < members(group); ++q) {
+      const int rank = rank_at(group, q);
+      if (rank < 0 || rank >= ranks_ || position(group, rank) >= 0)
+        throw Error{Code{'T', 4}, "group " + std::to_string(group) + " names rank " + std::to_string(rank) +
+                                      ", which is named twice or is none of the " + std::to_string(ranks_) + " ranks. Fix: list each member once, counted from 0."};
+      positions_[static_cast<std::size_t>(group * ranks_ + rank)] = q;
+    }
+  }
+
+  int ranks_;
+  std::vector<std::vector<int>> groups_;
+  std::vector<int> positions_;  // (groups, ranks)
+};
+
+}  // namespace heddle::inline transport

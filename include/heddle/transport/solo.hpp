@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Room: transport. One rank alone: nothing moves.
+// Sees: run/concepts, run/error, core.  Does not see: threads, policies, programs, kernels.
+// In: a number of groups, each of this rank only.  Out: a TransportEndpoint; lane model: free.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "heddle/core/units.hpp"
+#include "heddle/run/concepts.hpp"
+#include "heddle/run/error.hpp"
+#include "heddle/transport/groups.hpp"
+#include "heddle/transport/traffic.hpp"
+#include "heddle/transport/window.hpp"
+
+namespace heddle::inline transport {
+
+/// The transport of one rank. A sum over one position is what is there already.
+///
+/// Moves   nothing                                                                                              [bytes]
+/// Errors  T04 for any transfer, since there is no peer; T02, T03, T05 as every transport
+/// Tested  transport/solo_test, conformance/transport_solo_test
+class Solo {
+ public:
+  class Endpoint {
+   public:
+    [[nodiscard]] Rank rank() const { return Rank{0}; }
+
+    std::int64_t send_start(int peer, const float*, std::int64_t elements) { return no_peer(peer, elements); }
+    void send_wait(int peer, std::int64_t) { no_peer(peer, 0); }
+    std::int64_t receive_start(int peer, float*, std::int64_t elements) { return no_peer(peer, elements); }
+    void receive_wait(int peer, std::int64_t) { no_peer(peer, 0); }
+
+    std::int64_t all_reduce_start(int group, float*, std::int64_t elements) {
+      groups_.check_reduction(0, group, elements);
+      traffic_.count_all_reduce(elements, 1, 0);
+      return window(group).open([&] { return describe(group); });
+    }
+    void all_reduce_wait(int group, std::int64_t k) {
+      groups_.check_reduction(0, group, 0);
+      window(group).close(k, [&] { return describe(group); });
+    }
+
+   private:
+    friend class Solo;
+    Endpoint(int groups, PendingLimits limits)
+        : groups_(1, std::vector<std::vector<int>>(static_cast<std::size_t>(groups), {0})),
+          reductions_(static_cast<std::size_t>(groups), Window{limits.reductions}) {}
+
+    std::int64_t no_peer(int peer, std::int64_t elements) const {
+      groups_.check_transfer(0, peer, elements);  // throws: with one rank there is none
+      return -1;
+    }
+    [[nodiscard]] Window& window(int group) { return reductions_[static_cast<std::size_t>(group)]; }
+    static std::string describe(int group) { return "all-reduce of group " + std::to_string(group); }
+
+    Groups groups_;
+    std::vector<Window> reductions_;  // (groups)
+    Traffic traffic_;
+  };
+
+  explicit Solo(int groups = 1, PendingLimits limits = {}) : endpoint_(groups, limits) {}
+
+  [[nodiscard]] int ranks() const { return 1; }
+  [[nodiscard]] Endpoint& endpoint(Rank = Rank{0}) { return endpoint_; }
+  [[nodiscard]] Sent sent(Rank, Movement kind) const { return endpoint_.traffic_.sent(kind); }
+  void clear_traffic() { endpoint_.traffic_.clear(); }
+  void reset() {
+    for (Window& window : endpoint_.reductions_) window.reset();
+  }
+
+ private:
+  Endpoint endpoint_;
+};
+
+static_assert(TransportEndpoint<Solo::Endpoint>);
+
+}  // namespace heddle::inline transport

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// Room: transport. The fixed binary tree along which positions are summed, one pass over a range of elements.
+// Sees: the standard library.  Does not see: threads, groups, every other room.
+// In: one buffer per position, a range.  Out: in every buffer the same sum, to the last bit.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+namespace heddle::inline transport {
+
+inline constexpr int most_tree_levels = 16;
+inline constexpr std::int64_t tree_block = 256;  // elements; a block of every level stays in the first-level cache
+/// Compilers vectorise a loop of constant length at -O2 as well; a loop of unknown length only at -O3.
+inline constexpr int unrolled_elements = 16;
+
+/// target[i] = sum(i), in blocks of constant length and a rest.
+template <class Sum> void for_each_unrolled(std::int64_t first, std::int64_t last, Sum sum) {
+  std::int64_t i = first;
+  for (; i + unrolled_elements <= last; i += unrolled_elements)
+    for (int j = 0; j < unrolled_elements; ++j) sum(i + j);
+  for (; i < last; ++i) sum(i);
+}
+
+inline void tree_sum_of_two(float* __restrict a, float* __restrict b, std::int64_t first, std::int64_t last) {
+  for_each_unrolled(first, last, [=](std::int64_t i) {
+    const float sum = a[i] + b[i];
+    a[i] = sum;
+    b[i] = sum;
+  });
+}
+
+inline void tree_sum_of_four(float* __restrict a, float* __restrict b, float* __restrict c, float* __restrict d, std::int64_t first,
+                             std::int64_t last) {
+  for_each_unrolled(first, last, [=](std::int64_t i) {
+    const float sum = (a[i] + b[i]) + (c[i] + d[i]);
+    a[i] = sum;
+    b[i] = sum;
+    c[i] = sum;
+    d[i] = sum;
+  });
+}
+
+inline void add_block(float* __restrict target, const float* __restrict a, const float* __restrict b, std::int64_t elements) {
+  for_each_unrolled(0, elements, [=](std::int64_t i) { target[i] = a[i] + b[i]; });
+}
+
+/// Addition commutes to the last bit; what counts is the shape of the tree.
+inline void add_to_block(float* __restrict target, const float* __restrict other, std::int64_t elements) {
+  for_each_unrolled(0, elements, [=](std::int64_t i) { target[i] += other[i]; });
+}
+
+/// One block for any number of positions. levels[l] holds the sum of 2^(l+1) neighbours, as bit l of a counter of pairs.
+inline void tree_sum_block(float* const* buffers, int members, std::int64_t first, std::int64_t elements) {
+  alignas(64) float levels[most_tree_levels][tree_block];
+  const int pairs = members / 2;
+  for (int p = 0; p < pairs; ++p) {
+    const int level = std::countr_one(static_cast<unsigned>(p));
+    add_block(levels[level], buffers[2 * p] + first, buffers[2 * p + 1] + first, elements);
+    for (int l = 0; l < level; ++l) add_to_block(levels[level], levels[l], elements);
+  }
+  const float* right = members % 2 == 1 ? buffers[members - 1] + first : nullptr;
+  for (int l = 0; l < most_tree_levels; ++l) {
+    if ((pairs >> l & 1) == 0) continue;
+    if (right != nullptr) add_to_block(levels[l], right, elements);
+    right = levels[l];
+  }
+  for (int q = 0; q < members; ++q) std::memcpy(buffers[q] + first, right, static_cast<std::size_t>(elements) * sizeof(float));
+}
+
+/// Writes the sum over positions to elements [first, last) of every buffer.
+///
+/// The tree is that of a binary counter: positions are taken from left to right, neighbours of equal size are added, and what is left over is
+/// combined from the smallest to the largest: (a0+a1)+a2 for three, ((a0+a1)+(a2+a3))+(a4+a5) for six. Each element has its own tree, so any
+/// partition of the range gives the same bits.
+/// Shape   members buffers that do not overlap, fewer than 2^16
+/// Source  sources.md#reproducible-sums
+/// Tested  transport/tree_sum_test
+inline void tree_sum_to_all(float* const* buffers, int members, std::int64_t first, std::int64_t last) {
+  if (members < 2) return;
+  if (members == 2) return tree_sum_of_two(buffers[0], buffers[1], first, last);
+  if (members == 4) return tree_sum_of_four(buffers[0], buffers[1], buffers[2], buffers[3], first, last);
+  for (std::int64_t block = first; block < last; block += tree_block) tree_sum_block(buffers, members, block, std::min(tree_block, last - block));
+}
+
+}  // namespace heddle::inline transport

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Room: transport. The starts of one side that are not waited for yet, numbered from 0.
+// Sees: run/error.  Does not see: threads, buffers, peers.
+// In: the most starts that may be pending.  Out: sequence numbers; a sentence when there are too many or a wait has no start.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "heddle/run/error.hpp"
+
+namespace heddle::inline transport {
+
+/// The most starts that may be pending at once, per ordered pair of ranks and per group; the memory of a transport follows from it.
+struct PendingLimits {
+  int transfers = 8;
+  int reductions = 8;
+};
+
+/// Sequence numbers of one kind of start of one rank. Pending is what lies between the oldest start not waited for and the newest.
+///
+/// Errors  T02 if more starts are pending than the limit; T03 if a wait names no pending start
+/// Tested  transport/window_test
+class Window {
+ public:
+  explicit Window(int limit) : limit_(limit), waited_(static_cast<std::size_t>(limit), false) {}
+
+  /// The number of the next start.
+  template <class Describe> std::int64_t open(Describe describe) {
+    if (next_ - oldest_ >= limit_)
+      throw Error{Code{'T', 2}, std::to_string(limit_) + " starts are pending already at " + describe() +
+                                    ". The oldest not waited for is sequence " + std::to_string(oldest_) +
+                                    ". Fix: wait for it first, or give the transport a higher limit."};
+    waited_[slot(next_)] = false;
+    return next_++;
+  }
+
+  /// Ends the start with this number: a second wait for it is an error.
+  template <class Describe> void close(std::int64_t sequence, Describe describe) {
+    if (sequence < oldest_ || sequence >= next_ || waited_[slot(sequence)])
+      throw Error{Code{'T', 3}, "sequence " + std::to_string(sequence) + " is not pending at " + describe() + ". " + std::to_string(next_) +
+                                    " were started. Fix: wait once for each start, with the number it gave."};
+    waited_[slot(sequence)] = true;
+    while (oldest_ < next_ && waited_[slot(oldest_)]) ++oldest_;
+  }
+
+  [[nodiscard]] std::int64_t next() const { return next_; }
+  void reset() { next_ = oldest_ = 0; }
+
+ private:
+  [[nodiscard]] std::size_t slot(std::int64_t sequence) const { return static_cast<std::size_t>(sequence % limit_); }
+
+  std::int64_t limit_;
+  std::int64_t next_ = 0;
+  std::int64_t oldest_ = 0;
+  std::vector<bool> waited_;
+};
+
+}  // namespace heddle::inline transport

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// Room: transport. One pinned thread per rank that runs one job after the other.
+// Sees: transport/spin_wait.  Does not see: transfers, programs, kernels.
+// In: a callable that takes a rank.  Out: its run on every rank, and what each of them threw.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#if defined(__linux__)
+#include <pthread.h>
+#include <sched.h>
+#endif
+
+#include "heddle/transport/spin_wait.hpp"
+
+namespace heddle::inline transport {
+
+/// Cores this process may use; empty where the system does not say.
+[[nodiscard]] inline std::vector<int> allowed_cores() {
+  std::vector<int> cores;
+#if defined(__linux__)
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    for (int core = 0; core < CPU_SETSIZE; ++core)
+      if (CPU_ISSET(core, &set)) cores.push_back(core);
+#endif
+  return cores;
+}
+
+/// Keeps the calling thread on one core. A refusal costs speed, not correctness, and is therefore only reported.
+inline bool pin_to_core([[maybe_unused]] int core) noexcept {
+#if defined(__linux__)
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(core, &set);
+  return pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0;
+#else
+  return false;
+#endif
+}
+
+/// One thread per rank, the k-th on the k-th allowed core, again from the first where there are more ranks than cores.
+///
+/// run() allocates nothing and throws nothing of a job: what rank r threw is error(r) until the next run. One thread at a time calls run, and no
+/// job does.
+/// Tested  transport/workers_test
+class Workers {
+ public:
+  explicit Workers(int ranks) : cores_(allowed_cores()), errors_(static_cast<std::size_t>(ranks)), sleepers_(errors_.size()) {
+    const int cores = cores_.empty() ? static_cast<int>(std::thread::hardware_concurrency()) : static_cast<int>(cores_.size());
+    idle_spins_ = ranks <= cores ? 400 : 0;
+    caller_spins_ = ranks < cores ? 4000 : 0;  // with no core to spare the caller's spin would be taken from a rank
+    threads_.reserve(errors_.size());
+    try {
+      for (int rank = 0; rank < ranks; ++rank) threads_.emplace_back([this, rank] { serve(rank); });
+    } catch (...) {
+      stop();
+      throw;
+    }
+  }
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+  ~Workers() { stop(); }
+
+  [[nodiscard]] int ranks() const { return static_cast<int>(errors_.size()); }
+  [[nodiscard]] const std::exception_ptr& error(int rank) const { return errors_[static_cast<std::size_t>(rank)]; }
+
+  /// job(rank) on every rank's thread; returns when all have returned or thrown.
+  template <class Job> void run(Job&& job) {
+    using Plain = std::remove_reference_t<Job>;
+    context_ = const_cast<void*>(static_cast<const void*>(std::addressof(job)));
+    call_ = [](void* context, int rank) { (*static_cast<Plain*>(context))(rank); };
+    for (auto& error : errors_) error = nullptr;
+    running_.store(ranks(), std::memory_order_relaxed);
+    announce();
+    caller_.wait(caller_spins_, [&] { return running_.load(std::memory_order_seq_cst) == 0; });
+  }
+
+  /// Throws what the lowest rank threw, if any did.
+  void rethrow_first() const {
+    for (const auto& error : errors_)
+      if (error) std::rethrow_exception(error);
+  }
+
+ private:
+  void announce() {
+    round_.fetch_add(1, std::memory_order_seq_cst);
+    for (Sleeper& sleeper : sleepers_) sleeper.wake();
+  }
+
+  void serve(int rank) {
+    if (!cores_.empty()) pin_to_core(cores_[static_cast<std::size_t>(rank) % cores_.size()]);
+    for (std::uint64_t round = 1;; ++round) {
+      sleepers_[static_cast<std::size_t>(rank)].wait(idle_spins_, [&] { return round_.load(std::memory_order_seq_cst) >= round; });
+      if (stopping_) return;
+      try {
+        call_(context_, rank);
+      } catch (...) {
+        errors_[static_cast<std::size_t>(rank)] = std::current_exception();
+      }
+      if (running_.fetch_sub(1, std::memory_order_seq_cst) == 1) caller_.wake();
+    }
+  }
+
+  void stop() {
+    stopping_ = true;
+    announce();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  std::vector<int> cores_;
+  std::vector<std::exception_ptr> errors_;  // (ranks)
+  std::vector<Sleeper> sleepers_;           // (ranks)
+  Sleeper caller_;
+  int idle_spins_ = 0;
+  int caller_spins_ = 0;
+  bool stopping_ = false;  // as call_ and context_: written before round_, read after it
+  void (*call_)(void*, int) = nullptr;
+  void* context_ = nullptr;
+  alignas(cache_line_bytes) std::atomic<std::uint64_t> round_{0};
+  alignas(cache_line_bytes) std::atomic<int> running_{0};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace heddle::inline transport
