@@ -25,8 +25,11 @@ template <class T> [[nodiscard]] constexpr Text<64> type_name() {
   Text<64> name;
   std::size_t word = 0;
   const auto flush = [&](std::size_t upto) { name << all.substr(word, upto - word); };
+  constexpr std::string_view unnamed = "(anonymous namespace)";  // clang; g++ writes it without a space
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i] == ':' && i + 1 < all.size() && all[i + 1] == ':') {
+    if (all.substr(i, unnamed.size()) == unnamed) {
+      i += unnamed.size() - 1;
+    } else if (all[i] == ':' && i + 1 < all.size() && all[i + 1] == ':') {
       word = i + 2;
       ++i;
     } else if (all[i] == '<' || all[i] == ' ' || all[i] == ',') {

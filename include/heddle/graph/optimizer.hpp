@@ -30,7 +30,8 @@ concept OptimizerDescription = requires(const typename O::Options& options, std:
   { O::states } -> std::convertible_to<int>;
   { O::constants(options, step) } -> std::same_as<typename O::Constants>;
   { O::check(options) } -> std::same_as<Diagnosis>;
-} && UpdatesElement<O, O::states>;
+}
+&&UpdatesElement<O, O::states>;
 
 /// O01: `value` of the option is not what `must` says.
 [[nodiscard]] inline Diagnosis refused_option(std::string_view optimizer, std::string_view option, double value, std::string_view must,

@@ -106,6 +106,8 @@ template <int Leaves, int Nodes> struct Tracer {
     return out;
   }
   template <class L> constexpr int named(std::string_view name, int value) {
+    if (!is_name(name))
+      refuse(Diagnosis{Code{'G', 4}, ""} << "the name '" << name << "' at '" << path_.view() << "' cannot stand in a state_dict. Fix: use letters, digits and underscores.");
     const int parent = parent_;
     path_.length = parent;  // the name stands instead of the position
     if (path_.length > 0) path_ << '.';
@@ -119,16 +121,19 @@ template <int Leaves, int Nodes> struct Tracer {
       refuse(Diagnosis{Code{'G', 6}, ""} << "Repeat is nested more than " << Node::most_nested_repeats << " deep at '" << path_.view() << "'. Fix: flatten the inner repeats.");
       return value;
     }
+    if (Times > 1 && !label_of<Block>().empty())
+      refuse(Diagnosis{Code{'G', 4}, ""} << "the name '" << label_of<Block>() << "' at '" << path_.view() << "' would be that of all " << Times
+                                         << " repetitions. Fix: put the name around the Repeat.");
     const int before = enter();
     path_ << '*';
     const int depth = depth_++;
     const bool outermost = depth == 0;
     if (outermost) block_ = next_block_++;
     const int first = node_count;
-    const Spec in = value == 0 && !input_known ? Spec{} : spec(value);
     int out = layer<Block>(value);
+    const Spec in = spec(value);  // read after the block: it may be the first to tell the input of the model
     const int length = node_count - first;
-    if (fault.ok() && Times > 1 && in.shape.dimensions > 0 && !(spec(out) == in))
+    if (fault.ok() && Times > 1 && !(spec(out) == in))
       fault = Diagnosis{Code{'G', 8}, ""} << "Repeat<" << Times << ", " << type_name<Block>().view() << "> takes " << in.shape << " but its block gives "
                                           << spec(out).shape << ". Fix: let the block give what it takes, or repeat it once.";
     for (int t = 1; t < Times; ++t) {
@@ -162,9 +167,13 @@ template <int Leaves, int Nodes> struct Tracer {
     const bool labelled[count + 1] = {(requires { Layers::label.view(); })..., false};
     for (int i = 0; i < count && fault.ok(); ++i) {
       if (!labelled[i]) continue;
-      if (labels[i].empty() || labels[i].find_first_of(".*") != std::string_view::npos)
+      if (!is_name(labels[i]))
         fault = Diagnosis{Code{'G', 4}, ""} << "the name '" << labels[i] << "' of layer " << i << " at '" << path_.view()
                                             << "' cannot stand in a state_dict. Fix: use letters, digits and underscores.";
+      for (int j = 0; j < count && fault.ok(); ++j)
+        if (j != i && !labelled[j] && number_text(j).view() == labels[i])
+          fault = Diagnosis{Code{'G', 4}, ""} << "the name '" << labels[i] << "' of layer " << i << " at '" << path_.view() << "' is the number of layer " << j
+                                              << ". Fix: use a name that is no number.";
       for (int j = 0; j < i && fault.ok(); ++j)
         if (labelled[j] && labels[j] == labels[i])
           fault = Diagnosis{Code{'G', 4}, ""} << "the name '" << labels[i] << "' stands twice among the layers at '" << path_.view() << "': as layer " << j
@@ -183,6 +192,8 @@ template <int Leaves, int Nodes> struct Tracer {
   int block_ = -1;
   int next_block_ = 0;
 
+  [[nodiscard]] static constexpr Text<12> number_text(int number) { return Text<12>{} << number; }
+  [[nodiscard]] static constexpr bool is_name(std::string_view label) { return !label.empty() && label.find_first_of(".*") == std::string_view::npos; }
   [[nodiscard]] constexpr const Spec& spec(int value) const { return value == 0 ? input : leaves[nodes[value - 1].leaf].leaf.out; }
 
   constexpr int enter() {

@@ -41,42 +41,49 @@ namespace heddle::inline plan {
   return {};
 }
 
+/// What the lists and bodies do with one gradient bucket. Starts and waits are counted by axis.
+struct BucketCounts {
+  int started[axis_count]{};
+  int waited[axis_count]{};  ///< before the step
+  int steps = 0;
+};
+
+/// One pass over lists and bodies. `counts` has one zeroed entry a bucket.
+constexpr void count_reductions(const Program& p, BucketCounts* counts) {
+  for (int c = 0; c < p.chunks; ++c)
+    for (int e = p.backward_bodies[c].begin; e < p.backward_bodies[c].end; ++e)
+      if (p.entries[e].what == Do::reduce_start) ++counts[p.entries[e].bucket].started[static_cast<int>(p.entries[e].axis)];
+  for (int r = 0; r < p.roles; ++r)
+    for (int i = p.lists[r].begin; i < p.lists[r].end; ++i) {
+      const Instruction& line = p.instructions[i];
+      if (line.bucket < 0) continue;
+      BucketCounts& bucket = counts[line.bucket];
+      if (line.op == Op::reduce_start) ++bucket.started[static_cast<int>(line.axis)];
+      if (line.op == Op::reduce_wait) bucket.waited[static_cast<int>(line.axis)] += bucket.steps == 0 ? 1 : 0;
+      if (line.op == Op::step) ++bucket.steps;
+    }
+}
+
 /// S06. Every parameter lies in one bucket; along every axis that splits the batch the bucket is reduced once, after the backward of its
-/// lowest layer for the last micro-batch, and stepped once after that.
-[[nodiscard]] constexpr Diagnosis check_reductions(const Program& p) {
+/// lowest layer for the last micro-batch, and stepped once after that. `counts` has one zeroed entry a bucket.
+[[nodiscard]] constexpr Diagnosis check_reductions(const Program& p, BucketCounts* counts) {
   if (!p.training) return {};
   const auto wrong = [&](int bucket, std::string_view what, std::string_view where, int times) {
     return Diagnosis{Code{'S', 6}, ""} << "gradient bucket " << bucket << " of device " << static_cast<int>(p.buckets[bucket].role) << " is " << what << where << ' '
                                        << times << " times, not once. Fix: reduce each gradient once before its step.";
   };
-  for (int b = 0; b < p.bucket_count; ++b) {
-    const Range list = p.lists[p.buckets[b].role];
-    for (int k = 0; k < p.mesh.count; ++k) {
-      const Axis a = p.mesh.axes[k];
-      if (!p.batch_split[static_cast<int>(a)] || p.mesh.sizes[k] == 1) continue;
-      int started = 0;
-      int waited = 0;
-      bool stepped = false;
-      for (int c = 0; c < p.chunks; ++c)
-        for (int e = p.backward_bodies[c].begin; e < p.backward_bodies[c].end; ++e)
-          if (p.entries[e].what == Do::reduce_start && p.entries[e].bucket == b && p.entries[e].axis == a) ++started;
-      for (int i = list.begin; i < list.end; ++i) {
-        const Instruction& line = p.instructions[i];
-        if (line.bucket != b) continue;
-        if (line.op == Op::reduce_start && line.axis == a) ++started;
-        if (line.op == Op::reduce_wait && line.axis == a) waited += stepped ? 0 : 1;
-        if (line.op == Op::step) stepped = true;
-      }
-      if (started != 1) return wrong(b, "reduced over axis ", name_of(a), started);
-      if (waited != 1) return wrong(b, "waited for before the step over axis ", name_of(a), waited);
-    }
-    int steps = 0;
-    for (int i = list.begin; i < list.end; ++i)
-      if (p.instructions[i].op == Op::step && p.instructions[i].bucket == b) ++steps;
-    if (steps != 1) return wrong(b, "stepped", "", steps);
-  }
+  count_reductions(p, counts);
   std::int64_t covered = 0;
-  for (int b = 0; b < p.bucket_count; ++b) covered += p.buckets[b].payload;
+  for (int b = 0; b < p.bucket_count; ++b) {
+    for (int k = 0; k < p.mesh.count; ++k) {
+      const int a = static_cast<int>(p.mesh.axes[k]);
+      if (!p.batch_split[a] || p.mesh.sizes[k] == 1) continue;
+      if (counts[b].started[a] != 1) return wrong(b, "reduced over axis ", name_of(p.mesh.axes[k]), counts[b].started[a]);
+      if (counts[b].waited[a] != 1) return wrong(b, "waited for before the step over axis ", name_of(p.mesh.axes[k]), counts[b].waited[a]);
+    }
+    if (counts[b].steps != 1) return wrong(b, "stepped", "", counts[b].steps);
+    covered += p.buckets[b].payload;
+  }
   if (covered != p.graph->parameter_elements())
     return Diagnosis{Code{'S', 6}, ""} << "the buckets hold " << covered << " of " << p.graph->parameter_elements()
                                        << " parameters. Fix: put every parameter into one bucket.";

@@ -95,7 +95,10 @@ template <class Request> struct CheckedProgram {
     std::uint8_t seen[2 * P::chunks * P::micro_batches]{};
     return check_coverage(Addressed<Request>::training, seen);
   }();
-  static constexpr Diagnosis reductions = check_reductions(Addressed<Request>::training);
+  static constexpr Diagnosis reductions = [] {
+    BucketCounts counts[P::bucket_count]{};
+    return check_reductions(Addressed<Request>::training, counts);
+  }();
   static constexpr Diagnosis trained = rendezvous<true>();
   static constexpr Diagnosis evaluated = rendezvous<false>();
   static constexpr Diagnosis memory = check_memory(Addressed<Request>::training, Request::budget);

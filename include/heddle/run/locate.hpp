@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "heddle/plan/program.hpp"
-#include "heddle/run/executor.hpp"
+#include "heddle/run/step_input.hpp"
 #include "heddle/run/kernel_table.hpp"
 
 namespace heddle::inline run {

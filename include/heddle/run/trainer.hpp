@@ -23,59 +23,11 @@
 #include "heddle/run/kernel_table.hpp"
 #include "heddle/run/locate.hpp"
 #include "heddle/run/observer.hpp"
+#include "heddle/run/results.hpp"
+#include "heddle/run/step_input.hpp"
+#include "heddle/run/transport_needs.hpp"
 
 namespace heddle::inline run {
-
-/// What a step says. The loss is reduced only in steps that are reported.
-struct StepResult {
-  std::int64_t step = 0;     ///< from 1
-  std::int64_t rows = 0;     ///< rows that counted; 0 if the batch was dropped
-  std::optional<float> loss; ///< mean over the rows
-};
-
-/// What an evaluation says.
-struct Evaluation {
-  std::int64_t rows = 0;
-  double loss = 0;  ///< mean over the rows
-  std::vector<float> outputs;  ///< (rows, output features), in the order of the rows
-};
-
-/// Steps between two reports.
-struct Every {
-  std::int64_t steps = 1;
-};
-
-/// How a trainer waits: no wait lasts longer than the deadline.
-struct RunOptions {
-  std::chrono::nanoseconds deadline = std::chrono::seconds{60};
-};
-
-/// Starts, ring and group sizes that a plan needs of a transport.
-struct TransportNeeds {
-  int ranks = 1;
-  std::vector<std::vector<int>> groups;
-  int transfers = 1;   ///< starts of one step on the busiest channel
-  int reductions = 1;  ///< starts of one step of one group
-};
-
-/// Groups are numbered as transport_group() does.
-[[nodiscard]] inline TransportNeeds transport_needs(const Program& training, const Program& evaluation) {
-  TransportNeeds needs;
-  needs.ranks = training.mesh.ranks();
-  for (const Axis a : batch_axes) {
-    if (!training.batch_split[static_cast<int>(a)]) continue;
-    const int n = training.mesh.size(a);
-    for (int g = 0; g < needs.ranks / n; ++g) {
-      std::vector<int> members;
-      for (int k = 0; k < n; ++k) members.push_back(training.mesh.member(g, a, k).value);
-      needs.groups.push_back(members);
-    }
-  }
-  for (const Program* p : {&training, &evaluation})
-    for (int i = 0; i < p->lists[p->roles - 1].end; ++i) needs.transfers = std::max(needs.transfers, p->instructions[i].sequence + 1);
-  needs.reductions = training.bucket_count + 2;
-  return needs;
-}
 
 /// Trains one plan on one backend.
 ///
@@ -276,8 +228,7 @@ template <class ThePlan, class Backend> class Trainer {
       } catch (const Error&) {
         throw;
       } catch (const std::exception& problem) {
-        const Executor<typename Session::Endpoint>& lost = executor(Rank{rank});
-        throw RankLost(Rank{rank}, describe(*input.program, lost.instruction()), input.step, problem.what());
+        throw RankLost(Rank{rank}, describe(*input.program, executor(Rank{rank}).instruction()), input.step, problem.what());
       }
     }
     session_.rethrow_first();

@@ -61,7 +61,8 @@ class Groups {
       const int rank = rank_at(group, q);
       if (rank < 0 || rank >= ranks_ || position(group, rank) >= 0)
         throw Error{Code{'T', 4}, "group " + std::to_string(group) + " names rank " + std::to_string(rank) +
-                                      ", which is named twice or is none of the " + std::to_string(ranks_) + " ranks. Fix: list each member once, counted from 0."};
+                                      ", which is named twice or is none of the " + std::to_string(ranks_) +
+                                      " ranks. Fix: list each member once, counted from 0."};
       positions_[static_cast<std::size_t>(group * ranks_ + rank)] = q;
     }
   }

@@ -12,7 +12,7 @@
 #include "heddle/run/concepts.hpp"
 #include "heddle/run/error.hpp"
 #include "heddle/transport/groups.hpp"
-#include "heddle/transport/traffic.hpp"
+#include "heddle/transport/sent_counters.hpp"
 #include "heddle/transport/window.hpp"
 
 namespace heddle::inline transport {
@@ -58,7 +58,7 @@ class Solo {
 
     Groups groups_;
     std::vector<Window> reductions_;  // (groups)
-    Traffic traffic_;
+    SentCounters traffic_;
   };
 
   explicit Solo(int groups = 1, PendingLimits limits = {}) : endpoint_(groups, limits) {}

@@ -20,7 +20,7 @@
 #include "heddle/transport/lost_ranks.hpp"
 #include "heddle/transport/pair_ring.hpp"
 #include "heddle/transport/spin_wait.hpp"
-#include "heddle/transport/traffic.hpp"
+#include "heddle/transport/sent_counters.hpp"
 #include "heddle/transport/window.hpp"
 
 namespace heddle::inline transport {
@@ -44,7 +44,7 @@ class Threads {
   /// What the rank has sent since construction or the last clear_traffic.
   [[nodiscard]] Sent sent(Rank rank, Movement kind) const { return traffic_.at(static_cast<std::size_t>(rank.value)).sent(kind); }
   void clear_traffic() {
-    for (Traffic& traffic : traffic_) traffic.clear();
+    for (SentCounters& traffic : traffic_) traffic.clear();
   }
 
   /// Marks a rank as lost: what needs it and is not complete throws RankLost at once, now and later. When this returns nobody reads or writes a
@@ -117,7 +117,7 @@ class Threads {
   LostRanks lost_;
   std::vector<Sleeper> sleepers_;
   std::vector<Awaited> awaited_;
-  std::vector<Traffic> traffic_;
+  std::vector<SentCounters> traffic_;
   std::vector<PairRing> pairs_;  // (from, to)
   std::vector<GroupRing> rings_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
@@ -227,7 +227,7 @@ class Threads::Endpoint {
  private:
   friend class Threads;
 
-  [[nodiscard]] Traffic& traffic() { return world_.traffic_[static_cast<std::size_t>(rank_)]; }
+  [[nodiscard]] SentCounters& traffic() { return world_.traffic_[static_cast<std::size_t>(rank_)]; }
   [[nodiscard]] PairWait send(int peer, std::int64_t k) { return {world_, rank_, peer, PairRing::send, k}; }
   [[nodiscard]] PairWait receive(int peer, std::int64_t k) { return {world_, rank_, peer, PairRing::receive, k}; }
   [[nodiscard]] GroupWait reduction(int group, std::int64_t k) { return {world_, group, k}; }

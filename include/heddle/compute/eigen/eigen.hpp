@@ -27,7 +27,7 @@ inline constexpr int block_elements = 16;
 
 /// body(lane) for every lane of a block.
 template <class Body> void for_lanes(const Body& body) {
-#pragma GCC unroll 1   // at -O3 GCC 12 would unroll this loop before it could make vector code of it
+#pragma GCC unroll 1  // at -O3 GCC 12 would unroll this loop before it could make vector code of it
   for (int lane = 0; lane < block_elements; ++lane) body(lane);
 }
 
@@ -37,7 +37,7 @@ struct alignas(64) Block {
 
   void load(const float* source, std::int64_t count) {
     if (count >= block_elements) {
-      for_lanes([&](int l) { values[l] = source[l]; });   // a memcpy would store narrower than the lanes are loaded, and stall
+      for_lanes([&](int l) { values[l] = source[l]; });  // a memcpy would store narrower than the lanes are loaded, and stall
     } else {
       for (int i = 0; i < block_elements; ++i) values[i] = source[i < count ? i : 0];
     }
@@ -56,7 +56,7 @@ struct alignas(64) Block {
 /// Law     an element's bits depend on its operands alone, never on its position in the array or on addresses
 /// Tested  compute/eigen/eigen_test
 struct EigenCompute {
-  static constexpr Bytes workspace = 384_KiB;   // packed operands of a product, see gemm.hpp
+  static constexpr Bytes workspace = 384_KiB;  // packed operands of a product, see gemm.hpp
 
   /// target = a + b; target may be a or b.
   static void add(float* target, const float* a, const float* b, std::int64_t n) {

@@ -33,9 +33,9 @@ template <int Order> using PackRight = Eigen::internal::gemm_pack_rhs<float, Ind
 
 // Chosen by bench/kernels on a core with 32 KiB + 1 MiB of cache; any value gives correct products.
 inline constexpr Index most_depth = 256;
-inline constexpr Index most_left = 64 * 1024;    // floats of packed left operand
-inline constexpr Index most_right = 32 * 1024;   // floats of packed right operand
-inline constexpr Index most_tile = 64 * 1024;    // floats of target between clearing and adding
+inline constexpr Index most_left = 64 * 1024;   // floats of packed left operand
+inline constexpr Index most_right = 32 * 1024;  // floats of packed right operand
+inline constexpr Index most_tile = 64 * 1024;   // floats of target between clearing and adding
 static_assert((most_left + most_right) * static_cast<Index>(sizeof(float)) <= EigenCompute::workspace.value);
 
 /// The smallest number of equal blocks of at most `most`, as a block size that is a multiple of `step`.
@@ -54,7 +54,7 @@ struct Blocks {
   Index rows;
   Index columns;
   Index depth;
-  bool left_stays;   // the whole left operand is packed once
+  bool left_stays;  // the whole left operand is packed once
 
   Blocks(Index m, Index n, Index k) : depth(std::max<Index>(1, std::min(k, even_block(k, most_depth, 8)))) {
     rows = even_block(m, most_left / depth / Traits::mr * Traits::mr, Traits::mr);

@@ -24,7 +24,7 @@ inline double cross_entropy_row(const float* logits, std::int64_t classes, std::
     return std::numeric_limits<double>::quiet_NaN();
   }
   const float most = *std::max_element(logits, logits + classes);
-  const double below = static_cast<double>(most) - static_cast<double>(logits[target]);   // before gradient may overwrite the logits
+  const double below = static_cast<double>(most) - static_cast<double>(logits[target]);  // before gradient may overwrite the logits
   double sum = 0;
   for (std::int64_t j = 0; j < classes; ++j) {
     const float power = std::exp(logits[j] - most);
@@ -59,7 +59,7 @@ inline double squared_error_row(const float* output, const float* targets, std::
     target.load(targets + j, features - j);
     const int count = static_cast<int>(std::min<std::int64_t>(block_elements, features - j));
     for_lanes([&](int l) { x.values[l] -= target.values[l]; });
-    for_lanes([&](int l) { target.values[l] = l < count ? x.values[l] : 0.0F; });   // a short block repeats its first element
+    for_lanes([&](int l) { target.values[l] = l < count ? x.values[l] : 0.0F; });  // a short block repeats its first element
     for_lanes([&](int l) { sums[l] += static_cast<double>(target.values[l]) * static_cast<double>(target.values[l]); });
     if (gradient != nullptr) {
       for_lanes([&](int l) { x.values[l] *= scale; });

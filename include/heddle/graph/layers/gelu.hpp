@@ -19,7 +19,7 @@ namespace heddle::inline graph {
 /// Tested  graph/layers/gelu_test, compute/eigen/elementwise_test
 struct GELU {
   static constexpr float root_of_half = 0.70710678118654752440F;
-  static constexpr float density_at_zero = 0.39894228040143267794F;   // 1 / sqrt(2 pi)
+  static constexpr float density_at_zero = 0.39894228040143267794F;  // 1 / sqrt(2 pi)
 
   static constexpr Leaf describe(Spec in) { return elementwise("GELU", in, 8, Saves::input); }
   HEDDLE_HOST_DEVICE static float forward(float x) { return 0.5F * x * (1.0F + std::erf(x * root_of_half)); }

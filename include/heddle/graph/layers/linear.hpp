@@ -23,7 +23,7 @@ struct NoBias {};
 /// Source  sources.md#pytorch-init
 /// Tested  graph/layers/linear_test, compute/eigen/linear_test
 template <std::int64_t In, std::int64_t Out, class Bias = WithBias>
-  requires std::same_as<Bias, WithBias> || std::same_as<Bias, NoBias>
+requires std::same_as<Bias, WithBias> || std::same_as<Bias, NoBias>
 struct Linear {
   static constexpr bool has_bias = std::same_as<Bias, WithBias>;
 
@@ -39,7 +39,7 @@ struct Linear {
     leaf.fault = refusal(leaf, in);
     if (!leaf.fault.ok()) return leaf;
     leaf.out.shape.sizes[in.shape.dimensions - 1] = Out;
-    const std::int64_t products = in.elements() * leaf.out.shape.last();   // multiplications per sample, leading dimensions included
+    const std::int64_t products = in.elements() * leaf.out.shape.last();  // multiplications per sample, leading dimensions included
     const std::int64_t additions = has_bias ? leaf.out.elements() : 0;
     leaf.forward_flops = 2 * products + additions;
     leaf.backward_flops = 4 * products + additions;

@@ -17,8 +17,7 @@ namespace heddle::inline graph {
 /// Errors  G06 if a size is below 1; G07 if the product of Sizes is not the last dimension, or the result has too many dimensions
 /// Tested  graph/layers/unflatten_test, compute/eigen/reshape_test
 template <std::int64_t... Sizes>
-  requires(sizeof...(Sizes) > 0)
-struct Unflatten {
+requires(sizeof...(Sizes) > 0) struct Unflatten {
   static constexpr Leaf describe(Spec in) {
     Leaf leaf;
     leaf.kind << "Unflatten";

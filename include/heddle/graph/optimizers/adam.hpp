@@ -18,14 +18,14 @@ namespace heddle::inline graph {
 /// moments(), root = sqrt(second), apply().
 struct AdamMoments {
   struct Constants {
-    float decay;           // AdamW: 1 - learning_rate weight_decay
-    float weight_decay;    // Adam: added to the gradient
-    float new_first;       // 1 - beta1
+    float decay;         // AdamW: 1 - learning_rate weight_decay
+    float weight_decay;  // Adam: added to the gradient
+    float new_first;     // 1 - beta1
     float beta2;
-    float new_second;      // 1 - beta2
-    float root_scale;      // 1 / sqrt(1 - beta2^step)
+    float new_second;  // 1 - beta2
+    float root_scale;  // 1 / sqrt(1 - beta2^step)
     float epsilon;
-    float step_size;       // learning_rate / (1 - beta1^step)
+    float step_size;  // learning_rate / (1 - beta1^step)
   };
 
   template <class Options> static Constants constants(const Options& o, std::int64_t step) {

@@ -60,9 +60,9 @@ struct MomentumSGD {
   struct Constants {
     float learning_rate;
     float weight_decay;
-    float keep;            // of the old velocity
-    float take;            // of the new gradient
-    float look_ahead;      // p -= learning_rate (straight g + look_ahead s)
+    float keep;        // of the old velocity
+    float take;        // of the new gradient
+    float look_ahead;  // p -= learning_rate (straight g + look_ahead s)
     float straight;
   };
 

@@ -24,7 +24,7 @@ struct Sent {
 /// The counters of one rank: written by its own thread, read by any.
 ///
 /// Tested  transport/traffic_test
-class alignas(64) Traffic {
+class alignas(64) SentCounters {
  public:
   void count_send(std::int64_t elements) noexcept { tallies_[0].add(1, 4 * elements); }
   void count_all_reduce(std::int64_t elements, int members, int position) noexcept {

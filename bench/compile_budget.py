@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What Heddle costs a compiler: seconds and peak memory against the budgets.
+
+usage: bench/compile_budget.py [--compilers g++,clang++,clang++-19,nvcc] [--rounds N] [--markdown FILE]
+
+Seconds are the median of the rounds, memory is the largest resident set of any one process of the compiler (wait4). A budget that
+is not kept is marked and does not fail the run; a plan that should compile and does not, or the reverse, does.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent.parent
+BROKEN_PLAN = """#include <heddle/heddle.hpp>
+using namespace heddle;
+struct Broken : Sequential<Named<"linear1", Linear<784, 50>>, ReLU, Named<"linear2", Linear<60, 10>>> {};
+using Refused = Plan<Broken, CrossEntropy, Adam, Batch<64>, DataParallel<4>>;
+static_assert(devices<Refused> == 4);
+int main() {}
+"""
+REPAIRED_PLAN = BROKEN_PLAN.replace("60", "50")  # must compile: else the broken one is refused for another reason
+MOST_ERRORS, MOST_LINES = 1, 15
+
+
+class Case:
+    """One thing to compile: its source (a path or text), whether only types are used, its budget by kind of compiler."""
+
+    def __init__(self, name, source, types_only, seconds, megabytes, optimise=False, repaired=None):
+        self.name, self.source, self.types_only, self.seconds, self.megabytes = name, source, types_only, seconds, megabytes
+        self.optimise, self.repaired = optimise, repaired  # a case with a repaired twin must itself be refused
+
+
+def cases():
+    mnist = next(iter(sorted((HERE / "examples").glob("01_*.cpp"))), HERE / "examples" / "01_*.cpp")
+    all_kinds = lambda s: {"g++": s, "clang": s, "nvcc": None}
+    return [
+        Case("heddle.hpp alone, syntax only", "#include <heddle/heddle.hpp>\n", True, all_kinds(1.0), 250),
+        Case("MNIST example with Eigen, -O2", mnist, False, all_kinds(10.0), 1000, optimise=True),
+        Case("large plan, all checks", HERE / "bench" / "large_plan.cpp", True, {"g++": 3.0, "clang": 3.0, "nvcc": 8.0}, None),
+        Case("a broken plan", BROKEN_PLAN, True, all_kinds(None), None, repaired=REPAIRED_PLAN),
+    ]
+
+
+def kind_of(compiler):
+    return "nvcc" if "nvcc" in compiler else "clang" if "clang" in compiler else "g++"
+
+
+def command_for(compiler, case, source, output):
+    include = [f"-I{HERE / 'include'}"]
+    if not case.types_only:
+        include.append("-I/usr/include/eigen3")
+    if kind_of(compiler) == "nvcc":  # it has no syntax-only mode
+        return [compiler, "-std=c++20", *include, "-x", "cu", "-c", str(source), "-o", str(output)]
+    if case.optimise:
+        return [compiler, "-std=c++20", "-O2", "-pthread", *include, "-c", str(source), "-o", str(output)]
+    return [compiler, "-std=c++20", "-fsyntax-only", *include, str(source)]
+
+
+def compile_once(command, log):
+    """Exit code, seconds, and the largest resident set in MB among the compiler's processes."""
+    with open(log, "w") as out:
+        start = time.monotonic()
+        child = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=dict(os.environ, LC_ALL="C"))
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        return child.returncode, time.monotonic() - start, usage.ru_maxrss * 1024 / 1e6  # Linux counts it in KiB
+
+
+def judge(case, kind, code, seconds, megabytes, text):
+    """The row's last cell, and whether the result is wrong (not merely slow)."""
+    errors, lines = len(re.findall(r"\berror:", text)), len(text.splitlines())
+    if case.repaired:
+        within = code != 0 and errors == MOST_ERRORS and lines < MOST_LINES
+        return f"{errors} error{'' if errors == 1 else 's'}, {lines} lines" + ("" if within else ", OVER: 1 error, under 15 lines"), not within
+    if code != 0:
+        first = next((line for line in text.splitlines() if "error" in line), text[:160])
+        return f"FAILED: {first.strip()[:160]}", True
+    budget, over = [], False
+    if case.seconds[kind] is not None:
+        budget.append(f"{case.seconds[kind]:g} s")
+        over = over or seconds > case.seconds[kind]
+    if case.megabytes is not None and kind != "nvcc":
+        budget.append(f"{case.megabytes} MB")
+        over = over or megabytes > case.megabytes
+    return (("OVER " if over else "within ") + ", ".join(budget)) if budget else "no budget", False
+
+
+def measure(case, compiler, rounds, folder):
+    """(row of the table, whether it is wrong)"""
+    if kind_of(compiler) == "nvcc" and not case.types_only:
+        return (case.name, compiler, "-", "-", "not measured: nvcc compiles the types-only part"), False
+    source = case.source
+    if isinstance(source, str):
+        source = folder / "source.cpp"
+        source.write_text(case.source)
+    if not source.is_file():
+        return (case.name, compiler, "-", "-", f"not measured: no {source.relative_to(HERE)}"), True
+    log, runs = folder / "log", []
+    if case.repaired:
+        twin = folder / "repaired.cpp"
+        twin.write_text(case.repaired)
+        if compile_once(command_for(compiler, case, twin, folder / "object.o"), log)[0] != 0:
+            return (case.name, compiler, "-", "-", "FAILED: its repaired twin does not compile"), True
+    for _ in range(rounds):
+        runs.append(compile_once(command_for(compiler, case, source, folder / "object.o"), log))
+    seconds, megabytes = statistics.median(run[1] for run in runs), max(run[2] for run in runs)
+    verdict, wrong = judge(case, kind_of(compiler), runs[-1][0], seconds, megabytes, log.read_text(errors="replace").replace(f"{folder}/", ""))
+    return (case.name, compiler, f"{seconds:.2f} s", f"{megabytes:.0f} MB", verdict), wrong
+
+
+def find(compiler):
+    return shutil.which(compiler) or (compiler == "nvcc" and shutil.which("nvcc", path="/usr/local/cuda/bin")) or None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--compilers", default="g++,clang++,clang++-19,nvcc")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--markdown", type=pathlib.Path)
+    options = parser.parse_args()
+    if options.rounds < 1:
+        parser.error("--rounds takes a number from 1")
+    rows, wrong = [("what", "compiler", "seconds", "memory", "budget")], False
+    with tempfile.TemporaryDirectory() as scratch:
+        for compiler in options.compilers.split(","):
+            program = find(compiler)
+            for case in cases():
+                if program is None:
+                    rows.append((case.name, compiler, "-", "-", f"not measured: no {compiler}"))
+                    continue
+                row, bad = measure(case, program, options.rounds, pathlib.Path(scratch))
+                rows.append((row[0], compiler, *row[2:]))
+                wrong = wrong or bad
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)) + "  " + row[4])
+    if options.markdown:
+        lines = ["| " + " | ".join(row) + " |" for row in rows]
+        options.markdown.write_text("\n".join([lines[0], "|---" * 5 + "|", *lines[1:]]) + "\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

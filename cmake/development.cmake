@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+# What Heddle's own programs are built with; nothing of this reaches a consumer.
+add_library(heddle_development INTERFACE)
+target_compile_options(heddle_development INTERFACE -Wall -Wextra -Wpedantic -Wshadow)
+if(HEDDLE_WARNINGS_AS_ERRORS)
+  target_compile_options(heddle_development INTERFACE -Werror)
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_CXX_EXTENSIONS OFF)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Kind of build" FORCE)
+  endif()
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    find_program(HEDDLE_CCACHE ccache)
+    if(HEDDLE_CCACHE)
+      set(CMAKE_CXX_COMPILER_LAUNCHER "${HEDDLE_CCACHE}")
+    endif()
+  endif()
+endif()
+
+# One program from one source file, linked with all components.
+function(heddle_add_program name source)
+  add_executable(${name} "${source}")
+  target_link_libraries(${name} PRIVATE heddle::eigen heddle::gzip heddle_development)
+endfunction()

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+# One export set per component, so that a program that wants only types needs neither Eigen nor zlib.
+include(CMakePackageConfigHelpers)
+set(package_folder "${CMAKE_INSTALL_DATADIR}/cmake/heddle")
+
+foreach(component IN LISTS HEDDLE_COMPONENTS)
+  if(component STREQUAL "heddle")
+    set(target heddle)
+  else()
+    set(target heddle_${component})
+  endif()
+  install(TARGETS ${target} EXPORT heddle-${component} FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  install(EXPORT heddle-${component} NAMESPACE heddle:: FILE heddle-${component}-targets.cmake DESTINATION "${package_folder}")
+endforeach()
+
+configure_package_config_file(
+  "${PROJECT_SOURCE_DIR}/cmake/heddle-config.cmake.in" "${PROJECT_BINARY_DIR}/heddle-config.cmake" INSTALL_DESTINATION "${package_folder}")
+# Headers only: one package serves 32 and 64 bit. Before 1.0 a new minor number may change interfaces.
+write_basic_package_version_file(
+  "${PROJECT_BINARY_DIR}/heddle-config-version.cmake" COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+install(FILES "${PROJECT_BINARY_DIR}/heddle-config.cmake" "${PROJECT_BINARY_DIR}/heddle-config-version.cmake" DESTINATION "${package_folder}")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/licenses/heddle")

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: MIT
+# The version is written once, in include/heddle/core/version.hpp.
+function(heddle_read_version result header)
+  file(READ "${header}" text)
+  set(version "")
+  foreach(part IN ITEMS major minor patch)
+    if(NOT text MATCHES "inline constexpr int version_${part} = ([0-9]+);")
+      message(FATAL_ERROR "${header} has no line 'inline constexpr int version_${part} = <number>;'.")
+    endif()
+    list(APPEND version ${CMAKE_MATCH_1})
+  endforeach()
+  list(JOIN version "." version)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${header}")
+  set(${result} ${version} PARENT_SCOPE)
+endfunction()

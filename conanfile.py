@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""Conan 2 recipe: a header library that brings its own CMake package. The profile conan/profile says how to try it offline."""
+import os
+import re
+
+from conan import ConanFile
+from conan.errors import ConanException
+from conan.tools.build import check_min_cppstd
+from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
+from conan.tools.files import copy, load
+
+VERSION_HEADER = os.path.join("include", "heddle", "core", "version.hpp")
+
+
+class HeddleConan(ConanFile):
+    name = "heddle"
+    license = "MIT"
+    description = "Parallel training of neural networks: the parallel plan is a type"
+    topics = ("neural-networks", "parallel", "header-only", "cpp20")
+    package_type = "header-library"
+    settings = "os", "arch", "compiler", "build_type"
+    options = {"with_eigen": [True, False], "with_gzip": [True, False]}
+    default_options = {"with_eigen": True, "with_gzip": True}
+    exports = VERSION_HEADER
+    exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*"
+    no_copy_source = True
+
+    def set_version(self):
+        text = load(self, os.path.join(self.recipe_folder, VERSION_HEADER))
+        parts = [re.search(rf"inline constexpr int version_{part} = (\d+);", text) for part in ("major", "minor", "patch")]
+        if not all(parts):
+            raise ConanException(f"{VERSION_HEADER} does not tell the version")
+        self.version = ".".join(part.group(1) for part in parts)
+
+    def layout(self):
+        cmake_layout(self)
+
+    def requirements(self):
+        if self.options.with_eigen:
+            self.requires("eigen/[>=3.4 <4]", transitive_headers=True)
+        if self.options.with_gzip:
+            self.requires("zlib/[>=1.2.11 <2]", transitive_headers=True, transitive_libs=True)
+
+    def validate(self):
+        if self.settings.get_safe("compiler.cppstd"):
+            check_min_cppstd(self, 20)
+
+    def generate(self):
+        CMakeDeps(self).generate()
+        toolchain = CMakeToolchain(self)
+        for part in ("TESTS", "EXAMPLES", "BENCH", "TOOLS"):
+            toolchain.cache_variables[f"HEDDLE_BUILD_{part}"] = False
+        toolchain.cache_variables["HEDDLE_WITH_EIGEN"] = bool(self.options.with_eigen)
+        toolchain.cache_variables["HEDDLE_WITH_GZIP"] = bool(self.options.with_gzip)
+        toolchain.generate()
+
+    def build(self):
+        CMake(self).configure()
+
+    def package(self):
+        CMake(self).install()
+        copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
+
+    def package_id(self):
+        # One package serves every compiler; the options decide which components it holds.
+        self.info.settings.clear()
+        self.info.requires.clear()
+
+    def package_info(self):
+        # find_package(heddle) takes the package's own configuration, with its messages, instead of a generated one.
+        self.cpp_info.set_property("cmake_find_mode", "none")
+        types = self.cpp_info.components["heddle"]
+        types.builddirs = [os.path.join("share", "cmake", "heddle")]
+        # The components say the same to other build systems.
+        types.bindirs, types.libdirs = [], []
+        if self.options.with_eigen:
+            pairing = self.cpp_info.components["eigen"]
+            pairing.requires = ["heddle", "eigen::eigen"]
+            pairing.bindirs, pairing.libdirs = [], []
+            if self.settings.os in ("Linux", "FreeBSD"):
+                pairing.system_libs = ["pthread"]
+        if self.options.with_gzip:
+            gzip = self.cpp_info.components["gzip"]
+            gzip.requires = ["heddle", "zlib::zlib"]
+            gzip.bindirs, gzip.libdirs = [], []

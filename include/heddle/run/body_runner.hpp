@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+// Room: run. What the entries of a body do on one rank: rows are loaded, kernels called, gradients summed along the counter.
+// Sees: plan/program, run/concepts, run/arena.  Does not see: policies, threads, transports, any backend.
+// In: an entry and the micro-batch.  Out: tensors in the arena.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "heddle/plan/program.hpp"
+#include "heddle/run/arena.hpp"
+#include "heddle/run/concepts.hpp"
+#include "heddle/run/error.hpp"
+#include "heddle/run/kernel_table.hpp"
+#include "heddle/run/step_input.hpp"
+
+namespace heddle::inline run {
+
+/// Tensors and arithmetic of one rank; what moves between ranks is the Executor's.
+class BodyRunner {
+ public:
+  BodyRunner(const Program& training, const KernelTable& kernels, Rank rank)
+      : kernels_(kernels), rank_(rank), role_(training.mesh.coordinate(rank, Axis::stage)), position_(batch_position(training, rank)),
+        map_(training.arenas[role_]), arena_(map_.total), workspace_(kernels.workspace_bytes), p_(&training) {}
+
+  [[nodiscard]] Arena& arena() { return arena_; }
+  [[nodiscard]] const Arena& arena() const { return arena_; }
+  [[nodiscard]] Rank rank() const { return rank_; }
+  [[nodiscard]] int role() const { return role_; }
+  /// Flat buffers of the rank; a parameter lies at its ParameterPlace.
+  [[nodiscard]] float* parameters() { return arena_.floats(map_.parameters, map_.flat_bytes / 4); }
+  [[nodiscard]] float* gradients() { return level(p_->batch.levels() - 1); }
+  [[nodiscard]] float* state(int number) { return arena_.floats(map_.states + number * map_.flat_bytes, map_.flat_bytes / 4); }
+  /// One grain of a tensor of the micro-batch that runs now, for observers: (rows, features).
+  [[nodiscard]] const float* tensor(const Place& place, std::int64_t features, int grain) { return at_grain(place, features, grain); }
+  [[nodiscard]] std::int64_t rows_of(int grain) const { return rows(grain); }
+  [[nodiscard]] std::int64_t first_row_of(int grain) const { return first(grain); }
+
+ protected:
+  /// One entry that stays within the rank.
+  void compute(const Entry& entry) {
+    switch (entry.what) {
+      case Do::load_input: return load(entry, in_->inputs);
+      case Do::load_targets: return kernels_.labels ? load_labels(entry) : load(entry, static_cast<const float*>(in_->targets));
+      case Do::leaf_forward: return forward(entry);
+      case Do::leaf_backward: return backward(entry);
+      case Do::loss: return loss(entry);
+      case Do::store_output: return store(entry);
+      case Do::add: return kernels_.add(whole(entry.d, entry), whole(entry.a, entry), whole(entry.b, entry), stride(entry.features) * grains());
+      case Do::copy: return kernels_.copy(whole(entry.d, entry), whole(entry.a, entry), stride(entry.features) * grains());
+      case Do::reduce_start: return;
+    }
+  }
+
+  // ---- addresses
+  [[nodiscard]] float* at(const Place& place, std::int64_t elements) {
+    if (place.pool == Place::scratch) return arena_.floats(map_.scratch + place.offset, elements);
+    const Pool& pool = p_->pools[place.pool];
+    return arena_.floats(pool.base + p_->slot(place.pool, micro_batch_) * pool.slot_bytes + place.offset, elements);
+  }
+  [[nodiscard]] float* whole(const Place& place, const Entry& entry) { return at(place, stride(entry.features) * grains()); }
+  [[nodiscard]] float* at_grain(const Place& place, std::int64_t features, int grain) {
+    return place.set() ? at(place, stride(features) * grains()) + grain * stride(features) : nullptr;
+  }
+  [[nodiscard]] std::int64_t stride(std::int64_t features) const { return p_->grain_stride(features); }
+  [[nodiscard]] int grains() const { return p_->batch.grains(); }
+  [[nodiscard]] float* level(int number) { return arena_.floats(map_.gradients + number * map_.flat_bytes, map_.flat_bytes / 4); }
+  [[nodiscard]] float* losses(int grain) { return arena_.floats(map_.losses, p_->batch.rank_grains() + 1) + grain; }
+  [[nodiscard]] void* workspace() { return workspace_.bytes(0); }
+
+  // ---- rows
+  [[nodiscard]] std::int64_t first(int grain) const { return first_row(p_->batch, position_, micro_batch_, grain); }
+  [[nodiscard]] std::int64_t rows(int grain) const {
+    const std::int64_t there = in_->rows - first(grain);
+    return there < 0 ? 0 : there < p_->batch.grain_rows ? there : p_->batch.grain_rows;
+  }
+  [[nodiscard]] std::int64_t source(std::int64_t row) const {
+    if (row >= in_->source_rows) row %= in_->source_rows;
+    return in_->order == nullptr ? row : static_cast<std::int64_t>(in_->order[row]);
+  }
+  /// Index of a grain among all grains of this rank in the step.
+  [[nodiscard]] int grain_number(int grain) const { return micro_batch_ * grains() + grain; }
+
+ private:
+  // ---- entries
+  void load(const Entry& entry, const float* from) {
+    for (int g = 0; g < grains(); ++g) {
+      float* const to = at_grain(entry.d, entry.features, g);
+      for (std::int64_t r = 0; r < rows(g); ++r)
+        std::memcpy(to + r * entry.features, from + source(first(g) + r) * entry.features, static_cast<std::size_t>(entry.features) * sizeof(float));
+    }
+  }
+  void load_labels(const Entry& entry) {
+    const auto* const from = static_cast<const std::int32_t*>(in_->targets);
+    const std::int64_t classes = p_->graph->output().elements();
+    for (int g = 0; g < grains(); ++g) {
+      auto* const to = reinterpret_cast<std::int32_t*>(at_grain(entry.d, 1, g));
+      for (std::int64_t r = 0; r < rows(g); ++r) {
+        to[r] = from[source(first(g) + r)];
+        if (to[r] < 0 || to[r] >= classes)
+          throw Error(Code{'D', 8}, "row " + std::to_string(first(g) + r) + " of the batch has label " + std::to_string(to[r]) + ", but the model gives " +
+                                        std::to_string(classes) + " classes. Fix: use labels from 0 to " + std::to_string(classes - 1) + ".");
+      }
+    }
+  }
+  void store(const Entry& entry) {
+    for (int g = 0; g < grains(); ++g)
+      if (rows(g) > 0)
+        std::memcpy(in_->outputs + first(g) * entry.features, at_grain(entry.a, entry.features, g), static_cast<std::size_t>(rows(g) * entry.features) * sizeof(float));
+  }
+  void find_parameters(const Node& node) {
+    for (int k = 0; k < node.parameter_count; ++k) {
+      const ParameterPlace& place = p_->parameters[node.first_parameter + k];
+      parameter_[k] = arena_.floats(map_.parameters + place.offset, place.elements);
+    }
+  }
+  void forward(const Entry& entry) {
+    const Node& node = p_->graph->nodes[entry.node];
+    const TracedLeaf& traced = p_->graph->leaves[node.leaf];
+    find_parameters(node);
+    ForwardCall call{&traced.leaf, 0, nullptr, nullptr, parameter_, workspace()};
+    for (int g = 0; g < grains(); ++g) {
+      call.rows = rows(g);
+      call.input = at_grain(entry.a, traced.leaf.in.elements(), g);
+      call.output = at_grain(entry.d, traced.leaf.out.elements(), g);
+      kernels_.leaves[node.leaf].forward(call);
+    }
+  }
+  void backward(const Entry& entry) {
+    const Node& node = p_->graph->nodes[entry.node];
+    const TracedLeaf& traced = p_->graph->leaves[node.leaf];
+    const std::int64_t in = traced.leaf.in.elements();
+    const std::int64_t out = traced.leaf.out.elements();
+    find_parameters(node);
+    BackwardCall call{&traced.leaf, 0, nullptr, nullptr, nullptr, nullptr, parameter_, gradient_, false, workspace()};
+    for (int g = 0; g < grains(); ++g) {
+      const int number = grain_number(g);
+      const int counted = p_->batch.tree ? std::countr_one(static_cast<unsigned>(number)) : 0;
+      for (int k = 0; k < node.parameter_count; ++k) gradient_[k] = level(counted) + p_->parameters[node.first_parameter + k].offset / 4;
+      call.rows = rows(g);
+      call.input = at_grain(entry.a, in, g);
+      call.output = at_grain(entry.b, out, g);
+      call.output_gradient = at_grain(entry.c, out, g);
+      call.input_gradient = at_grain(entry.d, in, g);
+      call.add = !p_->batch.tree && number > 0;
+      kernels_.leaves[node.leaf].backward(call);
+      if (p_->batch.tree && node.parameter_count > 0) carry(node, number, counted);
+    }
+  }
+  /// Binary counter: the grain in level `counted` takes up the full levels below it; after the last grain the rest is added, low to high.
+  void carry(const Node& node, int number, int counted) {
+    const ParameterPlace& begin = p_->parameters[node.first_parameter];
+    const ParameterPlace& end = p_->parameters[node.first_parameter + node.parameter_count - 1];
+    const std::int64_t offset = begin.offset / 4;
+    const std::int64_t n = (end.offset / 4 + end.elements + 15) / 16 * 16 - offset;
+    for (int l = 0; l < counted; ++l) kernels_.add(level(counted) + offset, level(l) + offset, level(counted) + offset, n);
+    if (number + 1 != p_->batch.rank_grains()) return;
+    int held = counted;
+    for (int l = counted + 1; l < p_->batch.levels(); ++l) {
+      if (((number + 1) >> l & 1) == 0) continue;
+      kernels_.add(level(l) + offset, level(l) + offset, level(held) + offset, n);
+      held = l;
+    }
+  }
+  void loss(const Entry& entry) {
+    for (int g = 0; g < grains(); ++g) {
+      LossCall call{rows(g), entry.features, in_->rows, at_grain(entry.a, entry.features, g), at_grain(entry.b, target_features(), g),
+                    at_grain(entry.d, entry.features, g)};
+      const float sum = kernels_.loss(call);
+      if (!std::isfinite(sum))
+        throw NonFinite(in_->step, "the loss of step " + std::to_string(in_->step) + " is " + (std::isnan(sum) ? "NaN" : "infinite") + " in rows " +
+                                       std::to_string(first(g)) + " to " + std::to_string(first(g) + rows(g) - 1));
+      *losses(grain_number(g)) = sum;
+    }
+    if (grain_number(grains() - 1) + 1 == p_->batch.rank_grains()) sum_losses();
+  }
+  /// The same tree as for gradients, over one number a grain.
+  void sum_losses() {
+    const int count = p_->batch.rank_grains();
+    float levels[32] = {};
+    for (int t = 0; t < count; ++t) {
+      const int counted = std::countr_one(static_cast<unsigned>(t));
+      float sum = *losses(t);
+      for (int l = 0; l < counted; ++l) sum = levels[l] + sum;
+      levels[counted] = sum;
+    }
+    int held = std::countr_zero(static_cast<unsigned>(count));
+    for (int l = held + 1; l < 32; ++l)
+      if ((static_cast<unsigned>(count) >> l & 1U) != 0) {
+        levels[l] = levels[l] + levels[held];
+        held = l;
+      }
+    *losses(count) = levels[held];
+  }
+  [[nodiscard]] std::int64_t target_features() const { return kernels_.labels ? 1 : p_->graph->output().elements(); }
+
+
+ protected:
+  const KernelTable& kernels_;
+  Rank rank_;
+  int role_;
+  int position_;  // among the ranks that split the batch
+  ArenaMap map_;
+  Arena arena_;
+  Arena workspace_;
+  const Program* p_;
+  const StepInput* in_ = nullptr;
+  int micro_batch_ = 0;
+
+ private:
+  float* parameter_[Leaf::most_parameters]{};
+  float* gradient_[Leaf::most_parameters]{};
+};
+
+}  // namespace heddle::inline run

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Room: run. What steps and evaluations say, and how a trainer reports and waits.
+// Sees: the standard library.  Does not see: plans, threads, any backend.
+// In: -.  Out: StepResult, Evaluation, Every, RunOptions.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace heddle::inline run {
+
+/// What a step says. The loss is reduced only in steps that are reported.
+struct StepResult {
+  std::int64_t step = 0;     ///< from 1
+  std::int64_t rows = 0;     ///< rows that counted; 0 if the batch was dropped
+  std::optional<float> loss; ///< mean over the rows
+};
+
+/// What an evaluation says.
+struct Evaluation {
+  std::int64_t rows = 0;
+  double loss = 0;  ///< mean over the rows
+  std::vector<float> outputs;  ///< (rows, output features), in the order of the rows
+};
+
+/// Steps between two reports.
+struct Every {
+  std::int64_t steps = 1;
+};
+
+/// How a trainer waits: no wait lasts longer than the deadline.
+struct RunOptions {
+  std::chrono::nanoseconds deadline = std::chrono::seconds{60};
+};
+
+}  // namespace heddle::inline run

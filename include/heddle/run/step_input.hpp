@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// Room: run. What one step is given, and which rows and groups belong to a rank.
+// Sees: plan/program, mesh.  Does not see: policies, threads, any backend.
+// In: a Program, a rank.  Out: StepInput, rows of a grain, groups of the transport.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/plan/program.hpp"
+#include "heddle/run/observer.hpp"
+
+namespace heddle::inline run {
+
+/// What one step is given, the same on every rank.
+struct StepInput {
+  const Program* program = nullptr;
+  const float* inputs = nullptr;
+  const void* targets = nullptr;
+  const std::uint32_t* order = nullptr;  // row -> source row, or null
+  std::int64_t source_rows = 0;          // rows that are there
+  std::int64_t rows = 0;                 // rows that count: source rows, or the capacity if missing rows are repeated
+  std::int64_t step = 0;
+  bool reporting = false;
+  const void* constants = nullptr;       // of the optimizer
+  float* outputs = nullptr;              // evaluation: (rows, output features)
+  Observer* observer = nullptr;
+};
+
+/// Row of the batch of the first row of a grain of one rank.
+[[nodiscard]] constexpr std::int64_t first_row(const BatchDivision& batch, int batch_position, int micro_batch, int grain) {
+  return static_cast<std::int64_t>(batch_position) * batch.rank_rows() + static_cast<std::int64_t>(micro_batch) * batch.micro_rows +
+         static_cast<std::int64_t>(grain) * batch.grain_rows;
+}
+
+/// Position of a rank among those that split the batch, in the canonical order: shard, then data.
+[[nodiscard]] constexpr int batch_position(const Program& p, Rank rank) {
+  int position = 0;
+  int scale = 1;
+  for (const Axis a : batch_axes) {
+    if (!p.batch_split[static_cast<int>(a)]) continue;
+    position += scale * p.mesh.coordinate(rank, a);
+    scale *= p.mesh.size(a);
+  }
+  return position;
+}
+
+/// Number of the transport's group of a rank along an axis; groups of earlier axes come first.
+[[nodiscard]] constexpr int transport_group(const Program& p, Rank rank, Axis axis) {
+  int before = 0;
+  for (const Axis a : batch_axes) {
+    if (a == axis) break;
+    if (p.batch_split[static_cast<int>(a)]) before += p.mesh.ranks() / p.mesh.size(a);
+  }
+  return before + p.mesh.group(rank, axis);
+}
+
+}  // namespace heddle::inline run

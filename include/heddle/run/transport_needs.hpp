@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Room: run. What a Program asks of a transport: groups, and how many starts may be pending.
+// Sees: plan/program, run/step_input.  Does not see: policies, any backend.
+// In: the training and the evaluation Program.  Out: TransportNeeds.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "heddle/plan/program.hpp"
+#include "heddle/run/step_input.hpp"
+
+namespace heddle::inline run {
+
+/// Starts, ring and group sizes that a plan needs of a transport.
+struct TransportNeeds {
+  int ranks = 1;
+  std::vector<std::vector<int>> groups;
+  int transfers = 1;   ///< starts of one step on the busiest channel
+  int reductions = 1;  ///< starts of one step of one group
+};
+
+/// Groups are numbered as transport_group() does.
+[[nodiscard]] inline TransportNeeds transport_needs(const Program& training, const Program& evaluation) {
+  TransportNeeds needs;
+  needs.ranks = training.mesh.ranks();
+  for (const Axis a : batch_axes) {
+    if (!training.batch_split[static_cast<int>(a)]) continue;
+    const int n = training.mesh.size(a);
+    for (int g = 0; g < needs.ranks / n; ++g) {
+      std::vector<int> members;
+      for (int k = 0; k < n; ++k) members.push_back(training.mesh.member(g, a, k).value);
+      needs.groups.push_back(members);
+    }
+  }
+  for (const Program* p : {&training, &evaluation})
+    for (int i = 0; i < p->lists[p->roles - 1].end; ++i) needs.transfers = std::max(needs.transfers, p->instructions[i].sequence + 1);
+  needs.reductions = training.bucket_count + 2;
+  return needs;
+}
+
+}  // namespace heddle::inline run

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "heddle/compute/eigen/losses.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "arrays.hpp"
+
+using namespace heddle;
+using arrays::Array;
+
+namespace {
+
+constexpr double u = arrays::unit_roundoff;
+
+template <class Loss>
+float sum(std::int64_t rows, std::int64_t features, std::int64_t total, const float* output, const void* targets, float* gradient) {
+  return LossKernel<Loss, EigenCompute>::sum({rows, features, total, output, targets, gradient});
+}
+
+double cross_entropy(const float* logits, std::int64_t classes, std::int32_t target) {
+  double powers = 0;
+  for (std::int64_t j = 0; j < classes; ++j) powers += std::exp(static_cast<double>(logits[j]));
+  return std::log(powers) - static_cast<double>(logits[target]);
+}
+
+std::vector<std::int32_t> classes_of(std::int64_t rows, std::int64_t classes) {
+  std::vector<std::int32_t> targets;
+  for (std::int64_t i = 0; i < rows; ++i) targets.push_back(static_cast<std::int32_t>((7 * i + 3) % classes));
+  return targets;
+}
+
+}  // namespace
+
+TEST_CASE("cross-entropy is the sum of log sum exp minus the target's logit, its gradient softmax minus one-hot over the rows of all ranks") {
+  for (const std::int64_t rows : {0, 1, 2, 3, 16, 63, 64}) {
+    for (const std::int64_t classes : {2, 3, 10, 33}) {
+      const Array logits(rows * classes, 1);
+      const Array gradient(rows * classes, 0, arrays::nan);
+      const auto targets = classes_of(rows, classes);
+      const std::int64_t total = 2 * rows + 1;  // this grain is a part of the step
+      const float got = sum<CrossEntropy>(rows, classes, total, logits.data(), targets.data(), gradient.data());
+      double expected = 0;
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const float* const row = logits.data() + i * classes;
+        const double loss = cross_entropy(row, classes, targets[static_cast<std::size_t>(i)]);
+        expected += loss;
+        for (std::int64_t j = 0; j < classes; ++j) {
+          const bool is_target = j == targets[static_cast<std::size_t>(i)];
+          const double softmax = std::exp(static_cast<double>(row[j]) - loss - static_cast<double>(row[targets[static_cast<std::size_t>(i)]]));
+          const double slope = (softmax - (is_target ? 1 : 0)) / static_cast<double>(total);
+          // x - max rounds (4 u absolute), exp 2 u, the scale and two products and the difference u each, all at most 1 / total.
+          CHECK(std::abs(static_cast<double>(gradient[i * classes + j]) - slope) <= 10 * u / static_cast<double>(total));
+        }
+      }
+      // Each power is off by 6 u relative, so the logarithm by 6 u per row; the sum rounds once to float.
+      CHECK(std::abs(static_cast<double>(got) - expected) <= 6 * u * static_cast<double>(rows) + u * expected);
+      CHECK(gradient.guarded());
+    }
+  }
+}
+
+TEST_CASE("large logits neither overflow nor lose the loss") {
+  const Array logits(3);
+  logits[0] = 1000.0F;
+  logits[1] = 999.0F;
+  logits[2] = -1000.0F;
+  const std::int32_t target = 1;
+  const Array gradient(3);
+  const double expected = 1 + std::log(1 + std::exp(-1.0));
+  CHECK(std::abs(static_cast<double>(sum<CrossEntropy>(1, 3, 1, logits.data(), &target, gradient.data())) - expected) <= 8 * u);
+  CHECK(gradient[2] == 0.0F);
+}
+
+TEST_CASE("finite differences of the loss give its gradient") {
+  const Array logits(4 * 5, 3);
+  const auto targets = classes_of(4, 5);
+  const Array gradient(20);
+  sum<CrossEntropy>(4, 5, 4, logits.data(), targets.data(), gradient.data());
+  for (std::int64_t i = 0; i < 20; ++i) {
+    const std::int64_t row = i / 5;
+    const float kept = logits[i];
+    const auto at = [&](float x) {
+      logits[i] = x;
+      return cross_entropy(logits.data() + row * 5, 5, targets[static_cast<std::size_t>(row)]);
+    };
+    const double slope =
+        (at(kept + 0x1p-10F) - at(kept - 0x1p-10F)) / (static_cast<double>(kept + 0x1p-10F) - static_cast<double>(kept - 0x1p-10F)) / 4;
+    logits[i] = kept;
+    // Truncation h^2 / 6 |f'''| with |f'''| <= 0.1; the kernel's gradient as above.
+    CHECK(std::abs(static_cast<double>(gradient[i]) - slope) <= 0x1p-20 / 6 * 0.1 + 10 * u);
+  }
+}
+
+TEST_CASE("evaluation needs no gradient and gives the same bits") {
+  const Array logits(6 * 10, 1);
+  const Array predictions(6 * 10, 2);
+  const Array wanted(6 * 10, 3);
+  const Array gradient(60);
+  const auto targets = classes_of(6, 10);
+  CHECK(sum<CrossEntropy>(6, 10, 6, logits.data(), targets.data(), nullptr) ==
+        sum<CrossEntropy>(6, 10, 6, logits.data(), targets.data(), gradient.data()));
+  CHECK(sum<MeanSquaredError>(6, 10, 6, predictions.data(), wanted.data(), nullptr) ==
+        sum<MeanSquaredError>(6, 10, 6, predictions.data(), wanted.data(), gradient.data()));
+}
+
+TEST_CASE("a class number outside the classes makes the loss NaN and reads nothing") {
+  const Array logits(4, 1);
+  for (const std::int32_t target : {-1, 2, 1 << 30}) {
+    const std::int32_t targets[] = {0, target};
+    const Array gradient(4);
+    CHECK(std::isnan(sum<CrossEntropy>(2, 2, 2, logits.data(), targets, gradient.data())));
+    CHECK_FALSE(std::isnan(gradient[0]));
+    CHECK(std::isnan(gradient[2]));
+    CHECK(std::isnan(gradient[3]));
+  }
+}
+
+TEST_CASE("a NaN among the logits is a NaN loss, wherever it stands") {
+  for (std::int64_t at = 0; at < 3; ++at) {
+    const Array logits(3, 1);
+    logits[at] = arrays::nan;
+    const std::int32_t target = 1;
+    CHECK(std::isnan(sum<CrossEntropy>(1, 3, 1, logits.data(), &target, nullptr)));
+  }
+}
+
+TEST_CASE("squared error is the sum over rows of the mean over features, its gradient that of the mean over all ranks") {
+  for (const std::int64_t rows : {0, 1, 2, 3, 16, 63, 64}) {
+    for (const std::int64_t features : {1, 2, 15, 16, 17, 50}) {
+      const Array output(rows * features, 1);
+      const Array targets(rows * features, 2);
+      const Array gradient(rows * features, 0, arrays::nan);
+      const std::int64_t total = rows + 3;
+      const float got = sum<MeanSquaredError>(rows, features, total, output.data(), targets.data(), gradient.data());
+      double expected = 0;
+      for (std::int64_t i = 0; i < rows * features; ++i) {
+        const double difference = static_cast<double>(output[i]) - static_cast<double>(targets[i]);
+        expected += difference * difference / static_cast<double>(features);
+        const double slope = 2 * difference / static_cast<double>(features * total);
+        CHECK(std::abs(static_cast<double>(gradient[i]) - slope) <= 3.01 * u * std::abs(slope));  // difference, scale, product
+      }
+      CHECK(std::abs(static_cast<double>(got) - expected) <= 3.01 * u * expected);  // squares of rounded differences, one rounding at the end
+      CHECK(gradient.guarded());
+    }
+  }
+}
+
+TEST_CASE("the gradient may lie where the output was") {
+  const Array output(21, 1);
+  const Array targets(21, 2);
+  const Array apart(21);
+  const Array in_place = output;
+  sum<MeanSquaredError>(3, 7, 3, output.data(), targets.data(), apart.data());
+  sum<MeanSquaredError>(3, 7, 3, in_place.data(), targets.data(), in_place.data());
+  CHECK(in_place.same_bits(apart));
+  const Array logits = output;
+  const auto classes = classes_of(3, 7);
+  const float loss = sum<CrossEntropy>(3, 7, 3, output.data(), classes.data(), apart.data());
+  CHECK(sum<CrossEntropy>(3, 7, 3, logits.data(), classes.data(), logits.data()) == loss);
+  CHECK(logits.same_bits(apart));
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "transport.hpp"
+
+#include "heddle/transport/solo.hpp"
+
+namespace {
+
+class SoloWorld {
+ public:
+  static constexpr int most_ranks = 1;
+  SoloWorld(int, const std::vector<std::vector<int>>& groups) : transport_(static_cast<int>(groups.size()), {.transfers = 4, .reductions = 4}) {}
+
+  template <class Body> std::string run(Body body) { return body(transport_.endpoint(), 0); }
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> sent(int rank, bool all_reduce) const {
+    const auto kind = all_reduce ? heddle::Movement::all_reduce : heddle::Movement::point_to_point;
+    const heddle::Sent sent = transport_.sent(heddle::Rank{rank}, kind);
+    return {sent.messages, sent.bytes.value};
+  }
+
+ private:
+  heddle::Solo transport_;
+};
+
+}  // namespace
+
+TEST_CASE("one rank alone keeps the contract of every transport") { conformance::every_transport<SoloWorld>(); }

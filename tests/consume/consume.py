@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Uses Heddle as other projects do, each way in a folder of its own: consume.py <way> <project> <scratch folder> <compiler>."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import venv
+
+SKIPPED = 77
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def run(*command, fails=False, **options):
+    """Runs a command, shows what it says and gives it back; ends the test if it fails, or with fails=True if it does not."""
+    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **options)
+    print("$", *command, f"\n{done.stdout}", flush=True)
+    if (done.returncode != 0) != fails:
+        sys.exit(f"consume.py: this was to {'fail' if fails else 'work'}, and ended with {done.returncode}")
+    return done.stdout
+
+
+def configure(source, scratch, compiler, *options, fails=False):
+    return run("cmake", "-S", source, "-B", scratch, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", f"-DCMAKE_CXX_COMPILER={compiler}", *options, fails=fails)
+
+
+def install(project, scratch, compiler, *options):
+    off = [f"-DHEDDLE_BUILD_{part}=OFF" for part in ("TESTS", "EXAMPLES", "BENCH", "TOOLS")]
+    configure(project, scratch / "heddle", compiler, *off, f"-DCMAKE_INSTALL_PREFIX={scratch / 'prefix'}", *options)
+    run("cmake", "--build", scratch / "heddle")
+    run("cmake", "--install", scratch / "heddle")
+    return f"-DCMAKE_PREFIX_PATH={scratch / 'prefix'}"
+
+
+def build_and_run(way, project, scratch, compiler, *options):
+    configure(HERE / way, scratch / "user", compiler, f"-DPROGRAMS={project / 'test_package'}", f"-DHEDDLE={project}", *options)
+    run("cmake", "--build", scratch / "user", "--parallel", "1")
+    run(scratch / "user" / "types")
+    run(scratch / "user" / "pairing", cwd=scratch)
+
+
+def installed(project, scratch, compiler):
+    prefix = install(project, scratch, compiler)
+    build_and_run("installed", project, scratch, compiler, prefix)
+    # Warnings of Heddle's headers are not the consumer's: CMake must give the folder as a system folder.
+    rules = (scratch / "user" / "build.ninja").read_text()
+    if f"-isystem {scratch / 'prefix' / 'include'}" not in rules:
+        sys.exit("consume.py: the headers of an installed Heddle are no system headers")
+
+
+def said(words, output):
+    flat = re.sub(r"\s+", " ", output)
+    if words not in flat:
+        sys.exit(f"consume.py: CMake does not say: {words}")
+
+
+def components(project, scratch, compiler):
+    """A component that does not exist, and one that the installation lacks, are named with the remedy."""
+    prefix = install(project, scratch, compiler, "-DHEDDLE_WITH_GZIP=OFF")
+    ask = lambda name: configure(
+        HERE / "unknown_component", scratch / name, compiler, prefix, f"-DCOMPONENT={name}", fails=True)
+    said("has no component 'egien'; it has: eigen, gzip.", ask("egien"))
+    said("was made without the component 'gzip'. Fix: install Heddle again where zlib", ask("gzip"))
+
+
+def subdirectory(project, scratch, compiler):
+    build_and_run("subdirectory", project, scratch, compiler)
+
+
+def fetched(project, scratch, compiler):
+    build_and_run("fetched", project, scratch, compiler)
+
+
+def conan(project, scratch, _):
+    environment = dict(os.environ, CONAN_HOME=str(scratch / "home"), PIP_DISABLE_PIP_VERSION_CHECK="1")
+    tools = project / "build" / "conan-tools"  # kept between runs: a second run needs no network
+    program = tools / "bin" / "conan"
+    if not program.exists():
+        venv.create(tools, with_pip=True, clear=True)
+        got = subprocess.run([tools / "bin" / "pip", "install", "--quiet", "conan>=2,<3"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if got.returncode != 0:
+            print(got.stdout)
+            print("SKIPPED: Conan 2 could not be had from PyPI")
+            return SKIPPED
+    # The recipe writes its test's build folder beside itself, so it works on a copy.
+    copy = scratch / "project"
+    shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".git", "build", "shared"))
+    run(program, "create", ".", "--no-remote", "-pr:a", "conan/profile", cwd=copy, env=environment)
+    return 0
+
+
+def main(way, project, scratch, compiler):
+    ways = {way.__name__: way for way in (installed, components, subdirectory, fetched, conan)}
+    scratch = pathlib.Path(scratch)
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    code = ways[way](pathlib.Path(project), scratch, compiler) or 0
+    shutil.rmtree(scratch, ignore_errors=True)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

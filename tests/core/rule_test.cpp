@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "heddle/core/rule.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "heddle/core/shape.hpp"
+
+using namespace heddle;
+
+namespace {
+
+constexpr Diagnosis uneven(int batch, int replicas) {
+  Diagnosis found{Code{'B', 1}, "a batch of "};
+  found << batch << " rows does not divide by " << replicas << " replicas. Fix: name DropLast, PadLast or KeepLast.";
+  return found;
+}
+
+}  // namespace
+
+// A check is a constant expression: what it finds can be a compile error.
+static_assert(Diagnosis{}.ok());
+static_assert(!uneven(63, 4).ok());
+static_assert(uneven(63, 4).code == Code{'B', 1});
+static_assert(uneven(63, 4).text.view() == "[heddle.B01] a batch of 63 rows does not divide by 4 replicas. Fix: name DropLast, PadLast or KeepLast.");
+
+TEST_CASE("a code has two digits in its sentence") {
+  CHECK(Diagnosis(Code{'M', 7}, "x").text.view() == "[heddle.M07] x");
+  CHECK(Diagnosis(Code{'M', 42}, "x").text.view() == "[heddle.M42] x");
+  CHECK_FALSE(Code{'M', 7} == Code{'G', 7});
+  CHECK_FALSE(Code{'M', 7} == Code{'M', 8});
+}
+
+TEST_CASE("the numbers of the sentence are kept as facts in their order") {
+  const Diagnosis found = uneven(63, 4);
+  REQUIRE(found.number_count == 2);
+  CHECK(found.numbers[0] == 63);
+  CHECK(found.numbers[1] == 4);
+}
+
+TEST_CASE("more numbers than are kept still stand in the sentence") {
+  Diagnosis found{Code{'C', 1}, ""};
+  for (int i = 1; i <= 6; ++i) found << i;
+  CHECK(found.text.view() == "[heddle.C01] 123456");
+  CHECK(found.number_count == 4);
+  CHECK(found.numbers[3] == 4);
+}
+
+TEST_CASE("a shape can be a word of the sentence") {
+  Diagnosis found{Code{'G', 1}, "features "};
+  found << Shape{28, 28} << '.';
+  CHECK(found.text.view() == "[heddle.G01] features (28, 28).");
+  CHECK(found.number_count == 0);
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// What every equivalence test does: the same rows in the same order under two plans, then every bit of what came out.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "heddle/backend/cpu_threads.hpp"
+
+namespace equivalence {
+
+using namespace heddle;
+
+inline constexpr int steps = 20;
+
+/// Bit for bit, so that -0 is not 0 and a NaN is itself.
+template <class T> [[nodiscard]] bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+/// Rows made from integers: inputs in [0, 1), class numbers or targets in [-1, 1].
+template <class Target> struct Rows {
+  std::int64_t features;
+  std::int64_t outputs;
+  std::vector<float> inputs;
+  std::vector<Target> targets;
+
+  Rows(std::int64_t rows, std::int64_t input_features, std::int64_t output_features) : features(input_features), outputs(output_features) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < features; ++j) inputs.push_back(static_cast<float>((37 * i + 101 * j + i * j) % 127) / 128.0F);
+      if constexpr (std::is_same_v<Target, std::int32_t>)
+        targets.push_back(static_cast<std::int32_t>((7 * i + 3) % outputs));
+      else
+        for (std::int64_t j = 0; j < outputs; ++j) targets.push_back(static_cast<float>((53 * i + 29 * j + i * j) % 31 - 15) / 16.0F);
+    }
+  }
+  [[nodiscard]] Examples<Target> batch(std::int64_t first, std::int64_t count) const {
+    return examples(std::span<const float>{inputs}, std::span<const Target>{targets}, features).slice(first, count);
+  }
+};
+
+template <class Plan> using RowsOf = Rows<typename Plan::Request::Loss::Target>;
+template <class Plan> [[nodiscard]] RowsOf<Plan> rows_of(std::int64_t rows) {
+  return {rows, Plan::Request::graph.input.elements(), Plan::Request::graph.output().elements()};
+}
+
+/// Rates at which 20 steps move the parameters far more than rounding does; every term of the update takes part.
+template <class Optimizer> [[nodiscard]] typename Optimizer::Options settings() {
+  typename Optimizer::Options o;
+  if constexpr (std::is_same_v<Optimizer, SGD>) {
+    o.learning_rate = 0.1;
+    o.weight_decay = 0.01;
+  } else if constexpr (std::is_same_v<Optimizer, MomentumSGD>) {
+    o.learning_rate = 0.05;
+    o.weight_decay = 0.01;
+    o.nesterov = true;
+  } else {
+    o.learning_rate = 0.01;
+    o.weight_decay = 0.02;
+  }
+  return o;
+}
+
+/// Rows of the batch of a step, from 0; the batch begins at another row each time.
+using RowCount = std::int64_t (*)(int step);
+
+/// Everything that a plan has to say after some steps.
+struct Run {
+  std::vector<std::vector<float>> before;                   // by parameter
+  std::vector<std::vector<std::vector<float>>> parameters;  // by replica, parameter
+  std::vector<std::vector<float>> gradients;                // of the last step, of replica 0
+  std::vector<float> losses;                                // by step
+  std::vector<std::int64_t> rows;                           // by step: those that counted
+  Evaluation evaluation;                                    // of more rows than a batch has
+};
+
+template <class Plan> [[nodiscard]] std::vector<std::vector<float>> parameters_of(Trainer<Plan, CpuThreads>& trainer, int replica) {
+  std::vector<std::vector<float>> all;
+  for (const std::string& name : trainer.parameter_names()) all.push_back(trainer.parameter(name, replica));
+  return all;
+}
+
+template <class Plan> [[nodiscard]] Run train(RowCount count) {
+  constexpr std::int64_t batch = Plan::Request::batch.batch;
+  const auto rows = rows_of<Plan>(2 * batch + 7);
+  Trainer<Plan, CpuThreads> trainer{settings<typename Plan::Request::Optimizer>(), Seed{5}};
+  Run out;
+  out.before = parameters_of<Plan>(trainer, 0);
+  trainer.on_step([&](const StepResult& result) { out.losses.push_back(result.loss.value()); });
+  for (int step = 0; step < steps; ++step) out.rows.push_back(trainer.step(rows.batch(3 * step % (batch + 7), count(step))).rows);
+  for (int replica = 0; replica < trainer.replicas(); ++replica) out.parameters.push_back(parameters_of<Plan>(trainer, replica));
+  for (const std::string& name : trainer.parameter_names()) out.gradients.push_back(trainer.gradient(name));
+  out.evaluation = trainer.evaluate(rows.batch(0, 2 * batch + 7));
+  return out;
+}
+
+/// The run of the reference, made once; it is worth comparing with only if it trained.
+template <class Reference> [[nodiscard]] const Run& reference(RowCount count) {
+  static const RowCount counted = count;
+  static const Run made = train<Reference>(count);
+  const bool made_with_these_rows = counted == count;
+  REQUIRE(made_with_these_rows);
+  REQUIRE(!made.losses.empty());
+  for (const float loss : made.losses) REQUIRE(std::isfinite(loss));
+  REQUIRE(made.parameters.size() == 1);
+  for (std::size_t p = 0; p < made.before.size(); ++p) REQUIRE_FALSE(same_bits(made.before[p], made.parameters[0][p]));
+  return made;
+}
+
+template <class Plan> constexpr std::int64_t whole_batch(int) { return Plan::Request::batch.batch; }
+
+/// Parameters of all replicas, gradients, losses, counted rows and an evaluation are those of Reference, to the last bit.
+template <class Plan, class Reference> void check_same_bits(RowCount count = &whole_batch<Reference>) {
+  static_assert(is_reproducible<Plan> && is_reproducible<Reference>);
+  static_assert(Plan::training.batch.grain_rows == Reference::training.batch.grain_rows);
+  static_assert(devices<Reference> == 1);
+  const Run& wanted = reference<Reference>(count);
+  const Run got = train<Plan>(count);
+  CAPTURE(devices<Plan>);
+  CHECK(same_bits(got.losses, wanted.losses));
+  CHECK(got.rows == wanted.rows);
+  REQUIRE(static_cast<int>(got.parameters.size()) == Plan::training.batch.ranks);
+  for (std::size_t p = 0; p < wanted.before.size(); ++p) {
+    CAPTURE(p);
+    CHECK(same_bits(got.before[p], wanted.before[p]));
+    CHECK(same_bits(got.gradients[p], wanted.gradients[p]));
+    for (std::size_t replica = 0; replica < got.parameters.size(); ++replica) {
+      CAPTURE(replica);
+      CHECK(same_bits(got.parameters[replica][p], wanted.parameters[0][p]));
+    }
+  }
+  CHECK(std::memcmp(&got.evaluation.loss, &wanted.evaluation.loss, sizeof(double)) == 0);
+  CHECK(same_bits(got.evaluation.outputs, wanted.evaluation.outputs));
+}
+
+// ---- models. Sizes are no multiples of a cache line, so padding is everywhere.
+
+struct Mlp : Sequential<Named<"linear1", Linear<23, 17>>, ReLU, Named<"linear2", Linear<17, 10>>> {};
+
+struct Block : Residual<Linear<16, 19>, GELU, Linear<19, 16, NoBias>, Tanh> {};
+struct Blocks : Sequential<Linear<23, 16>, Named<"blocks", Repeat<4, Block>>, Sigmoid, Linear<16, 10>> {};
+
+struct Image : Sequential<Input<4, 6>, Flatten, Linear<24, 15>, Unflatten<3, 5>, Tanh, Linear<5, 4>, Flatten, Linear<12, 7>> {};
+
+}  // namespace equivalence

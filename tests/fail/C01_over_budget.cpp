@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// compilers: g++ clang++ nvcc
+// expect: \[heddle\.C01\] A stage needs more memory than the plan allows\.
+// expect-g++: stage 0 needs 
+#include "heddle/heddle.hpp"
+
+using namespace heddle;
+
+struct Mlp : Sequential<Linear<784, 50>, ReLU, Linear<50, 10>> {};
+
+#ifdef HEDDLE_REPAIRED
+using Budget = Memory<10_MB>;
+#else
+using Budget = Memory<100_KB>;
+#endif
+
+using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, Pipeline<Balanced<2>>, Budget>;
+static_assert(devices<Trained> > 0);

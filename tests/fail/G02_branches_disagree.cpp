@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// expect: \[heddle\.G02\] A Residual adds values of different shapes\.
+// expect-g++: the Residual at `1` adds its input \(16\) to \(8\) that its layers give\. Fix: let the last layer inside give \(16\)\.
+#include "heddle/heddle.hpp"
+
+using namespace heddle;
+
+#ifdef HEDDLE_REPAIRED
+using Last = Linear<32, 16>;
+#else
+using Last = Linear<32, 8>;
+#endif
+
+struct Skip : Sequential<Linear<784, 16>, Residual<Linear<16, 32>, GELU, Last>> {};
+using Trained = Plan<Skip, CrossEntropy, Adam, Batch<64>, Single>;
+static_assert(devices<Trained> > 0);

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// expect: \[heddle\.M03\] Stages and devices do not fit\.
+// expect-g++: Balanced<9> needs 8 cuts, but Mlp with 3 layers has 2 places where one value passes\. Fix: ask for at most 3 stages\.
+#include "heddle/heddle.hpp"
+
+using namespace heddle;
+
+struct Mlp : Sequential<Linear<784, 50>, ReLU, Linear<50, 10>> {};
+
+#ifdef HEDDLE_REPAIRED
+using Cut = Pipeline<Balanced<3>>;
+#else
+using Cut = Pipeline<Balanced<9>>;
+#endif
+
+using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, Cut>;
+static_assert(devices<Trained> > 0);

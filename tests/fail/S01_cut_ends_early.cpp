@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// expect: \[heddle\.S01\] A layer is in no stage, twice or out of order\.
+// expect-g++: layer 3 `2` Linear<20, 10> of Mlp is in no stage: the 2 stages hold 3 of 4 layers\. Fix: let the stages hold each layer of the model once, in order\.
+#include "heddle/heddle.hpp"
+
+using namespace heddle;
+
+using Head = Sequential<Linear<784, 50>, ReLU>;
+using Middle = Linear<50, 20>;
+using Tail = Linear<20, 10>;
+struct Mlp : Sequential<Head, Middle, Tail> {};
+
+#ifdef HEDDLE_REPAIRED
+using Cut = Pipeline<Stage<Head>, Stage<Middle>, Stage<Tail>>;
+#else
+using Cut = Pipeline<Stage<Head>, Stage<Middle>>;
+#endif
+
+using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, Cut>;
+static_assert(devices<Trained> > 0);

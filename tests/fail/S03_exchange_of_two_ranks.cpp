@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// expect: \[heddle\.S03\] The schedule deadlocks under rendezvous\.
+// expect-g++: the schedule deadlocks under rendezvous: rank 0 at instruction 1 waits to send to rank 1, rank 1 at instruction 1 waits to send to rank 0\. Fix: post each send and its receive in one order on both ranks, or start both before waiting\.
+#include "heddle/core/fire.hpp"
+#include "heddle/plan/deadlock.hpp"
+
+using namespace heddle;
+
+using enum EventKind;
+
+// pytorch #172668: rank 0 runs [0SEND_F1, 2RECV_F0], rank 1 [1SEND_F0, 1RECV_F1], and a send blocks until its receive is there.
+struct Exchange {
+  static constexpr Event events[] = {
+    {send_start, 1}, {send_wait, 1, 0}, {receive_start, 1}, {receive_wait, 1, 2},
+
+#ifdef HEDDLE_REPAIRED
+    {receive_start, 0}, {receive_wait, 0, 4}, {send_start, 0}, {send_wait, 0, 6},
+#else
+    {send_start, 0}, {send_wait, 0, 4}, {receive_start, 0}, {receive_wait, 0, 6},
+#endif
+
+  };
+  static constexpr int begins[] = {0, 4, std::size(events)};
+  static constexpr Diagnosis found = [] {
+    RendezvousBuffers<std::size(events), 2> buffers;
+    return check_rendezvous({events, begins, 2}, Lanes::free, buffers.view());
+  }();
+};
+static_assert(sizeof(fired<Exchange>) > 0);

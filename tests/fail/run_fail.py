@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Judges one must-not-compile case on one compiler.
+
+A case is tests/fail/<code>_<rule>.cpp with two twins, one token apart: the broken one, and under -DHEDDLE_REPAIRED the repaired one.
+It passes only if the repaired twin compiles, the broken twin does not, every pattern of the case is found, `error:` occurs exactly
+once, and what the compiler says stays under 15 lines. Lines of a case that are read here:
+    // expect: <regular expression>            every compiler
+    // expect-g++: / expect-clang: / expect-nvcc: <regular expression>
+    // compilers: g++ clang++ nvcc             default: g++ clang++
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77
+MOST_LINES = 15
+DEFAULT_COMPILERS = "g++ clang++"
+
+
+def family(compiler):
+    name = pathlib.Path(compiler).name
+    return "nvcc" if name.startswith("nvcc") else "clang" if name.startswith("clang") else "g++"
+
+
+def find(compiler):
+    """The program behind a compiler's name; clang++ is the newest of the two that Heddle is tried with."""
+    if compiler == "clang++":
+        return shutil.which("clang++-19") or shutil.which("clang++")
+    if compiler == "nvcc":
+        return shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+    return shutil.which(compiler)
+
+
+def patterns_of(text, kind):
+    return [p.strip() for p in re.findall(rf"^// expect(?:-{re.escape(kind)})?:(.*)$", text, re.M)]
+
+
+def compile_twin(program, kind, case, includes, repaired):
+    """Exit code and words of the compiler, in the form in which a user meets them."""
+    flags = ["-std=c++20", *[f"-I{folder}" for folder in includes]]
+    if repaired:
+        flags.append("-DHEDDLE_REPAIRED")
+    environment = dict(os.environ, LC_ALL="C")
+    with tempfile.TemporaryDirectory() as folder:
+        if kind == "nvcc":
+            command = [program, *flags, "-c", "-x", "cu", "-o", str(pathlib.Path(folder) / "case.o"), str(case)]
+        else:
+            command = [program, *flags, "-fsyntax-only", str(case)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=environment)
+    return done.returncode, done.stdout
+
+
+def complaints(repaired, broken, patterns):
+    """What is wrong with the two results; nothing if the case passes."""
+    (repaired_code, repaired_output), (broken_code, output) = repaired, broken
+    if not patterns:
+        yield "the case has no line '// expect: <regular expression>'"
+    if repaired_code != 0:
+        yield f"the repaired twin does not compile:\n{repaired_output}"
+    if broken_code == 0:
+        yield "the broken twin compiles"
+    for pattern in patterns:
+        if not re.search(pattern, output):
+            yield f"the pattern is not found: {pattern}"
+    errors = len(re.findall(r"\berror\s*:", output))
+    if errors != 1:
+        yield f"'error:' occurs {errors} times, not once"
+    lines = len(output.splitlines())
+    if lines >= MOST_LINES:
+        yield f"the compiler says {lines} lines, {MOST_LINES - 1} are allowed"
+
+
+def twin_complaints(text):
+    twins = re.findall(r"^#ifdef HEDDLE_REPAIRED\n(.*?)(?:^#else\n(.*?))?^#endif$", text, re.M | re.S)
+    if len(twins) != 1:
+        yield "there are no two twins: one '#ifdef HEDDLE_REPAIRED ... #else ... #endif' is expected"
+    elif any(len(twin.splitlines()) > 1 for twin in twins[0]):
+        yield "the twins differ by more than a line"
+
+
+def judge(case, compiler, includes):
+    """What is wrong with the case, and what the compiler says of the broken twin."""
+    text = case.read_text()
+    kind = family(compiler)
+    repaired = compile_twin(find(compiler), kind, case, includes, repaired=True)
+    broken = compile_twin(find(compiler), kind, case, includes, repaired=False)
+    return [*twin_complaints(text), *complaints(repaired, broken, patterns_of(text, kind))], broken[1]
+
+
+GOOD_CASE = """// expect: the sum is not two
+#ifdef HEDDLE_REPAIRED
+constexpr int sum = 2;
+#else
+constexpr int sum = 3;
+#endif
+static_assert(sum == 2, "the sum is not two");
+"""
+BAD_CASES = {
+    "the broken twin compiles": GOOD_CASE.replace("= 3", "= 2"),
+    "the repaired twin does not compile": GOOD_CASE.replace("= 2;", "= 4;"),
+    "the pattern is not found": GOOD_CASE.replace("expect: the sum", "expect: the product"),
+    "the case has no line": GOOD_CASE.replace("// expect:", "// says:"),
+    "'error:' occurs 2 times": GOOD_CASE + 'static_assert(sum < 3, "too big");\n',
+    "there are no two twins": '// expect: sum\nstatic_assert(false, "sum");\n',
+    "the twins differ by more than a line": GOOD_CASE.replace("#else", "constexpr int more = 1;\n#else"),
+}
+
+
+def self_check():
+    with tempfile.TemporaryDirectory() as folder:
+        case = pathlib.Path(folder) / "X01_case.cpp"
+        case.write_text(GOOD_CASE)
+        for compiler in DEFAULT_COMPILERS.split():
+            if find(compiler):
+                assert not judge(case, compiler, [])[0], f"a good case is refused on {compiler}"
+        for reason, text in BAD_CASES.items():
+            case.write_text(text)
+            assert any(reason in complaint for complaint in judge(case, "g++", [])[0]), f"not refused: {reason}"
+    long_answer = "x.cpp:1:1: error: the sum\n" + "note\n" * (MOST_LINES - 1)
+    assert any("lines" in c for c in complaints((0, ""), (1, long_answer), ["sum"])), "not refused: a long answer"
+    assert not list(complaints((0, ""), (1, long_answer[:-5]), ["sum"])), "refused: an answer of just the lines allowed"
+    assert patterns_of("// expect: a\n// expect-g++: b\n// expect-clang: c\n", "g++") == ["a", "b"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--self-check", action="store_true")
+    parser.add_argument("--include", action="append", default=[])
+    parser.add_argument("--compiler", default="g++")
+    parser.add_argument("case", nargs="?", type=pathlib.Path)
+    options = parser.parse_args()
+    if options.self_check:
+        self_check()
+        return 0
+    if options.case is None:
+        parser.error("name a case")
+    if find(options.compiler) is None:
+        print(f"SKIPPED: {options.compiler} is not installed")
+        return SKIPPED
+    found, words = judge(options.case, options.compiler, options.include)
+    print(words)
+    for complaint in found:
+        print(f"{options.case.name} on {options.compiler}: {complaint}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

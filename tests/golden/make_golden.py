@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes tests/golden/*.safetensors: PyTorch's outputs, losses, gradients and optimizer steps, to be met from the same weights.
+
+usage: make_golden.py [FOLDER]      with a Python that has torch (tools/peers_setup); FOLDER is this one by default
+
+The tests read only the committed results. Tensors of a file:
+  input, labels or targets   the batch (absent for 784 features: rows follow from the formula below)
+  initial.NAME               parameters before step 1, NAME as in the state_dict
+  output, loss, gradient.NAME   of step 1
+  after1.NAME, after20.NAME, losses   after optimizer steps on the same batch; losses[k] is that before step k + 1
+Inputs are multiples of 1/128, targets of 1/16, made from integers, so every program makes the same ones:
+  input(i, j) = ((37 i + 101 j + i j) mod 127) / 128, label(i) = (7 i + 3) mod 10, target(i, j) = (((53 i + 29 j + i j) mod 31) - 15) / 16
+Each case is run in float64 as well; `float64_difference` in the metadata is the largest absolute difference of any stored float32
+number from that run: the part of a tolerance that is PyTorch's own rounding. A case above `MOST_DIFFERENCE` is refused, because
+Adam divides by |gradient| and an unlucky gradient near zero would make the file a test of luck.
+"""
+import json
+import pathlib
+import struct
+import sys
+
+import torch
+from torch import nn
+
+MOST_DIFFERENCE = 1e-6
+TYPES = {torch.float32: ("F32", 0), torch.int64: ("I64", -1)}  # wide types first, as the reference does: data stay aligned
+
+
+def write_safetensors(path, tensors, metadata):
+    order = sorted(tensors, key=lambda name: (TYPES[tensors[name].dtype][1], name))
+    header, data = {"__metadata__": dict(sorted(metadata.items()))}, b""
+    for name in order:
+        tensor = tensors[name].detach().contiguous()
+        raw = tensor.numpy().astype(tensor.numpy().dtype.newbyteorder("<")).tobytes()
+        header[name] = {"dtype": TYPES[tensor.dtype][0], "shape": list(tensor.shape), "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def inputs(rows, features, first=0):
+    i = torch.arange(first, first + rows).reshape(-1, 1)
+    j = torch.arange(features).reshape(1, -1)
+    return ((37 * i + 101 * j + i * j) % 127).float() / 128
+
+
+def labels(rows, first=0):
+    return (7 * torch.arange(first, first + rows) + 3) % 10
+
+
+def targets(rows, features):
+    i = torch.arange(rows).reshape(-1, 1)
+    j = torch.arange(features).reshape(1, -1)
+    return ((53 * i + 29 * j + i * j) % 31 - 15).float() / 16
+
+
+class Mlp(nn.Module):
+    """Sequential<Named<"linear1", Linear>, ReLU, Named<"linear2", Linear>>"""
+
+    def __init__(self, features, width, classes):
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(features, width), nn.Linear(width, classes)
+
+    def forward(self, x):
+        return self.linear2(torch.relu(self.linear1(x)))
+
+
+class Inner(nn.Module):
+    """x + tanh(inner(x))"""
+
+    def __init__(self, width):
+        super().__init__()
+        self.inner = nn.Linear(width, width)
+
+    def forward(self, x):
+        return x + torch.tanh(self.inner(x))
+
+
+class ResidualMlp(nn.Module):
+    """Sequential<Named<"linear1", Linear>, GELU, Named<"block", Residual<Named<"inner", Linear>, Tanh>>, Sigmoid, Named<"linear2", Linear>>"""
+
+    def __init__(self, features, width, outputs):
+        super().__init__()
+        self.linear1, self.block, self.linear2 = nn.Linear(features, width), Inner(width), nn.Linear(width, outputs)
+
+    def forward(self, x):
+        return self.linear2(torch.sigmoid(self.block(nn.functional.gelu(self.linear1(x)))))
+
+
+def named(prefix, items):
+    return {f"{prefix}.{name}": value.detach().clone() for name, value in items}
+
+
+def gradients(model):
+    return named("gradient", ((name, p.grad) for name, p in model.named_parameters()))
+
+
+def steps(model, optimizer, loss, batches, store_after):
+    """Runs one optimizer step a batch; each batch is a list of micro-batches, whose losses are scaled by 1 / their number."""
+    made, losses = named("initial", model.named_parameters()), []
+    for k, micro_batches in enumerate(batches, start=1):
+        optimizer.zero_grad()
+        total, outputs = 0.0, []
+        for x, y in micro_batches:
+            z = model(x)
+            part = loss(z, y) / len(micro_batches)
+            part.backward()
+            total, outputs = total + part.detach(), outputs + [z.detach()]
+        losses.append(total)
+        if k == 1:
+            made |= {"output": torch.cat(outputs), "loss": total.clone()} | gradients(model)
+        optimizer.step()
+        if k in store_after:
+            made |= named(f"after{k}", model.named_parameters())
+    return made | {"losses": torch.stack(losses)}
+
+
+def run(make_model, seed, make_optimizer, loss, batches, store_after):
+    """Float32 results and their largest difference from the same run in float64."""
+    torch.manual_seed(seed)
+    model = make_model()
+    start = {name: value.clone() for name, value in model.state_dict().items()}
+    made = steps(model, make_optimizer(model.parameters()), loss, batches, store_after)
+    precise = make_model().double()
+    precise.load_state_dict({name: value.double() for name, value in start.items()})
+    cast = lambda t: t.double() if t.is_floating_point() else t
+    wide = [[(cast(x), cast(y)) for x, y in micro_batches] for micro_batches in batches]
+    reference = steps(precise, make_optimizer(precise.parameters()), loss, wide, store_after)
+    return made, max(float((made[name].double() - reference[name]).abs().max()) for name in made)
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True)
+    cross_entropy, mse = nn.CrossEntropyLoss(), nn.MSELoss()
+    adam = lambda p: torch.optim.Adam(p, lr=1e-3)
+    mlp, residual = lambda: Mlp(20, 16, 10), lambda: ResidualMlp(20, 16, 10)
+    classes = lambda rows, first=0: (inputs(rows, 20, first), labels(rows, first))
+    large = [(inputs(64, 784), labels(64))]
+    regression = [(inputs(8, 20), targets(8, 10))]
+    quarters = [classes(4, first) for first in (0, 4, 8, 12)]
+    cases = {  # file: model, seed, optimizer, its words, loss, batches, steps whose parameters are stored, tensors of the batch
+        "mlp_784_50_10_adam": (lambda: Mlp(784, 50, 10), 1, adam, "Adam lr=1e-3", cross_entropy, [large] * 20, (1, 20), {"labels": large[0][1]}),
+        "residual_20_16_10_sgd": (residual, 1, lambda p: torch.optim.SGD(p, lr=0.1), "SGD lr=0.1", mse, [regression] * 20, (1, 20), None),
+        "residual_20_16_10_momentum": (
+            residual, 1, lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True, weight_decay=1e-2),
+            "SGD lr=0.1 momentum=0.9 nesterov weight_decay=1e-2", mse, [regression] * 20, (1, 20), None),
+        "residual_20_16_10_adamw": (residual, 1, lambda p: torch.optim.AdamW(p, lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
+        "accumulate_20_16_10": (mlp, 1, adam, "Adam lr=1e-3, 4 micro-batches of 4 rows, each loss / 4", cross_entropy, [quarters], (1,), None),
+        "keep_last_20_16_10": (
+            mlp, 1, adam, "Adam lr=1e-3, one batch of rows 0-63, one of rows 64-86", cross_entropy,
+            [[classes(64)], [classes(23, 64)]], (1, 2), None),
+    }
+    for file, (model, seed, optimizer, words, loss, batches, store_after, batch) in cases.items():
+        made, difference = run(model, seed, optimizer, loss, batches, store_after)
+        if difference > MOST_DIFFERENCE:
+            sys.exit(f"{file}: float32 and float64 differ by {difference:.1e}, more than {MOST_DIFFERENCE:.0e}. Fix: another seed.")
+        if batch is None:
+            flat = [pair for micro_batches in dict.fromkeys(map(tuple, batches)) for pair in micro_batches]
+            batch = {"input": torch.cat([x for x, _ in flat])}
+            batch["targets" if loss is mse else "labels"] = torch.cat([y for _, y in flat])
+        metadata = {"torch": torch.__version__, "optimizer": words, "loss": "mean squared error" if loss is mse else "cross-entropy",
+                    "seed": str(seed), "float64_difference": f"{difference:.1e}"}
+        write_safetensors(folder / f"{file}.safetensors", made | batch, metadata)
+        print(f"{file}: losses {float(made['losses'][0]):.6f} -> {float(made['losses'][-1]):.6f}, float64 difference {difference:.1e}, "
+              f"{(folder / f'{file}.safetensors').stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "heddle/graph/graph.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace heddle;
+
+namespace {
+
+Leaf described(std::string_view spelled, std::int64_t in, std::int64_t out) {
+  Leaf leaf;
+  leaf.kind << "Affine";
+  leaf.spelled << spelled;
+  leaf.in = Spec{Shape{in}};
+  leaf.out = Spec{Shape{out}};
+  leaf.forward_flops = 10;
+  leaf.backward_flops = 21;
+  leaf.with({Text<16>{"weight"}, Shape{out, in}, Initial::zeros, in}).with({Text<16>{"bias"}, Shape{out}, Initial::zeros, in});
+  return leaf;
+}
+
+/// 'first' 6 -> 4, then twice 'body.*.inner.*' 4 -> 4 in two nested repeats, by hand.
+struct ByHand {
+  TracedLeaf leaves[2];
+  Node nodes[3];
+  Graph graph;
+
+  ByHand() {
+    leaves[0] = {described("Affine<6, 4>", 6, 4), Text<80>{"first"}, nullptr, false};
+    leaves[1] = {described("Affine<4, 4>", 4, 4), Text<80>{"body.*.inner.*"}, nullptr, false};
+    for (int n = 0; n < 3; ++n) {
+      nodes[n].leaf = n == 0 ? 0 : 1;
+      nodes[n].operands[0] = n;
+      nodes[n].first_parameter = 2 * n;
+      nodes[n].parameter_count = 2;
+    }
+    nodes[1].repetition[0] = 7;
+    nodes[1].repetition[1] = 12;
+    nodes[2].repetition[0] = 8;
+    graph.leaves = leaves;
+    graph.nodes = nodes;
+    graph.leaf_count = 2;
+    graph.node_count = 3;
+    graph.parameter_count = 6;
+    graph.input = Spec{Shape{6}};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("value 0 is the input, value v the output of node v - 1") {
+  const ByHand hand;
+  CHECK(hand.graph.spec(0) == Spec{Shape{6}});
+  CHECK(hand.graph.spec(1) == Spec{Shape{4}});
+  CHECK(hand.graph.output() == hand.graph.spec(3));
+}
+
+TEST_CASE("parameters of a leaf count once for every node that runs it") {
+  const ByHand hand;
+  CHECK(hand.graph.parameter_elements(0) == 6 * 4 + 4);
+  CHECK(hand.graph.parameter_elements(1) == 4 * 4 + 4);
+  CHECK(hand.graph.parameter_elements() == 28 + 2 * 20);
+  CHECK(hand.graph.flops(2) == 31);
+}
+
+TEST_CASE("each star of a path is the number of a repetition, outermost first") {
+  const ByHand hand;
+  CHECK(hand.graph.name(0).view() == "first");
+  CHECK(hand.graph.name(1).view() == "body.7.inner.12");
+  CHECK(hand.graph.name(2).view() == "body.8.inner.0");
+  CHECK(hand.graph.parameter_name(1, 0).view() == "body.7.inner.12.weight");
+  CHECK(hand.graph.parameter_name(0, 1).view() == "first.bias");
+}
+
+TEST_CASE("a model that is one leaf has parameter names without a dot in front") {
+  ByHand hand;
+  hand.leaves[0].path = Text<80>{};
+  CHECK(hand.graph.parameter_name(0, 0).view() == "weight");
+}
+
+TEST_CASE("a node is described with its number, its name and its type") {
+  const ByHand hand;
+  CHECK(hand.graph.describe(2).view() == "layer 2 'body.8.inner.0' Affine<4, 4>");
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "heddle/graph/layers/flatten.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace heddle;
+
+TEST_CASE("Flatten makes one dimension of all and computes nothing") {
+  constexpr Leaf leaf = Flatten::describe(Spec{Shape{1, 28, 28}});
+  static_assert(leaf.fault.ok() && leaf.out == Spec{Shape{784}});
+  static_assert(leaf.reshapes && !leaf.elementwise && leaf.saves == Saves::nothing);
+  CHECK(leaf.forward_flops == 0);
+  CHECK(leaf.backward_flops == 0);
+  CHECK(leaf.parameter_count == 0);
+  CHECK(leaf.spelled.view() == "Flatten");
+}
+
+TEST_CASE("what is flat stays, a scalar becomes one feature, the element type is kept") {
+  static_assert(Flatten::describe(Spec{Shape{7}}).out == Spec{Shape{7}});
+  static_assert(Flatten::describe(Spec{}).out == Spec{Shape{1}});
+  CHECK(Flatten::describe(Spec{Shape{2, 3}, DType::i32}).out == Spec{Shape{6}, DType::i32});
+}

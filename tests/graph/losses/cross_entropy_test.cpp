@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "heddle/graph/losses/cross_entropy.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace heddle;
+
+TEST_CASE("CrossEntropy takes the logits of at least two classes and one class number per row") {
+  static_assert(LossDescription<CrossEntropy>);
+  static_assert(CrossEntropy::accepts(Spec{Shape{10}}).ok());
+  static_assert(CrossEntropy::accepts(Spec{Shape{2}}).ok());
+  static_assert(std::same_as<CrossEntropy::Target, std::int32_t>);
+  CHECK(CrossEntropy::target_features(Spec{Shape{10}}) == 1);
+  CHECK(CrossEntropy::flops(Spec{Shape{10}}) == 60);
+}
+
+TEST_CASE("outputs that are no classes are refused in one sentence") {
+  constexpr Diagnosis image = CrossEntropy::accepts(Spec{Shape{28, 28}});
+  static_assert(image.code == Code{'G', 3});
+  CHECK(image.text.view() ==
+        "[heddle.G03] CrossEntropy takes one dimension, the classes, but the model gives (28, 28). "
+        "Fix: end the model with Flatten and a Linear layer whose outputs are the classes.");
+  CHECK(CrossEntropy::accepts(Spec{Shape{1}}).text.view() ==
+        "[heddle.G03] CrossEntropy takes at least 2 classes but the model gives 1. Fix: give the last Linear layer one output per class.");
+  CHECK(CrossEntropy::accepts(Spec{Shape{10}, DType::i32}).text.view() ==
+        "[heddle.G03] CrossEntropy takes float32 but the model gives int32. Fix: end the model with a layer that gives float32.");
+  CHECK_FALSE(CrossEntropy::accepts(Spec{}).ok());
+}

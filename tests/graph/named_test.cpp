@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "heddle/graph/named.hpp"
+
+#include <doctest/doctest.h>
+
+#include "heddle/graph/layers/linear.hpp"
+#include "heddle/graph/layers/relu.hpp"
+#include "heddle/graph/residual.hpp"
+#include "heddle/graph/sequential.hpp"
+#include "heddle/graph/trace.hpp"
+
+using namespace heddle;
+
+namespace {
+
+template <class Model> constexpr Diagnosis fault_of() { return graph_of<Model>.fault; }
+
+/// A user's named layer, derived to read well in errors.
+struct Head : Named<"head", Linear<4, 2>> {};
+
+}  // namespace
+
+TEST_CASE("a name stands in a state_dict where the number would stand") {
+  constexpr const Graph& graph = graph_of<Sequential<Named<"linear1", Linear<8, 4>>, ReLU, Named<"linear2", Linear<4, 2>>, Linear<2, 2>>>;
+  static_assert(graph.fault.ok());
+  CHECK(graph.parameter_name(0, 0).view() == "linear1.weight");
+  CHECK(graph.parameter_name(0, 1).view() == "linear1.bias");
+  CHECK(graph.name(1).view() == "1");
+  CHECK(graph.parameter_name(2, 0).view() == "linear2.weight");
+  CHECK(graph.parameter_name(3, 0).view() == "3.weight");
+}
+
+TEST_CASE("names nest, and a derived type keeps its name") {
+  constexpr const Graph& graph = graph_of<Named<"net", Sequential<Named<"body", Sequential<Linear<8, 4>, ReLU>>, Head>>>;
+  static_assert(graph.fault.ok());
+  CHECK(graph.parameter_name(0, 0).view() == "net.body.0.weight");
+  CHECK(graph.parameter_name(2, 0).view() == "net.head.weight");
+}
+
+TEST_CASE("of two names around one layer the inner one stands") {
+  constexpr const Graph& graph = graph_of<Sequential<Named<"outer", Named<"inner", Linear<8, 4>>>>>;
+  static_assert(graph.fault.ok());
+  CHECK(graph.parameter_name(0, 0).view() == "inner.weight");
+}
+
+TEST_CASE("a name that stands twice among siblings is refused with both places") {
+  constexpr Diagnosis found = fault_of<Sequential<Named<"a", Linear<8, 4>>, ReLU, Named<"a", Linear<4, 2>>>>();
+  static_assert(found.code == Code{'G', 4});
+  CHECK(found.text.view() ==
+        "[heddle.G04] the name 'a' stands twice among the layers at '': as layer 0 and as layer 2. Fix: rename one of them.");
+  static_assert(fault_of<Sequential<Named<"a", Linear<8, 4>>, Residual<Named<"a", Linear<4, 4>>>>>().ok());  // other siblings
+  static_assert(fault_of<Sequential<Head, Named<"head", Linear<2, 2>>>>().code == Code{'G', 4});
+}
+
+TEST_CASE("a name may not be the number of a sibling without a name") {
+  static_assert(fault_of<Sequential<Linear<8, 4>, Named<"0", Linear<4, 2>>>>().code == Code{'G', 4});
+  static_assert(fault_of<Sequential<Named<"1", Linear<8, 4>>, Linear<4, 2>>>().code == Code{'G', 4});
+  static_assert(fault_of<Sequential<Named<"1", Linear<8, 4>>, Named<"0", Linear<4, 2>>>>().ok());
+  CHECK(fault_of<Sequential<Named<"7", Linear<8, 4>>, Linear<4, 2>>>().ok());
+}
+
+TEST_CASE("a name that is empty or has a dot or a star cannot stand in a state_dict") {
+  static_assert(fault_of<Sequential<Named<"", Linear<8, 4>>>>().code == Code{'G', 4});
+  static_assert(fault_of<Sequential<Named<"a.b", Linear<8, 4>>>>().code == Code{'G', 4});
+  static_assert(fault_of<Sequential<Named<"a*", Linear<8, 4>>>>().code == Code{'G', 4});
+  static_assert(fault_of<Sequential<Named<"a_b1", Linear<8, 4>>>>().ok());
+  CHECK(fault_of<Sequential<Linear<8, 8>, Residual<Named<"x.y", Linear<8, 8>>>>>().text.view() ==
+        "[heddle.G04] the name 'x.y' of layer 0 at '1' cannot stand in a state_dict. Fix: use letters, digits and underscores.");
+}
+
+TEST_CASE("the name of a whole model follows the same rule") {
+  static_assert(fault_of<Named<"a.b", Linear<8, 4>>>().code == Code{'G', 4});
+  static_assert(fault_of<Sequential<Named<"outer", Named<"in.ner", Linear<8, 4>>>>>().code == Code{'G', 4});
+  CHECK(fault_of<Named<"whole", Linear<8, 4>>>().ok());
+}

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""Rooms include only what lies below them, and only the third-party headers that their room may see."""
+import re
+
+import house
+
+# room -> rooms it may include; every room may include itself.
+BELOW = {"core": set()}
+BELOW["graph"] = {"core"}
+BELOW["mesh"] = BELOW["graph"] | {"graph"}
+BELOW["policy"] = BELOW["mesh"] | {"mesh"}
+BELOW["plan"] = BELOW["policy"] | {"policy"}
+BELOW["cost"] = BELOW["plan"] | {"plan"}
+BELOW["run"] = BELOW["plan"] | {"plan"}
+BELOW["report"] = BELOW["plan"] | {"plan", "cost", "run"}
+BELOW["io"] = BELOW["plan"] | {"plan", "cost", "run"}
+BELOW["compute"] = {"core", "graph"}
+BELOW["transport"] = {"core", "graph"}
+BELOW["backend"] = BELOW["report"] | {"report", "compute", "transport"}
+# A pairing sees one of each; what else lies in these rooms are their parts.
+BACKENDS = {"compute": {"eigen", "cuda"}, "transport": {"solo", "threads", "mpi", "nccl"}}
+FRONT_DOOR = BELOW["plan"] | {"plan", "cost", "run", "report"}
+
+# Single headers that a room may see although their room is not below it.
+SEAMS = {"compute": {"run/concepts.hpp", "run/error.hpp"}, "transport": {"run/concepts.hpp", "run/error.hpp"}}
+
+THREADS = {"thread", "mutex", "shared_mutex", "condition_variable", "future", "barrier", "latch", "semaphore", "stop_token"}
+ROOMS_WITH_THREADS = {"run", "transport", "backend"}
+THIRD_PARTY = [  # pattern of the include, pattern of the headers that may have it
+    (r"Eigen/", r"compute/eigen/"),
+    (r"zlib\.h$", r"io/gzip\.hpp$"),
+    (r"(pthread|sched)\.h$|linux/|sys/|unistd\.h$|fcntl\.h$", r"(run|transport|backend|io)/"),
+    (r"(cuda|cublas|nccl)", r"(compute/cuda|transport/nccl|backend/cuda)"),
+    (r"mpi\.h$", r"(transport/mpi|backend/.*mpi)"),
+]
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+
+
+def room_of(header):
+    return header.split("/")[0] if "/" in header else ""
+
+
+def arrow_fault(header, target):
+    """Why `header` may not include Heddle's `target` (both as room/file.hpp), or nothing."""
+    room, other = room_of(header), room_of(target)
+    if room == "":
+        return None if other in FRONT_DOOR else f"the front door may not include {target}: it is only types"
+    if room not in BELOW:
+        return f"'{room}' is no room of the house"
+    if other == room:
+        backend = header.split("/")[1:-1]
+        if room == "compute" and backend != target.split("/")[1:-1]:
+            return f"one backend may not include another: {target}"
+        return None
+    if room == "backend" and target == "heddle.hpp":
+        return None
+    if other in BELOW[room] or target in SEAMS.get(room, ()):
+        return None
+    return f"forbidden arrow {room} -> {other or 'front door'}: {target}"
+
+
+def outside_fault(header, target):
+    """Why `header` may not include <target> of the standard library or of a third party, or nothing."""
+    room = room_of(header)
+    if target in THREADS and room not in ROOMS_WITH_THREADS:
+        return f"room {room or 'front door'} may not see threads: <{target}>"
+    for pattern, allowed in THIRD_PARTY:
+        if re.match(pattern, target):
+            return None if re.match(allowed, header) else f"room {room or 'front door'} may not see <{target}>"
+    if re.fullmatch(r"[a-z_]+", target):
+        return None
+    return f"<{target}> is not on the list of third-party headers"
+
+
+def closure(start, includes):
+    seen, todo = set(), [start]
+    while todo:
+        header = todo.pop()
+        if header not in seen:
+            seen.add(header)
+            todo.extend(target for quote, target in includes.get(header, []) if quote == '"')
+    return seen
+
+
+def check(root):
+    base = root / "include" / "heddle"
+    includes = {}
+    for path in house.headers(root):
+        header = str(path.relative_to(base))
+        includes[header] = []
+        for quote, target in INCLUDE.findall(path.read_text()):
+            if quote == '"' and not target.startswith("heddle/"):
+                yield f'{header}: "{target}" is not spelled "heddle/room/file.hpp"'
+                continue
+            target = target.removeprefix("heddle/") if quote == '"' else target
+            includes[header].append((quote, target))
+            if quote == '"' and not (base / target).exists():
+                yield f"{header}: {target} does not exist"
+            fault = arrow_fault(header, target) if quote == '"' else outside_fault(header, target)
+            if fault:
+                yield f"{header}: {fault}"
+    for header in sorted(closure("heddle.hpp", includes)):
+        for quote, target in includes.get(header, []):
+            if quote == "<" and (target in THREADS or not re.fullmatch(r"[a-z_]+", target)):
+                yield f"heddle.hpp: only types, but through {header} it sees <{target}>"
+    for header in sorted(name for name in includes if room_of(name) == "backend"):
+        for room, names in BACKENDS.items():
+            kinds = names & {target.split("/")[1].removesuffix(".hpp") for _, target in includes[header] if target.startswith(room + "/")}
+            if len(kinds) > 1:
+                yield f"{header}: a pairing sees one {room}, not {sorted(kinds)}"
+
+
+BASE = {"include/heddle/core/a.hpp": "#include <vector>\n", "include/heddle/graph/b.hpp": '#include "heddle/core/a.hpp"\n'}
+ACCEPTED = BASE | {
+    "include/heddle/compute/eigen/c.hpp": '#include <Eigen/Core>\n#include "heddle/run/concepts.hpp"\n',
+    "include/heddle/run/concepts.hpp": '#include "heddle/graph/b.hpp"\n',
+}
+REFUSED = {
+    "forbidden arrow core -> graph": BASE | {"include/heddle/core/a.hpp": '#include "heddle/graph/b.hpp"\n'},
+    "forbidden arrow run -> compute": BASE | {"include/heddle/run/r.hpp": '#include "heddle/compute/eigen/c.hpp"\n', "include/heddle/compute/eigen/c.hpp": ""},
+    "may not see threads": BASE | {"include/heddle/plan/p.hpp": "#include <thread>\n"},
+    "may not see <Eigen/Core>": BASE | {"include/heddle/policy/p.hpp": "#include <Eigen/Core>\n"},
+    "may not see <zlib.h>": BASE | {"include/heddle/io/idx.hpp": "#include <zlib.h>\n"},
+    "not on the list": BASE | {"include/heddle/io/idx.hpp": "#include <boost/any.hpp>\n"},
+    "is not spelled": BASE | {"include/heddle/core/c.hpp": '#include "a.hpp"\n'},
+    "does not exist": BASE | {"include/heddle/core/c.hpp": '#include "heddle/core/none.hpp"\n'},
+    "no room of the house": BASE | {"include/heddle/attic/c.hpp": '#include "heddle/core/a.hpp"\n'},
+    "one backend may not include another": BASE | {
+        "include/heddle/compute/eigen/c.hpp": "", "include/heddle/compute/cuda/c.hpp": '#include "heddle/compute/eigen/c.hpp"\n'},
+    "heddle.hpp: only types": {"include/heddle/heddle.hpp": '#include "heddle/run/r.hpp"\n', "include/heddle/run/r.hpp": "#include <thread>\n"},
+    "the front door may not include": {"include/heddle/heddle.hpp": '#include "heddle/io/i.hpp"\n', "include/heddle/io/i.hpp": ""},
+    "a pairing sees one transport": {
+        "include/heddle/backend/b.hpp": '#include "heddle/transport/solo.hpp"\n#include "heddle/transport/threads.hpp"\n',
+        "include/heddle/transport/solo.hpp": "", "include/heddle/transport/threads.hpp": ""},
+}

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""Every error code of the headers is documented in docs/errors.md under a heading of its own and occurs in a test."""
+import re
+
+import house
+
+IN_CODE = re.compile(r"Code\{\s*'([A-Z])'\s*,\s*(\d+)\s*\}")
+IN_TEXT = re.compile(r"heddle\.([A-Z]\d\d)\b")
+HEADING = re.compile(r"^## ([A-Z]\d\d)\b", re.M)
+CASE = re.compile(r"^([A-Z]\d\d)_")
+
+
+def codes_in(text):
+    return {f"{letter}{int(number):02}" for letter, number in IN_CODE.findall(text)} | set(IN_TEXT.findall(text))
+
+
+def check(root):
+    used = {}
+    for path in house.headers(root):
+        for code in codes_in(path.read_text()):
+            used.setdefault(code, str(path.relative_to(root)))
+    tested = set()
+    for path in house.files(root, ".cpp", ".hpp"):
+        if path.is_relative_to(root / "tests"):
+            tested |= codes_in(path.read_text())
+            case = CASE.match(path.name)
+            if case and path.parent.name == "fail":
+                tested.add(case.group(1))
+    catalogue = root / "docs" / "errors.md"
+    headings = HEADING.findall(catalogue.read_text()) if catalogue.exists() else []
+    for code, where in sorted(used.items()):
+        if code not in headings:
+            yield f"{where}: {code} has no heading '## {code} ...' in docs/errors.md"
+        if code not in tested:
+            yield f"{where}: {code} occurs in no test"
+    for code in sorted(set(headings) - set(used)):
+        yield f"docs/errors.md: {code} occurs in no header"
+    for code in sorted({code for code in headings if headings.count(code) > 1}):
+        yield f"docs/errors.md: {code} has more than one heading"
+
+
+HEADER = {"include/heddle/core/a.hpp": "throw Error{Code{'X', 1}, \"no\"};\n"}
+TEST = {"tests/core/a_test.cpp": 'CHECK(contains("[heddle.X01]"));\n'}
+PAGE = {"docs/errors.md": "## X01 no\n"}
+ACCEPTED = HEADER | TEST | PAGE
+REFUSED = {
+    "has no heading": HEADER | TEST,
+    "occurs in no test": HEADER | PAGE,
+    "X02 occurs in no header": HEADER | TEST | {"docs/errors.md": "## X01 no\n## X02 gone\n"},
+    "more than one heading": HEADER | TEST | {"docs/errors.md": "## X01 no\n## X01 again\n"},
+}

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""Tests mirror the headers: include/heddle/<room>/<header>.hpp has tests/<room>/<header>_test.cpp, and the other way round."""
+import house
+
+# Header -> why it has no test file of its own.
+EXEMPT = {
+    "heddle.hpp": "a list of includes; tests/consume and every snippet of the documents compile it",
+}
+# Test folders that mirror no room; HOUSE.md, section 5.
+OWN_FOLDERS = {"equivalence", "fail", "conformance", "golden", "oracle", "consume", "house"}
+
+
+def check(root):
+    base, tests = root / "include" / "heddle", root / "tests"
+    headers = {str(path.relative_to(base).with_suffix("")) for path in house.headers(root)}
+    mirrored = {
+        str(path.relative_to(tests)).removesuffix("_test.cpp")
+        for path in house.files(root, ".cpp")
+        if path.is_relative_to(tests) and path.name.endswith("_test.cpp")
+    }
+    exempt = {name.removesuffix(".hpp") for name in EXEMPT}
+    for name in sorted(headers - mirrored - exempt):
+        yield f"include/heddle/{name}.hpp: there is no tests/{name}_test.cpp"
+    for name in sorted(mirrored - headers):
+        if name.split("/")[0] not in OWN_FOLDERS:
+            yield f"tests/{name}_test.cpp: there is no include/heddle/{name}.hpp"
+    for name in sorted(exempt & mirrored):
+        yield f"tests/{name}_test.cpp: exempt from the mirror, but it has a test; take it off the list"
+
+
+ACCEPTED = {
+    "include/heddle/heddle.hpp": "", "include/heddle/graph/layers/linear.hpp": "", "tests/graph/layers/linear_test.cpp": "",
+    "tests/equivalence/data_parallel_test.cpp": "",
+}
+REFUSED = {
+    "there is no tests/graph/layers/linear_test.cpp": {"include/heddle/graph/layers/linear.hpp": "", "tests/graph/linear_test.cpp": ""},
+    "there is no include/heddle/core/gone.hpp": {"tests/core/gone_test.cpp": ""},
+    "take it off the list": {"include/heddle/heddle.hpp": "", "tests/heddle_test.cpp": ""},
+}

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""The C++ of README.md and docs/*.md compiles. A block without #include stands after the two front doors, inside namespace heddle's use.
+A block is left out if the line before it is <!-- not compiled: why -->."""
+import concurrent.futures
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+import house
+
+PRELUDE = "#include <heddle/heddle.hpp>\n#include <heddle/backend/cpu_threads.hpp>\nusing namespace heddle;\n"
+EXEMPT = re.compile(r"<!-- not compiled: \S.* -->")
+EIGEN = "/usr/include/eigen3"
+
+
+def missing():
+    return None if shutil.which("g++") else "g++ is not installed"
+
+
+def blocks(text):
+    """(line number, source, whether it is exempt) of each ```cpp block."""
+    lines = text.splitlines()
+    start = None
+    for number, line in enumerate(lines):
+        if start is None and line.strip() == "```cpp":
+            start = number + 1
+        elif start is not None and line.strip() == "```":
+            exempt = start > 1 and EXEMPT.fullmatch(lines[start - 2].strip())
+            yield start + 1, "\n".join(lines[start:number]) + "\n", bool(exempt)
+            start = None
+    if start is not None:
+        yield start + 1, "#error this block has no end\n", False
+
+
+def compile_block(root, page, line, source):
+    if "#include" not in source:
+        source = PRELUDE + source
+    with tempfile.TemporaryDirectory() as folder:
+        unit = pathlib.Path(folder) / "snippet.cpp"
+        unit.write_text(source)
+        command = ["g++", "-std=c++20", "-fsyntax-only", f"-I{root / 'include'}", f"-I{EIGEN}", str(unit)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    if done.returncode == 0:
+        return None
+    return f"{page.relative_to(root)}:{line}: this block does not compile\n{done.stdout}"
+
+
+def check(root):
+    work = []
+    for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
+        if page.exists():
+            work += [(root, page, line, source) for line, source, exempt in blocks(page.read_text()) if not exempt]
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        faults = list(pool.map(lambda job: compile_block(*job), work))
+    print(f"{len(work)} blocks compiled")
+    yield from (fault for fault in faults if fault)
+
+
+DOORS = {"include/heddle/heddle.hpp": "namespace heddle { struct A {}; }\n", "include/heddle/backend/cpu_threads.hpp": ""}
+ACCEPTED = DOORS | {
+    "README.md": "text\n```cpp\nA a;\n```\n```cpp\n#include <vector>\nstd::vector<int> v;\n```\n<!-- not compiled: an error is shown -->\n```cpp\nB b;\n```\n"
+}
+REFUSED = {
+    "README.md:2": DOORS | {"README.md": "```cpp\nB b;\n```\n"},
+    "docs/tour.md:3": DOORS | {"docs/tour.md": "<!-- not compiled: -->\n```cpp\nB b;\n```\n"},
+    "no end": DOORS | {"docs/tour.md": "```cpp\nA a;\n"},
+}

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""Every source file names its licence in its first lines; no text has a path of somebody's machine or a mark of unfinished work."""
+import re
+
+import house
+
+SOURCES = {".hpp", ".cpp", ".cu", ".cuh", ".py", ".cmake", ".in", ".sh", ".txt"}
+TEXTS = SOURCES | {".md", ".json", ".yml", ".expected", ""}
+NO_LICENCE = {"LICENSE", ".gitignore", "requirements.txt"}
+LICENCE = "SPDX-License-Identifier: MIT"
+# Written in pieces, so that this file does not find itself.
+PATHS = re.compile("(?<![A-Za-z0-9_.])/(" + "wo" + "rk|tm" + "p|ro" + "ot|ho" + "me|Us" + "ers)/")
+MARKS = re.compile(r"\b(" + "TO" + "DO|FIX" + "ME|X" + "XX)\\b")
+
+
+def check(root):
+    for path in house.files(root):
+        name = str(path.relative_to(root))
+        if path.suffix not in TEXTS:
+            continue
+        try:
+            text = path.read_text()
+        except UnicodeDecodeError:
+            continue
+        if (path.suffix in SOURCES or text.startswith("#!")) and path.name not in NO_LICENCE:
+            if LICENCE not in "\n".join(text.splitlines()[:3]):
+                yield f"{name}: '{LICENCE}' is not in the first lines"
+        for number, line in enumerate(text.splitlines(), 1):
+            if PATHS.search(line):
+                yield f"{name}:{number}: a path of one machine"
+            if MARKS.search(line):
+                yield f"{name}:{number}: a mark of unfinished work"
+
+
+ACCEPTED = {"a.cpp": f"// {LICENCE}\n", "script": f"#!/bin/sh\n# {LICENCE}\n", "README.md": "see https://example.org/ho" + "me/\n"}
+REFUSED = {
+    "is not in the first lines": {"a.cpp": "int i;\n"},
+    "script: 'SPDX": {"script": "#!/bin/sh\n"},
+    "a path of one machine": {"README.md": "cd /ho" + "me/somebody\n"},
+    "a mark of unfinished work": {"README.md": "TO" + "DO: more\n"},
+}

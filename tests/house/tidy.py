@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""clang-tidy finds nothing in the headers, read through one file that includes all of them. The checks are those of .clang-tidy."""
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+import house
+
+EIGEN = "/usr/include/eigen3"
+
+
+def program():
+    return shutil.which("clang-tidy-19") or shutil.which("clang-tidy")
+
+
+def missing():
+    return None if program() else "clang-tidy is not installed"
+
+
+def check(root):
+    base = root / "include"
+    with tempfile.TemporaryDirectory() as folder:
+        unit = pathlib.Path(folder) / "all_headers.cpp"
+        unit.write_text("".join(f'#include "{path.relative_to(base)}"\n' for path in house.headers(root)))
+        style = root / ".clang-tidy"
+        command = [program(), "--quiet", f"--header-filter={re.escape(str(base))}/.*", "--warnings-as-errors=*", str(unit)]
+        command[1:1] = [f"--config-file={style}"] if style.exists() else ["--checks=-*,modernize-use-nullptr,clang-diagnostic-*"]
+        done = subprocess.run(
+            [*command, "--", "-std=c++20", f"-I{base}", f"-isystem{EIGEN}"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace")
+    for line in done.stdout.splitlines():
+        if re.search(r": (warning|error): ", line):
+            yield line.replace(f"{root}/", "")
+    if done.returncode != 0 and not re.search(r": (warning|error): ", done.stdout):
+        yield f"{program()} failed: {done.stdout}"
+
+
+ACCEPTED = {"include/heddle/core/a.hpp": "inline int* p = nullptr;\n"}
+REFUSED = {
+    "use nullptr": {"include/heddle/core/a.hpp": "inline int* p = 0;\n"},
+    "unknown type name": {"include/heddle/core/a.hpp": "inline thing* p = nullptr;\n"},
+}

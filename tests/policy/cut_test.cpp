@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "heddle/policy/cut.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "policy/models.hpp"
+
+using namespace heddle;
+
+namespace {
+
+/// True if some node at or after the boundary takes a value made before it, other than the last one; the input of the model counts.
+bool crosses_a_skip_edge(const Graph& graph, int boundary) {
+  for (int n = boundary; n < graph.node_count; ++n)
+    for (int k = 0; k < graph.nodes[n].operand_count; ++k)
+      if (graph.nodes[n].operands[k] < boundary) return true;
+  return false;
+}
+
+/// Least possible flops of the slowest chunk over all ways to cut at clean boundaries; -1 if there is no way.
+std::int64_t best_of_all(const Graph& graph, int first, int chunks) {
+  std::int64_t flops = 0;
+  if (chunks == 1) {
+    for (int n = first; n < graph.node_count; ++n) flops += graph.flops(n);
+    return first < graph.node_count ? flops : -1;
+  }
+  std::int64_t best = -1;
+  for (int end = first + 1; end < graph.node_count; ++end) {
+    flops += graph.flops(end - 1);
+    if (crosses_a_skip_edge(graph, end)) continue;
+    const std::int64_t rest = best_of_all(graph, end, chunks - 1);
+    if (rest < 0) continue;
+    const std::int64_t slowest = std::max(flops, rest);
+    if (best < 0 || slowest < best) best = slowest;
+  }
+  return best;
+}
+
+template <class Model> int compare_with_all_cuts() {
+  constexpr const Graph& graph = graph_of<Model>;
+  static_assert(graph.fault.ok());
+  int compared = 0;
+  for (int chunks = 1; chunks <= graph.node_count + 1; ++chunks) {
+    CAPTURE(chunks);
+    Layout layout{graph};
+    cut_balanced<64>(graph, layout, chunks);
+    const std::int64_t best = best_of_all(graph, 0, chunks);
+    CHECK(layout.fault.ok() == (best >= 0));
+    if (!layout.fault.ok()) {
+      CHECK(layout.fault.code == Code{'M', 3});
+      continue;
+    }
+    CHECK(layout.first_node[0] == 0);
+    CHECK(layout.first_node[chunks] == graph.node_count);
+    std::int64_t slowest = 0;
+    for (int c = 0; c < chunks; ++c) {
+      std::int64_t flops = 0;
+      CHECK(layout.first_node[c] < layout.first_node[c + 1]);
+      if (c > 0) CHECK_FALSE(crosses_a_skip_edge(graph, layout.first_node[c]));
+      for (int n = layout.first_node[c]; n < layout.first_node[c + 1]; ++n) flops += graph.flops(n);
+      slowest = std::max(slowest, flops);
+    }
+    CHECK(slowest == best);
+    ++compared;
+  }
+  return compared;
+}
+
+using Block = Residual<Linear<6, 9>, Tanh, Linear<9, 6>>;
+
+}  // namespace
+
+TEST_CASE("the balanced cut is the best of all cuts between which one value passes") {
+  CHECK(compare_with_all_cuts<tests::Chain>() == 5);
+  CHECK(compare_with_all_cuts<Sequential<Linear<64, 3>, Linear<3, 3>, Linear<3, 3>, Linear<3, 3>, Linear<3, 64>>>() == 5);
+  CHECK(compare_with_all_cuts<Sequential<Linear<3, 3>, Linear<3, 3>, Linear<3, 3>, Linear<3, 64>, ReLU>>() == 5);
+  CHECK(compare_with_all_cuts<Sequential<Linear<2, 90>, ReLU, Linear<90, 2>, Linear<2, 50>, Tanh, Linear<50, 2>, ReLU, Linear<2, 2>>>() == 8);
+}
+
+TEST_CASE("a cut never crosses a skip edge") {
+  CHECK(compare_with_all_cuts<Sequential<Linear<8, 6>, Block, Block, Linear<6, 3>>>() == 4);
+  CHECK(compare_with_all_cuts<Sequential<Linear<8, 6>, Residual<Linear<6, 6>, Residual<Tanh>, Linear<6, 6>>, Tanh, Repeat<2, Block>>>() == 5);
+  CHECK(compare_with_all_cuts<Residual<Linear<6, 6>, Tanh, Linear<6, 6>>>() == 1);  // the input itself skips
+}
+
+TEST_CASE("a boundary is clean where one value passes") {
+  constexpr const Graph& graph = graph_of<Sequential<Linear<8, 6>, Block, Linear<6, 3>>>;
+  const bool clean[] = {true, true, false, false, false, true};
+  for (int b = 1; b <= 5; ++b) CHECK(clean_boundary(graph, b) == clean[b]);
+}
+
+TEST_CASE("a part is found in the model by the types of its leaves, names and nesting aside") {
+  constexpr auto part = types_of<Sequential<Named<"x", Linear<8, 6>>, Repeat<2, Residual<ReLU>>>>();
+  static_assert(part.count == 5);
+  CHECK(part.types[0] == type_id<Linear<8, 6>>());
+  CHECK(part.types[1] == type_id<ReLU>());
+  CHECK(part.types[2] == type_id<AddMark>());
+  CHECK(part.types[3] == type_id<ReLU>());
+}
+
+TEST_CASE("parts are placed one after another and the first that does not fit is refused") {
+  constexpr const Graph& graph = graph_of<tests::Chain>;
+  Layout layout{graph};
+  CHECK(place_part<tests::Part1>(graph, layout, 0, 0) == 2);
+  CHECK(place_part<tests::Part2>(graph, layout, 1, 2) == 3);
+  CHECK(layout.fault.ok());
+  CHECK(layout.first_node[2] == 3);
+  place_part<tests::Part2>(graph, layout, 2, 3);
+  CHECK(layout.fault.code == Code{'S', 1});
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "heddle/run/error.hpp"
+
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+using namespace heddle;
+
+static_assert(std::is_base_of_v<std::runtime_error, Error>);
+static_assert(std::is_base_of_v<Error, RankLost>);
+static_assert(std::is_base_of_v<Error, NonFinite>);
+
+TEST_CASE("an error says its code and its sentence") {
+  const Error error{Code{'D', 2}, "'a' is no IDX file. Fix: give another."};
+  CHECK(std::string{error.what()} == "[heddle.D02] 'a' is no IDX file. Fix: give another.");
+  CHECK(error.code() == Code{'D', 2});
+}
+
+TEST_CASE("a diagnosis and an error of the same rule say the same words") {
+  const Diagnosis found{Code{'B', 12}, "a batch of 63. Fix: take 64."};
+  const Error thrown{found};
+  CHECK(std::string{thrown.what()} == std::string{Error(Code{'B', 12}, "a batch of 63. Fix: take 64.").what()});
+  CHECK(thrown.code() == found.code);
+}
+
+TEST_CASE("a lost rank is named with its operation and sequence, and can be caught as an Error") {
+  try {
+    throw RankLost(Rank{3}, "receive from rank 2", 17, "it threw \"bad batch\"");
+  } catch (const Error& error) {
+    CHECK(std::string{error.what()} ==
+          "[heddle.R01] rank 3 was lost at receive from rank 2, sequence 17: it threw \"bad batch\". Fix: look at the first error of rank 3, or "
+          "raise the deadline if it is only slow.");
+    const auto* lost = dynamic_cast<const RankLost*>(&error);
+    REQUIRE(lost != nullptr);
+    CHECK(lost->rank() == Rank{3});
+    CHECK(lost->operation() == "receive from rank 2");
+    CHECK(lost->sequence() == 17);
+  }
+}
+
+TEST_CASE("a loss that is no number names its step") {
+  const NonFinite error{12, "the loss of step 12 is nan. Fix: lower the learning rate."};
+  CHECK(std::string{error.what()} == "[heddle.R02] the loss of step 12 is nan. Fix: lower the learning rate.");
+  CHECK(error.step() == 12);
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "heddle/run/examples.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+using namespace heddle;
+
+namespace {
+
+template <class Action> std::string sentence(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+const std::vector<float> inputs{0, 1, 10, 11, 20, 21};
+const std::vector<std::int32_t> labels{5, 6, 7};
+
+}  // namespace
+
+TEST_CASE("labels and inputs are seen row by row, not copied") {
+  const Examples<std::int32_t> batch = examples(inputs, labels, 2);
+  CHECK(batch.rows == 3);
+  CHECK(batch.input_features == 2);
+  CHECK(batch.target_features == 1);
+  CHECK(batch.inputs == inputs.data());
+  CHECK(batch.input(2)[1] == 21);
+  CHECK(*batch.target(2) == 7);
+  CHECK(batch.source_row(1) == 1);
+}
+
+TEST_CASE("real targets have as many features as fit the rows") {
+  const std::vector<float> targets{1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const Examples<float> batch = examples(inputs, targets, 2);
+  CHECK(batch.target_features == 3);
+  CHECK(batch.target(1)[2] == 6);
+}
+
+TEST_CASE("an order says which source row each row is") {
+  const std::vector<std::uint32_t> order{2, 0, 1};
+  Examples<std::int32_t> batch = examples(inputs, labels, 2);
+  batch.order = order.data();
+  CHECK(batch.source_row(0) == 2);
+  CHECK(batch.input(0)[0] == 20);
+  CHECK(*batch.target(1) == 5);
+}
+
+TEST_CASE("a slice sees the same rows with and without an order, and a slice of a slice too") {
+  const std::vector<std::uint32_t> order{2, 0, 1};
+  Examples<std::int32_t> ordered = examples(inputs, labels, 2);
+  const Examples<std::int32_t> plain = ordered;
+  ordered.order = order.data();
+  for (std::int64_t first = 0; first <= 3; ++first) {
+    for (std::int64_t count = 0; first + count <= 3; ++count) {
+      CHECK(plain.slice(first, count).rows == count);
+      for (std::int64_t i = 0; i < count; ++i) {
+        CHECK(plain.slice(first, count).input(i) == plain.input(first + i));
+        CHECK(plain.slice(first, count).target(i) == plain.target(first + i));
+        CHECK(ordered.slice(first, count).input(i) == ordered.input(first + i));
+        CHECK(ordered.slice(first, count).slice(i, 1).target(0) == ordered.target(first + i));
+      }
+    }
+  }
+}
+
+TEST_CASE("no rows are a batch of no rows") {
+  CHECK(examples(std::vector<float>{}, std::vector<std::int32_t>{}, 2).rows == 0);
+  CHECK(examples(std::vector<float>{}, std::vector<float>{}, 2).rows == 0);
+}
+
+TEST_CASE("arrays that do not fit together are refused with their numbers") {
+  const std::vector<float> five(5);
+  CHECK(sentence([&] { static_cast<void>(examples(five, labels, 2)); }) ==
+        "[heddle.D07] 5 inputs are no whole rows of 2 features. Fix: give rows x features floats, and the number of features of one row.");
+  CHECK(sentence([&] { static_cast<void>(examples(inputs, labels, 0)); }) ==
+        "[heddle.D07] 6 inputs are no whole rows of 0 features. Fix: give rows x features floats, and the number of features of one row.");
+  CHECK(sentence([&] { static_cast<void>(examples(inputs, labels, 3)); }) ==
+        "[heddle.D07] the inputs have 2 rows but there are 3 labels. Fix: give one label for each row.");
+  CHECK(sentence([&] { static_cast<void>(examples(inputs, five, 2)); }) ==
+        "[heddle.D07] the inputs have 3 rows but there are 5 targets. Fix: give the same number of targets for each row.");
+}

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The end of ./heddle test: why tests were skipped, a line per backend, and the totals. Reads ctest's JUnit report."""
+import shutil
+import sys
+import xml.etree.ElementTree as ElementTree
+
+BACKENDS = ("cpu_threads", "cpu_mpi", "cuda")
+
+
+def reason(output):
+    lines = [line for line in output.splitlines() if line.startswith("SKIPPED:")]
+    return lines[0].removeprefix("SKIPPED:").strip() if lines else "no reason was printed"
+
+
+def read(report):
+    """One (name, outcome, labels, reason) a test."""
+    tests = []
+    for case in ElementTree.parse(report).getroot().iter("testcase"):
+        labels = next((p.get("value", "") for p in case.iter("property") if p.get("name") == "cmake_labels"), "")
+        output = "".join(e.text or "" for e in case.iter("system-out"))
+        outcome = {"run": "passed", "notrun": "skipped", "disabled": "skipped"}.get(case.get("status"), "failed")
+        if outcome == "skipped" and "SKIP_RETURN_CODE" not in "".join(e.get("message", "") for e in case.iter("skipped")):
+            outcome = "failed"  # ctest also says "notrun" of a program that was not built
+        tests.append((case.get("name"), outcome, labels.split(";"), reason(output)))
+    return tests
+
+
+def backend_line(backend, tests, has_gpu):
+    outcomes = [outcome for _, outcome, labels, _ in tests if backend in labels]
+    ran = sum(outcome != "skipped" for outcome in outcomes)
+    if ran:
+        failed = outcomes.count("failed")
+        return f"{backend}: ran {ran} tests" + (f", {failed} failed" if failed else "")
+    if outcomes:
+        return f"{backend}: skipped: " + next(why for _, _, labels, why in tests if backend in labels)
+    why = {
+        "cpu_threads": "no test of it was selected",
+        "cpu_mpi": "MPI is not part of this version",
+        "cuda": "CUDA is not part of this version" + ("" if has_gpu else ", and no NVIDIA GPU was found here"),
+    }
+    return f"{backend}: skipped: {why[backend]}"
+
+
+def lines(tests, has_gpu=False):
+    for name, outcome, _, why in tests:
+        if outcome == "skipped":
+            yield f"skipped {name}: {why}"
+    for name, outcome, _, _ in tests:
+        if outcome == "failed":
+            yield f"failed {name}"
+    for backend in BACKENDS:
+        yield backend_line(backend, tests, has_gpu)
+    count = [outcome for _, outcome, _, _ in tests].count
+    yield f"{count('passed')} passed, {count('failed')} failed, {count('skipped')} skipped"
+
+
+def self_check():
+    tests = [("a", "passed", ["run", "cpu_threads"], ""), ("b", "failed", ["run"], ""), ("c", "skipped", ["fail"], "nvcc is not installed")]
+    told = list(lines(tests))
+    assert told[-1] == "1 passed, 1 failed, 1 skipped", told
+    assert "cpu_threads: ran 1 tests" in told and "skipped c: nvcc is not installed" in told, told
+    assert any(line.startswith("cuda: skipped: ") for line in told), told
+    assert list(lines([]))[-1] == "0 passed, 0 failed, 0 skipped"
+
+
+def main(report):
+    try:
+        tests = read(report)
+    except (OSError, ElementTree.ParseError) as problem:
+        print(f"no report of the tests: {problem}", file=sys.stderr)
+        return 1
+    print("\n".join(lines(tests, shutil.which("nvidia-smi") is not None)))
+    return 0 if tests and all(outcome != "failed" for _, outcome, _, _ in tests) else 1
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--self-check"]:
+        self_check()
+    else:
+        sys.exit(main(sys.argv[1]))

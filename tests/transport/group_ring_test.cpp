@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "heddle/transport/group_ring.hpp"
+
+using namespace heddle;
+
+namespace {
+std::vector<std::vector<float>> ones(int members, std::size_t elements) {
+  return std::vector<std::vector<float>>(static_cast<std::size_t>(members), std::vector<float>(elements, 1.0F));
+}
+}  // namespace
+
+TEST_CASE("one waiter alone completes everything") {
+  for (const std::size_t elements : {0U, 1U, 1000U, 100000U}) {
+    GroupRing ring{3, 1};
+    for (std::int64_t k = 0; k < 5; ++k) {
+      auto data = ones(3, elements);
+      for (int q = 0; q < 3; ++q) {
+        CHECK_FALSE(ring.done(k));
+        CHECK_FALSE(ring.has_work(k));
+        CHECK(ring.post(k, q, data[static_cast<std::size_t>(q)].data(), static_cast<std::int64_t>(elements)) == (q == 2));
+      }
+      ring.work(k);
+      CHECK(ring.done(k));
+      for (const auto& one : data) CHECK(one == std::vector<float>(elements, 3.0F));
+    }
+  }
+}
+
+TEST_CASE("several waiters share the slices, each is summed once") {
+  GroupRing ring{2, 1};
+  for (std::int64_t k = 0; k < 20; ++k) {
+    auto data = ones(2, 300000);
+    for (int q = 0; q < 2; ++q) ring.post(k, q, data[static_cast<std::size_t>(q)].data(), 300000);
+    std::atomic<int> finishers{0};
+    std::thread other([&] { finishers += ring.work(k) ? 1 : 0; });
+    finishers += ring.work(k) ? 1 : 0;
+    other.join();
+    CHECK(finishers == 1);
+    CHECK(ring.done(k));
+    CHECK(data[0] == std::vector<float>(300000, 2.0F));
+    CHECK(data[1] == data[0]);
+  }
+}
+
+TEST_CASE("counts that differ complete without a sum and name the odd position") {
+  GroupRing ring{3, 1};
+  auto data = ones(3, 8);
+  ring.post(0, 0, data[0].data(), 8);
+  ring.post(0, 2, data[2].data(), 8);
+  ring.post(0, 1, data[1].data(), 7);
+  CHECK(ring.done(0));
+  CHECK(ring.odd_position(0) == 1);
+  CHECK((ring.elements(0, 0) == 8 && ring.elements(0, 1) == 7));
+  CHECK(data == ones(3, 8));
+}
+
+TEST_CASE("a dead slot stays untouched by those who come later") {
+  GroupRing ring{2, 2};
+  auto data = ones(2, 8);
+  ring.post(0, 1, data[1].data(), 8);
+  CHECK((ring.started(0, 1) && !ring.started(0, 0)));
+  CHECK(ring.kill(0));
+  CHECK(ring.dead(0));
+  CHECK_FALSE(ring.post(0, 0, data[0].data(), 8));
+  CHECK_FALSE(ring.done(0));
+  CHECK(data == ones(2, 8));
+}
+
+TEST_CASE("a member that leaves completes what all have started and ends the rest") {
+  GroupRing ring{2, 2};
+  auto full = ones(2, 100000), half = ones(2, 8);
+  for (int q = 0; q < 2; ++q) ring.post(0, q, full[static_cast<std::size_t>(q)].data(), 100000);
+  ring.post(1, 0, half[0].data(), 8);
+  CHECK_FALSE(ring.kill(0));
+  ring.kill_all(1);
+  CHECK(ring.done(0));
+  CHECK(full[0] == std::vector<float>(100000, 2.0F));
+  CHECK_FALSE(ring.dead(1));  // position 1 has not started it
+  ring.kill_all(0);
+  CHECK(ring.dead(1));
+}

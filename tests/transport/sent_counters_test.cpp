@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include "heddle/transport/sent_counters.hpp"
+
+using namespace heddle;
+
+TEST_CASE("sends and reductions are counted apart, by the convention of the ledger") {
+  SentCounters traffic;
+  traffic.count_send(10);
+  traffic.count_send(0);
+  traffic.count_all_reduce(100, 3, 1);
+  CHECK(traffic.sent(Movement::point_to_point) == Sent{2, Bytes{40}});
+  CHECK(traffic.sent(Movement::all_reduce) == Sent{4, ring_bytes_sent(100, 3, 1)});
+  traffic.clear();
+  CHECK(traffic.sent(Movement::point_to_point) == Sent{});
+  CHECK(traffic.sent(Movement::all_reduce) == Sent{});
+}

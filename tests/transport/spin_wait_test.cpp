@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "heddle/transport/spin_wait.hpp"
+
+using namespace heddle;
+
+TEST_CASE("a sleeper returns when it is ready, spinning or asleep") {
+  for (const int spins : {0, 100000}) {
+    Sleeper sleeper;
+    std::atomic<bool> ready{false};
+    std::thread waker([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds{2});
+      ready.store(true, std::memory_order_seq_cst);
+      sleeper.wake();
+    });
+    Deadline deadline{std::chrono::minutes{2}};
+    CHECK(sleeper.wait(spins, deadline, [&] { return ready.load(std::memory_order_seq_cst); }));
+    waker.join();
+  }
+}
+
+TEST_CASE("a sleeper returns false after the deadline") {
+  Sleeper sleeper;
+  Deadline deadline{std::chrono::milliseconds{3}};
+  CHECK_FALSE(sleeper.wait(10, deadline, [] { return false; }));
+  CHECK_FALSE(sleeper.wait(0, deadline, [] { return false; }));  // the point in time stays
+}
+
+TEST_CASE("a condition that holds after the deadline still counts") {
+  Sleeper sleeper;
+  Deadline deadline{std::chrono::nanoseconds{1}};
+  CHECK(sleeper.wait(0, deadline, [] { return true; }));
+}
+
+TEST_CASE("the longest deadline does not overflow the clock") {
+  Deadline deadline{std::chrono::nanoseconds::max()};
+  CHECK(deadline.point() > std::chrono::steady_clock::now() + std::chrono::hours{1});
+}
+
+TEST_CASE("no wake-up is lost between two threads that take turns") {
+  Sleeper sleepers[2];
+  std::atomic<int> turn{0};
+  const auto play = [&](int me) {
+    for (int i = 0; i < 2000; ++i) {
+      sleepers[me].wait(i % 3, [&] { return turn.load(std::memory_order_seq_cst) % 2 == me; });
+      turn.fetch_add(1, std::memory_order_seq_cst);
+      sleepers[1 - me].wake();
+    }
+  };
+  std::thread other([&] { play(1); });
+  play(0);
+  other.join();
+  CHECK(turn.load() == 4000);
+}

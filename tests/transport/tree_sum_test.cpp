@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "heddle/transport/tree_sum.hpp"
+
+using namespace heddle;
+
+namespace {
+std::vector<float> summed(std::vector<float> values) {
+  std::vector<float*> buffers;
+  for (float& value : values) buffers.push_back(&value);
+  tree_sum_to_all(buffers.data(), static_cast<int>(buffers.size()), 0, 1);
+  return values;
+}
+}  // namespace
+
+TEST_CASE("the tree is that of a binary counter") {
+  // Each a differs in its rounding from every other tree: 1e8 absorbs a 3, not a 6.
+  const float a = 1e8F, b = 3.0F, c = -1e8F, d = 5.0F, e = 7.0F, f = 1e7F, g = 0.3F;
+  CHECK(summed({a}) == std::vector<float>{a});
+  CHECK(summed({a, b}).front() == a + b);
+  CHECK(summed({a, b, c}).front() == (a + b) + c);
+  CHECK(summed({a, b, c, d}).front() == (a + b) + (c + d));
+  CHECK(summed({a, b, c, d, e}).front() == ((a + b) + (c + d)) + e);
+  CHECK(summed({a, b, c, d, e, f}).front() == ((a + b) + (c + d)) + (e + f));
+  CHECK(summed({a, b, c, d, e, f, g}).front() == ((a + b) + (c + d)) + ((e + f) + g));
+  CHECK((a + b) + (c + d) != ((a + b) + c) + d);  // the values do tell trees apart
+}
+
+TEST_CASE("every buffer gets the sum, and any partition into ranges the same bits") {
+  for (int members = 1; members <= 9; ++members) {
+    CAPTURE(members);
+    const std::int64_t elements = 1000;
+    std::vector<std::vector<float>> whole;
+    for (int q = 0; q < members; ++q) {
+      whole.emplace_back(elements);
+      for (std::size_t i = 0; i < whole.back().size(); ++i)
+        whole.back()[i] = static_cast<float>((i * 7919 + static_cast<std::size_t>(q) * 104729) % 1013) * (q % 2 == 0 ? 1.1e-3F : -7.3F);
+    }
+    auto parts = whole;
+    const auto pointers = [](std::vector<std::vector<float>>& all) {
+      std::vector<float*> buffers;
+      for (auto& one : all) buffers.push_back(one.data());
+      return buffers;
+    };
+    tree_sum_to_all(pointers(whole).data(), members, 0, elements);
+    const std::int64_t cuts[] = {0, 1, 18, 300, 777, 777, elements};
+    for (int i = 0; i + 1 < 7; ++i) tree_sum_to_all(pointers(parts).data(), members, cuts[i], cuts[i + 1]);
+    for (int q = 0; q < members; ++q) {
+      CHECK(whole[static_cast<std::size_t>(q)] == whole[0]);
+      CHECK(parts[static_cast<std::size_t>(q)] == whole[0]);
+    }
+  }
+}
+
+TEST_CASE("nothing outside the range is touched") {
+  std::vector<float> a(40, 1.0F), b(40, 2.0F), c(40, 3.0F);
+  float* buffers[] = {a.data(), b.data(), c.data()};
+  tree_sum_to_all(buffers, 3, 5, 30);
+  CHECK(std::count(a.begin(), a.end(), 6.0F) == 25);
+  CHECK((a[4] == 1.0F && b[4] == 2.0F && c[30] == 3.0F && c[5] == 6.0F && b[29] == 6.0F));
+}
