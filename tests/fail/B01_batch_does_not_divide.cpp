@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // compilers: g++ clang++ nvcc
 // expect: \[heddle\.B01\] The batch does not divide and no remedy is named\.
-// expect-g++: Batch<63> does not divide by 4 ranks x 1 micro-batches\. Fix: use 60 or 64 rows, or name DropLast, PadLast or KeepLast\.
+// expect-g++: Batch<63> does not divide by 4 ranks\. Fix: use 60 or 64 rows, or name DropLast, PadLast or KeepLast\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

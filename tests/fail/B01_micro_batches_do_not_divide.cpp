@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.B01\] The batch does not divide and no remedy is named\.
-// expect-g++: Batch<64> does not divide by 1 ranks x 6 micro-batches\. Fix: use 60 or 66 rows, or name DropLast, PadLast or KeepLast\.
+// expect-g++: Batch<64> does not divide by 6 micro-batches\. Fix: use 60 or 66 rows, or name DropLast, PadLast or KeepLast\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

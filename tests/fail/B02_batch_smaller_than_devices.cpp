@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.B02\] The batch is smaller than the ranks and micro-batches that split it\.
-// expect-g++: Batch<4> is smaller than the 8 ranks x 1 micro-batches that split it\. Fix: use a batch of at least 8 rows\.
+// expect-g++: Batch<4> is smaller than the 8 ranks that split it\. Fix: use a batch of at least 8 rows\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

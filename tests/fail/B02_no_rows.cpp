@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.B02\] The batch is smaller than the ranks and micro-batches that split it\.
-// expect-g++: Batch<0> with 1 rounds and grains of 0 rows does nothing\. Fix: give each at least 1\.
+// expect-g++: Batch<0> leaves nothing to compute\. Fix: give it at least 1\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

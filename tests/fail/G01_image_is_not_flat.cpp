@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G01\] A layer takes another shape than the layer before it gives\.
-// expect-g++: layer 1 `1`: Linear<784, 10> takes 784 features but the value before it has 28 in the last dimension of \(28, 28\)\. Fix: put Flatten before it\.
+// expect-g++: layer 2 `2`: Linear<784, 10> takes 784 features but the value before it has 28 in the last dimension of \(28, 28\)\. Fix: put Flatten before it\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

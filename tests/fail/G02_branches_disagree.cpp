@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G02\] A Residual adds values of different shapes\.
-// expect-g++: the Residual at `1` adds its input \(16\) to \(8\) that its layers give\. Fix: let the last layer inside give \(16\)\.
+// expect-g++: the Residual in `1` takes \(16\) but its layers give \(8\), which cannot be added\. Fix: let the last layer inside give \(16\)\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G04\] A name stands twice or cannot stand in a state_dict\.
-// expect-g++: the name `hidden` stands twice among the layers at ``: as layer 0 and as layer 2\. Fix: rename one of them\.
+// expect-g++: the name `hidden` stands twice in the model: as layer 0 and as layer 2\. Fix: rename one of them\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G04\] A name stands twice or cannot stand in a state_dict\.
-// expect-g++: the name `fc\.1` of layer 0 at `` cannot stand in a state_dict\. Fix: use letters, digits and underscores\.
+// expect-g++: the name `fc\.1` of layer 0 in the model cannot stand in a state_dict: it is empty or has a dot or a star\. Fix: use letters, digits and underscores\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

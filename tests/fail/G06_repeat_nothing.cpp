@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G06\] A size of a layer is not positive\.
-// expect-g++: Repeat<0, Linear<50, 50>> has no block\. Fix: repeat at least once\.
+// expect-g++: Repeat<0, Linear<50, 50>> repeats its block 0 times\. Fix: repeat it at least once\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

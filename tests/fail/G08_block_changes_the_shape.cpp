@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G08\] A repeated block gives another shape than it takes\.
-// expect-g++: Repeat<12, Linear<50, 40>> takes \(50\) but its block gives \(40\)\. Fix: let the block give what it takes, or repeat it once\.
+// expect-g++: Repeat<12, Linear<50, 40>> has a block that takes \(50\) and gives \(40\), so it cannot follow itself\. Fix: let the block give what it takes\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

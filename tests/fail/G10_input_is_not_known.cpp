@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G10\] The shape of the model's input is not known\.
-// expect-g++: the shape of the model`s input is not known: its first layer Flatten takes any\. Fix: begin the model with Input<sizes\.\.\.>\.
+// expect-g++: the input shape of the model is not known: its first layer ReLU takes any shape\. Fix: begin the model with Input<sizes\.\.\.>\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

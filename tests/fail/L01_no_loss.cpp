@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.L01\] A part of the plan is missing\.
-// expect-g++: the plan names no loss\. Fix: add one to the parts of the Plan\.
+// expect-g++: the plan names no loss\. Fix: add CrossEntropy or another loss\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

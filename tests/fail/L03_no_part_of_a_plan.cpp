@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.L03\] Something in the plan is no part of a plan\.
-// expect-g++: int is no part of a Plan\. Fix: give a model, a loss, an optimizer, Batch<B>, a policy and options\.
+// expect-g++: int is no part of a Plan\. Fix: remove it; a Plan takes a model, a loss, an optimizer, Batch<B>, a policy and options\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

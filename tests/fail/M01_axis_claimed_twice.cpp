@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.M01\] An axis is claimed twice\.
-// expect-g++: axis data is claimed twice, with sizes 2 and 2\. Fix: name one policy of that axis, with the product 4\.
+// expect-g++: axis data is claimed twice, with sizes 2 and 2\. Fix: keep one policy on axis data, of size 4\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

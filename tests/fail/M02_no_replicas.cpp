@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.M02\] An axis has no size\.
-// expect-g++: axis data has size 0\. Fix: give it at least 1\.
+// expect-g++: axis data has size 0\. Fix: use a size of at least 1\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.S01\] A layer is in no stage, twice or out of order\.
-// expect-g++: stage 2 Linear<20, 10> goes on after the last of the 4 layers of Mlp: its layer 0 is placed but not in the model\. Fix: let the stages hold each layer of the model once, in order\.
+// expect-g++: stage 2 \(Linear<20, 10>\) has more layers than are left: Mlp ends after its 4 layers, before layer 0 of that stage\. Fix: let the stages hold each layer of the model once, in order\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

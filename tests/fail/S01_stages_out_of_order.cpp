@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.S01\] A layer is in no stage, twice or out of order\.
-// expect-g++: stage 0 Linear<20, 10> does not hold layer 0 `0\.0` Linear<784, 50> of Mlp, so that layer is in no stage or out of order\. Fix: let the stages hold each layer of the model once, in order\.
+// expect-g++: stage 0 \(Linear<20, 10>\) does not go on with layer 0 `0\.0` Linear<784, 50> of Mlp: that layer is skipped or out of order\. Fix: let the stages hold each layer of the model once, in order\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

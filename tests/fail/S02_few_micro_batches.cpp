@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.S02\] There are fewer micro-batches than stages\.
-// expect-g++: 1F1B over 4 stages has 2 micro-batches, so some stages are always idle\. Fix: Microbatches<4> or more, or say FewMicrobatches\.
+// expect-g++: 1F1B over 4 stages has 2 micro-batches, so some stages are always idle\. Fix: name Microbatches<4> or more, or FewMicrobatches if that is meant\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.S02\] There are fewer micro-batches than stages\.
-// expect-g++: GPipe over 2 stages has 1 micro-batches, so some stages are always idle\. Fix: Microbatches<2> or more, or say FewMicrobatches\.
+// expect-g++: GPipe over 2 stages has 1 micro-batch, so some stages are always idle\. Fix: name Microbatches<2> or more, or FewMicrobatches if that is meant\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

@@ -47,8 +47,7 @@ TEST_CASE("of two names around one layer the inner one stands") {
 TEST_CASE("a name that stands twice among siblings is refused with both places") {
   constexpr Diagnosis found = fault_of<Sequential<Named<"a", Linear<8, 4>>, ReLU, Named<"a", Linear<4, 2>>>>();
   static_assert(found.code == Code{'G', 4});
-  CHECK(found.text.view() ==
-        "[heddle.G04] the name 'a' stands twice among the layers at '': as layer 0 and as layer 2. Fix: rename one of them.");
+  CHECK(found.text.view() == "[heddle.G04] the name 'a' stands twice in the model: as layer 0 and as layer 2. Fix: rename one of them.");
   static_assert(fault_of<Sequential<Named<"a", Linear<8, 4>>, Residual<Named<"a", Linear<4, 4>>>>>().ok());  // other siblings
   static_assert(fault_of<Sequential<Head, Named<"head", Linear<2, 2>>>>().code == Code{'G', 4});
 }
@@ -65,8 +64,8 @@ TEST_CASE("a name that is empty or has a dot or a star cannot stand in a state_d
   static_assert(fault_of<Sequential<Named<"a.b", Linear<8, 4>>>>().code == Code{'G', 4});
   static_assert(fault_of<Sequential<Named<"a*", Linear<8, 4>>>>().code == Code{'G', 4});
   static_assert(fault_of<Sequential<Named<"a_b1", Linear<8, 4>>>>().ok());
-  CHECK(fault_of<Sequential<Linear<8, 8>, Residual<Named<"x.y", Linear<8, 8>>>>>().text.view() ==
-        "[heddle.G04] the name 'x.y' of layer 0 at '1' cannot stand in a state_dict. Fix: use letters, digits and underscores.");
+  CHECK(fault_of<Sequential<Linear<8, 8>, Residual<Named<"x.y", Linear<8, 8>>>>>().text.view().find("the name 'x.y' of layer 0 in '1' cannot stand") !=
+        std::string_view::npos);
 }
 
 TEST_CASE("the name of a whole model follows the same rule") {

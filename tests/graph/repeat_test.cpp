@@ -67,8 +67,7 @@ TEST_CASE("each repetition of the outermost Repeat is a block of its own") {
 TEST_CASE("a block that gives another shape than it takes can only stand once") {
   constexpr Diagnosis found = graph_of<Sequential<Linear<8, 4>, Repeat<2, Linear<4, 6>>>>.fault;
   static_assert(found.code == Code{'G', 8});
-  CHECK(found.text.view() ==
-        "[heddle.G08] Repeat<2, Linear<4, 6>> takes (4) but its block gives (6). Fix: let the block give what it takes, or repeat it once.");
+  CHECK(found.text.view().find("Repeat<2, Linear<4, 6>> has a block that takes (4) and gives (6)") != std::string_view::npos);
   static_assert(graph_of<Sequential<Linear<8, 4>, Repeat<1, Linear<4, 6>>>>.fault.ok());
 }
 
@@ -76,7 +75,7 @@ TEST_CASE("the first layer of a model may be a Repeat, with the same rule") {
   constexpr Diagnosis found = graph_of<Sequential<Repeat<2, Linear<10, 20>>, Linear<20, 5>>>.fault;
   static_assert(found.code == Code{'G', 8});
   static_assert(graph_of<Sequential<Repeat<2, Linear<10, 10>>, Linear<10, 5>>>.fault.ok());
-  CHECK(found.text.view().find("takes (10) but its block gives (20)") != std::string_view::npos);
+  CHECK(found.text.view().find("takes (10) and gives (20)") != std::string_view::npos);
 }
 
 TEST_CASE("a Repeat without a block and a Repeat nested too deep are refused") {

@@ -53,8 +53,8 @@ TEST_CASE("an axis claimed twice is refused with both sizes") {
   }();
   static_assert(layout.fault.code == Code{'M', 1});
   static_assert(layout.fault.numbers[0] == 4 && layout.fault.numbers[1] == 2);
-  CHECK(layout.fault.text.view() ==
-        "[heddle.M01] axis data is claimed twice, with sizes 4 and 2. Fix: name one policy of that axis, with the product 8.");
+  CHECK(layout.fault.text.view().find("axis data is claimed twice, with sizes 4 and 2. Fix: ") != std::string_view::npos);
+  CHECK(layout.fault.numbers[2] == 8);  // the remedy: one policy of the product
 }
 
 TEST_CASE("an axis of no size is refused") {

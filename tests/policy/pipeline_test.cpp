@@ -56,12 +56,10 @@ TEST_CASE("without an order micro-batches pass one at a time, with one each chun
 TEST_CASE("a layer in no stage is named") {
   constexpr Diagnosis last = fault_of<Pipeline<Stage<Part1>, Stage<Part2>>>();
   static_assert(last.code == Code{'S', 1});
-  CHECK(last.text.view() ==
-        "[heddle.S01] layer 3 '2.0' Tanh of Chain is in no stage: the 2 stages hold 3 of 5 layers. "
-        "Fix: let the stages hold each layer of the model once, in order.");
+  CHECK(last.text.view().find("layer 3 '2.0' Tanh of Chain is in no stage: the 2 stages hold 3 of 5 layers.") != std::string_view::npos);
   constexpr Diagnosis middle = fault_of<Pipeline<Stage<Part1>, Stage<Part3>>>();
   static_assert(middle.code == Code{'S', 1});
-  CHECK(middle.text.view().find("does not hold layer 2 '1' Linear<6, 6> of Chain") != std::string_view::npos);
+  CHECK(middle.text.view().find("layer 2 '1' Linear<6, 6> of Chain") != std::string_view::npos);
 }
 
 TEST_CASE("a layer that is placed twice, out of order or not in the model is refused") {
@@ -69,13 +67,13 @@ TEST_CASE("a layer that is placed twice, out of order or not in the model is ref
   static_assert(fault_of<Pipeline<Stage<Part2>, Stage<Part1>, Stage<Part3>>>().code == Code{'S', 1});
   constexpr Diagnosis more = fault_of<Pipeline<Stage<Part1>, Stage<Part2>, Stage<Part3>, Stage<ReLU>>>();
   static_assert(more.code == Code{'S', 1});
-  CHECK(more.text.view().find("goes on after the last of the 5 layers") != std::string_view::npos);
+  CHECK(more.text.view().find("Chain ends after its 5 layers") != std::string_view::npos);
 }
 
 TEST_CASE("devices without a stage and devices below 0 are refused") {
   constexpr Diagnosis gap = fault_of<Pipeline<Stage<Part1, On<0>>, Stage<Part2, On<2>>, Stage<Part3, On<0>>>>();
   static_assert(gap.code == Code{'M', 3});
-  CHECK(gap.text.view() == "[heddle.M03] device 1 of 3 holds none of the 3 stages. Fix: number the devices 0, 1, 2, ... without a gap.");
+  CHECK(gap.text.view().find("device 1 of 3 holds none of the 3 stages") != std::string_view::npos);
   static_assert(fault_of<Pipeline<Stage<Part1, On<1>>, Stage<Part2, On<2>>, Stage<Part3, On<1>>>>().code == Code{'M', 3});
   CHECK(fault_of<Pipeline<Stage<Part1, On<0>>, Stage<Part2, On<-1>>, Stage<Part3, On<0>>>>().code == Code{'M', 3});
 }
@@ -90,6 +88,7 @@ TEST_CASE("more stages than places to cut are refused with the most that fit") {
   constexpr Diagnosis found = fault_of<Pipeline<Balanced<6>>>();
   static_assert(found.code == Code{'M', 3});
   static_assert(fault_of<Pipeline<Balanced<5>>>().ok());
+  static_assert(fault_of<Pipeline<Balanced<1000>, GPipe, Microbatches<1000>>>().code == Code{'M', 3});
   CHECK(found.text.view().find("ask for at most 5 stages") != std::string_view::npos);
 }
 
@@ -103,8 +102,8 @@ TEST_CASE("an order with fewer micro-batches than stages is refused unless said"
   constexpr Diagnosis found = fault_of<Pipeline<Balanced<4>, OneFOneB, Microbatches<2>>>();
   static_assert(found.code == Code{'S', 2});
   static_assert(found.numbers[0] == 4 && found.numbers[1] == 2);
-  CHECK(found.text.view() ==
-        "[heddle.S02] 1F1B over 4 stages has 2 micro-batches, so some stages are always idle. Fix: Microbatches<4> or more, or say FewMicrobatches.");
+  CHECK(found.text.view().find("1F1B over 4 stages has 2 micro-batches, so some stages are always idle.") != std::string_view::npos);
+  CHECK(found.text.view().find("Microbatches<4> or more, or FewMicrobatches") != std::string_view::npos);
   static_assert(fault_of<Pipeline<Balanced<4>, OneFOneB, Microbatches<2>, FewMicrobatches>>().ok());
   static_assert(fault_of<Pipeline<Balanced<4>, OneFOneB, Microbatches<4>>>().ok());
   static_assert(fault_of<Pipeline<Balanced<4>, Microbatches<2>>>().ok());

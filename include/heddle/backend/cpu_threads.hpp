@@ -17,7 +17,9 @@
 #include "heddle/compute/eigen/optimizers.hpp"
 #include "heddle/compute/eigen/reshape.hpp"
 #include "heddle/heddle.hpp"
+#include "heddle/run/gradcheck.hpp"
 #include "heddle/run/trainer.hpp"
+#include "heddle/run/verify.hpp"
 #include "heddle/transport/threads.hpp"
 #include "heddle/transport/workers.hpp"
 
@@ -38,10 +40,7 @@ class ThreadSession {
   /// job(rank) on the thread of every rank.
   template <class Job> void run(Job&& job) { workers_.run(job); }
   void rethrow_first() const { workers_.rethrow_first(); }
-  void rethrow(int rank) const {
-    if (workers_.error(rank)) std::rethrow_exception(workers_.error(rank));
-    throw RankLost(Rank{rank}, "nothing", 0, "it is not lost");
-  }
+  [[nodiscard]] std::exception_ptr error(int rank) const { return workers_.error(rank); }
   [[nodiscard]] bool failed() const {
     for (int r = 0; r < workers_.ranks(); ++r)
       if (workers_.error(r)) return true;
@@ -77,5 +76,10 @@ struct CpuThreads {
 
 /// Memory of one device beside its arena: what the kernels of a backend use as scratch.
 template <class Backend> inline constexpr Bytes external_memory = Backend::Compute::workspace;
+
+/// In a test: gradcheck<Swish>() compares backward with finite differences and tests that rows do not mix.
+///
+/// Tested  run/gradcheck_test
+template <class L> [[nodiscard]] GradientCheck gradcheck(const Spec& in = example_input<L>()) { return gradcheck_on<L, EigenCompute>(in); }
 
 }  // namespace heddle::inline backend

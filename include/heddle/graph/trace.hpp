@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "heddle/core/type_name.hpp"
+#include "heddle/core/units.hpp"
 #include "heddle/graph/graph.hpp"
 #include "heddle/graph/layer.hpp"
 
@@ -107,7 +108,8 @@ template <int Leaves, int Nodes> struct Tracer {
   }
   template <class L> constexpr int named(std::string_view name, int value) {
     if (!is_name(name))
-      refuse(Diagnosis{Code{'G', 4}, ""} << "the name '" << name << "' at '" << path_.view() << "' cannot stand in a state_dict. Fix: use letters, digits and underscores.");
+      refuse(Diagnosis{Code{'G', 4}, ""} << "the name '" << name << "' for '" << path_.view()
+                                         << "' cannot stand in a state_dict: it is empty or has a dot or a star. Fix: use letters, digits and underscores.");
     const int parent = parent_;
     path_.length = parent;  // the name stands instead of the position
     if (path_.length > 0) path_ << '.';
@@ -116,13 +118,13 @@ template <int Leaves, int Nodes> struct Tracer {
   }
   /// The block is traced once; its nodes are copied with their operands shifted.
   template <int Times, class Block> constexpr int repeat(int value) {
-    if constexpr (Times < 1) refuse(Diagnosis{Code{'G', 6}, ""} << "Repeat<" << Times << ", " << type_name<Block>().view() << "> has no block. Fix: repeat at least once.");
+    if constexpr (Times < 1) refuse(Diagnosis{Code{'G', 6}, ""} << "Repeat<" << Times << ", " << type_name<Block>().view() << "> repeats its block " << Times << " times. Fix: repeat it at least once.");
     if (depth_ == Node::most_nested_repeats) {
       refuse(Diagnosis{Code{'G', 6}, ""} << "Repeat is nested more than " << Node::most_nested_repeats << " deep at '" << path_.view() << "'. Fix: flatten the inner repeats.");
       return value;
     }
     if (Times > 1 && !label_of<Block>().empty())
-      refuse(Diagnosis{Code{'G', 4}, ""} << "the name '" << label_of<Block>() << "' at '" << path_.view() << "' would be that of all " << Times
+      refuse(Diagnosis{Code{'G', 4}, ""} << "the name '" << label_of<Block>() << "' inside a Repeat " << place().view() << " would be that of all " << Times
                                          << " repetitions. Fix: put the name around the Repeat.");
     const int before = enter();
     path_ << '*';
@@ -134,8 +136,8 @@ template <int Leaves, int Nodes> struct Tracer {
     const Spec in = spec(value);  // read after the block: it may be the first to tell the input of the model
     const int length = node_count - first;
     if (fault.ok() && Times > 1 && !(spec(out) == in))
-      fault = Diagnosis{Code{'G', 8}, ""} << "Repeat<" << Times << ", " << type_name<Block>().view() << "> takes " << in.shape << " but its block gives "
-                                          << spec(out).shape << ". Fix: let the block give what it takes, or repeat it once.";
+      fault = Diagnosis{Code{'G', 8}, ""} << "Repeat<" << Times << ", " << type_name<Block>().view() << "> has a block that takes " << in.shape
+                                          << " and gives " << spec(out).shape << ", so it cannot follow itself. Fix: let the block give what it takes.";
     for (int t = 1; t < Times; ++t) {
       if (outermost) block_ = next_block_++;
       for (int i = 0; i < length; ++i) copy_node(first + i, value, out, length, depth, t);
@@ -156,8 +158,8 @@ template <int Leaves, int Nodes> struct Tracer {
     entry.type = type_id<AddMark>();
     entry.adds = true;
     if (fault.ok() && !(spec(skip) == spec(value)))
-      fault = Diagnosis{Code{'G', 2}, ""} << "the Residual at '" << path_.view() << "' adds its input " << spec(skip).shape << " to " << spec(value).shape
-                                          << " that its layers give. Fix: let the last layer inside give " << spec(skip).shape << '.';
+      fault = Diagnosis{Code{'G', 2}, ""} << "the Residual " << place().view() << " takes " << spec(skip).shape << " but its layers give " << spec(value).shape
+                                          << ", which cannot be added. Fix: let the last layer inside give " << spec(skip).shape << '.';
     return record(value, skip, 2) + 1;
   }
   /// Names among siblings: a path is then unique in the whole model.
@@ -168,15 +170,15 @@ template <int Leaves, int Nodes> struct Tracer {
     for (int i = 0; i < count && fault.ok(); ++i) {
       if (!labelled[i]) continue;
       if (!is_name(labels[i]))
-        fault = Diagnosis{Code{'G', 4}, ""} << "the name '" << labels[i] << "' of layer " << i << " at '" << path_.view()
-                                            << "' cannot stand in a state_dict. Fix: use letters, digits and underscores.";
+        fault = Diagnosis{Code{'G', 4}, ""} << "the name '" << labels[i] << "' of layer " << i << ' ' << place().view()
+                                            << " cannot stand in a state_dict: it is empty or has a dot or a star. Fix: use letters, digits and underscores.";
       for (int j = 0; j < count && fault.ok(); ++j)
         if (j != i && !labelled[j] && number_text(j).view() == labels[i])
-          fault = Diagnosis{Code{'G', 4}, ""} << "the name '" << labels[i] << "' of layer " << i << " at '" << path_.view() << "' is the number of layer " << j
+          fault = Diagnosis{Code{'G', 4}, ""} << "the name '" << labels[i] << "' of layer " << i << ' ' << place().view() << " is the number of layer " << j
                                               << ". Fix: use a name that is no number.";
       for (int j = 0; j < i && fault.ok(); ++j)
         if (labelled[j] && labels[j] == labels[i])
-          fault = Diagnosis{Code{'G', 4}, ""} << "the name '" << labels[i] << "' stands twice among the layers at '" << path_.view() << "': as layer " << j
+          fault = Diagnosis{Code{'G', 4}, ""} << "the name '" << labels[i] << "' stands twice " << place().view() << ": as layer " << j
                                               << " and as layer " << i << ". Fix: rename one of them.";
     }
   }
@@ -196,6 +198,12 @@ template <int Leaves, int Nodes> struct Tracer {
   [[nodiscard]] static constexpr bool is_name(std::string_view label) { return !label.empty() && label.find_first_of(".*") == std::string_view::npos; }
   [[nodiscard]] constexpr const Spec& spec(int value) const { return value == 0 ? input : leaves[nodes[value - 1].leaf].leaf.out; }
 
+  /// "in the model" or "in 'blocks.*'": where a sentence finds the layers that are being traced.
+  [[nodiscard]] constexpr Text<96> place() const {
+    Text<96> words{"in "};
+    if (path_.empty()) return words << "the model";
+    return words << '\'' << path_.view() << '\'';
+  }
   constexpr int enter() {
     const int before = parent_;
     parent_ = path_.length;
@@ -212,8 +220,8 @@ template <int Leaves, int Nodes> struct Tracer {
     if constexpr (requires { L::takes(); })
       input = L::takes();
     else
-      refuse(Diagnosis{Code{'G', 10}, ""} << "the shape of the model's input is not known: its first layer " << type_name<L>().view()
-                                          << " takes any. Fix: begin the model with Input<sizes...>.");
+      refuse(Diagnosis{Code{'G', 10}, ""} << "the input shape of the model is not known: its first layer " << type_name<L>().view()
+                                          << " takes any shape. Fix: begin the model with Input<sizes...>.");
   }
   constexpr int record(int first, int second, int operands) {
     Node& node = nodes[node_count];
@@ -288,5 +296,15 @@ template <class Model> inline constexpr const Graph& graph_of = Traced<Model>::g
 
 /// Number of trainable elements of a model.
 template <class Model> inline constexpr std::int64_t parameters = graph_of<Model>.parameter_elements();
+
+/// What a model gives for one sample.
+template <class Model> inline constexpr Spec output_spec = graph_of<Model>.output();
+
+/// Floating-point operations of one sample, forward and backward.
+template <class Model> inline constexpr Flops flops = [] {
+  Flops sum;
+  for (int n = 0; n < graph_of<Model>.node_count; ++n) sum.value += graph_of<Model>.flops(n);
+  return sum;
+}();
 
 }  // namespace heddle::inline graph

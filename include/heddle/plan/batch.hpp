@@ -115,6 +115,14 @@ struct BatchRequest {
   bool reproducible = false;
 };
 
+/// "4 ranks x 2 micro-batches"; a factor of one is left out.
+constexpr Diagnosis& name_parts(Diagnosis& sentence, const BatchDivision& d) {
+  if (d.ranks > 1) sentence << d.ranks << " ranks";
+  if (d.ranks > 1 && d.total_micro_batches() > 1) sentence << " x ";
+  if (d.total_micro_batches() > 1) sentence << d.total_micro_batches() << " micro-batches";
+  return sentence;
+}
+
 /// Divides the batch by what the policies answered.
 [[nodiscard]] constexpr BatchDivision divide_batch(const Layout& layout, const BatchRequest& request) {
   BatchDivision d;
@@ -127,19 +135,21 @@ struct BatchRequest {
   d.grain_rows = d.micro_rows = 1;
   const int parts = d.ranks * d.rounds * d.micro_batches;
   if (request.rounds < 1 || request.grain_rows < 0 || request.batch < 1) {
-    d.fault = Diagnosis{Code{'B', 2}, ""} << "Batch<" << request.batch << "> with " << request.rounds << " rounds and grains of " << request.grain_rows
-                                          << " rows does nothing. Fix: give each at least 1.";
+    const bool rows = request.batch < 1;
+    const bool rounds = request.rounds < 1;
+    d.fault = Diagnosis{Code{'B', 2}, rows ? "Batch<" : rounds ? "Accumulate<" : "Grain<"}
+              << (rows ? request.batch : rounds ? request.rounds : request.grain_rows) << "> leaves nothing to compute. Fix: give it at least 1.";
     return d;
   }
   if (d.batch < parts) {
-    d.fault = Diagnosis{Code{'B', 2}, ""} << "Batch<" << d.batch << "> is smaller than the " << d.ranks << " ranks x " << d.rounds * d.micro_batches
-                                          << " micro-batches that split it. Fix: use a batch of at least " << parts << " rows.";
+    d.fault = Diagnosis{Code{'B', 2}, ""} << "Batch<" << d.batch << "> is smaller than the ";
+    name_parts(d.fault, d) << " that split it. Fix: use a batch of at least " << parts << " rows.";
     return d;
   }
   if (d.batch % parts != 0 && d.remedy == Remedy::none) {
-    d.fault = Diagnosis{Code{'B', 1}, ""} << "Batch<" << d.batch << "> does not divide by " << d.ranks << " ranks x " << d.rounds * d.micro_batches
-                                          << " micro-batches. Fix: use " << d.batch / parts * parts << " or " << (d.batch / parts + 1) * parts
-                                          << " rows, or name DropLast, PadLast or KeepLast.";
+    d.fault = Diagnosis{Code{'B', 1}, ""} << "Batch<" << d.batch << "> does not divide by ";
+    name_parts(d.fault, d) << ". Fix: use " << d.batch / parts * parts << " or " << (d.batch / parts + 1) * parts
+                           << " rows, or name DropLast, PadLast or KeepLast.";
     return d;
   }
   d.micro_rows = d.remedy == Remedy::drop ? d.batch / parts : (d.batch + parts - 1) / parts;
@@ -154,8 +164,13 @@ struct BatchRequest {
       return d;
     }
   }
-  d.tree = request.reproducible || d.grain_named || d.rank_grains() == 1;
+  const bool asked = request.reproducible || d.grain_named;
+  d.tree = asked || d.rank_grains() == 1;
   if (d.tree) check_tree(layout, d);
+  if (!asked && !d.fault.ok()) {  // one grain a rank, but the tree depends on the layout: is_reproducible says so
+    d.tree = false;
+    d.fault = {};
+  }
   return d;
 }
 

@@ -96,6 +96,20 @@ template <int Events, int Roles> struct ProgramEvents {
   int begins[Roles + 1]{};
 };
 
+/// Fills in the event of a send or receive; false for every other instruction.
+constexpr bool communicates(const Instruction& line, const Program& p, Event& e) {
+  switch (line.op) {
+    case Op::send_start: e.kind = EventKind::send_start; break;
+    case Op::send_wait: e.kind = EventKind::send_wait; break;
+    case Op::receive_start: e.kind = EventKind::receive_start; break;
+    case Op::receive_wait: e.kind = EventKind::receive_wait; break;
+    default: return false;
+  }
+  e.peer = line.peer;
+  e.elements = p.transfers[line.transfer].elements;
+  return true;
+}
+
 template <int Events, int Roles> [[nodiscard]] constexpr ProgramEvents<Events, Roles> events_of(const Program& p) {
   ProgramEvents<Events, Roles> out;
   int n = 0;
@@ -105,15 +119,7 @@ template <int Events, int Roles> [[nodiscard]] constexpr ProgramEvents<Events, R
     for (int i = p.lists[r].begin; i < p.lists[r].end; ++i) {
       const Instruction& line = p.instructions[i];
       Event e;
-      switch (line.op) {
-        case Op::send_start: e.kind = EventKind::send_start; break;
-        case Op::send_wait: e.kind = EventKind::send_wait; break;
-        case Op::receive_start: e.kind = EventKind::receive_start; break;
-        case Op::receive_wait: e.kind = EventKind::receive_wait; break;
-        default: continue;
-      }
-      e.peer = line.peer;
-      e.elements = p.transfers[line.transfer].elements;
+      if (!communicates(line, p, e)) continue;
       if (Rendezvous::starts(e.kind))
         start_of_token[line.token] = n;
       else

@@ -23,6 +23,17 @@ enum class PlanPart : std::uint8_t { unknown, model, loss, optimizer, batch, pol
   return names[static_cast<int>(p)];
 }
 
+/// What a plan without that part is advised to add.
+[[nodiscard]] constexpr std::string_view example_of(PlanPart p) {
+  switch (p) {
+    case PlanPart::model: return "a model, for example one derived from Sequential<...>";
+    case PlanPart::loss: return "CrossEntropy or another loss";
+    case PlanPart::optimizer: return "Adam or another optimizer";
+    case PlanPart::batch: return "Batch<B>";
+    default: return "Single or another policy";
+  }
+}
+
 template <class T> [[nodiscard]] constexpr PlanPart part_of() {
   if constexpr (requires { T::batch_rows; }) return PlanPart::batch;
   else if constexpr (requires { T::grain_rows; }) return PlanPart::grain;
@@ -54,7 +65,7 @@ template <class... Types> [[nodiscard]] constexpr Diagnosis check_parts() {
   const Text<64> names[count + 1] = {type_name<Types>()..., Text<64>{}};
   for (int i = 0; i < count; ++i) {
     if (parts[i] == PlanPart::unknown)
-      return Diagnosis{Code{'L', 3}, ""} << names[i].view() << " is no part of a Plan. Fix: give a model, a loss, an optimizer, Batch<B>, a policy and options.";
+      return Diagnosis{Code{'L', 3}, ""} << names[i].view() << " is no part of a Plan. Fix: remove it; a Plan takes a model, a loss, an optimizer, Batch<B>, a policy and options.";
     for (int j = 0; j < i; ++j)
       if (parts[j] == parts[i])
         return Diagnosis{Code{'L', 2}, ""} << "the plan names its " << name_of(parts[i]) << " twice: " << names[j].view() << " and " << names[i].view()
@@ -64,8 +75,7 @@ template <class... Types> [[nodiscard]] constexpr Diagnosis check_parts() {
     bool found = false;
     for (int i = 0; i < count; ++i) found = found || parts[i] == needed;
     if (!found)
-      return Diagnosis{Code{'L', 1}, ""} << "the plan names no " << name_of(needed) << ". Fix: add "
-                                         << (needed == PlanPart::policy ? "Single or another policy." : needed == PlanPart::batch ? "Batch<B>." : "one to the parts of the Plan.");
+      return Diagnosis{Code{'L', 1}, ""} << "the plan names no " << name_of(needed) << ". Fix: add " << example_of(needed) << '.';
   }
   return {};
 }

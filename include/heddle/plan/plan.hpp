@@ -74,8 +74,8 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
           a = b;
           b = t;
         }
-    return Diagnosis{Code{'C', 1}, ""} << "stage " << r << " needs " << map.total << " bytes, the plan allows " << budget.value << "; largest: " << parts[0].name
-                                       << ' ' << parts[0].bytes << " and " << parts[1].name << ' ' << parts[1].bytes
+    return Diagnosis{Code{'C', 1}, ""} << "stage " << r << " needs " << map.total << " bytes, the plan allows " << budget.value << " bytes. Largest: " << parts[0].name
+                                       << " with " << parts[0].bytes << " bytes, " << parts[1].name << " with " << parts[1].bytes
                                        << " bytes. Fix: use more stages, a smaller batch or a larger Memory.";
   }
   return {};
@@ -144,6 +144,25 @@ template <class ThePlan> struct Checked {
 /// What is wrong with a plan, as a value; ok() if nothing is. Never an error by itself.
 template <class ThePlan> [[nodiscard]] constexpr Diagnosis check() { return Checked<ThePlan>::found; }
 
+/// The program of a plan. A plan that was refused before lowering shows one without instructions, on the mesh that its policy asked for:
+/// the refusal stays the only error.
+template <class ThePlan, bool Training> struct ProgramOf {
+  using Request = RequestOf<ThePlan>;
+
+  static constexpr ArenaMap no_arenas[Layout::most_chunks]{};
+  static constexpr Program program = [] {
+    if constexpr (Checked<ThePlan>::sound.ok()) {
+      return Training ? Addressed<Request>::training : Addressed<Request>::evaluation;
+    } else {
+      Program empty;
+      empty.arenas = no_arenas;
+      if constexpr (Request::parts.ok())
+        if constexpr (Request::graph.fault.ok()) empty.mesh = Request::layout.mesh;
+      return empty;
+    }
+  }();
+};
+
 /// A model, a loss, an optimizer, a batch, a policy and options, in any order. A complete Plan has passed every check.
 ///
 /// Errors  the code of the first broken rule, one error with one sentence
@@ -152,9 +171,12 @@ template <class... Types> struct Plan {
   static_assert(sizeof(fired<Checked<Plan>>) > 0);
 
   using Request = RequestOf<Plan>;
-  static constexpr Program training = Addressed<Request>::training;
-  static constexpr Program evaluation = Addressed<Request>::evaluation;
+  static constexpr Program training = ProgramOf<Plan, true>::program;
+  static constexpr Program evaluation = ProgramOf<Plan, false>::program;
 };
+
+/// The Program of a plan as data: lists, bodies, addresses.
+template <class ThePlan> [[nodiscard]] constexpr const Program& lower() { return ThePlan::training; }
 
 /// Devices (ranks) that a plan runs on.
 template <class ThePlan> inline constexpr int devices = ThePlan::training.mesh.ranks();
@@ -165,7 +187,7 @@ template <int Number> inline constexpr Device<Number> device{};
 
 /// Bytes of the arena of a device: all tensors of training and evaluation. What a backend adds is declared by it (external_memory).
 template <class ThePlan, int Number> [[nodiscard]] constexpr Bytes peak_memory(Device<Number>) {
-  static_assert(Number >= 0 && Number < devices<ThePlan>, "peak_memory: the plan has no device of this number");
+  static_assert(Number >= 0 && (Number < devices<ThePlan> || !check<ThePlan>().ok()), "peak_memory: the plan has no device of this number");
   return Bytes{ThePlan::training.arenas[ThePlan::training.mesh.coordinate(Rank{Number}, Axis::stage)].total};
 }
 /// The largest over all devices.

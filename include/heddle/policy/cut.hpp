@@ -52,13 +52,13 @@ template <class Part> constexpr int place_part(const Graph& graph, Layout& layou
     const int node = position + i;
     if (node < graph.node_count && graph.leaves[graph.nodes[node].leaf].type == part.types[i]) continue;
     Diagnosis fault{Code{'S', 1}, ""};
-    fault << "stage " << stage << ' ' << type_name<Part>().view();
+    fault << "stage " << stage << " (" << type_name<Part>().view() << ')';
     if (node >= graph.node_count)
-      fault << " goes on after the last of the " << graph.node_count << " layers of " << graph.model.view() << ": its layer " << i
-            << " is placed but not in the model. Fix: let the stages hold each layer of the model once, in order.";
+      fault << " has more layers than are left: " << graph.model.view() << " ends after its " << graph.node_count << " layers, before layer " << i
+            << " of that stage. Fix: let the stages hold each layer of the model once, in order.";
     else
-      fault << " does not hold " << graph.describe(node).view() << " of " << graph.model.view()
-            << ", so that layer is in no stage or out of order. Fix: let the stages hold each layer of the model once, in order.";
+      fault << " does not go on with " << graph.describe(node).view() << " of " << graph.model.view()
+            << ": that layer is skipped or out of order. Fix: let the stages hold each layer of the model once, in order.";
     layout.refuse(fault);
     return graph.node_count;
   }
@@ -127,7 +127,7 @@ template <int MostNodes> constexpr void cut_balanced(const Graph& graph, Layout&
   }
   if (chunks < 1 || chunks > places + 1 || chunks > Layout::most_chunks)
     return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "Balanced<" << chunks << "> needs " << chunks - 1 << " cuts, but " << graph.model.view() << " with "
-                                                     << graph.node_count << " layers has " << places << " places where one value passes. Fix: ask for at most "
+                                                     << graph.node_count << " layers can be cut in " << places << " places (never through a skip connection). Fix: ask for at most "
                                                      << (places + 1 < Layout::most_chunks ? places + 1 : Layout::most_chunks) << " stages.");
   const BalancedCut cut{graph, clean, chunks};
   std::int64_t low = 0;

@@ -51,8 +51,8 @@ struct Layout {
     for (int i = 0; i < mesh.count; ++i)
       if (mesh.axes[i] == a)
         return refuse(Diagnosis{Code{'M', 1}, ""} << "axis " << name_of(a) << " is claimed twice, with sizes " << mesh.sizes[i] << " and " << size
-                                                  << ". Fix: name one policy of that axis, with the product " << mesh.sizes[i] * size << '.');
-    if (size < 1) return refuse(Diagnosis{Code{'M', 2}, ""} << "axis " << name_of(a) << " has size " << size << ". Fix: give it at least 1.");
+                                                  << ". Fix: keep one policy on axis " << name_of(a) << ", of size " << mesh.sizes[i] * size << '.');
+    if (size < 1) return refuse(Diagnosis{Code{'M', 2}, ""} << "axis " << name_of(a) << " has size " << size << ". Fix: use a size of at least 1.");
     mesh.axes[mesh.count] = a;
     mesh.sizes[mesh.count++] = size;
   }

@@ -92,8 +92,8 @@ template <class... Parts> struct Pipeline {
   }
   static constexpr void place_balanced(const Graph& graph, Layout& layout) {
     cut_balanced<most_nodes>(graph, layout, balanced);
-    layout.chunk_count = balanced;
     if (!layout.fault.ok()) return;
+    layout.chunk_count = balanced;
     for (int c = 0; c < balanced; ++c) layout.device_of_chunk[c] = c;
     layout.claim(axis::stage, balanced);
   }
@@ -111,8 +111,8 @@ template <class... Parts> struct Pipeline {
     if (stages == 0 || stages > Layout::most_chunks)
       return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "Pipeline has " << stages << " stages, possible are 1 to " << Layout::most_chunks
                                                        << ". Fix: name stages, or Balanced<S>.");
-    int stage = 0;
-    int node = 0;
+    [[maybe_unused]] int stage = 0;
+    [[maybe_unused]] int node = 0;
     (place_stage<Parts>(graph, layout, stage, node), ...);
     layout.chunk_count = stages;
     if (layout.fault.ok() && node < graph.node_count)
@@ -142,8 +142,9 @@ template <class... Parts> struct Pipeline {
       return layout.refuse(Diagnosis{Code{'S', 2}, ""} << "a pipeline of " << layout.micro_batches << " micro-batches does nothing. Fix: Microbatches<1> or more.");
     if (layout.order.named && !few && layout.micro_batches < layout.chunk_count)
       layout.refuse(Diagnosis{Code{'S', 2}, ""} << layout.order.name.view() << " over " << layout.chunk_count << " stages has " << layout.micro_batches
-                                                << " micro-batches, so some stages are always idle. Fix: Microbatches<" << layout.chunk_count
-                                                << "> or more, or say FewMicrobatches.");
+                                                << (layout.micro_batches == 1 ? " micro-batch" : " micro-batches")
+                                                << ", so some stages are always idle. Fix: name Microbatches<" << layout.chunk_count
+                                                << "> or more, or FewMicrobatches if that is meant.");
   }
 };
 

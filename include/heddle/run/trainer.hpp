@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -220,7 +221,7 @@ template <class ThePlan, class Backend> class Trainer {
     session_.reset();
     for (int rank = 0; rank < devices<ThePlan>; ++rank) {
       try {
-        session_.rethrow(rank);
+        if (session_.error(rank)) std::rethrow_exception(session_.error(rank));
       } catch (const RankLost&) {
         continue;  // a survivor: the rank that it lost has its own entry
       } catch (const NonFinite& found) {

@@ -40,13 +40,13 @@ inline void column_sums(std::int64_t rows, std::int64_t columns, const float* so
   }
 }
 
-/// The rows of the output start as the bias, the product is added: the bias costs no pass of its own.
+/// The sums of a row start at the bias: it costs no pass of its own.
 inline void linear_forward(const ForwardCall& call) {
   const LinearExtents e(*call.leaf, call.rows);
-  const bool bias = has_bias(*call.leaf);
-  if (bias)
-    for (std::int64_t i = 0; i < e.vectors; ++i) EigenCompute::copy(call.output + i * e.out, call.parameters[1], e.out);
-  product_nt(e.vectors, e.out, e.in, call.input, call.parameters[0], call.output, bias ? Into::add : Into::overwrite, call.workspace);
+  if (has_bias(*call.leaf))
+    product_nt_plus_row(e.vectors, e.out, e.in, call.input, call.parameters[0], call.parameters[1], call.output, call.workspace);
+  else
+    product_nt(e.vectors, e.out, e.in, call.input, call.parameters[0], call.output, Into::overwrite, call.workspace);
 }
 
 /// dW (Out, In) = dY^T X, db = column sums of dY, dX (rows, In) = dY W.

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// Room: cost. What a machine costs: seconds per message, per byte, per floating-point operation.
+// Sees: core.  Does not see: plans, processes, threads.
+// In: measured or assumed numbers.  Out: Machine.
+#pragma once
+
+namespace heddle::inline cost {
+
+/// The alpha-beta model; all in seconds. A machine of zero latency and infinite links shows the shape of a schedule alone.
+/// Source  sources.md#collectives
+struct Machine {
+  double alpha = 0;     ///< per message
+  double beta = 0;      ///< per byte
+  double per_flop = 1;  ///< per floating-point operation of one device
+};
+
+}  // namespace heddle::inline cost

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// Room: cost. Time of one step under a Machine: the lists of a Program are walked, nothing is run.
+// Sees: plan, cost/machine.  Does not see: processes, threads, kernels.
+// In: a Program, a Machine.  Out: Estimate.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "heddle/core/units.hpp"
+#include "heddle/cost/machine.hpp"
+#include "heddle/plan/program.hpp"
+
+namespace heddle::inline cost {
+
+/// What a step takes. Roles are pipeline positions; replicas of a role do the same at the same time.
+struct Estimate {
+  Seconds step;                 ///< until the last role has done its last instruction
+  std::vector<Seconds> busy;    ///< computing, by role
+  std::vector<Seconds> idle;    ///< step - busy, by role
+
+  /// Share of the time of all roles that is not spent computing: (p-1)/(m+p-1) for GPipe and 1F1B of equal stages.
+  [[nodiscard]] double bubble() const {
+    double sum = 0;
+    for (const Seconds& s : idle) sum += s.value;
+    return step.value > 0 ? sum / (step.value * static_cast<double>(idle.size())) : 0;
+  }
+};
+
+/// Walks all lists at once; a transfer begins when both sides have started it and nothing else delays it.
+class Simulation {
+ public:
+  Simulation(const Program& p, const Machine& machine) : p_(p), machine_(machine) {
+    const auto roles = static_cast<std::size_t>(p.roles);
+    clock_.resize(roles);
+    position_.resize(roles);
+    for (std::size_t r = 0; r < roles; ++r) position_[r] = p.lists[r].begin;
+    const auto transfers = static_cast<std::size_t>(p.transfer_count * p.batch.total_micro_batches());
+    posted_.assign(2 * transfers, -1);
+    reduced_.resize(static_cast<std::size_t>(p.bucket_count));
+    result_.busy.resize(roles);
+    result_.idle.resize(roles);
+  }
+  [[nodiscard]] Estimate run() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (int r = 0; r < p_.roles; ++r)
+        while (position(r) < p_.lists[r].end && advance(r, p_.instructions[position(r)])) {
+          ++position(r);
+          moved = true;
+        }
+    }
+    for (const double t : clock_) result_.step.value = std::max(result_.step.value, t);
+    for (std::size_t r = 0; r < clock_.size(); ++r) result_.idle[r].value = result_.step.value - result_.busy[r].value;
+    return result_;
+  }
+
+ private:
+  [[nodiscard]] int& position(int role) { return position_[static_cast<std::size_t>(role)]; }
+  [[nodiscard]] double& now(int role) { return clock_[static_cast<std::size_t>(role)]; }
+  [[nodiscard]] double& posted(const Instruction& line, bool send) {
+    return posted_[static_cast<std::size_t>(2 * (line.transfer * p_.batch.total_micro_batches() + line.micro_batch) + (send ? 1 : 0))];
+  }
+  /// False if the role must wait for another first.
+  bool advance(int role, const Instruction& line) {
+    switch (line.op) {
+      case Op::forward: compute(role, line.chunk, false); return true;
+      case Op::backward:
+        compute(role, line.chunk, true);
+        if (line.micro_batch + 1 == p_.batch.total_micro_batches()) start_reductions(role, line.chunk);
+        return true;
+      case Op::send_start:
+      case Op::receive_start: posted(line, line.op == Op::send_start) = now(role); return true;
+      case Op::send_wait:
+      case Op::receive_wait: return wait(role, line);
+      case Op::reduce_wait:
+        if (line.bucket >= 0) now(role) = std::max(now(role), reduced_[static_cast<std::size_t>(line.bucket)]);
+        return true;
+      case Op::reduce_start:
+      case Op::report:
+      case Op::step: return true;
+    }
+    return true;
+  }
+  void compute(int role, int chunk, bool backward) {
+    std::int64_t flops = 0;
+    for (int n = p_.first_node[chunk]; n < p_.first_node[chunk + 1]; ++n) flops += backward ? p_.graph->leaf(n).backward_flops : p_.graph->leaf(n).forward_flops;
+    const double seconds = static_cast<double>(flops * p_.batch.micro_rows) * machine_.per_flop;
+    now(role) += seconds;
+    result_.busy[static_cast<std::size_t>(role)].value += seconds;
+  }
+  bool wait(int role, const Instruction& line) {
+    const double sent = posted(line, true);
+    const double received = posted(line, false);
+    if (sent < 0 || received < 0) return false;
+    const double bytes = 4 * static_cast<double>(p_.transfers[line.transfer].elements);
+    now(role) = std::max(now(role), std::max(sent, received) + machine_.alpha + machine_.beta * bytes);
+    return true;
+  }
+  /// Buckets that this backward completes, one after another on the wire, as a ring.
+  void start_reductions(int role, int chunk) {
+    double free = now(role);
+    for (int e = p_.backward_bodies[chunk].begin; e < p_.backward_bodies[chunk].end; ++e) {
+      const Entry& entry = p_.entries[e];
+      if (entry.what != Do::reduce_start) continue;
+      const int n = p_.mesh.size(entry.axis);
+      const double bytes = 4 * static_cast<double>(p_.buckets[entry.bucket].elements);
+      free += 2 * (n - 1) * machine_.alpha + 2 * bytes * (n - 1) / n * machine_.beta;
+      reduced_[static_cast<std::size_t>(entry.bucket)] = free;
+    }
+  }
+
+  const Program& p_;
+  const Machine& machine_;
+  std::vector<double> clock_;
+  std::vector<int> position_;
+  std::vector<double> posted_;   // by transfer, micro-batch and side; -1 before the start
+  std::vector<double> reduced_;  // by bucket
+  Estimate result_;
+};
+
+/// Estimates one training or evaluation step.
+///
+/// Errors  none
+/// Tested  cost/simulate_test, oracle/schedules_test
+[[nodiscard]] inline Estimate simulate(const Program& program, const Machine& machine) { return Simulation{program, machine}.run(); }
+
+}  // namespace heddle::inline cost

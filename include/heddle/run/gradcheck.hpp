@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// Room: run. Tests a layer against what it declares: gradients by finite differences, what it saves, and that rows do not mix.
+// Sees: graph, run/concepts, core/random.  Does not see: policies, threads, any backend by name.
+// In: a layer and a compute backend as types.  Out: GradientCheck, one sentence if something is wrong.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "heddle/core/random.hpp"
+#include "heddle/graph/leaf.hpp"
+#include "heddle/run/arena.hpp"
+#include "heddle/run/concepts.hpp"
+
+namespace heddle::inline run {
+
+/// What gradcheck found; text is empty if the layer keeps its word.
+struct GradientCheck {
+  std::string text;
+  double worst = 0;  ///< largest difference, relative to the largest gradient of its tensor
+  [[nodiscard]] bool ok() const { return text.empty(); }
+  explicit operator bool() const { return ok(); }
+};
+
+/// One leaf with tensors of its own.
+template <class L, class Compute> class LeafUnderTest {
+ public:
+  LeafUnderTest(const Spec& in, std::int64_t rows, Seed seed) : leaf_(L::describe(in)), rows_(rows), workspace_(Compute::workspace.value) {
+    input = values(rows * leaf_.in.elements(), seed, 0);
+    output.resize(static_cast<std::size_t>(rows * leaf_.out.elements()));
+    output_gradient = values(rows * leaf_.out.elements(), seed, 1);
+    input_gradient.resize(input.size());
+    for (int p = 0; p < leaf_.parameter_count; ++p) {
+      parameters.push_back(values(leaf_.parameters[p].shape.elements(), seed, 2 + p));
+      gradients.emplace_back(parameters.back().size());
+    }
+  }
+  [[nodiscard]] const Leaf& leaf() const { return leaf_; }
+  void forward(std::int64_t first, std::int64_t rows) {
+    std::vector<const float*> p;
+    for (const auto& parameter : parameters) p.push_back(parameter.data());
+    Kernel<L, Compute>::forward({&leaf_, rows, input.data() + first * leaf_.in.elements(), output.data() + first * leaf_.out.elements(), p.data(), workspace_.bytes(0)});
+  }
+  /// What is not declared as saved is handed over as NaN.
+  void backward(std::int64_t first, std::int64_t rows, bool add) {
+    const std::vector<float> hidden(std::max(input.size(), output.size()), std::numeric_limits<float>::quiet_NaN());
+    const bool in = leaf_.saves == Saves::input || leaf_.saves == Saves::both;
+    const bool out = leaf_.saves == Saves::output || leaf_.saves == Saves::both;
+    std::vector<const float*> p;
+    std::vector<float*> g;
+    for (const auto& parameter : parameters) p.push_back(parameter.data());
+    for (auto& gradient : gradients) g.push_back(gradient.data());
+    const std::int64_t i = first * leaf_.in.elements();
+    const std::int64_t o = first * leaf_.out.elements();
+    Kernel<L, Compute>::backward({&leaf_, rows, in ? input.data() + i : hidden.data(), out ? output.data() + o : hidden.data(), output_gradient.data() + o,
+                                  input_gradient.data() + i, p.data(), g.data(), add, workspace_.bytes(0)});
+  }
+  /// sum(output x output_gradient) in double: what the gradients are gradients of.
+  [[nodiscard]] double objective() {
+    forward(0, rows_);
+    double sum = 0;
+    for (std::size_t i = 0; i < output.size(); ++i) sum += static_cast<double>(output[i]) * static_cast<double>(output_gradient[i]);
+    return sum;
+  }
+  std::vector<float> input, output, output_gradient, input_gradient;
+  std::vector<std::vector<float>> parameters, gradients;
+
+ private:
+  /// Away from 0 by at least 0.1, where ReLU and its like have a kink.
+  static std::vector<float> values(std::int64_t n, Seed seed, int stream) {
+    std::vector<float> out(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const float u = uniform(seed, static_cast<std::uint64_t>(stream), i, -1.0F, 1.0F);
+      out[i] = u < 0 ? u - 0.1F : u + 0.1F;
+    }
+    return out;
+  }
+  Leaf leaf_;
+  std::int64_t rows_;
+  Arena workspace_;
+};
+
+/// d objective / d x by four points: error h^4, so h = 1/64 leaves about 1e-7 of truncation and eps |objective| / h of rounding.
+template <class Test> [[nodiscard]] double numeric_gradient(Test& test, float& x) {
+  constexpr float h = 1.0F / 64;
+  const float x0 = x;
+  const auto at = [&](float value) {
+    x = value;
+    return test.objective();
+  };
+  const double near = at(x0 + h) - at(x0 - h);
+  const double far = at(x0 + 2 * h) - at(x0 - 2 * h);
+  x = x0;
+  return (8 * near - far) / (12 * static_cast<double>(h));
+}
+
+/// Compares up to 64 elements, evenly spaced, with finite differences; the tolerance is 5e-3 of the largest gradient, at least of 1:
+/// float rounding of an objective of some 100 terms, divided by h, is about 1e-3.
+template <class Test>
+void compare_gradient(Test& test, const std::string& what, std::vector<float>& variable, const std::vector<float>& gradient, GradientCheck& check) {
+  double scale = 1;
+  for (const float g : gradient) scale = std::max(scale, std::fabs(static_cast<double>(g)));
+  const std::size_t stride = std::max<std::size_t>(1, variable.size() / 64);
+  for (std::size_t i = 0; i < variable.size() && check.ok(); i += stride) {
+    const double numeric = numeric_gradient(test, variable[i]);
+    const double difference = std::fabs(numeric - static_cast<double>(gradient[i])) / scale;
+    check.worst = std::max(check.worst, difference);
+    if (!(difference <= 5e-3))
+      check.text = "[heddle.G11] " + std::string{test.leaf().spelled.view()} + ": backward gives " + std::to_string(gradient[i]) + " for element " + std::to_string(i) +
+                   " of the gradient of its " + what + ", finite differences give " + std::to_string(numeric) + ". Fix: correct backward, or what describe says it saves.";
+  }
+}
+
+/// Rows must not mix: a rank that sees half of them must give the same outputs, and gradients of parameters that add up.
+template <class Test> void compare_split_rows(Test& test, std::int64_t rows, GradientCheck& check) {
+  const auto whole_output = test.output;
+  const auto whole_input_gradient = test.input_gradient;
+  const auto whole = test.gradients;
+  const std::int64_t half = rows / 2;
+  test.forward(0, half);
+  test.forward(half, rows - half);
+  test.backward(0, half, false);
+  test.backward(half, rows - half, true);
+  const auto differs = [&](const std::vector<float>& a, const std::vector<float>& b) {
+    double scale = 1;
+    for (const float v : a) scale = std::max(scale, std::fabs(static_cast<double>(v)));
+    for (std::size_t i = 0; i < a.size(); ++i)
+      if (!(std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i])) <= 1e-5 * scale)) return true;  // other order of a few float sums
+    return false;
+  };
+  std::string wrong;
+  if (differs(whole_output, test.output)) wrong = "output depends on";
+  if (differs(whole_input_gradient, test.input_gradient)) wrong = "input gradient depends on";
+  for (std::size_t p = 0; p < whole.size(); ++p)
+    if (differs(whole[p], test.gradients[p])) wrong = "parameter gradients do not add up over";
+  if (!wrong.empty() && check.ok())
+    check.text = "[heddle.G12] " + std::string{test.leaf().spelled.view()} + ": its " + wrong +
+                 " the other rows of the batch, so a split batch would change it. Fix: let each row stand alone, and honour `add` in backward.";
+}
+
+/// Checks one layer on `rows` rows of the given shape.
+///
+/// Errors  none; G11 a wrong gradient, G12 rows that mix, as the text of the result
+/// Tested  run/gradcheck_test
+template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_on(const Spec& in, std::int64_t rows = 4, Seed seed = Seed{1}) {
+  GradientCheck check;
+  LeafUnderTest<L, Compute> test{in, rows, seed};
+  if (!test.leaf().fault.ok()) {
+    check.text = std::string{test.leaf().fault.text.view()};
+    return check;
+  }
+  test.forward(0, rows);
+  test.backward(0, rows, false);
+  const auto input_gradient = test.input_gradient;
+  const auto gradients = test.gradients;
+  compare_gradient(test, "input", test.input, input_gradient, check);
+  for (std::size_t p = 0; p < gradients.size(); ++p)
+    compare_gradient(test, "parameter '" + std::string{test.leaf().parameters[p].name.view()} + "'", test.parameters[p], gradients[p], check);
+  test.forward(0, rows);
+  test.backward(0, rows, false);
+  compare_split_rows(test, rows, check);
+  return check;
+}
+
+/// The shape that a layer takes, or 7 features where it takes any.
+template <class L> [[nodiscard]] constexpr Spec example_input() {
+  if constexpr (requires { L::takes(); })
+    return L::takes();
+  else
+    return Spec{Shape{7}};
+}
+
+}  // namespace heddle::inline run

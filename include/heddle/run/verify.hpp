@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// Room: run. The differential oracle: one step of a plan on its backend against Single on the reference kernels, tensor by tensor.
+// Sees: plan, run/trainer.  Does not see: any backend by name.
+// In: a Plan, a backend, a batch.  Out: the first tensor that differs, by name.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "heddle/plan/plan.hpp"
+#include "heddle/policy/single.hpp"
+#include "heddle/run/trainer.hpp"
+
+namespace heddle::inline run {
+
+/// What verify found; text is empty if every tensor agrees.
+struct Verification {
+  std::string text;
+  std::int64_t tensors = 0;  ///< that were compared
+  [[nodiscard]] bool ok() const { return text.empty(); }
+  explicit operator bool() const { return ok(); }
+};
+
+/// Copies what passes by in one step into the rows of the batch: outputs of leaves and gradients of these outputs, by node.
+template <class TrainerType> class Recorder : public Observer {
+ public:
+  Recorder(TrainerType& trainer, std::int64_t rows) : trainer_(trainer) {
+    const Graph& graph = *TrainerType::training_program().graph;
+    for (int n = 0; n < graph.node_count; ++n) {
+      outputs.emplace_back(static_cast<std::size_t>(rows * graph.spec(n + 1).elements()));
+      gradients.emplace_back(outputs.back().size());
+    }
+  }
+  void started(const Observation& seen) override {
+    if (const Entry* const entry = entry_of(seen); entry != nullptr && entry->what == Do::leaf_backward) copy(seen, entry->c, entry->node, gradients);
+  }
+  void finished(const Observation& seen) override {
+    if (const Entry* const entry = entry_of(seen); entry != nullptr && entry->node >= 0 && (entry->what == Do::leaf_forward || entry->what == Do::add))
+      copy(seen, entry->d, entry->node, outputs);
+  }
+  std::vector<std::vector<float>> outputs, gradients;
+
+ private:
+  [[nodiscard]] static const Entry* entry_of(const Observation& seen) { return seen.entry < 0 ? nullptr : &seen.program->entries[seen.entry]; }
+  void copy(const Observation& seen, const Place& place, int node, std::vector<std::vector<float>>& to) {
+    auto& executor = trainer_.executor(seen.rank);
+    const std::int64_t features = seen.program->graph->spec(node + 1).elements();
+    for (int g = 0; g < seen.program->batch.grains(); ++g) {
+      const float* const from = executor.tensor(place, features, g);
+      std::copy(from, from + executor.rows_of(g) * features, to[static_cast<std::size_t>(node)].begin() + executor.first_row_of(g) * features);
+    }
+  }
+  TrainerType& trainer_;
+};
+
+template <class Backend> struct ReferenceBackend : Backend {
+  using Compute = typename Backend::Reference;
+};
+
+/// Empty if equal within `tolerance` of the largest element; else where and how they differ.
+[[nodiscard]] inline std::string difference(const std::vector<float>& planned, const std::vector<float>& reference, std::int64_t features, double tolerance) {
+  double scale = 0;
+  for (const float v : reference) scale = std::max(scale, std::fabs(static_cast<double>(v)));
+  for (std::size_t i = 0; i < reference.size(); ++i) {
+    const double off = std::fabs(static_cast<double>(planned[i]) - static_cast<double>(reference[i]));
+    if (off <= tolerance * scale) continue;
+    const auto at = static_cast<std::int64_t>(i);
+    return " differs at row " + std::to_string(at / features) + ", column " + std::to_string(at % features) + ": " + std::to_string(planned[i]) +
+           " under the plan, " + std::to_string(reference[i]) + " on one device with the reference kernels";
+  }
+  return {};
+}
+
+/// Runs one step of both and compares outputs, gradients of outputs, gradients of parameters, parameters after the step: the first that differs is named.
+/// The tolerance is a share of the largest element of a tensor: sums of up to some hundred rows in another order stay within 1e-5.
+///
+/// Errors  what the trainers throw; R06 a tensor that differs, as the text of the result
+/// Tested  run/verify_test
+template <class ThePlan, class Backend>
+[[nodiscard]] Verification verify(const Examples<typename ThePlan::Request::Loss::Target>& batch, Seed seed = Seed{1}, double tolerance = 1e-4) {
+  using Request = typename ThePlan::Request;
+  using Alone = Plan<typename Request::Model, typename Request::Loss, typename Request::Optimizer, typename Request::Rows, Single>;
+  using Options = typename Request::Optimizer::Options;
+  Trainer<ThePlan, Backend> planned{Options{}, seed};
+  Trainer<Alone, ReferenceBackend<Backend>> reference{Options{}, seed};
+  const std::int64_t rows = std::max(ThePlan::training.batch.capacity(), Alone::training.batch.capacity());
+  Recorder<Trainer<ThePlan, Backend>> a{planned, rows};
+  Recorder<Trainer<Alone, ReferenceBackend<Backend>>> b{reference, rows};
+  planned.observe(&a);
+  reference.observe(&b);
+  planned.step(batch);
+  reference.step(batch);
+
+  Verification found;
+  const Graph& graph = Request::graph;
+  const auto compare = [&](const std::string& what, const std::vector<float>& x, const std::vector<float>& y, std::int64_t features, const std::string& where) {
+    if (!found.ok()) return;
+    ++found.tensors;
+    if (const std::string off = difference(x, y, features, tolerance); !off.empty())
+      found.text = "[heddle.R06] " + what + off + ". Fix: look at " + where + '.';
+  };
+  for (int n = 0; n < graph.node_count; ++n) {
+    const auto i = static_cast<std::size_t>(n);
+    if (graph.leaf(n).reshapes) continue;  // no arithmetic, no tensor of its own
+    compare("the output of " + std::string{graph.describe(n).view()}, a.outputs[i], b.outputs[i], graph.spec(n + 1).elements(), "its forward");
+  }
+  for (int n = graph.node_count - 1; n >= 0; --n) {
+    const auto i = static_cast<std::size_t>(n);
+    if (graph.adds(n) || graph.leaf(n).reshapes) continue;  // passes its gradient on as it is
+    compare("the gradient of the output of " + std::string{graph.describe(n).view()}, a.gradients[i], b.gradients[i], graph.spec(n + 1).elements(),
+            "the backward of the layers that take it");
+    for (int k = graph.nodes[n].parameter_count - 1; k >= 0; --k) {
+      const std::string name{graph.parameter_name(n, k).view()};
+      const std::int64_t columns = graph.leaf(n).parameters[k].shape.last();
+      compare("the gradient of parameter '" + name + "'", planned.gradient(name), reference.gradient(name), columns, "the backward of its layer");
+    }
+  }
+  for (const std::string& name : planned.parameter_names())
+    compare("parameter '" + name + "' after the step", planned.parameter(name), reference.parameter(name), 1, "the optimizer");
+  return found;
+}
+
+}  // namespace heddle::inline run

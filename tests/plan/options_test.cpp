@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "heddle/plan/options.hpp"
+
+#include <doctest/doctest.h>
+
+#include <type_traits>
+
+using namespace heddle;
+
+TEST_CASE("options keep their quantity in bytes, decimal or binary as written") {
+  static_assert(Memory<80_GB>::memory_budget == Bytes{80'000'000'000});
+  static_assert(Memory<2_MiB>::memory_budget == Bytes{2'097'152});
+  static_assert(Bucket<1_KiB>::bucket_bytes == Bytes{1024});
+  CHECK(Memory<80_GB>::memory_budget != Memory<80_GiB>::memory_budget);
+}
+
+TEST_CASE("the same quantity in another unit is the same option") {
+  static_assert(std::is_same_v<Memory<1024_KiB>, Memory<1_MiB>>);
+  static_assert(!std::is_same_v<Bucket<1_KiB>, Bucket<1_KB>>);
+  CHECK(default_bucket == 25_MiB);  // PyTorch's bucket_cap_mb
+}

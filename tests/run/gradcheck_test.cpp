@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "heddle/backend/cpu_threads.hpp"
+
+using namespace heddle;
+
+namespace {
+
+struct Swish {
+  static constexpr Leaf describe(Spec in) { return elementwise("Swish", in, 5); }
+  HEDDLE_HOST_DEVICE static float forward(float x) { return x / (1 + std::exp(-x)); }
+  HEDDLE_HOST_DEVICE static float backward(float x, float gradient) {
+    const float s = 1 / (1 + std::exp(-x));
+    return gradient * (s + x * s * (1 - s));
+  }
+};
+static_assert(explain_layer<Swish>());
+
+struct WrongSwish : Swish {
+  static float backward(float x, float gradient) { return gradient / (1 + std::exp(-x)); }  // the second term is missing
+};
+struct SavesTheOther : Swish {  // backward reads its input, describe says that only the output is saved
+  static constexpr Leaf describe(Spec in) { return elementwise("SavesTheOther", in, 5, Saves::output); }
+};
+
+/// Subtracts the mean over the rows: legal arithmetic, but no layer that a batch may be split over.
+struct CentersRows {
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf = elementwise("CentersRows", in, 2, Saves::nothing);
+    leaf.elementwise = false;
+    return leaf;
+  }
+};
+
+/// out = in x weight, feature by feature; Add says whether backward honours `add`.
+template <bool HonoursAdd> struct Scale {
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf;
+    leaf.kind << "Scale";
+    leaf.spelled << "Scale";
+    leaf.in = leaf.out = in;
+    return leaf.with({Text<16>{"weight"}, Shape{in.elements()}, Initial::ones});
+  }
+};
+
+void center(const float* from, float* to, std::int64_t rows, std::int64_t features) {
+  for (std::int64_t j = 0; j < features; ++j) {
+    float mean = 0;
+    for (std::int64_t i = 0; i < rows; ++i) mean += from[i * features + j] / static_cast<float>(rows);
+    for (std::int64_t i = 0; i < rows; ++i) to[i * features + j] = from[i * features + j] - mean;
+  }
+}
+
+}  // namespace
+
+namespace heddle::inline run {
+template <> struct Kernel<CentersRows, EigenCompute> {
+  static void forward(const ForwardCall& c) { center(c.input, c.output, c.rows, c.leaf->in.elements()); }
+  static void backward(const BackwardCall& c) { center(c.output_gradient, c.input_gradient, c.rows, c.leaf->in.elements()); }
+};
+template <bool HonoursAdd> struct Kernel<Scale<HonoursAdd>, EigenCompute> {
+  static void forward(const ForwardCall& c) {
+    const std::int64_t n = c.leaf->in.elements();
+    for (std::int64_t i = 0; i < c.rows * n; ++i) c.output[i] = c.input[i] * c.parameters[0][i % n];
+  }
+  static void backward(const BackwardCall& c) {
+    const std::int64_t n = c.leaf->in.elements();
+    if (!c.add || !HonoursAdd)
+      for (std::int64_t j = 0; j < n; ++j) c.parameter_gradients[0][j] = 0;
+    for (std::int64_t i = 0; i < c.rows * n; ++i) {
+      c.parameter_gradients[0][i % n] += c.output_gradient[i] * c.input[i];
+      c.input_gradient[i] = c.output_gradient[i] * c.parameters[0][i % n];
+    }
+  }
+};
+}  // namespace heddle::inline run
+
+TEST_CASE("the layers of the toolkit have the gradients that finite differences give") {
+  CHECK(gradcheck<Linear<5, 3>>().text == "");
+  CHECK(gradcheck<Linear<5, 3, NoBias>>().text == "");
+  CHECK(gradcheck<ReLU>().text == "");
+  CHECK(gradcheck<GELU>().text == "");
+  CHECK(gradcheck<Tanh>().text == "");
+  CHECK(gradcheck<Sigmoid>().text == "");
+  CHECK(gradcheck<Flatten>(Spec{Shape{2, 3}}).text == "");
+}
+
+TEST_CASE("a user's own layer passes, elementwise or with a parameter") {
+  CHECK(gradcheck<Swish>().ok());
+  CHECK(gradcheck<Scale<true>>().text == "");
+}
+
+TEST_CASE("a wrong backward is found") {
+  const GradientCheck found = gradcheck<WrongSwish>();
+  CHECK_FALSE(found);
+  CHECK(found.text.find("[heddle.G11] Swish: backward gives") == 0);
+}
+
+TEST_CASE("a backward that reads what describe does not save is found") { CHECK(gradcheck<SavesTheOther>().text.find("[heddle.G11]") == 0); }
+
+TEST_CASE("a layer whose rows mix is found") { CHECK(gradcheck<CentersRows>().text.find("[heddle.G12] CentersRows: its") == 0); }
+
+TEST_CASE("a backward that overwrites where it must add is found") {
+  const std::string text = gradcheck<Scale<false>>().text;
+  CHECK(text.find("[heddle.G12] Scale: its parameter gradients do not add up") == 0);
+}
+
+TEST_CASE("a shape that the layer does not take is said, not run") { CHECK(gradcheck<Linear<5, 3>>(Spec{Shape{4}}).text.find("[heddle.G01]") == 0); }

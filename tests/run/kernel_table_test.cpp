@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "heddle/run/kernel_table.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "heddle/backend/cpu_threads.hpp"
+
+using namespace heddle;
+
+namespace {
+
+struct Block : Residual<Linear<4, 4>, Tanh> {};
+struct Model : Sequential<Input<2, 2>, Flatten, Named<"blocks", Repeat<3, Block>>, ReLU, Linear<4, 3>> {};
+
+template <class Loss, class Optimizer> KernelTable table_of() { return kernel_table<Model, Loss, Optimizer, EigenCompute>(); }
+
+}  // namespace
+
+TEST_CASE("every leaf that computes has the kernels of its type, at the number that the graph gives it") {
+  const KernelTable table = table_of<CrossEntropy, SGD>();
+  const Graph& graph = graph_of<Model>;
+  int linears = 0;
+  int elementwise = 0;
+  for (int n = 0; n < graph.node_count; ++n) {
+    const LeafKernels& kernels = table.leaves[graph.nodes[n].leaf];
+    if (graph.adds(n)) continue;
+    const Leaf& leaf = graph.leaf(n);
+    CAPTURE(n);
+    if (leaf.parameter_count > 0 && leaf.out.elements() == 4) {
+      ++linears;
+      CHECK((kernels.forward == &Kernel<Linear<4, 4>, EigenCompute>::forward));
+      CHECK((kernels.backward == &Kernel<Linear<4, 4>, EigenCompute>::backward));
+    } else if (leaf.parameter_count > 0) {
+      ++linears;
+      CHECK((kernels.forward == &Kernel<Linear<4, 3>, EigenCompute>::forward));
+    } else if (leaf.kind.view() == "Tanh") {
+      ++elementwise;
+      CHECK((kernels.forward == &Kernel<Tanh, EigenCompute>::forward));
+      CHECK((kernels.backward == &Kernel<Tanh, EigenCompute>::backward));
+    } else if (leaf.kind.view() == "ReLU") {
+      ++elementwise;
+      CHECK((kernels.backward == &Kernel<ReLU, EigenCompute>::backward));
+    }
+  }
+  CHECK(linears == 4);      // three blocks share the kernels of one
+  CHECK(elementwise == 4);
+}
+
+TEST_CASE("a sum of values and an input have no kernels: the executor adds and loads") {
+  const KernelTable table = table_of<CrossEntropy, SGD>();
+  const Graph& graph = graph_of<Model>;
+  int sums = 0;
+  for (int n = 0; n < graph.node_count; ++n)
+    if (graph.adds(n)) {
+      ++sums;
+      CHECK((table.leaves[graph.nodes[n].leaf].forward == nullptr));
+    }
+  CHECK(sums == 3);
+  CHECK((table.leaves[graph.nodes[0].leaf].forward == nullptr));
+}
+
+TEST_CASE("loss and optimizer say what targets are and how many states there are") {
+  CHECK((table_of<CrossEntropy, SGD>().labels));
+  CHECK_FALSE((table_of<MeanSquaredError, SGD>().labels));
+  CHECK((table_of<CrossEntropy, SGD>().states == 0));
+  CHECK((table_of<CrossEntropy, MomentumSGD>().states == 1));
+  CHECK((table_of<CrossEntropy, AdamW>().states == 2));
+  CHECK((table_of<MeanSquaredError, SGD>().loss == &LossKernel<MeanSquaredError, EigenCompute>::sum));
+  CHECK((table_of<CrossEntropy, SGD>().workspace_bytes == EigenCompute::workspace.value));
+}
+
+TEST_CASE("the step of the table is the step of the optimizer") {
+  alignas(64) float through_table[16];
+  alignas(64) float direct[16];
+  alignas(64) float gradients[16];
+  for (int i = 0; i < 16; ++i) {
+    through_table[i] = direct[i] = static_cast<float>(i);
+    gradients[i] = static_cast<float>(3 - i);
+  }
+  const SGD::Constants constants = SGD::constants({.learning_rate = 0.5}, 1);
+  const KernelTable table = table_of<CrossEntropy, SGD>();
+  table.step(&constants, 16, through_table, gradients, nullptr);
+  OptimizerKernel<SGD, EigenCompute>::step(constants, 16, direct, gradients, nullptr);
+  CHECK(std::vector<float>(through_table, through_table + 16) == std::vector<float>(direct, direct + 16));
+  CHECK(through_table[0] == -1.5F);
+  table.add(direct, through_table, gradients, 16);
+  CHECK(direct[0] == 1.5F);
+  table.copy(direct, gradients, 16);
+  CHECK(direct[15] == -12.0F);
+}
