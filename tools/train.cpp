@@ -146,9 +146,9 @@ template <class ThePlan> Row train(const std::string& name, const Settings& sett
 }
 
 [[nodiscard]] std::string table_of(const std::vector<Row>& rows) {
-  std::string out = fmt::format("{:<36} {:>7} {:>23} {:>25} {:>8} {:>7} {:>9}  {}\n", "plan", "devices", "KiB, built / measured", "bytes a step, built / counted", "seconds", "loss", "accuracy", "parameters");
+  std::string out = fmt::format("{:<36} {:>7} {:>23} {:>31} {:>8} {:>7} {:>9}  {}\n", "plan", "devices", "KiB, built / measured", "bytes a step, built / counted", "seconds", "loss", "accuracy", "parameters");
   for (const Row& row : rows)
-    out += fmt::format("{:<36} {:>7} {:>23} {:>29} {:>8.2f} {:>7.4f} {:>9.4f}  {:016x}\n", row.plan, row.devices,
+    out += fmt::format("{:<36} {:>7} {:>23} {:>31} {:>8.2f} {:>7.4f} {:>9.4f}  {:016x}\n", row.plan, row.devices,
                        fmt::format("{:.1f} / {:.1f}", static_cast<double>(row.memory.value) / 1024, static_cast<double>(row.measured_memory.value) / 1024),
                        fmt::format("{} / {:.0f}", row.step_bytes, row.counted_bytes), row.seconds, row.loss, row.accuracy, row.hash);
   return out;
@@ -165,7 +165,7 @@ void prepare_output(const std::string& folder) {
 }
 
 [[nodiscard]] Dataset load(const Settings& settings, Split split) {
-  if (settings.data == "synthetic") return synthetic(Seed{settings.seed + (split == Split::train ? 0 : 1)}, split == Split::train ? 6000 : 1000, 28 * 28, 10);
+  if (settings.data == "synthetic") return synthetic(Seed{settings.seed}, split == Split::train ? 6000 : 1000, 28 * 28, 10, split);
   const bool fashion = settings.data == "fashion-mnist";
   return load_idx_dataset(fashion ? HEDDLE_FASHION_MNIST : settings.data, split);
 }
