@@ -56,21 +56,25 @@ class Progress {
  public:
   Progress(std::string plan, std::int64_t steps) : plan_(std::move(plan)), steps_(steps), terminal_(isatty(STDOUT_FILENO) == 1) {}
   void show(int epoch, int epochs, std::int64_t step, float loss) const {
-    if (!terminal_) {
+    if (terminal_)
+      draw(step, loss);
+    else
       fmt::print("{}: epoch {} of {}, step {} of {}, loss {:.4f}\n", plan_, epoch, epochs, step, steps_, loss);
-      return;
-    }
-    constexpr int width = 30;
-    const auto done = static_cast<int>(width * step / steps_);
-    fmt::print("\r{:<36} [{:#<{}}{:.<{}}] {:3}%  loss {:.4f} ", plan_, "", done, "", width - done, 100 * step / steps_, loss);
     std::fflush(stdout);
   }
-  void end() const {
-    if (terminal_) fmt::print("\n");
-    std::fflush(stdout);
+  void end(float loss) const {
+    if (!terminal_) return;
+    draw(steps_, loss);
+    fmt::print("\n");
   }
 
  private:
+  void draw(std::int64_t step, float loss) const {
+    constexpr int width = 30;
+    const auto done = static_cast<int>(width * step / steps_);
+    fmt::print("\r{:<36} [{:#<{}}{:.<{}}] {:3}%  loss {:.4f} ", plan_, "", done, "", width - done, 100 * step / steps_, loss);
+  }
+
   std::string plan_;
   std::int64_t steps_;
   bool terminal_;
@@ -128,7 +132,7 @@ template <class ThePlan> Row train(const std::string& name, const Settings& sett
   for (epoch = 0; epoch < settings.epochs; ++epoch)
     for (const auto& batch : training.shuffled(Seed{settings.seed}, epoch).template batches<batch_rows>()) trainer.step(batch);
   row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  progress.end();
+  progress.end(row.loss);
 
   constexpr Traffic moved = traffic<ThePlan>();
   row.step_bytes = (moved.gradients().on(axis::data).total_with_padding + moved.activations().total_with_padding).value;

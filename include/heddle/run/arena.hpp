@@ -10,6 +10,10 @@
 #include <memory>
 #include <new>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include "heddle/core/units.hpp"
 
 namespace heddle::inline run {
@@ -30,15 +34,29 @@ class Arena {
   [[nodiscard]] Bytes high_water() const { return Bytes{high_water_}; }
 
  private:
-  static constexpr std::align_val_t alignment{64};
+  static constexpr std::align_val_t line{64};
+  static constexpr std::align_val_t huge_page{2 * 1024 * 1024};
+  static constexpr auto huge_page_bytes = static_cast<std::int64_t>(huge_page);
+
   struct Free {
+    std::align_val_t alignment;
     void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
   };
-  static std::byte* allocate(std::int64_t bytes) { return static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes > 0 ? bytes : 64), alignment)); }
+  using Memory = std::unique_ptr<std::byte, Free>;
+
+  static Memory allocate(std::int64_t bytes) {
+    const std::align_val_t alignment = bytes >= huge_page_bytes ? huge_page : line;
+    auto* const memory = static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes > 0 ? bytes : 64), alignment));
+#if defined(__linux__)
+    // A product walks many rows at once, each on a page of its own: few huge pages cost fewer translations. A refusal costs only speed.
+    if (bytes >= huge_page_bytes) madvise(memory, static_cast<std::size_t>(bytes / huge_page_bytes * huge_page_bytes), MADV_HUGEPAGE);
+#endif
+    return Memory{memory, Free{alignment}};
+  }
 
   std::int64_t bytes_;
   std::int64_t high_water_ = 0;
-  std::unique_ptr<std::byte, Free> memory_;
+  Memory memory_;
 };
 
 }  // namespace heddle::inline run

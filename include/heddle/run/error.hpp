@@ -15,6 +15,8 @@
 namespace heddle::inline run {
 
 /// Base of everything Heddle throws; what() is the whole sentence, "[heddle.D02] ... Fix: ...".
+///
+/// Tested  run/error_test
 class Error : public std::runtime_error {
  public:
   Error(Code code, const std::string& sentence) : std::runtime_error(prefix(code) + sentence), code_(code) {}
@@ -29,6 +31,9 @@ class Error : public std::runtime_error {
 };
 
 /// A rank did not do its part: it threw, it ended, or it missed the deadline.
+///
+/// Errors  R01
+/// Tested  run/error_test, conformance/transport_threads_test
 class RankLost : public Error {
  public:
   RankLost(Rank lost, std::string operation, std::int64_t sequence, const std::string& why)
@@ -46,6 +51,9 @@ class RankLost : public Error {
 };
 
 /// The loss of a step is NaN or infinite; parameters are those before the step.
+///
+/// Errors  R02
+/// Tested  run/error_test
 class NonFinite : public Error {
  public:
   NonFinite(std::int64_t step, const std::string& sentence) : Error(Code{'R', 2}, sentence), step_(step) {}

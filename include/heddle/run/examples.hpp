@@ -50,7 +50,11 @@ template <class Target> struct Examples {
   return elements / features;
 }
 
-/// A batch of class labels from two arrays. Errors  D07 if inputs and labels differ in number.
+/// A batch of class labels from two arrays.
+///
+/// Shape   inputs (rows, input_features), labels (rows)
+/// Errors  D07 if inputs and labels differ in number
+/// Tested  run/examples_test
 [[nodiscard]] inline Examples<std::int32_t> examples(std::span<const float> inputs, std::span<const std::int32_t> labels,
                                                      std::int64_t input_features) {
   const std::int64_t rows = whole_rows(std::ssize(inputs), input_features);
@@ -60,7 +64,11 @@ template <class Target> struct Examples {
   return {inputs.data(), labels.data(), rows, input_features, 1, nullptr};
 }
 
-/// A batch of real targets from two arrays, every row with the same number of targets. Errors  D07 if that number is not whole.
+/// A batch of real targets from two arrays, every row with the same number of targets.
+///
+/// Shape   inputs (rows, input_features), targets (rows, targets a row)
+/// Errors  D07 if that number is not whole
+/// Tested  run/examples_test
 [[nodiscard]] inline Examples<float> examples(std::span<const float> inputs, std::span<const float> targets, std::int64_t input_features) {
   const std::int64_t rows = whole_rows(std::ssize(inputs), input_features);
   const std::int64_t count = std::ssize(targets);

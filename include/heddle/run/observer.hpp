@@ -24,6 +24,8 @@ struct Observation {
 };
 
 /// Called from the threads of the ranks, several at once: an observer keeps what it writes apart by rank.
+///
+/// Tested  run/observer_test, run/executor_test
 class Observer {
  public:
   virtual ~Observer() = default;

@@ -110,6 +110,23 @@ template <class ThePlan, class Backend> class Trainer {
     return all;
   }
 
+  /// Outputs (rows, output features) for inputs without targets, in the order of the rows.
+  [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) {
+    const std::int64_t features = Request::graph.input.elements();
+    const std::int64_t outputs = Request::graph.output().elements();
+    const std::int64_t rows = whole_rows(std::ssize(inputs), features);
+    std::vector<float> all(static_cast<std::size_t>(rows * outputs));
+    const std::int64_t most = evaluation.batch.capacity();
+    for (std::int64_t first = 0; first < rows; first += most) {
+      const Examples<Target> part{inputs.data() + first * features, nullptr, std::min(most, rows - first), features, Request::target_features, nullptr};
+      StepInput input = input_of(part, evaluation);
+      input.step = steps_;
+      input.outputs = all.data() + first * outputs;
+      run(input);
+    }
+    return all;
+  }
+
   // ---- tensors by their state_dict names
   [[nodiscard]] std::vector<std::string> parameter_names() const {
     std::vector<std::string> names;

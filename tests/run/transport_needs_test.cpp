@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "heddle/run/transport_needs.hpp"
+
+#include <doctest/doctest.h>
+
+#include "heddle/heddle.hpp"
+
+using namespace heddle;
+
+namespace {
+
+struct Small : Sequential<Linear<64, 64>, ReLU, Linear<64, 2>> {};
+template <class P, class... Options> using Of = Plan<Small, CrossEntropy, SGD, Batch<48>, P, Options...>;
+template <class P> [[nodiscard]] TransportNeeds needs_of() { return transport_needs(P::training, P::evaluation); }
+
+}  // namespace
+
+TEST_CASE("one device needs no group") {
+  const TransportNeeds needs = needs_of<Of<Single>>();
+  CHECK(needs.ranks == 1);
+  CHECK(needs.groups.empty());
+}
+
+TEST_CASE("each stage has one group of its replicas, numbered as transport_group does") {
+  using Mixed = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, DataParallel<3>>>;
+  const TransportNeeds needs = needs_of<Mixed>();
+  CHECK(needs.groups == std::vector<std::vector<int>>{{0, 2, 4}, {1, 3, 5}});
+  for (int rank = 0; rank < 6; ++rank) {
+    const auto& group = needs.groups[static_cast<std::size_t>(transport_group(Mixed::training, Rank{rank}, axis::data))];
+    CHECK(group[static_cast<std::size_t>(batch_position(Mixed::training, Rank{rank}))] == rank);
+  }
+}
+
+TEST_CASE("a channel may have as many starts pending as a step has micro-batches, a group one per bucket and the loss") {
+  CHECK(needs_of<Of<Pipeline<Balanced<2>, GPipe, Microbatches<8>>>>().transfers == 8);
+  CHECK(needs_of<Of<DataParallel<2>>>().reductions == 3);
+  CHECK(needs_of<Of<DataParallel<2>, Bucket<64_B>>>().reductions == 4);
+}
