@@ -28,16 +28,17 @@ template <class ThePlan> void describe() {
     for (int node = program.first_node[stage]; node < program.first_node[stage + 1]; ++node) {
       Text<64> shapes;
       shapes << graph.leaf(node).in.shape << " -> " << graph.leaf(node).out.shape;
-      std::cout << "  stage " << stage << ", device " << program.device_of_chunk[stage] << " of the pipeline: " << graph.describe(node).view() << ' '
-                << shapes.view() << '\n';
+      std::cout << "  stage " << stage << " on device " << program.device_of_chunk[stage] << " of each replica: " << graph.describe(node).view()
+                << ' ' << shapes.view() << '\n';
     }
-  [&]<int... Number>(std::integer_sequence<int, Number...>) {
-    ((std::cout << "  device " << Number << ": " << peak_memory<ThePlan>(device<Number>).value << " bytes of memory; sends in a step "
-                << traffic<ThePlan>().sent_to_peers(Rank{Number}).value << " bytes to stages and "
+  std::cout << "  output and loss on device " << program.loss_role() << " of each replica\n";
+  const auto tell = []<int... Number>(std::integer_sequence<int, Number...>) {
+    ((std::cout << "  device " << Number << ": " << peak_memory<ThePlan>(device<Number>).value << " bytes of memory; sends in each step "
+                << traffic<ThePlan>().sent_to_peers(Rank{Number}).value << " bytes to other stages and "
                 << traffic<ThePlan>().sent_in_reductions(Rank{Number}).value << " bytes in reductions\n"),
      ...);
-  }
-  (std::make_integer_sequence<int, devices<ThePlan>>{});
+  };
+  tell(std::make_integer_sequence<int, devices<ThePlan>>{});
 }
 
 /// Three epochs of ten steps; returns a hash of all parameters.
