@@ -4,6 +4,7 @@
 // In: -.  Out: the vocabulary of a plan. Add one backend pairing to run it: heddle/backend/cpu_threads.hpp.
 #pragma once
 
+#include "heddle/core/fire.hpp"  // first: the fewer includes lead to a rule, the fewer lines has its error
 #include "heddle/core/units.hpp"
 #include "heddle/core/version.hpp"
 #include "heddle/graph/layers/flatten.hpp"

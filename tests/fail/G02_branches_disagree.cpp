@@ -13,4 +13,4 @@ using Last = Linear<32, 8>;
 
 struct Skip : Sequential<Linear<784, 16>, Residual<Linear<16, 32>, GELU, Last>> {};
 using Trained = Plan<Skip, CrossEntropy, Adam, Batch<64>, Single>;
-static_assert(devices<Trained> > 0);
+static_assert(sizeof(Trained) > 0);

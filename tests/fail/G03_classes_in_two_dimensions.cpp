@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G03\] The loss does not accept the output of the model\.
-// expect-g++: CrossEntropy takes one dimension, the classes, but the model gives \(10, 10\)\. Fix: end the model with Flatten and a Linear layer whose outputs are the classes\.
+// expect-g++: CrossEntropy takes one dimension, the classes, but the model gives \(10, 10\)\. Fix: end the model with Flatten and a Linear layer
+// whose outputs are the classes\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
@@ -13,4 +14,4 @@ using Last = Unflatten<10, 10>;
 
 struct Grid : Sequential<Linear<784, 100>, Last> {};
 using Trained = Plan<Grid, CrossEntropy, Adam, Batch<64>, Single>;
-static_assert(devices<Trained> > 0);
+static_assert(sizeof(Trained) > 0);

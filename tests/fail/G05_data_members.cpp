@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G05\] A type is no layer\.
-// expect-g++: Swish is no layer: it has data members, but a layer is an empty description\. Fix: keep sizes as template parameters and state as parameters of the Leaf\.
+// expect-g++: Swish is no layer: it has data members, but a layer is an empty description\. Fix: keep sizes as template parameters and state as
+// parameters of the Leaf\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
@@ -15,6 +16,5 @@ struct Swish {
 #else
   float beta = 1;
 #endif
-
 };
 static_assert(explain_layer<Swish>());

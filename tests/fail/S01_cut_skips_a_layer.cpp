@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // compilers: g++ clang++ nvcc
 // expect: \[heddle\.S01\] A layer is in no stage, twice or out of order\.
-// expect-g++: stage 1 \(Linear<20, 10>\) does not go on with layer 2 `1` Linear<50, 20> of Mlp: that layer is skipped or out of order\. Fix: let the stages hold each layer of the model once, in order\.
+// expect-g++: stage 1 \(Linear<20, 10>\) does not go on with layer 2 `1` Linear<50, 20> of Mlp: that layer is skipped or out of order\. Fix: let the
+// stages hold each layer of the model once, in order\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
@@ -18,4 +19,4 @@ using Cut = Pipeline<Stage<Head>, Stage<Tail>>;
 #endif
 
 using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, Cut>;
-static_assert(devices<Trained> > 0);
+static_assert(sizeof(Trained) > 0);

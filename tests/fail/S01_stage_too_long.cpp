@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.S01\] A layer is in no stage, twice or out of order\.
-// expect-g++: stage 2 \(Linear<20, 10>\) has more layers than are left: Mlp ends after its 4 layers, before layer 0 of that stage\. Fix: let the stages hold each layer of the model once, in order\.
+// expect-g++: stage 2 \(Linear<20, 10>\) has more layers than are left: Mlp ends after its 4 layers, before layer 0 of that stage\. Fix: let the
+// stages hold each layer of the model once, in order\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
@@ -17,4 +18,4 @@ using Cut = Pipeline<Stage<Head>, Stage<Sequential<Middle, Tail>>, Stage<Tail>>;
 #endif
 
 using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, Cut>;
-static_assert(devices<Trained> > 0);
+static_assert(sizeof(Trained) > 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.S03\] The schedule deadlocks under rendezvous\.
-// expect-g++: the schedule deadlocks under rendezvous: rank 0 at instruction 1 waits to send to rank 1, rank 1 at instruction 1 waits to send to rank 0\. Fix: post each send and its receive in one order on both ranks, or start both before waiting\.
+// expect-g++: the schedule deadlocks under rendezvous: rank 0 at instruction 1 waits to send to rank 1, rank 1 at instruction 1 waits to send to rank
+// 0\. Fix: post each send and its receive in one order on both ranks, or start both before waiting\.
 #include "heddle/core/fire.hpp"
 #include "heddle/plan/deadlock.hpp"
 
@@ -9,20 +10,21 @@ using namespace heddle;
 using enum EventKind;
 
 // pytorch #172668: rank 0 runs [0SEND_F1, 2RECV_F0], rank 1 [1SEND_F0, 1RECV_F1], and a send blocks until its receive is there.
-struct Exchange {
-  static constexpr Event events[] = {
-    {send_start, 1}, {send_wait, 1, 0}, {receive_start, 1}, {receive_wait, 1, 2},
+constexpr Event both_send_first[] = {{send_start, 1}, {send_wait, 1, 0}, {receive_start, 1}, {receive_wait, 1, 2},
+                                     {send_start, 0}, {send_wait, 0, 4}, {receive_start, 0}, {receive_wait, 0, 6}};
+constexpr Event one_sends_first[] = {{send_start, 1},    {send_wait, 1, 0},    {receive_start, 1}, {receive_wait, 1, 2},
+                                     {receive_start, 0}, {receive_wait, 0, 4}, {send_start, 0},    {send_wait, 0, 6}};
+constexpr int begins[] = {0, 4, 8};
 
 #ifdef HEDDLE_REPAIRED
-    {receive_start, 0}, {receive_wait, 0, 4}, {send_start, 0}, {send_wait, 0, 6},
+constexpr const auto& events = one_sends_first;
 #else
-    {send_start, 0}, {send_wait, 0, 4}, {receive_start, 0}, {receive_wait, 0, 6},
+constexpr const auto& events = both_send_first;
 #endif
 
-  };
-  static constexpr int begins[] = {0, 4, std::size(events)};
+struct Exchange {
   static constexpr Diagnosis found = [] {
-    RendezvousBuffers<std::size(events), 2> buffers;
+    RendezvousBuffers<8, 2> buffers;
     return check_rendezvous({events, begins, 2}, Lanes::free, buffers.view());
   }();
 };

@@ -8,21 +8,18 @@ using namespace heddle;
 
 using enum EventKind;
 
-// Kind, peer, start of a wait, elements.
-struct Boundary {
-  static constexpr Event events[] = {
-    {send_start, 1, -1, 50}, {send_wait, 1, 0},
-
 #ifdef HEDDLE_REPAIRED
-    {receive_start, 0, -1, 50}, {receive_wait, 0, 2},
+constexpr int received = 50;
 #else
-    {receive_start, 0, -1, 10}, {receive_wait, 0, 2},
+constexpr int received = 10;
 #endif
 
-  };
-  static constexpr int begins[] = {0, 2, std::size(events)};
+constexpr Event events[] = {{send_start, 1, -1, 50}, {send_wait, 1, 0}, {receive_start, 0, -1, received}, {receive_wait, 0, 2}};
+constexpr int begins[] = {0, 2, 4};
+
+struct Boundary {
   static constexpr Diagnosis found = [] {
-    RendezvousBuffers<std::size(events), 2> buffers;
+    RendezvousBuffers<4, 2> buffers;
     return check_rendezvous({events, begins, 2}, Lanes::free, buffers.view());
   }();
 };

@@ -74,3 +74,12 @@ TEST_CASE("a layer with data members is refused, since an object of it never exi
   static_assert(found.code == Code{'G', 5});
   CHECK(found.text.view().find("it has data members") != std::string_view::npos);
 }
+
+TEST_CASE("the first type of a model that is no layer is told") {
+  LayerCheck check;
+  check.layer<Sequential<ReLU, NoBackward, Sequential<SaysNothing>>>(0);
+  CHECK(check.fault.text.view().find("NoBackward is no layer") != std::string_view::npos);
+  LayerCheck sound;
+  sound.layer<Sequential<ReLU, Linear<3, 4>>>(0);
+  CHECK(sound.fault.ok());
+}

@@ -64,8 +64,15 @@ TEST_CASE("a name that is empty or has a dot or a star cannot stand in a state_d
   static_assert(fault_of<Sequential<Named<"a.b", Linear<8, 4>>>>().code == Code{'G', 4});
   static_assert(fault_of<Sequential<Named<"a*", Linear<8, 4>>>>().code == Code{'G', 4});
   static_assert(fault_of<Sequential<Named<"a_b1", Linear<8, 4>>>>().ok());
-  CHECK(fault_of<Sequential<Linear<8, 8>, Residual<Named<"x.y", Linear<8, 8>>>>>().text.view().find("the name 'x.y' of layer 0 in '1' cannot stand") !=
-        std::string_view::npos);
+  CHECK(fault_of<Sequential<Linear<8, 8>, Residual<Named<"x.y", Linear<8, 8>>>>>().text.view().find(
+            "the name 'x.y' of layer 0 in '1' cannot stand") != std::string_view::npos);
+}
+
+TEST_CASE("labels are read off types, and digits are compared with numbers") {
+  static_assert(label_of<Head>() == "head" && label_of<ReLU>().empty());
+  static_assert(is_name("a_b1") && !is_name("") && !is_name("a.b") && !is_name("*"));
+  static_assert(is_number("12", 12) && !is_number("12", 1) && !is_number("", 0) && !is_number("x", 0));
+  CHECK(label_of<Named<"x", ReLU>>() == "x");
 }
 
 TEST_CASE("the name of a whole model follows the same rule") {

@@ -58,7 +58,8 @@ TEST_CASE("nested repeats number each level") {
 }
 
 TEST_CASE("each repetition of the outermost Repeat is a block of its own") {
-  constexpr const Graph& graph = graph_of<Sequential<Repeat<2, Sequential<Linear<4, 4>, Repeat<2, Linear<4, 4>>>>, Linear<4, 4>, Repeat<1, Linear<4, 4>>>>;
+  constexpr const Graph& graph =
+      graph_of<Sequential<Repeat<2, Sequential<Linear<4, 4>, Repeat<2, Linear<4, 4>>>>, Linear<4, 4>, Repeat<1, Linear<4, 4>>>>;
   static_assert(graph.fault.ok() && graph.node_count == 8);
   const int blocks[] = {0, 0, 0, 1, 1, 1, -1, 2};
   for (int n = 0; n < 8; ++n) CHECK(graph.nodes[n].block == blocks[n]);

@@ -44,8 +44,8 @@ TEST_CASE("every node takes values that were made before it") {
 }
 
 TEST_CASE("no two parameters of a model have one name") {
-  constexpr const Graph& graph =
-      graph_of<Sequential<Linear<8, 4>, Named<"h", Repeat<3, Residual<Linear<4, 4>, Named<"up", Linear<4, 4>>>>>, Sequential<Linear<4, 4>>, Linear<4, 2>>>;
+  constexpr const Graph& graph = graph_of<
+      Sequential<Linear<8, 4>, Named<"h", Repeat<3, Residual<Linear<4, 4>, Named<"up", Linear<4, 4>>>>>, Sequential<Linear<4, 4>>, Linear<4, 2>>>;
   static_assert(graph.fault.ok());
   int compared = 0;
   for (int a = 0; a < graph.node_count; ++a)

@@ -149,10 +149,10 @@ TEST_CASE("several ranks of a number of grains that is no power of two are refus
   CHECK(two_of_three.fault.text.view() ==
         "[heddle.B04] sums are to be reproducible, but the number of grains per rank is 3, which is no power of two, while 2 ranks split the batch. "
         "Fix: make that number a power of two, or drop Grain and Reproducible.");
-  static_assert(divided(12, Remedy::none, 3, 1, 1, 1).fault.ok());   // 3 ranks of 4 grains: the outermost axis may be any number
-  static_assert(divided(3, Remedy::none, 1, 1, 1, 1).fault.ok());    // 1 rank of 3 grains: the tree is the rank's own
+  static_assert(divided(12, Remedy::none, 3, 1, 1, 1).fault.ok());                 // 3 ranks of 4 grains: the outermost axis may be any number
+  static_assert(divided(3, Remedy::none, 1, 1, 1, 1).fault.ok());                  // 1 rank of 3 grains: the tree is the rank's own
   static_assert(divided(6, Remedy::none, 2, 1, 3, 1).fault.code == Code{'B', 4});  // 3 rounds of 1 grain are 3 grains as well
-  CHECK(divided(6, Remedy::none, 2, 3).fault.ok());                  // no tree was asked for
+  CHECK(divided(6, Remedy::none, 2, 3).fault.ok());                                // no tree was asked for
 }
 
 TEST_CASE("of two axes that split the batch the inner one must be a power of two") {

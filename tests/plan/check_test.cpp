@@ -29,7 +29,7 @@ TEST_CASE("what the lowering makes passes at run time as it does at build") {
 TEST_CASE("a Program whose list lost its last step is refused with the bucket") {
   using Spread = Small8<DataParallel<2>>;
   Program broken = lower<Spread>();
-  std::vector<Range> lists(broken.lists, broken.lists + broken.roles);
+  std::vector<IndexRange> lists(broken.lists, broken.lists + broken.roles);
   --lists[0].end;
   broken.lists = lists.data();
   CHECK(text_of(check(broken)).find("[heddle.S06] gradient bucket 0 of device 0 is stepped 0 times, not once.") == 0);

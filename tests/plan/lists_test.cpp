@@ -16,8 +16,10 @@ TEST_CASE("an event is a compute with nobody at the other end until said") {
 
 TEST_CASE("lists written by hand are a constant expression: role r has events begins[r] to begins[r + 1]") {
   static constexpr Event events[] = {
-      {EventKind::send_start, 1, -1, 8}, {EventKind::send_wait, 1, 0, 8},        // role 0
-      {EventKind::receive_start, 0, -1, 8}, {EventKind::receive_wait, 0, 2, 8},  // role 1
+      {EventKind::send_start, 1, -1, 8},
+      {EventKind::send_wait, 1, 0, 8},  // role 0
+      {EventKind::receive_start, 0, -1, 8},
+      {EventKind::receive_wait, 0, 2, 8},  // role 1
   };
   static constexpr int begins[] = {0, 2, 4};
   constexpr EventLists lists{events, begins, 2};

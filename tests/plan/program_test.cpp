@@ -29,8 +29,8 @@ TEST_CASE("a program by hand answers where the loss is, which slot a micro-batch
   CHECK(program.slot(0, 1) == 1);
   CHECK(program.slot(0, 2) == 0);
   CHECK(program.slot(1, 3) == 5);
-  CHECK(program.grain_stride(5) == 16);   // 15 floats fill a line of 16
-  CHECK(program.grain_stride(6) == 32);   // 18 do not
+  CHECK(program.grain_stride(5) == 16);  // 15 floats fill a line of 16
+  CHECK(program.grain_stride(6) == 32);  // 18 do not
   CHECK(program.grain_stride(16) == 48);
 }
 
@@ -39,5 +39,5 @@ TEST_CASE("an instruction names nothing until it is filled in, and the loss is n
   static_assert(line.chunk == -1 && line.micro_batch == -1 && line.transfer == -1 && line.peer == -1 && line.bucket == -1 && line.token == -1);
   static_assert(line.when == When::always);
   static_assert(loss_bucket != line.bucket && loss_bucket < 0);
-  CHECK(Range{3, 7}.count() == 4);
+  CHECK(IndexRange{3, 7}.count() == 4);
 }

@@ -57,7 +57,7 @@ void center(const float* from, float* to, std::int64_t rows, std::int64_t featur
 
 }  // namespace
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 template <> struct Kernel<CentersRows, EigenCompute> {
   static void forward(const ForwardCall& c) { center(c.input, c.output, c.rows, c.leaf->in.elements()); }
   static void backward(const BackwardCall& c) { center(c.output_gradient, c.input_gradient, c.rows, c.leaf->in.elements()); }
@@ -77,7 +77,7 @@ template <bool HonoursAdd> struct Kernel<Scale<HonoursAdd>, EigenCompute> {
     }
   }
 };
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room
 
 TEST_CASE("the layers of the toolkit have the gradients that finite differences give") {
   CHECK(gradcheck<Linear<5, 3>>().text == "");

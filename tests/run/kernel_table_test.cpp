@@ -45,7 +45,7 @@ TEST_CASE("every leaf that computes has the kernels of its type, at the number t
       CHECK((kernels.backward == &Kernel<ReLU, EigenCompute>::backward));
     }
   }
-  CHECK(linears == 4);      // three blocks share the kernels of one
+  CHECK(linears == 4);  // three blocks share the kernels of one
   CHECK(elementwise == 4);
 }
 

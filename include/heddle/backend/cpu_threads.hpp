@@ -23,7 +23,7 @@
 #include "heddle/transport/threads.hpp"
 #include "heddle/transport/workers.hpp"
 
-namespace heddle::inline backend {
+namespace heddle::inline backend_room {
 
 /// The ranks of a plan as threads of this process.
 class ThreadSession {
@@ -68,6 +68,9 @@ class ThreadSession {
 };
 
 /// CPU threads with Eigen: the embedded default.
+///
+/// Errors  R03 if WORLD_SIZE asks for more than one process
+/// Tested  backend/cpu_threads_test
 struct CpuThreads {
   using Compute = EigenCompute;
   using Reference = EigenCompute;
@@ -82,4 +85,4 @@ template <class Backend> inline constexpr Bytes external_memory = Backend::Compu
 /// Tested  run/gradcheck_test
 template <class L> [[nodiscard]] GradientCheck gradcheck(const Spec& in = example_input<L>()) { return gradcheck_on<L, EigenCompute>(in); }
 
-}  // namespace heddle::inline backend
+}  // namespace heddle::inline backend_room

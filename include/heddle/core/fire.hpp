@@ -8,7 +8,7 @@
 
 #include "heddle/core/rule.hpp"
 
-namespace heddle::inline core {
+namespace heddle::inline core_room {
 
 /// The finished sentence as a template argument, which compilers print. Quotes become backticks: they would be printed with a backslash.
 /// g++ prints a string whole, nvcc character by character. clang prints the first 36 characters of a string without zeros and the first
@@ -55,69 +55,41 @@ constexpr int spelled_extent(const Sentence& text) { return text.length; }
 #endif
 
 // Not `!is(...)` of this class: g++ would print the whole argument list a second time in a note.
+// One line a rule, because compilers quote the lines of the one that fails.
+// clang-format off
 template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct rule {
-  static_assert(
-      Holds || Broken != Code{'G', 1},
-      "[heddle.G01] A layer takes another shape than the layer before it gives. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'G', 2},
-                "[heddle.G02] A Residual adds values of different shapes. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'G', 3},
-                "[heddle.G03] The loss does not accept the output of the model. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'G', 4},
-                "[heddle.G04] A name stands twice or cannot stand in a state_dict. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'G', 5}, "[heddle.G05] A type is no layer. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'G', 6},
-                "[heddle.G06] A size of a layer is not positive. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'G', 7},
-                "[heddle.G07] A shape is divided into another number of elements. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'G', 8},
-                "[heddle.G08] A repeated block gives another shape than it takes. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'G', 9},
-                "[heddle.G09] A model has nothing to train. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'G', 10},
-                "[heddle.G10] The shape of the model's input is not known. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'M', 1},
-                "[heddle.M01] An axis is claimed twice. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'M', 2},
-                "[heddle.M02] An axis has no size. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'M', 3},
-                "[heddle.M03] Stages and devices do not fit. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'M', 4},
-                "[heddle.M04] A policy has a part that it does not know. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'S', 1},
-                "[heddle.S01] A layer is in no stage, twice or out of order. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'S', 2},
-                "[heddle.S02] There are fewer micro-batches than stages. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'S', 3},
-                "[heddle.S03] The schedule deadlocks under rendezvous. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'S', 4},
-                "[heddle.S04] A send does not meet its receive. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(
-      Holds || Broken != Code{'S', 5},
-      "[heddle.S05] A micro-batch does not pass every chunk once each way. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(
-      Holds || Broken != Code{'S', 6},
-      "[heddle.S06] A gradient is not summed and reduced once before the step. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'S', 7},
-                "[heddle.S07] The schedule is too long for a constant expression. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'C', 1},
-                "[heddle.C01] A stage needs more memory than the plan allows. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'B', 1},
-                "[heddle.B01] The batch does not divide and no remedy is named. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'B', 2},
-                "[heddle.B02] The batch is smaller than the ranks and micro-batches that split it. Numbers and fix: see Spelled in this message, or "
-                "docs/errors.md.");
-  static_assert(Holds || Broken != Code{'B', 3},
-                "[heddle.B03] The grain does not divide a micro-batch. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'B', 4},
-                "[heddle.B04] Sums cannot be reproducible with these counts. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'L', 1},
-                "[heddle.L01] A part of the plan is missing. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'L', 2},
-                "[heddle.L02] A part of the plan is named twice. Numbers and fix: see Spelled in this message, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'L', 3},
-                "[heddle.L03] Something in the plan is no part of a plan. Numbers and fix: see Spelled in this message, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'G', 1}, "[heddle.G01] A layer takes another shape than the layer before it gives. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'G', 2}, "[heddle.G02] A Residual adds values of different shapes. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'G', 3}, "[heddle.G03] The loss does not accept the output of the model. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'G', 4}, "[heddle.G04] A name stands twice or cannot stand in a state_dict. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'G', 5}, "[heddle.G05] A type is no layer. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'G', 6}, "[heddle.G06] A size of a layer is not positive. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'G', 7}, "[heddle.G07] A shape is divided into another number of elements. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'G', 8}, "[heddle.G08] A repeated block gives another shape than it takes. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'G', 9}, "[heddle.G09] A model has nothing to train. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'G', 10}, "[heddle.G10] The input shape of the model is not known. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'G', 13}, "[heddle.G13] A layer has no kernel for the backend. Names and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'M', 1}, "[heddle.M01] An axis is claimed twice. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'M', 2}, "[heddle.M02] An axis has no size. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'M', 3}, "[heddle.M03] Stages and devices do not fit. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'M', 4}, "[heddle.M04] A policy has a part that it does not know. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'S', 1}, "[heddle.S01] A layer is in no stage, twice or out of order. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'S', 2}, "[heddle.S02] There are fewer micro-batches than stages. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'S', 3}, "[heddle.S03] The schedule deadlocks under rendezvous. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'S', 4}, "[heddle.S04] A send does not meet its receive. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'S', 5}, "[heddle.S05] A micro-batch does not pass every chunk once each way. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'S', 6}, "[heddle.S06] A gradient is not summed and reduced once before the step. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'S', 7}, "[heddle.S07] The schedule is too long for a constant expression. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'C', 1}, "[heddle.C01] A stage needs more memory than the plan allows. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'B', 1}, "[heddle.B01] The batch does not divide and no remedy is named. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'B', 2}, "[heddle.B02] The batch is smaller than the ranks and micro-batches that split it. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'B', 3}, "[heddle.B03] The grain does not divide a micro-batch. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'B', 4}, "[heddle.B04] Sums cannot be reproducible with these counts. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'L', 1}, "[heddle.L01] A part of the plan is missing. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'L', 2}, "[heddle.L02] A part of the plan is named twice. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'L', 3}, "[heddle.L03] Something in the plan is no part of a plan. Numbers and fix: see Spelled, or docs/errors.md.");
 };
+// clang-format on
 
 /// Turns the broken rule in Holder::found into the one compile error: static_assert(sizeof(fired<Holder>)) at class or namespace scope.
 /// A holder instead of a reference: nvcc 13 rewrites reference template arguments wrongly.
@@ -125,4 +97,4 @@ template <class Holder>
 using fired = rule<Holder::found.ok(), Holder::found.code, Spelled<spelled_extent(Holder::found.text)>{Holder::found.text}, Holder::found.numbers[0],
                    Holder::found.numbers[1], Holder::found.numbers[2], Holder::found.numbers[3]>;
 
-}  // namespace heddle::inline core
+}  // namespace heddle::inline core_room

@@ -9,7 +9,7 @@
 
 #include "heddle/core/units.hpp"
 
-namespace heddle::inline core {
+namespace heddle::inline core_room {
 
 /// Elements are owned in whole cache lines, so that no two positions write to the same one.
 inline constexpr std::int64_t elements_per_line = 16;
@@ -36,4 +36,4 @@ inline constexpr std::int64_t elements_per_line = 16;
 /// Messages that each position sends in one all-reduce: one per other member in either half.
 [[nodiscard]] constexpr std::int64_t ring_messages_sent(int members) { return 2 * (static_cast<std::int64_t>(members) - 1); }
 
-}  // namespace heddle::inline core
+}  // namespace heddle::inline core_room

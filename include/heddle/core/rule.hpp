@@ -8,7 +8,7 @@
 
 #include "heddle/core/text.hpp"
 
-namespace heddle::inline core {
+namespace heddle::inline core_room {
 
 /// Permanent code of a rule: the letter is the room, docs/errors.md has cause, example and remedy of each.
 struct Code {
@@ -46,4 +46,4 @@ struct Diagnosis {
   constexpr Diagnosis& operator<<(int number) { return *this << static_cast<std::int64_t>(number); }
 };
 
-}  // namespace heddle::inline core
+}  // namespace heddle::inline core_room

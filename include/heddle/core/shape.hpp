@@ -8,7 +8,7 @@
 
 #include "heddle/core/text.hpp"
 
-namespace heddle::inline core {
+namespace heddle::inline core_room {
 
 enum class DType : std::uint8_t { f32, i32 };
 
@@ -56,4 +56,4 @@ struct Spec {
   friend constexpr bool operator==(const Spec&, const Spec&) = default;
 };
 
-}  // namespace heddle::inline core
+}  // namespace heddle::inline core_room

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace heddle::inline core {
+namespace heddle::inline core_room {
 
 /// A string literal as a template argument: Named<"linear1", Linear<784, 50>>.
 template <std::size_t Length> struct Name {
@@ -61,4 +61,4 @@ template <int Capacity> struct Text {
   friend constexpr bool operator==(const Text& a, const Text& b) { return a.view() == b.view(); }
 };
 
-}  // namespace heddle::inline core
+}  // namespace heddle::inline core_room

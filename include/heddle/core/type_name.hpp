@@ -8,7 +8,7 @@
 
 #include "heddle/core/text.hpp"
 
-namespace heddle::inline core {
+namespace heddle::inline core_room {
 
 /// One address per type: types compared as values.
 template <class T> inline constexpr char type_identity = 0;
@@ -44,4 +44,4 @@ template <class T> [[nodiscard]] constexpr Text<64> type_name() {
 #endif
 }
 
-}  // namespace heddle::inline core
+}  // namespace heddle::inline core_room

@@ -7,7 +7,7 @@
 #include <compare>
 #include <cstdint>
 
-namespace heddle::inline core {
+namespace heddle::inline core_room {
 
 /// A number of bytes. Errors: none; arithmetic is that of std::int64_t.
 struct Bytes {
@@ -60,4 +60,4 @@ constexpr Bytes operator""_MB(unsigned long long n) { return Bytes{static_cast<s
 constexpr Bytes operator""_GB(unsigned long long n) { return Bytes{static_cast<std::int64_t>(n) * 1000 * 1000 * 1000}; }
 }  // namespace literals
 
-}  // namespace heddle::inline core
+}  // namespace heddle::inline core_room

@@ -4,10 +4,10 @@
 // In: nothing.  Out: version_major, version_minor, version_patch.
 #pragma once
 
-namespace heddle::inline core {
+namespace heddle::inline core_room {
 
 inline constexpr int version_major = 0;
 inline constexpr int version_minor = 1;
 inline constexpr int version_patch = 0;
 
-}  // namespace heddle::inline core
+}  // namespace heddle::inline core_room

@@ -4,7 +4,7 @@
 // In: measured or assumed numbers.  Out: Machine.
 #pragma once
 
-namespace heddle::inline cost {
+namespace heddle::inline cost_room {
 
 /// The alpha-beta model; all in seconds. A machine of zero latency and infinite links shows the shape of a schedule alone.
 /// Source  sources.md#collectives
@@ -14,4 +14,4 @@ struct Machine {
   double per_flop = 1;  ///< per floating-point operation of one device
 };
 
-}  // namespace heddle::inline cost
+}  // namespace heddle::inline cost_room

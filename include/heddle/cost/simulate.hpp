@@ -12,7 +12,7 @@
 #include "heddle/cost/machine.hpp"
 #include "heddle/plan/program.hpp"
 
-namespace heddle::inline cost {
+namespace heddle::inline cost_room {
 
 /// What a step takes. Roles are pipeline positions; replicas of a role do the same at the same time.
 struct Estimate {
@@ -126,4 +126,4 @@ class Simulation {
 /// Tested  cost/simulate_test, oracle/schedules_test
 [[nodiscard]] inline Estimate simulate(const Program& program, const Machine& machine) { return Simulation{program, machine}.run(); }
 
-}  // namespace heddle::inline cost
+}  // namespace heddle::inline cost_room

@@ -10,7 +10,7 @@
 #include "heddle/core/type_name.hpp"
 #include "heddle/graph/leaf.hpp"
 
-namespace heddle::inline graph {
+namespace heddle::inline graph_room {
 
 /// A leaf where it stands in the model: described once even if a Repeat runs it many times.
 struct TracedLeaf {
@@ -86,4 +86,4 @@ struct Graph {
   }
 };
 
-}  // namespace heddle::inline graph
+}  // namespace heddle::inline graph_room

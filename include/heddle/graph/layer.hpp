@@ -11,7 +11,7 @@
 #include "heddle/core/type_name.hpp"
 #include "heddle/graph/leaf.hpp"
 
-namespace heddle::inline graph {
+namespace heddle::inline graph_room {
 
 struct AnyTracer {
   template <class L> constexpr int child(int, int value) { return value; }
@@ -60,10 +60,30 @@ template <class L> struct ExplainedLayer {
 };
 
 /// static_assert(explain_layer<Swish>());
+///
 /// Errors  G05 at build: one sentence with the missing or wrong member
+/// Tested  graph/layer_test, fail/G05_no_backward
 template <class L> struct explain_layer {
   static_assert(sizeof(fired<ExplainedLayer<L>>) > 0);
   constexpr explicit operator bool() const { return true; }
 };
 
-}  // namespace heddle::inline graph
+/// Diagnosis of the first type in the model that is no layer.
+struct LayerCheck {
+  Diagnosis fault;
+  template <class L> constexpr int layer(int value) {
+    if constexpr (Composite<L>) {
+      L::trace(*this, value);
+    } else if (fault.ok()) {
+      fault = diagnose_layer<L>();
+    }
+    return value;
+  }
+  template <class L> constexpr int child(int, int value) { return layer<L>(value); }
+  template <class L> constexpr int named(std::string_view, int value) { return layer<L>(value); }
+  template <int, class Block> constexpr int repeat(int value) { return layer<Block>(value); }
+  constexpr int add(int, int value) { return value; }
+  template <class...> constexpr void siblings() {}
+};
+
+}  // namespace heddle::inline graph_room

@@ -10,7 +10,7 @@
 #include "heddle/core/rule.hpp"
 #include "heddle/core/shape.hpp"
 
-namespace heddle::inline graph {
+namespace heddle::inline graph_room {
 
 /// How the elements of a parameter start; see docs/sources.md#pytorch-init.
 enum class Initial : std::uint8_t {
@@ -79,4 +79,4 @@ concept ElementwiseLayer = DescribesLeaf<L> && requires(float x, float saved, fl
   { L::backward(saved, gradient) } -> std::same_as<float>;
 };
 
-}  // namespace heddle::inline graph
+}  // namespace heddle::inline graph_room

@@ -11,7 +11,7 @@
 #include "heddle/core/rule.hpp"
 #include "heddle/core/shape.hpp"
 
-namespace heddle::inline graph {
+namespace heddle::inline graph_room {
 
 /// Element type of what the data gives beside the samples.
 template <class Element>
@@ -30,4 +30,4 @@ concept LossDescription = TargetElement<typename L::Target> && requires(const Sp
   { L::flops(output) } -> std::same_as<std::int64_t>;
 };
 
-}  // namespace heddle::inline graph
+}  // namespace heddle::inline graph_room

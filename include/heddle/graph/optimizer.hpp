@@ -12,7 +12,7 @@
 
 #include "heddle/core/rule.hpp"
 
-namespace heddle::inline graph {
+namespace heddle::inline graph_room {
 
 /// Element update: update(constants, parameter, gradient, state...), one float& per state.
 template <class O, int States>
@@ -45,4 +45,4 @@ concept OptimizerDescription = requires(const typename O::Options& options, std:
 [[nodiscard]] constexpr bool is_zero_or_more(double value) { return value >= 0 && value <= std::numeric_limits<float>::max(); }
 [[nodiscard]] constexpr bool is_from_zero_below_one(double value) { return value >= 0 && value < 1; }
 
-}  // namespace heddle::inline graph
+}  // namespace heddle::inline graph_room

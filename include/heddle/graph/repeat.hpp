@@ -4,11 +4,11 @@
 // In: a count and a layer type.  Out: Repeat<Times, Block>.
 #pragma once
 
-namespace heddle::inline graph {
+namespace heddle::inline graph_room {
 
 /// Times copies of Block, one after another; children are numbered 0 .. Times - 1.
 ///
-/// Shape   the block gives what it takes
+/// Shape   (B, ...) stays (B, ...): the block gives what it takes
 /// Errors  G06 if Times < 1, G08 if the block gives another shape than it takes
 /// Tested  graph/repeat_test
 template <int Times, class Block> struct Repeat {
@@ -18,4 +18,4 @@ template <int Times, class Block> struct Repeat {
   }
 };
 
-}  // namespace heddle::inline graph
+}  // namespace heddle::inline graph_room

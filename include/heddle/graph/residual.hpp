@@ -4,13 +4,14 @@
 // In: layer types.  Out: Residual<Layers...>.
 #pragma once
 
-namespace heddle::inline graph {
+namespace heddle::inline graph_room {
 
 /// x -> x + layers(x). Children are numbered as in Sequential.
 ///
 /// Shape   (B, ...) stays (B, ...)
 /// Errors  G02 if the layers inside give another shape than they take
-/// Tested  graph/residual_test, equivalence/residual
+/// Source  sources.md#residual
+/// Tested  graph/residual_test, equivalence/residual_test
 template <class... Layers> struct Residual {
   static constexpr bool is_composite = true;
   template <class Tracer> static constexpr int trace(Tracer& tracer, int value) {
@@ -22,4 +23,4 @@ template <class... Layers> struct Residual {
   }
 };
 
-}  // namespace heddle::inline graph
+}  // namespace heddle::inline graph_room

@@ -4,7 +4,7 @@
 // In: layer types.  Out: Sequential<Layers...>.
 #pragma once
 
-namespace heddle::inline graph {
+namespace heddle::inline graph_room {
 
 /// Runs its layers one after another. Derive from it to name a model: struct Mnist : Sequential<...> {};
 ///
@@ -22,4 +22,4 @@ template <class... Layers> struct Sequential {
   }
 };
 
-}  // namespace heddle::inline graph
+}  // namespace heddle::inline graph_room

@@ -10,8 +10,9 @@
 #include "heddle/core/units.hpp"
 #include "heddle/graph/graph.hpp"
 #include "heddle/graph/layer.hpp"
+#include "heddle/graph/named.hpp"
 
-namespace heddle::inline graph {
+namespace heddle::inline graph_room {
 
 struct AddMark {};  ///< stands for the sum of a Residual among leaf types
 
@@ -49,31 +50,6 @@ struct Counter {
   template <class...> constexpr void siblings() {}
 };
 
-/// Diagnosis of the first type in the model that is no layer.
-struct LayerCheck {
-  Diagnosis fault;
-  template <class L> constexpr int layer(int value) {
-    if constexpr (Composite<L>) {
-      L::trace(*this, value);
-    } else if (fault.ok()) {
-      fault = diagnose_layer<L>();
-    }
-    return value;
-  }
-  template <class L> constexpr int child(int, int value) { return layer<L>(value); }
-  template <class L> constexpr int named(std::string_view, int value) { return layer<L>(value); }
-  template <int, class Block> constexpr int repeat(int value) { return layer<Block>(value); }
-  constexpr int add(int, int value) { return value; }
-  template <class...> constexpr void siblings() {}
-};
-
-template <class L> [[nodiscard]] constexpr std::string_view label_of() {
-  if constexpr (requires { L::label.view(); })
-    return L::label.view();
-  else
-    return {};
-}
-
 /// Records leaves and nodes. Every composite calls child, named, repeat, add; each leaf is described with the Spec it meets.
 template <int Leaves, int Nodes> struct Tracer {
   TracedLeaf leaves[Leaves > 0 ? Leaves : 1]{};
@@ -108,8 +84,9 @@ template <int Leaves, int Nodes> struct Tracer {
   }
   template <class L> constexpr int named(std::string_view name, int value) {
     if (!is_name(name))
-      refuse(Diagnosis{Code{'G', 4}, ""} << "the name '" << name << "' for '" << path_.view()
-                                         << "' cannot stand in a state_dict: it is empty or has a dot or a star. Fix: use letters, digits and underscores.");
+      refuse(Diagnosis{Code{'G', 4}, ""}
+             << "the name '" << name << "' for '" << path_.view()
+             << "' cannot stand in a state_dict: it is empty or has a dot or a star. Fix: use letters, digits and underscores.");
     const int parent = parent_;
     path_.length = parent;  // the name stands instead of the position
     if (path_.length > 0) path_ << '.';
@@ -118,14 +95,17 @@ template <int Leaves, int Nodes> struct Tracer {
   }
   /// The block is traced once; its nodes are copied with their operands shifted.
   template <int Times, class Block> constexpr int repeat(int value) {
-    if constexpr (Times < 1) refuse(Diagnosis{Code{'G', 6}, ""} << "Repeat<" << Times << ", " << type_name<Block>().view() << "> repeats its block " << Times << " times. Fix: repeat it at least once.");
+    if constexpr (Times < 1)
+      refuse(Diagnosis{Code{'G', 6}, ""} << "Repeat<" << Times << ", " << type_name<Block>().view() << "> repeats its block " << Times
+                                         << " times. Fix: repeat it at least once.");
     if (depth_ == Node::most_nested_repeats) {
-      refuse(Diagnosis{Code{'G', 6}, ""} << "Repeat is nested more than " << Node::most_nested_repeats << " deep at '" << path_.view() << "'. Fix: flatten the inner repeats.");
+      refuse(Diagnosis{Code{'G', 6}, ""} << "Repeat is nested more than " << Node::most_nested_repeats << " deep at '" << path_.view()
+                                         << "'. Fix: flatten the inner repeats.");
       return value;
     }
     if (Times > 1 && !label_of<Block>().empty())
-      refuse(Diagnosis{Code{'G', 4}, ""} << "the name '" << label_of<Block>() << "' inside a Repeat " << place().view() << " would be that of all " << Times
-                                         << " repetitions. Fix: put the name around the Repeat.");
+      refuse(Diagnosis{Code{'G', 4}, ""} << "the name '" << label_of<Block>() << "' inside a Repeat " << place().view() << " would be that of all "
+                                         << Times << " repetitions. Fix: put the name around the Repeat.");
     const int before = enter();
     path_ << '*';
     const int depth = depth_++;
@@ -137,7 +117,8 @@ template <int Leaves, int Nodes> struct Tracer {
     const int length = node_count - first;
     if (fault.ok() && Times > 1 && !(spec(out) == in))
       fault = Diagnosis{Code{'G', 8}, ""} << "Repeat<" << Times << ", " << type_name<Block>().view() << "> has a block that takes " << in.shape
-                                          << " and gives " << spec(out).shape << ", so it cannot follow itself. Fix: let the block give what it takes.";
+                                          << " and gives " << spec(out).shape
+                                          << ", so it cannot follow itself. Fix: let the block give what it takes.";
     for (int t = 1; t < Times; ++t) {
       if (outermost) block_ = next_block_++;
       for (int i = 0; i < length; ++i) copy_node(first + i, value, out, length, depth, t);
@@ -158,8 +139,9 @@ template <int Leaves, int Nodes> struct Tracer {
     entry.type = type_id<AddMark>();
     entry.adds = true;
     if (fault.ok() && !(spec(skip) == spec(value)))
-      fault = Diagnosis{Code{'G', 2}, ""} << "the Residual " << place().view() << " takes " << spec(skip).shape << " but its layers give " << spec(value).shape
-                                          << ", which cannot be added. Fix: let the last layer inside give " << spec(skip).shape << '.';
+      fault = Diagnosis{Code{'G', 2}, ""} << "the Residual " << place().view() << " takes " << spec(skip).shape << " but its layers give "
+                                          << spec(value).shape << ", which cannot be added. Fix: let the last layer inside give " << spec(skip).shape
+                                          << '.';
     return record(value, skip, 2) + 1;
   }
   /// Names among siblings: a path is then unique in the whole model.
@@ -170,12 +152,13 @@ template <int Leaves, int Nodes> struct Tracer {
     for (int i = 0; i < count && fault.ok(); ++i) {
       if (!labelled[i]) continue;
       if (!is_name(labels[i]))
-        fault = Diagnosis{Code{'G', 4}, ""} << "the name '" << labels[i] << "' of layer " << i << ' ' << place().view()
-                                            << " cannot stand in a state_dict: it is empty or has a dot or a star. Fix: use letters, digits and underscores.";
+        fault = Diagnosis{Code{'G', 4}, ""}
+                << "the name '" << labels[i] << "' of layer " << i << ' ' << place().view()
+                << " cannot stand in a state_dict: it is empty or has a dot or a star. Fix: use letters, digits and underscores.";
       for (int j = 0; j < count && fault.ok(); ++j)
-        if (j != i && !labelled[j] && number_text(j).view() == labels[i])
-          fault = Diagnosis{Code{'G', 4}, ""} << "the name '" << labels[i] << "' of layer " << i << ' ' << place().view() << " is the number of layer " << j
-                                              << ". Fix: use a name that is no number.";
+        if (j != i && !labelled[j] && is_number(labels[i], j))
+          fault = Diagnosis{Code{'G', 4}, ""} << "the name '" << labels[i] << "' of layer " << i << ' ' << place().view()
+                                              << " is the number of layer " << j << ". Fix: use a name that is no number.";
       for (int j = 0; j < i && fault.ok(); ++j)
         if (labelled[j] && labels[j] == labels[i])
           fault = Diagnosis{Code{'G', 4}, ""} << "the name '" << labels[i] << "' stands twice " << place().view() << ": as layer " << j
@@ -194,8 +177,6 @@ template <int Leaves, int Nodes> struct Tracer {
   int block_ = -1;
   int next_block_ = 0;
 
-  [[nodiscard]] static constexpr Text<12> number_text(int number) { return Text<12>{} << number; }
-  [[nodiscard]] static constexpr bool is_name(std::string_view label) { return !label.empty() && label.find_first_of(".*") == std::string_view::npos; }
   [[nodiscard]] constexpr const Spec& spec(int value) const { return value == 0 ? input : leaves[nodes[value - 1].leaf].leaf.out; }
 
   /// "in the model" or "in 'blocks.*'": where a sentence finds the layers that are being traced.
@@ -301,10 +282,11 @@ template <class Model> inline constexpr std::int64_t parameters = graph_of<Model
 template <class Model> inline constexpr Spec output_spec = graph_of<Model>.output();
 
 /// Floating-point operations of one sample, forward and backward.
-template <class Model> inline constexpr Flops flops = [] {
+template <class Model>
+inline constexpr Flops flops = [] {
   Flops sum;
   for (int n = 0; n < graph_of<Model>.node_count; ++n) sum.value += graph_of<Model>.flops(n);
   return sum;
 }();
 
-}  // namespace heddle::inline graph
+}  // namespace heddle::inline graph_room

@@ -20,7 +20,7 @@
 #include "heddle/io/file.hpp"
 #include "heddle/run/examples.hpp"
 
-namespace heddle::inline io {
+namespace heddle::inline io_room {
 
 /// Which half of a data set.
 enum class Split : std::uint8_t { train, test };
@@ -171,4 +171,4 @@ class Dataset {
   std::shared_ptr<const LabelledRows> data_;
 };
 
-}  // namespace heddle::inline io
+}  // namespace heddle::inline io_room

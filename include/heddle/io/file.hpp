@@ -18,7 +18,7 @@
 
 #include "heddle/run/error.hpp"
 
-namespace heddle::inline io {
+namespace heddle::inline io_room {
 
 /// Digits grouped as in every sentence: 47,040,016.
 [[nodiscard]] inline std::string grouped_digits(std::int64_t number) {
@@ -64,4 +64,4 @@ namespace heddle::inline io {
   return bytes;
 }
 
-}  // namespace heddle::inline io
+}  // namespace heddle::inline io_room

@@ -18,7 +18,7 @@
 #include "heddle/io/file.hpp"
 #include "heddle/io/idx.hpp"
 
-namespace heddle::inline io {
+namespace heddle::inline io_room {
 
 /// A zlib stream that is closed on every way out.
 class Inflation {
@@ -98,4 +98,4 @@ class Inflation {
   return IdxDataset{load(paths.images), load(paths.labels), classes, paths.images.string(), paths.labels.string()};
 }
 
-}  // namespace heddle::inline io
+}  // namespace heddle::inline io_room

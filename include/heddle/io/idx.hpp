@@ -18,7 +18,7 @@
 #include "heddle/io/dataset.hpp"
 #include "heddle/io/file.hpp"
 
-namespace heddle::inline io {
+namespace heddle::inline io_room {
 
 /// The third byte of the file.
 enum class IdxType : std::uint8_t { u8 = 0x08, i8 = 0x09, i16 = 0x0B, i32 = 0x0C, f32 = 0x0D, f64 = 0x0E };
@@ -203,4 +203,4 @@ class IdxDataset : public Dataset {
   }
 };
 
-}  // namespace heddle::inline io
+}  // namespace heddle::inline io_room

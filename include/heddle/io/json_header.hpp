@@ -13,7 +13,7 @@
 
 #include "heddle/run/error.hpp"
 
-namespace heddle::inline io {
+namespace heddle::inline io_room {
 
 /// One tensor as the header states it; whether the numbers make sense is for the reader of the data to judge.
 struct HeaderEntry {
@@ -288,4 +288,4 @@ class JsonHeaderReader {
   return json + '}';
 }
 
-}  // namespace heddle::inline io
+}  // namespace heddle::inline io_room

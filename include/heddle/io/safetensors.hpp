@@ -24,7 +24,7 @@
 #include "heddle/io/file.hpp"
 #include "heddle/io/json_header.hpp"
 
-namespace heddle::inline io {
+namespace heddle::inline io_room {
 
 static_assert(std::endian::native == std::endian::little, "safetensors data are little-endian and are read as they lie in memory");
 
@@ -244,4 +244,4 @@ class TensorFile {
   std::map<std::string, StoredTensor> tensors_;
 };
 
-}  // namespace heddle::inline io
+}  // namespace heddle::inline io_room

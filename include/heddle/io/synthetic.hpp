@@ -9,7 +9,7 @@
 #include "heddle/core/random.hpp"
 #include "heddle/io/dataset.hpp"
 
-namespace heddle::inline io {
+namespace heddle::inline io_room {
 
 /// Rows that can be learned: row r has class r mod classes; feature f is the class's centre in [0.2, 0.8) plus noise in [-0.2, 0.2).
 /// Both splits share the centres and differ in the noise. Uniform numbers only: no mathematics library can change a bit.
@@ -36,4 +36,4 @@ namespace heddle::inline io {
   return Dataset{std::move(made), "synthetic images", "synthetic labels"};
 }
 
-}  // namespace heddle::inline io
+}  // namespace heddle::inline io_room

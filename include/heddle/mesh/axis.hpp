@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace heddle::inline mesh {
+namespace heddle::inline mesh_room {
 
 enum class Axis : std::uint8_t { data, shard, tensor, stage, context, expert };
 inline constexpr int axis_count = 6;
@@ -26,4 +26,4 @@ inline constexpr Axis expert = Axis::expert;
   return names[static_cast<int>(a)];
 }
 
-}  // namespace heddle::inline mesh
+}  // namespace heddle::inline mesh_room

@@ -7,7 +7,7 @@
 #include "heddle/core/units.hpp"
 #include "heddle/mesh/axis.hpp"
 
-namespace heddle::inline mesh {
+namespace heddle::inline mesh_room {
 
 /// Axes of a plan. The innermost varies fastest: Hybrid<MP, DP> puts model-parallel groups on consecutive ranks.
 struct Mesh {
@@ -47,4 +47,4 @@ struct Mesh {
   }
 };
 
-}  // namespace heddle::inline mesh
+}  // namespace heddle::inline mesh_room

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace heddle::inline mesh {
+namespace heddle::inline mesh_room {
 
 enum class Placement : std::uint8_t {
   replicate,  ///< the same on every rank of the axis
@@ -20,4 +20,4 @@ enum class Placement : std::uint8_t {
   return names[static_cast<int>(p)];
 }
 
-}  // namespace heddle::inline mesh
+}  // namespace heddle::inline mesh_room

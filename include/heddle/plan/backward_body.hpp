@@ -7,7 +7,7 @@
 #include "heddle/plan/body.hpp"
 #include "heddle/plan/scratch.hpp"
 
-namespace heddle::inline plan {
+namespace heddle::inline plan_room {
 
 template <int Nodes, int Chunks, class B> struct BackwardWriter {
   const BodyInput& in;
@@ -151,4 +151,4 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
   }
 };
 
-}  // namespace heddle::inline plan
+}  // namespace heddle::inline plan_room

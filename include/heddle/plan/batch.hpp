@@ -9,7 +9,7 @@
 #include "heddle/core/rule.hpp"
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline plan {
+namespace heddle::inline plan_room {
 
 enum class Remedy : std::uint8_t {
   none,  ///< every batch has exactly B rows
@@ -18,16 +18,25 @@ enum class Remedy : std::uint8_t {
   keep   ///< missing rows are missing: the mean is over the rows that are there
 };
 
+/// Batch<B, DropLast>: a batch of fewer than B rows is skipped, and rows that the ranks do not divide are left out.
+/// Tested  plan/batch_test, equivalence/last_batch_test
 struct DropLast {
   static constexpr Remedy remedy = Remedy::drop;
 };
+/// Batch<B, PadLast>: a smaller batch is filled up by repeating its rows from the front; they count.
+/// Tested  plan/batch_test, equivalence/last_batch_test
 struct PadLast {
   static constexpr Remedy remedy = Remedy::pad;
 };
+/// Batch<B, KeepLast>: a smaller batch is taken as it is; the mean is over the rows that are there, wherever they fall.
+/// Tested  plan/batch_test, equivalence/last_batch_test
 struct KeepLast {
   static constexpr Remedy remedy = Remedy::keep;
 };
 
+/// Batch<B>: every batch has exactly B rows.
+/// Errors  B01 at build if they do not divide, B05 at run time if there are fewer
+/// Tested  plan/batch_test
 struct NoRemedy {
   static constexpr Remedy remedy = Remedy::none;
 };
@@ -44,16 +53,26 @@ template <int Rows, class What = NoRemedy> struct Batch {
 /// Rows that are summed as one before the fixed tree begins; default: a micro-batch of a replica.
 ///
 /// Errors  B03 if it does not divide a micro-batch, B04 if counts are no powers of two
+/// Source  sources.md#reproducible-sums
+/// Tested  plan/batch_test, equivalence/data_parallel_test
 template <int Rows> struct Grain {
   static constexpr int grain_rows = Rows;
 };
 
 /// Sums of gradients follow one fixed tree over the grains of the batch, whatever the layout.
+///
+/// Errors  B04 if counts are no powers of two
+/// Source  sources.md#reproducible-sums
+/// Tested  plan/batch_test
 struct Reproducible {
   static constexpr bool is_reproducible = true;
 };
 
 /// K rounds of micro-batches before each optimizer step.
+///
+/// Shape   batch (B, ...) becomes K rounds (B/K, ...)
+/// Errors  B01 if they do not divide and no remedy is named, B02 if K < 1
+/// Tested  plan/batch_test, equivalence/accumulate_test
 template <int Rounds> struct Accumulate {
   static constexpr int accumulate_rounds = Rounds;
 };
@@ -174,4 +193,4 @@ constexpr Diagnosis& name_parts(Diagnosis& sentence, const BatchDivision& d) {
   return d;
 }
 
-}  // namespace heddle::inline plan
+}  // namespace heddle::inline plan_room

@@ -9,7 +9,7 @@
 #include "heddle/plan/program.hpp"
 #include "heddle/plan/values.hpp"
 
-namespace heddle::inline plan {
+namespace heddle::inline plan_room {
 
 [[nodiscard]] constexpr std::int16_t pool_of(int chunk, PoolKind kind) { return static_cast<std::int16_t>(chunk * pool_kinds + static_cast<int>(kind)); }
 
@@ -40,8 +40,8 @@ struct PlacedEdge {
 template <int Nodes, int Chunks, int Edges, int MostEntries> struct Bodies {
   Entry entries[MostEntries]{};
   int entry_count = 0;
-  Range forward[Chunks]{};
-  Range backward[Chunks]{};
+  IndexRange forward[Chunks]{};
+  IndexRange backward[Chunks]{};
   PlacedEdge edges[Edges > 0 ? Edges : 1]{};
   Place home[Nodes + 1]{};  ///< by value: where its producer puts it
   Place loss_gradient{};
@@ -122,4 +122,4 @@ template <int Edges, class B> constexpr void place_transfers(const BodyInput& in
   }
 }
 
-}  // namespace heddle::inline plan
+}  // namespace heddle::inline plan_room

@@ -11,7 +11,7 @@
 #include "heddle/plan/coverage.hpp"
 #include "heddle/plan/deadlock.hpp"
 
-namespace heddle::inline plan {
+namespace heddle::inline plan_room {
 
 /// Communication lists written by hand, one per rank: a blocking call is its start and its wait.
 class HandWrittenLists {
@@ -76,6 +76,8 @@ namespace run_time {
 [[nodiscard]] inline Diagnosis check(const Program& p, Lanes lanes = Lanes::one_per_device) {
   std::vector<std::uint8_t> seen(static_cast<std::size_t>(2 * p.chunks * p.batch.total_micro_batches()));
   if (const Diagnosis found = check_coverage(p, seen.data()); !found.ok()) return found;
+  std::vector<std::uint8_t> open(static_cast<std::size_t>(4 * p.chunks * p.batch.total_micro_batches()));
+  if (const Diagnosis found = check_waits(p, open.data()); !found.ok()) return found;
   std::vector<BucketCounts> counts(static_cast<std::size_t>(p.bucket_count));
   if (const Diagnosis found = check_reductions(p, counts.data()); !found.ok()) return found;
   std::vector<Event> events;
@@ -102,4 +104,4 @@ namespace run_time {
   return run_time::rendezvous(EventLists{events.data(), begins.data(), p.roles}, lanes);
 }
 
-}  // namespace heddle::inline plan
+}  // namespace heddle::inline plan_room

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: plan. Counts over a Program: every micro-batch passes every chunk once each way, every gradient is reduced once, then stepped.
 // Sees: plan/program, plan/deadlock.  Does not see: policies, processes, threads.
-// In: a Program.  Out: ok, or S05, S06 with the numbers.
+// In: a Program.  Out: ok, or S04, S05, S06 with the numbers.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "heddle/plan/deadlock.hpp"
 #include "heddle/plan/program.hpp"
 
-namespace heddle::inline plan {
+namespace heddle::inline plan_room {
 
 /// S05. `seen` has 2 x chunks x micro-batches zeroed counters.
 [[nodiscard]] constexpr Diagnosis check_coverage(const Program& p, std::uint8_t* seen) {
@@ -41,38 +41,100 @@ namespace heddle::inline plan {
   return {};
 }
 
-/// What the lists and bodies do with one gradient bucket. Starts and waits are counted by axis.
+/// S04. Every value or gradient of another chunk has been waited for when a compute reads it, and every send is waited for in the end.
+/// `open` has 4 x chunks x micro-batches zeroed counters.
+[[nodiscard]] constexpr Diagnosis check_waits(const Program& p, std::uint8_t* open) {
+  const int micro_batches = p.batch.total_micro_batches();
+  const auto counter = [&](bool sends, bool gradient, int chunk, int m) -> std::uint8_t& {
+    return open[((sends ? 2 : 0) * p.chunks + (gradient ? p.chunks : 0) + chunk) * micro_batches + m];
+  };
+  int needed[2][Layout::most_chunks]{};
+  for (int t = 0; t < p.transfer_count; ++t) ++needed[p.transfers[t].gradient ? 1 : 0][p.transfers[t].to_chunk];
+  for (int r = 0; r < p.roles; ++r) {
+    for (int i = p.lists[r].begin; i < p.lists[r].end; ++i) {
+      const Instruction& line = p.instructions[i];
+      if (line.op == Op::forward || line.op == Op::backward) {
+        const bool backward = line.op == Op::backward;
+        const int arrived = counter(false, backward, line.chunk, line.micro_batch);
+        if (arrived != needed[backward ? 1 : 0][line.chunk])
+          return Diagnosis{Code{'S', 4}, ""} << "chunk " << line.chunk << " runs micro-batch " << line.micro_batch << ' ' << (backward ? "backward" : "forward")
+                                             << " after " << arrived << " of the " << needed[backward ? 1 : 0][line.chunk]
+                                             << " transfers that it reads. Fix: wait for each receive before the compute that reads it.";
+      }
+      if (line.transfer < 0) continue;
+      const bool gradient = p.transfers[line.transfer].gradient;
+      if (line.op == Op::receive_wait) ++counter(false, gradient, p.transfers[line.transfer].to_chunk, line.micro_batch);
+      if (line.op == Op::send_start) ++counter(true, gradient, p.transfers[line.transfer].from_chunk, line.micro_batch);
+      if (line.op == Op::send_wait) --counter(true, gradient, p.transfers[line.transfer].from_chunk, line.micro_batch);
+    }
+  }
+  for (int c = 0; c < p.chunks; ++c)
+    for (int m = 0; m < micro_batches; ++m)
+      for (const bool gradient : {false, true})
+        if (counter(true, gradient, c, m) != 0)
+          return Diagnosis{Code{'S', 4}, ""} << "chunk " << c << " sends of micro-batch " << m << (gradient ? " a gradient" : " a value")
+                                             << " whose start and wait are not one each. Fix: wait once for each send.";
+  return {};
+}
+
+/// What the lists and bodies do with one gradient bucket, or with the loss. Starts and waits are counted by axis.
 struct BucketCounts {
   int started[axis_count]{};
-  int waited[axis_count]{};  ///< before the step
-  int steps = 0;
+  int waited[axis_count]{};  ///< before the step, or the report
+  int steps = 0;             ///< reports of the loss
 };
 
+/// Starts in one backward body. One that stands before the backward of the bucket's lowest layer sums too little and does not count;
+/// one that is not kept for the last micro-batch counts once for each.
+constexpr void count_body(const Program& p, const IndexRange& body, BucketCounts* counts) {
+  int done = p.graph->node_count;
+  for (int e = body.begin; e < body.end; ++e) {
+    const Entry& entry = p.entries[e];
+    if (entry.what == Do::leaf_backward) done = entry.node;
+    if (entry.what != Do::reduce_start || done > p.buckets[entry.bucket].lowest_node) continue;
+    counts[entry.bucket].started[static_cast<int>(entry.axis)] += entry.when == When::last_micro_batch ? 1 : p.batch.total_micro_batches();
+  }
+}
+
 /// One pass over lists and bodies. `counts` has one zeroed entry a bucket.
-constexpr void count_reductions(const Program& p, BucketCounts* counts) {
-  for (int c = 0; c < p.chunks; ++c)
-    for (int e = p.backward_bodies[c].begin; e < p.backward_bodies[c].end; ++e)
-      if (p.entries[e].what == Do::reduce_start) ++counts[p.entries[e].bucket].started[static_cast<int>(p.entries[e].axis)];
+constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCounts& loss) {
+  for (int c = 0; c < p.chunks && p.training; ++c) count_body(p, p.backward_bodies[c], counts);
   for (int r = 0; r < p.roles; ++r)
     for (int i = p.lists[r].begin; i < p.lists[r].end; ++i) {
       const Instruction& line = p.instructions[i];
-      if (line.bucket < 0) continue;
-      BucketCounts& bucket = counts[line.bucket];
+      if (line.bucket < 0 && line.bucket != loss_bucket) continue;
+      BucketCounts& bucket = line.bucket == loss_bucket ? loss : counts[line.bucket];
       if (line.op == Op::reduce_start) ++bucket.started[static_cast<int>(line.axis)];
       if (line.op == Op::reduce_wait) bucket.waited[static_cast<int>(line.axis)] += bucket.steps == 0 ? 1 : 0;
-      if (line.op == Op::step) ++bucket.steps;
+      if (line.op == Op::step || line.op == Op::report) ++bucket.steps;
     }
+}
+
+/// S06. The loss is reduced once over every axis that splits the batch and reported once after that.
+[[nodiscard]] constexpr Diagnosis check_loss(const Program& p, const BucketCounts& loss) {
+  const auto wrong = [](std::string_view what, std::string_view where, int times) {
+    return Diagnosis{Code{'S', 6}, ""} << "the loss is " << what << where << ' ' << times << " times, not once. Fix: reduce the loss once before its report.";
+  };
+  for (int k = 0; k < p.mesh.count; ++k) {
+    const int a = static_cast<int>(p.mesh.axes[k]);
+    if (!p.batch_split[a] || p.mesh.sizes[k] == 1) continue;
+    if (loss.started[a] != 1) return wrong("reduced over axis ", name_of(p.mesh.axes[k]), loss.started[a]);
+    if (loss.waited[a] != 1) return wrong("waited for before the report over axis ", name_of(p.mesh.axes[k]), loss.waited[a]);
+  }
+  if (loss.steps != 1) return wrong("reported", "", loss.steps);
+  return {};
 }
 
 /// S06. Every parameter lies in one bucket; along every axis that splits the batch the bucket is reduced once, after the backward of its
 /// lowest layer for the last micro-batch, and stepped once after that. `counts` has one zeroed entry a bucket.
 [[nodiscard]] constexpr Diagnosis check_reductions(const Program& p, BucketCounts* counts) {
-  if (!p.training) return {};
   const auto wrong = [&](int bucket, std::string_view what, std::string_view where, int times) {
     return Diagnosis{Code{'S', 6}, ""} << "gradient bucket " << bucket << " of device " << static_cast<int>(p.buckets[bucket].role) << " is " << what << where << ' '
                                        << times << " times, not once. Fix: reduce each gradient once before its step.";
   };
-  count_reductions(p, counts);
+  BucketCounts loss;
+  count_reductions(p, counts, loss);
+  if (const Diagnosis found = check_loss(p, loss); !found.ok() || !p.training) return found;
   std::int64_t covered = 0;
   for (int b = 0; b < p.bucket_count; ++b) {
     for (int k = 0; k < p.mesh.count; ++k) {
@@ -131,4 +193,4 @@ template <int Events, int Roles> [[nodiscard]] constexpr ProgramEvents<Events, R
   return out;
 }
 
-}  // namespace heddle::inline plan
+}  // namespace heddle::inline plan_room

@@ -9,7 +9,7 @@
 #include "heddle/core/rule.hpp"
 #include "heddle/plan/lists.hpp"
 
-namespace heddle::inline plan {
+namespace heddle::inline plan_room {
 
 /// What the execution writes, so that the same code runs in constant expressions and on lists made at run time. All zero at first.
 struct RendezvousState {
@@ -161,4 +161,4 @@ struct Rendezvous {
   return {};
 }
 
-}  // namespace heddle::inline plan
+}  // namespace heddle::inline plan_room

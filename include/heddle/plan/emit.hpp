@@ -9,7 +9,7 @@
 #include "heddle/plan/program.hpp"
 #include "heddle/plan/schedule.hpp"
 
-namespace heddle::inline plan {
+namespace heddle::inline plan_room {
 
 /// Sends of one role that are started and not yet waited for; more than this many are waited for, oldest first.
 inline constexpr int send_window = 2;
@@ -24,7 +24,7 @@ struct EmitInput {
 
 template <int Roles, int Most> struct Lists {
   Instruction instructions[Most > 0 ? Most : 1]{};
-  Range lists[Roles]{};
+  IndexRange lists[Roles]{};
 };
 
 /// Appends to one list per role in one global order of events.
@@ -167,4 +167,4 @@ template <int Roles, int MostOfRole, int Total, class Computes>
   return out;
 }
 
-}  // namespace heddle::inline plan
+}  // namespace heddle::inline plan_room

@@ -7,7 +7,7 @@
 #include "heddle/plan/body.hpp"
 #include "heddle/plan/scratch.hpp"
 
-namespace heddle::inline plan {
+namespace heddle::inline plan_room {
 
 template <int Nodes, int Chunks, class B> struct ForwardWriter {
   const BodyInput& in;
@@ -110,4 +110,4 @@ template <int Nodes, int Chunks, class B> struct ForwardWriter {
   }
 };
 
-}  // namespace heddle::inline plan
+}  // namespace heddle::inline plan_room

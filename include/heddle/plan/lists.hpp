@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace heddle::inline plan {
+namespace heddle::inline plan_room {
 
 enum class EventKind : std::uint8_t { compute, send_start, send_wait, receive_start, receive_wait, reduce_start, reduce_wait };
 
@@ -31,4 +31,4 @@ enum class Lanes : std::uint8_t {
   one_per_device,  ///< in the order of starts on each device (NCCL on one stream)
 };
 
-}  // namespace heddle::inline plan
+}  // namespace heddle::inline plan_room

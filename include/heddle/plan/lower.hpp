@@ -16,7 +16,7 @@
 #include "heddle/plan/schedule.hpp"
 #include "heddle/plan/units.hpp"
 
-namespace heddle::inline plan {
+namespace heddle::inline plan_room {
 
 /// Phases that training and evaluation share. Request names graph, layout, batch, bucket_bytes, target_features, states, loss.
 template <class Request> struct Placed : Request {
@@ -173,4 +173,4 @@ template <class Request> struct Addressed {
   static constexpr Program evaluation = view<Evaluate>(tables.evaluation.pools, tables.evaluation.slots[0]);
 };
 
-}  // namespace heddle::inline plan
+}  // namespace heddle::inline plan_room

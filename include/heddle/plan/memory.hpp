@@ -12,7 +12,7 @@
 #include "heddle/plan/program.hpp"
 #include "heddle/plan/units.hpp"
 
-namespace heddle::inline plan {
+namespace heddle::inline plan_room {
 
 template <int Chunks, int MicroBatches> struct SlotTable {
   Pool pools[Chunks * pool_kinds]{};
@@ -123,4 +123,4 @@ template <class Table> [[nodiscard]] constexpr std::int64_t place_pools(Table& t
   return at;
 }
 
-}  // namespace heddle::inline plan
+}  // namespace heddle::inline plan_room

@@ -14,7 +14,7 @@
 #include "heddle/plan/options.hpp"
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline plan {
+namespace heddle::inline plan_room {
 
 enum class PlanPart : std::uint8_t { unknown, model, loss, optimizer, batch, policy, grain, reproducible, accumulate, memory, bucket };
 
@@ -80,4 +80,4 @@ template <class... Types> [[nodiscard]] constexpr Diagnosis check_parts() {
   return {};
 }
 
-}  // namespace heddle::inline plan
+}  // namespace heddle::inline plan_room

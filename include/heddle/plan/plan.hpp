@@ -13,7 +13,7 @@
 #include "heddle/plan/lower.hpp"
 #include "heddle/plan/parts.hpp"
 
-namespace heddle::inline plan {
+namespace heddle::inline plan_room {
 
 template <class... Types> struct Plan;
 
@@ -95,6 +95,14 @@ template <class Request> struct CheckedProgram {
     std::uint8_t seen[2 * P::chunks * P::micro_batches]{};
     return check_coverage(Addressed<Request>::training, seen);
   }();
+  static constexpr Diagnosis waits = [] {
+    std::uint8_t open[4 * P::chunks * P::micro_batches]{};
+    return check_waits(Addressed<Request>::training, open);
+  }();
+  static constexpr Diagnosis waits_in_evaluation = [] {
+    std::uint8_t open[4 * P::chunks * P::micro_batches]{};
+    return check_waits(Addressed<Request>::evaluation, open);
+  }();
   static constexpr Diagnosis reductions = [] {
     BucketCounts counts[P::bucket_count]{};
     return check_reductions(Addressed<Request>::training, counts);
@@ -104,7 +112,7 @@ template <class Request> struct CheckedProgram {
   static constexpr Diagnosis memory = check_memory(Addressed<Request>::training, Request::budget);
 
   static constexpr Diagnosis found() {
-    for (const Diagnosis* d : {&coverage, &reductions, &trained, &evaluated, &memory})
+    for (const Diagnosis* d : {&coverage, &waits, &waits_in_evaluation, &reductions, &trained, &evaluated, &memory})
       if (!d->ok()) return *d;
     return {};
   }
@@ -204,4 +212,4 @@ template <class ThePlan> [[nodiscard]] constexpr Traffic traffic() { return Traf
 /// True if gradients are summed along the fixed tree: the same bits under every layout with the same grain.
 template <class ThePlan> inline constexpr bool is_reproducible = ThePlan::training.batch.tree;
 
-}  // namespace heddle::inline plan
+}  // namespace heddle::inline plan_room

@@ -11,7 +11,7 @@
 #include "heddle/mesh/mesh.hpp"
 #include "heddle/plan/batch.hpp"
 
-namespace heddle::inline plan {
+namespace heddle::inline plan_room {
 
 enum class Op : std::uint8_t { forward, backward, send_start, send_wait, receive_start, receive_wait, reduce_start, reduce_wait, report, step };
 
@@ -116,7 +116,7 @@ struct ArenaMap {
   std::int64_t flat_bytes = 0;
 };
 
-struct Range {
+struct IndexRange {
   int begin = 0;
   int end = 0;
   [[nodiscard]] constexpr int count() const { return end - begin; }
@@ -135,10 +135,10 @@ struct Program {
   bool batch_split[axis_count]{};
 
   const Instruction* instructions = nullptr;
-  const Range* lists = nullptr;            // by role
+  const IndexRange* lists = nullptr;            // by role
   const Entry* entries = nullptr;
-  const Range* forward_bodies = nullptr;   // by chunk
-  const Range* backward_bodies = nullptr;  // by chunk
+  const IndexRange* forward_bodies = nullptr;   // by chunk
+  const IndexRange* backward_bodies = nullptr;  // by chunk
   const Transfer* transfers = nullptr;
   int transfer_count = 0;
   const Pool* pools = nullptr;             // pool_kinds a chunk
@@ -154,4 +154,4 @@ struct Program {
   [[nodiscard]] constexpr std::int64_t grain_stride(std::int64_t features) const { return (batch.grain_rows * features + 15) / 16 * 16; }
 };
 
-}  // namespace heddle::inline plan
+}  // namespace heddle::inline plan_room

@@ -10,7 +10,7 @@
 #include "heddle/plan/batch.hpp"
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline plan {
+namespace heddle::inline plan_room {
 
 /// One forward or backward of one chunk for one micro-batch, in units of one forward.
 struct TimedCompute {
@@ -110,4 +110,4 @@ template <int Chunks, int MicroBatches, bool Training>
   return out;
 }
 
-}  // namespace heddle::inline plan
+}  // namespace heddle::inline plan_room

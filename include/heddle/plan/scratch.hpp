@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace heddle::inline plan {
+namespace heddle::inline plan_room {
 
 /// First-fit among the live intervals of one body; `most` live at a time.
 struct ScratchSpace {
@@ -40,4 +40,4 @@ struct ScratchSpace {
   }
 };
 
-}  // namespace heddle::inline plan
+}  // namespace heddle::inline plan_room

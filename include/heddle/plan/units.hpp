@@ -8,7 +8,7 @@
 
 #include "heddle/plan/program.hpp"
 
-namespace heddle::inline plan {
+namespace heddle::inline plan_room {
 
 inline constexpr std::int64_t line_bytes = 64;          ///< every tensor starts at a multiple of this
 inline constexpr std::int64_t unit_bytes = 64 * 64;     ///< a unit is padded to 64 parts of 64 bytes, whatever the layout
@@ -75,4 +75,4 @@ template <class Flat, class Visit> constexpr void each_bucket(const Graph& graph
   }
 }
 
-}  // namespace heddle::inline plan
+}  // namespace heddle::inline plan_room

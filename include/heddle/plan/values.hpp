@@ -8,7 +8,7 @@
 
 #include "heddle/plan/program.hpp"
 
-namespace heddle::inline plan {
+namespace heddle::inline plan_room {
 
 /// An edge between two chunks: a value and the chunk that takes it.
 struct CutEdge {
@@ -78,4 +78,4 @@ template <int Nodes> [[nodiscard]] constexpr ValueFacts<Nodes> study_values(cons
   return facts;
 }
 
-}  // namespace heddle::inline plan
+}  // namespace heddle::inline plan_room

@@ -6,7 +6,7 @@
 
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline policy {
+namespace heddle::inline policy_room {
 
 /// Replicates the model and splits the batch; gradients are summed over the replicas once per step.
 ///
@@ -22,4 +22,4 @@ template <int Replicas> struct DataParallel {
   }
 };
 
-}  // namespace heddle::inline policy
+}  // namespace heddle::inline policy_room

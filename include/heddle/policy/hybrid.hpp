@@ -6,7 +6,7 @@
 
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline policy {
+namespace heddle::inline policy_room {
 
 /// Hybrid<Inner, ..., Outer>: Hybrid<MP, DP> has model-parallel groups of consecutive ranks and data-parallel groups across them.
 ///
@@ -16,4 +16,4 @@ template <Policy... Policies> struct Hybrid {
   static constexpr void answer(const Graph& graph, Layout& layout) { (Policies::answer(graph, layout), ...); }
 };
 
-}  // namespace heddle::inline policy
+}  // namespace heddle::inline policy_room

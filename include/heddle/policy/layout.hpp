@@ -12,7 +12,7 @@
 #include "heddle/mesh/mesh.hpp"
 #include "heddle/mesh/placement.hpp"
 
-namespace heddle::inline policy {
+namespace heddle::inline policy_room {
 
 /// What an order of micro-batches says about one chunk; the lowering turns it into a list by time.
 struct OrderRules {
@@ -79,4 +79,4 @@ struct Layout {
 template <class P>
 concept Policy = requires(const Graph& graph, Layout& layout) { P::answer(graph, layout); };
 
-}  // namespace heddle::inline policy
+}  // namespace heddle::inline policy_room

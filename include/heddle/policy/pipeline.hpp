@@ -9,9 +9,10 @@
 #include "heddle/policy/cut.hpp"
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline policy {
+namespace heddle::inline policy_room {
 
 /// The device (position on axis stage) of a stage.
+/// Errors  M03 if a number is negative or leaves a gap
 template <int Device> struct On {
   static constexpr int device = Device;
 };
@@ -29,11 +30,13 @@ template <class Part, class Where = void> struct Stage {
 };
 
 /// Cut into S chunks so that the slowest has the least work, one a device.
+/// Errors  M03 if there are fewer places to cut
 template <int Stages> struct Balanced {
   static constexpr int balanced_stages = Stages;
 };
 
 /// The micro-batches of one round of a pipeline.
+/// Errors  S02 if there are fewer than an order has stages
 template <int Count> struct Microbatches {
   static constexpr int micro_batches = Count;
 };
@@ -148,4 +151,4 @@ template <class... Parts> struct Pipeline {
   }
 };
 
-}  // namespace heddle::inline policy
+}  // namespace heddle::inline policy_room

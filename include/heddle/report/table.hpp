@@ -10,7 +10,7 @@
 #include "heddle/cost/simulate.hpp"
 #include "heddle/plan/plan.hpp"
 
-namespace heddle::inline report {
+namespace heddle::inline report_room {
 
 [[nodiscard]] inline std::string padded(std::string word, std::size_t width) {
   if (word.size() < width) word.insert(0, width - word.size(), ' ');
@@ -62,4 +62,4 @@ template <class ThePlan> [[nodiscard]] std::string table() {
   return out + ", over all ranks; stages idle " + bubble + " % if only work takes time\n";
 }
 
-}  // namespace heddle::inline report
+}  // namespace heddle::inline report_room

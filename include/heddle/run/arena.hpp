@@ -16,7 +16,7 @@
 
 #include "heddle/core/units.hpp"
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 /// Zeroed memory at a multiple of 64 bytes.
 class Arena {
@@ -59,4 +59,4 @@ class Arena {
   Memory memory_;
 };
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

@@ -18,7 +18,7 @@
 #include "heddle/run/kernel_table.hpp"
 #include "heddle/run/step_input.hpp"
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 /// Tensors and arithmetic of one rank; what moves between ranks is the Executor's.
 class BodyRunner {
@@ -216,4 +216,4 @@ class BodyRunner {
   float* gradient_[Leaf::most_parameters]{};
 };
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

@@ -10,7 +10,7 @@
 #include "heddle/core/units.hpp"
 #include "heddle/graph/leaf.hpp"
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 /// One forward of a leaf over one grain. All tensors are row-major and 64-byte aligned; rows may be 0.
 struct ForwardCall {
@@ -82,4 +82,4 @@ concept TransportEndpoint = requires(E& e, int peer, int group, std::int64_t k, 
   e.all_reduce_wait(group, k);
 };
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

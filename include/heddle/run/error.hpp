@@ -12,7 +12,7 @@
 #include "heddle/core/rule.hpp"
 #include "heddle/core/units.hpp"
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 /// Base of everything Heddle throws; what() is the whole sentence, "[heddle.D02] ... Fix: ...".
 ///
@@ -63,4 +63,4 @@ class NonFinite : public Error {
   std::int64_t step_;
 };
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

@@ -10,7 +10,7 @@
 
 #include "heddle/run/error.hpp"
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 /// A batch: row i of it is row source_row(i) of the arrays. The arrays and the order must outlive it.
 ///
@@ -78,4 +78,4 @@ template <class Target> struct Examples {
   return {inputs.data(), targets.data(), rows, input_features, rows == 0 ? 1 : count / rows, nullptr};
 }
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

@@ -13,7 +13,7 @@
 #include "heddle/run/concepts.hpp"
 #include "heddle/run/observer.hpp"
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
  public:
@@ -33,7 +33,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     in_ = &input;
     p_ = input.program;
     stepped_ = false;
-    const Range list = p_->lists[role_];
+    const IndexRange list = p_->lists[role_];
     for (int i = list.begin; i < list.end; ++i) {
       const Instruction& line = p_->instructions[i];
       if (line.when == When::reporting && !input.reporting) continue;
@@ -100,7 +100,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     kernels_.step(in_->constants, b.elements, parameters() + b.offset / 4, gradients() + b.offset / 4, states_.data());
   }
 
-  void run_body(const Range& body) {
+  void run_body(const IndexRange& body) {
     const int last = p_->batch.total_micro_batches() - 1;
     for (int e = body.begin; e < body.end; ++e) {
       const Entry& entry = p_->entries[e];
@@ -124,4 +124,4 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   std::vector<float*> states_;
 };
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

@@ -15,8 +15,9 @@
 #include "heddle/graph/leaf.hpp"
 #include "heddle/run/arena.hpp"
 #include "heddle/run/concepts.hpp"
+#include "heddle/run/kernel_table.hpp"
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 /// What gradcheck found; text is empty if the layer keeps its word.
 struct GradientCheck {
@@ -43,7 +44,7 @@ template <class L, class Compute> class LeafUnderTest {
   void forward(std::int64_t first, std::int64_t rows) {
     std::vector<const float*> p;
     for (const auto& parameter : parameters) p.push_back(parameter.data());
-    Kernel<L, Compute>::forward({&leaf_, rows, input.data() + first * leaf_.in.elements(), output.data() + first * leaf_.out.elements(), p.data(), workspace_.bytes(0)});
+    KernelFor<L, Compute>::forward({&leaf_, rows, input.data() + first * leaf_.in.elements(), output.data() + first * leaf_.out.elements(), p.data(), workspace_.bytes(0)});
   }
   /// What is not declared as saved is handed over as NaN.
   void backward(std::int64_t first, std::int64_t rows, bool add) {
@@ -56,7 +57,7 @@ template <class L, class Compute> class LeafUnderTest {
     for (auto& gradient : gradients) g.push_back(gradient.data());
     const std::int64_t i = first * leaf_.in.elements();
     const std::int64_t o = first * leaf_.out.elements();
-    Kernel<L, Compute>::backward({&leaf_, rows, in ? input.data() + i : hidden.data(), out ? output.data() + o : hidden.data(), output_gradient.data() + o,
+    KernelFor<L, Compute>::backward({&leaf_, rows, in ? input.data() + i : hidden.data(), out ? output.data() + o : hidden.data(), output_gradient.data() + o,
                                   input_gradient.data() + i, p.data(), g.data(), add, workspace_.bytes(0)});
   }
   /// sum(output x output_gradient) in double: what the gradients are gradients of.
@@ -174,4 +175,4 @@ template <class L> [[nodiscard]] constexpr Spec example_input() {
     return Spec{Shape{7}};
 }
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

@@ -10,7 +10,7 @@
 #include "heddle/core/random.hpp"
 #include "heddle/graph/leaf.hpp"
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 /// Writes the elements of parameter number `stream` of a model.
 ///
@@ -31,4 +31,4 @@ inline void initialize(const Parameter& parameter, Seed seed, std::int64_t strea
   }
 }
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

@@ -8,10 +8,11 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "heddle/core/type_name.hpp"
 #include "heddle/graph/trace.hpp"
 #include "heddle/run/concepts.hpp"
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 struct LeafKernels {
   void (*forward)(const ForwardCall&) = nullptr;
@@ -30,6 +31,50 @@ struct KernelTable {
   std::int64_t workspace_bytes = 0;
 };
 
+/// The type that kernels are written for: a layer that is derived from another to give it a name runs the kernels of that one.
+template <class L> struct KernelLayerOf {
+  using type = L;
+};
+template <class L>
+  requires requires { typename L::KernelLayer; }
+struct KernelLayerOf<L> {
+  using type = typename L::KernelLayer;
+};
+template <class L, class Compute> using KernelFor = Kernel<typename KernelLayerOf<L>::type, Compute>;
+
+template <class L, class Compute>
+concept HasKernel = requires(const ForwardCall& forward, const BackwardCall& backward) {
+  KernelFor<L, Compute>::forward(forward);
+  KernelFor<L, Compute>::backward(backward);
+};
+
+/// Looks for a layer that a backend cannot run.
+template <class Compute> struct KernelCheck {
+  Diagnosis fault;
+  template <class L> constexpr int layer(int value) {
+    if constexpr (Composite<L>)
+      L::trace(*this, value);
+    else if constexpr (!HasKernel<L, Compute> && !requires { L::is_input; })
+      fault = Diagnosis{Code{'G', 13}, ""} << "layer " << type_name<L>().view() << " has no kernel for " << type_name<Compute>().view() << ". Fix: specialise heddle::Kernel<"
+                                           << type_name<L>().view() << ", " << type_name<Compute>().view() << "> with forward(ForwardCall) and backward(BackwardCall).";
+    return value;
+  }
+  template <class L> constexpr int child(int, int value) { return layer<L>(value); }
+  template <class L> constexpr int named(std::string_view, int value) { return layer<L>(value); }
+  template <int, class Block> constexpr int repeat(int value) { return layer<Block>(value); }
+  constexpr int add(int, int value) { return value; }
+  template <class...> constexpr void siblings() {}
+};
+
+/// G13: static_assert(sizeof(fired<CheckedKernels<Model, Compute>>)).
+template <class Model, class Compute> struct CheckedKernels {
+  static constexpr Diagnosis found = [] {
+    KernelCheck<Compute> check;
+    check.template layer<Model>(0);
+    return check.fault;
+  }();
+};
+
 /// Walks a model as the tracer does and notes the kernels of each leaf.
 template <class Compute, int Leaves> struct KernelCollector {
   LeafKernels leaves[Leaves > 0 ? Leaves : 1]{};
@@ -40,8 +85,10 @@ template <class Compute, int Leaves> struct KernelCollector {
       return L::trace(*this, value);
     else if constexpr (requires { L::is_input; })
       ++count;
+    else if constexpr (!HasKernel<L, Compute>)
+      ++count;  // refused by CheckedKernels
     else
-      leaves[count++] = LeafKernels{&Kernel<L, Compute>::forward, &Kernel<L, Compute>::backward};
+      leaves[count++] = LeafKernels{&KernelFor<L, Compute>::forward, &KernelFor<L, Compute>::backward};
     return value;
   }
   template <class L> constexpr int child(int, int value) { return layer<L>(value); }
@@ -77,4 +124,4 @@ template <class Model, class Loss, class Optimizer, class Compute> [[nodiscard]]
   return table;
 }
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

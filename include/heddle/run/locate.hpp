@@ -13,7 +13,7 @@
 #include "heddle/run/step_input.hpp"
 #include "heddle/run/kernel_table.hpp"
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 [[nodiscard]] inline std::int64_t first_non_finite(const std::vector<float>& values) {
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -77,4 +77,4 @@ namespace heddle::inline run {
   return words + ")";
 }
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

@@ -9,7 +9,7 @@
 
 #include "heddle/plan/program.hpp"
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 /// One line of the Program as it was executed by one rank.
 struct Observation {
@@ -33,4 +33,4 @@ class Observer {
   virtual void finished(const Observation&) {}
 };
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

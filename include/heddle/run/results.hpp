@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 /// What a step says. The loss is reduced only in steps that are reported.
 struct StepResult {
@@ -35,4 +35,4 @@ struct RunOptions {
   std::chrono::nanoseconds deadline = std::chrono::seconds{60};
 };
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

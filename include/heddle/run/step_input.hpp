@@ -9,7 +9,7 @@
 #include "heddle/plan/program.hpp"
 #include "heddle/run/observer.hpp"
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 /// What one step is given, the same on every rank.
 struct StepInput {
@@ -54,4 +54,4 @@ struct StepInput {
   return before + p.mesh.group(rank, axis);
 }
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

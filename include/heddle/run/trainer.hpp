@@ -28,7 +28,7 @@
 #include "heddle/run/step_input.hpp"
 #include "heddle/run/transport_needs.hpp"
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 /// Trains one plan on one backend.
 ///
@@ -36,6 +36,8 @@ namespace heddle::inline run {
 ///         interrupted between ranks; D07, D08 rows and labels
 /// Tested  run/trainer_test, equivalence/
 template <class ThePlan, class Backend> class Trainer {
+  static_assert(sizeof(fired<CheckedKernels<typename ThePlan::Request::Model, typename Backend::Compute>>) > 0);
+
  public:
   using Request = typename ThePlan::Request;
   using Model = typename Request::Model;
@@ -58,6 +60,8 @@ template <class ThePlan, class Backend> class Trainer {
 
   /// Called with every `every`-th step, whose loss is reduced.
   void on_step(std::function<void(const StepResult&)> callback, Every every = {}) {
+    if (every.steps < 1)
+      throw Error(Code{'O', 1}, "on_step is to be called every " + std::to_string(every.steps) + " steps. Fix: use Every{1} or more.");
     callback_ = std::move(callback);
     every_ = every;
   }
@@ -276,4 +280,4 @@ template <class ThePlan, class Backend> class Trainer {
   std::vector<std::string> failures_;
 };
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

@@ -10,7 +10,7 @@
 #include "heddle/plan/program.hpp"
 #include "heddle/run/step_input.hpp"
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 /// Starts, ring and group sizes that a plan needs of a transport.
 struct TransportNeeds {
@@ -39,4 +39,4 @@ struct TransportNeeds {
   return needs;
 }
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

@@ -14,7 +14,7 @@
 #include "heddle/policy/single.hpp"
 #include "heddle/run/trainer.hpp"
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 /// What verify found; text is empty if every tensor agrees.
 struct Verification {
@@ -123,4 +123,4 @@ template <class ThePlan, class Backend>
   return found;
 }
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

@@ -13,7 +13,7 @@
 #include "heddle/transport/spin_wait.hpp"
 #include "heddle/transport/tree_sum.hpp"
 
-namespace heddle::inline transport {
+namespace heddle::inline transport_room {
 
 /// One group. Each atomic of a slot carries the number k+1 above its count, so a slot of an earlier round is never taken for the present one.
 ///
@@ -172,4 +172,4 @@ class GroupRing {
   std::vector<Started> started_;         // (members)
 };
 
-}  // namespace heddle::inline transport
+}  // namespace heddle::inline transport_room

@@ -11,7 +11,7 @@
 
 #include "heddle/run/error.hpp"
 
-namespace heddle::inline transport {
+namespace heddle::inline transport_room {
 
 /// The ranks and groups of one transport; the order within a group is the order of the sum's tree.
 ///
@@ -72,4 +72,4 @@ class Groups {
   std::vector<int> positions_;  // (groups, ranks)
 };
 
-}  // namespace heddle::inline transport
+}  // namespace heddle::inline transport_room

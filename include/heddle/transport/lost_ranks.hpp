@@ -13,7 +13,7 @@
 
 #include "heddle/run/error.hpp"
 
-namespace heddle::inline transport {
+namespace heddle::inline transport_room {
 
 /// The first rank lost is the cause; the others mostly follow from it, so every error names the first.
 ///
@@ -66,4 +66,4 @@ class LostRanks {
   std::string why_;
 };
 
-}  // namespace heddle::inline transport
+}  // namespace heddle::inline transport_room

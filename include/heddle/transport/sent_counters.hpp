@@ -10,7 +10,7 @@
 #include "heddle/core/ring_volume.hpp"
 #include "heddle/core/units.hpp"
 
-namespace heddle::inline transport {
+namespace heddle::inline transport_room {
 
 enum class Movement : std::uint8_t { point_to_point, all_reduce };
 
@@ -23,7 +23,7 @@ struct Sent {
 
 /// The counters of one rank: written by its own thread, read by any.
 ///
-/// Tested  transport/traffic_test
+/// Tested  transport/sent_counters_test
 class alignas(64) SentCounters {
  public:
   void count_send(std::int64_t elements) noexcept { tallies_[0].add(1, 4 * elements); }
@@ -54,4 +54,4 @@ class alignas(64) SentCounters {
   Tally tallies_[2];
 };
 
-}  // namespace heddle::inline transport
+}  // namespace heddle::inline transport_room

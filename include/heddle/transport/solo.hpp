@@ -15,7 +15,7 @@
 #include "heddle/transport/sent_counters.hpp"
 #include "heddle/transport/window.hpp"
 
-namespace heddle::inline transport {
+namespace heddle::inline transport_room {
 
 /// The transport of one rank. A sum over one position is what is there already.
 ///
@@ -77,4 +77,4 @@ class Solo {
 
 static_assert(TransportEndpoint<Solo::Endpoint>);
 
-}  // namespace heddle::inline transport
+}  // namespace heddle::inline transport_room

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <thread>
 
-namespace heddle::inline transport {
+namespace heddle::inline transport_room {
 
 inline constexpr std::size_t cache_line_bytes = 64;
 
@@ -101,4 +101,4 @@ class alignas(cache_line_bytes) Sleeper {
   std::condition_variable wake_;
 };
 
-}  // namespace heddle::inline transport
+}  // namespace heddle::inline transport_room

@@ -23,7 +23,7 @@
 #include "heddle/transport/sent_counters.hpp"
 #include "heddle/transport/window.hpp"
 
-namespace heddle::inline transport {
+namespace heddle::inline transport_room {
 
 /// Transport between the threads of one process.
 ///
@@ -306,4 +306,4 @@ inline void Threads::reset() {
 
 static_assert(TransportEndpoint<Threads::Endpoint>);
 
-}  // namespace heddle::inline transport
+}  // namespace heddle::inline transport_room

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace heddle::inline transport {
+namespace heddle::inline transport_room {
 
 inline constexpr int most_tree_levels = 16;
 inline constexpr std::int64_t tree_block = 256;  // elements; a block of every level stays in the first-level cache
@@ -85,4 +85,4 @@ inline void tree_sum_to_all(float* const* buffers, int members, std::int64_t fir
   for (std::int64_t block = first; block < last; block += tree_block) tree_sum_block(buffers, members, block, std::min(tree_block, last - block));
 }
 
-}  // namespace heddle::inline transport
+}  // namespace heddle::inline transport_room

@@ -10,7 +10,7 @@
 
 #include "heddle/run/error.hpp"
 
-namespace heddle::inline transport {
+namespace heddle::inline transport_room {
 
 /// The most starts that may be pending at once, per ordered pair of ranks and per group; the memory of a transport follows from it.
 struct PendingLimits {
@@ -57,4 +57,4 @@ class Window {
   std::vector<bool> waited_;
 };
 
-}  // namespace heddle::inline transport
+}  // namespace heddle::inline transport_room

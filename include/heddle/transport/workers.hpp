@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Room: transport. One pinned thread per rank that runs one job after the other.
+// Room: transport. One thread per rank that runs one job after the other; the caller's own is that of rank 0.
 // Sees: transport/spin_wait.  Does not see: transfers, programs, kernels.
 // In: a callable that takes a rank.  Out: its run on every rank, and what each of them threw.
 #pragma once
@@ -19,7 +19,7 @@
 
 #include "heddle/transport/spin_wait.hpp"
 
-namespace heddle::inline transport {
+namespace heddle::inline transport_room {
 
 /// Cores this process may use; empty where the system does not say.
 [[nodiscard]] inline std::vector<int> allowed_cores() {
@@ -46,7 +46,18 @@ inline bool pin_to_core([[maybe_unused]] int core) noexcept {
 #endif
 }
 
-/// One thread per rank, the k-th on the k-th allowed core, again from the first where there are more ranks than cores.
+/// Moves the calling thread to a core that it may use and leaves it free there: a scheduler moves it again only if something else wants the core.
+inline void move_to_core([[maybe_unused]] int core) noexcept {
+#if defined(__linux__)
+  if (sched_getcpu() == core) return;
+  cpu_set_t allowed;
+  if (pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed) != 0 || !CPU_ISSET(core, &allowed)) return;
+  if (pin_to_core(core)) pthread_setaffinity_np(pthread_self(), sizeof allowed, &allowed);
+#endif
+}
+
+/// One thread per rank, the k-th on the k-th allowed core, again from the first where there are more ranks than cores. Threads of ranks from 1 on
+/// are pinned; rank 0 is run by the thread that calls run(), so that a job is handed to one thread less and a single rank costs no hand-over.
 ///
 /// run() allocates nothing and throws nothing of a job: what rank r threw is error(r) until the next run. One thread at a time calls run, and no
 /// job does.
@@ -55,11 +66,10 @@ class Workers {
  public:
   explicit Workers(int ranks) : cores_(allowed_cores()), errors_(static_cast<std::size_t>(ranks)), sleepers_(errors_.size()) {
     const int cores = cores_.empty() ? static_cast<int>(std::thread::hardware_concurrency()) : static_cast<int>(cores_.size());
-    idle_spins_ = ranks <= cores ? 400 : 0;
-    caller_spins_ = ranks < cores ? 4000 : 0;  // with no core to spare the caller's spin would be taken from a rank
+    spins_ = ranks <= cores ? 4000 : 0;  // where ranks share cores a spin would be taken from a rank
     threads_.reserve(errors_.size());
     try {
-      for (int rank = 0; rank < ranks; ++rank) threads_.emplace_back([this, rank] { serve(rank); });
+      for (int rank = 1; rank < ranks; ++rank) threads_.emplace_back([this, rank] { serve(rank); });
     } catch (...) {
       stop();
       throw;
@@ -72,15 +82,19 @@ class Workers {
   [[nodiscard]] int ranks() const { return static_cast<int>(errors_.size()); }
   [[nodiscard]] const std::exception_ptr& error(int rank) const { return errors_[static_cast<std::size_t>(rank)]; }
 
-  /// job(rank) on every rank's thread; returns when all have returned or thrown.
+  /// job(rank) on every rank's thread, rank 0 on this one; returns when all have returned or thrown.
   template <class Job> void run(Job&& job) {
     using Plain = std::remove_reference_t<Job>;
     context_ = const_cast<void*>(static_cast<const void*>(std::addressof(job)));
     call_ = [](void* context, int rank) { (*static_cast<Plain*>(context))(rank); };
     for (auto& error : errors_) error = nullptr;
-    running_.store(ranks(), std::memory_order_relaxed);
-    announce();
-    caller_.wait(caller_spins_, [&] { return running_.load(std::memory_order_seq_cst) == 0; });
+    if (ranks() > 1) {
+      running_.store(ranks() - 1, std::memory_order_relaxed);
+      announce();
+      if (spins_ > 0 && !cores_.empty()) move_to_core(cores_.front());
+    }
+    work(0);
+    if (ranks() > 1) caller_.wait(spins_, [&] { return running_.load(std::memory_order_seq_cst) == 0; });
   }
 
   /// Throws what the lowest rank threw, if any did.
@@ -98,14 +112,18 @@ class Workers {
   void serve(int rank) {
     if (!cores_.empty()) pin_to_core(cores_[static_cast<std::size_t>(rank) % cores_.size()]);
     for (std::uint64_t round = 1;; ++round) {
-      sleepers_[static_cast<std::size_t>(rank)].wait(idle_spins_, [&] { return round_.load(std::memory_order_seq_cst) >= round; });
+      sleepers_[static_cast<std::size_t>(rank)].wait(spins_, [&] { return round_.load(std::memory_order_seq_cst) >= round; });
       if (stopping_) return;
-      try {
-        call_(context_, rank);
-      } catch (...) {
-        errors_[static_cast<std::size_t>(rank)] = std::current_exception();
-      }
+      work(rank);
       if (running_.fetch_sub(1, std::memory_order_seq_cst) == 1) caller_.wake();
+    }
+  }
+
+  void work(int rank) noexcept {
+    try {
+      call_(context_, rank);
+    } catch (...) {
+      errors_[static_cast<std::size_t>(rank)] = std::current_exception();
     }
   }
 
@@ -119,8 +137,7 @@ class Workers {
   std::vector<std::exception_ptr> errors_;  // (ranks)
   std::vector<Sleeper> sleepers_;           // (ranks)
   Sleeper caller_;
-  int idle_spins_ = 0;
-  int caller_spins_ = 0;
+  int spins_ = 0;
   bool stopping_ = false;  // as call_ and context_: written before round_, read after it
   void (*call_)(void*, int) = nullptr;
   void* context_ = nullptr;
@@ -129,4 +146,4 @@ class Workers {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace heddle::inline transport
+}  // namespace heddle::inline transport_room

@@ -47,7 +47,7 @@ TEST_CASE("copy and zero touch n elements") {
 
 TEST_CASE("a short block repeats its first element and stores no more than it was given") {
   const Array a(20, 1);
-  Block block;
+  FloatBlock block;
   block.load(a.data(), 3);
   for (int i = 0; i < block_elements; ++i) CHECK(block.values[i] == a[i < 3 ? i : 0]);
   const Array target(20, 0, 7);

@@ -98,6 +98,24 @@ TEST_CASE("a product without terms is zero, without rows or columns it is nothin
   }
 }
 
+TEST_CASE("a product plus a row has the bits of the product added to a target that holds the row") {
+  for (const Case& c : {Case{1, 1, 1}, Case{5, 67, 300}, Case{64, 50, 784}, Case{131, 9, 1100}, Case{70, 4300, 19}, Case{3, 20, 0}}) {
+    const Array a(c.m * c.k + 1, 1);
+    const Array b(c.k * c.n + 1, 2);
+    const Array row(c.n, 3);
+    const Array expected(c.m * c.n);
+    for (std::int64_t i = 0; i < c.m; ++i) std::memcpy(expected.data() + i * c.n, row.data(), static_cast<std::size_t>(c.n) * sizeof(float));
+    product_nt(c.m, c.n, c.k, a.data(), b.data(), expected.data(), Into::add, workspace.data());
+    const Array got(c.m * c.n, 0, arrays::nan);
+    product_nt_plus_row(c.m, c.n, c.k, a.data(), b.data(), row.data(), got.data(), workspace.data());
+    CAPTURE(c.m);
+    CAPTURE(c.n);
+    CAPTURE(c.k);
+    CHECK(got.same_bits(expected));
+    CHECK(got.guarded());
+  }
+}
+
 TEST_CASE("addresses change no bit") {
   for (const Case& c : {Case{63, 50, 300}, Case{5, 77, 41}}) {
     for (const Form form : forms) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. The CPU backend on Eigen: its workspace, and sums and copies of flat arrays.
 // Sees: core, run/concepts.  Does not see: policies, programs, threads, transports.
-// In: pointers and run-time extents.  Out: EigenCompute, Block.
+// In: pointers and run-time extents.  Out: EigenCompute, FloatBlock.
 #pragma once
 
 // GCC 12 takes the deliberately undefined registers of its own AVX-512 intrinsics for uninitialised variables (GCC bug 105593).
@@ -20,7 +20,7 @@
 #include "heddle/core/units.hpp"
 #include "heddle/run/concepts.hpp"
 
-namespace heddle::inline compute {
+namespace heddle::inline compute_room {
 
 /// Elements that one loop body handles: a compile-time count, so that compilers make vector code of it at -O2.
 inline constexpr int block_elements = 16;
@@ -32,7 +32,7 @@ template <class Body> void for_lanes(const Body& body) {
 }
 
 /// Up to block_elements floats; what lies past `count` repeats the first element, so that a tail runs the code of a full block.
-struct alignas(64) Block {
+struct alignas(64) FloatBlock {
   float values[block_elements];
 
   void load(const float* source, std::int64_t count) {
@@ -61,8 +61,8 @@ struct EigenCompute {
   /// target = a + b; target may be a or b.
   static void add(float* target, const float* a, const float* b, std::int64_t n) {
     for (std::int64_t i = 0; i < n; i += block_elements) {
-      Block x;
-      Block y;
+      FloatBlock x;
+      FloatBlock y;
       x.load(a + i, n - i);
       y.load(b + i, n - i);
       for_lanes([&](int l) { x.values[l] += y.values[l]; });
@@ -79,4 +79,4 @@ struct EigenCompute {
 
 static_assert(Compute<EigenCompute>);
 
-}  // namespace heddle::inline compute
+}  // namespace heddle::inline compute_room

@@ -9,7 +9,7 @@
 
 #include "heddle/compute/eigen/eigen.hpp"
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 /// One loop over blocks for all elements, the tail included: the same code and the same bits in every position.
 ///
@@ -19,7 +19,7 @@ template <ElementwiseLayer L, std::derived_from<EigenCompute> C> struct Kernel<L
   static void forward(const ForwardCall& call) {
     const std::int64_t n = call.rows * call.leaf->in.elements();
     for (std::int64_t i = 0; i < n; i += block_elements) {
-      Block x;
+      FloatBlock x;
       x.load(call.input + i, n - i);
       for_lanes([&](int l) { x.values[l] = L::forward(x.values[l]); });
       x.store(call.output + i, n - i);
@@ -30,8 +30,8 @@ template <ElementwiseLayer L, std::derived_from<EigenCompute> C> struct Kernel<L
     const std::int64_t n = call.rows * call.leaf->in.elements();
     const float* const saved = call.leaf->saves == Saves::output ? call.output : call.input;
     for (std::int64_t i = 0; i < n; i += block_elements) {
-      Block s;
-      Block gradient;
+      FloatBlock s;
+      FloatBlock gradient;
       s.load(saved + i, n - i);
       gradient.load(call.output_gradient + i, n - i);
       for_lanes([&](int l) { gradient.values[l] = L::backward(s.values[l], gradient.values[l]); });
@@ -40,4 +40,4 @@ template <ElementwiseLayer L, std::derived_from<EigenCompute> C> struct Kernel<L
   }
 };
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

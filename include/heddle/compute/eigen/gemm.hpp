@@ -9,7 +9,8 @@
 
 #include "heddle/compute/eigen/eigen.hpp"
 
-static_assert(EIGEN_VERSION_AT_LEAST(3, 4, 0), "heddle's CPU backend needs Eigen 3.4 or newer; install libeigen3-dev 3.4");
+static_assert(EIGEN_VERSION_AT_LEAST(3, 4, 0) && !EIGEN_VERSION_AT_LEAST(3, 4, 90),
+              "heddle's CPU backend needs Eigen 3.4: it calls the kernels inside; install libeigen3-dev 3.4");
 
 namespace Eigen::internal {
 
@@ -31,7 +32,7 @@ class gebp_traits<float, float, true, false, Arch, PacketSize> : public gebp_tra
 
 }  // namespace Eigen::internal
 
-namespace heddle::inline compute {
+namespace heddle::inline compute_room {
 
 /// What happens to the target of a product: target = a b, or target += a b.
 enum class Into : std::uint8_t { overwrite, add };
@@ -125,7 +126,7 @@ inline void fill(float* target, Index rows, Index columns, const Origin& origin)
     for (Index i = 0; i < rows; ++i) target[i + j * rows] = *origin.at(i, j);
 }
 
-/// Block sizes of one product: functions of its extents alone, so every machine sums in the same order.
+/// FloatBlock sizes of one product: functions of its extents alone, so every machine sums in the same order.
 struct Blocks {
   Index rows;
   Index columns;
@@ -192,4 +193,4 @@ inline void product_tn(std::int64_t m, std::int64_t n, std::int64_t k, const flo
   gemm::product<Eigen::ColMajor, Eigen::RowMajor>(n, m, k, {b, n}, {a, m}, c, gemm::origin_of(c, n, into), workspace);
 }
 
-}  // namespace heddle::inline compute
+}  // namespace heddle::inline compute_room

@@ -11,7 +11,7 @@
 #include "heddle/compute/eigen/gemm.hpp"
 #include "heddle/graph/layers/linear.hpp"
 
-namespace heddle::inline compute {
+namespace heddle::inline compute_room {
 
 /// Run-time extents of one call: vectors of `in` features become vectors of `out` features.
 struct LinearExtents {
@@ -27,9 +27,9 @@ inline bool has_bias(const Leaf& leaf) { return leaf.parameter_count == 2; }
 /// target (columns) = or += sum over rows of source (rows, columns), in the order of the rows.
 inline void column_sums(std::int64_t rows, std::int64_t columns, const float* source, float* target, Into into) {
   for (std::int64_t j = 0; j < columns; j += block_elements) {
-    Block sum{};
+    FloatBlock sum{};
     for (std::int64_t i = 0; i < rows; ++i) {
-      Block row;
+      FloatBlock row;
       row.load(source + i * columns + j, columns - j);
       for_lanes([&](int l) { sum.values[l] += row.values[l]; });
     }
@@ -59,9 +59,9 @@ inline void linear_backward(const BackwardCall& call) {
     product_nn(e.vectors, e.in, e.out, call.output_gradient, call.parameters[0], call.input_gradient, Into::overwrite, call.workspace);
 }
 
-}  // namespace heddle::inline compute
+}  // namespace heddle::inline compute_room
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 /// Linear on EigenCompute or what derives from it; the code does not depend on In and Out.
 ///
@@ -72,4 +72,4 @@ template <std::int64_t In, std::int64_t Out, class Bias, std::derived_from<Eigen
   static void backward(const BackwardCall& call) { linear_backward(call); }
 };
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

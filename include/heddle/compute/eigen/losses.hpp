@@ -14,7 +14,7 @@
 #include "heddle/graph/losses/cross_entropy.hpp"
 #include "heddle/graph/losses/mean_squared_error.hpp"
 
-namespace heddle::inline compute {
+namespace heddle::inline compute_room {
 
 /// One row: log(sum_j exp(x_j - max)) + max - x_target, gradient (softmax - one_hot) / total_rows.
 /// A class number outside 0 .. classes - 1 gives NaN and reads nothing outside the row. The gradient may lie where the logits are.
@@ -53,8 +53,8 @@ inline float cross_entropy_sum(const LossCall& call) {
 inline double squared_error_row(const float* output, const float* targets, std::int64_t features, float scale, float* gradient) {
   double sums[block_elements]{};
   for (std::int64_t j = 0; j < features; j += block_elements) {
-    Block x;
-    Block target;
+    FloatBlock x;
+    FloatBlock target;
     x.load(output + j, features - j);
     target.load(targets + j, features - j);
     const int count = static_cast<int>(std::min<std::int64_t>(block_elements, features - j));
@@ -83,9 +83,9 @@ inline float squared_error_sum(const LossCall& call) {
   return static_cast<float>(sum / static_cast<double>(call.features));
 }
 
-}  // namespace heddle::inline compute
+}  // namespace heddle::inline compute_room
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 /// Sums of a grain are taken in double, row after row.
 ///
@@ -97,4 +97,4 @@ template <std::derived_from<EigenCompute> C> struct LossKernel<MeanSquaredError,
   static float sum(const LossCall& call) { return squared_error_sum(call); }
 };
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

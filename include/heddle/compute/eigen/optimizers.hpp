@@ -11,7 +11,7 @@
 #include "heddle/compute/eigen/eigen.hpp"
 #include "heddle/graph/optimizer.hpp"
 
-namespace heddle::inline compute {
+namespace heddle::inline compute_room {
 
 /// Correctly rounded roots of a block. std::sqrt may set errno, which keeps GCC and clang from making vector code of it.
 inline void square_roots(const float* __restrict__ source, float* __restrict__ target) {
@@ -35,9 +35,9 @@ concept TakesRootOfSecond = OptimizerDescription<O> && O::states == 2 && require
   O::apply(c, x, g, g);
 };
 
-}  // namespace heddle::inline compute
+}  // namespace heddle::inline compute_room
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 /// One block of every array is loaded, updated and stored: local arrays cannot overlap, so all of it becomes vector code.
 ///
@@ -46,16 +46,16 @@ template <OptimizerDescription O, std::derived_from<EigenCompute> C> struct Opti
   static void step(const typename O::Constants& constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) {
     const typename O::Constants c = constants;
     for (std::int64_t i = 0; i < elements; i += block_elements) {
-      Block p;
-      Block g;
-      [[maybe_unused]] Block first;
-      [[maybe_unused]] Block second;
+      FloatBlock p;
+      FloatBlock g;
+      [[maybe_unused]] FloatBlock first;
+      [[maybe_unused]] FloatBlock second;
       p.load(parameters + i, block_elements);
       g.load(gradients + i, block_elements);
       if constexpr (O::states > 0) first.load(states[0] + i, block_elements);
       if constexpr (O::states > 1) second.load(states[1] + i, block_elements);
       if constexpr (TakesRootOfSecond<O>) {
-        Block roots;
+        FloatBlock roots;
         for_lanes([&](int l) { O::moments(c, p.values[l], g.values[l], first.values[l], second.values[l]); });
         square_roots(second.values, roots.values);
         for_lanes([&](int l) { O::apply(c, p.values[l], first.values[l], roots.values[l]); });
@@ -73,4 +73,4 @@ template <OptimizerDescription O, std::derived_from<EigenCompute> C> struct Opti
   }
 };
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

@@ -11,7 +11,7 @@
 #include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/unflatten.hpp"
 
-namespace heddle::inline compute {
+namespace heddle::inline compute_room {
 
 /// A copy, or nothing where both are one array.
 struct Reshape {
@@ -24,12 +24,12 @@ struct Reshape {
   }
 };
 
-}  // namespace heddle::inline compute
+}  // namespace heddle::inline compute_room
 
-namespace heddle::inline run {
+namespace heddle::inline run_room {
 
 /// Tested  compute/eigen/reshape_test
 template <std::derived_from<EigenCompute> C> struct Kernel<Flatten, C> : Reshape {};
 template <std::int64_t... Sizes, std::derived_from<EigenCompute> C> struct Kernel<Unflatten<Sizes...>, C> : Reshape {};
 
-}  // namespace heddle::inline run
+}  // namespace heddle::inline run_room

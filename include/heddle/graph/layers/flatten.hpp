@@ -6,13 +6,14 @@
 
 #include "heddle/graph/leaf.hpp"
 
-namespace heddle::inline graph {
+namespace heddle::inline graph_room {
 
 /// One dimension instead of several, as torch.nn.Flatten: no arithmetic, no parameters, nothing saved.
 ///
 /// Shape   (28, 28) becomes (784)
 /// Tested  graph/layers/flatten_test, compute/eigen/reshape_test
 struct Flatten {
+  using KernelLayer = Flatten;  ///< kernels are found for this type, also where a model derives a name from it
   static constexpr Leaf describe(Spec in) {
     Leaf leaf;
     leaf.kind << "Flatten";
@@ -25,4 +26,4 @@ struct Flatten {
   }
 };
 
-}  // namespace heddle::inline graph
+}  // namespace heddle::inline graph_room

@@ -9,7 +9,7 @@
 #include "heddle/core/host_device.hpp"
 #include "heddle/graph/leaf.hpp"
 
-namespace heddle::inline graph {
+namespace heddle::inline graph_room {
 
 /// x Phi(x) with the normal distribution function Phi(x) = (1 + erf(x / sqrt(2))) / 2: the exact form, torch.nn.GELU's default.
 /// Flops: a transcendental function counts one.
@@ -31,4 +31,4 @@ struct GELU {
   }
 };
 
-}  // namespace heddle::inline graph
+}  // namespace heddle::inline graph_room

@@ -6,7 +6,7 @@
 
 #include "heddle/graph/leaf.hpp"
 
-namespace heddle::inline graph {
+namespace heddle::inline graph_room {
 
 /// First layer of a model that begins with a layer of any shape: Sequential<Input<28, 28>, Flatten, Linear<784, 50>>.
 ///
@@ -27,4 +27,4 @@ template <int... Sizes> struct Input {
   }
 };
 
-}  // namespace heddle::inline graph
+}  // namespace heddle::inline graph_room

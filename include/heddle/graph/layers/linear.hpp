@@ -10,10 +10,11 @@
 #include "heddle/graph/leaf.hpp"
 #include "heddle/graph/spelled.hpp"
 
-namespace heddle::inline graph {
+namespace heddle::inline graph_room {
 
 /// Third argument of Linear: an added vector (the default), or none.
 struct WithBias {};
+/// Linear<In, Out, NoBias>: no added vector.
 struct NoBias {};
 
 /// y = x W^T + b on the last dimension, as torch.nn.Linear.
@@ -25,6 +26,7 @@ struct NoBias {};
 template <std::int64_t In, std::int64_t Out, class Bias = WithBias>
 requires std::same_as<Bias, WithBias> || std::same_as<Bias, NoBias>
 struct Linear {
+  using KernelLayer = Linear;  ///< kernels are found for this type, also where a model derives a name from it
   static constexpr bool has_bias = std::same_as<Bias, WithBias>;
 
   /// What a model that begins with this layer is given.
@@ -33,7 +35,7 @@ struct Linear {
   static constexpr Leaf describe(Spec in) {
     Leaf leaf;
     leaf.kind << "Linear";
-    leaf.spelled = has_bias ? graph::spelled("Linear", In, Out) : graph::spelled("Linear", In, Out, "NoBias");
+    leaf.spelled = has_bias ? graph_room::spelled("Linear", In, Out) : graph_room::spelled("Linear", In, Out, "NoBias");
     leaf.in = leaf.out = in;
     leaf.saves = Saves::input;
     leaf.fault = refusal(leaf, in);
@@ -64,9 +66,9 @@ struct Linear {
     auto broken = Diagnosis{Code{'G', 1}, leaf.spelled.view()} << " takes " << In << " features but the value before it has " << in.shape.last();
     if (in.shape.dimensions > 1) broken << " in the last dimension of " << in.shape;
     if (in.elements() == In) return broken << ". Fix: put Flatten before it.";
-    const auto repaired = has_bias ? graph::spelled("Linear", in.shape.last(), Out) : graph::spelled("Linear", in.shape.last(), Out, "NoBias");
+    const auto repaired = has_bias ? graph_room::spelled("Linear", in.shape.last(), Out) : graph_room::spelled("Linear", in.shape.last(), Out, "NoBias");
     return broken << ". Fix: write " << repaired.view() << '.';
   }
 };
 
-}  // namespace heddle::inline graph
+}  // namespace heddle::inline graph_room

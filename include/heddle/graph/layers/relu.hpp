@@ -7,7 +7,7 @@
 #include "heddle/core/host_device.hpp"
 #include "heddle/graph/leaf.hpp"
 
-namespace heddle::inline graph {
+namespace heddle::inline graph_room {
 
 /// max(x, 0), as torch.nn.ReLU: the derivative at 0 is 0, a NaN stays NaN.
 ///
@@ -19,4 +19,4 @@ struct ReLU {
   HEDDLE_HOST_DEVICE static float backward(float y, float gradient) { return y <= 0 ? 0.0F : gradient; }
 };
 
-}  // namespace heddle::inline graph
+}  // namespace heddle::inline graph_room

@@ -9,7 +9,7 @@
 #include "heddle/graph/leaf.hpp"
 #include "heddle/graph/spelled.hpp"
 
-namespace heddle::inline graph {
+namespace heddle::inline graph_room {
 
 /// The last dimension split into Sizes, as torch.nn.Unflatten(-1, sizes): no arithmetic, nothing saved.
 ///
@@ -18,10 +18,11 @@ namespace heddle::inline graph {
 /// Tested  graph/layers/unflatten_test, compute/eigen/reshape_test
 template <std::int64_t... Sizes>
 requires(sizeof...(Sizes) > 0) struct Unflatten {
+  using KernelLayer = Unflatten;  ///< kernels are found for this type, also where a model derives a name from it
   static constexpr Leaf describe(Spec in) {
     Leaf leaf;
     leaf.kind << "Unflatten";
-    leaf.spelled = graph::spelled("Unflatten", Sizes...);
+    leaf.spelled = graph_room::spelled("Unflatten", Sizes...);
     leaf.in = leaf.out = in;
     leaf.saves = Saves::nothing;
     leaf.reshapes = true;
@@ -49,4 +50,4 @@ requires(sizeof...(Sizes) > 0) struct Unflatten {
   }
 };
 
-}  // namespace heddle::inline graph
+}  // namespace heddle::inline graph_room

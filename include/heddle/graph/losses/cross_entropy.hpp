@@ -9,7 +9,7 @@
 
 #include "heddle/graph/loss.hpp"
 
-namespace heddle::inline graph {
+namespace heddle::inline graph_room {
 
 /// log(sum_j exp(x_j)) - x_target, mean over rows, as torch.nn.CrossEntropyLoss.
 ///
@@ -39,4 +39,4 @@ struct CrossEntropy {
   static constexpr std::int64_t flops(const Spec& output) { return 6 * output.elements(); }
 };
 
-}  // namespace heddle::inline graph
+}  // namespace heddle::inline graph_room

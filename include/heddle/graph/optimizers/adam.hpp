@@ -11,7 +11,7 @@
 #include "heddle/core/host_device.hpp"
 #include "heddle/graph/optimizer.hpp"
 
-namespace heddle::inline graph {
+namespace heddle::inline graph_room {
 
 /// What Adam and AdamW share: two moments, their bias corrections, the refusals.
 /// An update is two halves with one square root between them, so that a backend can take the roots of many elements at once:
@@ -122,4 +122,4 @@ struct AdamW {
   static Diagnosis check(const Options& o) { return AdamMoments::check(name(), o, "use 0.01, the default"); }
 };
 
-}  // namespace heddle::inline graph
+}  // namespace heddle::inline graph_room

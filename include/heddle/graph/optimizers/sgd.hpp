@@ -10,7 +10,7 @@
 #include "heddle/core/host_device.hpp"
 #include "heddle/graph/optimizer.hpp"
 
-namespace heddle::inline graph {
+namespace heddle::inline graph_room {
 
 /// p -= learning_rate (g + weight_decay p): torch.optim.SGD without momentum, no state.
 ///
@@ -93,4 +93,4 @@ struct MomentumSGD {
   }
 };
 
-}  // namespace heddle::inline graph
+}  // namespace heddle::inline graph_room

@@ -6,10 +6,11 @@
 
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline policy {
+namespace heddle::inline policy_room {
 
 /// Forward of every micro-batch, then backward of every micro-batch. Idle (p-1)(F+B), in flight m.
 ///
+/// Errors  S02 if there are fewer micro-batches than stages
 /// Source  sources.md#gpipe
 /// Tested  policy/schedule/gpipe_test, oracle/schedules_test
 struct GPipe {
@@ -17,4 +18,4 @@ struct GPipe {
   static constexpr int in_flight(int /*chunk*/, int /*chunks*/, int micro_batches) { return micro_batches; }
 };
 
-}  // namespace heddle::inline policy
+}  // namespace heddle::inline policy_room

@@ -6,10 +6,11 @@
 
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline policy {
+namespace heddle::inline policy_room {
 
 /// One forward, one backward. Idle (p-1)(F+B) as GPipe, but chunk c of p keeps only min(m, p - c) micro-batches in flight.
 ///
+/// Errors  S02 if there are fewer micro-batches than stages
 /// Source  sources.md#pipedream
 /// Tested  policy/schedule/one_f_one_b_test, oracle/schedules_test
 struct OneFOneB {
@@ -20,4 +21,4 @@ struct OneFOneB {
   }
 };
 
-}  // namespace heddle::inline policy
+}  // namespace heddle::inline policy_room

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+
+// Every allocation of the program is counted where it ends up: in malloc, or in the hook of the sanitizer that replaces it.
+namespace counted {
+std::atomic<long> allocations{0};
+}  // namespace counted
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#endif
+extern "C" {
+#if defined(SANITIZED)
+void __sanitizer_malloc_hook(const volatile void*, std::size_t) { counted::allocations.fetch_add(1, std::memory_order_relaxed); }
+void __sanitizer_free_hook(const volatile void*) {}
+#elif defined(__GLIBC__)
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+void* malloc(std::size_t bytes) {
+  counted::allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_malloc(bytes);
+}
+void* calloc(std::size_t number, std::size_t bytes) {
+  counted::allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_calloc(number, bytes);
+}
+void* realloc(void* memory, std::size_t bytes) {
+  counted::allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_realloc(memory, bytes);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  counted::allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_memalign(alignment, bytes);
+}
+#else
+#error "this test counts the allocations of glibc or of a sanitizer"
+#endif
+}
+
+#include "heddle/backend/cpu_threads.hpp"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+using namespace heddle;
+
+namespace {
+
+struct First : Sequential<Linear<23, 17>, ReLU> {};
+struct Second : Sequential<Residual<Linear<17, 19>, GELU, Linear<19, 17>>, Tanh> {};
+struct Third : Sequential<Linear<17, 10>> {};
+struct Model : Sequential<First, Second, Third> {};
+
+template <class... Parts> using Of = Plan<Model, CrossEntropy, Adam, Batch<48, KeepLast>, Bucket<1_KiB>, Parts...>;
+using Alone = Of<Single, Grain<4>>;
+using Two = Of<DataParallel<2>>;
+using Three = Of<DataParallel<3>, Grain<4>>;
+using Four = Of<DataParallel<4>, Accumulate<3>>;
+using Filled = Of<Pipeline<Balanced<3>, GPipe, Microbatches<4>>>;
+using Alternating = Of<Pipeline<Balanced<2>, OneFOneB, Microbatches<6>>, Grain<4>>;
+using Back = Of<Pipeline<Stage<First, On<0>>, Stage<Second, On<1>>, Stage<Third, On<0>>, OneFOneB, Microbatches<4>>>;
+using Inside = Of<Hybrid<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>, DataParallel<2>>>;
+using Outside = Of<Hybrid<DataParallel<3>, Pipeline<Balanced<2>>>, Accumulate<2>>;
+// The middle stage has no parameters: nothing to reduce, nothing to step.
+struct Bare : Sequential<Linear<23, 17>, ReLU, Linear<17, 10>> {};
+using Empty = Plan<Bare, CrossEntropy, SGD, Batch<48, KeepLast>, Hybrid<Pipeline<Balanced<3>>, DataParallel<2>>>;
+
+struct Rows {
+  std::vector<float> inputs;
+  std::vector<std::int32_t> labels;
+  Rows() {
+    for (int i = 0; i < 48; ++i) {
+      for (int j = 0; j < 23; ++j) inputs.push_back(static_cast<float>((37 * i + 101 * j + i * j) % 127) / 128.0F);
+      labels.push_back((7 * i + 3) % 10);
+    }
+  }
+  [[nodiscard]] auto batch(std::int64_t rows = 48) const {
+    return examples(std::span<const float>{inputs}, std::span<const std::int32_t>{labels}, 23).slice(0, rows);
+  }
+};
+const Rows rows;
+
+template <class Visit> void every_plan(Visit visit) {
+  visit.template operator()<Alone>();
+  visit.template operator()<Two>();
+  visit.template operator()<Three>();
+  visit.template operator()<Four>();
+  visit.template operator()<Filled>();
+  visit.template operator()<Alternating>();
+  visit.template operator()<Back>();
+  visit.template operator()<Inside>();
+  visit.template operator()<Outside>();
+  visit.template operator()<Empty>();
+}
+
+/// Bytes that a rank sends so that its step can report the loss: one float along the axis data, from the ranks that have the loss.
+template <class Plan> Bytes loss_bytes(Rank rank) {
+  const Program& p = Plan::training;
+  const int replicas = p.mesh.size(Axis::data);
+  if (replicas == 1 || p.mesh.coordinate(rank, Axis::stage) != p.loss_role()) return {};
+  return ring_bytes_sent(1, replicas, p.mesh.coordinate(rank, Axis::data));
+}
+
+template <class Plan> void check_sent(Trainer<Plan, CpuThreads>& trainer, bool reported) {
+  constexpr auto promised = traffic<Plan>();
+  Threads& transport = trainer.session().transport();
+  Bytes to_peers;
+  Bytes in_reductions;
+  std::int64_t messages_to_peers = 0;
+  std::int64_t messages_in_reductions = 0;
+  for (int rank = 0; rank < devices<Plan>; ++rank) {
+    CAPTURE(rank);
+    const Sent peers = transport.sent(Rank{rank}, Movement::point_to_point);
+    const Sent reductions = transport.sent(Rank{rank}, Movement::all_reduce);
+    CHECK(peers.bytes == promised.sent_to_peers(Rank{rank}));
+    CHECK(reductions.bytes == promised.sent_in_reductions(Rank{rank}) + (reported ? loss_bytes<Plan>(Rank{rank}) : Bytes{}));
+    to_peers += peers.bytes;
+    in_reductions += reductions.bytes;
+    messages_to_peers += peers.messages;
+    messages_in_reductions += reductions.messages;
+  }
+  const Volume gradients = promised.gradients().on(axis::data);
+  const Volume loss = reported ? promised.loss() : Volume{};
+  CHECK(to_peers == promised.activations().total_with_padding);
+  CHECK(in_reductions == gradients.total_with_padding + loss.total_with_padding);
+  CHECK(messages_to_peers == promised.activations().messages);
+  CHECK(messages_in_reductions == gradients.messages + loss.messages);
+}
+
+}  // namespace
+
+TEST_CASE("the bytes and messages that are counted on every rank are those that the plan states") {
+  every_plan([]<class Plan>() {
+    Trainer<Plan, CpuThreads> trainer{{}, Seed{1}};
+    trainer.on_step([](const StepResult&) {}, Every{2});
+    for (const bool reported : {false, true}) {
+      CAPTURE(reported);
+      trainer.session().transport().clear_traffic();
+      trainer.step(rows.batch());
+      check_sent<Plan>(trainer, reported);
+    }
+    trainer.session().transport().clear_traffic();
+    trainer.step(rows.batch(5));  // ranks without rows send as much as the others
+    check_sent<Plan>(trainer, false);
+  });
+}
+
+TEST_CASE("one device sends nothing, and replicas send the ring's volume") {
+  static_assert(traffic<Alone>().total() == Bytes{0});
+  static_assert(traffic<Two>().gradients().on(axis::data).sent_per_rank() == Bytes{2 * 4 * parameters<Model> / 2});
+  static_assert(traffic<Three>().gradients().on(axis::data).total_payload == Bytes{2 * 2 * 4 * parameters<Model>});
+  Trainer<Alone, CpuThreads> trainer{{}, Seed{1}};
+  trainer.step(rows.batch());
+  CHECK(trainer.session().transport().sent(Rank{0}, Movement::point_to_point).bytes == Bytes{0});
+  CHECK(trainer.session().transport().sent(Rank{0}, Movement::all_reduce).bytes == Bytes{0});
+}
+
+TEST_CASE("the arena has the size that the plan states, and one step and one evaluation use all of it") {
+  every_plan([]<class Plan>() {
+    Trainer<Plan, CpuThreads> trainer{{}, Seed{1}};
+    trainer.on_step([](const StepResult&) {});
+    trainer.step(rows.batch());
+    (void)trainer.evaluate(rows.batch());
+    Bytes most;
+    for (int rank = 0; rank < devices<Plan>; ++rank) {
+      CAPTURE(rank);
+      const Arena& arena = trainer.executor(Rank{rank}).arena();
+      CHECK(arena.size() == Bytes{Plan::training.arenas[Plan::training.mesh.coordinate(Rank{rank}, Axis::stage)].total});
+      CHECK(arena.high_water() == arena.size());
+      if (arena.size() > most) most = arena.size();
+    }
+    CHECK(most == peak_memory<Plan>());
+  });
+  CHECK((peak_memory<Back>(device<1>) == Bytes{Back::training.arenas[1].total}));
+}
+
+TEST_CASE("after construction a step allocates nothing, on no rank, with or without a report") {
+  every_plan([]<class Plan>() {
+    Trainer<Plan, CpuThreads> trainer{{}, Seed{1}};
+    float sum = 0;
+    trainer.on_step([&sum](const StepResult& result) { sum += result.loss.value(); }, Every{2});
+    const auto whole = rows.batch();
+    const auto part = rows.batch(7);
+    trainer.step(whole);
+    const long before = counted::allocations.load();
+    for (int step = 0; step < 4; ++step) trainer.step(step == 2 ? part : whole);
+    CHECK(counted::allocations.load() - before == 0);
+    CHECK(sum > 0);
+  });
+  // The counter counts, also what is aligned, and on other threads.
+  const long before = counted::allocations.load();
+  const auto seen = std::make_unique<int>(1);
+  const Arena arena{4096};
+  CHECK(counted::allocations.load() - before == 2);
+  Workers workers{2};
+  const long idle = counted::allocations.load();
+  std::unique_ptr<int> of_rank[2];
+  workers.run([&](int rank) { of_rank[rank] = std::make_unique<int>(rank); });
+  CHECK(counted::allocations.load() - idle == 2);
+}
+
+TEST_CASE("a world size that is not that of one process is refused with both numbers") {
+  const auto make = [] { const Trainer<Two, CpuThreads> trainer{{}, Seed{1}}; };
+  setenv("WORLD_SIZE", "2", 1);
+  std::string sentence;
+  try {
+    make();
+  } catch (const Error& error) {
+    CHECK((error.code() == Code{'R', 3}));
+    sentence = error.what();
+  }
+  CHECK(sentence.find("[heddle.R03] WORLD_SIZE says 2 processes, but CpuThreads runs the 2 ranks") == 0);
+  setenv("WORLD_SIZE", "1", 1);
+  CHECK_NOTHROW(make());
+  unsetenv("WORLD_SIZE");
+  CHECK_NOTHROW(make());
+}
+
+TEST_CASE("kernels of this backend take a fixed scratch beside the arena") {
+  static_assert(external_memory<CpuThreads> == EigenCompute::workspace);
+  CHECK(external_memory<CpuThreads>.value % 64 == 0);
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// expect: Examples<float>
+// expect: Examples<int>
+#include "heddle/backend/cpu_threads.hpp"
+
+using namespace heddle;
+
+struct Mlp : Sequential<Linear<784, 50>, ReLU, Linear<50, 10>> {};
+using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, Single>;
+
+float inputs[64 * 784];
+#ifdef HEDDLE_REPAIRED
+std::int32_t targets[64];
+#else
+float targets[64];
+#endif
+
+int main() {
+  Trainer<Trained, CpuThreads> trainer{{.learning_rate = 1e-3F}, Seed{1}};
+  trainer.step(examples(inputs, targets, 784));
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// expect: \[heddle\.G13\] A layer has no kernel for the backend\.
+// expect-g++: layer Bare has no kernel for EigenCompute\. Fix: specialise heddle::Kernel<Bare, EigenCompute>
+#include "heddle/backend/cpu_threads.hpp"
+
+using namespace heddle;
+
+struct Bare {
+  static constexpr Leaf describe(Spec in) { return elementwise("Bare", in, 1); }
+};
+#ifdef HEDDLE_REPAIRED
+template <> struct heddle::Kernel<Bare, EigenCompute> : Reshape {};
+#else
+template <> struct heddle::Kernel<ReLU, EigenCompute> : Reshape {};
+#endif
+struct Model : Sequential<Linear<4, 4>, Bare> {};
+using Alone = Plan<Model, CrossEntropy, SGD, Batch<4>, Single>;
+void train() { Trainer<Alone, CpuThreads> trainer{{}}; }

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// What every golden test does: PyTorch's starting point into a trainer, then its numbers against the trainer's.
+// HEDDLE_GOLDEN_DIR is the folder of this file; the build defines it.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "heddle/backend/cpu_threads.hpp"
+#include "heddle/io/safetensors.hpp"
+
+namespace golden {
+
+using namespace heddle;
+
+// Both sides round: PyTorch's float32 numbers differ from its own float64 run by at most 1e-6 (make_golden.py refuses more), and ours, with the
+// same formulas in another order of summation, by as much again. Adam's first steps divide a gradient by its own size, so an element whose gradient
+// is near zero carries the relative error of that gradient into a step of the learning rate: that is what the rest of 1e-5 is for.
+inline constexpr double tolerance = 1e-5;
+
+inline TensorFile golden_file(const std::string& name) {
+  return TensorFile::read(std::filesystem::path{HEDDLE_GOLDEN_DIR} / (name + ".safetensors"));
+}
+
+[[nodiscard]] inline double largest_difference(std::span<const float> a, std::span<const float> b) {
+  REQUIRE(a.size() == b.size());
+  REQUIRE(!a.empty());
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double difference = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
+    if (!(difference <= most)) most = difference;  // a NaN stays
+  }
+  return most;
+}
+
+inline void check_close(std::span<const float> ours, std::span<const float> theirs, const std::string& what) {
+  CAPTURE(what);
+  CHECK(largest_difference(ours, theirs) <= tolerance);
+}
+
+template <class Plan> void start(Trainer<Plan, CpuThreads>& trainer, const TensorFile& file) {
+  for (const std::string& name : trainer.parameter_names()) trainer.set_parameter(name, file.get<float>("initial." + name));
+}
+
+/// Parameters on every replica against those stored after some step.
+template <class Plan> void check_parameters(Trainer<Plan, CpuThreads>& trainer, const TensorFile& file, const std::string& after) {
+  for (const std::string& name : trainer.parameter_names())
+    for (int replica = 0; replica < trainer.replicas(); ++replica)
+      check_close(trainer.parameter(name, replica), file.get<float>(after + "." + name), after + "." + name);
+}
+template <class Plan> void check_gradients(Trainer<Plan, CpuThreads>& trainer, const TensorFile& file) {
+  for (const std::string& name : trainer.parameter_names())
+    for (int replica = 0; replica < trainer.replicas(); ++replica)
+      check_close(trainer.gradient(name, replica), file.get<float>("gradient." + name), "gradient." + name);
+}
+
+[[nodiscard]] inline std::vector<std::int32_t> labels_of(const TensorFile& file) {
+  const auto wide = file.get<std::int64_t>("labels");
+  std::vector<std::int32_t> labels;
+  for (const std::int64_t label : wide) labels.push_back(static_cast<std::int32_t>(label));
+  return labels;
+}
+
+/// Output and loss before the first step, its gradients, then as many steps on the same batch as PyTorch made; parameters after 1 and `last`.
+template <class Plan, class Target>
+void follow(const TensorFile& file, const typename Plan::Request::Optimizer::Options& options, const Examples<Target>& batch, int last) {
+  Trainer<Plan, CpuThreads> trainer{options, Seed{77}};  // another start: everything is overwritten
+  start<Plan>(trainer, file);
+  const Evaluation before = trainer.evaluate(batch);
+  check_close(before.outputs, file.get<float>("output"), "output");
+  CHECK(std::abs(before.loss - static_cast<double>(file.get<float>("loss")[0])) <= tolerance);
+  std::vector<float> losses;
+  trainer.on_step([&](const StepResult& result) { losses.push_back(result.loss.value()); });
+  for (int step = 1; step <= last; ++step) {
+    trainer.step(batch);
+    if (step > 1) continue;
+    check_gradients<Plan>(trainer, file);
+    check_parameters<Plan>(trainer, file, "after1");
+  }
+  check_close(losses, file.get<float>("losses"), "losses");
+  check_parameters<Plan>(trainer, file, "after" + std::to_string(last));
+}
+
+}  // namespace golden

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "heddle/plan/backward_body.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "heddle/graph/layers/flatten.hpp"
+#include "plan/plans.hpp"
+#include "plan/symbols.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+std::string shortly(const Program& p, int chunk) {
+  std::string all;
+  for (int e = p.backward_bodies[chunk].begin; e < p.backward_bodies[chunk].end; ++e) {
+    const Entry& entry = p.entries[e];
+    if (entry.what == Do::leaf_backward) all += std::to_string(entry.node);
+    if (entry.what == Do::add) all += "add";
+    if (entry.what == Do::copy) all += "copy";
+    if (entry.what == Do::reduce_start) all += std::string{"+"} + static_cast<char>('a' + entry.bucket);
+    all += ' ';
+  }
+  return all;
+}
+
+struct Deep : Sequential<Linear<8, 6>, Residual<Linear<6, 6>, Residual<Tanh, Residual<Linear<6, 6>>>>, Repeat<2, Block>, Linear<6, 3>> {};
+struct Image : Sequential<Input<2, 4>, Flatten, Linear<8, 6>, Flatten, ReLU, Residual<Flatten, Tanh>, Linear<6, 3>> {};
+
+}  // namespace
+
+TEST_CASE("leaves run in reverse, and a bucket is reduced as soon as its lowest layer has run") {
+  CHECK(shortly(Trained<Mnist, Single>::training, 0) == "2 1 0 ");
+  CHECK(shortly(Trained<Mnist, DataParallel<2>>::training, 0) == "2 1 0 +a ");
+  CHECK(shortly(Trained<Mnist, DataParallel<2>, Bucket<1_KiB>>::training, 0) == "2 +a 1 0 +b ");
+  CHECK(shortly(Trained<Mnist, DataParallel<1>>::training, 0) == "2 1 0 ");
+}
+
+TEST_CASE("a reduction in a body is kept for the last micro-batch") {
+  const Program& p = Trained<Chain, DataParallel<2>, Accumulate<2>>::training;
+  int starts = 0;
+  for (int e = p.backward_bodies[0].begin; e < p.backward_bodies[0].end; ++e) {
+    CHECK(p.entries[e].when == (p.entries[e].what == Do::reduce_start ? When::last_micro_batch : When::always));
+    starts += p.entries[e].what == Do::reduce_start ? 1 : 0;
+  }
+  CHECK(starts == p.bucket_count);
+}
+
+TEST_CASE("the gradient of a skip is added, without a copy where one device holds both ends") {
+  struct One : Sequential<Linear<8, 6>, Residual<Linear<6, 6>>, Linear<6, 3>> {};
+  CHECK(shortly(Trained<One, Single>::training, 0) == "3 1 add 0 ");
+}
+
+TEST_CASE("every gradient is the sum of its terms, later readers first, whatever is in place") {
+  follow(Trained<Chain, Single>::training);
+  follow(Trained<Skips, Single>::training);
+  follow(Trained<Deep, Single>::training);
+  follow(Trained<Image, Single>::training);
+  follow(Trained<Sequential<Linear<8, 6>, Residual<Residual<Residual<ReLU>>>, Linear<6, 3>>, Single>::training);
+}
+
+TEST_CASE("a cut changes neither the terms of a gradient nor their order") {
+  follow(Trained<Chain, Pipeline<Balanced<5>>>::training);
+  follow(Trained<Chain, Back>::training);
+  follow(Trained<Skips, Pipeline<Balanced<3>>>::training);
+  follow(Trained<Deep, Pipeline<Balanced<4>>>::training);
+  follow(Trained<Image, Pipeline<Balanced<4>>>::training);
+}
+
+TEST_CASE("a stage that holds only the sum of a Residual takes both its values, also back on the first device") {
+  using Inner = Residual<Linear<6, 6>>;  // the same leaves as the first two of the Residual around it
+  struct Nested : Sequential<Linear<8, 6>, Residual<Inner>, Linear<6, 3>> {};
+  using First = Sequential<Linear<8, 6>, Inner>;
+  using Last = Sequential<Residual<>, Linear<6, 3>>;
+  follow(Trained<Nested, Pipeline<Stage<First>, Stage<Last>>>::training);
+  follow(Trained<Nested, Pipeline<Stage<First>, Stage<Residual<>>, Stage<Linear<6, 3>, On<0>>>>::training);
+  follow(Trained<Nested, Pipeline<Stage<First, On<0>>, Stage<Last, On<0>>>>::training);
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "heddle/plan/coverage.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "heddle/plan/check.hpp"
+#include "plan/plans.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+/// Drops every instruction of one kind and every reduction of a body, one at a time; each must be found with a code of room S.
+struct Drops {
+  int dropped = 0;
+  int found = 0;
+  Code codes[64]{};
+
+  void all(const Program& original) {
+    Copy copy{original};
+    CHECK(check(copy.view()).ok());
+    for (auto& list : copy.lists)
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        const Instruction line = list[i];
+        CAPTURE(i);
+        CAPTURE(static_cast<int>(line.op));
+        list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
+        judge(check(copy.view()), line);
+        list.insert(list.begin() + static_cast<std::ptrdiff_t>(i), line);
+      }
+    for (Entry& entry : copy.entries) {
+      if (entry.what != Do::reduce_start) continue;
+      const Entry kept = entry;
+      entry = Entry{};
+      ++dropped;
+      const Diagnosis faulty = check(copy.view());
+      CHECK(faulty.code == Code{'S', 6});
+      if (!faulty.ok()) ++found;
+      entry = kept;
+    }
+    CHECK(check(copy.view()).ok());
+  }
+  void judge(const Diagnosis& faulty, const Instruction& line) {
+    ++dropped;
+    if (!faulty.ok()) ++found;
+    switch (line.op) {
+      case Op::forward:
+      case Op::backward: CHECK(faulty.code == Code{'S', 5}); break;
+      case Op::reduce_start:
+      case Op::reduce_wait:
+      case Op::report:
+      case Op::step: CHECK(faulty.code == Code{'S', 6}); break;
+      case Op::send_start:
+      case Op::receive_start: CHECK((faulty.code == Code{'S', 3} || faulty.code == Code{'S', 4})); break;
+      default: CHECK_FALSE(faulty.ok()); break;
+    }
+  }
+};
+
+template <class P> void drop_everything(int at_least) {
+  Drops drops;
+  drops.all(lower<P>());
+  MESSAGE(drops.dropped << " lines dropped, " << drops.found << " found");
+  CHECK(drops.found == drops.dropped);
+  CHECK(drops.dropped >= at_least);
+}
+
+}  // namespace
+
+TEST_CASE("dropping any one line of a plan turns a check red: replicas") {
+  drop_everything<Trained<Mnist, DataParallel<2>>>(6);
+  drop_everything<Trained<Chain, DataParallel<4>, Bucket<1_B>, Accumulate<2>, Grain<2>>>(12);
+}
+
+TEST_CASE("dropping any one line of a plan turns a check red: stages") {
+  drop_everything<Trained<Chain, Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>>(60);
+  drop_everything<Trained<Chain, BackIn<GPipe, 4>>>(50);
+}
+
+TEST_CASE("dropping any one line of a plan turns a check red: stages and replicas") {
+  drop_everything<Trained<Skips, Hybrid<Pipeline<Balanced<2>, GPipe, Microbatches<2>>, DataParallel<2>>, Accumulate<2>, Bucket<1_KiB>>>(40);
+}
+
+TEST_CASE("a line that stands twice is found as well") {
+  Copy copy{lower<Trained<Chain, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>>()};
+  int doubled = 0;
+  for (auto& list : copy.lists)
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const Op op = list[i].op;
+      if (op == Op::send_wait || op == Op::receive_wait) continue;  // a second wait for what is complete waits for nothing
+      list.insert(list.begin() + static_cast<std::ptrdiff_t>(i), list[i]);
+      CAPTURE(static_cast<int>(op));
+      if (op == Op::reduce_wait)
+        CHECK(check(copy.view()).code == Code{'S', 6});
+      else
+        CHECK_FALSE(check(copy.view()).ok());
+      list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
+      ++doubled;
+    }
+  CHECK(doubled > 20);
+}
+
+TEST_CASE("a backward before its forward, or on a device without the chunk, is refused") {
+  Copy copy{lower<Trained<Chain, Pipeline<Balanced<2>>>>()};
+  auto& last = copy.lists[1];
+  const auto is = [](Op op) { return [op](const Instruction& line) { return line.op == op; }; };
+  const auto forward = std::find_if(last.begin(), last.end(), is(Op::forward));
+  const auto backward = std::find_if(last.begin(), last.end(), is(Op::backward));
+  std::swap(*forward, *backward);
+  CHECK(check(copy.view()).code == Code{'S', 5});
+  std::swap(*forward, *backward);
+  CHECK(check(copy.view()).ok());
+  const Instruction moved = *backward;
+  last.erase(backward);
+  copy.lists[0].push_back(moved);
+  const Diagnosis elsewhere = check(copy.view());
+  CHECK(elsewhere.code == Code{'S', 5});
+  CHECK(elsewhere.text.view().find("device 0 runs chunk 1, which lives on device 1") != std::string_view::npos);
+}
+
+TEST_CASE("a reduction that starts before its lowest layer has run, or for every micro-batch, is refused") {
+  Copy copy{lower<Trained<Chain, DataParallel<2>, Accumulate<2>>>()};
+  const auto start = std::find_if(copy.entries.begin(), copy.entries.end(), [](const Entry& e) { return e.what == Do::reduce_start; });
+  REQUIRE(start != copy.entries.end());
+  REQUIRE((start - 1)->what == Do::leaf_backward);
+  start->when = When::always;
+  CHECK(check(copy.view()).code == Code{'S', 6});
+  start->when = When::last_micro_batch;
+  CHECK(check(copy.view()).ok());
+  std::swap(*start, *(start - 1));
+  CHECK(check(copy.view()).code == Code{'S', 6});
+}
+
+TEST_CASE("a wait after the step, or after the report, is no wait") {
+  Copy copy{lower<Trained<Chain, DataParallel<2>>>()};
+  auto& list = copy.lists[0];
+  for (std::size_t i = 0; i + 1 < list.size(); ++i) {
+    if (list[i].op != Op::reduce_wait) continue;
+    CHECK((list[i + 1].op == Op::step || list[i + 1].op == Op::report));
+    std::swap(list[i], list[i + 1]);
+    CHECK(check(copy.view()).code == Code{'S', 6});
+    std::swap(list[i], list[i + 1]);
+  }
+  CHECK(check(copy.view()).ok());
+}
+
+TEST_CASE("a parameter in no bucket is missed by its count") {
+  Copy copy{lower<Trained<Chain, Single>>()};
+  CHECK(check(copy.view()).ok());
+  --copy.buckets[0].payload;
+  CHECK(check(copy.view()).code == Code{'S', 6});
+}
+
+TEST_CASE("evaluation runs every forward and no backward, and is checked by the same rules") {
+  using P = Trained<Chain, BackIn<OneFOneB, 4>>;
+  CHECK(check(P::evaluation).ok());
+  Copy copy{P::evaluation};
+  int dropped = 0;
+  for (auto& list : copy.lists)
+    for (std::size_t i = 0; i < list.size(); ++i, ++dropped) {
+      const Instruction line = list[i];
+      list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
+      CAPTURE(static_cast<int>(line.op));
+      CHECK_FALSE(check(copy.view()).ok());
+      list.insert(list.begin() + static_cast<std::ptrdiff_t>(i), line);
+    }
+  CHECK(dropped > 40);
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "heddle/plan/memory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "plan/plans.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+/// When a slot of a pool is mentioned by one role's list, first and last: read off the bodies and the transfers, not off the allocator.
+struct Life {
+  int begin = 0;
+  int end = 0;
+};
+using Lives = std::map<std::pair<int, int>, Life>;  // pool, micro-batch
+
+void mention(Lives& lives, const Place& place, int micro_batch, int at) {
+  if (place.pool < 0) return;
+  const auto [life, fresh] = lives.try_emplace({place.pool, micro_batch}, Life{at, at});
+  life->second.end = at;
+}
+
+Lives lives_of(const Program& p, int role) {
+  Lives lives;
+  for (int i = p.lists[role].begin; i < p.lists[role].end; ++i) {
+    const Instruction& line = p.instructions[i];
+    if (line.op == Op::forward || line.op == Op::backward) {
+      const IndexRange& body = (line.op == Op::forward ? p.forward_bodies : p.backward_bodies)[line.chunk];
+      for (int e = body.begin; e < body.end; ++e)
+        for (const Place& place : {p.entries[e].a, p.entries[e].b, p.entries[e].c, p.entries[e].d}) mention(lives, place, line.micro_batch, i);
+    } else if (line.op == Op::send_start || line.op == Op::send_wait) {
+      mention(lives, p.transfers[line.transfer].source, line.micro_batch, i);
+    } else if (line.op == Op::receive_start || line.op == Op::receive_wait) {
+      mention(lives, p.transfers[line.transfer].target, line.micro_batch, i);
+    }
+  }
+  return lives;
+}
+
+bool aligned(std::int64_t bytes) { return bytes % 64 == 0; }
+
+/// No two slots that are alive at one time share a byte; each pool has as many slots as are alive at most.
+void slots_are_exclusive(const Program& p, int role) {
+  const Lives lives = lives_of(p, role);
+  std::map<int, int> most;
+  for (const auto& [one, life] : lives) {
+    const Pool& pool = p.pools[one.first];
+    const std::int64_t begin = pool.base + p.slot(one.first, one.second) * pool.slot_bytes;
+    CHECK(pool.role == role);
+    CHECK(p.slot(one.first, one.second) < pool.slots);
+    CHECK((begin >= p.arenas[role].pools && begin + pool.slot_bytes <= p.arenas[role].scratch));
+    int together = 0;
+    for (const auto& [other, other_life] : lives) {
+      if (other_life.begin > life.begin || other_life.end < life.begin) continue;  // not alive when this one begins
+      together += other.first == one.first ? 1 : 0;
+      if (other == one) continue;
+      const Pool& its = p.pools[other.first];
+      const std::int64_t its_begin = its.base + p.slot(other.first, other.second) * its.slot_bytes;
+      CHECK((begin + pool.slot_bytes <= its_begin || its_begin + its.slot_bytes <= begin));
+    }
+    most[one.first] = std::max(most[one.first], together);
+  }
+  for (const auto& [pool, together] : most) CHECK(p.pools[pool].slots == together);
+}
+
+/// What an entry writes lies inside its slot or the scratch, at a multiple of 64 bytes.
+void writes_are_inside(const Program& p, int role) {
+  for (int c = 0; c < p.chunks; ++c) {
+    if (p.device_of_chunk[c] != role) continue;
+    for (const IndexRange& body : {p.forward_bodies[c], p.backward_bodies[c]})
+      for (int e = body.begin; e < body.end; ++e) {
+        const Entry& entry = p.entries[e];
+        for (const Place& place : {entry.a, entry.b, entry.c, entry.d}) CHECK(aligned(place.offset));
+        if (!entry.d.set()) continue;
+        const std::int64_t features =
+            entry.what == Do::leaf_backward ? p.graph->spec(p.graph->nodes[entry.node].operands[0]).elements() : entry.features;
+        const std::int64_t bytes = 4 * p.grain_stride(features) * p.batch.grains();
+        const ArenaMap& map = p.arenas[role];
+        const std::int64_t room = entry.d.pool == Place::scratch ? map.workspace - map.scratch : p.pools[entry.d.pool].slot_bytes;
+        CHECK((features > 0 && entry.d.offset >= 0 && entry.d.offset + bytes <= room));
+      }
+  }
+}
+
+void regions_follow_one_another(const Program& p, int role, int states) {
+  const ArenaMap& map = p.arenas[role];
+  for (const std::int64_t at :
+       {map.parameters, map.gradients, map.states, map.losses, map.pools, map.scratch, map.workspace, map.total, map.flat_bytes})
+    CHECK(aligned(at));
+  CHECK(map.gradients - map.parameters == map.flat_bytes);
+  CHECK(map.states - map.gradients == map.flat_bytes * p.batch.levels());
+  CHECK(map.losses - map.states == map.flat_bytes * states);
+  CHECK((map.losses <= map.pools && map.pools <= map.scratch && map.scratch <= map.workspace && map.workspace <= map.total));
+  if (role == p.loss_role()) CHECK(map.pools - map.losses >= 4 * (p.batch.rank_grains() + 1));
+}
+
+template <class P> void every_tensor_has_its_place() {
+  for (const Program* p : {&P::training, &P::evaluation})
+    for (int role = 0; role < p->roles; ++role) {
+      CAPTURE(role);
+      slots_are_exclusive(*p, role);
+      writes_are_inside(*p, role);
+      regions_follow_one_another(*p, role, Adam::states);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("no two tensors that are alive at the same time overlap: two and three stages, both orders") {
+  every_tensor_has_its_place<Trained<Chain, Single>>();
+  every_tensor_has_its_place<Trained<Chain, Pipeline<Balanced<2>, GPipe, Microbatches<2>>>>();
+  every_tensor_has_its_place<Trained<Chain, Pipeline<Balanced<2>, OneFOneB, Microbatches<8>>>>();
+  every_tensor_has_its_place<Trained<Chain, Pipeline<Balanced<3>, GPipe, Microbatches<4>>, Grain<2>>>();
+  every_tensor_has_its_place<Trained<Chain, Pipeline<Balanced<3>, OneFOneB, Microbatches<8>>>>();
+  every_tensor_has_its_place<Trained<Chain, Pipeline<Balanced<3>, Microbatches<4>>>>();
+}
+
+TEST_CASE("no two tensors that are alive at the same time overlap: the third part back on device 0") {
+  every_tensor_has_its_place<Trained<Chain, Back>>();
+  every_tensor_has_its_place<Trained<Chain, BackIn<GPipe, 4>>>();
+  every_tensor_has_its_place<Trained<Chain, BackIn<OneFOneB, 4>>>();
+  every_tensor_has_its_place<Trained<Chain, BackIn<OneFOneB, 3>, Accumulate<2>>>();
+}
+
+TEST_CASE("no two tensors that are alive at the same time overlap: residuals and rounds") {
+  every_tensor_has_its_place<Trained<Skips, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, Accumulate<2>>>();
+  every_tensor_has_its_place<Trained<Skips, Pipeline<Balanced<3>, GPipe, Microbatches<4>>, Accumulate<2>>>();
+  every_tensor_has_its_place<Trained<Skips, Hybrid<Pipeline<Balanced<3>, OneFOneB, Microbatches<8>>, DataParallel<2>>>>();
+}
+
+TEST_CASE("peak memory of the MLP 784-50-10 with Adam and 64 rows is what a hand calculation gives") {
+  using P = Plan<Mnist, CrossEntropy, Adam, Batch<64>, Single>;
+  constexpr std::int64_t flat = 159'744 + 4'096;                // linear1 and linear2, each a unit padded to 4096 bytes
+  constexpr std::int64_t losses = 64;                           // one grain and the sum
+  constexpr std::int64_t frame = 4 * 64 * (784 + 50 + 1 + 10);  // input, ReLU's output, targets, gradient of the loss
+  constexpr std::int64_t scratch = 4 * 64 * (50 + 10);          // evaluation: ReLU's output and the logits; training needs 4 * 64 * 50
+  static_assert(peak_memory<P>() == Bytes{flat * (1 + 1 + 2) + losses + frame + scratch});
+  static_assert(peak_memory<P>(device<0>) == peak_memory<P>());
+  CHECK(peak_memory<P>() == Bytes{887'104});
+}
+
+TEST_CASE("1F1B needs fewer slots than GPipe, on every stage but where all are in flight anyway") {
+  using All = Trained<Chain, Pipeline<Balanced<3>, GPipe, Microbatches<8>>>;
+  using Few = Trained<Chain, Pipeline<Balanced<3>, OneFOneB, Microbatches<8>>>;
+  for (int c = 0; c < 3; ++c) {
+    const int pool = pool_of(c, PoolKind::frame);
+    CHECK(All::training.pools[pool].slots == 8);
+    CHECK(Few::training.pools[pool].slots <= 3 - c + 2);  // received up to two ahead
+    CHECK(Few::training.pools[pool].slots >= 3 - c);
+  }
+  CHECK(peak_memory<Few>() < peak_memory<All>());
+}

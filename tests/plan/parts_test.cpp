@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "heddle/plan/parts.hpp"
+
+#include <doctest/doctest.h>
+
+#include <type_traits>
+
+#include "plan/plans.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+struct Stray {};
+
+bool says(const Diagnosis& found, std::string_view words) { return found.text.view().find(words) != std::string_view::npos; }
+
+}  // namespace
+
+TEST_CASE("each type of a plan is told apart by what it has") {
+  static_assert(part_of<Mnist>() == PlanPart::model);
+  static_assert(part_of<Linear<8, 4>>() == PlanPart::model);
+  static_assert(part_of<CrossEntropy>() == PlanPart::loss);
+  static_assert(part_of<Adam>() == PlanPart::optimizer && part_of<SGD>() == PlanPart::optimizer);
+  static_assert(part_of<Batch<64>>() == PlanPart::batch && part_of<Batch<64, KeepLast>>() == PlanPart::batch);
+  static_assert(part_of<Single>() == PlanPart::policy && part_of<Hybrid<Back, DataParallel<2>>>() == PlanPart::policy);
+  static_assert(part_of<Grain<8>>() == PlanPart::grain && part_of<Reproducible>() == PlanPart::reproducible);
+  static_assert(part_of<Accumulate<2>>() == PlanPart::accumulate);
+  static_assert(part_of<Memory<1_MiB>>() == PlanPart::memory && part_of<Bucket<1_MiB>>() == PlanPart::bucket);
+  CHECK(part_of<Stray>() == PlanPart::unknown);
+  CHECK(part_of<int>() == PlanPart::unknown);
+}
+
+TEST_CASE("a part is found wherever it stands") {
+  static_assert(std::is_same_v<FindPart<PlanPart::policy, Mnist, Single, Adam>::type, Single>);
+  static_assert(std::is_same_v<FindPart<PlanPart::policy, Single, Mnist, Adam>::type, Single>);
+  static_assert(std::is_same_v<FindPart<PlanPart::model, Single, Adam, Mnist>::type, Mnist>);
+  CHECK(std::is_void_v<FindPart<PlanPart::memory, Single, Adam, Mnist>::type>);
+}
+
+TEST_CASE("five parts in any order are a plan, options may be added") {
+  static_assert(check_parts<Mnist, CrossEntropy, Adam, Batch<64>, Single>().ok());
+  static_assert(check_parts<Single, Batch<64>, Adam, CrossEntropy, Mnist>().ok());
+  CHECK(check_parts<Grain<8>, Mnist, Memory<1_GB>, CrossEntropy, Adam, Accumulate<2>, Batch<64>, Bucket<1_MB>, Reproducible, Single>().ok());
+}
+
+TEST_CASE("a part that is missing is named") {
+  static_assert(check_parts<CrossEntropy, Adam, Batch<64>, Single>().code == Code{'L', 1});
+  CHECK(says(check_parts<CrossEntropy, Adam, Batch<64>, Single>(), "the plan names no model"));
+  CHECK(says(check_parts<Mnist, Adam, Batch<64>, Single>(), "the plan names no loss"));
+  CHECK(says(check_parts<Mnist, CrossEntropy, Batch<64>, Single>(), "the plan names no optimizer"));
+  CHECK(says(check_parts<Mnist, CrossEntropy, Adam, Single>(), "the plan names no Batch"));
+  CHECK(says(check_parts<Mnist, CrossEntropy, Adam, Batch<64>>(), "the plan names no policy"));
+  CHECK(check_parts<>().code == Code{'L', 1});
+}
+
+TEST_CASE("a part that is named twice is refused with both names") {
+  constexpr Diagnosis found = check_parts<Mnist, CrossEntropy, Adam, Batch<64>, Single, DataParallel<2>>();
+  static_assert(found.code == Code{'L', 2});
+  CHECK(says(found, "names its policy twice: Single and DataParallel<2>"));
+  CHECK(check_parts<Mnist, CrossEntropy, Adam, Batch<64>, Batch<32>, Single>().code == Code{'L', 2});
+  CHECK(check_parts<Mnist, Chain, CrossEntropy, Adam, Batch<64>, Single>().code == Code{'L', 2});
+}
+
+TEST_CASE("what is no part of a plan is named") {
+  constexpr Diagnosis found = check_parts<Mnist, CrossEntropy, Adam, Batch<64>, Single, Stray>();
+  static_assert(found.code == Code{'L', 3});
+  CHECK(says(found, "Stray is no part of a Plan"));
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "heddle/plan/plan.hpp"
+
+#include <doctest/doctest.h>
+
+#include "plan/plans.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+using Alone = Plan<Mnist, CrossEntropy, Adam, Batch<64, KeepLast>, Single>;
+using Spread = Plan<Mnist, CrossEntropy, Adam, Batch<64, KeepLast>, DataParallel<4>>;
+using Two = Hybrid<Pipeline<Balanced<2>>, DataParallel<4>>;
+
+static_assert(parameters<Mnist> == 39'760);
+static_assert(devices<Alone> == 1);
+static_assert(devices<Spread> == 4);
+static_assert(peak_memory<Spread>(device<0>) < 2_MiB);
+static_assert(devices<Plan<Mnist, CrossEntropy, Adam, Batch<64>, Two>> == 8);
+static_assert(devices<Plan<Chain, CrossEntropy, Adam, Batch<64>, Back>> == 2);
+
+namespace {
+
+/// The code of a plan that is never instantiated as such.
+template <class... Parts> constexpr Code code_of() { return check<Plan<Parts...>>().code; }
+template <class Model, class Rows, class P, class... Options> constexpr Code broken() {
+  return code_of<Model, CrossEntropy, Adam, Rows, P, Options...>();
+}
+
+bool says(const Diagnosis& found, std::string_view words) { return found.text.view().find(words) != std::string_view::npos; }
+
+struct NoParameters : Sequential<Input<10>, ReLU> {};
+struct Unchained : Sequential<Linear<8, 6>, Linear<5, 3>> {};
+
+}  // namespace
+
+TEST_CASE("a plan that is sound says so") {
+  static_assert(check<Alone>().ok() && check<Spread>().ok());
+  CHECK(check<Plan<Two, Adam, Batch<64>, CrossEntropy, Mnist>>().ok());
+}
+
+TEST_CASE("each room refuses with its code, as a value") {
+  static_assert(code_of<Mnist, Adam, Batch<64>, Single>() == Code{'L', 1});
+  static_assert(broken<Unchained, Batch<64>, Single>() == Code{'G', 1});
+  static_assert(broken<Linear<8, 1>, Batch<64>, Single>() == Code{'G', 3});
+  static_assert(broken<NoParameters, Batch<64>, Single>() == Code{'G', 9});
+  static_assert(broken<Mnist, Batch<64>, Hybrid<DataParallel<2>, DataParallel<2>>>() == Code{'M', 1});
+  static_assert(broken<Mnist, Batch<64>, DataParallel<0>>() == Code{'M', 2});
+  static_assert(broken<Mnist, Batch<64>, Pipeline<Balanced<4>>>() == Code{'M', 3});
+  static_assert(broken<Chain, Batch<64>, Pipeline<Stage<Part1>, Stage<Part3>>>() == Code{'S', 1});
+  static_assert(broken<Chain, Batch<64>, Pipeline<Balanced<4>, OneFOneB, Microbatches<2>>>() == Code{'S', 2});
+  static_assert(broken<Chain, Batch<4096>, Pipeline<Balanced<4>, GPipe, Microbatches<512>>>() == Code{'S', 7});
+  static_assert(broken<Mnist, Batch<63>, DataParallel<4>>() == Code{'B', 1});
+  static_assert(broken<Mnist, Batch<3>, DataParallel<4>>() == Code{'B', 2});
+  static_assert(broken<Mnist, Batch<64>, DataParallel<4>, Grain<6>>() == Code{'B', 3});
+  static_assert(broken<Mnist, Batch<6>, DataParallel<2>, Grain<1>>() == Code{'B', 4});
+  CHECK(broken<Mnist, Batch<64>, DataParallel<4>>() == Code{});
+}
+
+TEST_CASE("of several faults the one of the first room is told") {
+  static_assert(broken<Unchained, Batch<63>, DataParallel<0>>() == Code{'G', 1});
+  CHECK(broken<Mnist, Batch<63>, DataParallel<0>>() == Code{'M', 2});
+}
+
+TEST_CASE("a plan over its budget names the stage, its bytes and the largest contributors") {
+  constexpr Bytes needed = peak_memory<Alone>();
+  static_assert(check<Plan<Mnist, CrossEntropy, Adam, Batch<64, KeepLast>, Single, Memory<needed>>>().ok());
+  constexpr Diagnosis found = check<Plan<Mnist, CrossEntropy, Adam, Batch<64, KeepLast>, Single, Memory<needed - 1_B>>>();
+  static_assert(found.code == Code{'C', 1});
+  static_assert(found.numbers[0] == 0 && found.numbers[1] == needed.value && found.numbers[2] == needed.value - 1);
+  CHECK(says(found, "optimizer states with 327,680 bytes"));
+}
+
+TEST_CASE("memory is asked for by device: replicas of one stage need the same, stages differ") {
+  using P = Plan<Mnist, CrossEntropy, Adam, Batch<64>, Two>;
+  static_assert(peak_memory<P>(device<0>) == peak_memory<P>(device<2>));
+  static_assert(peak_memory<P>(device<1>) == peak_memory<P>(device<7>));
+  static_assert(peak_memory<P>(device<1>) < peak_memory<P>(device<0>));
+  CHECK(peak_memory<P>() == peak_memory<P>(device<0>));
+}
+
+TEST_CASE("a plan knows whether its sums are reproducible") {
+  static_assert(is_reproducible<Spread>);
+  static_assert(!is_reproducible<Plan<Mnist, CrossEntropy, Adam, Batch<64>, Single, Accumulate<2>>>);
+  static_assert(is_reproducible<Plan<Mnist, CrossEntropy, Adam, Batch<64>, Single, Accumulate<2>, Reproducible>>);
+  CHECK(is_reproducible<Plan<Mnist, CrossEntropy, Adam, Batch<64>, Single, Accumulate<2>, Grain<8>>>);
+}
+
+TEST_CASE("batch 4 on eight ranks that do not split it is a plan") {
+  struct Long : Sequential<Linear<4, 4>, Repeat<7, Linear<4, 4>>> {};
+  using P = Plan<Long, CrossEntropy, Adam, Batch<4>, Pipeline<Balanced<8>>>;
+  static_assert(devices<P> == 8);
+  CHECK(check<P>().ok());
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Room: tests. Small models and plans that the tests of room plan lower, and copies of a Program that may be changed.
+// Sees: graph, policies, plan.  Does not see: processes, kernels.
+#pragma once
+
+#include <vector>
+
+#include "heddle/graph/layers/gelu.hpp"
+#include "heddle/graph/layers/input.hpp"
+#include "heddle/graph/layers/linear.hpp"
+#include "heddle/graph/layers/relu.hpp"
+#include "heddle/graph/layers/tanh.hpp"
+#include "heddle/graph/losses/cross_entropy.hpp"
+#include "heddle/graph/named.hpp"
+#include "heddle/graph/optimizers/adam.hpp"
+#include "heddle/graph/optimizers/sgd.hpp"
+#include "heddle/graph/repeat.hpp"
+#include "heddle/graph/residual.hpp"
+#include "heddle/graph/sequential.hpp"
+#include "heddle/plan/plan.hpp"
+#include "heddle/policy/data_parallel.hpp"
+#include "heddle/policy/hybrid.hpp"
+#include "heddle/policy/pipeline.hpp"
+#include "heddle/policy/schedule/gpipe.hpp"
+#include "heddle/policy/schedule/one_f_one_b.hpp"
+#include "heddle/policy/single.hpp"
+
+namespace heddle::tests {
+
+struct Mnist : Sequential<Named<"linear1", Linear<28 * 28, 50>>, ReLU, Named<"linear2", Linear<50, 10>>> {};
+
+using Part1 = Sequential<Linear<8, 6>, ReLU>;
+using Part2 = Sequential<Linear<6, 6>, Tanh>;
+using Part3 = Linear<6, 3>;
+struct Chain : Sequential<Part1, Part2, Part3> {};  // 5 nodes
+using Back = Pipeline<Stage<Part1, On<0>>, Stage<Part2, On<1>>, Stage<Part3, On<0>>>;
+template <class Order, int M> using BackIn = Pipeline<Stage<Part1, On<0>>, Stage<Part2, On<1>>, Stage<Part3, On<0>>, Order, Microbatches<M>>;
+
+using Block = Residual<Linear<6, 9>, GELU, Linear<9, 6>>;
+struct Skips : Sequential<Linear<8, 6>, Block, Tanh, Block, Linear<6, 3>> {};  // 11 nodes
+
+template <class Model, class Policy, class... Options> using Trained = Plan<Model, CrossEntropy, Adam, Batch<16, KeepLast>, Policy, Options...>;
+
+/// A Program whose lists and bodies can be changed.
+class Copy {
+ public:
+  explicit Copy(const Program& original) : program_(original) {
+    for (int r = 0; r < original.roles; ++r)
+      lists.emplace_back(original.instructions + original.lists[r].begin, original.instructions + original.lists[r].end);
+    int last = 0;
+    for (int c = 0; c < original.chunks; ++c)
+      for (const IndexRange& body : {original.forward_bodies[c], original.backward_bodies[c]}) last = body.end > last ? body.end : last;
+    entries.assign(original.entries, original.entries + last);
+    buckets.assign(original.buckets, original.buckets + original.bucket_count);
+  }
+  /// Valid until the next change.
+  Program view() {
+    flat_.clear();
+    ranges_.clear();
+    for (const auto& list : lists) {
+      const int begin = static_cast<int>(flat_.size());
+      flat_.insert(flat_.end(), list.begin(), list.end());
+      ranges_.push_back({begin, static_cast<int>(flat_.size())});
+    }
+    Program p = program_;
+    p.instructions = flat_.data();
+    p.lists = ranges_.data();
+    p.entries = entries.data();
+    p.buckets = buckets.data();
+    return p;
+  }
+
+  std::vector<std::vector<Instruction>> lists;  // by role
+  std::vector<Entry> entries;
+  std::vector<GradientBucket> buckets;
+
+ private:
+  Program program_;
+  std::vector<Instruction> flat_;
+  std::vector<IndexRange> ranges_;
+};
+
+}  // namespace heddle::tests

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "heddle/run/locate.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "heddle/backend/cpu_threads.hpp"
+
+using namespace heddle;
+
+namespace {
+
+struct Model
+    : Sequential<Input<2, 2>, Flatten, Named<"in", Linear<4, 3>>, Named<"block", Residual<Named<"inner", Linear<3, 3>>, Tanh>>, Linear<3, 2>> {};
+constexpr float infinite = std::numeric_limits<float>::infinity();
+constexpr float none = std::numeric_limits<float>::quiet_NaN();
+
+/// A batch of three rows and parameters of ones; each case damages one number.
+struct Case {
+  std::vector<float> inputs = std::vector<float>(3 * 4, 1.0F);
+  std::vector<std::int32_t> labels{0, 1, 0};
+  std::vector<std::uint32_t> order;
+  std::vector<std::vector<float>> parameters{std::vector<float>(12, 1.0F), std::vector<float>(3, 1.0F), std::vector<float>(9, 1.0F),
+                                             std::vector<float>(3, 1.0F),  std::vector<float>(6, 1.0F), std::vector<float>(2, 1.0F)};
+  [[nodiscard]] std::string found() const {
+    StepInput input;
+    input.inputs = inputs.data();
+    input.targets = labels.data();
+    input.order = order.empty() ? nullptr : order.data();
+    input.source_rows = input.rows = 3;
+    const KernelTable kernels = kernel_table<Model, CrossEntropy, SGD, EigenCompute>();
+    return locate_non_finite(graph_of<Model>, kernels, input, parameters);
+  }
+};
+
+bool begins(const std::string& words, const std::string& with) {
+  CAPTURE(words);
+  const bool does = words.rfind(with, 0) == 0;
+  CHECK(does);
+  CHECK(words.find(" Fix: lower the learning rate or repair the data; the parameters are those before the step.") != std::string::npos);
+  return does;
+}
+
+}  // namespace
+
+TEST_CASE("the first value that is not finite is found, or none") {
+  CHECK(first_non_finite({}) == -1);
+  CHECK(first_non_finite({0, -1, 3e38F}) == -1);
+  CHECK(first_non_finite({0, infinite, none}) == 1);
+  CHECK(first_non_finite({none}) == 0);
+  CHECK(first_non_finite({1, 2, -infinite}) == 2);
+}
+
+TEST_CASE("the earliest cause is named: a parameter before the input, the input before a layer") {
+  Case damaged;
+  damaged.parameters[2][4] = none;
+  damaged.inputs[5] = none;
+  begins(damaged.found(), "; parameter 'block.inner.weight' was not finite before it.");
+  damaged.parameters[2][4] = 1;
+  begins(damaged.found(), "; the input has such a value in row 1, feature 1.");
+}
+
+TEST_CASE("rows are counted in the order of the batch") {
+  Case damaged;
+  damaged.inputs[4 * 2 + 3] = infinite;
+  begins(damaged.found(), "; the input has such a value in row 2, feature 3.");
+  damaged.order = {1, 2, 0};
+  begins(damaged.found(), "; the input has such a value in row 1, feature 3.");
+}
+
+TEST_CASE("a layer whose output overflows is named with row and feature") {
+  Case damaged;
+  damaged.parameters[0].assign(12, 0.0F);
+  for (int j = 0; j < 4; ++j) damaged.parameters[0][static_cast<std::size_t>(4 + j)] = 3e38F;  // feature 1 of the first Linear
+  const std::string first = damaged.found();
+  begins(first, "; it begins in ");
+  CHECK(first.find("'in' Linear<4, 3>, row 0, feature 1.") != std::string::npos);
+
+  Case sum;  // both operands are finite, their sum is not: tanh gives 1, the skip 3.4e38, and so on
+  sum.parameters[0].assign(12, 0.0F);
+  sum.parameters[1].assign(3, std::numeric_limits<float>::max());
+  sum.parameters[2].assign(9, 0.0F);
+  const std::string last = sum.found();
+  begins(last, "; it begins in ");
+  CHECK(last.find("Linear<3, 2>, row 0, feature 0.") != std::string::npos);
+}
+
+TEST_CASE("if every output is finite it is the loss or its targets") { begins(Case{}.found(), "; all outputs of the model are finite"); }
+
+TEST_CASE("an instruction is described by its place in its role's list and by what it does") {
+  using Product = Plan<Model, CrossEntropy, SGD, Batch<8>, Hybrid<Pipeline<Balanced<2>, GPipe, Microbatches<2>>, DataParallel<2>>>;
+  const Program& p = Product::training;
+  std::string all;
+  for (int role = 0; role < p.roles; ++role)
+    for (int i = p.lists[role].begin; i < p.lists[role].end; ++i) {
+      const std::string words = describe(p, i);
+      CHECK(words.rfind("instruction " + std::to_string(i - p.lists[role].begin) + " (" + std::string{name_of(p.instructions[i].op)}, 0) == 0);
+      all += words + "\n";
+    }
+  for (const char* words : {"(forward of chunk 0, micro-batch 1)", "(backward of chunk 1, micro-batch 0)", "(send start of chunk 0, micro-batch 0)",
+                            "(receive wait of chunk 1, micro-batch 1)", "(reduce wait of gradient bucket 0)", "(reduce start of the loss)",
+                            "(report of the loss)", "(step of gradient bucket 1)"}) {
+    CAPTURE(words);
+    CHECK(all.find(words) != std::string::npos);
+  }
+}

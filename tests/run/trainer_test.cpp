@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "heddle/run/trainer.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "heddle/backend/cpu_threads.hpp"
+
+using namespace heddle;
+
+namespace {
+
+struct Model : Sequential<Named<"first", Linear<6, 9>>, Tanh, Named<"last", Linear<9, 4>>> {};
+
+template <class Rows, class... Parts> using Of = Plan<Model, CrossEntropy, SGD, Rows, Parts...>;
+using Exact = Of<Batch<16>, DataParallel<2>>;
+using Kept = Of<Batch<16, KeepLast>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Grain<2>>;
+using Dropped = Of<Batch<16, DropLast>, DataParallel<2>>;
+using Filled = Of<Batch<16, PadLast>, DataParallel<2>>;
+
+struct Rows {
+  std::vector<float> inputs;
+  std::vector<std::int32_t> labels;
+  explicit Rows(int rows = 64) {
+    for (int i = 0; i < rows; ++i) {
+      for (int j = 0; j < 6; ++j) inputs.push_back(static_cast<float>((37 * i + 101 * j + i * j) % 127) / 128.0F);
+      labels.push_back((7 * i + 3) % 4);
+    }
+  }
+  [[nodiscard]] Examples<std::int32_t> all() const { return examples(std::span<const float>{inputs}, std::span<const std::int32_t>{labels}, 6); }
+  [[nodiscard]] Examples<std::int32_t> batch(std::int64_t first = 0, std::int64_t count = 16) const { return all().slice(first, count); }
+};
+const Rows rows;
+
+/// The sentence of the error that an action throws; it must have the code and a remedy.
+template <class Action> std::string refused(Code code, Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    CHECK((error.code() == code));
+    CHECK(std::string{error.what()}.find(". Fix: ") != std::string::npos);
+    return error.what();
+  }
+  FAIL("nothing was thrown");
+  return "";
+}
+bool contains(const std::string& sentence, const std::string& words) { return sentence.find(words) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a batch that is not the plan's is refused with the numbers, and nothing is changed") {
+  Trainer<Exact, CpuThreads> exact{{}, Seed{1}};
+  const std::uint64_t before = exact.parameter_hash();
+  CHECK(contains(refused(Code{'B', 5}, [&] { exact.step(rows.batch(0, 15)); }), "a batch of 15 rows was given to a plan with Batch<16>"));
+  CHECK(contains(refused(Code{'B', 5}, [&] { exact.step(rows.batch(0, 0)); }), "a batch of 0 rows"));
+  CHECK(contains(refused(Code{'B', 6}, [&] { exact.step(rows.batch(0, 17)); }), "a batch of 17 rows was given to a plan with Batch<16>"));
+  Trainer<Kept, CpuThreads> kept{{}, Seed{1}};
+  refused(Code{'B', 6}, [&] { kept.step(rows.batch(0, 17)); });
+  refused(Code{'B', 5}, [&] { kept.step(rows.batch(0, 0)); });
+  CHECK(kept.evaluate(rows.batch(0, 0)).outputs.empty());  // nothing asked, nothing answered
+  CHECK(exact.parameter_hash() == before);
+  CHECK(exact.steps() == 0);
+  CHECK(exact.step(rows.batch()).step == 1);
+}
+
+TEST_CASE("rows of another shape are refused with both shapes") {
+  Trainer<Exact, CpuThreads> trainer{{}, Seed{1}};
+  const auto wide = examples(std::span<const float>{rows.inputs}.first(16 * 12), std::span<const std::int32_t>{rows.labels}.first(16), 12);
+  CHECK(contains(refused(Code{'D', 7}, [&] { trainer.step(wide); }), "the batch has 12 features and 1 target values a row, but Model takes 6 and 1"));
+  refused(Code{'D', 7}, [&] { (void)trainer.evaluate(wide); });
+  using Regression = Plan<Model, MeanSquaredError, SGD, Batch<16>, Single>;
+  Trainer<Regression, CpuThreads> regression{{}, Seed{1}};
+  const std::vector<float> targets(16 * 3, 0.0F);
+  const auto narrow = examples(std::span<const float>{rows.inputs}.first(16 * 6), std::span<const float>{targets}, 6);
+  CHECK(contains(refused(Code{'D', 7}, [&] { regression.step(narrow); }), "6 features and 3 target values a row, but Model takes 6 and 4"));
+}
+
+TEST_CASE("a label that is no class names its row, on whatever rank, and nothing is changed") {
+  Rows wrong;
+  Trainer<Exact, CpuThreads> trainer{{}, Seed{1}};
+  const std::uint64_t before = trainer.parameter_hash();
+  for (const std::int32_t label : {-1, 4, 1000}) {
+    wrong.labels[13] = label;
+    CHECK(contains(refused(Code{'D', 8}, [&] { trainer.step(wrong.batch()); }),
+                   "row 13 of the batch has label " + std::to_string(label) + ", but the model gives 4 classes"));
+    refused(Code{'D', 8}, [&] { (void)trainer.evaluate(wrong.batch()); });
+  }
+  CHECK(trainer.parameter_hash() == before);
+  Trainer<Exact, CpuThreads> never_saw_it{{}, Seed{1}};
+  trainer.step(rows.batch());
+  never_saw_it.step(rows.batch());
+  CHECK(trainer.parameter_hash() == never_saw_it.parameter_hash());
+}
+
+TEST_CASE("an option out of range is refused at construction and at the step that would use it") {
+  const auto make = [](SGD::Options options) { const Trainer<Exact, CpuThreads> trainer{options, Seed{1}}; };
+  CHECK(contains(refused(Code{'O', 1}, [&] { make({.learning_rate = -1}); }), "learning_rate = -1"));
+  refused(Code{'O', 1}, [&] { make({.learning_rate = 0.1, .weight_decay = std::numeric_limits<double>::quiet_NaN()}); });
+  Trainer<Exact, CpuThreads> trainer{{}, Seed{1}};
+  const std::uint64_t before = trainer.parameter_hash();
+  trainer.optimizer().learning_rate = std::numeric_limits<double>::infinity();
+  refused(Code{'O', 1}, [&] { trainer.step(rows.batch()); });
+  CHECK(trainer.parameter_hash() == before);
+  trainer.optimizer().learning_rate = 0.1;
+  CHECK_NOTHROW(trainer.step(rows.batch()));
+}
+
+TEST_CASE("parameters have names, are read and set by them, and a wrong name, size or replica is refused") {
+  Trainer<Exact, CpuThreads> trainer{{}, Seed{1}};
+  CHECK(trainer.parameter_names() == std::vector<std::string>{"first.weight", "first.bias", "last.weight", "last.bias"});
+  std::vector<float> weight(9 * 6);
+  std::iota(weight.begin(), weight.end(), 1.0F);
+  trainer.set_parameter("first.weight", weight);
+  for (int replica = 0; replica < trainer.replicas(); ++replica) CHECK(trainer.parameter("first.weight", replica) == weight);
+  CHECK(trainer.replicas() == 2);
+  CHECK(contains(refused(Code{'R', 5}, [&] { trainer.set_parameter("first.wieght", weight); }), "Model has no parameter 'first.wieght'"));
+  CHECK(contains(refused(Code{'R', 5}, [&] { trainer.set_parameter("first.bias", weight); }), "'first.bias' has 9 elements but is given 54"));
+  CHECK(contains(refused(Code{'R', 5}, [&] { (void)trainer.parameter("last.bias", 2); }), "replica 2 of 2 does not exist"));
+  refused(Code{'R', 5}, [&] { (void)trainer.gradient("bias"); });
+  CHECK(trainer.parameter("first.weight") == weight);
+}
+
+TEST_CASE("the hash is the same for the same bits and another for one changed bit, wherever the stage is") {
+  Trainer<Kept, CpuThreads> trainer{{}, Seed{1}};
+  Trainer<Kept, CpuThreads> twin{{}, Seed{1}};
+  Trainer<Kept, CpuThreads> other{{}, Seed{2}};
+  CHECK(trainer.parameter_hash() == twin.parameter_hash());
+  CHECK(trainer.parameter_hash() != other.parameter_hash());
+  for (const std::string& name : trainer.parameter_names()) {
+    std::vector<float> values = twin.parameter(name);
+    values.back() = std::nextafter(values.back(), 10.0F);
+    twin.set_parameter(name, values);
+    CHECK(trainer.parameter_hash() != twin.parameter_hash());
+    twin.set_parameter(name, trainer.parameter(name));
+    CHECK(trainer.parameter_hash() == twin.parameter_hash());
+  }
+}
+
+TEST_CASE("the callback comes with every so many steps, and only these have a loss") {
+  Trainer<Exact, CpuThreads> trainer{{}, Seed{1}};
+  std::vector<StepResult> told;
+  trainer.on_step([&](const StepResult& result) { told.push_back(result); }, Every{3});
+  for (int step = 1; step <= 7; ++step) {
+    const StepResult result = trainer.step(rows.batch());
+    CHECK(result.step == step);
+    CHECK(result.rows == 16);
+    CHECK(result.loss.has_value() == (step % 3 == 0));
+  }
+  REQUIRE(told.size() == 2);
+  CHECK(told[0].step == 3);
+  CHECK(told[1].step == 6);
+  CHECK(told[0].loss.value() > told[1].loss.value());
+  CHECK(trainer.steps() == 7);
+}
+
+TEST_CASE("a callback every 0 steps is refused") {
+  Trainer<Exact, CpuThreads> trainer{{}, Seed{1}};
+  for (const std::int64_t steps : {0, -3}) refused(Code{'O', 1}, [&] { trainer.on_step([](const StepResult&) {}, Every{steps}); });
+  CHECK_NOTHROW(trainer.step(rows.batch()));
+}
+
+TEST_CASE("a loss that nobody asks for changes no parameter") {
+  Trainer<Exact, CpuThreads> asked{{.learning_rate = 0.1}, Seed{1}};
+  Trainer<Exact, CpuThreads> silent{{.learning_rate = 0.1}, Seed{1}};
+  asked.on_step([](const StepResult&) {});
+  for (int step = 0; step < 4; ++step) {
+    asked.step(rows.batch(16 * step));
+    CHECK_FALSE(silent.step(rows.batch(16 * step)).loss.has_value());
+  }
+  CHECK(asked.parameter_hash() == silent.parameter_hash());
+}
+
+TEST_CASE("the learning rate is changed in one place and holds from the next step on") {
+  Trainer<Exact, CpuThreads> trainer{{.learning_rate = 0.5}, Seed{1}};
+  Trainer<Exact, CpuThreads> slow{{.learning_rate = 0.125}, Seed{1}};
+  const std::vector<float> before = trainer.parameter("last.bias");
+  trainer.optimizer().learning_rate = 0;
+  trainer.step(rows.batch());
+  CHECK(trainer.parameter("last.bias") == before);
+  trainer.optimizer().learning_rate = 0.125;
+  trainer.step(rows.batch());
+  slow.step(rows.batch());
+  CHECK(trainer.parameter_hash() == slow.parameter_hash());
+  CHECK(trainer.optimizer().weight_decay == 0);  // what was not named was not touched
+  // p - rate x gradient, for powers of two without a rounding of its own in the product
+  const std::vector<float> gradient = trainer.gradient("last.bias");
+  for (std::size_t i = 0; i < before.size(); ++i) CHECK(trainer.parameter("last.bias")[i] == before[i] - 0.125F * gradient[i]);
+}
+
+TEST_CASE("a smaller batch is kept, filled up or left out as the plan says") {
+  Trainer<Kept, CpuThreads> kept{{}, Seed{1}};
+  CHECK(kept.step(rows.batch(0, 5)).rows == 5);
+  Trainer<Filled, CpuThreads> filled{{}, Seed{1}};
+  CHECK(filled.step(rows.batch(0, 5)).rows == 16);
+  Trainer<Dropped, CpuThreads> dropped{{}, Seed{1}};
+  int told = 0;
+  dropped.on_step([&](const StepResult&) { ++told; });
+  const std::uint64_t before = dropped.parameter_hash();
+  const StepResult result = dropped.step(rows.batch(0, 5));
+  CHECK(result.rows == 0);
+  CHECK(result.step == 0);
+  CHECK_FALSE(result.loss.has_value());
+  CHECK(told == 0);
+  CHECK(dropped.parameter_hash() == before);
+  CHECK(dropped.step(rows.batch()).step == 1);
+}
+
+TEST_CASE("a batch that is filled up repeats its rows from the front") {
+  Trainer<Filled, CpuThreads> filled{{.learning_rate = 0.1}, Seed{1}};
+  Trainer<Exact, CpuThreads> whole{{.learning_rate = 0.1}, Seed{1}};
+  std::vector<std::uint32_t> repeated(16);
+  for (std::uint32_t i = 0; i < 16; ++i) repeated[i] = i % 5;
+  Examples<std::int32_t> batch = rows.all();
+  batch.order = repeated.data();
+  batch.rows = 16;
+  whole.step(batch);
+  filled.step(rows.batch(0, 5));
+  CHECK(filled.parameter_hash() == whole.parameter_hash());
+}
+
+TEST_CASE("the mean of a kept batch is over the rows that are there") {
+  using Small = Of<Batch<4>, Single>;
+  Trainer<Kept, CpuThreads> kept{{}, Seed{1}};
+  Trainer<Small, CpuThreads> small{{}, Seed{1}};
+  float kept_loss = 0;
+  float small_loss = 0;
+  kept.on_step([&](const StepResult& r) { kept_loss = r.loss.value(); });
+  small.on_step([&](const StepResult& r) { small_loss = r.loss.value(); });
+  kept.step(rows.batch(0, 4));
+  small.step(rows.batch(0, 4));
+  // Four rows of a loss near ln 4 = 1.4: another order of three additions differs by at most 3 x 2^-24 x 1.4 x 2 < 1e-6.
+  CHECK(std::abs(kept_loss - small_loss) < 1e-6F);
+}
+
+TEST_CASE("rows are taken in the order that the batch gives") {
+  std::vector<std::uint32_t> backwards(16);
+  for (std::uint32_t i = 0; i < 16; ++i) backwards[i] = 15 - i;
+  Rows reversed{16};
+  for (std::size_t i = 0; i < 16; ++i) {
+    reversed.labels[i] = rows.labels[15 - i];
+    std::copy_n(rows.inputs.begin() + static_cast<std::ptrdiff_t>(6 * (15 - i)), 6, reversed.inputs.begin() + static_cast<std::ptrdiff_t>(6 * i));
+  }
+  Examples<std::int32_t> batch = rows.batch();
+  batch.order = backwards.data();
+  Trainer<Exact, CpuThreads> by_order{{.learning_rate = 0.1}, Seed{1}};
+  Trainer<Exact, CpuThreads> by_rows{{.learning_rate = 0.1}, Seed{1}};
+  by_order.step(batch);
+  by_rows.step(reversed.batch());
+  CHECK(by_order.parameter_hash() == by_rows.parameter_hash());
+}
+
+TEST_CASE("an evaluation takes any number of rows, keeps their order and changes nothing") {
+  Trainer<Kept, CpuThreads> trainer{{}, Seed{1}};
+  const std::uint64_t before = trainer.parameter_hash();
+  const Evaluation all = trainer.evaluate(rows.all().slice(0, 53));
+  CHECK(all.rows == 53);
+  REQUIRE(all.outputs.size() == 53 * 4);
+  double loss = 0;
+  for (std::int64_t row = 0; row < 53; ++row) {
+    const Evaluation one = trainer.evaluate(rows.all().slice(row, 1));
+    loss += one.loss;
+    CHECK(std::equal(one.outputs.begin(), one.outputs.end(), all.outputs.begin() + 4 * row));
+  }
+  // 53 losses of about 1.4, each rounded to a float once or twice, and sums of up to 16 of them in a float.
+  CHECK(std::abs(loss / 53 - all.loss) < 20 * 1.4 / (1 << 24) * 2);
+  CHECK(trainer.parameter_hash() == before);
+  CHECK(trainer.steps() == 0);
+}
+
+TEST_CASE("the groups of a transport are the ranks that differ along one axis only") {
+  using Product = Of<Batch<16>, Hybrid<Pipeline<Balanced<2>>, DataParallel<4>>>;
+  const TransportNeeds needs = transport_needs(Product::training, Product::evaluation);
+  CHECK(needs.ranks == 8);
+  CHECK(needs.groups == std::vector<std::vector<int>>{{0, 2, 4, 6}, {1, 3, 5, 7}});
+  for (int rank = 0; rank < 8; ++rank) {
+    const auto& group = needs.groups[static_cast<std::size_t>(transport_group(Product::training, Rank{rank}, Axis::data))];
+    CHECK(std::find(group.begin(), group.end(), rank) != group.end());
+  }
+  CHECK(transport_needs(Kept::training, Kept::evaluation).groups.empty());
+  CHECK(transport_needs(Kept::training, Kept::evaluation).transfers == 2);  // two micro-batches each way
+}
