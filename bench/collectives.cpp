@@ -36,8 +36,10 @@ class StartLine {
       return;
     }
     for (int i = 0; round_.load(std::memory_order_acquire) == round; ++i) {
-      if (i < 4000) heddle::spin_pause();
-      else std::this_thread::yield();
+      if (i < 4000)
+        heddle::spin_pause();
+      else
+        std::this_thread::yield();
     }
   }
 
@@ -65,9 +67,12 @@ struct Variant {
 
 class Bench {
  public:
-  explicit Bench(std::int64_t elements)
-      : elements_(elements), data_(2, Floats(static_cast<std::size_t>(elements))), target_(data_) {
-    variants_ = {{"memcpy, one rank", [this](int rank) { if (rank == 0) copy(0, 0, elements_); }, {}},
+  explicit Bench(std::int64_t elements) : elements_(elements), data_(2, Floats(static_cast<std::size_t>(elements))), target_(data_) {
+    variants_ = {{"memcpy, one rank",
+                  [this](int rank) {
+                    if (rank == 0) copy(0, 0, elements_);
+                  },
+                  {}},
                  {"memcpy, half each", [this](int rank) { copy(0, rank * (elements_ / 2), elements_ / 2); }, {}},
                  {"barrier sum (by hand)", [this](int rank) { barrier_sum(rank); }, {}},
                  {"all-reduce", [this](int rank) { all_reduce(rank); }, {}},
@@ -118,8 +123,10 @@ class Bench {
   }
   void send_receive(int rank) {
     auto& endpoint = transport_.endpoint(heddle::Rank{rank});
-    if (rank == 0) endpoint.send_wait(1, endpoint.send_start(1, data_[0].data(), elements_));
-    else endpoint.receive_wait(0, endpoint.receive_start(0, target_[1].data(), elements_));
+    if (rank == 0)
+      endpoint.send_wait(1, endpoint.send_start(1, data_[0].data(), elements_));
+    else
+      endpoint.receive_wait(0, endpoint.receive_start(0, target_[1].data(), elements_));
   }
 
   std::int64_t elements_;

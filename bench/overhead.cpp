@@ -34,7 +34,8 @@ template <class ThePlan> class DirectCalls {
 
  public:
   DirectCalls(const float* inputs, const float* targets)
-      : inputs_(inputs), targets_(targets), arena_(4 * (2 * rows * values() + 2 * graph.parameter_elements() + slack)), workspace_(EigenCompute::workspace.value) {
+      : inputs_(inputs), targets_(targets), arena_(4 * (2 * rows * values() + 2 * graph.parameter_elements() + slack)),
+        workspace_(EigenCompute::workspace.value) {
     for (int v = 0; v <= graph.node_count; ++v) {
       value_.push_back(take(rows * graph.spec(v).elements()));
       gradient_.push_back(take(rows * graph.spec(v).elements()));
@@ -48,7 +49,8 @@ template <class ThePlan> class DirectCalls {
     for (int n = 0; n < graph.node_count; ++n) {
       const Node& node = graph.nodes[n];
       const auto at = static_cast<std::size_t>(n);
-      kernels_.leaves[node.leaf].forward({&graph.leaf(n), rows, value_[at], value_[at + 1], parameters_.data() + node.first_parameter, workspace_.bytes(0)});
+      kernels_.leaves[node.leaf].forward(
+          {&graph.leaf(n), rows, value_[at], value_[at + 1], parameters_.data() + node.first_parameter, workspace_.bytes(0)});
     }
     EigenCompute::copy(target_, targets_, rows * graph.output().elements());
     kernels_.loss({rows, graph.output().elements(), rows, value_.back(), target_, gradient_.back()});
@@ -105,7 +107,7 @@ template <class ThePlan> int lines_of_a_step() {
     if (line.when == When::reporting) continue;
     ++lines;
     if (line.op != Op::forward && line.op != Op::backward) continue;
-    const Range body = line.op == Op::forward ? p.forward_bodies[line.chunk] : p.backward_bodies[line.chunk];
+    const auto body = line.op == Op::forward ? p.forward_bodies[line.chunk] : p.backward_bodies[line.chunk];
     for (int e = body.begin; e < body.end; ++e) lines += p.entries[e].when == When::reporting ? 0 : 1;
   }
   return lines;
@@ -133,15 +135,17 @@ template <class ThePlan> void measure(const char* name, int rounds) {
   std::sort(differences.begin(), differences.end());
   std::sort(shares.begin(), shares.end());
   const int lines = lines_of_a_step<ThePlan>();
-  std::printf("%-24s | %5d | %9.3f | %7.2f [%.2f - %.2f]\n", name, lines, differences[differences.size() / 2] / lines * 1e6, shares[shares.size() / 2],
-              shares[shares.size() / 4], shares[shares.size() * 3 / 4]);
+  std::printf("%-24s | %5d | %9.3f | %7.2f [%.2f - %.2f]\n", name, lines, differences[differences.size() / 2] / lines * 1e6,
+              shares[shares.size() / 2], shares[shares.size() / 4], shares[shares.size() * 3 / 4]);
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
   const int rounds = count > 1 ? std::max(1, std::atoi(arguments[1])) : 41;
-  std::printf("plan                     | lines | us a line | share of the step in %%, median [quartiles]; where the quartiles differ in sign it drowns in noise\n");
+  std::printf(
+      "plan                     | lines | us a line | share of the step in %%, median [quartiles]; where the quartiles differ in sign it drowns in "
+      "noise\n");
   measure<Plan<Tiny, MeanSquaredError, SGD, Batch<1>, Single>>("66 tiny layers, 1 row", rounds);
   measure<Plan<Wide, MeanSquaredError, SGD, Batch<64>, Single>>("workload a", rounds);
 }

@@ -81,9 +81,12 @@ int main(int count, char** arguments) {
   }
   for (int i = 2; i < std::max(count, 3); ++i)
     for (const char workload : std::string_view{count > 2 ? arguments[i] : "abc"}) {
-      if (workload == 'a') measure_all<WorkA>(threads, workload);
-      else if (workload == 'b') measure_all<WorkB>(threads, workload);
-      else if (workload == 'c') measure_all<WorkC>(threads, workload);
+      if (workload == 'a')
+        measure_all<WorkA>(threads, workload);
+      else if (workload == 'b')
+        measure_all<WorkB>(threads, workload);
+      else if (workload == 'c')
+        measure_all<WorkC>(threads, workload);
       else {
         std::fprintf(stderr, "steps: no workload '%c'. Fix: name a, b or c.\n", workload);
         return 2;

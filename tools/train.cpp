@@ -144,17 +144,21 @@ template <class ThePlan> Row train(const std::string& name, const Settings& sett
   for (int r = 0; r < devices<ThePlan>; ++r) row.measured_memory = std::max(row.measured_memory, trainer.executor(Rank{r}).arena().high_water());
   row.hash = trainer.parameter_hash();
   for (int r = 1; r < trainer.replicas(); ++r)
-    if (trainer.parameter_hash(r) != row.hash) throw Error(Code{'R', 4}, "replica " + std::to_string(r) + " of " + name + " has other parameters than replica 0. Fix: report this with the plan.");
+    if (trainer.parameter_hash(r) != row.hash)
+      throw Error(Code{'R', 4},
+                  "replica " + std::to_string(r) + " of " + name + " has other parameters than replica 0. Fix: report this with the plan.");
   if (!settings.output.empty()) write_parameters(trainer, std::filesystem::path{settings.output} / "parameters.safetensors");
   return row;
 }
 
 [[nodiscard]] std::string table_of(const std::vector<Row>& rows) {
-  std::string out = fmt::format("{:<36} {:>7} {:>23} {:>31} {:>8} {:>7} {:>9}  {}\n", "plan", "devices", "KiB, built / measured", "bytes a step, built / counted", "seconds", "loss", "accuracy", "parameters");
+  std::string out = fmt::format("{:<36} {:>7} {:>23} {:>31} {:>8} {:>7} {:>9}  {}\n", "plan", "devices", "KiB, built / measured",
+                                "bytes a step, built / counted", "seconds", "loss", "accuracy", "parameters");
   for (const Row& row : rows)
-    out += fmt::format("{:<36} {:>7} {:>23} {:>31} {:>8.2f} {:>7.4f} {:>9.4f}  {:016x}\n", row.plan, row.devices,
-                       fmt::format("{:.1f} / {:.1f}", static_cast<double>(row.memory.value) / 1024, static_cast<double>(row.measured_memory.value) / 1024),
-                       fmt::format("{} / {:.0f}", row.step_bytes, row.counted_bytes), row.seconds, row.loss, row.accuracy, row.hash);
+    out += fmt::format(
+        "{:<36} {:>7} {:>23} {:>31} {:>8.2f} {:>7.4f} {:>9.4f}  {:016x}\n", row.plan, row.devices,
+        fmt::format("{:.1f} / {:.1f}", static_cast<double>(row.memory.value) / 1024, static_cast<double>(row.measured_memory.value) / 1024),
+        fmt::format("{} / {:.0f}", row.step_bytes, row.counted_bytes), row.seconds, row.loss, row.accuracy, row.hash);
   return out;
 }
 
@@ -180,8 +184,10 @@ int train_all(const Settings& settings) {
   const Dataset test = load(settings, Split::test);
   for (const Dataset* data : {&training, &test})
     if (data->features() != 28 * 28)
-      throw Error(Code{'D', 3}, "the images of '" + settings.data + "' have " + std::to_string(data->features()) + " pixels, but the model takes 784. Fix: use images of 28 x 28.");
-  fmt::print("{} images for training, {} for the test, {} epochs of batches of {}, Adam with learning rate {}\n", training.size(), test.size(), settings.epochs, batch_rows, settings.learning_rate);
+      throw Error(Code{'D', 3}, "the images of '" + settings.data + "' have " + std::to_string(data->features()) +
+                                    " pixels, but the model takes 784. Fix: use images of 28 x 28.");
+  fmt::print("{} images for training, {} for the test, {} epochs of batches of {}, Adam with learning rate {}\n", training.size(), test.size(),
+             settings.epochs, batch_rows, settings.learning_rate);
   std::vector<Row> rows;
   rows.push_back(train<Alone>("Single", settings, training, test));
   rows.push_back(train<Replicated>("DataParallel<2>", settings, training, test));
@@ -191,7 +197,9 @@ int train_all(const Settings& settings) {
   fmt::print("\n{}", table);
   if (!settings.output.empty()) std::ofstream{std::filesystem::path{settings.output} / "table.txt"} << table;
   for (const Row& row : rows)
-    if (row.hash != rows.front().hash) throw Error(Code{'R', 4}, row.plan + " ended with other parameters than " + rows.front().plan + ". Fix: report this with the machine and its compiler.");
+    if (row.hash != rows.front().hash)
+      throw Error(Code{'R', 4},
+                  row.plan + " ended with other parameters than " + rows.front().plan + ". Fix: report this with the machine and its compiler.");
   fmt::print("\nAll plans ended with the same parameters, to the last bit.\n");
   return 0;
 }
@@ -212,8 +220,10 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     if (batch_option->count() > 0)
-      throw CLI::ValidationError("--batch", fmt::format("the batch of {} rows is part of the plan's type, so memory and traffic are known when it is built. "
-                                                        "Fix: change batch_rows in tools/train.cpp and build again", batch_rows));
+      throw CLI::ValidationError("--batch",
+                                 fmt::format("the batch of {} rows is part of the plan's type, so memory and traffic are known when it is built. "
+                                             "Fix: change batch_rows in tools/train.cpp and build again",
+                                             batch_rows));
     return train_all(settings);
   } catch (const CLI::ParseError& problem) {
     if (problem.get_exit_code() == 0) return app.exit(problem);

@@ -169,10 +169,15 @@ template <class World> void counts_that_differ_are_an_error_on_every_side() {
   CHECK(world.run([](auto& endpoint, int rank) -> std::string {
     Floats data(8, 1.0F);
     const heddle::Code differ{'T', 1};
-    if (const auto fault = expect_code(differ, [&] {
-          if (rank == 0) endpoint.send_wait(1, endpoint.send_start(1, data.data(), 5));
-          else endpoint.receive_wait(0, endpoint.receive_start(0, data.data(), 7));
-        }); !fault.empty()) return fault;
+    if (const auto fault = expect_code(differ,
+                                       [&] {
+                                         if (rank == 0)
+                                           endpoint.send_wait(1, endpoint.send_start(1, data.data(), 5));
+                                         else
+                                           endpoint.receive_wait(0, endpoint.receive_start(0, data.data(), 7));
+                                       });
+        !fault.empty())
+      return fault;
     return expect_code(differ, [&] { endpoint.all_reduce_wait(0, endpoint.all_reduce_start(0, data.data(), 3 + rank)); });
   }) == "");
 }
@@ -184,7 +189,9 @@ template <class World> void misuse_is_an_error_and_not_a_hang() {
     Floats data(4);
     const heddle::Code number{'T', 3}, name{'T', 4}, negative{'T', 5};
     std::string fault;
-    const auto expect = [&](heddle::Code code, auto call) { if (fault.empty()) fault = expect_code(code, call); };
+    const auto expect = [&](heddle::Code code, auto call) {
+      if (fault.empty()) fault = expect_code(code, call);
+    };
     expect(name, [&] { endpoint.send_start(rank, data.data(), 1); });
     expect(name, [&] { endpoint.receive_start(rank, data.data(), 1); });
     expect(name, [&] { endpoint.send_start(ranks, data.data(), 1); });
@@ -294,9 +301,12 @@ template <class Endpoint> class RandomRank {
     while (!pending_.empty() && pending_.front().operation + 4 <= i) wait(0);
     pending_.push_back({i, 0, values_of(i, rank_, operation.elements)});
     Pending& mine = pending_.back();
-    if (reduces) mine.sequence = endpoint_.all_reduce_start(operation.group, mine.buffer.data(), operation.elements);
-    else if (rank_ == operation.from) mine.sequence = endpoint_.send_start(operation.to, mine.buffer.data(), operation.elements);
-    else mine.sequence = endpoint_.receive_start(operation.from, mine.buffer.data(), operation.elements);
+    if (reduces)
+      mine.sequence = endpoint_.all_reduce_start(operation.group, mine.buffer.data(), operation.elements);
+    else if (rank_ == operation.from)
+      mine.sequence = endpoint_.send_start(operation.to, mine.buffer.data(), operation.elements);
+    else
+      mine.sequence = endpoint_.receive_start(operation.from, mine.buffer.data(), operation.elements);
   }
 
   void wait(std::size_t which) {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include "heddle/core/ring_volume.hpp"
@@ -23,9 +22,9 @@ TEST_CASE("all positions together send 2 (n-1) times the data") {
 }
 
 TEST_CASE("positions own whole lines, the last one clipped") {
-  static_assert(ring_first_owned(40, 2, 1) == 16);      // 3 lines: 1 and 2
+  static_assert(ring_first_owned(40, 2, 1) == 16);  // 3 lines: 1 and 2
   static_assert(ring_elements_owned(40, 2, 1) == 24);
-  static_assert(ring_elements_owned(5, 4, 3) == 5);     // 1 line: it belongs to the last position
+  static_assert(ring_elements_owned(5, 4, 3) == 5);  // 1 line: it belongs to the last position
   static_assert(ring_elements_owned(5, 4, 0) == 0);
 }
 

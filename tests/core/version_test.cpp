@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "heddle/core/version.hpp"
 
 #include <doctest/doctest.h>
@@ -7,6 +6,7 @@
 #include <string>
 
 TEST_CASE("the version of the header is the version of the project") {
-  const auto version = std::to_string(heddle::version_major) + "." + std::to_string(heddle::version_minor) + "." + std::to_string(heddle::version_patch);
+  const auto version =
+      std::to_string(heddle::version_major) + "." + std::to_string(heddle::version_minor) + "." + std::to_string(heddle::version_patch);
   CHECK(version == HEDDLE_PROJECT_VERSION);
 }

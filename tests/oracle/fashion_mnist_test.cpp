@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // A file of its own: where the Debian package dataset-fashion-mnist is missing, this counts as skipped and nothing else does.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <algorithm>

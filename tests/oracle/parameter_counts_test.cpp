@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Parameter counts that others published, for what affine layers express; each with a mutant that has another count.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include "heddle/graph/layers/gelu.hpp"

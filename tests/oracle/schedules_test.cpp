@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Idle time and micro-batches in flight of GPipe and 1F1B, as sources.md#gpipe and sources.md#pipedream give them.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "heddle/plan/check.hpp"
 
 #include <doctest/doctest.h>
@@ -41,8 +40,9 @@ TEST_CASE("two ranks that both send first deadlock; one that receives first does
   both.receive(0, 1, 8);
   both.send(1, 0, 8);
   both.receive(1, 0, 8);
-  CHECK(text_of(check(both)).find("[heddle.S03] the schedule deadlocks under rendezvous: rank 0 at instruction 1 waits to send to rank 1, "
-                                  "rank 1 at instruction 1 waits to send to rank 0.") == 0);
+  CHECK(text_of(check(both))
+            .find("[heddle.S03] the schedule deadlocks under rendezvous: rank 0 at instruction 1 waits to send to rank 1, "
+                  "rank 1 at instruction 1 waits to send to rank 0.") == 0);
   HandWrittenLists turns{2};
   turns.send(0, 1, 8);
   turns.receive(0, 1, 8);
@@ -67,5 +67,6 @@ TEST_CASE("an exchange that starts both before waiting is legal, and crosses on 
 TEST_CASE("peers that are not there are refused before anything runs") {
   HandWrittenLists lists{2};
   lists.send(0, 2, 8);
-  CHECK(text_of(check(lists)) == "[heddle.S04] rank 0 names rank 2 as its peer, but there are 2 ranks and none sends to itself. Fix: name another rank.");
+  CHECK(text_of(check(lists)) ==
+        "[heddle.S04] rank 0 names rank 2 as its peer, but there are 2 ranks and none sends to itself. Fix: name another rank.");
 }

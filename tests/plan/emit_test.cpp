@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "heddle/plan/emit.hpp"
 
 #include <doctest/doctest.h>

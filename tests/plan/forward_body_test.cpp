@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "heddle/plan/forward_body.hpp"
 
 #include <doctest/doctest.h>

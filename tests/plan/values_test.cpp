@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "heddle/plan/values.hpp"
 
 #include <doctest/doctest.h>
@@ -102,4 +101,20 @@ TEST_CASE("a cut through a skip connection has an edge for each value and each c
   CHECK(edges_of(graph, cut_at(graph, {0, 3})) == std::vector<std::vector<int>>{{3, 0, 1}, {1, 0, 1}});
   CHECK(edges_of(graph, cut_at(graph, {0, 2, 4})) == std::vector<std::vector<int>>{{2, 0, 1}, {4, 1, 2}, {1, 0, 2}});
   CHECK(edges_of(graph, cut_at(graph, {0})).empty());
+}
+
+namespace {
+
+struct NestedSums : Sequential<Linear<8, 4>, Residual<Residual<Linear<4, 4>>, Tanh>, Linear<4, 2>> {};
+// Nodes: 0 Linear, 1 Linear, 2 inner sum, 3 Tanh, 4 outer sum, 5 Linear; value 1 is read by 1, 2 and 4.
+static_assert(graph_of<NestedSums>.node_count == 6);
+
+}  // namespace
+
+TEST_CASE("a stage that reads a value twice before a later stage reads it brackets its gradient anew") {
+  const Graph& graph = graph_of<NestedSums>;
+  CHECK(regroups_a_gradient(graph, cut_at(graph, {0, 1, 3, 5})));        // 1 and 2 are read in one stage, 4 in the next
+  CHECK_FALSE(regroups_a_gradient(graph, cut_at(graph, {0, 1, 2, 3})));  // each stage reads it once
+  CHECK_FALSE(regroups_a_gradient(graph, cut_at(graph, {0, 2, 5})));     // the last stage that reads it may add its own terms
+  CHECK_FALSE(regroups_a_gradient(graph, cut_at(graph, {0, 3})));        // the producer adds its own terms one by one
 }

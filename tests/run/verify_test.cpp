@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <vector>
@@ -18,9 +17,7 @@ using Spread = Plan<Model, CrossEntropy, SGD, Batch<8>, DataParallel<2>>;
 struct BrokenForward : EigenCompute {};
 struct BrokenBackward : EigenCompute {};
 struct BrokenStep : EigenCompute {};
-template <class Broken> struct On_ : CpuThreads {
-  using Compute = Broken;
-};
+template <class Broken> struct On_ : CpuThreads { using Compute = Broken; };
 
 struct Rows {
   std::vector<float> inputs = std::vector<float>(8 * 6);
@@ -66,12 +63,14 @@ TEST_CASE("plans on threads agree with one device on the reference kernels") {
 
 TEST_CASE("a kernel with a wrong forward is named by the tensor that it spoils first") {
   const Rows rows;
-  CHECK(verify<Spread, On_<BrokenForward>>(rows.all()).text.find("[heddle.R06] the output of layer 2 'middle.0' Linear<8, 8> differs at row 3, column 7") == 0);
+  CHECK(verify<Spread, On_<BrokenForward>>(rows.all())
+            .text.find("[heddle.R06] the output of layer 2 'middle.0' Linear<8, 8> differs at row 3, column 7") == 0);
 }
 
 TEST_CASE("a kernel with a wrong backward is named by the tensor that it spoils first") {
   const Rows rows;
-  CHECK(verify<Spread, On_<BrokenBackward>>(rows.all()).text.find("[heddle.R06] the gradient of parameter 'middle.0.bias' differs at row 0, column 2") == 0);
+  CHECK(verify<Spread, On_<BrokenBackward>>(rows.all())
+            .text.find("[heddle.R06] the gradient of parameter 'middle.0.bias' differs at row 0, column 2") == 0);
 }
 
 TEST_CASE("an optimizer that steps wrongly is named by its parameter") {

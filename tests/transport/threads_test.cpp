@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -93,7 +92,7 @@ TEST_CASE("a deadline names the rank that is late, the operation and the sequenc
   SUBCASE("receive") {
     CHECK_THROWS_WITH_AS(zero.receive_wait(1, zero.receive_start(1, &a, 1)),
                          doctest::Contains("[heddle.R01] rank 1 was lost at receive from rank 1, sequence 0: "
-                                          "it started nothing within the deadline of 5 ms"),
+                                           "it started nothing within the deadline of 5 ms"),
                          RankLost);
   }
   SUBCASE("send") { CHECK_THROWS_WITH_AS(zero.send_wait(1, zero.send_start(1, &a, 1)), doctest::Contains("send to rank 1"), RankLost); }

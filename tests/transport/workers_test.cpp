@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -37,8 +36,10 @@ TEST_CASE("every job runs once on every rank, each rank on its own thread") {
       workers.run([&](int rank) {
         ++runs[static_cast<std::size_t>(rank)];
         const auto mine = std::this_thread::get_id();
-        if (job == 0) threads[static_cast<std::size_t>(rank)] = mine;
-        else if (threads[static_cast<std::size_t>(rank)] != mine) runs[static_cast<std::size_t>(rank)] = -1000;
+        if (job == 0)
+          threads[static_cast<std::size_t>(rank)] = mine;
+        else if (threads[static_cast<std::size_t>(rank)] != mine)
+          runs[static_cast<std::size_t>(rank)] = -1000;
       });
     CHECK(runs == std::vector<int>(runs.size(), 200));
   }
@@ -46,7 +47,9 @@ TEST_CASE("every job runs once on every rank, each rank on its own thread") {
 
 TEST_CASE("what a rank throws is kept for that rank until the next run") {
   Workers workers{3};
-  workers.run([](int rank) { if (rank == 1) throw std::runtime_error{"one"}; });
+  workers.run([](int rank) {
+    if (rank == 1) throw std::runtime_error{"one"};
+  });
   CHECK_FALSE(workers.error(0));
   CHECK(workers.error(1));
   CHECK_FALSE(workers.error(2));

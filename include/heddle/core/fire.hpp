@@ -85,9 +85,11 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'B', 2}, "[heddle.B02] The batch is smaller than the ranks and micro-batches that split it. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 3}, "[heddle.B03] The grain does not divide a micro-batch. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 4}, "[heddle.B04] Sums cannot be reproducible with these counts. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'B', 7}, "[heddle.B07] A cut adds the terms of a gradient in another order than one device. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'L', 1}, "[heddle.L01] A part of the plan is missing. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'L', 2}, "[heddle.L02] A part of the plan is named twice. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'L', 3}, "[heddle.L03] Something in the plan is no part of a plan. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'D', 12}, "[heddle.D12] The batch has targets of another type than the loss takes. Names and fix: see Spelled, or docs/errors.md.");
 };
 // clang-format on
 

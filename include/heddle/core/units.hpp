@@ -22,7 +22,10 @@ struct Bytes {
   friend constexpr Bytes operator*(std::int64_t n, Bytes a) { return Bytes{n * a.value}; }
   friend constexpr Bytes operator*(Bytes a, std::int64_t n) { return Bytes{n * a.value}; }
   friend constexpr Bytes operator/(Bytes a, std::int64_t n) { return Bytes{a.value / n}; }
-  constexpr Bytes& operator+=(Bytes b) { value += b.value; return *this; }
+  constexpr Bytes& operator+=(Bytes b) {
+    value += b.value;
+    return *this;
+  }
 };
 
 /// Floating-point operations; a fused multiply-add counts two.

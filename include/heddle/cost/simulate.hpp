@@ -16,9 +16,9 @@ namespace heddle::inline cost_room {
 
 /// What a step takes. Roles are pipeline positions; replicas of a role do the same at the same time.
 struct Estimate {
-  Seconds step;                 ///< until the last role has done its last instruction
-  std::vector<Seconds> busy;    ///< computing, by role
-  std::vector<Seconds> idle;    ///< step - busy, by role
+  Seconds step;               ///< until the last role has done its last instruction
+  std::vector<Seconds> busy;  ///< computing, by role
+  std::vector<Seconds> idle;  ///< step - busy, by role
 
   /// Share of the time of all roles that is not spent computing: (p-1)/(m+p-1) for GPipe and 1F1B of equal stages.
   [[nodiscard]] double bubble() const {
@@ -85,7 +85,8 @@ class Simulation {
   }
   void compute(int role, int chunk, bool backward) {
     std::int64_t flops = 0;
-    for (int n = p_.first_node[chunk]; n < p_.first_node[chunk + 1]; ++n) flops += backward ? p_.graph->leaf(n).backward_flops : p_.graph->leaf(n).forward_flops;
+    for (int n = p_.first_node[chunk]; n < p_.first_node[chunk + 1]; ++n)
+      flops += backward ? p_.graph->leaf(n).backward_flops : p_.graph->leaf(n).forward_flops;
     const double seconds = static_cast<double>(flops * p_.batch.micro_rows) * machine_.per_flop;
     now(role) += seconds;
     result_.busy[static_cast<std::size_t>(role)].value += seconds;

@@ -15,9 +15,9 @@ namespace heddle::inline graph_room {
 /// A leaf where it stands in the model: described once even if a Repeat runs it many times.
 struct TracedLeaf {
   Leaf leaf;
-  Text<80> path;         ///< state_dict prefix; '*' stands for the number of a repetition: "blocks.*.linear1"
+  Text<80> path;  ///< state_dict prefix; '*' stands for the number of a repetition: "blocks.*.linear1"
   TypeId type = nullptr;
-  bool adds = false;     ///< the sum at the end of a Residual: two operands
+  bool adds = false;  ///< the sum at the end of a Residual: two operands
 };
 
 /// One execution of a leaf. Value v is the output of node v - 1; value 0 is the input of the model.
@@ -27,7 +27,7 @@ struct Node {
   int operands[2]{};
   int operand_count = 1;
   int repetition[most_nested_repeats]{};
-  int block = -1;            ///< instance of the outermost Repeat it belongs to, -1 outside
+  int block = -1;  ///< instance of the outermost Repeat it belongs to, -1 outside
   int first_parameter = 0;
   int parameter_count = 0;
 };

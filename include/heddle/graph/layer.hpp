@@ -19,17 +19,23 @@ struct AnyTracer {
 
 /// Sequential, Residual, Repeat, Named: types that place other layers.
 template <class L>
-concept Composite = requires(AnyTracer& tracer) { L::is_composite; };
+concept Composite = requires(AnyTracer& tracer) {
+  L::is_composite;
+};
 
 /// A leaf whose arithmetic is two functions of one float each.
 template <class L>
-concept GivesForward = requires { &L::forward; };
+concept GivesForward = requires {
+  &L::forward;
+};
 template <class L>
-concept GivesBackward = requires { &L::backward; };
+concept GivesBackward = requires {
+  &L::backward;
+};
 
 /// A leaf that names a kernel of its own: Kernel<L, Compute> is found by the backend, parameters are allowed.
 template <class L>
-concept Layer = Composite<L> || (DescribesLeaf<L> && (ElementwiseLayer<L> || (!GivesForward<L> && !GivesBackward<L>)));
+concept Layer = Composite<L> ||(DescribesLeaf<L> && (ElementwiseLayer<L> || (!GivesForward<L> && !GivesBackward<L>)));
 
 /// Says in one sentence which member is missing or wrong; converts to true if nothing is.
 template <class L> [[nodiscard]] constexpr Diagnosis diagnose_layer() {
@@ -40,7 +46,8 @@ template <class L> [[nodiscard]] constexpr Diagnosis diagnose_layer() {
   if constexpr (Composite<L>)
     return {};
   else if constexpr (!std::is_empty_v<L>)
-    return broken("it has data members, but a layer is an empty description.", "keep sizes as template parameters and state as parameters of the Leaf.");
+    return broken("it has data members, but a layer is an empty description.",
+                  "keep sizes as template parameters and state as parameters of the Leaf.");
   else if constexpr (!requires { &L::describe; })
     return broken("it has no static member describe(Spec).", "add static constexpr Leaf describe(Spec in).");
   else if constexpr (!DescribesLeaf<L>)
@@ -50,14 +57,13 @@ template <class L> [[nodiscard]] constexpr Diagnosis diagnose_layer() {
   else if constexpr (GivesBackward<L> && !GivesForward<L>)
     return broken("it has backward but no forward.", "add static float forward(float x).");
   else if constexpr (GivesForward<L> && !ElementwiseLayer<L>)
-    return broken("forward or backward has another signature.", "declare static float forward(float x) and static float backward(float x, float gradient).");
+    return broken("forward or backward has another signature.",
+                  "declare static float forward(float x) and static float backward(float x, float gradient).");
   else
     return {};
 }
 
-template <class L> struct ExplainedLayer {
-  static constexpr Diagnosis found = diagnose_layer<L>();
-};
+template <class L> struct ExplainedLayer { static constexpr Diagnosis found = diagnose_layer<L>(); };
 
 /// static_assert(explain_layer<Swish>());
 ///

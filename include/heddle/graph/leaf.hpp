@@ -34,18 +34,18 @@ enum class Saves : std::uint8_t { nothing, input, output, both };
 /// The description of one layer: shapes are per sample (no batch dimension).
 struct Leaf {
   static constexpr int most_parameters = 4;
-  Text<24> kind;              ///< "Linear"
-  Text<48> spelled;           ///< "Linear<784, 50>"
+  Text<24> kind;     ///< "Linear"
+  Text<48> spelled;  ///< "Linear<784, 50>"
   Spec in;
   Spec out;
   Parameter parameters[most_parameters];
   int parameter_count = 0;
   Saves saves = Saves::input;
-  bool elementwise = false;          ///< out(i) depends on in(i) alone: may run in place
-  bool reshapes = false;             ///< no arithmetic: output is the input under another shape
-  std::int64_t forward_flops = 0;    ///< per sample
-  std::int64_t backward_flops = 0;   ///< per sample, both gradients
-  Diagnosis fault;                   ///< set when `in` cannot be taken
+  bool elementwise = false;         ///< out(i) depends on in(i) alone: may run in place
+  bool reshapes = false;            ///< no arithmetic: output is the input under another shape
+  std::int64_t forward_flops = 0;   ///< per sample
+  std::int64_t backward_flops = 0;  ///< per sample, both gradients
+  Diagnosis fault;                  ///< set when `in` cannot be taken
 
   constexpr Leaf& with(const Parameter& parameter) {
     parameters[parameter_count++] = parameter;

@@ -13,9 +13,7 @@ namespace heddle::inline graph_room {
 /// Tested  graph/repeat_test
 template <int Times, class Block> struct Repeat {
   static constexpr bool is_composite = true;
-  template <class Tracer> static constexpr int trace(Tracer& tracer, int value) {
-    return tracer.template repeat<Times, Block>(value);
-  }
+  template <class Tracer> static constexpr int trace(Tracer& tracer, int value) { return tracer.template repeat<Times, Block>(value); }
 };
 
 }  // namespace heddle::inline graph_room

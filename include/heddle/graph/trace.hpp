@@ -69,6 +69,9 @@ template <int Leaves, int Nodes> struct Tracer {
       TracedLeaf& entry = leaves[leaf_count];
       entry.leaf = L::describe(spec(value));
       entry.path = path_;
+      if (path_.length == most_path)
+        refuse(Diagnosis{Code{'G', 4}, ""} << "the name that begins with '" << path_.view() << "' has more than " << most_path - 1
+                                           << " characters. Fix: use shorter names or nest less deeply.");
       entry.type = type_id<L>();
       const int node = record(value, value, 1);
       blame(node);
@@ -170,7 +173,8 @@ template <int Leaves, int Nodes> struct Tracer {
   }
 
  private:
-  Text<80> path_;
+  static constexpr int most_path = 80;  // of TracedLeaf::path
+  Text<most_path> path_;
   int parent_ = 0;
   int depth_ = 0;
   int repetition_[Node::most_nested_repeats]{};

@@ -22,8 +22,8 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
   static constexpr int none = -1;
   Buffer buffers[2 * Nodes + 4]{};
   int buffer_count = 0;
-  int gradient[Nodes + 1]{};    // by value: number of its buffer, none before the first term
-  Place leaves_at[Nodes + 1]{}; // by value of another chunk: where its gradient is written
+  int gradient[Nodes + 1]{};     // by value: number of its buffer, none before the first term
+  Place leaves_at[Nodes + 1]{};  // by value of another chunk: where its gradient is written
   ScratchSpace space{};
 
   constexpr void write(int chunk) {

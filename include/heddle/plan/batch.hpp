@@ -55,9 +55,7 @@ template <int Rows, class What = NoRemedy> struct Batch {
 /// Errors  B03 if it does not divide a micro-batch, B04 if counts are no powers of two
 /// Source  sources.md#reproducible-sums
 /// Tested  plan/batch_test, equivalence/data_parallel_test
-template <int Rows> struct Grain {
-  static constexpr int grain_rows = Rows;
-};
+template <int Rows> struct Grain { static constexpr int grain_rows = Rows; };
 
 /// Sums of gradients follow one fixed tree over the grains of the batch, whatever the layout.
 ///
@@ -73,25 +71,23 @@ struct Reproducible {
 /// Shape   batch (B, ...) becomes K rounds (B/K, ...)
 /// Errors  B01 if they do not divide and no remedy is named, B02 if K < 1
 /// Tested  plan/batch_test, equivalence/accumulate_test
-template <int Rounds> struct Accumulate {
-  static constexpr int accumulate_rounds = Rounds;
-};
+template <int Rounds> struct Accumulate { static constexpr int accumulate_rounds = Rounds; };
 
 /// The division of the batch; B rows over N ranks, K rounds, M micro-batches, grains of R rows.
 struct BatchDivision {
-  int batch = 0;         ///< B
+  int batch = 0;  ///< B
   Remedy remedy = Remedy::none;
-  int ranks = 1;         ///< N: product of the axes that split the batch
-  int rounds = 1;        ///< K
-  int micro_batches = 1; ///< M, of one round
-  int micro_rows = 0;    ///< rows of one micro-batch on one rank
-  int grain_rows = 0;    ///< R
-  bool tree = false;     ///< sums follow the fixed tree
+  int ranks = 1;          ///< N: product of the axes that split the batch
+  int rounds = 1;         ///< K
+  int micro_batches = 1;  ///< M, of one round
+  int micro_rows = 0;     ///< rows of one micro-batch on one rank
+  int grain_rows = 0;     ///< R
+  bool tree = false;      ///< sums follow the fixed tree
   bool grain_named = false;
   Diagnosis fault;
 
   [[nodiscard]] constexpr int total_micro_batches() const { return rounds * micro_batches; }
-  [[nodiscard]] constexpr int grains() const { return micro_rows / grain_rows; }              ///< of one micro-batch
+  [[nodiscard]] constexpr int grains() const { return micro_rows / grain_rows; }  ///< of one micro-batch
   [[nodiscard]] constexpr int rank_grains() const { return grains() * total_micro_batches(); }
   [[nodiscard]] constexpr int rank_rows() const { return micro_rows * total_micro_batches(); }
   [[nodiscard]] constexpr int capacity() const { return rank_rows() * ranks; }
@@ -110,12 +106,18 @@ inline constexpr Axis batch_axes[] = {Axis::shard, Axis::data};
 [[nodiscard]] constexpr bool power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
 
 /// B04: grains per rank and all batch-splitting axes but the outermost must be powers of two, or the tree depends on the layout.
-constexpr void check_tree(const Layout& layout, BatchDivision& d) {
+constexpr void check_tree(const Layout& layout, bool regrouped, BatchDivision& d) {
   const auto refuse = [&](std::string_view what, int n) {
     d.fault = Diagnosis{Code{'B', 4}, ""} << "sums are to be reproducible, but " << what << n << ", which is no power of two, while " << d.ranks
                                           << " ranks split the batch. Fix: make that number a power of two, or drop Grain and Reproducible.";
   };
-  if (!layout.order.in_sequence) refuse("the order visits micro-batches out of sequence; their number is ", d.micro_batches);
+  if (regrouped) {
+    d.fault = Diagnosis{Code{'B', 7}, ""}
+              << "sums are to be reproducible, but a stage reads a value of an earlier stage more than once and a later stage reads it "
+                 "too, so its gradient is added in another order than on one device. Fix: do not cut through nested Residuals.";
+    return;
+  }
+  if (!layout.order.in_sequence) return refuse("the order visits micro-batches out of sequence; their number is ", d.micro_batches);
   if (d.ranks > 1 && !power_of_two(d.rank_grains())) return refuse("the number of grains per rank is ", d.rank_grains());
   int outer = d.ranks;
   for (const Axis a : batch_axes) {
@@ -130,8 +132,9 @@ struct BatchRequest {
   int batch = 0;
   Remedy remedy = Remedy::none;
   int rounds = 1;
-  int grain_rows = 0;  // 0: a micro-batch of a replica
+  int grain_rows = 0;  // 0: a micro-batch of a replica; below 0: a Grain that names no rows
   bool reproducible = false;
+  bool regrouped = false;  // cuts bracket the sum of some gradient in another way than one device does
 };
 
 /// "4 ranks x 2 micro-batches"; a factor of one is left out.
@@ -150,14 +153,17 @@ constexpr Diagnosis& name_parts(Diagnosis& sentence, const BatchDivision& d) {
   d.ranks = layout.batch_ranks();
   d.rounds = request.rounds;
   d.micro_batches = layout.micro_batches;
-  d.grain_named = request.grain_rows > 0;
+  d.grain_named = request.grain_rows != 0;
   d.grain_rows = d.micro_rows = 1;
   const int parts = d.ranks * d.rounds * d.micro_batches;
-  if (request.rounds < 1 || request.grain_rows < 0 || request.batch < 1) {
+  if (request.grain_rows < 0) {
+    d.fault = Diagnosis{Code{'B', 3}, ""} << "a Grain of no rows sums nothing. Fix: name Grain<1> or more, or no Grain.";
+    return d;
+  }
+  if (request.rounds < 1 || request.batch < 1) {
     const bool rows = request.batch < 1;
-    const bool rounds = request.rounds < 1;
-    d.fault = Diagnosis{Code{'B', 2}, rows ? "Batch<" : rounds ? "Accumulate<" : "Grain<"}
-              << (rows ? request.batch : rounds ? request.rounds : request.grain_rows) << "> leaves nothing to compute. Fix: give it at least 1.";
+    d.fault = Diagnosis{Code{'B', 2}, rows ? "Batch<" : "Accumulate<"} << (rows ? request.batch : request.rounds)
+                                                                       << "> leaves nothing to compute. Fix: give it at least 1.";
     return d;
   }
   if (d.batch < parts) {
@@ -185,7 +191,7 @@ constexpr Diagnosis& name_parts(Diagnosis& sentence, const BatchDivision& d) {
   }
   const bool asked = request.reproducible || d.grain_named;
   d.tree = asked || d.rank_grains() == 1;
-  if (d.tree) check_tree(layout, d);
+  if (d.tree) check_tree(layout, request.regrouped, d);
   if (!asked && !d.fault.ok()) {  // one grain a rank, but the tree depends on the layout: is_reproducible says so
     d.tree = false;
     d.fault = {};

@@ -11,7 +11,9 @@
 
 namespace heddle::inline plan_room {
 
-[[nodiscard]] constexpr std::int16_t pool_of(int chunk, PoolKind kind) { return static_cast<std::int16_t>(chunk * pool_kinds + static_cast<int>(kind)); }
+[[nodiscard]] constexpr std::int16_t pool_of(int chunk, PoolKind kind) {
+  return static_cast<std::int16_t>(chunk * pool_kinds + static_cast<int>(kind));
+}
 
 /// What the writers of bodies read.
 struct BodyInput {

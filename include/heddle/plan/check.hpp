@@ -94,7 +94,8 @@ namespace run_time {
       if (Rendezvous::starts(e.kind))
         start_of_token[token] = static_cast<int>(events.size());
       else if (start_of_token[token] < 0)
-        return Diagnosis{Code{'S', 4}, ""} << "role " << r << " waits at instruction " << i - p.lists[r].begin << " for a transfer that it never starts. Fix: start it before.";
+        return Diagnosis{Code{'S', 4}, ""} << "role " << r << " waits at instruction " << i - p.lists[r].begin
+                                           << " for a transfer that it never starts. Fix: start it before.";
       else
         e.start = start_of_token[token];
       events.push_back(e);

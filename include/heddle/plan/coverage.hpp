@@ -15,15 +15,17 @@ namespace heddle::inline plan_room {
 /// S05. `seen` has 2 x chunks x micro-batches zeroed counters.
 [[nodiscard]] constexpr Diagnosis check_coverage(const Program& p, std::uint8_t* seen) {
   const int micro_batches = p.batch.total_micro_batches();
-  const auto counter = [&](bool backward, int chunk, int m) -> std::uint8_t& { return seen[((backward ? p.chunks : 0) + chunk) * micro_batches + m]; };
+  const auto counter = [&](bool backward, int chunk, int m) -> std::uint8_t& {
+    return seen[((backward ? p.chunks : 0) + chunk) * micro_batches + m];
+  };
   for (int r = 0; r < p.roles; ++r) {
     for (int i = p.lists[r].begin; i < p.lists[r].end; ++i) {
       const Instruction& line = p.instructions[i];
       if (line.op != Op::forward && line.op != Op::backward) continue;
       const bool backward = line.op == Op::backward;
       if (p.device_of_chunk[line.chunk] != r)
-        return Diagnosis{Code{'S', 5}, ""} << "device " << r << " runs chunk " << line.chunk << ", which lives on device " << p.device_of_chunk[line.chunk]
-                                           << ". Fix: run a chunk where its parameters are.";
+        return Diagnosis{Code{'S', 5}, ""} << "device " << r << " runs chunk " << line.chunk << ", which lives on device "
+                                           << p.device_of_chunk[line.chunk] << ". Fix: run a chunk where its parameters are.";
       if (backward && counter(false, line.chunk, line.micro_batch) == 0)
         return Diagnosis{Code{'S', 5}, ""} << "chunk " << line.chunk << " runs the backward of micro-batch " << line.micro_batch
                                            << " before its forward. Fix: order the forward first.";
@@ -35,8 +37,9 @@ namespace heddle::inline plan_room {
       for (const bool backward : {false, true}) {
         const int wanted = backward && !p.training ? 0 : 1;
         if (counter(backward, c, m) != wanted)
-          return Diagnosis{Code{'S', 5}, ""} << "micro-batch " << m << " passes chunk " << c << ' ' << static_cast<int>(counter(backward, c, m)) << " times "
-                                             << (backward ? "backward" : "forward") << ", not " << wanted << ". Fix: schedule each once.";
+          return Diagnosis{Code{'S', 5}, ""} << "micro-batch " << m << " passes chunk " << c << ' ' << static_cast<int>(counter(backward, c, m))
+                                             << " times " << (backward ? "backward" : "forward") << ", not " << wanted
+                                             << ". Fix: schedule each once.";
       }
   return {};
 }
@@ -57,8 +60,9 @@ namespace heddle::inline plan_room {
         const bool backward = line.op == Op::backward;
         const int arrived = counter(false, backward, line.chunk, line.micro_batch);
         if (arrived != needed[backward ? 1 : 0][line.chunk])
-          return Diagnosis{Code{'S', 4}, ""} << "chunk " << line.chunk << " runs micro-batch " << line.micro_batch << ' ' << (backward ? "backward" : "forward")
-                                             << " after " << arrived << " of the " << needed[backward ? 1 : 0][line.chunk]
+          return Diagnosis{Code{'S', 4}, ""} << "chunk " << line.chunk << " runs micro-batch " << line.micro_batch << ' '
+                                             << (backward ? "backward" : "forward") << " after " << arrived << " of the "
+                                             << needed[backward ? 1 : 0][line.chunk]
                                              << " transfers that it reads. Fix: wait for each receive before the compute that reads it.";
       }
       if (line.transfer < 0) continue;
@@ -113,7 +117,8 @@ constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCo
 /// S06. The loss is reduced once over every axis that splits the batch and reported once after that.
 [[nodiscard]] constexpr Diagnosis check_loss(const Program& p, const BucketCounts& loss) {
   const auto wrong = [](std::string_view what, std::string_view where, int times) {
-    return Diagnosis{Code{'S', 6}, ""} << "the loss is " << what << where << ' ' << times << " times, not once. Fix: reduce the loss once before its report.";
+    return Diagnosis{Code{'S', 6}, ""} << "the loss is " << what << where << ' ' << times
+                                       << " times, not once. Fix: reduce the loss once before its report.";
   };
   for (int k = 0; k < p.mesh.count; ++k) {
     const int a = static_cast<int>(p.mesh.axes[k]);
@@ -129,8 +134,8 @@ constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCo
 /// lowest layer for the last micro-batch, and stepped once after that. `counts` has one zeroed entry a bucket.
 [[nodiscard]] constexpr Diagnosis check_reductions(const Program& p, BucketCounts* counts) {
   const auto wrong = [&](int bucket, std::string_view what, std::string_view where, int times) {
-    return Diagnosis{Code{'S', 6}, ""} << "gradient bucket " << bucket << " of device " << static_cast<int>(p.buckets[bucket].role) << " is " << what << where << ' '
-                                       << times << " times, not once. Fix: reduce each gradient once before its step.";
+    return Diagnosis{Code{'S', 6}, ""} << "gradient bucket " << bucket << " of device " << static_cast<int>(p.buckets[bucket].role) << " is " << what
+                                       << where << ' ' << times << " times, not once. Fix: reduce each gradient once before its step.";
   };
   BucketCounts loss;
   count_reductions(p, counts, loss);

@@ -13,12 +13,12 @@ namespace heddle::inline plan_room {
 
 /// What the execution writes, so that the same code runs in constant expressions and on lists made at run time. All zero at first.
 struct RendezvousState {
-  int* position = nullptr;  ///< (roles) next event of each role
-  int* head = nullptr;      ///< (roles) oldest start of each lane that is not complete
-  int* cursor = nullptr;    ///< (roles x roles) where the search for the next receive of a channel goes on
-  bool* complete = nullptr; ///< (events) by start
-  int* partner = nullptr;   ///< (events) by start: the start at the other end, -1 if there is none
-  int* role = nullptr;      ///< (events)
+  int* position = nullptr;   ///< (roles) next event of each role
+  int* head = nullptr;       ///< (roles) oldest start of each lane that is not complete
+  int* cursor = nullptr;     ///< (roles x roles) where the search for the next receive of a channel goes on
+  bool* complete = nullptr;  ///< (events) by start
+  int* partner = nullptr;    ///< (events) by start: the start at the other end, -1 if there is none
+  int* role = nullptr;       ///< (events)
 };
 
 template <int Events, int Roles> struct RendezvousBuffers {
@@ -145,8 +145,9 @@ struct Rendezvous {
   Rendezvous run{in, lanes, state};
   run.run();
   const auto alone = [&](int r, int index) {
-    return Diagnosis{Code{'S', 4}, ""} << "rank " << r << " starts at instruction " << index - in.begins[r] << " a transfer with rank " << run.event(index).peer
-                                       << " that rank " << run.event(index).peer << " never starts. Fix: give every send its receive.";
+    return Diagnosis{Code{'S', 4}, ""} << "rank " << r << " starts at instruction " << index - in.begins[r] << " a transfer with rank "
+                                       << run.event(index).peer << " that rank " << run.event(index).peer
+                                       << " never starts. Fix: give every send its receive.";
   };
   for (int r = 0; r < in.roles; ++r)
     for (int i = in.begins[r]; i < in.begins[r + 1]; ++i) {
@@ -154,7 +155,8 @@ struct Rendezvous {
       if (state.partner[i] < 0) return alone(r, i);
       if (run.event(i).elements != run.event(state.partner[i]).elements)
         return Diagnosis{Code{'S', 4}, ""} << "rank " << r << " and rank " << run.event(i).peer << " exchange " << run.event(i).elements << " and "
-                                           << run.event(state.partner[i]).elements << " elements in one transfer. Fix: let both ends name the same tensor.";
+                                           << run.event(state.partner[i]).elements
+                                           << " elements in one transfer. Fix: let both ends name the same tensor.";
     }
   for (int r = 0; r < in.roles; ++r)
     if (state.position[r] < in.begins[r + 1]) return witness(run);

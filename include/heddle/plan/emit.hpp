@@ -33,7 +33,7 @@ template <int Roles, int MostOfRole> struct Emitter {
   Instruction lists[Roles][MostOfRole]{};
   int length[Roles]{};
   int tokens[Roles]{};
-  int sent[Roles][Roles]{};      // starts on the channel from the first to the second role
+  int sent[Roles][Roles]{};  // starts on the channel from the first to the second role
   Instruction pending[Roles][send_window + 1]{};
   int pending_count[Roles]{};
   TimedCompute running[Roles]{};

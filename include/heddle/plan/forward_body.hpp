@@ -39,7 +39,8 @@ template <int Nodes, int Chunks, class B> struct ForwardWriter {
   /// Values of other chunks: received into this frame, or seen in the frame of a chunk on the same device; the input is loaded.
   constexpr void bring_in(int chunk, int first, int last) {
     for (int e = 0; e < edge_count; ++e)
-      if (out.edges[e].edge.to_chunk == chunk) here[out.edges[e].edge.value] = out.edges[e].remote ? out.edges[e].value_target : out.home[out.edges[e].edge.value];
+      if (out.edges[e].edge.to_chunk == chunk)
+        here[out.edges[e].edge.value] = out.edges[e].remote ? out.edges[e].value_target : out.home[out.edges[e].edge.value];
     bool takes_input = false;
     for (int n = first; n < last; ++n)
       for (int k = 0; k < in.graph.nodes[n].operand_count; ++k) takes_input = takes_input || in.graph.nodes[n].operands[k] == 0;

@@ -14,7 +14,7 @@ namespace heddle::inline plan_room {
 
 /// Bytes that one kind of transfer moves in one step. `payload` leaves out the padding of flat buffers and grains.
 struct Volume {
-  Bytes total_payload;     ///< over all ranks
+  Bytes total_payload;  ///< over all ranks
   Bytes total_with_padding;
   std::int64_t messages = 0;
   int ranks = 1;

@@ -13,9 +13,9 @@ enum class EventKind : std::uint8_t { compute, send_start, send_wait, receive_st
 /// One event of a role. A wait names the position in its own list where its start stands.
 struct Event {
   EventKind kind = EventKind::compute;
-  std::int32_t peer = -1;      ///< role at the other end; reductions along axes that roles share have none
-  std::int32_t start = -1;     ///< waits: index in the same list
-  std::int64_t elements = 0;   ///< payload, compared between the two sides
+  std::int32_t peer = -1;     ///< role at the other end; reductions along axes that roles share have none
+  std::int32_t start = -1;    ///< waits: index in the same list
+  std::int64_t elements = 0;  ///< payload, compared between the two sides
 };
 
 /// A blocking send under rendezvous is its start and its wait; so is a receive.

@@ -55,8 +55,7 @@ template <class Request, bool Training> struct Lowered {
   using P = Placed<Request>;
   static constexpr int most_entries = 6 * P::nodes + 2 * P::edges + 3 * P::chunks + P::bucket_count + 8;
 
-  static constexpr BodyInput body_input{P::graph,       P::layout, P::batch,                P::buckets.list,
-                                        P::bucket_count, Training,  Request::target_features};
+  static constexpr BodyInput body_input{P::graph, P::layout, P::batch, P::buckets.list, P::bucket_count, Training, Request::target_features};
   static constexpr auto facts = study_values<P::nodes>(P::graph, P::layout, Training);
   static constexpr auto bodies = [] {
     using B = Bodies<P::nodes, P::chunks, P::edges, most_entries>;

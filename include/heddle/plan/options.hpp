@@ -12,17 +12,13 @@ namespace heddle::inline plan_room {
 ///
 /// Errors  C01 at build if a device needs more; the sentence names the stage and the largest contributors
 /// Tested  plan/options_test, fail/C01_over_budget
-template <Bytes Most> struct Memory {
-  static constexpr Bytes memory_budget = Most;
-};
+template <Bytes Most> struct Memory { static constexpr Bytes memory_budget = Most; };
 
 /// Gradients are reduced in buckets of at least this size, started as soon as their last layer's backward has run.
 ///
 /// Source  sources.md#pytorch-ddp
 /// Tested  plan/options_test
-template <Bytes AtLeast> struct Bucket {
-  static constexpr Bytes bucket_bytes = AtLeast;
-};
+template <Bytes AtLeast> struct Bucket { static constexpr Bytes bucket_bytes = AtLeast; };
 
 /// The bucket of a plan that names none.
 ///

@@ -19,7 +19,8 @@ namespace heddle::inline plan_room {
 enum class PlanPart : std::uint8_t { unknown, model, loss, optimizer, batch, policy, grain, reproducible, accumulate, memory, bucket };
 
 [[nodiscard]] constexpr std::string_view name_of(PlanPart p) {
-  constexpr std::string_view names[] = {"unknown part", "model", "loss", "optimizer", "Batch", "policy", "Grain", "Reproducible", "Accumulate", "Memory", "Bucket"};
+  constexpr std::string_view names[] = {"unknown part", "model",        "loss",       "optimizer", "Batch", "policy",
+                                        "Grain",        "Reproducible", "Accumulate", "Memory",    "Bucket"};
   return names[static_cast<int>(p)];
 }
 
@@ -35,27 +36,36 @@ enum class PlanPart : std::uint8_t { unknown, model, loss, optimizer, batch, pol
 }
 
 template <class T> [[nodiscard]] constexpr PlanPart part_of() {
-  if constexpr (requires { T::batch_rows; }) return PlanPart::batch;
-  else if constexpr (requires { T::grain_rows; }) return PlanPart::grain;
-  else if constexpr (requires { T::is_reproducible; }) return PlanPart::reproducible;
-  else if constexpr (requires { T::accumulate_rounds; }) return PlanPart::accumulate;
-  else if constexpr (requires { T::memory_budget; }) return PlanPart::memory;
-  else if constexpr (requires { T::bucket_bytes; }) return PlanPart::bucket;
-  else if constexpr (Policy<T>) return PlanPart::policy;
-  else if constexpr (LossDescription<T>) return PlanPart::loss;
-  else if constexpr (OptimizerDescription<T>) return PlanPart::optimizer;
-  else if constexpr (requires { T::is_composite; } || requires { &T::describe; }) return PlanPart::model;
-  else return PlanPart::unknown;
+  if constexpr (requires { T::batch_rows; })
+    return PlanPart::batch;
+  else if constexpr (requires { T::grain_rows; })
+    return PlanPart::grain;
+  else if constexpr (requires { T::is_reproducible; })
+    return PlanPart::reproducible;
+  else if constexpr (requires { T::accumulate_rounds; })
+    return PlanPart::accumulate;
+  else if constexpr (requires { T::memory_budget; })
+    return PlanPart::memory;
+  else if constexpr (requires { T::bucket_bytes; })
+    return PlanPart::bucket;
+  else if constexpr (Policy<T>)
+    return PlanPart::policy;
+  else if constexpr (LossDescription<T>)
+    return PlanPart::loss;
+  else if constexpr (OptimizerDescription<T>)
+    return PlanPart::optimizer;
+  else if constexpr (
+      requires { T::is_composite; } || requires { &T::describe; })
+    return PlanPart::model;
+  else
+    return PlanPart::unknown;
 }
 
 /// The type in the pack that is a given part, or void.
-template <PlanPart Wanted, class... Types> struct FindPart {
-  using type = void;
-};
+template <PlanPart Wanted, class... Types> struct FindPart { using type = void; };
 template <PlanPart Wanted, class First, class... Rest> struct FindPart<Wanted, First, Rest...> : FindPart<Wanted, Rest...> {};
 template <PlanPart Wanted, class First, class... Rest>
-  requires(part_of<First>() == Wanted)
-struct FindPart<Wanted, First, Rest...> {
+requires(part_of<First>() == Wanted) struct FindPart<Wanted, First, Rest...> {
   using type = First;
 };
 
@@ -65,17 +75,18 @@ template <class... Types> [[nodiscard]] constexpr Diagnosis check_parts() {
   const Text<64> names[count + 1] = {type_name<Types>()..., Text<64>{}};
   for (int i = 0; i < count; ++i) {
     if (parts[i] == PlanPart::unknown)
-      return Diagnosis{Code{'L', 3}, ""} << names[i].view() << " is no part of a Plan. Fix: remove it; a Plan takes a model, a loss, an optimizer, Batch<B>, a policy and options.";
+      return Diagnosis{Code{'L', 3}, ""}
+             << names[i].view()
+             << " is no part of a Plan. Fix: remove it; a Plan takes a model, a loss, an optimizer, Batch<B>, a policy and options.";
     for (int j = 0; j < i; ++j)
       if (parts[j] == parts[i])
-        return Diagnosis{Code{'L', 2}, ""} << "the plan names its " << name_of(parts[i]) << " twice: " << names[j].view() << " and " << names[i].view()
-                                           << ". Fix: keep one of them.";
+        return Diagnosis{Code{'L', 2}, ""} << "the plan names its " << name_of(parts[i]) << " twice: " << names[j].view() << " and "
+                                           << names[i].view() << ". Fix: keep one of them.";
   }
   for (const PlanPart needed : {PlanPart::model, PlanPart::loss, PlanPart::optimizer, PlanPart::batch, PlanPart::policy}) {
     bool found = false;
     for (int i = 0; i < count; ++i) found = found || parts[i] == needed;
-    if (!found)
-      return Diagnosis{Code{'L', 1}, ""} << "the plan names no " << name_of(needed) << ". Fix: add " << example_of(needed) << '.';
+    if (!found) return Diagnosis{Code{'L', 1}, ""} << "the plan names no " << name_of(needed) << ". Fix: add " << example_of(needed) << '.';
   }
   return {};
 }

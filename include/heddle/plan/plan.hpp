@@ -43,10 +43,12 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
     return answers;
   }();
   static constexpr BatchRequest batch_request{
-      Rows::batch_rows, Rows::batch_remedy,
+      Rows::batch_rows,
+      Rows::batch_remedy,
       option<PlanPart::accumulate>(1, []<class T>(std::type_identity<T>) { return T::accumulate_rounds; }),
-      option<PlanPart::grain>(0, []<class T>(std::type_identity<T>) { return T::grain_rows; }),
-      option<PlanPart::reproducible>(false, []<class T>(std::type_identity<T>) { return true; })};
+      option<PlanPart::grain>(0, []<class T>(std::type_identity<T>) { return T::grain_rows > 0 ? T::grain_rows : -1; }),
+      option<PlanPart::reproducible>(false, []<class T>(std::type_identity<T>) { return true; }),
+      regroups_a_gradient(graph, layout)};
   static constexpr BatchDivision batch = divide_batch(layout, batch_request);
   static constexpr Bytes bucket_bytes = option<PlanPart::bucket>(default_bucket, []<class T>(std::type_identity<T>) { return T::bucket_bytes; });
   static constexpr Bytes budget = option<PlanPart::memory>(Bytes{0}, []<class T>(std::type_identity<T>) { return T::memory_budget; });
@@ -64,9 +66,11 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
       std::string_view name;
       std::int64_t bytes;
     };
-    Share parts[] = {{"parameters", map.gradients - map.parameters}, {"gradients", map.states - map.gradients},
-                    {"optimizer states", map.losses - map.states},  {"activations and transfers", map.scratch - map.pools},
-                    {"scratch", map.total - map.scratch}};
+    Share parts[] = {{"parameters", map.gradients - map.parameters},
+                     {"gradients", map.states - map.gradients},
+                     {"optimizer states", map.losses - map.states},
+                     {"activations and transfers", map.scratch - map.pools},
+                     {"scratch", map.total - map.scratch}};
     for (Share& a : parts)
       for (Share& b : parts)
         if (a.bytes > b.bytes) {
@@ -74,9 +78,9 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
           a = b;
           b = t;
         }
-    return Diagnosis{Code{'C', 1}, ""} << "stage " << r << " needs " << map.total << " bytes, the plan allows " << budget.value << " bytes. Largest: " << parts[0].name
-                                       << " with " << parts[0].bytes << " bytes, " << parts[1].name << " with " << parts[1].bytes
-                                       << " bytes. Fix: use more stages, a smaller batch or a larger Memory.";
+    return Diagnosis{Code{'C', 1}, ""} << "stage " << r << " needs " << map.total << " bytes, the plan allows " << budget.value
+                                       << " bytes. Largest: " << parts[0].name << " with " << parts[0].bytes << " bytes, " << parts[1].name
+                                       << " with " << parts[1].bytes << " bytes. Fix: use more stages, a smaller batch or a larger Memory.";
   }
   return {};
 }
@@ -130,7 +134,8 @@ template <class ThePlan> struct Checked {
     } else if constexpr (constexpr Diagnosis loss = Request::Loss::accepts(Request::graph.output()); !loss.ok()) {
       return loss;
     } else if constexpr (Request::graph.parameter_count == 0) {
-      return Diagnosis{Code{'G', 9}, ""} << Request::graph.model.view() << " has no parameters, so there is nothing to train. Fix: add a layer with parameters.";
+      return Diagnosis{Code{'G', 9}, ""} << Request::graph.model.view()
+                                         << " has no parameters, so there is nothing to train. Fix: add a layer with parameters.";
     } else if constexpr (!Request::layout.fault.ok()) {
       return Request::layout.fault;
     } else if constexpr (!Request::batch.fault.ok()) {

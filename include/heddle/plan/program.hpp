@@ -22,14 +22,14 @@ enum class When : std::uint8_t { always, last_micro_batch, reporting };
 struct Instruction {
   Op op = Op::forward;
   When when = When::always;
-  Axis axis = Axis::data;        // reductions
-  std::int16_t chunk = -1;       // computes
-  std::int16_t micro_batch = -1; // computes and transfers
-  std::int16_t transfer = -1;    // sends and receives: number in Program::transfers
-  std::int16_t peer = -1;        // sends and receives: role at the other end
-  std::int16_t bucket = -1;      // reductions and steps; loss_bucket is the loss
-  std::int32_t token = -1;       // pairs START and WAIT within the role
-  std::int32_t sequence = -1;    // k-th start of its channel in this step
+  Axis axis = Axis::data;         // reductions
+  std::int16_t chunk = -1;        // computes
+  std::int16_t micro_batch = -1;  // computes and transfers
+  std::int16_t transfer = -1;     // sends and receives: number in Program::transfers
+  std::int16_t peer = -1;         // sends and receives: role at the other end
+  std::int16_t bucket = -1;       // reductions and steps; loss_bucket is the loss
+  std::int32_t token = -1;        // pairs START and WAIT within the role
+  std::int32_t sequence = -1;     // k-th start of its channel in this step
 };
 inline constexpr std::int16_t loss_bucket = -2;
 
@@ -88,7 +88,7 @@ struct Pool {
 /// Where a parameter lies in the flat buffers of its role.
 struct ParameterPlace {
   std::int32_t node = 0;
-  std::int16_t index = 0;   // in the leaf
+  std::int16_t index = 0;  // in the leaf
   std::int16_t role = 0;
   std::int64_t offset = 0;  // [bytes], from the start of the flat buffer
   std::int64_t elements = 0;
@@ -106,9 +106,9 @@ struct GradientBucket {
 /// Arena of one role: offsets in bytes, each a multiple of 64.
 struct ArenaMap {
   std::int64_t parameters = 0;
-  std::int64_t gradients = 0;   // levels of the counter, flat_bytes apart
-  std::int64_t states = 0;      // optimizer states, flat_bytes apart
-  std::int64_t losses = 0;      // one float a grain, then the sum
+  std::int64_t gradients = 0;  // levels of the counter, flat_bytes apart
+  std::int64_t states = 0;     // optimizer states, flat_bytes apart
+  std::int64_t losses = 0;     // one float a grain, then the sum
   std::int64_t pools = 0;
   std::int64_t scratch = 0;
   std::int64_t workspace = 0;
@@ -135,18 +135,18 @@ struct Program {
   bool batch_split[axis_count]{};
 
   const Instruction* instructions = nullptr;
-  const IndexRange* lists = nullptr;            // by role
+  const IndexRange* lists = nullptr;  // by role
   const Entry* entries = nullptr;
   const IndexRange* forward_bodies = nullptr;   // by chunk
   const IndexRange* backward_bodies = nullptr;  // by chunk
   const Transfer* transfers = nullptr;
   int transfer_count = 0;
-  const Pool* pools = nullptr;             // pool_kinds a chunk
-  const std::int16_t* slots = nullptr;     // [pool][micro-batch]
+  const Pool* pools = nullptr;          // pool_kinds a chunk
+  const std::int16_t* slots = nullptr;  // [pool][micro-batch]
   const ParameterPlace* parameters = nullptr;
   const GradientBucket* buckets = nullptr;
   int bucket_count = 0;
-  const ArenaMap* arenas = nullptr;        // by role
+  const ArenaMap* arenas = nullptr;  // by role
 
   [[nodiscard]] constexpr int loss_role() const { return device_of_chunk[chunks - 1]; }
   [[nodiscard]] constexpr int slot(int pool, int micro_batch) const { return slots[pool * batch.total_micro_batches() + micro_batch]; }

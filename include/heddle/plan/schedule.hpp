@@ -73,7 +73,9 @@ template <int Chunks, int MicroBatches> struct ListScheduler {
         if (ready < 0) continue;
         if (ready < free) ready = free;
         const bool first = best.begin < 0 || ready < best.begin || (ready == best.begin && backward && !best.backward);
-        if (first) best = TimedCompute{static_cast<std::int16_t>(c), static_cast<std::int16_t>(backward ? next_backward[c] : next_forward[c]), backward, ready, 0};
+        if (first)
+          best = TimedCompute{static_cast<std::int16_t>(c), static_cast<std::int16_t>(backward ? next_backward[c] : next_forward[c]), backward, ready,
+                              0};
       }
     }
     best.end = best.begin + (best.backward ? backward_time : forward_time);

@@ -10,8 +10,8 @@
 
 namespace heddle::inline plan_room {
 
-inline constexpr std::int64_t line_bytes = 64;          ///< every tensor starts at a multiple of this
-inline constexpr std::int64_t unit_bytes = 64 * 64;     ///< a unit is padded to 64 parts of 64 bytes, whatever the layout
+inline constexpr std::int64_t line_bytes = 64;       ///< every tensor starts at a multiple of this
+inline constexpr std::int64_t unit_bytes = 64 * 64;  ///< a unit is padded to 64 parts of 64 bytes, whatever the layout
 
 [[nodiscard]] constexpr std::int64_t rounded_up(std::int64_t bytes, std::int64_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
 
@@ -54,7 +54,8 @@ template <int Parameters, int Nodes, int Roles>
 }
 
 /// Cuts each role's flat buffer, from its end, into buckets of at least `bucket` bytes; visit(GradientBucket) in the order they become final.
-template <class Flat, class Visit> constexpr void each_bucket(const Graph& graph, const Layout& layout, const Flat& flat, std::int64_t bucket, Visit visit) {
+template <class Flat, class Visit>
+constexpr void each_bucket(const Graph& graph, const Layout& layout, const Flat& flat, std::int64_t bucket, Visit visit) {
   for (int role = 0; role < layout.roles(); ++role) {
     std::int64_t end = flat.role_bytes[role];
     std::int64_t payload = 0;

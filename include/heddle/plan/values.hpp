@@ -37,8 +37,8 @@ template <class Visit> constexpr void each_cut_edge(const Graph& graph, const La
 
 /// Facts about every value of one graph under one layout; value v is the output of node v - 1.
 template <int Nodes> struct ValueFacts {
-  int root[Nodes + 1]{};         ///< values of one root share one storage (reshapes, in-place elementwise leaves)
-  bool framed[Nodes + 1]{};      ///< by root: read again in the backward, sent, or taken by another chunk
+  int root[Nodes + 1]{};     ///< values of one root share one storage (reshapes, in-place elementwise leaves)
+  bool framed[Nodes + 1]{};  ///< by root: read again in the backward, sent, or taken by another chunk
   int consumers[Nodes + 1]{};
 
   [[nodiscard]] constexpr bool saved(int value) const { return framed[root[value]]; }
@@ -76,6 +76,29 @@ template <int Nodes> [[nodiscard]] constexpr ValueFacts<Nodes> study_values(cons
     if (input_needed[v]) facts.framed[facts.root[v]] = true;
   each_cut_edge(graph, layout, [&](const CutEdge& edge) { facts.framed[facts.root[edge.value]] = true; });
   return facts;
+}
+
+/// True if a cut brackets the sum of some gradient in another way than one device does: a chunk between the producer and the last reader
+/// of a value reads it more than once, so it sends a sum where one device adds term by term.
+[[nodiscard]] constexpr bool regroups_a_gradient(const Graph& graph, const Layout& layout) {
+  for (int c = 1; c + 1 < layout.chunk_count; ++c)
+    for (int n = layout.first_node[c]; n < layout.first_node[c + 1]; ++n)
+      for (int k = 0; k < graph.nodes[n].operand_count; ++k) {
+        const int value = graph.nodes[n].operands[k];
+        if (value == 0 || value > layout.first_node[c]) continue;  // no gradient, or made here
+        int reads = 0;
+        bool read_later = false;
+        for (int m = layout.first_node[c]; m < graph.node_count; ++m)
+          for (int j = 0; j < graph.nodes[m].operand_count; ++j)
+            if (graph.nodes[m].operands[j] == value) {
+              if (m < layout.first_node[c + 1])
+                ++reads;
+              else
+                read_later = true;
+            }
+        if (reads > 1 && read_later) return true;
+      }
+  return false;
 }
 
 }  // namespace heddle::inline plan_room

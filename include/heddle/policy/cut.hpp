@@ -114,6 +114,9 @@ struct BalancedCut {
 /// Cuts into `chunks` so that the slowest has the fewest flops; never through a skip connection.
 /// Errors  M03 if there are fewer places to cut than chunks ask for
 template <int MostNodes> constexpr void cut_balanced(const Graph& graph, Layout& layout, int chunks) {
+  if (graph.node_count > MostNodes)
+    return layout.refuse(Diagnosis{Code{'M', 3}, ""} << graph.model.view() << " has " << graph.node_count << " layers, but Balanced cuts at most "
+                                                     << MostNodes << ". Fix: name the stages.");
   bool clean[MostNodes + 1]{};
   for (int b = 0; b <= graph.node_count; ++b) clean[b] = true;
   for (int n = 0; n < graph.node_count; ++n)
@@ -126,8 +129,9 @@ template <int MostNodes> constexpr void cut_balanced(const Graph& graph, Layout&
     total += graph.flops(n);
   }
   if (chunks < 1 || chunks > places + 1 || chunks > Layout::most_chunks)
-    return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "Balanced<" << chunks << "> needs " << chunks - 1 << " cuts, but " << graph.model.view() << " with "
-                                                     << graph.node_count << " layers can be cut in " << places << " places (never through a skip connection). Fix: ask for at most "
+    return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "Balanced<" << chunks << "> needs " << chunks - 1 << " cuts, but " << graph.model.view()
+                                                     << " with " << graph.node_count << " layers can be cut in " << places
+                                                     << " places (never through a skip connection). Fix: ask for at most "
                                                      << (places + 1 < Layout::most_chunks ? places + 1 : Layout::most_chunks) << " stages.");
   const BalancedCut cut{graph, clean, chunks};
   std::int64_t low = 0;

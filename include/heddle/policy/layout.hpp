@@ -27,13 +27,13 @@ struct Layout {
   static constexpr int most_chunks = 64;
 
   Mesh mesh;
-  bool batch_split[axis_count]{};                ///< by axis: each rank takes other rows
-  Placement gradients[axis_count]{};             ///< by axis: what a parameter's gradient is before any reduction
+  bool batch_split[axis_count]{};     ///< by axis: each rank takes other rows
+  Placement gradients[axis_count]{};  ///< by axis: what a parameter's gradient is before any reduction
 
-  int chunk_count = 1;                           ///< chunks are consecutive nodes
-  int first_node[most_chunks + 1]{};             ///< chunk c has nodes first_node[c] .. first_node[c + 1]
-  int device_of_chunk[most_chunks]{};            ///< position on axis stage
-  int in_flight[most_chunks]{};                  ///< micro-batches between forward and backward, at most
+  int chunk_count = 1;                 ///< chunks are consecutive nodes
+  int first_node[most_chunks + 1]{};   ///< chunk c has nodes first_node[c] .. first_node[c + 1]
+  int device_of_chunk[most_chunks]{};  ///< position on axis stage
+  int in_flight[most_chunks]{};        ///< micro-batches between forward and backward, at most
   OrderRules order;
   int micro_batches = 1;
   Diagnosis fault;
@@ -77,6 +77,8 @@ struct Layout {
 
 /// A policy answers for its own axis only.
 template <class P>
-concept Policy = requires(const Graph& graph, Layout& layout) { P::answer(graph, layout); };
+concept Policy = requires(const Graph& graph, Layout& layout) {
+  P::answer(graph, layout);
+};
 
 }  // namespace heddle::inline policy_room

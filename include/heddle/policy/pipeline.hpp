@@ -13,9 +13,7 @@ namespace heddle::inline policy_room {
 
 /// The device (position on axis stage) of a stage.
 /// Errors  M03 if a number is negative or leaves a gap
-template <int Device> struct On {
-  static constexpr int device = Device;
-};
+template <int Device> struct On { static constexpr int device = Device; };
 
 /// One part of the model; without On it lives on the device of its number.
 template <class Part, class Where = void> struct Stage {
@@ -31,15 +29,11 @@ template <class Part, class Where = void> struct Stage {
 
 /// Cut into S chunks so that the slowest has the least work, one a device.
 /// Errors  M03 if there are fewer places to cut
-template <int Stages> struct Balanced {
-  static constexpr int balanced_stages = Stages;
-};
+template <int Stages> struct Balanced { static constexpr int balanced_stages = Stages; };
 
 /// The micro-batches of one round of a pipeline.
 /// Errors  S02 if there are fewer than an order has stages
-template <int Count> struct Microbatches {
-  static constexpr int micro_batches = Count;
-};
+template <int Count> struct Microbatches { static constexpr int micro_batches = Count; };
 
 /// Says that fewer micro-batches than stages are meant: some stages are idle all the time.
 struct FewMicrobatches {
@@ -81,11 +75,15 @@ template <class... Parts> struct Pipeline {
   static constexpr int balanced = (0 + ... + balanced_of<Parts>());
 
   template <class P> static constexpr void take_numbers(Layout& layout) {
-    constexpr bool known = requires { P::is_stage; } || requires { P::balanced_stages; } || requires { P::micro_batches; } || requires { P::few_micro_batches; } ||
-                           requires { P::rules(); };
+    constexpr bool known = requires { P::is_stage; }
+    || requires { P::balanced_stages; }
+    || requires { P::micro_batches; }
+    || requires { P::few_micro_batches; }
+    || requires { P::rules(); };
     if constexpr (!known)
-      layout.refuse(Diagnosis{Code{'M', 4}, ""} << type_name<P>().view()
-                                                << " is no part of a Pipeline. Fix: use Stage<Part, On<D>>, Balanced<S>, an order, Microbatches<M> or FewMicrobatches.");
+      layout.refuse(Diagnosis{Code{'M', 4}, ""}
+                    << type_name<P>().view()
+                    << " is no part of a Pipeline. Fix: use Stage<Part, On<D>>, Balanced<S>, an order, Microbatches<M> or FewMicrobatches.");
     if constexpr (requires { P::micro_batches; }) layout.micro_batches = P::micro_batches;
     if constexpr (requires { P::rules(); }) layout.order = P::rules();
   }
@@ -136,16 +134,18 @@ template <class... Parts> struct Pipeline {
     }
     for (int c = 0; c < stages; ++c)
       if (layout.device_of_chunk[c] < 0)
-        layout.refuse(Diagnosis{Code{'M', 3}, ""} << "stage " << c << " is on device " << layout.device_of_chunk[c] << ". Fix: number devices from 0.");
+        layout.refuse(Diagnosis{Code{'M', 3}, ""} << "stage " << c << " is on device " << layout.device_of_chunk[c]
+                                                  << ". Fix: number devices from 0.");
     if (layout.fault.ok()) layout.claim(axis::stage, devices);
   }
   static constexpr void check_micro_batches(Layout& layout) {
     constexpr bool few = (false || ... || requires { Parts::few_micro_batches; });
     if (layout.micro_batches < 1)
-      return layout.refuse(Diagnosis{Code{'S', 2}, ""} << "a pipeline of " << layout.micro_batches << " micro-batches does nothing. Fix: Microbatches<1> or more.");
+      return layout.refuse(Diagnosis{Code{'S', 2}, ""} << "a pipeline of " << layout.micro_batches
+                                                       << " micro-batches does nothing. Fix: Microbatches<1> or more.");
     if (layout.order.named && !few && layout.micro_batches < layout.chunk_count)
-      layout.refuse(Diagnosis{Code{'S', 2}, ""} << layout.order.name.view() << " over " << layout.chunk_count << " stages has " << layout.micro_batches
-                                                << (layout.micro_batches == 1 ? " micro-batch" : " micro-batches")
+      layout.refuse(Diagnosis{Code{'S', 2}, ""} << layout.order.name.view() << " over " << layout.chunk_count << " stages has "
+                                                << layout.micro_batches << (layout.micro_batches == 1 ? " micro-batch" : " micro-batches")
                                                 << ", so some stages are always idle. Fix: name Microbatches<" << layout.chunk_count
                                                 << "> or more, or FewMicrobatches if that is meant.");
   }

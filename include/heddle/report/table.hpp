@@ -41,22 +41,24 @@ namespace heddle::inline report_room {
 /// Tested  report/table_test
 template <class ThePlan> [[nodiscard]] std::string table() {
   const Program& p = ThePlan::training;
-  std::string out = std::string{p.graph->model.view()} + ": " + std::to_string(devices<ThePlan>) + (devices<ThePlan> == 1 ? " device (" : " devices (");
+  std::string out =
+      std::string{p.graph->model.view()} + ": " + std::to_string(devices<ThePlan>) + (devices<ThePlan> == 1 ? " device (" : " devices (");
   for (int i = 0; i < p.mesh.count; ++i) out += (i > 0 ? " x " : "") + std::string{name_of(p.mesh.axes[i])} + ' ' + std::to_string(p.mesh.sizes[i]);
   out += p.mesh.count == 0 ? "no axis)" : ")";
-  out += ", batch " + std::to_string(p.batch.batch) + " = " + std::to_string(p.batch.ranks) + " ranks x " + std::to_string(p.batch.total_micro_batches()) +
-         " micro-batches x " + std::to_string(p.batch.micro_rows) + " rows\n";
+  out += ", batch " + std::to_string(p.batch.batch) + " = " + std::to_string(p.batch.ranks) + " ranks x " +
+         std::to_string(p.batch.total_micro_batches()) + " micro-batches x " + std::to_string(p.batch.micro_rows) + " rows\n";
   out += "stage     layers   parameters KiB   gradients KiB   optimizer KiB   activations KiB   arena KiB\n";
   for (int r = 0; r < p.roles; ++r) {
     const ArenaMap& map = p.arenas[r];
     out += padded(std::to_string(r), 5) + padded(layers_of(p, r), 11) + padded(kibibytes(map.gradients - map.parameters), 17) +
-           padded(kibibytes(map.states - map.gradients), 16) + padded(kibibytes(map.losses - map.states), 16) + padded(kibibytes(map.total - map.pools), 18) +
-           padded(kibibytes(map.total), 12) + '\n';
+           padded(kibibytes(map.states - map.gradients), 16) + padded(kibibytes(map.losses - map.states), 16) +
+           padded(kibibytes(map.total - map.pools), 18) + padded(kibibytes(map.total), 12) + '\n';
   }
   const Traffic moved = traffic<ThePlan>();
   out += "one step moves " + std::to_string(moved.activations().total_payload.value) + " bytes between stages";
   for (const Axis a : batch_axes)
-    if (p.mesh.size(a) > 1) out += " and " + std::to_string(moved.gradients().on(a).total_payload.value) + " bytes of gradients over axis " + std::string{name_of(a)};
+    if (p.mesh.size(a) > 1)
+      out += " and " + std::to_string(moved.gradients().on(a).total_payload.value) + " bytes of gradients over axis " + std::string{name_of(a)};
   char bubble[32];
   std::snprintf(bubble, sizeof bubble, "%.1f", 100 * simulate(p, Machine{}).bubble());
   return out + ", over all ranks; stages idle " + bubble + " % if only work takes time\n";

@@ -102,15 +102,17 @@ class BodyRunner {
       for (std::int64_t r = 0; r < rows(g); ++r) {
         to[r] = from[source(first(g) + r)];
         if (to[r] < 0 || to[r] >= classes)
-          throw Error(Code{'D', 8}, "row " + std::to_string(first(g) + r) + " of the batch has label " + std::to_string(to[r]) + ", but the model gives " +
-                                        std::to_string(classes) + " classes. Fix: use labels from 0 to " + std::to_string(classes - 1) + ".");
+          throw Error(Code{'D', 8}, "row " + std::to_string(first(g) + r) + " of the batch has label " + std::to_string(to[r]) +
+                                        ", but the model gives " + std::to_string(classes) + " classes. Fix: use labels from 0 to " +
+                                        std::to_string(classes - 1) + ".");
       }
     }
   }
   void store(const Entry& entry) {
     for (int g = 0; g < grains(); ++g)
       if (rows(g) > 0)
-        std::memcpy(in_->outputs + first(g) * entry.features, at_grain(entry.a, entry.features, g), static_cast<std::size_t>(rows(g) * entry.features) * sizeof(float));
+        std::memcpy(in_->outputs + first(g) * entry.features, at_grain(entry.a, entry.features, g),
+                    static_cast<std::size_t>(rows(g) * entry.features) * sizeof(float));
   }
   void find_parameters(const Node& node) {
     for (int k = 0; k < node.parameter_count; ++k) {
@@ -168,7 +170,11 @@ class BodyRunner {
   }
   void loss(const Entry& entry) {
     for (int g = 0; g < grains(); ++g) {
-      LossCall call{rows(g), entry.features, in_->rows, at_grain(entry.a, entry.features, g), at_grain(entry.b, target_features(), g),
+      LossCall call{rows(g),
+                    entry.features,
+                    in_->rows,
+                    at_grain(entry.a, entry.features, g),
+                    at_grain(entry.b, target_features(), g),
                     at_grain(entry.d, entry.features, g)};
       const float sum = kernels_.loss(call);
       if (!std::isfinite(sum))
@@ -197,7 +203,6 @@ class BodyRunner {
     *losses(count) = levels[held];
   }
   [[nodiscard]] std::int64_t target_features() const { return kernels_.labels ? 1 : p_->graph->output().elements(); }
-
 
  protected:
   const KernelTable& kernels_;

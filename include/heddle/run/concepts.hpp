@@ -16,23 +16,23 @@ namespace heddle::inline run_room {
 struct ForwardCall {
   const Leaf* leaf = nullptr;
   std::int64_t rows = 0;
-  const float* input = nullptr;               // (rows, In)
-  float* output = nullptr;                    // (rows, Out); may equal input if the leaf is elementwise
-  const float* const* parameters = nullptr;   // one per leaf->parameters
-  void* workspace = nullptr;                  // Compute::workspace bytes, 64-byte aligned, this rank's alone
+  const float* input = nullptr;              // (rows, In)
+  float* output = nullptr;                   // (rows, Out); may equal input if the leaf is elementwise
+  const float* const* parameters = nullptr;  // one per leaf->parameters
+  void* workspace = nullptr;                 // Compute::workspace bytes, 64-byte aligned, this rank's alone
 };
 
 /// One backward of a leaf over one grain.
 struct BackwardCall {
   const Leaf* leaf = nullptr;
   std::int64_t rows = 0;
-  const float* input = nullptr;               // (rows, In), null unless saved
-  const float* output = nullptr;              // (rows, Out), null unless saved
-  const float* output_gradient = nullptr;     // (rows, Out)
-  float* input_gradient = nullptr;            // (rows, In), overwritten; null if nobody needs it; may equal output_gradient if elementwise
+  const float* input = nullptr;            // (rows, In), null unless saved
+  const float* output = nullptr;           // (rows, Out), null unless saved
+  const float* output_gradient = nullptr;  // (rows, Out)
+  float* input_gradient = nullptr;         // (rows, In), overwritten; null if nobody needs it; may equal output_gradient if elementwise
   const float* const* parameters = nullptr;
   float* const* parameter_gradients = nullptr;
-  bool add = false;                           // parameter gradients: added to what is there (true) or overwritten (false)
+  bool add = false;  // parameter gradients: added to what is there (true) or overwritten (false)
   void* workspace = nullptr;
 };
 
@@ -45,9 +45,9 @@ struct LossCall {
   std::int64_t rows = 0;
   std::int64_t features = 0;
   std::int64_t total_rows = 0;
-  const float* output = nullptr;    // (rows, features): logits or predictions
-  const void* targets = nullptr;    // int32 (rows) class numbers, or float (rows, features)
-  float* gradient = nullptr;        // (rows, features), d(mean loss over total_rows)/d(output); null in evaluation
+  const float* output = nullptr;  // (rows, features): logits or predictions
+  const void* targets = nullptr;  // int32 (rows) class numbers, or float (rows, features)
+  float* gradient = nullptr;      // (rows, features), d(mean loss over total_rows)/d(output); null in evaluation
 };
 
 /// LossKernel<Loss, Compute> has   static float sum(const LossCall&);   the sum over rows of the loss (not yet divided by total_rows).

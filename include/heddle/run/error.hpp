@@ -37,8 +37,9 @@ class Error : public std::runtime_error {
 class RankLost : public Error {
  public:
   RankLost(Rank lost, std::string operation, std::int64_t sequence, const std::string& why)
-      : Error(Code{'R', 1}, "rank " + std::to_string(lost.value) + " was lost at " + operation + ", sequence " + std::to_string(sequence) + ": " + why +
-                                ". Fix: look at the first error of rank " + std::to_string(lost.value) + ", or raise the deadline if it is only slow."),
+      : Error(Code{'R', 1}, "rank " + std::to_string(lost.value) + " was lost at " + operation + ", sequence " + std::to_string(sequence) + ": " +
+                                why + ". Fix: look at the first error of rank " + std::to_string(lost.value) +
+                                ", or raise the deadline if it is only slow."),
         rank_(lost), operation_(std::move(operation)), sequence_(sequence) {}
   [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] const std::string& operation() const { return operation_; }

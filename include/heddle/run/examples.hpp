@@ -7,7 +7,10 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
 
+#include "heddle/core/rule.hpp"
 #include "heddle/run/error.hpp"
 
 namespace heddle::inline run_room {
@@ -77,5 +80,17 @@ template <class Target> struct Examples {
                                   " targets. Fix: give the same number of targets for each row.");
   return {inputs.data(), targets.data(), rows, input_features, rows == 0 ? 1 : count / rows, nullptr};
 }
+
+/// D12: a batch whose targets are of another type than the loss takes.
+template <class Loss, class Given> struct WrongTargets {
+  static constexpr std::string_view given = std::is_same_v<Given, float> ? "float" : "class number";
+  static constexpr std::string_view taken = std::is_same_v<typename Loss::Target, float> ? "float" : "class number";
+  static constexpr Diagnosis found = std::is_same_v<Given, typename Loss::Target>
+                                         ? Diagnosis{}
+                                         : Diagnosis{Code{'D', 12}, ""} << Loss::name() << " takes " << taken << " targets but the batch has "
+                                                                        << given << " targets. Fix: give Examples<"
+                                                                        << (taken == "float" ? "float" : "std::int32_t")
+                                                                        << ">, or name another loss.";
+};
 
 }  // namespace heddle::inline run_room

@@ -44,7 +44,8 @@ template <class L, class Compute> class LeafUnderTest {
   void forward(std::int64_t first, std::int64_t rows) {
     std::vector<const float*> p;
     for (const auto& parameter : parameters) p.push_back(parameter.data());
-    KernelFor<L, Compute>::forward({&leaf_, rows, input.data() + first * leaf_.in.elements(), output.data() + first * leaf_.out.elements(), p.data(), workspace_.bytes(0)});
+    KernelFor<L, Compute>::forward(
+        {&leaf_, rows, input.data() + first * leaf_.in.elements(), output.data() + first * leaf_.out.elements(), p.data(), workspace_.bytes(0)});
   }
   /// What is not declared as saved is handed over as NaN.
   void backward(std::int64_t first, std::int64_t rows, bool add) {
@@ -57,8 +58,8 @@ template <class L, class Compute> class LeafUnderTest {
     for (auto& gradient : gradients) g.push_back(gradient.data());
     const std::int64_t i = first * leaf_.in.elements();
     const std::int64_t o = first * leaf_.out.elements();
-    KernelFor<L, Compute>::backward({&leaf_, rows, in ? input.data() + i : hidden.data(), out ? output.data() + o : hidden.data(), output_gradient.data() + o,
-                                  input_gradient.data() + i, p.data(), g.data(), add, workspace_.bytes(0)});
+    KernelFor<L, Compute>::backward({&leaf_, rows, in ? input.data() + i : hidden.data(), out ? output.data() + o : hidden.data(),
+                                     output_gradient.data() + o, input_gradient.data() + i, p.data(), g.data(), add, workspace_.bytes(0)});
   }
   /// sum(output x output_gradient) in double: what the gradients are gradients of.
   [[nodiscard]] double objective() {
@@ -111,8 +112,9 @@ void compare_gradient(Test& test, const std::string& what, std::vector<float>& v
     const double difference = std::fabs(numeric - static_cast<double>(gradient[i])) / scale;
     check.worst = std::max(check.worst, difference);
     if (!(difference <= 5e-3))
-      check.text = "[heddle.G11] " + std::string{test.leaf().spelled.view()} + ": backward gives " + std::to_string(gradient[i]) + " for element " + std::to_string(i) +
-                   " of the gradient of its " + what + ", finite differences give " + std::to_string(numeric) + ". Fix: correct backward, or what describe says it saves.";
+      check.text = "[heddle.G11] " + std::string{test.leaf().spelled.view()} + ": backward gives " + std::to_string(gradient[i]) + " for element " +
+                   std::to_string(i) + " of the gradient of its " + what + ", finite differences give " + std::to_string(numeric) +
+                   ". Fix: correct backward, or what describe says it saves.";
   }
 }
 

@@ -32,11 +32,9 @@ struct KernelTable {
 };
 
 /// The type that kernels are written for: a layer that is derived from another to give it a name runs the kernels of that one.
-template <class L> struct KernelLayerOf {
-  using type = L;
-};
+template <class L> struct KernelLayerOf { using type = L; };
 template <class L>
-  requires requires { typename L::KernelLayer; }
+requires requires { typename L::KernelLayer; }
 struct KernelLayerOf<L> {
   using type = typename L::KernelLayer;
 };
@@ -55,8 +53,9 @@ template <class Compute> struct KernelCheck {
     if constexpr (Composite<L>)
       L::trace(*this, value);
     else if constexpr (!HasKernel<L, Compute> && !requires { L::is_input; })
-      fault = Diagnosis{Code{'G', 13}, ""} << "layer " << type_name<L>().view() << " has no kernel for " << type_name<Compute>().view() << ". Fix: specialise heddle::Kernel<"
-                                           << type_name<L>().view() << ", " << type_name<Compute>().view() << "> with forward(ForwardCall) and backward(BackwardCall).";
+      fault = Diagnosis{Code{'G', 13}, ""} << "layer " << type_name<L>().view() << " has no kernel for " << type_name<Compute>().view()
+                                           << ". Fix: specialise heddle::Kernel<" << type_name<L>().view() << ", " << type_name<Compute>().view()
+                                           << "> with forward(ForwardCall) and backward(BackwardCall).";
     return value;
   }
   template <class L> constexpr int child(int, int value) { return layer<L>(value); }

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "heddle/plan/program.hpp"
-#include "heddle/run/step_input.hpp"
 #include "heddle/run/kernel_table.hpp"
+#include "heddle/run/step_input.hpp"
 
 namespace heddle::inline run_room {
 
@@ -53,8 +53,8 @@ namespace heddle::inline run_room {
     else
       kernels.leaves[node.leaf].forward({&graph.leaf(n), input.source_rows, from.data(), to.data(), pointers, workspace.data()});
     if (const std::int64_t at = first_non_finite(to); at >= 0)
-      return "; it begins in " + std::string{graph.describe(n).view()} + ", row " + std::to_string(at / features) + ", feature " + std::to_string(at % features) +
-             "." + remedy;
+      return "; it begins in " + std::string{graph.describe(n).view()} + ", row " + std::to_string(at / features) + ", feature " +
+             std::to_string(at % features) + "." + remedy;
   }
   return "; all outputs of the model are finite, so it begins in the loss or its targets." + remedy;
 }

@@ -13,15 +13,15 @@ namespace heddle::inline run_room {
 
 /// What a step says. The loss is reduced only in steps that are reported.
 struct StepResult {
-  std::int64_t step = 0;     ///< from 1
-  std::int64_t rows = 0;     ///< rows that counted; 0 if the batch was dropped
-  std::optional<float> loss; ///< mean over the rows
+  std::int64_t step = 0;      ///< from 1
+  std::int64_t rows = 0;      ///< rows that counted; 0 if the batch was dropped
+  std::optional<float> loss;  ///< mean over the rows
 };
 
 /// What an evaluation says.
 struct Evaluation {
   std::int64_t rows = 0;
-  double loss = 0;  ///< mean over the rows
+  double loss = 0;             ///< mean over the rows
   std::vector<float> outputs;  ///< (rows, output features), in the order of the rows
 };
 

@@ -21,8 +21,8 @@ struct StepInput {
   std::int64_t rows = 0;                 // rows that count: source rows, or the capacity if missing rows are repeated
   std::int64_t step = 0;
   bool reporting = false;
-  const void* constants = nullptr;       // of the optimizer
-  float* outputs = nullptr;              // evaluation: (rows, output features)
+  const void* constants = nullptr;  // of the optimizer
+  float* outputs = nullptr;         // evaluation: (rows, output features)
   Observer* observer = nullptr;
 };
 

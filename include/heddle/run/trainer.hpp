@@ -52,7 +52,8 @@ template <class ThePlan, class Backend> class Trainer {
         session_(transport_needs(training, evaluation), how.deadline), executors_(static_cast<std::size_t>(devices<ThePlan>)) {
     check_options();
     session_.run([&](int rank) {
-      executors_[static_cast<std::size_t>(rank)] = std::make_unique<RankExecutor>(training, evaluation, kernels_, Rank{rank}, session_.endpoint(Rank{rank}));
+      executors_[static_cast<std::size_t>(rank)] =
+          std::make_unique<RankExecutor>(training, evaluation, kernels_, Rank{rank}, session_.endpoint(Rank{rank}));
     });
     session_.rethrow_first();
     initialize_parameters(seed);
@@ -94,6 +95,11 @@ template <class ThePlan, class Backend> class Trainer {
     return result;
   }
 
+  template <class Other> StepResult step(const Examples<Other>&) {
+    static_assert(sizeof(fired<WrongTargets<typename Request::Loss, Other>>) > 0);
+    return {};
+  }
+
   /// Loss and outputs without a step, for any number of rows.
   [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples) {
     Evaluation all;
@@ -114,6 +120,11 @@ template <class ThePlan, class Backend> class Trainer {
     return all;
   }
 
+  template <class Other> [[nodiscard]] Evaluation evaluate(const Examples<Other>&) {
+    static_assert(sizeof(fired<WrongTargets<typename Request::Loss, Other>>) > 0);
+    return {};
+  }
+
   /// Outputs (rows, output features) for inputs without targets, in the order of the rows.
   [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) {
     const std::int64_t features = Request::graph.input.elements();
@@ -122,7 +133,8 @@ template <class ThePlan, class Backend> class Trainer {
     std::vector<float> all(static_cast<std::size_t>(rows * outputs));
     const std::int64_t most = evaluation.batch.capacity();
     for (std::int64_t first = 0; first < rows; first += most) {
-      const Examples<Target> part{inputs.data() + first * features, nullptr, std::min(most, rows - first), features, Request::target_features, nullptr};
+      const Examples<Target> part{inputs.data() + first * features, nullptr, std::min(most, rows - first), features,
+                                  Request::target_features,         nullptr};
       StepInput input = input_of(part, evaluation);
       input.step = steps_;
       input.outputs = all.data() + first * outputs;
@@ -138,7 +150,9 @@ template <class ThePlan, class Backend> class Trainer {
     return names;
   }
   /// The parameter as the first replica holds it, or as `replica` does.
-  [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) { return read(find(name), replica, &RankExecutor::parameters); }
+  [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) {
+    return read(find(name), replica, &RankExecutor::parameters);
+  }
   /// The gradient of the last step: of the mean loss, summed over all ranks.
   [[nodiscard]] std::vector<float> gradient(const std::string& name, int replica = 0) { return read(find(name), replica, &RankExecutor::gradients); }
   /// Sets a parameter on every rank that holds it.
@@ -146,8 +160,8 @@ template <class ThePlan, class Backend> class Trainer {
     const int p = find(name);
     const ParameterPlace& place = training.parameters[p];
     if (std::ssize(values) != place.elements)
-      throw Error(Code{'R', 5}, "parameter '" + name + "' has " + std::to_string(place.elements) + " elements but is given " + std::to_string(values.size()) +
-                                    ". Fix: give as many.");
+      throw Error(Code{'R', 5}, "parameter '" + name + "' has " + std::to_string(place.elements) + " elements but is given " +
+                                    std::to_string(values.size()) + ". Fix: give as many.");
     for (auto& executor : executors_)
       if (executor->role() == place.role) std::memcpy(executor->parameters() + place.offset / 4, values.data(), values.size_bytes());
   }
@@ -193,7 +207,8 @@ template <class ThePlan, class Backend> class Trainer {
         const float* const from = (executor.get()->*buffer)() + place.offset / 4;
         return {from, from + place.elements};
       }
-    throw Error(Code{'R', 5}, "replica " + std::to_string(replica) + " of " + std::to_string(replicas()) + " does not exist. Fix: count replicas from 0.");
+    throw Error(Code{'R', 5},
+                "replica " + std::to_string(replica) + " of " + std::to_string(replicas()) + " does not exist. Fix: count replicas from 0.");
   }
   void check_options() const {
     if (const Diagnosis wrong = Optimizer::check(options_); !wrong.ok()) throw Error(wrong);
@@ -210,14 +225,15 @@ template <class ThePlan, class Backend> class Trainer {
     const std::int64_t features = Request::graph.input.elements();
     if (batch.input_features != features || batch.target_features != Request::target_features)
       throw Error(Code{'D', 7}, "the batch has " + std::to_string(batch.input_features) + " features and " + std::to_string(batch.target_features) +
-                                    " target values a row, but " + std::string{Request::graph.model.view()} + " takes " + std::to_string(features) + " and " +
-                                    std::to_string(Request::target_features) + ". Fix: give rows of the model's shape.");
+                                    " target values a row, but " + std::string{Request::graph.model.view()} + " takes " + std::to_string(features) +
+                                    " and " + std::to_string(Request::target_features) + ". Fix: give rows of the model's shape.");
     if (batch.rows < 1) throw Error(Code{'B', 5}, "a batch of 0 rows was given. Fix: give at least one row.");
     if (&program == &ThePlan::training && batch.rows > capacity_rows())
-      throw Error(Code{'B', 6}, "a batch of " + std::to_string(batch.rows) + " rows was given to a plan with Batch<" + std::to_string(capacity_rows()) +
-                                    ">. Fix: give at most " + std::to_string(capacity_rows()) + " rows.");
+      throw Error(Code{'B', 6}, "a batch of " + std::to_string(batch.rows) + " rows was given to a plan with Batch<" +
+                                    std::to_string(capacity_rows()) + ">. Fix: give at most " + std::to_string(capacity_rows()) + " rows.");
     if (&program == &ThePlan::training && batch.rows < capacity_rows() && Request::batch.remedy == Remedy::none)
-      throw Error(Code{'B', 5}, "a batch of " + std::to_string(batch.rows) + " rows was given to a plan with Batch<" + std::to_string(capacity_rows()) +
+      throw Error(Code{'B', 5}, "a batch of " + std::to_string(batch.rows) + " rows was given to a plan with Batch<" +
+                                    std::to_string(capacity_rows()) +
                                     "> that names no remedy. Fix: name KeepLast, PadLast or DropLast in the Batch.");
     return StepInput{&program, batch.inputs, batch.targets, batch.order, batch.rows, batch.rows, 0, false, nullptr, nullptr, observer_};
   }
@@ -264,8 +280,9 @@ template <class ThePlan, class Backend> class Trainer {
   }
   void refuse_if_spoiled() const {
     if (spoiled_)
-      throw Error(Code{'R', 4}, "step " + std::to_string(steps_ + 1) + " was interrupted after some ranks had changed their parameters, so they no longer agree. "
-                                                                       "Fix: make a new trainer and load the parameters of the last good step.");
+      throw Error(Code{'R', 4}, "step " + std::to_string(steps_ + 1) +
+                                    " was interrupted after some ranks had changed their parameters, so they no longer agree. "
+                                    "Fix: make a new trainer and load the parameters of the last good step.");
   }
 
   Options options_;

@@ -38,7 +38,8 @@ template <class TrainerType> class Recorder : public Observer {
     if (const Entry* const entry = entry_of(seen); entry != nullptr && entry->what == Do::leaf_backward) copy(seen, entry->c, entry->node, gradients);
   }
   void finished(const Observation& seen) override {
-    if (const Entry* const entry = entry_of(seen); entry != nullptr && entry->node >= 0 && (entry->what == Do::leaf_forward || entry->what == Do::add))
+    if (const Entry* const entry = entry_of(seen);
+        entry != nullptr && entry->node >= 0 && (entry->what == Do::leaf_forward || entry->what == Do::add))
       copy(seen, entry->d, entry->node, outputs);
   }
   std::vector<std::vector<float>> outputs, gradients;
@@ -56,12 +57,11 @@ template <class TrainerType> class Recorder : public Observer {
   TrainerType& trainer_;
 };
 
-template <class Backend> struct ReferenceBackend : Backend {
-  using Compute = typename Backend::Reference;
-};
+template <class Backend> struct ReferenceBackend : Backend { using Compute = typename Backend::Reference; };
 
 /// Empty if equal within `tolerance` of the largest element; else where and how they differ.
-[[nodiscard]] inline std::string difference(const std::vector<float>& planned, const std::vector<float>& reference, std::int64_t features, double tolerance) {
+[[nodiscard]] inline std::string difference(const std::vector<float>& planned, const std::vector<float>& reference, std::int64_t features,
+                                            double tolerance) {
   double scale = 0;
   for (const float v : reference) scale = std::max(scale, std::fabs(static_cast<double>(v)));
   for (std::size_t i = 0; i < reference.size(); ++i) {
@@ -74,8 +74,8 @@ template <class Backend> struct ReferenceBackend : Backend {
   return {};
 }
 
-/// Runs one step of both and compares outputs, gradients of outputs, gradients of parameters, parameters after the step: the first that differs is named.
-/// The tolerance is a share of the largest element of a tensor: sums of up to some hundred rows in another order stay within 1e-5.
+/// Runs one step of both and compares outputs, gradients of outputs, gradients of parameters, parameters after the step: the first that differs is
+/// named. The tolerance is a share of the largest element of a tensor: sums of up to some hundred rows in another order stay within 1e-5.
 ///
 /// Errors  what the trainers throw; R06 a tensor that differs, as the text of the result
 /// Tested  run/verify_test
@@ -96,7 +96,8 @@ template <class ThePlan, class Backend>
 
   Verification found;
   const Graph& graph = Request::graph;
-  const auto compare = [&](const std::string& what, const std::vector<float>& x, const std::vector<float>& y, std::int64_t features, const std::string& where) {
+  const auto compare = [&](const std::string& what, const std::vector<float>& x, const std::vector<float>& y, std::int64_t features,
+                           const std::string& where) {
     if (!found.ok()) return;
     ++found.tensors;
     if (const std::string off = difference(x, y, features, tolerance); !off.empty())

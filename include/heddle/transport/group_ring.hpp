@@ -24,8 +24,8 @@ class GroupRing {
  public:
   /// Fewer than 2^15 members: the count shares a word with the number.
   GroupRing(int members, int limit)
-      : members_(members), slots_(2 * static_cast<std::size_t>(limit)), buffers_(slots_.size() * count(members)),
-        elements_(buffers_.size()), started_(count(members)) {}
+      : members_(members), slots_(2 * static_cast<std::size_t>(limit)), buffers_(slots_.size() * count(members)), elements_(buffers_.size()),
+        started_(count(members)) {}
 
   [[nodiscard]] int members() const { return members_; }
 
@@ -114,8 +114,8 @@ class GroupRing {
   static constexpr std::uint64_t killed = 1U << 15;
   static constexpr int work_shift = 20;
   static constexpr std::uint64_t work_bits = (1U << work_shift) - 1;
-  static constexpr std::int64_t least_slice = 4096;    // elements: below, claiming costs more than a second core gives
-  static constexpr std::int64_t usual_slice = 65536;   // elements
+  static constexpr std::int64_t least_slice = 4096;   // elements: below, claiming costs more than a second core gives
+  static constexpr std::int64_t usual_slice = 65536;  // elements
 
   struct Slot {
     alignas(cache_line_bytes) std::atomic<std::uint64_t> posts{0};
@@ -167,9 +167,9 @@ class GroupRing {
 
   int members_;
   std::vector<Slot> slots_;
-  std::vector<float*> buffers_;          // (slots, members)
-  std::vector<std::int64_t> elements_;   // (slots, members)
-  std::vector<Started> started_;         // (members)
+  std::vector<float*> buffers_;         // (slots, members)
+  std::vector<std::int64_t> elements_;  // (slots, members)
+  std::vector<Started> started_;        // (members)
 };
 
 }  // namespace heddle::inline transport_room

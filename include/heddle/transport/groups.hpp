@@ -52,8 +52,7 @@ class Groups {
   [[nodiscard]] const std::vector<int>& at(int group) const { return groups_[static_cast<std::size_t>(group)]; }
   static std::string name(int rank) { return "rank " + std::to_string(rank); }
   static void check_elements(int rank, std::int64_t elements) {
-    if (elements < 0)
-      throw Error{Code{'T', 5}, name(rank) + " moves " + std::to_string(elements) + " elements. Fix: pass a count of 0 or more."};
+    if (elements < 0) throw Error{Code{'T', 5}, name(rank) + " moves " + std::to_string(elements) + " elements. Fix: pass a count of 0 or more."};
   }
   void add_positions(int group) {
     positions_.resize(positions_.size() + static_cast<std::size_t>(ranks_), -1);

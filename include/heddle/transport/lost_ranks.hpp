@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. Which ranks were lost and why, readable in every wait at the price of one shared load.
-// Sees: run/error.  Does not see: transfers, threads, memory.
+// Sees: run/error, transport/spin_wait.  Does not see: transfers, memory.
 // In: ranks given up.  Out: the first of them, and the RankLost that names it.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "heddle/run/error.hpp"
+#include "heddle/transport/spin_wait.hpp"
 
 namespace heddle::inline transport_room {
 
@@ -64,6 +65,13 @@ class LostRanks {
   mutable std::mutex mutex_;
   int first_ = -1;
   std::string why_;
+};
+
+/// What a rank waits for now, -1 for nothing: a rank that is late because of another is not blamed for it.
+struct alignas(cache_line_bytes) Awaited {
+  std::atomic<int> peer{-1};
+  std::atomic<int> group{-1};
+  std::atomic<std::int64_t> sequence{0};
 };
 
 }  // namespace heddle::inline transport_room

@@ -18,9 +18,10 @@
 #include "heddle/transport/group_ring.hpp"
 #include "heddle/transport/groups.hpp"
 #include "heddle/transport/lost_ranks.hpp"
+#include "heddle/transport/mismatch.hpp"
 #include "heddle/transport/pair_ring.hpp"
-#include "heddle/transport/spin_wait.hpp"
 #include "heddle/transport/sent_counters.hpp"
+#include "heddle/transport/spin_wait.hpp"
 #include "heddle/transport/window.hpp"
 
 namespace heddle::inline transport_room {
@@ -58,12 +59,6 @@ class Threads {
   void reset();
 
  private:
-  // What a rank waits for: a rank that is late because of another is not blamed for it.
-  struct alignas(cache_line_bytes) Awaited {
-    std::atomic<int> peer{-1};
-    std::atomic<int> group{-1};
-    std::atomic<std::int64_t> sequence{0};
-  };
   struct PairWait;
   struct GroupWait;
 
@@ -143,9 +138,8 @@ struct Threads::PairWait {
   void check_counts() const {
     if (ring().sent(k) == ring().received(k)) return;
     const int from = side == PairRing::send ? rank : peer;
-    throw Error{Code{'T', 1}, "rank " + std::to_string(from) + " sends " + std::to_string(ring().sent(k)) + " elements, rank " +
-                                  std::to_string(rank + peer - from) + " receives " + std::to_string(ring().received(k)) + ", sequence " +
-                                  std::to_string(k) + ". Nothing was copied. Fix: start both with the same count, in the same order."};
+    throw counts_differ("rank " + std::to_string(from) + " sends", ring().sent(k), "rank " + std::to_string(rank + peer - from) + " receives",
+                        ring().received(k), k);
   }
 };
 
@@ -172,10 +166,8 @@ struct Threads::GroupWait {
   void check_counts() const {
     const int odd = ring().odd_position(k);
     if (odd == 0) return;
-    throw Error{Code{'T', 1}, "rank " + std::to_string(world.groups_.rank_at(group, 0)) + " reduces " + std::to_string(ring().elements(k, 0)) +
-                                  " elements, rank " + std::to_string(world.groups_.rank_at(group, odd)) + " " +
-                                  std::to_string(ring().elements(k, odd)) + " in group " + std::to_string(group) + ", sequence " +
-                                  std::to_string(k) + ". Nothing was summed. Fix: start all with the same count, in the same order."};
+    throw counts_differ("rank " + std::to_string(world.groups_.rank_at(group, 0)) + " reduces", ring().elements(k, 0),
+                        "rank " + std::to_string(world.groups_.rank_at(group, odd)), ring().elements(k, odd), k);
   }
 };
 
@@ -235,8 +227,7 @@ class Threads::Endpoint {
   // A rank that is lost starts nothing more: its buffers may be gone, and the reuse of slots relies on waits that ended well.
   template <class Describe> std::int64_t open(std::vector<Window>& windows, int index, Describe describe) {
     Window& window = windows[static_cast<std::size_t>(index)];
-    if (world_.lost_.contains(rank_))
-      throw world_.lost_.error(describe(window.next()).describe(), window.next());
+    if (world_.lost_.contains(rank_)) throw world_.lost_.error(describe(window.next()).describe(), window.next());
     return window.open([&] { return describe(window.next()).describe(); });
   }
 

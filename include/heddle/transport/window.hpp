@@ -29,9 +29,8 @@ class Window {
   /// The number of the next start.
   template <class Describe> std::int64_t open(Describe describe) {
     if (next_ - oldest_ >= limit_)
-      throw Error{Code{'T', 2}, std::to_string(limit_) + " starts are pending already at " + describe() +
-                                    ". The oldest not waited for is sequence " + std::to_string(oldest_) +
-                                    ". Fix: wait for it first, or give the transport a higher limit."};
+      throw Error{Code{'T', 2}, std::to_string(limit_) + " starts are pending already at " + describe() + ". The oldest not waited for is sequence " +
+                                    std::to_string(oldest_) + ". Fix: wait for it first, or give the transport a higher limit."};
     waited_[slot(next_)] = false;
     return next_++;
   }

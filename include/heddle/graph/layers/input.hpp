@@ -22,7 +22,8 @@ template <int... Sizes> struct Input {
     leaf.in = leaf.out = in;
     leaf.saves = Saves::nothing;
     leaf.reshapes = true;
-    if (!(in == takes())) leaf.fault = Diagnosis{Code{'G', 1}, ""} << "Input" << takes().shape << " is given " << in.shape << ". Fix: let Input be the first layer only.";
+    if (!(in == takes()))
+      leaf.fault = Diagnosis{Code{'G', 1}, ""} << "Input" << takes().shape << " is given " << in.shape << ". Fix: let Input be the first layer only.";
     return leaf;
   }
 };

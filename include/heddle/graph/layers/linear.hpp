@@ -66,7 +66,8 @@ struct Linear {
     auto broken = Diagnosis{Code{'G', 1}, leaf.spelled.view()} << " takes " << In << " features but the value before it has " << in.shape.last();
     if (in.shape.dimensions > 1) broken << " in the last dimension of " << in.shape;
     if (in.elements() == In) return broken << ". Fix: put Flatten before it.";
-    const auto repaired = has_bias ? graph_room::spelled("Linear", in.shape.last(), Out) : graph_room::spelled("Linear", in.shape.last(), Out, "NoBias");
+    const auto repaired =
+        has_bias ? graph_room::spelled("Linear", in.shape.last(), Out) : graph_room::spelled("Linear", in.shape.last(), Out, "NoBias");
     return broken << ". Fix: write " << repaired.view() << '.';
   }
 };

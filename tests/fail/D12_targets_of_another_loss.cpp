@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// expect: Examples<float>
-// expect: Examples<int>
+// expect: \[heddle\.D12\] The batch has targets of another type than the loss takes\.
+// expect-g++: CrossEntropy takes class number targets but the batch has float targets\. Fix: give Examples<std::int32_t>, or name another loss\.
 #include "heddle/backend/cpu_threads.hpp"
 
 using namespace heddle;
