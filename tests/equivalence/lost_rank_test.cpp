@@ -121,13 +121,13 @@ template <class Plan> class Failures {
   /// Some rank has new parameters and some other has not.
   void check_refused() {
     ++refused_;
-    int code = 0;
+    Code code;
     try {
       trainer_->step(batch(1));
     } catch (const Error& error) {
-      code = error.code().letter == 'R' ? error.code().number : -1;
+      code = error.code();
     }
-    CHECK(code == 4);
+    CHECK(code == Code{'R', 4});
     CHECK(trainer_->steps() == 1);
   }
   /// The same batch again, then the next: as if nothing had happened.
