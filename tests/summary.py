@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The end of ./heddle test: why tests were skipped, a line per backend, and the totals. Reads ctest's JUnit report."""
+"""The end of ./heddle test: why tests were skipped, a line per backend, and the totals.
+
+usage: summary.py REPORT TESTS   ctest's JUnit report, and what ctest --show-only=json-v1 prints: CMake 3.25 leaves labels out of the report
+"""
+import json
 import shutil
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -13,16 +17,26 @@ def reason(output):
     return lines[0].removeprefix("SKIPPED:").strip() if lines else "no reason was printed"
 
 
-def read(report):
+def labels_of(listed):
+    """Labels by the name of a test, from ctest's list of tests."""
+    found = {}
+    for test in listed["tests"]:
+        values = [p["value"] for p in test.get("properties", []) if p["name"] == "LABELS"]
+        found[test["name"]] = values[0] if values else []
+    return found
+
+
+def read(report, listed):
     """One (name, outcome, labels, reason) a test."""
     tests = []
+    with open(listed, encoding="utf-8") as file:
+        labels = labels_of(json.load(file))
     for case in ElementTree.parse(report).getroot().iter("testcase"):
-        labels = next((p.get("value", "") for p in case.iter("property") if p.get("name") == "cmake_labels"), "")
         output = "".join(e.text or "" for e in case.iter("system-out"))
         outcome = {"run": "passed", "notrun": "skipped", "disabled": "skipped"}.get(case.get("status"), "failed")
         if outcome == "skipped" and "SKIP_RETURN_CODE" not in "".join(e.get("message", "") for e in case.iter("skipped")):
             outcome = "failed"  # ctest also says "notrun" of a program that was not built
-        tests.append((case.get("name"), outcome, labels.split(";"), reason(output)))
+        tests.append((case.get("name"), outcome, labels.get(case.get("name"), []), reason(output)))
     return tests
 
 
@@ -61,13 +75,15 @@ def self_check():
     assert told[-1] == "1 passed, 1 failed, 1 skipped", told
     assert "cpu_threads: ran 1 tests" in told and "skipped c: nvcc is not installed" in told, told
     assert any(line.startswith("cuda: skipped: ") for line in told), told
+    listed = {"tests": [{"name": "a", "properties": [{"name": "LABELS", "value": ["run", "cpu_threads"]}]}, {"name": "b"}]}
+    assert labels_of(listed) == {"a": ["run", "cpu_threads"], "b": []}, labels_of(listed)
     assert list(lines([]))[-1] == "0 passed, 0 failed, 0 skipped"
 
 
-def main(report):
+def main(report, listed):
     try:
-        tests = read(report)
-    except (OSError, ElementTree.ParseError) as problem:
+        tests = read(report, listed)
+    except (OSError, ElementTree.ParseError, json.JSONDecodeError) as problem:
         print(f"no report of the tests: {problem}", file=sys.stderr)
         return 1
     print("\n".join(lines(tests, shutil.which("nvidia-smi") is not None)))
@@ -78,4 +94,4 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--self-check"]:
         self_check()
     else:
-        sys.exit(main(sys.argv[1]))
+        sys.exit(main(sys.argv[1], sys.argv[2]))
