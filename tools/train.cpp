@@ -13,6 +13,7 @@
 #include <heddle/io/gzip.hpp>
 #include <heddle/io/safetensors.hpp>
 #include <heddle/io/synthetic.hpp>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,7 @@ using Both = MnistPlan<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, 
 struct Settings {
   int epochs = 10;
   double learning_rate = 1e-3;
-  std::uint64_t seed = 1;
+  std::int64_t seed = 1;
   std::string data = "fashion-mnist";
   std::string output;
 };
@@ -110,27 +111,38 @@ template <class ThePlan> void write_parameters(Trainer<ThePlan, CpuThreads>& tra
   tensors.write(file);
 }
 
+/// Every plan and every replica must end with the same bits.
+void refuse_other(const std::string& name, std::uint64_t hash, const std::string& first, std::uint64_t expected) {
+  if (hash != expected)
+    throw Error(Code{'R', 7}, name + " ended with other parameters than " + first +
+                                  ". Fix: this is a fault of Heddle: report it with the machine and its compiler.");
+}
+
 /// Trains one plan from the same seed and fills its row of the table.
-template <class ThePlan> Row train(const std::string& name, const Settings& settings, const Dataset& training, const Dataset& test) {
-  Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = settings.learning_rate}, Seed{settings.seed}};
+template <class ThePlan>
+Row train(const std::string& name, const Settings& settings, const Dataset& training, const Dataset& test, const std::vector<Row>& before) {
+  Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = settings.learning_rate}, Seed{static_cast<std::uint64_t>(settings.seed)}};
   const std::int64_t steps_an_epoch = (training.size() + batch_rows - 1) / batch_rows;
-  const Progress progress{name, settings.epochs * steps_an_epoch};
+  const std::int64_t steps = settings.epochs * steps_an_epoch;
+  const Progress progress{name, steps};
   Row row;
   row.plan = name;
   row.devices = devices<ThePlan>;
   int epoch = 0;
   std::int64_t reports = 0;
-  trainer.on_step(
-      [&](const StepResult& result) {
-        ++reports;
-        row.loss = *result.loss;
-        progress.show(epoch + 1, settings.epochs, result.step, row.loss);
-      },
-      Every{100});
+  const auto report = [&](const StepResult& result) {
+    ++reports;
+    row.loss = *result.loss;
+    progress.show(epoch + 1, settings.epochs, result.step, row.loss);
+  };
+  trainer.on_step(report, Every{100});
   trainer.session().transport().clear_traffic();
   const auto begin = std::chrono::steady_clock::now();
   for (epoch = 0; epoch < settings.epochs; ++epoch)
-    for (const auto& batch : training.shuffled(Seed{settings.seed}, epoch).template batches<batch_rows>()) trainer.step(batch);
+    for (const auto& batch : training.shuffled(Seed{static_cast<std::uint64_t>(settings.seed)}, epoch).template batches<batch_rows>()) {
+      if (trainer.steps() + 1 == steps) trainer.on_step(report);  // the last loss stands in the table
+      trainer.step(batch);
+    }
   row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   progress.end(row.loss);
 
@@ -143,10 +155,8 @@ template <class ThePlan> Row train(const std::string& name, const Settings& sett
   row.memory = peak_memory<ThePlan>();
   for (int r = 0; r < devices<ThePlan>; ++r) row.measured_memory = std::max(row.measured_memory, trainer.executor(Rank{r}).arena().high_water());
   row.hash = trainer.parameter_hash();
-  for (int r = 1; r < trainer.replicas(); ++r)
-    if (trainer.parameter_hash(r) != row.hash)
-      throw Error(Code{'R', 4},
-                  "replica " + std::to_string(r) + " of " + name + " has other parameters than replica 0. Fix: report this with the plan.");
+  for (int r = 1; r < trainer.replicas(); ++r) refuse_other(name + ", replica " + std::to_string(r), trainer.parameter_hash(r), name, row.hash);
+  if (!before.empty()) refuse_other(name, row.hash, before.front().plan, before.front().hash);
   if (!settings.output.empty()) write_parameters(trainer, std::filesystem::path{settings.output} / "parameters.safetensors");
   return row;
 }
@@ -162,18 +172,30 @@ template <class ThePlan> Row train(const std::string& name, const Settings& sett
   return out;
 }
 
-/// Refuses an output folder before any work is done.
+/// Writes beside the file and renames, so that an earlier table stays whole until the new one is.
+void write_table(const std::filesystem::path& folder, const std::string& table) {
+  std::ofstream file{folder / "table.txt.new"};
+  file << table;
+  file.close();
+  if (!file) throw Error(Code{'D', 20}, "'" + (folder / "table.txt").string() + "' cannot be written. Fix: free disk space and repeat.");
+  std::filesystem::rename(folder / "table.txt.new", folder / "table.txt");
+}
+
+/// Refuses an output folder before any work is done; nothing in it is touched.
 void prepare_output(const std::string& folder) {
   if (folder.empty()) return;
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
-  std::ofstream probe{std::filesystem::path{folder} / "table.txt"};
-  if (problem || !probe)
+  const std::filesystem::path probe = std::filesystem::path{folder} / "table.txt.new";
+  const bool writable = !problem && std::ofstream{probe}.is_open();
+  std::filesystem::remove(probe, problem);
+  if (!writable)
     throw Error(Code{'D', 20}, "the output folder '" + folder + "' cannot be written. Fix: name a folder that you may write to with --output.");
 }
 
 [[nodiscard]] Dataset load(const Settings& settings, Split split) {
-  if (settings.data == "synthetic") return synthetic(Seed{settings.seed}, split == Split::train ? 6000 : 1000, 28 * 28, 10, split);
+  if (settings.data == "synthetic")
+    return synthetic(Seed{static_cast<std::uint64_t>(settings.seed)}, split == Split::train ? 6000 : 1000, 28 * 28, 10, split);
   const bool fashion = settings.data == "fashion-mnist";
   return load_idx_dataset(fashion ? HEDDLE_FASHION_MNIST : settings.data, split);
 }
@@ -189,17 +211,13 @@ int train_all(const Settings& settings) {
   fmt::print("{} images for training, {} for the test, {} epochs of batches of {}, Adam with learning rate {}\n", training.size(), test.size(),
              settings.epochs, batch_rows, settings.learning_rate);
   std::vector<Row> rows;
-  rows.push_back(train<Alone>("Single", settings, training, test));
-  rows.push_back(train<Replicated>("DataParallel<2>", settings, training, test));
-  rows.push_back(train<Staged>("Pipeline, 2 stages, 1F1B", settings, training, test));
-  rows.push_back(train<Both>("Hybrid: that pipeline x 2 replicas", settings, training, test));
+  rows.push_back(train<Alone>("Single", settings, training, test, rows));
+  rows.push_back(train<Replicated>("DataParallel<2>", settings, training, test, rows));
+  rows.push_back(train<Staged>("Pipeline, 2 stages, 1F1B", settings, training, test, rows));
+  rows.push_back(train<Both>("Hybrid: that pipeline x 2 replicas", settings, training, test, rows));
   const std::string table = table_of(rows);
   fmt::print("\n{}", table);
-  if (!settings.output.empty()) std::ofstream{std::filesystem::path{settings.output} / "table.txt"} << table;
-  for (const Row& row : rows)
-    if (row.hash != rows.front().hash)
-      throw Error(Code{'R', 4},
-                  row.plan + " ended with other parameters than " + rows.front().plan + ". Fix: report this with the machine and its compiler.");
+  if (!settings.output.empty()) write_table(settings.output, table);
   fmt::print("\nAll plans ended with the same parameters, to the last bit.\n");
   return 0;
 }
@@ -213,7 +231,9 @@ int main(int argc, char** argv) {
   app.name("heddle train");
   app.add_option("--epochs", settings.epochs, "passes over the training images")->check(CLI::Range(1, 1000))->capture_default_str();
   app.add_option("--learning-rate", settings.learning_rate, "of Adam")->check(CLI::Range(0.0, 10.0))->capture_default_str();
-  app.add_option("--seed", settings.seed, "of initialisation and shuffling")->capture_default_str();
+  app.add_option("--seed", settings.seed, "of initialisation and shuffling")
+      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->capture_default_str();
   app.add_option("--data", settings.data, "fashion-mnist, synthetic, or a folder with the four MNIST files, plain or .gz")->capture_default_str();
   app.add_option("--output", settings.output, "folder for table.txt and parameters.safetensors");
   const CLI::Option* const batch_option = app.add_option("--batch", batch, "refused: the batch is part of the plan's type");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.S07\] The schedule is too long for a constant expression\.
-// expect-g++: 2 chunks x 1000 micro-batches make 4000 computes, but at most 3000 are scheduled at build\. Fix: use fewer micro-batches or rounds, or
-// fewer chunks\.
+// expect-g++: 2 chunks x 1000 micro-batches make 4000 computes, but at most 3000 of 2 chunks are scheduled at build\. Fix: use fewer micro-batches
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

@@ -117,3 +117,12 @@ TEST_CASE("batch 4 on eight ranks that do not split it: eight stages, one part o
   static_assert(layout.mesh.ranks() == 8 && layout.batch_ranks() == 1);
   CHECK(layout.batch_ranks() * layout.micro_batches == 1);
 }
+
+TEST_CASE("a cut, an order or a number of micro-batches that stands twice is refused, never added up or overruled") {
+  constexpr Diagnosis cuts = fault_of<Pipeline<Balanced<2>, Balanced<2>>>();
+  constexpr Diagnosis counts = fault_of<Pipeline<Balanced<2>, GPipe, Microbatches<2>, Microbatches<8>>>();
+  constexpr Diagnosis orders = fault_of<Pipeline<Balanced<2>, GPipe, OneFOneB, Microbatches<2>>>();
+  static_assert(cuts.code == Code{'M', 4} && counts.code == Code{'M', 4} && orders.code == Code{'M', 4});
+  CHECK(cuts.text.view().find("Pipeline names Balanced 2 times. Fix: keep one of them.") != std::string_view::npos);
+  CHECK(fault_of<Pipeline<Stage<Part1>, Stage<Part2>, Stage<Part3>, Balanced<0>>>().code == Code{'M', 3});
+}

@@ -24,10 +24,10 @@ struct Case {
   std::vector<float> inputs = std::vector<float>(3 * 4, 1.0F);
   std::vector<std::int32_t> labels{0, 1, 0};
   std::vector<std::uint32_t> order;
-  std::vector<std::vector<float>> parameters{std::vector<float>(12, 1.0F), std::vector<float>(3, 1.0F), std::vector<float>(9, 1.0F),
-                                             std::vector<float>(3, 1.0F),  std::vector<float>(6, 1.0F), std::vector<float>(2, 1.0F)};
+  std::vector<Floats> parameters{Floats(12, 1.0F), Floats(3, 1.0F), Floats(9, 1.0F), Floats(3, 1.0F), Floats(6, 1.0F), Floats(2, 1.0F)};
   [[nodiscard]] std::string found() const {
     StepInput input;
+    input.program = &lower<Plan<Model, CrossEntropy, SGD, Batch<3>, Single>>();
     input.inputs = inputs.data();
     input.targets = labels.data();
     input.order = order.empty() ? nullptr : order.data();

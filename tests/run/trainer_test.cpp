@@ -286,3 +286,29 @@ TEST_CASE("the groups of a transport are the ranks that differ along one axis on
   CHECK(transport_needs(Kept::training, Kept::evaluation).groups.empty());
   CHECK(transport_needs(Kept::training, Kept::evaluation).transfers == 2);  // two micro-batches each way
 }
+
+TEST_CASE("what is thrown without being a std::exception loses its rank like everything else, and a half step is not gone on from") {
+  struct Thrower : Observer {
+    Op at = Op::forward;
+    void finished(const Observation& seen) override {
+      if (seen.rank.value == 0 && seen.entry < 0 && seen.program->instructions[seen.instruction].op == at) throw 42;
+    }
+  };
+  for (const Op at : {Op::forward, Op::step}) {
+    Trainer<Kept, CpuThreads> trainer{{}, Seed{1}};
+    Thrower thrower;
+    thrower.at = at;
+    trainer.observe(&thrower);
+    const std::string said = refused(Code{'R', 1}, [&] { trainer.step(rows.batch()); });
+    CHECK(contains(said, "rank 0 was lost at instruction"));
+    CHECK(contains(said, "an exception that is no std::exception"));
+    trainer.observe(nullptr);
+    if (at == Op::forward) {
+      CHECK(trainer.step(rows.batch()).step == 1);
+    } else {
+      refused(Code{'R', 4}, [&] { trainer.step(rows.batch()); });
+      refused(Code{'R', 4}, [&] { (void)trainer.evaluate(rows.batch()); });
+      refused(Code{'R', 4}, [&] { (void)trainer.predict(rows.inputs); });
+    }
+  }
+}

@@ -77,3 +77,19 @@ TEST_CASE("an optimizer that steps wrongly is named by its parameter") {
   const Rows rows;
   CHECK(verify<Spread, On_<BrokenStep>>(rows.all()).text.find("[heddle.R06] parameter 'first.weight' after the step differs at row 0") == 0);
 }
+
+TEST_CASE("rows that a plan leaves out or repeats are left out or repeated on the reference too") {
+  const Rows rows;
+  using Drops = Plan<Model, CrossEntropy, SGD, Batch<7, DropLast>, DataParallel<2>>;
+  using Pads = Plan<Model, CrossEntropy, SGD, Batch<7, PadLast>, DataParallel<2>>;
+  CHECK(verify<Drops, CpuThreads>(rows.all().slice(0, 7)).text == "");
+  CHECK(verify<Pads, CpuThreads>(rows.all().slice(0, 7)).text == "");
+  const auto verify_few = [&] { return verify<Drops, CpuThreads>(rows.all().slice(0, 3)); };
+  CHECK_THROWS_AS((void)verify_few(), const Error&);
+}
+
+TEST_CASE("gradients that only rounding tells from zero are no false alarm under Adam") {
+  const Rows rows;
+  using Adams = Plan<Model, CrossEntropy, Adam, Batch<8>, DataParallel<4>>;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) CHECK(verify<Adams, CpuThreads>(rows.all(), Seed{seed}).text == "");
+}

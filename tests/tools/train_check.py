@@ -75,8 +75,16 @@ def trains():
     check("plain lines without a terminal", "\r" not in ended.stdout and re.search(r"^Single: epoch 2 of 2, step 100 of 188, loss \d", ended.stdout, re.M) is not None, ended.stdout[:300])
     written = sorted(os.listdir(os.path.join(output, "new")))
     check("output folder", written == ["parameters.safetensors", "table.txt"], written)
+    table = os.path.join(output, "new", "table.txt")
+    with open(table, encoding="utf-8") as file:
+        before = file.read()
+    refused("a refused run with an output folder", "[heddle.D01]", "--data", os.path.join(output, "nothing here"), "--output", os.path.join(output, "new"))
+    with open(table, encoding="utf-8") as file:
+        check("an earlier table stays", file.read() == before and "Single" in before)
     shutil.rmtree(output)
     again = run("--data", "synthetic", "--epochs", "1", "--seed", "2")
+    losses = re.findall(r"^\S.* (\d+\.\d{4}) +\d\.\d{4}  [0-9a-f]{16}$", again.stdout, re.M)
+    check("the loss of the last step, also of a short run", len(losses) == 4 and len(set(losses)) == 1 and "step 94 of 94" in again.stdout, again.stdout)
     check("another seed, another hash", again.returncode == 0 and rows and rows[0][-1] not in again.stdout, again.stderr)
 
 
@@ -103,6 +111,7 @@ def refuses_options():
     refused("unknown option", "--colour", "--colour", "red")
     refused("epochs out of range", "--epochs", "--epochs", "0")
     refused("learning rate out of range", "--learning-rate", "--learning-rate", "-1")
+    refused("negative seed", "--seed", "--seed", "-1")
     refused("seed that is no number", "--seed", "--seed", "one")
     refused("world size", "[heddle.R03]", "--data", "synthetic", "--epochs", "1", environment={"WORLD_SIZE": "2"})
     blocked = tempfile.NamedTemporaryFile()

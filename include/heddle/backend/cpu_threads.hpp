@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
-#include <vector>
 
 #include "heddle/compute/eigen/eigen.hpp"
 #include "heddle/compute/eigen/elementwise.hpp"
@@ -45,17 +44,6 @@ class ThreadSession {
     for (int r = 0; r < workers_.ranks(); ++r)
       if (workers_.error(r)) return true;
     return false;
-  }
-  [[nodiscard]] std::vector<std::string> failures() const {
-    std::vector<std::string> words(static_cast<std::size_t>(workers_.ranks()));
-    for (int r = 0; r < workers_.ranks(); ++r) {
-      try {
-        if (workers_.error(r)) std::rethrow_exception(workers_.error(r));
-      } catch (const std::exception& problem) {
-        words[static_cast<std::size_t>(r)] = problem.what();
-      }
-    }
-    return words;
   }
   [[nodiscard]] Endpoint& endpoint(Rank rank) { return world_.endpoint(rank); }
   void give_up(Rank rank, const std::string& why) { world_.give_up(rank, why); }

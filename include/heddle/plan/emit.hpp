@@ -148,7 +148,7 @@ template <int Roles, int MostOfRole> struct Emitter {
     if (in.layout.device_of_chunk[c] == role) n += 2 * micro_batches;
   for (int t = 0; t < in.transfer_count; ++t)
     if (in.transfers[t].from_role == role || in.transfers[t].to_role == role) n += 2 * micro_batches;
-  return n + 3 * in.bucket_count + 5;
+  return n + 5 * in.bucket_count + 5;  // two axes at most split the batch: start and wait of each, and the step or report
 }
 
 template <int Roles, int MostOfRole, int Total, class Computes>

@@ -24,15 +24,18 @@ struct TimedCompute {
 inline constexpr int forward_time = 1;
 inline constexpr int backward_time = 2;
 
-/// Above this a schedule does not fit into a constant expression with the compilers' default limits (S07).
+/// Above this a schedule does not fit into a constant expression with the compilers' default limits (S07): computes, and chunks x computes,
+/// since each pick looks at every chunk. 24 chunks x 24 micro-batches is the largest that was tried with many chunks.
 inline constexpr int most_computes = 3000;
+inline constexpr int most_looks = 27'700;
 
 [[nodiscard]] constexpr Diagnosis check_schedule_length(const Layout& layout, const BatchDivision& batch) {
   const int computes = 2 * layout.chunk_count * batch.total_micro_batches();
-  if (computes <= most_computes) return {};
+  if (computes <= most_computes && layout.chunk_count * computes <= most_looks) return {};
+  const int most = most_looks / layout.chunk_count < most_computes ? most_looks / layout.chunk_count : most_computes;
   return Diagnosis{Code{'S', 7}, ""} << layout.chunk_count << " chunks x " << batch.total_micro_batches() << " micro-batches make " << computes
-                                     << " computes, but at most " << most_computes
-                                     << " are scheduled at build. Fix: use fewer micro-batches or rounds, or fewer chunks.";
+                                     << " computes, but at most " << most << " of " << layout.chunk_count
+                                     << " chunks are scheduled at build. Fix: use fewer micro-batches or rounds, or fewer chunks.";
 }
 
 /// State of the simulation: the next forward and backward of each chunk, and when the earlier ones ended.

@@ -8,26 +8,28 @@
 
 namespace heddle::inline plan_room {
 
-/// First-fit among the live intervals of one body; `most` live at a time.
+/// First-fit among the live intervals of one body; `most` live at a time, which only Residuals nested as deeply could exceed.
 struct ScratchSpace {
-  static constexpr int most = 24;
+  static constexpr int most = 512;
   std::int64_t offset[most]{};
   std::int64_t bytes[most]{};
   bool live[most]{};
+  int used = 0;  // entries that were ever live: loops end there
   std::int64_t peak = 0;
 
   constexpr std::int64_t take(std::int64_t size) {
     std::int64_t at = 0;
     for (bool moved = true; moved;) {
       moved = false;
-      for (int i = 0; i < most; ++i)
+      for (int i = 0; i < used; ++i)
         if (live[i] && at < offset[i] + bytes[i] && offset[i] < at + size) {
           at = offset[i] + bytes[i];
           moved = true;
         }
     }
     int free = 0;
-    while (live[free]) ++free;
+    while (free < used && live[free]) ++free;
+    if (free == used) ++used;
     offset[free] = at;
     bytes[free] = size;
     live[free] = true;
@@ -35,7 +37,7 @@ struct ScratchSpace {
     return at;
   }
   constexpr void release(std::int64_t at) {
-    for (int i = 0; i < most; ++i)
+    for (int i = 0; i < used; ++i)
       if (live[i] && offset[i] == at) live[i] = false;
   }
 };

@@ -51,8 +51,9 @@ template <class... Parts> struct Pipeline {
   static constexpr int stages = (0 + ... + (requires { Parts::is_stage; } ? 1 : 0));
 
   static constexpr void answer(const Graph& graph, Layout& layout) {
+    if (refuse_twice(layout)) return;
     (take_numbers<Parts>(layout), ...);
-    if constexpr (balanced > 0) {
+    if constexpr (cuts > 0) {
       if (stages > 0)
         return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "Pipeline names " << stages << " stages and Balanced<" << balanced
                                                          << "> as well. Fix: keep one of them.");
@@ -73,6 +74,20 @@ template <class... Parts> struct Pipeline {
       return 0;
   }
   static constexpr int balanced = (0 + ... + balanced_of<Parts>());
+  static constexpr int cuts = (0 + ... + (requires { Parts::balanced_stages; } ? 1 : 0));
+
+  static constexpr bool refuse_twice(Layout& layout) {
+    constexpr int counts = (0 + ... + (requires { Parts::micro_batches; } ? 1 : 0));
+    constexpr int orders = (0 + ... + (requires { Parts::rules(); } ? 1 : 0));
+    const auto refuse = [&](std::string_view what, int times) {
+      layout.refuse(Diagnosis{Code{'M', 4}, ""} << "Pipeline names " << what << ' ' << times << " times. Fix: keep one of them.");
+      return true;
+    };
+    if (cuts > 1) return refuse("Balanced", cuts);
+    if (counts > 1) return refuse("Microbatches", counts);
+    if (orders > 1) return refuse("an order", orders);
+    return false;
+  }
 
   template <class P> static constexpr void take_numbers(Layout& layout) {
     constexpr bool known = requires { P::is_stage; }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <vector>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -58,5 +59,19 @@ class Arena {
   std::int64_t high_water_ = 0;
   Memory memory_;
 };
+
+/// Starts at a multiple of 64 bytes, as kernels are promised their tensors.
+template <class T> struct LineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t line{64};
+  LineAllocator() = default;
+  template <class U> explicit LineAllocator(const LineAllocator<U>&) {}
+  [[nodiscard]] T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), line)); }
+  void deallocate(T* memory, std::size_t) { ::operator delete(memory, line); }
+  friend bool operator==(const LineAllocator&, const LineAllocator&) { return true; }
+};
+
+/// A tensor outside the arena: of a diagnosis or a test, never of a step.
+using Floats = std::vector<float, LineAllocator<float>>;
 
 }  // namespace heddle::inline run_room

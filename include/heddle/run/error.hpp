@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -63,5 +64,17 @@ class NonFinite : public Error {
  private:
   std::int64_t step_;
 };
+
+/// What an exception says; empty if there is none.
+[[nodiscard]] inline std::string words_of(const std::exception_ptr& problem) {
+  if (!problem) return {};
+  try {
+    std::rethrow_exception(problem);
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "an exception that is no std::exception";
+  }
+}
 
 }  // namespace heddle::inline run_room

@@ -81,6 +81,15 @@ template <class Target> struct Examples {
   return {inputs.data(), targets.data(), rows, input_features, rows == 0 ? 1 : count / rows, nullptr};
 }
 
+/// D07: rows that are not those of the model.
+inline void refuse_other_shape(std::string_view model, std::int64_t inputs, std::int64_t targets, std::int64_t model_inputs,
+                               std::int64_t model_targets) {
+  if (inputs != model_inputs || targets != model_targets)
+    throw Error(Code{'D', 7}, "the batch has " + std::to_string(inputs) + " features and " + std::to_string(targets) + " target values a row, but " +
+                                  std::string{model} + " takes " + std::to_string(model_inputs) + " and " + std::to_string(model_targets) +
+                                  ". Fix: give rows of the model's shape.");
+}
+
 /// D12: a batch whose targets are of another type than the loss takes.
 template <class Loss, class Given> struct WrongTargets {
   static constexpr std::string_view given = std::is_same_v<Given, float> ? "float" : "class number";

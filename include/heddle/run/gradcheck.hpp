@@ -49,7 +49,7 @@ template <class L, class Compute> class LeafUnderTest {
   }
   /// What is not declared as saved is handed over as NaN.
   void backward(std::int64_t first, std::int64_t rows, bool add) {
-    const std::vector<float> hidden(std::max(input.size(), output.size()), std::numeric_limits<float>::quiet_NaN());
+    const Floats hidden(std::max(input.size(), output.size()), std::numeric_limits<float>::quiet_NaN());
     const bool in = leaf_.saves == Saves::input || leaf_.saves == Saves::both;
     const bool out = leaf_.saves == Saves::output || leaf_.saves == Saves::both;
     std::vector<const float*> p;
@@ -68,13 +68,13 @@ template <class L, class Compute> class LeafUnderTest {
     for (std::size_t i = 0; i < output.size(); ++i) sum += static_cast<double>(output[i]) * static_cast<double>(output_gradient[i]);
     return sum;
   }
-  std::vector<float> input, output, output_gradient, input_gradient;
-  std::vector<std::vector<float>> parameters, gradients;
+  Floats input, output, output_gradient, input_gradient;
+  std::vector<Floats> parameters, gradients;
 
  private:
   /// Away from 0 by at least 0.1, where ReLU and its like have a kink.
-  static std::vector<float> values(std::int64_t n, Seed seed, int stream) {
-    std::vector<float> out(static_cast<std::size_t>(n));
+  static Floats values(std::int64_t n, Seed seed, int stream) {
+    Floats out(static_cast<std::size_t>(n));
     for (std::size_t i = 0; i < out.size(); ++i) {
       const float u = uniform(seed, static_cast<std::uint64_t>(stream), i, -1.0F, 1.0F);
       out[i] = u < 0 ? u - 0.1F : u + 0.1F;
@@ -102,8 +102,7 @@ template <class Test> [[nodiscard]] double numeric_gradient(Test& test, float& x
 
 /// Compares up to 64 elements, evenly spaced, with finite differences; the tolerance is 5e-3 of the largest gradient, at least of 1:
 /// float rounding of an objective of some 100 terms, divided by h, is about 1e-3.
-template <class Test>
-void compare_gradient(Test& test, const std::string& what, std::vector<float>& variable, const std::vector<float>& gradient, GradientCheck& check) {
+template <class Test> void compare_gradient(Test& test, const std::string& what, Floats& variable, const Floats& gradient, GradientCheck& check) {
   double scale = 1;
   for (const float g : gradient) scale = std::max(scale, std::fabs(static_cast<double>(g)));
   const std::size_t stride = std::max<std::size_t>(1, variable.size() / 64);
@@ -128,7 +127,7 @@ template <class Test> void compare_split_rows(Test& test, std::int64_t rows, Gra
   test.forward(half, rows - half);
   test.backward(0, half, false);
   test.backward(half, rows - half, true);
-  const auto differs = [&](const std::vector<float>& a, const std::vector<float>& b) {
+  const auto differs = [&](const Floats& a, const Floats& b) {
     double scale = 1;
     for (const float v : a) scale = std::max(scale, std::fabs(static_cast<double>(v)));
     for (std::size_t i = 0; i < a.size(); ++i)

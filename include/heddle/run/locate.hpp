@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "heddle/plan/program.hpp"
+#include "heddle/run/arena.hpp"
 #include "heddle/run/kernel_table.hpp"
 #include "heddle/run/step_input.hpp"
 
 namespace heddle::inline run_room {
 
-[[nodiscard]] inline std::int64_t first_non_finite(const std::vector<float>& values) {
+[[nodiscard]] inline std::int64_t first_non_finite(const Floats& values) {
   for (std::size_t i = 0; i < values.size(); ++i)
     if (!std::isfinite(values[i])) return static_cast<std::int64_t>(i);
   return -1;
@@ -23,13 +24,14 @@ namespace heddle::inline run_room {
 
 /// Runs the forward of the whole batch leaf by leaf on one thread and names the first tensor that is not finite.
 [[nodiscard]] inline std::string locate_non_finite(const Graph& graph, const KernelTable& kernels, const StepInput& input,
-                                                   const std::vector<std::vector<float>>& parameters) {
-  const std::string remedy = " Fix: lower the learning rate or repair the data; the parameters are those before the step.";
+                                                   const std::vector<Floats>& parameters) {
+  const std::string remedy = input.program->training ? " Fix: lower the learning rate or repair the data; the parameters are those before the step."
+                                                     : " Fix: lower the learning rate or repair the data; an evaluation changes no parameter.";
   for (int n = 0; n < graph.node_count; ++n)
     for (int k = 0; k < graph.nodes[n].parameter_count; ++k)
       if (first_non_finite(parameters[static_cast<std::size_t>(graph.nodes[n].first_parameter + k)]) >= 0)
         return "; parameter '" + std::string{graph.parameter_name(n, k).view()} + "' was not finite before it." + remedy;
-  std::vector<std::vector<float>> values(static_cast<std::size_t>(graph.node_count) + 1);
+  std::vector<Floats> values(static_cast<std::size_t>(graph.node_count) + 1);
   const std::int64_t in = graph.input.elements();
   for (std::int64_t r = 0; r < input.source_rows; ++r) {
     const float* const row = input.inputs + (input.order == nullptr ? r : static_cast<std::int64_t>(input.order[r])) * in;
@@ -37,11 +39,11 @@ namespace heddle::inline run_room {
   }
   if (const std::int64_t at = first_non_finite(values[0]); at >= 0)
     return "; the input has such a value in row " + std::to_string(at / in) + ", feature " + std::to_string(at % in) + "." + remedy;
-  std::vector<float> workspace(static_cast<std::size_t>(kernels.workspace_bytes / 4 + 16));
+  Floats workspace(static_cast<std::size_t>(kernels.workspace_bytes / 4));
   for (int n = 0; n < graph.node_count; ++n) {
     const Node& node = graph.nodes[n];
-    const std::vector<float>& from = values[static_cast<std::size_t>(node.operands[0])];
-    std::vector<float>& to = values[static_cast<std::size_t>(n) + 1];
+    const Floats& from = values[static_cast<std::size_t>(node.operands[0])];
+    Floats& to = values[static_cast<std::size_t>(n) + 1];
     const std::int64_t features = graph.spec(n + 1).elements();
     to.resize(static_cast<std::size_t>(input.source_rows * features));
     const float* pointers[Leaf::most_parameters]{};

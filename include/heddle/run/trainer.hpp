@@ -102,6 +102,7 @@ template <class ThePlan, class Backend> class Trainer {
 
   /// Loss and outputs without a step, for any number of rows.
   [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples) {
+    refuse_if_spoiled();
     Evaluation all;
     const std::int64_t features = Request::graph.output().elements();
     all.rows = examples.rows;
@@ -127,6 +128,7 @@ template <class ThePlan, class Backend> class Trainer {
 
   /// Outputs (rows, output features) for inputs without targets, in the order of the rows.
   [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) {
+    refuse_if_spoiled();
     const std::int64_t features = Request::graph.input.elements();
     const std::int64_t outputs = Request::graph.output().elements();
     const std::int64_t rows = whole_rows(std::ssize(inputs), features);
@@ -223,10 +225,7 @@ template <class ThePlan, class Backend> class Trainer {
   }
   [[nodiscard]] StepInput input_of(const Examples<Target>& batch, const Program& program) const {
     const std::int64_t features = Request::graph.input.elements();
-    if (batch.input_features != features || batch.target_features != Request::target_features)
-      throw Error(Code{'D', 7}, "the batch has " + std::to_string(batch.input_features) + " features and " + std::to_string(batch.target_features) +
-                                    " target values a row, but " + std::string{Request::graph.model.view()} + " takes " + std::to_string(features) +
-                                    " and " + std::to_string(Request::target_features) + ". Fix: give rows of the model's shape.");
+    refuse_other_shape(Request::graph.model.view(), batch.input_features, batch.target_features, features, Request::target_features);
     if (batch.rows < 1) throw Error(Code{'B', 5}, "a batch of 0 rows was given. Fix: give at least one row.");
     if (&program == &ThePlan::training && batch.rows > capacity_rows())
       throw Error(Code{'B', 6}, "a batch of " + std::to_string(batch.rows) + " rows was given to a plan with Batch<" +
@@ -244,8 +243,8 @@ template <class ThePlan, class Backend> class Trainer {
       RankExecutor& executor = *executors_[static_cast<std::size_t>(rank)];
       try {
         executor.run(input);
-      } catch (const std::exception& problem) {
-        session_.give_up(Rank{rank}, problem.what());
+      } catch (...) {
+        session_.give_up(Rank{rank}, words_of(std::current_exception()));
         throw;
       }
     });
@@ -253,9 +252,9 @@ template <class ThePlan, class Backend> class Trainer {
   }
   /// Turns what the ranks threw into one error; parameters stay usable if no rank had begun its step.
   [[noreturn]] void explain(const StepInput& input) {
-    failures_ = session_.failures();
     for (auto& executor : executors_) spoiled_ = spoiled_ || executor->stepped();
     session_.reset();
+    for (int rank = 0; rank < devices<ThePlan>; ++rank) failures_.push_back(words_of(session_.error(rank)));
     for (int rank = 0; rank < devices<ThePlan>; ++rank) {
       try {
         if (session_.error(rank)) std::rethrow_exception(session_.error(rank));
@@ -265,17 +264,21 @@ template <class ThePlan, class Backend> class Trainer {
         throw NonFinite(input.step, std::string{found.what()}.substr(13) + locate(input));
       } catch (const Error&) {
         throw;
-      } catch (const std::exception& problem) {
-        throw RankLost(Rank{rank}, describe(*input.program, executor(Rank{rank}).instruction()), input.step, problem.what());
+      } catch (...) {
+        throw RankLost(Rank{rank}, describe(*input.program, executor(Rank{rank}).instruction()), input.step,
+                       failures_[static_cast<std::size_t>(rank)]);
       }
     }
     session_.rethrow_first();
-    throw Error(Code{'R', 4}, "a rank stopped without an error. Fix: report this with the plan.");
+    std::terminate();  // failed() said that some rank threw
   }
   /// Where a loss that is not finite comes from: a forward of the whole batch, leaf by leaf, with the parameters as they are.
   [[nodiscard]] std::string locate(const StepInput& input) {
-    std::vector<std::vector<float>> parameters;
-    for (int p = 0; p < Request::graph.parameter_count; ++p) parameters.push_back(read(p, 0, &RankExecutor::parameters));
+    std::vector<Floats> parameters;
+    for (int p = 0; p < Request::graph.parameter_count; ++p) {
+      const std::vector<float> values = read(p, 0, &RankExecutor::parameters);
+      parameters.emplace_back(values.begin(), values.end());
+    }
     return locate_non_finite(Request::graph, kernels_, input, parameters);
   }
   void refuse_if_spoiled() const {

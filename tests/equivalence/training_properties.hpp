@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// What any plan must keep while it trains: its bits after each step, the bytes that it states, the memory that it states.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "equivalence/equal.hpp"
+
+namespace equivalence {
+
+using Tensors = std::vector<std::vector<float>>;
+[[nodiscard]] inline bool same_tensors(const Tensors& a, const Tensors& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) { return same_bits(x, y); });
+}
+
+/// After each of four steps: what every replica holds.
+struct Trained {
+  std::vector<std::vector<Tensors>> parameters, gradients;  // by step, replica
+  std::vector<float> losses;
+  std::vector<std::int64_t> rows;
+  Evaluation evaluation;
+};
+
+/// Bytes that a rank sent in one step that reported its loss.
+template <class ThePlan> void check_sent(Trainer<ThePlan, CpuThreads>& trainer) {
+  constexpr const Program& p = ThePlan::training;
+  constexpr Traffic promised = traffic<ThePlan>();
+  const int replicas = p.mesh.size(Axis::data);
+  Bytes moved;
+  for (int r = 0; r < devices<ThePlan>; ++r) {
+    CAPTURE(r);
+    const bool reports = replicas > 1 && p.mesh.coordinate(Rank{r}, Axis::stage) == p.loss_role();
+    const Bytes loss = reports ? ring_bytes_sent(1, replicas, p.mesh.coordinate(Rank{r}, Axis::data)) : Bytes{};
+    const Bytes peers = trainer.session().transport().sent(Rank{r}, Movement::point_to_point).bytes;
+    const Bytes reductions = trainer.session().transport().sent(Rank{r}, Movement::all_reduce).bytes;
+    CHECK(peers == promised.sent_to_peers(Rank{r}));
+    CHECK(reductions == promised.sent_in_reductions(Rank{r}) + loss);
+    moved += peers;
+    moved += reductions;
+  }
+  Bytes stated = promised.activations().total_with_padding;
+  stated += promised.gradients().on(axis::data).total_with_padding;
+  stated += promised.loss().total_with_padding;
+  CHECK(moved == stated);
+}
+
+/// Every rank used its whole arena, and the largest is what the plan states.
+template <class ThePlan> void check_arenas(Trainer<ThePlan, CpuThreads>& trainer) {
+  Bytes most;
+  for (int r = 0; r < devices<ThePlan>; ++r) {
+    CAPTURE(r);
+    const Bytes used = trainer.executor(Rank{r}).arena().high_water();
+    CHECK(used == Bytes{ThePlan::training.arenas[ThePlan::training.mesh.coordinate(Rank{r}, Axis::stage)].total});
+    if (used > most) most = used;
+  }
+  CHECK(most == peak_memory<ThePlan>());
+}
+
+/// Steps of a full batch, a part of one, one row and a full batch again; then rows that need several evaluations.
+template <class ThePlan> [[nodiscard]] Trained train_and_check(int batch, int partial) {
+  const auto rows = rows_of<ThePlan>(3 * batch + 5);
+  Trainer<ThePlan, CpuThreads> trainer{settings<typename ThePlan::Request::Optimizer>(), Seed{11}};
+  Trained out;
+  trainer.on_step([&](const StepResult& result) { out.losses.push_back(result.loss.value()); });
+  for (const int count : {batch, partial, 1, batch}) {
+    CAPTURE(count);
+    trainer.session().transport().clear_traffic();
+    out.rows.push_back(trainer.step(rows.batch(7 * std::ssize(out.rows), count)).rows);
+    check_sent<ThePlan>(trainer);
+    out.parameters.emplace_back();
+    out.gradients.emplace_back();
+    for (int replica = 0; replica < trainer.replicas(); ++replica) {
+      out.parameters.back().push_back(parameters_of<ThePlan>(trainer, replica));
+      out.gradients.back().emplace_back();
+      for (const std::string& name : trainer.parameter_names()) out.gradients.back().back().push_back(trainer.gradient(name, replica));
+    }
+  }
+  out.evaluation = trainer.evaluate(rows.batch(0, 3 * batch + 5));
+  check_arenas<ThePlan>(trainer);
+  CHECK(check(lower<ThePlan>()).ok());
+  CHECK(check(ThePlan::evaluation, Lanes::one_per_device).ok());
+  return out;
+}
+
+/// Two runs have the same bits: `wanted` of one replica, each replica of `got`.
+inline void check_same_training(const Trained& got, const Trained& wanted) {
+  CHECK(same_bits(got.losses, wanted.losses));
+  CHECK(got.rows == wanted.rows);
+  REQUIRE(got.parameters.size() == wanted.parameters.size());
+  for (std::size_t step = 0; step < wanted.parameters.size(); ++step) {
+    CAPTURE(step);
+    REQUIRE(wanted.parameters[step].size() == 1);
+    REQUIRE(got.parameters[step].size() == got.parameters[0].size());
+    for (std::size_t replica = 0; replica < got.parameters[step].size(); ++replica) {
+      CAPTURE(replica);
+      CHECK(same_tensors(got.gradients[step][replica], wanted.gradients[step][0]));
+      CHECK(same_tensors(got.parameters[step][replica], wanted.parameters[step][0]));
+    }
+  }
+  CHECK(std::memcmp(&got.evaluation.loss, &wanted.evaluation.loss, sizeof(double)) == 0);
+  CHECK(same_bits(got.evaluation.outputs, wanted.evaluation.outputs));
+}
+
+}  // namespace equivalence
