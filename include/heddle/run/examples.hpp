@@ -39,7 +39,7 @@ template <class Target> struct Examples {
       part.order = order + first;
     } else if (first > 0) {
       part.inputs = inputs + first * input_features;
-      part.targets = targets + first * target_features;
+      if (targets != nullptr) part.targets = targets + first * target_features;
     }
     return part;
   }

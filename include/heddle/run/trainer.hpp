@@ -107,16 +107,7 @@ template <class ThePlan, class Backend> class Trainer {
     const std::int64_t features = Request::graph.output().elements();
     all.rows = examples.rows;
     all.outputs.resize(static_cast<std::size_t>(examples.rows * features));
-    const std::int64_t most = evaluation.batch.capacity();
-    for (std::int64_t first = 0; first < examples.rows; first += most) {
-      const Examples<Target> part = examples.slice(first, std::min(most, examples.rows - first));
-      StepInput input = input_of(part, evaluation);
-      input.reporting = true;
-      input.step = steps_;
-      input.outputs = all.outputs.data() + first * features;
-      run(input);
-      all.loss += static_cast<double>(loss_executor().loss_sum());
-    }
+    all.loss = evaluate_rows(examples, all.outputs.data(), true);
     if (all.rows > 0) all.loss /= static_cast<double>(all.rows);
     return all;
   }
@@ -133,15 +124,7 @@ template <class ThePlan, class Backend> class Trainer {
     const std::int64_t outputs = Request::graph.output().elements();
     const std::int64_t rows = whole_rows(std::ssize(inputs), features);
     std::vector<float> all(static_cast<std::size_t>(rows * outputs));
-    const std::int64_t most = evaluation.batch.capacity();
-    for (std::int64_t first = 0; first < rows; first += most) {
-      const Examples<Target> part{inputs.data() + first * features, nullptr, std::min(most, rows - first), features,
-                                  Request::target_features,         nullptr};
-      StepInput input = input_of(part, evaluation);
-      input.step = steps_;
-      input.outputs = all.data() + first * outputs;
-      run(input);
-    }
+    evaluate_rows({inputs.data(), nullptr, rows, features, Request::target_features, nullptr}, all.data(), false);
     return all;
   }
 
@@ -193,10 +176,7 @@ template <class ThePlan, class Backend> class Trainer {
 
   [[nodiscard]] static std::int64_t capacity_rows() { return Request::batch.batch; }
   [[nodiscard]] static Text<96> name(int p) { return Request::graph.parameter_name(training.parameters[p].node, training.parameters[p].index); }
-  [[nodiscard]] RankExecutor& loss_executor() {
-    Rank first{0};
-    return executor(training.mesh.moved(first, Axis::stage, training.loss_role()));
-  }
+  [[nodiscard]] RankExecutor& loss_executor() { return executor(training.mesh.moved(Rank{0}, Axis::stage, training.loss_role())); }
   [[nodiscard]] static int find(const std::string& wanted) {
     for (int p = 0; p < Request::graph.parameter_count; ++p)
       if (name(p).view() == wanted) return p;
@@ -237,6 +217,20 @@ template <class ThePlan, class Backend> class Trainer {
     return StepInput{&program, batch.inputs, batch.targets, batch.order, batch.rows, batch.rows, 0, false, nullptr, nullptr, observer_};
   }
 
+  /// Forwards of all rows, a capacity at a time; the sum of their losses if asked for.
+  double evaluate_rows(const Examples<Target>& examples, float* outputs, bool with_loss) {
+    const std::int64_t most = evaluation.batch.capacity();
+    double sum = 0;
+    for (std::int64_t first = 0; first < examples.rows; first += most) {
+      StepInput input = input_of(examples.slice(first, std::min(most, examples.rows - first)), evaluation);
+      input.reporting = with_loss;
+      input.step = steps_;
+      input.outputs = outputs + first * Request::graph.output().elements();
+      run(input);
+      if (with_loss) sum += static_cast<double>(loss_executor().loss_sum());
+    }
+    return sum;
+  }
   void run(const StepInput& input) {
     failures_.clear();
     session_.run([&](int rank) {
