@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Room: backend. CpuThreads: Eigen kernels on the pinned threads of one process. Needs nothing but Eigen.
+// Room: backend. CpuThreads: Eigen kernels on threads of one process, one rank each. Needs nothing but Eigen.
 // Sees: compute/eigen, transport/threads, run.  Does not see: any other backend.
 // In: a plan.  Out: Trainer<Plan, CpuThreads>.
 #pragma once
