@@ -219,7 +219,9 @@ template <class ThePlan, class Backend> class Trainer {
 
   /// Forwards of all rows, a capacity at a time; the sum of their losses if asked for.
   double evaluate_rows(const Examples<Target>& examples, float* outputs, bool with_loss) {
-    const std::int64_t most = std::min<std::int64_t>(evaluation.batch.capacity(), capacity_rows());  // the same pieces under every layout
+    const std::int64_t grain = evaluation.batch.grain_rows;
+    const std::int64_t whole = (capacity_rows() + grain - 1) / grain * grain;  // the same pieces of whole grains under every layout
+    const std::int64_t most = std::min<std::int64_t>(evaluation.batch.capacity(), whole);
     double sum = 0;
     for (std::int64_t first = 0; first < examples.rows; first += most) {
       StepInput input = input_of(examples.slice(first, std::min(most, examples.rows - first)), evaluation);
