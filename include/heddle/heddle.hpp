@@ -23,7 +23,6 @@
 #include "heddle/graph/repeat.hpp"
 #include "heddle/graph/residual.hpp"
 #include "heddle/graph/sequential.hpp"
-#include "heddle/plan/check.hpp"
 #include "heddle/plan/options.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/policy/data_parallel.hpp"

@@ -53,7 +53,8 @@ template <class Request> struct Placed : Request {
 /// The Program of one mode of a plan.
 template <class Request, bool Training> struct Lowered {
   using P = Placed<Request>;
-  static constexpr int most_entries = 6 * P::nodes + 2 * P::edges + 3 * P::chunks + P::bucket_count + 8;
+  // A node is one entry forward and at most two backward: itself and one sum, or a copy or sum for each operand.
+  static constexpr int most_entries = (Training ? 3 : 1) * P::nodes + 2 * P::edges + 3 * P::chunks + P::bucket_count + 8;
 
   static constexpr BodyInput body_input{P::graph, P::layout, P::batch, P::buckets.list, P::bucket_count, Training, Request::target_features};
   static constexpr auto facts = study_values<P::nodes>(P::graph, P::layout, Training);

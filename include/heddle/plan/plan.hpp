@@ -169,8 +169,7 @@ template <class ThePlan, bool Training> struct ProgramOf {
     } else {
       Program empty;
       empty.arenas = no_arenas;
-      if constexpr (Request::parts.ok())
-        if constexpr (Request::graph.fault.ok()) empty.mesh = Request::layout.mesh;
+      if constexpr (Request::parts.ok()) empty.mesh = Request::layout.mesh;
       return empty;
     }
   }();
