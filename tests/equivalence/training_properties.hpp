@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "equivalence/equal.hpp"
+#include "heddle/plan/check.hpp"
 
 namespace equivalence {
 
