@@ -67,7 +67,7 @@ class LostRanks {
   std::string why_;
 };
 
-/// What a rank waits for now, -1 for nothing: a rank that is late because of another is not blamed for it.
+/// What a rank is waiting for, -1 for nothing: a rank that is late because of another is not blamed for it.
 struct alignas(cache_line_bytes) Awaited {
   std::atomic<int> peer{-1};
   std::atomic<int> group{-1};
