@@ -37,7 +37,7 @@ TEST_CASE("a name that is too long is cut at 64 characters") {
   CHECK(name.view().substr(0, 19) == "Holds<Plain, Plain,");
 }
 
-TEST_CASE("each type has one address, and no two types share one") {
+TEST_CASE("each type has one number, and no two types share one") {
   using outer::inner::Sized;
   static_assert(type_id<Sized<1, 2>>() == type_id<Sized<1, 2>>());
   static_assert(type_id<Sized<1, 2>>() != type_id<Sized<2, 1>>());

@@ -4,16 +4,12 @@
 // In: a type.  Out: text with the namespaces removed.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "heddle/core/text.hpp"
 
 namespace heddle::inline core_room {
-
-/// One address per type: types compared as values.
-template <class T> inline constexpr char type_identity = 0;
-using TypeId = const char*;
-template <class T> [[nodiscard]] constexpr TypeId type_id() { return &type_identity<T>; }
 
 template <class T> [[nodiscard]] constexpr Text<64> type_name() {
 #if defined(__clang__) || defined(__GNUC__)
@@ -43,5 +39,22 @@ template <class T> [[nodiscard]] constexpr Text<64> type_name() {
   return Text<64>{"a type"};
 #endif
 }
+
+/// One number per type, so that types compare as values: FNV-1a of the full name. Not an address: g++ 12 under
+/// -fsanitize=undefined takes no comparison of addresses of templates for a constant.
+enum class TypeId : std::uint64_t { none = 0 };
+
+template <class T> [[nodiscard]] constexpr TypeId hash_type_name() {
+#if defined(__clang__) || defined(__GNUC__)
+  std::uint64_t hash = 14695981039346656037ull;
+  for (const char letter : std::string_view{__PRETTY_FUNCTION__}) hash = (hash ^ static_cast<unsigned char>(letter)) * 1099511628211ull;
+  return TypeId{hash};
+#else
+#error "heddle needs g++ or clang, or nvcc with one of them as host compiler: types are named by __PRETTY_FUNCTION__"
+#endif
+}
+
+template <class T> inline constexpr TypeId type_identity = hash_type_name<T>();
+template <class T> [[nodiscard]] constexpr TypeId type_id() { return type_identity<T>; }
 
 }  // namespace heddle::inline core_room

@@ -16,7 +16,7 @@ namespace heddle::inline graph_room {
 struct TracedLeaf {
   Leaf leaf;
   Text<80> path;  ///< state_dict prefix; '*' stands for the number of a repetition: "blocks.*.linear1"
-  TypeId type = nullptr;
+  TypeId type = TypeId::none;
   bool adds = false;  ///< the sum at the end of a Residual: two operands
 };
 
