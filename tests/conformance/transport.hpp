@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: tests. The contract of every Transport as laws that each backend's test instantiates; written as SPMD bodies, so processes can run it too.
-// Sees: run/concepts, run/error, core.  Does not see: which transport it tests.
+// Sees: run/concepts, run/error, core, transport/movement.  Does not see: which transport it tests.
 // In: a World: how a backend starts ranks.  Out: doctest checks.
 #pragma once
 
@@ -21,12 +21,14 @@
 #include "heddle/core/ring_volume.hpp"
 #include "heddle/run/concepts.hpp"
 #include "heddle/run/error.hpp"
+#include "heddle/transport/movement.hpp"
+#include "heddle/transport/sent_counters.hpp"
 
 // A World offers
 //   static constexpr int most_ranks                  largest number of ranks it can start (1: no transfers are tested)
 //   World(int ranks, std::vector<std::vector<int>> groups)   with room for 4 pending starts and a deadline that no test reaches
 //   std::string run(body)                            body(endpoint, rank) -> std::string on every rank it holds; the first text that is not empty
-//   std::pair<std::int64_t, std::int64_t> sent(int rank, bool all_reduce)   messages and bytes
+//   heddle::Sent sent(int rank, heddle::Movement kind)   what a rank that it holds has sent
 namespace conformance {
 
 using Floats = std::vector<float>;
@@ -149,6 +151,67 @@ template <class World> void all_reduce_follows_the_fixed_tree() {
   }
 }
 
+/// A slice of a collective: the own place inside the whole, or a buffer elsewhere.
+struct Divided {
+  Floats whole;
+  Floats elsewhere;
+  std::size_t first;  // of the own slice
+  std::size_t length;
+  bool in_place;
+
+  Divided(Floats all, int members, int position, bool within)
+      : whole(std::move(all)), elsewhere(whole.size() / static_cast<std::size_t>(members), -7.0F),
+        first(elsewhere.size() * static_cast<std::size_t>(position)), length(elsewhere.size()), in_place(within) {}
+  [[nodiscard]] float* slice() { return in_place ? whole.data() + first : elsewhere.data(); }
+  [[nodiscard]] Floats values() { return {slice(), slice() + length}; }
+  [[nodiscard]] Floats own_of(const Floats& all) const { return part(all, first, first + length); }
+  [[nodiscard]] bool rest_is_that_of(const Floats& all) const {
+    const std::size_t changed = in_place ? first + length : first;
+    return same_bits(part(whole, 0, first), part(all, 0, first)) && same_bits(part(whole, changed, whole.size()), part(all, changed, all.size()));
+  }
+  static Floats part(const Floats& all, std::size_t begin, std::size_t end) {
+    return {all.begin() + static_cast<std::ptrdiff_t>(begin), all.begin() + static_cast<std::ptrdiff_t>(end)};
+  }
+};
+
+/// Reduce-scatter, then all-gather, of `elements` on one group; what is wrong with them.
+template <class Endpoint>
+std::string scatter_and_gather(Endpoint& endpoint, int rank, int group, const std::vector<int>& members, std::uint64_t key, std::int64_t elements,
+                               bool in_place) {
+  const int n = static_cast<int>(members.size());
+  const auto position = static_cast<int>(std::find(members.begin(), members.end(), rank) - members.begin());
+  const Floats before = values_of(key, rank, elements);
+  const Floats sums = sums_of(key, members, elements);
+  Floats reduced = before;
+  endpoint.all_reduce_wait(group, endpoint.all_reduce_start(group, reduced.data(), elements));
+  Divided d(before, n, position, in_place);
+  endpoint.reduce_scatter_wait(group, endpoint.reduce_scatter_start(group, d.whole.data(), d.slice(), elements));
+  const std::string where = " for " + std::to_string(elements) + " elements in group " + std::to_string(group) + (in_place ? " in place" : "");
+  if (!same_bits(reduced, sums) || !same_bits(d.values(), d.own_of(reduced))) return "the slice is not that of an all-reduce" + where;
+  if (!d.rest_is_that_of(before)) return "reduce-scatter changed the rest" + where;
+  endpoint.all_gather_wait(group, endpoint.all_gather_start(group, d.slice(), d.whole.data(), elements));
+  return same_bits(d.whole, reduced) ? "" : "the gathered whole is not that of an all-reduce" + where;
+}
+
+template <class World> void scattered_and_gathered_slices_are_those_of_an_all_reduce() {
+  for (int ranks = 1; ranks <= std::min(World::most_ranks, 7); ++ranks) {
+    CAPTURE(ranks);
+    std::vector<int> reversed = everybody(ranks);
+    std::reverse(reversed.begin(), reversed.end());
+    World world(ranks, {everybody(ranks), reversed});
+    CHECK(world.run([&](auto& endpoint, int rank) -> std::string {
+      std::uint64_t key = 0;
+      for (const std::int64_t slice : {0, 1, 15, 16, 17, 255, 256, 257, 4097, 20001})
+        for (const int group : {0, 1})
+          for (const bool in_place : {false, true})
+            if (auto fault = scatter_and_gather(endpoint, rank, group, group == 0 ? everybody(ranks) : reversed, ++key, slice * ranks, in_place);
+                !fault.empty())
+              return fault;
+      return "";
+    }) == "");
+  }
+}
+
 template <class World> void several_reductions_are_pending_at_once() {
   const int ranks = std::min(World::most_ranks, 3);
   World world(ranks, {everybody(ranks)});
@@ -178,7 +241,31 @@ template <class World> void counts_that_differ_are_an_error_on_every_side() {
                                        });
         !fault.empty())
       return fault;
-    return expect_code(differ, [&] { endpoint.all_reduce_wait(0, endpoint.all_reduce_start(0, data.data(), 3 + rank)); });
+    if (auto fault = expect_code(differ, [&] { endpoint.all_reduce_wait(0, endpoint.all_reduce_start(0, data.data(), 3 + rank)); }); !fault.empty())
+      return fault;
+    if (!same_bits(data, Floats(8, 1.0F))) return "something was moved";
+    Floats sums = values_of(3, rank, 4);
+    endpoint.all_reduce_wait(0, endpoint.all_reduce_start(0, sums.data(), 4));  // the next one is not disturbed
+    return same_bits(sums, sums_of(3, {0, 1}, 4)) ? "" : "the next sum is wrong";
+  }) == "");
+}
+
+template <class World> void kinds_that_differ_are_an_error_on_every_side() {
+  World world(2, {{0, 1}});
+  CHECK(world.run([](auto& endpoint, int rank) -> std::string {
+    Floats data(8, 1.0F), slice(4, 2.0F);
+    const auto scatter = [&] { endpoint.reduce_scatter_wait(0, endpoint.reduce_scatter_start(0, data.data(), slice.data(), 8)); };
+    const auto gather = [&] { endpoint.all_gather_wait(0, endpoint.all_gather_start(0, slice.data(), data.data(), 8)); };
+    const auto reduce = [&] { endpoint.all_reduce_wait(0, endpoint.all_reduce_start(0, data.data(), 8)); };
+    const heddle::Code differ{'T', 1};
+    std::string fault;
+    if (fault.empty()) fault = rank == 0 ? expect_code(differ, scatter) : expect_code(differ, gather);
+    if (fault.empty()) fault = rank == 0 ? expect_code(differ, gather) : expect_code(differ, reduce);
+    if (fault.empty()) fault = rank == 0 ? expect_code(differ, reduce) : expect_code(differ, scatter);
+    if (!fault.empty()) return fault;
+    if (!same_bits(data, Floats(8, 1.0F)) || !same_bits(slice, Floats(4, 2.0F))) return "something was moved";
+    gather();
+    return same_bits(data, Floats(8, 2.0F)) ? "" : "the next all-gather is wrong";
   }) == "");
 }
 
@@ -198,7 +285,12 @@ template <class World> void misuse_is_an_error_and_not_a_hang() {
     expect(name, [&] { endpoint.receive_start(-1, data.data(), 1); });
     expect(name, [&] { endpoint.all_reduce_start(1, data.data(), 1); });
     expect(negative, [&] { endpoint.all_reduce_start(0, data.data(), -1); });
+    expect(name, [&] { endpoint.reduce_scatter_start(-1, data.data(), data.data(), 2); });
+    expect(name, [&] { endpoint.all_gather_start(1, data.data(), data.data(), 2); });
+    expect(negative, [&] { endpoint.all_gather_start(0, data.data(), data.data(), -2); });
+    if (ranks > 1) expect(negative, [&] { endpoint.reduce_scatter_start(0, data.data(), data.data(), 3); });
     expect(number, [&] { endpoint.all_reduce_wait(0, 0); });
+    expect(number, [&] { endpoint.all_gather_wait(0, 0); });
     endpoint.all_reduce_wait(0, endpoint.all_reduce_start(0, data.data(), 4));
     expect(number, [&] { endpoint.all_reduce_wait(0, 0); });
     return fault;
@@ -225,15 +317,20 @@ template <class World> void traffic_is_counted_as_the_ledger_counts_it() {
   const int ranks = std::min(World::most_ranks, 3);
   World world(ranks, {everybody(ranks)});
   CHECK(world.run([&](auto& endpoint, int rank) -> std::string {
-    Floats data(100), other(100);
+    Floats data(30 * World::most_ranks + 100), other(100);
     endpoint.all_reduce_wait(0, endpoint.all_reduce_start(0, data.data(), 100));
     if (ranks > 1 && rank == 0) endpoint.send_wait(1, endpoint.send_start(1, data.data(), 30));
     if (ranks > 1 && rank == 1) endpoint.receive_wait(0, endpoint.receive_start(0, other.data(), 30));
-    const auto reduced = world.sent(rank, true);
-    const auto sent = world.sent(rank, false);
+    const std::int64_t slice = 30;
+    endpoint.reduce_scatter_wait(0, endpoint.reduce_scatter_start(0, data.data(), other.data(), ranks * slice));
+    for (int i = 0; i < 2; ++i) endpoint.all_gather_wait(0, endpoint.all_gather_start(0, other.data(), data.data(), ranks * slice));
+    using heddle::Movement, heddle::Sent, heddle::Bytes;
+    const std::int64_t others = ranks - 1;
+    if (world.sent(rank, Movement::all_reduce) != Sent{2 * others, heddle::ring_bytes_sent(100, ranks, rank)}) return "all-reduce miscounted";
+    if (world.sent(rank, Movement::reduce_scatter) != Sent{others, Bytes{4 * others * slice}}) return "reduce-scatter miscounted";
+    if (world.sent(rank, Movement::all_gather) != Sent{2 * others, Bytes{8 * others * slice}}) return "all-gather miscounted";
     const bool sends = ranks > 1 && rank == 0;
-    if (reduced != std::pair{heddle::ring_messages_sent(ranks), heddle::ring_bytes_sent(100, ranks, rank).value}) return "all-reduce miscounted";
-    return sent == std::pair<std::int64_t, std::int64_t>{sends ? 1 : 0, sends ? 120 : 0} ? "" : "send miscounted";
+    return world.sent(rank, Movement::point_to_point) == (sends ? Sent{1, Bytes{120}} : Sent{}) ? "" : "send miscounted";
   }) == "");
 }
 
@@ -244,6 +341,8 @@ struct Operation {
   int from = 0;
   int to = 0;
   std::int64_t elements = 0;
+  heddle::Movement kind = heddle::Movement::point_to_point;
+  bool in_place = false;
 };
 
 struct RandomProgram {
@@ -263,6 +362,11 @@ inline RandomProgram random_program(std::mt19937& random, int ranks, int operati
   for (int i = 0; i < operations; ++i) {
     Operation operation{below(2) == 0 ? -1 : below(3), below(ranks), 0, below(8) == 0 ? 20000 + below(9999) : below(300)};
     operation.to = (operation.from + 1 + below(ranks - 1)) % ranks;
+    if (operation.group >= 0) {
+      operation.kind = static_cast<heddle::Movement>(1 + below(3));
+      operation.in_place = below(2) == 0;
+      if (operation.kind != heddle::Movement::all_reduce) operation.elements *= std::ssize(program.groups[static_cast<std::size_t>(operation.group)]);
+    }
     program.operations.push_back(operation);
   }
   return program;
@@ -289,6 +393,7 @@ template <class Endpoint> class RandomRank {
     std::size_t operation;
     std::int64_t sequence;
     Floats buffer;
+    Floats slice;  // where a slice lies elsewhere
   };
 
   void start(std::size_t i) {
@@ -299,14 +404,65 @@ template <class Endpoint> class RandomRank {
     if (!reduces && rank_ != operation.from && rank_ != operation.to) return;
     // Out-of-order waits must keep the span of each lane within the limit of 4 as well.
     while (!pending_.empty() && pending_.front().operation + 4 <= i) wait(0);
-    pending_.push_back({i, 0, values_of(i, rank_, operation.elements)});
+    pending_.push_back({i, 0, values_of(i, rank_, operation.elements), {}});
     Pending& mine = pending_.back();
     if (reduces)
-      mine.sequence = endpoint_.all_reduce_start(operation.group, mine.buffer.data(), operation.elements);
+      start_collective(mine);
     else if (rank_ == operation.from)
       mine.sequence = endpoint_.send_start(operation.to, mine.buffer.data(), operation.elements);
     else
       mine.sequence = endpoint_.receive_start(operation.from, mine.buffer.data(), operation.elements);
+  }
+
+  [[nodiscard]] const std::vector<int>& group_of(const Operation& operation) const { return program_.groups[at(operation.group)]; }
+  [[nodiscard]] std::int64_t slice_of(const Operation& operation) const { return operation.elements / std::ssize(group_of(operation)); }
+  [[nodiscard]] std::int64_t own_first(const Operation& operation) const {
+    const auto& members = group_of(operation);
+    return (std::find(members.begin(), members.end(), rank_) - members.begin()) * slice_of(operation);
+  }
+  [[nodiscard]] float* slice_at(const Operation& operation, Pending& mine) const {
+    return operation.in_place ? mine.buffer.data() + own_first(operation) : mine.slice.data();
+  }
+
+  void start_collective(Pending& mine) {
+    const Operation& operation = program_.operations[mine.operation];
+    float* const whole = mine.buffer.data();
+    if (operation.kind == heddle::Movement::all_reduce) {
+      mine.sequence = endpoint_.all_reduce_start(operation.group, whole, operation.elements);
+      return;
+    }
+    const auto own = mine.buffer.begin() + own_first(operation);
+    mine.slice.assign(own, own + slice_of(operation));
+    float* const slice = slice_at(operation, mine);
+    mine.sequence = operation.kind == heddle::Movement::reduce_scatter
+                        ? endpoint_.reduce_scatter_start(operation.group, whole, slice, operation.elements)
+                        : endpoint_.all_gather_start(operation.group, slice, whole, operation.elements);
+  }
+
+  /// Waits and moves the result to the front of the buffer; what must be there.
+  Floats wait_collective(Pending& mine) {
+    const Operation& operation = program_.operations[mine.operation];
+    const auto& members = group_of(operation);
+    if (operation.kind == heddle::Movement::all_gather) {
+      endpoint_.all_gather_wait(operation.group, mine.sequence);
+      Floats expected;
+      for (std::size_t q = 0; q < members.size(); ++q) {
+        const Floats all = values_of(mine.operation, members[q], operation.elements);
+        const auto first = all.begin() + static_cast<std::ptrdiff_t>(q) * slice_of(operation);
+        expected.insert(expected.end(), first, first + slice_of(operation));
+      }
+      return expected;
+    }
+    const Floats sums = sums_of(mine.operation, members, operation.elements);
+    if (operation.kind == heddle::Movement::all_reduce) {
+      endpoint_.all_reduce_wait(operation.group, mine.sequence);
+      return sums;
+    }
+    endpoint_.reduce_scatter_wait(operation.group, mine.sequence);
+    const float* const slice = slice_at(operation, mine);
+    mine.buffer = Floats(slice, slice + slice_of(operation));
+    const auto first = sums.begin() + own_first(operation);
+    return {first, first + slice_of(operation)};
   }
 
   void wait(std::size_t which) {
@@ -315,8 +471,7 @@ template <class Endpoint> class RandomRank {
     const Operation& operation = program_.operations[mine.operation];
     Floats expected;
     if (operation.group >= 0) {
-      endpoint_.all_reduce_wait(operation.group, mine.sequence);
-      expected = sums_of(mine.operation, program_.groups[at(operation.group)], operation.elements);
+      expected = wait_collective(mine);
     } else if (rank_ == operation.from) {
       endpoint_.send_wait(operation.to, mine.sequence);
       expected = mine.buffer;
@@ -326,6 +481,7 @@ template <class Endpoint> class RandomRank {
     }
     if (!same_bits(mine.buffer, expected)) fault_ = "rank " + std::to_string(rank_) + ": other bits in operation " + std::to_string(mine.operation);
     std::fill(mine.buffer.begin(), mine.buffer.end(), -1.0F);
+    std::fill(mine.slice.begin(), mine.slice.end(), -1.0F);
   }
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -354,6 +510,7 @@ template <class World> void random_programs_give_the_bits_of_a_sequential_refere
 
 template <class World> void every_transport() {
   SUBCASE("all-reduce follows the fixed tree") { all_reduce_follows_the_fixed_tree<World>(); }
+  SUBCASE("scattered and gathered slices are those of an all-reduce") { scattered_and_gathered_slices_are_those_of_an_all_reduce<World>(); }
   SUBCASE("several reductions are pending at once") { several_reductions_are_pending_at_once<World>(); }
   SUBCASE("misuse is an error and not a hang") { misuse_is_an_error_and_not_a_hang<World>(); }
   SUBCASE("traffic is counted as the ledger counts it") { traffic_is_counted_as_the_ledger_counts_it<World>(); }
@@ -361,6 +518,7 @@ template <class World> void every_transport() {
     SUBCASE("the k-th send meets the k-th receive") { the_kth_send_meets_the_kth_receive<World>(); }
     SUBCASE("completion depends on starts only") { completion_depends_on_starts_only<World>(); }
     SUBCASE("counts that differ are an error on every side") { counts_that_differ_are_an_error_on_every_side<World>(); }
+    SUBCASE("kinds that differ are an error on every side") { kinds_that_differ_are_an_error_on_every_side<World>(); }
     SUBCASE("too many pending starts are refused") { too_many_pending_starts_are_refused<World>(); }
     SUBCASE("random programs give the bits of a sequential reference") { random_programs_give_the_bits_of_a_sequential_reference<World>(); }
   }

@@ -11,11 +11,7 @@ class SoloWorld {
   SoloWorld(int, const std::vector<std::vector<int>>& groups) : transport_(static_cast<int>(groups.size()), {.transfers = 4, .reductions = 4}) {}
 
   template <class Body> std::string run(Body body) { return body(transport_.endpoint(), 0); }
-  [[nodiscard]] std::pair<std::int64_t, std::int64_t> sent(int rank, bool all_reduce) const {
-    const auto kind = all_reduce ? heddle::Movement::all_reduce : heddle::Movement::point_to_point;
-    const heddle::Sent sent = transport_.sent(heddle::Rank{rank}, kind);
-    return {sent.messages, sent.bytes.value};
-  }
+  [[nodiscard]] heddle::Sent sent(int rank, heddle::Movement kind) const { return transport_.sent(heddle::Rank{rank}, kind); }
 
  private:
   heddle::Solo transport_;

@@ -22,11 +22,7 @@ class ThreadsWorld {
       if (!fault.empty()) return fault;
     return "";
   }
-  [[nodiscard]] std::pair<std::int64_t, std::int64_t> sent(int rank, bool all_reduce) const {
-    const auto kind = all_reduce ? heddle::Movement::all_reduce : heddle::Movement::point_to_point;
-    const heddle::Sent sent = transport_.sent(heddle::Rank{rank}, kind);
-    return {sent.messages, sent.bytes.value};
-  }
+  [[nodiscard]] heddle::Sent sent(int rank, heddle::Movement kind) const { return transport_.sent(heddle::Rank{rank}, kind); }
 
  private:
   heddle::Threads transport_;

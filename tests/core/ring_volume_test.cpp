@@ -34,3 +34,13 @@ TEST_CASE("a group of one sends nothing, and even parts send the ring's share") 
   static_assert(ring_messages_sent(4) == 6);
   static_assert(ring_bytes_sent(4096, 4, 2) == Bytes{2 * 3 * 4 * 4096 / 4});
 }
+
+TEST_CASE("a reduce-scatter and an all-gather of even slices send what an all-reduce of them sends") {
+  for (int members = 1; members <= 9; ++members)
+    for (const std::int64_t lines : {0, 1, 7, 100}) {
+      const std::int64_t elements = lines * members * elements_per_line;
+      for (int q = 0; q < members; ++q) CHECK(half_ring_bytes_sent(elements, members) * 2 == ring_bytes_sent(elements, members, q));
+      CHECK(half_ring_messages_sent(members) * 2 == ring_messages_sent(members));
+    }
+  static_assert(half_ring_bytes_sent(99, 3) == Bytes{4 * 66});
+}

@@ -35,6 +35,10 @@ struct Silent {
   void receive_wait(int, std::int64_t) {}
   std::int64_t all_reduce_start(int, float*, std::int64_t) { return 0; }
   void all_reduce_wait(int, std::int64_t) {}
+  std::int64_t reduce_scatter_start(int, const float*, float*, std::int64_t) { return 0; }
+  void reduce_scatter_wait(int, std::int64_t) {}
+  std::int64_t all_gather_start(int, const float*, float*, std::int64_t) { return 0; }
+  void all_gather_wait(int, std::int64_t) {}
 };
 struct StartGivesNoNumber : Silent {
   void send_start(int, const float*, std::int64_t) {}

@@ -124,6 +124,14 @@ struct Notebook {
   void send_wait(int peer, std::int64_t k) { wait(Op::send_start, peer, k); }
   void receive_wait(int peer, std::int64_t k) { wait(Op::receive_start, peer, k); }
   void all_reduce_wait(int group, std::int64_t k) { wait(Op::reduce_start, group, k); }
+  std::int64_t reduce_scatter_start(int group, const float*, float*, std::int64_t) { return refuse(group); }
+  void reduce_scatter_wait(int group, std::int64_t) { refuse(group); }
+  std::int64_t all_gather_start(int group, const float*, float*, std::int64_t) { return refuse(group); }
+  void all_gather_wait(int group, std::int64_t) { refuse(group); }
+  static std::int64_t refuse(int group) {
+    FAIL("no list asks for slices in group ", group);
+    return -1;
+  }
 };
 
 /// The calls that the Program asks of one rank.

@@ -13,6 +13,9 @@ namespace {
 std::vector<std::vector<float>> ones(int members, std::size_t elements) {
   return std::vector<std::vector<float>>(static_cast<std::size_t>(members), std::vector<float>(elements, 1.0F));
 }
+bool post(GroupRing& ring, std::int64_t k, int position, std::vector<float>& data, std::int64_t elements) {
+  return ring.post(k, position, {Movement::all_reduce, elements}, data.data(), data.data());
+}
 }  // namespace
 
 TEST_CASE("one waiter alone completes everything") {
@@ -23,7 +26,7 @@ TEST_CASE("one waiter alone completes everything") {
       for (int q = 0; q < 3; ++q) {
         CHECK_FALSE(ring.done(k));
         CHECK_FALSE(ring.has_work(k));
-        CHECK(ring.post(k, q, data[static_cast<std::size_t>(q)].data(), static_cast<std::int64_t>(elements)) == (q == 2));
+        CHECK(post(ring, k, q, data[static_cast<std::size_t>(q)], static_cast<std::int64_t>(elements)) == (q == 2));
       }
       ring.work(k);
       CHECK(ring.done(k));
@@ -36,7 +39,7 @@ TEST_CASE("several waiters share the slices, each is summed once") {
   GroupRing ring{2, 1};
   for (std::int64_t k = 0; k < 20; ++k) {
     auto data = ones(2, 300000);
-    for (int q = 0; q < 2; ++q) ring.post(k, q, data[static_cast<std::size_t>(q)].data(), 300000);
+    for (int q = 0; q < 2; ++q) post(ring, k, q, data[static_cast<std::size_t>(q)], 300000);
     std::atomic<int> finishers{0};
     std::thread other([&] { finishers += ring.work(k) ? 1 : 0; });
     finishers += ring.work(k) ? 1 : 0;
@@ -51,23 +54,23 @@ TEST_CASE("several waiters share the slices, each is summed once") {
 TEST_CASE("counts that differ complete without a sum and name the odd position") {
   GroupRing ring{3, 1};
   auto data = ones(3, 8);
-  ring.post(0, 0, data[0].data(), 8);
-  ring.post(0, 2, data[2].data(), 8);
-  ring.post(0, 1, data[1].data(), 7);
+  post(ring, 0, 0, data[0], 8);
+  post(ring, 0, 2, data[2], 8);
+  post(ring, 0, 1, data[1], 7);
   CHECK(ring.done(0));
   CHECK(ring.odd_position(0) == 1);
-  CHECK((ring.elements(0, 0) == 8 && ring.elements(0, 1) == 7));
+  CHECK((ring.posted(0, 0).elements == 8 && ring.posted(0, 1).elements == 7));
   CHECK(data == ones(3, 8));
 }
 
 TEST_CASE("a dead slot stays untouched by those who come later") {
   GroupRing ring{2, 2};
   auto data = ones(2, 8);
-  ring.post(0, 1, data[1].data(), 8);
+  post(ring, 0, 1, data[1], 8);
   CHECK((ring.started(0, 1) && !ring.started(0, 0)));
   CHECK(ring.kill(0));
   CHECK(ring.dead(0));
-  CHECK_FALSE(ring.post(0, 0, data[0].data(), 8));
+  CHECK_FALSE(post(ring, 0, 0, data[0], 8));
   CHECK_FALSE(ring.done(0));
   CHECK(data == ones(2, 8));
 }
@@ -75,8 +78,8 @@ TEST_CASE("a dead slot stays untouched by those who come later") {
 TEST_CASE("a member that leaves completes what all have started and ends the rest") {
   GroupRing ring{2, 2};
   auto full = ones(2, 100000), half = ones(2, 8);
-  for (int q = 0; q < 2; ++q) ring.post(0, q, full[static_cast<std::size_t>(q)].data(), 100000);
-  ring.post(1, 0, half[0].data(), 8);
+  for (int q = 0; q < 2; ++q) post(ring, 0, q, full[static_cast<std::size_t>(q)], 100000);
+  post(ring, 1, 0, half[0], 8);
   CHECK_FALSE(ring.kill(0));
   ring.kill_all(1);
   CHECK(ring.done(0));
@@ -84,4 +87,37 @@ TEST_CASE("a member that leaves completes what all have started and ends the res
   CHECK_FALSE(ring.dead(1));  // position 1 has not started it
   ring.kill_all(0);
   CHECK(ring.dead(1));
+}
+
+TEST_CASE("slices are summed to their owners and gathered from them, shared or not") {
+  for (const std::int64_t slice : {0, 5, 40000}) {
+    GroupRing ring{3, 1};
+    const auto elements = static_cast<std::size_t>(3 * slice);
+    auto wholes = ones(3, elements), slices = ones(3, static_cast<std::size_t>(slice));
+    for (int q = 0; q < 3; ++q) {
+      const auto i = static_cast<std::size_t>(q);
+      CHECK(ring.post(0, q, {Movement::reduce_scatter, 3 * slice}, wholes[i].data(), slices[i].data()) == (q == 2));
+    }
+    ring.work(0);
+    CHECK(ring.done(0));
+    CHECK(wholes == ones(3, elements));
+    for (auto& one : slices) CHECK(one == std::vector<float>(static_cast<std::size_t>(slice), 3.0F));
+    for (int q = 0; q < 3; ++q) {
+      const auto i = static_cast<std::size_t>(q);
+      ring.post(1, q, {Movement::all_gather, 3 * slice}, slices[i].data(), wholes[i].data());
+    }
+    ring.work(1);
+    CHECK(ring.done(1));
+    for (auto& one : wholes) CHECK(one == std::vector<float>(elements, 3.0F));
+  }
+}
+
+TEST_CASE("kinds that differ complete without a movement and name the odd position") {
+  GroupRing ring{2, 1};
+  auto data = ones(2, 8);
+  ring.post(0, 0, {Movement::all_gather, 8}, data[0].data(), data[0].data());
+  ring.post(0, 1, {Movement::reduce_scatter, 8}, data[1].data(), data[1].data());
+  CHECK(ring.done(0));
+  CHECK(ring.odd_position(0) == 1);
+  CHECK(data == ones(2, 8));
 }

@@ -26,10 +26,15 @@ TEST_CASE("groups and ranks that cannot be are refused") {
 TEST_CASE("peers, groups and counts are checked before anything moves") {
   const Groups groups{2, {{0}}};
   CHECK_NOTHROW(groups.check_transfer(0, 1, 0));
-  CHECK_NOTHROW(groups.check_reduction(0, 0, 5));
+  CHECK_NOTHROW(groups.check_collective(0, 0, 5));
   CHECK_THROWS_WITH_AS(groups.check_transfer(1, 1, 3), doctest::Contains("[heddle.T04]"), Error);
   CHECK_THROWS_AS(groups.check_transfer(0, 2, 3), Error);
   CHECK_THROWS_WITH_AS(groups.check_transfer(0, 1, -3), doctest::Contains("[heddle.T05] rank 0 moves -3 elements"), Error);
-  CHECK_THROWS_WITH_AS(groups.check_reduction(1, 0, 3), doctest::Contains("rank 1 is no member of group 0"), Error);
-  CHECK_THROWS_AS(groups.check_reduction(0, 1, 3), Error);
+  CHECK_THROWS_WITH_AS(groups.check_collective(1, 0, 3), doctest::Contains("rank 1 is no member of group 0"), Error);
+  CHECK_THROWS_AS(groups.check_collective(0, 1, 3), Error);
+  const Groups three{3, {{0, 1, 2}}};
+  CHECK_NOTHROW(three.check_slices(1, 0, 6));
+  CHECK_THROWS_WITH_AS(three.check_slices(1, 0, 7),
+                       doctest::Contains("[heddle.T05] rank 1 divides 7 elements into slices for the 3 members of group 0"), Error);
+  CHECK_THROWS_AS(three.check_slices(1, 0, -3), Error);
 }

@@ -29,3 +29,15 @@ TEST_CASE("there is nobody to exchange with") {
   CHECK_THROWS_AS(endpoint.send_wait(1, 0), Error);
   CHECK_THROWS_AS(endpoint.receive_wait(1, 0), Error);
 }
+
+TEST_CASE("the only slice is the whole, in place or elsewhere") {
+  Solo solo{1};
+  float whole[3] = {1, 2, 3}, slice[3] = {}, back[3] = {};
+  auto& endpoint = solo.endpoint();
+  endpoint.reduce_scatter_wait(0, endpoint.reduce_scatter_start(0, whole, whole, 3));
+  endpoint.reduce_scatter_wait(0, endpoint.reduce_scatter_start(0, whole, slice, 3));
+  endpoint.all_gather_wait(0, endpoint.all_gather_start(0, slice, back, 3));
+  CHECK((whole[0] == 1 && slice[1] == 2 && back[2] == 3));
+  CHECK(solo.sent(Rank{0}, Movement::reduce_scatter) == Sent{});
+  CHECK(solo.sent(Rank{0}, Movement::all_gather) == Sent{});
+}

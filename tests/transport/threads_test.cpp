@@ -77,6 +77,8 @@ TEST_CASE("nothing is allocated after construction") {
     endpoint.receive_wait((rank + 2) % 3, endpoint.receive_start((rank + 2) % 3, from_left.data(), 300));
     endpoint.send_wait((rank + 1) % 3, send);
     endpoint.all_reduce_wait(0, endpoint.all_reduce_start(0, mine.data(), 50000));
+    endpoint.reduce_scatter_wait(0, endpoint.reduce_scatter_start(0, mine.data(), from_left.data(), 30000));
+    endpoint.all_gather_wait(0, endpoint.all_gather_start(0, from_left.data(), mine.data(), 30000));
   };
   workers.run(step);
   const int before = allocations.load();
@@ -96,6 +98,16 @@ TEST_CASE("a deadline names the rank that is late, the operation and the sequenc
                          RankLost);
   }
   SUBCASE("send") { CHECK_THROWS_WITH_AS(zero.send_wait(1, zero.send_start(1, &a, 1)), doctest::Contains("send to rank 1"), RankLost); }
+  SUBCASE("reduce-scatter") {
+    float whole[2] = {1, 2};
+    CHECK_THROWS_WITH_AS(zero.reduce_scatter_wait(0, zero.reduce_scatter_start(0, whole, &a, 2)),
+                         doctest::Contains("lost at reduce-scatter of group 0"), RankLost);
+  }
+  SUBCASE("all-gather") {
+    float whole[2] = {1, 2};
+    CHECK_THROWS_WITH_AS(zero.all_gather_wait(0, zero.all_gather_start(0, &a, whole, 2)), doctest::Contains("lost at all-gather of group 0"),
+                         RankLost);
+  }
   SUBCASE("all-reduce") {
     CHECK_THROWS_WITH_AS(zero.all_reduce_wait(0, zero.all_reduce_start(0, &a, 1)), doctest::Contains("lost at all-reduce of group 0"), RankLost);
   }
@@ -181,9 +193,19 @@ struct Step {
   int group;  // -1: a transfer
   int from;
   int to;
+  Movement kind = Movement::all_reduce;
 };
 const std::vector<std::vector<int>> groups{{0, 1, 2}, {2, 1}};
-const std::vector<Step> steps{{-1, 0, 1}, {0, 0, 0}, {-1, 1, 2}, {-1, 2, 0}, {1, 0, 0}, {0, 0, 0}, {-1, 2, 1}};
+const std::vector<Step> steps{{-1, 0, 1},
+                              {0, 0, 0},
+                              {-1, 1, 2},
+                              {0, 0, 0, Movement::reduce_scatter},
+                              {-1, 2, 0},
+                              {1, 0, 0, Movement::all_gather},
+                              {1, 0, 0},
+                              {0, 0, 0, Movement::all_gather},
+                              {1, 0, 0, Movement::reduce_scatter},
+                              {-1, 2, 1}};
 
 bool takes_part(const Step& step, int rank) {
   if (step.group == 0) return true;
@@ -195,7 +217,15 @@ void carry_out(Threads::Endpoint& endpoint, const Step& step, std::string& fault
   const int rank = endpoint.rank().value;
   float value = static_cast<float>(rank + 1);
   float expected = value;
-  if (step.group >= 0) {
+  if (step.kind == Movement::reduce_scatter) {
+    const float whole[3] = {value, value, value};
+    endpoint.reduce_scatter_wait(step.group, endpoint.reduce_scatter_start(step.group, whole, &value, step.group == 0 ? 3 : 2));
+    expected = step.group == 0 ? 6.0F : 5.0F;
+  } else if (step.kind == Movement::all_gather) {
+    float whole[3] = {};
+    endpoint.all_gather_wait(step.group, endpoint.all_gather_start(step.group, &value, whole, step.group == 0 ? 3 : 2));
+    if (step.group == 0 ? !(whole[0] == 1 && whole[1] == 2 && whole[2] == 3) : !(whole[0] == 3 && whole[1] == 2)) fault = "gathered in another order";
+  } else if (step.group >= 0) {
     endpoint.all_reduce_wait(step.group, endpoint.all_reduce_start(step.group, &value, 1));
     expected = step.group == 0 ? 6.0F : 5.0F;
   } else if (rank == step.from) {

@@ -58,6 +58,26 @@ TEST_CASE("every buffer gets the sum, and any partition into ranges the same bit
   }
 }
 
+TEST_CASE("a sum in one place has the bits of the sum in all, in place of any buffer as well") {
+  for (int members = 1; members <= 9; ++members)
+    for (int place = -1; place < members; ++place) {
+      std::vector<std::vector<float>> values;
+      for (int q = 0; q < members; ++q)
+        for (auto& one = values.emplace_back(600); float& value : one)
+          value = static_cast<float>((&value - one.data()) * 7919 % 1013) * (q % 2 == 0 ? 1.1e-3F : -7.3F) + static_cast<float>(q);
+      auto all = values;
+      std::vector<float*> buffers;
+      std::vector<const float*> sources;
+      for (auto& one : all) buffers.push_back(one.data());
+      for (auto& one : values) sources.push_back(one.data());
+      std::vector<float> elsewhere(555);
+      float* const target = place < 0 ? elsewhere.data() : values[static_cast<std::size_t>(place)].data() + 20;
+      tree_sum_to_all(buffers.data(), members, 0, 600);
+      tree_sum_to_one(sources.data(), members, 20, 575, target);
+      CHECK(std::equal(target, target + 555, all[0].begin() + 20));
+    }
+}
+
 TEST_CASE("nothing outside the range is touched") {
   std::vector<float> a(40, 1.0F), b(40, 2.0F), c(40, 3.0F);
   float* buffers[] = {a.data(), b.data(), c.data()};

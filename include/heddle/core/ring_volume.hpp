@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Room: core. What one rank sends in one all-reduce: the convention that the ledger and every transport's counters share.
+// Room: core. What one rank sends in one collective: the convention that the ledger and every transport's counters share.
 // Sees: core/units.  Does not see: every other room.
 // In: elements, members of the group, the position of the sender.  Out: elements owned, bytes and messages sent.
 #pragma once
@@ -35,5 +35,12 @@ inline constexpr std::int64_t elements_per_line = 16;
 
 /// Messages that each position sends in one all-reduce: one per other member in either half.
 [[nodiscard]] constexpr std::int64_t ring_messages_sent(int members) { return 2 * (static_cast<std::int64_t>(members) - 1); }
+
+/// Bytes of float32 that each position sends in one reduce-scatter or one all-gather, whose slices are even: half of an all-reduce.
+///
+/// Moves   (n-1)/n x elements x 4                                                                                [bytes]
+/// Tested  core/ring_volume_test
+[[nodiscard]] constexpr Bytes half_ring_bytes_sent(std::int64_t elements, int members) { return Bytes{4 * (elements / members * (members - 1))}; }
+[[nodiscard]] constexpr std::int64_t half_ring_messages_sent(int members) { return static_cast<std::int64_t>(members) - 1; }
 
 }  // namespace heddle::inline core_room

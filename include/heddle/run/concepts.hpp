@@ -70,16 +70,24 @@ concept Compute = requires(float* target, const float* a, const float* b, std::i
 };
 
 /// What one rank holds of a transport: start/wait pairs. The k-th send to a peer meets the peer's k-th receive from this rank; the k-th
-/// reduction of a group meets the k-th of every member. start gives k (from 0). Completion depends on starts only, never on another rank's
-/// wait. wait throws RankLost after the deadline, or at once when a rank it depends on was given up.
+/// collective of a group, of whatever kind, meets the k-th of every member. start gives k (from 0). Completion depends on starts only, never on
+/// another rank's wait. wait throws RankLost after the deadline, or at once when a rank it depends on was given up.
+///
+/// Sums run along one fixed binary tree over positions. `elements` is the length of a whole; where it is divided into slices, a multiple of the
+/// members, and position j owns the j-th. A slice may be the own place inside the whole or lie elsewhere; reduce_scatter changes nothing else
+/// of the whole.
 template <class E>
 concept TransportEndpoint = requires(E& e, int peer, int group, std::int64_t k, const float* source, float* target, std::int64_t elements) {
   { e.send_start(peer, source, elements) } -> std::same_as<std::int64_t>;
   e.send_wait(peer, k);
   { e.receive_start(peer, target, elements) } -> std::same_as<std::int64_t>;
   e.receive_wait(peer, k);
-  { e.all_reduce_start(group, target, elements) } -> std::same_as<std::int64_t>;  // in place, sum along the fixed binary tree over positions
+  { e.all_reduce_start(group, target, elements) } -> std::same_as<std::int64_t>;  // in place
   e.all_reduce_wait(group, k);
+  { e.reduce_scatter_start(group, source, target, elements) } -> std::same_as<std::int64_t>;  // from a whole to a slice
+  e.reduce_scatter_wait(group, k);
+  { e.all_gather_start(group, source, target, elements) } -> std::same_as<std::int64_t>;  // from a slice to a whole
+  e.all_gather_wait(group, k);
 };
 
 }  // namespace heddle::inline run_room

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Room: transport. The reductions of one group of ranks in one address space: a ring of slots whose work is done by waiters.
-// Sees: transport/tree_sum, transport/spin_wait.  Does not see: deadlines, lost ranks, how anybody waits.
-// In: the k-th start of every position.  Out: slices of work to claim; the sum in every buffer, or a dead slot that nobody touches.
+// Room: transport. The collectives of one group of ranks in one address space: a ring of slots whose work is done by waiters.
+// Sees: transport/collective_work, transport/mismatch, transport/spin_wait.  Does not see: deadlines, lost ranks, how anybody waits.
+// In: the k-th start of every position.  Out: slices of work to claim; the result in every target, or a dead slot that nobody touches.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,14 @@
 #include <thread>
 #include <vector>
 
+#include "heddle/transport/collective_work.hpp"
+#include "heddle/transport/mismatch.hpp"
 #include "heddle/transport/spin_wait.hpp"
-#include "heddle/transport/tree_sum.hpp"
 
 namespace heddle::inline transport_room {
 
-/// One group. Each atomic of a slot carries the number k+1 above its count, so a slot of an earlier round is never taken for the present one.
+/// One group; its collectives share one numbering, whatever their kind. Each atomic of a slot carries the number k+1 above its count, so a slot of an
+/// earlier round is never taken for the present one.
 ///
 /// posts counts the positions that have started; the last one opens the slot. open counts the slices nobody has claimed, left those not finished:
 /// when it is 0 no slice is read or written any more. Slots: two per pending start, for the reason given at PairRing.
@@ -24,16 +26,18 @@ class GroupRing {
  public:
   /// Fewer than 2^15 members: the count shares a word with the number.
   GroupRing(int members, int limit)
-      : members_(members), slots_(2 * static_cast<std::size_t>(limit)), buffers_(slots_.size() * count(members)), elements_(buffers_.size()),
-        started_(count(members)) {}
+      : members_(members), slots_(2 * static_cast<std::size_t>(limit)), sources_(slots_.size() * count(members)), targets_(sources_.size()),
+        posted_(sources_.size()), started_(count(members)) {}
 
   [[nodiscard]] int members() const { return members_; }
 
-  /// Posts number k of `position`. True if this opened the slot: sleeping members must be woken. What is too small to share the last one sums.
-  bool post(std::int64_t k, int position, float* data, std::int64_t elements) {
+  /// Posts number k of `position`. True if this opened the slot: sleeping members must be woken. What is too small to share the last one does.
+  bool post(std::int64_t k, int position, StartedCollective what, const float* source, float* target) {
     Slot& slot = at(k);
-    buffers(k)[position] = data;
-    elements_of(k)[position] = elements;
+    const std::size_t mine = row(k) + count(position);
+    sources_[mine] = source;
+    targets_[mine] = target;
+    posted_[mine] = what;
     started_[count(position)].value.store(k + 1, std::memory_order_release);
     std::uint64_t seen = slot.posts.load(std::memory_order_relaxed);
     std::uint64_t next = 0;
@@ -54,7 +58,7 @@ class GroupRing {
   }
   [[nodiscard]] bool dead(std::int64_t k) const { return (at(k).posts.load(std::memory_order_seq_cst) & killed) != 0; }
 
-  /// Claims and sums slices until none is left. True if this finished the last one: sleeping members must be woken.
+  /// Claims slices and does their work until none is left. True if this finished the last one: sleeping members must be woken.
   /// Safe from any thread, for any k that was ever posted.
   bool work(std::int64_t k) {
     Slot& slot = at(k);
@@ -64,16 +68,17 @@ class GroupRing {
       if (!slot.open.compare_exchange_weak(open, open - 1, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
       const auto slice = static_cast<std::int64_t>((open & work_bits) - 1);
       const std::int64_t first = slice * slot.slice_elements;
-      tree_sum_to_all(buffers(k), members_, first, std::min(slot.elements, first + slot.slice_elements));
+      work_on_range(slot.buffers, first, std::min(slot.buffers.elements, first + slot.slice_elements));
       finished = slot.left.fetch_sub(1, std::memory_order_seq_cst) == (stamp(k, work_shift) | 1);
       open = slot.open.load(std::memory_order_acquire);
     }
     return finished;
   }
 
-  /// The first position whose count differs from that of position 0, 0 if all agree. Only for a k that is done; nothing is summed if they differ.
+  /// The first position that started another kind or count than position 0, 0 if all agree. Only for a k that is done; nothing moves if they
+  /// differ.
   [[nodiscard]] int odd_position(std::int64_t k) const { return at(k).odd; }
-  [[nodiscard]] std::int64_t elements(std::int64_t k, int position) const { return elements_[row(k) + count(position)]; }
+  [[nodiscard]] StartedCollective posted(std::int64_t k, int position) const { return posted_[row(k) + count(position)]; }
 
   /// Whether `position` has started number k.
   [[nodiscard]] bool started(std::int64_t k, int position) const { return started_[count(position)].value.load(std::memory_order_acquire) > k; }
@@ -120,7 +125,7 @@ class GroupRing {
   struct Slot {
     alignas(cache_line_bytes) std::atomic<std::uint64_t> posts{0};
     alignas(cache_line_bytes) std::atomic<std::uint64_t> open{0};
-    std::int64_t elements = 0;
+    CollectiveBuffers buffers;
     std::int64_t slice_elements = 0;
     int odd = 0;
     alignas(cache_line_bytes) std::atomic<std::uint64_t> left{0};
@@ -135,8 +140,6 @@ class GroupRing {
   [[nodiscard]] std::size_t row(std::int64_t k) const { return index(k) * count(members_); }
   [[nodiscard]] Slot& at(std::int64_t k) { return slots_[index(k)]; }
   [[nodiscard]] const Slot& at(std::int64_t k) const { return slots_[index(k)]; }
-  [[nodiscard]] float** buffers(std::int64_t k) { return buffers_.data() + row(k); }
-  [[nodiscard]] std::int64_t* elements_of(std::int64_t k) { return elements_.data() + row(k); }
 
   /// Done, or so long ago that the slot serves a later number.
   static bool over(const Slot& slot, std::int64_t k) {
@@ -146,18 +149,18 @@ class GroupRing {
 
   // Run by the last poster: everybody's entries are visible to it, and through `open` to whoever claims a slice.
   void open(Slot& slot, std::int64_t k) {
-    const std::int64_t* elements = elements_of(k);
     slot.odd = 0;
     for (int q = members_ - 1; q > 0; --q)
-      if (elements[q] != elements[0]) slot.odd = q;
-    slot.elements = elements[0];
-    const std::int64_t even = slot.elements / (4 * static_cast<std::int64_t>(members_));
+      if (posted(k, q) != posted(k, 0)) slot.odd = q;
+    const std::int64_t elements = posted(k, 0).elements;
+    slot.buffers = {posted(k, 0).kind, members_, elements, sources_.data() + row(k), targets_.data() + row(k)};
+    const std::int64_t even = elements / (4 * static_cast<std::int64_t>(members_));
     std::int64_t slice = std::clamp(even, least_slice, usual_slice);
-    slice = std::max(slice, slot.elements >> (work_shift - 1));
+    slice = std::max(slice, elements >> (work_shift - 1));
     slot.slice_elements = (slice + 15) / 16 * 16;
-    std::int64_t slices = slot.odd != 0 ? 0 : (slot.elements + slot.slice_elements - 1) / slot.slice_elements;
+    std::int64_t slices = slot.odd != 0 ? 0 : (elements + slot.slice_elements - 1) / slot.slice_elements;
     if (slices <= 1) {
-      if (slices == 1) tree_sum_to_all(buffers(k), members_, 0, slot.elements);
+      if (slices == 1) work_on_range(slot.buffers, 0, elements);
       slices = 0;
     }
     const std::uint64_t word = stamp(k, work_shift) | static_cast<std::uint64_t>(slices);
@@ -167,9 +170,10 @@ class GroupRing {
 
   int members_;
   std::vector<Slot> slots_;
-  std::vector<float*> buffers_;         // (slots, members)
-  std::vector<std::int64_t> elements_;  // (slots, members)
-  std::vector<Started> started_;        // (members)
+  std::vector<const float*> sources_;      // (slots, members)
+  std::vector<float*> targets_;            // (slots, members)
+  std::vector<StartedCollective> posted_;  // (slots, members)
+  std::vector<Started> started_;           // (members)
 };
 
 }  // namespace heddle::inline transport_room

@@ -15,8 +15,8 @@ namespace heddle::inline transport_room {
 
 /// The ranks and groups of one transport; the order within a group is the order of the sum's tree.
 ///
-/// Errors  T04 for ranks that are out of range or named twice, and for peers and groups a rank cannot use; T05 for a negative count
-/// Tested  transport/groups_test
+/// Errors  T04 for ranks that are out of range or named twice, and for peers and groups a rank cannot use; T05 for a count that is negative or does
+/// not divide Tested  transport/groups_test
 class Groups {
  public:
   static constexpr int most_ranks = (1 << 15) - 1;
@@ -41,11 +41,19 @@ class Groups {
                                     " ranks, counted from 0, and none is its own peer. Fix: name another rank of the transport."};
     check_elements(rank, elements);
   }
-  void check_reduction(int rank, int group, std::int64_t elements) const {
+  void check_collective(int rank, int group, std::int64_t elements) const {
     if (group < 0 || group >= count() || position(group, rank) < 0)
       throw Error{Code{'T', 4}, name(rank) + " is no member of group " + std::to_string(group) + " of " + std::to_string(count()) +
                                     ". Fix: name a group, counted from 0, that contains the rank."};
     check_elements(rank, elements);
+  }
+  /// As check_collective, for a whole that is divided into one slice per member.
+  void check_slices(int rank, int group, std::int64_t elements) const {
+    check_collective(rank, group, elements);
+    if (elements % members(group) != 0)
+      throw Error{Code{'T', 5}, name(rank) + " divides " + std::to_string(elements) + " elements into slices for the " +
+                                    std::to_string(members(group)) + " members of group " + std::to_string(group) + ". Fix: pass a multiple of " +
+                                    std::to_string(members(group)) + "."};
   }
 
  private:

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Room: transport. The sentence for two sides of one transfer that name different counts.
-// Sees: run/error.  Does not see: rings, threads, programs.
-// In: ranks, counts, sequence.  Out: Error T01.
+// Room: transport. The sentences for sides of one transfer or collective that differ in count or kind.
+// Sees: run/error, transport/movement.  Does not see: rings, threads, programs.
+// In: ranks, counts, kinds, sequence.  Out: Error T01.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "heddle/run/error.hpp"
+#include "heddle/transport/movement.hpp"
 
 namespace heddle::inline transport_room {
 
@@ -16,6 +17,20 @@ namespace heddle::inline transport_room {
                                          std::int64_t sequence) {
   return Error{Code{'T', 1}, first + ' ' + std::to_string(first_count) + " elements, " + second + ' ' + std::to_string(second_count) + ", sequence " +
                                  std::to_string(sequence) + ". Nothing was moved. Fix: start both with the same count, in the same order."};
+}
+
+/// What one member of a group has started.
+struct StartedCollective {
+  Movement kind = Movement::all_reduce;
+  std::int64_t elements = 0;
+  friend bool operator==(const StartedCollective&, const StartedCollective&) = default;
+};
+
+/// Tested  transport/mismatch_test
+[[nodiscard]] inline Error collectives_differ(int first_rank, StartedCollective first, int second_rank, StartedCollective second,
+                                              std::int64_t sequence) {
+  const auto starts = [](int rank, Movement kind) { return "rank " + std::to_string(rank) + " starts " + name_of(kind) + " of"; };
+  return counts_differ(starts(first_rank, first.kind), first.elements, starts(second_rank, second.kind), second.elements, sequence);
 }
 
 }  // namespace heddle::inline transport_room

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. What a rank has sent, counted by the convention of the ledger.
-// Sees: core/units, core/ring_volume.  Does not see: buffers, peers, every other room.
-// In: sends and reductions as they start.  Out: messages and bytes per kind.
+// Sees: core/units, core/ring_volume, transport/movement.  Does not see: buffers, peers, every other room.
+// In: sends and collectives as they start.  Out: messages and bytes per kind.
 #pragma once
 
 #include <atomic>
@@ -9,10 +9,9 @@
 
 #include "heddle/core/ring_volume.hpp"
 #include "heddle/core/units.hpp"
+#include "heddle/transport/movement.hpp"
 
 namespace heddle::inline transport_room {
-
-enum class Movement : std::uint8_t { point_to_point, all_reduce };
 
 /// Messages and bytes that one rank has sent by one kind of movement.
 struct Sent {
@@ -26,9 +25,12 @@ struct Sent {
 /// Tested  transport/sent_counters_test
 class alignas(64) SentCounters {
  public:
-  void count_send(std::int64_t elements) noexcept { tallies_[0].add(1, 4 * elements); }
-  void count_all_reduce(std::int64_t elements, int members, int position) noexcept {
-    tallies_[1].add(ring_messages_sent(members), ring_bytes_sent(elements, members, position).value);
+  void count_send(std::int64_t elements) noexcept { tally(Movement::point_to_point).add(1, 4 * elements); }
+  void count_collective(Movement kind, std::int64_t elements, int members, int position) noexcept {
+    if (kind == Movement::all_reduce)
+      tally(kind).add(ring_messages_sent(members), ring_bytes_sent(elements, members, position).value);
+    else
+      tally(kind).add(half_ring_messages_sent(members), half_ring_bytes_sent(elements, members).value);
   }
   [[nodiscard]] Sent sent(Movement kind) const noexcept {
     const Tally& tally = tallies_[static_cast<int>(kind)];
@@ -51,7 +53,9 @@ class alignas(64) SentCounters {
       bytes.store(bytes.load(std::memory_order_relaxed) + more_bytes, std::memory_order_relaxed);
     }
   };
-  Tally tallies_[2];
+  [[nodiscard]] Tally& tally(Movement kind) noexcept { return tallies_[static_cast<int>(kind)]; }
+
+  Tally tallies_[movements];
 };
 
 }  // namespace heddle::inline transport_room

@@ -4,20 +4,21 @@
 // In: a number of groups, each of this rank only.  Out: a TransportEndpoint; lane model: free.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "heddle/core/units.hpp"
 #include "heddle/run/concepts.hpp"
 #include "heddle/run/error.hpp"
 #include "heddle/transport/groups.hpp"
+#include "heddle/transport/movement.hpp"
 #include "heddle/transport/sent_counters.hpp"
 #include "heddle/transport/window.hpp"
 
 namespace heddle::inline transport_room {
 
-/// The transport of one rank. A sum over one position is what is there already.
+/// The transport of one rank. A sum over one position is what is there already, and its slice is the whole.
 ///
 /// Moves   nothing                                                                                              [bytes]
 /// Errors  T04 for any transfer, since there is no peer; T02, T03, T05 as every transport
@@ -33,31 +34,42 @@ class Solo {
     std::int64_t receive_start(int peer, float*, std::int64_t elements) { return no_peer(peer, elements); }
     void receive_wait(int peer, std::int64_t) { no_peer(peer, 0); }
 
-    std::int64_t all_reduce_start(int group, float*, std::int64_t elements) {
-      groups_.check_reduction(0, group, elements);
-      traffic_.count_all_reduce(elements, 1, 0);
-      return window(group).open([&] { return describe(group); });
+    std::int64_t all_reduce_start(int group, float* data, std::int64_t elements) { return start(Movement::all_reduce, group, data, data, elements); }
+    void all_reduce_wait(int group, std::int64_t k) { wait(Movement::all_reduce, group, k); }
+    std::int64_t reduce_scatter_start(int group, const float* whole, float* slice, std::int64_t elements) {
+      return start(Movement::reduce_scatter, group, whole, slice, elements);
     }
-    void all_reduce_wait(int group, std::int64_t k) {
-      groups_.check_reduction(0, group, 0);
-      window(group).close(k, [&] { return describe(group); });
+    void reduce_scatter_wait(int group, std::int64_t k) { wait(Movement::reduce_scatter, group, k); }
+    std::int64_t all_gather_start(int group, const float* slice, float* whole, std::int64_t elements) {
+      return start(Movement::all_gather, group, slice, whole, elements);
     }
+    void all_gather_wait(int group, std::int64_t k) { wait(Movement::all_gather, group, k); }
 
    private:
     friend class Solo;
     Endpoint(int groups, PendingLimits limits)
         : groups_(1, std::vector<std::vector<int>>(static_cast<std::size_t>(groups), {0})),
-          reductions_(static_cast<std::size_t>(groups), Window{limits.reductions}) {}
+          collectives_(static_cast<std::size_t>(groups), Window{limits.reductions}) {}
 
     std::int64_t no_peer(int peer, std::int64_t elements) const {
       groups_.check_transfer(0, peer, elements);  // throws: with one rank there is none
       return -1;
     }
-    [[nodiscard]] Window& window(int group) { return reductions_[static_cast<std::size_t>(group)]; }
-    static std::string describe(int group) { return "all-reduce of group " + std::to_string(group); }
+    std::int64_t start(Movement kind, int group, const float* source, float* target, std::int64_t elements) {
+      groups_.check_collective(0, group, elements);
+      const std::int64_t k = window(group).open([&] { return describe_collective(kind, group); });
+      traffic_.count_collective(kind, elements, 1, 0);
+      if (target != source) std::copy_n(source, elements, target);
+      return k;
+    }
+    void wait(Movement kind, int group, std::int64_t k) {
+      groups_.check_collective(0, group, 0);
+      window(group).close(k, [&] { return describe_collective(kind, group); });
+    }
+    [[nodiscard]] Window& window(int group) { return collectives_[static_cast<std::size_t>(group)]; }
 
     Groups groups_;
-    std::vector<Window> reductions_;  // (groups)
+    std::vector<Window> collectives_;  // (groups)
     SentCounters traffic_;
   };
 
@@ -68,7 +80,7 @@ class Solo {
   [[nodiscard]] Sent sent(Rank, Movement kind) const { return endpoint_.traffic_.sent(kind); }
   void clear_traffic() { endpoint_.traffic_.clear(); }
   void reset() {
-    for (Window& window : endpoint_.reductions_) window.reset();
+    for (Window& window : endpoint_.collectives_) window.reset();
   }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. The fixed binary tree along which positions are summed, one pass over a range of elements.
 // Sees: the standard library.  Does not see: threads, groups, every other room.
-// In: one buffer per position, a range.  Out: in every buffer the same sum, to the last bit.
+// In: one buffer per position, a range.  Out: in every buffer, or in one, the same sum, to the last bit.
 #pragma once
 
 #include <algorithm>
@@ -52,9 +52,14 @@ inline void add_to_block(float* __restrict target, const float* __restrict other
   for_each_unrolled(0, elements, [=](std::int64_t i) { target[i] += other[i]; });
 }
 
-/// One block for any number of positions. levels[l] holds the sum of 2^(l+1) neighbours, as bit l of a counter of pairs.
-inline void tree_sum_block(float* const* buffers, int members, std::int64_t first, std::int64_t elements) {
+/// Partial sums of one block: levels[l] holds the sum of 2^(l+1) neighbours, as bit l of a counter of pairs.
+struct TreeLevels {
   alignas(64) float levels[most_tree_levels][tree_block];
+};
+
+/// Where the sum of one block is, for any number of positions: in one of the levels, or in the only buffer.
+inline const float* tree_sum_block(TreeLevels& partial, const float* const* buffers, int members, std::int64_t first, std::int64_t elements) {
+  auto& levels = partial.levels;
   const int pairs = members / 2;
   for (int p = 0; p < pairs; ++p) {
     const int level = std::countr_one(static_cast<unsigned>(p));
@@ -67,7 +72,7 @@ inline void tree_sum_block(float* const* buffers, int members, std::int64_t firs
     if (right != nullptr) add_to_block(levels[l], right, elements);
     right = levels[l];
   }
-  for (int q = 0; q < members; ++q) std::memcpy(buffers[q] + first, right, static_cast<std::size_t>(elements) * sizeof(float));
+  return right;
 }
 
 /// Writes the sum over positions to elements [first, last) of every buffer.
@@ -82,7 +87,22 @@ inline void tree_sum_to_all(float* const* buffers, int members, std::int64_t fir
   if (members < 2) return;
   if (members == 2) return tree_sum_of_two(buffers[0], buffers[1], first, last);
   if (members == 4) return tree_sum_of_four(buffers[0], buffers[1], buffers[2], buffers[3], first, last);
-  for (std::int64_t block = first; block < last; block += tree_block) tree_sum_block(buffers, members, block, std::min(tree_block, last - block));
+  TreeLevels partial;
+  for (std::int64_t block = first; block < last; block += tree_block) {
+    const std::int64_t elements = std::min(tree_block, last - block);
+    const float* const sum = tree_sum_block(partial, buffers, members, block, elements);
+    for (int q = 0; q < members; ++q) std::memcpy(buffers[q] + block, sum, static_cast<std::size_t>(elements) * sizeof(float));
+  }
+}
+
+/// Writes the same sum, to the last bit, to target[0, last - first) only; the target may be that range of one of the buffers.
+inline void tree_sum_to_one(const float* const* buffers, int members, std::int64_t first, std::int64_t last, float* target) {
+  TreeLevels partial;
+  for (std::int64_t block = first; block < last; block += tree_block) {
+    const std::int64_t elements = std::min(tree_block, last - block);
+    const float* const sum = tree_sum_block(partial, buffers, members, block, elements);
+    if (target + (block - first) != sum) std::memcpy(target + (block - first), sum, static_cast<std::size_t>(elements) * sizeof(float));
+  }
 }
 
 }  // namespace heddle::inline transport_room

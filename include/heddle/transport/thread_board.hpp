@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Room: transport. What the threads of one process share: rings, who sleeps, who waits for whom, who is lost.
+// Sees: transport/ rings, groups and lost ranks.  Does not see: deadlines, windows, the interface of an endpoint.
+// In: ranks, groups, limits.  Out: ThreadBoard.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heddle/transport/group_ring.hpp"
+#include "heddle/transport/groups.hpp"
+#include "heddle/transport/lost_ranks.hpp"
+#include "heddle/transport/pair_ring.hpp"
+#include "heddle/transport/spin_wait.hpp"
+#include "heddle/transport/window.hpp"
+
+namespace heddle::inline transport_room {
+
+/// Tested  transport/thread_board_test
+class ThreadBoard {
+ public:
+  ThreadBoard(int ranks, std::vector<std::vector<int>> groups, PendingLimits limits)
+      : groups_(ranks, std::move(groups)), lost_(ranks), sleepers_(static_cast<std::size_t>(ranks)), awaited_(sleepers_.size()) {
+    pairs_.reserve(sleepers_.size() * sleepers_.size());
+    while (pairs_.size() < sleepers_.size() * sleepers_.size()) pairs_.emplace_back(limits.transfers);
+    for (int g = 0; g < groups_.count(); ++g) rings_.emplace_back(groups_.members(g), limits.reductions);
+  }
+
+  [[nodiscard]] int ranks() const { return groups_.ranks(); }
+  [[nodiscard]] const Groups& groups() const { return groups_; }
+  [[nodiscard]] LostRanks& lost() { return lost_; }
+  [[nodiscard]] PairRing& pair(int from, int to) { return pairs_[static_cast<std::size_t>(from * ranks() + to)]; }
+  [[nodiscard]] GroupRing& ring(int group) { return rings_[static_cast<std::size_t>(group)]; }
+  [[nodiscard]] Sleeper& sleeper(int rank) { return sleepers_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] Awaited& awaited(int rank) { return awaited_[static_cast<std::size_t>(rank)]; }
+
+  void wake_group(int group) {
+    for (int q = 0; q < groups_.members(group); ++q) sleeper(groups_.rank_at(group, q)).wake();
+  }
+  [[nodiscard]] int first_missing(int group, std::int64_t k) {
+    for (int q = 0; q < groups_.members(group); ++q)
+      if (!ring(group).started(k, q)) return groups_.rank_at(group, q);
+    return -1;
+  }
+  [[nodiscard]] bool misses_a_lost_rank(int group, std::int64_t k) {
+    for (int q = 0; q < groups_.members(group); ++q)
+      if (!ring(group).started(k, q) && lost_.contains(groups_.rank_at(group, q))) return true;
+    return false;
+  }
+  /// The rank at the end of the chain of waits, which waits for nobody; `awaited` itself if the chain is a circle.
+  [[nodiscard]] int culprit(int awaited) {
+    int last = awaited;
+    for (int hop = 0; hop < ranks(); ++hop) {
+      const int next = awaited_by(last);
+      if (next < 0) return last;
+      last = next;
+    }
+    return awaited;
+  }
+
+  /// Ends what the rank has started and cannot complete. When this returns nobody reads or writes a buffer that it has given.
+  void withdraw(int rank) {
+    for (int other = 0; other < ranks(); ++other) {
+      pair(rank, other).kill_all(PairRing::send);
+      pair(other, rank).kill_all(PairRing::receive);
+    }
+    for (int g = 0; g < groups_.count(); ++g)
+      if (groups_.position(g, rank) >= 0) ring(g).kill_all(groups_.position(g, rank));
+    for (Sleeper& sleeper : sleepers_) sleeper.wake();
+  }
+
+  void reset() {
+    for (PairRing& pair : pairs_) pair.reset();
+    for (GroupRing& ring : rings_) ring.reset();
+    lost_.clear();
+  }
+
+ private:
+  [[nodiscard]] int awaited_by(int rank) {
+    const Awaited& by = awaited(rank);
+    const int group = by.group.load(std::memory_order_acquire);
+    return group < 0 ? by.peer.load(std::memory_order_acquire) : first_missing(group, by.sequence.load(std::memory_order_acquire));
+  }
+
+  Groups groups_;
+  LostRanks lost_;
+  std::vector<Sleeper> sleepers_;
+  std::vector<Awaited> awaited_;
+  std::vector<PairRing> pairs_;  // (from, to)
+  std::vector<GroupRing> rings_;
+};
+
+}  // namespace heddle::inline transport_room
