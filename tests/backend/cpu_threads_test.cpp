@@ -206,6 +206,7 @@ TEST_CASE("after construction a step allocates nothing, on no rank, with or with
   const Arena arena{4096};
   CHECK(counted::allocations.load() - before == 2);
   Workers workers{2};
+  workers.run([](int) {});  // threads that begin may allocate, under a sanitizer at least
   const long idle = counted::allocations.load();
   std::unique_ptr<int> of_rank[2];
   workers.run([&](int rank) { of_rank[rank] = std::make_unique<int>(rank); });
