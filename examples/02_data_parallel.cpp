@@ -35,7 +35,7 @@ template <class ThePlan> void describe() {
   const auto tell = []<int... Number>(std::integer_sequence<int, Number...>) {
     ((std::cout << "  device " << Number << ": " << peak_memory<ThePlan>(device<Number>).value << " bytes of memory; sends in each step "
                 << traffic<ThePlan>().sent_to_peers(Rank{Number}).value << " bytes to other stages and "
-                << traffic<ThePlan>().sent_in_reductions(Rank{Number}).value << " bytes in reductions\n"),
+                << traffic<ThePlan>().sent_in_collectives(Rank{Number}).value << " bytes in collectives\n"),
      ...);
   };
   tell(std::make_integer_sequence<int, devices<ThePlan>>{});

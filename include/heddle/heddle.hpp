@@ -30,4 +30,5 @@
 #include "heddle/policy/pipeline.hpp"
 #include "heddle/policy/schedule/gpipe.hpp"
 #include "heddle/policy/schedule/one_f_one_b.hpp"
+#include "heddle/policy/sharded.hpp"
 #include "heddle/policy/single.hpp"

@@ -55,7 +55,7 @@ class Mutant {
     const int begin = static_cast<int>(entries_.size());
     for (int e = body.begin; e < body.end; ++e) {
       const Entry& entry = program.entries[e];
-      if (entry.what == Do::reduce_start && entry.bucket == bucket && entry.axis == axis)
+      if ((entry.what == Do::reduce_start || entry.what == Do::reduce_wait) && entry.bucket == bucket && entry.axis == axis)
         ++dropped;
       else
         entries_.push_back(entry);
@@ -90,7 +90,7 @@ template <class Plan> Outcome execute(const Program& training) {
   for (auto& executor : executors)
     for (int p = 0; p < Request::graph.parameter_count; ++p)
       if (const ParameterPlace& place = training.parameters[p]; place.role == executor->role())
-        initialize(Request::graph.leaf(place.node).parameters[place.index], Seed{5}, p, executor->parameters() + place.offset / 4);
+        initialize(Request::graph.leaf(place.node).parameters[place.index], Seed{5}, p, executor->held_parameter(p).values);
 
   const auto rows = rows_of<Plan>(2 * training.batch.batch);
   const auto options = settings<typename Request::Optimizer>();
@@ -104,7 +104,7 @@ template <class Plan> Outcome execute(const Program& training) {
     out.losses.push_back(executors[static_cast<std::size_t>(training.mesh.moved(Rank{0}, Axis::stage, training.loss_role()).value)]->loss_sum());
   }
   for (auto& executor : executors) {
-    const float* const begin = executor->parameters();
+    const float* const begin = executor->arena().floats(training.arenas[executor->role()].parameters, 0);
     out.flat.emplace_back(begin, begin + training.arenas[executor->role()].flat_bytes / 4);
   }
   return out;
@@ -127,12 +127,12 @@ template <class Plan, class Alone> bool equals_one_device(const Outcome& outcome
 template <class Policy> using Of = Plan<Mlp, CrossEntropy, Adam, Batch<32>, Grain<4>, Bucket<1_KiB>, Policy>;
 using Alone = Of<Single>;
 
-template <class Plan> void drop_each() {
+template <class Plan> void drop_each(Axis axis = Axis::data) {
   CHECK(equals_one_device<Plan, Alone>(execute<Plan>(Plan::training)));  // the driver is right: what follows differs for one reason only
   static_assert(Plan::training.bucket_count == 2);
   for (int bucket = 0; bucket < Plan::training.bucket_count; ++bucket) {
     CAPTURE(bucket);
-    const Mutant mutant = Mutant::without(Plan::training, bucket, Axis::data);
+    const Mutant mutant = Mutant::without(Plan::training, bucket, axis);
     const Program program = mutant.view();
     REQUIRE(mutant.dropped == 2);
     CHECK_FALSE(equals_one_device<Plan, Alone>(execute<Plan>(program)));
@@ -161,6 +161,15 @@ TEST_CASE("replicas without the reduction of any one bucket do not have the bits
 TEST_CASE("stages times replicas without the reduction of any one bucket do not have the bits of one device") {
   drop_each<Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>>();
   drop_each<Of<Hybrid<DataParallel<2>, Pipeline<Balanced<2>, GPipe, Microbatches<4>>>>>();
+}
+
+TEST_CASE("slices without the reduction of any one bucket, along either axis, do not have the bits of one device") {
+  drop_each<Of<Sharded<2, OptimizerState>>>(Axis::shard);
+  drop_each<Of<Hybrid<Sharded<2, OptimizerState>, DataParallel<2>>>>(Axis::data);
+  using Rings = Of<Hybrid<Sharded<4, Gradients>, DataParallel<2>>>;
+  static_assert(Rings::training.storage.gradients);
+  drop_each<Rings>(Axis::shard);
+  drop_each<Rings>(Axis::data);
 }
 
 TEST_CASE("without the reduction of the loss the loss is not that of one device, while the parameters are") {

@@ -68,7 +68,10 @@ template <int seed> struct Drawn {
   static constexpr int stages = kind < 3 ? 1 : 2 + which(2, 2);
   static constexpr int micro_batches = kind < 3 ? 1 : (which(3, 6) == 0 ? 1 : (which(3, 6) < 3 ? 2 : 4));
   using Named = Pick<which(4, 2), GPipe, OneFOneB>;
-  using Spread = DataParallel<replicas>;
+  static constexpr int spread = which(6, 5);  // 0 and 1 replicas, 2 and 3 slices, 4 both
+  using What = Pick<which(7, 3), OptimizerState, Gradients, Parameters>;
+  using Spread = Pick<replicas == 3 ? 0 : spread, DataParallel<replicas>, DataParallel<replicas>, Sharded<replicas, What>, Sharded<replicas, What>,
+                      Hybrid<Sharded<replicas == 4 ? 2 : 1, What>, DataParallel<replicas == 4 ? 2 : replicas>>>;
   using Cut = Balanced<stages>;
   static constexpr bool ordered = kind >= 3 && which(5, 3) > 0;
   using Staged = Pick<ordered ? 1 : 0, Pipeline<Cut, Microbatches<micro_batches>>, Pipeline<Cut, Named, Microbatches<micro_batches>>>;
@@ -112,8 +115,8 @@ template <int seed> struct Drawn {
   static std::string text() {
     std::string words = "seed " + std::to_string(seed) + ':';
     for (int n = 0; n < graph_of<Model>.node_count; ++n) words += ' ' + std::string{graph_of<Model>.leaf(n).spelled.view()};
-    words += "; policy kind " + std::to_string(kind) + ", " + std::to_string(replicas) + " replicas, " + std::to_string(stages) + " stages, " +
-             std::to_string(micro_batches) + " micro-batches" +
+    words += "; policy kind " + std::to_string(kind) + ", spread " + std::to_string(spread) + ' ' + std::string{type_name<What>().view()} + " over " +
+             std::to_string(replicas) + " replicas, " + std::to_string(stages) + " stages, " + std::to_string(micro_batches) + " micro-batches" +
              (!ordered           ? ""
               : which(4, 2) == 0 ? " in GPipe"
                                  : " in 1F1B");

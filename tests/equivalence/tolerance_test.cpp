@@ -114,7 +114,17 @@ TEST_CASE("plans that sum in an order of their own agree with one device within 
   check_close<Of<Pipeline<Balanced<2>, GPipe, Microbatches<4>>>>();
   check_close<Of<Pipeline<Balanced<3>, OneFOneB, Microbatches<8>>>>();
   check_close<Of<DataParallel<2>, Accumulate<2>>>();
+  check_close<Of<Sharded<2, OptimizerState>, Accumulate<2>>>();
   check_close<Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, DataParallel<2>>>>();
+}
+
+TEST_CASE("slices that are reduced in every backward and added up agree with one device within the tolerance of rounding") {
+  using Rounds = Of<Sharded<2, Gradients>, Accumulate<4>>;
+  static_assert(Rounds::training.storage.gradients && Rounds::training.storage.adds_slices);
+  check_close<Rounds>();
+  check_close<Of<Sharded<4>, Accumulate<2>>>();
+  check_close<Of<Hybrid<Sharded<2>, DataParallel<2>>, Accumulate<2>>>();
+  check_close<Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, Sharded<2>>>>();
 }
 
 TEST_CASE("Reproducible without a named grain has the bits of one device with the micro-batch as grain") {

@@ -30,21 +30,25 @@ struct Trained {
 template <class ThePlan> void check_sent(Trainer<ThePlan, CpuThreads>& trainer) {
   constexpr const Program& p = ThePlan::training;
   constexpr Traffic promised = traffic<ThePlan>();
-  const int replicas = p.mesh.size(Axis::data);
   Bytes moved;
   for (int r = 0; r < devices<ThePlan>; ++r) {
     CAPTURE(r);
-    const bool reports = replicas > 1 && p.mesh.coordinate(Rank{r}, Axis::stage) == p.loss_role();
-    const Bytes loss = reports ? ring_bytes_sent(1, replicas, p.mesh.coordinate(Rank{r}, Axis::data)) : Bytes{};
+    Bytes loss;
+    for (const Axis a : batch_axes)
+      if (p.mesh.size(a) > 1 && p.mesh.coordinate(Rank{r}, Axis::stage) == p.loss_role())
+        loss += ring_bytes_sent(1, p.mesh.size(a), p.mesh.coordinate(Rank{r}, a));
     const Bytes peers = trainer.session().transport().sent(Rank{r}, Movement::point_to_point).bytes;
     const Bytes reductions = trainer.session().transport().sent(Rank{r}, Movement::all_reduce).bytes;
     CHECK(peers == promised.sent_to_peers(Rank{r}));
+    const Bytes scattered = trainer.session().transport().sent(Rank{r}, Movement::reduce_scatter).bytes;
+    const Bytes gathered = trainer.session().transport().sent(Rank{r}, Movement::all_gather).bytes;
     CHECK(reductions == promised.sent_in_reductions(Rank{r}) + loss);
-    moved += peers;
-    moved += reductions;
+    CHECK(scattered == promised.sent_in_reduce_scatters(Rank{r}));
+    CHECK(gathered == promised.sent_in_gathers(Rank{r}));
+    moved += peers + reductions + scattered + gathered;
   }
   Bytes stated = promised.activations().total_with_padding;
-  stated += promised.gradients().on(axis::data).total_with_padding;
+  for (const Axis a : batch_axes) stated += promised.gradients().on(a).total_with_padding + promised.parameters().on(a).total_with_padding;
   stated += promised.loss().total_with_padding;
   CHECK(moved == stated);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "heddle/plan/check.hpp"
+#include "heddle/policy/sharded.hpp"
 #include "plan/plans.hpp"
 
 using namespace heddle;
@@ -32,12 +33,13 @@ struct Drops {
         list.insert(list.begin() + static_cast<std::ptrdiff_t>(i), line);
       }
     for (Entry& entry : copy.entries) {
-      if (entry.what != Do::reduce_start) continue;
+      if (entry.bucket < 0) continue;
       const Entry kept = entry;
       entry = Entry{};
       ++dropped;
       const Diagnosis faulty = check(copy.view());
-      CHECK(faulty.code == Code{'S', 6});
+      const bool gathers = kept.what == Do::gather_start || kept.what == Do::gather_wait;
+      CHECK(faulty.code == (gathers ? Code{'S', 11} : Code{'S', 6}));
       if (!faulty.ok()) ++found;
       entry = kept;
     }
@@ -51,6 +53,8 @@ struct Drops {
       case Op::backward: CHECK(faulty.code == Code{'S', 5}); break;
       case Op::reduce_start:
       case Op::reduce_wait:
+      case Op::gather_start:
+      case Op::gather_wait:
       case Op::report:
       case Op::step: CHECK(faulty.code == Code{'S', 6}); break;
       case Op::send_start:
@@ -82,6 +86,12 @@ TEST_CASE("dropping any one line of a plan turns a check red: stages") {
 
 TEST_CASE("dropping any one line of a plan turns a check red: stages and replicas") {
   drop_everything<Trained<Skips, Hybrid<Pipeline<Balanced<2>, GPipe, Microbatches<2>>, DataParallel<2>>, Accumulate<2>, Bucket<1_KiB>>>(40);
+}
+
+TEST_CASE("dropping any one line of a plan turns a check red: slices") {
+  drop_everything<Trained<Mnist, Sharded<2, OptimizerState>>>(10);
+  drop_everything<Trained<Chain, Hybrid<Sharded<2, Gradients>, DataParallel<2>>>>(20);
+  drop_everything<Trained<Skips, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>>(40);
 }
 
 TEST_CASE("a line that stands twice is found as well") {

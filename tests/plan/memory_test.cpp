@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/policy/sharded.hpp"
 #include "plan/plans.hpp"
 
 using namespace heddle;
@@ -92,12 +93,16 @@ void writes_are_inside(const Program& p, int role) {
 
 void regions_follow_one_another(const Program& p, int role, int states) {
   const ArenaMap& map = p.arenas[role];
-  for (const std::int64_t at :
-       {map.parameters, map.gradients, map.states, map.losses, map.pools, map.scratch, map.workspace, map.total, map.flat_bytes})
+  for (const std::int64_t at : {map.parameters, map.gathered, map.gradients, map.fresh, map.arrived, map.states, map.losses, map.pools, map.scratch,
+                                map.workspace, map.total, map.flat_bytes, map.gradient_bytes, map.state_bytes})
     CHECK(aligned(at));
-  CHECK(map.gradients - map.parameters == map.flat_bytes);
-  CHECK(map.states - map.gradients == map.flat_bytes * p.batch.levels());
-  CHECK(map.losses - map.states == map.flat_bytes * states);
+  const Storage& kept = p.storage;
+  CHECK(map.gathered - map.parameters == map.flat_bytes / kept.parameter_parts());
+  CHECK(map.gradients - map.gathered == (kept.parameters ? 2 * map.unit_bytes : 0));
+  CHECK(map.fresh - map.gradients == map.flat_bytes / kept.gradient_parts() * p.batch.levels());
+  CHECK(map.arrived - map.fresh == (kept.gradients ? 2 * map.unit_bytes : 0));
+  CHECK(map.states - map.arrived == (kept.adds_slices ? 2 * map.unit_bytes / kept.parts : 0));
+  CHECK(map.losses - map.states == map.flat_bytes / kept.state_parts() * states);
   CHECK((map.losses <= map.pools && map.pools <= map.scratch && map.scratch <= map.workspace && map.workspace <= map.total));
   if (role == p.loss_role()) CHECK(map.pools - map.losses >= 4 * (p.batch.rank_grains() + 1));
 }
@@ -134,6 +139,13 @@ TEST_CASE("no two tensors that are alive at the same time overlap: residuals and
   every_tensor_has_its_place<Trained<Skips, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, Accumulate<2>>>();
   every_tensor_has_its_place<Trained<Skips, Pipeline<Balanced<3>, GPipe, Microbatches<4>>, Accumulate<2>>>();
   every_tensor_has_its_place<Trained<Skips, Hybrid<Pipeline<Balanced<3>, OneFOneB, Microbatches<8>>, DataParallel<2>>>>();
+}
+
+TEST_CASE("no two tensors that are alive at the same time overlap: slices") {
+  every_tensor_has_its_place<Trained<Skips, Sharded<2>>>();
+  every_tensor_has_its_place<Trained<Skips, Hybrid<Sharded<2, Gradients>, DataParallel<2>>, Accumulate<2>>>();
+  every_tensor_has_its_place<Trained<Skips, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, Sharded<2>>>>();
+  every_tensor_has_its_place<Trained<Skips, Sharded<4, OptimizerState>, Grain<2>>>();
 }
 
 TEST_CASE("peak memory of the MLP 784-50-10 with Adam and 64 rows is what a hand calculation gives") {

@@ -73,6 +73,7 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'M', 2}, "[heddle.M02] An axis has no size. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 3}, "[heddle.M03] Stages and devices do not fit. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 4}, "[heddle.M04] A policy has a part that it does not know. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'M', 5}, "[heddle.M05] A sharded axis has a size that does not cut units evenly. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 1}, "[heddle.S01] A layer is in no stage, twice or out of order. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 2}, "[heddle.S02] There are fewer micro-batches than stages. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 3}, "[heddle.S03] The schedule deadlocks under rendezvous. Numbers and fix: see Spelled, or docs/errors.md.");
@@ -80,6 +81,7 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'S', 5}, "[heddle.S05] A micro-batch does not pass every chunk once each way. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 6}, "[heddle.S06] A gradient is not summed and reduced once before the step. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 7}, "[heddle.S07] The schedule is too long for a constant expression. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'S', 11}, "[heddle.S11] A layer runs without its gathered parameters, or over a gradient that is being reduced. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'C', 1}, "[heddle.C01] A stage needs more memory than the plan allows. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 1}, "[heddle.B01] The batch does not divide and no remedy is named. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 2}, "[heddle.B02] The batch is smaller than the ranks and micro-batches that split it. Numbers and fix: see Spelled, or docs/errors.md.");

@@ -39,6 +39,8 @@ class Simulation {
     const auto transfers = static_cast<std::size_t>(p.transfer_count * p.batch.total_micro_batches());
     posted_.assign(2 * transfers, -1);
     reduced_.resize(static_cast<std::size_t>(p.bucket_count));
+    gathered_.resize(reduced_.size());
+    wire_.resize(roles);
     result_.busy.resize(roles);
     result_.idle.resize(roles);
   }
@@ -65,28 +67,52 @@ class Simulation {
   /// False if the role must wait for another first.
   bool advance(int role, const Instruction& line) {
     switch (line.op) {
-      case Op::forward: compute(role, line.chunk, false); return true;
-      case Op::backward:
-        compute(role, line.chunk, true);
-        if (line.micro_batch + 1 == p_.batch.total_micro_batches()) start_reductions(role, line.chunk);
-        return true;
+      case Op::forward:
+      case Op::backward: compute(role, line, line.op == Op::backward); return true;
       case Op::send_start:
       case Op::receive_start: posted(line, line.op == Op::send_start) = now(role); return true;
       case Op::send_wait:
       case Op::receive_wait: return wait(role, line);
-      case Op::reduce_wait:
-        if (line.bucket >= 0) now(role) = std::max(now(role), reduced_[static_cast<std::size_t>(line.bucket)]);
-        return true;
       case Op::reduce_start:
+        if (line.bucket >= 0) start(role, reduced_, line.bucket, line.axis, slices(line.axis) ? 1 : 2);
+        return true;
+      case Op::gather_start: start(role, gathered_, line.bucket, line.axis, 1); return true;
+      case Op::reduce_wait:
+        if (line.bucket >= 0) finish(role, reduced_, line.bucket);
+        return true;
+      case Op::gather_wait: finish(role, gathered_, line.bucket); return true;
       case Op::report:
       case Op::step: return true;
     }
     return true;
   }
-  void compute(int role, int chunk, bool backward) {
-    std::int64_t flops = 0;
-    for (int n = p_.first_node[chunk]; n < p_.first_node[chunk + 1]; ++n)
-      flops += backward ? p_.graph->leaf(n).backward_flops : p_.graph->leaf(n).forward_flops;
+  /// Layers one after another; gathers and reductions run beside them, one at a time on the wire of the role.
+  void compute(int role, const Instruction& line, bool backward) {
+    const IndexRange& body = (backward ? p_.backward_bodies : p_.forward_bodies)[line.chunk];
+    std::int64_t left = 0;
+    for (int n = p_.first_node[line.chunk]; n < p_.first_node[line.chunk + 1]; ++n) left += flops(n, backward);
+    for (int e = body.begin; e < body.end; ++e) {
+      const Entry& entry = p_.entries[e];
+      if (entry.when == When::last_micro_batch && line.micro_batch + 1 != p_.batch.total_micro_batches()) continue;
+      switch (entry.what) {
+        case Do::leaf_forward:
+        case Do::leaf_backward:
+          left -= flops(entry.node, backward);
+          work(role, flops(entry.node, backward));
+          break;
+        case Do::reduce_start: start(role, reduced_, entry.bucket, entry.axis, slices(entry.axis) ? 1 : 2); break;
+        case Do::reduce_wait: finish(role, reduced_, entry.bucket); break;
+        case Do::gather_start: start(role, gathered_, entry.bucket, entry.axis, 1); break;
+        case Do::gather_wait: finish(role, gathered_, entry.bucket); break;
+        default: break;
+      }
+    }
+    work(role, left);  // sums and what else is no layer with a kernel
+  }
+  [[nodiscard]] std::int64_t flops(int node, bool backward) const {
+    return backward ? p_.graph->leaf(node).backward_flops : p_.graph->leaf(node).forward_flops;
+  }
+  void work(int role, std::int64_t flops) {
     const double seconds = static_cast<double>(flops * p_.batch.micro_rows) * machine_.per_flop;
     now(role) += seconds;
     result_.busy[static_cast<std::size_t>(role)].value += seconds;
@@ -99,25 +125,26 @@ class Simulation {
     now(role) = std::max(now(role), std::max(sent, received) + machine_.alpha + machine_.beta * bytes);
     return true;
   }
-  /// Buckets that this backward completes, one after another on the wire, as a ring.
-  void start_reductions(int role, int chunk) {
-    double free = now(role);
-    for (int e = p_.backward_bodies[chunk].begin; e < p_.backward_bodies[chunk].end; ++e) {
-      const Entry& entry = p_.entries[e];
-      if (entry.what != Do::reduce_start) continue;
-      const int n = p_.mesh.size(entry.axis);
-      const double bytes = 4 * static_cast<double>(p_.buckets[entry.bucket].elements);
-      free += 2 * (n - 1) * machine_.alpha + 2 * bytes * (n - 1) / n * machine_.beta;
-      reduced_[static_cast<std::size_t>(entry.bucket)] = free;
-    }
+  [[nodiscard]] bool slices(Axis a) const { return p_.storage.parts > 1 && a == p_.storage.axis; }
+  /// A collective as a ring: `passes` times (N-1) messages of an N-th; it begins when it is started and the wire of the role is free.
+  void start(int role, std::vector<double>& done, int bucket, Axis a, int passes) {
+    const int n = p_.mesh.size(a);
+    const int parts = slices(a) ? 1 : p_.storage.state_parts();  // along the other axes slices are reduced
+    const double bytes = 4 * static_cast<double>(p_.buckets[bucket].elements) / parts;
+    double& wire = wire_[static_cast<std::size_t>(role)];
+    wire = std::max(wire, now(role)) + passes * (n - 1) * (machine_.alpha + bytes / n * machine_.beta);
+    done[static_cast<std::size_t>(bucket)] = wire;
   }
+  void finish(int role, const std::vector<double>& done, int bucket) { now(role) = std::max(now(role), done[static_cast<std::size_t>(bucket)]); }
 
   const Program& p_;
   const Machine& machine_;
   std::vector<double> clock_;
   std::vector<int> position_;
-  std::vector<double> posted_;   // by transfer, micro-batch and side; -1 before the start
-  std::vector<double> reduced_;  // by bucket
+  std::vector<double> posted_;    // by transfer, micro-batch and side; -1 before the start
+  std::vector<double> reduced_;   // by bucket
+  std::vector<double> gathered_;  // by bucket
+  std::vector<double> wire_;      // by role: until when its collectives take
   Estimate result_;
 };
 

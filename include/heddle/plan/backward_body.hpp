@@ -6,6 +6,7 @@
 
 #include "heddle/plan/body.hpp"
 #include "heddle/plan/scratch.hpp"
+#include "heddle/plan/unit_walk.hpp"
 
 namespace heddle::inline plan_room {
 
@@ -30,7 +31,10 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
     const int first = in.layout.first_node[chunk];
     out.backward[chunk].begin = out.entry_count;
     open(chunk);
+    UnitWalk<B> units{in, out, first, in.layout.first_node[chunk + 1], true};
+    units.open();
     for (int n = in.layout.first_node[chunk + 1] - 1; n >= first; --n) {
+      units.enter(n);
       const int own = gradient[n + 1];
       if (in.graph.adds(n) || in.graph.leaf(n).reshapes)
         for (int k = in.graph.nodes[n].operand_count - 1; k >= 0; --k) give(in.graph.nodes[n].operands[k], own, first);
@@ -39,6 +43,7 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
       drop(own);
       start_reductions(n);
     }
+    units.close();
     out.backward[chunk].end = out.entry_count;
     if (space.peak > out.scratch_bytes[chunk]) out.scratch_bytes[chunk] = space.peak;
   }
@@ -135,14 +140,14 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
           if (out.entries[e].what == Do::load_input) return out.entries[e].d;
     return {};
   }
-  /// A gradient bucket is final when the backward of its lowest layer has run for the last micro-batch.
+  /// A gradient bucket is final when the backward of its lowest layer has run for the last micro-batch; one that is made in a ring, in every one.
   constexpr void start_reductions(int node) {
     for (int b = 0; b < in.bucket_count; ++b) {
       if (in.buckets[b].lowest_node != node) continue;
       for (const Axis a : batch_axes) {
         if (!in.layout.batch_split[static_cast<int>(a)] || in.layout.mesh.size(a) == 1) continue;
         Entry& start = out.append(Do::reduce_start, node);
-        start.when = When::last_micro_batch;
+        start.when = in.storage.gradients ? When::always : When::last_micro_batch;
         start.bucket = static_cast<std::int16_t>(b);
         start.axis = a;
         break;

@@ -22,6 +22,8 @@ struct BodyInput {
   const BatchDivision& batch;
   const GradientBucket* buckets = nullptr;
   int bucket_count = 0;
+  const std::int16_t* bucket_of_node = nullptr;
+  Storage storage{};
   bool training = true;
   std::int64_t target_features = 1;
 

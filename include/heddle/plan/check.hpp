@@ -10,6 +10,7 @@
 
 #include "heddle/plan/coverage.hpp"
 #include "heddle/plan/deadlock.hpp"
+#include "heddle/plan/slices.hpp"
 
 namespace heddle::inline plan_room {
 
@@ -72,7 +73,7 @@ namespace run_time {
   return run_time::rendezvous(EventLists{events.data(), begins.data(), written.ranks()}, lanes);
 }
 
-/// All rules that read a Program: S03, S04, S05, S06.
+/// All rules that read a Program: S03, S04, S05, S06, S11.
 [[nodiscard]] inline Diagnosis check(const Program& p, Lanes lanes = Lanes::one_per_device) {
   std::vector<std::uint8_t> seen(static_cast<std::size_t>(2 * p.chunks * p.batch.total_micro_batches()));
   if (const Diagnosis found = check_coverage(p, seen.data()); !found.ok()) return found;
@@ -80,6 +81,7 @@ namespace run_time {
   if (const Diagnosis found = check_waits(p, open.data()); !found.ok()) return found;
   std::vector<BucketCounts> counts(static_cast<std::size_t>(p.bucket_count));
   if (const Diagnosis found = check_reductions(p, counts.data()); !found.ok()) return found;
+  if (const Diagnosis found = check_slices(p); !found.ok()) return found;
   std::vector<Event> events;
   std::vector<int> begins;
   for (int r = 0; r < p.roles; ++r) {

@@ -86,6 +86,8 @@ struct BucketCounts {
   int started[axis_count]{};
   int waited[axis_count]{};  ///< before the step, or the report
   int steps = 0;             ///< reports of the loss
+  int gathered = 0;          ///< after the step, started and waited for
+  bool gathering = false;
 };
 
 /// Starts in one backward body. One that stands before the backward of the bucket's lowest layer sums too little and does not count;
@@ -95,8 +97,11 @@ constexpr void count_body(const Program& p, const IndexRange& body, BucketCounts
   for (int e = body.begin; e < body.end; ++e) {
     const Entry& entry = p.entries[e];
     if (entry.what == Do::leaf_backward) done = entry.node;
-    if (entry.what != Do::reduce_start || done > p.buckets[entry.bucket].lowest_node) continue;
-    counts[entry.bucket].started[static_cast<int>(entry.axis)] += entry.when == When::last_micro_batch ? 1 : p.batch.total_micro_batches();
+    if (entry.what != Do::reduce_start && entry.what != Do::reduce_wait) continue;
+    if (done > p.buckets[entry.bucket].lowest_node) continue;
+    BucketCounts& bucket = counts[entry.bucket];
+    int* const count = entry.what == Do::reduce_start ? bucket.started : bucket.waited;
+    count[static_cast<int>(entry.axis)] += entry.when == When::last_micro_batch ? 1 : p.batch.total_micro_batches();
   }
 }
 
@@ -111,7 +116,14 @@ constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCo
       if (line.op == Op::reduce_start) ++bucket.started[static_cast<int>(line.axis)];
       if (line.op == Op::reduce_wait) bucket.waited[static_cast<int>(line.axis)] += bucket.steps == 0 ? 1 : 0;
       if (line.op == Op::step || line.op == Op::report) ++bucket.steps;
+      if (line.op == Op::gather_start) bucket.gathering = bucket.steps == 1;
+      if (line.op == Op::gather_wait && bucket.gathering) ++bucket.gathered;
     }
+}
+
+/// How often a bucket is reduced over an axis in one step: once, or in every backward where the gradient passes through a ring.
+[[nodiscard]] constexpr int reductions_wanted(const Program& p, Axis a) {
+  return p.storage.gradients && a == p.storage.axis ? p.batch.total_micro_batches() : 1;
 }
 
 /// S06. The loss is reduced once over every axis that splits the batch and reported once after that.
@@ -133,9 +145,12 @@ constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCo
 /// S06. Every parameter lies in one bucket; along every axis that splits the batch the bucket is reduced once, after the backward of its
 /// lowest layer for the last micro-batch, and stepped once after that. `counts` has one zeroed entry a bucket.
 [[nodiscard]] constexpr Diagnosis check_reductions(const Program& p, BucketCounts* counts) {
-  const auto wrong = [&](int bucket, std::string_view what, std::string_view where, int times) {
-    return Diagnosis{Code{'S', 6}, ""} << "gradient bucket " << bucket << " of device " << static_cast<int>(p.buckets[bucket].role) << " is " << what
-                                       << where << ' ' << times << " times, not once. Fix: reduce each gradient once before its step.";
+  const auto wrong = [&](int bucket, std::string_view what, std::string_view where, int times, int wanted) {
+    Diagnosis found{Code{'S', 6}, ""};
+    found << "gradient bucket " << bucket << " of device " << static_cast<int>(p.buckets[bucket].role) << " is " << what << where << ' ' << times
+          << " times, not ";
+    if (wanted == 1) return found << "once. Fix: reduce each gradient once before its step.";
+    return found << wanted << ". Fix: reduce each gradient as often as it is made, before its step.";
   };
   BucketCounts loss;
   count_reductions(p, counts, loss);
@@ -145,10 +160,13 @@ constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCo
     for (int k = 0; k < p.mesh.count; ++k) {
       const int a = static_cast<int>(p.mesh.axes[k]);
       if (!p.batch_split[a] || p.mesh.sizes[k] == 1) continue;
-      if (counts[b].started[a] != 1) return wrong(b, "reduced over axis ", name_of(p.mesh.axes[k]), counts[b].started[a]);
-      if (counts[b].waited[a] != 1) return wrong(b, "waited for before the step over axis ", name_of(p.mesh.axes[k]), counts[b].waited[a]);
+      const int wanted = reductions_wanted(p, p.mesh.axes[k]);
+      if (counts[b].started[a] != wanted) return wrong(b, "reduced over axis ", name_of(p.mesh.axes[k]), counts[b].started[a], wanted);
+      if (counts[b].waited[a] != wanted)
+        return wrong(b, "waited for before the step over axis ", name_of(p.mesh.axes[k]), counts[b].waited[a], wanted);
     }
-    if (counts[b].steps != 1) return wrong(b, "stepped", "", counts[b].steps);
+    if (counts[b].steps != 1) return wrong(b, "stepped", "", counts[b].steps, 1);
+    if (p.storage.gathers_after_step() && counts[b].gathered != 1) return wrong(b, "gathered after its step", "", counts[b].gathered, 1);
     covered += p.buckets[b].payload;
   }
   if (covered != p.graph->parameter_elements())

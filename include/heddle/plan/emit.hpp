@@ -20,6 +20,7 @@ struct EmitInput {
   int transfer_count;
   const GradientBucket* buckets;
   int bucket_count;
+  Storage storage;
 };
 
 template <int Roles, int Most> struct Lists {
@@ -106,7 +107,7 @@ template <int Roles, int MostOfRole> struct Emitter {
       return append(role, wait);
     }
   }
-  /// After the last compute: the loss if asked for, then bucket by bucket the rest of its reduction and its step.
+  /// After the last compute: the loss if asked for, then bucket by bucket the rest of its reduction and its step; stepped slices are gathered.
   constexpr void close(int role) {
     while (pending_count[role] > 0) wait_oldest_send(role);
     if (role == in.layout.device_of_chunk[in.layout.chunk_count - 1]) close_loss(role);
@@ -117,7 +118,19 @@ template <int Roles, int MostOfRole> struct Emitter {
       reduce(role, line, true);  // its first START stands in the backward body of its lowest layer
       line.op = Op::step;
       append(role, line);
+      gather(role, line, Op::gather_start);
     }
+    for (int b = 0; b < in.bucket_count; ++b) {
+      Instruction line;
+      line.bucket = static_cast<std::int16_t>(b);
+      if (in.buckets[b].role == role) gather(role, line, Op::gather_wait);
+    }
+  }
+  constexpr void gather(int role, Instruction line, Op op) {
+    if (!in.storage.gathers_after_step()) return;
+    line.op = op;
+    line.axis = in.storage.axis;
+    append(role, line);
   }
   constexpr void close_loss(int role) {
     Instruction line;
@@ -131,6 +144,10 @@ template <int Roles, int MostOfRole> struct Emitter {
   constexpr void reduce(int role, Instruction line, bool started) {
     for (const Axis a : batch_axes) {
       if (!in.layout.batch_split[static_cast<int>(a)] || in.layout.mesh.size(a) == 1) continue;
+      if (in.storage.gradients && a == in.storage.axis && line.bucket != loss_bucket) {  // started and waited for in the backward bodies
+        started = false;
+        continue;
+      }
       line.axis = a;
       line.op = Op::reduce_start;
       if (!started) append(role, line);
@@ -148,7 +165,7 @@ template <int Roles, int MostOfRole> struct Emitter {
     if (in.layout.device_of_chunk[c] == role) n += 2 * micro_batches;
   for (int t = 0; t < in.transfer_count; ++t)
     if (in.transfers[t].from_role == role || in.transfers[t].to_role == role) n += 2 * micro_batches;
-  return n + 5 * in.bucket_count + 5;  // two axes at most split the batch: start and wait of each, and the step or report
+  return n + 7 * in.bucket_count + 5;  // two axes at most split the batch: start and wait of each, the step or report, and a gather
 }
 
 template <int Roles, int MostOfRole, int Total, class Computes>

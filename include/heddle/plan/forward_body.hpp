@@ -6,6 +6,7 @@
 
 #include "heddle/plan/body.hpp"
 #include "heddle/plan/scratch.hpp"
+#include "heddle/plan/unit_walk.hpp"
 
 namespace heddle::inline plan_room {
 
@@ -25,7 +26,10 @@ template <int Nodes, int Chunks, class B> struct ForwardWriter {
     scratch = ScratchSpace{};
     bring_in(chunk, first, last);
     count_uses(chunk, first, last);
+    UnitWalk<B> units{in, out, first, last, false};
+    units.open();
     for (int n = first; n < last; ++n) {
+      units.enter(n);
       place_output(chunk, n);
       write_leaf(n);
       for (int k = 0; k < in.graph.nodes[n].operand_count; ++k) end_use(in.graph.nodes[n].operands[k], first);

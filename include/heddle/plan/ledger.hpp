@@ -30,25 +30,50 @@ struct Volume {
 struct Traffic {
   const Program* program = nullptr;
 
+  /// Adds `halves` ring passes of (N-1)/N of every bucket over all groups of the axis; a reduction alone or a gather alone is one, both are two.
+  constexpr void add_passes(Volume& v, Axis a, int slices, std::int64_t halves) const {
+    const int n = program->mesh.size(a);
+    const std::int64_t groups = program->mesh.ranks() / n / program->roles;  // per role
+    for (int b = 0; b < program->bucket_count; ++b) {
+      v.total_payload += Bytes{groups * halves * (n - 1) * program->buckets[b].payload * 4 / slices};
+      v.total_with_padding += Bytes{groups * halves * (n - 1) * program->buckets[b].elements * 4 / slices};
+      v.messages += groups * n * halves * (n - 1);
+    }
+  }
+  [[nodiscard]] constexpr bool splits(Axis a) const { return program->batch_split[static_cast<int>(a)] && program->mesh.size(a) > 1; }
+  [[nodiscard]] constexpr bool slices(Axis a) const { return program->storage.parts > 1 && a == program->storage.axis; }
+
   /// Reductions of gradients, by the axis they run along.
   struct Gradients {
     const Program* program;
-    /// Shape   ring volume: reduce-scatter and all-gather of every bucket
+    /// Shape   ring volume: reduce-scatter and all-gather of every bucket; the reduce-scatter alone along the axis that slices units
     [[nodiscard]] constexpr Volume on(Axis a) const {
+      const Traffic traffic{program};
       Volume v;
       v.ranks = program->mesh.ranks();
-      const int n = program->mesh.size(a);
-      if (!program->batch_split[static_cast<int>(a)] || n == 1) return v;
-      const std::int64_t groups = program->mesh.ranks() / n / program->roles;  // per role
-      for (int b = 0; b < program->bucket_count; ++b) {
-        v.total_payload += Bytes{groups * 2 * (n - 1) * program->buckets[b].payload * 4};
-        v.total_with_padding += Bytes{groups * 2 * (n - 1) * program->buckets[b].elements * 4};
-        v.messages += groups * n * 2 * (n - 1);
-      }
+      if (!traffic.splits(a)) return v;
+      if (traffic.slices(a))
+        traffic.add_passes(v, a, 1, program->storage.gradients ? program->batch.total_micro_batches() : 1);
+      else
+        traffic.add_passes(v, a, program->storage.state_parts(), 2);
       return v;
     }
   };
   [[nodiscard]] constexpr Gradients gradients() const { return {program}; }
+
+  /// Gathers of parameters, by the axis that slices them.
+  struct ParameterGathers {
+    const Program* program;
+    /// Shape   once after the step, or before every forward and backward
+    [[nodiscard]] constexpr Volume on(Axis a) const {
+      const Traffic traffic{program};
+      Volume v;
+      v.ranks = program->mesh.ranks();
+      if (traffic.slices(a)) traffic.add_passes(v, a, 1, program->storage.parameters ? 2 * program->batch.total_micro_batches() : 1);
+      return v;
+    }
+  };
+  [[nodiscard]] constexpr ParameterGathers parameters() const { return {program}; }
 
   /// Values and their gradients between stages.
   [[nodiscard]] constexpr Volume activations() const {
@@ -85,22 +110,43 @@ struct Traffic {
       if (program->instructions[i].op == Op::send_start) elements += program->transfers[program->instructions[i].transfer].elements;
     return Bytes{4 * elements};
   }
-  /// Bytes that one rank sends in reductions of gradients in one step, padding included; the lines it owns depend on its position.
+  /// Bytes that one rank sends in all-reduces of gradients in one step, padding included; the lines it owns depend on its position.
   [[nodiscard]] constexpr Bytes sent_in_reductions(Rank rank) const {
     const int role = program->mesh.coordinate(rank, Axis::stage);
     Bytes bytes;
     for (const Axis a : batch_axes) {
-      const int n = program->mesh.size(a);
-      if (!program->batch_split[static_cast<int>(a)] || n == 1) continue;
+      if (!splits(a) || slices(a)) continue;
       for (int b = 0; b < program->bucket_count; ++b)
-        if (program->buckets[b].role == role) bytes += ring_bytes_sent(program->buckets[b].elements, n, program->mesh.coordinate(rank, a));
+        if (program->buckets[b].role == role)
+          bytes += ring_bytes_sent(program->buckets[b].elements / program->storage.state_parts(), program->mesh.size(a),
+                                   program->mesh.coordinate(rank, a));
     }
+    return bytes;
+  }
+  /// Bytes that one rank sends in reduce-scatters of gradients in one step, padding included: all but its own slice.
+  [[nodiscard]] constexpr Bytes sent_in_reduce_scatters(Rank rank) const {
+    return sent_in_passes(rank, program->storage.gradients ? program->batch.total_micro_batches() : 1);
+  }
+  /// Bytes that one rank sends in all-gathers of parameters in one step, padding included: its slice to all others.
+  [[nodiscard]] constexpr Bytes sent_in_gathers(Rank rank) const {
+    return sent_in_passes(rank, program->storage.parameters ? 2 * program->batch.total_micro_batches() : 1);
+  }
+  /// All three together.
+  [[nodiscard]] constexpr Bytes sent_in_collectives(Rank rank) const {
+    return sent_in_reductions(rank) + sent_in_reduce_scatters(rank) + sent_in_gathers(rank);
+  }
+  [[nodiscard]] constexpr Bytes sent_in_passes(Rank rank, std::int64_t times) const {
+    const int n = program->storage.parts;
+    const int role = program->mesh.coordinate(rank, Axis::stage);
+    Bytes bytes;
+    for (int b = 0; b < program->bucket_count; ++b)
+      if (program->buckets[b].role == role) bytes += Bytes{times * 4 * program->buckets[b].elements / n * (n - 1)};
     return bytes;
   }
   /// Everything a step moves over all ranks, without padding and without the loss.
   [[nodiscard]] constexpr Bytes total() const {
     Bytes sum = activations().total_payload;
-    for (const Axis a : batch_axes) sum += gradients().on(a).total_payload;
+    for (const Axis a : batch_axes) sum += gradients().on(a).total_payload + parameters().on(a).total_payload;
     return sum;
   }
 };

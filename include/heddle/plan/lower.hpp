@@ -34,18 +34,25 @@ template <class Request> struct Placed : Request {
     return n;
   }();
   static constexpr auto flat = lay_out_parameters<graph.parameter_count, nodes, roles>(graph, layout);
+  static constexpr Storage storage = storage_of(layout, batch);
   static constexpr int bucket_count = [] {
     int n = 0;
-    each_bucket(graph, layout, flat, Request::bucket_bytes.value, [&](const GradientBucket&) { ++n; });
+    each_bucket(graph, layout, flat, Request::bucket_bytes.value, storage, [&](const GradientBucket&) { ++n; });
     return n;
   }();
   struct Buckets {
     GradientBucket list[bucket_count > 0 ? bucket_count : 1]{};
+    std::int16_t of_node[nodes > 0 ? nodes : 1]{};
   };
   static constexpr Buckets buckets = [] {
     Buckets out;
-    int n = 0;
-    each_bucket(graph, layout, flat, Request::bucket_bytes.value, [&](const GradientBucket& b) { out.list[n++] = b; });
+    int count = 0;
+    each_bucket(graph, layout, flat, Request::bucket_bytes.value, storage, [&](const GradientBucket& b) {
+      out.list[count] = b;
+      if (storage.parameters || storage.gradients)
+        for (int n = b.lowest_node; n <= b.highest_node; ++n) out.of_node[n] = static_cast<std::int16_t>(count);
+      ++count;
+    });
     return out;
   }();
 };
@@ -54,9 +61,12 @@ template <class Request> struct Placed : Request {
 template <class Request, bool Training> struct Lowered {
   using P = Placed<Request>;
   // A node is one entry forward and at most two backward: itself and one sum, or a copy or sum for each operand.
-  static constexpr int most_entries = (Training ? 3 : 1) * P::nodes + 2 * P::edges + 3 * P::chunks + P::bucket_count + 8;
+  // A unit adds at most a gather in each direction and a reduction, each with start and wait.
+  static constexpr int most_entries =
+      (Training ? 3 : 1) * P::nodes + 2 * P::edges + 3 * P::chunks + (P::storage.parts > 1 ? 6 : 1) * P::bucket_count + 8;
 
-  static constexpr BodyInput body_input{P::graph, P::layout, P::batch, P::buckets.list, P::bucket_count, Training, Request::target_features};
+  static constexpr BodyInput body_input{P::graph,           P::layout,  P::batch, P::buckets.list,         P::bucket_count,
+                                        P::buckets.of_node, P::storage, Training, Request::target_features};
   static constexpr auto facts = study_values<P::nodes>(P::graph, P::layout, Training);
   static constexpr auto bodies = [] {
     using B = Bodies<P::nodes, P::chunks, P::edges, most_entries>;
@@ -76,7 +86,8 @@ template <class Request, bool Training> struct Lowered {
   }();
 
   static constexpr auto schedule = schedule_computes<P::chunks, P::micro_batches, Training>(P::layout, P::batch.micro_batches);
-  static constexpr EmitInput emit_input{P::layout, all_bodies.transfers, all_bodies.transfer_count, P::buckets.list, Training ? P::bucket_count : 0};
+  static constexpr EmitInput emit_input{P::layout,       all_bodies.transfers,           all_bodies.transfer_count,
+                                        P::buckets.list, Training ? P::bucket_count : 0, P::storage};
   static constexpr int longest = [] {
     int n = 0;
     for (int r = 0; r < P::roles; ++r) {
@@ -126,10 +137,18 @@ template <class Request> struct Addressed {
     Tables t{Train::slots, Evaluate::slots, {}};
     for (int r = 0; r < P::roles; ++r) {
       ArenaMap& map = t.arenas[r];
+      const Storage& kept = P::storage;
       map.flat_bytes = P::flat.role_bytes[r];
-      map.gradients = map.parameters + map.flat_bytes;
-      map.states = map.gradients + map.flat_bytes * P::batch.levels();
-      map.losses = map.states + map.flat_bytes * Request::states;
+      map.gradient_bytes = map.flat_bytes / kept.gradient_parts();
+      map.state_bytes = map.flat_bytes / kept.state_parts();
+      for (const GradientBucket& b : P::buckets.list)
+        if (b.role == r && 4 * b.elements > map.unit_bytes) map.unit_bytes = 4 * b.elements;
+      map.gathered = map.parameters + map.flat_bytes / kept.parameter_parts();
+      map.gradients = map.gathered + (kept.parameters ? 2 * map.unit_bytes : 0);
+      map.fresh = map.gradients + map.gradient_bytes * P::batch.levels();
+      map.arrived = map.fresh + (kept.gradients ? 2 * map.unit_bytes : 0);
+      map.states = map.arrived + (kept.adds_slices ? 2 * map.unit_bytes / kept.parts : 0);
+      map.losses = map.states + map.state_bytes * Request::states;
       const bool has_loss = r == P::layout.device_of_chunk[P::chunks - 1];
       map.pools = map.losses + (has_loss ? rounded_up(4 * (P::batch.rank_grains() + 1), line_bytes) : 0);
       const std::int64_t trained = place_pools(t.training, P::chunks * pool_kinds, r, map.pools);
@@ -164,8 +183,10 @@ template <class Request> struct Addressed {
     p.pools = pools;
     p.slots = slots;
     p.parameters = P::flat.parameters;
+    p.storage = P::storage;
     p.buckets = P::buckets.list;
     p.bucket_count = P::bucket_count;
+    p.bucket_of_node = P::buckets.of_node;
     p.arenas = tables.arenas;
     return p;
   }

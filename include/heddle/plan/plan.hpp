@@ -12,6 +12,7 @@
 #include "heddle/plan/ledger.hpp"
 #include "heddle/plan/lower.hpp"
 #include "heddle/plan/parts.hpp"
+#include "heddle/plan/slices.hpp"
 
 namespace heddle::inline plan_room {
 
@@ -66,7 +67,7 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
       std::string_view name;
       std::int64_t bytes;
     };
-    Share parts[] = {{"parameters", map.gradients - map.parameters},
+    Share parts[] = {{"parameters", map.gradients - map.parameters},  // with units that are gathered
                      {"gradients", map.states - map.gradients},
                      {"optimizer states", map.losses - map.states},
                      {"activations and transfers", map.scratch - map.pools},
@@ -111,12 +112,14 @@ template <class Request> struct CheckedProgram {
     BucketCounts counts[P::bucket_count]{};
     return check_reductions(Addressed<Request>::training, counts);
   }();
+  static constexpr Diagnosis slices = check_slices(Addressed<Request>::training);
+  static constexpr Diagnosis slices_in_evaluation = check_slices(Addressed<Request>::evaluation);
   static constexpr Diagnosis trained = rendezvous<true>();
   static constexpr Diagnosis evaluated = rendezvous<false>();
   static constexpr Diagnosis memory = check_memory(Addressed<Request>::training, Request::budget);
 
   static constexpr Diagnosis found() {
-    for (const Diagnosis* d : {&coverage, &waits, &waits_in_evaluation, &reductions, &trained, &evaluated, &memory})
+    for (const Diagnosis* d : {&coverage, &waits, &waits_in_evaluation, &reductions, &slices, &slices_in_evaluation, &trained, &evaluated, &memory})
       if (!d->ok()) return *d;
     return {};
   }

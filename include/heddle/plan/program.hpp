@@ -13,7 +13,20 @@
 
 namespace heddle::inline plan_room {
 
-enum class Op : std::uint8_t { forward, backward, send_start, send_wait, receive_start, receive_wait, reduce_start, reduce_wait, report, step };
+enum class Op : std::uint8_t {
+  forward,
+  backward,
+  send_start,
+  send_wait,
+  receive_start,
+  receive_wait,
+  reduce_start,
+  reduce_wait,
+  report,
+  step,
+  gather_start,
+  gather_wait
+};
 
 /// When an instruction or entry applies.
 enum class When : std::uint8_t { always, last_micro_batch, reporting };
@@ -22,12 +35,12 @@ enum class When : std::uint8_t { always, last_micro_batch, reporting };
 struct Instruction {
   Op op = Op::forward;
   When when = When::always;
-  Axis axis = Axis::data;         // reductions
+  Axis axis = Axis::data;         // reductions and gathers
   std::int16_t chunk = -1;        // computes
   std::int16_t micro_batch = -1;  // computes and transfers
   std::int16_t transfer = -1;     // sends and receives: number in Program::transfers
   std::int16_t peer = -1;         // sends and receives: role at the other end
-  std::int16_t bucket = -1;       // reductions and steps; loss_bucket is the loss
+  std::int16_t bucket = -1;       // reductions, gathers and steps; loss_bucket is the loss
   std::int32_t token = -1;        // pairs START and WAIT within the role
   std::int32_t sequence = -1;     // k-th start of its channel in this step
 };
@@ -43,7 +56,20 @@ struct Place {
   friend constexpr bool operator==(const Place&, const Place&) = default;
 };
 
-enum class Do : std::uint8_t { load_input, load_targets, leaf_forward, add, copy, loss, leaf_backward, store_output, reduce_start };
+enum class Do : std::uint8_t {
+  load_input,
+  load_targets,
+  leaf_forward,
+  add,
+  copy,
+  loss,
+  leaf_backward,
+  store_output,
+  reduce_start,
+  reduce_wait,
+  gather_start,
+  gather_wait
+};
 
 /// One line of a body. Tensors of R rows a grain lie grain by grain, each grain at a multiple of 64 bytes.
 struct Entry {
@@ -94,26 +120,50 @@ struct ParameterPlace {
   std::int64_t elements = 0;
 };
 
-/// A range of the flat buffer that is reduced and stepped as one.
+/// A range of the flat buffer that is gathered, reduced and stepped as one.
 struct GradientBucket {
   std::int16_t role = 0;
-  std::int32_t lowest_node = 0;  // its backward completes the bucket
-  std::int64_t offset = 0;       // [bytes]
-  std::int64_t elements = 0;     // with padding
-  std::int64_t payload = 0;      // elements of parameters
+  std::int32_t lowest_node = 0;    // its backward completes the bucket
+  std::int32_t highest_node = -1;  // the first whose backward writes to it
+  std::int64_t offset = 0;         // [bytes]
+  std::int64_t elements = 0;       // with padding
+  std::int64_t payload = 0;        // elements of parameters
+  std::int16_t slot = 0;           // in rings of two: neighbours never share one
+};
+
+/// How parameters, gradients and optimizer states lie along the axis that slices units. parts == 1: every rank holds them whole.
+struct Storage {
+  Axis axis = Axis::shard;
+  int parts = 1;
+  bool parameters = false;   // gathered into a ring of two units before use
+  bool gradients = false;    // made in a ring of two units, reduced to the slice in every backward
+  bool states = false;       // each rank steps its slice
+  bool adds_slices = false;  // a step has several backwards: reduced slices are added up
+
+  [[nodiscard]] constexpr int parameter_parts() const { return parameters ? parts : 1; }
+  [[nodiscard]] constexpr int gradient_parts() const { return gradients ? parts : 1; }
+  [[nodiscard]] constexpr int state_parts() const { return states ? parts : 1; }
+  /// Each rank steps its slice of whole parameters, so they are gathered after the step.
+  [[nodiscard]] constexpr bool gathers_after_step() const { return states && !parameters; }
 };
 
 /// Arena of one role: offsets in bytes, each a multiple of 64.
 struct ArenaMap {
-  std::int64_t parameters = 0;
-  std::int64_t gradients = 0;  // levels of the counter, flat_bytes apart
-  std::int64_t states = 0;     // optimizer states, flat_bytes apart
-  std::int64_t losses = 0;     // one float a grain, then the sum
+  std::int64_t parameters = 0;  // whole, or the slices of all units
+  std::int64_t gathered = 0;    // two units
+  std::int64_t gradients = 0;   // levels of the counter, gradient_bytes apart
+  std::int64_t fresh = 0;       // gradients of two units before their reduction
+  std::int64_t arrived = 0;     // reduced slices of two units that are still to be added
+  std::int64_t states = 0;      // optimizer states, state_bytes apart
+  std::int64_t losses = 0;      // one float a grain, then the sum
   std::int64_t pools = 0;
   std::int64_t scratch = 0;
   std::int64_t workspace = 0;
   std::int64_t total = 0;
-  std::int64_t flat_bytes = 0;
+  std::int64_t flat_bytes = 0;  // all units of the role
+  std::int64_t gradient_bytes = 0;
+  std::int64_t state_bytes = 0;
+  std::int64_t unit_bytes = 0;  // the largest unit
 };
 
 struct IndexRange {
@@ -133,6 +183,7 @@ struct Program {
   const int* device_of_chunk = nullptr;
   const int* first_node = nullptr;
   bool batch_split[axis_count]{};
+  Storage storage;
 
   const Instruction* instructions = nullptr;
   const IndexRange* lists = nullptr;  // by role
@@ -146,7 +197,8 @@ struct Program {
   const ParameterPlace* parameters = nullptr;
   const GradientBucket* buckets = nullptr;
   int bucket_count = 0;
-  const ArenaMap* arenas = nullptr;  // by role
+  const std::int16_t* bucket_of_node = nullptr;  // where units pass through rings: buckets are units
+  const ArenaMap* arenas = nullptr;              // by role
 
   [[nodiscard]] constexpr int loss_role() const { return device_of_chunk[chunks - 1]; }
   [[nodiscard]] constexpr int slot(int pool, int micro_batch) const { return slots[pool * batch.total_micro_batches() + micro_batch]; }

@@ -18,6 +18,7 @@ inline constexpr std::int64_t unit_bytes = 64 * 64;  ///< a unit is padded to 64
 template <int Parameters, int Nodes, int Roles> struct FlatBuffers {
   ParameterPlace parameters[Parameters > 0 ? Parameters : 1]{};
   std::int64_t node_begin[Nodes > 0 ? Nodes : 1]{};  ///< offset of the first parameter of a node in its role's buffer
+  bool starts_unit[Nodes > 0 ? Nodes : 1]{};
   std::int64_t role_bytes[Roles]{};
 };
 
@@ -35,7 +36,8 @@ template <int Parameters, int Nodes, int Roles>
         flat.node_begin[n] = end;
         continue;
       }
-      if (node.block < 0 || node.block != block) end = rounded_up(end, unit_bytes);
+      flat.starts_unit[n] = node.block < 0 || node.block != block;
+      if (flat.starts_unit[n]) end = rounded_up(end, unit_bytes);
       block = node.block;
       flat.node_begin[n] = end;
       for (int p = 0; p < node.parameter_count; ++p) {
@@ -53,26 +55,49 @@ template <int Parameters, int Nodes, int Roles>
   return flat;
 }
 
+/// What the policies and the division of the batch say together. Gradients of several grains that follow the fixed tree stay whole: a slice
+/// that is reduced in every backward would be added in another order than on one device.
+[[nodiscard]] constexpr Storage storage_of(const Layout& layout, const BatchDivision& batch) {
+  Storage s;
+  s.axis = layout.storage_axis;
+  s.parts = layout.slices();
+  if (s.parts == 1) return s;
+  s.parameters = layout.sharding.parameters;
+  s.states = layout.sharding.states;
+  s.gradients = layout.sharding.gradients && !(batch.tree && batch.rank_grains() > 1);
+  s.adds_slices = s.gradients && batch.total_micro_batches() > 1;
+  return s;
+}
+
 /// Cuts each role's flat buffer, from its end, into buckets of at least `bucket` bytes; visit(GradientBucket) in the order they become final.
+/// Sliced buffers are cut between units only, and unit by unit where parameters or gradients pass through rings.
 template <class Flat, class Visit>
-constexpr void each_bucket(const Graph& graph, const Layout& layout, const Flat& flat, std::int64_t bucket, Visit visit) {
+constexpr void each_bucket(const Graph& graph, const Layout& layout, const Flat& flat, std::int64_t bucket, const Storage& storage, Visit visit) {
+  if (storage.parameters || storage.gradients) bucket = 0;
   for (int role = 0; role < layout.roles(); ++role) {
-    std::int64_t end = flat.role_bytes[role];
-    std::int64_t payload = 0;
-    int lowest = -1;
+    GradientBucket next;
+    next.role = static_cast<std::int16_t>(role);
+    next.offset = flat.role_bytes[role];
+    const auto close = [&](std::int64_t begin) {
+      next.elements = (next.offset - begin) / 4;
+      next.offset = begin;
+      visit(next);
+      next.payload = 0;
+      next.highest_node = -1;
+      next.slot = static_cast<std::int16_t>(1 - next.slot);
+    };
     for (int c = layout.chunk_count - 1; c >= 0; --c) {
       if (layout.device_of_chunk[c] != role) continue;
       for (int n = layout.first_node[c + 1] - 1; n >= layout.first_node[c]; --n) {
         if (graph.nodes[n].parameter_count == 0) continue;
-        payload += graph.parameter_elements(n);
-        lowest = n;
-        if (end - flat.node_begin[n] < bucket) continue;
-        visit(GradientBucket{static_cast<std::int16_t>(role), n, flat.node_begin[n], (end - flat.node_begin[n]) / 4, payload});
-        end = flat.node_begin[n];
-        payload = 0;
+        next.payload += graph.parameter_elements(n);
+        next.lowest_node = n;
+        if (next.highest_node < 0) next.highest_node = n;
+        if (next.offset - flat.node_begin[n] < bucket || (storage.parts > 1 && !flat.starts_unit[n])) continue;
+        close(flat.node_begin[n]);
       }
     }
-    if (payload > 0) visit(GradientBucket{static_cast<std::int16_t>(role), lowest, 0, end / 4, payload});
+    if (next.payload > 0) close(0);
   }
 }
 

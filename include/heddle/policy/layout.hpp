@@ -22,13 +22,24 @@ struct OrderRules {
   bool in_sequence = true;      ///< micro-batches are visited 0, 1, 2, ... in both directions
 };
 
+/// Of which kinds of tensor a rank keeps only its slice along an axis.
+struct Sharding {
+  bool parameters = false;  ///< gathered before use
+  bool gradients = false;   ///< reduced to the slice in every backward
+  bool states = false;      ///< each rank steps its slice
+  friend constexpr bool operator==(const Sharding&, const Sharding&) = default;
+};
+
 /// The answers of all policies of a plan.
 struct Layout {
   static constexpr int most_chunks = 64;
+  static constexpr int unit_parts = 64;  ///< a unit is padded to this many parts: shard counts divide it
 
   Mesh mesh;
   bool batch_split[axis_count]{};     ///< by axis: each rank takes other rows
   Placement gradients[axis_count]{};  ///< by axis: what a parameter's gradient is before any reduction
+  Axis storage_axis = Axis::shard;    ///< the axis along which units are sliced
+  Sharding sharding;                  ///< what is sliced along it
 
   int chunk_count = 1;                 ///< chunks are consecutive nodes
   int first_node[most_chunks + 1]{};   ///< chunk c has nodes first_node[c] .. first_node[c + 1]
@@ -61,6 +72,24 @@ struct Layout {
     batch_split[static_cast<int>(a)] = true;
     gradients[static_cast<int>(a)] = Placement::partial;
   }
+  /// Each rank of the axis keeps its slice of every unit.
+  /// Errors  M05 if the slices would not be even
+  constexpr void keeps_slices(Axis a, const Sharding& what) {
+    const int n = mesh.size(a);
+    if (!fault.ok()) return;
+    if (unit_parts % n != 0) {
+      int below = 1;
+      while (2 * below <= n && 2 * below <= unit_parts) below *= 2;
+      Diagnosis found{Code{'M', 5}, ""};
+      found << "axis " << name_of(a) << " has size " << n << ", but units are cut into " << unit_parts << " even parts. Fix: use " << below;
+      if (2 * below <= unit_parts) found << " or " << 2 * below;
+      return refuse(found << ", with DataParallel for the other ranks.");
+    }
+    storage_axis = a;
+    sharding = what;
+  }
+  /// Ranks that share one copy of what is sliced.
+  [[nodiscard]] constexpr int slices() const { return sharding == Sharding{} ? 1 : mesh.size(storage_axis); }
   [[nodiscard]] constexpr int batch_ranks() const {
     int product = 1;
     for (int i = 0; i < mesh.count; ++i)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What the entries of a body do on one rank: rows are loaded, kernels called, gradients summed along the counter.
-// Sees: plan/program, run/concepts, run/arena.  Does not see: policies, threads, transports, any backend.
+// Sees: plan/program, run/concepts, run/rank_tensors.  Does not see: policies, threads, transports, any backend.
 // In: an entry and the micro-batch.  Out: tensors in the arena.
 #pragma once
 
@@ -12,29 +12,20 @@
 #include <vector>
 
 #include "heddle/plan/program.hpp"
-#include "heddle/run/arena.hpp"
 #include "heddle/run/concepts.hpp"
 #include "heddle/run/error.hpp"
 #include "heddle/run/kernel_table.hpp"
+#include "heddle/run/rank_tensors.hpp"
 #include "heddle/run/step_input.hpp"
 
 namespace heddle::inline run_room {
 
 /// Tensors and arithmetic of one rank; what moves between ranks is the Executor's.
-class BodyRunner {
+class BodyRunner : public RankTensors {
  public:
   BodyRunner(const Program& training, const KernelTable& kernels, Rank rank)
-      : kernels_(kernels), rank_(rank), role_(training.mesh.coordinate(rank, Axis::stage)), position_(batch_position(training, rank)),
-        map_(training.arenas[role_]), arena_(map_.total), workspace_(kernels.workspace_bytes), p_(&training) {}
+      : RankTensors(training, rank), kernels_(kernels), position_(batch_position(training, rank)), workspace_(kernels.workspace_bytes) {}
 
-  [[nodiscard]] Arena& arena() { return arena_; }
-  [[nodiscard]] const Arena& arena() const { return arena_; }
-  [[nodiscard]] Rank rank() const { return rank_; }
-  [[nodiscard]] int role() const { return role_; }
-  /// Flat buffers of the rank; a parameter lies at its ParameterPlace.
-  [[nodiscard]] float* parameters() { return arena_.floats(map_.parameters, map_.flat_bytes / 4); }
-  [[nodiscard]] float* gradients() { return level(p_->batch.levels() - 1); }
-  [[nodiscard]] float* state(int number) { return arena_.floats(map_.states + number * map_.flat_bytes, map_.flat_bytes / 4); }
   /// One grain of a tensor of the micro-batch that runs now, for observers: (rows, features).
   [[nodiscard]] const float* tensor(const Place& place, std::int64_t features, int grain) { return at_grain(place, features, grain); }
   [[nodiscard]] std::int64_t rows_of(int grain) const { return rows(grain); }
@@ -52,23 +43,13 @@ class BodyRunner {
       case Do::store_output: return store(entry);
       case Do::add: return kernels_.add(whole(entry.d, entry), whole(entry.a, entry), whole(entry.b, entry), stride(entry.features) * grains());
       case Do::copy: return kernels_.copy(whole(entry.d, entry), whole(entry.a, entry), stride(entry.features) * grains());
-      case Do::reduce_start: return;
+      case Do::reduce_start:
+      case Do::reduce_wait:
+      case Do::gather_start:
+      case Do::gather_wait: return;
     }
   }
 
-  // ---- addresses
-  [[nodiscard]] float* at(const Place& place, std::int64_t elements) {
-    if (place.pool == Place::scratch) return arena_.floats(map_.scratch + place.offset, elements);
-    const Pool& pool = p_->pools[place.pool];
-    return arena_.floats(pool.base + p_->slot(place.pool, micro_batch_) * pool.slot_bytes + place.offset, elements);
-  }
-  [[nodiscard]] float* whole(const Place& place, const Entry& entry) { return at(place, stride(entry.features) * grains()); }
-  [[nodiscard]] float* at_grain(const Place& place, std::int64_t features, int grain) {
-    return place.set() ? at(place, stride(features) * grains()) + grain * stride(features) : nullptr;
-  }
-  [[nodiscard]] std::int64_t stride(std::int64_t features) const { return p_->grain_stride(features); }
-  [[nodiscard]] int grains() const { return p_->batch.grains(); }
-  [[nodiscard]] float* level(int number) { return arena_.floats(map_.gradients + number * map_.flat_bytes, map_.flat_bytes / 4); }
   [[nodiscard]] float* losses(int grain) { return arena_.floats(map_.losses, p_->batch.rank_grains() + 1) + grain; }
   [[nodiscard]] void* workspace() { return workspace_.bytes(0); }
 
@@ -117,7 +98,12 @@ class BodyRunner {
   void find_parameters(const Node& node) {
     for (int k = 0; k < node.parameter_count; ++k) {
       const ParameterPlace& place = p_->parameters[node.first_parameter + k];
-      parameter_[k] = arena_.floats(map_.parameters + place.offset, place.elements);
+      if (p_->storage.parameters) {
+        const GradientBucket& unit = p_->buckets[p_->bucket_of_node[place.node]];
+        parameter_[k] = whole_parameters(unit) + (place.offset - unit.offset) / 4;
+      } else {
+        parameter_[k] = arena_.floats(map_.parameters + place.offset, place.elements);
+      }
     }
   }
   void forward(const Entry& entry) {
@@ -142,15 +128,15 @@ class BodyRunner {
     for (int g = 0; g < grains(); ++g) {
       const int number = grain_number(g);
       const int counted = p_->batch.tree ? std::countr_one(static_cast<unsigned>(number)) : 0;
-      for (int k = 0; k < node.parameter_count; ++k) gradient_[k] = level(counted) + p_->parameters[node.first_parameter + k].offset / 4;
+      for (int k = 0; k < node.parameter_count; ++k) gradient_[k] = gradient_of(p_->parameters[node.first_parameter + k], counted);
       call.rows = rows(g);
       call.input = at_grain(entry.a, in, g);
       call.output = at_grain(entry.b, out, g);
       call.output_gradient = at_grain(entry.c, out, g);
       call.input_gradient = at_grain(entry.d, in, g);
-      call.add = !p_->batch.tree && number > 0;
+      call.add = !p_->batch.tree && !p_->storage.gradients && number > 0;
       kernels_.leaves[node.leaf].backward(call);
-      if (p_->batch.tree && node.parameter_count > 0) carry(node, number, counted);
+      if (p_->batch.tree && !p_->storage.gradients && node.parameter_count > 0) carry(node, number, counted);
     }
   }
   /// Binary counter: the grain in level `counted` takes up the full levels below it; after the last grain the rest is added, low to high.
@@ -206,15 +192,9 @@ class BodyRunner {
 
  protected:
   const KernelTable& kernels_;
-  Rank rank_;
-  int role_;
   int position_;  // among the ranks that split the batch
-  ArenaMap map_;
-  Arena arena_;
   Arena workspace_;
-  const Program* p_;
   const StepInput* in_ = nullptr;
-  int micro_batch_ = 0;
 
  private:
   float* parameter_[Leaf::most_parameters]{};

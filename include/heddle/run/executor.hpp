@@ -25,6 +25,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
         if (p->instructions[i].token >= tokens) tokens = p->instructions[i].token + 1;
     tickets_.resize(static_cast<std::size_t>(tokens));
     reductions_.resize(static_cast<std::size_t>(training.bucket_count + 1));
+    gathers_.resize(static_cast<std::size_t>(training.bucket_count));
     states_.resize(static_cast<std::size_t>(kernels.states));
   }
 
@@ -74,7 +75,9 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       }
       case Op::receive_wait: return endpoint_.receive_wait(peer(line), ticket(line));
       case Op::reduce_start: return start_reduction(line.bucket, line.axis);
-      case Op::reduce_wait: return endpoint_.all_reduce_wait(transport_group(*p_, rank_, line.axis), reduction(line.bucket));
+      case Op::reduce_wait: return finish_reduction(line.bucket, line.axis);
+      case Op::gather_start: return start_gather(line.bucket);
+      case Op::gather_wait: return finish_gather(line.bucket);
       case Op::report: loss_sum_ = *losses(p_->batch.rank_grains()); return;
       case Op::step: return step(p_->buckets[line.bucket]);
     }
@@ -83,6 +86,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   [[nodiscard]] std::int64_t& reduction(int bucket) {
     return bucket == loss_bucket ? reductions_.back() : reductions_[static_cast<std::size_t>(bucket)];
   }
+  [[nodiscard]] std::int64_t& gather(int bucket) { return gathers_[static_cast<std::size_t>(bucket)]; }
   [[nodiscard]] int peer(const Instruction& line) const { return p_->mesh.moved(rank_, Axis::stage, line.peer).value; }
 
   void start_reduction(int bucket, Axis axis) {
@@ -92,12 +96,33 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       return;
     }
     const GradientBucket& b = p_->buckets[bucket];
-    reduction(bucket) = endpoint_.all_reduce_start(group, gradients() + b.offset / 4, b.elements);
+    if (!slices(axis)) {
+      reduction(bucket) = endpoint_.all_reduce_start(group, gradient_slice(b), slice_elements(b));
+      return;
+    }
+    if (p_->storage.gradients) zero_gaps(b);
+    reduction(bucket) = endpoint_.reduce_scatter_start(group, whole_gradient(b), adds_to_slice() ? arrived_slice(b) : gradient_slice(b), b.elements);
   }
+  void finish_reduction(int bucket, Axis axis) {
+    const int group = transport_group(*p_, rank_, axis);
+    if (bucket == loss_bucket || !slices(axis)) return endpoint_.all_reduce_wait(group, reduction(bucket));
+    endpoint_.reduce_scatter_wait(group, reduction(bucket));
+    const GradientBucket& b = p_->buckets[bucket];
+    if (adds_to_slice()) kernels_.add(gradient_slice(b), gradient_slice(b), arrived_slice(b), slice_elements(b));
+  }
+  void start_gather(int bucket) {
+    const GradientBucket& b = p_->buckets[bucket];
+    gather(bucket) = endpoint_.all_gather_start(transport_group(*p_, rank_, p_->storage.axis), parameter_slice(b), whole_parameters(b), b.elements);
+  }
+  void finish_gather(int bucket) { endpoint_.all_gather_wait(transport_group(*p_, rank_, p_->storage.axis), gather(bucket)); }
+  [[nodiscard]] bool slices(Axis axis) const { return p_->storage.parts > 1 && axis == p_->storage.axis; }
+  /// The first micro-batch's slice is the sum so far, later ones are added to it.
+  [[nodiscard]] bool adds_to_slice() const { return p_->storage.adds_slices && micro_batch_ > 0; }
+
   void step(const GradientBucket& b) {
     stepped_ = true;
-    for (std::size_t s = 0; s < states_.size(); ++s) states_[s] = state(static_cast<int>(s)) + b.offset / 4;
-    kernels_.step(in_->constants, b.elements, parameters() + b.offset / 4, gradients() + b.offset / 4, states_.data());
+    for (std::size_t s = 0; s < states_.size(); ++s) states_[s] = state_slice(static_cast<int>(s), b);
+    kernels_.step(in_->constants, slice_elements(b), parameter_slice(b), gradient_slice(b), states_.data());
   }
 
   void run_body(const IndexRange& body) {
@@ -107,10 +132,13 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       if (entry.when == When::last_micro_batch && micro_batch_ != last) continue;
       if (entry.when == When::reporting && !in_->reporting) continue;
       observed(e, [&] {
-        if (entry.what == Do::reduce_start)
-          start_reduction(entry.bucket, entry.axis);
-        else
-          compute(entry);
+        switch (entry.what) {
+          case Do::reduce_start: return start_reduction(entry.bucket, entry.axis);
+          case Do::reduce_wait: return finish_reduction(entry.bucket, entry.axis);
+          case Do::gather_start: return start_gather(entry.bucket);
+          case Do::gather_wait: return finish_gather(entry.bucket);
+          default: return compute(entry);
+        }
       });
     }
   }
@@ -121,6 +149,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   float loss_sum_ = 0;
   std::vector<std::int64_t> tickets_;     // by token
   std::vector<std::int64_t> reductions_;  // by bucket, then the loss
+  std::vector<std::int64_t> gathers_;     // by bucket
   std::vector<float*> states_;
 };
 

@@ -4,6 +4,7 @@
 // In: -.  Out: StepResult, Evaluation, Every, RunOptions.
 #pragma once
 
+#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -23,6 +24,15 @@ struct Evaluation {
   std::int64_t rows = 0;
   double loss = 0;             ///< mean over the rows
   std::vector<float> outputs;  ///< (rows, output features), in the order of the rows
+};
+
+/// FNV-1a over the bytes of floats: the same number for the same bits.
+struct BitHash {
+  std::uint64_t value = 0xcbf29ce484222325U;
+  void add(const std::vector<float>& floats) {
+    for (const float f : floats)
+      for (int byte = 0; byte < 4; ++byte) value = (value ^ (std::bit_cast<std::uint32_t>(f) >> (8 * byte) & 0xffU)) * 0x100000001b3U;
+  }
 };
 
 /// Steps between two reports.

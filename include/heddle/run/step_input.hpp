@@ -44,6 +44,11 @@ struct StepInput {
   return position;
 }
 
+/// The rank that keeps slice `part` of the copy of parameters that `rank` has a slice of; itself where nothing is sliced.
+[[nodiscard]] constexpr Rank slice_holder(const Program& p, Rank rank, int part) {
+  return p.storage.parts == 1 ? rank : p.mesh.moved(rank, p.storage.axis, part);
+}
+
 /// Number of the transport's group of a rank along an axis; groups of earlier axes come first.
 [[nodiscard]] constexpr int transport_group(const Program& p, Rank rank, Axis axis) {
   int before = 0;

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -135,11 +134,9 @@ template <class ThePlan, class Backend> class Trainer {
     return names;
   }
   /// The parameter as the first replica holds it, or as `replica` does.
-  [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) {
-    return read(find(name), replica, &RankExecutor::parameters);
-  }
+  [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) { return read(find(name), replica, held_parameter); }
   /// The gradient of the last step: of the mean loss, summed over all ranks.
-  [[nodiscard]] std::vector<float> gradient(const std::string& name, int replica = 0) { return read(find(name), replica, &RankExecutor::gradients); }
+  [[nodiscard]] std::vector<float> gradient(const std::string& name, int replica = 0) { return read(find(name), replica, held_gradient); }
   /// Sets a parameter on every rank that holds it.
   void set_parameter(const std::string& name, std::span<const float> values) {
     const int p = find(name);
@@ -147,22 +144,19 @@ template <class ThePlan, class Backend> class Trainer {
     if (std::ssize(values) != place.elements)
       throw Error(Code{'R', 5}, "parameter '" + name + "' has " + std::to_string(place.elements) + " elements but is given " +
                                     std::to_string(values.size()) + ". Fix: give as many.");
-    for (auto& executor : executors_)
-      if (executor->role() == place.role) std::memcpy(executor->parameters() + place.offset / 4, values.data(), values.size_bytes());
+    for (auto& executor : executors_) {
+      if (executor->role() != place.role) continue;
+      const HeldPart part = executor->held_parameter(p);
+      std::copy_n(values.data() + part.begin, part.elements, part.values);
+    }
   }
-  /// FNV-1a over the bytes of all parameters in the order of the model: the same number for the same bits.
+  /// Over all parameters in the order of the model.
   [[nodiscard]] std::uint64_t parameter_hash(int replica = 0) {
-    std::uint64_t hash = 0xcbf29ce484222325U;
-    for (int p = 0; p < Request::graph.parameter_count; ++p)
-      for (const float value : read(p, replica, &RankExecutor::parameters)) {
-        std::uint32_t bits = 0;
-        std::memcpy(&bits, &value, sizeof bits);
-        for (int byte = 0; byte < 4; ++byte) hash = (hash ^ (bits >> (8 * byte) & 0xffU)) * 0x100000001b3U;
-      }
-    return hash;
+    BitHash hash;
+    for (int p = 0; p < Request::graph.parameter_count; ++p) hash.add(read(p, replica, held_parameter));
+    return hash.value;
   }
   [[nodiscard]] int replicas() const { return training.batch.ranks; }
-
   [[nodiscard]] RankExecutor& executor(Rank rank) { return *executors_[static_cast<std::size_t>(rank.value)]; }
   [[nodiscard]] Session& session() { return session_; }
   /// What each rank said when the last call failed; empty where nothing was thrown.
@@ -173,6 +167,8 @@ template <class ThePlan, class Backend> class Trainer {
  private:
   static constexpr const Program& training = ThePlan::training;
   static constexpr const Program& evaluation = ThePlan::evaluation;
+  static constexpr auto held_parameter = &RankExecutor::held_parameter;
+  static constexpr auto held_gradient = &RankExecutor::held_gradient;
 
   [[nodiscard]] static std::int64_t capacity_rows() { return Request::batch.batch; }
   [[nodiscard]] static Text<96> name(int p) { return Request::graph.parameter_name(training.parameters[p].node, training.parameters[p].index); }
@@ -182,13 +178,18 @@ template <class ThePlan, class Backend> class Trainer {
       if (name(p).view() == wanted) return p;
     throw Error(Code{'R', 5}, std::string{Request::graph.model.view()} + " has no parameter '" + wanted + "'. Fix: use a name of parameter_names().");
   }
-  template <class Buffer> [[nodiscard]] std::vector<float> read(int p, int replica, Buffer buffer) {
-    const ParameterPlace& place = training.parameters[p];
-    for (auto& executor : executors_)
-      if (executor->role() == place.role && batch_position(training, executor->rank()) == replica) {
-        const float* const from = (executor.get()->*buffer)() + place.offset / 4;
-        return {from, from + place.elements};
+  /// Put together from the slices of the ranks that share a copy with the replica.
+  template <class Held> [[nodiscard]] std::vector<float> read(int p, int replica, Held held) {
+    std::vector<float> whole(static_cast<std::size_t>(training.parameters[p].elements));
+    for (auto& one : executors_) {
+      if (one->role() != training.parameters[p].role || batch_position(training, one->rank()) != replica) continue;
+      if (const HeldPart own = (one.get()->*held)(p); own.elements == std::ssize(whole)) return {own.values, own.values + own.elements};
+      for (int k = 0; k < training.storage.parts; ++k) {
+        const HeldPart part = (executor(slice_holder(training, one->rank(), k)).*held)(p);
+        std::copy_n(part.values, part.elements, whole.data() + part.begin);
       }
+      return whole;
+    }
     throw Error(Code{'R', 5},
                 "replica " + std::to_string(replica) + " of " + std::to_string(replicas()) + " does not exist. Fix: count replicas from 0.");
   }
@@ -272,7 +273,7 @@ template <class ThePlan, class Backend> class Trainer {
   [[nodiscard]] std::string locate(const StepInput& input) {
     std::vector<Floats> parameters;
     for (int p = 0; p < Request::graph.parameter_count; ++p) {
-      const std::vector<float> values = read(p, 0, &RankExecutor::parameters);
+      const std::vector<float> values = read(p, 0, held_parameter);
       parameters.emplace_back(values.begin(), values.end());
     }
     return locate_non_finite(Request::graph, kernels_, input, parameters);

@@ -35,7 +35,7 @@ struct TransportNeeds {
   }
   for (const Program* p : {&training, &evaluation})
     for (int i = 0; i < p->lists[p->roles - 1].end; ++i) needs.transfers = std::max(needs.transfers, p->instructions[i].sequence + 1);
-  needs.reductions = training.bucket_count + 2;
+  needs.reductions = 2 * training.bucket_count + 4;  // a reduction and a gather of each, two of the loss, two of a ring
   return needs;
 }
 

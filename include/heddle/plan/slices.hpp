@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Where units are sliced: every layer runs with the parameters of its unit gathered, and writes no gradient that is being reduced.
+// Sees: plan/program.  Does not see: policies, processes, threads.
+// In: a Program.  Out: ok, or S11 with the layer and the unit.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/core/rule.hpp"
+#include "heddle/plan/program.hpp"
+
+namespace heddle::inline plan_room {
+
+/// Walks one body with the two slots of each ring; -1 is an empty slot.
+struct RingWalk {
+  const Program& p;
+  int gathering[2]{-1, -1};
+  int held[2]{-1, -1};
+  int reducing[2]{-1, -1};
+
+  constexpr Diagnosis refuse(int node, int bucket, std::string_view what) const {
+    return Diagnosis{Code{'S', 11}, ""}
+           << p.graph->describe(node).view() << what << bucket
+           << ". Fix: gather a unit before its layers run, and wait for its reduction before its place is written again.";
+  }
+  constexpr Diagnosis visit(const Entry& entry) {
+    if (entry.what == Do::leaf_forward || entry.what == Do::leaf_backward) return run(entry);
+    if (entry.bucket < 0) return {};
+    const int slot = p.buckets[entry.bucket].slot;
+    switch (entry.what) {
+      case Do::gather_start:
+        if (gathering[slot] >= 0) return refuse(entry.node, gathering[slot], " is gathered while the same place waits for unit ");
+        gathering[slot] = entry.bucket;
+        held[slot] = -1;
+        return {};
+      case Do::gather_wait:
+        if (gathering[slot] != entry.bucket) return refuse(entry.node, entry.bucket, " waits for a gather that was not started, of unit ");
+        held[slot] = entry.bucket;
+        gathering[slot] = -1;
+        return {};
+      case Do::reduce_start:
+        if (p.storage.gradients) reducing[slot] = entry.bucket;
+        return {};
+      case Do::reduce_wait:
+        if (reducing[slot] != entry.bucket) return refuse(entry.node, entry.bucket, " waits for a reduction that was not started, of unit ");
+        reducing[slot] = -1;
+        return {};
+      default: return {};
+    }
+  }
+  constexpr Diagnosis run(const Entry& entry) const {
+    if (p.graph->nodes[entry.node].parameter_count == 0) return {};
+    const int bucket = p.bucket_of_node[entry.node];
+    const int slot = p.buckets[bucket].slot;
+    if (p.storage.parameters && held[slot] != bucket) return refuse(entry.node, bucket, " runs without the gathered parameters of unit ");
+    if (entry.what == Do::leaf_backward && p.storage.gradients && reducing[slot] >= 0)
+      return refuse(entry.node, reducing[slot], " writes a gradient into the place from which is still reduced unit ");
+    return {};
+  }
+  constexpr Diagnosis close() const {
+    for (const int bucket : {gathering[0], gathering[1], reducing[0], reducing[1]})
+      if (bucket >= 0) return refuse(p.buckets[bucket].lowest_node, bucket, " ends its body with an open gather or reduction of unit ");
+    return {};
+  }
+};
+
+/// S11, for all bodies of a Program whose units pass through rings.
+[[nodiscard]] constexpr Diagnosis check_slices(const Program& p) {
+  if (!p.storage.parameters && !p.storage.gradients) return {};
+  for (int c = 0; c < p.chunks; ++c)
+    for (const IndexRange* body : {&p.forward_bodies[c], &p.backward_bodies[c]}) {
+      RingWalk walk{p};
+      for (int e = body->begin; e < body->end; ++e)
+        if (const Diagnosis found = walk.visit(p.entries[e]); !found.ok()) return found;
+      if (const Diagnosis found = walk.close(); !found.ok()) return found;
+    }
+  return {};
+}
+
+}  // namespace heddle::inline plan_room

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// Room: run. Where the tensors of one rank lie: values in pools and scratch, parameters, gradients and states whole or as its slice.
+// Sees: plan/program, run/arena.  Does not see: policies, kernels, threads, transports.
+// In: a Program and a rank.  Out: pointers into its arena.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "heddle/plan/program.hpp"
+#include "heddle/run/arena.hpp"
+
+namespace heddle::inline run_room {
+
+/// The part of one tensor that a rank keeps: elements begin .. begin + elements of it.
+struct HeldPart {
+  std::int64_t begin = 0;
+  std::int64_t elements = 0;
+  float* values = nullptr;
+};
+
+/// The arena of one rank, addressed by what the Program calls things.
+class RankTensors {
+ public:
+  RankTensors(const Program& training, Rank rank)
+      : rank_(rank), role_(training.mesh.coordinate(rank, Axis::stage)),
+        slice_(training.storage.parts == 1 ? 0 : training.mesh.coordinate(rank, training.storage.axis)), map_(training.arenas[role_]),
+        arena_(map_.total), p_(&training) {}
+
+  [[nodiscard]] Arena& arena() { return arena_; }
+  [[nodiscard]] const Arena& arena() const { return arena_; }
+  [[nodiscard]] Rank rank() const { return rank_; }
+  [[nodiscard]] int role() const { return role_; }
+  /// What this rank keeps of a parameter.
+  [[nodiscard]] HeldPart held_parameter(int parameter) {
+    const ParameterPlace& place = p_->parameters[parameter];
+    if (p_->storage.parameters) return slice_of(place, map_.parameters, true);
+    return {0, place.elements, arena_.floats(map_.parameters + place.offset, place.elements)};
+  }
+  /// What this rank has of the gradient of a parameter after a step.
+  [[nodiscard]] HeldPart held_gradient(int parameter) {
+    const ParameterPlace& place = p_->parameters[parameter];
+    const std::int64_t base = map_.gradients + (p_->batch.levels() - 1) * map_.gradient_bytes;
+    if (p_->storage.states) return slice_of(place, base, p_->storage.gradients);
+    return {0, place.elements, arena_.floats(base + place.offset, place.elements)};
+  }
+
+ protected:
+  // ---- addresses
+  [[nodiscard]] float* at(const Place& place, std::int64_t elements) {
+    if (place.pool == Place::scratch) return arena_.floats(map_.scratch + place.offset, elements);
+    const Pool& pool = p_->pools[place.pool];
+    return arena_.floats(pool.base + p_->slot(place.pool, micro_batch_) * pool.slot_bytes + place.offset, elements);
+  }
+  [[nodiscard]] float* whole(const Place& place, const Entry& entry) { return at(place, stride(entry.features) * grains()); }
+  [[nodiscard]] float* at_grain(const Place& place, std::int64_t features, int grain) {
+    return place.set() ? at(place, stride(features) * grains()) + grain * stride(features) : nullptr;
+  }
+  [[nodiscard]] std::int64_t stride(std::int64_t features) const { return p_->grain_stride(features); }
+  [[nodiscard]] int grains() const { return p_->batch.grains(); }
+  [[nodiscard]] float* level(int number) { return arena_.floats(map_.gradients + number * map_.gradient_bytes, map_.gradient_bytes / 4); }
+
+  // ---- units: whole, or the slice of this rank
+  [[nodiscard]] float* in_ring(std::int64_t ring, const GradientBucket& b) { return arena_.floats(ring + b.slot * map_.unit_bytes, b.elements); }
+  [[nodiscard]] float* whole_parameters(const GradientBucket& b) {
+    return p_->storage.parameters ? in_ring(map_.gathered, b) : arena_.floats(map_.parameters + b.offset, b.elements);
+  }
+  [[nodiscard]] float* whole_gradient(const GradientBucket& b) {
+    return p_->storage.gradients ? in_ring(map_.fresh, b) : level(p_->batch.levels() - 1) + b.offset / 4;
+  }
+  [[nodiscard]] std::int64_t slice_elements(const GradientBucket& b) const { return b.elements / p_->storage.state_parts(); }
+  [[nodiscard]] float* parameter_slice(const GradientBucket& b) {
+    if (p_->storage.parameters) return arena_.floats(map_.parameters + b.offset / p_->storage.parts, slice_elements(b));
+    return whole_parameters(b) + slice_ * slice_elements(b);
+  }
+  [[nodiscard]] float* gradient_slice(const GradientBucket& b) {
+    if (p_->storage.gradients) return arena_.floats(map_.gradients + b.offset / p_->storage.parts, slice_elements(b));
+    return whole_gradient(b) + slice_ * slice_elements(b);
+  }
+  [[nodiscard]] float* arrived_slice(const GradientBucket& b) {
+    return arena_.floats(map_.arrived + b.slot * map_.unit_bytes / p_->storage.parts, slice_elements(b));
+  }
+  [[nodiscard]] float* state_slice(int number, const GradientBucket& b) {
+    return arena_.floats(map_.states + number * map_.state_bytes + b.offset / p_->storage.state_parts(), slice_elements(b));
+  }
+  /// Gaps between the tensors of a ring hold what other units left there; they are reduced and stepped like the rest.
+  void zero_gaps(const GradientBucket& b) {
+    float* const whole = whole_gradient(b);
+    std::int64_t end = 0;
+    const auto zero_until = [&](std::int64_t begin) { std::fill(whole + end, whole + begin, 0.0F); };
+    for (int n = b.lowest_node; n <= b.highest_node; ++n)
+      for (int k = 0; k < p_->graph->nodes[n].parameter_count; ++k) {
+        const ParameterPlace& place = p_->parameters[p_->graph->nodes[n].first_parameter + k];
+        zero_until((place.offset - b.offset) / 4);
+        end = (place.offset - b.offset) / 4 + place.elements;
+      }
+    zero_until(b.elements);
+  }
+
+  /// Where a grain's gradient of a parameter is written: into a level of the counter, or into the ring.
+  [[nodiscard]] float* gradient_of(const ParameterPlace& place, int counted) {
+    if (!p_->storage.gradients) return level(counted) + place.offset / 4;
+    const GradientBucket& unit = p_->buckets[p_->bucket_of_node[place.node]];
+    return whole_gradient(unit) + (place.offset - unit.offset) / 4;
+  }
+
+  Rank rank_;
+  int role_;
+  int slice_;  // among the ranks that slice units
+  ArenaMap map_;
+  Arena arena_;
+  const Program* p_;
+  int micro_batch_ = 0;
+
+ private:
+  /// The part of a parameter's place that is in this rank's slice; `base` begins the slices of all units, or the whole units.
+  [[nodiscard]] HeldPart slice_of(const ParameterPlace& place, std::int64_t base, bool slices_only) {
+    int bucket = 0;
+    while (p_->buckets[bucket].role != place.role || p_->buckets[bucket].offset > place.offset ||
+           place.offset >= p_->buckets[bucket].offset + 4 * p_->buckets[bucket].elements)
+      ++bucket;
+    const GradientBucket& b = p_->buckets[bucket];
+    const std::int64_t begin = (place.offset - b.offset) / 4;  // of the parameter, in the bucket
+    const std::int64_t slice = slice_ * slice_elements(b);     // of the slice, in the bucket
+    const std::int64_t from = std::max(begin, slice);
+    const std::int64_t to = std::min(begin + place.elements, slice + slice_elements(b));
+    if (from >= to) return {};
+    float* const at = slices_only ? arena_.floats(base + b.offset / p_->storage.parts, slice_elements(b)) + (from - slice)
+                                  : arena_.floats(base + b.offset, b.elements) + from;
+    return {from - begin, to - from, at};
+  }
+};
+
+}  // namespace heddle::inline run_room

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/plan/slices.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "heddle/policy/sharded.hpp"
+#include "plan/plans.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+using Kept = Trained<Skips, Sharded<2, Gradients>>;
+using Sliced = Trained<Skips, Sharded<2>>;
+using Staged = Trained<Skips, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>;
+
+bool moves(const Entry& entry) { return entry.bucket >= 0; }
+
+/// Every entry that gathers or reduces, left out alone, is found.
+template <class P> int found_without_an_entry(const Program& original) {
+  REQUIRE(check_slices(original).ok());
+  int missed = 0;
+  Copy copy{original};
+  for (Entry& entry : copy.entries) {
+    if (!moves(entry)) continue;
+    if (entry.what == Do::reduce_start && !original.storage.gradients) continue;
+    const Entry kept = entry;
+    entry = Entry{};
+    entry.what = Do::copy;
+    missed += check_slices(copy.view()).code == Code{'S', 11} ? 0 : 1;
+    entry = kept;
+  }
+  return missed;
+}
+
+}  // namespace
+
+TEST_CASE("a plan whose units pass through rings gathers and waits as it must") {
+  CHECK(check_slices(Kept::training).ok());
+  CHECK(check_slices(Sliced::training).ok());
+  CHECK(check_slices(Sliced::evaluation).ok());
+  CHECK(check_slices(Staged::training).ok());
+  CHECK(check_slices(Staged::evaluation).ok());
+}
+
+TEST_CASE("any one gather, reduction or wait that is missing is found") {
+  CHECK(found_without_an_entry<Kept>(Kept::training) == 0);
+  CHECK(found_without_an_entry<Sliced>(Sliced::training) == 0);
+  CHECK(found_without_an_entry<Sliced>(Sliced::evaluation) == 0);
+  CHECK(found_without_an_entry<Staged>(Staged::training) == 0);
+}
+
+TEST_CASE("a gather of another unit into the slot that is in use is found") {
+  Copy copy{Sliced::training};
+  int changed = 0;
+  for (Entry& entry : copy.entries) {
+    if (entry.what != Do::gather_start || entry.bucket < 2) continue;
+    const Entry kept = entry;
+    entry.bucket = static_cast<std::int16_t>(kept.bucket - 2);  // the other unit of that slot
+    CHECK(check_slices(copy.view()).code == Code{'S', 11});
+    entry = kept;
+    ++changed;
+  }
+  CHECK(changed > 0);
+}
+
+TEST_CASE("the sentence names the layer and the unit") {
+  Copy copy{Sliced::training};
+  for (Entry& entry : copy.entries)
+    if (entry.what == Do::gather_wait) {
+      entry.what = Do::copy;
+      break;
+    }
+  const Diagnosis found = check_slices(copy.view());
+  CHECK(found.text.view().find("layer 0 '0' Linear<8, 6> runs without the gathered parameters of unit ") != std::string_view::npos);
+  CHECK(found.text.view().find("Fix: ") != std::string_view::npos);
+}
