@@ -4,7 +4,7 @@ import os
 import re
 
 from conan import ConanFile
-from conan.errors import ConanException
+from conan.errors import ConanException, ConanInvalidConfiguration
 from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 from conan.tools.files import copy, load
@@ -19,8 +19,8 @@ class HeddleConan(ConanFile):
     topics = ("neural-networks", "parallel", "header-only", "cpp20")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"with_eigen": [True, False], "with_gzip": [True, False]}
-    default_options = {"with_eigen": True, "with_gzip": True}
+    options = {"with_eigen": [True, False], "with_gzip": [True, False], "with_mpi": [True, False]}
+    default_options = {"with_eigen": True, "with_gzip": True, "with_mpi": False}
     exports = VERSION_HEADER
     exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*"
     no_copy_source = True
@@ -38,10 +38,14 @@ class HeddleConan(ConanFile):
     def requirements(self):
         if self.options.with_eigen:
             self.requires("eigen/[>=3.4 <4]", transitive_headers=True)
+        if self.options.with_mpi:
+            self.requires("openmpi/[>=4.1 <6]", transitive_headers=True, transitive_libs=True)
         if self.options.with_gzip:
             self.requires("zlib/[>=1.2.11 <2]", transitive_headers=True, transitive_libs=True)
 
     def validate(self):
+        if self.options.with_mpi and not self.options.with_eigen:
+            raise ConanInvalidConfiguration("with_mpi needs with_eigen: processes run the same kernels as threads")
         if self.settings.get_safe("compiler.cppstd"):
             check_min_cppstd(self, 20)
 
@@ -51,6 +55,7 @@ class HeddleConan(ConanFile):
         for part in ("TESTS", "EXAMPLES", "BENCH", "TOOLS"):
             toolchain.cache_variables[f"HEDDLE_BUILD_{part}"] = False
         toolchain.cache_variables["HEDDLE_WITH_EIGEN"] = bool(self.options.with_eigen)
+        toolchain.cache_variables["HEDDLE_WITH_MPI"] = "ON" if self.options.with_mpi else "OFF"
         toolchain.cache_variables["HEDDLE_WITH_GZIP"] = bool(self.options.with_gzip)
         toolchain.generate()
 
@@ -79,6 +84,10 @@ class HeddleConan(ConanFile):
             pairing.bindirs, pairing.libdirs = [], []
             if self.settings.os in ("Linux", "FreeBSD"):
                 pairing.system_libs = ["pthread"]
+        if self.options.with_mpi:
+            processes = self.cpp_info.components["mpi"]
+            processes.requires = ["eigen", "openmpi::openmpi"]
+            processes.bindirs, processes.libdirs = [], []
         if self.options.with_gzip:
             gzip = self.cpp_info.components["gzip"]
             gzip.requires = ["heddle", "zlib::zlib"]

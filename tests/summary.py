@@ -50,7 +50,7 @@ def backend_line(backend, tests, has_gpu):
         return f"{backend}: skipped: " + next(why for _, _, labels, why in tests if backend in labels)
     why = {
         "cpu_threads": "no test of it was selected",
-        "cpu_mpi": "MPI is not part of this version",
+        "cpu_mpi": "no test of it was selected",
         "cuda": "CUDA is not part of this version" + ("" if has_gpu else ", and no NVIDIA GPU was found here"),
     }
     return f"{backend}: skipped: {why[backend]}"

@@ -229,8 +229,3 @@ TEST_CASE("a world size that is not that of one process is refused with both num
   unsetenv("WORLD_SIZE");
   CHECK_NOTHROW(make());
 }
-
-TEST_CASE("kernels of this backend take a fixed scratch beside the arena") {
-  static_assert(external_memory<CpuThreads> == EigenCompute::workspace);
-  CHECK(external_memory<CpuThreads>.value % 64 == 0);
-}

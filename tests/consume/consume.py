@@ -61,7 +61,7 @@ def components(project, scratch, compiler):
     prefix = install(project, scratch, compiler, "-DHEDDLE_WITH_GZIP=OFF")
     ask = lambda name: configure(
         HERE / "unknown_component", scratch / name, compiler, prefix, f"-DCOMPONENT={name}", fails=True)
-    said("has no component 'egien'; it has: eigen, gzip.", ask("egien"))
+    said("has no component 'egien'; it has: eigen, gzip, mpi.", ask("egien"))
     said("was made without the component 'gzip'. Fix: install Heddle again where zlib", ask("gzip"))
 
 

@@ -5,20 +5,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <exception>
+#include <span>
 #include <string>
 
-#include "heddle/compute/eigen/eigen.hpp"
-#include "heddle/compute/eigen/elementwise.hpp"
-#include "heddle/compute/eigen/linear.hpp"
-#include "heddle/compute/eigen/losses.hpp"
-#include "heddle/compute/eigen/optimizers.hpp"
-#include "heddle/compute/eigen/reshape.hpp"
-#include "heddle/heddle.hpp"
-#include "heddle/run/gradcheck.hpp"
-#include "heddle/run/trainer.hpp"
-#include "heddle/run/verify.hpp"
+#include "heddle/backend/cpu.hpp"
 #include "heddle/transport/threads.hpp"
 #include "heddle/transport/workers.hpp"
 
@@ -47,7 +40,14 @@ class ThreadSession {
   }
   [[nodiscard]] Endpoint& endpoint(Rank rank) { return world_.endpoint(rank); }
   void give_up(Rank rank, const std::string& why) { world_.give_up(rank, why); }
-  void reset() { world_.reset(); }
+  /// Every rank lives here, so there is nothing to share, and all can go on after one of them has thrown.
+  [[nodiscard]] static bool local(Rank) { return true; }
+  [[nodiscard]] static bool first_process() { return true; }
+  static void share(Rank, std::span<std::byte>) {}
+  bool reset() {
+    world_.reset();
+    return true;
+  }
   [[nodiscard]] Threads& transport() { return world_; }
 
  private:
@@ -64,13 +64,5 @@ struct CpuThreads {
   using Reference = EigenCompute;
   using Session = ThreadSession;
 };
-
-/// Memory of one device beside its arena: what the kernels of a backend use as scratch.
-template <class Backend> inline constexpr Bytes external_memory = Backend::Compute::workspace;
-
-/// In a test: gradcheck<Swish>() compares backward with finite differences and tests that rows do not mix.
-///
-/// Tested  run/gradcheck_test
-template <class L> [[nodiscard]] GradientCheck gradcheck(const Spec& in = example_input<L>()) { return gradcheck_on<L, EigenCompute>(in); }
 
 }  // namespace heddle::inline backend_room

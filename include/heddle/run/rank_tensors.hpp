@@ -9,6 +9,7 @@
 
 #include "heddle/plan/program.hpp"
 #include "heddle/run/arena.hpp"
+#include "heddle/run/step_input.hpp"
 
 namespace heddle::inline run_room {
 
@@ -113,21 +114,14 @@ class RankTensors {
   int micro_batch_ = 0;
 
  private:
-  /// The part of a parameter's place that is in this rank's slice; `base` begins the slices of all units, or the whole units.
+  /// `base` begins the slices of all units, or the whole units.
   [[nodiscard]] HeldPart slice_of(const ParameterPlace& place, std::int64_t base, bool slices_only) {
-    int bucket = 0;
-    while (p_->buckets[bucket].role != place.role || p_->buckets[bucket].offset > place.offset ||
-           place.offset >= p_->buckets[bucket].offset + 4 * p_->buckets[bucket].elements)
-      ++bucket;
-    const GradientBucket& b = p_->buckets[bucket];
-    const std::int64_t begin = (place.offset - b.offset) / 4;  // of the parameter, in the bucket
-    const std::int64_t slice = slice_ * slice_elements(b);     // of the slice, in the bucket
-    const std::int64_t from = std::max(begin, slice);
-    const std::int64_t to = std::min(begin + place.elements, slice + slice_elements(b));
-    if (from >= to) return {};
-    float* const at = slices_only ? arena_.floats(base + b.offset / p_->storage.parts, slice_elements(b)) + (from - slice)
-                                  : arena_.floats(base + b.offset, b.elements) + from;
-    return {from - begin, to - from, at};
+    const SliceRange range = slice_range(*p_, place, slice_);
+    if (range.elements == 0) return {};
+    const GradientBucket& b = p_->buckets[range.bucket];
+    float* const slice = slices_only ? arena_.floats(base + b.offset / p_->storage.parts, slice_elements(b))
+                                     : arena_.floats(base + b.offset, b.elements) + slice_ * slice_elements(b);
+    return {range.begin, range.elements, slice + range.at};
   }
 };
 

@@ -49,6 +49,32 @@ struct StepInput {
   return p.storage.parts == 1 ? rank : p.mesh.moved(rank, p.storage.axis, part);
 }
 
+/// What one slice of a unit has of a parameter: elements begin .. begin + elements, which lie from `at` on in the slice.
+struct SliceRange {
+  int bucket = 0;
+  std::int64_t begin = 0;
+  std::int64_t elements = 0;
+  std::int64_t at = 0;
+};
+
+[[nodiscard]] constexpr SliceRange slice_range(const Program& p, const ParameterPlace& place, int slice) {
+  const auto holds = [&](const GradientBucket& b) {
+    return b.role == place.role && b.offset <= place.offset && place.offset < b.offset + 4 * b.elements;
+  };
+  SliceRange range;
+  while (!holds(p.buckets[range.bucket])) ++range.bucket;
+  const GradientBucket& bucket = p.buckets[range.bucket];
+  const std::int64_t first = (place.offset - bucket.offset) / 4;  // of the parameter, in the bucket
+  const std::int64_t own = bucket.elements / p.storage.parts;
+  const std::int64_t from = first > slice * own ? first : slice * own;
+  const std::int64_t to = first + place.elements < (slice + 1) * own ? first + place.elements : (slice + 1) * own;
+  if (from >= to) return range;
+  range.begin = from - first;
+  range.elements = to - from;
+  range.at = from - slice * own;
+  return range;
+}
+
 /// Number of the transport's group of a rank along an axis; groups of earlier axes come first.
 [[nodiscard]] constexpr int transport_group(const Program& p, Rank rank, Axis axis) {
   int before = 0;

@@ -19,9 +19,9 @@
 #include "heddle/run/error.hpp"
 #include "heddle/run/examples.hpp"
 #include "heddle/run/executor.hpp"
-#include "heddle/run/initialize.hpp"
 #include "heddle/run/kernel_table.hpp"
 #include "heddle/run/locate.hpp"
+#include "heddle/run/named_tensors.hpp"
 #include "heddle/run/observer.hpp"
 #include "heddle/run/results.hpp"
 #include "heddle/run/step_input.hpp"
@@ -29,7 +29,12 @@
 
 namespace heddle::inline run_room {
 
-/// Trains one plan on one backend.
+/// Trains one plan on one backend. Where the ranks are processes, each process makes the same trainer and the same calls in the same order, and
+/// gets the same results; every process gives the whole batch, of which its rank takes its rows.
+///
+/// What a Session offers: run(job), error(rank), failed() and rethrow_first() for the ranks that live in this process, local(rank) which says
+/// whether one does, first_process(), endpoint(rank), give_up(rank, why), share(owner, bytes), after which every process has the owner's bytes,
+/// and reset(), which says whether the ranks can go on after one of them has thrown.
 ///
 /// Errors  O01 an option out of range; B05 a smaller batch without a remedy, B06 a larger one; R01 RankLost, R02 NonFinite, R04 a step that was
 ///         interrupted between ranks; D07, D08 rows and labels
@@ -48,14 +53,15 @@ template <class ThePlan, class Backend> class Trainer {
 
   explicit Trainer(const Options& options, Seed seed = Seed{0}, RunOptions how = {})
       : options_(options), kernels_(kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute>()),
-        session_(transport_needs(training, evaluation), how.deadline), executors_(static_cast<std::size_t>(devices<ThePlan>)) {
+        session_(transport_needs(training, evaluation), how.deadline), executors_(static_cast<std::size_t>(devices<ThePlan>)),
+        tensors_(session_, executors_) {
     check_options();
     session_.run([&](int rank) {
       executors_[static_cast<std::size_t>(rank)] =
           std::make_unique<RankExecutor>(training, evaluation, kernels_, Rank{rank}, session_.endpoint(Rank{rank}));
     });
     session_.rethrow_first();
-    initialize_parameters(seed);
+    tensors_.initialize_all(seed);
   }
 
   /// Called with every `every`-th step, whose loss is reduced.
@@ -88,7 +94,7 @@ template <class ThePlan, class Backend> class Trainer {
     steps_ = result.step;
     result.rows = input.rows;
     if (input.reporting) {
-      result.loss = loss_executor().loss_sum() / static_cast<float>(input.rows);
+      result.loss = shared_loss_sum() / static_cast<float>(input.rows);
       callback_(result);
     }
     return result;
@@ -128,35 +134,21 @@ template <class ThePlan, class Backend> class Trainer {
   }
 
   // ---- tensors by their state_dict names
-  [[nodiscard]] std::vector<std::string> parameter_names() const {
-    std::vector<std::string> names;
-    for (int p = 0; p < Request::graph.parameter_count; ++p) names.emplace_back(name(p).view());
-    return names;
-  }
+  [[nodiscard]] std::vector<std::string> parameter_names() const { return tensors_.names(); }
   /// The parameter as the first replica holds it, or as `replica` does.
-  [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) { return read(find(name), replica, held_parameter); }
+  [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) { return tensors_.parameter(tensors_.find(name), replica); }
   /// The gradient of the last step: of the mean loss, summed over all ranks.
-  [[nodiscard]] std::vector<float> gradient(const std::string& name, int replica = 0) { return read(find(name), replica, held_gradient); }
+  [[nodiscard]] std::vector<float> gradient(const std::string& name, int replica = 0) { return tensors_.gradient(tensors_.find(name), replica); }
   /// Sets a parameter on every rank that holds it.
-  void set_parameter(const std::string& name, std::span<const float> values) {
-    const int p = find(name);
-    const ParameterPlace& place = training.parameters[p];
-    if (std::ssize(values) != place.elements)
-      throw Error(Code{'R', 5}, "parameter '" + name + "' has " + std::to_string(place.elements) + " elements but is given " +
-                                    std::to_string(values.size()) + ". Fix: give as many.");
-    for (auto& executor : executors_) {
-      if (executor->role() != place.role) continue;
-      const HeldPart part = executor->held_parameter(p);
-      std::copy_n(values.data() + part.begin, part.elements, part.values);
-    }
-  }
-  /// Over all parameters in the order of the model.
-  [[nodiscard]] std::uint64_t parameter_hash(int replica = 0) {
-    BitHash hash;
-    for (int p = 0; p < Request::graph.parameter_count; ++p) hash.add(read(p, replica, held_parameter));
-    return hash.value;
-  }
-  [[nodiscard]] int replicas() const { return training.batch.ranks; }
+  void set_parameter(const std::string& name, std::span<const float> values) { tensors_.write(tensors_.find(name), values); }
+  /// FNV-1a over the bytes of all parameters in the order of the model: the same number for the same bits.
+  [[nodiscard]] std::uint64_t parameter_hash(int replica = 0) { return tensors_.hash(replica); }
+  [[nodiscard]] int replicas() const { return tensors_.replicas(); }
+
+  /// True in one process only: the one that prints and writes files.
+  [[nodiscard]] bool first_process() const { return session_.first_process(); }
+  /// Whether the rank lives in this process; only then it has an executor here.
+  [[nodiscard]] bool local(Rank rank) const { return executors_[static_cast<std::size_t>(rank.value)] != nullptr; }
   [[nodiscard]] RankExecutor& executor(Rank rank) { return *executors_[static_cast<std::size_t>(rank.value)]; }
   [[nodiscard]] Session& session() { return session_; }
   /// What each rank said when the last call failed; empty where nothing was thrown.
@@ -167,42 +159,28 @@ template <class ThePlan, class Backend> class Trainer {
  private:
   static constexpr const Program& training = ThePlan::training;
   static constexpr const Program& evaluation = ThePlan::evaluation;
-  static constexpr auto held_parameter = &RankExecutor::held_parameter;
-  static constexpr auto held_gradient = &RankExecutor::held_gradient;
 
   [[nodiscard]] static std::int64_t capacity_rows() { return Request::batch.batch; }
-  [[nodiscard]] static Text<96> name(int p) { return Request::graph.parameter_name(training.parameters[p].node, training.parameters[p].index); }
-  [[nodiscard]] RankExecutor& loss_executor() { return executor(training.mesh.moved(Rank{0}, Axis::stage, training.loss_role())); }
-  [[nodiscard]] static int find(const std::string& wanted) {
-    for (int p = 0; p < Request::graph.parameter_count; ++p)
-      if (name(p).view() == wanted) return p;
-    throw Error(Code{'R', 5}, std::string{Request::graph.model.view()} + " has no parameter '" + wanted + "'. Fix: use a name of parameter_names().");
+  [[nodiscard]] static Rank loss_rank() { return training.mesh.moved(Rank{0}, Axis::stage, training.loss_role()); }
+  /// The sum over the rows of the last run, in every process.
+  [[nodiscard]] float shared_loss_sum() {
+    float sum = local(loss_rank()) ? executor(loss_rank()).loss_sum() : 0;
+    session_.share(loss_rank(), std::as_writable_bytes(std::span{&sum, 1}));
+    return sum;
   }
-  /// Put together from the slices of the ranks that share a copy with the replica.
-  template <class Held> [[nodiscard]] std::vector<float> read(int p, int replica, Held held) {
-    std::vector<float> whole(static_cast<std::size_t>(training.parameters[p].elements));
-    for (auto& one : executors_) {
-      if (one->role() != training.parameters[p].role || batch_position(training, one->rank()) != replica) continue;
-      if (const HeldPart own = (one.get()->*held)(p); own.elements == std::ssize(whole)) return {own.values, own.values + own.elements};
-      for (int k = 0; k < training.storage.parts; ++k) {
-        const HeldPart part = (executor(slice_holder(training, one->rank(), k)).*held)(p);
-        std::copy_n(part.values, part.elements, whole.data() + part.begin);
-      }
-      return whole;
+  /// Outputs of the last run, from the ranks that made them to every process.
+  void share_outputs(const StepInput& input) {
+    const std::int64_t features = Request::graph.output().elements();
+    for (int replica = 0; replica < replicas(); ++replica) {
+      const std::int64_t first = first_row(evaluation.batch, replica, 0, 0);
+      const std::int64_t rows = std::min<std::int64_t>(input.rows - first, evaluation.batch.rank_rows());
+      if (rows <= 0) return;
+      const std::span<float> made{input.outputs + first * features, static_cast<std::size_t>(rows * features)};
+      session_.share(tensors_.rank_of(evaluation.loss_role(), replica), std::as_writable_bytes(made));
     }
-    throw Error(Code{'R', 5},
-                "replica " + std::to_string(replica) + " of " + std::to_string(replicas()) + " does not exist. Fix: count replicas from 0.");
   }
   void check_options() const {
     if (const Diagnosis wrong = Optimizer::check(options_); !wrong.ok()) throw Error(wrong);
-  }
-  void initialize_parameters(Seed seed) {
-    for (int p = 0; p < Request::graph.parameter_count; ++p) {
-      const ParameterPlace& place = training.parameters[p];
-      std::vector<float> values(static_cast<std::size_t>(place.elements));
-      initialize(Request::graph.leaf(place.node).parameters[place.index], seed, p, values.data());
-      set_parameter(std::string{name(p).view()}, values);
-    }
   }
   [[nodiscard]] StepInput input_of(const Examples<Target>& batch, const Program& program) const {
     const std::int64_t features = Request::graph.input.elements();
@@ -230,7 +208,8 @@ template <class ThePlan, class Backend> class Trainer {
       input.step = steps_;
       input.outputs = outputs + first * Request::graph.output().elements();
       run(input);
-      if (with_loss) sum += static_cast<double>(loss_executor().loss_sum());
+      share_outputs(input);
+      if (with_loss) sum += static_cast<double>(shared_loss_sum());
     }
     return sum;
   }
@@ -249,8 +228,8 @@ template <class ThePlan, class Backend> class Trainer {
   }
   /// Turns what the ranks threw into one error; parameters stay usable if no rank had begun its step.
   [[noreturn]] void explain(const StepInput& input) {
-    for (auto& executor : executors_) spoiled_ = spoiled_ || executor->stepped();
-    session_.reset();
+    for (auto& executor : executors_) spoiled_ = spoiled_ || (executor != nullptr && executor->stepped());
+    if (!session_.reset()) spoiled_ = true;
     for (int rank = 0; rank < devices<ThePlan>; ++rank) failures_.push_back(words_of(session_.error(rank)));
     for (int rank = 0; rank < devices<ThePlan>; ++rank) {
       try {
@@ -271,9 +250,11 @@ template <class ThePlan, class Backend> class Trainer {
   }
   /// Where a loss that is not finite comes from: a forward of the whole batch, leaf by leaf, with the parameters as they are.
   [[nodiscard]] std::string locate(const StepInput& input) {
+    for (int rank = 0; rank < devices<ThePlan>; ++rank)
+      if (!local(Rank{rank})) return {};  // its process is not here to share its parameters
     std::vector<Floats> parameters;
     for (int p = 0; p < Request::graph.parameter_count; ++p) {
-      const std::vector<float> values = read(p, 0, held_parameter);
+      const std::vector<float> values = tensors_.parameter(p, 0);
       parameters.emplace_back(values.begin(), values.end());
     }
     return locate_non_finite(Request::graph, kernels_, input, parameters);
@@ -288,7 +269,8 @@ template <class ThePlan, class Backend> class Trainer {
   Options options_;
   KernelTable kernels_;
   Session session_;
-  std::vector<std::unique_ptr<RankExecutor>> executors_;
+  std::vector<std::unique_ptr<RankExecutor>> executors_;  // by rank; null where the rank lives in another process
+  NamedTensors<ThePlan, Session> tensors_;
   std::function<void(const StepResult&)> callback_;
   Every every_;
   Observer* observer_ = nullptr;

@@ -36,6 +36,16 @@ class LostRanks {
     if (first_ < 0) insert(rank, std::move(why));
   }
 
+  /// The cause of it all, -1 if nobody is lost; and its reason.
+  [[nodiscard]] int first() const {
+    const std::lock_guard lock{mutex_};
+    return first_;
+  }
+  [[nodiscard]] std::string why() const {
+    const std::lock_guard lock{mutex_};
+    return why_;
+  }
+
   /// What a wait throws that cannot complete. Only when any().
   [[nodiscard]] RankLost error(std::string operation, std::int64_t sequence) const {
     const std::lock_guard lock{mutex_};

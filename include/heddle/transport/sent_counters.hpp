@@ -26,6 +26,8 @@ struct Sent {
 class alignas(64) SentCounters {
  public:
   void count_send(std::int64_t elements) noexcept { tally(Movement::point_to_point).add(1, 4 * elements); }
+  /// One message of a collective, where a transport sends messages.
+  void count_message(Movement kind, std::int64_t elements) noexcept { tally(kind).add(1, 4 * elements); }
   void count_collective(Movement kind, std::int64_t elements, int members, int position) noexcept {
     if (kind == Movement::all_reduce)
       tally(kind).add(ring_messages_sent(members), ring_bytes_sent(elements, members, position).value);

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Room: backend. What every pairing on CPUs has: Eigen kernels and what is made with them.
+// Sees: compute/eigen, run.  Does not see: any transport.
+// In: a backend.  Out: external_memory, gradcheck.
+#pragma once
+
+#include "heddle/compute/eigen/eigen.hpp"
+#include "heddle/compute/eigen/elementwise.hpp"
+#include "heddle/compute/eigen/linear.hpp"
+#include "heddle/compute/eigen/losses.hpp"
+#include "heddle/compute/eigen/optimizers.hpp"
+#include "heddle/compute/eigen/reshape.hpp"
+#include "heddle/heddle.hpp"
+#include "heddle/run/gradcheck.hpp"
+#include "heddle/run/trainer.hpp"
+#include "heddle/run/verify.hpp"
+
+namespace heddle::inline backend_room {
+
+/// Memory of one device beside its arena: what the kernels of a backend use as scratch.
+template <class Backend> inline constexpr Bytes external_memory = Backend::Compute::workspace;
+
+/// In a test: gradcheck<Swish>() compares backward with finite differences and tests that rows do not mix.
+///
+/// Tested  run/gradcheck_test
+template <class L> [[nodiscard]] GradientCheck gradcheck(const Spec& in = example_input<L>()) { return gradcheck_on<L, EigenCompute>(in); }
+
+}  // namespace heddle::inline backend_room

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Room: backend. CpuMpi: Eigen kernels, one rank in each process that MPI has started.
+// Sees: compute/eigen, transport/mpi, run.  Does not see: any other backend.
+// In: a plan.  Out: Trainer<Plan, CpuMpi>.
+#pragma once
+
+#include <mpi.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <exception>
+#include <span>
+#include <string>
+
+#include "heddle/backend/cpu.hpp"
+#include "heddle/transport/mpi.hpp"
+
+namespace heddle::inline backend_room {
+
+/// The rank of a plan that lives in this process; the others live in theirs.
+class MpiSession {
+ public:
+  using Endpoint = Mpi;
+
+  MpiSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline)
+      : world_(checked_world(), needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, needs.elements}, deadline,
+               needs.program) {}
+
+  /// job(rank) for the rank of this process.
+  template <class Job> void run(Job&& job) {
+    error_ = nullptr;
+    try {
+      job(world_.rank().value);
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+  }
+  void rethrow_first() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+  [[nodiscard]] std::exception_ptr error(int rank) const { return local(Rank{rank}) ? error_ : nullptr; }
+  [[nodiscard]] bool failed() const { return error_ != nullptr; }
+  [[nodiscard]] Endpoint& endpoint(Rank) { return world_; }
+  [[nodiscard]] bool local(Rank rank) const { return rank == world_.rank(); }
+  [[nodiscard]] bool first_process() const { return world_.rank() == Rank{0}; }
+  void share(Rank owner, std::span<std::byte> bytes) { world_.share(owner, bytes); }
+  void give_up(Rank rank, const std::string& why) { world_.give_up(rank, why); }
+  /// A process that has stopped cannot be called back.
+  static bool reset() { return false; }
+  [[nodiscard]] Mpi& transport() { return world_; }
+
+ private:
+  static MPI_Comm checked_world() {
+    const MPI_Comm world = MpiProcess::instance().world();
+    int processes = 0;
+    MPI_Comm_size(world, &processes);
+    if (const char* const size = std::getenv("WORLD_SIZE"); size != nullptr && std::string{size} != std::to_string(processes))
+      throw Error{Code{'R', 3}, "WORLD_SIZE says " + std::string{size} + " processes, but MPI has started " + std::to_string(processes) +
+                                    ". Fix: start them with mpirun -np " + size + ", or unset WORLD_SIZE."};
+    return world;
+  }
+
+  Mpi world_;
+  std::exception_ptr error_;
+};
+
+/// CPU processes with Eigen. Every process makes the same trainers and calls; results are the same in all of them, and the same bits as on threads.
+///
+/// Errors  R03 if the processes are not as many as the devices of the plan; R08 if they run different programs
+/// Tested  backend/cpu_mpi_test
+struct CpuMpi {
+  using Compute = EigenCompute;
+  using Reference = EigenCompute;
+  using Session = MpiSession;
+};
+
+}  // namespace heddle::inline backend_room

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// Room: run. Parameters and gradients by their state_dict names, wherever their ranks live: in this process or in others.
+// Sees: plan, run/executor, run/initialize.  Does not see: steps, any backend by name.
+// In: a session, the executors of the ranks of this process.  Out: the same tensors in every process.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "heddle/plan/plan.hpp"
+#include "heddle/run/error.hpp"
+#include "heddle/run/executor.hpp"
+#include "heddle/run/initialize.hpp"
+#include "heddle/run/results.hpp"
+
+namespace heddle::inline run_room {
+
+/// The tensors of a trainer. Where ranks are processes every process makes the same calls in the same order: the owner of a tensor shares it.
+///
+/// Errors  R05 a parameter, replica or number of elements that does not exist
+/// Tested  run/named_tensors_test
+template <class ThePlan, class Session> class NamedTensors {
+ public:
+  using Request = typename ThePlan::Request;
+  using RankExecutor = Executor<typename Session::Endpoint>;
+  using Held = HeldPart (RankExecutor::*)(int);
+
+  NamedTensors(Session& session, std::vector<std::unique_ptr<RankExecutor>>& executors) : session_(session), executors_(executors) {}
+
+  [[nodiscard]] static std::vector<std::string> names() {
+    std::vector<std::string> all;
+    for (int p = 0; p < Request::graph.parameter_count; ++p) all.emplace_back(name(p).view());
+    return all;
+  }
+  [[nodiscard]] static int find(const std::string& wanted) {
+    for (int p = 0; p < Request::graph.parameter_count; ++p)
+      if (name(p).view() == wanted) return p;
+    throw Error(Code{'R', 5}, std::string{Request::graph.model.view()} + " has no parameter '" + wanted + "'. Fix: use a name of parameter_names().");
+  }
+
+  [[nodiscard]] std::vector<float> parameter(int p, int replica) {
+    return read(p, replica, &RankExecutor::held_parameter, training.storage.parameters);
+  }
+  [[nodiscard]] std::vector<float> gradient(int p, int replica) { return read(p, replica, &RankExecutor::held_gradient, training.storage.states); }
+  /// Sets a parameter on every rank of this process that holds it; the other processes do the same.
+  void write(int p, std::span<const float> values) {
+    const ParameterPlace& place = training.parameters[p];
+    if (std::ssize(values) != place.elements)
+      throw Error(Code{'R', 5}, "parameter '" + std::string{name(p).view()} + "' has " + std::to_string(place.elements) + " elements but is given " +
+                                    std::to_string(values.size()) + ". Fix: give as many.");
+    for (auto& executor : executors_) {
+      if (executor == nullptr || executor->role() != place.role) continue;
+      const HeldPart part = executor->held_parameter(p);
+      std::copy_n(values.data() + part.begin, part.elements, part.values);
+    }
+  }
+  void initialize_all(Seed seed) {
+    for (int p = 0; p < Request::graph.parameter_count; ++p) {
+      const ParameterPlace& place = training.parameters[p];
+      std::vector<float> values(static_cast<std::size_t>(place.elements));
+      initialize(Request::graph.leaf(place.node).parameters[place.index], seed, p, values.data());
+      write(p, values);
+    }
+  }
+  /// FNV-1a over the bytes of all parameters in the order of the model.
+  [[nodiscard]] std::uint64_t hash(int replica) {
+    BitHash hash;
+    for (int p = 0; p < Request::graph.parameter_count; ++p) hash.add(parameter(p, replica));
+    return hash.value;
+  }
+  [[nodiscard]] static int replicas() { return training.batch.ranks; }
+
+  /// The rank of a role at one position among those that split the batch.
+  [[nodiscard]] static Rank rank_of(int role, int replica) {
+    for (int r = 0; r < training.mesh.ranks(); ++r)
+      if (training.mesh.coordinate(Rank{r}, Axis::stage) == role && batch_position(training, Rank{r}) == replica) return Rank{r};
+    throw Error(Code{'R', 5},
+                "replica " + std::to_string(replica) + " of " + std::to_string(replicas()) + " does not exist. Fix: count replicas from 0.");
+  }
+
+ private:
+  static constexpr const Program& training = ThePlan::training;
+  [[nodiscard]] static Text<96> name(int p) { return Request::graph.parameter_name(training.parameters[p].node, training.parameters[p].index); }
+  /// As a replica holds it: from one rank, or put together from the slices of all ranks that share a copy.
+  [[nodiscard]] std::vector<float> read(int p, int replica, Held held, bool sliced) {
+    const ParameterPlace& place = training.parameters[p];
+    const Rank owner = rank_of(place.role, replica);
+    std::vector<float> values(static_cast<std::size_t>(place.elements));
+    for (int slice = 0; slice < (sliced ? training.storage.parts : 1); ++slice) {
+      const SliceRange range = sliced ? slice_range(training, place, slice) : SliceRange{0, 0, place.elements, 0};
+      if (range.elements == 0) continue;
+      const Rank holder = sliced ? slice_holder(training, owner, slice) : owner;
+      const auto part = std::span{values}.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.elements));
+      if (RankExecutor* const executor = local(holder)) std::copy_n((executor->*held)(p).values, range.elements, part.data());
+      session_.share(holder, std::as_writable_bytes(part));
+    }
+    return values;
+  }
+  [[nodiscard]] RankExecutor* local(Rank rank) { return executors_[static_cast<std::size_t>(rank.value)].get(); }
+
+  Session& session_;
+  std::vector<std::unique_ptr<RankExecutor>>& executors_;  // by rank; null where the rank lives in another process
+};
+
+}  // namespace heddle::inline run_room

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// Room: transport. One collective between processes: slices are exchanged, summed along the fixed tree, and exchanged back.
+// Sees: transport/mpi_calls, transport/tree_sum, transport/mismatch, core/ring_volume.  Does not see: deadlines, lost ranks, how anybody waits.
+// In: the start of one member.  Out: steps that return at once; the bits of every other transport.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "heddle/core/ring_volume.hpp"
+#include "heddle/transport/mismatch.hpp"
+#include "heddle/transport/movement.hpp"
+#include "heddle/transport/mpi_calls.hpp"
+#include "heddle/transport/sent_counters.hpp"
+#include "heddle/transport/tree_sum.hpp"
+
+namespace heddle::inline transport_room {
+
+/// What the collectives of one group share in one process: who its members are, and memory for the slices that are being summed. One of them at
+/// a time uses it, in the order of their numbers.
+struct MpiGroup {
+  MPI_Comm comm = MPI_COMM_NULL;
+  int number = 0;
+  std::vector<int> ranks;  // by position
+  int position = 0;
+  int first_tag = 0;
+  std::int64_t turn = 0;  // the lowest number that has not passed its sum
+  std::vector<float> scratch;
+
+  [[nodiscard]] int members() const { return static_cast<int>(ranks.size()); }
+  /// Scratch for the sum of a whole of so many elements: one slice per member.
+  [[nodiscard]] std::int64_t slice_room(std::int64_t elements) const { return (elements / members() / elements_per_line + 1) * elements_per_line; }
+  void reserve(std::int64_t elements) {
+    const auto needed = static_cast<std::size_t>(slice_room(elements) * members());
+    if (scratch.size() < needed) scratch.resize(needed);
+  }
+};
+
+/// One member's part of one collective.
+///
+/// Every member first tells the others what it has started, and sends them what they need of its buffer. When all agree the slices are received:
+/// a gather's into the whole, others' into the scratch of the group, where they are summed; an all-reduce then sends the sums round. Its parts go
+/// on whenever the process is in any call of the transport.
+/// Moves   (n-1)/n x elements x 4 for a reduce-scatter or an all-gather, twice that for an all-reduce, and 16 bytes to each member   [bytes]
+/// Tested  transport/mpi_collective_test, conformance/transport_mpi_test
+class MpiCollective {
+ public:
+  static constexpr int tags = 3;  // what was started, first exchange, second exchange
+
+  explicit MpiCollective(int most_members)
+      : notices_(2 * most_members), sends_(most_members), receives_(most_members), theirs_(static_cast<std::size_t>(most_members)),
+        pointers_(theirs_.size()) {}
+
+  void start(MpiGroup& group, int slot, std::int64_t k, StartedCollective what, const float* source, float* target, SentCounters& traffic) {
+    group_ = &group;
+    slot_ = slot;
+    k_ = k;
+    mine_ = what;
+    source_ = source;
+    target_ = target;
+    traffic_ = &traffic;
+    odd_ = -1;
+    stage_ = Stage::agreeing;
+    each_other([&](int q, int rank) {
+      notices_.receive(q, group.comm, rank, tag(0), &theirs_[at(q)], sizeof(StartedCollective));
+      notices_.send(members() + q, group.comm, rank, tag(0), &mine_, sizeof mine_);
+    });
+    each_other([&](int q, int) {
+      const Range range = first_sent(q);
+      send(q, tag(1), source_ + range.first, range.length);
+    });
+  }
+
+  /// Does what can be done now; true if the collective is complete for this member.
+  bool advance() {
+    if (stage_ == Stage::agreeing && others_agree()) receive_first();
+    if (stage_ == Stage::summing && receives_.done()) sum();
+    if (stage_ == Stage::turning && sends_.done()) send_sums();
+    if (stage_ == Stage::ending && receives_.done() && sends_.done() && notices_.done()) {
+      stage_ = Stage::done;
+      drain_ = {};
+    }
+    return done();
+  }
+
+  [[nodiscard]] bool done() const { return stage_ == Stage::done; }
+  [[nodiscard]] bool needs(int rank) const {
+    for (const int member : group_->ranks)
+      if (member == rank) return rank != group_->ranks[at(group_->position)];
+    return false;
+  }
+  /// A rank that something is still expected from.
+  [[nodiscard]] int missing() const {
+    for (int q = 0; q < members(); ++q)
+      if (q != group_->position && !(stage_ == Stage::agreeing ? notices_.empty(q) : receives_.empty(q))) return group_->ranks[at(q)];
+    return group_->ranks[at(group_->position == 0 ? members() - 1 : 0)];
+  }
+  [[nodiscard]] std::string describe() const { return describe_collective(mine_.kind, group_->number); }
+  void check_counts() const {
+    if (odd_ >= 0) throw collectives_differ(group_->ranks[0], started(0), group_->ranks[at(odd_)], started(odd_), k_);
+  }
+  void cancel_receives() {
+    each_other([&](int q, int) {
+      notices_.cancel(q);
+      receives_.cancel(q);
+    });
+  }
+  /// True if nothing of it is pending any more, complete or cancelled.
+  [[nodiscard]] bool quiet() { return notices_.done() && sends_.done() && receives_.done(); }
+  void abandon() {
+    for (MpiRequests* const requests : {&notices_, &sends_, &receives_}) requests->abandon();
+  }
+
+ private:
+  enum class Stage : std::uint8_t { agreeing, summing, turning, ending, done };
+  struct Range {
+    std::int64_t first;
+    std::int64_t length;
+  };
+
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  static std::size_t bytes(std::int64_t elements) { return static_cast<std::size_t>(elements) * sizeof(float); }
+  [[nodiscard]] int members() const { return group_->members(); }
+  [[nodiscard]] int tag(int part) const { return group_->first_tag + slot_ * tags + part; }
+  [[nodiscard]] StartedCollective started(int position) const { return position == group_->position ? mine_ : theirs_[at(position)]; }
+  template <class Visit> void each_other(Visit visit) {
+    for (int q = 0; q < members(); ++q)
+      if (q != group_->position) visit(q, group_->ranks[at(q)]);
+  }
+
+  /// The slice of a whole that a position owns.
+  [[nodiscard]] Range owned(StartedCollective what, int position) const {
+    if (what.kind == Movement::all_reduce)
+      return {ring_first_owned(what.elements, members(), position), ring_elements_owned(what.elements, members(), position)};
+    const std::int64_t slice = what.elements / members();
+    return {position * slice, slice};
+  }
+  /// What this member sends to position q first: q's slice of its whole, or its own slice.
+  [[nodiscard]] Range first_sent(int q) const { return mine_.kind == Movement::all_gather ? Range{0, owned(mine_, q).length} : owned(mine_, q); }
+  /// Elements that position q sends to this member first, given what q started.
+  [[nodiscard]] std::int64_t first_received(int q) const { return owned(started(q), group_->position).length; }
+
+  void send(int q, int message_tag, const float* from, std::int64_t elements) {
+    traffic_->count_message(mine_.kind, elements);
+    sends_.send(q, group_->comm, group_->ranks[at(q)], message_tag, from, bytes(elements));
+  }
+  void receive(int q, int message_tag, float* to, std::int64_t elements) {
+    receives_.receive(q, group_->comm, group_->ranks[at(q)], message_tag, to, bytes(elements));
+  }
+
+  /// Everybody knows what everybody has started, so all members decide alike.
+  bool others_agree() {
+    if (group_->turn != k_) return false;
+    for (int q = 0; q < members(); ++q)
+      if (!notices_.done(q)) return false;
+    for (int q = members() - 1; q > 0; --q)
+      if (started(q) != started(0)) odd_ = q;
+    return true;
+  }
+  void receive_first() {
+    if (odd_ >= 0) return drain();
+    const Range mine = owned(mine_, group_->position);
+    if (mine_.kind == Movement::all_gather) {
+      each_other([&](int q, int) { receive(q, tag(1), target_ + owned(mine_, q).first, owned(mine_, q).length); });
+      if (target_ + mine.first != source_) std::memcpy(target_ + mine.first, source_, bytes(mine.length));
+      return finish_turn(Stage::ending);
+    }
+    group_->reserve(mine_.elements);
+    const std::int64_t room = group_->slice_room(mine_.elements);
+    each_other([&](int q, int) { receive(q, tag(1), group_->scratch.data() + q * room, mine.length); });
+    stage_ = Stage::summing;
+  }
+  /// Takes what is on its way where nobody looks at it: the sentence says that nothing was moved.
+  void drain() {
+    std::int64_t elements = 0;
+    each_other([&](int q, int) { elements += first_received(q); });
+    drain_.resize(static_cast<std::size_t>(elements));
+    float* to = drain_.data();
+    each_other([&](int q, int) {
+      receive(q, tag(1), to, first_received(q));
+      to += first_received(q);
+    });
+    finish_turn(Stage::ending);
+  }
+  void sum() {
+    const Range mine = owned(mine_, group_->position);
+    const std::int64_t room = group_->slice_room(mine_.elements);
+    for (int q = 0; q < members(); ++q) pointers_[at(q)] = q == group_->position ? source_ + mine.first : group_->scratch.data() + q * room;
+    const bool scatters = mine_.kind == Movement::reduce_scatter;
+    tree_sum_to_one(pointers_.data(), members(), 0, mine.length, scatters ? target_ : target_ + mine.first);
+    finish_turn(scatters ? Stage::ending : Stage::turning);
+  }
+  /// The slices that were sent first have left: their places may be overwritten.
+  void send_sums() {
+    const Range mine = owned(mine_, group_->position);
+    each_other([&](int q, int) {
+      receive(q, tag(2), target_ + owned(mine_, q).first, owned(mine_, q).length);
+      send(q, tag(2), target_ + mine.first, mine.length);
+    });
+    stage_ = Stage::ending;
+  }
+  void finish_turn(Stage next) {
+    group_->turn = k_ + 1;
+    stage_ = next;
+  }
+
+  MpiGroup* group_ = nullptr;
+  int slot_ = 0;
+  std::int64_t k_ = 0;
+  StartedCollective mine_;
+  const float* source_ = nullptr;
+  float* target_ = nullptr;
+  SentCounters* traffic_ = nullptr;
+  int odd_ = -1;
+  Stage stage_ = Stage::done;
+  MpiRequests notices_;   // by position: theirs, then mine
+  MpiRequests sends_;     // by position
+  MpiRequests receives_;  // by position
+  std::vector<StartedCollective> theirs_;
+  std::vector<const float*> pointers_;
+  std::vector<float> drain_;
+};
+
+}  // namespace heddle::inline transport_room

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// Room: transport. One transfer between two processes: both sides tell each other their count, then the elements arrive.
+// Sees: transport/mpi_calls, transport/mismatch.  Does not see: deadlines, lost ranks, how anybody waits.
+// In: a side's start.  Out: steps that return at once; the count of the other side.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "heddle/transport/mismatch.hpp"
+#include "heddle/transport/mpi_calls.hpp"
+
+namespace heddle::inline transport_room {
+
+/// One side of a transfer. The sender's elements leave at once; the receiver takes them when it knows that the counts agree, and drains them
+/// elsewhere if they do not. The slot of its number is in the tag, so the k-th meets the k-th.
+///
+/// Tested  transport/mpi_transfer_test
+class MpiTransfer {
+ public:
+  static constexpr int tags = 3;
+
+  /// `slot` is the same on both sides.
+  void start_send(MPI_Comm comm, int rank, int peer, int slot, std::int64_t k, const float* source, std::int64_t elements) {
+    begin(comm, rank, peer, slot, k, elements, true);
+    exchange_counts();
+    requests_.send(elements_move, comm_, peer_, tag(2), source, bytes(elements));
+    posted_ = true;
+  }
+  void start_receive(MPI_Comm comm, int rank, int peer, int slot, std::int64_t k, float* target, std::int64_t elements) {
+    begin(comm, rank, peer, slot, k, elements, false);
+    target_ = target;
+    exchange_counts();
+  }
+
+  /// Does what can be done now; true if the transfer is complete.
+  bool advance() {
+    if (done_) return true;
+    if (!posted_) {
+      if (!requests_.done(theirs_arrive)) return false;
+      if (theirs_ != mine_) drain_.resize(static_cast<std::size_t>(theirs_));
+      requests_.receive(elements_move, comm_, peer_, tag(2), theirs_ == mine_ ? target_ : drain_.data(), bytes(theirs_));
+      posted_ = true;
+    }
+    done_ = requests_.done();
+    if (done_) drain_ = {};
+    return done_;
+  }
+
+  [[nodiscard]] bool done() const { return done_; }
+  [[nodiscard]] bool needs(int rank) const { return rank == peer_; }
+  [[nodiscard]] int missing() const { return peer_; }
+  [[nodiscard]] std::string describe() const { return describe(sends_, peer_); }
+  [[nodiscard]] static std::string describe(bool sends, int peer) { return (sends ? "send to rank " : "receive from rank ") + std::to_string(peer); }
+  void check_counts() const {
+    if (mine_ == theirs_) return;
+    throw counts_differ("rank " + std::to_string(sends_ ? rank_ : peer_) + " sends", sends_ ? mine_ : theirs_,
+                        "rank " + std::to_string(sends_ ? peer_ : rank_) + " receives", sends_ ? theirs_ : mine_, k_);
+  }
+  void cancel_receives() {
+    requests_.cancel(theirs_arrive);
+    if (!sends_) requests_.cancel(elements_move);
+  }
+  /// True if nothing of it is pending any more, complete or cancelled.
+  [[nodiscard]] bool quiet() { return requests_.done(); }
+  void abandon() { requests_.abandon(); }
+
+ private:
+  enum Which : int { mine_leaves, theirs_arrive, elements_move, requests_of_one };
+
+  static std::size_t bytes(std::int64_t elements) { return static_cast<std::size_t>(elements) * sizeof(float); }
+  [[nodiscard]] int tag(int kind) const { return slot_ * tags + kind; }
+  void begin(MPI_Comm comm, int rank, int peer, int slot, std::int64_t k, std::int64_t elements, bool sends) {
+    comm_ = comm;
+    rank_ = rank;
+    peer_ = peer;
+    slot_ = slot;
+    k_ = k;
+    mine_ = elements;
+    sends_ = sends;
+    posted_ = done_ = false;
+  }
+  void exchange_counts() {
+    requests_.receive(theirs_arrive, comm_, peer_, tag(sends_ ? 1 : 0), &theirs_, sizeof theirs_);
+    requests_.send(mine_leaves, comm_, peer_, tag(sends_ ? 0 : 1), &mine_, sizeof mine_);
+  }
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int peer_ = 0;
+  int slot_ = 0;
+  std::int64_t k_ = 0;
+  bool sends_ = false;
+  bool posted_ = false;  // the elements
+  bool done_ = true;
+  std::int64_t mine_ = 0;
+  std::int64_t theirs_ = 0;
+  float* target_ = nullptr;
+  std::vector<float> drain_;
+  MpiRequests requests_{requests_of_one};
+};
+
+}  // namespace heddle::inline transport_room

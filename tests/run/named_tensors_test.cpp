@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/run/named_tensors.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "heddle/backend/cpu.hpp"
+#include "heddle/transport/solo.hpp"
+
+using namespace heddle;
+
+namespace {
+
+struct Model : Sequential<Named<"first", Linear<3, 4>>, Named<"second", Linear<4, 2>>> {};
+using Piped = Plan<Model, CrossEntropy, SGD, Batch<8>, Hybrid<Pipeline<Balanced<2>>, DataParallel<2>>>;
+
+/// A process that has some of the ranks; what others share with it are sevens.
+struct Process {
+  using Endpoint = Solo::Endpoint;
+  std::vector<int> here;
+  std::vector<int> owners;
+  void share(Rank owner, std::span<std::byte> bytes) {
+    owners.push_back(owner.value);
+    if (std::find(here.begin(), here.end(), owner.value) != here.end()) return;
+    const float seven = 7;
+    for (std::size_t i = 0; i < bytes.size(); i += sizeof seven) std::memcpy(&bytes[i], &seven, sizeof seven);
+  }
+};
+
+struct Held {
+  Process process;
+  Solo transport{4};
+  KernelTable kernels = kernel_table<Model, CrossEntropy, SGD, EigenCompute>();
+  std::vector<std::unique_ptr<Executor<Solo::Endpoint>>> executors{4};
+  NamedTensors<Piped, Process> tensors{process, executors};
+
+  explicit Held(std::vector<int> here) {
+    process.here = std::move(here);
+    for (const int rank : process.here)
+      executors[static_cast<std::size_t>(rank)] =
+          std::make_unique<Executor<Solo::Endpoint>>(Piped::training, Piped::evaluation, kernels, Rank{rank}, transport.endpoint());
+    tensors.initialize_all(Seed{1});
+  }
+  auto read(const char* name, int replica) { return tensors.parameter(tensors.find(name), replica); }
+};
+
+}  // namespace
+
+TEST_CASE("a tensor is read from the rank that owns it, in every process") {
+  Held all{{0, 1, 2, 3}}, first{{0}}, last{{3}};
+  const auto weight = all.read("first.weight", 0);
+  CHECK(weight.size() == 12);
+  CHECK(all.read("first.weight", 1) == weight);
+  CHECK(first.read("first.weight", 0) == weight);
+  CHECK(first.read("second.bias", 1) == std::vector<float>(2, 7.0F));
+  CHECK(last.read("first.weight", 0) == std::vector<float>(12, 7.0F));
+  CHECK(last.read("second.bias", 1) == all.read("second.bias", 1));
+  CHECK(last.process.owners == std::vector<int>{0, 3});  // the same in every process, or they would not meet
+  for (Held* held : {&all, &first, &last}) CHECK(held->tensors.rank_of(1, 0) == Rank{1});
+}
+
+TEST_CASE("a parameter is written where it is held, and all parameters have one hash") {
+  Held all{{0, 1, 2, 3}}, one{{2}};
+  const std::uint64_t before = all.tensors.hash(0);
+  CHECK(all.tensors.hash(1) == before);
+  const std::vector<float> ones(12, 1.0F);
+  for (Held* held : {&all, &one}) held->tensors.write(held->tensors.find("first.weight"), ones);
+  CHECK(all.read("first.weight", 1) == ones);
+  CHECK(one.read("first.weight", 1) == ones);
+  CHECK(all.tensors.hash(1) != before);
+}
+
+TEST_CASE("names, counts and replicas that do not exist are refused in every process") {
+  Held one{{2}};
+  CHECK(one.tensors.names() == std::vector<std::string>{"first.weight", "first.bias", "second.weight", "second.bias"});
+  CHECK_THROWS_WITH_AS((void)one.tensors.find("third"), doctest::Contains("[heddle.R05] Model has no parameter 'third'"), Error);
+  const std::vector<float> two(2);
+  CHECK_THROWS_AS(one.tensors.write(0, two), Error);
+  CHECK_THROWS_WITH_AS((void)one.read("first.bias", 2), doctest::Contains("replica 2 of 2 does not exist"), Error);
+  CHECK(one.process.owners.empty());
+}
