@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "heddle/core/fire.hpp"  // first: the fewer includes lead to a rule, the fewer lines has its error
 #include "heddle/mesh/norm.hpp"
 #include "heddle/mesh/statistics.hpp"
 #include "heddle/plan/plan.hpp"

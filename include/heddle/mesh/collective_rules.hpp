@@ -92,7 +92,9 @@ template <Collective What, Axis... Axes> [[nodiscard]] constexpr Diagnosis may_c
 template <Collective What, class X, Axis... Axes> [[nodiscard]] constexpr Diagnosis call_is_sound() {
   using Held = std::remove_cvref_t<decltype(held_by(std::declval<const X&>()))>;
   const auto call = [] { return Diagnosis{Code{'P', 18}, name_of(What)}; };
-  if constexpr (sizeof...(Axes) == 0)
+  if constexpr (was_refused(placements_in<X>()))
+    return Diagnosis{};
+  else if constexpr (sizeof...(Axes) == 0)
     return call() << " names no axis. Fix: write " << name_of(What) << "<axis::data>, with the axes along which it works.";
   else if constexpr (!is_distributed<X> && What != Collective::broadcast)
     return call() << " is given " << type_name<X>().view() << ", which does not say how it lies over the ranks. Fix: wrap it, as in "
@@ -116,10 +118,10 @@ template <bool HasReason, class X, Axis... Axes> struct Assuming {
                 : Diagnosis{Code{'P', 18}, "assume_reduced has no reason. Fix: say in a literal why the sum is taken already."};
 };
 
-/// The type of the result; after a refusal that of the operand.
+/// Where the result lies; after a refusal as the operand.
 template <Collective What, class X, Axis... Axes> [[nodiscard]] constexpr Placements placements_after() {
   Placements p = placements_in<X>();
-  if constexpr (Calling<What, X, Axes...>::found.ok())
+  if constexpr (Calling<What, X, Axes...>::found.ok() && !was_refused(placements_in<X>()))
     ((p = p.with(Axes, What == Collective::reduce_scatter ? Placement::shard : Placement::replicate)), ...);
   return p;
 }

@@ -49,8 +49,8 @@ template <class T> [[nodiscard]] constexpr std::int64_t float_count(const T& val
 template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto all_reduce(Comm& comm, const X& x) {
   using Rule = Calling<Collective::all_reduce, X, Axes...>;
   static_assert(sizeof(fired<Rule>) > 0);
-  if constexpr (!Rule::found.ok()) {
-    return x;
+  if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
+    return refused(x);
   } else {
     auto held = x.held();
     (comm.all_reduce(Axes, floats_of(held), float_count(held)), ...);
@@ -67,8 +67,8 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto all_reduc
 template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto reduce_scatter(Comm& comm, const X& x) {
   using Rule = Calling<Collective::reduce_scatter, X, Axes...>;
   static_assert(sizeof(fired<Rule>) > 0);
-  if constexpr (!Rule::found.ok()) {
-    return x;
+  if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
+    return refused(x);
   } else {
     auto held = x.held();
     const auto along = [&](Axis a) {
@@ -91,8 +91,8 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto reduce_sc
 template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto all_gather(Comm& comm, const X& x) {
   using Rule = Calling<Collective::all_gather, X, Axes...>;
   static_assert(sizeof(fired<Rule>) > 0);
-  if constexpr (!Rule::found.ok()) {
-    return x;
+  if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
+    return refused(x);
   } else {
     auto held = x.held();
     const auto along = [&](Axis a) {
@@ -115,8 +115,8 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto all_gathe
 template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto broadcast(Comm& comm, const X& x, int root = 0) {
   using Rule = Calling<Collective::broadcast, X, Axes...>;
   static_assert(sizeof(fired<Rule>) > 0);
-  if constexpr (!Rule::found.ok()) {
-    return x;
+  if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
+    return refused(x);
   } else {
     auto held = held_by(x);
     (comm.broadcast(Axes, root, floats_of(held), float_count(held)), ...);
@@ -132,8 +132,8 @@ template <Axis... Axes, class X, std::size_t Length = 1> [[nodiscard]] constexpr
   using Rule = Assuming<(Length > 1), X, Axes...>;
   static_assert(sizeof(fired<Rule>) > 0);
   static_cast<void>(why);
-  if constexpr (!Rule::found.ok())
-    return x;
+  if constexpr (!Rule::found.ok() || was_refused(placements_in<X>()))
+    return refused(x);
   else
     return DistributedValue<typename X::Value, placements_after<Collective::assume_reduced, X, Axes...>()>{x.held()};
 }

@@ -14,22 +14,26 @@
 
 namespace heddle::inline mesh_room {
 
-// One holder a rule, because fired<> takes a type.
+// One holder a rule, because fired<> takes a type. What was refused before is not judged again, so that one fault is one error.
 template <Placements P> struct IsSound { static constexpr Diagnosis found = placements_are_sound(P); };
 template <Placements A, Placements B> struct Adding {
-  static constexpr Diagnosis found = may_add(A, B);
-  static constexpr Placements result = found.ok() ? added(A, B) : A;  // after a refusal anything, so that one fault is one error
+  static constexpr Diagnosis found = was_refused(A) || was_refused(B) ? Diagnosis{} : may_add(A, B);
+  static constexpr Placements result = !found.ok() || was_refused(A) || was_refused(B) ? after_a_refusal : added(A, B);
 };
 template <Placements A, Placements B> struct Multiplying {
-  static constexpr Diagnosis found = may_multiply(A, B);
-  static constexpr Placements result = found.ok() ? multiplied(A, B) : A;  // after a refusal anything, so that one fault is one error
+  static constexpr Diagnosis found = was_refused(A) || was_refused(B) ? Diagnosis{} : may_multiply(A, B);
+  static constexpr Placements result = !found.ok() || was_refused(A) || was_refused(B) ? after_a_refusal : multiplied(A, B);
 };
 template <Placements A, Placements B> struct Dividing {
-  static constexpr Diagnosis found = may_divide(A, B);
-  static constexpr Placements result = found.ok() ? divided(A, B) : A;  // after a refusal anything, so that one fault is one error
+  static constexpr Diagnosis found = was_refused(A) || was_refused(B) ? Diagnosis{} : may_divide(A, B);
+  static constexpr Placements result = !found.ok() || was_refused(A) || was_refused(B) ? after_a_refusal : divided(A, B);
 };
-template <Placements A, Placements B> struct Comparing { static constexpr Diagnosis found = may_compare(A, B); };
-template <Placements Is, Placements Asked> struct Giving { static constexpr Diagnosis found = may_be_given(Is, Asked); };
+template <Placements A, Placements B> struct Comparing {
+  static constexpr Diagnosis found = was_refused(A) || was_refused(B) ? Diagnosis{} : may_compare(A, B);
+};
+template <Placements Is, Placements Asked> struct Giving {
+  static constexpr Diagnosis found = was_refused(Is) || was_refused(Asked) ? Diagnosis{} : may_be_given(Is, Asked);
+};
 template <Placements P> struct Reading { static constexpr Diagnosis found = is_whole("value()", P); };
 template <Name Operation, Placements P> struct Applying { static constexpr Diagnosis found = sums_are_taken(Operation.view(), P); };
 
@@ -97,6 +101,13 @@ template <class X> [[nodiscard]] constexpr Placements placements_in() {
     return X::placements;
   else
     return {};
+}
+/// The operand of a call that was an error.
+template <class X> [[nodiscard]] constexpr auto refused(const X& x) {
+  if constexpr (is_distributed<X>)
+    return DistributedValue<typename X::Value, after_a_refusal>{x.held()};
+  else
+    return DistributedValue<X, after_a_refusal>{x};
 }
 template <class X> [[nodiscard]] constexpr const auto& held_by(const X& x) {
   if constexpr (is_distributed<X>)
@@ -181,7 +192,7 @@ requires Operands<X, Y>
 }
 
 template <class X> [[nodiscard]] constexpr auto forgetful(typename X::Value held) {
-  constexpr Placements plain = [] {
+  constexpr Placements plain = X::placements.any(Placement::partial) ? after_a_refusal : [] {
     Placements p = X::placements;
     for (const Axis a : every_axis) p = p.marked(a, Taken::unknown);
     return p;

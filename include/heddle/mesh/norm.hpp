@@ -24,6 +24,7 @@ struct SquaredNorm {
 
 /// Where a value is split its norm is a sum that is not yet taken; where it is whole the norm is whole.
 [[nodiscard]] constexpr Placements of_the_norm(const Placements& p) {
+  if (p.any(Placement::partial)) return after_a_refusal;
   Placements norm;
   for (const Axis a : every_axis)
     if (p.at(a) != Placement::replicate) norm = norm.with(a, Placement::partial);
@@ -45,7 +46,9 @@ template <IsDistributed X> [[nodiscard]] constexpr auto squared_norm(const X& x)
 }
 
 template <class N> [[nodiscard]] constexpr Diagnosis norm_is_reduced() {
-  if constexpr (!is_distributed<N>) {
+  if constexpr (was_refused(placements_in<N>())) {
+    return Diagnosis{};
+  } else if constexpr (!is_distributed<N>) {
     return Diagnosis{Code{'P', 17}, "clip"}
            << " is given " << type_name<N>().view()
            << " as the norm, which does not say over which axes it was taken. Fix: give the result of squared_norm().";
@@ -69,7 +72,7 @@ template <class N> struct Clipping { static constexpr Diagnosis found = norm_is_
 /// Tested  mesh/norm_test, fail/P17_norm_of_one_stage
 template <class N> [[nodiscard]] auto clip_factor(const N& norm, float most) {
   static_assert(sizeof(fired<Clipping<N>>) > 0);
-  if constexpr (Clipping<N>::found.ok()) {
+  if constexpr (Clipping<N>::found.ok() && !was_refused(placements_in<N>())) {
     const float factor = most / (std::sqrt(norm.held().squares) + 1e-6F);
     return DistributedValue<float, Placements{}>{factor >= 1 ? 1 : factor};
   } else {
@@ -82,6 +85,7 @@ template <class N> [[nodiscard]] auto clip_factor(const N& norm, float most) {
 /// Errors  P17 as clip_factor
 /// Tested  mesh/norm_test, backend/spmd_threads_test
 template <IsDistributed X, class N> [[nodiscard]] X clip(const X& gradients, const N& norm, float most) {
+  static_assert(sizeof(fired<Clipping<N>>) > 0);
   const float factor = clip_factor(norm, most).held();
   auto held = gradients.held();
   float* const values = floats_of(held);

@@ -19,7 +19,13 @@ static_assert(sizeof every_axis / sizeof every_axis[0] == axis_count);
 /// What is known of a value that is whole along an axis: a mean and a sum have another divisor and do not mix.
 enum class Taken : std::uint8_t { unknown, sum, mean };
 
-enum class PlacementFault : std::uint8_t { none, axis_named_twice, dimension_out_of_range, no_placement };
+enum class PlacementFault : std::uint8_t {
+  none,
+  axis_named_twice,
+  dimension_out_of_range,
+  no_placement,
+  refused  ///< the result of an operation that was an error: what comes after is silent
+};
 
 /// Placement along each axis; axes that nobody names are replicated. The order of the names does not matter.
 /// One number, eight bits an axis and eight for a fault: g++ 12 takes template arguments with arrays for equal that differ only in where
@@ -91,6 +97,13 @@ template <Axis... Axes> struct Sum {
 template <Axis... Axes> struct Mean {
   static constexpr void place(Placements& p) { (p.put(Axes, Placement::replicate, Taken::mean), ...); }
 };
+
+inline constexpr Placements after_a_refusal = [] {
+  Placements p;
+  p.fail(PlacementFault::refused, Axis::data);
+  return p;
+}();
+[[nodiscard]] constexpr bool was_refused(const Placements& p) { return p.fault() == PlacementFault::refused; }
 
 template <class P>
 concept IsPlacement = requires(Placements& p) {

@@ -69,8 +69,8 @@ template <Taken How, class X, Axis... Axes> [[nodiscard]] constexpr Placements p
 template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto sum_over(Comm& comm, const X& x) {
   using Rule = Calling<Collective::all_reduce, X, Axes...>;
   static_assert(sizeof(fired<Rule>) > 0);
-  if constexpr (!Rule::found.ok()) {
-    return x;
+  if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
+    return refused(x);
   } else {
     auto held = x.held();
     (comm.all_reduce(Axes, floats_of(held), float_count(held)), ...);
@@ -79,7 +79,9 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto sum_over(
 }
 
 template <class X, Axis... Axes> [[nodiscard]] constexpr Diagnosis mean_is_sound() {
-  if constexpr (is_distributed<X>) {
+  if constexpr (was_refused(placements_in<X>())) {
+    return Diagnosis{};
+  } else if constexpr (is_distributed<X>) {
     using Held = typename X::Value;
     if constexpr (!std::same_as<Held, WeightedSum> && !requires { Held::mean_rows; })
       return Diagnosis{Code{'P', 16}, "mean_over"} << " is given " << type_name<Held>().view()
@@ -101,8 +103,8 @@ template <class X, Axis... Axes> struct TakingTheMean { static constexpr Diagnos
 template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto mean_over(Comm& comm, const X& x) {
   using Rule = TakingTheMean<X, Axes...>;
   static_assert(sizeof(fired<Rule>) > 0);
-  if constexpr (!Rule::found.ok()) {
-    return x;
+  if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
+    return refused(x);
   } else {
     auto held = x.held();
     (comm.all_reduce(Axes, held.data(), held.size()), ...);
