@@ -15,7 +15,7 @@
 
 namespace heddle::tests {
 
-using Lists = std::vector<std::vector<Event>>;  // by role; a wait names its start's position in its own list
+using RoleLists = std::vector<std::vector<Event>>;  // by role; a wait names its start's position in its own list
 using Random = std::mt19937;
 
 [[nodiscard]] inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -24,7 +24,7 @@ using Random = std::mt19937;
 [[nodiscard]] inline bool is_wait(const Event& e) { return e.kind == EventKind::send_wait || e.kind == EventKind::receive_wait; }
 
 /// What the check says: 0 for ok, else the number of the rule S03 or S04. Without one class of edges it must err.
-template <Edge LeftOut = Edge::none> [[nodiscard]] int verdict(const Lists& lists, Lanes lanes) {
+template <Edge LeftOut = Edge::none> [[nodiscard]] int verdict(const RoleLists& lists, Lanes lanes) {
   std::array<Event, 512> events;
   std::array<int, 9> begins{};
   int count = 0;
@@ -43,7 +43,7 @@ template <Edge LeftOut = Edge::none> [[nodiscard]] int verdict(const Lists& list
 /// Starts, waits and completions as a machine has them. A transfer completes at one moment for both ends.
 class Chance {
  public:
-  Chance(const Lists& lists, Lanes lanes) : lists_(lists), lanes_(lanes) {
+  Chance(const RoleLists& lists, Lanes lanes) : lists_(lists), lanes_(lanes) {
     for (std::size_t r = 0; r < lists.size(); ++r)
       for (std::size_t i = 0; i < lists[r].size(); ++i) add(static_cast<int>(r), static_cast<int>(i), lists[r][i]);
     pair_up();
@@ -121,7 +121,7 @@ class Chance {
     return !done_[t] && sender.position < at_[at(sender.role)] && receiver.position < at_[at(receiver.role)] && is_next(sender) && is_next(receiver);
   }
 
-  const Lists& lists_;
+  const RoleLists& lists_;
   Lanes lanes_;
   bool mismatch_ = false;
   std::map<std::pair<int, int>, std::vector<End>> sends_, receives_;  // by channel
@@ -139,7 +139,7 @@ struct Agreement {
   int ended = 0, stuck = 0, mismatched = 0;
   int wrong_without[7]{};  // by Edge
 
-  void compare(const Lists& lists, Random& random) {
+  void compare(const RoleLists& lists, Random& random) {
     for (const Lanes lanes : {Lanes::free, Lanes::per_communicator, Lanes::one_per_device}) {
       const int said = verdict(lists, lanes);
       Chance chance{lists, lanes};
@@ -152,7 +152,7 @@ struct Agreement {
   }
 
  private:
-  void mutate(const Lists& lists, Lanes lanes, int ran) {
+  void mutate(const RoleLists& lists, Lanes lanes, int ran) {
     wrong_without[1] += verdict<Edge::program_order>(lists, lanes) != ran;
     wrong_without[2] += verdict<Edge::start_of_send>(lists, lanes) != ran;
     wrong_without[3] += verdict<Edge::start_of_receive>(lists, lanes) != ran;
@@ -164,7 +164,7 @@ struct Agreement {
 
 /// Lists under construction, by role.
 struct Writing {
-  Lists lists;
+  RoleLists lists;
 
   explicit Writing(int roles) : lists(at(roles)) {}
   int start(int role, EventKind kind, int peer, std::int64_t elements = 1) {

@@ -11,8 +11,8 @@ namespace {
 constexpr Lanes all_lanes[] = {Lanes::free, Lanes::per_communicator, Lanes::one_per_device};
 
 /// Every receive is posted where it is waited for: what a transport does that reads its peer only inside the wait.
-Lists read_at_waits(const Lists& lists) {
-  Lists changed = lists;
+RoleLists read_at_waits(const RoleLists& lists) {
+  RoleLists changed = lists;
   for (auto& list : changed) {
     std::vector<int> order;
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -38,7 +38,7 @@ TEST_CASE("pipelines of every form, sound and with a slip of the hand, get the v
           agreement.compare(written.lists(), random);
           for (const Slip slip : all_slips)
             for (int n = 0; n < 14; ++n) {
-              Lists lists = written.lists();
+              RoleLists lists = written.lists();
               corrupt(lists, slip, random);
               agreement.compare(lists, random);
             }
@@ -67,7 +67,7 @@ TEST_CASE("the early form ends where transfers are matched by posting, and is re
   int refused_on_one = 0;
   for (int stages = 3; stages <= 5; ++stages)
     for (int micro_batches = stages; micro_batches <= 8; ++micro_batches) {
-      const Lists lists = PipelineWriter{stages, micro_batches, Form::early, false}.lists();
+      const RoleLists lists = PipelineWriter{stages, micro_batches, Form::early, false}.lists();
       CHECK(verdict(lists, Lanes::free) == 0);
       refused_on_one += verdict(lists, Lanes::one_per_device) == 3;
     }
@@ -76,7 +76,7 @@ TEST_CASE("the early form ends where transfers are matched by posting, and is re
 
 TEST_CASE("a transport whose peers read only at their own wait makes a sound schedule deadlock") {
   for (int micro_batches = 2; micro_batches <= 8; ++micro_batches) {
-    const Lists lists = PipelineWriter{2, micro_batches, Form::grouped, false}.lists();
+    const RoleLists lists = PipelineWriter{2, micro_batches, Form::grouped, false}.lists();
     for (const Lanes lanes : all_lanes) CHECK(verdict(read_at_waits(lists), lanes) == 3);
     CHECK(verdict(lists, Lanes::free) == 0);
   }

@@ -12,7 +12,7 @@ TEST_CASE("random programs, sound and with a slip of the hand, get the verdict t
   Random random{172668};
   Agreement agreement;
   for (int n = 0; n < 40000; ++n) {
-    Lists lists = random_lists(random);
+    RoleLists lists = random_lists(random);
     if (n % 3 == 2) corrupt(lists, all_slips[static_cast<std::size_t>(n / 3 % 6)], random);
     agreement.compare(lists, random);
   }
@@ -42,7 +42,7 @@ TEST_CASE("fewer lanes only add edges: what ends on one lane ends on one a pair,
   Random random{479};
   int one = 0, pairs = 0, free = 0;
   for (int n = 0; n < 3000; ++n) {
-    const Lists lists = random_lists(random);
+    const RoleLists lists = random_lists(random);
     const bool on_one = verdict(lists, Lanes::one_per_device) == 0;
     const bool on_pairs = verdict(lists, Lanes::per_communicator) == 0;
     const bool on_free = verdict(lists, Lanes::free) == 0;

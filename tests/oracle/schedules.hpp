@@ -52,7 +52,7 @@ class PipelineWriter {
       write(r, order);
     }
   }
-  [[nodiscard]] const Lists& lists() const { return writing_.lists; }
+  [[nodiscard]] const RoleLists& lists() const { return writing_.lists; }
 
  private:
   void write(int r, const std::vector<Compute>& order) {
@@ -91,7 +91,7 @@ class PipelineWriter {
 };
 
 /// Sound lists in one global order, then disturbed: starts and waits drift, the starts of a role may change places.
-inline Lists random_lists(Random& random) {
+inline RoleLists random_lists(Random& random) {
   struct Post {
     bool send;
     int peer;
@@ -144,7 +144,7 @@ enum class Slip { swapped, dropped, moved, retargeted, resized, wait_dropped };
 inline constexpr Slip all_slips[] = {Slip::swapped, Slip::dropped, Slip::moved, Slip::retargeted, Slip::resized, Slip::wait_dropped};
 
 /// One slip of the hand in one role. Lists without events stay as they are.
-inline void corrupt(Lists& lists, Slip slip, Random& random) {
+inline void corrupt(RoleLists& lists, Slip slip, Random& random) {
   const int role = below(random, lists.size());
   const int roles = static_cast<int>(lists.size());
   auto& list = lists[at(role)];
