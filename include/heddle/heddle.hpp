@@ -23,6 +23,8 @@
 #include "heddle/graph/repeat.hpp"
 #include "heddle/graph/residual.hpp"
 #include "heddle/graph/sequential.hpp"
+#include "heddle/mesh/norm.hpp"
+#include "heddle/mesh/statistics.hpp"
 #include "heddle/plan/options.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/policy/data_parallel.hpp"

@@ -74,6 +74,15 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'M', 3}, "[heddle.M03] Stages and devices do not fit. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 4}, "[heddle.M04] A policy has a part that it does not know. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 5}, "[heddle.M05] A sharded axis has a size that does not cut units evenly. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'P', 11}, "[heddle.P11] An operation that is not linear sees a sum that is not yet taken. Names and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'P', 12}, "[heddle.P12] Values of different placements are added or multiplied. Names and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'P', 13}, "[heddle.P13] A collective is called on a value that does not lie so along its axis. Names and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'P', 14}, "[heddle.P14] A value is not whole where a whole one is taken. Names and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'P', 15}, "[heddle.P15] A sum is taken for a mean, or has the wrong divisor. Names and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'P', 16}, "[heddle.P16] A mean of means does not weigh its rows equally. Names and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'P', 17}, "[heddle.P17] A norm is not reduced over the axes on which parameters are split. Names and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'P', 18}, "[heddle.P18] A collective is called with something that it cannot work on. Names and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'P', 19}, "[heddle.P19] The placements of a value contradict each other. Names and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 1}, "[heddle.S01] A layer is in no stage, twice or out of order. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 2}, "[heddle.S02] There are fewer micro-batches than stages. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 3}, "[heddle.S03] The schedule deadlocks under rendezvous. Numbers and fix: see Spelled, or docs/errors.md.");

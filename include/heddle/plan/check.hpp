@@ -47,7 +47,7 @@ namespace run_time {
 [[nodiscard]] inline Diagnosis rendezvous(const EventLists& lists, Lanes lanes) {
   const auto events = static_cast<std::size_t>(lists.begins[lists.roles]) + 1;
   const auto roles = static_cast<std::size_t>(lists.roles);
-  std::vector<int> position(roles), head(roles), cursor(roles * roles), partner(events), role(events);
+  std::vector<int> position(roles), head(roles * roles), cursor(roles * roles), partner(events), role(events);
   const auto complete = std::make_unique<bool[]>(events);
   return check_rendezvous(lists, lanes, RendezvousState{position.data(), head.data(), cursor.data(), complete.get(), partner.data(), role.data()});
 }

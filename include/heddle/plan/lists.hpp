@@ -27,8 +27,9 @@ struct EventLists {
 
 /// How transfers of one device are completed by a transport.
 enum class Lanes : std::uint8_t {
-  free,            ///< each as soon as both sides have posted it (MPI, threads)
-  one_per_device,  ///< in the order of starts on each device (NCCL on one stream)
+  free,              ///< each as soon as both sides have posted it (MPI, threads)
+  per_communicator,  ///< in the order of starts on each device with one peer, both directions: a communicator and a stream per pair (NCCL)
+  one_per_device,    ///< in the order of starts on each device (NCCL on one stream)
 };
 
 }  // namespace heddle::inline plan_room

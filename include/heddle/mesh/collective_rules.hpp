@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// Room: mesh. What each collective of user code takes: the rules P13, P16 and P18 as functions of values.
+// Sees: core, mesh/distributed.  Does not see: ranks, processes, transports.
+// In: the collective, its axes, the type of its operand.  Out: ok, or a Diagnosis that names the axes.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "heddle/core/type_name.hpp"
+#include "heddle/mesh/distributed.hpp"
+
+namespace heddle::inline mesh_room {
+
+/// The floats of a value: one, or those that data() and size() name.
+template <class T>
+concept FloatBuffer = requires(T& t) {
+  { t.data() } -> std::same_as<float*>;
+  { t.size() } -> std::convertible_to<std::int64_t>;
+};
+template <class T>
+concept Resizable = FloatBuffer<T> && requires(T& t) {
+  t.resize(t.size());
+};
+template <class T> inline constexpr bool is_movable = std::same_as<T, float> || FloatBuffer<T>;
+
+/// What a collective does along an axis. A mean of a fixed number of rows says so by `mean_rows`: it is no term of a sum.
+enum class Collective : std::uint8_t { all_reduce, reduce_scatter, all_gather, broadcast, assume_reduced };
+[[nodiscard]] constexpr std::string_view name_of(Collective c) {
+  constexpr std::string_view names[] = {"all_reduce", "reduce_scatter", "all_gather", "broadcast", "assume_reduced"};
+  return names[static_cast<int>(c)];
+}
+
+[[nodiscard]] constexpr Diagnosis may_reduce(Collective what, Axis a, const Placements& p) {
+  if (p.at(a) == Placement::partial) return {};
+  Diagnosis found{Code{'P', 13}, name_of(what)};
+  found << " over " << name_of(a) << " takes a sum that is not yet taken, but the value is " << spelled(p).view() << ": ";
+  if (p.at(a) == Placement::shard) return found << "its ranks hold parts, not terms. Fix: call all_gather<axis::" << name_of(a) << ">.";
+  return found << "it is whole along " << name_of(a) << " and would be counted once a rank. Fix: leave the call out"
+               << (p.any(Placement::partial) ? Text<160>{", or name "} << axes_with(p, Placement::partial).view() : Text<160>{}).view() << '.';
+}
+[[nodiscard]] constexpr Diagnosis joins_the_first_dimension(Collective what, Axis a, const Placements& p) {
+  for (const Axis i : every_axis) {
+    if (p.at(i) != Placement::shard) continue;
+    if (i != a && p.dimension(i) == 0)
+      return Diagnosis{Code{'P', 13}, name_of(what)} << " over " << name_of(a) << " works on dimension 0, which is split over " << name_of(i)
+                                                     << " as well. Fix: call all_gather<axis::" << name_of(i) << "> first.";
+    if (i == a && p.dimension(i) != 0)
+      return Diagnosis{Code{'P', 13}, name_of(what)} << " over " << name_of(a)
+                                                     << " joins parts along dimension 0, but the value is split along dimension " << p.dimension(i)
+                                                     << ". Fix: transpose it, so that dimension 0 is the one that is split.";
+  }
+  return {};
+}
+[[nodiscard]] constexpr Diagnosis may_gather(Axis a, const Placements& p) {
+  if (p.at(a) == Placement::shard) return joins_the_first_dimension(Collective::all_gather, a, p);
+  Diagnosis found{Code{'P', 13}, "all_gather over "};
+  found << name_of(a) << " joins parts, but the value is " << spelled(p).view() << ": ";
+  if (p.at(a) == Placement::partial)
+    return found << "each rank of " << name_of(a) << " holds a term of a sum. Fix: call all_reduce<axis::" << name_of(a) << ">.";
+  return found << "every rank of " << name_of(a) << " has all of it. Fix: leave the call out.";
+}
+[[nodiscard]] constexpr Diagnosis may_broadcast(Axis a, const Placements& p) {
+  if (p.at(a) == Placement::replicate) return {};
+  const bool term = p.at(a) == Placement::partial;
+  return Diagnosis{Code{'P', 13}, "broadcast over "} << name_of(a) << " would replace what the other ranks hold, but theirs are "
+                                                     << (term ? "terms of a sum" : "other parts") << ". Fix: call "
+                                                     << (term ? "all_reduce" : "all_gather") << "<axis::" << name_of(a) << ">.";
+}
+
+/// The rule of one call: the first axis that does not fit.
+template <Collective What, Axis... Axes> [[nodiscard]] constexpr Diagnosis may_call(Placements p) {
+  Diagnosis found;
+  const auto along = [&](Axis a) {
+    if (!found.ok()) return;
+    if (What == Collective::all_gather)
+      found = may_gather(a, p);
+    else if (What == Collective::broadcast)
+      found = may_broadcast(a, p);
+    else
+      found = may_reduce(What, a, p);
+    if (found.ok() && What == Collective::reduce_scatter) found = joins_the_first_dimension(What, a, p);
+    p = p.with(a, What == Collective::reduce_scatter ? Placement::shard : Placement::replicate);
+  };
+  (along(Axes), ...);
+  return found;
+}
+
+template <Collective What, class X, Axis... Axes> [[nodiscard]] constexpr Diagnosis call_is_sound() {
+  using Held = std::remove_cvref_t<decltype(held_by(std::declval<const X&>()))>;
+  const auto call = [] { return Diagnosis{Code{'P', 18}, name_of(What)}; };
+  if constexpr (was_refused(placements_in<X>()))
+    return Diagnosis{};
+  else if constexpr (sizeof...(Axes) == 0)
+    return call() << " names no axis. Fix: write " << name_of(What) << "<axis::data>, with the axes along which it works.";
+  else if constexpr (!is_distributed<X> && What != Collective::broadcast)
+    return call() << " is given " << type_name<X>().view() << ", which does not say how it lies over the ranks. Fix: wrap it, as in "
+                  << "Distributed<float, Partial<axis::data>>{x}.";
+  else if constexpr (requires { X::Value::mean_rows; } && What != Collective::broadcast && What != Collective::assume_reduced)
+    return Diagnosis{Code{'P', 16}, name_of(What)} << " is given means of " << X::Value::mean_rows
+                                                   << " rows each: their sum is no mean. Fix: call mean_over.";
+  else if constexpr (!is_movable<Held> && What != Collective::assume_reduced)
+    return call() << " cannot move " << type_name<Held>().view() << ": only float moves. Fix: use float, or a type with data() and size() of float.";
+  else if constexpr (!Resizable<Held> && (What == Collective::reduce_scatter || What == Collective::all_gather))
+    return call() << " gives another number of elements, but " << type_name<Held>().view()
+                  << " has a fixed one. Fix: use a type with resize(), as std::vector<float>.";
+  else
+    return may_call<What, Axes...>(placements_in<X>());
+}
+template <Collective What, class X, Axis... Axes> struct Calling { static constexpr Diagnosis found = call_is_sound<What, X, Axes...>(); };
+
+template <bool HasReason, class X, Axis... Axes> struct Assuming {
+  static constexpr Diagnosis found =
+      HasReason ? call_is_sound<Collective::assume_reduced, X, Axes...>()
+                : Diagnosis{Code{'P', 18}, "assume_reduced has no reason. Fix: say in a literal why the sum is taken already."};
+};
+
+/// Where the result lies; after a refusal as the operand.
+template <Collective What, class X, Axis... Axes> [[nodiscard]] constexpr Placements placements_after() {
+  Placements p = placements_in<X>();
+  if constexpr (Calling<What, X, Axes...>::found.ok() && !was_refused(placements_in<X>()))
+    ((p = p.with(Axes, What == Collective::reduce_scatter ? Placement::shard : Placement::replicate)), ...);
+  return p;
+}
+
+}  // namespace heddle::inline mesh_room

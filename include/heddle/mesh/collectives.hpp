@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// Room: mesh. Collectives of user code: each takes one placement along an axis and gives another, in the type.
+// Sees: core, mesh/collective_rules.  Does not see: processes, transports; a Communicator is whatever moves the numbers.
+// In: a Communicator and a Distributed value.  Out: a Distributed value with another placement.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "heddle/core/fire.hpp"
+#include "heddle/core/units.hpp"
+#include "heddle/mesh/collective_rules.hpp"
+
+namespace heddle::inline mesh_room {
+
+/// What moves the numbers of a rank. Every rank of a group makes the same calls in the same order; each returns when it is done.
+template <class C>
+concept Communicator = requires(C& c, Axis a, const float* source, float* target, std::int64_t elements, int root) {
+  { c.rank() } -> std::same_as<Rank>;
+  { c.ranks(a) } -> std::same_as<int>;            // along the axis; 1 if the mesh does not have it
+  c.all_reduce(a, target, elements);              // in place
+  c.reduce_scatter(a, source, target, elements);  // `elements` of the whole; target has elements / ranks(a)
+  c.all_gather(a, source, target, elements);      // source has elements / ranks(a)
+  c.broadcast(a, root, target, elements);         // from the rank at coordinate `root`
+};
+
+template <class T> [[nodiscard]] constexpr float* floats_of(T& value) {
+  if constexpr (std::same_as<T, float>)
+    return &value;
+  else
+    return value.data();
+}
+template <class T> [[nodiscard]] constexpr std::int64_t float_count(const T& value) {
+  if constexpr (std::same_as<T, float>)
+    return 1;
+  else
+    return static_cast<std::int64_t>(value.size());
+}
+
+/// Takes the sum over the axes: Partial becomes Replicate.
+///
+/// Shape   that of x, on every rank
+/// Moves   2 (N-1)/N of the floats per rank and axis of N ranks                  [bytes]
+/// Errors  P13 at build if x is no sum over an axis that is named, P16 if it is a mean, P18 if it cannot be moved
+/// Tested  mesh/collectives_test, backend/spmd_threads_test, fail/P13_all_reduce_of_a_whole_value
+template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto all_reduce(Comm& comm, const X& x) {
+  using Rule = Calling<Collective::all_reduce, X, Axes...>;
+  static_assert(sizeof(fired<Rule>) > 0);
+  if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
+    return refused(x);
+  } else {
+    auto held = x.held();
+    (comm.all_reduce(Axes, floats_of(held), float_count(held)), ...);
+    return DistributedValue<typename X::Value, placements_after<Collective::all_reduce, X, Axes...>()>{std::move(held)};
+  }
+}
+
+/// Takes the sum over one axis and leaves each rank its part along dimension 0: Partial becomes Shard.
+///
+/// Shape   (n, ...) becomes (n / N, ...); N ranks must divide n
+/// Moves   (N-1)/N of the floats per rank                                        [bytes]
+/// Errors  as all_reduce
+/// Tested  mesh/collectives_test, backend/spmd_threads_test
+template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto reduce_scatter(Comm& comm, const X& x) {
+  using Rule = Calling<Collective::reduce_scatter, X, Axes...>;
+  static_assert(sizeof(fired<Rule>) > 0);
+  if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
+    return refused(x);
+  } else {
+    auto held = x.held();
+    const auto along = [&](Axis a) {
+      auto part = held;
+      part.resize(part.size() / static_cast<decltype(part.size())>(comm.ranks(a)));
+      comm.reduce_scatter(a, held.data(), part.data(), float_count(held));
+      held = std::move(part);
+    };
+    (along(Axes), ...);
+    return DistributedValue<typename X::Value, placements_after<Collective::reduce_scatter, X, Axes...>()>{std::move(held)};
+  }
+}
+
+/// Joins the parts of one axis along dimension 0, in the order of the ranks: Shard becomes Replicate.
+///
+/// Shape   (n, ...) becomes (n N, ...)
+/// Moves   (N-1)/N of the joined floats per rank                                 [bytes]
+/// Errors  P13 at build if x is not split over the axis, or not along dimension 0; P18 if it cannot grow
+/// Tested  mesh/collectives_test, backend/spmd_threads_test
+template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto all_gather(Comm& comm, const X& x) {
+  using Rule = Calling<Collective::all_gather, X, Axes...>;
+  static_assert(sizeof(fired<Rule>) > 0);
+  if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
+    return refused(x);
+  } else {
+    auto held = x.held();
+    const auto along = [&](Axis a) {
+      auto whole = held;
+      whole.resize(whole.size() * static_cast<decltype(whole.size())>(comm.ranks(a)));
+      comm.all_gather(a, held.data(), whole.data(), float_count(whole));
+      held = std::move(whole);
+    };
+    (along(Axes), ...);
+    return DistributedValue<typename X::Value, placements_after<Collective::all_gather, X, Axes...>()>{std::move(held)};
+  }
+}
+
+/// The value of the rank at coordinate `root`, on every rank of the axes. Takes a plain value too, which may be another on every rank: name
+/// every axis along which it differs.
+///
+/// Moves   the floats once to each other rank of the axis                        [bytes]
+/// Errors  P13 at build if the others hold parts or terms; P20 at run time for a root that is not there
+/// Tested  mesh/collectives_test, backend/spmd_threads_test
+template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto broadcast(Comm& comm, const X& x, int root = 0) {
+  using Rule = Calling<Collective::broadcast, X, Axes...>;
+  static_assert(sizeof(fired<Rule>) > 0);
+  if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
+    return refused(x);
+  } else {
+    auto held = held_by(x);
+    (comm.broadcast(Axes, root, floats_of(held), float_count(held)), ...);
+    return DistributedValue<decltype(held), placements_in<X>()>{std::move(held)};
+  }
+}
+
+/// Says, without communication, that a sum over the axes is taken already; the reason is for the reader and for grep.
+///
+/// Errors  P13 at build if x is no such sum; P18 without a reason
+/// Tested  mesh/collectives_test, fail/P18_assume_without_a_reason
+template <Axis... Axes, class X, std::size_t Length = 1> [[nodiscard]] constexpr auto assume_reduced(const X& x, const char (&why)[Length] = "") {
+  using Rule = Assuming<(Length > 1), X, Axes...>;
+  static_assert(sizeof(fired<Rule>) > 0);
+  static_cast<void>(why);
+  if constexpr (!Rule::found.ok() || was_refused(placements_in<X>()))
+    return refused(x);
+  else
+    return DistributedValue<typename X::Value, placements_after<Collective::assume_reduced, X, Axes...>()>{x.held()};
+}
+
+}  // namespace heddle::inline mesh_room

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Every rule is guarded: where a Diagnosis with a code is made, a copy of the headers in which it is never made turns a test red.
+
+    python3 tests/house/mutate_rules.py              all rules; minutes
+    python3 tests/house/mutate_rules.py P11 S03      the rules of these codes
+    python3 tests/house/mutate_rules.py plan/batch   the rules of headers whose path has these words
+
+A place is a construction `Diagnosis{Code{'X', 1}...}`: the mutant has the code of "nothing found" instead. Where a lambda makes it, each
+`return lambda(...)` is a place of its own. The tests tried are those that contain the code: cases of tests/fail/ first, then doctests, the
+header's own before the others. A test is red if it does not compile, does not run to its end, or says something else.
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import house
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fail"))
+import run_fail  # noqa: E402
+
+MADE = re.compile(r"\bDiagnosis(?:\s+\w+)?\s*\{\s*Code\s*\{\s*'([A-Z])'\s*,\s*(\d+)\s*\}")
+CODE = re.compile(r"Code\s*\{\s*'[A-Z]'\s*,\s*\d+\s*\}")
+LAMBDA = re.compile(r"const auto (\w+) = \[[^\]]*\]\s*(?:\([^)]*\)\s*)?\{\s*return Diagnosis\s*\{")
+NEVER = "\nnamespace heddle { template <class Made> constexpr auto never(const Made&) { return Made{}; } }\n"
+EIGEN = "/usr/include/eigen3"
+LONGEST_TEST_SECONDS = 120
+
+
+def missing():
+    return None if shutil.which("g++") else "g++ is not installed"
+
+
+def end_of_statement(text, begin):
+    depth, quoted = 0, False
+    for i in range(begin, len(text)):
+        if text[i] == '"' and text[i - 1] != "\\":
+            quoted = not quoted
+        elif not quoted and text[i] in "({[":
+            depth += 1
+        elif not quoted and text[i] in ")}]":
+            depth -= 1
+        elif not quoted and depth == 0 and text[i] == ";":
+            return i
+    return len(text)
+
+
+def end_of_function(text, begin):
+    """The end of the function that the lambda at `begin` stands in: the next brace two columns left of it."""
+    column = begin - (text.rfind("\n", 0, begin) + 1)
+    found = re.compile(rf"^ {{{max(column - 2, 0)}}}\}}", re.M).search(text, begin)
+    return found.start() if found else len(text)
+
+
+def places(text):
+    """(line number, code, the text with the rule never broken) of each place."""
+    for made in MADE.finditer(text):
+        code = f"{made.group(1)}{int(made.group(2)):02}"
+        by = next((m for m in LAMBDA.finditer(text) if m.start() < made.start() < m.end() + 40), None)
+        uses = []
+        if by:
+            after = end_of_statement(text, made.start())
+            uses = list(re.compile(rf"return {by.group(1)}\(").finditer(text, after, end_of_function(text, by.start())))
+        for use in uses:
+            begin, end = use.start() + len("return "), end_of_statement(text, use.start())
+            yield text.count("\n", 0, use.start()) + 1, code, text[:begin] + f"heddle::never({text[begin:end]})" + text[end:]
+        if not uses:
+            inside = CODE.search(text, made.start())
+            yield text.count("\n", 0, made.start()) + 1, code, text[: inside.start()] + "Code{'-', 0}" + text[inside.end() :]
+
+
+def tests_of(root, code, header):
+    """Cases, then doctests that contain the code; those of the header first."""
+    words = re.compile(rf"heddle\.{code}\b|Code\{{\s*'{code[0]}'\s*,\s*{int(code[1:])}\s*\}}|\b{code}\b")
+    cases = sorted((root / "tests" / "fail").glob(f"{code}_*.cpp"))
+    doctests = [path for path in house.files(root / "tests", ".cpp") if path.name.endswith("_test.cpp") and words.search(path.read_text())]
+    own = str(header.with_suffix("")) + "_test.cpp"
+    return cases + sorted(doctests, key=lambda path: (not str(path).endswith(own), path.stat().st_size))
+
+
+class Scratch:
+    """A copy of the headers, and tests against it."""
+
+    def __init__(self, root, folder):
+        self.root, self.folder, self.include = root, folder, folder / "include"
+        shutil.copytree(root / "include", self.include)
+        rule = self.include / "heddle" / "core" / "rule.hpp"
+        rule.write_text(rule.read_text() + NEVER)
+        self.flags = ["-std=c++20", "-O0", f"-I{self.include}", f"-I{root / 'tests'}", f"-isystem{EIGEN}", "-pthread"]
+        self.main = folder / "main.o"
+        self.run(["g++", *self.flags, "-c", str(root / "tests" / "main.cpp"), "-o", str(self.main)])
+
+    def run(self, command, seconds=600):
+        try:
+            return subprocess.run(command, cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds).returncode
+        except subprocess.TimeoutExpired:
+            return 124
+
+    def is_red(self, test):
+        if test.parent.name == "fail":
+            found = run_fail.compile_twin("g++", "g++", test, [str(self.include), EIGEN], repaired=False)
+            return any(run_fail.complaints((0, ""), found, run_fail.patterns_of(test.read_text(), "g++")))
+        program = self.folder / "test"
+        source = ["-DHEDDLE_GOLDEN_DIR=\"" + str(self.root / "tests" / "golden") + "\"", str(test), str(self.main), "-o", str(program)]
+        return self.run(["g++", *self.flags, *source]) != 0 or self.run([str(program)], LONGEST_TEST_SECONDS) != 0
+
+    def guard_of(self, header, mutant, tests):
+        target = self.include / header
+        sound = target.read_text()
+        target.write_text(mutant + (NEVER if sound.endswith(NEVER) else ""))
+        try:
+            return next((test for test in tests if self.is_red(test)), None)
+        finally:
+            target.write_text(sound)
+
+
+def check(root, wanted=()):
+    work = []
+    for path in house.headers(root):
+        header = path.relative_to(root / "include")
+        work += [(header, *place) for place in places(path.read_text())]
+    if wanted:
+        work = [place for place in work if any(word == place[2] or word in str(place[0]) for word in wanted)]
+    guarded = 0
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Scratch(root, pathlib.Path(folder))
+        for header, line, code, mutant in work:
+            guard = scratch.guard_of(header, mutant, tests_of(root, code, header.relative_to("heddle")))
+            guarded += guard is not None
+            if guard is None:
+                yield f"include/{header}:{line}: {code} can be left out and no test that names it turns red"
+            else:
+                print(f"{header}:{line}: {code} is guarded by {guard.relative_to(root)}", flush=True)
+    print(f"{guarded} of {len(work)} rules are guarded")
+
+
+RULE = "#pragma once\nstruct Code { char letter; int number; };\nstruct Diagnosis { Code code{'-', 0}; };\n"
+HEADER = '#pragma once\n#include "heddle/core/rule.hpp"\ninline Diagnosis f(int i) {\n  if (i < 0) return Diagnosis{Code{\'X\', 1}};\n  return {};\n}\n'
+BY_LAMBDA = HEADER.replace(
+    "  if (i < 0) return Diagnosis{Code{'X', 1}};\n",
+    "  const auto broken = [&] { return Diagnosis{Code{'X', 1}}; };\n  if (i < 0) return broken();\n  if (i > 9) return broken();\n")
+TEST = '#include "heddle/core/a.hpp"\nint main() { return f(-1).code.letter == Code{\'X\', 1}.letter ? 0 : 1; }\n'
+PROJECT = {"include/heddle/core/rule.hpp": RULE, "include/heddle/core/a.hpp": HEADER, "tests/main.cpp": ""}
+ACCEPTED = PROJECT | {"tests/core/a_test.cpp": TEST}
+REFUSED = {
+    "heddle/core/a.hpp:4: X01 can be left out": PROJECT | {"tests/core/a_test.cpp": TEST.replace("? 0 : 1", "? 0 : 0")},
+    "a.hpp:4: X01": PROJECT | {"tests/core/b_test.cpp": "int main() { return 0; }\n"},
+    "a.hpp:6: X01": ACCEPTED | {"include/heddle/core/a.hpp": BY_LAMBDA},
+}
+
+if __name__ == "__main__":
+    faults = list(check(house.ROOT, sys.argv[1:]))
+    print("\n".join(faults))
+    sys.exit(1 if faults else 0)
