@@ -24,6 +24,7 @@
 #include "heddle/graph/residual.hpp"
 #include "heddle/graph/sequential.hpp"
 #include "heddle/plan/advice.hpp"
+#include "heddle/plan/inference.hpp"
 #include "heddle/plan/options.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/plan/plan_set.hpp"
