@@ -17,20 +17,11 @@
 #include <string>
 #include <vector>
 
+#include "plans.hpp"
+
 using namespace heddle;
 
 namespace {
-
-constexpr int batch_rows = 64;
-
-struct Mnist : Sequential<Named<"linear1", Linear<28 * 28, 50>>, ReLU, Named<"linear2", Linear<50, 10>>> {};
-
-// The grain of 16 rows is the same in all of them: so are the sums, and so is every bit of the parameters.
-template <class P> using MnistPlan = Plan<Mnist, CrossEntropy, Adam, Batch<batch_rows, KeepLast>, P, Grain<16>>;
-using Alone = MnistPlan<Single>;
-using Replicated = MnistPlan<DataParallel<2>>;
-using Staged = MnistPlan<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>;
-using Both = MnistPlan<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>;
 
 struct Settings {
   int epochs = 10;
@@ -242,7 +233,7 @@ int main(int argc, char** argv) {
     if (batch_option->count() > 0)
       throw CLI::ValidationError("--batch",
                                  fmt::format("the batch of {} rows is part of the plan's type, so memory and traffic are known when it is built. "
-                                             "Fix: change batch_rows in tools/train.cpp and build again",
+                                             "Fix: change batch_rows in tools/plans.hpp and build again",
                                              batch_rows));
     return train_all(settings);
   } catch (const CLI::ParseError& problem) {

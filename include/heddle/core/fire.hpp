@@ -58,6 +58,15 @@ constexpr int spelled_extent(const Sentence& text) { return text.length; }
 // One line a rule, because compilers quote the lines of the one that fails.
 // clang-format off
 template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct rule {
+  static_assert(Holds || Broken != Code{'A', 1}, "[heddle.A01] The batch is small for the devices. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'A', 2}, "[heddle.A02] The batch does not fill the ranks. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'A', 3}, "[heddle.A03] Stages are out of balance. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'A', 4}, "[heddle.A04] Stages are idle for most of a step. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'A', 5}, "[heddle.A05] An axis has size 1. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'A', 6}, "[heddle.A06] A stage has no parameters. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'A', 7}, "[heddle.A07] The reduction of gradients overlaps nothing. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'A', 8}, "[heddle.A08] Much of what is reduced is padding. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'L', 4}, "[heddle.L04] A set of plans cannot choose by the number of ranks. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 1}, "[heddle.G01] A layer takes another shape than the layer before it gives. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 2}, "[heddle.G02] A Residual adds values of different shapes. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 3}, "[heddle.G03] The loss does not accept the output of the model. Numbers and fix: see Spelled, or docs/errors.md.");

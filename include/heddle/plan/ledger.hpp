@@ -51,7 +51,7 @@ struct Traffic {
       const Traffic traffic{program};
       Volume v;
       v.ranks = program->mesh.ranks();
-      if (!traffic.splits(a)) return v;
+      if (!program->training || !traffic.splits(a)) return v;
       if (traffic.slices(a))
         traffic.add_passes(v, a, 1, program->storage.gradients ? program->batch.total_micro_batches() : 1);
       else

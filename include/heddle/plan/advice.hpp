@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Advice: what a sound plan leaves unused, read off its constants; remarks as values, or as errors if asked for.
+// Sees: plan, policy answers, core/fire.  Does not see: machines, processes, threads.
+// In: a Plan, limits.  Out: advice<Plan>(), require_no_advice<Plan>().
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/core/fire.hpp"
+#include "heddle/plan/plan.hpp"
+
+namespace heddle::inline plan_room {
+
+/// From where on something is worth a remark.
+struct AdviceLimits {
+  int rows = 4;                  ///< A01: a micro-batch on one rank has fewer rows; a product of r rows uses each weight that it reads r times
+  int unused_rows_percent = 10;  ///< A02: of the rows that the ranks could take, or of the batch
+  int imbalance_percent = 25;    ///< A03: of the time that the slowest stage takes, the stages on average wait for it
+  int bubble_percent = 50;       ///< A04: of a step; reached with fewer micro-batches than stages
+  Bytes overlap{1024 * 1024};    ///< A07: gradients of a stage that are worth reducing while the backward still runs
+  int padding_percent = 25;      ///< A08: of what a reduction of gradients moves
+};
+
+/// Remarks in the order of their codes; each has numbers, one sentence and one remedy.
+struct AdviceReport {
+  static constexpr int most_remarks = 16;
+  Diagnosis remarks[most_remarks];
+  int count = 0;
+
+  [[nodiscard]] constexpr bool empty() const { return count == 0; }
+  [[nodiscard]] constexpr const Diagnosis* begin() const { return remarks; }
+  [[nodiscard]] constexpr const Diagnosis* end() const { return remarks + count; }
+  [[nodiscard]] constexpr bool has(Code code) const {
+    for (const Diagnosis& d : *this)
+      if (d.code == code) return true;
+    return false;
+  }
+  constexpr void add(const Diagnosis& remark) {
+    if (count < most_remarks) remarks[count++] = remark;
+  }
+};
+
+/// Share of a step that stages of equal work are idle: (S-1)/(V M + S-1) for GPipe and 1F1B with V chunks a device, (S-1)/S where micro-batches
+/// pass one at a time. The M of 1F1B are those of all rounds; GPipe ends each round before the next.
+///
+/// Source  sources.md#gpipe, sources.md#pipedream
+/// Tested  plan/advice_test
+[[nodiscard]] constexpr int bubble_percent(const Program& p, const OrderRules& order) {
+  const std::int64_t s = p.roles;
+  if (!order.named) return static_cast<int>(100 * (s - 1) / s);
+  const std::int64_t m = order.forwards_first ? p.batch.micro_batches : p.batch.total_micro_batches();
+  return static_cast<int>(100 * s * (s - 1) / (m * p.chunks + s * (s - 1)));
+}
+
+/// Reads the constants of one plan and writes remarks.
+struct Adviser {
+  const Program& p;
+  const OrderRules& order;
+  const AdviceLimits& limits;
+  AdviceReport report{};
+
+  [[nodiscard]] static constexpr Diagnosis remark(int number) { return Diagnosis{Code{'A', number}, ""}; }
+  [[nodiscard]] constexpr int parts() const { return p.batch.ranks * p.batch.total_micro_batches(); }
+  template <class Visit> constexpr void each_node(int role, Visit visit) const {
+    for (int c = 0; c < p.chunks; ++c)
+      if (p.device_of_chunk[c] == role)
+        for (int n = p.first_node[c]; n < p.first_node[c + 1]; ++n) visit(n);
+  }
+  [[nodiscard]] constexpr std::int64_t flops(int role) const {
+    std::int64_t sum = 0;
+    each_node(role, [&](int n) { sum += p.graph->flops(n); });
+    return sum;
+  }
+  [[nodiscard]] constexpr int layers_with_parameters(int role) const {
+    int layers = 0;
+    each_node(role, [&](int n) { layers += p.graph->nodes[n].parameter_count > 0 ? 1 : 0; });
+    return layers;
+  }
+
+  constexpr void few_rows() {
+    const int devices = p.mesh.ranks();
+    if (p.batch.batch < devices)
+      return report.add(remark(1) << "Batch<" << p.batch.batch << "> is smaller than the " << devices
+                                  << " devices of the plan. Fix: use a batch of at least " << devices << " rows, or fewer devices.");
+    if (parts() == 1 || p.batch.micro_rows >= limits.rows) return;
+    Diagnosis d = remark(1) << "Batch<" << p.batch.batch << "> over ";
+    name_parts(d, p.batch) << " leaves " << p.batch.micro_rows << (p.batch.micro_rows == 1 ? " row" : " rows")
+                           << " for each product, and every weight is read for so few. Fix: use a batch of at least " << limits.rows * parts()
+                           << " rows, or fewer parts.";
+    report.add(d);
+  }
+  constexpr void unused_rows() {
+    const int batch = p.batch.batch;
+    const int capacity = p.batch.capacity();
+    const int unused = capacity > batch ? capacity - batch : batch - capacity;
+    const int of = capacity > batch ? capacity : batch;
+    if (unused == 0 || 100 * static_cast<std::int64_t>(unused) < static_cast<std::int64_t>(limits.unused_rows_percent) * of) return;
+    Diagnosis d = remark(2) << "Batch<" << batch << "> does not divide by ";
+    name_parts(d, p.batch);
+    if (capacity < batch)
+      d << ", so " << unused << " rows of each batch are left out";
+    else if (p.batch.remedy == Remedy::pad)
+      d << ", so " << unused << " rows of each batch are computed twice";
+    else
+      d << ", so there is room for " << capacity << " rows and ";
+    if (capacity > batch && p.batch.remedy == Remedy::keep) {
+      const int idle = p.batch.ranks - (batch + p.batch.rank_rows() - 1) / p.batch.rank_rows();
+      if (idle > 0)
+        d << idle << " of " << p.batch.ranks << " ranks have none";
+      else
+        d << unused << " of them stay empty";
+    }
+    const int step = parts() * (p.batch.grain_named ? p.batch.grain_rows : 1);
+    const int below = batch / step * step;
+    d << ". Fix: use a batch of ";
+    if (below > 0) d << below << " or ";
+    report.add(d << below + step << " rows.");
+  }
+  constexpr void imbalance() {
+    if (p.roles < 2) return;
+    int slowest = 0;
+    int lightest = 0;
+    std::int64_t sum = 0;
+    for (int r = 0; r < p.roles; ++r) {
+      sum += flops(r);
+      if (flops(r) > flops(slowest)) slowest = r;
+      if (flops(r) < flops(lightest)) lightest = r;
+    }
+    const std::int64_t most = flops(slowest);
+    if (most == 0) return;
+    const std::int64_t waiting = 100 - 100 * (sum / p.roles) / most;
+    if (waiting < limits.imbalance_percent) return;
+    report.add(remark(3) << "stages are out of balance: stage " << slowest << " has " << most << " flops a row, stage " << lightest << " has "
+                         << flops(lightest) << ", so the " << p.roles << " stages wait for the slowest " << waiting
+                         << " % of the time. Fix: give stage " << slowest << " fewer layers (Balanced<" << p.roles
+                         << "> finds the best cut), or use fewer stages.");
+  }
+  constexpr void bubble() {
+    const int idle = bubble_percent(p, order);
+    if (p.roles < 2 || idle < limits.bubble_percent) return;
+    Diagnosis d = remark(4);
+    if (!order.named)
+      d << "without an order micro-batches pass the " << p.roles << " stages one at a time, so stages are idle " << idle
+        << " % of a step. Fix: name OneFOneB and Microbatches<" << p.roles << "> or more.";
+    else
+      d << p.batch.micro_batches << (p.batch.micro_batches == 1 ? " micro-batch" : " micro-batches") << " under " << order.name.view() << " over "
+        << p.roles << " stages leave stages idle " << idle << " % of a step. Fix: name Microbatches<" << p.chunks << "> or more.";
+    report.add(d);
+  }
+  constexpr void axes_of_one() {
+    for (int i = 0; i < p.mesh.count; ++i)
+      if (p.mesh.sizes[i] == 1)
+        report.add(remark(5) << "axis " << name_of(p.mesh.axes[i])
+                             << " has size 1, so its policy splits nothing. Fix: leave that policy out, or give it a size of 2 or more.");
+  }
+  constexpr void nothing_to_train() {
+    for (int r = 0; r < p.roles && p.roles > 1; ++r) {
+      if (layers_with_parameters(r) > 0) continue;
+      Diagnosis d = remark(6) << "stage " << r << " holds no parameters, only ";
+      const char* comma = "";
+      int layers = 0;
+      each_node(r, [&](int n) {
+        if (++layers > 3) return;
+        d << comma << p.graph->leaf(n).spelled.view();
+        comma = ", ";
+      });
+      report.add((layers > 3 ? d << " and others" : d) << ". Fix: join it with a neighbouring stage.");
+    }
+  }
+  /// The gradients of one stage, by what they are reduced in.
+  struct Reduced {
+    std::int64_t payload = 0;
+    std::int64_t elements = 0;
+    int buckets = 0;
+  };
+  [[nodiscard]] constexpr Reduced reduced(int role) const {
+    Reduced all;
+    for (int b = 0; b < p.bucket_count; ++b) {
+      if (p.buckets[b].role != role) continue;
+      all.payload += p.buckets[b].payload;
+      all.elements += p.buckets[b].elements;
+      ++all.buckets;
+    }
+    return all;
+  }
+  constexpr void one_bucket() {
+    int largest = -1;
+    for (int r = 0; r < p.roles; ++r)
+      if (reduced(r).buckets == 1 && layers_with_parameters(r) > 1 && (largest < 0 || reduced(r).payload > reduced(largest).payload)) largest = r;
+    if (p.batch.ranks == 1 || largest < 0 || 4 * reduced(largest).payload < limits.overlap.value) return;
+    const std::int64_t bytes = 4 * reduced(largest).payload;
+    report.add(remark(7) << "the " << bytes << " bytes of gradients of stage " << largest
+                         << " are one bucket, so their reduction starts after the last backward and overlaps nothing. Fix: name Bucket<"
+                         << (bytes / 4 + 1023) / 1024 << "_KiB> or smaller.");
+  }
+  constexpr void padding() {
+    Reduced all;
+    for (int r = 0; r < p.roles; ++r) {
+      all.payload += reduced(r).payload;
+      all.elements += reduced(r).elements;
+    }
+    if (p.batch.ranks == 1 || all.elements == 0) return;
+    const std::int64_t percent = 100 * (all.elements - all.payload) / all.elements;
+    if (percent < limits.padding_percent) return;
+    report.add(remark(8) << percent << " % of the " << 4 * all.elements
+                         << " bytes of gradients that are reduced are padding, since each layer fills a multiple of " << unit_bytes
+                         << " bytes. Fix: use wider layers, or a Repeat of small ones, which is padded block by block.");
+  }
+};
+
+/// The remarks on a program; `order` is what the policies answered about micro-batches.
+[[nodiscard]] constexpr AdviceReport advise(const Program& p, const OrderRules& order, const AdviceLimits& limits = {}) {
+  Adviser adviser{p, order, limits};
+  adviser.few_rows();
+  adviser.unused_rows();
+  adviser.imbalance();
+  adviser.bubble();
+  adviser.axes_of_one();
+  adviser.nothing_to_train();
+  adviser.one_bucket();
+  adviser.padding();
+  return adviser.report;
+}
+
+/// What a plan leaves unused, as values; never an error. Empty for a plan that is refused.
+///
+/// Errors  none; the remarks have the codes A01 to A08
+/// Tested  plan/advice_test
+template <class ThePlan> [[nodiscard]] constexpr AdviceReport advice(const AdviceLimits& limits = {}) {
+  if constexpr (check<ThePlan>().ok())
+    return advise(ThePlan::training, ThePlan::Request::layout.order, limits);
+  else
+    return {};
+}
+
+template <class ThePlan, AdviceLimits Limits> struct Advised {
+  // The refusal of a broken plan, word for word: it is the same rule<...> as that of the plan, so it stays one error.
+  static constexpr Diagnosis found = check<ThePlan>().ok() ? advice<ThePlan>(Limits).remarks[0] : check<ThePlan>();
+};
+
+/// static_assert(require_no_advice<MyPlan>()); a limit of one's own: require_no_advice<MyPlan, AdviceLimits{.bubble_percent = 80}>().
+///
+/// Errors  the first remark of advice<MyPlan>(), A01 to A08, at build
+/// Tested  plan/advice_test, fail/A03_stages_out_of_balance
+template <class ThePlan, AdviceLimits Limits = AdviceLimits{}> struct require_no_advice {
+  static_assert(sizeof(fired<Advised<ThePlan, Limits>>) > 0);
+  constexpr explicit operator bool() const { return true; }
+};
+
+}  // namespace heddle::inline plan_room

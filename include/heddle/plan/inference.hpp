@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Inference: a model under a policy that is only applied; the arena has no gradient and no optimizer state.
+// Sees: plan, graph.  Does not see: processes, threads, kernels.
+// In: a model, Batch<N>, a policy.  Out: the evaluation program with an arena of its own.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/graph/losses/no_loss.hpp"
+#include "heddle/graph/optimizers/sgd.hpp"
+#include "heddle/plan/plan.hpp"
+
+namespace heddle::inline plan_room {
+
+template <class... Types> struct Inference;
+
+/// An Inference is checked as the plan that would train it: NoLoss and an optimizer without states stand for the parts that it has not.
+/// A budget is of the arena that it has itself.
+template <class... Types> struct RequestOf<Inference<Types...>> : RequestOf<Plan<Types..., NoLoss, SGD>> {
+  static constexpr Bytes budget{};  // of what would train: none
+  static constexpr Bytes own_budget = RequestOf<Plan<Types..., NoLoss, SGD>>::budget;
+};
+
+/// Bytes of scratch that the forward bodies of a role use: the end of the farthest tensor.
+[[nodiscard]] constexpr std::int64_t forward_scratch(const Program& p, int role) {
+  std::int64_t most = 0;
+  const auto reach = [&](const Place& place, std::int64_t features) {
+    if (place.pool != Place::scratch) return;
+    const std::int64_t end = place.offset + 4 * p.grain_stride(features) * p.batch.grains();
+    if (end > most) most = end;
+  };
+  for (int c = 0; c < p.chunks; ++c) {
+    if (p.device_of_chunk[c] != role) continue;
+    for (int e = p.forward_bodies[c].begin; e < p.forward_bodies[c].end; ++e) {
+      const Entry& entry = p.entries[e];
+      reach(entry.a, entry.what == Do::leaf_forward ? p.graph->leaf(entry.node).in.elements() : entry.features);
+      reach(entry.b, entry.features);
+      reach(entry.d, entry.features);
+    }
+  }
+  return most;
+}
+
+/// The arenas of an evaluation without what training needs: parameters, then the pools of the forward, then its scratch.
+template <int Roles, int Pools> struct ForwardArenas {
+  ArenaMap maps[Roles]{};
+  Pool pools[Pools]{};
+
+  constexpr explicit ForwardArenas(const Program& p) {
+    for (int k = 0; k < Pools; ++k) pools[k] = p.pools[k];
+    for (int r = 0; r < Roles; ++r) {
+      ArenaMap& map = maps[r];
+      map = p.arenas[r];
+      map.states = map.losses = map.pools = map.gradients;  // nothing lies between the parameters and the pools
+      map.scratch = place_pools(*this, Pools, r, map.pools);
+      map.workspace = map.total = map.scratch + forward_scratch(p, r);
+    }
+  }
+};
+
+/// The program of an Inference; that of a refused one has no instructions, so that the refusal stays the only error.
+template <class TheInference> struct ForwardProgram {
+  static constexpr Program whole = ProgramOf<TheInference, false>::program;
+  static constexpr int pool_count = Checked<TheInference>::sound.ok() ? whole.chunks * pool_kinds : 0;
+  static constexpr auto arenas = [] {
+    if constexpr (pool_count > 0)
+      return ForwardArenas<whole.roles, pool_count>{whole};
+    else
+      return 0;
+  }();
+  static constexpr Program program = [] {
+    Program p = whole;
+    if constexpr (pool_count > 0) {
+      p.arenas = arenas.maps;
+      p.pools = arenas.pools;
+    }
+    return p;
+  }();
+};
+
+/// All checks of an Inference.
+template <class TheInference> struct CheckedInference {
+  static constexpr Diagnosis found = Checked<TheInference>::found.ok()
+                                         ? check_memory(ForwardProgram<TheInference>::program, RequestOf<TheInference>::own_budget)
+                                         : Checked<TheInference>::found;
+};
+
+/// A model, a batch, a policy and options, in any order, that Runner applies: no loss, no optimizer, no gradients.
+///
+/// Shape   inputs (rows, In) are scattered, outputs (rows, Out) gathered in the order of the rows
+/// Errors  the code of the first broken rule, as of the Plan that would train it; C01 by its own arena
+/// Tested  plan/inference_test, run/runner_test, fail/B01_inference
+template <class... Types> struct Inference {
+  static_assert(sizeof(fired<CheckedInference<Inference>>) > 0);
+
+  using Request = RequestOf<Inference>;
+  /// Two objects, as a Plan has: code that asks which of them runs is answered.
+  static constexpr Program training = ForwardProgram<Inference>::program;
+  static constexpr Program evaluation = ForwardProgram<Inference>::program;
+};
+
+template <class T> inline constexpr bool is_inference = false;
+template <class... Types> inline constexpr bool is_inference<Inference<Types...>> = true;
+
+/// What is wrong with an Inference, as a value.
+template <class TheInference>
+requires is_inference<TheInference>
+[[nodiscard]] constexpr Diagnosis check() { return CheckedInference<TheInference>::found; }
+
+}  // namespace heddle::inline plan_room

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// Room: run. doctor: a plan held against the machine and the launcher that it is to run on; what cannot work, what stands idle.
+// Sees: plan, plan/advice, run/machine_facts, run/world.  Does not see: threads, any backend.
+// In: a Plan, Surroundings.  Out: Checkup, values that report/checkup.hpp prints.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "heddle/plan/advice.hpp"
+#include "heddle/run/machine_facts.hpp"
+#include "heddle/run/world.hpp"
+
+namespace heddle::inline run_room {
+
+/// One thing that was found. What cannot work is an error; the rest is said and may stay.
+struct Finding {
+  bool cannot_work = false;
+  Diagnosis what;
+};
+
+struct DoctorOptions {
+  bool on_gpus = false;  ///< devices are GPUs; else cores
+  Bytes external{};      ///< memory that the backend adds to each arena: external_memory<Backend>
+};
+
+/// What was read and what was found.
+struct Checkup {
+  const Program* program = nullptr;
+  std::string policy;
+  DoctorOptions options;
+  MachineFacts machine;
+  World world;
+  std::vector<Finding> findings;
+
+  [[nodiscard]] bool can_work() const {
+    return std::none_of(findings.begin(), findings.end(), [](const Finding& f) { return f.cannot_work; });
+  }
+  [[nodiscard]] bool has(Code code) const {
+    return std::any_of(findings.begin(), findings.end(), [&](const Finding& f) { return f.what.code == code; });
+  }
+  [[nodiscard]] int ranks() const { return program->mesh.ranks(); }
+  /// The first rank of the plan on this machine, and how many there are: all, unless a launcher says how many processes are here.
+  [[nodiscard]] Rank first_local_rank() const { return Rank{split_over_machines() ? world.rank - world.local_rank : 0}; }
+  [[nodiscard]] int local_ranks() const { return split_over_machines() ? world.local_size : ranks(); }
+  [[nodiscard]] Bytes arena(Rank rank) const { return Bytes{program->arenas[program->mesh.coordinate(rank, Axis::stage)].total}; }
+  [[nodiscard]] Bytes needed_memory() const {
+    Bytes sum;
+    for (int r = 0; r < local_ranks(); ++r) sum += arena(Rank{first_local_rank().value + r}) + options.external;
+    return sum;
+  }
+
+ private:
+  [[nodiscard]] bool split_over_machines() const {
+    return world.size == ranks() && world.local_size > 0 && world.local_size < world.size && world.rank >= world.local_rank &&
+           world.rank - world.local_rank + world.local_size <= world.size;
+  }
+};
+
+/// Writes the findings of a Checkup.
+struct Doctor {
+  Checkup& checkup;
+
+  void examine(const AdviceReport& advice) {
+    launcher();
+    memory();
+    if (checkup.options.on_gpus)
+      gpus();
+    else
+      cores();
+    for (const Diagnosis& remark : advice) note(remark);
+  }
+
+ private:
+  void refuse(const Diagnosis& what) { checkup.findings.push_back({true, what}); }
+  void note(const Diagnosis& what) { checkup.findings.push_back({false, what}); }
+  /// 1.5, 2, 12.25: at most two digits after the point.
+  [[nodiscard]] static std::string decimal(double number) {
+    std::string words = std::to_string(std::round(number * 100) / 100);
+    words.resize(words.find('.') + 3);
+    while (words.back() == '0') words.pop_back();
+    if (words.back() == '.') words.pop_back();
+    return words;
+  }
+
+  void launcher() {
+    const World& world = checkup.world;
+    if (!world.fault.ok()) return refuse(world.fault);
+    if (world.size > 1 && world.size != checkup.ranks())
+      refuse(Diagnosis{Code{'R', 3}, ""} << world.variable << " says " << world.size << " processes, but the plan has " << checkup.ranks()
+                                         << " ranks. Fix: start " << checkup.ranks() << " processes, or name a plan of " << world.size
+                                         << " devices.");
+  }
+  void memory() {
+    const Bytes needed = checkup.needed_memory();
+    const Bytes there = checkup.machine.usable_memory();
+    if (checkup.options.on_gpus || there.value == 0 || needed <= there) return;
+    refuse(Diagnosis{Code{'R', 21}, ""} << "the " << checkup.local_ranks() << " ranks on this machine need " << needed.value << " bytes, but "
+                                        << there.value << " bytes are free"
+                                        << (checkup.machine.memory_limit.value > 0 ? " under the limit of the control group" : "")
+                                        << ". Fix: use a smaller batch, fewer ranks on this machine, or free memory.");
+  }
+  void gpus() {
+    const auto visible = static_cast<int>(checkup.machine.visible_gpus.size());
+    const auto present = static_cast<int>(checkup.machine.gpus.size());
+    const int ranks = checkup.local_ranks();
+    if (visible == 0)
+      return refuse(Diagnosis{Code{'R', 22}, ""}
+                    << "the plan is to run on GPUs, but none is visible: the driver shows " << present << " and CUDA_VISIBLE_DEVICES is "
+                    << (checkup.machine.visible_devices ? "'" + checkup.machine.visible_devices->substr(0, 80) + "'" : "not set")
+                    << ". Fix: " << (present > 0 ? "unset it or name GPUs that are there." : "look at the driver with nvidia-smi."));
+    if (ranks > visible)
+      note(Diagnosis{Code{'R', 23}, ""} << ranks << " ranks share " << visible << (visible == 1 ? " GPU" : " GPUs") << ". Fix: use a plan of "
+                                        << visible << (visible == 1 ? " device" : " devices") << ", or more GPUs.");
+    if (ranks < visible || visible < present)
+      note(Diagnosis{Code{'R', 24}, ""} << present - std::min(ranks, visible) << " of " << present << " GPUs stand idle: " << present - visible
+                                        << " are hidden by CUDA_VISIBLE_DEVICES and the plan has " << ranks << (ranks == 1 ? " rank" : " ranks")
+                                        << " on this machine. Fix: use a plan of more devices, or unset CUDA_VISIBLE_DEVICES.");
+  }
+  void cores() {
+    const double usable = checkup.machine.usable_cores();
+    const int ranks = checkup.local_ranks();
+    if (usable <= 0) return;
+    if (ranks > usable)
+      note(Diagnosis{Code{'R', 23}, ""} << ranks << " ranks share " << decimal(usable) << (usable <= 1 ? " core" : " cores")
+                                        << ", so they take turns. Fix: use a plan of fewer devices on this machine, or allow more cores.");
+    if (const auto whole = static_cast<int>(std::floor(usable)); ranks < whole)
+      note(Diagnosis{Code{'R', 24}, ""} << whole - ranks << " of " << whole << " cores stand idle: the plan has " << ranks
+                                        << (ranks == 1 ? " rank" : " ranks")
+                                        << " on this machine, each on one core. Fix: use a plan of more devices.");
+  }
+};
+
+[[nodiscard]] inline Checkup examine(const Program& program, std::string policy, const AdviceReport& advice, const Surroundings& surroundings,
+                                     const DoctorOptions& options) {
+  Checkup checkup{&program, std::move(policy), options, read_machine(surroundings), read_world(surroundings.environment), {}};
+  Doctor{checkup}.examine(advice);
+  return checkup;
+}
+
+/// Holds a plan against this machine and this launcher; nothing is run.
+///
+/// Errors  none is thrown; findings have the codes R03, R20 to R24 and those of advice<MyPlan>()
+/// Tested  run/doctor_test
+template <class ThePlan> [[nodiscard]] Checkup doctor(const Surroundings& surroundings = {}, const DoctorOptions& options = {}) {
+  constexpr auto policy = type_name<typename ThePlan::Request::ThePolicy>();
+  const bool cut = policy.length == std::ssize(policy.chars) - 1;
+  return examine(ThePlan::training, std::string{policy.view()} + (cut ? "..." : ""), advice<ThePlan>(), surroundings, options);
+}
+
+}  // namespace heddle::inline run_room

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// Room: run. Profile: the time that each layer really takes, and the cut into stages that balances it.
+// Sees: plan/program, policy/cut, run/observer.  Does not see: threads, compute, transport.
+// In: observations of steps.  Out: seconds by layer, MeasuredCut.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "heddle/policy/cut.hpp"
+#include "heddle/run/error.hpp"
+#include "heddle/run/observer.hpp"
+
+namespace heddle::inline run_room {
+
+/// Where stages begin, and what each takes.
+struct MeasuredCut {
+  std::vector<int> first_node;  ///< of each stage, then the number of layers
+  std::vector<Seconds> stages;
+
+  [[nodiscard]] Seconds slowest() const { return *std::max_element(stages.begin(), stages.end()); }
+  /// Share of the slowest stage's time that the stages on average wait for it.
+  [[nodiscard]] double waiting() const {
+    double sum = 0;
+    for (const Seconds& s : stages) sum += s.value;
+    return slowest().value > 0 ? 1 - sum / (static_cast<double>(stages.size()) * slowest().value) : 0;
+  }
+};
+
+/// The stages of a cut under given times by layer.
+[[nodiscard]] inline MeasuredCut measure_cut(std::vector<int> first_node, const std::vector<Seconds>& layers) {
+  MeasuredCut cut{std::move(first_node), {}};
+  for (std::size_t c = 0; c + 1 < cut.first_node.size(); ++c) {
+    Seconds sum;
+    for (int n = cut.first_node[c]; n < cut.first_node[c + 1]; ++n) sum.value += layers[static_cast<std::size_t>(n)].value;
+    cut.stages.push_back(sum);
+  }
+  return cut;
+}
+
+/// The cut whose slowest stage is fastest, never through a skip connection.
+///
+/// Errors  M03 if there are fewer places to cut than stages ask for
+/// Tested  run/profile_test
+[[nodiscard]] inline MeasuredCut best_cut(const Graph& graph, const std::vector<Seconds>& layers, int stages) {
+  std::vector<int> places{0};  // where a stage may begin, then the end
+  for (int b = 1; b < graph.node_count; ++b)
+    if (clean_boundary(graph, b)) places.push_back(b);
+  const auto count = places.size();
+  places.push_back(graph.node_count);
+  const auto wanted = static_cast<std::size_t>(std::max(stages, 0));
+  if (wanted < 1 || wanted > count)
+    throw Error(Diagnosis{Code{'M', 3}, ""} << graph.model.view() << " cannot be cut into " << stages << " stages: it has "
+                                            << static_cast<int>(count) - 1 << " places to cut (never through a skip connection). Fix: ask for 1 to "
+                                            << static_cast<int>(count) << " stages.");
+  std::vector<double> before(count + 1);  // seconds of all layers before a place
+  for (std::size_t b = 1; b <= count; ++b) {
+    before[b] = before[b - 1];
+    for (int n = places[b - 1]; n < places[b]; ++n) before[b] += layers[static_cast<std::size_t>(n)].value;
+  }
+  // slowest[s][b]: of the best s + 1 stages that end at place b; from[s][b]: where the last of them begins
+  std::vector<std::vector<double>> slowest(wanted, std::vector<double>(count + 1, std::numeric_limits<double>::infinity()));
+  std::vector<std::vector<std::size_t>> from(wanted, std::vector<std::size_t>(count + 1));
+  for (std::size_t b = 1; b <= count; ++b) slowest[0][b] = before[b];
+  for (std::size_t s = 1; s < wanted; ++s)
+    for (std::size_t b = s + 1; b <= count; ++b)
+      for (std::size_t a = s; a < b; ++a)
+        if (const double most = std::max(slowest[s - 1][a], before[b] - before[a]); most < slowest[s][b]) {
+          slowest[s][b] = most;
+          from[s][b] = a;
+        }
+  std::vector<int> first_node{graph.node_count};
+  for (std::size_t s = wanted - 1, end = count; s > 0; --s) first_node.push_back(places[end = from[s][end]]);
+  first_node.push_back(0);
+  std::reverse(first_node.begin(), first_node.end());
+  return measure_cut(std::move(first_node), layers);
+}
+
+/// Watches steps: trainer.observe(&profile). Layers of all replicas and both directions are added up.
+///
+/// Tested  run/profile_test
+class Profile : public Observer {
+ public:
+  explicit Profile(const Program& program)
+      : program_(program),
+        seconds_(static_cast<std::size_t>(program.mesh.ranks()), std::vector<double>(static_cast<std::size_t>(program.graph->node_count))) {}
+
+  void finished(const Observation& seen) override {
+    if (seen.entry < 0) return;
+    const Entry& entry = seen.program->entries[seen.entry];
+    if (entry.node < 0 || entry.node >= program_.graph->node_count || entry.what == Do::loss) return;
+    seconds_[static_cast<std::size_t>(seen.rank.value)][static_cast<std::size_t>(entry.node)] +=
+        std::chrono::duration<double>(seen.end - seen.start).count();
+  }
+  [[nodiscard]] std::vector<Seconds> layers() const {
+    std::vector<Seconds> sums(static_cast<std::size_t>(program_.graph->node_count));
+    for (const auto& rank : seconds_)
+      for (std::size_t n = 0; n < sums.size(); ++n) sums[n].value += rank[n];
+    return sums;
+  }
+  /// The chunks of the plan as they are.
+  [[nodiscard]] MeasuredCut present_cut() const {
+    return measure_cut(std::vector<int>(program_.first_node, program_.first_node + program_.chunks + 1), layers());
+  }
+  [[nodiscard]] MeasuredCut proposed_cut(int stages) const { return best_cut(*program_.graph, layers(), stages); }
+
+ private:
+  const Program& program_;
+  std::vector<std::vector<double>> seconds_;  // (ranks, layers): ranks write at once
+};
+
+}  // namespace heddle::inline run_room

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Room: run. How many processes were started and which one this is, as torchrun, mpirun and srun say it in the environment.
+// Sees: core.  Does not see: plans, memory, threads, any backend.
+// In: environment variables.  Out: World.
+#pragma once
+
+#include <charconv>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/core/rule.hpp"
+
+namespace heddle::inline run_room {
+
+/// Looks a variable up; a test passes one of its own.
+using Environment = std::function<std::optional<std::string>(const char*)>;
+
+[[nodiscard]] inline std::optional<std::string> process_environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>{value};
+}
+
+/// The processes that a launcher started; one if there is no launcher.
+struct World {
+  std::string_view launcher;  ///< "torchrun", "Open MPI", "PMI", "Slurm"; empty if there is none
+  std::string_view variable;  ///< the one that says the size
+  int size = 1;
+  int rank = 0;
+  int local_rank = 0;
+  int local_size = 0;                           ///< processes on this machine, 0 if the launcher does not say
+  std::vector<std::string_view> other_answers;  ///< variables of other launchers that say another size
+  Diagnosis fault;                              ///< R20
+};
+
+/// The variables of one launcher; the first that is there is believed.
+struct LauncherVariables {
+  std::string_view launcher;
+  const char* size;
+  const char* rank;
+  const char* local_rank;
+  const char* local_size;
+};
+inline constexpr LauncherVariables launchers[] = {
+    {"torchrun", "WORLD_SIZE", "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+    {"Open MPI", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"PMI", "PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+    {"Slurm", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_LOCALID", nullptr},
+};
+
+/// A number of at least `least`; R20 says so where a variable holds something else.
+[[nodiscard]] inline int number_in(const Environment& environment, const char* variable, int least, int otherwise, Diagnosis& fault) {
+  const std::optional<std::string> value = variable == nullptr ? std::nullopt : environment(variable);
+  if (!value) return otherwise;
+  int number = 0;
+  const auto [end, problem] = std::from_chars(value->data(), value->data() + value->size(), number);
+  if (problem == std::errc{} && end == value->data() + value->size() && number >= least) return number;
+  if (fault.ok())
+    fault = Diagnosis{Code{'R', 20}, ""} << variable << " is '" << std::string_view{*value}.substr(0, 60) << "', which is no number from " << least
+                                         << " on. Fix: start with torchrun, mpirun or srun, or unset " << variable << '.';
+  return otherwise;
+}
+
+/// Reads the world of this process. A launcher counts if it names a size; Slurm only inside srun, where it names a rank as well.
+///
+/// Errors  R20 as World::fault: a variable that is no number, or a rank that its world does not have
+/// Tested  run/world_test
+[[nodiscard]] inline World read_world(const Environment& environment = process_environment) {
+  World world;
+  for (const LauncherVariables& from : launchers) {
+    if (!environment(from.size) || (from.launcher == "Slurm" && !environment(from.rank))) continue;
+    if (!world.launcher.empty()) {
+      Diagnosis ignored;
+      if (number_in(environment, from.size, 1, world.size, ignored) != world.size) world.other_answers.emplace_back(from.size);
+      continue;
+    }
+    world.launcher = from.launcher;
+    world.variable = from.size;
+    world.size = number_in(environment, from.size, 1, 1, world.fault);
+    world.rank = number_in(environment, from.rank, 0, 0, world.fault);
+    world.local_rank = number_in(environment, from.local_rank, 0, 0, world.fault);
+    world.local_size = number_in(environment, from.local_size, 1, 0, world.fault);
+    if (world.fault.ok() && world.size > 1 && !environment(from.rank))
+      world.fault = Diagnosis{Code{'R', 20}, ""} << from.size << " says " << world.size << " processes, but " << from.rank
+                                                 << " is not set. Fix: start with torchrun, mpirun or srun, or unset " << from.size << '.';
+    if (world.fault.ok() && world.rank >= world.size)
+      world.fault = Diagnosis{Code{'R', 20}, ""} << from.rank << " is " << world.rank << ", but " << from.size << " says that there are "
+                                                 << world.size << " processes. Fix: count ranks from 0, or let a launcher set both.";
+  }
+  return world;
+}
+
+}  // namespace heddle::inline run_room

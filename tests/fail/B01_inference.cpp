@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// expect: \[heddle\.B01\] The batch does not divide and no remedy is named\.
+// expect-g++: Batch<63> does not divide by 4 ranks
+#include "heddle/heddle.hpp"
+
+using namespace heddle;
+
+struct Mlp : Sequential<Linear<784, 50>, ReLU, Linear<50, 10>> {};
+
+#ifdef HEDDLE_REPAIRED
+using Rows = Batch<64>;
+#else
+using Rows = Batch<63>;
+#endif
+
+using Applied = Inference<Mlp, Rows, DataParallel<4>>;
+static_assert(sizeof(Applied) > 0 && devices<Applied> == 4);

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/plan/advice.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "heddle/cost/simulate.hpp"
+#include "plan/plans.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+using Square = Linear<64, 64>;
+struct Even : Repeat<4, Square> {};
+template <class Policy, int Rows = 64, class... Options> using EvenPlan = Plan<Even, CrossEntropy, Adam, Batch<Rows, KeepLast>, Policy, Options...>;
+
+using Useful = EvenPlan<Hybrid<Pipeline<Balanced<4>, OneFOneB, Microbatches<4>>, DataParallel<2>>>;
+static_assert(require_no_advice<Useful>());
+static_assert(require_no_advice<EvenPlan<Single>>());
+
+/// The sentence of the remark with this number; empty if there is none.
+template <class ThePlan> std::string remark(int number, const AdviceLimits& limits = {}) {
+  for (const Diagnosis& d : advice<ThePlan>(limits))
+    if (d.code == Code{'A', number}) return std::string{d.text.view()};
+  return {};
+}
+
+template <class Policy, class... Options> void formula_is_the_simulation(std::string_view name) {
+  using P = EvenPlan<Policy, 64, Options...>;
+  const double simulated = simulate(P::training, Machine{}).bubble();
+  CAPTURE(name);
+  // The formula is cut to whole percents; 1e-9 keeps a share that is one exactly from falling below it.
+  CHECK(bubble_percent(P::training, P::Request::layout.order) == static_cast<int>(100 * simulated + 1e-9));
+}
+
+}  // namespace
+
+TEST_CASE("the idle share by the formula is that of the simulated program, where stages are equal") {
+  formula_is_the_simulation<Pipeline<Balanced<2>, GPipe, Microbatches<2>>>("GPipe 2 x 2");
+  formula_is_the_simulation<Pipeline<Balanced<4>, GPipe, Microbatches<8>>>("GPipe 4 x 8");
+  formula_is_the_simulation<Pipeline<Balanced<4>, GPipe, Microbatches<4>>, Accumulate<2>>("GPipe 4 x 4, two rounds");
+  formula_is_the_simulation<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>("1F1B 2 x 4");
+  formula_is_the_simulation<Pipeline<Balanced<4>, OneFOneB, Microbatches<4>>>("1F1B 4 x 4");
+  formula_is_the_simulation<Pipeline<Balanced<4>, OneFOneB, Microbatches<4>>, Accumulate<2>>("1F1B 4 x 4, two rounds");
+  formula_is_the_simulation<Pipeline<Balanced<4>, OneFOneB, Microbatches<2>, FewMicrobatches>>("1F1B 4 x 2");
+  formula_is_the_simulation<Pipeline<Balanced<2>>>("in turn, 2");
+  formula_is_the_simulation<Pipeline<Balanced<4>, Microbatches<8>>>("in turn, 4 x 8");
+}
+
+TEST_CASE("a plan that leaves nothing unused has no remark") {
+  constexpr AdviceReport none = advice<Useful>();
+  static_assert(none.empty() && none.count == 0);
+  CHECK(none.begin() == none.end());
+  CHECK(advice<EvenPlan<DataParallel<4>>>().empty());
+}
+
+TEST_CASE("a plan that is refused has no remark: its refusal is enough") {
+  using Refused = Plan<Even, CrossEntropy, Adam, Batch<63>, DataParallel<4>>;
+  static_assert(!check<Refused>().ok());
+  CHECK(advice<Refused>().empty());
+}
+
+TEST_CASE("A01: a batch smaller than the devices, or few rows for each product") {
+  using InTurn = EvenPlan<Pipeline<Balanced<4>>, 3>;
+  CHECK(remark<InTurn>(1) ==
+        "[heddle.A01] Batch<3> is smaller than the 4 devices of the plan. Fix: use a batch of at least 4 rows, or fewer devices.");
+  using Few = EvenPlan<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, DataParallel<2>>, 16>;
+  CHECK(remark<Few>(1) ==
+        "[heddle.A01] Batch<16> over 2 ranks x 4 micro-batches leaves 2 rows for each product, and every weight is read for so few. "
+        "Fix: use a batch of at least 32 rows, or fewer parts.");
+  CHECK(remark<EvenPlan<DataParallel<8>, 8>>(1).find("leaves 1 row for each product") != std::string::npos);
+  CHECK(remark<EvenPlan<DataParallel<8>, 32>>(1).empty());  // four rows are enough
+  CHECK_FALSE(remark<EvenPlan<DataParallel<8>, 32>>(1, {.rows = 5}).empty());
+  CHECK(remark<EvenPlan<Single, 1>>(1).empty());  // nothing was split
+}
+
+TEST_CASE("A02: ranks without rows, rows computed twice, rows left out") {
+  using Nine = EvenPlan<DataParallel<8>, 9>;
+  CHECK(remark<Nine>(2) ==
+        "[heddle.A02] Batch<9> does not divide by 8 ranks, so there is room for 16 rows and 3 of 8 ranks have none. "
+        "Fix: use a batch of 8 or 16 rows.");
+  using Ten = EvenPlan<DataParallel<4>, 10>;
+  CHECK(remark<Ten>(2).find("room for 12 rows and 2 of them stay empty. Fix: use a batch of 8 or 12 rows.") != std::string::npos);
+  using Twice = Plan<Even, CrossEntropy, Adam, Batch<9, PadLast>, DataParallel<8>>;
+  CHECK(remark<Twice>(2).find("so 7 rows of each batch are computed twice. Fix: use a batch of 8 or 16 rows.") != std::string::npos);
+  using Left = Plan<Even, CrossEntropy, Adam, Batch<15, DropLast>, DataParallel<8>>;
+  CHECK(remark<Left>(2).find("so 7 rows of each batch are left out. Fix: use a batch of 8 or 16 rows.") != std::string::npos);
+  CHECK(remark<EvenPlan<DataParallel<8>, 63>>(2).empty());  // 1 of 64
+  CHECK_FALSE(remark<EvenPlan<DataParallel<8>, 63>>(2, {.unused_rows_percent = 1}).empty());
+}
+
+TEST_CASE("A03: stages out of balance by more than the limit") {
+  using Uneven = EvenPlan<Pipeline<Stage<Repeat<3, Square>, On<0>>, Stage<Square, On<1>>, OneFOneB, Microbatches<4>>>;
+  constexpr AdviceReport report = advice<Uneven>();
+  static_assert(report.has(Code{'A', 3}));
+  // Stage 0 has three layers of four; its first needs no gradient of its input, but static flops count one. Mean 2 of 3: 33.3 % wait, said as 34.
+  CHECK(remark<Uneven>(3).find(
+            "so the 2 stages wait for the slowest 34 % of the time. Fix: give stage 0 fewer layers (Balanced<2> finds the best cut)") !=
+        std::string::npos);
+  CHECK(remark<Uneven>(3, {.imbalance_percent = 35}).empty());
+  CHECK(report.begin()->numbers[1] == 3 * report.begin()->numbers[3]);
+  CHECK(remark<EvenPlan<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>(3).empty());
+  using Home = EvenPlan<Pipeline<Stage<Square, On<0>>, Stage<Repeat<2, Square>, On<1>>, Stage<Square, On<0>>, OneFOneB, Microbatches<4>>>;
+  CHECK(remark<Home>(3).empty());  // a device counts with all its stages
+}
+
+TEST_CASE("A04: fewer micro-batches than stages, or no order at all") {
+  CHECK(remark<EvenPlan<Pipeline<Balanced<4>, Microbatches<8>>>>(4) ==
+        "[heddle.A04] without an order micro-batches pass the 4 stages one at a time, so stages are idle 75 % of a step. "
+        "Fix: name OneFOneB and Microbatches<4> or more.");
+  CHECK(remark<EvenPlan<Pipeline<Balanced<4>, GPipe, Microbatches<3>, FewMicrobatches>>>(4) ==
+        "[heddle.A04] 3 micro-batches under GPipe over 4 stages leave stages idle 50 % of a step. Fix: name Microbatches<4> or more.");
+  CHECK(remark<EvenPlan<Pipeline<Balanced<4>, GPipe, Microbatches<4>>>>(4).empty());
+  CHECK_FALSE(remark<EvenPlan<Pipeline<Balanced<4>, GPipe, Microbatches<4>>>>(4, {.bubble_percent = 42}).empty());
+}
+
+TEST_CASE("A05: an axis of size 1 splits nothing") {
+  CHECK(remark<EvenPlan<DataParallel<1>>>(5) ==
+        "[heddle.A05] axis data has size 1, so its policy splits nothing. Fix: leave that policy out, or give it a size of 2 or more.");
+  using Both = EvenPlan<Hybrid<Pipeline<Balanced<1>>, DataParallel<1>>>;
+  CHECK(advice<Both>().count == 2);
+}
+
+TEST_CASE("A06: a stage without parameters") {
+  using Bare = Trained<Chain, Pipeline<Stage<Sequential<Linear<8, 6>>>, Stage<ReLU>, Stage<Sequential<Part2, Part3>>, OneFOneB, Microbatches<4>>>;
+  CHECK(remark<Bare>(6) == "[heddle.A06] stage 1 holds no parameters, only ReLU. Fix: join it with a neighbouring stage.");
+  CHECK(remark<Trained<Chain, BackIn<OneFOneB, 4>>>(6).empty());
+}
+
+TEST_CASE("A07: one bucket of all gradients overlaps nothing") {
+  CHECK(remark<EvenPlan<DataParallel<2>>>(7).empty());  // 66,560 bytes are not worth it
+  const AdviceLimits small{.overlap = 64_KiB};
+  CHECK(
+      remark<EvenPlan<DataParallel<2>>>(7, small) ==
+      "[heddle.A07] the 66,560 bytes of gradients of stage 0 are one bucket, so their reduction starts after the last backward and overlaps nothing. "
+      "Fix: name Bucket<17_KiB> or smaller.");
+  CHECK(remark<EvenPlan<DataParallel<2>, 64, Bucket<17_KiB>>>(7, small).empty());
+  CHECK(remark<EvenPlan<Single>>(7, small).empty());                                                           // nothing is reduced
+  CHECK(remark<Plan<Square, CrossEntropy, Adam, Batch<64>, DataParallel<2>>>(7, {.overlap = 1_KiB}).empty());  // one layer has nothing to overlap
+}
+
+TEST_CASE("A08: padding that is a large share of what is reduced") {
+  // Linear<8, 6>: 48 floats in 3 lines and 6 in one; each of the three layers fills 4,096 bytes with 54, 42 and 21 floats.
+  using Tiny = Trained<Chain, DataParallel<2>>;
+  constexpr Volume moved = traffic<Tiny>().gradients().on(axis::data);
+  static_assert(100 * moved.padding().value / moved.total_with_padding.value == 96);
+  CHECK(remark<Tiny>(8) ==
+        "[heddle.A08] 96 % of the 12,288 bytes of gradients that are reduced are padding, since each layer fills a multiple of 4096 "
+        "bytes. Fix: use wider layers, or a Repeat of small ones, which is padded block by block.");
+  CHECK(remark<Trained<Chain, Single>>(8).empty());
+  CHECK(remark<Trained<Mnist, DataParallel<4>>>(8).empty());  // 4,800 of 163,840 bytes
+}
+
+TEST_CASE("limits of a caller turn a remark off at build, too") {
+  using InTurn = EvenPlan<Pipeline<Balanced<2>>>;
+  static_assert(advice<InTurn>().has(Code{'A', 4}));
+  static_assert(require_no_advice<InTurn, AdviceLimits{.bubble_percent = 51}>());
+  CHECK(advice<InTurn>(AdviceLimits{.bubble_percent = 51}).empty());
+}

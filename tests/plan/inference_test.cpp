@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/plan/inference.hpp"
+
+#include <doctest/doctest.h>
+
+#include "plan/plans.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+template <class Model, class Policy, class... Options> using Applied = Inference<Model, Batch<16, KeepLast>, Policy, Options...>;
+
+/// Flat parameters of a role, the slots of the forward and its scratch: nothing else.
+template <class I> void arena_is_what_the_forward_needs() {
+  const Program& p = I::evaluation;
+  for (int r = 0; r < p.roles; ++r) {
+    std::int64_t bytes = p.arenas[r].flat_bytes;
+    for (int k = 0; k < p.chunks * pool_kinds; ++k)
+      if (p.pools[k].role == r) bytes += p.pools[k].slots * p.pools[k].slot_bytes;
+    CHECK(p.arenas[r].total == bytes + forward_scratch(p, r));
+  }
+}
+template <class Model, class Policy> void is_smaller_than_its_plan() {
+  using I = Applied<Model, Policy>;
+  static_assert(devices<I> == devices<Trained<Model, Policy>>);
+  for (int r = 0; r < I::evaluation.roles; ++r) {
+    const std::int64_t flat = I::evaluation.arenas[r].flat_bytes;
+    CHECK(I::evaluation.arenas[r].total <= Trained<Model, Policy>::training.arenas[r].total - 3 * flat);  // a gradient, two states of Adam
+  }
+  arena_is_what_the_forward_needs<I>();
+}
+
+}  // namespace
+
+TEST_CASE("an Inference has the arena of its forward: no gradients, no optimizer states, under every policy") {
+  is_smaller_than_its_plan<Mnist, Single>();
+  is_smaller_than_its_plan<Mnist, DataParallel<4>>();
+  is_smaller_than_its_plan<Chain, Back>();
+  is_smaller_than_its_plan<Chain, BackIn<GPipe, 4>>();
+  is_smaller_than_its_plan<Skips, Hybrid<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>, DataParallel<2>>>();
+}
+
+TEST_CASE("its bytes are constants: parameters, the input, and the values of one row after the other in scratch") {
+  using I = Applied<Mnist, Single>;
+  // Flat parameters as plan/ledger_test counts them. Input 16 x 784 floats is kept in the frame; 16 x 50, in place for ReLU, then 16 x 10 beside it.
+  static_assert(peak_memory<I>(device<0>) == Bytes{159'744 + 4'096 + 4 * 16 * 784 + 4 * 16 * 50 + 4 * 16 * 10});
+  static_assert(peak_memory<I>() == peak_memory<I>(device<0>));
+}
+
+TEST_CASE("it moves values forward and nothing back") {
+  using I = Applied<Chain, Pipeline<Stage<Part1>, Stage<Part2>, Stage<Part3>, OneFOneB, Microbatches<4>>>;
+  constexpr Volume moved = traffic<I>().activations();
+  static_assert(moved.messages == 2 * 4);  // boundaries x micro-batches
+  static_assert(moved.total_payload == Bytes{2 * 16 * 6 * 4});
+  static_assert(traffic<Applied<Mnist, DataParallel<4>>>().total() == Bytes{0});
+  CHECK(moved.padding() == Bytes{2 * 4 * (32 - 24) * 4});  // 4 rows of 6 floats fill two lines of 16
+}
+
+TEST_CASE("its program has forwards, sends and receives only") {
+  using I = Applied<Skips, Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>;
+  const Program& p = I::evaluation;
+  for (int i = 0; i < p.lists[p.roles - 1].end; ++i) {
+    const Op op = p.instructions[i].op;
+    const bool known = op == Op::forward || op == Op::send_start || op == Op::send_wait || op == Op::receive_start || op == Op::receive_wait;
+    CHECK((known || p.instructions[i].when == When::reporting));
+  }
+}
+
+TEST_CASE("a budget is of the arena without training") {
+  constexpr Bytes enough = peak_memory<Applied<Mnist, Single>>();
+  static_assert(peak_memory<Applied<Mnist, Single, Memory<enough>>>() == enough);
+  constexpr Diagnosis over = check<Applied<Mnist, Single, Memory<enough - 1_B>>>();
+  static_assert(over.code == Code{'C', 1});
+  CHECK(over.numbers[1] == enough.value);
+}
+
+TEST_CASE("what is wrong with the plan that would train it is wrong with it") {
+  using Uneven = Inference<Mnist, Batch<63>, DataParallel<4>>;
+  static_assert(check<Uneven>().code == Code{'B', 1});
+  using Parts = Inference<Mnist, DataParallel<4>>;
+  static_assert(check<Parts>().code == Code{'L', 1});
+  CHECK(check<Inference<Mnist, Batch<64>, Single, CrossEntropy>>().code == Code{'L', 2});
+}

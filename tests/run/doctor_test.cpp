@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/run/doctor.hpp"
+
+#include <doctest/doctest.h>
+
+#include "plan/plans.hpp"
+#include "run/fake_machine.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+struct Even : Repeat<4, Linear<64, 64>> {};
+template <class Policy> using EvenPlan = Plan<Even, CrossEntropy, Adam, Batch<64>, Policy>;
+using Alone = EvenPlan<Single>;
+using Four = EvenPlan<DataParallel<4>>;
+using Staged = EvenPlan<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, DataParallel<2>>>;
+
+std::string sentence(const Checkup& checkup, int number) {
+  for (const Finding& f : checkup.findings)
+    if (f.what.code == Code{'R', number}) return std::string{f.what.text.view()};
+  return {};
+}
+
+/// Four cores and memory enough for everything.
+class Sound : public FakeMachine {
+ public:
+  Sound() { plain(4, "0-3", 1 << 20, 1 << 20); }
+};
+
+}  // namespace
+
+TEST_CASE("a plan that fills the machine has no findings") {
+  const Checkup found = doctor<Four>(Sound{}.surroundings());
+  CHECK(found.findings.empty());
+  CHECK(found.can_work());
+  CHECK(found.local_ranks() == 4);
+  CHECK(found.needed_memory() == 4 * peak_memory<Four>());
+  CHECK(found.policy == "DataParallel<4>");
+}
+
+TEST_CASE("memory is the sum over the ranks of this machine, each with its own stage and what the backend adds") {
+  const Checkup found = doctor<Staged>(Sound{}.surroundings(), {.external = 1_KiB});
+  CHECK(found.needed_memory() == 2 * (peak_memory<Staged>(device<0>) + peak_memory<Staged>(device<1>)) + 4_KiB);
+}
+
+TEST_CASE("R21: more memory is needed than is there") {
+  FakeMachine small;
+  small.plain(4, "0-3", 1000, 500);
+  const Checkup found = doctor<Four>(small.surroundings());
+  CHECK_FALSE(found.can_work());
+  CHECK(found.has(Code{'R', 21}));
+  CHECK(sentence(found, 21).find("the 4 ranks on this machine need ") != std::string::npos);
+  CHECK(sentence(found, 21).find(" bytes, but 512,000 bytes are free. Fix: use a smaller batch") != std::string::npos);
+  Sound limited;
+  limited.file("proc/self/cgroup", "0::/\n").file("sys/fs/cgroup/memory.max", "600000\n").file("sys/fs/cgroup/memory.current", "100000\n");
+  CHECK(sentence(doctor<Four>(limited.surroundings()), 21).find("500,000 bytes are free under the limit of the control group") != std::string::npos);
+  CHECK(doctor<Four>(FakeMachine{}.surroundings()).can_work());  // unknown is no finding
+}
+
+TEST_CASE("R03: another number of processes than the plan has ranks") {
+  Sound machine;
+  machine.variable("WORLD_SIZE", "2").variable("RANK", "0");
+  const Checkup found = doctor<Four>(machine.surroundings());
+  CHECK_FALSE(found.can_work());
+  CHECK(sentence(found, 3) ==
+        "[heddle.R03] WORLD_SIZE says 2 processes, but the plan has 4 ranks. Fix: start 4 processes, or name a plan of 2 devices.");
+  machine.variable("WORLD_SIZE", "4");
+  CHECK(doctor<Four>(machine.surroundings()).can_work());
+  machine.variable("WORLD_SIZE", "1");
+  CHECK(doctor<Four>(machine.surroundings()).can_work());  // one process: its ranks are threads
+}
+
+TEST_CASE("R20: a launcher that makes no sense cannot work") {
+  Sound machine;
+  machine.variable("WORLD_SIZE", "four");
+  const Checkup found = doctor<Four>(machine.surroundings());
+  CHECK_FALSE(found.can_work());
+  CHECK(found.has(Code{'R', 20}));
+  CHECK_FALSE(found.has(Code{'R', 3}));  // one fault, one sentence
+}
+
+TEST_CASE("over two machines only the ranks of this one count") {
+  Sound machine;
+  machine.variable("WORLD_SIZE", "4").variable("RANK", "3").variable("LOCAL_RANK", "1").variable("LOCAL_WORLD_SIZE", "2");
+  const Checkup found = doctor<Staged>(machine.surroundings());
+  CHECK(found.local_ranks() == 2);
+  CHECK(found.first_local_rank() == Rank{2});
+  CHECK(found.needed_memory() == peak_memory<Staged>(device<2>) + peak_memory<Staged>(device<3>));
+  CHECK(sentence(found, 24) ==
+        "[heddle.R24] 2 of 4 cores stand idle: the plan has 2 ranks on this machine, each on one core. Fix: use a plan of more "
+        "devices.");
+}
+
+TEST_CASE("R23: ranks that share cores, by affinity or by quota") {
+  Sound quota;
+  quota.file("proc/self/cgroup", "0::/\n").file("sys/fs/cgroup/cpu.max", "150000 100000\n");
+  const Checkup found = doctor<Four>(quota.surroundings());
+  CHECK(found.can_work());
+  CHECK(sentence(found, 23) ==
+        "[heddle.R23] 4 ranks share 1.5 cores, so they take turns. Fix: use a plan of fewer devices on this machine, or allow "
+        "more cores.");
+  FakeMachine one;
+  one.plain(4, "2", 1 << 20, 1 << 20);
+  CHECK(sentence(doctor<Four>(one.surroundings()), 23).find("4 ranks share 1 core, so") != std::string::npos);
+  CHECK_FALSE(doctor<Four>(Sound{}.surroundings()).has(Code{'R', 23}));
+}
+
+TEST_CASE("R24: cores that stand idle") {
+  CHECK(sentence(doctor<Alone>(Sound{}.surroundings()), 24).find("3 of 4 cores stand idle: the plan has 1 rank on this machine") !=
+        std::string::npos);
+  CHECK_FALSE(doctor<Four>(Sound{}.surroundings()).has(Code{'R', 24}));
+}
+
+TEST_CASE("R22: GPUs are asked for and none is visible") {
+  const Checkup none = doctor<Four>(Sound{}.surroundings(), {.on_gpus = true});
+  CHECK_FALSE(none.can_work());
+  CHECK(sentence(none, 22) ==
+        "[heddle.R22] the plan is to run on GPUs, but none is visible: the driver shows 0 and CUDA_VISIBLE_DEVICES is not set. "
+        "Fix: look at the driver with nvidia-smi.");
+  Sound hidden;
+  hidden.gpu(0, "A", "GPU-0").variable("CUDA_VISIBLE_DEVICES", "3");
+  CHECK(sentence(doctor<Four>(hidden.surroundings(), {.on_gpus = true}), 22)
+            .find("the driver shows 1 and CUDA_VISIBLE_DEVICES is '3'. Fix: unset it or name GPUs that are there.") != std::string::npos);
+  CHECK(doctor<Four>(Sound{}.surroundings()).can_work());  // on cores it is no finding
+}
+
+TEST_CASE("only one GPU works: it is said who hides the others, and how many ranks share it") {
+  Sound machine;
+  for (int g = 0; g < 4; ++g) machine.gpu(g, "A", "GPU-" + std::to_string(g));
+  CHECK(doctor<Four>(machine.surroundings(), {.on_gpus = true}).findings.empty());
+  machine.variable("CUDA_VISIBLE_DEVICES", "0");
+  const Checkup found = doctor<Four>(machine.surroundings(), {.on_gpus = true});
+  CHECK(found.can_work());
+  CHECK(sentence(found, 23) == "[heddle.R23] 4 ranks share 1 GPU. Fix: use a plan of 1 device, or more GPUs.");
+  CHECK(sentence(found, 24).find("3 of 4 GPUs stand idle: 3 are hidden by CUDA_VISIBLE_DEVICES and the plan has 4 ranks") != std::string::npos);
+}
+
+TEST_CASE("advice of the plan is among the findings and keeps nothing from running") {
+  const Checkup found = doctor<EvenPlan<Pipeline<Balanced<4>>>>(Sound{}.surroundings());
+  CHECK(found.can_work());
+  CHECK(found.has(Code{'A', 4}));
+}
+
+TEST_CASE("the machine at hand can be read") {
+  const MachineFacts here = read_machine();
+  CHECK(here.usable_cores() >= 0);
+  CHECK(doctor<Alone>().program == &Alone::training);
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/run/runner.hpp"
+
+#include <doctest/doctest.h>
+
+#include "heddle/backend/cpu_threads.hpp"
+#include "heddle/io/safetensors.hpp"
+#include "plan/plans.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+template <class Policy> using Applied = Inference<Skips, Batch<16, KeepLast>, Grain<2>, Policy>;
+template <class Policy> using Training = Plan<Skips, CrossEntropy, Adam, Batch<16, KeepLast>, Grain<2>, Policy>;
+
+constexpr int rows = 37;  // two whole batches and five rows
+const std::vector<float> inputs = [] {
+  std::vector<float> all;
+  for (int i = 0; i < rows * 8; ++i) all.push_back(static_cast<float>((37 * i + i * i) % 127) / 128.0F);
+  return all;
+}();
+
+template <class Policy> void gives_the_bits_of_one_device() {
+  Runner<Applied<Single>, CpuThreads> alone{Seed{3}};
+  Runner<Applied<Policy>, CpuThreads> spread{Seed{3}};
+  const std::vector<float> outputs = spread.predict(inputs);
+  CHECK(outputs.size() == rows * 3);
+  CHECK(outputs == alone.predict(inputs));
+  for (int r = 0; r < devices<Applied<Policy>>; ++r)
+    CHECK(spread.executor(Rank{r}).arena().high_water() ==
+          Bytes{Applied<Policy>::evaluation.arenas[Applied<Policy>::evaluation.mesh.coordinate(Rank{r}, Axis::stage)].total});
+}
+
+}  // namespace
+
+TEST_CASE("outputs are in the order of the rows, with the bits of one device, and the arena is used to its end, under every policy") {
+  gives_the_bits_of_one_device<DataParallel<2>>();
+  gives_the_bits_of_one_device<DataParallel<8>>();
+  gives_the_bits_of_one_device<Pipeline<Balanced<3>>>();
+  gives_the_bits_of_one_device<Pipeline<Balanced<3>, GPipe, Microbatches<4>>>();
+  gives_the_bits_of_one_device<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>();
+}
+
+TEST_CASE("row i of the outputs belongs to row i of the inputs") {
+  Runner<Applied<DataParallel<4>>, CpuThreads> runner{Seed{3}};
+  const std::vector<float> all = runner.predict(inputs);
+  for (int i = 0; i < rows; ++i) {
+    const std::vector<float> one = runner.predict(std::span{inputs}.subspan(8 * i, 8));
+    CHECK(std::equal(one.begin(), one.end(), all.begin() + 3 * i));
+  }
+}
+
+TEST_CASE("parameters are handed over from a trainer under another policy, from a runner and from a file") {
+  Trainer<Training<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>, CpuThreads> trainer{{.learning_rate = 1e-2}, Seed{1}};
+  const std::vector<std::int32_t> labels(16, 2);
+  trainer.step(examples(std::span{inputs}.first(16 * 8), std::span<const std::int32_t>{labels}, 8));
+  const std::vector<float> expected = trainer.predict(inputs);
+
+  Runner<Applied<DataParallel<2>>, CpuThreads> from_trainer;
+  CHECK(from_trainer.predict(inputs) != expected);
+  from_trainer.load(trainer);
+  CHECK(from_trainer.predict(inputs) == expected);
+
+  Runner<Applied<Single>, CpuThreads> from_runner;
+  from_runner.load(from_trainer);
+  CHECK(from_runner.predict(inputs) == expected);
+
+  TensorFile file;
+  for (const std::string& name : trainer.parameter_names()) {
+    const std::vector<float> values = trainer.parameter(name);
+    file.put<float>(name, {static_cast<std::int64_t>(values.size())}, values);
+  }
+  Runner<Applied<Pipeline<Balanced<3>>>, CpuThreads> from_file;
+  from_file.load(file);
+  CHECK(from_file.predict(inputs) == expected);
+}
+
+TEST_CASE("parameters of another model and inputs that are no rows are refused") {
+  Runner<Applied<Single>, CpuThreads> runner;
+  const std::vector<float> two{1, 2};
+  CHECK_THROWS_AS(runner.set_parameter(runner.parameter_names().front(), two), Error);
+  CHECK_THROWS_AS(runner.set_parameter("none", two), Error);
+  CHECK_THROWS_AS((void)runner.predict(std::span{inputs}.first(7)), Error);
+  TensorFile empty;
+  CHECK_THROWS_AS(runner.load(empty), Error);
+  CHECK(runner.predict({}).empty());
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/run/with_plan.hpp"
+
+#include <doctest/doctest.h>
+#include <stdlib.h>
+
+#include "plan/plans.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+using Set = PlanSet<Trained<Chain, Single>, Trained<Chain, DataParallel<2>>, Trained<Chain, DataParallel<4>>>;
+
+const auto devices_of = [](auto plan) { return devices<decltype(plan)>; };
+
+std::string refusal(int ranks) {
+  try {
+    with_plan<Set>(ranks, devices_of);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+/// Variables of a launcher, taken back at the end.
+struct Launched {
+  Launched(const char* size, const char* rank) {
+    setenv("WORLD_SIZE", size, 1);
+    setenv("RANK", rank, 1);
+  }
+  Launched(const Launched&) = delete;
+  Launched& operator=(const Launched&) = delete;
+  ~Launched() {
+    unsetenv("WORLD_SIZE");
+    unsetenv("RANK");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the number of ranks chooses the plan") {
+  for (const int ranks : {1, 2, 4}) CHECK(with_plan<Set>(ranks, devices_of) == ranks);
+}
+
+TEST_CASE("a callable may return nothing, a reference, and keep what it holds") {
+  int seen = 0;
+  with_plan<Set>(2, [&](auto plan) { seen = devices<decltype(plan)>; });
+  CHECK(seen == 2);
+  int& same = with_plan<Set>(4, [&seen](auto) -> int& { return seen; });
+  CHECK(&same == &seen);
+}
+
+TEST_CASE("R03: a number of ranks that the set does not have is refused with the list") {
+  CHECK(refusal(3) ==
+        "[heddle.R03] there are 3 ranks, but the set has plans for 1, 2 and 4. Fix: start one of these numbers of ranks, or add a plan "
+        "for 3 to the PlanSet.");
+  CHECK(refusal(0).find("there are 0 ranks") != std::string::npos);
+  CHECK(refusal(4).empty());
+}
+
+TEST_CASE("without a number the launcher says it") {
+  {
+    const Launched four{"4", "2"};
+    CHECK(with_plan<Set>(devices_of) == 4);
+  }
+  {
+    const Launched three{"3", "2"};
+    CHECK_THROWS_AS(with_plan<Set>(devices_of), Error);
+  }
+  const Launched odd{"4", "4"};
+  CHECK_THROWS_WITH_AS(with_plan<Set>(devices_of),
+                       "[heddle.R20] RANK is 4, but WORLD_SIZE says that there are 4 processes. Fix: count ranks from 0, or let a launcher set both.",
+                       Error);
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/run/world.hpp"
+
+#include <doctest/doctest.h>
+
+#include "run/fake_machine.hpp"
+
+using namespace heddle;
+using heddle::tests::FakeMachine;
+
+namespace {
+
+void is_world(const FakeMachine& machine, std::string_view launcher, int size, int rank, int local_rank, int local_size) {
+  const World world = read_world(machine.environment());
+  CAPTURE(launcher);
+  CHECK(world.launcher == launcher);
+  CHECK(world.size == size);
+  CHECK(world.rank == rank);
+  CHECK(world.local_rank == local_rank);
+  CHECK(world.local_size == local_size);
+  CHECK(world.fault.ok());
+}
+
+std::string fault_of(const FakeMachine& machine) { return std::string{read_world(machine.environment()).fault.text.view()}; }
+
+}  // namespace
+
+TEST_CASE("without a launcher there is one process") { is_world(FakeMachine{}, "", 1, 0, 0, 0); }
+
+TEST_CASE("each launcher is read by its own variables") {
+  FakeMachine torchrun, open_mpi, pmi, slurm;
+  torchrun.variable("WORLD_SIZE", "4").variable("RANK", "3").variable("LOCAL_RANK", "1").variable("LOCAL_WORLD_SIZE", "2");
+  is_world(torchrun, "torchrun", 4, 3, 1, 2);
+  open_mpi.variable("OMPI_COMM_WORLD_SIZE", "6").variable("OMPI_COMM_WORLD_RANK", "5").variable("OMPI_COMM_WORLD_LOCAL_RANK", "2");
+  open_mpi.variable("OMPI_COMM_WORLD_LOCAL_SIZE", "3");
+  is_world(open_mpi, "Open MPI", 6, 5, 2, 3);
+  pmi.variable("PMI_SIZE", "2").variable("PMI_RANK", "1");
+  is_world(pmi, "PMI", 2, 1, 0, 0);
+  slurm.variable("SLURM_NTASKS", "8").variable("SLURM_PROCID", "7").variable("SLURM_LOCALID", "3");
+  is_world(slurm, "Slurm", 8, 7, 3, 0);
+}
+
+TEST_CASE("Slurm counts only inside srun, where it names a rank") {
+  FakeMachine allocation;
+  allocation.variable("SLURM_NTASKS", "8");
+  is_world(allocation, "", 1, 0, 0, 0);
+}
+
+TEST_CASE("the first launcher is believed, and who disagrees is named") {
+  FakeMachine both;
+  both.variable("SLURM_NTASKS", "1").variable("SLURM_PROCID", "0").variable("OMPI_COMM_WORLD_SIZE", "4").variable("OMPI_COMM_WORLD_RANK", "2");
+  is_world(both, "Open MPI", 4, 2, 0, 0);
+  const World world = read_world(both.environment());
+  REQUIRE(world.other_answers.size() == 1);
+  CHECK(world.other_answers.front() == "SLURM_NTASKS");
+  both.variable("SLURM_NTASKS", "4");
+  CHECK(read_world(both.environment()).other_answers.empty());
+}
+
+TEST_CASE("R20: variables that make no world are one sentence") {
+  FakeMachine words, outside, alone, trailing, negative;
+  words.variable("WORLD_SIZE", "four").variable("RANK", "0");
+  CHECK(fault_of(words) ==
+        "[heddle.R20] WORLD_SIZE is 'four', which is no number from 1 on. Fix: start with torchrun, mpirun or srun, or unset "
+        "WORLD_SIZE.");
+  outside.variable("WORLD_SIZE", "2").variable("RANK", "2");
+  CHECK(fault_of(outside) ==
+        "[heddle.R20] RANK is 2, but WORLD_SIZE says that there are 2 processes. Fix: count ranks from 0, or let a launcher set "
+        "both.");
+  alone.variable("WORLD_SIZE", "2");
+  CHECK(fault_of(alone).find("WORLD_SIZE says 2 processes, but RANK is not set") != std::string::npos);
+  trailing.variable("WORLD_SIZE", "2x").variable("RANK", "0");
+  CHECK_FALSE(fault_of(trailing).empty());
+  negative.variable("OMPI_COMM_WORLD_SIZE", "2").variable("OMPI_COMM_WORLD_RANK", "-1");
+  CHECK_FALSE(fault_of(negative).empty());
+  CHECK(fault_of(FakeMachine{}.variable("WORLD_SIZE", "1")).empty());
+  CHECK_FALSE(fault_of(FakeMachine{}.variable("WORLD_SIZE", "")).empty());
+}
