@@ -37,3 +37,4 @@
 #include "heddle/policy/schedule/one_f_one_b.hpp"
 #include "heddle/policy/sharded.hpp"
 #include "heddle/policy/single.hpp"
+#include "heddle/policy/weighted_data_parallel.hpp"

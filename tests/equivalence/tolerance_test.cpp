@@ -127,6 +127,14 @@ TEST_CASE("slices that are reduced in every backward and added up agree with one
   check_close<Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, Sharded<2>>>>();
 }
 
+TEST_CASE("replicas that take unequal shares of the batch agree with one device within the tolerance of rounding") {
+  static_assert(!is_reproducible<Of<WeightedDataParallel<3, 1>>>);
+  check_close<Of<WeightedDataParallel<3, 1>>>();
+  check_close<Of<WeightedDataParallel<1, 2, 5>, Accumulate<2>>>();
+  check_close<Of<Hybrid<Sharded<2>, WeightedDataParallel<3, 1>>>>();
+  check_close<Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, WeightedDataParallel<1, 3>>>>();
+}
+
 TEST_CASE("Reproducible without a named grain has the bits of one device with the micro-batch as grain") {
   check_same_bits<Of<Single, Accumulate<4>, Reproducible>, Of<Single, Grain<16>>>();
   check_same_bits<Of<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, Reproducible>, Of<Single, Grain<16>>>();

@@ -77,12 +77,15 @@ template <int Rounds> struct Accumulate { static constexpr int accumulate_rounds
 struct BatchDivision {
   int batch = 0;  ///< B
   Remedy remedy = Remedy::none;
-  int ranks = 1;          ///< N: product of the axes that split the batch
-  int rounds = 1;         ///< K
-  int micro_batches = 1;  ///< M, of one round
-  int micro_rows = 0;     ///< rows of one micro-batch on one rank
-  int grain_rows = 0;     ///< R
-  bool tree = false;      ///< sums follow the fixed tree
+  int ranks = 1;                      ///< N: product of the axes that split the batch
+  int rounds = 1;                     ///< K
+  int micro_batches = 1;              ///< M, of one round
+  int micro_rows = 0;                 ///< rows of one micro-batch on one rank, at most
+  int shares[Layout::most_shares]{};  ///< by coordinate on axis data, the outermost that splits the batch; share_count 0: even
+  int share_count = 0;
+  int share_rows = 0;  ///< rows of a micro-batch for a share of 1
+  int grain_rows = 0;  ///< R
+  bool tree = false;   ///< sums follow the fixed tree
   bool grain_named = false;
   Diagnosis fault;
 
@@ -90,7 +93,18 @@ struct BatchDivision {
   [[nodiscard]] constexpr int grains() const { return micro_rows / grain_rows; }  ///< of one micro-batch
   [[nodiscard]] constexpr int rank_grains() const { return grains() * total_micro_batches(); }
   [[nodiscard]] constexpr int rank_rows() const { return micro_rows * total_micro_batches(); }
-  [[nodiscard]] constexpr int capacity() const { return rank_rows() * ranks; }
+  [[nodiscard]] constexpr int capacity() const { return first_row_of(ranks); }
+  /// Rows of a micro-batch for the rank at a position among those that split the batch.
+  [[nodiscard]] constexpr int micro_rows_of(int position) const {
+    return share_count == 0 ? micro_rows : share_rows * shares[position / (ranks / share_count)];
+  }
+  /// First row of a position in the batch; of one behind the last, the rows of all.
+  [[nodiscard]] constexpr int first_row_of(int position) const {
+    if (share_count == 0) return position * rank_rows();
+    int micro = 0;
+    for (int p = 0; p < position; ++p) micro += micro_rows_of(p);
+    return micro * total_micro_batches();
+  }
   /// Levels of the binary counter that adds grains: floor(log2(grains)) + 1; one if sums are not a tree.
   [[nodiscard]] constexpr int levels() const {
     int n = 1;
@@ -117,6 +131,12 @@ constexpr void check_tree(const Layout& layout, bool regrouped, BatchDivision& d
                  "too, so its gradient is added in another order than on one device. Fix: do not cut through nested Residuals.";
     return;
   }
+  if (d.share_count > 0) {
+    d.fault = Diagnosis{Code{'B', 4}, ""} << "sums are to be reproducible, but the " << d.share_count
+                                          << " replicas take unequal shares of the batch. Fix: use DataParallel<" << d.share_count
+                                          << ">, or drop Grain and Reproducible.";
+    return;
+  }
   if (!layout.order.in_sequence) return refuse("the order visits micro-batches out of sequence; their number is ", d.micro_batches);
   if (d.ranks > 1 && !power_of_two(d.rank_grains())) return refuse("the number of grains per rank is ", d.rank_grains());
   int outer = d.ranks;
@@ -140,6 +160,7 @@ struct BatchRequest {
 /// "4 ranks x 2 micro-batches"; a factor of one is left out.
 constexpr Diagnosis& name_parts(Diagnosis& sentence, const BatchDivision& d) {
   if (d.ranks > 1) sentence << d.ranks << " ranks";
+  if (d.share_count > 0) sentence << " with unequal shares";
   if (d.ranks > 1 && d.total_micro_batches() > 1) sentence << " x ";
   if (d.total_micro_batches() > 1) sentence << d.total_micro_batches() << " micro-batches";
   return sentence;
@@ -155,7 +176,15 @@ constexpr Diagnosis& name_parts(Diagnosis& sentence, const BatchDivision& d) {
   d.micro_batches = layout.micro_batches;
   d.grain_named = request.grain_rows != 0;
   d.grain_rows = d.micro_rows = 1;
-  const int parts = d.ranks * d.rounds * d.micro_batches;
+  d.share_count = layout.share_count;
+  int shares = d.share_count == 0 ? 1 : 0;  // parts of the batch for one rank of the inner axes, and the largest of them
+  int most = 1;
+  for (int i = 0; i < d.share_count; ++i) {
+    d.shares[i] = layout.shares[i];
+    shares += d.shares[i];
+    if (d.shares[i] > most) most = d.shares[i];
+  }
+  const int parts = d.ranks / (d.share_count == 0 ? 1 : d.share_count) * shares * d.rounds * d.micro_batches;
   if (request.grain_rows < 0) {
     d.fault = Diagnosis{Code{'B', 3}, ""} << "a Grain of no rows sums nothing. Fix: name Grain<1> or more, or no Grain.";
     return d;
@@ -177,7 +206,8 @@ constexpr Diagnosis& name_parts(Diagnosis& sentence, const BatchDivision& d) {
                            << " rows, or name DropLast, PadLast or KeepLast.";
     return d;
   }
-  d.micro_rows = d.remedy == Remedy::drop ? d.batch / parts : (d.batch + parts - 1) / parts;
+  d.share_rows = d.remedy == Remedy::drop ? d.batch / parts : (d.batch + parts - 1) / parts;
+  d.micro_rows = most * d.share_rows;
   d.grain_rows = d.grain_named ? request.grain_rows : d.micro_rows;
   if (d.micro_rows % d.grain_rows != 0) {
     if (d.remedy == Remedy::keep && d.batch % parts != 0) {
@@ -190,7 +220,7 @@ constexpr Diagnosis& name_parts(Diagnosis& sentence, const BatchDivision& d) {
     }
   }
   const bool asked = request.reproducible || d.grain_named;
-  d.tree = asked || d.rank_grains() == 1;
+  d.tree = asked || (d.rank_grains() == 1 && d.share_count == 0);
   if (d.tree) check_tree(layout, request.regrouped, d);
   if (!asked && !d.fault.ok()) {  // one grain a rank, but the tree depends on the layout: is_reproducible says so
     d.tree = false;

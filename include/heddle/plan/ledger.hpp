@@ -80,9 +80,10 @@ struct Traffic {
     Volume v;
     v.ranks = program->mesh.ranks();
     const std::int64_t replicas = program->mesh.ranks() / program->roles;
+    const std::int64_t rows = replicas / program->batch.ranks * program->batch.capacity();  // unequal shares fill their messages unequally
     for (int t = 0; t < program->transfer_count; ++t) {
       const std::int64_t times = replicas * program->batch.total_micro_batches();
-      v.total_payload += Bytes{times * program->transfers[t].payload * 4};
+      v.total_payload += Bytes{program->transfers[t].payload / program->batch.micro_rows * rows * 4};
       v.total_with_padding += Bytes{times * program->transfers[t].elements * 4};
       v.messages += times;
     }

@@ -41,6 +41,10 @@ struct Layout {
   Axis storage_axis = Axis::shard;    ///< the axis along which units are sliced
   Sharding sharding;                  ///< what is sliced along it
 
+  static constexpr int most_shares = 16;
+  int shares[most_shares]{};  ///< by coordinate on axis data: rows in proportion; share_count 0: even
+  int share_count = 0;
+
   int chunk_count = 1;                 ///< chunks are consecutive nodes
   int first_node[most_chunks + 1]{};   ///< chunk c has nodes first_node[c] .. first_node[c + 1]
   int device_of_chunk[most_chunks]{};  ///< position on axis stage
@@ -71,6 +75,20 @@ struct Layout {
   constexpr void splits_batch(Axis a) {
     batch_split[static_cast<int>(a)] = true;
     gradients[static_cast<int>(a)] = Placement::partial;
+  }
+  /// Rows in proportion to shares instead of even ones, by coordinate on axis data.
+  /// Errors  M06 if there are too many shares or one is below 1
+  constexpr void splits_unevenly(const int* by_coordinate, int count) {
+    if (count > most_shares)
+      return refuse(Diagnosis{Code{'M', 6}, ""} << count << " shares of the batch are named, but at most " << most_shares
+                                                << " are kept. Fix: group equal devices under an even policy.");
+    for (int i = 0; i < count; ++i) {
+      if (by_coordinate[i] < 1)
+        return refuse(Diagnosis{Code{'M', 6}, ""} << "replica " << i << " has share " << by_coordinate[i]
+                                                  << " of the batch. Fix: give every replica a share of at least 1, or leave it out.");
+      shares[i] = by_coordinate[i];
+      if (shares[i] != shares[0]) share_count = count;
+    }
   }
   /// Each rank of the axis keeps its slice of every unit.
   /// Errors  M05 if the slices would not be even

@@ -40,8 +40,8 @@ namespace heddle::inline report_room {
 
 /// "0-15" of the batch; empty for a rank that has none.
 [[nodiscard]] inline std::string rows_of(const Program& p, Rank rank) {
-  const int first = batch_position(p, rank) * p.batch.rank_rows();
-  const int last = std::min(first + p.batch.rank_rows(), p.batch.batch) - 1;
+  const int first = p.batch.first_row_of(batch_position(p, rank));
+  const int last = std::min(p.batch.first_row_of(batch_position(p, rank) + 1), p.batch.batch) - 1;
   if (last < first) return "none";
   return std::to_string(first) + '-' + std::to_string(last);
 }
@@ -68,7 +68,8 @@ namespace heddle::inline report_room {
       for (int n = p.first_node[k]; n < p.first_node[k + 1] && p.device_of_chunk[k] == role; ++n) flops += p.graph->flops(n);
     out += padded(std::to_string(rank.value), 4) + padded(where, 14);
     for (int i = 0; i < p.mesh.count; ++i) out += padded(std::to_string(p.mesh.coordinate(rank, p.mesh.axes[i])), 8);
-    out += padded(layers_of(p, role), 12) + padded(rows_of(p, rank), 18) + padded(std::to_string(flops * p.batch.rank_rows() / 1000), 19) +
+    out += padded(layers_of(p, role), 12) + padded(rows_of(p, rank), 18) +
+           padded(std::to_string(flops * p.batch.micro_rows_of(batch_position(p, rank)) * p.batch.total_micro_batches() / 1000), 19) +
            padded(kibibytes(c.arena(rank).value), 12) + '\n';
   }
   if (c.local_ranks() > most_lines) out += "... and " + std::to_string(c.local_ranks() - most_lines) + " more on this machine\n";

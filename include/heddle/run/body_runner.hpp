@@ -4,6 +4,7 @@
 // In: an entry and the micro-batch.  Out: tensors in the arena.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -57,7 +58,8 @@ class BodyRunner : public RankTensors {
   [[nodiscard]] std::int64_t first(int grain) const { return first_row(p_->batch, position_, micro_batch_, grain); }
   [[nodiscard]] std::int64_t rows(int grain) const {
     const std::int64_t there = in_->rows - first(grain);
-    return there < 0 ? 0 : there < p_->batch.grain_rows ? there : p_->batch.grain_rows;
+    const std::int64_t most = std::min(p_->batch.grain_rows, p_->batch.micro_rows_of(position_));
+    return std::clamp<std::int64_t>(there, 0, most);
   }
   [[nodiscard]] std::int64_t source(std::int64_t row) const {
     if (row >= in_->source_rows) row %= in_->source_rows;

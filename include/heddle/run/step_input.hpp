@@ -28,8 +28,8 @@ struct StepInput {
 
 /// Row of the batch of the first row of a grain of one rank.
 [[nodiscard]] constexpr std::int64_t first_row(const BatchDivision& batch, int batch_position, int micro_batch, int grain) {
-  return static_cast<std::int64_t>(batch_position) * batch.rank_rows() + static_cast<std::int64_t>(micro_batch) * batch.micro_rows +
-         static_cast<std::int64_t>(grain) * batch.grain_rows;
+  return static_cast<std::int64_t>(batch.first_row_of(batch_position)) +
+         static_cast<std::int64_t>(micro_batch) * batch.micro_rows_of(batch_position) + static_cast<std::int64_t>(grain) * batch.grain_rows;
 }
 
 /// Position of a rank among those that split the batch, in the canonical order: shard, then data.

@@ -173,7 +173,7 @@ template <class ThePlan, class Backend> class Trainer {
     const std::int64_t features = Request::graph.output().elements();
     for (int replica = 0; replica < replicas(); ++replica) {
       const std::int64_t first = first_row(evaluation.batch, replica, 0, 0);
-      const std::int64_t rows = std::min<std::int64_t>(input.rows - first, evaluation.batch.rank_rows());
+      const std::int64_t rows = std::min(input.rows, first_row(evaluation.batch, replica + 1, 0, 0)) - first;
       if (rows <= 0) return;
       const std::span<float> made{input.outputs + first * features, static_cast<std::size_t>(rows * features)};
       session_.share(tensors_.rank_of(evaluation.loss_role(), replica), std::as_writable_bytes(made));
