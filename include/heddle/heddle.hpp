@@ -34,6 +34,8 @@
 #include "heddle/policy/hybrid.hpp"
 #include "heddle/policy/pipeline.hpp"
 #include "heddle/policy/schedule/gpipe.hpp"
+#include "heddle/policy/schedule/interleaved.hpp"
 #include "heddle/policy/schedule/one_f_one_b.hpp"
+#include "heddle/policy/schedule/zero_bubble_h1.hpp"
 #include "heddle/policy/sharded.hpp"
 #include "heddle/policy/single.hpp"
