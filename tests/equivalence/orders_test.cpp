@@ -52,6 +52,11 @@ TEST_CASE("a split backward under replicas reduces after its weight parts, to th
   holds<Deep, Hybrid<DataParallel<2>, Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<8>>>>();
 }
 
+TEST_CASE("both orders hold with slices: of everything around interleaved stages, of optimizer states around a split backward") {
+  holds<Deep, Hybrid<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>, Sharded<2>>>();
+  holds<Deep, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, Sharded<2, OptimizerState>>>();
+}
+
 TEST_CASE("stages without parameters, reshapes and stages on devices in another order") {
   holds<Image, Pipeline<Balanced<5>, ZeroBubbleH1, Microbatches<8>>>();
   holds<Image, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<8>>>();
