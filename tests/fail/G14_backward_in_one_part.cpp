@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G14\] A kernel has no backward in two parts\.
-// expect-g++: layer Gain has parameters, but its kernel for EigenCompute has no backward in two parts, which the order of the plan needs\. Fix: let it
+// expect-g++: layer Gain has parameters, but its kernel for EigenCompute has no backward in two parts, which the order of the plan needs\.
 #include "heddle/backend/cpu_threads.hpp"
 
 using namespace heddle;

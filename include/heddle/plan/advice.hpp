@@ -40,16 +40,17 @@ struct AdviceReport {
   }
 };
 
-/// Share of a step that stages of equal work are idle: (S-1)/(V M + S-1) for GPipe and 1F1B with V chunks a device, (S-1)/S where micro-batches
-/// pass one at a time. The M of 1F1B are those of all rounds; GPipe ends each round before the next.
+/// Share of a step that stages of equal work are idle: (S-1)/(V M + S-1) for GPipe and 1F1B with V chunks a device, (S-1)/(3 M + S-1) where a
+/// backward is split (F = I = W), (S-1)/S where micro-batches pass one at a time. The M of 1F1B are those of all rounds; GPipe ends each round before
+/// the next.
 ///
-/// Source  sources.md#gpipe, sources.md#pipedream
+/// Source  sources.md#gpipe, sources.md#pipedream, sources.md#megatron, sources.md#zero-bubble
 /// Tested  plan/advice_test
 [[nodiscard]] constexpr int bubble_percent(const Program& p, const OrderRules& order) {
   const std::int64_t s = p.roles;
   if (!order.named) return static_cast<int>(100 * (s - 1) / s);
   const std::int64_t m = order.forwards_first ? p.batch.micro_batches : p.batch.total_micro_batches();
-  return static_cast<int>(100 * s * (s - 1) / (m * p.chunks + s * (s - 1)));
+  return static_cast<int>(100 * s * (s - 1) / ((order.splits_backward ? 3 : 1) * m * p.chunks + s * (s - 1)));
 }
 
 /// Reads the constants of one plan and writes remarks.

@@ -32,7 +32,7 @@ struct BackwardCall {
   float* input_gradient = nullptr;         // (rows, In), overwritten; null if nobody needs it; may equal output_gradient if elementwise
   const float* const* parameters = nullptr;
   float* const* parameter_gradients = nullptr;  // one per leaf->parameters; null: not in this call, if the kernel says backward_in_parts
-  bool add = false;  // parameter gradients: added to what is there (true) or overwritten (false)
+  bool add = false;                             // parameter gradients: added to what is there (true) or overwritten (false)
   void* workspace = nullptr;
 };
 

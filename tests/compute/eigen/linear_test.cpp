@@ -31,9 +31,8 @@ struct Bench {
   template <class L> void backward(bool add, bool wants_input_gradient = true, bool wants_parameter_gradients = true) {
     const float* const parameters[] = {w.data(), b.data()};
     float* const gradients[] = {dw.data(), db.data()};
-    Kernel<L, EigenCompute>::backward(
-        {&leaf, rows, x.data(), nullptr, dy.data(), wants_input_gradient ? dx.data() : nullptr, parameters,
-         wants_parameter_gradients ? gradients : nullptr, add, workspace.data()});
+    Kernel<L, EigenCompute>::backward({&leaf, rows, x.data(), nullptr, dy.data(), wants_input_gradient ? dx.data() : nullptr, parameters,
+                                       wants_parameter_gradients ? gradients : nullptr, add, workspace.data()});
   }
 };
 
