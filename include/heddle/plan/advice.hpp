@@ -234,17 +234,17 @@ template <class ThePlan> [[nodiscard]] constexpr AdviceReport advice(const Advic
     return {};
 }
 
-template <class ThePlan, AdviceLimits Limits> struct Advised {
+template <class ThePlan, AdviceLimits... Limits> struct Advised {
   // The refusal of a broken plan, word for word: it is the same rule<...> as that of the plan, so it stays one error.
-  static constexpr Diagnosis found = check<ThePlan>().ok() ? advice<ThePlan>(Limits).remarks[0] : check<ThePlan>();
+  static constexpr Diagnosis found = check<ThePlan>().ok() ? advice<ThePlan>(Limits...).remarks[0] : check<ThePlan>();
 };
 
 /// static_assert(require_no_advice<MyPlan>()); a limit of one's own: require_no_advice<MyPlan, AdviceLimits{.bubble_percent = 80}>().
 ///
 /// Errors  the first remark of advice<MyPlan>(), A01 to A08, at build
 /// Tested  plan/advice_test, fail/A03_stages_out_of_balance
-template <class ThePlan, AdviceLimits Limits = AdviceLimits{}> struct require_no_advice {
-  static_assert(sizeof(fired<Advised<ThePlan, Limits>>) > 0);
+template <class ThePlan, AdviceLimits... Limits> struct require_no_advice {  // a pack: nvcc 13 cannot spell the default of one
+  static_assert(sizeof(fired<Advised<ThePlan, Limits...>>) > 0);
   constexpr explicit operator bool() const { return true; }
 };
 

@@ -96,13 +96,14 @@ template <int Most> struct FoundInLines {
 template <class Request, bool Training> struct CheckedLines {
   using P = Placed<Request>;
   static constexpr int most = Lowered<Request, Training>::together;
-  static constexpr const Program& program = Training ? Addressed<Request>::training : Addressed<Request>::evaluation;
+  /// A function: nvcc 13 rejects a static member that is a reference.
+  static constexpr const Program& program() { return Training ? Addressed<Request>::training : Addressed<Request>::evaluation; }
 
   static constexpr FoundInLines<most> check_lines() {  // in a lambda clang 14 takes this for no constant expression
     FoundInLines<most> out;
     ChunkPass passes[P::chunks * P::micro_batches]{};
     int of_token[most]{};
-    LineCheck check{program, passes, out.starts, of_token};
+    LineCheck check{program(), passes, out.starts, of_token};
     check.run();
     out.found = check.found;
     return out;
@@ -111,7 +112,7 @@ template <class Request, bool Training> struct CheckedLines {
   static constexpr Diagnosis rendezvous = [] {
     RendezvousBuffers<most, P::roles> buffers;
     if (!lines.found.ok()) return lines.found;
-    return check_rendezvous(ProgramLists{&program, lines.starts, P::roles}, Lanes::one_per_device, buffers.view());
+    return check_rendezvous(ProgramLists{&program(), lines.starts, P::roles}, Lanes::one_per_device, buffers.view());
   }();
 };
 
