@@ -41,10 +41,14 @@ class Case:
 def cases():
     mnist = next(iter(sorted((HERE / "examples").glob("01_*.cpp"))), HERE / "examples" / "01_*.cpp")
     all_kinds = lambda s: {"g++": s, "clang": s, "nvcc": None}
+    large = (HERE / "bench" / "large_plan.cpp").read_text()
+    large_seconds = {"g++": 3.0, "clang": 3.0, "nvcc": 8.0}
     return [
         Case("heddle.hpp alone, syntax only", "#include <heddle/heddle.hpp>\n", True, all_kinds(1.0), 250),
         Case("MNIST example with Eigen, -O2", mnist, False, all_kinds(10.0), 1000, optimise=True),
-        Case("large plan, all checks", HERE / "bench" / "large_plan.cpp", True, {"g++": 3.0, "clang": 3.0, "nvcc": 8.0}, None),
+        Case("large plan, all checks", HERE / "bench" / "large_plan.cpp", True, large_seconds, None),
+        Case("the same, two chunks a device", large.replace("OneFOneB", "Interleaved<2>"), True, large_seconds, None),
+        Case("the same, split backwards", large.replace("OneFOneB", "ZeroBubbleH1"), True, large_seconds, None),
         Case("a broken plan", BROKEN_PLAN, True, all_kinds(None), None, repaired=REPAIRED_PLAN),
     ]
 

@@ -106,8 +106,8 @@ template <class ThePlan> int lines_of_a_step() {
     const Instruction& line = p.instructions[i];
     if (line.when == When::reporting) continue;
     ++lines;
-    if (line.op != Op::forward && line.op != Op::backward) continue;
-    const auto body = line.op == Op::forward ? p.forward_bodies[line.chunk] : p.backward_bodies[line.chunk];
+    if (!computes(line.op)) continue;
+    const auto body = p.body(line);
     for (int e = body.begin; e < body.end; ++e) lines += p.entries[e].when == When::reporting ? 0 : 1;
   }
   return lines;

@@ -22,6 +22,21 @@ TEST_CASE("equal stages stand idle (p-1)/(m+p-1) of the time under GPipe and 1F1
   CHECK(simulate(lower<Staged<OneFOneB, 16>>(), Machine{}).bubble() != doctest::Approx(3.0 / 16).epsilon(1e-3));  // (p-1)/m is another ratio
 }
 
+TEST_CASE("interleaved stages stand idle (p-1)/(vm+p-1) of the time, ZB-H1 (p-1)(F+I-W)/(m(F+B) + (p-1)(F+I-W))") {
+  struct Halves : Sequential<Repeat<8, Linear<64, 64, NoBias>>> {};
+  using Interleaving = Plan<Halves, MeanSquaredError, SGD, Batch<64>, Pipeline<Balanced<4>, Interleaved<2>, Microbatches<8>>>;
+  CHECK(simulate(lower<Interleaving>(), Machine{}).bubble() == doctest::Approx(3.0 / (2 * 8 + 3)).epsilon(1e-12));
+  CHECK(simulate(lower<Staged<ZeroBubbleH1, 8>>(), Machine{}).bubble() == doctest::Approx(3.0 / (3 * 8 + 3)).epsilon(1e-12));
+  CHECK(simulate(lower<Staged<ZeroBubbleH1, 8>>(), Machine{}).bubble() < simulate(lower<Staged<OneFOneB, 8>>(), Machine{}).bubble());
+}
+
+TEST_CASE("an all-reduce of a split backward starts after the weight part that completes its bucket") {
+  using Split = Plan<Equal, MeanSquaredError, SGD, Batch<64>, Hybrid<Pipeline<Balanced<1>, ZeroBubbleH1, Microbatches<1>>, DataParallel<4>>>;
+  using Whole = Plan<Equal, MeanSquaredError, SGD, Batch<64>, DataParallel<4>>;
+  const Machine machine{0.25, 1e-6, 1e-9};
+  CHECK(simulate(lower<Split>(), machine).step.value == doctest::Approx(simulate(lower<Whole>(), machine).step.value).epsilon(1e-12));
+}
+
 TEST_CASE("one device is never idle and takes its flops") {
   using Alone = Plan<Equal, MeanSquaredError, SGD, Batch<64>, Single>;
   const Estimate estimate = simulate(lower<Alone>(), Machine{0, 0, 1e-9});

@@ -67,7 +67,8 @@ template <int seed> struct Drawn {
   static constexpr int replicas = kind == 0 || kind == 3 || kind == 4 ? 1 : 2 + which(1, 3);
   static constexpr int stages = kind < 3 ? 1 : 2 + which(2, 2);
   static constexpr int micro_batches = kind < 3 ? 1 : (which(3, 6) == 0 ? 1 : (which(3, 6) < 3 ? 2 : 4));
-  using Named = Pick<which(4, 2), GPipe, OneFOneB>;
+  static constexpr int order = which(4, 4);
+  using Named = Pick<order, GPipe, OneFOneB, Interleaved<2>, ZeroBubbleH1>;
   static constexpr int spread = which(6, 5);  // 0 and 1 replicas, 2 and 3 slices, 4 both
   using What = Pick<which(7, 3), OptimizerState, Gradients, Parameters>;
   using Spread = Pick<replicas == 3 ? 0 : spread, DataParallel<replicas>, DataParallel<replicas>, Sharded<replicas, What>, Sharded<replicas, What>,
@@ -103,8 +104,12 @@ template <int seed> struct Drawn {
     constexpr const Graph& graph = graph_of<Model>;
     int pieces = 1;
     for (int n = 1; n < graph.node_count; ++n) pieces += clean_boundary(graph, n) ? 1 : 0;
-    if (stages > pieces) return {'M', 3};
+    const bool interleaved = ordered && order == 2;
+    if (stages * (interleaved ? 2 : 1) > pieces) return {'M', 3};
+    if (interleaved && micro_batches % stages != 0) return {'S', 8};
     if (ordered && micro_batches < stages) return {'S', 2};
+    const bool slices = replicas == 4 ? spread > 1 : (replicas == 2 && (spread == 2 || spread == 3));
+    if (ordered && order == 3 && slices && !std::is_same_v<What, OptimizerState>) return {'M', 6};
     if (batch < parts) return {'B', 2};
     const int micro_rows = (batch + parts - 1) / parts;
     if (batch % parts == 0 && micro_rows % grain != 0) return {'B', 3};
@@ -117,9 +122,7 @@ template <int seed> struct Drawn {
     for (int n = 0; n < graph_of<Model>.node_count; ++n) words += ' ' + std::string{graph_of<Model>.leaf(n).spelled.view()};
     words += "; policy kind " + std::to_string(kind) + ", spread " + std::to_string(spread) + ' ' + std::string{type_name<What>().view()} + " over " +
              std::to_string(replicas) + " replicas, " + std::to_string(stages) + " stages, " + std::to_string(micro_batches) + " micro-batches" +
-             (!ordered           ? ""
-              : which(4, 2) == 0 ? " in GPipe"
-                                 : " in 1F1B");
+             (ordered ? " in " + std::string{Named::rules().name.view()} : std::string{});
     return words + ", " + std::to_string(rounds) + " rounds, batch " + std::to_string(batch) + ", grain " + std::to_string(grain) + ", bucket " +
            std::to_string(bucket.value) + ", " + std::string{type_name<Loss>().view()} + ", " + std::string{type_name<Optimizer>().view()};
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.M03\] Stages and devices do not fit\.
-// expect-g++: Balanced<9> needs 8 cuts, but Mlp with 3 layers can be cut in 2 places \(never through a skip connection\)\. Fix: ask for at most 3
-// stages\.
+// expect-g++: a balanced cut into 9 needs 8 cuts, but Mlp with 3 layers can be cut in 2 places \(never through a skip connection\)\. Fix: ask for at
+// most 3 stages\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

@@ -24,8 +24,9 @@ RoleLists lists_of(const Program& p) {
   for (int r = 0; r < p.roles; ++r) {
     std::vector<int> start_of_token;
     for (int i = p.lists[r].begin; i < p.lists[r].end; ++i) {
-      Event e;
-      if (!communicates(p.instructions[i], p, e)) continue;
+      if (p.instructions[i].transfer < 0) continue;
+      const ProgramLists view{&p, nullptr, p.roles};
+      Event e{view.kind(i), view.peer(i), -1, view.elements(i)};
       const auto token = at(p.instructions[i].token);
       start_of_token.resize(std::max(start_of_token.size(), token + 1), -1);
       if (is_start(e))
@@ -64,4 +65,7 @@ TEST_CASE("the lists of plans end under every timing and lane model, and a slip 
   agrees<Cut<Balanced<4>, GPipe, Microbatches<8>>>();
   agrees<Cut<Balanced<3>>>();
   agrees<Back>();
+  agrees<Cut<Balanced<2>, Interleaved<2>, Microbatches<8>>>();
+  agrees<Cut<Balanced<2>, Interleaved<3>, Microbatches<4>>>();
+  agrees<Cut<Balanced<4>, ZeroBubbleH1, Microbatches<8>>>();
 }

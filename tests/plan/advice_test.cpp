@@ -46,6 +46,9 @@ TEST_CASE("the idle share by the formula is that of the simulated program, where
   formula_is_the_simulation<Pipeline<Balanced<4>, OneFOneB, Microbatches<4>>>("1F1B 4 x 4");
   formula_is_the_simulation<Pipeline<Balanced<4>, OneFOneB, Microbatches<4>>, Accumulate<2>>("1F1B 4 x 4, two rounds");
   formula_is_the_simulation<Pipeline<Balanced<4>, OneFOneB, Microbatches<2>, FewMicrobatches>>("1F1B 4 x 2");
+  formula_is_the_simulation<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>>("2 chunks on each of 2, 4");
+  formula_is_the_simulation<Pipeline<Balanced<4>, ZeroBubbleH1, Microbatches<4>>>("split backwards, 4 x 4");
+  formula_is_the_simulation<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<8>>>("split backwards, 2 x 8");
   formula_is_the_simulation<Pipeline<Balanced<2>>>("in turn, 2");
   formula_is_the_simulation<Pipeline<Balanced<4>, Microbatches<8>>>("in turn, 4 x 8");
 }

@@ -50,7 +50,9 @@ struct Drops {
     if (!faulty.ok()) ++found;
     switch (line.op) {
       case Op::forward:
-      case Op::backward: CHECK(faulty.code == Code{'S', 5}); break;
+      case Op::backward:
+      case Op::backward_input:
+      case Op::backward_weight: CHECK(faulty.code == Code{'S', 5}); break;
       case Op::reduce_start:
       case Op::reduce_wait:
       case Op::gather_start:
@@ -92,6 +94,35 @@ TEST_CASE("dropping any one line of a plan turns a check red: slices") {
   drop_everything<Trained<Mnist, Sharded<2, OptimizerState>>>(10);
   drop_everything<Trained<Chain, Hybrid<Sharded<2, Gradients>, DataParallel<2>>>>(20);
   drop_everything<Trained<Skips, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>>(40);
+}
+
+TEST_CASE("dropping any one line of a plan turns a check red: interleaved stages and split backwards") {
+  drop_everything<Trained<Skips, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<2>>>>(60);
+  drop_everything<Trained<Chain, Hybrid<Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<4>>, DataParallel<2>>, Bucket<1_B>>>(70);
+}
+
+TEST_CASE("weight parts out of sequence, before their input part, or in a program of whole backwards are refused") {
+  Copy copy{lower<Trained<Chain, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>>>()};
+  auto& list = copy.lists[1];  // ends with W2 W3: nothing stands between them
+  const auto is = [](Op op) { return [op](const Instruction& line) { return line.op == op; }; };
+  const auto last = std::find_if(list.rbegin(), list.rend(), is(Op::backward_weight));
+  const auto before = std::find_if(last + 1, list.rend(), is(Op::backward_weight));
+  std::swap(last->micro_batch, before->micro_batch);
+  const Diagnosis out_of_sequence = check(copy.view());
+  CHECK(out_of_sequence.code == Code{'S', 5});
+  CHECK(out_of_sequence.text.view().find("out of sequence, but gradients are summed in the order of micro-batches") != std::string_view::npos);
+  std::swap(last->micro_batch, before->micro_batch);
+  CHECK(check(copy.view()).ok());
+  const auto weight = std::find_if(list.begin(), list.end(), is(Op::backward_weight));
+  const auto input = std::find_if(list.begin(), list.end(), is(Op::backward_input));
+  std::swap(weight->op, input->op);
+  CHECK(check(copy.view()).code == Code{'S', 5});
+  std::swap(weight->op, input->op);
+  input->op = Op::backward;
+  CHECK(check(copy.view()).text.view().find("backwards of this program are in two parts") != std::string_view::npos);
+  Copy whole{lower<Trained<Chain, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>()};
+  std::find_if(whole.lists[0].begin(), whole.lists[0].end(), is(Op::backward))->op = Op::backward_input;
+  CHECK(check(whole.view()).text.view().find("backwards of this program are whole") != std::string_view::npos);
 }
 
 TEST_CASE("a line that stands twice is found as well") {

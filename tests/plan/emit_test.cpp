@@ -15,12 +15,13 @@ using namespace heddle::tests;
 
 namespace {
 
-/// A list in short: F0 B0 computes of micro-batch 0; s r start a send or receive, S R wait; + starts, - waits for a reduction; ! steps; ? reports.
+/// A list in short: F0 B0 computes of micro-batch 0, I0 W0 the parts of a split backward; s r start a send or receive, S R wait; + starts, - waits
+/// for a reduction; ! steps; ? reports.
 std::string shortly(const Program& p, int role) {
   std::string all;
   for (int i = p.lists[role].begin; i < p.lists[role].end; ++i) {
     const Instruction& line = p.instructions[i];
-    all += "FBsSrR+-?!"[static_cast<int>(line.op)];
+    all += "FBIWsSrR+-?!"[static_cast<int>(line.op)];
     if (line.micro_batch >= 0) all += std::to_string(line.micro_batch);
     if (line.bucket >= 0) all += static_cast<char>('a' + line.bucket);
     all += ' ';
@@ -50,7 +51,7 @@ void is_paired(const Program& p) {
       if (line.op == Op::receive_wait) {
         const Instruction* next = &p.instructions[i + 1];
         while (next->op == Op::receive_wait) ++next;
-        CHECK((next->op == Op::forward || next->op == Op::backward));
+        CHECK((next->op == Op::forward || passes_gradients(next->op)));
         CHECK(next->micro_batch == line.micro_batch);
         CHECK(next->chunk == p.transfers[line.transfer].to_chunk);
       }
@@ -86,6 +87,23 @@ TEST_CASE("lists are in the paired form") {
   is_paired(Trained<Skips, Hybrid<Pipeline<Balanced<4>, GPipe, Microbatches<4>>, DataParallel<2>>, Accumulate<2>>::training);
 }
 
+TEST_CASE("a split backward sends its gradient after the input part; the weight part waits for nothing") {
+  using P = Trained<Chain, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>>;
+  CHECK(shortly(P::training, 0) == "F0 s0 F1 s1 r0 R0 I0 W0 r1 R1 I1 W1 S0 S1 !a ");
+  CHECK(shortly(P::training, 1) == "r0 R0 F0 r1 I0 s0 R1 F1 I1 s1 W0 W1 S0 S1 ? !b ");
+  is_paired(P::training);
+  is_paired(Trained<Chain, Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<8>>>::training);
+  is_paired(Trained<Skips, Hybrid<Pipeline<Balanced<4>, ZeroBubbleH1, Microbatches<4>>, DataParallel<2>>, Accumulate<2>>::training);
+}
+
+TEST_CASE("interleaved stages pass values around the ring of devices, paired as well") {
+  using P = Trained<Skips, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>>;
+  static_assert(P::training.transfer_count == 6);  // three boundaries, there and back
+  is_paired(P::training);
+  is_paired(P::evaluation);
+  is_paired(Trained<Skips, Hybrid<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<2>>, DataParallel<2>>, Accumulate<2>>::training);
+}
+
 TEST_CASE("an edge within a role is no instruction") {
   using P = Trained<Chain, Pipeline<Stage<Part1, On<0>>, Stage<Part2, On<0>>, Stage<Part3, On<0>>>>;
   CHECK(shortly(P::training, 0) == "F0 F0 F0 B0 B0 B0 ? !a ");
@@ -94,5 +112,5 @@ TEST_CASE("an edge within a role is no instruction") {
 TEST_CASE("no list is longer than what was set aside for it") {
   using P = Trained<Skips, Pipeline<Balanced<3>, OneFOneB, Microbatches<8>>>;
   using L = Lowered<RequestOf<P>, true>;
-  for (int r = 0; r < 3; ++r) CHECK(P::training.lists[r].count() <= most_instructions(L::emit_input, 8, r));
+  for (int r = 0; r < 3; ++r) CHECK(P::training.lists[r].count() <= most_instructions(L::emit_input, 2, 8, r));
 }

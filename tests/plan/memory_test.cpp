@@ -33,8 +33,8 @@ Lives lives_of(const Program& p, int role) {
   Lives lives;
   for (int i = p.lists[role].begin; i < p.lists[role].end; ++i) {
     const Instruction& line = p.instructions[i];
-    if (line.op == Op::forward || line.op == Op::backward) {
-      const IndexRange& body = (line.op == Op::forward ? p.forward_bodies : p.backward_bodies)[line.chunk];
+    if (computes(line.op)) {
+      const IndexRange& body = p.body(line);
       for (int e = body.begin; e < body.end; ++e)
         for (const Place& place : {p.entries[e].a, p.entries[e].b, p.entries[e].c, p.entries[e].d}) mention(lives, place, line.micro_batch, i);
     } else if (line.op == Op::send_start || line.op == Op::send_wait) {
@@ -76,13 +76,14 @@ void slots_are_exclusive(const Program& p, int role) {
 void writes_are_inside(const Program& p, int role) {
   for (int c = 0; c < p.chunks; ++c) {
     if (p.device_of_chunk[c] != role) continue;
-    for (const IndexRange& body : {p.forward_bodies[c], p.backward_bodies[c]})
+    for (const IndexRange& body : {p.forward_bodies[c], p.backward_bodies[c], p.weight_bodies[c]})
       for (int e = body.begin; e < body.end; ++e) {
         const Entry& entry = p.entries[e];
         for (const Place& place : {entry.a, entry.b, entry.c, entry.d}) CHECK(aligned(place.offset));
         if (!entry.d.set()) continue;
-        const std::int64_t features =
-            entry.what == Do::leaf_backward ? p.graph->spec(p.graph->nodes[entry.node].operands[0]).elements() : entry.features;
+        const std::int64_t features = entry.what == Do::leaf_backward || entry.what == Do::leaf_backward_input
+                                          ? p.graph->spec(p.graph->nodes[entry.node].operands[0]).elements()
+                                          : entry.features;
         const std::int64_t bytes = 4 * p.grain_stride(features) * p.batch.grains();
         const ArenaMap& map = p.arenas[role];
         const std::int64_t room = entry.d.pool == Place::scratch ? map.workspace - map.scratch : p.pools[entry.d.pool].slot_bytes;
@@ -146,6 +147,25 @@ TEST_CASE("no two tensors that are alive at the same time overlap: slices") {
   every_tensor_has_its_place<Trained<Skips, Hybrid<Sharded<2, Gradients>, DataParallel<2>>, Accumulate<2>>>();
   every_tensor_has_its_place<Trained<Skips, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, Sharded<2>>>>();
   every_tensor_has_its_place<Trained<Skips, Sharded<4, OptimizerState>, Grain<2>>>();
+}
+
+TEST_CASE("no two tensors that are alive at the same time overlap: interleaved stages, and what lives until a weight part has run") {
+  every_tensor_has_its_place<Trained<Chain, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>>>();
+  every_tensor_has_its_place<Trained<Skips, Hybrid<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<2>>, DataParallel<2>>, Accumulate<2>>>();
+  every_tensor_has_its_place<Trained<Skips, Pipeline<Balanced<1>, Interleaved<3>, Microbatches<4>>>>();
+  every_tensor_has_its_place<Trained<Chain, Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<8>>>>();
+  every_tensor_has_its_place<Trained<Chain, Pipeline<Balanced<5>, ZeroBubbleH1, Microbatches<8>>>>();  // two stages without parameters
+  every_tensor_has_its_place<Trained<Skips, Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<4>>, Accumulate<2>>>();
+  every_tensor_has_its_place<Trained<Skips, Hybrid<Pipeline<Balanced<4>, ZeroBubbleH1, Microbatches<4>>, DataParallel<2>>>>();
+}
+
+TEST_CASE("ZB-H1 keeps p frames on every stage with parameters, and holds output gradients for the micro-batches that it delays") {
+  using P = Trained<Sequential<Linear<8, 6>, Linear<6, 6>, Linear<6, 6>, Linear<6, 3>>, Pipeline<Balanced<4>, ZeroBubbleH1, Microbatches<8>>>;
+  for (int c = 0; c < 4; ++c) {
+    CHECK(P::training.pools[pool_of(c, PoolKind::frame)].slots >= 4);
+    CHECK(P::training.pools[pool_of(c, PoolKind::frame)].slots <= 4 + 2);                   // received up to two ahead
+    if (c < 3) CHECK(P::training.pools[pool_of(c, PoolKind::gradient_in)].slots >= c + 1);  // each is the output gradient of one layer
+  }
 }
 
 TEST_CASE("peak memory of the MLP 784-50-10 with Adam and 64 rows is what a hand calculation gives") {

@@ -22,7 +22,9 @@
 #include "heddle/policy/hybrid.hpp"
 #include "heddle/policy/pipeline.hpp"
 #include "heddle/policy/schedule/gpipe.hpp"
+#include "heddle/policy/schedule/interleaved.hpp"
 #include "heddle/policy/schedule/one_f_one_b.hpp"
+#include "heddle/policy/schedule/zero_bubble_h1.hpp"
 #include "heddle/policy/single.hpp"
 
 namespace heddle::tests {
@@ -49,7 +51,8 @@ class Copy {
       lists.emplace_back(original.instructions + original.lists[r].begin, original.instructions + original.lists[r].end);
     int last = 0;
     for (int c = 0; c < original.chunks; ++c)
-      for (const IndexRange& body : {original.forward_bodies[c], original.backward_bodies[c]}) last = body.end > last ? body.end : last;
+      for (const IndexRange& body : {original.forward_bodies[c], original.backward_bodies[c], original.weight_bodies[c]})
+        last = body.end > last ? body.end : last;
     entries.assign(original.entries, original.entries + last);
     buckets.assign(original.buckets, original.buckets + original.bucket_count);
   }

@@ -3,10 +3,14 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
 #include <vector>
 
 #include "heddle/policy/schedule/gpipe.hpp"
+#include "heddle/policy/schedule/interleaved.hpp"
 #include "heddle/policy/schedule/one_f_one_b.hpp"
+#include "heddle/policy/schedule/zero_bubble_h1.hpp"
+#include "policy/models.hpp"
 
 using namespace heddle;
 
@@ -29,11 +33,27 @@ constexpr Layout chunks_on(std::initializer_list<int> devices, OrderRules order,
   return layout;
 }
 
-/// The laws of every schedule: each compute once, after what it needs, one at a time on a device, in order of begin, within in-flight limits.
-template <int Chunks, int MicroBatches> void obeys_the_laws(const Layout& layout, int round) {
-  const auto schedule = schedule_computes<Chunks, MicroBatches, true>(layout, round);
+/// Chunk c on device c mod S, with the turns of an order.
+template <class Order> constexpr Layout turns_of(int devices, int micro_batches) {
+  Layout layout{no_graph};
+  layout.chunk_count = devices * Order::chunks_per_device;
+  for (int c = 0; c < layout.chunk_count; ++c) layout.device_of_chunk[c] = c % devices;
+  for (int d = 0; d < devices; ++d) layout.turns[d] = Order::turns(d, devices);
+  layout.claim(axis::stage, devices);
+  layout.order = Order::rules();
+  layout.micro_batches = micro_batches;
+  return layout;
+}
+
+/// The laws of every schedule: each compute once, after what it needs, one at a time on a device, in order of begin, each kind on each chunk
+/// in the order of micro-batches, within in-flight limits.
+template <int Chunks, int MicroBatches, int Passes = 2> void obeys_the_laws(const Layout& layout, int round) {
+  const auto schedule = schedule_computes<Chunks, MicroBatches, Passes>(layout, round);
+  const bool split = Passes == 3;
   int forward_end[Chunks][MicroBatches]{};
   int backward_end[Chunks][MicroBatches]{};
+  int weight_end[Chunks][MicroBatches]{};
+  int next[Chunks][3]{};
   int free_at[Chunks]{};
   int in_flight[Chunks]{};
   int last_begin = 0;
@@ -41,45 +61,63 @@ template <int Chunks, int MicroBatches> void obeys_the_laws(const Layout& layout
   for (const TimedCompute& c : schedule.computes) {
     CHECK(c.begin >= last_begin);
     last_begin = c.begin;
-    CHECK(c.end - c.begin == (c.backward ? backward_time : forward_time));
+    CHECK(c.end - c.begin == (c.op == Op::forward ? forward_time : split ? input_time : backward_time));
     int& free = free_at[layout.device_of_chunk[c.chunk]];
     CHECK(c.begin >= free);
     free = c.end;
     latest = c.end > latest ? c.end : latest;
-    int& end = c.backward ? backward_end[c.chunk][c.micro_batch] : forward_end[c.chunk][c.micro_batch];
+    const int kind = c.op == Op::forward ? 0 : c.op == Op::backward_weight ? 2 : 1;
+    CHECK(c.op == (kind == 0 ? Op::forward : kind == 2 ? Op::backward_weight : split ? Op::backward_input : Op::backward));
+    int& end = (kind == 0 ? forward_end : kind == 1 ? backward_end : weight_end)[c.chunk][c.micro_batch];
     CHECK(end == 0);  // once
     end = c.end;
+    CHECK(c.micro_batch == next[c.chunk][kind]++);
     int needed = 0;
-    if (c.backward)
+    if (kind == 2)
+      needed = backward_end[c.chunk][c.micro_batch];
+    else if (kind == 1)
       needed = c.chunk + 1 < Chunks ? backward_end[c.chunk + 1][c.micro_batch] : forward_end[c.chunk][c.micro_batch];
     else if (c.chunk > 0)
       needed = forward_end[c.chunk - 1][c.micro_batch];
-    const bool needs = c.backward || c.chunk > 0;
+    const bool needs = kind > 0 || c.chunk > 0;
     CHECK((needed > 0) == needs);
     CHECK(c.begin >= needed);
-    in_flight[c.chunk] += c.backward ? -1 : 1;
-    CHECK(in_flight[c.chunk] <= layout.in_flight[c.chunk]);
-    if (layout.order.forwards_first && c.backward)
+    if (kind == 1) CHECK(forward_end[c.chunk][c.micro_batch] > 0);
+    in_flight[c.chunk] += kind == 1 ? -1 : kind == 0 ? 1 : 0;
+    if (!layout.order.in_turns) CHECK(in_flight[c.chunk] <= layout.in_flight[c.chunk]);
+    if (layout.order.forwards_first && kind == 1)
       for (int m = c.micro_batch / round * round; m < (c.micro_batch / round + 1) * round; ++m) CHECK(forward_end[c.chunk][m] > 0);
   }
   CHECK(schedule.makespan == latest);
+}
+
+/// "F0.1": the forward of the device's chunk 0 for micro-batch 1.
+template <int Chunks, int MicroBatches, int Passes> std::string sequence_of(const Layout& layout, int device) {
+  std::string all;
+  for (const TimedCompute& c : schedule_computes<Chunks, MicroBatches, Passes>(layout, MicroBatches).computes) {
+    if (layout.device_of_chunk[c.chunk] != device) continue;
+    all += c.op == Op::forward ? 'F' : c.op == Op::backward_weight ? 'W' : c.op == Op::backward_input ? 'I' : 'B';
+    if (layout.chunk_count > layout.roles()) all += std::to_string(c.chunk / layout.roles()) + '.';
+    all += std::to_string(c.micro_batch) + ' ';
+  }
+  return all;
 }
 
 }  // namespace
 
 TEST_CASE("one chunk alternates, and takes 3 units for each micro-batch") {
   constexpr Layout one = chunks_on({0}, OrderRules{}, 1, 4);
-  constexpr auto schedule = schedule_computes<1, 4, true>(one, 4);
+  constexpr auto schedule = schedule_computes<1, 4, 2>(one, 4);
   static_assert(schedule.makespan == 12);
   for (int i = 0; i < 8; ++i) {
-    CHECK(schedule.computes[i].backward == (i % 2 == 1));
+    CHECK(schedule.computes[i].op == (i % 2 == 1 ? Op::backward : Op::forward));
     CHECK(schedule.computes[i].micro_batch == i / 2);
   }
 }
 
 TEST_CASE("without an order a pipeline is sequential: one micro-batch at a time") {
   constexpr Layout two = chunks_on({0, 1}, OrderRules{}, 1, 2);
-  constexpr auto schedule = schedule_computes<2, 2, true>(two, 2);
+  constexpr auto schedule = schedule_computes<2, 2, 2>(two, 2);
   // F0 on both, then B0 on both, and F1 of the first chunk must wait for B0 of the first chunk.
   static_assert(schedule.makespan == 2 * (2 + 4));
   CHECK(schedule.makespan == 12);
@@ -96,13 +134,50 @@ TEST_CASE("every schedule obeys the laws: order, dependencies, one at a time, in
   obeys_the_laws<4, 8>(limits, 8);
 }
 
+TEST_CASE("orders in turns obey them too, one device and several rounds included") {
+  obeys_the_laws<4, 8>(turns_of<Interleaved<1>>(4, 8), 8);
+  obeys_the_laws<8, 8>(turns_of<Interleaved<2>>(4, 8), 8);
+  obeys_the_laws<6, 2>(turns_of<Interleaved<3>>(2, 2), 2);
+  obeys_the_laws<3, 5>(turns_of<Interleaved<3>>(1, 5), 5);
+  obeys_the_laws<6, 9>(turns_of<Interleaved<2>>(3, 3), 3);  // three rounds
+  obeys_the_laws<1, 4, 3>(turns_of<ZeroBubbleH1>(1, 4), 4);
+  obeys_the_laws<4, 8, 3>(turns_of<ZeroBubbleH1>(4, 8), 8);
+  obeys_the_laws<4, 2, 3>(turns_of<ZeroBubbleH1>(4, 2), 2);
+  obeys_the_laws<3, 6, 3>(turns_of<ZeroBubbleH1>(3, 3), 3);
+}
+
+TEST_CASE("interleaved stages take their chunks in the order of Megatron") {
+  const Layout two = turns_of<Interleaved<2>>(2, 4);
+  CHECK(sequence_of<4, 4, 2>(two, 0) == "F0.0 F0.1 F1.0 F1.1 F0.2 B1.0 F0.3 B1.1 F1.2 B0.0 F1.3 B0.1 B1.2 B1.3 B0.2 B0.3 ");
+  CHECK(sequence_of<4, 4, 2>(two, 1) == "F0.0 F0.1 F1.0 B1.0 F1.1 B1.1 F0.2 B0.0 F0.3 B0.1 F1.2 B1.2 F1.3 B1.3 B0.2 B0.3 ");
+  CHECK(sequence_of<4, 4, 1>(two, 0) == "F0.0 F0.1 F1.0 F1.1 F0.2 F0.3 F1.2 F1.3 ");
+}
+
+TEST_CASE("ZB-H1 delays the weight part on position r by r micro-batches") {
+  const Layout three = turns_of<ZeroBubbleH1>(3, 5);
+  CHECK(sequence_of<3, 5, 3>(three, 0) == "F0 F1 F2 I0 W0 F3 I1 W1 F4 I2 W2 I3 W3 I4 W4 ");
+  CHECK(sequence_of<3, 5, 3>(three, 1) == "F0 F1 I0 F2 I1 W0 F3 I2 W1 F4 I3 W2 I4 W3 W4 ");
+  CHECK(sequence_of<3, 5, 3>(three, 2) == "F0 I0 F1 I1 F2 I2 W0 F3 I3 W1 F4 I4 W2 W3 W4 ");
+}
+
+TEST_CASE("devices that lie in another order take the turns of their position") {
+  Layout moved = turns_of<ZeroBubbleH1>(3, 5);
+  const int device[] = {2, 0, 1};
+  for (int c = 0; c < 3; ++c) {
+    moved.device_of_chunk[c] = device[c];
+    moved.turns[device[c]] = ZeroBubbleH1::turns(c, 3);
+  }
+  obeys_the_laws<3, 5, 3>(moved, 5);
+  for (int c = 0; c < 3; ++c) CHECK(sequence_of<3, 5, 3>(moved, device[c]) == sequence_of<3, 5, 3>(turns_of<ZeroBubbleH1>(3, 5), c));
+}
+
 TEST_CASE("GPipe ends a round before it begins the next") {
   const Layout layout = chunks_on({0, 1}, GPipe::rules(), 2, 2);
-  const auto rounds = schedule_computes<2, 6, true>(layout, 2);
+  const auto rounds = schedule_computes<2, 6, 2>(layout, 2);
   int ended = 0;
   for (const TimedCompute& c : rounds.computes) {
     if (c.chunk != 0) continue;
-    if (c.backward)
+    if (c.op == Op::backward)
       ++ended;
     else
       CHECK(ended >= c.micro_batch / 2 * 2);
@@ -112,20 +187,36 @@ TEST_CASE("GPipe ends a round before it begins the next") {
 
 TEST_CASE("evaluation has forwards only, back to back") {
   constexpr Layout three = chunks_on({0, 1, 2}, OneFOneB::rules(), 1, 4);
-  constexpr auto schedule = schedule_computes<3, 4, false>(three, 4);
+  constexpr auto schedule = schedule_computes<3, 4, 1>(three, 4);
   static_assert(schedule.count == 12 && schedule.makespan == 3 + 4 - 1);
-  for (const TimedCompute& c : schedule.computes) CHECK_FALSE(c.backward);
+  for (const TimedCompute& c : schedule.computes) CHECK(c.op == Op::forward);
 }
 
 TEST_CASE("a schedule that is too long for a constant expression is refused with its numbers") {
-  Layout layout = chunks_on({0, 1, 2, 3}, OneFOneB::rules(), 4, 375);
+  constexpr const Graph& graph = graph_of<tests::Chain>;
+  Layout layout{graph};
+  layout.chunk_count = 4;  // three boundaries: 8 computes and 24 lines of transfers a micro-batch
+  for (int c = 0; c < 4; ++c) {
+    layout.first_node[c + 1] = c + 1;
+    layout.device_of_chunk[c] = c;
+  }
+  layout.first_node[4] = graph.node_count;
   BatchDivision batch;
-  batch.micro_batches = 375;
-  CHECK(check_schedule_length(layout, batch).ok());  // 2 x 4 x 375 = 3000
+  batch.micro_batches = 328;
   batch.rounds = 2;
-  const Diagnosis found = check_schedule_length(layout, batch);
+  CHECK(check_schedule_length(graph, layout, batch).ok());  // 32 x 656 = 20,992
+  batch.rounds = 3;
+  const Diagnosis found = check_schedule_length(graph, layout, batch);
   CHECK(found.code == Code{'S', 7});
   CHECK(found.numbers[0] == 4);
-  CHECK(found.numbers[1] == 750);
-  CHECK(found.numbers[2] == 6000);
+  CHECK(found.numbers[1] == 984);
+  CHECK(found.numbers[2] == 32 * 984);
+  CHECK(found.numbers[3] == 656);
+  layout.order = ZeroBubbleH1::rules();
+  batch.rounds = 2;
+  CHECK(check_schedule_length(graph, layout, batch).code == Code{'S', 7});  // 36 lines a micro-batch
+  for (int c = 0; c < 4; ++c) layout.device_of_chunk[c] = 0;                // nothing is sent
+  CHECK(check_schedule_length(graph, layout, batch).ok());                  // 12 x 656
+  batch.rounds = 3;
+  CHECK(check_schedule_length(graph, layout, batch).numbers[3] == 833);
 }

@@ -28,7 +28,13 @@ class Symbols {
     for (int e = p_.backward_bodies[chunk].begin; e < p_.backward_bodies[chunk].end; ++e) backward(chunk, p_.entries[e]);
     send(chunk, true);
   }
+  /// Runs after other micro-batches would have used the scratch: what a weight part reads must still be in its slot.
+  void weights(int chunk) {
+    forget_scratch(chunk);
+    for (int e = p_.weight_bodies[chunk].begin; e < p_.weight_bodies[chunk].end; ++e) backward(chunk, p_.entries[e]);
+  }
   int leaves_run = 0;  ///< forward
+  int weights_made = 0;
   int leaves_back = 0;
   int losses = 0;
 
@@ -103,13 +109,16 @@ class Symbols {
     } else if (entry.what == Do::copy) {
       at(chunk, entry.d) = std::string{at(chunk, entry.a)};
     } else {
-      REQUIRE(entry.what == Do::leaf_backward);
+      const bool weights = entry.what == Do::leaf_backward_weight;
+      REQUIRE((weights || entry.what == Do::leaf_backward || entry.what == Do::leaf_backward_input));
       const Saves saves = g_.leaf(entry.node).saves;
       if (saves == Saves::input || saves == Saves::both) CHECK(at(chunk, entry.a) == word(g_.nodes[entry.node].operands[0]));
       if (saves == Saves::output || saves == Saves::both) CHECK(at(chunk, entry.b) == word(entry.node + 1));
       CHECK(at(chunk, entry.c) == gradient(entry.node + 1));
+      if (weights) CHECK_FALSE(entry.d.set());
       if (entry.d.set()) at(chunk, entry.d) = "t" + std::to_string(entry.node);
-      ++leaves_back;
+      if (!weights || g_.nodes[entry.node].operands[0] == 0) ++leaves_back;  // the first layer has a weight part alone
+      if (entry.what != Do::leaf_backward_input && g_.nodes[entry.node].parameter_count > 0) ++weights_made;
     }
   }
 
@@ -123,7 +132,11 @@ inline Symbols follow(const Program& program) {
   Symbols symbols{program};
   for (int c = 0; c < program.chunks; ++c) symbols.forward(c);
   for (int c = program.chunks - 1; c >= 0 && program.training; --c) symbols.backward(c);
+  for (int c = program.chunks - 1; c >= 0 && program.splits_backward && program.training; --c) symbols.weights(c);
   int leaves = 0;
+  int with_parameters = 0;
+  for (int n = 0; n < program.graph->node_count; ++n) with_parameters += program.graph->nodes[n].parameter_count > 0 ? 1 : 0;
+  CHECK(symbols.weights_made == (program.training ? with_parameters : 0));
   for (int n = 0; n < program.graph->node_count; ++n) leaves += program.graph->adds(n) || program.graph->leaf(n).reshapes ? 0 : 1;
   CHECK(symbols.leaves_run == leaves);
   CHECK(symbols.leaves_back == (program.training ? leaves : 0));

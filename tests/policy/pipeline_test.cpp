@@ -4,7 +4,9 @@
 #include <doctest/doctest.h>
 
 #include "heddle/policy/schedule/gpipe.hpp"
+#include "heddle/policy/schedule/interleaved.hpp"
 #include "heddle/policy/schedule/one_f_one_b.hpp"
+#include "heddle/policy/schedule/zero_bubble_h1.hpp"
 #include "policy/models.hpp"
 
 using namespace heddle;
@@ -125,4 +127,60 @@ TEST_CASE("a cut, an order or a number of micro-batches that stands twice is ref
   static_assert(cuts.code == Code{'M', 4} && counts.code == Code{'M', 4} && orders.code == Code{'M', 4});
   CHECK(cuts.text.view().find("Pipeline names Balanced 2 times. Fix: keep one of them.") != std::string_view::npos);
   CHECK(fault_of<Pipeline<Stage<Part1>, Stage<Part2>, Stage<Part3>, Balanced<0>>>().code == Code{'M', 3});
+}
+
+TEST_CASE("Balanced<S> and Interleaved<V> make S V chunks, chunk c on device c mod S") {
+  struct Long : Sequential<Linear<4, 4>, Repeat<7, Linear<4, 4>>> {};
+  constexpr Layout layout = answer<Long, Pipeline<Balanced<4>, Interleaved<2>, Microbatches<4>>>();
+  static_assert(layout.fault.ok() && layout.chunk_count == 8 && layout.roles() == 4 && layout.mesh.ranks() == 4);
+  for (int c = 0; c < 8; ++c) {
+    CHECK(layout.device_of_chunk[c] == c % 4);
+    CHECK(layout.first_node[c] == c);
+  }
+  for (int d = 0; d < 4; ++d) CHECK(layout.turns[d].in_flight == Interleaved<2>::turns(d, 4).in_flight);
+  constexpr Diagnosis more = answer<Long, Pipeline<Balanced<4>, Interleaved<3>, Microbatches<4>>>().fault;
+  static_assert(more.code == Code{'M', 3});
+  CHECK(more.text.view().find("a balanced cut into 12 needs 11 cuts") != std::string_view::npos);
+}
+
+TEST_CASE("explicit stages may be interleaved on any devices, as long as they come in turn") {
+  using Turn = Pipeline<Stage<Linear<8, 6>, On<1>>, Stage<ReLU, On<0>>, Stage<Part2, On<1>>, Stage<Part3, On<0>>, Interleaved<2>, Microbatches<2>>;
+  constexpr Layout layout = answer<Chain, Turn>();
+  static_assert(layout.fault.ok() && layout.chunk_count == 4 && layout.roles() == 2);
+  CHECK(layout.turns[1].in_flight == Interleaved<2>::turns(0, 2).in_flight);  // device 1 comes first
+  CHECK(layout.turns[0].in_flight == Interleaved<2>::turns(1, 2).in_flight);
+  using BackAndForth =
+      Pipeline<Stage<Linear<8, 6>, On<0>>, Stage<ReLU, On<1>>, Stage<Part2, On<1>>, Stage<Part3, On<0>>, Interleaved<2>, Microbatches<2>>;
+  constexpr Diagnosis found = fault_of<BackAndForth>();
+  static_assert(found.code == Code{'M', 3});
+  CHECK(found.text.view().find("Interleaved takes the 2 devices in turn, each with 2 stages, but the 4 stages lie otherwise.") !=
+        std::string_view::npos);
+  static_assert(fault_of<Pipeline<Stage<Part1>, Stage<Part2>, Stage<Part3>, Interleaved<2>, Microbatches<3>>>().code == Code{'M', 3});
+  static_assert(fault_of<Pipeline<Stage<Part1>, Stage<Part2>, Stage<Part3>, Interleaved<1>, Microbatches<3>>>().ok());
+  static_assert(fault_of<Pipeline<Balanced<2>, Interleaved<0>, Microbatches<2>>>().code == Code{'M', 3});
+  CHECK(fault_of<Pipeline<Balanced<2>, Interleaved<-1>, Microbatches<2>>>().code == Code{'M', 3});
+}
+
+TEST_CASE("interleaved micro-batches come in whole groups of the devices") {
+  constexpr Diagnosis found = fault_of<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<5>>>();
+  static_assert(found.code == Code{'S', 8});
+  static_assert(found.numbers[0] == 2 && found.numbers[1] == 5 && found.numbers[2] == 6);
+  CHECK(found.text.view().find("in groups of 2, one for each device, but 5 are no whole groups. Fix: name Microbatches<6>.") !=
+        std::string_view::npos);
+  static_assert(fault_of<Pipeline<Balanced<2>, Interleaved<2>>>().code == Code{'S', 8});  // one micro-batch
+  static_assert(fault_of<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<1>, FewMicrobatches>>().code == Code{'S', 8});
+  static_assert(fault_of<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<2>>>().ok());  // fewer than chunks, as many as devices
+  CHECK(fault_of<Pipeline<Balanced<2>, Interleaved<1>, Microbatches<5>>>().ok());          // nothing is interleaved
+}
+
+TEST_CASE("ZB-H1 has one stage a device, on any devices, and as many micro-batches as stages") {
+  constexpr Layout layout = answer<Chain, Pipeline<Stage<Part1, On<2>>, Stage<Part2, On<0>>, Stage<Part3, On<1>>, ZeroBubbleH1, Microbatches<4>>>();
+  static_assert(layout.fault.ok());
+  for (int c = 0; c < 3; ++c) CHECK(layout.turns[layout.device_of_chunk[c]].delayed == c);
+  using Back = Pipeline<Stage<Part1, On<0>>, Stage<Part2, On<1>>, Stage<Part3, On<0>>, ZeroBubbleH1, Microbatches<4>>;
+  static_assert(fault_of<Back>().code == Code{'M', 3});
+  CHECK(fault_of<Back>().text.view().find("each with 1 stage, but the 3 stages lie otherwise.") != std::string_view::npos);
+  static_assert(fault_of<Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<2>>>().code == Code{'S', 2});
+  static_assert(fault_of<Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<2>, FewMicrobatches>>().ok());
+  CHECK(fault_of<Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<3>>>().ok());
 }

@@ -22,6 +22,8 @@ using Data = Of<DataParallel<4>>;
 using Rounds = Of<DataParallel<2>, Accumulate<4>>;
 using Filled = Of<Pipeline<Balanced<3>, GPipe, Microbatches<4>>>;
 using Alternating = Of<Pipeline<Balanced<3>, OneFOneB, Microbatches<8>>>;
+using Interleaving = Of<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>>;
+using Splitting = Of<Hybrid<Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<4>>, DataParallel<2>>>;
 using Back = Of<Pipeline<Stage<First, On<0>>, Stage<Second, On<1>>, Stage<Third, On<0>>, Microbatches<2>>>;
 using Product = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, DataParallel<2>>, Accumulate<2>>;
 
@@ -40,8 +42,9 @@ std::vector<Step> expected(const Program& p, Rank rank, bool reporting) {
     const Instruction& line = p.instructions[i];
     if (line.when == When::reporting && !reporting) continue;
     steps.push_back({i, -1, line.micro_batch});
-    if (line.op != Op::forward && line.op != Op::backward) continue;
-    const IndexRange body = line.op == Op::forward ? p.forward_bodies[line.chunk] : p.backward_bodies[line.chunk];
+    if (!computes(line.op)) continue;
+    const IndexRange* const bodies = line.op == Op::forward ? p.forward_bodies : line.op == Op::backward_weight ? p.weight_bodies : p.backward_bodies;
+    const IndexRange body = bodies[line.chunk];
     for (int e = body.begin; e < body.end; ++e) {
       if (p.entries[e].when == When::reporting && !reporting) continue;
       if (p.entries[e].when == When::last_micro_batch && line.micro_batch + 1 != p.batch.total_micro_batches()) continue;
@@ -183,12 +186,15 @@ TEST_CASE("what runs is the Program, entry by entry, on every rank, with and wit
   check_trace<Filled>(32);
   check_trace<Alternating>(32);
   check_trace<Back>(32);
+  check_trace<Interleaving>(32);
+  check_trace<Splitting>(32);
   check_trace<Product>(32);
 }
 
 TEST_CASE("ranks without rows run every instruction all the same") {
   check_trace<Data>(1);
   check_trace<Product>(3);
+  check_trace<Splitting>(3);
 }
 
 TEST_CASE("an endpoint is asked for exactly the transfers and reductions of the Program, inside the arena") {
@@ -197,6 +203,8 @@ TEST_CASE("an endpoint is asked for exactly the transfers and reductions of the 
   check_calls<Filled>();
   check_calls<Alternating>();
   check_calls<Back>();
+  check_calls<Interleaving>();
+  check_calls<Splitting>();
   check_calls<Product>();
 }
 

@@ -46,6 +46,9 @@ template <bool HonoursAdd> struct Scale {
   }
 };
 
+/// The same with a backward in two parts; Honest says whether a null pointer leaves out that part alone.
+template <bool Honest> struct InParts : Scale<true> {};
+
 void center(const float* from, float* to, std::int64_t rows, std::int64_t features) {
   for (std::int64_t j = 0; j < features; ++j) {
     float mean = 0;
@@ -74,6 +77,18 @@ template <bool HonoursAdd> struct Kernel<Scale<HonoursAdd>, EigenCompute> {
       c.parameter_gradients[0][i % n] += c.output_gradient[i] * c.input[i];
       c.input_gradient[i] = c.output_gradient[i] * c.parameters[0][i % n];
     }
+  }
+};
+template <bool Honest> struct Kernel<InParts<Honest>, EigenCompute> {
+  static constexpr bool backward_in_parts = true;
+  static void forward(const ForwardCall& c) { Kernel<Scale<true>, EigenCompute>::forward(c); }
+  static void backward(const BackwardCall& c) {
+    const std::int64_t n = c.leaf->in.elements();
+    for (std::int64_t i = 0; i < c.rows * n && c.input_gradient != nullptr; ++i) c.input_gradient[i] = c.output_gradient[i] * c.parameters[0][i % n];
+    if (c.parameter_gradients == nullptr) return;
+    for (std::int64_t j = 0; j < n && !c.add; ++j) c.parameter_gradients[0][j] = 0;
+    for (std::int64_t i = 0; i < c.rows * n; ++i)
+      c.parameter_gradients[0][i % n] += c.output_gradient[i] * c.input[i] * (Honest || c.input_gradient != nullptr ? 1.0F : 0.5F);
   }
 };
 }  // namespace heddle::inline run_room
@@ -106,6 +121,13 @@ TEST_CASE("a layer whose rows mix is found") { CHECK(gradcheck<CentersRows>().te
 TEST_CASE("a backward that overwrites where it must add is found") {
   const std::string text = gradcheck<Scale<false>>().text;
   CHECK(text.find("[heddle.G12] Scale: its parameter gradients do not add up") == 0);
+}
+
+TEST_CASE("a kernel that says it has a backward in two parts is asked for each part; other bits than in one are found") {
+  static_assert(HasBackwardInParts<Linear<5, 3>, EigenCompute> && HasBackwardInParts<InParts<true>, EigenCompute>);
+  static_assert(!HasBackwardInParts<Scale<true>, EigenCompute>);
+  CHECK(gradcheck<InParts<true>>().text == "");
+  CHECK(gradcheck<InParts<false>>().text.find("[heddle.G14] Scale: its backward in two parts gives other bits than in one.") == 0);
 }
 
 TEST_CASE("a shape that the layer does not take is said, not run") { CHECK(gradcheck<Linear<5, 3>>(Spec{Shape{4}}).text.find("[heddle.G01]") == 0); }

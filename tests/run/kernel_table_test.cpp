@@ -16,7 +16,34 @@ struct Model : Sequential<Input<2, 2>, Flatten, Named<"blocks", Repeat<3, Block>
 
 template <class Loss, class Optimizer> KernelTable table_of() { return kernel_table<Model, Loss, Optimizer, EigenCompute>(); }
 
+/// out = in x weight: a kernel that knows the whole backward alone.
+struct Whole {
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf;
+    leaf.kind << "Whole";
+    leaf.spelled << "Whole";
+    leaf.in = leaf.out = in;
+    return leaf.with({Text<16>{"weight"}, Shape{in.elements()}, Initial::ones});
+  }
+};
+struct Unsplit : Sequential<Linear<4, 4>, Repeat<2, Residual<Tanh>>, Whole, Linear<4, 3>> {};
+
 }  // namespace
+
+namespace heddle::inline run_room {
+template <> struct Kernel<Whole, EigenCompute> {
+  static void forward(const ForwardCall&) {}
+  static void backward(const BackwardCall&) {}
+};
+}  // namespace heddle::inline run_room
+
+TEST_CASE("a split backward needs kernels with parameters in two parts; a whole one takes any kernel") {
+  static_assert(CheckedKernels<Model, EigenCompute, true>::found.ok());
+  static_assert(CheckedKernels<Unsplit, EigenCompute, false>::found.ok());
+  constexpr const Diagnosis& found = CheckedKernels<Unsplit, EigenCompute, true>::found;
+  static_assert(found.code == Code{'G', 14});
+  CHECK(found.text.view().find("layer Whole has parameters, but its kernel for EigenCompute has no backward in two parts") != std::string_view::npos);
+}
 
 TEST_CASE("every leaf that computes has the kernels of its type, at the number that the graph gives it") {
   const KernelTable table = table_of<CrossEntropy, SGD>();

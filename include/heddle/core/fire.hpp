@@ -78,6 +78,7 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'G', 9}, "[heddle.G09] A model has nothing to train. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 10}, "[heddle.G10] The input shape of the model is not known. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 13}, "[heddle.G13] A layer has no kernel for the backend. Names and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'G', 14}, "[heddle.G14] A kernel has no backward in two parts. Names and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 1}, "[heddle.M01] An axis is claimed twice. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 2}, "[heddle.M02] An axis has no size. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 3}, "[heddle.M03] Stages and devices do not fit. Numbers and fix: see Spelled, or docs/errors.md.");
@@ -93,6 +94,7 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'P', 17}, "[heddle.P17] A norm is not reduced over the axes on which parameters are split. Names and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'P', 18}, "[heddle.P18] A collective is called with something that it cannot work on. Names and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'P', 19}, "[heddle.P19] The placements of a value contradict each other. Names and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'M', 6}, "[heddle.M06] Two policies do not mix. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 1}, "[heddle.S01] A layer is in no stage, twice or out of order. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 2}, "[heddle.S02] There are fewer micro-batches than stages. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 3}, "[heddle.S03] The schedule deadlocks under rendezvous. Numbers and fix: see Spelled, or docs/errors.md.");
@@ -100,6 +102,7 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'S', 5}, "[heddle.S05] A micro-batch does not pass every chunk once each way. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 6}, "[heddle.S06] A gradient is not summed and reduced once before the step. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 7}, "[heddle.S07] The schedule is too long for a constant expression. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'S', 8}, "[heddle.S08] Micro-batches do not pass in whole groups. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 11}, "[heddle.S11] A layer runs without its gathered parameters, or over a gradient that is being reduced. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'C', 1}, "[heddle.C01] A stage needs more memory than the plan allows. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 1}, "[heddle.B01] The batch does not divide and no remedy is named. Numbers and fix: see Spelled, or docs/errors.md.");

@@ -68,7 +68,9 @@ class Simulation {
   bool advance(int role, const Instruction& line) {
     switch (line.op) {
       case Op::forward:
-      case Op::backward: compute(role, line, line.op == Op::backward); return true;
+      case Op::backward:
+      case Op::backward_input:
+      case Op::backward_weight: compute(role, line); return true;
       case Op::send_start:
       case Op::receive_start: posted(line, line.op == Op::send_start) = now(role); return true;
       case Op::send_wait:
@@ -87,18 +89,20 @@ class Simulation {
     return true;
   }
   /// Layers one after another; gathers and reductions run beside them, one at a time on the wire of the role.
-  void compute(int role, const Instruction& line, bool backward) {
-    const IndexRange& body = (backward ? p_.backward_bodies : p_.forward_bodies)[line.chunk];
+  void compute(int role, const Instruction& line) {
+    const IndexRange& body = p_.body(line);
     std::int64_t left = 0;
-    for (int n = p_.first_node[line.chunk]; n < p_.first_node[line.chunk + 1]; ++n) left += flops(n, backward);
+    for (int n = p_.first_node[line.chunk]; n < p_.first_node[line.chunk + 1]; ++n) left += flops(n, line.op);
     for (int e = body.begin; e < body.end; ++e) {
       const Entry& entry = p_.entries[e];
       if (entry.when == When::last_micro_batch && line.micro_batch + 1 != p_.batch.total_micro_batches()) continue;
       switch (entry.what) {
         case Do::leaf_forward:
         case Do::leaf_backward:
-          left -= flops(entry.node, backward);
-          work(role, flops(entry.node, backward));
+        case Do::leaf_backward_input:
+        case Do::leaf_backward_weight:
+          left -= flops(entry.node, line.op);
+          work(role, flops(entry.node, line.op));
           break;
         case Do::reduce_start: start(role, reduced_, entry.bucket, entry.axis, slices(entry.axis) ? 1 : 2); break;
         case Do::reduce_wait: finish(role, reduced_, entry.bucket); break;
@@ -109,8 +113,14 @@ class Simulation {
     }
     work(role, left);  // sums and what else is no layer with a kernel
   }
-  [[nodiscard]] std::int64_t flops(int node, bool backward) const {
-    return backward ? p_.graph->leaf(node).backward_flops : p_.graph->leaf(node).forward_flops;
+  [[nodiscard]] std::int64_t flops(int node, Op op) const {
+    const Leaf& leaf = p_.graph->leaf(node);
+    switch (op) {
+      case Op::forward: return leaf.forward_flops;
+      case Op::backward_input: return leaf.backward_flops - leaf.weight_flops;
+      case Op::backward_weight: return leaf.weight_flops;
+      default: return leaf.backward_flops;
+    }
   }
   void work(int role, std::int64_t flops) {
     const double seconds = static_cast<double>(flops * p_.batch.micro_rows) * machine_.per_flop;

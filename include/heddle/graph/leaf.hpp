@@ -45,6 +45,7 @@ struct Leaf {
   bool reshapes = false;            ///< no arithmetic: output is the input under another shape
   std::int64_t forward_flops = 0;   ///< per sample
   std::int64_t backward_flops = 0;  ///< per sample, both gradients
+  std::int64_t weight_flops = 0;    ///< per sample, of those: the gradients of parameters
   Diagnosis fault;                  ///< set when `in` cannot be taken
 
   constexpr Leaf& with(const Parameter& parameter) {

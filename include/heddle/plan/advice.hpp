@@ -40,16 +40,17 @@ struct AdviceReport {
   }
 };
 
-/// Share of a step that stages of equal work are idle: (S-1)/(V M + S-1) for GPipe and 1F1B with V chunks a device, (S-1)/S where micro-batches
-/// pass one at a time. The M of 1F1B are those of all rounds; GPipe ends each round before the next.
+/// Share of a step that stages of equal work are idle: (S-1)/(V M + S-1) for GPipe and 1F1B with V chunks a device, (S-1)/(3 M + S-1) where a
+/// backward is split (F = I = W), (S-1)/S where micro-batches pass one at a time. The M of 1F1B are those of all rounds; GPipe ends each round before
+/// the next.
 ///
-/// Source  sources.md#gpipe, sources.md#pipedream
+/// Source  sources.md#gpipe, sources.md#pipedream, sources.md#megatron, sources.md#zero-bubble
 /// Tested  plan/advice_test
 [[nodiscard]] constexpr int bubble_percent(const Program& p, const OrderRules& order) {
   const std::int64_t s = p.roles;
   if (!order.named) return static_cast<int>(100 * (s - 1) / s);
   const std::int64_t m = order.forwards_first ? p.batch.micro_batches : p.batch.total_micro_batches();
-  return static_cast<int>(100 * s * (s - 1) / (m * p.chunks + s * (s - 1)));
+  return static_cast<int>(100 * s * (s - 1) / ((order.splits_backward ? 3 : 1) * m * p.chunks + s * (s - 1)));
 }
 
 /// Reads the constants of one plan and writes remarks.
@@ -233,17 +234,17 @@ template <class ThePlan> [[nodiscard]] constexpr AdviceReport advice(const Advic
     return {};
 }
 
-template <class ThePlan, AdviceLimits Limits> struct Advised {
+template <class ThePlan, AdviceLimits... Limits> struct Advised {
   // The refusal of a broken plan, word for word: it is the same rule<...> as that of the plan, so it stays one error.
-  static constexpr Diagnosis found = check<ThePlan>().ok() ? advice<ThePlan>(Limits).remarks[0] : check<ThePlan>();
+  static constexpr Diagnosis found = check<ThePlan>().ok() ? advice<ThePlan>(Limits...).remarks[0] : check<ThePlan>();
 };
 
 /// static_assert(require_no_advice<MyPlan>()); a limit of one's own: require_no_advice<MyPlan, AdviceLimits{.bubble_percent = 80}>().
 ///
 /// Errors  the first remark of advice<MyPlan>(), A01 to A08, at build
 /// Tested  plan/advice_test, fail/A03_stages_out_of_balance
-template <class ThePlan, AdviceLimits Limits = AdviceLimits{}> struct require_no_advice {
-  static_assert(sizeof(fired<Advised<ThePlan, Limits>>) > 0);
+template <class ThePlan, AdviceLimits... Limits> struct require_no_advice {  // a pack: nvcc 13 cannot spell the default of one
+  static_assert(sizeof(fired<Advised<ThePlan, Limits...>>) > 0);
   constexpr explicit operator bool() const { return true; }
 };
 

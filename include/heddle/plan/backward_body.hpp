@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Room: plan. Writes the backward body of each chunk: leaves in reverse, sums of gradients in descending order of their terms.
+// Room: plan. Writes the backward body of each chunk: leaves in reverse, sums of gradients in descending order of their terms. Under an order
+// that splits the backward: two bodies, gradients of inputs first, those of parameters apart; what the second reads again is held.
 // Sees: graph, plan/body, plan/scratch.  Does not see: processes, threads, kernels.
 // In: BodyInput and bodies whose forward is written.  Out: entries, scratch, reductions started as soon as a bucket is final.
 #pragma once
@@ -26,11 +27,22 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
   int gradient[Nodes + 1]{};     // by value: number of its buffer, none before the first term
   Place leaves_at[Nodes + 1]{};  // by value of another chunk: where its gradient is written
   ScratchSpace space{};
+  bool split = in.layout.order.splits_backward;
+  int chunk_in_hand = 0;
+  bool held[Nodes + 1]{};        // by value: a weight part reads its gradient again
+  Place of_output[Nodes + 1]{};  // by node with parameters: the gradient of its output, for its weight part
+  int bucket_of[Nodes + 1]{};    // by node: 1 + the bucket that its backward completes
+
+  constexpr BackwardWriter(const BodyInput& input, B& bodies, int edges) : in(input), out(bodies), edge_count(edges) {
+    for (int& g : gradient) g = none;
+    for (int b = 0; b < in.bucket_count; ++b) bucket_of[in.buckets[b].lowest_node] = b + 1;
+  }
 
   constexpr void write(int chunk) {
     const int first = in.layout.first_node[chunk];
     out.backward[chunk].begin = out.entry_count;
     open(chunk);
+    if (split) find_held(first, in.layout.first_node[chunk + 1]);
     UnitWalk<B> units{in, out, first, in.layout.first_node[chunk + 1], true};
     units.open();
     for (int n = in.layout.first_node[chunk + 1] - 1; n >= first; --n) {
@@ -41,11 +53,13 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
       else
         write_leaf(n, own, first);
       drop(own);
-      start_reductions(n);
+      if (!split) start_reductions(n);
     }
+    close(chunk);
     units.close();
     out.backward[chunk].end = out.entry_count;
     if (space.peak > out.scratch_bytes[chunk]) out.scratch_bytes[chunk] = space.peak;
+    if (split) write_weights(chunk);
   }
 
  private:
@@ -53,7 +67,19 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
     buffers[buffer_count] = Buffer{place, 1};
     return buffer_count++;
   }
-  constexpr int fresh(int value) { return buffer(Place{Place::scratch, space.take(in.value_bytes(value))}); }
+  constexpr int fresh(int value) {
+    const std::int64_t bytes = in.value_bytes(value);
+    return buffer(held[value] ? out.take(chunk_in_hand, PoolKind::held, bytes) : Place{Place::scratch, space.take(bytes)});
+  }
+  /// The gradient that a leaf with parameters reads, also where a sum or a reshape hands it on unchanged.
+  constexpr void find_held(int first, int last) {
+    for (int n = first; n < last; ++n) {
+      held[n + 1] = in.graph.nodes[n].parameter_count > 0;
+      if (!in.graph.adds(n) && !in.graph.leaf(n).reshapes) continue;
+      for (int k = 0; k < in.graph.nodes[n].operand_count; ++k)
+        if (in.graph.nodes[n].operands[k] > first && held[in.graph.nodes[n].operands[k]]) held[n + 1] = true;
+    }
+  }
   constexpr void drop(int b) {
     if (--buffers[b].uses == 0 && buffers[b].place.pool == Place::scratch) space.release(buffers[b].place.offset);
   }
@@ -63,8 +89,7 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
   constexpr void open(int chunk) {
     space = ScratchSpace{};
     buffer_count = 0;
-    for (int& g : gradient) g = none;
-    for (Place& place : leaves_at) place = Place{};
+    chunk_in_hand = chunk;
     for (int e = 0; e < edge_count; ++e)
       if (out.edges[e].edge.to_chunk == chunk) leaves_at[out.edges[e].edge.value] = out.edges[e].gradient_source;
     if (chunk + 1 == Chunks) gradient[in.graph.node_count] = buffer(out.loss_gradient);
@@ -74,6 +99,11 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
       const int arrived = buffer(placed.gradient_target);
       sum(placed.edge.value, arrived);
     }
+  }
+  /// Values of other chunks have no buffer of the next chunk.
+  constexpr void close(int chunk) {
+    for (int e = 0; e < edge_count; ++e)
+      if (out.edges[e].edge.to_chunk == chunk) gradient[out.edges[e].edge.value] = none;
   }
   /// gradient[value] += what is in the buffer `term`, which is given up.
   constexpr void sum(int value, int term) {
@@ -105,9 +135,13 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
   constexpr void write_leaf(int node, int own, int first) {
     const Leaf& leaf = in.graph.leaf(node);
     const int value = in.graph.nodes[node].operands[0];
-    Entry& entry = out.append(Do::leaf_backward, node);
-    if (saves_input(leaf)) entry.a = seen(value, first);
-    if (saves_output(leaf)) entry.b = out.home[node + 1];
+    const bool in_parts = split && in.graph.nodes[node].parameter_count > 0;
+    if (in_parts) {
+      of_output[node] = buffers[own].place;
+      ++buffers[own].uses;  // never given up: nothing may write there before the weight part
+      if (value == 0) return;
+    }
+    Entry& entry = read_saved(in_parts ? Do::leaf_backward_input : Do::leaf_backward, node, first);
     entry.c = buffers[own].place;
     if (value == 0) return;
     const bool leaves = value <= first;
@@ -116,13 +150,34 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
       entry.d = leaves_at[value];
       return;
     }
-    const bool in_place = leaf.elementwise && buffers[own].uses == 1;
+    const bool kept = !held[value] || buffers[own].place.pool != Place::scratch;
+    const bool in_place = leaf.elementwise && buffers[own].uses == 1 && kept;
     if (in_place) ++buffers[own].uses;
     const int term = in_place ? own : fresh(value);
     entry.d = buffers[term].place;
     if (!leaves) return sum(value, term);
     out.append_sum(features(value), leaves_at[value], buffers[term].place, leaves_at[value]);
     drop(term);
+  }
+  constexpr Entry& read_saved(Do what, int node, int first) {
+    const Leaf& leaf = in.graph.leaf(node);
+    Entry& entry = out.append(what, node);
+    if (saves_input(leaf)) entry.a = seen(in.graph.nodes[node].operands[0], first);
+    if (saves_output(leaf)) entry.b = out.home[node + 1];
+    return entry;
+  }
+  constexpr void write_weights(int chunk) {
+    const int first = in.layout.first_node[chunk];
+    out.weight[chunk].begin = out.entry_count;
+    for (int n = in.layout.first_node[chunk + 1] - 1; n >= first; --n) {
+      if (in.graph.nodes[n].parameter_count == 0) continue;
+      Entry& entry = read_saved(Do::leaf_backward_weight, n, first);
+      entry.c = of_output[n];
+      for (const Place* place : {&entry.a, &entry.b, &entry.c})
+        if (place->pool >= 0) out.weight_reads[place->pool] = true;
+      start_reductions(n);
+    }
+    out.weight[chunk].end = out.entry_count;
   }
   /// Where this chunk saw a value in its forward.
   [[nodiscard]] constexpr Place seen(int value, int first) const {
@@ -142,16 +197,14 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
   }
   /// A gradient bucket is final when the backward of its lowest layer has run for the last micro-batch; one that is made in a ring, in every one.
   constexpr void start_reductions(int node) {
-    for (int b = 0; b < in.bucket_count; ++b) {
-      if (in.buckets[b].lowest_node != node) continue;
-      for (const Axis a : batch_axes) {
-        if (!in.layout.batch_split[static_cast<int>(a)] || in.layout.mesh.size(a) == 1) continue;
-        Entry& start = out.append(Do::reduce_start, node);
-        start.when = in.storage.gradients ? When::always : When::last_micro_batch;
-        start.bucket = static_cast<std::int16_t>(b);
-        start.axis = a;
-        break;
-      }
+    if (bucket_of[node] == 0) return;
+    for (const Axis a : batch_axes) {
+      if (!in.layout.batch_split[static_cast<int>(a)] || in.layout.mesh.size(a) == 1) continue;
+      Entry& start = out.append(Do::reduce_start, node);
+      start.when = in.storage.gradients ? When::always : When::last_micro_batch;
+      start.bucket = static_cast<std::int16_t>(bucket_of[node] - 1);
+      start.axis = a;
+      break;
     }
   }
 };

@@ -45,7 +45,9 @@ template <int Nodes, int Chunks, int Edges, int MostEntries> struct Bodies {
   Entry entries[MostEntries]{};
   int entry_count = 0;
   IndexRange forward[Chunks]{};
-  IndexRange backward[Chunks]{};
+  IndexRange backward[Chunks]{};             ///< the input part if the backward is split
+  IndexRange weight[Chunks]{};               ///< empty unless the backward is split
+  bool weight_reads[Chunks * pool_kinds]{};  ///< pools whose slots live until the weight part has run
   PlacedEdge edges[Edges > 0 ? Edges : 1]{};
   Place home[Nodes + 1]{};  ///< by value: where its producer puts it
   Place loss_gradient{};

@@ -44,12 +44,14 @@ class HandWrittenLists {
 
 namespace run_time {
 
-[[nodiscard]] inline Diagnosis rendezvous(const EventLists& lists, Lanes lanes) {
-  const auto events = static_cast<std::size_t>(lists.begins[lists.roles]) + 1;
+template <class Lists> [[nodiscard]] Diagnosis rendezvous(const Lists& lists, Lanes lanes) {
+  const auto events = static_cast<std::size_t>(lists.roles > 0 ? lists.end(lists.roles - 1) : 0) + 1;
   const auto roles = static_cast<std::size_t>(lists.roles);
-  std::vector<int> position(roles), head(roles * roles), cursor(roles * roles), partner(events), role(events);
+  std::vector<int> position(roles), head(2 * roles * roles), unmet(2 * roles * roles), in_lane(events), partner(events);
   const auto complete = std::make_unique<bool[]>(events);
-  return check_rendezvous(lists, lanes, RendezvousState{position.data(), head.data(), cursor.data(), complete.get(), partner.data(), role.data()});
+  const auto active = std::make_unique<bool[]>(roles);
+  return check_rendezvous(lists, lanes,
+                          RendezvousState{position.data(), head.data(), unmet.data(), in_lane.data(), partner.data(), complete.get(), active.get()});
 }
 
 }  // namespace run_time
@@ -75,36 +77,18 @@ namespace run_time {
 
 /// All rules that read a Program: S03, S04, S05, S06, S11.
 [[nodiscard]] inline Diagnosis check(const Program& p, Lanes lanes = Lanes::one_per_device) {
-  std::vector<std::uint8_t> seen(static_cast<std::size_t>(2 * p.chunks * p.batch.total_micro_batches()));
-  if (const Diagnosis found = check_coverage(p, seen.data()); !found.ok()) return found;
-  std::vector<std::uint8_t> open(static_cast<std::size_t>(4 * p.chunks * p.batch.total_micro_batches()));
-  if (const Diagnosis found = check_waits(p, open.data()); !found.ok()) return found;
+  const auto lines = static_cast<std::size_t>(p.lists[p.roles - 1].end);
+  int tokens = 0;
+  for (std::size_t i = 0; i < lines; ++i) tokens = p.instructions[i].token >= tokens ? p.instructions[i].token + 1 : tokens;
+  std::vector<int> starts(lines), of_token(lines + static_cast<std::size_t>(tokens));
+  std::vector<ChunkPass> passes(static_cast<std::size_t>(p.chunks * p.batch.total_micro_batches()));
+  LineCheck each{p, passes.data(), starts.data(), of_token.data()};
+  each.run();
+  if (!each.found.ok()) return each.found;
   std::vector<BucketCounts> counts(static_cast<std::size_t>(p.bucket_count));
   if (const Diagnosis found = check_reductions(p, counts.data()); !found.ok()) return found;
   if (const Diagnosis found = check_slices(p); !found.ok()) return found;
-  std::vector<Event> events;
-  std::vector<int> begins;
-  for (int r = 0; r < p.roles; ++r) {
-    begins.push_back(static_cast<int>(events.size()));
-    std::vector<int> start_of_token;
-    for (int i = p.lists[r].begin; i < p.lists[r].end; ++i) {
-      Event e;
-      const Instruction& line = p.instructions[i];
-      if (!communicates(line, p, e)) continue;
-      const auto token = static_cast<std::size_t>(line.token);
-      if (start_of_token.size() <= token) start_of_token.resize(token + 1, -1);
-      if (Rendezvous::starts(e.kind))
-        start_of_token[token] = static_cast<int>(events.size());
-      else if (start_of_token[token] < 0)
-        return Diagnosis{Code{'S', 4}, ""} << "role " << r << " waits at instruction " << i - p.lists[r].begin
-                                           << " for a transfer that it never starts. Fix: start it before.";
-      else
-        e.start = start_of_token[token];
-      events.push_back(e);
-    }
-  }
-  begins.push_back(static_cast<int>(events.size()));
-  return run_time::rendezvous(EventLists{events.data(), begins.data(), p.roles}, lanes);
+  return run_time::rendezvous(ProgramLists{&p, starts.data(), p.roles}, lanes);
 }
 
 }  // namespace heddle::inline plan_room

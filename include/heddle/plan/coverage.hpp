@@ -12,74 +12,120 @@
 
 namespace heddle::inline plan_room {
 
-/// S05. `seen` has 2 x chunks x micro-batches zeroed counters.
-[[nodiscard]] constexpr Diagnosis check_coverage(const Program& p, std::uint8_t* seen) {
-  const int micro_batches = p.batch.total_micro_batches();
-  const auto counter = [&](bool backward, int chunk, int m) -> std::uint8_t& {
-    return seen[((backward ? p.chunks : 0) + chunk) * micro_batches + m];
-  };
-  for (int r = 0; r < p.roles; ++r) {
-    for (int i = p.lists[r].begin; i < p.lists[r].end; ++i) {
-      const Instruction& line = p.instructions[i];
-      if (line.op != Op::forward && line.op != Op::backward) continue;
-      const bool backward = line.op == Op::backward;
-      if (p.device_of_chunk[line.chunk] != r)
-        return Diagnosis{Code{'S', 5}, ""} << "device " << r << " runs chunk " << line.chunk << ", which lives on device "
-                                           << p.device_of_chunk[line.chunk] << ". Fix: run a chunk where its parameters are.";
-      if (backward && counter(false, line.chunk, line.micro_batch) == 0)
-        return Diagnosis{Code{'S', 5}, ""} << "chunk " << line.chunk << " runs the backward of micro-batch " << line.micro_batch
-                                           << " before its forward. Fix: order the forward first.";
-      ++counter(backward, line.chunk, line.micro_batch);
-    }
-  }
-  for (int c = 0; c < p.chunks; ++c)
-    for (int m = 0; m < micro_batches; ++m)
-      for (const bool backward : {false, true}) {
-        const int wanted = backward && !p.training ? 0 : 1;
-        if (counter(backward, c, m) != wanted)
-          return Diagnosis{Code{'S', 5}, ""} << "micro-batch " << m << " passes chunk " << c << ' ' << static_cast<int>(counter(backward, c, m))
-                                             << " times " << (backward ? "backward" : "forward") << ", not " << wanted
-                                             << ". Fix: schedule each once.";
-      }
-  return {};
+/// What has happened to one micro-batch in one chunk.
+struct ChunkPass {
+  std::uint8_t times[3]{};    ///< forward; backward or its input part; weight part
+  std::uint8_t arrived[2]{};  ///< values and gradients that were waited for
+  std::int8_t sending[2]{};   ///< values and gradients whose send is started and not waited for
+};
+
+[[nodiscard]] constexpr std::string_view name_of_pass(int pass) {
+  constexpr std::string_view names[] = {"forward", "backward", "backward for its parameters"};
+  return names[pass];
 }
 
-/// S04. Every value or gradient of another chunk has been waited for when a compute reads it, and every send is waited for in the end.
-/// `open` has 4 x chunks x micro-batches zeroed counters.
-[[nodiscard]] constexpr Diagnosis check_waits(const Program& p, std::uint8_t* open) {
-  const int micro_batches = p.batch.total_micro_batches();
-  const auto counter = [&](bool sends, bool gradient, int chunk, int m) -> std::uint8_t& {
-    return open[((sends ? 2 : 0) * p.chunks + (gradient ? p.chunks : 0) + chunk) * micro_batches + m];
-  };
-  int needed[2][Layout::most_chunks]{};
-  for (int t = 0; t < p.transfer_count; ++t) ++needed[p.transfers[t].gradient ? 1 : 0][p.transfers[t].to_chunk];
-  for (int r = 0; r < p.roles; ++r) {
-    for (int i = p.lists[r].begin; i < p.lists[r].end; ++i) {
-      const Instruction& line = p.instructions[i];
-      if (line.op == Op::forward || line.op == Op::backward) {
-        const bool backward = line.op == Op::backward;
-        const int arrived = counter(false, backward, line.chunk, line.micro_batch);
-        if (arrived != needed[backward ? 1 : 0][line.chunk])
-          return Diagnosis{Code{'S', 4}, ""} << "chunk " << line.chunk << " runs micro-batch " << line.micro_batch << ' '
-                                             << (backward ? "backward" : "forward") << " after " << arrived << " of the "
-                                             << needed[backward ? 1 : 0][line.chunk]
-                                             << " transfers that it reads. Fix: wait for each receive before the compute that reads it.";
+/// S04 and S05 in one pass over all lists. Each chunk lets each micro-batch pass once forward and once backward, in its two parts if it is
+/// split, in that order; backwards that make gradients of parameters come in the order of micro-batches, in which these are summed. What a
+/// compute reads of other chunks has been waited for, every wait has its start before it, and every send is waited for in the end.
+struct LineCheck {
+  const Program& p;
+  ChunkPass* passes;  ///< (chunks x micro-batches), zeroed
+  int* starts;        ///< (instructions), zeroed: by wait, the instruction that started it
+  int* of_token;      ///< (instructions and, behind a role's first, its tokens), zeroed: 1 + the start of a token
+  Diagnosis found{};
+  int micro_batches = p.batch.total_micro_batches();
+  int needed[Layout::most_chunks][2]{};  // transfers that a forward and a backward read
+  int summed[Layout::most_chunks]{};     // the next micro-batch whose gradients of parameters are due
+
+  constexpr void run() {
+    for (int t = 0; t < p.transfer_count; ++t) ++needed[p.transfers[t].to_chunk][p.transfers[t].gradient ? 1 : 0];
+    for (int r = 0; r < p.roles; ++r) {
+      const int end = p.lists[r].end;
+      for (int i = p.lists[r].begin; i < end; ++i) {
+        const Instruction& line = p.instructions[i];
+        if (line.transfer >= 0) {
+          if (!transfer(r, i, line)) return;
+        } else if (line.op <= Op::backward_weight) {
+          if (!compute(r, line)) return;
+        }
       }
-      if (line.transfer < 0) continue;
-      const bool gradient = p.transfers[line.transfer].gradient;
-      if (line.op == Op::receive_wait) ++counter(false, gradient, p.transfers[line.transfer].to_chunk, line.micro_batch);
-      if (line.op == Op::send_start) ++counter(true, gradient, p.transfers[line.transfer].from_chunk, line.micro_batch);
-      if (line.op == Op::send_wait) --counter(true, gradient, p.transfers[line.transfer].from_chunk, line.micro_batch);
     }
+    finish();
   }
-  for (int c = 0; c < p.chunks; ++c)
-    for (int m = 0; m < micro_batches; ++m)
-      for (const bool gradient : {false, true})
-        if (counter(true, gradient, c, m) != 0)
-          return Diagnosis{Code{'S', 4}, ""} << "chunk " << c << " sends of micro-batch " << m << (gradient ? " a gradient" : " a value")
-                                             << " whose start and wait are not one each. Fix: wait once for each send.";
-  return {};
-}
+
+ private:
+  constexpr bool refuse(const Diagnosis& diagnosis) {
+    found = diagnosis;
+    return false;
+  }
+  constexpr bool compute(int role, const Instruction& line) {
+    const int pass = line.op == Op::forward ? 0 : line.op == Op::backward_weight ? 2 : 1;
+    const int chunk = line.chunk;
+    ChunkPass& at = passes[chunk * micro_batches + line.micro_batch];
+    if (pass > 0 && (line.op == Op::backward) == p.splits_backward) return refuse(other_kind(line));
+    if (p.device_of_chunk[chunk] != role)
+      return refuse(Diagnosis{Code{'S', 5}, ""} << "device " << role << " runs chunk " << chunk << ", which lives on device "
+                                                << p.device_of_chunk[chunk] << ". Fix: run a chunk where its parameters are.");
+    if (pass > 0 && at.times[pass - 1] == 0) return refuse(too_early(line, pass));
+    if (pass > 0 && pass == (p.splits_backward ? 2 : 1) && at.times[pass] == 0 && line.micro_batch != summed[chunk]++)
+      return refuse(out_of_sequence(line, pass));
+    if (pass < 2 && at.arrived[pass] != needed[chunk][pass])
+      return refuse(Diagnosis{Code{'S', 4}, ""} << "chunk " << chunk << " runs micro-batch " << line.micro_batch << ' ' << name_of_pass(pass)
+                                                << " after " << static_cast<int>(at.arrived[pass]) << " of the " << needed[chunk][pass]
+                                                << " transfers that it reads. Fix: wait for each receive before the compute that reads it.");
+    ++at.times[pass];
+    return true;
+  }
+  constexpr bool transfer(int role, int index, const Instruction& line) {
+    const Transfer& t = p.transfers[line.transfer];
+    const int gradient = t.gradient ? 1 : 0;
+    int& start = of_token[p.lists[role].begin + line.token];
+    if (line.op == Op::send_start) ++passes[t.from_chunk * micro_batches + line.micro_batch].sending[gradient];
+    if (line.op == Op::send_start || line.op == Op::receive_start) {
+      start = index + 1;
+      return true;
+    }
+    if (start <= p.lists[role].begin)  // none of this role
+      return refuse(Diagnosis{Code{'S', 4}, ""} << "role " << role << " waits at instruction " << index - p.lists[role].begin
+                                                << " for a transfer that it never starts. Fix: start it before.");
+    starts[index] = start - 1;
+    if (line.op == Op::send_wait)
+      --passes[t.from_chunk * micro_batches + line.micro_batch].sending[gradient];
+    else
+      ++passes[t.to_chunk * micro_batches + line.micro_batch].arrived[gradient];
+    return true;
+  }
+  constexpr void finish() {
+    const int wanted[] = {1, p.training ? 1 : 0, p.training && p.splits_backward ? 1 : 0};
+    for (int c = 0; c < p.chunks; ++c)
+      for (int m = 0; m < micro_batches; ++m) {
+        const ChunkPass& at = passes[c * micro_batches + m];
+        for (int pass = 0; pass < 3; ++pass)
+          if (at.times[pass] != wanted[pass])
+            return void(refuse(Diagnosis{Code{'S', 5}, ""} << "micro-batch " << m << " passes chunk " << c << ' ' << static_cast<int>(at.times[pass])
+                                                           << " times " << name_of_pass(pass) << ", not " << wanted[pass]
+                                                           << ". Fix: schedule each once."));
+        if (at.sending[0] != 0 || at.sending[1] != 0)
+          return void(refuse(Diagnosis{Code{'S', 4}, ""} << "chunk " << c << " sends of micro-batch " << m
+                                                         << (at.sending[0] != 0 ? " a value" : " a gradient")
+                                                         << " whose start and wait are not one each. Fix: wait once for each send."));
+      }
+  }
+  [[nodiscard]] constexpr Diagnosis other_kind(const Instruction& line) const {
+    return Diagnosis{Code{'S', 5}, ""} << "chunk " << line.chunk << " runs " << (p.splits_backward ? "a whole backward" : "a part of a backward")
+                                       << " of micro-batch " << line.micro_batch << ", but backwards of this program are "
+                                       << (p.splits_backward ? "in two parts" : "whole") << ". Fix: schedule them so.";
+  }
+  [[nodiscard]] static constexpr Diagnosis too_early(const Instruction& line, int pass) {
+    return Diagnosis{Code{'S', 5}, ""} << "chunk " << line.chunk << " runs the " << name_of_pass(pass) << " of micro-batch " << line.micro_batch
+                                       << " before its " << name_of_pass(pass - 1) << ". Fix: order the " << name_of_pass(pass - 1) << " first.";
+  }
+  [[nodiscard]] constexpr Diagnosis out_of_sequence(const Instruction& line, int pass) const {
+    return Diagnosis{Code{'S', 5}, ""} << "chunk " << line.chunk << " runs the " << name_of_pass(pass) << " of micro-batch " << line.micro_batch
+                                       << " out of sequence, but gradients are summed in the order of micro-batches. Fix: order micro-batch "
+                                       << summed[line.chunk] - 1 << " first.";
+  }
+};
 
 /// What the lists and bodies do with one gradient bucket, or with the loss. Starts and waits are counted by axis.
 struct BucketCounts {
@@ -96,7 +142,7 @@ constexpr void count_body(const Program& p, const IndexRange& body, BucketCounts
   int done = p.graph->node_count;
   for (int e = body.begin; e < body.end; ++e) {
     const Entry& entry = p.entries[e];
-    if (entry.what == Do::leaf_backward) done = entry.node;
+    if (entry.what == Do::leaf_backward || entry.what == Do::leaf_backward_weight) done = entry.node;
     if (entry.what != Do::reduce_start && entry.what != Do::reduce_wait) continue;
     if (done > p.buckets[entry.bucket].lowest_node) continue;
     BucketCounts& bucket = counts[entry.bucket];
@@ -107,7 +153,10 @@ constexpr void count_body(const Program& p, const IndexRange& body, BucketCounts
 
 /// One pass over lists and bodies. `counts` has one zeroed entry a bucket.
 constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCounts& loss) {
-  for (int c = 0; c < p.chunks && p.training; ++c) count_body(p, p.backward_bodies[c], counts);
+  for (int c = 0; c < p.chunks && p.training; ++c) {
+    count_body(p, p.backward_bodies[c], counts);
+    if (p.splits_backward) count_body(p, p.weight_bodies[c], counts);
+  }
   for (int r = 0; r < p.roles; ++r)
     for (int i = p.lists[r].begin; i < p.lists[r].end; ++i) {
       const Instruction& line = p.instructions[i];
@@ -175,45 +224,25 @@ constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCo
   return {};
 }
 
-/// The communication of a Program as events for the rendezvous check.
-template <int Events, int Roles> struct ProgramEvents {
-  Event events[Events > 0 ? Events : 1]{};
-  int begins[Roles + 1]{};
+/// The lists of a Program as the rendezvous check reads them; every instruction that is no send or receive counts as a compute.
+struct ProgramLists {
+  const Program* program = nullptr;
+  const int* starts = nullptr;  ///< by wait: the instruction that started it
+  int roles = 0;
+
+  static constexpr int first_transfer = static_cast<int>(Op::send_start);
+  static_assert(static_cast<int>(Op::receive_wait) - first_transfer == 3 &&
+                static_cast<int>(EventKind::receive_wait) - static_cast<int>(EventKind::send_start) == 3);
+
+  [[nodiscard]] constexpr int begin(int role) const { return program->lists[role].begin; }
+  [[nodiscard]] constexpr int end(int role) const { return program->lists[role].end; }
+  [[nodiscard]] constexpr EventKind kind(int index) const {
+    const int op = static_cast<int>(program->instructions[index].op) - first_transfer;  // both name them in one order
+    return op < 0 || op > 3 ? EventKind::compute : static_cast<EventKind>(static_cast<int>(EventKind::send_start) + op);
+  }
+  [[nodiscard]] constexpr int peer(int index) const { return program->instructions[index].peer; }
+  [[nodiscard]] constexpr int start(int index) const { return starts[index]; }
+  [[nodiscard]] constexpr std::int64_t elements(int index) const { return program->transfers[program->instructions[index].transfer].elements; }
 };
-
-/// Fills in the event of a send or receive; false for every other instruction.
-constexpr bool communicates(const Instruction& line, const Program& p, Event& e) {
-  switch (line.op) {
-    case Op::send_start: e.kind = EventKind::send_start; break;
-    case Op::send_wait: e.kind = EventKind::send_wait; break;
-    case Op::receive_start: e.kind = EventKind::receive_start; break;
-    case Op::receive_wait: e.kind = EventKind::receive_wait; break;
-    default: return false;
-  }
-  e.peer = line.peer;
-  e.elements = p.transfers[line.transfer].elements;
-  return true;
-}
-
-template <int Events, int Roles> [[nodiscard]] constexpr ProgramEvents<Events, Roles> events_of(const Program& p) {
-  ProgramEvents<Events, Roles> out;
-  int n = 0;
-  int start_of_token[Events > 0 ? Events : 1]{};
-  for (int r = 0; r < p.roles; ++r) {
-    out.begins[r] = n;
-    for (int i = p.lists[r].begin; i < p.lists[r].end; ++i) {
-      const Instruction& line = p.instructions[i];
-      Event e;
-      if (!communicates(line, p, e)) continue;
-      if (Rendezvous::starts(e.kind))
-        start_of_token[line.token] = n;
-      else
-        e.start = start_of_token[line.token];
-      out.events[n++] = e;
-    }
-  }
-  out.begins[p.roles] = n;
-  return out;
-}
 
 }  // namespace heddle::inline plan_room

@@ -14,138 +14,152 @@ namespace heddle::inline plan_room {
 /// What the execution writes, so that the same code runs in constant expressions and on lists made at run time. All zero at first.
 struct RendezvousState {
   int* position = nullptr;   ///< (roles) next event of each role
-  int* head = nullptr;       ///< (roles x roles) oldest start of each lane that is not complete
-  int* cursor = nullptr;     ///< (roles x roles) where the search for the next receive of a channel goes on
-  bool* complete = nullptr;  ///< (events) by start
+  int* head = nullptr;       ///< (2 x roles x roles) by lane: the oldest start that is not complete and the last start, -1 if there is none
+  int* unmet = nullptr;      ///< (2 x roles x roles) by channel: first and last start that no start of the other side has met
+  int* in_lane = nullptr;    ///< (events) by start: the next start of its lane
   int* partner = nullptr;    ///< (events) by start: the start at the other end, -1 if there is none
-  int* role = nullptr;       ///< (events)
+  bool* complete = nullptr;  ///< (events) by start
+  bool* active = nullptr;    ///< (roles) may be able to go on
 };
 
 template <int Events, int Roles> struct RendezvousBuffers {
   int position[Roles]{};
-  int head[Roles * Roles]{};
-  int cursor[Roles * Roles]{};
-  bool complete[Events]{};
+  int head[2 * Roles * Roles]{};
+  int unmet[2 * Roles * Roles]{};
+  int in_lane[Events]{};
   int partner[Events]{};
-  int role[Events]{};
-  constexpr RendezvousState view() { return {position, head, cursor, complete, partner, role}; }
+  bool complete[Events]{};
+  bool active[Roles]{};
+  constexpr RendezvousState view() { return {position, head, unmet, in_lane, partner, complete, active}; }
 };
 
 /// What orders the events. A test leaves out one class at a time and must see the check err; nothing else names one.
 enum class Edge : std::uint8_t { none, program_order, start_of_send, start_of_receive, wait_of_send, wait_of_receive, lane_order };
 
 /// Executes lists under rendezvous: the k-th send start from a to b meets the k-th receive start of b from a; a channel is the ordered pair.
-template <Edge LeftOut = Edge::none> struct RendezvousWithout {
-  const EventLists& in;
+/// Lists are EventLists or what else names begin, end, kind, peer, start and elements of its events.
+template <class Lists, Edge LeftOut = Edge::none> struct Rendezvous {
+  const Lists& in;
   Lanes lanes;
   RendezvousState s;
 
-  [[nodiscard]] constexpr const Event& event(int index) const { return in.events[index]; }
-  [[nodiscard]] static constexpr bool starts(EventKind k) { return k == EventKind::send_start || k == EventKind::receive_start; }
-  [[nodiscard]] static constexpr bool waits(EventKind k) { return k == EventKind::send_wait || k == EventKind::receive_wait; }
-
-  /// Finds for each start the start it meets; what stays alone is a leftover.
-  constexpr void match() {
+  /// Finds for each start the start it meets; false if one stays alone or meets another payload. Starts of a channel wait in a list.
+  constexpr bool match() {
+    bool sound = true;
+    int open = 0;
+    for (int i = 0; i < 2 * in.roles * in.roles; ++i) s.unmet[i] = s.head[i] = -1;
     for (int a = 0; a < in.roles; ++a) {
-      for (int i = in.begins[a]; i < in.begins[a + 1]; ++i) {
-        s.partner[i] = -1;
-        s.role[i] = a;
+      const int end = in.end(a);
+      s.position[a] = in.begin(a);
+      for (int i = in.begin(a); i < end; ++i) {
+        const EventKind kind = in.kind(i);
+        if (kind != EventKind::send_start && kind != EventKind::receive_start) continue;
+        const int b = in.peer(i);
+        int* const lane = s.head + lane_of(a, b);
+        (lane[0] < 0 ? lane[0] : s.in_lane[lane[1]]) = i;
+        lane[1] = i;
+        s.in_lane[i] = -1;
+        int* const unmet = s.unmet + 2 * (kind == EventKind::send_start ? a * in.roles + b : b * in.roles + a);
+        const int first = unmet[0];
+        if (first >= 0 && in.kind(first) != kind) {
+          unmet[0] = s.partner[first];
+          s.partner[first] = i;
+          s.partner[i] = first;
+          sound = sound && in.elements(i) == in.elements(first);
+          --open;
+        } else {
+          s.partner[i] = -1;
+          (first < 0 ? unmet[0] : s.partner[unmet[1]]) = i;
+          unmet[1] = i;
+          ++open;
+        }
       }
-      for (int b = 0; b < in.roles; ++b) s.cursor[a * in.roles + b] = in.begins[b];
-      s.position[a] = in.begins[a];
-      for (int l = 0; l < lanes_of_a_role(); ++l) s.head[a * lanes_of_a_role() + l] = in.begins[a];
     }
-    for (int a = 0; a < in.roles; ++a)
-      for (int i = in.begins[a]; i < in.begins[a + 1]; ++i)
-        if (event(i).kind == EventKind::send_start) meet(a, i);
+    for (int channel = 0; channel < in.roles * in.roles && open > 0; ++channel)
+      for (int i = s.unmet[2 * channel]; i >= 0;) {
+        const int next = s.partner[i];
+        s.partner[i] = -1;
+        i = next;
+      }
+    return sound && open == 0;
   }
-  constexpr void meet(int a, int i) {
-    const int b = event(i).peer;
-    int& other = s.cursor[a * in.roles + b];
-    while (other < in.begins[b + 1] && !(event(other).kind == EventKind::receive_start && event(other).peer == a)) ++other;
-    if (other == in.begins[b + 1]) return;
-    s.partner[i] = other;
-    s.partner[other++] = i;
-  }
-  [[nodiscard]] constexpr bool posted(int index) const {
+  /// A communicator is a pair of roles, so a role has a lane for each peer; with one lane it has the first of them.
+  [[nodiscard]] constexpr int lane_of(int role, int peer) const { return 2 * (role * in.roles + (lanes == Lanes::per_communicator ? peer : 0)); }
+  [[nodiscard]] constexpr bool ordered() const { return lanes != Lanes::free && LeftOut != Edge::lane_order; }
+
+  [[nodiscard]] constexpr bool posted(int index, int role) const {
     if constexpr (LeftOut == Edge::program_order) return true;
     if constexpr (LeftOut == Edge::start_of_send)
-      if (event(index).kind == EventKind::send_start) return true;
+      if (in.kind(index) == EventKind::send_start) return true;
     if constexpr (LeftOut == Edge::start_of_receive)
-      if (event(index).kind == EventKind::receive_start) return true;
-    return index < s.position[s.role[index]];
+      if (in.kind(index) == EventKind::receive_start) return true;
+    return index < s.position[role];
   }
-
-  // A communicator is a pair of roles, so a role has a lane for each peer.
-  [[nodiscard]] constexpr int lanes_of_a_role() const { return lanes == Lanes::per_communicator ? in.roles : 1; }
-  [[nodiscard]] constexpr int& head(int role, int peer) const { return s.head[lanes == Lanes::per_communicator ? role * in.roles + peer : role]; }
-
-  /// In a lane a start completes only when every earlier start of both devices has.
-  [[nodiscard]] constexpr bool heads_lane(int index, int role) const {
-    if constexpr (LeftOut == Edge::lane_order) return true;
-    return lanes == Lanes::free || head(role, event(index).peer) == index;
-  }
-
-  constexpr bool try_complete(int index) {
+  /// Both sides have posted, and in a lane every earlier start of both devices is complete.
+  constexpr bool try_complete(int index, int role) {
     const int other = s.partner[index];
-    if (s.complete[index] || other < 0 || !posted(index) || !posted(other)) return false;
-    const int here = s.role[index];
-    const int there = s.role[other];
-    if (!heads_lane(index, here) || !heads_lane(other, there)) return false;
-    s.complete[index] = s.complete[other] = true;
-    pass_head(here, there);
-    pass_head(there, here);
+    if (s.complete[index] || other < 0) return false;
+    const int there = in.peer(index);
+    if constexpr (LeftOut == Edge::none) {
+      if (index >= s.position[role] || other >= s.position[there]) return false;
+    } else if (!posted(index, role) || !posted(other, there)) {
+      return false;
+    }
+    if (ordered()) {
+      int& here_next = s.head[lane_of(role, there)];
+      int& there_next = s.head[lane_of(there, role)];
+      if (here_next != index || there_next != other) return false;
+      here_next = s.in_lane[index];
+      there_next = s.in_lane[other];
+    }
+    s.complete[index] = s.complete[other] = s.active[there] = true;
     return true;
   }
-  constexpr void pass_head(int role, int peer) {
-    int& next = head(role, peer);
-    while (next < in.begins[role + 1] && (!starts(event(next).kind) || s.complete[next] || in_another_lane(next, peer))) ++next;
-  }
-  [[nodiscard]] constexpr bool in_another_lane(int index, int peer) const { return lanes == Lanes::per_communicator && event(index).peer != peer; }
-
-  /// What a transport does by itself: completes heads of lanes until none can be.
-  constexpr void progress() {
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (int r = 0; r < in.roles; ++r)
-        for (int l = 0; l < lanes_of_a_role(); ++l) {
-          const int& next = s.head[r * lanes_of_a_role() + l];
-          while (next < in.begins[r + 1] && try_complete(next)) moved = true;
-        }
+  constexpr bool complete_heads(int role) {
+    bool any = false;
+    const int peers = lanes == Lanes::per_communicator ? in.roles : 1;
+    for (int peer = 0; peer < peers; ++peer) {
+      const int& next = s.head[lane_of(role, peer)];
+      while (next >= 0 && try_complete(next, role)) any = true;
     }
-  }
-  /// One role goes on as far as it can; returns whether anything happened.
-  constexpr bool advance(int role) {
-    bool moved = false;
-    while (s.position[role] < in.begins[role + 1]) {
-      const Event& e = event(s.position[role]);
-      if (waits(e.kind) && !s.complete[e.start]) {
-        if (lanes == Lanes::free)
-          try_complete(e.start);
-        else
-          progress();
-        if (!s.complete[e.start] && !passes_anyway(e.kind)) break;
-      }
-      ++s.position[role];
-      moved = true;
-    }
-    return moved;
+    return any;
   }
   [[nodiscard]] static constexpr bool passes_anyway(EventKind wait) {
     return (LeftOut == Edge::wait_of_send && wait == EventKind::send_wait) || (LeftOut == Edge::wait_of_receive && wait == EventKind::receive_wait);
   }
+  /// One role goes on as far as it can, and completes what its lanes let it.
+  constexpr void advance(int role) {
+    const int end = in.end(role);
+    const bool each_by_itself = !ordered();
+    do {
+      int at = s.position[role];
+      for (; at < end; ++at) {
+        const EventKind kind = in.kind(at);
+        if (kind == EventKind::send_wait || kind == EventKind::receive_wait) {
+          if (!s.complete[in.start(at)] && !passes_anyway(kind)) break;
+        } else if (each_by_itself && is_start(kind)) {
+          s.position[role] = at + 1;
+          try_complete(at, role);
+        }
+      }
+      s.position[role] = at;
+    } while (!each_by_itself && complete_heads(role));
+  }
+  /// Until nothing moves. What two roles can complete is found by whichever posts last, or gets its start to the head of its lane last;
+  /// the other then has to go on.
   constexpr void run() {
-    match();
-    for (int r = 0; r < in.roles; ++r)
-      for (int l = 0; l < lanes_of_a_role(); ++l) pass_head(r, l);
+    for (int r = 0; r < in.roles; ++r) s.active[r] = true;
     for (bool moved = true; moved;) {
       moved = false;
-      for (int r = 0; r < in.roles; ++r) moved = advance(r) || moved;
+      for (int r = 0; r < in.roles; ++r) {
+        if (!s.active[r]) continue;
+        s.active[r] = false;
+        advance(r);
+        moved = true;
+      }
     }
   }
 };
-
-using Rendezvous = RendezvousWithout<>;
 
 [[nodiscard]] constexpr std::string_view name_of(EventKind k) {
   constexpr std::string_view names[] = {"compute", "send start", "send", "receive start", "receive", "reduce start", "reduce"};
@@ -153,44 +167,48 @@ using Rendezvous = RendezvousWithout<>;
 }
 
 /// The sentence of a stuck execution: every role that waits, at which instruction and for whom.
-template <Edge LeftOut> [[nodiscard]] constexpr Diagnosis witness(const RendezvousWithout<LeftOut>& state) {
+template <class Run> [[nodiscard]] constexpr Diagnosis witness(const Run& state) {
   Diagnosis found{Code{'S', 3}, "the schedule deadlocks under rendezvous: "};
   bool first = true;
   for (int r = 0; r < state.in.roles; ++r) {
     const int at = state.s.position[r];
-    if (at == state.in.begins[r + 1]) continue;
+    if (at == state.in.end(r)) continue;
     if (!first) found << ", ";
     first = false;
-    const Event& e = state.event(at);
-    found << "rank " << r << " at instruction " << at - state.in.begins[r] << " waits to " << name_of(e.kind)
-          << (e.kind == EventKind::send_wait ? " to rank " : " from rank ") << e.peer;
+    const EventKind kind = state.in.kind(at);
+    found << "rank " << r << " at instruction " << at - state.in.begin(r) << " waits to " << name_of(kind)
+          << (kind == EventKind::send_wait ? " to rank " : " from rank ") << state.in.peer(at);
   }
   found << ". Fix: post each send and its receive in one order on both ranks, or start both before waiting.";
   return found;
 }
 
-/// Executes, then looks for what is stuck, left over or of two sizes. `state` is zeroed by the caller.
-/// Errors  S03 deadlock with a witness, S04 a transfer without its other end or with another payload
-template <Edge LeftOut = Edge::none>
-[[nodiscard]] constexpr Diagnosis check_rendezvous(const EventLists& in, Lanes lanes, const RendezvousState& state) {
-  RendezvousWithout<LeftOut> run{in, lanes, state};
-  run.run();
-  const auto alone = [&](int r, int index) {
-    return Diagnosis{Code{'S', 4}, ""} << "rank " << r << " starts at instruction " << index - in.begins[r] << " a transfer with rank "
-                                       << run.event(index).peer << " that rank " << run.event(index).peer
-                                       << " never starts. Fix: give every send its receive.";
-  };
-  for (int r = 0; r < in.roles; ++r)
-    for (int i = in.begins[r]; i < in.begins[r + 1]; ++i) {
-      if (!Rendezvous::starts(run.event(i).kind)) continue;
-      if (state.partner[i] < 0) return alone(r, i);
-      if (run.event(i).elements != run.event(state.partner[i]).elements)
-        return Diagnosis{Code{'S', 4}, ""} << "rank " << r << " and rank " << run.event(i).peer << " exchange " << run.event(i).elements << " and "
-                                           << run.event(state.partner[i]).elements
-                                           << " elements in one transfer. Fix: let both ends name the same tensor.";
+/// The sentence of the first start that stays alone or meets another payload.
+template <class Run> [[nodiscard]] constexpr Diagnosis mismatch_of(const Run& run) {
+  for (int r = 0; r < run.in.roles; ++r)
+    for (int i = run.in.begin(r); i < run.in.end(r); ++i) {
+      if (!is_start(run.in.kind(i))) continue;
+      const int peer = run.in.peer(i);
+      const int other = run.s.partner[i];
+      if (other < 0)
+        return Diagnosis{Code{'S', 4}, ""} << "rank " << r << " starts at instruction " << i - run.in.begin(r) << " a transfer with rank " << peer
+                                           << " that rank " << peer << " never starts. Fix: give every send its receive.";
+      if (run.in.elements(i) != run.in.elements(other))
+        return Diagnosis{Code{'S', 4}, ""} << "rank " << r << " and rank " << peer << " exchange " << run.in.elements(i) << " and "
+                                           << run.in.elements(other) << " elements in one transfer. Fix: let both ends name the same tensor.";
     }
+  return {};
+}
+
+/// Looks for what is left over or of two sizes, then executes. `state` is zeroed by the caller.
+/// Errors  S03 deadlock with a witness, S04 a transfer without its other end or with another payload
+template <Edge LeftOut = Edge::none, class Lists = EventLists>
+[[nodiscard]] constexpr Diagnosis check_rendezvous(const Lists& in, Lanes lanes, const RendezvousState& state) {
+  Rendezvous<Lists, LeftOut> run{in, lanes, state};
+  if (!run.match()) return mismatch_of(run);
+  run.run();
   for (int r = 0; r < in.roles; ++r)
-    if (state.position[r] < in.begins[r + 1]) return witness(run);
+    if (state.position[r] < in.end(r)) return witness(run);
   return {};
 }
 

@@ -28,24 +28,52 @@ template <int Roles, int Most> struct Lists {
   IndexRange lists[Roles]{};
 };
 
-/// Appends to one list per role in one global order of events.
-template <int Roles, int MostOfRole> struct Emitter {
-  const EmitInput& in;
-  Instruction lists[Roles][MostOfRole]{};
-  int length[Roles]{};
-  int tokens[Roles]{};
-  int sent[Roles][Roles]{};  // starts on the channel from the first to the second role
-  Instruction pending[Roles][send_window + 1]{};
-  int pending_count[Roles]{};
-  TimedCompute running[Roles]{};
-  bool busy[Roles]{};
+/// Transfers by the chunk at one end and their direction, as lists: first of each, then the next.
+template <int Chunks, int Transfers> struct TransfersOfChunks {
+  static constexpr int most = Transfers > 0 ? Transfers : 1;
+  int out[Chunks][2]{};  // by gradient; -1 ends a list
+  int in[Chunks][2]{};
+  int next_out[most]{};
+  int next_in[most]{};
 
-  constexpr void append(int role, const Instruction& instruction) { lists[role][length[role]++] = instruction; }
+  constexpr explicit TransfersOfChunks(const EmitInput& input) {
+    for (int c = 0; c < Chunks; ++c) out[c][0] = out[c][1] = in[c][0] = in[c][1] = -1;
+    for (int t = input.transfer_count - 1; t >= 0; --t) {
+      const Transfer& transfer = input.transfers[t];
+      int& sent = out[transfer.from_chunk][transfer.gradient ? 1 : 0];
+      int& taken = in[transfer.to_chunk][transfer.gradient ? 1 : 0];
+      next_out[t] = sent;
+      next_in[t] = taken;
+      sent = taken = t;
+    }
+  }
+};
+
+/// Appends to one list per role in one global order of events. Sizes names roles, chunks, micro_batches, transfers, computes and instructions, as
+/// numbers.
+template <class Sizes> struct Emitter {
+  const EmitInput& in;
+  const Schedule<Sizes::computes>& schedule;
+  Lists<Sizes::roles, Sizes::instructions> out{};
+  TransfersOfChunks<Sizes::chunks, Sizes::transfers> of_chunk{in};
+  std::int32_t received[TransfersOfChunks<Sizes::chunks, Sizes::transfers>::most][Sizes::micro_batches]{};  // where the receive starts in the list
+  int tokens[Sizes::roles]{};
+  int sent[Sizes::roles][Sizes::roles]{};                 // starts on the channel from the first to the second role
+  std::int32_t pending[Sizes::roles][send_window + 1]{};  // where these sends start in the list
+  int pending_count[Sizes::roles]{};
+  std::int32_t ending[backward_time * Sizes::computes + 1]{};  // by time: 1 + a compute that ends then
+  std::int32_t ending_too[Sizes::computes]{};                  // by compute: the next one that ends at the same time
+  std::int32_t now = 0;
+
+  constexpr void append(int role, const Instruction& instruction) { out.instructions[out.lists[role].end++] = instruction; }
+  constexpr void append_wait(int role, int start, Op op) {
+    Instruction& wait = out.instructions[out.lists[role].end++];
+    wait = out.instructions[start];
+    wait.op = op;
+  }
 
   constexpr void wait_oldest_send(int role) {
-    Instruction wait = pending[role][0];
-    wait.op = Op::send_wait;
-    append(role, wait);
+    append_wait(role, pending[role][0], Op::send_wait);
     for (int i = 1; i < pending_count[role]; ++i) pending[role][i - 1] = pending[role][i];
     --pending_count[role];
   }
@@ -60,52 +88,38 @@ template <int Roles, int MostOfRole> struct Emitter {
     start.op = Op::send_start;
     start.peer = t.to_role;
     start.token = tokens[t.from_role]++;
+    pending[t.from_role][pending_count[t.from_role]++] = out.lists[t.from_role].end;
     append(t.from_role, start);
-    pending[t.from_role][pending_count[t.from_role]++] = start;
     start.op = Op::receive_start;
     start.chunk = t.to_chunk;
     start.peer = t.from_role;
     start.token = tokens[t.to_role]++;
+    received[number][micro_batch] = out.lists[t.to_role].end;
     append(t.to_role, start);
     if (pending_count[t.from_role] > send_window) wait_oldest_send(t.from_role);
   }
-  constexpr void finish(int role) {
-    busy[role] = false;
-    const TimedCompute& done = running[role];
-    for (int t = 0; t < in.transfer_count; ++t)
-      if (in.transfers[t].from_chunk == done.chunk && in.transfers[t].gradient == done.backward) start_transfer(t, done.micro_batch);
+  constexpr void finish(const TimedCompute& done) {
+    if (done.op == Op::backward_weight) return;
+    for (int t = of_chunk.out[done.chunk][passes_gradients(done.op) ? 1 : 0]; t >= 0; t = of_chunk.next_out[t]) start_transfer(t, done.micro_batch);
   }
   /// Ends every compute that is over at `time`, earliest first.
   constexpr void finish_until(std::int32_t time) {
-    for (;;) {
-      int first = -1;
-      for (int r = 0; r < Roles; ++r)
-        if (busy[r] && running[r].end <= time && (first < 0 || running[r].end < running[first].end)) first = r;
-      if (first < 0) return;
-      finish(first);
-    }
+    for (; now <= time; ++now)
+      for (int i = ending[now]; i > 0; i = ending_too[i - 1]) finish(schedule.computes[i - 1]);
   }
-  constexpr void begin(const TimedCompute& compute) {
+  constexpr void begin(int index) {
+    const TimedCompute& compute = schedule.computes[index];
     finish_until(compute.begin);
     const int role = in.layout.device_of_chunk[compute.chunk];
-    for (int t = 0; t < in.transfer_count; ++t)
-      if (in.transfers[t].to_chunk == compute.chunk && in.transfers[t].gradient == compute.backward) wait_received(role, t, compute.micro_batch);
-    Instruction run;
-    run.op = compute.backward ? Op::backward : Op::forward;
+    if (compute.op != Op::backward_weight)
+      for (int t = of_chunk.in [compute.chunk][passes_gradients(compute.op) ? 1 : 0]; t >= 0; t = of_chunk.next_in[t])
+        append_wait(role, received[t][compute.micro_batch], Op::receive_wait);
+    Instruction& run = out.instructions[out.lists[role].end++];
+    run.op = compute.op;
     run.chunk = compute.chunk;
     run.micro_batch = compute.micro_batch;
-    append(role, run);
-    running[role] = compute;
-    busy[role] = true;
-  }
-  constexpr void wait_received(int role, int transfer, int micro_batch) {
-    for (int i = length[role] - 1; i >= 0; --i) {
-      const Instruction& start = lists[role][i];
-      if (start.op != Op::receive_start || start.transfer != transfer || start.micro_batch != micro_batch) continue;
-      Instruction wait = start;
-      wait.op = Op::receive_wait;
-      return append(role, wait);
-    }
+    ending_too[index] = ending[compute.end];
+    ending[compute.end] = index + 1;
   }
   /// After the last compute: the loss if asked for, then bucket by bucket the rest of its reduction and its step; stepped slices are gathered.
   constexpr void close(int role) {
@@ -158,30 +172,30 @@ template <int Roles, int MostOfRole> struct Emitter {
   }
 };
 
-/// Most instructions of one role: computes, four lines a transfer at most, closing lines.
-[[nodiscard]] constexpr int most_instructions(const EmitInput& in, int micro_batches, int role) {
+/// Most instructions of one role: computes, two lines a transfer at either end, closing lines.
+[[nodiscard]] constexpr int most_instructions(const EmitInput& in, int passes, int micro_batches, int role) {
   int n = 0;
   for (int c = 0; c < in.layout.chunk_count; ++c)
-    if (in.layout.device_of_chunk[c] == role) n += 2 * micro_batches;
+    if (in.layout.device_of_chunk[c] == role) n += passes * micro_batches;
   for (int t = 0; t < in.transfer_count; ++t)
     if (in.transfers[t].from_role == role || in.transfers[t].to_role == role) n += 2 * micro_batches;
   return n + 7 * in.bucket_count + 5;  // two axes at most split the batch: start and wait of each, the step or report, and a gather
 }
 
-template <int Roles, int MostOfRole, int Total, class Computes>
-[[nodiscard]] constexpr Lists<Roles, Total> emit_lists(const EmitInput& in, const Computes& computes) {
-  Emitter<Roles, MostOfRole> emitter{in};
-  for (const TimedCompute& compute : computes) emitter.begin(compute);
-  emitter.finish_until(INT32_MAX);
-  Lists<Roles, Total> out;
-  int n = 0;
-  for (int r = 0; r < Roles; ++r) {
-    emitter.close(r);
-    out.lists[r].begin = n;
-    for (int i = 0; i < emitter.length[r]; ++i) out.instructions[n++] = emitter.lists[r][i];
-    out.lists[r].end = n;
+/// Each role's list begins behind the most that the roles before it may have.
+template <class Sizes>
+[[nodiscard]] constexpr Lists<Sizes::roles, Sizes::instructions> emit_lists(const EmitInput& in, int passes,
+                                                                            const Schedule<Sizes::computes>& schedule) {
+  Emitter<Sizes> emitter{in, schedule};
+  int begin = 0;
+  for (int r = 0; r < Sizes::roles; ++r) {
+    emitter.out.lists[r] = IndexRange{begin, begin};
+    begin += most_instructions(in, passes, Sizes::micro_batches, r);
   }
-  return out;
+  for (int i = 0; i < Sizes::computes; ++i) emitter.begin(i);
+  emitter.finish_until(schedule.makespan);
+  for (int r = 0; r < Sizes::roles; ++r) emitter.close(r);
+  return emitter.out;
 }
 
 }  // namespace heddle::inline plan_room

@@ -18,11 +18,21 @@ struct Event {
   std::int64_t elements = 0;  ///< payload, compared between the two sides
 };
 
+[[nodiscard]] constexpr bool is_start(EventKind k) { return k == EventKind::send_start || k == EventKind::receive_start; }
+[[nodiscard]] constexpr bool is_wait(EventKind k) { return k == EventKind::send_wait || k == EventKind::receive_wait; }
+
 /// A blocking send under rendezvous is its start and its wait; so is a receive.
 struct EventLists {
   const Event* events = nullptr;
   const int* begins = nullptr;  ///< roles + 1 entries
   int roles = 0;
+
+  [[nodiscard]] constexpr int begin(int role) const { return begins[role]; }
+  [[nodiscard]] constexpr int end(int role) const { return begins[role + 1]; }
+  [[nodiscard]] constexpr EventKind kind(int index) const { return events[index].kind; }
+  [[nodiscard]] constexpr int peer(int index) const { return events[index].peer; }
+  [[nodiscard]] constexpr int start(int index) const { return events[index].start; }
+  [[nodiscard]] constexpr std::int64_t elements(int index) const { return events[index].elements; }
 };
 
 /// How transfers of one device are completed by a transport.

@@ -60,10 +60,10 @@ template <class Request> struct Placed : Request {
 /// The Program of one mode of a plan.
 template <class Request, bool Training> struct Lowered {
   using P = Placed<Request>;
-  // A node is one entry forward and at most two backward: itself and one sum, or a copy or sum for each operand.
+  // A node is one entry forward and at most two backward: itself and one sum, or a copy or sum for each operand; a third if it is split.
   // A unit adds at most a gather in each direction and a reduction, each with start and wait.
-  static constexpr int most_entries =
-      (Training ? 3 : 1) * P::nodes + 2 * P::edges + 3 * P::chunks + (P::storage.parts > 1 ? 6 : 1) * P::bucket_count + 8;
+  static constexpr int most_entries = (Training ? P::layout.order.splits_backward ? 4 : 3 : 1) * P::nodes + 2 * P::edges + 3 * P::chunks +
+                                      (P::storage.parts > 1 ? 6 : 1) * P::bucket_count + 8;
 
   static constexpr BodyInput body_input{P::graph,           P::layout,  P::batch, P::buckets.list,         P::bucket_count,
                                         P::buckets.of_node, P::storage, Training, Request::target_features};
@@ -85,26 +85,28 @@ template <class Request, bool Training> struct Lowered {
     return out;
   }();
 
-  static constexpr auto schedule = schedule_computes<P::chunks, P::micro_batches, Training>(P::layout, P::batch.micro_batches);
+  static constexpr int passes = plan_room::passes(P::layout, Training);
+  static constexpr auto schedule = schedule_computes<P::chunks, P::micro_batches, passes>(P::layout, P::batch.micro_batches);
   static constexpr EmitInput emit_input{P::layout,       all_bodies.transfers,           all_bodies.transfer_count,
                                         P::buckets.list, Training ? P::bucket_count : 0, P::storage};
-  static constexpr int longest = [] {
-    int n = 0;
-    for (int r = 0; r < P::roles; ++r) {
-      const int m = most_instructions(emit_input, P::micro_batches, r);
-      if (m > n) n = m;
-    }
-    return n;
-  }();
   static constexpr int together = [] {
     int n = 0;
-    for (int r = 0; r < P::roles; ++r) n += most_instructions(emit_input, P::micro_batches, r);
+    for (int r = 0; r < P::roles; ++r) n += most_instructions(emit_input, passes, P::micro_batches, r);
     return n;
   }();
-  static constexpr auto lists = emit_lists<P::roles, longest, together>(emit_input, schedule.computes);
+  struct Sizes {
+    static constexpr int roles = P::roles;
+    static constexpr int chunks = P::chunks;
+    static constexpr int micro_batches = P::micro_batches;
+    static constexpr int transfers = all_bodies.transfer_count;
+    static constexpr int computes = schedule.count;
+    static constexpr int instructions = together;
+  };
+  static constexpr auto lists = emit_lists<Sizes>(emit_input, passes, schedule);
 
   static constexpr auto slots = [] {
-    SlotPass<P::chunks, P::micro_batches> pass{SlotInput{P::layout, all_bodies.transfers, all_bodies.edges, P::edges, Training}};
+    SlotPass<P::chunks, P::micro_batches> pass{
+        SlotInput{P::layout, all_bodies.transfers, all_bodies.edges, P::edges, Training, all_bodies.weight_reads}};
     for (int p = 0; p < P::chunks * pool_kinds; ++p) {
       pass.slots.table.pools[p].chunk = static_cast<std::int16_t>(p / pool_kinds);
       pass.slots.table.pools[p].role = static_cast<std::int16_t>(P::layout.device_of_chunk[p / pool_kinds]);
@@ -175,9 +177,11 @@ template <class Request> struct Addressed {
     for (int a = 0; a < axis_count; ++a) p.batch_split[a] = P::layout.batch_split[a];
     p.instructions = Mode::lists.instructions;
     p.lists = Mode::lists.lists;
+    p.splits_backward = P::layout.order.splits_backward;
     p.entries = Mode::all_bodies.entries;
     p.forward_bodies = Mode::all_bodies.forward;
     p.backward_bodies = Mode::all_bodies.backward;
+    p.weight_bodies = Mode::all_bodies.weight;
     p.transfers = Mode::all_bodies.transfers;
     p.transfer_count = Mode::all_bodies.transfer_count;
     p.pools = pools;

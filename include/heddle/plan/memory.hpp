@@ -52,64 +52,82 @@ struct SlotInput {
   const PlacedEdge* edges;
   int edge_count;
   bool training;
+  const bool* weight_reads;  // by pool
 };
 
-/// Walks the lists of all roles. Lifetimes: a receive from START to last use, a sent value to its send WAIT, a frame to its backward.
+/// Walks the lists of all roles. Lifetimes: a receive from START to last use, a sent value to its send WAIT, a frame to its backward; what
+/// the weight part of a split backward reads lives until that part has run.
 template <int Chunks, int MicroBatches> struct SlotPass {
-  const SlotInput& in;
+  SlotInput in;
   SlotAllocator<Chunks, MicroBatches> slots{};
+  bool sends_on[Chunks]{};
+  bool takes_locally[Chunks]{};  // a value of another chunk of its device
+  int read_last[Chunks]{};       // by chunk: a chunk whose frame it is the last to read, then the next of them; -1 ends the list
+  int next_read[Chunks]{};
+
+  constexpr explicit SlotPass(const SlotInput& input) : in(input) {
+    int last_reader[Chunks]{};
+    for (int c = 0; c < Chunks; ++c) {
+      last_reader[c] = c;
+      read_last[c] = -1;
+    }
+    for (int e = 0; e < in.edge_count; ++e) {
+      const CutEdge& edge = in.edges[e].edge;
+      if (in.edges[e].remote) {
+        sends_on[edge.from_chunk] = true;
+        continue;
+      }
+      takes_locally[edge.to_chunk] = true;
+      if (edge.to_chunk > last_reader[edge.from_chunk]) last_reader[edge.from_chunk] = edge.to_chunk;
+    }
+    for (int c = Chunks - 1; c >= 0; --c) {
+      next_read[c] = read_last[last_reader[c]];
+      read_last[last_reader[c]] = c;
+    }
+  }
 
   constexpr void visit(const Instruction& i) {
-    switch (i.op) {
-      case Op::receive_start: slots.take(in.transfers[i.transfer].target.pool, i.micro_batch); break;
-      case Op::send_start: ++slots.sends[in.transfers[i.transfer].source.pool][i.micro_batch]; break;
-      case Op::send_wait: {
-        const int pool = in.transfers[i.transfer].source.pool;
-        --slots.sends[pool][i.micro_batch];
-        slots.free_if_done(pool, i.micro_batch);
-        break;
-      }
-      case Op::forward: forward(i.chunk, i.micro_batch); break;
-      case Op::backward: backward(i.chunk, i.micro_batch); break;
-      default: break;
-    }
+    if (i.transfer >= 0)
+      transfer(i.op, in.transfers[i.transfer], i.micro_batch);
+    else if (i.op == Op::forward)
+      forward(i.chunk, i.micro_batch);
+    else if (passes_gradients(i.op))
+      backward(i.chunk, i.micro_batch);
+    else if (i.op == Op::backward_weight)
+      for (const PoolKind kind : {PoolKind::frame, PoolKind::gradient_in, PoolKind::held})
+        if (in.weight_reads[pool_of(i.chunk, kind)]) slots.done(pool_of(i.chunk, kind), i.micro_batch);
+  }
+  constexpr void transfer(Op op, const Transfer& t, int m) {
+    if (op == Op::receive_start) return slots.take(t.target.pool, m);
+    if (op == Op::send_start) ++slots.sends[t.source.pool][m];
+    if (op != Op::send_wait) return;
+    --slots.sends[t.source.pool][m];
+    slots.free_if_done(t.source.pool, m);
   }
   /// In evaluation a frame is read last by the last chunk of the same device that takes one of its values.
   constexpr void forward(int chunk, int m) {
     slots.take(pool_of(chunk, PoolKind::frame), m);
     if (in.training) return;
-    for (int c = 0; c <= chunk; ++c) {
-      if (last_reader(c) != chunk) continue;
-      if (c == chunk && sends_on(c))
+    for (int c = read_last[chunk]; c >= 0; c = next_read[c]) {
+      if (c == chunk && sends_on[c])
         finish_after_sends(pool_of(c, PoolKind::frame), m);
       else
-        finish(pool_of(c, PoolKind::frame), m);
+        slots.done(pool_of(c, PoolKind::frame), m);
     }
   }
   constexpr void backward(int chunk, int m) {
     slots.take(pool_of(chunk, PoolKind::gradient_out), m);
-    for (int e = 0; e < in.edge_count; ++e)
+    slots.take(pool_of(chunk, PoolKind::held), m);
+    for (int e = 0; e < in.edge_count && takes_locally[chunk]; ++e)
       if (in.edges[e].edge.to_chunk == chunk && !in.edges[e].remote) slots.take(pool_of(in.edges[e].edge.from_chunk, PoolKind::gradient_in), m);
-    finish(pool_of(chunk, PoolKind::frame), m);
-    finish(pool_of(chunk, PoolKind::gradient_in), m);
+    for (const PoolKind kind : {PoolKind::frame, PoolKind::gradient_in})
+      if (!in.weight_reads[pool_of(chunk, kind)]) slots.done(pool_of(chunk, kind), m);
     finish_after_sends(pool_of(chunk, PoolKind::gradient_out), m);
   }
 
  private:
-  constexpr void finish(int pool, int m) { slots.done(pool, m); }
   // The sends of this pool start after the compute: the slot is freed by their waits.
   constexpr void finish_after_sends(int pool, int m) { slots.computed[pool][m] = true; }
-  [[nodiscard]] constexpr bool sends_on(int chunk) const {
-    for (int e = 0; e < in.edge_count; ++e)
-      if (in.edges[e].edge.from_chunk == chunk && in.edges[e].remote) return true;
-    return false;
-  }
-  [[nodiscard]] constexpr int last_reader(int chunk) const {
-    int last = chunk;
-    for (int e = 0; e < in.edge_count; ++e)
-      if (in.edges[e].edge.from_chunk == chunk && !in.edges[e].remote && in.edges[e].edge.to_chunk > last) last = in.edges[e].edge.to_chunk;
-    return last;
-  }
 };
 
 /// Adds the pools of one role behind each other; returns the end.

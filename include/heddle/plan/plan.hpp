@@ -86,40 +86,53 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
   return {};
 }
 
+/// What the check of lines found in one mode of a plan; the check of how the lists meet reads it.
+template <int Most> struct FoundInLines {
+  Diagnosis found;
+  int starts[Most]{};
+};
+
+/// Every line of one mode of a plan, then how the lists meet.
+template <class Request, bool Training> struct CheckedLines {
+  using P = Placed<Request>;
+  static constexpr int most = Lowered<Request, Training>::together;
+  /// A function: nvcc 13 rejects a static member that is a reference.
+  static constexpr const Program& program() { return Training ? Addressed<Request>::training : Addressed<Request>::evaluation; }
+
+  static constexpr FoundInLines<most> check_lines() {  // in a lambda clang 14 takes this for no constant expression
+    FoundInLines<most> out;
+    ChunkPass passes[P::chunks * P::micro_batches]{};
+    int of_token[most]{};
+    LineCheck check{program(), passes, out.starts, of_token};
+    check.run();
+    out.found = check.found;
+    return out;
+  }
+  static constexpr FoundInLines<most> lines = check_lines();
+  static constexpr Diagnosis rendezvous = [] {
+    RendezvousBuffers<most, P::roles> buffers;
+    if (!lines.found.ok()) return lines.found;
+    return check_rendezvous(ProgramLists{&program(), lines.starts, P::roles}, Lanes::one_per_device, buffers.view());
+  }();
+};
+
 /// The checks that read the lowered Program, one constexpr variable each.
 template <class Request> struct CheckedProgram {
   using P = Placed<Request>;
+  using Trained = CheckedLines<Request, true>;
+  using Evaluated = CheckedLines<Request, false>;
 
-  template <bool Training> static constexpr Diagnosis rendezvous() {
-    constexpr int events = Lowered<Request, Training>::together;
-    const auto listed = events_of<events, P::roles>(Training ? Addressed<Request>::training : Addressed<Request>::evaluation);
-    RendezvousBuffers<events, P::roles> buffers;
-    return check_rendezvous(EventLists{listed.events, listed.begins, P::roles}, Lanes::one_per_device, buffers.view());
-  }
-  static constexpr Diagnosis coverage = [] {
-    std::uint8_t seen[2 * P::chunks * P::micro_batches]{};
-    return check_coverage(Addressed<Request>::training, seen);
-  }();
-  static constexpr Diagnosis waits = [] {
-    std::uint8_t open[4 * P::chunks * P::micro_batches]{};
-    return check_waits(Addressed<Request>::training, open);
-  }();
-  static constexpr Diagnosis waits_in_evaluation = [] {
-    std::uint8_t open[4 * P::chunks * P::micro_batches]{};
-    return check_waits(Addressed<Request>::evaluation, open);
-  }();
   static constexpr Diagnosis reductions = [] {
     BucketCounts counts[P::bucket_count]{};
     return check_reductions(Addressed<Request>::training, counts);
   }();
   static constexpr Diagnosis slices = check_slices(Addressed<Request>::training);
   static constexpr Diagnosis slices_in_evaluation = check_slices(Addressed<Request>::evaluation);
-  static constexpr Diagnosis trained = rendezvous<true>();
-  static constexpr Diagnosis evaluated = rendezvous<false>();
   static constexpr Diagnosis memory = check_memory(Addressed<Request>::training, Request::budget);
 
   static constexpr Diagnosis found() {
-    for (const Diagnosis* d : {&coverage, &waits, &waits_in_evaluation, &reductions, &slices, &slices_in_evaluation, &trained, &evaluated, &memory})
+    for (const Diagnosis* d : {&Trained::lines.found, &Evaluated::lines.found, &reductions, &slices, &slices_in_evaluation, &Trained::rendezvous,
+                               &Evaluated::rendezvous, &memory})
       if (!d->ok()) return *d;
     return {};
   }
@@ -141,10 +154,12 @@ template <class ThePlan> struct Checked {
                                          << " has no parameters, so there is nothing to train. Fix: add a layer with parameters.";
     } else if constexpr (!Request::layout.fault.ok()) {
       return Request::layout.fault;
+    } else if constexpr (constexpr Diagnosis mix = check_storage(Request::layout); !mix.ok()) {
+      return mix;
     } else if constexpr (!Request::batch.fault.ok()) {
       return Request::batch.fault;
     } else {
-      return check_schedule_length(Request::layout, Request::batch);
+      return check_schedule_length(Request::graph, Request::layout, Request::batch);
     }
   }
   static constexpr Diagnosis sound = before_lowering();

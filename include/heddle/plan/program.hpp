@@ -15,7 +15,9 @@ namespace heddle::inline plan_room {
 
 enum class Op : std::uint8_t {
   forward,
-  backward,
+  backward,  // whole, or its two parts under an order that splits it:
+  backward_input,
+  backward_weight,
   send_start,
   send_wait,
   receive_start,
@@ -27,6 +29,9 @@ enum class Op : std::uint8_t {
   gather_start,
   gather_wait
 };
+[[nodiscard]] constexpr bool computes(Op op) { return op <= Op::backward_weight; }
+/// What gradients are sent after, and received for.
+[[nodiscard]] constexpr bool passes_gradients(Op op) { return op == Op::backward || op == Op::backward_input; }
 
 /// When an instruction or entry applies.
 enum class When : std::uint8_t { always, last_micro_batch, reporting };
@@ -63,7 +68,9 @@ enum class Do : std::uint8_t {
   add,
   copy,
   loss,
-  leaf_backward,
+  leaf_backward,  // whole, or its two parts in the bodies of a split backward:
+  leaf_backward_input,
+  leaf_backward_weight,
   store_output,
   reduce_start,
   reduce_wait,
@@ -79,7 +86,7 @@ struct Entry {
   std::int16_t bucket = -1;
   std::int32_t node = -1;
   std::int64_t features = 0;  // of the tensors of add, copy, load, loss, store
-  Place a;                    // leaf_forward, loss, store, copy: input; leaf_backward: saved input; add: first operand
+  Place a;                    // leaf_forward, loss, store, copy: input; leaf_backward and its parts: saved input; add: first operand
   Place b;                    // leaf_backward: saved output; add: second operand; loss: targets
   Place c;                    // leaf_backward: gradient of the output
   Place d;                    // what is written: output, gradient of the input, gradient of the loss
@@ -99,8 +106,9 @@ struct Transfer {
   std::int64_t payload = 0;   // without the padding
 };
 
-enum class PoolKind : std::uint8_t { frame, gradient_in, gradient_out };
-inline constexpr int pool_kinds = 3;
+/// `held`: gradients of outputs that the weight part of a split backward reads again.
+enum class PoolKind : std::uint8_t { frame, gradient_in, gradient_out, held };
+inline constexpr int pool_kinds = 4;
 
 /// Slots of one size for what lives between instructions of one chunk: saved values, received and sent gradients.
 struct Pool {
@@ -183,13 +191,15 @@ struct Program {
   const int* device_of_chunk = nullptr;
   const int* first_node = nullptr;
   bool batch_split[axis_count]{};
+  bool splits_backward = false;
   Storage storage;
 
   const Instruction* instructions = nullptr;
   const IndexRange* lists = nullptr;  // by role
   const Entry* entries = nullptr;
   const IndexRange* forward_bodies = nullptr;   // by chunk
-  const IndexRange* backward_bodies = nullptr;  // by chunk
+  const IndexRange* backward_bodies = nullptr;  // by chunk; the input part if the backward is split
+  const IndexRange* weight_bodies = nullptr;    // by chunk; empty unless the backward is split
   const Transfer* transfers = nullptr;
   int transfer_count = 0;
   const Pool* pools = nullptr;          // pool_kinds a chunk
@@ -200,6 +210,11 @@ struct Program {
   const std::int16_t* bucket_of_node = nullptr;  // where units pass through rings: buckets are units
   const ArenaMap* arenas = nullptr;              // by role
 
+  /// What a compute runs.
+  [[nodiscard]] constexpr const IndexRange& body(const Instruction& compute) const {
+    const IndexRange* const bodies = compute.op == Op::forward ? forward_bodies : compute.op == Op::backward_weight ? weight_bodies : backward_bodies;
+    return bodies[compute.chunk];
+  }
   [[nodiscard]] constexpr int loss_role() const { return device_of_chunk[chunks - 1]; }
   [[nodiscard]] constexpr int slot(int pool, int micro_batch) const { return slots[pool * batch.total_micro_batches() + micro_batch]; }
   /// Floats from one grain of a value to the next.

@@ -1,112 +1,202 @@
 // SPDX-License-Identifier: MIT
-// Room: plan. List scheduling: in which order each role runs its computes, by time under F = 1, B = 2.
-// Sees: policy answers, plan/batch.  Does not see: memory, processes, threads.
-// In: chunks, devices, in-flight limits.  Out: computes in order of their begin.
+// Room: plan. List scheduling: in which order each role runs its computes, by time under F = 1, B = 2 = I + W.
+// Sees: graph, policy answers, plan/batch, plan/values.  Does not see: memory, processes, threads.
+// In: chunks, devices, in-flight limits or turns.  Out: computes in order of their begin.
 #pragma once
 
 #include <cstdint>
 
 #include "heddle/core/rule.hpp"
 #include "heddle/plan/batch.hpp"
+#include "heddle/plan/program.hpp"
+#include "heddle/plan/values.hpp"
 #include "heddle/policy/layout.hpp"
 
 namespace heddle::inline plan_room {
 
-/// One forward or backward of one chunk for one micro-batch, in units of one forward.
+/// One compute of one chunk for one micro-batch, in units of one forward.
 struct TimedCompute {
   std::int16_t chunk = 0;
   std::int16_t micro_batch = 0;
-  bool backward = false;
+  Op op = Op::forward;
   std::int32_t begin = 0;
   std::int32_t end = 0;
 };
 
 inline constexpr int forward_time = 1;
 inline constexpr int backward_time = 2;
+inline constexpr int input_time = 1;
+inline constexpr int weight_time = backward_time - input_time;
 
-/// Above this a schedule does not fit into a constant expression with the compilers' default limits (S07): computes, and chunks x computes,
-/// since each pick looks at every chunk. 24 chunks x 24 micro-batches is the largest that was tried with many chunks.
-inline constexpr int most_computes = 3000;
-inline constexpr int most_looks = 27'700;
+[[nodiscard]] constexpr int time_of(Op op) { return op == Op::forward ? forward_time : op == Op::backward ? backward_time : input_time; }
 
-[[nodiscard]] constexpr Diagnosis check_schedule_length(const Layout& layout, const BatchDivision& batch) {
-  const int computes = 2 * layout.chunk_count * batch.total_micro_batches();
-  if (computes <= most_computes && layout.chunk_count * computes <= most_looks) return {};
-  const int most = most_looks / layout.chunk_count < most_computes ? most_looks / layout.chunk_count : most_computes;
-  return Diagnosis{Code{'S', 7}, ""} << layout.chunk_count << " chunks x " << batch.total_micro_batches() << " micro-batches make " << computes
-                                     << " computes, but at most " << most << " of " << layout.chunk_count
-                                     << " chunks are scheduled at build. Fix: use fewer micro-batches or rounds, or fewer chunks.";
+/// Computes of one micro-batch on one chunk.
+[[nodiscard]] constexpr int passes(const Layout& layout, bool training) { return !training ? 1 : layout.order.splits_backward ? 3 : 2; }
+
+/// Above this many instructions of sends, receives and computes a program does not fit into constant expressions with the compilers' default
+/// limits (S07). The costliest variable takes 33 to 41 of clang's 2^20 steps for each, on 2 to 64 devices, and 80 where nothing is sent.
+inline constexpr int most_lines = 21'000;
+inline constexpr int most_computes = 10'000;
+
+[[nodiscard]] constexpr Diagnosis check_schedule_length(const Graph& graph, const Layout& layout, const BatchDivision& batch) {
+  int transfers = 0;
+  each_cut_edge(graph, layout, [&](const CutEdge& edge) {
+    if (layout.device_of_chunk[edge.from_chunk] != layout.device_of_chunk[edge.to_chunk]) transfers += 2;
+  });
+  const std::int64_t micro_batches = batch.total_micro_batches();
+  const std::int64_t computes = passes(layout, true) * layout.chunk_count * micro_batches;
+  const std::int64_t lines = computes + 4 * transfers * micro_batches;  // start and wait on both sides
+  if (lines <= most_lines && computes <= most_computes) return {};
+  const std::int64_t most = computes > most_computes ? micro_batches * most_computes / computes : micro_batches * most_lines / lines;
+  return Diagnosis{Code{'S', 7}, ""} << layout.chunk_count << " chunks x " << micro_batches << " micro-batches make " << lines
+                                     << " instructions, too many to check at build. Fix: use at most " << most
+                                     << " micro-batches, rounds included, or fewer chunks.";
 }
 
-/// State of the simulation: the next forward and backward of each chunk, and when the earlier ones ended.
-template <int Chunks, int MicroBatches> struct ListScheduler {
+/// State of the simulation: the next forward and backward of each chunk, when the earlier ones ended, and the next compute of each device.
+template <int MostChunks, int MostMicroBatches> struct ListScheduler {
+  static constexpr std::int32_t none = INT32_MAX;
   const Layout& layout;
+  int micro_batches = 1;
   int round_size = 1;
   bool training = true;
-  int next_forward[Chunks]{};
-  int next_backward[Chunks]{};
-  std::int32_t forward_end[Chunks][MicroBatches]{};
-  std::int32_t backward_end[Chunks][MicroBatches]{};
-  std::int32_t free_at[Chunks]{};  // by device
+  int chunks = layout.chunk_count;
+  int roles = layout.roles();
+  int last_chunk[MostChunks]{};        // by device
+  int chunk_before[MostChunks]{};      // the next earlier chunk of the same device, -1 if there is none
+  int position[MostChunks]{};          // by device: its first chunk
+  std::int32_t free_at[MostChunks]{};  // by device
+  std::int32_t first[MostChunks]{};    // by device: the key of its next compute; the least of all runs next
+  int next_forward[MostChunks]{};
+  int next_backward[MostChunks]{};
+  int next_weight[MostChunks]{};
+  int turn[MostChunks][3]{};  // by device: chunk passes forward, backward and of parameters' gradients that have begun
+  std::int32_t forward_end[MostChunks][MostMicroBatches]{};
+  std::int32_t backward_end[MostChunks][MostMicroBatches]{};
+
+  constexpr ListScheduler(const Layout& answers, int all, int round, bool trains)
+      : layout(answers), micro_batches(all), round_size(round), training(trains) {
+    for (int d = 0; d < roles; ++d) last_chunk[d] = -1;
+    for (int c = 0; c < chunks; ++c) {
+      const int d = layout.device_of_chunk[c];
+      if (last_chunk[d] < 0) position[d] = c;
+      chunk_before[c] = last_chunk[d];
+      last_chunk[d] = c;
+    }
+    for (int d = 0; d < roles; ++d) look(d);
+  }
 
   /// When the next backward of chunk c could begin, or -1.
   [[nodiscard]] constexpr std::int32_t backward_ready(int c) const {
     const int m = next_backward[c];
-    if (!training || m >= next_forward[c]) return -1;
-    if (c + 1 < Chunks && next_backward[c + 1] <= m) return -1;
+    if (m >= next_forward[c]) return -1;
+    if (c + 1 < chunks && next_backward[c + 1] <= m) return -1;
     if (layout.order.forwards_first && next_forward[c] < (m / round_size + 1) * round_size) return -1;
-    return c + 1 < Chunks ? backward_end[c + 1][m] : forward_end[c][m];
+    return c + 1 < chunks ? backward_end[c + 1][m] : forward_end[c][m];
   }
   [[nodiscard]] constexpr std::int32_t forward_ready(int c) const {
     const int m = next_forward[c];
-    if (m >= MicroBatches) return -1;
+    if (m >= micro_batches) return -1;
     if (c > 0 && next_forward[c - 1] <= m) return -1;
-    if (training && m - next_backward[c] >= layout.in_flight[c]) return -1;
-    if (training && layout.order.forwards_first && next_backward[c] < m / round_size * round_size) return -1;
+    if (training && !layout.order.in_turns) {
+      if (m - next_backward[c] >= layout.in_flight[c]) return -1;
+      if (layout.order.forwards_first && next_backward[c] < m / round_size * round_size) return -1;
+    }
     return c > 0 ? forward_end[c - 1][m] : 0;
   }
-  /// The compute that can begin first; a backward before a forward, a later chunk before an earlier one.
-  constexpr TimedCompute pick() const {
-    TimedCompute best;
-    best.begin = -1;
-    for (int c = Chunks - 1; c >= 0; --c) {
-      const std::int32_t free = free_at[layout.device_of_chunk[c]];
-      for (const bool backward : {true, false}) {
-        std::int32_t ready = backward ? backward_ready(c) : forward_ready(c);
-        if (ready < 0) continue;
-        if (ready < free) ready = free;
-        const bool first = best.begin < 0 || ready < best.begin || (ready == best.begin && backward && !best.backward);
-        if (first)
-          best = TimedCompute{static_cast<std::int16_t>(c), static_cast<std::int16_t>(backward ? next_backward[c] : next_forward[c]), backward, ready,
-                              0};
-      }
+  /// Order of keys: begin; a backward before a forward; a later chunk before an earlier one.
+  constexpr void offer(int device, std::int32_t ready, int kind, int chunk) {
+    if (ready < 0) return;
+    if (ready < free_at[device]) ready = free_at[device];
+    const std::int32_t key = (ready * 4 + kind) * Layout::most_chunks + (Layout::most_chunks - 1 - chunk);
+    if (key < first[device]) first[device] = key;
+  }
+  static constexpr int kind_backward = 0;
+  static constexpr int kind_forward = 1;
+  static constexpr int kind_weight = 2;
+
+  /// Finds the next compute of a device anew.
+  constexpr void look(int device) {
+    first[device] = none;
+    if (layout.order.in_turns) return take_turn(device);
+    for (int c = last_chunk[device]; c >= 0; c = chunk_before[c]) {
+      if (training) offer(device, backward_ready(c), kind_backward, c);
+      offer(device, forward_ready(c), kind_forward, c);
     }
-    best.end = best.begin + (best.backward ? backward_time : forward_time);
-    return best;
+  }
+  /// Chunk passes come in groups of one micro-batch a device: the group passes one chunk of this device, then its next.
+  constexpr void take_turn(int device) {
+    const auto& [forwards, backwards, weights] = turn[device];
+    const int all = chunks / roles * micro_batches;
+    const Turns& turns = layout.turns[device];
+    const bool split = layout.order.splits_backward;
+    if (training && split && (backwards - weights > turns.delayed || (backwards == all && weights < all))) {
+      const int c = chunk_of_pass(device, weights);
+      return offer(device, backward_end[c][next_weight[c]], kind_weight, c);
+    }
+    if (forwards < all && (!training || forwards - backwards < turns.in_flight)) {
+      const int c = chunk_of_pass(device, forwards);
+      return offer(device, forward_ready(c), kind_forward, c);
+    }
+    if (!training || backwards == all) return;
+    const int c = position[device] + last_chunk[device] - chunk_of_pass(device, backwards);
+    offer(device, backward_ready(c), kind_backward, c);
+  }
+  [[nodiscard]] constexpr int chunk_of_pass(int device, int pass) const { return pass % chunks / roles * roles + position[device]; }
+
+  constexpr TimedCompute pick() const {
+    std::int32_t least = first[0];
+    for (int d = 1; d < roles; ++d)
+      if (first[d] < least) least = first[d];
+    const int chunk = Layout::most_chunks - 1 - least % Layout::most_chunks;
+    const int kind = least / Layout::most_chunks % 4;
+    TimedCompute next;
+    next.chunk = static_cast<std::int16_t>(chunk);
+    next.micro_batch = static_cast<std::int16_t>(kind == kind_forward  ? next_forward[chunk]
+                                                 : kind == kind_weight ? next_weight[chunk]
+                                                                       : next_backward[chunk]);
+    next.op = kind == kind_forward           ? Op::forward
+              : kind == kind_weight          ? Op::backward_weight
+              : layout.order.splits_backward ? Op::backward_input
+                                             : Op::backward;
+    next.begin = least / Layout::most_chunks / 4;
+    next.end = next.begin + time_of(next.op);
+    return next;
   }
   constexpr void run(const TimedCompute& compute) {
-    free_at[layout.device_of_chunk[compute.chunk]] = compute.end;
-    if (compute.backward) {
-      backward_end[compute.chunk][compute.micro_batch] = compute.end;
-      ++next_backward[compute.chunk];
+    const int c = compute.chunk;
+    const int device = layout.device_of_chunk[c];
+    free_at[device] = compute.end;
+    int other = device;  // the device that may have waited for this
+    if (compute.op == Op::forward) {
+      forward_end[c][compute.micro_batch] = compute.end;
+      ++next_forward[c];
+      ++turn[device][0];
+      if (c + 1 < chunks) other = layout.device_of_chunk[c + 1];
+    } else if (compute.op == Op::backward_weight) {
+      ++next_weight[c];
+      ++turn[device][2];
     } else {
-      forward_end[compute.chunk][compute.micro_batch] = compute.end;
-      ++next_forward[compute.chunk];
+      backward_end[c][compute.micro_batch] = compute.end;
+      ++next_backward[c];
+      ++turn[device][1];
+      if (c > 0) other = layout.device_of_chunk[c - 1];
     }
+    look(device);
+    if (other != device) look(other);
   }
 };
 
 /// All computes of a step in order of their begin: the one global order from which lists are emitted.
-template <int Chunks, int MicroBatches, bool Training> struct Schedule {
-  static constexpr int count = Chunks * MicroBatches * (Training ? 2 : 1);
+template <int Count> struct Schedule {
+  static constexpr int count = Count;
   TimedCompute computes[count]{};
   std::int32_t makespan = 0;
 };
 
-template <int Chunks, int MicroBatches, bool Training>
-[[nodiscard]] constexpr Schedule<Chunks, MicroBatches, Training> schedule_computes(const Layout& layout, int round_size) {
-  Schedule<Chunks, MicroBatches, Training> out;
-  ListScheduler<Chunks, MicroBatches> state{layout, round_size, Training};
+template <int Chunks, int MicroBatches, int Passes> [[nodiscard]] constexpr auto schedule_computes(const Layout& layout, int round_size) {
+  Schedule<Chunks * MicroBatches * Passes> out;
+  ListScheduler<Chunks, MicroBatches> state{layout, MicroBatches, round_size, Passes > 1};
   for (TimedCompute& compute : out.computes) {
     compute = state.pick();
     state.run(compute);

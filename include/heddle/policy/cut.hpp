@@ -75,39 +75,45 @@ template <class Part> constexpr int place_part(const Graph& graph, Layout& layou
   return true;
 }
 
-/// Fewest chunks of at most `most` flops each that start at clean boundaries, with `reserve` boundaries left for chunks that must still follow.
-struct BalancedCut {
-  const Graph& graph;
-  const bool* clean;  // by node
+/// The pieces of a graph between which it may be cut, and chunks made of them.
+template <int MostNodes> struct BalancedCut {
+  int first[MostNodes + 1]{};           ///< node that begins piece i
+  std::int64_t flops[MostNodes + 1]{};  ///< of piece i
+  int pieces = 0;
   int chunks = 1;
+  std::int64_t total = 0;
+  std::int64_t largest = 0;
 
-  /// Fills chunk by chunk up to `most`; returns false if more than `chunks` are needed.
+  constexpr BalancedCut(const Graph& graph, int asked) : chunks(asked) {
+    int last_reader[MostNodes + 1]{};  // by value; 0: nobody
+    for (int n = 0; n < graph.node_count; ++n)
+      for (int k = 0; k < graph.nodes[n].operand_count; ++k) last_reader[graph.nodes[n].operands[k]] = n;
+    int joined = 0;  // nodes up to here read a value from before the one in hand
+    for (int n = 0; n < graph.node_count; ++n) {
+      if (n == 0 || n > joined) first[pieces++] = n;
+      if (last_reader[n] > joined) joined = last_reader[n];
+      flops[pieces - 1] += graph.flops(n);
+      total += graph.flops(n);
+      if (flops[pieces - 1] > largest) largest = flops[pieces - 1];
+    }
+    first[pieces] = graph.node_count;
+  }
+  /// Fills chunk by chunk up to `most` flops, with a piece left for each chunk that must still follow; false if more than `chunks` are needed.
   constexpr bool fill(std::int64_t most, int* first_node) const {
     int chunk = 0;
     std::int64_t filled = 0;
     first_node[0] = 0;
-    int node = 0;
-    while (node < graph.node_count) {
-      int end = node + 1;  // the next piece that cannot be cut
-      std::int64_t piece = graph.flops(node);
-      while (end < graph.node_count && !clean[end]) piece += graph.flops(end++);
-      if (piece > most) return false;
-      const bool must_cut = pieces_from(node) <= chunks - 1 - chunk;
-      if (node > 0 && (filled + piece > most || must_cut)) {
+    for (int i = 0; i < pieces; ++i) {
+      if (flops[i] > most) return false;
+      if (i > 0 && (filled + flops[i] > most || pieces - i <= chunks - 1 - chunk)) {
         if (++chunk == chunks) return false;
-        first_node[chunk] = node;
+        first_node[chunk] = first[i];
         filled = 0;
       }
-      filled += piece;
-      node = end;
+      filled += flops[i];
     }
-    first_node[chunk + 1] = graph.node_count;
+    first_node[chunk + 1] = first[pieces];
     return chunk + 1 == chunks;
-  }
-  [[nodiscard]] constexpr int pieces_from(int node) const {
-    int pieces = 1;
-    for (int n = node + 1; n < graph.node_count && pieces <= chunks; ++n) pieces += clean[n] ? 1 : 0;
-    return pieces;
   }
 };
 
@@ -117,25 +123,14 @@ template <int MostNodes> constexpr void cut_balanced(const Graph& graph, Layout&
   if (graph.node_count > MostNodes)
     return layout.refuse(Diagnosis{Code{'M', 3}, ""} << graph.model.view() << " has " << graph.node_count << " layers, but Balanced cuts at most "
                                                      << MostNodes << ". Fix: name the stages.");
-  bool clean[MostNodes + 1]{};
-  for (int b = 0; b <= graph.node_count; ++b) clean[b] = true;
-  for (int n = 0; n < graph.node_count; ++n)
-    for (int k = 0; k < graph.nodes[n].operand_count; ++k)
-      for (int b = graph.nodes[n].operands[k] + 1; b <= n; ++b) clean[b] = false;
-  int places = 0;
-  std::int64_t total = 0;
-  for (int n = 0; n < graph.node_count; ++n) {
-    if (n > 0 && clean[n]) ++places;
-    total += graph.flops(n);
-  }
-  if (chunks < 1 || chunks > places + 1 || chunks > Layout::most_chunks)
-    return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "Balanced<" << chunks << "> needs " << chunks - 1 << " cuts, but " << graph.model.view()
-                                                     << " with " << graph.node_count << " layers can be cut in " << places
-                                                     << " places (never through a skip connection). Fix: ask for at most "
-                                                     << (places + 1 < Layout::most_chunks ? places + 1 : Layout::most_chunks) << " stages.");
-  const BalancedCut cut{graph, clean, chunks};
-  std::int64_t low = 0;
-  std::int64_t high = total;
+  const BalancedCut<MostNodes> cut{graph, chunks};
+  if (chunks < 1 || chunks > cut.pieces || chunks > Layout::most_chunks)
+    return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "a balanced cut into " << chunks << " needs " << chunks - 1 << " cuts, but "
+                                                     << graph.model.view() << " with " << graph.node_count << " layers can be cut in "
+                                                     << cut.pieces - 1 << " places (never through a skip connection). Fix: ask for at most "
+                                                     << (cut.pieces < Layout::most_chunks ? cut.pieces : Layout::most_chunks) << " stages.");
+  std::int64_t low = cut.largest;
+  std::int64_t high = cut.total;
   while (low < high) {
     const std::int64_t middle = low + (high - low) / 2;
     if (cut.fill(middle, layout.first_node))

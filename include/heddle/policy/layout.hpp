@@ -18,8 +18,17 @@ namespace heddle::inline policy_room {
 struct OrderRules {
   Text<16> name{"sequential"};
   bool named = false;
-  bool forwards_first = false;  ///< a backward waits for all forwards of its round (GPipe)
-  bool in_sequence = true;      ///< micro-batches are visited 0, 1, 2, ... in both directions
+  bool forwards_first = false;   ///< a backward waits for all forwards of its round (GPipe)
+  bool in_sequence = true;       ///< each chunk visits micro-batches 0, 1, 2, ... in both directions
+  bool in_turns = false;         ///< a device takes its computes in one fixed sequence (Turns), not by time
+  bool splits_backward = false;  ///< the gradient of the input first, those of the parameters apart from it and later
+};
+
+/// The sequence of one device under an order in turns. Its next compute is the gradient of parameters if more than `delayed` of them wait,
+/// else a forward if fewer than `in_flight` chunk passes are between forward and backward, else a backward.
+struct Turns {
+  int in_flight = 1;
+  int delayed = 0;
 };
 
 /// Of which kinds of tensor a rank keeps only its slice along an axis.
@@ -49,6 +58,7 @@ struct Layout {
   int first_node[most_chunks + 1]{};   ///< chunk c has nodes first_node[c] .. first_node[c + 1]
   int device_of_chunk[most_chunks]{};  ///< position on axis stage
   int in_flight[most_chunks]{};        ///< micro-batches between forward and backward, at most
+  Turns turns[most_chunks]{};          ///< by position on axis stage, for an order in turns
   OrderRules order;
   int micro_batches = 1;
   Diagnosis fault;

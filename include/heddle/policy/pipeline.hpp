@@ -27,7 +27,7 @@ template <class Part, class Where = void> struct Stage {
   }
 };
 
-/// Cut into S chunks so that the slowest has the least work, one a device.
+/// Cut so that the slowest chunk has the least work: S chunks, one a device, or V a device under Interleaved<V>.
 /// Errors  M03 if there are fewer places to cut
 template <int Stages> struct Balanced { static constexpr int balanced_stages = Stages; };
 
@@ -44,8 +44,8 @@ struct FewMicrobatches {
 ///
 /// Shape   batch (B, ...) becomes M micro-batches (B/M, ...)
 /// Moves   one boundary value per micro-batch and direction                                     [bytes]
-/// Errors  S01 a layer in no stage or twice; S02 fewer micro-batches than stages; M01, M02, M03 devices and cuts
-/// Source  sources.md#gpipe, sources.md#pipedream
+/// Errors  S01 a layer in no stage or twice; S02 fewer micro-batches than stages; S08 no whole groups of them; M01, M02, M03 devices and cuts
+/// Source  sources.md#gpipe, sources.md#pipedream, sources.md#megatron, sources.md#zero-bubble
 /// Tested  policy/pipeline_test, equivalence/pipeline_test
 template <class... Parts> struct Pipeline {
   static constexpr int stages = (0 + ... + (requires { Parts::is_stage; } ? 1 : 0));
@@ -61,6 +61,7 @@ template <class... Parts> struct Pipeline {
     } else {
       place_stages(graph, layout);
     }
+    if (layout.fault.ok() && layout.order.in_turns) check_turns(layout);
     if (layout.fault.ok()) check_micro_batches(layout);
     for (int c = 0; c < layout.chunk_count; ++c) layout.in_flight[c] = 1;
     if (layout.fault.ok()) (take_order<Parts>(layout), ...);
@@ -74,6 +75,14 @@ template <class... Parts> struct Pipeline {
       return 0;
   }
   static constexpr int balanced = (0 + ... + balanced_of<Parts>());
+  template <class P> static constexpr int chunks_a_device_of() {
+    if constexpr (requires { P::chunks_per_device; })
+      return P::chunks_per_device;
+    else
+      return 0;
+  }
+  /// 0 where the order leaves the number of chunks on a device open.
+  static constexpr int chunks_a_device = (0 + ... + chunks_a_device_of<Parts>());
   static constexpr int cuts = (0 + ... + (requires { Parts::balanced_stages; } ? 1 : 0));
 
   static constexpr bool refuse_twice(Layout& layout) {
@@ -103,14 +112,17 @@ template <class... Parts> struct Pipeline {
     if constexpr (requires { P::rules(); }) layout.order = P::rules();
   }
   template <class P> static constexpr void take_order(Layout& layout) {
-    if constexpr (requires { P::rules(); })
+    if constexpr (requires { P::chunks_per_device; })
+      for (int c = 0; c < layout.roles(); ++c) layout.turns[layout.device_of_chunk[c]] = P::turns(c, layout.roles());
+    else if constexpr (requires { P::rules(); })
       for (int c = 0; c < layout.chunk_count; ++c) layout.in_flight[c] = P::in_flight(c, layout.chunk_count, layout.micro_batches);
   }
   static constexpr void place_balanced(const Graph& graph, Layout& layout) {
-    cut_balanced<most_nodes>(graph, layout, balanced);
+    constexpr int chunks = chunks_a_device > 1 ? balanced * chunks_a_device : balanced;
+    cut_balanced<most_nodes>(graph, layout, chunks);
     if (!layout.fault.ok()) return;
-    layout.chunk_count = balanced;
-    for (int c = 0; c < balanced; ++c) layout.device_of_chunk[c] = c;
+    layout.chunk_count = chunks;
+    for (int c = 0; c < chunks; ++c) layout.device_of_chunk[c] = c % balanced;
     layout.claim(axis::stage, balanced);
   }
   static constexpr int most_nodes = 4096;
@@ -153,12 +165,33 @@ template <class... Parts> struct Pipeline {
                                                   << ". Fix: number devices from 0.");
     if (layout.fault.ok()) layout.claim(axis::stage, devices);
   }
+  /// M03. An order in turns needs V chunks on each device: chunk c on the device of chunk c mod S, the first S on one each.
+  static constexpr void check_turns(Layout& layout) {
+    const int devices = layout.roles();
+    if (chunks_a_device < 1)
+      return layout.refuse(Diagnosis{Code{'M', 3}, ""} << layout.order.name.view() << '<' << chunks_a_device
+                                                       << "> leaves no chunk on a device. Fix: name at least 1.");
+    bool in_turn = layout.chunk_count == devices * chunks_a_device;
+    for (int c = 0; c < layout.chunk_count; ++c)
+      for (int earlier = 0; earlier < c; ++earlier)
+        in_turn = in_turn && (layout.device_of_chunk[c] == layout.device_of_chunk[earlier]) == (c % devices == earlier % devices);
+    if (in_turn) return;
+    layout.refuse(Diagnosis{Code{'M', 3}, ""} << layout.order.name.view() << " takes the " << devices << " devices in turn, each with "
+                                              << chunks_a_device << (chunks_a_device == 1 ? " stage" : " stages") << ", but the "
+                                              << layout.chunk_count << " stages lie otherwise. Fix: put stage c on the device of stage c mod "
+                                              << devices << ", or use OneFOneB, which takes any map.");
+  }
   static constexpr void check_micro_batches(Layout& layout) {
     constexpr bool few = (false || ... || requires { Parts::few_micro_batches; });
     if (layout.micro_batches < 1)
       return layout.refuse(Diagnosis{Code{'S', 2}, ""} << "a pipeline of " << layout.micro_batches
                                                        << " micro-batches does nothing. Fix: Microbatches<1> or more.");
-    if (layout.order.named && !few && layout.micro_batches < layout.chunk_count)
+    if (chunks_a_device > 1 && layout.micro_batches % layout.roles() != 0)
+      return layout.refuse(Diagnosis{Code{'S', 8}, ""} << layout.order.name.view() << " passes micro-batches in groups of " << layout.roles()
+                                                       << ", one for each device, but " << layout.micro_batches
+                                                       << " are no whole groups. Fix: name Microbatches<"
+                                                       << (layout.micro_batches / layout.roles() + 1) * layout.roles() << ">.");
+    if (layout.order.named && !few && layout.micro_batches < (layout.order.in_turns ? layout.roles() : layout.chunk_count))
       layout.refuse(Diagnosis{Code{'S', 2}, ""} << layout.order.name.view() << " over " << layout.chunk_count << " stages has "
                                                 << layout.micro_batches << (layout.micro_batches == 1 ? " micro-batch" : " micro-batches")
                                                 << ", so some stages are always idle. Fix: name Microbatches<" << layout.chunk_count

@@ -39,7 +39,9 @@ class BodyRunner : public RankTensors {
       case Do::load_input: return load(entry, in_->inputs);
       case Do::load_targets: return kernels_.labels ? load_labels(entry) : load(entry, static_cast<const float*>(in_->targets));
       case Do::leaf_forward: return forward(entry);
-      case Do::leaf_backward: return backward(entry);
+      case Do::leaf_backward:
+      case Do::leaf_backward_input:
+      case Do::leaf_backward_weight: return backward(entry);
       case Do::loss: return loss(entry);
       case Do::store_output: return store(entry);
       case Do::add: return kernels_.add(whole(entry.d, entry), whole(entry.a, entry), whole(entry.b, entry), stride(entry.features) * grains());
@@ -125,8 +127,9 @@ class BodyRunner : public RankTensors {
     const TracedLeaf& traced = p_->graph->leaves[node.leaf];
     const std::int64_t in = traced.leaf.in.elements();
     const std::int64_t out = traced.leaf.out.elements();
+    const bool sums = node.parameter_count > 0 && entry.what != Do::leaf_backward_input;
     find_parameters(node);
-    BackwardCall call{&traced.leaf, 0, nullptr, nullptr, nullptr, nullptr, parameter_, gradient_, false, workspace()};
+    BackwardCall call{&traced.leaf, 0, nullptr, nullptr, nullptr, nullptr, parameter_, sums ? gradient_ : nullptr, false, workspace()};
     for (int g = 0; g < grains(); ++g) {
       const int number = grain_number(g);
       const int counted = p_->batch.tree ? std::countr_one(static_cast<unsigned>(number)) : 0;
@@ -138,7 +141,7 @@ class BodyRunner : public RankTensors {
       call.input_gradient = at_grain(entry.d, in, g);
       call.add = !p_->batch.tree && !p_->storage.gradients && number > 0;
       kernels_.leaves[node.leaf].backward(call);
-      if (p_->batch.tree && !p_->storage.gradients && node.parameter_count > 0) carry(node, number, counted);
+      if (p_->batch.tree && !p_->storage.gradients && sums) carry(node, number, counted);
     }
   }
   /// Binary counter: the grain in level `counted` takes up the full levels below it; after the last grain the rest is added, low to high.

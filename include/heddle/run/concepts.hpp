@@ -22,7 +22,7 @@ struct ForwardCall {
   void* workspace = nullptr;                 // Compute::workspace bytes, 64-byte aligned, this rank's alone
 };
 
-/// One backward of a leaf over one grain.
+/// One backward of a leaf over one grain: both gradients, or one of them, with the same bits.
 struct BackwardCall {
   const Leaf* leaf = nullptr;
   std::int64_t rows = 0;
@@ -31,13 +31,14 @@ struct BackwardCall {
   const float* output_gradient = nullptr;  // (rows, Out)
   float* input_gradient = nullptr;         // (rows, In), overwritten; null if nobody needs it; may equal output_gradient if elementwise
   const float* const* parameters = nullptr;
-  float* const* parameter_gradients = nullptr;
-  bool add = false;  // parameter gradients: added to what is there (true) or overwritten (false)
+  float* const* parameter_gradients = nullptr;  // one per leaf->parameters; null: not in this call, if the kernel says backward_in_parts
+  bool add = false;                             // parameter gradients: added to what is there (true) or overwritten (false)
   void* workspace = nullptr;
 };
 
 /// Kernel<L, Compute> has   static void forward(const ForwardCall&);   static void backward(const BackwardCall&);
-/// A compute room specialises it for the leaves it knows, a user for an own layer with parameters.
+/// A compute room specialises it for the leaves it knows, a user for an own layer with parameters. One with parameters that also says
+/// static constexpr bool backward_in_parts = true   may be called for either gradient alone, as an order that splits the backward does.
 template <class L, class Compute> struct Kernel;
 
 /// The loss of one grain. `total_rows` is the number of rows of the whole step over all ranks: means divide by it.

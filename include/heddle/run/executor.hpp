@@ -60,8 +60,10 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
 
   void execute(const Instruction& line) {
     switch (line.op) {
-      case Op::forward: return run_body(p_->forward_bodies[line.chunk]);
-      case Op::backward: return run_body(p_->backward_bodies[line.chunk]);
+      case Op::forward:
+      case Op::backward:
+      case Op::backward_input:
+      case Op::backward_weight: return run_body(p_->body(line));
       case Op::send_start: {
         const Transfer& t = p_->transfers[line.transfer];
         ticket(line) = endpoint_.send_start(peer(line), at(t.source, t.elements), t.elements);

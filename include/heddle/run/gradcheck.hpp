@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Room: run. Tests a layer against what it declares: gradients by finite differences, what it saves, and that rows do not mix.
+// Room: run. Tests a layer against what it declares: gradients by finite differences, what it saves, a backward in parts, rows that do not mix.
 // Sees: graph, run/concepts, core/random.  Does not see: policies, threads, any backend by name.
 // In: a layer and a compute backend as types.  Out: GradientCheck, one sentence if something is wrong.
 #pragma once
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -47,8 +48,9 @@ template <class L, class Compute> class LeafUnderTest {
     KernelFor<L, Compute>::forward(
         {&leaf_, rows, input.data() + first * leaf_.in.elements(), output.data() + first * leaf_.out.elements(), p.data(), workspace_.bytes(0)});
   }
+  enum class Part { whole, input, parameters };
   /// What is not declared as saved is handed over as NaN.
-  void backward(std::int64_t first, std::int64_t rows, bool add) {
+  void backward(std::int64_t first, std::int64_t rows, bool add, Part part = Part::whole) {
     const Floats hidden(std::max(input.size(), output.size()), std::numeric_limits<float>::quiet_NaN());
     const bool in = leaf_.saves == Saves::input || leaf_.saves == Saves::both;
     const bool out = leaf_.saves == Saves::output || leaf_.saves == Saves::both;
@@ -59,7 +61,8 @@ template <class L, class Compute> class LeafUnderTest {
     const std::int64_t i = first * leaf_.in.elements();
     const std::int64_t o = first * leaf_.out.elements();
     KernelFor<L, Compute>::backward({&leaf_, rows, in ? input.data() + i : hidden.data(), out ? output.data() + o : hidden.data(),
-                                     output_gradient.data() + o, input_gradient.data() + i, p.data(), g.data(), add, workspace_.bytes(0)});
+                                     output_gradient.data() + o, part == Part::parameters ? nullptr : input_gradient.data() + i, p.data(),
+                                     part == Part::input ? nullptr : g.data(), add, workspace_.bytes(0)});
   }
   /// sum(output x output_gradient) in double: what the gradients are gradients of.
   [[nodiscard]] double objective() {
@@ -144,9 +147,28 @@ template <class Test> void compare_split_rows(Test& test, std::int64_t rows, Gra
                  " the other rows of the batch, so a split batch would change it. Fix: let each row stand alone, and honour `add` in backward.";
 }
 
+/// A kernel that says backward_in_parts gives, asked for one gradient at a time, the bits of both at once.
+template <class Test> void compare_parts(Test& test, std::int64_t rows, GradientCheck& check) {
+  const auto forget = [](Floats& values) { std::fill(values.begin(), values.end(), std::numeric_limits<float>::quiet_NaN()); };
+  const auto same = [](const Floats& a, const Floats& b) { return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0; };
+  test.backward(0, rows, false);
+  const auto whole_input_gradient = test.input_gradient;
+  const auto whole = test.gradients;
+  forget(test.input_gradient);
+  for (Floats& gradient : test.gradients) forget(gradient);
+  test.backward(0, rows, false, Test::Part::input);
+  test.backward(0, rows, false, Test::Part::parameters);
+  bool equal = same(whole_input_gradient, test.input_gradient);
+  for (std::size_t p = 0; p < whole.size(); ++p) equal = equal && same(whole[p], test.gradients[p]);
+  if (!equal && check.ok())
+    check.text = "[heddle.G14] " + std::string{test.leaf().spelled.view()} +
+                 ": its backward in two parts gives other bits than in one. Fix: leave out only the gradient whose pointer is null, or do not say "
+                 "backward_in_parts.";
+}
+
 /// Checks one layer on `rows` rows of the given shape.
 ///
-/// Errors  none; G11 a wrong gradient, G12 rows that mix, as the text of the result
+/// Errors  none; G11 a wrong gradient, G12 rows that mix, G14 two parts that are not the whole, as the text of the result
 /// Tested  run/gradcheck_test
 template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_on(const Spec& in, std::int64_t rows = 4, Seed seed = Seed{1}) {
   GradientCheck check;
@@ -163,6 +185,7 @@ template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_on(const
   for (std::size_t p = 0; p < gradients.size(); ++p)
     compare_gradient(test, "parameter '" + std::string{test.leaf().parameters[p].name.view()} + "'", test.parameters[p], gradients[p], check);
   test.forward(0, rows);
+  if constexpr (HasBackwardInParts<L, Compute>) compare_parts(test, rows, check);
   test.backward(0, rows, false);
   compare_split_rows(test, rows, check);
   return check;

@@ -46,9 +46,17 @@ concept HasKernel = requires(const ForwardCall& forward, const BackwardCall& bac
   KernelFor<L, Compute>::backward(backward);
 };
 
-/// Looks for a layer that a backend cannot run.
-template <class Compute> struct KernelCheck {
-  Diagnosis fault;
+/// A kernel that may be asked for either gradient alone; a leaf without parameters has but one.
+template <class L, class Compute>
+concept HasBackwardInParts = requires {
+  requires KernelFor<L, Compute>::backward_in_parts;
+};
+
+/// Looks for a layer that a backend cannot run, whole or, if an order splits the backward, in two parts.
+template <class Compute, bool Split> struct KernelCheck {
+  const TracedLeaf* leaves;
+  int number = 0;  // of the leaf in hand
+  Diagnosis fault{};
   template <class L> constexpr int layer(int value) {
     if constexpr (Composite<L>)
       L::trace(*this, value);
@@ -56,19 +64,29 @@ template <class Compute> struct KernelCheck {
       fault = Diagnosis{Code{'G', 13}, ""} << "layer " << type_name<L>().view() << " has no kernel for " << type_name<Compute>().view()
                                            << ". Fix: specialise heddle::Kernel<" << type_name<L>().view() << ", " << type_name<Compute>().view()
                                            << "> with forward(ForwardCall) and backward(BackwardCall).";
+    else if constexpr (Split && !HasBackwardInParts<L, Compute> && !requires { L::is_input; })
+      if (leaves[number].leaf.parameter_count > 0)
+        fault = Diagnosis{Code{'G', 14}, ""} << "layer " << type_name<L>().view() << " has parameters, but its kernel for "
+                                             << type_name<Compute>().view()
+                                             << " has no backward in two parts, which the order of the plan needs. Fix: let it leave out a gradient "
+                                                "whose pointer is null and say static constexpr bool backward_in_parts = true.";
+    if constexpr (!Composite<L>) ++number;
     return value;
   }
   template <class L> constexpr int child(int, int value) { return layer<L>(value); }
   template <class L> constexpr int named(std::string_view, int value) { return layer<L>(value); }
   template <int, class Block> constexpr int repeat(int value) { return layer<Block>(value); }
-  constexpr int add(int, int value) { return value; }
+  constexpr int add(int, int value) {
+    ++number;
+    return value;
+  }
   template <class...> constexpr void siblings() {}
 };
 
-/// G13: static_assert(sizeof(fired<CheckedKernels<Model, Compute>>)).
-template <class Model, class Compute> struct CheckedKernels {
+/// G13, and G14 if an order splits the backward: static_assert(sizeof(fired<CheckedKernels<Model, Compute, Split>>)).
+template <class Model, class Compute, bool Split> struct CheckedKernels {
   static constexpr Diagnosis found = [] {
-    KernelCheck<Compute> check;
+    KernelCheck<Compute, Split> check{Traced<Model>::recorded.leaves};
     check.template layer<Model>(0);
     return check.fault;
   }();

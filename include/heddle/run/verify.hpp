@@ -37,7 +37,8 @@ template <class TrainerType> class Recorder : public Observer {
     }
   }
   void started(const Observation& seen) override {
-    if (const Entry* const entry = entry_of(seen); entry != nullptr && entry->what == Do::leaf_backward) copy(seen, entry->c, entry->node, gradients);
+    if (const Entry* const entry = entry_of(seen); entry != nullptr && (entry->what == Do::leaf_backward || entry->what == Do::leaf_backward_weight))
+      copy(seen, entry->c, entry->node, gradients);
   }
   void finished(const Observation& seen) override {
     if (const Entry* const entry = entry_of(seen);

@@ -28,11 +28,11 @@ struct Bench {
     const float* const parameters[] = {w.data(), b.data()};
     Kernel<L, EigenCompute>::forward({&leaf, rows, x.data(), y.data(), parameters, workspace.data()});
   }
-  template <class L> void backward(bool add, bool wants_input_gradient = true) {
+  template <class L> void backward(bool add, bool wants_input_gradient = true, bool wants_parameter_gradients = true) {
     const float* const parameters[] = {w.data(), b.data()};
     float* const gradients[] = {dw.data(), db.data()};
-    Kernel<L, EigenCompute>::backward(
-        {&leaf, rows, x.data(), nullptr, dy.data(), wants_input_gradient ? dx.data() : nullptr, parameters, gradients, add, workspace.data()});
+    Kernel<L, EigenCompute>::backward({&leaf, rows, x.data(), nullptr, dy.data(), wants_input_gradient ? dx.data() : nullptr, parameters,
+                                       wants_parameter_gradients ? gradients : nullptr, add, workspace.data()});
   }
 };
 
@@ -140,6 +140,24 @@ TEST_CASE("the gradient of the input is left out where nobody needs it") {
   const Array untouched = t.dx;
   t.backward<L>(false, false);
   CHECK(t.dx.same_bits(untouched));
+}
+
+TEST_CASE("each gradient alone has the bits that it has in one call, overwritten or added to") {
+  using L = Linear<13, 7>;
+  for (const bool add : {false, true}) {
+    Bench whole(L::describe(Spec{Shape{13}}), 11);
+    Bench parts(L::describe(Spec{Shape{13}}), 11);
+    whole.backward<L>(add);
+    const Array dw = parts.dw;
+    parts.backward<L>(add, true, false);
+    CHECK(parts.dw.same_bits(dw));
+    const Array dx = parts.dx;
+    parts.backward<L>(add, false, true);
+    CHECK(parts.dx.same_bits(dx));
+    CHECK(parts.dx.same_bits(whole.dx));
+    CHECK(parts.dw.same_bits(whole.dw));
+    CHECK(parts.db.same_bits(whole.db));
+  }
 }
 
 TEST_CASE("finite differences of the kernel's own forward give its gradients") {

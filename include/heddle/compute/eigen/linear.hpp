@@ -53,8 +53,10 @@ inline void linear_forward(const ForwardCall& call) {
 inline void linear_backward(const BackwardCall& call) {
   const LinearExtents e(*call.leaf, call.rows);
   const Into into = call.add ? Into::add : Into::overwrite;
-  product_tn(e.out, e.in, e.vectors, call.output_gradient, call.input, call.parameter_gradients[0], into, call.workspace);
-  if (has_bias(*call.leaf)) column_sums(e.vectors, e.out, call.output_gradient, call.parameter_gradients[1], into);
+  if (call.parameter_gradients != nullptr) {
+    product_tn(e.out, e.in, e.vectors, call.output_gradient, call.input, call.parameter_gradients[0], into, call.workspace);
+    if (has_bias(*call.leaf)) column_sums(e.vectors, e.out, call.output_gradient, call.parameter_gradients[1], into);
+  }
   if (call.input_gradient != nullptr)
     product_nn(e.vectors, e.in, e.out, call.output_gradient, call.parameters[0], call.input_gradient, Into::overwrite, call.workspace);
 }
@@ -68,6 +70,7 @@ namespace heddle::inline run_room {
 /// Errors  none; rows may be 0
 /// Tested  compute/eigen/linear_test
 template <std::int64_t In, std::int64_t Out, class Bias, std::derived_from<EigenCompute> C> struct Kernel<Linear<In, Out, Bias>, C> {
+  static constexpr bool backward_in_parts = true;
   static void forward(const ForwardCall& call) { linear_forward(call); }
   static void backward(const BackwardCall& call) { linear_backward(call); }
 };

@@ -45,6 +45,7 @@ struct Linear {
     const std::int64_t additions = has_bias ? leaf.out.elements() : 0;
     leaf.forward_flops = 2 * products + additions;
     leaf.backward_flops = 4 * products + additions;
+    leaf.weight_flops = 2 * products + additions;
     leaf.with({Text<16>{"weight"}, Shape{Out, In}, Initial::uniform_fan_in, In});
     if (has_bias) leaf.with({Text<16>{"bias"}, Shape{Out}, Initial::uniform_fan_in, In});
     return leaf;

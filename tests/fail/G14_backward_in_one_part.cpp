@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// expect: \[heddle\.G14\] A kernel has no backward in two parts\.
+// expect-g++: layer Gain has parameters, but its kernel for EigenCompute has no backward in two parts, which the order of the plan needs\.
+#include "heddle/backend/cpu_threads.hpp"
+
+using namespace heddle;
+
+struct Gain {
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf;
+    leaf.kind << "Gain";
+    leaf.spelled << "Gain";
+    leaf.in = leaf.out = in;
+    return leaf.with({Text<16>{"weight"}, Shape{in.elements()}, Initial::ones});
+  }
+};
+template <> struct heddle::Kernel<Gain, EigenCompute> {
+#ifdef HEDDLE_REPAIRED
+  static constexpr bool backward_in_parts = true;
+#endif
+  static void forward(const ForwardCall&);
+  static void backward(const BackwardCall&);
+};
+struct Model : Sequential<Linear<4, 4>, Gain, Linear<4, 3>> {};
+using Staged = Plan<Model, CrossEntropy, SGD, Batch<4>, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>>;
+void train() { Trainer<Staged, CpuThreads> trainer{{}}; }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// expect: \[heddle\.M03\] Stages and devices do not fit\.
+// expect-g++: Interleaved<0> leaves no chunk on a device\. Fix: name at least 1\.
+#include "heddle/heddle.hpp"
+
+using namespace heddle;
+
+struct Mlp : Sequential<Linear<784, 50>, ReLU, Linear<50, 20>, Linear<20, 10>> {};
+
+#ifdef HEDDLE_REPAIRED
+using Order = Interleaved<1>;
+#else
+using Order = Interleaved<0>;
+#endif
+
+using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, Pipeline<Balanced<2>, Order, Microbatches<4>>>;
+static_assert(sizeof(Trained) > 0);
