@@ -11,6 +11,6 @@ float loss(ThreadCommunicator& comm, Distributed<float, Partial<axis::data>> loc
 #ifdef HEDDLE_REPAIRED
   return all_reduce<axis::data>(comm, local).value();
 #else
-  return broadcast<axis::data>(comm, local).held();
+  return broadcast<axis::data>(comm, local).held_by_this_rank();
 #endif
 }

@@ -79,3 +79,11 @@ TEST_CASE("the name of a whole model follows the same rule") {
   static_assert(fault_of<Sequential<Named<"outer", Named<"in.ner", Linear<8, 4>>>>>().code == Code{'G', 4});
   CHECK(fault_of<Named<"whole", Linear<8, 4>>>().ok());
 }
+
+TEST_CASE("a name that is too long to be kept is refused, not cut") {
+  using Long = Named<"a_name_of_forty_characters_for_one_layer", Linear<8, 8>>;
+  static_assert(fault_of<Sequential<Long>>().ok());
+  constexpr Diagnosis found = fault_of<Sequential<Named<"a_name_of_forty_characters_for_one_block", Sequential<Long>>>>();  // 40 + 1 + 40
+  static_assert(found.code == Code{'G', 4});
+  CHECK(found.text.view().find("has more than 79 characters") != std::string_view::npos);
+}

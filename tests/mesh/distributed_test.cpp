@@ -28,13 +28,13 @@ TEST_CASE("a distributed value is as large as the value, and the order of axes i
 TEST_CASE("linear operations keep a sum a sum: sums of the same axes, and constants") {
   constexpr Term a{2.0F};
   constexpr Term b{3.0F};
-  static_assert(std::is_same_v<decltype(a + b), Term> && (a + b).held() == 5.0F);
-  static_assert(std::is_same_v<decltype(a - b), Term> && (a - b).held() == -1.0F);
-  static_assert(std::is_same_v<decltype(0.5 * a), Term> && (0.5 * a).held() == 1.0F);  // a double constant leaves it a float
-  static_assert(std::is_same_v<decltype(a * Whole{4.0F}), Term> && (Whole{4.0F} * a).held() == 8.0F);
-  static_assert(std::is_same_v<decltype(a / 2), Term> && (a / 2).held() == 1.0F);
-  static_assert(std::is_same_v<decltype(-a), Term> && (-a).held() == -2.0F);
-  CHECK((a + b).held() == 5.0F);
+  static_assert(std::is_same_v<decltype(a + b), Term> && (a + b).held_by_this_rank() == 5.0F);
+  static_assert(std::is_same_v<decltype(a - b), Term> && (a - b).held_by_this_rank() == -1.0F);
+  static_assert(std::is_same_v<decltype(0.5 * a), Term> && (0.5 * a).held_by_this_rank() == 1.0F);  // a double constant leaves it a float
+  static_assert(std::is_same_v<decltype(a * Whole{4.0F}), Term> && (Whole{4.0F} * a).held_by_this_rank() == 8.0F);
+  static_assert(std::is_same_v<decltype(a / 2), Term> && (a / 2).held_by_this_rank() == 1.0F);
+  static_assert(std::is_same_v<decltype(-a), Term> && (-a).held_by_this_rank() == -2.0F);
+  CHECK((a + b).held_by_this_rank() == 5.0F);
 }
 
 TEST_CASE("whole values do what floats do") {

@@ -18,7 +18,7 @@ TEST_CASE("a norm is partial over exactly the axes on which the value is split")
   const Distributed<Gradients, Shard<axis::shard>, Shard<axis::stage>> split{{3, 4}};
   const auto squares = squared_norm(split);
   static_assert(std::is_same_v<decltype(squares), const Distributed<SquaredNorm, Partial<axis::shard, axis::stage>>>);
-  CHECK(squares.held().squares == 25.0F);
+  CHECK(squares.held_by_this_rank().squares == 25.0F);
   static_assert(std::is_same_v<decltype(squared_norm(Distributed<Gradients, Mean<axis::data>>{{}})), Distributed<SquaredNorm>>);
 }
 

@@ -112,3 +112,11 @@ TEST_CASE("parts are placed one after another and the first that does not fit is
   place_part<tests::Part2>(graph, layout, 2, 3);
   CHECK(layout.fault.code == Code{'S', 1});
 }
+
+TEST_CASE("a model with more layers than the cut has room for is refused") {
+  constexpr const Graph& graph = graph_of<Sequential<Linear<8, 8>, ReLU, Linear<8, 4>>>;
+  Layout layout{graph};
+  cut_balanced<2>(graph, layout, 2);
+  CHECK(layout.fault.code == Code{'M', 3});
+  CHECK(layout.fault.text.view().find("has 3 layers, but Balanced cuts at most 2") != std::string_view::npos);
+}

@@ -52,7 +52,7 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto all_reduc
   if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
     return refused(x);
   } else {
-    auto held = x.held();
+    auto held = x.held_by_this_rank();
     (comm.all_reduce(Axes, floats_of(held), float_count(held)), ...);
     return DistributedValue<typename X::Value, placements_after<Collective::all_reduce, X, Axes...>()>{std::move(held)};
   }
@@ -70,7 +70,7 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto reduce_sc
   if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
     return refused(x);
   } else {
-    auto held = x.held();
+    auto held = x.held_by_this_rank();
     const auto along = [&](Axis a) {
       auto part = held;
       part.resize(part.size() / static_cast<decltype(part.size())>(comm.ranks(a)));
@@ -94,7 +94,7 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto all_gathe
   if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
     return refused(x);
   } else {
-    auto held = x.held();
+    auto held = x.held_by_this_rank();
     const auto along = [&](Axis a) {
       auto whole = held;
       whole.resize(whole.size() * static_cast<decltype(whole.size())>(comm.ranks(a)));
@@ -135,7 +135,7 @@ template <Axis... Axes, class X, std::size_t Length = 1> [[nodiscard]] constexpr
   if constexpr (!Rule::found.ok() || was_refused(placements_in<X>()))
     return refused(x);
   else
-    return DistributedValue<typename X::Value, placements_after<Collective::assume_reduced, X, Axes...>()>{x.held()};
+    return DistributedValue<typename X::Value, placements_after<Collective::assume_reduced, X, Axes...>()>{x.held_by_this_rank()};
 }
 
 }  // namespace heddle::inline mesh_room

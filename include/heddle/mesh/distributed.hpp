@@ -53,7 +53,7 @@ template <class T, Placements P> class DistributedValue {
   requires(Other != P)
       // NOLINTNEXTLINE(google-explicit-constructor): an argument whose placement is another one must meet the rule, not a list of candidates.
       constexpr DistributedValue(const DistributedValue<T, Other>& other)
-      : held_(other.held()) {
+      : held_(other.held_by_this_rank()) {
     static_assert(sizeof(fired<Giving<Other, P>>) > 0);
   }
 
@@ -71,8 +71,8 @@ template <class T, Placements P> class DistributedValue {
     static_assert(sizeof(fired<Applying<"part()", P>>) > 0);
     return held_;
   }
-  /// For collectives and other code that changes placements: whatever this rank holds, no question asked.
-  [[nodiscard]] constexpr const T& held() const { return held_; }
+  /// For code that changes placements, as collectives do: whatever this rank holds, a term of a sum as well. Long, so that it is found.
+  [[nodiscard]] constexpr const T& held_by_this_rank() const { return held_; }
 
  private:
   T held_;
@@ -105,13 +105,13 @@ template <class X> [[nodiscard]] constexpr Placements placements_in() {
 /// The operand of a call that was an error.
 template <class X> [[nodiscard]] constexpr auto refused(const X& x) {
   if constexpr (is_distributed<X>)
-    return DistributedValue<typename X::Value, after_a_refusal>{x.held()};
+    return DistributedValue<typename X::Value, after_a_refusal>{x.held_by_this_rank()};
   else
     return DistributedValue<X, after_a_refusal>{x};
 }
 template <class X> [[nodiscard]] constexpr const auto& held_by(const X& x) {
   if constexpr (is_distributed<X>)
-    return x.held();
+    return x.held_by_this_rank();
   else
     return x;
 }
@@ -141,7 +141,7 @@ requires Operands<X, Y>
   return placed_result<Rule, X, Y>(held_by(x) - held_by(y));
 }
 template <class T, Placements P> [[nodiscard]] constexpr auto operator-(const DistributedValue<T, P>& x) {
-  return DistributedValue<T, P>{static_cast<T>(-x.held())};
+  return DistributedValue<T, P>{static_cast<T>(-x.held_by_this_rank())};
 }
 template <class X, class Y>
 requires Operands<X, Y>
@@ -204,22 +204,22 @@ template <class X> [[nodiscard]] constexpr auto forgetful(typename X::Value held
 /// Errors  P11 at build if the value is a sum that is not yet taken
 template <IsDistributed X, class Function> [[nodiscard]] constexpr auto transform(const X& x, Function&& function) {
   static_assert(sizeof(fired<Applying<"transform", X::placements>>) > 0);
-  return forgetful<X>(static_cast<typename X::Value>(function(x.held())));
+  return forgetful<X>(static_cast<typename X::Value>(function(x.held_by_this_rank())));
 }
 template <IsDistributed X> [[nodiscard]] auto log(const X& x) {
   static_assert(sizeof(fired<Applying<"log", X::placements>>) > 0);
   using std::log;
-  return forgetful<X>(static_cast<typename X::Value>(log(x.held())));
+  return forgetful<X>(static_cast<typename X::Value>(log(x.held_by_this_rank())));
 }
 template <IsDistributed X> [[nodiscard]] auto exp(const X& x) {
   static_assert(sizeof(fired<Applying<"exp", X::placements>>) > 0);
   using std::exp;
-  return forgetful<X>(static_cast<typename X::Value>(exp(x.held())));
+  return forgetful<X>(static_cast<typename X::Value>(exp(x.held_by_this_rank())));
 }
 template <IsDistributed X> [[nodiscard]] auto sqrt(const X& x) {
   static_assert(sizeof(fired<Applying<"sqrt", X::placements>>) > 0);
   using std::sqrt;
-  return forgetful<X>(static_cast<typename X::Value>(sqrt(x.held())));
+  return forgetful<X>(static_cast<typename X::Value>(sqrt(x.held_by_this_rank())));
 }
 
 }  // namespace heddle::inline mesh_room

@@ -34,11 +34,10 @@ struct SquaredNorm {
 /// The squares of what this rank holds, summed: Partial over exactly the axes on which x is split.
 ///
 /// Errors  P11 at build if x is itself a sum that is not yet taken
-/// Source  sources.md#megatron
 /// Tested  mesh/norm_test, fail/P11_norm_of_an_unreduced_gradient
 template <IsDistributed X> [[nodiscard]] constexpr auto squared_norm(const X& x) {
   static_assert(sizeof(fired<Applying<"squared_norm", X::placements>>) > 0);
-  auto held = x.held();
+  auto held = x.held_by_this_rank();
   const float* const values = floats_of(held);
   double sum = 0;
   for (std::int64_t i = 0; i < float_count(held); ++i) sum += static_cast<double>(values[i]) * static_cast<double>(values[i]);
@@ -68,12 +67,12 @@ template <class N> struct Clipping { static constexpr Diagnosis found = norm_is_
 /// What gradients are multiplied with so that their norm is at most `most`: 1 where it is already.
 ///
 /// Errors  P17 at build if the norm is not reduced over every axis on which parameters are split, or is no norm
-/// Source  sources.md#pytorch-ddp (torch.nn.utils.clip_grad_norm_)
+/// Source  sources.md#pytorch-clip
 /// Tested  mesh/norm_test, fail/P17_norm_of_one_stage
 template <class N> [[nodiscard]] auto clip_factor(const N& norm, float most) {
   static_assert(sizeof(fired<Clipping<N>>) > 0);
   if constexpr (Clipping<N>::found.ok() && !was_refused(placements_in<N>())) {
-    const float factor = most / (std::sqrt(norm.held().squares) + 1e-6F);
+    const float factor = most / (std::sqrt(norm.held_by_this_rank().squares) + 1e-6F);
     return DistributedValue<float, Placements{}>{factor >= 1 ? 1 : factor};
   } else {
     return DistributedValue<float, Placements{}>{1};
@@ -86,8 +85,8 @@ template <class N> [[nodiscard]] auto clip_factor(const N& norm, float most) {
 /// Tested  mesh/norm_test, backend/spmd_threads_test
 template <IsDistributed X, class N> [[nodiscard]] X clip(const X& gradients, const N& norm, float most) {
   static_assert(sizeof(fired<Clipping<N>>) > 0);
-  const float factor = clip_factor(norm, most).held();
-  auto held = gradients.held();
+  const float factor = clip_factor(norm, most).held_by_this_rank();
+  auto held = gradients.held_by_this_rank();
   float* const values = floats_of(held);
   for (std::int64_t i = 0; i < float_count(held); ++i) values[i] *= factor;
   return X{std::move(held)};

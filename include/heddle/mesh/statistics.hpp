@@ -72,7 +72,7 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto sum_over(
   if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
     return refused(x);
   } else {
-    auto held = x.held();
+    auto held = x.held_by_this_rank();
     (comm.all_reduce(Axes, floats_of(held), float_count(held)), ...);
     return DistributedValue<typename X::Value, placements_taken<Taken::sum, X, Axes...>()>{std::move(held)};
   }
@@ -106,7 +106,7 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto mean_over
   if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
     return refused(x);
   } else {
-    auto held = x.held();
+    auto held = x.held_by_this_rank();
     (comm.all_reduce(Axes, held.data(), held.size()), ...);
     float mean = 0;
     if constexpr (std::same_as<typename X::Value, WeightedSum>)
