@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "heddle/policy/sharded.hpp"
 #include "plan/plans.hpp"
 
 using namespace heddle;
@@ -16,7 +17,7 @@ template <class Model, class Policy, class... Options> using Applied = Inference
 template <class I> void arena_is_what_the_forward_needs() {
   const Program& p = I::evaluation;
   for (int r = 0; r < p.roles; ++r) {
-    std::int64_t bytes = p.arenas[r].flat_bytes;
+    std::int64_t bytes = p.arenas[r].flat_bytes;  // of plans that slice nothing
     for (int k = 0; k < p.chunks * pool_kinds; ++k)
       if (p.pools[k].role == r) bytes += p.pools[k].slots * p.pools[k].slot_bytes;
     CHECK(p.arenas[r].total == bytes + forward_scratch(p, r));
@@ -66,6 +67,21 @@ TEST_CASE("its program has forwards, sends and receives only") {
     const bool known = op == Op::forward || op == Op::send_start || op == Op::send_wait || op == Op::receive_start || op == Op::receive_wait;
     CHECK((known || p.instructions[i].when == When::reporting));
   }
+}
+
+TEST_CASE("sliced parameters are gathered for the forward alone, once for each micro-batch") {
+  using I = Applied<Chain, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<4>>>;
+  using P = Trained<Chain, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<4>>>;
+  static_assert(2 * traffic<I>().parameters().on(axis::shard).total_payload == traffic<P>().parameters().on(axis::shard).total_payload);
+  static_assert(traffic<I>().gradients().on(axis::shard).total_payload == Bytes{0} && traffic<I>().loss().total_payload == Bytes{0});
+  for (int r = 0; r < devices<I>; ++r) {
+    CHECK(traffic<I>().sent_in_collectives(Rank{r}) == traffic<I>().sent_in_gathers(Rank{r}));
+    CHECK(2 * traffic<I>().sent_in_gathers(Rank{r}) == traffic<P>().sent_in_gathers(Rank{r}));
+  }
+  static_assert(traffic<Applied<Chain, Sharded<4, OptimizerState>>>().total() == Bytes{0});
+  // A quarter of the units, two of the largest to gather into, and the forward.
+  const ArenaMap& map = I::evaluation.arenas[0];
+  CHECK(map.pools == map.flat_bytes / 4 + 2 * map.unit_bytes);
 }
 
 TEST_CASE("a budget is of the arena without training") {

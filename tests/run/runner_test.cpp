@@ -38,9 +38,26 @@ template <class Policy> void gives_the_bits_of_one_device() {
 TEST_CASE("outputs are in the order of the rows, with the bits of one device, and the arena is used to its end, under every policy") {
   gives_the_bits_of_one_device<DataParallel<2>>();
   gives_the_bits_of_one_device<DataParallel<8>>();
+  gives_the_bits_of_one_device<Sharded<4>>();
+  gives_the_bits_of_one_device<Sharded<2, OptimizerState>>();
+  gives_the_bits_of_one_device<Hybrid<Pipeline<Balanced<2>>, Sharded<2>, DataParallel<2>>>();
   gives_the_bits_of_one_device<Pipeline<Balanced<3>>>();
   gives_the_bits_of_one_device<Pipeline<Balanced<3>, GPipe, Microbatches<4>>>();
   gives_the_bits_of_one_device<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>();
+}
+
+TEST_CASE("each rank sends what the constants say: values forward, gathers where parameters are sliced, and nothing else") {
+  using I = Applied<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>, DataParallel<2>>>;
+  Runner<I, CpuThreads> runner{Seed{3}};
+  runner.session().transport().clear_traffic();
+  (void)runner.predict(std::span{inputs}.first(16 * 8));  // one batch
+  const auto sent = [&](int rank, Movement kind) { return runner.session().transport().sent(Rank{rank}, kind).bytes; };
+  for (int r = 0; r < devices<I>; ++r) {
+    CHECK(sent(r, Movement::point_to_point) == traffic<I>().sent_to_peers(Rank{r}));
+    CHECK(sent(r, Movement::all_gather) == traffic<I>().sent_in_gathers(Rank{r}));
+    CHECK(sent(r, Movement::all_gather) > Bytes{0});
+    CHECK(sent(r, Movement::all_reduce) + sent(r, Movement::reduce_scatter) == Bytes{0});
+  }
 }
 
 TEST_CASE("row i of the outputs belongs to row i of the inputs") {
@@ -72,7 +89,7 @@ TEST_CASE("parameters are handed over from a trainer under another policy, from 
     const std::vector<float> values = trainer.parameter(name);
     file.put<float>(name, {static_cast<std::int64_t>(values.size())}, values);
   }
-  Runner<Applied<Pipeline<Balanced<3>>>, CpuThreads> from_file;
+  Runner<Applied<Hybrid<Pipeline<Balanced<3>>, Sharded<2>>>, CpuThreads> from_file;
   from_file.load(file);
   CHECK(from_file.predict(inputs) == expected);
 }

@@ -41,6 +41,11 @@ struct Traffic {
     }
   }
   [[nodiscard]] constexpr bool splits(Axis a) const { return program->batch_split[static_cast<int>(a)] && program->mesh.size(a) > 1; }
+  /// An Inference gathers for its forward only, and never after a step.
+  [[nodiscard]] constexpr int gathers_of_a_unit() const {
+    const int directions = program->training ? 2 : 1;
+    return program->storage.parameters ? directions * program->batch.total_micro_batches() : directions - 1;
+  }
   [[nodiscard]] constexpr bool slices(Axis a) const { return program->storage.parts > 1 && a == program->storage.axis; }
 
   /// Reductions of gradients, by the axis they run along.
@@ -69,7 +74,7 @@ struct Traffic {
       const Traffic traffic{program};
       Volume v;
       v.ranks = program->mesh.ranks();
-      if (traffic.slices(a)) traffic.add_passes(v, a, 1, program->storage.parameters ? 2 * program->batch.total_micro_batches() : 1);
+      if (traffic.slices(a)) traffic.add_passes(v, a, 1, traffic.gathers_of_a_unit());
       return v;
     }
   };
@@ -95,7 +100,7 @@ struct Traffic {
     v.ranks = program->mesh.ranks();
     for (const Axis a : batch_axes) {
       const int n = program->mesh.size(a);
-      if (!program->batch_split[static_cast<int>(a)] || n == 1) continue;
+      if (!program->training || !program->batch_split[static_cast<int>(a)] || n == 1) continue;
       const std::int64_t groups = program->mesh.ranks() / n / program->roles;
       v.total_payload += Bytes{groups * 2 * (n - 1) * 4};
       v.messages += groups * n * 2 * (n - 1);
@@ -116,7 +121,7 @@ struct Traffic {
     const int role = program->mesh.coordinate(rank, Axis::stage);
     Bytes bytes;
     for (const Axis a : batch_axes) {
-      if (!splits(a) || slices(a)) continue;
+      if (!program->training || !splits(a) || slices(a)) continue;
       for (int b = 0; b < program->bucket_count; ++b)
         if (program->buckets[b].role == role)
           bytes += ring_bytes_sent(program->buckets[b].elements / program->storage.state_parts(), program->mesh.size(a),
@@ -126,12 +131,10 @@ struct Traffic {
   }
   /// Bytes that one rank sends in reduce-scatters of gradients in one step, padding included: all but its own slice.
   [[nodiscard]] constexpr Bytes sent_in_reduce_scatters(Rank rank) const {
-    return sent_in_passes(rank, program->storage.gradients ? program->batch.total_micro_batches() : 1);
+    return program->training ? sent_in_passes(rank, program->storage.gradients ? program->batch.total_micro_batches() : 1) : Bytes{};
   }
   /// Bytes that one rank sends in all-gathers of parameters in one step, padding included: its slice to all others.
-  [[nodiscard]] constexpr Bytes sent_in_gathers(Rank rank) const {
-    return sent_in_passes(rank, program->storage.parameters ? 2 * program->batch.total_micro_batches() : 1);
-  }
+  [[nodiscard]] constexpr Bytes sent_in_gathers(Rank rank) const { return sent_in_passes(rank, gathers_of_a_unit()); }
   /// All three together.
   [[nodiscard]] constexpr Bytes sent_in_collectives(Rank rank) const {
     return sent_in_reductions(rank) + sent_in_reduce_scatters(rank) + sent_in_gathers(rank);
