@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/mpi_ranks.hpp"
+#include "transport/mpi_ranks.hpp"
 #include "equivalence/equal.hpp"
 
 using namespace equivalence;

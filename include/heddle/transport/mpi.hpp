@@ -220,7 +220,7 @@ inline void Mpi::agree(std::uint64_t program, int ranks) {
   try {
     finish(agreement, 0);
   } catch (const RankLost&) {
-    MpiProcess::instance().somebody_is_gone();
+    MpiProcess::instance().finalize_at_the_end(false);
     throw;
   }
   agreement.check();
@@ -280,11 +280,11 @@ inline Mpi::~Mpi() {
     watch_.listen();
     if (watch_.lost().any() || std::uncaught_exceptions() > exceptions_) give_up(rank(), "an exception has ended its part in the plan");
     if (!gone_) return;
-    // Everybody who is told tells in turn. Who says nothing is gone, and MPI_Finalize must not wait for it.
-    watch_.linger(std::chrono::seconds{2}, [] { return false; });
-    if (!watch_.all_gone()) MpiProcess::instance().somebody_is_gone();
+    // The rank that was lost has said so itself, or it is silent, and MPI_Finalize must not wait for it.
+    watch_.linger(std::chrono::seconds{2}, [&] { return watch_.heard_of_the_first(); });
+    if (!watch_.heard_of_the_first()) MpiProcess::instance().finalize_at_the_end(false);
   } catch (const Error&) {
-    MpiProcess::instance().somebody_is_gone();
+    MpiProcess::instance().finalize_at_the_end(false);
   }
   for (MpiCommunicator* const comm : {&transfers_comm_, &collectives_comm_, &watch_.comm()}) comm->keep();
 }

@@ -99,7 +99,7 @@ class MpiCommunicator {
     for (int flag = 0; flag == 0; std::this_thread::yield()) {
       check_mpi(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
       if (flag != 0 || std::chrono::steady_clock::now() < end.point()) continue;
-      MpiProcess::instance().somebody_is_gone();
+      MpiProcess::instance().finalize_at_the_end(false);
       throw Error{Code{'R', 3}, "not all of the " + std::to_string(size_) + " processes came to the start of the plan within " +
                                     std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(deadline).count()) +
                                     " ms. Fix: let every process make the same trainers in the same order, or raise the deadline."};

@@ -68,6 +68,8 @@ class MpiControl {
     send(notices_, notice_);
   }
   [[nodiscard]] bool farewell_has_left() { return farewells_.done(); }
+  /// Whether a rank has said its last word.
+  [[nodiscard]] bool gone(int rank) const { return gone_[static_cast<std::size_t>(rank)]; }
   /// Whether every other rank has said its last word.
   [[nodiscard]] bool all_gone() const {
     for (int rank = 0; rank < comm_.size(); ++rank)

@@ -84,6 +84,8 @@ class MpiWatch {
     }
   }
   [[nodiscard]] bool all_gone() const { return control_.all_gone(); }
+  /// Whether the rank that was lost first has said its farewell itself: then its process lives.
+  [[nodiscard]] bool heard_of_the_first() const { return lost_.first() == rank() || control_.gone(lost_.first()); }
 
  private:
   /// Messages of a rank that has stopped may still be on their way for so long.
