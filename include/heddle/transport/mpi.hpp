@@ -279,13 +279,19 @@ inline Mpi::~Mpi() {
   try {
     watch_.listen();
     if (watch_.lost().any() || std::uncaught_exceptions() > exceptions_) give_up(rank(), "an exception has ended its part in the plan");
-    if (!gone_) return;
-    // The rank that was lost has said so itself, or it is silent, and MPI_Finalize must not wait for it.
-    watch_.linger(std::chrono::seconds{2}, [&] { return watch_.heard_of_the_first(); });
-    if (!watch_.heard_of_the_first()) MpiProcess::instance().finalize_at_the_end(false);
+    if (gone_) {
+      // The rank that was lost first says so itself, or it is silent, and MPI_Finalize must not wait for it.
+      watch_.linger(std::chrono::seconds{2}, [&] { return watch_.heard_of_the_first(); });
+      if (!watch_.heard_of_the_first()) MpiProcess::instance().finalize_at_the_end(false);
+    } else if (active_transfers_.empty() && active_collectives_.empty()) {
+      return;
+    } else {
+      quiet_down();
+    }
   } catch (const Error&) {
     MpiProcess::instance().finalize_at_the_end(false);
   }
+  // What nobody has taken must not meet the messages of a later transport.
   for (MpiCommunicator* const comm : {&transfers_comm_, &collectives_comm_, &watch_.comm()}) comm->keep();
 }
 
