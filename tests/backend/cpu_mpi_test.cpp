@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "transport/mpi_ranks.hpp"
 #include "equivalence/equal.hpp"
+#include "transport/mpi_ranks.hpp"
 
 using namespace equivalence;
 using heddle::tests::FirstRanks;

@@ -117,10 +117,10 @@ class MpiCommunicator {
   [[nodiscard]] int rank() const { return rank_; }
   /// Tags that a message may have: 0 to this.
   [[nodiscard]] std::int64_t most_tag() const {
-    void* value = nullptr;
+    const int* value = nullptr;
     int found = 0;
-    MPI_Comm_get_attr(comm_, MPI_TAG_UB, &value, &found);
-    return found != 0 ? *static_cast<int*>(value) : 32767;
+    MPI_Comm_get_attr(comm_, MPI_TAG_UB, static_cast<void*>(&value), &found);
+    return found != 0 ? *value : 32767;
   }
   /// Something is pending on it that never completes: it stays until the process ends.
   void keep() { kept_ = true; }

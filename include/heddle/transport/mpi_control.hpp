@@ -56,8 +56,8 @@ class MpiControl {
   void tell_lost(int rank, std::string_view why) {
     farewell_.kind = ControlMessage::lost;
     farewell_.rank = rank;
-    const std::size_t length = std::min<std::size_t>(why.size(), ControlMessage::most_words);
-    std::copy_n(why.data(), length, farewell_.why);
+    const std::string_view words = why.substr(0, ControlMessage::most_words);
+    std::copy(words.begin(), words.end(), farewell_.why);
     send(farewells_, farewell_);
   }
   /// Whom this rank is waiting for. Left out if the last such message has not left yet.
