@@ -10,7 +10,7 @@
 using namespace equivalence;
 using heddle::tests::FirstRanks;
 
-// A rank that is a process throws at one place of one step, at every instruction and every start of a reduction in turn. Every survivor is told
+// A rank that is a process throws at one place of one step, at every instruction and around every collective in turn. Every survivor is told
 // who it was and where it noticed, and none hangs.
 namespace {
 
@@ -25,7 +25,9 @@ struct Place {
 struct Places : Observer {
   std::vector<Place> all;
   void started(const Observation& seen) override {
-    if (seen.entry < 0 || seen.program->entries[seen.entry].what == Do::reduce_start) all.push_back({seen.instruction, seen.entry});
+    const Do what = seen.entry < 0 ? Do::reduce_start : seen.program->entries[seen.entry].what;
+    if (what == Do::reduce_start || what == Do::reduce_wait || what == Do::gather_start || what == Do::gather_wait)
+      all.push_back({seen.instruction, seen.entry});
   }
 };
 
@@ -89,6 +91,8 @@ template <class ThePlan> void throw_everywhere() {
 TEST_CASE("two replicas: a process that throws at any place is named by the other") { throw_everywhere<Of<DataParallel<2>>>(); }
 
 TEST_CASE("four replicas: a process that throws at any place is named by all others") { throw_everywhere<Of<DataParallel<4>>>(); }
+
+TEST_CASE("two slices: a process that throws at any place is named by the other") { throw_everywhere<Of<Sharded<2>>>(); }
 
 TEST_CASE("two stages under 1F1B: a process that throws at any place is named by the other") {
   throw_everywhere<Of<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>>();
