@@ -83,13 +83,13 @@ template <class ThePlan> void check_sent() {
       transport.clear_traffic();
       trainer.step(rows.batch(0, reported ? 32 : 5));  // ranks without rows send as much as the others
       const Rank rank = transport.rank();
-      CHECK(transport.sent(Movement::point_to_point).bytes == promised.sent_to_peers(rank));
-      CHECK(transport.sent(Movement::all_reduce).bytes == promised.sent_in_reductions(rank) + (reported ? loss_bytes<ThePlan>(rank) : Bytes{}));
-      CHECK(transport.sent(Movement::reduce_scatter).bytes == promised.sent_in_reduce_scatters(rank));
-      CHECK(transport.sent(Movement::all_gather).bytes == promised.sent_in_gathers(rank));
+      CHECK(transport.sent(rank, Movement::point_to_point).bytes == promised.sent_to_peers(rank));
+      CHECK(transport.sent(rank, Movement::all_reduce).bytes == promised.sent_in_reductions(rank) + (reported ? loss_bytes<ThePlan>(rank) : Bytes{}));
+      CHECK(transport.sent(rank, Movement::reduce_scatter).bytes == promised.sent_in_reduce_scatters(rank));
+      CHECK(transport.sent(rank, Movement::all_gather).bytes == promised.sent_in_gathers(rank));
       messages = 0;
       for (const Movement kind : {Movement::point_to_point, Movement::all_reduce, Movement::reduce_scatter, Movement::all_gather})
-        messages += transport.sent(kind).messages;
+        messages += transport.sent(rank, kind).messages;
     }
   }
   constexpr Traffic promised = traffic<ThePlan>();

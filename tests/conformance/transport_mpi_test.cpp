@@ -28,7 +28,7 @@ class MpiWorld {
   }
 
   template <class Body> std::string run(Body body) { return transport_ == nullptr ? "" : body(*transport_, transport_->rank().value); }
-  [[nodiscard]] heddle::Sent sent(int, heddle::Movement kind) const { return transport_->sent(kind); }
+  [[nodiscard]] heddle::Sent sent(int rank, heddle::Movement kind) const { return transport_->sent(heddle::Rank{rank}, kind); }
 
  private:
   MPI_Comm comm_ = MPI_COMM_NULL;

@@ -57,7 +57,7 @@ class Mpi {
   [[nodiscard]] Endpoint& endpoint(Rank) { return *this; }
 
   /// What this process has sent since construction or the last clear_traffic.
-  [[nodiscard]] Sent sent(Movement kind) const { return traffic_.sent(kind); }
+  [[nodiscard]] Sent sent(Rank, Movement kind) const { return traffic_.sent(kind); }
   void clear_traffic() { traffic_.clear(); }
   /// Memory for sums beside the arena; it grows to the largest collective that was ever started, at construction to the one in the limits.
   [[nodiscard]] Bytes scratch() const {
