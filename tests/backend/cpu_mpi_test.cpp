@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -160,6 +161,20 @@ TEST_CASE("a process has an executor for its own rank only, and one of them prin
   for (int rank = 0; rank < 4; ++rank) CHECK(trainer.local(Rank{rank}) == (rank == ranks.rank()));
   CHECK(sum_over_all(trainer.first_process() ? 1 : 0) == 1);
   CHECK(trainer.executor(Rank{ranks.rank()}).arena().size() <= peak_memory<Four>());
+}
+
+TEST_CASE("a loss that is not finite is told by the process that finds it, and by the others as the end of its rank") {
+  const FirstRanks ranks{4};
+  auto rows = rows_of<Four>(32);
+  rows.inputs[static_cast<std::size_t>(9 * rows.features)] = std::numeric_limits<float>::quiet_NaN();  // a row of rank 1
+  Trainer<Four, CpuMpi> trainer{settings<Adam>(), Seed{5}};
+  const auto step = [&] { trainer.step(rows.batch(0, 32)); };
+  const std::string found = "the loss of step 1 is NaN in rows 8 to 11";
+  if (ranks.rank() == 1)
+    CHECK(refusal({'R', 2}, step) == "[heddle.R02] " + found + ". Fix: lower the learning rate or repair the data.");
+  else
+    CHECK(refusal({'R', 1}, step).find(found) != std::string::npos);
+  CHECK(refusal({'R', 4}, step).find("step 1 was interrupted") != std::string::npos);
 }
 
 TEST_CASE("another number of processes is refused in each of them with both numbers") {
