@@ -29,3 +29,14 @@ function(heddle_add_program name source)
   add_executable(${name} "${source}")
   target_link_libraries(${name} PRIVATE heddle::eigen heddle::gzip heddle_development)
 endfunction()
+
+# How tests start processes, or why they cannot. Open MPI refuses root and more ranks than cores unless it is told; its own leaks and locks are not ours.
+set(HEDDLE_TEST_PROCESSES 4)
+set(HEDDLE_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 ASAN_OPTIONS=detect_leaks=0
+  TSAN_OPTIONS=detect_deadlocks=0:ignore_noninstrumented_modules=1)
+set(HEDDLE_WHY_NO_MPI "")
+if(NOT TARGET heddle::mpi)
+  set(HEDDLE_WHY_NO_MPI "MPI was not found (packages libopenmpi-dev and openmpi-bin)")
+elseif(NOT MPIEXEC_EXECUTABLE)
+  set(HEDDLE_WHY_NO_MPI "there is no mpirun (package openmpi-bin)")
+endif()

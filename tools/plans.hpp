@@ -14,5 +14,6 @@ template <class P>
 using MnistPlan = heddle::Plan<Mnist, heddle::CrossEntropy, heddle::Adam, heddle::Batch<batch_rows, heddle::KeepLast>, P, heddle::Grain<16>>;
 using Alone = MnistPlan<heddle::Single>;
 using Replicated = MnistPlan<heddle::DataParallel<2>>;
+using Fourfold = MnistPlan<heddle::DataParallel<4>>;
 using Staged = MnistPlan<heddle::Pipeline<heddle::Balanced<2>, heddle::OneFOneB, heddle::Microbatches<4>>>;
 using Both = MnistPlan<heddle::Hybrid<heddle::Pipeline<heddle::Balanced<2>, heddle::OneFOneB, heddle::Microbatches<2>>, heddle::DataParallel<2>>>;

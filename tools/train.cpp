@@ -1,240 +1,45 @@
 // SPDX-License-Identifier: MIT
 // The program behind ./heddle train: one model under four plans, and a table that shows that they are one computation.
-#include <fmt/core.h>
-#include <unistd.h>
-
-#include <CLI/CLI.hpp>
-#include <chrono>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <heddle/backend/cpu_threads.hpp>
-#include <heddle/heddle.hpp>
-#include <heddle/io/gzip.hpp>
-#include <heddle/io/safetensors.hpp>
-#include <heddle/io/synthetic.hpp>
-#include <limits>
-#include <string>
-#include <vector>
 
-#include "plans.hpp"
+#include "training.hpp"
 
 using namespace heddle;
 
 namespace {
 
-struct Settings {
-  int epochs = 10;
-  double learning_rate = 1e-3;
-  std::int64_t seed = 1;
-  std::string data = "fashion-mnist";
-  std::string output;
-};
-
-struct Row {
-  std::string plan;
-  int devices = 0;
-  Bytes memory, measured_memory;
-  std::int64_t step_bytes = 0;
-  double counted_bytes = 0;
-  double seconds = 0;
-  float loss = 0;
-  double accuracy = 0;
-  std::uint64_t hash = 0;
-};
-
-/// Shows how far a plan is: a bar that is drawn over on a terminal, plain lines elsewhere.
-class Progress {
- public:
-  Progress(std::string plan, std::int64_t steps) : plan_(std::move(plan)), steps_(steps), terminal_(isatty(STDOUT_FILENO) == 1) {}
-  void show(int epoch, int epochs, std::int64_t step, float loss) const {
-    if (terminal_)
-      draw(step, loss);
-    else
-      fmt::print("{}: epoch {} of {}, step {} of {}, loss {:.4f}\n", plan_, epoch, epochs, step, steps_, loss);
-    std::fflush(stdout);
-  }
-  void end(float loss) const {
-    if (!terminal_) return;
-    draw(steps_, loss);
-    fmt::print("\n");
-  }
-
- private:
-  void draw(std::int64_t step, float loss) const {
-    constexpr int width = 30;
-    const auto done = static_cast<int>(width * step / steps_);
-    fmt::print("\r{:<36} [{:#<{}}{:.<{}}] {:3}%  loss {:.4f} ", plan_, "", done, "", width - done, 100 * step / steps_, loss);
-  }
-
-  std::string plan_;
-  std::int64_t steps_;
-  bool terminal_;
-};
-
-[[nodiscard]] double accuracy_of(const Evaluation& evaluation, const Dataset& data) {
-  const auto classes = static_cast<std::size_t>(data.classes());
-  std::int64_t right = 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(evaluation.rows); ++i) {
-    const float* const row = evaluation.outputs.data() + i * classes;
-    right += std::max_element(row, row + classes) - row == data.labels()[i] ? 1 : 0;
-  }
-  return static_cast<double>(right) / static_cast<double>(evaluation.rows);
-}
-
-/// All bytes that the ranks have sent since the counters were cleared.
-template <class ThePlan> [[nodiscard]] std::int64_t bytes_sent(Trainer<ThePlan, CpuThreads>& trainer) {
-  std::int64_t sum = 0;
-  for (int r = 0; r < devices<ThePlan>; ++r)
-    for (const Movement kind : {Movement::point_to_point, Movement::all_reduce}) sum += trainer.session().transport().sent(Rank{r}, kind).bytes.value;
-  return sum;
-}
-
-template <class ThePlan> void write_parameters(Trainer<ThePlan, CpuThreads>& trainer, const std::filesystem::path& file) {
-  TensorFile tensors;
-  for (int p = 0; p < graph_of<Mnist>.parameter_count; ++p) {
-    const ParameterPlace& place = ThePlan::training.parameters[p];
-    const Shape& shape = graph_of<Mnist>.leaf(place.node).parameters[place.index].shape;
-    const std::string name{graph_of<Mnist>.parameter_name(place.node, place.index).view()};
-    const std::vector<float> values = trainer.parameter(name);
-    tensors.put<float>(name, std::vector<std::int64_t>(shape.sizes, shape.sizes + shape.dimensions), values);
-  }
-  tensors.write(file);
-}
-
-/// Every plan and every replica must end with the same bits.
-void refuse_other(const std::string& name, std::uint64_t hash, const std::string& first, std::uint64_t expected) {
-  if (hash != expected)
-    throw Error(Code{'R', 7}, name + " ended with other parameters than " + first +
-                                  ". Fix: this is a fault of Heddle: report it with the machine and its compiler.");
-}
-
-/// Trains one plan from the same seed and fills its row of the table.
-template <class ThePlan>
-Row train(const std::string& name, const Settings& settings, const Dataset& training, const Dataset& test, const std::vector<Row>& before) {
-  Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = settings.learning_rate}, Seed{static_cast<std::uint64_t>(settings.seed)}};
-  const std::int64_t steps_an_epoch = (training.size() + batch_rows - 1) / batch_rows;
-  const std::int64_t steps = settings.epochs * steps_an_epoch;
-  const Progress progress{name, steps};
-  Row row;
-  row.plan = name;
-  row.devices = devices<ThePlan>;
-  int epoch = 0;
-  std::int64_t reports = 0;
-  const auto report = [&](const StepResult& result) {
-    ++reports;
-    row.loss = *result.loss;
-    progress.show(epoch + 1, settings.epochs, result.step, row.loss);
+int train_all(const training::Settings& settings) {
+  training::prepare_output(settings.output);
+  const training::Sets sets = training::load_both(settings);
+  training::print_heading(settings, sets);
+  std::vector<training::Row> rows;
+  const auto add = [&]<class ThePlan>(ThePlan, const char* name) {
+    rows.push_back(training::train<ThePlan, CpuThreads>(name, settings, sets.training, sets.test, rows));
   };
-  trainer.on_step(report, Every{100});
-  trainer.session().transport().clear_traffic();
-  const auto begin = std::chrono::steady_clock::now();
-  for (epoch = 0; epoch < settings.epochs; ++epoch)
-    for (const auto& batch : training.shuffled(Seed{static_cast<std::uint64_t>(settings.seed)}, epoch).template batches<batch_rows>()) {
-      if (trainer.steps() + 1 == steps) trainer.on_step(report);  // the last loss stands in the table
-      trainer.step(batch);
-    }
-  row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  progress.end(row.loss);
-
-  constexpr Traffic moved = traffic<ThePlan>();
-  row.step_bytes = (moved.gradients().on(axis::data).total_with_padding + moved.activations().total_with_padding).value;
-  const std::int64_t of_reports = reports * moved.loss().total_with_padding.value;
-  if (trainer.steps() > 0) row.counted_bytes = static_cast<double>(bytes_sent(trainer) - of_reports) / static_cast<double>(trainer.steps());
-  const Evaluation evaluation = trainer.evaluate(*test.in_order().batches(test.size()).begin());
-  row.accuracy = accuracy_of(evaluation, test);
-  row.memory = peak_memory<ThePlan>();
-  for (int r = 0; r < devices<ThePlan>; ++r) row.measured_memory = std::max(row.measured_memory, trainer.executor(Rank{r}).arena().high_water());
-  row.hash = trainer.parameter_hash();
-  for (int r = 1; r < trainer.replicas(); ++r) refuse_other(name + ", replica " + std::to_string(r), trainer.parameter_hash(r), name, row.hash);
-  if (!before.empty()) refuse_other(name, row.hash, before.front().plan, before.front().hash);
-  if (!settings.output.empty()) write_parameters(trainer, std::filesystem::path{settings.output} / "parameters.safetensors");
-  return row;
-}
-
-[[nodiscard]] std::string table_of(const std::vector<Row>& rows) {
-  std::string out = fmt::format("{:<36} {:>7} {:>23} {:>31} {:>8} {:>7} {:>9}  {}\n", "plan", "devices", "KiB, built / measured",
-                                "bytes a step, built / counted", "seconds", "loss", "accuracy", "parameters");
-  for (const Row& row : rows)
-    out += fmt::format(
-        "{:<36} {:>7} {:>23} {:>31} {:>8.2f} {:>7.4f} {:>9.4f}  {:016x}\n", row.plan, row.devices,
-        fmt::format("{:.1f} / {:.1f}", static_cast<double>(row.memory.value) / 1024, static_cast<double>(row.measured_memory.value) / 1024),
-        fmt::format("{} / {:.0f}", row.step_bytes, row.counted_bytes), row.seconds, row.loss, row.accuracy, row.hash);
-  return out;
-}
-
-/// Writes beside the file and renames, so that an earlier table stays whole until the new one is.
-void write_table(const std::filesystem::path& folder, const std::string& table) {
-  std::ofstream file{folder / "table.txt.new"};
-  file << table;
-  file.close();
-  if (!file) throw Error(Code{'D', 20}, "'" + (folder / "table.txt").string() + "' cannot be written. Fix: free disk space and repeat.");
-  std::filesystem::rename(folder / "table.txt.new", folder / "table.txt");
-}
-
-/// Refuses an output folder before any work is done; nothing in it is touched.
-void prepare_output(const std::string& folder) {
-  if (folder.empty()) return;
-  std::error_code problem;
-  std::filesystem::create_directories(folder, problem);
-  const std::filesystem::path probe = std::filesystem::path{folder} / "table.txt.new";
-  const bool writable = !problem && std::ofstream{probe}.is_open();
-  std::filesystem::remove(probe, problem);
-  if (!writable)
-    throw Error(Code{'D', 20}, "the output folder '" + folder + "' cannot be written. Fix: name a folder that you may write to with --output.");
-}
-
-[[nodiscard]] Dataset load(const Settings& settings, Split split) {
-  if (settings.data == "synthetic")
-    return synthetic(Seed{static_cast<std::uint64_t>(settings.seed)}, split == Split::train ? 6000 : 1000, 28 * 28, 10, split);
-  const bool fashion = settings.data == "fashion-mnist";
-  return load_idx_dataset(fashion ? HEDDLE_FASHION_MNIST : settings.data, split);
-}
-
-int train_all(const Settings& settings) {
-  prepare_output(settings.output);
-  const Dataset training = load(settings, Split::train);
-  const Dataset test = load(settings, Split::test);
-  for (const Dataset* data : {&training, &test})
-    if (data->features() != 28 * 28)
-      throw Error(Code{'D', 3}, "the images of '" + settings.data + "' have " + std::to_string(data->features()) +
-                                    " pixels, but the model takes 784. Fix: use images of 28 x 28.");
-  fmt::print("{} images for training, {} for the test, {} epochs of batches of {}, Adam with learning rate {}\n", training.size(), test.size(),
-             settings.epochs, batch_rows, settings.learning_rate);
-  std::vector<Row> rows;
-  rows.push_back(train<Alone>("Single", settings, training, test, rows));
-  rows.push_back(train<Replicated>("DataParallel<2>", settings, training, test, rows));
-  rows.push_back(train<Staged>("Pipeline, 2 stages, 1F1B", settings, training, test, rows));
-  rows.push_back(train<Both>("Hybrid: that pipeline x 2 replicas", settings, training, test, rows));
-  const std::string table = table_of(rows);
-  fmt::print("\n{}", table);
-  if (!settings.output.empty()) write_table(settings.output, table);
-  fmt::print("\nAll plans ended with the same parameters, to the last bit.\n");
+  add(Alone{}, "Single");
+  add(Replicated{}, "DataParallel<2>");
+  add(Staged{}, "Pipeline, 2 stages, 1F1B");
+  add(Both{}, "Hybrid: that pipeline x 2 replicas");
+  training::print_table(settings, rows);
   return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  Settings settings;
-  int batch = 0;
+  training::Settings settings;
+  int processes = 0;
   CLI::App app{"Trains the 784-50-10 network under four plans and compares them."};
   app.name("heddle train");
-  app.add_option("--epochs", settings.epochs, "passes over the training images")->check(CLI::Range(1, 1000))->capture_default_str();
-  app.add_option("--learning-rate", settings.learning_rate, "of Adam")->check(CLI::Range(0.0, 10.0))->capture_default_str();
-  app.add_option("--seed", settings.seed, "of initialisation and shuffling")
-      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
-      ->capture_default_str();
-  app.add_option("--data", settings.data, "fashion-mnist, synthetic, or a folder with the four MNIST files, plain or .gz")->capture_default_str();
-  app.add_option("--output", settings.output, "folder for table.txt and parameters.safetensors");
-  const CLI::Option* const batch_option = app.add_option("--batch", batch, "refused: the batch is part of the plan's type");
+  const training::Options options{app, settings};
+  const CLI::Option* const processes_option =
+      app.add_option("--processes", processes, "runs the plans of as many devices with one process for each, started by mpirun: 1, 2 or 4");
   try {
     app.parse(argc, argv);
-    if (batch_option->count() > 0)
-      throw CLI::ValidationError("--batch",
-                                 fmt::format("the batch of {} rows is part of the plan's type, so memory and traffic are known when it is built. "
-                                             "Fix: change batch_rows in tools/plans.hpp and build again",
-                                             batch_rows));
+    options.check();
+    if (processes_option->count() > 0)
+      throw CLI::ValidationError("--processes",
+                                 "this program runs every rank as a thread. Fix: start ./heddle train --processes, which starts mpirun");
     return train_all(settings);
   } catch (const CLI::ParseError& problem) {
     if (problem.get_exit_code() == 0) return app.exit(problem);

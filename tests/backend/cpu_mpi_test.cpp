@@ -4,11 +4,12 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <vector>
 
-#include "backend/mpi_ranks.hpp"
 #include "equivalence/equal.hpp"
+#include "transport/mpi_ranks.hpp"
 
 using namespace equivalence;
 using heddle::tests::FirstRanks;
@@ -58,11 +59,14 @@ template <class ThePlan> void check_processes() {
   CHECK(same_bits(got.evaluation.outputs, wanted.evaluation.outputs));
 }
 
+/// Bytes that a rank sends so that its step can report the loss.
 template <class ThePlan> [[nodiscard]] Bytes loss_bytes(Rank rank) {
   const Program& p = ThePlan::training;
-  const int replicas = p.mesh.size(Axis::data);
-  if (replicas == 1 || p.mesh.coordinate(rank, Axis::stage) != p.loss_role()) return {};
-  return ring_bytes_sent(1, replicas, p.mesh.coordinate(rank, Axis::data));
+  Bytes bytes;
+  for (const Axis a : batch_axes)
+    if (p.mesh.size(a) > 1 && p.mesh.coordinate(rank, Axis::stage) == p.loss_role())
+      bytes += ring_bytes_sent(1, p.mesh.size(a), p.mesh.coordinate(rank, a));
+  return bytes;
 }
 
 template <class ThePlan> void check_sent() {
@@ -80,13 +84,19 @@ template <class ThePlan> void check_sent() {
       transport.clear_traffic();
       trainer.step(rows.batch(0, reported ? 32 : 5));  // ranks without rows send as much as the others
       const Rank rank = transport.rank();
-      CHECK(transport.sent(Movement::point_to_point).bytes == promised.sent_to_peers(rank));
-      CHECK(transport.sent(Movement::all_reduce).bytes == promised.sent_in_reductions(rank) + (reported ? loss_bytes<ThePlan>(rank) : Bytes{}));
-      messages = transport.sent(Movement::point_to_point).messages + transport.sent(Movement::all_reduce).messages;
+      CHECK(transport.sent(rank, Movement::point_to_point).bytes == promised.sent_to_peers(rank));
+      CHECK(transport.sent(rank, Movement::all_reduce).bytes == promised.sent_in_reductions(rank) + (reported ? loss_bytes<ThePlan>(rank) : Bytes{}));
+      CHECK(transport.sent(rank, Movement::reduce_scatter).bytes == promised.sent_in_reduce_scatters(rank));
+      CHECK(transport.sent(rank, Movement::all_gather).bytes == promised.sent_in_gathers(rank));
+      messages = 0;
+      for (const Movement kind : {Movement::point_to_point, Movement::all_reduce, Movement::reduce_scatter, Movement::all_gather})
+        messages += transport.sent(rank, kind).messages;
     }
   }
   constexpr Traffic promised = traffic<ThePlan>();
-  CHECK(sum_over_all(messages) == promised.activations().messages + promised.gradients().on(axis::data).messages + promised.loss().messages);
+  std::int64_t stated = promised.activations().messages + promised.loss().messages;
+  for (const Axis a : batch_axes) stated += promised.gradients().on(a).messages + promised.parameters().on(a).messages;
+  CHECK(sum_over_all(messages) == stated);
 }
 
 template <class Make> [[nodiscard]] std::string refusal(Code code, Make make) {
@@ -104,6 +114,10 @@ using Four = Of<DataParallel<4>>;
 using Filled = Of<Pipeline<Balanced<2>, GPipe, Microbatches<4>>>;
 using Alternating = Of<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>;
 using Both = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>;
+using Slices = Of<Sharded<4>>;
+using States = Of<Sharded<4, OptimizerState>>;
+using Copies = Of<Hybrid<Sharded<2, heddle::Gradients>, DataParallel<2>>>;
+using SlicedStages = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>;
 using Outside = Of<Hybrid<DataParallel<2>, Pipeline<Balanced<2>, GPipe, Microbatches<2>>>>;
 
 }  // namespace
@@ -122,12 +136,23 @@ TEST_CASE("stages times replicas that are processes have the bits of one device,
   check_processes<Outside>();
 }
 
+TEST_CASE("slices that lie in processes have the bits of one device, alone, beside replicas and inside stages") {
+  check_processes<Slices>();
+  check_processes<States>();
+  check_processes<Copies>();
+  check_processes<SlicedStages>();
+}
+
 TEST_CASE("the bytes and messages that every process counts are those that the plan states") {
   check_sent<Alone>();
   check_sent<Two>();
   check_sent<Four>();
   check_sent<Filled>();
   check_sent<Both>();
+  check_sent<Slices>();
+  check_sent<States>();
+  check_sent<Copies>();
+  check_sent<SlicedStages>();
 }
 
 TEST_CASE("a process has an executor for its own rank only, and one of them prints") {
@@ -136,6 +161,20 @@ TEST_CASE("a process has an executor for its own rank only, and one of them prin
   for (int rank = 0; rank < 4; ++rank) CHECK(trainer.local(Rank{rank}) == (rank == ranks.rank()));
   CHECK(sum_over_all(trainer.first_process() ? 1 : 0) == 1);
   CHECK(trainer.executor(Rank{ranks.rank()}).arena().size() <= peak_memory<Four>());
+}
+
+TEST_CASE("a loss that is not finite is told by the process that finds it, and by the others as the end of its rank") {
+  const FirstRanks ranks{4};
+  auto rows = rows_of<Four>(32);
+  rows.inputs[static_cast<std::size_t>(9 * rows.features)] = std::numeric_limits<float>::quiet_NaN();  // a row of rank 1
+  Trainer<Four, CpuMpi> trainer{settings<Adam>(), Seed{5}};
+  const auto step = [&] { trainer.step(rows.batch(0, 32)); };
+  const std::string found = "the loss of step 1 is NaN in rows 8 to 11";
+  if (ranks.rank() == 1)
+    CHECK(refusal({'R', 2}, step) == "[heddle.R02] " + found + ". Fix: lower the learning rate or repair the data.");
+  else
+    CHECK(refusal({'R', 1}, step).find(found) != std::string::npos);
+  CHECK(refusal({'R', 4}, step).find("step 1 was interrupted") != std::string::npos);
 }
 
 TEST_CASE("another number of processes is refused in each of them with both numbers") {

@@ -17,8 +17,8 @@ class MpiWorld {
     MPI_Comm_rank(heddle::MpiProcess::instance().world(), &mine);
     MPI_Comm_split(heddle::MpiProcess::instance().world(), mine < ranks ? 0 : MPI_UNDEFINED, mine, &comm_);
     if (comm_ == MPI_COMM_NULL) return;
-    transport_ =
-        std::make_unique<heddle::Mpi>(comm_, ranks, std::move(groups), heddle::PendingLimits{.transfers = 4, .reductions = 4}, std::chrono::minutes{2});
+    transport_ = std::make_unique<heddle::Mpi>(comm_, ranks, std::move(groups), heddle::PendingLimits{.transfers = 4, .reductions = 4},
+                                               std::chrono::minutes{2});
   }
   MpiWorld(const MpiWorld&) = delete;
   MpiWorld& operator=(const MpiWorld&) = delete;
@@ -28,7 +28,7 @@ class MpiWorld {
   }
 
   template <class Body> std::string run(Body body) { return transport_ == nullptr ? "" : body(*transport_, transport_->rank().value); }
-  [[nodiscard]] heddle::Sent sent(int, heddle::Movement kind) const { return transport_->sent(kind); }
+  [[nodiscard]] heddle::Sent sent(int rank, heddle::Movement kind) const { return transport_->sent(heddle::Rank{rank}, kind); }
 
  private:
   MPI_Comm comm_ = MPI_COMM_NULL;

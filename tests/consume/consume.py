@@ -39,6 +39,8 @@ def build_and_run(way, project, scratch, compiler, *options):
     run("cmake", "--build", scratch / "user", "--parallel", "1")
     run(scratch / "user" / "types")
     run(scratch / "user" / "pairing", cwd=scratch)
+    if (scratch / "user" / "processes").exists():
+        run(scratch / "user" / "processes")
 
 
 def installed(project, scratch, compiler):

@@ -10,6 +10,8 @@ A rule is a module beside this file with
 """
 import importlib
 import pathlib
+import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -30,6 +32,15 @@ def files(root, *suffixes):
 
 def headers(root):
     return [path for path in files(root, ".hpp") if path.is_relative_to(root / "include")]
+
+
+def mpi_folders():
+    """Where mpi.h is, as options of a compiler; nothing without MPI."""
+    wrapper = shutil.which("mpicxx")
+    if not wrapper:
+        return []
+    shown = subprocess.run([wrapper, "-show"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    return [word.replace("-I", "-isystem", 1) for word in shown.split() if word.startswith("-I")]
 
 
 def lay_out(folder, texts):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The C++ of README.md and docs/*.md compiles. A block without #include stands after the two front doors, inside namespace heddle's use.
-A block is left out if the line before it is <!-- not compiled: why -->."""
+A block is left out if the line before it is <!-- not compiled: why -->, or if it needs MPI and there is none."""
 import concurrent.futures
 import pathlib
 import re
@@ -40,7 +40,7 @@ def compile_block(root, page, line, source):
     with tempfile.TemporaryDirectory() as folder:
         unit = pathlib.Path(folder) / "snippet.cpp"
         unit.write_text(source)
-        command = ["g++", "-std=c++20", "-fsyntax-only", f"-I{root / 'include'}", f"-I{EIGEN}", str(unit)]
+        command = ["g++", "-std=c++20", "-fsyntax-only", f"-I{root / 'include'}", f"-I{EIGEN}", *house.mpi_folders(), str(unit)]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     if done.returncode == 0:
         return None
@@ -48,10 +48,11 @@ def compile_block(root, page, line, source):
 
 
 def check(root):
-    work = []
+    work, mpi = [], house.mpi_folders()
     for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
         if page.exists():
-            work += [(root, page, line, source) for line, source, exempt in blocks(page.read_text()) if not exempt]
+            work += [(root, page, line, source) for line, source, exempt in blocks(page.read_text())
+                     if not exempt and (mpi or "_mpi.hpp>" not in source)]
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         faults = list(pool.map(lambda job: compile_block(*job), work))
     print(f"{len(work)} blocks compiled")

@@ -20,18 +20,9 @@ def missing():
     return None if program() else "clang-tidy is not installed"
 
 
-def mpi_folders():
-    """Where mpi.h is, as options of a compiler; nothing without MPI."""
-    wrapper = shutil.which("mpicxx")
-    if not wrapper:
-        return []
-    shown = subprocess.run([wrapper, "-show"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-    return [word.replace("-I", "-isystem", 1) for word in shown.split() if word.startswith("-I")]
-
-
 def check(root):
     base = root / "include"
-    mpi = mpi_folders()
+    mpi = house.mpi_folders()
     with tempfile.TemporaryDirectory() as folder:
         unit = pathlib.Path(folder) / "all_headers.cpp"
         unit.write_text("".join(f'#include "{path.relative_to(base)}"\n' for path in house.headers(root) if mpi or not OF_MPI.search(str(path))))

@@ -87,14 +87,14 @@ struct Layout {
     gradients[static_cast<int>(a)] = Placement::partial;
   }
   /// Rows in proportion to shares instead of even ones, by coordinate on axis data.
-  /// Errors  M06 if there are too many shares or one is below 1
+  /// Errors  M07 if there are too many shares or one is below 1
   constexpr void splits_unevenly(const int* by_coordinate, int count) {
     if (count > most_shares)
-      return refuse(Diagnosis{Code{'M', 6}, ""} << count << " shares of the batch are named, but at most " << most_shares
+      return refuse(Diagnosis{Code{'M', 7}, ""} << count << " shares of the batch are named, but at most " << most_shares
                                                 << " are kept. Fix: group equal devices under an even policy.");
     for (int i = 0; i < count; ++i) {
       if (by_coordinate[i] < 1)
-        return refuse(Diagnosis{Code{'M', 6}, ""} << "replica " << i << " has share " << by_coordinate[i]
+        return refuse(Diagnosis{Code{'M', 7}, ""} << "replica " << i << " has share " << by_coordinate[i]
                                                   << " of the batch. Fix: give every replica a share of at least 1, or leave it out.");
       shares[i] = by_coordinate[i];
       if (shares[i] != shares[0]) share_count = count;

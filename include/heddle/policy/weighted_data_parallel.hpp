@@ -13,7 +13,7 @@ namespace heddle::inline policy_room {
 ///
 /// Shape   batch (B, ...) becomes (B Shares[i] / sum(Shares), ...) on replica i; parameters keep their shape
 /// Moves   2 (N-1)/N x gradient bytes per rank and step                                        [bytes]
-/// Errors  M06 if a share is below 1 or there are more than 16; B01, B02 as DataParallel; B04 with Grain or Reproducible
+/// Errors  M07 if a share is below 1 or there are more than 16; B01, B02 as DataParallel; B04 with Grain or Reproducible
 /// Source  sources.md#allreduce
 /// Tested  policy/weighted_data_parallel_test, equivalence/tolerance_test
 template <int... Shares> struct WeightedDataParallel {

@@ -251,7 +251,7 @@ template <class ThePlan, class Backend> class Trainer {
   /// Where a loss that is not finite comes from: a forward of the whole batch, leaf by leaf, with the parameters as they are.
   [[nodiscard]] std::string locate(const StepInput& input) {
     for (int rank = 0; rank < devices<ThePlan>; ++rank)
-      if (!local(Rank{rank})) return {};  // its process is not here to share its parameters
+      if (!local(Rank{rank})) return ". Fix: lower the learning rate or repair the data.";  // its process is not here to share its parameters
     std::vector<Floats> parameters;
     for (int p = 0; p < Request::graph.parameter_count; ++p) {
       const std::vector<float> values = tensors_.parameter(p, 0);

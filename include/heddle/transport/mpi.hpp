@@ -57,7 +57,7 @@ class Mpi {
   [[nodiscard]] Endpoint& endpoint(Rank) { return *this; }
 
   /// What this process has sent since construction or the last clear_traffic.
-  [[nodiscard]] Sent sent(Movement kind) const { return traffic_.sent(kind); }
+  [[nodiscard]] Sent sent(Rank, Movement kind) const { return traffic_.sent(kind); }
   void clear_traffic() { traffic_.clear(); }
   /// Memory for sums beside the arena; it grows to the largest collective that was ever started, at construction to the one in the limits.
   [[nodiscard]] Bytes scratch() const {
@@ -220,7 +220,7 @@ inline void Mpi::agree(std::uint64_t program, int ranks) {
   try {
     finish(agreement, 0);
   } catch (const RankLost&) {
-    MpiProcess::instance().somebody_is_gone();
+    MpiProcess::instance().finalize_at_the_end(false);
     throw;
   }
   agreement.check();
@@ -279,13 +279,19 @@ inline Mpi::~Mpi() {
   try {
     watch_.listen();
     if (watch_.lost().any() || std::uncaught_exceptions() > exceptions_) give_up(rank(), "an exception has ended its part in the plan");
-    if (!gone_) return;
-    // Everybody who is told tells in turn. Who says nothing is gone, and MPI_Finalize must not wait for it.
-    watch_.linger(std::chrono::seconds{2}, [] { return false; });
-    if (!watch_.all_gone()) MpiProcess::instance().somebody_is_gone();
+    if (gone_) {
+      // The rank that was lost first says so itself, or it is silent, and MPI_Finalize must not wait for it.
+      watch_.linger(std::chrono::seconds{2}, [&] { return watch_.heard_of_the_first(); });
+      if (!watch_.heard_of_the_first()) MpiProcess::instance().finalize_at_the_end(false);
+    } else if (active_transfers_.empty() && active_collectives_.empty()) {
+      return;
+    } else {
+      quiet_down();
+    }
   } catch (const Error&) {
-    MpiProcess::instance().somebody_is_gone();
+    MpiProcess::instance().finalize_at_the_end(false);
   }
+  // What nobody has taken must not meet the messages of a later transport.
   for (MpiCommunicator* const comm : {&transfers_comm_, &collectives_comm_, &watch_.comm()}) comm->keep();
 }
 

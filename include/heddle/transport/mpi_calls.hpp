@@ -99,7 +99,7 @@ class MpiCommunicator {
     for (int flag = 0; flag == 0; std::this_thread::yield()) {
       check_mpi(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
       if (flag != 0 || std::chrono::steady_clock::now() < end.point()) continue;
-      MpiProcess::instance().somebody_is_gone();
+      MpiProcess::instance().finalize_at_the_end(false);
       throw Error{Code{'R', 3}, "not all of the " + std::to_string(size_) + " processes came to the start of the plan within " +
                                     std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(deadline).count()) +
                                     " ms. Fix: let every process make the same trainers in the same order, or raise the deadline."};
@@ -117,10 +117,10 @@ class MpiCommunicator {
   [[nodiscard]] int rank() const { return rank_; }
   /// Tags that a message may have: 0 to this.
   [[nodiscard]] std::int64_t most_tag() const {
-    void* value = nullptr;
+    const int* value = nullptr;
     int found = 0;
-    MPI_Comm_get_attr(comm_, MPI_TAG_UB, &value, &found);
-    return found != 0 ? *static_cast<int*>(value) : 32767;
+    MPI_Comm_get_attr(comm_, MPI_TAG_UB, static_cast<void*>(&value), &found);
+    return found != 0 ? *value : 32767;
   }
   /// Something is pending on it that never completes: it stays until the process ends.
   void keep() { kept_ = true; }

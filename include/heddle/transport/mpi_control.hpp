@@ -56,8 +56,8 @@ class MpiControl {
   void tell_lost(int rank, std::string_view why) {
     farewell_.kind = ControlMessage::lost;
     farewell_.rank = rank;
-    const std::size_t length = std::min<std::size_t>(why.size(), ControlMessage::most_words);
-    std::copy_n(why.data(), length, farewell_.why);
+    const std::string_view words = why.substr(0, ControlMessage::most_words);
+    std::copy(words.begin(), words.end(), farewell_.why);
     send(farewells_, farewell_);
   }
   /// Whom this rank is waiting for. Left out if the last such message has not left yet.
@@ -68,6 +68,8 @@ class MpiControl {
     send(notices_, notice_);
   }
   [[nodiscard]] bool farewell_has_left() { return farewells_.done(); }
+  /// Whether a rank has said its last word.
+  [[nodiscard]] bool gone(int rank) const { return gone_[static_cast<std::size_t>(rank)]; }
   /// Whether every other rank has said its last word.
   [[nodiscard]] bool all_gone() const {
     for (int rank = 0; rank < comm_.size(); ++rank)

@@ -6,6 +6,9 @@
 
 #include <mpi.h>
 
+#include <chrono>
+#include <thread>
+
 namespace heddle::inline transport_room {
 
 /// MPI as Heddle uses it: one thread calls it (MPI_THREAD_FUNNELED). Who has called MPI_Init before also calls MPI_Finalize; otherwise it is called
@@ -26,8 +29,8 @@ class MpiProcess {
   /// Trainers made from now on run on this communicator.
   void use(MPI_Comm world) { world_ = world; }
 
-  /// A rank is gone for good: MPI_Finalize would wait for it, so it is not called.
-  void somebody_is_gone() { finalize_ = false; }
+  /// Whether the end of the process calls MPI_Finalize, if it is Heddle's to call. Not where a rank is gone for good: it would wait for it.
+  void finalize_at_the_end(bool finalize) { finalize_ = finalize; }
 
  private:
   MpiProcess() {
@@ -36,16 +39,24 @@ class MpiProcess {
     if (running != 0) return;
     int provided = 0;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
-    finalize_ = true;
+    ours_ = true;
   }
   ~MpiProcess() {
     int ended = 0;
     MPI_Finalized(&ended);
-    if (finalize_ && ended == 0) MPI_Finalize();
+    if (!ours_ || ended != 0) return;
+    if (finalize_)
+      MPI_Finalize();
+    else
+      std::this_thread::sleep_for(others_report);
   }
 
+  /// mpirun ends the other processes as soon as one ends without MPI_Finalize; those that wait for the same rank first say what they have found.
+  static constexpr std::chrono::seconds others_report{2};
+
   MPI_Comm world_ = MPI_COMM_WORLD;
-  bool finalize_ = false;
+  bool ours_ = false;
+  bool finalize_ = true;
 };
 
 }  // namespace heddle::inline transport_room

@@ -37,6 +37,7 @@ class MpiWatch {
   /// Until the operation is complete: true. False when it cannot be any more, and lost() says why.
   template <class Operation, class Progress> bool await(Operation& operation, Progress progress) {
     const auto begin = std::chrono::steady_clock::now();
+    auto lost_since = std::chrono::steady_clock::time_point::max();
     for (bool told = false;; std::this_thread::yield()) {
       progress();
       if (operation.done()) {
@@ -44,8 +45,12 @@ class MpiWatch {
         return true;
       }
       listen();
-      const auto waited = std::chrono::steady_clock::now() - begin;
-      if (hopeless(operation) && (out() || waited > std::min(deadline_, last_messages))) return false;
+      const auto now = std::chrono::steady_clock::now();
+      const auto waited = now - begin;
+      if (hopeless(operation)) {
+        lost_since = std::min(lost_since, now);
+        if (out() || now - lost_since > std::min(deadline_, last_messages)) return false;
+      }
       if (waited > deadline_) {
         lost_.add_if_first(culprit(operation.missing()), "it started nothing within the deadline of " + milliseconds());
         return false;
@@ -84,6 +89,8 @@ class MpiWatch {
     }
   }
   [[nodiscard]] bool all_gone() const { return control_.all_gone(); }
+  /// Whether the rank that was lost first has said its farewell itself: then its process lives.
+  [[nodiscard]] bool heard_of_the_first() const { return lost_.first() == rank() || control_.gone(lost_.first()); }
 
  private:
   /// Messages of a rank that has stopped may still be on their way for so long.

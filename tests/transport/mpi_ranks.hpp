@@ -25,6 +25,7 @@ class FirstRanks {
     if (taking_part()) MPI_Comm_free(&comm_);
   }
   [[nodiscard]] bool taking_part() const { return comm_ != MPI_COMM_NULL; }
+  [[nodiscard]] MPI_Comm get() const { return comm_; }
   [[nodiscard]] int rank() const {
     int rank = -1;
     if (taking_part()) MPI_Comm_rank(comm_, &rank);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: \[heddle\.M06\] A replica has no share of the batch
+// expect: \[heddle\.M07\] A replica has no share of the batch
 // expect-g++: replica 1 has share 0 of the batch\. Fix: give every replica a share of at least 1, or leave it out\.
 #include "heddle/heddle.hpp"
 

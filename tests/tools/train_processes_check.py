@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""Runs the program behind ./heddle train --processes: the same hash as on threads, and every bad input as one sentence and a non-zero exit.
+
+usage: train_processes_check.py TRAIN TRAIN_PROCESSES MPIRUN NUMBER_FLAG
+"""
+import re
+import subprocess
+import sys
+
+TRAIN, PROCESSES, *MPIRUN = sys.argv[1:]
+SMALL = ("--data", "synthetic", "--epochs", "1")
+ROW = re.compile(r"^(\S.*?) +(\d) +([\d.]+) / ([\d.]+) +(\d+) / (\d+) .* ([0-9a-f]{16})$", re.M)
+faults = []
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, timeout=240)
+
+
+def check(what, good, seen=""):
+    if not good:
+        faults.append(f"{what}: {seen}")
+
+
+def trains(threads_hash, processes, plans):
+    ended = run(*MPIRUN, str(processes), PROCESSES, *SMALL, "--processes", str(processes))
+    check(f"{processes} processes train", ended.returncode == 0, ended.stdout + ended.stderr)
+    rows = ROW.findall(ended.stdout)
+    check(f"plans of {processes} devices", [row[0] for row in rows] == plans, ended.stdout)
+    check("one process prints", ended.stdout.count("images for training") == 1, ended.stdout)
+    for plan, _, built, measured, said, counted, found in rows:
+        check(f"memory of {plan}", built == measured, (built, measured))
+        check(f"bytes of {plan}", said == counted, (said, counted))
+        check(f"hash of {plan}", found == threads_hash, (found, threads_hash))
+
+
+def refused(what, words, *command):
+    ended = run(*command)
+    lines = [line for line in ended.stderr.splitlines() if line.startswith("heddle train: ")]
+    check(what, ended.returncode != 0, f"exit {ended.returncode}")
+    check(what, len(lines) == 1 and words in lines[0], ended.stderr)
+    check(what, "accuracy" not in ended.stdout, "it trained all the same")
+
+
+on_threads = ROW.findall(run(TRAIN, *SMALL).stdout)
+check("threads train", len(on_threads) == 4, on_threads)
+threads_hash = on_threads[0][-1] if on_threads else ""
+trains(threads_hash, 1, ["Single"])
+trains(threads_hash, 2, ["DataParallel<2>", "Pipeline, 2 stages, 1F1B"])
+trains(threads_hash, 4, ["DataParallel<4>", "Hybrid: that pipeline x 2 replicas"])
+check("sound options", run(PROCESSES, *SMALL, "--processes", "4", "--check").returncode == 0)
+odd = "[heddle.R03] there are to be 3 processes, but the plans have 1, 2 and 4 devices"
+refused("an odd number", odd, PROCESSES, *SMALL, "--processes", "3", "--check")
+refused("an odd number, started all the same", odd, *MPIRUN, "3", PROCESSES, *SMALL, "--processes", "3")
+refused("another number than was started", "[heddle.R03] the plan has 4 devices, but MPI has started 2 processes", *MPIRUN, "2", PROCESSES, *SMALL, "--processes", "4")
+refused("no number", "--processes", PROCESSES, *SMALL, "--processes", "many", "--check")
+refused("no data", "[heddle.D01]", *MPIRUN, "2", PROCESSES, "--data", "no such folder", "--processes", "2")
+refused("threads with --processes", "Fix: start ./heddle train --processes", TRAIN, *SMALL, "--processes", "2")
+for fault in faults:
+    print("FAULT", fault)
+print(f"{len(faults)} faults")
+sys.exit(1 if faults else 0)

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// The program behind ./heddle train --processes N: the plans of N devices with one process for each, started by mpirun.
+#include <heddle/backend/cpu_mpi.hpp>
+#include <heddle/plan/plan_set.hpp>
+
+#include "training.hpp"
+
+using namespace heddle;
+
+namespace {
+
+using Numbers = PlanSet<Alone, Replicated, Both>;  // one plan for each number of devices
+
+int train_all(const training::Settings& settings, int processes, bool only_check) {
+  if (Numbers::index_of(processes) < 0)
+    throw Error(Code{'R', 3}, "there are to be " + std::to_string(processes) + " processes, but the plans have " +
+                                  std::string{Numbers::list().view()} + " devices, one process for each. Fix: start one of these numbers.");
+  training::prepare_output(settings.output);
+  const training::Sets sets = training::load_both(settings);
+  if (only_check) return 0;
+  int process = 0;
+  MPI_Comm_rank(MpiProcess::instance().world(), &process);
+  if (process == 0) training::print_heading(settings, sets);
+  std::vector<training::Row> rows;
+  const auto add = [&]<class ThePlan>(ThePlan, const char* name) {
+    if (devices<ThePlan> == processes) rows.push_back(training::train<ThePlan, CpuMpi>(name, settings, sets.training, sets.test, rows));
+  };
+  add(Alone{}, "Single");
+  add(Replicated{}, "DataParallel<2>");
+  add(Staged{}, "Pipeline, 2 stages, 1F1B");
+  add(Fourfold{}, "DataParallel<4>");
+  add(Both{}, "Hybrid: that pipeline x 2 replicas");
+  if (process == 0) training::print_table(settings, rows);
+  return 0;
+}
+
+/// Every process finds the same fault; one of them says it. A lost rank is told by all, for each has seen something else.
+void say(const std::string& words, bool all, bool only_check) {
+  int process = 0;
+  if (!only_check) MPI_Comm_rank(MpiProcess::instance().world(), &process);
+  if (process == 0 || all) fmt::print(stderr, "heddle train: {}\n", words);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  training::Settings settings;
+  int processes = 0;
+  bool only_check = false;
+  CLI::App app{"Trains the 784-50-10 network under the plans of as many devices as there are processes."};
+  app.name("heddle train");
+  const training::Options options{app, settings};
+  app.add_option("--processes", processes, "of mpirun: 1, 2 or 4")->required();
+  app.add_flag("--check", only_check, "looks for what is wrong with the options and the data, without mpirun, and trains nothing");
+  try {
+    app.parse(argc, argv);
+    options.check();
+    return train_all(settings, processes, only_check);
+  } catch (const CLI::ParseError& problem) {
+    if (problem.get_exit_code() == 0) return app.exit(problem);
+    say(fmt::format("{}. See --help.", problem.what()), false, true);
+    return 2;
+  } catch (const Error& problem) {
+    say(problem.what(), problem.code() == Code{'R', 1}, only_check);
+    return 1;
+  } catch (const std::exception& problem) {
+    say(fmt::format("{}. Fix: free memory or disk space and repeat.", problem.what()), true, only_check);
+    return 1;
+  }
+}
