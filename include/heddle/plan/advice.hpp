@@ -60,7 +60,6 @@ struct Adviser {
   const AdviceLimits& limits;
   AdviceReport report{};
 
-  [[nodiscard]] static constexpr Diagnosis remark(int number) { return Diagnosis{Code{'A', number}, ""}; }
   [[nodiscard]] constexpr int parts() const { return p.batch.ranks * p.batch.total_micro_batches(); }
   template <class Visit> constexpr void each_node(int role, Visit visit) const {
     for (int c = 0; c < p.chunks; ++c)
@@ -81,10 +80,11 @@ struct Adviser {
   constexpr void few_rows() {
     const int devices = p.mesh.ranks();
     if (p.batch.batch < devices)
-      return report.add(remark(1) << "Batch<" << p.batch.batch << "> is smaller than the " << devices
-                                  << " devices of the plan. Fix: use a batch of at least " << devices << " rows, or fewer devices.");
+      return report.add(Diagnosis{Code{'A', 1}, ""} << "Batch<" << p.batch.batch << "> is smaller than the " << devices
+                                                    << " devices of the plan. Fix: use a batch of at least " << devices
+                                                    << " rows, or fewer devices.");
     if (parts() == 1 || p.batch.micro_rows >= limits.rows) return;
-    Diagnosis d = remark(1) << "Batch<" << p.batch.batch << "> over ";
+    Diagnosis d = Diagnosis{Code{'A', 1}, ""} << "Batch<" << p.batch.batch << "> over ";
     name_parts(d, p.batch) << " leaves " << p.batch.micro_rows << (p.batch.micro_rows == 1 ? " row" : " rows")
                            << " for each product, and every weight is read for so few. Fix: use a batch of at least " << limits.rows * parts()
                            << " rows, or fewer parts.";
@@ -96,7 +96,7 @@ struct Adviser {
     const int unused = capacity > batch ? capacity - batch : batch - capacity;
     const int of = capacity > batch ? capacity : batch;
     if (unused == 0 || 100 * static_cast<std::int64_t>(unused) < static_cast<std::int64_t>(limits.unused_rows_percent) * of) return;
-    Diagnosis d = remark(2) << "Batch<" << batch << "> does not divide by ";
+    Diagnosis d = Diagnosis{Code{'A', 2}, ""} << "Batch<" << batch << "> does not divide by ";
     name_parts(d, p.batch);
     if (capacity < batch)
       d << ", so " << unused << " rows of each batch are left out";
@@ -131,15 +131,15 @@ struct Adviser {
     if (most == 0) return;
     const std::int64_t waiting = 100 - 100 * (sum / p.roles) / most;
     if (waiting < limits.imbalance_percent) return;
-    report.add(remark(3) << "stages are out of balance: stage " << slowest << " has " << most << " flops a row, stage " << lightest << " has "
-                         << flops(lightest) << ", so the " << p.roles << " stages wait for the slowest " << waiting
-                         << " % of the time. Fix: give stage " << slowest << " fewer layers (Balanced<" << p.roles
-                         << "> finds the best cut), or use fewer stages.");
+    report.add(Diagnosis{Code{'A', 3}, ""} << "stages are out of balance: stage " << slowest << " has " << most << " flops a row, stage " << lightest
+                                           << " has " << flops(lightest) << ", so the " << p.roles << " stages wait for the slowest " << waiting
+                                           << " % of the time. Fix: give stage " << slowest << " fewer layers (Balanced<" << p.roles
+                                           << "> finds the best cut), or use fewer stages.");
   }
   constexpr void bubble() {
     const int idle = bubble_percent(p, order);
     if (p.roles < 2 || idle < limits.bubble_percent) return;
-    Diagnosis d = remark(4);
+    Diagnosis d{Code{'A', 4}, ""};
     if (!order.named)
       d << "without an order micro-batches pass the " << p.roles << " stages one at a time, so stages are idle " << idle
         << " % of a step. Fix: name OneFOneB and Microbatches<" << p.roles << "> or more.";
@@ -151,13 +151,14 @@ struct Adviser {
   constexpr void axes_of_one() {
     for (int i = 0; i < p.mesh.count; ++i)
       if (p.mesh.sizes[i] == 1)
-        report.add(remark(5) << "axis " << name_of(p.mesh.axes[i])
-                             << " has size 1, so its policy splits nothing. Fix: leave that policy out, or give it a size of 2 or more.");
+        report.add(
+            Diagnosis{Code{'A', 5}, ""} << "axis " << name_of(p.mesh.axes[i])
+                                        << " has size 1, so its policy splits nothing. Fix: leave that policy out, or give it a size of 2 or more.");
   }
   constexpr void nothing_to_train() {
     for (int r = 0; r < p.roles && p.roles > 1; ++r) {
       if (layers_with_parameters(r) > 0) continue;
-      Diagnosis d = remark(6) << "stage " << r << " holds no parameters, only ";
+      Diagnosis d = Diagnosis{Code{'A', 6}, ""} << "stage " << r << " holds no parameters, only ";
       const char* comma = "";
       int layers = 0;
       each_node(r, [&](int n) {
@@ -190,9 +191,10 @@ struct Adviser {
       if (reduced(r).buckets == 1 && layers_with_parameters(r) > 1 && (largest < 0 || reduced(r).payload > reduced(largest).payload)) largest = r;
     if (p.batch.ranks == 1 || largest < 0 || 4 * reduced(largest).payload < limits.overlap.value) return;
     const std::int64_t bytes = 4 * reduced(largest).payload;
-    report.add(remark(7) << "the " << bytes << " bytes of gradients of stage " << largest
-                         << " are one bucket, so their reduction starts after the last backward and overlaps nothing. Fix: name Bucket<"
-                         << (bytes / 4 + 1023) / 1024 << "_KiB> or smaller.");
+    report.add(
+        Diagnosis{Code{'A', 7}, ""} << "the " << bytes << " bytes of gradients of stage " << largest
+                                    << " are one bucket, so their reduction starts after the last backward and overlaps nothing. Fix: name Bucket<"
+                                    << (bytes / 4 + 1023) / 1024 << "_KiB> or smaller.");
   }
   constexpr void padding() {
     Reduced all;
@@ -203,9 +205,9 @@ struct Adviser {
     if (p.batch.ranks == 1 || all.elements == 0) return;
     const std::int64_t percent = 100 * (all.elements - all.payload) / all.elements;
     if (percent < limits.padding_percent) return;
-    report.add(remark(8) << percent << " % of the " << 4 * all.elements
-                         << " bytes of gradients that are reduced are padding, since each layer fills a multiple of " << unit_bytes
-                         << " bytes. Fix: use wider layers, or a Repeat of small ones, which is padded block by block.");
+    report.add(Diagnosis{Code{'A', 8}, ""} << percent << " % of the " << 4 * all.elements
+                                           << " bytes of gradients that are reduced are padding, since each layer fills a multiple of " << unit_bytes
+                                           << " bytes. Fix: use wider layers, or a Repeat of small ones, which is padded block by block.");
   }
 };
 
