@@ -42,14 +42,14 @@ template <class ThePlan> void check_sent(Trainer<ThePlan, CpuThreads>& trainer) 
     CHECK(peers == promised.sent_to_peers(Rank{r}));
     const Bytes scattered = trainer.session().transport().sent(Rank{r}, Movement::reduce_scatter).bytes;
     const Bytes gathered = trainer.session().transport().sent(Rank{r}, Movement::all_gather).bytes;
-    CHECK(reductions == promised.sent_in_reductions(Rank{r}) + loss);
+    CHECK(reductions == promised.sent_in_reductions(Rank{r}) + promised.sent_in_norm(Rank{r}) + loss);
     CHECK(scattered == promised.sent_in_reduce_scatters(Rank{r}));
     CHECK(gathered == promised.sent_in_gathers(Rank{r}));
     moved += peers + reductions + scattered + gathered;
   }
   Bytes stated = promised.activations().total_with_padding;
   for (const Axis a : batch_axes) stated += promised.gradients().on(a).total_with_padding + promised.parameters().on(a).total_with_padding;
-  stated += promised.loss().total_with_padding;
+  stated += promised.loss().total_with_padding + promised.norm().total_with_padding;
   CHECK(moved == stated);
 }
 

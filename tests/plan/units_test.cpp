@@ -29,7 +29,7 @@ constexpr Layout cut_at(const Graph& graph, std::initializer_list<int> begins, s
 
 template <class Flat> std::vector<GradientBucket> buckets_of(const Graph& graph, const Layout& layout, const Flat& flat, std::int64_t bytes) {
   std::vector<GradientBucket> all;
-  each_bucket(graph, layout, flat, bytes, Storage{}, [&](const GradientBucket& b) { all.push_back(b); });
+  each_bucket(graph, layout, flat, bytes, Storage{}, false, [&](const GradientBucket& b) { all.push_back(b); });
   return all;
 }
 

@@ -83,6 +83,8 @@ class Simulation {
         if (line.bucket >= 0) finish(role, reduced_, line.bucket);
         return true;
       case Op::gather_wait: finish(role, gathered_, line.bucket); return true;
+      case Op::norm:
+      case Op::clip:
       case Op::report:
       case Op::step: return true;
     }

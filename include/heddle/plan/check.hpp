@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "heddle/plan/clipping.hpp"
 #include "heddle/plan/coverage.hpp"
 #include "heddle/plan/deadlock.hpp"
 #include "heddle/plan/slices.hpp"
@@ -75,7 +76,7 @@ template <class Lists> [[nodiscard]] Diagnosis rendezvous(const Lists& lists, La
   return run_time::rendezvous(EventLists{events.data(), begins.data(), written.ranks()}, lanes);
 }
 
-/// All rules that read a Program: S03, S04, S05, S06, S11.
+/// All rules that read a Program: S03, S04, S05, S06, S11, S12.
 [[nodiscard]] inline Diagnosis check(const Program& p, Lanes lanes = Lanes::one_per_device) {
   const auto lines = static_cast<std::size_t>(p.lists[p.roles - 1].end);
   int tokens = 0;
@@ -88,6 +89,7 @@ template <class Lists> [[nodiscard]] Diagnosis rendezvous(const Lists& lists, La
   std::vector<BucketCounts> counts(static_cast<std::size_t>(p.bucket_count));
   if (const Diagnosis found = check_reductions(p, counts.data()); !found.ok()) return found;
   if (const Diagnosis found = check_slices(p); !found.ok()) return found;
+  if (const Diagnosis found = check_clipping(p); !found.ok()) return found;
   return run_time::rendezvous(ProgramLists{&p, starts.data(), p.roles}, lanes);
 }
 

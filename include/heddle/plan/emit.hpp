@@ -21,6 +21,7 @@ struct EmitInput {
   const GradientBucket* buckets;
   int bucket_count;
   Storage storage;
+  bool clips = false;
 };
 
 template <int Roles, int Most> struct Lists {
@@ -130,15 +131,42 @@ template <class Sizes> struct Emitter {
       Instruction line;
       line.bucket = static_cast<std::int16_t>(b);
       reduce(role, line, true);  // its first START stands in the backward body of its lowest layer
-      line.op = Op::step;
-      append(role, line);
-      gather(role, line, Op::gather_start);
+      if (!in.clips) step(role, line);
     }
+    if (in.clips && in.bucket_count > 0) close_norm(role);
     for (int b = 0; b < in.bucket_count; ++b) {
       Instruction line;
       line.bucket = static_cast<std::int16_t>(b);
       if (in.buckets[b].role == role) gather(role, line, Op::gather_wait);
     }
+  }
+  constexpr void step(int role, Instruction line) {
+    line.op = Op::step;
+    append(role, line);
+    gather(role, line, Op::gather_start);
+  }
+  /// No bucket is stepped before the norm of all is known.
+  constexpr void close_norm(int role) {
+    Instruction line;
+    line.op = Op::norm;
+    append(role, line);
+    line.bucket = norm_bucket;
+    for (const Axis a : norm_axes)
+      if (reduces_norm_along(a, in.layout.mesh, in.storage)) reduce_along(role, line, a, true);
+    line.bucket = -1;
+    line.op = Op::clip;
+    append(role, line);
+    for (int b = 0; b < in.bucket_count; ++b) {
+      line.bucket = static_cast<std::int16_t>(b);
+      if (in.buckets[b].role == role) step(role, line);
+    }
+  }
+  constexpr void reduce_along(int role, Instruction line, Axis a, bool starts) {
+    line.axis = a;
+    line.op = Op::reduce_start;
+    if (starts) append(role, line);
+    line.op = Op::reduce_wait;
+    append(role, line);
   }
   constexpr void gather(int role, Instruction line, Op op) {
     if (!in.storage.gathers_after_step()) return;
@@ -162,12 +190,8 @@ template <class Sizes> struct Emitter {
         started = false;
         continue;
       }
-      line.axis = a;
-      line.op = Op::reduce_start;
-      if (!started) append(role, line);
+      reduce_along(role, line, a, !started);
       started = false;
-      line.op = Op::reduce_wait;
-      append(role, line);
     }
   }
 };
@@ -179,7 +203,8 @@ template <class Sizes> struct Emitter {
     if (in.layout.device_of_chunk[c] == role) n += passes * micro_batches;
   for (int t = 0; t < in.transfer_count; ++t)
     if (in.transfers[t].from_role == role || in.transfers[t].to_role == role) n += 2 * micro_batches;
-  return n + 7 * in.bucket_count + 5;  // two axes at most split the batch: start and wait of each, the step or report, and a gather
+  // Two axes at most split the batch: start and wait of each, the step or report, and a gather; the norm and its axes.
+  return n + 7 * in.bucket_count + 5 + (in.clips ? 8 : 0);
 }
 
 /// Each role's list begins behind the most that the roles before it may have.

@@ -108,6 +108,25 @@ struct Traffic {
     v.total_with_padding = v.total_payload;
     return v;
   }
+  /// The norm of a plan that clips: one float a unit along every axis on which parameters are split.
+  [[nodiscard]] constexpr Volume norm() const {
+    Volume v;
+    v.ranks = program->mesh.ranks();
+    for (const Axis a : norm_axes) {
+      if (!program->reduces_norm_along(a)) continue;
+      const int n = program->mesh.size(a);
+      v.total_payload += Bytes{program->mesh.ranks() / n * 2 * (n - 1) * program->unit_count * 4};
+      v.messages += program->mesh.ranks() * 2 * (n - 1);
+    }
+    v.total_with_padding = v.total_payload;
+    return v;
+  }
+  [[nodiscard]] constexpr Bytes sent_in_norm(Rank rank) const {
+    Bytes bytes;
+    for (const Axis a : norm_axes)
+      if (program->reduces_norm_along(a)) bytes += ring_bytes_sent(program->unit_count, program->mesh.size(a), program->mesh.coordinate(rank, a));
+    return bytes;
+  }
   /// Point-to-point bytes that one rank sends in one step, padding included.
   [[nodiscard]] constexpr Bytes sent_to_peers(Rank rank) const {
     const int role = program->mesh.coordinate(rank, Axis::stage);

@@ -35,9 +35,10 @@ template <class Request> struct Placed : Request {
   }();
   static constexpr auto flat = lay_out_parameters<graph.parameter_count, nodes, roles>(graph, layout);
   static constexpr Storage storage = storage_of(layout, batch);
+  static constexpr bool by_units = Request::clips && storage.parts > 1;  // a slice is then of the parts over which norms are summed
   static constexpr int bucket_count = [] {
     int n = 0;
-    each_bucket(graph, layout, flat, Request::bucket_bytes.value, storage, [&](const GradientBucket&) { ++n; });
+    each_bucket(graph, layout, flat, Request::bucket_bytes.value, storage, by_units, [&](const GradientBucket&) { ++n; });
     return n;
   }();
   struct Buckets {
@@ -47,7 +48,7 @@ template <class Request> struct Placed : Request {
   static constexpr Buckets buckets = [] {
     Buckets out;
     int count = 0;
-    each_bucket(graph, layout, flat, Request::bucket_bytes.value, storage, [&](const GradientBucket& b) {
+    each_bucket(graph, layout, flat, Request::bucket_bytes.value, storage, by_units, [&](const GradientBucket& b) {
       out.list[count] = b;
       if (storage.parameters || storage.gradients)
         for (int n = b.lowest_node; n <= b.highest_node; ++n) out.of_node[n] = static_cast<std::int16_t>(count);
@@ -87,8 +88,8 @@ template <class Request, bool Training> struct Lowered {
 
   static constexpr int passes = plan_room::passes(P::layout, Training);
   static constexpr auto schedule = schedule_computes<P::chunks, P::micro_batches, passes>(P::layout, P::batch.micro_batches);
-  static constexpr EmitInput emit_input{P::layout,       all_bodies.transfers,           all_bodies.transfer_count,
-                                        P::buckets.list, Training ? P::bucket_count : 0, P::storage};
+  static constexpr EmitInput emit_input{P::layout,  all_bodies.transfers, all_bodies.transfer_count, P::buckets.list, Training ? P::bucket_count : 0,
+                                        P::storage, Request::clips};
   static constexpr int together = [] {
     int n = 0;
     for (int r = 0; r < P::roles; ++r) n += most_instructions(emit_input, passes, P::micro_batches, r);
@@ -152,7 +153,8 @@ template <class Request> struct Addressed {
       map.states = map.arrived + (kept.adds_slices ? 2 * map.unit_bytes / kept.parts : 0);
       map.losses = map.states + map.state_bytes * Request::states;
       const bool has_loss = r == P::layout.device_of_chunk[P::chunks - 1];
-      map.pools = map.losses + (has_loss ? rounded_up(4 * (P::batch.rank_grains() + 1), line_bytes) : 0);
+      map.norms = map.losses + (has_loss ? rounded_up(4 * (P::batch.rank_grains() + 1), line_bytes) : 0);
+      map.pools = map.norms + (Request::clips ? rounded_up(4 * P::flat.unit_count, line_bytes) : 0);
       const std::int64_t trained = place_pools(t.training, P::chunks * pool_kinds, r, map.pools);
       const std::int64_t evaluated = place_pools(t.evaluation, P::chunks * pool_kinds, r, map.pools);
       map.scratch = trained > evaluated ? trained : evaluated;
@@ -191,6 +193,9 @@ template <class Request> struct Addressed {
     p.buckets = P::buckets.list;
     p.bucket_count = P::bucket_count;
     p.bucket_of_node = P::buckets.of_node;
+    p.units = P::flat.units;
+    p.unit_count = P::flat.unit_count;
+    p.clips = Request::clips;
     p.arenas = tables.arenas;
     return p;
   }

@@ -20,6 +20,19 @@ template <Bytes Most> struct Memory { static constexpr Bytes memory_budget = Mos
 /// Tested  plan/options_test
 template <Bytes AtLeast> struct Bucket { static constexpr Bytes bucket_bytes = AtLeast; };
 
+/// The Euclidean norm of all gradients of the model, for Clip<GlobalNorm>.
+struct GlobalNorm {};
+
+/// Before the step gradients are multiplied by min(1, max_norm / (norm + 1e-6)). The threshold is Trainer::clip().max_norm.
+/// The norm is summed over fixed parts of the units, so it has the same bits under every layout that cuts no unit.
+///
+/// Moves   one float a unit along every axis on which parameters are split                      [bytes]
+/// Errors  L03 for a norm that is not known; B09 if sums are to be reproducible and a cut goes through a unit; R02 for a norm that is not finite
+/// Source  sources.md#clip-grad-norm
+/// Tested  plan/clipping_test, equivalence/clip_test
+template <class Norm> struct Clip {};
+template <> struct Clip<GlobalNorm> { static constexpr bool clips = true; };
+
 /// The bucket of a plan that names none.
 ///
 /// Source  sources.md#pytorch-ddp (bucket_cap_mb)

@@ -16,11 +16,11 @@
 
 namespace heddle::inline plan_room {
 
-enum class PlanPart : std::uint8_t { unknown, model, loss, optimizer, batch, policy, grain, reproducible, accumulate, memory, bucket };
+enum class PlanPart : std::uint8_t { unknown, model, loss, optimizer, batch, policy, grain, reproducible, accumulate, memory, bucket, clip };
 
 [[nodiscard]] constexpr std::string_view name_of(PlanPart p) {
-  constexpr std::string_view names[] = {"unknown part", "model",        "loss",       "optimizer", "Batch", "policy",
-                                        "Grain",        "Reproducible", "Accumulate", "Memory",    "Bucket"};
+  constexpr std::string_view names[] = {"unknown part", "model",        "loss",       "optimizer", "Batch",  "policy",
+                                        "Grain",        "Reproducible", "Accumulate", "Memory",    "Bucket", "Clip"};
   return names[static_cast<int>(p)];
 }
 
@@ -48,6 +48,8 @@ template <class T> [[nodiscard]] constexpr PlanPart part_of() {
     return PlanPart::memory;
   else if constexpr (requires { T::bucket_bytes; })
     return PlanPart::bucket;
+  else if constexpr (requires { T::clips; })
+    return PlanPart::clip;
   else if constexpr (Policy<T>)
     return PlanPart::policy;
   else if constexpr (LossDescription<T>)

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "heddle/core/fire.hpp"
+#include "heddle/plan/clipping.hpp"
 #include "heddle/plan/coverage.hpp"
 #include "heddle/plan/ledger.hpp"
 #include "heddle/plan/lower.hpp"
@@ -53,6 +54,7 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
   static constexpr BatchDivision batch = divide_batch(layout, batch_request);
   static constexpr Bytes bucket_bytes = option<PlanPart::bucket>(default_bucket, []<class T>(std::type_identity<T>) { return T::bucket_bytes; });
   static constexpr Bytes budget = option<PlanPart::memory>(Bytes{0}, []<class T>(std::type_identity<T>) { return T::memory_budget; });
+  static constexpr bool clips = option<PlanPart::clip>(false, []<class T>(std::type_identity<T>) { return T::clips; });
   static constexpr std::int64_t target_features = Loss::target_features(graph.output());
   static constexpr int states = Optimizer::states;
 };
@@ -128,11 +130,12 @@ template <class Request> struct CheckedProgram {
   }();
   static constexpr Diagnosis slices = check_slices(Addressed<Request>::training);
   static constexpr Diagnosis slices_in_evaluation = check_slices(Addressed<Request>::evaluation);
+  static constexpr Diagnosis clipping = check_clipping(Addressed<Request>::training);
   static constexpr Diagnosis memory = check_memory(Addressed<Request>::training, Request::budget);
 
   static constexpr Diagnosis found() {
-    for (const Diagnosis* d : {&Trained::lines.found, &Evaluated::lines.found, &reductions, &slices, &slices_in_evaluation, &Trained::rendezvous,
-                               &Evaluated::rendezvous, &memory})
+    for (const Diagnosis* d : {&Trained::lines.found, &Evaluated::lines.found, &reductions, &slices, &slices_in_evaluation, &clipping,
+                               &Trained::rendezvous, &Evaluated::rendezvous, &memory})
       if (!d->ok()) return *d;
     return {};
   }
@@ -158,6 +161,11 @@ template <class ThePlan> struct Checked {
       return mix;
     } else if constexpr (!Request::batch.fault.ok()) {
       return Request::batch.fault;
+    } else if constexpr (Request::clips && (Request::batch_request.reproducible || Request::batch.grain_named) &&
+                         cuts_a_unit(Request::graph, Request::layout)) {
+      return Diagnosis{Code{'B', 9}, ""} << "sums are to be reproducible and gradients clipped by their norm, but a cut goes through a block of "
+                                         << Request::graph.model.view()
+                                         << ", whose squares one device adds as one unit. Fix: cut between blocks, or drop Grain and Reproducible.";
     } else {
       return check_schedule_length(Request::graph, Request::layout, Request::batch);
     }
@@ -232,6 +240,8 @@ template <class ThePlan> [[nodiscard]] constexpr Bytes peak_memory() {
 template <class ThePlan> [[nodiscard]] constexpr Traffic traffic() { return Traffic{&ThePlan::training}; }
 
 /// True if gradients are summed along the fixed tree: the same bits under every layout with the same grain.
-template <class ThePlan> inline constexpr bool is_reproducible = ThePlan::training.batch.tree;
+template <class ThePlan>
+inline constexpr bool is_reproducible =
+    ThePlan::training.batch.tree && !(ThePlan::training.clips && cuts_a_unit(ThePlan::Request::graph, ThePlan::Request::layout));
 
 }  // namespace heddle::inline plan_room

@@ -27,7 +27,9 @@ enum class Op : std::uint8_t {
   report,
   step,
   gather_start,
-  gather_wait
+  gather_wait,
+  norm,  // squares of this rank's gradients, one sum a unit
+  clip   // the factor of the step, from the norm of all
 };
 [[nodiscard]] constexpr bool computes(Op op) { return op <= Op::backward_weight; }
 /// What gradients are sent after, and received for.
@@ -45,11 +47,12 @@ struct Instruction {
   std::int16_t micro_batch = -1;  // computes and transfers
   std::int16_t transfer = -1;     // sends and receives: number in Program::transfers
   std::int16_t peer = -1;         // sends and receives: role at the other end
-  std::int16_t bucket = -1;       // reductions, gathers and steps; loss_bucket is the loss
+  std::int16_t bucket = -1;       // reductions, gathers and steps; loss_bucket is the loss, norm_bucket the norm
   std::int32_t token = -1;        // pairs START and WAIT within the role
   std::int32_t sequence = -1;     // k-th start of its channel in this step
 };
 inline constexpr std::int16_t loss_bucket = -2;
+inline constexpr std::int16_t norm_bucket = -3;
 
 /// Where a tensor lies: a fixed offset in the arena, or an offset inside the slot that the micro-batch has in a pool.
 struct Place {
@@ -139,6 +142,13 @@ struct GradientBucket {
   std::int16_t slot = 0;           // in rings of two: neighbours never share one
 };
 
+/// Parameters that lie together whatever the layout: 64 even parts, over which norms are summed.
+struct FlatUnit {
+  std::int16_t role = 0;
+  std::int64_t offset = 0;    // [bytes]
+  std::int64_t elements = 0;  // with padding
+};
+
 /// How parameters, gradients and optimizer states lie along the axis that slices units. parts == 1: every rank holds them whole.
 struct Storage {
   Axis axis = Axis::shard;
@@ -164,6 +174,7 @@ struct ArenaMap {
   std::int64_t arrived = 0;     // reduced slices of two units that are still to be added
   std::int64_t states = 0;      // optimizer states, state_bytes apart
   std::int64_t losses = 0;      // one float a grain, then the sum
+  std::int64_t norms = 0;       // one float a unit of the model
   std::int64_t pools = 0;
   std::int64_t scratch = 0;
   std::int64_t workspace = 0;
@@ -173,6 +184,13 @@ struct ArenaMap {
   std::int64_t state_bytes = 0;
   std::int64_t unit_bytes = 0;  // the largest unit
 };
+
+/// The axes along which ranks hold different parameters: a sum of squares is partial along these and no others.
+[[nodiscard]] constexpr bool reduces_norm_along(Axis a, const Mesh& mesh, const Storage& storage) {
+  if (mesh.size(a) == 1) return false;
+  return a == Axis::stage || a == Axis::tensor || (a == storage.axis && storage.parts > 1);
+}
+inline constexpr Axis norm_axes[] = {Axis::shard, Axis::tensor, Axis::stage};
 
 struct IndexRange {
   int begin = 0;
@@ -207,6 +225,9 @@ struct Program {
   const ParameterPlace* parameters = nullptr;
   const GradientBucket* buckets = nullptr;
   int bucket_count = 0;
+  const FlatUnit* units = nullptr;  // of all roles, in the order of the model
+  int unit_count = 0;
+  bool clips = false;                            // by the norm of all gradients
   const std::int16_t* bucket_of_node = nullptr;  // where units pass through rings: buckets are units
   const ArenaMap* arenas = nullptr;              // by role
 
@@ -217,6 +238,7 @@ struct Program {
   }
   [[nodiscard]] constexpr int loss_role() const { return device_of_chunk[chunks - 1]; }
   [[nodiscard]] constexpr int slot(int pool, int micro_batch) const { return slots[pool * batch.total_micro_batches() + micro_batch]; }
+  [[nodiscard]] constexpr bool reduces_norm_along(Axis a) const { return clips && plan_room::reduces_norm_along(a, mesh, storage); }
   /// Floats from one grain of a value to the next.
   [[nodiscard]] constexpr std::int64_t grain_stride(std::int64_t features) const { return (batch.grain_rows * features + 15) / 16 * 16; }
 };

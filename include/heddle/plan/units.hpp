@@ -19,8 +19,27 @@ template <int Parameters, int Nodes, int Roles> struct FlatBuffers {
   ParameterPlace parameters[Parameters > 0 ? Parameters : 1]{};
   std::int64_t node_begin[Nodes > 0 ? Nodes : 1]{};  ///< offset of the first parameter of a node in its role's buffer
   bool starts_unit[Nodes > 0 ? Nodes : 1]{};
+  FlatUnit units[Parameters > 0 ? Parameters : 1]{};
+  int unit_count = 0;
   std::int64_t role_bytes[Roles]{};
+
+  constexpr void open_unit(int role, std::int64_t offset) {
+    units[unit_count].role = static_cast<std::int16_t>(role);
+    units[unit_count++].offset = offset;
+  }
+  constexpr void close_unit(std::int64_t end) {
+    if (unit_count > 0 && units[unit_count - 1].elements == 0) units[unit_count - 1].elements = (end - units[unit_count - 1].offset) / 4;
+  }
 };
+
+/// True if a cut goes through a block of the outermost Repeat: its parameters are then two units, and one where the block is whole.
+[[nodiscard]] constexpr bool cuts_a_unit(const Graph& graph, const Layout& layout) {
+  for (int c = 1; c < layout.chunk_count; ++c) {
+    const int n = layout.first_node[c];
+    if (graph.nodes[n].block >= 0 && graph.nodes[n].block == graph.nodes[n - 1].block) return true;
+  }
+  return false;
+}
 
 /// Lays parameters out in the order of nodes. A unit is a block of the outermost Repeat, or a leaf outside; it ends at a cut too.
 template <int Parameters, int Nodes, int Roles>
@@ -37,7 +56,11 @@ template <int Parameters, int Nodes, int Roles>
         continue;
       }
       flat.starts_unit[n] = node.block < 0 || node.block != block;
-      if (flat.starts_unit[n]) end = rounded_up(end, unit_bytes);
+      if (flat.starts_unit[n]) {
+        end = rounded_up(end, unit_bytes);
+        flat.close_unit(end);
+        flat.open_unit(role, end);
+      }
       block = node.block;
       flat.node_begin[n] = end;
       for (int p = 0; p < node.parameter_count; ++p) {
@@ -51,6 +74,7 @@ template <int Parameters, int Nodes, int Roles>
       }
     }
     end = rounded_up(end, unit_bytes);
+    flat.close_unit(end);
   }
   return flat;
 }
@@ -80,10 +104,11 @@ template <int Parameters, int Nodes, int Roles>
 }
 
 /// Cuts each role's flat buffer, from its end, into buckets of at least `bucket` bytes; visit(GradientBucket) in the order they become final.
-/// Sliced buffers are cut between units only, and unit by unit where parameters or gradients pass through rings.
+/// Sliced buffers are cut between units only, and unit by unit if asked or where parameters or gradients pass through rings.
 template <class Flat, class Visit>
-constexpr void each_bucket(const Graph& graph, const Layout& layout, const Flat& flat, std::int64_t bucket, const Storage& storage, Visit visit) {
-  if (storage.parameters || storage.gradients) bucket = 0;
+constexpr void each_bucket(const Graph& graph, const Layout& layout, const Flat& flat, std::int64_t bucket, const Storage& storage, bool by_units,
+                           Visit visit) {
+  if (by_units || storage.parameters || storage.gradients) bucket = 0;
   for (int role = 0; role < layout.roles(); ++role) {
     GradientBucket next;
     next.role = static_cast<std::int16_t>(role);

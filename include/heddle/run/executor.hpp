@@ -4,8 +4,12 @@
 // In: a Program, kernels, an endpoint.  Out: one step on one rank.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "heddle/plan/program.hpp"
@@ -24,7 +28,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       for (int i = p->lists[role_].begin; i < p->lists[role_].end; ++i)
         if (p->instructions[i].token >= tokens) tokens = p->instructions[i].token + 1;
     tickets_.resize(static_cast<std::size_t>(tokens));
-    reductions_.resize(static_cast<std::size_t>(training.bucket_count + 1));
+    reductions_.resize(static_cast<std::size_t>(training.bucket_count + 2));
     gathers_.resize(static_cast<std::size_t>(training.bucket_count));
     states_.resize(static_cast<std::size_t>(kernels.states));
   }
@@ -47,6 +51,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   [[nodiscard]] int instruction() const { return instruction_; }
   [[nodiscard]] bool stepped() const { return stepped_; }  ///< parameters of this rank were changed in this step
   [[nodiscard]] float loss_sum() const { return loss_sum_; }
+  [[nodiscard]] float norm() const { return norm_; }  ///< of the gradients of the last step of a plan that clips
 
  private:
   template <class Work> void observed(int entry, Work work) {
@@ -80,13 +85,15 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       case Op::reduce_wait: return finish_reduction(line.bucket, line.axis);
       case Op::gather_start: return start_gather(line.bucket);
       case Op::gather_wait: return finish_gather(line.bucket);
+      case Op::norm: return sum_squares();
+      case Op::clip: return clip();
       case Op::report: loss_sum_ = *losses(p_->batch.rank_grains()); return;
       case Op::step: return step(p_->buckets[line.bucket]);
     }
   }
   [[nodiscard]] std::int64_t& ticket(const Instruction& line) { return tickets_[static_cast<std::size_t>(line.token)]; }
   [[nodiscard]] std::int64_t& reduction(int bucket) {
-    return bucket == loss_bucket ? reductions_.back() : reductions_[static_cast<std::size_t>(bucket)];
+    return reductions_[static_cast<std::size_t>(bucket == loss_bucket ? p_->bucket_count : bucket == norm_bucket ? p_->bucket_count + 1 : bucket)];
   }
   [[nodiscard]] std::int64_t& gather(int bucket) { return gathers_[static_cast<std::size_t>(bucket)]; }
   [[nodiscard]] int peer(const Instruction& line) const { return p_->mesh.moved(rank_, Axis::stage, line.peer).value; }
@@ -95,6 +102,10 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     const int group = transport_group(*p_, rank_, axis);
     if (bucket == loss_bucket) {
       reduction(bucket) = endpoint_.all_reduce_start(group, losses(p_->batch.rank_grains()), 1);
+      return;
+    }
+    if (bucket == norm_bucket) {
+      reduction(bucket) = endpoint_.all_reduce_start(group, norms(), p_->unit_count);
       return;
     }
     const GradientBucket& b = p_->buckets[bucket];
@@ -107,7 +118,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   }
   void finish_reduction(int bucket, Axis axis) {
     const int group = transport_group(*p_, rank_, axis);
-    if (bucket == loss_bucket || !slices(axis)) return endpoint_.all_reduce_wait(group, reduction(bucket));
+    if (bucket < 0 || !slices(axis)) return endpoint_.all_reduce_wait(group, reduction(bucket));
     endpoint_.reduce_scatter_wait(group, reduction(bucket));
     const GradientBucket& b = p_->buckets[bucket];
     if (adds_to_slice()) kernels_.add(gradient_slice(b), gradient_slice(b), arrived_slice(b), slice_elements(b));
@@ -121,7 +132,19 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   /// The first micro-batch's slice is the sum so far, later ones are added to it.
   [[nodiscard]] bool adds_to_slice() const { return p_->storage.adds_slices && micro_batch_ > 0; }
 
+  /// The same on every rank: units are added in the order of the model.
+  void clip() {
+    double squares = 0;
+    for (int u = 0; u < p_->unit_count; ++u) squares += static_cast<double>(norms()[u]);
+    norm_ = static_cast<float>(std::sqrt(squares));
+    if (!std::isfinite(norm_))
+      throw NonFinite(in_->step,
+                      "the norm of the gradients of step " + std::to_string(in_->step) + " is " + (std::isnan(norm_) ? "NaN" : "infinite"));
+    factor_ = std::min(1.0F, static_cast<float>(in_->max_norm / (static_cast<double>(norm_) + 1e-6)));
+  }
   void step(const GradientBucket& b) {
+    if (p_->clips && factor_ < 1)
+      for (float& g : std::span{gradient_slice(b), static_cast<std::size_t>(slice_elements(b))}) g *= factor_;
     stepped_ = true;
     for (std::size_t s = 0; s < states_.size(); ++s) states_[s] = state_slice(static_cast<int>(s), b);
     kernels_.step(in_->constants, slice_elements(b), parameter_slice(b), gradient_slice(b), states_.data());
@@ -149,8 +172,10 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   int instruction_ = 0;
   bool stepped_ = false;
   float loss_sum_ = 0;
+  float norm_ = 0;
+  float factor_ = 1;
   std::vector<std::int64_t> tickets_;     // by token
-  std::vector<std::int64_t> reductions_;  // by bucket, then the loss
+  std::vector<std::int64_t> reductions_;  // by bucket, then the loss and the norm
   std::vector<std::int64_t> gathers_;     // by bucket
   std::vector<float*> states_;
 };

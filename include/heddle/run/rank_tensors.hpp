@@ -9,6 +9,7 @@
 
 #include "heddle/plan/program.hpp"
 #include "heddle/run/arena.hpp"
+#include "heddle/run/square_sum.hpp"
 #include "heddle/run/step_input.hpp"
 
 namespace heddle::inline run_room {
@@ -83,6 +84,22 @@ class RankTensors {
   }
   [[nodiscard]] float* state_slice(int number, const GradientBucket& b) {
     return arena_.floats(map_.states + number * map_.state_bytes + b.offset / p_->storage.state_parts(), slice_elements(b));
+  }
+  [[nodiscard]] float* norms() { return arena_.floats(map_.norms, p_->unit_count); }
+  /// Squares of what this rank has of each unit; nothing of the units of other roles.
+  void sum_squares() {
+    for (int u = 0; u < p_->unit_count; ++u) {
+      const FlatUnit& unit = p_->units[u];
+      norms()[u] = 0;
+      if (unit.role != role_) continue;
+      if (p_->storage.parts == 1) {
+        norms()[u] = square_sum(level(p_->batch.levels() - 1) + unit.offset / 4, unit.elements, Layout::unit_parts);
+        continue;
+      }
+      int b = 0;
+      while (p_->buckets[b].role != role_ || p_->buckets[b].offset != unit.offset) ++b;  // each unit is a bucket
+      norms()[u] = square_sum(gradient_slice(p_->buckets[b]), slice_elements(p_->buckets[b]), Layout::unit_parts / p_->storage.parts);
+    }
   }
   /// Gaps between the tensors of a ring hold what other units left there; they are reduced and stepped like the rest.
   void zero_gaps(const GradientBucket& b) {

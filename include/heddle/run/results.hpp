@@ -17,6 +17,12 @@ struct StepResult {
   std::int64_t step = 0;      ///< from 1
   std::int64_t rows = 0;      ///< rows that counted; 0 if the batch was dropped
   std::optional<float> loss;  ///< mean over the rows
+  std::optional<float> norm;  ///< of all gradients before clipping, of a plan that clips
+};
+
+/// What a plan with Clip<GlobalNorm> clips to; may change between steps.
+struct ClipOptions {
+  double max_norm = 1.0;
 };
 
 /// What an evaluation says.

@@ -73,26 +73,32 @@ template <class ThePlan, class Backend> class Trainer {
   }
   void observe(Observer* observer) { observer_ = observer; }
   [[nodiscard]] Options& optimizer() { return options_; }
+  [[nodiscard]] ClipOptions& clip() {
+    static_assert(Request::clips, "clip(): the plan does not clip. Fix: add Clip<GlobalNorm> to it.");
+    return clip_;
+  }
   [[nodiscard]] std::int64_t steps() const { return steps_; }
 
   /// One optimizer step on one global batch; every rank takes its rows of it.
   StepResult step(const Examples<Target>& batch) {
     refuse_if_spoiled();
     check_options();
-    StepResult result{steps_ + 1, 0, {}};
+    StepResult result{steps_ + 1, 0, {}, {}};
     StepInput input = input_of(batch, training);
     if (batch.rows < capacity_rows()) {
-      if (Request::batch.remedy == Remedy::drop) return StepResult{steps_, 0, {}};
+      if (Request::batch.remedy == Remedy::drop) return StepResult{steps_, 0, {}, {}};
       if (Request::batch.remedy == Remedy::pad) input.rows = capacity_rows();
     }
     input.rows = std::min<std::int64_t>(input.rows, training.batch.capacity());
     const typename Optimizer::Constants constants = Optimizer::constants(options_, result.step);
     input.constants = &constants;
     input.step = result.step;
+    input.max_norm = clip_.max_norm;
     input.reporting = callback_ && result.step % every_.steps == 0;
     run(input);
     steps_ = result.step;
     result.rows = input.rows;
+    if (Request::clips) result.norm = first_executor().norm();
     if (input.reporting) {
       result.loss = shared_loss_sum() / static_cast<float>(input.rows);
       callback_(result);
@@ -161,6 +167,10 @@ template <class ThePlan, class Backend> class Trainer {
   static constexpr const Program& evaluation = ThePlan::evaluation;
 
   [[nodiscard]] static std::int64_t capacity_rows() { return Request::batch.batch; }
+  /// Of a rank that lives in this process; all know the norm.
+  [[nodiscard]] RankExecutor& first_executor() {
+    return **std::find_if(executors_.begin(), executors_.end(), [](const auto& executor) { return executor != nullptr; });
+  }
   [[nodiscard]] static Rank loss_rank() { return training.mesh.moved(Rank{0}, Axis::stage, training.loss_role()); }
   /// The sum over the rows of the last run, in every process.
   [[nodiscard]] float shared_loss_sum() {
@@ -181,6 +191,8 @@ template <class ThePlan, class Backend> class Trainer {
   }
   void check_options() const {
     if (const Diagnosis wrong = Optimizer::check(options_); !wrong.ok()) throw Error(wrong);
+    if (!(clip_.max_norm > 0))
+      throw Error(Code{'O', 1}, "max_norm is " + std::to_string(clip_.max_norm) + ", so no gradient would be left. Fix: use a norm above 0.");
   }
   [[nodiscard]] StepInput input_of(const Examples<Target>& batch, const Program& program) const {
     const std::int64_t features = Request::graph.input.elements();
@@ -193,7 +205,7 @@ template <class ThePlan, class Backend> class Trainer {
       throw Error(Code{'B', 5}, "a batch of " + std::to_string(batch.rows) + " rows was given to a plan with Batch<" +
                                     std::to_string(capacity_rows()) +
                                     "> that names no remedy. Fix: name KeepLast, PadLast or DropLast in the Batch.");
-    return StepInput{&program, batch.inputs, batch.targets, batch.order, batch.rows, batch.rows, 0, false, nullptr, nullptr, observer_};
+    return StepInput{&program, batch.inputs, batch.targets, batch.order, batch.rows, batch.rows, 0, false, nullptr, nullptr, observer_, 0};
   }
 
   /// Forwards of all rows, a capacity at a time; the sum of their losses if asked for.
@@ -267,6 +279,7 @@ template <class ThePlan, class Backend> class Trainer {
   }
 
   Options options_;
+  ClipOptions clip_;
   KernelTable kernels_;
   Session session_;
   std::vector<std::unique_ptr<RankExecutor>> executors_;  // by rank; null where the rank lives in another process

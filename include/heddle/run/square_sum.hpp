@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Room: run. Sums of squares in a fixed order: lines of 16, then a tree over equal parts, so slices of a unit sum to the bits of the whole.
+// Sees: the standard library.  Does not see: programs, ranks.
+// In: elements, a number of parts.  Out: a sum.
+#pragma once
+
+#include <cstdint>
+
+namespace heddle::inline run_room {
+
+/// Of one part: 16 lanes, then the lanes as a tree. `elements` is a multiple of 16.
+[[nodiscard]] inline float square_sum_of_part(const float* values, std::int64_t elements) {
+  constexpr int lanes = 16;
+  float sum[lanes]{};
+  for (std::int64_t i = 0; i < elements; i += lanes)
+    for (int l = 0; l < lanes; ++l) sum[l] += values[i + l] * values[i + l];
+  for (int width = lanes / 2; width > 0; width /= 2)
+    for (int l = 0; l < width; ++l) sum[l] = sum[2 * l] + sum[2 * l + 1];
+  return sum[0];
+}
+
+/// Of `parts` equal parts, at most 64 and a power of two: neighbours first. A slice of a unit sums a subtree of what the whole unit does.
+///
+/// Tested  run/square_sum_test
+[[nodiscard]] inline float square_sum(const float* values, std::int64_t elements, int parts) {
+  float sums[64];
+  const std::int64_t part = elements / parts;
+  for (int p = 0; p < parts; ++p) sums[p] = square_sum_of_part(values + p * part, part);
+  for (int width = parts / 2; width > 0; width /= 2)
+    for (int p = 0; p < width; ++p) sums[p] = sums[2 * p] + sums[2 * p + 1];
+  return sums[0];
+}
+
+}  // namespace heddle::inline run_room

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/plan/clipping.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "heddle/policy/sharded.hpp"
+#include "plan/plans.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+template <class Policy> using Clipped = Trained<Chain, Policy, Clip<GlobalNorm>>;
+using Both = Clipped<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>, DataParallel<2>>>;
+
+bool about_norms(const Instruction& line) { return line.op == Op::norm || line.op == Op::clip || line.bucket == norm_bucket; }
+/// Reductions of the norm over an axis, starts and waits, in all lists.
+int over(const Program& p, Axis a) {
+  int n = 0;
+  for (int i = 0; i < p.lists[p.roles - 1].end; ++i) n += p.instructions[i].bucket == norm_bucket && p.instructions[i].axis == a ? 1 : 0;
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE("the norm is reduced over exactly the axes on which parameters are split, stages included (pytorch #170862, torchtitan #596)") {
+  CHECK(over(Clipped<DataParallel<2>>::training, axis::data) == 0);
+  CHECK(over(Clipped<Sharded<2, OptimizerState>>::training, axis::shard) == 2);
+  CHECK(over(Both::training, axis::shard) == 4);
+  CHECK(over(Both::training, axis::stage) == 4);
+  CHECK(over(Both::training, axis::data) == 0);
+  CHECK(check_clipping(Both::training).ok());
+  CHECK(traffic<Clipped<DataParallel<2>>>().norm().total_payload == Bytes{0});
+  CHECK(traffic<Clipped<Sharded<4>>>().norm().total_payload == Bytes{2 * 3 * 3 * 4});  // three units
+}
+
+TEST_CASE("any one line about the norm that is missing or stands twice is found") {
+  Copy copy{Both::training};
+  int changed = 0;
+  for (auto& list : copy.lists)
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!about_norms(list[i])) continue;
+      CAPTURE(i);
+      const Instruction line = list[i];
+      list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
+      CHECK(check_clipping(copy.view()).code == Code{'S', 12});
+      list.insert(list.begin() + static_cast<std::ptrdiff_t>(i), 2, line);
+      CHECK(check_clipping(copy.view()).code == Code{'S', 12});
+      list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
+      ++changed;
+    }
+  CHECK(changed == 2 * 6);
+  CHECK(check_clipping(copy.view()).ok());
+}
+
+TEST_CASE("a norm over one axis too many, of gradients that are not reduced, or after a step is found") {
+  Copy copy{Both::training};
+  auto& list = copy.lists[0];
+  const auto norm = std::find_if(list.begin(), list.end(), [](const Instruction& line) { return line.op == Op::norm; }) - list.begin();
+  const auto refused = [&] { return check_clipping(copy.view()); };
+  Instruction wrong = list[static_cast<std::size_t>(norm) + 1];
+  wrong.axis = axis::data;
+  list.insert(list.begin() + norm + 1, wrong);
+  CHECK(refused().text.view().find("counts squares several times over axis data") != std::string_view::npos);
+  list.erase(list.begin() + norm + 1);
+  std::swap(list[static_cast<std::size_t>(norm)], list[static_cast<std::size_t>(norm) - 1]);
+  CHECK(refused().text.view().find("sums squares before a gradient is reduced over axis data") != std::string_view::npos);
+  std::swap(list[static_cast<std::size_t>(norm)], list[static_cast<std::size_t>(norm) - 1]);
+  const auto step = std::find_if(list.begin(), list.end(), [](const Instruction& line) { return line.op == Op::step; });
+  std::rotate(list.begin(), step, step + 1);
+  CHECK(refused().text.view().find("steps before the norm is known") != std::string_view::npos);
+}
+
+TEST_CASE("a plan that does not clip has no such lines") {
+  const Program& p = Trained<Chain, Sharded<2>>::training;
+  CHECK_FALSE(p.clips);
+  CHECK(std::none_of(p.instructions, p.instructions + p.lists[0].end, about_norms));
+  CHECK(check_clipping(p).ok());
+}
+
+TEST_CASE("a cut through a block is refused where the norm is to be reproducible") {
+  struct Blocks : Sequential<Linear<8, 6>, Repeat<2, Sequential<Linear<6, 6>, Tanh, Linear<6, 6>>>, Linear<6, 3>> {};
+  using Through = Pipeline<Stage<Sequential<Linear<8, 6>, Linear<6, 6>, Tanh>, On<0>>,
+                           Stage<Sequential<Linear<6, 6>, Linear<6, 6>, Tanh, Linear<6, 6>, Linear<6, 3>>, On<1>>>;
+  static_assert(check<Trained<Blocks, Through, Grain<4>>>().ok());
+  static_assert(check<Trained<Blocks, Through, Clip<GlobalNorm>, Grain<4>>>().code == Code{'B', 9});
+  using Own = Trained<Blocks, Through, Clip<GlobalNorm>>;
+  static_assert(check<Own>().ok());
+  CHECK_FALSE(is_reproducible<Own>);
+}
