@@ -51,9 +51,10 @@ TEST_CASE("places of one pool follow one another") {
   TwoEdges bodies;
   const Place first = bodies.take(1, PoolKind::frame, 128);
   const Place second = bodies.take(1, PoolKind::frame, 64);
-  CHECK(first == Place{3, 0});
-  CHECK(second == Place{3, 128});
-  CHECK(bodies.slot_bytes[3] == 192);
+  const std::int16_t pool = pool_of(1, PoolKind::frame);
+  CHECK(first == Place{pool, 0});
+  CHECK(second == Place{pool, 128});
+  CHECK(bodies.slot_bytes[pool] == 192);
 }
 
 TEST_CASE("a value that goes to another device is received into the frame of the chunk that takes it, its gradient comes back") {

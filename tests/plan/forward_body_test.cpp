@@ -17,7 +17,8 @@ namespace {
 std::string shortly(const Program& p, int chunk) {
   std::string all;
   for (int e = p.forward_bodies[chunk].begin; e < p.forward_bodies[chunk].end; ++e) {
-    constexpr const char* words[] = {"input", "targets", "leaf", "add", "copy", "loss", "leaf back", "store", "reduce"};
+    constexpr const char* words[] = {
+        "input", "targets", "leaf", "add", "copy", "loss", "leaf back", "leaf back for its input", "leaf back for its parameters", "store", "reduce"};
     all += words[static_cast<int>(p.entries[e].what)];
     if (p.entries[e].what == Do::leaf_forward) all += std::to_string(p.entries[e].node);
     if (p.entries[e].when == When::reporting) all += '?';
