@@ -31,8 +31,8 @@ TEST_CASE("each stage has one group of its replicas, numbered as transport_group
   }
 }
 
-TEST_CASE("a channel may have as many starts pending as a step has micro-batches, a group one per bucket and the loss") {
+TEST_CASE("a channel may have as many starts pending as a step has micro-batches, a group two per bucket and some for the loss and rings") {
   CHECK(needs_of<Of<Pipeline<Balanced<2>, GPipe, Microbatches<8>>>>().transfers == 8);
-  CHECK(needs_of<Of<DataParallel<2>>>().reductions == 3);
-  CHECK(needs_of<Of<DataParallel<2>, Bucket<64_B>>>().reductions == 4);
+  CHECK(needs_of<Of<DataParallel<2>>>().reductions == 6);
+  CHECK(needs_of<Of<DataParallel<2>, Bucket<64_B>>>().reductions == 8);
 }
