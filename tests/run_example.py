@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs an example; it must succeed and print exactly what its .expected file holds, where there is one."""
+"""run_example.py EXPECTED COMMAND...: runs an example; it must succeed and print exactly what its .expected file holds, where there is one."""
 import difflib
 import pathlib
 import subprocess
 import sys
 
 
-def main(program, expected):
-    done = subprocess.run([program], stdout=subprocess.PIPE, text=True, errors="replace")
+def main(expected, *command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, errors="replace")
     if done.returncode != 0:
-        print(f"{done.stdout}\n{program} ended with {done.returncode}")
+        print(f"{done.stdout}\n{command[-1]} ended with {done.returncode}")
         return 1
     expected = pathlib.Path(expected)
     if not expected.exists():
@@ -24,4 +24,4 @@ def main(program, expected):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:3]))
+    sys.exit(main(*sys.argv[1:]))
