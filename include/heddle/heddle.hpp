@@ -7,6 +7,7 @@
 #include "heddle/core/fire.hpp"  // first: the fewer includes lead to a rule, the fewer lines has its error
 #include "heddle/core/units.hpp"
 #include "heddle/core/version.hpp"
+#include "heddle/graph/layers/by_hand.hpp"
 #include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/gelu.hpp"
 #include "heddle/graph/layers/input.hpp"
@@ -39,4 +40,5 @@
 #include "heddle/policy/schedule/zero_bubble_h1.hpp"
 #include "heddle/policy/sharded.hpp"
 #include "heddle/policy/single.hpp"
+#include "heddle/policy/tensor_parallel.hpp"
 #include "heddle/policy/weighted_data_parallel.hpp"

@@ -77,6 +77,17 @@ using Outside = Of<Hybrid<DataParallel<3>, Pipeline<Balanced<2>>>, Accumulate<2>
 struct Bare : Sequential<Linear<23, 17>, ReLU, Linear<17, 10>> {};
 using Empty = Plan<Bare, CrossEntropy, SGD, Batch<48, KeepLast>, Hybrid<Pipeline<Balanced<3>>, DataParallel<2>>>;
 
+// Layers split in pairs: sums of values in bodies, a whole bias and zeros in its place, a split value between stages.
+struct Even : Sequential<Linear<23, 16>, ReLU, Residual<Linear<16, 20>, GELU, Linear<20, 16>>, Linear<16, 12>, Tanh, Linear<12, 10>> {};
+struct Steps
+    : Sequential<Input<23>, Linear<23, 24>, Unflatten<4, 6>, Linear<6, 6>, Residual<Linear<6, 8>, GELU, Linear<8, 6>>, Flatten, Linear<24, 10>> {};
+template <class... Parts> using Split = Plan<Even, CrossEntropy, Adam, Batch<48, KeepLast>, Bucket<1_KiB>, Parts...>;
+using Tensor = Split<TensorParallel<4>, Grain<4>>;
+using TensorData = Split<Hybrid<TensorParallel<2>, DataParallel<2>>, Accumulate<3>>;
+using TensorStages = Split<Hybrid<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>, TensorParallel<2>>>;
+
+using Sequences = Plan<Steps, CrossEntropy, Adam, Batch<48, KeepLast>, Hybrid<TensorParallel<2, SequenceParallel>, DataParallel<2>>, Accumulate<3>>;
+
 struct Rows {
   std::vector<float> inputs;
   std::vector<std::int32_t> labels;
@@ -103,6 +114,10 @@ template <class Visit> void every_plan(Visit visit) {
   visit.template operator()<Inside>();
   visit.template operator()<Outside>();
   visit.template operator()<Empty>();
+  visit.template operator()<Tensor>();
+  visit.template operator()<TensorData>();
+  visit.template operator()<TensorStages>();
+  visit.template operator()<Sequences>();
 }
 
 /// Bytes that a rank sends so that its step can report the loss: one float along the axis data, from the ranks that have the loss.
@@ -125,18 +140,24 @@ template <class Plan> void check_sent(Trainer<Plan, CpuThreads>& trainer, bool r
     const Sent peers = transport.sent(Rank{rank}, Movement::point_to_point);
     const Sent reductions = transport.sent(Rank{rank}, Movement::all_reduce);
     CHECK(peers.bytes == promised.sent_to_peers(Rank{rank}));
-    CHECK(reductions.bytes == promised.sent_in_reductions(Rank{rank}) + (reported ? loss_bytes<Plan>(Rank{rank}) : Bytes{}));
+    CHECK(reductions.bytes == promised.sent_in_reductions(Rank{rank}) + promised.sent_in_values(Rank{rank}, Do::reduce_value) +
+                                  (reported ? loss_bytes<Plan>(Rank{rank}) : Bytes{}));
+    const Sent gathers = transport.sent(Rank{rank}, Movement::all_gather);
+    const Sent scatters = transport.sent(Rank{rank}, Movement::reduce_scatter);
+    CHECK(gathers.bytes == promised.sent_in_values(Rank{rank}, Do::gather_value));
+    CHECK(scatters.bytes == promised.sent_in_values(Rank{rank}, Do::scatter_value));
     to_peers += peers.bytes;
-    in_reductions += reductions.bytes;
+    in_reductions += reductions.bytes + gathers.bytes + scatters.bytes;
     messages_to_peers += peers.messages;
-    messages_in_reductions += reductions.messages;
+    messages_in_reductions += reductions.messages + gathers.messages + scatters.messages;
   }
   const Volume gradients = promised.gradients().on(axis::data);
   const Volume loss = reported ? promised.loss() : Volume{};
   CHECK(to_peers == promised.activations().total_with_padding);
-  CHECK(in_reductions == gradients.total_with_padding + loss.total_with_padding);
+  const Volume values = promised.values();
+  CHECK(in_reductions == gradients.total_with_padding + values.total_with_padding + loss.total_with_padding);
   CHECK(messages_to_peers == promised.activations().messages);
-  CHECK(messages_in_reductions == gradients.messages + loss.messages);
+  CHECK(messages_in_reductions == gradients.messages + values.messages + loss.messages);
 }
 
 }  // namespace

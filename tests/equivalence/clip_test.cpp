@@ -82,6 +82,21 @@ TEST_CASE("norm and parameters have the bits of one device: stages, with slices 
   check_same<Of<Hybrid<DataParallel<2>, Back, Sharded<2, Gradients>>>>();
 }
 
+TEST_CASE("ranks that share layers count what each has whole once: the norm is that of one device but for rounding") {
+  const auto rows = rows_of<Alone>(64);
+  const auto norm_of = [&]<class P>(const P*) {
+    Trainer<P, CpuThreads> trainer{settings<Adam>(), Seed{5}};
+    return static_cast<double>(trainer.step(rows.batch(0, 64)).norm.value());
+  };
+  const double wanted = norm_of(static_cast<const Alone*>(nullptr));
+  // A gradient passes at most 6 products of 23 terms and sums 64 rows, each term with 3 roundings of 2^-24; factor 10 for cancellation in sums of
+  // mixed sign. Counting one bias twice would change the norm by far more: the biases alone have a tenth of it.
+  const double tolerance = 10 * 3 * (6 * 23 + 64) / static_cast<double>(1 << 24) * wanted;
+  REQUIRE(tolerance < 0.001 * wanted);
+  CHECK(std::abs(norm_of(static_cast<const Of<TensorParallel<2>>*>(nullptr)) - wanted) <= tolerance);
+  CHECK(std::abs(norm_of(static_cast<const Of<Hybrid<TensorParallel<2>, Sharded<2>>>*>(nullptr)) - wanted) <= tolerance);
+}
+
 TEST_CASE("a norm that is not finite stops the step on every rank, and the parameters are those before it") {
   using Plan = Of<Hybrid<Sharded<2>, DataParallel<2>>>;
   const auto rows = rows_of<Plan>(64);

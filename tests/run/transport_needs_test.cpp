@@ -31,6 +31,17 @@ TEST_CASE("each stage has one group of its replicas, numbered as transport_group
   }
 }
 
+TEST_CASE("ranks that share layers are a group after those that split the batch") {
+  using Mixed = Of<Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>;
+  const TransportNeeds needs = needs_of<Mixed>();
+  CHECK(needs.groups == std::vector<std::vector<int>>{{0, 4}, {1, 5}, {2, 6}, {3, 7}, {0, 1}, {2, 3}, {4, 5}, {6, 7}});
+  for (int rank = 0; rank < 8; ++rank) {
+    const auto& group = needs.groups[static_cast<std::size_t>(transport_group(Mixed::training, Rank{rank}, axis::tensor))];
+    CHECK(group[static_cast<std::size_t>(rank % 2)] == rank);
+  }
+  CHECK(needs_of<Of<TensorParallel<1>>>().groups.empty());
+}
+
 TEST_CASE("a channel may have as many starts pending as a step has micro-batches, a group two per bucket and some for the loss and rings") {
   CHECK(needs_of<Of<Pipeline<Balanced<2>, GPipe, Microbatches<8>>>>().transfers == 8);
   CHECK(needs_of<Of<DataParallel<2>>>().reductions == 6);

@@ -12,6 +12,7 @@
 #include "heddle/compute/eigen/reshape.hpp"
 #include "heddle/heddle.hpp"
 #include "heddle/run/gradcheck.hpp"
+#include "heddle/run/signature_check.hpp"
 #include "heddle/run/trainer.hpp"
 #include "heddle/run/verify.hpp"
 
@@ -20,9 +21,13 @@ namespace heddle::inline backend_room {
 /// Memory of one device beside its arena: what the kernels of a backend use as scratch.
 template <class Backend> inline constexpr Bytes external_memory = Backend::Compute::workspace;
 
-/// In a test: gradcheck<Swish>() compares backward with finite differences and tests that rows do not mix.
+/// In a test: gradcheck<Swish>() compares backward with finite differences, tests that rows do not mix, and that the layer may be split as it states.
 ///
-/// Tested  run/gradcheck_test
-template <class L> [[nodiscard]] GradientCheck gradcheck(const Spec& in = example_input<L>()) { return gradcheck_on<L, EigenCompute>(in); }
+/// Tested  run/gradcheck_test, run/signature_check_test
+template <class L> [[nodiscard]] GradientCheck gradcheck(const Spec& in = example_input<L>()) {
+  const GradientCheck found = gradcheck_on<L, EigenCompute>(in);
+  int signatures = 0;
+  return found.ok() ? check_signatures_on<L, EigenCompute>(in, signatures) : found;
+}
 
 }  // namespace heddle::inline backend_room

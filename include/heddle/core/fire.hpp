@@ -83,6 +83,11 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'M', 2}, "[heddle.M02] An axis has no size. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 3}, "[heddle.M03] Stages and devices do not fit. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 4}, "[heddle.M04] A policy has a part that it does not know. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'P', 1}, "[heddle.P01] A layer cannot be split evenly over axis tensor. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'P', 2}, "[heddle.P02] Layers that are split by hand do not fit together. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'P', 3}, "[heddle.P03] A layer states a signature that cannot be. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'P', 4}, "[heddle.P04] A value does not lie as its reader takes it. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'P', 5}, "[heddle.P05] TensorParallel has nothing to split. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 5}, "[heddle.M05] A sharded axis has a size that does not cut units evenly. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 7}, "[heddle.M07] A replica has no share of the batch, or there are too many shares. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'P', 11}, "[heddle.P11] An operation that is not linear sees a sum that is not yet taken. Names and fix: see Spelled, or docs/errors.md.");
@@ -112,6 +117,7 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'B', 3}, "[heddle.B03] The grain does not divide a micro-batch. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 4}, "[heddle.B04] Sums cannot be reproducible with these counts. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 7}, "[heddle.B07] A cut adds the terms of a gradient in another order than one device. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'B', 8}, "[heddle.B08] A split product is added in another order than on one device. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'L', 1}, "[heddle.L01] A part of the plan is missing. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'L', 2}, "[heddle.L02] A part of the plan is named twice. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'L', 3}, "[heddle.L03] Something in the plan is no part of a plan. Numbers and fix: see Spelled, or docs/errors.md.");

@@ -32,6 +32,14 @@ struct Node {
   int parameter_count = 0;
 };
 
+/// How the ranks of one axis share a graph: a view that each rank has of its part.
+struct GraphSplit {
+  const Signature* signatures = nullptr;  ///< by leaf; null: nothing is split
+  const Laid* rests = nullptr;            ///< by leaf: how its output lies between layers, where all that read it find it
+  const Spec* resting = nullptr;          ///< by leaf: the part of that output on one rank
+  int ranks = 1;
+};
+
 /// The traced model. Values are numbered 0 .. node_count; shapes are per sample.
 struct Graph {
   const TracedLeaf* leaves = nullptr;
@@ -42,12 +50,32 @@ struct Graph {
   Spec input;
   Text<64> model;
   Diagnosis fault;
+  GraphSplit split;  ///< leaves are then of the size that one rank runs
 
   [[nodiscard]] constexpr const Leaf& leaf(int node) const { return leaves[nodes[node].leaf].leaf; }
   [[nodiscard]] constexpr bool adds(int node) const { return leaves[nodes[node].leaf].adds; }
-  [[nodiscard]] constexpr const Spec& spec(int value) const { return value == 0 ? input : leaf(value - 1).out; }
+  [[nodiscard]] constexpr const Spec& spec(int value) const {
+    if (value == 0) return input;
+    return split.resting == nullptr ? leaf(value - 1).out : split.resting[nodes[value - 1].leaf];
+  }
+  [[nodiscard]] constexpr Signature signature(int node) const {
+    return split.signatures == nullptr ? Signature{} : split.signatures[nodes[node].leaf];
+  }
+  /// How a value lies between layers; its gradient lies as it does.
+  [[nodiscard]] constexpr Laid rest(int value) const {
+    return value == 0 || split.rests == nullptr ? laid::replicate : split.rests[nodes[value - 1].leaf];
+  }
+  /// The leaf reads its input another way than it lies, or gives its output another way than it is to lie.
+  [[nodiscard]] constexpr bool converts_input(int node) const { return rest(nodes[node].operands[0]) != signature(node).input; }
+  [[nodiscard]] constexpr bool converts_output(int node) const { return rest(node + 1) != signature(node).output; }
   [[nodiscard]] constexpr const Spec& output() const { return spec(node_count); }
 
+  /// No parameter has a part in values up to this one, so nobody needs their gradients.
+  [[nodiscard]] constexpr int last_untrained() const {
+    int value = 0;
+    while (value < node_count && nodes[value].parameter_count == 0) ++value;
+    return value;
+  }
   [[nodiscard]] constexpr std::int64_t parameter_elements() const {
     std::int64_t sum = 0;
     for (int n = 0; n < node_count; ++n) sum += parameter_elements(n);

@@ -37,6 +37,14 @@ concept GivesBackward = requires {
 template <class L>
 concept Layer = Composite<L> ||(DescribesLeaf<L> && (ElementwiseLayer<L> || (!GivesForward<L> && !GivesBackward<L>)));
 
+/// The type that kernels are written for: a layer that is derived from another to give it a name runs the kernels of that one.
+template <class L> struct KernelLayerOf { using type = L; };
+template <class L>
+requires requires { typename L::KernelLayer; }
+struct KernelLayerOf<L> {
+  using type = typename L::KernelLayer;
+};
+
 /// Says in one sentence which member is missing or wrong; converts to true if nothing is.
 template <class L> [[nodiscard]] constexpr Diagnosis diagnose_layer() {
   const auto name = type_name<L>();

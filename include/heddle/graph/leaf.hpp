@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: graph. What a leaf is: an empty struct with compile-time sizes that describes itself as a Leaf value.
-// Sees: core.  Does not see: policies, devices, memory.
-// In: the Spec of the input.  Out: Leaf (output, parameters, what is saved, flops).
+// Sees: core, graph/signature.  Does not see: policies, devices, memory.
+// In: the Spec of the input.  Out: Leaf (output, parameters, what is saved, flops, how it may be split).
 #pragma once
 
 #include <concepts>
@@ -9,6 +9,7 @@
 
 #include "heddle/core/rule.hpp"
 #include "heddle/core/shape.hpp"
+#include "heddle/graph/signature.hpp"
 
 namespace heddle::inline graph_room {
 
@@ -33,7 +34,8 @@ enum class Saves : std::uint8_t { nothing, input, output, both };
 
 /// The description of one layer: shapes are per sample (no batch dimension).
 struct Leaf {
-  static constexpr int most_parameters = 4;
+  static constexpr int most_parameters = Signature::most_parameters;
+  static constexpr int most_signatures = 4;
   Text<24> kind;     ///< "Linear"
   Text<48> spelled;  ///< "Linear<784, 50>"
   Spec in;
@@ -47,15 +49,22 @@ struct Leaf {
   std::int64_t backward_flops = 0;  ///< per sample, both gradients
   std::int64_t weight_flops = 0;    ///< per sample, of those: the gradients of parameters
   Diagnosis fault;                  ///< set when `in` cannot be taken
+  Signature signatures[most_signatures];
+  std::int8_t signature_count = 0;  ///< ways to split it, beside running it whole on every rank
+  bool by_hand = false;             ///< where layers are split, one of the signatures must be used
 
   constexpr Leaf& with(const Parameter& parameter) {
     parameters[parameter_count++] = parameter;
     return *this;
   }
+  constexpr Leaf& splits(const Signature& signature) {
+    signatures[signature_count++] = signature;
+    return *this;
+  }
 };
 
 /// Description of a layer that maps every element by itself. Flops are per element and direction.
-/// Shape   any (B, ...) stays as it is
+/// Shape   any (B, ...) stays as it is; any split of its dimensions passes through
 [[nodiscard]] constexpr Leaf elementwise(std::string_view kind, const Spec& in, std::int64_t flops_per_element, Saves saves = Saves::input) {
   Leaf leaf;
   leaf.kind << kind;
@@ -64,6 +73,7 @@ struct Leaf {
   leaf.saves = saves;
   leaf.elementwise = true;
   leaf.forward_flops = leaf.backward_flops = flops_per_element * in.elements();
+  for (int d = 0; d < in.shape.dimensions; ++d) leaf.splits({laid::shard(d), laid::shard(d), laid::shard(d), laid::shard(d), {}, {}});
   return leaf;
 }
 

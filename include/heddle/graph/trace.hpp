@@ -138,6 +138,8 @@ template <int Leaves, int Nodes> struct Tracer {
     entry.leaf.in = entry.leaf.out = spec(value);
     entry.leaf.saves = Saves::nothing;
     entry.leaf.forward_flops = spec(value).elements();
+    for (int d = 0; d < spec(value).shape.dimensions; ++d)
+      entry.leaf.splits({laid::shard(d), laid::shard(d), laid::shard(d), laid::shard(d), {}, {}});
     entry.path = path_;
     entry.type = type_id<AddMark>();
     entry.adds = true;

@@ -22,12 +22,13 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
     int uses = 0;
   };
   static constexpr int none = -1;
-  Buffer buffers[2 * Nodes + 4]{};
+  Buffer buffers[3 * Nodes + 4]{};
   int buffer_count = 0;
   int gradient[Nodes + 1]{};     // by value: number of its buffer, none before the first term
   Place leaves_at[Nodes + 1]{};  // by value of another chunk: where its gradient is written
   ScratchSpace space{};
   bool split = in.layout.order.splits_backward;
+  int untrained = in.graph.last_untrained();
   int chunk_in_hand = 0;
   bool held[Nodes + 1]{};        // by value: a weight part reads its gradient again
   Place of_output[Nodes + 1]{};  // by node with parameters: the gradient of its output, for its weight part
@@ -47,13 +48,16 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
     units.open();
     for (int n = in.layout.first_node[chunk + 1] - 1; n >= first; --n) {
       units.enter(n);
-      const int own = gradient[n + 1];
+      if (gradient[n + 1] == none) continue;  // nobody needs it
+      const int own = take_gradient(n, gradient[n + 1]);
       if (in.graph.adds(n) || in.graph.leaf(n).reshapes)
         for (int k = in.graph.nodes[n].operand_count - 1; k >= 0; --k) give(in.graph.nodes[n].operands[k], own, first);
       else
         write_leaf(n, own, first);
       drop(own);
-      if (!split) start_reductions(n);
+      if (split) continue;
+      reduce_parameters(n);
+      start_reductions(n);
     }
     close(chunk);
     units.close();
@@ -67,9 +71,10 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
     buffers[buffer_count] = Buffer{place, 1};
     return buffer_count++;
   }
+  constexpr Place aside(std::int64_t bytes) { return Place{Place::scratch, space.take(bytes)}; }
   constexpr int fresh(int value) {
     const std::int64_t bytes = in.value_bytes(value);
-    return buffer(held[value] ? out.take(chunk_in_hand, PoolKind::held, bytes) : Place{Place::scratch, space.take(bytes)});
+    return buffer(held[value] ? out.take(chunk_in_hand, PoolKind::held, bytes) : aside(bytes));
   }
   /// The gradient that a leaf with parameters reads, also where a sum or a reshape hands it on unchanged.
   constexpr void find_held(int first, int last) {
@@ -118,9 +123,11 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
     if (g != old) drop(old);
     drop(term);
   }
+  /// No parameter has a part in the value. What another chunk made is sent back all the same.
+  [[nodiscard]] constexpr bool needs_none(int value, int first) const { return value == 0 || (value > first && value <= untrained); }
   /// Passes the gradient in buffer `own` on to an operand as it is.
   constexpr void give(int value, int own, int first) {
-    if (value == 0) return;
+    if (needs_none(value, first)) return;
     if (value > first) {
       ++buffers[own].uses;
       return sum(value, own);
@@ -139,22 +146,22 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
     if (in_parts) {
       of_output[node] = buffers[own].place;
       ++buffers[own].uses;  // never given up: nothing may write there before the weight part
-      if (value == 0) return;
+      if (needs_none(value, first)) return;
     }
     Entry& entry = read_saved(in_parts ? Do::leaf_backward_input : Do::leaf_backward, node, first);
     entry.c = buffers[own].place;
-    if (value == 0) return;
+    if (needs_none(value, first)) return;
     const bool leaves = value <= first;
     if (leaves && gradient[value] == none) {
       gradient[value] = buffer(leaves_at[value]);
-      entry.d = leaves_at[value];
-      return;
+      return give_term(entry, node, value, leaves_at[value]);
     }
     const bool kept = !held[value] || buffers[own].place.pool != Place::scratch;
-    const bool in_place = leaf.elementwise && buffers[own].uses == 1 && kept;
+    const bool as_it_lies = in.graph.signature(node).input_gradient == in.graph.rest(value);
+    const bool in_place = leaf.elementwise && buffers[own].uses == 1 && kept && as_it_lies;
     if (in_place) ++buffers[own].uses;
     const int term = in_place ? own : fresh(value);
-    entry.d = buffers[term].place;
+    give_term(entry, node, value, buffers[term].place);
     if (!leaves) return sum(value, term);
     out.append_sum(features(value), leaves_at[value], buffers[term].place, leaves_at[value]);
     drop(term);
@@ -162,8 +169,8 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
   constexpr Entry& read_saved(Do what, int node, int first) {
     const Leaf& leaf = in.graph.leaf(node);
     Entry& entry = out.append(what, node);
-    if (saves_input(leaf)) entry.a = seen(in.graph.nodes[node].operands[0], first);
-    if (saves_output(leaf)) entry.b = out.home[node + 1];
+    if (saves_input(leaf)) entry.a = out.taken[node].set() ? out.taken[node] : seen(in.graph.nodes[node].operands[0], first);
+    if (saves_output(leaf)) entry.b = out.given[node].set() ? out.given[node] : out.home[node + 1];
     return entry;
   }
   constexpr void write_weights(int chunk) {
@@ -175,9 +182,50 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
       entry.c = of_output[n];
       for (const Place* place : {&entry.a, &entry.b, &entry.c})
         if (place->pool >= 0) out.weight_reads[place->pool] = true;
+      reduce_parameters(n);
       start_reductions(n);
     }
     out.weight[chunk].end = out.entry_count;
+  }
+  /// The gradient of the output as the leaf takes it: as the value lies, or made of it. Gives up `own`.
+  constexpr int take_gradient(int node, int own) {
+    const Laid from = in.graph.rest(node + 1);
+    const Laid to = in.graph.signature(node).output_gradient;
+    if (from == to) return own;
+    const Shape whole = in.whole_output(node);
+    const std::int64_t bytes = in.bytes(in.graph.leaf(node).out.elements());
+    const bool read_again = split && in.graph.nodes[node].parameter_count > 0;
+    const int taken = buffer(read_again ? out.take(chunk_in_hand, PoolKind::held, bytes) : aside(bytes));
+    lay(node, whole, from, to, buffers[own].place, buffers[taken].place);
+    drop(own);
+    return taken;
+  }
+  /// The gradient of the input goes to `term` as the value lies; a sum over axis tensor is taken before it is added to anything.
+  constexpr void give_term(Entry& entry, int node, int value, const Place& term) {
+    const Laid from = in.graph.signature(node).input_gradient;
+    const Laid to = in.graph.rest(value);
+    const Shape whole = in.whole_input(node);
+    entry.d = term;
+    if (from == to) return;
+    if (from.partial() && to.replicated()) return out.append_conversion(node, whole, from, to, {}, {}, term);
+    entry.d = aside(in.bytes(in.graph.leaf(node).in.elements()));
+    lay(node, whole, from, to, entry.d, term);
+    space.release(entry.d.offset);
+  }
+  constexpr void lay(int node, const Shape& whole, Laid from, Laid to, const Place& a, const Place& d) {
+    const Place parts = travels(from, to) ? aside(in.parts_bytes(whole.elements())) : Place{};
+    out.append_conversion(node, whole, from, to, a, parts, d);
+    if (parts.set()) space.release(parts.offset);
+  }
+  /// Gradients of parameters that are whole on every rank of axis tensor, and of which each rank has a term.
+  constexpr void reduce_parameters(int node) {
+    for (int p = 0; p < in.graph.nodes[node].parameter_count; ++p) {
+      if (!in.graph.signature(node).parameter_gradients[p].partial()) continue;
+      Entry& entry = out.append(Do::reduce_parameter, node);
+      entry.when = in.storage.gradients ? When::always : When::last_micro_batch;
+      entry.axis = Axis::tensor;
+      entry.bucket = static_cast<std::int16_t>(p);
+    }
   }
   /// Where this chunk saw a value in its forward.
   [[nodiscard]] constexpr Place seen(int value, int first) const {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "heddle/graph/local_leaf.hpp"
 #include "heddle/plan/program.hpp"
 #include "heddle/plan/values.hpp"
 
@@ -14,6 +15,14 @@ namespace heddle::inline plan_room {
 [[nodiscard]] constexpr std::int16_t pool_of(int chunk, PoolKind kind) {
   return static_cast<std::int16_t>(chunk * pool_kinds + static_cast<int>(kind));
 }
+
+/// A sum in place, a sum of which each rank keeps its part, a part that becomes whole, a whole that is cut.
+[[nodiscard]] constexpr Do conversion(Laid from, Laid to) {
+  if (from.partial()) return to.sharded() ? Do::scatter_value : Do::reduce_value;
+  return from.sharded() ? Do::gather_value : Do::slice_value;
+}
+
+[[nodiscard]] constexpr bool travels(Laid from, Laid to) { return conversion(from, to) != Do::slice_value; }
 
 /// What the writers of bodies read.
 struct BodyInput {
@@ -27,8 +36,19 @@ struct BodyInput {
   bool training = true;
   std::int64_t target_features = 1;
 
+  /// What a leaf takes and gives, as one device has it.
+  [[nodiscard]] constexpr Shape whole_input(int node) const {
+    return joined(graph.leaf(node).in.shape, graph.signature(node).input, graph.split.ranks);
+  }
+  [[nodiscard]] constexpr Shape whole_output(int node) const {
+    return joined(graph.leaf(node).out.shape, graph.signature(node).output, graph.split.ranks);
+  }
   [[nodiscard]] constexpr int device(int chunk) const { return layout.device_of_chunk[chunk]; }
   [[nodiscard]] constexpr std::int64_t bytes(std::int64_t features) const { return (batch.grain_rows * features + 15) / 16 * 64 * batch.grains(); }
+  /// Of the room in which parts stand one after another.
+  [[nodiscard]] constexpr std::int64_t parts_bytes(std::int64_t whole_features) const {
+    return graph.split.ranks * bytes(whole_features / graph.split.ranks);
+  }
   [[nodiscard]] constexpr std::int64_t value_bytes(int value) const { return bytes(graph.spec(value).elements()); }
 };
 
@@ -50,6 +70,8 @@ template <int Nodes, int Chunks, int Edges, int MostEntries> struct Bodies {
   bool weight_reads[Chunks * pool_kinds]{};  ///< pools whose slots live until the weight part has run
   PlacedEdge edges[Edges > 0 ? Edges : 1]{};
   Place home[Nodes + 1]{};  ///< by value: where its producer puts it
+  Place taken[Nodes]{};     ///< by node: its input as its leaf takes it, where that is kept beside the value
+  Place given[Nodes]{};     ///< by node: its output as its leaf gives it, where that is kept beside the value
   Place loss_gradient{};
   Transfer transfers[Edges > 0 ? 2 * Edges : 1]{};
   int transfer_count = 0;
@@ -75,6 +97,16 @@ template <int Nodes, int Chunks, int Edges, int MostEntries> struct Bodies {
     entry.b = b;
     entry.d = d;
     return entry;
+  }
+  /// A value of the ranks of axis tensor that lies one way is laid another way; `whole` is its shape on one device.
+  constexpr void append_conversion(int node, const Shape& whole, Laid from, Laid to, const Place& a, const Place& b, const Place& d) {
+    Entry& entry = append(conversion(from, to), node);
+    entry.axis = Axis::tensor;
+    entry.features = whole.elements();
+    for (int k = 0; k < (from.sharded() ? from : to).dimension(); ++k) entry.runs *= whole.sizes[k];
+    entry.a = a;
+    entry.b = b;
+    entry.d = d;
   }
   constexpr void append_copy(std::int64_t features, const Place& from, const Place& to) {
     Entry& entry = append(Do::copy);

@@ -225,6 +225,12 @@ constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCo
 }
 
 /// The lists of a Program as the rendezvous check reads them; every instruction that is no send or receive counts as a compute.
+///
+/// Reductions are left out, also those that a body waits for, because they cannot add a deadlock. Their groups are ranks of one role, which run
+/// one list; what is possible for one of them is possible for all, so all come to a reduction or none does. On free lanes it then completes. On one
+/// lane it waits for what its device started before and holds up what is started after. But of two starts of one device the second never completes
+/// before the first: a cycle through the reduction leads from the completion of an earlier start to that of a later one, and is a cycle without it.
+/// Tested  plan/deadlock_test: lists with reductions, each rank by itself
 struct ProgramLists {
   const Program* program = nullptr;
   const int* starts = nullptr;  ///< by wait: the instruction that started it

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Room: plan. Writes the forward body of each chunk: load, leaves, loss.
+// Room: plan. Writes the forward body of each chunk: load, leaves, sums of what they give as Partial, loss.
 // Sees: graph, plan/body, plan/scratch.  Does not see: processes, threads, kernels.
 // In: BodyInput and value facts.  Out: entries, frames, the home of every value.
 #pragma once
@@ -78,9 +78,9 @@ template <int Nodes, int Chunks, class B> struct ForwardWriter {
   }
   constexpr void write_leaf(int node) {
     const Node& n = in.graph.nodes[node];
-    const Place from = here[n.operands[0]];
-    const Place to = here[node + 1];
-    const std::int64_t features = in.graph.spec(node + 1).elements();
+    const Place from = take_input(node);
+    const Place to = place_given(node);
+    const std::int64_t features = in.graph.leaf(node).out.elements();
     if (in.graph.adds(node)) {
       out.append_sum(features, here[n.operands[1]], from, to).node = node;
     } else if (in.graph.leaf(node).reshapes) {
@@ -91,6 +91,44 @@ template <int Nodes, int Chunks, class B> struct ForwardWriter {
       entry.a = from;
       entry.d = to;
     }
+    if (in.graph.converts_input(node)) release(from);
+    if (in.graph.converts_output(node)) lay_output(node, to);
+  }
+  constexpr Place scratch_place(std::int64_t bytes) { return Place{Place::scratch, scratch.take(bytes)}; }
+  constexpr void release(const Place& place) {
+    if (place.pool == Place::scratch) scratch.release(place.offset);
+  }
+  /// The input as the leaf takes it: as it lies, or made of it; kept if the backward reads it.
+  constexpr Place take_input(int node) {
+    const int value = in.graph.nodes[node].operands[0];
+    if (!in.graph.converts_input(node)) return here[value];
+    const Laid to = in.graph.signature(node).input;
+    const Shape whole = in.whole_input(node);
+    const bool kept = in.training && saves_input(in.graph.leaf(node));
+    const std::int64_t bytes = in.bytes(in.graph.leaf(node).in.elements());
+    const Place taken = kept ? out.take(in.layout.chunk_of(node), PoolKind::frame, bytes) : scratch_place(bytes);
+    if (kept) out.taken[node] = taken;
+    lay(node, whole, in.graph.rest(value), to, here[value], taken);
+    return taken;
+  }
+  /// Where the leaf writes: where the value lies, or aside if it must be laid another way.
+  constexpr Place place_given(int node) {
+    if (keeps_output(in.graph, node)) return here[node + 1];
+    const std::int64_t bytes = in.bytes(in.graph.leaf(node).out.elements());
+    if (!in.training || !saves_output(in.graph.leaf(node))) return scratch_place(bytes);
+    return out.given[node] = out.take(in.layout.chunk_of(node), PoolKind::frame, bytes);
+  }
+  constexpr void lay_output(int node, const Place& from) {
+    const Laid how = in.graph.signature(node).output;
+    const Shape whole = in.whole_output(node);
+    if (keeps_output(in.graph, node)) return out.append_conversion(node, whole, how, in.graph.rest(node + 1), {}, {}, from);
+    lay(node, whole, how, in.graph.rest(node + 1), from, here[node + 1]);
+    release(from);
+  }
+  constexpr void lay(int node, const Shape& whole, Laid from, Laid to, const Place& a, const Place& d) {
+    const Place parts = travels(from, to) ? scratch_place(in.parts_bytes(whole.elements())) : Place{};
+    out.append_conversion(node, whole, from, to, a, parts, d);
+    release(parts);
   }
   /// In training the gradient of the loss is made in the same pass; in evaluation outputs are stored, the loss only if asked for.
   constexpr void write_loss(int chunk) {

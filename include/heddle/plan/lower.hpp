@@ -11,6 +11,7 @@
 #include "heddle/plan/body.hpp"
 #include "heddle/plan/emit.hpp"
 #include "heddle/plan/forward_body.hpp"
+#include "heddle/plan/local_graph.hpp"
 #include "heddle/plan/memory.hpp"
 #include "heddle/plan/program.hpp"
 #include "heddle/plan/schedule.hpp"
@@ -21,8 +22,8 @@ namespace heddle::inline plan_room {
 /// Phases that training and evaluation share. Request names graph, layout, batch, bucket_bytes, target_features, states, loss.
 template <class Request> struct Placed : Request {
   using Request::batch;
-  using Request::graph;
   using Request::layout;
+  static constexpr Graph graph = Localised<Request>::graph;
   static constexpr int nodes = graph.node_count;
   static constexpr int chunks = layout.chunk_count;
   static constexpr int roles = layout.roles();
@@ -61,10 +62,11 @@ template <class Request> struct Placed : Request {
 /// The Program of one mode of a plan.
 template <class Request, bool Training> struct Lowered {
   using P = Placed<Request>;
-  // A node is one entry forward and at most two backward: itself and one sum, or a copy or sum for each operand; a third if it is split.
-  // A unit adds at most a gather in each direction and a reduction, each with start and wait.
+  // A node is one entry forward and at most two backward: itself and one sum, or a copy or sum for each operand; a third if it is split; and
+  // where layers are split two more each way. A unit adds at most a gather in each direction and a reduction, each with start and wait.
+  static constexpr int conversions = P::graph.split.signatures == nullptr ? 0 : 4 * P::nodes + P::graph.parameter_count;
   static constexpr int most_entries = (Training ? P::layout.order.splits_backward ? 4 : 3 : 1) * P::nodes + 2 * P::edges + 3 * P::chunks +
-                                      (P::storage.parts > 1 ? 6 : 1) * P::bucket_count + 8;
+                                      (P::storage.parts > 1 ? 6 : 1) * P::bucket_count + 8 + conversions;
 
   static constexpr BodyInput body_input{P::graph,           P::layout,  P::batch, P::buckets.list,         P::bucket_count,
                                         P::buckets.of_node, P::storage, Training, Request::target_features};
@@ -136,6 +138,16 @@ template <class Request> struct Addressed {
       if (P::layout.device_of_chunk[c] == role && by_chunk[c] > most) most = by_chunk[c];
     return most;
   }
+  /// Elements of the largest parameter that one coordinate of axis tensor adds and the others leave out.
+  static constexpr std::int64_t most_zeros(int role) {
+    std::int64_t most = 0;
+    for (int p = 0; P::graph.split.signatures != nullptr && p < P::graph.parameter_count; ++p) {
+      const ParameterPlace& place = P::flat.parameters[p];
+      const bool left_out = P::graph.signature(place.node).parameters[place.index].partial();
+      if (left_out && place.role == role && place.elements > most) most = place.elements;
+    }
+    return most;
+  }
   static constexpr Tables tables = [] {
     Tables t{Train::slots, Evaluate::slots, {}};
     for (int r = 0; r < P::roles; ++r) {
@@ -154,7 +166,8 @@ template <class Request> struct Addressed {
       map.losses = map.states + map.state_bytes * Request::states;
       const bool has_loss = r == P::layout.device_of_chunk[P::chunks - 1];
       map.norms = map.losses + (has_loss ? rounded_up(4 * (P::batch.rank_grains() + 1), line_bytes) : 0);
-      map.pools = map.norms + (Request::clips ? rounded_up(4 * P::flat.unit_count, line_bytes) : 0);
+      map.zeros = map.norms + (Request::clips ? rounded_up(4 * P::flat.unit_count, line_bytes) : 0);
+      map.pools = map.zeros + rounded_up(4 * most_zeros(r), line_bytes);
       const std::int64_t trained = place_pools(t.training, P::chunks * pool_kinds, r, map.pools);
       const std::int64_t evaluated = place_pools(t.evaluation, P::chunks * pool_kinds, r, map.pools);
       map.scratch = trained > evaluated ? trained : evaluated;

@@ -13,6 +13,7 @@
 #include "heddle/plan/ledger.hpp"
 #include "heddle/plan/lower.hpp"
 #include "heddle/plan/parts.hpp"
+#include "heddle/plan/placements.hpp"
 #include "heddle/plan/slices.hpp"
 
 namespace heddle::inline plan_room {
@@ -130,12 +131,14 @@ template <class Request> struct CheckedProgram {
   }();
   static constexpr Diagnosis slices = check_slices(Addressed<Request>::training);
   static constexpr Diagnosis slices_in_evaluation = check_slices(Addressed<Request>::evaluation);
+  static constexpr Diagnosis placements = check_placements(Addressed<Request>::training);
+  static constexpr Diagnosis placements_in_evaluation = check_placements(Addressed<Request>::evaluation);
   static constexpr Diagnosis clipping = check_clipping(Addressed<Request>::training);
   static constexpr Diagnosis memory = check_memory(Addressed<Request>::training, Request::budget);
 
   static constexpr Diagnosis found() {
-    for (const Diagnosis* d : {&Trained::lines.found, &Evaluated::lines.found, &reductions, &slices, &slices_in_evaluation, &clipping,
-                               &Trained::rendezvous, &Evaluated::rendezvous, &memory})
+    for (const Diagnosis* d : {&Trained::lines.found, &Evaluated::lines.found, &reductions, &slices, &slices_in_evaluation, &placements,
+                               &placements_in_evaluation, &clipping, &Trained::rendezvous, &Evaluated::rendezvous, &memory})
       if (!d->ok()) return *d;
     return {};
   }
@@ -161,6 +164,10 @@ template <class ThePlan> struct Checked {
       return mix;
     } else if constexpr (!Request::batch.fault.ok()) {
       return Request::batch.fault;
+    } else if constexpr (Request::batch_request.reproducible && Request::layout.mesh.size(Axis::tensor) > 1) {
+      return Diagnosis{Code{'B', 8}, ""} << "sums are to be reproducible, but the " << Request::layout.mesh.size(Axis::tensor)
+                                         << " ranks of axis tensor add the terms of a product in another order than one device. Fix: drop "
+                                            "Reproducible; Grain keeps the order of all other sums.";
     } else if constexpr (Request::clips && (Request::batch_request.reproducible || Request::batch.grain_named) &&
                          cuts_a_unit(Request::graph, Request::layout)) {
       return Diagnosis{Code{'B', 9}, ""} << "sums are to be reproducible and gradients clipped by their norm, but a cut goes through a block of "
@@ -239,9 +246,10 @@ template <class ThePlan> [[nodiscard]] constexpr Bytes peak_memory() {
 /// Bytes and messages of one training step.
 template <class ThePlan> [[nodiscard]] constexpr Traffic traffic() { return Traffic{&ThePlan::training}; }
 
-/// True if gradients are summed along the fixed tree: the same bits under every layout with the same grain.
+/// True if gradients are summed along the fixed tree: the same bits under every layout with the same grain. A product that is split over ranks
+/// adds its own terms in another order, so plans that split layers are not.
 template <class ThePlan>
-inline constexpr bool is_reproducible =
-    ThePlan::training.batch.tree && !(ThePlan::training.clips && cuts_a_unit(ThePlan::Request::graph, ThePlan::Request::layout));
+inline constexpr bool is_reproducible = ThePlan::training.batch.tree&& ThePlan::training.mesh.size(Axis::tensor) == 1 &&
+                                        !(ThePlan::training.clips && cuts_a_unit(ThePlan::Request::graph, ThePlan::Request::layout));
 
 }  // namespace heddle::inline plan_room

@@ -78,7 +78,12 @@ enum class Do : std::uint8_t {
   reduce_start,
   reduce_wait,
   gather_start,
-  gather_wait
+  gather_wait,
+  reduce_value,     // start and wait: d is a term of a sum on every rank of the axis and becomes the sum
+  gather_value,     // start and wait: a is a part on every rank, d becomes the whole; b is room for the parts as they arrive
+  scatter_value,    // start and wait: a is a term on every rank, d becomes the own part of the sum; b is room for the parts as they leave
+  slice_value,      // a is whole, d becomes the own part
+  reduce_parameter  // as reduce_value, of the gradient of parameter `bucket` of the leaf, where it lies in the flat buffer
 };
 
 /// One line of a body. Tensors of R rows a grain lie grain by grain, each grain at a multiple of 64 bytes.
@@ -86,9 +91,10 @@ struct Entry {
   Do what = Do::copy;
   When when = When::always;
   Axis axis = Axis::data;
-  std::int16_t bucket = -1;
+  std::int16_t bucket = -1;  // reduce_start; reduce_parameter: number of the parameter in its leaf
   std::int32_t node = -1;
-  std::int64_t features = 0;  // of the tensors of add, copy, load, loss, store
+  std::int64_t features = 0;  // of the tensors of add, copy, load, loss, store; of the whole in reduce, gather, scatter, slice
+  std::int64_t runs = 1;      // gather, scatter, slice: of consecutive elements that one row of a part has
   Place a;                    // leaf_forward, loss, store, copy: input; leaf_backward and its parts: saved input; add: first operand
   Place b;                    // leaf_backward: saved output; add: second operand; loss: targets
   Place c;                    // leaf_backward: gradient of the output
@@ -127,8 +133,9 @@ struct ParameterPlace {
   std::int32_t node = 0;
   std::int16_t index = 0;  // in the leaf
   std::int16_t role = 0;
-  std::int64_t offset = 0;  // [bytes], from the start of the flat buffer
-  std::int64_t elements = 0;
+  std::int64_t offset = 0;    // [bytes], from the start of the flat buffer
+  std::int64_t elements = 0;  // of one rank
+  std::int8_t split = -1;     // dimension along which the ranks of axis tensor hold parts, -1: whole
 };
 
 /// A range of the flat buffer that is gathered, reduced and stepped as one.
@@ -175,6 +182,7 @@ struct ArenaMap {
   std::int64_t states = 0;      // optimizer states, state_bytes apart
   std::int64_t losses = 0;      // one float a grain, then the sum
   std::int64_t norms = 0;       // one float a unit of the model
+  std::int64_t zeros = 0;       // in place of parameters that another coordinate of axis tensor adds
   std::int64_t pools = 0;
   std::int64_t scratch = 0;
   std::int64_t workspace = 0;
@@ -200,7 +208,7 @@ struct IndexRange {
 
 /// A view of everything that the lowering made. The executor walks it; the checks walk it; nothing else decides.
 struct Program {
-  const Graph* graph = nullptr;
+  const Graph* graph = nullptr;  // as one rank sees it: leaves of the size that it runs
   Mesh mesh;
   BatchDivision batch;
   bool training = true;

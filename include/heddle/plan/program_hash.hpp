@@ -48,7 +48,7 @@ constexpr void add_bodies(Fnv& hash, const Program& p) {
     for (int c = 0; bodies != nullptr && c < p.chunks; ++c)
       for (int e = bodies[c].begin; e < bodies[c].end; ++e) {
         const Entry& entry = p.entries[e];
-        hash.add(entry.what, entry.when, entry.axis, entry.bucket, entry.node, entry.features);
+        hash.add(entry.what, entry.when, entry.axis, entry.bucket, entry.node, entry.features, entry.runs);
         for (const Place& place : {entry.a, entry.b, entry.c, entry.d}) add_place(hash, place);
       }
 }
@@ -84,7 +84,8 @@ constexpr void add_lists(Fnv& hash, const Program& p) {
     add_place(hash, transfer.target);
   }
   for (int b = 0; b < p.bucket_count; ++b) hash.add(p.buckets[b].role, p.buckets[b].offset, p.buckets[b].elements);
-  for (int k = 0; k < p.graph->parameter_count; ++k) hash.add(p.parameters[k].role, p.parameters[k].offset, p.parameters[k].elements);
+  for (int k = 0; k < p.graph->parameter_count; ++k)
+    hash.add(p.parameters[k].role, p.parameters[k].offset, p.parameters[k].elements, p.parameters[k].split);
   return hash.value();
 }
 

@@ -70,6 +70,7 @@ template <int Parameters, int Nodes, int Roles>
         place.role = static_cast<std::int16_t>(role);
         place.offset = end;
         place.elements = graph.leaf(n).parameters[p].shape.elements();
+        if (const Laid used = graph.signature(n).parameters[p]; used.sharded()) place.split = static_cast<std::int8_t>(used.dimension());
         end = rounded_up(end + 4 * place.elements, line_bytes);
       }
     }

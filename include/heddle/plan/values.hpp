@@ -47,6 +47,11 @@ template <int Nodes> struct ValueFacts {
 [[nodiscard]] constexpr bool saves_input(const Leaf& leaf) { return leaf.saves == Saves::input || leaf.saves == Saves::both; }
 [[nodiscard]] constexpr bool saves_output(const Leaf& leaf) { return leaf.saves == Saves::output || leaf.saves == Saves::both; }
 
+/// What the leaf gives is what lies between layers, at most summed in place.
+[[nodiscard]] constexpr bool keeps_output(const Graph& graph, int node) {
+  return !graph.converts_output(node) || (graph.signature(node).output.partial() && graph.rest(node + 1).replicated());
+}
+
 /// `training` false: nothing is read again, so only values that leave their chunk are framed.
 template <int Nodes> [[nodiscard]] constexpr ValueFacts<Nodes> study_values(const Graph& graph, const Layout& layout, bool training) {
   ValueFacts<Nodes> facts;
@@ -56,9 +61,9 @@ template <int Nodes> [[nodiscard]] constexpr ValueFacts<Nodes> study_values(cons
     for (int k = 0; k < graph.nodes[n].operand_count; ++k) {
       const int value = graph.nodes[n].operands[k];
       ++facts.consumers[value];
-      if (training && saves_input(leaf)) input_needed[value] = true;
+      if (training && saves_input(leaf) && !graph.converts_input(n)) input_needed[value] = true;
     }
-    if (training && saves_output(leaf)) input_needed[n + 1] = true;
+    if (training && saves_output(leaf) && keeps_output(graph, n)) input_needed[n + 1] = true;
   }
   bool held[Nodes + 1]{};  // by root: read again, or by more than one: may not be overwritten in place
   int chunk = 0;
@@ -68,7 +73,7 @@ template <int Nodes> [[nodiscard]] constexpr ValueFacts<Nodes> study_values(cons
     const int in = graph.nodes[n].operands[0];
     const bool same_chunk = in > layout.first_node[chunk];  // made by a node of this chunk
     held[facts.root[in]] = held[facts.root[in]] || input_needed[in] || facts.consumers[in] > 1;
-    const bool in_place = leaf.elementwise && !held[facts.root[in]];
+    const bool in_place = leaf.elementwise && !held[facts.root[in]] && !graph.converts_input(n) && keeps_output(graph, n);
     const bool shares = same_chunk && (leaf.reshapes || in_place) && graph.nodes[n].operand_count == 1;
     facts.root[n + 1] = shares ? facts.root[in] : n + 1;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Room: policy. Where policies write their answers: axes they claim, whether the batch is split, which chunk lives where.
+// Room: policy. Where policies write their answers: axes they claim, whether the batch is split, how leaves are, which chunk lives where.
 // Sees: graph, mesh, core.  Does not see: memory, processes, instructions.
 // In: answers of policies, innermost first.  Out: Layout.
 #pragma once
@@ -42,7 +42,8 @@ struct Sharding {
 /// The answers of all policies of a plan.
 struct Layout {
   static constexpr int most_chunks = 64;
-  static constexpr int unit_parts = 64;  ///< a unit is padded to this many parts: shard counts divide it
+  static constexpr int unit_parts = 64;     ///< a unit is padded to this many parts: shard counts divide it
+  static constexpr int most_leaves = 1024;  ///< of a model whose layers are split
 
   Mesh mesh;
   bool batch_split[axis_count]{};     ///< by axis: each rank takes other rows
@@ -54,11 +55,13 @@ struct Layout {
   int shares[most_shares]{};  ///< by coordinate on axis data: rows in proportion; share_count 0: even
   int share_count = 0;
 
-  int chunk_count = 1;                 ///< chunks are consecutive nodes
-  int first_node[most_chunks + 1]{};   ///< chunk c has nodes first_node[c] .. first_node[c + 1]
-  int device_of_chunk[most_chunks]{};  ///< position on axis stage
-  int in_flight[most_chunks]{};        ///< micro-batches between forward and backward, at most
-  Turns turns[most_chunks]{};          ///< by position on axis stage, for an order in turns
+  int chunk_count = 1;                   ///< chunks are consecutive nodes
+  int first_node[most_chunks + 1]{};     ///< chunk c has nodes first_node[c] .. first_node[c + 1]
+  int device_of_chunk[most_chunks]{};    ///< position on axis stage
+  int in_flight[most_chunks]{};          ///< micro-batches between forward and backward, at most
+  Turns turns[most_chunks]{};            ///< by position on axis stage, for an order in turns
+  std::int8_t signature[most_leaves]{};  ///< by leaf: 0 whole on every rank of axis tensor, else the number of its signature, from 1
+  Laid rest[most_leaves]{};              ///< by leaf: how its output lies on axis tensor between layers
   OrderRules order;
   int micro_batches = 1;
   Diagnosis fault;
@@ -128,6 +131,10 @@ struct Layout {
     int c = 0;
     while (c + 1 < chunk_count && node >= first_node[c + 1]) ++c;
     return c;
+  }
+  /// How the ranks of axis tensor share a leaf.
+  [[nodiscard]] constexpr Signature signature_of(const Graph& graph, int leaf) const {
+    return signature[leaf] == 0 ? Signature{} : graph.leaves[leaf].leaf.signatures[signature[leaf] - 1];
   }
   [[nodiscard]] constexpr int roles() const { return mesh.size(Axis::stage); }
 };

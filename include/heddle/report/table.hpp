@@ -56,6 +56,7 @@ template <class ThePlan> [[nodiscard]] std::string table() {
   }
   const Traffic moved = traffic<ThePlan>();
   out += "one step moves " + std::to_string(moved.activations().total_payload.value) + " bytes between stages";
+  if (p.mesh.size(Axis::tensor) > 1) out += " and " + std::to_string(moved.values().total_payload.value) + " bytes of values over axis tensor";
   for (const Axis a : batch_axes)
     if (p.mesh.size(a) > 1)
       out += " and " + std::to_string(moved.gradients().on(a).total_payload.value) + " bytes of gradients over axis " + std::string{name_of(a)};

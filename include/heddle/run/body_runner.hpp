@@ -25,7 +25,8 @@ namespace heddle::inline run_room {
 class BodyRunner : public RankTensors {
  public:
   BodyRunner(const Program& training, const KernelTable& kernels, Rank rank)
-      : RankTensors(training, rank), kernels_(kernels), position_(batch_position(training, rank)), workspace_(kernels.workspace_bytes) {}
+      : RankTensors(training, rank), kernels_(kernels), position_(batch_position(training, rank)),
+        adds_(training.mesh.coordinate(rank, Axis::tensor) == 0), workspace_(kernels.workspace_bytes) {}
 
   /// One grain of a tensor of the micro-batch that runs now, for observers: (rows, features).
   [[nodiscard]] const float* tensor(const Place& place, std::int64_t features, int grain) { return at_grain(place, features, grain); }
@@ -46,15 +47,30 @@ class BodyRunner : public RankTensors {
       case Do::store_output: return store(entry);
       case Do::add: return kernels_.add(whole(entry.d, entry), whole(entry.a, entry), whole(entry.b, entry), stride(entry.features) * grains());
       case Do::copy: return kernels_.copy(whole(entry.d, entry), whole(entry.a, entry), stride(entry.features) * grains());
-      case Do::reduce_start:
-      case Do::reduce_wait:
-      case Do::gather_start:
-      case Do::gather_wait: return;
+      default: return;  // what moves
     }
   }
 
   [[nodiscard]] float* losses(int grain) { return arena_.floats(map_.losses, p_->batch.rank_grains() + 1) + grain; }
   [[nodiscard]] void* workspace() { return workspace_.bytes(0); }
+
+  /// Rows of parts that stand one after another and rows of the whole: copied from one to the other, of one part or of all.
+  enum class Lay : std::uint8_t { together, apart, own_part };
+  void lay(const Entry& entry, const Place& parts, const Place& whole_place, Lay how) {
+    const int ranks = p_->graph->split.ranks;
+    const int own = p_->mesh.coordinate(rank_, Axis::tensor);
+    const std::int64_t features = entry.features / ranks;
+    const std::int64_t run = features / entry.runs;
+    const std::int64_t part_stride = stride(features) * grains();
+    float* const at_parts = at(parts, how == Lay::own_part ? part_stride : ranks * part_stride);
+    for (int part = how == Lay::own_part ? own : 0; part < (how == Lay::own_part ? own + 1 : ranks); ++part)
+      for (int g = 0; g < grains(); ++g) {
+        float* one = at_parts + (how == Lay::own_part ? 0 : part * part_stride) + g * stride(features);
+        float* all = at_grain(whole_place, entry.features, g) + part * run;
+        for (std::int64_t i = 0; i < rows(g) * entry.runs; ++i, one += run, all += ranks * run)
+          kernels_.copy(how == Lay::together ? all : one, how == Lay::together ? one : all, run);
+      }
+  }
 
   // ---- rows
   [[nodiscard]] std::int64_t first(int grain) const { return first_row(p_->batch, position_, micro_batch_, grain); }
@@ -93,16 +109,21 @@ class BodyRunner : public RankTensors {
       }
     }
   }
+  /// Every rank of axis tensor has the same outputs: one of them hands them over.
   void store(const Entry& entry) {
+    if (!adds_) return;
     for (int g = 0; g < grains(); ++g)
       if (rows(g) > 0)
         std::memcpy(in_->outputs + first(g) * entry.features, at_grain(entry.a, entry.features, g),
                     static_cast<std::size_t>(rows(g) * entry.features) * sizeof(float));
   }
-  void find_parameters(const Node& node) {
+  void find_parameters(const Node& node, int number) {
     for (int k = 0; k < node.parameter_count; ++k) {
       const ParameterPlace& place = p_->parameters[node.first_parameter + k];
-      if (p_->storage.parameters) {
+      const bool left_out = !adds_ && p_->graph->signature(number).parameters[k].partial();
+      if (left_out) {
+        parameter_[k] = arena_.floats(map_.zeros, place.elements);
+      } else if (p_->storage.parameters) {
         const GradientBucket& unit = p_->buckets[p_->bucket_of_node[place.node]];
         parameter_[k] = whole_parameters(unit) + (place.offset - unit.offset) / 4;
       } else {
@@ -113,7 +134,7 @@ class BodyRunner : public RankTensors {
   void forward(const Entry& entry) {
     const Node& node = p_->graph->nodes[entry.node];
     const TracedLeaf& traced = p_->graph->leaves[node.leaf];
-    find_parameters(node);
+    find_parameters(node, entry.node);
     ForwardCall call{&traced.leaf, 0, nullptr, nullptr, parameter_, workspace()};
     for (int g = 0; g < grains(); ++g) {
       call.rows = rows(g);
@@ -128,7 +149,7 @@ class BodyRunner : public RankTensors {
     const std::int64_t in = traced.leaf.in.elements();
     const std::int64_t out = traced.leaf.out.elements();
     const bool sums = node.parameter_count > 0 && entry.what != Do::leaf_backward_input;
-    find_parameters(node);
+    find_parameters(node, entry.node);
     BackwardCall call{&traced.leaf, 0, nullptr, nullptr, nullptr, nullptr, parameter_, sums ? gradient_ : nullptr, false, workspace()};
     for (int g = 0; g < grains(); ++g) {
       const int number = grain_number(g);
@@ -198,6 +219,7 @@ class BodyRunner : public RankTensors {
  protected:
   const KernelTable& kernels_;
   int position_;  // among the ranks that split the batch
+  bool adds_;     // coordinate 0 of axis tensor: what is used as Partial is used here
   Arena workspace_;
   const StepInput* in_ = nullptr;
 

@@ -37,7 +37,8 @@ struct BackwardCall {
 };
 
 /// Kernel<L, Compute> has   static void forward(const ForwardCall&);   static void backward(const BackwardCall&);
-/// A compute room specialises it for the leaves it knows, a user for an own layer with parameters. One with parameters that also says
+/// A compute room specialises it for the leaves it knows, a user for an own layer with parameters. Extents are those of call.leaf: where layers are
+/// split it is smaller than the type says. One with parameters that also says
 /// static constexpr bool backward_in_parts = true   may be called for either gradient alone, as an order that splits the backward does.
 template <class L, class Compute> struct Kernel;
 

@@ -156,16 +156,42 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       const Entry& entry = p_->entries[e];
       if (entry.when == When::last_micro_batch && micro_batch_ != last) continue;
       if (entry.when == When::reporting && !in_->reporting) continue;
-      observed(e, [&] {
-        switch (entry.what) {
-          case Do::reduce_start: return start_reduction(entry.bucket, entry.axis);
-          case Do::reduce_wait: return finish_reduction(entry.bucket, entry.axis);
-          case Do::gather_start: return start_gather(entry.bucket);
-          case Do::gather_wait: return finish_gather(entry.bucket);
-          default: return compute(entry);
-        }
-      });
+      observed(e, [&] { execute(entry); });
     }
+  }
+  void execute(const Entry& entry) {
+    switch (entry.what) {
+      case Do::reduce_start: return start_reduction(entry.bucket, entry.axis);
+      case Do::reduce_wait: return finish_reduction(entry.bucket, entry.axis);
+      case Do::gather_start: return start_gather(entry.bucket);
+      case Do::gather_wait: return finish_gather(entry.bucket);
+      case Do::reduce_value: return reduce_now(entry.axis, whole(entry.d, entry), stride(entry.features) * grains());
+      case Do::gather_value: {
+        const std::int64_t part = stride(entry.features / p_->graph->split.ranks) * grains();
+        const int group = transport_group(*p_, rank_, entry.axis);
+        const std::int64_t all = part * p_->graph->split.ranks;
+        endpoint_.all_gather_wait(group, endpoint_.all_gather_start(group, at(entry.a, part), at(entry.b, all), all));
+        return lay(entry, entry.b, entry.d, Lay::together);
+      }
+      case Do::scatter_value: {
+        lay(entry, entry.b, entry.a, Lay::apart);
+        const std::int64_t part = stride(entry.features / p_->graph->split.ranks) * grains();
+        const int group = transport_group(*p_, rank_, entry.axis);
+        const std::int64_t all = part * p_->graph->split.ranks;
+        return endpoint_.reduce_scatter_wait(group, endpoint_.reduce_scatter_start(group, at(entry.b, all), at(entry.d, part), all));
+      }
+      case Do::slice_value: return lay(entry, entry.d, entry.a, Lay::own_part);
+      case Do::reduce_parameter: {
+        const ParameterPlace& place = p_->parameters[p_->graph->nodes[entry.node].first_parameter + entry.bucket];
+        return reduce_now(entry.axis, gradient_of(place, p_->batch.levels() - 1), place.elements);
+      }
+      default: return compute(entry);
+    }
+  }
+  /// What the next entry reads: there is nothing to do until it is there.
+  void reduce_now(Axis axis, float* data, std::int64_t elements) {
+    const int group = transport_group(*p_, rank_, axis);
+    endpoint_.all_reduce_wait(group, endpoint_.all_reduce_start(group, data, elements));
   }
 
   Endpoint& endpoint_;

@@ -28,10 +28,10 @@ struct GradientCheck {
   explicit operator bool() const { return ok(); }
 };
 
-/// One leaf with tensors of its own.
+/// One leaf with tensors of its own; a leaf that is given is run as it is, with the kernels of L.
 template <class L, class Compute> class LeafUnderTest {
  public:
-  LeafUnderTest(const Spec& in, std::int64_t rows, Seed seed) : leaf_(L::describe(in)), rows_(rows), workspace_(Compute::workspace.value) {
+  LeafUnderTest(const Leaf& leaf, std::int64_t rows, Seed seed = Seed{1}) : leaf_(leaf), rows_(rows), workspace_(Compute::workspace.value) {
     input = values(rows * leaf_.in.elements(), seed, 0);
     output.resize(static_cast<std::size_t>(rows * leaf_.out.elements()));
     output_gradient = values(rows * leaf_.out.elements(), seed, 1);
@@ -41,6 +41,7 @@ template <class L, class Compute> class LeafUnderTest {
       gradients.emplace_back(parameters.back().size());
     }
   }
+  LeafUnderTest(const Spec& in, std::int64_t rows, Seed seed) : LeafUnderTest(L::describe(in), rows, seed) {}
   [[nodiscard]] const Leaf& leaf() const { return leaf_; }
   void forward(std::int64_t first, std::int64_t rows) {
     std::vector<const float*> p;
@@ -191,12 +192,12 @@ template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_on(const
   return check;
 }
 
-/// The shape that a layer takes, or 7 features where it takes any.
+/// The shape that a layer takes, or 6 features where it takes any: 2 and 3 ranks divide them.
 template <class L> [[nodiscard]] constexpr Spec example_input() {
   if constexpr (requires { L::takes(); })
     return L::takes();
   else
-    return Spec{Shape{7}};
+    return Spec{Shape{6}};
 }
 
 }  // namespace heddle::inline run_room

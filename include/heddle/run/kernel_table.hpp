@@ -31,13 +31,6 @@ struct KernelTable {
   std::int64_t workspace_bytes = 0;
 };
 
-/// The type that kernels are written for: a layer that is derived from another to give it a name runs the kernels of that one.
-template <class L> struct KernelLayerOf { using type = L; };
-template <class L>
-requires requires { typename L::KernelLayer; }
-struct KernelLayerOf<L> {
-  using type = typename L::KernelLayer;
-};
 template <class L, class Compute> using KernelFor = Kernel<typename KernelLayerOf<L>::type, Compute>;
 
 template <class L, class Compute>

@@ -16,6 +16,7 @@
 #include "heddle/run/executor.hpp"
 #include "heddle/run/initialize.hpp"
 #include "heddle/run/results.hpp"
+#include "heddle/run/slices.hpp"
 
 namespace heddle::inline run_room {
 
@@ -27,7 +28,7 @@ template <class ThePlan, class Session> class NamedTensors {
  public:
   using Request = typename ThePlan::Request;
   using RankExecutor = Executor<typename Session::Endpoint>;
-  using Held = HeldPart (RankExecutor::*)(int);
+  using PartOf = HeldPart (RankExecutor::*)(int);
 
   NamedTensors(Session& session, std::vector<std::unique_ptr<RankExecutor>>& executors) : session_(session), executors_(executors) {}
 
@@ -49,19 +50,26 @@ template <class ThePlan, class Session> class NamedTensors {
   /// Sets a parameter on every rank of this process that holds it; the other processes do the same.
   void write(int p, std::span<const float> values) {
     const ParameterPlace& place = training.parameters[p];
-    if (std::ssize(values) != place.elements)
-      throw Error(Code{'R', 5}, "parameter '" + std::string{name(p).view()} + "' has " + std::to_string(place.elements) + " elements but is given " +
-                                    std::to_string(values.size()) + ". Fix: give as many.");
+    if (std::ssize(values) != shape(p).elements())
+      throw Error(Code{'R', 5}, "parameter '" + std::string{name(p).view()} + "' has " + std::to_string(shape(p).elements()) +
+                                    " elements but is given " + std::to_string(values.size()) + ". Fix: give as many.");
     for (auto& executor : executors_) {
       if (executor == nullptr || executor->role() != place.role) continue;
       const HeldPart part = executor->held_parameter(p);
-      std::copy_n(values.data() + part.begin, part.elements, part.values);
+      if (place.split < 0) {
+        std::copy_n(values.data() + part.begin, part.elements, part.values);
+        continue;
+      }
+      std::vector<float> local(static_cast<std::size_t>(place.elements));
+      each_run(shape(p), place.split, tensor_ranks, training.mesh.coordinate(executor->rank(), Axis::tensor),
+               [&](std::int64_t here, std::int64_t there, std::int64_t count) { std::copy_n(values.data() + there, count, local.data() + here); });
+      std::copy_n(local.data() + part.begin, part.elements, part.values);
     }
   }
   void initialize_all(Seed seed) {
     for (int p = 0; p < Request::graph.parameter_count; ++p) {
       const ParameterPlace& place = training.parameters[p];
-      std::vector<float> values(static_cast<std::size_t>(place.elements));
+      std::vector<float> values(static_cast<std::size_t>(shape(p).elements()));
       initialize(Request::graph.leaf(place.node).parameters[place.index], seed, p, values.data());
       write(p, values);
     }
@@ -85,10 +93,27 @@ template <class ThePlan, class Session> class NamedTensors {
  private:
   static constexpr const Program& training = ThePlan::training;
   [[nodiscard]] static Text<96> name(int p) { return Request::graph.parameter_name(training.parameters[p].node, training.parameters[p].index); }
-  /// As a replica holds it: from one rank, or put together from the slices of all ranks that share a copy.
-  [[nodiscard]] std::vector<float> read(int p, int replica, Held held, bool sliced) {
+  /// In which users know it; ranks of axis tensor hold parts.
+  [[nodiscard]] static const Shape& shape(int p) {
+    return Request::graph.leaf(training.parameters[p].node).parameters[training.parameters[p].index].shape;
+  }
+  static constexpr int tensor_ranks = training.mesh.size(Axis::tensor);
+  /// As a replica holds it: from one rank, or put together from the parts of the ranks of axis tensor.
+  [[nodiscard]] std::vector<float> read(int p, int replica, PartOf held, bool sliced) {
     const ParameterPlace& place = training.parameters[p];
     const Rank owner = rank_of(place.role, replica);
+    if (place.split < 0) return read_part(p, owner, held, sliced);
+    std::vector<float> values(static_cast<std::size_t>(shape(p).elements()));
+    for (int part = 0; part < tensor_ranks; ++part) {
+      const std::vector<float> local = read_part(p, training.mesh.moved(owner, Axis::tensor, part), held, sliced);
+      each_run(shape(p), place.split, tensor_ranks, part,
+               [&](std::int64_t here, std::int64_t there, std::int64_t count) { std::copy_n(local.data() + here, count, values.data() + there); });
+    }
+    return values;
+  }
+  /// What the ranks that share a copy with `owner` have of it: from one of them, or put together from their slices.
+  [[nodiscard]] std::vector<float> read_part(int p, Rank owner, PartOf held, bool sliced) {
+    const ParameterPlace& place = training.parameters[p];
     std::vector<float> values(static_cast<std::size_t>(place.elements));
     for (int slice = 0; slice < (sliced ? training.storage.parts : 1); ++slice) {
       const SliceRange range = sliced ? slice_range(training, place, slice) : SliceRange{0, 0, place.elements, 0};

@@ -86,8 +86,10 @@ class RankTensors {
     return arena_.floats(map_.states + number * map_.state_bytes + b.offset / p_->storage.state_parts(), slice_elements(b));
   }
   [[nodiscard]] float* norms() { return arena_.floats(map_.norms, p_->unit_count); }
-  /// Squares of what this rank has of each unit; nothing of the units of other roles.
+  /// Squares of what this rank has of each unit; nothing of the units of other roles. Parameters that every coordinate of axis tensor holds
+  /// whole are counted on the first.
   void sum_squares() {
+    if (p_->mesh.coordinate(rank_, Axis::tensor) > 0) return sum_squares_of_parts();
     for (int u = 0; u < p_->unit_count; ++u) {
       const FlatUnit& unit = p_->units[u];
       norms()[u] = 0;
@@ -99,6 +101,17 @@ class RankTensors {
       int b = 0;
       while (p_->buckets[b].role != role_ || p_->buckets[b].offset != unit.offset) ++b;  // each unit is a bucket
       norms()[u] = square_sum(gradient_slice(p_->buckets[b]), slice_elements(p_->buckets[b]), Layout::unit_parts / p_->storage.parts);
+    }
+  }
+  void sum_squares_of_parts() {
+    std::fill_n(norms(), p_->unit_count, 0.0F);
+    for (int parameter = 0; parameter < p_->graph->parameter_count; ++parameter) {
+      const ParameterPlace& place = p_->parameters[parameter];
+      if (place.role != role_ || place.split < 0) continue;
+      const HeldPart part = held_gradient(parameter);
+      int u = 0;
+      while (p_->units[u].role != role_ || place.offset >= p_->units[u].offset + 4 * p_->units[u].elements) ++u;
+      for (std::int64_t i = 0; i < part.elements; ++i) norms()[u] += part.values[i] * part.values[i];
     }
   }
   /// Gaps between the tensors of a ring hold what other units left there; they are reduced and stepped like the rest.

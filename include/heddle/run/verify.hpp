@@ -14,6 +14,7 @@
 #include "heddle/plan/plan.hpp"
 #include "heddle/policy/single.hpp"
 #include "heddle/run/arena.hpp"
+#include "heddle/run/slices.hpp"
 #include "heddle/run/trainer.hpp"
 
 namespace heddle::inline run_room {
@@ -30,7 +31,6 @@ struct Verification {
 template <class TrainerType> class Recorder : public Observer {
  public:
   Recorder(TrainerType& trainer, std::int64_t rows) : trainer_(trainer) {
-    const Graph& graph = *TrainerType::training_program().graph;
     for (int n = 0; n < graph.node_count; ++n) {
       outputs.emplace_back(static_cast<std::size_t>(rows * graph.spec(n + 1).elements()));
       gradients.emplace_back(outputs.back().size());
@@ -38,25 +38,37 @@ template <class TrainerType> class Recorder : public Observer {
   }
   void started(const Observation& seen) override {
     if (const Entry* const entry = entry_of(seen); entry != nullptr && (entry->what == Do::leaf_backward || entry->what == Do::leaf_backward_weight))
-      copy(seen, entry->c, entry->node, gradients);
+      copy(seen, entry->c, entry->node, seen.program->graph->signature(entry->node).output_gradient, gradients);
   }
   void finished(const Observation& seen) override {
-    if (const Entry* const entry = entry_of(seen);
-        entry != nullptr && entry->node >= 0 && (entry->what == Do::leaf_forward || entry->what == Do::add))
-      copy(seen, entry->d, entry->node, outputs);
+    const Entry* const entry = entry_of(seen);
+    if (entry == nullptr || entry->node < 0) return;
+    const Laid output = seen.program->graph->signature(entry->node).output;
+    const bool summed = output.partial() && is_forward(seen) && (entry->what == Do::reduce_value || entry->what == Do::scatter_value);
+    if (entry->what == Do::add || summed || (entry->what == Do::leaf_forward && !output.partial()))
+      copy(seen, entry->d, entry->node, summed ? seen.program->graph->rest(entry->node + 1) : output, outputs);
   }
   std::vector<std::vector<float>> outputs, gradients;
 
  private:
   [[nodiscard]] static const Entry* entry_of(const Observation& seen) { return seen.entry < 0 ? nullptr : &seen.program->entries[seen.entry]; }
-  void copy(const Observation& seen, const Place& place, int node, std::vector<std::vector<float>>& to) {
+  [[nodiscard]] static bool is_forward(const Observation& seen) { return seen.program->instructions[seen.instruction].op == Op::forward; }
+  /// Each rank of axis tensor writes its part of the rows; of what is whole, the first.
+  void copy(const Observation& seen, const Place& place, int node, Laid how, std::vector<std::vector<float>>& to) {
     auto& executor = trainer_.executor(seen.rank);
-    const std::int64_t features = seen.program->graph->spec(node + 1).elements();
-    for (int g = 0; g < seen.program->batch.grains(); ++g) {
-      const float* const from = executor.tensor(place, features, g);
-      std::copy(from, from + executor.rows_of(g) * features, to[static_cast<std::size_t>(node)].begin() + executor.first_row_of(g) * features);
-    }
+    const int part = seen.program->mesh.coordinate(seen.rank, Axis::tensor);
+    if (!how.sharded() && part > 0) return;
+    const Shape& whole = graph.spec(node + 1).shape;
+    const std::int64_t features = whole.elements() / (how.sharded() ? seen.program->graph->split.ranks : 1);
+    for (int g = 0; g < seen.program->batch.grains(); ++g)
+      for (std::int64_t row = 0; row < executor.rows_of(g); ++row) {
+        const float* const from = executor.tensor(place, features, g) + row * features;
+        float* const there = to[static_cast<std::size_t>(node)].data() + (executor.first_row_of(g) + row) * whole.elements();
+        each_run(whole, how.sharded() ? how.dimension() : -1, seen.program->mesh.size(Axis::tensor), part,
+                 [&](std::int64_t a, std::int64_t b, std::int64_t count) { std::copy(from + a, from + a + count, there + b); });
+      }
   }
+  static constexpr const Graph& graph = TrainerType::Request::graph;
   TrainerType& trainer_;
 };
 

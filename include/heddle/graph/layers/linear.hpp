@@ -17,9 +17,10 @@ struct WithBias {};
 /// Linear<In, Out, NoBias>: no added vector.
 struct NoBias {};
 
-/// y = x W^T + b on the last dimension, as torch.nn.Linear.
+/// y = x W^T + b on the last dimension, as torch.nn.Linear. Split by columns of W^T (Out) or by rows (In).
 ///
 /// Shape   (..., In) becomes (..., Out); weight (Out, In), bias (Out)
+/// Moves   by columns: the gradient of the input is a sum over the ranks; by rows: the output is
 /// Errors  G06 if a size is not in 1 .. 2^30; G01 if the last dimension of the value is not In or its elements are no float32
 /// Source  sources.md#pytorch-init
 /// Tested  graph/layers/linear_test, compute/eigen/linear_test
@@ -48,6 +49,13 @@ struct Linear {
     leaf.weight_flops = 2 * products + additions;
     leaf.with({Text<16>{"weight"}, Shape{Out, In}, Initial::uniform_fan_in, In});
     if (has_bias) leaf.with({Text<16>{"bias"}, Shape{Out}, Initial::uniform_fan_in, In});
+    const Laid last = laid::shard(in.shape.dimensions - 1);
+    leaf.splits(Signature{laid::replicate, last, laid::partial, last, {}, {}}  // columns
+                    .with(0, laid::shard(0), laid::shard(0))
+                    .with(1, has_bias ? laid::shard(0) : laid::replicate, has_bias ? laid::shard(0) : laid::replicate));
+    leaf.splits(Signature{last, laid::partial, last, laid::replicate, {}, {}}  // rows
+                    .with(0, laid::shard(1), laid::shard(1))
+                    .with(1, has_bias ? laid::partial : laid::replicate, laid::replicate));
     return leaf;
   }
 

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Room: graph. Column<L> and Row<L>: a layer that must be split in one way wherever layers are split.
+// Sees: core, graph.  Does not see: policies, devices, memory.
+// In: a layer.  Out: the same layer with one signature left.
+#pragma once
+
+#include "heddle/graph/layer.hpp"
+
+namespace heddle::inline graph_room {
+
+/// A leaf with those signatures alone that split what is wanted. Errors  P02 if it has none
+[[nodiscard]] constexpr Leaf keep_signatures(Leaf leaf, bool columns) {
+  int kept = 0;
+  for (int i = 0; i < leaf.signature_count; ++i) {
+    const Signature s = leaf.signatures[i];
+    if (columns ? s.input.replicated() && s.output.sharded() : s.input.sharded() && s.output.partial()) leaf.signatures[kept++] = s;
+  }
+  leaf.signature_count = static_cast<std::int8_t>(kept);
+  leaf.by_hand = true;
+  if (kept == 0 && leaf.fault.ok())
+    leaf.fault = Diagnosis{Code{'P', 2}, leaf.spelled.view()} << " cannot be split by " << (columns ? "columns" : "rows")
+                                                              << ": it states no such signature. Fix: let the policy choose.";
+  return leaf;
+}
+
+/// L split by its outputs: every rank takes the whole input and gives a part of the features.
+///
+/// Shape   input (B, In) Replicate, output (B, Out/N) on each of N ranks of axis tensor; without TensorParallel the same as L
+/// Errors  P01 if N does not divide, P02 if what comes before or after does not fit
+/// Tested  graph/layers/by_hand_test, policy/tensor_parallel_test
+template <class L> struct Column : L {
+  using KernelLayer = typename KernelLayerOf<L>::type;
+  static constexpr Leaf describe(Spec in) { return keep_signatures(L::describe(in), true); }
+};
+
+/// L split by its inputs: every rank takes a part of the features and gives one term of the output.
+///
+/// Shape   input (B, In/N), output (B, Out) Partial, summed at once
+/// Errors  P01 if N does not divide, P02 if what comes before or after does not fit
+/// Tested  graph/layers/by_hand_test, policy/tensor_parallel_test
+template <class L> struct Row : L {
+  using KernelLayer = typename KernelLayerOf<L>::type;
+  static constexpr Leaf describe(Spec in) { return keep_signatures(L::describe(in), false); }
+};
+
+}  // namespace heddle::inline graph_room

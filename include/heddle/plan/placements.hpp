@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Every value lies as its reader takes it: no reader, stage, sink or optimizer sees a term of a sum or a part instead of the whole.
+// Sees: plan/body, plan/program, graph.  Does not see: policies, processes, threads.
+// In: a Program.  Out: ok, or P04 with the layer.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/core/rule.hpp"
+#include "heddle/plan/body.hpp"
+#include "heddle/plan/program.hpp"
+
+namespace heddle::inline plan_room {
+
+[[nodiscard]] constexpr bool converts(Do what) {
+  return what == Do::reduce_value || what == Do::gather_value || what == Do::scatter_value || what == Do::slice_value;
+}
+
+/// The backward of a leaf, or the part of it that gives the gradient of the input.
+[[nodiscard]] constexpr bool passes_back(Do what) { return what == Do::leaf_backward || what == Do::leaf_backward_input; }
+
+/// One body. A leaf that takes or gives a value another way than it lies has its conversion beside it, on the very place; there is no other.
+struct PlacementCheck {
+  const Program& p;
+  IndexRange body;
+  bool backward = false;
+  int expected = 0;
+  int found = 0;
+  Diagnosis fault{};
+
+  constexpr void refuse(int node, std::string_view what, Laid from, Laid to) {
+    if (!fault.ok()) return;
+    fault = Diagnosis{Code{'P', 4}, ""} << what << p.graph->describe(node).view() << " is " << from << " along axis tensor and must be " << to
+                                        << ", but nothing beside it makes it so. Fix: convert it once, before anything reads it.";
+  }
+  /// The entry at `e` must lay what is at `place` from one way to the other.
+  constexpr void expect(int e, int node, std::string_view what, Laid from, Laid to, const Place& place, bool before) {
+    ++expected;
+    if (e >= body.begin && e < body.end) {
+      const Entry& entry = p.entries[e];
+      const Place& met = before || entry.what == Do::reduce_value ? entry.d : entry.a;
+      if (entry.what == conversion(from, to) && entry.node == node && entry.axis == Axis::tensor && entry.when == When::always && met == place)
+        return;
+    }
+    refuse(node, what, from, to);
+  }
+  constexpr void forward(int e, const Entry& entry) {
+    const Graph& g = *p.graph;
+    const int n = entry.node;
+    const Signature s = g.signature(n);
+    if (g.converts_input(n)) expect(e - 1, n, "the input of ", g.rest(g.nodes[n].operands[0]), s.input, entry.a, true);
+    if (g.converts_output(n)) expect(e + 1, n, "the output of ", s.output, g.rest(n + 1), entry.d, false);
+  }
+  constexpr void back(int e, const Entry& entry) {
+    const Graph& g = *p.graph;
+    const int n = entry.node;
+    const Signature s = g.signature(n);
+    const int value = g.nodes[n].operands[0];
+    if (g.rest(n + 1) != s.output_gradient) expect(e - 1, n, "the gradient of the output of ", g.rest(n + 1), s.output_gradient, entry.c, true);
+    if (entry.d.set() && s.input_gradient != g.rest(value))
+      expect(e + 1, n, "the gradient of the input of ", s.input_gradient, g.rest(value), entry.d, false);
+  }
+  /// A sum has no entry of its own backward: its gradient is laid once, if anybody needs it, and handed on.
+  constexpr void sum(int node, bool needed) {
+    const Laid from = p.graph->rest(node + 1);
+    const Laid to = p.graph->signature(node).output_gradient;
+    if (from == to) return;
+    int times = 0;
+    for (int e = body.begin; e < body.end; ++e) times += p.entries[e].what == conversion(from, to) && p.entries[e].node == node ? 1 : 0;
+    if (needed && times != 1) refuse(node, "the gradient of the output of ", from, to);
+    expected += times;
+  }
+  /// The gradient of a sum is laid between the backwards of the leaves around it.
+  constexpr void sum_in_order(int e, int node, int before) {
+    int next = e + 1;
+    while (next < body.end && !passes_back(p.entries[next].what)) ++next;
+    if ((before >= 0 && before < node) || (next < body.end && p.entries[next].node > node))
+      refuse(node, "the gradient of the output of ", p.graph->rest(node + 1), p.graph->signature(node).output_gradient);
+  }
+  constexpr void check_laid(int e, const Entry& entry, int before) {
+    ++found;
+    if (entry.axis != Axis::tensor || entry.when != When::always)
+      return refuse(entry.node, "a value of ", p.graph->rest(entry.node + 1), p.graph->signature(entry.node).output);
+    if (backward && p.graph->adds(entry.node)) sum_in_order(e, entry.node, before);
+  }
+  constexpr void walk(int first_node, int end_node) {
+    int before = -1;
+    for (int e = body.begin; e < body.end && fault.ok(); ++e) {
+      const Entry& entry = p.entries[e];
+      if (converts(entry.what)) check_laid(e, entry, before);
+      if (passes_back(entry.what)) before = entry.node;
+      if (entry.what == Do::leaf_forward || (entry.what == Do::add && entry.node >= 0)) forward(e, entry);
+      if (passes_back(entry.what)) back(e, entry);
+    }
+    const int untrained = p.graph->last_untrained();
+    for (int n = first_node; n < end_node && backward; ++n)
+      if (p.graph->adds(n)) sum(n, n >= untrained);
+    if (fault.ok() && found != expected)
+      fault = Diagnosis{Code{'P', 4}, ""} << (backward ? "a backward" : "a forward") << " body lays " << found
+                                          << " values another way along axis tensor, not " << expected
+                                          << ". Fix: convert each once, before anything reads it.";
+  }
+};
+
+/// Reductions of one parameter's gradient in the body that makes it: after the leaf's entry; once a step, or each time a ring is reduced.
+[[nodiscard]] constexpr int parameter_reductions(const Program& p, const IndexRange& body, int node, int parameter) {
+  const When wanted = p.storage.gradients ? When::always : When::last_micro_batch;
+  int found = 0;
+  bool done = false;
+  for (int e = body.begin; e < body.end; ++e) {
+    const Entry& entry = p.entries[e];
+    if ((entry.what == Do::leaf_backward || entry.what == Do::leaf_backward_weight) && entry.node == node) done = true;
+    if (entry.what != Do::reduce_parameter || entry.node != node || entry.bucket != parameter) continue;
+    if (done && entry.axis == Axis::tensor) found += entry.when == wanted ? 1 : p.batch.total_micro_batches();
+  }
+  return found;
+}
+
+/// Whole parameters of which each rank has a term of the gradient: reduced once, or their copies would drift apart.
+[[nodiscard]] constexpr Diagnosis check_parameter_terms(const Program& p, int chunk, const IndexRange& body) {
+  for (int n = p.first_node[chunk]; n < p.first_node[chunk + 1]; ++n)
+    for (int k = 0; k < p.graph->nodes[n].parameter_count; ++k) {
+      if (!p.graph->signature(n).parameter_gradients[k].partial()) continue;
+      if (const int found = parameter_reductions(p, body, n, k); found != 1)
+        return Diagnosis{Code{'P', 4}, ""} << "the gradient of parameter '" << p.graph->parameter_name(n, k).view()
+                                           << "' is Partial along axis tensor and is reduced " << found
+                                           << " times, not once. Fix: reduce it once, after the last micro-batch.";
+    }
+  return {};
+}
+
+/// P04. Reads every body once; programs without axis tensor have nothing to convert.
+/// Tested  plan/placements_test, equivalence/tensor_parallel_test
+[[nodiscard]] constexpr Diagnosis check_placements(const Program& p) {
+  if (p.graph->split.signatures == nullptr) return {};
+  for (int c = 0; c < p.chunks; ++c) {
+    for (const bool backward : {false, true}) {
+      if (backward && !p.training) continue;
+      PlacementCheck check{p, backward ? p.backward_bodies[c] : p.forward_bodies[c], backward};
+      check.walk(p.first_node[c], p.first_node[c + 1]);
+      if (!check.fault.ok()) return check.fault;
+    }
+    if (!p.training) continue;
+    if (const Diagnosis found = check_parameter_terms(p, c, (p.splits_backward ? p.weight_bodies : p.backward_bodies)[c]); !found.ok()) return found;
+  }
+  return {};
+}
+
+}  // namespace heddle::inline plan_room

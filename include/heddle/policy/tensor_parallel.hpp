@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// Room: policy. TensorParallel: the ranks of axis tensor share the work of single leaves; which signature each leaf uses.
+// Sees: graph, mesh, policy/split_path.  Does not see: memory, processes, instructions.
+// In: a Graph and the size of axis tensor.  Out: a claim and a signature for every leaf; P01, P02, P03, P05.
+#pragma once
+
+#include "heddle/policy/layout.hpp"
+#include "heddle/policy/split_path.hpp"
+
+namespace heddle::inline policy_room {
+
+/// Appends "1, 2, 5, 10, 25 or 50": the numbers of ranks that divide a size.
+constexpr void write_divisors(Diagnosis& sentence, std::int64_t size) {
+  constexpr std::int64_t most = 4096;  // ranks of one axis
+  const char* before = "";
+  for (std::int64_t d = 1; d <= size && d <= most; ++d) {
+    if (size % d != 0) continue;
+    sentence.text << before << d;
+    before = ", ";
+  }
+}
+
+[[nodiscard]] constexpr int first_node_of(const Graph& graph, int leaf) {
+  int n = 0;
+  while (graph.nodes[n].leaf != leaf) ++n;
+  return n;
+}
+
+/// P01: a layer is to be split into parts of unequal size.
+[[nodiscard]] constexpr Diagnosis refuse_size(const Graph& graph, int leaf, std::int64_t size, int ranks) {
+  auto found = Diagnosis{Code{'P', 1}, ""} << "TensorParallel<" << ranks << "> cannot split the " << size << " features of "
+                                           << graph.describe(first_node_of(graph, leaf)).view() << " evenly. Fix: use as many ranks as divide "
+                                           << size << ": ";
+  write_divisors(found, size);
+  return found << '.';
+}
+
+/// Why no path is left: P01 where a size alone forbids it, else P02.
+[[nodiscard]] constexpr Diagnosis refuse_path(const Graph& graph, const SplitPath& path) {
+  const Leaf& here = path.leaf(path.stuck);
+  for (int i = 0; i < here.signature_count; ++i)
+    if (const std::int64_t size = indivisible_size(here, here.signatures[i], path.ranks); size != 0)
+      return refuse_size(graph, path.stuck, size, path.ranks);
+  return Diagnosis{Code{'P', 2}, ""} << graph.describe(first_node_of(graph, path.stuck)).view() << " is to be split by hand and takes "
+                                     << here.signatures[0].input
+                                     << ", but the value before it lies another way on axis tensor. Fix: let a Row follow a Column, with nothing "
+                                        "between but layers that map every feature by itself.";
+}
+
+/// P05 or P01: no layer is split at all.
+[[nodiscard]] constexpr Diagnosis refuse_nothing(const Graph& graph, int ranks, bool sequences) {
+  SplitPath ideal{graph, ranks, sequences, true};
+  std::int8_t chosen[Layout::most_leaves]{};
+  if (ideal.solve(chosen))
+    for (int l = 0; l < graph.leaf_count; ++l)
+      if (const std::int64_t size = indivisible_size(ideal.leaf(l), ideal.signature(l, chosen[l]), ranks); size != 0)
+        return refuse_size(graph, l, size, ranks);
+  return Diagnosis{Code{'P', 5}, ""} << "TensorParallel<" << ranks << "> finds nothing to split in " << graph.model.view() << ", so its " << ranks
+                                     << " ranks would all do the same work. Fix: use another policy, or layers that state how they may be split.";
+}
+
+/// P03: the first signature in the model that cannot be.
+[[nodiscard]] constexpr Diagnosis refuse_signature(const Graph& graph) {
+  for (int l = 0; l < graph.leaf_count; ++l)
+    for (int i = 0; i < graph.leaves[l].leaf.signature_count; ++i)
+      if (const Diagnosis found = check_signature(graph.leaves[l].leaf, graph.leaves[l].leaf.signatures[i]); !found.ok()) {
+        constexpr int prefix = 13;  // "[heddle.P03] "
+        return Diagnosis{found.code, ""} << "signature " << i << " of " << graph.describe(first_node_of(graph, l)).view() << ' '
+                                         << found.text.view().substr(prefix);
+      }
+  return {};
+}
+
+constexpr void choose_signatures(const Graph& graph, Layout& layout, int ranks, bool sequences) {
+  if (graph.leaf_count > Layout::most_leaves)
+    return layout.refuse(Diagnosis{Code{'P', 5}, ""} << graph.model.view() << " has " << graph.leaf_count
+                                                     << " different layers, TensorParallel splits at most " << Layout::most_leaves
+                                                     << ". Fix: write equal blocks as one Repeat.");
+  if (const Diagnosis found = refuse_signature(graph); !found.ok()) return layout.refuse(found);
+  SplitPath path{graph, ranks, sequences};
+  std::int8_t chosen[Layout::most_leaves]{};
+  if (!path.solve(chosen)) return layout.refuse(refuse_path(graph, path));
+  bool splits = false;
+  for (int l = 0; l < graph.leaf_count; ++l) {
+    layout.signature[l] = static_cast<std::int8_t>(chosen[l] / SplitPath::rests);
+    layout.rest[l] = path.rest(l, chosen[l]);
+    splits = splits || layout.signature[l] > 0;
+  }
+  if (!splits) layout.refuse(refuse_nothing(graph, ranks, sequences));
+}
+
+/// TensorParallel<N, SequenceParallel>: values that skip ahead lie in N parts along the first dimension of a sample, not whole on every rank.
+struct SequenceParallel {
+  static constexpr bool splits_sequences = true;
+};
+struct WholeSequences {
+  static constexpr bool splits_sequences = false;
+};
+
+/// Splits products over the ranks of axis tensor, in pairs: one by columns, the next by rows, with one sum of a value in each direction.
+///
+/// Shape   batch (B, ...) stays (B, ...) on every rank; values between the two layers of a pair become (B, Features/N), weights 1/N
+/// Moves   per pair and direction 2 (N-1)/N x rows x features; none backward where the input needs no gradient   [elements]
+///         with SequenceParallel, parts are gathered before a pair and its terms summed and scattered after it: the same bytes
+/// Errors  P01 a size that N does not divide, P02 Column and Row that do not fit, P03 a signature that cannot be, P05 nothing to split
+/// Source  sources.md#megatron
+/// Tested  policy/tensor_parallel_test, equivalence/tensor_parallel_test
+template <int Ranks, class Sequences = WholeSequences> struct TensorParallel {
+  static constexpr void answer(const Graph& graph, Layout& layout) {
+    layout.claim(axis::tensor, Ranks);
+    if (layout.fault.ok() && graph.fault.ok() && graph.node_count > 0 && Ranks > 1)
+      choose_signatures(graph, layout, Ranks, Sequences::splits_sequences);
+  }
+};
+
+}  // namespace heddle::inline policy_room

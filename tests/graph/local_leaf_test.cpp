@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/graph/local_leaf.hpp"
+
+#include <doctest/doctest.h>
+
+#include "heddle/graph/layers/linear.hpp"
+#include "heddle/graph/layers/relu.hpp"
+
+using namespace heddle;
+
+namespace {
+
+constexpr Leaf linear = Linear<12, 8>::describe(Spec{Shape{3, 12}});
+constexpr Signature columns = linear.signatures[0];
+constexpr Signature rows = linear.signatures[1];
+
+constexpr Leaf with(const Signature& s) {
+  Leaf leaf = linear;
+  leaf.signature_count = 0;
+  return leaf.splits(s);
+}
+constexpr Code code_of(const Signature& s) { return check_signature(linear, s).code; }
+constexpr Code refused{'P', 3};
+
+}  // namespace
+
+TEST_CASE("a Linear by columns has a part of the outputs, by rows a part of the inputs") {
+  constexpr Leaf a = local_leaf(linear, columns, 4);
+  static_assert(a.in.shape == Shape{3, 12} && a.out.shape == Shape{3, 2});
+  static_assert(a.parameters[0].shape == Shape{2, 12} && a.parameters[1].shape == Shape{2});
+  constexpr Leaf b = local_leaf(linear, rows, 4);
+  static_assert(b.in.shape == Shape{3, 3} && b.out.shape == Shape{3, 8});
+  static_assert(b.parameters[0].shape == Shape{8, 3} && b.parameters[1].shape == Shape{8});
+  static_assert(4 * a.forward_flops == linear.forward_flops && 4 * b.backward_flops == linear.backward_flops);
+  CHECK(local_leaf(linear, Signature{}, 4).forward_flops == linear.forward_flops);
+}
+
+TEST_CASE("what a number of ranks does not divide is found, the first of it") {
+  static_assert(indivisible_size(linear, columns, 4) == 0);
+  static_assert(indivisible_size(linear, columns, 3) == 8);
+  static_assert(indivisible_size(linear, rows, 3) == 0);
+  static_assert(indivisible_size(linear, rows, 5) == 12);
+  CHECK(indivisible_size(linear, Signature{}, 7) == 0);
+}
+
+TEST_CASE("the signatures of the layers here keep the rules") {
+  static_assert(linear.signature_count == 2);
+  static_assert(check_signature(linear, columns).ok() && check_signature(linear, rows).ok() && check_signature(linear, Signature{}).ok());
+  constexpr Leaf bare = Linear<12, 8, NoBias>::describe(Spec{Shape{12}});
+  static_assert(check_signature(bare, bare.signatures[0]).ok() && check_signature(bare, bare.signatures[1]).ok());
+  constexpr Leaf relu = ReLU::describe(Spec{Shape{3, 12}});
+  static_assert(relu.signature_count == 2 && relu.signatures[1].output == laid::shard(1));
+  CHECK(check_signature(relu, relu.signatures[1]).ok());
+}
+
+TEST_CASE("a gradient lies as the derivative of its value does, or the signature is refused") {
+  Signature s = columns;
+  s.input = laid::partial;
+  CHECK(code_of(s) == refused);  // no leaf takes a term of a sum
+  s = columns;
+  s.output = laid::shard(2);
+  CHECK(code_of(s) == refused);  // there is no third dimension
+  s = columns;
+  s.output_gradient = laid::replicate;
+  CHECK(code_of(s) == refused);
+  s = rows;
+  s.output_gradient = laid::partial;
+  CHECK(code_of(s) == refused);  // the gradient of a sum is whole
+  s = rows;
+  s.input_gradient = laid::replicate;
+  CHECK(code_of(s) == refused);
+  s = columns;
+  s.parameter_gradients[0] = laid::shard(1);
+  CHECK(code_of(s) == refused);
+  s = columns;
+  s.parameters[1] = laid::partial;
+  CHECK(code_of(s) == refused);  // one rank adds the bias, but each has its own features
+  s = rows;
+  s.parameters[0] = laid::shard(2);
+  CHECK(code_of(s) == refused);
+  s = rows;
+  s.parameter_gradients[1] = laid::partial;
+  CHECK(code_of(s) == refused);
+  CHECK(code_of(rows) == Code{});
+}
+
+TEST_CASE("Partial + Replicate is no operation: a bias on every rank would count once for each (pytorch #172932)") {
+  Signature s = rows;
+  s.parameters[1] = laid::replicate;
+  const Diagnosis found = check_signature(with(s), s);
+  CHECK(found.code == refused);
+  CHECK(found.text.view() ==
+        "[heddle.P03] states parameter 'bias' Replicate and adds it to an output that is Partial, so the sum would hold it once for each rank. "
+        "Fix: state it Partial (one rank adds it), or split it.");
+}
+
+TEST_CASE("a whole parameter of split values has a gradient that is a term (Megatron-LM #1446)") {
+  Leaf gain = ReLU::describe(Spec{Shape{12}});
+  gain.with({Text<16>{"gain"}, Shape{1}, Initial::ones});
+  Signature s = gain.signatures[0];
+  const Diagnosis found = check_signature(gain, s);
+  CHECK(found.code == refused);
+  CHECK(found.text.view() ==
+        "[heddle.P03] states parameter 'gain' Replicate and its gradient Replicate, but each rank sees its own part of the values, so what it has is "
+        "a term. Fix: state the gradient Partial.");
+  CHECK(check_signature(gain, s.with(0, laid::replicate, laid::partial)).ok());
+}
+
+TEST_CASE("a whole input of ranks that do different work has a gradient that is a term") {
+  Signature s = columns;
+  s.input_gradient = laid::replicate;
+  CHECK(check_signature(linear, s).text.view() ==
+        "[heddle.P03] gives a gradient of its input that is Replicate, but each rank has a term of it from its own part. Fix: give it as Partial.");
+  CHECK(check_signature(linear, Signature{}).ok());  // all ranks do the same
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// Collective counts of tensor-parallel layers (PyTorch's own tests) and volumes (Megatron-LM, arXiv 2104.04473): sources.md#megatron.
+#include <doctest/doctest.h>
+
+#include "heddle/heddle.hpp"
+
+using namespace heddle;
+
+namespace {
+
+template <class Model, class Policy> using Of = Plan<Model, MeanSquaredError, SGD, Batch<4>, Policy>;
+
+/// Column and row; the input of the model needs no gradient.
+struct Mlp : Sequential<Linear<16, 64>, GELU, Linear<64, 16>> {};
+/// The same where the input needs one.
+struct Inside : Sequential<Linear<16, 16>, Residual<Linear<16, 64>, GELU, Linear<64, 16>>> {};
+
+/// A layer in the shape of a transformer's: two column-row pairs, each with a residual, on samples (sequence, hidden).
+inline constexpr std::int64_t s = 6;
+inline constexpr std::int64_t h = 16;
+struct Mixer : Residual<Linear<h, h, NoBias>, Tanh, Linear<h, h>> {};
+struct Feed : Residual<Linear<h, 4 * h>, GELU, Linear<4 * h, h>> {};
+struct Layer : Sequential<Mixer, Feed> {};
+struct First : Sequential<Input<6, 16>, Linear<h, h>> {};
+template <int Layers> struct Stack : Sequential<First, Repeat<Layers, Layer>, Linear<h, h>> {};
+
+template <class Model, int T> constexpr std::int64_t sums = traffic<Of<Model, TensorParallel<T>>>().value_collectives(0, Do::reduce_value);
+template <class Plan> constexpr std::int64_t elements_of = traffic<Plan>().values().sent_per_rank().value / 4;
+/// Of one layer: what a stack of one more has more.
+template <int T> constexpr std::int64_t layer_sums = sums<Stack<2>, T> - sums<Stack<1>, T>;
+template <int T> constexpr std::int64_t layer_elements = elements_of<Of<Stack<2>, TensorParallel<T>>> - elements_of<Of<Stack<1>, TensorParallel<T>>>;
+
+template <int Layers> using Rounds = Plan<Stack<Layers>, MeanSquaredError, SGD, Batch<8>, Hybrid<TensorParallel<2>, DataParallel<2>>, Accumulate<2>>;
+
+}  // namespace
+
+TEST_CASE("an MLP of a column and a row has one all-reduce forward and one backward, which is absent when its input needs no gradient") {
+  static_assert(sums<Mlp, 2> == 1);
+  static_assert(sums<Mlp, 4> == 1);
+  static_assert(sums<Inside, 2> == 2);
+  CHECK(traffic<Of<Inside, TensorParallel<2>>>().gradients().on(axis::data).messages == 0);
+}
+
+TEST_CASE("a layer of two pairs has four all-reduces, forward and backward together") {
+  static_assert(layer_sums<2> == 4);
+  static_assert(layer_sums<4> == 4);
+  CHECK(sums<Stack<5>, 2> - sums<Stack<1>, 2> == 16);
+}
+
+TEST_CASE("a layer moves 8 b s h (t - 1) / t elements per device and micro-batch") {
+  constexpr auto formula = [](std::int64_t b, std::int64_t t) { return 8 * b * s * h * (t - 1) / t; };
+  static_assert(layer_elements<2> == formula(4, 2));
+  static_assert(layer_elements<4> == formula(4, 4));
+  static_assert(layer_elements<8> == formula(4, 8));
+  static_assert(elements_of<Rounds<3>> - elements_of<Rounds<2>> == 2 * formula(2, 2));  // two micro-batches of 2 rows
+  // Mutants: each of them must fail on the same plans.
+  constexpr auto half = [](std::int64_t b, std::int64_t t) { return 4 * b * s * h * (t - 1) / t; };
+  constexpr auto no_share = [](std::int64_t b, std::int64_t) { return 8 * b * s * h; };
+  CHECK(layer_elements<4> != half(4, 4));
+  CHECK(layer_elements<4> != no_share(4, 4));
+}
+
+TEST_CASE("with the sequence split a layer has four all-gathers and four reduce-scatters, and moves the same bytes") {
+  using enum Do;
+  constexpr auto of = []<int Layers>(std::integral_constant<int, Layers>) {
+    return traffic<Of<Stack<Layers>, TensorParallel<2, SequenceParallel>>>();
+  };
+  constexpr Traffic two = of(std::integral_constant<int, 2>{});
+  constexpr Traffic three = of(std::integral_constant<int, 3>{});
+  static_assert(three.value_collectives(0, gather_value) - two.value_collectives(0, gather_value) == 4);
+  static_assert(three.value_collectives(0, scatter_value) - two.value_collectives(0, scatter_value) == 4);
+  static_assert(three.value_collectives(0, reduce_value) == two.value_collectives(0, reduce_value));
+  constexpr Bytes layer = three.values().sent_per_rank() - two.values().sent_per_rank();
+  static_assert(layer == Bytes{4 * 8 * 4 * s * h * 1 / 2});
+  static_assert(layer == traffic<Of<Stack<3>, TensorParallel<2>>>().values().sent_per_rank() -
+                             traffic<Of<Stack<2>, TensorParallel<2>>>().values().sent_per_rank());
+  CHECK(three.values().total_payload == 2 * three.values().sent_per_rank());
+}
+
+TEST_CASE("weights of a layer are 1/t on each device, but for the biases that one rank adds") {
+  constexpr std::int64_t split = h * h + h * h + (4 * h * h + 4 * h) + 4 * h * h;
+  constexpr std::int64_t whole = 2 * h;
+  static_assert(parameters<Stack<2>> - parameters<Stack<1>> == split + whole);
+  constexpr auto on_device = []<int T>(std::integral_constant<int, T>) {
+    return Of<Stack<2>, TensorParallel<T>>::training.graph->parameter_elements() -
+           Of<Stack<1>, TensorParallel<T>>::training.graph->parameter_elements();
+  };
+  static_assert(on_device(std::integral_constant<int, 4>{}) == split / 4 + whole);
+  CHECK(peak_memory<Of<Stack<3>, TensorParallel<4>>>() < peak_memory<Of<Stack<3>, TensorParallel<2>>>());
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/plan/placements.hpp"
+
+#include <doctest/doctest.h>
+
+#include "heddle/graph/losses/mean_squared_error.hpp"
+#include "heddle/plan/check.hpp"
+#include "heddle/policy/tensor_parallel.hpp"
+#include "plan/plans.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+struct Steps : Sequential<Input<4, 8>, Linear<8, 8>, Residual<Linear<8, 16>, Tanh, Linear<16, 8>>, Linear<8, 8>, GELU, Linear<8, 4>> {};
+struct Mlp : Sequential<Linear<24, 16>, ReLU, Residual<Linear<16, 32>, Tanh, Linear<32, 16>>, GELU, Linear<16, 8>, ReLU, Linear<8, 4>> {};
+using Sequences = Plan<Steps, MeanSquaredError, SGD, Batch<8>, TensorParallel<2, SequenceParallel>>;
+template <class... Policies> using Of = Trained<Mlp, Hybrid<Policies...>, Grain<2>>;
+
+/// Every reduction of a body is dropped, doubled, kept for the last micro-batch, turned to another axis, and moved behind its reader.
+template <class P> int mutate_reductions() {
+  Copy copy{lower<P>()};
+  REQUIRE(check(copy.view()).ok());
+  int way = 0;
+  const auto red = [&] {
+    CAPTURE(way);
+    ++way;
+    const Diagnosis found = check(copy.view());
+    CHECK(found.code == Code{'P', 4});
+  };
+  int reductions = 0;
+  for (std::size_t e = 0; e < copy.entries.size(); ++e) {
+    if (!converts(copy.entries[e].what)) continue;
+    CAPTURE(e);
+    ++reductions;
+    const Entry kept = copy.entries[e];
+    copy.entries[e] = Entry{};
+    red();
+    copy.entries[e] = kept;
+    copy.entries[e].when = When::last_micro_batch;
+    red();
+    copy.entries[e] = kept;
+    copy.entries[e].axis = Axis::data;
+    red();
+    copy.entries[e] = kept;
+    const bool of_a_sum = static_cast<int>(e) >= lower<P>().backward_bodies[lower<P>().chunks - 1].begin &&
+                          lower<P>().graph->adds(kept.node);  // not bound to a neighbour
+    if (e + 1 < copy.entries.size() && !of_a_sum) {
+      std::swap(copy.entries[e], copy.entries[e + 1]);
+      red();
+      const Entry next = copy.entries[e];
+      copy.entries[e] = kept;  // twice
+      red();
+      copy.entries[e + 1] = next;
+    }
+  }
+  CHECK(check(copy.view()).ok());
+  return reductions;
+}
+
+}  // namespace
+
+TEST_CASE("a sum over axis tensor that is dropped, doubled, late or along another axis turns the check red") {
+  CHECK(mutate_reductions<Of<TensorParallel<2>>>() == 6);  // two sums forward, two backward; a gather, and the cut of its gradient
+  CHECK(mutate_reductions<Of<TensorParallel<4>, DataParallel<2>>>() == 6);
+  CHECK(mutate_reductions<Of<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>() == 6);
+}
+
+TEST_CASE("so does every gather, scatter and cut of sequences that are split in parts") { CHECK(mutate_reductions<Sequences>() >= 8); }
+
+TEST_CASE("the sentence names the layer") {
+  Copy copy{lower<Of<TensorParallel<2>>>()};
+  for (Entry& entry : copy.entries)
+    if (entry.what == Do::reduce_value) {
+      entry = Entry{};
+      break;
+    }
+  CHECK(check(copy.view()).text.view() ==
+        "[heddle.P04] the output of layer 4 '2.2' Linear<32, 16> is Partial along axis tensor and must be Replicate, but nothing beside it makes it "
+        "so. "
+        "Fix: convert it once, before anything reads it.");
+}
+
+TEST_CASE("what no rank has a term of must not be summed") {
+  Copy copy{lower<Of<TensorParallel<2>>>()};
+  for (std::size_t e = 0; e < copy.entries.size(); ++e)
+    if (copy.entries[e].what == Do::loss) {
+      Entry sum;
+      sum.what = Do::reduce_value;
+      sum.axis = Axis::tensor;
+      sum.node = 0;
+      sum.d = copy.entries[e].a;
+      copy.entries[e] = sum;
+      break;
+    }
+  CHECK(check(copy.view()).code == Code{'P', 4});
+}
+
+TEST_CASE("programs without axis tensor pass") {
+  static_assert(check_placements(lower<Trained<Mlp, DataParallel<2>>>()).ok());
+  CHECK(check_placements(Of<TensorParallel<2>>::evaluation).ok());
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/policy/split_path.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "heddle/graph/layers/flatten.hpp"
+#include "heddle/graph/layers/input.hpp"
+#include "policy/models.hpp"
+
+using namespace heddle;
+
+namespace {
+
+struct Pairs : Sequential<Linear<12, 36>, ReLU, Linear<36, 12>, Tanh, Linear<12, 24>, Linear<24, 6>> {};
+struct Wide : Sequential<Linear<6, 6>, Linear<6, 60>, ReLU, Linear<60, 60>, ReLU, Linear<60, 6>> {};
+struct Skips : Sequential<Linear<12, 6>, Residual<Linear<6, 6>, Residual<Linear<6, 12>, ReLU, Linear<12, 6>>>, Linear<6, 6>> {};
+
+struct Sequences : Sequential<Input<6, 12>, Linear<12, 6>, Residual<Linear<6, 12>, ReLU, Linear<12, 6>>, Tanh, Linear<6, 6>, Flatten, Linear<36, 6>> {
+};
+
+/// Every choice of states, one by one: the cheapest that fits, or no choice.
+struct Exhaustive {
+  const SplitPath& path;
+  SplitCost best{};
+  bool found = false;
+
+  void from(int leaf, Laid before, SplitCost sum) {
+    if (leaf == path.graph.leaf_count) {
+      if (!found || sum.less(best)) best = sum;
+      found = true;
+      return;
+    }
+    for (int o = 0; o < SplitPath::states; ++o)
+      if (path.legal(leaf, o) && path.takes(leaf, o, before))
+        from(leaf + 1, path.rest(leaf, o), sum.plus(path.price(leaf, o)).plus(path.entry_price(leaf, o, before)));
+  }
+};
+
+template <class Model> void compare(int ranks, bool sequences = false) {
+  SplitPath path{graph_of<Model>, ranks, sequences};
+  std::int8_t chosen[Layout::most_leaves]{};
+  REQUIRE(path.solve(chosen));
+  SplitCost sum;
+  Laid before = laid::replicate;
+  for (int l = 0; l < graph_of<Model>.leaf_count; ++l) {
+    CAPTURE(l);
+    CHECK(path.legal(l, chosen[l]));
+    CHECK(path.takes(l, chosen[l], before));
+    sum = sum.plus(path.price(l, chosen[l])).plus(path.entry_price(l, chosen[l], before));
+    before = path.rest(l, chosen[l]);
+  }
+  CHECK(before.replicated());  // what leaves the model is whole
+  Exhaustive all{path};
+  all.from(0, laid::replicate, {});
+  REQUIRE(all.found);
+  CHECK(sum.work == all.best.work);
+  CHECK(sum.moved == all.best.moved);
+  CHECK(sum.beside == all.best.beside);
+}
+
+}  // namespace
+
+TEST_CASE("the path is the cheapest of all choices that fit") {
+  for (const int ranks : {2, 3, 4, 6}) {
+    CAPTURE(ranks);
+    compare<Pairs>(ranks);
+    compare<Wide>(ranks);
+    compare<Skips>(ranks);
+    compare<Sequences>(ranks);
+    compare<Sequences>(ranks, true);
+  }
+}
+
+TEST_CASE("what is moved counts in units of (N-1)/N: a sum in place twice what a gather or a scatter is, a cut nothing") {
+  static_assert(moved_between(laid::partial, laid::replicate, 10) == 20);
+  static_assert(moved_between(laid::partial, laid::shard(0), 10) == 10);
+  static_assert(moved_between(laid::shard(1), laid::replicate, 10) == 10);
+  static_assert(moved_between(laid::replicate, laid::shard(1), 10) == 0);
+  CHECK(moved_between(laid::shard(1), laid::shard(1), 10) == 0);
+}
+
+TEST_CASE("work counts before what moves") {
+  CHECK(SplitCost{1, 100}.less(SplitCost{2, 0}));
+  CHECK(SplitCost{1, 1}.less(SplitCost{1, 2}));
+  CHECK(SplitCost{1, 1, 1}.less(SplitCost{1, 1, 2}));
+  CHECK_FALSE(SplitCost{1, 1}.less(SplitCost{1, 1}));
+}
+
+TEST_CASE("a value that more than the next leaf reads is shared") {
+  SplitPath path{graph_of<Skips>, 2};
+  path.study();
+  // leaves: Linear, Linear, Linear, ReLU, Linear, Add, Add, Linear
+  const bool wanted[] = {true, true, false, false, true, true, false, true};
+  for (int l = 0; l < 8; ++l) {
+    CAPTURE(l);
+    CHECK(path.shared[l] == wanted[l]);
+    CHECK(path.whole[l]);  // samples of one dimension have no sequence
+  }
+}
+
+TEST_CASE("the stream of residuals is split along the sequence up to what must be whole: a reshape, the output, what is read beside the input") {
+  SplitPath path{graph_of<Sequences>, 2, true};
+  path.study();
+  // leaves: Input, Linear, Linear, ReLU, Linear, Add, Tanh, Linear, Flatten, Linear
+  const bool whole[] = {true, false, false, false, false, false, false, true, true, true};
+  for (int l = 0; l < 10; ++l) {
+    CAPTURE(l);
+    CHECK(path.whole[l] == whole[l]);
+  }
+  std::int8_t chosen[Layout::most_leaves]{};
+  REQUIRE(path.solve(chosen));
+  CHECK(path.rest(1, chosen[1]) == laid::shard(0));
+  CHECK(path.rest(5, chosen[5]) == laid::shard(0));
+  CHECK(path.signature(5, chosen[5]).input == laid::shard(0));
+  CHECK(path.rest(9, chosen[9]).replicated());
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/policy/tensor_parallel.hpp"
+
+#include <doctest/doctest.h>
+
+#include "heddle/graph/layers/by_hand.hpp"
+#include "heddle/graph/layers/flatten.hpp"
+#include "heddle/graph/layers/input.hpp"
+#include "policy/models.hpp"
+
+using namespace heddle;
+using tests::answer;
+
+static_assert(Policy<TensorParallel<4>>);
+
+namespace {
+
+struct Mlp : Sequential<Linear<24, 16>, ReLU, Linear<16, 12>> {};
+struct Block : Residual<Linear<8, 32>, Tanh, Linear<32, 8>> {};
+struct Blocks : Sequential<Linear<24, 8>, Repeat<3, Block>, Linear<8, 16>, ReLU, Linear<16, 4>> {};
+struct Odd : Sequential<Linear<24, 9>, ReLU, Linear<9, 15>> {};
+struct Alone : Sequential<Linear<24, 12>> {};
+struct Three : Sequential<Linear<24, 24>, ReLU, Linear<24, 24>, ReLU, Linear<24, 24>> {};
+
+template <class Model, int N> constexpr Layout layout = answer<Model, TensorParallel<N>>();
+template <class Model, int N> std::string_view words() { return layout<Model, N>.fault.text.view(); }
+
+}  // namespace
+
+TEST_CASE("an MLP becomes one Linear by columns and one by rows; what is between is split with them") {
+  constexpr auto& l = layout<Mlp, 4>;
+  static_assert(l.fault.ok() && l.mesh.size(axis::tensor) == 4 && l.batch_ranks() == 1);
+  constexpr Signature first = l.signature_of(graph_of<Mlp>, 0);
+  static_assert(first.input.replicated() && first.output == laid::shard(0) && first.parameters[0] == laid::shard(0));
+  static_assert(l.signature_of(graph_of<Mlp>, 1).output == laid::shard(0));
+  constexpr Signature last = l.signature_of(graph_of<Mlp>, 2);
+  static_assert(last.input == laid::shard(0) && last.output.partial() && last.parameters[1].partial());
+  CHECK(last.parameter_gradients[1].replicated());
+}
+
+TEST_CASE("the block of a Repeat is solved once, and values that skip ahead are whole") {
+  constexpr auto& l = layout<Blocks, 2>;
+  static_assert(l.fault.ok());
+  // leaves: Linear, (Linear, Tanh, Linear, Add), Linear, ReLU, Linear
+  static_assert(l.signature[0] == 1 && l.rest[0].replicated());  // by columns, gathered
+  static_assert(l.signature[4] == 0 && l.rest[3].replicated() && l.rest[4].replicated());
+  static_assert(l.signature[1] == 1 && l.signature[2] == 1 && l.signature[3] == 2);
+  CHECK((l.signature[5] == 1 && l.signature[6] == 1 && l.signature[7] == 2));
+}
+
+TEST_CASE("a layer without a partner is split by columns and its parts are gathered") {
+  constexpr auto& l = layout<Three, 3>;
+  static_assert(l.fault.ok());
+  static_assert(l.signature[0] > 0 && l.signature[2] > 0 && l.signature[4] > 0);
+  static_assert(layout<Alone, 2>.signature_of(graph_of<Alone>, 0).output == laid::shard(0));
+  CHECK(layout<Alone, 2>.rest[0].replicated());
+}
+
+TEST_CASE("with SequenceParallel what skips ahead lies in parts of the sequence, and samples without one as before") {
+  struct Steps : Sequential<Input<4, 8>, Linear<8, 8>, Residual<Linear<8, 16>, Tanh, Linear<16, 8>>, Linear<8, 2>> {};
+  constexpr Layout l = answer<Steps, TensorParallel<2, SequenceParallel>>();
+  static_assert(l.fault.ok());
+  static_assert(l.rest[1] == laid::shard(0) && l.rest[4] == laid::shard(0) && l.rest[6].replicated());
+  static_assert(l.signature_of(graph_of<Steps>, 5).input == laid::shard(0));
+  static_assert(l.rest[2] == laid::shard(1) && l.signature_of(graph_of<Steps>, 2).input.replicated());
+  constexpr Layout flat = answer<Blocks, TensorParallel<2, SequenceParallel>>();
+  for (int leaf = 0; leaf < graph_of<Blocks>.leaf_count; ++leaf) CHECK(flat.rest[leaf] == layout<Blocks, 2>.rest[leaf]);
+}
+
+TEST_CASE("one rank splits nothing and is legal") {
+  static_assert(layout<Alone, 1>.fault.ok());
+  CHECK(layout<Mlp, 1>.signature[0] == 0);
+}
+
+TEST_CASE("a number of ranks that divides nothing is refused with those that do") {
+  static_assert(layout<Odd, 2>.fault.code == Code{'P', 1});
+  static_assert(layout<Odd, 3>.fault.ok());
+  CHECK(
+      words<Odd, 2>() ==
+      "[heddle.P01] TensorParallel<2> cannot split the 9 features of layer 0 '0' Linear<24, 9> evenly. Fix: use as many ranks as divide 9: 1, 3, 9.");
+}
+
+TEST_CASE("a model in which nothing can be split is refused") {
+  struct Plain {
+    static constexpr Spec takes() { return Spec{Shape{8}}; }
+    static constexpr Leaf describe(Spec in) {
+      Leaf leaf;
+      leaf.kind << "Plain";
+      leaf.spelled << "Plain";
+      leaf.in = leaf.out = in;
+      return leaf.with({Text<16>{"weight"}, Shape{8}});
+    }
+  };
+  static_assert(layout<Plain, 2>.fault.code == Code{'P', 5});
+  CHECK(layout<tests::Chain, 5>.fault.code == Code{'P', 1});
+}
+
+TEST_CASE("a split by hand is kept, and refused where it does not fit") {
+  using Good = Sequential<Column<Linear<24, 16>>, ReLU, Row<Linear<16, 12>>>;
+  using Gathered = Sequential<Column<Linear<24, 16>>, ReLU, Column<Linear<16, 12>>>;
+  using RowFirst = Sequential<Row<Linear<24, 16>>, ReLU, Linear<16, 12>>;
+  using RowAfterWhole = Sequential<Linear<24, 16>, Flatten, Row<Linear<16, 12>>>;
+  using Vocabulary = Sequential<Linear<24, 8>, ReLU, Column<Linear<8, 13>>>;
+  static_assert(layout<Good, 4>.fault.ok() && layout<Good, 4>.signature[0] == 1 && layout<Good, 4>.signature[2] == 1);
+  static_assert(layout<Gathered, 4>.fault.ok() && layout<Gathered, 4>.rest[2].replicated());
+  static_assert(layout<RowFirst, 4>.fault.code == Code{'P', 2});
+  static_assert(layout<RowAfterWhole, 4>.fault.code == Code{'P', 2});
+  static_assert(layout<Vocabulary, 4>.fault.code == Code{'P', 1});
+  CHECK(words<RowFirst, 4>() ==
+        "[heddle.P02] layer 0 '0' Linear<24, 16> is to be split by hand and takes Shard<0>, but the value before it lies another way on axis tensor. "
+        "Fix: let a Row follow a Column, with nothing between but layers that map every feature by itself.");
+}
+
+TEST_CASE("axis tensor is claimed once") {
+  Layout twice = layout<Mlp, 2>;
+  TensorParallel<2>::answer(graph_of<Mlp>, twice);
+  CHECK(twice.fault.code == Code{'M', 1});
+  CHECK(answer<Mlp, TensorParallel<0>>().fault.code == Code{'M', 2});
+}
