@@ -81,6 +81,12 @@ def tests_of(root, code, header):
     return cases + sorted(doctests, key=lambda path: (not str(path).endswith(own), path.stat().st_size))
 
 
+def silent(text):
+    """core/rule.hpp, so that a Diagnosis of nothing has no words: a test that reads them must see that they are missing."""
+    text = re.sub(r"(constexpr Diagnosis\(Code broken,[^{]*\{)", r"\1 if (broken.letter == '-') return;", text)
+    return re.sub(r"(operator<<\([^)]*\) \{)(?=\n    text)", r"\1 if (ok()) return *this;", text)
+
+
 class Scratch:
     """A copy of the headers, and tests against it."""
 
@@ -89,7 +95,7 @@ class Scratch:
         self.anyway = {}  # tests that are red without any mutant guard nothing: what they need may not be here
         shutil.copytree(root / "include", self.include)
         rule = self.include / "heddle" / "core" / "rule.hpp"
-        rule.write_text(rule.read_text() + NEVER)
+        rule.write_text(silent(rule.read_text()) + NEVER)
         self.flags = ["-std=c++20", "-O0", f"-I{self.include}", f"-I{root / 'tests'}", f"-isystem{EIGEN}", "-pthread"]
         self.main = folder / "main.o"
         self.run(["g++", *self.flags, "-c", str(root / "tests" / "main.cpp"), "-o", str(self.main)])

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <string>
 
 #include "heddle/plan/check.hpp"
 #include "heddle/policy/sharded.hpp"
@@ -142,6 +143,24 @@ TEST_CASE("a line that stands twice is found as well") {
       ++doubled;
     }
   CHECK(doubled > 20);
+}
+
+TEST_CASE("S04: a compute without the wait that it reads, and a wait without its start, are refused in these words") {
+  Copy copy{lower<Trained<Chain, Pipeline<Balanced<2>>>>()};
+  auto& last = copy.lists[1];
+  const auto without = [&](Op op) {
+    const auto line = std::find_if(last.begin(), last.end(), [op](const Instruction& other) { return other.op == op; });
+    REQUIRE(line != last.end());
+    const Instruction dropped = *line;
+    const auto place = last.erase(line);
+    const Diagnosis found = check(copy.view());
+    last.insert(place, dropped);
+    CHECK(found.code == Code{'S', 4});
+    return std::string{found.text.view()};
+  };
+  CHECK(without(Op::receive_wait).find("after 0 of the 1 transfers that it reads") != std::string::npos);
+  CHECK(without(Op::receive_start).find("role 1 waits at instruction 0 for a transfer that it never starts") != std::string::npos);
+  CHECK(check(copy.view()).ok());
 }
 
 TEST_CASE("a backward before its forward, or on a device without the chunk, is refused") {
