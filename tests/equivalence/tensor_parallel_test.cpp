@@ -204,6 +204,19 @@ TEST_CASE("on integers a split pair of products gives the bits of one device, al
   check_exact<Whole, TensorParallel<1>>();
 }
 
+TEST_CASE("on integers a split pair under every kind of sharding and every order of a pipeline gives the bits of one device") {
+  check_exact<Whole, Hybrid<TensorParallel<2>, Sharded<2, OptimizerState>>>();
+  check_exact<Whole, Hybrid<TensorParallel<2>, Sharded<2, Gradients>>, Accumulate<2>>();
+  check_exact<Whole, Hybrid<TensorParallel<4>, Sharded<2>>>();
+  check_exact<Whole, Hybrid<Sharded<2>, TensorParallel<2>, DataParallel<2>>>();
+  check_exact<Whole, Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>>>();
+  check_exact<Whole, Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, Sharded<2>>>();
+  check_exact<Gained, Hybrid<TensorParallel<2>, Sharded<2>>>();
+  check_exact<Gained, Hybrid<TensorParallel<2>, Sharded<2, Gradients>>>();
+  check_exact<Steps, Hybrid<TensorParallel<2, SequenceParallel>, Sharded<2>>>();
+  check_exact<Steps, Hybrid<TensorParallel<2, SequenceParallel>, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>>>();
+}
+
 TEST_CASE("on integers a split residual gives the bits of one device") {
   check_exact<Deep, TensorParallel<2>>();
   check_exact<Deep, TensorParallel<8>>();

@@ -60,6 +60,13 @@ struct PlacementCheck {
     if (entry.d.set() && s.input_gradient != g.rest(value))
       expect(e + 1, n, "the gradient of the input of ", s.input_gradient, g.rest(value), entry.d, false);
   }
+  /// Of a split backward, a leaf whose input needs no gradient: it is run in the weight body alone, which reads what is laid here.
+  [[nodiscard]] constexpr bool only_weighs(int node) const {
+    if (!p.splits_backward || p.graph->nodes[node].parameter_count == 0) return false;
+    for (int e = body.begin; e < body.end; ++e)
+      if (passes_back(p.entries[e].what) && p.entries[e].node == node) return false;
+    return true;
+  }
   /// A sum has no entry of its own backward: its gradient is laid once, if anybody needs it, and handed on.
   constexpr void sum(int node, bool needed) {
     const Laid from = p.graph->rest(node + 1);
@@ -94,7 +101,7 @@ struct PlacementCheck {
     }
     const int untrained = p.graph->last_untrained();
     for (int n = first_node; n < end_node && backward; ++n)
-      if (p.graph->adds(n)) sum(n, n >= untrained);
+      if (p.graph->adds(n) || only_weighs(n)) sum(n, n >= untrained);
     if (fault.ok() && found != expected)
       fault = Diagnosis{Code{'P', 4}, ""} << (backward ? "a backward" : "a forward") << " body lays " << found
                                           << " values another way along axis tensor, not " << expected
