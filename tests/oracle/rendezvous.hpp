@@ -54,16 +54,22 @@ class Chance {
     if (mismatch_) return 4;
     at_.assign(lists_.size(), 0);
     done_.assign(transfers_.size(), false);
+    reduced_.assign(lists_.size(), -1);
     for (;;) {
       possible_.clear();
       for (std::size_t r = 0; r < lists_.size(); ++r)
         if (may_pass(r)) possible_.push_back(static_cast<int>(r));
       for (std::size_t t = 0; t < transfers_.size(); ++t)
         if (may_complete(t)) possible_.push_back(static_cast<int>(lists_.size() + t));
+      for (std::size_t r = 0; r + 1 < lists_.size(); r += 2)
+        if (may_reduce(r)) possible_.push_back(static_cast<int>(lists_.size() + transfers_.size() + r));
       if (possible_.empty()) break;
       const auto next = at(possible_[at(below(random, possible_.size()))]);
       if (next < lists_.size())
         ++at_[next];
+      else if (next >= lists_.size() + transfers_.size())
+        reduced_[next - lists_.size() - transfers_.size()] = reduced_[next - lists_.size() - transfers_.size() + 1] =
+            at_[next - lists_.size() - transfers_.size()];
       else
         done_[next - lists_.size()] = true;
     }
@@ -104,7 +110,15 @@ class Chance {
   [[nodiscard]] bool may_pass(std::size_t r) const {
     if (at_[r] == static_cast<int>(lists_[r].size())) return false;
     const Event& e = lists_[r][at(at_[r])];
+    if (e.kind == EventKind::reduce_wait) return reduced_[r] == at_[r];
     return !is_wait(e) || done_[at(number_[r][at(e.start)])];
+  }
+  /// Roles r and r + 1 run one list. Both have come to the same reduction, and nothing that they started earlier is in its way.
+  [[nodiscard]] bool may_reduce(std::size_t r) const {
+    const int i = at_[r];
+    if (i == static_cast<int>(lists_[r].size()) || lists_[r][at(i)].kind != EventKind::reduce_wait) return false;
+    if (i != at_[r + 1] || reduced_[r] == i) return false;
+    return is_next({static_cast<int>(r), i, -1}) && is_next({static_cast<int>(r + 1), i, -1});
   }
   /// Nothing that the device started before, in the same lane, may still be under way.
   [[nodiscard]] bool is_next(const End& end) const {
@@ -129,6 +143,7 @@ class Chance {
   std::vector<std::vector<int>> number_;  // (roles, positions): of the transfer
   std::vector<int> at_;
   std::vector<bool> done_;
+  std::vector<int> reduced_;  // by role: position of the last reduction that is done
   std::vector<int> possible_;
 };
 

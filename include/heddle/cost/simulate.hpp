@@ -110,6 +110,9 @@ class Simulation {
         case Do::reduce_wait: finish(role, reduced_, entry.bucket); break;
         case Do::gather_start: start(role, gathered_, entry.bucket, entry.axis, 1); break;
         case Do::gather_wait: finish(role, gathered_, entry.bucket); break;
+        case Do::reduce_value: now(role) += collective(entry, 2); break;
+        case Do::gather_value:
+        case Do::scatter_value: now(role) += collective(entry, 1); break;
         default: break;
       }
     }
@@ -127,19 +130,13 @@ class Simulation {
   void work(int role, std::int64_t flops) {
     const double seconds = static_cast<double>(flops * p_.batch.micro_rows) * machine_.per_flop;
     result_.busy[static_cast<std::size_t>(role)].value += seconds;
-    now(role) += seconds + reduce_values(backward ? p_.backward_bodies[chunk] : p_.forward_bodies[chunk]);
+    now(role) += seconds;
   }
-  /// Collectives over axis tensor inside a body, each a ring that the next entry waits for.
-  [[nodiscard]] double reduce_values(const IndexRange& body) const {
-    double seconds = 0;
-    for (int e = body.begin; e < body.end; ++e) {
-      const Entry& entry = p_.entries[e];
-      const double ways = entry.what == Do::reduce_value ? 2 : entry.what == Do::gather_value || entry.what == Do::scatter_value ? 1 : 0;
-      const int n = p_.mesh.size(entry.axis);
-      const double bytes = 4 * static_cast<double>(p_.grain_stride(entry.features) * p_.batch.grains());
-      seconds += ways * (n - 1) * (machine_.alpha + bytes / n * machine_.beta);
-    }
-    return seconds;
+  /// A collective over axis tensor inside a body, a ring that the next entry waits for.
+  [[nodiscard]] double collective(const Entry& entry, int ways) const {
+    const int n = p_.mesh.size(entry.axis);
+    const double bytes = 4 * static_cast<double>(p_.grain_stride(entry.features) * p_.batch.grains());
+    return ways * (n - 1) * (machine_.alpha + bytes / n * machine_.beta);
   }
   bool wait(int role, const Instruction& line) {
     const double sent = posted(line, true);

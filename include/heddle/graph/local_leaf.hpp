@@ -42,6 +42,7 @@ constexpr void divide(Shape& shape, Laid how, int ranks) {
   for (int p = 0; p < leaf.parameter_count; ++p) divide(local.parameters[p].shape, signature.parameters[p], ranks);
   local.forward_flops = (leaf.forward_flops + ranks - 1) / ranks;
   local.backward_flops = (leaf.backward_flops + ranks - 1) / ranks;
+  local.weight_flops = (leaf.weight_flops + ranks - 1) / ranks;
   return local;
 }
 

@@ -230,7 +230,7 @@ constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCo
 /// one list; what is possible for one of them is possible for all, so all come to a reduction or none does. On free lanes it then completes. On one
 /// lane it waits for what its device started before and holds up what is started after. But of two starts of one device the second never completes
 /// before the first: a cycle through the reduction leads from the completion of an earlier start to that of a later one, and is a cycle without it.
-/// Tested  plan/deadlock_test: lists with reductions, each rank by itself
+/// Tested  oracle/rendezvous_reductions_test
 struct ProgramLists {
   const Program* program = nullptr;
   const int* starts = nullptr;  ///< by wait: the instruction that started it
