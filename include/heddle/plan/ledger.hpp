@@ -23,6 +23,38 @@ struct Volume {
   [[nodiscard]] constexpr Bytes padding() const { return total_with_padding - total_payload; }
 };
 
+/// The collectives over axis tensor that stand in bodies. Before what uses it: clang instantiates its templates too late otherwise.
+struct ValueCollectives {
+  const Program* program = nullptr;
+
+  /// A sum in place is scattered and gathered: two halves.
+  static constexpr std::int64_t halves(Do kind) { return kind == Do::reduce_value || kind == Do::reduce_parameter ? 2 : 1; }
+
+  /// visit(chunk, entry, elements without padding, elements, times in a step) for every collective of the bodies; elements are those of the whole.
+  template <class Visit> constexpr void each_collective(Visit visit) const {
+    if (program->mesh.size(Axis::tensor) == 1 || program->entries == nullptr) return;
+    for (const IndexRange* bodies : {program->forward_bodies, program->backward_bodies, program->weight_bodies})
+      for (int c = 0; bodies != nullptr && c < program->chunks; ++c)
+        for (int e = bodies[c].begin; e < bodies[c].end; ++e) visit_collective(c, program->entries[e], visit);
+  }
+  template <class Visit> constexpr void visit_collective(int chunk, const Entry& entry, Visit visit) const {
+    const BatchDivision& batch = program->batch;
+    const std::int64_t n = program->mesh.size(Axis::tensor);
+    const std::int64_t payload = entry.features * batch.micro_rows;
+    const auto times = static_cast<std::int64_t>(batch.total_micro_batches());
+    switch (entry.what) {
+      case Do::reduce_value: return visit(chunk, entry, payload, program->grain_stride(entry.features) * batch.grains(), times);
+      case Do::gather_value:
+      case Do::scatter_value: return visit(chunk, entry, payload, n * program->grain_stride(entry.features / n) * batch.grains(), times);
+      case Do::reduce_parameter: {
+        const std::int64_t elements = program->parameters[program->graph->nodes[entry.node].first_parameter + entry.bucket].elements;
+        return visit(chunk, entry, elements, elements, entry.when == When::always ? times : 1);
+      }
+      default: return;
+    }
+  }
+};
+
 /// What a plan moves in one step.
 ///
 /// Source  sources.md#allreduce
@@ -100,8 +132,8 @@ struct Traffic {
     v.ranks = program->mesh.ranks();
     const int n = program->mesh.size(Axis::tensor);
     const std::int64_t groups = program->mesh.ranks() / n / program->roles;
-    each_collective([&](int, const Entry& entry, std::int64_t payload, std::int64_t elements, std::int64_t times) {
-      const std::int64_t ways = halves(entry.what);
+    ValueCollectives{program}.each_collective([&](int, const Entry& entry, std::int64_t payload, std::int64_t elements, std::int64_t times) {
+      const std::int64_t ways = ValueCollectives::halves(entry.what);
       v.total_payload += Bytes{groups * times * ways * (n - 1) * payload * 4};
       v.total_with_padding += Bytes{groups * times * ways * (n - 1) * elements * 4};
       v.messages += groups * times * n * ways * (n - 1);
@@ -111,7 +143,7 @@ struct Traffic {
   /// Collectives of one kind over axis tensor in one step, of one rank of a role: forward and backward, all micro-batches.
   [[nodiscard]] constexpr std::int64_t value_collectives(int role, Do kind) const {
     std::int64_t sum = 0;
-    each_collective([&](int chunk, const Entry& entry, std::int64_t, std::int64_t, std::int64_t times) {
+    ValueCollectives{program}.each_collective([&](int chunk, const Entry& entry, std::int64_t, std::int64_t, std::int64_t times) {
       if (program->device_of_chunk[chunk] == role && entry.what == kind) sum += times;
     });
     return sum;
@@ -192,10 +224,10 @@ struct Traffic {
   [[nodiscard]] constexpr Bytes sent_in_values(Rank rank, Do kind) const {
     const int n = program->mesh.size(Axis::tensor);
     Bytes bytes;
-    each_collective([&](int chunk, const Entry& entry, std::int64_t, std::int64_t elements, std::int64_t times) {
+    ValueCollectives{program}.each_collective([&](int chunk, const Entry& entry, std::int64_t, std::int64_t elements, std::int64_t times) {
       if (program->device_of_chunk[chunk] != program->mesh.coordinate(rank, Axis::stage) || entry.what != kind) return;
-      bytes += times *
-               (halves(kind) == 2 ? ring_bytes_sent(elements, n, program->mesh.coordinate(rank, Axis::tensor)) : half_ring_bytes_sent(elements, n));
+      bytes += times * (ValueCollectives::halves(kind) == 2 ? ring_bytes_sent(elements, n, program->mesh.coordinate(rank, Axis::tensor))
+                                                            : half_ring_bytes_sent(elements, n));
     });
     return bytes;
   }
@@ -209,36 +241,6 @@ struct Traffic {
     Bytes sum = activations().total_payload + values().total_payload;
     for (const Axis a : batch_axes) sum += gradients().on(a).total_payload + parameters().on(a).total_payload;
     return sum;
-  }
-
- private:
-  /// A sum in place is scattered and gathered: two halves.
-  static constexpr std::int64_t halves(Do kind) { return kind == Do::reduce_value || kind == Do::reduce_parameter ? 2 : 1; }
-
-  /// visit(chunk, entry, elements without padding, elements, times in a step) for every collective of the bodies; elements are those of the whole.
-  template <class Visit> constexpr void each_collective(Visit visit) const {
-    if (program->mesh.size(Axis::tensor) == 1 || program->entries == nullptr) return;
-    for (int c = 0; c < program->chunks; ++c)
-      for (const bool backward : {false, true}) {
-        const IndexRange body = backward ? program->backward_bodies[c] : program->forward_bodies[c];
-        for (int e = body.begin; e < body.end; ++e) visit_collective(c, program->entries[e], visit);
-      }
-  }
-  template <class Visit> constexpr void visit_collective(int chunk, const Entry& entry, Visit visit) const {
-    const BatchDivision& batch = program->batch;
-    const std::int64_t n = program->mesh.size(Axis::tensor);
-    const std::int64_t payload = entry.features * batch.micro_rows;
-    const auto times = static_cast<std::int64_t>(batch.total_micro_batches());
-    switch (entry.what) {
-      case Do::reduce_value: return visit(chunk, entry, payload, program->grain_stride(entry.features) * batch.grains(), times);
-      case Do::gather_value:
-      case Do::scatter_value: return visit(chunk, entry, payload, n * program->grain_stride(entry.features / n) * batch.grains(), times);
-      case Do::reduce_parameter: {
-        const std::int64_t elements = program->parameters[program->graph->nodes[entry.node].first_parameter + entry.bucket].elements;
-        return visit(chunk, entry, elements, elements, std::int64_t{1});
-      }
-      default: return;
-    }
   }
 };
 
