@@ -42,6 +42,8 @@ def cases():
     mnist = next(iter(sorted((HERE / "examples").glob("01_*.cpp"))), HERE / "examples" / "01_*.cpp")
     all_kinds = lambda s: {"g++": s, "clang": s, "nvcc": None}
     large = (HERE / "bench" / "large_plan.cpp").read_text()
+    everything = large.replace("Hybrid<Pipeline<Balanced<8>, OneFOneB,", "Hybrid<TensorParallel<8>, Pipeline<Balanced<8>, Interleaved<2>,")
+    everything = everything.replace("DataParallel<16>", "Sharded<16>").replace("== 128", "== 1024").replace("axis::data", "axis::shard")
     large_seconds = {"g++": 3.0, "clang": 3.0, "nvcc": 8.0}
     return [
         Case("heddle.hpp alone, syntax only", "#include <heddle/heddle.hpp>\n", True, all_kinds(1.0), 250),
@@ -49,6 +51,7 @@ def cases():
         Case("large plan, all checks", HERE / "bench" / "large_plan.cpp", True, large_seconds, None),
         Case("the same, two chunks a device", large.replace("OneFOneB", "Interleaved<2>"), True, large_seconds, None),
         Case("the same, split backwards", large.replace("OneFOneB", "ZeroBubbleH1"), True, large_seconds, None),
+        Case("8 x 8 x 16: split layers, two chunks, slices", everything, True, large_seconds, None),
         Case("a broken plan", BROKEN_PLAN, True, all_kinds(None), None, repaired=REPAIRED_PLAN),
     ]
 
