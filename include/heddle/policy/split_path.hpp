@@ -44,12 +44,12 @@ struct SplitPath {
   bool splits_sequences = false;
   bool any_size = false;  ///< as if every size were divisible
 
-  bool shared[Layout::most_leaves]{};               // more than the next leaf reads what this one gives
-  bool whole[Layout::most_leaves]{};                // it cannot be split along the sequence
-  bool first[Layout::most_leaves]{};                // reads the input of the model
-  int times[Layout::most_leaves]{};                 // nodes that run the leaf
-  int inner[Layout::most_leaves]{};                 // those of them whose input needs a gradient
-  std::int8_t from[Layout::most_leaves][states]{};  // state of the leaf before, -1 if none leads here
+  bool shared[Layout::most_leaves]{};                // more than the next leaf reads what this one gives
+  bool whole[Layout::most_leaves]{};                 // it cannot be split along the sequence
+  bool first[Layout::most_leaves]{};                 // reads the input of the model
+  int times[Layout::most_leaves]{};                  // nodes that run the leaf
+  int inner[Layout::most_leaves]{};                  // those of them whose input needs a gradient
+  std::int16_t from[Layout::most_leaves][states]{};  // state of the leaf before, -1 if none leads here
   SplitCost cost[states]{};
   int stuck = -1;  ///< the leaf that no path enters
 
@@ -158,7 +158,7 @@ struct SplitPath {
         const SplitCost sum = cost[b].plus(own).plus(entry_price(l, o, before));
         if (from[l][o] >= 0 && !sum.less(next[o])) continue;
         next[o] = sum;
-        from[l][o] = static_cast<std::int8_t>(b);
+        from[l][o] = static_cast<std::int16_t>(b);
         reached = true;
       }
     }
