@@ -37,6 +37,14 @@ TEST_CASE("the norm is reduced over exactly the axes on which parameters are spl
   CHECK(traffic<Clipped<Sharded<4>>>().norm().total_payload == Bytes{2 * 3 * 3 * 4});  // three units
 }
 
+TEST_CASE("what the norm moves is part of what a step moves") {
+  using Without = Trained<Chain, Sharded<4>>;
+  using With = Clipped<Sharded<4>>;
+  CHECK(traffic<With>().norm().total_payload > Bytes{0});
+  CHECK(traffic<With>().total() == traffic<Without>().total() + traffic<With>().norm().total_payload);
+  CHECK(Traffic{&With::evaluation}.norm().total_payload == Bytes{0});
+}
+
 TEST_CASE("any one line about the norm that is missing or stands twice is found") {
   Copy copy{Both::training};
   int changed = 0;

@@ -18,7 +18,7 @@ namespace heddle::tests {
 class FakeMachine {
  public:
   FakeMachine() {
-    std::string name = (std::filesystem::temp_directory_path() / "heddle-machine-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "heddle-machine-").string() + std::string(6, 'X');  // mkdtemp fills in the end
     root_ = mkdtemp(name.data());
   }
   FakeMachine(const FakeMachine&) = delete;

@@ -167,7 +167,7 @@ struct Traffic {
     Volume v;
     v.ranks = program->mesh.ranks();
     for (const Axis a : norm_axes) {
-      if (!program->reduces_norm_along(a)) continue;
+      if (!program->training || !program->reduces_norm_along(a)) continue;
       const int n = program->mesh.size(a);
       v.total_payload += Bytes{program->mesh.ranks() / n * 2 * (n - 1) * program->unit_count * 4};
       v.messages += program->mesh.ranks() * 2 * (n - 1);
@@ -178,7 +178,8 @@ struct Traffic {
   [[nodiscard]] constexpr Bytes sent_in_norm(Rank rank) const {
     Bytes bytes;
     for (const Axis a : norm_axes)
-      if (program->reduces_norm_along(a)) bytes += ring_bytes_sent(program->unit_count, program->mesh.size(a), program->mesh.coordinate(rank, a));
+      if (program->training && program->reduces_norm_along(a))
+        bytes += ring_bytes_sent(program->unit_count, program->mesh.size(a), program->mesh.coordinate(rank, a));
     return bytes;
   }
   /// Point-to-point bytes that one rank sends in one step, padding included.
@@ -240,6 +241,7 @@ struct Traffic {
   [[nodiscard]] constexpr Bytes total() const {
     Bytes sum = activations().total_payload + values().total_payload;
     for (const Axis a : batch_axes) sum += gradients().on(a).total_payload + parameters().on(a).total_payload;
+    sum += norm().total_payload;
     return sum;
   }
 };
