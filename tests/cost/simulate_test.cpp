@@ -37,6 +37,14 @@ TEST_CASE("an all-reduce of a split backward starts after the weight part that c
   CHECK(simulate(lower<Split>(), machine).step.value == doctest::Approx(simulate(lower<Whole>(), machine).step.value).epsilon(1e-12));
 }
 
+TEST_CASE("units that are kept are gathered for the first micro-batch alone") {
+  using Dropped = Plan<Equal, MeanSquaredError, SGD, Batch<64>, Sharded<4>, Accumulate<4>>;
+  using Kept = Plan<Equal, MeanSquaredError, SGD, Batch<64>, Sharded<4, Keep::Step>, Accumulate<4>>;
+  const Machine machine{0.25, 0, 0};  // the wire alone: three messages a unit, four units; four reductions of slices
+  CHECK(simulate(lower<Dropped>(), machine).step.value == doctest::Approx(4 * 3 * 0.25 * (2 * 4 + 4)));
+  CHECK(simulate(lower<Kept>(), machine).step.value == doctest::Approx(4 * 3 * 0.25 * (1 + 4)));
+}
+
 TEST_CASE("one device is never idle and takes its flops") {
   using Alone = Plan<Equal, MeanSquaredError, SGD, Batch<64>, Single>;
   const Estimate estimate = simulate(lower<Alone>(), Machine{0, 0, 1e-9});

@@ -6,7 +6,7 @@ using namespace equivalence;
 namespace {
 
 template <class Rows, class... Parts> using Of = Plan<Mlp, CrossEntropy, Adam, Rows, Grain<4>, Parts...>;
-using Keep = Batch<64, KeepLast>;
+using Kept = Batch<64, KeepLast>;
 using Pad = Batch<64, PadLast>;
 using Drop = Batch<64, DropLast>;
 
@@ -19,26 +19,26 @@ std::int64_t all_numbers(int step) { return 1 + step * 3; }
 }  // namespace
 
 TEST_CASE("a smaller last batch that is kept gives the same bits under every plan") {
-  using Alone = Of<Keep, Single>;
-  check_same_bits<Of<Keep, DataParallel<2>>, Alone>(&every_third);
-  check_same_bits<Of<Keep, DataParallel<4>, Bucket<1_KiB>>, Alone>(&every_third);
-  check_same_bits<Of<Keep, Pipeline<Balanced<2>>>, Alone>(&every_third);
-  check_same_bits<Of<Keep, Pipeline<Balanced<3>, OneFOneB, Microbatches<8>>>, Alone>(&every_third);
-  check_same_bits<Of<Keep, Single, Accumulate<4>>, Alone>(&every_third);
-  check_same_bits<Of<Keep, Hybrid<Pipeline<Balanced<2>, GPipe, Microbatches<4>>, DataParallel<2>>>, Alone>(&every_third);
+  using Alone = Of<Kept, Single>;
+  check_same_bits<Of<Kept, DataParallel<2>>, Alone>(&every_third);
+  check_same_bits<Of<Kept, DataParallel<4>, Bucket<1_KiB>>, Alone>(&every_third);
+  check_same_bits<Of<Kept, Pipeline<Balanced<2>>>, Alone>(&every_third);
+  check_same_bits<Of<Kept, Pipeline<Balanced<3>, OneFOneB, Microbatches<8>>>, Alone>(&every_third);
+  check_same_bits<Of<Kept, Single, Accumulate<4>>, Alone>(&every_third);
+  check_same_bits<Of<Kept, Hybrid<Pipeline<Balanced<2>, GPipe, Microbatches<4>>, DataParallel<2>>>, Alone>(&every_third);
 }
 
 TEST_CASE("a last batch of one row gives the same bits under every plan") {
-  using Alone = Of<Keep, Single, Bucket<2_KiB>>;
-  check_same_bits<Of<Keep, DataParallel<4>>, Alone>(&one_row);
-  check_same_bits<Of<Keep, Pipeline<Balanced<2>, OneFOneB, Microbatches<8>>>, Alone>(&one_row);
-  check_same_bits<Of<Keep, Hybrid<DataParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>>, Alone>(&one_row);
+  using Alone = Of<Kept, Single, Bucket<2_KiB>>;
+  check_same_bits<Of<Kept, DataParallel<4>>, Alone>(&one_row);
+  check_same_bits<Of<Kept, Pipeline<Balanced<2>, OneFOneB, Microbatches<8>>>, Alone>(&one_row);
+  check_same_bits<Of<Kept, Hybrid<DataParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>>, Alone>(&one_row);
 }
 
 TEST_CASE("batches of any number of rows give the same bits under every plan") {
-  using Alone = Of<Keep, Single, Bucket<3_KiB>>;
-  check_same_bits<Of<Keep, DataParallel<4>>, Alone>(&all_numbers);
-  check_same_bits<Of<Keep, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>, Accumulate<2>>, Alone>(&all_numbers);
+  using Alone = Of<Kept, Single, Bucket<3_KiB>>;
+  check_same_bits<Of<Kept, DataParallel<4>>, Alone>(&all_numbers);
+  check_same_bits<Of<Kept, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>, Accumulate<2>>, Alone>(&all_numbers);
 }
 
 TEST_CASE("a smaller last batch that is filled up gives the same bits under every plan, and counts all rows") {

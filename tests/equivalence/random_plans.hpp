@@ -71,8 +71,10 @@ template <int seed> struct Drawn {
   using Named = Pick<order, GPipe, OneFOneB, Interleaved<2>, ZeroBubbleH1>;
   static constexpr int spread = which(6, 5);  // 0 and 1 replicas, 2 and 3 slices, 4 both
   using What = Pick<which(7, 3), OptimizerState, Gradients, Parameters>;
-  using Spread = Pick<replicas == 3 ? 0 : spread, DataParallel<replicas>, DataParallel<replicas>, Sharded<replicas, What>, Sharded<replicas, What>,
-                      Hybrid<Sharded<replicas == 4 ? 2 : 1, What>, DataParallel<replicas == 4 ? 2 : replicas>>>;
+  static constexpr bool keeps = std::is_same_v<What, Parameters> && which(8, 2) == 1;
+  template <int N> using Sliced = Pick<keeps ? 1 : 0, Sharded<N, What>, Sharded<N, Keep::Step>>;
+  using Spread = Pick<replicas == 3 ? 0 : spread, DataParallel<replicas>, DataParallel<replicas>, Sliced<replicas>, Sliced<replicas>,
+                      Hybrid<Sliced<replicas == 4 ? 2 : 1>, DataParallel<replicas == 4 ? 2 : replicas>>>;
   using Cut = Balanced<stages>;
   static constexpr bool ordered = kind >= 3 && which(5, 3) > 0;
   using Staged = Pick<ordered ? 1 : 0, Pipeline<Cut, Microbatches<micro_batches>>, Pipeline<Cut, Named, Microbatches<micro_batches>>>;
@@ -120,9 +122,9 @@ template <int seed> struct Drawn {
   static std::string text() {
     std::string words = "seed " + std::to_string(seed) + ':';
     for (int n = 0; n < graph_of<Model>.node_count; ++n) words += ' ' + std::string{graph_of<Model>.leaf(n).spelled.view()};
-    words += "; policy kind " + std::to_string(kind) + ", spread " + std::to_string(spread) + ' ' + std::string{type_name<What>().view()} + " over " +
-             std::to_string(replicas) + " replicas, " + std::to_string(stages) + " stages, " + std::to_string(micro_batches) + " micro-batches" +
-             (ordered ? " in " + std::string{Named::rules().name.view()} : std::string{});
+    words += "; policy kind " + std::to_string(kind) + ", spread " + std::to_string(spread) + ' ' + std::string{type_name<What>().view()} +
+             (keeps ? ", kept" : "") + " over " + std::to_string(replicas) + " replicas, " + std::to_string(stages) + " stages, " +
+             std::to_string(micro_batches) + " micro-batches" + (ordered ? " in " + std::string{Named::rules().name.view()} : std::string{});
     return words + ", " + std::to_string(rounds) + " rounds, batch " + std::to_string(batch) + ", grain " + std::to_string(grain) + ", bucket " +
            std::to_string(bucket.value) + ", " + std::string{type_name<Loss>().view()} + ", " + std::string{type_name<Optimizer>().view()};
   }

@@ -97,6 +97,43 @@ TEST_CASE("a rank sends 2, 2 and 3 times (N-1)/N of the parameters, as replicas 
   CHECK(moved(static_cast<const Of<Sharded<8>>*>(nullptr)) == over(8, 3));
 }
 
+TEST_CASE("a rank that keeps what it gathered sends 2 times (N-1)/N of the parameters, whatever the number of micro-batches") {
+  // Gradients that stay whole until the last micro-batch are reduced once, as the two halves are with one micro-batch.
+  constexpr auto moved = []<class P>(const P*) {
+    const Traffic t = traffic<P>();
+    return t.gradients().on(axis::shard).total_payload + t.parameters().on(axis::shard).total_payload;
+  };
+  constexpr auto over = [](int n, int times) { return Bytes{times * (n - 1) * 4 * psi}; };
+  using One = Of<Sharded<4, Keep::Step>>;
+  using Four = Plan<Mnist, CrossEntropy, Adam, Batch<64>, Sharded<4, Keep::Step>, Accumulate<4>, Grain<4>>;
+  using Dropped = Plan<Mnist, CrossEntropy, Adam, Batch<64>, Sharded<4>, Accumulate<4>, Grain<4>>;
+  using Reduced = Plan<Mnist, CrossEntropy, Adam, Batch<64>, Sharded<4, Keep::Step>, Accumulate<4>>;
+  static_assert(!Four::training.storage.gradients && Reduced::training.storage.gradients);
+  static_assert(moved(static_cast<const One*>(nullptr)) == over(4, 2) && moved(static_cast<const One*>(nullptr)) != over(4, 3));
+  static_assert(moved(static_cast<const Four*>(nullptr)) == over(4, 2));
+  static_assert(moved(static_cast<const Dropped*>(nullptr)) == over(4, 2 * 4 + 1));  // gathered for each micro-batch, each way
+  static_assert(moved(static_cast<const Reduced*>(nullptr)) == over(4, 1 + 4));      // slices of gradients are reduced in every backward
+  CHECK(moved(static_cast<const Of<Sharded<8, Keep::Step>>*>(nullptr)) == over(8, 2));
+}
+
+TEST_CASE("a rank that keeps what it gathered holds the whole parameters in the place of two units") {
+  constexpr auto difference = []<class Kept, class Dropped>(const Kept*, const Dropped*) {
+    const ArenaMap& dropped = Dropped::training.arenas[0];
+    return peak_memory<Kept>() + Bytes{2 * dropped.unit_bytes} - peak_memory<Dropped>() - Bytes{dropped.flat_bytes};
+  };
+  using Kept = Of<Sharded<4, Keep::Step>>;
+  using Dropped = Of<Sharded<4>>;
+  static_assert(difference(static_cast<const Kept*>(nullptr), static_cast<const Dropped*>(nullptr)) == Bytes{0});
+  static_assert(held_bytes<Kept>() == held_bytes<Dropped>());  // between steps both have slices alone
+  using Staged = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, Sharded<4>>>;
+  using StagedKept = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, Sharded<4, Keep::Step>>>;
+  for (int r = 0; r < 2; ++r) {
+    const ArenaMap& map = StagedKept::training.arenas[r];
+    CHECK(map.gradients - map.gathered == map.flat_bytes);
+    CHECK(map.total - Staged::training.arenas[r].total == map.flat_bytes - 2 * map.unit_bytes);
+  }
+}
+
 TEST_CASE("HSDP reduces whole gradients along shard and slices along data") {
   constexpr Traffic t = traffic<Of<Hybrid<Sharded<4>, DataParallel<2>>>>();
   static_assert(t.gradients().on(axis::shard).total_payload == Bytes{2 * 3 * 4 * psi});  // two groups of four, one pass

@@ -84,6 +84,14 @@ TEST_CASE("sliced parameters are gathered for the forward alone, once for each m
   CHECK(map.pools == map.flat_bytes / 4 + 2 * map.unit_bytes);
 }
 
+TEST_CASE("sliced parameters that are kept are gathered once a batch") {
+  using I = Applied<Chain, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<4, Keep::Step>>>;
+  using P = Trained<Chain, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<4, Keep::Step>>>;
+  static_assert(traffic<I>().parameters().on(axis::shard).total_payload == traffic<P>().parameters().on(axis::shard).total_payload);
+  const ArenaMap& map = I::evaluation.arenas[0];
+  CHECK(map.pools == map.flat_bytes / 4 + map.flat_bytes);
+}
+
 TEST_CASE("a budget is of the arena without training") {
   constexpr Bytes enough = peak_memory<Applied<Mnist, Single>>();
   static_assert(peak_memory<Applied<Mnist, Single, Memory<enough>>>() == enough);

@@ -99,7 +99,7 @@ void regions_follow_one_another(const Program& p, int role, int states) {
     CHECK(aligned(at));
   const Storage& kept = p.storage;
   CHECK(map.gathered - map.parameters == map.flat_bytes / kept.parameter_parts());
-  CHECK(map.gradients - map.gathered == (kept.parameters ? 2 * map.unit_bytes : 0));
+  CHECK(map.gradients - map.gathered == (kept.keeps ? map.flat_bytes : kept.parameters ? 2 * map.unit_bytes : 0));
   CHECK(map.fresh - map.gradients == map.flat_bytes / kept.gradient_parts() * p.batch.levels());
   CHECK(map.arrived - map.fresh == (kept.gradients ? 2 * map.unit_bytes : 0));
   CHECK(map.states - map.arrived == (kept.adds_slices ? 2 * map.unit_bytes / kept.parts : 0));
@@ -147,6 +147,7 @@ TEST_CASE("no two tensors that are alive at the same time overlap: slices") {
   every_tensor_has_its_place<Trained<Skips, Hybrid<Sharded<2, Gradients>, DataParallel<2>>, Accumulate<2>>>();
   every_tensor_has_its_place<Trained<Skips, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, Sharded<2>>>>();
   every_tensor_has_its_place<Trained<Skips, Sharded<4, OptimizerState>, Grain<2>>>();
+  every_tensor_has_its_place<Trained<Skips, Hybrid<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>, Sharded<2, Keep::Step>>>>();
 }
 
 TEST_CASE("no two tensors that are alive at the same time overlap: interleaved stages, and what lives until a weight part has run") {

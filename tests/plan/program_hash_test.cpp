@@ -41,6 +41,9 @@ TEST_CASE("one changed line of a list, of a body or of a bucket is another progr
   Copy bucket{Two::training};
   bucket.buckets.front().elements += 16;
   CHECK(program_hash(bucket.view()) != before);
+  Program kept = Two::training;
+  kept.storage.keeps = true;
+  CHECK(program_hash(kept) != before);
 }
 
 TEST_CASE("numbers and texts are told apart from their neighbours") {

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "heddle/policy/sharded.hpp"
@@ -15,6 +16,7 @@ namespace {
 
 using Kept = Trained<Skips, Sharded<2, Gradients>>;
 using Sliced = Trained<Skips, Sharded<2>>;
+using Held = Trained<Skips, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2, Keep::Step>>>;
 using Staged = Trained<Skips, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>;
 
 bool moves(const Entry& entry) { return entry.bucket >= 0; }
@@ -44,6 +46,8 @@ TEST_CASE("a plan whose units pass through rings gathers and waits as it must") 
   CHECK(check_slices(Sliced::evaluation).ok());
   CHECK(check_slices(Staged::training).ok());
   CHECK(check_slices(Staged::evaluation).ok());
+  CHECK(check_slices(Held::training).ok());
+  CHECK(check_slices(Held::evaluation).ok());
 }
 
 TEST_CASE("any one gather, reduction or wait that is missing is found") {
@@ -51,6 +55,8 @@ TEST_CASE("any one gather, reduction or wait that is missing is found") {
   CHECK(found_without_an_entry<Sliced>(Sliced::training) == 0);
   CHECK(found_without_an_entry<Sliced>(Sliced::evaluation) == 0);
   CHECK(found_without_an_entry<Staged>(Staged::training) == 0);
+  CHECK(found_without_an_entry<Held>(Held::training) == 0);
+  CHECK(found_without_an_entry<Held>(Held::evaluation) == 0);
 }
 
 TEST_CASE("a gather of another unit into the slot that is in use is found") {
@@ -65,6 +71,33 @@ TEST_CASE("a gather of another unit into the slot that is in use is found") {
     ++changed;
   }
   CHECK(changed > 0);
+}
+
+TEST_CASE("a gather for another micro-batch than the plan says is found, and so is one of a unit that is kept in a backward") {
+  for (const Program* p : {&Staged::training, &Held::training, &Held::evaluation}) {
+    Copy copy{*p};
+    for (Entry& entry : copy.entries) {
+      if (entry.what != Do::gather_start && entry.what != Do::gather_wait) continue;
+      const When kept = entry.when;
+      entry.when = kept == When::always ? When::first_micro_batch : When::always;
+      CHECK(check_slices(copy.view()).code == Code{'S', 11});
+      entry.when = kept;
+    }
+  }
+  Copy copy{Held::training};
+  const auto starts = [](const Entry& entry) { return entry.what == Do::gather_start; };
+  copy.entries[static_cast<std::size_t>(Held::training.backward_bodies[0].begin)] = *std::find_if(copy.entries.begin(), copy.entries.end(), starts);
+  CHECK(check_slices(copy.view()).code == Code{'S', 11});
+}
+
+TEST_CASE("a chunk whose kept units are gathered by another forward than its first is found") {
+  Copy copy{Held::training};
+  for (auto& list : copy.lists)
+    for (Instruction& line : list)
+      if (line.op == Op::forward) line.micro_batch = static_cast<std::int16_t>(1 - line.micro_batch);
+  const Diagnosis found = check_slices(copy.view());
+  CHECK(found.code == Code{'S', 11});
+  CHECK(found.text.view().find("chunk 0 runs micro-batch 1 before micro-batch 0, which gathers") != std::string_view::npos);
 }
 
 TEST_CASE("the sentence names the layer and the unit") {

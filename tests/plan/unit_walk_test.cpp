@@ -45,6 +45,16 @@ TEST_CASE("parameters that stay whole are not gathered, gradients that stay whol
   CHECK(spelled(whole, whole.backward_bodies[0]) == "g0 G0 g1 L0 r0 G1 g2 L1 r1 G2 L2 r2");
 }
 
+TEST_CASE("units that are kept are gathered in the forward of the first micro-batch and in no backward") {
+  const Program& p = Trained<Chain, Sharded<2, Keep::Step>>::training;
+  CHECK(spelled(p, p.forward_bodies[0]) == "g2 G2 g1 L2 G1 g0 L1 G0 L0");
+  CHECK(spelled(p, p.backward_bodies[0]) == "L0 r0 L1 r1 R0 L2 r2 R1 R2");
+  for (int e = p.forward_bodies[0].begin; e < p.backward_bodies[0].end; ++e) {
+    const bool gathers = p.entries[e].what == Do::gather_start || p.entries[e].what == Do::gather_wait;
+    CHECK((p.entries[e].when == When::first_micro_batch) == gathers);
+  }
+}
+
 TEST_CASE("a block of a Repeat is one unit, and a walk stays within its chunk") {
   const Program& blocks = Trained<Skips, Sharded<2>>::training;
   CHECK(blocks.bucket_count == 6);  // residuals outside a Repeat: every layer is a unit

@@ -31,6 +31,30 @@ TEST_CASE("Sharded splits the batch and slices what it names") {
   CHECK(zero1.gradients[static_cast<int>(axis::shard)] == Placement::partial);
 }
 
+TEST_CASE("options stand in any order, and a gathered copy is kept for the pass unless the step is named") {
+  constexpr Sharding kept{true, true, true, true};
+  static_assert(answer_of<Sharded<4, Keep::Step>>.sharding == kept);
+  static_assert(answer_of<Sharded<4, Parameters, Keep::Step>>.sharding == kept);
+  static_assert(answer_of<Sharded<4, Keep::Step, Parameters>>.sharding == kept);
+  CHECK(answer_of<Sharded<4, Keep::Pass>>.sharding == answer_of<Sharded<4>>.sharding);
+}
+
+TEST_CASE("what Sharded does not know, what it is told twice, and a copy that nobody makes are refused") {
+  constexpr Diagnosis unknown = answer_of<Sharded<4, DataParallel<2>>>.fault;
+  CHECK(unknown.code == Code{'M', 4});
+  CHECK(unknown.text.view().find("DataParallel<2> is no part of Sharded. Fix: ") != std::string_view::npos);
+  CHECK(answer_of<Sharded<4, Gradients, Parameters>>.fault.code == Code{'M', 4});
+  constexpr Diagnosis twice = answer_of<Sharded<4, Keep::Step, Keep::Pass>>.fault;
+  CHECK(twice.code == Code{'M', 4});
+  CHECK(twice.text.view().find("Sharded names Keep 2 times") != std::string_view::npos);
+  constexpr Diagnosis gradients = answer_of<Sharded<4, Gradients, Keep::Step>>.fault;
+  CHECK(gradients.code == Code{'M', 8});
+  CHECK(gradients.text.view().find("slices only gradients and optimizer states") != std::string_view::npos);
+  constexpr Diagnosis states = answer_of<Sharded<4, Keep::Pass, OptimizerState>>.fault;
+  CHECK(states.code == Code{'M', 8});
+  CHECK(states.text.view().find("slices only optimizer states") != std::string_view::npos);
+}
+
 TEST_CASE("HSDP is the product of Sharded and DataParallel, in either nesting") {
   constexpr Layout inside = answer_of<Hybrid<Sharded<4>, DataParallel<2>>>;
   constexpr Layout outside = answer_of<Hybrid<DataParallel<2>, Sharded<4>>>;

@@ -39,6 +39,7 @@ TEST_CASE("outputs are in the order of the rows, with the bits of one device, an
   gives_the_bits_of_one_device<DataParallel<2>>();
   gives_the_bits_of_one_device<DataParallel<8>>();
   gives_the_bits_of_one_device<Sharded<4>>();
+  gives_the_bits_of_one_device<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2, Keep::Step>>>();
   gives_the_bits_of_one_device<Sharded<2, OptimizerState>>();
   gives_the_bits_of_one_device<Hybrid<Pipeline<Balanced<2>>, Sharded<2>, DataParallel<2>>>();
   gives_the_bits_of_one_device<Pipeline<Balanced<3>>>();
@@ -46,8 +47,10 @@ TEST_CASE("outputs are in the order of the rows, with the bits of one device, an
   gives_the_bits_of_one_device<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>();
 }
 
-TEST_CASE("each rank sends what the constants say: values forward, gathers where parameters are sliced, and nothing else") {
-  using I = Applied<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>, DataParallel<2>>>;
+namespace {
+
+template <class Slices> void sends_what_it_states() {
+  using I = Applied<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Slices, DataParallel<2>>>;
   Runner<I, CpuThreads> runner{Seed{3}};
   runner.session().transport().clear_traffic();
   (void)runner.predict(std::span{inputs}.first(16 * 8));  // one batch
@@ -58,6 +61,13 @@ TEST_CASE("each rank sends what the constants say: values forward, gathers where
     CHECK(sent(r, Movement::all_gather) > Bytes{0});
     CHECK(sent(r, Movement::all_reduce) + sent(r, Movement::reduce_scatter) == Bytes{0});
   }
+}
+
+}  // namespace
+
+TEST_CASE("each rank sends what the constants say: values forward, gathers where parameters are sliced, and nothing else") {
+  sends_what_it_states<Sharded<2>>();
+  sends_what_it_states<Sharded<2, Keep::Step>>();
 }
 
 TEST_CASE("row i of the outputs belongs to row i of the inputs") {

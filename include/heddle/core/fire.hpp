@@ -90,6 +90,7 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'P', 5}, "[heddle.P05] TensorParallel has nothing to split. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 5}, "[heddle.M05] A sharded axis has a size that does not cut units evenly. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 7}, "[heddle.M07] A replica has no share of the batch, or there are too many shares. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'M', 8}, "[heddle.M08] Nothing is gathered that could be kept. Names and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'P', 11}, "[heddle.P11] An operation that is not linear sees a sum that is not yet taken. Names and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'P', 12}, "[heddle.P12] Values of different placements are added or multiplied. Names and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'P', 13}, "[heddle.P13] A collective is called on a value that does not lie so along its axis. Names and fix: see Spelled, or docs/errors.md.");

@@ -98,6 +98,7 @@ class Simulation {
     for (int e = body.begin; e < body.end; ++e) {
       const Entry& entry = p_.entries[e];
       if (entry.when == When::last_micro_batch && line.micro_batch + 1 != p_.batch.total_micro_batches()) continue;
+      if (entry.when == When::first_micro_batch && line.micro_batch != 0) continue;
       switch (entry.what) {
         case Do::leaf_forward:
         case Do::leaf_backward:

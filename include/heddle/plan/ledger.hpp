@@ -76,7 +76,8 @@ struct Traffic {
   /// An Inference gathers for its forward only, and never after a step.
   [[nodiscard]] constexpr int gathers_of_a_unit() const {
     const int directions = program->training ? 2 : 1;
-    return program->storage.parameters ? directions * program->batch.total_micro_batches() : directions - 1;
+    if (!program->storage.parameters) return directions - 1;
+    return program->storage.keeps ? 1 : directions * program->batch.total_micro_batches();
   }
   [[nodiscard]] constexpr bool slices(Axis a) const { return program->storage.parts > 1 && a == program->storage.axis; }
 
@@ -101,7 +102,7 @@ struct Traffic {
   /// Gathers of parameters, by the axis that slices them.
   struct ParameterGathers {
     const Program* program;
-    /// Shape   once after the step, or before every forward and backward
+    /// Shape   once after the step, or before every forward and backward, or once before the first forward if they are kept
     [[nodiscard]] constexpr Volume on(Axis a) const {
       const Traffic traffic{program};
       Volume v;

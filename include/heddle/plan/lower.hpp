@@ -159,7 +159,7 @@ template <class Request> struct Addressed {
       for (const GradientBucket& b : P::buckets.list)
         if (b.role == r && 4 * b.elements > map.unit_bytes) map.unit_bytes = 4 * b.elements;
       map.gathered = map.parameters + map.flat_bytes / kept.parameter_parts();
-      map.gradients = map.gathered + (kept.parameters ? 2 * map.unit_bytes : 0);
+      map.gradients = map.gathered + kept.gathered_bytes(map.unit_bytes, map.flat_bytes);
       map.fresh = map.gradients + map.gradient_bytes * P::batch.levels();
       map.arrived = map.fresh + (kept.gradients ? 2 * map.unit_bytes : 0);
       map.states = map.arrived + (kept.adds_slices ? 2 * map.unit_bytes / kept.parts : 0);

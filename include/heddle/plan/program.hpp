@@ -36,7 +36,7 @@ enum class Op : std::uint8_t {
 [[nodiscard]] constexpr bool passes_gradients(Op op) { return op == Op::backward || op == Op::backward_input; }
 
 /// When an instruction or entry applies.
-enum class When : std::uint8_t { always, last_micro_batch, reporting };
+enum class When : std::uint8_t { always, last_micro_batch, reporting, first_micro_batch };
 
 /// One line of a role's list. A WAIT has the token of its START.
 struct Instruction {
@@ -160,14 +160,18 @@ struct FlatUnit {
 struct Storage {
   Axis axis = Axis::shard;
   int parts = 1;
-  bool parameters = false;   // gathered into a ring of two units before use
+  bool parameters = false;   // gathered before use into a ring of two units
   bool gradients = false;    // made in a ring of two units, reduced to the slice in every backward
   bool states = false;       // each rank steps its slice
   bool adds_slices = false;  // a step has several backwards: reduced slices are added up
+  bool keeps = false;        // each unit is gathered to a place of its own, once a step
 
   [[nodiscard]] constexpr int parameter_parts() const { return parameters ? parts : 1; }
   [[nodiscard]] constexpr int gradient_parts() const { return gradients ? parts : 1; }
   [[nodiscard]] constexpr int state_parts() const { return states ? parts : 1; }
+  [[nodiscard]] constexpr std::int64_t gathered_bytes(std::int64_t largest_unit, std::int64_t all_units) const {
+    return !parameters ? 0 : keeps ? all_units : 2 * largest_unit;
+  }
   /// Each rank steps its slice of whole parameters, so they are gathered after the step.
   [[nodiscard]] constexpr bool gathers_after_step() const { return states && !parameters; }
 };
@@ -175,7 +179,7 @@ struct Storage {
 /// Arena of one role: offsets in bytes, each a multiple of 64.
 struct ArenaMap {
   std::int64_t parameters = 0;  // whole, or the slices of all units
-  std::int64_t gathered = 0;    // two units
+  std::int64_t gathered = 0;    // two units, or all where they are kept
   std::int64_t gradients = 0;   // levels of the counter, gradient_bytes apart
   std::int64_t fresh = 0;       // gradients of two units before their reduction
   std::int64_t arrived = 0;     // reduced slices of two units that are still to be added

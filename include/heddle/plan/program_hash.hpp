@@ -71,8 +71,8 @@ constexpr void add_lists(Fnv& hash, const Program& p) {
   hash.add(p.batch.batch, p.batch.remedy, p.batch.ranks, p.batch.rounds, p.batch.micro_batches, p.batch.micro_rows, p.batch.grain_rows, p.batch.tree);
   for (int i = 0; i < p.batch.share_count; ++i) hash.add(p.batch.shares[i]);
   hash.add(p.training, p.roles, p.chunks);
-  hash.add(p.storage.axis, p.storage.parts, p.storage.parameters, p.storage.gradients, p.storage.states, p.storage.adds_slices, p.clips,
-           p.unit_count);
+  hash.add(p.storage.axis, p.storage.parts, p.storage.parameters, p.storage.gradients, p.storage.states, p.storage.adds_slices, p.storage.keeps,
+           p.clips, p.unit_count);
   for (int role = 0; role < p.roles; ++role) hash.add(p.arenas[role].total, p.arenas[role].flat_bytes);
   for (int c = 0; c < p.chunks; ++c) hash.add(p.device_of_chunk[c], p.first_node[c]);
   add_lists(hash, p);

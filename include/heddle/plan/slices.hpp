@@ -14,6 +14,7 @@ namespace heddle::inline plan_room {
 /// Walks one body with the two slots of each ring; -1 is an empty slot.
 struct RingWalk {
   const Program& p;
+  bool forward = false;
   int gathering[2]{-1, -1};
   int held[2]{-1, -1};
   int reducing[2]{-1, -1};
@@ -27,6 +28,11 @@ struct RingWalk {
     if (entry.what == Do::leaf_forward || entry.what == Do::leaf_backward) return run(entry);
     if (entry.bucket < 0) return {};
     const int slot = p.buckets[entry.bucket].slot;
+    if (entry.what == Do::gather_start || entry.what == Do::gather_wait)
+      if (entry.when != (p.storage.keeps ? When::first_micro_batch : When::always) || (p.storage.keeps && !forward))
+        return refuse(entry.node, entry.bucket,
+                      p.storage.keeps ? " is gathered more than once a step, though it is kept, with unit "
+                                      : " is not gathered for every micro-batch, with unit ");
     switch (entry.what) {
       case Do::gather_start:
         if (gathering[slot] >= 0) return refuse(entry.node, gathering[slot], " is gathered while the same place waits for unit ");
@@ -52,7 +58,8 @@ struct RingWalk {
     if (p.graph->nodes[entry.node].parameter_count == 0) return {};
     const int bucket = p.bucket_of_node[entry.node];
     const int slot = p.buckets[bucket].slot;
-    if (p.storage.parameters && held[slot] != bucket) return refuse(entry.node, bucket, " runs without the gathered parameters of unit ");
+    if (p.storage.parameters && (forward || !p.storage.keeps) && held[slot] != bucket)
+      return refuse(entry.node, bucket, " runs without the gathered parameters of unit ");
     if (entry.what == Do::leaf_backward && p.storage.gradients && reducing[slot] >= 0)
       return refuse(entry.node, reducing[slot], " writes a gradient into the place from which is still reduced unit ");
     return {};
@@ -64,17 +71,32 @@ struct RingWalk {
   }
 };
 
+/// S11, where units are kept: the first micro-batch of a chunk gathers them, so its forward is the first.
+[[nodiscard]] constexpr Diagnosis check_first_forwards(const Program& p) {
+  bool gathered[Layout::most_chunks]{};
+  for (int r = 0; r < p.roles; ++r)
+    for (int i = p.lists[r].begin; i < p.lists[r].end; ++i) {
+      const Instruction& line = p.instructions[i];
+      if (line.op != Op::forward) continue;
+      if (line.micro_batch != 0 && !gathered[line.chunk])
+        return Diagnosis{Code{'S', 11}, ""} << "chunk " << line.chunk << " runs micro-batch " << line.micro_batch
+                                            << " before micro-batch 0, which gathers the parameters that are kept. Fix: order micro-batch 0 first.";
+      gathered[line.chunk] = true;
+    }
+  return {};
+}
+
 /// S11, for all bodies of a Program whose units pass through rings.
 [[nodiscard]] constexpr Diagnosis check_slices(const Program& p) {
   if (!p.storage.parameters && !p.storage.gradients) return {};
   for (int c = 0; c < p.chunks; ++c)
     for (const IndexRange* body : {&p.forward_bodies[c], &p.backward_bodies[c]}) {
-      RingWalk walk{p};
+      RingWalk walk{p, body == &p.forward_bodies[c]};
       for (int e = body->begin; e < body->end; ++e)
         if (const Diagnosis found = walk.visit(p.entries[e]); !found.ok()) return found;
       if (const Diagnosis found = walk.close(); !found.ok()) return found;
     }
-  return {};
+  return p.storage.keeps ? check_first_forwards(p) : Diagnosis{};
 }
 
 }  // namespace heddle::inline plan_room

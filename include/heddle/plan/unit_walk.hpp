@@ -20,7 +20,7 @@ template <class B> struct UnitWalk {
   static constexpr int none = -1;
 
   constexpr void open() {
-    if (!in.storage.parameters) return;
+    if (!gathers()) return;
     for (int i = 0; i < last - first; ++i) {
       const int n = backward ? last - 1 - i : first + i;
       if (in.graph.nodes[n].parameter_count > 0) return append(Do::gather_start, in.bucket_of_node[n]);
@@ -31,7 +31,7 @@ template <class B> struct UnitWalk {
     if (in.graph.nodes[node].parameter_count == 0 || !(in.storage.parameters || in.storage.gradients)) return;
     const int unit = in.bucket_of_node[node];
     if (unit == now) return;
-    if (in.storage.parameters) {
+    if (gathers()) {
       append(Do::gather_wait, unit);
       if (const int next = neighbour(unit); next != none) append(Do::gather_start, next);
     }
@@ -46,10 +46,13 @@ template <class B> struct UnitWalk {
   }
 
  private:
+  /// A unit that is kept was gathered in the first forward of its chunk.
+  [[nodiscard]] constexpr bool gathers() const { return in.storage.parameters && !(backward && in.storage.keeps); }
   constexpr void append(Do what, int bucket) {
     Entry& entry = out.append(what, in.buckets[bucket].lowest_node);
     entry.bucket = static_cast<std::int16_t>(bucket);
     entry.axis = in.storage.axis;
+    if (in.storage.keeps && what != Do::reduce_wait) entry.when = When::first_micro_batch;
   }
   /// The unit that the body meets next; buckets of a role lie in descending order of their nodes.
   [[nodiscard]] constexpr int neighbour(int unit) const {

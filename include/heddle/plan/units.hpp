@@ -99,6 +99,7 @@ template <int Parameters, int Nodes, int Roles>
   if (s.parts == 1) return s;
   s.parameters = layout.sharding.parameters;
   s.states = layout.sharding.states;
+  s.keeps = layout.sharding.keeps;
   s.gradients = layout.sharding.gradients && !(batch.tree && batch.rank_grains() > 1);
   s.adds_slices = s.gradients && batch.total_micro_batches() > 1;
   return s;

@@ -36,6 +36,7 @@ struct Sharding {
   bool parameters = false;  ///< gathered before use
   bool gradients = false;   ///< reduced to the slice in every backward
   bool states = false;      ///< each rank steps its slice
+  bool keeps = false;       ///< what is gathered stays until the end of the step, else of the pass
   friend constexpr bool operator==(const Sharding&, const Sharding&) = default;
 };
 

@@ -155,6 +155,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     for (int e = body.begin; e < body.end; ++e) {
       const Entry& entry = p_->entries[e];
       if (entry.when == When::last_micro_batch && micro_batch_ != last) continue;
+      if (entry.when == When::first_micro_batch && micro_batch_ != 0) continue;
       if (entry.when == When::reporting && !in_->reporting) continue;
       observed(e, [&] { execute(entry); });
     }

@@ -65,7 +65,8 @@ class RankTensors {
   // ---- units: whole, or the slice of this rank
   [[nodiscard]] float* in_ring(std::int64_t ring, const GradientBucket& b) { return arena_.floats(ring + b.slot * map_.unit_bytes, b.elements); }
   [[nodiscard]] float* whole_parameters(const GradientBucket& b) {
-    return p_->storage.parameters ? in_ring(map_.gathered, b) : arena_.floats(map_.parameters + b.offset, b.elements);
+    if (!p_->storage.parameters) return arena_.floats(map_.parameters + b.offset, b.elements);
+    return p_->storage.keeps ? arena_.floats(map_.gathered + b.offset, b.elements) : in_ring(map_.gathered, b);
   }
   [[nodiscard]] float* whole_gradient(const GradientBucket& b) {
     return p_->storage.gradients ? in_ring(map_.fresh, b) : level(p_->batch.levels() - 1) + b.offset / 4;
