@@ -21,19 +21,6 @@ template <class Kept, class Alone = Of<Single>> void trains_as_one_device() {
   CAPTURE(devices<Kept>);
   check_same_training(train_and_check<Kept>(batch, partial), alone<Alone>());
 }
-/// Where sums are not those of one device: the bits of the same plan without Keep::Step.
-template <class Kept, class Dropped> void trains_alike() {
-  static_assert(Kept::training.storage.keeps && !Dropped::training.storage.keeps && devices<Kept> == devices<Dropped>);
-  const Run got = train<Kept>(&whole_batch<Kept>);
-  const Run wanted = train<Dropped>(&whole_batch<Kept>);
-  CHECK(same_bits(got.losses, wanted.losses));
-  CHECK(same_tensors(got.gradients, wanted.gradients));
-  for (std::size_t replica = 0; replica < wanted.parameters.size(); ++replica)
-    CHECK(same_tensors(got.parameters[replica], wanted.parameters[replica]));
-  CHECK(same_bits(got.evaluation.outputs, wanted.evaluation.outputs));
-  CHECK_FALSE(same_tensors(got.before, got.parameters[0]));
-}
-
 template <class Order, int M> using Staged = Hybrid<Pipeline<Balanced<2>, Order, Microbatches<M>>, Sharded<2, Keep::Step>>;
 
 }  // namespace

@@ -110,8 +110,6 @@ template <int seed> struct Drawn {
     if (stages * (interleaved ? 2 : 1) > pieces) return {'M', 3};
     if (interleaved && micro_batches % stages != 0) return {'S', 8};
     if (ordered && micro_batches < stages) return {'S', 2};
-    const bool slices = replicas == 4 ? spread > 1 : (replicas == 2 && (spread == 2 || spread == 3));
-    if (ordered && order == 3 && slices && !std::is_same_v<What, OptimizerState>) return {'M', 6};
     if (batch < parts) return {'B', 2};
     const int micro_rows = (batch + parts - 1) / parts;
     if (batch % parts == 0 && micro_rows % grain != 0) return {'B', 3};

@@ -134,6 +134,15 @@ TEST_CASE("a rank that keeps what it gathered holds the whole parameters in the 
   }
 }
 
+TEST_CASE("a split backward gathers units for its gradients of inputs alone: not the first layer of the model, whose input has none") {
+  using Split = Of<Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, Sharded<4>>>;
+  using Whole = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, Sharded<4>>>;
+  constexpr std::int64_t first = 784 * 50 + 50;
+  static_assert(traffic<Split>().parameters().on(axis::shard).total_payload == Bytes{4 * 3 * 4 * (2 * psi - first)});
+  static_assert(traffic<Whole>().parameters().on(axis::shard).total_payload == Bytes{4 * 3 * 4 * 2 * psi});
+  CHECK(traffic<Split>().gradients().on(axis::shard).total_payload == traffic<Whole>().gradients().on(axis::shard).total_payload);
+}
+
 TEST_CASE("HSDP reduces whole gradients along shard and slices along data") {
   constexpr Traffic t = traffic<Of<Hybrid<Sharded<4>, DataParallel<2>>>>();
   static_assert(t.gradients().on(axis::shard).total_payload == Bytes{2 * 3 * 4 * psi});  // two groups of four, one pass

@@ -100,6 +100,7 @@ TEST_CASE("dropping any one line of a plan turns a check red: slices") {
 TEST_CASE("dropping any one line of a plan turns a check red: interleaved stages and split backwards") {
   drop_everything<Trained<Skips, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<2>>>>(60);
   drop_everything<Trained<Chain, Hybrid<Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<4>>, DataParallel<2>>, Bucket<1_B>>>(70);
+  drop_everything<Trained<Chain, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, Sharded<2>, DataParallel<2>>>>(40);
 }
 
 TEST_CASE("weight parts out of sequence, before their input part, or in a program of whole backwards are refused") {

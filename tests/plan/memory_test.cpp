@@ -148,6 +148,8 @@ TEST_CASE("no two tensors that are alive at the same time overlap: slices") {
   every_tensor_has_its_place<Trained<Skips, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, Sharded<2>>>>();
   every_tensor_has_its_place<Trained<Skips, Sharded<4, OptimizerState>, Grain<2>>>();
   every_tensor_has_its_place<Trained<Skips, Hybrid<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>, Sharded<2, Keep::Step>>>>();
+  every_tensor_has_its_place<Trained<Skips, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, Sharded<2>>>>();
+  every_tensor_has_its_place<Trained<Skips, Hybrid<Sharded<2, Gradients>, Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<4>>>, Grain<2>>>();
 }
 
 TEST_CASE("no two tensors that are alive at the same time overlap: interleaved stages, and what lives until a weight part has run") {

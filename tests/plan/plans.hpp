@@ -41,6 +41,18 @@ template <class Order, int M> using BackIn = Pipeline<Stage<Part1, On<0>>, Stage
 using Block = Residual<Linear<6, 9>, GELU, Linear<9, 6>>;
 struct Skips : Sequential<Linear<8, 6>, Block, Tanh, Block, Linear<6, 3>> {};  // 11 nodes
 
+/// A layer whose gradient of a parameter is made of the parameter.
+struct Squared {
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf;
+    leaf.kind << "Squared";
+    leaf.spelled << "Squared";
+    leaf.in = leaf.out = in;
+    return leaf.with({Text<16>{"root"}, Shape{in.elements()}, Initial::ones});
+  }
+};
+struct Mixed : Sequential<Linear<8, 6>, Squared, Linear<6, 6>, Squared, Linear<6, 3>> {};  // units from the last layer on: 0 to 4
+
 template <class Model, class Policy, class... Options> using Trained = Plan<Model, CrossEntropy, Adam, Batch<16, KeepLast>, Policy, Options...>;
 
 /// A Program whose lists and bodies can be changed.

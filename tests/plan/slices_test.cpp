@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "heddle/policy/sharded.hpp"
@@ -17,6 +18,8 @@ namespace {
 using Kept = Trained<Skips, Sharded<2, Gradients>>;
 using Sliced = Trained<Skips, Sharded<2>>;
 using Held = Trained<Skips, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2, Keep::Step>>>;
+using Halved = Trained<Skips, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, Sharded<2>>>;
+using Halves = Trained<Skips, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, Sharded<2, Gradients>>>;
 using Staged = Trained<Skips, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>;
 
 bool moves(const Entry& entry) { return entry.bucket >= 0; }
@@ -56,6 +59,8 @@ TEST_CASE("any one gather, reduction or wait that is missing is found") {
   CHECK(found_without_an_entry<Sliced>(Sliced::evaluation) == 0);
   CHECK(found_without_an_entry<Staged>(Staged::training) == 0);
   CHECK(found_without_an_entry<Held>(Held::training) == 0);
+  CHECK(found_without_an_entry<Halved>(Halved::training) == 0);
+  CHECK(found_without_an_entry<Halves>(Halves::training) == 0);
   CHECK(found_without_an_entry<Held>(Held::evaluation) == 0);
 }
 
@@ -88,6 +93,37 @@ TEST_CASE("a gather for another micro-batch than the plan says is found, and so 
   const auto starts = [](const Entry& entry) { return entry.what == Do::gather_start; };
   copy.entries[static_cast<std::size_t>(Held::training.backward_bodies[0].begin)] = *std::find_if(copy.entries.begin(), copy.entries.end(), starts);
   CHECK(check_slices(copy.view()).code == Code{'S', 11});
+}
+
+TEST_CASE("a gradient of parameters that is made where another is still reduced is found") {
+  for (const Program* p : {&Halved::training, &Staged::training}) {
+    Copy copy{*p};
+    int changed = 0;
+    for (std::size_t e = 0; e + 1 < copy.entries.size(); ++e) {
+      Entry& wait = copy.entries[e];
+      Entry& next = copy.entries[e + 1];
+      if (wait.what != Do::reduce_wait || (next.what != Do::leaf_backward && next.what != Do::leaf_backward_weight)) continue;
+      std::swap(wait, next);
+      CHECK(check_slices(copy.view()).code == Code{'S', 11});
+      std::swap(wait, next);
+      ++changed;
+    }
+    CHECK(changed > 0);
+  }
+}
+
+TEST_CASE("a gradient of parameters that is made of parameters which nobody gathered is found") {
+  const Program& p = Trained<Mixed, Hybrid<Pipeline<Balanced<1>, ZeroBubbleH1, Microbatches<2>>, Sharded<2>>>::training;
+  Copy copy{p};
+  int left_out = 0;
+  for (int e = p.weight_bodies[0].begin; e < p.weight_bodies[0].end; ++e) {
+    Entry& entry = copy.entries[static_cast<std::size_t>(e)];
+    if (entry.what != Do::gather_start && entry.what != Do::gather_wait) continue;
+    entry = Entry{};
+    ++left_out;
+  }
+  CHECK(left_out == 4);
+  CHECK(check_slices(copy.view()).text.view().find("Squared runs without the gathered parameters of unit 1") != std::string_view::npos);
 }
 
 TEST_CASE("a chunk whose kept units are gathered by another forward than its first is found") {

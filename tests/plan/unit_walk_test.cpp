@@ -13,7 +13,8 @@ using namespace heddle::tests;
 
 namespace {
 
-/// A body in letters: g and G a gather's start and wait, L a layer with parameters, r and R a reduction's start and wait; each with its unit.
+/// A body in letters: g and G a gather's start and wait, L a layer with parameters (I and W its parts in a split
+/// backward), r and R a reduction's start and wait; each with its unit.
 std::string spelled(const Program& p, const IndexRange& body) {
   std::string out;
   for (int e = body.begin; e < body.end; ++e) {
@@ -23,11 +24,15 @@ std::string spelled(const Program& p, const IndexRange& body) {
     if (entry.what == Do::gather_wait) add('G', entry.bucket);
     if (entry.what == Do::reduce_start) add('r', entry.bucket);
     if (entry.what == Do::reduce_wait) add('R', entry.bucket);
+    if (entry.what == Do::leaf_backward_input && p.graph->nodes[entry.node].parameter_count > 0) add('I', p.bucket_of_node[entry.node]);
+    if (entry.what == Do::leaf_backward_weight) add('W', p.bucket_of_node[entry.node]);
     if ((entry.what == Do::leaf_forward || entry.what == Do::leaf_backward) && p.graph->nodes[entry.node].parameter_count > 0)
       add('L', p.bucket_of_node[entry.node]);
   }
   return out;
 }
+
+template <class Model, class Slices> using Split = Trained<Model, Hybrid<Pipeline<Balanced<1>, ZeroBubbleH1, Microbatches<2>>, Slices>>;
 
 }  // namespace
 
@@ -53,6 +58,24 @@ TEST_CASE("units that are kept are gathered in the forward of the first micro-ba
     const bool gathers = p.entries[e].what == Do::gather_start || p.entries[e].what == Do::gather_wait;
     CHECK((p.entries[e].when == When::first_micro_batch) == gathers);
   }
+}
+
+TEST_CASE("the parts of a split backward gather what they read, and the part that makes gradients of parameters reduces them") {
+  const Program& p = Split<Chain, Sharded<2>>::training;  // the first layer has no part for its input
+  CHECK(spelled(p, p.forward_bodies[0]) == "g2 G2 g1 L2 G1 g0 L1 G0 L0");
+  CHECK(spelled(p, p.backward_bodies[0]) == "g0 G0 g1 I0 G1 I1");
+  CHECK(spelled(p, p.weight_bodies[0]) == "W0 r0 W1 r1 R0 W2 r2 R1 R2");
+  const Program& kept = Split<Chain, Sharded<2, Keep::Step>>::training;
+  CHECK(spelled(kept, kept.backward_bodies[0]) == "I0 I1");
+  CHECK(spelled(kept, kept.weight_bodies[0]) == "W0 r0 W1 r1 R0 W2 r2 R1 R2");
+}
+
+TEST_CASE("a unit that is gathered two units after one of the same slot waits until that is done") {
+  const Program& p = Split<Mixed, Sharded<2>>::training;
+  CHECK(spelled(p, p.backward_bodies[0]) == "g0 G0 g1 I0 G1 g2 I1 G2 g3 I2 G3 I3");
+  CHECK(spelled(p, p.weight_bodies[0]) == "g1 W0 r0 G1 W1 r1 g3 R0 W2 r2 G3 R1 W3 r3 R2 W4 r4 R3 R4");
+  const Program& kept = Split<Mixed, Sharded<2, Keep::Step>>::training;
+  CHECK(spelled(kept, kept.weight_bodies[0]) == "W0 r0 W1 r1 R0 W2 r2 R1 W3 r3 R2 W4 r4 R3 R4");
 }
 
 TEST_CASE("a block of a Repeat is one unit, and a walk stays within its chunk") {

@@ -43,6 +43,7 @@ struct Leaf {
   Parameter parameters[most_parameters];
   int parameter_count = 0;
   Saves saves = Saves::input;
+  bool weights_read = true;         ///< gradients of parameters are made of parameters too: a part of a backward that makes only them has these
   bool elementwise = false;         ///< out(i) depends on in(i) alone: may run in place
   bool reshapes = false;            ///< no arithmetic: output is the input under another shape
   std::int64_t forward_flops = 0;   ///< per sample

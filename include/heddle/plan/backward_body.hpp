@@ -44,7 +44,7 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
     out.backward[chunk].begin = out.entry_count;
     open(chunk);
     if (split) find_held(first, in.layout.first_node[chunk + 1]);
-    UnitWalk<B> units{in, out, first, in.layout.first_node[chunk + 1], true};
+    UnitWalk<B> units{in, out, first, in.layout.first_node[chunk + 1], split ? BodyKind::input : BodyKind::backward};
     units.open();
     for (int n = in.layout.first_node[chunk + 1] - 1; n >= first; --n) {
       units.enter(n);
@@ -123,8 +123,7 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
     if (g != old) drop(old);
     drop(term);
   }
-  /// No parameter has a part in the value. What another chunk made is sent back all the same.
-  [[nodiscard]] constexpr bool needs_none(int value, int first) const { return value == 0 || (value > first && value <= untrained); }
+  [[nodiscard]] constexpr bool needs_none(int value, int first) const { return needs_no_gradient(value, first, untrained); }
   /// Passes the gradient in buffer `own` on to an operand as it is.
   constexpr void give(int value, int own, int first) {
     if (needs_none(value, first)) return;
@@ -176,8 +175,11 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
   constexpr void write_weights(int chunk) {
     const int first = in.layout.first_node[chunk];
     out.weight[chunk].begin = out.entry_count;
+    UnitWalk<B> units{in, out, first, in.layout.first_node[chunk + 1], BodyKind::weight};
+    units.open();
     for (int n = in.layout.first_node[chunk + 1] - 1; n >= first; --n) {
       if (in.graph.nodes[n].parameter_count == 0) continue;
+      units.enter(n);
       Entry& entry = read_saved(Do::leaf_backward_weight, n, first);
       entry.c = of_output[n];
       for (const Place* place : {&entry.a, &entry.b, &entry.c})
@@ -185,6 +187,7 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
       reduce_parameters(n);
       start_reductions(n);
     }
+    units.close();
     out.weight[chunk].end = out.entry_count;
   }
   /// The gradient of the output as the leaf takes it: as the value lies, or made of it. Gives up `own`.

@@ -24,6 +24,12 @@ namespace heddle::inline plan_room {
 
 [[nodiscard]] constexpr bool travels(Laid from, Laid to) { return conversion(from, to) != Do::slice_value; }
 
+/// No parameter has a part in the value, or it is the input. What another chunk made (up to value `first`) is sent back all the same.
+[[nodiscard]] constexpr bool needs_no_gradient(int value, int first, int untrained) { return value == 0 || (value > first && value <= untrained); }
+
+/// What a body runs of its layers.
+enum class BodyKind : std::uint8_t { forward, backward, input, weight };
+
 /// What the writers of bodies read.
 struct BodyInput {
   const Graph& graph;

@@ -26,7 +26,7 @@ template <int Nodes, int Chunks, class B> struct ForwardWriter {
     scratch = ScratchSpace{};
     bring_in(chunk, first, last);
     count_uses(chunk, first, last);
-    UnitWalk<B> units{in, out, first, last, false};
+    UnitWalk<B> units{in, out, first, last, BodyKind::forward};
     units.open();
     for (int n = first; n < last; ++n) {
       units.enter(n);

@@ -55,6 +55,25 @@ struct ValueCollectives {
   }
 };
 
+/// The gathers of units that a step does.
+struct UnitGathers {
+  const Program* program = nullptr;
+
+  /// visit(bucket, times in a step): after the step where parameters are whole, else as the bodies say.
+  template <class Visit> constexpr void each(Visit visit) const {
+    const Storage& storage = program->storage;
+    for (int b = 0; b < program->bucket_count && program->training && storage.gathers_after_step(); ++b) visit(program->buckets[b], 1);
+    if (!storage.parameters) return;
+    for (const IndexRange* bodies : {program->forward_bodies, program->backward_bodies, program->weight_bodies})
+      for (int c = 0; c < program->chunks; ++c)
+        for (int e = bodies[c].begin; e < bodies[c].end; ++e) {
+          const Entry& entry = program->entries[e];
+          if (entry.what != Do::gather_start) continue;
+          visit(program->buckets[entry.bucket], entry.when == When::first_micro_batch ? 1 : program->batch.total_micro_batches());
+        }
+  }
+};
+
 /// What a plan moves in one step.
 ///
 /// Source  sources.md#allreduce
@@ -62,23 +81,15 @@ struct ValueCollectives {
 struct Traffic {
   const Program* program = nullptr;
 
-  /// Adds `halves` ring passes of (N-1)/N of every bucket over all groups of the axis; a reduction alone or a gather alone is one, both are two.
-  constexpr void add_passes(Volume& v, Axis a, int slices, std::int64_t halves) const {
+  /// Adds `halves` ring passes of (N-1)/N of a bucket over all groups of the axis; a reduction alone or a gather alone is one, both are two.
+  constexpr void add_passes(Volume& v, Axis a, const GradientBucket& bucket, int slices, std::int64_t halves) const {
     const int n = program->mesh.size(a);
     const std::int64_t groups = program->mesh.ranks() / n / program->roles;  // per role
-    for (int b = 0; b < program->bucket_count; ++b) {
-      v.total_payload += Bytes{groups * halves * (n - 1) * program->buckets[b].payload * 4 / slices};
-      v.total_with_padding += Bytes{groups * halves * (n - 1) * program->buckets[b].elements * 4 / slices};
-      v.messages += groups * n * halves * (n - 1);
-    }
+    v.total_payload += Bytes{groups * halves * (n - 1) * bucket.payload * 4 / slices};
+    v.total_with_padding += Bytes{groups * halves * (n - 1) * bucket.elements * 4 / slices};
+    v.messages += groups * n * halves * (n - 1);
   }
   [[nodiscard]] constexpr bool splits(Axis a) const { return program->batch_split[static_cast<int>(a)] && program->mesh.size(a) > 1; }
-  /// An Inference gathers for its forward only, and never after a step.
-  [[nodiscard]] constexpr int gathers_of_a_unit() const {
-    const int directions = program->training ? 2 : 1;
-    if (!program->storage.parameters) return directions - 1;
-    return program->storage.keeps ? 1 : directions * program->batch.total_micro_batches();
-  }
   [[nodiscard]] constexpr bool slices(Axis a) const { return program->storage.parts > 1 && a == program->storage.axis; }
 
   /// Reductions of gradients, by the axis they run along.
@@ -90,10 +101,12 @@ struct Traffic {
       Volume v;
       v.ranks = program->mesh.ranks();
       if (!program->training || !traffic.splits(a)) return v;
-      if (traffic.slices(a))
-        traffic.add_passes(v, a, 1, program->storage.gradients ? program->batch.total_micro_batches() : 1);
-      else
-        traffic.add_passes(v, a, program->storage.state_parts(), 2);
+      const int reductions = program->storage.gradients ? program->batch.total_micro_batches() : 1;
+      for (int b = 0; b < program->bucket_count; ++b)
+        if (traffic.slices(a))
+          traffic.add_passes(v, a, program->buckets[b], 1, reductions);
+        else
+          traffic.add_passes(v, a, program->buckets[b], program->storage.state_parts(), 2);
       return v;
     }
   };
@@ -107,7 +120,7 @@ struct Traffic {
       const Traffic traffic{program};
       Volume v;
       v.ranks = program->mesh.ranks();
-      if (traffic.slices(a)) traffic.add_passes(v, a, 1, traffic.gathers_of_a_unit());
+      if (traffic.slices(a)) UnitGathers{program}.each([&](const GradientBucket& unit, int times) { traffic.add_passes(v, a, unit, 1, times); });
       return v;
     }
   };
@@ -206,21 +219,25 @@ struct Traffic {
   }
   /// Bytes that one rank sends in reduce-scatters of gradients in one step, padding included: all but its own slice.
   [[nodiscard]] constexpr Bytes sent_in_reduce_scatters(Rank rank) const {
-    return program->training ? sent_in_passes(rank, program->storage.gradients ? program->batch.total_micro_batches() : 1) : Bytes{};
+    Bytes bytes;
+    const std::int64_t times = program->storage.gradients ? program->batch.total_micro_batches() : 1;
+    for (int b = 0; b < program->bucket_count && program->training; ++b) bytes += times * sent_in_pass(rank, program->buckets[b]);
+    return bytes;
   }
   /// Bytes that one rank sends in all-gathers of parameters in one step, padding included: its slice to all others.
-  [[nodiscard]] constexpr Bytes sent_in_gathers(Rank rank) const { return sent_in_passes(rank, gathers_of_a_unit()); }
+  [[nodiscard]] constexpr Bytes sent_in_gathers(Rank rank) const {
+    Bytes bytes;
+    UnitGathers{program}.each([&](const GradientBucket& unit, int times) { bytes += times * sent_in_pass(rank, unit); });
+    return bytes;
+  }
   /// All three together.
   [[nodiscard]] constexpr Bytes sent_in_collectives(Rank rank) const {
     return sent_in_reductions(rank) + sent_in_reduce_scatters(rank) + sent_in_gathers(rank);
   }
-  [[nodiscard]] constexpr Bytes sent_in_passes(Rank rank, std::int64_t times) const {
+  /// All slices of a unit but one.
+  [[nodiscard]] constexpr Bytes sent_in_pass(Rank rank, const GradientBucket& unit) const {
     const int n = program->storage.parts;
-    const int role = program->mesh.coordinate(rank, Axis::stage);
-    Bytes bytes;
-    for (int b = 0; b < program->bucket_count; ++b)
-      if (program->buckets[b].role == role) bytes += Bytes{times * 4 * program->buckets[b].elements / n * (n - 1)};
-    return bytes;
+    return unit.role == program->mesh.coordinate(rank, Axis::stage) ? Bytes{4 * unit.elements / n * (n - 1)} : Bytes{};
   }
   /// Bytes that one rank sends over axis tensor in one step, padding included: in collectives of one kind, or in all.
   [[nodiscard]] constexpr Bytes sent_in_values(Rank rank, Do kind) const {

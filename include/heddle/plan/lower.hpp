@@ -63,10 +63,10 @@ template <class Request> struct Placed : Request {
 template <class Request, bool Training> struct Lowered {
   using P = Placed<Request>;
   // A node is one entry forward and at most two backward: itself and one sum, or a copy or sum for each operand; a third if it is split; and
-  // where layers are split two more each way. A unit adds at most a gather in each direction and a reduction, each with start and wait.
+  // where layers are split two more each way. A unit adds at most a gather in each body and a reduction, each with start and wait.
   static constexpr int conversions = P::graph.split.signatures == nullptr ? 0 : 4 * P::nodes + P::graph.parameter_count;
   static constexpr int most_entries = (Training ? P::layout.order.splits_backward ? 4 : 3 : 1) * P::nodes + 2 * P::edges + 3 * P::chunks +
-                                      (P::storage.parts > 1 ? 6 : 1) * P::bucket_count + 8 + conversions;
+                                      (P::storage.parts > 1 ? 8 : 1) * P::bucket_count + 8 + conversions;
 
   static constexpr BodyInput body_input{P::graph,           P::layout,  P::batch, P::buckets.list,         P::bucket_count,
                                         P::buckets.of_node, P::storage, Training, Request::target_features};

@@ -160,8 +160,6 @@ template <class ThePlan> struct Checked {
                                          << " has no parameters, so there is nothing to train. Fix: add a layer with parameters.";
     } else if constexpr (!Request::layout.fault.ok()) {
       return Request::layout.fault;
-    } else if constexpr (constexpr Diagnosis mix = check_storage(Request::layout); !mix.ok()) {
-      return mix;
     } else if constexpr (!Request::batch.fault.ok()) {
       return Request::batch.fault;
     } else if constexpr (Request::batch_request.reproducible && Request::layout.mesh.size(Axis::tensor) > 1) {

@@ -7,6 +7,8 @@
 #include <cstdint>
 
 #include "heddle/core/rule.hpp"
+#include "heddle/plan/body.hpp"
+#include "heddle/plan/placements.hpp"
 #include "heddle/plan/program.hpp"
 
 namespace heddle::inline plan_room {
@@ -14,7 +16,7 @@ namespace heddle::inline plan_room {
 /// Walks one body with the two slots of each ring; -1 is an empty slot.
 struct RingWalk {
   const Program& p;
-  bool forward = false;
+  BodyKind kind = BodyKind::forward;
   int gathering[2]{-1, -1};
   int held[2]{-1, -1};
   int reducing[2]{-1, -1};
@@ -25,11 +27,11 @@ struct RingWalk {
            << ". Fix: gather a unit before its layers run, and wait for its reduction before its place is written again.";
   }
   constexpr Diagnosis visit(const Entry& entry) {
-    if (entry.what == Do::leaf_forward || entry.what == Do::leaf_backward) return run(entry);
+    if (entry.what == Do::leaf_forward || passes_back(entry.what) || entry.what == Do::leaf_backward_weight) return run(entry);
     if (entry.bucket < 0) return {};
     const int slot = p.buckets[entry.bucket].slot;
     if (entry.what == Do::gather_start || entry.what == Do::gather_wait)
-      if (entry.when != (p.storage.keeps ? When::first_micro_batch : When::always) || (p.storage.keeps && !forward))
+      if (entry.when != (p.storage.keeps ? When::first_micro_batch : When::always) || (p.storage.keeps && kind != BodyKind::forward))
         return refuse(entry.node, entry.bucket,
                       p.storage.keeps ? " is gathered more than once a step, though it is kept, with unit "
                                       : " is not gathered for every micro-batch, with unit ");
@@ -58,9 +60,11 @@ struct RingWalk {
     if (p.graph->nodes[entry.node].parameter_count == 0) return {};
     const int bucket = p.bucket_of_node[entry.node];
     const int slot = p.buckets[bucket].slot;
-    if (p.storage.parameters && (forward || !p.storage.keeps) && held[slot] != bucket)
-      return refuse(entry.node, bucket, " runs without the gathered parameters of unit ");
-    if (entry.what == Do::leaf_backward && p.storage.gradients && reducing[slot] >= 0)
+    const bool reads = entry.what != Do::leaf_backward_weight || p.graph->leaf(entry.node).weights_read;
+    const bool gathers = p.storage.parameters && (kind == BodyKind::forward || !p.storage.keeps);
+    if (gathers && reads && held[slot] != bucket) return refuse(entry.node, bucket, " runs without the gathered parameters of unit ");
+    const bool writes = entry.what == Do::leaf_backward || entry.what == Do::leaf_backward_weight;
+    if (writes && p.storage.gradients && reducing[slot] >= 0)
       return refuse(entry.node, reducing[slot], " writes a gradient into the place from which is still reduced unit ");
     return {};
   }
@@ -90,9 +94,10 @@ struct RingWalk {
 [[nodiscard]] constexpr Diagnosis check_slices(const Program& p) {
   if (!p.storage.parameters && !p.storage.gradients) return {};
   for (int c = 0; c < p.chunks; ++c)
-    for (const IndexRange* body : {&p.forward_bodies[c], &p.backward_bodies[c]}) {
-      RingWalk walk{p, body == &p.forward_bodies[c]};
-      for (int e = body->begin; e < body->end; ++e)
+    for (const BodyKind kind : {BodyKind::forward, BodyKind::backward, BodyKind::weight}) {
+      const IndexRange body = (kind == BodyKind::forward ? p.forward_bodies : kind == BodyKind::weight ? p.weight_bodies : p.backward_bodies)[c];
+      RingWalk walk{p, kind};
+      for (int e = body.begin; e < body.end; ++e)
         if (const Diagnosis found = walk.visit(p.entries[e]); !found.ok()) return found;
       if (const Diagnosis found = walk.close(); !found.ok()) return found;
     }

@@ -8,22 +8,28 @@
 
 namespace heddle::inline plan_room {
 
-/// Follows one body through its units. Rings have two slots, neighbours alternate: the slot of the next unit is that of the one before this.
+/// Follows one body through its units; all bodies but the forward meet the last one first. Rings have two slots and neighbours alternate: the slot
+/// of the next unit is that of the one before this, unless a unit between them is not gathered.
 template <class B> struct UnitWalk {
   const BodyInput& in;
   B& out;
   int first = 0;  ///< nodes of the chunk
   int last = 0;
-  bool backward = false;
-  int now = none;     ///< unit entered last
-  int before = none;  ///< the one before it
+  BodyKind kind = BodyKind::forward;
+  int untrained = in.graph.last_untrained();
+  int now = none;        ///< unit entered last
+  int before = none;     ///< the one before it
+  int ahead = none;      ///< the next unit whose parameters are read
+  bool started = false;  ///< so is its gather
   static constexpr int none = -1;
 
   constexpr void open() {
     if (!gathers()) return;
     for (int i = 0; i < last - first; ++i) {
-      const int n = backward ? last - 1 - i : first + i;
-      if (in.graph.nodes[n].parameter_count > 0) return append(Do::gather_start, in.bucket_of_node[n]);
+      const int n = kind == BodyKind::forward ? first + i : last - 1 - i;
+      if (in.graph.nodes[n].parameter_count == 0) continue;
+      ahead = next_read(in.bucket_of_node[n]);
+      return start();
     }
   }
   /// Before the entries of a node.
@@ -31,32 +37,56 @@ template <class B> struct UnitWalk {
     if (in.graph.nodes[node].parameter_count == 0 || !(in.storage.parameters || in.storage.gradients)) return;
     const int unit = in.bucket_of_node[node];
     if (unit == now) return;
-    if (gathers()) {
+    const bool read = unit == ahead;
+    if (read) {
+      start();
       append(Do::gather_wait, unit);
-      if (const int next = neighbour(unit); next != none) append(Do::gather_start, next);
+      ahead = next_read(neighbour(unit));
+      started = false;
     }
-    if (backward && in.storage.gradients && before != none) append(Do::reduce_wait, before);
+    if (ahead != none && !(read && in.buckets[ahead].slot == in.buckets[unit].slot)) start();
+    if (reduces() && before != none) append(Do::reduce_wait, before);
     before = now;
     now = unit;
   }
   constexpr void close() {
-    if (!backward || !in.storage.gradients) return;
+    if (!reduces()) return;
     if (before != none) append(Do::reduce_wait, before);
     if (now != none) append(Do::reduce_wait, now);
   }
 
  private:
   /// A unit that is kept was gathered in the first forward of its chunk.
-  [[nodiscard]] constexpr bool gathers() const { return in.storage.parameters && !(backward && in.storage.keeps); }
+  [[nodiscard]] constexpr bool gathers() const { return in.storage.parameters && (kind == BodyKind::forward || !in.storage.keeps); }
+  [[nodiscard]] constexpr bool reduces() const { return in.storage.gradients && (kind == BodyKind::backward || kind == BodyKind::weight); }
+
+  constexpr void start() {
+    if (ahead == none || started) return;
+    append(Do::gather_start, ahead);
+    started = true;
+  }
   constexpr void append(Do what, int bucket) {
     Entry& entry = out.append(what, in.buckets[bucket].lowest_node);
     entry.bucket = static_cast<std::int16_t>(bucket);
     entry.axis = in.storage.axis;
     if (in.storage.keeps && what != Do::reduce_wait) entry.when = When::first_micro_batch;
   }
+  /// The input part of a backward leaves out a layer whose input needs no gradient; gradients of parameters are rarely made of parameters.
+  [[nodiscard]] constexpr bool reads(int node) const {
+    if (in.graph.nodes[node].parameter_count == 0) return false;
+    if (kind == BodyKind::weight) return in.graph.leaf(node).weights_read;
+    return kind != BodyKind::input || !needs_no_gradient(in.graph.nodes[node].operands[0], first, untrained);
+  }
+  /// The unit itself, or the next one that the body reads.
+  [[nodiscard]] constexpr int next_read(int unit) const {
+    for (; unit != none; unit = neighbour(unit))
+      for (int n = in.buckets[unit].lowest_node; n <= in.buckets[unit].highest_node; ++n)
+        if (reads(n)) return unit;
+    return none;
+  }
   /// The unit that the body meets next; buckets of a role lie in descending order of their nodes.
   [[nodiscard]] constexpr int neighbour(int unit) const {
-    const int next = backward ? unit + 1 : unit - 1;
+    const int next = kind == BodyKind::forward ? unit - 1 : unit + 1;
     if (next < 0 || next >= in.bucket_count || in.buckets[next].role != in.buckets[unit].role) return none;
     return in.buckets[next].lowest_node >= first && in.buckets[next].lowest_node < last ? next : none;
   }

@@ -80,16 +80,6 @@ template <int Parameters, int Nodes, int Roles>
   return flat;
 }
 
-/// Errors  M06 if an order splits the backward while parameters or gradients pass through the rings of a whole one
-[[nodiscard]] constexpr Diagnosis check_storage(const Layout& layout) {
-  if (!layout.order.splits_backward || layout.slices() == 1 || !(layout.sharding.parameters || layout.sharding.gradients)) return {};
-  return Diagnosis{Code{'M', 6}, ""} << layout.order.name.view() << " makes gradients of parameters apart from the backward, but axis "
-                                     << name_of(layout.storage_axis) << " of size " << layout.slices() << " slices "
-                                     << (layout.sharding.parameters ? "parameters" : "gradients")
-                                     << ", which are gathered and reduced within one. Fix: use Sharded<" << layout.slices()
-                                     << ", OptimizerState>, or OneFOneB.";
-}
-
 /// What the policies and the division of the batch say together. Gradients of several grains that follow the fixed tree stay whole: a slice
 /// that is reduced in every backward would be added in another order than on one device.
 [[nodiscard]] constexpr Storage storage_of(const Layout& layout, const BatchDivision& batch) {

@@ -117,11 +117,13 @@ class BodyRunner : public RankTensors {
         std::memcpy(in_->outputs + first(g) * entry.features, at_grain(entry.a, entry.features, g),
                     static_cast<std::size_t>(rows(g) * entry.features) * sizeof(float));
   }
-  void find_parameters(const Node& node, int number) {
+  void find_parameters(const Node& node, int number, bool read = true) {
     for (int k = 0; k < node.parameter_count; ++k) {
       const ParameterPlace& place = p_->parameters[node.first_parameter + k];
       const bool left_out = !adds_ && p_->graph->signature(number).parameters[k].partial();
-      if (left_out) {
+      if (!read) {
+        parameter_[k] = nullptr;  // may not be gathered
+      } else if (left_out) {
         parameter_[k] = arena_.floats(map_.zeros, place.elements);
       } else if (p_->storage.parameters) {
         const GradientBucket& unit = p_->buckets[p_->bucket_of_node[place.node]];
@@ -149,7 +151,7 @@ class BodyRunner : public RankTensors {
     const std::int64_t in = traced.leaf.in.elements();
     const std::int64_t out = traced.leaf.out.elements();
     const bool sums = node.parameter_count > 0 && entry.what != Do::leaf_backward_input;
-    find_parameters(node, entry.node);
+    find_parameters(node, entry.node, entry.what != Do::leaf_backward_weight || traced.leaf.weights_read);
     BackwardCall call{&traced.leaf, 0, nullptr, nullptr, nullptr, nullptr, parameter_, sums ? gradient_ : nullptr, false, workspace()};
     for (int g = 0; g < grains(); ++g) {
       const int number = grain_number(g);

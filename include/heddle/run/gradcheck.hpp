@@ -50,14 +50,18 @@ template <class L, class Compute> class LeafUnderTest {
         {&leaf_, rows, input.data() + first * leaf_.in.elements(), output.data() + first * leaf_.out.elements(), p.data(), workspace_.bytes(0)});
   }
   enum class Part { whole, input, parameters };
-  /// What is not declared as saved is handed over as NaN.
+  /// What is not declared as saved, or as read by the part of the parameters, is handed over as NaN.
   void backward(std::int64_t first, std::int64_t rows, bool add, Part part = Part::whole) {
     const Floats hidden(std::max(input.size(), output.size()), std::numeric_limits<float>::quiet_NaN());
     const bool in = leaf_.saves == Saves::input || leaf_.saves == Saves::both;
     const bool out = leaf_.saves == Saves::output || leaf_.saves == Saves::both;
     std::vector<const float*> p;
     std::vector<float*> g;
-    for (const auto& parameter : parameters) p.push_back(parameter.data());
+    std::vector<Floats> unread;
+    for (const auto& parameter : parameters) {
+      unread.emplace_back(parameter.size(), std::numeric_limits<float>::quiet_NaN());
+      p.push_back(part == Part::parameters && !leaf_.weights_read ? unread.back().data() : parameter.data());
+    }
     for (auto& gradient : gradients) g.push_back(gradient.data());
     const std::int64_t i = first * leaf_.in.elements();
     const std::int64_t o = first * leaf_.out.elements();
@@ -163,8 +167,8 @@ template <class Test> void compare_parts(Test& test, std::int64_t rows, Gradient
   for (std::size_t p = 0; p < whole.size(); ++p) equal = equal && same(whole[p], test.gradients[p]);
   if (!equal && check.ok())
     check.text = "[heddle.G14] " + std::string{test.leaf().spelled.view()} +
-                 ": its backward in two parts gives other bits than in one. Fix: leave out only the gradient whose pointer is null, or do not say "
-                 "backward_in_parts.";
+                 ": its backward in two parts gives other bits than in one. Fix: leave out only the gradient whose pointer is null, let describe say "
+                 "weights_read if the other is made of parameters, or do not say backward_in_parts.";
 }
 
 /// Checks one layer on `rows` rows of the given shape.

@@ -13,7 +13,7 @@ namespace heddle::inline policy_room {
 ///
 /// Errors  M03 if a device has two stages, S02 if there are fewer micro-batches than stages, G14 if a kernel has no backward in two parts
 /// Source  sources.md#zero-bubble
-/// Tested  policy/schedule/zero_bubble_h1_test, oracle/schedules_test, equivalence/orders_test
+/// Tested  policy/schedule/zero_bubble_h1_test, oracle/schedules_test, equivalence/orders_test, equivalence/sharded_zero_bubble_test
 struct ZeroBubbleH1 {
   static constexpr int chunks_per_device = 1;
   static constexpr OrderRules rules() { return {Text<16>{"ZeroBubbleH1"}, true, false, true, true, true}; }
