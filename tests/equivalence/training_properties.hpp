@@ -26,22 +26,21 @@ struct Trained {
   std::int64_t evaluated_at_once = 0;  // rows
 };
 
-/// Bytes that a rank sent in one step that reported its loss.
-template <class ThePlan> void check_sent(Trainer<ThePlan, CpuThreads>& trainer) {
-  constexpr const Program& p = ThePlan::training;
-  constexpr Traffic promised = traffic<ThePlan>();
+/// Bytes that every rank sent in one step that reported its loss.
+inline void check_sent(const Program& p, const Threads& transport) {
+  const Traffic promised{&p};
   Bytes moved;
-  for (int r = 0; r < devices<ThePlan>; ++r) {
+  for (int r = 0; r < p.mesh.ranks(); ++r) {
     CAPTURE(r);
     Bytes loss;
     for (const Axis a : batch_axes)
       if (p.mesh.size(a) > 1 && p.mesh.coordinate(Rank{r}, Axis::stage) == p.loss_role())
         loss += ring_bytes_sent(1, p.mesh.size(a), p.mesh.coordinate(Rank{r}, a));
-    const Bytes peers = trainer.session().transport().sent(Rank{r}, Movement::point_to_point).bytes;
-    const Bytes reductions = trainer.session().transport().sent(Rank{r}, Movement::all_reduce).bytes;
+    const Bytes peers = transport.sent(Rank{r}, Movement::point_to_point).bytes;
+    const Bytes reductions = transport.sent(Rank{r}, Movement::all_reduce).bytes;
     CHECK(peers == promised.sent_to_peers(Rank{r}));
-    const Bytes scattered = trainer.session().transport().sent(Rank{r}, Movement::reduce_scatter).bytes;
-    const Bytes gathered = trainer.session().transport().sent(Rank{r}, Movement::all_gather).bytes;
+    const Bytes scattered = transport.sent(Rank{r}, Movement::reduce_scatter).bytes;
+    const Bytes gathered = transport.sent(Rank{r}, Movement::all_gather).bytes;
     CHECK(reductions == promised.sent_in_reductions(Rank{r}) + promised.sent_in_norm(Rank{r}) + loss);
     CHECK(scattered == promised.sent_in_reduce_scatters(Rank{r}));
     CHECK(gathered == promised.sent_in_gathers(Rank{r}));
@@ -53,16 +52,15 @@ template <class ThePlan> void check_sent(Trainer<ThePlan, CpuThreads>& trainer) 
   CHECK(moved == stated);
 }
 
-/// Every rank used its whole arena, and the largest is what the plan states.
-template <class ThePlan> void check_arenas(Trainer<ThePlan, CpuThreads>& trainer) {
+/// Every rank used its whole arena; the largest is what the plan states.
+template <class Used> [[nodiscard]] Bytes check_arenas(const Program& p, Used used) {
   Bytes most;
-  for (int r = 0; r < devices<ThePlan>; ++r) {
+  for (int r = 0; r < p.mesh.ranks(); ++r) {
     CAPTURE(r);
-    const Bytes used = trainer.executor(Rank{r}).arena().high_water();
-    CHECK(used == Bytes{ThePlan::training.arenas[ThePlan::training.mesh.coordinate(Rank{r}, Axis::stage)].total});
-    if (used > most) most = used;
+    CHECK(used(Rank{r}) == Bytes{p.arenas[p.mesh.coordinate(Rank{r}, Axis::stage)].total});
+    if (used(Rank{r}) > most) most = used(Rank{r});
   }
-  CHECK(most == peak_memory<ThePlan>());
+  return most;
 }
 
 /// Steps of a full batch, a part of one, one row and a full batch again; then rows that need several evaluations.
@@ -75,7 +73,7 @@ template <class ThePlan> [[nodiscard]] Trained train_and_check(int batch, int pa
     CAPTURE(count);
     trainer.session().transport().clear_traffic();
     out.rows.push_back(trainer.step(rows.batch(7 * std::ssize(out.rows), count)).rows);
-    check_sent<ThePlan>(trainer);
+    check_sent(lower<ThePlan>(), trainer.session().transport());
     out.parameters.emplace_back();
     out.gradients.emplace_back();
     for (int replica = 0; replica < trainer.replicas(); ++replica) {
@@ -87,7 +85,7 @@ template <class ThePlan> [[nodiscard]] Trained train_and_check(int batch, int pa
   out.of_a_batch = trainer.evaluate(rows.batch(2, batch));
   out.of_many = trainer.evaluate(rows.batch(0, 3 * batch + 5));
   out.evaluated_at_once = ThePlan::evaluation.batch.capacity();
-  check_arenas<ThePlan>(trainer);
+  CHECK(check_arenas(lower<ThePlan>(), [&](Rank rank) { return trainer.executor(rank).arena().high_water(); }) == peak_memory<ThePlan>());
   CHECK(check(lower<ThePlan>()).ok());
   CHECK(check(ThePlan::evaluation, Lanes::one_per_device).ok());
   return out;

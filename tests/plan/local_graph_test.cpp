@@ -40,7 +40,7 @@ TEST_CASE("ranks hold the model once but for what stays whole") {
 
 TEST_CASE("without axis tensor the graph is the model's own and nothing has a signature") {
   using Alone = Localised<Trained<Mlp, DataParallel<2>>::Request>;
-  static_assert(Alone::graph.leaves == graph_of<Mlp>.leaves && Alone::graph.split.signatures == nullptr);
-  static_assert(Localised<Trained<Mlp, TensorParallel<1>>::Request>::graph.split.signatures == nullptr);
+  static_assert(Alone::graph.leaves == graph_of<Mlp>.leaves && !Alone::graph.split.any());
+  static_assert(Localised<Trained<Mlp, TensorParallel<1>>::Request>::graph.split.any() == false);
   CHECK(Trained<Mlp, Single>::training.graph->signature(0) == Signature{});
 }

@@ -34,10 +34,12 @@ struct Node {
 
 /// How the ranks of one axis share a graph: a view that each rank has of its part.
 struct GraphSplit {
-  const Signature* signatures = nullptr;  ///< by leaf; null: nothing is split
+  const Signature* signatures = nullptr;  ///< by leaf
   const Laid* rests = nullptr;            ///< by leaf: how its output lies between layers, where all that read it find it
   const Spec* resting = nullptr;          ///< by leaf: the part of that output on one rank
-  int ranks = 1;
+  int ranks = 1;                          ///< 1: nothing is split, and the views above are null
+  /// By the number: g++ takes no comparison of such an address with null for a constant under -fsanitize=undefined.
+  [[nodiscard]] constexpr bool any() const { return ranks > 1; }
 };
 
 /// The traced model. Values are numbered 0 .. node_count; shapes are per sample.
@@ -56,15 +58,11 @@ struct Graph {
   [[nodiscard]] constexpr bool adds(int node) const { return leaves[nodes[node].leaf].adds; }
   [[nodiscard]] constexpr const Spec& spec(int value) const {
     if (value == 0) return input;
-    return split.resting == nullptr ? leaf(value - 1).out : split.resting[nodes[value - 1].leaf];
+    return split.any() ? split.resting[nodes[value - 1].leaf] : leaf(value - 1).out;
   }
-  [[nodiscard]] constexpr Signature signature(int node) const {
-    return split.signatures == nullptr ? Signature{} : split.signatures[nodes[node].leaf];
-  }
+  [[nodiscard]] constexpr Signature signature(int node) const { return split.any() ? split.signatures[nodes[node].leaf] : Signature{}; }
   /// How a value lies between layers; its gradient lies as it does.
-  [[nodiscard]] constexpr Laid rest(int value) const {
-    return value == 0 || split.rests == nullptr ? laid::replicate : split.rests[nodes[value - 1].leaf];
-  }
+  [[nodiscard]] constexpr Laid rest(int value) const { return value == 0 || !split.any() ? laid::replicate : split.rests[nodes[value - 1].leaf]; }
   /// The leaf reads its input another way than it lies, or gives its output another way than it is to lie.
   [[nodiscard]] constexpr bool converts_input(int node) const { return rest(nodes[node].operands[0]) != signature(node).input; }
   [[nodiscard]] constexpr bool converts_output(int node) const { return rest(node + 1) != signature(node).output; }

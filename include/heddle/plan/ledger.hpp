@@ -32,9 +32,9 @@ struct ValueCollectives {
 
   /// visit(chunk, entry, elements without padding, elements, times in a step) for every collective of the bodies; elements are those of the whole.
   template <class Visit> constexpr void each_collective(Visit visit) const {
-    if (program->mesh.size(Axis::tensor) == 1 || program->entries == nullptr) return;
+    if (program->mesh.size(Axis::tensor) == 1 || program->bucket_count == 0) return;  // nothing to do, or a refused plan
     for (const IndexRange* bodies : {program->forward_bodies, program->backward_bodies, program->weight_bodies})
-      for (int c = 0; bodies != nullptr && c < program->chunks; ++c)
+      for (int c = 0; c < program->chunks; ++c)
         for (int e = bodies[c].begin; e < bodies[c].end; ++e) visit_collective(c, program->entries[e], visit);
   }
   template <class Visit> constexpr void visit_collective(int chunk, const Entry& entry, Visit visit) const {

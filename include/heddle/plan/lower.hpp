@@ -64,7 +64,7 @@ template <class Request, bool Training> struct Lowered {
   using P = Placed<Request>;
   // A node is one entry forward and at most two backward: itself and one sum, or a copy or sum for each operand; a third if it is split; and
   // where layers are split two more each way. A unit adds at most a gather in each body and a reduction, each with start and wait.
-  static constexpr int conversions = P::graph.split.signatures == nullptr ? 0 : 4 * P::nodes + P::graph.parameter_count;
+  static constexpr int conversions = P::graph.split.any() ? 4 * P::nodes + P::graph.parameter_count : 0;
   static constexpr int most_entries = (Training ? P::layout.order.splits_backward ? 4 : 3 : 1) * P::nodes + 2 * P::edges + 3 * P::chunks +
                                       (P::storage.parts > 1 ? 8 : 1) * P::bucket_count + 8 + conversions;
 
@@ -141,7 +141,7 @@ template <class Request> struct Addressed {
   /// Elements of the largest parameter that one coordinate of axis tensor adds and the others leave out.
   static constexpr std::int64_t most_zeros(int role) {
     std::int64_t most = 0;
-    for (int p = 0; P::graph.split.signatures != nullptr && p < P::graph.parameter_count; ++p) {
+    for (int p = 0; P::graph.split.any() && p < P::graph.parameter_count; ++p) {
       const ParameterPlace& place = P::flat.parameters[p];
       const bool left_out = P::graph.signature(place.node).parameters[place.index].partial();
       if (left_out && place.role == role && place.elements > most) most = place.elements;

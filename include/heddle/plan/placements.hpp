@@ -139,7 +139,7 @@ struct PlacementCheck {
 /// P04. Reads every body once; programs without axis tensor have nothing to convert.
 /// Tested  plan/placements_test, equivalence/tensor_parallel_test
 [[nodiscard]] constexpr Diagnosis check_placements(const Program& p) {
-  if (p.graph->split.signatures == nullptr) return {};
+  if (!p.graph->split.any()) return {};
   for (int c = 0; c < p.chunks; ++c) {
     for (const bool backward : {false, true}) {
       if (backward && !p.training) continue;

@@ -45,7 +45,7 @@ constexpr void add_place(Fnv& hash, const Place& place) { hash.add(place.pool, p
 
 constexpr void add_bodies(Fnv& hash, const Program& p) {
   for (const IndexRange* bodies : {p.forward_bodies, p.backward_bodies, p.weight_bodies})
-    for (int c = 0; bodies != nullptr && c < p.chunks; ++c)
+    for (int c = 0; c < p.chunks; ++c)
       for (int e = bodies[c].begin; e < bodies[c].end; ++e) {
         const Entry& entry = p.entries[e];
         hash.add(entry.what, entry.when, entry.axis, entry.bucket, entry.node, entry.features, entry.runs);
