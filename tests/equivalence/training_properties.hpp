@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "equivalence/equal.hpp"
+#include "equivalence/sent_by_axis.hpp"
 #include "heddle/plan/check.hpp"
 
 namespace equivalence {
@@ -26,45 +27,6 @@ struct Trained {
   std::int64_t evaluated_at_once = 0;  // rows
 };
 
-/// Bytes that a rank sent in one step that reported its loss.
-template <class ThePlan> void check_sent(Trainer<ThePlan, CpuThreads>& trainer) {
-  constexpr const Program& p = ThePlan::training;
-  constexpr Traffic promised = traffic<ThePlan>();
-  Bytes moved;
-  for (int r = 0; r < devices<ThePlan>; ++r) {
-    CAPTURE(r);
-    Bytes loss;
-    for (const Axis a : batch_axes)
-      if (p.mesh.size(a) > 1 && p.mesh.coordinate(Rank{r}, Axis::stage) == p.loss_role())
-        loss += ring_bytes_sent(1, p.mesh.size(a), p.mesh.coordinate(Rank{r}, a));
-    const Bytes peers = trainer.session().transport().sent(Rank{r}, Movement::point_to_point).bytes;
-    const Bytes reductions = trainer.session().transport().sent(Rank{r}, Movement::all_reduce).bytes;
-    CHECK(peers == promised.sent_to_peers(Rank{r}));
-    const Bytes scattered = trainer.session().transport().sent(Rank{r}, Movement::reduce_scatter).bytes;
-    const Bytes gathered = trainer.session().transport().sent(Rank{r}, Movement::all_gather).bytes;
-    CHECK(reductions == promised.sent_in_reductions(Rank{r}) + promised.sent_in_norm(Rank{r}) + loss);
-    CHECK(scattered == promised.sent_in_reduce_scatters(Rank{r}));
-    CHECK(gathered == promised.sent_in_gathers(Rank{r}));
-    moved += peers + reductions + scattered + gathered;
-  }
-  Bytes stated = promised.activations().total_with_padding;
-  for (const Axis a : batch_axes) stated += promised.gradients().on(a).total_with_padding + promised.parameters().on(a).total_with_padding;
-  stated += promised.loss().total_with_padding + promised.norm().total_with_padding;
-  CHECK(moved == stated);
-}
-
-/// Every rank used its whole arena, and the largest is what the plan states.
-template <class ThePlan> void check_arenas(Trainer<ThePlan, CpuThreads>& trainer) {
-  Bytes most;
-  for (int r = 0; r < devices<ThePlan>; ++r) {
-    CAPTURE(r);
-    const Bytes used = trainer.executor(Rank{r}).arena().high_water();
-    CHECK(used == Bytes{ThePlan::training.arenas[ThePlan::training.mesh.coordinate(Rank{r}, Axis::stage)].total});
-    if (used > most) most = used;
-  }
-  CHECK(most == peak_memory<ThePlan>());
-}
-
 /// Steps of a full batch, a part of one, one row and a full batch again; then rows that need several evaluations.
 template <class ThePlan> [[nodiscard]] Trained train_and_check(int batch, int partial) {
   const auto rows = rows_of<ThePlan>(3 * batch + 5);
@@ -75,7 +37,7 @@ template <class ThePlan> [[nodiscard]] Trained train_and_check(int batch, int pa
     CAPTURE(count);
     trainer.session().transport().clear_traffic();
     out.rows.push_back(trainer.step(rows.batch(7 * std::ssize(out.rows), count)).rows);
-    check_sent<ThePlan>(trainer);
+    check_sent(trainer, true);
     out.parameters.emplace_back();
     out.gradients.emplace_back();
     for (int replica = 0; replica < trainer.replicas(); ++replica) {
@@ -87,7 +49,8 @@ template <class ThePlan> [[nodiscard]] Trained train_and_check(int batch, int pa
   out.of_a_batch = trainer.evaluate(rows.batch(2, batch));
   out.of_many = trainer.evaluate(rows.batch(0, 3 * batch + 5));
   out.evaluated_at_once = ThePlan::evaluation.batch.capacity();
-  check_arenas<ThePlan>(trainer);
+  check_statement<ThePlan>();
+  check_arenas(trainer);
   CHECK(check(lower<ThePlan>()).ok());
   CHECK(check(ThePlan::evaluation, Lanes::one_per_device).ok());
   return out;
