@@ -4,16 +4,14 @@
 // In: a plan.  Out: Trainer<Plan, CpuMpi>.
 #pragma once
 
-#include <mpi.h>
-
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
 #include <exception>
 #include <span>
 #include <string>
 
 #include "heddle/backend/cpu.hpp"
+#include "heddle/backend/world_mpi.hpp"
 #include "heddle/transport/mpi.hpp"
 
 namespace heddle::inline backend_room {
@@ -24,8 +22,8 @@ class MpiSession {
   using Endpoint = Mpi;
 
   MpiSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline)
-      : world_(checked_world(), needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, needs.elements}, deadline,
-               needs.program) {}
+      : world_(agreed_world(), needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, needs.elements}, deadline, needs.program) {
+  }
 
   /// job(rank) for the rank of this process.
   template <class Job> void run(Job&& job) {
@@ -51,23 +49,13 @@ class MpiSession {
   [[nodiscard]] Mpi& transport() { return world_; }
 
  private:
-  static MPI_Comm checked_world() {
-    const MPI_Comm world = MpiProcess::instance().world();
-    int processes = 0;
-    MPI_Comm_size(world, &processes);
-    if (const char* const size = std::getenv("WORLD_SIZE"); size != nullptr && std::string{size} != std::to_string(processes))
-      throw Error{Code{'R', 3}, "WORLD_SIZE says " + std::string{size} + " processes, but MPI has started " + std::to_string(processes) +
-                                    ". Fix: start them with mpirun -np " + size + ", or unset WORLD_SIZE."};
-    return world;
-  }
-
   Mpi world_;
   std::exception_ptr error_;
 };
 
 /// CPU processes with Eigen. Every process makes the same trainers and calls; results are the same in all of them, and the same bits as on threads.
 ///
-/// Errors  R03 if the processes are not as many as the devices of the plan; R08 if they run different programs
+/// Errors  R03 if the processes are not as many as the devices of the plan; R08 if they run different programs; R10 if RANK names another rank
 /// Tested  backend/cpu_mpi_test
 struct CpuMpi {
   using Compute = EigenCompute;
