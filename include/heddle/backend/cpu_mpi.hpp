@@ -4,6 +4,8 @@
 // In: a plan.  Out: Trainer<Plan, CpuMpi>.
 #pragma once
 
+#include <mpi.h>
+
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -21,9 +23,9 @@ class MpiSession {
  public:
   using Endpoint = Mpi;
 
-  MpiSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline)
-      : world_(agreed_world(), needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, needs.elements}, deadline, needs.program) {
-  }
+  MpiSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline) : MpiSession(needs, deadline, agreed_world()) {}
+  MpiSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline, MPI_Comm world)
+      : world_(world, needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, needs.elements}, deadline, needs.program) {}
 
   /// job(rank) for the rank of this process.
   template <class Job> void run(Job&& job) {
@@ -53,6 +55,12 @@ class MpiSession {
   std::exception_ptr error_;
 };
 
+/// A plan of one device in this process, whatever the others do.
+class LocalSession : public MpiSession {
+ public:
+  LocalSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline) : MpiSession(needs, deadline, MPI_COMM_SELF) {}
+};
+
 /// CPU processes with Eigen. Every process makes the same trainers and calls; results are the same in all of them, and the same bits as on threads.
 ///
 /// Errors  R03 if the processes are not as many as the devices of the plan; R08 if they run different programs; R10 if RANK names another rank
@@ -61,6 +69,7 @@ struct CpuMpi {
   using Compute = EigenCompute;
   using Reference = EigenCompute;
   using Session = MpiSession;
+  using SessionOfOne = LocalSession;
 };
 
 }  // namespace heddle::inline backend_room
