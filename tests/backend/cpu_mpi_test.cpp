@@ -8,96 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "equivalence/equal.hpp"
-#include "transport/mpi_ranks.hpp"
+#include "equivalence/processes.hpp"
 
 using namespace equivalence;
-using heddle::tests::FirstRanks;
-using heddle::tests::sum_over_all;
 
 // Runs with four processes; a plan of fewer ranks takes the first.
 namespace {
 
-template <class... Parts> using Of = Plan<Mlp, CrossEntropy, Adam, Batch<32, KeepLast>, Grain<4>, Bucket<1_KiB>, Parts...>;
+template <class... Parts> using Any = Plan<Mlp, CrossEntropy, Adam, Batch<32, KeepLast>, Bucket<1_KiB>, Parts...>;
+template <class... Parts> using Of = Any<Grain<4>, Parts...>;
 using Alone = Of<Single>;
-
-/// What every process has when the trainer has done everything that a trainer does.
-template <class ThePlan, class Backend> [[nodiscard]] Run everything() {
-  const auto rows = rows_of<ThePlan>(2 * 32 + 7);
-  Trainer<ThePlan, Backend> trainer{settings<Adam>(), Seed{5}};
-  Run out;
-  trainer.on_step([&](const StepResult& result) { out.losses.push_back(result.loss.value()); }, Every{3});
-  const std::vector<float> ones(170, 0.5F);
-  trainer.set_parameter("linear2.weight", ones);
-  for (int step = 0; step < equivalence::steps; ++step) out.rows.push_back(trainer.step(rows.batch(3 * step % 39, step == 7 ? 5 : 32)).rows);
-  for (int replica = 0; replica < trainer.replicas(); ++replica) {
-    out.parameters.emplace_back();
-    for (const std::string& name : trainer.parameter_names()) out.parameters.back().push_back(trainer.parameter(name, replica));
-    CHECK(trainer.parameter_hash(replica) == trainer.parameter_hash());
-  }
-  for (const std::string& name : trainer.parameter_names()) out.gradients.push_back(trainer.gradient(name));
-  out.evaluation = trainer.evaluate(rows.batch(0, 2 * 32 + 7));
-  CHECK(same_bits(trainer.predict(rows.inputs), out.evaluation.outputs));
-  return out;
-}
-
-template <class ThePlan> void check_processes() {
-  CAPTURE(devices<ThePlan>);
-  const FirstRanks ranks{devices<ThePlan>};
-  if (!ranks.taking_part()) return;
-  static const Run wanted = everything<Alone, CpuThreads>();
-  const Run got = everything<ThePlan, CpuMpi>();
-  CHECK(same_bits(got.losses, wanted.losses));
-  CHECK(got.rows == wanted.rows);
-  REQUIRE(static_cast<int>(got.parameters.size()) == ThePlan::training.batch.ranks);
-  for (std::size_t p = 0; p < wanted.gradients.size(); ++p) {
-    CAPTURE(p);
-    CHECK(same_bits(got.gradients[p], wanted.gradients[p]));
-    for (const auto& replica : got.parameters) CHECK(same_bits(replica[p], wanted.parameters[0][p]));
-  }
-  CHECK(std::memcmp(&got.evaluation.loss, &wanted.evaluation.loss, sizeof(double)) == 0);
-  CHECK(same_bits(got.evaluation.outputs, wanted.evaluation.outputs));
-}
-
-/// Bytes that a rank sends so that its step can report the loss.
-template <class ThePlan> [[nodiscard]] Bytes loss_bytes(Rank rank) {
-  const Program& p = ThePlan::training;
-  Bytes bytes;
-  for (const Axis a : batch_axes)
-    if (p.mesh.size(a) > 1 && p.mesh.coordinate(rank, Axis::stage) == p.loss_role())
-      bytes += ring_bytes_sent(1, p.mesh.size(a), p.mesh.coordinate(rank, a));
-  return bytes;
-}
-
-template <class ThePlan> void check_sent() {
-  CAPTURE(devices<ThePlan>);
-  const FirstRanks ranks{devices<ThePlan>};
-  std::int64_t messages = 0;
-  if (ranks.taking_part()) {
-    constexpr Traffic promised = traffic<ThePlan>();
-    const auto rows = rows_of<ThePlan>(32);
-    Trainer<ThePlan, CpuMpi> trainer{settings<Adam>(), Seed{5}};
-    trainer.on_step([](const StepResult&) {}, Every{2});
-    for (const bool reported : {false, true}) {
-      CAPTURE(reported);
-      Mpi& transport = trainer.session().transport();
-      transport.clear_traffic();
-      trainer.step(rows.batch(0, reported ? 32 : 5));  // ranks without rows send as much as the others
-      const Rank rank = transport.rank();
-      CHECK(transport.sent(rank, Movement::point_to_point).bytes == promised.sent_to_peers(rank));
-      CHECK(transport.sent(rank, Movement::all_reduce).bytes == promised.sent_in_reductions(rank) + (reported ? loss_bytes<ThePlan>(rank) : Bytes{}));
-      CHECK(transport.sent(rank, Movement::reduce_scatter).bytes == promised.sent_in_reduce_scatters(rank));
-      CHECK(transport.sent(rank, Movement::all_gather).bytes == promised.sent_in_gathers(rank));
-      messages = 0;
-      for (const Movement kind : {Movement::point_to_point, Movement::all_reduce, Movement::reduce_scatter, Movement::all_gather})
-        messages += transport.sent(rank, kind).messages;
-    }
-  }
-  constexpr Traffic promised = traffic<ThePlan>();
-  std::int64_t stated = promised.activations().messages + promised.loss().messages;
-  for (const Axis a : batch_axes) stated += promised.gradients().on(a).messages + promised.parameters().on(a).messages;
-  CHECK(sum_over_all(messages) == stated);
-}
 
 template <class Make> [[nodiscard]] std::string refusal(Code code, Make make) {
   try {
@@ -111,49 +31,17 @@ template <class Make> [[nodiscard]] std::string refusal(Code code, Make make) {
 
 using Two = Of<DataParallel<2>>;
 using Four = Of<DataParallel<4>>;
-using Filled = Of<Pipeline<Balanced<2>, GPipe, Microbatches<4>>>;
-using Alternating = Of<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>;
+using Rounds = Of<DataParallel<2>, Accumulate<4>>;
 using Both = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>;
-using Slices = Of<Sharded<4>>;
-using States = Of<Sharded<4, OptimizerState>>;
-using Copies = Of<Hybrid<Sharded<2, heddle::Gradients>, DataParallel<2>>>;
-using SlicedStages = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>;
+using Shares = Any<WeightedDataParallel<1, 2, 1>>;
 using Outside = Of<Hybrid<DataParallel<2>, Pipeline<Balanced<2>, GPipe, Microbatches<2>>>>;
 
 }  // namespace
 
-TEST_CASE("one process is one device") { check_processes<Alone>(); }
-TEST_CASE("replicas that are processes have the bits of one device") {
-  check_processes<Two>();
-  check_processes<Four>();
-}
-TEST_CASE("stages that are processes have the bits of one device, in both orders") {
-  check_processes<Filled>();
-  check_processes<Alternating>();
-}
-TEST_CASE("stages times replicas that are processes have the bits of one device, in both nestings") {
-  check_processes<Both>();
-  check_processes<Outside>();
-}
-
-TEST_CASE("slices that lie in processes have the bits of one device, alone, beside replicas and inside stages") {
-  check_processes<Slices>();
-  check_processes<States>();
-  check_processes<Copies>();
-  check_processes<SlicedStages>();
-}
-
-TEST_CASE("the bytes and messages that every process counts are those that the plan states") {
-  check_sent<Alone>();
-  check_sent<Two>();
-  check_sent<Four>();
-  check_sent<Filled>();
-  check_sent<Both>();
-  check_sent<Slices>();
-  check_sent<States>();
-  check_sent<Copies>();
-  check_sent<SlicedStages>();
-}
+TEST_CASE("one process is one device") { hold_as_one_device<Alone, Alone>(); }
+TEST_CASE("replicas that are processes have the bits of one device, and rounds too") { hold_as_one_device<Alone, Two, Four, Rounds>(); }
+TEST_CASE("stages times replicas that are processes have the bits of one device, in both nestings") { hold_as_one_device<Alone, Both, Outside>(); }
+TEST_CASE("replicas that take unequal shares have the bits that they have as threads") { hold_as_threads<Shares>(); }
 
 TEST_CASE("a process has an executor for its own rank only, and one of them prints") {
   const FirstRanks ranks{4};

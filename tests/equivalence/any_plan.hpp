@@ -90,7 +90,7 @@ class AnyTrainer {
   [[nodiscard]] Tensors parameters(int replica) { return all(replica, &RankExecutor::held_parameter, plan_.training->storage.parameters); }
   [[nodiscard]] Tensors gradients(int replica) { return all(replica, &RankExecutor::held_gradient, plan_.training->storage.states); }
   [[nodiscard]] Threads& transport() { return session_.transport(); }
-  [[nodiscard]] Bytes used(Rank rank) { return executor(rank).arena().high_water(); }
+  [[nodiscard]] const Arena& arena(Rank rank) { return executor(rank).arena(); }
 
  private:
   using RankExecutor = Executor<Threads::Endpoint>;
@@ -156,7 +156,7 @@ struct AnyRun {
   for (const int count : {batch, partial, 1, batch}) {
     trainer.transport().clear_traffic();
     trainer.step(7 * std::ssize(out.held), count);
-    check_sent(*plan.training, trainer.transport());
+    for (int r = 0; r < plan.training->mesh.ranks(); ++r) check_sent(*plan.training, trainer.transport(), Rank{r}, true);
     const int last = trainer.replicas() - 1;
     out.held.push_back({trainer.parameters(0), trainer.parameters(last), trainer.gradients(0), trainer.gradients(last)});
     out.numbers.push_back(trainer.loss());
@@ -166,9 +166,8 @@ struct AnyRun {
   }
   const std::vector<float> outputs = trainer.outputs(2, batch);
   out.numbers.insert(out.numbers.end(), outputs.begin(), outputs.end());
-  Bytes stated;
-  for (int role = 0; role < plan.training->roles; ++role) stated = std::max(stated, Bytes{plan.training->arenas[role].total});
-  CHECK(check_arenas(*plan.training, [&](Rank rank) { return trainer.used(rank); }) == stated);
+  check_statement(*plan.training);
+  for (int r = 0; r < plan.training->mesh.ranks(); ++r) check_arena(*plan.training, Rank{r}, trainer.arena(Rank{r}));
   return out;
 }
 

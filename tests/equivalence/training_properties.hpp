@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "equivalence/equal.hpp"
+#include "equivalence/sent_by_axis.hpp"
 #include "heddle/plan/check.hpp"
 
 namespace equivalence {
@@ -26,43 +27,6 @@ struct Trained {
   std::int64_t evaluated_at_once = 0;  // rows
 };
 
-/// Bytes that every rank sent in one step that reported its loss.
-inline void check_sent(const Program& p, const Threads& transport) {
-  const Traffic promised{&p};
-  Bytes moved;
-  for (int r = 0; r < p.mesh.ranks(); ++r) {
-    CAPTURE(r);
-    Bytes loss;
-    for (const Axis a : batch_axes)
-      if (p.mesh.size(a) > 1 && p.mesh.coordinate(Rank{r}, Axis::stage) == p.loss_role())
-        loss += ring_bytes_sent(1, p.mesh.size(a), p.mesh.coordinate(Rank{r}, a));
-    const Bytes peers = transport.sent(Rank{r}, Movement::point_to_point).bytes;
-    const Bytes reductions = transport.sent(Rank{r}, Movement::all_reduce).bytes;
-    CHECK(peers == promised.sent_to_peers(Rank{r}));
-    const Bytes scattered = transport.sent(Rank{r}, Movement::reduce_scatter).bytes;
-    const Bytes gathered = transport.sent(Rank{r}, Movement::all_gather).bytes;
-    CHECK(reductions == promised.sent_in_reductions(Rank{r}) + promised.sent_in_norm(Rank{r}) + loss);
-    CHECK(scattered == promised.sent_in_reduce_scatters(Rank{r}));
-    CHECK(gathered == promised.sent_in_gathers(Rank{r}));
-    moved += peers + reductions + scattered + gathered;
-  }
-  Bytes stated = promised.activations().total_with_padding;
-  for (const Axis a : batch_axes) stated += promised.gradients().on(a).total_with_padding + promised.parameters().on(a).total_with_padding;
-  stated += promised.loss().total_with_padding + promised.norm().total_with_padding;
-  CHECK(moved == stated);
-}
-
-/// Every rank used its whole arena; the largest is what the plan states.
-template <class Used> [[nodiscard]] Bytes check_arenas(const Program& p, Used used) {
-  Bytes most;
-  for (int r = 0; r < p.mesh.ranks(); ++r) {
-    CAPTURE(r);
-    CHECK(used(Rank{r}) == Bytes{p.arenas[p.mesh.coordinate(Rank{r}, Axis::stage)].total});
-    if (used(Rank{r}) > most) most = used(Rank{r});
-  }
-  return most;
-}
-
 /// Steps of a full batch, a part of one, one row and a full batch again; then rows that need several evaluations.
 template <class ThePlan> [[nodiscard]] Trained train_and_check(int batch, int partial) {
   const auto rows = rows_of<ThePlan>(3 * batch + 5);
@@ -73,7 +37,7 @@ template <class ThePlan> [[nodiscard]] Trained train_and_check(int batch, int pa
     CAPTURE(count);
     trainer.session().transport().clear_traffic();
     out.rows.push_back(trainer.step(rows.batch(7 * std::ssize(out.rows), count)).rows);
-    check_sent(lower<ThePlan>(), trainer.session().transport());
+    check_sent(trainer, true);
     out.parameters.emplace_back();
     out.gradients.emplace_back();
     for (int replica = 0; replica < trainer.replicas(); ++replica) {
@@ -85,7 +49,8 @@ template <class ThePlan> [[nodiscard]] Trained train_and_check(int batch, int pa
   out.of_a_batch = trainer.evaluate(rows.batch(2, batch));
   out.of_many = trainer.evaluate(rows.batch(0, 3 * batch + 5));
   out.evaluated_at_once = ThePlan::evaluation.batch.capacity();
-  CHECK(check_arenas(lower<ThePlan>(), [&](Rank rank) { return trainer.executor(rank).arena().high_water(); }) == peak_memory<ThePlan>());
+  check_statement(lower<ThePlan>());
+  check_arenas(trainer);
   CHECK(check(lower<ThePlan>()).ok());
   CHECK(check(ThePlan::evaluation, Lanes::one_per_device).ok());
   return out;
@@ -116,19 +81,6 @@ inline void check_same_training(const Trained& got, const Trained& wanted) {
     const double bound = 2 * static_cast<double>(wanted.of_many.rows) * 0x1p-24 * wanted.of_many.loss;
     CHECK(std::fabs(got.of_many.loss - wanted.of_many.loss) <= bound);
   }
-}
-
-/// Where sums are not those of one device: two plans of the same sums have the same bits all the same.
-template <class ThePlan, class Other> void trains_alike() {
-  static_assert(devices<ThePlan> == devices<Other>);
-  const Run got = train<ThePlan>(&whole_batch<ThePlan>);
-  const Run wanted = train<Other>(&whole_batch<ThePlan>);
-  CHECK(same_bits(got.losses, wanted.losses));
-  CHECK(same_tensors(got.gradients, wanted.gradients));
-  for (std::size_t replica = 0; replica < wanted.parameters.size(); ++replica)
-    CHECK(same_tensors(got.parameters[replica], wanted.parameters[replica]));
-  CHECK(same_bits(got.evaluation.outputs, wanted.evaluation.outputs));
-  CHECK_FALSE(same_tensors(got.before, got.parameters[0]));
 }
 
 }  // namespace equivalence

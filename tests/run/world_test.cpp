@@ -57,6 +57,25 @@ TEST_CASE("the first launcher is believed, and who disagrees is named") {
   CHECK(read_world(both.environment()).other_answers.empty());
 }
 
+TEST_CASE("beside MPI the variables say the same, or one sentence has both numbers") {
+  const auto words = [](const FakeMachine& machine, int size, int rank) {
+    return std::string{beside_mpi(size, rank, machine.environment()).text.view()};
+  };
+  FakeMachine nothing, agreed, only_size, only_rank, no_number;
+  agreed.variable("WORLD_SIZE", "4").variable("RANK", "2");
+  only_size.variable("WORLD_SIZE", "4");
+  only_rank.variable("RANK", "2");
+  no_number.variable("WORLD_SIZE", "4").variable("RANK", "two");
+  for (const FakeMachine* const fine : {&nothing, &agreed, &only_size, &only_rank}) CHECK(words(*fine, 4, 2) == "");
+  CHECK(words(only_rank, 4, 1) == "");  // without a world the name may mean anything
+  CHECK(words(agreed, 4, 1) ==
+        "[heddle.R10] RANK is 2, but MPI has made this process rank 1 of 4. Fix: start with mpirun alone, or unset RANK and WORLD_SIZE.");
+  CHECK(words(agreed, 3, 2) ==
+        "[heddle.R03] WORLD_SIZE says 4 processes, but MPI has started 3. Fix: start them with mpirun -np 4, or unset WORLD_SIZE.");
+  CHECK(words(agreed, 1, 0).find("WORLD_SIZE says 4 processes, but MPI has started 1.") != std::string::npos);  // without mpirun
+  CHECK(words(no_number, 4, 2).find("[heddle.R20] RANK is 'two'") == 0);
+}
+
 TEST_CASE("R20: variables that make no world are one sentence") {
   FakeMachine words, outside, alone, trailing, negative;
   words.variable("WORLD_SIZE", "four").variable("RANK", "0");

@@ -8,12 +8,12 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
 #include <exception>
 #include <span>
 #include <string>
 
 #include "heddle/backend/cpu.hpp"
+#include "heddle/backend/world_mpi.hpp"
 #include "heddle/transport/mpi.hpp"
 
 namespace heddle::inline backend_room {
@@ -23,9 +23,9 @@ class MpiSession {
  public:
   using Endpoint = Mpi;
 
-  MpiSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline)
-      : world_(checked_world(), needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, needs.elements}, deadline,
-               needs.program) {}
+  MpiSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline) : MpiSession(needs, deadline, agreed_world()) {}
+  MpiSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline, MPI_Comm world)
+      : world_(world, needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, needs.elements}, deadline, needs.program) {}
 
   /// job(rank) for the rank of this process.
   template <class Job> void run(Job&& job) {
@@ -51,28 +51,25 @@ class MpiSession {
   [[nodiscard]] Mpi& transport() { return world_; }
 
  private:
-  static MPI_Comm checked_world() {
-    const MPI_Comm world = MpiProcess::instance().world();
-    int processes = 0;
-    MPI_Comm_size(world, &processes);
-    if (const char* const size = std::getenv("WORLD_SIZE"); size != nullptr && std::string{size} != std::to_string(processes))
-      throw Error{Code{'R', 3}, "WORLD_SIZE says " + std::string{size} + " processes, but MPI has started " + std::to_string(processes) +
-                                    ". Fix: start them with mpirun -np " + size + ", or unset WORLD_SIZE."};
-    return world;
-  }
-
   Mpi world_;
   std::exception_ptr error_;
 };
 
+/// A plan of one device in this process, whatever the others do.
+class LocalSession : public MpiSession {
+ public:
+  LocalSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline) : MpiSession(needs, deadline, MPI_COMM_SELF) {}
+};
+
 /// CPU processes with Eigen. Every process makes the same trainers and calls; results are the same in all of them, and the same bits as on threads.
 ///
-/// Errors  R03 if the processes are not as many as the devices of the plan; R08 if they run different programs
+/// Errors  R03 if the processes are not as many as the devices of the plan; R08 if they run different programs; R10 if RANK names another rank
 /// Tested  backend/cpu_mpi_test
 struct CpuMpi {
   using Compute = EigenCompute;
   using Reference = EigenCompute;
   using Session = MpiSession;
+  using SessionOfOne = LocalSession;
 };
 
 }  // namespace heddle::inline backend_room

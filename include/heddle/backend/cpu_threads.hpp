@@ -63,6 +63,7 @@ struct CpuThreads {
   using Compute = EigenCompute;
   using Reference = EigenCompute;
   using Session = ThreadSession;
+  using SessionOfOne = ThreadSession;
 };
 
 }  // namespace heddle::inline backend_room

@@ -45,7 +45,7 @@ template <class T> [[nodiscard]] constexpr std::int64_t float_count(const T& val
 /// Shape   that of x, on every rank
 /// Moves   2 (N-1)/N of the floats per rank and axis of N ranks                  [bytes]
 /// Errors  P13 at build if x is no sum over an axis that is named, P16 if it is a mean, P18 if it cannot be moved
-/// Tested  mesh/collectives_test, backend/spmd_threads_test, fail/P13_all_reduce_of_a_whole_value
+/// Tested  mesh/collectives_test, backend/spmd_threads_test, backend/spmd_mpi_test, fail/P13_all_reduce_of_a_whole_value
 template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto all_reduce(Comm& comm, const X& x) {
   using Rule = Calling<Collective::all_reduce, X, Axes...>;
   static_assert(sizeof(fired<Rule>) > 0);
@@ -63,7 +63,7 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto all_reduc
 /// Shape   (n, ...) becomes (n / N, ...); N ranks must divide n
 /// Moves   (N-1)/N of the floats per rank                                        [bytes]
 /// Errors  as all_reduce
-/// Tested  mesh/collectives_test, backend/spmd_threads_test
+/// Tested  mesh/collectives_test, backend/spmd_threads_test, backend/spmd_mpi_test
 template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto reduce_scatter(Comm& comm, const X& x) {
   using Rule = Calling<Collective::reduce_scatter, X, Axes...>;
   static_assert(sizeof(fired<Rule>) > 0);
@@ -87,7 +87,7 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto reduce_sc
 /// Shape   (n, ...) becomes (n N, ...)
 /// Moves   (N-1)/N of the joined floats per rank                                 [bytes]
 /// Errors  P13 at build if x is not split over the axis, or not along dimension 0; P18 if it cannot grow
-/// Tested  mesh/collectives_test, backend/spmd_threads_test
+/// Tested  mesh/collectives_test, backend/spmd_threads_test, backend/spmd_mpi_test
 template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto all_gather(Comm& comm, const X& x) {
   using Rule = Calling<Collective::all_gather, X, Axes...>;
   static_assert(sizeof(fired<Rule>) > 0);
@@ -111,7 +111,7 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto all_gathe
 ///
 /// Moves   the floats once to each other rank of the axis                        [bytes]
 /// Errors  P13 at build if the others hold parts or terms; P20 at run time for a root that is not there
-/// Tested  mesh/collectives_test, backend/spmd_threads_test
+/// Tested  mesh/collectives_test, backend/spmd_threads_test, backend/spmd_mpi_test
 template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto broadcast(Comm& comm, const X& x, int root = 0) {
   using Rule = Calling<Collective::broadcast, X, Axes...>;
   static_assert(sizeof(fired<Rule>) > 0);

@@ -82,7 +82,7 @@ template <class N> [[nodiscard]] auto clip_factor(const N& norm, float most) {
 /// Multiplies what this rank holds of the gradients with clip_factor().
 ///
 /// Errors  P17 as clip_factor
-/// Tested  mesh/norm_test, backend/spmd_threads_test
+/// Tested  mesh/norm_test, backend/spmd_threads_test, backend/spmd_mpi_test
 template <IsDistributed X, class N> [[nodiscard]] X clip(const X& gradients, const N& norm, float most) {
   static_assert(sizeof(fired<Clipping<N>>) > 0);
   const float factor = clip_factor(norm, most).held_by_this_rank();

@@ -191,10 +191,17 @@ struct Traffic {
   }
   [[nodiscard]] constexpr Bytes sent_in_norm(Rank rank) const {
     Bytes bytes;
-    for (const Axis a : norm_axes)
-      if (program->training && program->reduces_norm_along(a))
-        bytes += ring_bytes_sent(program->unit_count, program->mesh.size(a), program->mesh.coordinate(rank, a));
+    for (const Axis a : norm_axes) bytes += sent_in_norm(rank, a);
     return bytes;
+  }
+  [[nodiscard]] constexpr Bytes sent_in_norm(Rank rank, Axis a) const {
+    if (!program->training || !program->reduces_norm_along(a)) return {};
+    return ring_bytes_sent(program->unit_count, program->mesh.size(a), program->mesh.coordinate(rank, a));
+  }
+  /// Bytes that one rank sends along one axis so that a step can report its loss.
+  [[nodiscard]] constexpr Bytes sent_for_loss(Rank rank, Axis a) const {
+    if (!program->training || !splits(a) || program->mesh.coordinate(rank, Axis::stage) != program->loss_role()) return {};
+    return ring_bytes_sent(1, program->mesh.size(a), program->mesh.coordinate(rank, a));
   }
   /// Point-to-point bytes that one rank sends in one step, padding included.
   [[nodiscard]] constexpr Bytes sent_to_peers(Rank rank) const {
@@ -206,15 +213,18 @@ struct Traffic {
   }
   /// Bytes that one rank sends in all-reduces of gradients in one step, padding included; the lines it owns depend on its position.
   [[nodiscard]] constexpr Bytes sent_in_reductions(Rank rank) const {
+    Bytes bytes;
+    for (const Axis a : batch_axes) bytes += sent_in_reductions(rank, a);
+    return bytes;
+  }
+  [[nodiscard]] constexpr Bytes sent_in_reductions(Rank rank, Axis a) const {
     const int role = program->mesh.coordinate(rank, Axis::stage);
     Bytes bytes;
-    for (const Axis a : batch_axes) {
-      if (!program->training || !splits(a) || slices(a)) continue;
-      for (int b = 0; b < program->bucket_count; ++b)
-        if (program->buckets[b].role == role)
-          bytes += ring_bytes_sent(program->buckets[b].elements / program->storage.state_parts(), program->mesh.size(a),
-                                   program->mesh.coordinate(rank, a));
-    }
+    if (!program->training || !splits(a) || slices(a)) return bytes;
+    for (int b = 0; b < program->bucket_count; ++b)
+      if (program->buckets[b].role == role)
+        bytes +=
+            ring_bytes_sent(program->buckets[b].elements / program->storage.state_parts(), program->mesh.size(a), program->mesh.coordinate(rank, a));
     return bytes;
   }
   /// Bytes that one rank sends in reduce-scatters of gradients in one step, padding included: all but its own slice.

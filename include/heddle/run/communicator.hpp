@@ -40,7 +40,7 @@ namespace heddle::inline run_room {
 /// What it moves lies outside every Program: no promise on deadlock, bytes or bits speaks of it. All ranks of a group must make the same calls in
 /// the same order, else a call ends with RankLost after the deadline, or with T01.
 /// Errors  P20 for a root that is not there; those of the transport
-/// Tested  run/communicator_test, backend/spmd_threads_test
+/// Tested  run/communicator_test, backend/spmd_threads_test, backend/spmd_mpi_test
 template <TransportEndpoint Endpoint> class MeshCommunicator {
  public:
   MeshCommunicator(Endpoint& endpoint, const Mesh& mesh, Rank rank) : endpoint_(endpoint), mesh_(mesh), rank_(rank) {}

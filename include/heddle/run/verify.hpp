@@ -5,10 +5,13 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "heddle/plan/plan.hpp"
@@ -22,7 +25,8 @@ namespace heddle::inline run_room {
 /// What verify found; text is empty if every tensor agrees.
 struct Verification {
   std::string text;
-  std::int64_t tensors = 0;  ///< that were compared
+  std::int64_t tensors = 0;   ///< that were compared
+  bool first_process = true;  ///< where ranks are processes all find the same; this one says it
   [[nodiscard]] bool ok() const { return text.empty(); }
   explicit operator bool() const { return ok(); }
 };
@@ -48,9 +52,27 @@ template <class TrainerType> class Recorder : public Observer {
     if (entry->what == Do::add || summed || (entry->what == Do::leaf_forward && !output.partial()))
       copy(seen, entry->d, entry->node, summed ? seen.program->graph->rest(entry->node + 1) : output, outputs);
   }
+  /// Where ranks live in other processes: what each of them saw, in every process. What a rank has not seen is 0, and nothing is seen differently by
+  /// two.
+  void share() {
+    bool all_here = true;
+    for (int r = 0; r < ranks; ++r) all_here = all_here && trainer_.local(Rank{r});
+    if (all_here) return;
+    for (auto* const tensors : {&outputs, &gradients})
+      for (std::vector<float>& values : *tensors) {
+        const std::vector<float> mine = std::exchange(values, std::vector<float>(values.size()));
+        for (int r = 0; r < ranks; ++r) {
+          std::vector<float> theirs = trainer_.local(Rank{r}) ? mine : std::vector<float>(mine.size());
+          trainer_.session().share(Rank{r}, std::as_writable_bytes(std::span{theirs}));
+          for (std::size_t i = 0; i < values.size(); ++i)
+            values[i] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(values[i]) | std::bit_cast<std::uint32_t>(theirs[i]));
+        }
+      }
+  }
   std::vector<std::vector<float>> outputs, gradients;
 
  private:
+  static constexpr int ranks = TrainerType::training_program().mesh.ranks();
   [[nodiscard]] static const Entry* entry_of(const Observation& seen) { return seen.entry < 0 ? nullptr : &seen.program->entries[seen.entry]; }
   [[nodiscard]] static bool is_forward(const Observation& seen) { return seen.program->instructions[seen.instruction].op == Op::forward; }
   /// Each rank of axis tensor writes its part of the rows; of what is whole, the first.
@@ -72,7 +94,11 @@ template <class TrainerType> class Recorder : public Observer {
   TrainerType& trainer_;
 };
 
-template <class Backend> struct ReferenceBackend : Backend { using Compute = typename Backend::Reference; };
+/// One device in every process, with the reference kernels.
+template <class Backend> struct ReferenceBackend : Backend {
+  using Compute = typename Backend::Reference;
+  using Session = typename Backend::SessionOfOne;
+};
 
 /// Empty if equal within `tolerance` of the largest element; else where and how they differ.
 [[nodiscard]] inline std::string difference(const std::vector<float>& planned, const std::vector<float>& reference, std::int64_t features,
@@ -106,10 +132,11 @@ template <class Optimizer, class Reference>
 }
 
 /// Runs one step of both and compares outputs, gradients of outputs, gradients of parameters, parameters after the step: the first that differs is
-/// named. The tolerance is a share of the largest element of a tensor: sums of up to some hundred rows in another order stay within 1e-5.
+/// named. Where ranks are processes each of them makes the call and runs one device beside its rank. The tolerance is a share of the largest element
+/// of a tensor: sums of up to some hundred rows in another order stay within 1e-5.
 ///
 /// Errors  what the trainers throw; R06 a tensor that differs, as the text of the result
-/// Tested  run/verify_test
+/// Tested  run/verify_test, equivalence/verify_mpi_test
 template <class ThePlan, class Backend>
 [[nodiscard]] Verification verify(const Examples<typename ThePlan::Request::Loss::Target>& batch, Seed seed = Seed{1}, double tolerance = 1e-4) {
   using Request = typename ThePlan::Request;
@@ -128,8 +155,9 @@ template <class ThePlan, class Backend>
   const std::int64_t rows = planned.step(batch).rows;
   if (rows == 0) throw Error(Code{'B', 5}, "verify was given a batch that the plan drops. Fix: give a full batch.");
   reference.step(rows < batch.rows ? batch.slice(0, rows) : batch);
+  a.share();
 
-  Verification found;
+  Verification found{{}, 0, planned.first_process()};
   const Graph& graph = Request::graph;
   const auto compare = [&](const std::string& what, const std::vector<float>& x, const std::vector<float>& y, std::int64_t features,
                            const std::string& where) {

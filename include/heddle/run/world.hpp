@@ -93,4 +93,23 @@ inline constexpr LauncherVariables launchers[] = {
   return world;
 }
 
+/// What is wrong if MPI has started `size` processes and made this one `rank`: RANK and WORLD_SIZE, where torchrun or a user has set them, say
+/// something else, and whoever reads them would take other rows or another device.
+///
+/// Errors  R03 another number of processes, R10 another rank, R20 no numbers
+/// Tested  run/world_test
+[[nodiscard]] inline Diagnosis beside_mpi(int size, int rank, const Environment& environment = process_environment) {
+  Diagnosis fault;
+  const int said = number_in(environment, "WORLD_SIZE", 1, size, fault);
+  if (!fault.ok()) return fault;
+  if (said != size)
+    return Diagnosis{Code{'R', 3}, ""} << "WORLD_SIZE says " << said << " processes, but MPI has started " << size
+                                       << ". Fix: start them with mpirun -np " << said << ", or unset WORLD_SIZE.";
+  if (!environment("WORLD_SIZE")) return {};
+  const int named = number_in(environment, "RANK", 0, rank, fault);
+  if (!fault.ok() || named == rank) return fault;
+  return Diagnosis{Code{'R', 10}, ""} << "RANK is " << named << ", but MPI has made this process rank " << rank << " of " << size
+                                      << ". Fix: start with mpirun alone, or unset RANK and WORLD_SIZE.";
+}
+
 }  // namespace heddle::inline run_room

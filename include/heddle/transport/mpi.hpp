@@ -44,7 +44,6 @@ namespace heddle::inline transport_room {
 class Mpi {
  public:
   using Endpoint = Mpi;
-
   /// Collective over `world`, which has one process per rank. `program` is compared between the processes.
   Mpi(MPI_Comm world, int ranks, std::vector<std::vector<int>> groups, PendingLimits limits, std::chrono::nanoseconds deadline,
       std::uint64_t program = 0);
@@ -56,8 +55,9 @@ class Mpi {
   [[nodiscard]] Rank rank() const { return Rank{watch_.rank()}; }
   [[nodiscard]] Endpoint& endpoint(Rank) { return *this; }
 
-  /// What this process has sent since construction or the last clear_traffic.
+  /// What this process has sent since construction or the last clear_traffic: in all groups, or in one.
   [[nodiscard]] Sent sent(Rank, Movement kind) const { return traffic_.sent(kind); }
+  [[nodiscard]] Sent sent(Rank, Movement kind, int group) const { return traffic_.sent(kind, group); }
   void clear_traffic() { traffic_.clear(); }
   /// Memory for sums beside the arena; it grows to the largest collective that was ever started, at construction to the one in the limits.
   [[nodiscard]] Bytes scratch() const {
@@ -204,8 +204,8 @@ class Mpi {
 inline Mpi::Mpi(MPI_Comm world, int ranks, std::vector<std::vector<int>> groups, PendingLimits limits, std::chrono::nanoseconds deadline,
                 std::uint64_t program)
     : limits_(limits), watch_(world, deadline), transfers_comm_(world, deadline), collectives_comm_(world, deadline), share_(watch_.comm()),
-      groups_(std::max(ranks, watch_.size()), std::move(groups)), sends_(static_cast<std::size_t>(watch_.size()), Window{limits.transfers}),
-      receives_(sends_) {
+      groups_(std::max(ranks, watch_.size()), std::move(groups)), traffic_(groups_.count()),
+      sends_(static_cast<std::size_t>(watch_.size()), Window{limits.transfers}), receives_(sends_) {
   agree(program, ranks);
   if (ranks != watch_.size())
     throw Error{Code{'R', 3}, "the plan has " + std::to_string(ranks) + " devices, but MPI has started " + std::to_string(watch_.size()) +

@@ -145,7 +145,7 @@ class MpiCollective {
   [[nodiscard]] std::int64_t first_received(int q) const { return owned(started(q), group_->position).length; }
 
   void send(int q, int message_tag, const float* from, std::int64_t elements) {
-    traffic_->count_message(mine_.kind, elements);
+    traffic_->count_message(group_->number, mine_.kind, elements);
     sends_.send(q, group_->comm, group_->ranks[at(q)], message_tag, from, bytes(elements));
   }
   void receive(int q, int message_tag, float* to, std::int64_t elements) {

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "heddle/core/ring_volume.hpp"
 #include "heddle/core/units.hpp"
@@ -23,41 +25,62 @@ struct Sent {
 /// The counters of one rank: written by its own thread, read by any.
 ///
 /// Tested  transport/sent_counters_test
-class alignas(64) SentCounters {
+/// What one rank sends: to single peers, and in the collectives of each group apart.
+///
+/// Tested  transport/sent_counters_test
+class SentCounters {
  public:
-  void count_send(std::int64_t elements) noexcept { tally(Movement::point_to_point).add(1, 4 * elements); }
+  explicit SentCounters(int groups = 1) : groups_(groups), lines_(std::make_unique<Line[]>(static_cast<std::size_t>(groups) + 1)) {}
+
+  void count_send(std::int64_t elements) noexcept { tally(-1, Movement::point_to_point).add(1, 4 * elements); }
   /// One message of a collective, where a transport sends messages.
-  void count_message(Movement kind, std::int64_t elements) noexcept { tally(kind).add(1, 4 * elements); }
-  void count_collective(Movement kind, std::int64_t elements, int members, int position) noexcept {
+  void count_message(int group, Movement kind, std::int64_t elements) noexcept { tally(group, kind).add(1, 4 * elements); }
+  void count_collective(int group, Movement kind, std::int64_t elements, int members, int position) noexcept {
     if (kind == Movement::all_reduce)
-      tally(kind).add(ring_messages_sent(members), ring_bytes_sent(elements, members, position).value);
+      tally(group, kind).add(ring_messages_sent(members), ring_bytes_sent(elements, members, position).value);
     else
-      tally(kind).add(half_ring_messages_sent(members), half_ring_bytes_sent(elements, members).value);
+      tally(group, kind).add(half_ring_messages_sent(members), half_ring_bytes_sent(elements, members).value);
   }
+  /// In the collectives of one group.
+  [[nodiscard]] Sent sent(Movement kind, int group) const noexcept { return tally(group, kind).seen(); }
+  /// In all groups together, or to peers.
   [[nodiscard]] Sent sent(Movement kind) const noexcept {
-    const Tally& tally = tallies_[static_cast<int>(kind)];
-    return {tally.messages.load(std::memory_order_relaxed), Bytes{tally.bytes.load(std::memory_order_relaxed)}};
+    Sent sum;
+    for (int group = -1; group < groups_; ++group) {
+      const Sent one = sent(kind, group);
+      sum.messages += one.messages;
+      sum.bytes += one.bytes;
+    }
+    return sum;
   }
   void clear() noexcept {
-    for (Tally& tally : tallies_) {
-      tally.messages.store(0, std::memory_order_relaxed);
-      tally.bytes.store(0, std::memory_order_relaxed);
-    }
+    for (int line = 0; line <= groups_; ++line)
+      for (Tally& tally : lines_[static_cast<std::size_t>(line)].tallies) tally.set(0, 0);
   }
 
  private:
   struct Tally {
     std::atomic<std::int64_t> messages{0};
     std::atomic<std::int64_t> bytes{0};
+    [[nodiscard]] Sent seen() const noexcept { return {messages.load(std::memory_order_relaxed), Bytes{bytes.load(std::memory_order_relaxed)}}; }
+    void set(std::int64_t new_messages, std::int64_t new_bytes) noexcept {
+      messages.store(new_messages, std::memory_order_relaxed);
+      bytes.store(new_bytes, std::memory_order_relaxed);
+    }
     // One writer: a load and a store do, and cost less than a locked addition.
     void add(std::int64_t more_messages, std::int64_t more_bytes) noexcept {
-      messages.store(messages.load(std::memory_order_relaxed) + more_messages, std::memory_order_relaxed);
-      bytes.store(bytes.load(std::memory_order_relaxed) + more_bytes, std::memory_order_relaxed);
+      set(messages.load(std::memory_order_relaxed) + more_messages, bytes.load(std::memory_order_relaxed) + more_bytes);
     }
   };
-  [[nodiscard]] Tally& tally(Movement kind) noexcept { return tallies_[static_cast<int>(kind)]; }
+  struct alignas(64) Line {
+    Tally tallies[movements];
+  };
+  [[nodiscard]] Tally& tally(int group, Movement kind) const noexcept {
+    return lines_[static_cast<std::size_t>(group + 1)].tallies[static_cast<int>(kind)];
+  }
 
-  Tally tallies_[movements];
+  int groups_;
+  std::unique_ptr<Line[]> lines_;  // to peers, then by group
 };
 
 }  // namespace heddle::inline transport_room

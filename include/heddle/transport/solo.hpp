@@ -49,7 +49,7 @@ class Solo {
     friend class Solo;
     Endpoint(int groups, PendingLimits limits)
         : groups_(1, std::vector<std::vector<int>>(static_cast<std::size_t>(groups), {0})),
-          collectives_(static_cast<std::size_t>(groups), Window{limits.reductions}) {}
+          collectives_(static_cast<std::size_t>(groups), Window{limits.reductions}), traffic_(groups) {}
 
     std::int64_t no_peer(int peer, std::int64_t elements) const {
       groups_.check_transfer(0, peer, elements);  // throws: with one rank there is none
@@ -58,7 +58,7 @@ class Solo {
     std::int64_t start(Movement kind, int group, const float* source, float* target, std::int64_t elements) {
       groups_.check_collective(0, group, elements);
       const std::int64_t k = window(group).open([&] { return describe_collective(kind, group); });
-      traffic_.count_collective(kind, elements, 1, 0);
+      traffic_.count_collective(group, kind, elements, 1, 0);
       if (target != source) std::copy_n(source, elements, target);
       return k;
     }
@@ -78,6 +78,7 @@ class Solo {
   [[nodiscard]] int ranks() const { return 1; }
   [[nodiscard]] Endpoint& endpoint(Rank = Rank{0}) { return endpoint_; }
   [[nodiscard]] Sent sent(Rank, Movement kind) const { return endpoint_.traffic_.sent(kind); }
+  [[nodiscard]] Sent sent(Rank, Movement kind, int group) const { return endpoint_.traffic_.sent(kind, group); }
   void clear_traffic() { endpoint_.traffic_.clear(); }
   void reset() {
     for (Window& window : endpoint_.collectives_) window.reset();

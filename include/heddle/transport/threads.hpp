@@ -40,8 +40,9 @@ class Threads {
   [[nodiscard]] int ranks() const { return board_.ranks(); }
   [[nodiscard]] Endpoint& endpoint(Rank rank) { return *endpoints_.at(static_cast<std::size_t>(rank.value)); }
 
-  /// What the rank has sent since construction or the last clear_traffic.
+  /// What the rank has sent since construction or the last clear_traffic: in all groups, or in one.
   [[nodiscard]] Sent sent(Rank rank, Movement kind) const { return traffic_.at(static_cast<std::size_t>(rank.value)).sent(kind); }
+  [[nodiscard]] Sent sent(Rank rank, Movement kind, int group) const { return traffic_.at(static_cast<std::size_t>(rank.value)).sent(kind, group); }
   void clear_traffic() {
     for (SentCounters& traffic : traffic_) traffic.clear();
   }
@@ -125,7 +126,7 @@ class Threads::Endpoint {
   std::int64_t start(Movement kind, int group, const float* source, float* target, std::int64_t elements) {
     const std::int64_t k = open(collectives_, group, [&](std::int64_t next) { return GroupWait{board(), group, kind, next}; });
     const int position = board().groups().position(group, rank_);
-    traffic().count_collective(kind, elements, board().groups().members(group), position);
+    traffic().count_collective(group, kind, elements, board().groups().members(group), position);
     if (board().ring(group).post(k, position, {kind, elements}, source, target)) board().wake_group(group);
     return k;
   }
@@ -190,8 +191,11 @@ class Threads::Endpoint {
 };
 
 inline Threads::Threads(int ranks, std::vector<std::vector<int>> groups, PendingLimits limits, std::chrono::nanoseconds deadline)
-    : deadline_(deadline), board_(ranks, std::move(groups), limits), spins_(spins_before_sleep(ranks)), traffic_(static_cast<std::size_t>(ranks)) {
-  for (int rank = 0; rank < ranks; ++rank) endpoints_.push_back(std::make_unique<Endpoint>(*this, rank, limits));
+    : deadline_(deadline), board_(ranks, std::move(groups), limits), spins_(spins_before_sleep(ranks)) {
+  for (int rank = 0; rank < ranks; ++rank) {
+    traffic_.emplace_back(board_.groups().count());
+    endpoints_.push_back(std::make_unique<Endpoint>(*this, rank, limits));
+  }
 }
 
 inline void Threads::reset() {

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// What every plan must keep on processes as on threads: its bits, the bytes that it states for every rank, axis and collective, its memory.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "equivalence/equal.hpp"
+#include "equivalence/sent_by_axis.hpp"
+#include "heddle/backend/cpu_mpi.hpp"
+#include "transport/mpi_ranks.hpp"
+
+namespace equivalence {
+
+using heddle::tests::FirstRanks;
+using heddle::tests::sum_over_all;
+
+/// Everything that a trainer says while and after it does everything that a trainer does.
+struct Everything : Run {
+  std::vector<float> norms;  // by step, of a plan that clips
+};
+
+template <class ThePlan, class Backend> [[nodiscard]] Everything everything() {
+  constexpr std::int64_t batch = ThePlan::Request::batch.batch;
+  const auto rows = rows_of<ThePlan>(2 * batch + 7);
+  Trainer<ThePlan, Backend> trainer{settings<typename ThePlan::Request::Optimizer>(), Seed{5}};
+  if constexpr (ThePlan::Request::clips) trainer.clip().max_norm = 0.07;  // some steps exceed it
+  Everything out;
+  trainer.on_step([&](const StepResult& result) { out.losses.push_back(result.loss.value()); }, Every{3});
+  const std::string last = trainer.parameter_names().back();
+  trainer.set_parameter(last, std::vector<float>(trainer.parameter(last).size(), 0.5F));
+  for (int step = 0; step < equivalence::steps; ++step) {
+    const std::int64_t count = step == 7 && ThePlan::Request::batch.remedy == Remedy::keep ? 5 : batch;
+    const StepResult result = trainer.step(rows.batch(3 * step % (batch + 7), count));
+    out.rows.push_back(result.rows);
+    if (result.norm) out.norms.push_back(*result.norm);
+  }
+  for (int replica = 0; replica < trainer.replicas(); ++replica) {
+    out.parameters.emplace_back();
+    for (const std::string& name : trainer.parameter_names()) out.parameters.back().push_back(trainer.parameter(name, replica));
+    CHECK(trainer.parameter_hash(replica) == trainer.parameter_hash());
+  }
+  for (const std::string& name : trainer.parameter_names()) out.gradients.push_back(trainer.gradient(name));
+  out.evaluation = trainer.evaluate(rows.batch(0, 2 * batch + 7));
+  CHECK(same_bits(trainer.predict(rows.inputs), out.evaluation.outputs));
+  return out;
+}
+
+/// The processes that a plan needs have the bits of `Wanted` on threads: of one device, or of the plan itself.
+template <class ThePlan, class Wanted = ThePlan> void check_bits() {
+  static_assert(std::is_same_v<ThePlan, Wanted> || (devices<Wanted> == 1 && is_reproducible<ThePlan> && is_reproducible<Wanted>));
+  CAPTURE(devices<ThePlan>);
+  const FirstRanks ranks{devices<ThePlan>};
+  if (!ranks.taking_part()) return;
+  static const Everything wanted = everything<Wanted, CpuThreads>();
+  const Everything got = everything<ThePlan, CpuMpi>();
+  REQUIRE(!wanted.losses.empty());
+  CHECK(same_bits(got.losses, wanted.losses));
+  CHECK(same_bits(got.norms, wanted.norms));
+  CHECK(got.norms.empty() != ThePlan::Request::clips);
+  CHECK(got.rows == wanted.rows);
+  REQUIRE(static_cast<int>(got.parameters.size()) == ThePlan::training.batch.ranks);
+  for (std::size_t p = 0; p < wanted.gradients.size(); ++p) {
+    CAPTURE(p);
+    CHECK(same_bits(got.gradients[p], wanted.gradients[p]));
+    for (const auto& replica : got.parameters) CHECK(same_bits(replica[p], wanted.parameters[0][p]));
+  }
+  CHECK(std::memcmp(&got.evaluation.loss, &wanted.evaluation.loss, sizeof(double)) == 0);
+  CHECK(same_bits(got.evaluation.outputs, wanted.evaluation.outputs));
+}
+
+/// Bytes by rank, axis and collective, messages in all, and the arena of every rank.
+template <class ThePlan> void check_promises() {
+  CAPTURE(devices<ThePlan>);
+  constexpr bool partial = ThePlan::Request::batch.remedy == Remedy::keep;
+  constexpr std::int64_t batch = ThePlan::Request::batch.batch;
+  check_statement(lower<ThePlan>());
+  const FirstRanks ranks{devices<ThePlan>};
+  std::int64_t messages = 0;
+  if (ranks.taking_part()) {
+    const auto rows = rows_of<ThePlan>(batch);
+    Trainer<ThePlan, CpuMpi> trainer{settings<typename ThePlan::Request::Optimizer>(), Seed{5}};
+    trainer.on_step([](const StepResult&) {}, Every{2});
+    Mpi& transport = trainer.session().transport();
+    for (const bool reported : {false, true}) {
+      transport.clear_traffic();
+      trainer.step(rows.batch(0, reported || !partial ? batch : 5));  // ranks without rows send as much as the others
+      check_sent(trainer, reported);
+      messages = 0;
+      for (const Movement kind : every_movement) messages += transport.sent(transport.rank(), kind).messages;
+    }
+    (void)trainer.evaluate(rows.batch(0, batch));
+    check_arenas(trainer);
+  }
+  constexpr Traffic stated = traffic<ThePlan>();
+  std::int64_t all = stated.activations().messages + stated.values().messages + stated.norm().messages + stated.loss().messages;
+  for (const Axis a : batch_axes) all += stated.gradients().on(a).messages + stated.parameters().on(a).messages;
+  CHECK(sum_over_all(messages) == all);
+}
+
+/// Bits of one device, and every promise.
+template <class Alone, class... Plans> void hold_as_one_device() { ((check_bits<Plans, Alone>(), check_promises<Plans>()), ...); }
+/// Bits of the same plan on threads, and every promise: for plans whose sums have another order than those of one device.
+template <class... Plans> void hold_as_threads() { ((check_bits<Plans>(), check_promises<Plans>()), ...); }
+
+}  // namespace equivalence

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Slices of optimizer states, gradients and parameters that lie in processes: the bits of one device, the bytes of every rank along every axis, the
+// memory.
+#include "equivalence/processes.hpp"
+
+using namespace equivalence;
+
+namespace {
+
+template <class... Parts> using Of = Plan<Blocks, CrossEntropy, Adam, Batch<32, KeepLast>, Grain<2>, Parts...>;
+using Alone = Of<Single>;
+using Clipped = Of<Single, Clip<GlobalNorm>>;
+template <class Order> using Two = Pipeline<Balanced<2>, Order, Microbatches<4>>;
+
+}  // namespace
+
+TEST_CASE("slices of each kind that lie in processes hold, with rounds as well") {
+  hold_as_one_device<Alone, Of<Sharded<4, OptimizerState>>, Of<Sharded<4, heddle::Gradients>>, Of<Sharded<4>>,
+                     Of<Sharded<2, heddle::Gradients>, Accumulate<4>>, Of<Sharded<2>, Accumulate<2>>>();
+}
+
+TEST_CASE("slices beside replicas hold, in both nestings") {
+  hold_as_one_device<Alone, Of<Hybrid<Sharded<2>, DataParallel<2>>>, Of<Hybrid<DataParallel<2>, Sharded<2, OptimizerState>>>>();
+}
+
+TEST_CASE("slices inside stages hold, in every order") {
+  hold_as_one_device<Alone, Of<Hybrid<Two<OneFOneB>, Sharded<2, heddle::Gradients>>>, Of<Hybrid<Two<Interleaved<2>>, Sharded<2>>>,
+                     Of<Hybrid<Sharded<2, OptimizerState>, Two<ZeroBubbleH1>>>>();
+}
+
+TEST_CASE("the norm of gradients that lie in slices, in stages and in replicas of processes holds") {
+  hold_as_one_device<Clipped, Of<DataParallel<4>, Clip<GlobalNorm>>, Of<Sharded<4>, Clip<GlobalNorm>>,
+                     Of<Hybrid<Sharded<2, heddle::Gradients>, DataParallel<2>>, Clip<GlobalNorm>>,
+                     Of<Hybrid<Two<GPipe>, Sharded<2>>, Clip<GlobalNorm>>>();
+}
