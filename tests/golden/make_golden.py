@@ -9,7 +9,7 @@ The tests read only the committed results. Tensors of a file:
   initial.NAME               parameters before step 1, NAME as in the state_dict
   output, loss, gradient.NAME   of step 1
   after1.NAME, after20.NAME, losses   after optimizer steps on the same batch; losses[k] is that before step k + 1
-Inputs are multiples of 1/128, targets of 1/16, made from integers, so every program makes the same ones:
+Token ids are (3 i + 5 j + i j) mod 13, the labels the ids that follow. Other inputs are multiples of 1/128, targets of 1/16, made from integers, so every program makes the same ones:
   input(i, j) = ((37 i + 101 j + i j) mod 127) / 128, label(i) = (7 i + 3) mod 10, target(i, j) = (((53 i + 29 j + i j) mod 31) - 15) / 16
 Each case is run in float64 as well; `float64_difference` in the metadata is the largest absolute difference of any stored float32
 number from that run: the part of a tolerance that is PyTorch's own rounding. A case above `MOST_DIFFERENCE` is refused, because
@@ -89,6 +89,23 @@ class ResidualMlp(nn.Module):
         return self.linear2(torch.sigmoid(self.block(nn.functional.gelu(self.linear1(x)))))
 
 
+class LanguageModel(nn.Module):
+    """Sequential<Input, Named<"embedding", Embedding>, Named<"block", Residual<Named<"inner", Linear>, Tanh>>, Named<"head", Linear<.., NoBias>>>"""
+
+    def __init__(self, vocabulary, width):
+        super().__init__()
+        self.embedding, self.block, self.head = nn.Embedding(vocabulary, width), Inner(width), nn.Linear(width, vocabulary, bias=False)
+
+    def forward(self, x):
+        return self.head(self.block(self.embedding(x.long())))
+
+
+def tokens(rows, positions, vocabulary):
+    i = torch.arange(rows).reshape(-1, 1)
+    j = torch.arange(positions).reshape(1, -1)
+    return (3 * i + 5 * j + i * j) % vocabulary
+
+
 def named(prefix, items):
     return {f"{prefix}.{name}": value.detach().clone() for name, value in items}
 
@@ -135,12 +152,15 @@ def main():
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    cross_entropy, mse = nn.CrossEntropyLoss(), nn.MSELoss()
+    mse = nn.MSELoss()
+    cross_entropy = lambda z, y: nn.functional.cross_entropy(z.flatten(0, -2), y.flatten())  # mean over rows and positions
     adam = lambda p: torch.optim.Adam(p, lr=1e-3)
     mlp, residual = lambda: Mlp(20, 16, 10), lambda: ResidualMlp(20, 16, 10)
     classes = lambda rows, first=0: (inputs(rows, 20, first), labels(rows, first))
     large = [(inputs(64, 784), labels(64))]
     regression = [(inputs(8, 20), targets(8, 10))]
+    text = tokens(8, 7, 13)
+    sentences = [(text[:, :-1].float(), text[:, 1:])]
     quarters = [classes(4, first) for first in (0, 4, 8, 12)]
     cases = {  # file: model, seed, optimizer, its words, loss, batches, steps whose parameters are stored, tensors of the batch
         "mlp_784_50_10_adam": (lambda: Mlp(784, 50, 10), 1, adam, "Adam lr=1e-3", cross_entropy, [large] * 20, (1, 20), {"labels": large[0][1]}),
@@ -149,6 +169,9 @@ def main():
             residual, 1, lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True, weight_decay=1e-2),
             "SGD lr=0.1 momentum=0.9 nesterov weight_decay=1e-2", mse, [regression] * 20, (1, 20), None),
         "residual_20_16_10_adamw": (residual, 1, lambda p: torch.optim.AdamW(p, lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
+        "language_model_13_8": (
+            lambda: LanguageModel(13, 8), 1, lambda p: torch.optim.SGD(p, lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", cross_entropy,
+            [sentences] * 20, (1, 20), None),
         "accumulate_20_16_10": (mlp, 1, adam, "Adam lr=1e-3, 4 micro-batches of 4 rows, each loss / 4", cross_entropy, [quarters], (1,), None),
         "keep_last_20_16_10": (
             mlp, 1, adam, "Adam lr=1e-3, one batch of rows 0-63, one of rows 64-86", cross_entropy,

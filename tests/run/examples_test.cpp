@@ -35,6 +35,15 @@ TEST_CASE("labels and inputs are seen row by row, not copied") {
   CHECK(batch.source_row(1) == 1);
 }
 
+TEST_CASE("a row may have a label for each of its positions") {
+  const std::vector<std::int32_t> six{0, 1, 2, 3, 4, 5};
+  const Examples<std::int32_t> batch = examples(inputs, six, 2, 2);
+  CHECK((batch.rows == 3 && batch.target_features == 2));
+  CHECK(batch.target(2)[1] == 5);
+  CHECK(sentence([] { (void)examples(inputs, labels, 2, 2); }) ==
+        "[heddle.D07] the inputs have 3 rows but there are 3 labels. Fix: give 2 labels for each row.");
+}
+
 TEST_CASE("real targets have as many features as fit the rows") {
   const std::vector<float> targets{1, 2, 3, 4, 5, 6, 7, 8, 9};
   const Examples<float> batch = examples(inputs, targets, 2);

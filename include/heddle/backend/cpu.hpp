@@ -6,6 +6,7 @@
 
 #include "heddle/compute/eigen/eigen.hpp"
 #include "heddle/compute/eigen/elementwise.hpp"
+#include "heddle/compute/eigen/embedding.hpp"
 #include "heddle/compute/eigen/linear.hpp"
 #include "heddle/compute/eigen/losses.hpp"
 #include "heddle/compute/eigen/optimizers.hpp"

@@ -79,6 +79,8 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'G', 10}, "[heddle.G10] The input shape of the model is not known. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 13}, "[heddle.G13] A layer has no kernel for the backend. Names and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 14}, "[heddle.G14] A kernel has no backward in two parts. Names and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'G', 17}, "[heddle.G17] A vocabulary is too large for token ids. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'G', 18}, "[heddle.G18] A layer looks up what is no token id. Names and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 1}, "[heddle.M01] An axis is claimed twice. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 2}, "[heddle.M02] An axis has no size. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 3}, "[heddle.M03] Stages and devices do not fit. Numbers and fix: see Spelled, or docs/errors.md.");

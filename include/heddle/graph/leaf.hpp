@@ -46,6 +46,7 @@ struct Leaf {
   bool weights_read = true;         ///< gradients of parameters are made of parameters too: a part of a backward that makes only them has these
   bool elementwise = false;         ///< out(i) depends on in(i) alone: may run in place
   bool reshapes = false;            ///< no arithmetic: output is the input under another shape
+  std::int64_t vocabulary = 0;      ///< not 0: the input holds whole numbers from 0 to vocabulary - 1, which have no gradient
   std::int64_t forward_flops = 0;   ///< per sample
   std::int64_t backward_flops = 0;  ///< per sample, both gradients
   std::int64_t weight_flops = 0;    ///< per sample, of those: the gradients of parameters

@@ -11,6 +11,7 @@
 #include "heddle/graph/graph.hpp"
 #include "heddle/graph/layer.hpp"
 #include "heddle/graph/named.hpp"
+#include "heddle/graph/token_ids.hpp"
 
 namespace heddle::inline graph_room {
 
@@ -273,7 +274,7 @@ template <class Model> struct Traced {
     g.parameter_count = recorded.parameter_count;
     g.input = recorded.input;
     g.model = type_name<Model>();
-    g.fault = layers.ok() ? recorded.fault : layers;
+    g.fault = !layers.ok() ? layers : !recorded.fault.ok() ? recorded.fault : check_token_ids(g);
     return g;
   }();
 };

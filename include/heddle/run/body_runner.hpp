@@ -26,7 +26,7 @@ class BodyRunner : public RankTensors {
  public:
   BodyRunner(const Program& training, const KernelTable& kernels, Rank rank)
       : RankTensors(training, rank), kernels_(kernels), position_(batch_position(training, rank)),
-        adds_(training.mesh.coordinate(rank, Axis::tensor) == 0), workspace_(kernels.workspace_bytes) {}
+        part_(training.mesh.coordinate(rank, Axis::tensor)), workspace_(kernels.workspace_bytes) {}
 
   /// One grain of a tensor of the micro-batch that runs now, for observers: (rows, features).
   [[nodiscard]] const float* tensor(const Place& place, std::int64_t features, int grain) { return at_grain(place, features, grain); }
@@ -58,12 +58,11 @@ class BodyRunner : public RankTensors {
   enum class Lay : std::uint8_t { together, apart, own_part };
   void lay(const Entry& entry, const Place& parts, const Place& whole_place, Lay how) {
     const int ranks = p_->graph->split.ranks;
-    const int own = p_->mesh.coordinate(rank_, Axis::tensor);
     const std::int64_t features = entry.features / ranks;
     const std::int64_t run = features / entry.runs;
     const std::int64_t part_stride = stride(features) * grains();
     float* const at_parts = at(parts, how == Lay::own_part ? part_stride : ranks * part_stride);
-    for (int part = how == Lay::own_part ? own : 0; part < (how == Lay::own_part ? own + 1 : ranks); ++part)
+    for (int part = how == Lay::own_part ? part_ : 0; part < (how == Lay::own_part ? part_ + 1 : ranks); ++part)
       for (int g = 0; g < grains(); ++g) {
         float* one = at_parts + (how == Lay::own_part ? 0 : part * part_stride) + g * stride(features);
         float* all = at_grain(whole_place, entry.features, g) + part * run;
@@ -97,21 +96,22 @@ class BodyRunner : public RankTensors {
   }
   void load_labels(const Entry& entry) {
     const auto* const from = static_cast<const std::int32_t*>(in_->targets);
-    const std::int64_t classes = p_->graph->output().elements();
+    const std::int64_t classes = p_->graph->output().shape.last();
     for (int g = 0; g < grains(); ++g) {
-      auto* const to = reinterpret_cast<std::int32_t*>(at_grain(entry.d, 1, g));
-      for (std::int64_t r = 0; r < rows(g); ++r) {
-        to[r] = from[source(first(g) + r)];
-        if (to[r] < 0 || to[r] >= classes)
-          throw Error(Code{'D', 8}, "row " + std::to_string(first(g) + r) + " of the batch has label " + std::to_string(to[r]) +
-                                        ", but the model gives " + std::to_string(classes) + " classes. Fix: use labels from 0 to " +
-                                        std::to_string(classes - 1) + ".");
+      auto* const to = reinterpret_cast<std::int32_t*>(at_grain(entry.d, entry.features, g));
+      for (std::int64_t i = 0; i < rows(g) * entry.features; ++i) {
+        const std::int64_t row = first(g) + i / entry.features;
+        to[i] = from[source(row) * entry.features + i % entry.features];
+        if (to[i] < 0 || to[i] >= classes)
+          throw Error(Code{'D', 8}, "row " + std::to_string(row) + " of the batch has label " + std::to_string(to[i]) +
+                                        (entry.features > 1 ? " at position " + std::to_string(i % entry.features) : "") + ", but the model gives " +
+                                        std::to_string(classes) + " classes. Fix: use labels from 0 to " + std::to_string(classes - 1) + ".");
       }
     }
   }
   /// Every rank of axis tensor has the same outputs: one of them hands them over.
   void store(const Entry& entry) {
-    if (!adds_) return;
+    if (part_ > 0) return;
     for (int g = 0; g < grains(); ++g)
       if (rows(g) > 0)
         std::memcpy(in_->outputs + first(g) * entry.features, at_grain(entry.a, entry.features, g),
@@ -120,7 +120,7 @@ class BodyRunner : public RankTensors {
   void find_parameters(const Node& node, int number, bool read = true) {
     for (int k = 0; k < node.parameter_count; ++k) {
       const ParameterPlace& place = p_->parameters[node.first_parameter + k];
-      const bool left_out = !adds_ && p_->graph->signature(number).parameters[k].partial();
+      const bool left_out = part_ > 0 && p_->graph->signature(number).parameters[k].partial();
       if (!read) {
         parameter_[k] = nullptr;  // may not be gathered
       } else if (left_out) {
@@ -137,7 +137,7 @@ class BodyRunner : public RankTensors {
     const Node& node = p_->graph->nodes[entry.node];
     const TracedLeaf& traced = p_->graph->leaves[node.leaf];
     find_parameters(node, entry.node);
-    ForwardCall call{&traced.leaf, 0, nullptr, nullptr, parameter_, workspace()};
+    ForwardCall call{&traced.leaf, 0, nullptr, nullptr, parameter_, workspace(), part_};
     for (int g = 0; g < grains(); ++g) {
       call.rows = rows(g);
       call.input = at_grain(entry.a, traced.leaf.in.elements(), g);
@@ -152,7 +152,7 @@ class BodyRunner : public RankTensors {
     const std::int64_t out = traced.leaf.out.elements();
     const bool sums = node.parameter_count > 0 && entry.what != Do::leaf_backward_input;
     find_parameters(node, entry.node, entry.what != Do::leaf_backward_weight || traced.leaf.weights_read);
-    BackwardCall call{&traced.leaf, 0, nullptr, nullptr, nullptr, nullptr, parameter_, sums ? gradient_ : nullptr, false, workspace()};
+    BackwardCall call{&traced.leaf, 0, nullptr, nullptr, nullptr, nullptr, parameter_, sums ? gradient_ : nullptr, false, workspace(), part_};
     for (int g = 0; g < grains(); ++g) {
       const int number = grain_number(g);
       const int counted = p_->batch.tree ? std::countr_one(static_cast<unsigned>(number)) : 0;
@@ -189,7 +189,8 @@ class BodyRunner : public RankTensors {
                     in_->rows,
                     at_grain(entry.a, entry.features, g),
                     at_grain(entry.b, target_features(), g),
-                    at_grain(entry.d, entry.features, g)};
+                    at_grain(entry.d, entry.features, g),
+                    positions()};
       const float sum = kernels_.loss(call);
       if (!std::isfinite(sum))
         throw NonFinite(in_->step, "the loss of step " + std::to_string(in_->step) + " is " + (std::isnan(sum) ? "NaN" : "infinite") + " in rows " +
@@ -216,12 +217,14 @@ class BodyRunner : public RankTensors {
       }
     *losses(count) = levels[held];
   }
-  [[nodiscard]] std::int64_t target_features() const { return kernels_.labels ? 1 : p_->graph->output().elements(); }
+  /// Of one row of the output: each has a class number of its own.
+  [[nodiscard]] std::int64_t positions() const { return p_->graph->output().elements() / p_->graph->output().shape.last(); }
+  [[nodiscard]] std::int64_t target_features() const { return kernels_.labels ? positions() : p_->graph->output().elements(); }
 
  protected:
   const KernelTable& kernels_;
   int position_;  // among the ranks that split the batch
-  bool adds_;     // coordinate 0 of axis tensor: what is used as Partial is used here
+  int part_;      // coordinate on axis tensor; what is used as Partial is used on 0
   Arena workspace_;
   const StepInput* in_ = nullptr;
 

@@ -20,6 +20,7 @@ struct ForwardCall {
   float* output = nullptr;                   // (rows, Out); may equal input if the leaf is elementwise
   const float* const* parameters = nullptr;  // one per leaf->parameters
   void* workspace = nullptr;                 // Compute::workspace bytes, 64-byte aligned, this rank's alone
+  int part = 0;                              // of a leaf that is split: which one, counted along the axis
 };
 
 /// One backward of a leaf over one grain: both gradients, or one of them, with the same bits.
@@ -34,6 +35,7 @@ struct BackwardCall {
   float* const* parameter_gradients = nullptr;  // one per leaf->parameters; null: not in this call, if the kernel says backward_in_parts
   bool add = false;                             // parameter gradients: added to what is there (true) or overwritten (false)
   void* workspace = nullptr;
+  int part = 0;  // as of ForwardCall
 };
 
 /// Kernel<L, Compute> has   static void forward(const ForwardCall&);   static void backward(const BackwardCall&);
@@ -48,8 +50,9 @@ struct LossCall {
   std::int64_t features = 0;
   std::int64_t total_rows = 0;
   const float* output = nullptr;  // (rows, features): logits or predictions
-  const void* targets = nullptr;  // int32 (rows) class numbers, or float (rows, features)
+  const void* targets = nullptr;  // int32 (rows, positions) class numbers, or float (rows, features)
   float* gradient = nullptr;      // (rows, features), d(mean loss over total_rows)/d(output); null in evaluation
+  std::int64_t positions = 1;     // of one row: features are those of all positions together
 };
 
 /// LossKernel<Loss, Compute> has   static float sum(const LossCall&);   the sum over rows of the loss (not yet divided by total_rows).

@@ -24,7 +24,7 @@ template <class Target> struct Examples {
   const Target* targets = nullptr;
   std::int64_t rows = 0;
   std::int64_t input_features = 0;
-  std::int64_t target_features = 1;      // 1 for class labels
+  std::int64_t target_features = 1;      // class labels: 1, or one for each position
   const std::uint32_t* order = nullptr;  // (rows), or null: rows 0 to rows - 1 as they lie
 
   [[nodiscard]] constexpr std::int64_t source_row(std::int64_t row) const { return order == nullptr ? row : order[row]; }
@@ -53,18 +53,19 @@ template <class Target> struct Examples {
   return elements / features;
 }
 
-/// A batch of class labels from two arrays.
+/// A batch of class labels from two arrays; a row may have several, one for each position.
 ///
-/// Shape   inputs (rows, input_features), labels (rows)
+/// Shape   inputs (rows, input_features), labels (rows, labels_of_a_row)
 /// Errors  D07 if inputs and labels differ in number
 /// Tested  run/examples_test
-[[nodiscard]] inline Examples<std::int32_t> examples(std::span<const float> inputs, std::span<const std::int32_t> labels,
-                                                     std::int64_t input_features) {
+[[nodiscard]] inline Examples<std::int32_t> examples(std::span<const float> inputs, std::span<const std::int32_t> labels, std::int64_t input_features,
+                                                     std::int64_t labels_of_a_row = 1) {
   const std::int64_t rows = whole_rows(std::ssize(inputs), input_features);
-  if (std::ssize(labels) != rows)
+  if (labels_of_a_row < 1 || std::ssize(labels) != rows * labels_of_a_row)
     throw Error(Code{'D', 7}, "the inputs have " + std::to_string(rows) + " rows but there are " + std::to_string(labels.size()) +
-                                  " labels. Fix: give one label for each row.");
-  return {inputs.data(), labels.data(), rows, input_features, 1, nullptr};
+                                  " labels. Fix: give " + (labels_of_a_row == 1 ? "one label" : std::to_string(labels_of_a_row) + " labels") +
+                                  " for each row.");
+  return {inputs.data(), labels.data(), rows, input_features, labels_of_a_row, nullptr};
 }
 
 /// A batch of real targets from two arrays, every row with the same number of targets.

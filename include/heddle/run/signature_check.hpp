@@ -81,6 +81,7 @@ template <class L, class Compute> struct SplitUnderTest {
     const Floats saved_output = whole.output;
     for (int rank = 0; rank < ranks; ++rank) {
       LeafUnderTest<L, Compute> part{local, rows};
+      part.part = rank;
       const auto cut = [&](const Floats& from, const Shape& shape, std::int64_t times, Laid how) {
         return part_of(from, shape, times, how, ranks, rank);
       };

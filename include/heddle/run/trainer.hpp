@@ -25,6 +25,7 @@
 #include "heddle/run/observer.hpp"
 #include "heddle/run/results.hpp"
 #include "heddle/run/step_input.hpp"
+#include "heddle/run/token_ids.hpp"
 #include "heddle/run/transport_needs.hpp"
 
 namespace heddle::inline run_room {
@@ -85,6 +86,7 @@ template <class ThePlan, class Backend> class Trainer {
     check_options();
     StepResult result{steps_ + 1, 0, {}, {}};
     StepInput input = input_of(batch, training);
+    refuse_other_tokens(Request::graph, batch);
     if (batch.rows < capacity_rows()) {
       if (Request::batch.remedy == Remedy::drop) return StepResult{steps_, 0, {}, {}};
       if (Request::batch.remedy == Remedy::pad) input.rows = capacity_rows();
@@ -213,6 +215,7 @@ template <class ThePlan, class Backend> class Trainer {
     const std::int64_t grain = evaluation.batch.grain_rows;
     const std::int64_t whole = (capacity_rows() + grain - 1) / grain * grain;  // the same pieces of whole grains under every layout
     const std::int64_t most = std::min<std::int64_t>(evaluation.batch.capacity(), whole);
+    refuse_other_tokens(Request::graph, examples);
     double sum = 0;
     for (std::int64_t first = 0; first < examples.rows; first += most) {
       StepInput input = input_of(examples.slice(first, std::min(most, examples.rows - first)), evaluation);

@@ -61,6 +61,23 @@ TEST_CASE("cross-entropy is the sum of log sum exp minus the target's logit, its
   }
 }
 
+TEST_CASE("a row of several positions has the mean of their losses, and their gradients are of that mean") {
+  constexpr std::int64_t rows = 5;
+  constexpr std::int64_t positions = 4;
+  constexpr std::int64_t classes = 7;
+  const Array logits(rows * positions * classes, 1);
+  const auto targets = classes_of(rows * positions, classes);
+  const Array together(rows * positions * classes, 0, arrays::nan);
+  const Array apart(rows * positions * classes);
+  const LossCall call{rows, positions * classes, 9, logits.data(), targets.data(), together.data(), positions};
+  const float mean = LossKernel<CrossEntropy, EigenCompute>::sum(call);
+  // Every position as a row of its own, of four times as many rows: the same gradients, and four times the loss. 4 is a power of two.
+  const float whole = sum<CrossEntropy>(rows * positions, classes, 9 * positions, logits.data(), targets.data(), apart.data());
+  CHECK(mean == whole / positions);
+  CHECK(together.same_bits(apart));
+  CHECK(together.guarded());
+}
+
 TEST_CASE("large logits neither overflow nor lose the loss") {
   const Array logits(3);
   logits[0] = 1000.0F;

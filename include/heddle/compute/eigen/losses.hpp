@@ -16,9 +16,9 @@
 
 namespace heddle::inline compute_room {
 
-/// One row: log(sum_j exp(x_j - max)) + max - x_target, gradient (softmax - one_hot) / total_rows.
+/// One position of a row: log(sum_j exp(x_j - max)) + max - x_target, gradient (softmax - one_hot) / total.
 /// A class number outside 0 .. classes - 1 gives NaN and reads nothing outside the row. The gradient may lie where the logits are.
-inline double cross_entropy_row(const float* logits, std::int64_t classes, std::int32_t target, double total_rows, float* gradient) {
+inline double cross_entropy_row(const float* logits, std::int64_t classes, std::int32_t target, double total, float* gradient) {
   if (target < 0 || target >= classes) {
     if (gradient != nullptr) std::fill(gradient, gradient + classes, std::numeric_limits<float>::quiet_NaN());
     return std::numeric_limits<double>::quiet_NaN();
@@ -32,21 +32,23 @@ inline double cross_entropy_row(const float* logits, std::int64_t classes, std::
     sum += static_cast<double>(power);
   }
   if (gradient != nullptr) {
-    const auto scale = static_cast<float>(1 / (sum * total_rows));
+    const auto scale = static_cast<float>(1 / (sum * total));
     for (std::int64_t j = 0; j < classes; ++j) gradient[j] *= scale;
-    gradient[target] -= static_cast<float>(1 / total_rows);
+    gradient[target] -= static_cast<float>(1 / total);
   }
   return std::log(sum) + below;
 }
 
 inline float cross_entropy_sum(const LossCall& call) {
   const auto* const targets = static_cast<const std::int32_t*>(call.targets);
+  const std::int64_t classes = call.features / call.positions;
+  const auto total = static_cast<double>(call.total_rows * call.positions);
   double sum = 0;
-  for (std::int64_t i = 0; i < call.rows; ++i) {
-    float* const gradient = call.gradient == nullptr ? nullptr : call.gradient + i * call.features;
-    sum += cross_entropy_row(call.output + i * call.features, call.features, targets[i], static_cast<double>(call.total_rows), gradient);
+  for (std::int64_t i = 0; i < call.rows * call.positions; ++i) {
+    float* const gradient = call.gradient == nullptr ? nullptr : call.gradient + i * classes;
+    sum += cross_entropy_row(call.output + i * classes, classes, targets[i], total, gradient);
   }
-  return static_cast<float>(sum);
+  return static_cast<float>(sum / static_cast<double>(call.positions));
 }
 
 /// One row: sum over features of (x - target)^2, in block_elements partial sums that are added in order; gradient scale (x - target).

@@ -13,7 +13,8 @@ namespace heddle::inline graph_room {
   int kept = 0;
   for (int i = 0; i < leaf.signature_count; ++i) {
     const Signature s = leaf.signatures[i];
-    if (columns ? s.input.replicated() && s.output.sharded() : s.input.sharded() && s.output.partial()) leaf.signatures[kept++] = s;
+    const bool by_rows = s.output.partial() && (s.input.sharded() || leaf.vocabulary > 0);  // of a table: no rank has a part of the ids
+    if (columns ? s.input.replicated() && s.output.sharded() : by_rows) leaf.signatures[kept++] = s;
   }
   leaf.signature_count = static_cast<std::int8_t>(kept);
   leaf.by_hand = true;
@@ -33,7 +34,8 @@ template <class L> struct Column : L {
   static constexpr Leaf describe(Spec in) { return keep_signatures(L::describe(in), true); }
 };
 
-/// L split by its inputs: every rank takes a part of the features and gives one term of the output.
+/// L split by its inputs: every rank takes a part of the features and gives one term of the output. Of an Embedding every rank has a part of the
+/// vocabulary and takes all ids.
 ///
 /// Shape   input (B, In/N), output (B, Out) Partial, summed at once
 /// Errors  P01 if N does not divide, P02 if what comes before or after does not fit

@@ -11,10 +11,10 @@
 
 namespace heddle::inline graph_room {
 
-/// log(sum_j exp(x_j)) - x_target, mean over rows, as torch.nn.CrossEntropyLoss.
+/// log(sum_j exp(x_j)) - x_target, mean over rows and positions, as torch.nn.CrossEntropyLoss with the classes last.
 ///
-/// Shape   logits (B, Classes), targets (B) class numbers from 0
-/// Errors  G03 if the output is not one dimension of at least 2 float32 classes
+/// Shape   logits (B, ..., Classes), targets (B, ...) class numbers from 0: a row has one for each position, for example of a sequence
+/// Errors  G03 if the last dimension of the output is not at least 2 float32 classes
 /// Tested  graph/losses/cross_entropy_test, compute/eigen/losses_test
 struct CrossEntropy {
   using Target = std::int32_t;
@@ -25,17 +25,13 @@ struct CrossEntropy {
       return Diagnosis{Code{'G', 3}, name()} << " takes float32 but the model gives " << name_of(output.dtype)
                                              << ". Fix: end the model with a layer that gives float32.";
     }
-    if (output.shape.dimensions != 1) {
-      return Diagnosis{Code{'G', 3}, name()} << " takes one dimension, the classes, but the model gives " << output.shape
-                                             << ". Fix: end the model with Flatten and a Linear layer whose outputs are the classes.";
-    }
     if (output.shape.last() < 2) {
       return Diagnosis{Code{'G', 3}, name()} << " takes at least 2 classes but the model gives " << output.shape.last()
                                              << ". Fix: give the last Linear layer one output per class.";
     }
     return {};
   }
-  static constexpr std::int64_t target_features(const Spec&) { return 1; }
+  static constexpr std::int64_t target_features(const Spec& output) { return output.elements() / output.shape.last(); }
   static constexpr std::int64_t flops(const Spec& output) { return 6 * output.elements(); }
 };
 

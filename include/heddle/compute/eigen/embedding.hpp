@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Room: compute. Embedding on the CPU: rows of the table are copied, gradients added to the rows in the order of the ids.
+// Sees: graph/layers/embedding, run/concepts, compute/eigen.  Does not see: policies, programs.
+// In: ForwardCall, BackwardCall.  Out: Kernel<Embedding, EigenCompute>.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+
+#include "heddle/compute/eigen/eigen.hpp"
+#include "heddle/graph/layers/embedding.hpp"
+#include "heddle/graph/token_ids.hpp"
+
+namespace heddle::inline compute_room {
+
+/// The rows of the table that one rank has, of one call.
+struct TableRows {
+  std::int64_t ids;         // of all samples
+  std::int64_t vocabulary;  // rows of all ranks
+  std::int64_t first;       // of this rank
+  std::int64_t rows;
+  std::int64_t features;
+  static constexpr std::int64_t elsewhere = -1;
+  static constexpr std::int64_t nowhere = -2;
+
+  TableRows(const Leaf& leaf, std::int64_t samples, int part)
+      : ids(samples * leaf.in.elements()), vocabulary(leaf.vocabulary), first(0), rows(leaf.parameters[0].shape.sizes[0]),
+        features(leaf.parameters[0].shape.last()) {
+    if (rows < vocabulary) first = part * rows;
+  }
+  /// Where a token's row lies in what this rank has.
+  [[nodiscard]] std::int64_t row_of(float id) const {
+    if (!is_token(id, vocabulary)) return nowhere;
+    const std::int64_t row = static_cast<std::int64_t>(id) - first;
+    return row >= 0 && row < rows ? row : elsewhere;
+  }
+};
+
+/// Zeros for the tokens of other ranks; an id that is no token gives NaN and reads nothing outside the table.
+inline void embedding_forward(const ForwardCall& call) {
+  const TableRows table(*call.leaf, call.rows, call.part);
+  float* to = call.output;
+  for (std::int64_t i = 0; i < table.ids; ++i, to += table.features) {
+    const std::int64_t row = table.row_of(call.input[i]);
+    if (row >= 0)
+      EigenCompute::copy(to, call.parameters[0] + row * table.features, table.features);
+    else
+      std::fill_n(to, table.features, row == TableRows::elsewhere ? 0.0F : std::numeric_limits<float>::quiet_NaN());
+  }
+}
+
+/// dW: for each row the sum over the ids that name it, in their order. Ids have no gradient.
+inline void embedding_backward(const BackwardCall& call) {
+  const TableRows table(*call.leaf, call.rows, call.part);
+  if (call.input_gradient != nullptr) EigenCompute::zero(call.input_gradient, table.ids);
+  if (call.parameter_gradients == nullptr) return;
+  float* const sums = call.parameter_gradients[0];
+  if (!call.add) EigenCompute::zero(sums, table.rows * table.features);
+  const float* from = call.output_gradient;
+  for (std::int64_t i = 0; i < table.ids; ++i, from += table.features)
+    if (const std::int64_t row = table.row_of(call.input[i]); row >= 0)
+      EigenCompute::add(sums + row * table.features, sums + row * table.features, from, table.features);
+}
+
+}  // namespace heddle::inline compute_room
+
+namespace heddle::inline run_room {
+
+/// Embedding on EigenCompute or what derives from it; the code does not depend on Vocabulary and Features.
+///
+/// Errors  none; rows may be 0
+/// Tested  compute/eigen/embedding_test
+template <std::int64_t Vocabulary, std::int64_t Features, std::derived_from<EigenCompute> C> struct Kernel<Embedding<Vocabulary, Features>, C> {
+  static constexpr bool backward_in_parts = true;
+  static void forward(const ForwardCall& call) { embedding_forward(call); }
+  static void backward(const BackwardCall& call) { embedding_backward(call); }
+};
+
+}  // namespace heddle::inline run_room

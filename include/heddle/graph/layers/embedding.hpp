@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// Room: graph. A table with one row for each token of a vocabulary: token ids become vectors, with PyTorch's name, layout and initialisation.
+// Sees: core, graph.  Does not see: policies, devices, memory.
+// In: the Spec of the ids.  Out: Leaf.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/graph/leaf.hpp"
+#include "heddle/graph/spelled.hpp"
+
+namespace heddle::inline graph_room {
+
+/// Row x of the table for each token id x, as torch.nn.Embedding. Ids are whole numbers from 0 to Vocabulary - 1, carried as floats, which hold
+/// them exactly; they have no gradient. Split by rows of the table (a rank gives zeros for the tokens of others) or by features.
+///
+/// Shape   (...) ids become (..., Features); weight (Vocabulary, Features)
+/// Moves   by rows: the output is a sum over the ranks; by features: nothing, each rank has its features of every token
+/// Errors  G06 if a size is not in 1 .. 2^30, G17 if Vocabulary is more than 2^24, G01 if the ids have more than three dimensions or are no float32,
+///         G18 if what it reads is made by a layer that computes; R09 at run time: an id that is not whole or out of range
+/// Source  sources.md#pytorch-init, sources.md#megatron
+/// Tested  graph/layers/embedding_test, compute/eigen/embedding_test
+template <std::int64_t Vocabulary, std::int64_t Features> struct Embedding {
+  using KernelLayer = Embedding;  ///< kernels are found for this type, also where a model derives a name from it
+
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf;
+    leaf.kind << "Embedding";
+    leaf.spelled = graph_room::spelled("Embedding", Vocabulary, Features);
+    leaf.in = leaf.out = in;
+    leaf.saves = Saves::input;
+    leaf.weights_read = false;
+    leaf.vocabulary = Vocabulary;
+    leaf.fault = refusal(leaf, in);
+    if (!leaf.fault.ok()) return leaf;
+    leaf.out.shape.sizes[leaf.out.shape.dimensions++] = Features;
+    leaf.with({Text<16>{"weight"}, Shape{Vocabulary, Features}, Initial::normal});
+    const Laid last = laid::shard(in.shape.dimensions);
+    leaf.splits(Signature{laid::replicate, laid::partial, laid::partial, laid::replicate, {}, {}}  // rows of the table
+                    .with(0, laid::shard(0), laid::shard(0)));
+    leaf.splits(Signature{laid::replicate, last, laid::partial, last, {}, {}}  // features
+                    .with(0, laid::shard(1), laid::shard(1)));
+    return leaf;
+  }
+
+ private:
+  static constexpr std::int64_t most_features = std::int64_t{1} << 30;
+  static constexpr std::int64_t most_tokens = std::int64_t{1} << 24;  // every whole number up to it is a float
+
+  static constexpr Diagnosis refusal(const Leaf& leaf, const Spec& in) {
+    if (Vocabulary < 1 || Features < 1 || Vocabulary > most_features || Features > most_features)
+      return Diagnosis{Code{'G', 6}, leaf.spelled.view()} << " has a size that is not between 1 and " << most_features
+                                                          << ". Fix: write the number of tokens and the number of features of each.";
+    if (Vocabulary > most_tokens)
+      return Diagnosis{Code{'G', 17}, leaf.spelled.view()} << " has more than " << most_tokens
+                                                           << " tokens, but ids are carried as floats, which hold no larger whole numbers exactly. "
+                                                              "Fix: use a vocabulary of at most "
+                                                           << most_tokens << '.';
+    if (in.dtype != DType::f32 || in.shape.dimensions + 1 > Shape::most_dimensions)
+      return Diagnosis{Code{'G', 1}, leaf.spelled.view()} << " takes float32 ids of at most " << Shape::most_dimensions - 1
+                                                          << " dimensions but is given " << name_of(in.dtype) << ' ' << in.shape
+                                                          << ". Fix: give it such ids.";
+    return {};
+  }
+};
+
+}  // namespace heddle::inline graph_room

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Room: graph. Layers that look rows of a table up read token ids: the input of the model, which no layer has computed.
+// Sees: core, graph/graph.  Does not see: policies, devices, memory.
+// In: a Graph.  Out: what a token id is; ok, or G18 with both layers.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/core/host_device.hpp"
+#include "heddle/core/rule.hpp"
+#include "heddle/graph/graph.hpp"
+
+namespace heddle::inline graph_room {
+
+/// A whole number from 0 to vocabulary - 1.
+[[nodiscard]] HEDDLE_HOST_DEVICE constexpr bool is_token(float id, std::int64_t vocabulary) {
+  return id >= 0 && id < static_cast<float>(vocabulary) && id == static_cast<float>(static_cast<std::int64_t>(id));
+}
+
+/// The smallest vocabulary of the layers that look ids up; 0 if there is none.
+[[nodiscard]] constexpr std::int64_t vocabulary_of(const Graph& graph) {
+  std::int64_t least = 0;
+  for (int n = 0; n < graph.node_count; ++n)
+    if (const std::int64_t tokens = graph.leaf(n).vocabulary; tokens > 0 && (least == 0 || tokens < least)) least = tokens;
+  return least;
+}
+
+/// The value that layers without arithmetic hand on as this one.
+[[nodiscard]] constexpr int before_reshapes(const Graph& graph, int value) {
+  while (value > 0 && graph.leaf(value - 1).reshapes) value = graph.nodes[value - 1].operands[0];
+  return value;
+}
+
+/// G18: what a layer computes is no token id, and no gradient goes through a lookup, so layers before it would never be trained.
+/// Tested  graph/token_ids_test, fail/G18_lookup_of_computed_values
+[[nodiscard]] constexpr Diagnosis check_token_ids(const Graph& graph) {
+  for (int n = 0; n < graph.node_count; ++n) {
+    if (graph.leaf(n).vocabulary == 0) continue;
+    if (const int made = before_reshapes(graph, graph.nodes[n].operands[0]); made > 0)
+      return Diagnosis{Code{'G', 18}, ""} << graph.describe(n).view() << " looks token ids up, but it reads what " << graph.describe(made - 1).view()
+                                          << " computes, through which no gradient could come back. Fix: let it read the input of the model.";
+  }
+  return {};
+}
+
+}  // namespace heddle::inline graph_room

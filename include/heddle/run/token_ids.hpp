@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Room: run. Token ids of a batch are looked at before a step begins, so that a wrong one costs nothing.
+// Sees: graph, run/error, run/examples.  Does not see: policies, kernels, any backend.
+// In: a Graph and a batch.  Out: nothing, or R09 in one sentence.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include "heddle/graph/token_ids.hpp"
+#include "heddle/run/error.hpp"
+#include "heddle/run/examples.hpp"
+
+namespace heddle::inline run_room {
+
+/// Positions are those of the input of one sample, row-major. Rows of another shape are left to D07.
+///
+/// Errors  R09 an id that is not whole or that the vocabulary does not have
+/// Tested  run/token_ids_test
+template <class Target> void refuse_other_tokens(const Graph& graph, const Examples<Target>& batch) {
+  const std::int64_t vocabulary = vocabulary_of(graph);
+  if (vocabulary == 0 || batch.input_features != graph.input.elements()) return;
+  for (std::int64_t row = 0; row < batch.rows; ++row)
+    for (std::int64_t i = 0; i < batch.input_features; ++i) {
+      const float id = batch.input(row)[i];
+      if (is_token(id, vocabulary)) continue;
+      char value[32];
+      std::snprintf(value, sizeof value, "%.9g", static_cast<double>(id));
+      throw Error(Code{'R', 9}, "row " + std::to_string(row) + " of the batch has token id " + value + " at position " + std::to_string(i) +
+                                    ", but the vocabulary has " + std::to_string(vocabulary) + " tokens. Fix: use whole numbers from 0 to " +
+                                    std::to_string(vocabulary - 1) + ".");
+    }
+}
+
+}  // namespace heddle::inline run_room

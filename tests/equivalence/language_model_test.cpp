@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "equivalence/equal.hpp"
+
+using namespace equivalence;
+
+// A table of tokens, blocks, and a head over the vocabulary with a loss at every position, under every product that promises the bits of one device.
+namespace {
+
+struct Attention : Residual<Linear<9, 14>, GELU, Linear<14, 9, NoBias>> {};
+struct Language
+    : Sequential<Input<5>, Named<"embedding", Embedding<17, 9>>, Named<"blocks", Repeat<2, Attention>>, Named<"head", Linear<9, 17, NoBias>>> {};
+template <class... Parts> using Of = Plan<Language, CrossEntropy, Adam, Batch<16, KeepLast>, Grain<2>, Parts...>;
+
+/// Sentences of 5 tokens and the tokens that follow.
+struct Text {
+  std::vector<float> ids;
+  std::vector<std::int32_t> next;
+  explicit Text(std::int64_t rows) {
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j <= 5; ++j) {
+        const std::int64_t token = (3 * i + 5 * j + i * j) % 17;
+        if (j < 5) ids.push_back(static_cast<float>(token));
+        if (j > 0) next.push_back(static_cast<std::int32_t>(token));
+      }
+  }
+  [[nodiscard]] Examples<std::int32_t> batch(std::int64_t first, std::int64_t count) const { return examples(ids, next, 5, 5).slice(first, count); }
+};
+
+struct Outcome {
+  std::vector<std::vector<float>> tensors;  // parameters, then gradients of the last step
+  std::vector<float> losses;
+  Evaluation evaluation;
+};
+
+template <class ThePlan> Outcome train_text() {
+  const Text text{40};
+  Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 0.05}, Seed{5}};
+  Outcome out;
+  trainer.on_step([&](const StepResult& r) { out.losses.push_back(r.loss.value()); });
+  for (int step = 0; step < steps; ++step) trainer.step(text.batch(step, step % 4 == 3 ? 13 : 16));  // a short batch now and then
+  for (int replica = 0; replica < trainer.replicas(); ++replica)
+    for (const std::string& name : trainer.parameter_names())
+      if (replica == 0)
+        out.tensors.push_back(trainer.parameter(name));
+      else
+        CHECK(same_bits(trainer.parameter(name, replica), trainer.parameter(name)));
+  for (const std::string& name : trainer.parameter_names()) out.tensors.push_back(trainer.gradient(name));
+  out.evaluation = trainer.evaluate(text.batch(0, 40));
+  return out;
+}
+
+template <class... Parts> void check_same() {
+  using ThePlan = Of<Parts...>;
+  static_assert(is_reproducible<ThePlan>);
+  static const Outcome wanted = train_text<Of<Single>>();
+  REQUIRE(wanted.losses.back() < 0.6F * wanted.losses.front());  // it learns
+  const Outcome got = train_text<ThePlan>();
+  CAPTURE(devices<ThePlan>);
+  CHECK(same_bits(got.losses, wanted.losses));
+  for (std::size_t t = 0; t < wanted.tensors.size(); ++t) {
+    CAPTURE(t);
+    CHECK(same_bits(got.tensors[t], wanted.tensors[t]));
+  }
+  CHECK(same_bits(got.evaluation.outputs, wanted.evaluation.outputs));
+  CHECK(got.evaluation.loss == wanted.evaluation.loss);
+}
+
+}  // namespace
+
+TEST_CASE("a language model under every product of data, shard, stage and accumulation axes has the bits of one device") {
+  check_same<Accumulate<2>, Single>();
+  check_same<DataParallel<2>>();
+  check_same<DataParallel<8>>();
+  check_same<Sharded<2, OptimizerState>>();
+  check_same<Sharded<4>>();
+  check_same<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>();
+  check_same<Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<8>>>();
+  check_same<Hybrid<Pipeline<Balanced<2>, GPipe, Microbatches<2>>, Sharded<2>>>();
+  check_same<Hybrid<Sharded<2>, DataParallel<2>>, Accumulate<2>>();
+}
+
+TEST_CASE("a cut between the input and the table passes ids on, whose gradient is zero") {
+  using Ids = Input<5>;
+  using Rest = Sequential<Named<"embedding", Embedding<17, 9>>, Named<"blocks", Repeat<2, Attention>>, Named<"head", Linear<9, 17, NoBias>>>;
+  struct Cut : Sequential<Ids, Rest> {};
+  using Stages = Plan<Cut, CrossEntropy, Adam, Batch<16, KeepLast>, Grain<2>, Pipeline<Stage<Ids>, Stage<Rest>, OneFOneB, Microbatches<2>>>;
+  using Alone = Plan<Cut, CrossEntropy, Adam, Batch<16, KeepLast>, Grain<2>, Single>;
+  const Outcome wanted = train_text<Alone>();
+  const Outcome got = train_text<Stages>();
+  CHECK(same_bits(got.losses, wanted.losses));
+  for (std::size_t t = 0; t < wanted.tensors.size(); ++t) CHECK(same_bits(got.tensors[t], wanted.tensors[t]));
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/graph/layers/embedding.hpp"
+
+#include <doctest/doctest.h>
+
+#include "heddle/graph/layers/by_hand.hpp"
+#include "heddle/graph/layers/input.hpp"
+#include "heddle/graph/layers/linear.hpp"
+#include "heddle/graph/local_leaf.hpp"
+#include "heddle/graph/sequential.hpp"
+#include "heddle/graph/trace.hpp"
+
+using namespace heddle;
+
+namespace {
+
+struct Language : Sequential<Input<6>, Embedding<11, 8>, Linear<8, 11, NoBias>> {};
+
+}  // namespace
+
+TEST_CASE("Embedding adds a dimension of features, with PyTorch's name, shape and start") {
+  constexpr Leaf leaf = Embedding<11, 8>::describe(Spec{Shape{6}});
+  static_assert(leaf.fault.ok() && leaf.out.shape == Shape(6, 8) && leaf.in.shape == Shape{6});
+  static_assert(leaf.parameter_count == 1 && leaf.parameters[0].shape == Shape(11, 8) && leaf.parameters[0].initial == Initial::normal);
+  static_assert(leaf.vocabulary == 11 && leaf.saves == Saves::input && leaf.forward_flops == 0 && leaf.backward_flops == 0);
+  CHECK(leaf.spelled.view() == "Embedding<11, 8>");
+  CHECK(leaf.parameters[0].name.view() == "weight");
+  static_assert(Embedding<11, 8>::describe(Spec{Shape{2, 3}}).out.shape == Shape(2, 3, 8));
+}
+
+TEST_CASE("a head without bias has the shape of the table, so that one weight can serve both") {
+  static_assert(parameters<Language> == 2 * 88 && output_spec<Language>.shape == Shape(6, 11));
+  static_assert(graph_of<Language>.leaf(2).parameters[0].shape == graph_of<Language>.leaf(1).parameters[0].shape);
+  CHECK(graph_of<Language>.parameter_name(1, 0).view() == "1.weight");
+}
+
+TEST_CASE("its ways to be split keep the rules of signatures: rows of the table, or features") {
+  constexpr Leaf leaf = Embedding<12, 8>::describe(Spec{Shape{6}});
+  static_assert(leaf.signature_count == 2);
+  for (int i = 0; i < 2; ++i) CHECK(check_signature(leaf, leaf.signatures[i]).ok());
+  constexpr Leaf rows = local_leaf(leaf, leaf.signatures[0], 4);
+  static_assert(rows.parameters[0].shape == Shape(3, 8) && rows.out == leaf.out && rows.vocabulary == 12);
+  constexpr Leaf features = local_leaf(leaf, leaf.signatures[1], 4);
+  static_assert(features.parameters[0].shape == Shape(12, 2) && features.out.shape == Shape(6, 2));
+}
+
+TEST_CASE("Row splits the vocabulary, Column the features") {
+  constexpr Leaf leaf = Embedding<12, 8>::describe(Spec{Shape{6}});
+  constexpr Leaf row = Row<Embedding<12, 8>>::describe(Spec{Shape{6}});
+  constexpr Leaf column = Column<Embedding<12, 8>>::describe(Spec{Shape{6}});
+  static_assert(row.fault.ok() && row.signature_count == 1 && row.signatures[0] == leaf.signatures[0]);
+  static_assert(column.fault.ok() && column.signature_count == 1 && column.signatures[0] == leaf.signatures[1]);
+}
+
+TEST_CASE("sizes that cannot be are refused in one sentence") {
+  CHECK(Embedding<0, 8>::describe(Spec{Shape{6}}).fault.text.view() ==
+        "[heddle.G06] Embedding<0, 8> has a size that is not between 1 and 1,073,741,824. Fix: write the number of tokens and the number of features "
+        "of each.");
+  static_assert(Embedding<8, 0>::describe(Spec{Shape{6}}).fault.code == Code{'G', 6});
+  static_assert(Embedding<(1 << 24), 8>::describe(Spec{Shape{6}}).fault.ok());
+  CHECK(Embedding<(1 << 24) + 1, 8>::describe(Spec{Shape{6}}).fault.text.view() ==
+        "[heddle.G17] Embedding<16777217, 8> has more than 16,777,216 tokens, but ids are carried as floats, which hold no larger whole numbers "
+        "exactly. Fix: use a vocabulary of at most 16,777,216.");
+  CHECK(Embedding<11, 8>::describe(Spec{Shape{1, 2, 3, 4}}).fault.text.view() ==
+        "[heddle.G01] Embedding<11, 8> takes float32 ids of at most 3 dimensions but is given float32 (1, 2, 3, 4). Fix: give it such ids.");
+  static_assert(Embedding<11, 8>::describe(Spec{Shape{6}, DType::i32}).fault.code == Code{'G', 1});
+}
+
+TEST_CASE("the shape of the ids is told by Input") {
+  struct Bare : Sequential<Embedding<11, 8>> {};
+  static_assert(graph_of<Bare>.fault.code == Code{'G', 10});
+}
