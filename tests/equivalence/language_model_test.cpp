@@ -12,10 +12,10 @@ struct Language
 template <class... Parts> using Of = Plan<Language, CrossEntropy, Adam, Batch<16, KeepLast>, Grain<2>, Parts...>;
 
 /// Sentences of 5 tokens and the tokens that follow.
-struct Text {
+struct Sentences {
   std::vector<float> ids;
   std::vector<std::int32_t> next;
-  explicit Text(std::int64_t rows) {
+  explicit Sentences(std::int64_t rows) {
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t j = 0; j <= 5; ++j) {
         const std::int64_t token = (3 * i + 5 * j + i * j) % 17;
@@ -33,7 +33,7 @@ struct Outcome {
 };
 
 template <class ThePlan> Outcome train_text() {
-  const Text text{40};
+  const Sentences text{40};
   Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 0.05}, Seed{5}};
   Outcome out;
   trainer.on_step([&](const StepResult& r) { out.losses.push_back(r.loss.value()); });

@@ -23,6 +23,11 @@ struct WithoutAccepts {
 struct OfDoubles : Absolute {
   using Target = double;
 };
+struct InParts : Absolute {
+  static constexpr Diagnosis accepts(const Spec& output) { return output.elements() > 1 ? Diagnosis{} : Diagnosis{Code{'G', 3}, "one"}; }
+  static constexpr Laid splits(const Spec& output) { return laid::shard(output.shape.dimensions - 1); }
+  static constexpr std::int64_t terms(const Spec&) { return 2; }
+};
 
 }  // namespace
 
@@ -37,4 +42,12 @@ TEST_CASE("what lacks a member or has targets of another type is no loss") {
   static_assert(!LossDescription<int>);
   CHECK(TargetElement<std::int32_t>);
   CHECK_FALSE(TargetElement<double>);
+}
+
+TEST_CASE("a loss says how it takes an output in parts, or takes it whole") {
+  static_assert(SplitLossDescription<InParts> && !SplitLossDescription<Absolute> && !SplitLossDescription<WithoutAccepts>);
+  constexpr LossSplit split = split_of_loss<InParts>(Spec{Shape{4, 6}});
+  static_assert(split.takes == laid::shard(1) && split.terms == 2);
+  static_assert(split_of_loss<Absolute>(Spec{Shape{4, 6}}).takes.replicated());
+  CHECK(split_of_loss<InParts>(Spec{Shape{1}}).takes.replicated());  // what it does not accept it does not split
 }

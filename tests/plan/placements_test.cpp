@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "heddle/graph/layers/embedding.hpp"
 #include "heddle/graph/losses/mean_squared_error.hpp"
 #include "heddle/plan/check.hpp"
 #include "heddle/policy/tensor_parallel.hpp"
@@ -16,6 +17,8 @@ namespace {
 struct Steps : Sequential<Input<4, 8>, Linear<8, 8>, Residual<Linear<8, 16>, Tanh, Linear<16, 8>>, Linear<8, 8>, GELU, Linear<8, 4>> {};
 struct Mlp : Sequential<Linear<24, 16>, ReLU, Residual<Linear<16, 32>, Tanh, Linear<32, 16>>, GELU, Linear<16, 8>, ReLU, Linear<8, 4>> {};
 using Sequences = Plan<Steps, MeanSquaredError, SGD, Batch<8>, TensorParallel<2, SequenceParallel>>;
+struct Writer : Sequential<Input<4>, Embedding<48, 8>, Linear<8, 16>, GELU, Linear<16, 8>, Tanh, Linear<8, 48, NoBias>> {};
+using Texts = Plan<Writer, CrossEntropy, SGD, Batch<8>, TensorParallel<2>>;
 template <class... Policies> using Of = Trained<Mlp, Hybrid<Policies...>, Grain<2>>;
 
 /// Every reduction of a body is dropped, doubled, kept for the last micro-batch, turned to another axis, and moved behind its reader.
@@ -95,6 +98,45 @@ TEST_CASE("what no rank has a term of must not be summed") {
       break;
     }
   CHECK(check(copy.view()).code == Code{'P', 4});
+}
+
+TEST_CASE("the terms of a loss in parts are gathered once, just before it, of what it takes") {
+  static_assert(Texts::training.graph->rest(7) == laid::shard(1));
+  CHECK(mutate_reductions<Texts>() == 6);  // forward the table's features, a sum, terms of the loss; backward two sums and a cut
+  for (const bool training : {true, false}) {
+    const Program& original = training ? Texts::training : Texts::evaluation;
+    std::size_t loss = 0;
+    while (original.entries[loss].what != Do::loss) ++loss;
+    const auto red = [&](const auto& change) {
+      Copy copy{original};
+      change(copy.entries[loss - 2], copy.entries[loss - 1], copy.entries[loss]);
+      return check_placements(copy.view()).code == Code{'P', 4};
+    };
+    CHECK_FALSE(red([](Entry&, Entry&, Entry&) {}));
+    CHECK(red([](Entry& terms, Entry&, Entry&) { terms = Entry{}; }));
+    CHECK(red([](Entry&, Entry& gather, Entry&) { gather = Entry{}; }));
+    CHECK(red([](Entry&, Entry& gather, Entry&) { gather.a.offset += 64; }));
+    CHECK(red([](Entry&, Entry&, Entry& last) { last.c.offset += 64; }));
+    CHECK(red([](Entry&, Entry&, Entry& last) { last.a.offset += 64; }));
+    CHECK(red([](Entry&, Entry&, Entry& last) { last.b.offset += 64; }));
+    CHECK(red([](Entry&, Entry&, Entry& last) { last.d.offset += 64; }));
+    CHECK(red([](Entry& terms, Entry&, Entry&) { terms.when = When::last_micro_batch; }));
+    CHECK(red([](Entry&, Entry& gather, Entry&) { gather.when = When::last_micro_batch; }));
+    CHECK(red([](Entry&, Entry& gather, Entry&) { gather.node = 0; }));
+    CHECK(red([](Entry& terms, Entry& gather, Entry&) { std::swap(terms, gather); }));
+    Program whole_only = original;
+    whole_only.loss = {};
+    CHECK(check_placements(whole_only).text.view() ==
+          "[heddle.P04] the output of layer 6 '6' Linear<8, 48, NoBias> is Shard<1> along axis tensor and must be Replicate, but nothing beside it "
+          "makes it so. Fix: convert it once, before anything reads it.");
+  }
+  Copy copy{Texts::training};
+  for (Entry& entry : copy.entries)
+    if (entry.what == Do::gather_value && entry.node == 7) entry = Entry{};
+  CHECK(
+      check(copy.view()).text.view() ==
+      "[heddle.P04] the loss takes the output of layer 6 '6' Linear<8, 48, NoBias>, which is Shard<1> along axis tensor, but the terms of all parts "
+      "are not gathered just before it. Fix: let every rank make its terms and gather them once, before the loss.");
 }
 
 TEST_CASE("programs without axis tensor pass") {

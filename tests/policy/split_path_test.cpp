@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "heddle/graph/layers/embedding.hpp"
 #include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/input.hpp"
 #include "policy/models.hpp"
@@ -15,6 +16,7 @@ namespace {
 
 struct Pairs : Sequential<Linear<12, 36>, ReLU, Linear<36, 12>, Tanh, Linear<12, 24>, Linear<24, 6>> {};
 struct Wide : Sequential<Linear<6, 6>, Linear<6, 60>, ReLU, Linear<60, 60>, ReLU, Linear<60, 6>> {};
+struct Writer : Sequential<Input<3>, Embedding<48, 12>, Residual<Linear<12, 24>, ReLU, Linear<24, 12>>, Linear<12, 48, NoBias>> {};
 struct Skips : Sequential<Linear<12, 6>, Residual<Linear<6, 6>, Residual<Linear<6, 12>, ReLU, Linear<12, 6>>>, Linear<6, 6>> {};
 
 struct Sequences : Sequential<Input<6, 12>, Linear<12, 6>, Residual<Linear<6, 12>, ReLU, Linear<12, 6>>, Tanh, Linear<6, 6>, Flatten, Linear<36, 6>> {
@@ -38,8 +40,8 @@ struct Exhaustive {
   }
 };
 
-template <class Model> void compare(int ranks, bool sequences = false) {
-  SplitPath path{graph_of<Model>, ranks, sequences};
+template <class Model> void compare(int ranks, bool sequences = false, LossSplit loss = {}) {
+  SplitPath path{graph_of<Model>, ranks, sequences, false, loss};
   std::int8_t chosen[Layout::most_leaves]{};
   REQUIRE(path.solve(chosen));
   SplitCost sum;
@@ -51,7 +53,7 @@ template <class Model> void compare(int ranks, bool sequences = false) {
     sum = sum.plus(path.price(l, chosen[l])).plus(path.entry_price(l, chosen[l], before));
     before = path.rest(l, chosen[l]);
   }
-  CHECK(before.replicated());  // what leaves the model is whole
+  CHECK((before.replicated() || before == loss.takes));  // what leaves the model is whole, or as the loss takes it
   Exhaustive all{path};
   all.from(0, laid::replicate, {});
   REQUIRE(all.found);
@@ -70,7 +72,36 @@ TEST_CASE("the path is the cheapest of all choices that fit") {
     compare<Skips>(ranks);
     compare<Sequences>(ranks);
     compare<Sequences>(ranks, true);
+    compare<Wide>(ranks, false, LossSplit{laid::shard(0), 3});
+    compare<Writer>(ranks, false, LossSplit{laid::shard(1), 9});
+    compare<Writer>(ranks, true, LossSplit{laid::shard(1), 9});
   }
+}
+
+TEST_CASE("a loss that takes parts is given them where its terms are fewer than what a gather moves, and nobody else reads the output") {
+  std::int8_t chosen[Layout::most_leaves]{};
+  const auto output = [&](const Graph& graph, int ranks, LossSplit loss) {
+    SplitPath path{graph, ranks, false, false, loss};
+    REQUIRE(path.solve(chosen));
+    return path.rest(graph.leaf_count - 1, chosen[graph.leaf_count - 1]);
+  };
+  CHECK(output(graph_of<Writer>, 4, {laid::shard(1), 9}) == laid::shard(1));  // 36 instead of 3 x 48
+  CHECK(output(graph_of<Writer>, 4, {}).replicated());
+  CHECK(output(graph_of<Writer>, 4, {laid::shard(1), 40}).replicated());  // 160
+  CHECK(output(graph_of<Writer>, 5, {laid::shard(1), 9}).replicated());   // 48 does not divide
+  struct Again : Sequential<Linear<24, 24>, Repeat<3, Linear<24, 24>>> {};
+  CHECK(output(graph_of<Again>, 4, {laid::shard(0), 3}).replicated());  // its first two outputs are read by itself
+}
+
+TEST_CASE("a table is split by features where they are gathered, by rows of the vocabulary where sequences or a person ask for it") {
+  std::int8_t chosen[Layout::most_leaves]{};
+  SplitPath whole{graph_of<Writer>, 4};
+  REQUIRE(whole.solve(chosen));
+  CHECK(whole.signature(1, chosen[1]).parameters[0] == laid::shard(1));
+  SplitPath thirds{graph_of<Writer>, 3, true};
+  REQUIRE(thirds.solve(chosen));
+  CHECK(thirds.signature(1, chosen[1]).parameters[0] == laid::shard(0));
+  CHECK(thirds.rest(1, chosen[1]) == laid::shard(0));  // its terms are summed and scattered along the sequence
 }
 
 TEST_CASE("what is moved counts in units of (N-1)/N: a sum in place twice what a gather or a scatter is, a cut nothing") {

@@ -26,6 +26,7 @@ struct Whole {
     return leaf.with({Text<16>{"weight"}, Shape{in.elements()}, Initial::ones});
   }
 };
+struct WithoutTerms : CrossEntropy {};
 struct Unsplit : Sequential<Linear<4, 4>, Repeat<2, Residual<Tanh>>, Whole, Linear<4, 3>> {};
 
 }  // namespace
@@ -43,6 +44,16 @@ TEST_CASE("a split backward needs kernels with parameters in two parts; a whole 
   constexpr const Diagnosis& found = CheckedKernels<Unsplit, EigenCompute, true>::found;
   static_assert(found.code == Code{'G', 14});
   CHECK(found.text.view().find("layer Whole has parameters, but its kernel for EigenCompute has no backward in two parts") != std::string_view::npos);
+}
+
+TEST_CASE("a loss that takes parts needs a kernel that makes terms of them") {
+  static_assert(CheckedLoss<CrossEntropy, EigenCompute>::found.ok() && CheckedLoss<MeanSquaredError, EigenCompute>::found.ok());
+  CHECK((table_of<CrossEntropy, SGD>().loss_terms == &LossKernel<CrossEntropy, EigenCompute>::terms));
+  CHECK((table_of<MeanSquaredError, SGD>().loss_terms == nullptr));
+  CHECK(
+      CheckedLoss<WithoutTerms, EigenCompute>::found.text.view() ==
+      "[heddle.P07] CrossEntropy says that it takes outputs in parts, but its kernel for EigenCompute makes no terms of a part. Fix: give LossKernel "
+      "a static void terms(const LossCall&), or drop splits and terms from the loss.");
 }
 
 TEST_CASE("every leaf that computes has the kernels of its type, at the number that the graph gives it") {

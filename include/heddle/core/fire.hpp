@@ -90,6 +90,7 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'P', 3}, "[heddle.P03] A layer states a signature that cannot be. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'P', 4}, "[heddle.P04] A value does not lie as its reader takes it. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'P', 5}, "[heddle.P05] TensorParallel has nothing to split. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'P', 7}, "[heddle.P07] A loss takes parts, but its kernel makes no terms of them. Names and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 5}, "[heddle.M05] A sharded axis has a size that does not cut units evenly. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 7}, "[heddle.M07] A replica has no share of the batch, or there are too many shares. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 8}, "[heddle.M08] Nothing is gathered that could be kept. Names and fix: see Spelled, or docs/errors.md.");

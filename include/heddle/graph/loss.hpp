@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: graph. What a loss is: an empty struct that says which output and which targets it takes.
-// Sees: core.  Does not see: policies, devices, memory.
-// In: the Spec of the model's output.  Out: LossDescription.
+// Sees: core, graph/signature.  Does not see: policies, devices, memory.
+// In: the Spec of the model's output.  Out: LossDescription, LossSplit.
 #pragma once
 
 #include <concepts>
@@ -10,6 +10,7 @@
 
 #include "heddle/core/rule.hpp"
 #include "heddle/core/shape.hpp"
+#include "heddle/graph/signature.hpp"
 
 namespace heddle::inline graph_room {
 
@@ -29,5 +30,30 @@ concept LossDescription = TargetElement<typename L::Target> && requires(const Sp
   { L::target_features(output) } -> std::same_as<std::int64_t>;
   { L::flops(output) } -> std::same_as<std::int64_t>;
 };
+
+/// A loss that also takes the output in parts, one on each rank of an axis. Every rank makes terms of its part, the terms of all ranks are gathered,
+/// and of these every rank makes the whole loss and the gradient of its own part: the output itself is never gathered.
+///   static constexpr Laid splits(output)                    the dimension along which the parts lie
+///   static constexpr std::int64_t terms(output)             floats that a rank tells of one row
+/// Its kernel has   static void terms(const LossCall&)   beside sum (P07).
+template <class L>
+concept SplitLossDescription = LossDescription<L> && requires(const Spec& output) {
+  { L::splits(output) } -> std::same_as<Laid>;
+  { L::terms(output) } -> std::same_as<std::int64_t>;
+};
+
+/// How a loss takes an output that is not whole.
+struct LossSplit {
+  Laid takes;  ///< Replicate: whole only
+  std::int64_t terms = 0;
+};
+
+/// Tested  graph/loss_test
+template <class L> [[nodiscard]] constexpr LossSplit split_of_loss(const Spec& output) {
+  LossSplit split;
+  if constexpr (SplitLossDescription<L>)
+    if (L::accepts(output).ok()) split = LossSplit{L::splits(output), L::terms(output)};
+  return split;
+}
 
 }  // namespace heddle::inline graph_room

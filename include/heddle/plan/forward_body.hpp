@@ -150,6 +150,22 @@ template <int Nodes, int Chunks, class B> struct ForwardWriter {
     loss.a = output;
     loss.b = targets;
     if (in.training) loss.d = out.loss_gradient = out.take(chunk, PoolKind::frame, in.value_bytes(in.graph.node_count));
+    if (!in.graph.rest(in.graph.node_count).replicated()) write_terms(loss);
+  }
+  /// The output lies in parts: before the loss each rank tells the others the terms of its own.
+  constexpr void write_terms(Entry& terms) {
+    const Entry loss = terms;
+    const Shape all{in.graph.split.ranks * in.layout.loss.terms};
+    terms.what = Do::loss_terms;
+    terms.c = scratch_place(in.bytes(in.layout.loss.terms));
+    const Place together = scratch_place(in.bytes(all.elements()));
+    lay(loss.node, all, laid::shard(0), laid::replicate, terms.c, together);
+    out.entries[out.entry_count - 1].when = loss.when;
+    release(terms.c);
+    Entry& last = out.append(Do::loss, loss.node);
+    last = loss;
+    last.c = together;
+    release(together);
   }
 };
 

@@ -63,8 +63,9 @@ template <class Request> struct Placed : Request {
 template <class Request, bool Training> struct Lowered {
   using P = Placed<Request>;
   // A node is one entry forward and at most two backward: itself and one sum, or a copy or sum for each operand; a third if it is split; and
-  // where layers are split two more each way. A unit adds at most a gather in each body and a reduction, each with start and wait.
-  static constexpr int conversions = P::graph.split.any() ? 4 * P::nodes + P::graph.parameter_count : 0;
+  // where layers are split two more each way, and terms of the loss. A unit adds at most a gather in each body and a reduction, each with start and
+  // wait.
+  static constexpr int conversions = P::graph.split.any() ? 4 * P::nodes + P::graph.parameter_count + 2 : 0;
   static constexpr int most_entries = (Training ? P::layout.order.splits_backward ? 4 : 3 : 1) * P::nodes + 2 * P::edges + 3 * P::chunks +
                                       (P::storage.parts > 1 ? 8 : 1) * P::bucket_count + 8 + conversions;
 
@@ -193,6 +194,7 @@ template <class Request> struct Addressed {
     p.instructions = Mode::lists.instructions;
     p.lists = Mode::lists.lists;
     p.splits_backward = P::layout.order.splits_backward;
+    p.loss = P::layout.loss;
     p.entries = Mode::all_bodies.entries;
     p.forward_bodies = Mode::all_bodies.forward;
     p.backward_bodies = Mode::all_bodies.backward;

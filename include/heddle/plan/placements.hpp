@@ -84,8 +84,29 @@ struct PlacementCheck {
     if ((before >= 0 && before < node) || (next < body.end && p.entries[next].node > node))
       refuse(node, "the gradient of the output of ", p.graph->rest(node + 1), p.graph->signature(node).output_gradient);
   }
+  /// The loss takes the whole output; or parts of it, with the terms of all parts gathered just before.
+  constexpr void loss(int e, const Entry& entry) {
+    const Laid lies = p.graph->rest(p.graph->node_count);
+    if (lies.replicated()) return;
+    if (lies != p.loss.takes) return refuse(p.graph->node_count - 1, "the output of ", lies, laid::replicate);
+    ++expected;
+    bool told = e - 2 >= body.begin;
+    if (told) {
+      const Entry& terms = p.entries[e - 2];
+      const Entry& gather = p.entries[e - 1];
+      told = terms.what == Do::loss_terms && terms.a == entry.a && terms.b == entry.b && terms.d == entry.d && terms.when == entry.when &&
+             gather.what == Do::gather_value && gather.node == entry.node && gather.axis == Axis::tensor && gather.when == entry.when &&
+             gather.a == terms.c && gather.d == entry.c;
+    }
+    if (!told && fault.ok())
+      fault = Diagnosis{Code{'P', 4}, ""} << "the loss takes the output of " << p.graph->describe(p.graph->node_count - 1).view() << ", which is "
+                                          << lies
+                                          << " along axis tensor, but the terms of all parts are not gathered just before it. Fix: let "
+                                             "every rank make its terms and gather them once, before the loss.";
+  }
   constexpr void check_laid(int e, const Entry& entry, int before) {
     ++found;
+    if (entry.node == p.graph->node_count) return;  // of the loss
     if (entry.axis != Axis::tensor || entry.when != When::always)
       return refuse(entry.node, "a value of ", p.graph->rest(entry.node + 1), p.graph->signature(entry.node).output);
     if (backward && p.graph->adds(entry.node)) sum_in_order(e, entry.node, before);
@@ -95,6 +116,7 @@ struct PlacementCheck {
     for (int e = body.begin; e < body.end && fault.ok(); ++e) {
       const Entry& entry = p.entries[e];
       if (converts(entry.what)) check_laid(e, entry, before);
+      if (entry.what == Do::loss) loss(e, entry);
       if (passes_back(entry.what)) before = entry.node;
       if (entry.what == Do::leaf_forward || (entry.what == Do::add && entry.node >= 0)) forward(e, entry);
       if (passes_back(entry.what)) back(e, entry);

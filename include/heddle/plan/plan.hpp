@@ -42,6 +42,7 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
   static constexpr Graph graph = graph_of<Model>;
   static constexpr Layout layout = [] {
     Layout answers{graph};
+    if (graph.fault.ok()) answers.loss = split_of_loss<Loss>(graph.output());
     ThePolicy::answer(graph, answers);
     return answers;
   }();

@@ -8,6 +8,7 @@
 
 #include "heddle/core/units.hpp"
 #include "heddle/graph/graph.hpp"
+#include "heddle/graph/loss.hpp"
 #include "heddle/mesh/mesh.hpp"
 #include "heddle/plan/batch.hpp"
 
@@ -79,11 +80,12 @@ enum class Do : std::uint8_t {
   reduce_wait,
   gather_start,
   gather_wait,
-  reduce_value,     // start and wait: d is a term of a sum on every rank of the axis and becomes the sum
-  gather_value,     // start and wait: a is a part on every rank, d becomes the whole; b is room for the parts as they arrive
-  scatter_value,    // start and wait: a is a term on every rank, d becomes the own part of the sum; b is room for the parts as they leave
-  slice_value,      // a is whole, d becomes the own part
-  reduce_parameter  // as reduce_value, of the gradient of parameter `bucket` of the leaf, where it lies in the flat buffer
+  reduce_value,      // start and wait: d is a term of a sum on every rank of the axis and becomes the sum
+  gather_value,      // start and wait: a is a part on every rank, d becomes the whole; b is room for the parts as they arrive
+  scatter_value,     // start and wait: a is a term on every rank, d becomes the own part of the sum; b is room for the parts as they leave
+  slice_value,       // a is whole, d becomes the own part
+  reduce_parameter,  // as reduce_value, of the gradient of parameter `bucket` of the leaf, where it lies in the flat buffer
+  loss_terms         // of the own part of the output, where the loss takes parts
 };
 
 /// One line of a body. Tensors of R rows a grain lie grain by grain, each grain at a multiple of 64 bytes.
@@ -95,10 +97,10 @@ struct Entry {
   std::int32_t node = -1;
   std::int64_t features = 0;  // of the tensors of add, copy, load, loss, store; of the whole in reduce, gather, scatter, slice
   std::int64_t runs = 1;      // gather, scatter, slice: of consecutive elements that one row of a part has
-  Place a;                    // leaf_forward, loss, store, copy: input; leaf_backward and its parts: saved input; add: first operand
-  Place b;                    // leaf_backward: saved output; add: second operand; loss: targets
-  Place c;                    // leaf_backward: gradient of the output
-  Place d;                    // what is written: output, gradient of the input, gradient of the loss
+  Place a;                    // leaf_forward, loss, loss_terms, store, copy: input; leaf_backward and its parts: saved input; add: first operand
+  Place b;                    // leaf_backward: saved output; add: second operand; loss, loss_terms: targets
+  Place c;                    // leaf_backward: gradient of the output; loss: terms of all parts, rank by rank in each row; loss_terms: its terms
+  Place d;                    // what is written: output, gradient of the input, gradient of the loss; loss_terms: what loss makes a gradient of
 };
 
 /// One value that crosses from a role to another, in one direction.
@@ -222,6 +224,7 @@ struct Program {
   const int* first_node = nullptr;
   bool batch_split[axis_count]{};
   bool splits_backward = false;
+  LossSplit loss;  // how the loss takes an output that is not whole
   Storage storage;
 
   const Instruction* instructions = nullptr;

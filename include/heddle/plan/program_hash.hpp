@@ -70,7 +70,7 @@ constexpr void add_lists(Fnv& hash, const Program& p) {
   for (int a = 0; a < p.mesh.count; ++a) hash.add(p.mesh.axes[a], p.mesh.sizes[a]);
   hash.add(p.batch.batch, p.batch.remedy, p.batch.ranks, p.batch.rounds, p.batch.micro_batches, p.batch.micro_rows, p.batch.grain_rows, p.batch.tree);
   for (int i = 0; i < p.batch.share_count; ++i) hash.add(p.batch.shares[i]);
-  hash.add(p.training, p.roles, p.chunks);
+  hash.add(p.training, p.roles, p.chunks, p.loss.takes.code, p.loss.terms);
   hash.add(p.storage.axis, p.storage.parts, p.storage.parameters, p.storage.gradients, p.storage.states, p.storage.adds_slices, p.storage.keeps,
            p.clips, p.unit_count);
   for (int role = 0; role < p.roles; ++role) hash.add(p.arenas[role].total, p.arenas[role].flat_bytes);

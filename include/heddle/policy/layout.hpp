@@ -8,6 +8,7 @@
 
 #include "heddle/core/rule.hpp"
 #include "heddle/graph/graph.hpp"
+#include "heddle/graph/loss.hpp"
 #include "heddle/mesh/axis.hpp"
 #include "heddle/mesh/mesh.hpp"
 #include "heddle/mesh/placement.hpp"
@@ -63,6 +64,7 @@ struct Layout {
   Turns turns[most_chunks]{};            ///< by position on axis stage, for an order in turns
   std::int8_t signature[most_leaves]{};  ///< by leaf: 0 whole on every rank of axis tensor, else the number of its signature, from 1
   Laid rest[most_leaves]{};              ///< by leaf: how its output lies on axis tensor between layers
+  LossSplit loss;                        ///< how the loss takes an output that is not whole; no policy answers it
   OrderRules order;
   int micro_batches = 1;
   Diagnosis fault;

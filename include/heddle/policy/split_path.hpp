@@ -32,7 +32,8 @@ struct SplitCost {
 }
 
 /// Paths over leaves 0, 1, 2, ...: each has a signature, and its output a rest, in which all that read it find it. What more than the next leaf
-/// reads, the ends of repeated blocks and the output rest whole; or, where sequences are split, as parts along the first dimension of a sample.
+/// reads, the ends of repeated blocks and the output rest whole; or, where sequences are split, as parts along the first dimension of a sample. The
+/// output may rest in parts as the loss takes them.
 struct SplitPath {
   static constexpr int options = Leaf::most_signatures + 1;  // of a leaf: whole, then its signatures
   static constexpr int rests = 3;                            // of its output: whole, as it comes, along the sequence
@@ -43,6 +44,7 @@ struct SplitPath {
   int ranks = 1;
   bool splits_sequences = false;
   bool any_size = false;  ///< as if every size were divisible
+  LossSplit loss{};
 
   bool shared[Layout::most_leaves]{};                // more than the next leaf reads what this one gives
   bool whole[Layout::most_leaves]{};                 // it cannot be split along the sequence
@@ -52,6 +54,7 @@ struct SplitPath {
   std::int16_t from[Layout::most_leaves][states]{};  // state of the leaf before, -1 if none leads here
   SplitCost cost[states]{};
   int stuck = -1;  ///< the leaf that no path enters
+  int lost = -1;   ///< the leaf whose output the loss alone reads, and takes in parts
 
   [[nodiscard]] constexpr const Leaf& leaf(int l) const { return graph.leaves[l].leaf; }
   [[nodiscard]] constexpr int maker(int value) const { return graph.nodes[value - 1].leaf; }
@@ -77,6 +80,7 @@ struct SplitPath {
       }
     }
     const int last = graph.nodes[graph.node_count - 1].leaf;
+    if (loss.takes.sharded() && !shared[last]) lost = last;
     shared[last] = whole[last] = true;
     while (spread_whole()) continue;
   }
@@ -113,7 +117,7 @@ struct SplitPath {
     if (leaf(l).reshapes && to != s.output) return false;
     const bool keeps_output = leaf(l).saves == Saves::output || leaf(l).saves == Saves::both;
     if (keeps_output && s.output.partial() && to.sharded()) return false;
-    if (shared[l] && to != (whole[l] ? laid::replicate : sequence)) return false;
+    if (shared[l] && to != (whole[l] ? laid::replicate : sequence) && !(l == lost && to == loss.takes)) return false;
     return any_size || indivisible_size(leaf(l), s, ranks) == 0;
   }
   /// The leaf finds its input in `before`. A whole value is not cut up for one reader.
@@ -134,6 +138,7 @@ struct SplitPath {
       if (s.parameter_gradients[p].partial()) c.moved += 2 * elements;
     }
     c.moved += moved_between(s.output, to, leaf(l).out.elements()) + moved_between(to, s.output_gradient, leaf(l).out.elements());
+    if (l == lost && to.sharded()) c.moved += ranks * loss.terms;
     return {c.work * times[l], c.moved * times[l], c.beside * times[l]};
   }
   /// What entering a leaf costs beside: its input made as it takes it, the gradient as the value lies.

@@ -48,8 +48,8 @@ constexpr void write_divisors(Diagnosis& sentence, std::int64_t size) {
 }
 
 /// P05 or P01: no layer is split at all.
-[[nodiscard]] constexpr Diagnosis refuse_nothing(const Graph& graph, int ranks, bool sequences) {
-  SplitPath ideal{graph, ranks, sequences, true};
+[[nodiscard]] constexpr Diagnosis refuse_nothing(const Graph& graph, int ranks, bool sequences, const LossSplit& loss) {
+  SplitPath ideal{graph, ranks, sequences, true, loss};
   std::int8_t chosen[Layout::most_leaves]{};
   if (ideal.solve(chosen))
     for (int l = 0; l < graph.leaf_count; ++l)
@@ -77,7 +77,7 @@ constexpr void choose_signatures(const Graph& graph, Layout& layout, int ranks, 
                                                      << " different layers, TensorParallel splits at most " << Layout::most_leaves
                                                      << ". Fix: write equal blocks as one Repeat.");
   if (const Diagnosis found = refuse_signature(graph); !found.ok()) return layout.refuse(found);
-  SplitPath path{graph, ranks, sequences};
+  SplitPath path{graph, ranks, sequences, false, layout.loss};
   std::int8_t chosen[Layout::most_leaves]{};
   if (!path.solve(chosen)) return layout.refuse(refuse_path(graph, path));
   bool splits = false;
@@ -86,7 +86,7 @@ constexpr void choose_signatures(const Graph& graph, Layout& layout, int ranks, 
     layout.rest[l] = path.rest(l, chosen[l]);
     splits = splits || layout.signature[l] > 0;
   }
-  if (!splits) layout.refuse(refuse_nothing(graph, ranks, sequences));
+  if (!splits) layout.refuse(refuse_nothing(graph, ranks, sequences, layout.loss));
 }
 
 /// TensorParallel<N, SequenceParallel>: values that skip ahead lie in N parts along the first dimension of a sample, not whole on every rank.
@@ -101,7 +101,8 @@ struct WholeSequences {
 ///
 /// Shape   batch (B, ...) stays (B, ...) on every rank; values between the two layers of a pair become (B, Features/N), weights 1/N
 /// Moves   per pair and direction 2 (N-1)/N x rows x features; none backward where the input needs no gradient   [elements]
-///         with SequenceParallel, parts are gathered before a pair and its terms summed and scattered after it: the same bytes
+///         with SequenceParallel, parts are gathered before a pair and its terms summed and scattered after it: the same bytes;
+///         of logits that lie in parts only what CrossEntropy says
 /// Errors  P01 a size that N does not divide, P02 Column and Row that do not fit, P03 a signature that cannot be, P05 nothing to split
 /// Source  sources.md#megatron
 /// Tested  policy/tensor_parallel_test, equivalence/tensor_parallel_test

@@ -12,11 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "heddle/graph/local_leaf.hpp"
 #include "heddle/plan/program.hpp"
 #include "heddle/run/concepts.hpp"
 #include "heddle/run/error.hpp"
 #include "heddle/run/kernel_table.hpp"
 #include "heddle/run/rank_tensors.hpp"
+#include "heddle/run/slices.hpp"
 #include "heddle/run/step_input.hpp"
 
 namespace heddle::inline run_room {
@@ -43,6 +45,7 @@ class BodyRunner : public RankTensors {
       case Do::leaf_backward:
       case Do::leaf_backward_input:
       case Do::leaf_backward_weight: return backward(entry);
+      case Do::loss_terms: return make_terms(entry);
       case Do::loss: return loss(entry);
       case Do::store_output: return store(entry);
       case Do::add: return kernels_.add(whole(entry.d, entry), whole(entry.a, entry), whole(entry.b, entry), stride(entry.features) * grains());
@@ -96,7 +99,7 @@ class BodyRunner : public RankTensors {
   }
   void load_labels(const Entry& entry) {
     const auto* const from = static_cast<const std::int32_t*>(in_->targets);
-    const std::int64_t classes = p_->graph->output().shape.last();
+    const std::int64_t classes = whole_output().last();
     for (int g = 0; g < grains(); ++g) {
       auto* const to = reinterpret_cast<std::int32_t*>(at_grain(entry.d, entry.features, g));
       for (std::int64_t i = 0; i < rows(g) * entry.features; ++i) {
@@ -109,13 +112,18 @@ class BodyRunner : public RankTensors {
       }
     }
   }
-  /// Every rank of axis tensor has the same outputs: one of them hands them over.
+  /// Each rank of axis tensor hands its part of the outputs over; of what is whole, one of them.
   void store(const Entry& entry) {
-    if (part_ > 0) return;
+    const Laid lies = p_->graph->rest(p_->graph->node_count);
+    if (lies.replicated() && part_ > 0) return;
+    const Shape whole = whole_output();
     for (int g = 0; g < grains(); ++g)
-      if (rows(g) > 0)
-        std::memcpy(in_->outputs + first(g) * entry.features, at_grain(entry.a, entry.features, g),
-                    static_cast<std::size_t>(rows(g) * entry.features) * sizeof(float));
+      for (std::int64_t r = 0; r < rows(g); ++r) {
+        const float* const from = at_grain(entry.a, entry.features, g) + r * entry.features;
+        float* const to = in_->outputs + (first(g) + r) * whole.elements();
+        each_run(whole, lies.sharded() ? lies.dimension() : -1, p_->graph->split.ranks, part_,
+                 [&](std::int64_t here, std::int64_t there, std::int64_t count) { std::copy_n(from + here, count, to + there); });
+      }
   }
   void find_parameters(const Node& node, int number, bool read = true) {
     for (int k = 0; k < node.parameter_count; ++k) {
@@ -182,16 +190,25 @@ class BodyRunner : public RankTensors {
       held = l;
     }
   }
+  /// In c lie the terms of as many parts, if any.
+  [[nodiscard]] LossCall loss_call(const Entry& entry, int g, int parts) {
+    return {rows(g),
+            entry.features,
+            in_->rows,
+            at_grain(entry.a, entry.features, g),
+            at_grain(entry.b, target_features(), g),
+            at_grain(entry.d, entry.features, g),
+            positions(),
+            entry.c.set() ? part_ : 0,
+            entry.c.set() ? p_->graph->split.ranks : 1,
+            at_grain(entry.c, parts * p_->loss.terms, g)};
+  }
+  void make_terms(const Entry& entry) {
+    for (int g = 0; g < grains(); ++g) kernels_.loss_terms(loss_call(entry, g, 1));
+  }
   void loss(const Entry& entry) {
     for (int g = 0; g < grains(); ++g) {
-      LossCall call{rows(g),
-                    entry.features,
-                    in_->rows,
-                    at_grain(entry.a, entry.features, g),
-                    at_grain(entry.b, target_features(), g),
-                    at_grain(entry.d, entry.features, g),
-                    positions()};
-      const float sum = kernels_.loss(call);
+      const float sum = kernels_.loss(loss_call(entry, g, p_->graph->split.ranks));
       if (!std::isfinite(sum))
         throw NonFinite(in_->step, "the loss of step " + std::to_string(in_->step) + " is " + (std::isnan(sum) ? "NaN" : "infinite") + " in rows " +
                                        std::to_string(first(g)) + " to " + std::to_string(first(g) + rows(g) - 1));
@@ -218,8 +235,11 @@ class BodyRunner : public RankTensors {
     *losses(count) = levels[held];
   }
   /// Of one row of the output: each has a class number of its own.
-  [[nodiscard]] std::int64_t positions() const { return p_->graph->output().elements() / p_->graph->output().shape.last(); }
-  [[nodiscard]] std::int64_t target_features() const { return kernels_.labels ? positions() : p_->graph->output().elements(); }
+  [[nodiscard]] std::int64_t positions() const { return whole_output().elements() / whole_output().last(); }
+  [[nodiscard]] std::int64_t target_features() const { return kernels_.labels ? positions() : whole_output().elements(); }
+  [[nodiscard]] Shape whole_output() const {
+    return joined(p_->graph->output().shape, p_->graph->rest(p_->graph->node_count), p_->graph->split.ranks);
+  }
 
  protected:
   const KernelTable& kernels_;

@@ -53,9 +53,14 @@ struct LossCall {
   const void* targets = nullptr;  // int32 (rows, positions) class numbers, or float (rows, features)
   float* gradient = nullptr;      // (rows, features), d(mean loss over total_rows)/d(output); null in evaluation
   std::int64_t positions = 1;     // of one row: features are those of all positions together
+  // Where the output lies in parts: it, the gradient and features are those of part `part` of `parts`, targets are whole.
+  int part = 0;
+  int parts = 1;
+  float* terms = nullptr;  // terms(): (rows, terms of a row), written; sum(): (rows, parts, terms of a row), read
 };
 
 /// LossKernel<Loss, Compute> has   static float sum(const LossCall&);   the sum over rows of the loss (not yet divided by total_rows).
+/// That of a SplitLossDescription also has   static void terms(const LossCall&);   what it leaves in gradient is there when sum is called.
 template <class Loss, class Compute> struct LossKernel;
 
 /// OptimizerKernel<Optimizer, Compute> has   static void step(const typename Optimizer::Constants&, std::int64_t elements, float* parameters,

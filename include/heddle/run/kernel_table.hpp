@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "heddle/core/type_name.hpp"
+#include "heddle/graph/loss.hpp"
 #include "heddle/graph/trace.hpp"
 #include "heddle/run/concepts.hpp"
 
@@ -23,7 +24,8 @@ struct LeafKernels {
 struct KernelTable {
   const LeafKernels* leaves = nullptr;
   float (*loss)(const LossCall&) = nullptr;
-  bool labels = true;  ///< targets are class numbers, else floats
+  void (*loss_terms)(const LossCall&) = nullptr;  ///< null where the loss takes whole outputs only
+  bool labels = true;                             ///< targets are class numbers, else floats
   int states = 0;
   void (*step)(const void* constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) = nullptr;
   void (*add)(float* target, const float* a, const float* b, std::int64_t n) = nullptr;
@@ -43,6 +45,21 @@ concept HasKernel = requires(const ForwardCall& forward, const BackwardCall& bac
 template <class L, class Compute>
 concept HasBackwardInParts = requires {
   requires KernelFor<L, Compute>::backward_in_parts;
+};
+
+template <class Loss, class Compute>
+concept HasTerms = requires(const LossCall& call) {
+  LossKernel<Loss, Compute>::terms(call);
+};
+
+/// P07: static_assert(sizeof(fired<CheckedLoss<Loss, Compute>>)).
+template <class Loss, class Compute> struct CheckedLoss {
+  static constexpr Diagnosis found =
+      SplitLossDescription<Loss> && !HasTerms<Loss, Compute>
+          ? Diagnosis{Code{'P', 7}, ""} << Loss::name() << " says that it takes outputs in parts, but its kernel for " << type_name<Compute>().view()
+                                        << " makes no terms of a part. Fix: give LossKernel a static void terms(const LossCall&), or drop splits "
+                                           "and terms from the loss."
+          : Diagnosis{};
 };
 
 /// Looks for a layer that a backend cannot run, whole or, if an order splits the backward, in two parts.
@@ -123,6 +140,7 @@ template <class Model, class Loss, class Optimizer, class Compute> [[nodiscard]]
   KernelTable table;
   table.leaves = ModelKernels<Model, Compute>::collected.leaves;
   table.loss = &LossKernel<Loss, Compute>::sum;
+  if constexpr (HasTerms<Loss, Compute>) table.loss_terms = &LossKernel<Loss, Compute>::terms;
   table.labels = std::is_same_v<typename Loss::Target, std::int32_t>;
   table.states = Optimizer::states;
   table.step = [](const void* constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) {

@@ -24,6 +24,7 @@
 #include "heddle/run/named_tensors.hpp"
 #include "heddle/run/observer.hpp"
 #include "heddle/run/results.hpp"
+#include "heddle/run/shared_outputs.hpp"
 #include "heddle/run/step_input.hpp"
 #include "heddle/run/token_ids.hpp"
 #include "heddle/run/transport_needs.hpp"
@@ -42,6 +43,7 @@ namespace heddle::inline run_room {
 /// Tested  run/trainer_test, equivalence/
 template <class ThePlan, class Backend> class Trainer {
   static_assert(sizeof(fired<CheckedKernels<typename ThePlan::Request::Model, typename Backend::Compute, ThePlan::training.splits_backward>>) > 0);
+  static_assert(sizeof(fired<CheckedLoss<typename ThePlan::Request::Loss, typename Backend::Compute>>) > 0);
 
  public:
   using Request = typename ThePlan::Request;
@@ -180,17 +182,6 @@ template <class ThePlan, class Backend> class Trainer {
     session_.share(loss_rank(), std::as_writable_bytes(std::span{&sum, 1}));
     return sum;
   }
-  /// Outputs of the last run, from the ranks that made them to every process.
-  void share_outputs(const StepInput& input) {
-    const std::int64_t features = Request::graph.output().elements();
-    for (int replica = 0; replica < replicas(); ++replica) {
-      const std::int64_t first = first_row(evaluation.batch, replica, 0, 0);
-      const std::int64_t rows = std::min(input.rows, first_row(evaluation.batch, replica + 1, 0, 0)) - first;
-      if (rows <= 0) return;
-      const std::span<float> made{input.outputs + first * features, static_cast<std::size_t>(rows * features)};
-      session_.share(tensors_.rank_of(evaluation.loss_role(), replica), std::as_writable_bytes(made));
-    }
-  }
   void check_options() const {
     if (const Diagnosis wrong = Optimizer::check(options_); !wrong.ok()) throw Error(wrong);
     if (!(clip_.max_norm > 0))
@@ -223,7 +214,7 @@ template <class ThePlan, class Backend> class Trainer {
       input.step = steps_;
       input.outputs = outputs + first * Request::graph.output().elements();
       run(input);
-      share_outputs(input);
+      share_outputs(session_, input, Request::graph.output().shape, [&](int replica) { return tensors_.rank_of(evaluation.loss_role(), replica); });
       if (with_loss) sum += static_cast<double>(shared_loss_sum());
     }
     return sum;

@@ -78,6 +78,79 @@ TEST_CASE("a row of several positions has the mean of their losses, and their gr
   CHECK(together.guarded());
 }
 
+// Both compared with one whole row: a power is off by 6 u as above, the sum of a part is rounded once: 7 u. The scale rounds once, the product and
+// the difference u each, 1 / total too: 7 + 6 + 4 = 17 u over total for a gradient of at most 1 / total.
+TEST_CASE("parts of the classes give the loss of the whole, whichever part is looked at, and each its part of the gradient") {
+  constexpr std::int64_t rows = 5;
+  constexpr std::int64_t positions = 3;
+  for (const int parts : {2, 3, 4}) {
+    for (const std::int64_t own : {1, 2, 17}) {
+      const std::int64_t classes = parts * own;
+      const std::int64_t places = rows * positions;
+      const Array logits(places * classes, 1);
+      logits[3] = 20;  // one part far above the others
+      const auto targets = classes_of(places, classes);
+      const Array whole(places * classes);
+      const LossCall one{rows, positions * classes, 7, logits.data(), targets.data(), whole.data(), positions};
+      const double wanted = static_cast<double>(LossKernel<CrossEntropy, EigenCompute>::sum(one));
+      const Array together(rows * parts * positions * 3);
+      std::vector<Array> cut(static_cast<std::size_t>(parts), Array(places * own));
+      std::vector<Array> gradients(static_cast<std::size_t>(parts), Array(places * own, 0, arrays::nan));
+      const auto call = [&](int part, float* terms, float* gradient) {
+        return LossCall{rows, positions * own, 7,    cut[static_cast<std::size_t>(part)].data(), targets.data(), gradient, positions,
+                        part, parts,           terms};
+      };
+      for (int part = 0; part < parts; ++part) {
+        const auto p = static_cast<std::size_t>(part);
+        for (std::int64_t i = 0; i < places * own; ++i) cut[p][i] = logits[i / own * classes + part * own + i % own];
+        const Array terms(places * 3, 0, arrays::nan);
+        LossKernel<CrossEntropy, EigenCompute>::terms(call(part, terms.data(), gradients[p].data()));
+        CHECK(terms.guarded());
+        for (std::int64_t i = 0; i < places * 3; ++i)  // rank by rank in each row, as they are gathered
+          together[(i / (positions * 3) * parts + part) * positions * 3 + i % (positions * 3)] = terms[i];
+      }
+      std::int64_t wrong = 0;
+      float first = 0;
+      for (int part = 0; part < parts; ++part) {
+        const auto p = static_cast<std::size_t>(part);
+        const float loss = LossKernel<CrossEntropy, EigenCompute>::sum(call(part, together.data(), gradients[p].data()));
+        if (part == 0) first = loss;
+        CHECK(loss == first);  // all ranks have the same bits
+        CHECK(LossKernel<CrossEntropy, EigenCompute>::sum(call(part, together.data(), nullptr)) == loss);
+        CHECK(std::abs(static_cast<double>(loss) - wanted) <= 13 * u * rows + 2 * u * wanted);
+        for (std::int64_t i = 0; i < places * own; ++i) {
+          const float there = whole[i / own * classes + part * own + i % own];
+          wrong += std::abs(static_cast<double>(gradients[p][i]) - static_cast<double>(there)) <= 17 * u / (7 * positions) ? 0 : 1;
+        }
+        CHECK(gradients[p].guarded());
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("a part that is masked out has no share; a class number outside all parts, or a NaN in one, makes the loss NaN") {
+  const Array low(2, 0, -std::numeric_limits<float>::infinity());
+  const Array high(2, 3);
+  const Array terms(6);
+  Array gradients[] = {Array(2), Array(2)};
+  const auto loss = [&](std::int32_t target, const Array& first) {
+    for (int part = 0; part < 2; ++part)
+      LossKernel<CrossEntropy, EigenCompute>::terms(
+          {1, 2, 1, (part == 0 ? first : high).data(), &target, gradients[part].data(), 1, part, 2, terms.data() + 3 * part});
+    LossKernel<CrossEntropy, EigenCompute>::sum({1, 2, 1, high.data(), &target, gradients[1].data(), 1, 1, 2, terms.data()});
+    return LossKernel<CrossEntropy, EigenCompute>::sum({1, 2, 1, first.data(), &target, gradients[0].data(), 1, 0, 2, terms.data()});
+  };
+  CHECK(std::abs(static_cast<double>(loss(2, low)) - cross_entropy(high.data(), 2, 0)) <= 14 * u);
+  CHECK((gradients[0][0] == 0 && gradients[0][1] == 0));
+  CHECK(std::isnan(loss(4, low)));
+  CHECK(std::isnan(gradients[1][0]));
+  CHECK(std::isnan(loss(-1, low)));
+  const Array broken(2, 1);
+  broken[1] = arrays::nan;
+  CHECK(std::isnan(loss(2, broken)));
+}
+
 TEST_CASE("large logits neither overflow nor lose the loss") {
   const Array logits(3);
   logits[0] = 1000.0F;

@@ -21,6 +21,13 @@ TEST_CASE("the last dimension are the classes: each position before it has a cla
   CHECK(CrossEntropy::flops(Spec{Shape{6, 10}}) == 360);
 }
 
+TEST_CASE("it takes parts of the classes and tells three floats of each position") {
+  static_assert(SplitLossDescription<CrossEntropy>);
+  static_assert(CrossEntropy::splits(Spec{Shape{10}}) == laid::shard(0) && CrossEntropy::terms(Spec{Shape{10}}) == 3);
+  CHECK(CrossEntropy::splits(Spec{Shape{6, 10}}) == laid::shard(1));
+  CHECK(CrossEntropy::terms(Spec{Shape{6, 10}}) == 18);
+}
+
 TEST_CASE("outputs that are no classes are refused in one sentence") {
   static_assert(CrossEntropy::accepts(Spec{Shape{28, 1}}).code == Code{'G', 3});
   CHECK(CrossEntropy::accepts(Spec{Shape{1}}).text.view() ==

@@ -39,7 +39,65 @@ inline double cross_entropy_row(const float* logits, std::int64_t classes, std::
   return std::log(sum) + below;
 }
 
+/// Of each position (largest logit m, sum_j exp(x_j - m), logit of the target or 0) over the classes of one part. The powers stay in gradient.
+/// A part of logits that are all -infinity, as classes that are masked out, has no share.
+inline void cross_entropy_terms(const LossCall& call) {
+  const auto* const targets = static_cast<const std::int32_t*>(call.targets);
+  const std::int64_t classes = call.features / call.positions;
+  for (std::int64_t i = 0; i < call.rows * call.positions; ++i) {
+    const float* const logits = call.output + i * classes;
+    const std::int64_t own = targets[i] - call.part * classes;
+    const float most = *std::max_element(logits, logits + classes);
+    float* const terms = call.terms + 3 * i;
+    terms[0] = most;
+    terms[2] = own >= 0 && own < classes ? logits[own] : 0;
+    double sum = 0;
+    for (std::int64_t j = 0; j < classes; ++j) {
+      const float power = most == -std::numeric_limits<float>::infinity() ? 0 : std::exp(logits[j] - most);
+      if (call.gradient != nullptr) call.gradient[i * classes + j] = power;
+      sum += static_cast<double>(power);
+    }
+    terms[1] = static_cast<float>(sum);
+  }
+}
+
+/// One position of one row, from the terms of all parts, `stride` floats apart; `gradient` holds the powers of the own part.
+inline double cross_entropy_of_terms(const LossCall& call, const float* terms, std::int64_t stride, std::int32_t target, double total,
+                                     float* gradient) {
+  const std::int64_t classes = call.features / call.positions;
+  if (target < 0 || target >= classes * call.parts) {
+    if (gradient != nullptr) std::fill(gradient, gradient + classes, std::numeric_limits<float>::quiet_NaN());
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  double most = static_cast<double>(terms[0]);
+  for (int p = 1; p < call.parts; ++p) most = std::max(most, static_cast<double>(terms[p * stride]));
+  double sum = 0;
+  for (int p = 0; p < call.parts; ++p)
+    sum += static_cast<double>(terms[p * stride + 1]) * std::exp(static_cast<double>(terms[p * stride]) - most);
+  const std::int64_t owner = target / classes;
+  if (gradient != nullptr) {
+    const auto scale = static_cast<float>(std::exp(static_cast<double>(terms[call.part * stride]) - most) / (sum * total));
+    for (std::int64_t j = 0; j < classes; ++j) gradient[j] *= scale;
+    if (owner == call.part) gradient[target - owner * classes] -= static_cast<float>(1 / total);
+  }
+  return std::log(sum) + most - static_cast<double>(terms[owner * stride + 2]);
+}
+
+inline float cross_entropy_sum_of_terms(const LossCall& call) {
+  const auto* const targets = static_cast<const std::int32_t*>(call.targets);
+  const std::int64_t classes = call.features / call.positions;
+  const auto total = static_cast<double>(call.total_rows * call.positions);
+  const std::int64_t stride = 3 * call.positions;  // from one part to the next
+  double sum = 0;
+  for (std::int64_t i = 0; i < call.rows * call.positions; ++i) {
+    const float* const terms = call.terms + (i / call.positions * call.parts * call.positions + i % call.positions) * 3;
+    sum += cross_entropy_of_terms(call, terms, stride, targets[i], total, call.gradient == nullptr ? nullptr : call.gradient + i * classes);
+  }
+  return static_cast<float>(sum / static_cast<double>(call.positions));
+}
+
 inline float cross_entropy_sum(const LossCall& call) {
+  if (call.parts > 1) return cross_entropy_sum_of_terms(call);
   const auto* const targets = static_cast<const std::int32_t*>(call.targets);
   const std::int64_t classes = call.features / call.positions;
   const auto total = static_cast<double>(call.total_rows * call.positions);
@@ -94,6 +152,7 @@ namespace heddle::inline run_room {
 /// Tested  compute/eigen/losses_test
 template <std::derived_from<EigenCompute> C> struct LossKernel<CrossEntropy, C> {
   static float sum(const LossCall& call) { return cross_entropy_sum(call); }
+  static void terms(const LossCall& call) { cross_entropy_terms(call); }
 };
 template <std::derived_from<EigenCompute> C> struct LossKernel<MeanSquaredError, C> {
   static float sum(const LossCall& call) { return squared_error_sum(call); }
