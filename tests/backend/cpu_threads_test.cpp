@@ -88,6 +88,11 @@ using TensorStages = Split<Hybrid<Pipeline<Balanced<3>, OneFOneB, Microbatches<4
 
 using Sequences = Plan<Steps, CrossEntropy, Adam, Batch<48, KeepLast>, Hybrid<TensorParallel<2, SequenceParallel>, DataParallel<2>>, Accumulate<3>>;
 
+// More classes than terms of their loss: each rank has a part of the logits.
+struct Wide : Sequential<Linear<23, 16>, ReLU, Linear<16, 60>> {};
+using Classes = Plan<Wide, CrossEntropy, Adam, Batch<48, KeepLast>, Bucket<1_KiB>, Hybrid<TensorParallel<4>, DataParallel<2>>, Accumulate<3>>;
+static_assert(Classes::training.graph->rest(3) == laid::shard(0));
+
 struct Rows {
   std::vector<float> inputs;
   std::vector<std::int32_t> labels;
@@ -118,6 +123,7 @@ template <class Visit> void every_plan(Visit visit) {
   visit.template operator()<TensorData>();
   visit.template operator()<TensorStages>();
   visit.template operator()<Sequences>();
+  visit.template operator()<Classes>();
 }
 
 /// Bytes that a rank sends so that its step can report the loss: one float along the axis data, from the ranks that have the loss.
