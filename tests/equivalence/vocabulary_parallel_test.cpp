@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "equivalence/equal.hpp"
-#include "heddle/plan/check.hpp"
+#include "heddle/run/runner.hpp"
 
 using namespace equivalence;
 
@@ -175,6 +175,23 @@ TEST_CASE("a loss over parts of the vocabulary is that of one device within its 
   check_loss<Hybrid<Sharded<2, OptimizerState>, TensorParallel<2>>>();
   check_loss<Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>();
   check_loss<Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, TensorParallel<2>, DataParallel<2>>>();
+}
+
+TEST_CASE("a model that is only applied has whole outputs, those of one device") {
+  using Alone = Plan<Writer<48>, CrossEntropy, SGD, Batch<16>, Single>;
+  using Applied = Inference<Writer<48, Row<Embedding<48, 8>>>, Batch<16>, TensorParallel<4>>;
+  static_assert(Applied::evaluation.graph->rest(3).replicated());  // no loss takes parts
+  Trainer<Alone, CpuThreads> trainer{{}, Seed{1}};
+  for (const std::string& name : trainer.parameter_names()) {  // integers: every order of sums has the same bits
+    std::vector<float> values = trainer.parameter(name);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(static_cast<int>((i * 3 + i / 7) % 3) - 1);
+    trainer.set_parameter(name, values);
+  }
+  Runner<Applied, CpuThreads> runner;
+  runner.load(trainer);
+  std::vector<float> ids;
+  for (int i = 0; i < 19 * 4; ++i) ids.push_back(static_cast<float>((i * 5 + i / 4) % 48));
+  CHECK(same_bits(runner.predict(ids), trainer.predict(ids)));
 }
 
 TEST_CASE("on any data every tensor of a language model is that of one device but for the order of sums") {

@@ -10,12 +10,12 @@ namespace {
 
 template <std::int64_t width> struct Block : Residual<Linear<width, 4 * width>, GELU, Linear<4 * width, width>> {};
 
-struct Large : Sequential<Linear<1024, 12288>, Repeat<96, Block<12288>>, Linear<12288, 1024>> {};
+struct Large : Sequential<Input<2048>, Embedding<50304, 12288>, Repeat<96, Block<12288>>, Linear<12288, 50304, NoBias>> {};
 using Everything =
     Plan<Large, CrossEntropy, Adam, Batch<1024>, Hybrid<TensorParallel<8>, Pipeline<Balanced<8>, Interleaved<2>, Microbatches<64>>, Sharded<16>>>;
 
 // Llama 3 405B on 16,384 devices: tensor 8, stages 16, data 128, inner to outer. Source: sources.md#llama3
-struct Llama : Sequential<Linear<1024, 16384>, Repeat<126, Block<16384>>, Linear<16384, 1024>> {};
+struct Llama : Sequential<Input<8192>, Embedding<128256, 16384>, Repeat<126, Block<16384>>, Linear<16384, 128256, NoBias>> {};
 using LlamaMesh =
     Plan<Llama, CrossEntropy, AdamW, Batch<2048>, Hybrid<TensorParallel<8>, Pipeline<Balanced<16>, OneFOneB, Microbatches<16>>, DataParallel<128>>>;
 

@@ -72,8 +72,7 @@ inline double cross_entropy_of_terms(const LossCall& call, const float* terms, s
   double most = static_cast<double>(terms[0]);
   for (int p = 1; p < call.parts; ++p) most = std::max(most, static_cast<double>(terms[p * stride]));
   double sum = 0;
-  for (int p = 0; p < call.parts; ++p)
-    sum += static_cast<double>(terms[p * stride + 1]) * std::exp(static_cast<double>(terms[p * stride]) - most);
+  for (int p = 0; p < call.parts; ++p) sum += static_cast<double>(terms[p * stride + 1]) * std::exp(static_cast<double>(terms[p * stride]) - most);
   const std::int64_t owner = target / classes;
   if (gradient != nullptr) {
     const auto scale = static_cast<float>(std::exp(static_cast<double>(terms[call.part * stride]) - most) / (sum * total));
