@@ -48,7 +48,7 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
     out.backward[chunk].begin = out.entry_count;
     open(chunk);
     if (split) find_held(first, in.layout.first_node[chunk + 1]);
-    UnitWalk<B> units{in, out, first, in.layout.first_node[chunk + 1], split ? BodyKind::input : BodyKind::backward};
+    UnitWalk<B> units{in, out, first, in.layout.first_node[chunk + 1], split ? BodyKind::input : BodyKind::backward, again.facts.again};
     units.open();
     for (int n = in.layout.first_node[chunk + 1] - 1; n >= first; --n) {
       units.enter(n);
