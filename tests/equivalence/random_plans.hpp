@@ -11,7 +11,7 @@
 namespace equivalence {
 
 /// What a draw is for; draws of two kinds are independent.
-enum Stream : std::uint64_t { of_kinds, of_widths, of_activations, of_repeats, of_policies, of_batches };
+enum Stream : std::uint64_t { of_kinds, of_widths, of_activations, of_repeats, of_policies, of_batches, of_recomputes };
 
 [[nodiscard]] constexpr int draw(int seed, Stream stream, int index, int choices) {
   const std::uint64_t bits = bits64(Seed{static_cast<std::uint64_t>(seed)}, stream, static_cast<std::uint64_t>(index));
@@ -97,7 +97,16 @@ template <int seed> struct Drawn {
   using Model = RandomModel<seed>;
   using Loss = Pick<of(6, 2), CrossEntropy, MeanSquaredError>;
   using Optimizer = Pick<of(7, 4), SGD, MomentumSGD, Adam, AdamW>;
-  using type = Plan<Model, Loss, Optimizer, Batch<batch, KeepLast>, Grain<grain>, Bucket<bucket>, Accumulate<rounds>, Policy>;
+  template <class... Options>
+  using With = Plan<Model, Loss, Optimizer, Batch<batch, KeepLast>, Grain<grain>, Bucket<bucket>, Accumulate<rounds>, Policy, Options...>;
+  static constexpr bool has_blocks = [] {
+    for (int n = 0; n < graph_of<Model>.node_count; ++n)
+      if (graph_of<Model>.nodes[n].block >= 0) return true;
+    return false;
+  }();
+  /// Half of the plans run something again: blocks where there are, else every layer that is the first, the second or one of both where it stands.
+  static constexpr int again = draw(seed, of_recomputes, 0, 2) == 0 ? 0 : (has_blocks ? 1 : 2) + draw(seed, of_recomputes, 1, 2);
+  using type = Pick<again, With<>, With<Recompute<EveryBlock>>, With<Recompute<Only<"0", "1">>>, With<Recompute<Only<"1">>>>;
   /// One device with the same grains; its capacity is whole grains, of which the last may be empty.
   using Alone = Plan<Model, Loss, Optimizer, Batch<(batch + grain - 1) / grain * grain, KeepLast>, Grain<grain>, Single>;
 
@@ -124,7 +133,8 @@ template <int seed> struct Drawn {
              (keeps ? ", kept" : "") + " over " + std::to_string(replicas) + " replicas, " + std::to_string(stages) + " stages, " +
              std::to_string(micro_batches) + " micro-batches" + (ordered ? " in " + std::string{Named::rules().name.view()} : std::string{});
     return words + ", " + std::to_string(rounds) + " rounds, batch " + std::to_string(batch) + ", grain " + std::to_string(grain) + ", bucket " +
-           std::to_string(bucket.value) + ", " + std::string{type_name<Loss>().view()} + ", " + std::string{type_name<Optimizer>().view()};
+           std::to_string(bucket.value) + ", run again " + std::to_string(again) + ", " + std::string{type_name<Loss>().view()} + ", " +
+           std::string{type_name<Optimizer>().view()};
   }
 };
 

@@ -162,6 +162,12 @@ TEST_CASE("no two tensors that are alive at the same time overlap: interleaved s
   every_tensor_has_its_place<Trained<Skips, Hybrid<Pipeline<Balanced<4>, ZeroBubbleH1, Microbatches<4>>, DataParallel<2>>>>();
 }
 
+TEST_CASE("no two tensors that are alive at the same time overlap: what runs again") {
+  every_tensor_has_its_place<Trained<Skips, Single, Recompute<GELU, Only<"1">>>>();
+  every_tensor_has_its_place<Trained<Skips, Pipeline<Balanced<3>, OneFOneB, Microbatches<8>>, Recompute<GELU, Tanh>>>();
+  every_tensor_has_its_place<Trained<Skips, Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<4>>, Recompute<GELU, Tanh>, Accumulate<2>>>();
+}
+
 TEST_CASE("ZB-H1 keeps p frames on every stage with parameters, and holds output gradients for the micro-batches that it delays") {
   using P = Trained<Sequential<Linear<8, 6>, Linear<6, 6>, Linear<6, 6>, Linear<6, 3>>, Pipeline<Balanced<4>, ZeroBubbleH1, Microbatches<8>>>;
   for (int c = 0; c < 4; ++c) {

@@ -34,6 +34,7 @@ class Symbols {
     for (int e = p_.weight_bodies[chunk].begin; e < p_.weight_bodies[chunk].end; ++e) backward(chunk, p_.entries[e]);
   }
   int leaves_run = 0;  ///< forward
+  int leaves_again = 0;
   int weights_made = 0;
   int leaves_back = 0;
   int losses = 0;
@@ -103,7 +104,12 @@ class Symbols {
   }
   void backward(int chunk, const Entry& entry) {
     if (entry.what == Do::reduce_start) return;
-    if (entry.what == Do::add) {
+    if (entry.what == Do::leaf_forward || (entry.what == Do::add && entry.node >= 0)) {  // runs again
+      const int before = leaves_run;
+      forward(chunk, entry);
+      leaves_again += leaves_run - before;
+      leaves_run = before;
+    } else if (entry.what == Do::add) {
       const std::string sum = "(" + at(chunk, entry.a) + "+" + at(chunk, entry.b) + ")";
       at(chunk, entry.d) = sum;
     } else if (entry.what == Do::copy) {

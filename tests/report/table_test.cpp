@@ -30,6 +30,13 @@ TEST_CASE("one device has no axis, moves nothing and is never idle") {
   CHECK(text.find("one step moves 0 bytes between stages, over all ranks; stages idle 0.0 %") != std::string::npos);
 }
 
+TEST_CASE("a table says what the backward runs again") {
+  struct Deep : Sequential<Linear<64, 64>, Repeat<3, Sequential<Linear<64, 32, NoBias>, Tanh, Linear<32, 64>>>, Linear<64, 10>> {};
+  using Again = Plan<Deep, CrossEntropy, SGD, Batch<64>, Single, Recompute<EveryBlock>>;
+  constexpr std::int64_t operations = 3 * (2 * 64 * 32 + graph_of<Deep>.leaf(2).forward_flops);
+  CHECK(table<Again>().find("; the backward runs " + std::to_string(operations) + " operations of a row's forward again,") != std::string::npos);
+}
+
 TEST_CASE("a device that holds two parts lists the layers of both") {
   struct A : Linear<64, 64, NoBias> {};
   struct B : Linear<64, 10, NoBias> {};

@@ -104,6 +104,26 @@ TEST_CASE("a profile adds up entries of layers over ranks, and nothing else") {
   CHECK(profile.proposed_cut(5).waiting() == 0);
 }
 
+TEST_CASE("what runs again is in the time of its layer, and told apart") {
+  struct Inner : Sequential<Linear<6, 6>, GELU, Linear<6, 6>> {};
+  struct Deep : Sequential<Linear<8, 6>, Repeat<2, Inner>, Linear<6, 3>> {};
+  using P = Trained<Deep, Single, Recompute<EveryBlock>>;
+  constexpr const Program& program = P::training;
+  Profile profile{program};
+  for (int i = program.lists[0].begin; i < program.lists[0].end; ++i) {
+    if (!computes(program.instructions[i].op)) continue;
+    const IndexRange body = program.body(program.instructions[i]);
+    for (int e = body.begin; e < body.end; ++e) {
+      Observation seen{Rank{0}, &program, i, e, 0, 1, {}, {}};
+      seen.end = seen.start + std::chrono::seconds{1};
+      profile.finished(seen);
+    }
+  }
+  // Of a block the first product and GELU run again: its last product is the input of what follows.
+  CHECK(profile.run_again() == seconds({0, 1, 1, 0, 1, 1, 0, 0}));
+  CHECK(profile.layers() == seconds({2, 3, 3, 2, 3, 3, 2, 2}));
+}
+
 TEST_CASE("every layer of a step that was watched has taken some time, on threads") {
   using P = Trained<Mnist, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>;
   Profile profile{P::training};

@@ -124,6 +124,7 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'L', 1}, "[heddle.L01] A part of the plan is missing. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'L', 2}, "[heddle.L02] A part of the plan is named twice. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'L', 3}, "[heddle.L03] Something in the plan is no part of a plan. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'L', 5}, "[heddle.L05] Recompute names what the model does not have. Names and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'D', 12}, "[heddle.D12] The batch has targets of another type than the loss takes. Names and fix: see Spelled, or docs/errors.md.");
 };
 // clang-format on

@@ -101,6 +101,10 @@ class Simulation {
       if (entry.when == When::first_micro_batch && line.micro_batch != 0) continue;
       switch (entry.what) {
         case Do::leaf_forward:
+        case Do::add:
+          if (line.op == Op::forward) left -= forward_flops(entry);
+          work(role, forward_flops(entry));  // in a backward: runs again
+          break;
         case Do::leaf_backward:
         case Do::leaf_backward_input:
         case Do::leaf_backward_weight:
@@ -119,6 +123,8 @@ class Simulation {
     }
     work(role, left);  // sums and what else is no layer with a kernel
   }
+  /// Sums of gradients have no node.
+  [[nodiscard]] std::int64_t forward_flops(const Entry& entry) const { return entry.node < 0 ? 0 : p_.graph->leaf(entry.node).forward_flops; }
   [[nodiscard]] std::int64_t flops(int node, Op op) const {
     const Leaf& leaf = p_.graph->leaf(node);
     switch (op) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Room: plan. Writes the backward body of each chunk: leaves in reverse, sums of gradients in descending order of their terms. Under an order
 // that splits the backward: two bodies, gradients of inputs first, those of parameters apart; what the second reads again is held.
-// Sees: graph, plan/body, plan/scratch.  Does not see: processes, threads, kernels.
+// Sees: graph, plan/body, plan/scratch, plan/segment_runner.  Does not see: processes, threads, kernels.
 // In: BodyInput and bodies whose forward is written.  Out: entries, scratch, reductions started as soon as a bucket is final.
 #pragma once
 
 #include "heddle/plan/body.hpp"
 #include "heddle/plan/scratch.hpp"
+#include "heddle/plan/segment_runner.hpp"
 #include "heddle/plan/unit_walk.hpp"
 
 namespace heddle::inline plan_room {
@@ -34,7 +35,10 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
   Place of_output[Nodes + 1]{};  // by node with parameters: the gradient of its output, for its weight part
   int bucket_of[Nodes + 1]{};    // by node: 1 + the bucket that its backward completes
 
-  constexpr BackwardWriter(const BodyInput& input, B& bodies, int edges) : in(input), out(bodies), edge_count(edges) {
+  SegmentRunner<Nodes, B> again;
+
+  constexpr BackwardWriter(const BodyInput& input, const ValueFacts<Nodes>& facts, const Recomputed<Nodes>& recomputed, B& bodies, int edges)
+      : in(input), out(bodies), edge_count(edges), again(input, facts, recomputed, bodies, space) {
     for (int& g : gradient) g = none;
     for (int b = 0; b < in.bucket_count; ++b) bucket_of[in.buckets[b].lowest_node] = b + 1;
   }
@@ -44,17 +48,19 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
     out.backward[chunk].begin = out.entry_count;
     open(chunk);
     if (split) find_held(first, in.layout.first_node[chunk + 1]);
-    UnitWalk<B> units{in, out, first, in.layout.first_node[chunk + 1], split ? BodyKind::input : BodyKind::backward};
+    UnitWalk<B> units{in, out, first, in.layout.first_node[chunk + 1], split ? BodyKind::input : BodyKind::backward, again.facts.again};
     units.open();
     for (int n = in.layout.first_node[chunk + 1] - 1; n >= first; --n) {
       units.enter(n);
       if (gradient[n + 1] == none) continue;  // nobody needs it
+      again.before(n, units, [&](int value) { return seen(value, first); });
       const int own = take_gradient(n, gradient[n + 1]);
       if (in.graph.adds(n) || in.graph.leaf(n).reshapes)
         for (int k = in.graph.nodes[n].operand_count - 1; k >= 0; --k) give(in.graph.nodes[n].operands[k], own, first);
       else
         write_leaf(n, own, first);
       drop(own);
+      again.after(n);
       if (split) continue;
       reduce_parameters(n);
       start_reductions(n);
@@ -94,7 +100,7 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
   constexpr void open(int chunk) {
     space = ScratchSpace{};
     buffer_count = 0;
-    chunk_in_hand = chunk;
+    chunk_in_hand = again.chunk_in_hand = chunk;
     for (int e = 0; e < edge_count; ++e)
       if (out.edges[e].edge.to_chunk == chunk) leaves_at[out.edges[e].edge.value] = out.edges[e].gradient_source;
     if (chunk + 1 == Chunks) gradient[in.graph.node_count] = buffer(out.loss_gradient);

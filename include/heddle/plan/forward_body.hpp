@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Room: plan. Writes the forward body of each chunk: load, leaves, sums of what they give as Partial, loss.
-// Sees: graph, plan/body, plan/scratch.  Does not see: processes, threads, kernels.
+// Sees: graph, plan/body, plan/leaf_writer, plan/scratch.  Does not see: processes, threads, kernels.
 // In: BodyInput and value facts.  Out: entries, frames, the home of every value.
 #pragma once
 
 #include "heddle/plan/body.hpp"
+#include "heddle/plan/leaf_writer.hpp"
 #include "heddle/plan/scratch.hpp"
 #include "heddle/plan/unit_walk.hpp"
 
@@ -31,7 +32,7 @@ template <int Nodes, int Chunks, class B> struct ForwardWriter {
     for (int n = first; n < last; ++n) {
       units.enter(n);
       place_output(chunk, n);
-      write_leaf(n);
+      write_leaf(chunk, n);
       for (int k = 0; k < in.graph.nodes[n].operand_count; ++k) end_use(in.graph.nodes[n].operands[k], first);
     }
     if (chunk + 1 == Chunks) write_loss(chunk);
@@ -76,59 +77,13 @@ template <int Nodes, int Chunks, class B> struct ForwardWriter {
     const int root = facts.root[value];
     if (--uses[root] == 0 && here[root].pool == Place::scratch) scratch.release(here[root].offset);
   }
-  constexpr void write_leaf(int node) {
-    const Node& n = in.graph.nodes[node];
-    const Place from = take_input(node);
-    const Place to = place_given(node);
-    const std::int64_t features = in.graph.leaf(node).out.elements();
-    if (in.graph.adds(node)) {
-      out.append_sum(features, here[n.operands[1]], from, to).node = node;
-    } else if (in.graph.leaf(node).reshapes) {
-      if (!(from == to)) out.append_copy(features, from, to);
-    } else {
-      Entry& entry = out.append(Do::leaf_forward, node);
-      entry.features = features;
-      entry.a = from;
-      entry.d = to;
-    }
-    if (in.graph.converts_input(node)) release(from);
-    if (in.graph.converts_output(node)) lay_output(node, to);
-  }
-  constexpr Place scratch_place(std::int64_t bytes) { return Place{Place::scratch, scratch.take(bytes)}; }
-  constexpr void release(const Place& place) {
-    if (place.pool == Place::scratch) scratch.release(place.offset);
-  }
-  /// The input as the leaf takes it: as it lies, or made of it; kept if the backward reads it.
-  constexpr Place take_input(int node) {
-    const int value = in.graph.nodes[node].operands[0];
-    if (!in.graph.converts_input(node)) return here[value];
-    const Laid to = in.graph.signature(node).input;
-    const Shape whole = in.whole_input(node);
-    const bool kept = in.training && saves_input(in.graph.leaf(node));
-    const std::int64_t bytes = in.bytes(in.graph.leaf(node).in.elements());
-    const Place taken = kept ? out.take(in.layout.chunk_of(node), PoolKind::frame, bytes) : scratch_place(bytes);
-    if (kept) out.taken[node] = taken;
-    lay(node, whole, in.graph.rest(value), to, here[value], taken);
-    return taken;
-  }
-  /// Where the leaf writes: where the value lies, or aside if it must be laid another way.
-  constexpr Place place_given(int node) {
-    if (keeps_output(in.graph, node)) return here[node + 1];
-    const std::int64_t bytes = in.bytes(in.graph.leaf(node).out.elements());
-    if (!in.training || !saves_output(in.graph.leaf(node))) return scratch_place(bytes);
-    return out.given[node] = out.take(in.layout.chunk_of(node), PoolKind::frame, bytes);
-  }
-  constexpr void lay_output(int node, const Place& from) {
-    const Laid how = in.graph.signature(node).output;
-    const Shape whole = in.whole_output(node);
-    if (keeps_output(in.graph, node)) return out.append_conversion(node, whole, how, in.graph.rest(node + 1), {}, {}, from);
-    lay(node, whole, how, in.graph.rest(node + 1), from, here[node + 1]);
-    release(from);
-  }
-  constexpr void lay(int node, const Shape& whole, Laid from, Laid to, const Place& a, const Place& d) {
-    const Place parts = travels(from, to) ? scratch_place(in.parts_bytes(whole.elements())) : Place{};
-    out.append_conversion(node, whole, from, to, a, parts, d);
-    release(parts);
+  /// What the backward of a leaf reads beside values is kept, unless the leaf runs again.
+  constexpr void write_leaf(int chunk, int node) {
+    LeafWriter<B> writer{in, out, scratch, here};
+    const bool keeps = in.training && !facts.again[node];
+    if (keeps && writer.has_taken(node)) out.taken[node] = out.take(chunk, PoolKind::frame, writer.taken_bytes(node));
+    if (keeps && writer.has_given(node)) out.given[node] = out.take(chunk, PoolKind::frame, writer.given_bytes(node));
+    writer.write(node, out.taken[node], out.given[node]);
   }
   /// In training the gradient of the loss is made in the same pass; in evaluation outputs are stored, the loss only if asked for.
   constexpr void write_loss(int chunk) {

@@ -14,12 +14,13 @@
 #include "heddle/plan/local_graph.hpp"
 #include "heddle/plan/memory.hpp"
 #include "heddle/plan/program.hpp"
+#include "heddle/plan/recompute.hpp"
 #include "heddle/plan/schedule.hpp"
 #include "heddle/plan/units.hpp"
 
 namespace heddle::inline plan_room {
 
-/// Phases that training and evaluation share. Request names graph, layout, batch, bucket_bytes, target_features, states, loss.
+/// Phases that training and evaluation share. Request names graph, layout, batch, bucket_bytes, target_features, states, Chosen.
 template <class Request> struct Placed : Request {
   using Request::batch;
   using Request::layout;
@@ -64,14 +65,22 @@ template <class Request, bool Training> struct Lowered {
   using P = Placed<Request>;
   // A node is one entry forward and at most two backward: itself and one sum, or a copy or sum for each operand; a third if it is split; and
   // where layers are split two more each way, and terms of the loss. A unit adds at most a gather in each body and a reduction, each with start and
-  // wait.
+  // wait. What runs again is one entry more, and two where layers are split.
   static constexpr int conversions = P::graph.split.any() ? 4 * P::nodes + P::graph.parameter_count + 2 : 0;
-  static constexpr int most_entries = (Training ? P::layout.order.splits_backward ? 4 : 3 : 1) * P::nodes + 2 * P::edges + 3 * P::chunks +
-                                      (P::storage.parts > 1 ? 8 : 1) * P::bucket_count + 8 + conversions;
+  static constexpr bool recomputes = Training && Request::Chosen::value.any;
+  static constexpr int most_again = recomputes ? (P::graph.split.any() ? 3 : 1) * P::nodes : 0;
+  static constexpr int most_entries = most_again + (Training ? P::layout.order.splits_backward ? 4 : 3 : 1) * P::nodes + 2 * P::edges +
+                                      3 * P::chunks + (P::storage.parts > 1 ? 8 : 1) * P::bucket_count + 8 + conversions;
 
   static constexpr BodyInput body_input{P::graph,           P::layout,  P::batch, P::buckets.list,         P::bucket_count,
                                         P::buckets.of_node, P::storage, Training, Request::target_features};
-  static constexpr auto facts = study_values<P::nodes>(P::graph, P::layout, Training);
+  static constexpr auto recomputed = [] {
+    if constexpr (recomputes)
+      return study_recomputation<P::nodes>(P::graph, P::layout, Request::Chosen::value);
+    else
+      return Recomputed<P::nodes>{};
+  }();
+  static constexpr auto facts = study_values<P::nodes>(P::graph, P::layout, Training, recomputed);
   static constexpr auto bodies = [] {
     using B = Bodies<P::nodes, P::chunks, P::edges, most_entries>;
     B out;
@@ -84,7 +93,7 @@ template <class Request, bool Training> struct Lowered {
   static constexpr auto all_bodies = [] {
     auto out = bodies;
     if (!Training) return out;
-    BackwardWriter<P::nodes, P::chunks, decltype(out)> backward{body_input, out, P::edges};
+    BackwardWriter<P::nodes, P::chunks, decltype(out)> backward{body_input, facts, recomputed, out, P::edges};
     for (int c = P::chunks - 1; c >= 0; --c) backward.write(c);
     return out;
   }();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Room: plan. Options of a plan that are no policy: memory budget, bucket size.
+// Room: plan. Options of a plan that are no policy: memory budget, bucket size, clipping, what runs again in the backward.
 // Sees: core.  Does not see: policies, processes.
-// In: quantities.  Out: Memory<...>, Bucket<...>.
+// In: quantities, layers.  Out: Memory<...>, Bucket<...>, Clip<...>, Recompute<...>.
 #pragma once
 
+#include "heddle/core/text.hpp"
 #include "heddle/core/units.hpp"
 
 namespace heddle::inline plan_room {
@@ -32,6 +33,23 @@ struct GlobalNorm {};
 /// Tested  plan/clipping_test, equivalence/clip_test
 template <class Norm> struct Clip {};
 template <> struct Clip<GlobalNorm> { static constexpr bool clips = true; };
+
+/// Every block of the outermost Repeat, for Recompute<EveryBlock>.
+struct EveryBlock {};
+
+/// Layers by their names in the state_dict, for Recompute<Only<"gelu">>; the name of a part of the model means all layers in it.
+template <Name... Labels> struct Only {};
+
+/// What these layers give is not kept for the backward: they run again just before it. Numbers stay as they are, to the last bit.
+/// Recompute<EveryBlock> keeps what goes into each block, as torch.utils.checkpoint around it; Recompute<GELU> runs layers of a type again,
+/// Recompute<Only<"gelu">> layers of a name; several may be named. A layer whose output is kept anyway, or read by no backward, is not run again.
+///
+/// Shape   what is run again lives aside, from just before the backward of its first reader to that of its last
+/// Moves   sums over axis tensor inside what is run again are taken again; units are gathered no more often than without
+/// Errors  L05 if nothing is named, or something that the model does not have
+/// Source  sources.md#activation-checkpointing
+/// Tested  plan/recompute_test, equivalence/recompute_test, fail/L05_no_blocks
+template <class... What> struct Recompute { static constexpr bool recomputes = true; };
 
 /// The bucket of a plan that names none.
 ///

@@ -67,13 +67,24 @@ struct PlacementCheck {
       if (passes_back(p.entries[e].what) && p.entries[e].node == node) return false;
     return true;
   }
+  /// A conversion that belongs to a forward: of what the leaf beside it takes or gives. In a backward body such a leaf runs again.
+  [[nodiscard]] constexpr bool of_forward(int e) const {
+    const Entry& entry = p.entries[e];
+    const auto runs = [&](int at) {
+      if (at < body.begin || at >= body.end || p.entries[at].node != entry.node) return false;
+      return p.entries[at].what == Do::leaf_forward || p.entries[at].what == Do::add;
+    };
+    if (runs(e + 1) && (p.entries[e + 1].a == entry.d || p.entries[e + 1].b == entry.d)) return true;
+    return runs(e - 1) && p.entries[e - 1].d == (entry.what == Do::reduce_value ? entry.d : entry.a);
+  }
   /// A sum has no entry of its own backward: its gradient is laid once, if anybody needs it, and handed on.
   constexpr void sum(int node, bool needed) {
     const Laid from = p.graph->rest(node + 1);
     const Laid to = p.graph->signature(node).output_gradient;
     if (from == to) return;
     int times = 0;
-    for (int e = body.begin; e < body.end; ++e) times += p.entries[e].what == conversion(from, to) && p.entries[e].node == node ? 1 : 0;
+    for (int e = body.begin; e < body.end; ++e)
+      times += p.entries[e].what == conversion(from, to) && p.entries[e].node == node && !of_forward(e) ? 1 : 0;
     if (needed && times != 1) refuse(node, "the gradient of the output of ", from, to);
     expected += times;
   }
@@ -109,7 +120,7 @@ struct PlacementCheck {
     if (entry.node == p.graph->node_count) return;  // of the loss
     if (entry.axis != Axis::tensor || entry.when != When::always)
       return refuse(entry.node, "a value of ", p.graph->rest(entry.node + 1), p.graph->signature(entry.node).output);
-    if (backward && p.graph->adds(entry.node)) sum_in_order(e, entry.node, before);
+    if (backward && p.graph->adds(entry.node) && !of_forward(e)) sum_in_order(e, entry.node, before);
   }
   constexpr void walk(int first_node, int end_node) {
     int before = -1;

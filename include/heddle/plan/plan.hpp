@@ -57,6 +57,7 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
   static constexpr Bytes bucket_bytes = option<PlanPart::bucket>(default_bucket, []<class T>(std::type_identity<T>) { return T::bucket_bytes; });
   static constexpr Bytes budget = option<PlanPart::memory>(Bytes{0}, []<class T>(std::type_identity<T>) { return T::memory_budget; });
   static constexpr bool clips = option<PlanPart::clip>(false, []<class T>(std::type_identity<T>) { return T::clips; });
+  using Chosen = ChosenLayers<Find<PlanPart::recompute>, Model>;
   static constexpr std::int64_t target_features = Loss::target_features(graph.output());
   static constexpr int states = Optimizer::states;
 };
@@ -159,6 +160,8 @@ template <class ThePlan> struct Checked {
     } else if constexpr (Request::graph.parameter_count == 0) {
       return Diagnosis{Code{'G', 9}, ""} << Request::graph.model.view()
                                          << " has no parameters, so there is nothing to train. Fix: add a layer with parameters.";
+    } else if constexpr (!Request::Chosen::value.fault.ok()) {
+      return Request::Chosen::value.fault;
     } else if constexpr (!Request::layout.fault.ok()) {
       return Request::layout.fault;
     } else if constexpr (!Request::batch.fault.ok()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Room: plan. Which values share storage, which outlive their body, which cross between chunks.
+// Room: plan. Which values share storage, which outlive their body, which cross between chunks, which are made again.
 // Sees: graph, policy answers, plan/program.  Does not see: processes, threads, instructions.
-// In: Graph, Layout.  Out: ValueFacts, edges between chunks.
+// In: Graph, Layout, what is to run again.  Out: ValueFacts, edges between chunks.
 #pragma once
 
 #include <cstdint>
@@ -35,10 +35,29 @@ template <class Visit> constexpr void each_cut_edge(const Graph& graph, const La
   }
 }
 
+/// Nodes of one chunk that run again together, in their order, before the backward of one of them or of a reader of what they give.
+struct Segment {
+  int begin = 0;
+  int end = 0;
+  int before = -1;  ///< node; -1: nobody reads what they give
+  int next = 0;     ///< 1 + the next segment before the same node, 0 ends the list
+};
+
+/// What a plan runs again in its backward; nothing if it does not ask for it.
+template <int Nodes> struct Recomputed {
+  bool dropped[Nodes + 1]{};  ///< by value: not kept for the backward
+  bool runs[Nodes + 1]{};     ///< by node: makes a dropped value that is read again
+  bool read[Nodes + 1]{};     ///< by value: by a node that runs again
+  Segment segments[Nodes + 1]{};
+  int segment_count = 0;
+  int first_before[Nodes + 1]{};  ///< by node: 1 + the first segment that runs before its backward
+};
+
 /// Facts about every value of one graph under one layout; value v is the output of node v - 1.
 template <int Nodes> struct ValueFacts {
   int root[Nodes + 1]{};     ///< values of one root share one storage (reshapes, in-place elementwise leaves)
   bool framed[Nodes + 1]{};  ///< by root: read again in the backward, sent, or taken by another chunk
+  bool again[Nodes + 1]{};   ///< by node: run again in the backward, because what it gives is not kept
   int consumers[Nodes + 1]{};
 
   [[nodiscard]] constexpr bool saved(int value) const { return framed[root[value]]; }
@@ -53,7 +72,9 @@ template <int Nodes> struct ValueFacts {
 }
 
 /// `training` false: nothing is read again, so only values that leave their chunk are framed.
-template <int Nodes> [[nodiscard]] constexpr ValueFacts<Nodes> study_values(const Graph& graph, const Layout& layout, bool training) {
+template <int Nodes>
+[[nodiscard]] constexpr ValueFacts<Nodes> study_values(const Graph& graph, const Layout& layout, bool training,
+                                                       const Recomputed<Nodes>& recomputed = {}) {
   ValueFacts<Nodes> facts;
   bool input_needed[Nodes + 1]{};
   for (int n = 0; n < graph.node_count; ++n) {
@@ -65,6 +86,8 @@ template <int Nodes> [[nodiscard]] constexpr ValueFacts<Nodes> study_values(cons
     }
     if (training && saves_output(leaf) && keeps_output(graph, n)) input_needed[n + 1] = true;
   }
+  for (int v = 0; v <= graph.node_count; ++v)
+    if (recomputed.read[v] && !recomputed.dropped[v]) input_needed[v] = true;
   bool held[Nodes + 1]{};  // by root: read again, or by more than one: may not be overwritten in place
   int chunk = 0;
   for (int n = 0; n < graph.node_count; ++n) {
@@ -78,8 +101,9 @@ template <int Nodes> [[nodiscard]] constexpr ValueFacts<Nodes> study_values(cons
     facts.root[n + 1] = shares ? facts.root[in] : n + 1;
   }
   for (int v = 0; v <= graph.node_count; ++v)
-    if (input_needed[v]) facts.framed[facts.root[v]] = true;
+    if (input_needed[v] && !recomputed.dropped[v]) facts.framed[facts.root[v]] = true;
   each_cut_edge(graph, layout, [&](const CutEdge& edge) { facts.framed[facts.root[edge.value]] = true; });
+  for (int n = 0; n < graph.node_count; ++n) facts.again[n] = recomputed.runs[n] && !facts.framed[facts.root[n + 1]];
   return facts;
 }
 

@@ -60,6 +60,8 @@ template <class ThePlan> [[nodiscard]] std::string table() {
   for (const Axis a : batch_axes)
     if (p.mesh.size(a) > 1)
       out += " and " + std::to_string(moved.gradients().on(a).total_payload.value) + " bytes of gradients over axis " + std::string{name_of(a)};
+  if (const Flops again = flops_run_again(p); again.value > 0)
+    out += "; the backward runs " + std::to_string(again.value) + " operations of a row's forward again";
   char bubble[32];
   std::snprintf(bubble, sizeof bubble, "%.1f", 100 * simulate(p, Machine{}).bubble());
   return out + ", over all ranks; stages idle " + bubble + " % if only work takes time\n";

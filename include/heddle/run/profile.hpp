@@ -79,28 +79,29 @@ struct MeasuredCut {
   return measure_cut(std::move(first_node), layers);
 }
 
-/// Watches steps: trainer.observe(&profile). Layers of all replicas and both directions are added up.
+/// Watches steps: trainer.observe(&profile). Layers of all replicas and both directions are added up, what runs again with them.
 ///
 /// Tested  run/profile_test
 class Profile : public Observer {
  public:
   explicit Profile(const Program& program)
       : program_(program),
-        seconds_(static_cast<std::size_t>(program.mesh.ranks()), std::vector<double>(static_cast<std::size_t>(program.graph->node_count))) {}
+        seconds_(static_cast<std::size_t>(program.mesh.ranks()), std::vector<double>(static_cast<std::size_t>(program.graph->node_count))),
+        again_(seconds_) {}
 
   void finished(const Observation& seen) override {
     if (seen.entry < 0) return;
     const Entry& entry = seen.program->entries[seen.entry];
     if (entry.node < 0 || entry.node >= program_.graph->node_count || entry.what == Do::loss) return;
-    seconds_[static_cast<std::size_t>(seen.rank.value)][static_cast<std::size_t>(entry.node)] +=
-        std::chrono::duration<double>(seen.end - seen.start).count();
+    const double took = std::chrono::duration<double>(seen.end - seen.start).count();
+    seconds_[static_cast<std::size_t>(seen.rank.value)][static_cast<std::size_t>(entry.node)] += took;
+    const bool forward = entry.what == Do::leaf_forward || entry.what == Do::add;
+    if (forward && seen.program->instructions[seen.instruction].op != Op::forward)
+      again_[static_cast<std::size_t>(seen.rank.value)][static_cast<std::size_t>(entry.node)] += took;
   }
-  [[nodiscard]] std::vector<Seconds> layers() const {
-    std::vector<Seconds> sums(static_cast<std::size_t>(program_.graph->node_count));
-    for (const auto& rank : seconds_)
-      for (std::size_t n = 0; n < sums.size(); ++n) sums[n].value += rank[n];
-    return sums;
-  }
+  [[nodiscard]] std::vector<Seconds> layers() const { return over_ranks(seconds_); }
+  /// The part of that which plans with Recompute spend on forwards a second time.
+  [[nodiscard]] std::vector<Seconds> run_again() const { return over_ranks(again_); }
   /// The chunks of the plan as they are.
   [[nodiscard]] MeasuredCut present_cut() const {
     return measure_cut(std::vector<int>(program_.first_node, program_.first_node + program_.chunks + 1), layers());
@@ -108,8 +109,15 @@ class Profile : public Observer {
   [[nodiscard]] MeasuredCut proposed_cut(int stages) const { return best_cut(*program_.graph, layers(), stages); }
 
  private:
+  [[nodiscard]] std::vector<Seconds> over_ranks(const std::vector<std::vector<double>>& by_rank) const {
+    std::vector<Seconds> sums(static_cast<std::size_t>(program_.graph->node_count));
+    for (const auto& rank : by_rank)
+      for (std::size_t n = 0; n < sums.size(); ++n) sums[n].value += rank[n];
+    return sums;
+  }
   const Program& program_;
   std::vector<std::vector<double>> seconds_;  // (ranks, layers): ranks write at once
+  std::vector<std::vector<double>> again_;
 };
 
 }  // namespace heddle::inline run_room
