@@ -110,17 +110,18 @@ template <int Nodes, int Chunks, class B> struct ForwardWriter {
   /// The output lies in parts: before the loss each rank tells the others the terms of its own.
   constexpr void write_terms(Entry& terms) {
     const Entry loss = terms;
+    LeafWriter<B> writer{in, out, scratch, here};
     const Shape all{in.graph.split.ranks * in.layout.loss.terms};
     terms.what = Do::loss_terms;
-    terms.c = scratch_place(in.bytes(in.layout.loss.terms));
-    const Place together = scratch_place(in.bytes(all.elements()));
-    lay(loss.node, all, laid::shard(0), laid::replicate, terms.c, together);
+    terms.c = writer.aside(in.bytes(in.layout.loss.terms));
+    const Place together = writer.aside(in.bytes(all.elements()));
+    writer.lay(loss.node, all, laid::shard(0), laid::replicate, terms.c, together);
     out.entries[out.entry_count - 1].when = loss.when;
-    release(terms.c);
+    writer.release(terms.c);
     Entry& last = out.append(Do::loss, loss.node);
     last = loss;
     last.c = together;
-    release(together);
+    writer.release(together);
   }
 };
 

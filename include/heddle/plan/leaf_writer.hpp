@@ -43,11 +43,18 @@ template <class B> struct LeafWriter {
     if (!keeps_output(in.graph, node) && !given.set()) release(to);
   }
 
- private:
   constexpr Place aside(std::int64_t bytes) { return Place{Place::scratch, scratch.take(bytes)}; }
   constexpr void release(const Place& place) {
     if (place.pool == Place::scratch) scratch.release(place.offset);
   }
+  /// What lies at `a` in one form is laid at `d` in another.
+  constexpr void lay(int node, const Shape& whole, Laid from, Laid to, const Place& a, const Place& d) {
+    const Place parts = travels(from, to) ? aside(in.parts_bytes(whole.elements())) : Place{};
+    out.append_conversion(node, whole, from, to, a, parts, d);
+    release(parts);
+  }
+
+ private:
   /// The input as the leaf takes it: as it lies, or made of it.
   constexpr Place take_input(int node, const Place& taken) {
     const int value = in.graph.nodes[node].operands[0];
@@ -61,11 +68,6 @@ template <class B> struct LeafWriter {
     const Shape whole = in.whole_output(node);
     if (keeps_output(in.graph, node)) return out.append_conversion(node, whole, how, in.graph.rest(node + 1), {}, {}, from);
     lay(node, whole, how, in.graph.rest(node + 1), from, here[node + 1]);
-  }
-  constexpr void lay(int node, const Shape& whole, Laid from, Laid to, const Place& a, const Place& d) {
-    const Place parts = travels(from, to) ? aside(in.parts_bytes(whole.elements())) : Place{};
-    out.append_conversion(node, whole, from, to, a, parts, d);
-    release(parts);
   }
 };
 
