@@ -29,5 +29,5 @@ TEST_CASE("slices: a process that is lost in a gather, a scatter or the norm is 
 TEST_CASE("interleaved stages and split backwards: a process that is lost in any transfer is named by all others") {
   throw_in_every_collective<Plan<Blocks, CrossEntropy, Adam, Batch<16>, Grain<2>, Two<Interleaved<2>>>>();
   throw_in_every_collective<Of<Hybrid<Two<ZeroBubbleH1>, DataParallel<2>>, Clip<GlobalNorm>>>();
-  throw_in_every_collective<Of<Hybrid<Two<OneFOneB>, Sharded<2>>>>();
+  throw_in_every_collective<Of<Hybrid<Two<OneFOneB>, Sharded<2, Keep::Step>>>>();
 }

@@ -43,7 +43,7 @@ def faults(plan, case, said):
 
 def main(program, mpirun, flag):
     version = subprocess.run([mpirun, "--version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
-    if "(Open MPI) 4." not in version:
+    if not re.search(r"\((Open MPI|OpenRTE)\) 4\.", version):  # mpirun and mpiexec name themselves differently
         print("SKIPPED: this mpirun ends all processes when one ends (only Open MPI 4 has --enable-recovery)")
         sys.exit(77)
     found = []

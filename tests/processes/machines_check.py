@@ -71,7 +71,7 @@ def main(program, mpirun, flag):
     for tool in ("ip", "unshare"):
         if not shutil.which(tool):
             skip(f"there is no {tool} (packages iproute2 and util-linux)")
-    if "(Open MPI) 4." not in said([mpirun, "--version"]).stdout:
+    if not re.search(r"\((Open MPI|OpenRTE)\) 4\.", said([mpirun, "--version"]).stdout):  # mpirun and mpiexec name themselves differently
         skip("the option that replaces ssh is that of Open MPI 4")
     faults = []
     with Machines() as machines:
