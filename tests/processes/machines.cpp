@@ -3,6 +3,7 @@
 #define DOCTEST_CONFIG_DISABLE  // only the models and rows of equal.hpp are wanted
 #include <unistd.h>
 
+#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <string>
@@ -40,9 +41,21 @@ template <class ThePlan> int train_and_print() {
   return 0;
 }
 
+/// Steps until the other machine is gone.
+int train_until_lost() {
+  const auto rows = rows_of<Replicas>(32);
+  Trainer<Replicas, CpuMpi> trainer{settings<Adam>(), Seed{5}, RunOptions{std::chrono::seconds{4}}};
+  for (;;) {
+    if (trainer.step(rows.batch(0, 32)).step == 3 && trainer.first_process()) {
+      std::printf("training\n");
+      std::fflush(stdout);
+    }
+  }
+}
+
 }  // namespace
 
-/// machines PLAN: alone, replicas, stages, product, product-alone
+/// machines PLAN: alone, replicas, stages, product, product-alone; or until-lost
 int main(int argc, char** argv) {
   const std::string plan = argc > 1 ? argv[1] : "";
   try {
@@ -50,6 +63,7 @@ int main(int argc, char** argv) {
     if (plan == "replicas") return train_and_print<Replicas>();
     if (plan == "stages") return train_and_print<Stages>();
     if (plan == "product") return train_and_print<Product>();
+    if (plan == "until-lost") return train_until_lost();
     if (plan == "product-alone") return train_and_print<ProductAlone>();
   } catch (const Error& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -3,7 +3,8 @@
 """Plans whose ranks are on two machines: machines_check.py PROGRAM MPIRUN NUMBER_FLAG
 
 Two network namespaces with names of their own, joined by one virtual cable, act as the machines: nothing but that cable connects their networks, and
-Open MPI takes them for two nodes. Every plan must have the bits of one process, and what its ranks send each other must have passed the cable.
+Open MPI takes them for two nodes. Every plan must have the bits of one process, and what its ranks send each other must have passed the cable. When the
+cable is pulled in the middle of training, ranks that are left name one that they cannot reach.
 """
 import json
 import os
@@ -13,6 +14,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 PATIENCE = 100  # seconds: only a hang reaches it
@@ -60,10 +62,32 @@ class Machines:
         seen = json.loads(said(["ip", "-n", self.names[0], "-s", "-j", "link", "show", "dev", self.ends[0]]).stdout)[0]["stats64"]
         return seen["rx"]["bytes"] + seen["tx"]["bytes"]
 
-    def start(self, mpirun, flag, program, plan):
+    def command(self, mpirun, flag, program, plan):
+        """Ranks 0 and 2 on the first machine, 1 and 3 on the second."""
         hosts = ",".join(f"{name}:2" for name in self.names)
-        command = [mpirun, "--mca", "plm_rsh_agent", str(HERE / "on_machine.sh"), "--host", hosts, "--map-by", "node", flag, "4", program, plan]
-        return said([str(HERE / "on_machine.sh"), self.names[0], shlex.join(command)])
+        words = [mpirun, "--mca", "plm_rsh_agent", str(HERE / "on_machine.sh"), "--host", hosts, "--map-by", "node", flag, "4", program, plan]
+        return [str(HERE / "on_machine.sh"), self.names[0], "exec " + shlex.join(words)]
+
+    def start(self, *mpirun_and_program):
+        return said(self.command(*mpirun_and_program))
+
+    def cable(self, state):
+        said(["ip", "-n", self.names[1], "link", "set", self.ends[1], state])
+
+    def lose_one(self, *mpirun_and_program):
+        """What is said from the moment that the cable is pulled in the middle of training until mpirun has ended."""
+        with subprocess.Popen(self.command(*mpirun_and_program), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as job:
+            watchdog = threading.Timer(PATIENCE, job.kill)
+            watchdog.start()
+            heard = []
+            for line in job.stdout:
+                heard.append(line)
+                if line == "training\n":
+                    self.cable("down")
+                if "[heddle.R01]" in line:
+                    self.cable("up")  # mpirun ends its daemon on the other machine
+            watchdog.cancel()
+        return "".join(heard)
 
 
 def main(program, mpirun, flag):
@@ -91,6 +115,10 @@ def main(program, mpirun, flag):
                 faults.append(f"{plan}: other bits than one process, {wanted[0]}")
             if crossed < share * sum(int(sent) for *_, sent in ranks):
                 faults.append(f"{plan}: what was sent has not passed the cable")
+        heard = machines.lose_one(mpirun, flag, program, "until-lost")
+        print(f"$ until-lost\n{heard}", flush=True)
+        if not re.search(r"\[heddle\.R01\] rank [13] was lost at .* within the deadline of 4000 ms", heard):
+            faults.append("no rank of the first machine names one of the second, which was cut off")
     for fault in faults:
         print("FAULT", fault)
     print(f"{len(faults)} faults")
