@@ -19,13 +19,18 @@ TEST_CASE("slices of each kind that lie in processes hold, with rounds as well")
                      Of<Sharded<2, heddle::Gradients>, Accumulate<4>>, Of<Sharded<2>, Accumulate<2>>>();
 }
 
+TEST_CASE("slices whose gathered copies are kept hold, alone, beside replicas and inside stages") {
+  hold_as_one_device<Alone, Of<Sharded<4, Keep::Step>, Accumulate<2>>, Of<Hybrid<Sharded<2, Keep::Step>, DataParallel<2>>>,
+                     Of<Hybrid<Two<OneFOneB>, Sharded<2, Keep::Step>>>>();
+}
+
 TEST_CASE("slices beside replicas hold, in both nestings") {
   hold_as_one_device<Alone, Of<Hybrid<Sharded<2>, DataParallel<2>>>, Of<Hybrid<DataParallel<2>, Sharded<2, OptimizerState>>>>();
 }
 
 TEST_CASE("slices inside stages hold, in every order") {
   hold_as_one_device<Alone, Of<Hybrid<Two<OneFOneB>, Sharded<2, heddle::Gradients>>>, Of<Hybrid<Two<Interleaved<2>>, Sharded<2>>>,
-                     Of<Hybrid<Sharded<2, OptimizerState>, Two<ZeroBubbleH1>>>>();
+                     Of<Hybrid<Sharded<2, OptimizerState>, Two<ZeroBubbleH1>>>, Of<Hybrid<Two<ZeroBubbleH1>, Sharded<2>>>>();
 }
 
 TEST_CASE("the norm of gradients that lie in slices, in stages and in replicas of processes holds") {

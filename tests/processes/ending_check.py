@@ -21,7 +21,8 @@ def start(program, mpirun, how, rank):
 
 def goes_on_without_one(mpirun):
     """Whether this mpirun can leave the others alone when a process ends."""
-    return "(Open MPI) 4." in subprocess.run([mpirun, "--version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+    version = subprocess.run([mpirun, "--version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+    return bool(re.search(r"\((Open MPI|OpenRTE)\) 4\.", version))  # mpirun and mpiexec name themselves differently
 
 
 def expect(holds, what):

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Every process is lost in every collective of a step: sums in bodies of split layers, gathers of slices, every order, norms.
+#include "equivalence/lost_processes.hpp"
+
+using namespace equivalence;
+
+namespace {
+
+struct Even : Sequential<Linear<24, 16>, ReLU, Linear<16, 12>> {};
+struct Steps : Sequential<Input<4, 6>, Linear<6, 6>, Residual<Linear<6, 8>, GELU, Linear<8, 6>>, Flatten, Linear<24, 10>> {};
+template <class... Parts> using Of = Plan<Mlp, CrossEntropy, Adam, Batch<16>, Grain<2>, Parts...>;
+template <class Order> using Two = Pipeline<Balanced<2>, Order, Microbatches<2>>;
+
+template <class ThePlan> void throw_in_every_collective() { throw_everywhere<ThePlan>(true); }
+
+}  // namespace
+
+TEST_CASE("split layers: a process that is lost in a sum, a gather or a scatter of values is named by all others") {
+  throw_in_every_collective<Plan<Even, CrossEntropy, Adam, Batch<16>, Hybrid<TensorParallel<2>, DataParallel<2>>, Clip<GlobalNorm>>>();
+  throw_in_every_collective<Plan<Steps, CrossEntropy, Adam, Batch<16>, TensorParallel<2, SequenceParallel>>>();
+}
+
+TEST_CASE("slices: a process that is lost in a gather, a scatter or the norm is named by all others") {
+  throw_in_every_collective<Of<Sharded<2>, Accumulate<2>>>();
+  throw_in_every_collective<Of<Sharded<2, heddle::Gradients>, Clip<GlobalNorm>>>();
+  throw_in_every_collective<Of<Hybrid<Sharded<2, OptimizerState>, DataParallel<2>>>>();
+}
+
+TEST_CASE("interleaved stages and split backwards: a process that is lost in any transfer is named by all others") {
+  throw_in_every_collective<Plan<Blocks, CrossEntropy, Adam, Batch<16>, Grain<2>, Two<Interleaved<2>>>>();
+  throw_in_every_collective<Of<Hybrid<Two<ZeroBubbleH1>, DataParallel<2>>, Clip<GlobalNorm>>>();
+  throw_in_every_collective<Of<Hybrid<Two<OneFOneB>, Sharded<2, Keep::Step>>>>();
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Every rank is lost in every collective of a step, before and after it: sums in bodies of split layers, gathers of slices, every order, norms.
+#include "equivalence/lost_ranks.hpp"
+
+using namespace equivalence;
+
+namespace {
+
+struct Even : Sequential<Linear<24, 16>, ReLU, Linear<16, 12>> {};
+struct Steps : Sequential<Input<4, 6>, Linear<6, 6>, Residual<Linear<6, 8>, GELU, Linear<8, 6>>, Flatten, Linear<24, 10>> {};
+template <class... Parts> using Of = Plan<Mlp, CrossEntropy, Adam, Batch<16>, Grain<2>, Parts...>;
+template <class Order> using Two = Pipeline<Balanced<2>, Order, Microbatches<2>>;
+
+template <class ThePlan> void fail_in_every_collective() {
+  Failures<ThePlan> failures{true};
+  for (const bool after : {false, true}) failures.every_place(after);
+  CHECK(failures.went_on() > 0);
+}
+
+}  // namespace
+
+TEST_CASE("split layers: a rank that is lost in a sum, a gather or a scatter of values is named, and nobody hangs") {
+  fail_in_every_collective<Plan<Even, CrossEntropy, Adam, Batch<16>, Hybrid<TensorParallel<2>, DataParallel<2>>, Clip<GlobalNorm>>>();
+  fail_in_every_collective<Plan<Steps, CrossEntropy, Adam, Batch<16>, TensorParallel<2, SequenceParallel>>>();
+}
+
+TEST_CASE("slices: a rank that is lost in a gather, a scatter or the norm is named, and nobody hangs") {
+  fail_in_every_collective<Of<Sharded<2>, Accumulate<2>>>();
+  fail_in_every_collective<Of<Sharded<2, heddle::Gradients>, Clip<GlobalNorm>>>();
+  fail_in_every_collective<Of<Hybrid<Sharded<2, OptimizerState>, DataParallel<2>>>>();
+}
+
+TEST_CASE("interleaved stages and split backwards: a rank that is lost in any transfer is named, and nobody hangs") {
+  fail_in_every_collective<Plan<Blocks, CrossEntropy, Adam, Batch<16>, Grain<2>, Two<Interleaved<2>>>>();
+  fail_in_every_collective<Of<Hybrid<Two<ZeroBubbleH1>, DataParallel<2>>, Clip<GlobalNorm>>>();
+  fail_in_every_collective<Of<Hybrid<Two<OneFOneB>, Sharded<2, Keep::Step>>>>();
+  fail_in_every_collective<Of<Hybrid<Two<ZeroBubbleH1>, Sharded<2>>>>();
+}

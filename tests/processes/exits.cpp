@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Many small worlds under one mpirun. In each of them one process ends without a word, at another place of a step; the others say what they find.
+// exits_check.py starts it until every process has ended in every collective and transfer of a step of every plan.
+#define DOCTEST_CONFIG_DISABLE  // only the models and rows of equal.hpp are wanted
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "equivalence/equal.hpp"
+#include "equivalence/lost_places.hpp"
+#include "heddle/backend/cpu_mpi.hpp"
+
+using namespace equivalence;
+
+namespace {
+
+struct Even : Sequential<Linear<24, 16>, ReLU, Linear<16, 12>> {};
+struct Steps : Sequential<Input<4, 6>, Linear<6, 6>, Residual<Linear<6, 8>, GELU, Linear<8, 6>>, Flatten, Linear<24, 10>> {};
+template <class... Parts> using Of = Plan<Mlp, CrossEntropy, Adam, Batch<16>, Grain<2>, Parts...>;
+template <class Order> using Two = Pipeline<Balanced<2>, Order, Microbatches<2>>;
+
+using Slices = Of<Sharded<2>, Clip<GlobalNorm>>;
+using Sequences = Plan<Steps, CrossEntropy, Adam, Batch<16>, TensorParallel<2, SequenceParallel>>;
+using Interleaves = Plan<Blocks, CrossEntropy, Adam, Batch<16>, Grain<2>, Two<Interleaved<2>>>;
+using Halves = Of<Two<ZeroBubbleH1>, Clip<GlobalNorm>>;
+using Product = Plan<Even, CrossEntropy, Adam, Batch<16>, Hybrid<TensorParallel<2>, DataParallel<2>>, Clip<GlobalNorm>>;
+
+struct Leaver : Thrower {
+  void lose() const override { _exit(3); }
+};
+
+/// World number `world` of those that mpirun has started plays case `first + world`; cases are counted along ranks, then along places.
+template <class ThePlan> int play(int first, std::chrono::seconds deadline) {
+  constexpr int ranks = devices<ThePlan>;
+  int process = 0;
+  MPI_Comm_rank(MpiProcess::instance().world(), &process);
+  const int world = process / ranks;
+  MPI_Comm mine = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, world, process, &mine);
+  MpiProcess::instance().use(mine);
+  const auto rows = rows_of<ThePlan>(16);
+  Places places{ranks, true};
+  {
+    Trainer<ThePlan, CpuMpi> untouched{settings<Adam>(), Seed{5}};
+    untouched.observe(&places);
+    untouched.step(rows.batch(0, 16));
+  }
+  const int rank = process % ranks;
+  int count = static_cast<int>(places.by_rank[static_cast<std::size_t>(rank)].size());
+  std::vector<int> counts(ranks);
+  MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, mine);
+  Leaver leaver;
+  int place = first + world;
+  for (leaver.rank = 0; leaver.rank < ranks && place >= counts[static_cast<std::size_t>(leaver.rank)]; ++leaver.rank)
+    place -= counts[static_cast<std::size_t>(leaver.rank)];
+  if (process == 0) {
+    int cases = 0;
+    for (const int of_one : counts) cases += of_one;
+    std::printf("cases %d\n", cases);
+  }
+  std::fflush(stdout);
+  if (leaver.rank == ranks) _exit(0);  // more worlds than cases; MPI_Finalize would wait for those that end in the others
+  if (leaver.rank == rank) leaver.at = places.by_rank[static_cast<std::size_t>(rank)][static_cast<std::size_t>(place)];
+  try {
+    Trainer<ThePlan, CpuMpi> trainer{settings<Adam>(), Seed{5}, RunOptions{deadline}};
+    trainer.observe(&leaver);
+    for (int step = 0; step < 3; ++step) trainer.step(rows.batch(0, 16));
+    std::printf("case %d process %d: trained without rank %d\n", first + world, rank, leaver.rank);
+  } catch (const Error& error) {
+    std::printf("case %d process %d: expects %d; %s\n", first + world, rank, leaver.rank, error.what());
+  }
+  std::fflush(stdout);
+  return 1;
+}
+
+}  // namespace
+
+/// exits PLAN FIRST SECONDS
+int main(int argc, char** argv) {
+  if (argc != 4) return 2;
+  const std::string plan = argv[1];
+  const int first = std::atoi(argv[2]);
+  const std::chrono::seconds deadline{std::atoi(argv[3])};
+  if (plan == "slices") return play<Slices>(first, deadline);
+  if (plan == "sequences") return play<Sequences>(first, deadline);
+  if (plan == "interleaves") return play<Interleaves>(first, deadline);
+  if (plan == "halves") return play<Halves>(first, deadline);
+  if (plan == "product") return play<Product>(first, deadline);
+  return 2;
+}
