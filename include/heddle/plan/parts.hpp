@@ -16,11 +16,25 @@
 
 namespace heddle::inline plan_room {
 
-enum class PlanPart : std::uint8_t { unknown, model, loss, optimizer, batch, policy, grain, reproducible, accumulate, memory, bucket, clip };
+enum class PlanPart : std::uint8_t {
+  unknown,
+  model,
+  loss,
+  optimizer,
+  batch,
+  policy,
+  grain,
+  reproducible,
+  accumulate,
+  memory,
+  bucket,
+  clip,
+  loss_scaling
+};
 
 [[nodiscard]] constexpr std::string_view name_of(PlanPart p) {
-  constexpr std::string_view names[] = {"unknown part", "model",        "loss",       "optimizer", "Batch",  "policy",
-                                        "Grain",        "Reproducible", "Accumulate", "Memory",    "Bucket", "Clip"};
+  constexpr std::string_view names[] = {"unknown part", "model",      "loss",   "optimizer", "Batch", "policy",     "Grain",
+                                        "Reproducible", "Accumulate", "Memory", "Bucket",    "Clip",  "LossScaling"};
   return names[static_cast<int>(p)];
 }
 
@@ -50,6 +64,8 @@ template <class T> [[nodiscard]] constexpr PlanPart part_of() {
     return PlanPart::bucket;
   else if constexpr (requires { T::clips; })
     return PlanPart::clip;
+  else if constexpr (requires { T::scales_loss; })
+    return PlanPart::loss_scaling;
   else if constexpr (Policy<T>)
     return PlanPart::policy;
   else if constexpr (LossDescription<T>)

@@ -11,6 +11,7 @@
 #include "heddle/plan/clipping.hpp"
 #include "heddle/plan/coverage.hpp"
 #include "heddle/plan/ledger.hpp"
+#include "heddle/plan/loss_scaling.hpp"
 #include "heddle/plan/lower.hpp"
 #include "heddle/plan/parts.hpp"
 #include "heddle/plan/placements.hpp"
@@ -56,6 +57,7 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
   static constexpr Bytes bucket_bytes = option<PlanPart::bucket>(default_bucket, []<class T>(std::type_identity<T>) { return T::bucket_bytes; });
   static constexpr Bytes budget = option<PlanPart::memory>(Bytes{0}, []<class T>(std::type_identity<T>) { return T::memory_budget; });
   static constexpr bool clips = option<PlanPart::clip>(false, []<class T>(std::type_identity<T>) { return T::clips; });
+  static constexpr bool scales_loss = option<PlanPart::loss_scaling>(false, []<class T>(std::type_identity<T>) { return T::scales_loss; });
   static constexpr std::int64_t target_features = Loss::target_features(graph.output());
   static constexpr int states = Optimizer::states;
 };
@@ -134,11 +136,12 @@ template <class Request> struct CheckedProgram {
   static constexpr Diagnosis placements = check_placements(Addressed<Request>::training);
   static constexpr Diagnosis placements_in_evaluation = check_placements(Addressed<Request>::evaluation);
   static constexpr Diagnosis clipping = check_clipping(Addressed<Request>::training);
+  static constexpr Diagnosis scaling = check_loss_scaling(Addressed<Request>::training);
   static constexpr Diagnosis memory = check_memory(Addressed<Request>::training, Request::budget);
 
   static constexpr Diagnosis found() {
     for (const Diagnosis* d : {&Trained::lines.found, &Evaluated::lines.found, &reductions, &slices, &slices_in_evaluation, &placements,
-                               &placements_in_evaluation, &clipping, &Trained::rendezvous, &Evaluated::rendezvous, &memory})
+                               &placements_in_evaluation, &clipping, &scaling, &Trained::rendezvous, &Evaluated::rendezvous, &memory})
       if (!d->ok()) return *d;
     return {};
   }
