@@ -33,7 +33,6 @@ struct Story {
   std::vector<std::int64_t> steps;
   std::vector<float> losses;
   std::vector<std::uint64_t> hashes;  // after each
-  friend bool operator==(const Story&, const Story&) = default;
 };
 
 /// All rows, and those with the bad one in place of row 32 + `row`: gradients of it are about 1e37 / 1000 times the scale.
