@@ -65,6 +65,7 @@ struct Layout {
   Laid rest[most_leaves]{};              ///< by leaf: how its output lies on axis tensor between layers
   OrderRules order;
   int micro_batches = 1;
+  bool balanced = false;  ///< the cut is a choice: any other that fits the memory of the plan will do
   Diagnosis fault;
 
   constexpr explicit Layout(const Graph& graph) {

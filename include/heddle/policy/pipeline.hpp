@@ -122,6 +122,7 @@ template <class... Parts> struct Pipeline {
     cut_balanced<most_nodes>(graph, layout, chunks);
     if (!layout.fault.ok()) return;
     layout.chunk_count = chunks;
+    layout.balanced = true;
     for (int c = 0; c < chunks; ++c) layout.device_of_chunk[c] = c % (balanced > 0 ? balanced : 1);
     layout.claim(axis::stage, balanced);
   }
