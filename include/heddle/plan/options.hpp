@@ -8,10 +8,10 @@
 
 namespace heddle::inline plan_room {
 
-/// The memory that one device may need, for example Memory<80_GB>.
+/// The memory that one device may need, for example Memory<80_GB>. Balanced<S> with one chunk a device cuts so that every stage fits.
 ///
 /// Errors  C01 at build if a device needs more; the sentence names the stage and the largest contributors
-/// Tested  plan/options_test, fail/C01_over_budget
+/// Tested  plan/options_test, plan/fitted_cut_test, fail/C01_over_budget
 template <Bytes Most> struct Memory { static constexpr Bytes memory_budget = Most; };
 
 /// Gradients are reduced in buckets of at least this size, started as soon as their last layer's backward has run.

@@ -109,7 +109,7 @@ template <int Nodes> struct StageMemory {
     const std::int64_t all = flat_bytes(begin, end);
     std::int64_t sum =
         all / kept.parameter_parts() + all / kept.gradient_parts() * request.batch.levels() + all / kept.state_parts() * request.states;
-    if (kept.parameters) sum += 2 * most_of.unit;
+    sum += kept.gathered_bytes(most_of.unit, all);
     if (kept.gradients) sum += 2 * most_of.unit;
     if (kept.adds_slices) sum += 2 * most_of.unit / kept.parts;
     std::int64_t frame = framed[end] - framed[begin] + received[begin];

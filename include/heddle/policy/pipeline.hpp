@@ -27,7 +27,8 @@ template <class Part, class Where = void> struct Stage {
   }
 };
 
-/// Cut so that the slowest chunk has the least work: S chunks, one a device, or V a device under Interleaved<V>.
+/// Cut so that the slowest chunk has the least work: S chunks, one a device, or V a device under Interleaved<V>. With one a device and Memory<...>
+/// in the plan: the least work among the cuts whose stages fit.
 /// Errors  M03 if there are fewer places to cut
 template <int Stages> struct Balanced { static constexpr int balanced_stages = Stages; };
 
