@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // compilers: g++ clang++ nvcc
 // expect: \[heddle\.C01\] A stage needs more memory than the plan allows\.
-// expect-g++: stage 0 needs 865,280 bytes, the plan allows 100,000 bytes\. Largest: optimizer states with 319,488 bytes, activations and transfers
-// with 226,304 bytes\. Fix: use more stages, a smaller batch or a larger Memory\.
+// expect-g++: stage 0 needs 865,280 bytes in the best cut found, the plan allows 100,000 bytes\. Largest: optimizer states with 319,488 bytes,
+// activations and transfers with 226,304 bytes\. Fix: use more stages, a smaller batch or a larger Memory\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

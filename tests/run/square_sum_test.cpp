@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <limits>
 #include <vector>
 
 using namespace heddle;
@@ -39,4 +40,31 @@ TEST_CASE("small integers have an exact sum") {
   v[2047] = -4.0F;
   CHECK(square_sum(v.data(), 2048, 64) == 2047 * 9 + 16);
   CHECK(square_sum_of_part(v.data(), 16) == 16 * 9);
+}
+
+TEST_CASE("each part is handed over once, in order, before its squares are taken") {
+  std::vector<float> v = values(1024);
+  const std::vector<float> before = v;
+  const float* next = v.data();
+  const float doubled = square_sum(v.data(), 1024, 64, [&](float* part, std::int64_t elements) {
+    CHECK(part == next);
+    next = part + elements;
+    CHECK(multiply_finite(part, elements, 2));
+  });
+  CHECK(next == v.data() + 1024);
+  CHECK(same_bits(doubled, 4 * square_sum(before.data(), 1024, 64)));
+}
+
+TEST_CASE("a single value that is not finite is seen, wherever it lies") {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (const float bad : {infinity, -infinity, std::numeric_limits<float>::quiet_NaN()})
+    for (std::size_t at = 0; at < 37; ++at) {
+      std::vector<float> v = values(37);
+      CHECK(multiply_finite(v.data(), 37, 0.5F));
+      v[at] = bad;
+      CHECK_FALSE(multiply_finite(v.data(), 37, 0.5F));
+    }
+  float largest[] = {std::numeric_limits<float>::max(), -std::numeric_limits<float>::denorm_min()};
+  CHECK(multiply_finite(largest, 2, 1));
+  CHECK_FALSE(multiply_finite(largest, 2, 2));
 }

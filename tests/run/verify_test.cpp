@@ -58,6 +58,7 @@ TEST_CASE("plans on threads agree with one device on the reference kernels") {
   CHECK(pipelined.text == "");
   CHECK(pipelined.tensors == 6 + 5 + 2 * 6);  // outputs of 6 nodes, gradients of all but the sum, 6 parameters and their gradients
   CHECK(verify<Spread, CpuThreads>(rows.all()).text == "");
+  CHECK(verify<Plan<Model, CrossEntropy, Adam, Batch<8>, Sharded<2>, LossScaling<Dynamic>>, CpuThreads>(rows.all()).text == "");
   CHECK(verify<Pipelined, CpuThreads>(rows.all().slice(0, 5)).text == "");
 }
 

@@ -114,6 +114,7 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'S', 11}, "[heddle.S11] A layer runs without its gathered parameters, or over a gradient that is being reduced. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 9}, "[heddle.B09] A cut goes through a unit over which a reproducible norm is summed. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 12}, "[heddle.S12] Gradients are clipped by a norm that is not the norm of all of them. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'S', 13}, "[heddle.S13] An overflow that one rank sees is not known to all before the step. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'C', 1}, "[heddle.C01] A stage needs more memory than the plan allows. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 1}, "[heddle.B01] The batch does not divide and no remedy is named. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 2}, "[heddle.B02] The batch is smaller than the ranks and micro-batches that split it. Numbers and fix: see Spelled, or docs/errors.md.");

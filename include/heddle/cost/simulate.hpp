@@ -85,6 +85,8 @@ class Simulation {
       case Op::gather_wait: finish(role, gathered_, line.bucket); return true;
       case Op::norm:
       case Op::clip:
+      case Op::unscale:
+      case Op::skip:
       case Op::report:
       case Op::step: return true;
     }

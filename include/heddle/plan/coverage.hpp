@@ -230,6 +230,7 @@ constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCo
 /// one list; what is possible for one of them is possible for all, so all come to a reduction or none does. On free lanes it then completes. On one
 /// lane it waits for what its device started before and holds up what is started after. But of two starts of one device the second never completes
 /// before the first: a cycle through the reduction leads from the completion of an earlier start to that of a later one, and is a cycle without it.
+/// Norms and flags are reduced over stages too, by ranks of several roles, but after the last compute and transfer of each of them (S12, S13).
 /// Tested  oracle/rendezvous_reductions_test
 struct ProgramLists {
   const Program* program = nullptr;

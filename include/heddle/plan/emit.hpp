@@ -22,6 +22,8 @@ struct EmitInput {
   int bucket_count;
   Storage storage;
   bool clips = false;
+  bool scales_loss = false;
+  [[nodiscard]] constexpr bool steps_at_the_end() const { return clips || scales_loss; }
 };
 
 template <int Roles, int Most> struct Lists {
@@ -131,9 +133,9 @@ template <class Sizes> struct Emitter {
       Instruction line;
       line.bucket = static_cast<std::int16_t>(b);
       reduce(role, line, true);  // its first START stands in the backward body of its lowest layer
-      if (!in.clips) step(role, line);
+      if (!in.steps_at_the_end()) step(role, line);
     }
-    if (in.clips && in.bucket_count > 0) close_norm(role);
+    if (in.steps_at_the_end() && in.bucket_count > 0) close_norm(role);
     for (int b = 0; b < in.bucket_count; ++b) {
       Instruction line;
       line.bucket = static_cast<std::int16_t>(b);
@@ -145,17 +147,19 @@ template <class Sizes> struct Emitter {
     append(role, line);
     gather(role, line, Op::gather_start);
   }
-  /// No bucket is stepped before the norm of all is known.
+  /// No bucket is stepped before the norm of all is known, and whether any rank has seen an overflow.
   constexpr void close_norm(int role) {
     Instruction line;
-    line.op = Op::norm;
+    line.op = in.scales_loss ? Op::unscale : Op::norm;
     append(role, line);
     line.bucket = norm_bucket;
     for (const Axis a : norm_axes)
       if (reduces_norm_along(a, in.layout.mesh, in.storage)) reduce_along(role, line, a, true);
     line.bucket = -1;
+    line.op = Op::skip;
+    if (in.scales_loss) append(role, line);
     line.op = Op::clip;
-    append(role, line);
+    if (in.clips) append(role, line);
     for (int b = 0; b < in.bucket_count; ++b) {
       line.bucket = static_cast<std::int16_t>(b);
       if (in.buckets[b].role == role) step(role, line);
@@ -204,7 +208,7 @@ template <class Sizes> struct Emitter {
   for (int t = 0; t < in.transfer_count; ++t)
     if (in.transfers[t].from_role == role || in.transfers[t].to_role == role) n += 2 * micro_batches;
   // Two axes at most split the batch: start and wait of each, the step or report, and a gather; the norm and its axes.
-  return n + 7 * in.bucket_count + 5 + (in.clips ? 8 : 0);
+  return n + 7 * in.bucket_count + 5 + (in.steps_at_the_end() ? 9 : 0);
 }
 
 /// Each role's list begins behind the most that the roles before it may have.

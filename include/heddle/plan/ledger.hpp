@@ -176,14 +176,15 @@ struct Traffic {
     v.total_with_padding = v.total_payload;
     return v;
   }
-  /// The norm of a plan that clips: one float a unit along every axis on which parameters are split.
+  /// The norm of a plan that clips and the flag of one that scales its loss, in one reduction along every axis on which parameters are split: one
+  /// float a unit, and one.
   [[nodiscard]] constexpr Volume norm() const {
     Volume v;
     v.ranks = program->mesh.ranks();
     for (const Axis a : norm_axes) {
       if (!program->training || !program->reduces_norm_along(a)) continue;
       const int n = program->mesh.size(a);
-      v.total_payload += Bytes{program->mesh.ranks() / n * 2 * (n - 1) * program->unit_count * 4};
+      v.total_payload += Bytes{program->mesh.ranks() / n * 2 * (n - 1) * program->norm_floats() * 4};
       v.messages += program->mesh.ranks() * 2 * (n - 1);
     }
     v.total_with_padding = v.total_payload;
@@ -196,7 +197,7 @@ struct Traffic {
   }
   [[nodiscard]] constexpr Bytes sent_in_norm(Rank rank, Axis a) const {
     if (!program->training || !program->reduces_norm_along(a)) return {};
-    return ring_bytes_sent(program->unit_count, program->mesh.size(a), program->mesh.coordinate(rank, a));
+    return ring_bytes_sent(program->norm_floats(), program->mesh.size(a), program->mesh.coordinate(rank, a));
   }
   /// Bytes that one rank sends along one axis so that a step can report its loss.
   [[nodiscard]] constexpr Bytes sent_for_loss(Rank rank, Axis a) const {

@@ -101,7 +101,7 @@ template <class Request, bool Training> struct Lowered {
   static constexpr int passes = plan_room::passes(P::layout, Training);
   static constexpr auto schedule = schedule_computes<P::chunks, P::micro_batches, passes>(P::layout, P::batch.micro_batches);
   static constexpr EmitInput emit_input{P::layout,  all_bodies.transfers, all_bodies.transfer_count, P::buckets.list, Training ? P::bucket_count : 0,
-                                        P::storage, Request::clips};
+                                        P::storage, Request::clips,       Request::scales_loss};
   static constexpr int together = [] {
     int n = 0;
     for (int r = 0; r < P::roles; ++r) n += most_instructions(emit_input, passes, P::micro_batches, r);
@@ -176,7 +176,7 @@ template <class Request> struct Addressed {
       map.losses = map.states + map.state_bytes * Request::states;
       const bool has_loss = r == P::layout.device_of_chunk[P::chunks - 1];
       map.norms = map.losses + (has_loss ? rounded_up(4 * (P::batch.rank_grains() + 1), line_bytes) : 0);
-      map.zeros = map.norms + (Request::clips ? rounded_up(4 * P::flat.unit_count, line_bytes) : 0);
+      map.zeros = map.norms + rounded_up(4 * norm_floats(Request::clips, Request::scales_loss, P::flat.unit_count), line_bytes);
       map.pools = map.zeros + rounded_up(4 * most_zeros(r), line_bytes);
       const std::int64_t trained = place_pools(t.training, P::chunks * pool_kinds, r, map.pools);
       const std::int64_t evaluated = place_pools(t.evaluation, P::chunks * pool_kinds, r, map.pools);
@@ -220,6 +220,7 @@ template <class Request> struct Addressed {
     p.units = P::flat.units;
     p.unit_count = P::flat.unit_count;
     p.clips = Request::clips;
+    p.scales_loss = Request::scales_loss;
     p.arenas = tables.arenas;
     return p;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Room: plan. Options of a plan that are no policy: memory budget, bucket size, clipping, what runs again in the backward.
+// Room: plan. Options of a plan that are no policy: memory budget, bucket size, clipping, loss scaling, what runs again in the backward.
 // Sees: core.  Does not see: policies, processes.
-// In: quantities, layers.  Out: Memory<...>, Bucket<...>, Clip<...>, Recompute<...>.
+// In: quantities, layers.  Out: Memory<...>, Bucket<...>, Clip<...>, LossScaling<...>, Recompute<...>.
 #pragma once
 
 #include "heddle/core/text.hpp"
@@ -9,10 +9,10 @@
 
 namespace heddle::inline plan_room {
 
-/// The memory that one device may need, for example Memory<80_GB>.
+/// The memory that one device may need, for example Memory<80_GB>. Balanced<S> with one chunk a device cuts so that every stage fits.
 ///
 /// Errors  C01 at build if a device needs more; the sentence names the stage and the largest contributors
-/// Tested  plan/options_test, fail/C01_over_budget
+/// Tested  plan/options_test, plan/fitted_cut_test, fail/C01_over_budget
 template <Bytes Most> struct Memory { static constexpr Bytes memory_budget = Most; };
 
 /// Gradients are reduced in buckets of at least this size, started as soon as their last layer's backward has run.
@@ -50,6 +50,20 @@ template <Name... Labels> struct Only {};
 /// Source  sources.md#activation-checkpointing
 /// Tested  plan/recompute_test, equivalence/recompute_test, fail/L05_no_blocks
 template <class... What> struct Recompute { static constexpr bool recomputes = true; };
+
+/// A scale that backs off after an overflow and grows after many steps without one, for LossScaling<Dynamic>.
+struct Dynamic {};
+
+/// The gradient of the loss is multiplied by Trainer::loss_scale().scale(), so that small gradients do not vanish. Reduced gradients are divided by
+/// it; if any rank finds one that is Inf or NaN, all ranks skip the step: parameters, optimizer states and the count of steps stay, the scale backs
+/// off.
+///
+/// Moves   one float along every axis on which ranks hold different gradients, with the norm if the plan clips      [bytes]
+/// Errors  S13 in a Program made by hand; O01 for a value of the scale out of range; R02 for gradients that overflow though the scale is 1 or below
+/// Source  sources.md#grad-scaler
+/// Tested  plan/loss_scaling_test, run/loss_scale_test, equivalence/loss_scaling_test
+template <class Kind> struct LossScaling {};
+template <> struct LossScaling<Dynamic> { static constexpr bool scales_loss = true; };
 
 /// The bucket of a plan that names none.
 ///

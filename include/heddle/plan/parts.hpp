@@ -29,12 +29,13 @@ enum class PlanPart : std::uint8_t {
   memory,
   bucket,
   clip,
-  recompute
+  recompute,
+  loss_scaling
 };
 
 [[nodiscard]] constexpr std::string_view name_of(PlanPart p) {
-  constexpr std::string_view names[] = {"unknown part", "model",      "loss",   "optimizer", "Batch", "policy",   "Grain",
-                                        "Reproducible", "Accumulate", "Memory", "Bucket",    "Clip",  "Recompute"};
+  constexpr std::string_view names[] = {"unknown part", "model",      "loss",   "optimizer", "Batch", "policy",    "Grain",
+                                        "Reproducible", "Accumulate", "Memory", "Bucket",    "Clip",  "Recompute", "LossScaling"};
   return names[static_cast<int>(p)];
 }
 
@@ -66,6 +67,8 @@ template <class T> [[nodiscard]] constexpr PlanPart part_of() {
     return PlanPart::clip;
   else if constexpr (requires { T::recomputes; })
     return PlanPart::recompute;
+  else if constexpr (requires { T::scales_loss; })
+    return PlanPart::loss_scaling;
   else if constexpr (Policy<T>)
     return PlanPart::policy;
   else if constexpr (LossDescription<T>)

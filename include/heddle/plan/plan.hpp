@@ -10,7 +10,9 @@
 #include "heddle/core/fire.hpp"
 #include "heddle/plan/clipping.hpp"
 #include "heddle/plan/coverage.hpp"
+#include "heddle/plan/fitted_cut.hpp"
 #include "heddle/plan/ledger.hpp"
+#include "heddle/plan/loss_scaling.hpp"
 #include "heddle/plan/lower.hpp"
 #include "heddle/plan/parts.hpp"
 #include "heddle/plan/placements.hpp"
@@ -40,7 +42,7 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
       return read(std::type_identity<Found>{});
   }
   static constexpr Graph graph = graph_of<Model>;
-  static constexpr Layout layout = [] {
+  static constexpr Layout answered = [] {
     Layout answers{graph};
     if (graph.fault.ok()) answers.loss = split_of_loss<Loss>(graph.output());
     ThePolicy::answer(graph, answers);
@@ -52,22 +54,25 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
       option<PlanPart::accumulate>(1, []<class T>(std::type_identity<T>) { return T::accumulate_rounds; }),
       option<PlanPart::grain>(0, []<class T>(std::type_identity<T>) { return T::grain_rows > 0 ? T::grain_rows : -1; }),
       option<PlanPart::reproducible>(false, []<class T>(std::type_identity<T>) { return true; }),
-      regroups_a_gradient(graph, layout)};
-  static constexpr BatchDivision batch = divide_batch(layout, batch_request);
+      regroups_a_gradient(graph, answered)};
+  static constexpr BatchDivision batch = divide_batch(answered, batch_request);
   static constexpr Bytes bucket_bytes = option<PlanPart::bucket>(default_bucket, []<class T>(std::type_identity<T>) { return T::bucket_bytes; });
   static constexpr Bytes budget = option<PlanPart::memory>(Bytes{0}, []<class T>(std::type_identity<T>) { return T::memory_budget; });
   static constexpr bool clips = option<PlanPart::clip>(false, []<class T>(std::type_identity<T>) { return T::clips; });
   using Chosen = ChosenLayers<Find<PlanPart::recompute>, Model>;
+  static constexpr bool scales_loss = option<PlanPart::loss_scaling>(false, []<class T>(std::type_identity<T>) { return T::scales_loss; });
   static constexpr std::int64_t target_features = Loss::target_features(graph.output());
   static constexpr int states = Optimizer::states;
+  static constexpr Layout layout = FittedLayout<RequestOf>::layout;
 };
 
-/// C01: the sentence names the stage, its bytes and the two largest contributors.
-[[nodiscard]] constexpr Diagnosis check_memory(const Program& p, Bytes budget) {
+/// C01: the sentence names the stage that needs most, its bytes and the two largest contributors. `fitted`: its cut was chosen for the budget.
+[[nodiscard]] constexpr Diagnosis check_memory(const Program& p, Bytes budget, bool fitted = false) {
   if (budget.value == 0) return {};
-  for (int r = 0; r < p.roles; ++r) {
-    const ArenaMap& map = p.arenas[r];
-    if (map.total <= budget.value) continue;
+  int largest = 0;
+  for (int r = 1; r < p.roles; ++r)
+    if (p.arenas[r].total > p.arenas[largest].total) largest = r;
+  if (const ArenaMap& map = p.arenas[largest]; map.total > budget.value) {
     struct Share {
       std::string_view name;
       std::int64_t bytes;
@@ -84,9 +89,10 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
           a = b;
           b = t;
         }
-    return Diagnosis{Code{'C', 1}, ""} << "stage " << r << " needs " << map.total << " bytes, the plan allows " << budget.value
-                                       << " bytes. Largest: " << parts[0].name << " with " << parts[0].bytes << " bytes, " << parts[1].name
-                                       << " with " << parts[1].bytes << " bytes. Fix: use more stages, a smaller batch or a larger Memory.";
+    return Diagnosis{Code{'C', 1}, ""} << "stage " << largest << " needs " << map.total << " bytes" << (fitted ? " in the best cut found" : "")
+                                       << ", the plan allows " << budget.value << " bytes. Largest: " << parts[0].name << " with " << parts[0].bytes
+                                       << " bytes, " << parts[1].name << " with " << parts[1].bytes
+                                       << " bytes. Fix: use more stages, a smaller batch or a larger Memory.";
   }
   return {};
 }
@@ -136,11 +142,12 @@ template <class Request> struct CheckedProgram {
   static constexpr Diagnosis placements = check_placements(Addressed<Request>::training);
   static constexpr Diagnosis placements_in_evaluation = check_placements(Addressed<Request>::evaluation);
   static constexpr Diagnosis clipping = check_clipping(Addressed<Request>::training);
-  static constexpr Diagnosis memory = check_memory(Addressed<Request>::training, Request::budget);
+  static constexpr Diagnosis scaling = check_loss_scaling(Addressed<Request>::training);
+  static constexpr Diagnosis memory = check_memory(Addressed<Request>::training, Request::budget, fits_cut_to_memory<Request>());
 
   static constexpr Diagnosis found() {
     for (const Diagnosis* d : {&Trained::lines.found, &Evaluated::lines.found, &reductions, &slices, &slices_in_evaluation, &placements,
-                               &placements_in_evaluation, &clipping, &Trained::rendezvous, &Evaluated::rendezvous, &memory})
+                               &placements_in_evaluation, &clipping, &scaling, &Trained::rendezvous, &Evaluated::rendezvous, &memory})
       if (!d->ok()) return *d;
     return {};
   }

@@ -29,8 +29,10 @@ enum class Op : std::uint8_t {
   step,
   gather_start,
   gather_wait,
-  norm,  // squares of this rank's gradients, one sum a unit
-  clip   // the factor of the step, from the norm of all
+  norm,     // squares of this rank's gradients, one sum a unit
+  clip,     // the factor of the step, from the norm of all
+  unscale,  // this rank's gradients are divided by the loss scale, a flag says whether one is Inf or NaN; squares as well if the plan clips
+  skip      // whether all ranks step, from the flags of all
 };
 [[nodiscard]] constexpr bool computes(Op op) { return op <= Op::backward_weight; }
 /// What gradients are sent after, and received for.
@@ -48,7 +50,7 @@ struct Instruction {
   std::int16_t micro_batch = -1;  // computes and transfers
   std::int16_t transfer = -1;     // sends and receives: number in Program::transfers
   std::int16_t peer = -1;         // sends and receives: role at the other end
-  std::int16_t bucket = -1;       // reductions, gathers and steps; loss_bucket is the loss, norm_bucket the norm
+  std::int16_t bucket = -1;       // reductions, gathers and steps; loss_bucket is the loss, norm_bucket the norm and the flag
   std::int32_t token = -1;        // pairs START and WAIT within the role
   std::int32_t sequence = -1;     // k-th start of its channel in this step
 };
@@ -187,7 +189,7 @@ struct ArenaMap {
   std::int64_t arrived = 0;     // reduced slices of two units that are still to be added
   std::int64_t states = 0;      // optimizer states, state_bytes apart
   std::int64_t losses = 0;      // one float a grain, then the sum
-  std::int64_t norms = 0;       // one float a unit of the model
+  std::int64_t norms = 0;       // one float a unit of the model, then the flag of an overflow
   std::int64_t zeros = 0;       // in place of parameters that another coordinate of axis tensor adds
   std::int64_t pools = 0;
   std::int64_t scratch = 0;
@@ -199,12 +201,14 @@ struct ArenaMap {
   std::int64_t unit_bytes = 0;  // the largest unit
 };
 
-/// The axes along which ranks hold different parameters: a sum of squares is partial along these and no others.
+/// The axes along which ranks hold different parameters and gradients: a sum of squares and a flag are partial along these and no others.
 [[nodiscard]] constexpr bool reduces_norm_along(Axis a, const Mesh& mesh, const Storage& storage) {
   if (mesh.size(a) == 1) return false;
   return a == Axis::stage || a == Axis::tensor || (a == storage.axis && storage.parts > 1);
 }
 inline constexpr Axis norm_axes[] = {Axis::shard, Axis::tensor, Axis::stage};
+/// Floats that are reduced along these before a step: squares of each unit, then the flag.
+[[nodiscard]] constexpr int norm_floats(bool clips, bool scales_loss, int units) { return (clips ? units : 0) + (scales_loss ? 1 : 0); }
 
 struct IndexRange {
   int begin = 0;
@@ -243,6 +247,7 @@ struct Program {
   const FlatUnit* units = nullptr;  // of all roles, in the order of the model
   int unit_count = 0;
   bool clips = false;                            // by the norm of all gradients
+  bool scales_loss = false;                      // what is not finite on any rank is stepped on none
   const std::int16_t* bucket_of_node = nullptr;  // where units pass through rings: buckets are units
   const ArenaMap* arenas = nullptr;              // by role
 
@@ -253,7 +258,8 @@ struct Program {
   }
   [[nodiscard]] constexpr int loss_role() const { return device_of_chunk[chunks - 1]; }
   [[nodiscard]] constexpr int slot(int pool, int micro_batch) const { return slots[pool * batch.total_micro_batches() + micro_batch]; }
-  [[nodiscard]] constexpr bool reduces_norm_along(Axis a) const { return clips && plan_room::reduces_norm_along(a, mesh, storage); }
+  [[nodiscard]] constexpr bool reduces_norm_along(Axis a) const { return (clips || scales_loss) && plan_room::reduces_norm_along(a, mesh, storage); }
+  [[nodiscard]] constexpr int norm_floats() const { return plan_room::norm_floats(clips, scales_loss, unit_count); }
   /// Floats from one grain of a value to the next.
   [[nodiscard]] constexpr std::int64_t grain_stride(std::int64_t features) const { return (batch.grain_rows * features + 15) / 16 * 16; }
 };

@@ -72,7 +72,7 @@ constexpr void add_lists(Fnv& hash, const Program& p) {
   for (int i = 0; i < p.batch.share_count; ++i) hash.add(p.batch.shares[i]);
   hash.add(p.training, p.roles, p.chunks, p.loss.takes.code, p.loss.terms);
   hash.add(p.storage.axis, p.storage.parts, p.storage.parameters, p.storage.gradients, p.storage.states, p.storage.adds_slices, p.storage.keeps,
-           p.clips, p.unit_count);
+           p.clips, p.scales_loss, p.unit_count);
   for (int role = 0; role < p.roles; ++role) hash.add(p.arenas[role].total, p.arenas[role].flat_bytes);
   for (int c = 0; c < p.chunks; ++c) hash.add(p.device_of_chunk[c], p.first_node[c]);
   add_lists(hash, p);

@@ -67,6 +67,7 @@ struct Layout {
   LossSplit loss;                        ///< how the loss takes an output that is not whole; no policy answers it
   OrderRules order;
   int micro_batches = 1;
+  bool balanced = false;  ///< the cut is a choice: any other that fits the memory of the plan will do
   Diagnosis fault;
 
   constexpr explicit Layout(const Graph& graph) {

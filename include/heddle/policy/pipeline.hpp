@@ -27,7 +27,8 @@ template <class Part, class Where = void> struct Stage {
   }
 };
 
-/// Cut so that the slowest chunk has the least work: S chunks, one a device, or V a device under Interleaved<V>.
+/// Cut so that the slowest chunk has the least work: S chunks, one a device, or V a device under Interleaved<V>. With one a device and Memory<...>
+/// in the plan: the least work among the cuts whose stages fit.
 /// Errors  M03 if there are fewer places to cut
 template <int Stages> struct Balanced { static constexpr int balanced_stages = Stages; };
 
@@ -122,6 +123,7 @@ template <class... Parts> struct Pipeline {
     cut_balanced<most_nodes>(graph, layout, chunks);
     if (!layout.fault.ok()) return;
     layout.chunk_count = chunks;
+    layout.balanced = true;
     for (int c = 0; c < chunks; ++c) layout.device_of_chunk[c] = c % (balanced > 0 ? balanced : 1);
     layout.claim(axis::stage, balanced);
   }

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -213,6 +214,8 @@ class BodyRunner : public RankTensors {
         throw NonFinite(in_->step, "the loss of step " + std::to_string(in_->step) + " is " + (std::isnan(sum) ? "NaN" : "infinite") + " in rows " +
                                        std::to_string(first(g)) + " to " + std::to_string(first(g) + rows(g) - 1));
       *losses(grain_number(g)) = sum;
+      if (p_->scales_loss && call.gradient != nullptr)
+        for (float& v : std::span{call.gradient, static_cast<std::size_t>(call.rows * call.features)}) v *= in_->loss_scale;
     }
     if (grain_number(grains() - 1) + 1 == p_->batch.rank_grains()) sum_losses();
   }

@@ -38,6 +38,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     in_ = &input;
     p_ = input.program;
     stepped_ = false;
+    skipped_ = false;
     const IndexRange list = p_->lists[role_];
     for (int i = list.begin; i < list.end; ++i) {
       const Instruction& line = p_->instructions[i];
@@ -50,6 +51,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
 
   [[nodiscard]] int instruction() const { return instruction_; }
   [[nodiscard]] bool stepped() const { return stepped_; }  ///< parameters of this rank were changed in this step
+  [[nodiscard]] bool skipped() const { return skipped_; }  ///< no rank stepped: a gradient overflowed on one of them
   [[nodiscard]] float loss_sum() const { return loss_sum_; }
   [[nodiscard]] float norm() const { return norm_; }  ///< of the gradients of the last step of a plan that clips
 
@@ -85,8 +87,10 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       case Op::reduce_wait: return finish_reduction(line.bucket, line.axis);
       case Op::gather_start: return start_gather(line.bucket);
       case Op::gather_wait: return finish_gather(line.bucket);
-      case Op::norm: return sum_squares();
+      case Op::norm: return sum_squares([](const float*, std::int64_t) {});
       case Op::clip: return clip();
+      case Op::unscale: return unscale(in_->loss_scale);
+      case Op::skip: return skip();
       case Op::report: loss_sum_ = *losses(p_->batch.rank_grains()); return;
       case Op::step: return step(p_->buckets[line.bucket]);
     }
@@ -105,7 +109,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       return;
     }
     if (bucket == norm_bucket) {
-      reduction(bucket) = endpoint_.all_reduce_start(group, norms(), p_->unit_count);
+      reduction(bucket) = endpoint_.all_reduce_start(group, norms(), p_->norm_floats());
       return;
     }
     const GradientBucket& b = p_->buckets[bucket];
@@ -132,8 +136,16 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   /// The first micro-batch's slice is the sum so far, later ones are added to it.
   [[nodiscard]] bool adds_to_slice() const { return p_->storage.adds_slices && micro_batch_ > 0; }
 
+  /// The same on every rank. A smaller scale mends an overflow that the scale has made, and no other.
+  void skip() {
+    skipped_ = overflow_flag() > 0;
+    if (skipped_ && in_->loss_scale <= 1)
+      throw NonFinite(in_->step, "gradients of step " + std::to_string(in_->step) + " are not finite, and the loss scale is down to " +
+                                     std::to_string(in_->loss_scale));
+  }
   /// The same on every rank: units are added in the order of the model.
   void clip() {
+    if (skipped_) return;
     double squares = 0;
     for (int u = 0; u < p_->unit_count; ++u) squares += static_cast<double>(norms()[u]);
     norm_ = static_cast<float>(std::sqrt(squares));
@@ -143,6 +155,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     factor_ = std::min(1.0F, static_cast<float>(in_->max_norm / (static_cast<double>(norm_) + 1e-6)));
   }
   void step(const GradientBucket& b) {
+    if (skipped_) return;
     if (p_->clips && factor_ < 1)
       for (float& g : std::span{gradient_slice(b), static_cast<std::size_t>(slice_elements(b))}) g *= factor_;
     stepped_ = true;
@@ -198,6 +211,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   Endpoint& endpoint_;
   int instruction_ = 0;
   bool stepped_ = false;
+  bool skipped_ = false;
   float loss_sum_ = 0;
   float norm_ = 0;
   float factor_ = 1;

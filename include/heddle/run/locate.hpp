@@ -64,7 +64,7 @@ namespace heddle::inline run_room {
 [[nodiscard]] constexpr std::string_view name_of(Op op) {
   constexpr std::string_view names[] = {
       "forward",     "backward", "input backward", "weight backward", "send start",  "send wait", "receive start", "receive wait", "reduce start",
-      "reduce wait", "report",   "step",           "gather start",    "gather wait", "norm",      "clip"};
+      "reduce wait", "report",   "step",           "gather start",    "gather wait", "norm",      "clip",          "unscale",      "skip"};
   return names[static_cast<int>(op)];
 }
 
@@ -77,6 +77,7 @@ namespace heddle::inline run_room {
   if (line.chunk >= 0) words += " of chunk " + std::to_string(line.chunk) + ", micro-batch " + std::to_string(line.micro_batch);
   if (line.bucket >= 0) words += " of gradient bucket " + std::to_string(line.bucket);
   if (line.bucket == loss_bucket) words += " of the loss";
+  if (line.bucket == norm_bucket) words += p.clips ? " of the norm" : " of the overflow flag";
   return words + ")";
 }
 

@@ -86,26 +86,42 @@ class RankTensors {
   [[nodiscard]] float* state_slice(int number, const GradientBucket& b) {
     return arena_.floats(map_.states + number * map_.state_bytes + b.offset / p_->storage.state_parts(), slice_elements(b));
   }
-  [[nodiscard]] float* norms() { return arena_.floats(map_.norms, p_->unit_count); }
+  /// One float a unit of the model if the plan clips, then the flag if it scales its loss.
+  [[nodiscard]] float* norms() { return arena_.floats(map_.norms, p_->norm_floats()); }
   /// Squares of what this rank has of each unit; nothing of the units of other roles. Parameters that every coordinate of axis tensor holds
-  /// whole are counted on the first.
-  void sum_squares() {
-    if (p_->mesh.coordinate(rank_, Axis::tensor) > 0) return sum_squares_of_parts();
+  /// whole are counted on the first. `before(values, elements)` is called with every part before its squares are taken.
+  template <class Before> void sum_squares(Before before) {
+    const bool counts = p_->mesh.coordinate(rank_, Axis::tensor) == 0;
     for (int u = 0; u < p_->unit_count; ++u) {
       const FlatUnit& unit = p_->units[u];
       norms()[u] = 0;
       if (unit.role != role_) continue;
-      if (p_->storage.parts == 1) {
-        norms()[u] = square_sum(level(p_->batch.levels() - 1) + unit.offset / 4, unit.elements, Layout::unit_parts);
-        continue;
+      float* values = level(p_->batch.levels() - 1) + unit.offset / 4;
+      if (p_->storage.parts > 1) {
+        int b = 0;
+        while (p_->buckets[b].role != role_ || p_->buckets[b].offset != unit.offset) ++b;  // each unit is a bucket
+        values = gradient_slice(p_->buckets[b]);
       }
-      int b = 0;
-      while (p_->buckets[b].role != role_ || p_->buckets[b].offset != unit.offset) ++b;  // each unit is a bucket
-      norms()[u] = square_sum(gradient_slice(p_->buckets[b]), slice_elements(p_->buckets[b]), Layout::unit_parts / p_->storage.parts);
+      const std::int64_t elements = unit.elements / p_->storage.parts;
+      if (counts)
+        norms()[u] = square_sum(values, elements, Layout::unit_parts / p_->storage.parts, before);
+      else
+        before(values, elements);
     }
+    if (!counts) sum_squares_of_parts();
   }
+  /// Divides this rank's gradients by the scale of the loss. The flag is 1 if one of them is not finite, else 0.
+  void unscale(float scale) {
+    const auto inverse = static_cast<float>(1 / static_cast<double>(scale));
+    bool finite = true;
+    const auto divide = [&](float* values, std::int64_t elements) { finite = multiply_finite(values, elements, inverse) && finite; };
+    if (p_->clips) sum_squares(divide);
+    for (int b = 0; b < p_->bucket_count && !p_->clips; ++b)
+      if (p_->buckets[b].role == role_) divide(gradient_slice(p_->buckets[b]), slice_elements(p_->buckets[b]));
+    overflow_flag() = finite ? 0.0F : 1.0F;
+  }
+  [[nodiscard]] float& overflow_flag() { return norms()[p_->norm_floats() - 1]; }
   void sum_squares_of_parts() {
-    std::fill_n(norms(), p_->unit_count, 0.0F);
     for (int parameter = 0; parameter < p_->graph->parameter_count; ++parameter) {
       const ParameterPlace& place = p_->parameters[parameter];
       if (place.role != role_ || place.split < 0) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What steps and evaluations say, and how a trainer reports and waits.
-// Sees: the standard library.  Does not see: plans, threads, any backend.
+// Sees: run/error.  Does not see: plans, threads, any backend.
 // In: -.  Out: StepResult, Evaluation, Every, RunOptions.
 #pragma once
 
@@ -8,21 +8,30 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
+
+#include "heddle/run/error.hpp"
 
 namespace heddle::inline run_room {
 
 /// What a step says. The loss is reduced only in steps that are reported.
 struct StepResult {
-  std::int64_t step = 0;      ///< from 1
-  std::int64_t rows = 0;      ///< rows that counted; 0 if the batch was dropped
-  std::optional<float> loss;  ///< mean over the rows
-  std::optional<float> norm;  ///< of all gradients before clipping, of a plan that clips
+  std::int64_t step = 0;         ///< from 1
+  std::int64_t rows = 0;         ///< rows that counted; 0 if the batch was dropped
+  std::optional<float> loss{};   ///< mean over the rows
+  std::optional<float> norm{};   ///< of all gradients before clipping, of a plan that clips
+  bool skipped = false;          ///< a gradient overflowed under the loss scale: nothing changed, and the next step has this number again
+  std::optional<float> scale{};  ///< of the loss in this step, of a plan that scales it
 };
 
 /// What a plan with Clip<GlobalNorm> clips to; may change between steps.
 struct ClipOptions {
   double max_norm = 1.0;
+  void check() const {
+    if (!(max_norm > 0))
+      throw Error(Code{'O', 1}, "max_norm is " + std::to_string(max_norm) + ", so no gradient would be left. Fix: use a norm above 0.");
+  }
 };
 
 /// What an evaluation says.

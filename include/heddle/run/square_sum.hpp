@@ -4,6 +4,7 @@
 // In: elements, a number of parts.  Out: a sum.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 namespace heddle::inline run_room {
@@ -20,15 +21,35 @@ namespace heddle::inline run_room {
 }
 
 /// Of `parts` equal parts, at most 64 and a power of two: neighbours first. A slice of a unit sums a subtree of what the whole unit does.
+/// `before(values, elements)` is called with each part before its squares are taken, while they are at hand.
 ///
 /// Tested  run/square_sum_test
-[[nodiscard]] inline float square_sum(const float* values, std::int64_t elements, int parts) {
+template <class Float, class Before> [[nodiscard]] float square_sum(Float* values, std::int64_t elements, int parts, Before before) {
   float sums[64];
   const std::int64_t part = elements / parts;
-  for (int p = 0; p < parts; ++p) sums[p] = square_sum_of_part(values + p * part, part);
+  for (int p = 0; p < parts; ++p) {
+    before(values + p * part, part);
+    sums[p] = square_sum_of_part(values + p * part, part);
+  }
   for (int width = parts / 2; width > 0; width /= 2)
     for (int p = 0; p < width; ++p) sums[p] = sums[2 * p] + sums[2 * p + 1];
   return sums[0];
+}
+[[nodiscard]] inline float square_sum(const float* values, std::int64_t elements, int parts) {
+  return square_sum(values, elements, parts, [](const float*, std::int64_t) {});
+}
+
+/// Multiplies each; true if all are finite after that.
+///
+/// Tested  run/square_sum_test
+[[nodiscard]] inline bool multiply_finite(float* values, std::int64_t elements, float factor) {
+  constexpr std::uint32_t exponent = 0x7f800000U;  // all ones in Inf and NaN
+  std::uint32_t wrong = 0;
+  for (std::int64_t i = 0; i < elements; ++i) {
+    values[i] *= factor;
+    wrong |= static_cast<std::uint32_t>((std::bit_cast<std::uint32_t>(values[i]) & exponent) == exponent);
+  }
+  return wrong == 0;
 }
 
 }  // namespace heddle::inline run_room

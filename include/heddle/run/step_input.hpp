@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What one step is given, and which rows and groups belong to a rank.
-// Sees: plan/program, mesh.  Does not see: policies, threads, any backend.
+// Sees: plan/program, mesh, run/error.  Does not see: policies, threads, any backend.
 // In: a Program, a rank.  Out: StepInput, rows of a grain, groups of the transport.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "heddle/plan/program.hpp"
+#include "heddle/run/error.hpp"
 #include "heddle/run/observer.hpp"
 
 namespace heddle::inline run_room {
@@ -24,8 +26,20 @@ struct StepInput {
   const void* constants = nullptr;  // of the optimizer
   float* outputs = nullptr;         // evaluation: (rows, output features)
   Observer* observer = nullptr;
-  double max_norm = 0;  // of a plan that clips
+  double max_norm = 0;   // of a plan that clips
+  float loss_scale = 1;  // of a plan that scales its loss
 };
+
+/// Errors  B05 too few rows for a plan that names no remedy, B06 too many; an evaluation takes any number
+inline void refuse_other_rows(const Program& p, std::int64_t rows) {
+  if (rows < 1) throw Error(Code{'B', 5}, "a batch of 0 rows was given. Fix: give at least one row.");
+  if (!p.training) return;
+  const std::string capacity = std::to_string(p.batch.batch);
+  const std::string given = "a batch of " + std::to_string(rows) + " rows was given to a plan with Batch<" + capacity;
+  if (rows > p.batch.batch) throw Error(Code{'B', 6}, given + ">. Fix: give at most " + capacity + " rows.");
+  if (rows < p.batch.batch && p.batch.remedy == Remedy::none)
+    throw Error(Code{'B', 5}, given + "> that names no remedy. Fix: name KeepLast, PadLast or DropLast in the Batch.");
+}
 
 /// Row of the batch of the first row of a grain of one rank.
 [[nodiscard]] constexpr std::int64_t first_row(const BatchDivision& batch, int batch_position, int micro_batch, int grain) {

@@ -21,6 +21,7 @@
 #include "heddle/run/executor.hpp"
 #include "heddle/run/kernel_table.hpp"
 #include "heddle/run/locate.hpp"
+#include "heddle/run/loss_scale.hpp"
 #include "heddle/run/named_tensors.hpp"
 #include "heddle/run/observer.hpp"
 #include "heddle/run/results.hpp"
@@ -80,17 +81,21 @@ template <class ThePlan, class Backend> class Trainer {
     static_assert(Request::clips, "clip(): the plan does not clip. Fix: add Clip<GlobalNorm> to it.");
     return clip_;
   }
+  [[nodiscard]] LossScale& loss_scale() {
+    static_assert(Request::scales_loss, "loss_scale(): the plan does not scale its loss. Fix: add LossScaling<Dynamic> to it.");
+    return loss_scale_;
+  }
   [[nodiscard]] std::int64_t steps() const { return steps_; }
 
   /// One optimizer step on one global batch; every rank takes its rows of it.
   StepResult step(const Examples<Target>& batch) {
     refuse_if_spoiled();
     check_options();
-    StepResult result{steps_ + 1, 0, {}, {}};
+    StepResult result{steps_ + 1};
     StepInput input = input_of(batch, training);
     refuse_other_tokens(Request::graph, batch);
     if (batch.rows < capacity_rows()) {
-      if (Request::batch.remedy == Remedy::drop) return StepResult{steps_, 0, {}, {}};
+      if (Request::batch.remedy == Remedy::drop) return StepResult{steps_};
       if (Request::batch.remedy == Remedy::pad) input.rows = capacity_rows();
     }
     input.rows = std::min<std::int64_t>(input.rows, training.batch.capacity());
@@ -98,11 +103,17 @@ template <class ThePlan, class Backend> class Trainer {
     input.constants = &constants;
     input.step = result.step;
     input.max_norm = clip_.max_norm;
+    input.loss_scale = loss_scale_.scale();
     input.reporting = callback_ && result.step % every_.steps == 0;
     run(input);
-    steps_ = result.step;
     result.rows = input.rows;
-    if (Request::clips) result.norm = first_executor().norm();
+    if (Request::scales_loss) {
+      result.skipped = first_executor().skipped();
+      result.scale = input.loss_scale;
+      loss_scale_.update(result.skipped);
+    }
+    if (!result.skipped) steps_ = result.step;
+    if (Request::clips && !result.skipped) result.norm = first_executor().norm();
     if (input.reporting) {
       result.loss = shared_loss_sum() / static_cast<float>(input.rows);
       callback_(result);
@@ -171,7 +182,7 @@ template <class ThePlan, class Backend> class Trainer {
   static constexpr const Program& evaluation = ThePlan::evaluation;
 
   [[nodiscard]] static std::int64_t capacity_rows() { return Request::batch.batch; }
-  /// Of a rank that lives in this process; all know the norm.
+  /// Of a rank that lives in this process; all know the norm, and whether all skipped.
   [[nodiscard]] RankExecutor& first_executor() {
     return **std::find_if(executors_.begin(), executors_.end(), [](const auto& executor) { return executor != nullptr; });
   }
@@ -184,21 +195,14 @@ template <class ThePlan, class Backend> class Trainer {
   }
   void check_options() const {
     if (const Diagnosis wrong = Optimizer::check(options_); !wrong.ok()) throw Error(wrong);
-    if (!(clip_.max_norm > 0))
-      throw Error(Code{'O', 1}, "max_norm is " + std::to_string(clip_.max_norm) + ", so no gradient would be left. Fix: use a norm above 0.");
+    clip_.check();
+    loss_scale_.check();
   }
   [[nodiscard]] StepInput input_of(const Examples<Target>& batch, const Program& program) const {
     const std::int64_t features = Request::graph.input.elements();
     refuse_other_shape(Request::graph.model.view(), batch.input_features, batch.target_features, features, Request::target_features);
-    if (batch.rows < 1) throw Error(Code{'B', 5}, "a batch of 0 rows was given. Fix: give at least one row.");
-    if (&program == &ThePlan::training && batch.rows > capacity_rows())
-      throw Error(Code{'B', 6}, "a batch of " + std::to_string(batch.rows) + " rows was given to a plan with Batch<" +
-                                    std::to_string(capacity_rows()) + ">. Fix: give at most " + std::to_string(capacity_rows()) + " rows.");
-    if (&program == &ThePlan::training && batch.rows < capacity_rows() && Request::batch.remedy == Remedy::none)
-      throw Error(Code{'B', 5}, "a batch of " + std::to_string(batch.rows) + " rows was given to a plan with Batch<" +
-                                    std::to_string(capacity_rows()) +
-                                    "> that names no remedy. Fix: name KeepLast, PadLast or DropLast in the Batch.");
-    return StepInput{&program, batch.inputs, batch.targets, batch.order, batch.rows, batch.rows, 0, false, nullptr, nullptr, observer_, 0};
+    refuse_other_rows(program, batch.rows);
+    return StepInput{&program, batch.inputs, batch.targets, batch.order, batch.rows, batch.rows, 0, false, nullptr, nullptr, observer_};
   }
 
   /// Forwards of all rows, a capacity at a time; the sum of their losses if asked for.
@@ -274,6 +278,7 @@ template <class ThePlan, class Backend> class Trainer {
 
   Options options_;
   ClipOptions clip_;
+  LossScale loss_scale_;
   KernelTable kernels_;
   Session session_;
   std::vector<std::unique_ptr<RankExecutor>> executors_;  // by rank; null where the rank lives in another process

@@ -41,7 +41,7 @@ struct TransportNeeds {
     for (int i = 0; i < p->lists[p->roles - 1].end; ++i) needs.transfers = std::max(needs.transfers, p->instructions[i].sequence + 1);
   needs.reductions = 2 * training.bucket_count + 4;  // a reduction and a gather of each, two of the loss, two of a ring
   for (int b = 0; b < training.bucket_count; ++b) needs.elements = std::max(needs.elements, training.buckets[b].elements);
-  if (training.clips) needs.elements = std::max<std::int64_t>(needs.elements, training.unit_count);
+  needs.elements = std::max<std::int64_t>(needs.elements, training.norm_floats());
   needs.program = Fnv{}.add(program_hash(training), program_hash(evaluation)).value();
   return needs;
 }
