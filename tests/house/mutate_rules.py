@@ -5,10 +5,14 @@
     python3 tests/house/mutate_rules.py              all rules; minutes
     python3 tests/house/mutate_rules.py P11 S03      the rules of these codes
     python3 tests/house/mutate_rules.py plan/batch   the rules of headers whose path has these words
+    python3 tests/house/mutate_rules.py --bounds ... not the rules, but the comparisons that lead to them; hours for all
 
 A place is a construction `Diagnosis{Code{'X', 1}...}`: the mutant has the code of "nothing found" instead. Where a lambda makes it, each
 `return lambda(...)` is a place of its own. The tests tried are those that contain the code: cases of tests/fail/ first, then doctests, the
 header's own before the others. A test is red if it does not compile, does not run to its end, or says something else.
+
+A bound is an operator in the condition of the `if` that a place stands in, or of the last one before it: < becomes <=, == becomes !=, && becomes
+||, 1 that is added or taken away becomes 0, and the other way round. A mutant that no test need see has its reason in REASONS.
 """
 import pathlib
 import re
@@ -25,9 +29,17 @@ import run_fail  # noqa: E402
 MADE = re.compile(r"\bDiagnosis(?:\s+\w+)?\s*\{\s*Code\s*\{\s*'([A-Z])'\s*,\s*(\d+)\s*\}")
 CODE = re.compile(r"Code\s*\{\s*'[A-Z]'\s*,\s*\d+\s*\}")
 LAMBDA = re.compile(r"const auto (\w+) = \[[^\]]*\]\s*(?:\([^)]*\)\s*)?\{\s*return Diagnosis\s*\{")
+IF = re.compile(r"\bif (?:constexpr )?\(")
+OPERATOR = re.compile(r" (?:(?:<=|>=|==|!=|<|>|&&|\|\|) |[+-] 1\b)")
+OTHER = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&"}
+# (line, operator) -> why no test need see its mutant.
+REASONS = {
+    ("if (graph.node_count > MostNodes)", " > "): "a model of exactly 4,096 layers takes longer to compile than all tests of the room",
+}
 NEVER = "\nnamespace heddle { template <class Made> constexpr auto never(const Made&) { return Made{}; } }\n"
 EIGEN = "/usr/include/eigen3"
 LONGEST_TEST_SECONDS = 120
+SLOW = ("anchors", "backend", "equivalence", "golden")  # a bound is guarded in its own room
 
 
 def missing():
@@ -55,8 +67,8 @@ def end_of_function(text, begin):
     return found.start() if found else len(text)
 
 
-def places(text):
-    """(line number, code, the text with the rule never broken) of each place."""
+def spots(text):
+    """(offset, code, the text with the rule never broken) of each place."""
     for made in MADE.finditer(text):
         code = f"{made.group(1)}{int(made.group(2)):02}"
         by = next((m for m in LAMBDA.finditer(text) if m.start() < made.start() < m.end() + 40), None)
@@ -66,17 +78,58 @@ def places(text):
             uses = list(re.compile(rf"return {by.group(1)}\(").finditer(text, after, end_of_function(text, by.start())))
         for use in uses:
             begin, end = use.start() + len("return "), end_of_statement(text, use.start())
-            yield text.count("\n", 0, use.start()) + 1, code, text[:begin] + f"heddle::never({text[begin:end]})" + text[end:]
+            yield use.start(), code, text[:begin] + f"heddle::never({text[begin:end]})" + text[end:]
         if not uses:
             inside = CODE.search(text, made.start())
-            yield text.count("\n", 0, made.start()) + 1, code, text[: inside.start()] + "Code{'-', 0}" + text[inside.end() :]
+            yield made.start(), code, text[: inside.start()] + "Code{'-', 0}" + text[inside.end() :]
 
 
-def tests_of(root, code, header):
-    """Cases, then doctests that contain the code; those of the header first."""
+def places(text):
+    """(line number, code, what is done, the text with the rule never broken) of each place."""
+    for offset, code, mutant in spots(text):
+        yield text.count("\n", 0, offset) + 1, code, "can be left out", mutant
+
+
+def indentation(text, offset):
+    line = text[text.rfind("\n", 0, offset) + 1 :]
+    return len(line) - len(line.lstrip(" "))
+
+
+def condition_of(text, offset):
+    """Begin and end of the condition of the last `if` before the place whose block, or function, was not left since; None if there is none."""
+    for found in reversed(list(IF.finditer(text, 0, offset))):
+        depth, end = 1, found.end()
+        while depth > 0:
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        lines = text[end:offset].split("\n")[1:-1]
+        if end <= offset and all(len(line) - len(line.lstrip(" ")) >= indentation(text, found.start()) for line in lines if line.strip()):
+            return found.end(), end - 1
+    return None
+
+
+def bounds(text):
+    """(line number, code, what is done, the text with another operator) of each operator in a condition."""
+    seen = set()
+    for offset, code, _ in spots(text):
+        begin, end = condition_of(text, offset) or (0, 0)
+        for found in OPERATOR.finditer(text, begin, end):
+            if found.start() in seen:
+                continue
+            seen.add(found.start())
+            was, now = found.group(0), OTHER.get(found.group(0).strip(), found.group(0).strip()[0] + " 0")
+            line = text[text.rfind("\n", 0, found.start()) + 1 : text.find("\n", found.start())].strip()
+            if (line, was) not in REASONS:
+                done = f"takes {now} for{was}in `{text[begin:end]}`"
+                yield text.count("\n", 0, found.start()) + 1, code, done, f"{text[:found.start()]} {now} {text[found.end():].lstrip()}"
+
+
+def tests_of(root, code, header, slow=()):
+    """Cases, then doctests that contain the code; those of the header first. None of the folders that are too slow."""
     words = re.compile(rf"heddle\.{code}\b|Code\{{\s*'{code[0]}'\s*,\s*{int(code[1:])}\s*\}}|\b{code}\b")
     cases = sorted((root / "tests" / "fail").glob(f"{code}_*.cpp"))
     doctests = [path for path in house.files(root / "tests", ".cpp") if path.name.endswith("_test.cpp") and words.search(path.read_text())]
+    doctests = [path for path in doctests if path.relative_to(root / "tests").parts[0] not in slow]
     own = str(header.with_suffix("")) + "_test.cpp"
     return cases + sorted(doctests, key=lambda path: (not str(path).endswith(own), path.stat().st_size))
 
@@ -90,8 +143,9 @@ def silent(text):
 class Scratch:
     """A copy of the headers, and tests against it."""
 
-    def __init__(self, root, folder):
+    def __init__(self, root, folder, both_twins):
         self.root, self.folder, self.include = root, folder, folder / "include"
+        self.both_twins = both_twins  # another bound may refuse what is sound
         self.anyway = {}  # tests that are red without any mutant guard nothing: what they need may not be here
         shutil.copytree(root / "include", self.include)
         rule = self.include / "heddle" / "core" / "rule.hpp"
@@ -108,8 +162,9 @@ class Scratch:
 
     def is_red(self, test):
         if test.parent.name == "fail":
-            found = run_fail.compile_twin("g++", "g++", test, [str(self.include), EIGEN], repaired=False)
-            return any(run_fail.complaints((0, ""), found, run_fail.patterns_of(test.read_text(), "g++")))
+            twins = [(0, "")] if not self.both_twins else [run_fail.compile_twin("g++", "g++", test, [str(self.include), EIGEN], repaired=True)]
+            twins.append(run_fail.compile_twin("g++", "g++", test, [str(self.include), EIGEN], repaired=False))
+            return any(run_fail.complaints(*twins, run_fail.patterns_of(test.read_text(), "g++")))
         program = self.folder / "test"
         source = ["-DHEDDLE_GOLDEN_DIR=\"" + str(self.root / "tests" / "golden") + "\"", str(test), str(self.main), "-o", str(program)]
         return self.run(["g++", *self.flags, *source]) != 0 or self.run([str(program)], LONGEST_TEST_SECONDS) != 0
@@ -133,22 +188,27 @@ class Scratch:
 
 
 def check(root, wanted=()):
+    wanted = list(wanted)
+    found_in = bounds if "--bounds" in wanted else places
+    wanted = [word for word in wanted if not word.startswith("--")]
     work = []
     for path in house.headers(root):
         header = path.relative_to(root / "include")
-        work += [(header, *place) for place in places(path.read_text())]
+        work += [(header, *place) for place in found_in(path.read_text())]
     if wanted:
         work = [place for place in work if any(word == place[2] or word in str(place[0]) for word in wanted)]
     guarded = 0
     with tempfile.TemporaryDirectory() as folder:
-        scratch = Scratch(root, pathlib.Path(folder))
-        for header, line, code, mutant in work:
-            guard = scratch.guard_of(header, mutant, tests_of(root, code, header.relative_to("heddle")))
+        scratch = Scratch(root, pathlib.Path(folder), found_in is bounds)
+        for header, line, code, done, mutant in work:
+            guard = scratch.guard_of(header, mutant, tests_of(root, code, header.relative_to("heddle"), SLOW if found_in is bounds else ()))
             guarded += guard is not None
             if guard is None:
-                yield f"include/{header}:{line}: {code} can be left out and no test that names it turns red"
+                told = f"include/{header}:{line}: {code} {done} and no test that names it turns red"
+                print(told, flush=True)
+                yield told
             else:
-                print(f"{header}:{line}: {code} is guarded by {guard.relative_to(root)}", flush=True)
+                print(f"{header}:{line}: {code} {done}: red is {guard.relative_to(root)}", flush=True)
     print(f"{guarded} of {len(work)} rules are guarded")
 
 
@@ -166,6 +226,9 @@ REFUSED = {
     "a.hpp:4: X01 can": PROJECT | {"tests/core/a_test.cpp": TEST.replace("{ return", "{ this is no C++; return")},
     "a.hpp:6: X01": ACCEPTED | {"include/heddle/core/a.hpp": BY_LAMBDA},
 }
+
+assert [mutant for _, _, _, mutant in bounds(HEADER)] == [HEADER.replace("i < 0", "i <= 0")]
+assert [done for _, _, done, _ in bounds(BY_LAMBDA)] == ["takes <= for < in `i < 0`", "takes >= for > in `i > 9`"]
 
 if __name__ == "__main__":
     faults = list(check(house.ROOT, sys.argv[1:]))
