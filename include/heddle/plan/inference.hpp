@@ -99,6 +99,8 @@ template <class... Types> struct Inference {
   static constexpr Program evaluation = ForwardProgram<Inference>::program;
 };
 
+template <class... Types> struct Verdict<Inference<Types...>> : CheckedInference<Inference<Types...>> {};
+
 template <class T> inline constexpr bool is_inference = false;
 template <class... Types> inline constexpr bool is_inference<Inference<Types...>> = true;
 

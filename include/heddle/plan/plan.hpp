@@ -218,11 +218,20 @@ template <class... Types> struct Plan {
   static constexpr Program evaluation = ProgramOf<Plan, false>::program;
 };
 
+/// What refuses a plan. A question about a plan asks this first: the error of a refused plan then leads from the question straight to the rule,
+/// and not through the plan, which takes clang over the lines that one mistake may print.
+template <class ThePlan> struct Verdict { static constexpr Diagnosis found{}; };
+template <class... Types> struct Verdict<Plan<Types...>> : Checked<Plan<Types...>> {};
+template <class ThePlan> using Refusal = fired<Verdict<ThePlan>>*;
+
 /// The Program of a plan as data: lists, bodies, addresses.
-template <class ThePlan> [[nodiscard]] constexpr const Program& lower() { return ThePlan::training; }
+template <class ThePlan> [[nodiscard]] constexpr const Program& lower() {
+  heard(Refusal<ThePlan>{});
+  return ThePlan::training;
+}
 
 /// Devices (ranks) that a plan runs on.
-template <class ThePlan> inline constexpr int devices = ThePlan::training.mesh.ranks();
+template <class ThePlan> inline constexpr int devices = heard(Refusal<ThePlan>{}) ? ThePlan::training.mesh.ranks() : 0;
 
 /// The device that peak_memory is asked about.
 template <int Number> struct Device {};
@@ -230,11 +239,13 @@ template <int Number> inline constexpr Device<Number> device{};
 
 /// Bytes of the arena of a device: all tensors of training and evaluation. What a backend adds is declared by it (external_memory).
 template <class ThePlan, int Number> [[nodiscard]] constexpr Bytes peak_memory(Device<Number>) {
+  heard(Refusal<ThePlan>{});
   static_assert(Number >= 0 && (Number < devices<ThePlan> || !check<ThePlan>().ok()), "peak_memory: the plan has no device of this number");
   return Bytes{ThePlan::training.arenas[ThePlan::training.mesh.coordinate(Rank{Number}, Axis::stage)].total};
 }
 /// The largest over all devices.
 template <class ThePlan> [[nodiscard]] constexpr Bytes peak_memory() {
+  heard(Refusal<ThePlan>{});
   Bytes most;
   for (int r = 0; r < ThePlan::training.roles; ++r)
     if (ThePlan::training.arenas[r].total > most.value) most = Bytes{ThePlan::training.arenas[r].total};
@@ -242,12 +253,17 @@ template <class ThePlan> [[nodiscard]] constexpr Bytes peak_memory() {
 }
 
 /// Bytes and messages of one training step.
-template <class ThePlan> [[nodiscard]] constexpr Traffic traffic() { return Traffic{&ThePlan::training}; }
+template <class ThePlan> [[nodiscard]] constexpr Traffic traffic() {
+  heard(Refusal<ThePlan>{});
+  return Traffic{&ThePlan::training};
+}
 
 /// True if gradients are summed along the fixed tree: the same bits under every layout with the same grain. A product that is split over ranks
-/// adds its own terms in another order, so plans that split layers are not.
+/// adds its own terms in another order, so plans that split layers are not. True of a refused plan: the refusal stays the only error.
 template <class ThePlan>
-inline constexpr bool is_reproducible = ThePlan::training.batch.tree&& ThePlan::training.mesh.size(Axis::tensor) == 1 &&
+inline constexpr bool is_reproducible =
+    !Verdict<ThePlan>::found.ok() ? heard(Refusal<ThePlan>{})
+                                  : ThePlan::training.batch.tree && ThePlan::training.mesh.size(Axis::tensor) == 1 &&
                                         !(ThePlan::training.clips && cuts_a_unit(ThePlan::Request::graph, ThePlan::Request::layout));
 
 }  // namespace heddle::inline plan_room
