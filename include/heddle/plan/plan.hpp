@@ -12,6 +12,7 @@
 #include "heddle/plan/coverage.hpp"
 #include "heddle/plan/ledger.hpp"
 #include "heddle/plan/lower.hpp"
+#include "heddle/plan/paired.hpp"
 #include "heddle/plan/parts.hpp"
 #include "heddle/plan/placements.hpp"
 #include "heddle/plan/slices.hpp"
@@ -89,10 +90,13 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
   return {};
 }
 
-/// What the check of lines found in one mode of a plan; the check of how the lists meet reads it.
-template <int Most> struct FoundInLines {
+/// What the check of lines found in one mode of a plan; the checks of how the lists meet and end read it.
+template <int Most, int Roles> struct FoundInLines {
   Diagnosis found;
   int starts[Most]{};
+  int after[Most]{};
+  int first_start[Roles]{};
+  int first_closing = 0;
 };
 
 /// Every line of one mode of a plan, then how the lists meet.
@@ -102,20 +106,30 @@ template <class Request, bool Training> struct CheckedLines {
   /// A function: nvcc 13 rejects a static member that is a reference.
   static constexpr const Program& program() { return Training ? Addressed<Request>::training : Addressed<Request>::evaluation; }
 
-  static constexpr FoundInLines<most> check_lines() {  // in a lambda clang 14 takes this for no constant expression
-    FoundInLines<most> out;
+  static constexpr FoundInLines<most, P::roles> check_lines() {  // in a lambda clang 14 takes this for no constant expression
+    FoundInLines<most, P::roles> out;
     ChunkPass passes[P::chunks * P::micro_batches]{};
     int of_token[most]{};
-    LineCheck check{program(), passes, out.starts, of_token};
+    LineCheck check{program(), passes, out.starts, of_token, out.after, out.first_start};
     check.run();
     out.found = check.found;
+    out.first_closing = check.first_closing;
     return out;
   }
-  static constexpr FoundInLines<most> lines = check_lines();
+  static constexpr FoundInLines<most, P::roles> lines = check_lines();
+  /// The short proof; lists that it says nothing about are executed.
+  static constexpr bool paired = [] {
+    int next[P::roles]{};
+    for (int r = 0; r < P::roles; ++r) next[r] = lines.first_start[r];
+    return lines.found.ok() && starts_pair_up(program(), lines.after, next);
+  }();
   static constexpr Diagnosis rendezvous = [] {
-    RendezvousBuffers<most, P::roles> buffers;
-    if (!lines.found.ok()) return lines.found;
-    return check_rendezvous(ProgramLists{&program(), lines.starts, P::roles}, Lanes::one_per_device, buffers.view());
+    if constexpr (paired || !lines.found.ok()) {
+      return lines.found;
+    } else {
+      RendezvousBuffers<most, P::roles> buffers;
+      return check_rendezvous(ProgramLists{&program(), lines.starts, P::roles}, Lanes::one_per_device, buffers.view());
+    }
   }();
 };
 
@@ -127,7 +141,7 @@ template <class Request> struct CheckedProgram {
 
   static constexpr Diagnosis reductions = [] {
     BucketCounts counts[P::bucket_count]{};
-    return check_reductions(Addressed<Request>::training, counts);
+    return check_reductions(Addressed<Request>::training, counts, Trained::lines.after, Trained::lines.first_closing);
   }();
   static constexpr Diagnosis slices = check_slices(Addressed<Request>::training);
   static constexpr Diagnosis slices_in_evaluation = check_slices(Addressed<Request>::evaluation);
