@@ -178,14 +178,14 @@ constexpr void count_line(const Instruction& line, BucketCounts* counts, BucketC
   if (line.op == Op::gather_wait && bucket.gathering) ++bucket.gathered;
 }
 
-/// One pass over lists and bodies. `counts` has one zeroed entry a bucket. Of the lists, all lines, or those of a chain as LineCheck leaves it:
-/// the lines that neither compute nor transfer.
+/// One pass over lists and bodies. `counts` has one zeroed entry a bucket. Of the lists, all lines, or those of a chain as LineCheck leaves it,
+/// the lines that neither compute nor transfer; first_closing below 0 is no chain.
 constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCounts& loss, const int* after, int first_closing) {
   for (int c = 0; c < p.chunks && p.training; ++c) {
     count_body(p, p.backward_bodies[c], counts);
     if (p.splits_backward) count_body(p, p.weight_bodies[c], counts);
   }
-  if (after != nullptr) {
+  if (first_closing >= 0) {
     for (int i = first_closing; i > 0; i = after[i - 1]) count_line(p.instructions[i - 1], counts, loss);
     return;
   }
@@ -216,7 +216,7 @@ constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCo
 
 /// S06. Every parameter lies in one bucket; along every axis that splits the batch the bucket is reduced once, after the backward of its
 /// lowest layer for the last micro-batch, and stepped once after that. `counts` has one zeroed entry a bucket.
-[[nodiscard]] constexpr Diagnosis check_reductions(const Program& p, BucketCounts* counts, const int* after = nullptr, int first_closing = 0) {
+[[nodiscard]] constexpr Diagnosis check_reductions(const Program& p, BucketCounts* counts, const int* after = nullptr, int first_closing = -1) {
   const auto wrong = [&](int bucket, std::string_view what, std::string_view where, int times, int wanted) {
     Diagnosis found{Code{'S', 6}, ""};
     found << "gradient bucket " << bucket << " of device " << static_cast<int>(p.buckets[bucket].role) << " is " << what << where << ' ' << times
