@@ -15,6 +15,9 @@ using namespace heddle::tests;
 
 namespace {
 
+/// Neighbours exchange values of two sizes.
+struct Uneven : Sequential<Linear<8, 6>, ReLU, Linear<6, 24>, Tanh, Linear<24, 12>, ReLU, Linear<12, 3>> {};
+
 /// What the two proofs say of one program whose lines are sound.
 struct Verdicts {
   bool sound = false;
@@ -93,6 +96,7 @@ TEST_CASE("lists of every order pair up, and whatever pairs up after a slip ends
   pairs_up_until_it_slips<Trained<Chain, Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>>();
   pairs_up_until_it_slips<Trained<Chain, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>>>();
   pairs_up_until_it_slips<Trained<Chain, BackIn<GPipe, 4>>>();
+  pairs_up_until_it_slips<Trained<Uneven, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>>>();
 }
 
 TEST_CASE("a plan of one device has no starts, and they pair up") { CHECK(judge(lower<Trained<Chain, Single>>()).paired); }
