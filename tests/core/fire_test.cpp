@@ -36,6 +36,7 @@ constexpr Diagnosis broken = Diagnosis{Code{'B', 1}, ""} << "Batch<" << 63 << ">
 
 // A holder whose Diagnosis is ok fires nothing; tests/fail has every holder that does.
 static_assert(sizeof(fired<Sound>) > 0);
+static_assert(heard(static_cast<fired<Sound>*>(nullptr)));
 static_assert(std::is_same_v<fired<Sound>, rule<true, Code{}, Spelled<0>{Sentence{}}, 0, 0, 0, 0>>);
 
 TEST_CASE("a sentence survives as a template argument, whole and in order") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <initializer_list>
+
 #include "heddle/core/ring_volume.hpp"
 
 using namespace heddle;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// compilers: g++
+// compilers: g++ clang++
 // expect: \[heddle\.S01\] A layer is in no stage, twice or out of order\.
 // expect-g++: layer 3 `2` Linear<20, 10> of Mlp is in no stage: the 2 stages hold 3 of 4 layers\.
 #include "heddle/backend/cpu_threads.hpp"

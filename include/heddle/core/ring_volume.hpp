@@ -4,7 +4,6 @@
 // In: elements, members of the group, the position of the sender.  Out: elements owned, bytes and messages sent.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "heddle/core/units.hpp"
@@ -17,7 +16,8 @@ inline constexpr std::int64_t elements_per_line = 16;
 /// First element that `position` owns: with L = ceil(elements/16) lines, position q owns lines [q L/n, (q+1) L/n), clipped to `elements`.
 [[nodiscard]] constexpr std::int64_t ring_first_owned(std::int64_t elements, int members, int position) {
   const std::int64_t lines = (elements + elements_per_line - 1) / elements_per_line;
-  return std::min(elements, lines * position / members * elements_per_line);
+  const std::int64_t first = lines * position / members * elements_per_line;
+  return first < elements ? first : elements;
 }
 
 [[nodiscard]] constexpr std::int64_t ring_elements_owned(std::int64_t elements, int members, int position) {

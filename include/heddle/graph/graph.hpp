@@ -42,6 +42,8 @@ struct GraphSplit {
   [[nodiscard]] constexpr bool any() const { return ranks > 1; }
 };
 
+inline constexpr Signature unsplit{};  ///< of every leaf of a graph that is not split
+
 /// The traced model. Values are numbered 0 .. node_count; shapes are per sample.
 struct Graph {
   const TracedLeaf* leaves = nullptr;
@@ -60,7 +62,7 @@ struct Graph {
     if (value == 0) return input;
     return split.any() ? split.resting[nodes[value - 1].leaf] : leaf(value - 1).out;
   }
-  [[nodiscard]] constexpr Signature signature(int node) const { return split.any() ? split.signatures[nodes[node].leaf] : Signature{}; }
+  [[nodiscard]] constexpr const Signature& signature(int node) const { return split.any() ? split.signatures[nodes[node].leaf] : unsplit; }
   /// How a value lies between layers; its gradient lies as it does.
   [[nodiscard]] constexpr Laid rest(int value) const { return value == 0 || !split.any() ? laid::replicate : split.rests[nodes[value - 1].leaf]; }
   /// The leaf reads its input another way than it lies, or gives its output another way than it is to lie.

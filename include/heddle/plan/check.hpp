@@ -83,9 +83,9 @@ template <class Lists> [[nodiscard]] Diagnosis rendezvous(const Lists& lists, La
   const auto lines = static_cast<std::size_t>(p.lists[p.roles - 1].end);
   int tokens = 0;
   for (std::size_t i = 0; i < lines; ++i) tokens = p.instructions[i].token >= tokens ? p.instructions[i].token + 1 : tokens;
-  std::vector<int> starts(lines), of_token(lines + static_cast<std::size_t>(tokens));
+  std::vector<int> starts(lines), after(lines), first_start(static_cast<std::size_t>(p.roles)), of_token(lines + static_cast<std::size_t>(tokens));
   std::vector<ChunkPass> passes(static_cast<std::size_t>(p.chunks * p.batch.total_micro_batches()));
-  LineCheck each{p, passes.data(), starts.data(), of_token.data()};
+  LineCheck each{p, passes.data(), starts.data(), of_token.data(), after.data(), first_start.data()};
   each.run();
   if (!each.found.ok()) return each.found;
   std::vector<BucketCounts> counts(static_cast<std::size_t>(p.bucket_count));

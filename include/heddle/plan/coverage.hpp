@@ -32,21 +32,42 @@ struct LineCheck {
   ChunkPass* passes;  ///< (chunks x micro-batches), zeroed
   int* starts;        ///< (instructions), zeroed: by wait, the instruction that started it
   int* of_token;      ///< (instructions and, behind a role's first, its tokens), zeroed: 1 + the start of a token
+  int* after;         ///< (instructions), zeroed: by start, 1 + the next start of its list; by a closing line, 1 + the next closing line
+  int* first_start;   ///< (roles), zeroed: 1 + the first start of a list
   Diagnosis found{};
+  int first_closing = 0;  ///< 1 + the first line that neither computes nor transfers
   int micro_batches = p.batch.total_micro_batches();
   int needed[Layout::most_chunks][2]{};  // transfers that a forward and a backward read
   int summed[Layout::most_chunks]{};     // the next micro-batch whose gradients of parameters are due
 
   constexpr void run() {
     for (int t = 0; t < p.transfer_count; ++t) ++needed[p.transfers[t].to_chunk][p.transfers[t].gradient ? 1 : 0];
+    const Instruction* const lines = p.instructions;
+    int* closing = &first_closing;
     for (int r = 0; r < p.roles; ++r) {
+      const int begin = p.lists[r].begin;
       const int end = p.lists[r].end;
-      for (int i = p.lists[r].begin; i < end; ++i) {
-        const Instruction& line = p.instructions[i];
-        if (line.transfer >= 0) {
-          if (!transfer(r, i, line)) return;
-        } else if (line.op <= Op::backward_weight) {
-          if (!compute(r, line)) return;
+      int* start = first_start + r;
+      for (int i = begin; i < end; ++i) {
+        const Instruction line = lines[i];  // a copy: compilers read what is local faster
+        const Op op = line.op;
+        if (computes(op)) {
+          if (!compute(r, op, line)) return;
+        } else if (op == Op::send_start || op == Op::receive_start) {
+          *start = of_token[begin + line.token] = i + 1;
+          start = after + i;
+          if (op == Op::send_start) add_sending(line, 1);
+        } else if (op == Op::send_wait || op == Op::receive_wait) {
+          const int started = of_token[begin + line.token];
+          if (started <= begin) return void(refuse(never_started(r, i - begin)));
+          starts[i] = started - 1;
+          if (op == Op::send_wait)
+            add_sending(line, -1);
+          else
+            arrive(line);
+        } else {
+          *closing = i + 1;
+          closing = after + i;
         }
       }
     }
@@ -58,17 +79,28 @@ struct LineCheck {
     found = diagnosis;
     return false;
   }
-  constexpr bool compute(int role, const Instruction& line) {
-    const int pass = line.op == Op::forward ? 0 : line.op == Op::backward_weight ? 2 : 1;
+  constexpr void add_sending(const Instruction& line, int change) {
+    const Transfer& t = p.transfers[line.transfer];
+    std::int8_t& sending = passes[t.from_chunk * micro_batches + line.micro_batch].sending[t.gradient ? 1 : 0];
+    sending = static_cast<std::int8_t>(sending + change);
+  }
+  constexpr void arrive(const Instruction& line) {
+    const Transfer& t = p.transfers[line.transfer];
+    ++passes[t.to_chunk * micro_batches + line.micro_batch].arrived[t.gradient ? 1 : 0];
+  }
+  constexpr bool compute(int role, Op op, const Instruction& line) {
+    const int pass = op == Op::forward ? 0 : op == Op::backward_weight ? 2 : 1;
     const int chunk = line.chunk;
     ChunkPass& at = passes[chunk * micro_batches + line.micro_batch];
-    if (pass > 0 && (line.op == Op::backward) == p.splits_backward) return refuse(other_kind(line));
+    if (pass > 0 && (op == Op::backward) == p.splits_backward) return refuse(other_kind(line));
     if (p.device_of_chunk[chunk] != role)
       return refuse(Diagnosis{Code{'S', 5}, ""} << "device " << role << " runs chunk " << chunk << ", which lives on device "
                                                 << p.device_of_chunk[chunk] << ". Fix: run a chunk where its parameters are.");
-    if (pass > 0 && at.times[pass - 1] == 0) return refuse(too_early(line, pass));
-    if (pass > 0 && pass == (p.splits_backward ? 2 : 1) && at.times[pass] == 0 && line.micro_batch != summed[chunk]++)
-      return refuse(out_of_sequence(line, pass));
+    if (pass > 0) {
+      if (at.times[pass - 1] == 0) return refuse(too_early(line, pass));
+      if (pass == (p.splits_backward ? 2 : 1) && at.times[pass] == 0 && line.micro_batch != summed[chunk]++)
+        return refuse(out_of_sequence(line, pass));
+    }
     if (pass < 2 && at.arrived[pass] != needed[chunk][pass])
       return refuse(Diagnosis{Code{'S', 4}, ""} << "chunk " << chunk << " runs micro-batch " << line.micro_batch << ' ' << name_of_pass(pass)
                                                 << " after " << static_cast<int>(at.arrived[pass]) << " of the " << needed[chunk][pass]
@@ -76,24 +108,9 @@ struct LineCheck {
     ++at.times[pass];
     return true;
   }
-  constexpr bool transfer(int role, int index, const Instruction& line) {
-    const Transfer& t = p.transfers[line.transfer];
-    const int gradient = t.gradient ? 1 : 0;
-    int& start = of_token[p.lists[role].begin + line.token];
-    if (line.op == Op::send_start) ++passes[t.from_chunk * micro_batches + line.micro_batch].sending[gradient];
-    if (line.op == Op::send_start || line.op == Op::receive_start) {
-      start = index + 1;
-      return true;
-    }
-    if (start <= p.lists[role].begin)  // none of this role
-      return refuse(Diagnosis{Code{'S', 4}, ""} << "role " << role << " waits at instruction " << index - p.lists[role].begin
-                                                << " for a transfer that it never starts. Fix: start it before.");
-    starts[index] = start - 1;
-    if (line.op == Op::send_wait)
-      --passes[t.from_chunk * micro_batches + line.micro_batch].sending[gradient];
-    else
-      ++passes[t.to_chunk * micro_batches + line.micro_batch].arrived[gradient];
-    return true;
+  [[nodiscard]] static constexpr Diagnosis never_started(int role, int instruction) {
+    return Diagnosis{Code{'S', 4}, ""} << "role " << role << " waits at instruction " << instruction
+                                       << " for a transfer that it never starts. Fix: start it before.";
   }
   constexpr void finish() {
     const int wanted[] = {1, p.training ? 1 : 0, p.training && p.splits_backward ? 1 : 0};
@@ -151,23 +168,29 @@ constexpr void count_body(const Program& p, const IndexRange& body, BucketCounts
   }
 }
 
-/// One pass over lists and bodies. `counts` has one zeroed entry a bucket.
-constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCounts& loss) {
+constexpr void count_line(const Instruction& line, BucketCounts* counts, BucketCounts& loss) {
+  if (line.bucket < 0 && line.bucket != loss_bucket) return;
+  BucketCounts& bucket = line.bucket == loss_bucket ? loss : counts[line.bucket];
+  if (line.op == Op::reduce_start) ++bucket.started[static_cast<int>(line.axis)];
+  if (line.op == Op::reduce_wait) bucket.waited[static_cast<int>(line.axis)] += bucket.steps == 0 ? 1 : 0;
+  if (line.op == Op::step || line.op == Op::report) ++bucket.steps;
+  if (line.op == Op::gather_start) bucket.gathering = bucket.steps == 1;
+  if (line.op == Op::gather_wait && bucket.gathering) ++bucket.gathered;
+}
+
+/// One pass over lists and bodies. `counts` has one zeroed entry a bucket. Of the lists, all lines, or those of a chain as LineCheck leaves it,
+/// the lines that neither compute nor transfer; first_closing below 0 is no chain.
+constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCounts& loss, const int* after, int first_closing) {
   for (int c = 0; c < p.chunks && p.training; ++c) {
     count_body(p, p.backward_bodies[c], counts);
     if (p.splits_backward) count_body(p, p.weight_bodies[c], counts);
   }
+  if (first_closing >= 0) {
+    for (int i = first_closing; i > 0; i = after[i - 1]) count_line(p.instructions[i - 1], counts, loss);
+    return;
+  }
   for (int r = 0; r < p.roles; ++r)
-    for (int i = p.lists[r].begin; i < p.lists[r].end; ++i) {
-      const Instruction& line = p.instructions[i];
-      if (line.bucket < 0 && line.bucket != loss_bucket) continue;
-      BucketCounts& bucket = line.bucket == loss_bucket ? loss : counts[line.bucket];
-      if (line.op == Op::reduce_start) ++bucket.started[static_cast<int>(line.axis)];
-      if (line.op == Op::reduce_wait) bucket.waited[static_cast<int>(line.axis)] += bucket.steps == 0 ? 1 : 0;
-      if (line.op == Op::step || line.op == Op::report) ++bucket.steps;
-      if (line.op == Op::gather_start) bucket.gathering = bucket.steps == 1;
-      if (line.op == Op::gather_wait && bucket.gathering) ++bucket.gathered;
-    }
+    for (int i = p.lists[r].begin; i < p.lists[r].end; ++i) count_line(p.instructions[i], counts, loss);
 }
 
 /// How often a bucket is reduced over an axis in one step: once, or in every backward where the gradient passes through a ring.
@@ -193,7 +216,7 @@ constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCo
 
 /// S06. Every parameter lies in one bucket; along every axis that splits the batch the bucket is reduced once, after the backward of its
 /// lowest layer for the last micro-batch, and stepped once after that. `counts` has one zeroed entry a bucket.
-[[nodiscard]] constexpr Diagnosis check_reductions(const Program& p, BucketCounts* counts) {
+[[nodiscard]] constexpr Diagnosis check_reductions(const Program& p, BucketCounts* counts, const int* after = nullptr, int first_closing = -1) {
   const auto wrong = [&](int bucket, std::string_view what, std::string_view where, int times, int wanted) {
     Diagnosis found{Code{'S', 6}, ""};
     found << "gradient bucket " << bucket << " of device " << static_cast<int>(p.buckets[bucket].role) << " is " << what << where << ' ' << times
@@ -202,7 +225,7 @@ constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCo
     return found << wanted << ". Fix: reduce each gradient as often as it is made, before its step.";
   };
   BucketCounts loss;
-  count_reductions(p, counts, loss);
+  count_reductions(p, counts, loss, after, first_closing);
   if (const Diagnosis found = check_loss(p, loss); !found.ok() || !p.training) return found;
   std::int64_t covered = 0;
   for (int b = 0; b < p.bucket_count; ++b) {

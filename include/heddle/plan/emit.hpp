@@ -83,23 +83,20 @@ template <class Sizes> struct Emitter {
   /// Both STARTs of a transfer, one after another in the global order.
   constexpr void start_transfer(int number, int micro_batch) {
     const Transfer& t = in.transfers[number];
-    Instruction start;
-    start.transfer = static_cast<std::int16_t>(number);
-    start.chunk = t.from_chunk;
-    start.micro_batch = static_cast<std::int16_t>(micro_batch);
-    start.sequence = sent[t.from_role][t.to_role]++;
-    start.op = Op::send_start;
-    start.peer = t.to_role;
-    start.token = tokens[t.from_role]++;
-    pending[t.from_role][pending_count[t.from_role]++] = out.lists[t.from_role].end;
-    append(t.from_role, start);
-    start.op = Op::receive_start;
-    start.chunk = t.to_chunk;
-    start.peer = t.from_role;
-    start.token = tokens[t.to_role]++;
-    received[number][micro_batch] = out.lists[t.to_role].end;
-    append(t.to_role, start);
-    if (pending_count[t.from_role] > send_window) wait_oldest_send(t.from_role);
+    const int from = t.from_role;
+    const int to = t.to_role;
+    const int sequence = sent[from][to]++;
+    const int here = out.lists[from].end++;
+    const int there = out.lists[to].end++;
+    const auto transfer = static_cast<std::int16_t>(number);
+    const auto m = static_cast<std::int16_t>(micro_batch);
+    out.instructions[here] =
+        Instruction{Op::send_start, When::always, Axis::data, t.from_chunk, m, transfer, t.to_role, -1, tokens[from]++, sequence};
+    out.instructions[there] =
+        Instruction{Op::receive_start, When::always, Axis::data, t.to_chunk, m, transfer, t.from_role, -1, tokens[to]++, sequence};
+    received[number][micro_batch] = there;
+    pending[from][pending_count[from]++] = here;
+    if (pending_count[from] > send_window) wait_oldest_send(from);
   }
   constexpr void finish(const TimedCompute& done) {
     if (done.op == Op::backward_weight) return;
@@ -117,10 +114,7 @@ template <class Sizes> struct Emitter {
     if (compute.op != Op::backward_weight)
       for (int t = of_chunk.in [compute.chunk][passes_gradients(compute.op) ? 1 : 0]; t >= 0; t = of_chunk.next_in[t])
         append_wait(role, received[t][compute.micro_batch], Op::receive_wait);
-    Instruction& run = out.instructions[out.lists[role].end++];
-    run.op = compute.op;
-    run.chunk = compute.chunk;
-    run.micro_batch = compute.micro_batch;
+    out.instructions[out.lists[role].end++] = Instruction{compute.op, When::always, Axis::data, compute.chunk, compute.micro_batch};
     ending_too[index] = ending[compute.end];
     ending[compute.end] = index + 1;
   }

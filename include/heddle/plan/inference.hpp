@@ -52,7 +52,7 @@ template <int Roles, int Pools> struct ForwardArenas {
       ArenaMap& map = maps[r];
       map = p.arenas[r];
       map.states = map.losses = map.pools = map.gradients;  // nothing lies between the parameters and the pools
-      map.scratch = place_pools(*this, Pools, r, map.pools);
+      map.scratch = place_pools(pools, Pools, r, map.pools);
       map.workspace = map.total = map.scratch + forward_scratch(p, r);
     }
   }
@@ -98,6 +98,8 @@ template <class... Types> struct Inference {
   static constexpr Program training = ForwardProgram<Inference>::program;
   static constexpr Program evaluation = ForwardProgram<Inference>::program;
 };
+
+template <class... Types> struct Verdict<Inference<Types...>> : CheckedInference<Inference<Types...>> {};
 
 template <class T> inline constexpr bool is_inference = false;
 template <class... Types> inline constexpr bool is_inference<Inference<Types...>> = true;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "heddle/graph/trace.hpp"
 #include "heddle/plan/backward_body.hpp"
@@ -138,8 +139,8 @@ template <class Request> struct Addressed {
   using Evaluate = Lowered<Request, false>;
 
   struct Tables {
-    SlotTable<P::chunks, P::micro_batches> training;
-    SlotTable<P::chunks, P::micro_batches> evaluation;
+    Pool training[P::chunks * pool_kinds];
+    Pool evaluation[P::chunks * pool_kinds];
     ArenaMap arenas[P::roles];
   };
   static constexpr std::int64_t greatest_scratch(const std::int64_t* by_chunk, int role) {
@@ -153,13 +154,17 @@ template <class Request> struct Addressed {
     std::int64_t most = 0;
     for (int p = 0; P::graph.split.any() && p < P::graph.parameter_count; ++p) {
       const ParameterPlace& place = P::flat.parameters[p];
-      const bool left_out = P::graph.signature(place.node).parameters[place.index].partial();
-      if (left_out && place.role == role && place.elements > most) most = place.elements;
+      if (place.role != role || place.elements <= most) continue;
+      if (P::graph.signature(place.node).parameters[place.index].partial()) most = place.elements;
     }
     return most;
   }
   static constexpr Tables tables = [] {
-    Tables t{Train::slots, Evaluate::slots, {}};
+    Tables t{};
+    for (int k = 0; k < P::chunks * pool_kinds; ++k) {
+      t.training[k] = Train::slots.pools[k];
+      t.evaluation[k] = Evaluate::slots.pools[k];
+    }
     for (int r = 0; r < P::roles; ++r) {
       ArenaMap& map = t.arenas[r];
       const Storage& kept = P::storage;
@@ -189,12 +194,12 @@ template <class Request> struct Addressed {
     return t;
   }();
 
-  template <class Mode> static constexpr Program view(const Pool* pools, const std::int16_t* slots) {
+  template <class Mode> static constexpr Program view(const Pool* pools) {
     Program p;
     p.graph = &P::graph;
     p.mesh = P::layout.mesh;
     p.batch = P::batch;
-    p.training = pools == tables.training.pools;
+    p.training = std::is_same_v<Mode, Train>;
     p.roles = P::roles;
     p.chunks = P::chunks;
     p.device_of_chunk = P::layout.device_of_chunk;
@@ -211,7 +216,7 @@ template <class Request> struct Addressed {
     p.transfers = Mode::all_bodies.transfers;
     p.transfer_count = Mode::all_bodies.transfer_count;
     p.pools = pools;
-    p.slots = slots;
+    p.slots = Mode::slots.slots[0];
     p.parameters = P::flat.parameters;
     p.storage = P::storage;
     p.buckets = P::buckets.list;
@@ -224,8 +229,8 @@ template <class Request> struct Addressed {
     p.arenas = tables.arenas;
     return p;
   }
-  static constexpr Program training = view<Train>(tables.training.pools, tables.training.slots[0]);
-  static constexpr Program evaluation = view<Evaluate>(tables.evaluation.pools, tables.evaluation.slots[0]);
+  static constexpr Program training = view<Train>(tables.training);
+  static constexpr Program evaluation = view<Evaluate>(tables.evaluation);
 };
 
 }  // namespace heddle::inline plan_room

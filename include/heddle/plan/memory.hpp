@@ -26,19 +26,22 @@ template <int Chunks, int MicroBatches> struct SlotAllocator {
   bool occupied[Chunks * pool_kinds][MicroBatches]{};  // by slot
   std::int16_t sends[Chunks * pool_kinds][MicroBatches]{};
   bool computed[Chunks * pool_kinds][MicroBatches]{};  // no compute of this device reads it again
+  int least_free[Chunks * pool_kinds]{};               // slots before this one are occupied
 
   constexpr void take(int pool, int m) {
     if (held[pool][m] || table.pools[pool].slot_bytes == 0) return;
-    int slot = 0;
+    int slot = least_free[pool];
     while (occupied[pool][slot]) ++slot;
+    least_free[pool] = slot + 1;
     occupied[pool][slot] = held[pool][m] = true;
     table.slots[pool][m] = static_cast<std::int16_t>(slot);
     if (slot + 1 > table.pools[pool].slots) table.pools[pool].slots = slot + 1;
   }
   constexpr void free_if_done(int pool, int m) {
     if (!held[pool][m] || !computed[pool][m] || sends[pool][m] > 0) return;
-    held[pool][m] = false;
-    occupied[pool][table.slots[pool][m]] = false;
+    const int slot = table.slots[pool][m];
+    held[pool][m] = occupied[pool][slot] = false;
+    if (slot < least_free[pool]) least_free[pool] = slot;
   }
   constexpr void done(int pool, int m) {
     computed[pool][m] = true;
@@ -87,22 +90,25 @@ template <int Chunks, int MicroBatches> struct SlotPass {
   }
 
   constexpr void visit(const Instruction& i) {
-    if (i.transfer >= 0)
-      transfer(i.op, in.transfers[i.transfer], i.micro_batch);
-    else if (i.op == Op::forward)
+    const Op op = i.op;
+    if (op == Op::receive_wait) return;
+    if (op == Op::receive_start)
+      slots.take(in.transfers[i.transfer].target.pool, i.micro_batch);
+    else if (op == Op::send_start)
+      ++slots.sends[in.transfers[i.transfer].source.pool][i.micro_batch];
+    else if (op == Op::send_wait)
+      sent(in.transfers[i.transfer].source.pool, i.micro_batch);
+    else if (op == Op::forward)
       forward(i.chunk, i.micro_batch);
-    else if (passes_gradients(i.op))
+    else if (passes_gradients(op))
       backward(i.chunk, i.micro_batch);
-    else if (i.op == Op::backward_weight)
+    else if (op == Op::backward_weight)
       for (const PoolKind kind : {PoolKind::frame, PoolKind::gradient_in, PoolKind::held})
         if (in.weight_reads[pool_of(i.chunk, kind)]) slots.done(pool_of(i.chunk, kind), i.micro_batch);
   }
-  constexpr void transfer(Op op, const Transfer& t, int m) {
-    if (op == Op::receive_start) return slots.take(t.target.pool, m);
-    if (op == Op::send_start) ++slots.sends[t.source.pool][m];
-    if (op != Op::send_wait) return;
-    --slots.sends[t.source.pool][m];
-    slots.free_if_done(t.source.pool, m);
+  constexpr void sent(int pool, int m) {
+    --slots.sends[pool][m];
+    slots.free_if_done(pool, m);
   }
   /// In evaluation a frame is read last by the last chunk of the same device that takes one of its values.
   constexpr void forward(int chunk, int m) {
@@ -131,9 +137,9 @@ template <int Chunks, int MicroBatches> struct SlotPass {
 };
 
 /// Adds the pools of one role behind each other; returns the end.
-template <class Table> [[nodiscard]] constexpr std::int64_t place_pools(Table& table, int pool_count, int role, std::int64_t at) {
+[[nodiscard]] constexpr std::int64_t place_pools(Pool* pools, int pool_count, int role, std::int64_t at) {
   for (int p = 0; p < pool_count; ++p) {
-    Pool& pool = table.pools[p];
+    Pool& pool = pools[p];
     if (pool.role != role) continue;
     pool.base = at;
     at += pool.slots * pool.slot_bytes;

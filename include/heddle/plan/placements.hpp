@@ -12,9 +12,7 @@
 
 namespace heddle::inline plan_room {
 
-[[nodiscard]] constexpr bool converts(Do what) {
-  return what == Do::reduce_value || what == Do::gather_value || what == Do::scatter_value || what == Do::slice_value;
-}
+[[nodiscard]] constexpr bool converts(Do what) { return what >= Do::reduce_value && what <= Do::slice_value; }
 
 /// The backward of a leaf, or the part of it that gives the gradient of the input.
 [[nodiscard]] constexpr bool passes_back(Do what) { return what == Do::leaf_backward || what == Do::leaf_backward_input; }
@@ -47,14 +45,14 @@ struct PlacementCheck {
   constexpr void forward(int e, const Entry& entry) {
     const Graph& g = *p.graph;
     const int n = entry.node;
-    const Signature s = g.signature(n);
+    const Signature& s = g.signature(n);
     if (g.converts_input(n)) expect(e - 1, n, "the input of ", g.rest(g.nodes[n].operands[0]), s.input, entry.a, true);
     if (g.converts_output(n)) expect(e + 1, n, "the output of ", s.output, g.rest(n + 1), entry.d, false);
   }
   constexpr void back(int e, const Entry& entry) {
     const Graph& g = *p.graph;
     const int n = entry.node;
-    const Signature s = g.signature(n);
+    const Signature& s = g.signature(n);
     const int value = g.nodes[n].operands[0];
     if (g.rest(n + 1) != s.output_gradient) expect(e - 1, n, "the gradient of the output of ", g.rest(n + 1), s.output_gradient, entry.c, true);
     if (entry.d.set() && s.input_gradient != g.rest(value))
@@ -126,11 +124,17 @@ struct PlacementCheck {
     int before = -1;
     for (int e = body.begin; e < body.end && fault.ok(); ++e) {
       const Entry& entry = p.entries[e];
-      if (converts(entry.what)) check_laid(e, entry, before);
-      if (entry.what == Do::loss) loss(e, entry);
-      if (passes_back(entry.what)) before = entry.node;
-      if (entry.what == Do::leaf_forward || (entry.what == Do::add && entry.node >= 0)) forward(e, entry);
-      if (passes_back(entry.what)) back(e, entry);
+      const Do what = entry.what;
+      if (what == Do::leaf_forward || (what == Do::add && entry.node >= 0)) {
+        forward(e, entry);
+      } else if (passes_back(what)) {
+        before = entry.node;
+        back(e, entry);
+      } else if (converts(what)) {
+        check_laid(e, entry, before);
+      } else if (what == Do::loss) {
+        loss(e, entry);
+      }
     }
     const int untrained = p.graph->last_untrained();
     for (int n = first_node; n < end_node && backward; ++n)

@@ -14,6 +14,7 @@
 #include "heddle/plan/ledger.hpp"
 #include "heddle/plan/loss_scaling.hpp"
 #include "heddle/plan/lower.hpp"
+#include "heddle/plan/paired.hpp"
 #include "heddle/plan/parts.hpp"
 #include "heddle/plan/placements.hpp"
 #include "heddle/plan/slices.hpp"
@@ -97,10 +98,13 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
   return {};
 }
 
-/// What the check of lines found in one mode of a plan; the check of how the lists meet reads it.
-template <int Most> struct FoundInLines {
+/// What the check of lines found in one mode of a plan; the checks of how the lists meet and end read it.
+template <int Most, int Roles> struct FoundInLines {
   Diagnosis found;
   int starts[Most]{};
+  int after[Most]{};
+  int first_start[Roles]{};
+  int first_closing = 0;
 };
 
 /// Every line of one mode of a plan, then how the lists meet.
@@ -110,20 +114,30 @@ template <class Request, bool Training> struct CheckedLines {
   /// A function: nvcc 13 rejects a static member that is a reference.
   static constexpr const Program& program() { return Training ? Addressed<Request>::training : Addressed<Request>::evaluation; }
 
-  static constexpr FoundInLines<most> check_lines() {  // in a lambda clang 14 takes this for no constant expression
-    FoundInLines<most> out;
+  static constexpr FoundInLines<most, P::roles> check_lines() {  // in a lambda clang 14 takes this for no constant expression
+    FoundInLines<most, P::roles> out;
     ChunkPass passes[P::chunks * P::micro_batches]{};
     int of_token[most]{};
-    LineCheck check{program(), passes, out.starts, of_token};
+    LineCheck check{program(), passes, out.starts, of_token, out.after, out.first_start};
     check.run();
     out.found = check.found;
+    out.first_closing = check.first_closing;
     return out;
   }
-  static constexpr FoundInLines<most> lines = check_lines();
+  static constexpr FoundInLines<most, P::roles> lines = check_lines();
+  /// The short proof; lists that it says nothing about are executed.
+  static constexpr bool paired = [] {
+    int next[P::roles]{};
+    for (int r = 0; r < P::roles; ++r) next[r] = lines.first_start[r];
+    return lines.found.ok() && starts_pair_up(program(), lines.after, next);
+  }();
   static constexpr Diagnosis rendezvous = [] {
-    RendezvousBuffers<most, P::roles> buffers;
-    if (!lines.found.ok()) return lines.found;
-    return check_rendezvous(ProgramLists{&program(), lines.starts, P::roles}, Lanes::one_per_device, buffers.view());
+    if constexpr (paired || !lines.found.ok()) {
+      return lines.found;
+    } else {
+      RendezvousBuffers<most, P::roles> buffers;
+      return check_rendezvous(ProgramLists{&program(), lines.starts, P::roles}, Lanes::one_per_device, buffers.view());
+    }
   }();
 };
 
@@ -135,7 +149,7 @@ template <class Request> struct CheckedProgram {
 
   static constexpr Diagnosis reductions = [] {
     BucketCounts counts[P::bucket_count]{};
-    return check_reductions(Addressed<Request>::training, counts);
+    return check_reductions(Addressed<Request>::training, counts, Trained::lines.after, Trained::lines.first_closing);
   }();
   static constexpr Diagnosis slices = check_slices(Addressed<Request>::training);
   static constexpr Diagnosis slices_in_evaluation = check_slices(Addressed<Request>::evaluation);
@@ -229,11 +243,20 @@ template <class... Types> struct Plan {
   static constexpr Program evaluation = ProgramOf<Plan, false>::program;
 };
 
+/// What refuses a plan. A question about a plan asks this first: the error of a refused plan then leads from the question straight to the rule,
+/// and not through the plan, which takes clang over the lines that one mistake may print.
+template <class ThePlan> struct Verdict { static constexpr Diagnosis found{}; };
+template <class... Types> struct Verdict<Plan<Types...>> : Checked<Plan<Types...>> {};
+template <class ThePlan> using Refusal = fired<Verdict<ThePlan>>*;
+
 /// The Program of a plan as data: lists, bodies, addresses.
-template <class ThePlan> [[nodiscard]] constexpr const Program& lower() { return ThePlan::training; }
+template <class ThePlan> [[nodiscard]] constexpr const Program& lower() {
+  heard(Refusal<ThePlan>{});
+  return ThePlan::training;
+}
 
 /// Devices (ranks) that a plan runs on.
-template <class ThePlan> inline constexpr int devices = ThePlan::training.mesh.ranks();
+template <class ThePlan> inline constexpr int devices = heard(Refusal<ThePlan>{}) ? ThePlan::training.mesh.ranks() : 0;
 
 /// The device that peak_memory is asked about.
 template <int Number> struct Device {};
@@ -241,11 +264,13 @@ template <int Number> inline constexpr Device<Number> device{};
 
 /// Bytes of the arena of a device: all tensors of training and evaluation. What a backend adds is declared by it (external_memory).
 template <class ThePlan, int Number> [[nodiscard]] constexpr Bytes peak_memory(Device<Number>) {
+  heard(Refusal<ThePlan>{});
   static_assert(Number >= 0 && (Number < devices<ThePlan> || !check<ThePlan>().ok()), "peak_memory: the plan has no device of this number");
   return Bytes{ThePlan::training.arenas[ThePlan::training.mesh.coordinate(Rank{Number}, Axis::stage)].total};
 }
 /// The largest over all devices.
 template <class ThePlan> [[nodiscard]] constexpr Bytes peak_memory() {
+  heard(Refusal<ThePlan>{});
   Bytes most;
   for (int r = 0; r < ThePlan::training.roles; ++r)
     if (ThePlan::training.arenas[r].total > most.value) most = Bytes{ThePlan::training.arenas[r].total};
@@ -253,12 +278,17 @@ template <class ThePlan> [[nodiscard]] constexpr Bytes peak_memory() {
 }
 
 /// Bytes and messages of one training step.
-template <class ThePlan> [[nodiscard]] constexpr Traffic traffic() { return Traffic{&ThePlan::training}; }
+template <class ThePlan> [[nodiscard]] constexpr Traffic traffic() {
+  heard(Refusal<ThePlan>{});
+  return Traffic{&ThePlan::training};
+}
 
 /// True if gradients are summed along the fixed tree: the same bits under every layout with the same grain. A product that is split over ranks
-/// adds its own terms in another order, so plans that split layers are not.
+/// adds its own terms in another order, so plans that split layers are not. True of a refused plan: the refusal stays the only error.
 template <class ThePlan>
-inline constexpr bool is_reproducible = ThePlan::training.batch.tree&& ThePlan::training.mesh.size(Axis::tensor) == 1 &&
+inline constexpr bool is_reproducible =
+    !Verdict<ThePlan>::found.ok() ? heard(Refusal<ThePlan>{})
+                                  : ThePlan::training.batch.tree && ThePlan::training.mesh.size(Axis::tensor) == 1 &&
                                         !(ThePlan::training.clips && cuts_a_unit(ThePlan::Request::graph, ThePlan::Request::layout));
 
 }  // namespace heddle::inline plan_room

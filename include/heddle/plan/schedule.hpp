@@ -62,11 +62,15 @@ template <int MostChunks, int MostMicroBatches> struct ListScheduler {
   bool training = true;
   int chunks = layout.chunk_count;
   int roles = layout.roles();
-  int last_chunk[MostChunks]{};        // by device
-  int chunk_before[MostChunks]{};      // the next earlier chunk of the same device, -1 if there is none
-  int position[MostChunks]{};          // by device: its first chunk
-  std::int32_t free_at[MostChunks]{};  // by device
-  std::int32_t first[MostChunks]{};    // by device: the key of its next compute; the least of all runs next
+  const int* device_of_chunk = layout.device_of_chunk;
+  bool in_turns = layout.order.in_turns;
+  bool splits = training && layout.order.splits_backward;
+  int passes_a_device = chunks / roles * micro_batches;  // chunk passes of a device under an order in turns, each way
+  int last_chunk[MostChunks]{};                          // by device
+  int chunk_before[MostChunks]{};                        // the next earlier chunk of the same device, -1 if there is none
+  int position[MostChunks]{};                            // by device: its first chunk
+  std::int32_t free_at[MostChunks]{};                    // by device
+  std::int32_t first[MostChunks]{};                      // by device: the key of its next compute; the least of all runs next
   int next_forward[MostChunks]{};
   int next_backward[MostChunks]{};
   int next_weight[MostChunks]{};
@@ -98,7 +102,7 @@ template <int MostChunks, int MostMicroBatches> struct ListScheduler {
     const int m = next_forward[c];
     if (m >= micro_batches) return -1;
     if (c > 0 && next_forward[c - 1] <= m) return -1;
-    if (training && !layout.order.in_turns) {
+    if (training && !in_turns) {
       if (m - next_backward[c] >= layout.in_flight[c]) return -1;
       if (layout.order.forwards_first && next_backward[c] < m / round_size * round_size) return -1;
     }
@@ -118,7 +122,7 @@ template <int MostChunks, int MostMicroBatches> struct ListScheduler {
   /// Finds the next compute of a device anew.
   constexpr void look(int device) {
     first[device] = none;
-    if (layout.order.in_turns) return take_turn(device);
+    if (in_turns) return take_turn(device);
     for (int c = last_chunk[device]; c >= 0; c = chunk_before[c]) {
       if (training) offer(device, backward_ready(c), kind_backward, c);
       offer(device, forward_ready(c), kind_forward, c);
@@ -126,19 +130,20 @@ template <int MostChunks, int MostMicroBatches> struct ListScheduler {
   }
   /// Chunk passes come in groups of one micro-batch a device: the group passes one chunk of this device, then its next.
   constexpr void take_turn(int device) {
-    const auto& [forwards, backwards, weights] = turn[device];
-    const int all = chunks / roles * micro_batches;
-    const Turns& turns = layout.turns[device];
-    const bool split = layout.order.splits_backward;
-    if (training && split && (backwards - weights > turns.delayed || (backwards == all && weights < all))) {
-      const int c = chunk_of_pass(device, weights);
-      return offer(device, backward_end[c][next_weight[c]], kind_weight, c);
+    const int forwards = turn[device][0];
+    const int backwards = turn[device][1];
+    if (splits) {
+      const int weights = turn[device][2];
+      if (backwards - weights > layout.turns[device].delayed || (backwards == passes_a_device && weights < passes_a_device)) {
+        const int c = chunk_of_pass(device, weights);
+        return offer(device, backward_end[c][next_weight[c]], kind_weight, c);
+      }
     }
-    if (forwards < all && (!training || forwards - backwards < turns.in_flight)) {
+    if (forwards < passes_a_device && (!training || forwards - backwards < layout.turns[device].in_flight)) {
       const int c = chunk_of_pass(device, forwards);
       return offer(device, forward_ready(c), kind_forward, c);
     }
-    if (!training || backwards == all) return;
+    if (!training || backwards == passes_a_device) return;
     const int c = position[device] + last_chunk[device] - chunk_of_pass(device, backwards);
     offer(device, backward_ready(c), kind_backward, c);
   }
@@ -150,29 +155,21 @@ template <int MostChunks, int MostMicroBatches> struct ListScheduler {
       if (first[d] < least) least = first[d];
     const int chunk = Layout::most_chunks - 1 - least % Layout::most_chunks;
     const int kind = least / Layout::most_chunks % 4;
-    TimedCompute next;
-    next.chunk = static_cast<std::int16_t>(chunk);
-    next.micro_batch = static_cast<std::int16_t>(kind == kind_forward  ? next_forward[chunk]
-                                                 : kind == kind_weight ? next_weight[chunk]
-                                                                       : next_backward[chunk]);
-    next.op = kind == kind_forward           ? Op::forward
-              : kind == kind_weight          ? Op::backward_weight
-              : layout.order.splits_backward ? Op::backward_input
-                                             : Op::backward;
-    next.begin = least / Layout::most_chunks / 4;
-    next.end = next.begin + time_of(next.op);
-    return next;
+    const int m = kind == kind_forward ? next_forward[chunk] : kind == kind_weight ? next_weight[chunk] : next_backward[chunk];
+    const Op op = kind == kind_forward ? Op::forward : kind == kind_weight ? Op::backward_weight : splits ? Op::backward_input : Op::backward;
+    const std::int32_t begin = least / Layout::most_chunks / 4;
+    return TimedCompute{static_cast<std::int16_t>(chunk), static_cast<std::int16_t>(m), op, begin, begin + time_of(op)};
   }
   constexpr void run(const TimedCompute& compute) {
     const int c = compute.chunk;
-    const int device = layout.device_of_chunk[c];
+    const int device = device_of_chunk[c];
     free_at[device] = compute.end;
     int other = device;  // the device that may have waited for this
     if (compute.op == Op::forward) {
       forward_end[c][compute.micro_batch] = compute.end;
       ++next_forward[c];
       ++turn[device][0];
-      if (c + 1 < chunks) other = layout.device_of_chunk[c + 1];
+      if (c + 1 < chunks) other = device_of_chunk[c + 1];
     } else if (compute.op == Op::backward_weight) {
       ++next_weight[c];
       ++turn[device][2];
@@ -180,10 +177,10 @@ template <int MostChunks, int MostMicroBatches> struct ListScheduler {
       backward_end[c][compute.micro_batch] = compute.end;
       ++next_backward[c];
       ++turn[device][1];
-      if (c > 0) other = layout.device_of_chunk[c - 1];
+      if (c > 0) other = device_of_chunk[c - 1];
     }
     look(device);
-    if (other != device) look(other);
+    if (other != device && (!in_turns || first[other] == none)) look(other);  // in turns, what is next stays next
   }
 };
 

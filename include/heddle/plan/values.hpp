@@ -110,22 +110,18 @@ template <int Nodes>
 /// True if a cut brackets the sum of some gradient in another way than one device does: a chunk between the producer and the last reader
 /// of a value reads it more than once, so it sends a sum where one device adds term by term.
 [[nodiscard]] constexpr bool regroups_a_gradient(const Graph& graph, const Layout& layout) {
+  const Node* const nodes = graph.nodes;
   for (int c = 1; c + 1 < layout.chunk_count; ++c)
     for (int n = layout.first_node[c]; n < layout.first_node[c + 1]; ++n)
-      for (int k = 0; k < graph.nodes[n].operand_count; ++k) {
-        const int value = graph.nodes[n].operands[k];
+      for (int k = 0; k < nodes[n].operand_count; ++k) {
+        const int value = nodes[n].operands[k];
         if (value == 0 || value > layout.first_node[c]) continue;  // no gradient, or made here
         int reads = 0;
-        bool read_later = false;
-        for (int m = layout.first_node[c]; m < graph.node_count; ++m)
-          for (int j = 0; j < graph.nodes[m].operand_count; ++j)
-            if (graph.nodes[m].operands[j] == value) {
-              if (m < layout.first_node[c + 1])
-                ++reads;
-              else
-                read_later = true;
-            }
-        if (reads > 1 && read_later) return true;
+        for (int m = layout.first_node[c]; m < layout.first_node[c + 1]; ++m)
+          for (int j = 0; j < nodes[m].operand_count; ++j) reads += nodes[m].operands[j] == value ? 1 : 0;
+        if (reads < 2) continue;
+        for (int m = layout.first_node[c + 1]; m < graph.node_count; ++m)  // a leaf of one operand names it twice
+          if (nodes[m].operands[0] == value || nodes[m].operands[1] == value) return true;
       }
   return false;
 }

@@ -4,6 +4,7 @@
 // In: a Checkup.  Out: text.
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "heddle/report/table.hpp"

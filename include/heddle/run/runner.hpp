@@ -25,6 +25,8 @@ template <class Compute> struct LossKernel<NoLoss, Compute> {
 /// Errors  D07 inputs that are no whole rows; R05 a parameter that does not exist or has another size; R01 RankLost
 /// Tested  run/runner_test
 template <class TheInference, class Backend> class Runner {
+  static_assert(sizeof(fired<Verdict<TheInference>>) > 0);
+
  public:
   explicit Runner(Seed seed = Seed{0}, RunOptions how = {}) : ranks_({}, seed, how) {}
 

@@ -43,6 +43,7 @@ namespace heddle::inline run_room {
 ///         interrupted between ranks; D07, D08 rows and labels
 /// Tested  run/trainer_test, equivalence/
 template <class ThePlan, class Backend> class Trainer {
+  static_assert(sizeof(fired<Verdict<ThePlan>>) > 0);
   static_assert(sizeof(fired<CheckedKernels<typename ThePlan::Request::Model, typename Backend::Compute, ThePlan::training.splits_backward>>) > 0);
   static_assert(sizeof(fired<CheckedLoss<typename ThePlan::Request::Loss, typename Backend::Compute>>) > 0);
 
