@@ -209,7 +209,8 @@ class BodyRunner : public RankTensors {
   }
   void loss(const Entry& entry) {
     for (int g = 0; g < grains(); ++g) {
-      const float sum = kernels_.loss(loss_call(entry, g, p_->graph->split.ranks));
+      const LossCall call = loss_call(entry, g, p_->graph->split.ranks);
+      const float sum = kernels_.loss(call);
       if (!std::isfinite(sum))
         throw NonFinite(in_->step, "the loss of step " + std::to_string(in_->step) + " is " + (std::isnan(sum) ? "NaN" : "infinite") + " in rows " +
                                        std::to_string(first(g)) + " to " + std::to_string(first(g) + rows(g) - 1));
