@@ -30,6 +30,15 @@ template <class Plan> constexpr std::int64_t elements_of = traffic<Plan>().value
 template <int T> constexpr std::int64_t layer_sums = sums<Stack<2>, T> - sums<Stack<1>, T>;
 template <int T> constexpr std::int64_t layer_elements = elements_of<Of<Stack<2>, TensorParallel<T>>> - elements_of<Of<Stack<1>, TensorParallel<T>>>;
 
+/// Of the gathers in backwards: those of an input of which each rank has kept its part.
+template <class ThePlan> constexpr int gathered_again() {
+  const Program& p = ThePlan::training;
+  int again = 0;
+  for (int e = p.backward_bodies[0].begin; e + 1 < p.backward_bodies[0].end; ++e)
+    again += p.entries[e].what == Do::gather_value && p.entries[e].d == p.entries[e + 1].a && p.entries[e + 1].what == Do::leaf_backward ? 1 : 0;
+  return again;
+}
+
 template <int Layers> using Rounds = Plan<Stack<Layers>, MeanSquaredError, SGD, Batch<8>, Hybrid<TensorParallel<2>, DataParallel<2>>, Accumulate<2>>;
 
 }  // namespace
@@ -60,21 +69,48 @@ TEST_CASE("a layer moves 8 b s h (t - 1) / t elements per device and micro-batch
   CHECK(layer_elements<4> != no_share(4, 4));
 }
 
-TEST_CASE("with the sequence split a layer has four all-gathers and four reduce-scatters, and moves the same bytes") {
+TEST_CASE("with the sequence split a layer has four all-gathers and four reduce-scatters of the same bytes, and gathers two kept inputs again") {
   using enum Do;
   constexpr auto of = []<int Layers>(std::integral_constant<int, Layers>) {
     return traffic<Of<Stack<Layers>, TensorParallel<2, SequenceParallel>>>();
   };
   constexpr Traffic two = of(std::integral_constant<int, 2>{});
   constexpr Traffic three = of(std::integral_constant<int, 3>{});
-  static_assert(three.value_collectives(0, gather_value) - two.value_collectives(0, gather_value) == 4);
+  static_assert(three.value_collectives(0, gather_value) - two.value_collectives(0, gather_value) == 4 + 2);
+  constexpr int again = gathered_again<Of<Stack<3>, TensorParallel<2, SequenceParallel>>>() -  //
+                        gathered_again<Of<Stack<2>, TensorParallel<2, SequenceParallel>>>();
+  static_assert(again == 2);  // the input of each pair
   static_assert(three.value_collectives(0, scatter_value) - two.value_collectives(0, scatter_value) == 4);
   static_assert(three.value_collectives(0, reduce_value) == two.value_collectives(0, reduce_value));
   constexpr Bytes layer = three.values().sent_per_rank() - two.values().sent_per_rank();
-  static_assert(layer == Bytes{4 * 8 * 4 * s * h * 1 / 2});
-  static_assert(layer == traffic<Of<Stack<3>, TensorParallel<2>>>().values().sent_per_rank() -
-                             traffic<Of<Stack<2>, TensorParallel<2>>>().values().sent_per_rank());
+  constexpr Bytes one = Bytes{4 * 4 * s * h * 1 / 2};  // a gather, or a sum that is scattered
+  static_assert(layer == 8 * one + again * one);
+  static_assert(layer - again * one == traffic<Of<Stack<3>, TensorParallel<2>>>().values().sent_per_rank() -
+                                           traffic<Of<Stack<2>, TensorParallel<2>>>().values().sent_per_rank());
   CHECK(three.values().total_payload == 2 * three.values().sent_per_rank());
+}
+
+namespace {
+
+struct Eight : Sequential<Input<8, 16>, Linear<h, h>> {};
+template <int Layers> struct Tall : Sequential<Eight, Repeat<Layers, Layer>, Linear<h, h>> {};
+/// Bytes of what is kept of one layer for its backward.
+template <class Policy>
+constexpr std::int64_t kept_bytes = Of<Tall<3>, Policy>::training.pools[pool_of(0, PoolKind::frame)].slot_bytes -
+                                    Of<Tall<2>, Policy>::training.pools[pool_of(0, PoolKind::frame)].slot_bytes;
+
+}  // namespace
+
+TEST_CASE("with the sequence split a device keeps 1/t of what one device keeps of a layer, without it the inputs of its pairs whole") {
+  constexpr std::int64_t rows = 4 * 8;
+  constexpr std::int64_t pairs = 2 * h;               // features of the inputs of two pairs
+  constexpr std::int64_t inside = h + 4 * h + 4 * h;  // of what is kept between column and row: Tanh's output; GELU's input and output
+  static_assert(kept_bytes<Single> == 4 * rows * (pairs + inside));
+  static_assert(kept_bytes<TensorParallel<2, SequenceParallel>> == kept_bytes<Single> / 2);
+  static_assert(kept_bytes<TensorParallel<4, SequenceParallel>> == kept_bytes<Single> / 4);
+  static_assert(kept_bytes<TensorParallel<4>> == 4 * rows * (pairs + inside / 4));  // as the formula 10 + 24/t has two kinds of terms
+  static_assert(kept_bytes<TensorParallel<4>> != kept_bytes<Single> / 4);
+  CHECK(peak_memory<Of<Tall<8>, TensorParallel<4, SequenceParallel>>>() < peak_memory<Of<Tall<8>, TensorParallel<4>>>());
 }
 
 TEST_CASE("weights of a layer are 1/t on each device, but for the biases that one rank adds") {

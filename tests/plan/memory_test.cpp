@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/graph/losses/mean_squared_error.hpp"
 #include "heddle/policy/sharded.hpp"
+#include "heddle/policy/tensor_parallel.hpp"
 #include "plan/plans.hpp"
 
 using namespace heddle;
@@ -81,9 +83,9 @@ void writes_are_inside(const Program& p, int role) {
         const Entry& entry = p.entries[e];
         for (const Place& place : {entry.a, entry.b, entry.c, entry.d}) CHECK(aligned(place.offset));
         if (!entry.d.set()) continue;
-        const std::int64_t features = entry.what == Do::leaf_backward || entry.what == Do::leaf_backward_input
-                                          ? p.graph->spec(p.graph->nodes[entry.node].operands[0]).elements()
-                                          : entry.features;
+        const bool back = entry.what == Do::leaf_backward || entry.what == Do::leaf_backward_input;
+        const bool part = entry.what == Do::scatter_value || entry.what == Do::slice_value;
+        const std::int64_t features = back ? p.graph->leaf(entry.node).in.elements() : entry.features / (part ? p.graph->split.ranks : 1);
         const std::int64_t bytes = 4 * p.grain_stride(features) * p.batch.grains();
         const ArenaMap& map = p.arenas[role];
         const std::int64_t room = entry.d.pool == Place::scratch ? map.workspace - map.scratch : p.pools[entry.d.pool].slot_bytes;
@@ -117,6 +119,9 @@ template <class P> void every_tensor_has_its_place() {
       regions_follow_one_another(*p, role, Adam::states);
     }
 }
+
+template <class Model, class Stages, class... Options>
+using Parts = Plan<Model, MeanSquaredError, Adam, Batch<8>, Hybrid<TensorParallel<2, SequenceParallel>, Stages>, Options...>;
 
 }  // namespace
 
@@ -166,6 +171,19 @@ TEST_CASE("no two tensors that are alive at the same time overlap: what runs aga
   every_tensor_has_its_place<Trained<Skips, Single, Recompute<GELU, Only<"1">>>>();
   every_tensor_has_its_place<Trained<Skips, Pipeline<Balanced<3>, OneFOneB, Microbatches<8>>, Recompute<GELU, Tanh>>>();
   every_tensor_has_its_place<Trained<Skips, Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<4>>, Recompute<GELU, Tanh>, Accumulate<2>>>();
+}
+
+TEST_CASE("parts that are gathered again live until the backward, or its part, that reads them") {
+  struct Steps : Sequential<Input<4, 8>, Linear<8, 8>, Residual<Linear<8, 16>, Tanh, Linear<16, 8>>, Residual<Linear<8, 16>, Linear<16, 8>>> {};
+  using Whole = Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>;
+  using Split = Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>;
+  every_tensor_has_its_place<Parts<Steps, Whole>>();
+  every_tensor_has_its_place<Parts<Steps, Split>>();
+  every_tensor_has_its_place<Parts<Steps, Whole, Recompute<Tanh, Linear<8, 16>>>>();
+  every_tensor_has_its_place<Parts<Steps, Split, Recompute<Tanh, Linear<8, 16>>>>();
+  // A stage whose one layer with parameters reads nothing else that is kept.
+  struct Lone : Sequential<Input<4, 8>, Linear<8, 8>, Residual<Linear<8, 8>>, Residual<Linear<8, 8>>, Linear<8, 4>> {};
+  every_tensor_has_its_place<Parts<Lone, Pipeline<Balanced<4>, ZeroBubbleH1, Microbatches<4>>>>();
 }
 
 TEST_CASE("ZB-H1 keeps p frames on every stage with parameters, and holds output gradients for the micro-batches that it delays") {

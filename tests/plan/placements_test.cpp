@@ -70,7 +70,25 @@ TEST_CASE("a sum over axis tensor that is dropped, doubled, late or along anothe
   CHECK(mutate_reductions<Of<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>() == 6);
 }
 
-TEST_CASE("so does every gather, scatter and cut of sequences that are split in parts") { CHECK(mutate_reductions<Sequences>() >= 8); }
+TEST_CASE("so does every gather, scatter and cut of sequences that are split in parts") { CHECK(mutate_reductions<Sequences>() >= 10); }
+
+TEST_CASE("an input of which parts are kept is gathered again in the part of a split backward that reads it") {
+  using P =
+      Plan<Steps, MeanSquaredError, SGD, Batch<8>, Hybrid<TensorParallel<2, SequenceParallel>, Pipeline<Balanced<1>, ZeroBubbleH1, Microbatches<2>>>>;
+  const Program& p = lower<P>();
+  const auto gathers = [&](const IndexRange& body) {
+    int again = 0;
+    for (int e = body.begin; e + 1 < body.end; ++e) {
+      if (p.entries[e].what != Do::gather_value || !(p.entries[e].d == p.entries[e + 1].a)) continue;
+      CHECK(p.entries[e].a.pool >= 0);  // the parts are kept
+      ++again;
+    }
+    return again;
+  };
+  CHECK(gathers(p.backward_bodies[0]) == 0);  // the gradient of a Linear's input is not made of the input
+  CHECK(gathers(p.weight_bodies[0]) > 0);
+  CHECK(mutate_reductions<P>() >= 10);
+}
 
 TEST_CASE("the sentence names the layer") {
   Copy copy{lower<Of<TensorParallel<2>>>()};

@@ -58,6 +58,15 @@ template <bool SaysSo> struct Squared {
   }
 };
 
+/// out = weight in^2: the gradient of the input is made of the input, whatever describe says.
+template <bool SaysSo> struct Bent {
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf = Scale<true>::describe(in);
+    leaf.input_part_reads_saved = SaysSo;
+    return leaf;
+  }
+};
+
 void center(const float* from, float* to, std::int64_t rows, std::int64_t features) {
   for (std::int64_t j = 0; j < features; ++j) {
     float mean = 0;
@@ -98,6 +107,21 @@ template <bool Honest> struct Kernel<InParts<Honest>, EigenCompute> {
     for (std::int64_t j = 0; j < n && !c.add; ++j) c.parameter_gradients[0][j] = 0;
     for (std::int64_t i = 0; i < c.rows * n; ++i)
       c.parameter_gradients[0][i % n] += c.output_gradient[i] * c.input[i] * (Honest || c.input_gradient != nullptr ? 1.0F : 0.5F);
+  }
+};
+template <bool SaysSo> struct Kernel<Bent<SaysSo>, EigenCompute> {
+  static constexpr bool backward_in_parts = true;
+  static void forward(const ForwardCall& c) {
+    const std::int64_t n = c.leaf->in.elements();
+    for (std::int64_t i = 0; i < c.rows * n; ++i) c.output[i] = c.parameters[0][i % n] * c.input[i] * c.input[i];
+  }
+  static void backward(const BackwardCall& c) {
+    const std::int64_t n = c.leaf->in.elements();
+    for (std::int64_t i = 0; i < c.rows * n && c.input_gradient != nullptr; ++i)
+      c.input_gradient[i] = 2 * c.output_gradient[i] * c.parameters[0][i % n] * c.input[i];
+    if (c.parameter_gradients == nullptr) return;
+    for (std::int64_t j = 0; j < n && !c.add; ++j) c.parameter_gradients[0][j] = 0;
+    for (std::int64_t i = 0; i < c.rows * n; ++i) c.parameter_gradients[0][i % n] += c.output_gradient[i] * c.input[i] * c.input[i];
   }
 };
 template <bool SaysSo> struct Kernel<Squared<SaysSo>, EigenCompute> {
@@ -152,6 +176,8 @@ TEST_CASE("a kernel that says it has a backward in two parts is asked for each p
   static_assert(!HasBackwardInParts<Scale<true>, EigenCompute>);
   CHECK(gradcheck<InParts<true>>().text == "");
   CHECK(gradcheck<Squared<true>>().text == "");
+  CHECK(gradcheck<Bent<true>>().text == "");
+  CHECK(gradcheck<Bent<false>>().text.find("[heddle.G14]") == 0);     // input_part_reads_saved = false, but it reads
   CHECK(gradcheck<Squared<false>>().text.find("[heddle.G14]") == 0);  // weights_read = false, but it reads
   CHECK(gradcheck<InParts<false>>().text.find("[heddle.G14] Scale: its backward in two parts gives other bits than in one.") == 0);
 }

@@ -43,14 +43,15 @@ struct Leaf {
   Parameter parameters[most_parameters];
   int parameter_count = 0;
   Saves saves = Saves::input;
-  bool weights_read = true;         ///< gradients of parameters are made of parameters too: a part of a backward that makes only them has these
-  bool elementwise = false;         ///< out(i) depends on in(i) alone: may run in place
-  bool reshapes = false;            ///< no arithmetic: output is the input under another shape
-  std::int64_t vocabulary = 0;      ///< not 0: the input holds whole numbers from 0 to vocabulary - 1, which have no gradient
-  std::int64_t forward_flops = 0;   ///< per sample
-  std::int64_t backward_flops = 0;  ///< per sample, both gradients
-  std::int64_t weight_flops = 0;    ///< per sample, of those: the gradients of parameters
-  Diagnosis fault;                  ///< set when `in` cannot be taken
+  bool weights_read = true;            ///< gradients of parameters are made of parameters too: a part of a backward that makes only them has these
+  bool input_part_reads_saved = true;  ///< the gradient of the input is made of what is saved too
+  bool elementwise = false;            ///< out(i) depends on in(i) alone: may run in place
+  bool reshapes = false;               ///< no arithmetic: output is the input under another shape
+  std::int64_t vocabulary = 0;         ///< not 0: the input holds whole numbers from 0 to vocabulary - 1, which have no gradient
+  std::int64_t forward_flops = 0;      ///< per sample
+  std::int64_t backward_flops = 0;     ///< per sample, both gradients
+  std::int64_t weight_flops = 0;       ///< per sample, of those: the gradients of parameters
+  Diagnosis fault;                     ///< set when `in` cannot be taken
   Signature signatures[most_signatures];
   std::int8_t signature_count = 0;  ///< ways to split it, beside running it whole on every rank
   bool by_hand = false;             ///< where layers are split, one of the signatures must be used

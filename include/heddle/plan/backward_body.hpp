@@ -32,6 +32,7 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
   int untrained = in.graph.last_untrained();
   int chunk_in_hand = 0;
   bool held[Nodes + 1]{};        // by value: a weight part reads its gradient again
+  Place gathered{};              // what was gathered again, until its leaf has read it
   Place of_output[Nodes + 1]{};  // by node with parameters: the gradient of its output, for its weight part
   int bucket_of[Nodes + 1]{};    // by node: 1 + the bucket that its backward completes
 
@@ -59,6 +60,7 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
         for (int k = in.graph.nodes[n].operand_count - 1; k >= 0; --k) give(in.graph.nodes[n].operands[k], own, first);
       else
         write_leaf(n, own, first);
+      drop_gathered();
       drop(own);
       again.after(n);
       if (split) continue;
@@ -173,14 +175,29 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
   }
   constexpr Entry& read_saved(Do what, int node, int first) {
     const Leaf& leaf = in.graph.leaf(node);
+    if (gathers_again(in.graph, node, what)) gather_again(node, first);
     Entry& entry = out.append(what, node);
-    if (saves_input(leaf)) entry.a = out.taken[node].set() ? out.taken[node] : seen(in.graph.nodes[node].operands[0], first);
+    if (gathers_input(in.graph, node))
+      entry.a = gathered;
+    else if (saves_input(leaf))
+      entry.a = out.taken[node].set() ? out.taken[node] : seen(in.graph.nodes[node].operands[0], first);
     if (saves_output(leaf)) entry.b = out.given[node].set() ? out.given[node] : out.home[node + 1];
     return entry;
+  }
+  constexpr void gather_again(int node, int first) {
+    const int value = in.graph.nodes[node].operands[0];
+    const Place parts = seen(value, first);
+    gathered = aside(in.bytes(in.graph.leaf(node).in.elements()));
+    lay(node, in.whole_input(node), in.graph.rest(value), in.graph.signature(node).input, parts, gathered);
+  }
+  constexpr void drop_gathered() {
+    if (gathered.set()) space.release(gathered.offset);
+    gathered = Place{};
   }
   constexpr void write_weights(int chunk) {
     const int first = in.layout.first_node[chunk];
     out.weight[chunk].begin = out.entry_count;
+    space = ScratchSpace{};
     UnitWalk<B> units{in, out, first, in.layout.first_node[chunk + 1], BodyKind::weight};
     units.open();
     for (int n = in.layout.first_node[chunk + 1] - 1; n >= first; --n) {
@@ -188,12 +205,15 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
       units.enter(n);
       Entry& entry = read_saved(Do::leaf_backward_weight, n, first);
       entry.c = of_output[n];
-      for (const Place* place : {&entry.a, &entry.b, &entry.c})
+      Place kept = gathered.set() ? seen(in.graph.nodes[n].operands[0], first) : entry.a;
+      for (const Place* place : {&kept, &entry.b, &entry.c})
         if (place->pool >= 0) out.weight_reads[place->pool] = true;
+      drop_gathered();
       reduce_parameters(n);
       start_reductions(n);
     }
     units.close();
+    if (space.peak > out.scratch_bytes[chunk]) out.scratch_bytes[chunk] = space.peak;
     out.weight[chunk].end = out.entry_count;
   }
   /// The gradient of the output as the leaf takes it: as the value lies, or made of it. Gives up `own`.
@@ -218,6 +238,7 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
     if (from == to) return;
     if (from.partial() && to.replicated()) return out.append_conversion(node, whole, from, to, {}, {}, term);
     entry.d = aside(in.bytes(in.graph.leaf(node).in.elements()));
+    drop_gathered();
     lay(node, whole, from, to, entry.d, term);
     space.release(entry.d.offset);
   }

@@ -65,9 +65,9 @@ template <class Request> struct Placed : Request {
 template <class Request, bool Training> struct Lowered {
   using P = Placed<Request>;
   // A node is one entry forward and at most two backward: itself and one sum, or a copy or sum for each operand; a third if it is split; and
-  // where layers are split two more each way, and terms of the loss. A unit adds at most a gather in each body and a reduction, each with start and
-  // wait. What runs again is one entry more, and two where layers are split.
-  static constexpr int conversions = P::graph.split.any() ? 4 * P::nodes + P::graph.parameter_count + 2 : 0;
+  // where layers are split two more each way, what is gathered again, and terms of the loss. A unit adds at most a gather in each body and a
+  // reduction, each with start and wait. What runs again is one entry more, and two where layers are split.
+  static constexpr int conversions = P::graph.split.any() ? 6 * P::nodes + P::graph.parameter_count + 2 : 0;
   static constexpr bool recomputes = Training && Request::Chosen::value.any;
   static constexpr int most_again = recomputes ? (P::graph.split.any() ? 3 : 1) * P::nodes : 0;
   static constexpr int most_entries = most_again + (Training ? P::layout.order.splits_backward ? 4 : 3 : 1) * P::nodes + 2 * P::edges +

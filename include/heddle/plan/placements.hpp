@@ -49,12 +49,20 @@ struct PlacementCheck {
     if (g.converts_input(n)) expect(e - 1, n, "the input of ", g.rest(g.nodes[n].operands[0]), s.input, entry.a, true);
     if (g.converts_output(n)) expect(e + 1, n, "the output of ", s.output, g.rest(n + 1), entry.d, false);
   }
+  /// What is kept in parts and read whole is gathered just before. False if this entry does not read it.
+  constexpr bool again(int e, const Entry& entry) {
+    const Graph& g = *p.graph;
+    if (!gathers_again(g, entry.node, entry.what)) return false;
+    expect(e - 1, entry.node, "the kept input of ", g.rest(g.nodes[entry.node].operands[0]), g.signature(entry.node).input, entry.a, true);
+    return true;
+  }
   constexpr void back(int e, const Entry& entry) {
     const Graph& g = *p.graph;
     const int n = entry.node;
     const Signature& s = g.signature(n);
     const int value = g.nodes[n].operands[0];
-    if (g.rest(n + 1) != s.output_gradient) expect(e - 1, n, "the gradient of the output of ", g.rest(n + 1), s.output_gradient, entry.c, true);
+    const int at = again(e, entry) ? e - 2 : e - 1;
+    if (g.rest(n + 1) != s.output_gradient) expect(at, n, "the gradient of the output of ", g.rest(n + 1), s.output_gradient, entry.c, true);
     if (entry.d.set() && s.input_gradient != g.rest(value))
       expect(e + 1, n, "the gradient of the input of ", s.input_gradient, g.rest(value), entry.d, false);
   }
@@ -134,13 +142,15 @@ struct PlacementCheck {
         check_laid(e, entry, before);
       } else if (what == Do::loss) {
         loss(e, entry);
+      } else if (what == Do::leaf_backward_weight) {
+        again(e, entry);
       }
     }
     const int untrained = p.graph->last_untrained();
     for (int n = first_node; n < end_node && backward; ++n)
       if (p.graph->adds(n) || only_weighs(n)) sum(n, n >= untrained);
     if (fault.ok() && found != expected)
-      fault = Diagnosis{Code{'P', 4}, ""} << (backward ? "a backward" : "a forward") << " body lays " << found
+      fault = Diagnosis{Code{'P', 4}, ""} << (backward ? "a backward" : "a forward or weight") << " body lays " << found
                                           << " values another way along axis tensor, not " << expected
                                           << ". Fix: convert each once, before anything reads it.";
   }
@@ -178,9 +188,9 @@ struct PlacementCheck {
 [[nodiscard]] constexpr Diagnosis check_placements(const Program& p) {
   if (!p.graph->split.any()) return {};
   for (int c = 0; c < p.chunks; ++c) {
-    for (const bool backward : {false, true}) {
-      if (backward && !p.training) continue;
-      PlacementCheck check{p, backward ? p.backward_bodies[c] : p.forward_bodies[c], backward};
+    for (const IndexRange* bodies : {p.forward_bodies, p.backward_bodies, p.weight_bodies}) {
+      if (bodies != p.forward_bodies && !p.training) continue;
+      PlacementCheck check{p, bodies[c], bodies == p.backward_bodies};
       check.walk(p.first_node[c], p.first_node[c + 1]);
       if (!check.fault.ok()) return check.fault;
     }

@@ -35,7 +35,8 @@ constexpr void add_graph(Fnv& hash, const Graph& g) {
   hash.add_text(g.model.view()).add(g.node_count, g.parameter_count, g.input.elements());
   for (int n = 0; n < g.node_count; ++n) {
     const Leaf& leaf = g.leaf(n);
-    hash.add_text(leaf.spelled.view()).add(leaf.in.elements(), leaf.out.elements(), leaf.parameter_count, leaf.saves, leaf.weights_read);
+    hash.add_text(leaf.spelled.view())
+        .add(leaf.in.elements(), leaf.out.elements(), leaf.parameter_count, leaf.saves, leaf.weights_read, leaf.input_part_reads_saved);
     for (int k = 0; k < g.nodes[n].operand_count; ++k) hash.add(g.nodes[n].operands[k]);
     for (int k = 0; k < leaf.parameter_count; ++k) hash.add(leaf.parameters[k].shape.elements(), leaf.parameters[k].initial);
   }

@@ -145,7 +145,7 @@ template <int Nodes, int Leaves> struct RecomputeStudy {
   template <class Visit> constexpr void each_read_in_backward(int node, Visit visit) const {
     const Leaf& leaf = graph.leaf(node);
     for (int k = 0; k < graph.nodes[node].operand_count; ++k)
-      if (saves_input(leaf) && !graph.converts_input(node)) visit(graph.nodes[node].operands[k]);
+      if (reads_input_value(graph, node)) visit(graph.nodes[node].operands[k]);
     if (saves_output(leaf) && keeps_output(graph, node)) visit(node + 1);
   }
   /// From the last node to the first, so that all readers of what a node gives are decided before it.

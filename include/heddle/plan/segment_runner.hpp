@@ -55,7 +55,7 @@ template <int Nodes, class B> struct SegmentRunner {
   template <class Visit> constexpr void each_read(int node, Visit visit) const {
     const Leaf& leaf = in.graph.leaf(node);
     const int value = in.graph.nodes[node].operands[0];
-    if (saves_input(leaf) && !in.graph.converts_input(node) && value > 0 && facts.again[value - 1]) visit(facts.root[value]);
+    if (reads_input_value(in.graph, node) && value > 0 && facts.again[value - 1]) visit(facts.root[value]);
     if (saves_output(leaf) && keeps_output(in.graph, node) && facts.again[node]) visit(facts.root[node + 1]);
   }
   constexpr void count_uses(const Segment& segment) {

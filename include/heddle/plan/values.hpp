@@ -66,6 +66,20 @@ template <int Nodes> struct ValueFacts {
 [[nodiscard]] constexpr bool saves_input(const Leaf& leaf) { return leaf.saves == Saves::input || leaf.saves == Saves::both; }
 [[nodiscard]] constexpr bool saves_output(const Leaf& leaf) { return leaf.saves == Saves::output || leaf.saves == Saves::both; }
 
+/// Each rank has a part of what the leaf takes whole: it is gathered for the forward. The parts are kept, not the whole.
+[[nodiscard]] constexpr bool gathers_input(const Graph& graph, int node) {
+  return graph.converts_input(node) && graph.rest(graph.nodes[node].operands[0]).sharded();
+}
+/// The backward reads the value where it lies, and not a form of it that is kept beside.
+[[nodiscard]] constexpr bool reads_input_value(const Graph& graph, int node) {
+  return saves_input(graph.leaf(node)) && (!graph.converts_input(node) || gathers_input(graph, node));
+}
+/// So a backward, or the part of one, that reads it gathers it again.
+[[nodiscard]] constexpr bool gathers_again(const Graph& graph, int node, Do backward) {
+  const Leaf& leaf = graph.leaf(node);
+  return gathers_input(graph, node) && saves_input(leaf) && (backward != Do::leaf_backward_input || leaf.input_part_reads_saved);
+}
+
 /// What the leaf gives is what lies between layers, at most summed in place.
 [[nodiscard]] constexpr bool keeps_output(const Graph& graph, int node) {
   return !graph.converts_output(node) || (graph.signature(node).output.partial() && graph.rest(node + 1).replicated());
@@ -82,7 +96,7 @@ template <int Nodes>
     for (int k = 0; k < graph.nodes[n].operand_count; ++k) {
       const int value = graph.nodes[n].operands[k];
       ++facts.consumers[value];
-      if (training && saves_input(leaf) && !graph.converts_input(n)) input_needed[value] = true;
+      if (training && reads_input_value(graph, n)) input_needed[value] = true;
     }
     if (training && saves_output(leaf) && keeps_output(graph, n)) input_needed[n + 1] = true;
   }

@@ -89,7 +89,8 @@ constexpr void choose_signatures(const Graph& graph, Layout& layout, int ranks, 
   if (!splits) layout.refuse(refuse_nothing(graph, ranks, sequences, layout.loss));
 }
 
-/// TensorParallel<N, SequenceParallel>: values that skip ahead lie in N parts along the first dimension of a sample, not whole on every rank.
+/// TensorParallel<N, SequenceParallel>: values that skip ahead lie in N parts along the first dimension of a sample, not whole on every rank, also
+/// while they are kept for the backward: what it reads whole is gathered again.
 struct SequenceParallel {
   static constexpr bool splits_sequences = true;
 };
@@ -101,7 +102,8 @@ struct WholeSequences {
 ///
 /// Shape   batch (B, ...) stays (B, ...) on every rank; values between the two layers of a pair become (B, Features/N), weights 1/N
 /// Moves   per pair and direction 2 (N-1)/N x rows x features; none backward where the input needs no gradient   [elements]
-///         with SequenceParallel, parts are gathered before a pair and its terms summed and scattered after it: the same bytes;
+///         with SequenceParallel, parts are gathered before a pair and its terms summed and scattered after it: the same bytes; and
+///         (N-1)/N x rows x features more where the backward reads the input of a pair, of which each rank has kept its part;
 ///         of logits that lie in parts only what CrossEntropy says
 /// Errors  P01 a size that N does not divide, P02 Column and Row that do not fit, P03 a signature that cannot be, P05 nothing to split
 /// Source  sources.md#megatron

@@ -51,11 +51,12 @@ template <class L, class Compute> class LeafUnderTest {
                                     workspace_.bytes(0), part});
   }
   enum class Part { whole, input, parameters };
-  /// What is not declared as saved, or as read by the part of the parameters, is handed over as NaN.
+  /// What is not declared as saved, or as read by the part, is handed over as NaN.
   void backward(std::int64_t first, std::int64_t rows, bool add, Part asked = Part::whole) {
     const Floats hidden(std::max(input.size(), output.size()), std::numeric_limits<float>::quiet_NaN());
-    const bool in = leaf_.saves == Saves::input || leaf_.saves == Saves::both;
-    const bool out = leaf_.saves == Saves::output || leaf_.saves == Saves::both;
+    const bool reads = asked != Part::input || leaf_.input_part_reads_saved;
+    const bool in = reads && (leaf_.saves == Saves::input || leaf_.saves == Saves::both);
+    const bool out = reads && (leaf_.saves == Saves::output || leaf_.saves == Saves::both);
     std::vector<const float*> p;
     std::vector<float*> g;
     std::vector<Floats> unread;

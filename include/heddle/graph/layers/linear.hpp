@@ -40,6 +40,7 @@ struct Linear {
     leaf.in = leaf.out = in;
     leaf.saves = Saves::input;
     leaf.weights_read = false;  // dW = dY^T X
+    leaf.input_part_reads_saved = false;        // dX = dY W
     leaf.fault = refusal(leaf, in);
     if (!leaf.fault.ok()) return leaf;
     leaf.out.shape.sizes[in.shape.dimensions - 1] = Out;
