@@ -83,4 +83,17 @@ inline void check_same_training(const Trained& got, const Trained& wanted) {
   }
 }
 
+/// Where sums are not those of one device: two plans of the same sums have the same bits all the same.
+template <class ThePlan, class Other> void trains_alike() {
+  static_assert(devices<ThePlan> == devices<Other>);
+  const Run got = train<ThePlan>(&whole_batch<ThePlan>);
+  const Run wanted = train<Other>(&whole_batch<ThePlan>);
+  CHECK(same_bits(got.losses, wanted.losses));
+  CHECK(same_tensors(got.gradients, wanted.gradients));
+  for (std::size_t replica = 0; replica < wanted.parameters.size(); ++replica)
+    CHECK(same_tensors(got.parameters[replica], wanted.parameters[replica]));
+  CHECK(same_bits(got.evaluation.outputs, wanted.evaluation.outputs));
+  CHECK_FALSE(same_tensors(got.before, got.parameters[0]));
+}
+
 }  // namespace equivalence
