@@ -12,6 +12,7 @@
 #include "heddle/plan/advice.hpp"
 #include "heddle/plan/inference.hpp"
 #include "heddle/policy/sharded.hpp"
+#include "heddle/policy/tensor_parallel.hpp"
 #include "plan/plans.hpp"
 #include "plan/symbols.hpp"
 
@@ -144,4 +145,18 @@ TEST_CASE("units are gathered as often as without, and before what runs again") 
   CHECK(check<Trained<Sequential<Linear<8, 6>, GELU, Linear<6, 6>, ReLU, Linear<6, 3>>, Hybrid<Split, Sharded<2>>, Recompute<Linear<8, 6>, GELU>>>()
             .ok());
   CHECK(traffic<Trained<Stack, Sharded<2>, Recompute<EveryBlock>>>().total() == traffic<Trained<Stack, Sharded<2>>>().total());
+}
+
+TEST_CASE("a sum that runs again is laid for its readers as in the forward, between the gradients of the layers around it") {
+  using Inside = Residual<Linear<12, 24>, GELU, Linear<24, 12>>;
+  struct Repeated : Sequential<Linear<12, 12>, Inside, Inside, Flatten, Linear<72, 72>, Unflatten<6, 12>> {};
+  struct Steps : Sequential<Input<6, 23>, Linear<23, 12>, Repeat<2, Repeated>, Flatten, Linear<72, 10>> {};
+  using P = Trained<Steps, TensorParallel<2, SequenceParallel>, Recompute<EveryBlock>>;
+  int laid = 0;
+  for (int e = P::training.backward_bodies[0].begin; e < P::training.backward_bodies[0].end; ++e) {
+    const Entry& entry = P::training.entries[e];
+    if (entry.what == Do::add && entry.node >= 0 && P::training.graph->converts_output(entry.node)) ++laid;
+  }
+  CHECK(laid == 2);
+  CHECK(check<P>().ok());
 }
