@@ -124,45 +124,15 @@ struct Stack : Sequential<Linear<23, 16>, Repeat<3, Halves>, Linear<16, 10>> {};
 struct Inside : Sequential<Residual<Linear<12, 24>, GELU, Linear<24, 12>>, Residual<Linear<12, 12>, Tanh, Linear<12, 12, NoBias>>> {};
 struct Steps : Sequential<Input<6, 23>, Linear<23, 12>, Repeat<3, Inside>, Tanh, Flatten, Linear<72, 10>> {};
 
-template <class P> void trains_as(const Trained& wanted) {
-  const auto rows = rows_of<P>(64);
-  Trainer<P, CpuThreads> trainer{settings<Adam>(), Seed{11}};
-  std::vector<float> losses;
-  trainer.on_step([&](const StepResult& result) { losses.push_back(result.loss.value()); });
-  for (int step = 0; step < 4; ++step) {
-    trainer.session().transport().clear_traffic();
-    trainer.step(rows.batch(step, 32));
-    for (int r = 0; r < devices<P>; ++r) {
-      Bytes sent;
-      for (const Movement m : {Movement::all_reduce, Movement::reduce_scatter, Movement::all_gather})
-        sent += trainer.session().transport().sent(Rank{r}, m).bytes;
-      const bool has_loss = P::training.mesh.coordinate(Rank{r}, Axis::stage) == P::training.loss_role();
-      Bytes loss;
-      for (const Axis a : batch_axes)
-        if (has_loss && P::training.mesh.size(a) > 1) loss += ring_bytes_sent(1, P::training.mesh.size(a), P::training.mesh.coordinate(Rank{r}, a));
-      CHECK(sent == traffic<P>().sent_in_values(Rank{r}) + traffic<P>().sent_in_collectives(Rank{r}) + loss);
-    }
+template <class Model, class Policy, class Again = Recompute<EveryBlock>> void same_with_and_without() {
+  Trained wanted = train_and_check<Of<Model, Policy>>(32, 21);
+  for (std::size_t step = 0; step < wanted.parameters.size(); ++step) {
+    wanted.parameters[step].resize(1);
+    wanted.gradients[step].resize(1);
   }
-  (void)trainer.evaluate(rows.batch(0, 32));
-  CHECK(check_arenas(lower<P>(), [&](Rank rank) { return trainer.executor(rank).arena().high_water(); }) == peak_memory<P>());
-  CHECK(check(lower<P>()).ok());
-  CHECK(same_bits(losses, wanted.losses));
-  std::size_t p = 0;
-  for (const std::string& name : trainer.parameter_names()) CHECK(same_bits(trainer.parameter(name), wanted.parameters[0][0][p++]));
-}
-template <class Model, class... Parts> Trained trained() {
-  using P = Of<Model, Parts...>;
-  const auto rows = rows_of<P>(64);
-  Trainer<P, CpuThreads> trainer{settings<Adam>(), Seed{11}};
-  Trained out;
-  trainer.on_step([&](const StepResult& result) { out.losses.push_back(result.loss.value()); });
-  for (int step = 0; step < 4; ++step) trainer.step(rows.batch(step, 32));
-  out.parameters.push_back({parameters_of<P>(trainer, 0)});
-  return out;
-}
-template <class Model, class Policy> void same_with_and_without() {
-  const Trained wanted = trained<Model, Policy>();
-  trains_as<Of<Model, Policy, Recompute<EveryBlock>>>(wanted);
+  using P = Of<Model, Policy, Again>;
+  check_same_training(train_and_check<P>(32, 21), wanted);
+  CHECK(flops_run_again(P::training) > Flops{0});
 }
 
 }  // namespace
@@ -173,9 +143,8 @@ TEST_CASE("split layers that run again have the bits of the same plan that keeps
   same_with_and_without<Stack, Hybrid<TensorParallel<2>, Sharded<2>>>();
   same_with_and_without<Steps, TensorParallel<2, SequenceParallel>>();
   same_with_and_without<Steps, Hybrid<TensorParallel<2, SequenceParallel>, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>>>();
-  trains_as<Of<Stack, TensorParallel<4>, Recompute<GELU>>>(trained<Stack, TensorParallel<4>>());
-  trains_as<Of<Stack, Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>>, Recompute<EveryBlock>>>(
-      trained<Stack, Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>>>());
+  same_with_and_without<Stack, TensorParallel<4>, Recompute<GELU>>();
+  same_with_and_without<Stack, Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>>>();
 }
 
 TEST_CASE("a sum over axis tensor inside what runs again is taken once more for each micro-batch, and a last one that nobody reads is not") {

@@ -17,6 +17,9 @@ using Mlp = Residual<Linear<h, 4 * h>, GELU, Linear<4 * h, h>>;
 template <int L> struct Stack : Sequential<Input<s, h>, Repeat<L, Mlp>> {};
 template <int L, class... Options> using Of = Plan<Stack<L>, MeanSquaredError, Adam, Batch<b>, Options...>;
 
+template <int L, class... Options>
+using Between = Plan<Sequential<Input<s, h>, Linear<h, h>, Repeat<L, Mlp>, Linear<h, h>>, MeanSquaredError, Adam, Batch<b>, Options...>;
+
 template <class P> constexpr std::int64_t frame(int chunk = 0) { return P::training.pools[pool_of(chunk, PoolKind::frame)].slot_bytes; }
 template <class P> constexpr std::int64_t scratch() { return P::training.arenas[0].workspace - P::training.arenas[0].scratch; }
 /// Bytes of one value of s b h elements in float32.
@@ -30,6 +33,16 @@ TEST_CASE("a block keeps nine values of s b h, one if blocks run again, five if 
   static_assert(frame<Of<12, Single>>() - frame<Of<11, Single>>() == (1 + 4 + 4) * sbh);
   static_assert(frame<Of<12, Single, Recompute<EveryBlock>>>() - frame<Of<11, Single, Recompute<EveryBlock>>>() == sbh);
   CHECK(frame<Of<12, Single, Recompute<GELU>>>() - frame<Of<11, Single, Recompute<GELU>>>() == (1 + 4) * sbh);
+}
+
+TEST_CASE("under tensor parallelism a block that runs again keeps one value, 2 sbh / t with sequences in parts: nothing that was gathered for it") {
+  using Whole = TensorParallel<2>;
+  using Parts = TensorParallel<2, SequenceParallel>;
+  static_assert(frame<Of<12, Whole, Recompute<EveryBlock>>>() - frame<Of<11, Whole, Recompute<EveryBlock>>>() == sbh);
+  static_assert(frame<Of<12, Whole>>() - frame<Of<11, Whole>>() == sbh + (4 + 4) * sbh / 2);
+  static_assert(frame<Between<12, Parts, Recompute<EveryBlock>>>() - frame<Between<11, Parts, Recompute<EveryBlock>>>() == sbh / 2);
+  // Not run again: that part, and two halves of 4 h.
+  CHECK(frame<Between<12, Parts>>() - frame<Between<11, Parts>>() == sbh / 2 + (4 + 4) * sbh / 2);
 }
 
 // Blocks run again: the inputs of L blocks; the input of the model, targets and the gradient of the loss, in which all gradients of sums follow one

@@ -8,9 +8,11 @@
 
 #include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/sigmoid.hpp"
+#include "heddle/graph/layers/unflatten.hpp"
 #include "heddle/plan/advice.hpp"
 #include "heddle/plan/inference.hpp"
 #include "heddle/policy/sharded.hpp"
+#include "heddle/policy/tensor_parallel.hpp"
 #include "plan/plans.hpp"
 #include "plan/symbols.hpp"
 
@@ -86,6 +88,15 @@ TEST_CASE("a layer whose output is sent is not run again") {
   using Cut = Pipeline<Stage<Sequential<Linear<8, 6>, Inner, Inner, Sigmoid>>, Stage<Linear<6, 3>>>;
   struct Parts : Sequential<Linear<8, 6>, Inner, Inner, Sigmoid, Linear<6, 3>> {};
   CHECK(again(Trained<Parts, Cut, Recompute<Sigmoid>>::training).find("9 b10") == std::string::npos);
+  using Two = Pipeline<Stage<Sequential<Linear<8, 6>, GELU, GELU>>, Stage<Linear<6, 3>>>;
+  CHECK(again(Trained<Sequential<Linear<8, 6>, GELU, GELU, Linear<6, 3>>, Two, Recompute<GELU>>::training) == "b3 1 b2 b1 b0 ");
+}
+
+TEST_CASE("a layer that shares its storage with a reshape that is kept costs nothing") {
+  struct Image : Sequential<Linear<8, 6>, Sigmoid, Unflatten<2, 3>, Linear<3, 3>, Flatten> {};
+  using Kept = Trained<Image, Single>;
+  using Named = Trained<Image, Single, Recompute<Sigmoid>>;
+  CHECK(Named::training.pools[0].slot_bytes == Kept::training.pools[0].slot_bytes);
 }
 
 TEST_CASE("an evaluation runs nothing again, and an Inference takes the option") {
@@ -99,6 +110,8 @@ TEST_CASE("flops that run again are those of the layers that do") {
   constexpr std::int64_t block = 2 * 6 * 8 + 8 + graph_of<Stack>.leaf(2).forward_flops;
   static_assert(flops_run_again(Trained<Stack, Single, Recompute<EveryBlock>>::training) == Flops{2 * block});
   static_assert(flops_run_again(Trained<Stack, Single, Recompute<GELU>>::training) == Flops{2 * graph_of<Stack>.leaf(2).forward_flops});
+  struct Sums : Sequential<Linear<8, 6>, Repeat<2, Sequential<Residual<Linear<6, 6, NoBias>>, Residual<Linear<6, 6, NoBias>>>>, Linear<6, 3>> {};
+  static_assert(flops_run_again(Trained<Sums, Single, Recompute<EveryBlock>>::training) == Flops{2 * (2 * 6 * 6 + 6)});  // a product and its sum
   CHECK(flops_run_again(Trained<Stack, Single>::training) == Flops{0});
 }
 
@@ -124,8 +137,26 @@ TEST_CASE("a weight part reads what ran again before the input part") {
 TEST_CASE("units are gathered as often as without, and before what runs again") {
   CHECK(check_slices(Trained<Stack, Sharded<2>, Recompute<EveryBlock>>::training).ok());
   CHECK(check_slices(Trained<Odd, Sharded<2>, Recompute<Linear<8, 8>, Tanh, Flatten, ReLU>>::training).ok());
+  // A segment that would need the parameters of two units, and one whose reader belongs to the next unit: they keep what the other unit reads.
+  struct Units : Sequential<Linear<8, 6>, Linear<6, 6>, GELU, Linear<6, 6, NoBias>, Linear<6, 3>> {};
+  CHECK(again(Trained<Units, Sharded<2>, Recompute<Linear<8, 6>, Linear<6, 6>, GELU, Linear<6, 6, NoBias>>>::training) == "b4 b3 1 b2 b1 b0 ");
   using Split = Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>;
   // The input part of the first layer's backward is empty, but what it gives is made again there.
-  CHECK(check<Trained<Sequential<Linear<8, 6>, GELU, Linear<6, 6>, ReLU, Linear<6, 3>>, Hybrid<Split, Sharded<2>>, Recompute<Linear<8, 6>>>>().ok());
+  CHECK(check<Trained<Sequential<Linear<8, 6>, GELU, Linear<6, 6>, ReLU, Linear<6, 3>>, Hybrid<Split, Sharded<2>>, Recompute<Linear<8, 6>, GELU>>>()
+            .ok());
   CHECK(traffic<Trained<Stack, Sharded<2>, Recompute<EveryBlock>>>().total() == traffic<Trained<Stack, Sharded<2>>>().total());
+}
+
+TEST_CASE("a sum that runs again is laid for its readers as in the forward, between the gradients of the layers around it") {
+  using Inside = Residual<Linear<12, 24>, GELU, Linear<24, 12>>;
+  struct Repeated : Sequential<Linear<12, 12>, Inside, Inside, Flatten, Linear<72, 72>, Unflatten<6, 12>> {};
+  struct Steps : Sequential<Input<6, 23>, Linear<23, 12>, Repeat<2, Repeated>, Flatten, Linear<72, 10>> {};
+  using P = Trained<Steps, TensorParallel<2, SequenceParallel>, Recompute<EveryBlock>>;
+  int laid = 0;
+  for (int e = P::training.backward_bodies[0].begin; e < P::training.backward_bodies[0].end; ++e) {
+    const Entry& entry = P::training.entries[e];
+    if (entry.what == Do::add && entry.node >= 0 && P::training.graph->converts_output(entry.node)) ++laid;
+  }
+  CHECK(laid == 2);
+  CHECK(check<P>().ok());
 }

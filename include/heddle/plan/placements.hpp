@@ -89,8 +89,7 @@ struct PlacementCheck {
     const Laid to = p.graph->signature(node).output_gradient;
     if (from == to) return;
     int times = 0;
-    for (int e = body.begin; e < body.end; ++e)
-      times += p.entries[e].what == conversion(from, to) && p.entries[e].node == node && !of_forward(e) ? 1 : 0;
+    for (int e = body.begin; e < body.end; ++e) times += p.entries[e].what == conversion(from, to) && p.entries[e].node == node ? 1 : 0;
     if (needed && times != 1) refuse(node, "the gradient of the output of ", from, to);
     expected += times;
   }

@@ -91,8 +91,8 @@ template <class... What, class Model> struct ChosenLayers<Recompute<What...>, Mo
   }();
 };
 
-/// Finds what is dropped and what runs again. A value is kept if it leaves its chunk, if a layer that is not in its segment reads it while it runs
-/// again, and, of a block, if a layer outside reads it. Segments end with their chunk, their block and, where parameters are gathered, their unit.
+/// Finds what is dropped and what runs again. A value is kept if it leaves its chunk, if a layer of another segment reads it while it runs again, or
+/// if it takes parameters to make it and a layer of another unit reads it: those are gathered unit by unit. So a block keeps what it gives.
 template <int Nodes, int Leaves> struct RecomputeStudy {
   const Graph& graph;
   const Layout& layout;
@@ -118,8 +118,9 @@ template <int Nodes, int Leaves> struct RecomputeStudy {
   }
 
  private:
-  [[nodiscard]] constexpr bool in_block(int node) const { return choice.blocks && graph.nodes[node].block >= 0; }
-  [[nodiscard]] constexpr bool chosen(int node) const { return in_block(node) || choice.leaf[graph.nodes[node].leaf]; }
+  [[nodiscard]] constexpr bool chosen(int node) const {
+    return (choice.blocks && graph.nodes[node].block >= 0) || choice.leaf[graph.nodes[node].leaf];
+  }
 
   constexpr void cut_segments() {
     int chunk = 0;
@@ -136,9 +137,8 @@ template <int Nodes, int Leaves> struct RecomputeStudy {
       segment_of[n] = s + 1;
     }
   }
-  /// A reader outside of the segment: it may be served by running the segment again before its backward.
+  /// A reader outside of the segment: it may be served by running the segment before its backward.
   [[nodiscard]] constexpr bool serves(int node, int reader) const {
-    if (in_block(node)) return false;
     if (!has_parameters[segment_of[node] - 1]) return true;
     return graph.nodes[node].block >= 0 && graph.nodes[node].block == graph.nodes[reader].block;
   }
@@ -157,8 +157,8 @@ template <int Nodes, int Leaves> struct RecomputeStudy {
     });
     out.dropped[value] = segment_of[node] > 0 && !kept[value];
     out.runs[node] = out.dropped[value] && needed[value];
-    if (graph.leaf(node).reshapes && !out.dropped[value] && needed[value]) kept[graph.nodes[node].operands[0]] = true;  // the same storage
-    if (graph.leaf(node).reshapes && kept[value]) kept[graph.nodes[node].operands[0]] = true;
+    const bool stays = kept[value] || (needed[value] && !out.dropped[value]);
+    if (graph.leaf(node).reshapes && stays) kept[graph.nodes[node].operands[0]] = true;  // the same storage
     for (int k = 0; k < graph.nodes[node].operand_count && out.runs[node]; ++k) {
       const int v = graph.nodes[node].operands[k];
       needed[v] = out.read[v] = true;
