@@ -60,6 +60,8 @@ struct Deep : Sequential<Linear<23, 16>, Repeat<4, Residual<Linear<16, 19>, GELU
 /// Cut inside blocks, whose parameters are then two units.
 struct Chained : Sequential<Linear<8, 24>, Repeat<3, Sequential<Linear<24, 24>, Tanh, Linear<24, 24>>>, Linear<24, 4>> {};
 struct Shaped : Sequential<Linear<24, 24>, Unflatten<4, 6>, Linear<6, 6>, Tanh, Flatten, Linear<24, 10>> {};
+/// Nothing in its backward reads what passes to the last layer.
+struct Flat : Sequential<Linear<24, 24>, Unflatten<4, 6>, Linear<6, 5>, Flatten> {};
 
 using Alternating = Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>;
 using Filled = Pipeline<Balanced<3>, GPipe, Microbatches<4>>;
@@ -73,6 +75,7 @@ TEST_CASE("the account of a stage is its arena, wherever the cut: four orders") 
   check_account<Wide, CutBefore<Split, 2, 7>>();
   check_account<Deep, CutBefore<Alternating, 1, 11>>();
   check_account<Deep, CutBefore<Alternating, 6, 21>>();
+  check_account<Flat, CutBefore<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, 3>>();
 }
 
 TEST_CASE("the account of a stage is its arena where units are sliced, cut, counted in grains, clipped") {
