@@ -9,6 +9,7 @@
 #include "heddle/plan/emit.hpp"
 #include "heddle/plan/local_graph.hpp"
 #include "heddle/plan/memory.hpp"
+#include "heddle/plan/recompute.hpp"
 #include "heddle/plan/schedule.hpp"
 #include "heddle/plan/stage_memory.hpp"
 
@@ -159,9 +160,16 @@ template <class Request> struct CutAccount {
       for (int kind = 0; kind < pool_kinds; ++kind) out.of[c][kind] = table.pools[c * pool_kinds + kind].slots;
     return out;
   }();
-  static constexpr StageMemory<nodes> memory{StageRequest{Localised<A>::graph, Request::batch, storage_of(A::layout, Request::batch), Request::states,
-                                                          Request::clips, Request::scales_loss, Request::target_features,
-                                                          A::layout.order.splits_backward}};
+  static constexpr auto recomputed = [] {
+    if constexpr (Request::Chosen::value.any)
+      return study_recomputation<nodes>(Localised<A>::graph, Layout{A::graph}, Request::Chosen::value);
+    else
+      return Recomputed<nodes>{};
+  }();
+  static constexpr StageMemory<nodes> memory{
+      StageRequest{Localised<A>::graph, Request::batch, storage_of(A::layout, Request::batch), Request::states, Request::clips, Request::scales_loss,
+                   Request::target_features, A::layout.order.splits_backward},
+      recomputed};
 
   [[nodiscard]] static constexpr bool fits(const Layout& layout, std::int64_t budget) {
     int begin = 0;
@@ -192,8 +200,8 @@ template <class Request> struct CutAccount {
 /// True if the plan leaves the cut to the policy and names a budget. Orders that put several chunks on a device keep the cut that balances flops.
 template <class Request> [[nodiscard]] constexpr bool fits_cut_to_memory() {
   const Layout& answered = Request::answered;
-  return Request::budget.value > 0 && answered.fault.ok() && Request::batch.fault.ok() && answered.balanced && answered.chunk_count > 1 &&
-         answered.chunk_count == answered.roles() && check_schedule_length(Request::graph, answered, Request::batch).ok();
+  return Request::budget.value > 0 && answered.fault.ok() && Request::Chosen::value.fault.ok() && Request::batch.fault.ok() && answered.balanced &&
+         answered.chunk_count > 1 && answered.chunk_count == answered.roles() && check_schedule_length(Request::graph, answered, Request::batch).ok();
 }
 
 /// The answers of all policies, with the cut as it is if every stage fits; else the best that fits; if by this account none does, the one whose

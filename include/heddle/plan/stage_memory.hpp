@@ -31,7 +31,7 @@ struct StageRequest {
 /// Places to cut are numbered from 0, before the first piece, to `pieces`, after the last; a stage begins at one and ends at a later one.
 ///
 /// Parameters, gradients, states and what is saved or sent are those of the lowering; scratch is the most that lives at one node of a forward
-/// without a backward, which that of the gradients mirrors, but for gaps between tensors.
+/// without a backward, which that of the gradients mirrors, but for gaps between tensors; what runs again lies beside all of it.
 /// Tested  plan/stage_memory_test, plan/fitted_cut_test
 template <int Nodes> struct StageMemory {
   static constexpr int most = Nodes > 0 ? Nodes : 1;
@@ -61,7 +61,7 @@ template <int Nodes> struct StageMemory {
   StageRequest request;
 
  public:
-  constexpr explicit StageMemory(const StageRequest& asked) : cut{asked.graph, 1}, request(asked) {
+  constexpr explicit StageMemory(const StageRequest& asked, const Recomputed<most>& recomputed = {}) : cut{asked.graph, 1}, request(asked) {
     for (int n = 0; n < request.graph.node_count; ++n)
       for (int k = 0; k < request.graph.nodes[n].operand_count; ++k) {
         last_reader[request.graph.nodes[n].operands[k]] = n;
@@ -72,9 +72,11 @@ template <int Nodes> struct StageMemory {
       if (k < cut.pieces) flops[k + 1] = flops[k] + cut.flops[k];
     }
     add_parameters();
-    add_saved();
+    const ValueFacts<most> facts = study_values<most>(request.graph, Layout{request.graph}, true, recomputed);
+    add_saved(facts);
     for (int p = 0; p < cut.pieces; ++p)
       for (int i = 0; i < 4; ++i) scratch[p][i / 2][i % 2] = most_alive(p, i / 2 == 1, i % 2 == 1);
+    add_made_again(facts, recomputed);
   }
   [[nodiscard]] constexpr int pieces() const { return cut.pieces; }
 
@@ -166,9 +168,8 @@ template <int Nodes> struct StageMemory {
       for (int u = flat[p].open > 0 ? unit_at[p] : unit_at[p] + 1; u <= unit_at[p + 1]; ++u)
         if (rounded_up(raw[u], unit_bytes) > largest_unit[p]) largest_unit[p] = rounded_up(raw[u], unit_bytes);
   }
-  constexpr void add_saved() {
+  constexpr void add_saved(const ValueFacts<most>& facts) {
     const Graph& graph = request.graph;
-    const ValueFacts<most> facts = study_values<most>(graph, Layout{graph}, true);
     bool needed[most + 1]{};  // by value: read again in the backward
     for (int n = 0; n < graph.node_count; ++n) {
       const Leaf& leaf = graph.leaf(n);
@@ -196,6 +197,17 @@ template <int Nodes> struct StageMemory {
       bool again = false;  // by what shares the value's place, but is made behind the cut
       for (int v = value + 1; v <= graph.node_count && facts.root[v] == facts.root[value]; ++v) again = again || needed[v];
       if (again) received[k] += boundary[k];
+    }
+  }
+  /// What a segment makes again lies in scratch beside the gradients of its pieces.
+  constexpr void add_made_again(const ValueFacts<most>& facts, const Recomputed<most>& recomputed) {
+    for (int s = 0; s < recomputed.segment_count; ++s) {
+      std::int64_t bytes = 0;
+      for (int n = recomputed.segments[s].begin; n < recomputed.segments[s].end; ++n)
+        if (facts.again[n] && facts.root[n + 1] == n + 1) bytes += request.value_bytes(n + 1);
+      for (int p = 0; p < cut.pieces; ++p)
+        if (cut.first[p] < recomputed.segments[s].end && cut.first[p + 1] > recomputed.segments[s].begin)
+          for (int i = 0; i < 4; ++i) scratch[p][i / 2][i % 2] += bytes;
     }
   }
   /// The most that lives at one node of a piece; a value that takes the place of another is counted once.
