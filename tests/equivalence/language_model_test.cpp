@@ -77,6 +77,7 @@ TEST_CASE("a language model under every product of data, shard, stage and accumu
   check_same<Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<8>>>();
   check_same<Hybrid<Pipeline<Balanced<2>, GPipe, Microbatches<2>>, Sharded<2>>>();
   check_same<Hybrid<Sharded<2>, DataParallel<2>>, Accumulate<2>>();
+  check_same<Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, Sharded<2>>>();  // the table is not gathered for its own gradient
 }
 
 TEST_CASE("a cut between the input and the table passes ids on, whose gradient is zero") {

@@ -120,15 +120,40 @@ struct Block : Residual<Linear<16, 24>, GELU, Linear<24, 16, NoBias>> {};
 struct Language : Sequential<Input<6>, Embedding<24, 16>, Repeat<2, Block>, Linear<16, 24, NoBias>> {};
 template <class... Parts> using Any = Plan<Language, CrossEntropy, Adam, Batch<12, KeepLast>, Parts...>;
 
-template <class ThePlan> void check_any(std::int64_t rows = 12) {
+struct Sentences {
   std::vector<float> ids;
   std::vector<std::int32_t> next;
-  for (std::int64_t i = 0; i < 12 * 6; ++i) {
-    ids.push_back(static_cast<float>((i * 5 + i / 6) % 24));
-    next.push_back(static_cast<std::int32_t>((i * 7 + i / 5) % 24));
+  Sentences() {
+    for (std::int64_t i = 0; i < 12 * 6; ++i) {
+      ids.push_back(static_cast<float>((i * 5 + i / 6) % 24));
+      next.push_back(static_cast<std::int32_t>((i * 7 + i / 5) % 24));
+    }
   }
+  [[nodiscard]] Examples<std::int32_t> batch(std::int64_t rows) const { return examples(ids, next, 6, 6).slice(0, rows); }
+};
+const Sentences sentences;
+
+/// Losses and all parameters after some steps.
+template <class... Parts> std::vector<std::vector<float>> steps_of() {
+  using ThePlan = Any<Parts...>;
+  static_assert(ThePlan::training.graph->rest(ThePlan::training.graph->node_count) == laid::shard(1));
+  Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 0.01}, Seed{3}};
+  std::vector<std::vector<float>> out(1);
+  trainer.on_step([&](const StepResult& r) { out[0].push_back(r.loss.value()); });
+  for (int step = 0; step < 5; ++step) trainer.step(sentences.batch(step == 3 ? 7 : 12));
+  for (const std::string& name : trainer.parameter_names()) out.push_back(trainer.parameter(name));
+  return out;
+}
+template <class Option, class... Parts> void check_option() {
+  const auto wanted = steps_of<Parts...>();
+  const auto got = steps_of<Parts..., Option>();
+  REQUIRE(got.size() == wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(same_bits(got[i], wanted[i]));
+}
+
+template <class ThePlan> void check_any(std::int64_t rows = 12) {
   // Terms of one product or sum: at most 72. Each of the few sums between two tensors moves by at most 72 x 2^-24 = 5e-6 of its largest term.
-  const Verification found = verify<ThePlan, CpuThreads>(examples(ids, next, 6, 6).slice(0, rows), Seed{3}, 2e-5);
+  const Verification found = verify<ThePlan, CpuThreads>(sentences.batch(rows), Seed{3}, 2e-5);
   CHECK(found.text == "");
   CHECK(found.tensors > 20);
 }
@@ -200,6 +225,13 @@ TEST_CASE("on any data every tensor of a language model is that of one device bu
   check_any<Any<TensorParallel<2, SequenceParallel>>>(7);
   check_any<Any<Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>>();
   check_any<Any<Hybrid<DataParallel<3>, TensorParallel<2>>, Accumulate<2>>>(11);
+}
+
+TEST_CASE("what runs again, and a loss that is scaled by a power of two, change no bit of a loss in parts") {
+  check_option<Recompute<EveryBlock>, TensorParallel<2>>();
+  check_option<Recompute<EveryBlock>, Hybrid<TensorParallel<2, SequenceParallel>, DataParallel<2>>>();
+  check_option<LossScaling<Dynamic>, TensorParallel<4>>();
+  check_option<LossScaling<Dynamic>, Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>();
 }
 
 TEST_CASE("what the loss moves does not depend on the vocabulary: 12 (N-1) bytes a position and rank") {
