@@ -15,10 +15,10 @@ namespace heddle::inline graph_room {
 /// The leaf that owns tied parameters, by its whole state_dict name: To<"wte">, To<"transformer.wte">.
 template <Name Owner> struct To { static constexpr auto owner = Owner; };
 
-/// "(50257, 768) and (768)": all parameters of a leaf.
+/// "weight (50257, 768) and bias (768)": all parameters of a leaf.
 [[nodiscard]] constexpr Text<120> parameter_shapes(const Leaf& leaf) {
   Text<120> words;
-  for (int p = 0; p < leaf.parameter_count; ++p) words << (p > 0 ? " and " : "") << leaf.parameters[p].name.view() << leaf.parameters[p].shape;
+  for (int p = 0; p < leaf.parameter_count; ++p) words << (p > 0 ? " and " : "") << leaf.parameters[p].name.view() << ' ' << leaf.parameters[p].shape;
   return leaf.parameter_count > 0 ? words : words << "nothing";
 }
 
@@ -29,10 +29,10 @@ template <Name Owner> struct To { static constexpr auto owner = Owner; };
   return a.parameter_count == b.parameter_count;
 }
 
-/// The node whose leaf has this name, among those before `end`; -1 if there is none. Blocks of a Repeat have stars in their names.
+/// The node of the leaf with this name, among those before `end` and outside of Repeat; -1 if there is none.
 template <class Tracer> [[nodiscard]] constexpr int node_named(const Tracer& tracer, std::string_view name, int end) {
   for (int n = 0; n < end; ++n)
-    if (tracer.leaves[tracer.nodes[n].leaf].path.view() == name && !tracer.leaves[tracer.nodes[n].leaf].adds) return n;
+    if (tracer.nodes[n].block < 0 && tracer.nodes[n].operand_count == 1 && tracer.leaves[tracer.nodes[n].leaf].path.view() == name) return n;
   return -1;
 }
 
