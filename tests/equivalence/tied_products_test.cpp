@@ -63,6 +63,8 @@ TEST_CASE("slices of every kind within stages are exchanged slice by slice") {
   holds_tied<Woven, Hybrid<Sharded<2, OptimizerState>, Stages>>();
   holds_tied<Woven, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2, Gradients>, DataParallel<2>>>();
   holds_tied<Woven, Hybrid<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>, Sharded<2, Parameters>>>();
+  holds_tied<Woven, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, Sharded<2>>>();
+  holds_tied<Woven, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2, Keep::Step>>>();
 }
 
 TEST_CASE("a gradient of tied parameters is the sum of those that each use alone would have, by the chain rule") {

@@ -7,6 +7,7 @@
 
 #include "heddle/backend/cpu.hpp"
 #include "heddle/backend/cpu_threads.hpp"
+#include "heddle/run/runner.hpp"
 #include "heddle/transport/solo.hpp"
 
 using namespace heddle;
