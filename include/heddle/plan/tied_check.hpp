@@ -72,7 +72,7 @@ struct TieCheck {
       const int t = transfer_of(use, p.uses[u].role);
       const Seen start = transferred(Op::send_start, t);
       const Seen wait = transferred(Op::send_wait, t);
-      if (t < 0 || start.times != 1 || wait.times != 1) return refuse(" does not send once, to every other owner, the gradient of ", use);
+      if (start.times != 1 || wait.times != 1) return refuse(" does not send once, to every other owner, the gradient of ", use);
       if (start.first < reduced.last) return refuse(" sends before it has reduced the gradient of ", use);
       if (wait.first > sum) return refuse(" adds up before it has sent the gradient of ", use);
     }
@@ -82,13 +82,13 @@ struct TieCheck {
   [[nodiscard]] constexpr Diagnosis check_other(int use, int sum) const {
     const int t = transfer_of(use, role);
     const Seen wait = transferred(Op::receive_wait, t);
-    if (t < 0 || transferred(Op::receive_start, t).times != 1 || wait.times != 1) return refuse(" does not receive once the gradient of ", use);
+    if (transferred(Op::receive_start, t).times != 1 || wait.times != 1) return refuse(" does not receive once the gradient of ", use);
     return wait.first > sum ? refuse(" adds up before it has received the gradient of ", use) : Diagnosis{};
   }
   /// All uses of the parameters that this role keeps for `own`.
   [[nodiscard]] constexpr Diagnosis check_sum(int own) const {
     const Seen sum = seen(Op::tie, p.uses[own].bucket);
-    if (sum.times != 1) return refuse(" does not add up once the gradients of all leaves that share with ", own);
+    if (sum.times == 0) return refuse(" does not add up the gradients of all leaves that share with ", own);
     for (int u = 0; u < p.use_count; ++u) {
       if (p.uses[u].owner != p.uses[own].owner) continue;
       if (const Diagnosis found = p.uses[u].role == role ? check_own(u, sum.first) : check_other(u, sum.first); !found.ok()) return found;
@@ -108,7 +108,7 @@ struct TieCheck {
       if (const Diagnosis found = check_sum(u); !found.ok()) return found;
     }
     const Seen ties = seen([](const Instruction& line) { return line.op == Op::tie; });
-    return ties.times == sums ? Diagnosis{} : refuse(" adds up gradients that it does not step, beside those of ", 0);
+    return ties.times == sums ? Diagnosis{} : refuse(" adds up more than what it steps, once, beside ", 0);
   }
 };
 
