@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "heddle/graph/layers/embedding.hpp"
+#include "heddle/graph/layers/input.hpp"
 #include "heddle/graph/layers/linear.hpp"
 #include "heddle/graph/layers/tanh.hpp"
 #include "heddle/graph/named.hpp"
@@ -35,10 +37,8 @@ TEST_CASE("a tied leaf uses the parameters of the leaf that is named, and these 
 TEST_CASE("a head that shares the table of a language model saves its size: the parameters of GPT-2 124M are not those of 163M") {
   constexpr std::int64_t words = 50'257;
   constexpr std::int64_t width = 768;
-  // Tables stand for embeddings: the counts of a leaf with a weight of this shape.
-  struct Apart : Sequential<Named<"wte", Linear<words, width, NoBias>>, Linear<width, words>, Named<"head", Linear<words, width, NoBias>>> {};
-  struct Together
-      : Sequential<Named<"wte", Linear<words, width, NoBias>>, Linear<width, words>, Tied<"head", Linear<words, width, NoBias>, To<"wte">>> {};
+  struct Apart : Sequential<Input<8>, Named<"wte", Embedding<words, width>>, Named<"head", Linear<width, words, NoBias>>> {};
+  struct Together : Sequential<Input<8>, Named<"wte", Embedding<words, width>>, Tied<"head", Linear<width, words, NoBias>, To<"wte">>> {};
   static_assert(graph_of<Together>.fault.ok());
   CHECK(parameters<Apart> - parameters<Together> == 38'597'376);  // 50257 x 768
 }
