@@ -25,6 +25,7 @@
 #include "heddle/graph/repeat.hpp"
 #include "heddle/graph/residual.hpp"
 #include "heddle/graph/sequential.hpp"
+#include "heddle/graph/tied.hpp"
 #include "heddle/mesh/norm.hpp"
 #include "heddle/mesh/statistics.hpp"
 #include "heddle/plan/advice.hpp"

@@ -72,7 +72,7 @@ inline void check_statement(const Program& p) {
       norm += stated.sent_in_norm(Rank{r}, a);
     }
     Bytes of_plan = stated.gradients().on(a).total_with_padding + stated.parameters().on(a).total_with_padding;
-    if (a == Axis::stage) of_plan += stated.activations().total_with_padding;
+    if (a == Axis::stage) of_plan += stated.activations().total_with_padding + stated.ties().total_with_padding;
     if (a == Axis::tensor) of_plan += stated.values().total_with_padding;
     CHECK(of_ranks == of_plan);
   }

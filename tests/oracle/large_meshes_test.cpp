@@ -19,6 +19,12 @@ struct Llama : Sequential<Input<8192>, Embedding<128256, 16384>, Repeat<126, Blo
 using LlamaMesh =
     Plan<Llama, CrossEntropy, AdamW, Batch<2048>, Hybrid<TensorParallel<8>, Pipeline<Balanced<16>, OneFOneB, Microbatches<16>>, DataParallel<128>>>;
 
+// The table of words is the head as well.
+struct Tied96
+    : Sequential<Named<"wte", Linear<1024, 12288>>, Repeat<96, Block<12288>>, Linear<12288, 1024>, Tied<"head", Linear<1024, 12288>, To<"wte">>> {};
+using EverythingTied =
+    Plan<Tied96, CrossEntropy, Adam, Batch<1024>, Hybrid<TensorParallel<8>, Pipeline<Balanced<8>, Interleaved<2>, Microbatches<64>>, Sharded<16>>>;
+
 }  // namespace
 
 TEST_CASE("96 wide blocks over 8 x 8 x 16 devices, two chunks a stage, 64 micro-batches, sliced parameters") {
@@ -38,4 +44,10 @@ TEST_CASE("the mesh of Llama 3 405B: 16,384 devices") {
   CHECK(mesh.stride(axis::stage) == 8);
   CHECK(mesh.stride(axis::data) == 128);
   CHECK(LlamaMesh::training.roles == 16);
+}
+
+TEST_CASE("the same with the first layer's parameters in the last one, on another stage") {
+  constexpr const Program& p = EverythingTied::training;
+  static_assert(p.use_count == 2 && p.uses[0].role != p.uses[1].role);
+  CHECK(traffic<EverythingTied>().ties().messages == 2 * 1024 / 8);
 }

@@ -18,6 +18,12 @@ using Back = Plan<Deep, CrossEntropy, SGD, Batch<64>,
                   Pipeline<Stage<Sequential<Linear<8, 8>, Tanh>, On<0>>, Stage<Sequential<Linear<8, 8>, Tanh>, On<1>>,
                            Stage<Sequential<Residual<Linear<8, 8>, Tanh>, Linear<8, 4>>, On<0>>, GPipe, Microbatches<8>>>;
 
+// Three stages use the parameters of one leaf, two those of another: their gradients cross after all else.
+using Square = Linear<8, 8>;
+struct Woven : Sequential<Named<"a", Square>, Tanh, Named<"b", Square>, Tied<"c", Square, To<"a">>, Tanh, Linear<8, 8>, Tied<"d", Square, To<"b">>,
+                          Tanh, Tied<"e", Square, To<"a">>, Linear<8, 4>> {};
+template <class... Parts> using Ties = Plan<Woven, CrossEntropy, SGD, Batch<64>, Pipeline<Parts...>>;
+
 /// The sends and receives of a program, as the executor walks them.
 RoleLists lists_of(const Program& p) {
   RoleLists lists(at(p.roles));
@@ -68,4 +74,7 @@ TEST_CASE("the lists of plans end under every timing and lane model, and a slip 
   agrees<Cut<Balanced<2>, Interleaved<2>, Microbatches<8>>>();
   agrees<Cut<Balanced<2>, Interleaved<3>, Microbatches<4>>>();
   agrees<Cut<Balanced<4>, ZeroBubbleH1, Microbatches<8>>>();
+  static_assert(Ties<Balanced<3>, OneFOneB, Microbatches<4>>::training.use_count == 5);
+  agrees<Ties<Balanced<3>, OneFOneB, Microbatches<4>>>();
+  agrees<Ties<Balanced<2>, Interleaved<2>, Microbatches<4>>>();
 }

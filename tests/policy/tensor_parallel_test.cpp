@@ -6,6 +6,8 @@
 #include "heddle/graph/layers/by_hand.hpp"
 #include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/input.hpp"
+#include "heddle/graph/named.hpp"
+#include "heddle/graph/tied.hpp"
 #include "policy/models.hpp"
 
 using namespace heddle;
@@ -116,4 +118,32 @@ TEST_CASE("axis tensor is claimed once") {
   TensorParallel<2>::answer(graph_of<Mlp>, twice);
   CHECK(twice.fault.code == Code{'M', 1});
   CHECK(answer<Mlp, TensorParallel<0>>().fault.code == Code{'M', 2});
+}
+
+TEST_CASE("leaves that share parameters are split alike, by what all of them together cost least") {
+  using Square = Linear<16, 16>;
+  struct Facing : Sequential<Linear<24, 16>, Tanh, Named<"a", Square>, ReLU, Tied<"b", Square, To<"a">>, Tanh, Linear<16, 8>> {};
+  struct Apart : Sequential<Linear<24, 16>, Tanh, Named<"a", Square>, ReLU, Named<"b", Square>, Tanh, Linear<16, 8>> {};
+  constexpr auto& apart = layout<Apart, 2>;
+  static_assert(apart.signature_of(graph_of<Apart>, 2).parameters[0] != apart.signature_of(graph_of<Apart>, 4).parameters[0]);
+  constexpr auto& facing = layout<Facing, 2>;
+  static_assert(facing.fault.ok());
+  constexpr Signature a = facing.signature_of(graph_of<Facing>, 2);
+  constexpr Signature b = facing.signature_of(graph_of<Facing>, 4);
+  static_assert(a.parameters[0] == b.parameters[0] && a.parameters[1] == b.parameters[1]);
+  static_assert(a.parameter_gradients[0] == b.parameter_gradients[0] && a.parameter_gradients[1] == b.parameter_gradients[1]);
+  CHECK(a.parameters[0].sharded());
+}
+
+TEST_CASE("leaves that share parameters stay whole where no split suits all, and are refused if one is split by hand") {
+  struct Whole
+      : Sequential<Linear<24, 9>, ReLU, Named<"a", Linear<9, 9>>, Tanh, Tied<"b", Linear<9, 9>, To<"a">>, Linear<9, 32>, ReLU, Linear<32, 4>> {};
+  static_assert(layout<Whole, 4>.fault.ok());
+  static_assert(!layout<Whole, 4>.signature_of(graph_of<Whole>, 4).parameters[0].sharded());
+  using Square = Linear<16, 16>;
+  struct Crossed : Sequential<Named<"a", Column<Square>>, ReLU, Tied<"b", Row<Square>, To<"a">>, Linear<16, 4>> {};
+  CHECK(layout<Crossed, 2>.fault.code == Code{'G', 16});
+  CHECK(
+      words<Crossed, 2>().find("layer 2 'b' Linear<16, 16> uses the parameters of layer 0 'a' Linear<16, 16>, but TensorParallel<2> finds no way") !=
+      std::string_view::npos);
 }

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "heddle/backend/cpu.hpp"
+#include "heddle/backend/cpu_threads.hpp"
+#include "heddle/run/runner.hpp"
 #include "heddle/transport/solo.hpp"
 
 using namespace heddle;
@@ -79,4 +81,34 @@ TEST_CASE("names, counts and replicas that do not exist are refused in every pro
   CHECK_THROWS_AS(one.tensors.write(0, two), Error);
   CHECK_THROWS_WITH_AS((void)one.read("first.bias", 2), doctest::Contains("replica 2 of 2 does not exist"), Error);
   CHECK(one.process.owners.empty());
+}
+
+TEST_CASE("a tied parameter has the name of its owner, is read under both names, and is written wherever it is kept") {
+  struct Tying : Sequential<Named<"wte", Linear<4, 4>>, Named<"middle", Linear<4, 4>>, Tied<"head", Linear<4, 4>, To<"wte">>> {};
+  using Back = Plan<Tying, CrossEntropy, SGD, Batch<8>, Pipeline<Balanced<3>>>;
+  Trainer<Back, CpuThreads> trainer{{}, Seed{3}};
+  CHECK(trainer.parameter_names() == std::vector<std::string>{"wte.weight", "wte.bias", "middle.weight", "middle.bias"});
+  CHECK(trainer.parameter("head.weight") == trainer.parameter("wte.weight"));
+  const auto copy = [&](int rank) {  // of the weight of the first and the last stage
+    const HeldPart part = trainer.executor(Rank{rank}).held_parameter(rank == 0 ? 0 : 4);
+    return std::vector<float>(part.values, part.values + part.elements);
+  };
+  CHECK(copy(2) == trainer.parameter("wte.weight"));
+  const std::vector<float> halves(16, 0.5F);
+  const std::vector<float> ones(16, 1.0F);
+  trainer.set_parameter("head.weight", halves);
+  CHECK(copy(0) == halves);
+  CHECK(copy(2) == halves);
+  trainer.set_parameter("wte.weight", ones);
+  CHECK(copy(0) == ones);
+  CHECK(copy(2) == ones);
+  Runner<Inference<Tying, Batch<8>, Pipeline<Balanced<2>>>, CpuThreads> runner;
+  runner.load(trainer);
+  CHECK(runner.parameter("head.weight") == ones);
+  Trainer<Plan<Tying, CrossEntropy, SGD, Batch<8>, Single>, CpuThreads> alone{{}, Seed{3}};
+  CHECK(alone.parameter("head.bias") == trainer.parameter("head.bias"));  // both start as the owner does
+  CHECK(alone.parameter_hash() != trainer.parameter_hash());
+  alone.set_parameter("wte.weight", ones);
+  CHECK(alone.parameter_hash() == trainer.parameter_hash());
+  CHECK_THROWS_WITH_AS((void)trainer.parameter("tail.weight"), doctest::Contains("[heddle.R05]"), Error);
 }

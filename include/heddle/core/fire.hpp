@@ -79,6 +79,8 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'G', 10}, "[heddle.G10] The input shape of the model is not known. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 13}, "[heddle.G13] A layer has no kernel for the backend. Names and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 14}, "[heddle.G14] A kernel has no backward in two parts. Names and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'G', 15}, "[heddle.G15] A layer cannot use the parameters of another. Names and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'G', 16}, "[heddle.G16] Layers with the same parameters are split in two ways. Names and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 17}, "[heddle.G17] A vocabulary is too large for token ids. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 18}, "[heddle.G18] A layer looks up what is no token id. Names and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 1}, "[heddle.M01] An axis is claimed twice. Numbers and fix: see Spelled, or docs/errors.md.");
@@ -111,6 +113,7 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'S', 6}, "[heddle.S06] A gradient is not summed and reduced once before the step. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 7}, "[heddle.S07] The schedule is too long for a constant expression. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 8}, "[heddle.S08] Micro-batches do not pass in whole groups. Numbers and fix: see Spelled, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'S', 9}, "[heddle.S09] Gradients of tied weights are not summed over their owners once before the step. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 11}, "[heddle.S11] A layer runs without its gathered parameters, or over a gradient that is being reduced. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 9}, "[heddle.B09] A cut goes through a unit over which a reproducible norm is summed. Numbers and fix: see Spelled, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 12}, "[heddle.S12] Gradients are clipped by a norm that is not the norm of all of them. Numbers and fix: see Spelled, or docs/errors.md.");

@@ -87,6 +87,7 @@ class Simulation {
       case Op::clip:
       case Op::unscale:
       case Op::skip:
+      case Op::tie:
       case Op::report:
       case Op::step: return true;
     }

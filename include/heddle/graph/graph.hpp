@@ -30,6 +30,7 @@ struct Node {
   int block = -1;  ///< instance of the outermost Repeat it belongs to, -1 outside
   int first_parameter = 0;
   int parameter_count = 0;
+  int tied_to = -1;  ///< node whose parameters it uses, -1: its own
 };
 
 /// How the ranks of one axis share a graph: a view that each rank has of its part.
@@ -51,6 +52,7 @@ struct Graph {
   int leaf_count = 0;
   int node_count = 0;
   int parameter_count = 0;
+  int tie_count = 0;  ///< nodes that use the parameters of another
   Spec input;
   Text<64> model;
   Diagnosis fault;
@@ -76,9 +78,12 @@ struct Graph {
     while (value < node_count && nodes[value].parameter_count == 0) ++value;
     return value;
   }
+  /// The node whose parameters a node uses: itself unless it is tied.
+  [[nodiscard]] constexpr int owner(int node) const { return nodes[node].tied_to < 0 ? node : nodes[node].tied_to; }
+  /// Tied parameters count once.
   [[nodiscard]] constexpr std::int64_t parameter_elements() const {
     std::int64_t sum = 0;
-    for (int n = 0; n < node_count; ++n) sum += parameter_elements(n);
+    for (int n = 0; n < node_count; ++n) sum += nodes[n].tied_to < 0 ? parameter_elements(n) : 0;
     return sum;
   }
   [[nodiscard]] constexpr std::int64_t parameter_elements(int node) const {

@@ -58,6 +58,7 @@ template <int Leaves, int Nodes> struct Tracer {
   int leaf_count = 0;
   int node_count = 0;
   int parameter_count = 0;
+  int tie_count = 0;
   Spec input;
   bool input_known = false;
   Diagnosis fault;
@@ -272,6 +273,7 @@ template <class Model> struct Traced {
     g.leaf_count = recorded.leaf_count;
     g.node_count = recorded.node_count;
     g.parameter_count = recorded.parameter_count;
+    g.tie_count = recorded.tie_count;
     g.input = recorded.input;
     g.model = type_name<Model>();
     g.fault = !layers.ok() ? layers : !recorded.fault.ok() ? recorded.fault : check_token_ids(g);

@@ -14,6 +14,7 @@
 #include "heddle/plan/loss_scaling.hpp"
 #include "heddle/plan/placements.hpp"
 #include "heddle/plan/slices.hpp"
+#include "heddle/plan/tied_check.hpp"
 
 namespace heddle::inline plan_room {
 
@@ -78,7 +79,7 @@ template <class Lists> [[nodiscard]] Diagnosis rendezvous(const Lists& lists, La
   return run_time::rendezvous(EventLists{events.data(), begins.data(), written.ranks()}, lanes);
 }
 
-/// All rules that read a Program: S03, S04, S05, S06, S11, S12, S13, P04.
+/// All rules that read a Program: S03, S04, S05, S06, S09, S11, S12, S13, P04.
 [[nodiscard]] inline Diagnosis check(const Program& p, Lanes lanes = Lanes::one_per_device) {
   const auto lines = static_cast<std::size_t>(p.lists[p.roles - 1].end);
   int tokens = 0;
@@ -93,6 +94,7 @@ template <class Lists> [[nodiscard]] Diagnosis rendezvous(const Lists& lists, La
   if (const Diagnosis found = check_slices(p); !found.ok()) return found;
   if (const Diagnosis found = check_clipping(p); !found.ok()) return found;
   if (const Diagnosis found = check_loss_scaling(p); !found.ok()) return found;
+  if (const Diagnosis found = check_ties(p); !found.ok()) return found;
   if (const Diagnosis found = check_placements(p); !found.ok()) return found;
   return run_time::rendezvous(ProgramLists{&p, starts.data(), p.roles}, lanes);
 }

@@ -41,7 +41,8 @@ struct LineCheck {
   int summed[Layout::most_chunks]{};     // the next micro-batch whose gradients of parameters are due
 
   constexpr void run() {
-    for (int t = 0; t < p.transfer_count; ++t) ++needed[p.transfers[t].to_chunk][p.transfers[t].gradient ? 1 : 0];
+    for (int t = 0; t < p.transfer_count; ++t)
+      if (p.transfers[t].use < 0) ++needed[p.transfers[t].to_chunk][p.transfers[t].gradient ? 1 : 0];
     const Instruction* const lines = p.instructions;
     int* closing = &first_closing;
     for (int r = 0; r < p.roles; ++r) {
@@ -237,13 +238,15 @@ constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCo
       if (counts[b].waited[a] != wanted)
         return wrong(b, "waited for before the step over axis ", name_of(p.mesh.axes[k]), counts[b].waited[a], wanted);
     }
-    if (counts[b].steps != 1) return wrong(b, "stepped", "", counts[b].steps, 1);
-    if (p.storage.gathers_after_step() && counts[b].gathered != 1) return wrong(b, "gathered after its step", "", counts[b].gathered, 1);
+    const int steps = p.buckets[b].steps() ? 1 : 0;  // tied parameters are stepped where they are kept
+    if (counts[b].steps != steps) return wrong(b, "stepped", "", counts[b].steps, steps);
+    if (p.storage.gathers_after_step() && counts[b].gathered != steps) return wrong(b, "gathered after its step", "", counts[b].gathered, steps);
     covered += p.buckets[b].payload;
   }
-  if (covered != p.graph->parameter_elements())
-    return Diagnosis{Code{'S', 6}, ""} << "the buckets hold " << covered << " of " << p.graph->parameter_elements()
-                                       << " parameters. Fix: put every parameter into one bucket.";
+  std::int64_t all = 0;  // each use of tied parameters has a gradient
+  for (int n = 0; n < p.graph->node_count; ++n) all += p.graph->parameter_elements(n);
+  if (covered != all)
+    return Diagnosis{Code{'S', 6}, ""} << "the buckets hold " << covered << " of " << all << " parameters. Fix: put every parameter into one bucket.";
   return {};
 }
 

@@ -24,11 +24,15 @@ struct EmitInput {
   bool clips = false;
   bool scales_loss = false;
   [[nodiscard]] constexpr bool steps_at_the_end() const { return clips || scales_loss; }
+  const TiedUse* uses = nullptr;
+  int use_count = 0;
+  int tied_transfers = 0;  // behind the others
 };
 
 template <int Roles, int Most> struct Lists {
   Instruction instructions[Most > 0 ? Most : 1]{};
   IndexRange lists[Roles]{};
+  IndexRange ties[Roles]{};  // starts of tied gradients: the pools of bodies are free before
 };
 
 /// Transfers by the chunk at one end and their direction, as lists: first of each, then the next.
@@ -118,23 +122,59 @@ template <class Sizes> struct Emitter {
     ending_too[index] = ending[compute.end];
     ending[compute.end] = index + 1;
   }
-  /// After the last compute: the loss if asked for, then bucket by bucket the rest of its reduction and its step; stepped slices are gathered.
-  constexpr void close(int role) {
+  /// After the last compute: the loss if asked for, and the rest of the reductions of what other roles wait for.
+  constexpr void end_computes(int role) {
     while (pending_count[role] > 0) wait_oldest_send(role);
     if (role == in.layout.device_of_chunk[in.layout.chunk_count - 1]) close_loss(role);
+    for (int u = 0; u < in.use_count; ++u)
+      if (in.uses[u].role == role) reduce(role, line_of(in.uses[u].bucket), true);
+    out.ties[role].begin = out.lists[role].end;
+  }
+  /// A gradient of tied parameters, as this role has reduced it, to another that uses them: both STARTs.
+  constexpr void start_tie(int number) {
+    const Transfer& t = in.transfers[number];
+    Instruction start = line_of(in.uses[t.use].bucket);
+    start.transfer = static_cast<std::int16_t>(number);
+    start.micro_batch = 0;
+    start.sequence = sent[t.from_role][t.to_role]++;
+    start.op = Op::send_start;
+    start.peer = t.to_role;
+    start.token = tokens[t.from_role]++;
+    append(t.from_role, start);
+    start.op = Op::receive_start;
+    start.peer = t.from_role;
+    start.token = tokens[t.to_role]++;
+    append(t.to_role, start);
+  }
+  /// Then bucket by bucket the rest of its reduction and its step; stepped slices are gathered.
+  constexpr void close(int role) {
+    out.ties[role].end = out.lists[role].end;
     for (int b = 0; b < in.bucket_count; ++b) {
-      if (in.buckets[b].role != role) continue;
-      Instruction line;
-      line.bucket = static_cast<std::int16_t>(b);
-      reduce(role, line, true);  // its first START stands in the backward body of its lowest layer
+      if (in.buckets[b].role != role || in.buckets[b].shared) continue;
+      reduce(role, line_of(b), true);  // its first START stands in the backward body of its lowest layer
+      if (!in.steps_at_the_end()) step(role, line_of(b));
+    }
+    close_ties(role);
+    if (in.steps_at_the_end() && in.bucket_count > 0) close_norm(role);
+    for (int b = 0; b < in.bucket_count; ++b)
+      if (in.buckets[b].role == role && in.buckets[b].steps()) gather(role, line_of(b), Op::gather_wait);
+  }
+  /// The gradients of all uses are there: they are added up, and the sum is stepped.
+  constexpr void close_ties(int role) {
+    for (int i = out.ties[role].begin; i < out.ties[role].end; ++i)
+      append_wait(role, i, out.instructions[i].op == Op::send_start ? Op::send_wait : Op::receive_wait);
+    for (int u = 0; u < in.use_count; ++u) {
+      Instruction line = line_of(in.uses[u].bucket);
+      if (in.uses[u].role != role || !in.buckets[line.bucket].steps()) continue;
+      line.op = Op::tie;
+      append(role, line);
       if (!in.steps_at_the_end()) step(role, line);
     }
-    if (in.steps_at_the_end() && in.bucket_count > 0) close_norm(role);
-    for (int b = 0; b < in.bucket_count; ++b) {
-      Instruction line;
-      line.bucket = static_cast<std::int16_t>(b);
-      if (in.buckets[b].role == role) gather(role, line, Op::gather_wait);
-    }
+  }
+  [[nodiscard]] static constexpr Instruction line_of(int bucket) {
+    Instruction line;
+    line.bucket = static_cast<std::int16_t>(bucket);
+    return line;
   }
   constexpr void step(int role, Instruction line) {
     line.op = Op::step;
@@ -154,10 +194,8 @@ template <class Sizes> struct Emitter {
     if (in.scales_loss) append(role, line);
     line.op = Op::clip;
     if (in.clips) append(role, line);
-    for (int b = 0; b < in.bucket_count; ++b) {
-      line.bucket = static_cast<std::int16_t>(b);
-      if (in.buckets[b].role == role) step(role, line);
-    }
+    for (int b = 0; b < in.bucket_count; ++b)
+      if (in.buckets[b].role == role && in.buckets[b].steps()) step(role, line_of(b));
   }
   constexpr void reduce_along(int role, Instruction line, Axis a, bool starts) {
     line.axis = a;
@@ -201,8 +239,8 @@ template <class Sizes> struct Emitter {
     if (in.layout.device_of_chunk[c] == role) n += passes * micro_batches;
   for (int t = 0; t < in.transfer_count; ++t)
     if (in.transfers[t].from_role == role || in.transfers[t].to_role == role) n += 2 * micro_batches;
-  // Two axes at most split the batch: start and wait of each, the step or report, and a gather; the norm and its axes.
-  return n + 7 * in.bucket_count + 5 + (in.steps_at_the_end() ? 9 : 0);
+  // Two axes at most split the batch: start and wait of each, the step or report, and a gather; the norm and its axes; what is tied.
+  return n + 7 * in.bucket_count + 5 + (in.steps_at_the_end() ? 9 : 0) + in.use_count + 2 * in.tied_transfers;
 }
 
 /// Each role's list begins behind the most that the roles before it may have.
@@ -217,6 +255,8 @@ template <class Sizes>
   }
   for (int i = 0; i < Sizes::computes; ++i) emitter.begin(i);
   emitter.finish_until(schedule.makespan);
+  for (int r = 0; r < Sizes::roles; ++r) emitter.end_computes(r);
+  for (int t = 0; t < in.tied_transfers; ++t) emitter.start_tie(in.transfer_count + t);
   for (int r = 0; r < Sizes::roles; ++r) emitter.close(r);
   return emitter.out;
 }

@@ -51,7 +51,7 @@ template <int Roles, int Pools> struct ForwardArenas {
     for (int r = 0; r < Roles; ++r) {
       ArenaMap& map = maps[r];
       map = p.arenas[r];
-      map.states = map.losses = map.pools = map.gradients;  // nothing lies between the parameters and the pools
+      map.ties = map.states = map.losses = map.pools = map.gradients;  // nothing lies between the parameters and the pools
       map.scratch = place_pools(pools, Pools, r, map.pools);
       map.workspace = map.total = map.scratch + forward_scratch(p, r);
     }

@@ -62,7 +62,8 @@ struct UnitGathers {
   /// visit(bucket, times in a step): after the step where parameters are whole, else as the bodies say.
   template <class Visit> constexpr void each(Visit visit) const {
     const Storage& storage = program->storage;
-    for (int b = 0; b < program->bucket_count && program->training && storage.gathers_after_step(); ++b) visit(program->buckets[b], 1);
+    for (int b = 0; b < program->bucket_count && program->training && storage.gathers_after_step(); ++b)
+      if (program->buckets[b].steps()) visit(program->buckets[b], 1);
     if (!storage.parameters) return;
     for (const IndexRange* bodies : {program->forward_bodies, program->backward_bodies, program->weight_bodies})
       for (int c = 0; c < program->chunks; ++c)
@@ -133,10 +134,24 @@ struct Traffic {
     const std::int64_t replicas = program->mesh.ranks() / program->roles;
     const std::int64_t rows = replicas / program->batch.ranks * program->batch.capacity();  // unequal shares fill their messages unequally
     for (int t = 0; t < program->transfer_count; ++t) {
+      if (program->transfers[t].use >= 0) continue;
       const std::int64_t times = replicas * program->batch.total_micro_batches();
       v.total_payload += Bytes{program->transfers[t].payload / program->batch.micro_rows * rows * 4};
       v.total_with_padding += Bytes{times * program->transfers[t].elements * 4};
       v.messages += times;
+    }
+    return v;
+  }
+  /// Gradients of tied parameters between the stages that use them: a slice of every use to every other of these stages.
+  [[nodiscard]] constexpr Volume ties() const {
+    Volume v;
+    v.ranks = program->mesh.ranks();
+    const std::int64_t replicas = program->mesh.ranks() / program->roles;
+    for (int t = 0; t < program->transfer_count; ++t) {
+      if (program->transfers[t].use < 0) continue;
+      v.total_payload += Bytes{replicas * program->transfers[t].payload * 4 / program->storage.state_parts()};
+      v.total_with_padding += Bytes{replicas * program->transfers[t].elements * 4};
+      v.messages += replicas;
     }
     return v;
   }
@@ -270,7 +285,7 @@ struct Traffic {
   [[nodiscard]] constexpr Bytes total() const {
     Bytes sum = activations().total_payload + values().total_payload;
     for (const Axis a : batch_axes) sum += gradients().on(a).total_payload + parameters().on(a).total_payload;
-    sum += norm().total_payload;
+    sum += norm().total_payload + ties().total_payload;
     return sum;
   }
 };

@@ -17,6 +17,7 @@
 #include "heddle/plan/program.hpp"
 #include "heddle/plan/recompute.hpp"
 #include "heddle/plan/schedule.hpp"
+#include "heddle/plan/tied.hpp"
 #include "heddle/plan/units.hpp"
 
 namespace heddle::inline plan_room {
@@ -59,6 +60,12 @@ template <class Request> struct Placed : Request {
     });
     return out;
   }();
+  static constexpr int uses = [] {
+    int n = 0;
+    each_use(graph, layout, flat.shared, [&](int, int, int) { ++n; });
+    return n;
+  }();
+  static constexpr auto ties = find_ties<uses, roles>(graph, layout, flat.shared, buckets.list, storage);
 };
 
 /// The Program of one mode of a plan.
@@ -99,10 +106,21 @@ template <class Request, bool Training> struct Lowered {
     return out;
   }();
 
+  static constexpr int tied = Training ? P::ties.transfer_count : 0;
+  static constexpr auto with_ties = [] {
+    TransferList<(tied > 0 ? all_bodies.transfer_count + tied : 0)> out;
+    for (int t = 0; t < all_bodies.transfer_count && tied > 0; ++t) out.list[t] = all_bodies.transfers[t];
+    if (tied > 0)
+      append_tied_transfers<P::roles>(P::ties.uses, P::uses, P::buckets.list, P::layout, P::storage, out.list + all_bodies.transfer_count);
+    return out;
+  }();
+  static constexpr const Transfer* transfers() { return tied > 0 ? with_ties.list : all_bodies.transfers; }
+
   static constexpr int passes = plan_room::passes(P::layout, Training);
   static constexpr auto schedule = schedule_computes<P::chunks, P::micro_batches, passes>(P::layout, P::batch.micro_batches);
-  static constexpr EmitInput emit_input{P::layout,  all_bodies.transfers, all_bodies.transfer_count, P::buckets.list, Training ? P::bucket_count : 0,
-                                        P::storage, Request::clips,       Request::scales_loss};
+  static constexpr EmitInput emit_input{P::layout,  transfers(),    all_bodies.transfer_count, P::buckets.list, Training ? P::bucket_count : 0,
+                                        P::storage, Request::clips, Request::scales_loss,      P::ties.uses,    Training ? P::uses : 0,
+                                        tied};
   static constexpr int together = [] {
     int n = 0;
     for (int r = 0; r < P::roles; ++r) n += most_instructions(emit_input, passes, P::micro_batches, r);
@@ -119,15 +137,14 @@ template <class Request, bool Training> struct Lowered {
   static constexpr auto lists = emit_lists<Sizes>(emit_input, passes, schedule);
 
   static constexpr auto slots = [] {
-    SlotPass<P::chunks, P::micro_batches> pass{
-        SlotInput{P::layout, all_bodies.transfers, all_bodies.edges, P::edges, Training, all_bodies.weight_reads}};
+    SlotPass<P::chunks, P::micro_batches> pass{SlotInput{P::layout, transfers(), all_bodies.edges, P::edges, Training, all_bodies.weight_reads}};
     for (int p = 0; p < P::chunks * pool_kinds; ++p) {
       pass.slots.table.pools[p].chunk = static_cast<std::int16_t>(p / pool_kinds);
       pass.slots.table.pools[p].role = static_cast<std::int16_t>(P::layout.device_of_chunk[p / pool_kinds]);
       pass.slots.table.pools[p].slot_bytes = all_bodies.slot_bytes[p];
     }
     for (int r = 0; r < P::roles; ++r)
-      for (int i = lists.lists[r].begin; i < lists.lists[r].end; ++i) pass.visit(lists.instructions[i]);
+      for (int i = lists.lists[r].begin; i < lists.ties[r].begin; ++i) pass.visit(lists.instructions[i]);
     return pass.slots.table;
   }();
 };
@@ -169,15 +186,16 @@ template <class Request> struct Addressed {
       ArenaMap& map = t.arenas[r];
       const Storage& kept = P::storage;
       map.flat_bytes = P::flat.role_bytes[r];
-      map.gradient_bytes = map.flat_bytes / kept.gradient_parts();
+      map.gradient_bytes = P::flat.gradient_bytes[r] / kept.gradient_parts();
       map.state_bytes = map.flat_bytes / kept.state_parts();
       for (const GradientBucket& b : P::buckets.list)
         if (b.role == r && 4 * b.elements > map.unit_bytes) map.unit_bytes = 4 * b.elements;
       map.gathered = map.parameters + map.flat_bytes / kept.parameter_parts();
-      map.gradients = map.gathered + kept.gathered_bytes(map.unit_bytes, map.flat_bytes);
+      map.gradients = map.gathered + kept.gathered_bytes(map.unit_bytes, P::flat.gradient_bytes[r]);
       map.fresh = map.gradients + map.gradient_bytes * P::batch.levels();
       map.arrived = map.fresh + (kept.gradients ? 2 * map.unit_bytes : 0);
-      map.states = map.arrived + (kept.adds_slices ? 2 * map.unit_bytes / kept.parts : 0);
+      map.ties = map.arrived + (kept.adds_slices ? 2 * map.unit_bytes / kept.parts : 0);
+      map.states = map.ties + P::ties.room_bytes[r];
       map.losses = map.states + map.state_bytes * Request::states;
       const bool has_loss = r == P::layout.device_of_chunk[P::chunks - 1];
       map.norms = map.losses + (has_loss ? rounded_up(4 * (P::batch.rank_grains() + 1), line_bytes) : 0);
@@ -213,8 +231,10 @@ template <class Request> struct Addressed {
     p.forward_bodies = Mode::all_bodies.forward;
     p.backward_bodies = Mode::all_bodies.backward;
     p.weight_bodies = Mode::all_bodies.weight;
-    p.transfers = Mode::all_bodies.transfers;
-    p.transfer_count = Mode::all_bodies.transfer_count;
+    p.transfers = Mode::transfers();
+    p.transfer_count = Mode::all_bodies.transfer_count + Mode::tied;
+    p.uses = P::ties.uses;
+    p.use_count = P::uses;
     p.pools = pools;
     p.slots = Mode::slots.slots[0];
     p.parameters = P::flat.parameters;

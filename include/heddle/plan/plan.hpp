@@ -18,6 +18,7 @@
 #include "heddle/plan/parts.hpp"
 #include "heddle/plan/placements.hpp"
 #include "heddle/plan/slices.hpp"
+#include "heddle/plan/tied_check.hpp"
 
 namespace heddle::inline plan_room {
 
@@ -157,11 +158,12 @@ template <class Request> struct CheckedProgram {
   static constexpr Diagnosis placements_in_evaluation = check_placements(Addressed<Request>::evaluation);
   static constexpr Diagnosis clipping = check_clipping(Addressed<Request>::training);
   static constexpr Diagnosis scaling = check_loss_scaling(Addressed<Request>::training);
+  static constexpr Diagnosis ties = check_ties(Addressed<Request>::training);
   static constexpr Diagnosis memory = check_memory(Addressed<Request>::training, Request::budget, fits_cut_to_memory<Request>());
 
   static constexpr Diagnosis found() {
     for (const Diagnosis* d : {&Trained::lines.found, &Evaluated::lines.found, &reductions, &slices, &slices_in_evaluation, &placements,
-                               &placements_in_evaluation, &clipping, &scaling, &Trained::rendezvous, &Evaluated::rendezvous, &memory})
+                               &placements_in_evaluation, &clipping, &scaling, &ties, &Trained::rendezvous, &Evaluated::rendezvous, &memory})
       if (!d->ok()) return *d;
     return {};
   }

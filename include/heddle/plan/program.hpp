@@ -32,7 +32,8 @@ enum class Op : std::uint8_t {
   norm,     // squares of this rank's gradients, one sum a unit
   clip,     // the factor of the step, from the norm of all
   unscale,  // this rank's gradients are divided by the loss scale, a flag says whether one is Inf or NaN; squares as well if the plan clips
-  skip      // whether all ranks step, from the flags of all
+  skip,     // whether all ranks step, from the flags of all
+  tie       // the gradients of all uses of tied parameters, of this role and arrived from others, are added into the bucket that is stepped
 };
 [[nodiscard]] constexpr bool computes(Op op) { return op <= Op::backward_weight; }
 /// What gradients are sent after, and received for.
@@ -117,6 +118,7 @@ struct Transfer {
   Place target;
   std::int64_t elements = 0;  // padded to whole 64-byte lines a grain
   std::int64_t payload = 0;   // without the padding
+  std::int16_t use = -1;      // of tied parameters: whose gradient slice is sent, once a step; the target's offset is in the room of ties
 };
 
 /// `held`: gradients of outputs that the weight part of a split backward reads again.
@@ -140,6 +142,9 @@ struct ParameterPlace {
   std::int64_t offset = 0;    // [bytes], from the start of the flat buffer
   std::int64_t elements = 0;  // of one rank
   std::int8_t split = -1;     // dimension along which the ranks of axis tensor hold parts, -1: whole
+  std::int64_t kept = -1;     // [bytes], of a use of tied parameters that another leaf of the role keeps: where; offset is of its gradient alone
+
+  [[nodiscard]] constexpr std::int64_t values() const { return kept < 0 ? offset : kept; }
 };
 
 /// A range of the flat buffer that is gathered, reduced and stepped as one.
@@ -151,6 +156,20 @@ struct GradientBucket {
   std::int64_t elements = 0;       // with padding
   std::int64_t payload = 0;        // elements of parameters
   std::int16_t slot = 0;           // in rings of two: neighbours never share one
+  bool shared = false;             // of parameters that several leaves use: one leaf, one unit
+  std::int64_t kept = -1;          // as in ParameterPlace
+
+  [[nodiscard]] constexpr std::int64_t values() const { return kept < 0 ? offset : kept; }
+  /// Has parameters and optimizer states, not a gradient alone.
+  [[nodiscard]] constexpr bool steps() const { return kept < 0; }
+};
+
+/// One use of parameters that several leaves share; those of one owner follow one another in the order of the model.
+struct TiedUse {
+  std::int16_t owner = 0;  // node
+  std::int16_t node = 0;
+  std::int16_t role = 0;
+  std::int16_t bucket = 0;
 };
 
 /// Parameters that lie together whatever the layout: 64 even parts, over which norms are summed.
@@ -158,6 +177,7 @@ struct FlatUnit {
   std::int16_t role = 0;
   std::int64_t offset = 0;    // [bytes]
   std::int64_t elements = 0;  // with padding
+  bool counts = true;         // in the norm: false for a use of tied parameters beside their owner's
 };
 
 /// How parameters, gradients and optimizer states lie along the axis that slices units. parts == 1: every rank holds them whole.
@@ -168,7 +188,7 @@ struct Storage {
   bool gradients = false;    // made in a ring of two units, reduced to the slice in every backward
   bool states = false;       // each rank steps its slice
   bool adds_slices = false;  // a step has several backwards: reduced slices are added up
-  bool keeps = false;        // each unit is gathered to a place of its own, once a step
+  bool keeps = false;        // each unit, and each use of tied parameters, is gathered to a place of its own, once a step
 
   [[nodiscard]] constexpr int parameter_parts() const { return parameters ? parts : 1; }
   [[nodiscard]] constexpr int gradient_parts() const { return gradients ? parts : 1; }
@@ -187,6 +207,7 @@ struct ArenaMap {
   std::int64_t gradients = 0;   // levels of the counter, gradient_bytes apart
   std::int64_t fresh = 0;       // gradients of two units before their reduction
   std::int64_t arrived = 0;     // reduced slices of two units that are still to be added
+  std::int64_t ties = 0;        // slices of gradients of tied parameters from other roles
   std::int64_t states = 0;      // optimizer states, state_bytes apart
   std::int64_t losses = 0;      // one float a grain, then the sum
   std::int64_t norms = 0;       // one float a unit of the model, then the flag of an overflow
@@ -246,6 +267,8 @@ struct Program {
   int bucket_count = 0;
   const FlatUnit* units = nullptr;  // of all roles, in the order of the model
   int unit_count = 0;
+  const TiedUse* uses = nullptr;  // of tied parameters
+  int use_count = 0;
   bool clips = false;                            // by the norm of all gradients
   bool scales_loss = false;                      // what is not finite on any rank is stepped on none
   const std::int16_t* bucket_of_node = nullptr;  // where units pass through rings: buckets are units

@@ -80,13 +80,14 @@ constexpr void add_lists(Fnv& hash, const Program& p) {
   add_bodies(hash, p);
   for (int t = 0; t < p.transfer_count; ++t) {
     const Transfer& transfer = p.transfers[t];
-    hash.add(transfer.value, transfer.from_chunk, transfer.to_chunk, transfer.gradient, transfer.elements);
+    hash.add(transfer.value, transfer.from_chunk, transfer.to_chunk, transfer.gradient, transfer.elements, transfer.use);
     add_place(hash, transfer.source);
     add_place(hash, transfer.target);
   }
   for (int b = 0; b < p.bucket_count; ++b) hash.add(p.buckets[b].role, p.buckets[b].offset, p.buckets[b].elements);
+  for (int u = 0; u < p.use_count; ++u) hash.add(p.uses[u].owner, p.uses[u].node, p.uses[u].role, p.uses[u].bucket);
   for (int k = 0; k < p.graph->parameter_count; ++k)
-    hash.add(p.parameters[k].role, p.parameters[k].offset, p.parameters[k].elements, p.parameters[k].split);
+    hash.add(p.parameters[k].role, p.parameters[k].offset, p.parameters[k].elements, p.parameters[k].split, p.parameters[k].kept);
   return hash.value();
 }
 

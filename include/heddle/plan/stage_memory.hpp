@@ -58,6 +58,7 @@ template <int Nodes> struct StageMemory {
   int last_reader[most + 1]{};         // by value
   int readers[most + 1]{};             // by value
   int units = 0;                       // if nothing is cut
+  std::int64_t ties = 0;               // at most: a slice of every use of tied parameters but its own arrives
   StageRequest request;
 
  public:
@@ -72,6 +73,10 @@ template <int Nodes> struct StageMemory {
       if (k < cut.pieces) flops[k + 1] = flops[k] + cut.flops[k];
     }
     add_parameters();
+    for (int n = 0; n < request.graph.node_count; ++n)
+      if (request.graph.nodes[n].tied_to >= 0)
+        ties += rounded_up(4 * request.graph.parameter_elements(n) + line_bytes * request.graph.nodes[n].parameter_count, unit_bytes) /
+                request.storage.state_parts();
     const ValueFacts<most> facts = study_values<most>(request.graph, Layout{request.graph}, true, recomputed);
     add_saved(facts);
     for (int p = 0; p < cut.pieces; ++p)
@@ -111,7 +116,7 @@ template <int Nodes> struct StageMemory {
     const std::int64_t all = flat_bytes(begin, end);
     std::int64_t sum =
         all / kept.parameter_parts() + all / kept.gradient_parts() * request.batch.levels() + all / kept.state_parts() * request.states;
-    sum += kept.gathered_bytes(most_of.unit, all);
+    sum += kept.gathered_bytes(most_of.unit, all) + ties;
     if (kept.gradients) sum += 2 * most_of.unit;
     if (kept.adds_slices) sum += 2 * most_of.unit / kept.parts;
     std::int64_t frame = framed[end] - framed[begin] + received[begin];

@@ -22,9 +22,12 @@ template <int Parameters, int Nodes, int Roles> struct FlatBuffers {
   FlatUnit units[Parameters > 0 ? Parameters : 1]{};
   int unit_count = 0;
   std::int64_t role_bytes[Roles]{};
+  std::int64_t gradient_bytes[Roles]{};  ///< behind those: gradients of uses of tied parameters that another leaf of the role keeps
+  bool shared[Nodes > 0 ? Nodes : 1]{};  ///< several leaves use the parameters of this node
 
-  constexpr void open_unit(int role, std::int64_t offset) {
+  constexpr void open_unit(int role, std::int64_t offset, bool counts) {
     units[unit_count].role = static_cast<std::int16_t>(role);
+    units[unit_count].counts = counts;
     units[unit_count++].offset = offset;
   }
   constexpr void close_unit(std::int64_t end) {
@@ -41,10 +44,46 @@ template <int Parameters, int Nodes, int Roles> struct FlatBuffers {
   return false;
 }
 
-/// Lays parameters out in the order of nodes. A unit is a block of the outermost Repeat, or a leaf outside; it ends at a cut too.
+/// The first leaf of the role that uses the tied parameters of `node` too, before it; -1 if there is none.
+[[nodiscard]] constexpr int keeper_of(const Graph& graph, const Layout& layout, int node, int role) {
+  const int owner = graph.nodes[node].tied_to;
+  for (int n = owner; n >= 0 && n < node; ++n)
+    if (graph.owner(n) == owner && layout.device_of_chunk[layout.chunk_of(n)] == role) return n;
+  return -1;
+}
+
+/// Places the parameters of a node one after another from `begin` on; returns their end.
+template <class Flat> constexpr std::int64_t lay_out_node(const Graph& graph, Flat& flat, int n, int role, std::int64_t begin) {
+  std::int64_t end = begin;
+  flat.node_begin[n] = begin;
+  for (int p = 0; p < graph.nodes[n].parameter_count; ++p) {
+    ParameterPlace& place = flat.parameters[graph.nodes[n].first_parameter + p];
+    place.node = n;
+    place.index = static_cast<std::int16_t>(p);
+    place.role = static_cast<std::int16_t>(role);
+    place.offset = end;
+    place.elements = graph.leaf(n).parameters[p].shape.elements();
+    if (const Laid used = graph.signature(n).parameters[p]; used.sharded()) place.split = static_cast<std::int8_t>(used.dimension());
+    end = rounded_up(end + 4 * place.elements, line_bytes);
+  }
+  return end;
+}
+
+/// Places the gradient of a node whose tied parameters `keeper` has, as a unit of its own behind all parameters of the role.
+template <class Flat> constexpr void lay_out_gradient(const Graph& graph, Flat& flat, int n, int role, int keeper) {
+  std::int64_t& end = flat.gradient_bytes[role];
+  end = rounded_up(lay_out_node(graph, flat, n, role, end), unit_bytes);
+  flat.close_unit(end);
+  for (int p = 0; p < graph.nodes[n].parameter_count; ++p)
+    flat.parameters[graph.nodes[n].first_parameter + p].kept = flat.parameters[graph.nodes[keeper].first_parameter + p].offset;
+}
+
+/// Lays parameters out in the order of nodes. A unit is a block of the outermost Repeat, or a leaf outside; it ends at a cut too. Gradients without
+/// parameters lie from `behind` on, by role.
 template <int Parameters, int Nodes, int Roles>
-[[nodiscard]] constexpr FlatBuffers<Parameters, Nodes, Roles> lay_out_parameters(const Graph& graph, const Layout& layout) {
+[[nodiscard]] constexpr FlatBuffers<Parameters, Nodes, Roles> lay_out_units(const Graph& graph, const Layout& layout, const std::int64_t* behind) {
   FlatBuffers<Parameters, Nodes, Roles> flat;
+  for (int r = 0; r < Roles; ++r) flat.gradient_bytes[r] = behind[r];
   for (int c = 0; c < layout.chunk_count; ++c) {
     const int role = layout.device_of_chunk[c];
     std::int64_t& end = flat.role_bytes[role];
@@ -56,26 +95,36 @@ template <int Parameters, int Nodes, int Roles>
         continue;
       }
       flat.starts_unit[n] = node.block < 0 || node.block != block;
+      const int keeper = node.tied_to < 0 ? -1 : keeper_of(graph, layout, n, role);
       if (flat.starts_unit[n]) {
         end = rounded_up(end, unit_bytes);
         flat.close_unit(end);
-        flat.open_unit(role, end);
+        flat.open_unit(role, keeper < 0 ? end : flat.gradient_bytes[role], node.tied_to < 0);
       }
       block = node.block;
-      flat.node_begin[n] = end;
-      for (int p = 0; p < node.parameter_count; ++p) {
-        ParameterPlace& place = flat.parameters[node.first_parameter + p];
-        place.node = n;
-        place.index = static_cast<std::int16_t>(p);
-        place.role = static_cast<std::int16_t>(role);
-        place.offset = end;
-        place.elements = graph.leaf(n).parameters[p].shape.elements();
-        if (const Laid used = graph.signature(n).parameters[p]; used.sharded()) place.split = static_cast<std::int8_t>(used.dimension());
-        end = rounded_up(end + 4 * place.elements, line_bytes);
-      }
+      if (keeper < 0)
+        end = lay_out_node(graph, flat, n, role, end);
+      else
+        lay_out_gradient(graph, flat, n, role, keeper);
     }
     end = rounded_up(end, unit_bytes);
     flat.close_unit(end);
+  }
+  return flat;
+}
+
+/// The flat buffers of all roles. Where leaves are tied, a first pass tells where the parameters of a role end.
+template <int Parameters, int Nodes, int Roles>
+[[nodiscard]] constexpr FlatBuffers<Parameters, Nodes, Roles> lay_out_parameters(const Graph& graph, const Layout& layout) {
+  const std::int64_t nothing[Roles]{};
+  auto flat = lay_out_units<Parameters, Nodes, Roles>(graph, layout, nothing);
+  if (graph.tie_count > 0) {
+    const auto before = flat;
+    flat = lay_out_units<Parameters, Nodes, Roles>(graph, layout, before.role_bytes);
+    for (int n = 0; n < Nodes; ++n)
+      if (graph.nodes[n].tied_to >= 0) flat.shared[n] = flat.shared[graph.nodes[n].tied_to] = true;
+  } else {
+    for (int r = 0; r < Roles; ++r) flat.gradient_bytes[r] = flat.role_bytes[r];
   }
   return flat;
 }
@@ -95,6 +144,52 @@ template <int Parameters, int Nodes, int Roles>
   return s;
 }
 
+/// Cuts the flat buffer of one role, from its end. A leaf that shares its parameters is a bucket by itself.
+template <class Flat, class Visit> struct BucketCutter {
+  const Graph& graph;
+  const Flat& flat;
+  Visit& visit;
+  GradientBucket next{};
+
+  constexpr void close(std::int64_t begin) {
+    next.elements = (next.offset - begin) / 4;
+    next.offset = begin;
+    visit(next);
+    next.payload = 0;
+    next.highest_node = -1;
+    next.slot = static_cast<std::int16_t>(1 - next.slot);
+  }
+  /// The next lower node with parameters; `ends`: a bucket that holds enough may end with it.
+  constexpr void take(int n, std::int64_t enough, bool ends) {
+    if (flat.shared[n] && next.payload > 0) close(flat.node_begin[next.lowest_node]);
+    const std::int64_t kept = flat.parameters[graph.nodes[n].first_parameter].kept;
+    if (kept >= 0) return take_gradient(n, kept);
+    next.payload += graph.parameter_elements(n);
+    next.lowest_node = n;
+    if (next.highest_node < 0) next.highest_node = n;
+    if (flat.shared[n]) {
+      next.shared = true;
+      close(flat.node_begin[n]);
+      next.shared = false;
+    } else if (next.offset - flat.node_begin[n] >= enough && ends) {
+      close(flat.node_begin[n]);
+    }
+  }
+  /// Of a leaf whose parameters another one keeps: what lies behind the parameters of the role.
+  constexpr void take_gradient(int n, std::int64_t kept) {
+    const ParameterPlace& last = flat.parameters[graph.nodes[n].first_parameter + graph.nodes[n].parameter_count - 1];
+    GradientBucket own = next;
+    own.lowest_node = own.highest_node = n;
+    own.payload = graph.parameter_elements(n);
+    own.offset = flat.node_begin[n];
+    own.elements = rounded_up(last.offset + 4 * last.elements - own.offset, unit_bytes) / 4;
+    own.shared = true;
+    own.kept = kept;
+    visit(own);
+    next.slot = static_cast<std::int16_t>(1 - next.slot);
+  }
+};
+
 /// Cuts each role's flat buffer, from its end, into buckets of at least `bucket` bytes; visit(GradientBucket) in the order they become final.
 /// Sliced buffers are cut between units only, and unit by unit if asked or where parameters or gradients pass through rings.
 template <class Flat, class Visit>
@@ -102,29 +197,15 @@ constexpr void each_bucket(const Graph& graph, const Layout& layout, const Flat&
                            Visit visit) {
   if (by_units || storage.parameters || storage.gradients) bucket = 0;
   for (int role = 0; role < layout.roles(); ++role) {
-    GradientBucket next;
-    next.role = static_cast<std::int16_t>(role);
-    next.offset = flat.role_bytes[role];
-    const auto close = [&](std::int64_t begin) {
-      next.elements = (next.offset - begin) / 4;
-      next.offset = begin;
-      visit(next);
-      next.payload = 0;
-      next.highest_node = -1;
-      next.slot = static_cast<std::int16_t>(1 - next.slot);
-    };
+    BucketCutter<Flat, Visit> cutter{graph, flat, visit};
+    cutter.next.role = static_cast<std::int16_t>(role);
+    cutter.next.offset = flat.role_bytes[role];
     for (int c = layout.chunk_count - 1; c >= 0; --c) {
       if (layout.device_of_chunk[c] != role) continue;
-      for (int n = layout.first_node[c + 1] - 1; n >= layout.first_node[c]; --n) {
-        if (graph.nodes[n].parameter_count == 0) continue;
-        next.payload += graph.parameter_elements(n);
-        next.lowest_node = n;
-        if (next.highest_node < 0) next.highest_node = n;
-        if (next.offset - flat.node_begin[n] < bucket || (storage.parts > 1 && !flat.starts_unit[n])) continue;
-        close(flat.node_begin[n]);
-      }
+      for (int n = layout.first_node[c + 1] - 1; n >= layout.first_node[c]; --n)
+        if (graph.nodes[n].parameter_count > 0) cutter.take(n, bucket, storage.parts == 1 || flat.starts_unit[n]);
     }
-    if (next.payload > 0) close(0);
+    if (cutter.next.payload > 0) cutter.close(0);
   }
 }
 

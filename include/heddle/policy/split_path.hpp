@@ -45,14 +45,18 @@ struct SplitPath {
   bool splits_sequences = false;
   bool any_size = false;  ///< as if every size were divisible
   LossSplit loss{};
+  bool ties_alike = false;
+  Laid tied{};  ///< where ties are alike: how the first parameter of every leaf that shares its parameters lies
 
   bool shared[Layout::most_leaves]{};                // more than the next leaf reads what this one gives
   bool whole[Layout::most_leaves]{};                 // it cannot be split along the sequence
   bool first[Layout::most_leaves]{};                 // reads the input of the model
+  bool in_tie[Layout::most_leaves]{};                // shares its parameters
   int times[Layout::most_leaves]{};                  // nodes that run the leaf
   int inner[Layout::most_leaves]{};                  // those of them whose input needs a gradient
   std::int16_t from[Layout::most_leaves][states]{};  // state of the leaf before, -1 if none leads here
   SplitCost cost[states]{};
+  SplitCost least{};
   int stuck = -1;  ///< the leaf that no path enters
   int lost = -1;   ///< the leaf whose output the loss alone reads, and takes in parts
 
@@ -68,6 +72,7 @@ struct SplitPath {
     for (int n = 0; n < graph.node_count; ++n) {
       const int l = graph.nodes[n].leaf;
       ++times[l];
+      if (graph.nodes[n].tied_to >= 0) in_tie[l] = in_tie[graph.nodes[graph.nodes[n].tied_to].leaf] = true;
       if (graph.nodes[n].operands[0] > untrained) ++inner[l];
       for (int k = 0; k < graph.nodes[n].operand_count; ++k) {
         const int value = graph.nodes[n].operands[k];
@@ -111,6 +116,7 @@ struct SplitPath {
     if (option > leaf(l).signature_count || (option == 0 && leaf(l).by_hand)) return false;
     const Signature s = signature(l, state);
     const Laid to = rest(l, state);
+    if (ties_alike && in_tie[l] && s.parameters[0] != tied) return false;
     if (state % rests == 1 && !s.output.sharded()) return false;
     if (state % rests == 2 && (whole[l] || s.output == sequence)) return false;  // as it comes is enough
     if (to.sharded() && s.output.sharded() && to != s.output) return false;
@@ -182,6 +188,7 @@ struct SplitPath {
     const int last = graph.leaf_count - 1;
     for (int o = 0; o < states; ++o)
       if (from[last][o] >= 0 && (best < 0 || cost[o].less(cost[best]))) best = o;
+    least = cost[best];
     for (int l = last; l >= 0; --l) {
       chosen[l] = static_cast<std::int8_t>(best);
       best = from[l][best];

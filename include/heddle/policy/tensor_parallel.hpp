@@ -71,6 +71,40 @@ constexpr void write_divisors(Diagnosis& sentence, std::int64_t size) {
   return {};
 }
 
+/// Every leaf that uses the parameters of another lays them, and their gradients, as that one does.
+[[nodiscard]] constexpr bool ties_agree(const Graph& graph, const SplitPath& path, const std::int8_t* chosen) {
+  for (int n = 0; n < graph.node_count && graph.tie_count > 0; ++n) {
+    if (graph.nodes[n].tied_to < 0) continue;
+    const int l = graph.nodes[n].leaf;
+    const int owner = graph.nodes[graph.nodes[n].tied_to].leaf;
+    const Signature a = path.signature(l, chosen[l]);
+    const Signature b = path.signature(owner, chosen[owner]);
+    for (int p = 0; p < graph.nodes[n].parameter_count; ++p)
+      if (a.parameters[p] != b.parameters[p] || a.parameter_gradients[p] != b.parameter_gradients[p]) return false;
+  }
+  return true;
+}
+
+/// The cheapest path on which leaves that share parameters lay them alike, whole or as parts. Errors  G16 if there is none
+[[nodiscard]] constexpr Diagnosis align_ties(const Graph& graph, const SplitPath& path, std::int8_t* chosen) {
+  bool any = false;
+  SplitCost least;
+  for (const Laid how : {laid::replicate, laid::shard(0), laid::shard(1)}) {
+    SplitPath other{graph, path.ranks, path.splits_sequences, false, path.loss, true, how};
+    std::int8_t states[Layout::most_leaves]{};
+    if (!other.solve(states) || !ties_agree(graph, other, states) || (any && !other.least.less(least))) continue;
+    any = true;
+    least = other.least;
+    for (int l = 0; l < graph.leaf_count; ++l) chosen[l] = states[l];
+  }
+  if (any) return {};
+  int tied = 0;
+  while (graph.nodes[tied].tied_to < 0) ++tied;
+  return Diagnosis{Code{'G', 16}, ""} << graph.describe(tied).view() << " uses the parameters of " << graph.describe(graph.nodes[tied].tied_to).view()
+                                      << ", but TensorParallel<" << path.ranks
+                                      << "> finds no way to split both alike. Fix: split neither by hand, or both in the same way.";
+}
+
 constexpr void choose_signatures(const Graph& graph, Layout& layout, int ranks, bool sequences) {
   if (graph.leaf_count > Layout::most_leaves)
     return layout.refuse(Diagnosis{Code{'P', 5}, ""} << graph.model.view() << " has " << graph.leaf_count
@@ -80,6 +114,8 @@ constexpr void choose_signatures(const Graph& graph, Layout& layout, int ranks, 
   SplitPath path{graph, ranks, sequences, false, layout.loss};
   std::int8_t chosen[Layout::most_leaves]{};
   if (!path.solve(chosen)) return layout.refuse(refuse_path(graph, path));
+  if (!ties_agree(graph, path, chosen))
+    if (const Diagnosis found = align_ties(graph, path, chosen); !found.ok()) return layout.refuse(found);
   bool splits = false;
   for (int l = 0; l < graph.leaf_count; ++l) {
     layout.signature[l] = static_cast<std::int8_t>(chosen[l] / SplitPath::rests);
@@ -105,7 +141,8 @@ struct WholeSequences {
 ///         with SequenceParallel, parts are gathered before a pair and its terms summed and scattered after it: the same bytes; and
 ///         (N-1)/N x rows x features more where the backward reads the input of a pair, of which each rank has kept its part;
 ///         of logits that lie in parts only what CrossEntropy says
-/// Errors  P01 a size that N does not divide, P02 Column and Row that do not fit, P03 a signature that cannot be, P05 nothing to split
+/// Errors  P01 a size that N does not divide, P02 Column and Row that do not fit, P03 a signature that cannot be, P05 nothing to split,
+///         G16 layers with the same parameters that cannot be split alike
 /// Source  sources.md#megatron
 /// Tested  policy/tensor_parallel_test, equivalence/tensor_parallel_test
 template <int Ranks, class Sequences = WholeSequences> struct TensorParallel {

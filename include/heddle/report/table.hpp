@@ -56,6 +56,7 @@ template <class ThePlan> [[nodiscard]] std::string table() {
   }
   const Traffic moved = traffic<ThePlan>();
   out += "one step moves " + std::to_string(moved.activations().total_payload.value) + " bytes between stages";
+  if (moved.ties().messages > 0) out += " and " + std::to_string(moved.ties().total_payload.value) + " bytes of tied gradients between their owners";
   if (p.mesh.size(Axis::tensor) > 1) out += " and " + std::to_string(moved.values().total_payload.value) + " bytes of values over axis tensor";
   for (const Axis a : batch_axes)
     if (p.mesh.size(a) > 1)

@@ -138,7 +138,7 @@ class BodyRunner : public RankTensors {
         const GradientBucket& unit = p_->buckets[p_->bucket_of_node[place.node]];
         parameter_[k] = whole_parameters(unit) + (place.offset - unit.offset) / 4;
       } else {
-        parameter_[k] = arena_.floats(map_.parameters + place.offset, place.elements);
+        parameter_[k] = arena_.floats(map_.parameters + place.values(), place.elements);
       }
     }
   }

@@ -73,13 +73,13 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       case Op::backward_weight: return run_body(p_->body(line));
       case Op::send_start: {
         const Transfer& t = p_->transfers[line.transfer];
-        ticket(line) = endpoint_.send_start(peer(line), at(t.source, t.elements), t.elements);
+        ticket(line) = endpoint_.send_start(peer(line), sent(t), t.elements);
         return;
       }
       case Op::send_wait: return endpoint_.send_wait(peer(line), ticket(line));
       case Op::receive_start: {
         const Transfer& t = p_->transfers[line.transfer];
-        ticket(line) = endpoint_.receive_start(peer(line), at(t.target, t.elements), t.elements);
+        ticket(line) = endpoint_.receive_start(peer(line), received(t), t.elements);
         return;
       }
       case Op::receive_wait: return endpoint_.receive_wait(peer(line), ticket(line));
@@ -91,6 +91,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       case Op::clip: return clip();
       case Op::unscale: return unscale(in_->loss_scale);
       case Op::skip: return skip();
+      case Op::tie: return sum_ties(line.bucket);
       case Op::report: loss_sum_ = *losses(p_->batch.rank_grains()); return;
       case Op::step: return step(p_->buckets[line.bucket]);
     }
@@ -100,6 +101,8 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     return reductions_[static_cast<std::size_t>(bucket == loss_bucket ? p_->bucket_count : bucket == norm_bucket ? p_->bucket_count + 1 : bucket)];
   }
   [[nodiscard]] std::int64_t& gather(int bucket) { return gathers_[static_cast<std::size_t>(bucket)]; }
+  [[nodiscard]] const float* sent(const Transfer& t) { return t.use < 0 ? at(t.source, t.elements) : gradient_of_use(t.use); }
+  [[nodiscard]] float* received(const Transfer& t) { return t.use < 0 ? at(t.target, t.elements) : tie_room(t); }
   [[nodiscard]] int peer(const Instruction& line) const { return p_->mesh.moved(rank_, Axis::stage, line.peer).value; }
 
   void start_reduction(int bucket, Axis axis) {
@@ -153,6 +156,20 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       throw NonFinite(in_->step,
                       "the norm of the gradients of step " + std::to_string(in_->step) + " is " + (std::isnan(norm_) ? "NaN" : "infinite"));
     factor_ = std::min(1.0F, static_cast<float>(in_->max_norm / (static_cast<double>(norm_) + 1e-6)));
+  }
+  /// All uses in the order of the model, on every owner, into the gradient that is stepped. Until its own turn the sum grows where the first arrived.
+  void sum_ties(int bucket) {
+    const GradientBucket& b = p_->buckets[bucket];
+    int own = 0;
+    while (p_->uses[own].bucket != bucket) ++own;
+    int first = own;
+    while (first > 0 && p_->uses[first - 1].owner == p_->uses[own].owner) --first;
+    float* sum = gradient_of_use(first);
+    for (int u = first + 1; u < p_->use_count && p_->uses[u].owner == p_->uses[own].owner; ++u) {
+      float* const to = u < own ? sum : gradient_of_use(own);
+      kernels_.add(to, sum, gradient_of_use(u), slice_elements(b));
+      sum = to;
+    }
   }
   void step(const GradientBucket& b) {
     if (skipped_) return;

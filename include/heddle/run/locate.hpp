@@ -64,7 +64,8 @@ namespace heddle::inline run_room {
 [[nodiscard]] constexpr std::string_view name_of(Op op) {
   constexpr std::string_view names[] = {
       "forward",     "backward", "input backward", "weight backward", "send start",  "send wait", "receive start", "receive wait", "reduce start",
-      "reduce wait", "report",   "step",           "gather start",    "gather wait", "norm",      "clip",          "unscale",      "skip"};
+      "reduce wait", "report",   "step",           "gather start",    "gather wait", "norm",      "clip",          "unscale",      "skip",
+      "tie"};
   return names[static_cast<int>(op)];
 }
 

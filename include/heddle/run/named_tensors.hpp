@@ -34,40 +34,38 @@ template <class ThePlan, class Session> class NamedTensors {
 
   [[nodiscard]] static std::vector<std::string> names() {
     std::vector<std::string> all;
-    for (int p = 0; p < Request::graph.parameter_count; ++p) all.emplace_back(name(p).view());
+    for (int p = 0; p < Request::graph.parameter_count; ++p)
+      if (owner_of(p) == p) all.emplace_back(name(p).view());
     return all;
+  }
+  /// Of a tied parameter that of its owner, under whose name it is saved.
+  [[nodiscard]] static int owner_of(int p) {
+    const int node = training.parameters[p].node;
+    return Request::graph.nodes[Request::graph.owner(node)].first_parameter + training.parameters[p].index;
   }
   [[nodiscard]] static int find(const std::string& wanted) {
     for (int p = 0; p < Request::graph.parameter_count; ++p)
-      if (name(p).view() == wanted) return p;
+      if (name(p).view() == wanted) return owner_of(p);
     throw Error(Code{'R', 5}, std::string{Request::graph.model.view()} + " has no parameter '" + wanted + "'. Fix: use a name of parameter_names().");
   }
 
   [[nodiscard]] std::vector<float> parameter(int p, int replica) {
-    return read(p, replica, &RankExecutor::held_parameter, training.storage.parameters);
+    return read(owner_of(p), replica, &RankExecutor::held_parameter, training.storage.parameters);
   }
-  [[nodiscard]] std::vector<float> gradient(int p, int replica) { return read(p, replica, &RankExecutor::held_gradient, training.storage.states); }
+  [[nodiscard]] std::vector<float> gradient(int p, int replica) {
+    return read(owner_of(p), replica, &RankExecutor::held_gradient, training.storage.states);
+  }
   /// Sets a parameter on every rank of this process that holds it; the other processes do the same.
   void write(int p, std::span<const float> values) {
-    const ParameterPlace& place = training.parameters[p];
     if (std::ssize(values) != shape(p).elements())
       throw Error(Code{'R', 5}, "parameter '" + std::string{name(p).view()} + "' has " + std::to_string(shape(p).elements()) +
                                     " elements but is given " + std::to_string(values.size()) + ". Fix: give as many.");
-    for (auto& executor : executors_) {
-      if (executor == nullptr || executor->role() != place.role) continue;
-      const HeldPart part = executor->held_parameter(p);
-      if (place.split < 0) {
-        std::copy_n(values.data() + part.begin, part.elements, part.values);
-        continue;
-      }
-      std::vector<float> local(static_cast<std::size_t>(place.elements));
-      each_run(shape(p), place.split, tensor_ranks, training.mesh.coordinate(executor->rank(), Axis::tensor),
-               [&](std::int64_t here, std::int64_t there, std::int64_t count) { std::copy_n(values.data() + there, count, local.data() + here); });
-      std::copy_n(local.data() + part.begin, part.elements, part.values);
-    }
+    for (int q = 0; q < Request::graph.parameter_count; ++q)
+      if (q == p || (owner_of(q) == owner_of(p) && training.parameters[q].kept < 0)) write_copy(q, values);
   }
   void initialize_all(Seed seed) {
     for (int p = 0; p < Request::graph.parameter_count; ++p) {
+      if (owner_of(p) != p) continue;
       const ParameterPlace& place = training.parameters[p];
       std::vector<float> values(static_cast<std::size_t>(shape(p).elements()));
       initialize(Request::graph.leaf(place.node).parameters[place.index], seed, p, values.data());
@@ -77,7 +75,8 @@ template <class ThePlan, class Session> class NamedTensors {
   /// FNV-1a over the bytes of all parameters in the order of the model.
   [[nodiscard]] std::uint64_t hash(int replica) {
     BitHash hash;
-    for (int p = 0; p < Request::graph.parameter_count; ++p) hash.add(parameter(p, replica));
+    for (int p = 0; p < Request::graph.parameter_count; ++p)
+      if (owner_of(p) == p) hash.add(parameter(p, replica));
     return hash.value;
   }
   [[nodiscard]] static int replicas() { return training.batch.ranks; }
@@ -91,6 +90,22 @@ template <class ThePlan, class Session> class NamedTensors {
   }
 
  private:
+  /// One copy: tied parameters have one on every role that uses them.
+  void write_copy(int p, std::span<const float> values) {
+    const ParameterPlace& place = training.parameters[p];
+    for (auto& executor : executors_) {
+      if (executor == nullptr || executor->role() != place.role) continue;
+      const HeldPart part = executor->held_parameter(p);
+      if (place.split < 0) {
+        std::copy_n(values.data() + part.begin, part.elements, part.values);
+        continue;
+      }
+      std::vector<float> local(static_cast<std::size_t>(place.elements));
+      each_run(shape(p), place.split, tensor_ranks, training.mesh.coordinate(executor->rank(), Axis::tensor),
+               [&](std::int64_t here, std::int64_t there, std::int64_t count) { std::copy_n(values.data() + there, count, local.data() + here); });
+      std::copy_n(local.data() + part.begin, part.elements, part.values);
+    }
+  }
   static constexpr const Program& training = ThePlan::training;
   [[nodiscard]] static Text<96> name(int p) { return Request::graph.parameter_name(training.parameters[p].node, training.parameters[p].index); }
   /// In which users know it; ranks of axis tensor hold parts.

@@ -35,7 +35,8 @@ class RankTensors {
   [[nodiscard]] int role() const { return role_; }
   /// What this rank keeps of a parameter.
   [[nodiscard]] HeldPart held_parameter(int parameter) {
-    const ParameterPlace& place = p_->parameters[parameter];
+    ParameterPlace place = p_->parameters[parameter];
+    place.offset = place.values();
     if (p_->storage.parameters) return slice_of(place, map_.parameters, true);
     return {0, place.elements, arena_.floats(map_.parameters + place.offset, place.elements)};
   }
@@ -65,7 +66,7 @@ class RankTensors {
   // ---- units: whole, or the slice of this rank
   [[nodiscard]] float* in_ring(std::int64_t ring, const GradientBucket& b) { return arena_.floats(ring + b.slot * map_.unit_bytes, b.elements); }
   [[nodiscard]] float* whole_parameters(const GradientBucket& b) {
-    if (!p_->storage.parameters) return arena_.floats(map_.parameters + b.offset, b.elements);
+    if (!p_->storage.parameters) return arena_.floats(map_.parameters + b.values(), b.elements);
     return p_->storage.keeps ? arena_.floats(map_.gathered + b.offset, b.elements) : in_ring(map_.gathered, b);
   }
   [[nodiscard]] float* whole_gradient(const GradientBucket& b) {
@@ -73,7 +74,7 @@ class RankTensors {
   }
   [[nodiscard]] std::int64_t slice_elements(const GradientBucket& b) const { return b.elements / p_->storage.state_parts(); }
   [[nodiscard]] float* parameter_slice(const GradientBucket& b) {
-    if (p_->storage.parameters) return arena_.floats(map_.parameters + b.offset / p_->storage.parts, slice_elements(b));
+    if (p_->storage.parameters) return arena_.floats(map_.parameters + b.values() / p_->storage.parts, slice_elements(b));
     return whole_parameters(b) + slice_ * slice_elements(b);
   }
   [[nodiscard]] float* gradient_slice(const GradientBucket& b) {
@@ -86,6 +87,16 @@ class RankTensors {
   [[nodiscard]] float* state_slice(int number, const GradientBucket& b) {
     return arena_.floats(map_.states + number * map_.state_bytes + b.offset / p_->storage.state_parts(), slice_elements(b));
   }
+  // ---- tied parameters
+  /// The gradient slice of one use: of this role, or as it arrived from another.
+  [[nodiscard]] float* gradient_of_use(int use) {
+    const GradientBucket& b = p_->buckets[p_->uses[use].bucket];
+    if (p_->uses[use].role == role_) return gradient_slice(b);
+    int t = p_->transfer_count - 1;
+    while (p_->transfers[t].use != use || p_->transfers[t].to_role != role_) --t;
+    return tie_room(p_->transfers[t]);
+  }
+  [[nodiscard]] float* tie_room(const Transfer& t) { return arena_.floats(map_.ties + t.target.offset, t.elements); }
   /// One float a unit of the model if the plan clips, then the flag if it scales its loss.
   [[nodiscard]] float* norms() { return arena_.floats(map_.norms, p_->norm_floats()); }
   /// Squares of what this rank has of each unit; nothing of the units of other roles. Parameters that every coordinate of axis tensor holds
@@ -103,7 +114,7 @@ class RankTensors {
         values = gradient_slice(p_->buckets[b]);
       }
       const std::int64_t elements = unit.elements / p_->storage.parts;
-      if (counts)
+      if (counts && unit.counts)
         norms()[u] = square_sum(values, elements, Layout::unit_parts / p_->storage.parts, before);
       else
         before(values, elements);
@@ -124,7 +135,7 @@ class RankTensors {
   void sum_squares_of_parts() {
     for (int parameter = 0; parameter < p_->graph->parameter_count; ++parameter) {
       const ParameterPlace& place = p_->parameters[parameter];
-      if (place.role != role_ || place.split < 0) continue;
+      if (place.role != role_ || place.split < 0 || p_->graph->nodes[place.node].tied_to >= 0) continue;
       const HeldPart part = held_gradient(parameter);
       int u = 0;
       while (p_->units[u].role != role_ || place.offset >= p_->units[u].offset + 4 * p_->units[u].elements) ++u;

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// Room: graph. Tied weights: a leaf that uses the parameters of a leaf before it, as a language model's head uses its embedding.
+// Sees: core, graph.  Does not see: policies, devices, memory.
+// In: a name, a leaf type, the name of the owner.  Out: Tied<"head", L, To<"wte">>.
+#pragma once
+
+#include <string_view>
+
+#include "heddle/core/rule.hpp"
+#include "heddle/core/text.hpp"
+#include "heddle/graph/graph.hpp"
+
+namespace heddle::inline graph_room {
+
+/// The leaf that owns tied parameters, by its whole state_dict name: To<"wte">, To<"transformer.wte">.
+template <Name Owner> struct To { static constexpr auto owner = Owner; };
+
+/// "weight (50257, 768) and bias (768)": all parameters of a leaf.
+[[nodiscard]] constexpr Text<120> parameter_shapes(const Leaf& leaf) {
+  Text<120> words;
+  for (int p = 0; p < leaf.parameter_count; ++p) words << (p > 0 ? " and " : "") << leaf.parameters[p].name.view() << ' ' << leaf.parameters[p].shape;
+  return leaf.parameter_count > 0 ? words : words << "nothing";
+}
+
+/// Both have the same parameters but for their names and how they would start.
+[[nodiscard]] constexpr bool same_parameters(const Leaf& a, const Leaf& b) {
+  for (int p = 0; p < a.parameter_count && p < b.parameter_count; ++p)
+    if (!(a.parameters[p].shape == b.parameters[p].shape)) return false;
+  return a.parameter_count == b.parameter_count;
+}
+
+/// The node of the leaf with this name, among those before `end` and outside of Repeat; -1 if there is none.
+template <class Tracer> [[nodiscard]] constexpr int node_named(const Tracer& tracer, std::string_view name, int end) {
+  for (int n = 0; n < end; ++n)
+    if (tracer.nodes[n].block < 0 && tracer.nodes[n].operand_count == 1 && tracer.leaves[tracer.nodes[n].leaf].path.view() == name) return n;
+  return -1;
+}
+
+/// Lets what was recorded since node `first` use the parameters of the leaf with the name `owner`.
+template <class Tracer> constexpr void tie(Tracer& tracer, int first, std::string_view label, std::string_view owner) {
+  const auto broken = [&] { return Diagnosis{Code{'G', 15}, ""} << '\'' << label << "' cannot use the parameters of '" << owner << "': "; };
+  const auto refuse = [&](const Diagnosis& found) { tracer.refuse(found); };
+  if (tracer.node_count != first + 1)
+    return refuse(broken() << "it has " << tracer.node_count - first << " layers, but single layers are tied. Fix: tie each layer by itself.");
+  Node& node = tracer.nodes[first];
+  const int before = node_named(tracer, owner, first);
+  if (node.block >= 0) return refuse(broken() << "it is repeated, so it stands for several layers. Fix: tie a layer outside of Repeat.");
+  if (before < 0)
+    return refuse(broken() << "no layer of this name stands before it, outside of Repeat. Fix: write the whole name of an earlier layer.");
+  if (tracer.nodes[before].tied_to >= 0)
+    return refuse(broken() << "that layer uses those of '" << tracer.leaves[tracer.nodes[tracer.nodes[before].tied_to].leaf].path.view()
+                           << "' itself. Fix: tie both to '" << tracer.leaves[tracer.nodes[tracer.nodes[before].tied_to].leaf].path.view() << "'.");
+  const Leaf& here = tracer.leaves[node.leaf].leaf;
+  const Leaf& there = tracer.leaves[tracer.nodes[before].leaf].leaf;
+  if (here.parameter_count == 0 || !same_parameters(here, there))
+    return refuse(broken() << here.spelled.view() << " has " << parameter_shapes(here).view() << ", but " << there.spelled.view() << " has "
+                           << parameter_shapes(there).view() << ". Fix: tie layers whose parameters have equal shapes.");
+  node.tied_to = before;
+  ++tracer.tie_count;
+}
+
+/// L under a name, with all parameters of the earlier leaf that To names instead of parameters of its own.
+///
+/// Shape   as L; the parameters of L have the number and the shapes of the owner's and count once
+/// Moves   where the uses live on several stages: each sends the slices of its gradient to every other owner, once a step
+/// Errors  G15 at build if the owner is not there, is tied or repeated itself, or has parameters of other shapes
+/// Source  sources.md#tied-weights
+/// Tested  graph/tied_test, equivalence/tied_test, fail/G15_shapes_differ
+template <Name Label, class L, class Owner> struct Tied {
+  static constexpr bool is_composite = true;
+  static constexpr auto label = Label;
+  template <class Tracer> static constexpr int trace(Tracer& tracer, int value) {
+    if constexpr (requires { tracer.tie_count; }) {
+      const int first = tracer.node_count;
+      const int out = tracer.template named<L>(Label.view(), value);
+      tie(tracer, first, Label.view(), Owner::owner.view());
+      return out;
+    } else {
+      return tracer.template named<L>(Label.view(), value);
+    }
+  }
+};
+
+}  // namespace heddle::inline graph_room
