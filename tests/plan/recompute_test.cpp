@@ -160,3 +160,14 @@ TEST_CASE("a sum that runs again is laid for its readers as in the forward, betw
   CHECK(laid == 2);
   CHECK(check<P>().ok());
 }
+
+namespace {
+
+// Tanh gives its part of the features, which its own backward reads, and the reshapes take them whole: both are made again.
+struct Gathered : Sequential<Linear<32, 32>, Tanh, Unflatten<4, 8>, Flatten, Linear<32, 64>, GELU, Linear<64, 32>> {};
+template <int L> struct Parts : Sequential<Linear<32, 32>, Repeat<L, Gathered>, Linear<32, 10>> {};
+template <int L> constexpr std::int64_t kept_by = Trained<Parts<L>, TensorParallel<2>, Recompute<EveryBlock>>::training.pools[0].slot_bytes;
+
+}  // namespace
+
+TEST_CASE("a part beside a value that runs again is not kept either") { CHECK(kept_by<4> - kept_by<3> == 4 * 16 * 32); }
