@@ -39,8 +39,8 @@ struct Linear {
     leaf.spelled = has_bias ? graph_room::spelled("Linear", In, Out) : graph_room::spelled("Linear", In, Out, "NoBias");
     leaf.in = leaf.out = in;
     leaf.saves = Saves::input;
-    leaf.weights_read = false;  // dW = dY^T X
-    leaf.input_part_reads_saved = false;        // dX = dY W
+    leaf.weights_read = false;            // dW = dY^T X
+    leaf.input_part_reads_saved = false;  // dX = dY W
     leaf.fault = refusal(leaf, in);
     if (!leaf.fault.ok()) return leaf;
     leaf.out.shape.sizes[in.shape.dimensions - 1] = Out;
