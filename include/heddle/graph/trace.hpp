@@ -8,6 +8,7 @@
 
 #include "heddle/core/type_name.hpp"
 #include "heddle/core/units.hpp"
+#include "heddle/graph/counter.hpp"
 #include "heddle/graph/graph.hpp"
 #include "heddle/graph/layer.hpp"
 #include "heddle/graph/named.hpp"
@@ -16,40 +17,6 @@
 namespace heddle::inline graph_room {
 
 struct AddMark {};  ///< stands for the sum of a Residual among leaf types
-
-/// Counts what a trace will record, so that storage has the exact size.
-struct Counter {
-  int leaves = 0;
-  int nodes = 0;
-  bool sound = true;  ///< every type met is a layer
-
-  template <class L> constexpr int layer(int value) {
-    if constexpr (Composite<L>) {
-      return L::trace(*this, value);
-    } else {
-      if constexpr (!Layer<L>) sound = false;
-      ++leaves;
-      ++nodes;
-      return value;
-    }
-  }
-  template <class L> constexpr int child(int, int value) { return layer<L>(value); }
-  template <class L> constexpr int named(std::string_view, int value) { return layer<L>(value); }
-  template <int Times, class Block> constexpr int repeat(int value) {
-    Counter block;
-    block.layer<Block>(0);
-    leaves += block.leaves;
-    nodes += (Times > 0 ? Times : 1) * block.nodes;
-    sound = sound && block.sound;
-    return value;
-  }
-  constexpr int add(int, int value) {
-    ++leaves;
-    ++nodes;
-    return value;
-  }
-  template <class...> constexpr void siblings() {}
-};
 
 /// Records leaves and nodes. Every composite calls child, named, repeat, add; each leaf is described with the Spec it meets.
 template <int Leaves, int Nodes> struct Tracer {
