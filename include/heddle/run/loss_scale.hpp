@@ -30,19 +30,19 @@ class LossScale {
   [[nodiscard]] float scale() const { return scale_ > 0 ? scale_ : static_cast<float>(init_scale); }
   /// For a run that goes on where another ended; with growth_tracker it is all that a loss scale remembers.
   void set_scale(float scale) {
-    refuse_unless(scale > 0 && std::isfinite(scale), "the loss scale is to be " + std::to_string(scale), "use a finite scale above 0");
+    if (!(scale > 0 && std::isfinite(scale))) refuse("the loss scale is to be " + std::to_string(scale), "use a finite scale above 0");
     scale_ = scale;
   }
+  /// Before every step: words are made only of what is wrong.
   void check() const {
-    refuse_unless(static_cast<float>(init_scale) > 0 && std::isfinite(static_cast<float>(init_scale)),
-                  "init_scale is " + std::to_string(init_scale) + ", so gradients would be lost", "use a finite scale above 0, for example 65536");
-    refuse_unless(growth_factor > 1 && std::isfinite(growth_factor),
-                  "growth_factor is " + std::to_string(growth_factor) + ", so the loss scale would never grow",
-                  "use a factor above 1, for example 2");
-    refuse_unless(backoff_factor > 0 && backoff_factor < 1,
-                  "backoff_factor is " + std::to_string(backoff_factor) + ", so the loss scale would not shrink after an overflow",
-                  "use a factor between 0 and 1, for example 0.5");
-    refuse_unless(growth_interval > 0, "growth_interval is " + std::to_string(growth_interval) + " steps", "use at least 1 step");
+    if (!(static_cast<float>(init_scale) > 0 && std::isfinite(static_cast<float>(init_scale))))
+      refuse("init_scale is " + std::to_string(init_scale) + ", so gradients would be lost", "use a finite scale above 0, for example 65536");
+    if (!(growth_factor > 1 && std::isfinite(growth_factor)))
+      refuse("growth_factor is " + std::to_string(growth_factor) + ", so the loss scale would never grow", "use a factor above 1, for example 2");
+    if (!(backoff_factor > 0 && backoff_factor < 1))
+      refuse("backoff_factor is " + std::to_string(backoff_factor) + ", so the loss scale would not shrink after an overflow",
+             "use a factor between 0 and 1, for example 0.5");
+    if (!(growth_interval > 0)) refuse("growth_interval is " + std::to_string(growth_interval) + " steps", "use at least 1 step");
   }
   /// After every step. A scale that would no longer be finite does not grow.
   void update(bool overflow) {
@@ -58,9 +58,7 @@ class LossScale {
   }
 
  private:
-  static void refuse_unless(bool holds, const std::string& what, const std::string& fix) {
-    if (!holds) throw Error(Code{'O', 1}, what + ". Fix: " + fix + ".");
-  }
+  [[noreturn]] static void refuse(const std::string& what, const std::string& fix) { throw Error(Code{'O', 1}, what + ". Fix: " + fix + "."); }
   float scale_ = 0;  // 0: no step yet
 };
 

@@ -33,12 +33,12 @@ struct StepInput {
 /// Errors  B05 too few rows for a plan that names no remedy, B06 too many; an evaluation takes any number
 inline void refuse_other_rows(const Program& p, std::int64_t rows) {
   if (rows < 1) throw Error(Code{'B', 5}, "a batch of 0 rows was given. Fix: give at least one row.");
-  if (!p.training) return;
+  const bool short_of_rows = rows < p.batch.batch && p.batch.remedy == Remedy::none;
+  if (!p.training || (rows <= p.batch.batch && !short_of_rows)) return;  // no word is made of what is in order: a step allocates nothing
   const std::string capacity = std::to_string(p.batch.batch);
   const std::string given = "a batch of " + std::to_string(rows) + " rows was given to a plan with Batch<" + capacity;
   if (rows > p.batch.batch) throw Error(Code{'B', 6}, given + ">. Fix: give at most " + capacity + " rows.");
-  if (rows < p.batch.batch && p.batch.remedy == Remedy::none)
-    throw Error(Code{'B', 5}, given + "> that names no remedy. Fix: name KeepLast, PadLast or DropLast in the Batch.");
+  throw Error(Code{'B', 5}, given + "> that names no remedy. Fix: name KeepLast, PadLast or DropLast in the Batch.");
 }
 
 /// Row of the batch of the first row of a grain of one rank.

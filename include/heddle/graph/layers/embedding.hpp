@@ -29,7 +29,7 @@ template <std::int64_t Vocabulary, std::int64_t Features> struct Embedding {
     leaf.spelled = graph_room::spelled("Embedding", Vocabulary, Features);
     leaf.in = leaf.out = in;
     leaf.saves = Saves::input;
-    leaf.weights_read = false;
+    leaf.weights_read = leaf.input_part_reads_saved = false;
     leaf.vocabulary = Vocabulary;
     leaf.fault = refusal(leaf, in);
     if (!leaf.fault.ok()) return leaf;
