@@ -94,7 +94,8 @@ TEST_CASE("a sum before what it adds, and a step or norm before the sum, are fou
   CHECK(says(refused(1, tied(Op::send_wait), op(Op::tie)), "device 1 adds up before it has sent the gradient of layer 5 'middle'"));
   CHECK(says(refused(1, reduces(1), op(Op::tie)), "device 1 adds up before it has reduced the gradient of layer 5 'middle'"));
   CHECK(says(refused(1, reduces(1), tied(Op::send_start)), "device 1 sends before it has reduced the gradient of layer 5 'middle'"));
-  CHECK(says(refused(0, op(Op::tie), op(Op::norm)), "device 0 sums squares before it adds up the gradients of all leaves that share with layer 1"));
+  CHECK(says(refused(0, op(Op::tie), op(Op::norm)),
+             "device 0 looks at norms or overflows before it adds up the gradients of all leaves that share with layer 1"));
 
   Copy copy{Both<>::training};
   auto& list = copy.lists[0];

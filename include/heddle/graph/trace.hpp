@@ -59,8 +59,7 @@ template <int Leaves, int Nodes> struct Tracer {
       refuse(Diagnosis{Code{'G', 4}, ""}
              << "the name '" << name << "' for '" << path_.view()
              << "' cannot stand in a state_dict: it is empty or has a dot or a star. Fix: use letters, digits and underscores.");
-    const int parent = parent_;
-    path_.length = parent;  // the name stands instead of the position
+    path_.length = parent_;  // the name stands instead of the position
     if (path_.length > 0) path_ << '.';
     path_ << name;
     return layer<L>(value);
