@@ -209,9 +209,8 @@ def check(root, wanted=()):
             guard = scratch.guard_of(header, mutant, tests_of(root, code, header.relative_to("heddle"), SLOW if found_in is bounds else ()))
             guarded += guard is not None
             if guard is None:
-                told = f"include/{header}:{line}: {code} {done} and no test that names it turns red"
-                print(told, flush=True)
-                yield told
+                print(f"{header}:{line}: {code} {done}: nothing is red", flush=True)
+                yield f"include/{header}:{line}: {code} {done} and no test that names it turns red"
             else:
                 print(f"{header}:{line}: {code} {done}: red is {guard.relative_to(root)}", flush=True)
     print(f"{guarded} of {len(work)} rules are guarded")
