@@ -147,14 +147,24 @@ TEST_CASE(
   CHECK(moved > 0);
 }
 
-TEST_CASE("Megatron-Bridge PR #5591, pytorch PR #115710: an overflow that one rank has seen is no flag before all have been asked") {
-  CHECK(code_of(is_whole("value()", placements_of<Partial<axis::shard>>())) == "P14");
+TEST_CASE("Megatron-Bridge PR #5591, pytorch PR #115710: an overflow that one rank has seen is known to all before any of them steps or skips") {
+  using Mix = Of<Hybrid<Staged, Sharded<2, OptimizerState>, DataParallel<2>>, LossScaling<Dynamic>>;
+  CHECK(norm_starts<Mix>(Axis::shard) == 2);  // the flag goes the way of a norm
+  CHECK(norm_starts<Mix>(Axis::stage) == 2);
+  CHECK(norm_starts<Mix>(Axis::data) == 0);
+  const auto of_flag = [](const Instruction& line) { return line.bucket == norm_bucket || line.op == Op::unscale || line.op == Op::skip; };
+  CHECK(refused_without(lower<Mix>(), of_flag, [](const Entry&) { return false; }) == 2 * (2 * 2 + 2));
+  CHECK(code_of(is_whole("value()", placements_of<Partial<axis::shard>>())) == "P14");  // in code of users
 }
 
-TEST_CASE("pytorch #109191, PR #144535: the weight part of a split backward reduces what it makes") {
+TEST_CASE("pytorch #109191, PR #144535: a weight part, and a layer that runs again, reduces what it makes") {
   using Split = Of<Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, DataParallel<2>>>;
   const auto reduced = [](const auto& x) { return reduces(x); };
   CHECK(starts<Split>(Axis::data) == Split::training.bucket_count);
   CHECK(refused_without(lower<Split>(), reduced, reduced) >= 2 * Split::training.bucket_count);
   trains_as_one_device<Split>();
+  using Again = Of<DataParallel<2>, Recompute<GELU, Tanh>>;
+  CHECK(starts<Again>(Axis::data) == Again::training.bucket_count);
+  CHECK(refused_without(lower<Again>(), reduced, reduced) >= 2 * Again::training.bucket_count);
+  trains_as_one_device<Again>();
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What lies where, what passes between devices and in which order: deadlocks, lost layers, edges that cross cuts.
+#include <algorithm>
+
 #include "anchors/anchors.hpp"
+#include "heddle/graph/tied.hpp"
 #include "heddle/plan/check.hpp"
 #include "heddle/plan/program_hash.hpp"
 
@@ -115,6 +118,20 @@ TEST_CASE("Megatron-LM #1304, mlx-lm #1688: every layer is in one stage: 30 over
   CHECK(Whole::training.first_node[4] == 30);
   const auto forwards = [](const Entry& entry) { return entry.what == Do::leaf_forward; };
   CHECK(entries_where(Whole::training, forwards) == 30);
+}
+
+TEST_CASE("pytorch #51931, PiPPy #32, Megatron-LM #844, piper #13, torchtitan PR #4486: owners of tied weights reduce, then add up, then step") {
+  struct Tying : Sequential<Named<"table", Outer>, GELU, Tied<"head", Outer, To<"table">>> {};
+  using Ends = Pipeline<Stage<Sequential<Named<"table", Outer>, GELU>>, Stage<Tied<"head", Outer, To<"table">>>, OneFOneB, Microbatches<4>>;
+  using Mix = Plan<Tying, CrossEntropy, Adam, Batch<rows, KeepLast>, Grain<grain>, Hybrid<Ends, Sharded<2, OptimizerState>, DataParallel<2>>>;
+  const Program& p = lower<Mix>();
+  const auto ties = [&](const Instruction& line) { return line.op == Op::tie || (line.transfer >= 0 && p.transfers[line.transfer].use >= 0); };
+  CHECK(refused_without(p, ties, no_entry) == 2 * (2 * 2 + 1));  // a slice each way, start and wait at both ends; each owner adds up
+  tests::Copy copy{p};
+  auto& list = copy.lists[0];
+  const auto step = std::find_if(list.begin(), list.end(), [](const Instruction& line) { return line.op == Op::step; });
+  std::rotate(std::find_if(list.begin(), step, [](const Instruction& line) { return line.op == Op::tie; }), step, step + 1);
+  CHECK(code_of(check(copy.view())) == "S09");  // the failure: a step before the owners have added up
 }
 
 TEST_CASE(

@@ -8,8 +8,9 @@
     python3 tests/house/mutate_rules.py --bounds ... not the rules, but the comparisons that lead to them; hours for all
 
 A place is a construction `Diagnosis{Code{'X', 1}...}`: the mutant has the code of "nothing found" instead. Where a lambda makes it, each
-`return lambda(...)` is a place of its own. The tests tried are those that contain the code: cases of tests/fail/ first, then doctests, the
-header's own before the others. A test is red if it does not compile, does not run to its end, or says something else.
+`return lambda(...)` is a place of its own; so is each use of a member that does nothing but make it. The tests tried are those that contain
+the code: cases of tests/fail/ first, then doctests, the header's own before the others. A test is red if it does not compile, does not run to
+its end, or says something else.
 
 A bound is an operator in the condition of the `if` that a place stands in, or of the last one before it: < becomes <=, == becomes !=, && becomes
 ||, 1 that is added or taken away becomes 0, and the other way round. A mutant that no test need see has its reason in REASONS.
@@ -36,6 +37,7 @@ OTHER = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&
 REASONS = {
     ("if (graph.node_count > MostNodes)", " > "): "a model of exactly 4,096 layers takes longer to compile than all tests of the room",
 }
+MEMBER = re.compile(r"^  (?:\[\[nodiscard\]\] )?(?:static )?constexpr Diagnosis (\w+)\([^{;]*\) (?:const )?\{\n\s*return Diagnosis\s*\{", re.M)
 NEVER = "\nnamespace heddle { template <class Made> constexpr auto never(const Made&) { return Made{}; } }\n"
 EIGEN = "/usr/include/eigen3"
 LONGEST_TEST_SECONDS = 120
@@ -76,6 +78,9 @@ def spots(text):
         if by:
             after = end_of_statement(text, made.start())
             uses = list(re.compile(rf"return {by.group(1)}\(").finditer(text, after, end_of_function(text, by.start())))
+        member = next((m for m in MEMBER.finditer(text) if m.start() < made.start() < m.end()), None)
+        if member:
+            uses = list(re.compile(rf"return (?:\w+\.)?{member.group(1)}\(").finditer(text))
         for use in uses:
             begin, end = use.start() + len("return "), end_of_statement(text, use.start())
             yield use.start(), code, text[:begin] + f"heddle::never({text[begin:end]})" + text[end:]
@@ -204,9 +209,8 @@ def check(root, wanted=()):
             guard = scratch.guard_of(header, mutant, tests_of(root, code, header.relative_to("heddle"), SLOW if found_in is bounds else ()))
             guarded += guard is not None
             if guard is None:
-                told = f"include/{header}:{line}: {code} {done} and no test that names it turns red"
-                print(told, flush=True)
-                yield told
+                print(f"{header}:{line}: {code} {done}: nothing is red", flush=True)
+                yield f"include/{header}:{line}: {code} {done} and no test that names it turns red"
             else:
                 print(f"{header}:{line}: {code} {done}: red is {guard.relative_to(root)}", flush=True)
     print(f"{guarded} of {len(work)} rules are guarded")

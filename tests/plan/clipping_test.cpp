@@ -82,6 +82,23 @@ TEST_CASE("a norm over one axis too many, of gradients that are not reduced, or 
   CHECK(refused().text.view().find("steps before the norm is known") != std::string_view::npos);
 }
 
+TEST_CASE("a norm that is reduced before it is summed, taken without a sum, or never used is found") {
+  const auto is = [](Op op) { return [op](const Instruction& line) { return line.op == op; }; };
+  const auto says = [](Copy& copy, std::string_view words) { return check_clipping(copy.view()).text.view().find(words) != std::string_view::npos; };
+  Copy early{Both::training};
+  const auto norm = std::find_if(early.lists[0].begin(), early.lists[0].end(), is(Op::norm));
+  std::swap(*norm, *(norm + 1));
+  CHECK(says(early, "reduces a norm that is not summed, over axis shard"));
+  Copy without{Clipped<DataParallel<2>>::training};  // no axis to reduce it over
+  std::erase_if(without.lists[0], is(Op::norm));
+  CHECK(says(without, "clips without a norm"));
+  Copy never{Clipped<DataParallel<2>>::training};
+  std::erase_if(never.lists[0], is(Op::clip));
+  CHECK(says(never, "steps before the norm is known"));
+  std::erase_if(never.lists[0], is(Op::step));
+  CHECK(says(never, "never clips"));
+}
+
 TEST_CASE("a plan that does not clip has no such lines") {
   const Program& p = Trained<Chain, Sharded<2>>::training;
   CHECK_FALSE(p.clips);

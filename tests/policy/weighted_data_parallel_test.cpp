@@ -61,4 +61,5 @@ TEST_CASE("what does not divide is refused with the rows that do, or rounded as 
 TEST_CASE("a share below 1 and more shares than are kept are refused") {
   CHECK(answer_of<WeightedDataParallel<3, 0>>.fault.code == Code{'M', 7});
   CHECK(answer_of<WeightedDataParallel<1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1>>.fault.code == Code{'M', 7});
+  CHECK(answer_of<WeightedDataParallel<2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1>>.fault.ok());  // as many as are kept
 }
