@@ -21,7 +21,7 @@ struct Place {
 [[nodiscard]] inline bool communicates(const Observation& seen) {
   if (seen.entry < 0) {
     const Op op = seen.program->instructions[seen.instruction].op;
-    return !computes(op) && op != Op::report && op != Op::step && op != Op::norm && op != Op::clip;
+    return (op >= Op::send_start && op <= Op::reduce_wait) || op == Op::gather_start || op == Op::gather_wait;
   }
   switch (seen.program->entries[seen.entry].what) {
     case Do::reduce_start:
