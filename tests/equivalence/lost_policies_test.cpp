@@ -10,6 +10,7 @@ struct Even : Sequential<Linear<24, 16>, ReLU, Linear<16, 12>> {};
 struct Steps : Sequential<Input<4, 6>, Linear<6, 6>, Residual<Linear<6, 8>, GELU, Linear<8, 6>>, Flatten, Linear<24, 10>> {};
 struct Wide : Sequential<Linear<24, 16>, ReLU, Linear<16, 60>> {};
 struct Stack : Sequential<Linear<23, 16>, Repeat<2, Residual<Linear<16, 24>, GELU, Linear<24, 16>>>, Linear<16, 12>> {};
+struct Looped : Sequential<Named<"first", Linear<16, 19, NoBias>>, Tanh, Linear<19, 16>, Tied<"last", Linear<16, 19, NoBias>, To<"first">>> {};
 template <class... Parts> using Of = Plan<Mlp, CrossEntropy, Adam, Batch<16>, Grain<2>, Parts...>;
 template <class Order> using Two = Pipeline<Balanced<2>, Order, Microbatches<2>>;
 
@@ -39,9 +40,11 @@ TEST_CASE("interleaved stages and split backwards: a rank that is lost in any tr
   fail_in_every_collective<Of<Hybrid<Two<ZeroBubbleH1>, Sharded<2>>>>();
 }
 
-TEST_CASE("parts of the classes, overflow flags and what runs again: a rank that is lost in their collectives is named, and nobody hangs") {
+TEST_CASE(
+    "parts of the classes, overflow flags, tied weights and what runs again: a rank that is lost in their collectives is named, and nobody hangs") {
   using Half = TensorParallel<2>;
   fail_in_every_collective<Plan<Wide, CrossEntropy, Adam, Batch<16>, Half, LossScaling<Dynamic>>>();
+  fail_in_every_collective<Plan<Looped, CrossEntropy, Adam, Batch<16>, Grain<2>, Hybrid<Two<OneFOneB>, DataParallel<2>>>>();
   fail_in_every_collective<Plan<Stack, CrossEntropy, Adam, Batch<16>, Half, Recompute<EveryBlock>>>();
   fail_in_every_collective<Of<Hybrid<Two<OneFOneB>, Sharded<2>>, Recompute<ReLU>, LossScaling<Dynamic>, Clip<GlobalNorm>>>();
 }

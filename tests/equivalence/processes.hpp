@@ -97,7 +97,8 @@ template <class ThePlan> void check_promises() {
     check_arenas(trainer);
   }
   constexpr Traffic stated = traffic<ThePlan>();
-  std::int64_t all = stated.activations().messages + stated.values().messages + stated.norm().messages + stated.loss().messages;
+  std::int64_t all =
+      stated.activations().messages + stated.ties().messages + stated.values().messages + stated.norm().messages + stated.loss().messages;
   for (const Axis a : batch_axes) all += stated.gradients().on(a).messages + stated.parameters().on(a).messages;
   CHECK(sum_over_all(messages) == all);
 }

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Leaves that use the parameters of another, on processes: the bits of one device. Runs with four processes; a plan of fewer ranks takes the first.
-#include "equivalence/equal.hpp"
-#include "heddle/backend/cpu_mpi.hpp"
-#include "transport/mpi_ranks.hpp"
+#include "equivalence/processes.hpp"
 
 using namespace equivalence;
-using heddle::tests::FirstRanks;
 
 namespace {
 
@@ -33,6 +30,7 @@ template <class ThePlan, class Backend> [[nodiscard]] Outcome trained() {
 
 template <class ThePlan> void check_processes() {
   CAPTURE(devices<ThePlan>);
+  check_promises<ThePlan>();
   const FirstRanks ranks{devices<ThePlan>};
   if (!ranks.taking_part()) return;
   static const Outcome wanted = trained<Of<Single>, CpuThreads>();
