@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
+
 #include "heddle/policy/schedule/gpipe.hpp"
 #include "heddle/policy/schedule/interleaved.hpp"
 #include "heddle/policy/schedule/one_f_one_b.hpp"
@@ -183,4 +185,13 @@ TEST_CASE("ZB-H1 has one stage a device, on any devices, and as many micro-batch
   static_assert(fault_of<Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<2>>>().code == Code{'S', 2});
   static_assert(fault_of<Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<2>, FewMicrobatches>>().ok());
   CHECK(fault_of<Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<3>>>().ok());
+}
+
+TEST_CASE("as many stages as there may be chunks are named, and not one more") {
+  const auto named = []<int... I>(std::integer_sequence<int, I...>) {
+    struct Long : Repeat<sizeof...(I), Linear<4, 4>> {};
+    return answer<Long, Pipeline<Stage<Linear<4, 4>, On<0 * I>>...>>().fault;
+  };
+  CHECK(named(std::make_integer_sequence<int, Layout::most_chunks>{}).ok());
+  CHECK(named(std::make_integer_sequence<int, Layout::most_chunks + 1>{}).code == Code{'M', 3});
 }
