@@ -120,7 +120,7 @@ TEST_CASE("a target that is no number is found in the loss or its targets") {
   Trainer<Spread, CpuThreads> trainer{{}, Seed{5}};
   const std::string sentence = refused_step<Spread>(trainer, rows.batch(0, 32));
   says(sentence, "the loss of step 1 is infinite in rows 16 to 31");
-  says(sentence, "it begins in the loss or its targets");
+  says(sentence, "it begins in the loss, its targets or a backward");
 }
 
 TEST_CASE("an evaluation of a bad row says so and changes nothing") {

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "heddle/backend/cpu_threads.hpp"
 #include "heddle/io/safetensors.hpp"
 #include "plan/plans.hpp"
@@ -45,6 +47,46 @@ TEST_CASE("outputs are in the order of the rows, with the bits of one device, an
   gives_the_bits_of_one_device<Pipeline<Balanced<3>>>();
   gives_the_bits_of_one_device<Pipeline<Balanced<3>, GPipe, Microbatches<4>>>();
   gives_the_bits_of_one_device<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>();
+}
+
+namespace {
+
+/// Split by columns and rows in turn: a layer that is split by rows adds a bias on one rank of axis tensor and zeros on the others.
+struct Wide : Sequential<Linear<8, 20>, ReLU, Linear<20, 12>, Tanh, Linear<12, 12>, Sigmoid, Linear<12, 4>, Residual<Tanh>, Linear<4, 3>> {};
+/// A layer whose output is gathered part by part, each part of a few floats and on a line of its own.
+struct Narrow : Sequential<Column<Linear<8, 12>>, Tanh, Linear<12, 3>> {};
+
+/// The outputs of one device, twice from the same arenas, each of which is used to its end and no further.
+template <class Model, class Rows, class Policy> void applies_in_its_arena() {
+  using I = Inference<Model, Rows, Policy>;
+  CAPTURE(devices<I>);
+  Runner<Inference<Model, Rows, Single>, CpuThreads> alone;
+  Runner<I, CpuThreads> split;
+  for (const std::string& name : alone.parameter_names()) {
+    std::vector<float> values = alone.parameter(name);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>((i * 3 + i / 7) % 5) / 4.0F - 0.375F;
+    alone.set_parameter(name, values);
+  }
+  split.load(alone);
+  const std::vector<float> wanted = alone.predict(inputs);
+  for (int time = 0; time < 2; ++time) {
+    const std::vector<float> got = split.predict(inputs);
+    REQUIRE(got.size() == wanted.size());
+    // Five products of at most 20 terms below 1 in size, each in another order: an element moves by at most 5 x 20 x 20 x 2^-24.
+    for (std::size_t i = 0; i < got.size(); ++i) CHECK(std::fabs(got[i] - wanted[i]) <= 2000 * 0x1p-24F);
+  }
+  for (int r = 0; r < devices<I>; ++r) CHECK(split.executor(Rank{r}).arena().high_water() <= split.executor(Rank{r}).arena().size());
+}
+
+}  // namespace
+
+TEST_CASE("split layers are applied within the arena: with biases that one rank adds, and parts that are gathered") {
+  applies_in_its_arena<Wide, Batch<1>, TensorParallel<4>>();
+  applies_in_its_arena<Wide, Batch<16, KeepLast>, TensorParallel<2>>();
+  applies_in_its_arena<Wide, Batch<64, KeepLast>, TensorParallel<2>>();
+  applies_in_its_arena<Wide, Batch<16, KeepLast>, Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>();
+  applies_in_its_arena<Narrow, Batch<1>, TensorParallel<4>>();
+  applies_in_its_arena<Narrow, Batch<3, KeepLast>, TensorParallel<2>>();
 }
 
 namespace {

@@ -62,6 +62,16 @@ TEST_CASE("plans on threads agree with one device on the reference kernels") {
   CHECK(verify<Pipelined, CpuThreads>(rows.all().slice(0, 5)).text == "");
 }
 
+TEST_CASE("plans that clip agree with one device that clips by the same norm") {
+  Rows rows;
+  for (float& x : rows.inputs) x *= 16;  // the norm is then far above the threshold of 1
+  using Clipped = Plan<Model, CrossEntropy, Adam, Batch<8>, Sharded<2>, Clip<GlobalNorm>>;
+  Trainer<Clipped, CpuThreads> trainer{{}, Seed{1}};
+  REQUIRE(trainer.step(rows.all()).norm.value() > 2);
+  CHECK(verify<Clipped, CpuThreads>(rows.all()).text == "");
+  CHECK(verify<Plan<Model, CrossEntropy, SGD, Batch<8>, DataParallel<2>, Clip<GlobalNorm>, LossScaling<Dynamic>>, CpuThreads>(rows.all()).text == "");
+}
+
 TEST_CASE("a kernel with a wrong forward is named by the tensor that it spoils first") {
   const Rows rows;
   CHECK(verify<Spread, On_<BrokenForward>>(rows.all())

@@ -21,39 +21,24 @@ template <class... Types> struct RequestOf<Inference<Types...>> : RequestOf<Plan
   static constexpr Bytes own_budget = RequestOf<Plan<Types..., NoLoss, SGD>>::budget;
 };
 
-/// Bytes of scratch that the forward bodies of a role use: the end of the farthest tensor.
-[[nodiscard]] constexpr std::int64_t forward_scratch(const Program& p, int role) {
-  std::int64_t most = 0;
-  const auto reach = [&](const Place& place, std::int64_t features) {
-    if (place.pool != Place::scratch) return;
-    const std::int64_t end = place.offset + 4 * p.grain_stride(features) * p.batch.grains();
-    if (end > most) most = end;
-  };
-  for (int c = 0; c < p.chunks; ++c) {
-    if (p.device_of_chunk[c] != role) continue;
-    for (int e = p.forward_bodies[c].begin; e < p.forward_bodies[c].end; ++e) {
-      const Entry& entry = p.entries[e];
-      reach(entry.a, entry.what == Do::leaf_forward ? p.graph->leaf(entry.node).in.elements() : entry.features);
-      reach(entry.b, entry.features);
-      reach(entry.d, entry.features);
-    }
-  }
-  return most;
-}
-
-/// The arenas of an evaluation without what training needs: parameters, then the pools of the forward, then its scratch.
+/// The arenas of an evaluation without what training needs: parameters, the zeros that stand for some of them, the pools of the forward, its scratch.
 template <int Roles, int Pools> struct ForwardArenas {
   ArenaMap maps[Roles]{};
   Pool pools[Pools]{};
 
-  constexpr explicit ForwardArenas(const Program& p) {
+  /// `scratch`: bytes that the forward of each chunk uses.
+  constexpr ForwardArenas(const Program& p, const std::int64_t* scratch) {
     for (int k = 0; k < Pools; ++k) pools[k] = p.pools[k];
     for (int r = 0; r < Roles; ++r) {
       ArenaMap& map = maps[r];
       map = p.arenas[r];
-      map.ties = map.states = map.losses = map.pools = map.gradients;  // nothing lies between the parameters and the pools
+      map.fresh = map.arrived = map.ties = map.states = map.losses = map.norms = map.zeros = map.gradients;
+      map.pools = map.zeros + (p.arenas[r].pools - p.arenas[r].zeros);
       map.scratch = place_pools(pools, Pools, r, map.pools);
-      map.workspace = map.total = map.scratch + forward_scratch(p, r);
+      map.workspace = map.scratch;
+      for (int c = 0; c < p.chunks; ++c)
+        if (const std::int64_t end = map.scratch + scratch[c]; p.device_of_chunk[c] == r && end > map.workspace) map.workspace = end;
+      map.total = map.workspace;
     }
   }
 };
@@ -64,7 +49,7 @@ template <class TheInference> struct ForwardProgram {
   static constexpr int pool_count = Checked<TheInference>::sound.ok() ? whole.chunks * pool_kinds : 0;
   static constexpr auto arenas = [] {
     if constexpr (pool_count > 0)
-      return ForwardArenas<whole.roles, pool_count>{whole};
+      return ForwardArenas<whole.roles, pool_count>{whole, Addressed<RequestOf<TheInference>>::Evaluate::all_bodies.scratch_bytes};
     else
       return 0;
   }();

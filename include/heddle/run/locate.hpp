@@ -58,7 +58,7 @@ namespace heddle::inline run_room {
       return "; it begins in " + std::string{graph.describe(n).view()} + ", row " + std::to_string(at / features) + ", feature " +
              std::to_string(at % features) + "." + remedy;
   }
-  return "; all outputs of the model are finite, so it begins in the loss or its targets." + remedy;
+  return "; all outputs of the model are finite, so it begins in the loss, its targets or a backward." + remedy;
 }
 
 [[nodiscard]] constexpr std::string_view name_of(Op op) {

@@ -46,7 +46,7 @@ template <class TrainerType> class Recorder : public Observer {
   }
   void finished(const Observation& seen) override {
     const Entry* const entry = entry_of(seen);
-    if (entry == nullptr || entry->node < 0) return;
+    if (entry == nullptr || entry->node < 0 || entry->node == graph.node_count) return;  // of the loss
     const Laid output = seen.program->graph->signature(entry->node).output;
     const bool summed = output.partial() && is_forward(seen) && (entry->what == Do::reduce_value || entry->what == Do::scatter_value);
     if (entry->what == Do::add || summed || (entry->what == Do::leaf_forward && !output.partial()))
@@ -142,7 +142,9 @@ template <class ThePlan, class Backend>
   using Request = typename ThePlan::Request;
   constexpr int capacity = ThePlan::training.batch.capacity();
   using Rows = std::conditional_t<Request::batch.remedy == Remedy::drop, Batch<capacity, KeepLast>, typename Request::Rows>;
-  using Alone = Plan<typename Request::Model, typename Request::Loss, typename Request::Optimizer, Rows, Single>;
+  using Unclipped = Plan<typename Request::Model, typename Request::Loss, typename Request::Optimizer, Rows, Single>;
+  using Clipped = Plan<typename Request::Model, typename Request::Loss, typename Request::Optimizer, Rows, Single, Clip<GlobalNorm>>;
+  using Alone = std::conditional_t<Request::clips, Clipped, Unclipped>;  // gradients are compared as they are stepped
   using Options = typename Request::Optimizer::Options;
   Trainer<ThePlan, Backend> planned{Options{}, seed};
   Trainer<Alone, ReferenceBackend<Backend>> reference{Options{}, seed};
