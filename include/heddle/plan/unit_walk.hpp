@@ -16,7 +16,7 @@ template <class B> struct UnitWalk {
   int first = 0;  ///< nodes of the chunk
   int last = 0;
   BodyKind kind = BodyKind::forward;
-  const bool* again = nullptr;  ///< by node: run again in this body; null: none
+  const bool* again = nullptr;  ///< by node: run again in an input part, which must give it
   int untrained = in.graph.last_untrained();
   int now = none;        ///< unit entered last
   int before = none;     ///< the one before it
@@ -76,8 +76,7 @@ template <class B> struct UnitWalk {
   [[nodiscard]] constexpr bool reads(int node) const {
     if (in.graph.nodes[node].parameter_count == 0) return false;
     if (kind == BodyKind::weight) return in.graph.leaf(node).weights_read;
-    if (again != nullptr && again[node]) return true;
-    return kind != BodyKind::input || !needs_no_gradient(in.graph.nodes[node].operands[0], first, untrained);
+    return kind != BodyKind::input || again[node] || !needs_no_gradient(in.graph.nodes[node].operands[0], first, untrained);
   }
   /// The unit itself, or the next one that the body reads.
   [[nodiscard]] constexpr int next_read(int unit) const {
