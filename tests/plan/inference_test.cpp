@@ -3,6 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include "heddle/graph/layers/flatten.hpp"
+#include "heddle/graph/layers/input.hpp"
+#include "heddle/graph/layers/tanh.hpp"
+#include "heddle/graph/layers/unflatten.hpp"
 #include "heddle/policy/sharded.hpp"
 #include "plan/plans.hpp"
 
@@ -98,6 +102,19 @@ TEST_CASE("a budget is of the arena without training") {
   constexpr Diagnosis over = check<Applied<Mnist, Single, Memory<enough - 1_B>>>();
   static_assert(over.code == Code{'C', 1});
   CHECK(over.numbers[1] == enough.value);
+}
+
+TEST_CASE("a cut that balances stays as it is if the forward fits, also where training would not") {
+  // Two layers of many parameters, then many of few: half of the operations each.
+  struct Uneven : Sequential<Input<512>, Linear<512, 256>, ReLU, Linear<256, 512>, Unflatten<16, 32>, Repeat<16, Sequential<Linear<32, 32>, Tanh>>,
+                             Flatten, Linear<512, 10>> {};
+  using Cut = Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>;
+  constexpr Bytes enough = peak_memory<Applied<Uneven, Cut>>();
+  constexpr int wanted = Applied<Uneven, Cut>::evaluation.first_node[1];
+  using Kept = Applied<Uneven, Cut, Memory<enough>>;
+  static_assert(RequestOf<Plan<Uneven, Batch<16, KeepLast>, Cut, Memory<enough>, NoLoss, SGD>>::layout.first_node[1] != wanted);
+  static_assert(Kept::evaluation.first_node[1] == wanted);
+  static_assert(peak_memory<Kept>() == enough);
 }
 
 TEST_CASE("what is wrong with the plan that would train it is wrong with it") {

@@ -14,13 +14,6 @@ namespace heddle::inline plan_room {
 
 template <class... Types> struct Inference;
 
-/// An Inference is checked as the plan that would train it: NoLoss and an optimizer without states stand for the parts that it has not.
-/// A budget is of the arena that it has itself.
-template <class... Types> struct RequestOf<Inference<Types...>> : RequestOf<Plan<Types..., NoLoss, SGD>> {
-  static constexpr Bytes budget{};  // of what would train: none
-  static constexpr Bytes own_budget = RequestOf<Plan<Types..., NoLoss, SGD>>::budget;
-};
-
 /// The arenas of an evaluation without what training needs: parameters, the zeros that stand for some of them, the pools of the forward, its scratch.
 template <int Roles, int Pools> struct ForwardArenas {
   ArenaMap maps[Roles]{};
@@ -43,21 +36,43 @@ template <int Roles, int Pools> struct ForwardArenas {
   }
 };
 
+/// The plan that would train a model, with the cut that its policy asked for.
+template <class Request> struct CutAsAsked : Request { static constexpr Layout layout = Request::answered; };
+
+/// The arenas of the forward of a Request that is sound.
+template <class Request>
+inline constexpr ForwardArenas<Placed<Request>::roles, Placed<Request>::chunks * pool_kinds> forward_arenas{
+    Addressed<Request>::evaluation, Addressed<Request>::Evaluate::all_bodies.scratch_bytes};
+
+/// The cut of an Inference: as its policy asked for if the forward fits so; else the one that was fitted to what training needs.
+template <class Trained> struct ForwardLayout {
+  using Request = RequestOf<Trained>;
+  static constexpr Layout layout = [] {
+    if constexpr (Checked<Trained>::sound.ok() && fits_cut_to_memory<Request>()) {
+      Program p = Addressed<CutAsAsked<Request>>::evaluation;
+      p.arenas = forward_arenas<CutAsAsked<Request>>.maps;
+      if (check_memory(p, Request::budget).ok()) return Request::answered;
+    }
+    return Request::layout;
+  }();
+};
+
+/// An Inference is checked as the plan that would train it: NoLoss and an optimizer without states stand for the parts that it has not.
+/// A budget is of the arena that it has itself.
+template <class... Types> struct RequestOf<Inference<Types...>> : RequestOf<Plan<Types..., NoLoss, SGD>> {
+  static constexpr Layout layout = ForwardLayout<Plan<Types..., NoLoss, SGD>>::layout;
+  static constexpr Bytes budget{};  // of what would train: none
+  static constexpr Bytes own_budget = RequestOf<Plan<Types..., NoLoss, SGD>>::budget;
+};
+
 /// The program of an Inference; that of a refused one has no instructions, so that the refusal stays the only error.
 template <class TheInference> struct ForwardProgram {
   static constexpr Program whole = ProgramOf<TheInference, false>::program;
-  static constexpr int pool_count = Checked<TheInference>::sound.ok() ? whole.chunks * pool_kinds : 0;
-  static constexpr auto arenas = [] {
-    if constexpr (pool_count > 0)
-      return ForwardArenas<whole.roles, pool_count>{whole, Addressed<RequestOf<TheInference>>::Evaluate::all_bodies.scratch_bytes};
-    else
-      return 0;
-  }();
   static constexpr Program program = [] {
     Program p = whole;
-    if constexpr (pool_count > 0) {
-      p.arenas = arenas.maps;
-      p.pools = arenas.pools;
+    if constexpr (Checked<TheInference>::sound.ok()) {
+      p.arenas = forward_arenas<RequestOf<TheInference>>.maps;
+      p.pools = forward_arenas<RequestOf<TheInference>>.pools;
     }
     return p;
   }();
