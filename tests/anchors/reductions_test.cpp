@@ -148,7 +148,7 @@ TEST_CASE(
 }
 
 TEST_CASE("Megatron-Bridge PR #5591, pytorch PR #115710: an overflow that one rank has seen is known to all before any of them steps or skips") {
-  using Mix = Of<Hybrid<Staged, Sharded<2, OptimizerState>, DataParallel<2>>, LossScaling<Dynamic>>;
+  using Mix = Of<Hybrid<Staged, Sharded<2, OptimizerState>, DataParallel<2>>, LossScaling>;
   CHECK(norm_starts<Mix>(Axis::shard) == 2);  // the flag goes the way of a norm
   CHECK(norm_starts<Mix>(Axis::stage) == 2);
   CHECK(norm_starts<Mix>(Axis::data) == 0);

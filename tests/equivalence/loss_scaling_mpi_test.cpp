@@ -9,7 +9,7 @@ using namespace equivalence;
 namespace {
 
 template <class... Parts> using Of = Plan<Mlp, CrossEntropy, Adam, Batch<32, KeepLast>, Bucket<1_KiB>, Grain<4>, Parts...>;
-using Scaled = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>, LossScaling<Dynamic>>;
+using Scaled = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>, LossScaling>;
 
 }  // namespace
 

@@ -7,7 +7,7 @@ using namespace equivalence;
 namespace {
 
 template <class... Options> using Without = Plan<Blocks, CrossEntropy, Adam, Batch<64, KeepLast>, Grain<8>, Bucket<1_KiB>, Options...>;
-template <class... Options> using Of = Without<LossScaling<Dynamic>, Options...>;
+template <class... Options> using Of = Without<LossScaling, Options...>;
 
 /// Bits, bytes and memory of a plan that scales its loss against one device that does not.
 template <class ThePlan, class Reference = Without<Single>> void check_scaled() {

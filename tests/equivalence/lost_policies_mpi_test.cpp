@@ -38,8 +38,8 @@ TEST_CASE("interleaved stages and split backwards: a process that is lost in any
 TEST_CASE(
     "parts of the classes, overflow flags, tied weights and what runs again: a process that is lost in their collectives is named by all others") {
   using Half = TensorParallel<2>;
-  throw_in_every_collective<Plan<Wide, CrossEntropy, Adam, Batch<16>, Half, LossScaling<Dynamic>>>();
+  throw_in_every_collective<Plan<Wide, CrossEntropy, Adam, Batch<16>, Half, LossScaling>>();
   throw_in_every_collective<Plan<Looped, CrossEntropy, Adam, Batch<16>, Grain<2>, Hybrid<Two<OneFOneB>, DataParallel<2>>>>();
   throw_in_every_collective<Plan<Stack, CrossEntropy, Adam, Batch<16>, Half, Recompute<EveryBlock>>>();
-  throw_in_every_collective<Of<Hybrid<Two<OneFOneB>, Sharded<2>>, Recompute<ReLU>, LossScaling<Dynamic>, Clip<GlobalNorm>>>();
+  throw_in_every_collective<Of<Hybrid<Two<OneFOneB>, Sharded<2>>, Recompute<ReLU>, LossScaling, Clip<GlobalNorm>>>();
 }

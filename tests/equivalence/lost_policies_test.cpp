@@ -43,8 +43,8 @@ TEST_CASE("interleaved stages and split backwards: a rank that is lost in any tr
 TEST_CASE(
     "parts of the classes, overflow flags, tied weights and what runs again: a rank that is lost in their collectives is named, and nobody hangs") {
   using Half = TensorParallel<2>;
-  fail_in_every_collective<Plan<Wide, CrossEntropy, Adam, Batch<16>, Half, LossScaling<Dynamic>>>();
+  fail_in_every_collective<Plan<Wide, CrossEntropy, Adam, Batch<16>, Half, LossScaling>>();
   fail_in_every_collective<Plan<Looped, CrossEntropy, Adam, Batch<16>, Grain<2>, Hybrid<Two<OneFOneB>, DataParallel<2>>>>();
   fail_in_every_collective<Plan<Stack, CrossEntropy, Adam, Batch<16>, Half, Recompute<EveryBlock>>>();
-  fail_in_every_collective<Of<Hybrid<Two<OneFOneB>, Sharded<2>>, Recompute<ReLU>, LossScaling<Dynamic>, Clip<GlobalNorm>>>();
+  fail_in_every_collective<Of<Hybrid<Two<OneFOneB>, Sharded<2>>, Recompute<ReLU>, LossScaling, Clip<GlobalNorm>>>();
 }

@@ -8,7 +8,7 @@ using namespace equivalence;
 // An overflow under the scaled loss, on one rank only, is skipped by all (Megatron-Bridge PR #5591, pytorch PR #115710, Neuron_SP #2).
 namespace {
 
-template <class... Options> using Of = Plan<Mlp, CrossEntropy, Adam, Batch<32>, Grain<4>, LossScaling<Dynamic>, Options...>;
+template <class... Options> using Of = Plan<Mlp, CrossEntropy, Adam, Batch<32>, Grain<4>, LossScaling, Options...>;
 
 /// Where the gradient of one row overflows, and nothing else. Feature 7 is 0 in all other rows.
 enum class Where { first_layer, last_layer };
@@ -138,7 +138,7 @@ TEST_CASE("ranks that share layers skip together") {
 }
 
 TEST_CASE("the scale backs off until the gradients of a batch fit, and then it is taken") {
-  using ThePlan = Plan<Mlp, CrossEntropy, SGD, Batch<32>, Grain<4>, LossScaling<Dynamic>, Hybrid<Stages, Sharded<2>>>;
+  using ThePlan = Plan<Mlp, CrossEntropy, SGD, Batch<32>, Grain<4>, LossScaling, Hybrid<Stages, Sharded<2>>>;
   using Plain = Plan<Mlp, CrossEntropy, SGD, Batch<32>, Grain<4>, Single>;
   auto rows = rows_of<ThePlan>(32);
   for (float& v : rows.inputs) v *= 32;

@@ -78,6 +78,6 @@ TEST_CASE("a gradient of tied parameters is the sum of those that each use alone
 TEST_CASE("accumulated and clipped, the norm counts tied parameters once") {
   holds_tied<Woven, Hybrid<Stages, Sharded<2>>, Accumulate<2>, Clip<GlobalNorm>>();
   holds_tied<Woven, Hybrid<Pipeline<Balanced<2>>, DataParallel<2>>, Clip<GlobalNorm>>();
-  holds_tied<Woven, Hybrid<Pipeline<Balanced<2>>, DataParallel<2>>, Clip<GlobalNorm>, LossScaling<Dynamic>>();
-  holds_tied<Woven, Hybrid<Stages, Sharded<2>>, LossScaling<Dynamic>>();
+  holds_tied<Woven, Hybrid<Pipeline<Balanced<2>>, DataParallel<2>>, Clip<GlobalNorm>, LossScaling>();
+  holds_tied<Woven, Hybrid<Stages, Sharded<2>>, LossScaling>();
 }

@@ -230,8 +230,8 @@ TEST_CASE("on any data every tensor of a language model is that of one device bu
 TEST_CASE("what runs again, and a loss that is scaled by a power of two, change no bit of a loss in parts") {
   check_option<Recompute<EveryBlock>, TensorParallel<2>>();
   check_option<Recompute<EveryBlock>, Hybrid<TensorParallel<2, SequenceParallel>, DataParallel<2>>>();
-  check_option<LossScaling<Dynamic>, TensorParallel<4>>();
-  check_option<LossScaling<Dynamic>, Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>();
+  check_option<LossScaling, TensorParallel<4>>();
+  check_option<LossScaling, Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>();
 }
 
 TEST_CASE("what the loss moves does not depend on the vocabulary: 12 (N-1) bytes a position and rank") {

@@ -8,7 +8,7 @@
 using namespace heddle;
 
 struct Mlp : Sequential<Linear<784, 50>, ReLU, Linear<50, 10>> {};
-using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, LossScaling<Dynamic>, Pipeline<Balanced<2>>>;
+using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, LossScaling, Pipeline<Balanced<2>>>;
 
 // Megatron-Bridge PR #5591: an overflow in one stage of a pipeline, where each stage looks at its own flag.
 #ifdef HEDDLE_REPAIRED

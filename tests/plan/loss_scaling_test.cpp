@@ -16,7 +16,7 @@ using namespace heddle::tests;
 
 namespace {
 
-template <class Policy, class... Options> using Scaled = Trained<Chain, Policy, LossScaling<Dynamic>, Options...>;
+template <class Policy, class... Options> using Scaled = Trained<Chain, Policy, LossScaling, Options...>;
 using Products = Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>, DataParallel<2>>;
 using Both = Scaled<Products>;
 

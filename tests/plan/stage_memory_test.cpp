@@ -85,7 +85,7 @@ TEST_CASE("the account of a stage is its arena where units are sliced, cut, coun
   check_account<Deep, Hybrid<CutBefore<Alternating, 11, 16>, Sharded<4, OptimizerState>>>();
   check_account<Chained, CutBefore<Alternating, 3, 5>>();
   check_account<Chained, CutBefore<Filled, 2, 8>, Grain<2>>();
-  check_account<Deep, CutBefore<Alternating, 6, 16>, Clip<GlobalNorm>, LossScaling<Dynamic>>();
+  check_account<Deep, CutBefore<Alternating, 6, 16>, Clip<GlobalNorm>, LossScaling>();
 }
 
 TEST_CASE("where a small tensor is freed before a large one is placed, the arena has a gap that the account has not") {

@@ -58,7 +58,7 @@ TEST_CASE("plans on threads agree with one device on the reference kernels") {
   CHECK(pipelined.text == "");
   CHECK(pipelined.tensors == 6 + 5 + 2 * 6);  // outputs of 6 nodes, gradients of all but the sum, 6 parameters and their gradients
   CHECK(verify<Spread, CpuThreads>(rows.all()).text == "");
-  CHECK(verify<Plan<Model, CrossEntropy, Adam, Batch<8>, Sharded<2>, LossScaling<Dynamic>>, CpuThreads>(rows.all()).text == "");
+  CHECK(verify<Plan<Model, CrossEntropy, Adam, Batch<8>, Sharded<2>, LossScaling>, CpuThreads>(rows.all()).text == "");
   CHECK(verify<Pipelined, CpuThreads>(rows.all().slice(0, 5)).text == "");
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("plans that clip agree with one device that clips by the same norm") {
   Trainer<Clipped, CpuThreads> trainer{{}, Seed{1}};
   REQUIRE(trainer.step(rows.all()).norm.value() > 2);
   CHECK(verify<Clipped, CpuThreads>(rows.all()).text == "");
-  CHECK(verify<Plan<Model, CrossEntropy, SGD, Batch<8>, DataParallel<2>, Clip<GlobalNorm>, LossScaling<Dynamic>>, CpuThreads>(rows.all()).text == "");
+  CHECK(verify<Plan<Model, CrossEntropy, SGD, Batch<8>, DataParallel<2>, Clip<GlobalNorm>, LossScaling>, CpuThreads>(rows.all()).text == "");
 }
 
 TEST_CASE("a kernel with a wrong forward is named by the tensor that it spoils first") {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: plan. Options of a plan that are no policy: memory budget, bucket size, clipping, loss scaling, what runs again in the backward.
 // Sees: core.  Does not see: policies, processes.
-// In: quantities, layers.  Out: Memory<...>, Bucket<...>, Clip<...>, LossScaling<...>, Recompute<...>.
+// In: quantities, layers.  Out: Memory<...>, Bucket<...>, Clip<...>, LossScaling, Recompute<...>.
 #pragma once
 
 #include "heddle/core/text.hpp"
@@ -51,9 +51,6 @@ template <Name... Labels> struct Only {};
 /// Tested  plan/recompute_test, equivalence/recompute_test, fail/L05_no_blocks
 template <class... What> struct Recompute { static constexpr bool recomputes = true; };
 
-/// A scale that backs off after an overflow and grows after many steps without one, for LossScaling<Dynamic>.
-struct Dynamic {};
-
 /// The gradient of the loss is multiplied by Trainer::loss_scale().scale(), so that small gradients do not vanish. Reduced gradients are divided by
 /// it; if any rank finds one that is Inf or NaN, all ranks skip the step: parameters, optimizer states and the count of steps stay, the scale backs
 /// off.
@@ -62,8 +59,9 @@ struct Dynamic {};
 /// Errors  S13 in a Program made by hand; O01 for a value of the scale out of range; R02 for gradients that overflow though the scale is 1 or below
 /// Source  sources.md#grad-scaler
 /// Tested  plan/loss_scaling_test, run/loss_scale_test, equivalence/loss_scaling_test
-template <class Kind> struct LossScaling {};
-template <> struct LossScaling<Dynamic> { static constexpr bool scales_loss = true; };
+struct LossScaling {
+  static constexpr bool scales_loss = true;
+};
 
 /// The bucket of a plan that names none.
 ///

@@ -12,7 +12,7 @@
 
 namespace heddle::inline run_room {
 
-/// What a plan with LossScaling<Dynamic> multiplies its loss with; any value may change between steps. Powers of two change no bit of a gradient
+/// What a plan with LossScaling multiplies its loss with; any value may change between steps. Powers of two change no bit of a gradient
 /// that neither overflows nor underflows.
 ///
 /// Errors  O01 for a value out of range

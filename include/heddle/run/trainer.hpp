@@ -83,7 +83,7 @@ template <class ThePlan, class Backend> class Trainer {
     return clip_;
   }
   [[nodiscard]] LossScale& loss_scale() {
-    static_assert(Request::scales_loss, "loss_scale(): the plan does not scale its loss. Fix: add LossScaling<Dynamic> to it.");
+    static_assert(Request::scales_loss, "loss_scale(): the plan does not scale its loss. Fix: add LossScaling to it.");
     return loss_scale_;
   }
   [[nodiscard]] std::int64_t steps() const { return steps_; }
