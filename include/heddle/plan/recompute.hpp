@@ -4,6 +4,7 @@
 // In: Recompute<...>, Graph, Layout.  Out: ChosenLayers, Recomputed, or L05.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 #include <type_traits>
 
@@ -21,14 +22,16 @@ template <int Leaves> struct LeafChoice {
   Diagnosis fault;
 };
 
-/// True if one of the words between the dots of a path is `label`.
+/// True if one of the words between the dots of a path is `label`. A loop: std::string_view::find asks whether an address of a template's member
+/// is null, which g++ 12 under sanitizers takes for no constant.
 [[nodiscard]] constexpr bool has_label(std::string_view path, std::string_view label) {
-  for (;;) {
-    const auto dot = path.find('.');
-    if (path.substr(0, dot) == label) return !label.empty();
-    if (dot == std::string_view::npos) return false;
-    path.remove_prefix(dot + 1);
+  std::size_t begin = 0;
+  for (std::size_t end = 0; end <= path.size(); ++end) {
+    if (end < path.size() && path[end] != '.') continue;
+    if (path.substr(begin, end - begin) == label) return !label.empty();
+    begin = end + 1;
   }
+  return false;
 }
 
 /// Adds up what each part of Recompute names.
