@@ -22,6 +22,7 @@
 #include "heddle/graph/named.hpp"
 #include "heddle/graph/optimizers/adam.hpp"
 #include "heddle/graph/optimizers/sgd.hpp"
+#include "heddle/graph/one_unit.hpp"
 #include "heddle/graph/repeat.hpp"
 #include "heddle/graph/residual.hpp"
 #include "heddle/graph/sequential.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.L05\] Recompute names what the model does not have\.
-// expect-g++: Mlp has no Repeat, so it has no blocks to run again\. Fix: name layers, as in Recompute<GELU>\.
+// expect-g++: Mlp has no Repeat and no OneUnit, so it has no blocks to run again\. Fix: name layers, as in Recompute<GELU>\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

@@ -56,7 +56,8 @@ TEST_CASE("an owner that is not there, stands later or is a block is refused by 
   constexpr Diagnosis unknown = fault_of<Named<"wte", Square>, Tied<"head", Square, To<"embedding">>>();
   static_assert(unknown.code == Code{'G', 15});
   CHECK(unknown.text.view() ==
-        "[heddle.G15] 'head' cannot use the parameters of 'embedding': no layer of this name stands before it, outside of Repeat. Fix: write the "
+        "[heddle.G15] 'head' cannot use the parameters of 'embedding': no layer of this name stands before it, outside of Repeat and OneUnit. Fix: "
+        "write the "
         "whole name of an earlier layer.");
   static_assert(fault_of<Tied<"head", Square, To<"wte">>, Named<"wte", Square>>().code == Code{'G', 15});
   static_assert(graph_of<After<To<"2.0">>>.fault.code == Code{'G', 15});
@@ -66,7 +67,7 @@ TEST_CASE("an owner that is not there, stands later or is a block is refused by 
 
 TEST_CASE("a tied leaf is one leaf, once, and its owner has parameters of its own") {
   constexpr Diagnosis repeated = fault_of<Named<"wte", Square>, Repeat<2, Sequential<Tied<"head", Square, To<"wte">>>>>();
-  CHECK(repeated.text.view().find("'head' cannot use the parameters of 'wte': it is repeated") != std::string_view::npos);
+  CHECK(repeated.text.view().find("'head' cannot use the parameters of 'wte': it is inside a Repeat") != std::string_view::npos);
   constexpr Diagnosis several = fault_of<Named<"wte", Square>, Tied<"head", Sequential<Square, Tanh>, To<"wte">>>();
   CHECK(several.text.view().find("it has 2 layers, but single layers are tied") != std::string_view::npos);
   constexpr Diagnosis chain = fault_of<Named<"wte", Square>, Tied<"a", Square, To<"wte">>, Tied<"b", Square, To<"a">>>();

@@ -69,7 +69,7 @@ TEST_CASE("what the model does not have, and nothing at all, is refused with L05
   CHECK(std::string{ChosenLayers<Recompute<Only<"relu">>, Unnamed>::value.fault.text.view()} ==
         "[heddle.L05] Unnamed has no layer named 'relu' to run again. Fix: name layers by their type, as in Recompute<GELU>.");
   CHECK(std::string{ChosenLayers<Recompute<EveryBlock>, Chain>::value.fault.text.view()} ==
-        "[heddle.L05] Chain has no Repeat, so it has no blocks to run again. Fix: name layers, as in Recompute<GELU>.");
+        "[heddle.L05] Chain has no Repeat and no OneUnit, so it has no blocks to run again. Fix: name layers, as in Recompute<GELU>.");
   CHECK(check<Trained<Chain, Single, Recompute<Sigmoid>>>().code == Code{'L', 5});
 }
 

@@ -27,7 +27,7 @@ struct Node {
   int operands[2]{};
   int operand_count = 1;
   int repetition[most_nested_repeats]{};
-  int block = -1;  ///< instance of the outermost Repeat it belongs to, -1 outside
+  int block = -1;  ///< block of the outermost Repeat or OneUnit that it belongs to, -1 outside
   int first_parameter = 0;
   int parameter_count = 0;
   int tied_to = -1;  ///< node whose parameters it uses, -1: its own

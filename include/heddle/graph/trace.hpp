@@ -80,8 +80,7 @@ template <int Leaves, int Nodes> struct Tracer {
     const int before = enter();
     path_ << '*';
     const int depth = depth_++;
-    const bool outermost = depth == 0;
-    if (outermost) block_ = next_block_++;
+    const bool outermost = begin_unit();
     const int first = node_count;
     int out = layer<Block>(value);
     const Spec in = spec(value);  // read after the block: it may be the first to tell the input of the model
@@ -94,10 +93,19 @@ template <int Leaves, int Nodes> struct Tracer {
       if (outermost) block_ = next_block_++;
       for (int i = 0; i < length; ++i) copy_node(first + i, value, out, length, depth, t);
     }
-    if (outermost) block_ = -1;
+    end_unit(outermost);
     --depth_;
     leave(before);
     return out + length * (Times - 1);
+  }
+  /// True if a unit begins here, false inside another one.
+  constexpr bool begin_unit() {
+    if (block_ >= 0) return false;
+    block_ = next_block_++;
+    return true;
+  }
+  constexpr void end_unit(bool begun) {
+    if (begun) block_ = -1;
   }
   constexpr int add(int skip, int value) {
     TracedLeaf& entry = leaves[leaf_count];

@@ -34,7 +34,7 @@ struct GlobalNorm {};
 template <class Norm> struct Clip {};
 template <> struct Clip<GlobalNorm> { static constexpr bool clips = true; };
 
-/// Every block of the outermost Repeat, for Recompute<EveryBlock>.
+/// Every block of the outermost Repeat and every OneUnit, for Recompute<EveryBlock>.
 struct EveryBlock {};
 
 /// Layers by their names in the state_dict, for Recompute<Only<"gelu">>; the name of a part of the model means all layers in it.

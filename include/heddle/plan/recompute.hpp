@@ -46,7 +46,7 @@ template <int Leaves> struct ChoiceReader {
       for (int n = 0; n < graph.node_count; ++n) found = found || graph.nodes[n].block >= 0;
       out.blocks = found;
       if (!found && out.fault.ok())
-        out.fault = refuse() << " has no Repeat, so it has no blocks to run again. Fix: name layers, as in Recompute<GELU>.";
+        out.fault = refuse() << " has no Repeat and no OneUnit, so it has no blocks to run again. Fix: name layers, as in Recompute<GELU>.";
     } else {
       for (int l = 0; l < Leaves; ++l)
         if (graph.leaves[l].type == type_id<What>()) out.leaf[l] = found = true;

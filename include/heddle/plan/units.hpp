@@ -35,7 +35,7 @@ template <int Parameters, int Nodes, int Roles> struct FlatBuffers {
   }
 };
 
-/// True if a cut goes through a block of the outermost Repeat: its parameters are then two units, and one where the block is whole.
+/// True if a cut goes through a block of the outermost Repeat or OneUnit: its parameters are then two units, and one where the block is whole.
 [[nodiscard]] constexpr bool cuts_a_unit(const Graph& graph, const Layout& layout) {
   for (int c = 1; c < layout.chunk_count; ++c) {
     const int n = layout.first_node[c];
@@ -78,8 +78,8 @@ template <class Flat> constexpr void lay_out_gradient(const Graph& graph, Flat& 
     flat.parameters[graph.nodes[n].first_parameter + p].kept = flat.parameters[graph.nodes[keeper].first_parameter + p].offset;
 }
 
-/// Lays parameters out in the order of nodes. A unit is a block of the outermost Repeat, or a leaf outside; it ends at a cut too. Gradients without
-/// parameters lie from `behind` on, by role.
+/// Lays parameters out in the order of nodes. A unit is a block of the outermost Repeat or OneUnit, or a leaf outside; it ends at a cut too.
+/// Gradients without parameters lie from `behind` on, by role.
 template <int Parameters, int Nodes, int Roles>
 [[nodiscard]] constexpr FlatBuffers<Parameters, Nodes, Roles> lay_out_units(const Graph& graph, const Layout& layout, const std::int64_t* behind) {
   FlatBuffers<Parameters, Nodes, Roles> flat;
