@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G15\] A layer cannot use the parameters of another\.
-// expect-g++: `head` cannot use the parameters of `wte`: it is inside a Repeat or a OneUnit, but a tied layer is a unit of its own\. Fix: tie a layer outside of both\.
+// expect-g++: `head` cannot use the parameters of `wte`: it is inside a Repeat or a OneUnit, but a tied layer is a unit of its own\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

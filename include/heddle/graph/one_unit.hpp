@@ -11,7 +11,7 @@ namespace heddle::inline graph_room {
 ///
 /// Shape   what the first layer takes becomes what the last layer gives
 /// Errors  G01 if a layer takes another shape than the layer before it gives
-/// Source  sources.md#fsdp
+/// Source  sources.md#zero
 /// Tested  graph/one_unit_test
 template <class... Layers> struct OneUnit {
   static constexpr bool is_composite = true;

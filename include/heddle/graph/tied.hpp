@@ -44,9 +44,11 @@ template <class Tracer> constexpr void tie(Tracer& tracer, int first, std::strin
     return refuse(broken() << "it has " << tracer.node_count - first << " layers, but single layers are tied. Fix: tie each layer by itself.");
   Node& node = tracer.nodes[first];
   const int before = node_named(tracer, owner, first);
-  if (node.block >= 0) return refuse(broken() << "it is inside a Repeat or a OneUnit, but a tied layer is a unit of its own. Fix: tie a layer outside of both.");
+  if (node.block >= 0)
+    return refuse(broken() << "it is inside a Repeat or a OneUnit, but a tied layer is a unit of its own. Fix: tie a layer outside of both.");
   if (before < 0)
-    return refuse(broken() << "no layer of this name stands before it, outside of Repeat and OneUnit. Fix: write the whole name of an earlier layer.");
+    return refuse(
+        broken() << "no layer of this name stands before it, outside of Repeat and OneUnit. Fix: write the whole name of an earlier layer.");
   if (tracer.nodes[before].tied_to >= 0)
     return refuse(broken() << "that layer uses those of '" << tracer.leaves[tracer.nodes[tracer.nodes[before].tied_to].leaf].path.view()
                            << "' itself. Fix: tie both to '" << tracer.leaves[tracer.nodes[tracer.nodes[before].tied_to].leaf].path.view() << "'.");
