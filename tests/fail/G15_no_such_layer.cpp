@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G15\] A layer cannot use the parameters of another\.
-// expect-g++: `head` cannot use the parameters of `embedding`: no layer of this name stands before it, outside of Repeat\. Fix: write the whole name
-// of
+// expect-g++: no layer of this name stands before it, outside of Repeat and OneUnit\. Fix: write the whole name of an earlier layer\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
