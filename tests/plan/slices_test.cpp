@@ -136,6 +136,20 @@ TEST_CASE("a chunk whose kept units are gathered by another forward than its fir
   CHECK(found.text.view().find("chunk 0 runs micro-batch 1 before micro-batch 0, which gathers") != std::string_view::npos);
 }
 
+TEST_CASE("the sentence says which gather was not started, and which waits for its place") {
+  const auto with = [](Do from, Do to) {
+    Copy copy{Sliced::training};
+    for (Entry& entry : copy.entries) {
+      if (entry.what != from) continue;
+      entry.what = to;
+      break;
+    }
+    return check_slices(copy.view());
+  };
+  CHECK(with(Do::gather_start, Do::copy).text.view().find("waits for a gather that was not started") != std::string_view::npos);
+  CHECK(with(Do::gather_wait, Do::gather_start).text.view().find("is gathered while the same place waits for unit") != std::string_view::npos);
+}
+
 TEST_CASE("the sentence names the layer and the unit") {
   Copy copy{Sliced::training};
   for (Entry& entry : copy.entries)

@@ -71,6 +71,22 @@ TEST_CASE("any one line about tied parameters that is missing or stands twice is
   CHECK(check_ties(copy.view()).ok());
 }
 
+TEST_CASE("a use of another stage that arrives twice, or never, is named") {
+  Copy copy{Both<>::training};
+  int changed = 0;
+  for (auto& list : copy.lists)
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!about_ties(Both<>::training, list[i]) || (list[i].op != Op::receive_start && list[i].op != Op::receive_wait)) continue;
+      CAPTURE(i);
+      const Instruction line = list[i];
+      list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
+      CHECK(says(check_ties(copy.view()), " does not receive once the gradient of "));
+      list.insert(list.begin() + static_cast<std::ptrdiff_t>(i), line);
+      ++changed;
+    }
+  CHECK(changed == 2 * 3);
+}
+
 TEST_CASE("a sum before what it adds, and a step or norm before the sum, are found") {
   const Program& p = Both<Clip<GlobalNorm>>::training;
   const auto refused = [&](int role, auto first, auto second) {  // the first is moved behind the second
