@@ -17,6 +17,20 @@ namespace {
 struct Steps : Sequential<Input<4, 8>, Linear<8, 8>, Residual<Linear<8, 16>, Tanh, Linear<16, 8>>, Linear<8, 8>, GELU, Linear<8, 4>> {};
 struct Mlp : Sequential<Linear<24, 16>, ReLU, Residual<Linear<16, 32>, Tanh, Linear<32, 16>>, GELU, Linear<16, 8>, ReLU, Linear<8, 4>> {};
 using Sequences = Plan<Steps, MeanSquaredError, SGD, Batch<8>, TensorParallel<2, SequenceParallel>>;
+/// One gain for all features: each rank that has a part of them has a term of its gradient.
+struct Gain {
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf;
+    leaf.kind << "Gain";
+    leaf.spelled << "Gain";
+    leaf.in = leaf.out = in;
+    leaf.forward_flops = leaf.backward_flops = 2 * in.elements();
+    leaf.with({Text<16>{"gain"}, Shape{1}, Initial::ones});
+    const Laid last = laid::shard(in.shape.dimensions - 1);
+    return leaf.splits(Signature{last, last, last, last, {}, {}}.with(0, laid::replicate, laid::partial));
+  }
+};
+struct Gained : Sequential<Linear<8, 16, NoBias>, Gain, ReLU, Linear<16, 8, NoBias>> {};
 struct Writer : Sequential<Input<4>, Embedding<48, 8>, Linear<8, 16>, GELU, Linear<16, 8>, Tanh, Linear<8, 48, NoBias>> {};
 using Texts = Plan<Writer, CrossEntropy, SGD, Batch<8>, TensorParallel<2>>;
 template <class... Policies> using Of = Trained<Mlp, Hybrid<Policies...>, Grain<2>>;
@@ -160,4 +174,22 @@ TEST_CASE("the terms of a loss in parts are gathered once, just before it, of wh
 TEST_CASE("programs without axis tensor pass") {
   static_assert(check_placements(lower<Trained<Mlp, DataParallel<2>>>()).ok());
   CHECK(check_placements(Of<TensorParallel<2>>::evaluation).ok());
+}
+
+TEST_CASE("a gradient of which each rank has a term is reduced once, in its body and when its sum is closed") {
+  Copy copy{lower<Plan<Gained, MeanSquaredError, SGD, Batch<8>, TensorParallel<2>>>()};
+  int reductions = 0;
+  for (Entry& entry : copy.entries) {
+    if (entry.what != Do::reduce_parameter) continue;
+    ++reductions;
+    const Entry kept = entry;
+    entry = Entry{};
+    CHECK(check(copy.view()).text.view().find("times, not once") != std::string_view::npos);
+    entry = kept;
+    entry.axis = Axis::data;
+    CHECK(check(copy.view()).code == Code{'P', 4});
+    entry = kept;
+  }
+  CHECK(reductions == 1);
+  CHECK(check(copy.view()).ok());
 }

@@ -147,3 +147,12 @@ TEST_CASE("leaves that share parameters stay whole where no split suits all, and
       words<Crossed, 2>().find("layer 2 'b' Linear<16, 16> uses the parameters of layer 0 'a' Linear<16, 16>, but TensorParallel<2> finds no way") !=
       std::string_view::npos);
 }
+
+TEST_CASE("a model of more different layers than signatures are kept for is refused with both numbers") {
+  Graph graph;
+  graph.leaf_count = Layout::most_leaves + 1;
+  Layout answers{graph};
+  choose_signatures(graph, answers, 2, false);
+  CHECK(answers.fault.code == Code{'P', 5});
+  CHECK(answers.fault.text.view().find("has 1025 different layers, TensorParallel splits at most 1024") != std::string_view::npos);
+}
