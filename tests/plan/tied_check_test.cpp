@@ -87,6 +87,17 @@ TEST_CASE("a use of another stage that arrives twice, or never, is named") {
   CHECK(changed == 2 * 3);
 }
 
+TEST_CASE("a stage that does not add up what it shares is named") {
+  Copy copy{Both<>::training};
+  for (auto& list : copy.lists) {
+    const auto sum = find(list, [](const Instruction& line) { return line.op == Op::tie; });
+    const Instruction line = list.at(static_cast<std::size_t>(sum));
+    list.erase(list.begin() + sum);
+    CHECK(says(check_ties(copy.view()), " does not add up the gradients of all leaves that share with "));
+    list.insert(list.begin() + sum, line);
+  }
+}
+
 TEST_CASE("a sum before what it adds, and a step or norm before the sum, are found") {
   const Program& p = Both<Clip<GlobalNorm>>::training;
   const auto refused = [&](int role, auto first, auto second) {  // the first is moved behind the second
