@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "equivalence/equal.hpp"
+#include "equivalence/sentences.hpp"
 
 using namespace equivalence;
 
@@ -11,21 +12,6 @@ struct Language
     : Sequential<Input<5>, Named<"embedding", Embedding<17, 9>>, Named<"blocks", Repeat<2, Attention>>, Named<"head", Linear<9, 17, NoBias>>> {};
 template <class... Parts> using Of = Plan<Language, CrossEntropy, Adam, Batch<16, KeepLast>, Grain<2>, Parts...>;
 
-/// Sentences of 5 tokens and the tokens that follow.
-struct Sentences {
-  std::vector<float> ids;
-  std::vector<std::int32_t> next;
-  explicit Sentences(std::int64_t rows) {
-    for (std::int64_t i = 0; i < rows; ++i)
-      for (std::int64_t j = 0; j <= 5; ++j) {
-        const std::int64_t token = (3 * i + 5 * j + i * j) % 17;
-        if (j < 5) ids.push_back(static_cast<float>(token));
-        if (j > 0) next.push_back(static_cast<std::int32_t>(token));
-      }
-  }
-  [[nodiscard]] Examples<std::int32_t> batch(std::int64_t first, std::int64_t count) const { return examples(ids, next, 5, 5).slice(first, count); }
-};
-
 struct Outcome {
   std::vector<std::vector<float>> tensors;  // parameters, then gradients of the last step
   std::vector<float> losses;
@@ -33,7 +19,7 @@ struct Outcome {
 };
 
 template <class ThePlan> Outcome train_text() {
-  const Sentences text{40};
+  const Sentences text{40, 17};
   Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 0.05}, Seed{5}};
   Outcome out;
   trainer.on_step([&](const StepResult& r) { out.losses.push_back(r.loss.value()); });

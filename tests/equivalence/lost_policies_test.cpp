@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Every rank is lost in every collective of a step, before and after it: sums in bodies of split layers, gathers of slices, every order, norms.
+#include "equivalence/lost_policies.hpp"
 #include "equivalence/lost_ranks.hpp"
 
 using namespace equivalence;
+using namespace equivalence::lost;
 
 namespace {
-
-struct Even : Sequential<Linear<24, 16>, ReLU, Linear<16, 12>> {};
-struct Steps : Sequential<Input<4, 6>, Linear<6, 6>, Residual<Linear<6, 8>, GELU, Linear<8, 6>>, Flatten, Linear<24, 10>> {};
-struct Wide : Sequential<Linear<24, 16>, ReLU, Linear<16, 60>> {};
-struct Stack : Sequential<Linear<23, 16>, Repeat<2, Residual<Linear<16, 24>, GELU, Linear<24, 16>>>, Linear<16, 12>> {};
-struct Looped : Sequential<Named<"first", Linear<16, 19, NoBias>>, Tanh, Linear<19, 16>, Tied<"last", Linear<16, 19, NoBias>, To<"first">>> {};
-template <class... Parts> using Of = Plan<Mlp, CrossEntropy, Adam, Batch<16>, Grain<2>, Parts...>;
-template <class Order> using Two = Pipeline<Balanced<2>, Order, Microbatches<2>>;
 
 template <class ThePlan> void fail_in_every_collective() {
   Failures<ThePlan> failures{true};

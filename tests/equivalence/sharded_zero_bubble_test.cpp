@@ -2,8 +2,10 @@
 // Split backwards whose gradients or parameters are sliced: bits, bytes and arenas.
 #include "equivalence/training_properties.hpp"
 #include "heddle/policy/tensor_parallel.hpp"
+#include "plan/plans.hpp"
 
 using namespace equivalence;
+using tests::Squared;
 
 namespace {
 
@@ -18,16 +20,6 @@ template <class P, class Alone = Of<Single>> void trains_as_one_device() {
   check_same_training(train_and_check<P>(64, 23), alone);
 }
 
-/// out = in x root^2: the gradient of the parameter is made of the parameter, so that units are gathered for it.
-struct Squared {
-  static constexpr Leaf describe(Spec in) {
-    Leaf leaf;
-    leaf.kind << "Squared";
-    leaf.spelled << "Squared";
-    leaf.in = leaf.out = in;
-    return leaf.with({Text<16>{"root"}, Shape{in.elements()}, Initial::ones});
-  }
-};
 struct Mixed : Sequential<Linear<23, 16>, Squared, Linear<16, 16>, Squared, Tanh, Linear<16, 10>> {};
 
 }  // namespace

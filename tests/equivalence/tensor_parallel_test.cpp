@@ -4,26 +4,10 @@
 
 #include "equivalence/equal.hpp"
 #include "heddle/plan/check.hpp"
+#include "plan/gain.hpp"
 
 using namespace equivalence;
-
-namespace {
-
-/// One gain for all features: whole on every rank that has a part of them, so each has a term of its gradient.
-struct Gain {
-  static constexpr Leaf describe(Spec in) {
-    Leaf leaf;
-    leaf.kind << "Gain";
-    leaf.spelled << "Gain";
-    leaf.in = leaf.out = in;
-    leaf.forward_flops = leaf.backward_flops = 2 * in.elements();
-    leaf.with({Text<16>{"gain"}, Shape{1}, Initial::ones});
-    const Laid last = laid::shard(in.shape.dimensions - 1);
-    return leaf.splits(Signature{last, last, last, last, {}, {}}.with(0, laid::replicate, laid::partial));
-  }
-};
-
-}  // namespace
+using tests::Gain;
 
 namespace heddle::inline run_room {
 template <> struct Kernel<Gain, EigenCompute> {

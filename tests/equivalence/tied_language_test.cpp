@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A language model whose head is its table of words, with a loss at every position.
 #include "equivalence/equal.hpp"
+#include "equivalence/sentences.hpp"
 
 using namespace equivalence;
 
@@ -11,21 +12,6 @@ struct Language
     : Sequential<Input<5>, Named<"wte", Embedding<18, 9>>, Named<"blocks", Repeat<3, Mixer>>, Tied<"head", Linear<9, 18, NoBias>, To<"wte">>> {};
 template <class... Parts> using Of = Plan<Language, CrossEntropy, Adam, Batch<16, KeepLast>, Grain<2>, Clip<GlobalNorm>, Parts...>;
 
-/// Sentences of 5 tokens and the tokens that follow.
-struct Sentences {
-  std::vector<float> ids;
-  std::vector<std::int32_t> next;
-  explicit Sentences(std::int64_t rows) {
-    for (std::int64_t i = 0; i < rows; ++i)
-      for (std::int64_t j = 0; j <= 5; ++j) {
-        const std::int64_t token = (3 * i + 5 * j + i * j) % 18;
-        if (j < 5) ids.push_back(static_cast<float>(token));
-        if (j > 0) next.push_back(static_cast<std::int32_t>(token));
-      }
-  }
-  [[nodiscard]] Examples<std::int32_t> batch(std::int64_t first, std::int64_t count) const { return examples(ids, next, 5, 5).slice(first, count); }
-};
-
 struct Outcome {
   std::vector<std::vector<float>> tensors;  // parameters, then gradients of the last step
   std::vector<float> losses;
@@ -34,7 +20,7 @@ struct Outcome {
 };
 
 template <class ThePlan> Outcome train_text() {
-  const Sentences text{40};
+  const Sentences text{40, 18};
   Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 0.02}, Seed{5}};
   Outcome out;
   trainer.on_step([&](const StepResult& r) { out.losses.push_back(r.loss.value()); });
@@ -64,7 +50,7 @@ template <class... Parts> void check_same() {
 
 template <class... Parts> void check_verified() {
   using ThePlan = Plan<Language, CrossEntropy, Adam, Batch<16, KeepLast>, Parts...>;
-  const Sentences text{16};
+  const Sentences text{16, 18};
   // Terms of one product, of a row of the table or of both uses: at most 16 x 5 + 18. Each of the few sums between two tensors moves by at most
   // 98 x 2^-24 = 6e-6 of its largest term.
   const Verification found = verify<ThePlan, CpuThreads>(text.batch(0, 16), Seed{3}, 5e-5);

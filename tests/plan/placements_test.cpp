@@ -7,6 +7,7 @@
 #include "heddle/graph/losses/mean_squared_error.hpp"
 #include "heddle/plan/check.hpp"
 #include "heddle/policy/tensor_parallel.hpp"
+#include "plan/gain.hpp"
 #include "plan/plans.hpp"
 
 using namespace heddle;
@@ -17,19 +18,6 @@ namespace {
 struct Steps : Sequential<Input<4, 8>, Linear<8, 8>, Residual<Linear<8, 16>, Tanh, Linear<16, 8>>, Linear<8, 8>, GELU, Linear<8, 4>> {};
 struct Mlp : Sequential<Linear<24, 16>, ReLU, Residual<Linear<16, 32>, Tanh, Linear<32, 16>>, GELU, Linear<16, 8>, ReLU, Linear<8, 4>> {};
 using Sequences = Plan<Steps, MeanSquaredError, SGD, Batch<8>, TensorParallel<2, SequenceParallel>>;
-/// One gain for all features: each rank that has a part of them has a term of its gradient.
-struct Gain {
-  static constexpr Leaf describe(Spec in) {
-    Leaf leaf;
-    leaf.kind << "Gain";
-    leaf.spelled << "Gain";
-    leaf.in = leaf.out = in;
-    leaf.forward_flops = leaf.backward_flops = 2 * in.elements();
-    leaf.with({Text<16>{"gain"}, Shape{1}, Initial::ones});
-    const Laid last = laid::shard(in.shape.dimensions - 1);
-    return leaf.splits(Signature{last, last, last, last, {}, {}}.with(0, laid::replicate, laid::partial));
-  }
-};
 struct Gained : Sequential<Linear<8, 16, NoBias>, Gain, ReLU, Linear<16, 8, NoBias>> {};
 struct Writer : Sequential<Input<4>, Embedding<48, 8>, Linear<8, 16>, GELU, Linear<16, 8>, Tanh, Linear<8, 48, NoBias>> {};
 using Texts = Plan<Writer, CrossEntropy, SGD, Batch<8>, TensorParallel<2>>;
