@@ -4,6 +4,7 @@
 // In: a constexpr Diagnosis.  Out: exactly one error, or nothing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "heddle/core/rule.hpp"
@@ -46,7 +47,7 @@ constexpr int spelled_extent(const Sentence& text) {
 }
 #else
 template <int Length> struct Spelled {
-  char sentence[Length + 1]{};
+  char sentence[std::size_t{Length + 1}]{};
   constexpr explicit Spelled(const Sentence& text) {
     for (int i = 0; i < Length; ++i) sentence[i] = text.chars[i] == '\'' ? '`' : text.chars[i];
   }

@@ -22,7 +22,7 @@ template <std::size_t Length> struct Name {
 
 /// Text of at most Capacity characters; what does not fit is cut, never written past the end.
 template <int Capacity> struct Text {
-  char chars[Capacity + 1]{};
+  char chars[std::size_t{Capacity + 1}]{};
   int length = 0;
 
   constexpr Text() = default;

@@ -42,7 +42,7 @@ concept OptimizerDescription = requires(const typename O::Options& options, std:
 }
 
 /// NaN and infinity are no hyper-parameters.
-[[nodiscard]] constexpr bool is_zero_or_more(double value) { return value >= 0 && value <= std::numeric_limits<float>::max(); }
+[[nodiscard]] constexpr bool is_zero_or_more(double value) { return value >= 0 && value <= static_cast<double>(std::numeric_limits<float>::max()); }
 [[nodiscard]] constexpr bool is_from_zero_below_one(double value) { return value >= 0 && value < 1; }
 
 }  // namespace heddle::inline graph_room

@@ -4,6 +4,7 @@
 // In: a model type.  Out: graph_of<Model>, parameters<Model>.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "heddle/core/type_name.hpp"
@@ -20,8 +21,8 @@ struct AddMark {};  ///< stands for the sum of a Residual among leaf types
 
 /// Records leaves and nodes. Every composite calls child, named, repeat, add; each leaf is described with the Spec it meets.
 template <int Leaves, int Nodes> struct Tracer {
-  TracedLeaf leaves[Leaves > 0 ? Leaves : 1]{};
-  Node nodes[Nodes > 0 ? Nodes : 1]{};
+  TracedLeaf leaves[std::size_t{Leaves > 0 ? Leaves : 1}]{};
+  Node nodes[std::size_t{Nodes > 0 ? Nodes : 1}]{};
   int leaf_count = 0;
   int node_count = 0;
   int parameter_count = 0;
@@ -128,8 +129,8 @@ template <int Leaves, int Nodes> struct Tracer {
   /// Names among siblings: a path is then unique in the whole model.
   template <class... Layers> constexpr void siblings() {
     constexpr int count = sizeof...(Layers);
-    const std::string_view labels[count + 1] = {label_of<Layers>()..., {}};
-    const bool labelled[count + 1] = {(requires { Layers::label.view(); })..., false};
+    const std::string_view labels[std::size_t{count + 1}] = {label_of<Layers>()..., {}};
+    const bool labelled[std::size_t{count + 1}] = {(requires { Layers::label.view(); })..., false};
     for (int i = 0; i < count && fault.ok(); ++i) {
       if (!labelled[i]) continue;
       if (!is_name(labels[i]))

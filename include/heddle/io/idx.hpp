@@ -53,7 +53,7 @@ struct IdxArray {
       case IdxType::i8: return static_cast<std::int8_t>(bits);
       case IdxType::i16: return static_cast<std::int16_t>(bits);
       case IdxType::i32: return static_cast<std::int32_t>(bits);
-      case IdxType::f32: return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+      case IdxType::f32: return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
       case IdxType::f64: return std::bit_cast<double>(bits);
     }
     return 0;

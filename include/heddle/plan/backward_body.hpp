@@ -5,6 +5,8 @@
 // In: BodyInput and bodies whose forward is written.  Out: entries, scratch, reductions started as soon as a bucket is final.
 #pragma once
 
+#include <cstddef>
+
 #include "heddle/plan/body.hpp"
 #include "heddle/plan/scratch.hpp"
 #include "heddle/plan/segment_runner.hpp"
@@ -23,18 +25,18 @@ template <int Nodes, int Chunks, class B> struct BackwardWriter {
     int uses = 0;
   };
   static constexpr int none = -1;
-  Buffer buffers[3 * Nodes + 4]{};
+  Buffer buffers[std::size_t{3 * Nodes + 4}]{};
   int buffer_count = 0;
-  int gradient[Nodes + 1]{};     // by value: number of its buffer, none before the first term
-  Place leaves_at[Nodes + 1]{};  // by value of another chunk: where its gradient is written
+  int gradient[std::size_t{Nodes + 1}]{};     // by value: number of its buffer, none before the first term
+  Place leaves_at[std::size_t{Nodes + 1}]{};  // by value of another chunk: where its gradient is written
   ScratchSpace space{};
   bool split = in.layout.order.splits_backward;
   int untrained = in.graph.last_untrained();
   int chunk_in_hand = 0;
-  bool held[Nodes + 1]{};        // by value: a weight part reads its gradient again
-  Place gathered{};              // what was gathered again, until its leaf has read it
-  Place of_output[Nodes + 1]{};  // by node with parameters: the gradient of its output, for its weight part
-  int bucket_of[Nodes + 1]{};    // by node: 1 + the bucket that its backward completes
+  bool held[std::size_t{Nodes + 1}]{};        // by value: a weight part reads its gradient again
+  Place gathered{};                           // what was gathered again, until its leaf has read it
+  Place of_output[std::size_t{Nodes + 1}]{};  // by node with parameters: the gradient of its output, for its weight part
+  int bucket_of[std::size_t{Nodes + 1}]{};    // by node: 1 + the bucket that its backward completes
 
   SegmentRunner<Nodes, B> again;
 

@@ -4,6 +4,7 @@
 // In: Graph, Layout, BatchDivision.  Out: Bodies with edges placed, entries still to be written.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "heddle/graph/local_leaf.hpp"
@@ -68,21 +69,21 @@ struct PlacedEdge {
 };
 
 template <int Nodes, int Chunks, int Edges, int MostEntries> struct Bodies {
-  Entry entries[MostEntries]{};
+  Entry entries[std::size_t{MostEntries}]{};
   int entry_count = 0;
-  IndexRange forward[Chunks]{};
-  IndexRange backward[Chunks]{};             ///< the input part if the backward is split
-  IndexRange weight[Chunks]{};               ///< empty unless the backward is split
-  bool weight_reads[Chunks * pool_kinds]{};  ///< pools whose slots live until the weight part has run
-  PlacedEdge edges[Edges > 0 ? Edges : 1]{};
-  Place home[Nodes + 1]{};  ///< by value: where its producer puts it
-  Place taken[Nodes]{};     ///< by node: its input as its leaf takes it, where that is kept beside the value
-  Place given[Nodes]{};     ///< by node: its output as its leaf gives it, where that is kept beside the value
+  IndexRange forward[std::size_t{Chunks}]{};
+  IndexRange backward[std::size_t{Chunks}]{};             ///< the input part if the backward is split
+  IndexRange weight[std::size_t{Chunks}]{};               ///< empty unless the backward is split
+  bool weight_reads[std::size_t{Chunks * pool_kinds}]{};  ///< pools whose slots live until the weight part has run
+  PlacedEdge edges[std::size_t{Edges > 0 ? Edges : 1}]{};
+  Place home[std::size_t{Nodes + 1}]{};  ///< by value: where its producer puts it
+  Place taken[std::size_t{Nodes}]{};     ///< by node: its input as its leaf takes it, where that is kept beside the value
+  Place given[std::size_t{Nodes}]{};     ///< by node: its output as its leaf gives it, where that is kept beside the value
   Place loss_gradient{};
-  Transfer transfers[Edges > 0 ? 2 * Edges : 1]{};
+  Transfer transfers[std::size_t{Edges > 0 ? 2 * Edges : 1}]{};
   int transfer_count = 0;
-  std::int64_t slot_bytes[Chunks * pool_kinds]{};
-  std::int64_t scratch_bytes[Chunks]{};  ///< the larger of both directions
+  std::int64_t slot_bytes[std::size_t{Chunks * pool_kinds}]{};
+  std::int64_t scratch_bytes[std::size_t{Chunks}]{};  ///< the larger of both directions
 
   constexpr Place take(int chunk, PoolKind kind, std::int64_t bytes) {
     const std::int16_t pool = pool_of(chunk, kind);

@@ -4,6 +4,7 @@
 // In: EventLists and a lane model.  Out: ok, S03 with a witness, or S04 for transfers that do not match.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "heddle/core/rule.hpp"
@@ -23,13 +24,13 @@ struct RendezvousState {
 };
 
 template <int Events, int Roles> struct RendezvousBuffers {
-  int position[Roles]{};
-  int head[2 * Roles * Roles]{};
-  int unmet[2 * Roles * Roles]{};
-  int in_lane[Events]{};
-  int partner[Events]{};
-  bool complete[Events]{};
-  bool active[Roles]{};
+  int position[std::size_t{Roles}]{};
+  int head[std::size_t{2 * Roles * Roles}]{};
+  int unmet[std::size_t{2 * Roles * Roles}]{};
+  int in_lane[std::size_t{Events}]{};
+  int partner[std::size_t{Events}]{};
+  bool complete[std::size_t{Events}]{};
+  bool active[std::size_t{Roles}]{};
   constexpr RendezvousState view() { return {position, head, unmet, in_lane, partner, complete, active}; }
 };
 

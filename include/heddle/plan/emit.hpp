@@ -4,6 +4,7 @@
 // In: computes by time, transfers, buckets.  Out: lists; emission order sorts the event graph, so they cannot deadlock.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "heddle/plan/program.hpp"
@@ -30,18 +31,18 @@ struct EmitInput {
 };
 
 template <int Roles, int Most> struct Lists {
-  Instruction instructions[Most > 0 ? Most : 1]{};
-  IndexRange lists[Roles]{};
-  IndexRange ties[Roles]{};  // starts of tied gradients: the pools of bodies are free before
+  Instruction instructions[std::size_t{Most > 0 ? Most : 1}]{};
+  IndexRange lists[std::size_t{Roles}]{};
+  IndexRange ties[std::size_t{Roles}]{};  // starts of tied gradients: the pools of bodies are free before
 };
 
 /// Transfers by the chunk at one end and their direction, as lists: first of each, then the next.
 template <int Chunks, int Transfers> struct TransfersOfChunks {
   static constexpr int most = Transfers > 0 ? Transfers : 1;
-  int out[Chunks][2]{};  // by gradient; -1 ends a list
-  int in[Chunks][2]{};
-  int next_out[most]{};
-  int next_in[most]{};
+  int out[std::size_t{Chunks}][2]{};  // by gradient; -1 ends a list
+  int in[std::size_t{Chunks}][2]{};
+  int next_out[std::size_t{most}]{};
+  int next_in[std::size_t{most}]{};
 
   constexpr explicit TransfersOfChunks(const EmitInput& input) {
     for (int c = 0; c < Chunks; ++c) out[c][0] = out[c][1] = in[c][0] = in[c][1] = -1;

@@ -4,6 +4,7 @@
 // In: answers with a balanced cut, Memory<...>.  Out: the same answers, cut elsewhere if need be.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "heddle/plan/emit.hpp"
@@ -30,9 +31,9 @@ template <int Chunks, int MicroBatches, int Passes>
 [[nodiscard]] constexpr SlotTable<Chunks, MicroBatches> slots_of_pipeline(const Layout& layout, const BatchDivision& batch) {
   constexpr int most = Chunks > 1 ? 2 * (Chunks - 1) : 1;
   using Sizes = PipelineSizes<Chunks, MicroBatches, Passes>;
-  Transfer transfers[most]{};
-  PlacedEdge edges[Chunks]{};
-  bool weight_reads[Chunks * pool_kinds]{};
+  Transfer transfers[std::size_t{most}]{};
+  PlacedEdge edges[std::size_t{Chunks}]{};
+  bool weight_reads[std::size_t{Chunks * pool_kinds}]{};
   for (bool& read : weight_reads) read = layout.order.splits_backward;
   for (int c = 0; c + 1 < Chunks; ++c) {
     edges[c].edge = CutEdge{0, c, c + 1};
@@ -59,7 +60,7 @@ template <int Chunks, int MicroBatches, int Passes>
 /// Where the stages of a cut end, in pieces of the graph.
 template <int Chunks> struct StageEnds {
   bool found = false;
-  int end[Chunks]{};
+  int end[std::size_t{Chunks}]{};
 };
 
 /// Cuts a graph into stages one after another: for each place where a stage may end, the least that the slowest stage up to there can have. All
@@ -69,13 +70,13 @@ template <int Nodes, int Chunks> struct FittedCut {
   static constexpr int most_work = 20'000;  // stages that may be looked at, so that a search is a constant expression for every compiler
   static constexpr std::int64_t never = INT64_MAX;
   const StageMemory<Nodes>& memory;
-  const int (&slots)[Chunks][pool_kinds];
+  const int (&slots)[std::size_t{Chunks}][std::size_t{pool_kinds}];
   std::int64_t budget = 0;
   bool by_memory = false;  // least bytes of the largest stage instead of least flops of the slowest
-  int places[Chunks][most_places + 1]{};
-  int count[Chunks]{};
-  std::int64_t least[Chunks][most_places + 1]{};
-  std::int16_t before[Chunks][most_places + 1]{};  // the place where the stage before ends
+  int places[std::size_t{Chunks}][std::size_t{most_places + 1}]{};
+  int count[std::size_t{Chunks}]{};
+  std::int64_t least[std::size_t{Chunks}][std::size_t{most_places + 1}]{};
+  std::int16_t before[std::size_t{Chunks}][std::size_t{most_places + 1}]{};  // the place where the stage before ends
 
   [[nodiscard]] constexpr StageEnds<Chunks> run() {
     const int pieces = memory.pieces();
@@ -151,7 +152,7 @@ template <class Request> struct CutAccount {
   static constexpr int chunks = A::layout.chunk_count;
   static constexpr int nodes = A::graph.node_count;
   struct Slots {
-    int of[chunks][pool_kinds]{};
+    int of[std::size_t{chunks}][std::size_t{pool_kinds}]{};
   };
   static constexpr Slots slots = [] {
     Slots out;

@@ -4,6 +4,8 @@
 // In: BodyInput and value facts.  Out: entries, frames, the home of every value.
 #pragma once
 
+#include <cstddef>
+
 #include "heddle/plan/body.hpp"
 #include "heddle/plan/leaf_writer.hpp"
 #include "heddle/plan/scratch.hpp"
@@ -16,8 +18,8 @@ template <int Nodes, int Chunks, class B> struct ForwardWriter {
   const ValueFacts<Nodes>& facts;
   B& out;
   int edge_count = 0;
-  Place here[Nodes + 1]{};  // by value: where the current chunk sees it
-  int uses[Nodes + 1]{};    // by root: reads still to come in this body
+  Place here[std::size_t{Nodes + 1}]{};  // by value: where the current chunk sees it
+  int uses[std::size_t{Nodes + 1}]{};    // by root: reads still to come in this body
   ScratchSpace scratch{};
 
   constexpr void write(int chunk) {

@@ -4,6 +4,7 @@
 // In: a model, Batch<N>, a policy.  Out: the evaluation program with an arena of its own.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "heddle/graph/losses/no_loss.hpp"
@@ -16,8 +17,8 @@ template <class... Types> struct Inference;
 
 /// The arenas of an evaluation without what training needs: parameters, the zeros that stand for some of them, the pools of the forward, its scratch.
 template <int Roles, int Pools> struct ForwardArenas {
-  ArenaMap maps[Roles]{};
-  Pool pools[Pools]{};
+  ArenaMap maps[std::size_t{Roles}]{};
+  Pool pools[std::size_t{Pools}]{};
 
   /// `scratch`: bytes that the forward of each chunk uses.
   constexpr ForwardArenas(const Program& p, const std::int64_t* scratch) {

@@ -4,6 +4,8 @@
 // In: Graph, Layout.  Out: a Graph that sizes, memory and traffic are read off.
 #pragma once
 
+#include <cstddef>
+
 #include "heddle/graph/local_leaf.hpp"
 #include "heddle/policy/layout.hpp"
 
@@ -11,10 +13,10 @@ namespace heddle::inline plan_room {
 
 template <int Leaves> struct LocalLeaves {
   static constexpr int most = Leaves > 0 ? Leaves : 1;
-  TracedLeaf leaves[most]{};
-  Signature signatures[most]{};
-  Laid rests[most]{};
-  Spec resting[most]{};
+  TracedLeaf leaves[std::size_t{most}]{};
+  Signature signatures[std::size_t{most}]{};
+  Laid rests[std::size_t{most}]{};
+  Spec resting[std::size_t{most}]{};
 };
 
 /// All leaves divided by their signatures. Paths, types and what a leaf is called stay those of the whole leaf.

@@ -4,6 +4,7 @@
 // In: a Request.  Out: Lowered<Request, training>::program.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -46,8 +47,8 @@ template <class Request> struct Placed : Request {
     return n;
   }();
   struct Buckets {
-    GradientBucket list[bucket_count > 0 ? bucket_count : 1]{};
-    std::int16_t of_node[nodes > 0 ? nodes : 1]{};
+    GradientBucket list[std::size_t{bucket_count > 0 ? bucket_count : 1}]{};
+    std::int16_t of_node[std::size_t{nodes > 0 ? nodes : 1}]{};
   };
   static constexpr Buckets buckets = [] {
     Buckets out;

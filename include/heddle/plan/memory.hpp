@@ -4,6 +4,7 @@
 // In: lists, slot sizes.  Out: pools, slot of every micro-batch, ArenaMap; the lifetimes are the hazard check as well.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "heddle/core/rule.hpp"
@@ -15,18 +16,18 @@
 namespace heddle::inline plan_room {
 
 template <int Chunks, int MicroBatches> struct SlotTable {
-  Pool pools[Chunks * pool_kinds]{};
-  std::int16_t slots[Chunks * pool_kinds][MicroBatches]{};
+  Pool pools[std::size_t{Chunks * pool_kinds}]{};
+  std::int16_t slots[std::size_t{Chunks * pool_kinds}][std::size_t{MicroBatches}]{};
 };
 
 /// Takes and frees the slots of all pools while a list is walked in order.
 template <int Chunks, int MicroBatches> struct SlotAllocator {
   SlotTable<Chunks, MicroBatches> table{};
-  bool held[Chunks * pool_kinds][MicroBatches]{};      // by micro-batch
-  bool occupied[Chunks * pool_kinds][MicroBatches]{};  // by slot
-  std::int16_t sends[Chunks * pool_kinds][MicroBatches]{};
-  bool computed[Chunks * pool_kinds][MicroBatches]{};  // no compute of this device reads it again
-  int least_free[Chunks * pool_kinds]{};               // slots before this one are occupied
+  bool held[std::size_t{Chunks * pool_kinds}][std::size_t{MicroBatches}]{};      // by micro-batch
+  bool occupied[std::size_t{Chunks * pool_kinds}][std::size_t{MicroBatches}]{};  // by slot
+  std::int16_t sends[std::size_t{Chunks * pool_kinds}][std::size_t{MicroBatches}]{};
+  bool computed[std::size_t{Chunks * pool_kinds}][std::size_t{MicroBatches}]{};  // no compute of this device reads it again
+  int least_free[std::size_t{Chunks * pool_kinds}]{};                            // slots before this one are occupied
 
   constexpr void take(int pool, int m) {
     if (held[pool][m] || table.pools[pool].slot_bytes == 0) return;
@@ -63,13 +64,13 @@ struct SlotInput {
 template <int Chunks, int MicroBatches> struct SlotPass {
   SlotInput in;
   SlotAllocator<Chunks, MicroBatches> slots{};
-  bool sends_on[Chunks]{};
-  bool takes_locally[Chunks]{};  // a value of another chunk of its device
-  int read_last[Chunks]{};       // by chunk: a chunk whose frame it is the last to read, then the next of them; -1 ends the list
-  int next_read[Chunks]{};
+  bool sends_on[std::size_t{Chunks}]{};
+  bool takes_locally[std::size_t{Chunks}]{};  // a value of another chunk of its device
+  int read_last[std::size_t{Chunks}]{};       // by chunk: a chunk whose frame it is the last to read, then the next of them; -1 ends the list
+  int next_read[std::size_t{Chunks}]{};
 
   constexpr explicit SlotPass(const SlotInput& input) : in(input) {
-    int last_reader[Chunks]{};
+    int last_reader[std::size_t{Chunks}]{};
     for (int c = 0; c < Chunks; ++c) {
       last_reader[c] = c;
       read_last[c] = -1;

@@ -4,6 +4,7 @@
 // In: a pack of types.  Out: PartsOf<Plan>, with a Diagnosis if a part is missing, doubled or unknown.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "heddle/core/type_name.hpp"
@@ -92,8 +93,8 @@ requires(part_of<First>() == Wanted) struct FindPart<Wanted, First, Rest...> {
 
 template <class... Types> [[nodiscard]] constexpr Diagnosis check_parts() {
   constexpr int count = sizeof...(Types);
-  const PlanPart parts[count + 1] = {part_of<Types>()..., PlanPart::unknown};
-  const Text<64> names[count + 1] = {type_name<Types>()..., Text<64>{}};
+  const PlanPart parts[std::size_t{count + 1}] = {part_of<Types>()..., PlanPart::unknown};
+  const Text<64> names[std::size_t{count + 1}] = {type_name<Types>()..., Text<64>{}};
   for (int i = 0; i < count; ++i) {
     if (parts[i] == PlanPart::unknown)
       return Diagnosis{Code{'L', 3}, ""}

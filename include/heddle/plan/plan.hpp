@@ -4,6 +4,7 @@
 // In: an unordered pack of parts.  Out: Plan, check<Plan>(), devices, peak_memory, traffic.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -102,9 +103,9 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
 /// What the check of lines found in one mode of a plan; the checks of how the lists meet and end read it.
 template <int Most, int Roles> struct FoundInLines {
   Diagnosis found;
-  int starts[Most]{};
-  int after[Most]{};
-  int first_start[Roles]{};
+  int starts[std::size_t{Most}]{};
+  int after[std::size_t{Most}]{};
+  int first_start[std::size_t{Roles}]{};
   int first_closing = 0;
 };
 
@@ -118,7 +119,7 @@ template <class Request, bool Training> struct CheckedLines {
   static constexpr FoundInLines<most, P::roles> check_lines() {  // in a lambda clang 14 takes this for no constant expression
     FoundInLines<most, P::roles> out;
     ChunkPass passes[P::chunks * P::micro_batches]{};
-    int of_token[most]{};
+    int of_token[std::size_t{most}]{};
     LineCheck check{program(), passes, out.starts, of_token, out.after, out.first_start};
     check.run();
     out.found = check.found;

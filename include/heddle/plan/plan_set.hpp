@@ -4,6 +4,7 @@
 // In: plans of different numbers of devices.  Out: PlanSet, index_of a number of ranks.
 #pragma once
 
+#include <cstddef>
 #include <type_traits>
 
 #include "heddle/core/fire.hpp"
@@ -53,7 +54,7 @@ template <class... Plans> struct PlanSet {
 
   static constexpr int count = sizeof...(Plans);
   /// Numbers of devices in the order of the plans.
-  static constexpr int sizes[count > 0 ? count : 1] = {devices<Plans>...};
+  static constexpr int sizes[std::size_t{count > 0 ? count : 1}] = {devices<Plans>...};
   /// Place of the plan with this number of devices, -1 if there is none.
   [[nodiscard]] static constexpr int index_of(int ranks) {
     for (int i = 0; i < count; ++i)

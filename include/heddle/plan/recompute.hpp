@@ -16,7 +16,7 @@ namespace heddle::inline plan_room {
 
 /// What Recompute names, by leaf of the graph.
 template <int Leaves> struct LeafChoice {
-  bool leaf[Leaves > 0 ? Leaves : 1]{};
+  bool leaf[std::size_t{Leaves > 0 ? Leaves : 1}]{};
   bool blocks = false;
   bool any = false;  ///< something is named
   Diagnosis fault;
@@ -101,10 +101,10 @@ template <int Nodes, int Leaves> struct RecomputeStudy {
   const Layout& layout;
   const LeafChoice<Leaves>& choice;
   Recomputed<Nodes> out{};
-  int segment_of[Nodes + 1]{};       // by node: 1 + its segment, 0 outside
-  bool has_parameters[Nodes + 1]{};  // by segment
-  bool kept[Nodes + 1]{};            // by value
-  bool needed[Nodes + 1]{};          // by value: read in the backward, or by what runs again for it
+  int segment_of[std::size_t{Nodes + 1}]{};       // by node: 1 + its segment, 0 outside
+  bool has_parameters[std::size_t{Nodes + 1}]{};  // by segment
+  bool kept[std::size_t{Nodes + 1}]{};            // by value
+  bool needed[std::size_t{Nodes + 1}]{};          // by value: read in the backward, or by what runs again for it
 
   constexpr void run() {
     if (!choice.any) return;

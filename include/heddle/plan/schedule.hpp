@@ -4,6 +4,7 @@
 // In: chunks, devices, in-flight limits or turns.  Out: computes in order of their begin.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "heddle/core/rule.hpp"
@@ -66,17 +67,17 @@ template <int MostChunks, int MostMicroBatches> struct ListScheduler {
   bool in_turns = layout.order.in_turns;
   bool splits = training && layout.order.splits_backward;
   int passes_a_device = chunks / roles * micro_batches;  // chunk passes of a device under an order in turns, each way
-  int last_chunk[MostChunks]{};                          // by device
-  int chunk_before[MostChunks]{};                        // the next earlier chunk of the same device, -1 if there is none
-  int position[MostChunks]{};                            // by device: its first chunk
-  std::int32_t free_at[MostChunks]{};                    // by device
-  std::int32_t first[MostChunks]{};                      // by device: the key of its next compute; the least of all runs next
-  int next_forward[MostChunks]{};
-  int next_backward[MostChunks]{};
-  int next_weight[MostChunks]{};
-  int turn[MostChunks][3]{};  // by device: chunk passes forward, backward and of parameters' gradients that have begun
-  std::int32_t forward_end[MostChunks][MostMicroBatches]{};
-  std::int32_t backward_end[MostChunks][MostMicroBatches]{};
+  int last_chunk[std::size_t{MostChunks}]{};             // by device
+  int chunk_before[std::size_t{MostChunks}]{};           // the next earlier chunk of the same device, -1 if there is none
+  int position[std::size_t{MostChunks}]{};               // by device: its first chunk
+  std::int32_t free_at[std::size_t{MostChunks}]{};       // by device
+  std::int32_t first[std::size_t{MostChunks}]{};         // by device: the key of its next compute; the least of all runs next
+  int next_forward[std::size_t{MostChunks}]{};
+  int next_backward[std::size_t{MostChunks}]{};
+  int next_weight[std::size_t{MostChunks}]{};
+  int turn[std::size_t{MostChunks}][3]{};  // by device: chunk passes forward, backward and of parameters' gradients that have begun
+  std::int32_t forward_end[std::size_t{MostChunks}][std::size_t{MostMicroBatches}]{};
+  std::int32_t backward_end[std::size_t{MostChunks}][std::size_t{MostMicroBatches}]{};
 
   constexpr ListScheduler(const Layout& answers, int all, int round, bool trains)
       : layout(answers), micro_batches(all), round_size(round), training(trains) {
@@ -187,7 +188,7 @@ template <int MostChunks, int MostMicroBatches> struct ListScheduler {
 /// All computes of a step in order of their begin: the one global order from which lists are emitted.
 template <int Count> struct Schedule {
   static constexpr int count = Count;
-  TimedCompute computes[count]{};
+  TimedCompute computes[std::size_t{count}]{};
   std::int32_t makespan = 0;
 };
 

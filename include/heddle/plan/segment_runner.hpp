@@ -5,6 +5,8 @@
 // read.
 #pragma once
 
+#include <cstddef>
+
 #include "heddle/plan/leaf_writer.hpp"
 #include "heddle/plan/unit_walk.hpp"
 
@@ -16,11 +18,11 @@ template <int Nodes, class B> struct SegmentRunner {
   const Recomputed<Nodes>& recomputed;
   B& out;
   ScratchSpace& space;
-  int chunk_in_hand = 0;      // whose backward is written
-  Place here[Nodes + 1]{};    // by value
-  int reads[Nodes + 1]{};     // by root of what is made again: backwards that read it
-  bool weighed[Nodes + 1]{};  // by root: a weight part of a split backward reads it
-  int uses[Nodes + 1]{};      // by root: reads still to come
+  int chunk_in_hand = 0;                   // whose backward is written
+  Place here[std::size_t{Nodes + 1}]{};    // by value
+  int reads[std::size_t{Nodes + 1}]{};     // by root of what is made again: backwards that read it
+  bool weighed[std::size_t{Nodes + 1}]{};  // by root: a weight part of a split backward reads it
+  int uses[std::size_t{Nodes + 1}]{};      // by root: reads still to come
 
   constexpr SegmentRunner(const BodyInput& input, const ValueFacts<Nodes>& all, const Recomputed<Nodes>& what, B& bodies, ScratchSpace& scratch)
       : in(input), facts(all), recomputed(what), out(bodies), space(scratch) {

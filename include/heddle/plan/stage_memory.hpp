@@ -4,6 +4,7 @@
 // In: Graph, BatchDivision, Storage, slots of a pipeline.  Out: StageMemory, bytes of the nodes between two cuts.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "heddle/plan/memory.hpp"
@@ -36,8 +37,8 @@ struct StageRequest {
 template <int Nodes> struct StageMemory {
   static constexpr int most = Nodes > 0 ? Nodes : 1;
   BalancedCut<most> cut;
-  std::int64_t flops[most + 1]{};     ///< of all pieces before a place
-  std::int64_t boundary[most + 1]{};  ///< [bytes] of the value that passes there
+  std::int64_t flops[std::size_t{most + 1}]{};     ///< of all pieces before a place
+  std::int64_t boundary[std::size_t{most + 1}]{};  ///< [bytes] of the value that passes there
 
  private:
   /// Parameters up to a place: whole units before the one that it goes through, and that unit up to there and in all, without padding.
@@ -46,19 +47,19 @@ template <int Nodes> struct StageMemory {
     std::int64_t open = 0;
     std::int64_t unit = 0;
   };
-  Flat flat[most + 1]{};
-  std::int64_t largest_unit[most]{};   // of a piece, and of units that go on in the next
-  std::int64_t framed[most + 1]{};     // saved by all pieces before a place, if nothing is cut
-  std::int64_t held[most + 1]{};       // gradients that the weight parts of a split backward read again
-  std::int64_t arrives[most + 1]{};    // of these: what lies where the gradient of the stage's output does
-  std::int64_t sent[most + 1]{};       // more is saved if the stage ends there
-  std::int64_t received[most + 1]{};   // more is saved if it begins there
-  std::int64_t scratch[most][2][2]{};  // by piece: its input lies in scratch, its output does
-  bool in_place[most]{};               // of a piece: its output takes the place of its input
-  int last_reader[most + 1]{};         // by value
-  int readers[most + 1]{};             // by value
-  int units = 0;                       // if nothing is cut
-  std::int64_t ties = 0;               // at most: a slice of every use of tied parameters but its own arrives
+  Flat flat[std::size_t{most + 1}]{};
+  std::int64_t largest_unit[std::size_t{most}]{};   // of a piece, and of units that go on in the next
+  std::int64_t framed[std::size_t{most + 1}]{};     // saved by all pieces before a place, if nothing is cut
+  std::int64_t held[std::size_t{most + 1}]{};       // gradients that the weight parts of a split backward read again
+  std::int64_t arrives[std::size_t{most + 1}]{};    // of these: what lies where the gradient of the stage's output does
+  std::int64_t sent[std::size_t{most + 1}]{};       // more is saved if the stage ends there
+  std::int64_t received[std::size_t{most + 1}]{};   // more is saved if it begins there
+  std::int64_t scratch[std::size_t{most}][2][2]{};  // by piece: its input lies in scratch, its output does
+  bool in_place[std::size_t{most}]{};               // of a piece: its output takes the place of its input
+  int last_reader[std::size_t{most + 1}]{};         // by value
+  int readers[std::size_t{most + 1}]{};             // by value
+  int units = 0;                                    // if nothing is cut
+  std::int64_t ties = 0;                            // at most: a slice of every use of tied parameters but its own arrives
   StageRequest request;
 
  public:
@@ -141,10 +142,10 @@ template <int Nodes> struct StageMemory {
  private:
   constexpr void add_parameters() {
     const Graph& graph = request.graph;
-    std::int64_t raw[most]{};     // by unit
-    std::int64_t before[most]{};  // by unit: padded bytes of those before it
-    int unit_at[most + 1]{};      // by place: the last unit that has begun, -1: none
-    std::int64_t raw_at[most + 1]{};
+    std::int64_t raw[std::size_t{most}]{};     // by unit
+    std::int64_t before[std::size_t{most}]{};  // by unit: padded bytes of those before it
+    int unit_at[std::size_t{most + 1}]{};      // by place: the last unit that has begun, -1: none
+    std::int64_t raw_at[std::size_t{most + 1}]{};
     int unit = -1;
     int block = -1;
     for (int p = 0; p < cut.pieces; ++p) {
@@ -175,7 +176,7 @@ template <int Nodes> struct StageMemory {
   }
   constexpr void add_saved(const ValueFacts<most>& facts) {
     const Graph& graph = request.graph;
-    bool needed[most + 1]{};  // by value: read again in the backward
+    bool needed[std::size_t{most + 1}]{};  // by value: read again in the backward
     for (int n = 0; n < graph.node_count; ++n) {
       const Leaf& leaf = graph.leaf(n);
       for (int k = 0; k < graph.nodes[n].operand_count && saves_input(leaf); ++k) needed[graph.nodes[n].operands[k]] = true;

@@ -4,6 +4,7 @@
 // In: Graph, Layout, buckets.  Out: uses, transfers of gradient slices.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "heddle/plan/program.hpp"
@@ -31,9 +32,9 @@ template <class Visit> constexpr void each_tied_transfer(const TiedUse* uses, in
 }
 
 template <int Uses, int Roles> struct TieTable {
-  TiedUse uses[Uses > 0 ? Uses : 1]{};
+  TiedUse uses[std::size_t{Uses > 0 ? Uses : 1}]{};
   int transfer_count = 0;
-  std::int64_t room_bytes[Roles]{};  ///< of slices that arrive
+  std::int64_t room_bytes[std::size_t{Roles}]{};  ///< of slices that arrive
 };
 
 /// Who uses which parameters, and how much arrives where: slices, as they are stepped.
@@ -56,12 +57,12 @@ template <int Uses, int Roles>
 }
 
 /// Transfers of the bodies, and behind them those of tied gradients.
-template <int Count> struct TransferList { Transfer list[Count > 0 ? Count : 1]{}; };
+template <int Count> struct TransferList { Transfer list[std::size_t{Count > 0 ? Count : 1}]{}; };
 
 template <int Roles>
 constexpr void append_tied_transfers(const TiedUse* uses, int use_count, const GradientBucket* buckets, const Layout& layout, const Storage& storage,
                                      Transfer* to) {
-  std::int64_t room[Roles]{};
+  std::int64_t room[std::size_t{Roles}]{};
   each_tied_transfer(uses, use_count, [&](int use, int there) {
     const GradientBucket& bucket = buckets[uses[use].bucket];
     Transfer t;

@@ -4,6 +4,7 @@
 // In: Graph, Layout, bucket size.  Out: ParameterPlace, GradientBucket.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "heddle/plan/program.hpp"
@@ -16,14 +17,14 @@ inline constexpr std::int64_t unit_bytes = 64 * 64;  ///< a unit is padded to 64
 [[nodiscard]] constexpr std::int64_t rounded_up(std::int64_t bytes, std::int64_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
 
 template <int Parameters, int Nodes, int Roles> struct FlatBuffers {
-  ParameterPlace parameters[Parameters > 0 ? Parameters : 1]{};
-  std::int64_t node_begin[Nodes > 0 ? Nodes : 1]{};  ///< offset of the first parameter of a node in its role's buffer
-  bool starts_unit[Nodes > 0 ? Nodes : 1]{};
-  FlatUnit units[Parameters > 0 ? Parameters : 1]{};
+  ParameterPlace parameters[std::size_t{Parameters > 0 ? Parameters : 1}]{};
+  std::int64_t node_begin[std::size_t{Nodes > 0 ? Nodes : 1}]{};  ///< offset of the first parameter of a node in its role's buffer
+  bool starts_unit[std::size_t{Nodes > 0 ? Nodes : 1}]{};
+  FlatUnit units[std::size_t{Parameters > 0 ? Parameters : 1}]{};
   int unit_count = 0;
-  std::int64_t role_bytes[Roles]{};
-  std::int64_t gradient_bytes[Roles]{};  ///< behind those: gradients of uses of tied parameters that another leaf of the role keeps
-  bool shared[Nodes > 0 ? Nodes : 1]{};  ///< several leaves use the parameters of this node
+  std::int64_t role_bytes[std::size_t{Roles}]{};
+  std::int64_t gradient_bytes[std::size_t{Roles}]{};  ///< behind those: gradients of uses of tied parameters that another leaf of the role keeps
+  bool shared[std::size_t{Nodes > 0 ? Nodes : 1}]{};  ///< several leaves use the parameters of this node
 
   constexpr void open_unit(int role, std::int64_t offset, bool counts) {
     units[unit_count].role = static_cast<std::int16_t>(role);
@@ -116,7 +117,7 @@ template <int Parameters, int Nodes, int Roles>
 /// The flat buffers of all roles. Where leaves are tied, a first pass tells where the parameters of a role end.
 template <int Parameters, int Nodes, int Roles>
 [[nodiscard]] constexpr FlatBuffers<Parameters, Nodes, Roles> lay_out_parameters(const Graph& graph, const Layout& layout) {
-  const std::int64_t nothing[Roles]{};
+  const std::int64_t nothing[std::size_t{Roles}]{};
   auto flat = lay_out_units<Parameters, Nodes, Roles>(graph, layout, nothing);
   if (graph.tie_count > 0) {
     const auto before = flat;

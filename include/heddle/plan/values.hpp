@@ -4,6 +4,7 @@
 // In: Graph, Layout, what is to run again.  Out: ValueFacts, edges between chunks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "heddle/plan/program.hpp"
@@ -45,20 +46,20 @@ struct Segment {
 
 /// What a plan runs again in its backward; nothing if it does not ask for it.
 template <int Nodes> struct Recomputed {
-  bool dropped[Nodes + 1]{};  ///< by value: not kept for the backward
-  bool runs[Nodes + 1]{};     ///< by node: makes a dropped value that is read again
-  bool read[Nodes + 1]{};     ///< by value: by a node that runs again
-  Segment segments[Nodes + 1]{};
+  bool dropped[std::size_t{Nodes + 1}]{};  ///< by value: not kept for the backward
+  bool runs[std::size_t{Nodes + 1}]{};     ///< by node: makes a dropped value that is read again
+  bool read[std::size_t{Nodes + 1}]{};     ///< by value: by a node that runs again
+  Segment segments[std::size_t{Nodes + 1}]{};
   int segment_count = 0;
-  int first_before[Nodes + 1]{};  ///< by node: 1 + the first segment that runs before its backward
+  int first_before[std::size_t{Nodes + 1}]{};  ///< by node: 1 + the first segment that runs before its backward
 };
 
 /// Facts about every value of one graph under one layout; value v is the output of node v - 1.
 template <int Nodes> struct ValueFacts {
-  int root[Nodes + 1]{};     ///< values of one root share one storage (reshapes, in-place elementwise leaves)
-  bool framed[Nodes + 1]{};  ///< by root: read again in the backward, sent, or taken by another chunk
-  bool again[Nodes + 1]{};   ///< by node: run again in the backward, because what it gives is not kept
-  int consumers[Nodes + 1]{};
+  int root[std::size_t{Nodes + 1}]{};     ///< values of one root share one storage (reshapes, in-place elementwise leaves)
+  bool framed[std::size_t{Nodes + 1}]{};  ///< by root: read again in the backward, sent, or taken by another chunk
+  bool again[std::size_t{Nodes + 1}]{};   ///< by node: run again in the backward, because what it gives is not kept
+  int consumers[std::size_t{Nodes + 1}]{};
 
   [[nodiscard]] constexpr bool saved(int value) const { return framed[root[value]]; }
 };
@@ -90,7 +91,7 @@ template <int Nodes>
 [[nodiscard]] constexpr ValueFacts<Nodes> study_values(const Graph& graph, const Layout& layout, bool training,
                                                        const Recomputed<Nodes>& recomputed = {}) {
   ValueFacts<Nodes> facts;
-  bool input_needed[Nodes + 1]{};
+  bool input_needed[std::size_t{Nodes + 1}]{};
   for (int n = 0; n < graph.node_count; ++n) {
     const Leaf& leaf = graph.leaf(n);
     for (int k = 0; k < graph.nodes[n].operand_count; ++k) {
@@ -102,7 +103,7 @@ template <int Nodes>
   }
   for (int v = 0; v <= graph.node_count; ++v)
     if (recomputed.read[v] && !recomputed.dropped[v]) input_needed[v] = true;
-  bool held[Nodes + 1]{};  // by root: read again, or by more than one: may not be overwritten in place
+  bool held[std::size_t{Nodes + 1}]{};  // by root: read again, or by more than one: may not be overwritten in place
   int chunk = 0;
   for (int n = 0; n < graph.node_count; ++n) {
     while (n >= layout.first_node[chunk + 1]) ++chunk;

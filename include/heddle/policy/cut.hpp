@@ -4,6 +4,7 @@
 // In: part types or a number of chunks.  Out: Layout::first_node.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "heddle/core/type_name.hpp"
@@ -14,7 +15,7 @@ namespace heddle::inline policy_room {
 
 /// The leaf types of a part in order of execution, to be found again in the model.
 template <int Nodes> struct TypeList {
-  TypeId types[Nodes > 0 ? Nodes : 1]{};
+  TypeId types[std::size_t{Nodes > 0 ? Nodes : 1}]{};
   int count = 0;
 
   template <class L> constexpr int layer(int value) {
@@ -77,15 +78,15 @@ template <class Part> constexpr int place_part(const Graph& graph, Layout& layou
 
 /// The pieces of a graph between which it may be cut, and chunks made of them.
 template <int MostNodes> struct BalancedCut {
-  int first[MostNodes + 1]{};           ///< node that begins piece i
-  std::int64_t flops[MostNodes + 1]{};  ///< of piece i
+  int first[std::size_t{MostNodes + 1}]{};           ///< node that begins piece i
+  std::int64_t flops[std::size_t{MostNodes + 1}]{};  ///< of piece i
   int pieces = 0;
   int chunks = 1;
   std::int64_t total = 0;
   std::int64_t largest = 0;
 
   constexpr BalancedCut(const Graph& graph, int asked) : chunks(asked) {
-    int last_reader[MostNodes + 1]{};  // by value; 0: nobody
+    int last_reader[std::size_t{MostNodes + 1}]{};  // by value; 0: nobody
     for (int n = 0; n < graph.node_count; ++n)
       for (int k = 0; k < graph.nodes[n].operand_count; ++k) last_reader[graph.nodes[n].operands[k]] = n;
     int joined = 0;  // nodes up to here read a value from before the one in hand

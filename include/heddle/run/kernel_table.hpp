@@ -104,7 +104,7 @@ template <class Model, class Compute, bool Split> struct CheckedKernels {
 
 /// Walks a model as the tracer does and notes the kernels of each leaf.
 template <class Compute, int Leaves> struct KernelCollector {
-  LeafKernels leaves[Leaves > 0 ? Leaves : 1]{};
+  LeafKernels leaves[std::size_t{Leaves > 0 ? Leaves : 1}]{};
   int count = 0;
 
   template <class L> constexpr int layer(int value) {

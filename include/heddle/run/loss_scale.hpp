@@ -48,10 +48,10 @@ class LossScale {
   void update(bool overflow) {
     scale_ = scale();
     if (overflow) {
-      scale_ = static_cast<float>(scale_ * backoff_factor);
+      scale_ = static_cast<float>(static_cast<double>(scale_) * backoff_factor);
       growth_tracker = 0;
     } else if (++growth_tracker >= growth_interval) {
-      const auto grown = static_cast<float>(scale_ * growth_factor);
+      const auto grown = static_cast<float>(static_cast<double>(scale_) * growth_factor);
       if (std::isfinite(grown)) scale_ = grown;
       growth_tracker = 0;
     }

@@ -29,7 +29,7 @@ namespace heddle::inline transport_room {
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) == 0)
     for (int core = 0; core < CPU_SETSIZE; ++core)
-      if (CPU_ISSET(core, &set)) cores.push_back(core);
+      if (CPU_ISSET(static_cast<unsigned>(core), &set)) cores.push_back(core);
 #endif
   return cores;
 }
@@ -39,7 +39,7 @@ inline bool pin_to_core([[maybe_unused]] int core) noexcept {
 #if defined(__linux__)
   cpu_set_t set;
   CPU_ZERO(&set);
-  CPU_SET(core, &set);
+  CPU_SET(static_cast<unsigned>(core), &set);
   return pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0;
 #else
   return false;
@@ -51,7 +51,7 @@ inline void move_to_core([[maybe_unused]] int core) noexcept {
 #if defined(__linux__)
   if (sched_getcpu() == core) return;
   cpu_set_t allowed;
-  if (pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed) != 0 || !CPU_ISSET(core, &allowed)) return;
+  if (pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed) != 0 || !CPU_ISSET(static_cast<unsigned>(core), &allowed)) return;
   if (pin_to_core(core)) pthread_setaffinity_np(pthread_self(), sizeof allowed, &allowed);
 #endif
 }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// A program whose warnings are stricter than ours, and which includes Heddle as its own headers, not as those of a system: nothing is said.
+#include <heddle/backend/cpu_threads.hpp>
+#include <heddle/backend/spmd_threads.hpp>
+#include <heddle/cost/simulate.hpp>
+#include <heddle/heddle.hpp>
+#include <heddle/io/gzip.hpp>
+#include <heddle/io/idx.hpp>
+#include <heddle/io/safetensors.hpp>
+#include <heddle/io/synthetic.hpp>
+#include <heddle/report/checkup.hpp>
+#include <heddle/report/table.hpp>
+#include <heddle/run/doctor.hpp>
+#include <heddle/run/gradcheck.hpp>
+#include <heddle/run/profile.hpp>
+#include <heddle/run/runner.hpp>
+#include <heddle/run/verify.hpp>
+
+using namespace heddle;
+
+struct Net : Sequential<Named<"linear1", Linear<28 * 28, 64>>, ReLU, Named<"linear2", Linear<64, 10>>> {};
+using Spread = Plan<Net, CrossEntropy, Adam, Batch<64, KeepLast>,
+                    Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, TensorParallel<2>, Sharded<2>, DataParallel<2>>, Clip<GlobalNorm>,
+                    LossScaling, Recompute<ReLU>>;
+
+int main() {
+  Trainer<Spread, CpuThreads> trainer{{.learning_rate = 1e-3}, Seed{1}};
+  const Dataset data = synthetic(Seed{1}, 64, 784, 10);
+  for (auto batch : data.shuffled(Seed{1}, 0).batches<64>()) {
+    trainer.step(batch);
+    (void)trainer.evaluate(batch);
+  }
+  const Runner<Inference<Net, Batch<64>, Sharded<2>>, CpuThreads> runner;
+}
