@@ -75,6 +75,43 @@ TEST_CASE("a dead slot stays untouched by those who come later") {
   CHECK(data == ones(2, 8));
 }
 
+TEST_CASE("whoever comes too late for a number that was ended is missing for good, whatever it starts afterwards") {
+  GroupRing ring{3, 2};
+  auto data = ones(3, 8);
+  CHECK(ring.first_missing(0) == 0);
+  post(ring, 0, 0, data[0], 8);
+  post(ring, 0, 2, data[2], 8);
+  CHECK(ring.kill(0));
+  CHECK(ring.first_missing(0) == 1);
+  CHECK_FALSE(post(ring, 0, 1, data[1], 8));
+  CHECK(ring.first_missing(0) == 1);
+  for (int q = 0; q < 3; ++q) post(ring, 1, q, data[static_cast<std::size_t>(q)], 8);
+  CHECK(ring.first_missing(0) == 1);
+  CHECK(ring.first_missing(1) == 1);  // it starts nothing more, so nobody waits for what it will not do
+  CHECK_FALSE(ring.done(1));
+  ring.kill_all(0);
+  CHECK(ring.dead(1));
+}
+
+TEST_CASE("a number is ended or completed while the last member starts it, and who ends it finds somebody missing") {
+  for (int attempt = 0; attempt < 2000; ++attempt) {
+    GroupRing ring{2, 1};
+    auto data = ones(2, 8);
+    post(ring, 0, 0, data[0], 8);
+    std::atomic<bool> go{false};
+    std::thread late([&] {
+      while (!go.load()) continue;
+      post(ring, 0, 1, data[1], 8);
+    });
+    go.store(true);
+    for (int i = attempt % 64; i > 0; --i) spin_pause();
+    const bool ended = ring.kill(0);
+    if (ended && ring.first_missing(0) != 1) FAIL("nobody is missing in a number that was ended");
+    late.join();
+    if (ended == ring.done(0)) FAIL("a number is either ended or done");
+  }
+}
+
 TEST_CASE("a member that leaves completes what all have started and ends the rest") {
   GroupRing ring{2, 2};
   auto full = ones(2, 100000), half = ones(2, 8);

@@ -8,10 +8,9 @@ using namespace heddle;
 TEST_CASE("who is late because of another is not to blame") {
   ThreadBoard board{4, {{0, 1, 2, 3}}, {}};
   CHECK(board.culprit(1) == 1);
-  board.awaited(1).peer.store(2);
+  board.awaited(1).set_peer(2);
   CHECK(board.culprit(1) == 2);
-  board.awaited(2).sequence.store(0);  // rank 2 waits for the first collective, which rank 0 has started and rank 1 has not
-  board.awaited(2).group.store(0);
+  board.awaited(2).set_collective(0, 0);  // which rank 0 has started and rank 1 has not
   float data = 0;
   board.ring(0).post(0, 0, {Movement::all_reduce, 1}, &data, &data);
   CHECK(board.first_missing(0, 0) == 1);

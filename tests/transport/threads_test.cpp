@@ -285,3 +285,62 @@ TEST_CASE("wherever a rank gives up, every call of every survivor succeeds or na
 
 // The deadline must only be longer than a rank that works may be kept off its core.
 TEST_CASE("wherever a rank falls silent, every call of every survivor succeeds or names it") { stop_everywhere(true, 300ms); }
+
+// ---- Every rank comes just before or after a deadline -----------------------------------------------------------------------------------
+
+namespace {
+
+/// HEDDLE_ATTEMPTS asks for more of them than a usual run makes.
+int attempts(int usual) {
+  const char* const more = std::getenv("HEDDLE_ATTEMPTS");
+  return more == nullptr ? usual : std::atoi(more);
+}
+
+/// Every rank takes all steps until it loses one; rank `late` begins after so long. The fault, empty if all ends right or with R01 that names a rank.
+std::string meet_at_the_deadline(Threads& threads, Workers& workers, int late, std::chrono::microseconds after, int& lost) {
+  std::string faults[3];
+  std::atomic<int> losses{0};
+  workers.run([&](int rank) {
+    if (const auto begin = std::chrono::steady_clock::now() + after; rank == late)
+      while (std::chrono::steady_clock::now() < begin) std::this_thread::yield();
+    std::string& fault = faults[rank];
+    int named = -1;
+    for (std::size_t i = 0; i < steps.size() && named < 0; ++i)
+      if (takes_part(steps[i], rank)) try {
+          carry_out(threads.endpoint(Rank{rank}), steps[i], fault);
+        } catch (const RankLost& error) {
+          named = error.rank().value;
+          ++losses;
+          if (named < 0 || named >= 3) fault = "rank " + std::to_string(named) + " is named";
+        }
+  });
+  for (int rank = 0; rank < 3; ++rank)
+    if (workers.error(rank)) faults[rank] = "something else than R01 was thrown";
+  lost += losses.load();
+  threads.reset();
+  return faults[0] + faults[1] + faults[2];
+}
+
+}  // namespace
+
+TEST_CASE("whoever comes just before or after a deadline of some microseconds ends right or with R01") {
+  Workers workers{3};
+  int lost = 0;
+  for (int i = 0; i < attempts(3000); ++i) {
+    Threads threads{3, groups, four, std::chrono::microseconds{1 + i % 60}};
+    const std::string fault = meet_at_the_deadline(threads, workers, i % 3, std::chrono::microseconds{i / 3 % 61}, lost);
+    if (!fault.empty()) FAIL(fault);
+  }
+  CHECK(lost > 0);
+}
+
+TEST_CASE("whoever comes some microseconds around a deadline of 20 ms ends right or with R01") {
+  Workers workers{3};
+  Threads threads{3, groups, four, 20ms};
+  int lost = 0;
+  for (int i = 0; i < attempts(3000) / 60; ++i) {
+    const std::string fault = meet_at_the_deadline(threads, workers, i % 3, std::chrono::microseconds{20000 + i % 200}, lost);
+    if (!fault.empty()) FAIL(fault);
+  }
+  CHECK(lost > 0);
+}

@@ -21,6 +21,9 @@ namespace heddle::inline transport_room {
 ///
 /// posts counts the positions that have started; the last one opens the slot. open counts the slices nobody has claimed, left those not finished:
 /// when it is 0 no slice is read or written any more. Slots: two per pending start, for the reason given at PairRing.
+///
+/// A start marks its position in started_ after posts has counted it, never before and never without: a number that was ended has a position whose
+/// mark is missing for good, and a position that has come too late for one number starts no later one.
 /// Tested  transport/group_ring_test
 class GroupRing {
  public:
@@ -33,12 +36,12 @@ class GroupRing {
 
   /// Posts number k of `position`. True if this opened the slot: sleeping members must be woken. What is too small to share the last one does.
   bool post(std::int64_t k, int position, StartedCollective what, const float* source, float* target) {
+    if (!started(k - 1, position)) return false;  // an earlier start found its slot dead, so this rank is about to be lost
     Slot& slot = at(k);
     const std::size_t mine = row(k) + count(position);
     sources_[mine] = source;
     targets_[mine] = target;
     posted_[mine] = what;
-    started_[count(position)].value.store(k + 1, std::memory_order_release);
     std::uint64_t seen = slot.posts.load(std::memory_order_relaxed);
     std::uint64_t next = 0;
     do {
@@ -46,6 +49,7 @@ class GroupRing {
       if (others_are_here && (seen & killed) != 0) return false;
       next = (others_are_here ? seen : stamp(k, post_shift)) + 1;
     } while (!slot.posts.compare_exchange_weak(seen, next, std::memory_order_acq_rel, std::memory_order_relaxed));
+    started_[count(position)].value.store(k + 1, std::memory_order_release);
     if ((next & (killed - 1)) != static_cast<std::uint64_t>(members_)) return false;
     open(slot, k);
     return true;
@@ -82,6 +86,13 @@ class GroupRing {
 
   /// Whether `position` has started number k.
   [[nodiscard]] bool started(std::int64_t k, int position) const { return started_[count(position)].value.load(std::memory_order_acquire) > k; }
+  /// The first position that has not started number k, -1 if all have. Of a number that was ended there is one, and it never will.
+  [[nodiscard]] int first_missing(std::int64_t k) const {
+    if (dead(k)) settle(k);
+    for (int q = 0; q < members_; ++q)
+      if (!started(k, q)) return q;
+    return -1;
+  }
 
   /// Ends number k if some position has not started it: true if no work has begun and none ever will.
   bool kill(std::int64_t k) {
@@ -99,7 +110,9 @@ class GroupRing {
     for (Slot& slot : slots_) {
       const std::uint64_t seen = slot.posts.load(std::memory_order_acquire);
       const std::int64_t k = static_cast<std::int64_t>(seen >> post_shift) - 1;
-      if (k < 0 || !started(k, position) || kill(k)) continue;
+      if (k < 0) continue;
+      settle(k);
+      if (!started(k, position) || kill(k)) continue;
       for (; !over(slot, k); std::this_thread::yield()) work(k);
     }
   }
@@ -145,6 +158,17 @@ class GroupRing {
   static bool over(const Slot& slot, std::int64_t k) {
     const std::uint64_t left = slot.left.load(std::memory_order_seq_cst);
     return left == stamp(k, work_shift) || left >> work_shift > static_cast<std::uint64_t>(k + 1);
+  }
+
+  /// Returns when every start of number k that is counted is marked as well.
+  void settle(std::int64_t k) const {
+    for (;; std::this_thread::yield()) {
+      const std::uint64_t seen = at(k).posts.load(std::memory_order_acquire);
+      if ((seen & ~post_bits) != stamp(k, post_shift)) return;  // the slot serves a later number
+      std::uint64_t marked = 0;
+      for (int q = 0; q < members_; ++q) marked += started(k, q) ? 1U : 0U;
+      if (marked >= (seen & (killed - 1))) return;
+    }
   }
 
   // Run by the last poster: everybody's entries are visible to it, and through `open` to whoever claims a slice.

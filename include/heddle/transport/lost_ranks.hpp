@@ -62,11 +62,12 @@ class LostRanks {
 
  private:
   void insert(int rank, std::string why) {
+    auto& lost = lost_.at(static_cast<std::size_t>(rank));
     if (first_ < 0) {
       first_ = rank;
       why_ = std::move(why);
     }
-    lost_[static_cast<std::size_t>(rank)].store(true, std::memory_order_seq_cst);
+    lost.store(true, std::memory_order_seq_cst);
     any_.store(true, std::memory_order_seq_cst);
   }
 
@@ -77,11 +78,40 @@ class LostRanks {
   std::string why_;
 };
 
-/// What a rank is waiting for, -1 for nothing: a rank that is late because of another is not blamed for it.
-struct alignas(cache_line_bytes) Awaited {
-  std::atomic<int> peer{-1};
-  std::atomic<int> group{-1};
-  std::atomic<std::int64_t> sequence{0};
+/// What a rank is waiting for: a rank that is late because of another is not blamed for it. One word, so that whoever reads it while it changes
+/// sees one wait or the other, never the group of one with the number of the other.
+///
+/// Tested  transport/lost_ranks_test
+class alignas(cache_line_bytes) Awaited {
+ public:
+  /// A transfer of a peer, or a collective of a group; -1 where it is none.
+  struct Wait {
+    int peer = -1;
+    int group = -1;
+    std::int64_t sequence = 0;
+  };
+
+  void set_peer(int peer) { word_.store(static_cast<std::uint64_t>(peer) << kind_bits | transfer, std::memory_order_release); }
+  void set_collective(int group, std::int64_t sequence) {
+    const auto number = static_cast<std::uint64_t>(sequence) << (kind_bits + index_bits);
+    word_.store(number | static_cast<std::uint64_t>(group) << kind_bits | collective, std::memory_order_release);
+  }
+  void clear() { word_.store(0, std::memory_order_release); }
+
+  [[nodiscard]] Wait read() const {
+    const std::uint64_t word = word_.load(std::memory_order_acquire);
+    const auto index = static_cast<int>(word >> kind_bits & ((1U << index_bits) - 1));
+    if ((word & transfer) != 0) return {index, -1, 0};
+    if ((word & collective) != 0) return {-1, index, static_cast<std::int64_t>(word >> (kind_bits + index_bits))};
+    return {};
+  }
+
+ private:
+  static constexpr int kind_bits = 2;
+  static constexpr int index_bits = 22;  // ranks and groups; 40 bits are left for the number
+  static constexpr std::uint64_t transfer = 1;
+  static constexpr std::uint64_t collective = 2;
+  std::atomic<std::uint64_t> word_{0};  // 0: nothing
 };
 
 }  // namespace heddle::inline transport_room

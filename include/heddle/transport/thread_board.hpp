@@ -33,15 +33,15 @@ class ThreadBoard {
   [[nodiscard]] PairRing& pair(int from, int to) { return pairs_[static_cast<std::size_t>(from * ranks() + to)]; }
   [[nodiscard]] GroupRing& ring(int group) { return rings_[static_cast<std::size_t>(group)]; }
   [[nodiscard]] Sleeper& sleeper(int rank) { return sleepers_[static_cast<std::size_t>(rank)]; }
-  [[nodiscard]] Awaited& awaited(int rank) { return awaited_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] Awaited& awaited(int rank) { return awaited_.at(static_cast<std::size_t>(rank)); }
 
   void wake_group(int group) {
     for (int q = 0; q < groups_.members(group); ++q) sleeper(groups_.rank_at(group, q)).wake();
   }
+  /// The first rank that has not started number k of a group, -1 if all have.
   [[nodiscard]] int first_missing(int group, std::int64_t k) {
-    for (int q = 0; q < groups_.members(group); ++q)
-      if (!ring(group).started(k, q)) return groups_.rank_at(group, q);
-    return -1;
+    const int position = ring(group).first_missing(k);
+    return position < 0 ? -1 : groups_.rank_at(group, position);
   }
   [[nodiscard]] bool misses_a_lost_rank(int group, std::int64_t k) {
     for (int q = 0; q < groups_.members(group); ++q)
@@ -78,9 +78,8 @@ class ThreadBoard {
 
  private:
   [[nodiscard]] int awaited_by(int rank) {
-    const Awaited& by = awaited(rank);
-    const int group = by.group.load(std::memory_order_acquire);
-    return group < 0 ? by.peer.load(std::memory_order_acquire) : first_missing(group, by.sequence.load(std::memory_order_acquire));
+    const Awaited::Wait wait = awaited(rank).read();
+    return wait.group < 0 ? wait.peer : first_missing(wait.group, wait.sequence);
   }
 
   Groups groups_;

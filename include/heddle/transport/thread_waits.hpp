@@ -4,7 +4,6 @@
 // In: a board, the side that waits, k.  Out: whether it is done, hopeless or has work left; whom it waits for; its words.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -31,7 +30,7 @@ struct PairWait {
   [[nodiscard]] bool hopeless() const { return ring().dead(k) || board.lost().contains(peer); }
   [[nodiscard]] bool kill() const { return ring().kill(k); }
   [[nodiscard]] int awaited() const { return peer; }
-  void publish(Awaited& to) const { to.peer.store(peer, std::memory_order_release); }
+  void publish(Awaited& to) const { to.set_peer(peer); }
   [[nodiscard]] std::string describe() const { return (side == PairRing::send ? "send to rank " : "receive from rank ") + std::to_string(peer); }
   void check_counts() const {
     if (ring().sent(k) == ring().received(k)) return;
@@ -59,10 +58,7 @@ struct GroupWait {
   [[nodiscard]] bool hopeless() const { return ring().dead(k) || board.misses_a_lost_rank(group, k); }
   [[nodiscard]] bool kill() const { return ring().kill(k); }
   [[nodiscard]] int awaited() const { return board.first_missing(group, k); }
-  void publish(Awaited& to) const {
-    to.sequence.store(k, std::memory_order_release);
-    to.group.store(group, std::memory_order_release);
-  }
+  void publish(Awaited& to) const { to.set_collective(group, k); }
   [[nodiscard]] std::string describe() const { return describe_collective(kind, group); }
   void check_counts() const {
     const int odd = ring().odd_position(k);

@@ -160,7 +160,7 @@ class Threads::Endpoint {
       if (wait.kill()) leave(wait, awaited, in_time);
       std::this_thread::yield();  // all have posted: somebody is at work and needs nobody to finish
     }
-    forget(awaited);
+    awaited.clear();
   }
 
   template <class Wait> [[noreturn]] void leave(const Wait& wait, Awaited& awaited, bool in_time) {
@@ -169,13 +169,8 @@ class Threads::Endpoint {
                                   "it started nothing within the deadline of " +
                                       std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(world_.deadline_).count()) + " ms");
     world_.give_up(Rank{rank_}, "");  // it starts nothing more, so who needs it must not wait either; the cause is the rank lost first
-    forget(awaited);
+    awaited.clear();
     throw board().lost().error(wait.describe(), wait.k);
-  }
-
-  static void forget(Awaited& awaited) {
-    awaited.peer.store(-1, std::memory_order_relaxed);
-    awaited.group.store(-1, std::memory_order_relaxed);
   }
 
   void reset() {
