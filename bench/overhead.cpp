@@ -119,6 +119,7 @@ template <class ThePlan> void measure(const char* name, int rounds) {
   const std::vector<float> inputs(static_cast<std::size_t>(rows * Request::graph.input.elements()), 0.5F);
   const std::vector<float> targets(static_cast<std::size_t>(rows * Request::graph.output().elements()), 0.25F);
   Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 1e-3}, Seed{1}};
+  trainer.on_step({}, Every::never());
   const auto batch = examples(inputs, targets, Request::graph.input.elements());
   DirectCalls<ThePlan> direct{inputs.data(), targets.data()};
   const auto step = [&] { trainer.step(batch); };

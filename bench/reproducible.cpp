@@ -48,6 +48,8 @@ template <std::int64_t Width, int Grains> void compare(int rounds) {
   const auto batch = examples(inputs, labels, Width);
   Trainer<Plain, CpuThreads> plain{{}, Seed{1}};
   Trainer<Tree, CpuThreads> tree{{}, Seed{1}};
+  plain.on_step({}, Every::never());
+  tree.on_step({}, Every::never());
   const auto step_plain = [&] { plain.step(batch); };
   const auto step_tree = [&] { tree.step(batch); };
   seconds_per_step(step_tree, 2);

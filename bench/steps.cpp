@@ -60,6 +60,7 @@ template <class ThePlan> void measure(const char* name, int threads, char worklo
       y = static_cast<Target>(generator() % static_cast<unsigned>(Request::graph.output().elements()));
   }
   Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 1e-3}, Seed{1}};
+  trainer.on_step({}, Every::never());  // its work is that of the steps alone
   const auto batch = examples(inputs, targets, Request::graph.input.elements());
   std::printf("%s %d %c %.1f\n", name, threads, workload, microseconds_per_step([&] { trainer.step(batch); }));
   std::fflush(stdout);

@@ -56,3 +56,12 @@ TEST_CASE("the caller is thrown what the lowest rank threw") {
                          }),
                     "nothing to do");
 }
+
+TEST_CASE("a deadline of 0 or below is refused before any rank begins") {
+  int begun = 0;
+  for (const int length : {0, -1})
+    CHECK_THROWS_WITH_AS(spmd(
+                             conformance::two_by_three, [&](ThreadCommunicator&) { ++begun; }, std::chrono::seconds{length}),
+                         doctest::Contains("[heddle.R13] the deadline is"), Error);
+  CHECK(begun == 0);
+}

@@ -154,6 +154,7 @@ template <class ThePlan> void check_trace() {
   const auto data = rows_of<ThePlan>(48);
   Trainer<ThePlan, CpuThreads> trainer{{}, Seed{3}};
   Lines seen;
+  trainer.on_step({}, Every::never());
   trainer.observe(&seen);
   trainer.step(data.batch(0, 48));
   const int last = p.batch.total_micro_batches() - 1;

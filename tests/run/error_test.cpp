@@ -46,3 +46,13 @@ TEST_CASE("a loss that is no number names its step") {
   CHECK(std::string{error.what()} == "[heddle.R02] the loss of step 12 is nan. Fix: lower the learning rate.");
   CHECK(error.step() == 12);
 }
+
+TEST_CASE("a deadline of 0 or below is refused with its length") {
+  using namespace std::chrono_literals;
+  CHECK(positive_deadline(1ns) == 1ns);
+  CHECK_THROWS_WITH_AS((void)positive_deadline(0s),
+                       "[heddle.R13] the deadline is 0 ns, so every wait would be late before it began. Fix: give a time above 0, for example "
+                       "std::chrono::seconds{60}.",
+                       Error);
+  CHECK_THROWS_WITH_AS((void)positive_deadline(-5us), doctest::Contains("the deadline is -5000 ns"), Error);
+}

@@ -5,10 +5,26 @@
 
 using namespace heddle;
 
-TEST_CASE("a step that was not reported has no loss, so none can be read by accident") {
-  const StepResult result;
+TEST_CASE("a loss that was not reduced says so where it is read, with the remedy") {
+  StepResult result{7, 16, StepLoss{7, Every{100}}};
   CHECK_FALSE(result.loss.has_value());
+  CHECK_FALSE(result.loss);
+  CHECK(result.loss.value_or(-1) == -1);
+  const char* const words =
+      "[heddle.R12] the loss of step 7 was not reduced: the trainer was told to report every 100 steps. "
+      "Fix: read it where loss.has_value(), or report every step with Every{1}.";
+  CHECK_THROWS_WITH_AS((void)*result.loss, words, Error);
+  CHECK_THROWS_WITH_AS((void)result.loss.value(), words, Error);
+  result.loss = StepLoss{7, Every::never()};
+  CHECK_THROWS_WITH_AS((void)*result.loss, doctest::Contains("was told to report never"), Error);
+  result.loss = 0.5F;
+  CHECK((result.loss && result.loss.has_value() && *result.loss == 0.5F && result.loss.value() == 0.5F && result.loss.value_or(-1) == 0.5F));
+}
+
+TEST_CASE("no step, no loss") {
+  const StepResult result;
   CHECK(result.rows == 0);
+  CHECK_THROWS_WITH_AS((void)*result.loss, doctest::Contains("[heddle.R12] no step was made"), Error);
 }
 
 TEST_CASE("reports come with every step and no wait is endless unless something else is said") {

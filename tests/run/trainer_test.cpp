@@ -4,10 +4,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -152,6 +155,7 @@ TEST_CASE("the callback comes with every so many steps, and only these have a lo
     CHECK(result.step == step);
     CHECK(result.rows == 16);
     CHECK(result.loss.has_value() == (step % 3 == 0));
+    if (step % 3 != 0) CHECK(contains(refused(Code{'R', 12}, [&] { (void)*result.loss; }), "the loss of step " + std::to_string(step)));
   }
   REQUIRE(told.size() == 2);
   CHECK(told[0].step == 3);
@@ -166,10 +170,115 @@ TEST_CASE("a callback every 0 steps is refused") {
   CHECK_NOTHROW(trainer.step(rows.batch()));
 }
 
+TEST_CASE("every step has its loss without a callback, the same that a callback is told") {
+  Trainer<Exact, CpuThreads> silent{{.learning_rate = 0.1}, Seed{1}};
+  Trainer<Exact, CpuThreads> asked{{.learning_rate = 0.1}, Seed{1}};
+  float told = 0;
+  asked.on_step([&](const StepResult& result) { told = *result.loss; });
+  for (int step = 0; step < 4; ++step) {
+    asked.step(rows.batch(16 * step));
+    CHECK(*silent.step(rows.batch(16 * step)).loss == told);
+    CHECK(told > 0);
+  }
+}
+
+TEST_CASE("a callback that replaces or removes itself runs to its end") {
+  Trainer<Exact, CpuThreads> trainer{{}, Seed{1}};
+  std::string said;
+  const std::string words(100, 'x');  // longer than a std::function keeps in itself
+  trainer.on_step([&, words](const StepResult& result) {
+    if (result.step == 2) trainer.on_step({}, Every{2});
+    said += words.substr(0, 1) + std::to_string(result.step);
+  });
+  for (int step = 1; step <= 4; ++step) CHECK(trainer.step(rows.batch()).loss.has_value() == (step != 3));
+  CHECK(said == "x1x2");
+}
+
+TEST_CASE("a callback reads parameters and calls nothing that runs or writes, and the trainer goes on") {
+  Trainer<Exact, CpuThreads> trainer{{.learning_rate = 0.1}, Seed{1}};
+  Trainer<Exact, CpuThreads> alone{{.learning_rate = 0.1}, Seed{1}};
+  const std::vector<float> bias(9);
+  trainer.on_step([&](const StepResult& result) {
+    CHECK(trainer.parameter_hash() == trainer.parameter_hash(1));
+    CHECK(trainer.gradient("last.bias").size() == trainer.parameter("last.bias").size());
+    CHECK(contains(refused(Code{'R', 11}, [&] { trainer.step(rows.batch()); }), "step() was called while another call"));
+    refused(Code{'R', 11}, [&] { (void)trainer.evaluate(rows.batch()); });
+    refused(Code{'R', 11}, [&] { (void)trainer.predict(rows.inputs); });
+    refused(Code{'R', 11}, [&] { trainer.set_parameter("first.bias", bias); });
+    CHECK(trainer.steps() == result.step);
+    if (result.step == 2) throw std::runtime_error{"enough"};
+  });
+  trainer.step(rows.batch());
+  CHECK_THROWS_WITH(trainer.step(rows.batch()), "enough");
+  trainer.on_step({});
+  for (int step = 0; step < 3; ++step) alone.step(rows.batch());
+  CHECK(trainer.step(rows.batch()).step == 3);
+  CHECK(trainer.parameter_hash() == alone.parameter_hash());
+}
+
+TEST_CASE("an observer that calls the trainer is refused on whatever rank, and the trainer goes on") {
+  struct Caller : Observer {
+    std::function<void(const Observation&)> call;
+    void started(const Observation& seen) override { call(seen); }
+  };
+  Trainer<Kept, CpuThreads> trainer{{.learning_rate = 0.1}, Seed{1}};
+  Trainer<Kept, CpuThreads> alone{{.learning_rate = 0.1}, Seed{1}};
+  const std::vector<float> bias(9);
+  const std::vector<std::function<void()>> calls{[&] { trainer.step(rows.batch()); },
+                                                 [&] { (void)trainer.evaluate(rows.batch()); },
+                                                 [&] { (void)trainer.predict(rows.inputs); },
+                                                 [&] { trainer.set_parameter("first.bias", bias); },
+                                                 [&] { (void)trainer.parameter("first.bias"); },
+                                                 [&] { (void)trainer.gradient("first.bias"); },
+                                                 [&] { (void)trainer.parameter_hash(); },
+                                                 [&] { trainer.on_step({}); }};
+  for (const int rank : {0, 1})
+    for (const auto& call : calls) {
+      Caller caller;
+      caller.call = [&](const Observation& seen) {
+        if (seen.rank.value == rank) call();
+      };
+      trainer.observe(&caller);
+      CHECK(contains(refused(Code{'R', 11}, [&] { trainer.step(rows.batch()); }), "while another call of the same trainer is under way"));
+      trainer.observe(nullptr);
+    }
+  CHECK(trainer.steps() == 0);
+  trainer.step(rows.batch());
+  alone.step(rows.batch());
+  CHECK(trainer.parameter_hash() == alone.parameter_hash());
+}
+
+TEST_CASE("an observer that takes itself away is kept until the step ends and told nothing after it") {
+  struct Once : Observer {
+    std::function<void()> leave;
+    std::atomic<int> told{0};
+    void finished(const Observation&) override {
+      leave();
+      ++told;
+    }
+  };
+  Trainer<Exact, CpuThreads> trainer{{}, Seed{1}};
+  Once once;
+  once.leave = [&] { trainer.observe(nullptr); };
+  trainer.observe(&once);
+  trainer.step(rows.batch());
+  const int told = once.told;
+  CHECK(told > 2);
+  trainer.step(rows.batch());
+  CHECK(once.told == told);
+}
+
+TEST_CASE("a deadline of 0 or below is refused, and nothing is left running") {
+  for (const int length : {0, -1}) {
+    const RunOptions late{.deadline = std::chrono::seconds{length}};
+    refused(Code{'R', 13}, [&] { const Trainer<Exact, CpuThreads> trainer({}, Seed{1}, late); });
+  }
+}
+
 TEST_CASE("a loss that nobody asks for changes no parameter") {
   Trainer<Exact, CpuThreads> asked{{.learning_rate = 0.1}, Seed{1}};
   Trainer<Exact, CpuThreads> silent{{.learning_rate = 0.1}, Seed{1}};
-  asked.on_step([](const StepResult&) {});
+  silent.on_step({}, Every::never());
   for (int step = 0; step < 4; ++step) {
     asked.step(rows.batch(16 * step));
     CHECK_FALSE(silent.step(rows.batch(16 * step)).loss.has_value());

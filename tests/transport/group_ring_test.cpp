@@ -85,6 +85,9 @@ TEST_CASE("whoever comes too late for a number that was ended is missing for goo
   CHECK(ring.first_missing(0) == 1);
   CHECK_FALSE(post(ring, 0, 1, data[1], 8));
   CHECK(ring.first_missing(0) == 1);
+  GroupRing alone{3, 2};
+  CHECK(alone.kill(1));  // nobody has started it, and nobody will
+  CHECK((alone.dead(1) && alone.first_missing(1) == 0));
   for (int q = 0; q < 3; ++q) post(ring, 1, q, data[static_cast<std::size_t>(q)], 8);
   CHECK(ring.first_missing(0) == 1);
   CHECK(ring.first_missing(1) == 1);  // it starts nothing more, so nobody waits for what it will not do

@@ -185,6 +185,22 @@ TEST_CASE("reset brings everything back to the state after construction") {
   CHECK(threads.sent(Rank{0}, Movement::point_to_point) == Sent{});
 }
 
+TEST_CASE("a rank that comes too late for one of its pending collectives is told so in every wait, in whatever order it waits") {
+  for (const bool backwards : {false, true}) {
+    Threads threads{2, {{0, 1}}, four, 5ms};
+    float a[2] = {1, 2}, b[2] = {3, 4};
+    auto& zero = threads.endpoint(Rank{0});
+    auto& one = threads.endpoint(Rank{1});
+    CHECK(lost_by([&] { zero.all_reduce_wait(0, zero.all_reduce_start(0, &a[0], 1)); }) == 1);
+    CHECK(lost_by([&] { one.all_reduce_start(0, &b[0], 1); }) == 1);  // it was named, so it starts nothing more
+    threads.reset();
+    const auto first = zero.all_reduce_start(0, &a[0], 1);
+    const auto second = zero.all_reduce_start(0, &a[1], 1);
+    CHECK(lost_by([&] { zero.all_reduce_wait(0, backwards ? second : first); }) == 1);
+    CHECK((a[0] == 1 && a[1] == 2 && b[0] == 3 && b[1] == 4));
+  }
+}
+
 // ---- Every rank stops at every operation ------------------------------------------------------------------------------------------------
 
 namespace {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What a running plan throws: one sentence with names, numbers and the remedy.
 // Sees: core.  Does not see: memory, threads, compute, transport.
-// In: a Diagnosis or a lost rank.  Out: Error, RankLost, NonFinite.
+// In: a Diagnosis or a lost rank.  Out: Error, RankLost, NonFinite, positive_deadline.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <stdexcept>
@@ -64,6 +65,18 @@ class NonFinite : public Error {
  private:
   std::int64_t step_;
 };
+
+/// The deadline itself.
+///
+/// Errors  R13 if it is 0 or below: every wait would have lost a rank before it began
+/// Tested  run/error_test
+[[nodiscard]] inline std::chrono::nanoseconds positive_deadline(std::chrono::nanoseconds deadline) {
+  if (deadline.count() <= 0)
+    throw Error(Code{'R', 13},
+                "the deadline is " + std::to_string(deadline.count()) +
+                    " ns, so every wait would be late before it began. Fix: give a time above 0, for example std::chrono::seconds{60}.");
+  return deadline;
+}
 
 /// What an exception says; empty if there is none.
 [[nodiscard]] inline std::string words_of(const std::exception_ptr& problem) {

@@ -55,6 +55,15 @@ template <class ThePlan, class Session> class NamedTensors {
   [[nodiscard]] std::vector<float> gradient(int p, int replica) {
     return read(owner_of(p), replica, &RankExecutor::held_gradient, training.storage.states);
   }
+  /// Every parameter as the first replica holds it, by number.
+  [[nodiscard]] std::vector<Floats> everything() {
+    std::vector<Floats> all;
+    for (int p = 0; p < Request::graph.parameter_count; ++p) {
+      const std::vector<float> values = parameter(p, 0);
+      all.emplace_back(values.begin(), values.end());
+    }
+    return all;
+  }
   /// Sets a parameter on every rank of this process that holds it; the other processes do the same.
   void write(int p, std::span<const float> values) {
     if (std::ssize(values) != shape(p).elements())

@@ -5,12 +5,11 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,11 +23,14 @@
 #include "heddle/run/loss_scale.hpp"
 #include "heddle/run/named_tensors.hpp"
 #include "heddle/run/observer.hpp"
+#include "heddle/run/reports.hpp"
 #include "heddle/run/results.hpp"
+#include "heddle/run/rethrow_cause.hpp"
 #include "heddle/run/shared_outputs.hpp"
 #include "heddle/run/step_input.hpp"
 #include "heddle/run/token_ids.hpp"
 #include "heddle/run/transport_needs.hpp"
+#include "heddle/run/turns.hpp"
 
 namespace heddle::inline run_room {
 
@@ -40,7 +42,7 @@ namespace heddle::inline run_room {
 /// and reset(), which says whether the ranks can go on after one of them has thrown.
 ///
 /// Errors  O01 an option out of range; B05 a smaller batch without a remedy, B06 a larger one; R01 RankLost, R02 NonFinite, R04 a step that was
-///         interrupted between ranks; D07, D08 rows and labels
+///         interrupted between ranks; R11 a call inside another one, R13 a deadline that is none; D07, D08 rows and labels
 /// Tested  run/trainer_test, equivalence/
 template <class ThePlan, class Backend> class Trainer {
   static_assert(sizeof(fired<Verdict<ThePlan>>) > 0);
@@ -69,14 +71,14 @@ template <class ThePlan, class Backend> class Trainer {
     tensors_.initialize_all(seed);
   }
 
-  /// Called with every `every`-th step, whose loss is reduced.
+  /// The loss of every `every`-th step is reduced over the ranks, and the callback, if there is one, is called with that step. Other steps have no
+  /// loss to read. A callback may replace itself; it may read parameters, and calls no step, evaluation or set_parameter.
   void on_step(std::function<void(const StepResult&)> callback, Every every = {}) {
-    if (every.steps < 1)
-      throw Error(Code{'O', 1}, "on_step is to be called every " + std::to_string(every.steps) + " steps. Fix: use Every{1} or more.");
-    callback_ = std::move(callback);
-    every_ = every;
+    turns_.refuse_at_work("on_step()");
+    reports_.set(std::move(callback), every);
   }
-  void observe(Observer* observer) { observer_ = observer; }
+  /// From the next call on; a call that is under way keeps the observer that it began with, which must outlive it.
+  void observe(Observer* observer) { observer_.store(observer); }
   [[nodiscard]] Options& optimizer() { return options_; }
   [[nodiscard]] ClipOptions& clip() {
     static_assert(Request::clips, "clip(): the plan does not clip. Fix: add Clip<GlobalNorm> to it.");
@@ -90,9 +92,10 @@ template <class ThePlan, class Backend> class Trainer {
 
   /// One optimizer step on one global batch; every rank takes its rows of it.
   StepResult step(const Examples<Target>& batch) {
+    const auto turn = turns_.take("step()");
     refuse_if_spoiled();
     check_options();
-    StepResult result{steps_ + 1};
+    StepResult result{steps_ + 1, 0, reports_.loss_of(steps_ + 1)};
     StepInput input = input_of(batch, training);
     refuse_other_tokens(Request::graph, batch);
     if (batch.rows < capacity_rows()) {
@@ -105,7 +108,7 @@ template <class ThePlan, class Backend> class Trainer {
     input.step = result.step;
     input.max_norm = clip_.max_norm;
     input.loss_scale = loss_scale_.scale();
-    input.reporting = callback_ && result.step % every_.steps == 0;
+    input.reporting = reports_.due(result.step);
     run(input);
     result.rows = input.rows;
     if (Request::scales_loss) {
@@ -117,7 +120,7 @@ template <class ThePlan, class Backend> class Trainer {
     if (Request::clips && !result.skipped) result.norm = first_executor().norm();
     if (input.reporting) {
       result.loss = shared_loss_sum() / static_cast<float>(input.rows);
-      callback_(result);
+      reports_.tell(result);
     }
     return result;
   }
@@ -129,6 +132,7 @@ template <class ThePlan, class Backend> class Trainer {
 
   /// Loss and outputs without a step, for any number of rows.
   [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples) {
+    const auto turn = turns_.take("evaluate()");
     refuse_if_spoiled();
     Evaluation all;
     const std::int64_t features = Request::graph.output().elements();
@@ -146,6 +150,7 @@ template <class ThePlan, class Backend> class Trainer {
 
   /// Outputs (rows, output features) for inputs without targets, in the order of the rows.
   [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) {
+    const auto turn = turns_.take("predict()");
     refuse_if_spoiled();
     const std::int64_t features = Request::graph.input.elements();
     const std::int64_t outputs = Request::graph.output().elements();
@@ -158,13 +163,21 @@ template <class ThePlan, class Backend> class Trainer {
   // ---- tensors by their state_dict names
   [[nodiscard]] std::vector<std::string> parameter_names() const { return tensors_.names(); }
   /// The parameter as the first replica holds it, or as `replica` does.
-  [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) { return tensors_.parameter(tensors_.find(name), replica); }
-  /// The gradient of the last step: of the mean loss, summed over all ranks.
-  [[nodiscard]] std::vector<float> gradient(const std::string& name, int replica = 0) { return tensors_.gradient(tensors_.find(name), replica); }
+  [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) {
+    return resting("parameter()").parameter(tensors_.find(name), replica);
+  }
+  /// The gradient of the last step: of the mean loss, summed over all ranks. It is what the optimizer was given: under LossScaling it is divided by
+  /// the scale, and after Clip<GlobalNorm> its values are the clipped ones.
+  [[nodiscard]] std::vector<float> gradient(const std::string& name, int replica = 0) {
+    return resting("gradient()").gradient(tensors_.find(name), replica);
+  }
   /// Sets a parameter on every rank that holds it.
-  void set_parameter(const std::string& name, std::span<const float> values) { tensors_.write(tensors_.find(name), values); }
+  void set_parameter(const std::string& name, std::span<const float> values) {
+    const auto turn = turns_.take("set_parameter()");
+    tensors_.write(tensors_.find(name), values);
+  }
   /// FNV-1a over the bytes of all parameters in the order of the model: the same number for the same bits.
-  [[nodiscard]] std::uint64_t parameter_hash(int replica = 0) { return tensors_.hash(replica); }
+  [[nodiscard]] std::uint64_t parameter_hash(int replica = 0) { return resting("parameter_hash()").hash(replica); }
   [[nodiscard]] int replicas() const { return tensors_.replicas(); }
 
   /// True in one process only: the one that prints and writes files.
@@ -182,6 +195,11 @@ template <class ThePlan, class Backend> class Trainer {
   static constexpr const Program& training = ThePlan::training;
   static constexpr const Program& evaluation = ThePlan::evaluation;
 
+  /// Tensors may be read while no rank is at work.
+  [[nodiscard]] NamedTensors<ThePlan, Session>& resting(const char* call) {
+    turns_.refuse_at_work(call);
+    return tensors_;
+  }
   [[nodiscard]] static std::int64_t capacity_rows() { return Request::batch.batch; }
   /// Of a rank that lives in this process; all know the norm, and whether all skipped.
   [[nodiscard]] RankExecutor& first_executor() {
@@ -203,7 +221,7 @@ template <class ThePlan, class Backend> class Trainer {
     const std::int64_t features = Request::graph.input.elements();
     refuse_other_shape(Request::graph.model.view(), batch.input_features, batch.target_features, features, Request::target_features);
     refuse_other_rows(program, batch.rows);
-    return StepInput{&program, batch.inputs, batch.targets, batch.order, batch.rows, batch.rows, 0, false, nullptr, nullptr, observer_};
+    return StepInput{&program, batch.inputs, batch.targets, batch.order, batch.rows, batch.rows, 0, false, nullptr, nullptr, observer_.load()};
   }
 
   /// Forwards of all rows, a capacity at a time; the sum of their losses if asked for.
@@ -226,6 +244,7 @@ template <class ThePlan, class Backend> class Trainer {
   }
   void run(const StepInput& input) {
     failures_.clear();
+    const auto work = turns_.work();
     session_.run([&](int rank) {
       RankExecutor& executor = *executors_[static_cast<std::size_t>(rank)];
       try {
@@ -242,33 +261,15 @@ template <class ThePlan, class Backend> class Trainer {
     for (auto& executor : executors_) spoiled_ = spoiled_ || (executor != nullptr && executor->stepped());
     if (!session_.reset()) spoiled_ = true;
     for (int rank = 0; rank < devices<ThePlan>; ++rank) failures_.push_back(words_of(session_.error(rank)));
-    for (int rank = 0; rank < devices<ThePlan>; ++rank) {
-      try {
-        if (session_.error(rank)) std::rethrow_exception(session_.error(rank));
-      } catch (const RankLost&) {
-        continue;  // a survivor: the rank that it lost has its own entry
-      } catch (const NonFinite& found) {
-        throw NonFinite(input.step, std::string{found.what()}.substr(13) + locate(input));
-      } catch (const Error&) {
-        throw;
-      } catch (...) {
-        throw RankLost(Rank{rank}, describe(*input.program, executor(Rank{rank}).instruction()), input.step,
-                       failures_[static_cast<std::size_t>(rank)]);
-      }
-    }
-    session_.rethrow_first();
-    std::terminate();  // failed() said that some rank threw
+    rethrow_cause(
+        session_, devices<ThePlan>, input, [&](int rank) { return describe(*input.program, executor(Rank{rank}).instruction()); },
+        [&] { return locate(input); });
   }
   /// Where a loss that is not finite comes from: a forward of the whole batch, leaf by leaf, with the parameters as they are.
   [[nodiscard]] std::string locate(const StepInput& input) {
     for (int rank = 0; rank < devices<ThePlan>; ++rank)
       if (!local(Rank{rank})) return ". Fix: lower the learning rate or repair the data.";  // its process is not here to share its parameters
-    std::vector<Floats> parameters;
-    for (int p = 0; p < Request::graph.parameter_count; ++p) {
-      const std::vector<float> values = tensors_.parameter(p, 0);
-      parameters.emplace_back(values.begin(), values.end());
-    }
-    return locate_non_finite(Request::graph, kernels_, input, parameters);
+    return locate_non_finite(Request::graph, kernels_, input, tensors_.everything());
   }
   void refuse_if_spoiled() const {
     if (spoiled_)
@@ -284,9 +285,9 @@ template <class ThePlan, class Backend> class Trainer {
   Session session_;
   std::vector<std::unique_ptr<RankExecutor>> executors_;  // by rank; null where the rank lives in another process
   NamedTensors<ThePlan, Session> tensors_;
-  std::function<void(const StepResult&)> callback_;
-  Every every_;
-  Observer* observer_ = nullptr;
+  Reports reports_;
+  Turns turns_;
+  std::atomic<Observer*> observer_ = nullptr;
   std::int64_t steps_ = 0;
   bool spoiled_ = false;
   std::vector<std::string> failures_;

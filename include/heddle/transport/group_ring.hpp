@@ -98,10 +98,14 @@ class GroupRing {
   bool kill(std::int64_t k) {
     Slot& slot = at(k);
     std::uint64_t seen = slot.posts.load(std::memory_order_acquire);
+    std::uint64_t next = 0;
     do {
       if ((seen & killed) != 0) return true;
-      if ((seen & ~post_bits) != stamp(k, post_shift) || (seen & (killed - 1)) == static_cast<std::uint64_t>(members_)) return false;
-    } while (!slot.posts.compare_exchange_weak(seen, seen | killed, std::memory_order_seq_cst, std::memory_order_acquire));
+      if ((seen & ~post_bits) > stamp(k, post_shift)) return false;  // long done
+      const bool somebody_is_here = (seen & ~post_bits) == stamp(k, post_shift);
+      if (somebody_is_here && (seen & (killed - 1)) == static_cast<std::uint64_t>(members_)) return false;
+      next = (somebody_is_here ? seen : stamp(k, post_shift)) | killed;
+    } while (!slot.posts.compare_exchange_weak(seen, next, std::memory_order_seq_cst, std::memory_order_acquire));
     return true;
   }
 

@@ -24,8 +24,8 @@ namespace heddle::inline transport_room {
 class MpiWatch {
  public:
   MpiWatch(MPI_Comm world, std::chrono::nanoseconds deadline)
-      : deadline_(std::min<std::chrono::nanoseconds>(deadline, std::chrono::hours{24 * 365})), comm_(world, deadline_), control_(comm_),
-        lost_(comm_.size()), awaited_(static_cast<std::size_t>(comm_.size()), -1) {}
+      : deadline_(std::min<std::chrono::nanoseconds>(positive_deadline(deadline), std::chrono::hours{24 * 365})), comm_(world, deadline_),
+        control_(comm_), lost_(comm_.size()), awaited_(static_cast<std::size_t>(comm_.size()), -1) {}
 
   [[nodiscard]] MpiCommunicator& comm() { return comm_; }
   [[nodiscard]] int rank() const { return comm_.rank(); }

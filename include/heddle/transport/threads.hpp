@@ -29,7 +29,8 @@ namespace heddle::inline transport_room {
 /// A transfer is copied by whoever posts last; a collective is done, slice by slice, by whoever waits for it, alone or together. So completion
 /// depends on starts only. One thread issues the starts and waits of a rank.
 /// Moves   one copy per transfer, one pass over the n buffers per collective; counted as core/ring_volume says    [bytes]
-/// Errors  T01 counts or kinds that differ; T02, T03, T04, T05 misuse; RankLost (R01) after the deadline or when a rank was given up
+/// Errors  T01 counts or kinds that differ; T02, T03, T04, T05 misuse; RankLost (R01) after the deadline or when a rank was given up; R13 a deadline
+///         that is none
 /// Tested  transport/threads_test, conformance/transport_threads_test
 class Threads {
  public:
@@ -186,7 +187,7 @@ class Threads::Endpoint {
 };
 
 inline Threads::Threads(int ranks, std::vector<std::vector<int>> groups, PendingLimits limits, std::chrono::nanoseconds deadline)
-    : deadline_(deadline), board_(ranks, std::move(groups), limits), spins_(spins_before_sleep(ranks)) {
+    : deadline_(positive_deadline(deadline)), board_(ranks, std::move(groups), limits), spins_(spins_before_sleep(ranks)) {
   for (int rank = 0; rank < ranks; ++rank) {
     traffic_.emplace_back(board_.groups().count());
     endpoints_.push_back(std::make_unique<Endpoint>(*this, rank, limits));
