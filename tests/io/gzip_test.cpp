@@ -37,17 +37,37 @@ idx_bytes::Bytes pattern(std::size_t size, std::size_t period) {
   return bytes;
 }
 
+/// What the packed bytes hold, read in pieces of this size.
+idx_bytes::Bytes unpacked(const idx_bytes::Bytes& bytes, std::size_t piece = 100'000) {
+  Unpacked<BytesInMemory> source{BytesInMemory{bytes, "data.gz"}};
+  idx_bytes::Bytes all;
+  idx_bytes::Bytes part(piece);
+  for (;;) {
+    const std::size_t got = source.read(part);
+    all.insert(all.end(), part.begin(), part.begin() + static_cast<std::ptrdiff_t>(got));
+    if (got < piece) return all;
+  }
+}
+
 std::string refusal(const idx_bytes::Bytes& bytes) {
-  return sentence([&] { static_cast<void>(gunzip(bytes, "data.gz")); });
+  return sentence([&] { static_cast<void>(unpacked(bytes)); });
+}
+
+/// Zeros behind these bytes, packed: a megabyte of zeros becomes a thousand bytes.
+idx_bytes::Bytes bomb(idx_bytes::Bytes bytes, std::size_t zeros) {
+  bytes.resize(bytes.size() + zeros);
+  return packed(bytes);
 }
 
 }  // namespace
 
 TEST_CASE("a gzip file gives back what was packed, from nothing to several pieces of the buffer") {
   for (const std::size_t size : {0UL, 1UL, 1000UL, (1UL << 20) - 1, 1UL << 20, (1UL << 22) + 1, 9'000'000UL})
-    CHECK(gunzip(packed(pattern(size, 251)), "data.gz") == pattern(size, 251));
+    CHECK(unpacked(packed(pattern(size, 251))) == pattern(size, 251));
+  for (const std::size_t piece : {1UL, 2UL, 999UL, 1000UL, 1001UL, 5'000'000UL})
+    CHECK(unpacked(packed(pattern(1000, 251)), piece) == pattern(1000, 251));
   const idx_bytes::Bytes zeros(5'000'000);  // a thousand times smaller when packed
-  CHECK(gunzip(packed(zeros), "data.gz") == zeros);
+  CHECK(unpacked(packed(zeros)) == zeros);
 }
 
 TEST_CASE("several members in one file are joined") {
@@ -57,7 +77,7 @@ TEST_CASE("several members in one file are joined") {
   idx_bytes::Bytes expected = pattern(1000, 7);
   const idx_bytes::Bytes tail = pattern(50, 3);
   expected.insert(expected.end(), tail.begin(), tail.end());
-  CHECK(gunzip(both, "data.gz") == expected);
+  CHECK(unpacked(both) == expected);
 }
 
 TEST_CASE("what is no gzip file is refused") {
@@ -90,7 +110,7 @@ TEST_CASE("no flipped bit gives other contents: it is refused, or it lies where 
       idx_bytes::Bytes damaged = whole;
       damaged[at] ^= static_cast<std::byte>(1 << bit);
       try {
-        const bool same = gunzip(damaged, "data.gz") == contents;
+        const bool same = unpacked(damaged) == contents;
         REQUIRE(same);
       } catch (const Error& error) {
         REQUIRE(error.code() == Code{'D', 9});
@@ -102,6 +122,30 @@ TEST_CASE("no flipped bit gives other contents: it is refused, or it lies where 
   idx_bytes::Bytes checksum = whole;
   checksum[checksum.size() - 8] ^= std::byte{1};
   CHECK(has(refusal(checksum), "incorrect data check"));
+}
+
+TEST_CASE("no more is unpacked than the header of the data says: a file that swells is refused at the first byte beyond") {
+  const idx_bytes::Folder folder{"gzip_test_bomb"};
+  const idx_bytes::Bytes swelling = bomb(idx_bytes::three_images(), std::size_t{64} << 20);
+  CHECK(swelling.size() < 100'000);
+  idx_bytes::write(folder.path / "train-images-idx3-ubyte.gz", swelling);
+  idx_bytes::write(folder.path / "train-labels-idx1-ubyte", idx_bytes::three_labels());
+  CHECK(sentence([&] { static_cast<void>(load_idx_dataset(folder.path)); }) ==
+        "[heddle.D05] '" + (folder.path / "train-images-idx3-ubyte.gz").string() +
+            "' is too long: sizes 3 x 2 x 2 need 28 bytes and more follow after them. Fix: fetch the file again.");
+  idx_bytes::write(folder.path / "train-images-idx3-ubyte.gz", bomb({}, std::size_t{64} << 20));  // zeros have no type
+  CHECK(has(sentence([&] { static_cast<void>(load_idx_dataset(folder.path)); }), "[heddle.D02]"));
+}
+
+TEST_CASE("a header that claims more than the packed bytes can hold is refused before memory is asked for") {
+  const idx_bytes::Folder folder{"gzip_test_claim"};
+  idx_bytes::write(folder.path / "train-images-idx3-ubyte.gz", packed(idx_bytes::header(8, {4'000'000'000, 1000, 1000})));
+  idx_bytes::write(folder.path / "train-labels-idx1-ubyte", idx_bytes::three_labels());
+  CHECK(has(sentence([&] { static_cast<void>(load_idx_dataset(folder.path)); }), "' is cut off: sizes 4,000,000,000 x 1000 x 1000 need "));
+  idx_bytes::Bytes cut = idx_bytes::three_images();
+  cut.pop_back();
+  idx_bytes::write(folder.path / "train-images-idx3-ubyte.gz", packed(cut));
+  CHECK(has(sentence([&] { static_cast<void>(load_idx_dataset(folder.path)); }), "' is cut off: sizes 3 x 2 x 2 need 28 bytes and it has 27. Fix: "));
 }
 
 TEST_CASE("a data set is taken from plain and packed files alike, and a missing one is refused") {

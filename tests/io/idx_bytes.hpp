@@ -2,6 +2,8 @@
 // Small IDX files in memory and on disk, and the sentence of the error that something throws.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -42,7 +44,7 @@ inline void write(const std::filesystem::path& path, const Bytes& bytes) {
 /// A folder of its own, removed at the end of the test.
 struct Folder {
   std::filesystem::path path;
-  explicit Folder(const std::string& name) : path(std::filesystem::temp_directory_path() / ("heddle_" + name)) {
+  explicit Folder(const std::string& name) : path(std::filesystem::temp_directory_path() / ("heddle_" + name + "_" + std::to_string(::getpid()))) {
     std::filesystem::remove_all(path);
     std::filesystem::create_directories(path);
   }

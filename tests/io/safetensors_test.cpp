@@ -133,8 +133,9 @@ TEST_CASE("a length of the header that cannot be is refused") {
   CHECK(refusal(with_length(std::numeric_limits<std::uint64_t>::max(), "{}")) == 21);
   CHECK(refusal(with_length(std::numeric_limits<std::uint64_t>::max() - 7, "{}")) == 21);
   CHECK(refusal(with_length(2, "{}")) == 0);
-  CHECK_THROWS_WITH(parse(with_length(100'000'001, "{}")), doctest::Contains("100000001 bytes, above the limit of 100,000,000"));
-  CHECK_THROWS_WITH(parse(with_length(100'000'000, "{}")), doctest::Contains("100000000 bytes but 2 follow"));
+  CHECK_THROWS_WITH(parse(with_length(heddle::most_header_bytes + 1, "{}")),
+                    doctest::Contains("[heddle.D21] file: the header length is 8388609 bytes, above the limit of 8,388,608"));
+  CHECK_THROWS_WITH(parse(with_length(heddle::most_header_bytes, "{}")), doctest::Contains("8388608 bytes but 2 follow"));
 }
 
 TEST_CASE("a header that is not its JSON is refused") {
@@ -189,8 +190,35 @@ TEST_CASE("a tensor to store must have the elements of its shape and a free name
   TensorFile made;
   CHECK(code_of([&] { made.put("x", {2, 2}, std::vector<float>{1, 2, 3}); }) == 26);
   CHECK(code_of([&] { made.put("x", {-1}, std::vector<float>{1}); }) == 26);
-  CHECK(code_of([&] { made.put("__metadata__", {1}, std::vector<float>{1}); }) == 24);
+  CHECK(code_of([&] { made.put("__metadata__", {1}, std::vector<float>{1}); }) == 15);
+  CHECK(code_of([&] { made.put("x", std::vector<std::int64_t>(heddle::most_dimensions + 1, 1), std::vector<float>{1}); }) == 17);
   CHECK(made.tensors().empty());
+}
+
+TEST_CASE("a name or text that would not be read again is not stored") {
+  TensorFile made;
+  const auto put = [&](const std::string& name) { return code_of([&] { made.put(name, {1}, std::vector<float>{1}); }); };
+  for (const char* name : {"", "__metadata__", "gewicht\xfc", "a\x80", "\xe2\x82", "\xed\xa0\x80"}) CHECK_MESSAGE(put(name) == 15, name);
+  CHECK_THROWS_WITH(made.put("Gr\xf6\xdf\x65", {1}, std::vector<float>{1}),
+                    "[heddle.D15] the tensor to store cannot have the name 'Gr??e': it is not UTF-8. Fix: choose another name.");
+  CHECK(made.tensors().empty());
+  for (const std::string& name : {std::string("a\0b", 3), std::string("a\nb"), std::string("\x7f"), std::string("Gr\xc3\xb6\xc3\x9f\x65")})
+    CHECK_MESSAGE(put(name) == 0, name);
+  made.metadata["author"] = "Ren\xc3\xa9";
+  CHECK(parse(made.serialise()).serialise() == made.serialise());
+  const Folder folder;
+  for (const auto& [key, value] : {std::pair<std::string, std::string>{"author\xe9", "x"}, {"author", "Ren\xe9"}}) {
+    made.metadata = {{key, value}};
+    CHECK(code_of([&] { (void)made.serialise(); }) == 15);
+    CHECK(code_of([&] { made.write(folder.path / "weights"); }) == 15);
+  }
+  made.metadata.clear();
+  for (std::size_t i = 0; i <= heddle::most_metadata; ++i) made.metadata[std::to_string(i)];
+  CHECK_THROWS_WITH((void)made.serialise(),
+                    doctest::Contains("[heddle.D17] the metadata to store are 65537 strings, above the limit of 65536. Fix: "));
+  made.metadata = {{"long", std::string(heddle::most_header_bytes, 'x')}};
+  CHECK(code_of([&] { made.write(folder.path / "weights"); }) == 21);
+  CHECK(std::filesystem::is_empty(folder.path));
 }
 
 TEST_CASE("every shortened file is refused") {
@@ -228,4 +256,26 @@ TEST_CASE("a file is written whole or not at all") {
   CHECK(code_of([&] { sample().write(folder.path / "taken"); }) == 20);
   CHECK(std::distance(std::filesystem::directory_iterator{folder.path}, {}) == 2);
   CHECK(code_of([&] { (void)TensorFile::read(folder.path / "missing.safetensors"); }) == 1);
+}
+
+TEST_CASE("the header of a file is judged before its size: a sparse file of a tebibyte is refused by what it says, or for the memory it takes") {
+  const Folder folder;
+  const std::filesystem::path path = folder.path / "sparse";
+  const auto sparse = [&](const std::string& first) {
+    std::ofstream{path, std::ios::binary} << first;
+    std::error_code refused;
+    std::filesystem::resize_file(path, std::uintmax_t{1} << 40, refused);
+    return !refused;
+  };
+  if (!sparse(std::string(8, '\xff'))) {
+    MESSAGE("this file system has no sparse files of a tebibyte");
+    return;
+  }
+  CHECK(code_of([&] { (void)TensorFile::read(path); }) == 21);
+  sparse(with_length(2, "{}"));
+  CHECK(code_of([&] { (void)TensorFile::read(path); }) == 28);
+  const std::uint64_t floats = ((std::uint64_t{1} << 40) - 8 - 128) / 4;
+  const std::string header = "{" + entry("a", "F32", std::to_string(floats), "0," + std::to_string(4 * floats)) + "}";
+  sparse(with_length(128, header + std::string(128 - header.size(), ' ')));
+  CHECK(code_of([&] { (void)TensorFile::read(path); }) == 14);
 }

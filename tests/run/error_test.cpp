@@ -41,6 +41,15 @@ TEST_CASE("a lost rank is named with its operation and sequence, and can be caug
   }
 }
 
+TEST_CASE("a sentence is one line, and what a file wrote into it commands no terminal") {
+  const Error error{Code{'D', 29},
+                    "there is no tensor '\x1b[2Ja\nb\xc2\x9b"
+                    "2J\x9b\xc3\xa9'. Fix: load another."};
+  CHECK(std::string{error.what()} == "[heddle.D29] there is no tensor '?[2Ja?b?2J?\xc3\xa9'. Fix: load another.");
+  const RankLost lost{Rank{1}, "step 2", 3, "line\nbreak"};
+  CHECK(std::string{lost.what()}.find("line?break") != std::string::npos);
+}
+
 TEST_CASE("a loss that is no number names its step") {
   const NonFinite error{12, "the loss of step 12 is nan. Fix: lower the learning rate."};
   CHECK(std::string{error.what()} == "[heddle.R02] the loss of step 12 is nan. Fix: lower the learning rate.");

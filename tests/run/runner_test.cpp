@@ -139,11 +139,48 @@ TEST_CASE("parameters are handed over from a trainer under another policy, from 
   TensorFile file;
   for (const std::string& name : trainer.parameter_names()) {
     const std::vector<float> values = trainer.parameter(name);
-    file.put<float>(name, {static_cast<std::int64_t>(values.size())}, values);
+    const Shape& shape = trainer.parameter_shape(name);
+    file.put<float>(name, {shape.sizes, shape.sizes + shape.dimensions}, values);
   }
   Runner<Applied<Hybrid<Pipeline<Balanced<3>>, Sharded<2>>>, CpuThreads> from_file;
   from_file.load(file);
   CHECK(from_file.predict(inputs) == expected);
+}
+
+TEST_CASE("a file of another model is refused whole: every other shape, missing and surplus tensor stands in one sentence, and nothing is changed") {
+  Runner<Inference<Narrow, Batch<3, KeepLast>, Single>, CpuThreads> runner{Seed{1}};
+  const std::vector<float> before = runner.predict(inputs);
+  const auto refusal = [&](const TensorFile& file) -> std::string {
+    try {
+      runner.load(file);
+    } catch (const Error& error) {
+      CHECK(runner.predict(inputs) == before);
+      return error.what();
+    }
+    return "loaded";
+  };
+  TensorFile file;
+  for (const std::string& name : runner.parameter_names()) {
+    const Shape& shape = runner.parameter_shape(name);
+    file.put<float>(name, {shape.sizes, shape.sizes + shape.dimensions}, std::vector<float>(static_cast<std::size_t>(shape.elements()), 0.5F));
+  }
+  TensorFile more = file;
+  more.put<float>("9.bias", {1}, std::vector<float>{1});
+  CHECK(refusal(more) ==
+        "[heddle.D16] the tensors are not those of Narrow: '9.bias' is not in the model. Fix: load a file of the same model, or set "
+        "single tensors with set_parameter.");
+  more.put<float>("0.weight", {8, 12}, std::vector<float>(96));  // transposed
+  more.put<std::int32_t>("2.bias", {3}, std::vector<std::int32_t>(3));
+  CHECK(refusal(more) ==
+        "[heddle.D16] the tensors are not those of Narrow: '0.weight' has shape [8, 12], not [12, 8]; '2.bias' is of I32, not F32; "
+        "'9.bias' is not in the model. Fix: load a file of the same model, or set single tensors with set_parameter.");
+  CHECK(refusal(TensorFile{}) ==
+        "[heddle.D16] the tensors are not those of Narrow: '0.weight' is missing; '0.bias' is missing; '2.weight' is missing; "
+        "'2.bias' is missing. Fix: load a file of the same model, or set single tensors with set_parameter.");
+  Runner<Applied<Single>, CpuThreads> other;
+  CHECK_THROWS_WITH(runner.load(other), doctest::Contains("[heddle.D16] the tensors are not those of Narrow: "));
+  CHECK(refusal(file) == "loaded");
+  CHECK(runner.predict(inputs) != before);
 }
 
 TEST_CASE("parameters of another model and inputs that are no rows are refused") {

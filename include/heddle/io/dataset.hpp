@@ -52,6 +52,13 @@ struct LabelledRows {
   int classes = 0;
 };
 
+/// Refuses images and labels that are not as many. Errors  D07
+inline void refuse_unpaired_rows(std::int64_t images, std::int64_t labels, const std::string& images_name, const std::string& labels_name) {
+  if (images != labels)
+    throw Error(Code{'D', 7}, "'" + images_name + "' has " + grouped_digits(images) + " images but '" + labels_name + "' has " +
+                                  grouped_digits(labels) + " labels. Fix: take both files from the same half of the same data set.");
+}
+
 /// A range of batches; the last one may be smaller. It keeps rows and order alive, the batches it gives do not.
 class Batches {
  public:
@@ -157,10 +164,7 @@ class Dataset {
       throw Error(Code{'D', 11}, "'" + images_name + "' has " + grouped_digits(rows.features) + " features a row and '" + labels_name + "' " +
                                      grouped_digits(rows.classes) + " classes. Fix: give at least 1 of each.");
     const std::int64_t images = whole_rows(std::ssize(rows.images), rows.features);
-    if (images != std::ssize(rows.labels))
-      throw Error(Code{'D', 7}, "'" + images_name + "' has " + grouped_digits(images) + " images but '" + labels_name + "' has " +
-                                    grouped_digits(std::ssize(rows.labels)) +
-                                    " labels. Fix: take both files from the same half of the same data set.");
+    refuse_unpaired_rows(images, std::ssize(rows.labels), images_name, labels_name);
     if (images == 0)
       throw Error(Code{'D', 10}, "'" + images_name + "' holds 0 images: there is nothing to learn from. Fix: give a data set with at least one row.");
     if (images > std::int64_t{std::numeric_limits<std::uint32_t>::max()})

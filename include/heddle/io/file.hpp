@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: MIT
-// Room: io. A whole file as bytes, and the numbers and names of the sentences about files.
-// Sees: core, run/error.  Does not see: formats, data sets, every other room.
-// In: a path.  Out: bytes, or an Error that says why not.
+// Room: io. Where bytes come from: a file, or memory; and the numbers and names of the sentences about files.
+// Sees: core, run/error, run/machine_facts.  Does not see: formats, data sets, every other room.
+// In: a path.  Out: its bytes piece by piece, or an Error that says why not.
 #pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <system_error>
-#include <vector>
+#include <utility>
 
 #include "heddle/run/error.hpp"
+#include "heddle/run/machine_facts.hpp"
 
 namespace heddle::inline io_room {
 
@@ -26,9 +34,14 @@ namespace heddle::inline io_room {
   text << number;
   return std::string{text.view()};
 }
+[[nodiscard]] inline std::string grouped_digits(std::uint64_t number) { return grouped_digits(static_cast<std::int64_t>(number)); }
+[[nodiscard]] inline std::string grouped_digits(int number) { return grouped_digits(std::int64_t{number}); }
 
 /// The name in quotes, as it stands in a sentence.
 [[nodiscard]] inline std::string quoted_path(const std::filesystem::path& path) { return "'" + path.string() + "'"; }
+
+/// What the system says about one of its numbers: "Permission denied".
+[[nodiscard]] inline std::string words_of_system(int number) { return std::generic_category().message(number); }
 
 /// Whether a file that can be opened may be there; false as well where it cannot be seen.
 [[nodiscard]] inline bool file_is_there(const std::filesystem::path& path) {
@@ -36,32 +49,129 @@ namespace heddle::inline io_room {
   return std::filesystem::exists(path, ignored) && !std::filesystem::is_directory(path, ignored);
 }
 
-/// All bytes of a file.
-///
-/// Errors  D01 if it is missing, a folder, or cannot be read
-/// Tested  io/file_test
-[[nodiscard]] inline std::vector<std::byte> read_file(const std::filesystem::path& path) {
-  const auto refuse = [&](const std::string& why) {
-    return Error(Code{'D', 1}, quoted_path(path) + " cannot be read: " + why + ". Fix: give the path of a file that is there and readable.");
-  };
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) throw refuse("it is a folder");
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{std::fopen(path.string().c_str(), "rb"), &std::fclose};
-  if (!file) throw refuse(std::generic_category().message(errno));
-  std::vector<std::byte> bytes;
-  const auto expected = std::filesystem::file_size(path, ignored);  // of a pipe it is unknown: then pieces of 64 KiB
-  constexpr std::size_t piece = std::size_t{64} << 10;
-  std::size_t filled = 0;
-  if (!ignored) bytes.reserve(static_cast<std::size_t>(expected) + piece);
-  for (;;) {
-    bytes.resize(filled + piece);
-    const std::size_t read = std::fread(bytes.data() + filled, 1, piece, file.get());
-    filled += read;
-    if (read < piece) break;
+/// What lies at a path if it is no file that holds bytes: "a folder"; empty for a file.
+[[nodiscard]] inline std::string other_kind(mode_t mode) {
+  if (S_ISREG(mode)) return {};
+  return S_ISDIR(mode) ? "a folder" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : S_ISLNK(mode) ? "a link" : "a device";
+}
+
+/// An open file of the system, closed on every way out.
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
   }
-  if (std::ferror(file.get()) != 0) throw refuse(std::generic_category().message(errno));
-  bytes.resize(filled);
-  return bytes;
+  ~Descriptor() { close(); }
+  [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] bool is_open() const { return number_ >= 0; }
+  /// Some systems tell only here that bytes were lost. True if all went well; the descriptor is gone in any case.
+  bool close() {
+    const int number = std::exchange(number_, -1);
+    return number < 0 || ::close(number) == 0 || errno == EINTR;
+  }
+
+ private:
+  int number_;
+};
+
+/// Bytes in a row. read() fills the span as far as there are bytes and says how many; size() is their number if it is known before they are
+/// read, most() a number that they cannot exceed.
+template <class S>
+concept ByteSource = requires(S source, std::span<std::byte> into) {
+  { source.read(into) } -> std::same_as<std::size_t>;
+  { source.size() } -> std::same_as<std::optional<std::uint64_t>>;
+  { source.most() } -> std::same_as<std::uint64_t>;
+  { source.name() } -> std::convertible_to<std::string>;
+};
+
+/// Bytes that are in memory already; they must outlive it. `name` is what the sentences call them.
+class BytesInMemory {
+ public:
+  BytesInMemory(std::span<const std::byte> bytes, std::string name) : bytes_(bytes), left_(bytes), name_(std::move(name)) {}
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::optional<std::uint64_t> size() const { return bytes_.size(); }
+  [[nodiscard]] std::uint64_t most() const { return bytes_.size(); }
+  std::size_t read(std::span<std::byte> into) {
+    const std::size_t count = std::min(into.size(), left_.size());
+    if (count > 0) std::memcpy(into.data(), left_.data(), count);
+    left_ = left_.subspan(count);
+    return count;
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::span<const std::byte> left_;
+  std::string name_;
+};
+
+/// A file that is read from its beginning. Only files have an end that is known beforehand: pipes and devices are refused, unopened.
+///
+/// Errors  D01 if it is missing, a folder, a pipe, a device, or cannot be read
+/// Tested  io/file_test
+class InputFile {
+ public:
+  explicit InputFile(const std::filesystem::path& path) : name_(path.string()) {
+    if (name_.find('\0') != std::string::npos) refuse("its name has a byte of zero");
+    struct stat seen {};
+    if (::stat(name_.c_str(), &seen) != 0) refuse(words_of_system(errno));
+    refuse_other_kind(seen.st_mode);
+    // If a pipe takes the place of the file in this moment, opening does not wait for a writer.
+    file_ = Descriptor{::open(name_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+    if (!file_.is_open() || ::fstat(file_.number(), &seen) != 0) refuse(words_of_system(errno));
+    refuse_other_kind(seen.st_mode);
+    bytes_ = static_cast<std::uint64_t>(seen.st_size);
+  }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::optional<std::uint64_t> size() const { return bytes_; }
+  [[nodiscard]] std::uint64_t most() const { return bytes_; }
+  std::size_t read(std::span<std::byte> into) {
+    std::size_t filled = 0;
+    while (filled < into.size()) {
+      const ssize_t count = ::read(file_.number(), into.data() + filled, into.size() - filled);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) refuse(words_of_system(errno));
+      if (count == 0) break;
+      filled += static_cast<std::size_t>(count);
+    }
+    return filled;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw Error(Code{'D', 1}, "'" + name_ + "' cannot be read: " + why + ". Fix: give the path of a file that is there and readable.");
+  }
+  void refuse_other_kind(mode_t mode) const {
+    if (const std::string kind = other_kind(mode); !kind.empty()) refuse("it is " + kind);
+  }
+  std::string name_;
+  Descriptor file_;
+  std::uint64_t bytes_ = 0;
+};
+
+/// Refuses contents for which the memory is not there, before any of it is asked for. Errors  D14
+inline void refuse_beyond_memory(std::uint64_t bytes, const std::string& name) {
+  constexpr std::uint64_t always_there = std::uint64_t{64} << 20;
+  if (bytes <= always_there) return;
+  MachineFacts facts;
+  read_memory(Surroundings{}, facts);
+  const std::int64_t usable = facts.usable_memory().value;
+  if (usable > 0 && bytes > static_cast<std::uint64_t>(usable))
+    throw Error(Code{'D', 14}, "'" + name + "' takes " + grouped_digits(bytes) + " bytes of memory, but " + grouped_digits(usable) +
+                                   " are free. Fix: give a smaller file, or a machine with more memory.");
+}
+
+/// Does something with a file; memory that the system refuses becomes an Error that names the file. Errors  D14, and those of `action`
+template <class Action> auto within_memory(const std::filesystem::path& path, Action action) {
+  try {
+    return action();
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  throw Error(Code{'D', 14},
+              quoted_path(path) + " takes more memory than the system gives. Fix: give a smaller file, free memory, or raise the limit on it.");
 }
 
 }  // namespace heddle::inline io_room

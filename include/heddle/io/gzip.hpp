@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: MIT
 // Room: io. Data files as packages ship them: gzip, by zlib. The only header of Heddle that needs zlib (component gzip).
 // Sees: core, run/error, io/file, io/idx, zlib.  Does not see: policies, devices.
-// In: a path or bytes.  Out: the bytes inside, every checksum verified, or one sentence.
+// In: a path or bytes.  Out: the bytes inside piece by piece, every checksum verified, or one sentence.
 #pragma once
 
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
+#include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "heddle/io/file.hpp"
@@ -36,66 +41,110 @@ class Inflation {
   z_stream stream_{};
 };
 
-/// The first two bytes of every member of a gzip file.
-[[nodiscard]] inline bool starts_gzip(std::span<const std::byte> bytes) {
-  return bytes.size() >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b};
-}
-
-/// What a gzip file in memory holds; several members one after the other are joined, as gzip does.
+/// What a gzip file holds, in pieces: nothing is unpacked that nobody asks for. Several members one after the other are joined, as gzip does.
+/// Checksums are verified when the end is reached: a read of less than was asked for is a promise that all bytes were right.
 ///
-/// Errors  D09 if it is no gzip file, is damaged, cut off, or followed by anything else
+/// Errors  D01 as the source; D09 if it is no gzip file, is damaged, cut off, or followed by anything else
 /// Tested  io/gzip_test
-[[nodiscard]] inline std::vector<std::byte> gunzip(std::span<const std::byte> packed, const std::string& name) {
-  const auto refuse = [&](const std::string& what) { return Error(Code{'D', 9}, "'" + name + "' is " + what + ". Fix: fetch the file again."); };
-  if (!starts_gzip(packed)) throw refuse("no gzip file: it does not start with 1f 8b");
-  Inflation inflation;
-  z_stream& stream = inflation.stream();
-  std::vector<std::byte> bytes;
-  std::size_t taken = 0;
-  std::size_t filled = 0;
-  constexpr std::size_t piece = std::size_t{1} << 20;
-  for (;;) {
-    if (bytes.size() - filled < piece) bytes.resize(std::max(2 * bytes.size(), 4 * piece));
-    const std::size_t offered = std::min(packed.size() - taken, piece);
-    // zlib's interface has no const; it only reads next_in.
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data() + taken));
-    stream.avail_in = static_cast<uInt>(offered);
-    stream.next_out = reinterpret_cast<Bytef*>(bytes.data() + filled);
-    stream.avail_out = static_cast<uInt>(piece);
-    const int state = inflate(&stream, Z_NO_FLUSH);
-    taken += offered - stream.avail_in;
-    filled += piece - stream.avail_out;
+template <ByteSource Packed> class Unpacked {
+ public:
+  explicit Unpacked(Packed packed) : packed_(std::move(packed)) {}
+  [[nodiscard]] const std::string& name() const { return packed_.name(); }
+  [[nodiscard]] std::optional<std::uint64_t> size() const { return std::nullopt; }
+  /// Deflate codes at most 258 bytes in two bits.
+  [[nodiscard]] std::uint64_t most() const {
+    constexpr std::uint64_t ratio = 1032;
+    return packed_.most() > std::numeric_limits<std::uint64_t>::max() / ratio ? std::numeric_limits<std::uint64_t>::max() : packed_.most() * ratio;
+  }
+
+  std::size_t read(std::span<std::byte> into) {
+    if (!begun_) begin();
+    z_stream& stream = inflation_->stream();
+    std::size_t filled = 0;
+    while (filled < into.size() && !ended_) {
+      if (stream.avail_in == 0) refill();
+      const std::size_t offered = std::min(into.size() - filled, piece);
+      stream.next_out = reinterpret_cast<Bytef*>(into.data() + filled);
+      stream.avail_out = static_cast<uInt>(offered);
+      const int state = inflate(&stream, Z_NO_FLUSH);
+      filled += offered - stream.avail_out;
+      judge(state);
+    }
+    return filled;
+  }
+
+ private:
+  static constexpr std::size_t piece = std::size_t{64} << 10;
+
+  [[nodiscard]] Error refusal(const std::string& what) const {
+    return Error(Code{'D', 9}, "'" + name() + "' is " + what + ". Fix: fetch the file again.");
+  }
+  /// The next packed bytes behind those that are left; false at their end.
+  bool refill() {
+    z_stream& stream = inflation_->stream();
+    const std::size_t left = stream.avail_in;
+    if (left > 0) std::copy_n(reinterpret_cast<std::byte*>(stream.next_in), left, buffer_->data());
+    const std::size_t more = packed_.read(std::span{*buffer_}.subspan(left));
+    taken_ += more;
+    stream.next_in = reinterpret_cast<Bytef*>(buffer_->data());
+    stream.avail_in = static_cast<uInt>(left + more);
+    return more > 0;
+  }
+  [[nodiscard]] bool starts_member() {
+    z_stream& stream = inflation_->stream();
+    if (stream.avail_in < 2) refill();
+    return stream.avail_in >= 2 && stream.next_in[0] == 0x1f && stream.next_in[1] == 0x8b;
+  }
+  void begin() {
+    if (!starts_member()) throw refusal("no gzip file: it does not start with 1f 8b");
+    begun_ = true;
+  }
+  void judge(int state) {
+    z_stream& stream = inflation_->stream();
     if (state == Z_MEM_ERROR) throw std::bad_alloc{};
     if (state != Z_OK && state != Z_STREAM_END && state != Z_BUF_ERROR)
-      throw refuse("damaged near byte " + grouped_digits(static_cast<std::int64_t>(taken)) + ": " +
-                   (stream.msg != nullptr ? stream.msg : "not readable"));
+      throw refusal("damaged near byte " + grouped_digits(taken_ - stream.avail_in) + ": " + (stream.msg != nullptr ? stream.msg : "not readable"));
     if (state == Z_STREAM_END) {
-      if (taken == packed.size()) break;
-      if (!starts_gzip(packed.subspan(taken)))
-        throw refuse("followed by " + grouped_digits(static_cast<std::int64_t>(packed.size() - taken)) + " bytes that are not gzip");
-      inflateReset(&stream);
-    } else if (taken == packed.size() && stream.avail_out > 0) {
-      throw refuse("cut off: its data end in the middle after " + grouped_digits(static_cast<std::int64_t>(packed.size())) + " bytes");
+      const bool another = starts_member();
+      ended_ = stream.avail_in == 0;
+      if (another) {
+        inflateReset(&stream);
+      } else if (!ended_) {
+        throw refusal("followed by " + grouped_digits(packed_.most() - taken_ + stream.avail_in) + " bytes that are not gzip");
+      }
+    } else if (stream.avail_in == 0 && stream.avail_out > 0 && !refill()) {
+      throw refusal("cut off: its data end in the middle after " + grouped_digits(taken_) + " bytes");
     }
   }
-  bytes.resize(filled);
-  return bytes;
-}
 
-/// What a gzip file holds. Errors  D01 if it cannot be read, D09 as gunzip
-[[nodiscard]] inline std::vector<std::byte> read_gzip(const std::filesystem::path& path) { return gunzip(read_file(path), path.string()); }
+  Packed packed_;
+  std::unique_ptr<Inflation> inflation_ = std::make_unique<Inflation>();  // zlib keeps its address
+  std::unique_ptr<std::array<std::byte, piece>> buffer_ = std::make_unique<std::array<std::byte, piece>>();
+  std::uint64_t taken_ = 0;  // packed bytes that the buffer has seen
+  bool begun_ = false;
+  bool ended_ = false;
+};
 
 /// The same data set as IdxDataset{folder, split}, from plain files or, where only that is there, from .gz files.
 ///
-/// Errors  D01 to D11, each one sentence that names the file
+/// Errors  D01 to D11 and D14, each one sentence that names the file
 /// Tested  io/gzip_test
 [[nodiscard]] inline IdxDataset load_idx_dataset(const std::filesystem::path& folder_or_prefix, Split split = Split::train, int classes = 10) {
-  const auto load = [](const std::filesystem::path& path) {
+  const auto with = [](const std::filesystem::path& path, auto use) {
     const std::filesystem::path packed = path.string() + ".gz";
-    return !file_is_there(path) && file_is_there(packed) ? read_gzip(packed) : read_file(path);
+    if (file_is_there(path) || !file_is_there(packed)) {
+      InputFile file{path};
+      return use(file);
+    }
+    Unpacked<InputFile> file{InputFile{packed}};
+    return use(file);
   };
-  const IdxPaths paths{folder_or_prefix, split};
-  return IdxDataset{load(paths.images), load(paths.labels), classes, paths.images.string(), paths.labels.string()};
+  return within_memory(folder_or_prefix, [&] {
+    const IdxPaths paths{folder_or_prefix, split};
+    return with(paths.images, [&](auto& images) {
+      return with(paths.labels, [&](auto& labels) { return IdxDataset{labelled_rows(images, labels, classes), images.name(), labels.name()}; });
+    });
+  });
 }
 
 }  // namespace heddle::inline io_room

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Room: io. The IDX format of MNIST and its kin: a small header, then numbers, all big-endian.
 // Sees: core, run/error, io/file, io/dataset.  Does not see: compression, policies, devices.
-// In: bytes or a folder.  Out: IdxArray (a checked view), IdxDataset (images in [0, 1], labels), or one sentence.
+// In: any source of bytes, or a folder.  Out: IdxArray (a checked view), IdxDataset (images in [0, 1], labels), or one sentence.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
@@ -60,22 +63,91 @@ struct IdxArray {
   }
 };
 
-/// Refuses what does not begin as an IDX file. Errors  D02 wrong first bytes, D04 shorter than its own header
-inline void refuse_idx_header(std::span<const std::byte> bytes, const std::string& name) {
+/// What the first bytes of an IDX file say.
+struct IdxHeader {
+  IdxType type = IdxType::u8;
+  std::vector<std::int64_t> sizes;  // in C order, the last varies fastest
+  std::int64_t header_bytes = 0;
+  std::int64_t data_bytes = 0;
+
+  [[nodiscard]] std::int64_t elements() const { return data_bytes / bytes_of(type); }
+  /// Writes 60,000 x 28 x 28.
+  [[nodiscard]] std::string words() const {
+    std::string spelled;
+    for (const std::int64_t size : sizes) spelled += (spelled.empty() ? "" : " x ") + grouped_digits(size);
+    return spelled;
+  }
+  /// Refuses a file of `has` bytes in all if it is not what the header says. Errors  D04 shorter, D05 longer
+  void refuse_other_length(std::int64_t has, const std::string& name) const {
+    const std::int64_t total = header_bytes + data_bytes;
+    const std::string need = "sizes " + words() + " need " + grouped_digits(total) + " bytes and ";
+    if (has < total)
+      throw Error(Code{'D', 4}, "'" + name + "' is cut off: " + need + "it has " + grouped_digits(has) + ". Fix: fetch the file again.");
+    if (has > total)
+      throw Error(Code{'D', 5},
+                  "'" + name + "' is too long: " + need + grouped_digits(has - total) + " follow after them. Fix: fetch the file again.");
+  }
+};
+
+/// Reads the header of an IDX file and holds it against the bytes that can follow, before any of them is read.
+///
+/// Errors  D02 wrong first bytes, D04 shorter than it says, D05 longer, D06 sizes whose product overflows, and those of the source
+template <ByteSource S> [[nodiscard]] IdxHeader read_idx_header(S& source) {
+  const std::string& name = source.name();
+  std::array<std::byte, 4 + 4 * 255> bytes{};
   const auto byte = [&](std::size_t i) { return std::to_integer<int>(bytes[i]); };
-  if (bytes.size() >= 2 && byte(0) == 0x1f && byte(1) == 0x8b)
+  std::size_t has = source.read(std::span{bytes}.first(4));
+  if (has >= 2 && byte(0) == 0x1f && byte(1) == 0x8b)
     throw Error(Code{'D', 2}, "'" + name + "' is no IDX file but a gzip file (it starts with 1f 8b). Fix: run gunzip on it, or load it with " +
                                   "load_idx_dataset of heddle/io/gzip.hpp.");
-  for (std::size_t i = 0; i < bytes.size() && i < 3; ++i) {
+  for (std::size_t i = 0; i < has && i < 3; ++i) {
     const bool right = i < 2 ? byte(i) == 0 : bytes_of(static_cast<IdxType>(byte(2))) != 0;
     if (!right)
       throw Error(Code{'D', 2}, "'" + name + "' is no IDX file: byte " + std::to_string(i) + " is " + std::to_string(byte(i)) + ", expected " +
                                     (i < 2 ? "0" : "a type of 8, 9, 11, 12, 13 or 14") + ". Fix: give a file such as train-images-idx3-ubyte.");
   }
-  const std::size_t header = bytes.size() < 4 ? 4 : 4 + 4 * static_cast<std::size_t>(byte(3));
-  if (bytes.size() < header)
-    throw Error(Code{'D', 4}, "'" + name + "' is cut off in its header: it needs " + grouped_digits(static_cast<std::int64_t>(header)) +
-                                  " bytes for it and has " + grouped_digits(std::ssize(bytes)) + ". Fix: fetch the file again.");
+  const std::size_t header = has < 4 ? 4 : 4 + 4 * static_cast<std::size_t>(byte(3));
+  if (has == 4) has += source.read(std::span{bytes}.subspan(4, header - 4));
+  if (has < header)
+    throw Error(Code{'D', 4}, "'" + name + "' is cut off in its header: it needs " + grouped_digits(std::uint64_t{header}) +
+                                  " bytes for it and has " + grouped_digits(std::uint64_t{has}) + ". Fix: fetch the file again.");
+  IdxHeader found{static_cast<IdxType>(bytes[2]), {}, static_cast<std::int64_t>(header), 0};
+  for (std::size_t at = 4; at < header; at += 4) {
+    std::int64_t size = 0;
+    for (std::size_t i = 0; i < 4; ++i) size = size << 8 | std::to_integer<std::int64_t>(bytes[at + i]);
+    found.sizes.push_back(size);
+  }
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 2;  // room for the header in sums
+  const bool empty = std::find(found.sizes.begin(), found.sizes.end(), 0) != found.sizes.end();
+  found.data_bytes = empty ? 0 : bytes_of(found.type);
+  for (const std::int64_t size : found.sizes) {
+    if (!empty && found.data_bytes > most / size)
+      throw Error(Code{'D', 6}, "'" + name + "' claims sizes " + found.words() +
+                                    ", more bytes than a 64-bit number counts. Fix: fetch the file again, its header is damaged.");
+    found.data_bytes *= size;
+  }
+  if (const std::optional<std::uint64_t> size = source.size()) found.refuse_other_length(static_cast<std::int64_t>(*size), name);
+  if (source.most() < static_cast<std::uint64_t>(found.data_bytes))
+    throw Error(Code{'D', 4}, "'" + name + "' is cut off: sizes " + found.words() + " need " + grouped_digits(found.header_bytes + found.data_bytes) +
+                                  " bytes, more than can be packed in it. Fix: fetch the file again.");
+  return found;
+}
+
+/// Calls take(bytes) with pieces of the data behind the header, and verifies that they end where the header says. Errors  D04, D05
+template <ByteSource S, class Take> void each_idx_piece(S& source, const IdxHeader& header, Take take) {
+  std::vector<std::byte> piece(std::size_t{64} << 10);
+  std::int64_t done = 0;
+  while (done < header.data_bytes) {
+    const auto wanted = std::min<std::size_t>(piece.size(), static_cast<std::size_t>(header.data_bytes - done));
+    const std::size_t got = source.read(std::span{piece}.first(wanted));
+    take(std::span<const std::byte>{piece}.first(got));
+    done += static_cast<std::int64_t>(got);
+    if (got < wanted) header.refuse_other_length(header.header_bytes + done, source.name());
+  }
+  if (source.read(std::span{piece}.first(1)) > 0)
+    throw Error(Code{'D', 5}, "'" + source.name() + "' is too long: sizes " + header.words() + " need " +
+                                  grouped_digits(header.header_bytes + header.data_bytes) +
+                                  " bytes and more follow after them. Fix: fetch the file again.");
 }
 
 /// The array in `bytes`; `name` is what the sentences call it.
@@ -84,67 +156,43 @@ inline void refuse_idx_header(std::span<const std::byte> bytes, const std::strin
 /// Source  sources.md#idx
 /// Tested  io/idx_test
 [[nodiscard]] inline IdxArray parse_idx(std::span<const std::byte> bytes, const std::string& name) {
-  refuse_idx_header(bytes, name);
-  const auto dimensions = std::to_integer<std::size_t>(bytes[3]);
-  const std::size_t header = 4 + 4 * dimensions;
-  IdxArray array;
-  array.type = static_cast<IdxType>(bytes[2]);
-  std::string spelled;
-  bool empty = false;
-  for (std::size_t at = 4; at < header; at += 4) {
-    std::int64_t size = 0;
-    for (std::size_t i = 0; i < 4; ++i) size = size << 8 | std::to_integer<std::int64_t>(bytes[at + i]);
-    array.sizes.push_back(size);
-    spelled += (spelled.empty() ? "" : " x ") + grouped_digits(size);
-    empty = empty || size == 0;
-  }
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 2;  // room for the header in the sum below
-  std::int64_t needed = empty ? 0 : bytes_of(array.type);
-  for (const std::int64_t size : array.sizes) {
-    if (!empty && needed > most / size)
-      throw Error(Code{'D', 6}, "'" + name + "' claims sizes " + spelled +
-                                    ", more bytes than a 64-bit number counts. Fix: fetch the file again, its header is damaged.");
-    needed *= size;
-  }
-  const auto total = static_cast<std::int64_t>(header) + needed;
-  const std::int64_t has = std::ssize(bytes);
-  if (has < total)
-    throw Error(Code{'D', 4}, "'" + name + "' is cut off: sizes " + spelled + " need " + grouped_digits(total) + " bytes and it has " +
-                                  grouped_digits(has) + ". Fix: fetch the file again.");
-  if (has > total)
-    throw Error(Code{'D', 5}, "'" + name + "' is too long: sizes " + spelled + " need " + grouped_digits(total) + " bytes and " +
-                                  grouped_digits(has - total) + " follow after them. Fix: fetch the file again.");
-  array.data = bytes.subspan(header);
-  return array;
+  BytesInMemory source{bytes, name};
+  IdxHeader header = read_idx_header(source);
+  return {header.type, std::move(header.sizes), bytes.subspan(static_cast<std::size_t>(header.header_bytes))};
 }
 
 /// Refuses an array that is not of unsigned bytes with this number of dimensions. Errors  D03
-inline void refuse_other_use(const IdxArray& array, int dimensions, const std::string& use, const std::string& name) {
-  if (array.type == IdxType::u8 && std::ssize(array.sizes) == dimensions) return;
-  throw Error(Code{'D', 3}, "'" + name + "' cannot be " + use + ": it has type " + std::to_string(static_cast<int>(array.type)) + " and " +
-                                std::to_string(array.sizes.size()) + " dimensions, expected type 8 (unsigned bytes) and " +
+inline void refuse_other_use(const IdxHeader& header, int dimensions, const std::string& use, const std::string& name) {
+  if (header.type == IdxType::u8 && std::ssize(header.sizes) == dimensions) return;
+  throw Error(Code{'D', 3}, "'" + name + "' cannot be " + use + ": it has type " + std::to_string(static_cast<int>(header.type)) + " and " +
+                                std::to_string(header.sizes.size()) + " dimensions, expected type 8 (unsigned bytes) and " +
                                 std::to_string(dimensions) + ". Fix: give the file of the " + use + ".");
 }
 
-/// Pixels and labels of two IDX files as one data set; a pixel p becomes p / 255.
-/// Errors  D02 to D08, D10, D11 as parse_idx and Dataset; D03 other types or dimensions than (images, rows, columns) and (labels)
-[[nodiscard]] inline LabelledRows labelled_rows(std::span<const std::byte> images, std::span<const std::byte> labels, int classes,
-                                                const std::string& images_name, const std::string& labels_name) {
-  const IdxArray pixels = parse_idx(images, images_name);
-  refuse_other_use(pixels, 3, "images", images_name);
-  const IdxArray numbers = parse_idx(labels, labels_name);
-  refuse_other_use(numbers, 1, "labels", labels_name);
+/// Pixels and labels of two IDX files as one data set; a pixel p becomes p / 255. Both headers are judged before any pixel is read.
+/// Errors  D02 to D08, D10, D11 as the headers and Dataset; D03 other types or dimensions than (images, rows, columns) and (labels); D14
+template <ByteSource Images, ByteSource Labels> [[nodiscard]] LabelledRows labelled_rows(Images& images, Labels& labels, int classes) {
+  const IdxHeader pixels = read_idx_header(images);
+  refuse_other_use(pixels, 3, "images", images.name());
+  const IdxHeader numbers = read_idx_header(labels);
+  refuse_other_use(numbers, 1, "labels", labels.name());
   if (pixels.elements() == 0)
-    throw Error(Code{'D', 10}, "'" + images_name + "' holds " + grouped_digits(pixels.sizes[0]) + " images of " + grouped_digits(pixels.sizes[1]) +
+    throw Error(Code{'D', 10}, "'" + images.name() + "' holds " + grouped_digits(pixels.sizes[0]) + " images of " + grouped_digits(pixels.sizes[1]) +
                                    " x " + grouped_digits(pixels.sizes[2]) +
                                    " pixels: there is nothing to learn from. Fix: give a file with at least one pixel.");
+  refuse_unpaired_rows(pixels.sizes[0], numbers.sizes[0], images.name(), labels.name());
+  refuse_beyond_memory(sizeof(float) * static_cast<std::uint64_t>(pixels.data_bytes), images.name());
   LabelledRows rows;
   rows.features = pixels.sizes[1] * pixels.sizes[2];
   rows.classes = classes;
-  rows.images.reserve(pixels.data.size());
-  for (const std::byte pixel : pixels.data) rows.images.push_back(static_cast<float>(std::to_integer<int>(pixel)) / 255.0F);
-  rows.labels.reserve(numbers.data.size());
-  for (const std::byte label : numbers.data) rows.labels.push_back(std::to_integer<std::int32_t>(label));
+  rows.images.reserve(static_cast<std::size_t>(pixels.data_bytes));
+  each_idx_piece(images, pixels, [&](std::span<const std::byte> piece) {
+    for (const std::byte pixel : piece) rows.images.push_back(static_cast<float>(std::to_integer<int>(pixel)) / 255.0F);
+  });
+  rows.labels.reserve(static_cast<std::size_t>(numbers.data_bytes));
+  each_idx_piece(labels, numbers, [&](std::span<const std::byte> piece) {
+    for (const std::byte label : piece) rows.labels.push_back(std::to_integer<std::int32_t>(label));
+  });
   return rows;
 }
 
@@ -178,28 +226,40 @@ struct IdxPaths {
 class IdxDataset : public Dataset {
  public:
   explicit IdxDataset(const std::filesystem::path& folder_or_prefix, Split split = Split::train, int classes = 10)
-      : IdxDataset(IdxPaths{folder_or_prefix, split}, classes) {}
+      : IdxDataset(within_memory(folder_or_prefix, [&] {
+          return read(IdxPaths{folder_or_prefix, split}, classes);
+        })) {}
   /// As argv gives it: a null pointer is refused with D01.
   explicit IdxDataset(const char* folder_or_prefix, Split split = Split::train, int classes = 10)
       : IdxDataset(std::filesystem::path{given(folder_or_prefix)}, split, classes) {}
-  IdxDataset(const IdxPaths& paths, int classes)
-      : IdxDataset{read(paths.images), read(paths.labels), classes, paths.images.string(), paths.labels.string()} {}  // braces: images first
   /// From files that are in memory already.
   IdxDataset(std::span<const std::byte> images, std::span<const std::byte> labels, int classes = 10, const std::string& images_name = "images",
              const std::string& labels_name = "labels")
-      : Dataset(labelled_rows(images, labels, classes, images_name, labels_name), images_name, labels_name) {}
+      : IdxDataset(within_memory(images_name, [&] {
+          return read(BytesInMemory{images, images_name}, BytesInMemory{labels, labels_name}, classes);
+        })) {}
+  /// From rows that labelled_rows has read.
+  IdxDataset(LabelledRows rows, const std::string& images_name, const std::string& labels_name)
+      : Dataset(std::move(rows), images_name, labels_name) {}
 
  private:
   static const char* given(const char* folder) {
     if (folder == nullptr) throw Error(Code{'D', 1}, "no folder of a data set was given. Fix: give the folder that holds train-images-idx3-ubyte.");
     return folder;
   }
-  static std::vector<std::byte> read(const std::filesystem::path& path) {
+  template <ByteSource Source> static IdxDataset read(Source images, Source labels, int classes) {
+    return {labelled_rows(images, labels, classes), images.name(), labels.name()};
+  }
+  static IdxDataset read(const IdxPaths& paths, int classes) {
+    InputFile images = opened(paths.images);  // images first
+    return read(std::move(images), opened(paths.labels), classes);
+  }
+  static InputFile opened(const std::filesystem::path& path) {
     const std::string packed = path.string() + ".gz";
     if (!file_is_there(path) && file_is_there(packed))
       throw Error(Code{'D', 1}, quoted_path(path) + " is missing, only the gzip file '" + packed +
                                     "' is there. Fix: run gunzip on it, or load it with " + "load_idx_dataset of heddle/io/gzip.hpp.");
-    return read_file(path);
+    return InputFile{path};
   }
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Room: io. The JSON header of a safetensors file: exactly that grammar, read strictly and written as the reference writes it.
-// Sees: run/error.  Does not see: plans, backends, files.
+// Room: io. The JSON header of a safetensors file: exactly that grammar, read strictly.
+// Sees: core/utf8, io/tensor_header, run/error.  Does not see: plans, backends, files.
 // In: text that anyone may have damaged.  Out: HeaderEntry per tensor, the strings of __metadata__, or one sentence.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -11,35 +12,16 @@
 #include <string_view>
 #include <vector>
 
+#include "heddle/core/utf8.hpp"
+#include "heddle/io/tensor_header.hpp"
 #include "heddle/run/error.hpp"
 
 namespace heddle::inline io_room {
 
-/// One tensor as the header states it; whether the numbers make sense is for the reader of the data to judge.
-struct HeaderEntry {
-  std::string name;
-  std::string dtype;                 ///< "F32"
-  std::vector<std::uint64_t> shape;  ///< empty for a single number
-  std::uint64_t begin = 0;           ///< first byte, counted from the end of the header
-  std::uint64_t end = 0;             ///< one past the last byte
-};
-
-/// All that a header holds; entries in the order of the text.
-struct JsonHeader {
-  std::vector<HeaderEntry> entries;
-  std::map<std::string, std::string> metadata;
-};
-
-/// Text as it may stand in a sentence: in quotes, cut at 60 bytes, control characters as '?'.
-[[nodiscard]] inline std::string cited(std::string_view text) {
-  std::string words = "'";
-  for (const char c : text.substr(0, 60)) words += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  return words + (text.size() > 60 ? "...'" : "'");
-}
-
 /// Reads a header. There is no nesting beyond the three levels of the grammar, hence no recursion to exhaust.
 ///
-/// Errors  D22 not JSON of this grammar; D23 a name or key that occurs twice; D24 an entry that lacks a key or has another one
+/// Errors  D15 a tensor without a name; D17 more dimensions or metadata than are read; D22 not JSON of this grammar; D23 a name or key that occurs
+///         twice; D24 an entry that lacks a key or has another one
 /// Source  sources.md#safetensors
 /// Tested  io/json_header_test
 class JsonHeaderReader {
@@ -49,26 +31,36 @@ class JsonHeaderReader {
   [[nodiscard]] JsonHeader read() {
     if (json_.empty() || json_.front() != '{') refuse("does not start with '{'");
     JsonHeader header;
-    std::map<std::string, bool> seen;
+    bool metadata = false;
     each_member([&](const std::string& name) {
-      if (!seen.emplace(name, true).second) fault(23, "tensor " + cited(name) + " occurs twice in the header", "save the file again");
-      if (name == "__metadata__")
-        header.metadata = read_metadata();
-      else
-        header.entries.push_back(read_entry(name));
+      if (name.empty()) fault(Code{'D', 15}, "a tensor has no name", "give each tensor a name and save the file again");
+      if (name != "__metadata__") return header.entries.push_back(read_entry(name));
+      if (metadata) refuse_twice(name);
+      metadata = true;
+      header.metadata = read_metadata();
     });
     skip_spaces();
     if (at_ != json_.size()) refuse("has text after its last '}'");
+    std::vector<std::string_view> names;
+    names.reserve(header.entries.size());
+    for (const HeaderEntry& entry : header.entries) names.push_back(entry.name);
+    std::sort(names.begin(), names.end());
+    if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end()) refuse_twice(*twice);
     return header;
   }
 
  private:
-  [[noreturn]] void fault(int code, const std::string& what, const std::string& fix) const {
-    throw Error{Code{'D', code}, std::string{origin_} + ": " + what + ". Fix: " + fix + "."};
+  [[noreturn]] void fault(Code code, const std::string& what, const std::string& fix) const {
+    throw Error{code, std::string{origin_} + ": " + what + ". Fix: " + fix + "."};
   }
   [[noreturn]] void refuse(const std::string& what) const {
-    fault(22, "header is not that of a safetensors file. It " + what + " at byte " + std::to_string(at_) + " of its " + std::to_string(json_.size()),
+    fault(Code{'D', 22},
+          "header is not that of a safetensors file. It " + what + " at byte " + std::to_string(at_) + " of its " + std::to_string(json_.size()),
           "save or download the file again");
+  }
+
+  [[noreturn]] void refuse_twice(std::string_view name) const {
+    fault(Code{'D', 23}, "tensor " + cited(name) + " occurs twice in the header", "save the file again");
   }
 
   [[nodiscard]] char peek() const { return at_ < json_.size() ? json_[at_] : '\0'; }
@@ -109,28 +101,28 @@ class JsonHeaderReader {
     bool shape = false;
     bool offsets = false;
     const auto once = [&](bool& done, const std::string& key) {
-      if (done) fault(23, "key " + cited(key) + " of tensor " + cited(name) + " occurs twice", "save the file again");
+      if (done) fault(Code{'D', 23}, "key " + cited(key) + " of tensor " + cited(name) + " occurs twice", "save the file again");
       done = true;
     };
     each_member([&](const std::string& key) {
       if (key == "dtype")
         once(dtype, key), entry.dtype = read_string();
       else if (key == "shape")
-        once(shape, key), entry.shape = read_numbers();
+        once(shape, key), entry.shape = read_numbers(name);
       else if (key == "data_offsets")
         once(offsets, key), read_offsets(entry);
       else
-        fault(24, "tensor " + cited(name) + " has a key " + cited(key) + " which the format does not know", "save the file again");
+        fault(Code{'D', 24}, "tensor " + cited(name) + " has a key " + cited(key) + " which the format does not know", "save the file again");
     });
     const char* missing = !dtype ? "dtype" : !shape ? "shape" : !offsets ? "data_offsets" : nullptr;
-    if (missing != nullptr) fault(24, "tensor " + cited(name) + " lacks its key '" + missing + "'", "save the file again");
+    if (missing != nullptr) fault(Code{'D', 24}, "tensor " + cited(name) + " lacks its key '" + missing + "'", "save the file again");
     return entry;
   }
 
   void read_offsets(HeaderEntry& entry) {
-    const std::vector<std::uint64_t> offsets = read_numbers();
+    const std::vector<std::uint64_t> offsets = read_numbers(entry.name);
     if (offsets.size() != 2)
-      fault(24, "tensor " + cited(entry.name) + " has " + std::to_string(offsets.size()) + " data_offsets, not 2", "save the file again");
+      fault(Code{'D', 24}, "tensor " + cited(entry.name) + " has " + std::to_string(offsets.size()) + " data_offsets, not 2", "save the file again");
     entry.begin = offsets[0];
     entry.end = offsets[1];
   }
@@ -138,18 +130,24 @@ class JsonHeaderReader {
   std::map<std::string, std::string> read_metadata() {
     std::map<std::string, std::string> metadata;
     each_member([&](const std::string& key) {
-      if (peek() != '"') fault(24, "__metadata__ " + cited(key) + " is not a string", "store metadata as strings");
-      if (!metadata.emplace(key, read_string()).second) fault(23, "__metadata__ key " + cited(key) + " occurs twice", "save the file again");
+      if (peek() != '"') fault(Code{'D', 24}, "__metadata__ " + cited(key) + " is not a string", "store metadata as strings");
+      if (metadata.size() == most_metadata)
+        fault(Code{'D', 17}, "__metadata__ has more than " + std::to_string(most_metadata) + " strings", "save the file with fewer");
+      if (!metadata.emplace(key, read_string()).second)
+        fault(Code{'D', 23}, "__metadata__ key " + cited(key) + " occurs twice", "save the file again");
     });
     return metadata;
   }
 
-  std::vector<std::uint64_t> read_numbers() {
+  std::vector<std::uint64_t> read_numbers(const std::string& name) {
     std::vector<std::uint64_t> numbers;
     expect('[');
     if (accept(']')) return numbers;
-    do numbers.push_back(read_number());
-    while (accept(','));
+    do {
+      if (numbers.size() == most_dimensions)
+        fault(Code{'D', 17}, "tensor " + cited(name) + " has more than " + std::to_string(most_dimensions) + " dimensions", "store it with fewer");
+      numbers.push_back(read_number());
+    } while (accept(','));
     expect(']');
     return numbers;
   }
@@ -231,61 +229,16 @@ class JsonHeaderReader {
     put(0xF0 | (code >> 18)), tail(12), tail(6), tail(0);
   }
 
-  /// UTF-8 without overlong forms and surrogates: the smallest code point of each length is checked.
   void read_multibyte(std::string& text) {
-    const auto lead = static_cast<unsigned char>(json_[at_]);
-    const int tails = lead >= 0xF0 && lead < 0xF8 ? 3 : lead >= 0xE0 && lead < 0xF0 ? 2 : lead >= 0xC0 && lead < 0xE0 ? 1 : 0;
-    static constexpr std::uint32_t smallest[] = {0, 0x80, 0x800, 0x10000};
-    std::uint32_t code = lead & (0x3Fu >> tails);
-    for (int i = 1; i <= tails; ++i) {
-      const std::size_t place = at_ + static_cast<std::size_t>(i);
-      const unsigned next = place < json_.size() ? static_cast<unsigned char>(json_[place]) : 0u;
-      if ((next & 0xC0u) != 0x80u) refuse("is not UTF-8");
-      code = (code << 6) | (next & 0x3Fu);
-    }
-    if (tails == 0 || code < smallest[tails] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) refuse("is not UTF-8");
-    append_utf8(text, code);
-    at_ += static_cast<std::size_t>(tails) + 1;
+    const std::size_t bytes = code_point_at(json_, at_).bytes;
+    if (bytes == 0) refuse("is not UTF-8");
+    text += json_.substr(at_, bytes);
+    at_ += bytes;
   }
 
   std::string_view json_;
   std::string_view origin_;
   std::size_t at_ = 0;
 };
-
-/// A JSON string: quotes, backslashes and control characters escaped.
-[[nodiscard]] inline std::string json_string(std::string_view text) {
-  static constexpr std::string_view digits = "0123456789abcdef";
-  std::string json = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      json += '\\', json += c;
-    else if (static_cast<unsigned char>(c) < 0x20)
-      json += "\\u00", json += digits[static_cast<std::size_t>(c >> 4)], json += digits[c & 15];
-    else
-      json += c;
-  }
-  return json + '"';
-}
-
-/// Writes __metadata__ (if any), then the entries in the order given, without spaces.
-[[nodiscard]] inline std::string write_json_header(const JsonHeader& header) {
-  std::string json = "{";
-  const auto comma = [&] {
-    if (json.back() != '{') json += ',';
-  };
-  if (!header.metadata.empty()) {
-    json += "\"__metadata__\":{";
-    for (const auto& [key, value] : header.metadata) comma(), json += json_string(key) + ':' + json_string(value);
-    json += '}';
-  }
-  for (const HeaderEntry& entry : header.entries) {
-    comma();
-    json += json_string(entry.name) + ":{\"dtype\":" + json_string(entry.dtype) + ",\"shape\":[";
-    for (std::size_t i = 0; i < entry.shape.size(); ++i) json += (i > 0 ? "," : "") + std::to_string(entry.shape[i]);
-    json += "],\"data_offsets\":[" + std::to_string(entry.begin) + ',' + std::to_string(entry.end) + "]}";
-  }
-  return json + '}';
-}
 
 }  // namespace heddle::inline io_room

@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: MIT
 // Room: io. Named tensors in a safetensors file, as PyTorch's state_dict is stored; every bad file is refused with one sentence.
-// Sees: io/file, io/json_header, run/error.  Does not see: models, plans, backends.
+// Sees: io/file, io/json_header, io/tensor_header, io/replacement.  Does not see: models, plans, backends.
 // In: a path or bytes.  Out: TensorFile, and from it the bytes again.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <filesystem>
-#include <fstream>
 #include <initializer_list>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "heddle/io/file.hpp"
 #include "heddle/io/json_header.hpp"
+#include "heddle/io/replacement.hpp"
+#include "heddle/io/tensor_header.hpp"
 
 namespace heddle::inline io_room {
 
@@ -36,27 +39,53 @@ concept StoredElement = std::same_as<T, float> || std::same_as<T, std::int32_t> 
 struct StoredTensor {
   std::vector<std::int64_t> shape;
   std::variant<std::vector<std::int64_t>, std::vector<float>, std::vector<std::int32_t>> elements;  // the order of the data: wide types first
+
+  /// As the file spells it: "F32".
+  [[nodiscard]] std::string_view type_name() const {
+    return std::visit([]<class T>(const std::vector<T>&) { return name_of<T>(); }, elements);
+  }
+  template <StoredElement T> [[nodiscard]] static constexpr std::string_view name_of() {
+    return std::same_as<T, float> ? "F32" : std::same_as<T, std::int32_t> ? "I32" : "I64";
+  }
+  [[nodiscard]] std::span<const std::byte> bytes() const {
+    return std::visit([](const auto& all) { return std::as_bytes(std::span{all}); }, elements);
+  }
 };
 
 /// Named tensors and the strings of __metadata__.
 ///
-/// Errors  D01 unreadable; D20 unwritable; D21 length of the header; D22, D23, D24 header, see JsonHeaderReader; D25 element type; D26 shape
-///         against bytes; D27 overlap or hole; D28 bytes missing or left over; D29 a tensor asked for that is not there, or is another one
+/// What is written is read again: names and metadata are UTF-8, and both sides have the same limits. Reading takes the memory of the tensors and
+/// that of the header, nothing more; the header is judged before any tensor is read.
+///
+/// Errors  D01 unreadable; D14 more than the memory; D15 a name or text that cannot be stored; D17 more dimensions or metadata than a header may
+///         have; D20 unwritable; D21 length of the header; D22, D23, D24 header, see JsonHeaderReader; D25 element type; D26 shape against bytes;
+///         D27 overlap or hole; D28 bytes missing or left over; D29 a tensor asked for that is not there, or is another one
 /// Source  sources.md#safetensors
 /// Tested  io/safetensors_test
 class TensorFile {
  public:
-  static constexpr std::uint64_t most_header_bytes = 100'000'000;  // the reference's limit
-
   std::map<std::string, std::string> metadata;
 
-  /// Adds or replaces a tensor; D26 if the sizes do not multiply to the number of elements.
+  /// Adds or replaces a tensor. Errors  D15 its name, D17 its dimensions, D26 sizes that do not multiply to the number of elements
   template <StoredElement T> void put(const std::string& name, std::vector<std::int64_t> shape, std::span<const T> elements) {
+    if (name.empty() || name == "__metadata__" || !is_utf8(name))
+      refuse_tensors(Code{'D', 15},
+                     "the tensor to store cannot have the name " + cited(name) + ": " +
+                         (name.empty()    ? "it is empty"
+                          : is_utf8(name) ? "the format reserves it"
+                                          : "it is not UTF-8"),
+                     "choose another name");
+    if (shape.size() > most_dimensions)
+      refuse_tensors(Code{'D', 17},
+                     "the tensor to store: " + cited(name) + " has " + std::to_string(shape.size()) + " dimensions, above the limit of " +
+                         std::to_string(most_dimensions),
+                     "store it with fewer");
     const std::vector<std::uint64_t> sizes(shape.begin(), shape.end());  // a negative size becomes too large
-    if (bytes_of(sizes, sizeof(T), name, "the tensor to store") != elements.size_bytes())
-      refuse(26, "the tensor to store: " + cited(name) + " has shape " + words(sizes) + " but " + std::to_string(elements.size()) + " elements",
-             "give as many elements as the sizes multiply to");
-    if (name == "__metadata__") refuse(24, "the tensor to store: the name '__metadata__' is reserved by the format", "choose another name");
+    if (bytes_of_shape(sizes, sizeof(T), name, "the tensor to store") != elements.size_bytes())
+      refuse_tensors(
+          Code{'D', 26},
+          "the tensor to store: " + cited(name) + " has shape " + shape_words(sizes) + " but " + std::to_string(elements.size()) + " elements",
+          "give as many elements as the sizes multiply to");
     tensors_.insert_or_assign(name, StoredTensor{std::move(shape), std::vector<T>(elements.begin(), elements.end())});
   }
   template <StoredElement T> void put(const std::string& name, std::vector<std::int64_t> shape, const std::vector<T>& elements) {
@@ -73,8 +102,10 @@ class TensorFile {
   template <StoredElement T> [[nodiscard]] std::span<const T> get(const std::string& name) const {
     const auto* elements = std::get_if<std::vector<T>>(&find(name).elements);
     if (elements == nullptr)
-      refuse(29, "tensor " + cited(name) + " has elements of type " + std::string{type_name(find(name))} + ", not " + std::string{type_name<T>()},
-             "ask for the type that is stored");
+      refuse_tensors(Code{'D', 29},
+                     "tensor " + cited(name) + " has elements of type " + std::string{find(name).type_name()} + ", not " +
+                         std::string{StoredTensor::name_of<T>()},
+                     "ask for the type that is stored");
     return *elements;
   }
   /// The elements of a tensor that must have these sizes; D29 otherwise.
@@ -82,162 +113,146 @@ class TensorFile {
     const std::vector<std::uint64_t> wanted(sizes.begin(), sizes.end());
     const std::vector<std::uint64_t> stored(shape(name).begin(), shape(name).end());
     if (wanted != stored)
-      refuse(29, "tensor " + cited(name) + " has shape " + words(stored) + ", not " + words(wanted), "load a file of the same model");
+      refuse_tensors(Code{'D', 29}, "tensor " + cited(name) + " has shape " + shape_words(stored) + ", not " + shape_words(wanted),
+                     "load a file of the same model");
     return get<T>(name);
   }
 
-  [[nodiscard]] static TensorFile read(const std::filesystem::path& path) { return parse(read_file(path), path.string()); }
-
-  /// Reads the bytes of a file; `origin` is what the sentences call it. Each byte of the data belongs to exactly one tensor, or it is refused.
+  [[nodiscard]] static TensorFile read(const std::filesystem::path& path) {
+    return within_memory(path, [&] {
+      InputFile file{path};
+      return from(file);
+    });
+  }
+  /// Reads the bytes of a file that is in memory; `origin` is what the sentences call it.
   [[nodiscard]] static TensorFile parse(std::span<const std::byte> bytes, std::string_view origin) {
-    const std::uint64_t header_bytes = header_length(bytes, origin);
-    JsonHeader header = JsonHeaderReader{{reinterpret_cast<const char*>(bytes.data()) + 8, header_bytes}, origin}.read();
-    const std::span<const std::byte> data = bytes.subspan(8 + header_bytes);
-    check_layout(header.entries, data.size(), origin);
-    TensorFile file;
-    file.metadata = std::move(header.metadata);
-    for (const HeaderEntry& entry : header.entries) {
-      StoredTensor tensor;
-      tensor.shape.assign(entry.shape.begin(), entry.shape.end());
-      const std::span<const std::byte> part = data.subspan(entry.begin, entry.end - entry.begin);
-      if (entry.dtype == "F32")
-        tensor.elements = copied<float>(part);
-      else if (entry.dtype == "I32")
-        tensor.elements = copied<std::int32_t>(part);
-      else
-        tensor.elements = copied<std::int64_t>(part);
-      file.tensors_.emplace(entry.name, std::move(tensor));
-    }
-    return file;
+    return within_memory(origin, [&] {
+      BytesInMemory file{bytes, std::string{origin}};
+      return from(file);
+    });
   }
 
   /// The bytes of the file, the same for the same content: I64, F32, I32 (data stay aligned), by name within each; header padded to 8 bytes.
   [[nodiscard]] std::string serialise() const {
-    JsonHeader header;
-    header.metadata = metadata;
-    std::string data;
-    for (std::size_t type = 0; type < std::variant_size_v<decltype(StoredTensor::elements)>; ++type)
-      for (const auto& [name, tensor] : tensors_) {
-        if (tensor.elements.index() != type) continue;
-        const std::uint64_t begin = data.size();
-        std::visit(
-            [&](const auto& e) {
-              if (!e.empty()) data.append(reinterpret_cast<const char*>(e.data()), e.size() * sizeof(e[0]));
-            },
-            tensor.elements);
-        header.entries.push_back({name, std::string{type_name(tensor)}, {tensor.shape.begin(), tensor.shape.end()}, begin, data.size()});
-      }
-    std::string json = write_json_header(header);
-    json.append((8 - json.size() % 8) % 8, ' ');
-    const std::uint64_t header_bytes = json.size();
-    if (header_bytes > most_header_bytes)
-      refuse(21, "the header would have " + std::to_string(header_bytes) + " bytes, above the limit of 100,000,000", "store fewer tensors in a file");
-    std::string bytes(sizeof header_bytes, '\0');
-    std::memcpy(bytes.data(), &header_bytes, sizeof header_bytes);
-    return bytes + json + data;
-  }
-
-  /// Writes beside the path first and renames: a file of that name is replaced whole or stays as it was. D20 if that fails.
-  void write(const std::filesystem::path& path) const {
-    const std::string bytes = serialise();
-    std::filesystem::path beside = path;
-    beside += ".part";
-    std::ofstream out{beside, std::ios::binary | std::ios::trunc};
-    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    out.close();
-    std::error_code failed;
-    if (out) std::filesystem::rename(beside, path, failed);
-    if (out && !failed) return;
-    std::error_code ignored;
-    std::filesystem::remove(beside, ignored);
-    refuse(20, "'" + path.string() + "' cannot be written",
-           "name a file in a folder that exists, is writable and has " + std::to_string(bytes.size()) + " bytes free");
-  }
-
- private:
-  [[noreturn]] static void refuse(int code, const std::string& what, const std::string& fix) {
-    throw Error{Code{'D', code}, what + ". Fix: " + fix + "."};
-  }
-
-  template <class T> static constexpr std::string_view type_name() {
-    return std::same_as<T, float> ? "F32" : std::same_as<T, std::int32_t> ? "I32" : "I64";
-  }
-  static std::string_view type_name(const StoredTensor& tensor) {
-    return std::visit([]<class T>(const std::vector<T>&) { return type_name<T>(); }, tensor.elements);
-  }
-
-  /// Writes [50, 784].
-  static std::string words(const std::vector<std::uint64_t>& sizes) {
-    std::string text = "[";
-    for (std::size_t i = 0; i < sizes.size(); ++i) text += (i > 0 ? ", " : "") + std::to_string(static_cast<std::int64_t>(sizes[i]));
-    return text + "]";
-  }
-
-  static std::uint64_t bytes_of(const std::vector<std::uint64_t>& sizes, std::uint64_t element_bytes, const std::string& name,
-                                std::string_view origin) {
-    constexpr std::uint64_t most = std::uint64_t{1} << 62;  // sizes are std::int64_t from here on
-    std::uint64_t bytes = element_bytes;
-    for (const std::uint64_t size : sizes) {
-      if (size > most || (size != 0 && bytes > most / size))
-        refuse(26, std::string{origin} + ": " + cited(name) + " has " + std::to_string(sizes.size()) + " sizes whose product is above 2^62 bytes",
-               "save the file again");
-      bytes *= size;
-    }
+    std::string bytes = head();
+    each_in_order([&](const std::string&, const StoredTensor& tensor) {
+      if (const auto part = tensor.bytes(); !part.empty()) bytes.append(reinterpret_cast<const char*>(part.data()), part.size());
+    });
     return bytes;
   }
 
-  static std::uint64_t header_length(std::span<const std::byte> bytes, std::string_view origin) {
-    const std::string file{origin};
-    if (bytes.size() < 8)
-      refuse(21, file + ": the file has " + std::to_string(bytes.size()) + " bytes, fewer than the 8 of the header length",
-             "save or download the file again");
-    std::uint64_t length = 0;
-    std::memcpy(&length, bytes.data(), sizeof length);
-    if (length > most_header_bytes)
-      refuse(21, file + ": the header length is " + std::to_string(length) + " bytes, above the limit of 100,000,000", "give a safetensors file");
-    if (length > bytes.size() - 8)
-      refuse(21, file + ": the header length is " + std::to_string(length) + " bytes but " + std::to_string(bytes.size() - 8) + " follow",
-             "save or download the file again");
-    return length;
-  }
-
-  /// In the order of their offsets, tensors must follow each other without overlap or hole, up to the last byte.
-  static void check_layout(std::vector<HeaderEntry>& entries, std::uint64_t data_bytes, std::string_view origin) {
-    std::sort(entries.begin(), entries.end(), [](const HeaderEntry& a, const HeaderEntry& b) {
-      return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;  // an empty tensor before the one that starts at the same byte
+  /// Replaces the file of that name whole, or leaves it as it was; see Replacement.
+  void write(const std::filesystem::path& path) const {
+    within_memory(path, [&] {
+      const std::string first = head();
+      Replacement file{path};
+      file.append(std::as_bytes(std::span{first}));
+      each_in_order([&](const std::string&, const StoredTensor& tensor) { file.append(tensor.bytes()); });
+      file.commit();
     });
-    const std::string file{origin};
-    std::uint64_t reached = 0;
-    for (const HeaderEntry& entry : entries) {
-      const std::string which = file + ": tensor " + cited(entry.name);
-      const std::string range = "[" + std::to_string(entry.begin) + ", " + std::to_string(entry.end) + ")";
-      if (entry.dtype != "F32" && entry.dtype != "I32" && entry.dtype != "I64")
-        refuse(25, which + " has elements of type " + cited(entry.dtype) + "; F32, I32 and I64 are read", "convert it before saving");
-      if (entry.begin > entry.end) refuse(27, which + " has the bytes " + range + ", which end before they begin", "save the file again");
-      const std::uint64_t stated = bytes_of(entry.shape, entry.dtype == "I64" ? 8 : 4, entry.name, origin);
-      if (stated != entry.end - entry.begin)
-        refuse(26, which + " of " + entry.dtype + " " + words(entry.shape) + " takes " + std::to_string(stated) + " bytes but has " + range,
-               "save the file again");
-      if (entry.begin != reached)
-        refuse(27, which + " has the bytes " + range + " but the tensors before it end at byte " + std::to_string(reached), "save the file again");
-      reached = entry.end;
-    }
-    if (reached != data_bytes)
-      refuse(28, file + ": the tensors take " + std::to_string(reached) + " bytes but " + std::to_string(data_bytes) + " follow the header",
-             "save or download the file again");
   }
 
-  template <StoredElement T> static std::vector<T> copied(std::span<const std::byte> part) {
-    std::vector<T> elements(part.size() / sizeof(T));
-    if (!elements.empty()) std::memcpy(elements.data(), part.data(), part.size());  // the part may lie at any address
+ private:
+  /// Each byte of the data belongs to exactly one tensor, or it is refused.
+  template <ByteSource S> static TensorFile from(S& source) {
+    const std::string& origin = source.name();
+    const std::uint64_t header_bytes = header_length(source);
+    JsonHeader header;
+    {
+      std::string json(header_bytes, '\0');
+      read_all(source, std::as_writable_bytes(std::span{json}));
+      header = JsonHeaderReader{json, origin}.read();
+    }
+    const std::uint64_t data_bytes = source.most() - 8 - header_bytes;
+    check_layout(header.entries, data_bytes, origin);
+    refuse_beyond_memory(data_bytes, origin);
+    TensorFile file;
+    file.metadata = std::move(header.metadata);
+    for (; !header.entries.empty(); header.entries.pop_front()) {
+      HeaderEntry& entry = header.entries.front();
+      StoredTensor tensor;
+      tensor.shape.assign(entry.shape.begin(), entry.shape.end());
+      const std::uint64_t bytes = entry.end - entry.begin;
+      if (entry.dtype == "F32")
+        tensor.elements = read_elements<float>(source, bytes);
+      else if (entry.dtype == "I32")
+        tensor.elements = read_elements<std::int32_t>(source, bytes);
+      else
+        tensor.elements = read_elements<std::int64_t>(source, bytes);
+      file.tensors_.emplace(std::move(entry.name), std::move(tensor));
+    }
+    return file;
+  }
+  template <StoredElement T, ByteSource S> static std::vector<T> read_elements(S& source, std::uint64_t bytes) {
+    std::vector<T> elements(bytes / sizeof(T));
+    read_all(source, std::as_writable_bytes(std::span{elements}));
     return elements;
+  }
+  template <ByteSource S> static void read_all(S& source, std::span<std::byte> into) {
+    if (source.read(into) < into.size())
+      refuse_tensors(Code{'D', 28}, source.name() + ": the file has become shorter while it was read", "read it when it is whole");
+  }
+
+  /// Calls act(name, tensor) in the order of the data.
+  template <class Act> void each_in_order(Act act) const {
+    for (std::size_t type = 0; type < std::variant_size_v<decltype(StoredTensor::elements)>; ++type)
+      for (const auto& [name, tensor] : tensors_)
+        if (tensor.elements.index() == type) act(name, tensor);
+  }
+  /// All bytes before the data: the length, the header, spaces up to a multiple of 8.
+  [[nodiscard]] std::string head() const {
+    for (const auto& [key, value] : metadata)
+      if (!is_utf8(key) || !is_utf8(value))
+        refuse_tensors(Code{'D', 15}, "the metadata to store: " + cited(key) + " or its text " + cited(value) + " is not UTF-8",
+                       "store text in UTF-8");
+    if (metadata.size() > most_metadata)
+      refuse_tensors(Code{'D', 17},
+                     "the metadata to store are " + std::to_string(metadata.size()) + " strings, above the limit of " + std::to_string(most_metadata),
+                     "store fewer");
+    JsonHeader header;
+    header.metadata = metadata;
+    std::uint64_t begin = 0;
+    each_in_order([&](const std::string& name, const StoredTensor& tensor) {
+      const std::uint64_t end = begin + tensor.bytes().size();
+      header.entries.push_back({name, std::string{tensor.type_name()}, {tensor.shape.begin(), tensor.shape.end()}, begin, end});
+      begin = end;
+    });
+    std::string json = write_json_header(header);
+    json.append((8 - json.size() % 8) % 8, ' ');
+    const std::uint64_t length = json.size();
+    if (length > most_header_bytes)
+      refuse_tensors(Code{'D', 21},
+                     "the header would have " + grouped_digits(length) + " bytes, above the limit of " + grouped_digits(most_header_bytes),
+                     "store fewer tensors in a file");
+    std::string bytes(sizeof length, '\0');
+    std::memcpy(bytes.data(), &length, sizeof length);
+    return bytes + json;
+  }
+
+  template <ByteSource S> static std::uint64_t header_length(S& source) {
+    const std::uint64_t all = source.most();
+    std::array<std::byte, 8> first{};
+    if (all < 8 || source.read(first) < 8)
+      refuse_tensors(Code{'D', 21}, source.name() + ": the file has " + std::to_string(all) + " bytes, fewer than the 8 of the header length",
+                     "save or download the file again");
+    const auto length = std::bit_cast<std::uint64_t>(first);
+    if (length > most_header_bytes)
+      refuse_tensors(
+          Code{'D', 21},
+          source.name() + ": the header length is " + std::to_string(length) + " bytes, above the limit of " + grouped_digits(most_header_bytes),
+          "give a safetensors file");
+    if (length > all - 8)
+      refuse_tensors(Code{'D', 21},
+                     source.name() + ": the header length is " + std::to_string(length) + " bytes but " + std::to_string(all - 8) + " follow",
+                     "save or download the file again");
+    return length;
   }
 
   const StoredTensor& find(const std::string& name) const {
     const auto found = tensors_.find(name);
     if (found == tensors_.end())
-      refuse(29, "there is no tensor " + cited(name) + " among the " + std::to_string(tensors_.size()) + " of the file",
-             "load a file of the same model");
+      refuse_tensors(Code{'D', 29}, "there is no tensor " + cited(name) + " among the " + std::to_string(tensors_.size()) + " of the file",
+                     "load a file of the same model");
     return found->second;
   }
 

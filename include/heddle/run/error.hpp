@@ -13,15 +13,17 @@
 
 #include "heddle/core/rule.hpp"
 #include "heddle/core/units.hpp"
+#include "heddle/core/utf8.hpp"
 
 namespace heddle::inline run_room {
 
-/// Base of everything Heddle throws; what() is the whole sentence, "[heddle.D02] ... Fix: ...".
+/// Base of everything Heddle throws; what() is the whole sentence, "[heddle.D02] ... Fix: ...". Names from files stand in sentences, so each is
+/// made printable: one line that no terminal obeys.
 ///
 /// Tested  run/error_test
 class Error : public std::runtime_error {
  public:
-  Error(Code code, const std::string& sentence) : std::runtime_error(prefix(code) + sentence), code_(code) {}
+  Error(Code code, const std::string& sentence) : std::runtime_error(prefix(code) + printable(sentence)), code_(code) {}
   explicit Error(const Diagnosis& diagnosis) : std::runtime_error(std::string{diagnosis.text.view()}), code_(diagnosis.code) {}
   [[nodiscard]] Code code() const { return code_; }
 

@@ -49,6 +49,10 @@ template <class ThePlan, class Session> class NamedTensors {
     throw Error(Code{'R', 5}, std::string{Request::graph.model.view()} + " has no parameter '" + wanted + "'. Fix: use a name of parameter_names().");
   }
 
+  /// In which users know it; ranks of axis tensor hold parts.
+  [[nodiscard]] static const Shape& shape(int p) {
+    return Request::graph.leaf(training.parameters[p].node).parameters[training.parameters[p].index].shape;
+  }
   [[nodiscard]] std::vector<float> parameter(int p, int replica) {
     return read(owner_of(p), replica, &RankExecutor::held_parameter, training.storage.parameters);
   }
@@ -117,10 +121,6 @@ template <class ThePlan, class Session> class NamedTensors {
   }
   static constexpr const Program& training = ThePlan::training;
   [[nodiscard]] static Text<96> name(int p) { return Request::graph.parameter_name(training.parameters[p].node, training.parameters[p].index); }
-  /// In which users know it; ranks of axis tensor hold parts.
-  [[nodiscard]] static const Shape& shape(int p) {
-    return Request::graph.leaf(training.parameters[p].node).parameters[training.parameters[p].index].shape;
-  }
   static constexpr int tensor_ranks = training.mesh.size(Axis::tensor);
   /// As a replica holds it: from one rank, or put together from the parts of the ranks of axis tensor.
   [[nodiscard]] std::vector<float> read(int p, int replica, PartOf held, bool sliced) {

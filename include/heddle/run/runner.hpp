@@ -11,6 +11,7 @@
 
 #include "heddle/plan/inference.hpp"
 #include "heddle/run/concepts.hpp"
+#include "heddle/run/strict_load.hpp"
 #include "heddle/run/trainer.hpp"
 
 namespace heddle::inline run_room {
@@ -22,7 +23,7 @@ template <class Compute> struct LossKernel<NoLoss, Compute> {
 
 /// Applies a model under a policy. Parameters start as a trainer with this seed starts them.
 ///
-/// Errors  D07 inputs that are no whole rows; R05 a parameter that does not exist or has another size; R01 RankLost
+/// Errors  D07 inputs that are no whole rows; D16 tensors of another model; R05 a parameter that does not exist or has another size; R01 RankLost
 /// Tested  run/runner_test
 template <class TheInference, class Backend> class Runner {
   static_assert(sizeof(fired<Verdict<TheInference>>) > 0);
@@ -30,8 +31,17 @@ template <class TheInference, class Backend> class Runner {
  public:
   explicit Runner(Seed seed = Seed{0}, RunOptions how = {}) : ranks_({}, seed, how) {}
 
-  /// Takes all parameters by name from a trainer, another runner, or a file of tensors.
+  /// Takes all parameters by name from a trainer, another runner, or a file of tensors. They must be those of the model: every one, in its shape,
+  /// and none besides. All differences stand in one sentence, and no parameter is changed if there are any. Errors  D16
   template <class Source> void load(Source& source) {
+    std::vector<NamedShape> wanted;
+    std::vector<NamedShape> given;
+    for (const std::string& name : parameter_names()) wanted.push_back(named(name, parameter_shape(name)));
+    if constexpr (requires { source.tensors(); })
+      for (const auto& [name, tensor] : source.tensors()) given.push_back({name, tensor.shape, tensor.type_name()});
+    else
+      for (const std::string& name : source.parameter_names()) given.push_back(named(name, source.parameter_shape(name)));
+    refuse_other_tensors(Ranks::Request::graph.model.view(), wanted, given);
     for (const std::string& name : parameter_names()) {
       if constexpr (requires { source.parameter(name); })
         ranks_.set_parameter(name, source.parameter(name));
@@ -43,6 +53,7 @@ template <class TheInference, class Backend> class Runner {
   [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) { return ranks_.predict(inputs); }
 
   [[nodiscard]] std::vector<std::string> parameter_names() const { return ranks_.parameter_names(); }
+  [[nodiscard]] const Shape& parameter_shape(const std::string& name) const { return ranks_.parameter_shape(name); }
   [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) { return ranks_.parameter(name, replica); }
   void set_parameter(const std::string& name, std::span<const float> values) { ranks_.set_parameter(name, values); }
   void observe(Observer* observer) { ranks_.observe(observer); }
@@ -50,7 +61,11 @@ template <class TheInference, class Backend> class Runner {
   [[nodiscard]] auto& session() { return ranks_.session(); }
 
  private:
-  Trainer<TheInference, Backend> ranks_;  // of which no step is ever asked
+  using Ranks = Trainer<TheInference, Backend>;  // of which no step is ever asked
+
+  static NamedShape named(const std::string& name, const Shape& shape) { return {name, {shape.sizes, shape.sizes + shape.dimensions}}; }
+
+  Ranks ranks_;
 };
 
 }  // namespace heddle::inline run_room

@@ -162,6 +162,7 @@ template <class ThePlan, class Backend> class Trainer {
 
   // ---- tensors by their state_dict names
   [[nodiscard]] std::vector<std::string> parameter_names() const { return tensors_.names(); }
+  [[nodiscard]] const Shape& parameter_shape(const std::string& name) const { return tensors_.shape(tensors_.find(name)); }
   /// The parameter as the first replica holds it, or as `replica` does.
   [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) {
     return resting("parameter()").parameter(tensors_.find(name), replica);
