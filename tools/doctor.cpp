@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The program behind ./heddle doctor: the plans of ./heddle train held against this machine and its launcher. Nothing is run.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <heddle/heddle.hpp>
 #include <heddle/report/checkup.hpp>
 #include <string>
 
+#include "output.hpp"
 #include "plans.hpp"
 
 using namespace heddle;
@@ -24,14 +23,18 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
-    if (problem.get_exit_code() == 0) return app.exit(problem);
-    fmt::print(stderr, "heddle doctor: {}. See --help.\n", problem.what());
-    return 2;
+    return output::end_of_options(app, problem);
   }
   const Checkup found = plan == "single"     ? doctor<Alone>({}, options)
                         : plan == "data"     ? doctor<Replicated>({}, options)
                         : plan == "pipeline" ? doctor<Staged>({}, options)
                                              : doctor<Both>({}, options);
-  fmt::print("{}", describe(found));
+  try {
+    output::print("{}", describe(found));
+    output::flush();
+  } catch (const Error& problem) {
+    output::say("heddle doctor", problem.what());
+    return 1;
+  }
   return found.can_work() ? 0 : 1;
 }

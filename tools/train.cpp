@@ -21,6 +21,7 @@ int train_all(const training::Settings& settings) {
   add(Staged{}, "Pipeline, 2 stages, 1F1B");
   add(Both{}, "Hybrid: that pipeline x 2 replicas");
   training::print_table(settings, rows);
+  output::flush();
   return 0;
 }
 
@@ -34,6 +35,7 @@ int main(int argc, char** argv) {
   const training::Options options{app, settings};
   const CLI::Option* const processes_option =
       app.add_option("--processes", processes, "runs the plans of as many devices with one process for each, started by mpirun: 1, 2 or 4");
+  output::end_with_a_sentence();
   try {
     app.parse(argc, argv);
     options.check();
@@ -42,14 +44,12 @@ int main(int argc, char** argv) {
                                  "this program runs every rank as a thread. Fix: start ./heddle train --processes, which starts mpirun");
     return train_all(settings);
   } catch (const CLI::ParseError& problem) {
-    if (problem.get_exit_code() == 0) return app.exit(problem);
-    fmt::print(stderr, "heddle train: {}. See --help.\n", problem.what());
-    return 2;
+    return output::end_of_options(app, problem);
   } catch (const Error& problem) {
-    fmt::print(stderr, "heddle train: {}\n", problem.what());
+    output::say("heddle train", problem.what());
     return 1;
   } catch (const std::exception& problem) {
-    fmt::print(stderr, "heddle train: {}. Fix: free memory or disk space and repeat.\n", problem.what());
+    output::say("heddle train", std::string{problem.what()} + ". Fix: free memory or disk space and repeat.");
     return 1;
   }
 }

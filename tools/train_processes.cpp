@@ -20,7 +20,10 @@ int train_all(const training::Settings& settings, int processes, bool only_check
   if (only_check) return 0;
   int process = 0;
   MPI_Comm_rank(MpiProcess::instance().world(), &process);
-  if (process == 0) training::print_heading(settings, sets);
+  if (process == 0) {
+    output::end_with_a_sentence();
+    training::print_heading(settings, sets);
+  }
   std::vector<training::Row> rows;
   const auto add = [&]<class ThePlan>(ThePlan, const char* name) {
     if (devices<ThePlan> == processes) rows.push_back(training::train<ThePlan, CpuMpi>(name, settings, sets.training, sets.test, rows));
@@ -31,6 +34,7 @@ int train_all(const training::Settings& settings, int processes, bool only_check
   add(Fourfold{}, "DataParallel<4>");
   add(Both{}, "Hybrid: that pipeline x 2 replicas");
   if (process == 0) training::print_table(settings, rows);
+  output::flush();
   return 0;
 }
 
@@ -38,7 +42,7 @@ int train_all(const training::Settings& settings, int processes, bool only_check
 void say(const std::string& words, bool all, bool only_check) {
   int process = 0;
   if (!only_check) MPI_Comm_rank(MpiProcess::instance().world(), &process);
-  if (process == 0 || all) fmt::print(stderr, "heddle train: {}\n", words);
+  if (process == 0 || all) output::say("heddle train", words);
 }
 
 }  // namespace
@@ -57,9 +61,7 @@ int main(int argc, char** argv) {
     options.check();
     return train_all(settings, processes, only_check);
   } catch (const CLI::ParseError& problem) {
-    if (problem.get_exit_code() == 0) return app.exit(problem);
-    say(fmt::format("{}. See --help.", problem.what()), false, true);
-    return 2;
+    return output::end_of_options(app, problem);
   } catch (const Error& problem) {
     say(problem.what(), problem.code() == Code{'R', 1}, only_check);
     return 1;

@@ -10,9 +10,9 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <heddle/heddle.hpp>
 #include <heddle/io/gzip.hpp>
+#include <heddle/io/replacement.hpp>
 #include <heddle/io/safetensors.hpp>
 #include <heddle/io/synthetic.hpp>
 #include <heddle/run/trainer.hpp>
@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "output.hpp"
 #include "plans.hpp"
 
 namespace training {
@@ -58,20 +59,22 @@ class Progress {
     if (terminal_)
       draw(step, loss);
     else
-      fmt::print("{}: epoch {} of {}, step {} of {}, loss {:.4f}\n", plan_, epoch, epochs, step, steps_, loss);
-    std::fflush(stdout);
+      output::print("{}: epoch {} of {}, step {} of {}, loss {:.4f}\n", plan_, epoch, epochs, step, steps_, loss);
+    output::flush();
   }
   void end(float loss) const {
     if (!shown_ || !terminal_) return;
     draw(steps_, loss);
-    fmt::print("\n");
+    output::print("\n");
+    output::line_is_open = 0;
   }
 
  private:
   void draw(std::int64_t step, float loss) const {
     constexpr int width = 30;
     const auto done = static_cast<int>(width * step / steps_);
-    fmt::print("\r{:<36} [{:#<{}}{:.<{}}] {:3}%  loss {:.4f} ", plan_, "", done, "", width - done, 100 * step / steps_, loss);
+    output::line_is_open = 1;
+    output::print("\r{:<36} [{:#<{}}{:.<{}}] {:3}%  loss {:.4f} ", plan_, "", done, "", width - done, 100 * step / steps_, loss);
   }
 
   std::string plan_;
@@ -106,14 +109,11 @@ template <class ThePlan, class Trained> [[nodiscard]] std::int64_t bytes_sent(Tr
   return sum;
 }
 
-template <class ThePlan, class Trained> void write_parameters(Trained& trainer, const std::filesystem::path& file) {
+template <class Trained> void write_parameters(Trained& trainer, const std::filesystem::path& file) {
   TensorFile tensors;
-  for (int p = 0; p < graph_of<Mnist>.parameter_count; ++p) {
-    const ParameterPlace& place = ThePlan::training.parameters[p];
-    const Shape& shape = graph_of<Mnist>.leaf(place.node).parameters[place.index].shape;
-    const std::string name{graph_of<Mnist>.parameter_name(place.node, place.index).view()};
-    const std::vector<float> values = trainer.parameter(name);
-    tensors.put<float>(name, std::vector<std::int64_t>(shape.sizes, shape.sizes + shape.dimensions), values);
+  for (const std::string& name : trainer.parameter_names()) {
+    const Shape& shape = trainer.parameter_shape(name);
+    tensors.put<float>(name, {shape.sizes, shape.sizes + shape.dimensions}, trainer.parameter(name));
   }
   if (trainer.first_process()) tensors.write(file);
 }
@@ -167,7 +167,7 @@ Row train(const std::string& name, const Settings& settings, const Dataset& trai
   row.hash = trainer.parameter_hash();
   for (int r = 1; r < trainer.replicas(); ++r) refuse_other(name + ", replica " + std::to_string(r), trainer.parameter_hash(r), name, row.hash);
   if (!before.empty()) refuse_other(name, row.hash, before.front().plan, before.front().hash);
-  if (!settings.output.empty()) write_parameters<ThePlan>(trainer, std::filesystem::path{settings.output} / "parameters.safetensors");
+  if (!settings.output.empty()) write_parameters(trainer, std::filesystem::path{settings.output} / "parameters.safetensors");
   return row;
 }
 
@@ -182,25 +182,15 @@ Row train(const std::string& name, const Settings& settings, const Dataset& trai
   return out;
 }
 
-/// Writes beside the file and renames, so that an earlier table stays whole until the new one is.
-inline void write_table(const std::filesystem::path& folder, const std::string& table) {
-  std::ofstream file{folder / "table.txt.new"};
-  file << table;
-  file.close();
-  if (!file) throw Error(Code{'D', 20}, "'" + (folder / "table.txt").string() + "' cannot be written. Fix: free disk space and repeat.");
-  std::filesystem::rename(folder / "table.txt.new", folder / "table.txt");
-}
-
-/// Refuses an output folder before any work is done; nothing in it is touched.
+/// Refuses an output folder before any work is done; no file in it is touched.
 inline void prepare_output(const std::string& folder) {
   if (folder.empty()) return;
   std::error_code problem;
-  std::filesystem::create_directories(folder, problem);
-  const std::filesystem::path probe = std::filesystem::path{folder} / "table.txt.new";
-  const bool writable = !problem && std::ofstream{probe}.is_open();
-  std::filesystem::remove(probe, problem);
-  if (!writable)
-    throw Error(Code{'D', 20}, "the output folder '" + folder + "' cannot be written. Fix: name a folder that you may write to with --output.");
+  if (!std::filesystem::is_directory(folder, problem)) std::filesystem::create_directories(folder, problem);
+  if (problem)
+    throw Error(Code{'D', 20}, "the output folder '" + folder + "' cannot be made: " + problem.message() +
+                                   ". Fix: name a folder that you may write to with --output.");
+  for (const char* name : {"table.txt", "parameters.safetensors"}) Replacement{std::filesystem::path{folder} / name};
 }
 
 [[nodiscard]] inline Dataset load(const Settings& settings, Split split) {
@@ -225,15 +215,15 @@ struct Sets {
 }
 
 inline void print_heading(const Settings& settings, const Sets& sets) {
-  fmt::print("{} images for training, {} for the test, {} epochs of batches of {}, Adam with learning rate {}\n", sets.training.size(),
-             sets.test.size(), settings.epochs, batch_rows, settings.learning_rate);
+  output::print("{} images for training, {} for the test, {} epochs of batches of {}, Adam with learning rate {}\n", sets.training.size(),
+                sets.test.size(), settings.epochs, batch_rows, settings.learning_rate);
 }
 
 inline void print_table(const Settings& settings, const std::vector<Row>& rows) {
   const std::string table = table_of(rows);
-  fmt::print("\n{}", table);
-  if (!settings.output.empty()) write_table(settings.output, table);
-  fmt::print("\nAll plans ended with the same parameters, to the last bit.\n");
+  output::print("\n{}", table);
+  if (!settings.output.empty()) replace_file(std::filesystem::path{settings.output} / "table.txt", table);
+  output::print("\nAll plans ended with the same parameters, to the last bit.\n");
 }
 
 /// The options of ./heddle train.

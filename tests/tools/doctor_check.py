@@ -39,6 +39,12 @@ ended = run("--gpus", CUDA_VISIBLE_DEVICES="-1")
 check("no visible GPU", ended.returncode == 1 and "[heddle.R22]" in ended.stdout, ended)
 ended = run("--plan", "none")
 check("an unknown plan", ended.returncode == 2 and ended.stdout == "" and len(ended.stderr.splitlines()) == 1 and "--plan" in ended.stderr, ended)
+for arguments in ((), ("--help",)):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        ended = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    ended.stdout = ""
+    check("a full standard output", ended.returncode == 1 and ended.stderr.startswith(
+        "heddle doctor: [heddle.D20] standard output cannot be written: No space left on device. Fix: "), ended)
 ended = run("--help")
 check("help", ended.returncode == 0 and "--gpus" in ended.stdout, ended)
 for fault in faults:

@@ -5,12 +5,15 @@ usage: train_check.py PROGRAM
 """
 import gzip
 import os
+import pty
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 PROGRAM = sys.argv[1]
 faults = []
@@ -119,9 +122,76 @@ def refuses_options():
     check("help", run("--help").returncode == 0 and "--learning-rate" in run("--help").stdout)
 
 
+def takes_care_of_files():
+    """What lies in the output folder is the user's."""
+    folder = tempfile.mkdtemp()
+    output = os.path.join(folder, "out")
+    os.mkdir(output)
+    with open(os.path.join(folder, "precious"), "w", encoding="utf-8") as file:
+        file.write("precious")
+    for name in ("table.txt.new", "table.txt.part", "parameters.safetensors.part"):
+        os.symlink("../precious", os.path.join(output, name))
+    before = sorted(os.listdir(output))
+    refused("a refused run", "[heddle.D01]", "--data", os.path.join(folder, "none"), "--output", output)
+    check("a refused run leaves the folder as it was", sorted(os.listdir(output)) == before, os.listdir(output))
+    check("a whole run", run("--data", "synthetic", "--epochs", "1", "--output", output).returncode == 0)
+    check("a whole run adds two files", sorted(os.listdir(output)) == sorted([*before, "table.txt", "parameters.safetensors"]), os.listdir(output))
+    with open(os.path.join(folder, "precious"), encoding="utf-8") as file:
+        check("what a link leads to stays", file.read() == "precious")
+    os.remove(os.path.join(output, "table.txt"))
+    os.mkdir(os.path.join(output, "table.txt"))
+    refused("a folder in the place of the table", "there is a folder of that name", "--data", "synthetic", "--output", output)
+    os.rmdir(os.path.join(output, "table.txt"))
+    if os.geteuid() == 0:  # as somebody without rights
+        os.chmod(folder, 0o755)
+        ended = subprocess.run([PROGRAM, "--data", "synthetic", "--output", output], capture_output=True, text=True, timeout=240, user=65534)
+        check("no right", ended.returncode == 1 and "Permission denied. Fix: get the right to write in its folder" in ended.stderr, ended.stderr)
+    shutil.rmtree(folder)
+
+
+def commands_no_terminal():
+    evil = "\x1b[2J\x9b2J\u202e"
+    for what, arguments in (("data", ("--data", evil)), ("output", ("--data", "synthetic", "--output", f"/proc/{evil}")), ("option", (f"--{evil}",))):
+        ended = run(*arguments, "--epochs", "1")
+        check(f"a name with commands as {what}", ended.returncode in (1, 2) and ended.stderr != "" and ended.stderr.rstrip("\n").isprintable(), ended.stderr)
+
+
+def ends_with_a_sentence():
+    for arguments in (("--data", "synthetic", "--epochs", "1"), ("--help",)):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            ended = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=240)
+        check("a full standard output", ended.returncode == 1 and ended.stderr.startswith(
+            "heddle train: [heddle.D20] standard output cannot be written: No space left on device. Fix: ") and ended.stderr.count("\n") == 1, ended.stderr)
+    folder = tempfile.mkdtemp()
+    ours, terminal = pty.openpty()
+    running = subprocess.Popen([PROGRAM, "--data", "synthetic", "--epochs", "1000", "--output", folder], stdout=terminal, stderr=terminal, start_new_session=True)
+    os.close(terminal)
+    seen = b""
+    begun = time.monotonic()
+    while b"%" not in seen and time.monotonic() - begun < 120:
+        seen += os.read(ours, 4096)
+    running.send_signal(signal.SIGINT)
+    while True:
+        try:
+            more = os.read(ours, 4096)
+        except OSError:  # nobody has the terminal open any more
+            break
+        if not more:
+            break
+        seen += more
+    check("^C ends as a signal does", running.wait(timeout=60) == -signal.SIGINT, running.returncode)
+    last = seen.decode().replace("\r\n", "\n").rsplit("\n", 2)
+    check("^C ends the line of the bar and says so", len(last) == 3 and last[0].endswith(" ") and last[1:] == ["heddle train: stopped before the end; there is no table.", ""], last[-2:])
+    check("^C leaves no file behind", os.listdir(folder) == [], os.listdir(folder))
+    shutil.rmtree(folder)
+
+
 trains()
 refuses_data()
 refuses_options()
+takes_care_of_files()
+commands_no_terminal()
+ends_with_a_sentence()
 for fault in faults:
     print("FAULT", fault)
 print(f"{len(faults)} faults")

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""Runs the script ./heddle as a user would, with a cmake that builds nothing: folders, rights, an old cmake, ^C.
+
+usage: script_check.py HEDDLE
+"""
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+SCRIPT = sys.argv[1]
+NOBODY = 65534
+CMAKE = """#!/bin/bash
+if [[ $1 == --version ]]; then printf 'cmake version %s\\n\\nCMake suite\\n' "${FAKE_VERSION-3.25.1}"; exit; fi
+if [[ $1 == --preset ]]; then
+  mkdir -p "build/$2"; touch "build/$2/build.ninja"; printf 'CMAKE_HOME_DIRECTORY:INTERNAL=%s\\n' "$PWD" >"build/$2/CMakeCache.txt"
+  printf '%s\\n' "${@:3}" >>"build/$2/options"; exit
+fi
+if [[ -n ${FAKE_SLOW-} ]]; then touch "$FAKE_SLOW"; sleep 20; fi
+mkdir -p "$2/tools"; printf '#!/bin/bash\\necho "$PWD: $*"\\n' >"$2/tools/$4"; chmod +x "$2/tools/$4"
+"""
+faults = []
+
+
+def check(what, good, seen=""):
+    if not good:
+        faults.append(f"{what}: {seen}")
+
+
+class Place:
+    """A checkout that has only the script, programs of its own in front of the system's, and a folder where the user is."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp()
+        os.chmod(self.folder, 0o755)
+        self.root, self.here, self.programs = (os.path.join(self.folder, name) for name in ("checkout", "here", "programs"))
+        for folder in (self.root, self.here, self.programs):
+            os.mkdir(folder)
+        shutil.copy(SCRIPT, os.path.join(self.root, "heddle"))
+        for name, text in (("cmake", CMAKE), ("dpkg-query", "#!/bin/bash\nprintf installed\n"), ("apt-get", "#!/bin/bash\nexit 1\n"),
+                           ("mpirun", '#!/bin/bash\nexec "${@:3}"\n')):
+            self.program(name, text)
+
+    def program(self, name, text):
+        path = os.path.join(self.programs, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+
+    def command(self, *arguments):
+        return ["/bin/bash", os.path.join(self.root, "heddle"), *arguments]
+
+    def environment(self, **more):
+        return {**os.environ, "PATH": f"{self.programs}:/usr/bin:/bin", **more}
+
+    def run(self, *arguments, user=None, **environment):
+        return subprocess.run(self.command(*arguments), cwd=self.here, capture_output=True, text=True, timeout=60, user=user,
+                              env=self.environment(**environment))
+
+    def remove(self):
+        shutil.rmtree(self.folder)
+
+
+def paths_are_the_users():
+    place = Place()
+    ended = place.run("train", "--output", "results", "--data", "a folder")
+    check("train starts where the user is", ended.stdout == f"{place.here}: --output results --data a folder\n", ended.stdout + ended.stderr)
+    ended = place.run("doctor", "--plan", "data")
+    check("doctor starts where the user is", ended.stdout == f"{place.here}: --plan data\n", ended.stdout + ended.stderr)
+    ended = place.run("train", "--processes", "2", "--output", "results")
+    line = f"{place.here}: --processes 2 --output results\n"
+    check("processes start where the user is", ended.stdout == f"{place.here}: --check --processes 2 --output results\n{line}", ended.stdout + ended.stderr)
+    with open(os.path.join(place.root, "build", "release", "options"), encoding="utf-8") as file:
+        check("processes are built with MPI", "-DHEDDLE_WITH_MPI=ON" in file.read())
+    gone = os.path.join(place.folder, "gone")
+    os.mkdir(gone)
+    ended = subprocess.run(["/bin/bash", "-c", f"cd {gone} && rmdir {gone} && exec /bin/bash {place.root}/heddle doctor"], capture_output=True, text=True,
+                           timeout=60, env=place.environment())
+    check("a folder that is gone", ended.returncode == 1 and ended.stderr.splitlines()[-1].endswith("is gone. Fix: go to a folder that exists."), ended.stderr)
+    place.remove()
+
+
+def refuses_an_old_cmake():
+    place = Place()
+    for version, works in (("3.22.1", False), ("2.8.12", False), ("3.3.0", False), ("3.25.0-rc2", True), ("3.25.0", True), ("3.100.2", True), ("4.1.0", True)):
+        ended = place.run("doctor", FAKE_VERSION=version)
+        check(f"cmake {version}", ended.returncode == (0 if works else 3), ended.stderr)
+        if not works:
+            check(f"cmake {version}", f"cmake {version} is too old. Fix: install cmake 3.25 or later" in ended.stderr.splitlines()[-1], ended.stderr)
+    place.program("cmake", "#!/bin/bash\nexit 127\n")
+    ended = place.run("doctor")
+    check("no cmake", ended.returncode == 3 and ended.stderr == "heddle: there is no cmake. Fix: install cmake 3.25 or later.\n", ended.stderr)
+    place.remove()
+
+
+def respects_a_foreign_checkout():
+    if os.geteuid() != 0:
+        user, place = None, Place()
+        os.chmod(place.root, 0o555)
+    else:
+        user, place = NOBODY, Place()
+    ended = place.run("doctor", user=user)
+    check("a checkout without rights", ended.returncode == 2 and ended.stdout == "", ended.stderr)
+    check("a checkout without rights", ended.stderr == f"heddle: {place.root}/build/release cannot be written, so nothing can be built there. "
+          "Fix: copy the project to a folder of your own and call ./heddle there.\n", ended.stderr)
+    os.chmod(place.root, 0o755)
+    check("built by its owner", place.run("doctor").returncode == 0)
+    for folder in ("build/release", "build"):
+        os.chmod(os.path.join(place.root, folder), 0o555)
+    ended = place.run("doctor", "--gpus", user=user)
+    check("a built program of somebody else runs", ended.returncode == 0 and ended.stdout == f"{place.here}: --gpus\n", ended.stderr)
+    check("and says so", ended.stderr == f"heddle: {place.root}/build/release cannot be written, so doctor is run as it was built\n", ended.stderr)
+    ended = place.run("test", user=user)
+    check("tests need a folder to write", ended.returncode == 2 and "build/gcc cannot be written" in ended.stderr, ended.stderr)
+    for folder in ("build", "build/release"):
+        os.chmod(os.path.join(place.root, folder), 0o755)
+    place.remove()
+
+
+def ends_at_an_interrupt():
+    place = Place()
+    begun = os.path.join(place.folder, "begun")
+    running = subprocess.Popen(place.command("doctor"), cwd=place.here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True, env=place.environment(FAKE_SLOW=begun))
+    for _ in range(200):
+        if os.path.exists(begun):
+            break
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    check("^C in a build", running.returncode == 130 and said.endswith("\nheddle: stopped before the end; what is built so far stays\n"), said)
+    place.remove()
+
+
+def says_what_it_does_not_know():
+    place = Place()
+    check("the script is a program", os.stat(SCRIPT).st_mode & stat.S_IXUSR)
+    ended = place.run("fly")
+    check("an unknown command", ended.returncode == 1 and "there is no command 'fly'" in ended.stderr, ended.stderr)
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        ended = subprocess.run(place.command("--help"), stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, env=place.environment())
+    check("help for a full disk", ended.returncode != 0 and "No space left" in ended.stderr, ended.stderr)
+    place.remove()
+
+
+paths_are_the_users()
+refuses_an_old_cmake()
+respects_a_foreign_checkout()
+ends_at_an_interrupt()
+says_what_it_does_not_know()
+for fault in faults:
+    print("FAULT", fault)
+print(f"{len(faults)} faults")
+sys.exit(1 if faults else 0)
