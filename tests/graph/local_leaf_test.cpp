@@ -113,3 +113,12 @@ TEST_CASE("a whole input of ranks that do different work has a gradient that is 
         "[heddle.P03] gives a gradient of its input that is Replicate, but each rank has a term of it from its own part. Fix: give it as Partial.");
   CHECK(check_signature(linear, Signature{}).ok());  // all ranks do the same
 }
+
+TEST_CASE("a parameter is not split along the first dimension that it lacks") {
+  Leaf gain = ReLU::describe(Spec{Shape{12}});
+  gain.with({Text<16>{"gain"}, Shape{12}, Initial::ones});
+  Signature s = gain.signatures[0];
+  CHECK(check_signature(gain, s.with(0, laid::shard(1), laid::shard(1))).text.view() ==
+        "[heddle.P03] states parameter 'gain' Shard<1>, but it has 1 dimensions. Fix: name one of them.");
+  CHECK(check_signature(gain, s.with(0, laid::shard(0), laid::shard(0))).ok());
+}

@@ -96,3 +96,8 @@ TEST_CASE("a name directly inside a Repeat would be the name of every repetition
   static_assert(repaired.fault.ok());
   CHECK(repaired.parameter_name(2, 0).view() == "block.1.weight");
 }
+
+TEST_CASE("a block that stands once may have a name") {
+  static_assert(graph_of<Sequential<Linear<8, 4>, Repeat<1, Named<"only", Linear<4, 4>>>>>.fault.ok());
+  static_assert(graph_of<Sequential<Linear<8, 4>, Repeat<2, Named<"both", Linear<4, 4>>>>>.fault.code == Code{'G', 4});
+}

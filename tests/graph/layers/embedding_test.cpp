@@ -70,3 +70,16 @@ TEST_CASE("the shape of the ids is told by Input") {
   struct Bare : Sequential<Embedding<11, 8>> {};
   static_assert(graph_of<Bare>.fault.code == Code{'G', 10});
 }
+
+TEST_CASE("one token and one feature are the least, 2^30 features the most") {
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  static_assert(Embedding<1, 1>::describe(Spec{Shape{6}}).fault.ok() && Embedding<1, most>::describe(Spec{Shape{6}}).fault.ok());
+  static_assert(Embedding<1, most + 1>::describe(Spec{Shape{6}}).fault.code == Code{'G', 6});
+  static_assert(Embedding<most + 1, 1>::describe(Spec{Shape{6}}).fault.code == Code{'G', 6});
+  static_assert(Embedding<most, 1>::describe(Spec{Shape{6}}).fault.code == Code{'G', 17});
+}
+
+TEST_CASE("ids have at most one dimension less than a value can have") {
+  static_assert(Embedding<5, 4>::describe(Spec{Shape{2, 3, 4}}).fault.ok());
+  static_assert(Embedding<5, 4>::describe(Spec{Shape{2, 3, 4, 5}}).fault.code == Code{'G', 1});
+}

@@ -75,3 +75,13 @@ TEST_CASE("sizes below 1 or beyond 2^30 are refused before anything is computed 
   static_assert(huge.fault.code == Code{'G', 6});
   CHECK(huge.parameter_count == 0);
 }
+
+TEST_CASE("one feature and 2^30 features are the least and the most, on either side") {
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  static_assert(Linear<1, 1>::describe(Spec{Shape{1}}).fault.ok());
+  static_assert(Linear<most, 1>::describe(Spec{Shape{most}}).fault.ok() && Linear<1, most>::describe(Spec{Shape{1}}).fault.ok());
+  static_assert(Linear<most + 1, 1>::describe(Spec{Shape{most + 1}}).fault.code == Code{'G', 6});
+  static_assert(Linear<1, most + 1>::describe(Spec{Shape{1}}).fault.code == Code{'G', 6});
+}
+
+TEST_CASE("a value of no dimension has no features to take") { static_assert(Linear<1, 4>::describe(Spec{Shape{}}).fault.code == Code{'G', 1}); }

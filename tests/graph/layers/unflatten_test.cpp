@@ -38,3 +38,9 @@ TEST_CASE("sizes below 1 are refused, also where their product would be right") 
   static_assert(leaf.fault.code == Code{'G', 6});
   CHECK(leaf.fault.text.view() == "[heddle.G06] Unflatten<-2, -60> has a size below 1. Fix: give sizes whose product is 120.");
 }
+
+TEST_CASE("a size of 1 is a size, and one size of 0 among others is none") {
+  static_assert(Unflatten<1, 120>::describe(Spec{Shape{120}}).fault.ok());
+  static_assert(Unflatten<120, 0>::describe(Spec{Shape{120}}).fault.code == Code{'G', 6});
+  static_assert(Unflatten<0, 120>::describe(Spec{Shape{120}}).fault.code == Code{'G', 6});
+}
