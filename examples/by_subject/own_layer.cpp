@@ -35,10 +35,11 @@ template <std::int64_t Features> struct RMSNorm {
     leaf.saves = Saves::input;  // the backward reads x again, so the plan keeps it
     leaf.forward_flops = 4 * Features;
     leaf.backward_flops = 9 * Features;
+    leaf.weight_flops = 3 * Features;  // of those: the gradient of the gain
     if (in.shape.dimensions != 1 || in.shape.last() != Features)
       leaf.fault = Diagnosis{Code{'G', 1}, leaf.spelled.view()} << " takes " << Features << " features but the value before it has " << in.shape
                                                                 << ". Fix: write RMSNorm<" << in.shape.last() << ">.";
-    leaf.with({Text<16>{"weight"}, Shape{Features}, Initial::ones});
+    leaf.with({"weight", Shape{Features}, Initial::ones});
     return leaf;
   }
 };
@@ -59,21 +60,22 @@ template <std::int64_t Features, class Compute> struct heddle::Kernel<RMSNorm<Fe
       for (std::int64_t j = 0; j < n; ++j) call.output[row * n + j] = call.parameters[0][j] * x[j] * inverse;
     }
   }
+  static constexpr bool backward_in_parts = true;  // either gradient alone, for an order that splits the backward
   /// dgain_j = sum over rows of dy_j x_j / r;   dx_j = (gain_j dy_j - x_j mean(gain dy x) / r^2) / r
   static void backward(const BackwardCall& call) {
     const std::int64_t n = call.leaf->in.elements();
-    float* const gain_gradient = call.parameter_gradients[0];
-    if (!call.add) Compute::zero(gain_gradient, n);  // else this grain is added to what is there
+    float* const gain_gradient = call.parameter_gradients == nullptr ? nullptr : call.parameter_gradients[0];  // null: not in this call
+    if (gain_gradient != nullptr && !call.add) Compute::zero(gain_gradient, n);                                // else this grain is added
     for (std::int64_t row = 0; row < call.rows; ++row) {
       const float* const x = call.input + row * n;
       const float* const dy = call.output_gradient + row * n;
       const float inverse = inverse_of_r(x, n);
       float mean = 0;
       for (std::int64_t j = 0; j < n; ++j) {
-        gain_gradient[j] += dy[j] * x[j] * inverse;
+        if (gain_gradient != nullptr) gain_gradient[j] += dy[j] * x[j] * inverse;
         mean += call.parameters[0][j] * dy[j] * x[j] / static_cast<float>(n);
       }
-      if (call.input_gradient == nullptr) continue;  // the first layer of a model: nobody needs it
+      if (call.input_gradient == nullptr) continue;  // not in this call, or nobody needs it: the first layer of a model
       for (std::int64_t j = 0; j < n; ++j)
         call.input_gradient[row * n + j] = (call.parameters[0][j] * dy[j] - x[j] * mean * inverse * inverse) * inverse;
     }

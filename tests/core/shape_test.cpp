@@ -39,6 +39,22 @@ TEST_CASE("elements are the product of all sizes, beyond 32 bits and with a zero
   CHECK(Shape{3, 0, 5}.elements() == 0);
 }
 
+TEST_CASE("a product beyond what is counted stays at the limit and is not negative") {
+  static_assert(Shape{std::int64_t{1} << 40, std::int64_t{1} << 40}.elements() == most_countable);
+  static_assert(Shape{std::int64_t{1} << 30, std::int64_t{1} << 30}.elements() == most_countable);
+  static_assert(counted_product(most_countable, most_countable) == most_countable && counted_sum(most_countable, most_countable) == most_countable);
+  static_assert(counted_sum(2, 3) == 5 && counted_product(2, 3) == 6);
+  CHECK(Shape{-2, -2}.elements() == 0);
+}
+
+TEST_CASE("a shape with a size below 1 or more than four dimensions is not sound") {
+  static_assert(Shape{}.sound() && Shape{1, 2, 3, 4}.sound());
+  static_assert(!Shape{-4}.sound() && !Shape{3, 0}.sound() && !Shape{1, 2, 3, 4, 5}.sound());
+  static_assert(Shape{1, 2, 3, 4, 5}.dimensions == 4 && Shape{1, 2, 3, 4, 5}.surplus == 1);
+  static_assert(!(Shape{1, 2, 3, 4, 5} == Shape{1, 2, 3, 4}));
+  CHECK(spelled(Shape{1, 2, 3, 4, 5, 6}) == "(1, 2, 3, 4, and 2 more)");
+}
+
 TEST_CASE("two specs are equal if shape and element type are") {
   CHECK(Spec{Shape{50}} == Spec{Shape{50}, DType::f32});
   CHECK_FALSE(Spec{Shape{50}} == Spec{Shape{50}, DType::i32});

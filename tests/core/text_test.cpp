@@ -27,7 +27,7 @@ static_assert(Text<8>{}.empty());
 static_assert(Text<8>{"ab"} == Text<8>{"ab"});
 static_assert(!(Text<8>{"ab"} == Text<8>{"abc"}));
 static_assert(written(std::numeric_limits<std::int64_t>::min()).view() == "-9,223,372,036,854,775,808");
-static_assert((Text<3>{} << "abcdef").view() == "abc");
+static_assert((Text<3>{} << "abcdef").view() == "...");
 
 TEST_CASE("digits are grouped from five digits on, with the sign before them") {
   CHECK(written(0).view() == "0");
@@ -50,17 +50,33 @@ TEST_CASE("words, characters and numbers follow each other in the order written"
   CHECK_FALSE(text.empty());
 }
 
-TEST_CASE("a full text cuts what follows and stays terminated") {
+TEST_CASE("a text that is too long ends in dots, says so and stays terminated") {
   Text<5> text;
   text << "abcde";
   CHECK(text.view() == "abcde");
+  CHECK_FALSE(text.cut);
   text << 'f' << "gh" << 12345;
-  CHECK(text.view() == "abcde");
+  CHECK(text.view() == "ab...");
+  CHECK(text.cut);
   CHECK(text.chars[5] == '\0');
-  Text<5> cut;
-  cut << "abc" << 39760;  // 39,760 does not fit: its first characters stay
-  CHECK(std::string{cut.view()} == "abc39");
+  Text<5> number;
+  number << "abc" << 39760;  // 39,760 does not fit
+  CHECK(number.view() == "ab...");
   Text<0> none;
   none << "a" << 1;
   CHECK(none.empty());
+  CHECK(none.cut);
+  CHECK(Text<2>{"abc"}.view() == "..");
+}
+
+TEST_CASE("a text taken over from another capacity is cut if it was cut before") {
+  CHECK(Text<40>{Text<16>{"weight"}} == Text<40>{"weight"});
+  CHECK_FALSE(Text<40>{Text<16>{"weight"}}.cut);
+  CHECK(Text<40>{Text<16>{"query_projection_weight"}}.cut);
+  CHECK(Text<4>{Text<16>{"weight"}}.view() == "w...");
+}
+
+TEST_CASE("a sentence quotes 40 characters of a name") {
+  CHECK(quoted("short").view() == "short");
+  CHECK(quoted(std::string(500, 'n')).view() == std::string(37, 'n') + "...");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G05\] A type is no layer\.
-// expect-g++: Swish is no layer: it has no static member describe\(Spec\)\. Fix: add static constexpr Leaf describe\(Spec in\)\.
+// expect-g++: Swish is no layer: it has no public static member describe\(Spec\)\. Fix: add static constexpr Leaf describe\(Spec in\)\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

@@ -59,7 +59,7 @@ TEST_CASE("composites are layers that place others, leaves are not") {
 }
 
 TEST_CASE("what is missing or wrong in a type is said in one sentence") {
-  static_assert(refused<SaysNothing>("SaysNothing is no layer: it has no static member describe(Spec)."));
+  static_assert(refused<SaysNothing>("SaysNothing is no layer: it has no public static member describe(Spec)."));
   static_assert(refused<DescribesBytes>("its describe does not take a Spec and return a Leaf."));
   static_assert(refused<NoBackward>("it has forward but no backward. Fix: add static float backward(float x, float gradient)."));
   static_assert(refused<NoForward>("it has backward but no forward. Fix: add static float forward(float x)."));

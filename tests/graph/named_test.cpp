@@ -5,6 +5,7 @@
 
 #include "heddle/graph/layers/linear.hpp"
 #include "heddle/graph/layers/relu.hpp"
+#include "heddle/graph/repeat.hpp"
 #include "heddle/graph/residual.hpp"
 #include "heddle/graph/sequential.hpp"
 #include "heddle/graph/trace.hpp"
@@ -70,7 +71,7 @@ TEST_CASE("a name that is empty or has a dot or a star cannot stand in a state_d
 TEST_CASE("labels are read off types, and digits are compared with numbers") {
   static_assert(label_of<Head>() == "head" && label_of<ReLU>().empty());
   static_assert(is_name("a_b1") && !is_name("") && !is_name("a.b") && !is_name("*"));
-  static_assert(is_number("12", 12) && !is_number("12", 1) && !is_number("", 0) && !is_number("x", 0));
+  static_assert(place_named("12") == 12 && place_named("0") == 0 && place_named("") == -1 && place_named("x1") == -1 && place_named("02") == -1);
   CHECK(label_of<Named<"x", ReLU>>() == "x");
 }
 
@@ -85,5 +86,38 @@ TEST_CASE("a name that is too long to be kept is refused, not cut") {
   static_assert(fault_of<Sequential<Long>>().ok());
   constexpr Diagnosis found = fault_of<Sequential<Named<"a_name_of_forty_characters_for_one_block", Sequential<Long>>>>();  // 40 + 1 + 40
   static_assert(found.code == Code{'G', 4});
-  CHECK(found.text.view().find("has more than 79 characters") != std::string_view::npos);
+  CHECK(found.text.view().find("has more than 80 characters") != std::string_view::npos);
+}
+
+TEST_CASE("the longest name that is kept has all its words, numbers of repetitions without commas") {
+  using Long = Named<"a_name_of_forty_characters_for_one_layer", Linear<8, 8>>;
+  constexpr const Graph& graph = graph_of<Sequential<Named<"a_name_of_thirty_seven_characters_xyz", Repeat<700, Long>>>>;
+  static_assert(graph.fault.code == Code{'G', 4});  // the name of what is repeated would be that of all
+  constexpr const Graph& deep =
+      graph_of<Sequential<Named<"a_name_of_seventy_characters_that_are_kept_whole_as_they_were_written_", Repeat<1'300, Linear<8, 8>>>>>;
+  static_assert(deep.fault.ok());
+  CHECK(deep.parameter_name(1'299, 0).view() == "a_name_of_seventy_characters_that_are_kept_whole_as_they_were_written_.1299.weight");
+}
+
+TEST_CASE("a name of hundreds of characters leaves the sentence its remedy") {
+  using Endless = Named<
+      "a_name_that_goes_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and"
+      "_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_"
+      "on"
+      "_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_"
+      "on",
+      Linear<8, 8>>;
+  for (const Diagnosis& found : {fault_of<Sequential<Endless>>(), fault_of<Sequential<Endless, Endless>>(), fault_of<Repeat<2, Endless>>()}) {
+    CHECK(found.code == Code{'G', 4});
+    CHECK(found.text.view().find("Fix: ") != std::string_view::npos);
+    CHECK_FALSE(found.text.cut);
+  }
+}
+
+TEST_CASE("equal names are found among hundreds of siblings, the first that stood before is told") {
+  const std::string_view labels[] = {"d", "b", "", "c", "a", "b", "c"};
+  const bool labelled[] = {true, true, false, true, true, true, true};
+  const Diagnosis found = check_sibling_names<7>(labels, labelled, "in the model");
+  CHECK(found.text.view() == "[heddle.G04] the name 'b' stands twice in the model: as layer 1 and as layer 5. Fix: rename one of them.");
+  CHECK(check_sibling_names<5>(labels, labelled, "in the model").ok());
 }

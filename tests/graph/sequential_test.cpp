@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
+
 #include "heddle/graph/layers/linear.hpp"
 #include "heddle/graph/layers/relu.hpp"
 #include "heddle/graph/trace.hpp"
@@ -40,4 +42,18 @@ TEST_CASE("nesting changes names but neither order nor arithmetic") {
     CHECK(flat.nodes[n].operands[0] == nested.nodes[n].operands[0]);
     CHECK(flat.flops(n) == nested.flops(n));
   }
+}
+
+namespace {
+
+template <int> using Same = Linear<8, 8>;
+template <class Numbers> struct Long;
+template <int... Numbers> struct Long<std::integer_sequence<int, Numbers...>> : Sequential<Same<Numbers>...> {};
+
+}  // namespace
+
+TEST_CASE("a Sequential may have more children than a compiler folds") {
+  constexpr const Graph& graph = graph_of<Long<std::make_integer_sequence<int, 600>>>;
+  static_assert(graph.fault.ok() && graph.node_count == 600);
+  CHECK(graph.parameter_name(599, 1).view() == "599.bias");
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Every source file names its licence in its first lines; no text has a path of somebody's machine or a mark of unfinished work."""
+"""Every source file names its licence in its first lines; no text has a path of somebody's machine or a mark of unfinished work.
+A block of a document after <!-- from FILE --> has its paragraphs of more than five lines from that file, letter by letter."""
 import re
 
 import house
@@ -11,6 +12,16 @@ LICENCE = "SPDX-License-Identifier: MIT"
 # Written in pieces, so that this file does not find itself.
 PATHS = re.compile("(?<![A-Za-z0-9_.])/(" + "wo" + "rk|tm" + "p|ro" + "ot|ho" + "me|Us" + "ers)/")
 MARKS = re.compile(r"\b(" + "TO" + "DO|FIX" + "ME|X" + "XX)\\b")
+QUOTED = re.compile(r"^<!-- from (\S+) -->\n```\w*\n(.*?)^```$", re.M | re.S)
+
+
+def misquoted(root, text):
+    for source, block in QUOTED.findall(text):
+        path = root / source
+        original = path.read_text() if path.exists() else ""
+        for paragraph in block.strip("\n").split("\n\n"):
+            if len(paragraph.splitlines()) > 5 and paragraph not in original:
+                yield f"{source} has not the lines that are quoted from it: {paragraph.splitlines()[0]}"
 
 
 def check(root):
@@ -25,6 +36,8 @@ def check(root):
         if (path.suffix in SOURCES or text.startswith("#!")) and path.name not in NO_LICENCE:
             if LICENCE not in "\n".join(text.splitlines()[:3]):
                 yield f"{name}: '{LICENCE}' is not in the first lines"
+        if path.suffix == ".md":
+            yield from (f"{name}: {fault}" for fault in misquoted(root, text))
         for number, line in enumerate(text.splitlines(), 1):
             if PATHS.search(line):
                 yield f"{name}:{number}: a path of one machine"
@@ -32,8 +45,11 @@ def check(root):
                 yield f"{name}:{number}: a mark of unfinished work"
 
 
-ACCEPTED = {"a.cpp": f"// {LICENCE}\n", "script": f"#!/bin/sh\n# {LICENCE}\n", "README.md": "see https://example.org/ho" + "me/\n"}
+SIX = "a\nb\nc\nd\ne\nf"
+ACCEPTED = {"docs/a.md": f"<!-- from b.cpp -->\n```cpp\n{SIX}\n\nown\n```\n", "b.cpp": f"// {LICENCE}\n{SIX}\n",
+            "a.cpp": f"// {LICENCE}\n", "script": f"#!/bin/sh\n# {LICENCE}\n", "README.md": "see https://example.org/ho" + "me/\n"}
 REFUSED = {
+    "has not the lines that are quoted": {"docs/a.md": f"<!-- from b.cpp -->\n```cpp\n{SIX}\n```\n", "b.cpp": f"// {LICENCE}\na\nb\n"},
     "is not in the first lines": {"a.cpp": "int i;\n"},
     "script: 'SPDX": {"script": "#!/bin/sh\n"},
     "a path of one machine": {"README.md": "cd /ho" + "me/somebody\n"},

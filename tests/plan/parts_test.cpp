@@ -14,6 +14,12 @@ namespace {
 
 struct Stray {};
 
+struct Crowded : Sequential<Linear<20, 10>> {
+  static constexpr int batch_rows = 32, grain_rows = 4, accumulate_rounds = 2, plan_part = 1, is_stage = 1, micro_batches = 3, device = 0;
+  static constexpr bool is_reproducible = true, clips = true, recomputes = true, scales_loss = true, states = true;
+  static constexpr Bytes memory_budget = 1_MiB, bucket_bytes = 1_KiB;
+};
+
 bool says(const Diagnosis& found, std::string_view words) { return found.text.view().find(words) != std::string_view::npos; }
 
 }  // namespace
@@ -30,6 +36,12 @@ TEST_CASE("each type of a plan is told apart by what it has") {
   static_assert(part_of<Memory<1_MiB>>() == PlanPart::memory && part_of<Bucket<1_MiB>>() == PlanPart::bucket);
   CHECK(part_of<Stray>() == PlanPart::unknown);
   CHECK(part_of<int>() == PlanPart::unknown);
+}
+
+TEST_CASE("a model with members that are called like those of other parts stays a model") {
+  static_assert(part_of<Crowded>() == PlanPart::model);
+  struct Mine : Batch<64> {};
+  CHECK(part_of<Mine>() == PlanPart::batch);
 }
 
 TEST_CASE("a part is found wherever it stands") {

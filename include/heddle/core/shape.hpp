@@ -15,23 +15,51 @@ enum class DType : std::uint8_t { f32, i32 };
 [[nodiscard]] constexpr std::int64_t bytes_of(DType) { return 4; }
 [[nodiscard]] constexpr std::string_view name_of(DType t) { return t == DType::f32 ? "float32" : "int32"; }
 
+/// Every number of elements or operations that is counted stays below this, so that a sum of two and a product with a few bytes are numbers too.
+inline constexpr std::int64_t most_countable = std::int64_t{1} << 60;
+
+/// The product of two numbers that are not negative, or most_countable if it is larger: 2^40 x 2^40 is 2^60.
+[[nodiscard]] constexpr std::int64_t counted_product(std::int64_t a, std::int64_t b) {
+  if (a <= 0 || b <= 0) return 0;
+  return a > most_countable / b ? most_countable : a * b;
+}
+[[nodiscard]] constexpr std::int64_t counted_sum(std::int64_t a, std::int64_t b) { return a >= most_countable - b ? most_countable : a + b; }
+
 /// Sizes of up to four dimensions. The batch dimension is never part of it: shapes are per sample.
 struct Shape {
   static constexpr int most_dimensions = 4;
   std::int64_t sizes[most_dimensions]{};
   int dimensions = 0;
+  int surplus = 0;  ///< dimensions beyond the fourth, which are not kept: a model with such a shape is refused (G19)
 
   constexpr Shape() = default;
-  template <class... N> constexpr explicit Shape(std::int64_t first, N... rest) : sizes{first, rest...}, dimensions(1 + sizeof...(N)) {}
+  template <class... N> constexpr explicit Shape(std::int64_t first, N... rest) {
+    const std::int64_t all[] = {first, static_cast<std::int64_t>(rest)...};
+    for (const std::int64_t size : all) append(size);
+  }
+  constexpr void append(std::int64_t size) {
+    if (dimensions == most_dimensions)
+      ++surplus;
+    else
+      sizes[dimensions++] = size;
+  }
 
+  /// Every size is at least 1, and no dimension is left out.
+  [[nodiscard]] constexpr bool sound() const {
+    if (surplus != 0 || dimensions < 0 || dimensions > most_dimensions) return false;
+    for (int i = 0; i < dimensions; ++i)
+      if (sizes[i] < 1) return false;
+    return true;
+  }
+  /// At most most_countable; 0 if a size is not positive.
   [[nodiscard]] constexpr std::int64_t elements() const {
     std::int64_t n = 1;
-    for (int i = 0; i < dimensions; ++i) n *= sizes[i];
+    for (int i = 0; i < dimensions; ++i) n = counted_product(n, sizes[i]);
     return n;
   }
   [[nodiscard]] constexpr std::int64_t last() const { return dimensions == 0 ? 1 : sizes[dimensions - 1]; }
   friend constexpr bool operator==(const Shape& a, const Shape& b) {
-    if (a.dimensions != b.dimensions) return false;
+    if (a.dimensions != b.dimensions || a.surplus != b.surplus) return false;
     for (int i = 0; i < a.dimensions; ++i)
       if (a.sizes[i] != b.sizes[i]) return false;
     return true;
@@ -45,6 +73,7 @@ template <int Capacity> constexpr Text<Capacity>& operator<<(Text<Capacity>& tex
     if (i > 0) text << ", ";
     text << shape.sizes[i];
   }
+  if (shape.surplus > 0) text << ", and " << shape.surplus << " more";
   return text << ')';
 }
 

@@ -20,22 +20,42 @@ template <std::size_t Length> struct Name {
   [[nodiscard]] constexpr std::string_view view() const { return {chars, Length - 1}; }
 };
 
-/// Text of at most Capacity characters; what does not fit is cut, never written past the end.
+/// Text of at most Capacity characters. What does not fit is cut, never written past the end and never in silence: the text then ends in dots and
+/// says that it was cut. Text<8>{"embedding"} is "embed...".
 template <int Capacity> struct Text {
   char chars[std::size_t{Capacity + 1}]{};
   int length = 0;
+  bool cut = false;
 
   constexpr Text() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): a sentence starts as a literal.
   constexpr Text(std::string_view words) { *this << words; }
+  // NOLINTNEXTLINE(google-explicit-constructor): a parameter is named by a literal.
+  constexpr Text(const char* words) { *this << words; }
+  /// A text of another capacity; that it was cut stays known.
+  template <int Other>
+  requires(Other != Capacity)
+      // NOLINTNEXTLINE(google-explicit-constructor): a name is a name, whatever it was written in.
+      constexpr Text(const Text<Other>& other) {
+    *this << other.view();
+    cut = cut || other.cut;
+  }
 
+  /// Few steps of a constant expression: models write thousands of names in one.
   constexpr Text& operator<<(std::string_view words) {
-    for (const char c : words)
-      if (length < Capacity) chars[length++] = c;
-    return *this;
+    const int size = static_cast<int>(words.size());
+    const int kept = size < Capacity - length ? size : Capacity - length;
+    const char* const from = words.data();
+    for (int i = 0; i < kept; ++i) chars[length + i] = from[i];
+    length += kept;
+    return kept == size ? *this : end_in_dots();
   }
   constexpr Text& operator<<(const char* words) { return *this << std::string_view{words}; }
-  constexpr Text& operator<<(char c) { return *this << std::string_view{&c, 1}; }
+  constexpr Text& operator<<(char c) {
+    if (length == Capacity) return end_in_dots();
+    chars[length++] = c;
+    return *this;
+  }
   /// Digits are grouped from five digits on: 4096, 39,760.
   constexpr Text& operator<<(std::int64_t number) {
     char digits[32]{};
@@ -59,6 +79,16 @@ template <int Capacity> struct Text {
   [[nodiscard]] constexpr std::string_view view() const { return {chars, static_cast<std::size_t>(length)}; }
   [[nodiscard]] constexpr bool empty() const { return length == 0; }
   friend constexpr bool operator==(const Text& a, const Text& b) { return a.view() == b.view(); }
+
+ private:
+  constexpr Text& end_in_dots() {
+    cut = true;
+    for (int i = Capacity < 3 ? 0 : Capacity - 3; i < Capacity; ++i) chars[i] = '.';
+    return *this;
+  }
 };
+
+/// Words of a user as a sentence quotes them: a long name leaves room for the rest.
+[[nodiscard]] constexpr Text<40> quoted(std::string_view words) { return Text<40>{words}; }
 
 }  // namespace heddle::inline core_room

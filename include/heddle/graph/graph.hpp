@@ -9,6 +9,7 @@
 #include "heddle/core/rule.hpp"
 #include "heddle/core/type_name.hpp"
 #include "heddle/graph/leaf.hpp"
+#include "heddle/graph/spelled.hpp"
 
 namespace heddle::inline graph_room {
 
@@ -94,20 +95,21 @@ struct Graph {
   /// Forward and backward of one sample.
   [[nodiscard]] constexpr std::int64_t flops(int node) const { return leaf(node).forward_flops + leaf(node).backward_flops; }
 
-  /// state_dict prefix of a node: "linear1", "3.0.weight" without the last word.
-  [[nodiscard]] constexpr Text<96> name(int node) const {
-    Text<96> out;
+  /// state_dict prefix of a node: "linear1", "3.0.weight" without the last word. A path of 80 characters with three numbers of nine digits fits.
+  [[nodiscard]] constexpr Text<112> name(int node) const {
+    Text<112> out;
     int star = 0;
     for (const char c : leaves[nodes[node].leaf].path.view()) {
       if (c == '*')
-        out << nodes[node].repetition[star++];
+        write_digits(out, nodes[node].repetition[star++]);
       else
         out << c;
     }
     return out;
   }
-  [[nodiscard]] constexpr Text<96> parameter_name(int node, int parameter) const {
-    Text<96> out = name(node);
+  /// A name of a parameter has 40 characters at most.
+  [[nodiscard]] constexpr Text<160> parameter_name(int node, int parameter) const {
+    Text<160> out = name(node);
     if (!out.empty()) out << '.';
     return out << leaf(node).parameters[parameter].name.view();
   }

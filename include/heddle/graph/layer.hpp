@@ -9,6 +9,7 @@
 
 #include "heddle/core/fire.hpp"
 #include "heddle/core/type_name.hpp"
+#include "heddle/graph/composite.hpp"
 #include "heddle/graph/leaf.hpp"
 
 namespace heddle::inline graph_room {
@@ -23,7 +24,6 @@ concept Composite = requires(AnyTracer& tracer) {
   L::is_composite;
 };
 
-/// A leaf whose arithmetic is two functions of one float each.
 template <class L>
 concept GivesForward = requires {
   &L::forward;
@@ -33,9 +33,26 @@ concept GivesBackward = requires {
   &L::backward;
 };
 
-/// A leaf that names a kernel of its own: Kernel<L, Compute> is found by the backend, parameters are allowed.
+/// A value to describe a layer with: what it says that it takes, or one of so many dimensions.
+template <class L, int Dimensions> [[nodiscard]] constexpr Spec tried_input() {
+  if constexpr (requires { L::takes(); })
+    return L::takes();
+  else
+    return Spec{Dimensions == 1 ? Shape{6} : Dimensions == 2 ? Shape{6, 6} : Dimensions == 3 ? Shape{6, 6, 6} : Shape{6, 6, 6, 6}};
+}
+template <int> struct Constant {};
+template <class L, int Dimensions>
+concept DescribesConstant = requires {
+  typename Constant<L::describe(tried_input<L, Dimensions>()).parameter_count>;
+};
+/// describe is a constant expression for some value: a layer may take values of certain dimensions only.
 template <class L>
-concept Layer = Composite<L> ||(DescribesLeaf<L> && (ElementwiseLayer<L> || (!GivesForward<L> && !GivesBackward<L>)));
+concept DescribesAtBuild = DescribesLeaf<L> &&
+    (DescribesConstant<L, 1> || DescribesConstant<L, 2> || DescribesConstant<L, 3> || DescribesConstant<L, 4>);
+
+/// A leaf is two functions of one float each, or it names a kernel of its own: Kernel<L, Compute> is found by the backend, parameters are allowed.
+template <class L>
+concept Layer = Composite<L> ||(DescribesAtBuild<L> && (ElementwiseLayer<L> || (!GivesForward<L> && !GivesBackward<L>)));
 
 /// The type that kernels are written for: a layer that is derived from another to give it a name runs the kernels of that one.
 template <class L> struct KernelLayerOf { using type = L; };
@@ -53,13 +70,19 @@ template <class L> [[nodiscard]] constexpr Diagnosis diagnose_layer() {
   };
   if constexpr (Composite<L>)
     return {};
+  else if constexpr (hides_its_layers<L>())
+    return broken("it inherits its layers privately, as a class does.", "write struct instead of class, or inherit publicly.");
+  else if constexpr (!std::is_class_v<L>)
+    return broken("it is no class.", "name a layer.");
   else if constexpr (!std::is_empty_v<L>)
     return broken("it has data members, but a layer is an empty description.",
                   "keep sizes as template parameters and state as parameters of the Leaf.");
   else if constexpr (!requires { &L::describe; })
-    return broken("it has no static member describe(Spec).", "add static constexpr Leaf describe(Spec in).");
+    return broken("it has no public static member describe(Spec).", "add static constexpr Leaf describe(Spec in).");
   else if constexpr (!DescribesLeaf<L>)
     return broken("its describe does not take a Spec and return a Leaf.", "declare it static constexpr Leaf describe(Spec in).");
+  else if constexpr (!DescribesAtBuild<L>)
+    return broken("its describe cannot be called at build.", "declare it static constexpr, and let it call constexpr functions only.");
   else if constexpr (GivesForward<L> && !GivesBackward<L>)
     return broken("it has forward but no backward.", "add static float backward(float x, float gradient).");
   else if constexpr (GivesBackward<L> && !GivesForward<L>)

@@ -21,9 +21,9 @@ enum class Initial : std::uint8_t {
   normal           ///< N(0, 1), as Embedding
 };
 
-/// One trainable tensor of a leaf, with its state_dict name ("weight").
+/// One trainable tensor of a leaf, with its state_dict name ("weight"), which is kept whole up to 40 characters and refused beyond (G04).
 struct Parameter {
-  Text<16> name;
+  Text<40> name;
   Shape shape;
   Initial initial = Initial::zeros;
   std::int64_t fan_in = 1;
@@ -55,13 +55,21 @@ struct Leaf {
   Signature signatures[most_signatures];
   std::int8_t signature_count = 0;  ///< ways to split it, beside running it whole on every rank
   bool by_hand = false;             ///< where layers are split, one of the signatures must be used
+  int surplus_parameters = 0;       ///< beyond the fourth, which are not kept: a model with such a layer is refused (G19)
+  int surplus_signatures = 0;
 
   constexpr Leaf& with(const Parameter& parameter) {
-    parameters[parameter_count++] = parameter;
+    if (parameter_count == most_parameters)
+      ++surplus_parameters;
+    else
+      parameters[parameter_count++] = parameter;
     return *this;
   }
   constexpr Leaf& splits(const Signature& signature) {
-    signatures[signature_count++] = signature;
+    if (signature_count == most_signatures)
+      ++surplus_signatures;
+    else
+      signatures[signature_count++] = signature;
     return *this;
   }
 };
@@ -75,7 +83,7 @@ struct Leaf {
   leaf.in = leaf.out = in;
   leaf.saves = saves;
   leaf.elementwise = true;
-  leaf.forward_flops = leaf.backward_flops = flops_per_element * in.elements();
+  leaf.forward_flops = leaf.backward_flops = counted_product(flops_per_element, in.elements());
   for (int d = 0; d < in.shape.dimensions; ++d) leaf.splits({laid::shard(d), laid::shard(d), laid::shard(d), laid::shard(d), {}, {}});
   return leaf;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Room: graph. Layers whose parameters are gathered, reduced and released together where they are sliced.
-// Sees: core.  Does not see: policies, devices, memory.
+// Sees: graph/composite.  Does not see: policies, devices, memory.
 // In: layer types.  Out: OneUnit<Layers...>.
 #pragma once
+
+#include "heddle/graph/composite.hpp"
 
 namespace heddle::inline graph_room {
 
@@ -13,19 +15,16 @@ namespace heddle::inline graph_room {
 /// Errors  G01 if a layer takes another shape than the layer before it gives
 /// Source  sources.md#zero
 /// Tested  graph/one_unit_test
-template <class... Layers> struct OneUnit {
-  static constexpr bool is_composite = true;
+template <class... Layers> struct OneUnit : PlacesLayers {
   template <class Tracer> static constexpr int trace(Tracer& tracer, int value) {
-    tracer.template siblings<Layers...>();
-    [[maybe_unused]] int position = 0;
     if constexpr (requires { tracer.begin_unit(); }) {
       const bool begun = tracer.begin_unit();
-      ((value = tracer.template child<Layers>(position++, value)), ...);
+      value = trace_children<Layers...>(tracer, value);
       tracer.end_unit(begun);
+      return value;
     } else {
-      ((value = tracer.template child<Layers>(position++, value)), ...);
+      return trace_children<Layers...>(tracer, value);
     }
-    return value;
   }
 };
 

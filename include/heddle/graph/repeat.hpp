@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Room: graph. The same block several times, each with parameters of its own; traced once.
-// Sees: core.  Does not see: policies, devices, memory.
+// Sees: graph/composite.  Does not see: policies, devices, memory.
 // In: a count and a layer type.  Out: Repeat<Times, Block>.
 #pragma once
+
+#include "heddle/graph/composite.hpp"
 
 namespace heddle::inline graph_room {
 
@@ -11,8 +13,7 @@ namespace heddle::inline graph_room {
 /// Shape   (B, ...) stays (B, ...): the block gives what it takes
 /// Errors  G06 if Times < 1, G08 if the block gives another shape than it takes
 /// Tested  graph/repeat_test
-template <int Times, class Block> struct Repeat {
-  static constexpr bool is_composite = true;
+template <int Times, class Block> struct Repeat : PlacesLayers {
   template <class Tracer> static constexpr int trace(Tracer& tracer, int value) { return tracer.template repeat<Times, Block>(value); }
 };
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Room: graph. Layers one after another; children are numbered as in torch.nn.Sequential.
-// Sees: core.  Does not see: policies, devices, memory.
+// Sees: graph/composite.  Does not see: policies, devices, memory.
 // In: layer types.  Out: Sequential<Layers...>.
 #pragma once
+
+#include "heddle/graph/composite.hpp"
 
 namespace heddle::inline graph_room {
 
@@ -12,14 +14,8 @@ namespace heddle::inline graph_room {
 /// Errors  G01 if a layer takes another shape than the layer before it gives
 /// Source  sources.md#pytorch-sequential
 /// Tested  graph/sequential_test
-template <class... Layers> struct Sequential {
-  static constexpr bool is_composite = true;
-  template <class Tracer> static constexpr int trace(Tracer& tracer, int value) {
-    tracer.template siblings<Layers...>();
-    [[maybe_unused]] int position = 0;
-    ((value = tracer.template child<Layers>(position++, value)), ...);
-    return value;
-  }
+template <class... Layers> struct Sequential : PlacesLayers {
+  template <class Tracer> static constexpr int trace(Tracer& tracer, int value) { return trace_children<Layers...>(tracer, value); }
 };
 
 }  // namespace heddle::inline graph_room

@@ -46,9 +46,14 @@ struct Signature {
   Laid output_gradient;
   Laid parameters[most_parameters];
   Laid parameter_gradients[most_parameters];
+  std::int8_t surplus = 0;  ///< parameters that a leaf cannot have, which are not kept (G19)
 
   /// The tensor of a parameter and of its gradient.
   constexpr Signature& with(int parameter, Laid used, Laid gradient) {
+    if (parameter < 0 || parameter >= most_parameters) {
+      ++surplus;
+      return *this;
+    }
     parameters[parameter] = used;
     parameter_gradients[parameter] = gradient;
     return *this;

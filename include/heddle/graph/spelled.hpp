@@ -4,6 +4,7 @@
 // In: the kind and its sizes.  Out: the text that errors and reports show.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -13,11 +14,13 @@ namespace heddle::inline graph_room {
 
 /// Digits without groups: inside angle brackets a comma would be one more size.
 template <int Capacity> constexpr void write_digits(Text<Capacity>& text, std::int64_t number) {
+  char digits[20]{};
+  int first = 20;
+  auto rest = number < 0 ? 0 - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
+  do digits[--first] = static_cast<char>('0' + rest % 10);
+  while ((rest /= 10) > 0);
   if (number < 0) text << '-';
-  const auto rest = number < 0 ? 0 - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
-  std::uint64_t power = 1;
-  while (rest / power >= 10) power *= 10;
-  for (; power > 0; power /= 10) text << static_cast<char>('0' + rest / power % 10);
+  text << std::string_view{digits + first, static_cast<std::size_t>(20 - first)};
 }
 
 template <int Capacity> constexpr void write_word(Text<Capacity>& text, std::int64_t number) { write_digits(text, number); }

@@ -8,6 +8,7 @@
 
 #include "heddle/core/rule.hpp"
 #include "heddle/core/text.hpp"
+#include "heddle/graph/composite.hpp"
 #include "heddle/graph/graph.hpp"
 
 namespace heddle::inline graph_room {
@@ -38,7 +39,9 @@ template <class Tracer> [[nodiscard]] constexpr int node_named(const Tracer& tra
 
 /// Lets what was recorded since node `first` use the parameters of the leaf with the name `owner`.
 template <class Tracer> constexpr void tie(Tracer& tracer, int first, std::string_view label, std::string_view owner) {
-  const auto broken = [&] { return Diagnosis{Code{'G', 15}, ""} << '\'' << label << "' cannot use the parameters of '" << owner << "': "; };
+  const auto broken = [&] {
+    return Diagnosis{Code{'G', 15}, ""} << '\'' << quoted(label).view() << "' cannot use the parameters of '" << quoted(owner).view() << "': ";
+  };
   const auto refuse = [&](const Diagnosis& found) { tracer.refuse(found); };
   if (tracer.node_count != first + 1)
     return refuse(broken() << "it has " << tracer.node_count - first << " layers, but single layers are tied. Fix: tie each layer by itself.");
@@ -68,8 +71,7 @@ template <class Tracer> constexpr void tie(Tracer& tracer, int first, std::strin
 /// Errors  G15 at build if the owner is not there, is tied or repeated itself, or has parameters of other shapes
 /// Source  sources.md#tied-weights
 /// Tested  graph/tied_test, equivalence/tied_test, fail/G15_shapes_differ
-template <Name Label, class L, class Owner> struct Tied {
-  static constexpr bool is_composite = true;
+template <Name Label, class L, class Owner> struct Tied : PlacesLayers {
   static constexpr auto label = Label;
   template <class Tracer> static constexpr int trace(Tracer& tracer, int value) {
     if constexpr (requires { tracer.tie_count; }) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Room: graph. From a model type to a Graph: one fold over each Sequential, a Repeat's block is described once.
+// Room: graph. From a model type to a Graph: one walk over each Sequential, a Repeat's block is described once.
 // Sees: core, graph/leaf, graph/graph.  Does not see: policies, devices, memory.
 // In: a model type.  Out: graph_of<Model>, parameters<Model>.
 #pragma once
@@ -12,7 +12,9 @@
 #include "heddle/graph/counter.hpp"
 #include "heddle/graph/graph.hpp"
 #include "heddle/graph/layer.hpp"
+#include "heddle/graph/leaf_rules.hpp"
 #include "heddle/graph/named.hpp"
+#include "heddle/graph/spelled.hpp"
 #include "heddle/graph/token_ids.hpp"
 
 namespace heddle::inline graph_room {
@@ -38,19 +40,22 @@ template <int Leaves, int Nodes> struct Tracer {
       if (value == 0) learn_input<L>();
       TracedLeaf& entry = leaves[leaf_count];
       entry.leaf = L::describe(spec(value));
+      Diagnosis found = check_leaf(entry.leaf, spec(value));
+      if (found.ok()) found = check_what_fits<L>(entry.leaf, spec(value));
+      if (!found.ok()) entry.leaf = nothing_of(entry.leaf, spec(value));
       entry.path = path_;
-      if (path_.length == most_path)
-        refuse(Diagnosis{Code{'G', 4}, ""} << "the name that begins with '" << path_.view() << "' has more than " << most_path - 1
+      if (path_.cut)
+        refuse(Diagnosis{Code{'G', 4}, ""} << "the name that begins with '" << path_.view() << "' has more than " << most_path
                                            << " characters. Fix: use shorter names or nest less deeply.");
       entry.type = type_id<L>();
       const int node = record(value, value, 1);
-      blame(node);
+      if (!found.ok()) blame(node, found);
       return node + 1;
     }
   }
   template <class L> constexpr int child(int position, int value) {
     const int before = enter();
-    path_ << position;
+    write_digits(path_, position);
     const int out = layer<L>(value);
     leave(before);
     return out;
@@ -58,7 +63,7 @@ template <int Leaves, int Nodes> struct Tracer {
   template <class L> constexpr int named(std::string_view name, int value) {
     if (!is_name(name))
       refuse(Diagnosis{Code{'G', 4}, ""}
-             << "the name '" << name << "' for '" << path_.view()
+             << "the name '" << quoted(name).view() << "' for '" << path_.view()
              << "' cannot stand in a state_dict: it is empty or has a dot or a star. Fix: use letters, digits and underscores.");
     path_.length = parent_;  // the name stands instead of the position
     if (path_.length > 0) path_ << '.';
@@ -76,8 +81,8 @@ template <int Leaves, int Nodes> struct Tracer {
       return value;
     }
     if (Times > 1 && !label_of<Block>().empty())
-      refuse(Diagnosis{Code{'G', 4}, ""} << "the name '" << label_of<Block>() << "' inside a Repeat " << place().view() << " would be that of all "
-                                         << Times << " repetitions. Fix: put the name around the Repeat.");
+      refuse(Diagnosis{Code{'G', 4}, ""} << "the name '" << quoted(label_of<Block>()).view() << "' inside a Repeat " << place().view()
+                                         << " would be that of all " << Times << " repetitions. Fix: put the name around the Repeat.");
     const int before = enter();
     path_ << '*';
     const int depth = depth_++;
@@ -131,21 +136,7 @@ template <int Leaves, int Nodes> struct Tracer {
     constexpr int count = sizeof...(Layers);
     const std::string_view labels[std::size_t{count + 1}] = {label_of<Layers>()..., {}};
     const bool labelled[std::size_t{count + 1}] = {(requires { Layers::label.view(); })..., false};
-    for (int i = 0; i < count && fault.ok(); ++i) {
-      if (!labelled[i]) continue;
-      if (!is_name(labels[i]))
-        fault = Diagnosis{Code{'G', 4}, ""}
-                << "the name '" << labels[i] << "' of layer " << i << ' ' << place().view()
-                << " cannot stand in a state_dict: it is empty or has a dot or a star. Fix: use letters, digits and underscores.";
-      for (int j = 0; j < count && fault.ok(); ++j)
-        if (j != i && !labelled[j] && is_number(labels[i], j))
-          fault = Diagnosis{Code{'G', 4}, ""} << "the name '" << labels[i] << "' of layer " << i << ' ' << place().view()
-                                              << " is the number of layer " << j << ". Fix: use a name that is no number.";
-      for (int j = 0; j < i && fault.ok(); ++j)
-        if (labelled[j] && labels[j] == labels[i])
-          fault = Diagnosis{Code{'G', 4}, ""} << "the name '" << labels[i] << "' stands twice " << place().view() << ": as layer " << j
-                                              << " and as layer " << i << ". Fix: rename one of them.";
-    }
+    if (fault.ok()) fault = check_sibling_names<count>(labels, labelled, place().view());
   }
   constexpr void refuse(const Diagnosis& diagnosis) {
     if (fault.ok()) fault = diagnosis;
@@ -181,11 +172,18 @@ template <int Leaves, int Nodes> struct Tracer {
   template <class L> constexpr void learn_input() {
     if (input_known) return;
     input_known = true;
-    if constexpr (requires { L::takes(); })
+    if constexpr (requires { L::takes(); }) {
       input = L::takes();
-    else
+      Leaf first;
+      first.spelled = type_name<L>();
+      if (const Diagnosis found = check_shape(first, " takes", "", input.shape); !found.ok()) {
+        refuse(found);
+        input = Spec{Shape{1}};
+      }
+    } else {
       refuse(Diagnosis{Code{'G', 10}, ""} << "the input shape of the model is not known: its first layer " << type_name<L>().view()
                                           << " takes any shape. Fix: begin the model with Input<sizes...>.");
+    }
   }
   constexpr int record(int first, int second, int operands) {
     Node& node = nodes[node_count];
@@ -213,9 +211,16 @@ template <int Leaves, int Nodes> struct Tracer {
     number_parameters(node);
     nodes[node_count++] = node;
   }
-  constexpr void blame(int node) {
-    Diagnosis& found = leaves[nodes[node].leaf].leaf.fault;
-    if (found.ok() || !fault.ok()) return;
+  /// Stands for a leaf that is refused: what comes after it is not refused again.
+  [[nodiscard]] static constexpr Leaf nothing_of(const Leaf& refused, const Spec& given) {
+    Leaf leaf;
+    leaf.kind = refused.kind;
+    leaf.spelled = refused.spelled;
+    leaf.in = leaf.out = given;
+    return leaf;
+  }
+  constexpr void blame(int node, const Diagnosis& found) {
+    if (!fault.ok()) return;
     constexpr int prefix = 13;  // "[heddle.G01] "
     const auto words = found.text.view();
     fault = Diagnosis{found.code, ""} << "layer " << node << " '" << leaves[nodes[node].leaf].path.view()
@@ -236,9 +241,13 @@ template <class Model> struct Traced {
     if (!counted.sound) check.layer<Model>(0);
     return check.fault;
   }();
+  static constexpr bool traceable = counted.traceable();
   static constexpr auto recorded = [] {
-    Tracer<counted.leaves, counted.nodes> tracer;
-    if constexpr (counted.sound) tracer.template layer<Model>(0);
+    Tracer<traceable ? counted.leaves : 0, traceable ? counted.nodes : 0> tracer;
+    if constexpr (traceable)
+      tracer.template layer<Model>(0);
+    else
+      tracer.refuse(refuse_depth(type_name<Model>().view(), counted));
     return tracer;
   }();
   static constexpr Graph graph = [] {

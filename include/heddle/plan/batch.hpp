@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "heddle/core/rule.hpp"
+#include "heddle/plan/plan_part.hpp"
 #include "heddle/policy/layout.hpp"
 
 namespace heddle::inline plan_room {
@@ -46,6 +47,7 @@ struct NoRemedy {
 /// Errors  B01 if it does not divide and no remedy is named, B02 if it is smaller than its parts; B05, B06 at run time
 /// Tested  plan/batch_test
 template <int Rows, class What = NoRemedy> struct Batch {
+  static constexpr PlanPart plan_part = PlanPart::batch;
   static constexpr int batch_rows = Rows;
   static constexpr Remedy batch_remedy = What::remedy;
 };
@@ -55,7 +57,10 @@ template <int Rows, class What = NoRemedy> struct Batch {
 /// Errors  B03 if it does not divide a micro-batch, B04 if counts are no powers of two
 /// Source  sources.md#reproducible-sums
 /// Tested  plan/batch_test, equivalence/data_parallel_test
-template <int Rows> struct Grain { static constexpr int grain_rows = Rows; };
+template <int Rows> struct Grain {
+  static constexpr PlanPart plan_part = PlanPart::grain;
+  static constexpr int grain_rows = Rows;
+};
 
 /// Sums of gradients follow one fixed tree over the grains of the batch, whatever the layout.
 ///
@@ -63,7 +68,7 @@ template <int Rows> struct Grain { static constexpr int grain_rows = Rows; };
 /// Source  sources.md#reproducible-sums
 /// Tested  plan/batch_test
 struct Reproducible {
-  static constexpr bool is_reproducible = true;
+  static constexpr PlanPart plan_part = PlanPart::reproducible;
 };
 
 /// K rounds of micro-batches before each optimizer step.
@@ -71,7 +76,10 @@ struct Reproducible {
 /// Shape   batch (B, ...) becomes K rounds (B/K, ...)
 /// Errors  B01 if they do not divide and no remedy is named, B02 if K < 1
 /// Tested  plan/batch_test, equivalence/accumulate_test
-template <int Rounds> struct Accumulate { static constexpr int accumulate_rounds = Rounds; };
+template <int Rounds> struct Accumulate {
+  static constexpr PlanPart plan_part = PlanPart::accumulate;
+  static constexpr int accumulate_rounds = Rounds;
+};
 
 /// The division of the batch; B rows over N ranks, K rounds, M micro-batches, grains of R rows.
 struct BatchDivision {

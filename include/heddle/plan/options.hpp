@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Room: plan. Options of a plan that are no policy: memory budget, bucket size, clipping, loss scaling, what runs again in the backward.
-// Sees: core.  Does not see: policies, processes.
+// Sees: core, plan/plan_part.  Does not see: policies, processes.
 // In: quantities, layers.  Out: Memory<...>, Bucket<...>, Clip<...>, LossScaling, Recompute<...>.
 #pragma once
 
 #include "heddle/core/text.hpp"
 #include "heddle/core/units.hpp"
+#include "heddle/plan/plan_part.hpp"
 
 namespace heddle::inline plan_room {
 
@@ -13,13 +14,19 @@ namespace heddle::inline plan_room {
 ///
 /// Errors  C01 at build if a device needs more; the sentence names the stage and the largest contributors
 /// Tested  plan/options_test, plan/fitted_cut_test, fail/C01_over_budget
-template <Bytes Most> struct Memory { static constexpr Bytes memory_budget = Most; };
+template <Bytes Most> struct Memory {
+  static constexpr PlanPart plan_part = PlanPart::memory;
+  static constexpr Bytes memory_budget = Most;
+};
 
 /// Gradients are reduced in buckets of at least this size, started as soon as their last layer's backward has run.
 ///
 /// Source  sources.md#pytorch-ddp
 /// Tested  plan/options_test
-template <Bytes AtLeast> struct Bucket { static constexpr Bytes bucket_bytes = AtLeast; };
+template <Bytes AtLeast> struct Bucket {
+  static constexpr PlanPart plan_part = PlanPart::bucket;
+  static constexpr Bytes bucket_bytes = AtLeast;
+};
 
 /// The Euclidean norm of all gradients of the model, for Clip<GlobalNorm>.
 struct GlobalNorm {};
@@ -32,7 +39,10 @@ struct GlobalNorm {};
 /// Source  sources.md#clip-grad-norm
 /// Tested  plan/clipping_test, equivalence/clip_test
 template <class Norm> struct Clip {};
-template <> struct Clip<GlobalNorm> { static constexpr bool clips = true; };
+template <> struct Clip<GlobalNorm> {
+  static constexpr PlanPart plan_part = PlanPart::clip;
+  static constexpr bool clips = true;
+};
 
 /// Every block of the outermost Repeat and every OneUnit, for Recompute<EveryBlock>.
 struct EveryBlock {};
@@ -49,7 +59,7 @@ template <Name... Labels> struct Only {};
 /// Errors  L05 if nothing is named, or something that the model does not have
 /// Source  sources.md#activation-checkpointing
 /// Tested  plan/recompute_test, equivalence/recompute_test, fail/L05_no_blocks
-template <class... What> struct Recompute { static constexpr bool recomputes = true; };
+template <class... What> struct Recompute { static constexpr PlanPart plan_part = PlanPart::recompute; };
 
 /// The gradient of the loss is multiplied by Trainer::loss_scale().scale(), so that small gradients do not vanish. Reduced gradients are divided by
 /// it; if any rank finds one that is Inf or NaN, all ranks skip the step: parameters, optimizer states and the count of steps stay, the scale backs
@@ -60,6 +70,7 @@ template <class... What> struct Recompute { static constexpr bool recomputes = t
 /// Source  sources.md#grad-scaler
 /// Tested  plan/loss_scaling_test, run/loss_scale_test, equivalence/loss_scaling_test
 struct LossScaling {
+  static constexpr PlanPart plan_part = PlanPart::loss_scaling;
   static constexpr bool scales_loss = true;
 };
 

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include "heddle/core/type_name.hpp"
 #include "heddle/graph/layer.hpp"
@@ -13,32 +12,10 @@
 #include "heddle/graph/optimizer.hpp"
 #include "heddle/plan/batch.hpp"
 #include "heddle/plan/options.hpp"
+#include "heddle/plan/plan_part.hpp"
 #include "heddle/policy/layout.hpp"
 
 namespace heddle::inline plan_room {
-
-enum class PlanPart : std::uint8_t {
-  unknown,
-  model,
-  loss,
-  optimizer,
-  batch,
-  policy,
-  grain,
-  reproducible,
-  accumulate,
-  memory,
-  bucket,
-  clip,
-  recompute,
-  loss_scaling
-};
-
-[[nodiscard]] constexpr std::string_view name_of(PlanPart p) {
-  constexpr std::string_view names[] = {"unknown part", "model",      "loss",   "optimizer", "Batch", "policy",    "Grain",
-                                        "Reproducible", "Accumulate", "Memory", "Bucket",    "Clip",  "Recompute", "LossScaling"};
-  return names[static_cast<int>(p)];
-}
 
 /// What a plan without that part is advised to add.
 [[nodiscard]] constexpr std::string_view example_of(PlanPart p) {
@@ -52,24 +29,8 @@ enum class PlanPart : std::uint8_t {
 }
 
 template <class T> [[nodiscard]] constexpr PlanPart part_of() {
-  if constexpr (requires { T::batch_rows; })
-    return PlanPart::batch;
-  else if constexpr (requires { T::grain_rows; })
-    return PlanPart::grain;
-  else if constexpr (requires { T::is_reproducible; })
-    return PlanPart::reproducible;
-  else if constexpr (requires { T::accumulate_rounds; })
-    return PlanPart::accumulate;
-  else if constexpr (requires { T::memory_budget; })
-    return PlanPart::memory;
-  else if constexpr (requires { T::bucket_bytes; })
-    return PlanPart::bucket;
-  else if constexpr (requires { T::clips; })
-    return PlanPart::clip;
-  else if constexpr (requires { T::recomputes; })
-    return PlanPart::recompute;
-  else if constexpr (requires { T::scales_loss; })
-    return PlanPart::loss_scaling;
+  if constexpr (DeclaresPlanPart<T>)
+    return T::plan_part;
   else if constexpr (Policy<T>)
     return PlanPart::policy;
   else if constexpr (LossDescription<T>)
@@ -77,7 +38,7 @@ template <class T> [[nodiscard]] constexpr PlanPart part_of() {
   else if constexpr (OptimizerDescription<T>)
     return PlanPart::optimizer;
   else if constexpr (
-      requires { T::is_composite; } || requires { &T::describe; })
+      requires { T::is_composite; } || requires { &T::describe; } || hides_its_layers<T>())
     return PlanPart::model;
   else
     return PlanPart::unknown;

@@ -120,7 +120,7 @@ template <class ThePlan, class Session> class NamedTensors {
     }
   }
   static constexpr const Program& training = ThePlan::training;
-  [[nodiscard]] static Text<96> name(int p) { return Request::graph.parameter_name(training.parameters[p].node, training.parameters[p].index); }
+  [[nodiscard]] static Text<160> name(int p) { return Request::graph.parameter_name(training.parameters[p].node, training.parameters[p].index); }
   static constexpr int tensor_ranks = training.mesh.size(Axis::tensor);
   /// As a replica holds it: from one rank, or put together from the parts of the ranks of axis tensor.
   [[nodiscard]] std::vector<float> read(int p, int replica, PartOf held, bool sliced) {

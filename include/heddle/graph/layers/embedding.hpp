@@ -33,8 +33,8 @@ template <std::int64_t Vocabulary, std::int64_t Features> struct Embedding {
     leaf.vocabulary = Vocabulary;
     leaf.fault = refusal(leaf, in);
     if (!leaf.fault.ok()) return leaf;
-    leaf.out.shape.sizes[leaf.out.shape.dimensions++] = Features;
-    leaf.with({Text<16>{"weight"}, Shape{Vocabulary, Features}, Initial::normal});
+    leaf.out.shape.append(Features);
+    leaf.with({"weight", Shape{Vocabulary, Features}, Initial::normal});
     const Laid last = laid::shard(in.shape.dimensions);
     leaf.splits(Signature{laid::replicate, laid::partial, laid::partial, laid::replicate, {}, {}}  // rows of the table
                     .with(0, laid::shard(0), laid::shard(0)));

@@ -4,6 +4,8 @@
 // In: sizes.  Out: Input<sizes...>.
 #pragma once
 
+#include <initializer_list>
+
 #include "heddle/graph/leaf.hpp"
 
 namespace heddle::inline graph_room {
@@ -11,10 +13,15 @@ namespace heddle::inline graph_room {
 /// First layer of a model that begins with a layer of any shape: Sequential<Input<28, 28>, Flatten, Linear<784, 50>>.
 ///
 /// Shape   (B, Sizes...) stays as it is
-/// Tested  graph/layers/input_test
+/// Errors  G06 if a size is below 1, G19 for a fifth dimension, G21 for more elements than can be counted; G01 if it is not the first layer
+/// Tested  graph/layers/input_test, fail/G06_input_of_negative_sizes, fail/G19_input_of_five_dimensions
 template <int... Sizes> struct Input {
   static constexpr bool is_input = true;
-  static constexpr Spec takes() { return Spec{Shape{Sizes...}}; }
+  static constexpr Spec takes() {
+    Spec spec;
+    for (const int size : std::initializer_list<int>{Sizes...}) spec.shape.append(size);
+    return spec;
+  }
   static constexpr Leaf describe(Spec in) {
     Leaf leaf;
     leaf.kind << "Input";

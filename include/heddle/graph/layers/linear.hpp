@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstdint>
 
+#include "heddle/core/type_name.hpp"
 #include "heddle/graph/leaf.hpp"
 #include "heddle/graph/spelled.hpp"
 
@@ -21,12 +22,11 @@ struct NoBias {};
 ///
 /// Shape   (..., In) becomes (..., Out); weight (Out, In), bias (Out)
 /// Moves   by columns: the gradient of the input is a sum over the ranks; by rows: the output is
-/// Errors  G06 if a size is not in 1 .. 2^30; G01 if the last dimension of the value is not In or its elements are no float32
+/// Errors  G06 if a size is not in 1 .. 2^30; G01 if the last dimension of the value is not In or its elements are no float32;
+///         G25 if the third argument is neither WithBias nor NoBias; G21 if weight or operations are too many to count
 /// Source  sources.md#pytorch-init
 /// Tested  graph/layers/linear_test, compute/eigen/linear_test
-template <std::int64_t In, std::int64_t Out, class Bias = WithBias>
-requires std::same_as<Bias, WithBias> || std::same_as<Bias, NoBias>
-struct Linear {
+template <std::int64_t In, std::int64_t Out, class Bias = WithBias> struct Linear {
   using KernelLayer = Linear;  ///< kernels are found for this type, also where a model derives a name from it
   static constexpr bool has_bias = std::same_as<Bias, WithBias>;
 
@@ -44,13 +44,13 @@ struct Linear {
     leaf.fault = refusal(leaf, in);
     if (!leaf.fault.ok()) return leaf;
     leaf.out.shape.sizes[in.shape.dimensions - 1] = Out;
-    const std::int64_t products = in.elements() * leaf.out.shape.last();  // multiplications per sample, leading dimensions included
+    const std::int64_t products = counted_product(in.elements(), leaf.out.shape.last());  // multiplications per sample, leading dimensions included
     const std::int64_t additions = has_bias ? leaf.out.elements() : 0;
     leaf.forward_flops = 2 * products + additions;
     leaf.backward_flops = 4 * products + additions;
     leaf.weight_flops = 2 * products + additions;
-    leaf.with({Text<16>{"weight"}, Shape{Out, In}, Initial::uniform_fan_in, In});
-    if (has_bias) leaf.with({Text<16>{"bias"}, Shape{Out}, Initial::uniform_fan_in, In});
+    leaf.with({"weight", Shape{Out, In}, Initial::uniform_fan_in, In});
+    if (has_bias) leaf.with({"bias", Shape{Out}, Initial::uniform_fan_in, In});
     const Laid last = laid::shard(in.shape.dimensions - 1);
     leaf.splits(Signature{laid::replicate, last, laid::partial, last, {}, {}}  // columns
                     .with(0, laid::shard(0), laid::shard(0))
@@ -65,6 +65,10 @@ struct Linear {
   static constexpr std::int64_t most_features = std::int64_t{1} << 30;
 
   static constexpr Diagnosis refusal(const Leaf& leaf, const Spec& in) {
+    if constexpr (!std::same_as<Bias, WithBias> && !std::same_as<Bias, NoBias>)
+      return Diagnosis{Code{'G', 25}, ""} << graph_room::spelled("Linear", In, Out, type_name<Bias>().view()).view()
+                                          << " has a third argument that says nothing of a bias. Fix: write "
+                                          << graph_room::spelled("Linear", In, Out).view() << ", or NoBias for none.";
     if (In < 1 || Out < 1 || In > most_features || Out > most_features) {
       return Diagnosis{Code{'G', 6}, leaf.spelled.view()} << " has a size that is not between 1 and " << most_features
                                                           << ". Fix: write the numbers of features that go in and come out.";

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// Room: graph. What a description must keep so that a plan may rely on it: shapes, sizes, names of parameters.
+// Sees: core, graph/leaf.  Does not see: policies, devices, memory.
+// In: a Leaf and the Spec that it is given.  Out: ok, or G01, G04, G06, G19, G20, G21, G23 in words that begin with the layer.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "heddle/core/rule.hpp"
+#include "heddle/graph/leaf.hpp"
+#include "heddle/graph/named.hpp"
+
+namespace heddle::inline graph_room {
+
+/// One sample of a value, or one parameter, has at most this many elements, and a layer at most so many operations for a sample. The sums over all
+/// layers of a model are then numbers that can be counted: 2^12 layers x 4 parameters x 4 bytes x 4 tensors of a size make 2^58 bytes.
+inline constexpr std::int64_t most_elements = std::int64_t{1} << 40;
+inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
+
+[[nodiscard]] constexpr Diagnosis broken_leaf(const Leaf& leaf, int number) { return Diagnosis{Code{'G', number}, leaf.spelled.view()}; }
+
+/// G06 a size below 1, G19 a fifth dimension, G21 more elements than are counted.
+[[nodiscard]] constexpr Diagnosis check_shape(const Leaf& leaf, std::string_view what, std::string_view name, const Shape& shape) {
+  if (shape.sound() && shape.elements() <= most_elements) return {};
+  auto broken = broken_leaf(leaf, shape.surplus > 0 ? 19 : shape.sound() ? 21 : 6) << what;
+  if (!name.empty()) broken << " '" << name << '\'';
+  broken << ' ' << shape;
+  if (shape.surplus > 0)
+    return broken << ", which has " << shape.dimensions + shape.surplus << " dimensions, but at most " << Shape::most_dimensions
+                  << " are kept. Fix: join some of them.";
+  if (!shape.sound()) return broken << ", which has a size below 1. Fix: give every dimension a size of at least 1.";
+  return broken << ", which has more than the " << most_elements << " elements that one tensor may have. Fix: use smaller sizes.";
+}
+
+/// G04: names of parameters are the last words of a state_dict.
+[[nodiscard]] constexpr Diagnosis check_parameter_names(const Leaf& leaf) {
+  for (int p = 0; p < leaf.parameter_count; ++p) {
+    const Parameter& here = leaf.parameters[p];
+    if (here.name.cut)
+      return broken_leaf(leaf, 4) << " has a parameter whose name '" << here.name.view()
+                                  << "' was cut. Fix: write a name of at most 40 characters as a plain literal, without Text<16>.";
+    if (!is_name(here.name.view()))
+      return broken_leaf(leaf, 4) << " has a parameter named '" << here.name.view()
+                                  << "', which cannot stand in a state_dict: it is empty or has a dot or a star. Fix: use letters, digits and "
+                                     "underscores.";
+    for (int q = 0; q < p; ++q)
+      if (leaf.parameters[q].name == here.name)
+        return broken_leaf(leaf, 4) << " has two parameters named '" << here.name.view() << "'. Fix: rename one of them.";
+  }
+  return {};
+}
+
+/// G19: a parameter or signature too many.
+[[nodiscard]] constexpr Diagnosis check_counts(const Leaf& leaf) {
+  if (leaf.surplus_parameters > 0)
+    return broken_leaf(leaf, 19) << " has " << Leaf::most_parameters + leaf.surplus_parameters << " parameters, but at most " << Leaf::most_parameters
+                                 << " are kept. Fix: make two layers of it, or join parameters.";
+  if (leaf.surplus_signatures > 0)
+    return broken_leaf(leaf, 19) << " states " << Leaf::most_signatures + leaf.surplus_signatures << " signatures, but at most "
+                                 << Leaf::most_signatures << " are kept. Fix: state those that are used.";
+  for (int i = 0; i < leaf.signature_count; ++i)
+    if (leaf.signatures[i].surplus > 0)
+      return broken_leaf(leaf, 19) << " states a signature that names a parameter beyond the " << Leaf::most_parameters
+                                   << " that a layer may have. Fix: count parameters from 0.";
+  return {};
+}
+/// G23: what contradicts itself; G21 operations that cannot be counted.
+[[nodiscard]] constexpr Diagnosis check_facts(const Leaf& leaf) {
+  if (leaf.reshapes && leaf.in.elements() != leaf.out.elements())
+    return broken_leaf(leaf, 23) << " says that it only reshapes, but makes " << leaf.out.shape << " of " << leaf.in.shape
+                                 << ". Fix: give as many elements as it takes, or drop reshapes.";
+  if (leaf.elementwise && !(leaf.in == leaf.out))
+    return broken_leaf(leaf, 23) << " says that it is elementwise, but makes " << leaf.out.shape << " of " << leaf.in.shape
+                                 << ". Fix: give the shape that it takes, or drop elementwise.";
+  if (leaf.out.dtype != DType::f32 && !leaf.reshapes)
+    return broken_leaf(leaf, 23) << " says that it gives " << name_of(leaf.out.dtype) << ", but layers compute float32. Fix: give float32.";
+  if (leaf.forward_flops > most_flops || leaf.backward_flops > most_flops || leaf.weight_flops > most_flops)
+    return broken_leaf(leaf, 21) << " needs more than the " << most_flops
+                                 << " operations for one sample that can be counted. Fix: use smaller sizes, or fewer positions.";
+  if (leaf.forward_flops < 0 || leaf.backward_flops < 0 || leaf.weight_flops < 0 || leaf.vocabulary < 0)
+    return broken_leaf(leaf, 23) << " counts operations or tokens below 0. Fix: count from 0.";
+  return {};
+}
+
+/// What is wrong with a leaf where it stands.
+[[nodiscard]] constexpr Diagnosis fault_of_leaf(const Leaf& leaf, const Spec& given) {
+  if (!leaf.fault.ok()) return leaf.fault;
+  if (leaf.spelled.empty()) return Diagnosis{Code{'G', 23}, "a layer has no name. Fix: write leaf.kind and leaf.spelled in its describe."};
+  if (const Diagnosis found = check_counts(leaf); !found.ok()) return found;
+  if (!(leaf.in == given)) {
+    auto broken = broken_leaf(leaf, 1) << " takes " << leaf.in.shape << " but the value before it has " << given.shape;
+    if (leaf.in.dtype != given.dtype) broken << " of " << name_of(given.dtype);
+    return broken << ". Fix: give it what it takes, or let its describe say leaf.in = in.";
+  }
+  if (const Diagnosis found = check_shape(leaf, " gives", "", leaf.out.shape); !found.ok()) return found;
+  for (int p = 0; p < leaf.parameter_count; ++p)
+    if (const Diagnosis found = check_shape(leaf, " has parameter", leaf.parameters[p].name.view(), leaf.parameters[p].shape); !found.ok())
+      return found;
+  if (const Diagnosis found = check_parameter_names(leaf); !found.ok()) return found;
+  return check_facts(leaf);
+}
+
+[[nodiscard]] constexpr bool is_countable(const Shape& shape) {
+  std::int64_t n = 1;
+  for (int i = 0; i < shape.dimensions; ++i) n = shape.sizes[i] < 1 || n > most_elements / shape.sizes[i] ? 0 : n * shape.sizes[i];
+  return n > 0 && shape.surplus == 0;
+}
+/// The same verdict as fault_of_leaf in few steps of a constant expression: a model has hundreds of leaves.
+[[nodiscard]] constexpr bool is_sound(const Leaf& leaf, const Spec& given) {
+  if (!leaf.fault.ok() || leaf.spelled.length == 0 || leaf.surplus_parameters + leaf.surplus_signatures > 0 || !(leaf.in == given)) return false;
+  if (!is_countable(leaf.out.shape)) return false;
+  for (int p = 0; p < leaf.parameter_count; ++p) {
+    const Parameter& here = leaf.parameters[p];
+    if (here.name.cut || here.name.length == 0 || !is_countable(here.shape)) return false;
+    for (int i = 0; i < here.name.length; ++i)
+      if (here.name.chars[i] == '.' || here.name.chars[i] == '*') return false;
+    for (int q = 0; q < p; ++q)
+      if (leaf.parameters[q].name.length == here.name.length && leaf.parameters[q].name == here.name) return false;
+  }
+  for (int i = 0; i < leaf.signature_count; ++i)
+    if (leaf.signatures[i].surplus > 0) return false;
+  if (leaf.elementwise || leaf.reshapes || leaf.out.dtype != DType::f32) return check_facts(leaf).ok();
+  return leaf.forward_flops >= 0 && leaf.backward_flops >= 0 && leaf.weight_flops >= 0 && leaf.vocabulary >= 0 && leaf.forward_flops <= most_flops &&
+         leaf.backward_flops <= most_flops && leaf.weight_flops <= most_flops;
+}
+
+/// A leaf where it stands: what it says that it takes is what it is given, and its tensors can be counted.
+///
+/// Errors  G01, G04, G06, G19, G21, G23; the fault that the leaf states itself comes first
+/// Tested  graph/leaf_rules_test, fail/G01_own_layer_takes_another_shape
+[[nodiscard]] constexpr Diagnosis check_leaf(const Leaf& leaf, const Spec& given) {
+  return is_sound(leaf, given) ? Diagnosis{} : fault_of_leaf(leaf, given);
+}
+
+/// The last dimensions of a value are those that a layer says it takes: (8, 64) for (64).
+[[nodiscard]] constexpr bool ends_in(const Shape& given, const Shape& taken) {
+  if (given.dimensions < taken.dimensions) return false;
+  for (int i = 1; i <= taken.dimensions; ++i)
+    if (given.sizes[given.dimensions - i] != taken.sizes[taken.dimensions - i]) return false;
+  return true;
+}
+
+/// Whether parameters have shapes of their own, whatever the value: a kernel that indexes them by the value would leave them. One element fits
+/// every value, and a table is indexed by token ids.
+[[nodiscard]] constexpr bool ignores_the_value(const Leaf& leaf, const Leaf& of_another) {
+  if (!of_another.fault.ok() || leaf.vocabulary > 0) return false;
+  for (int p = 0; p < leaf.parameter_count; ++p)
+    if (leaf.parameters[p].shape.elements() > 1 && p < of_another.parameter_count && leaf.parameters[p].shape == of_another.parameters[p].shape)
+      return true;
+  return false;
+}
+/// Every size is another.
+[[nodiscard]] constexpr Spec enlarged(Spec spec) {
+  for (int i = 0; i < spec.shape.dimensions; ++i) ++spec.shape.sizes[i];
+  return spec;
+}
+
+/// The parameters of L fit the value that it is given: L says what it takes, or its describe refuses another value, or its parameters follow it.
+///
+/// Errors  G01 the value is not what takes() says, G20 any value is taken for the same parameters
+/// Tested  graph/leaf_rules_test, fail/G20_gain_of_another_width
+template <class L> [[nodiscard]] constexpr Diagnosis check_what_fits(const Leaf& leaf, const Spec& given) {
+  if (leaf.parameter_count == 0) return {};
+  if constexpr (requires { L::takes(); }) {
+    if (ends_in(given.shape, L::takes().shape)) return {};
+    return broken_leaf(leaf, 1) << " takes " << L::takes().shape << " but the value before it has " << given.shape << ". Fix: give it what it takes.";
+  } else {
+    if (given.shape.dimensions == 0 || !ignores_the_value(leaf, L::describe(enlarged(given)))) return {};
+    return broken_leaf(leaf, 20) << " takes " << given.shape << " and " << enlarged(given).shape
+                                 << " alike, with the same parameters, so its kernel may read past their ends. Fix: add static constexpr Spec "
+                                    "takes(), or set leaf.fault where the value does not fit.";
+  }
+}
+
+}  // namespace heddle::inline graph_room

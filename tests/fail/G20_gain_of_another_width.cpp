@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// expect: \[heddle\.G20\] The parameters of a layer do not follow what it takes\.
+// expect-g++: layer 1 `1`: Gain<64> takes \(64\) and \(65\) alike, with the same parameters, so its kernel may read past their ends\.
+#include "heddle/heddle.hpp"
+
+using namespace heddle;
+
+template <std::int64_t Features> struct Gain {
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf;
+    leaf.kind << "Gain";
+    leaf.spelled = spelled("Gain", Features);
+    leaf.in = leaf.out = in;
+#ifdef HEDDLE_REPAIRED
+    if (in.shape.last() == Features + 1) leaf.fault = Diagnosis{Code{'G', 1}, "Gain takes 64 features. Fix: give them."};
+#endif
+    return leaf.with({"weight", Shape{Features}, Initial::ones});
+  }
+};
+struct Net : Sequential<Linear<20, 64>, Gain<64>, ReLU, Linear<64, 10>> {};
+using Trained = Plan<Net, CrossEntropy, Adam, Batch<64>, Single>;
+static_assert(sizeof(Trained) > 0);
