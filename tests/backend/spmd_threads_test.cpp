@@ -65,3 +65,11 @@ TEST_CASE("a deadline of 0 or below is refused before any rank begins") {
                          doctest::Contains("[heddle.R13] the deadline is"), Error);
   CHECK(begun == 0);
 }
+
+TEST_CASE("a mesh that is none is refused before any rank begins") {
+  const auto nothing = [](auto&) { FAIL("a rank has begun"); };
+  CHECK_THROWS_WITH(spmd(Mesh{{axis::data}, {0}, 1}, nothing), "[heddle.M02] axis data has size 0. Fix: use a size of at least 1.");
+  CHECK_THROWS_WITH(spmd(Mesh{{axis::data, axis::data}, {2, 2}, 2}, nothing),
+                    "[heddle.M01] axis data is named twice in a mesh, with sizes 2 and 2. Fix: name it once.");
+  CHECK_THROWS_AS(spmd(Mesh{{axis::data, axis::stage}, {65536, 65536}, 2}, nothing), Error);
+}

@@ -89,3 +89,15 @@ TEST_CASE("groups are numbered in the order of their lowest ranks") {
     for (int i = 0; i < mesh.count; ++i)
       for (int g = 1; g < mesh.ranks() / mesh.sizes[i]; ++g) CHECK(mesh.member(g - 1, mesh.axes[i], 0) < mesh.member(g, mesh.axes[i], 0));
 }
+
+TEST_CASE("a mesh has each axis once, with at least one rank, and ranks that can be counted") {
+  for (const Mesh& mesh : meshes) CHECK(check_mesh(mesh).ok());
+  static_assert(check_mesh(mesh_of({{axis::data, 0}})).text.view() == "[heddle.M02] axis data has size 0. Fix: use a size of at least 1.");
+  static_assert(check_mesh(mesh_of({{axis::data, -4}})).code == Code{'M', 2});
+  static_assert(check_mesh(mesh_of({{axis::data, 2}, {axis::stage, 3}, {axis::data, 4}})).text.view() ==
+                "[heddle.M01] axis data is named twice in a mesh, with sizes 2 and 4. Fix: name it once.");
+  static_assert(check_mesh(mesh_of({{axis::data, 65536}, {axis::stage, 65536}})).code == Code{'M', 10});
+  static_assert(check_mesh(Mesh{{axis::data}, {1}, 7}).code == Code{'M', 10});
+  CHECK(check_mesh(Mesh{{axis::data}, {1}, -1}).text.view() ==
+        "[heddle.M10] a mesh has -1 axes, but there are 6. Fix: let count be the number of axes that are named.");
+}

@@ -46,6 +46,18 @@ template <bool HonoursAdd> struct Scale {
   }
 };
 
+/// A gain of four features.
+struct Narrow {
+  using KernelLayer = Scale<true>;
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf = Scale<true>::describe(in);
+    leaf.kind = leaf.spelled = "Narrow";
+    leaf.parameters[0].shape = Shape{4};
+    if (in.shape.last() != 4) leaf.fault = Diagnosis{Code{'G', 1}, "Narrow takes 4 features. Fix: give it 4."};
+    return leaf;
+  }
+};
+
 /// The same with a backward in two parts; Honest says whether a null pointer leaves out that part alone.
 template <bool Honest> struct InParts : Scale<true> {};
 
@@ -154,6 +166,22 @@ TEST_CASE("the layers of the toolkit have the gradients that finite differences 
 TEST_CASE("a user's own layer passes, elementwise or with a parameter") {
   CHECK(gradcheck<Swish>().ok());
   CHECK(gradcheck<Scale<true>>().text == "");
+}
+
+TEST_CASE("the worst difference is told of a layer that passes too") {
+  for (const GradientCheck& found : {gradcheck<GELU>(), gradcheck<Linear<5, 3>>(), gradcheck<Swish>()}) {
+    CHECK(found.ok());
+    CHECK(found.worst > 0);
+    CHECK(found.worst < 5e-3);
+  }
+}
+
+TEST_CASE("a layer that does not take the shape it is tried on without a Spec asks for one") {
+  CHECK(gradcheck<Narrow>().text ==
+        "[heddle.G24] gradcheck<Narrow>() does not know the shape that the layer takes, and it does not take (6). Fix: name it, as in "
+        "gradcheck<L>(Spec{Shape{features}}), or add static constexpr Spec takes() to the layer.");
+  CHECK(gradcheck<Narrow>(Spec{Shape{4}}).text == "");
+  CHECK(gradcheck<Narrow>(Spec{Shape{5}}).text == "[heddle.G01] Narrow takes 4 features. Fix: give it 4.");
 }
 
 TEST_CASE("a wrong backward is found") {

@@ -4,6 +4,8 @@
 // In: a backend.  Out: external_memory, gradcheck.
 #pragma once
 
+#include <string>
+
 #include "heddle/compute/eigen/eigen.hpp"
 #include "heddle/compute/eigen/elementwise.hpp"
 #include "heddle/compute/eigen/embedding.hpp"
@@ -25,10 +27,18 @@ template <class Backend> inline constexpr Bytes external_memory = Backend::Compu
 /// In a test: gradcheck<Swish>() compares backward with finite differences, tests that rows do not mix, and that the layer may be split as it states.
 ///
 /// Tested  run/gradcheck_test, run/signature_check_test
-template <class L> [[nodiscard]] GradientCheck gradcheck(const Spec& in = example_input<L>()) {
-  const GradientCheck found = gradcheck_on<L, EigenCompute>(in);
+template <class L> [[nodiscard]] GradientCheck gradcheck(const Spec& in) {
+  GradientCheck found = gradcheck_on<L, EigenCompute>(in);
+  if (!found.ok()) return found;
   int signatures = 0;
-  return found.ok() ? check_signatures_on<L, EigenCompute>(in, signatures) : found;
+  found.text = check_signatures_on<L, EigenCompute>(in, signatures).text;
+  return found;
+}
+/// The same on the shape that the layer says it takes, or on 6 features.
+/// Errors  G24 if the layer does not take them
+template <class L> [[nodiscard]] GradientCheck gradcheck() {
+  if (const Diagnosis found = example_input_fits<L>(); !found.ok()) return GradientCheck{std::string{found.text.view()}};
+  return gradcheck<L>(example_input<L>());
 }
 
 }  // namespace heddle::inline backend_room

@@ -34,11 +34,12 @@ using ProcessCommunicator = MeshCommunicator<Mpi>;
 ///
 /// As with spmd() on threads the calls of job lie outside every Program. A process that makes another call, or throws, ends the others' waits with an
 /// error, at the latest after the deadline.
-/// Errors  R03 another number of processes than ranks, R08 other meshes, R10; RankLost (R01), R13 a deadline of 0 or below, T01 counts that differ;
+/// Errors  M01, M02, M10 a mesh that is none; R03 another number of processes than ranks, R08 other meshes, R10; RankLost (R01), R13 a deadline of 0
+/// or below, T01 counts that differ;
 ///         what job throws
 /// Tested  backend/spmd_mpi_test
 template <class Job> void spmd_processes(const Mesh& mesh, Job&& job, std::chrono::nanoseconds deadline = std::chrono::seconds{60}) {
-  Mpi world{agreed_world(), mesh.ranks(), mesh_groups(mesh), PendingLimits{1, 1}, deadline, mesh_hash(mesh)};
+  Mpi world{agreed_world(), sound(mesh).ranks(), mesh_groups(mesh), PendingLimits{1, 1}, deadline, mesh_hash(mesh)};
   try {
     ProcessCommunicator comm{world, mesh, world.rank()};
     job(comm);

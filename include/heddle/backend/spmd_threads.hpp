@@ -24,10 +24,10 @@ using ThreadCommunicator = MeshCommunicator<Threads::Endpoint>;
 ///
 /// The calls of job lie outside every Program: nothing checks at build that all ranks make the same ones. A rank that makes another call, or throws,
 /// ends the others' waits with an error, at the latest after the deadline.
-/// Errors  RankLost (R01), R13 a deadline of 0 or below, T01 counts that differ; what job throws
+/// Errors  M01, M02, M10 a mesh that is none; RankLost (R01), R13 a deadline of 0 or below, T01 counts that differ; what job throws
 /// Tested  backend/spmd_threads_test
 template <class Job> void spmd(const Mesh& mesh, Job&& job, std::chrono::nanoseconds deadline = std::chrono::seconds{60}) {
-  Threads world{mesh.ranks(), mesh_groups(mesh), PendingLimits{1, 1}, deadline};
+  Threads world{sound(mesh).ranks(), mesh_groups(mesh), PendingLimits{1, 1}, deadline};
   Workers workers{mesh.ranks()};
   workers.run([&](int rank) {
     try {

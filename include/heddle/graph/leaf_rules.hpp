@@ -173,4 +173,10 @@ template <class L> [[nodiscard]] constexpr Diagnosis check_what_fits(const Leaf&
   }
 }
 
+/// Both: what is wrong with a layer that is given such a value.
+template <class L> [[nodiscard]] constexpr Diagnosis fault_of_layer(const Leaf& leaf, const Spec& given) {
+  const Diagnosis found = check_leaf(leaf, given);
+  return found.ok() ? check_what_fits<L>(leaf, given) : found;
+}
+
 }  // namespace heddle::inline graph_room

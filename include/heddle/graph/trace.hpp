@@ -40,8 +40,7 @@ template <int Leaves, int Nodes> struct Tracer {
       if (value == 0) learn_input<L>();
       TracedLeaf& entry = leaves[leaf_count];
       entry.leaf = L::describe(spec(value));
-      Diagnosis found = check_leaf(entry.leaf, spec(value));
-      if (found.ok()) found = check_what_fits<L>(entry.leaf, spec(value));
+      const Diagnosis found = fault_of_layer<L>(entry.leaf, spec(value));
       if (!found.ok()) entry.leaf = nothing_of(entry.leaf, spec(value));
       entry.path = path_;
       if (path_.cut)

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Room: mesh. Sizes of the axes, innermost first; rank <-> coordinates; groups along an axis.
 // Sees: core, mesh/axis.  Does not see: policies, memory, processes.
-// In: claims in nesting order.  Out: Mesh.
+// In: claims in nesting order.  Out: Mesh; ok, or M01, M02, M10.
 #pragma once
 
+#include <cstdint>
+
+#include "heddle/core/rule.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/mesh/axis.hpp"
 
@@ -46,5 +49,28 @@ struct Mesh {
     return Rank{group_number / step * step * size(a) + group_number % step + position * step};
   }
 };
+
+/// What makes ranks of axes: every axis once, with at least one rank, and a number of ranks that can be counted.
+///
+/// Errors  M01 an axis twice, M02 a size below 1, M10 a number of axes that cannot be, or too many ranks
+/// Tested  mesh/mesh_test, backend/spmd_threads_test
+[[nodiscard]] constexpr Diagnosis check_mesh(const Mesh& mesh) {
+  if (mesh.count < 0 || mesh.count > axis_count)
+    return Diagnosis{Code{'M', 10}, ""} << "a mesh has " << mesh.count << " axes, but there are " << axis_count
+                                        << ". Fix: let count be the number of axes that are named.";
+  constexpr std::int64_t most_ranks = 1 << 20;
+  std::int64_t ranks = 1;
+  for (int i = 0; i < mesh.count; ++i) {
+    for (int j = 0; j < i; ++j)
+      if (mesh.axes[i] == mesh.axes[j])
+        return Diagnosis{Code{'M', 1}, ""} << "axis " << name_of(mesh.axes[i]) << " is named twice in a mesh, with sizes " << mesh.sizes[j] << " and "
+                                           << mesh.sizes[i] << ". Fix: name it once.";
+    if (mesh.sizes[i] < 1)
+      return Diagnosis{Code{'M', 2}, ""} << "axis " << name_of(mesh.axes[i]) << " has size " << mesh.sizes[i] << ". Fix: use a size of at least 1.";
+    ranks *= mesh.sizes[i];
+    if (ranks > most_ranks) return Diagnosis{Code{'M', 10}, ""} << "a mesh has more than " << most_ranks << " ranks. Fix: use smaller sizes.";
+  }
+  return {};
+}
 
 }  // namespace heddle::inline mesh_room

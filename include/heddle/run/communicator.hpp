@@ -15,6 +15,13 @@
 
 namespace heddle::inline run_room {
 
+/// The mesh that an SPMD function is run on.
+/// Errors  M01, M02, M10
+[[nodiscard]] inline const Mesh& sound(const Mesh& mesh) {
+  if (const Diagnosis found = check_mesh(mesh); !found.ok()) throw Error{found};
+  return mesh;
+}
+
 /// The groups of a mesh, axis after axis in its order, as mesh_group() numbers them. Axes of one rank have none.
 [[nodiscard]] inline std::vector<std::vector<int>> mesh_groups(const Mesh& mesh) {
   std::vector<std::vector<int>> groups;

@@ -14,6 +14,7 @@
 
 #include "heddle/core/random.hpp"
 #include "heddle/graph/leaf.hpp"
+#include "heddle/graph/leaf_rules.hpp"
 #include "heddle/run/arena.hpp"
 #include "heddle/run/concepts.hpp"
 #include "heddle/run/kernel_table.hpp"
@@ -42,7 +43,6 @@ template <class L, class Compute> class LeafUnderTest {
       gradients.emplace_back(parameters.back().size());
     }
   }
-  LeafUnderTest(const Spec& in, std::int64_t rows, Seed seed) : LeafUnderTest(L::describe(in), rows, seed) {}
   [[nodiscard]] const Leaf& leaf() const { return leaf_; }
   void forward(std::int64_t first, std::int64_t rows) {
     std::vector<const float*> p;
@@ -177,15 +177,16 @@ template <class Test> void compare_parts(Test& test, std::int64_t rows, Gradient
 
 /// Checks one layer on `rows` rows of the given shape.
 ///
-/// Errors  none; G11 a wrong gradient, G12 rows that mix, G14 two parts that are not the whole, as the text of the result
-/// Tested  run/gradcheck_test
+/// Errors  none; G01 to G23 what describe says cannot be; G11 a wrong gradient, G12 rows that mix, G14 two parts that are not the whole, as the text
+/// of the result Tested  run/gradcheck_test
 template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_on(const Spec& in, std::int64_t rows = 4, Seed seed = Seed{1}) {
   GradientCheck check;
-  LeafUnderTest<L, Compute> test{in, rows, seed};
-  if (!test.leaf().fault.ok()) {
-    check.text = std::string{test.leaf().fault.text.view()};
+  const Leaf leaf = L::describe(in);
+  if (const Diagnosis fault = fault_of_layer<L>(leaf, in); !fault.ok()) {
+    check.text = std::string{fault.text.view()};
     return check;
   }
+  LeafUnderTest<L, Compute> test{leaf, rows, seed};
   test.forward(0, rows);
   test.backward(0, rows, false);
   const auto input_gradient = test.input_gradient;
@@ -206,6 +207,17 @@ template <class L> [[nodiscard]] constexpr Spec example_input() {
     return L::takes();
   else
     return Spec{Shape{6}};
+}
+
+/// G24: without a Spec a layer is tried on its example_input, which it may not take.
+template <class L> [[nodiscard]] constexpr Diagnosis example_input_fits() {
+  const Spec tried = example_input<L>();
+  const Leaf leaf = L::describe(tried);
+  if (fault_of_layer<L>(leaf, tried).ok()) return {};
+  return Diagnosis{Code{'G', 24}, "gradcheck<"} << leaf.spelled.view() << ">() does not know the shape that the layer takes, and it does not take "
+                                                << tried.shape
+                                                << ". Fix: name it, as in gradcheck<L>(Spec{Shape{features}}), or add static constexpr "
+                                                << "Spec takes() to the layer.";
 }
 
 }  // namespace heddle::inline run_room

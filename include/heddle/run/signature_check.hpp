@@ -111,12 +111,12 @@ template <class L, class Compute> struct SplitUnderTest {
 /// Tested  run/signature_check_test
 template <class L, class Compute> [[nodiscard]] GradientCheck check_signatures_on(const Spec& in, int& checked, std::int64_t rows = 4) {
   GradientCheck check;
-  LeafUnderTest<L, Compute> whole{in, rows, Seed{1}};
-  const Leaf& leaf = whole.leaf();
-  if (!leaf.fault.ok()) {
-    check.text = std::string{leaf.fault.text.view()};
+  const Leaf leaf = L::describe(in);
+  if (const Diagnosis fault = fault_of_layer<L>(leaf, in); !fault.ok()) {
+    check.text = std::string{fault.text.view()};
     return check;
   }
+  LeafUnderTest<L, Compute> whole{leaf, rows, Seed{1}};
   whole.forward(0, rows);
   whole.backward(0, rows, false);
   const std::string name{leaf.spelled.view()};
