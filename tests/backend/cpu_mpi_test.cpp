@@ -101,3 +101,78 @@ TEST_CASE("ranks that run different programs are told who is odd, all of them") 
   };
   CHECK(refusal({'R', 8}, other_world).find("rank 0 runs another program than ranks 1, 2 and 3") != std::string::npos);
 }
+
+TEST_CASE("a seed or an option that differs in one process is refused before the first step, in every process") {
+  const FirstRanks four{4};
+  const bool odd = four.rank() == 1;
+  CHECK(refusal({'R', 18},
+                [&] {
+                  const Trainer<Four, CpuMpi> trainer{{}, Seed{odd ? 7U : 1U}};
+                }) ==
+        "[heddle.R18] rank 1 starts with another seed than ranks 0, 2 and 3: rank 1 with 7, rank 0 with 1. Fix: give the trainer the same Seed in "
+        "every process.");
+  CHECK(refusal({'O', 2}, [&] {
+          const Trainer<Four, CpuMpi> trainer{{.learning_rate = odd ? 0.5 : 0.25}, Seed{1}};
+        }).find("[heddle.O02] rank 1 starts with another learning_rate than ranks 0, 2 and 3: rank 1 with 0.5, rank 0 with 0.25. Fix: ") == 0);
+  CHECK(refusal({'O', 2}, [&] {
+          const Trainer<Four, CpuMpi> trainer{{.beta2 = odd ? 0.9 : 0.99}, Seed{1}};
+        }).find("[heddle.O02] rank 1 starts with other options of the optimizer than ranks 0, 2 and 3. Fix: ") == 0);
+}
+
+namespace {
+
+/// What the four processes say if one of them does `other` after a step that all make, and the rest go on.
+template <class ThePlan, class Other> void one_does_something_else(Code code, const std::string& words, Other other) {
+  const FirstRanks four{4};
+  const auto rows = rows_of<ThePlan>(32);
+  std::string said;
+  int wrong = 0;
+  {
+    Trainer<ThePlan, CpuMpi> trainer{settings<Adam>(), Seed{5}};
+    trainer.step(rows.batch(0, 32));
+    try {
+      if (four.rank() == 1) other(trainer, rows);
+      for (int step = 0; step < 3; ++step) trainer.step(rows.batch(0, 32));
+      for (int i = 0; i < 2; ++i) (void)trainer.evaluate(rows.batch(0, 32));
+      said = "nothing was noticed";
+      wrong = 1;
+    } catch (const Error& error) {
+      said = error.what();
+      wrong = said.find(words) == std::string::npos;  // of those that do not meet the odd one in a message, inside an R01
+      if (error.code() != code && error.code() != Code{'R', 1}) wrong = 1;
+    }
+  }
+  CAPTURE(said);
+  CHECK(wrong == 0);
+}
+
+template <class ThePlan> void whatever_one_does_is_said() {
+  using Odd = Trainer<ThePlan, CpuMpi>;
+  const auto say = [](Code code, const std::string& words, auto other) { one_does_something_else<ThePlan>(code, words, other); };
+  say({'O', 2}, "with learning_rate 0.5", [](Odd& trainer, const auto&) { trainer.optimizer().learning_rate = 0.5; });
+  say({'O', 2}, "with other options of the optimizer, of the clip or of the loss scale",
+      [](Odd& trainer, const auto&) { trainer.optimizer().beta1 = 0.5; });
+  say({'R', 19}, "makes step 2 without its loss", [](Odd& trainer, const auto&) { trainer.on_step([](const StepResult&) {}, Every{100}); });
+  say({'T', 10}, "makes step 2", [](Odd& trainer, const auto& rows) { (void)trainer.evaluate(rows.batch(0, 32)); });
+  say({'T', 10}, "makes step 2 with", [](Odd& trainer, const auto& rows) { trainer.step(rows.batch(0, 24)); });
+  say({'T', 10}, "with other rows, or the same rows in another order", [](Odd& trainer, const auto& rows) {
+    static const std::vector<std::uint32_t> order = [] {
+      std::vector<std::uint32_t> backwards(32);
+      for (std::uint32_t i = 0; i < 32; ++i) backwards[i] = 31 - i;
+      return backwards;
+    }();
+    auto batch = rows.batch(0, 32);
+    batch.order = order.data();
+    trainer.step(batch);
+  });
+  say({'T', 9}, " with the others, rank ", [](Odd& trainer, const auto&) { (void)trainer.parameter_hash(1); });
+}
+
+}  // namespace
+
+TEST_CASE("replicas: an option, a report, a batch or a call that differs in one process is said in one sentence") {
+  whatever_one_does_is_said<Four>();
+}
+TEST_CASE("stages times replicas: an option, a report, a batch or a call that differs in one process is said in one sentence") {
+  whatever_one_does_is_said<Both>();
+}

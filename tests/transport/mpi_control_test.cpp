@@ -21,9 +21,16 @@ TEST_CASE("everybody hears whom a rank waits for, and every last word") {
     std::this_thread::yield();
   };
   CHECK_FALSE(control.all_gone());
-  if (comm.rank() == 2) control.tell_waiting(1);
+  ControlMessage question;
+  question.kind = ControlMessage::asks;
+  for (const int awaited : {0, 1, 9, 4000, ControlMessage::most_ranks}) question.await(awaited);
+  if (comm.rank() == 2) CHECK((control.tell_waiting(0, question) && control.tell_waiting(1, question)));
   while (comm.rank() != 2 && waiting.empty()) listen();
-  if (comm.rank() != 2) CHECK((waiting.count(2) == 1 && waiting[2].rank == 1));
+  if (comm.rank() != 2) {
+    REQUIRE((waiting.count(2) == 1 && waiting[2].kind == ControlMessage::asks));
+    for (const int awaited : {0, 1, 9, 4000}) CHECK(waiting[2].awaits(awaited));
+    for (const int other : {2, 8, 10, 3999, ControlMessage::most_ranks}) CHECK_FALSE(waiting[2].awaits(other));
+  }
   MPI_Barrier(ranks.get());
   control.tell_lost(1, comm.rank() == 0 ? std::string(5000, 'x') : "it threw");
   while (!control.all_gone() || !control.farewell_has_left()) listen();

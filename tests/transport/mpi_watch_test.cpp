@@ -3,6 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
 #include "transport/mpi_ranks.hpp"
 
 using namespace heddle;
@@ -11,16 +16,23 @@ using heddle::tests::FirstRanks;
 
 namespace {
 
-/// Something that one rank waits for from another.
+/// Something that one rank waits for from others.
 struct Waits {
-  int from;
+  std::vector<int> from;
   bool complete = false;
   [[nodiscard]] bool done() const { return complete; }
-  [[nodiscard]] bool needs(int rank) const { return rank == from; }
-  [[nodiscard]] int missing() const { return from; }
+  [[nodiscard]] bool needs(int rank) const { return std::find(from.begin(), from.end(), rank) != from.end(); }
 };
 
 const auto nothing = [] {};
+bool await(MpiWatch& watch, Waits waits, const auto& progress) {
+  return watch.await(
+      waits, [&] { progress(); },
+      [&](auto visit) {
+        for (const int rank : waits.from) visit(rank);
+      });
+}
+bool await(MpiWatch& watch, Waits waits) { return await(watch, std::move(waits), nothing); }
 
 }  // namespace
 
@@ -33,9 +45,10 @@ TEST_CASE("what completes is complete, also when a rank is lost that it does not
     watch.linger(1min, [] { return false; });
   } else {
     while (!watch.lost().contains(2)) watch.listen();
-    Waits other{1 - watch.rank()};
+    Waits other{{1 - watch.rank()}};
     int looks = 0;
-    CHECK(watch.await(other, [&] { other.complete = ++looks == 5; }));
+    CHECK(watch.await(
+        other, [&] { other.complete = ++looks == 5; }, [](auto) {}));
     CHECK_FALSE(watch.out());
     watch.say_farewell("");
     watch.linger(1min, [] { return false; });
@@ -51,31 +64,80 @@ TEST_CASE("a wait for a rank that says farewell ends at once, and the first caus
   if (watch.rank() == 0) {
     watch.say_farewell("the disk is on fire");
   } else {
-    Waits before{watch.rank() - 1};  // 2 waits for 1, which waits for 0
-    CHECK_FALSE(watch.await(before, nothing));
+    CHECK_FALSE(await(watch, {{watch.rank() - 1}}));  // 2 waits for 1, which waits for 0
     watch.say_farewell("");
   }
   watch.linger(1min, [] { return false; });
   CHECK((watch.lost().first() == 0 && watch.lost().why() == "the disk is on fire"));
 }
 
-TEST_CASE("who is late because of another is not to blame") {
-  const FirstRanks ranks{3};
+namespace {
+
+/// The ranks that wait name the one that is silent. Each waits for what `from` gives it.
+void name_the_silent(int silent, int size, const auto& from) {
+  const FirstRanks ranks{size};
   if (!ranks.taking_part()) return;
+  CAPTURE(silent);
+  CAPTURE(ranks.rank());
   MpiWatch watch{ranks.get(), 400ms};
-  if (watch.rank() == 2) {
-    MPI_Barrier(ranks.get());  // silent while the others wait
+  if (watch.rank() == silent) {
+    MPI_Barrier(ranks.get());                            // silent while the others wait
+    CHECK_FALSE(await(watch, {{silent == 0 ? 1 : 0}}));  // it hears that it was given up
+    CHECK((watch.lost().first() == silent && watch.out()));
   } else {
-    Waits next{watch.rank() + 1};  // 0 waits for 1, which waits for 2
-    CHECK_FALSE(watch.await(next, nothing));
-    watch.say_farewell("");
-    CHECK(watch.lost().first() == 2);
+    CHECK_FALSE(await(watch, {from(watch.rank())}));
+    CHECK(watch.lost().first() == silent);
     CHECK(watch.lost().why() == "it started nothing within the deadline of 400 ms");
+    CHECK_FALSE(watch.out());
     MPI_Barrier(ranks.get());
   }
-  Waits anybody{0};
-  if (watch.rank() == 2) CHECK_FALSE(watch.await(anybody, nothing));  // it hears that it was given up
-  CHECK((watch.lost().first() == 2 && watch.out()));
+  watch.say_farewell("");
+  watch.linger(2s, [] { return false; });
+}
+
+}  // namespace
+
+TEST_CASE("who is late because of another is not to blame") {
+  name_the_silent(2, 3, [](int rank) { return std::vector{rank + 1}; });  // 0 waits for 1, which waits for 2
+  name_the_silent(0, 4, [](int rank) { return std::vector{rank - 1}; });
+}
+
+TEST_CASE("of many that have not come the silent one is to blame, whoever it is, in groups of three and four") {
+  for (const int size : {3, 4})
+    for (int silent = 0; silent < size; ++silent)
+      name_the_silent(silent, size, [&](int rank) {
+        std::vector<int> others;
+        for (int other = 0; other < size; ++other)
+          if (other != rank) others.push_back(other);
+        return others;
+      });
+}
+
+TEST_CASE("a rank that was alive at the first question and is silent at the second is to blame") {
+  const FirstRanks ranks{3};
+  if (!ranks.taking_part()) return;
+  MpiWatch watch{ranks.get(), 2s};
+  if (watch.rank() == 2) {
+    Waits until{{0}};
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(watch.await(
+        until, [&] { until.complete = std::chrono::steady_clock::now() - begin > 1200ms; }, [](auto visit) { visit(0); }));
+    MPI_Barrier(ranks.get());
+  } else {
+    CHECK_FALSE(await(watch, {{1 - watch.rank(), 2}}));
+    CHECK((watch.lost().first() == 2 && watch.lost().why() == "it started nothing within the deadline of 2000 ms"));
+    MPI_Barrier(ranks.get());
+  }
+  watch.say_farewell("");
+  watch.linger(2s, [] { return false; });
+}
+
+TEST_CASE("ranks that wait for each other are told that they make different calls") {
+  const FirstRanks ranks{3};
+  if (!ranks.taking_part()) return;
+  MpiWatch watch{ranks.get(), 1s};
+  CHECK_FALSE(await(watch, {{(watch.rank() + 1) % 3}}));
+  CHECK(watch.lost().why() == "it waits as well, and so does every rank that it waits for: the processes make different calls");
   watch.say_farewell("");
   watch.linger(2s, [] { return false; });
 }

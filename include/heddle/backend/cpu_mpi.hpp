@@ -25,7 +25,8 @@ class MpiSession {
 
   MpiSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline) : MpiSession(needs, deadline, agreed_world()) {}
   MpiSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline, MPI_Comm world)
-      : world_(world, needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, needs.elements}, deadline, needs.program) {}
+      : world_(world, needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, needs.elements}, deadline,
+               {needs.program, 0, needs.seed, needs.options, needs.learning_rate}) {}
 
   /// job(rank) for the rank of this process.
   template <class Job> void run(Job&& job) {

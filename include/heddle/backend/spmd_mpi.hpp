@@ -39,7 +39,7 @@ using ProcessCommunicator = MeshCommunicator<Mpi>;
 ///         what job throws
 /// Tested  backend/spmd_mpi_test
 template <class Job> void spmd_processes(const Mesh& mesh, Job&& job, std::chrono::nanoseconds deadline = std::chrono::seconds{60}) {
-  Mpi world{agreed_world(), sound(mesh).ranks(), mesh_groups(mesh), PendingLimits{1, 1}, deadline, mesh_hash(mesh)};
+  Mpi world{agreed_world(), sound(mesh).ranks(), mesh_groups(mesh), PendingLimits{1, 1}, deadline, {.program = mesh_hash(mesh)}};
   try {
     ProcessCommunicator comm{world, mesh, world.rank()};
     job(comm);

@@ -40,6 +40,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     stepped_ = false;
     skipped_ = false;
     const IndexRange list = p_->lists[role_];
+    if constexpr (between_processes) endpoint_.begin_call(pledge_of(input));
     for (int i = list.begin; i < list.end; ++i) {
       const Instruction& line = p_->instructions[i];
       if (line.when == When::reporting && !input.reporting) continue;
@@ -47,6 +48,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       micro_batch_ = line.micro_batch;
       observed(-1, [&] { execute(line); });
     }
+    if constexpr (between_processes) endpoint_.end_call();
   }
 
   [[nodiscard]] int instruction() const { return instruction_; }
@@ -56,6 +58,9 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   [[nodiscard]] float norm() const { return norm_; }  ///< of the gradients of the last step of a plan that clips
 
  private:
+  /// Whether ranks can say different things of a step, as processes can.
+  static constexpr bool between_processes = requires(Endpoint & e) { e.begin_call(CallPledge{}); };
+
   template <class Work> void observed(int entry, Work work) {
     if (in_->observer == nullptr) return work();
     Observation seen{rank_, p_, instruction_, entry, static_cast<std::int16_t>(micro_batch_), in_->step, std::chrono::steady_clock::now(), {}};

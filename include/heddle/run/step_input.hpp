@@ -10,6 +10,7 @@
 #include "heddle/plan/program.hpp"
 #include "heddle/run/error.hpp"
 #include "heddle/run/observer.hpp"
+#include "heddle/run/pledge.hpp"
 
 namespace heddle::inline run_room {
 
@@ -26,9 +27,25 @@ struct StepInput {
   const void* constants = nullptr;  // of the optimizer
   float* outputs = nullptr;         // evaluation: (rows, output features)
   Observer* observer = nullptr;
-  double max_norm = 0;   // of a plan that clips
-  float loss_scale = 1;  // of a plan that scales its loss
+  double max_norm = 0;        // of a plan that clips
+  float loss_scale = 1;       // of a plan that scales its loss
+  std::uint32_t options = 0;  // hash of the constants
+  float learning_rate = 0;
 };
+
+/// What a rank says of this step to ranks in other processes.
+[[nodiscard]] inline CallPledge pledge_of(const StepInput& in) {
+  CallPledge pledge;
+  const bool trains = in.program->training;
+  pledge.call = trains ? CallPledge::step : in.reporting ? CallPledge::evaluation : CallPledge::prediction;
+  pledge.reports = trains && in.reporting ? 1 : 0;
+  pledge.number = static_cast<std::int32_t>(in.step);
+  pledge.rows = static_cast<std::int32_t>(in.source_rows);
+  if (in.order != nullptr) pledge.order = hash_of_words({in.order, static_cast<std::size_t>(in.source_rows)});
+  pledge.options = hash_of_number(static_cast<double>(in.loss_scale), hash_of_number(in.max_norm, in.options));
+  pledge.learning_rate = in.learning_rate;
+  return pledge;
+}
 
 /// Errors  B05 too few rows for a plan that names no remedy, B06 too many; an evaluation takes any number
 inline void refuse_other_rows(const Program& p, std::int64_t rows) {

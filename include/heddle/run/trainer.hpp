@@ -60,8 +60,8 @@ template <class ThePlan, class Backend> class Trainer {
 
   explicit Trainer(const Options& options, Seed seed = Seed{0}, RunOptions how = {})
       : options_(options), kernels_(kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute>()),
-        session_(transport_needs(training, evaluation), how.deadline), executors_(static_cast<std::size_t>(devices<ThePlan>)),
-        tensors_(session_, executors_) {
+        session_(transport_needs<Optimizer>(training, evaluation, options, seed), how.deadline),
+        executors_(static_cast<std::size_t>(devices<ThePlan>)), tensors_(session_, executors_) {
     check_options();
     session_.run([&](int rank) {
       executors_[static_cast<std::size_t>(rank)] =
@@ -105,6 +105,8 @@ template <class ThePlan, class Backend> class Trainer {
     input.rows = std::min<std::int64_t>(input.rows, training.batch.capacity());
     const typename Optimizer::Constants constants = Optimizer::constants(options_, result.step);
     input.constants = &constants;
+    input.options = hash_of_constants(constants);
+    input.learning_rate = learning_rate_of(options_);
     input.step = result.step;
     input.max_norm = clip_.max_norm;
     input.loss_scale = loss_scale_.scale();

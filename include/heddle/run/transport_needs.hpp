@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What a Program asks of a transport: groups, and how many starts may be pending.
 // Sees: plan/program, plan/program_hash, run/step_input.  Does not see: policies, any backend.
-// In: the training and the evaluation Program.  Out: TransportNeeds.
+// In: the training and the evaluation Program, options, a seed.  Out: TransportNeeds.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 
 #include "heddle/plan/program.hpp"
 #include "heddle/plan/program_hash.hpp"
+#include "heddle/run/pledge.hpp"
 #include "heddle/run/step_input.hpp"
 
 namespace heddle::inline run_room {
@@ -21,7 +22,11 @@ struct TransportNeeds {
   int transfers = 1;          ///< starts of one step on the busiest channel
   int reductions = 1;         ///< starts of one step of one group
   std::int64_t elements = 1;  ///< of the largest collective
-  std::uint64_t program = 0;  ///< what ranks that are processes compare: program_hash of both Programs
+  // What ranks that are processes compare before the first step:
+  std::uint64_t program = 0;  ///< program_hash of both Programs
+  std::uint64_t seed = 0;
+  std::uint32_t options = 0;  ///< hash of the optimizer's constants
+  float learning_rate = 0;
 };
 
 /// Groups are numbered as transport_group() does.
@@ -43,6 +48,17 @@ struct TransportNeeds {
   for (int b = 0; b < training.bucket_count; ++b) needs.elements = std::max(needs.elements, training.buckets[b].elements);
   needs.elements = std::max<std::int64_t>(needs.elements, training.norm_floats());
   needs.program = Fnv{}.add(program_hash(training), program_hash(evaluation)).value();
+  return needs;
+}
+
+/// With what processes compare of the optimizer and of the seed.
+template <class Optimizer>
+[[nodiscard]] TransportNeeds transport_needs(const Program& training, const Program& evaluation, const typename Optimizer::Options& options,
+                                             Seed seed) {
+  TransportNeeds needs = transport_needs(training, evaluation);
+  needs.seed = seed.value;
+  needs.learning_rate = learning_rate_of(options);
+  needs.options = hash_of_constants(Optimizer::constants(options, 2));  // some options take no part in the first step
   return needs;
 }
 

@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -20,11 +19,13 @@
 #include "heddle/core/units.hpp"
 #include "heddle/run/concepts.hpp"
 #include "heddle/run/error.hpp"
+#include "heddle/run/pledge.hpp"
 #include "heddle/transport/groups.hpp"
 #include "heddle/transport/movement.hpp"
 #include "heddle/transport/mpi_calls.hpp"
 #include "heddle/transport/mpi_collective.hpp"
 #include "heddle/transport/mpi_exchange.hpp"
+#include "heddle/transport/mpi_lanes.hpp"
 #include "heddle/transport/mpi_process.hpp"
 #include "heddle/transport/mpi_transfer.hpp"
 #include "heddle/transport/mpi_watch.hpp"
@@ -37,19 +38,23 @@ namespace heddle::inline transport_room {
 ///
 /// What this process has started goes on in every call it makes of the transport, so completion depends on starts and on ranks that are in some
 /// call, never on a particular wait. A rank that stops tells the others; after that nothing can be started on it again.
-/// Moves   what is started, and 8 bytes each way per transfer, 16 per member and collective, which are not counted            [bytes]
-/// Errors  T01 counts or kinds that differ; T02, T03, T04, T05 misuse; T06 what MPI refuses; R03 another number of processes; R08 another program;
-///         RankLost (R01) after the deadline or when a rank was given up
+/// Moves   what is started, and 32 bytes each way per transfer, 40 per member and collective, which are not counted           [bytes]
+/// Errors  T01 counts or kinds that differ; T02, T03, T04, T05 misuse; T06 what MPI refuses; R03 another number of processes; R08, R18, O02 another
+///         start; T09, T10, R19, O02 another call; RankLost (R01) after the deadline or when a rank was given up
 /// Tested  transport/mpi_test, conformance/transport_mpi_test
-class Mpi {
+class Mpi : private MpiResident {
  public:
   using Endpoint = Mpi;
-  /// Collective over `world`, which has one process per rank. `program` is compared between the processes.
+  /// Collective over `world`, which has one process per rank. What `start` says is compared between the processes.
   Mpi(MPI_Comm world, int ranks, std::vector<std::vector<int>> groups, PendingLimits limits, std::chrono::nanoseconds deadline,
-      std::uint64_t program = 0);
+      StartPledge start = {});
   Mpi(const Mpi&) = delete;
   Mpi& operator=(const Mpi&) = delete;
-  ~Mpi();
+  ~Mpi() {
+    MpiProcess::instance().remove(*this);
+    const bool thrown = std::uncaught_exceptions() > exceptions_;
+    leave(thrown, thrown ? "an exception has ended its part in the plan" : end_of_the_process);
+  }
 
   [[nodiscard]] int ranks() const { return groups_.ranks(); }
   [[nodiscard]] Rank rank() const { return Rank{watch_.rank()}; }
@@ -60,25 +65,26 @@ class Mpi {
   [[nodiscard]] Sent sent(Rank, Movement kind, int group) const { return traffic_.sent(kind, group); }
   void clear_traffic() { traffic_.clear(); }
   /// Memory for sums beside the arena; it grows to the largest collective that was ever started, at construction to the one in the limits.
-  [[nodiscard]] Bytes scratch() const {
-    Bytes sum;
-    for (const auto& group : mine_) sum += Bytes{static_cast<std::int64_t>(group->scratch.size() * sizeof(float))};
-    return sum;
-  }
+  [[nodiscard]] Bytes scratch() const { return lanes_.scratch(); }
+
+  /// What goes with every message from now on: ranks that say different things are told so, with T10, R19 or O02. Costs no message.
+  void begin_call(const CallPledge& call) { call_ = call; }
+  void end_call() { call_ = {}; }
 
   // ---- TransportEndpoint
   std::int64_t send_start(int peer, const float* source, std::int64_t elements) {
     const std::int64_t k = open_transfer(sends_, peer, elements, true);
     traffic_.count_send(elements);
     return started(
-        transfer(peer, k, true), [&](MpiTransfer& t) { t.start_send(transfers_comm_.get(), rank().value, peer, slot(k), k, source, elements); }, k);
+        transfer(peer, k, true),
+        [&](MpiTransfer& t) { t.start_send(transfers_comm_.get(), rank().value, peer, slot(k), k, call_, source, elements); }, k);
   }
   void send_wait(int peer, std::int64_t k) { wait_transfer(sends_, peer, k, true); }
   std::int64_t receive_start(int peer, float* target, std::int64_t elements) {
     const std::int64_t k = open_transfer(receives_, peer, elements, false);
     return started(
-        transfer(peer, k, false), [&](MpiTransfer& t) { t.start_receive(transfers_comm_.get(), rank().value, peer, slot(k), k, target, elements); },
-        k);
+        transfer(peer, k, false),
+        [&](MpiTransfer& t) { t.start_receive(transfers_comm_.get(), rank().value, peer, slot(k), k, call_, target, elements); }, k);
   }
   void receive_wait(int peer, std::int64_t k) { wait_transfer(receives_, peer, k, false); }
 
@@ -103,8 +109,9 @@ class Mpi {
     constexpr std::size_t most = std::size_t{1} << 30;
     for (; !bytes.empty(); bytes = bytes.subspan(std::min(most, bytes.size()))) {
       if (watch_.out()) throw watch_.lost().error(share_.describe(), shared_);
-      share_.start(owner.value, bytes.first(std::min(most, bytes.size())));
+      share_.start(owner.value, shared_, bytes.first(std::min(most, bytes.size())));
       finish(share_, shared_++);
+      share_.check();
     }
   }
 
@@ -113,19 +120,10 @@ class Mpi {
   void give_up(Rank, const std::string& why);
 
  private:
-  struct Lane {  // one group that this rank belongs to
-    Window window;
-    std::vector<MpiCollective> slots;
-  };
-
   [[nodiscard]] int slot(std::int64_t k) const { return static_cast<int>(k % limits_.transfers); }
   [[nodiscard]] MpiTransfer& transfer(int peer, std::int64_t k, bool sends) {
     return transfers_[static_cast<std::size_t>((2 * peer + (sends ? 0 : 1)) * limits_.transfers + slot(k))];
   }
-  [[nodiscard]] Lane& lane(int group) { return lanes_[static_cast<std::size_t>(lane_of_[static_cast<std::size_t>(group)])]; }
-  [[nodiscard]] MpiGroup& group_at(int group) { return *mine_[static_cast<std::size_t>(lane_of_[static_cast<std::size_t>(group)])]; }
-  [[nodiscard]] MpiCollective& collective(int group, std::int64_t k) { return lane(group).slots[static_cast<std::size_t>(k % limits_.reductions)]; }
-
   std::int64_t open_transfer(std::vector<Window>& windows, int peer, std::int64_t elements, bool sends) {
     groups_.check_transfer(rank().value, peer, elements);
     Window& window = windows[static_cast<std::size_t>(peer)];
@@ -139,22 +137,22 @@ class Mpi {
     transfer(peer, k, sends).check_counts();
   }
   std::int64_t start(Movement kind, int group, const float* source, float* target, std::int64_t elements) {
-    Window& window = lane(group).window;
-    if (watch_.out()) throw watch_.lost().error(describe_collective(kind, group), window.next());
-    const std::int64_t k = window.open([&] { return describe_collective(kind, group); });
-    const int at = static_cast<int>(k % limits_.reductions);
+    MpiLane& lane = lanes_.at(group);
+    if (watch_.out()) throw watch_.lost().error(describe_collective(kind, group), lane.window.next());
+    const std::int64_t k = lane.window.open([&] { return describe_collective(kind, group); });
     return started(
-        collective(group, k),
+        lane.slot(k),
         [&](MpiCollective& c) {
-          c.start(group_at(group), at, k, {kind, elements}, source, target, traffic_);
+          c.start(lane.group, lane.slot_of(k), k, call_, {kind, elements}, source, target, traffic_);
         },
         k);
   }
   void wait(Movement kind, int group, std::int64_t k) {
     groups_.check_collective(rank().value, group, 0);
-    lane(group).window.close(k, [&] { return describe_collective(kind, group); });
-    finish(collective(group, k), k);
-    collective(group, k).check_counts();
+    MpiLane& lane = lanes_.at(group);
+    lane.window.close(k, [&] { return describe_collective(kind, group); });
+    finish(lane.slot(k), k);
+    lane.slot(k).check_counts();
   }
 
   template <class Operation, class Start> std::int64_t started(Operation& operation, Start start, std::int64_t k) {
@@ -173,17 +171,28 @@ class Mpi {
   }
   template <class Operation> void finish(Operation& operation, std::int64_t k) {
     progress();
-    if (operation.done() || watch_.await(operation, [&] { progress(); })) return;
+    if (operation.done() || watch_.await(
+                                operation, [&] { progress(); }, [&](auto visit) { each_missing(operation, visit); }))
+      return;
     RankLost error = watch_.lost().error(operation.describe(), k);
     give_up(rank(), "");
     throw error;
   }
-  void agree(std::uint64_t program, int ranks);
-  void make_lanes();
+  template <class Operation, class Visit> void each_missing(Operation& operation, Visit visit) { operation.each_missing(visit); }
+  /// Whoever keeps an earlier one of the group from its sum keeps this one from it.
+  template <class Visit> void each_missing(MpiCollective& waited, Visit visit) {
+    for (MpiCollective* const c : active_collectives_)
+      if (c->goes_first(waited)) c->each_missing(visit);
+  }
+  void agree(StartPledge start);
+  static constexpr const char* end_of_the_process = "its process has ended in the middle of the plan, by exit() or by the end of main";
+  void process_ends() override { leave(true, end_of_the_process); }
+  void leave(bool gives_up, const std::string& why);
   void quiet_down();
 
   PendingLimits limits_;
   int exceptions_ = std::uncaught_exceptions();
+  CallPledge call_;
   MpiWatch watch_;
   MpiCommunicator transfers_comm_, collectives_comm_;  // after that of the watch, in every process
   MpiShare share_;
@@ -191,32 +200,32 @@ class Mpi {
   SentCounters traffic_;
   bool gone_ = false;
   std::int64_t shared_ = 0;
-  std::vector<Window> sends_;                    // by peer
-  std::vector<Window> receives_;                 // by peer
-  std::vector<MpiTransfer> transfers_;           // (peers, directions, slots)
-  std::vector<int> lane_of_;                     // by group, -1: this rank is no member
-  std::vector<std::unique_ptr<MpiGroup>> mine_;  // by lane
-  std::vector<Lane> lanes_;
+  std::vector<Window> sends_;           // by peer
+  std::vector<Window> receives_;        // by peer
+  std::vector<MpiTransfer> transfers_;  // (peers, directions, slots)
+  MpiLanes lanes_;
   std::vector<MpiTransfer*> active_transfers_;
   std::vector<MpiCollective*> active_collectives_;
 };
 
 inline Mpi::Mpi(MPI_Comm world, int ranks, std::vector<std::vector<int>> groups, PendingLimits limits, std::chrono::nanoseconds deadline,
-                std::uint64_t program)
+                StartPledge start)
     : limits_(limits), watch_(world, deadline), transfers_comm_(world, deadline), collectives_comm_(world, deadline), share_(watch_.comm()),
       groups_(std::max(ranks, watch_.size()), std::move(groups)), traffic_(groups_.count()),
       sends_(static_cast<std::size_t>(watch_.size()), Window{limits.transfers}), receives_(sends_) {
-  agree(program, ranks);
+  start.ranks = ranks;
+  agree(start);
   if (ranks != watch_.size())
     throw Error{Code{'R', 3}, "the plan has " + std::to_string(ranks) + " devices, but MPI has started " + std::to_string(watch_.size()) +
                                   " processes, and each is one rank. Fix: start it with mpirun -np " + std::to_string(ranks) + "."};
   transfers_ = std::vector<MpiTransfer>(2 * sends_.size() * static_cast<std::size_t>(limits_.transfers));
   active_transfers_.reserve(transfers_.size());
-  make_lanes();
+  active_collectives_.reserve(lanes_.make(collectives_comm_, groups_, rank().value, limits_));
+  MpiProcess::instance().add(*this);
 }
 
-inline void Mpi::agree(std::uint64_t program, int ranks) {
-  MpiAgreement agreement{watch_.comm(), {program, ranks}};
+inline void Mpi::agree(StartPledge start) {
+  MpiAgreement agreement{watch_.comm(), start};
   try {
     finish(agreement, 0);
   } catch (const RankLost&) {
@@ -224,32 +233,6 @@ inline void Mpi::agree(std::uint64_t program, int ranks) {
     throw;
   }
   agreement.check();
-}
-
-inline void Mpi::make_lanes() {
-  std::size_t collectives = 0;
-  const std::int64_t tags_of_one = std::int64_t{limits_.reductions} * MpiCollective::tags;
-  if (groups_.count() * tags_of_one > collectives_comm_.most_tag())
-    throw Error{Code{'T', 6}, std::to_string(groups_.count()) + " groups with " + std::to_string(limits_.reductions) +
-                                  " pending collectives each need more tags than this MPI has, " + std::to_string(collectives_comm_.most_tag()) +
-                                  ". Fix: use fewer, larger buckets, or another MPI."};
-  for (int g = 0; g < groups_.count(); ++g) {
-    const int position = groups_.position(g, rank().value);
-    lane_of_.push_back(position < 0 ? -1 : static_cast<int>(mine_.size()));
-    if (position < 0) continue;
-    auto group = std::make_unique<MpiGroup>();
-    group->comm = collectives_comm_.get();
-    group->number = g;
-    for (int q = 0; q < groups_.members(g); ++q) group->ranks.push_back(groups_.rank_at(g, q));
-    group->position = position;
-    group->first_tag = static_cast<int>(g * tags_of_one);
-    if (group->members() > 1) group->reserve(limits_.elements);
-    mine_.push_back(std::move(group));
-    lanes_.push_back({Window{limits_.reductions}, {}});
-    for (int i = 0; i < limits_.reductions; ++i) lanes_.back().slots.emplace_back(groups_.members(g));
-    collectives += static_cast<std::size_t>(limits_.reductions);
-  }
-  active_collectives_.reserve(collectives);
 }
 
 inline void Mpi::give_up(Rank, const std::string& why) {
@@ -275,10 +258,11 @@ inline void Mpi::quiet_down() {
   active_collectives_.clear();
 }
 
-inline Mpi::~Mpi() {
+/// Before the transport goes; `why` is for the others if it goes in the middle of the plan.
+inline void Mpi::leave(bool gives_up, const std::string& why) {
   try {
     watch_.listen();
-    if (watch_.lost().any() || std::uncaught_exceptions() > exceptions_) give_up(rank(), "an exception has ended its part in the plan");
+    if (gives_up || watch_.lost().any() || call_.call != CallPledge::none) give_up(rank(), why);
     if (gone_) {
       // The rank that was lost first says so itself, or it is silent, and MPI_Finalize must not wait for it.
       watch_.linger(std::chrono::seconds{2}, [&] { return watch_.heard_of_the_first(); });

@@ -6,6 +6,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +36,7 @@ inline void check_mpi(int code, const char* call) {
 /// Tested  transport/mpi_calls_test
 class MpiRequests {
  public:
-  explicit MpiRequests(int most) : requests_(static_cast<std::size_t>(most), MPI_REQUEST_NULL) {}
+  explicit MpiRequests(int most) : requests_(static_cast<std::size_t>(most), MPI_REQUEST_NULL), completed_(requests_.size()) {}
 
   void send(int i, MPI_Comm comm, int to, int tag, const void* from, std::size_t bytes) {
     check_mpi(MPI_Isend(from, count_of(bytes), MPI_BYTE, to, tag, comm, &at(i)), "MPI_Isend");
@@ -43,11 +44,11 @@ class MpiRequests {
   void receive(int i, MPI_Comm comm, int from, int tag, void* to, std::size_t bytes) {
     check_mpi(MPI_Irecv(to, count_of(bytes), MPI_BYTE, from, tag, comm, &at(i)), "MPI_Irecv");
   }
-  /// True if all are complete.
+  /// True if all are complete. Each that is complete is empty afterwards; MPI_Testall would leave it as it is until the last one is complete.
   bool done() {
-    int flag = 0;
-    check_mpi(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &flag, MPI_STATUSES_IGNORE), "MPI_Testall");
-    return flag != 0;
+    int count = 0;
+    check_mpi(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, completed_.data(), MPI_STATUSES_IGNORE), "MPI_Testsome");
+    return count == MPI_UNDEFINED || std::all_of(requests_.begin(), requests_.end(), [](MPI_Request r) { return r == MPI_REQUEST_NULL; });
   }
   /// True if number i is complete; it is empty afterwards.
   bool done(int i) {
@@ -82,6 +83,7 @@ class MpiRequests {
     return static_cast<int>(bytes);
   }
   std::vector<MPI_Request> requests_;
+  std::vector<int> completed_;  // what MPI_Testsome writes
 };
 
 /// A communicator of Heddle's own: messages of the program around it never meet those of the transport. Every process makes them in one order.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. One collective between processes: slices are exchanged, summed along the fixed tree, and exchanged back.
-// Sees: transport/mpi_calls, transport/tree_sum, transport/mismatch, core/ring_volume.  Does not see: deadlines, lost ranks, how anybody waits.
-// In: the start of one member.  Out: steps that return at once; the bits of every other transport.
+// Sees: run/pledge, transport/mpi_calls, transport/tree_sum, transport/mismatch, core/ring_volume.  Does not see: deadlines, lost ranks, how anybody
+// waits. In: the start of one member.  Out: steps that return at once; the bits of every other transport.
 #pragma once
 
 #include <mpi.h>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "heddle/core/ring_volume.hpp"
+#include "heddle/run/pledge.hpp"
 #include "heddle/transport/mismatch.hpp"
 #include "heddle/transport/movement.hpp"
 #include "heddle/transport/mpi_calls.hpp"
@@ -45,7 +46,7 @@ struct MpiGroup {
 /// Every member first tells the others what it has started, and sends them what they need of its buffer. When all agree the slices are received:
 /// a gather's into the whole, others' into the scratch of the group, where they are summed; an all-reduce then sends the sums round. Its parts go
 /// on whenever the process is in any call of the transport.
-/// Moves   (n-1)/n x elements x 4 for a reduce-scatter or an all-gather, twice that for an all-reduce, and 16 bytes to each member   [bytes]
+/// Moves   (n-1)/n x elements x 4 for a reduce-scatter or an all-gather, twice that for an all-reduce, and 40 bytes to each member   [bytes]
 /// Tested  transport/mpi_collective_test, conformance/transport_mpi_test
 class MpiCollective {
  public:
@@ -55,19 +56,20 @@ class MpiCollective {
       : notices_(2 * most_members), sends_(most_members), receives_(most_members), theirs_(static_cast<std::size_t>(most_members)),
         pointers_(theirs_.size()) {}
 
-  void start(MpiGroup& group, int slot, std::int64_t k, StartedCollective what, const float* source, float* target, SentCounters& traffic) {
+  void start(MpiGroup& group, int slot, std::int64_t k, const CallPledge& call, StartedCollective what, const float* source, float* target,
+             SentCounters& traffic) {
     group_ = &group;
     slot_ = slot;
     k_ = k;
-    mine_ = what;
+    notice_ = {what, call};
     source_ = source;
     target_ = target;
     traffic_ = &traffic;
     odd_ = -1;
     stage_ = Stage::agreeing;
     each_other([&](int q, int rank) {
-      notices_.receive(q, group.comm, rank, tag(0), &theirs_[at(q)], sizeof(StartedCollective));
-      notices_.send(members() + q, group.comm, rank, tag(0), &mine_, sizeof mine_);
+      notices_.receive(q, group.comm, rank, tag(0), &theirs_[at(q)], sizeof(Notice));
+      notices_.send(members() + q, group.comm, rank, tag(0), &notice_, sizeof notice_);
     });
     each_other([&](int q, int) {
       const Range range = first_sent(q);
@@ -93,15 +95,24 @@ class MpiCollective {
       if (member == rank) return rank != group_->ranks[at(group_->position)];
     return false;
   }
-  /// A rank that something is still expected from.
-  [[nodiscard]] int missing() const {
-    for (int q = 0; q < members(); ++q)
-      if (q != group_->position && !(stage_ == Stage::agreeing ? notices_.empty(q) : receives_.empty(q))) return group_->ranks[at(q)];
-    return group_->ranks[at(group_->position == 0 ? members() - 1 : 0)];
+  /// Whether it is this one, or one that the group must sum before.
+  [[nodiscard]] bool goes_first(const MpiCollective& other) const { return group_ == other.group_ && k_ <= other.k_; }
+  /// Visits the ranks that something is still expected from, or that have not taken what was sent to them. Nobody while an earlier one has the turn.
+  template <class Visit> void each_missing(Visit visit) {
+    for (MpiRequests* const requests : {&notices_, &sends_, &receives_}) requests->done();
+    each_other([&](int q, int rank) {
+      const bool agrees = notices_.empty(q);
+      const bool idle = agrees && notices_.empty(members() + q) && sends_.empty(q) && receives_.empty(q);
+      if (stage_ == Stage::agreeing ? group_->turn == k_ && !agrees : !idle) visit(rank);
+    });
   }
-  [[nodiscard]] std::string describe() const { return describe_collective(mine_.kind, group_->number); }
+  [[nodiscard]] std::string describe() const { return describe_collective(what().kind, group_->number); }
   void check_counts() const {
-    if (odd_ >= 0) throw collectives_differ(group_->ranks[0], started(0), group_->ranks[at(odd_)], started(odd_), k_);
+    if (odd_ < 0) return;
+    const Notice& first = notice(0);
+    const Notice& odd = notice(odd_);
+    if (first.call != odd.call) throw calls_differ(group_->ranks[0], first.call, group_->ranks[at(odd_)], odd.call);
+    throw collectives_differ(group_->ranks[0], first.what, group_->ranks[at(odd_)], odd.what, k_);
   }
   void cancel_receives() {
     each_other([&](int q, int) {
@@ -117,6 +128,11 @@ class MpiCollective {
 
  private:
   enum class Stage : std::uint8_t { agreeing, summing, turning, ending, done };
+  struct Notice {
+    StartedCollective what;
+    CallPledge call;
+    friend bool operator==(const Notice&, const Notice&) = default;
+  };
   struct Range {
     std::int64_t first;
     std::int64_t length;
@@ -126,7 +142,9 @@ class MpiCollective {
   static std::size_t bytes(std::int64_t elements) { return static_cast<std::size_t>(elements) * sizeof(float); }
   [[nodiscard]] int members() const { return group_->members(); }
   [[nodiscard]] int tag(int part) const { return group_->first_tag + slot_ * tags + part; }
-  [[nodiscard]] StartedCollective started(int position) const { return position == group_->position ? mine_ : theirs_[at(position)]; }
+  [[nodiscard]] const Notice& notice(int position) const { return position == group_->position ? notice_ : theirs_[at(position)]; }
+  [[nodiscard]] const StartedCollective& started(int position) const { return notice(position).what; }
+  [[nodiscard]] const StartedCollective& what() const { return notice_.what; }
   template <class Visit> void each_other(Visit visit) {
     for (int q = 0; q < members(); ++q)
       if (q != group_->position) visit(q, group_->ranks[at(q)]);
@@ -140,12 +158,12 @@ class MpiCollective {
     return {position * slice, slice};
   }
   /// What this member sends to position q first: q's slice of its whole, or its own slice.
-  [[nodiscard]] Range first_sent(int q) const { return mine_.kind == Movement::all_gather ? Range{0, owned(mine_, q).length} : owned(mine_, q); }
+  [[nodiscard]] Range first_sent(int q) const { return what().kind == Movement::all_gather ? Range{0, owned(what(), q).length} : owned(what(), q); }
   /// Elements that position q sends to this member first, given what q started.
   [[nodiscard]] std::int64_t first_received(int q) const { return owned(started(q), group_->position).length; }
 
   void send(int q, int message_tag, const float* from, std::int64_t elements) {
-    traffic_->count_message(group_->number, mine_.kind, elements);
+    traffic_->count_message(group_->number, what().kind, elements);
     sends_.send(q, group_->comm, group_->ranks[at(q)], message_tag, from, bytes(elements));
   }
   void receive(int q, int message_tag, float* to, std::int64_t elements) {
@@ -158,19 +176,19 @@ class MpiCollective {
     for (int q = 0; q < members(); ++q)
       if (!notices_.done(q)) return false;
     for (int q = members() - 1; q > 0; --q)
-      if (started(q) != started(0)) odd_ = q;
+      if (notice(q) != notice(0)) odd_ = q;
     return true;
   }
   void receive_first() {
     if (odd_ >= 0) return drain();
-    const Range mine = owned(mine_, group_->position);
-    if (mine_.kind == Movement::all_gather) {
-      each_other([&](int q, int) { receive(q, tag(1), target_ + owned(mine_, q).first, owned(mine_, q).length); });
+    const Range mine = owned(what(), group_->position);
+    if (what().kind == Movement::all_gather) {
+      each_other([&](int q, int) { receive(q, tag(1), target_ + owned(what(), q).first, owned(what(), q).length); });
       if (target_ + mine.first != source_) std::memcpy(target_ + mine.first, source_, bytes(mine.length));
       return finish_turn(Stage::ending);
     }
-    group_->reserve(mine_.elements);
-    const std::int64_t room = group_->slice_room(mine_.elements);
+    group_->reserve(what().elements);
+    const std::int64_t room = group_->slice_room(what().elements);
     each_other([&](int q, int) { receive(q, tag(1), group_->scratch.data() + q * room, mine.length); });
     stage_ = Stage::summing;
   }
@@ -187,18 +205,18 @@ class MpiCollective {
     finish_turn(Stage::ending);
   }
   void sum() {
-    const Range mine = owned(mine_, group_->position);
-    const std::int64_t room = group_->slice_room(mine_.elements);
+    const Range mine = owned(what(), group_->position);
+    const std::int64_t room = group_->slice_room(what().elements);
     for (int q = 0; q < members(); ++q) pointers_[at(q)] = q == group_->position ? source_ + mine.first : group_->scratch.data() + q * room;
-    const bool scatters = mine_.kind == Movement::reduce_scatter;
+    const bool scatters = what().kind == Movement::reduce_scatter;
     tree_sum_to_one(pointers_.data(), members(), 0, mine.length, scatters ? target_ : target_ + mine.first);
     finish_turn(scatters ? Stage::ending : Stage::turning);
   }
   /// The slices that were sent first have left: their places may be overwritten.
   void send_sums() {
-    const Range mine = owned(mine_, group_->position);
+    const Range mine = owned(what(), group_->position);
     each_other([&](int q, int) {
-      receive(q, tag(2), target_ + owned(mine_, q).first, owned(mine_, q).length);
+      receive(q, tag(2), target_ + owned(what(), q).first, owned(what(), q).length);
       send(q, tag(2), target_ + mine.first, mine.length);
     });
     stage_ = Stage::ending;
@@ -211,7 +229,7 @@ class MpiCollective {
   MpiGroup* group_ = nullptr;
   int slot_ = 0;
   std::int64_t k_ = 0;
-  StartedCollective mine_;
+  Notice notice_;
   const float* source_ = nullptr;
   float* target_ = nullptr;
   SentCounters* traffic_ = nullptr;
@@ -220,7 +238,7 @@ class MpiCollective {
   MpiRequests notices_;   // by position: theirs, then mine
   MpiRequests sends_;     // by position
   MpiRequests receives_;  // by position
-  std::vector<StartedCollective> theirs_;
+  std::vector<Notice> theirs_;
   std::vector<const float*> pointers_;
   std::vector<float> drain_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Room: transport. What processes tell each other beside their data: that a rank was lost, and whom a rank has long been waiting for.
+// Room: transport. What processes tell each other beside their data: that a rank was lost, and whom a rank is waiting for.
 // Sees: transport/mpi_calls.  Does not see: transfers, groups, deadlines.
-// In: a communicator of its own.  Out: messages to all others, heard by whoever waits.
+// In: a communicator of its own.  Out: messages to others, heard by whoever waits.
 #pragma once
 
 #include <mpi.h>
@@ -16,13 +16,19 @@
 
 namespace heddle::inline transport_room {
 
-/// One message, of fixed length.
+/// One message, of fixed length: the last word of a rank, or whom it waits for.
 struct ControlMessage {
-  enum Kind : std::int32_t { lost, waiting };
+  enum Kind : std::int32_t { lost, asks, answers };
   static constexpr int most_words = 1015;
+  static constexpr int most_ranks = 8 * (most_words + 1);  ///< that a message can name as awaited; further ones are left out
   std::int32_t kind = lost;
-  std::int32_t rank = -1;  // who was lost; who is waited for, -1: nobody any more
-  char why[most_words + 1]{};
+  std::int32_t rank = -1;      // who was lost
+  char why[most_words + 1]{};  // and why; or one bit for each rank that is waited for
+
+  void await(int awaited) {
+    if (awaited < most_ranks) why[awaited / 8] = static_cast<char>(why[awaited / 8] | 1 << awaited % 8);
+  }
+  [[nodiscard]] bool awaits(int other) const { return other < most_ranks && (why[other / 8] >> other % 8 & 1) != 0; }
 };
 
 /// A receive from every other rank is always pending.
@@ -32,7 +38,7 @@ class MpiControl {
  public:
   explicit MpiControl(const MpiCommunicator& comm)
       : comm_(comm), receives_(comm.size()), farewells_(comm.size()), notices_(comm.size()), heard_(static_cast<std::size_t>(comm.size())),
-        gone_(heard_.size(), false) {
+        told_(heard_.size()), gone_(heard_.size(), false) {
     for (int rank = 0; rank < comm_.size(); ++rank) expect(rank);
   }
   MpiControl(const MpiControl&) = delete;
@@ -58,14 +64,16 @@ class MpiControl {
     farewell_.rank = rank;
     const std::string_view words = why.substr(0, ControlMessage::most_words);
     std::copy(words.begin(), words.end(), farewell_.why);
-    send(farewells_, farewell_);
+    for (int to = 0; to < comm_.size(); ++to)
+      if (to != comm_.rank()) farewells_.send(to, comm_.get(), to, tag, &farewell_, sizeof farewell_);
   }
-  /// Whom this rank is waiting for. Left out if the last such message has not left yet.
-  void tell_waiting(int rank) {
-    if (!notices_.done()) return;
-    notice_.kind = ControlMessage::waiting;
-    notice_.rank = rank;
-    send(notices_, notice_);
+  /// Tells one rank whom this one waits for. False if what it was told before has not left yet.
+  bool tell_waiting(int to, const ControlMessage& waiting) {
+    if (!notices_.done(to)) return false;
+    ControlMessage& told = told_[static_cast<std::size_t>(to)];
+    told = waiting;
+    notices_.send(to, comm_.get(), to, tag, &told, sizeof told);
+    return true;
   }
   [[nodiscard]] bool farewell_has_left() { return farewells_.done(); }
   /// Whether a rank has said its last word.
@@ -82,19 +90,15 @@ class MpiControl {
   void expect(int rank) {
     if (rank != comm_.rank()) receives_.receive(rank, comm_.get(), rank, tag, &heard_[static_cast<std::size_t>(rank)], sizeof(ControlMessage));
   }
-  void send(MpiRequests& requests, const ControlMessage& message) {
-    for (int rank = 0; rank < comm_.size(); ++rank)
-      if (rank != comm_.rank()) requests.send(rank, comm_.get(), rank, tag, &message, sizeof message);
-  }
 
   const MpiCommunicator& comm_;
   MpiRequests receives_;
   MpiRequests farewells_;
   MpiRequests notices_;
   std::vector<ControlMessage> heard_;  // by rank
+  std::vector<ControlMessage> told_;   // by rank
   std::vector<bool> gone_;             // by rank
   ControlMessage farewell_;
-  ControlMessage notice_;
 };
 
 }  // namespace heddle::inline transport_room

@@ -8,8 +8,21 @@
 
 #include <chrono>
 #include <thread>
+#include <vector>
 
 namespace heddle::inline transport_room {
+
+/// Something of this process that others count on; it tells them if the process ends under it.
+class MpiResident {
+ public:
+  virtual void process_ends() = 0;
+
+ protected:
+  MpiResident() = default;
+  MpiResident(const MpiResident&) = default;
+  MpiResident& operator=(const MpiResident&) = default;
+  ~MpiResident() = default;
+};
 
 /// MPI as Heddle uses it: one thread calls it (MPI_THREAD_FUNNELED). Who has called MPI_Init before also calls MPI_Finalize; otherwise it is called
 /// when the process ends.
@@ -32,6 +45,10 @@ class MpiProcess {
   /// Whether the end of the process calls MPI_Finalize, if it is Heddle's to call. Not where a rank is gone for good: it would wait for it.
   void finalize_at_the_end(bool finalize) { finalize_ = finalize; }
 
+  /// Between these two calls the resident hears of the end of the process, be it an exit() in the middle of a step.
+  void add(MpiResident& resident) { residents_.push_back(&resident); }
+  void remove(MpiResident& resident) { std::erase(residents_, &resident); }
+
  private:
   MpiProcess() {
     int running = 0;
@@ -44,8 +61,12 @@ class MpiProcess {
   ~MpiProcess() {
     int ended = 0;
     MPI_Finalized(&ended);
-    if (!ours_ || ended != 0) return;
-    if (finalize_)
+    if (ended != 0) return;
+    const bool main_thread = std::this_thread::get_id() == thread_;  // MPI hears no other
+    for (MpiResident* const resident : residents_)
+      if (main_thread) resident->process_ends();
+    if (!ours_) return;
+    if (finalize_ && main_thread)
       MPI_Finalize();
     else
       std::this_thread::sleep_for(others_report);
@@ -57,6 +78,8 @@ class MpiProcess {
   MPI_Comm world_ = MPI_COMM_WORLD;
   bool ours_ = false;
   bool finalize_ = true;
+  std::thread::id thread_ = std::this_thread::get_id();
+  std::vector<MpiResident*> residents_;
 };
 
 }  // namespace heddle::inline transport_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Room: transport. One transfer between two processes: both sides tell each other their count, then the elements arrive.
-// Sees: transport/mpi_calls, transport/mismatch.  Does not see: deadlines, lost ranks, how anybody waits.
+// Room: transport. One transfer between two processes: both sides tell each other their count and their call, then the elements arrive.
+// Sees: run/pledge, transport/mpi_calls, transport/mismatch.  Does not see: deadlines, lost ranks, how anybody waits.
 // In: a side's start.  Out: steps that return at once; the count of the other side.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/run/pledge.hpp"
 #include "heddle/transport/mismatch.hpp"
 #include "heddle/transport/mpi_calls.hpp"
 
@@ -24,14 +25,14 @@ class MpiTransfer {
   static constexpr int tags = 3;
 
   /// `slot` is the same on both sides.
-  void start_send(MPI_Comm comm, int rank, int peer, int slot, std::int64_t k, const float* source, std::int64_t elements) {
-    begin(comm, rank, peer, slot, k, elements, true);
+  void start_send(MPI_Comm comm, int rank, int peer, int slot, std::int64_t k, const CallPledge& call, const float* source, std::int64_t elements) {
+    begin(comm, rank, peer, slot, k, {elements, call}, true);
     exchange_counts();
     requests_.send(elements_move, comm_, peer_, tag(2), source, bytes(elements));
     posted_ = true;
   }
-  void start_receive(MPI_Comm comm, int rank, int peer, int slot, std::int64_t k, float* target, std::int64_t elements) {
-    begin(comm, rank, peer, slot, k, elements, false);
+  void start_receive(MPI_Comm comm, int rank, int peer, int slot, std::int64_t k, const CallPledge& call, float* target, std::int64_t elements) {
+    begin(comm, rank, peer, slot, k, {elements, call}, false);
     target_ = target;
     exchange_counts();
   }
@@ -41,8 +42,9 @@ class MpiTransfer {
     if (done_) return true;
     if (!posted_) {
       if (!requests_.done(theirs_arrive)) return false;
-      if (theirs_ != mine_) drain_.resize(static_cast<std::size_t>(theirs_));
-      requests_.receive(elements_move, comm_, peer_, tag(2), theirs_ == mine_ ? target_ : drain_.data(), bytes(theirs_));
+      const bool agreed = theirs_.elements == mine_.elements;
+      if (!agreed) drain_.resize(static_cast<std::size_t>(theirs_.elements));
+      requests_.receive(elements_move, comm_, peer_, tag(2), agreed ? target_ : drain_.data(), bytes(theirs_.elements));
       posted_ = true;
     }
     done_ = requests_.done();
@@ -52,13 +54,15 @@ class MpiTransfer {
 
   [[nodiscard]] bool done() const { return done_; }
   [[nodiscard]] bool needs(int rank) const { return rank == peer_; }
-  [[nodiscard]] int missing() const { return peer_; }
+  template <class Visit> void each_missing(Visit visit) const { visit(peer_); }
   [[nodiscard]] std::string describe() const { return describe(sends_, peer_); }
   [[nodiscard]] static std::string describe(bool sends, int peer) { return (sends ? "send to rank " : "receive from rank ") + std::to_string(peer); }
   void check_counts() const {
-    if (mine_ == theirs_) return;
-    throw counts_differ("rank " + std::to_string(sends_ ? rank_ : peer_) + " sends", sends_ ? mine_ : theirs_,
-                        "rank " + std::to_string(sends_ ? peer_ : rank_) + " receives", sends_ ? theirs_ : mine_, k_);
+    if (mine_.call != theirs_.call)
+      throw rank_ < peer_ ? calls_differ(rank_, mine_.call, peer_, theirs_.call) : calls_differ(peer_, theirs_.call, rank_, mine_.call);
+    if (mine_.elements == theirs_.elements) return;
+    throw counts_differ("rank " + std::to_string(sends_ ? rank_ : peer_) + " sends", (sends_ ? mine_ : theirs_).elements,
+                        "rank " + std::to_string(sends_ ? peer_ : rank_) + " receives", (sends_ ? theirs_ : mine_).elements, k_);
   }
   void cancel_receives() {
     requests_.cancel(theirs_arrive);
@@ -69,17 +73,21 @@ class MpiTransfer {
   void abandon() { requests_.abandon(); }
 
  private:
+  struct Notice {
+    std::int64_t elements = 0;
+    CallPledge call;
+  };
   enum Which : int { mine_leaves, theirs_arrive, elements_move, requests_of_one };
 
   static std::size_t bytes(std::int64_t elements) { return static_cast<std::size_t>(elements) * sizeof(float); }
   [[nodiscard]] int tag(int kind) const { return slot_ * tags + kind; }
-  void begin(MPI_Comm comm, int rank, int peer, int slot, std::int64_t k, std::int64_t elements, bool sends) {
+  void begin(MPI_Comm comm, int rank, int peer, int slot, std::int64_t k, const Notice& mine, bool sends) {
     comm_ = comm;
     rank_ = rank;
     peer_ = peer;
     slot_ = slot;
     k_ = k;
-    mine_ = elements;
+    mine_ = mine;
     sends_ = sends;
     posted_ = done_ = false;
   }
@@ -96,8 +104,8 @@ class MpiTransfer {
   bool sends_ = false;
   bool posted_ = false;  // the elements
   bool done_ = true;
-  std::int64_t mine_ = 0;
-  std::int64_t theirs_ = 0;
+  Notice mine_;
+  Notice theirs_;
   float* target_ = nullptr;
   std::vector<float> drain_;
   MpiRequests requests_{requests_of_one};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Room: transport. How a process waits for others: it listens, it tells whom it waits for, and it leaves when a rank is lost or late.
+// Room: transport. How a process waits for others: it listens, it asks and tells who waits for whom, and it leaves when a rank is lost or late.
 // Sees: transport/mpi_control, transport/lost_ranks.  Does not see: transfers, collectives, groups.
 // In: a communicator, a deadline, an operation.  Out: the operation is complete, or the rank that was lost is known.
 #pragma once
@@ -18,14 +18,18 @@
 
 namespace heddle::inline transport_room {
 
-/// What one process knows of the others. An operation has done(), needs(rank) and missing(), a rank that it still expects something from.
+/// What one process knows of the others. An operation has done() and needs(rank); each_missing(visit) visits the ranks that it still expects
+/// something from.
 ///
-/// Tested  transport/mpi_watch_test
+/// Who is lost is found by asking. After half the deadline a rank that waits asks all others; a rank that waits as well answers at once whom it waits
+/// for, a rank that is gone, stopped or busy does not. At the deadline the silent one among those that the rank waits for, also by way of others, is
+/// the one that is lost. If none or several are silent, all are asked again, and the deadline is a quarter longer. Tested  transport/mpi_watch_test
 class MpiWatch {
  public:
   MpiWatch(MPI_Comm world, std::chrono::nanoseconds deadline)
       : deadline_(std::min<std::chrono::nanoseconds>(positive_deadline(deadline), std::chrono::hours{24 * 365})), comm_(world, deadline_),
-        control_(comm_), lost_(comm_.size()), awaited_(static_cast<std::size_t>(comm_.size()), -1) {}
+        control_(comm_), lost_(comm_.size()), told_(static_cast<std::size_t>(comm_.size())), answered_(told_.size()), owed_(told_.size()),
+        reached_(told_.size()), silent_(told_.size()) {}
 
   [[nodiscard]] MpiCommunicator& comm() { return comm_; }
   [[nodiscard]] int rank() const { return comm_.rank(); }
@@ -35,41 +39,40 @@ class MpiWatch {
   [[nodiscard]] bool out() const { return lost_.contains(rank()); }
 
   /// Until the operation is complete: true. False when it cannot be any more, and lost() says why.
-  template <class Operation, class Progress> bool await(Operation& operation, Progress progress) {
+  template <class Operation, class Progress, class Missing> bool await(Operation& operation, Progress progress, Missing each_missing) {
     const auto begin = std::chrono::steady_clock::now();
     auto lost_since = std::chrono::steady_clock::time_point::max();
-    for (bool told = false;; std::this_thread::yield()) {
+    auto asked = begin;
+    for (int asks = 0;; std::this_thread::yield()) {
       progress();
-      if (operation.done()) {
-        if (told) control_.tell_waiting(-1);
-        return true;
-      }
+      if (operation.done()) return true;
       listen();
+      if (owes_) answer(each_missing);
       const auto now = std::chrono::steady_clock::now();
-      const auto waited = now - begin;
       if (hopeless(operation)) {
         lost_since = std::min(lost_since, now);
         if (out() || now - lost_since > std::min(deadline_, last_messages)) return false;
       }
-      if (waited > deadline_) {
-        lost_.add_if_first(culprit(operation.missing()), "it started nothing within the deadline of " + milliseconds());
-        return false;
-      }
-      if (!told && waited > deadline_ / 2) {
-        control_.tell_waiting(operation.missing());
-        told = true;
-      }
+      const bool time_to_answer = now - asked > deadline_ / 4;  // also after a pause of the whole machine
+      if (!time_to_answer || (asks < rounds - 1 && now - begin <= deadline_ / 4 * (asks + 2))) continue;
+      if (asks > 0 && names_the_silent(operation, each_missing, asks)) return false;
+      ask(each_missing);
+      asked = now;
+      ++asks;
     }
   }
 
   /// Hears what has arrived.
   void listen() {
     control_.listen([&](int from, const ControlMessage& message) {
-      if (message.kind == ControlMessage::waiting) {
-        awaited_[static_cast<std::size_t>(from)] = message.rank;
+      if (message.kind != ControlMessage::lost) {
+        told_[at(from)] = message;
+        answered_[at(from)] = true;
+        owed_[at(from)] = owed_[at(from)] || message.kind == ControlMessage::asks;
+        owes_ = owes_ || owed_[at(from)];
         return;
       }
-      lost_.add_if_first(message.rank, message.why);
+      lost_.add(message.rank, message.why);
       lost_.add(from, "");
     });
   }
@@ -105,22 +108,79 @@ class MpiWatch {
       if (lost_.contains(other) && (other == rank() || operation.needs(other))) return true;
     return false;
   }
-  /// The rank at the end of the chain of waits that others have told of; `awaited` itself if the chain is a circle.
-  [[nodiscard]] int culprit(int awaited) const {
-    int last = awaited;
-    for (int hop = 0; hop < size(); ++hop) {
-      const int next = awaited_[static_cast<std::size_t>(last)];
-      if (next < 0) return last;
-      last = next;
+  [[nodiscard]] static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
+
+  template <class Missing> [[nodiscard]] static ControlMessage waiting(ControlMessage::Kind kind, Missing& each_missing) {
+    ControlMessage message;
+    message.kind = kind;
+    each_missing([&](int rank) { message.await(rank); });
+    return message;
+  }
+  /// Everybody, whom they wait for.
+  template <class Missing> void ask(Missing& each_missing) {
+    const ControlMessage question = waiting(ControlMessage::asks, each_missing);
+    std::fill(answered_.begin(), answered_.end(), false);
+    for (int other = 0; other < size(); ++other)
+      if (other != rank()) control_.tell_waiting(other, question);
+  }
+  template <class Missing> void answer(Missing& each_missing) {
+    const ControlMessage words = waiting(ControlMessage::answers, each_missing);
+    owes_ = false;
+    for (int other = 0; other < size(); ++other) {
+      if (owed_[at(other)]) owed_[at(other)] = !control_.tell_waiting(other, words);
+      owes_ = owes_ || owed_[at(other)];
     }
-    return awaited;
   }
 
+  /// Marks in reached_ whom this rank waits for, and whom those wait for who have answered.
+  template <class Missing> void follow_the_waits(Missing& each_missing) {
+    std::fill(reached_.begin(), reached_.end(), false);
+    each_missing([&](int missing) { reached_[at(missing)] = true; });
+    for (bool grown = true; grown;) {
+      grown = false;
+      for (int from = 0; from < size(); ++from)
+        for (int to = 0; to < size() && reached_[at(from)] && answered_[at(from)]; ++to) {
+          const bool added = !reached_[at(to)] && told_[at(from)].awaits(to);
+          reached_[at(to)] = reached_[at(to)] || added;
+          grown = grown || added;
+        }
+    }
+  }
+  /// Says who is lost if that is clear after so many rounds of asking, and after the last one in any case.
+  template <class Operation, class Missing> bool names_the_silent(const Operation& operation, Missing& each_missing, int asks) {
+    follow_the_waits(each_missing);
+    int silent_twice = 0;
+    int lost = -1;
+    for (int other = size() - 1; other >= 0; --other) {
+      const bool silent = other != rank() && reached_[at(other)] && !answered_[at(other)];
+      const bool twice = silent && silent_[at(other)];
+      if (twice || (silent && silent_twice == 0)) lost = other;
+      silent_[at(other)] = silent;
+      silent_twice += twice ? 1 : 0;
+    }
+    if (asks == 1 || (asks < rounds && silent_twice != 1)) return false;
+    if (lost >= 0) {
+      lost_.add_if_first(lost, "it started nothing within the deadline of " + milliseconds());
+      return true;
+    }
+    for (int other = size() - 1; other >= 0; --other)
+      if (other != rank() && operation.needs(other)) lost = other;
+    each_missing([&](int missing) { lost = missing; });
+    lost_.add_if_first(lost, "it waits as well, and so does every rank that it waits for: the processes make different calls");
+    return true;
+  }
+
+  static constexpr int rounds = 3;
   std::chrono::nanoseconds deadline_;
   MpiCommunicator comm_;
   MpiControl control_;
   LostRanks lost_;
-  std::vector<int> awaited_;  // by rank: whom it waits for, -1: nobody
+  std::vector<ControlMessage> told_;  // by rank: whom it waited for when it last said so
+  std::vector<char> answered_;        // by rank: since it was last asked
+  std::vector<char> owed_;            // by rank: an answer of this one
+  std::vector<char> reached_;         // by rank
+  std::vector<char> silent_;          // by rank, in the round before
+  bool owes_ = false;
 };
 
 }  // namespace heddle::inline transport_room

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Room: transport. The groups that one process belongs to, each with its window of pending collectives.
+// Sees: transport/groups, transport/mpi_collective, transport/window.  Does not see: deadlines, lost ranks, transfers.
+// In: a communicator, groups, a rank, limits.  Out: MpiLanes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "heddle/core/units.hpp"
+#include "heddle/run/error.hpp"
+#include "heddle/transport/groups.hpp"
+#include "heddle/transport/mpi_calls.hpp"
+#include "heddle/transport/mpi_collective.hpp"
+#include "heddle/transport/window.hpp"
+
+namespace heddle::inline transport_room {
+
+/// One group that a rank belongs to.
+struct MpiLane {
+  MpiGroup group;
+  Window window;
+  std::vector<MpiCollective> slots;
+
+  [[nodiscard]] int slot_of(std::int64_t k) const { return static_cast<int>(k % std::ssize(slots)); }
+  [[nodiscard]] MpiCollective& slot(std::int64_t k) { return slots[static_cast<std::size_t>(slot_of(k))]; }
+};
+
+/// The groups of one rank: of {0, 1} and {2, 3}, rank 2 has one lane.
+///
+/// Errors  T06 more tags than MPI has
+/// Tested  transport/mpi_lanes_test
+class MpiLanes {
+ public:
+  /// Returns how many collectives may be pending in all of them.
+  std::size_t make(const MpiCommunicator& comm, const Groups& groups, int rank, PendingLimits limits) {
+    const std::int64_t tags_of_one = std::int64_t{limits.reductions} * MpiCollective::tags;
+    if (groups.count() * tags_of_one > comm.most_tag())
+      throw Error{Code{'T', 6}, std::to_string(groups.count()) + " groups with " + std::to_string(limits.reductions) +
+                                    " pending collectives each need more tags than this MPI has, " + std::to_string(comm.most_tag()) +
+                                    ". Fix: use fewer, larger buckets, or another MPI."};
+    lane_of_.resize(static_cast<std::size_t>(groups.count()));
+    for (int g = 0; g < groups.count(); ++g) {
+      if (groups.position(g, rank) < 0) continue;
+      auto lane = std::make_unique<MpiLane>(MpiLane{{}, Window{limits.reductions}, {}});
+      MpiGroup& group = lane->group;
+      group.comm = comm.get();
+      group.number = g;
+      for (int q = 0; q < groups.members(g); ++q) group.ranks.push_back(groups.rank_at(g, q));
+      group.position = groups.position(g, rank);
+      group.first_tag = static_cast<int>(g * tags_of_one);
+      if (group.members() > 1) group.reserve(limits.elements);
+      for (int i = 0; i < limits.reductions; ++i) lane->slots.emplace_back(groups.members(g));
+      pending_ += lane->slots.size();
+      lane_of_[static_cast<std::size_t>(g)] = std::move(lane);
+    }
+    return pending_;
+  }
+
+  /// Only of a group that the rank is a member of.
+  [[nodiscard]] MpiLane& at(int group) { return *lane_of_[static_cast<std::size_t>(group)]; }
+  /// Memory for sums.
+  [[nodiscard]] Bytes scratch() const {
+    Bytes sum;
+    for (const auto& lane : lane_of_)
+      if (lane != nullptr) sum += Bytes{static_cast<std::int64_t>(lane->group.scratch.size() * sizeof(float))};
+    return sum;
+  }
+
+ private:
+  std::vector<std::unique_ptr<MpiLane>> lane_of_;  // by group; null where the rank is no member
+  std::size_t pending_ = 0;
+};
+
+}  // namespace heddle::inline transport_room
