@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. One collective between processes: slices are exchanged, summed along the fixed tree, and exchanged back.
-// Sees: run/pledge, transport/mpi_calls, transport/tree_sum, transport/mismatch, core/ring_volume.  Does not see: deadlines, lost ranks, how anybody
-// waits. In: the start of one member.  Out: steps that return at once; the bits of every other transport.
+// Sees: run/pledge, transport/mpi_calls, transport/tree_sum, transport/mismatch, core/ring_volume.  Does not see: deadlines, lost ranks.
+// In: the start of one member.  Out: steps that return at once; the bits of every other transport.
 #pragma once
 
 #include <mpi.h>
