@@ -111,7 +111,12 @@ class Mpi : private MpiResident {
       if (watch_.out()) throw watch_.lost().error(share_.describe(), shared_);
       share_.start(owner.value, shared_, bytes.first(std::min(most, bytes.size())));
       finish(share_, shared_++);
-      share_.check();
+      try {
+        share_.check();
+      } catch (const Error& other) {
+        give_up(rank(), other.what());
+        throw;
+      }
     }
   }
 
