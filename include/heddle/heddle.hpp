@@ -34,6 +34,7 @@
 #include "heddle/plan/options.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/plan/plan_set.hpp"
+#include "heddle/plan/same_bits.hpp"
 #include "heddle/policy/data_parallel.hpp"
 #include "heddle/policy/hybrid.hpp"
 #include "heddle/policy/pipeline.hpp"

@@ -118,8 +118,7 @@ template <class Plan> constexpr std::int64_t whole_batch(int) { return Plan::Req
 
 /// Parameters of all replicas, gradients, losses, counted rows and an evaluation are those of Reference, to the last bit.
 template <class Plan, class Reference> void check_same_bits(RowCount count = &whole_batch<Reference>) {
-  static_assert(is_reproducible<Plan> && is_reproducible<Reference>);
-  static_assert(Plan::training.batch.grain_rows == Reference::training.batch.grain_rows);
+  static_assert(heddle::same_bits<Plan, Reference>());
   static_assert(devices<Reference> == 1);
   const Run& wanted = reference<Reference>(count);
   const Run got = train<Plan>(count);

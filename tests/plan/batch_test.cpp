@@ -124,6 +124,22 @@ TEST_CASE("KeepLast rounds an uneven micro-batch up to whole grains") {
   CHECK(divided(51, Remedy::pad, 1, 2, 1, 8).fault.code == Code{'B', 3});
 }
 
+TEST_CASE("KeepLast leaves the last grain short on one device as on several, and a grain that divides the batch must divide a micro-batch") {
+  constexpr BatchDivision one = divided(63, Remedy::keep, 1, 1, 1, 16);
+  static_assert(one.fault.ok() && one.grains() == 4 && one.capacity() == 64 && one.grain_rows == divided(63, Remedy::keep, 4, 1, 1, 16).grain_rows);
+  static_assert(divided(63, Remedy::keep, 1, 3, 1, 16).fault.ok());  // 21 rows a micro-batch: 32
+  static_assert(divided(64, Remedy::keep, 1, 1, 1, 48).capacity() == 96);
+  static_assert(divided(63, Remedy::none, 1, 1, 1, 16).fault.code == Code{'B', 3});
+  CHECK(divided(64, Remedy::keep, 8, 1, 1, 16).fault.code == Code{'B', 3});
+}
+
+TEST_CASE("a division of counts beyond an int is refused") {
+  static_assert(divided(2'147'483'647, Remedy::keep, 4).fault.code == Code{'B', 11});
+  static_assert(divided(2'147'483'647, Remedy::keep, 1, 1, 1, 16).fault.code == Code{'B', 11});
+  static_assert(divided(2'147'483'647, Remedy::none, 1, 65'536, 65'536).fault.code == Code{'B', 11});
+  CHECK(divided(2'147'483'644, Remedy::keep, 4).capacity() == 2'147'483'644);
+}
+
 TEST_CASE("sums follow the tree with one grain a rank, with a named grain, or when asked for") {
   static_assert(divided(64, Remedy::none, 4).tree);
   static_assert(!divided(64, Remedy::none, 4, 2).tree);

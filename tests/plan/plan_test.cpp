@@ -3,6 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <type_traits>
+
+#include "heddle/policy/sharded.hpp"
+#include "heddle/policy/tensor_parallel.hpp"
+#include "heddle/policy/weighted_data_parallel.hpp"
 #include "plan/plans.hpp"
 
 using namespace heddle;
@@ -62,13 +68,44 @@ TEST_CASE("of several faults the one of the first room is told") {
   CHECK(broken<Mnist, Batch<63>, DataParallel<0>>() == Code{'M', 2});
 }
 
-TEST_CASE("a plan over its budget names the stage, its bytes and the largest contributors") {
-  constexpr Bytes needed = peak_memory<Alone>();
-  static_assert(check<Plan<Mnist, CrossEntropy, Adam, Batch<64, KeepLast>, Single, Memory<needed>>>().ok());
-  constexpr Diagnosis found = check<Plan<Mnist, CrossEntropy, Adam, Batch<64, KeepLast>, Single, Memory<needed - 1_B>>>();
-  static_assert(found.code == Code{'C', 1});
-  static_assert(found.numbers[0] == 0 && found.numbers[1] == needed.value && found.numbers[2] == needed.value - 1);
-  CHECK(says(found, "optimizer states with 327,680 bytes"));
+TEST_CASE("a question about a good plan answers a plain number, which is an array's size and a template's argument") {
+  static_assert(std::is_same_v<decltype(devices<Spread>), const int> && std::is_same_v<decltype(peak_memory<Spread>()), Bytes>);
+  static_assert(std::is_same_v<decltype(traffic<Spread>()), Traffic> && std::is_same_v<decltype(is_reproducible<Spread>), const bool>);
+  [[maybe_unused]] const std::array<int, static_cast<std::size_t>(devices<Spread>)> by_device{};
+  const char rows[devices<Spread>]{};
+  CHECK((sizeof(rows) == 4 && std::is_same_v<std::integral_constant<int, devices<Spread>>, std::integral_constant<int, 4>>));
+}
+
+TEST_CASE("a plan is asked under a name of its own: a struct that derives from it") {
+  struct Mine : Spread {};
+  static_assert(check<Mine>().ok() && devices<Mine> == 4 && peak_memory<Mine>(device<3>) == peak_memory<Spread>(device<3>));
+  CHECK(&lower<Mine>() == &lower<Spread>());
+}
+
+TEST_CASE("parts that do not belong in a plan by themselves are told where they belong") {
+  CHECK(says(check<Plan<Mnist, CrossEntropy, Adam, Batch<64>, Single, Microbatches<4>>>(), "write it inside Pipeline<...>"));
+  CHECK(says(check<Plan<Mnist, CrossEntropy, Adam, Batch<64>, Single, On<1>>>(), "write it inside Stage<Part, On<D>> of a Pipeline<...>"));
+  CHECK(says(check<Plan<Mnist, CrossEntropy, Adam, Batch<64>, Single, KeepLast>>(), "write it inside Batch<B, Remedy>"));
+  CHECK(says(check<Plan<Mnist, CrossEntropy, Adam, Batch<64>, Single, Keep::Step>>(), "write it inside Sharded<N, ...>"));
+  CHECK(says(check<Plan<Mnist, CrossEntropy, Adam, Batch<64>, Single, DataParallel<2>>>(), "drop Single"));
+}
+
+TEST_CASE("counts beyond an int are refused, and nothing overflows on the way") {
+  static_assert(broken<Mnist, Batch<2'147'483'647, KeepLast>, DataParallel<4>>() == Code{'B', 11});
+  static_assert(broken<Mnist, Batch<64>, Pipeline<Balanced<2>, OneFOneB, Microbatches<65'536>>, Accumulate<65'536>>() == Code{'B', 11});
+  static_assert(broken<Mnist, Batch<64>, WeightedDataParallel<2'147'483'647, 2'147'483'646>>() == Code{'B', 11});
+  static_assert(broken<Mnist, Batch<64>, Hybrid<TensorParallel<2>, DataParallel<2'000'000'000>>>() == Code{'M', 14});
+  static_assert(broken<Mnist, Batch<64>, Pipeline<Balanced<2>, Interleaved<2'147'483'647>, Microbatches<4>>>() == Code{'M', 3});
+  static_assert(broken<Mnist, Batch<64>, Pipeline<Stage<Mnist, On<2'147'483'647>>>>() == Code{'M', 3});
+  static_assert(broken<Mnist, Batch<2'147'483'647>, Single, Accumulate<2'147'483'647>>() == Code{'S', 7});
+  CHECK(broken<Mnist, Batch<64>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2'147'483'647>>>() == Code{'B', 2});
+}
+
+TEST_CASE("a schedule that is too long quotes the limit that it breaks") {
+  CHECK(says(check<Plan<Mnist, CrossEntropy, Adam, Batch<8000>, Single, Accumulate<8000>>>(),
+             "1 chunk x 8000 micro-batches make 16,000 passes, at most 10,000 are checked at build. Fix: use at most 5000 micro-batches"));
+  CHECK(says(check<Plan<Mnist, CrossEntropy, Adam, Batch<2000>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2000>>>>(),
+             "make 24,000 instructions, at most 21,000 are checked at build. Fix: use at most 1750 micro-batches"));
 }
 
 TEST_CASE("memory is asked for by device: replicas of one stage need the same, stages differ") {

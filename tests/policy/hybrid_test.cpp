@@ -41,11 +41,9 @@ TEST_CASE("the other nesting differs in the order of axes and in nothing else") 
   }
 }
 
-TEST_CASE("Hybrid of one policy is that policy, Hybrid of none is Single, and Hybrids nest") {
+TEST_CASE("Hybrid of one policy is that policy, and Hybrids nest") {
   constexpr Layout one = answer<Chain, Hybrid<DataParallel<4>>>();
   static_assert(one.fault.ok() && one.mesh.ranks() == 4);
-  constexpr Layout none = answer<Chain, Hybrid<>>();
-  static_assert(none.fault.ok() && none.mesh.ranks() == 1);
   constexpr Layout nested = answer<Chain, Hybrid<Hybrid<Single, Pipeline<Balanced<3>>>, DataParallel<2>>>();
   static_assert(nested.fault.ok() && nested.mesh.ranks() == 6);
   CHECK(nested.mesh.stride(axis::data) == 3);
@@ -58,4 +56,11 @@ TEST_CASE("two policies of one axis are refused with both sizes") {
   constexpr Diagnosis stages = answer<Chain, Hybrid<Pipeline<Balanced<2>>, Pipeline<Balanced<2>>>>().fault;
   static_assert(stages.code == Code{'M', 1});
   CHECK(stages.text.view().find("axis stage is claimed twice") != std::string_view::npos);
+}
+
+TEST_CASE("a Hybrid of nothing is refused, and one of what is no policy names it") {
+  static_assert(answer<Chain, Hybrid<>>().fault.code == Code{'M', 13});
+  constexpr Layout other = answer<Chain, Hybrid<DataParallel<2>, int>>();
+  static_assert(other.fault.code == Code{'M', 13});
+  CHECK(other.fault.text.view().find("int is no policy") != std::string_view::npos);
 }

@@ -49,6 +49,14 @@ TEST_CASE("equal shares are DataParallel, whatever their number") {
   CHECK(d.tree);
 }
 
+TEST_CASE("shares are taken by their proportion: 6 and 2 are 3 and 1") {
+  constexpr BatchDivision d = divided(answer_of<WeightedDataParallel<6, 2>>, 12);
+  static_assert(d.fault.ok() && d.micro_rows_of(0) == 9 && d.micro_rows_of(1) == 3);
+  constexpr BatchDivision same = divided(answer_of<WeightedDataParallel<3, 1>>, 12);
+  CHECK((d.shares[0] == same.shares[0] && d.shares[1] == same.shares[1] && d.share_rows == same.share_rows));
+  CHECK(divided(answer_of<WeightedDataParallel<12, 8, 4>>, 6).fault.ok());
+}
+
 TEST_CASE("what does not divide is refused with the rows that do, or rounded as the remedy says") {
   constexpr BatchDivision refused = divided(answer_of<WeightedDataParallel<3, 1>>, 62);
   CHECK(refused.fault.code == Code{'B', 1});

@@ -4,7 +4,9 @@
 // In: Batch<B, Remedy>, Grain<R>, Accumulate<K> and a Layout.  Out: BatchDivision.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 #include "heddle/core/rule.hpp"
 #include "heddle/plan/plan_part.hpp"
@@ -16,7 +18,8 @@ enum class Remedy : std::uint8_t {
   none,  ///< every batch has exactly B rows
   drop,  ///< rows that do not fill the division are left out
   pad,   ///< missing rows are repeated from the front and count
-  keep   ///< missing rows are missing: the mean is over the rows that are there
+  keep,  ///< missing rows are missing: the mean is over the rows that are there
+  other  ///< something that is no remedy
 };
 
 /// Batch<B, DropLast>: a batch of fewer than B rows is skipped, and rows that the ranks do not divide are left out.
@@ -44,12 +47,19 @@ struct NoRemedy {
 
 /// The rows of one optimizer step over all ranks; a capacity where a remedy is named.
 ///
-/// Errors  B01 if it does not divide and no remedy is named, B02 if it is smaller than its parts; B05, B06 at run time
-/// Tested  plan/batch_test
+/// Errors  B01 if it does not divide and no remedy is named, B02 if it is smaller than its parts, B10 for what is no remedy, B11 if counts are too
+///         large; B05, B06 at run time
+/// Tested  plan/batch_test, fail/B10_grain_in_a_batch
 template <int Rows, class What = NoRemedy> struct Batch {
   static constexpr PlanPart plan_part = PlanPart::batch;
+  using remedy_named = What;
   static constexpr int batch_rows = Rows;
-  static constexpr Remedy batch_remedy = What::remedy;
+  static constexpr Remedy batch_remedy = [] {
+    if constexpr (requires { What::remedy; })
+      return What::remedy;
+    else
+      return Remedy::other;
+  }();
 };
 
 /// Rows that are summed as one before the fixed tree begins; default: a micro-batch of a replica.
@@ -169,9 +179,15 @@ struct BatchRequest {
 constexpr Diagnosis& name_parts(Diagnosis& sentence, const BatchDivision& d) {
   if (d.ranks > 1) sentence << d.ranks << " ranks";
   if (d.share_count > 0) sentence << " with unequal shares";
-  if (d.ranks > 1 && d.total_micro_batches() > 1) sentence << " x ";
-  if (d.total_micro_batches() > 1) sentence << d.total_micro_batches() << " micro-batches";
+  const std::int64_t micro_batches = std::int64_t{d.rounds} * d.micro_batches;
+  if (d.ranks > 1 && micro_batches > 1) sentence << " x ";
+  if (micro_batches > 1) sentence << micro_batches << " micro-batches";
   return sentence;
+}
+
+/// A product that stays small enough to be multiplied again.
+[[nodiscard]] constexpr std::int64_t bounded_product(std::int64_t a, std::int64_t b) {
+  return std::min<std::int64_t>(a, Layout::most_count + 1) * std::min<std::int64_t>(b, Layout::most_count + 1);
 }
 
 /// Divides the batch by what the policies answered.
@@ -179,20 +195,20 @@ constexpr Diagnosis& name_parts(Diagnosis& sentence, const BatchDivision& d) {
   BatchDivision d;
   d.batch = request.batch;
   d.remedy = request.remedy;
+  d.grain_rows = d.micro_rows = 1;
+  if (!layout.fault.ok()) return d;  // which is told instead
   d.ranks = layout.batch_ranks();
   d.rounds = request.rounds;
   d.micro_batches = layout.micro_batches;
   d.grain_named = request.grain_rows != 0;
-  d.grain_rows = d.micro_rows = 1;
   d.share_count = layout.share_count;
-  int shares = d.share_count == 0 ? 1 : 0;  // parts of the batch for one rank of the inner axes, and the largest of them
+  std::int64_t shares = d.share_count == 0 ? 1 : 0;  // parts of the batch for one rank of the inner axes, and the largest of them
   int most = 1;
   for (int i = 0; i < d.share_count; ++i) {
     d.shares[i] = layout.shares[i];
     shares += d.shares[i];
     if (d.shares[i] > most) most = d.shares[i];
   }
-  const int parts = d.ranks / (d.share_count == 0 ? 1 : d.share_count) * shares * d.rounds * d.micro_batches;
   if (request.grain_rows < 0) {
     d.fault = Diagnosis{Code{'B', 3}, ""} << "a Grain of no rows sums nothing. Fix: name Grain<1> or more, or no Grain.";
     return d;
@@ -201,6 +217,14 @@ constexpr Diagnosis& name_parts(Diagnosis& sentence, const BatchDivision& d) {
     const bool rows = request.batch < 1;
     d.fault = Diagnosis{Code{'B', 2}, rows ? "Batch<" : "Accumulate<"} << (rows ? request.batch : request.rounds)
                                                                        << "> leaves nothing to compute. Fix: give it at least 1.";
+    return d;
+  }
+  const std::int64_t micro_batches = bounded_product(d.rounds, d.micro_batches);
+  const std::int64_t parts = bounded_product(bounded_product(d.ranks / (d.share_count == 0 ? 1 : d.share_count), shares), micro_batches);
+  if (parts > Layout::most_count) {
+    d.fault = Diagnosis{Code{'B', 11}, ""} << "Batch<" << d.batch << "> is split by ";
+    name_parts(d.fault, d) << ", more parts than the " << Layout::most_count << " rows that a batch may have. Fix: name fewer of them.";
+    d.rounds = d.micro_batches = 1;
     return d;
   }
   if (d.batch < parts) {
@@ -214,18 +238,25 @@ constexpr Diagnosis& name_parts(Diagnosis& sentence, const BatchDivision& d) {
                            << " rows, or name DropLast, PadLast or KeepLast.";
     return d;
   }
-  d.share_rows = d.remedy == Remedy::drop ? d.batch / parts : (d.batch + parts - 1) / parts;
-  d.micro_rows = most * d.share_rows;
-  d.grain_rows = d.grain_named ? request.grain_rows : d.micro_rows;
-  if (d.micro_rows % d.grain_rows != 0) {
-    if (d.remedy == Remedy::keep && d.batch % parts != 0) {
-      d.micro_rows = (d.micro_rows / d.grain_rows + 1) * d.grain_rows;
-    } else {
-      d.fault = Diagnosis{Code{'B', 3}, ""} << "Grain<" << d.grain_rows << "> does not divide the " << d.micro_rows
-                                            << " rows of a micro-batch. Fix: use a grain that divides " << d.micro_rows << '.';
-      d.grain_rows = d.micro_rows;
-      return d;
-    }
+  const std::int64_t share_rows = d.remedy == Remedy::drop ? d.batch / parts : (d.batch + parts - 1) / parts;
+  std::int64_t micro_rows = most * share_rows;
+  const std::int64_t grain = d.grain_named ? request.grain_rows : micro_rows;
+  const bool uneven = micro_rows % grain != 0;
+  // Rows that fill no grain are missing from the last one under every layout; so is what fills no part.
+  const bool fills_up = uneven && d.remedy == Remedy::keep && (d.batch % parts != 0 || d.batch % grain != 0);
+  if (fills_up) micro_rows = (micro_rows / grain + 1) * grain;
+  if (const std::int64_t room = micro_rows / most * parts; room > Layout::most_count) {
+    d.fault = Diagnosis{Code{'B', 11}, ""} << "Batch<" << d.batch << "> in equal parts of whole grains needs room for " << room << " rows, at most "
+                                           << Layout::most_count << " are counted. Fix: use a smaller batch.";
+    return d;
+  }
+  d.share_rows = static_cast<int>(share_rows);
+  d.micro_rows = static_cast<int>(micro_rows);
+  d.grain_rows = static_cast<int>(uneven && !fills_up ? micro_rows : grain);
+  if (uneven && !fills_up) {
+    d.fault = Diagnosis{Code{'B', 3}, ""} << "Grain<" << request.grain_rows << "> does not divide the " << d.micro_rows
+                                          << " rows of a micro-batch. Fix: use a grain that divides " << d.micro_rows << '.';
+    return d;
   }
   const bool asked = request.reproducible || d.grain_named;
   d.tree = asked || (d.rank_grains() == 1 && d.share_count == 0);

@@ -105,9 +105,4 @@ template <class... Types> struct Verdict<Inference<Types...>> : CheckedInference
 template <class T> inline constexpr bool is_inference = false;
 template <class... Types> inline constexpr bool is_inference<Inference<Types...>> = true;
 
-/// What is wrong with an Inference, as a value.
-template <class TheInference>
-requires is_inference<TheInference>
-[[nodiscard]] constexpr Diagnosis check() { return CheckedInference<TheInference>::found; }
-
 }  // namespace heddle::inline plan_room

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
+#include <type_traits>
 
 #include "heddle/core/type_name.hpp"
 #include "heddle/graph/layer.hpp"
@@ -52,19 +54,51 @@ requires(part_of<First>() == Wanted) struct FindPart<Wanted, First, Rest...> {
   using type = First;
 };
 
+/// Where a type belongs that is no part of a plan itself; empty if nothing is known about it.
+template <class T> [[nodiscard]] constexpr std::string_view home_of() {
+  if constexpr (
+      requires { T::micro_batches; } || requires { T::balanced_stages; } || requires { T::is_stage; } || requires { T::few_micro_batches; } ||
+      requires { T::rules(); })
+    return "Pipeline<...>";
+  else if constexpr (requires { T::device; })
+    return "Stage<Part, On<D>> of a Pipeline<...>";
+  else if constexpr (requires { T::remedy; })
+    return "Batch<B, Remedy>";
+  else if constexpr (
+      requires { T::sharding; } || requires { T::keeps_step; })
+    return "Sharded<N, ...>";
+  else if constexpr (requires { T::splits_sequences; })
+    return "TensorParallel<N, SequenceParallel>";
+  else if constexpr (std::is_same_v<T, GlobalNorm>)
+    return "Clip<GlobalNorm>";
+  else if constexpr (std::is_same_v<T, EveryBlock>)
+    return "Recompute<EveryBlock>";
+  else
+    return {};
+}
+
+/// L02. Two policies are combined, of all else one is kept.
+[[nodiscard]] constexpr Diagnosis refuse_twice(PlanPart part, std::string_view first, std::string_view second) {
+  auto found = Diagnosis{Code{'L', 2}, ""} << "the plan names its " << name_of(part) << " twice: " << first << " and " << second << ". Fix: ";
+  if (part != PlanPart::policy || first == second) return found << "keep one of them.";
+  if (first == "Single" || second == "Single") return found << "drop Single, which combines with nothing.";
+  return found << "combine them as Hybrid<" << first << ", " << second << ">, the inner one first, or keep one.";
+}
+
 template <class... Types> [[nodiscard]] constexpr Diagnosis check_parts() {
   constexpr int count = sizeof...(Types);
   const PlanPart parts[std::size_t{count + 1}] = {part_of<Types>()..., PlanPart::unknown};
+  const std::string_view homes[std::size_t{count + 1}] = {home_of<Types>()..., ""};
   const Text<64> names[std::size_t{count + 1}] = {type_name<Types>()..., Text<64>{}};
   for (int i = 0; i < count; ++i) {
+    if (parts[i] == PlanPart::unknown && !homes[i].empty())
+      return Diagnosis{Code{'L', 3}, ""} << names[i].view() << " is no part of a Plan by itself. Fix: write it inside " << homes[i] << '.';
     if (parts[i] == PlanPart::unknown)
       return Diagnosis{Code{'L', 3}, ""}
              << names[i].view()
              << " is no part of a Plan. Fix: remove it; a Plan takes a model, a loss, an optimizer, Batch<B>, a policy and options.";
     for (int j = 0; j < i; ++j)
-      if (parts[j] == parts[i])
-        return Diagnosis{Code{'L', 2}, ""} << "the plan names its " << name_of(parts[i]) << " twice: " << names[j].view() << " and "
-                                           << names[i].view() << ". Fix: keep one of them.";
+      if (parts[j] == parts[i]) return refuse_twice(parts[i], names[j].view(), names[i].view());
   }
   for (const PlanPart needed : {PlanPart::model, PlanPart::loss, PlanPart::optimizer, PlanPart::batch, PlanPart::policy}) {
     bool found = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: plan. Plan: the type that is the parallel plan; if it is complete, it is checked.
 // Sees: graph, policies, every phase of plan.  Does not see: processes, threads, kernels.
-// In: an unordered pack of parts.  Out: Plan, check<Plan>(), devices, peak_memory, traffic.
+// In: an unordered pack of parts.  Out: Plan, check<Plan>(), devices, peak_memory, traffic, is_reproducible.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,17 @@
 #include <type_traits>
 
 #include "heddle/core/fire.hpp"
-#include "heddle/plan/clipping.hpp"
-#include "heddle/plan/coverage.hpp"
+#include "heddle/core/refused.hpp"
+#include "heddle/core/type_name.hpp"
+#include "heddle/graph/layers/linear.hpp"
+#include "heddle/graph/losses/cross_entropy.hpp"
+#include "heddle/graph/optimizers/adam.hpp"
+#include "heddle/plan/checked.hpp"
 #include "heddle/plan/fitted_cut.hpp"
 #include "heddle/plan/ledger.hpp"
-#include "heddle/plan/loss_scaling.hpp"
 #include "heddle/plan/lower.hpp"
-#include "heddle/plan/paired.hpp"
 #include "heddle/plan/parts.hpp"
-#include "heddle/plan/placements.hpp"
-#include "heddle/plan/slices.hpp"
-#include "heddle/plan/tied_check.hpp"
+#include "heddle/policy/single.hpp"
 
 namespace heddle::inline plan_room {
 
@@ -29,11 +29,13 @@ template <class... Types> struct Plan;
 template <class ThePlan> struct RequestOf;
 template <class... Types> struct RequestOf<Plan<Types...>> {
   template <PlanPart Wanted> using Find = typename FindPart<Wanted, Types...>::type;
-  using Model = Find<PlanPart::model>;
-  using Loss = Find<PlanPart::loss>;
-  using Optimizer = Find<PlanPart::optimizer>;
-  using Rows = Find<PlanPart::batch>;
-  using ThePolicy = Find<PlanPart::policy>;
+  /// A missing part is L01; another stands for it, so that what reads a Request adds no error.
+  template <PlanPart Wanted, class StandIn> using FindOr = std::conditional_t<std::is_void_v<Find<Wanted>>, StandIn, Find<Wanted>>;
+  using Model = FindOr<PlanPart::model, Linear<1, 1>>;
+  using Loss = FindOr<PlanPart::loss, CrossEntropy>;
+  using Optimizer = FindOr<PlanPart::optimizer, Adam>;
+  using Rows = FindOr<PlanPart::batch, Batch<1>>;
+  using ThePolicy = FindOr<PlanPart::policy, Single>;
 
   static constexpr Diagnosis parts = check_parts<Types...>();
 
@@ -61,113 +63,13 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
   static constexpr BatchDivision batch = divide_batch(answered, batch_request);
   static constexpr Bytes bucket_bytes = option<PlanPart::bucket>(default_bucket, []<class T>(std::type_identity<T>) { return T::bucket_bytes; });
   static constexpr Bytes budget = option<PlanPart::memory>(Bytes{0}, []<class T>(std::type_identity<T>) { return T::memory_budget; });
+  static constexpr bool allows_nothing = !std::is_void_v<Find<PlanPart::memory>> && budget < Bytes{1};
   static constexpr bool clips = option<PlanPart::clip>(false, []<class T>(std::type_identity<T>) { return T::clips; });
   using Chosen = ChosenLayers<Find<PlanPart::recompute>, Model>;
   static constexpr bool scales_loss = option<PlanPart::loss_scaling>(false, []<class T>(std::type_identity<T>) { return T::scales_loss; });
   static constexpr std::int64_t target_features = Loss::target_features(graph.output());
   static constexpr int states = Optimizer::states;
   static constexpr Layout layout = FittedLayout<RequestOf>::layout;
-};
-
-/// C01: the sentence names the stage that needs most, its bytes and the two largest contributors. `fitted`: its cut was chosen for the budget.
-[[nodiscard]] constexpr Diagnosis check_memory(const Program& p, Bytes budget, bool fitted = false) {
-  if (budget.value == 0) return {};
-  int largest = 0;
-  for (int r = 1; r < p.roles; ++r)
-    if (p.arenas[r].total > p.arenas[largest].total) largest = r;
-  if (const ArenaMap& map = p.arenas[largest]; map.total > budget.value) {
-    struct Share {
-      std::string_view name;
-      std::int64_t bytes;
-    };
-    Share parts[] = {{"parameters", map.gradients - map.parameters},  // with units that are gathered
-                     {"gradients", map.states - map.gradients},
-                     {"optimizer states", map.losses - map.states},
-                     {"activations and transfers", map.scratch - map.pools},
-                     {"scratch", map.total - map.scratch}};
-    for (Share& a : parts)
-      for (Share& b : parts)
-        if (a.bytes > b.bytes) {
-          const Share t = a;
-          a = b;
-          b = t;
-        }
-    return Diagnosis{Code{'C', 1}, ""} << "stage " << largest << " needs " << map.total << " bytes" << (fitted ? " in the best cut found" : "")
-                                       << ", the plan allows " << budget.value << " bytes. Largest: " << parts[0].name << " with " << parts[0].bytes
-                                       << " bytes, " << parts[1].name << " with " << parts[1].bytes
-                                       << " bytes. Fix: use more stages, a smaller batch or a larger Memory.";
-  }
-  return {};
-}
-
-/// What the check of lines found in one mode of a plan; the checks of how the lists meet and end read it.
-template <int Most, int Roles> struct FoundInLines {
-  Diagnosis found;
-  int starts[std::size_t{Most}]{};
-  int after[std::size_t{Most}]{};
-  int first_start[std::size_t{Roles}]{};
-  int first_closing = 0;
-};
-
-/// Every line of one mode of a plan, then how the lists meet.
-template <class Request, bool Training> struct CheckedLines {
-  using P = Placed<Request>;
-  static constexpr int most = Lowered<Request, Training>::together;
-  /// A function: nvcc 13 rejects a static member that is a reference.
-  static constexpr const Program& program() { return Training ? Addressed<Request>::training : Addressed<Request>::evaluation; }
-
-  static constexpr FoundInLines<most, P::roles> check_lines() {  // in a lambda clang 14 takes this for no constant expression
-    FoundInLines<most, P::roles> out;
-    ChunkPass passes[P::chunks * P::micro_batches]{};
-    int of_token[std::size_t{most}]{};
-    LineCheck check{program(), passes, out.starts, of_token, out.after, out.first_start};
-    check.run();
-    out.found = check.found;
-    out.first_closing = check.first_closing;
-    return out;
-  }
-  static constexpr FoundInLines<most, P::roles> lines = check_lines();
-  /// The short proof; lists that it says nothing about are executed.
-  static constexpr bool paired = [] {
-    int next[P::roles]{};
-    for (int r = 0; r < P::roles; ++r) next[r] = lines.first_start[r];
-    return lines.found.ok() && starts_pair_up(program(), lines.after, next);
-  }();
-  static constexpr Diagnosis rendezvous = [] {
-    if constexpr (paired || !lines.found.ok()) {
-      return lines.found;
-    } else {
-      RendezvousBuffers<most, P::roles> buffers;
-      return check_rendezvous(ProgramLists{&program(), lines.starts, P::roles}, Lanes::one_per_device, buffers.view());
-    }
-  }();
-};
-
-/// The checks that read the lowered Program, one constexpr variable each.
-template <class Request> struct CheckedProgram {
-  using P = Placed<Request>;
-  using Trained = CheckedLines<Request, true>;
-  using Evaluated = CheckedLines<Request, false>;
-
-  static constexpr Diagnosis reductions = [] {
-    BucketCounts counts[P::bucket_count]{};
-    return check_reductions(Addressed<Request>::training, counts, Trained::lines.after, Trained::lines.first_closing);
-  }();
-  static constexpr Diagnosis slices = check_slices(Addressed<Request>::training);
-  static constexpr Diagnosis slices_in_evaluation = check_slices(Addressed<Request>::evaluation);
-  static constexpr Diagnosis placements = check_placements(Addressed<Request>::training);
-  static constexpr Diagnosis placements_in_evaluation = check_placements(Addressed<Request>::evaluation);
-  static constexpr Diagnosis clipping = check_clipping(Addressed<Request>::training);
-  static constexpr Diagnosis scaling = check_loss_scaling(Addressed<Request>::training);
-  static constexpr Diagnosis ties = check_ties(Addressed<Request>::training);
-  static constexpr Diagnosis memory = check_memory(Addressed<Request>::training, Request::budget, fits_cut_to_memory<Request>());
-
-  static constexpr Diagnosis found() {
-    for (const Diagnosis* d : {&Trained::lines.found, &Evaluated::lines.found, &reductions, &slices, &slices_in_evaluation, &placements,
-                               &placements_in_evaluation, &clipping, &scaling, &ties, &Trained::rendezvous, &Evaluated::rendezvous, &memory})
-      if (!d->ok()) return *d;
-    return {};
-  }
 };
 
 /// All checks of a plan, in order; each phase is looked at only if the phases before it are sound.
@@ -177,6 +79,15 @@ template <class ThePlan> struct Checked {
   static constexpr Diagnosis before_lowering() {
     if constexpr (!Request::parts.ok()) {
       return Request::parts;
+    } else if constexpr (Request::Rows::batch_remedy == Remedy::other) {
+      using Named = typename Request::Rows::remedy_named;
+      return Diagnosis{Code{'B', 10}, ""} << "Batch<" << Request::Rows::batch_rows << "> names " << type_name<Named>().view()
+                                          << ", which does not say how a smaller batch is taken. Fix: "
+                                          << (part_of<Named>() == PlanPart::unknown ? "name DropLast, PadLast or KeepLast, or nothing."
+                                                                                    : "write it beside the Batch, not in it.");
+    } else if constexpr (Request::allows_nothing) {
+      return Diagnosis{Code{'C', 2}, ""} << "a Memory of " << Request::budget.value
+                                         << " bytes allows no plan. Fix: name what a device has, or leave Memory out.";
     } else if constexpr (!Request::graph.fault.ok()) {
       return Request::graph.fault;
     } else if constexpr (constexpr Diagnosis loss = Request::Loss::accepts(Request::graph.output()); !loss.ok()) {
@@ -213,24 +124,23 @@ template <class ThePlan> struct Checked {
   }();
 };
 
-/// What is wrong with a plan, as a value; ok() if nothing is. Never an error by itself.
-template <class ThePlan> [[nodiscard]] constexpr Diagnosis check() { return Checked<ThePlan>::found; }
+/// A program without instructions, on one device.
+inline constexpr ArenaMap no_arenas[1]{};
+inline constexpr Program no_program = [] {
+  Program empty;
+  empty.arenas = no_arenas;
+  return empty;
+}();
 
-/// The program of a plan. A plan that was refused before lowering shows one without instructions, on the mesh that its policy asked for:
-/// the refusal stays the only error.
+/// The program of a plan. A plan that was refused before lowering shows one without instructions: the refusal stays the only error.
 template <class ThePlan, bool Training> struct ProgramOf {
   using Request = RequestOf<ThePlan>;
 
-  static constexpr ArenaMap no_arenas[Layout::most_chunks]{};
   static constexpr Program program = [] {
-    if constexpr (Checked<ThePlan>::sound.ok()) {
+    if constexpr (Checked<ThePlan>::sound.ok())
       return Training ? Addressed<Request>::training : Addressed<Request>::evaluation;
-    } else {
-      Program empty;
-      empty.arenas = no_arenas;
-      if constexpr (Request::parts.ok()) empty.mesh = Request::layout.mesh;
-      return empty;
-    }
+    else
+      return no_program;
   }();
 };
 
@@ -246,52 +156,143 @@ template <class... Types> struct Plan {
   static constexpr Program evaluation = ProgramOf<Plan, false>::program;
 };
 
-/// What refuses a plan. A question about a plan asks this first: the error of a refused plan then leads from the question straight to the rule,
-/// and not through the plan, which takes clang over the lines that one mistake may print.
-template <class ThePlan> struct Verdict { static constexpr Diagnosis found{}; };
+/// The plan that a type is, or derives from.
+template <class... Types> std::type_identity<Plan<Types...>> plan_behind(const Plan<Types...>*);
+
+/// What refuses a plan; L06 of what is none. A question about a plan asks this first: the error of a refused plan then leads from the question
+/// straight to the rule, and not through the plan, which takes clang over the lines that one mistake may print.
+template <class ThePlan> struct Verdict {
+  static constexpr Diagnosis find() {
+    if constexpr (requires { plan_behind(static_cast<ThePlan*>(nullptr)); }) {
+      return Verdict<typename decltype(plan_behind(static_cast<ThePlan*>(nullptr)))::type>::found;
+    } else {
+      Diagnosis none{Code{'L', 6}, ""};
+      none << type_name<ThePlan>().view() << " is no Plan";
+      if constexpr (part_of<ThePlan>() != PlanPart::unknown) none << ", but what a Plan names as its " << name_of(part_of<ThePlan>());
+      return none << ". Fix: name the Plan<...> itself.";
+    }
+  }
+  static constexpr Diagnosis found = find();
+};
 template <class... Types> struct Verdict<Plan<Types...>> : Checked<Plan<Types...>> {};
 template <class ThePlan> using Refusal = fired<Verdict<ThePlan>>*;
 
-/// The Program of a plan as data: lists, bodies, addresses.
-template <class ThePlan> [[nodiscard]] constexpr const Program& lower() {
-  heard(Refusal<ThePlan>{});
-  return ThePlan::training;
+/// What is wrong with a plan, as a value; ok() if nothing is. Never an error by itself, but of what is no plan: that is L06, as for every question.
+template <class ThePlan> [[nodiscard]] constexpr Diagnosis check() {
+  if constexpr (Verdict<ThePlan>::found.code == Code{'L', 6}) {
+    heard(Refusal<ThePlan>{});
+    return {};
+  } else {
+    return Verdict<ThePlan>::found;
+  }
 }
-
-/// Devices (ranks) that a plan runs on.
-template <class ThePlan> inline constexpr int devices = heard(Refusal<ThePlan>{}) ? ThePlan::training.mesh.ranks() : 0;
 
 /// The device that peak_memory is asked about.
 template <int Number> struct Device {};
 template <int Number> inline constexpr Device<Number> device{};
 
-/// Bytes of the arena of a device: all tensors of training and evaluation. What a backend adds is declared by it (external_memory).
-template <class ThePlan, int Number> [[nodiscard]] constexpr Bytes peak_memory(Device<Number>) {
+/// L07, of a plan that is not refused.
+template <class ThePlan, int Number> struct AskedDevice {
+  static constexpr Diagnosis find() {
+    if constexpr (Verdict<ThePlan>::found.ok())
+      if (const int n = ThePlan::training.mesh.ranks(); Number < 0 || Number >= n)
+        return Diagnosis{Code{'L', 7}, ""} << "device<" << Number << "> is not there: the plan has " << n << (n == 1 ? " device" : " devices")
+                                           << ", counted from 0. Fix: ask about device<" << n - 1 << "> or one before it.";
+    return {};
+  }
+  static constexpr Diagnosis found = find();
+};
+
+/// What a refused plan moves, in the words of Traffic and Volume.
+struct RefusedVolume : RefusedAnswer {
+  RefusedBytes total_payload, total_with_padding;
+  RefusedNumber messages, ranks;
+  [[nodiscard]] constexpr RefusedBytes sent_per_rank() const { return {}; }
+  [[nodiscard]] constexpr RefusedBytes padding() const { return {}; }
+  [[nodiscard]] constexpr RefusedVolume on(Axis) const { return {}; }
+};
+struct RefusedTraffic : RefusedAnswer, Traffic {
+  [[nodiscard]] constexpr RefusedVolume gradients() const { return {}; }
+  [[nodiscard]] constexpr RefusedVolume parameters() const { return {}; }
+  [[nodiscard]] constexpr RefusedVolume activations() const { return {}; }
+  [[nodiscard]] constexpr RefusedVolume ties() const { return {}; }
+  [[nodiscard]] constexpr RefusedVolume values() const { return {}; }
+  [[nodiscard]] constexpr RefusedVolume norm() const { return {}; }
+  [[nodiscard]] constexpr RefusedBytes total() const { return {}; }
+  [[nodiscard]] constexpr RefusedNumber value_collectives(int, Do) const { return {}; }
+  template <class... Asked> [[nodiscard]] constexpr RefusedBytes sent_in_reductions(Asked...) const { return {}; }
+  template <class... Asked> [[nodiscard]] constexpr RefusedBytes sent_in_reduce_scatters(Asked...) const { return {}; }
+  template <class... Asked> [[nodiscard]] constexpr RefusedBytes sent_in_gathers(Asked...) const { return {}; }
+  template <class... Asked> [[nodiscard]] constexpr RefusedBytes sent_in_collectives(Asked...) const { return {}; }
+  template <class... Asked> [[nodiscard]] constexpr RefusedBytes sent_in_values(Asked...) const { return {}; }
+};
+
+/// The answers about a plan, and about one that is refused, or is none: those compare as true, so that the refusal stays the only error.
+template <class ThePlan, bool Sound = Verdict<ThePlan>::found.ok()> struct Answers {
+  static constexpr const Program& program() { return ThePlan::training; }
+  static constexpr int devices = ThePlan::training.mesh.ranks();
+  static constexpr Traffic traffic() { return Traffic{&ThePlan::training}; }
+  static constexpr Bytes memory(int role) { return Bytes{ThePlan::training.arenas[role].total}; }
+  static constexpr Bytes largest_memory() {
+    Bytes most;
+    for (int r = 0; r < ThePlan::training.roles; ++r)
+      if (memory(r) > most) most = memory(r);
+    return most;
+  }
+  template <int Number> static constexpr auto memory_of() {
+    if constexpr (AskedDevice<ThePlan, Number>::found.ok())
+      return memory(ThePlan::training.mesh.coordinate(Rank{Number}, Axis::stage));
+    else
+      return RefusedBytes{};
+  }
+  /// A product that is split over ranks adds its own terms in another order, so plans that split layers are not.
+  static constexpr bool is_reproducible = ThePlan::training.batch.tree && ThePlan::training.mesh.size(Axis::tensor) == 1 &&
+                                          !(ThePlan::training.clips && cuts_a_unit(ThePlan::Request::graph, ThePlan::Request::layout));
+};
+template <class ThePlan> struct Answers<ThePlan, false> {
+  static constexpr const Program& program() { return no_program; }
+  static constexpr RefusedNumber devices{};
+  static constexpr RefusedTraffic traffic() { return RefusedTraffic{{}, {&no_program}}; }
+  static constexpr RefusedBytes largest_memory() { return {}; }
+  template <int> static constexpr RefusedBytes memory_of() { return {}; }
+  static constexpr RefusedFact is_reproducible{};
+};
+
+/// The Program of a plan as data: lists, bodies, addresses. Of a refused plan one without instructions.
+template <class ThePlan> [[nodiscard]] constexpr const Program& lower() {
   heard(Refusal<ThePlan>{});
-  static_assert(Number >= 0 && (Number < devices<ThePlan> || !check<ThePlan>().ok()), "peak_memory: the plan has no device of this number");
-  return Bytes{ThePlan::training.arenas[ThePlan::training.mesh.coordinate(Rank{Number}, Axis::stage)].total};
+  return Answers<ThePlan>::program();
+}
+
+/// Devices (ranks) that a plan runs on, an int.
+///
+/// Errors  L06 of what is no plan; of a refused plan its error alone: what is asked about it compares as true
+/// Tested  plan/plan_test, core/refused_test, fail/L06_devices_of_a_model
+template <class ThePlan> inline constexpr auto devices = (heard(Refusal<ThePlan>{}), Answers<ThePlan>::devices);
+
+/// Bytes of the arena of a device: all tensors of training and evaluation. What a backend adds is declared by it (external_memory).
+///
+/// Errors  L07 if the plan has no such device; L06
+/// Tested  plan/plan_test, fail/L07_device_not_there
+template <class ThePlan, int Number> [[nodiscard]] constexpr auto peak_memory(Device<Number>) {
+  heard(Refusal<ThePlan>{});
+  heard(static_cast<fired<AskedDevice<ThePlan, Number>>*>(nullptr));
+  return Answers<ThePlan>::template memory_of<Number>();
 }
 /// The largest over all devices.
-template <class ThePlan> [[nodiscard]] constexpr Bytes peak_memory() {
+template <class ThePlan> [[nodiscard]] constexpr auto peak_memory() {
   heard(Refusal<ThePlan>{});
-  Bytes most;
-  for (int r = 0; r < ThePlan::training.roles; ++r)
-    if (ThePlan::training.arenas[r].total > most.value) most = Bytes{ThePlan::training.arenas[r].total};
-  return most;
+  return Answers<ThePlan>::largest_memory();
 }
 
 /// Bytes and messages of one training step.
-template <class ThePlan> [[nodiscard]] constexpr Traffic traffic() {
+template <class ThePlan> [[nodiscard]] constexpr auto traffic() {
   heard(Refusal<ThePlan>{});
-  return Traffic{&ThePlan::training};
+  return Answers<ThePlan>::traffic();
 }
 
-/// True if gradients are summed along the fixed tree: the same bits under every layout with the same grain. A product that is split over ranks
-/// adds its own terms in another order, so plans that split layers are not. True of a refused plan: the refusal stays the only error.
-template <class ThePlan>
-inline constexpr bool is_reproducible =
-    !Verdict<ThePlan>::found.ok() ? heard(Refusal<ThePlan>{})
-                                  : ThePlan::training.batch.tree && ThePlan::training.mesh.size(Axis::tensor) == 1 &&
-                                        !(ThePlan::training.clips && cuts_a_unit(ThePlan::Request::graph, ThePlan::Request::layout));
+/// True if gradients of this one plan are summed along the fixed tree over its grains. It says nothing of two plans: same_bits<A, B>() does, which
+/// compares their grains and all else that decides bits.
+template <class ThePlan> inline constexpr auto is_reproducible = (heard(Refusal<ThePlan>{}), Answers<ThePlan>::is_reproducible);
 
 }  // namespace heddle::inline plan_room

@@ -4,6 +4,7 @@
 // In: chunks, devices, in-flight limits or turns.  Out: computes in order of their begin.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -48,10 +49,14 @@ inline constexpr int most_computes = 10'000;
   const std::int64_t computes = passes(layout, true) * layout.chunk_count * micro_batches;
   const std::int64_t lines = computes + 4 * transfers * micro_batches;  // start and wait on both sides
   if (lines <= most_lines && computes <= most_computes) return {};
-  const std::int64_t most = computes > most_computes ? micro_batches * most_computes / computes : micro_batches * most_lines / lines;
-  return Diagnosis{Code{'S', 7}, ""} << layout.chunk_count << " chunks x " << micro_batches << " micro-batches make " << lines
-                                     << " instructions, too many to check at build. Fix: use at most " << most
-                                     << " micro-batches, rounds included, or fewer chunks.";
+  const bool of_passes = computes > most_computes;
+  const std::int64_t most = std::min(micro_batches * most_computes / computes, micro_batches * most_lines / lines);
+  Diagnosis found = Diagnosis{Code{'S', 7}, ""} << layout.chunk_count << (layout.chunk_count == 1 ? " chunk x " : " chunks x ") << micro_batches
+                                                << " micro-batches make " << (of_passes ? computes : lines)
+                                                << (of_passes ? " passes, at most " : " instructions, at most ")
+                                                << (of_passes ? most_computes : most_lines) << " are checked at build. Fix: use ";
+  if (most > 0) found << "at most " << most << " micro-batches, rounds included, or ";
+  return found << "fewer chunks.";
 }
 
 /// State of the simulation: the next forward and backward of each chunk, when the earlier ones ended, and the next compute of each device.

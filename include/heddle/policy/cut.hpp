@@ -120,13 +120,13 @@ template <int MostNodes> struct BalancedCut {
 
 /// Cuts into `chunks` so that the slowest has the fewest flops; never through a skip connection.
 /// Errors  M03 if there are fewer places to cut than chunks ask for
-template <int MostNodes> constexpr void cut_balanced(const Graph& graph, Layout& layout, int chunks) {
+template <int MostNodes> constexpr void cut_balanced(const Graph& graph, Layout& layout, std::int64_t asked) {
   if (graph.node_count > MostNodes)
     return layout.refuse(Diagnosis{Code{'M', 3}, ""} << graph.model.view() << " has " << graph.node_count << " layers, but Balanced cuts at most "
                                                      << MostNodes << ". Fix: name the stages.");
-  const BalancedCut<MostNodes> cut{graph, chunks};
-  if (chunks < 1 || chunks > cut.pieces || chunks > Layout::most_chunks)
-    return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "a balanced cut into " << chunks << " needs " << chunks - 1 << " cuts, but "
+  const BalancedCut<MostNodes> cut{graph, asked < 1 || asked > Layout::most_chunks ? 1 : static_cast<int>(asked)};
+  if (asked < 1 || asked > cut.pieces || asked > Layout::most_chunks)
+    return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "a balanced cut into " << asked << " needs " << asked - 1 << " cuts, but "
                                                      << graph.model.view() << " with " << graph.node_count << " layers can be cut in "
                                                      << cut.pieces - 1 << " places (never through a skip connection). Fix: ask for at most "
                                                      << (cut.pieces < Layout::most_chunks ? cut.pieces : Layout::most_chunks) << " stages.");

@@ -4,16 +4,31 @@
 // In: policies.  Out: their answers, one after another.
 #pragma once
 
+#include "heddle/core/type_name.hpp"
 #include "heddle/policy/layout.hpp"
 
 namespace heddle::inline policy_room {
 
 /// Hybrid<Inner, ..., Outer>: Hybrid<MP, DP> has model-parallel groups of consecutive ranks and data-parallel groups across them.
 ///
-/// Errors  M01 if two policies claim one axis
-/// Tested  policy/hybrid_test, equivalence/hybrid_test
-template <Policy... Policies> struct Hybrid {
-  static constexpr void answer(const Graph& graph, Layout& layout) { (Policies::answer(graph, layout), ...); }
+/// Errors  M01 if two policies claim one axis, M13 if one of them is no policy, or none is named
+/// Tested  policy/hybrid_test, equivalence/hybrid_test, fail/M13_option_in_a_hybrid
+template <class... Policies> struct Hybrid {
+  static constexpr void answer(const Graph& graph, Layout& layout) {
+    if (sizeof...(Policies) == 0)
+      layout.refuse(Diagnosis{Code{'M', 13}, "a Hybrid of nothing combines no policies. Fix: name policies in it, or use Single."});
+    (answer_one<Policies>(graph, layout), ...);
+  }
+
+ private:
+  template <class P> static constexpr void answer_one(const Graph& graph, Layout& layout) {
+    if constexpr (Policy<P>)
+      P::answer(graph, layout);
+    else
+      layout.refuse(Diagnosis{Code{'M', 13}, ""} << type_name<P>().view()
+                                                 << " is no policy, so a Hybrid cannot combine it. Fix: move it out of the Hybrid; options of a "
+                                                    "plan stand beside its policy.");
+  }
 };
 
 }  // namespace heddle::inline policy_room

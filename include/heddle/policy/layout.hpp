@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 
 #include "heddle/core/rule.hpp"
 #include "heddle/graph/graph.hpp"
@@ -44,8 +45,9 @@ struct Sharding {
 /// The answers of all policies of a plan.
 struct Layout {
   static constexpr int most_chunks = 64;
-  static constexpr int unit_parts = 64;     ///< a unit is padded to this many parts: shard counts divide it
-  static constexpr int most_leaves = 1024;  ///< of a model whose layers are split
+  static constexpr int unit_parts = 64;                      ///< a unit is padded to this many parts: shard counts divide it
+  static constexpr int most_leaves = 1024;                   ///< of a model whose layers are split
+  static constexpr std::int64_t most_count = 2'147'483'647;  ///< of ranks, and of rows of a batch: an int counts them
 
   Mesh mesh;
   bool batch_split[axis_count]{};     ///< by axis: each rank takes other rows
@@ -78,13 +80,17 @@ struct Layout {
   constexpr void refuse(const Diagnosis& diagnosis) {
     if (fault.ok()) fault = diagnosis;
   }
-  /// Errors  M01 if the axis was claimed before, M02 if the size is below 1
+  /// Errors  M01 if the axis was claimed before, M02 if the size is below 1, M14 if there are more ranks than an int counts
   constexpr void claim(Axis a, int size) {
     for (int i = 0; i < mesh.count; ++i)
       if (mesh.axes[i] == a)
         return refuse(Diagnosis{Code{'M', 1}, ""} << "axis " << name_of(a) << " is claimed twice, with sizes " << mesh.sizes[i] << " and " << size
-                                                  << ". Fix: keep one policy on axis " << name_of(a) << ", of size " << mesh.sizes[i] * size << '.');
+                                                  << ". Fix: keep one policy on axis " << name_of(a) << ", of size "
+                                                  << std::int64_t{mesh.sizes[i]} * size << '.');
     if (size < 1) return refuse(Diagnosis{Code{'M', 2}, ""} << "axis " << name_of(a) << " has size " << size << ". Fix: use a size of at least 1.");
+    if (const std::int64_t ranks = std::int64_t{mesh.ranks()} * size; ranks > most_count)
+      return refuse(Diagnosis{Code{'M', 14}, ""} << "with axis " << name_of(a) << " of size " << size << " the plan has " << ranks
+                                                 << " ranks, at most " << most_count << " are counted. Fix: use smaller sizes.");
     mesh.axes[mesh.count] = a;
     mesh.sizes[mesh.count++] = size;
   }
@@ -103,7 +109,11 @@ struct Layout {
       if (by_coordinate[i] < 1)
         return refuse(Diagnosis{Code{'M', 7}, ""} << "replica " << i << " has share " << by_coordinate[i]
                                                   << " of the batch. Fix: give every replica a share of at least 1, or leave it out.");
-      shares[i] = by_coordinate[i];
+    }
+    int common = count > 0 ? by_coordinate[0] : 1;  // 6 and 2 are 3 and 1
+    for (int i = 1; i < count; ++i) common = std::gcd(common, by_coordinate[i]);
+    for (int i = 0; i < count; ++i) {
+      shares[i] = by_coordinate[i] / common;
       if (shares[i] != shares[0]) share_count = count;
     }
   }

@@ -4,6 +4,7 @@
 // In: stages or Balanced<S>, an order, Microbatches<M>.  Out: cuts, the stage axis, in-flight limits.
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 
 #include "heddle/policy/cut.hpp"
@@ -16,14 +17,17 @@ namespace heddle::inline policy_room {
 template <int Device> struct On { static constexpr int device = Device; };
 
 /// One part of the model; without On it lives on the device of its number.
+/// Errors  M12 if it names something else than On as its device
 template <class Part, class Where = void> struct Stage {
   using part = Part;
   static constexpr bool is_stage = true;
+  using where = Where;
+  static constexpr bool names_device = std::is_void_v<Where> || requires { Where::device; };
   static constexpr int device_or(int number) {
-    if constexpr (std::is_void_v<Where>)
-      return number;
-    else
+    if constexpr (requires { Where::device; })
       return Where::device;
+    else
+      return number;
   }
 };
 
@@ -119,8 +123,9 @@ template <class... Parts> struct Pipeline {
       for (int c = 0; c < layout.chunk_count; ++c) layout.in_flight[c] = P::in_flight(c, layout.chunk_count, layout.micro_batches);
   }
   static constexpr void place_balanced(const Graph& graph, Layout& layout) {
-    constexpr int chunks = chunks_a_device > 1 ? balanced * chunks_a_device : balanced;
-    cut_balanced<most_nodes>(graph, layout, chunks);
+    constexpr std::int64_t asked = chunks_a_device > 1 ? std::int64_t{balanced} * chunks_a_device : balanced;
+    constexpr int chunks = asked > Layout::most_chunks || asked < 1 ? 0 : static_cast<int>(asked);
+    cut_balanced<most_nodes>(graph, layout, asked);
     if (!layout.fault.ok()) return;
     layout.chunk_count = chunks;
     layout.balanced = true;
@@ -132,6 +137,9 @@ template <class... Parts> struct Pipeline {
   template <class P> static constexpr void place_stage(const Graph& graph, Layout& layout, int& stage, int& node) {
     if constexpr (requires { P::is_stage; }) {
       if (!layout.fault.ok()) return;
+      if constexpr (!P::names_device)
+        return layout.refuse(Diagnosis{Code{'M', 12}, ""} << "stage " << stage << " is on " << type_name<typename P::where>().view()
+                                                          << ", which names no device. Fix: write On<" << stage << ">, or leave it out.");
       layout.device_of_chunk[stage] = P::device_or(stage);
       node = place_part<typename P::part>(graph, layout, stage, node);
       ++stage;
@@ -152,9 +160,11 @@ template <class... Parts> struct Pipeline {
     claim_devices(layout);
   }
   static constexpr void claim_devices(Layout& layout) {
+    constexpr int far = 2'147'483'646;
     int devices = 0;
-    for (int c = 0; c < stages; ++c) devices = layout.device_of_chunk[c] + 1 > devices ? layout.device_of_chunk[c] + 1 : devices;
-    for (int d = 0; d < devices; ++d) {
+    for (int c = 0; c < stages; ++c)
+      devices = layout.device_of_chunk[c] >= devices ? (layout.device_of_chunk[c] < far ? layout.device_of_chunk[c] : far) + 1 : devices;
+    for (int d = 0; d < devices && d <= stages; ++d) {  // a gap is among the first
       bool used = false;
       for (int c = 0; c < stages; ++c) used = used || layout.device_of_chunk[c] == d;
       if (!used)
@@ -173,7 +183,7 @@ template <class... Parts> struct Pipeline {
     if (chunks_a_device < 1)
       return layout.refuse(Diagnosis{Code{'M', 3}, ""} << layout.order.name.view() << '<' << chunks_a_device
                                                        << "> leaves no chunk on a device. Fix: name at least 1.");
-    bool in_turn = layout.chunk_count == devices * chunks_a_device;
+    bool in_turn = layout.chunk_count == std::int64_t{devices} * chunks_a_device;
     for (int c = 0; c < layout.chunk_count; ++c)
       for (int earlier = 0; earlier < c; ++earlier)
         in_turn = in_turn && (layout.device_of_chunk[c] == layout.device_of_chunk[earlier]) == (c % devices == earlier % devices);
@@ -192,7 +202,7 @@ template <class... Parts> struct Pipeline {
       return layout.refuse(Diagnosis{Code{'S', 8}, ""} << layout.order.name.view() << " passes micro-batches in groups of " << layout.roles()
                                                        << ", one for each device, but " << layout.micro_batches
                                                        << " are no whole groups. Fix: name Microbatches<"
-                                                       << (layout.micro_batches / layout.roles() + 1) * layout.roles() << ">.");
+                                                       << std::int64_t{layout.micro_batches / layout.roles() + 1} * layout.roles() << ">.");
     if (layout.order.named && !few && layout.micro_batches < (layout.order.in_turns ? layout.roles() : layout.chunk_count))
       layout.refuse(Diagnosis{Code{'S', 2}, ""} << layout.order.name.view() << " over " << layout.chunk_count << " stages has "
                                                 << layout.micro_batches << (layout.micro_batches == 1 ? " micro-batch" : " micro-batches")

@@ -4,6 +4,7 @@
 // In: a Graph and the size of axis tensor.  Out: a claim and a signature for every leaf; P01, P02, P03, P05.
 #pragma once
 
+#include "heddle/core/type_name.hpp"
 #include "heddle/policy/layout.hpp"
 #include "heddle/policy/split_path.hpp"
 
@@ -148,7 +149,10 @@ struct WholeSequences {
 template <int Ranks, class Sequences = WholeSequences> struct TensorParallel {
   static constexpr void answer(const Graph& graph, Layout& layout) {
     layout.claim(axis::tensor, Ranks);
-    if (layout.fault.ok() && graph.fault.ok() && graph.node_count > 0 && Ranks > 1)
+    if constexpr (!requires { Sequences::splits_sequences; })
+      return layout.refuse(Diagnosis{Code{'M', 4}, ""} << type_name<Sequences>().view()
+                                                       << " is no part of TensorParallel. Fix: use SequenceParallel, or nothing.");
+    else if (layout.fault.ok() && graph.fault.ok() && graph.node_count > 0 && Ranks > 1)
       choose_signatures(graph, layout, Ranks, Sequences::splits_sequences);
   }
 };

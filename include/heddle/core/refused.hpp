@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// Room: core. What a question about a refused plan answers: values that compare as true with everything, so that the refusal stays the only error.
+// Sees: core/units.  Does not see: every other room.
+// In: -.  Out: RefusedNumber, RefusedBytes, RefusedFact.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "heddle/core/units.hpp"
+
+namespace heddle::inline core_room {
+
+/// Marks an answer about a refused plan. A comparison with it holds, whatever the other side is: static_assert(devices<MyPlan> == 4) adds no error.
+struct RefusedAnswer {};
+
+template <class T>
+concept IsRefused = std::is_base_of_v<RefusedAnswer, T>;
+template <class A, class B>
+concept OneRefused = IsRefused<A> || IsRefused<B>;
+
+/// In place of a number: 1 where a number is needed.
+struct RefusedNumber : RefusedAnswer {
+  // NOLINTNEXTLINE(google-explicit-constructor): it stands where an int would.
+  constexpr operator int() const { return 1; }
+};
+
+/// In place of a fact: true, and its negation is true as well.
+struct RefusedFact : RefusedAnswer {
+  // NOLINTNEXTLINE(google-explicit-constructor): it stands where a bool would.
+  constexpr operator bool() const { return true; }
+  constexpr RefusedFact operator!() const { return {}; }
+};
+
+/// In place of bytes: none where bytes are needed.
+struct RefusedBytes : RefusedAnswer, Bytes {
+  RefusedNumber value;  // hides that of Bytes: it is compared as well
+};
+
+template <class A, class B>
+requires OneRefused<A, B>
+constexpr bool operator==(const A&, const B&) { return true; }
+template <class A, class B>
+requires OneRefused<A, B>
+constexpr bool operator!=(const A&, const B&) { return true; }
+template <class A, class B>
+requires OneRefused<A, B>
+constexpr bool operator<(const A&, const B&) { return true; }
+template <class A, class B>
+requires OneRefused<A, B>
+constexpr bool operator<=(const A&, const B&) { return true; }
+template <class A, class B>
+requires OneRefused<A, B>
+constexpr bool operator>(const A&, const B&) { return true; }
+template <class A, class B>
+requires OneRefused<A, B>
+constexpr bool operator>=(const A&, const B&) { return true; }
+
+/// What is computed with a refused answer is refused: bytes where bytes take part, else a number.
+template <class A, class B>
+using RefusedResult = std::conditional_t<std::is_base_of_v<Bytes, A> || std::is_base_of_v<Bytes, B>, RefusedBytes, RefusedNumber>;
+
+template <class A, class B>
+requires OneRefused<A, B>
+constexpr RefusedResult<A, B> operator+(const A&, const B&) { return {}; }
+template <class A, class B>
+requires OneRefused<A, B>
+constexpr RefusedResult<A, B> operator-(const A&, const B&) { return {}; }
+template <class A, class B>
+requires OneRefused<A, B>
+constexpr RefusedResult<A, B> operator*(const A&, const B&) { return {}; }
+template <class A, class B>
+requires OneRefused<A, B>
+constexpr RefusedResult<A, B> operator/(const A&, const B&) { return {}; }
+template <class A, class B>
+requires OneRefused<A, B>
+constexpr RefusedResult<A, B> operator%(const A&, const B&) { return {}; }
+
+}  // namespace heddle::inline core_room

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. The checks that read the lowered Program of a Request, one constexpr variable each.
+// Sees: every phase of plan.  Does not see: policies by name, processes, threads, kernels.
+// In: a Request.  Out: CheckedProgram<Request>::found(), a Diagnosis.
+#pragma once
+
+#include <string_view>
+
+#include "heddle/plan/clipping.hpp"
+#include "heddle/plan/coverage.hpp"
+#include "heddle/plan/fitted_cut.hpp"
+#include "heddle/plan/loss_scaling.hpp"
+#include "heddle/plan/lower.hpp"
+#include "heddle/plan/paired.hpp"
+#include "heddle/plan/placements.hpp"
+#include "heddle/plan/slices.hpp"
+#include "heddle/plan/tied_check.hpp"
+
+namespace heddle::inline plan_room {
+
+/// C01: the sentence names the stage that needs most, its bytes and the two largest contributors. `fitted`: its cut was chosen for the budget.
+[[nodiscard]] constexpr Diagnosis check_memory(const Program& p, Bytes budget, bool fitted = false) {
+  if (budget.value == 0) return {};
+  int largest = 0;
+  for (int r = 1; r < p.roles; ++r)
+    if (p.arenas[r].total > p.arenas[largest].total) largest = r;
+  if (const ArenaMap& map = p.arenas[largest]; map.total > budget.value) {
+    struct Share {
+      std::string_view name;
+      std::int64_t bytes;
+    };
+    Share parts[] = {{"parameters", map.gradients - map.parameters},  // with units that are gathered
+                     {"gradients", map.states - map.gradients},
+                     {"optimizer states", map.losses - map.states},
+                     {"activations and transfers", map.scratch - map.pools},
+                     {"scratch", map.total - map.scratch}};
+    for (Share& a : parts)
+      for (Share& b : parts)
+        if (a.bytes > b.bytes) {
+          const Share t = a;
+          a = b;
+          b = t;
+        }
+    return Diagnosis{Code{'C', 1}, ""} << "stage " << largest << " needs " << map.total << " bytes" << (fitted ? " in the best cut found" : "")
+                                       << ", the plan allows " << budget.value << " bytes. Largest: " << parts[0].name << " with " << parts[0].bytes
+                                       << " bytes, " << parts[1].name << " with " << parts[1].bytes
+                                       << " bytes. Fix: use more stages, a smaller batch or a larger Memory.";
+  }
+  return {};
+}
+
+/// What the check of lines found in one mode of a plan; the checks of how the lists meet and end read it.
+template <int Most, int Roles> struct FoundInLines {
+  Diagnosis found;
+  int starts[std::size_t{Most}]{};
+  int after[std::size_t{Most}]{};
+  int first_start[std::size_t{Roles}]{};
+  int first_closing = 0;
+};
+
+/// Every line of one mode of a plan, then how the lists meet.
+template <class Request, bool Training> struct CheckedLines {
+  using P = Placed<Request>;
+  static constexpr int most = Lowered<Request, Training>::together;
+  /// A function: nvcc 13 rejects a static member that is a reference.
+  static constexpr const Program& program() { return Training ? Addressed<Request>::training : Addressed<Request>::evaluation; }
+
+  static constexpr FoundInLines<most, P::roles> check_lines() {  // in a lambda clang 14 takes this for no constant expression
+    FoundInLines<most, P::roles> out;
+    ChunkPass passes[P::chunks * P::micro_batches]{};
+    int of_token[std::size_t{most}]{};
+    LineCheck check{program(), passes, out.starts, of_token, out.after, out.first_start};
+    check.run();
+    out.found = check.found;
+    out.first_closing = check.first_closing;
+    return out;
+  }
+  static constexpr FoundInLines<most, P::roles> lines = check_lines();
+  /// The short proof; lists that it says nothing about are executed.
+  static constexpr bool paired = [] {
+    int next[P::roles]{};
+    for (int r = 0; r < P::roles; ++r) next[r] = lines.first_start[r];
+    return lines.found.ok() && starts_pair_up(program(), lines.after, next);
+  }();
+  static constexpr Diagnosis rendezvous = [] {
+    if constexpr (paired || !lines.found.ok()) {
+      return lines.found;
+    } else {
+      RendezvousBuffers<most, P::roles> buffers;
+      return check_rendezvous(ProgramLists{&program(), lines.starts, P::roles}, Lanes::one_per_device, buffers.view());
+    }
+  }();
+};
+
+/// The checks that read the lowered Program, one constexpr variable each.
+template <class Request> struct CheckedProgram {
+  using P = Placed<Request>;
+  using Trained = CheckedLines<Request, true>;
+  using Evaluated = CheckedLines<Request, false>;
+
+  static constexpr Diagnosis reductions = [] {
+    BucketCounts counts[P::bucket_count]{};
+    return check_reductions(Addressed<Request>::training, counts, Trained::lines.after, Trained::lines.first_closing);
+  }();
+  static constexpr Diagnosis slices = check_slices(Addressed<Request>::training);
+  static constexpr Diagnosis slices_in_evaluation = check_slices(Addressed<Request>::evaluation);
+  static constexpr Diagnosis placements = check_placements(Addressed<Request>::training);
+  static constexpr Diagnosis placements_in_evaluation = check_placements(Addressed<Request>::evaluation);
+  static constexpr Diagnosis clipping = check_clipping(Addressed<Request>::training);
+  static constexpr Diagnosis scaling = check_loss_scaling(Addressed<Request>::training);
+  static constexpr Diagnosis ties = check_ties(Addressed<Request>::training);
+  static constexpr Diagnosis memory = check_memory(Addressed<Request>::training, Request::budget, fits_cut_to_memory<Request>());
+
+  static constexpr Diagnosis found() {
+    for (const Diagnosis* d : {&Trained::lines.found, &Evaluated::lines.found, &reductions, &slices, &slices_in_evaluation, &placements,
+                               &placements_in_evaluation, &clipping, &scaling, &ties, &Trained::rendezvous, &Evaluated::rendezvous, &memory})
+      if (!d->ok()) return *d;
+    return {};
+  }
+};
+
+}  // namespace heddle::inline plan_room

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Whether two plans end with the same parameters, to the last bit, and if not, why: everything that decides the order of a sum.
+// Sees: plan, graph, policy answers.  Does not see: processes, threads, kernels.
+// In: two plans.  Out: same_bits<A, B>(), require_same_bits<A, B>; B12 with the first difference and what would remove it.
+#pragma once
+
+#include <cstdint>
+#include <numeric>
+#include <string_view>
+#include <type_traits>
+
+#include "heddle/core/fire.hpp"
+#include "heddle/core/type_name.hpp"
+#include "heddle/plan/plan.hpp"
+
+namespace heddle::inline plan_room {
+
+/// Yes, or the reason why not: static_assert(same_bits<A, B>()), or same_bits<A, B>().text as a value.
+struct SameBits {
+  Diagnosis difference;
+  Sentence text = difference.text;  ///< empty if there is none
+  [[nodiscard]] constexpr bool ok() const { return difference.ok(); }
+  constexpr explicit operator bool() const { return ok(); }
+};
+
+/// The first node in which two graphs compute something else, or start with other parameters; -1 if there is none. Names do not count.
+[[nodiscard]] constexpr int first_difference(const Graph& a, const Graph& b) {
+  if (a.input != b.input) return 0;
+  for (int n = 0; n < a.node_count || n < b.node_count; ++n) {
+    if (n >= a.node_count || n >= b.node_count) return n;
+    const Node& left = a.nodes[n];
+    const Node& right = b.nodes[n];
+    bool alike = a.leaves[left.leaf].type == b.leaves[right.leaf].type && left.operand_count == right.operand_count &&
+                 left.tied_to == right.tied_to && left.parameter_count == right.parameter_count;
+    for (int k = 0; k < left.operand_count && alike; ++k) alike = left.operands[k] == right.operands[k];
+    if (!alike) return n;
+  }
+  return -1;
+}
+
+/// Blocks are the units over which a norm is summed.
+[[nodiscard]] constexpr bool same_units(const Graph& a, const Graph& b) {
+  for (int n = 0; n < a.node_count; ++n)
+    if ((a.nodes[n].block < 0) != (b.nodes[n].block < 0) ||
+        (n > 0 && (a.nodes[n].block == a.nodes[n - 1].block) != (b.nodes[n].block == b.nodes[n - 1].block)))
+      return false;
+  return true;
+}
+
+[[nodiscard]] constexpr bool same_cuts(const Layout& a, const Layout& b) {
+  if (a.chunk_count != b.chunk_count) return false;
+  for (int c = 0; c < a.chunk_count; ++c)
+    if (a.first_node[c] != b.first_node[c]) return false;
+  return true;
+}
+
+/// Gradients of whole parameters of which each rank of axis tensor has a term: summed over the ranks once a step, or in every backward.
+[[nodiscard]] constexpr bool sums_terms_of_parameters(const Graph& split) {
+  for (int n = 0; n < split.node_count; ++n)
+    for (int k = 0; k < split.nodes[n].parameter_count; ++k)
+      if (split.signature(n).parameter_gradients[k].partial()) return true;
+  return false;
+}
+
+/// What decides the bits that a plan ends with, besides its types.
+struct BitFacts {
+  const Graph& graph;  ///< of whole layers
+  const Program& program;
+  const Layout& layout;
+  [[nodiscard]] constexpr const BatchDivision& batch() const { return program.batch; }
+  /// Rows of a full batch that are counted.
+  [[nodiscard]] constexpr int counted_rows() const {
+    return batch().remedy == Remedy::drop || batch().remedy == Remedy::pad ? batch().capacity() : batch().batch;
+  }
+};
+
+/// Compares two plans of the same loss and optimizer, fact by fact.
+struct BitComparison {
+  const BitFacts& a;
+  const BitFacts& b;
+
+  [[nodiscard]] static constexpr Diagnosis because() { return Diagnosis{Code{'B', 12}, "the plans do not end with the same bits: "}; }
+  [[nodiscard]] constexpr Diagnosis models() const {
+    const int n = first_difference(a.graph, b.graph);
+    if (n < 0) return {};
+    Diagnosis found = because() << "their models " << a.graph.model.view() << " and " << b.graph.model.view() << " differ from layer " << n
+                                << " on. Fix: give both the same model.";
+    return found;
+  }
+  [[nodiscard]] constexpr Diagnosis rows() const {
+    const auto refuse = [&](std::string_view what, int first, int second) {
+      return because() << what << first << " and " << second << " rows. Fix: name the same Batch in both";
+    };
+    if (a.batch().batch != b.batch().batch) return refuse("batches of ", a.batch().batch, b.batch().batch) << '.';
+    if (a.batch().remedy != b.batch().remedy)
+      return because() << "a smaller batch is taken in two ways. Fix: name the same remedy in both, or none: Batch<" << a.batch().batch
+                       << ", KeepLast>.";
+    if (a.counted_rows() != b.counted_rows())
+      return refuse("of a batch they count ", a.counted_rows(), b.counted_rows()) << " and KeepLast, or a batch that divides.";
+    return {};
+  }
+  [[nodiscard]] constexpr Diagnosis options() const {
+    const auto refuse = [](std::string_view what) { return because() << "one of them " << what << " in both or in neither."; };
+    if (a.program.clips != b.program.clips) return refuse("clips its gradients. Fix: name Clip<GlobalNorm>");
+    if (a.program.scales_loss != b.program.scales_loss) return refuse("scales its loss. Fix: name LossScaling");
+    if (!a.program.clips) return {};
+    if (!same_units(a.graph, b.graph))
+      return because() << "they clip by a norm that is summed over other units. Fix: write the same Repeat and OneUnit in both models.";
+    if ((cuts_a_unit(a.graph, a.layout) || cuts_a_unit(b.graph, b.layout)) && !same_cuts(a.layout, b.layout))
+      return because() << "they clip, and a cut goes through a block whose squares the other adds as one unit. Fix: cut between blocks.";
+    return {};
+  }
+  [[nodiscard]] constexpr Diagnosis splits() const {
+    const int first = a.program.mesh.size(Axis::tensor);
+    const int second = b.program.mesh.size(Axis::tensor);
+    if (first != second)
+      return because() << "axis tensor has " << first << " and " << second
+                       << " ranks, which add the terms of a product in different orders. Fix: use the same TensorParallel in both.";
+    if (first == 1) return {};
+    for (int n = 0; n < a.graph.node_count; ++n) {
+      const int left = a.graph.nodes[n].leaf;
+      const int right = b.graph.nodes[n].leaf;
+      if (a.layout.signature[left] != b.layout.signature[right] || a.layout.rest[left] != b.layout.rest[right])
+        return because() << a.graph.describe(n).view() << " is split in two ways over axis tensor. Fix: use the same TensorParallel in both.";
+    }
+    if (a.program.storage.gradients != b.program.storage.gradients && sums_terms_of_parameters(*a.program.graph))
+      return because() << "one of them sums gradients over axis tensor in every backward, the other once a step. Fix: slice gradients in both or in "
+                          "neither.";
+    return {};
+  }
+  [[nodiscard]] constexpr Diagnosis sums() const {
+    const auto unequal = [](const BitFacts& facts) { return facts.batch().share_count > 0; };
+    if (unequal(a) || unequal(b)) return because() << "replicas take unequal shares of the batch. Fix: use DataParallel in both.";
+    const int first = a.batch().grain_rows;
+    const int second = b.batch().grain_rows;
+    const int common = std::gcd(first, second);
+    if (first != second) return because() << "grains of " << first << " and " << second << " rows. Fix: name Grain<" << common << "> in both.";
+    if (!a.program.training || (a.batch().tree && b.batch().tree)) return {};
+    return because() << (a.batch().tree ? "the second" : "the first")
+                     << " adds gradients one after another, not along the tree over grains. Fix: name Grain<" << common << "> in both.";
+  }
+  [[nodiscard]] constexpr Diagnosis find() const {
+    if (const Diagnosis found = models(); !found.ok()) return found;
+    if (a.program.training != b.program.training) return because() << "only one of them trains. Fix: compare two Plans, or two Inferences.";
+    if (a.program.training) {
+      if (const Diagnosis found = rows(); !found.ok()) return found;
+      if (const Diagnosis found = options(); !found.ok()) return found;
+    }
+    if (const Diagnosis found = splits(); !found.ok()) return found;
+    return sums();
+  }
+};
+
+template <class A, class B> struct ComparedBits {
+  template <class ThePlan> static constexpr BitFacts facts_of() {
+    return {graph_of<typename ThePlan::Request::Model>, ThePlan::training, ThePlan::Request::layout};
+  }
+  template <class First, class Second> static constexpr Diagnosis other(std::string_view what) {
+    return BitComparison::because() << what << ' ' << type_name<First>().view() << " and " << type_name<Second>().view()
+                                    << ". Fix: name the same in both.";
+  }
+  static constexpr Diagnosis find() {
+    if constexpr (std::is_same_v<A, B> || !Verdict<A>::found.ok() || !Verdict<B>::found.ok()) {
+      return {};  // the same lists; or the refusal is told instead
+    } else {
+      constexpr BitFacts a = facts_of<A>();
+      constexpr BitFacts b = facts_of<B>();
+      if constexpr (A::training.training && B::training.training) {
+        if constexpr (!std::is_same_v<typename A::Request::Loss, typename B::Request::Loss>)
+          return other<typename A::Request::Loss, typename B::Request::Loss>("losses");
+        else if constexpr (!std::is_same_v<typename A::Request::Optimizer, typename B::Request::Optimizer>)
+          return other<typename A::Request::Optimizer, typename B::Request::Optimizer>("optimizers");
+      }
+      return BitComparison{a, b}.find();
+    }
+  }
+  static constexpr Diagnosis found = find();
+};
+
+/// True if two plans that start with one seed, and see the same batches and options, end with the same parameters, to the last bit; for two
+/// Inferences, if outputs are. Compared: model, loss, optimizer, batch, how a smaller one is taken, grain, tree, shares, clipping and its units, loss
+/// scaling, splits over axis tensor. Buckets, orders, Recompute, slices and the number of ranks on other axes change no bit. It holds for one binary
+/// on one kind of processor. Where it is false bits may still agree; nothing promises it.
+///
+/// Errors  none of its own: B12 is the code of the reason; L06 and the refusals of the plans
+/// Source  sources.md#reproducible-sums
+/// Tested  plan/same_bits_test, equivalence/
+template <class A, class B> [[nodiscard]] constexpr SameBits same_bits() {
+  heard(Refusal<A>{});
+  heard(Refusal<B>{});
+  return {ComparedBits<A, B>::found};
+}
+
+/// static_assert(require_same_bits<A, B>()): the reason as the one error.
+///
+/// Errors  B12 at build
+/// Tested  plan/same_bits_test, fail/B12_two_grains
+template <class A, class B> struct require_same_bits {
+  static_assert(sizeof(fired<Verdict<A>>) > 0 && sizeof(fired<Verdict<B>>) > 0 && sizeof(fired<ComparedBits<A, B>>) > 0);
+  constexpr explicit operator bool() const { return true; }
+};
+
+}  // namespace heddle::inline plan_room
