@@ -262,3 +262,26 @@ TEST_CASE("what runs is what was checked, line by line") {
   check_trace<StackOf<TensorParallel<2, SequenceParallel>>>();
   check_trace<Of<Hybrid<TensorParallel<2>, Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>>>();
 }
+
+TEST_CASE("a lone Row takes its part of a whole input, forward and backward, first in the model and behind any layer") {
+  struct Lone : Sequential<Row<Linear<24, 16>>, GELU, Linear<16, 15>, Tanh, Linear<15, 16>, Residual<Row<Linear<16, 16>>>, Linear<16, 10>> {};
+  using Staged = Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>>;
+  check_plan<Plan<Lone, CrossEntropy, Adam, Batch<48, KeepLast>, TensorParallel<2>>>();
+  check_plan<Plan<Lone, CrossEntropy, Adam, Batch<48, KeepLast>, Staged>>();
+}
+
+TEST_CASE("plans that split layers alike, and sum in equal grains, end with the same bits whatever their other axes") {
+  using One = Of<TensorParallel<2>, Grain<6>>;
+  using Spread = Of<Hybrid<TensorParallel<2>, DataParallel<2>>, Grain<6>>;
+  using Staged = Of<Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>, Grain<6>>;
+  static_assert(heddle::same_bits<One, Spread>() && heddle::same_bits<One, Staged>() && !is_reproducible<One>);
+  const Run wanted = train<One>(&whole_batch<One>);
+  const Run spread = train<Spread>(&whole_batch<One>);
+  const Run staged = train<Staged>(&whole_batch<One>);
+  for (std::size_t p = 0; p < wanted.before.size(); ++p) {
+    CAPTURE(p);
+    CHECK_FALSE(same_bits(wanted.before[p], wanted.parameters[0][p]));
+    CHECK(same_bits(spread.parameters[0][p], wanted.parameters[0][p]));
+    CHECK(same_bits(staged.parameters[0][p], wanted.parameters[0][p]));
+  }
+}

@@ -97,7 +97,7 @@ TEST_CASE("a model in which nothing can be split is refused") {
   CHECK(layout<tests::Chain, 5>.fault.code == Code{'P', 1});
 }
 
-TEST_CASE("a split by hand is kept, and refused where it does not fit") {
+TEST_CASE("a split by hand is kept: a lone Row takes its part of a whole input, and a size that does not divide is refused") {
   using Good = Sequential<Column<Linear<24, 16>>, ReLU, Row<Linear<16, 12>>>;
   using Gathered = Sequential<Column<Linear<24, 16>>, ReLU, Column<Linear<16, 12>>>;
   using RowFirst = Sequential<Row<Linear<24, 16>>, ReLU, Linear<16, 12>>;
@@ -105,12 +105,9 @@ TEST_CASE("a split by hand is kept, and refused where it does not fit") {
   using Vocabulary = Sequential<Linear<24, 8>, ReLU, Column<Linear<8, 13>>>;
   static_assert(layout<Good, 4>.fault.ok() && layout<Good, 4>.signature[0] == 1 && layout<Good, 4>.signature[2] == 1);
   static_assert(layout<Gathered, 4>.fault.ok() && layout<Gathered, 4>.rest[2].replicated());
-  static_assert(layout<RowFirst, 4>.fault.code == Code{'P', 2});
-  static_assert(layout<RowAfterWhole, 4>.fault.code == Code{'P', 2});
-  static_assert(layout<Vocabulary, 4>.fault.code == Code{'P', 1});
-  CHECK(words<RowFirst, 4>() ==
-        "[heddle.P02] layer 0 '0' Linear<24, 16> is to be split by hand and takes Shard<0>, but the value before it lies another way on axis tensor. "
-        "Fix: let a Row follow a Column, with nothing between but layers that map every feature by itself.");
+  static_assert(layout<RowFirst, 4>.fault.ok() && layout<RowFirst, 4>.signature[0] == 1);
+  static_assert(layout<RowAfterWhole, 4>.fault.ok() && layout<RowAfterWhole, 4>.signature[2] == 1);
+  CHECK(layout<Vocabulary, 4>.fault.code == Code{'P', 1});
 }
 
 TEST_CASE("axis tensor is claimed once") {

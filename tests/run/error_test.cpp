@@ -41,6 +41,12 @@ TEST_CASE("a lost rank is named with its operation and sequence, and can be caug
   }
 }
 
+TEST_CASE("a lost rank whose cause is a sentence with a remedy has that remedy alone") {
+  const Error cause{Code{'D', 7}, "63 floats are no whole rows. Fix: give whole rows."};
+  CHECK(std::string{RankLost{Rank{1}, "step 2", 3, cause.what()}.what()} ==
+        "[heddle.R01] rank 1 was lost at step 2, sequence 3: [heddle.D07] 63 floats are no whole rows. Fix: give whole rows.");
+}
+
 TEST_CASE("a sentence is one line, and what a file wrote into it commands no terminal") {
   const Error error{Code{'D', 29},
                     "there is no tensor '\x1b[2Ja\nb\xc2\x9b"

@@ -112,6 +112,18 @@ TEST_CASE("each rank sends what the constants say: values forward, gathers where
   sends_what_it_states<Sharded<2, Keep::Step>>();
 }
 
+TEST_CASE("a model without parameters is applied: there is nothing to train, and nothing to ask for") {
+  struct Squash : Sequential<Input<2, 4>, Flatten, Tanh> {};
+  using Alone = Inference<Squash, Batch<16, KeepLast>, Single>;
+  using Spread = Inference<Squash, Batch<16, KeepLast>, DataParallel<2>>;
+  using Staged = Inference<Squash, Batch<16, KeepLast>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>;
+  static_assert(check<Alone>().ok() && check<Plan<Squash, MeanSquaredError, SGD, Batch<16>, Single>>().code == Code{'G', 9});
+  const std::vector<float> outputs = Runner<Alone, CpuThreads>{}.predict(inputs);
+  CHECK(outputs[5] == doctest::Approx(std::tanh(inputs[5])));
+  CHECK(Runner<Spread, CpuThreads>{}.predict(inputs) == outputs);
+  CHECK(Runner<Staged, CpuThreads>{}.predict(inputs) == outputs);
+}
+
 TEST_CASE("row i of the outputs belongs to row i of the inputs") {
   Runner<Applied<DataParallel<4>>, CpuThreads> runner{Seed{3}};
   const std::vector<float> all = runner.predict(inputs);

@@ -77,6 +77,16 @@ template <class L> [[nodiscard]] constexpr Diagnosis diagnose_layer() {
   else if constexpr (!std::is_empty_v<L>)
     return broken("it has data members, but a layer is an empty description.",
                   "keep sizes as template parameters and state as parameters of the Leaf.");
+  else if constexpr (requires {
+                       typename L::Target;
+                       L::name();
+                     })
+    return broken("it is a loss.", "name it in the Plan, beside the model.");
+  else if constexpr (requires {
+                       typename L::Options;
+                       L::states;
+                     })
+    return broken("it is an optimizer.", "name it in the Plan, beside the model.");
   else if constexpr (!requires { &L::describe; })
     return broken("it has no public static member describe(Spec).", "add static constexpr Leaf describe(Spec in).");
   else if constexpr (!DescribesLeaf<L>)

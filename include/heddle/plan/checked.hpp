@@ -4,6 +4,7 @@
 // In: a Request.  Out: CheckedProgram<Request>::found(), a Diagnosis.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "heddle/plan/clipping.hpp"
@@ -99,7 +100,7 @@ template <class Request> struct CheckedProgram {
   using Evaluated = CheckedLines<Request, false>;
 
   static constexpr Diagnosis reductions = [] {
-    BucketCounts counts[P::bucket_count]{};
+    BucketCounts counts[std::size_t{P::bucket_count > 0 ? P::bucket_count : 1}]{};
     return check_reductions(Addressed<Request>::training, counts, Trained::lines.after, Trained::lines.first_closing);
   }();
   static constexpr Diagnosis slices = check_slices(Addressed<Request>::training);

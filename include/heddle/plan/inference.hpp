@@ -62,7 +62,8 @@ template <class Trained> struct ForwardLayout {
 /// A budget is of the arena that it has itself.
 template <class... Types> struct RequestOf<Inference<Types...>> : RequestOf<Plan<Types..., NoLoss, SGD>> {
   static constexpr Layout layout = ForwardLayout<Plan<Types..., NoLoss, SGD>>::layout;
-  static constexpr Bytes budget{};  // of what would train: none
+  static constexpr bool trains = false;  // so it may have nothing to train
+  static constexpr Bytes budget{};       // of what would train: none
   static constexpr Bytes own_budget = RequestOf<Plan<Types..., NoLoss, SGD>>::budget;
 };
 

@@ -38,6 +38,7 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
   using ThePolicy = FindOr<PlanPart::policy, Single>;
 
   static constexpr Diagnosis parts = check_parts<Types...>();
+  static constexpr bool trains = true;
 
   template <PlanPart Wanted, class Default, class Read> static constexpr auto option(Default otherwise, Read read) {
     using Found = Find<Wanted>;
@@ -92,7 +93,7 @@ template <class ThePlan> struct Checked {
       return Request::graph.fault;
     } else if constexpr (constexpr Diagnosis loss = Request::Loss::accepts(Request::graph.output()); !loss.ok()) {
       return loss;
-    } else if constexpr (Request::graph.parameter_count == 0) {
+    } else if constexpr (Request::trains && Request::graph.parameter_count == 0) {
       return Diagnosis{Code{'G', 9}, ""} << Request::graph.model.view()
                                          << " has no parameters, so there is nothing to train. Fix: add a layer with parameters.";
     } else if constexpr (!Request::Chosen::value.fault.ok()) {

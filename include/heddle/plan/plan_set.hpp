@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "heddle/core/fire.hpp"
+#include "heddle/core/refused.hpp"
 #include "heddle/plan/plan.hpp"
 
 namespace heddle::inline plan_room {
@@ -56,10 +57,14 @@ template <class... Plans> struct PlanSet {
   /// Numbers of devices in the order of the plans.
   static constexpr int sizes[std::size_t{count > 0 ? count : 1}] = {devices<Plans>...};
   /// Place of the plan with this number of devices, -1 if there is none.
-  [[nodiscard]] static constexpr int index_of(int ranks) {
-    for (int i = 0; i < count; ++i)
-      if (sizes[i] == ranks) return i;
-    return -1;
+  [[nodiscard]] static constexpr auto index_of(int ranks) {
+    if constexpr (CheckedSet<Plans...>::found.ok()) {
+      for (int i = 0; i < count; ++i)
+        if (sizes[i] == ranks) return i;
+      return -1;
+    } else {
+      return RefusedNumber{};
+    }
   }
   /// "1, 2 and 4", smallest first.
   [[nodiscard]] static constexpr Text<160> list() {

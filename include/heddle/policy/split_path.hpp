@@ -126,10 +126,11 @@ struct SplitPath {
     if (shared[l] && to != (whole[l] ? laid::replicate : sequence) && !(l == lost && to == loss.takes)) return false;
     return any_size || indivisible_size(leaf(l), s, ranks) == 0;
   }
-  /// The leaf finds its input in `before`. A whole value is not cut up for one reader.
+  /// The leaf finds its input in `before`. A whole value is cut up for one reader if a person asks for it: a lone Row.
   [[nodiscard]] constexpr bool takes(int l, int state, Laid before) const {
     const Laid wanted = signature(l, state).input;
-    return before == wanted || (before == sequence && wanted.replicated() && splits_sequences && !leaf(l).reshapes && !graph.leaves[l].adds);
+    const bool cut = before.replicated() && wanted.sharded() && leaf(l).by_hand;
+    return before == wanted || cut || (before == sequence && wanted.replicated() && splits_sequences && !leaf(l).reshapes && !graph.leaves[l].adds);
   }
   [[nodiscard]] constexpr SplitCost price(int l, int state) const {
     const Signature s = signature(l, state);

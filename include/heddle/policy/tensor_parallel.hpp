@@ -44,8 +44,7 @@ constexpr void write_divisors(Diagnosis& sentence, std::int64_t size) {
       return refuse_size(graph, path.stuck, size, path.ranks);
   return Diagnosis{Code{'P', 2}, ""} << graph.describe(first_node_of(graph, path.stuck)).view() << " is to be split by hand and takes "
                                      << here.signatures[0].input
-                                     << ", but the value before it lies another way on axis tensor. Fix: let a Row follow a Column, with nothing "
-                                        "between but layers that map every feature by itself.";
+                                     << ", but what it takes or gives cannot lie so here. Fix: let the policy choose how it is split.";
 }
 
 /// P05 or P01: no layer is split at all.

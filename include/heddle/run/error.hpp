@@ -42,14 +42,18 @@ class RankLost : public Error {
  public:
   RankLost(Rank lost, std::string operation, std::int64_t sequence, const std::string& why)
       : Error(Code{'R', 1}, "rank " + std::to_string(lost.value) + " was lost at " + operation + ", sequence " + std::to_string(sequence) + ": " +
-                                why + ". Fix: look at the first error of rank " + std::to_string(lost.value) +
-                                ", or raise the deadline if it is only slow."),
+                                why + remedy(lost, why)),
         rank_(lost), operation_(std::move(operation)), sequence_(sequence) {}
   [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] const std::string& operation() const { return operation_; }
   [[nodiscard]] std::int64_t sequence() const { return sequence_; }
 
  private:
+  /// A cause that is a sentence of Heddle has its remedy already.
+  static std::string remedy(Rank lost, const std::string& why) {
+    if (why.find("Fix: ") != std::string::npos) return {};
+    return ". Fix: look at the first error of rank " + std::to_string(lost.value) + ", or raise the deadline if it is only slow.";
+  }
   Rank rank_;
   std::string operation_;
   std::int64_t sequence_;
