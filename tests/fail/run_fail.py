@@ -8,6 +8,7 @@ once, and what the compiler says stays under 15 lines. Lines of a case that are 
     // expect: <regular expression>            every compiler
     // expect-g++: / expect-clang: / expect-nvcc: <regular expression>
     // compilers: g++ clang++ nvcc             default: g++ clang++
+    // flags: -fno-exceptions                  for both twins
 
 With --precompiled FOLDER the repaired twin reads the front door from there (--precompile makes it): half of what the cases cost is reading it.
 The broken twin is always compiled as a user compiles it, so that the lines that are counted are those that a user sees.
@@ -70,10 +71,17 @@ def flags_of_precompiled(folder, compiler):
     return [f"-I{path.parents[1]}"] if family(compiler) == "g++" else ["-include-pch", str(path)]
 
 
+def flags_of(text):
+    return [flag for line in re.findall(r"^// flags:(.*)$", text, re.M) for flag in line.split()]
+
+
 def compile_twin(program, kind, case, includes, repaired, more=()):
     """Exit code and words of the compiler, in the form in which a user meets them."""
-    flags = ["-std=c++20", *[f"-I{include}" for include in includes]]
-    if repaired:
+    own = flags_of(case.read_text())
+    flags = ["-std=c++20", *own, *[f"-I{include}" for include in includes]]
+    if repaired and own:  # what is precompiled has not these flags
+        flags += ["-DHEDDLE_REPAIRED"]
+    elif repaired:
         flags = [*more, *flags, "-DHEDDLE_REPAIRED"]
     environment = dict(os.environ, LC_ALL="C")
     with tempfile.TemporaryDirectory() as folder:
@@ -154,6 +162,7 @@ def self_check():
     long_answer = "x.cpp:1:1: error: the sum\n" + "note\n" * (MOST_LINES - 1)
     assert any("lines" in c for c in complaints((0, ""), (1, long_answer), ["sum"])), "not refused: a long answer"
     assert not list(complaints((0, ""), (1, long_answer[:-5]), ["sum"])), "refused: an answer of just the lines allowed"
+    assert flags_of("// flags: -a -b\n// expect: -c\n") == ["-a", "-b"]
     assert patterns_of("// expect: a\n// expect-g++: b\n// expect-clang: c\n", "g++") == ["a", "b"]
 
 

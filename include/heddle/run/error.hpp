@@ -4,6 +4,11 @@
 // In: a Diagnosis or a lost rank.  Out: Error, RankLost, NonFinite, positive_deadline.
 #pragma once
 
+#if defined(__GNUC__) && !defined(__EXCEPTIONS)
+// A file that is not there ends the compilation: after #error the compilers go on, to every throw.
+#include "[heddle.L08] What runs a plan throws, but exceptions are switched off. Fix: compile without -fno-exceptions; heddle.hpp alone needs none."
+#endif
+
 #include <chrono>
 #include <cstdint>
 #include <exception>
