@@ -51,6 +51,19 @@ TEST_CASE("what cannot work is the verdict") {
   CHECK(page.ends_with("This plan cannot run here.\n"));
 }
 
+TEST_CASE("what the machine and its environment are called commands no terminal") {
+  FakeMachine machine;
+  machine.plain(4, "0-3", 1 << 20, 1 << 20)
+      .gpu(0, "GPU \x1b[2J", "GPU-0")
+      .variable("CUDA_VISIBLE_DEVICES",
+                "0,\xc2\x9b"
+                "2J")
+      .variable("WORLD_SIZE", "\x1b]0;x\a");
+  const std::string page = describe(doctor<Staged>(machine.surroundings(), {.on_gpus = true}));
+  CHECK(says(page, "; CUDA_VISIBLE_DEVICES=0,?2J\n"));
+  for (const char c : page) CHECK((c == '\n' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7F)));
+}
+
 TEST_CASE("limits of the control group are on the page") {
   FakeMachine machine;
   machine.plain(4, "0-3", 1 << 20, 1 << 20).file("proc/self/cgroup", "0::/\n").file("sys/fs/cgroup/cpu.max", "150000 100000\n");

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "heddle/core/utf8.hpp"
 #include "heddle/report/table.hpp"
 #include "heddle/run/doctor.hpp"
 #include "heddle/run/step_input.hpp"
@@ -27,8 +28,8 @@ namespace heddle::inline report_room {
   out += "\nmemory     " + mebibytes(m.memory) + ", " + mebibytes(m.available_memory) + " available";
   if (m.memory_limit.value > 0) out += "; limit of the control group " + mebibytes(m.memory_limit) + ", used " + mebibytes(m.used_memory);
   out += "\nGPUs       " + std::to_string(m.gpus.size()) + ", visible " + std::to_string(m.visible_gpus.size());
-  for (const int g : m.visible_gpus) out += (g == m.visible_gpus.front() ? ": " : ", ") + m.gpus[static_cast<std::size_t>(g)].name;
-  if (m.visible_devices) out += "; CUDA_VISIBLE_DEVICES=" + *m.visible_devices;
+  for (const int g : m.visible_gpus) out += (g == m.visible_gpus.front() ? ": " : ", ") + printable(m.gpus[static_cast<std::size_t>(g)].name);
+  if (m.visible_devices) out += "; CUDA_VISIBLE_DEVICES=" + printable(*m.visible_devices);
   out += "\nprocesses  ";
   if (c.world.launcher.empty())
     out += "one, no launcher: ranks are threads";
@@ -88,7 +89,7 @@ namespace heddle::inline report_room {
   if (!c.options.on_gpus && c.machine.usable_cores() > 0)
     out += "load       " + decimals(c.local_ranks() / c.machine.usable_cores(), 2) + " ranks a core\n";
   out += '\n' + describe_placement(c) + '\n';
-  for (const Finding& f : c.findings) out += (f.cannot_work ? "cannot work  " : "note         ") + std::string{f.what.text.view()} + '\n';
+  for (const Finding& f : c.findings) out += (f.cannot_work ? "cannot work  " : "note         ") + printable(f.what.text.view()) + '\n';
   return out + (c.can_work() ? "This plan can run here.\n" : "This plan cannot run here.\n");
 }
 

@@ -29,7 +29,7 @@ namespace heddle::inline run_room {
 class Error : public std::runtime_error {
  public:
   Error(Code code, const std::string& sentence) : std::runtime_error(prefix(code) + printable(sentence)), code_(code) {}
-  explicit Error(const Diagnosis& diagnosis) : std::runtime_error(std::string{diagnosis.text.view()}), code_(diagnosis.code) {}
+  explicit Error(const Diagnosis& diagnosis) : std::runtime_error(printable(diagnosis.text.view())), code_(diagnosis.code) {}
   [[nodiscard]] Code code() const { return code_; }
 
  private:
