@@ -165,13 +165,17 @@ inline void refuse_beyond_memory(std::uint64_t bytes, const std::string& name) {
 
 /// Does something with a file; memory that the system refuses becomes an Error that names the file. Errors  D14, and those of `action`
 template <class Action> auto within_memory(const std::filesystem::path& path, Action action) {
+  const auto refusal = [&] {
+    return Error(Code{'D', 14},
+                 quoted_path(path) + " takes more memory than the system gives. Fix: give a smaller file, free memory, or raise the limit on it.");
+  };
   try {
     return action();
   } catch (const std::bad_alloc&) {
+    throw refusal();
   } catch (const std::length_error&) {
+    throw refusal();
   }
-  throw Error(Code{'D', 14},
-              quoted_path(path) + " takes more memory than the system gives. Fix: give a smaller file, free memory, or raise the limit on it.");
 }
 
 }  // namespace heddle::inline io_room
