@@ -26,7 +26,7 @@ QUESTIONS = [
     "static_assert(peak_memory<Asked>() > 0_MiB);",
     "static_assert(sizeof(Asked) > 0);",
     "static_assert(devices<Asked> == 1 || devices<Asked> != 1);",
-    "static_assert(traffic<Asked>().total().sent_per_rank() >= Bytes{0});",
+    "static_assert(traffic<Asked>().gradients().on(axis::data).sent_per_rank() >= Bytes{0});",
 ]
 
 
@@ -163,7 +163,7 @@ def input_of_five_dimensions(p):
 
 @mistake
 def input_in_the_middle(p):
-    p.layers.insert(2, f"Input<{p.widths[1]}>")
+    p.layers.insert(2, f"Input<{p.widths[1] + 1}>")
 
 
 @mistake

@@ -101,3 +101,9 @@ TEST_CASE("a block that stands once may have a name") {
   static_assert(graph_of<Sequential<Linear<8, 4>, Repeat<1, Named<"only", Linear<4, 4>>>>>.fault.ok());
   static_assert(graph_of<Sequential<Linear<8, 4>, Repeat<2, Named<"both", Linear<4, 4>>>>>.fault.code == Code{'G', 4});
 }
+
+TEST_CASE("a block that is repeated less than once is refused, and what follows it is still described") {
+  CHECK(graph_of<Sequential<Linear<8, 4>, Repeat<-3, ReLU>, Linear<4, 2>>>.fault.text.view() ==
+        "[heddle.G06] Repeat<-3, ReLU> repeats its block -3 times. Fix: repeat it at least once.");
+  static_assert(graph_of<Sequential<Linear<8, 4>, Repeat<0, ReLU>, Linear<4, 2>>>.fault.code == Code{'G', 6});
+}

@@ -52,7 +52,7 @@ concept DescribesAtBuild = DescribesLeaf<L> &&
 
 /// A leaf is two functions of one float each, or it names a kernel of its own: Kernel<L, Compute> is found by the backend, parameters are allowed.
 template <class L>
-concept Layer = Composite<L> ||(DescribesAtBuild<L> && (ElementwiseLayer<L> || (!GivesForward<L> && !GivesBackward<L>)));
+concept Layer = Composite<L> ||(std::is_empty_v<L>&& DescribesAtBuild<L> && (ElementwiseLayer<L> || (!GivesForward<L> && !GivesBackward<L>)));
 
 /// The type that kernels are written for: a layer that is derived from another to give it a name runs the kernels of that one.
 template <class L> struct KernelLayerOf { using type = L; };

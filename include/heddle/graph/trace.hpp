@@ -71,9 +71,11 @@ template <int Leaves, int Nodes> struct Tracer {
   }
   /// The block is traced once; its nodes are copied with their operands shifted.
   template <int Times, class Block> constexpr int repeat(int value) {
-    if constexpr (Times < 1)
+    if constexpr (Times < 1) {
       refuse(Diagnosis{Code{'G', 6}, ""} << "Repeat<" << Times << ", " << type_name<Block>().view() << "> repeats its block " << Times
                                          << " times. Fix: repeat it at least once.");
+      return layer<Block>(value);
+    }
     if (depth_ == Node::most_nested_repeats) {
       refuse(Diagnosis{Code{'G', 6}, ""} << "Repeat is nested more than " << Node::most_nested_repeats << " deep at '" << path_.view()
                                          << "'. Fix: flatten the inner repeats.");
