@@ -202,6 +202,20 @@ TEST_CASE("every truncation of a file is refused") {
   }
 }
 
+TEST_CASE("the header of a large file is held against its size before a pixel is read") {
+  const idx_bytes::Folder folder{"idx_test_sparse"};
+  const std::filesystem::path images = folder.path / "train-images-idx3-ubyte";
+  idx_bytes::write(folder.path / "train-labels-idx1-ubyte", three_labels());
+  const auto with = [&](const idx_bytes::Bytes& first) {
+    idx_bytes::write(images, first);
+    std::filesystem::resize_file(images, std::uintmax_t{1} << 34);  // holes take no disk
+    return sentence([&] { IdxDataset{folder.path}; });
+  };
+  CHECK(has(with(three_images()), "' is too long: sizes 3 x 2 x 2 need 28 bytes and 17,179,869,156 follow after them."));
+  CHECK(has(with({std::byte{0}, std::byte{0}, std::byte{7}}), "[heddle.D02]"));
+  CHECK(has(with(header(8, {0xFFFFFFFF, 4, 1})), "[heddle.D04]"));  // the pixels fit, their header does not
+}
+
 TEST_CASE("every change of one byte of a header gives consistent sizes or an error") {
   int parsed = 0;
   int refused = 0;
