@@ -9,10 +9,14 @@ using namespace heddle;
 
 namespace {
 
-// Four equal blocks; without bias the backward has exactly twice the flops of the forward.
-struct Equal : Sequential<Repeat<4, Linear<64, 64, NoBias>>> {};
-template <class Order, int M> using Staged = Plan<Equal, MeanSquaredError, SGD, Batch<64>, Pipeline<Balanced<4>, Order, Microbatches<M>>>;
-constexpr double block_flops = 6.0 * 64 * 64;
+// Four equal blocks; without bias the backward has exactly twice the flops of the forward. The table has parameters but no arithmetic: every product
+// makes a gradient of its input.
+template <int Blocks> struct Even : Sequential<Input<1>, Embedding<2, 64>, Repeat<Blocks, Linear<64, 64, NoBias>>> {};
+template <class Order, int M> using Staged = Plan<Even<4>, MeanSquaredError, SGD, Batch<64>, Pipeline<Balanced<4>, Order, Microbatches<M>>>;
+// Without the table the first product makes no gradient of its input.
+struct Bare : Sequential<Repeat<4, Linear<64, 64, NoBias>>> {};
+constexpr double product = 2.0 * 64 * 64;
+constexpr double bare_flops = (2 + 3 * 3) * product;
 
 }  // namespace
 
@@ -23,45 +27,58 @@ TEST_CASE("equal stages stand idle (p-1)/(m+p-1) of the time under GPipe and 1F1
 }
 
 TEST_CASE("interleaved stages stand idle (p-1)/(vm+p-1) of the time, ZB-H1 (p-1)(F+I-W)/(m(F+B) + (p-1)(F+I-W))") {
-  struct Halves : Sequential<Repeat<8, Linear<64, 64, NoBias>>> {};
-  using Interleaving = Plan<Halves, MeanSquaredError, SGD, Batch<64>, Pipeline<Balanced<4>, Interleaved<2>, Microbatches<8>>>;
+  using Interleaving = Plan<Even<8>, MeanSquaredError, SGD, Batch<64>, Pipeline<Balanced<4>, Interleaved<2>, Microbatches<8>>>;
   CHECK(simulate(lower<Interleaving>(), Machine{}).bubble() == doctest::Approx(3.0 / (2 * 8 + 3)).epsilon(1e-12));
   CHECK(simulate(lower<Staged<ZeroBubbleH1, 8>>(), Machine{}).bubble() == doctest::Approx(3.0 / (3 * 8 + 3)).epsilon(1e-12));
   CHECK(simulate(lower<Staged<ZeroBubbleH1, 8>>(), Machine{}).bubble() < simulate(lower<Staged<OneFOneB, 8>>(), Machine{}).bubble());
 }
 
+TEST_CASE("unequal stages are idle for longer than their number says, and what is not computed takes no time") {
+  // Stage 0 runs two products a micro-batch, forward and gradients of parameters; stage 1 a third, the gradient of its input.
+  struct Front : Linear<1000, 2000, NoBias> {};
+  struct Back : Linear<2000, 1000, NoBias> {};
+  struct Mlp : Sequential<Front, Back> {};
+  using Two = Plan<Mlp, MeanSquaredError, SGD, Batch<64>, Pipeline<Stage<Front>, Stage<Back>, OneFOneB, Microbatches<4>>>;
+  const Estimate estimate = simulate(Two::training, Machine{});
+  constexpr double one = 2.0 * 1000 * 2000 * 16;  // a product of a micro-batch
+  CHECK(estimate.busy[0].value == 4 * 2 * one);
+  CHECK(estimate.busy[1].value == 4 * 3 * one);
+  CHECK(estimate.step.value == (4 * 3 + 2) * one);
+  CHECK(estimate.bubble() == doctest::Approx(8.0 / 28).epsilon(1e-12));  // 1/5 if both stages had the same to do
+}
+
 TEST_CASE("an all-reduce of a split backward starts after the weight part that completes its bucket") {
-  using Split = Plan<Equal, MeanSquaredError, SGD, Batch<64>, Hybrid<Pipeline<Balanced<1>, ZeroBubbleH1, Microbatches<1>>, DataParallel<4>>>;
-  using Whole = Plan<Equal, MeanSquaredError, SGD, Batch<64>, DataParallel<4>>;
+  using Split = Plan<Bare, MeanSquaredError, SGD, Batch<64>, Hybrid<Pipeline<Balanced<1>, ZeroBubbleH1, Microbatches<1>>, DataParallel<4>>>;
+  using Whole = Plan<Bare, MeanSquaredError, SGD, Batch<64>, DataParallel<4>>;
   const Machine machine{0.25, 1e-6, 1e-9};
   CHECK(simulate(lower<Split>(), machine).step.value == doctest::Approx(simulate(lower<Whole>(), machine).step.value).epsilon(1e-12));
 }
 
 TEST_CASE("units that are kept are gathered for the first micro-batch alone") {
-  using Dropped = Plan<Equal, MeanSquaredError, SGD, Batch<64>, Sharded<4>, Accumulate<4>>;
-  using Kept = Plan<Equal, MeanSquaredError, SGD, Batch<64>, Sharded<4, Keep::Step>, Accumulate<4>>;
+  using Dropped = Plan<Bare, MeanSquaredError, SGD, Batch<64>, Sharded<4>, Accumulate<4>>;
+  using Kept = Plan<Bare, MeanSquaredError, SGD, Batch<64>, Sharded<4, Keep::Step>, Accumulate<4>>;
   const Machine machine{0.25, 0, 0};  // the wire alone: three messages a unit, four units; four reductions of slices
   CHECK(simulate(lower<Dropped>(), machine).step.value == doctest::Approx(4 * 3 * 0.25 * (2 * 4 + 4)));
   CHECK(simulate(lower<Kept>(), machine).step.value == doctest::Approx(4 * 3 * 0.25 * (1 + 4)));
 }
 
 TEST_CASE("one device is never idle and takes its flops") {
-  using Alone = Plan<Equal, MeanSquaredError, SGD, Batch<64>, Single>;
+  using Alone = Plan<Bare, MeanSquaredError, SGD, Batch<64>, Single>;
   const Estimate estimate = simulate(lower<Alone>(), Machine{0, 0, 1e-9});
   CHECK(estimate.bubble() == 0);
-  CHECK(estimate.step.value == doctest::Approx(64 * 4 * block_flops * 1e-9));
+  CHECK(estimate.step.value == doctest::Approx(64 * bare_flops * 1e-9));
 }
 
 TEST_CASE("latency is paid once per boundary, micro-batch and direction where nothing hides it") {
-  using Two = Plan<Equal, MeanSquaredError, SGD, Batch<64>, Pipeline<Balanced<2>>>;  // sequential: one value there, one back
+  using Two = Plan<Bare, MeanSquaredError, SGD, Batch<64>, Pipeline<Balanced<2>>>;  // sequential: one value there, one back
   const double free = simulate(lower<Two>(), Machine{0, 0, 1e-9}).step.value;
   CHECK(simulate(lower<Two>(), Machine{0.5, 0, 1e-9}).step.value == doctest::Approx(free + 2 * 0.5));
   CHECK(simulate(lower<Two>(), Machine{0, 1e-3, 1e-9}).step.value == doctest::Approx(free + 2 * 64 * 64 * 4 * 1e-3));
 }
 
 TEST_CASE("an all-reduce costs a ring and starts after the backward that completes its bucket") {
-  using Spread = Plan<Equal, MeanSquaredError, SGD, Batch<64>, DataParallel<4>>;
-  const double work = 16 * 4 * block_flops * 1e-9;
+  using Spread = Plan<Bare, MeanSquaredError, SGD, Batch<64>, DataParallel<4>>;
+  const double work = 16 * bare_flops * 1e-9;
   const double bytes = 4.0 * 4 * 64 * 64;
   CHECK(simulate(lower<Spread>(), Machine{0.25, 1e-6, 1e-9}).step.value == doctest::Approx(work + 2 * 3 * 0.25 + 2 * bytes * 3 / 4 * 1e-6));
 }

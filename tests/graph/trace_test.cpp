@@ -32,7 +32,10 @@ TEST_CASE("a traced model knows its name, its input, its parameters and its work
   CHECK(graph.parameter_count == 4);
   CHECK(graph.nodes[2].first_parameter == 2);
   CHECK(graph.parameter_elements() == 784 * 50 + 50 + 50 * 10 + 10);
-  CHECK(graph.flops(0) == 6 * 784 * 50 + 2 * 50);
+  CHECK(graph.flops(0) == 4 * 784 * 50 + 2 * 50);  // no gradient of the images
+  CHECK(graph.flops(2) == 6 * 50 * 10 + 2 * 10);
+  CHECK(graph.work(0, 0, 0).input_gradient == 0);
+  CHECK(graph.work(2).input_gradient == 2 * 50 * 10);
 }
 
 TEST_CASE("every node takes values that were made before it") {

@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "heddle/cost/simulate.hpp"
 #include "plan/plans.hpp"
 
 using namespace heddle;
@@ -28,30 +27,7 @@ template <class ThePlan> std::string remark(int number, const AdviceLimits& limi
   return {};
 }
 
-template <class Policy, class... Options> void formula_is_the_simulation(std::string_view name) {
-  using P = EvenPlan<Policy, 64, Options...>;
-  const double simulated = simulate(P::training, Machine{}).bubble();
-  CAPTURE(name);
-  // The formula is cut to whole percents; 1e-9 keeps a share that is one exactly from falling below it.
-  CHECK(bubble_percent(P::training, P::Request::layout.order) == static_cast<int>(100 * simulated + 1e-9));
-}
-
 }  // namespace
-
-TEST_CASE("the idle share by the formula is that of the simulated program, where stages are equal") {
-  formula_is_the_simulation<Pipeline<Balanced<2>, GPipe, Microbatches<2>>>("GPipe 2 x 2");
-  formula_is_the_simulation<Pipeline<Balanced<4>, GPipe, Microbatches<8>>>("GPipe 4 x 8");
-  formula_is_the_simulation<Pipeline<Balanced<4>, GPipe, Microbatches<4>>, Accumulate<2>>("GPipe 4 x 4, two rounds");
-  formula_is_the_simulation<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>("1F1B 2 x 4");
-  formula_is_the_simulation<Pipeline<Balanced<4>, OneFOneB, Microbatches<4>>>("1F1B 4 x 4");
-  formula_is_the_simulation<Pipeline<Balanced<4>, OneFOneB, Microbatches<4>>, Accumulate<2>>("1F1B 4 x 4, two rounds");
-  formula_is_the_simulation<Pipeline<Balanced<4>, OneFOneB, Microbatches<2>, FewMicrobatches>>("1F1B 4 x 2");
-  formula_is_the_simulation<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>>("2 chunks on each of 2, 4");
-  formula_is_the_simulation<Pipeline<Balanced<4>, ZeroBubbleH1, Microbatches<4>>>("split backwards, 4 x 4");
-  formula_is_the_simulation<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<8>>>("split backwards, 2 x 8");
-  formula_is_the_simulation<Pipeline<Balanced<2>>>("in turn, 2");
-  formula_is_the_simulation<Pipeline<Balanced<4>, Microbatches<8>>>("in turn, 4 x 8");
-}
 
 TEST_CASE("a plan that leaves nothing unused has no remark") {
   constexpr AdviceReport none = advice<Useful>();
@@ -99,15 +75,39 @@ TEST_CASE("A03: stages out of balance by more than the limit") {
   using Uneven = EvenPlan<Pipeline<Stage<Repeat<3, Square>, On<0>>, Stage<Square, On<1>>, OneFOneB, Microbatches<4>>>;
   constexpr AdviceReport report = advice<Uneven>();
   static_assert(report.has(Code{'A', 3}));
-  // Stage 0 has three layers of four; its first needs no gradient of its input, but static flops count one. Mean 2 of 3: 33.3 % wait, said as 34.
-  CHECK(remark<Uneven>(3).find(
-            "so the 2 stages wait for the slowest 34 % of the time. Fix: give stage 0 fewer layers (Balanced<2> finds the best cut)") !=
-        std::string::npos);
-  CHECK(remark<Uneven>(3, {.imbalance_percent = 35}).empty());
-  CHECK(report.begin()->numbers[1] == 3 * report.begin()->numbers[3]);
+  // Stage 0 has three layers of four; its first makes no gradient of its input: 65,920 of the mean 45,312 flops, 31.3 % wait, said as 32.
+  CHECK(remark<Uneven>(3) ==
+        "[heddle.A03] stages are out of balance: stage 0 has 65,920 flops a row, stage 1 has 24,704, so the 2 stages wait for the slowest 32 % of "
+        "the time; the slowest of Balanced<2> has 49,408. Fix: give stage 0 fewer layers, or name Balanced<2>.");
+  CHECK(remark<Uneven>(3, {.imbalance_percent = 33}).empty());
+  CHECK(report.begin()->numbers[1] == stage_flops(Uneven::training, 0));
   CHECK(remark<EvenPlan<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>(3).empty());
   using Home = EvenPlan<Pipeline<Stage<Square, On<0>>, Stage<Repeat<2, Square>, On<1>>, Stage<Square, On<0>>, OneFOneB, Microbatches<4>>>;
   CHECK(remark<Home>(3).empty());  // a device counts with all its stages
+}
+
+TEST_CASE("A03: Balanced is no remedy for a plan that uses it, nor where its cut is hardly better") {
+  using Used = Trained<Mnist, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>;
+  CHECK(remark<Used>(3) ==
+        "[heddle.A03] stages are out of balance: stage 0 has 156,900 flops a row, stage 1 has 3120, so the 2 stages wait for the slowest 50 % of the "
+        "time, and Balanced<2> finds no better cut. Fix: use fewer stages, or smaller layers than layer 0 'linear1' Linear<784, 50>.");
+  using Named = EvenPlan<Pipeline<Stage<Repeat<2, Square>>, Stage<Square>, Stage<Square>, OneFOneB, Microbatches<4>>>;
+  CHECK(remark<Named>(3).find("; the slowest of Balanced<3> has 41,216. Fix: use fewer stages, or smaller layers than layer 1 '1' Linear<64, 64>") !=
+        std::string::npos);
+  // What runs again counts as work of a stage, but is no reason to cut elsewhere.
+  using Again = EvenPlan<Pipeline<Stage<Square>, Stage<Repeat<3, Square>>, OneFOneB, Microbatches<4>>, 64, Recompute<EveryBlock>>;
+  CHECK(remark<Again>(3).find("the slowest of Balanced<2> has 49,408. Fix: give stage 1 fewer layers, or name Balanced<2>.") != std::string::npos);
+}
+
+TEST_CASE("A04 says the idle share of the stages as they are; waiting for a slow stage alone is for A03") {
+  using Thirds = EvenPlan<Pipeline<Stage<Repeat<2, Square>>, Stage<Square>, Stage<Square>, GPipe, Microbatches<2>, FewMicrobatches>>;
+  CHECK(remark<Thirds>(4).find("leave stages idle " + std::to_string(bubble_percent(Thirds::training)) + " % of a step") != std::string::npos);
+  CHECK(bubble_percent(Thirds::training) > 100 * 2 / (2 + 2));  // equal stages: (S-1)/(M+S-1)
+  struct Slow : Sequential<Linear<64, 640>, Linear<640, 640>, Linear<640, 10>> {};
+  using Many = Trained<Slow, Pipeline<Balanced<3>, OneFOneB, Microbatches<16>>>;
+  CHECK(bubble_percent(Many::training) > 50);
+  CHECK(remark<Many>(4).empty());
+  CHECK_FALSE(remark<Many>(3).empty());
 }
 
 TEST_CASE("A04: fewer micro-batches than stages, or no order at all") {
@@ -115,7 +115,7 @@ TEST_CASE("A04: fewer micro-batches than stages, or no order at all") {
         "[heddle.A04] without an order micro-batches pass the 4 stages one at a time, so stages are idle 75 % of a step. "
         "Fix: name OneFOneB and Microbatches<4> or more.");
   CHECK(remark<EvenPlan<Pipeline<Balanced<4>, GPipe, Microbatches<3>, FewMicrobatches>>>(4) ==
-        "[heddle.A04] 3 micro-batches under GPipe over 4 stages leave stages idle 50 % of a step. Fix: name Microbatches<4> or more.");
+        "[heddle.A04] 3 micro-batches under GPipe over 4 stages leave stages idle 51 % of a step. Fix: name Microbatches<4> or more.");
   CHECK(remark<EvenPlan<Pipeline<Balanced<4>, GPipe, Microbatches<4>>>>(4).empty());
   CHECK_FALSE(remark<EvenPlan<Pipeline<Balanced<4>, GPipe, Microbatches<4>>>>(4, {.bubble_percent = 42}).empty());
 }
@@ -155,6 +155,20 @@ TEST_CASE("A08: padding that is a large share of what is reduced") {
         "bytes. Fix: use wider layers, or a Repeat of small ones, which is padded block by block.");
   CHECK(remark<Trained<Chain, Single>>(8).empty());
   CHECK(remark<Trained<Mnist, DataParallel<4>>>(8).empty());  // 4,800 of 163,840 bytes
+}
+
+TEST_CASE("A09: chunks in turn that make the idle share hardly less, for more messages and more values in flight") {
+  using Little = EvenPlan<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<16>>>;
+  CHECK(
+      remark<Little>(9) ==
+      "[heddle.A09] Interleaved<2> sends 96 messages between stages in a step where OneFOneB would send 32, and keeps 5 passes of a chunk in flight "
+      "where it keeps 4, for equal stages that are idle 3 % of a step instead of 5 %. Fix: use OneFOneB.");
+  CHECK(traffic<Little>().activations().messages == 96);
+  CHECK(traffic<EvenPlan<Pipeline<Balanced<2>, OneFOneB, Microbatches<16>>>>().activations().messages == 32);
+  CHECK(remark<Little>(9, {.interleaving_percent = 2}).empty());
+  CHECK(remark<EvenPlan<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>>>(9).empty());  // 11 % instead of 20 %
+  CHECK(remark<EvenPlan<Pipeline<Balanced<2>, Interleaved<1>, Microbatches<16>>>>(9).empty());
+  CHECK(remark<EvenPlan<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<16>>>>(9).empty());
 }
 
 TEST_CASE("limits of a caller turn a remark off at build, too") {

@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/graph/layers/flatten.hpp"
+#include "heddle/graph/layers/gelu.hpp"
+#include "heddle/graph/layers/input.hpp"
 #include "policy/models.hpp"
 
 using namespace heddle;
@@ -21,16 +24,19 @@ bool crosses_a_skip_edge(const Graph& graph, int boundary) {
   return false;
 }
 
+/// What training runs of nodes first to end - 1 as one chunk.
+std::int64_t flops_of_chunk(const Graph& graph, int first, int end) {
+  std::int64_t flops = 0;
+  for (int n = first; n < end; ++n) flops += graph.work(n, graph.last_untrained(), first).total();
+  return flops;
+}
+
 /// Least possible flops of the slowest chunk over all ways to cut at clean boundaries; -1 if there is no way.
 std::int64_t best_of_all(const Graph& graph, int first, int chunks) {
-  std::int64_t flops = 0;
-  if (chunks == 1) {
-    for (int n = first; n < graph.node_count; ++n) flops += graph.flops(n);
-    return first < graph.node_count ? flops : -1;
-  }
+  if (chunks == 1) return first < graph.node_count ? flops_of_chunk(graph, first, graph.node_count) : -1;
   std::int64_t best = -1;
   for (int end = first + 1; end < graph.node_count; ++end) {
-    flops += graph.flops(end - 1);
+    const std::int64_t flops = flops_of_chunk(graph, first, end);
     if (crosses_a_skip_edge(graph, end)) continue;
     const std::int64_t rest = best_of_all(graph, end, chunks - 1);
     if (rest < 0) continue;
@@ -58,11 +64,9 @@ template <class Model> int compare_with_all_cuts() {
     CHECK(layout.first_node[chunks] == graph.node_count);
     std::int64_t slowest = 0;
     for (int c = 0; c < chunks; ++c) {
-      std::int64_t flops = 0;
       CHECK(layout.first_node[c] < layout.first_node[c + 1]);
       if (c > 0) CHECK_FALSE(crosses_a_skip_edge(graph, layout.first_node[c]));
-      for (int n = layout.first_node[c]; n < layout.first_node[c + 1]; ++n) flops += graph.flops(n);
-      slowest = std::max(slowest, flops);
+      slowest = std::max(slowest, flops_of_chunk(graph, layout.first_node[c], layout.first_node[c + 1]));
     }
     CHECK(slowest == best);
     ++compared;
@@ -79,6 +83,23 @@ TEST_CASE("the balanced cut is the best of all cuts between which one value pass
   CHECK(compare_with_all_cuts<Sequential<Linear<64, 3>, Linear<3, 3>, Linear<3, 3>, Linear<3, 3>, Linear<3, 64>>>() == 5);
   CHECK(compare_with_all_cuts<Sequential<Linear<3, 3>, Linear<3, 3>, Linear<3, 3>, Linear<3, 64>, ReLU>>() == 5);
   CHECK(compare_with_all_cuts<Sequential<Linear<2, 90>, ReLU, Linear<90, 2>, Linear<2, 50>, Tanh, Linear<50, 2>, ReLU, Linear<2, 2>>>() == 8);
+}
+
+TEST_CASE("the cut counts no gradient of the input of the first layer with parameters, unless a chunk begins with it") {
+  using Square = Linear<64, 64, NoBias>;
+  CHECK(compare_with_all_cuts<Repeat<5, Square>>() == 5);
+  constexpr std::int64_t product = 2 * 64 * 64;
+  constexpr const Graph& graph = graph_of<Repeat<5, Square>>;
+  static_assert(graph.flops(0) == 2 * product && graph.flops(1) == 3 * product);
+  Layout layout{graph};
+  cut_balanced<64>(graph, layout, 2);
+  CHECK(layout.first_node[1] == 3);  // 2 + 3 + 3 before the cut, 3 + 3 behind it; with 3 for the first as well it could be either
+  CHECK(compare_with_all_cuts<Sequential<Input<64>, Repeat<3, Square>>>() == 4);
+  CHECK(compare_with_all_cuts<Sequential<Input<8, 8>, Flatten, Square, ReLU, Linear<64, 9>>>() == 5);
+  // Layers before the first parameter have a forward alone; GELU over 4000 elements is as much as a product by 4.
+  CHECK(compare_with_all_cuts<Sequential<Input<4000>, GELU, Linear<4000, 2>, GELU, Linear<2, 900>, Linear<900, 20>>>() == 6);
+  CHECK(compare_with_all_cuts<Sequential<Input<4000>, GELU, GELU, Linear<4000, 3>, Linear<3, 4000>, GELU>>() == 6);
+  CHECK(compare_with_all_cuts<Sequential<Input<6>, Tanh, Block, Linear<6, 3>>>() == 4);
 }
 
 TEST_CASE("a cut never crosses a skip edge") {

@@ -13,6 +13,15 @@ namespace {
 
 using Staged = Plan<Mnist, CrossEntropy, Adam, Batch<30, KeepLast>, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>;
 
+/// Pairings as doctor sees them; nothing is run.
+struct Threads {
+  using Ranks = RanksAsThreads;
+};
+struct OnGpus {
+  static constexpr bool on_gpus = true;
+  using Ranks = RanksAsProcesses;
+};
+
 bool says(const std::string& page, const std::string& words) {
   CAPTURE(page);
   CAPTURE(words);
@@ -24,7 +33,7 @@ bool says(const std::string& page, const std::string& words) {
 TEST_CASE("the page says machine, launcher, placement, findings and verdict") {
   FakeMachine machine;
   machine.plain(8, "2-3", 2048, 1024 * 1024).gpu(0, "NVIDIA H200", "GPU-0").gpu(1, "NVIDIA H200", "GPU-1").variable("CUDA_VISIBLE_DEVICES", "1");
-  const std::string page = describe(doctor<Staged>(machine.surroundings()));
+  const std::string page = describe(doctor<Staged, Threads>(machine.surroundings()));
   CHECK(says(page, "cores      2 of 8 may be used\n"));
   CHECK(says(page, "memory     2.0 MiB, 1024.0 MiB available\n"));
   CHECK(says(page, "GPUs       2, visible 1: NVIDIA H200; CUDA_VISIBLE_DEVICES=1\n"));
@@ -36,13 +45,15 @@ TEST_CASE("the page says machine, launcher, placement, findings and verdict") {
   CHECK(says(page, "\n   3        core 3       1       1         1-2             16-29 "));
   CHECK(says(page, "note         [heddle.R23] 4 ranks share 2 cores"));
   CHECK(says(page, "note         [heddle.A03] stages are out of balance"));
-  CHECK(page.ends_with("This plan can run here.\n"));
+  CHECK(page.ends_with("This plan can run here with Threads.\n"));
+  CHECK(describe(doctor<Staged>(machine.surroundings()))
+            .ends_with("Nothing was found that keeps this plan from running. Name its backend to know, as in doctor<MyPlan, CpuThreads>().\n"));
 }
 
 TEST_CASE("what cannot work is the verdict") {
   FakeMachine machine;
   machine.plain(4, "0-3", 1 << 20, 1 << 20).variable("WORLD_SIZE", "3").variable("RANK", "1").variable("PMI_SIZE", "2");
-  const std::string page = describe(doctor<Staged>(machine.surroundings(), {.on_gpus = true}));
+  const std::string page = describe(doctor<Staged, OnGpus>(machine.surroundings()));
   CHECK(says(page, "processes  3, this is 1, by torchrun (WORLD_SIZE); PMI_SIZE says otherwise and is not used\n"));
   CHECK(says(page, "cannot work  [heddle.R03] WORLD_SIZE says 3 processes, but the plan has 4 ranks."));
   CHECK(says(page, "cannot work  [heddle.R22]"));

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "heddle/backend/cpu_threads.hpp"
 #include "plan/plans.hpp"
 #include "run/fake_machine.hpp"
 
@@ -16,6 +17,15 @@ template <class Policy> using EvenPlan = Plan<Even, CrossEntropy, Adam, Batch<64
 using Alone = EvenPlan<Single>;
 using Four = EvenPlan<DataParallel<4>>;
 using Staged = EvenPlan<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, DataParallel<2>>>;
+
+/// A pairing on GPUs, as a user may have one; nothing is run.
+struct OnGpus {
+  static constexpr bool on_gpus = true;
+  using Ranks = RanksAsThreads;
+};
+struct Processes {
+  using Ranks = RanksAsProcesses;
+};
 
 std::string sentence(const Checkup& checkup, int number) {
   for (const Finding& f : checkup.findings)
@@ -66,10 +76,64 @@ TEST_CASE("R03: another number of processes than the plan has ranks") {
   CHECK_FALSE(found.can_work());
   CHECK(sentence(found, 3) ==
         "[heddle.R03] WORLD_SIZE says 2 processes, but the plan has 4 ranks. Fix: start 4 processes, or name a plan of 2 devices.");
-  machine.variable("WORLD_SIZE", "4");
-  CHECK(doctor<Four>(machine.surroundings()).can_work());
   machine.variable("WORLD_SIZE", "1");
   CHECK(doctor<Four>(machine.surroundings()).can_work());  // one process: its ranks are threads
+}
+
+TEST_CASE("R03: what torchrun sets is refused by threads and by processes, so doctor does not say that it can work") {
+  Sound machine;
+  machine.variable("WORLD_SIZE", "4").variable("RANK", "0");
+  const Checkup threads = doctor<Four, CpuThreads>(machine.surroundings());
+  CHECK_FALSE(threads.can_work());
+  CHECK(sentence(threads, 3) ==
+        "[heddle.R03] WORLD_SIZE says 4 processes, but CpuThreads runs the 4 ranks of the plan as threads of one. Fix: start one process, or unset "
+        "WORLD_SIZE.");
+  const std::string refused =
+      "[heddle.R03] WORLD_SIZE says 4 processes, but MPI has started 1. Fix: start them with mpirun -np 4, or unset WORLD_SIZE.";
+  CHECK(sentence(doctor<Four, Processes>(machine.surroundings()), 3) == refused);
+  CHECK(sentence(doctor<Four>(machine.surroundings()), 3) == refused);  // no backend that there is could
+  machine.variable("OMPI_COMM_WORLD_SIZE", "4").variable("OMPI_COMM_WORLD_RANK", "0");
+  CHECK(doctor<Four, Processes>(machine.surroundings()).can_work());
+  CHECK(doctor<Four>(machine.surroundings()).can_work());
+  CHECK_FALSE(doctor<Four, CpuThreads>(machine.surroundings()).can_work());
+}
+
+TEST_CASE("R03: processes are those that MPI starts; without mpirun there is one") {
+  const Checkup found = doctor<Four, Processes>(Sound{}.surroundings());
+  CHECK(sentence(found, 3) ==
+        "[heddle.R03] the plan has 4 devices, but MPI has started 1 process, and each is one rank. Fix: start it with mpirun -np 4.");
+  CHECK(doctor<Alone, Processes>(Sound{}.surroundings()).can_work());
+  Sound slurm;
+  slurm.variable("SLURM_NTASKS", "4").variable("SLURM_PROCID", "2");
+  CHECK(doctor<Four, Processes>(slurm.surroundings()).can_work());
+}
+
+TEST_CASE("R26: threads under mpirun train once in each process") {
+  Sound machine;
+  machine.variable("OMPI_COMM_WORLD_SIZE", "3").variable("OMPI_COMM_WORLD_RANK", "0").variable("OMPI_COMM_WORLD_LOCAL_SIZE", "3");
+  const Checkup found = doctor<Four, CpuThreads>(machine.surroundings());
+  CHECK(found.can_work());
+  CHECK(found.local_ranks() == 4);
+  CHECK(sentence(found, 26) ==
+        "[heddle.R26] OMPI_COMM_WORLD_SIZE says 3 processes, but CpuThreads runs the 4 ranks of the plan in each, so the same training runs 3 times. "
+        "Fix: start one process, or use CpuMpi.");
+  CHECK_FALSE(doctor<Four, CpuThreads>(Sound{}.surroundings()).has(Code{'R', 26}));
+}
+
+TEST_CASE("R25: a plan is not said to run on GPUs while no backend computes there") {
+  Sound machine;
+  for (int g = 0; g < 4; ++g) machine.gpu(g, "A", "GPU-" + std::to_string(g));
+  const Checkup threads = doctor<Four, CpuThreads>(machine.surroundings(), {.on_gpus = true});
+  CHECK_FALSE(threads.can_work());
+  CHECK(sentence(threads, 25) ==
+        "[heddle.R25] the plan is to run on GPUs, but CpuThreads computes on cores and this version has no backend for GPUs. Fix: run it on cores, "
+        "with CpuThreads or CpuMpi.");
+  CHECK_FALSE(doctor<Four>(machine.surroundings(), {.on_gpus = true}).can_work());
+  CHECK(doctor<Four, OnGpus>(machine.surroundings()).findings.empty());
+}
+
+TEST_CASE("a backend adds its memory to every arena") {
+  CHECK(doctor<Four, CpuThreads>(Sound{}.surroundings()).needed_memory() == 4 * (peak_memory<Four>() + external_memory<CpuThreads>));
 }
 
 TEST_CASE("R20: a launcher that makes no sense cannot work") {
@@ -114,14 +178,14 @@ TEST_CASE("R24: cores that stand idle") {
 }
 
 TEST_CASE("R22: GPUs are asked for and none is visible") {
-  const Checkup none = doctor<Four>(Sound{}.surroundings(), {.on_gpus = true});
+  const Checkup none = doctor<Four, OnGpus>(Sound{}.surroundings());
   CHECK_FALSE(none.can_work());
   CHECK(sentence(none, 22) ==
         "[heddle.R22] the plan is to run on GPUs, but none is visible: the driver shows 0 and CUDA_VISIBLE_DEVICES is not set. "
         "Fix: look at the driver with nvidia-smi.");
   Sound hidden;
   hidden.gpu(0, "A", "GPU-0").variable("CUDA_VISIBLE_DEVICES", "3");
-  CHECK(sentence(doctor<Four>(hidden.surroundings(), {.on_gpus = true}), 22)
+  CHECK(sentence(doctor<Four, OnGpus>(hidden.surroundings()), 22)
             .find("the driver shows 1 and CUDA_VISIBLE_DEVICES is '3'. Fix: unset it or name GPUs that are there.") != std::string::npos);
   CHECK(doctor<Four>(Sound{}.surroundings()).can_work());  // on cores it is no finding
 }
@@ -129,9 +193,9 @@ TEST_CASE("R22: GPUs are asked for and none is visible") {
 TEST_CASE("only one GPU works: it is said who hides the others, and how many ranks share it") {
   Sound machine;
   for (int g = 0; g < 4; ++g) machine.gpu(g, "A", "GPU-" + std::to_string(g));
-  CHECK(doctor<Four>(machine.surroundings(), {.on_gpus = true}).findings.empty());
+  CHECK(doctor<Four, OnGpus>(machine.surroundings()).findings.empty());
   machine.variable("CUDA_VISIBLE_DEVICES", "0");
-  const Checkup found = doctor<Four>(machine.surroundings(), {.on_gpus = true});
+  const Checkup found = doctor<Four, OnGpus>(machine.surroundings());
   CHECK(found.can_work());
   CHECK(sentence(found, 23) == "[heddle.R23] 4 ranks share 1 GPU. Fix: use a plan of 1 device, or more GPUs.");
   CHECK(sentence(found, 24).find("3 of 4 GPUs stand idle: 3 are hidden by CUDA_VISIBLE_DEVICES and the plan has 4 ranks") != std::string::npos);

@@ -25,18 +25,28 @@ def check(what, good, ended):
 for plan, ranks in (("single", 1), ("data", 2), ("pipeline", 2), ("hybrid", 4)):
     ended = run("--plan", plan)
     page = ended.stdout
-    check(plan, ended.returncode == 0 and page.endswith("This plan can run here.\n"), ended)
+    check(plan, ended.returncode == 0 and page.endswith("This plan can run here with CpuThreads.\n"), ended)
     check(f"{plan}: machine", all(f"\n{word}  " in "\n" + page for word in ("cores", "memory", "GPUs", "processes", "plan")), ended)
     check(f"{plan}: ranks", f"batch 64: {ranks} rank" in page and len([line for line in page.splitlines() if " core " in line]) == ranks, ended)
 
-ended = run("--plan", "data", WORLD_SIZE="3", RANK="0")
-check("another number of processes", ended.returncode == 1 and "cannot work  [heddle.R03] WORLD_SIZE says 3 processes" in ended.stdout, ended)
+ended = run("--plan", "data", WORLD_SIZE="2", RANK="0")
+check("torchrun's variables, threads", ended.returncode == 1 and "cannot work  [heddle.R03] WORLD_SIZE says 2 processes, but CpuThreads runs" in ended.stdout, ended)
+ended = run("--plan", "data", "--processes", WORLD_SIZE="2", RANK="0")
+check("torchrun's variables, processes", ended.returncode == 1 and "cannot work  [heddle.R03] WORLD_SIZE says 2 processes, but MPI has started 1." in ended.stdout, ended)
+ended = run("--plan", "data", "--processes", WORLD_SIZE="3", RANK="0")
+check("another number of processes", ended.returncode == 1 and "[heddle.R03] WORLD_SIZE says 3 processes, but the plan has 2 ranks." in ended.stdout, ended)
+ended = run("--plan", "data", "--processes", OMPI_COMM_WORLD_SIZE="2", OMPI_COMM_WORLD_RANK="1")
+check("the right number of processes", ended.returncode == 0 and "2, this is 1, by Open MPI" in ended.stdout
+      and ended.stdout.endswith("This plan can run here with CpuMpi.\n"), ended)
+ended = run("--plan", "data", "--processes")
+check("processes without mpirun", ended.returncode == 1 and "Fix: start it with mpirun -np 2." in ended.stdout, ended)
 ended = run("--plan", "data", OMPI_COMM_WORLD_SIZE="2", OMPI_COMM_WORLD_RANK="1")
-check("the right number of processes", ended.returncode == 0 and "2, this is 1, by Open MPI" in ended.stdout, ended)
+check("threads under mpirun", ended.returncode == 0 and "note         [heddle.R26]" in ended.stdout, ended)
 ended = run("--plan", "data", WORLD_SIZE="two")
 check("a launcher that makes no sense", ended.returncode == 1 and "[heddle.R20]" in ended.stdout, ended)
 ended = run("--gpus", CUDA_VISIBLE_DEVICES="-1")
 check("no visible GPU", ended.returncode == 1 and "[heddle.R22]" in ended.stdout, ended)
+check("no backend for GPUs", "cannot work  [heddle.R25] the plan is to run on GPUs, but CpuThreads computes on cores" in ended.stdout, ended)
 ended = run("--plan", "none")
 check("an unknown plan", ended.returncode == 2 and ended.stdout == "" and len(ended.stderr.splitlines()) == 1 and "--plan" in ended.stderr, ended)
 for arguments in ((), ("--help",)):

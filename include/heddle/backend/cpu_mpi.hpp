@@ -71,6 +71,7 @@ struct CpuMpi {
   using Reference = EigenCompute;
   using Session = MpiSession;
   using SessionOfOne = LocalSession;
+  using Ranks = RanksAsProcesses;
 };
 
 }  // namespace heddle::inline backend_room

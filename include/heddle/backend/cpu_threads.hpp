@@ -6,12 +6,12 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
 #include <exception>
 #include <span>
 #include <string>
 
 #include "heddle/backend/cpu.hpp"
+#include "heddle/run/world.hpp"
 #include "heddle/transport/threads.hpp"
 #include "heddle/transport/workers.hpp"
 
@@ -24,9 +24,7 @@ class ThreadSession {
 
   ThreadSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline)
       : world_(needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions}, deadline), workers_(needs.ranks) {
-    if (const char* const size = std::getenv("WORLD_SIZE"); size != nullptr && std::string{size} != "1")
-      throw Error(Code{'R', 3}, "WORLD_SIZE says " + std::string{size} + " processes, but CpuThreads runs the " + std::to_string(needs.ranks) +
-                                    " ranks of the plan as threads of one. Fix: start one process, or unset WORLD_SIZE.");
+    if (const Diagnosis odd = RanksAsThreads::refusal(needs.ranks); !odd.ok()) throw Error{odd};
   }
 
   /// job(rank) on the thread of every rank.
@@ -64,6 +62,7 @@ struct CpuThreads {
   using Reference = EigenCompute;
   using Session = ThreadSession;
   using SessionOfOne = ThreadSession;
+  using Ranks = RanksAsThreads;
 };
 
 }  // namespace heddle::inline backend_room

@@ -11,6 +11,7 @@
 #include "heddle/core/units.hpp"
 #include "heddle/cost/machine.hpp"
 #include "heddle/plan/program.hpp"
+#include "heddle/plan/work.hpp"
 
 namespace heddle::inline cost_room {
 
@@ -96,8 +97,6 @@ class Simulation {
   /// Layers one after another; gathers and reductions run beside them, one at a time on the wire of the role.
   void compute(int role, const Instruction& line) {
     const IndexRange& body = p_.body(line);
-    std::int64_t left = 0;
-    for (int n = p_.first_node[line.chunk]; n < p_.first_node[line.chunk + 1]; ++n) left += flops(n, line.op);
     for (int e = body.begin; e < body.end; ++e) {
       const Entry& entry = p_.entries[e];
       if (entry.when == When::last_micro_batch && line.micro_batch + 1 != p_.batch.total_micro_batches()) continue;
@@ -105,15 +104,9 @@ class Simulation {
       switch (entry.what) {
         case Do::leaf_forward:
         case Do::add:
-          if (line.op == Op::forward) left -= forward_flops(entry);
-          work(role, forward_flops(entry));  // in a backward: runs again
-          break;
         case Do::leaf_backward:
         case Do::leaf_backward_input:
-        case Do::leaf_backward_weight:
-          left -= flops(entry.node, line.op);
-          work(role, flops(entry.node, line.op));
-          break;
+        case Do::leaf_backward_weight: work(role, flops_of(p_, entry)); break;
         case Do::reduce_start: start(role, reduced_, entry.bucket, entry.axis, slices(entry.axis) ? 1 : 2); break;
         case Do::reduce_wait: finish(role, reduced_, entry.bucket); break;
         case Do::gather_start: start(role, gathered_, entry.bucket, entry.axis, 1); break;
@@ -123,18 +116,6 @@ class Simulation {
         case Do::scatter_value: now(role) += collective(entry, 1); break;
         default: break;
       }
-    }
-    work(role, left);  // sums and what else is no layer with a kernel
-  }
-  /// Sums of gradients have no node.
-  [[nodiscard]] std::int64_t forward_flops(const Entry& entry) const { return entry.node < 0 ? 0 : p_.graph->leaf(entry.node).forward_flops; }
-  [[nodiscard]] std::int64_t flops(int node, Op op) const {
-    const Leaf& leaf = p_.graph->leaf(node);
-    switch (op) {
-      case Op::forward: return leaf.forward_flops;
-      case Op::backward_input: return leaf.backward_flops - leaf.weight_flops;
-      case Op::backward_weight: return leaf.weight_flops;
-      default: return leaf.backward_flops;
     }
   }
   void work(int role, std::int64_t flops) {

@@ -46,6 +46,14 @@ struct GraphSplit {
 
 inline constexpr Signature unsplit{};  ///< of every leaf of a graph that is not split
 
+/// Floating-point operations of one leaf on one sample, by what they make.
+struct LeafFlops {
+  std::int64_t forward = 0;
+  std::int64_t input_gradient = 0;
+  std::int64_t parameter_gradients = 0;
+  [[nodiscard]] constexpr std::int64_t total() const { return forward + input_gradient + parameter_gradients; }
+};
+
 /// The traced model. Values are numbered 0 .. node_count; shapes are per sample.
 struct Graph {
   const TracedLeaf* leaves = nullptr;
@@ -92,8 +100,20 @@ struct Graph {
     for (int p = 0; p < leaf(node).parameter_count; ++p) sum += leaf(node).parameters[p].shape.elements();
     return sum;
   }
-  /// Forward and backward of one sample.
-  [[nodiscard]] constexpr std::int64_t flops(int node) const { return leaf(node).forward_flops + leaf(node).backward_flops; }
+  /// What training runs of a node in a chunk that begins with value `first`; `untrained` is last_untrained(). The first layer with parameters makes
+  /// no gradient of its input, unless another chunk made that input and has it sent back; layers before it run no backward.
+  ///
+  /// Linear<4, 3> as the first layer: forward 27, gradients of parameters 27. Behind another: 24 more for the gradient of its input.
+  [[nodiscard]] constexpr LeafFlops work(int node, int untrained, int first = 0) const {
+    const Leaf& runs = leaf(node);
+    const int value = nodes[node].operands[0];
+    if (node < untrained) return {runs.forward_flops, 0, 0};
+    const bool wanted = value > untrained || (value > 0 && value <= first);
+    return {runs.forward_flops, wanted ? runs.input_flops() : 0, runs.weight_flops};
+  }
+  [[nodiscard]] constexpr LeafFlops work(int node) const { return work(node, last_untrained()); }
+  /// Forward and backward of one sample, where the model is not cut before its first parameter.
+  [[nodiscard]] constexpr std::int64_t flops(int node) const { return work(node).total(); }
 
   /// state_dict prefix of a node: "linear1", "3.0.weight" without the last word. A path of 80 characters with three numbers of nine digits fits.
   [[nodiscard]] constexpr Text<112> name(int node) const {

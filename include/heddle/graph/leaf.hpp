@@ -58,6 +58,8 @@ struct Leaf {
   int surplus_parameters = 0;       ///< beyond the fourth, which are not kept: a model with such a layer is refused (G19)
   int surplus_signatures = 0;
 
+  /// Of those: the gradient of the input, where somebody needs it.
+  [[nodiscard]] constexpr std::int64_t input_flops() const { return backward_flops - weight_flops; }
   constexpr Leaf& with(const Parameter& parameter) {
     if (parameter_count == most_parameters)
       ++surplus_parameters;

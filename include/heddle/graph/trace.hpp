@@ -275,11 +275,12 @@ template <class Model> inline constexpr std::int64_t parameters = graph_of<Model
 /// What a model gives for one sample.
 template <class Model> inline constexpr Spec output_spec = graph_of<Model>.output();
 
-/// Floating-point operations of one sample, forward and backward.
+/// Floating-point operations that training runs for one sample, forward and backward: no gradient is made of what the first layer is given.
 template <class Model>
 inline constexpr Flops flops = [] {
   Flops sum;
-  for (int n = 0; n < graph_of<Model>.node_count; ++n) sum.value += graph_of<Model>.flops(n);
+  const int untrained = graph_of<Model>.last_untrained();
+  for (int n = 0; n < graph_of<Model>.node_count; ++n) sum.value += graph_of<Model>.work(n, untrained).total();
   return sum;
 }();
 

@@ -8,6 +8,7 @@
 
 #include "heddle/core/fire.hpp"
 #include "heddle/plan/plan.hpp"
+#include "heddle/plan/work.hpp"
 
 namespace heddle::inline plan_room {
 
@@ -16,8 +17,9 @@ struct AdviceLimits {
   int rows = 4;                  ///< A01: a micro-batch on one rank has fewer rows; a product of r rows uses each weight that it reads r times
   int unused_rows_percent = 10;  ///< A02: of the rows that the ranks could take, or of the batch
   int imbalance_percent = 25;    ///< A03: of the time that the slowest stage takes, the stages on average wait for it
-  int bubble_percent = 50;       ///< A04: of a step; reached with fewer micro-batches than stages
+  int bubble_percent = 50;       ///< A04: of a step; stages of equal work reach it with fewer micro-batches than stages
   Bytes overlap{1024 * 1024};    ///< A07: gradients of a stage that are worth reducing while the backward still runs
+  int interleaving_percent = 5;  ///< A09: of a step, by which Interleaved makes the idle share of equal stages less
   int padding_percent = 25;      ///< A08: of what a reduction of gradients moves
 };
 
@@ -40,23 +42,11 @@ struct AdviceReport {
   }
 };
 
-/// Share of a step that stages of equal work are idle: (S-1)/(V M + S-1) for GPipe and 1F1B with V chunks a device, (S-1)/(3 M + S-1) where a
-/// backward is split (F = I = W), (S-1)/S where micro-batches pass one at a time. The M of 1F1B are those of all rounds; GPipe ends each round before
-/// the next.
-///
-/// Source  sources.md#gpipe, sources.md#pipedream, sources.md#megatron, sources.md#zero-bubble
-/// Tested  plan/advice_test
-[[nodiscard]] constexpr int bubble_percent(const Program& p, const OrderRules& order) {
-  const std::int64_t s = p.roles;
-  if (!order.named) return static_cast<int>(100 * (s - 1) / s);
-  const std::int64_t m = order.forwards_first ? p.batch.micro_batches : p.batch.total_micro_batches();
-  return static_cast<int>(100 * s * (s - 1) / ((order.splits_backward ? 3 : 1) * m * p.chunks + s * (s - 1)));
-}
-
 /// Reads the constants of one plan and writes remarks.
 struct Adviser {
   const Program& p;
   const OrderRules& order;
+  bool balanced;  ///< the cut is that of Balanced<S>
   const AdviceLimits& limits;
   AdviceReport report{};
 
@@ -66,11 +56,7 @@ struct Adviser {
       if (p.device_of_chunk[c] == role)
         for (int n = p.first_node[c]; n < p.first_node[c + 1]; ++n) visit(n);
   }
-  [[nodiscard]] constexpr std::int64_t flops(int role) const {
-    std::int64_t sum = 0;
-    each_node(role, [&](int n) { sum += p.graph->flops(n); });
-    return sum;
-  }
+  [[nodiscard]] constexpr std::int64_t flops(int role) const { return stage_flops(p, role); }
   [[nodiscard]] constexpr int layers_with_parameters(int role) const {
     int layers = 0;
     each_node(role, [&](int n) { layers += p.graph->nodes[n].parameter_count > 0 ? 1 : 0; });
@@ -121,32 +107,62 @@ struct Adviser {
     if (p.roles < 2) return;
     int slowest = 0;
     int lightest = 0;
-    std::int64_t sum = 0;
     for (int r = 0; r < p.roles; ++r) {
-      sum += flops(r);
       if (flops(r) > flops(slowest)) slowest = r;
       if (flops(r) < flops(lightest)) lightest = r;
     }
     const std::int64_t most = flops(slowest);
-    if (most == 0) return;
-    const std::int64_t waiting = 100 - 100 * (sum / p.roles) / most;
-    if (waiting < limits.imbalance_percent) return;
-    report.add(Diagnosis{Code{'A', 3}, ""} << "stages are out of balance: stage " << slowest << " has " << most << " flops a row, stage " << lightest
-                                           << " has " << flops(lightest) << ", so the " << p.roles << " stages wait for the slowest " << waiting
-                                           << " % of the time. Fix: give stage " << slowest << " fewer layers (Balanced<" << p.roles
-                                           << "> finds the best cut), or use fewer stages.");
+    if (most == 0 || waiting_percent(p) < limits.imbalance_percent) return;
+    Diagnosis d = Diagnosis{Code{'A', 3}, ""} << "stages are out of balance: stage " << slowest << " has " << most << " flops a row, stage "
+                                              << lightest << " has " << flops(lightest) << ", so the " << p.roles << " stages wait for the slowest "
+                                              << waiting_percent(p) << " % of the time";
+    const std::int64_t best = balanced ? -1 : slowest_of_balanced_cut(p, order.in_turns);
+    if (balanced) d << ", and Balanced<" << p.roles << "> finds no better cut";
+    if (best >= 0) d << "; the slowest of Balanced<" << p.roles << "> has " << best;
+    if (best >= 0 && 10 * best < 9 * slowest_of_cut(p, p.first_node, p.device_of_chunk, p.chunks))
+      d << ". Fix: give stage " << slowest << " fewer layers, or name Balanced<" << p.roles << ">.";
+    else
+      d << ". Fix: use fewer stages, or smaller layers than " << p.graph->describe(largest_layer(slowest)).view() << '.';
+    report.add(d);
   }
+  [[nodiscard]] constexpr int largest_layer(int role) const {
+    int found = -1;
+    each_node(role, [&](int n) {
+      if (found < 0 || p.graph->flops(n) > p.graph->flops(found)) found = n;
+    });
+    return found;
+  }
+  /// Stages that wait because one has more to do than others are for A03, unless there are too few micro-batches as well.
   constexpr void bubble() {
-    const int idle = bubble_percent(p, order);
-    if (p.roles < 2 || idle < limits.bubble_percent) return;
+    if (p.roles < 2) return;
+    const int idle = bubble_percent(p);
+    const bool few = !order.named || p.batch.micro_batches < p.chunks;
+    if (idle < limits.bubble_percent || (!few && waiting_percent(p) >= limits.imbalance_percent)) return;
     Diagnosis d{Code{'A', 4}, ""};
     if (!order.named)
       d << "without an order micro-batches pass the " << p.roles << " stages one at a time, so stages are idle " << idle
         << " % of a step. Fix: name OneFOneB and Microbatches<" << p.roles << "> or more.";
     else
       d << p.batch.micro_batches << (p.batch.micro_batches == 1 ? " micro-batch" : " micro-batches") << " under " << order.name.view() << " over "
-        << p.roles << " stages leave stages idle " << idle << " % of a step. Fix: name Microbatches<" << p.chunks << "> or more.";
+        << p.roles << " stages leave stages idle " << idle << " % of a step. Fix: name Microbatches<" << (few ? p.chunks : 2 * p.batch.micro_batches)
+        << "> or more.";
     report.add(d);
+  }
+  /// Chunks in turn divide the idle time, not the share: (S-1)/(V M + S-1) of a step instead of (S-1)/(M + S-1), for more messages and more values.
+  constexpr void interleaving() {
+    const std::int64_t s = p.roles;
+    const std::int64_t m = p.batch.total_micro_batches();
+    if (!order.in_turns || order.splits_backward || p.chunks == p.roles || s < 2) return;
+    const std::int64_t idle = 100 * s * (s - 1) / (m * p.chunks + s * (s - 1));
+    const std::int64_t otherwise = 100 * (s - 1) / (m + s - 1);
+    if (otherwise - idle >= limits.interleaving_percent) return;
+    const std::int64_t passes = 2 * (s - 1) + p.chunks - s + 1;
+    report.add(Diagnosis{Code{'A', 9}, ""} << order.name.view() << '<' << p.chunks / p.roles << "> sends " << 2 * (p.chunks - 1) * m
+                                           << " messages between stages in a step where OneFOneB would send " << 2 * (s - 1) * m << ", and keeps "
+                                           << (passes < m * p.chunks / s ? passes : m * p.chunks / s)
+                                           << " passes of a chunk in flight where it keeps " << (m < s ? m : s) * p.chunks / s
+                                           << ", for equal stages that are idle " << idle << " % of a step instead of " << otherwise
+                                           << " %. Fix: use OneFOneB.");
   }
   constexpr void axes_of_one() {
     for (int i = 0; i < p.mesh.count; ++i)
@@ -211,9 +227,9 @@ struct Adviser {
   }
 };
 
-/// The remarks on a program; `order` is what the policies answered about micro-batches.
-[[nodiscard]] constexpr AdviceReport advise(const Program& p, const OrderRules& order, const AdviceLimits& limits = {}) {
-  Adviser adviser{p, order, limits};
+/// The remarks on a program; `layout` is what the policies answered about cuts and micro-batches.
+[[nodiscard]] constexpr AdviceReport advise(const Program& p, const Layout& layout, const AdviceLimits& limits = {}) {
+  Adviser adviser{p, layout.order, layout.balanced, limits};
   adviser.few_rows();
   adviser.unused_rows();
   adviser.imbalance();
@@ -222,16 +238,17 @@ struct Adviser {
   adviser.nothing_to_train();
   adviser.one_bucket();
   adviser.padding();
+  adviser.interleaving();
   return adviser.report;
 }
 
 /// What a plan leaves unused, as values; never an error. Empty for a plan that is refused.
 ///
-/// Errors  none; the remarks have the codes A01 to A08
+/// Errors  none; the remarks have the codes A01 to A09
 /// Tested  plan/advice_test
 template <class ThePlan> [[nodiscard]] constexpr AdviceReport advice(const AdviceLimits& limits = {}) {
   if constexpr (check<ThePlan>().ok())
-    return advise(ThePlan::training, ThePlan::Request::layout.order, limits);
+    return advise(ThePlan::training, ThePlan::Request::layout, limits);
   else
     return {};
 }
@@ -243,7 +260,7 @@ template <class ThePlan, AdviceLimits... Limits> struct Advised {
 
 /// static_assert(require_no_advice<MyPlan>()); a limit of one's own: require_no_advice<MyPlan, AdviceLimits{.bubble_percent = 80}>().
 ///
-/// Errors  the first remark of advice<MyPlan>(), A01 to A08, at build
+/// Errors  the first remark of advice<MyPlan>(), A01 to A09, at build
 /// Tested  plan/advice_test, fail/A03_stages_out_of_balance
 template <class ThePlan, AdviceLimits... Limits> struct require_no_advice {  // a pack: nvcc 13 cannot spell the default of one
   static_assert(sizeof(fired<Advised<ThePlan, Limits...>>) > 0);

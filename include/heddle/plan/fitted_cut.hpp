@@ -127,8 +127,9 @@ template <int Nodes, int Chunks> struct FittedCut {
       if (begin >= end) continue;
       while (added > begin) memory.add(--added, end, most_of);
       const std::int64_t earlier = s == 0 ? 0 : least[s - 1][j];
-      const std::int64_t flops = memory.flops[end] - memory.flops[begin];
-      if (!by_memory && flops >= least[s][k]) return;
+      const std::int64_t sum = memory.flops[end] - memory.flops[begin];
+      if (!by_memory && sum >= least[s][k]) return;
+      const std::int64_t flops = memory.cut.with_extra(begin, sum);
       if (earlier >= least[s][k]) continue;
       const std::int64_t bytes = memory.bytes(begin, end, slots[s], most_of);
       if (bytes / 2 > (by_memory ? least[s][k] : budget)) return;

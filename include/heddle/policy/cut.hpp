@@ -77,15 +77,22 @@ template <class Part> constexpr int place_part(const Graph& graph, Layout& layou
 }
 
 /// The pieces of a graph between which it may be cut, and chunks made of them.
+///
+/// The operations are those that training runs, without what runs again under Recompute: that depends on the cut. A chunk that begins with the first
+/// layer with parameters makes a gradient of its input, which the same layer does not make where it lies in the first chunk.
 template <int MostNodes> struct BalancedCut {
   int first[std::size_t{MostNodes + 1}]{};           ///< node that begins piece i
-  std::int64_t flops[std::size_t{MostNodes + 1}]{};  ///< of piece i
+  std::int64_t flops[std::size_t{MostNodes + 1}]{};  ///< of piece i, wherever the model is cut
+  int trained = 0;                  ///< the piece that begins with the first layer with parameters, 0: no piece but perhaps the first does
+  std::int64_t extra = 0;           ///< more operations in a chunk that begins with it
+  std::int64_t before_trained = 0;  ///< operations of the pieces before it
   int pieces = 0;
   int chunks = 1;
   std::int64_t total = 0;
   std::int64_t largest = 0;
 
   constexpr BalancedCut(const Graph& graph, int asked) : chunks(asked) {
+    const int untrained = graph.last_untrained();
     int last_reader[std::size_t{MostNodes + 1}]{};  // by value; 0: nobody
     for (int n = 0; n < graph.node_count; ++n)
       for (int k = 0; k < graph.nodes[n].operand_count; ++k) last_reader[graph.nodes[n].operands[k]] = n;
@@ -93,25 +100,45 @@ template <int MostNodes> struct BalancedCut {
     for (int n = 0; n < graph.node_count; ++n) {
       if (n == 0 || n > joined) first[pieces++] = n;
       if (last_reader[n] > joined) joined = last_reader[n];
-      flops[pieces - 1] += graph.flops(n);
-      total += graph.flops(n);
+      const std::int64_t work = graph.work(n, untrained).total();
+      if (n == untrained && n > 0 && first[pieces - 1] == n) {
+        trained = pieces - 1;
+        before_trained = total;
+      }
+      flops[pieces - 1] += work;
+      total += work;
       if (flops[pieces - 1] > largest) largest = flops[pieces - 1];
+      if (trained > 0 && trained == pieces - 1) extra += graph.work(n, untrained, untrained).total() - work;
     }
     first[pieces] = graph.node_count;
   }
-  /// Fills chunk by chunk up to `most` flops, with a piece left for each chunk that must still follow; false if more than `chunks` are needed.
+  /// Of a chunk of pieces begin to end - 1, given the flops of these.
+  [[nodiscard]] constexpr std::int64_t with_extra(int begin, std::int64_t sum) const { return begin > 0 && begin == trained ? sum + extra : sum; }
+  /// Chunks of at most `most` flops; false if more than `chunks` are needed. A cut without a chunk that begins with `trained` is tried first, and is
+  /// enough where the pieces before it have no work.
   constexpr bool fill(std::int64_t most, int* first_node) const {
+    if (extra > 0 && fill(most, first_node, trained)) return true;
+    if (extra > 0 && before_trained == 0 && chunks < pieces) return false;
+    return fill(most, first_node, 0);
+  }
+
+ private:
+  /// Fills chunk by chunk, with a piece left for each chunk that must still follow. Piece `joined`, if it is not 0, lies with the one before it.
+  constexpr bool fill(std::int64_t most, int* first_node, int joined) const {
     int chunk = 0;
     std::int64_t filled = 0;
     first_node[0] = 0;
     for (int i = 0; i < pieces; ++i) {
-      if (flops[i] > most) return false;
-      if (i > 0 && (filled + flops[i] > most || pieces - i <= chunks - 1 - chunk)) {
+      if (joined > 0 && i == joined) continue;
+      const std::int64_t next = joined > 0 && i + 1 == joined ? flops[i] + flops[joined] : flops[i];
+      const int left = pieces - i - (i < joined ? 1 : 0);
+      if (i > 0 && (filled + next > most || left <= chunks - 1 - chunk)) {
         if (++chunk == chunks) return false;
         first_node[chunk] = first[i];
-        filled = 0;
+        filled = with_extra(i, 0);
       }
-      filled += flops[i];
+      filled += next;
+      if (filled > most) return false;
     }
     first_node[chunk + 1] = first[pieces];
     return chunk + 1 == chunks;
@@ -131,7 +158,7 @@ template <int MostNodes> constexpr void cut_balanced(const Graph& graph, Layout&
                                                      << cut.pieces - 1 << " places (never through a skip connection). Fix: ask for at most "
                                                      << (cut.pieces < Layout::most_chunks ? cut.pieces : Layout::most_chunks) << " stages.");
   std::int64_t low = cut.largest;
-  std::int64_t high = cut.total;
+  std::int64_t high = cut.total + cut.extra;
   while (low < high) {
     const std::int64_t middle = low + (high - low) / 2;
     if (cut.fill(middle, layout.first_node))

@@ -137,7 +137,6 @@ struct SplitPath {
     const Laid to = rest(l, state);
     const auto part = [&](std::int64_t size, bool split) { return split ? (size + ranks - 1) / ranks : size; };
     SplitCost c;
-    (leaf(l).parameter_count > 0 ? c.work : c.beside) = part(leaf(l).forward_flops + leaf(l).backward_flops, state / rests > 0);
     c.beside += part(leaf(l).out.elements(), to.sharded());
     for (int p = 0; p < leaf(l).parameter_count; ++p) {
       const std::int64_t elements = leaf(l).parameters[p].shape.elements();
@@ -146,7 +145,11 @@ struct SplitPath {
     }
     c.moved += moved_between(s.output, to, leaf(l).out.elements()) + moved_between(to, s.output_gradient, leaf(l).out.elements());
     if (l == lost && to.sharded()) c.moved += ranks * loss.terms;
-    return {c.work * times[l], c.moved * times[l], c.beside * times[l]};
+    SplitCost all{c.work * times[l], c.moved * times[l], c.beside * times[l]};
+    const bool split = state / rests > 0;
+    (leaf(l).parameter_count > 0 ? all.work : all.beside) +=
+        part(leaf(l).forward_flops + leaf(l).weight_flops, split) * times[l] + part(leaf(l).input_flops(), split) * inner[l];
+    return all;
   }
   /// What entering a leaf costs beside: its input made as it takes it, the gradient as the value lies.
   [[nodiscard]] constexpr SplitCost entry_price(int l, int state, Laid before) const {

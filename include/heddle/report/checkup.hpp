@@ -32,7 +32,7 @@ namespace heddle::inline report_room {
   if (m.visible_devices) out += "; CUDA_VISIBLE_DEVICES=" + printable(*m.visible_devices);
   out += "\nprocesses  ";
   if (c.world.launcher.empty())
-    out += "one, no launcher: ranks are threads";
+    out += c.backend.processes ? "one, no launcher" : "one, no launcher: ranks are threads";
   else
     out += std::to_string(c.world.size) + ", this is " + std::to_string(c.world.rank) + ", by " + std::string{c.world.launcher} + " (" +
            std::string{c.world.variable} + ")";
@@ -58,16 +58,14 @@ namespace heddle::inline report_room {
   for (int r = 0; r < c.local_ranks() && r < most_lines; ++r) {
     const Rank rank{c.first_local_rank().value + r};
     const int role = p.mesh.coordinate(rank, Axis::stage);
-    std::string where = c.options.on_gpus ? "no GPU" : "any core";
+    std::string where = c.on_gpus() ? "no GPU" : "any core";
     const auto cores = static_cast<int>(c.machine.allowed_cores.size());
     const auto gpus = static_cast<int>(c.machine.visible_gpus.size());
-    if (c.options.on_gpus && gpus > 0)
+    if (c.on_gpus() && gpus > 0)
       where = "GPU " + std::to_string(r % gpus);
-    else if (!c.options.on_gpus && c.world.size == 1 && cores > 0)
+    else if (!c.on_gpus() && c.world.size == 1 && cores > 0)
       where = "core " + std::to_string(c.machine.allowed_cores[static_cast<std::size_t>(r % cores)]);
-    std::int64_t flops = 0;
-    for (int k = 0; k < p.chunks; ++k)
-      for (int n = p.first_node[k]; n < p.first_node[k + 1] && p.device_of_chunk[k] == role; ++n) flops += p.graph->flops(n);
+    const std::int64_t flops = stage_flops(p, role);
     out += padded(std::to_string(rank.value), 4) + padded(where, 14);
     for (int i = 0; i < p.mesh.count; ++i) out += padded(std::to_string(p.mesh.coordinate(rank, p.mesh.axes[i])), 8);
     out += padded(layers_of(p, role), 12) + padded(rows_of(p, rank), 18) +
@@ -86,11 +84,14 @@ namespace heddle::inline report_room {
   std::string out = describe_machine(c) + "plan       " + std::string{p.graph->model.view()} + ", " + c.policy + ", batch " +
                     std::to_string(p.batch.batch) + ": " + std::to_string(c.ranks()) + (c.ranks() == 1 ? " rank, " : " ranks, ") +
                     std::to_string(c.local_ranks()) + " on this machine, which need " + mebibytes(c.needed_memory()) + "\n";
-  if (!c.options.on_gpus && c.machine.usable_cores() > 0)
+  if (!c.on_gpus() && c.machine.usable_cores() > 0)
     out += "load       " + decimals(c.local_ranks() / c.machine.usable_cores(), 2) + " ranks a core\n";
   out += '\n' + describe_placement(c) + '\n';
   for (const Finding& f : c.findings) out += (f.cannot_work ? "cannot work  " : "note         ") + printable(f.what.text.view()) + '\n';
-  return out + (c.can_work() ? "This plan can run here.\n" : "This plan cannot run here.\n");
+  if (!c.can_work()) return out + "This plan cannot run here.\n";
+  if (c.backend.name.empty())
+    return out + "Nothing was found that keeps this plan from running. Name its backend to know, as in doctor<MyPlan, CpuThreads>().\n";
+  return out + "This plan can run here with " + c.backend.name + ".\n";
 }
 
 }  // namespace heddle::inline report_room

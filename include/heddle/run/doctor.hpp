@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Room: run. doctor: a plan held against the machine and the launcher that it is to run on; what cannot work, what stands idle.
 // Sees: plan, plan/advice, run/machine_facts, run/world.  Does not see: threads, any backend.
-// In: a Plan, Surroundings.  Out: Checkup, values that report/checkup.hpp prints.
+// In: a Plan, a backend's name and needs, Surroundings.  Out: Checkup, values that report/checkup.hpp prints.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "heddle/plan/advice.hpp"
@@ -22,14 +23,40 @@ struct Finding {
 };
 
 struct DoctorOptions {
-  bool on_gpus = false;  ///< devices are GPUs; else cores
-  Bytes external{};      ///< memory that the backend adds to each arena: external_memory<Backend>
+  bool on_gpus = false;  ///< devices are to be GPUs; else cores, or what the backend computes on
+  Bytes external{};      ///< memory that a backend adds to each arena; that of a backend that is named is known
 };
+
+/// What doctor asks of a pairing; of none, where no backend is named.
+struct BackendFacts {
+  std::string name;                                               ///< empty: none
+  bool on_gpus = false;                                           ///< it computes on GPUs
+  bool processes = false;                                         ///< each rank is a process; else all are threads of one
+  Bytes external{};                                               ///< memory beside each arena
+  Diagnosis (*refusal)(int ranks, const Environment&) = nullptr;  ///< what it says where it cannot start the ranks
+};
+
+/// Two pairings are known; without a name doctor asks whether either could start the ranks.
+[[nodiscard]] inline Diagnosis refusal_of_all(int ranks, const Environment& environment) {
+  return RanksAsThreads::refusal(ranks, environment).ok() ? Diagnosis{} : RanksAsProcesses::refusal(ranks, environment);
+}
+
+template <class Backend> [[nodiscard]] BackendFacts facts_of() {
+  if constexpr (std::is_void_v<Backend>) {
+    return {{}, false, false, {}, &refusal_of_all};
+  } else {
+    BackendFacts facts{std::string{type_name<Backend>().view()}, false, Backend::Ranks::processes, {}, &Backend::Ranks::refusal};
+    if constexpr (requires { Backend::on_gpus; }) facts.on_gpus = Backend::on_gpus;
+    if constexpr (requires { Backend::Compute::workspace; }) facts.external = Backend::Compute::workspace;
+    return facts;
+  }
+}
 
 /// What was read and what was found.
 struct Checkup {
   const Program* program = nullptr;
   std::string policy;
+  BackendFacts backend;
   DoctorOptions options;
   MachineFacts machine;
   World world;
@@ -48,12 +75,14 @@ struct Checkup {
   [[nodiscard]] Bytes arena(Rank rank) const { return Bytes{program->arenas[program->mesh.coordinate(rank, Axis::stage)].total}; }
   [[nodiscard]] Bytes needed_memory() const {
     Bytes sum;
-    for (int r = 0; r < local_ranks(); ++r) sum += arena(Rank{first_local_rank().value + r}) + options.external;
+    for (int r = 0; r < local_ranks(); ++r) sum += arena(Rank{first_local_rank().value + r}) + options.external + backend.external;
     return sum;
   }
+  [[nodiscard]] bool on_gpus() const { return options.on_gpus || backend.on_gpus; }
 
  private:
   [[nodiscard]] bool split_over_machines() const {
+    if (!backend.name.empty() && !backend.processes) return false;
     return world.size == ranks() && world.local_size > 0 && world.local_size < world.size && world.rank >= world.local_rank &&
            world.rank - world.local_rank + world.local_size <= world.size;
   }
@@ -62,11 +91,13 @@ struct Checkup {
 /// Writes the findings of a Checkup.
 struct Doctor {
   Checkup& checkup;
+  const Environment& environment;
 
   void examine(const AdviceReport& advice) {
     launcher();
+    devices();
     memory();
-    if (checkup.options.on_gpus)
+    if (checkup.on_gpus())
       gpus();
     else
       cores();
@@ -87,16 +118,29 @@ struct Doctor {
 
   void launcher() {
     const World& world = checkup.world;
+    const BackendFacts& backend = checkup.backend;
+    const bool threads = !backend.name.empty() && !backend.processes;
     if (!world.fault.ok()) return refuse(world.fault);
-    if (world.size > 1 && world.size != checkup.ranks())
-      refuse(Diagnosis{Code{'R', 3}, ""} << world.variable << " says " << world.size << " processes, but the plan has " << checkup.ranks()
-                                         << " ranks. Fix: start " << checkup.ranks() << " processes, or name a plan of " << world.size
-                                         << " devices.");
+    if (!threads && world.size > 1 && world.size != checkup.ranks())
+      return refuse(Diagnosis{Code{'R', 3}, ""} << world.variable << " says " << world.size << " processes, but the plan has " << checkup.ranks()
+                                                << " ranks. Fix: start " << checkup.ranks() << " processes, or name a plan of " << world.size
+                                                << " devices.");
+    if (const Diagnosis odd = backend.refusal(checkup.ranks(), environment); !odd.ok()) return refuse(odd);
+    if (threads && world.size > 1)
+      note(Diagnosis{Code{'R', 26}, ""} << world.variable << " says " << world.size << " processes, but " << backend.name << " runs the "
+                                        << checkup.ranks() << " ranks of the plan in each, so the same training runs " << world.size
+                                        << " times. Fix: start one process, or use CpuMpi.");
+  }
+  void devices() {
+    if (!checkup.options.on_gpus || checkup.backend.on_gpus) return;
+    Diagnosis d = Diagnosis{Code{'R', 25}, ""} << "the plan is to run on GPUs, but ";
+    if (!checkup.backend.name.empty()) d << checkup.backend.name << " computes on cores and ";
+    refuse(d << "this version has no backend for GPUs. Fix: run it on cores, with CpuThreads or CpuMpi.");
   }
   void memory() {
     const Bytes needed = checkup.needed_memory();
     const Bytes there = checkup.machine.usable_memory();
-    if (checkup.options.on_gpus || there.value == 0 || needed <= there) return;
+    if (checkup.on_gpus() || there.value == 0 || needed <= there) return;
     refuse(Diagnosis{Code{'R', 21}, ""} << "the " << checkup.local_ranks() << " ranks on this machine need " << needed.value << " bytes, but "
                                         << there.value << " bytes are free"
                                         << (checkup.machine.memory_limit.value > 0 ? " under the limit of the control group" : "")
@@ -133,21 +177,23 @@ struct Doctor {
   }
 };
 
-[[nodiscard]] inline Checkup examine(const Program& program, std::string policy, const AdviceReport& advice, const Surroundings& surroundings,
-                                     const DoctorOptions& options) {
-  Checkup checkup{&program, std::move(policy), options, read_machine(surroundings), read_world(surroundings.environment), {}};
-  Doctor{checkup}.examine(advice);
+[[nodiscard]] inline Checkup examine(const Program& program, std::string policy, BackendFacts backend, const AdviceReport& advice,
+                                     const Surroundings& surroundings, const DoctorOptions& options) {
+  Checkup checkup{&program, std::move(policy), std::move(backend), options, read_machine(surroundings), read_world(surroundings.environment), {}};
+  Doctor{checkup, surroundings.environment}.examine(advice);
   return checkup;
 }
 
-/// Holds a plan against this machine and this launcher; nothing is run.
+/// Holds a plan against this machine, this launcher and a backend; nothing is run. Without a backend it is only said what no backend could do.
 ///
-/// Errors  none is thrown; findings have the codes R03, R20 to R24 and those of advice<MyPlan>()
+/// doctor<MyPlan, CpuThreads>() says whether a program that makes a Trainer<MyPlan, CpuThreads>, started as this one was, can run.
+/// Errors  none is thrown; findings have the codes R03, R10, R20 to R26 and those of advice<MyPlan>()
 /// Tested  run/doctor_test
-template <class ThePlan> [[nodiscard]] Checkup doctor(const Surroundings& surroundings = {}, const DoctorOptions& options = {}) {
+template <class ThePlan, class Backend = void>
+[[nodiscard]] Checkup doctor(const Surroundings& surroundings = {}, const DoctorOptions& options = {}) {
   constexpr auto policy = type_name<typename ThePlan::Request::ThePolicy>();
   const bool cut = policy.length == std::ssize(policy.chars) - 1;
-  return examine(ThePlan::training, std::string{policy.view()} + (cut ? "..." : ""), advice<ThePlan>(), surroundings, options);
+  return examine(ThePlan::training, std::string{policy.view()} + (cut ? "..." : ""), facts_of<Backend>(), advice<ThePlan>(), surroundings, options);
 }
 
 }  // namespace heddle::inline run_room

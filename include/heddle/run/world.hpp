@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,9 +69,9 @@ inline constexpr LauncherVariables launchers[] = {
 ///
 /// Errors  R20 as World::fault: a variable that is no number, or a rank that its world does not have
 /// Tested  run/world_test
-[[nodiscard]] inline World read_world(const Environment& environment = process_environment) {
+[[nodiscard]] inline World read_world(const Environment& environment = process_environment, std::span<const LauncherVariables> known = launchers) {
   World world;
-  for (const LauncherVariables& from : launchers) {
+  for (const LauncherVariables& from : known) {
     if (!environment(from.size) || (from.launcher == "Slurm" && !environment(from.rank))) continue;
     if (!world.launcher.empty()) {
       Diagnosis ignored;
@@ -111,5 +112,37 @@ inline constexpr LauncherVariables launchers[] = {
   return Diagnosis{Code{'R', 10}, ""} << "RANK is " << named << ", but MPI has made this process rank " << rank << " of " << size
                                       << ". Fix: start with mpirun alone, or unset RANK and WORLD_SIZE.";
 }
+
+/// The ranks of a plan are threads of one process: what such a pairing refuses, and doctor before it.
+///
+/// Errors  R03 if WORLD_SIZE asks for more than one process, R20 no number
+/// Tested  run/world_test, backend/cpu_threads_test
+struct RanksAsThreads {
+  static constexpr bool processes = false;
+  [[nodiscard]] static Diagnosis refusal(int ranks, const Environment& environment = process_environment) {
+    Diagnosis fault;
+    const int said = number_in(environment, "WORLD_SIZE", 1, 1, fault);
+    if (!fault.ok() || said == 1) return fault;
+    return Diagnosis{Code{'R', 3}, ""} << "WORLD_SIZE says " << said << " processes, but CpuThreads runs the " << ranks
+                                       << " ranks of the plan as threads of one. Fix: start one process, or unset WORLD_SIZE.";
+  }
+};
+
+/// Each rank is a process that MPI starts, by mpirun or srun: torchrun alone starts processes that are no world of MPI.
+///
+/// Errors  R03 another number of processes, R10 another rank, R20 no numbers
+/// Tested  run/world_test
+struct RanksAsProcesses {
+  static constexpr bool processes = true;
+  [[nodiscard]] static Diagnosis refusal(int ranks, const Environment& environment = process_environment) {
+    const World mpi = read_world(environment, std::span{launchers}.subspan(1));
+    if (!mpi.fault.ok()) return mpi.fault;
+    if (const Diagnosis odd = beside_mpi(mpi.size, mpi.rank, environment); !odd.ok()) return odd;
+    if (mpi.size == ranks) return {};
+    return Diagnosis{Code{'R', 3}, ""} << "the plan has " << ranks << " devices, but MPI has started " << mpi.size
+                                       << (mpi.size == 1 ? " process" : " processes") << ", and each is one rank. Fix: start it with mpirun -np "
+                                       << ranks << '.';
+  }
+};
 
 }  // namespace heddle::inline run_room

@@ -56,6 +56,10 @@ TEST_CASE("an image where features are wanted is told to be flattened") {
   CHECK(leaf.fault.text.view() ==
         "[heddle.G01] Linear<784, 50, NoBias> takes 784 features but the value before it has 28 in the last dimension of (28, 28). "
         "Fix: put Flatten before it.");
+  constexpr Leaf other = Linear<512, 50>::describe(Spec{Shape{1, 28, 28}});
+  CHECK(other.fault.text.view() ==
+        "[heddle.G01] Linear<512, 50> takes 512 features but the value before it has 28 in the last dimension of (1, 28, 28). "
+        "Fix: put Flatten before it and write Linear<784, 50> for all of them, or Linear<28, 50> for the last dimension alone.");
 }
 
 TEST_CASE("class numbers are no features") {

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. What the ranks of a Program compute, read off its entries: operations of an entry, of a stage, and the share of a step that stages are
+// idle if nothing but work takes time.
+// Sees: plan/program, policy/cut.  Does not see: machines, processes, threads.
+// In: a Program.  Out: flops_of, stage_flops, waiting_percent, slowest_of_balanced_cut, bubble_percent.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/plan/program.hpp"
+#include "heddle/policy/cut.hpp"
+
+namespace heddle::inline plan_room {
+
+/// Operations of an entry for one sample: forwards, also where they run again; of a backward what it writes. Sums of gradients count nothing.
+///
+/// Tested  plan/work_test
+[[nodiscard]] constexpr std::int64_t flops_of(const Program& p, const Entry& entry) {
+  if (entry.node < 0 || entry.node >= p.graph->node_count) return 0;  // a sum of gradients; the loss
+  const Leaf& leaf = p.graph->leaf(entry.node);
+  const std::int64_t input = entry.d.set() ? leaf.input_flops() : 0;
+  switch (entry.what) {
+    case Do::leaf_forward:
+    case Do::add: return leaf.forward_flops;
+    case Do::leaf_backward: return input + leaf.weight_flops;
+    case Do::leaf_backward_input: return input;
+    case Do::leaf_backward_weight: return leaf.weight_flops;
+    default: return 0;
+  }
+}
+
+[[nodiscard]] constexpr std::int64_t flops_of(const Program& p, const IndexRange& body) {
+  std::int64_t sum = 0;
+  for (int e = body.begin; e < body.end; ++e) sum += flops_of(p, p.entries[e]);
+  return sum;
+}
+
+/// Operations of one sample on a rank of a stage: forward, and in training all of the backward with what runs again.
+[[nodiscard]] constexpr std::int64_t stage_flops(const Program& p, int role) {
+  std::int64_t sum = 0;
+  for (int c = 0; c < p.chunks; ++c) {
+    if (p.device_of_chunk[c] != role) continue;
+    sum += flops_of(p, p.forward_bodies[c]);
+    if (p.training) sum += flops_of(p, p.backward_bodies[c]);
+    if (p.training && p.splits_backward) sum += flops_of(p, p.weight_bodies[c]);
+  }
+  return sum;
+}
+
+/// What the stages on average have less to do than the slowest, in percent of its operations.
+[[nodiscard]] constexpr std::int64_t waiting_percent(const Program& p) {
+  std::int64_t sum = 0;
+  std::int64_t most = 0;
+  for (int r = 0; r < p.roles; ++r) {
+    const std::int64_t own = stage_flops(p, r);
+    sum += own;
+    most = own > most ? own : most;
+  }
+  return most == 0 ? 0 : 100 - 100 * (sum / p.roles) / most;
+}
+
+/// Operations of the slowest stage if the model of a plan were cut so, without what runs again.
+[[nodiscard]] constexpr std::int64_t slowest_of_cut(const Program& p, const int* first_node, const int* device_of_chunk, int chunks) {
+  const int untrained = p.graph->last_untrained();
+  std::int64_t most = 0;
+  for (int r = 0; r < p.roles; ++r) {
+    std::int64_t sum = 0;
+    for (int c = 0; c < chunks; ++c)
+      for (int n = first_node[c]; n < first_node[c + 1] && device_of_chunk[c] == r; ++n) sum += p.graph->work(n, untrained, first_node[c]).total();
+    most = sum > most ? sum : most;
+  }
+  return most;
+}
+
+/// The same of the cut that Balanced would make for as many stages, or chunks of these in turn; -1 if the model cannot be cut so.
+[[nodiscard]] constexpr std::int64_t slowest_of_balanced_cut(const Program& p, bool in_turns) {
+  constexpr int most_nodes = 4096;
+  Layout layout{*p.graph};
+  const int chunks = in_turns ? p.chunks : p.roles;
+  cut_balanced<most_nodes>(*p.graph, layout, chunks);
+  if (!layout.fault.ok()) return -1;
+  for (int c = 0; c < chunks; ++c) layout.device_of_chunk[c] = c % p.roles;
+  return slowest_of_cut(p, layout.first_node, layout.device_of_chunk, chunks);
+}
+
+/// Walks the computes of all lists: each begins when its role is free and the chunk that it waits for has done the same micro-batch.
+class WorkWalk {
+ public:
+  constexpr explicit WorkWalk(const Program& p)
+      : p_(p), at_(p.roles), clock_(p.roles), flops_(3 * p.chunks), done_(2 * p.chunks * p.batch.total_micro_batches()) {
+    for (int r = 0; r < p.roles; ++r) at_[r] = p.lists[r].begin;
+    for (int c = 0; c < p.chunks; ++c) {
+      flops_[3 * c] = flops_of(p, p.forward_bodies[c]);
+      if (!p.training) continue;
+      flops_[3 * c + 1] = flops_of(p, p.backward_bodies[c]);
+      if (p.splits_backward) flops_[3 * c + 2] = flops_of(p, p.weight_bodies[c]);
+    }
+    for (int i = 0; i < 2 * p.chunks * p.batch.total_micro_batches(); ++i) done_[i] = -1;
+  }
+  /// In operations of one sample.
+  struct Times {
+    std::int64_t step = 0;
+    std::int64_t busy = 0;  ///< of all roles
+  };
+  [[nodiscard]] constexpr Times run() {
+    Times times;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (int r = 0; r < p_.roles; ++r)
+        while (at_[r] < p_.lists[r].end && advance(r, p_.instructions[at_[r]], times.busy)) {
+          ++at_[r];
+          moved = true;
+        }
+    }
+    for (int r = 0; r < p_.roles; ++r) times.step = clock_[r] > times.step ? clock_[r] : times.step;
+    return times;
+  }
+
+ private:
+  /// Room for a number that is known when the walk begins.
+  struct Numbers {
+    std::int64_t* first;
+    constexpr explicit Numbers(int count) : first(new std::int64_t[static_cast<std::size_t>(count)]{}) {}
+    Numbers(const Numbers&) = delete;
+    Numbers& operator=(const Numbers&) = delete;
+    constexpr ~Numbers() { delete[] first; }
+    constexpr std::int64_t& operator[](std::int64_t i) const { return first[i]; }
+  };
+  [[nodiscard]] constexpr std::int64_t& done(int chunk, int micro_batch, bool back) const {
+    return done_[2 * (chunk * p_.batch.total_micro_batches() + micro_batch) + (back ? 1 : 0)];
+  }
+  constexpr bool advance(int role, const Instruction& line, std::int64_t& busy) {
+    if (!computes(line.op)) return true;
+    const bool back = passes_gradients(line.op);
+    const int before = line.op == Op::backward_weight ? -1 : back ? line.chunk + 1 : line.chunk - 1;
+    std::int64_t begin = clock_[role];
+    if (before >= 0 && before < p_.chunks) {
+      const std::int64_t ready = done(before, line.micro_batch, back);
+      if (ready < 0) return false;
+      if (ready > begin) begin = ready;
+    }
+    const std::int64_t work = flops_[3 * line.chunk + (line.op == Op::forward ? 0 : back ? 1 : 2)];
+    clock_[role] = begin + work;
+    busy += work;
+    if (line.op != Op::backward_weight) done(line.chunk, line.micro_batch, back) = clock_[role];
+    return true;
+  }
+
+  const Program& p_;
+  Numbers at_;
+  Numbers clock_;
+  Numbers flops_;  // by chunk: forward, backward or its input part, weight part
+  Numbers done_;   // by chunk, micro-batch and direction; -1 before the end
+};
+
+/// Share of a step that the stages of a plan are idle if nothing but work takes time, in percent, cut to a whole number: what simulate() gives for
+/// a machine of zero latency and infinite links. Stages may be unequal; the chunks' real operations count.
+///
+/// Linear<1000, 2000> and Linear<2000, 1000> on two devices under 1F1B with 4 micro-batches: 28, though equal stages would be idle 20.
+/// Tested  plan/work_test
+[[nodiscard]] constexpr int bubble_percent(const Program& p) {
+  auto [step, busy] = WorkWalk{p}.run();
+  for (; step > std::int64_t{1} << 40; busy /= 2) step /= 2;  // hundred times the sum of all roles stays a number
+  const std::int64_t all = p.roles * step;
+  return all == 0 ? 0 : static_cast<int>(100 - (100 * busy + all - 1) / all);
+}
+
+}  // namespace heddle::inline plan_room

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/plan/work.hpp"
+
+#include <doctest/doctest.h>
+
+#include <type_traits>
+
+#include "heddle/cost/simulate.hpp"
+#include "heddle/heddle.hpp"
+#include "plan/plans.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+constexpr std::int64_t product = 2 * 64 * 64;
+using Square = Linear<64, 64, NoBias>;
+/// Blocks of equal work: the table of vectors has parameters and no arithmetic, so every product makes the gradient of its input.
+template <int Blocks> struct Equal : Sequential<Input<1>, Embedding<2, 64>, Repeat<Blocks, Square>> {};
+template <class Policy, class Model = Equal<8>, class... Options> using Of = Plan<Model, MeanSquaredError, Adam, Batch<64>, Policy, Options...>;
+
+/// (S-1)/(V M + S-1) for GPipe and 1F1B with V chunks a device, (S-1)/(3 M + S-1) where a backward is split (F = I = W), (S-1)/S where micro-batches
+/// pass one at a time. The M of 1F1B are those of all rounds; GPipe ends each round before the next. In whole percents.
+constexpr std::int64_t formula(const Program& p, const OrderRules& order) {
+  const std::int64_t s = p.roles;
+  if (!order.named) return 100 * (s - 1) / s;
+  const std::int64_t m = order.forwards_first ? p.batch.micro_batches : p.batch.total_micro_batches();
+  return 100 * s * (s - 1) / ((order.splits_backward ? 3 : 1) * m * p.chunks + s * (s - 1));
+}
+
+template <class P> void agree(std::string_view name, bool equal) {
+  CAPTURE(name);
+  // The share is cut to whole percents; 1e-9 keeps one that is whole exactly from falling below it.
+  CHECK(bubble_percent(P::training) == static_cast<int>(100 * simulate(P::training, Machine{}).bubble() + 1e-9));
+  if (equal) CHECK(bubble_percent(P::training) == formula(P::training, P::Request::layout.order));
+}
+template <class Order, class... More> void agree_for_all(std::string_view name) {
+  struct Uneven : Sequential<Linear<300, 64>, ReLU, Repeat<5, Square>, Tanh, Linear<64, 200>, Linear<200, 64>> {};
+  agree<Of<Pipeline<Balanced<2>, Order, More...>>>(name, true);
+  agree<Of<Pipeline<Balanced<4>, Order, More...>>>(name, true);
+  agree<Of<Pipeline<Balanced<2>, Order, More...>, Equal<8>, Accumulate<2>>>(name, true);
+  agree<Of<Pipeline<Balanced<2>, Order, More...>, Uneven>>(name, false);
+  agree<Of<Pipeline<Balanced<4>, Order, More...>, Uneven>>(name, false);
+  agree<Of<Pipeline<Balanced<4>, Order, More...>, Uneven, Recompute<EveryBlock>, Accumulate<2>>>(name, false);
+}
+
+/// Operations of one sample by the graph, chunk by chunk.
+template <class P> std::int64_t by_graph() {
+  const Program& p = P::training;
+  std::int64_t sum = 0;
+  for (int c = 0; c < p.chunks; ++c)
+    for (int n = p.first_node[c]; n < p.first_node[c + 1]; ++n) sum += p.graph->work(n, p.graph->last_untrained(), p.first_node[c]).total();
+  return sum;
+}
+template <class P> std::int64_t by_entries() {
+  std::int64_t sum = 0;
+  for (int r = 0; r < P::training.roles; ++r) sum += stage_flops(P::training, r);
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("the first layer with parameters makes no gradient of its input, and layers before it run no backward") {
+  using Alone = Of<Single, Sequential<Square, Square>>;
+  static_assert(stage_flops(Alone::training, 0) == (2 + 3) * product);
+  static_assert(flops<Sequential<Square, Square>>.value == (2 + 3) * product);
+  using Behind = Of<Single, Sequential<Input<8, 8>, ReLU, Flatten, Square, ReLU>>;
+  static_assert(stage_flops(Behind::training, 0) == 64 + 2 * product + 2 * 64);
+  static_assert(flops<Sequential<Input<8, 8>, ReLU, Flatten, Square, ReLU>>.value == 64 + 2 * product + 2 * 64);
+  using Tokens = Of<Single, Equal<2>>;
+  static_assert(stage_flops(Tokens::training, 0) == 2 * 3 * product);  // the table is trained, so the products behind it pass gradients on
+}
+
+TEST_CASE("a stage that begins with the first parameters sends a gradient back, so it makes one") {
+  using Late = Of<Pipeline<Stage<Sequential<Input<64>, ReLU>>, Stage<Square>, OneFOneB, Microbatches<2>>, Sequential<Input<64>, ReLU, Square>>;
+  static_assert(stage_flops(Late::training, 0) == 64);
+  static_assert(stage_flops(Late::training, 1) == 3 * product);
+}
+
+TEST_CASE("what the graph counts is what the entries of a program run, for every family of plans") {
+  struct Block : Residual<Linear<64, 64>, Tanh, Linear<64, 64>> {};
+  struct Deep : Sequential<Input<8, 8>, Flatten, Linear<64, 64>, ReLU, Repeat<3, Block>, Linear<64, 8>> {};
+  struct Language : Sequential<Input<4>, Named<"table", Embedding<16, 64>>, Repeat<2, Block>, Tied<"head", Linear<64, 16, NoBias>, To<"table">>> {};
+  const auto same = []<class P>(std::string_view name, std::type_identity<P>) {
+    CAPTURE(name);
+    CHECK(by_entries<P>() == by_graph<P>());
+  };
+  same("one device", std::type_identity<Of<Single, Deep>>{});
+  same("1F1B", std::type_identity<Of<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>, Deep>>{});
+  same("split backwards", std::type_identity<Of<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, Deep>>{});
+  same("chunks in turn", std::type_identity<Of<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>, Deep>>{});
+  same("slices of tensors", std::type_identity<Of<TensorParallel<2>, Deep>>{});
+  same("shards", std::type_identity<Of<Sharded<2>, Deep>>{});
+  same("tied", std::type_identity<Plan<Language, CrossEntropy, Adam, Batch<64>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>{});
+}
+
+TEST_CASE("what runs again is work of the backward") {
+  using Kept = Of<Single>;
+  using Again = Of<Single, Equal<8>, Recompute<EveryBlock>>;
+  CHECK(stage_flops(Again::training, 0) == stage_flops(Kept::training, 0) + flops_run_again(Again::training).value);
+  using Split = Of<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, Equal<8>, Recompute<EveryBlock>>;
+  CHECK(by_entries<Split>() == by_graph<Split>() + flops_run_again(Split::training).value);
+}
+
+TEST_CASE("the idle share is that of the simulation for unequal stages as well, and the formula's for equal ones") {
+  agree_for_all<GPipe, Microbatches<4>>("GPipe");
+  agree_for_all<GPipe, Microbatches<2>, FewMicrobatches>("GPipe, few");
+  agree_for_all<OneFOneB, Microbatches<8>>("1F1B");
+  agree_for_all<OneFOneB, Microbatches<2>, FewMicrobatches>("1F1B, few");
+  agree_for_all<Interleaved<2>, Microbatches<4>>("2 chunks a device");
+  agree_for_all<ZeroBubbleH1, Microbatches<8>>("split backwards");
+  agree_for_all<Microbatches<4>>("no order");
+}
+
+TEST_CASE("the idle share is a constant") {
+  using Two = Of<Pipeline<Stage<Linear<1000, 2000>>, Stage<Linear<2000, 1000>>, OneFOneB, Microbatches<4>>,
+                 Sequential<Linear<1000, 2000>, Linear<2000, 1000>>>;
+  static_assert(bubble_percent(Two::training) == 28);
+  static_assert(bubble_percent(Of<Single>::training) == 0);
+  CHECK(bubble_percent(lower<Inference<Equal<8>, Batch<64>, Pipeline<Balanced<2>>>>()) == 50);
+}
