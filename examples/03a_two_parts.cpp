@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Model parallelism. New: the policy. Two parts of the model live on two devices; values go forward between them, gradients back.
+// Model parallelism, 32 rows a step. New: the policy. Two parts of the model live on two devices; values go forward between them, gradients back.
 #include <heddle/backend/cpu_threads.hpp>
 #include <heddle/heddle.hpp>
 #include <heddle/io/synthetic.hpp>
@@ -16,7 +16,7 @@ struct Part3 : Sequential<Linear<500, 10>> {};
 struct Network : Sequential<Part1, Part2, Part3> {};
 
 // A plan is a type as well. If this file compiles, the plan has passed every check.
-template <class Policy> using Training = Plan<Network, CrossEntropy, Adam, Batch<128>, Grain<32>, Policy>;
+template <class Policy> using Training = Plan<Network, CrossEntropy, Adam, Batch<32>, Grain<32>, Policy>;
 using Mine = Training<Pipeline<Stage<Part1, On<0>>, Stage<Sequential<Part2, Part3>, On<1>>>>;
 
 /// What is constant: layers with their shapes, where they live, memory and traffic.
@@ -31,7 +31,8 @@ template <class ThePlan> void describe() {
       std::cout << "  stage " << stage << " on device " << program.device_of_chunk[stage] << " of each replica: " << graph.describe(node).view()
                 << ' ' << shapes.view() << '\n';
     }
-  std::cout << "  output and loss on device " << program.loss_role() << " of each replica\n";
+  std::cout << "  output (" << program.batch.batch << ", " << graph.output().shape.last() << ") and loss on device " << program.loss_role()
+            << " of each replica; stages idle " << bubble_percent(program) << " % if only work takes time\n";
   const auto tell = []<int... Number>(std::integer_sequence<int, Number...>) {
     ((std::cout << "  device " << Number << ": " << peak_memory<ThePlan>(device<Number>).value << " bytes of memory; sends in each step "
                 << traffic<ThePlan>().sent_to_peers(Rank{Number}).value << " bytes to other stages and "
@@ -41,13 +42,13 @@ template <class ThePlan> void describe() {
   tell(std::make_integer_sequence<int, devices<ThePlan>>{});
 }
 
-/// Three epochs of ten steps; returns a hash of all parameters.
+/// Three epochs of forty steps; returns a hash of all parameters.
 template <class ThePlan> std::uint64_t train(const Dataset& data, bool report) {
   Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 1e-3}, Seed{1}};
   if (report)
-    trainer.on_step([](const StepResult& r) { std::cout << "  step " << r.step << ", " << r.rows << " rows, loss " << *r.loss << '\n'; }, Every{10});
+    trainer.on_step([](const StepResult& r) { std::cout << "  step " << r.step << ", " << r.rows << " rows, loss " << *r.loss << '\n'; }, Every{40});
   for (int epoch = 0; epoch < 3; ++epoch)
-    for (const auto& batch : data.shuffled(Seed{1}, epoch).batches<128>()) trainer.step(batch);
+    for (const auto& batch : data.shuffled(Seed{1}, epoch).batches<32>()) trainer.step(batch);
   const Evaluation evaluation = trainer.evaluate(*data.in_order().batches(data.size()).begin());
   if (report) std::cout << "  evaluation, " << evaluation.rows << " rows, loss " << evaluation.loss << '\n';
   return trainer.parameter_hash();

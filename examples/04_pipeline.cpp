@@ -31,7 +31,8 @@ template <class ThePlan> void describe() {
       std::cout << "  stage " << stage << " on device " << program.device_of_chunk[stage] << " of each replica: " << graph.describe(node).view()
                 << ' ' << shapes.view() << '\n';
     }
-  std::cout << "  output and loss on device " << program.loss_role() << " of each replica\n";
+  std::cout << "  output (" << program.batch.batch << ", " << graph.output().shape.last() << ") and loss on device " << program.loss_role()
+            << " of each replica; stages idle " << bubble_percent(program) << " % if only work takes time\n";
   const auto tell = []<int... Number>(std::integer_sequence<int, Number...>) {
     ((std::cout << "  device " << Number << ": " << peak_memory<ThePlan>(device<Number>).value << " bytes of memory; sends in each step "
                 << traffic<ThePlan>().sent_to_peers(Rank{Number}).value << " bytes to other stages and "

@@ -34,7 +34,7 @@ template <class ThePlan> void describe() {
            << program.graph->leaf(node).out.shape;
     std::cout << "  " << graph.describe(node).view() << ' ' << shapes.view() << '\n';
   }
-  std::cout << "  output and loss on every device\n";
+  std::cout << "  output (" << program.batch.batch << ", " << graph.output().shape.last() << ") and loss on every device\n";
   const auto tell = []<int... Number>(std::integer_sequence<int, Number...>) {
     ((std::cout << "  device " << Number << ": " << peak_memory<ThePlan>(device<Number>).value << " bytes of memory; sends in each step "
                 << traffic<ThePlan>().sent_to_peers(Rank{Number}).value << " bytes to other stages and "

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <type_traits>
+
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
@@ -45,6 +48,37 @@ TEST_CASE("unequal stages are idle for longer than their number says, and what i
   CHECK(estimate.busy[1].value == 4 * 3 * one);
   CHECK(estimate.step.value == (4 * 3 + 2) * one);
   CHECK(estimate.bubble() == doctest::Approx(8.0 / 28).epsilon(1e-12));  // 1/5 if both stages had the same to do
+}
+
+TEST_CASE("the numbers of docs/tutorials.md: replicas wait for the network, stages for each other, chunks in turn halve the idle time") {
+  struct Front : Sequential<Linear<1000, 2000>, ReLU> {};
+  struct Back : Sequential<Linear<2000, 1000>> {};
+  struct Mlp : Sequential<Front, Back> {};
+  constexpr Machine machine{50e-6, 1e-9, 1e-10};
+  const auto is = [](const Estimate& e, double milliseconds, double percent) {
+    CHECK(std::round(1e4 * e.step.value) / 10 == doctest::Approx(milliseconds));
+    CHECK(std::round(1e3 * e.bubble()) / 10 == doctest::Approx(percent));
+  };
+  const auto estimate = [&]<class Policy, class... Options>(std::type_identity<Policy>, Options...) {
+    return simulate(Plan<Mlp, MeanSquaredError, SGD, Batch<64>, Policy, Options...>::training, machine);
+  };
+  is(estimate(std::type_identity<Single>{}), 128.1, 0);
+  is(estimate(std::type_identity<DataParallel<2>>{}), 80.2, 20.1);
+  is(estimate(std::type_identity<DataParallel<2>>{}, Bucket<1_MiB>{}), 72.1, 11.2);
+  using Staged = Pipeline<Stage<Front>, Stage<Back>, OneFOneB, Microbatches<4>>;
+  is(estimate(std::type_identity<Staged>{}), 90.3, 29.1);
+  CHECK(std::round(1e3 * simulate(Plan<Mlp, MeanSquaredError, SGD, Batch<64>, Staged>::training, Machine{}).bubble()) == 286);
+
+  struct Deep : Sequential<Input<1>, Named<"table", Embedding<64, 64>>, Repeat<8, Linear<64, 64>>> {};
+  const auto idle = []<class Order>(std::type_identity<Order>) {
+    return simulate(Plan<Deep, CrossEntropy, Adam, Batch<64>, Pipeline<Balanced<4>, Order, Microbatches<8>>>::training, Machine{});
+  };
+  const Estimate once = idle(std::type_identity<OneFOneB>{});
+  const Estimate twice = idle(std::type_identity<Interleaved<2>>{});
+  CHECK(once.idle[0].value == 1'185'792);
+  CHECK(twice.idle[0].value == 592'896);
+  CHECK(std::round(1e3 * once.bubble()) == 273);
+  CHECK(std::round(1e3 * twice.bubble()) == 158);
 }
 
 TEST_CASE("an all-reduce of a split backward starts after the weight part that completes its bucket") {

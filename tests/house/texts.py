@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Every source file names its licence in its first lines; no text has a path of somebody's machine or a mark of unfinished work.
-A block of a document after <!-- from FILE --> has its paragraphs of more than five lines from that file, letter by letter."""
+A block of a document after <!-- from FILE --> has its paragraphs of more than five lines from that file, letter by letter.
+A source that is cited has one heading in docs/sources.md."""
 import re
 
 import house
@@ -24,7 +25,22 @@ def misquoted(root, text):
                 yield f"{source} has not the lines that are quoted from it: {paragraph.splitlines()[0]}"
 
 
+CITED = re.compile(r"\bsources\.md#([a-z0-9-]+)")
+
+
+def check_sources(root):
+    page = root / "docs" / "sources.md"
+    if not page.exists():
+        return
+    headings = re.findall(r"^### (.+)$", page.read_text(), re.M)
+    yield from (f"docs/sources.md: two headings are named {name}" for name in sorted(set(headings)) if headings.count(name) > 1)
+    for path in house.files(root, *SOURCES, ".md"):
+        for name in sorted(set(CITED.findall(path.read_text(errors="replace"))) - {"name"} - set(headings)):
+            yield f"{path.relative_to(root)}: docs/sources.md has no heading {name}"
+
+
 def check(root):
+    yield from check_sources(root)
     for path in house.files(root):
         name = str(path.relative_to(root))
         if path.suffix not in TEXTS:
@@ -53,5 +69,7 @@ REFUSED = {
     "is not in the first lines": {"a.cpp": "int i;\n"},
     "script: 'SPDX": {"script": "#!/bin/sh\n"},
     "a path of one machine": {"README.md": "cd /ho" + "me/somebody\n"},
+    "two headings are named a": {"docs/sources.md": "### a\n### b\n### a\n"},
+    "a.py: docs/sources.md has no heading c": {"docs/sources.md": "### a\n", "a.py": f"# {LICENCE}\n# sources.m" + "d#a, sources.m" + "d#c\n"},
     "a mark of unfinished work": {"README.md": "TO" + "DO: more\n"},
 }

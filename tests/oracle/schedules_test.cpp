@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Idle time and chunk passes in flight of every order, as sources.md#gpipe, #pipedream, #megatron and #zero-bubble give them, for all
+// Idle time and chunk passes in flight of every order, as sources.md#gpipe, #pipedream, #megatron-2021 and #zero-bubble give them, for all
 // p <= 8, m <= 32 and v <= 4. Times are F = 1 and B = 2 = I + W for a chunk; a stage of v chunks takes v times as long.
 #include <doctest/doctest.h>
 

@@ -7,6 +7,8 @@
 #include "heddle/graph/layers/input.hpp"
 #include "heddle/graph/layers/tanh.hpp"
 #include "heddle/graph/layers/unflatten.hpp"
+#include "heddle/graph/losses/mean_squared_error.hpp"
+#include "heddle/plan/work.hpp"
 #include "heddle/policy/sharded.hpp"
 #include "plan/plans.hpp"
 
@@ -102,6 +104,17 @@ TEST_CASE("a budget is of the arena without training") {
   constexpr Diagnosis over = check<Applied<Mnist, Single, Memory<enough - 1_B>>>();
   static_assert(over.code == Code{'C', 1});
   CHECK(over.numbers[1] == enough.value);
+}
+
+TEST_CASE("a cut that balances counts forwards alone, a plan that trains counts what its backward runs") {
+  // Forwards of 500, 200 and 400 products; with training 1000, 600 and 1200, since the first layer makes no gradient of its input.
+  struct Three : Sequential<Linear<50, 10, NoBias>, Linear<10, 20, NoBias>, Linear<20, 20, NoBias>> {};
+  using Two = Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>;
+  static_assert(Applied<Three, Two>::evaluation.first_node[1] == 1);
+  static_assert(Plan<Three, MeanSquaredError, SGD, Batch<16>, Two>::evaluation.first_node[1] == 2);
+  using Named = Applied<Three, Pipeline<Stage<Sequential<Linear<50, 10, NoBias>, Linear<10, 20, NoBias>>>, Stage<Linear<20, 20, NoBias>>>>;
+  static_assert(slowest_of_balanced_cut(Named::evaluation, false) == 2 * 600);
+  CHECK(stage_flops(Named::evaluation, 0) == 2 * 700);
 }
 
 TEST_CASE("a cut that balances stays as it is if the forward fits, also where training would not") {

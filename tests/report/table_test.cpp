@@ -23,6 +23,15 @@ TEST_CASE("a table names devices, layers, memory and what moves") {
   CHECK(text.find("one step moves 32768 bytes between stages and 37888 bytes of gradients over axis data, over all ranks;") != std::string::npos);
 }
 
+TEST_CASE("the idle share of a table is that of the stages as they are, the one that docs/tour.md prints") {
+  struct Mnist : Sequential<Named<"linear1", Linear<784, 50>>, ReLU, Named<"linear2", Linear<50, 10>>> {};
+  using Both = Plan<Mnist, CrossEntropy, Adam, Batch<64>, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, DataParallel<2>>>;
+  CHECK(table<Both>().ends_with(
+      "one step moves 25600 bytes between stages and 318080 bytes of gradients over axis data, over all ranks; stages idle 49.0 % if only work takes "
+      "time\n"));
+  static_assert(bubble_percent(Both::training) == 49);  // 20 if the stages were equal
+}
+
 TEST_CASE("one device has no axis, moves nothing and is never idle") {
   using Alone = Plan<Small, CrossEntropy, SGD, Batch<64>, Single>;
   const std::string text = table<Alone>();

@@ -51,6 +51,7 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
   static constexpr Layout answered = [] {
     Layout answers{graph};
     if (graph.fault.ok()) answers.loss = split_of_loss<Loss>(graph.output());
+    answers.trains = !requires { Loss::trains; };
     ThePolicy::answer(graph, answers);
     return answers;
   }();

@@ -61,7 +61,7 @@ namespace heddle::inline plan_room {
 
 /// Operations of the slowest stage if the model of a plan were cut so, without what runs again.
 [[nodiscard]] constexpr std::int64_t slowest_of_cut(const Program& p, const int* first_node, const int* device_of_chunk, int chunks) {
-  const int untrained = p.graph->last_untrained();
+  const int untrained = p.training ? p.graph->last_untrained() : p.graph->node_count;
   std::int64_t most = 0;
   for (int r = 0; r < p.roles; ++r) {
     std::int64_t sum = 0;
@@ -76,6 +76,7 @@ namespace heddle::inline plan_room {
 [[nodiscard]] constexpr std::int64_t slowest_of_balanced_cut(const Program& p, bool in_turns) {
   constexpr int most_nodes = 4096;
   Layout layout{*p.graph};
+  layout.trains = p.training;
   const int chunks = in_turns ? p.chunks : p.roles;
   cut_balanced<most_nodes>(*p.graph, layout, chunks);
   if (!layout.fault.ok()) return -1;

@@ -91,9 +91,9 @@ template <int MostNodes> struct BalancedCut {
   std::int64_t total = 0;
   std::int64_t largest = 0;
 
-  constexpr BalancedCut(const Graph& graph, int asked) : chunks(asked) {
-    const int untrained = graph.last_untrained();
-    int last_reader[std::size_t{MostNodes + 1}]{};  // by value; 0: nobody
+  constexpr BalancedCut(const Graph& graph, int asked, bool trains = true) : chunks(asked) {
+    const int untrained = trains ? graph.last_untrained() : graph.node_count;  // without training no layer runs a backward
+    int last_reader[std::size_t{MostNodes + 1}]{};                             // by value; 0: nobody
     for (int n = 0; n < graph.node_count; ++n)
       for (int k = 0; k < graph.nodes[n].operand_count; ++k) last_reader[graph.nodes[n].operands[k]] = n;
     int joined = 0;  // nodes up to here read a value from before the one in hand
@@ -151,7 +151,7 @@ template <int MostNodes> constexpr void cut_balanced(const Graph& graph, Layout&
   if (graph.node_count > MostNodes)
     return layout.refuse(Diagnosis{Code{'M', 3}, ""} << graph.model.view() << " has " << graph.node_count << " layers, but Balanced cuts at most "
                                                      << MostNodes << ". Fix: name the stages.");
-  const BalancedCut<MostNodes> cut{graph, asked < 1 || asked > Layout::most_chunks ? 1 : static_cast<int>(asked)};
+  const BalancedCut<MostNodes> cut{graph, asked < 1 || asked > Layout::most_chunks ? 1 : static_cast<int>(asked), layout.trains};
   if (asked < 1 || asked > cut.pieces || asked > Layout::most_chunks)
     return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "a balanced cut into " << asked << " needs " << asked - 1 << " cuts, but "
                                                      << graph.model.view() << " with " << graph.node_count << " layers can be cut in "

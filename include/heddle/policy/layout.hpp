@@ -69,6 +69,7 @@ struct Layout {
   LossSplit loss;                        ///< how the loss takes an output that is not whole; no policy answers it
   OrderRules order;
   int micro_batches = 1;
+  bool trains = true;     ///< false: forwards alone, so a balanced cut counts no backward
   bool balanced = false;  ///< the cut is a choice: any other that fits the memory of the plan will do
   Diagnosis fault;
 

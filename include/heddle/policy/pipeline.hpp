@@ -50,7 +50,7 @@ struct FewMicrobatches {
 /// Shape   batch (B, ...) becomes M micro-batches (B/M, ...)
 /// Moves   one boundary value per micro-batch and direction                                     [bytes]
 /// Errors  S01 a layer in no stage or twice; S02 fewer micro-batches than stages; S08 no whole groups of them; M01, M02, M03 devices and cuts
-/// Source  sources.md#gpipe, sources.md#pipedream, sources.md#megatron, sources.md#zero-bubble
+/// Source  sources.md#gpipe, sources.md#pipedream, sources.md#megatron-2021, sources.md#zero-bubble
 /// Tested  policy/pipeline_test, equivalence/pipeline_test
 template <class... Parts> struct Pipeline {
   static constexpr int stages = (0 + ... + (requires { Parts::is_stage; } ? 1 : 0));

@@ -16,6 +16,7 @@ namespace heddle::inline graph_room {
 /// Tested  graph/losses/no_loss_test
 struct NoLoss {
   using Target = float;
+  static constexpr bool trains = false;  ///< no backward is run
 
   static constexpr std::string_view name() { return "NoLoss"; }
   static constexpr Diagnosis accepts(const Spec&) { return {}; }

@@ -12,7 +12,7 @@ namespace heddle::inline policy_room {
 /// Idle (p-1)(F+B)/v, in flight on the first device min(mv, 2(p-1) + (v-1)p + 1) chunk passes.
 ///
 /// Errors  M03 if chunks do not lie in turn on the devices, S08 if the micro-batches are no multiple of the devices
-/// Source  sources.md#megatron
+/// Source  sources.md#megatron-2021
 /// Tested  policy/schedule/interleaved_test, oracle/schedules_test, equivalence/orders_test
 template <int Chunks> struct Interleaved {
   static constexpr int chunks_per_device = Chunks;
