@@ -23,6 +23,12 @@ fi
 if [[ -n ${FAKE_SLOW-} ]]; then touch "$FAKE_SLOW"; sleep 20; fi
 mkdir -p "$2/tools"; printf '#!/bin/bash\\necho "$PWD: $*"\\n' >"$2/tools/$4"; chmod +x "$2/tools/$4"
 """
+# At ^C an mpirun ends its processes and then itself, with 1.
+MPIRUN = """#!/bin/bash
+if [[ -n ${FAKE_TRAINING-} ]]; then trap 'echo ended; exit 1' INT; touch "$FAKE_TRAINING"; for ((i = 0; i < 200; ++i)); do sleep 0.1; done; fi
+if [[ -n ${FAKE_CODE-} ]]; then exit "$FAKE_CODE"; fi
+exec "${@:3}"
+"""
 faults = []
 
 
@@ -42,7 +48,7 @@ class Place:
             os.mkdir(folder)
         shutil.copy(SCRIPT, os.path.join(self.root, "heddle"))
         for name, text in (("cmake", CMAKE), ("dpkg-query", "#!/bin/bash\nprintf installed\n"), ("apt-get", "#!/bin/bash\nexit 1\n"),
-                           ("mpirun", '#!/bin/bash\nexec "${@:3}"\n')):
+                           ("mpirun", MPIRUN)):
             self.program(name, text)
 
     def program(self, name, text):
@@ -121,18 +127,28 @@ def respects_a_foreign_checkout():
     place.remove()
 
 
-def ends_at_an_interrupt():
-    place = Place()
-    begun = os.path.join(place.folder, "begun")
-    running = subprocess.Popen(place.command("doctor"), cwd=place.here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               start_new_session=True, env=place.environment(FAKE_SLOW=begun))
+def interrupt(place, begun, *arguments, **environment):
+    """What the command says and its exit code, if ^C is pressed as soon as the file `begun` is there."""
+    running = subprocess.Popen(place.command(*arguments), cwd=place.here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True, env=place.environment(**environment))
     for _ in range(200):
         if os.path.exists(begun):
             break
         time.sleep(0.05)
     os.killpg(running.pid, signal.SIGINT)
-    _, said = running.communicate(timeout=60)
-    check("^C in a build", running.returncode == 130 and said.endswith("\nheddle: stopped before the end; what is built so far stays\n"), said)
+    printed, said = running.communicate(timeout=60)
+    return running.returncode, printed, said
+
+
+def ends_at_an_interrupt():
+    place = Place()
+    begun = os.path.join(place.folder, "begun")
+    code, _, said = interrupt(place, begun, "doctor", FAKE_SLOW=begun)
+    check("^C in a build", code == 130 and said.endswith("\nheddle: stopped before the end; what is built so far stays\n"), said)
+    begun = os.path.join(place.folder, "training")
+    code, printed, said = interrupt(place, begun, "train", "--processes", "2", FAKE_TRAINING=begun)
+    check("^C while processes train", code == 130 and printed.endswith("ended\n"), (code, printed, said))
+    check("the exit code of mpirun", place.run("train", "--processes", "2", FAKE_CODE="7").returncode == 7)
     place.remove()
 
 

@@ -3,9 +3,14 @@
 
 usage: train_processes_check.py TRAIN TRAIN_PROCESSES MPIRUN NUMBER_FLAG
 """
+import contextlib
+import os
+import pty
 import re
+import signal
 import subprocess
 import sys
+import time
 
 TRAIN, PROCESSES, *MPIRUN = sys.argv[1:]
 SMALL = ("--data", "synthetic", "--epochs", "1")
@@ -42,6 +47,34 @@ def refused(what, words, *command):
     check(what, "accuracy" not in ended.stdout, "it trained all the same")
 
 
+def ends_at_an_interrupt():
+    """^C in the middle of a plan: one sentence on a line of its own, and nobody is left."""
+    ours, terminal = pty.openpty()
+    running = subprocess.Popen([*MPIRUN, "4", PROCESSES, "--data", "synthetic", "--epochs", "1000", "--processes", "4"], stdin=terminal, stdout=terminal,
+                               stderr=terminal, start_new_session=True)
+    os.close(terminal)
+    seen = b""
+    begun = time.monotonic()
+    while b"%" not in seen and time.monotonic() - begun < 120:
+        seen += os.read(ours, 4096)
+    running.send_signal(signal.SIGINT)
+    with contextlib.suppress(OSError):  # until nobody has the terminal open any more
+        while more := os.read(ours, 4096):
+            seen += more
+    check("^C ends mpirun", running.wait(timeout=60) != 0, running.returncode)
+    lines = seen.decode().replace("\r\n", "\n").split("\n")
+    check("^C is said once, on a line of its own", lines.count("heddle train: stopped before the end; there is no table.") == 1, lines[-8:])
+    left = [folder for folder in os.listdir("/proc") if folder.isdigit() and runs_here(folder)]
+    check("no process is left", not left, left)
+
+
+def runs_here(process):
+    try:
+        return os.readlink(f"/proc/{process}/exe") == os.path.realpath(PROCESSES)
+    except OSError:  # gone, or somebody else's
+        return False
+
+
 on_threads = ROW.findall(run(TRAIN, *SMALL).stdout)
 check("threads train", len(on_threads) == 4, on_threads)
 threads_hash = on_threads[0][-1] if on_threads else ""
@@ -56,6 +89,7 @@ refused("another number than was started", "[heddle.R03] the plan has 4 devices,
 refused("no number", "--processes", PROCESSES, *SMALL, "--processes", "many", "--check")
 refused("no data", "[heddle.D01]", *MPIRUN, "2", PROCESSES, "--data", "no such folder", "--processes", "2")
 refused("threads with --processes", "Fix: start ./heddle train --processes", TRAIN, *SMALL, "--processes", "2")
+ends_at_an_interrupt()
 for fault in faults:
     print("FAULT", fault)
 print(f"{len(faults)} faults")
