@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "heddle/backend/cpu_mpi.hpp"
+#include "heddle/backend/spmd_mpi.hpp"
 
 #include <doctest/doctest.h>
 
@@ -82,6 +83,17 @@ TEST_CASE("another number of processes is refused in each of them with both numb
   setenv("WORLD_SIZE", "4", 1);
   CHECK_NOTHROW((Trainer<Four, CpuMpi>{{}, Seed{1}}));
   unsetenv("WORLD_SIZE");
+}
+
+TEST_CASE("a deadline of 0 or below is refused in the process that gives it") {
+  for (const int length : {0, -1})
+    CHECK(refusal({'R', 13}, [&] {
+            const Trainer<Four, CpuMpi> trainer({}, Seed{1}, {.deadline = std::chrono::seconds{length}});
+          }).find("[heddle.R13] the deadline is") == 0);
+  CHECK(refusal({'R', 13}, [] {
+          spmd_processes(
+              Mesh{{axis::data}, {4}, 1}, [](auto&) {}, std::chrono::seconds{0});
+        }).find("0 ns") != std::string::npos);
 }
 
 TEST_CASE("ranks that run different programs are told who is odd, all of them") {
