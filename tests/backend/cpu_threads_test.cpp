@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: MIT
+#include <dlfcn.h>
+#include <pthread.h>
+
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
 
 // Every allocation of the program is counted where it ends up: in malloc, or in the hook of the sanitizer that replaces it.
 namespace counted {
 std::atomic<long> allocations{0};
+// The n-th from now on is refused, as a system does that has no more; 0: none. A sanitizer keeps both calls to itself.
+std::atomic<int> arena_to_refuse{0};
+std::atomic<int> thread_to_refuse{0};
+[[maybe_unused]] bool refuses(std::atomic<int>& number) { return number.load() > 0 && number.fetch_sub(1) == 1; }
 }  // namespace counted
 
 #if defined(__has_feature)
@@ -36,7 +44,13 @@ void* realloc(void* memory, std::size_t bytes) {
   counted::allocations.fetch_add(1, std::memory_order_relaxed);
   return __libc_realloc(memory, bytes);
 }
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*begin)(void*), void* of) {
+  using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
+  return counted::refuses(counted::thread_to_refuse) ? EAGAIN : create(thread, attributes, begin, of);
+}
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  if (counted::refuses(counted::arena_to_refuse)) return nullptr;
   counted::allocations.fetch_add(1, std::memory_order_relaxed);
   return __libc_memalign(alignment, bytes);
 }
@@ -49,10 +63,18 @@ void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cfenv>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 using namespace heddle;
 
@@ -255,4 +277,66 @@ TEST_CASE("a world size that is not that of one process is refused with both num
   CHECK_NOTHROW(make());
   unsetenv("WORLD_SIZE");
   CHECK_NOTHROW(make());
+}
+
+#if !defined(SANITIZED)
+TEST_CASE("a trainer for which memory or a thread is missing says what was asked, and leaves nothing running") {
+  const auto threads = [] { return std::distance(std::filesystem::directory_iterator{"/proc/self/task"}, {}); };
+  const auto refusal = [](Code code, std::atomic<int>& refused, int number) -> std::string {
+    refused.store(number);
+    try {
+      const Trainer<Four, CpuThreads> trainer{{}, Seed{1}};
+    } catch (const Error& error) {
+      CHECK((error.code() == code));
+      refused.store(0);
+      return error.what();
+    }
+    refused.store(0);
+    return "nothing was refused";
+  };
+  const auto before = threads();
+  for (const int number : {1, 2, 5, 8}) {  // four ranks have an arena and scratch each
+    const std::string said = refusal({'R', 14}, counted::arena_to_refuse, number);
+    CHECK(said.find("[heddle.R14] a device needs ") == 0);
+    CHECK(said.find(" bytes, but the system gives no such memory: ") != std::string::npos);
+    CHECK(threads() == before);
+  }
+  for (const int number : {1, 2, 3}) {
+    const std::string said = refusal({'R', 15}, counted::thread_to_refuse, number);
+    CHECK(said.find("[heddle.R15] the 4 ranks need 3 threads beside the caller's, but only " + std::to_string(number - 1) + " could be started") ==
+          0);
+    CHECK(threads() == before);
+  }
+  CHECK(refusal({'R', 15}, counted::thread_to_refuse, 4) == "nothing was refused");
+}
+#endif
+
+TEST_CASE("replicas round as the thread that steps does, and flush what is too small where it does") {
+  const auto hashes = [](Trainer<Four, CpuThreads>& trainer) {
+    std::vector<std::uint64_t> all;
+    for (int replica = 0; replica < 4; ++replica) all.push_back(trainer.parameter_hash(replica));
+    return all;
+  };
+  const auto agree = [](const std::vector<std::uint64_t>& all) { return std::count(all.begin(), all.end(), all[0]) == std::ssize(all); };
+  Trainer<Four, CpuThreads> near{{.learning_rate = 0.1}, Seed{1}}, up{{.learning_rate = 0.1}, Seed{1}};
+  std::vector<std::uint64_t> after;
+  for (int step = 0; step < 3; ++step) near.step(rows.batch());
+  std::thread other([&] {
+    std::fesetround(FE_UPWARD);
+    for (int step = 0; step < 3; ++step) up.step(rows.batch());
+  });
+  other.join();
+  CHECK((agree(hashes(near)) && agree(hashes(up))));
+  CHECK(hashes(near) != hashes(up));
+#if defined(__x86_64__)
+  Trainer<Four, CpuThreads> keeps{{.learning_rate = 1e-38}, Seed{1}}, flushes{{.learning_rate = 1e-38}, Seed{1}};
+  for (auto* const trainer : {&keeps, &flushes})
+    for (const std::string& name : trainer->parameter_names()) trainer->set_parameter(name, std::vector<float>(trainer->parameter(name).size()));
+  for (int step = 0; step < 3; ++step) keeps.step(rows.batch());
+  _MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_ON);
+  for (int step = 0; step < 3; ++step) flushes.step(rows.batch());
+  _MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_OFF);
+  CHECK((agree(hashes(keeps)) && agree(hashes(flushes))));
+  CHECK(hashes(keeps) != hashes(flushes));
+#endif
 }

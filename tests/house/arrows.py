@@ -22,7 +22,8 @@ BACKENDS = {"compute": {"eigen", "cuda"}, "transport": {"solo", "threads", "mpi"
 FRONT_DOOR = BELOW["plan"] | {"plan", "cost", "run", "report"}
 
 # Single headers that a room may see although their room is not below it.
-SEAMS = {"compute": {"run/concepts.hpp", "run/error.hpp"}, "transport": {"run/concepts.hpp", "run/error.hpp", "run/pledge.hpp"}}
+SEAMS = {"compute": {"run/concepts.hpp", "run/error.hpp"},
+         "transport": {"run/concepts.hpp", "run/error.hpp", "run/pledge.hpp", "run/system_limits.hpp"}}
 
 THREADS = {"thread", "mutex", "shared_mutex", "condition_variable", "future", "barrier", "latch", "semaphore", "stop_token"}
 ROOMS_WITH_THREADS = {"run", "transport", "backend"}

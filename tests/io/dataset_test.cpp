@@ -53,7 +53,8 @@ TEST_CASE("batches in order hold every row once, and the last may be smaller") {
   CHECK(data.in_order().batches<4>().size() == 3);
   CHECK(data.in_order().batches<5>().size() == 2);
   CHECK(data.in_order().batches(64).size() == 1);
-  CHECK(data.in_order().order().empty());
+  const OrderedRows in_order = data.in_order();
+  CHECK(in_order.order().empty());
 }
 
 TEST_CASE("a shuffled epoch holds every row once with its own label, without copying a row") {
@@ -68,6 +69,17 @@ TEST_CASE("a shuffled epoch holds every row once with its own label, without cop
     }
   }
   CHECK(std::all_of(seen.begin(), seen.end(), [](int times) { return times == 1; }));
+}
+
+TEST_CASE("a batch outlives the data set, the order and the range that gave it, and so do its slices") {
+  const auto first = *numbered(7).shuffled(Seed{1}, 2).batches<4>().begin();
+  const auto last = (*std::next(numbered(7).shuffled(Seed{1}, 2).batches(4).begin())).slice(1, 2);
+  const auto as_they_lie = *numbered(7).in_order().batches<7>().begin();
+  const Dataset data = numbered(7);
+  const OrderedRows shuffled = data.shuffled(Seed{1}, 2);
+  for (std::int64_t i = 0; i < first.rows; ++i) CHECK(first.input(i)[0] == static_cast<float>(shuffled.order()[static_cast<std::size_t>(i)]));
+  for (std::int64_t i = 0; i < last.rows; ++i) CHECK(last.input(i)[0] == static_cast<float>(shuffled.order()[static_cast<std::size_t>(i + 5)]));
+  for (std::int64_t i = 0; i < 7; ++i) CHECK((as_they_lie.input(i)[0] == static_cast<float>(i) && *as_they_lie.target(i) == i % 3));
 }
 
 TEST_CASE("an order can outlive the data set it was asked from") {

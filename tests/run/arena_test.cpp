@@ -57,3 +57,13 @@ TEST_CASE("an arena that is moved keeps its place") {
   Arena second = std::move(first);
   CHECK(second.floats(64, 16) == place);
 }
+
+TEST_CASE("memory that no system has is refused with both numbers") {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  MESSAGE("SKIPPED: a sanitizer ends the program where memory is asked for that it cannot give");
+#else
+  const auto refuse = [] { const Arena arena{std::int64_t{1} << 60}; };
+  CHECK_THROWS_WITH_AS(refuse(), doctest::Contains("[heddle.R14] a device needs 1152921504606846976 bytes, but the system gives no such memory"),
+                       Error);
+#endif
+}

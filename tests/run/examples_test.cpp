@@ -94,3 +94,19 @@ TEST_CASE("arrays that do not fit together are refused with their numbers") {
   CHECK(sentence([&] { static_cast<void>(examples(inputs, five, 2)); }) ==
         "[heddle.D07] the inputs have 3 rows but there are 5 targets. Fix: give the same number of targets for each row.");
 }
+
+TEST_CASE("arrays that are given as temporaries live as long as the batch and its slices") {
+  const auto made = [](float first) { return std::vector<float>{first, first + 1, first + 2, first + 3}; };
+  const auto both = examples(made(10), std::vector<std::int32_t>{3, 4}, 2).slice(1, 1);
+  CHECK((both.rows == 1 && both.input(0)[1] == 13 && *both.target(0) == 4));
+  const std::vector<std::int32_t> two{8, 9};
+  const auto one = examples(made(20), two, 2);
+  CHECK((one.input(1)[0] == 22 && one.targets == two.data()));
+  const auto other = examples(inputs, made(0).size() == 4 ? std::vector<float>{1, 2, 3} : made(1), 2);
+  CHECK((other.inputs == inputs.data() && *other.target(2) == 3));
+  const auto positions = examples(made(0), std::vector<std::int32_t>{1, 2, 3, 4}, 2, 2);
+  CHECK((positions.target_features == 2 && positions.target(1)[1] == 4));
+  CHECK(examples(inputs, labels, 2).owner == nullptr);
+  CHECK(sentence([&] { (void)examples(made(0), labels, 2); }) ==
+        "[heddle.D07] the inputs have 2 rows but there are 3 labels. Fix: give one label for each row.");
+}

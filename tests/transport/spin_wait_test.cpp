@@ -4,6 +4,11 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
+#include <vector>
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
 
 #include "heddle/transport/spin_wait.hpp"
 
@@ -57,3 +62,27 @@ TEST_CASE("no wake-up is lost between two threads that take turns") {
   other.join();
   CHECK(turn.load() == 4000);
 }
+
+TEST_CASE("a wait spins long only where each thread has a core by affinity and by quota") {
+  const CoreLimits machine{64, {0, 1, 2, 3}, 0};
+  CHECK(spins_before_sleep(4, machine) > 1000);
+  CHECK(spins_before_sleep(5, machine) < 100);
+  const CoreLimits quota{64, {0, 1, 2, 3}, 2.5};
+  CHECK(spins_before_sleep(2, quota) > 1000);
+  CHECK(spins_before_sleep(3, quota) < 100);
+}
+
+#if defined(__linux__)
+TEST_CASE("a process that may use one core sleeps soon") {
+  cpu_set_t before, one;
+  REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+  int core = 0;
+  while (!CPU_ISSET(core, &before)) ++core;
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+  CHECK(read_core_limits().allowed == std::vector<int>{core});
+  CHECK(spins_before_sleep(2) < 100);
+  sched_setaffinity(0, sizeof before, &before);
+}
+#endif

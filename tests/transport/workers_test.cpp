@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <cfenv>
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
@@ -77,4 +78,17 @@ TEST_CASE("idle workers that fell asleep are woken") {
     std::this_thread::sleep_for(std::chrono::milliseconds{2});
   }
   CHECK((runs[0] == 5 && runs[1] == 5));
+}
+
+TEST_CASE("every rank rounds as the caller does in this run, whatever a job before it has set") {
+  Workers workers{3};
+  for (const int rounding : {FE_UPWARD, FE_TONEAREST, FE_DOWNWARD, FE_TONEAREST}) {
+    std::fesetround(rounding);
+    int seen[3];
+    workers.run([&](int rank) { seen[rank] = std::fegetround(); });
+    CHECK((seen[0] == rounding && seen[1] == rounding && seen[2] == rounding));
+    workers.run([](int rank) {
+      if (rank > 0) std::fesetround(FE_TOWARDZERO);
+    });
+  }
 }

@@ -22,6 +22,11 @@
 
 namespace heddle::inline io_room {
 
+/// D13: never instantiated but by a view of what is gone with the next line.
+template <bool Lives> constexpr void view_of_a_temporary() {
+  static_assert(Lives, "[heddle.D13] a view is asked of a temporary and would outlive it. Fix: give the data set, or its order, a name first.");
+}
+
 /// Which half of a data set.
 enum class Split : std::uint8_t { train, test };
 
@@ -59,7 +64,7 @@ inline void refuse_unpaired_rows(std::int64_t images, std::int64_t labels, const
                                   grouped_digits(labels) + " labels. Fix: take both files from the same half of the same data set.");
 }
 
-/// A range of batches; the last one may be smaller. It keeps rows and order alive, the batches it gives do not.
+/// A range of batches; the last one may be smaller. It keeps rows and order alive, and so does every batch that it gives.
 class Batches {
  public:
   class iterator {
@@ -90,21 +95,24 @@ class Batches {
   };
 
   Batches(std::shared_ptr<const LabelledRows> data, std::shared_ptr<const std::vector<std::uint32_t>> order, std::int64_t batch_rows)
-      : data_(std::move(data)), order_(std::move(order)), batch_rows_(batch_rows) {
+      : all_{data->images.data(),
+             data->labels.data(),
+             std::ssize(data->labels),
+             data->features,
+             1,
+             order ? order->data() : nullptr,
+             std::make_shared<const std::pair<decltype(data), decltype(order)>>(data, order)},
+        batch_rows_(batch_rows) {
     if (batch_rows < 1)
       throw Error(Code{'D', 11}, "batches of " + grouped_digits(batch_rows) + " rows were asked for. Fix: give a number of rows of at least 1.");
   }
-  [[nodiscard]] iterator begin() const { return {all(), batch_rows_, 0}; }
-  [[nodiscard]] iterator end() const { return {all(), batch_rows_, std::ssize(data_->labels)}; }
+  [[nodiscard]] iterator begin() const { return {all_, batch_rows_, 0}; }
+  [[nodiscard]] iterator end() const { return {all_, batch_rows_, all_.rows}; }
   /// The number of batches, the smaller last one included.
-  [[nodiscard]] std::int64_t size() const { return (std::ssize(data_->labels) - 1) / batch_rows_ + 1; }
+  [[nodiscard]] std::int64_t size() const { return (all_.rows - 1) / batch_rows_ + 1; }
 
  private:
-  [[nodiscard]] Examples<std::int32_t> all() const {
-    return {data_->images.data(), data_->labels.data(), std::ssize(data_->labels), data_->features, 1, order_ ? order_->data() : nullptr};
-  }
-  std::shared_ptr<const LabelledRows> data_;
-  std::shared_ptr<const std::vector<std::uint32_t>> order_;  // null: as they lie
+  Examples<std::int32_t> all_;
   std::int64_t batch_rows_;
 };
 
@@ -121,7 +129,11 @@ class OrderedRows {
   /// Errors  D11 if batch_rows is below 1.
   [[nodiscard]] Batches batches(std::int64_t batch_rows) const { return {data_, order_, batch_rows}; }
   /// The source rows in this order; empty where they are taken as they lie.
-  [[nodiscard]] std::span<const std::uint32_t> order() const { return order_ ? std::span{*order_} : std::span<const std::uint32_t>{}; }
+  [[nodiscard]] std::span<const std::uint32_t> order() const& { return order_ ? std::span{*order_} : std::span<const std::uint32_t>{}; }
+  template <bool Lives = false> std::span<const std::uint32_t> order() const&& {
+    view_of_a_temporary<Lives>();
+    return {};
+  }
 
  private:
   std::shared_ptr<const LabelledRows> data_;
@@ -132,7 +144,7 @@ class OrderedRows {
 ///
 /// Shape   images (size, features), labels (size), each label in 0 to classes - 1
 /// Errors  D06 more rows than an order can number, D07 images and labels differ in number, D08 label out of range,
-///         D10 no rows, D11 features or classes below 1
+///         D10 no rows, D11 features or classes below 1; D13 at build, a view of a temporary
 /// Tested  io/dataset_test
 class Dataset {
  public:
@@ -148,8 +160,16 @@ class Dataset {
   [[nodiscard]] std::int64_t size() const { return std::ssize(data_->labels); }
   [[nodiscard]] std::int64_t features() const { return data_->features; }
   [[nodiscard]] int classes() const { return data_->classes; }
-  [[nodiscard]] std::span<const float> images() const { return data_->images; }
-  [[nodiscard]] std::span<const std::int32_t> labels() const { return data_->labels; }
+  [[nodiscard]] std::span<const float> images() const& { return data_->images; }
+  template <bool Lives = false> std::span<const float> images() const&& {
+    view_of_a_temporary<Lives>();
+    return {};
+  }
+  [[nodiscard]] std::span<const std::int32_t> labels() const& { return data_->labels; }
+  template <bool Lives = false> std::span<const std::int32_t> labels() const&& {
+    view_of_a_temporary<Lives>();
+    return {};
+  }
 
   /// Rows as they lie.
   [[nodiscard]] OrderedRows in_order() const { return {data_, nullptr}; }

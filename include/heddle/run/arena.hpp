@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <string>
 #include <vector>
 
 #if defined(__linux__)
@@ -16,10 +17,15 @@
 #endif
 
 #include "heddle/core/units.hpp"
+#include "heddle/run/error.hpp"
+#include "heddle/run/system_limits.hpp"
 
 namespace heddle::inline run_room {
 
 /// Zeroed memory at a multiple of 64 bytes.
+///
+/// Errors  R14 if the system does not give it
+/// Tested  run/arena_test
 class Arena {
  public:
   explicit Arena(std::int64_t bytes) : bytes_(bytes), memory_(allocate(bytes)) { std::memset(memory_.get(), 0, static_cast<std::size_t>(bytes)); }
@@ -47,12 +53,20 @@ class Arena {
 
   static Memory allocate(std::int64_t bytes) {
     const std::align_val_t alignment = bytes >= huge_page_bytes ? huge_page : line;
-    auto* const memory = static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes > 0 ? bytes : 64), alignment));
+    auto* const memory = static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes > 0 ? bytes : 64), alignment, std::nothrow));
+    if (memory == nullptr) refuse(bytes);
 #if defined(__linux__)
     // A product walks many rows at once, each on a page of its own: few huge pages cost fewer translations. A refusal costs only speed.
     if (bytes >= huge_page_bytes) madvise(memory, static_cast<std::size_t>(bytes / huge_page_bytes * huge_page_bytes), MADV_HUGEPAGE);
 #endif
     return Memory{memory, Free{alignment}};
+  }
+
+  [[noreturn]] static void refuse(std::int64_t bytes) {
+    const Bytes there = read_memory_limits().usable();
+    throw Error(Code{'R', 14}, "a device needs " + std::to_string(bytes) + " bytes, but the system gives no such memory" +
+                                   (there.value > 0 ? ": " + std::to_string(there.value) + " bytes are free" : "") +
+                                   ". Fix: use a smaller batch, Recompute, Sharded or more devices, free memory, or raise the limit (ulimit -v).");
   }
 
   std::int64_t bytes_;

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: MIT
 // Room: run. One global batch as the trainer takes it: a view of rows that lie somewhere else, in an order of its own.
 // Sees: core, run/error.  Does not see: files, data sets, policies, devices.
-// In: inputs, targets, an order.  Out: Examples, which owns and copies nothing.
+// In: inputs, targets, an order.  Out: Examples, which copies nothing and owns at most what nobody else does.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <iterator>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "heddle/core/rule.hpp"
 #include "heddle/run/error.hpp"
 
 namespace heddle::inline run_room {
 
-/// A batch: row i of it is row source_row(i) of the arrays. The arrays and the order must outlive it.
+/// A batch: row i of it is row source_row(i) of the arrays. What a data set gives, and arrays that are given as temporaries, live as long as the
+/// batch and its slices; other arrays, and an order that is set by hand, must outlive them.
 ///
 /// Shape   inputs (source rows, input_features), targets (source rows, target_features), both row-major
 /// Tested  run/examples_test
@@ -26,6 +32,7 @@ template <class Target> struct Examples {
   std::int64_t input_features = 0;
   std::int64_t target_features = 1;      // class labels: 1, or one for each position
   const std::uint32_t* order = nullptr;  // (rows), or null: rows 0 to rows - 1 as they lie
+  std::shared_ptr<const void> owner{};   // of what the pointers point to, or null
 
   [[nodiscard]] constexpr std::int64_t source_row(std::int64_t row) const { return order == nullptr ? row : order[row]; }
   [[nodiscard]] constexpr const float* input(std::int64_t row) const { return inputs + source_row(row) * input_features; }
@@ -80,6 +87,24 @@ template <class Target> struct Examples {
     throw Error(Code{'D', 7}, "the inputs have " + std::to_string(rows) + " rows but there are " + std::to_string(count) +
                                   " targets. Fix: give the same number of targets for each row.");
   return {inputs.data(), targets.data(), rows, input_features, rows == 0 ? 1 : count / rows, nullptr};
+}
+
+/// A vector that is given as a temporary: whoever takes it must keep it.
+template <class Array>
+concept Temporary =
+    std::same_as<std::remove_const_t<Array>, std::vector<float>> || std::same_as<std::remove_const_t<Array>, std::vector<std::int32_t>>;
+template <class Array> using Element = std::remove_cvref_t<decltype(*std::data(std::declval<Array&>()))>;
+template <class Array> using Kept = std::conditional_t<Temporary<Array>, std::vector<Element<Array>>, std::span<const Element<Array>>>;
+
+/// The same of arrays of which one or both are temporaries: they are moved into the batch.
+///
+/// Tested  run/examples_test
+template <class Inputs, class Targets, class... Counts>
+requires(Temporary<Inputs> || Temporary<Targets>) [[nodiscard]] auto examples(Inputs&& inputs, Targets&& targets, Counts... counts) {
+  const auto kept = std::make_shared<const std::pair<Kept<Inputs>, Kept<Targets>>>(std::forward<Inputs>(inputs), std::forward<Targets>(targets));
+  auto batch = examples(std::span<const float>{kept->first}, std::span<const Element<Targets>>{kept->second}, counts...);
+  batch.owner = kept;
+  return batch;
 }
 
 /// D07: rows that are not those of the model.

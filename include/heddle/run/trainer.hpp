@@ -42,7 +42,8 @@ namespace heddle::inline run_room {
 /// and reset(), which says whether the ranks can go on after one of them has thrown.
 ///
 /// Errors  O01 an option out of range; B05 a smaller batch without a remedy, B06 a larger one; R01 RankLost, R02 NonFinite, R04 a step that was
-///         interrupted between ranks; R11 a call inside another one, R13 a deadline that is none; D07, D08 rows and labels
+///         interrupted between ranks; R11 a call inside another one, R13 a deadline that is none, R14, R15 memory or threads
+///         that the system does not give; D07, D08 rows and labels
 /// Tested  run/trainer_test, equivalence/
 template <class ThePlan, class Backend> class Trainer {
   static_assert(sizeof(fired<Verdict<ThePlan>>) > 0);
@@ -63,7 +64,7 @@ template <class ThePlan, class Backend> class Trainer {
         session_(transport_needs<Optimizer>(training, evaluation, options, seed), how.deadline),
         executors_(static_cast<std::size_t>(devices<ThePlan>)), tensors_(session_, executors_) {
     check_options();
-    session_.run([&](int rank) {
+    on_every_rank([&](int rank) {
       executors_[static_cast<std::size_t>(rank)] =
           std::make_unique<RankExecutor>(training, evaluation, kernels_, Rank{rank}, session_.endpoint(Rank{rank}));
     });
@@ -245,18 +246,21 @@ template <class ThePlan, class Backend> class Trainer {
     }
     return sum;
   }
-  void run(const StepInput& input) {
-    failures_.clear();
-    const auto work = turns_.work();
+  /// A rank that throws is waited for by nobody.
+  template <class Job> void on_every_rank(Job job) {
     session_.run([&](int rank) {
-      RankExecutor& executor = *executors_[static_cast<std::size_t>(rank)];
       try {
-        executor.run(input);
+        job(rank);
       } catch (...) {
         session_.give_up(Rank{rank}, words_of(std::current_exception()));
         throw;
       }
     });
+  }
+  void run(const StepInput& input) {
+    failures_.clear();
+    const auto work = turns_.work();
+    on_every_rank([&](int rank) { executor(Rank{rank}).run(input); });
     if (session_.failed()) explain(input);
   }
   /// Turns what the ranks threw into one error; parameters stay usable if no rank had begun its step.

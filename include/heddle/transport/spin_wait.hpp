@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. How a thread waits: it spins briefly, then sleeps until it is woken or late.
-// Sees: the standard library.  Does not see: ranks, transfers, every other room.
+// Sees: run/system_limits.  Does not see: ranks, transfers, every other room.
 // In: a condition on atomics, a number of spins, a deadline.  Out: Sleeper, Deadline, spin_pause.
 #pragma once
 
@@ -9,7 +9,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <thread>
+
+#include "heddle/run/system_limits.hpp"
 
 namespace heddle::inline transport_room {
 
@@ -26,9 +27,8 @@ inline void spin_pause() noexcept {
 
 /// Spins before sleeping. Where threads have a core each, a partner is usually there within microseconds and sleeping would cost more;
 /// where they share cores, every spin is taken from the thread that is waited for.
-[[nodiscard]] inline int spins_before_sleep(int threads) noexcept {
-  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-  return threads <= cores ? 4000 : 20;
+[[nodiscard]] inline int spins_before_sleep(int threads, const CoreLimits& cores = read_core_limits()) {
+  return have_a_core_each(threads, cores) ? 4000 : 20;
 }
 
 /// A point in time that is fixed by the first look at it: waits that end while spinning never read the clock.

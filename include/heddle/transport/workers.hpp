@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. One thread per rank that runs one job after the other; the caller's own is that of rank 0.
-// Sees: transport/spin_wait.  Does not see: transfers, programs, kernels.
+// Sees: transport/spin_wait, transport/float_environment, run/system_limits, run/error.  Does not see: transfers, programs, kernels.
 // In: a callable that takes a rank.  Out: its run on every rank, and what each of them threw.
 #pragma once
 
@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -17,22 +19,12 @@
 #include <sched.h>
 #endif
 
+#include "heddle/run/error.hpp"
+#include "heddle/run/system_limits.hpp"
+#include "heddle/transport/float_environment.hpp"
 #include "heddle/transport/spin_wait.hpp"
 
 namespace heddle::inline transport_room {
-
-/// Cores this process may use; empty where the system does not say.
-[[nodiscard]] inline std::vector<int> allowed_cores() {
-  std::vector<int> cores;
-#if defined(__linux__)
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    for (int core = 0; core < CPU_SETSIZE; ++core)
-      if (CPU_ISSET(static_cast<unsigned>(core), &set)) cores.push_back(core);
-#endif
-  return cores;
-}
 
 /// Keeps the calling thread on one core. A refusal costs speed, not correctness, and is therefore only reported.
 inline bool pin_to_core([[maybe_unused]] int core) noexcept {
@@ -57,19 +49,32 @@ inline void move_to_core([[maybe_unused]] int core) noexcept {
 }
 
 /// One thread per rank, the k-th on the k-th allowed core, again from the first where there are more ranks than cores. Threads of ranks from 1 on
-/// are pinned; rank 0 is run by the thread that calls run(), so that a job is handed to one thread less and a single rank costs no hand-over.
+/// are pinned; rank 0 is run by the thread that calls run(), so that a job is handed to one thread less and a single rank costs no hand-over. All
+/// round as the caller does in this run, and flush denormals if it does.
 ///
 /// run() allocates nothing and throws nothing of a job: what rank r threw is error(r) until the next run. One thread at a time calls run, and no
 /// job does.
+/// Errors  R15 if the system gives no more threads; those that had begun have ended then
 /// Tested  transport/workers_test
 class Workers {
  public:
-  explicit Workers(int ranks) : cores_(allowed_cores()), errors_(static_cast<std::size_t>(ranks)), sleepers_(errors_.size()) {
-    const int cores = cores_.empty() ? static_cast<int>(std::thread::hardware_concurrency()) : static_cast<int>(cores_.size());
-    spins_ = ranks <= cores ? 4000 : 0;  // where ranks share cores a spin would be taken from a rank
+  explicit Workers(int ranks) : Workers(ranks, read_core_limits()) {}
+  Workers(int ranks, const CoreLimits& cores)
+      : cores_(cores.allowed), errors_(static_cast<std::size_t>(ranks)), sleepers_(errors_.size()),
+        spins_(have_a_core_each(ranks, cores) ? 4000 : 0) {  // where ranks share cores a spin would be taken from a rank
     threads_.reserve(errors_.size());
     try {
       for (int rank = 1; rank < ranks; ++rank) threads_.emplace_back([this, rank] { serve(rank); });
+    } catch (const std::system_error& problem) {
+      const std::size_t started = threads_.size();
+      stop();
+      const std::int64_t limit = thread_limit();
+      throw Error(Code{'R', 15}, "the " + std::to_string(ranks) + " ranks need " + std::to_string(ranks - 1) +
+                                     " threads beside the caller's, but only " + std::to_string(started) + " could be started: " + problem.what() +
+                                     "; " +
+                                     (limit > 0 ? "the limits of user and control group allow " + std::to_string(limit)
+                                                : "user and control group set no limit of their own") +
+                                     ". Fix: use a plan of fewer devices, or raise the limit (ulimit -u, pids.max) or the memory.");
     } catch (...) {
       stop();
       throw;
@@ -89,6 +94,7 @@ class Workers {
     call_ = [](void* context, int rank) { (*static_cast<Plain*>(context))(rank); };
     for (auto& error : errors_) error = nullptr;
     if (ranks() > 1) {
+      environment_ = FloatEnvironment{};
       running_.store(ranks() - 1, std::memory_order_relaxed);
       announce();
       if (spins_ > 0 && !cores_.empty()) move_to_core(cores_.front());
@@ -114,6 +120,7 @@ class Workers {
     for (std::uint64_t round = 1;; ++round) {
       sleepers_[static_cast<std::size_t>(rank)].wait(spins_, [&] { return round_.load(std::memory_order_seq_cst) >= round; });
       if (stopping_) return;
+      environment_.adopt();
       work(rank);
       if (running_.fetch_sub(1, std::memory_order_seq_cst) == 1) caller_.wake();
     }
@@ -138,7 +145,8 @@ class Workers {
   std::vector<Sleeper> sleepers_;           // (ranks)
   Sleeper caller_;
   int spins_ = 0;
-  bool stopping_ = false;  // as call_ and context_: written before round_, read after it
+  FloatEnvironment environment_;  // of whoever called run()
+  bool stopping_ = false;         // as environment_, call_ and context_: written before round_, read after it
   void (*call_)(void*, int) = nullptr;
   void* context_ = nullptr;
   alignas(cache_line_bytes) std::atomic<std::uint64_t> round_{0};

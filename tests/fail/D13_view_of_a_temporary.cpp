@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// expect: \[heddle\.D13\] a view is asked of a temporary and would outlive it\. Fix: give the data set, or its order, a name first\.
+#include "heddle/io/synthetic.hpp"
+
+using namespace heddle;
+
+int main() {
+  const Dataset data = synthetic(Seed{1}, 4, 4, 2);
+#ifdef HEDDLE_REPAIRED
+  const OrderedRows rows = data.shuffled(Seed{1}, 0);
+  const std::span<const std::uint32_t> order = rows.order();
+#else
+  const std::span<const std::uint32_t> order = data.shuffled(Seed{1}, 0).order();
+#endif
+  return order.size() == 4 ? 0 : 1;
+}
