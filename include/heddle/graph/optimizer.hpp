@@ -10,6 +10,7 @@
 #include <limits>
 #include <string_view>
 
+#include "heddle/core/finite.hpp"
 #include "heddle/core/rule.hpp"
 
 namespace heddle::inline graph_room {
@@ -42,7 +43,10 @@ concept OptimizerDescription = requires(const typename O::Options& options, std:
 }
 
 /// NaN and infinity are no hyper-parameters.
-[[nodiscard]] constexpr bool is_zero_or_more(double value) { return value >= 0 && value <= static_cast<double>(std::numeric_limits<float>::max()); }
-[[nodiscard]] constexpr bool is_from_zero_below_one(double value) { return value >= 0 && value < 1; }
+[[nodiscard]] constexpr bool is_zero_or_more(const double& value) {
+  return is_finite(value) && value >= 0 && value <= static_cast<double>(std::numeric_limits<float>::max());
+}
+[[nodiscard]] constexpr bool is_from_zero_below_one(const double& value) { return is_finite(value) && value >= 0 && value < 1; }
+[[nodiscard]] constexpr bool is_from_zero_to_one(const double& value) { return is_finite(value) && value >= 0 && value <= 1; }
 
 }  // namespace heddle::inline graph_room

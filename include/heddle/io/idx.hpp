@@ -169,6 +169,13 @@ inline void refuse_other_use(const IdxHeader& header, int dimensions, const std:
                                 std::to_string(dimensions) + ". Fix: give the file of the " + use + ".");
 }
 
+/// p / 255 for each pixel p, divided by the compiler: -ffast-math would multiply by 1/255 instead, with other bits.
+inline constexpr std::array<float, 256> shade_of = [] {
+  std::array<float, 256> shades{};
+  for (std::size_t p = 0; p < shades.size(); ++p) shades[p] = static_cast<float>(p) / 255.0F;
+  return shades;
+}();
+
 /// Pixels and labels of two IDX files as one data set; a pixel p becomes p / 255. Both headers are judged before any pixel is read.
 /// Errors  D02 to D08, D10, D11 as the headers and Dataset; D03 other types or dimensions than (images, rows, columns) and (labels); D14
 template <ByteSource Images, ByteSource Labels> [[nodiscard]] LabelledRows labelled_rows(Images& images, Labels& labels, int classes) {
@@ -187,7 +194,7 @@ template <ByteSource Images, ByteSource Labels> [[nodiscard]] LabelledRows label
   rows.classes = classes;
   rows.images.reserve(static_cast<std::size_t>(pixels.data_bytes));
   each_idx_piece(images, pixels, [&](std::span<const std::byte> piece) {
-    for (const std::byte pixel : piece) rows.images.push_back(static_cast<float>(std::to_integer<int>(pixel)) / 255.0F);
+    for (const std::byte pixel : piece) rows.images.push_back(shade_of[std::to_integer<std::size_t>(pixel)]);
   });
   rows.labels.reserve(static_cast<std::size_t>(numbers.data_bytes));
   each_idx_piece(labels, numbers, [&](std::span<const std::byte> piece) {

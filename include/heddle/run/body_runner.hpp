@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "heddle/core/finite.hpp"
 #include "heddle/graph/local_leaf.hpp"
 #include "heddle/plan/program.hpp"
 #include "heddle/run/concepts.hpp"
@@ -211,8 +211,8 @@ class BodyRunner : public RankTensors {
     for (int g = 0; g < grains(); ++g) {
       const LossCall call = loss_call(entry, g, p_->graph->split.ranks);
       const float sum = kernels_.loss(call);
-      if (!std::isfinite(sum))
-        throw NonFinite(in_->step, "the loss of step " + std::to_string(in_->step) + " is " + (std::isnan(sum) ? "NaN" : "infinite") + " in rows " +
+      if (!is_finite(sum))
+        throw NonFinite(in_->step, "the loss of step " + std::to_string(in_->step) + " is " + (is_nan(sum) ? "NaN" : "infinite") + " in rows " +
                                        std::to_string(first(g)) + " to " + std::to_string(first(g) + rows(g) - 1));
       *losses(grain_number(g)) = sum;
       if (p_->scales_loss && call.gradient != nullptr)

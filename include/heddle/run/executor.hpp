@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/core/finite.hpp"
 #include "heddle/plan/program.hpp"
 #include "heddle/run/body_runner.hpp"
 #include "heddle/run/concepts.hpp"
@@ -157,9 +158,8 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     double squares = 0;
     for (int u = 0; u < p_->unit_count; ++u) squares += static_cast<double>(norms()[u]);
     norm_ = static_cast<float>(std::sqrt(squares));
-    if (!std::isfinite(norm_))
-      throw NonFinite(in_->step,
-                      "the norm of the gradients of step " + std::to_string(in_->step) + " is " + (std::isnan(norm_) ? "NaN" : "infinite"));
+    if (!is_finite(norm_))
+      throw NonFinite(in_->step, "the norm of the gradients of step " + std::to_string(in_->step) + " is " + (is_nan(norm_) ? "NaN" : "infinite"));
     factor_ = std::min(1.0F, static_cast<float>(in_->max_norm / (static_cast<double>(norm_) + 1e-6)));
   }
   /// All uses in the order of the model, on every owner, into the gradient that is stepped. Until its own turn the sum grows where the first arrived.

@@ -4,11 +4,11 @@
 // In: a batch, parameters.  Out: words for a sentence.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "heddle/core/finite.hpp"
 #include "heddle/plan/program.hpp"
 #include "heddle/run/arena.hpp"
 #include "heddle/run/kernel_table.hpp"
@@ -18,7 +18,7 @@ namespace heddle::inline run_room {
 
 [[nodiscard]] inline std::int64_t first_non_finite(const Floats& values) {
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (!std::isfinite(values[i])) return static_cast<std::int64_t>(i);
+    if (!is_finite(values[i])) return static_cast<std::int64_t>(i);
   return -1;
 }
 

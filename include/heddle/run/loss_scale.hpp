@@ -4,10 +4,10 @@
 // In: whether a step overflowed, the same on every rank.  Out: the scale of the next one.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <string>
 
+#include "heddle/core/finite.hpp"
 #include "heddle/run/error.hpp"
 
 namespace heddle::inline run_room {
@@ -29,17 +29,17 @@ class LossScale {
   /// Of the next step.
   [[nodiscard]] float scale() const { return scale_ > 0 ? scale_ : static_cast<float>(init_scale); }
   /// For a run that goes on where another ended; with growth_tracker it is all that a loss scale remembers.
-  void set_scale(float scale) {
-    if (!(scale > 0 && std::isfinite(scale))) refuse("the loss scale is to be " + std::to_string(scale), "use a finite scale above 0");
+  void set_scale(const float& scale) {
+    if (!(is_finite(scale) && scale > 0)) refuse("the loss scale is to be " + std::to_string(scale), "use a finite scale above 0");
     scale_ = scale;
   }
   /// Before every step: words are made only of what is wrong.
   void check() const {
-    if (!(static_cast<float>(init_scale) > 0 && std::isfinite(static_cast<float>(init_scale))))
+    if (!(is_finite(static_cast<float>(init_scale)) && static_cast<float>(init_scale) > 0))
       refuse("init_scale is " + std::to_string(init_scale) + ", so gradients would be lost", "use a finite scale above 0, for example 65536");
-    if (!(growth_factor > 1 && std::isfinite(growth_factor)))
+    if (!(is_finite(growth_factor) && growth_factor > 1))
       refuse("growth_factor is " + std::to_string(growth_factor) + ", so the loss scale would never grow", "use a factor above 1, for example 2");
-    if (!(backoff_factor > 0 && backoff_factor < 1))
+    if (!(is_finite(backoff_factor) && backoff_factor > 0 && backoff_factor < 1))
       refuse("backoff_factor is " + std::to_string(backoff_factor) + ", so the loss scale would not shrink after an overflow",
              "use a factor between 0 and 1, for example 0.5");
     if (!(growth_interval > 0)) refuse("growth_interval is " + std::to_string(growth_interval) + " steps", "use at least 1 step");
@@ -52,7 +52,7 @@ class LossScale {
       growth_tracker = 0;
     } else if (++growth_tracker >= growth_interval) {
       const auto grown = static_cast<float>(static_cast<double>(scale_) * growth_factor);
-      if (std::isfinite(grown)) scale_ = grown;
+      if (is_finite(grown)) scale_ = grown;
       growth_tracker = 0;
     }
   }

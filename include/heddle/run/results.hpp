@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/core/finite.hpp"
 #include "heddle/run/error.hpp"
 
 namespace heddle::inline run_room {
@@ -72,7 +73,7 @@ struct StepResult {
 struct ClipOptions {
   double max_norm = 1.0;
   void check() const {
-    if (!(max_norm > 0))
+    if (is_nan(max_norm) || !(max_norm > 0))
       throw Error(Code{'O', 1}, "max_norm is " + std::to_string(max_norm) + ", so no gradient would be left. Fix: use a norm above 0.");
   }
 };

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Sums of squares in a fixed order: lines of 16, then a tree over equal parts, so slices of a unit sum to the bits of the whole.
-// Sees: the standard library.  Does not see: programs, ranks.
+// Sees: core/finite.  Does not see: programs, ranks.
 // In: elements, a number of parts.  Out: a sum.
 #pragma once
 
 #include <bit>
 #include <cstdint>
+
+#include "heddle/core/finite.hpp"
 
 namespace heddle::inline run_room {
 
@@ -43,11 +45,14 @@ template <class Float, class Before> [[nodiscard]] float square_sum(Float* value
 ///
 /// Tested  run/square_sum_test
 [[nodiscard]] inline bool multiply_finite(float* values, std::int64_t elements, float factor) {
-  constexpr std::uint32_t exponent = 0x7f800000U;  // all ones in Inf and NaN
+  constexpr std::uint32_t infinity = 0x7f800000U;  // these bits are all set in Inf and NaN
+  constexpr std::int64_t block = 1024;
   std::uint32_t wrong = 0;
-  for (std::int64_t i = 0; i < elements; ++i) {
-    values[i] *= factor;
-    wrong |= static_cast<std::uint32_t>((std::bit_cast<std::uint32_t>(values[i]) & exponent) == exponent);
+  for (std::int64_t first = 0; first < elements; first += block) {
+    const std::int64_t last = first + block < elements ? first + block : elements;
+    for (std::int64_t i = first; i < last; ++i) values[i] *= factor;
+    if constexpr (finite_math_only) asm volatile("" : : : "memory");  // else a product is taken for finite, and so are its bits
+    for (std::int64_t i = first; i < last; ++i) wrong |= static_cast<std::uint32_t>((std::bit_cast<std::uint32_t>(values[i]) & infinity) == infinity);
   }
   return wrong == 0;
 }

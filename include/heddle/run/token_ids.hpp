@@ -23,7 +23,7 @@ template <class Target> void refuse_other_tokens(const Graph& graph, const Examp
   if (vocabulary == 0 || batch.input_features != graph.input.elements()) return;
   for (std::int64_t row = 0; row < batch.rows; ++row)
     for (std::int64_t i = 0; i < batch.input_features; ++i) {
-      const float id = batch.input(row)[i];
+      const float& id = batch.input(row)[i];
       if (is_token(id, vocabulary)) continue;
       char value[32];
       std::snprintf(value, sizeof value, "%.9g", static_cast<double>(id));

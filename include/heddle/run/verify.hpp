@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/core/finite.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/policy/single.hpp"
 #include "heddle/run/arena.hpp"
@@ -107,7 +108,7 @@ template <class Backend> struct ReferenceBackend : Backend {
   for (const float v : reference) scale = std::max(scale, std::fabs(static_cast<double>(v)));
   for (std::size_t i = 0; i < reference.size(); ++i) {
     const double off = std::fabs(static_cast<double>(planned[i]) - static_cast<double>(reference[i]));
-    if (off <= tolerance * scale) continue;
+    if (is_finite(off) && off <= tolerance * scale) continue;
     const auto at = static_cast<std::int64_t>(i);
     return " differs at row " + std::to_string(at / features) + ", column " + std::to_string(at % features) + ": " + std::to_string(planned[i]) +
            " under the plan, " + std::to_string(reference[i]) + " on one device with the reference kernels";

@@ -31,7 +31,7 @@ struct TableRows {
     if (rows < vocabulary) first = part * rows;
   }
   /// Where a token's row lies in what this rank has.
-  [[nodiscard]] std::int64_t row_of(float id) const {
+  [[nodiscard]] std::int64_t row_of(const float& id) const {
     if (!is_token(id, vocabulary)) return nowhere;
     const std::int64_t row = static_cast<std::int64_t>(id) - first;
     return row >= 0 && row < rows ? row : elsewhere;

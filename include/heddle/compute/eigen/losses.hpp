@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "heddle/compute/eigen/eigen.hpp"
+#include "heddle/core/finite.hpp"
 #include "heddle/graph/losses/cross_entropy.hpp"
 #include "heddle/graph/losses/mean_squared_error.hpp"
 
@@ -53,7 +54,7 @@ inline void cross_entropy_terms(const LossCall& call) {
     terms[2] = own >= 0 && own < classes ? logits[own] : 0;
     double sum = 0;
     for (std::int64_t j = 0; j < classes; ++j) {
-      const float power = most == -std::numeric_limits<float>::infinity() ? 0 : std::exp(logits[j] - most);
+      const float power = bits_of(most) == 0xff800000U ? 0 : std::exp(logits[j] - most);
       if (call.gradient != nullptr) call.gradient[i * classes + j] = power;
       sum += static_cast<double>(power);
     }

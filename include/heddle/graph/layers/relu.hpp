@@ -4,6 +4,10 @@
 // In: the Spec of the input.  Out: Leaf.
 #pragma once
 
+#include <bit>
+#include <cstdint>
+
+#include "heddle/core/finite.hpp"
 #include "heddle/core/host_device.hpp"
 #include "heddle/graph/leaf.hpp"
 
@@ -15,7 +19,10 @@ namespace heddle::inline graph_room {
 /// Tested  graph/layers/relu_test, compute/eigen/elementwise_test
 struct ReLU {
   static constexpr Leaf describe(Spec in) { return elementwise("ReLU", in, 1, Saves::output); }
-  HEDDLE_HOST_DEVICE static float forward(float x) { return x < 0 ? 0.0F : x; }
+  HEDDLE_HOST_DEVICE static float forward(float x) {
+    if constexpr (finite_math_only) return std::bit_cast<std::uint32_t>(x) - 0x80000001U < 0x7f800000U ? 0.0F : x;  // the bits of -1e-45 to -infinity
+    return x < 0 ? 0.0F : x;
+  }
   HEDDLE_HOST_DEVICE static float backward(float y, float gradient) { return y <= 0 ? 0.0F : gradient; }
 };
 

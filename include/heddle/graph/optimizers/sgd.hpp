@@ -85,7 +85,7 @@ struct MomentumSGD {
   static Diagnosis check(const Options& o) {
     if (!is_zero_or_more(o.learning_rate)) return refused_option(name(), "learning_rate", o.learning_rate, "0 or more", "use 0.001, the default");
     if (!is_zero_or_more(o.momentum)) return refused_option(name(), "momentum", o.momentum, "0 or more", "use 0.9, the default");
-    if (!(o.dampening >= 0 && o.dampening <= 1)) return refused_option(name(), "dampening", o.dampening, "between 0 and 1", "use 0, the default");
+    if (!is_from_zero_to_one(o.dampening)) return refused_option(name(), "dampening", o.dampening, "between 0 and 1", "use 0, the default");
     if (!is_zero_or_more(o.weight_decay)) return refused_option(name(), "weight_decay", o.weight_decay, "0 or more", "use 0, the default");
     if (o.nesterov && o.momentum == 0) return refused_option(name(), "momentum", o.momentum, "above 0 with nesterov", "use 0.9, the default");
     if (o.nesterov && o.dampening != 0) return refused_option(name(), "dampening", o.dampening, "0 with nesterov", "leave dampening out");
