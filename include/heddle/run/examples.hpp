@@ -4,7 +4,6 @@
 // In: inputs, targets, an order.  Out: Examples, which copies nothing and owns at most what nobody else does.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -89,21 +88,23 @@ template <class Target> struct Examples {
   return {inputs.data(), targets.data(), rows, input_features, rows == 0 ? 1 : count / rows, nullptr};
 }
 
-/// A vector that is given as a temporary: whoever takes it must keep it.
-template <class Array>
-concept Temporary =
-    std::same_as<std::remove_const_t<Array>, std::vector<float>> || std::same_as<std::remove_const_t<Array>, std::vector<std::int32_t>>;
-template <class Array> using Element = std::remove_cvref_t<decltype(*std::data(std::declval<Array&>()))>;
-template <class Array> using Kept = std::conditional_t<Temporary<Array>, std::vector<Element<Array>>, std::span<const Element<Array>>>;
+/// How examples() takes an array: a vector that is given as a temporary must be kept, everything else is seen.
+template <class Array> struct GivenArray {
+  using Element = std::remove_cvref_t<decltype(*std::data(std::declval<Array&>()))>;
+  static constexpr bool temporary = std::is_same_v<std::remove_const_t<Array>, std::vector<Element>>;
+  using Held = std::conditional_t<temporary, std::vector<Element>, std::span<const Element>>;
+};
 
 /// The same of arrays of which one or both are temporaries: they are moved into the batch.
 ///
 /// Tested  run/examples_test
 template <class Inputs, class Targets, class... Counts>
-requires(Temporary<Inputs> || Temporary<Targets>) [[nodiscard]] auto examples(Inputs&& inputs, Targets&& targets, Counts... counts) {
-  const auto kept = std::make_shared<const std::pair<Kept<Inputs>, Kept<Targets>>>(std::forward<Inputs>(inputs), std::forward<Targets>(targets));
-  auto batch = examples(std::span<const float>{kept->first}, std::span<const Element<Targets>>{kept->second}, counts...);
-  batch.owner = kept;
+requires(GivenArray<Inputs>::temporary || GivenArray<Targets>::temporary)
+    [[nodiscard]] auto examples(Inputs&& inputs, Targets&& targets, Counts... counts) {
+  using Both = std::pair<typename GivenArray<Inputs>::Held, typename GivenArray<Targets>::Held>;
+  const auto both = std::make_shared<const Both>(std::forward<Inputs>(inputs), std::forward<Targets>(targets));
+  auto batch = examples(std::span<const float>{both->first}, std::span<const typename GivenArray<Targets>::Element>{both->second}, counts...);
+  batch.owner = both;
   return batch;
 }
 
