@@ -24,7 +24,7 @@
 #include <utility>
 
 #include "heddle/run/error.hpp"
-#include "heddle/run/machine_facts.hpp"
+#include "heddle/run/system_limits.hpp"
 
 namespace heddle::inline io_room {
 
@@ -155,9 +155,7 @@ class InputFile {
 inline void refuse_beyond_memory(std::uint64_t bytes, const std::string& name) {
   constexpr std::uint64_t always_there = std::uint64_t{64} << 20;
   if (bytes <= always_there) return;
-  MachineFacts facts;
-  read_memory(Surroundings{}, facts);
-  const std::int64_t usable = facts.usable_memory().value;
+  const std::int64_t usable = read_memory_limits().usable().value;
   if (usable > 0 && bytes > static_cast<std::uint64_t>(usable))
     throw Error(Code{'D', 14}, "'" + name + "' takes " + grouped_digits(bytes) + " bytes of memory, but " + grouped_digits(usable) +
                                    " are free. Fix: give a smaller file, or a machine with more memory.");
