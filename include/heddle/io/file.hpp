@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: io. Where bytes come from: a file, or memory; and the numbers and names of the sentences about files.
-// Sees: core, run/error, run/machine_facts.  Does not see: formats, data sets, every other room.
+// Sees: core, run/error, run/system_limits.  Does not see: formats, data sets, every other room.
 // In: a path.  Out: its bytes piece by piece, or an Error that says why not.
 #pragma once
 
