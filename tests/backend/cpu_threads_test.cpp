@@ -295,7 +295,7 @@ TEST_CASE("a trainer for which memory or a thread is missing says what was asked
     return "nothing was refused";
   };
   const auto before = threads();
-  for (const int number : {1, 2, 5, 8}) {  // four ranks have an arena and scratch each
+  for (int number = 1; number <= 12; ++number) {  // rings of the transport, then an arena and scratch for each of four ranks
     const std::string said = refusal({'R', 14}, counted::arena_to_refuse, number);
     CHECK(said.find("[heddle.R14] a device needs ") == 0);
     CHECK(said.find(" bytes, but the system gives no such memory: ") != std::string::npos);

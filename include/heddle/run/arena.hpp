@@ -22,6 +22,14 @@
 
 namespace heddle::inline run_room {
 
+/// R14: a device that needs so many bytes does not get them.
+[[noreturn]] inline void refuse_memory(std::int64_t bytes) {
+  const Bytes there = read_memory_limits().usable();
+  throw Error(Code{'R', 14}, "a device needs " + std::to_string(bytes) + " bytes, but the system gives no such memory" +
+                                 (there.value > 0 ? ": " + std::to_string(there.value) + " bytes are free" : "") +
+                                 ". Fix: use a smaller batch, Recompute, Sharded or more devices, free memory, or raise the limit (ulimit -v).");
+}
+
 /// Zeroed memory at a multiple of 64 bytes.
 ///
 /// Errors  R14 if the system does not give it
@@ -54,19 +62,12 @@ class Arena {
   static Memory allocate(std::int64_t bytes) {
     const std::align_val_t alignment = bytes >= huge_page_bytes ? huge_page : line;
     auto* const memory = static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes > 0 ? bytes : 64), alignment, std::nothrow));
-    if (memory == nullptr) refuse(bytes);
+    if (memory == nullptr) refuse_memory(bytes);
 #if defined(__linux__)
     // A product walks many rows at once, each on a page of its own: few huge pages cost fewer translations. A refusal costs only speed.
     if (bytes >= huge_page_bytes) madvise(memory, static_cast<std::size_t>(bytes / huge_page_bytes * huge_page_bytes), MADV_HUGEPAGE);
 #endif
     return Memory{memory, Free{alignment}};
-  }
-
-  [[noreturn]] static void refuse(std::int64_t bytes) {
-    const Bytes there = read_memory_limits().usable();
-    throw Error(Code{'R', 14}, "a device needs " + std::to_string(bytes) + " bytes, but the system gives no such memory" +
-                                   (there.value > 0 ? ": " + std::to_string(there.value) + " bytes are free" : "") +
-                                   ". Fix: use a smaller batch, Recompute, Sharded or more devices, free memory, or raise the limit (ulimit -v).");
   }
 
   std::int64_t bytes_;

@@ -10,6 +10,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,8 +43,7 @@ namespace heddle::inline run_room {
 /// and reset(), which says whether the ranks can go on after one of them has thrown.
 ///
 /// Errors  O01 an option out of range; B05 a smaller batch without a remedy, B06 a larger one; R01 RankLost, R02 NonFinite, R04 a step that was
-///         interrupted between ranks; R11 a call inside another one, R13 a deadline that is none, R14, R15 memory or threads
-///         that the system does not give; D07, D08 rows and labels
+///         interrupted between ranks; R11 a call inside another one, R13 a deadline that is none, R14 memory, R15 threads; D07, D08 rows and labels
 /// Tested  run/trainer_test, equivalence/
 template <class ThePlan, class Backend> class Trainer {
   static_assert(sizeof(fired<Verdict<ThePlan>>) > 0);
@@ -59,17 +59,18 @@ template <class ThePlan, class Backend> class Trainer {
   using Session = typename Backend::Session;
   using RankExecutor = Executor<typename Session::Endpoint>;
 
-  explicit Trainer(const Options& options, Seed seed = Seed{0}, RunOptions how = {})
+  explicit Trainer(const Options& options, Seed seed = Seed{0}, RunOptions how = {}) try
       : options_(options), kernels_(kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute>()),
         session_(transport_needs<Optimizer>(training, evaluation, options, seed), how.deadline),
         executors_(static_cast<std::size_t>(devices<ThePlan>)), tensors_(session_, executors_) {
     check_options();
-    on_every_rank([&](int rank) {
-      executors_[static_cast<std::size_t>(rank)] =
-          std::make_unique<RankExecutor>(training, evaluation, kernels_, Rank{rank}, session_.endpoint(Rank{rank}));
+    on_every_rank([&](int r) {
+      executors_[static_cast<std::size_t>(r)] = std::make_unique<RankExecutor>(training, evaluation, kernels_, Rank{r}, session_.endpoint(Rank{r}));
     });
     session_.rethrow_first();
     tensors_.initialize_all(seed);
+  } catch (const std::bad_alloc&) {
+    refuse_memory(training.arenas[0].total);
   }
 
   /// The loss of every `every`-th step is reduced over the ranks, and the callback, if there is one, is called with that step. Other steps have no
