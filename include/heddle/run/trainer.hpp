@@ -73,8 +73,8 @@ template <class ThePlan, class Backend> class Trainer {
     refuse_memory(training.arenas[0].total);
   }
 
-  /// The loss of every `every`-th step is reduced over the ranks, and the callback, if there is one, is called with that step. Other steps have no
-  /// loss to read. A callback may replace itself; it may read parameters, and calls no step, evaluation or set_parameter.
+  /// The loss of every `every`-th step is reduced over the ranks, and the callback, if there is one, is told. Other steps have no loss to read.
+  /// A callback may replace itself; it may read parameters, and calls no step, evaluation or set_parameter.
   void on_step(std::function<void(const StepResult&)> callback, Every every = {}) {
     turns_.refuse_at_work("on_step()");
     reports_.set(std::move(callback), every);
@@ -91,11 +91,9 @@ template <class ThePlan, class Backend> class Trainer {
     return loss_scale_;
   }
   [[nodiscard]] std::int64_t steps() const { return steps_; }
-
   /// One optimizer step on one global batch; every rank takes its rows of it.
   StepResult step(const Examples<Target>& batch) {
-    const auto turn = turns_.take("step()");
-    refuse_if_spoiled();
+    const auto turn = begin("step()");
     check_options();
     StepResult result{steps_ + 1, 0, reports_.loss_of(steps_ + 1)};
     StepInput input = input_of(batch, training);
@@ -136,8 +134,7 @@ template <class ThePlan, class Backend> class Trainer {
 
   /// Loss and outputs without a step, for any number of rows.
   [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples) {
-    const auto turn = turns_.take("evaluate()");
-    refuse_if_spoiled();
+    const auto turn = begin("evaluate()");
     Evaluation all;
     const std::int64_t features = Request::graph.output().elements();
     all.rows = examples.rows;
@@ -154,8 +151,7 @@ template <class ThePlan, class Backend> class Trainer {
 
   /// Outputs (rows, output features) for inputs without targets, in the order of the rows.
   [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) {
-    const auto turn = turns_.take("predict()");
-    refuse_if_spoiled();
+    const auto turn = begin("predict()");
     const std::int64_t features = Request::graph.input.elements();
     const std::int64_t outputs = Request::graph.output().elements();
     const std::int64_t rows = whole_rows(std::ssize(inputs), features);
@@ -171,8 +167,8 @@ template <class ThePlan, class Backend> class Trainer {
   [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) {
     return resting("parameter()").parameter(tensors_.find(name), replica);
   }
-  /// The gradient of the last step: of the mean loss, summed over all ranks. It is what the optimizer was given: under LossScaling it is divided by
-  /// the scale, and after Clip<GlobalNorm> its values are the clipped ones.
+  /// The gradient of the last step, of the mean loss, summed over all ranks. It is as the optimizer was given it: unscaled under LossScaling, and
+  /// after Clip<GlobalNorm> its values are the clipped ones.
   [[nodiscard]] std::vector<float> gradient(const std::string& name, int replica = 0) {
     return resting("gradient()").gradient(tensors_.find(name), replica);
   }
@@ -247,7 +243,6 @@ template <class ThePlan, class Backend> class Trainer {
     }
     return sum;
   }
-  /// A rank that throws is waited for by nobody.
   template <class Job> void on_every_rank(Job job) {
     session_.run([&](int rank) {
       try {
@@ -269,9 +264,8 @@ template <class ThePlan, class Backend> class Trainer {
     for (auto& executor : executors_) spoiled_ = spoiled_ || (executor != nullptr && executor->stepped());
     if (!session_.reset()) spoiled_ = true;
     for (int rank = 0; rank < devices<ThePlan>; ++rank) failures_.push_back(words_of(session_.error(rank)));
-    rethrow_cause(
-        session_, devices<ThePlan>, input, [&](int rank) { return describe(*input.program, executor(Rank{rank}).instruction()); },
-        [&] { return locate(input); });
+    const auto position = [&](int rank) { return describe(*input.program, executor(Rank{rank}).instruction()); };
+    rethrow_cause(session_, devices<ThePlan>, input, position, [&] { return locate(input); });
   }
   /// Where a loss that is not finite comes from: a forward of the whole batch, leaf by leaf, with the parameters as they are.
   [[nodiscard]] std::string locate(const StepInput& input) {
@@ -279,11 +273,13 @@ template <class ThePlan, class Backend> class Trainer {
       if (!local(Rank{rank})) return ". Fix: lower the learning rate or repair the data.";  // its process is not here to share its parameters
     return locate_non_finite(Request::graph, kernels_, input, tensors_.everything());
   }
-  void refuse_if_spoiled() const {
+  /// The turn of a call that runs ranks; they must agree.
+  [[nodiscard]] Turns::Hold begin(const char* call) {
     if (spoiled_)
       throw Error(Code{'R', 4}, "step " + std::to_string(steps_ + 1) +
                                     " was interrupted after some ranks had changed their parameters, so they no longer agree. "
                                     "Fix: make a new trainer and load the parameters of the last good step.");
+    return turns_.take(call);
   }
 
   Options options_;
