@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cfenv>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -72,4 +75,14 @@ TEST_CASE("a mesh that is none is refused before any rank begins") {
   CHECK_THROWS_WITH(spmd(Mesh{{axis::data, axis::data}, {2, 2}, 2}, nothing),
                     "[heddle.M01] axis data is named twice in a mesh, with sizes 2 and 2. Fix: name it once.");
   CHECK_THROWS_AS(spmd(Mesh{{axis::data, axis::stage}, {65536, 65536}, 2}, nothing), Error);
+}
+
+TEST_CASE("every rank of an SPMD function rounds as its caller does") {
+  for (const int rounding : {FE_DOWNWARD, FE_TONEAREST}) {
+    std::fesetround(rounding);
+    int seen[6]{};
+    spmd(conformance::two_by_three, [&](ThreadCommunicator& comm) { seen[comm.rank().value] = std::fegetround(); });
+    std::fesetround(FE_TONEAREST);
+    CHECK(std::count(std::begin(seen), std::end(seen), rounding) == 6);
+  }
 }
