@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cfenv>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,27 @@ struct ThreadWorld {
   }
 };
 
+/// Its copies look at one array, which its type does not tell.
+class Shared {
+ public:
+  [[nodiscard]] float* data() { return numbers_->data(); }
+  [[nodiscard]] std::size_t size() const { return numbers_->size(); }
+
+ private:
+  std::shared_ptr<std::vector<float>> numbers_ = std::make_shared<std::vector<float>>(3, 1.0F);
+};
+
 }  // namespace
+
+TEST_CASE("a value whose copies share its memory is refused before it is reduced") {
+  const auto reduce = [](auto& comm) {
+    const Distributed<Shared, Partial<axis::data>> x{Shared{}};
+    static_cast<void>(all_reduce<axis::data>(comm, x));
+  };
+  CHECK_THROWS_WITH(spmd(Mesh{{axis::data}, {2}, 1}, reduce),
+                    "[heddle.P22] a copy of a distributed Shared has the same memory as the value: a collective would change both. Fix: hold the "
+                    "numbers in a type whose copies have memory of their own, as std::vector<float>.");
+}
 
 TEST_CASE("typed collectives between threads do what their types say") { conformance::every_collective<ThreadWorld>(); }
 

@@ -17,8 +17,17 @@ constexpr Placements part = placements_of<Shard<axis::data>>();
 struct MeanOfFour {
   static constexpr int mean_rows = 4;
 };
+/// No mean: its member only has the name.
+struct Padded {
+  static constexpr int mean_rows = 4;
+  float sum = 0;
+  [[nodiscard]] constexpr float* data() { return &sum; }
+  [[nodiscard]] static constexpr std::int64_t size() { return 1; }
+};
 
 }  // namespace
+
+template <> inline constexpr bool heddle::is_mean_of_rows<MeanOfFour> = true;
 
 TEST_CASE("P13: a reduction takes a sum that is not yet taken over its axis, and only that") {
   CHECK(may_reduce(Collective::all_reduce, axis::data, term).ok());
@@ -58,6 +67,7 @@ TEST_CASE("P16 and P18: means, plain values, what cannot move or grow, no axis, 
   CHECK(says(call_is_sound<Collective::all_gather, Distributed<float, Shard<axis::data>>, axis::data>(), "resize()"));
   CHECK(call_is_sound<Collective::all_gather, Distributed<std::vector<float>, Shard<axis::data>>, axis::data>().ok());
   CHECK(call_is_sound<Collective::all_reduce, Distributed<MeanOfFour, Partial<axis::data>>, axis::data>().code == Code{'P', 16});
+  CHECK(call_is_sound<Collective::all_reduce, Distributed<Padded, Partial<axis::data>>, axis::data>().ok());
   CHECK(says(Assuming<false, Term, axis::data>::found, "has no reason"));
   CHECK(Assuming<true, Term, axis::data>::found.ok());
   CHECK(Assuming<true, Term, axis::shard>::found.code == Code{'P', 13});

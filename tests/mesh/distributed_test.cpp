@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <type_traits>
+#include <vector>
 
 using namespace heddle;
 
@@ -55,6 +57,16 @@ TEST_CASE("whole values do what floats do") {
   CHECK(x <= 4);
   CHECK(x >= 4);
   CHECK_FALSE(x < 4);
+}
+
+TEST_CASE("a whole value is a number where plain functions take one, and nothing distributed is passed through an ellipsis") {
+  const Whole x{4.0F};
+  CHECK(std::log(x) == std::log(4.0F));
+  CHECK(std::sqrt(x) == 2.0F);
+  const float y = x;
+  CHECK(y == 4.0F);
+  static_assert(!std::is_trivially_copy_constructible_v<Whole> && !std::is_trivially_copy_constructible_v<Term>);
+  static_assert(!std::is_convertible_v<Distributed<std::vector<float>>, std::vector<float>>);
 }
 
 TEST_CASE("parts are read as parts, and functions of single elements keep them") {

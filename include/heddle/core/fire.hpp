@@ -113,6 +113,7 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'P', 17}, "[heddle.P17] A norm is not reduced over the axes on which parameters are split. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'P', 18}, "[heddle.P18] A collective is called with something that it cannot work on. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'P', 19}, "[heddle.P19] The placements of a value contradict each other. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'P', 21}, "[heddle.P21] A view is given where numbers are to be held. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 1}, "[heddle.S01] A layer is in no stage, twice or out of order. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 2}, "[heddle.S02] There are fewer micro-batches than stages. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 3}, "[heddle.S03] The schedule deadlocks under rendezvous. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");

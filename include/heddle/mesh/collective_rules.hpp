@@ -27,7 +27,10 @@ concept Resizable = FloatBuffer<T> && requires(T& t) {
 };
 template <class T> inline constexpr bool is_movable = std::same_as<T, float> || FloatBuffer<T>;
 
-/// What a collective does along an axis. A mean of a fixed number of rows says so by `mean_rows`: it is no term of a sum.
+/// The rows of a mean that says them: MeanOf<rows>. By the type, since a member of that name may be anything.
+template <class T> inline constexpr bool is_mean_of_rows = false;
+
+/// What a collective does along an axis. A mean of a fixed number of rows is no term of a sum.
 enum class Collective : std::uint8_t { all_reduce, reduce_scatter, all_gather, broadcast, assume_reduced };
 [[nodiscard]] constexpr std::string_view name_of(Collective c) {
   constexpr std::string_view names[] = {"all_reduce", "reduce_scatter", "all_gather", "broadcast", "assume_reduced"};
@@ -99,8 +102,8 @@ template <Collective What, class X, Axis... Axes> [[nodiscard]] constexpr Diagno
   else if constexpr (!is_distributed<X> && What != Collective::broadcast)
     return call() << " is given " << type_name<X>().view() << ", which does not say how it lies over the ranks. Fix: wrap it, as in "
                   << "Distributed<float, Partial<axis::data>>{x}.";
-  else if constexpr (requires { X::Value::mean_rows; } && What != Collective::broadcast && What != Collective::assume_reduced)
-    return Diagnosis{Code{'P', 16}, name_of(What)} << " is given means of " << X::Value::mean_rows
+  else if constexpr (is_mean_of_rows<Held> && What != Collective::broadcast && What != Collective::assume_reduced)
+    return Diagnosis{Code{'P', 16}, name_of(What)} << " is given means of " << Held::mean_rows
                                                    << " rows each: their sum is no mean. Fix: call mean_over.";
   else if constexpr (!is_movable<Held> && What != Collective::assume_reduced)
     return call() << " cannot move " << type_name<Held>().view() << ": only float moves. Fix: use float, or a type with data() and size() of float.";

@@ -40,6 +40,19 @@ template <class T> [[nodiscard]] constexpr std::int64_t float_count(const T& val
     return static_cast<std::int64_t>(value.size());
 }
 
+/// What this rank holds, to be changed; the value that it was copied from stays as it is.
+///
+/// Errors  P22 at run time, from the communicator, if both are one memory
+template <class Comm, class X> [[nodiscard]] auto own_copy(Comm& comm, const X& x) {
+  auto held = held_by(x);
+  if constexpr (requires { comm.refuse(Diagnosis{}); })
+    if (float_count(held) > 0 && floats_of(held) == floats_of(const_cast<decltype(held)&>(held_by(x))))
+      comm.refuse(Diagnosis{Code{'P', 22}, ""} << "a copy of a distributed " << type_name<decltype(held)>().view()
+                                               << " has the same memory as the value: a collective would change both. Fix: hold the numbers in a "
+                                                  "type whose copies have memory of their own, as std::vector<float>.");
+  return held;
+}
+
 /// Takes the sum over the axes: Partial becomes Replicate.
 ///
 /// Shape   that of x, on every rank
@@ -52,7 +65,7 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto all_reduc
   if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
     return refused(x);
   } else {
-    auto held = x.held_by_this_rank();
+    auto held = own_copy(comm, x);
     (comm.all_reduce(Axes, floats_of(held), float_count(held)), ...);
     return DistributedValue<typename X::Value, placements_after<Collective::all_reduce, X, Axes...>()>{std::move(held)};
   }
@@ -70,7 +83,7 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto reduce_sc
   if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
     return refused(x);
   } else {
-    auto held = x.held_by_this_rank();
+    auto held = own_copy(comm, x);
     const auto along = [&](Axis a) {
       auto part = held;
       part.resize(part.size() / static_cast<decltype(part.size())>(comm.ranks(a)));
@@ -94,7 +107,7 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto all_gathe
   if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
     return refused(x);
   } else {
-    auto held = x.held_by_this_rank();
+    auto held = own_copy(comm, x);
     const auto along = [&](Axis a) {
       auto whole = held;
       whole.resize(whole.size() * static_cast<decltype(whole.size())>(comm.ranks(a)));
@@ -118,7 +131,7 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto broadcast
   if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
     return refused(x);
   } else {
-    auto held = held_by(x);
+    auto held = own_copy(comm, x);
     (comm.broadcast(Axes, root, floats_of(held), float_count(held)), ...);
     return DistributedValue<decltype(held), placements_in<X>()>{std::move(held)};
   }

@@ -6,16 +6,29 @@
 
 #include <cmath>
 #include <concepts>
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
 #include "heddle/core/fire.hpp"
+#include "heddle/core/type_name.hpp"
 #include "heddle/mesh/placement_rules.hpp"
+#include "heddle/mesh/views.hpp"
 
 namespace heddle::inline mesh_room {
 
 // One holder a rule, because fired<> takes a type. What was refused before is not judged again, so that one fault is one error.
-template <Placements P> struct IsSound { static constexpr Diagnosis found = placements_are_sound(P); };
+template <class T, Placements P> [[nodiscard]] constexpr Diagnosis value_is_sound() {
+  if (const Diagnosis found = placements_are_sound(P); was_refused(P) || !found.ok()) return found;
+  if constexpr (looks_at_others<T>)
+    return Diagnosis{Code{'P', 21}, "Distributed is given "}
+           << type_name<T>().view()
+           << ", which holds no numbers but looks at those of others: a collective would change them, and the next would count them again. Fix: hold "
+              "the numbers themselves, as in Distributed<std::vector<float>, Partial<axis::data>>.";
+  else
+    return {};
+}
+template <class T, Placements P> struct IsSound { static constexpr Diagnosis found = value_is_sound<T, P>(); };
 template <Placements A, Placements B> struct Adding {
   static constexpr Diagnosis found = was_refused(A) || was_refused(B) ? Diagnosis{} : may_add(A, B);
   static constexpr Placements result = !found.ok() || was_refused(A) || was_refused(B) ? after_a_refusal : added(A, B);
@@ -35,18 +48,26 @@ template <Placements Is, Placements Asked> struct Giving {
   static constexpr Diagnosis found = was_refused(Is) || was_refused(Asked) ? Diagnosis{} : may_be_given(Is, Asked);
 };
 template <Placements P> struct Reading { static constexpr Diagnosis found = is_whole("value()", P); };
+template <Placements P> struct Converting { static constexpr Diagnosis found = is_whole("a function of plain numbers", P); };
 template <Name Operation, Placements P> struct Applying { static constexpr Diagnosis found = sums_are_taken(Operation.view(), P); };
 
+/// A class with this base is not passed through an ellipsis: printf("%f", x) does not compile.
+struct NotForEllipses {
+  constexpr NotForEllipses() = default;
+  constexpr NotForEllipses(const NotForEllipses&) {}
+  constexpr NotForEllipses& operator=(const NotForEllipses&) { return *this; }
+};
+
 /// What one rank holds of a value. Distributed<T, ...> is the spelling for users; an order of axes is no other type.
-template <class T, Placements P> class DistributedValue {
-  static_assert(sizeof(fired<IsSound<P>>) > 0);
+template <class T, Placements P> class DistributedValue : NotForEllipses {
+  static_assert(sizeof(fired<IsSound<T, P>>) > 0);
 
  public:
-  using Value = T;
-  static constexpr Placements placements = P;
+  using Value = std::decay_t<T>;
+  static constexpr Placements placements = IsSound<T, P>::found.ok() ? P : after_a_refusal;
 
   /// The claim that what this rank holds lies as the type says. A Replicate must be equal on all ranks; nobody compares it.
-  constexpr explicit DistributedValue(T held) : held_(std::move(held)) {}
+  constexpr explicit DistributedValue(Value held) : held_(std::move(held)) {}
 
   /// Forgets that a value is a Sum or a Mean; any other change of placement is an error with a sentence.
   template <Placements Other>
@@ -60,30 +81,38 @@ template <class T, Placements P> class DistributedValue {
   /// The value, which is the same on every rank.
   ///
   /// Errors  P14 at build if it is a part, or a sum that is not yet taken
-  [[nodiscard]] constexpr const T& value() const {
-    static_assert(sizeof(fired<Reading<P>>) > 0);
+  [[nodiscard]] constexpr const Value& value() const {
+    static_assert(sizeof(fired<Reading<placements>>) > 0);
+    return held_;
+  }
+  /// A whole value is a number where functions take plain ones: std::log(x), float y = x.
+  ///
+  /// Errors  P14 at build if it is a part, or a sum that is not yet taken
+  constexpr operator Value() const  // NOLINT(google-explicit-constructor): what cannot be read must meet the rule, not a list of candidates
+      requires std::is_arithmetic_v<Value> {
+    static_assert(sizeof(fired<Converting<placements>>) > 0);
     return held_;
   }
   /// What this rank holds of a value that is split or whole.
   ///
   /// Errors  P11 at build if it is a term of a sum that is not yet taken
-  [[nodiscard]] constexpr const T& part() const {
-    static_assert(sizeof(fired<Applying<"part()", P>>) > 0);
+  [[nodiscard]] constexpr const Value& part() const {
+    static_assert(sizeof(fired<Applying<"part()", placements>>) > 0);
     return held_;
   }
   /// For code that changes placements, as collectives do: whatever this rank holds, a term of a sum as well. Long, so that it is found.
-  [[nodiscard]] constexpr const T& held_by_this_rank() const { return held_; }
+  [[nodiscard]] constexpr const Value& held_by_this_rank() const { return held_; }
 
  private:
-  T held_;
+  Value held_;
 };
 
 /// A value of user code and how it lies along each axis of the mesh: Replicate (or nothing), Shard<axis, dimension>, Partial<axes...>: a sum that is
 /// not yet taken, Sum<axes...> and Mean<axes...>: whole, and known to be taken over these axes.
 ///
-/// Shape   T on every rank: float, or anything with operators of its own; collectives move float and what has data() and size() of float
-/// Errors  P11 an operation that is not linear on a Partial; P12 placements that do not add; P14 a value that is not whole where one is taken;
-///         P15 a sum taken for a mean; P19 placements that contradict each other
+/// Shape   T on every rank: float, or anything that holds its own numbers and has operators; collectives move float and what has data() and size() of
+/// float Errors  P11 an operation that is not linear on a Partial; P12 placements that do not add; P14 a value that is not whole where one is taken;
+///         P15 a sum taken for a mean; P19 placements that contradict each other; P21 a view, P22 at run time
 /// Tested  mesh/distributed_test, fail/P11_log_of_a_partial
 template <class T, class... Where> using Distributed = DistributedValue<T, placements_of<Where...>()>;
 
@@ -222,4 +251,33 @@ template <IsDistributed X> [[nodiscard]] auto sqrt(const X& x) {
   return forgetful<X>(static_cast<typename X::Value>(sqrt(x.held_by_this_rank())));
 }
 
+// printf reads its arguments by the format, so that a sum that is not yet taken would be printed. clang refuses the class by itself; g++ passes any
+// class through an ellipsis, so that a better match must meet the rule. Nobody else is concerned: one of the arguments is distributed.
+template <class... Values>
+concept OneIsDistributed = (is_distributed<Values> || ...);
+struct Printing {
+  static constexpr Diagnosis found{Code{'P', 14}, "printf takes plain numbers, but one of its arguments is distributed. Fix: give x.value()."};
+};
+template <class... Values>
+requires OneIsDistributed<Values...>
+constexpr int printf(const char*, const Values&...) {
+  static_assert(sizeof(std::conditional_t<(sizeof...(Values) > 0), fired<Printing>, void>) > 0);
+  return 0;
+}
+template <class File, class... Values>
+requires OneIsDistributed<Values...>
+constexpr int fprintf(File*, const char* format, const Values&... values) { return mesh_room::printf(format, values...); }
+template <class... Values>
+requires OneIsDistributed<Values...>
+constexpr int snprintf(char*, std::size_t, const char* format, const Values&... values) { return mesh_room::printf(format, values...); }
+
 }  // namespace heddle::inline mesh_room
+
+#if defined(__GNUC__) && !defined(__clang__)
+// The library's own names find no overload by their arguments where they are written with std::.
+namespace std {                     // NOLINT(cert-dcl58-cpp): for types of Heddle only
+using heddle::mesh_room::fprintf;   // NOLINT(misc-unused-using-decls)
+using heddle::mesh_room::printf;    // NOLINT(misc-unused-using-decls)
+using heddle::mesh_room::snprintf;  // NOLINT(misc-unused-using-decls)
+}  // namespace std
+#endif

@@ -24,6 +24,8 @@ template <std::int64_t Rows> struct MeanOf {
   [[nodiscard]] static constexpr std::int64_t size() { return 1; }
 };
 
+template <std::int64_t Rows> inline constexpr bool is_mean_of_rows<MeanOf<Rows>> = true;
+
 /// A sum and the weight (rows, tokens) that it is divided by in the end: for counts that are known at run time only.
 ///
 /// Tested  mesh/statistics_test
@@ -72,7 +74,7 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto sum_over(
   if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
     return refused(x);
   } else {
-    auto held = x.held_by_this_rank();
+    auto held = own_copy(comm, x);
     (comm.all_reduce(Axes, floats_of(held), float_count(held)), ...);
     return DistributedValue<typename X::Value, placements_taken<Taken::sum, X, Axes...>()>{std::move(held)};
   }
@@ -83,7 +85,7 @@ template <class X, Axis... Axes> [[nodiscard]] constexpr Diagnosis mean_is_sound
     return Diagnosis{};
   } else if constexpr (is_distributed<X>) {
     using Held = typename X::Value;
-    if constexpr (!std::same_as<Held, WeightedSum> && !requires { Held::mean_rows; })
+    if constexpr (!std::same_as<Held, WeightedSum> && !is_mean_of_rows<Held>)
       return Diagnosis{Code{'P', 16}, "mean_over"} << " is given " << type_name<Held>().view()
                                                    << ", which does not say over how many rows it was taken. Fix: give MeanOf<rows> or WeightedSum.";
     else if constexpr (may_call<Collective::all_reduce, Axes...>(X::placements).ok())
@@ -106,7 +108,7 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto mean_over
   if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
     return refused(x);
   } else {
-    auto held = x.held_by_this_rank();
+    auto held = own_copy(comm, x);
     (comm.all_reduce(Axes, held.data(), held.size()), ...);
     float mean = 0;
     if constexpr (std::same_as<typename X::Value, WeightedSum>)

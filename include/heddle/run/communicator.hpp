@@ -46,7 +46,7 @@ namespace heddle::inline run_room {
 ///
 /// What it moves lies outside every Program: no promise on deadlock, bytes or bits speaks of it. All ranks of a group must make the same calls in
 /// the same order, else a call ends with RankLost after the deadline, or with T01.
-/// Errors  P20 for a root that is not there; those of the transport
+/// Errors  P20 for a root that is not there; P22 a copy that shares memory with its original; those of the transport
 /// Tested  run/communicator_test, backend/spmd_threads_test, backend/spmd_mpi_test
 template <TransportEndpoint Endpoint> class MeshCommunicator {
  public:
@@ -56,6 +56,8 @@ template <TransportEndpoint Endpoint> class MeshCommunicator {
   [[nodiscard]] const Mesh& mesh() const { return mesh_; }
   [[nodiscard]] int ranks(Axis a) const { return mesh_.size(a); }
   [[nodiscard]] int coordinate(Axis a) const { return ranks(a) == 1 ? 0 : mesh_.coordinate(rank_, a); }
+
+  [[noreturn]] static void refuse(const Diagnosis& found) { throw Error{found}; }
 
   void all_reduce(Axis a, float* data, std::int64_t elements) {
     if (ranks(a) == 1) return;
