@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Every source file names its licence in its first lines; no text has a path of somebody's machine or a mark of unfinished work.
 A block of a document after <!-- from FILE --> has its paragraphs of more than five lines from that file, letter by letter.
-A source that is cited has one heading in docs/sources.md."""
+A source that is cited has one heading in docs/sources.md. Headers ask core/finite.hpp whether a number is one: under -ffast-math <cmath> says yes."""
 import re
 
 import house
@@ -13,6 +13,7 @@ LICENCE = "SPDX-License-Identifier: MIT"
 # Written in pieces, so that this file does not find itself.
 PATHS = re.compile("(?<![A-Za-z0-9_.])/(" + "wo" + "rk|tm" + "p|ro" + "ot|ho" + "me|Us" + "ers)/")
 MARKS = re.compile(r"\b(" + "TO" + "DO|FIX" + "ME|X" + "XX)\\b")
+CMATH = re.compile(r"\bis(finite|nan|inf|normal)\(")
 QUOTED = re.compile(r"^<!-- from (\S+) -->\n```\w*\n(.*?)^```$", re.M | re.S)
 
 
@@ -59,6 +60,8 @@ def check(root):
                 yield f"{name}:{number}: a path of one machine"
             if MARKS.search(line):
                 yield f"{name}:{number}: a mark of unfinished work"
+            if path.suffix == ".hpp" and name.startswith("include/") and CMATH.search(line):
+                yield f"{name}:{number}: <cmath> is asked about NaN, not core/finite.hpp"
 
 
 SIX = "a\nb\nc\nd\ne\nf"
@@ -71,5 +74,6 @@ REFUSED = {
     "a path of one machine": {"README.md": "cd /ho" + "me/somebody\n"},
     "two headings are named a": {"docs/sources.md": "### a\n### b\n### a\n"},
     "a.py: docs/sources.md has no heading c": {"docs/sources.md": "### a\n", "a.py": f"# {LICENCE}\n# sources.m" + "d#a, sources.m" + "d#c\n"},
+    "<cmath> is asked": {"include/heddle/run/a.hpp": f"// {LICENCE}\nbool b = std::isnan(x);\n"},
     "a mark of unfinished work": {"README.md": "TO" + "DO: more\n"},
 }
