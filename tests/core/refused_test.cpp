@@ -37,3 +37,14 @@ TEST_CASE("it stands where a number, a fact or bytes are needed") {
   const Bytes taken = bytes;
   CHECK((std::to_string(number) == "1" && taken.value == 0 && one.size() == 1));
 }
+
+TEST_CASE("what a refused plan moves answers every word of a Traffic") {
+  struct Moved {
+    int messages = 0;
+  };
+  constexpr RefusedTraffic traffic{};
+  static_assert(traffic.gradients().on(0).sent_per_rank() == 7_MB && traffic.activations().messages > 100 && traffic.total() < 1_B);
+  static_assert(traffic.sent_in_values(1, 2) == 8_B && traffic.value_collectives(0, 1) == 5 && traffic.ties().total_payload == Bytes{4});
+  const Moved taken = traffic;
+  CHECK(taken.messages == 0);
+}

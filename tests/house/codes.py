@@ -7,6 +7,8 @@ import house
 IN_CODE = re.compile(r"Code\{\s*'([A-Z])'\s*,\s*(\d+)\s*\}")
 IN_TEXT = re.compile(r"heddle\.([A-Z]\d\d)\b")
 HEADING = re.compile(r"^## ([A-Z]\d\d)\b", re.M)
+LAW = re.compile(r'static_assert\(Holds [^"]*"\[heddle\.([A-Z]\d\d)\] ([^"]*)"')
+WHERE = " and fix: in quotes after rule< in this output, or docs/errors.md."
 CASE = re.compile(r"^([A-Z]\d\d)_")
 
 
@@ -16,6 +18,10 @@ def codes_in(text):
 
 def check(root):
     used = {}
+    fire = root / "include" / "heddle" / "core" / "fire.hpp"
+    for code, law in LAW.findall(fire.read_text()) if fire.exists() else []:
+        if not law.endswith(WHERE):
+            yield f"core/fire.hpp: the law of {code} does not say where its sentence stands. Fix: end it with '{WHERE.strip()}'"
     for path in house.headers(root):
         for code in codes_in(path.read_text()):
             used.setdefault(code, str(path.relative_to(root)))
@@ -44,6 +50,7 @@ TEST = {"tests/core/a_test.cpp": 'CHECK(contains("[heddle.X01]"));\n'}
 PAGE = {"docs/errors.md": "## X01 no\n"}
 ACCEPTED = HEADER | TEST | PAGE
 REFUSED = {
+    "the law of X01 does not say where": ACCEPTED | {"include/heddle/core/fire.hpp": 'static_assert(Holds || Broken, "[heddle.X01] No. Look elsewhere.");\n'},
     "has no heading": HEADER | TEST,
     "occurs in no test": HEADER | PAGE,
     "X02 occurs in no header": HEADER | TEST | {"docs/errors.md": "## X01 no\n## X02 gone\n"},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: core. What a question about a refused plan answers: values that compare as true with everything, so that the refusal stays the only error.
 // Sees: core/units.  Does not see: every other room.
-// In: -.  Out: RefusedNumber, RefusedBytes, RefusedFact.
+// In: -.  Out: RefusedNumber, RefusedBytes, RefusedFact, RefusedVolume, RefusedTraffic.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +35,32 @@ struct RefusedFact : RefusedAnswer {
 /// In place of bytes: none where bytes are needed.
 struct RefusedBytes : RefusedAnswer, Bytes {
   RefusedNumber value;  // hides that of Bytes: it is compared as well
+};
+
+/// In place of what a plan moves, in the words of Volume and Traffic.
+struct RefusedVolume : RefusedAnswer {
+  RefusedBytes total_payload, total_with_padding;
+  RefusedNumber messages, ranks;
+  [[nodiscard]] constexpr RefusedBytes sent_per_rank() const { return {}; }
+  [[nodiscard]] constexpr RefusedBytes padding() const { return {}; }
+  template <class Axis> [[nodiscard]] constexpr RefusedVolume on(Axis) const { return {}; }
+};
+struct RefusedTraffic : RefusedAnswer {
+  // NOLINTNEXTLINE(google-explicit-constructor): it stands where a Traffic would.
+  template <class Traffic> constexpr operator Traffic() const { return Traffic{}; }
+  [[nodiscard]] constexpr RefusedVolume gradients() const { return {}; }
+  [[nodiscard]] constexpr RefusedVolume parameters() const { return {}; }
+  [[nodiscard]] constexpr RefusedVolume activations() const { return {}; }
+  [[nodiscard]] constexpr RefusedVolume ties() const { return {}; }
+  [[nodiscard]] constexpr RefusedVolume values() const { return {}; }
+  [[nodiscard]] constexpr RefusedVolume norm() const { return {}; }
+  [[nodiscard]] constexpr RefusedBytes total() const { return {}; }
+  template <class... Asked> [[nodiscard]] constexpr RefusedNumber value_collectives(Asked...) const { return {}; }
+  template <class... Asked> [[nodiscard]] constexpr RefusedBytes sent_in_reductions(Asked...) const { return {}; }
+  template <class... Asked> [[nodiscard]] constexpr RefusedBytes sent_in_reduce_scatters(Asked...) const { return {}; }
+  template <class... Asked> [[nodiscard]] constexpr RefusedBytes sent_in_gathers(Asked...) const { return {}; }
+  template <class... Asked> [[nodiscard]] constexpr RefusedBytes sent_in_collectives(Asked...) const { return {}; }
+  template <class... Asked> [[nodiscard]] constexpr RefusedBytes sent_in_values(Asked...) const { return {}; }
 };
 
 template <class A, class B>

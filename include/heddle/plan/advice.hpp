@@ -247,7 +247,8 @@ struct Adviser {
 /// Errors  none; the remarks have the codes A01 to A09
 /// Tested  plan/advice_test
 template <class ThePlan> [[nodiscard]] constexpr AdviceReport advice(const AdviceLimits& limits = {}) {
-  if constexpr (check<ThePlan>().ok())
+  if constexpr (Verdict<ThePlan>::found.code == Code{'L', 6}) heard(Refusal<ThePlan>{});  // what is no plan
+  if constexpr (Verdict<ThePlan>::found.ok())
     return advise(ThePlan::training, ThePlan::Request::layout, limits);
   else
     return {};
@@ -255,7 +256,13 @@ template <class ThePlan> [[nodiscard]] constexpr AdviceReport advice(const Advic
 
 template <class ThePlan, AdviceLimits... Limits> struct Advised {
   // The refusal of a broken plan, word for word: it is the same rule<...> as that of the plan, so it stays one error.
-  static constexpr Diagnosis found = check<ThePlan>().ok() ? advice<ThePlan>(Limits...).remarks[0] : check<ThePlan>();
+  static constexpr Diagnosis find() {
+    if constexpr (Verdict<ThePlan>::found.ok())
+      return advice<ThePlan>(Limits...).remarks[0];
+    else
+      return Verdict<ThePlan>::found;
+  }
+  static constexpr Diagnosis found = find();
 };
 
 /// static_assert(require_no_advice<MyPlan>()); a limit of one's own: require_no_advice<MyPlan, AdviceLimits{.bubble_percent = 80}>().

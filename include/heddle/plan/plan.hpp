@@ -205,30 +205,6 @@ template <class ThePlan, int Number> struct AskedDevice {
   static constexpr Diagnosis found = find();
 };
 
-/// What a refused plan moves, in the words of Traffic and Volume.
-struct RefusedVolume : RefusedAnswer {
-  RefusedBytes total_payload, total_with_padding;
-  RefusedNumber messages, ranks;
-  [[nodiscard]] constexpr RefusedBytes sent_per_rank() const { return {}; }
-  [[nodiscard]] constexpr RefusedBytes padding() const { return {}; }
-  [[nodiscard]] constexpr RefusedVolume on(Axis) const { return {}; }
-};
-struct RefusedTraffic : RefusedAnswer, Traffic {
-  [[nodiscard]] constexpr RefusedVolume gradients() const { return {}; }
-  [[nodiscard]] constexpr RefusedVolume parameters() const { return {}; }
-  [[nodiscard]] constexpr RefusedVolume activations() const { return {}; }
-  [[nodiscard]] constexpr RefusedVolume ties() const { return {}; }
-  [[nodiscard]] constexpr RefusedVolume values() const { return {}; }
-  [[nodiscard]] constexpr RefusedVolume norm() const { return {}; }
-  [[nodiscard]] constexpr RefusedBytes total() const { return {}; }
-  [[nodiscard]] constexpr RefusedNumber value_collectives(int, Do) const { return {}; }
-  template <class... Asked> [[nodiscard]] constexpr RefusedBytes sent_in_reductions(Asked...) const { return {}; }
-  template <class... Asked> [[nodiscard]] constexpr RefusedBytes sent_in_reduce_scatters(Asked...) const { return {}; }
-  template <class... Asked> [[nodiscard]] constexpr RefusedBytes sent_in_gathers(Asked...) const { return {}; }
-  template <class... Asked> [[nodiscard]] constexpr RefusedBytes sent_in_collectives(Asked...) const { return {}; }
-  template <class... Asked> [[nodiscard]] constexpr RefusedBytes sent_in_values(Asked...) const { return {}; }
-};
-
 /// The answers about a plan, and about one that is refused, or is none: those compare as true, so that the refusal stays the only error.
 template <class ThePlan, bool Sound = Verdict<ThePlan>::found.ok()> struct Answers {
   static constexpr const Program& program() { return ThePlan::training; }
@@ -254,11 +230,23 @@ template <class ThePlan, bool Sound = Verdict<ThePlan>::found.ok()> struct Answe
 template <class ThePlan> struct Answers<ThePlan, false> {
   static constexpr const Program& program() { return no_program; }
   static constexpr RefusedNumber devices{};
-  static constexpr RefusedTraffic traffic() { return RefusedTraffic{{}, {&no_program}}; }
+  static constexpr RefusedTraffic traffic() { return {}; }
   static constexpr RefusedBytes largest_memory() { return {}; }
   template <int> static constexpr RefusedBytes memory_of() { return {}; }
   static constexpr RefusedFact is_reproducible{};
 };
+
+/// Stands where a type is no plan: what takes a plan then adds no error to L06.
+struct NoPlan {
+  using Request = RequestOf<Plan<>>;
+  static constexpr Program training = no_program;
+  static constexpr Program evaluation = no_program;
+};
+template <> struct Verdict<NoPlan> { static constexpr Diagnosis found{}; };
+template <class ThePlan> using PlanOrNone = std::conditional_t<Verdict<ThePlan>::found.code == Code{'L', 6}, NoPlan, ThePlan>;
+
+/// Another check of a plan; of a refused plan, or of none, nothing more is asked.
+template <class ThePlan, class Check> using OfSound = std::conditional_t<Verdict<ThePlan>::found.ok(), Check, Verdict<NoPlan>>;
 
 /// The Program of a plan as data: lists, bodies, addresses. Of a refused plan one without instructions.
 template <class ThePlan> [[nodiscard]] constexpr const Program& lower() {

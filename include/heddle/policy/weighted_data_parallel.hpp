@@ -8,8 +8,8 @@
 
 namespace heddle::inline policy_room {
 
-/// DataParallel for unequal devices: replica i takes Shares[i] of every sum(Shares) rows. Gradients are of the mean over all rows, as ever.
-/// Every device has memory for the largest share; sums follow no fixed tree, since replicas have unequal numbers of rows.
+/// DataParallel for unequal devices: replica i takes Shares[i] of every sum(Shares) rows; 6 and 2 are 3 and 1. Gradients are of the mean over all
+/// rows, as ever. Every device has memory for the largest share; sums follow no fixed tree, since replicas have unequal numbers of rows.
 ///
 /// Shape   batch (B, ...) becomes (B Shares[i] / sum(Shares), ...) on replica i; parameters keep their shape
 /// Moves   2 (N-1)/N x gradient bytes per rank and step                                        [bytes]

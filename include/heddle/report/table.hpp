@@ -40,9 +40,10 @@ namespace heddle::inline report_room {
 /// Errors  the plan's own
 /// Tested  report/table_test
 template <class ThePlan> [[nodiscard]] std::string table() {
-  const Program& p = ThePlan::training;
-  std::string out =
-      std::string{p.graph->model.view()} + ": " + std::to_string(devices<ThePlan>) + (devices<ThePlan> == 1 ? " device (" : " devices (");
+  heard(Refusal<ThePlan>{});
+  const Program& p = lower<ThePlan>();
+  const int ranks = p.mesh.ranks();
+  std::string out = std::string{p.graph->model.view()} + ": " + std::to_string(ranks) + (ranks == 1 ? " device (" : " devices (");
   for (int i = 0; i < p.mesh.count; ++i) out += (i > 0 ? " x " : "") + std::string{name_of(p.mesh.axes[i])} + ' ' + std::to_string(p.mesh.sizes[i]);
   out += p.mesh.count == 0 ? "no axis)" : ")";
   out += ", batch " + std::to_string(p.batch.batch) + " = " + std::to_string(p.batch.ranks) + " ranks x " +

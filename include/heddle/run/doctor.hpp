@@ -191,9 +191,10 @@ struct Doctor {
 /// Tested  run/doctor_test
 template <class ThePlan, class Backend = void>
 [[nodiscard]] Checkup doctor(const Surroundings& surroundings = {}, const DoctorOptions& options = {}) {
-  constexpr auto policy = type_name<typename ThePlan::Request::ThePolicy>();
+  heard(Refusal<ThePlan>{});
+  constexpr auto policy = type_name<typename PlanOrNone<ThePlan>::Request::ThePolicy>();
   const bool cut = policy.length == std::ssize(policy.chars) - 1;
-  return examine(ThePlan::training, std::string{policy.view()} + (cut ? "..." : ""), facts_of<Backend>(), advice<ThePlan>(), surroundings, options);
+  return examine(lower<ThePlan>(), std::string{policy.view()} + (cut ? "..." : ""), facts_of<Backend>(), advice<ThePlan>(), surroundings, options);
 }
 
 }  // namespace heddle::inline run_room

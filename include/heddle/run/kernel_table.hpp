@@ -136,19 +136,23 @@ template <class Model, class Compute> struct ModelKernels {
   }();
 };
 
-template <class Model, class Loss, class Optimizer, class Compute> [[nodiscard]] KernelTable kernel_table() {
+/// Of a plan that is refused none: its model may have layers without kernels.
+template <class Model, class Loss, class Optimizer, class Compute, bool Sound = true> [[nodiscard]] KernelTable kernel_table() {
   KernelTable table;
-  table.leaves = ModelKernels<Model, Compute>::collected.leaves;
-  table.loss = &LossKernel<Loss, Compute>::sum;
-  if constexpr (HasTerms<Loss, Compute>) table.loss_terms = &LossKernel<Loss, Compute>::terms;
-  table.labels = std::is_same_v<typename Loss::Target, std::int32_t>;
-  table.states = Optimizer::states;
-  table.step = [](const void* constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) {
-    OptimizerKernel<Optimizer, Compute>::step(*static_cast<const typename Optimizer::Constants*>(constants), elements, parameters, gradients, states);
-  };
-  table.add = &Compute::add;
-  table.copy = &Compute::copy;
-  table.workspace_bytes = Compute::workspace.value;
+  if constexpr (Sound) {
+    table.leaves = ModelKernels<Model, Compute>::collected.leaves;
+    table.loss = &LossKernel<Loss, Compute>::sum;
+    if constexpr (HasTerms<Loss, Compute>) table.loss_terms = &LossKernel<Loss, Compute>::terms;
+    table.labels = std::is_same_v<typename Loss::Target, std::int32_t>;
+    table.states = Optimizer::states;
+    table.step = [](const void* constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) {
+      OptimizerKernel<Optimizer, Compute>::step(*static_cast<const typename Optimizer::Constants*>(constants), elements, parameters, gradients,
+                                                states);
+    };
+    table.add = &Compute::add;
+    table.copy = &Compute::copy;
+    table.workspace_bytes = Compute::workspace.value;
+  }
   return table;
 }
 

@@ -45,10 +45,12 @@ namespace heddle::inline run_room {
 /// Errors  O01 an option out of range; B05 a smaller batch without a remedy, B06 a larger one; R01 RankLost, R02 NonFinite, R04 a step that was
 ///         interrupted between ranks; R11 a call inside another one, R13 a deadline that is none, R14 memory, R15 threads; D07, D08 rows and labels
 /// Tested  run/trainer_test, equivalence/
-template <class ThePlan, class Backend> class Trainer {
-  static_assert(sizeof(fired<Verdict<ThePlan>>) > 0);
-  static_assert(sizeof(fired<CheckedKernels<typename ThePlan::Request::Model, typename Backend::Compute, ThePlan::training.splits_backward>>) > 0);
-  static_assert(sizeof(fired<CheckedLoss<typename ThePlan::Request::Loss, typename Backend::Compute>>) > 0);
+template <class Asked, class Backend> class Trainer {
+  static_assert(sizeof(fired<Verdict<Asked>>) > 0);
+  using ThePlan = PlanOrNone<Asked>;
+  using Kernels = CheckedKernels<typename ThePlan::Request::Model, typename Backend::Compute, ThePlan::training.splits_backward>;
+  using OfLoss = CheckedLoss<typename ThePlan::Request::Loss, typename Backend::Compute>;
+  static_assert(sizeof(fired<OfSound<Asked, Kernels>>) > 0 && sizeof(fired<OfSound<Asked, OfLoss>>) > 0);
 
  public:
   using Request = typename ThePlan::Request;
@@ -60,7 +62,7 @@ template <class ThePlan, class Backend> class Trainer {
   using RankExecutor = Executor<typename Session::Endpoint>;
 
   explicit Trainer(const Options& options, Seed seed = Seed{0}, RunOptions how = {}) try
-      : options_(options), kernels_(kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute>()),
+      : options_(options), kernels_(kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute, Verdict<Asked>::found.ok()>()),
         session_(transport_needs<Optimizer>(training, evaluation, options, seed), how.deadline),
         executors_(static_cast<std::size_t>(devices<ThePlan>)), tensors_(session_, executors_) {
     check_options();
@@ -128,7 +130,7 @@ template <class ThePlan, class Backend> class Trainer {
   }
 
   template <class Other> StepResult step(const Examples<Other>&) {
-    static_assert(sizeof(fired<WrongTargets<typename Request::Loss, Other>>) > 0);
+    static_assert(sizeof(fired<OfSound<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
     return {};
   }
 
@@ -143,9 +145,8 @@ template <class ThePlan, class Backend> class Trainer {
     if (all.rows > 0) all.loss /= static_cast<double>(all.rows);
     return all;
   }
-
   template <class Other> [[nodiscard]] Evaluation evaluate(const Examples<Other>&) {
-    static_assert(sizeof(fired<WrongTargets<typename Request::Loss, Other>>) > 0);
+    static_assert(sizeof(fired<OfSound<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
     return {};
   }
 
@@ -180,7 +181,6 @@ template <class ThePlan, class Backend> class Trainer {
   /// FNV-1a over the bytes of all parameters in the order of the model: the same number for the same bits.
   [[nodiscard]] std::uint64_t parameter_hash(int replica = 0) { return resting("parameter_hash()").hash(replica); }
   [[nodiscard]] int replicas() const { return tensors_.replicas(); }
-
   /// True in one process only: the one that prints and writes files.
   [[nodiscard]] bool first_process() const { return session_.first_process(); }
   /// Whether the rank lives in this process; only then it has an executor here.

@@ -27,18 +27,18 @@ namespace heddle::inline graph_room {
 /// L split by its outputs: every rank takes the whole input and gives a part of the features.
 ///
 /// Shape   input (B, In) Replicate, output (B, Out/N) on each of N ranks of axis tensor; without TensorParallel the same as L
-/// Errors  P01 if N does not divide, P02 if what comes before or after does not fit
+/// Errors  P01 if N does not divide, P02 if L states no such split
 /// Tested  graph/layers/by_hand_test, policy/tensor_parallel_test
 template <class L> struct Column : L {
   using KernelLayer = typename KernelLayerOf<L>::type;
   static constexpr Leaf describe(Spec in) { return keep_signatures(L::describe(in), true); }
 };
 
-/// L split by its inputs: every rank takes a part of the features and gives one term of the output. Of an Embedding every rank has a part of the
-/// vocabulary and takes all ids.
+/// L split by its inputs: every rank takes a part of the features and gives one term of the output; of a whole input it takes its part. Of an
+/// Embedding every rank has a part of the vocabulary and takes all ids.
 ///
 /// Shape   input (B, In/N), output (B, Out) Partial, summed at once
-/// Errors  P01 if N does not divide, P02 if what comes before or after does not fit
+/// Errors  P01 if N does not divide, P02 if L states no such split
 /// Tested  graph/layers/by_hand_test, policy/tensor_parallel_test
 template <class L> struct Row : L {
   using KernelLayer = typename KernelLayerOf<L>::type;
