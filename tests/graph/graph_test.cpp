@@ -3,6 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include "heddle/graph/layers/input.hpp"
+#include "heddle/graph/layers/linear.hpp"
+#include "heddle/graph/layers/relu.hpp"
+#include "heddle/graph/sequential.hpp"
+#include "heddle/graph/trace.hpp"
+
 using namespace heddle;
 
 namespace {
@@ -81,4 +87,13 @@ TEST_CASE("a model that is one leaf has parameter names without a dot in front")
 TEST_CASE("a node is described with its number, its name and its type") {
   const ByHand hand;
   CHECK(hand.graph.describe(2).view() == "layer 2 'body.8.inner.0' Affine<4, 4>");
+}
+
+TEST_CASE("a batch whose values or operations are more than can be counted is refused") {
+  struct Wide : Sequential<Input<(1 << 30), (1 << 9)>, ReLU> {};
+  CHECK(check_totals(graph_of<Wide>, 64).ok());
+  CHECK(check_totals(graph_of<Wide>, 1 << 30).text.view() ==
+        "[heddle.G21] a batch of 1,073,741,824 rows makes more values or operations in Wide than can be counted: 1,649,267,441,664 and "
+        "549,755,813,888 for each row. Fix: use a smaller batch, or smaller sizes.");
+  static_assert(check_totals(graph_of<Linear<8, 4>>, 2'147'483'647).ok());
 }

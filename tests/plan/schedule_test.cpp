@@ -211,12 +211,12 @@ TEST_CASE("a schedule that is too long for a constant expression is refused with
   CHECK(found.numbers[0] == 4);
   CHECK(found.numbers[1] == 984);
   CHECK(found.numbers[2] == 32 * 984);
-  CHECK(found.numbers[3] == 656);
+  CHECK(found.text.view().find("use at most 656 micro-batches") != std::string_view::npos);
   layout.order = ZeroBubbleH1::rules();
   batch.rounds = 2;
   CHECK(check_schedule_length(graph, layout, batch).code == Code{'S', 7});  // 36 lines a micro-batch
   for (int c = 0; c < 4; ++c) layout.device_of_chunk[c] = 0;                // nothing is sent
   CHECK(check_schedule_length(graph, layout, batch).ok());                  // 12 x 656
   batch.rounds = 3;
-  CHECK(check_schedule_length(graph, layout, batch).numbers[3] == 833);
+  CHECK(check_schedule_length(graph, layout, batch).text.view().find("use at most 833 micro-batches") != std::string_view::npos);
 }

@@ -24,7 +24,20 @@ template <class P> constexpr Diagnosis fault_of() { return answer<Chain, P>().fa
 
 struct Stray {};
 
+template <int> using Copy = Linear<8, 8>;
+template <class Numbers> struct Many;
+template <int... Numbers> struct Many<std::integer_sequence<int, Numbers...>> {
+  using Model = Sequential<Copy<Numbers>...>;
+  using Stages = Pipeline<Stage<Copy<Numbers>>...>;
+};
+
 }  // namespace
+
+TEST_CASE("more stages than a compiler folds are refused with their number") {
+  using ThreeHundred = Many<std::make_integer_sequence<int, 300>>;
+  CHECK(answer<ThreeHundred::Model, ThreeHundred::Stages>().fault.text.view() ==
+        "[heddle.M03] Pipeline has 300 stages, possible are 1 to 64. Fix: name stages, or Balanced<S>.");
+}
 
 TEST_CASE("three parts on two devices: the third goes back to device 0") {
   using Back = Pipeline<Stage<Part1, On<0>>, Stage<Part2, On<1>>, Stage<Part3, On<0>>>;

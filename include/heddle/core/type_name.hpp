@@ -16,13 +16,14 @@ template <class T> [[nodiscard]] constexpr Text<64> type_name() {
   std::string_view all = __PRETTY_FUNCTION__;  // "... type_name() [T = X]" or "[with T = X]"
   const auto begin = all.find("T = ") + 4;
   const auto end = all.rfind(']');
-  all = all.substr(begin, end - begin);
+  constexpr std::size_t enough = 1000;  // with all namespaces; the list of a long pipeline takes more than a constant expression may
+  all = all.substr(begin, end - begin < enough ? end - begin : enough);
   if (const auto second = all.find("; "); second != std::string_view::npos) all = all.substr(0, second);
   Text<64> name;
   std::size_t word = 0;
   const auto flush = [&](std::size_t upto) { name << all.substr(word, upto - word); };
   constexpr std::string_view unnamed = "(anonymous namespace)";  // clang; g++ writes it without a space
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  for (std::size_t i = 0; i < all.size() && !name.cut; ++i) {
     if (all.substr(i, unnamed.size()) == unnamed) {
       i += unnamed.size() - 1;
     } else if (all[i] == ':' && i + 1 < all.size() && all[i + 1] == ':') {

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "heddle/core/fire.hpp"
+#include "heddle/core/lists.hpp"
 #include "heddle/core/refused.hpp"
 #include "heddle/plan/plan.hpp"
 
@@ -22,15 +23,15 @@ template <class... Plans> struct CheckedSet {
     constexpr int count = sizeof...(Plans);
     if constexpr (count == 0) {
       return Diagnosis{Code{'L', 4}, "a PlanSet of no plans runs nowhere. Fix: name a plan."};
-    } else if constexpr (!(IsPlan<Plans>::value && ...)) {
+    } else if constexpr (!all_of({IsPlan<Plans>::value...})) {
       constexpr bool plans[] = {IsPlan<Plans>::value...};
       const Text<64> names[] = {type_name<Plans>()...};
       int first = 0;
       while (plans[first]) ++first;
       return Diagnosis{Code{'L', 4}, ""} << names[first].view() << " in a PlanSet is no Plan. Fix: name Plan<...> itself.";
-    } else if constexpr (!(check<Plans>().ok() && ...)) {
+    } else if constexpr (!all_of({check<Plans>().ok()...})) {
       Diagnosis first;
-      ((first = first.ok() ? check<Plans>() : first), ...);
+      sum_of({(first = first.ok() ? check<Plans>() : first, 0)...});
       return first;
     } else {
       constexpr int sizes[] = {devices<Plans>...};

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "heddle/core/lists.hpp"
 #include "heddle/graph/trace.hpp"
 #include "heddle/plan/options.hpp"
 #include "heddle/plan/values.hpp"
@@ -56,7 +57,7 @@ template <int Leaves> struct ChoiceReader {
     }
     out.any = out.any || found;
   }
-  template <Name... Labels> constexpr void read(std::type_identity<Only<Labels...>>) { (name(Labels.view()), ...); }
+  template <Name... Labels> constexpr void read(std::type_identity<Only<Labels...>>) { sum_of({(name(Labels.view()), 0)...}); }
   constexpr void name(std::string_view label) {
     bool found = false;
     for (int l = 0; l < Leaves; ++l)
@@ -86,7 +87,7 @@ template <class Option, class Model> struct ChosenLayers { static constexpr Leaf
 template <class... What, class Model> struct ChosenLayers<Recompute<What...>, Model> {
   static constexpr auto value = [] {
     ChoiceReader<graph_of<Model>.leaf_count> reader{graph_of<Model>};
-    (reader.read(std::type_identity<What>{}), ...);
+    sum_of({(reader.read(std::type_identity<What>{}), 0)...});
     if (!reader.out.any && reader.out.fault.ok())
       reader.out.fault = Diagnosis{Code{'L', 5}, ""}
                          << "Recompute names no layer. Fix: write Recompute<EveryBlock>, or name layers as in Recompute<GELU>.";

@@ -4,6 +4,7 @@
 // In: policies.  Out: their answers, one after another.
 #pragma once
 
+#include "heddle/core/lists.hpp"
 #include "heddle/core/type_name.hpp"
 #include "heddle/policy/layout.hpp"
 
@@ -17,7 +18,7 @@ template <class... Policies> struct Hybrid {
   static constexpr void answer(const Graph& graph, Layout& layout) {
     if (sizeof...(Policies) == 0)
       layout.refuse(Diagnosis{Code{'M', 13}, "a Hybrid of nothing combines no policies. Fix: name policies in it, or use Single."});
-    (answer_one<Policies>(graph, layout), ...);
+    sum_of({(answer_one<Policies>(graph, layout), 0)...});
   }
 
  private:

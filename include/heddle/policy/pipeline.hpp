@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "heddle/core/lists.hpp"
 #include "heddle/policy/cut.hpp"
 #include "heddle/policy/layout.hpp"
 
@@ -53,11 +54,11 @@ struct FewMicrobatches {
 /// Source  sources.md#gpipe, sources.md#pipedream, sources.md#megatron-2021, sources.md#zero-bubble
 /// Tested  policy/pipeline_test, equivalence/pipeline_test
 template <class... Parts> struct Pipeline {
-  static constexpr int stages = (0 + ... + (requires { Parts::is_stage; } ? 1 : 0));
+  static constexpr int stages = sum_of({(requires { Parts::is_stage; } ? 1 : 0)...});
 
   static constexpr void answer(const Graph& graph, Layout& layout) {
     if (refuse_twice(layout)) return;
-    (take_numbers<Parts>(layout), ...);
+    sum_of({(take_numbers<Parts>(layout), 0)...});
     if constexpr (cuts > 0) {
       if (stages > 0)
         return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "Pipeline names " << stages << " stages and Balanced<" << balanced
@@ -69,7 +70,7 @@ template <class... Parts> struct Pipeline {
     if (layout.fault.ok() && layout.order.in_turns) check_turns(layout);
     if (layout.fault.ok()) check_micro_batches(layout);
     for (int c = 0; c < layout.chunk_count; ++c) layout.in_flight[c] = 1;
-    if (layout.fault.ok()) (take_order<Parts>(layout), ...);
+    if (layout.fault.ok()) sum_of({(take_order<Parts>(layout), 0)...});
   }
 
  private:
@@ -79,7 +80,7 @@ template <class... Parts> struct Pipeline {
     else
       return 0;
   }
-  static constexpr int balanced = (0 + ... + balanced_of<Parts>());
+  static constexpr int balanced = sum_of({balanced_of<Parts>()...});
   template <class P> static constexpr int chunks_a_device_of() {
     if constexpr (requires { P::chunks_per_device; })
       return P::chunks_per_device;
@@ -87,12 +88,12 @@ template <class... Parts> struct Pipeline {
       return 0;
   }
   /// 0 where the order leaves the number of chunks on a device open.
-  static constexpr int chunks_a_device = (0 + ... + chunks_a_device_of<Parts>());
-  static constexpr int cuts = (0 + ... + (requires { Parts::balanced_stages; } ? 1 : 0));
+  static constexpr int chunks_a_device = sum_of({chunks_a_device_of<Parts>()...});
+  static constexpr int cuts = sum_of({(requires { Parts::balanced_stages; } ? 1 : 0)...});
 
   static constexpr bool refuse_twice(Layout& layout) {
-    constexpr int counts = (0 + ... + (requires { Parts::micro_batches; } ? 1 : 0));
-    constexpr int orders = (0 + ... + (requires { Parts::rules(); } ? 1 : 0));
+    constexpr int counts = sum_of({(requires { Parts::micro_batches; } ? 1 : 0)...});
+    constexpr int orders = sum_of({(requires { Parts::rules(); } ? 1 : 0)...});
     const auto refuse = [&](std::string_view what, int times) {
       layout.refuse(Diagnosis{Code{'M', 4}, ""} << "Pipeline names " << what << ' ' << times << " times. Fix: keep one of them.");
       return true;
@@ -151,7 +152,7 @@ template <class... Parts> struct Pipeline {
                                                        << ". Fix: name stages, or Balanced<S>.");
     [[maybe_unused]] int stage = 0;
     [[maybe_unused]] int node = 0;
-    (place_stage<Parts>(graph, layout, stage, node), ...);
+    sum_of({(place_stage<Parts>(graph, layout, stage, node), 0)...});
     layout.chunk_count = stages;
     if (layout.fault.ok() && node < graph.node_count)
       layout.refuse(Diagnosis{Code{'S', 1}, ""} << graph.describe(node).view() << " of " << graph.model.view() << " is in no stage: the " << stages
@@ -194,7 +195,7 @@ template <class... Parts> struct Pipeline {
                                               << devices << ", or use OneFOneB, which takes any map.");
   }
   static constexpr void check_micro_batches(Layout& layout) {
-    constexpr bool few = (false || ... || requires { Parts::few_micro_batches; });
+    constexpr bool few = sum_of({(requires { Parts::few_micro_batches; } ? 1 : 0)...}) > 0;
     if (layout.micro_batches < 1)
       return layout.refuse(Diagnosis{Code{'S', 2}, ""} << "a pipeline of " << layout.micro_batches
                                                        << " micro-batches does nothing. Fix: Microbatches<1> or more.");
