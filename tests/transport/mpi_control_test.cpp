@@ -23,11 +23,13 @@ TEST_CASE("everybody hears whom a rank waits for, and every last word") {
   CHECK_FALSE(control.all_gone());
   ControlMessage question;
   question.kind = ControlMessage::asks;
+  question.say("a gather");
   for (const int awaited : {0, 1, 9, 4000, ControlMessage::most_ranks}) question.await(awaited);
   if (comm.rank() == 2) CHECK((control.tell_waiting(0, question) && control.tell_waiting(1, question)));
   while (comm.rank() != 2 && waiting.empty()) listen();
   if (comm.rank() != 2) {
     REQUIRE((waiting.count(2) == 1 && waiting[2].kind == ControlMessage::asks));
+    CHECK(std::string{waiting[2].why} == "a gather");
     for (const int awaited : {0, 1, 9, 4000}) CHECK(waiting[2].awaits(awaited));
     for (const int other : {2, 8, 10, 3999, ControlMessage::most_ranks}) CHECK_FALSE(waiting[2].awaits(other));
   }

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <thread>
+#include <vector>
 
 #include "transport/mpi_ranks.hpp"
 
@@ -84,4 +85,21 @@ TEST_CASE("processes that pledge the same agree, others are named everywhere") {
   CHECK_THROWS_WITH_AS(
       agree({.learning_rate = odd(0) ? 0.5F : 0.25F}),
       doctest::Contains("[heddle.O02] rank 0 starts with another learning_rate than ranks 1, 2 and 3: rank 0 with 0.5, rank 1 with 0.25."), Error);
+}
+
+TEST_CASE("the one that has not come to the start is the one that is missing") {
+  const FirstRanks ranks{4};
+  MpiCommunicator comm{ranks.get(), std::chrono::minutes{2}};
+  for (int late = 0; late < 4; ++late) {
+    if (comm.rank() == late) MPI_Barrier(ranks.get());
+    MpiAgreement agreement{comm, {.program = 7, .ranks = 4}};
+    std::vector<int> missing{-1};
+    while (comm.rank() != late && missing != std::vector<int>{late}) {
+      missing.clear();
+      agreement.each_missing([&](int rank) { missing.push_back(rank); });
+    }
+    if (comm.rank() != late) MPI_Barrier(ranks.get());
+    while (!agreement.done()) std::this_thread::yield();
+    CHECK_NOTHROW(agreement.check());
+  }
 }

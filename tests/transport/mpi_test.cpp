@@ -165,7 +165,7 @@ TEST_CASE("of four ranks the one that is silent in the middle of an operation is
         CAPTURE(operation);
         const auto size = static_cast<std::size_t>(elements);
         std::vector<float> data(size, 1.0F), whole(size), slice(size);  // they outlive the transport
-        Mpi mpi{ranks.get(), 4, {{0, 1, 2, 3}}, four, 600ms};
+        Mpi mpi{ranks.get(), 4, {{0, 1, 2, 3}}, four, 1200ms};
         const int rank = mpi.rank().value;
         std::int64_t k = 0;
         if (rank != silent) MPI_Barrier(ranks.get());  // the silent one has started before anybody else, so it cannot have gone on

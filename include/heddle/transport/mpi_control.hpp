@@ -6,7 +6,6 @@
 
 #include <mpi.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,19 +15,21 @@
 
 namespace heddle::inline transport_room {
 
-/// One message, of fixed length: the last word of a rank, or whom it waits for.
+/// One message, of fixed length: the last word of a rank, or where it waits and for whom.
 struct ControlMessage {
   enum Kind : std::int32_t { lost, asks, answers };
   static constexpr int most_words = 1015;
-  static constexpr int most_ranks = 8 * (most_words + 1);  ///< that a message can name as awaited; further ones are left out
+  static constexpr int most_ranks = 4096;  ///< that a message can name as awaited; further ones are left out
   std::int32_t kind = lost;
   std::int32_t rank = -1;      // who was lost
-  char why[most_words + 1]{};  // and why; or one bit for each rank that is waited for
+  char why[most_words + 1]{};  // and why; or where the sender waits
+  std::uint8_t awaited[most_ranks / 8]{};
 
-  void await(int awaited) {
-    if (awaited < most_ranks) why[awaited / 8] = static_cast<char>(why[awaited / 8] | 1 << awaited % 8);
+  void say(std::string_view words) { words.substr(0, most_words).copy(why, most_words); }
+  void await(int other) {
+    if (other < most_ranks) awaited[other / 8] = static_cast<std::uint8_t>(awaited[other / 8] | 1U << other % 8);
   }
-  [[nodiscard]] bool awaits(int other) const { return other < most_ranks && (why[other / 8] >> other % 8 & 1) != 0; }
+  [[nodiscard]] bool awaits(int other) const { return other < most_ranks && (awaited[other / 8] >> other % 8 & 1) != 0; }
 };
 
 /// A receive from every other rank is always pending.
@@ -62,8 +63,7 @@ class MpiControl {
   void tell_lost(int rank, std::string_view why) {
     farewell_.kind = ControlMessage::lost;
     farewell_.rank = rank;
-    const std::string_view words = why.substr(0, ControlMessage::most_words);
-    std::copy(words.begin(), words.end(), farewell_.why);
+    farewell_.say(why);
     for (int to = 0; to < comm_.size(); ++to)
       if (to != comm_.rank()) farewells_.send(to, comm_.get(), to, tag, &farewell_, sizeof farewell_);
   }

@@ -49,6 +49,7 @@ class MpiShare {
   [[nodiscard]] bool needs(int rank) const { return owner_ == comm_.rank() || rank == owner_; }
   template <class Visit> void each_missing(Visit visit) {
     requests_.done();
+    if (asked_) return visit(owner_);
     for (int rank = 0; rank < comm_.size(); ++rank)
       if (rank != comm_.rank() && !(requests_.empty(rank) && requests_.empty(comm_.size() + rank))) visit(rank);
   }

@@ -18,8 +18,8 @@
 
 namespace heddle::inline transport_room {
 
-/// What one process knows of the others. An operation has done() and needs(rank); each_missing(visit) visits the ranks that it still expects
-/// something from.
+/// What one process knows of the others. An operation has done(), needs(rank) and describe(); each_missing(visit) visits the ranks that it still
+/// expects something from.
 ///
 /// Who is lost is found by asking. After half the deadline a rank that waits asks all others; a rank that waits as well answers at once whom it waits
 /// for, a rank that is gone, stopped or busy does not. At the deadline the silent one among those that the rank waits for, also by way of others, is
@@ -47,7 +47,7 @@ class MpiWatch {
       progress();
       if (operation.done()) return true;
       listen();
-      if (owes_) answer(each_missing);
+      if (owes_) answer(operation, each_missing);
       const auto now = std::chrono::steady_clock::now();
       if (hopeless(operation)) {
         lost_since = std::min(lost_since, now);
@@ -56,7 +56,7 @@ class MpiWatch {
       const bool time_to_answer = now - asked > deadline_ / 4;  // also after a pause of the whole machine
       if (!time_to_answer || (asks < rounds - 1 && now - begin <= deadline_ / 4 * (asks + 2))) continue;
       if (asks > 0 && names_the_silent(operation, each_missing, asks)) return false;
-      ask(each_missing);
+      ask(operation, each_missing);
       asked = now;
       ++asks;
     }
@@ -110,21 +110,23 @@ class MpiWatch {
   }
   [[nodiscard]] static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
 
-  template <class Missing> [[nodiscard]] static ControlMessage waiting(ControlMessage::Kind kind, Missing& each_missing) {
+  template <class Operation, class Missing>
+  [[nodiscard]] static ControlMessage waiting(ControlMessage::Kind kind, const Operation& operation, Missing& each_missing) {
     ControlMessage message;
     message.kind = kind;
+    message.say(operation.describe());
     each_missing([&](int rank) { message.await(rank); });
     return message;
   }
   /// Everybody, whom they wait for.
-  template <class Missing> void ask(Missing& each_missing) {
-    const ControlMessage question = waiting(ControlMessage::asks, each_missing);
+  template <class Operation, class Missing> void ask(const Operation& operation, Missing& each_missing) {
+    const ControlMessage question = waiting(ControlMessage::asks, operation, each_missing);
     std::fill(answered_.begin(), answered_.end(), false);
     for (int other = 0; other < size(); ++other)
       if (other != rank()) control_.tell_waiting(other, question);
   }
-  template <class Missing> void answer(Missing& each_missing) {
-    const ControlMessage words = waiting(ControlMessage::answers, each_missing);
+  template <class Operation, class Missing> void answer(const Operation& operation, Missing& each_missing) {
+    const ControlMessage words = waiting(ControlMessage::answers, operation, each_missing);
     owes_ = false;
     for (int other = 0; other < size(); ++other) {
       if (owed_[at(other)]) owed_[at(other)] = !control_.tell_waiting(other, words);
@@ -166,7 +168,8 @@ class MpiWatch {
     for (int other = size() - 1; other >= 0; --other)
       if (other != rank() && operation.needs(other)) lost = other;
     each_missing([&](int missing) { lost = missing; });
-    lost_.add_if_first(lost, "it waits as well, and so does every rank that it waits for: the processes make different calls");
+    lost_.add_if_first(lost, "it waits as well, at " + std::string{told_[at(lost)].why} +
+                                 ", and so does every rank that it waits for. Fix: make the same calls in the same order in every process.");
     return true;
   }
 
