@@ -9,7 +9,7 @@
 namespace heddle::inline policy_room {
 
 /// V chunks on each of S devices, chunk c on the device of chunk c mod S; S micro-batches pass one chunk of a device, then its next.
-/// Idle (p-1)(F+B)/v, in flight on the first device min(mv, 2(p-1) + (v-1)p + 1) chunk passes.
+/// Idle for (p-1)(F+B)/v, which is (p-1)/(v m+p-1) of a step; in flight on the first device min(mv, 2(p-1) + (v-1)p + 1) chunk passes.
 ///
 /// Errors  M03 if chunks do not lie in turn on the devices, S08 if the micro-batches are no multiple of the devices
 /// Source  sources.md#megatron-2021
