@@ -4,7 +4,6 @@
 // In: Batch<B, Remedy>, Grain<R>, Accumulate<K> and a Layout.  Out: BatchDivision.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -187,7 +186,8 @@ constexpr Diagnosis& name_parts(Diagnosis& sentence, const BatchDivision& d) {
 
 /// A product that stays small enough to be multiplied again.
 [[nodiscard]] constexpr std::int64_t bounded_product(std::int64_t a, std::int64_t b) {
-  return std::min<std::int64_t>(a, Layout::most_count + 1) * std::min<std::int64_t>(b, Layout::most_count + 1);
+  constexpr std::int64_t most = Layout::most_count + 1;
+  return (a < most ? a : most) * (b < most ? b : most);
 }
 
 /// Divides the batch by what the policies answered.

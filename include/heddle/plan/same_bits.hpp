@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <numeric>
 #include <string_view>
 #include <type_traits>
 
@@ -133,7 +132,7 @@ struct BitComparison {
     if (unequal(a) || unequal(b)) return because() << "replicas take unequal shares of the batch. Fix: use DataParallel in both.";
     const int first = a.batch().grain_rows;
     const int second = b.batch().grain_rows;
-    const int common = std::gcd(first, second);
+    const int common = common_divisor(first, second);
     if (first != second) return because() << "grains of " << first << " and " << second << " rows. Fix: name Grain<" << common << "> in both.";
     if (!a.program.training || (a.batch().tree && b.batch().tree)) return {};
     return because() << (a.batch().tree ? "the second" : "the first")

@@ -4,7 +4,6 @@
 // In: chunks, devices, in-flight limits or turns.  Out: computes in order of their begin.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -51,7 +50,9 @@ inline constexpr int most_computes = 10'000;
   const std::int64_t lines = computes + 4 * transfers * micro_batches;  // start and wait on both sides
   if (lines <= most_lines && computes <= most_computes) return {};
   const bool of_passes = computes > most_computes;
-  const std::int64_t most = std::min(micro_batches * most_computes / computes, micro_batches * most_lines / lines);
+  const std::int64_t by_computes = micro_batches * most_computes / computes;
+  const std::int64_t by_lines = micro_batches * most_lines / lines;
+  const std::int64_t most = by_computes < by_lines ? by_computes : by_lines;
   Diagnosis found = Diagnosis{Code{'S', 7}, ""} << layout.chunk_count << (layout.chunk_count == 1 ? " chunk x " : " chunks x ") << micro_batches
                                                 << " micro-batches make " << (of_passes ? computes : lines)
                                                 << (of_passes ? " passes, at most " : " instructions, at most ")

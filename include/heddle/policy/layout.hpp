@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <numeric>
 
 #include "heddle/core/rule.hpp"
 #include "heddle/graph/graph.hpp"
@@ -15,6 +14,16 @@
 #include "heddle/mesh/placement.hpp"
 
 namespace heddle::inline policy_room {
+
+/// The greatest: of 64 and 24 it is 8.
+[[nodiscard]] constexpr int common_divisor(int a, int b) {
+  while (b != 0) {
+    const int rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
 
 /// What an order of micro-batches says about one chunk; the lowering turns it into a list by time.
 struct OrderRules {
@@ -112,7 +121,7 @@ struct Layout {
                                                   << " of the batch. Fix: give every replica a share of at least 1, or leave it out.");
     }
     int common = count > 0 ? by_coordinate[0] : 1;  // 6 and 2 are 3 and 1
-    for (int i = 1; i < count; ++i) common = std::gcd(common, by_coordinate[i]);
+    for (int i = 1; i < count; ++i) common = common_divisor(common, by_coordinate[i]);
     for (int i = 0; i < count; ++i) {
       shares[i] = by_coordinate[i] / common;
       if (shares[i] != shares[0]) share_count = count;
