@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "heddle/plan/plan.hpp"
+#include "heddle/run/backend_named.hpp"
 #include "heddle/run/error.hpp"
 #include "heddle/run/examples.hpp"
 #include "heddle/run/executor.hpp"
@@ -45,7 +46,7 @@ namespace heddle::inline run_room {
 /// Errors  O01 an option out of range; B05 a smaller batch without a remedy, B06 a larger one; R01 RankLost, R02 NonFinite, R04 a step that was
 ///         interrupted between ranks; R11 a call inside another one, R13 a deadline that is none, R14 memory, R15 threads; D07, D08 rows and labels
 /// Tested  run/trainer_test, equivalence/
-template <class Asked, class Backend> class Trainer {
+template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   static_assert(sizeof(fired<Verdict<Asked>>) > 0);
   using ThePlan = PlanOrNone<Asked>;
   using Kernels = CheckedKernels<typename ThePlan::Request::Model, typename Backend::Compute, ThePlan::training.splits_backward>;
@@ -128,7 +129,6 @@ template <class Asked, class Backend> class Trainer {
     }
     return result;
   }
-
   template <class Other> StepResult step(const Examples<Other>&) {
     static_assert(sizeof(fired<OfSound<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
     return {};

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/run/backend_named.hpp"
+
+#include <doctest/doctest.h>
+
+#include "plan/plans.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+struct Pairing {
+  using Compute = int;
+  using Session = int;
+};
+using Sound = Plan<Mnist, CrossEntropy, Adam, Batch<64>, Single>;
+using Uneven = Plan<Mnist, CrossEntropy, Adam, Batch<63>, DataParallel<2>>;
+
+}  // namespace
+
+TEST_CASE("a Trainer without a backend, or with something else as its backend, says which one to name") {
+  static_assert(RunsPlans<Pairing> && !RunsPlans<void> && !RunsPlans<Adam> && !RunsPlans<Sound>);
+  CHECK(NamedBackend<Sound, void>::found.text.view() ==
+        "[heddle.L09] a Trainer names no backend. Fix: write Trainer<MyPlan, CpuThreads>, and include heddle/backend/cpu_threads.hpp.");
+  CHECK(NamedBackend<Sound, Adam>::found.text.view() == "[heddle.L09] Adam is no backend. Fix: name the plan first, then CpuThreads or CpuMpi.");
+}
+
+TEST_CASE("of a refused plan the refusal is told, and of a plan in the place of the backend their order") {
+  static_assert(NamedBackend<Uneven, void>::found.code == Code{'B', 1});
+  CHECK(NamedBackend<Pairing, Sound>::found.code == Code{'L', 9});
+}
