@@ -14,6 +14,7 @@ inline constexpr Laid used = laid::replicate;
 #endif
 
 struct Product {
+  static constexpr Spec takes() { return Spec{Shape{64}}; }
   static constexpr Leaf describe(Spec in) {
     Leaf leaf;
     leaf.kind << "Product";
