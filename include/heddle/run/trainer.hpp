@@ -195,7 +195,6 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
  private:
   static constexpr const Program& training = ThePlan::training;
   static constexpr const Program& evaluation = ThePlan::evaluation;
-
   /// Tensors may be read while no rank is at work.
   [[nodiscard]] NamedTensors<ThePlan, Session>& resting(const char* call) {
     turns_.refuse_at_work(call);
@@ -210,7 +209,9 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   /// The sum over the rows of the last run, in every process.
   [[nodiscard]] float shared_loss_sum() {
     float sum = local(loss_rank()) ? executor(loss_rank()).loss_sum() : 0;
+    spoiled_ = true;  // a rank that is lost here has ended the plan as well
     session_.share(loss_rank(), std::as_writable_bytes(std::span{&sum, 1}));
+    spoiled_ = false;
     return sum;
   }
   void check_options() const {
@@ -281,7 +282,6 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
                                     "Fix: make a new trainer and load the parameters of the last good step.");
     return turns_.take(call);
   }
-
   Options options_;
   ClipOptions clip_;
   LossScale loss_scale_;
