@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "heddle/graph/sequential.hpp"
+
 #include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/linear.hpp"
 #include "heddle/graph/layers/relu.hpp"
@@ -32,4 +34,11 @@ TEST_CASE("a layer that cannot be split that way is refused") {
   static_assert(row.fault.code == Code{'P', 2});
   CHECK(row.fault.text.view() == "[heddle.P02] ReLU cannot be split by rows: it states no such signature. Fix: let the policy choose.");
   CHECK(Column<Flatten>::describe(Spec{Shape{3, 4}}).fault.code == Code{'P', 2});
+}
+
+TEST_CASE("what is no single layer cannot be split by hand") {
+  CHECK(Column<int>::describe(Spec{Shape{4}}).fault.text.view() ==
+        "[heddle.G25] Column<int> is to split what is no single layer. Fix: write Column around a layer such as Linear<64, 10>.");
+  static_assert(Row<Sequential<Linear<4, 4>>>::describe(Spec{Shape{4}}).fault.code == Code{'G', 25});
+  static_assert(!Composite<Column<Sequential<Linear<4, 4>>>>);
 }

@@ -4,6 +4,10 @@
 // In: a layer.  Out: the same layer with one signature left.
 #pragma once
 
+#include <string_view>
+#include <type_traits>
+
+#include "heddle/core/type_name.hpp"
 #include "heddle/graph/layer.hpp"
 
 namespace heddle::inline graph_room {
@@ -24,12 +28,29 @@ namespace heddle::inline graph_room {
   return leaf;
 }
 
+/// A layer that can be split by itself; what places other layers is split layer by layer.
+template <class L>
+concept SplitByHand = std::is_class_v<L> && DescribesLeaf<L> && !Composite<L>;
+/// Stands for Column or Row of anything else. Errors  G25
+[[nodiscard]] constexpr Leaf nothing_to_split(std::string_view kind, std::string_view of, const Spec& in) {
+  Leaf leaf;
+  leaf.kind << kind;
+  leaf.spelled << kind << '<' << of << '>';
+  leaf.in = leaf.out = in;
+  leaf.fault = Diagnosis{Code{'G', 25}, leaf.spelled.view()} << " is to split what is no single layer. Fix: write " << kind
+                                                             << " around a layer such as Linear<64, 10>.";
+  return leaf;
+}
+
 /// L split by its outputs: every rank takes the whole input and gives a part of the features.
 ///
 /// Shape   input (B, In) Replicate, output (B, Out/N) on each of N ranks of axis tensor; without TensorParallel the same as L
 /// Errors  P01 if N does not divide, P02 if L states no such split
 /// Tested  graph/layers/by_hand_test, policy/tensor_parallel_test
-template <class L> struct Column : L {
+template <class L> struct Column {
+  static constexpr Leaf describe(Spec in) { return nothing_to_split("Column", type_name<L>().view(), in); }
+};
+template <SplitByHand L> struct Column<L> : L {
   using KernelLayer = typename KernelLayerOf<L>::type;
   static constexpr Leaf describe(Spec in) { return keep_signatures(L::describe(in), true); }
 };
@@ -40,7 +61,10 @@ template <class L> struct Column : L {
 /// Shape   input (B, In/N), output (B, Out) Partial, summed at once
 /// Errors  P01 if N does not divide, P02 if L states no such split
 /// Tested  graph/layers/by_hand_test, policy/tensor_parallel_test
-template <class L> struct Row : L {
+template <class L> struct Row {
+  static constexpr Leaf describe(Spec in) { return nothing_to_split("Row", type_name<L>().view(), in); }
+};
+template <SplitByHand L> struct Row<L> : L {
   using KernelLayer = typename KernelLayerOf<L>::type;
   static constexpr Leaf describe(Spec in) { return keep_signatures(L::describe(in), false); }
 };
