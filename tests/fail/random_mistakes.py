@@ -5,6 +5,8 @@
     random_mistakes.py --include include --compiler g++ --seed 7 --cases 40
     random_mistakes.py --include include --compiler g++ --seed 7 --cases 40 --only stage_without_a_device    one mistake of the grammar
     random_mistakes.py --list                                                                                the names of the mistakes
+    random_mistakes.py --include include --table docs/mistakes.md           each mistake once, on g++: the page is red if it says something else
+    random_mistakes.py --include include --table docs/mistakes.md --write   the page anew
 
 A program is a model, a plan and a question about the plan; without its mistake it compiles, which is tried for some. With it the compiler
 says `error:` exactly once, names a code of docs/errors.md, and says at most 15 lines in all.
@@ -323,6 +325,11 @@ def no_replicas(p):
 
 
 @mistake
+def slices_that_are_not_even(p):
+    p.batch, p.policy, p.more = "Batch<48>", f"Sharded<{p.draw.choice([3, 6, 24])}>", []
+
+
+@mistake
 def mesh_beyond_int(p):
     p.policy = "Hybrid<TensorParallel<2>, DataParallel<2000000000>>"
 
@@ -449,6 +456,25 @@ def tried(options, seed):
         yield names[number % len(names)], f"{seed}.{number}"
 
 
+SENTENCE = re.compile(r'"(\[heddle\.[A-Z]\d\d\] (?:[^"\\\\]|\\\\.)*)"')
+PAGE = """# Sixty mistakes, sixty sentences
+
+One mistake from a grammar of {count}, each in a small program that is otherwise sound. Each is one error, of at most {lines} lines, with a code of
+[errors.md](errors.md), on g++ 12, clang 14 and clang 19. This is what g++ says of each. `python3 tests/fail/random_mistakes.py --include include --cases 20 --seed 7`
+draws others.
+
+| mistake | sentence |
+|---|---|
+{rows}
+"""
+
+
+def page_of(sentences):
+    """The names and sentences as a page of docs."""
+    rows = [f"| {name.replace('_', ' ')} | {sentence.replace('|', chr(92) + '|')} |" for name, sentence in sorted(sentences.items())]
+    return PAGE.format(count=len(MISTAKES), lines=MOST_LINES, rows="\n".join(rows))
+
+
 def self_check():
     assert not list(complaints(1, "x.cpp:1:1: error: [heddle.G01] a law\n"))
     assert list(complaints(0, "")) == ["it compiles"]
@@ -471,7 +497,11 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cases", type=int, default=len(MISTAKES))
     parser.add_argument("--only", choices=sorted(MISTAKES))
+    parser.add_argument("--table", metavar="PAGE", type=pathlib.Path)
+    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
+    if options.table:
+        options.cases, options.compiler = len(MISTAKES), "g++"
     if options.self_check:
         self_check()
         return 0
@@ -482,11 +512,12 @@ def main():
         print(f"SKIPPED: {options.compiler} is not installed")
         return run_fail.SKIPPED
     more = run_fail.flags_of_precompiled(options.precompiled, options.compiler)
-    faults = 0
+    faults, sentences = 0, {}
     for number, (name, seed) in enumerate(tried(options, options.seed)):
         broken, sound = written(name, seed)
         found = list(complaints(*(said := compiled(options.compiler, options.include, more, broken))))
         text = broken
+        sentences[name] = (SENTENCE.findall(said[1]) or ["?"])[0]
         if not found and number % 10 == 0:  # what is drawn around the mistake is sound
             said = compiled(options.compiler, options.include, more, sound)
             found, text = ["without its mistake it does not compile"] if said[0] != 0 else [], sound
@@ -494,6 +525,11 @@ def main():
             faults += 1
             print(f"---- {name}, seed {seed}, on {options.compiler}: {'; '.join(found)}\n{text}\n{said[1][:3000]}", flush=True)
     print(f"{options.cases - faults} of {options.cases} mistakes were one error with a code on {options.compiler}, seed {options.seed}")
+    if options.table and options.write:
+        options.table.write_text(page_of(sentences))
+    elif options.table and page_of(sentences) != options.table.read_text():
+        faults += 1
+        print(f"{options.table} says something else. Fix: call this with --write, and read what has changed.")
     return 1 if faults else 0
 
 

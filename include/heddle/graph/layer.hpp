@@ -87,6 +87,8 @@ template <class L> [[nodiscard]] constexpr Diagnosis diagnose_layer() {
                        L::states;
                      })
     return broken("it is an optimizer.", "name it in the Plan, beside the model.");
+  else if constexpr (requires { &L::answer; })
+    return broken("it is a policy.", "name it in the Plan, beside the model.");
   else if constexpr (!requires { &L::describe; })
     return broken("it has no public static member describe(Spec).", "add static constexpr Leaf describe(Spec in).");
   else if constexpr (!DescribesLeaf<L>)
