@@ -17,8 +17,6 @@ TEST_CASE("Fashion-MNIST is read from its Debian package: 60,000 and 10,000 imag
     std::puts("SKIPPED: the package dataset-fashion-mnist is not installed");
     return;
   }
-  CHECK(read_gzip(folder / "train-images-idx3-ubyte.gz").size() == 47'040'016);
-  CHECK(read_gzip(folder / "train-labels-idx1-ubyte.gz").size() == 60'008);
   for (const Split split : {Split::train, Split::test}) {
     const IdxDataset data = load_idx_dataset(folder, split);
     const std::int64_t rows = split == Split::train ? 60'000 : 10'000;

@@ -6,7 +6,7 @@
 using namespace heddle;
 
 TEST_CASE("a second call is refused while the first has its turn, and not afterwards") {
-  Turns turns;
+  CallTurns turns;
   {
     const auto first = turns.take("step()");
     CHECK_THROWS_WITH_AS((void)turns.take("evaluate()"),
@@ -20,7 +20,7 @@ TEST_CASE("a second call is refused while the first has its turn, and not afterw
 }
 
 TEST_CASE("nothing is read while ranks are at work") {
-  Turns turns;
+  CallTurns turns;
   {
     const auto work = turns.work();
     CHECK_THROWS_WITH_AS(turns.refuse_at_work("parameter()"), doctest::Contains("[heddle.R11] parameter() was called"), Error);

@@ -119,7 +119,7 @@ class Simulation {
     }
   }
   void work(int role, std::int64_t flops) {
-    const double seconds = static_cast<double>(flops * p_.batch.micro_rows) * machine_.per_flop;
+    const double seconds = static_cast<double>(flops) * p_.batch.micro_rows * machine_.per_flop;
     result_.busy[static_cast<std::size_t>(role)].value += seconds;
     now(role) += seconds;
   }

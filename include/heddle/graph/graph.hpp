@@ -141,9 +141,9 @@ struct Graph {
   }
 };
 
-/// G21: the values of a batch, or the operations on it, are more than can be counted. `rows` of the whole batch.
-/// Tested  graph/graph_test
-[[nodiscard]] constexpr Diagnosis check_totals(const Graph& graph, std::int64_t rows) {
+/// G21: the values of a batch, or the operations on a row of each micro-batch, are more than can be counted. `rows` of the whole batch.
+/// Tested  graph/graph_test, oracle/large_meshes_test
+[[nodiscard]] constexpr Diagnosis check_totals(const Graph& graph, std::int64_t rows, std::int64_t micro_batches) {
   constexpr std::int64_t most_values = std::int64_t{1} << 56;  // with a few copies of four bytes each
   std::int64_t values = graph.input.elements();
   std::int64_t flops = 0;
@@ -151,7 +151,7 @@ struct Graph {
     values = counted_sum(values, graph.leaf(n).out.elements());
     flops = counted_sum(flops, graph.flops(n));
   }
-  if (counted_product(values, rows) <= most_values && counted_product(flops, rows) < most_countable) return {};
+  if (counted_product(values, rows) <= most_values && counted_product(flops, micro_batches) < most_countable) return {};
   return Diagnosis{Code{'G', 21}, ""} << "a batch of " << rows << " rows makes more values or operations in " << graph.model.view()
                                       << " than can be counted: " << values << " and " << flops
                                       << " for each row. Fix: use a smaller batch, or smaller sizes.";

@@ -40,7 +40,7 @@ inline constexpr int most_lines = 21'000;
 inline constexpr int most_computes = 10'000;
 
 [[nodiscard]] constexpr Diagnosis check_schedule_length(const Graph& graph, const Layout& layout, const BatchDivision& batch) {
-  if (const Diagnosis found = check_totals(graph, batch.batch); !found.ok()) return found;
+  if (const Diagnosis found = check_totals(graph, batch.batch, batch.total_micro_batches()); !found.ok()) return found;
   int transfers = 0;
   each_cut_edge(graph, layout, [&](const CutEdge& edge) {
     if (layout.device_of_chunk[edge.from_chunk] != layout.device_of_chunk[edge.to_chunk]) transfers += 2;

@@ -91,16 +91,16 @@ template <int MostNodes> struct BalancedCut {
   std::int64_t total = 0;
   std::int64_t largest = 0;
 
-  constexpr BalancedCut(const Graph& graph, int asked, bool trains = true) : chunks(asked) {
-    const int untrained = trains ? graph.last_untrained() : graph.node_count;  // without training no layer runs a backward
-    int last_reader[std::size_t{MostNodes + 1}]{};                             // by value; 0: nobody
-    for (int n = 0; n < graph.node_count; ++n)
-      for (int k = 0; k < graph.nodes[n].operand_count; ++k) last_reader[graph.nodes[n].operands[k]] = n;
+  constexpr BalancedCut(const Graph& traced, int asked, bool trains = true) : chunks(asked) {
+    const int untrained = trains ? traced.last_untrained() : traced.node_count;  // without training no layer runs a backward
+    int last_reader[std::size_t{MostNodes + 1}]{};                               // by value; 0: nobody
+    for (int n = 0; n < traced.node_count; ++n)
+      for (int k = 0; k < traced.nodes[n].operand_count; ++k) last_reader[traced.nodes[n].operands[k]] = n;
     int joined = 0;  // nodes up to here read a value from before the one in hand
-    for (int n = 0; n < graph.node_count; ++n) {
+    for (int n = 0; n < traced.node_count; ++n) {
       if (n == 0 || n > joined) first[pieces++] = n;
       if (last_reader[n] > joined) joined = last_reader[n];
-      const std::int64_t work = graph.work(n, untrained).total();
+      const std::int64_t work = traced.work(n, untrained).total();
       if (n == untrained && n > 0 && first[pieces - 1] == n) {
         trained = pieces - 1;
         before_trained = total;
@@ -108,9 +108,9 @@ template <int MostNodes> struct BalancedCut {
       flops[pieces - 1] += work;
       total += work;
       if (flops[pieces - 1] > largest) largest = flops[pieces - 1];
-      if (trained > 0 && trained == pieces - 1) extra += graph.work(n, untrained, untrained).total() - work;
+      if (trained > 0 && trained == pieces - 1) extra += traced.work(n, untrained, untrained).total() - work;
     }
-    first[pieces] = graph.node_count;
+    first[pieces] = traced.node_count;
   }
   /// Of a chunk of pieces begin to end - 1, given the flops of these.
   [[nodiscard]] constexpr std::int64_t with_extra(int begin, std::int64_t sum) const { return begin > 0 && begin == trained ? sum + extra : sum; }

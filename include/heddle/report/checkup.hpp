@@ -65,11 +65,10 @@ namespace heddle::inline report_room {
       where = "GPU " + std::to_string(r % gpus);
     else if (!c.on_gpus() && c.world.size == 1 && cores > 0)
       where = "core " + std::to_string(c.machine.allowed_cores[static_cast<std::size_t>(r % cores)]);
-    const std::int64_t flops = stage_flops(p, role);
+    const double flops = static_cast<double>(stage_flops(p, role)) * p.batch.micro_rows_of(batch_position(p, rank)) * p.batch.total_micro_batches();
     out += padded(std::to_string(rank.value), 4) + padded(where, 14);
     for (int i = 0; i < p.mesh.count; ++i) out += padded(std::to_string(p.mesh.coordinate(rank, p.mesh.axes[i])), 8);
-    out += padded(layers_of(p, role), 12) + padded(rows_of(p, rank), 18) +
-           padded(std::to_string(flops * p.batch.micro_rows_of(batch_position(p, rank)) * p.batch.total_micro_batches() / 1000), 19) +
+    out += padded(layers_of(p, role), 12) + padded(rows_of(p, rank), 18) + padded(std::to_string(static_cast<std::int64_t>(flops / 1000)), 19) +
            padded(kibibytes(c.arena(rank).value), 12) + '\n';
   }
   if (c.local_ranks() > most_lines) out += "... and " + std::to_string(c.local_ranks() - most_lines) + " more on this machine\n";

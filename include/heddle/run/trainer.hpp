@@ -275,7 +275,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
     return locate_non_finite(Request::graph, kernels_, input, tensors_.everything());
   }
   /// The turn of a call that runs ranks; they must agree.
-  [[nodiscard]] Turns::Hold begin(const char* call) {
+  [[nodiscard]] CallTurns::Hold begin(const char* call) {
     if (spoiled_)
       throw Error(Code{'R', 4}, "step " + std::to_string(steps_ + 1) +
                                     " was interrupted after some ranks had changed their parameters, so they no longer agree. "
@@ -290,7 +290,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   std::vector<std::unique_ptr<RankExecutor>> executors_;  // by rank; null where the rank lives in another process
   NamedTensors<ThePlan, Session> tensors_;
   Reports reports_;
-  Turns turns_;
+  CallTurns turns_;
   std::atomic<Observer*> observer_ = nullptr;
   std::int64_t steps_ = 0;
   bool spoiled_ = false;

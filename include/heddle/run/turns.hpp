@@ -16,7 +16,7 @@ namespace heddle::inline run_room {
 ///
 /// Errors  R11 a call from an observer, a callback or another thread while a call is under way
 /// Tested  run/turns_test
-class Turns {
+class CallTurns {
  public:
   /// Sets a flag for as long as it lives.
   class Hold {

@@ -81,8 +81,8 @@ template <std::int64_t In, std::int64_t Out, class Bias = WithBias> struct Linea
     auto broken = Diagnosis{Code{'G', 1}, leaf.spelled.view()} << " takes " << In << " features but the value before it has " << in.shape.last();
     if (in.shape.dimensions > 1) broken << " in the last dimension of " << in.shape;
     if (in.elements() == In) return broken << ". Fix: put Flatten before it.";
-    const auto repaired = [](std::int64_t features) {
-      return has_bias ? graph_room::spelled("Linear", features, Out) : graph_room::spelled("Linear", features, Out, "NoBias");
+    const auto repaired = [](std::int64_t taken) {
+      return has_bias ? graph_room::spelled("Linear", taken, Out) : graph_room::spelled("Linear", taken, Out, "NoBias");
     };
     if (in.shape.dimensions > 1)
       return broken << ". Fix: put Flatten before it and write " << repaired(in.elements()).view() << " for all of them, or "
