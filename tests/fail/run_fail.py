@@ -125,7 +125,8 @@ def judge(case, compiler, includes, folder=None):
     """What is wrong with the case, and what the compiler says of the broken twin."""
     text = case.read_text()
     kind = family(compiler)
-    repaired = compile_twin(find(compiler), kind, case, includes, repaired=True, more=flags_of_precompiled(folder, compiler))
+    more = flags_of_precompiled(folder, compiler) if f'#include "{FRONT_DOOR}"' in text else []  # else it may have names that the front door has, too
+    repaired = compile_twin(find(compiler), kind, case, includes, repaired=True, more=more)
     broken = compile_twin(find(compiler), kind, case, includes, repaired=False)
     return [*twin_complaints(text), *complaints(repaired, broken, patterns_of(text, kind))], broken[1]
 
