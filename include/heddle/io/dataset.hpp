@@ -94,14 +94,17 @@ class Batches {
     std::int64_t first_ = 0;
   };
 
-  Batches(std::shared_ptr<const LabelledRows> data, std::shared_ptr<const std::vector<std::uint32_t>> order, std::int64_t batch_rows)
+  using Rows = std::shared_ptr<const LabelledRows>;
+  using Order = std::shared_ptr<const std::vector<std::uint32_t>>;
+
+  Batches(const Rows& data, const Order& order, std::int64_t batch_rows)
       : all_{data->images.data(),
              data->labels.data(),
              std::ssize(data->labels),
              data->features,
              1,
              order ? order->data() : nullptr,
-             std::make_shared<const std::pair<decltype(data), decltype(order)>>(data, order)},
+             std::make_shared<const std::pair<Rows, Order>>(data, order)},
         batch_rows_(batch_rows) {
     if (batch_rows < 1)
       throw Error(Code{'D', 11}, "batches of " + grouped_digits(batch_rows) + " rows were asked for. Fix: give a number of rows of at least 1.");

@@ -17,7 +17,7 @@ namespace heddle::inline run_room {
 
 /// The mesh that an SPMD function is run on.
 /// Errors  M01, M02, M10
-[[nodiscard]] inline const Mesh& sound(const Mesh& mesh) {
+[[nodiscard]] inline Mesh sound(const Mesh& mesh) {
   if (const Diagnosis found = check_mesh(mesh); !found.ok()) throw Error{found};
   return mesh;
 }
