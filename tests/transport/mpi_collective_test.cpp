@@ -110,7 +110,11 @@ TEST_CASE("a member that has started and goes no further is the one that is miss
   collective.start(me.group, 0, 0, {}, {Movement::all_reduce, 1000}, data.data(), data.data(), me.traffic);
   if (me.comm.rank() != 2)
     while (missing(collective) != std::vector<int>{2}) collective.advance();
-  MPI_Barrier(MPI_COMM_WORLD);
+  // Who has seen it goes on: others may need what it has yet to send.
+  MPI_Request all_have_seen_it = MPI_REQUEST_NULL;
+  MPI_Ibarrier(MPI_COMM_WORLD, &all_have_seen_it);
+  for (int reached = 0; reached == 0; MPI_Test(&all_have_seen_it, &reached, MPI_STATUS_IGNORE))
+    if (me.comm.rank() != 2) collective.advance();
   complete(collective);
   CHECK(data == std::vector<float>(1000, 4.0F));
 }
