@@ -12,19 +12,16 @@
 #include "faults/failing_calls.hpp"
 #include "heddle/io/gzip.hpp"
 #include "heddle/io/safetensors.hpp"
-#include "io/idx_bytes.hpp"
+#include "io/gzip_bytes.hpp"
 
 using namespace heddle;
 using failing::Next;
 using idx_bytes::has;
+using idx_bytes::packed;
+using idx_bytes::text_of;
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string text_of(const fs::path& path) {
-  std::ifstream file{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{file}, {}};
-}
 
 TensorFile version(float value) {
   TensorFile made;
@@ -77,21 +74,6 @@ template <class Act> std::vector<Round> each_fails_once(failing::Call call, int 
   }
   FAIL("there is no end of calls");
   return rounds;
-}
-
-idx_bytes::Bytes packed(const idx_bytes::Bytes& bytes) {
-  z_stream stream{};
-  REQUIRE(deflateInit2(&stream, 1, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-  idx_bytes::Bytes out(deflateBound(&stream, static_cast<uLong>(bytes.size())));
-  idx_bytes::Bytes in = bytes;
-  stream.next_in = reinterpret_cast<Bytef*>(in.data());
-  stream.avail_in = static_cast<uInt>(in.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
 }
 
 /// Bytes of memory that `act` has at most at once, beyond what was there before.

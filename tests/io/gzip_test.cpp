@@ -7,29 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "io/idx_bytes.hpp"
+#include "io/gzip_bytes.hpp"
 
 using namespace heddle;
 using idx_bytes::has;
+using idx_bytes::packed;
 using idx_bytes::sentence;
 
 namespace {
-
-/// One gzip member, as gzip writes it.
-idx_bytes::Bytes packed(const idx_bytes::Bytes& bytes) {
-  z_stream stream{};
-  REQUIRE(deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-  idx_bytes::Bytes out(deflateBound(&stream, static_cast<uLong>(bytes.size())));
-  idx_bytes::Bytes in = bytes;
-  stream.next_in = reinterpret_cast<Bytef*>(in.data());
-  stream.avail_in = static_cast<uInt>(in.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
 
 idx_bytes::Bytes pattern(std::size_t size, std::size_t period) {
   idx_bytes::Bytes bytes(size);

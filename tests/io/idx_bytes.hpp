@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,12 @@
 namespace idx_bytes {
 
 using Bytes = std::vector<std::byte>;
+
+/// What a file holds.
+inline std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{file}, {}};
+}
 
 inline Bytes header(int type, std::initializer_list<std::uint32_t> sizes) {
   Bytes bytes{std::byte{0}, std::byte{0}, static_cast<std::byte>(type), static_cast<std::byte>(sizes.size())};

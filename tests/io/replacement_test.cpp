@@ -16,14 +16,11 @@
 using namespace heddle;
 using idx_bytes::has;
 using idx_bytes::sentence;
+using idx_bytes::text_of;
 namespace fs = std::filesystem;
 
 namespace {
 
-std::string text_of(const fs::path& path) {
-  std::ifstream file{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{file}, {}};
-}
 void put(const fs::path& path, const std::string& text) { std::ofstream{path, std::ios::binary} << text; }
 auto files_in(const fs::path& folder) { return std::distance(fs::directory_iterator{folder}, {}); }
 mode_t mode_of(const fs::path& path) {
