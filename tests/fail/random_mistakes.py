@@ -511,7 +511,7 @@ def main():
     if run_fail.find(options.compiler) is None:
         print(f"SKIPPED: {options.compiler} is not installed")
         return run_fail.SKIPPED
-    more = run_fail.flags_of_precompiled(options.precompiled, options.compiler)
+    more = run_fail.flags_of_precompiled(options.precompiled, options.compiler, "front_door")
     faults, sentences = 0, {}
     for number, (name, seed) in enumerate(tried(options, options.seed)):
         broken, sound = written(name, seed)
