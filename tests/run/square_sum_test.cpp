@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -21,7 +22,7 @@ bool same_bits(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 }  // namespace
 
 TEST_CASE("slices sum to the bits of the whole, for every number of slices") {
-  for (const std::int64_t elements : {1024, 5 * 1024}) {
+  for (const std::int64_t elements : {1024, 5 * 1024, 200 * 1024}) {
     const std::vector<float> v = values(elements);
     const float whole = square_sum(v.data(), elements, 64);
     for (int slices = 1; slices <= 64; slices *= 2) {
@@ -40,6 +41,16 @@ TEST_CASE("small integers have an exact sum") {
   v[2047] = -4.0F;
   CHECK(square_sum(v.data(), 2048, 64) == 2047 * 9 + 16);
   CHECK(square_sum_of_part(v.data(), 16) == 16 * 9);
+}
+
+TEST_CASE("a sum of very many squares rounds like one of a few") {
+  constexpr std::int64_t elements = std::int64_t{1} << 25;
+  const std::vector<float> v(static_cast<std::size_t>(elements), 0.1F);
+  const double exact = static_cast<double>(elements) * static_cast<double>(0.1F) * static_cast<double>(0.1F);
+  // One rounding of 2^-24 for the square, 64 for a run of lines in a lane, one for each halving of 2^21 lines down to 64 of them, 4 for the lanes.
+  constexpr double roundings = 1 + 64 + 15 + 4;
+  CHECK(std::abs(static_cast<double>(square_sum_of_part(v.data(), elements)) - exact) <= roundings / (1 << 24) * exact);
+  CHECK(std::abs(static_cast<double>(square_sum(v.data(), elements, 64)) - exact) <= (roundings + 6) / (1 << 24) * exact);
 }
 
 TEST_CASE("each part is handed over once, in order, before its squares are taken") {

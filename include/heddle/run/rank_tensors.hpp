@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Where the tensors of one rank lie: values in pools and scratch, parameters, gradients and states whole or as its slice.
-// Sees: plan/program, run/arena.  Does not see: policies, kernels, threads, transports.
+// Sees: plan/program, plan/units, run/arena.  Does not see: policies, kernels, threads, transports.
 // In: a Program and a rank.  Out: pointers into its arena.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "heddle/plan/program.hpp"
+#include "heddle/plan/units.hpp"
 #include "heddle/run/arena.hpp"
 #include "heddle/run/square_sum.hpp"
 #include "heddle/run/step_input.hpp"
@@ -132,6 +133,7 @@ class RankTensors {
     overflow_flag() = finite ? 0.0F : 1.0F;
   }
   [[nodiscard]] float& overflow_flag() { return norms()[p_->norm_floats() - 1]; }
+  /// Of split parameters, whole lines: the rest of the last line of each is 0, as in the sum of a unit.
   void sum_squares_of_parts() {
     for (int parameter = 0; parameter < p_->graph->parameter_count; ++parameter) {
       const ParameterPlace& place = p_->parameters[parameter];
@@ -139,7 +141,7 @@ class RankTensors {
       const HeldPart part = held_gradient(parameter);
       int u = 0;
       while (p_->units[u].role != role_ || place.offset >= p_->units[u].offset + 4 * p_->units[u].elements) ++u;
-      for (std::int64_t i = 0; i < part.elements; ++i) norms()[u] += part.values[i] * part.values[i];
+      norms()[u] += square_sum_of_part(part.values, rounded_up(part.elements, SquareLanes::count));
     }
   }
   /// Gaps between the tensors of a ring hold what other units left there; they are reduced and stepped like the rest.

@@ -11,15 +11,33 @@
 
 namespace heddle::inline run_room {
 
+/// One sum for each element of a line.
+struct SquareLanes {
+  static constexpr int count = 16;
+  float sums[count]{};
+};
+
+/// Of whole lines; of more than 64 as two halves, so that a sum of many squares never stands still: 2^22 lines round 64 + 16 times.
+[[nodiscard]] inline SquareLanes square_lanes(const float* values, std::int64_t lines) {
+  constexpr std::int64_t most_in_a_run = 64;
+  SquareLanes of;
+  if (lines > most_in_a_run) {
+    const SquareLanes left = square_lanes(values, lines / 2);
+    const SquareLanes right = square_lanes(values + lines / 2 * SquareLanes::count, lines - lines / 2);
+    for (int l = 0; l < SquareLanes::count; ++l) of.sums[l] = left.sums[l] + right.sums[l];
+    return of;
+  }
+  for (std::int64_t i = 0; i < lines * SquareLanes::count; i += SquareLanes::count)
+    for (int l = 0; l < SquareLanes::count; ++l) of.sums[l] += values[i + l] * values[i + l];
+  return of;
+}
+
 /// Of one part: 16 lanes, then the lanes as a tree. `elements` is a multiple of 16.
 [[nodiscard]] inline float square_sum_of_part(const float* values, std::int64_t elements) {
-  constexpr int lanes = 16;
-  float sum[lanes]{};
-  for (std::int64_t i = 0; i < elements; i += lanes)
-    for (int l = 0; l < lanes; ++l) sum[l] += values[i + l] * values[i + l];
-  for (int width = lanes / 2; width > 0; width /= 2)
-    for (int l = 0; l < width; ++l) sum[l] = sum[2 * l] + sum[2 * l + 1];
-  return sum[0];
+  SquareLanes of = square_lanes(values, elements / SquareLanes::count);
+  for (int width = SquareLanes::count / 2; width > 0; width /= 2)
+    for (int l = 0; l < width; ++l) of.sums[l] = of.sums[2 * l] + of.sums[2 * l + 1];
+  return of.sums[0];
 }
 
 /// Of `parts` equal parts, at most 64 and a power of two: neighbours first. A slice of a unit sums a subtree of what the whole unit does.
