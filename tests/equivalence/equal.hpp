@@ -101,31 +101,31 @@ template <class Plan> [[nodiscard]] Run train(RowCount count) {
   return out;
 }
 
-/// The run of the reference, made once; it is worth comparing with only if it trained.
+/// A run is worth comparing with only if it trained.
+inline void check_trained(const Run& made) {
+  REQUIRE(!made.losses.empty());
+  for ([[maybe_unused]] const float loss : made.losses) REQUIRE(std::isfinite(loss));
+  REQUIRE(made.parameters.size() == 1);
+  for (std::size_t p = 0; p < made.before.size(); ++p) REQUIRE_FALSE(same_bits(made.before[p], made.parameters[0][p]));
+}
+
+/// The run of the reference, made once.
 template <class Reference> [[nodiscard]] const Run& reference(RowCount count) {
   static const RowCount counted = count;
   static const Run made = train<Reference>(count);
   [[maybe_unused]] const bool made_with_these_rows = counted == count;
   REQUIRE(made_with_these_rows);
-  REQUIRE(!made.losses.empty());
-  for ([[maybe_unused]] const float loss : made.losses) REQUIRE(std::isfinite(loss));
-  REQUIRE(made.parameters.size() == 1);
-  for (std::size_t p = 0; p < made.before.size(); ++p) REQUIRE_FALSE(same_bits(made.before[p], made.parameters[0][p]));
+  check_trained(made);
   return made;
 }
 
 template <class Plan> constexpr std::int64_t whole_batch(int) { return Plan::Request::batch.batch; }
 
-/// Parameters of all replicas, gradients, losses, counted rows and an evaluation are those of Reference, to the last bit.
-template <class Plan, class Reference> void check_same_bits(RowCount count = &whole_batch<Reference>) {
-  static_assert(heddle::same_bits<Plan, Reference>());
-  static_assert(devices<Reference> == 1);
-  const Run& wanted = reference<Reference>(count);
-  const Run got = train<Plan>(count);
-  CAPTURE(devices<Plan>);
+/// Parameters of all replicas, gradients, losses, counted rows and an evaluation are those of one device, to the last bit.
+inline void check_same_run(const Run& got, const Run& wanted, int ranks) {
   CHECK(same_bits(got.losses, wanted.losses));
   CHECK(got.rows == wanted.rows);
-  REQUIRE(static_cast<int>(got.parameters.size()) == Plan::training.batch.ranks);
+  REQUIRE(static_cast<int>(got.parameters.size()) == ranks);
   for (std::size_t p = 0; p < wanted.before.size(); ++p) {
     CAPTURE(p);
     CHECK(same_bits(got.before[p], wanted.before[p]));
@@ -137,6 +137,12 @@ template <class Plan, class Reference> void check_same_bits(RowCount count = &wh
   }
   CHECK(std::memcmp(&got.evaluation.loss, &wanted.evaluation.loss, sizeof(double)) == 0);
   CHECK(same_bits(got.evaluation.outputs, wanted.evaluation.outputs));
+}
+template <class Plan, class Reference> void check_same_bits(RowCount count = &whole_batch<Reference>) {
+  static_assert(heddle::same_bits<Plan, Reference>());
+  static_assert(devices<Reference> == 1);
+  CAPTURE(devices<Plan>);
+  check_same_run(train<Plan>(count), reference<Reference>(count), Plan::training.batch.ranks);
 }
 
 // ---- models. Sizes are no multiples of a cache line, so padding is everywhere.
