@@ -17,7 +17,7 @@ using namespace heddle;
 using idx_bytes::has;
 using idx_bytes::sentence;
 
-static_assert(std::forward_iterator<Batches::iterator>);
+static_assert(std::forward_iterator<Batches<std::int32_t>::iterator>);
 
 namespace {
 

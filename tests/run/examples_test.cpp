@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -76,6 +78,37 @@ TEST_CASE("a slice sees the same rows with and without an order, and a slice of 
       }
     }
   }
+}
+
+TEST_CASE("a slice of rows that are not there is refused, with the slice that is") {
+  const Examples<std::int32_t> batch = examples(inputs, labels, 2);
+  CHECK(sentence([&] { (void)batch.slice(2, 32); }) ==
+        "[heddle.D07] slice(2, 32) asks for 32 rows from row 2 on, but the batch has 3. Fix: write slice(2, 1).");
+  CHECK(sentence([&] { (void)batch.slice(4, 1); }) ==
+        "[heddle.D07] slice(4, 1) asks for 1 row from row 4 on, but the batch has 3. Fix: write slice(2, 1).");
+  CHECK(sentence([&] { (void)batch.slice(-1, 2); }) ==
+        "[heddle.D07] slice(-1, 2) asks for 2 rows from row -1 on, but the batch has 3. Fix: write slice(0, 2).");
+  CHECK(sentence([&] { (void)batch.slice(1, -2); }) ==
+        "[heddle.D07] slice(1, -2) asks for -2 rows from row 1 on, but the batch has 3. Fix: write slice(1, 0).");
+  CHECK(sentence([&] { (void)batch.slice(1, std::numeric_limits<std::int64_t>::max()); }).find("Fix: write slice(1, 2).") != std::string::npos);
+  CHECK(sentence([&] { (void)batch.slice(1, 2).slice(1, 2); }).find("but the batch has 2. Fix: write slice(1, 1).") != std::string::npos);
+  CHECK(sentence([&] { (void)batch.slice(3, 0).slice(0, 1); }).find("but the batch has 0. Fix: write slice(0, 0).") != std::string::npos);
+}
+
+TEST_CASE("any examples are walked in batches, of which the last may be smaller") {
+  const std::vector<float> targets{1, 2, 3};
+  std::vector<std::int64_t> rows;
+  for (const auto& batch : examples(inputs, targets, 2).batches<2>()) {
+    CHECK(*batch.target(0) == (rows.empty() ? 1 : 3));
+    rows.push_back(batch.rows);
+  }
+  CHECK(rows == std::vector<std::int64_t>{2, 1});
+  const auto batches = examples(inputs, labels, 2).batches(3);
+  CHECK((batches.size() == 1 && (*batches.begin()).rows == 3));
+  CHECK(examples(std::vector<float>{}, std::vector<float>{}, 2).batches<4>().size() == 0);
+  CHECK(examples(inputs, labels, 2).batches<2>().size() == 2);
+  CHECK(sentence([] { (void)examples(inputs, labels, 2).batches(-1); }) ==
+        "[heddle.D11] batches of -1 rows were asked for. Fix: give a number of rows of at least 1.");
 }
 
 TEST_CASE("no rows are a batch of no rows") {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Room: io. Rows with class labels in memory, walked in batches, in order or shuffled; the same on every layout and platform.
 // Sees: core, run/examples.  Does not see: file formats, policies, devices.
-// In: images (rows, features), labels (rows).  Out: Dataset, OrderedRows (a view with an order), Batches (a range of Examples).
+// In: images (rows, features), labels (rows).  Out: Dataset, OrderedRows (a view with an order, walked in batches).
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -64,73 +62,27 @@ inline void refuse_unpaired_rows(std::int64_t images, std::int64_t labels, const
                                   grouped_digits(labels) + " labels. Fix: take both files from the same half of the same data set.");
 }
 
-/// A range of batches; the last one may be smaller. It keeps rows and order alive, and so does every batch that it gives.
-class Batches {
- public:
-  class iterator {
-   public:
-    using value_type = Examples<std::int32_t>;
-    using difference_type = std::ptrdiff_t;
-    using iterator_concept = std::forward_iterator_tag;
-    using iterator_category = std::input_iterator_tag;
-
-    iterator() = default;
-    iterator(const value_type& all, std::int64_t batch_rows, std::int64_t first) : all_(all), batch_rows_(batch_rows), first_(first) {}
-    [[nodiscard]] value_type operator*() const { return all_.slice(first_, std::min(batch_rows_, all_.rows - first_)); }
-    iterator& operator++() {
-      first_ = std::min(first_ + std::min(batch_rows_, all_.rows - first_), all_.rows);
-      return *this;
-    }
-    iterator operator++(int) {
-      iterator before = *this;
-      ++*this;
-      return before;
-    }
-    friend bool operator==(const iterator& a, const iterator& b) { return a.first_ == b.first_; }
-
-   private:
-    value_type all_;
-    std::int64_t batch_rows_ = 1;
-    std::int64_t first_ = 0;
-  };
-
-  using Rows = std::shared_ptr<const LabelledRows>;
-  using Order = std::shared_ptr<const std::vector<std::uint32_t>>;
-
-  Batches(const Rows& data, const Order& order, std::int64_t batch_rows)
-      : all_{data->images.data(),
-             data->labels.data(),
-             std::ssize(data->labels),
-             data->features,
-             1,
-             order ? order->data() : nullptr,
-             std::make_shared<const std::pair<Rows, Order>>(data, order)},
-        batch_rows_(batch_rows) {
-    if (batch_rows < 1)
-      throw Error(Code{'D', 11}, "batches of " + grouped_digits(batch_rows) + " rows were asked for. Fix: give a number of rows of at least 1.");
-  }
-  [[nodiscard]] iterator begin() const { return {all_, batch_rows_, 0}; }
-  [[nodiscard]] iterator end() const { return {all_, batch_rows_, all_.rows}; }
-  /// The number of batches, the smaller last one included.
-  [[nodiscard]] std::int64_t size() const { return (all_.rows - 1) / batch_rows_ + 1; }
-
- private:
-  Examples<std::int32_t> all_;
-  std::int64_t batch_rows_;
-};
-
 /// The rows of a data set in one order. It owns the order and shares the rows, so it may be a temporary of a loop.
 class OrderedRows {
  public:
-  OrderedRows(std::shared_ptr<const LabelledRows> data, std::shared_ptr<const std::vector<std::uint32_t>> order)
-      : data_(std::move(data)), order_(std::move(order)) {}
+  using Rows = std::shared_ptr<const LabelledRows>;
+  using Order = std::shared_ptr<const std::vector<std::uint32_t>>;
+
+  OrderedRows(Rows data, Order order) : data_(std::move(data)), order_(std::move(order)) {}
   /// Batches of BatchRows rows: data.shuffled(Seed{1}, epoch).batches<64>(). Copies no row.
-  template <std::int64_t BatchRows> [[nodiscard]] Batches batches() const {
-    static_assert(BatchRows > 0, "[heddle.D11] a batch has no rows. Fix: give a number of rows of at least 1.");
-    return {data_, order_, BatchRows};
-  }
+  template <std::int64_t BatchRows> [[nodiscard]] Batches<std::int32_t> batches() const { return all().template batches<BatchRows>(); }
   /// Errors  D11 if batch_rows is below 1.
-  [[nodiscard]] Batches batches(std::int64_t batch_rows) const { return {data_, order_, batch_rows}; }
+  [[nodiscard]] Batches<std::int32_t> batches(std::int64_t batch_rows) const { return all().batches(batch_rows); }
+  /// All rows as one batch, which keeps them and their order alive.
+  [[nodiscard]] Examples<std::int32_t> all() const {
+    return {data_->images.data(),
+            data_->labels.data(),
+            std::ssize(data_->labels),
+            data_->features,
+            1,
+            order_ ? order_->data() : nullptr,
+            std::make_shared<const std::pair<Rows, Order>>(data_, order_)};
+  }
   /// The source rows in this order; empty where they are taken as they lie.
   [[nodiscard]] std::span<const std::uint32_t> order() const& { return order_ ? std::span{*order_} : std::span<const std::uint32_t>{}; }
   template <bool Lives = false> std::span<const std::uint32_t> order() const&& {
@@ -139,8 +91,8 @@ class OrderedRows {
   }
 
  private:
-  std::shared_ptr<const LabelledRows> data_;
-  std::shared_ptr<const std::vector<std::uint32_t>> order_;
+  Rows data_;
+  Order order_;
 };
 
 /// Images and labels in memory. A copy shares the rows, which never change.

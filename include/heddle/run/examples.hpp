@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Room: run. One global batch as the trainer takes it: a view of rows that lie somewhere else, in an order of its own.
 // Sees: core, run/error.  Does not see: files, data sets, policies, devices.
-// In: inputs, targets, an order.  Out: Examples, which copies nothing and owns at most what nobody else does.
+// In: inputs, targets, an order.  Out: Examples, which copies nothing and owns at most what nobody else does; Batches, a range of them.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -19,10 +21,22 @@
 
 namespace heddle::inline run_room {
 
+template <class Target> class Batches;
+
+/// D07: rows that a batch does not have.
+[[noreturn]] inline void refuse_slice(std::int64_t first, std::int64_t count, std::int64_t rows) {
+  const std::int64_t there = rows == 0 ? 0 : std::clamp<std::int64_t>(first, 0, rows - 1);
+  const auto call = [](std::int64_t from, std::int64_t how_many) { return "slice(" + std::to_string(from) + ", " + std::to_string(how_many) + ")"; };
+  throw Error(Code{'D', 7}, call(first, count) + " asks for " + std::to_string(count) + (count == 1 ? " row" : " rows") + " from row " +
+                                std::to_string(first) + " on, but the batch has " + std::to_string(rows) + ". Fix: write " +
+                                call(there, std::clamp<std::int64_t>(count, 0, rows - there)) + ".");
+}
+
 /// A batch: row i of it is row source_row(i) of the arrays. What a data set gives, and arrays that are given as temporaries, live as long as the
 /// batch and its slices; other arrays, and an order that is set by hand, must outlive them.
 ///
 /// Shape   inputs (source rows, input_features), targets (source rows, target_features), both row-major
+/// Errors  D07 a slice of rows that are not there; D11 batches of no rows
 /// Tested  run/examples_test
 template <class Target> struct Examples {
   const float* inputs = nullptr;
@@ -37,8 +51,9 @@ template <class Target> struct Examples {
   [[nodiscard]] constexpr const float* input(std::int64_t row) const { return inputs + source_row(row) * input_features; }
   [[nodiscard]] constexpr const Target* target(std::int64_t row) const { return targets + source_row(row) * target_features; }
 
-  /// Rows first to first + count - 1; they must exist.
+  /// Rows first to first + count - 1: slice(96, 4) is rows 96 to 99.
   [[nodiscard]] constexpr Examples slice(std::int64_t first, std::int64_t count) const {
+    if (first < 0 || count < 0 || first > rows || count > rows - first) refuse_slice(first, count, rows);
     Examples part = *this;
     part.rows = count;
     if (order != nullptr) {
@@ -49,6 +64,56 @@ template <class Target> struct Examples {
     }
     return part;
   }
+  /// Batches of BatchRows rows, the last one may be smaller: 100 rows are four batches<32>(), of 32, 32, 32 and 4 rows. Copies no row.
+  template <std::int64_t BatchRows> [[nodiscard]] Batches<Target> batches() const {
+    static_assert(BatchRows > 0, "[heddle.D11] a batch has no rows. Fix: give a number of rows of at least 1.");
+    return {*this, BatchRows};
+  }
+  [[nodiscard]] Batches<Target> batches(std::int64_t batch_rows) const { return {*this, batch_rows}; }
+};
+
+/// A range of batches. What keeps rows and order alive keeps them alive for the range, and for every batch that it gives.
+template <class Target> class Batches {
+ public:
+  class iterator {
+   public:
+    using value_type = Examples<Target>;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::forward_iterator_tag;
+    using iterator_category = std::input_iterator_tag;
+
+    iterator() = default;
+    iterator(const value_type& all, std::int64_t batch_rows, std::int64_t first) : all_(all), batch_rows_(batch_rows), first_(first) {}
+    [[nodiscard]] value_type operator*() const { return all_.slice(first_, std::min(batch_rows_, all_.rows - first_)); }
+    iterator& operator++() {
+      first_ = std::min(first_ + std::min(batch_rows_, all_.rows - first_), all_.rows);
+      return *this;
+    }
+    iterator operator++(int) {
+      iterator before = *this;
+      ++*this;
+      return before;
+    }
+    friend bool operator==(const iterator& a, const iterator& b) { return a.first_ == b.first_; }
+
+   private:
+    value_type all_;
+    std::int64_t batch_rows_ = 1;
+    std::int64_t first_ = 0;
+  };
+
+  Batches(const Examples<Target>& all, std::int64_t batch_rows) : all_(all), batch_rows_(batch_rows) {
+    if (batch_rows < 1)
+      throw Error(Code{'D', 11}, "batches of " + std::to_string(batch_rows) + " rows were asked for. Fix: give a number of rows of at least 1.");
+  }
+  [[nodiscard]] iterator begin() const { return {all_, batch_rows_, 0}; }
+  [[nodiscard]] iterator end() const { return {all_, batch_rows_, all_.rows}; }
+  /// The number of batches, the smaller last one included.
+  [[nodiscard]] std::int64_t size() const { return all_.rows / batch_rows_ + (all_.rows % batch_rows_ > 0 ? 1 : 0); }
+
+ private:
+  Examples<Target> all_;
+  std::int64_t batch_rows_;
 };
 
 /// How many rows of `features` lie in `elements` floats. Errors  D07 if they do not fill whole rows.
