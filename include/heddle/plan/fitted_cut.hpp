@@ -26,36 +26,28 @@ template <int Chunks, int MicroBatches, int Passes> struct PipelineSizes {
   static constexpr int instructions = Chunks * (MicroBatches * Passes + 8 * MicroBatches + 5);
 };
 
-/// Slots of every pool of a pipeline of which each device has one chunk and sends one value to the next: the same wherever it is cut.
-template <int Chunks, int MicroBatches, int Passes>
-[[nodiscard]] constexpr SlotTable<Chunks, MicroBatches> slots_of_pipeline(const Layout& layout, const BatchDivision& batch) {
-  constexpr int most = Chunks > 1 ? 2 * (Chunks - 1) : 1;
-  using Sizes = PipelineSizes<Chunks, MicroBatches, Passes>;
-  Transfer transfers[std::size_t{most}]{};
+/// What passes between the stages of a pipeline of which each device has one chunk and sends one value to the next: the same wherever it is cut.
+template <int Chunks> struct PipelineEdges {
+  Transfer transfers[std::size_t{Chunks > 1 ? 2 * (Chunks - 1) : 1}]{};
   PlacedEdge edges[std::size_t{Chunks}]{};
   bool weight_reads[std::size_t{Chunks * pool_kinds}]{};
-  for (bool& read : weight_reads) read = layout.order.splits_backward;
-  for (int c = 0; c + 1 < Chunks; ++c) {
-    edges[c].edge = CutEdge{0, c, c + 1};
-    edges[c].remote = true;
-    for (int back = 0; back < 2; ++back) {
-      Transfer& t = transfers[2 * c + back];
-      t.gradient = back == 1;
-      t.from_chunk = t.from_role = static_cast<std::int16_t>(c + back);
-      t.to_chunk = t.to_role = static_cast<std::int16_t>(c + 1 - back);
-      t.source.pool = pool_of(t.from_chunk, t.gradient ? PoolKind::gradient_out : PoolKind::frame);
-      t.target.pool = pool_of(t.to_chunk, t.gradient ? PoolKind::gradient_in : PoolKind::frame);
+
+  constexpr explicit PipelineEdges(bool splits_backward) {
+    for (bool& read : weight_reads) read = splits_backward;
+    for (int c = 0; c + 1 < Chunks; ++c) {
+      edges[c].edge = CutEdge{0, c, c + 1};
+      edges[c].remote = true;
+      for (int back = 0; back < 2; ++back) {
+        Transfer& t = transfers[2 * c + back];
+        t.gradient = back == 1;
+        t.from_chunk = t.from_role = static_cast<std::int16_t>(c + back);
+        t.to_chunk = t.to_role = static_cast<std::int16_t>(c + 1 - back);
+        t.source.pool = pool_of(t.from_chunk, t.gradient ? PoolKind::gradient_out : PoolKind::frame);
+        t.target.pool = pool_of(t.to_chunk, t.gradient ? PoolKind::gradient_in : PoolKind::frame);
+      }
     }
   }
-  const EmitInput input{layout, transfers, Sizes::transfers, nullptr, 0, Storage{}};
-  const auto schedule = schedule_computes<Chunks, MicroBatches, Passes>(layout, batch.micro_batches);
-  const auto lists = emit_lists<Sizes>(input, Passes, schedule);
-  SlotPass<Chunks, MicroBatches> pass{SlotInput{layout, transfers, edges, Chunks - 1, true, weight_reads}};
-  for (int p = 0; p < Chunks * pool_kinds; ++p) pass.slots.table.pools[p].slot_bytes = 1;
-  for (int r = 0; r < Chunks; ++r)
-    for (int i = lists.lists[r].begin; i < lists.lists[r].end; ++i) pass.visit(lists.instructions[i]);
-  return pass.slots.table;
-}
+};
 
 /// Where the stages of a cut end, in pieces of the graph.
 template <int Chunks> struct StageEnds {
@@ -147,19 +139,29 @@ template <class Request> struct Answered {
   static constexpr Layout layout = Request::answered;
 };
 
-/// What the search reads, one constexpr variable each.
+/// What the search reads, one constexpr variable each: those of the lowering are as large, and S07 counts what each of them may need.
 template <class Request> struct CutAccount {
   using A = Answered<Request>;
   static constexpr int chunks = A::layout.chunk_count;
   static constexpr int nodes = A::graph.node_count;
+  static constexpr int micro_batches = Request::batch.total_micro_batches();
+  static constexpr int passes = plan_room::passes(A::layout, true);
+  using Sizes = PipelineSizes<chunks, micro_batches, passes>;
+
+  static constexpr auto schedule = schedule_computes<chunks, micro_batches, passes>(A::layout, Request::batch.micro_batches);
+  static constexpr PipelineEdges<chunks> between{A::layout.order.splits_backward};
+  static constexpr EmitInput emit_input{A::layout, between.transfers, Sizes::transfers, nullptr, 0, Storage{}};
+  static constexpr auto lists = emit_lists<Sizes>(emit_input, passes, schedule);
   struct Slots {
     int of[std::size_t{chunks}][std::size_t{pool_kinds}]{};
   };
   static constexpr Slots slots = [] {
+    SlotPass<chunks, micro_batches> pass{SlotInput{A::layout, between.transfers, between.edges, chunks - 1, true, between.weight_reads}};
+    for (Pool& pool : pass.slots.table.pools) pool.slot_bytes = 1;
+    for (const IndexRange& list : lists.lists)
+      for (int i = list.begin; i < list.end; ++i) pass.visit(lists.instructions[i]);
     Slots out;
-    const auto table = slots_of_pipeline<chunks, Request::batch.total_micro_batches(), passes(A::layout, true)>(A::layout, Request::batch);
-    for (int c = 0; c < chunks; ++c)
-      for (int kind = 0; kind < pool_kinds; ++kind) out.of[c][kind] = table.pools[c * pool_kinds + kind].slots;
+    for (int p = 0; p < chunks * pool_kinds; ++p) out.of[p / pool_kinds][p % pool_kinds] = pass.slots.table.pools[p].slots;
     return out;
   }();
   static constexpr auto recomputed = [] {
@@ -206,20 +208,42 @@ template <class Request> [[nodiscard]] constexpr bool fits_cut_to_memory() {
          answered.chunk_count > 1 && answered.chunk_count == answered.roles() && check_schedule_length(Request::graph, answered, Request::batch).ok();
 }
 
-/// The answers of all policies, with the cut as it is if every stage fits; else the best that fits; if by this account none does, the one whose
-/// largest stage is smallest. C01 then measures what is lowered.
+template <auto> struct Constant {};
+
+/// True if all that a search reads is a constant expression. Of a phase that is none the compiler says so, once: no later one is looked at.
+template <class Account> [[nodiscard]] constexpr bool can_search() {
+  if constexpr (requires { typename Constant<Account::schedule.makespan>; })
+    if constexpr (requires { typename Constant<Account::lists.lists[0].end>; })
+      if constexpr (requires { typename Constant<Account::slots.of[0][0]>; })
+        if constexpr (requires { typename Constant<Account::recomputed.segment_count>; })
+          if constexpr (requires { typename Constant<Account::memory.pieces()>; }) return requires {
+              typename Constant<Account::fits_as_it_is>;
+            };
+  return false;
+}
+
+/// The cut as it is if every stage fits; else the best that fits; if by this account none does, the one whose largest stage is smallest.
+template <class Account> [[nodiscard]] constexpr Layout fitted_layout() {
+  if constexpr (can_search<Account>())
+    if constexpr (!Account::fits_as_it_is)
+      if constexpr (requires { typename Constant<Account::best_of_budget.found>; }) {
+        if constexpr (Account::best_of_budget.found)
+          return Account::cut(Account::best_of_budget);
+        else if constexpr (requires { typename Constant<Account::smallest_of_all.found>; })
+          return Account::cut(Account::smallest_of_all);
+      }
+  return Account::A::layout;
+}
+
+/// The answers of all policies, cut for the budget if there is one. C01 then measures what is lowered.
 ///
-/// Tested  plan/fitted_cut_test
+/// Tested  plan/fitted_cut_test, fail/S07_one_micro_batch_too_many
 template <class Request> struct FittedLayout {
   static constexpr Layout layout = [] {
-    if constexpr (!fits_cut_to_memory<Request>())
-      return Request::answered;
-    else if constexpr (CutAccount<Request>::fits_as_it_is)
-      return Request::answered;
-    else if constexpr (CutAccount<Request>::best_of_budget.found)
-      return CutAccount<Request>::cut(CutAccount<Request>::best_of_budget);
+    if constexpr (fits_cut_to_memory<Request>())
+      return fitted_layout<CutAccount<Request>>();
     else
-      return CutAccount<Request>::cut(CutAccount<Request>::smallest_of_all);
+      return Request::answered;
   }();
 };
 
