@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <string>
+
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
@@ -11,7 +14,40 @@ namespace {
 
 struct Small : Sequential<Linear<64, 64, NoBias>, ReLU, Linear<64, 10, NoBias>> {};
 
+struct Shared : Sequential<Linear<64, 64, NoBias>, ReLU, Tied<"again", Linear<64, 64, NoBias>, To<"0">>, Linear<64, 10, NoBias>> {};
+
+/// The numbers that stand before "bytes" in the last line of a table.
+std::int64_t bytes_named(const std::string& text) {
+  std::int64_t sum = 0;
+  for (std::size_t at = text.find(" bytes "); at != std::string::npos; at = text.find(" bytes ", at + 1))
+    sum += std::stoll(text.substr(text.rfind(' ', at - 1) + 1));
+  return sum;
+}
+
+template <class Model, class... Parts> void check_sum() {
+  using ThePlan = Plan<Model, CrossEntropy, Adam, Batch<64>, Parts...>;
+  const std::string text = table<ThePlan>();
+  CAPTURE(text);
+  CHECK(bytes_named(text) == traffic<ThePlan>().total().value);
+}
+
 }  // namespace
+
+TEST_CASE("the bytes that a table names add up to all that a step moves") {
+  check_sum<Small, DataParallel<4>>();
+  check_sum<Small, Sharded<2>>();
+  check_sum<Small, Sharded<2>, Accumulate<4>, Clip<GlobalNorm>>();
+  check_sum<Small, Sharded<2, OptimizerState>, LossScaling>();
+  check_sum<Small, TensorParallel<2>, Clip<GlobalNorm>>();
+  check_sum<Small, WeightedDataParallel<3, 1>>();
+  check_sum<Shared, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2, Gradients>, DataParallel<2>>>();
+}
+
+TEST_CASE("what is sharded is gathered, and a table says how much") {
+  // (N-1) x (64 x 64 + 64 x 10) x 4 bytes: gradients are scattered once, parameters gathered in the forward and in the backward
+  CHECK(table<Plan<Small, CrossEntropy, Adam, Batch<64>, Sharded<2>>>().find(
+            "one step moves 18944 bytes of gradients over axis shard and 37888 bytes of gathered parameters over axis shard;") != std::string::npos);
+}
 
 TEST_CASE("a table names devices, layers, memory and what moves") {
   using Spread = Plan<Small, CrossEntropy, Adam, Batch<64>, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>;
@@ -20,14 +56,14 @@ TEST_CASE("a table names devices, layers, memory and what moves") {
   CHECK(text.find("\n    0          0             16.0            16.0            32.0") != std::string::npos);
   CHECK(text.find("\n    1        1-2") != std::string::npos);
   // 2 replicas x 2 micro-batches x 2 directions x 16 rows x 64 features x 4 bytes; 2 (N-1) x (64 x 64 + 64 x 10) x 4 bytes
-  CHECK(text.find("one step moves 32768 bytes between stages and 37888 bytes of gradients over axis data, over all ranks;") != std::string::npos);
+  CHECK(text.find("over all ranks, one step moves 32768 bytes between stages and 37888 bytes of gradients over axis data;") != std::string::npos);
 }
 
 TEST_CASE("the idle share of a table is that of the stages as they are, the one that docs/tour.md prints") {
   struct Mnist : Sequential<Named<"linear1", Linear<784, 50>>, ReLU, Named<"linear2", Linear<50, 10>>> {};
   using Both = Plan<Mnist, CrossEntropy, Adam, Batch<64>, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, DataParallel<2>>>;
   CHECK(table<Both>().ends_with(
-      "one step moves 25600 bytes between stages and 318080 bytes of gradients over axis data, over all ranks; stages idle 49.0 % if only work takes "
+      "over all ranks, one step moves 25600 bytes between stages and 318080 bytes of gradients over axis data; stages idle 49.0 % if only work takes "
       "time\n"));
   static_assert(bubble_percent(Both::training) == 49);  // 20 if the stages were equal
 }
@@ -36,14 +72,14 @@ TEST_CASE("one device has no axis, moves nothing and is never idle") {
   using Alone = Plan<Small, CrossEntropy, SGD, Batch<64>, Single>;
   const std::string text = table<Alone>();
   CHECK(text.find("Small: 1 device (no axis)") == 0);
-  CHECK(text.find("one step moves 0 bytes between stages, over all ranks; stages idle 0.0 %") != std::string::npos);
+  CHECK(text.find("over all ranks, one step moves nothing; stages idle 0.0 %") != std::string::npos);
 }
 
 TEST_CASE("a table says what the backward runs again") {
   struct Deep : Sequential<Linear<64, 64>, Repeat<3, Sequential<Linear<64, 32, NoBias>, Tanh, Linear<32, 64>>>, Linear<64, 10>> {};
   using Again = Plan<Deep, CrossEntropy, SGD, Batch<64>, Single, Recompute<EveryBlock>>;
   constexpr std::int64_t operations = 3 * (2 * 64 * 32 + graph_of<Deep>.leaf(2).forward_flops);
-  CHECK(table<Again>().find("; the backward runs " + std::to_string(operations) + " operations of a row's forward again,") != std::string::npos);
+  CHECK(table<Again>().find("; the backward runs " + std::to_string(operations) + " operations of a row's forward again;") != std::string::npos);
 }
 
 TEST_CASE("a device that holds two parts lists the layers of both") {

@@ -35,6 +35,23 @@ namespace heddle::inline report_room {
   return words;
 }
 
+/// What a step moves, as "25600 bytes between stages and 318080 bytes of gradients over axis data": the numbers add up to Traffic::total().
+[[nodiscard]] inline std::string moved_words(const Program& p, const Traffic& moved) {
+  std::string words;
+  const auto add = [&](const Volume& volume, const std::string& what) {
+    if (volume.total_payload.value > 0) words += (words.empty() ? "" : " and ") + std::to_string(volume.total_payload.value) + " bytes " + what;
+  };
+  add(moved.activations(), "between stages");
+  add(moved.ties(), "of tied gradients between their owners");
+  add(moved.values(), "of values over axis tensor");
+  for (const Axis a : batch_axes) {
+    add(moved.gradients().on(a), "of gradients over axis " + std::string{name_of(a)});
+    add(moved.parameters().on(a), "of gathered parameters over axis " + std::string{name_of(a)});
+  }
+  add(moved.norm(), p.clips ? "for the norm" : "for the overflow flag");
+  return words.empty() ? "nothing" : words;
+}
+
 /// One row per pipeline position, then what a step moves and how long stages stand idle if work alone counts.
 ///
 /// Errors  the plan's own
@@ -55,18 +72,12 @@ template <class ThePlan> [[nodiscard]] std::string table() {
            padded(kibibytes(map.states - map.gradients), 16) + padded(kibibytes(map.losses - map.states), 16) +
            padded(kibibytes(map.total - map.pools), 18) + padded(kibibytes(map.total), 12) + '\n';
   }
-  const Traffic moved = traffic<ThePlan>();
-  out += "one step moves " + std::to_string(moved.activations().total_payload.value) + " bytes between stages";
-  if (moved.ties().messages > 0) out += " and " + std::to_string(moved.ties().total_payload.value) + " bytes of tied gradients between their owners";
-  if (p.mesh.size(Axis::tensor) > 1) out += " and " + std::to_string(moved.values().total_payload.value) + " bytes of values over axis tensor";
-  for (const Axis a : batch_axes)
-    if (p.mesh.size(a) > 1)
-      out += " and " + std::to_string(moved.gradients().on(a).total_payload.value) + " bytes of gradients over axis " + std::string{name_of(a)};
+  out += "over all ranks, one step moves " + moved_words(p, traffic<ThePlan>());
   if (const Flops again = flops_run_again(p); again.value > 0)
     out += "; the backward runs " + std::to_string(again.value) + " operations of a row's forward again";
   char bubble[32];
   std::snprintf(bubble, sizeof bubble, "%.1f", 100 * simulate(p, Machine{}).bubble());
-  return out + ", over all ranks; stages idle " + bubble + " % if only work takes time\n";
+  return out + "; stages idle " + bubble + " % if only work takes time\n";
 }
 
 }  // namespace heddle::inline report_room
