@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "heddle/policy/weighted_data_parallel.hpp"
 #include "plan/plans.hpp"
 
 using namespace heddle;
@@ -56,15 +57,19 @@ TEST_CASE("A01: a batch smaller than the devices, or few rows for each product")
   CHECK(remark<EvenPlan<Single, 1>>(1).empty());  // nothing was split
 }
 
-TEST_CASE("A02: ranks without rows, rows computed twice, rows left out") {
+TEST_CASE("A02: ranks without rows, room that stays empty, rows left out") {
   using Nine = EvenPlan<DataParallel<8>, 9>;
   CHECK(remark<Nine>(2) ==
         "[heddle.A02] Batch<9> does not divide by 8 ranks, so there is room for 16 rows and 3 of 8 ranks have none. "
         "Fix: use a batch of 8 or 16 rows.");
   using Ten = EvenPlan<DataParallel<4>, 10>;
   CHECK(remark<Ten>(2).find("room for 12 rows and 2 of them stay empty. Fix: use a batch of 8 or 12 rows.") != std::string::npos);
-  using Twice = Plan<Even, CrossEntropy, Adam, Batch<9, PadLast>, DataParallel<8>>;
-  CHECK(remark<Twice>(2).find("so 7 rows of each batch are computed twice. Fix: use a batch of 8 or 16 rows.") != std::string::npos);
+  using Padded = Plan<Even, CrossEntropy, Adam, Batch<9, PadLast>, DataParallel<8>>;
+  CHECK(remark<Padded>(2) == remark<Nine>(2));             // a batch of nine rows is filled up already
+  using Shares = EvenPlan<WeightedDataParallel<1, 3>, 5>;  // 2 and 3 rows of 2 and 6
+  CHECK(remark<Shares>(2).find("room for 8 rows and 3 of them stay empty.") != std::string::npos);
+  using Front = EvenPlan<WeightedDataParallel<3, 1>, 5>;  // 5 and no rows of 6 and 2
+  CHECK(remark<Front>(2).find("room for 8 rows and 1 of 2 ranks have none.") != std::string::npos);
   using Left = Plan<Even, CrossEntropy, Adam, Batch<15, DropLast>, DataParallel<8>>;
   CHECK(remark<Left>(2).find("so 7 rows of each batch are left out. Fix: use a batch of 8 or 16 rows.") != std::string::npos);
   CHECK(remark<EvenPlan<DataParallel<8>, 63>>(2).empty());  // 1 of 64

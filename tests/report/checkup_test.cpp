@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <type_traits>
+
+#include "heddle/policy/weighted_data_parallel.hpp"
 #include "plan/plans.hpp"
 #include "run/fake_machine.hpp"
 
@@ -84,14 +87,27 @@ TEST_CASE("limits of the control group are on the page") {
   CHECK(says(page, "; limit of the control group 1024.0 MiB, used 1.0 MiB\n"));
 }
 
-TEST_CASE("flops of a rank are those of its stage on its rows; a rank without rows says so") {
-  using Wide = Plan<Mnist, CrossEntropy, Adam, Batch<9, KeepLast>, DataParallel<8>>;
-  FakeMachine machine;
-  machine.plain(8, "0-7", 1 << 20, 1 << 20);
-  const std::string page = describe(doctor<Wide>(machine.surroundings()));
+TEST_CASE("flops of a rank are those of its stage on its rows; a rank without rows has none") {
+  const auto page_of = []<class P>(std::type_identity<P>) {
+    FakeMachine machine;
+    machine.plain(8, "0-7", 1 << 20, 1 << 20);
+    return describe(doctor<P>(machine.surroundings()));
+  };
+  const auto cells = [](const std::string& rows, std::int64_t kiloflops) { return padded(rows, 18) + padded(std::to_string(kiloflops), 19); };
   constexpr std::int64_t flops = graph_of<Mnist>.flops(0) + graph_of<Mnist>.flops(1) + graph_of<Mnist>.flops(2);
-  CHECK(says(page, "               0-1" + padded(std::to_string(2 * flops / 1000), 19)));
-  CHECK(says(page, "              none"));
+  const std::string wide = page_of(std::type_identity<Plan<Mnist, CrossEntropy, Adam, Batch<9, KeepLast>, DataParallel<8>>>{});
+  CHECK(says(wide, cells("0-1", 2 * flops / 1000)));
+  CHECK(says(wide, cells("8-8", flops / 1000)));
+  CHECK(says(wide, cells("none", 0)));
+  const std::string short_of_one = page_of(std::type_identity<Plan<Mnist, CrossEntropy, Adam, Batch<63, KeepLast>, DataParallel<4>>>{});
+  CHECK(says(short_of_one, cells("32-47", 16 * flops / 1000)));
+  CHECK(says(short_of_one, cells("48-62", 15 * flops / 1000)));
+  const std::string rounds = page_of(std::type_identity<Plan<Mnist, CrossEntropy, Adam, Batch<13, PadLast>, DataParallel<2>, Accumulate<4>>>{});
+  CHECK(says(rounds, cells("0-7", 8 * flops / 1000)));
+  CHECK(says(rounds, cells("8-12", 5 * flops / 1000)));
+  const std::string unequal = page_of(std::type_identity<Plan<Mnist, CrossEntropy, Adam, Batch<16>, WeightedDataParallel<3, 1>>>{});
+  CHECK(says(unequal, cells("0-11", 12 * flops / 1000)));
+  CHECK(says(unequal, cells("12-15", 4 * flops / 1000)));
 }
 
 TEST_CASE("of many ranks the first 32 are shown") {

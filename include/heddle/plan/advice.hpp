@@ -86,12 +86,10 @@ struct Adviser {
     name_parts(d, p.batch);
     if (capacity < batch)
       d << ", so " << unused << " rows of each batch are left out";
-    else if (p.batch.remedy == Remedy::pad)
-      d << ", so " << unused << " rows of each batch are computed twice";
     else
       d << ", so there is room for " << capacity << " rows and ";
-    if (capacity > batch && p.batch.remedy == Remedy::keep) {
-      const int idle = p.batch.ranks - (batch + p.batch.rank_rows() - 1) / p.batch.rank_rows();
+    if (capacity > batch) {  // PadLast repeats rows of a smaller batch up to these
+      const int idle = p.batch.ranks_without_rows();
       if (idle > 0)
         d << idle << " of " << p.batch.ranks << " ranks have none";
       else

@@ -122,6 +122,18 @@ struct BatchDivision {
     for (int p = 0; p < position; ++p) micro += micro_rows_of(p);
     return micro * total_micro_batches();
   }
+  /// Rows of a full batch for a position, all its micro-batches together: 15 for the last of Batch<63, KeepLast> over 4 ranks, the others have 16.
+  [[nodiscard]] constexpr int rows_of(int position) const {
+    const int first = first_row_of(position);
+    const int end = first_row_of(position + 1);
+    return (end < batch ? end : batch) - (first < batch ? first : batch);
+  }
+  [[nodiscard]] constexpr int ranks_without_rows() const {
+    if (share_count == 0) return capacity() > batch ? ranks - (batch + rank_rows() - 1) / rank_rows() : 0;
+    int none = 0;
+    while (none < ranks && first_row_of(ranks - none - 1) >= batch) ++none;
+    return none;
+  }
   /// Levels of the binary counter that adds grains: floor(log2(grains)) + 1; one if sums are not a tree.
   [[nodiscard]] constexpr int levels() const {
     int n = 1;

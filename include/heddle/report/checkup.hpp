@@ -40,12 +40,12 @@ namespace heddle::inline report_room {
   return out + '\n';
 }
 
-/// "0-15" of the batch; empty for a rank that has none.
+/// "0-15" of the batch; "none" for a rank that has none.
 [[nodiscard]] inline std::string rows_of(const Program& p, Rank rank) {
-  const int first = p.batch.first_row_of(batch_position(p, rank));
-  const int last = std::min(p.batch.first_row_of(batch_position(p, rank) + 1), p.batch.batch) - 1;
-  if (last < first) return "none";
-  return std::to_string(first) + '-' + std::to_string(last);
+  const int position = batch_position(p, rank);
+  const int first = p.batch.first_row_of(position);
+  const int rows = p.batch.rows_of(position);
+  return rows == 0 ? "none" : std::to_string(first) + '-' + std::to_string(first + rows - 1);
 }
 
 /// Where each rank of this machine runs, what it holds and computes. At most 32 lines.
@@ -65,7 +65,7 @@ namespace heddle::inline report_room {
       where = "GPU " + std::to_string(r % gpus);
     else if (!c.on_gpus() && c.world.size == 1 && cores > 0)
       where = "core " + std::to_string(c.machine.allowed_cores[static_cast<std::size_t>(r % cores)]);
-    const double flops = static_cast<double>(stage_flops(p, role)) * p.batch.micro_rows_of(batch_position(p, rank)) * p.batch.total_micro_batches();
+    const double flops = static_cast<double>(stage_flops(p, role)) * p.batch.rows_of(batch_position(p, rank));
     out += padded(std::to_string(rank.value), 4) + padded(where, 14);
     for (int i = 0; i < p.mesh.count; ++i) out += padded(std::to_string(p.mesh.coordinate(rank, p.mesh.axes[i])), 8);
     out += padded(layers_of(p, role), 12) + padded(rows_of(p, rank), 18) + padded(std::to_string(static_cast<std::int64_t>(flops / 1000)), 19) +
