@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: \[heddle\.D13\] a view is asked of a temporary and would outlive it\. Fix: give the data set, or its order, a name first\.
+// expect: \[heddle\.D13\] a view is asked of a temporary and would outlive it\. Fix: give the data set, its order or the file a name first\.
 #include "heddle/io/synthetic.hpp"
 
 using namespace heddle;

@@ -3,8 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstdint>
 #include <limits>
+#include <memory_resource>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -142,4 +145,28 @@ TEST_CASE("arrays that are given as temporaries live as long as the batch and it
   CHECK(examples(inputs, labels, 2).owner == nullptr);
   CHECK(sentence([&] { (void)examples(made(0), labels, 2); }) ==
         "[heddle.D07] the inputs have 2 rows but there are 3 labels. Fix: give one label for each row.");
+}
+
+TEST_CASE("temporaries of any type live as long as the batch; only what looks at numbers of others is seen") {
+  const auto kept = [](const auto& batch) {
+    const auto later = batch.slice(1, 1);
+    CHECK(later.owner != nullptr);
+    CHECK((later.input(0)[1] == 13 && *later.target(0) == 4));
+  };
+  const auto four = [] { return std::array<float, 4>{10, 11, 12, 13}; };
+  kept(examples(four(), std::array<std::int32_t, 2>{3, 4}, 2));
+  kept(examples(four(), std::array<float, 2>{3, 4}, 2));
+  kept(examples(std::pmr::vector<float>{10, 11, 12, 13}, std::pmr::vector<std::int32_t>{3, 4}, 2));
+  kept(examples(std::initializer_list<float>{10, 11, 12, 13}, std::initializer_list<std::int32_t>{3, 4}, 2));
+  using Numbers = float[4];
+  kept(examples(Numbers{10, 11, 12, 13}, std::vector<std::int32_t>{3, 4}, 2));
+  struct Tensor {  // no range, but it can be seen as one
+    float numbers[4] = {10, 11, 12, 13};
+    operator std::span<const float>() const { return numbers; }
+  };
+  kept(examples(Tensor{}, std::vector<std::int32_t>{3, 4}, 2));
+  const Tensor tensor;
+  CHECK(examples(tensor, std::vector<std::int32_t>{3, 4}, 2).inputs == tensor.numbers);
+  const std::array<std::int32_t, 3> three{5, 6, 7};
+  CHECK(examples(std::span{inputs}, std::span{three}, 2).owner == nullptr);
 }

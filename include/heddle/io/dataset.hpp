@@ -16,14 +16,10 @@
 
 #include "heddle/core/random.hpp"
 #include "heddle/io/file.hpp"
+#include "heddle/io/temporary_view.hpp"
 #include "heddle/run/examples.hpp"
 
 namespace heddle::inline io_room {
-
-/// D13: never instantiated but by a view of what is gone with the next line.
-template <bool Lives> constexpr void view_of_a_temporary() {
-  static_assert(Lives, "[heddle.D13] a view is asked of a temporary and would outlive it. Fix: give the data set, or its order, a name first.");
-}
 
 /// Which half of a data set.
 enum class Split : std::uint8_t { train, test };

@@ -25,6 +25,7 @@
 #include "heddle/io/file.hpp"
 #include "heddle/io/json_header.hpp"
 #include "heddle/io/replacement.hpp"
+#include "heddle/io/temporary_view.hpp"
 #include "heddle/io/tensor_header.hpp"
 
 namespace heddle::inline io_room {
@@ -59,7 +60,8 @@ struct StoredTensor {
 ///
 /// Errors  D01 unreadable; D14 more than the memory; D15 a name or text that cannot be stored; D17 more dimensions or metadata than a header may
 ///         have; D20 unwritable; D21 length of the header; D22, D23, D24 header, see JsonHeaderReader; D25 element type; D26 shape against bytes;
-///         D27 overlap or hole; D28 bytes missing or left over; D29 a tensor asked for that is not there, or is another one
+///         D27 overlap or hole; D28 bytes missing or left over; D29 a tensor asked for that is not there, or is another one;
+///         D13 at build, elements of a temporary
 /// Source  sources.md#safetensors
 /// Tested  io/safetensors_test
 class TensorFile {
@@ -93,13 +95,15 @@ class TensorFile {
   }
 
   [[nodiscard]] bool contains(const std::string& name) const { return tensors_.contains(name); }
-  [[nodiscard]] const std::map<std::string, StoredTensor>& tensors() const { return tensors_; }
+  [[nodiscard]] const std::map<std::string, StoredTensor>& tensors() const& { return tensors_; }
+  [[nodiscard]] std::map<std::string, StoredTensor> tensors() const&& { return tensors_; }
 
   /// The sizes of a tensor; D29 if there is none of this name.
-  [[nodiscard]] const std::vector<std::int64_t>& shape(const std::string& name) const { return find(name).shape; }
+  [[nodiscard]] const std::vector<std::int64_t>& shape(const std::string& name) const& { return find(name).shape; }
+  [[nodiscard]] std::vector<std::int64_t> shape(const std::string& name) const&& { return find(name).shape; }
 
   /// The elements of a tensor; D29 if there is none of this name, or it has another element type.
-  template <StoredElement T> [[nodiscard]] std::span<const T> get(const std::string& name) const {
+  template <StoredElement T> [[nodiscard]] std::span<const T> get(const std::string& name) const& {
     const auto* elements = std::get_if<std::vector<T>>(&find(name).elements);
     if (elements == nullptr)
       refuse_tensors(Code{'D', 29},
@@ -109,13 +113,17 @@ class TensorFile {
     return *elements;
   }
   /// The elements of a tensor that must have these sizes; D29 otherwise.
-  template <StoredElement T> [[nodiscard]] std::span<const T> get(const std::string& name, std::initializer_list<std::int64_t> sizes) const {
+  template <StoredElement T> [[nodiscard]] std::span<const T> get(const std::string& name, std::initializer_list<std::int64_t> sizes) const& {
     const std::vector<std::uint64_t> wanted(sizes.begin(), sizes.end());
     const std::vector<std::uint64_t> stored(shape(name).begin(), shape(name).end());
     if (wanted != stored)
       refuse_tensors(Code{'D', 29}, "tensor " + cited(name) + " has shape " + shape_words(stored) + ", not " + shape_words(wanted),
                      "load a file of the same model");
     return get<T>(name);
+  }
+  template <StoredElement T, bool Lives = false> std::span<const T> get(const std::string&, std::initializer_list<std::int64_t> = {}) const&& {
+    view_of_a_temporary<Lives>();
+    return {};
   }
 
   [[nodiscard]] static TensorFile read(const std::filesystem::path& path) {

@@ -33,7 +33,7 @@ template <class Target> class Batches;
 }
 
 /// A batch: row i of it is row source_row(i) of the arrays. What a data set gives, and arrays that are given as temporaries, live as long as the
-/// batch and its slices; other arrays, and an order that is set by hand, must outlive them.
+/// batch and its slices; other arrays, what a span looks at, and an order that is set by hand, must outlive them.
 ///
 /// Shape   inputs (source rows, input_features), targets (source rows, target_features), both row-major
 /// Errors  D07 a slice of rows that are not there; D11 batches of no rows
@@ -153,22 +153,39 @@ template <class Target> class Batches {
   return {inputs.data(), targets.data(), rows, input_features, rows == 0 ? 1 : count / rows, nullptr};
 }
 
-/// How examples() takes an array: a vector that is given as a temporary must be kept, everything else is seen.
-template <class Array> struct GivenArray {
-  using Element = std::remove_cvref_t<decltype(*std::data(std::declval<Array&>()))>;
-  static constexpr bool temporary = std::is_same_v<std::remove_const_t<Array>, std::vector<Element>>;
-  using Held = std::conditional_t<temporary, std::vector<Element>, std::span<const Element>>;
-};
+/// Whether examples() must keep an array: a temporary, unless it says that it only looks at numbers of others, as a span does.
+template <class Array>
+inline constexpr bool is_temporary_array = !std::is_lvalue_reference_v<Array> && !std::ranges::enable_borrowed_range<std::remove_cv_t<Array>>;
 
-/// The same of arrays of which one or both are temporaries: they are moved into the batch.
+template <class Array, class Element> inline constexpr bool is_vector_of = false;
+template <class Element, class Allocator> inline constexpr bool is_vector_of<std::vector<Element, Allocator>, Element> = true;
+
+/// What a batch keeps of an array: a temporary vector is moved, any other temporary copied, everything else seen.
+template <class Element, class Array> [[nodiscard]] auto kept_array(Array&& array) {
+  if constexpr (is_temporary_array<Array> && is_vector_of<Array, Element>) {
+    return Array{std::forward<Array>(array)};
+  } else {
+    const std::span<const Element> seen{array};
+    if constexpr (is_temporary_array<Array>)
+      return std::vector<Element>(seen.begin(), seen.end());
+    else
+      return seen;
+  }
+}
+
+/// The same of arrays of which one or both are temporaries: they are kept with the batch.
 ///
 /// Tested  run/examples_test
 template <class Inputs, class Targets, class... Counts>
-requires(GivenArray<Inputs>::temporary || GivenArray<Targets>::temporary)
+requires((is_temporary_array<Inputs> || is_temporary_array<Targets>)&&std::is_convertible_v<Inputs, std::span<const float>> &&
+         (std::is_convertible_v<Targets, std::span<const float>> || std::is_convertible_v<Targets, std::span<const std::int32_t>>))
     [[nodiscard]] auto examples(Inputs&& inputs, Targets&& targets, Counts... counts) {
-  using Both = std::pair<typename GivenArray<Inputs>::Held, typename GivenArray<Targets>::Held>;
-  const auto both = std::make_shared<const Both>(std::forward<Inputs>(inputs), std::forward<Targets>(targets));
-  auto batch = examples(std::span<const float>{both->first}, std::span<const typename GivenArray<Targets>::Element>{both->second}, counts...);
+  using Target = std::conditional_t<std::is_convertible_v<Targets, std::span<const float>>, float, std::int32_t>;
+  const auto first = [&] { return kept_array<float>(std::forward<Inputs>(inputs)); };
+  const auto second = [&] { return kept_array<Target>(std::forward<Targets>(targets)); };
+  using Both = std::pair<decltype(first()), decltype(second())>;
+  const auto both = std::make_shared<const Both>(first(), second());
+  auto batch = examples(std::span<const float>{both->first}, std::span<const Target>{both->second}, counts...);
   batch.owner = both;
   return batch;
 }
