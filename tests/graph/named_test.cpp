@@ -8,6 +8,7 @@
 #include "heddle/graph/repeat.hpp"
 #include "heddle/graph/residual.hpp"
 #include "heddle/graph/sequential.hpp"
+#include "heddle/graph/tied.hpp"
 #include "heddle/graph/trace.hpp"
 
 using namespace heddle;
@@ -38,10 +39,21 @@ TEST_CASE("names nest, and a derived type keeps its name") {
   CHECK(graph.parameter_name(2, 0).view() == "net.head.weight");
 }
 
-TEST_CASE("of two names around one layer the inner one stands") {
-  constexpr const Graph& graph = graph_of<Sequential<Named<"outer", Named<"inner", Linear<8, 4>>>>>;
-  static_assert(graph.fault.ok());
-  CHECK(graph.parameter_name(0, 0).view() == "inner.weight");
+TEST_CASE("a layer that has two names is refused, or two layers could have the same") {
+  using Twice = Sequential<Named<"a", Named<"x", Linear<6, 8>>>, ReLU, Named<"b", Named<"x", Linear<8, 2>>>>;
+  constexpr Diagnosis found = fault_of<Twice>();
+  static_assert(found.code == Code{'G', 4});
+  CHECK(found.text.view() ==
+        "[heddle.G04] the layer named 'a' in the model is named 'x' too, but a state_dict has one name for it. Fix: keep one of them, or put "
+        "Sequential between both.");
+  static_assert(fault_of<Sequential<Named<"first", Head>, ReLU, Named<"second", Head>>>().code == Code{'G', 4});
+  static_assert(fault_of<Sequential<Linear<8, 4>, Named<"o", Linear<4, 4>>, Tied<"a", Named<"x", Linear<4, 4>>, To<"o">>>>().code == Code{'G', 4});
+  static_assert(fault_of<Named<"outer", Named<"inner", Linear<8, 4>>>>().code == Code{'G', 4});
+  constexpr const Graph& nested =
+      graph_of<Sequential<Named<"a", Sequential<Named<"x", Linear<6, 8>>>>, Named<"b", Sequential<Named<"x", Linear<8, 2>>>>>>;
+  static_assert(nested.fault.ok());
+  CHECK(nested.parameter_name(0, 0).view() == "a.x.weight");
+  CHECK(nested.parameter_name(1, 0).view() == "b.x.weight");
 }
 
 TEST_CASE("a name that stands twice among siblings is refused with both places") {
@@ -77,7 +89,7 @@ TEST_CASE("labels are read off types, and digits are compared with numbers") {
 
 TEST_CASE("the name of a whole model follows the same rule") {
   static_assert(fault_of<Named<"a.b", Linear<8, 4>>>().code == Code{'G', 4});
-  static_assert(fault_of<Sequential<Named<"outer", Named<"in.ner", Linear<8, 4>>>>>().code == Code{'G', 4});
+  static_assert(fault_of<Sequential<Named<"outer", Sequential<Named<"in.ner", Linear<8, 4>>>>>>().code == Code{'G', 4});
   CHECK(fault_of<Named<"whole", Linear<8, 4>>>().ok());
 }
 

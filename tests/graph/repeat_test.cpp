@@ -100,6 +100,10 @@ TEST_CASE("a name directly inside a Repeat would be the name of every repetition
 TEST_CASE("a block that stands once may have a name") {
   static_assert(graph_of<Sequential<Linear<8, 4>, Repeat<1, Named<"only", Linear<4, 4>>>>>.fault.ok());
   static_assert(graph_of<Sequential<Linear<8, 4>, Repeat<2, Named<"both", Linear<4, 4>>>>>.fault.code == Code{'G', 4});
+  constexpr const Graph& graph = graph_of<Sequential<Linear<8, 4>, Repeat<1, Named<"only", Repeat<3, Linear<4, 4>>>>>>;
+  static_assert(graph.fault.ok());
+  CHECK(graph.parameter_name(1, 0).view() == "1.only.0.weight");
+  CHECK(graph.parameter_name(3, 0).view() == "1.only.2.weight");
 }
 
 TEST_CASE("a block that is repeated less than once is refused, and what follows it is still described") {

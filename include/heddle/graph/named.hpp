@@ -16,7 +16,7 @@ namespace heddle::inline graph_room {
 
 /// Names L as a state_dict does.
 ///
-/// Errors  G04 at build if a name is empty, contains a dot or a star, or stands twice among its siblings
+/// Errors  G04 at build if a name is empty, contains a dot or a star, stands twice among its siblings, or stands around another name
 /// Tested  graph/named_test
 template <Name Label, class L> struct Named : PlacesLayers {
   static constexpr auto label = Label;
@@ -47,6 +47,19 @@ template <class L> [[nodiscard]] constexpr std::string_view label_of() {
     number = 10 * number + (c - '0');
   }
   return number;
+}
+
+/// G04: the name of one layer L, `place` says where. A name around another one would be lost.
+template <class L> [[nodiscard]] constexpr Diagnosis check_label(std::string_view name, std::string_view place) {
+  if (!is_name(name))
+    return Diagnosis{Code{'G', 4}, ""} << "the name '" << quoted(name).view() << "' of a layer " << place
+                                       << " cannot stand in a state_dict: it is empty or has a dot or a star. Fix: use letters, digits and "
+                                          "underscores.";
+  if constexpr (requires { L::is_composite; })
+    if (const std::string_view inner = label_of<L>(); !inner.empty())
+      return Diagnosis{Code{'G', 4}, ""} << "the layer named '" << quoted(name).view() << "' " << place << " is named '" << quoted(inner).view()
+                                         << "' too, but a state_dict has one name for it. Fix: keep one of them, or put Sequential between both.";
+  return {};
 }
 
 /// Finds equal labels among many. They are sorted by a number made of their letters (FNV-1a), so that a thousand are no million comparisons in a

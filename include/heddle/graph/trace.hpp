@@ -16,6 +16,7 @@
 #include "heddle/graph/named.hpp"
 #include "heddle/graph/spelled.hpp"
 #include "heddle/graph/token_ids.hpp"
+#include "heddle/graph/unique_names.hpp"
 
 namespace heddle::inline graph_room {
 
@@ -31,6 +32,7 @@ template <int Leaves, int Nodes> struct Tracer {
   int tie_count = 0;
   Spec input;
   bool input_known = false;
+  bool has_names = false;
   Diagnosis fault;
 
   template <class L> constexpr int layer(int value) {
@@ -60,13 +62,11 @@ template <int Leaves, int Nodes> struct Tracer {
     return out;
   }
   template <class L> constexpr int named(std::string_view name, int value) {
-    if (!is_name(name))
-      refuse(Diagnosis{Code{'G', 4}, ""}
-             << "the name '" << quoted(name).view() << "' for '" << path_.view()
-             << "' cannot stand in a state_dict: it is empty or has a dot or a star. Fix: use letters, digits and underscores.");
     path_.length = parent_;  // the name stands instead of the position
+    if (const Diagnosis found = check_label<L>(name, place().view()); !found.ok()) refuse(found);
     if (path_.length > 0) path_ << '.';
     path_ << name;
+    has_names = true;
     return layer<L>(value);
   }
   /// The block is traced once; its nodes are copied with their operands shifted.
@@ -86,7 +86,9 @@ template <int Leaves, int Nodes> struct Tracer {
                                          << " would be that of all " << Times << " repetitions. Fix: put the name around the Repeat.");
     const int before = enter();
     path_ << '*';
-    const int depth = depth_++;
+    const int depth = depth_;
+    const bool starred = label_of<Block>().empty();  // a name takes the place of the star
+    if (starred) ++depth_;
     const bool outermost = begin_unit();
     const int first = node_count;
     int out = layer<Block>(value);
@@ -101,7 +103,7 @@ template <int Leaves, int Nodes> struct Tracer {
       for (int i = 0; i < length; ++i) copy_node(first + i, value, out, length, depth, t);
     }
     end_unit(outermost);
-    --depth_;
+    depth_ = depth;
     leave(before);
     return out + length * (Times - 1);
   }
@@ -261,7 +263,11 @@ template <class Model> struct Traced {
     g.tie_count = recorded.tie_count;
     g.input = recorded.input;
     g.model = type_name<Model>();
-    g.fault = !layers.ok() ? layers : !recorded.fault.ok() ? recorded.fault : check_token_ids(g);
+    g.fault = !layers.ok()           ? layers
+              : !recorded.fault.ok() ? recorded.fault
+              : recorded.has_names   ? check_unique_names<counted.leaves>(g.leaves, g.leaf_count)
+                                     : Diagnosis{};
+    if (g.fault.ok()) g.fault = check_token_ids(g);
     return g;
   }();
 };
