@@ -35,7 +35,7 @@ struct Held {
   Solo transport{4};
   KernelTable kernels = kernel_table<Model, CrossEntropy, SGD, EigenCompute>();
   std::vector<std::unique_ptr<Executor<Solo::Endpoint>>> executors{4};
-  NamedTensors<Piped, Process> tensors{process, executors};
+  NamedTensors<Process> tensors{Piped::training, Piped::Request::graph, process, executors};
 
   explicit Held(std::vector<int> here) {
     process.here = std::move(here);

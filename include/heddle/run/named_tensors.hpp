@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Parameters and gradients by their state_dict names, wherever their ranks live: in this process or in others.
-// Sees: plan, run/executor, run/initialize.  Does not see: steps, any backend by name.
+// Sees: Programs, run/executor, run/initialize.  Does not see: plans as types, steps, any backend by name.
 // In: a session, the executors of the ranks of this process.  Out: the same tensors in every process.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/plan/plan.hpp"
+#include "heddle/plan/program.hpp"
 #include "heddle/run/error.hpp"
 #include "heddle/run/executor.hpp"
 #include "heddle/run/initialize.hpp"
@@ -24,45 +24,44 @@ namespace heddle::inline run_room {
 ///
 /// Errors  R05 a parameter, replica or number of elements that does not exist
 /// Tested  run/named_tensors_test
-template <class ThePlan, class Session> class NamedTensors {
+template <class Session> class NamedTensors {
  public:
-  using Request = typename ThePlan::Request;
   using RankExecutor = Executor<typename Session::Endpoint>;
   using PartOf = HeldPart (RankExecutor::*)(int);
 
-  NamedTensors(Session& session, std::vector<std::unique_ptr<RankExecutor>>& executors) : session_(session), executors_(executors) {}
+  /// `graph` is the model as users know it, whole on every rank.
+  NamedTensors(const Program& training, const Graph& graph, Session& session, std::vector<std::unique_ptr<RankExecutor>>& executors)
+      : training_(training), graph_(graph), session_(session), executors_(executors) {}
 
-  [[nodiscard]] static std::vector<std::string> names() {
+  [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> all;
-    for (int p = 0; p < Request::graph.parameter_count; ++p)
+    for (int p = 0; p < graph_.parameter_count; ++p)
       if (owner_of(p) == p) all.emplace_back(name(p).view());
     return all;
   }
   /// Of a tied parameter that of its owner, under whose name it is saved.
-  [[nodiscard]] static int owner_of(int p) {
-    const int node = training.parameters[p].node;
-    return Request::graph.nodes[Request::graph.owner(node)].first_parameter + training.parameters[p].index;
+  [[nodiscard]] int owner_of(int p) const {
+    const int node = training_.parameters[p].node;
+    return graph_.nodes[graph_.owner(node)].first_parameter + training_.parameters[p].index;
   }
-  [[nodiscard]] static int find(const std::string& wanted) {
-    for (int p = 0; p < Request::graph.parameter_count; ++p)
+  [[nodiscard]] int find(const std::string& wanted) const {
+    for (int p = 0; p < graph_.parameter_count; ++p)
       if (name(p).view() == wanted) return owner_of(p);
-    throw Error(Code{'R', 5}, std::string{Request::graph.model.view()} + " has no parameter '" + wanted + "'. Fix: use a name of parameter_names().");
+    throw Error(Code{'R', 5}, std::string{graph_.model.view()} + " has no parameter '" + wanted + "'. Fix: use a name of parameter_names().");
   }
 
   /// In which users know it; ranks of axis tensor hold parts.
-  [[nodiscard]] static const Shape& shape(int p) {
-    return Request::graph.leaf(training.parameters[p].node).parameters[training.parameters[p].index].shape;
-  }
+  [[nodiscard]] const Shape& shape(int p) const { return graph_.leaf(training_.parameters[p].node).parameters[training_.parameters[p].index].shape; }
   [[nodiscard]] std::vector<float> parameter(int p, int replica) {
-    return read(owner_of(p), replica, &RankExecutor::held_parameter, training.storage.parameters);
+    return read(owner_of(p), replica, &RankExecutor::held_parameter, training_.storage.parameters);
   }
   [[nodiscard]] std::vector<float> gradient(int p, int replica) {
-    return read(owner_of(p), replica, &RankExecutor::held_gradient, training.storage.states);
+    return read(owner_of(p), replica, &RankExecutor::held_gradient, training_.storage.states);
   }
   /// Every parameter as the first replica holds it, by number.
   [[nodiscard]] std::vector<Floats> everything() {
     std::vector<Floats> all;
-    for (int p = 0; p < Request::graph.parameter_count; ++p) {
+    for (int p = 0; p < graph_.parameter_count; ++p) {
       const std::vector<float> values = parameter(p, 0);
       all.emplace_back(values.begin(), values.end());
     }
@@ -73,31 +72,31 @@ template <class ThePlan, class Session> class NamedTensors {
     if (std::ssize(values) != shape(p).elements())
       throw Error(Code{'R', 5}, "parameter '" + std::string{name(p).view()} + "' has " + std::to_string(shape(p).elements()) +
                                     " elements but is given " + std::to_string(values.size()) + ". Fix: give as many.");
-    for (int q = 0; q < Request::graph.parameter_count; ++q)
-      if (q == p || (owner_of(q) == owner_of(p) && training.parameters[q].kept < 0)) write_copy(q, values);
+    for (int q = 0; q < graph_.parameter_count; ++q)
+      if (q == p || (owner_of(q) == owner_of(p) && training_.parameters[q].kept < 0)) write_copy(q, values);
   }
   void initialize_all(Seed seed) {
-    for (int p = 0; p < Request::graph.parameter_count; ++p) {
+    for (int p = 0; p < graph_.parameter_count; ++p) {
       if (owner_of(p) != p) continue;
-      const ParameterPlace& place = training.parameters[p];
+      const ParameterPlace& place = training_.parameters[p];
       std::vector<float> values(static_cast<std::size_t>(shape(p).elements()));
-      initialize(Request::graph.leaf(place.node).parameters[place.index], seed, p, values.data());
+      initialize(graph_.leaf(place.node).parameters[place.index], seed, p, values.data());
       write(p, values);
     }
   }
   /// FNV-1a over the bytes of all parameters in the order of the model.
   [[nodiscard]] std::uint64_t hash(int replica) {
     BitHash hash;
-    for (int p = 0; p < Request::graph.parameter_count; ++p)
+    for (int p = 0; p < graph_.parameter_count; ++p)
       if (owner_of(p) == p) hash.add(parameter(p, replica));
     return hash.value;
   }
-  [[nodiscard]] static int replicas() { return training.batch.ranks; }
+  [[nodiscard]] int replicas() const { return training_.batch.ranks; }
 
   /// The rank of a role at one position among those that split the batch.
-  [[nodiscard]] static Rank rank_of(int role, int replica) {
-    for (int r = 0; r < training.mesh.ranks(); ++r)
-      if (training.mesh.coordinate(Rank{r}, Axis::stage) == role && batch_position(training, Rank{r}) == replica) return Rank{r};
+  [[nodiscard]] Rank rank_of(int role, int replica) const {
+    for (int r = 0; r < training_.mesh.ranks(); ++r)
+      if (training_.mesh.coordinate(Rank{r}, Axis::stage) == role && batch_position(training_, Rank{r}) == replica) return Rank{r};
     throw Error(Code{'R', 5},
                 "replica " + std::to_string(replica) + " of " + std::to_string(replicas()) + " does not exist. Fix: count replicas from 0.");
   }
@@ -105,7 +104,7 @@ template <class ThePlan, class Session> class NamedTensors {
  private:
   /// One copy: tied parameters have one on every role that uses them.
   void write_copy(int p, std::span<const float> values) {
-    const ParameterPlace& place = training.parameters[p];
+    const ParameterPlace& place = training_.parameters[p];
     for (auto& executor : executors_) {
       if (executor == nullptr || executor->role() != place.role) continue;
       const HeldPart part = executor->held_parameter(p);
@@ -114,35 +113,34 @@ template <class ThePlan, class Session> class NamedTensors {
         continue;
       }
       std::vector<float> local(static_cast<std::size_t>(place.elements));
-      each_run(shape(p), place.split, tensor_ranks, training.mesh.coordinate(executor->rank(), Axis::tensor),
+      each_run(shape(p), place.split, tensor_ranks(), training_.mesh.coordinate(executor->rank(), Axis::tensor),
                [&](std::int64_t here, std::int64_t there, std::int64_t count) { std::copy_n(values.data() + there, count, local.data() + here); });
       std::copy_n(local.data() + part.begin, part.elements, part.values);
     }
   }
-  static constexpr const Program& training = ThePlan::training;
-  [[nodiscard]] static Text<160> name(int p) { return Request::graph.parameter_name(training.parameters[p].node, training.parameters[p].index); }
-  static constexpr int tensor_ranks = training.mesh.size(Axis::tensor);
+  [[nodiscard]] Text<160> name(int p) const { return graph_.parameter_name(training_.parameters[p].node, training_.parameters[p].index); }
+  [[nodiscard]] int tensor_ranks() const { return training_.mesh.size(Axis::tensor); }
   /// As a replica holds it: from one rank, or put together from the parts of the ranks of axis tensor.
   [[nodiscard]] std::vector<float> read(int p, int replica, PartOf held, bool sliced) {
-    const ParameterPlace& place = training.parameters[p];
+    const ParameterPlace& place = training_.parameters[p];
     const Rank owner = rank_of(place.role, replica);
     if (place.split < 0) return read_part(p, owner, held, sliced);
     std::vector<float> values(static_cast<std::size_t>(shape(p).elements()));
-    for (int part = 0; part < tensor_ranks; ++part) {
-      const std::vector<float> local = read_part(p, training.mesh.moved(owner, Axis::tensor, part), held, sliced);
-      each_run(shape(p), place.split, tensor_ranks, part,
+    for (int part = 0; part < tensor_ranks(); ++part) {
+      const std::vector<float> local = read_part(p, training_.mesh.moved(owner, Axis::tensor, part), held, sliced);
+      each_run(shape(p), place.split, tensor_ranks(), part,
                [&](std::int64_t here, std::int64_t there, std::int64_t count) { std::copy_n(local.data() + here, count, values.data() + there); });
     }
     return values;
   }
   /// What the ranks that share a copy with `owner` have of it: from one of them, or put together from their slices.
   [[nodiscard]] std::vector<float> read_part(int p, Rank owner, PartOf held, bool sliced) {
-    const ParameterPlace& place = training.parameters[p];
+    const ParameterPlace& place = training_.parameters[p];
     std::vector<float> values(static_cast<std::size_t>(place.elements));
-    for (int slice = 0; slice < (sliced ? training.storage.parts : 1); ++slice) {
-      const SliceRange range = sliced ? slice_range(training, place, slice) : SliceRange{0, 0, place.elements, 0};
+    for (int slice = 0; slice < (sliced ? training_.storage.parts : 1); ++slice) {
+      const SliceRange range = sliced ? slice_range(training_, place, slice) : SliceRange{0, 0, place.elements, 0};
       if (range.elements == 0) continue;
-      const Rank holder = sliced ? slice_holder(training, owner, slice) : owner;
+      const Rank holder = sliced ? slice_holder(training_, owner, slice) : owner;
       const auto part = std::span{values}.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.elements));
       if (RankExecutor* const executor = local(holder)) std::copy_n((executor->*held)(p).values, range.elements, part.data());
       session_.share(holder, std::as_writable_bytes(part));
@@ -151,6 +149,8 @@ template <class ThePlan, class Session> class NamedTensors {
   }
   [[nodiscard]] RankExecutor* local(Rank rank) { return executors_[static_cast<std::size_t>(rank.value)].get(); }
 
+  const Program& training_;
+  const Graph& graph_;
   Session& session_;
   std::vector<std::unique_ptr<RankExecutor>>& executors_;  // by rank; null where the rank lives in another process
 };

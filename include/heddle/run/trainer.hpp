@@ -5,11 +5,8 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <exception>
 #include <functional>
-#include <memory>
 #include <new>
 #include <span>
 #include <string>
@@ -21,18 +18,14 @@
 #include "heddle/run/examples.hpp"
 #include "heddle/run/executor.hpp"
 #include "heddle/run/kernel_table.hpp"
-#include "heddle/run/locate.hpp"
+#include "heddle/run/local_ranks.hpp"
 #include "heddle/run/loss_scale.hpp"
-#include "heddle/run/named_tensors.hpp"
 #include "heddle/run/observer.hpp"
 #include "heddle/run/reports.hpp"
 #include "heddle/run/results.hpp"
-#include "heddle/run/rethrow_cause.hpp"
-#include "heddle/run/shared_outputs.hpp"
 #include "heddle/run/step_input.hpp"
 #include "heddle/run/token_ids.hpp"
 #include "heddle/run/transport_needs.hpp"
-#include "heddle/run/turns.hpp"
 
 namespace heddle::inline run_room {
 
@@ -63,15 +56,11 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   using RankExecutor = Executor<typename Session::Endpoint>;
 
   explicit Trainer(const Options& options, Seed seed = Seed{0}, RunOptions how = {}) try
-      : options_(options), kernels_(kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute, Verdict<Asked>::found.ok()>()),
-        session_(transport_needs<Optimizer>(training, evaluation, options, seed), how.deadline),
-        executors_(static_cast<std::size_t>(devices<ThePlan>)), tensors_(session_, executors_) {
+      : options_(options), ranks_(training, ThePlan::evaluation, Request::graph, Request::target_features,
+                                  kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute, Verdict<Asked>::found.ok()>(),
+                                  transport_needs<Optimizer>(training, ThePlan::evaluation, options, seed), how.deadline) {
     check_options();
-    on_every_rank([&](int r) {
-      executors_[static_cast<std::size_t>(r)] = std::make_unique<RankExecutor>(training, evaluation, kernels_, Rank{r}, session_.endpoint(Rank{r}));
-    });
-    session_.rethrow_first();
-    tensors_.initialize_all(seed);
+    ranks_.make(seed);
   } catch (const std::bad_alloc&) {
     refuse_memory(training.arenas[0].total);
   }
@@ -79,11 +68,11 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   /// The loss of every `every`-th step is reduced over the ranks, and the callback, if there is one, is told. Other steps have no loss to read.
   /// A callback may replace itself; it may read parameters, and calls no step, evaluation or set_parameter.
   void on_step(std::function<void(const StepResult&)> callback, Every every = {}) {
-    turns_.refuse_at_work("on_step()");
+    ranks_.refuse_at_work("on_step()");
     reports_.set(std::move(callback), every);
   }
   /// From the next call on; a call that is under way keeps the observer that it began with, which must outlive it.
-  void observe(Observer* observer) { observer_.store(observer); }
+  void observe(Observer* observer) { ranks_.observe(observer); }
   [[nodiscard]] Options& optimizer() { return options_; }
   [[nodiscard]] ClipOptions& clip() {
     static_assert(Request::clips, "clip(): the plan does not clip. Fix: add Clip<GlobalNorm> to it.");
@@ -93,17 +82,17 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
     static_assert(Request::scales_loss, "loss_scale(): the plan does not scale its loss. Fix: add LossScaling to it.");
     return loss_scale_;
   }
-  [[nodiscard]] std::int64_t steps() const { return steps_; }
+  [[nodiscard]] std::int64_t steps() const { return ranks_.steps(); }
   /// One optimizer step on one global batch; every rank takes its rows of it.
   StepResult step(const Examples<Target>& batch) {
-    const auto turn = begin("step()");
+    const auto turn = ranks_.begin("step()");
     check_options();
-    StepResult result{steps_ + 1, 0, reports_.loss_of(steps_ + 1)};
-    StepInput input = input_of(batch, training);
+    StepResult result{ranks_.steps() + 1, 0, reports_.loss_of(ranks_.steps() + 1)};
+    StepInput input = ranks_.input_of(batch, training);
     refuse_other_tokens(Request::graph, batch);
-    if (batch.rows < capacity_rows()) {
-      if (Request::batch.remedy == Remedy::drop) return StepResult{steps_};
-      if (Request::batch.remedy == Remedy::pad) input.rows = capacity_rows();
+    if (batch.rows < Request::batch.batch) {
+      if (Request::batch.remedy == Remedy::drop) return StepResult{ranks_.steps()};
+      if (Request::batch.remedy == Remedy::pad) input.rows = Request::batch.batch;
     }
     input.rows = std::min<std::int64_t>(input.rows, training.batch.capacity());
     const typename Optimizer::Constants constants = Optimizer::constants(options_, result.step);
@@ -114,17 +103,17 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
     input.max_norm = clip_.max_norm;
     input.loss_scale = loss_scale_.scale();
     input.reporting = reports_.due(result.step);
-    run(input);
+    ranks_.run(input);
     result.rows = input.rows;
     if (Request::scales_loss) {
-      result.skipped = first_executor().skipped();
+      result.skipped = ranks_.first().skipped();
       result.scale = input.loss_scale;
       loss_scale_.update(result.skipped);
     }
-    if (!result.skipped) steps_ = result.step;
-    if (Request::clips && !result.skipped) result.norm = first_executor().norm();
+    if (!result.skipped) ranks_.count(result.step);
+    if (Request::clips && !result.skipped) result.norm = ranks_.first().norm();
     if (input.reporting) {
-      result.loss = shared_loss_sum() / static_cast<float>(input.rows);
+      result.loss = ranks_.shared_loss_sum() / static_cast<float>(input.rows);
       reports_.tell(result);
     }
     return result;
@@ -135,166 +124,56 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   }
 
   /// Loss and outputs without a step, for any number of rows.
-  [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples) {
-    const auto turn = begin("evaluate()");
-    Evaluation all;
-    const std::int64_t features = Request::graph.output().elements();
-    all.rows = examples.rows;
-    all.outputs.resize(static_cast<std::size_t>(examples.rows * features));
-    all.loss = evaluate_rows(examples, all.outputs.data(), true);
-    if (all.rows > 0) all.loss /= static_cast<double>(all.rows);
-    return all;
-  }
+  [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples) { return ranks_.evaluate(examples); }
   template <class Other> [[nodiscard]] Evaluation evaluate(const Examples<Other>&) {
     static_assert(sizeof(fired<OfSound<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
     return {};
   }
 
   /// Outputs (rows, output features) for inputs without targets, in the order of the rows.
-  [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) {
-    const auto turn = begin("predict()");
-    const std::int64_t features = Request::graph.input.elements();
-    const std::int64_t outputs = Request::graph.output().elements();
-    const std::int64_t rows = whole_rows(std::ssize(inputs), features);
-    std::vector<float> all(static_cast<std::size_t>(rows * outputs));
-    evaluate_rows({inputs.data(), nullptr, rows, features, Request::target_features, nullptr}, all.data(), false);
-    return all;
-  }
+  [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) { return ranks_.template predict<Target>(inputs); }
 
   // ---- tensors by their state_dict names
-  [[nodiscard]] std::vector<std::string> parameter_names() const { return tensors_.names(); }
-  [[nodiscard]] const Shape& parameter_shape(const std::string& name) const { return tensors_.shape(tensors_.find(name)); }
+  [[nodiscard]] std::vector<std::string> parameter_names() const { return ranks_.tensors().names(); }
+  [[nodiscard]] const Shape& parameter_shape(const std::string& name) const { return ranks_.tensors().shape(ranks_.tensors().find(name)); }
   /// The parameter as the first replica holds it, or as `replica` does.
   [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) {
-    return resting("parameter()").parameter(tensors_.find(name), replica);
+    return ranks_.resting("parameter()").parameter(ranks_.tensors().find(name), replica);
   }
   /// The gradient of the last step, of the mean loss, summed over all ranks. It is as the optimizer was given it: unscaled under LossScaling, and
   /// after Clip<GlobalNorm> its values are the clipped ones.
   [[nodiscard]] std::vector<float> gradient(const std::string& name, int replica = 0) {
-    return resting("gradient()").gradient(tensors_.find(name), replica);
+    return ranks_.resting("gradient()").gradient(ranks_.tensors().find(name), replica);
   }
   /// Sets a parameter on every rank that holds it.
-  void set_parameter(const std::string& name, std::span<const float> values) {
-    const auto turn = turns_.take("set_parameter()");
-    tensors_.write(tensors_.find(name), values);
-  }
+  void set_parameter(const std::string& name, std::span<const float> values) { ranks_.write("set_parameter()", name, values); }
   /// FNV-1a over the bytes of all parameters in the order of the model: the same number for the same bits.
-  [[nodiscard]] std::uint64_t parameter_hash(int replica = 0) { return resting("parameter_hash()").hash(replica); }
-  [[nodiscard]] int replicas() const { return tensors_.replicas(); }
+  [[nodiscard]] std::uint64_t parameter_hash(int replica = 0) { return ranks_.resting("parameter_hash()").hash(replica); }
+  [[nodiscard]] int replicas() const { return ranks_.tensors().replicas(); }
   /// True in one process only: the one that prints and writes files.
-  [[nodiscard]] bool first_process() const { return session_.first_process(); }
+  [[nodiscard]] bool first_process() const { return ranks_.first_process(); }
   /// Whether the rank lives in this process; only then it has an executor here.
-  [[nodiscard]] bool local(Rank rank) const { return executors_[static_cast<std::size_t>(rank.value)] != nullptr; }
-  [[nodiscard]] RankExecutor& executor(Rank rank) { return *executors_[static_cast<std::size_t>(rank.value)]; }
-  [[nodiscard]] Session& session() { return session_; }
+  [[nodiscard]] bool local(Rank rank) const { return ranks_.local(rank); }
+  [[nodiscard]] RankExecutor& executor(Rank rank) { return ranks_.executor(rank); }
+  [[nodiscard]] Session& session() { return ranks_.session(); }
   /// What each rank said when the last call failed; empty where nothing was thrown.
-  [[nodiscard]] const std::vector<std::string>& failures() const { return failures_; }
+  [[nodiscard]] const std::vector<std::string>& failures() const { return ranks_.failures(); }
 
   static constexpr const Program& training_program() { return ThePlan::training; }
 
  private:
   static constexpr const Program& training = ThePlan::training;
-  static constexpr const Program& evaluation = ThePlan::evaluation;
-  /// Tensors may be read while no rank is at work.
-  [[nodiscard]] NamedTensors<ThePlan, Session>& resting(const char* call) {
-    turns_.refuse_at_work(call);
-    return tensors_;
-  }
-  [[nodiscard]] static std::int64_t capacity_rows() { return Request::batch.batch; }
-  /// Of a rank that lives in this process; all know the norm, and whether all skipped.
-  [[nodiscard]] RankExecutor& first_executor() {
-    return **std::find_if(executors_.begin(), executors_.end(), [](const auto& executor) { return executor != nullptr; });
-  }
-  [[nodiscard]] static Rank loss_rank() { return training.mesh.moved(Rank{0}, Axis::stage, training.loss_role()); }
-  /// The sum over the rows of the last run, in every process.
-  [[nodiscard]] float shared_loss_sum() {
-    float sum = local(loss_rank()) ? executor(loss_rank()).loss_sum() : 0;
-    spoiled_ = true;  // a rank that is lost here has ended the plan as well
-    session_.share(loss_rank(), std::as_writable_bytes(std::span{&sum, 1}));
-    spoiled_ = false;
-    return sum;
-  }
   void check_options() const {
     if (const Diagnosis wrong = Optimizer::check(options_); !wrong.ok()) throw Error(wrong);
     clip_.check();
     loss_scale_.check();
   }
-  [[nodiscard]] StepInput input_of(const Examples<Target>& batch, const Program& program) const {
-    const std::int64_t features = Request::graph.input.elements();
-    refuse_other_shape(Request::graph.model.view(), batch.input_features, batch.target_features, features, Request::target_features);
-    refuse_other_rows(program, batch.rows);
-    return StepInput{&program, batch.inputs, batch.targets, batch.order, batch.rows, batch.rows, 0, false, nullptr, nullptr, observer_.load()};
-  }
 
-  /// Forwards of all rows, a capacity at a time; the sum of their losses if asked for.
-  double evaluate_rows(const Examples<Target>& examples, float* outputs, bool with_loss) {
-    const std::int64_t grain = evaluation.batch.grain_rows;
-    const std::int64_t whole = (capacity_rows() + grain - 1) / grain * grain;  // the same pieces of whole grains under every layout
-    const std::int64_t most = std::min<std::int64_t>(evaluation.batch.capacity(), whole);
-    refuse_other_tokens(Request::graph, examples);
-    double sum = 0;
-    for (std::int64_t first = 0; first < examples.rows; first += most) {
-      StepInput input = input_of(examples.slice(first, std::min(most, examples.rows - first)), evaluation);
-      input.reporting = with_loss;
-      input.step = steps_;
-      input.outputs = outputs + first * Request::graph.output().elements();
-      run(input);
-      share_outputs(session_, input, Request::graph.output().shape, [&](int replica) { return tensors_.rank_of(evaluation.loss_role(), replica); });
-      if (with_loss) sum += static_cast<double>(shared_loss_sum());
-    }
-    return sum;
-  }
-  template <class Job> void on_every_rank(Job job) {
-    session_.run([&](int rank) {
-      try {
-        job(rank);
-      } catch (...) {
-        session_.give_up(Rank{rank}, words_of(std::current_exception()));
-        throw;
-      }
-    });
-  }
-  void run(const StepInput& input) {
-    failures_.clear();
-    const auto work = turns_.work();
-    on_every_rank([&](int rank) { executor(Rank{rank}).run(input); });
-    if (session_.failed()) explain(input);
-  }
-  /// Turns what the ranks threw into one error; parameters stay usable if no rank had begun its step.
-  [[noreturn]] void explain(const StepInput& input) {
-    for (auto& executor : executors_) spoiled_ = spoiled_ || (executor != nullptr && executor->stepped());
-    if (!session_.reset()) spoiled_ = true;
-    for (int rank = 0; rank < devices<ThePlan>; ++rank) failures_.push_back(words_of(session_.error(rank)));
-    const auto position = [&](int rank) { return describe(*input.program, executor(Rank{rank}).instruction()); };
-    rethrow_cause(session_, devices<ThePlan>, input, position, [&] { return locate(input); });
-  }
-  /// Where a loss that is not finite comes from: a forward of the whole batch, leaf by leaf, with the parameters as they are.
-  [[nodiscard]] std::string locate(const StepInput& input) {
-    for (int rank = 0; rank < devices<ThePlan>; ++rank)
-      if (!local(Rank{rank})) return ". Fix: lower the learning rate or repair the data.";  // its process is not here to share its parameters
-    return locate_non_finite(Request::graph, kernels_, input, tensors_.everything());
-  }
-  /// The turn of a call that runs ranks; they must agree.
-  [[nodiscard]] CallTurns::Hold begin(const char* call) {
-    if (spoiled_)
-      throw Error(Code{'R', 4}, "step " + std::to_string(steps_ + 1) +
-                                    " was interrupted after some ranks had changed their parameters, so they no longer agree. "
-                                    "Fix: make a new trainer and load the parameters of the last good step.");
-    return turns_.take(call);
-  }
   Options options_;
   ClipOptions clip_;
   LossScale loss_scale_;
-  KernelTable kernels_;
-  Session session_;
-  std::vector<std::unique_ptr<RankExecutor>> executors_;  // by rank; null where the rank lives in another process
-  NamedTensors<ThePlan, Session> tensors_;
   Reports reports_;
-  CallTurns turns_;
-  std::atomic<Observer*> observer_ = nullptr;
-  std::int64_t steps_ = 0;
-  bool spoiled_ = false;
-  std::vector<std::string> failures_;
+  LocalRanks<Session> ranks_;
 };
 
 }  // namespace heddle::inline run_room

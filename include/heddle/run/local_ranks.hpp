@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// Room: run. The ranks of a trainer that live in this process: their calls, what they say when one fails, their tensors.
+// Sees: Programs, run.  Does not see: plans as types, optimizers, any backend by name.
+// In: both Programs, kernels, a session.  Out: runs of all ranks, evaluations, parameters by name.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "heddle/plan/program.hpp"
+#include "heddle/run/error.hpp"
+#include "heddle/run/examples.hpp"
+#include "heddle/run/executor.hpp"
+#include "heddle/run/initialize.hpp"
+#include "heddle/run/kernel_table.hpp"
+#include "heddle/run/locate.hpp"
+#include "heddle/run/named_tensors.hpp"
+#include "heddle/run/observer.hpp"
+#include "heddle/run/results.hpp"
+#include "heddle/run/rethrow_cause.hpp"
+#include "heddle/run/shared_outputs.hpp"
+#include "heddle/run/step_input.hpp"
+#include "heddle/run/token_ids.hpp"
+#include "heddle/run/transport_needs.hpp"
+#include "heddle/run/turns.hpp"
+
+namespace heddle::inline run_room {
+
+/// What a Trainer does that does not depend on its plan's type: a program with many plans compiles it once for each session.
+///
+/// Errors  B05 and B06 batches of other sizes, R01 RankLost, R02 NonFinite, R04 a run that was interrupted between ranks, R11 a call inside another
+/// Tested  run/local_ranks_test, run/trainer_test, equivalence/
+template <class Session> class LocalRanks {
+ public:
+  using RankExecutor = Executor<typename Session::Endpoint>;
+
+  /// The Programs and `graph`, the model as users know it, outlive this.
+  LocalRanks(const Program& training, const Program& evaluation, const Graph& graph, std::int64_t target_features, const KernelTable& kernels,
+             const TransportNeeds& needs, std::chrono::nanoseconds deadline)
+      : training_(training), evaluation_(evaluation), graph_(graph), target_features_(target_features), kernels_(kernels), session_(needs, deadline),
+        executors_(static_cast<std::size_t>(training.mesh.ranks())), tensors_(training, graph, session_, executors_) {}
+
+  /// Makes the ranks, with memory and first parameters.
+  void make(Seed seed) {
+    on_every_rank([&](int r) {
+      executors_[static_cast<std::size_t>(r)] = std::make_unique<RankExecutor>(training_, evaluation_, kernels_, Rank{r}, session_.endpoint(Rank{r}));
+    });
+    session_.rethrow_first();
+    tensors_.initialize_all(seed);
+  }
+
+  // ---- calls
+  /// The turn of a call that runs ranks; they must agree.
+  [[nodiscard]] CallTurns::Hold begin(const char* call) {
+    if (spoiled_)
+      throw Error(Code{'R', 4}, "step " + std::to_string(steps_ + 1) +
+                                    " was interrupted after some ranks had changed their parameters, so they no longer agree. "
+                                    "Fix: make a new trainer and load the parameters of the last good step.");
+    return turns_.take(call);
+  }
+  void refuse_at_work(const char* call) const { turns_.refuse_at_work(call); }
+  void observe(Observer* observer) { observer_.store(observer); }
+  [[nodiscard]] std::int64_t steps() const { return steps_; }
+  void count(std::int64_t steps) { steps_ = steps; }
+
+  template <class Target> [[nodiscard]] StepInput input_of(const Examples<Target>& batch, const Program& program) const {
+    refuse_other_shape(graph_.model.view(), batch.input_features, batch.target_features, graph_.input.elements(), target_features_);
+    refuse_other_rows(program, batch.rows);
+    return StepInput{&program, batch.inputs, batch.targets, batch.order, batch.rows, batch.rows, 0, false, nullptr, nullptr, observer_.load()};
+  }
+  void run(const StepInput& input) {
+    failures_.clear();
+    const auto work = turns_.work();
+    on_every_rank([&](int rank) { executor(Rank{rank}).run(input); });
+    if (session_.failed()) explain(input);
+  }
+  /// The sum over the rows of the last run, in every process.
+  [[nodiscard]] float shared_loss_sum() {
+    const Rank owner = training_.mesh.moved(Rank{0}, Axis::stage, training_.loss_role());
+    float sum = local(owner) ? executor(owner).loss_sum() : 0;
+    spoiled_ = true;  // a rank that is lost here has ended the plan as well
+    session_.share(owner, std::as_writable_bytes(std::span{&sum, 1}));
+    spoiled_ = false;
+    return sum;
+  }
+  template <class Target> [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples) {
+    const auto turn = begin("evaluate()");
+    Evaluation all;
+    all.rows = examples.rows;
+    all.outputs.resize(static_cast<std::size_t>(examples.rows * graph_.output().elements()));
+    all.loss = evaluate_rows(examples, all.outputs.data(), true);
+    if (all.rows > 0) all.loss /= static_cast<double>(all.rows);
+    return all;
+  }
+  template <class Target> [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) {
+    const auto turn = begin("predict()");
+    const std::int64_t features = graph_.input.elements();
+    const std::int64_t rows = whole_rows(std::ssize(inputs), features);
+    std::vector<float> all(static_cast<std::size_t>(rows * graph_.output().elements()));
+    evaluate_rows(Examples<Target>{inputs.data(), nullptr, rows, features, target_features_, nullptr}, all.data(), false);
+    return all;
+  }
+
+  // ---- tensors
+  [[nodiscard]] const NamedTensors<Session>& tensors() const { return tensors_; }
+  /// Tensors may be read while no rank is at work.
+  [[nodiscard]] NamedTensors<Session>& resting(const char* call) {
+    turns_.refuse_at_work(call);
+    return tensors_;
+  }
+  void write(const char* call, const std::string& name, std::span<const float> values) {
+    const auto turn = turns_.take(call);
+    tensors_.write(tensors_.find(name), values);
+  }
+
+  // ---- ranks
+  [[nodiscard]] bool local(Rank rank) const { return executors_[static_cast<std::size_t>(rank.value)] != nullptr; }
+  [[nodiscard]] RankExecutor& executor(Rank rank) { return *executors_[static_cast<std::size_t>(rank.value)]; }
+  /// Of a rank that lives in this process; all know the norm, and whether all skipped.
+  [[nodiscard]] RankExecutor& first() {
+    return **std::find_if(executors_.begin(), executors_.end(), [](const auto& executor) { return executor != nullptr; });
+  }
+  [[nodiscard]] Session& session() { return session_; }
+  [[nodiscard]] bool first_process() const { return session_.first_process(); }
+  [[nodiscard]] const std::vector<std::string>& failures() const { return failures_; }
+
+ private:
+  /// Forwards of all rows, a capacity at a time; the sum of their losses if asked for.
+  template <class Target> double evaluate_rows(const Examples<Target>& examples, float* outputs, bool with_loss) {
+    const std::int64_t grain = evaluation_.batch.grain_rows;
+    const std::int64_t whole = (evaluation_.batch.batch + grain - 1) / grain * grain;  // the same pieces of whole grains under every layout
+    const std::int64_t most = std::min<std::int64_t>(evaluation_.batch.capacity(), whole);
+    refuse_other_tokens(graph_, examples);
+    double sum = 0;
+    for (std::int64_t first = 0; first < examples.rows; first += most) {
+      StepInput input = input_of(examples.slice(first, std::min(most, examples.rows - first)), evaluation_);
+      input.reporting = with_loss;
+      input.step = steps_;
+      input.outputs = outputs + first * graph_.output().elements();
+      run(input);
+      share_outputs(session_, input, graph_.output().shape, [&](int replica) { return tensors_.rank_of(evaluation_.loss_role(), replica); });
+      if (with_loss) sum += static_cast<double>(shared_loss_sum());
+    }
+    return sum;
+  }
+  template <class Job> void on_every_rank(Job job) {
+    session_.run([&](int rank) {
+      try {
+        job(rank);
+      } catch (...) {
+        session_.give_up(Rank{rank}, words_of(std::current_exception()));
+        throw;
+      }
+    });
+  }
+  /// Turns what the ranks threw into one error; parameters stay usable if no rank had begun its step.
+  [[noreturn]] void explain(const StepInput& input) {
+    for (auto& executor : executors_) spoiled_ = spoiled_ || (executor != nullptr && executor->stepped());
+    if (!session_.reset()) spoiled_ = true;
+    for (int rank = 0; rank < training_.mesh.ranks(); ++rank) failures_.push_back(words_of(session_.error(rank)));
+    const auto position = [&](int rank) { return describe(*input.program, executor(Rank{rank}).instruction()); };
+    rethrow_cause(session_, training_.mesh.ranks(), input, position, [&] { return locate(input); });
+  }
+  /// Where a loss that is not finite comes from: a forward of the whole batch, leaf by leaf, with the parameters as they are.
+  [[nodiscard]] std::string locate(const StepInput& input) {
+    for (int rank = 0; rank < training_.mesh.ranks(); ++rank)
+      if (!local(Rank{rank})) return ". Fix: lower the learning rate or repair the data.";  // its process is not here to share its parameters
+    return locate_non_finite(graph_, kernels_, input, tensors_.everything());
+  }
+
+  const Program& training_;
+  const Program& evaluation_;
+  const Graph& graph_;
+  std::int64_t target_features_;
+  KernelTable kernels_;
+  Session session_;
+  std::vector<std::unique_ptr<RankExecutor>> executors_;  // by rank; null where the rank lives in another process
+  NamedTensors<Session> tensors_;
+  CallTurns turns_;
+  std::atomic<Observer*> observer_ = nullptr;
+  std::int64_t steps_ = 0;
+  bool spoiled_ = false;
+  std::vector<std::string> failures_;
+};
+
+}  // namespace heddle::inline run_room
