@@ -77,6 +77,25 @@ TEST_CASE("the share that stages wait is 1 - mean / slowest") {
   CHECK(measure_cut({0, 1, 2}, seconds({0, 0})).waiting() == 0);
 }
 
+TEST_CASE("a device that has several stages takes the time of all of them") {
+  const MeasuredCut back = measure_cut({0, 1, 2, 3}, seconds({1, 4, 1}), {0, 1, 0});
+  CHECK(back.stages == seconds({1, 4, 1}));
+  CHECK(back.devices == seconds({2, 4}));
+  CHECK(back.slowest() == Seconds{4});
+  CHECK(back.waiting() == 0.25);  // by stage it would be 0.5
+  CHECK(measure_cut({0, 1, 2, 3, 4}, seconds({3, 1, 1, 3}), {0, 1, 0, 1}).waiting() == 0);
+
+  using Part = Sequential<Linear<64, 64>>;
+  struct Model : Sequential<Part, Part, Part> {};
+  using P = Trained<Model, Pipeline<Stage<Part, On<0>>, Stage<Part, On<1>>, Stage<Part, On<0>>, OneFOneB, Microbatches<4>>>;
+  Profile profile{P::training};
+  for (int c = 0; c < 3; ++c)
+    for (int e = P::training.forward_bodies[c].begin; e < P::training.forward_bodies[c].end; ++e)
+      show(profile, P::training, P::training.device_of_chunk[c], e, c == 1 ? 4 : 1);
+  CHECK(profile.present_cut().stages == seconds({1, 4, 1}));
+  CHECK(profile.present_cut().waiting() == 0.25);
+}
+
 TEST_CASE("more stages than places to cut are refused with the most that fit") {
   const auto times = seconds({1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
   CHECK_THROWS_WITH_AS(
