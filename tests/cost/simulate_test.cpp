@@ -5,10 +5,13 @@
 
 #include <cmath>
 #include <type_traits>
+#include <vector>
 
 #include "heddle/heddle.hpp"
+#include "plan/gain.hpp"
 
 using namespace heddle;
+using heddle::tests::Gain;
 
 namespace {
 
@@ -115,4 +118,55 @@ TEST_CASE("an all-reduce costs a ring and starts after the backward that complet
   const double work = 16 * bare_flops * 1e-9;
   const double bytes = 4.0 * 4 * 64 * 64;
   CHECK(simulate(lower<Spread>(), Machine{0.25, 1e-6, 1e-9}).step.value == doctest::Approx(work + 2 * 3 * 0.25 + 2 * bytes * 3 / 4 * 1e-6));
+}
+
+namespace {
+
+/// With one second a byte, and everything else free, each role sends as long as its ranks send bytes.
+template <class P> void sends_what_the_ledger_says() {
+  const Traffic moved = traffic<P>();
+  const Estimate estimate = simulate(P::training, Machine{0, 1, 0});
+  std::vector<double> wanted(static_cast<std::size_t>(P::training.roles));
+  for (int r = 0; r < devices<P>; ++r) {
+    const Bytes sent =
+        moved.sent_in_collectives(Rank{r}) + moved.sent_in_values(Rank{r}) + moved.sent_to_peers(Rank{r}) + moved.sent_in_norm(Rank{r});
+    wanted[static_cast<std::size_t>(P::training.mesh.coordinate(Rank{r}, axis::stage))] += static_cast<double>(sent.value);
+  }
+  const int copies = devices<P> / P::training.roles;
+  for (std::size_t role = 0; role < wanted.size(); ++role) {
+    CAPTURE(role);
+    CHECK(estimate.sending[role].value * copies == doctest::Approx(wanted[role]).epsilon(1e-12));
+  }
+  if (wanted.size() == 1 && P::training.mesh.count == 1) CHECK(estimate.step.value == estimate.sending[0].value);  // nothing runs beside it
+}
+
+struct Odd : Sequential<Linear<6, 6>, Residual<Linear<6, 10>, ReLU, Gain, Linear<10, 6>>, Linear<6, 6>> {};
+struct Language : Sequential<Input<4>, Named<"table", Embedding<12, 8>>, Linear<8, 8>, Tied<"head", Linear<8, 12, NoBias>, To<"table">>> {};
+template <class... Parts> using OddOf = Plan<Odd, MeanSquaredError, SGD, Batch<24>, Parts...>;
+
+}  // namespace
+
+TEST_CASE("what is sent on an unhurried machine is what the ledger counts: batch and slices") {
+  sends_what_the_ledger_says<OddOf<Single>>();
+  sends_what_the_ledger_says<OddOf<DataParallel<4>, Bucket<64_B>, Clip<GlobalNorm>>>();
+  sends_what_the_ledger_says<OddOf<WeightedDataParallel<1, 2>>>();
+  sends_what_the_ledger_says<OddOf<Sharded<4, OptimizerState>, Clip<GlobalNorm>, LossScaling>>();
+  sends_what_the_ledger_says<OddOf<Sharded<4>, Accumulate<2>, Recompute<ReLU>>>();
+  sends_what_the_ledger_says<OddOf<Hybrid<Sharded<2, Keep::Step>, DataParallel<2>>, Accumulate<3>, Clip<GlobalNorm>>>();
+}
+
+TEST_CASE("what is sent on an unhurried machine is what the ledger counts: parts of layers") {
+  using Gained = OddOf<TensorParallel<2>, Accumulate<2>, Clip<GlobalNorm>>;
+  static_assert(traffic<Gained>().value_collectives(0, Do::reduce_parameter) > 0);
+  sends_what_the_ledger_says<Gained>();
+  sends_what_the_ledger_says<OddOf<Hybrid<TensorParallel<2>, Sharded<2, Gradients>>>>();
+  sends_what_the_ledger_says<Plan<Language, CrossEntropy, Adam, Batch<8>, Hybrid<TensorParallel<2, SequenceParallel>, DataParallel<2>>>>();
+}
+
+TEST_CASE("what is sent on an unhurried machine is what the ledger counts: stages, and a norm over all of them") {
+  sends_what_the_ledger_says<OddOf<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, LossScaling>>();
+  sends_what_the_ledger_says<
+      OddOf<Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, DataParallel<2>>, Clip<GlobalNorm>>>();
+  sends_what_the_ledger_says<Plan<Language, CrossEntropy, Adam, Batch<8>, Hybrid<Pipeline<Balanced<2>, GPipe, Microbatches<2>>, Sharded<2>>>>();
+  sends_what_the_ledger_says<Plan<Even<8>, MeanSquaredError, SGD, Batch<16>, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>>>();
 }

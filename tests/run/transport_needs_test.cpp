@@ -47,3 +47,10 @@ TEST_CASE("a channel may have as many starts pending as a step has micro-batches
   CHECK(needs_of<Of<DataParallel<2>>>().reductions == 6);
   CHECK(needs_of<Of<DataParallel<2>, Bucket<64_B>>>().reductions == 8);
 }
+
+TEST_CASE("the largest sum is that of a bucket or of a value in a body") {
+  CHECK(needs_of<Of<Single>>().elements == 0);
+  CHECK(needs_of<Of<DataParallel<2>>>().elements == Of<DataParallel<2>>::training.buckets[0].elements);
+  using Wide = Plan<Small, CrossEntropy, SGD, Batch<4096>, TensorParallel<2>>;
+  CHECK(needs_of<Wide>().elements == 4096 * 2);  // logits of two classes
+}

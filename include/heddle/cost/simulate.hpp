@@ -10,6 +10,7 @@
 
 #include "heddle/core/units.hpp"
 #include "heddle/cost/machine.hpp"
+#include "heddle/plan/collective_size.hpp"
 #include "heddle/plan/program.hpp"
 #include "heddle/plan/work.hpp"
 
@@ -17,9 +18,10 @@ namespace heddle::inline cost_room {
 
 /// What a step takes. Roles are pipeline positions; replicas of a role do the same at the same time.
 struct Estimate {
-  Seconds step;               ///< until the last role has done its last instruction
-  std::vector<Seconds> busy;  ///< computing, by role
-  std::vector<Seconds> idle;  ///< step - busy, by role
+  Seconds step;                  ///< until the last role has done its last instruction
+  std::vector<Seconds> busy;     ///< computing, by role
+  std::vector<Seconds> idle;     ///< step - busy, by role
+  std::vector<Seconds> sending;  ///< by role, of a mean rank: all messages one after another, also those that leave while it computes
 
   /// Share of the time of all roles that is not spent computing: (p-1)/(m+p-1) for GPipe and 1F1B of equal stages.
   [[nodiscard]] double bubble() const {
@@ -41,9 +43,12 @@ class Simulation {
     posted_.assign(2 * transfers, -1);
     reduced_.resize(static_cast<std::size_t>(p.bucket_count));
     gathered_.resize(reduced_.size());
+    norm_.resize(roles);
+    joined_.assign(roles, -1);
     wire_.resize(roles);
     result_.busy.resize(roles);
     result_.idle.resize(roles);
+    result_.sending.resize(roles);
   }
   [[nodiscard]] Estimate run() {
     for (bool moved = true; moved;) {
@@ -60,8 +65,10 @@ class Simulation {
   }
 
  private:
-  [[nodiscard]] int& position(int role) { return position_[static_cast<std::size_t>(role)]; }
-  [[nodiscard]] double& now(int role) { return clock_[static_cast<std::size_t>(role)]; }
+  [[nodiscard]] static std::size_t at(int number) { return static_cast<std::size_t>(number); }
+  [[nodiscard]] int& position(int role) { return position_[at(role)]; }
+  [[nodiscard]] double& now(int role) { return clock_[at(role)]; }
+  [[nodiscard]] double& reduced(int role, int bucket) { return bucket == norm_bucket ? norm_[at(role)] : reduced_[at(bucket)]; }
   [[nodiscard]] double& posted(const Instruction& line, bool send) {
     return posted_[static_cast<std::size_t>(2 * (line.transfer * p_.batch.total_micro_batches() + line.micro_batch) + (send ? 1 : 0))];
   }
@@ -77,13 +84,17 @@ class Simulation {
       case Op::send_wait:
       case Op::receive_wait: return wait(role, line);
       case Op::reduce_start:
-        if (line.bucket >= 0) start(role, reduced_, line.bucket, line.axis, slices(line.axis) ? 1 : 2);
+        if (line.bucket == norm_bucket && line.axis == Axis::stage)
+          joined_[at(role)] = now(role);
+        else if (line.when != When::reporting)
+          start(role, reduced(role, line.bucket), collective_size(p_, line));
         return true;
-      case Op::gather_start: start(role, gathered_, line.bucket, line.axis, 1); return true;
       case Op::reduce_wait:
-        if (line.bucket >= 0) finish(role, reduced_, line.bucket);
+        if (line.bucket == norm_bucket && line.axis == Axis::stage) return join(role);
+        if (line.when != When::reporting) finish(role, reduced(role, line.bucket));
         return true;
-      case Op::gather_wait: finish(role, gathered_, line.bucket); return true;
+      case Op::gather_start: start(role, gathered_[at(line.bucket)], collective_size(p_, line)); return true;
+      case Op::gather_wait: finish(role, gathered_[at(line.bucket)]); return true;
       case Op::norm:
       case Op::clip:
       case Op::unscale:
@@ -107,47 +118,63 @@ class Simulation {
         case Do::leaf_backward:
         case Do::leaf_backward_input:
         case Do::leaf_backward_weight: work(role, flops_of(p_, entry)); break;
-        case Do::reduce_start: start(role, reduced_, entry.bucket, entry.axis, slices(entry.axis) ? 1 : 2); break;
-        case Do::reduce_wait: finish(role, reduced_, entry.bucket); break;
-        case Do::gather_start: start(role, gathered_, entry.bucket, entry.axis, 1); break;
-        case Do::gather_wait: finish(role, gathered_, entry.bucket); break;
-        case Do::reduce_value: now(role) += collective(entry, 2); break;
+        case Do::reduce_start: start(role, reduced_[at(entry.bucket)], collective_size(p_, entry)); break;
+        case Do::reduce_wait: finish(role, reduced_[at(entry.bucket)]); break;
+        case Do::gather_start: start(role, gathered_[at(entry.bucket)], collective_size(p_, entry)); break;
+        case Do::gather_wait: finish(role, gathered_[at(entry.bucket)]); break;
+        case Do::reduce_value:
         case Do::gather_value:
-        case Do::scatter_value: now(role) += collective(entry, 1); break;
-        default: break;
+        case Do::scatter_value:
+        case Do::reduce_parameter: now(role) += ring(role, collective_size(p_, entry)); break;  // the next entry waits for it
+        case Do::load_input:
+        case Do::load_targets:
+        case Do::copy:
+        case Do::loss:
+        case Do::loss_terms:
+        case Do::store_output:
+        case Do::slice_value: break;
       }
     }
   }
   void work(int role, std::int64_t flops) {
     const double seconds = static_cast<double>(flops) * p_.batch.micro_rows * machine_.per_flop;
-    result_.busy[static_cast<std::size_t>(role)].value += seconds;
+    result_.busy[at(role)].value += seconds;
     now(role) += seconds;
   }
-  /// A collective over axis tensor inside a body, a ring that the next entry waits for.
-  [[nodiscard]] double collective(const Entry& entry, int ways) const {
-    const int n = p_.mesh.size(entry.axis);
-    const double bytes = 4 * static_cast<double>(p_.grain_stride(entry.features) * p_.batch.grains());
-    return ways * (n - 1) * (machine_.alpha + bytes / n * machine_.beta);
+  /// As a ring: (N-1) messages of an N-th in each half.
+  [[nodiscard]] double ring(int role, const CollectiveSize& size) {
+    const int n = p_.mesh.size(size.axis);
+    const double bytes = 4 * static_cast<double>(size.elements);
+    const double seconds = static_cast<double>(size.halves) * (n - 1) * (machine_.alpha + bytes / n * machine_.beta);
+    result_.sending[at(role)].value += seconds;
+    return seconds;
   }
   bool wait(int role, const Instruction& line) {
     const double sent = posted(line, true);
     const double received = posted(line, false);
     if (sent < 0 || received < 0) return false;
-    const double bytes = 4 * static_cast<double>(p_.transfers[line.transfer].elements);
-    now(role) = std::max(now(role), std::max(sent, received) + machine_.alpha + machine_.beta * bytes);
+    const double seconds = machine_.alpha + machine_.beta * 4 * static_cast<double>(p_.transfers[line.transfer].elements);
+    if (line.op == Op::send_wait) result_.sending[at(role)].value += seconds;
+    now(role) = std::max(now(role), std::max(sent, received) + seconds);
     return true;
   }
-  [[nodiscard]] bool slices(Axis a) const { return p_.storage.parts > 1 && a == p_.storage.axis; }
-  /// A collective as a ring: `passes` times (N-1) messages of an N-th; it begins when it is started and the wire of the role is free.
-  void start(int role, std::vector<double>& done, int bucket, Axis a, int passes) {
-    const int n = p_.mesh.size(a);
-    const int parts = slices(a) ? 1 : p_.storage.state_parts();  // along the other axes slices are reduced
-    const double bytes = 4 * static_cast<double>(p_.buckets[bucket].elements) / parts;
-    double& wire = wire_[static_cast<std::size_t>(role)];
-    wire = std::max(wire, now(role)) + passes * (n - 1) * (machine_.alpha + bytes / n * machine_.beta);
-    done[static_cast<std::size_t>(bucket)] = wire;
+  /// A norm over all stages begins when the last of them has its own.
+  bool join(int role) {
+    double begin = 0;
+    for (const double joined : joined_) {
+      if (joined < 0) return false;
+      begin = std::max(begin, joined);
+    }
+    now(role) = begin + ring(role, bucket_collective(p_, norm_bucket, Axis::stage, false));
+    return true;
   }
-  void finish(int role, const std::vector<double>& done, int bucket) { now(role) = std::max(now(role), done[static_cast<std::size_t>(bucket)]); }
+  /// Begins when it is started and the wire of the role is free.
+  void start(int role, double& done, const CollectiveSize& size) {
+    double& wire = wire_[at(role)];
+    wire = std::max(wire, now(role)) + ring(role, size);
+    done = wire;
+  }
+  void finish(int role, double done) { now(role) = std::max(now(role), done); }
 
   const Program& p_;
   const Machine& machine_;
@@ -156,11 +183,13 @@ class Simulation {
   std::vector<double> posted_;    // by transfer, micro-batch and side; -1 before the start
   std::vector<double> reduced_;   // by bucket
   std::vector<double> gathered_;  // by bucket
+  std::vector<double> norm_;      // by role
+  std::vector<double> joined_;    // by role: when it has started the norm over all stages; -1 before
   std::vector<double> wire_;      // by role: until when its collectives take
   Estimate result_;
 };
 
-/// Estimates one training or evaluation step.
+/// Estimates one training or evaluation step; what only a step that reports its loss does is left out.
 ///
 /// Errors  none
 /// Tested  cost/simulate_test, oracle/schedules_test

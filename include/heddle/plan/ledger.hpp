@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: plan. Messages and bytes of one step, per rank, axis and kind, read off the Program.
-// Sees: plan/program, mesh, core.  Does not see: policies, processes, threads.
+// Sees: plan/program, plan/collective_size, mesh, core.  Does not see: policies, processes, threads.
 // In: a Program.  Out: Traffic.
 #pragma once
 
@@ -8,6 +8,7 @@
 
 #include "heddle/core/ring_volume.hpp"
 #include "heddle/core/units.hpp"
+#include "heddle/plan/collective_size.hpp"
 #include "heddle/plan/program.hpp"
 
 namespace heddle::inline plan_room {
@@ -27,10 +28,7 @@ struct Volume {
 struct ValueCollectives {
   const Program* program = nullptr;
 
-  /// A sum in place is scattered and gathered: two halves.
-  static constexpr std::int64_t halves(Do kind) { return kind == Do::reduce_value || kind == Do::reduce_parameter ? 2 : 1; }
-
-  /// visit(chunk, entry, elements without padding, elements, times in a step) for every collective of the bodies; elements are those of the whole.
+  /// visit(chunk, entry, size, times in a step) for every collective of the bodies.
   template <class Visit> constexpr void each_collective(Visit visit) const {
     if (program->mesh.size(Axis::tensor) == 1 || program->bucket_count == 0) return;  // nothing to do, or a refused plan
     for (const IndexRange* bodies : {program->forward_bodies, program->backward_bodies, program->weight_bodies})
@@ -38,20 +36,9 @@ struct ValueCollectives {
         for (int e = bodies[c].begin; e < bodies[c].end; ++e) visit_collective(c, program->entries[e], visit);
   }
   template <class Visit> constexpr void visit_collective(int chunk, const Entry& entry, Visit visit) const {
-    const BatchDivision& batch = program->batch;
-    const std::int64_t n = program->mesh.size(Axis::tensor);
-    const std::int64_t payload = entry.features * batch.micro_rows;
-    const auto times = static_cast<std::int64_t>(batch.total_micro_batches());
-    switch (entry.what) {
-      case Do::reduce_value: return visit(chunk, entry, payload, program->grain_stride(entry.features) * batch.grains(), times);
-      case Do::gather_value:
-      case Do::scatter_value: return visit(chunk, entry, payload, n * program->grain_stride(entry.features / n) * batch.grains(), times);
-      case Do::reduce_parameter: {
-        const std::int64_t elements = program->parameters[program->graph->nodes[entry.node].first_parameter + entry.bucket].elements;
-        return visit(chunk, entry, elements, elements, entry.when == When::always ? times : 1);
-      }
-      default: return;
-    }
+    if (entry.what != Do::reduce_value && entry.what != Do::gather_value && entry.what != Do::scatter_value && entry.what != Do::reduce_parameter)
+      return;
+    visit(chunk, entry, collective_size(*program, entry), times_in_a_step(*program, entry));
   }
 };
 
@@ -63,14 +50,14 @@ struct UnitGathers {
   template <class Visit> constexpr void each(Visit visit) const {
     const Storage& storage = program->storage;
     for (int b = 0; b < program->bucket_count && program->training && storage.gathers_after_step(); ++b)
-      if (program->buckets[b].steps()) visit(program->buckets[b], 1);
+      if (program->buckets[b].steps()) visit(program->buckets[b], std::int64_t{1});
     if (!storage.parameters) return;
     for (const IndexRange* bodies : {program->forward_bodies, program->backward_bodies, program->weight_bodies})
       for (int c = 0; c < program->chunks; ++c)
         for (int e = bodies[c].begin; e < bodies[c].end; ++e) {
           const Entry& entry = program->entries[e];
           if (entry.what != Do::gather_start) continue;
-          visit(program->buckets[entry.bucket], entry.when == When::first_micro_batch ? 1 : program->batch.total_micro_batches());
+          visit(program->buckets[entry.bucket], times_in_a_step(*program, entry));
         }
   }
 };
@@ -121,7 +108,8 @@ struct Traffic {
       const Traffic traffic{program};
       Volume v;
       v.ranks = program->mesh.ranks();
-      if (traffic.slices(a)) UnitGathers{program}.each([&](const GradientBucket& unit, int times) { traffic.add_passes(v, a, unit, 1, times); });
+      if (traffic.slices(a))
+        UnitGathers{program}.each([&](const GradientBucket& unit, std::int64_t times) { traffic.add_passes(v, a, unit, 1, times); });
       return v;
     }
   };
@@ -161,18 +149,17 @@ struct Traffic {
     v.ranks = program->mesh.ranks();
     const int n = program->mesh.size(Axis::tensor);
     const std::int64_t groups = program->mesh.ranks() / n / program->roles;
-    ValueCollectives{program}.each_collective([&](int, const Entry& entry, std::int64_t payload, std::int64_t elements, std::int64_t times) {
-      const std::int64_t ways = ValueCollectives::halves(entry.what);
-      v.total_payload += Bytes{groups * times * ways * (n - 1) * payload * 4};
-      v.total_with_padding += Bytes{groups * times * ways * (n - 1) * elements * 4};
-      v.messages += groups * times * n * ways * (n - 1);
+    ValueCollectives{program}.each_collective([&](int, const Entry&, const CollectiveSize& size, std::int64_t times) {
+      v.total_payload += Bytes{groups * times * size.halves * (n - 1) * size.payload * 4};
+      v.total_with_padding += Bytes{groups * times * size.halves * (n - 1) * size.elements * 4};
+      v.messages += groups * times * n * size.halves * (n - 1);
     });
     return v;
   }
   /// Collectives of one kind over axis tensor in one step, of one rank of a role: forward and backward, all micro-batches.
   [[nodiscard]] constexpr std::int64_t value_collectives(int role, Do kind) const {
     std::int64_t sum = 0;
-    ValueCollectives{program}.each_collective([&](int chunk, const Entry& entry, std::int64_t, std::int64_t, std::int64_t times) {
+    ValueCollectives{program}.each_collective([&](int chunk, const Entry& entry, const CollectiveSize&, std::int64_t times) {
       if (program->device_of_chunk[chunk] == role && entry.what == kind) sum += times;
     });
     return sum;
@@ -253,7 +240,7 @@ struct Traffic {
   /// Bytes that one rank sends in all-gathers of parameters in one step, padding included: its slice to all others.
   [[nodiscard]] constexpr Bytes sent_in_gathers(Rank rank) const {
     Bytes bytes;
-    UnitGathers{program}.each([&](const GradientBucket& unit, int times) { bytes += times * sent_in_pass(rank, unit); });
+    UnitGathers{program}.each([&](const GradientBucket& unit, std::int64_t times) { bytes += times * sent_in_pass(rank, unit); });
     return bytes;
   }
   /// All three together.
@@ -269,10 +256,10 @@ struct Traffic {
   [[nodiscard]] constexpr Bytes sent_in_values(Rank rank, Do kind) const {
     const int n = program->mesh.size(Axis::tensor);
     Bytes bytes;
-    ValueCollectives{program}.each_collective([&](int chunk, const Entry& entry, std::int64_t, std::int64_t elements, std::int64_t times) {
+    ValueCollectives{program}.each_collective([&](int chunk, const Entry& entry, const CollectiveSize& size, std::int64_t times) {
       if (program->device_of_chunk[chunk] != program->mesh.coordinate(rank, Axis::stage) || entry.what != kind) return;
-      bytes += times * (ValueCollectives::halves(kind) == 2 ? ring_bytes_sent(elements, n, program->mesh.coordinate(rank, Axis::tensor))
-                                                            : half_ring_bytes_sent(elements, n));
+      bytes += times * (size.halves == 2 ? ring_bytes_sent(size.elements, n, program->mesh.coordinate(rank, Axis::tensor))
+                                         : half_ring_bytes_sent(size.elements, n));
     });
     return bytes;
   }

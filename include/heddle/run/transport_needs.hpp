@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What a Program asks of a transport: groups, and how many starts may be pending.
-// Sees: plan/program, plan/program_hash, run/step_input.  Does not see: policies, any backend.
+// Sees: plan/program, plan/collective_size, plan/program_hash, run/step_input.  Does not see: policies, any backend.
 // In: the training and the evaluation Program, options, a seed.  Out: TransportNeeds.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/plan/collective_size.hpp"
 #include "heddle/plan/program.hpp"
 #include "heddle/plan/program_hash.hpp"
 #include "heddle/run/pledge.hpp"
@@ -21,7 +22,7 @@ struct TransportNeeds {
   std::vector<std::vector<int>> groups;
   int transfers = 1;          ///< starts of one step on the busiest channel
   int reductions = 1;         ///< starts of one step of one group
-  std::int64_t elements = 1;  ///< of the largest collective
+  std::int64_t elements = 0;  ///< of the largest sum over a group, in a list or in a body
   // What ranks that are processes compare before the first step:
   std::uint64_t program = 0;  ///< program_hash of both Programs
   std::uint64_t seed = 0;
@@ -45,8 +46,9 @@ struct TransportNeeds {
   for (const Program* p : {&training, &evaluation})
     for (int i = 0; i < p->lists[p->roles - 1].end; ++i) needs.transfers = std::max(needs.transfers, p->instructions[i].sequence + 1);
   needs.reductions = 2 * training.bucket_count + 4;  // a reduction and a gather of each, two of the loss, two of a ring
-  for (int b = 0; b < training.bucket_count; ++b) needs.elements = std::max(needs.elements, training.buckets[b].elements);
-  needs.elements = std::max<std::int64_t>(needs.elements, training.norm_floats());
+  for (const Program* p : {&training, &evaluation})
+    each_collective(*p,
+                    [&](int, const CollectiveSize& size, std::int64_t) { needs.elements = std::max(needs.elements, size.sums ? size.elements : 0); });
   needs.program = Fnv{}.add(program_hash(training), program_hash(evaluation)).value();
   return needs;
 }

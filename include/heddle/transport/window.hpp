@@ -16,7 +16,7 @@ namespace heddle::inline transport_room {
 struct PendingLimits {
   int transfers = 8;
   int reductions = 8;
-  std::int64_t elements = 0;  ///< of the largest collective, for transports that sum in memory of their own
+  std::int64_t elements = 0;  ///< of the largest sum over a group, for transports that sum in memory of their own
 };
 
 /// Sequence numbers of one kind of start of one rank. Pending is what lies between the oldest start not waited for and the newest.
