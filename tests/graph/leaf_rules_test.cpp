@@ -36,6 +36,11 @@ template <auto Change> struct Own {
     return leaf;
   }
 };
+/// The same with two functions of one float each instead of a kernel.
+template <auto Change> struct OwnFunctions : Own<Change> {
+  static float forward(float x) { return -x; }
+  static float backward(float, float gradient) { return -gradient; }
+};
 template <auto... Parameters> using With = Own<[](Leaf& leaf) { (leaf.with({Parameters(), Shape{4}, Initial::ones}), ...); }>;
 constexpr auto named_a = [] { return "a"; };
 constexpr auto named_b = [] { return "b"; };
@@ -158,6 +163,36 @@ TEST_CASE("a description that contradicts itself is refused") {
   static_assert(fault_with<Own<[](Leaf& leaf) { leaf.weight_flops = -1; }>>().code == Code{'G', 23});
   CHECK(words_with<Own<[](Leaf& leaf) { leaf.out.shape = Shape{3}, leaf.elementwise = true; }>>() ==
         "[heddle.G23] layer 1 '1': Own says that it is elementwise, but makes (3) of (4). Fix: give the shape that it takes, or drop elementwise.");
+}
+
+TEST_CASE("two functions of one float each give the shape that they take, whatever else is said") {
+  CHECK(
+      words_with<OwnFunctions<[](Leaf& leaf) { leaf.out.shape = Shape{1}; }>>() ==
+      "[heddle.G23] layer 1 '1': Own is two functions of one float each, but makes (1) of (4). Fix: give the shape that it takes, or write a kernel "
+      "instead of forward and backward.");
+  static_assert(fault_with<OwnFunctions<[](Leaf& leaf) { leaf.out.shape = Shape{2, 2}; }>>().code == Code{'G', 23});
+  static_assert(fault_with<OwnFunctions<[](Leaf& leaf) { leaf.reshapes = true; }>>().code == Code{'G', 23});
+  static_assert(fault_with<OwnFunctions<[](Leaf& leaf) { leaf.elementwise = true; }>>().ok());
+  CHECK(fault_with<OwnFunctions<[](Leaf&) {}>>().ok());
+}
+
+TEST_CASE("what is elementwise is split as it is given") {
+  using Shrinks = Own<[](Leaf& leaf) {
+    leaf.elementwise = true, leaf.splits({laid::replicate, laid::shard(0), laid::partial, laid::shard(0), {}, {}});
+  }>;
+  CHECK(words_with<Shrinks>() ==
+        "[heddle.G23] layer 1 '1': Own maps every element by itself, but signature 0 takes its input Replicate and gives its output Shard<0>. Fix: "
+        "give "
+        "the output as the input is taken.");
+  using Functions = OwnFunctions<[](Leaf& leaf) { leaf.splits({laid::shard(0), laid::replicate, laid::shard(0), laid::replicate, {}, {}}); }>;
+  static_assert(fault_with<Functions>().code == Code{'G', 23});
+  using Straight = OwnFunctions<[](Leaf& leaf) { leaf.splits({laid::shard(0), laid::shard(0), laid::shard(0), laid::shard(0), {}, {}}); }>;
+  CHECK(fault_with<Straight>().ok());
+}
+
+TEST_CASE("a layer that only reshapes has nothing to compute with") {
+  static_assert(fault_with<Own<[](Leaf& leaf) { leaf.reshapes = true, leaf.with({"w", Shape{4}, Initial::ones}); }>>().code == Code{'G', 23});
+  CHECK(fault_with<Own<[](Leaf& leaf) { leaf.reshapes = true; }>>().ok());
 }
 
 TEST_CASE("after a layer that is refused the graph has numbers that can be counted") {

@@ -26,6 +26,15 @@ struct SavesTheOther : Swish {  // backward reads its input, describe says that 
   static constexpr Leaf describe(Spec in) { return elementwise("SavesTheOther", in, 5, Saves::output); }
 };
 
+struct Half : Swish {  // its kernel would write six elements where there is room for one
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf = Swish::describe(in);
+    leaf.elementwise = false;
+    leaf.out = Spec{Shape{1}};
+    return leaf;
+  }
+};
+
 /// Subtracts the mean over the rows: legal arithmetic, but no layer that a batch may be split over.
 struct CentersRows {
   static constexpr Leaf describe(Spec in) {
@@ -182,6 +191,14 @@ TEST_CASE("a layer that does not take the shape it is tried on without a Spec as
         "gradcheck<L>(Spec{Shape{features}}), or add static constexpr Spec takes() to the layer.");
   CHECK(gradcheck<Narrow>(Spec{Shape{4}}).text == "");
   CHECK(gradcheck<Narrow>(Spec{Shape{5}}).text == "[heddle.G01] Narrow takes 4 features. Fix: give it 4.");
+}
+
+TEST_CASE("a layer whose description contradicts itself is refused in the words of its rule, not run") {
+  const char* const words =
+      "[heddle.G23] Swish is two functions of one float each, but makes (1) of (6). Fix: give the shape that it takes, or write a kernel instead of "
+      "forward and backward.";
+  CHECK(gradcheck<Half>().text == words);
+  CHECK(gradcheck<Half>(Spec{Shape{6}}).text == words);
 }
 
 TEST_CASE("a wrong backward is found") {

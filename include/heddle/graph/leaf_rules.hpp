@@ -65,14 +65,29 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
                                    << " that a layer may have. Fix: count parameters from 0.";
   return {};
 }
+/// G23: what maps every element by itself gives each rank the part that it takes. Shard<0> to Replicate would write a half where the whole is read.
+[[nodiscard]] constexpr Diagnosis check_elementwise_splits(const Leaf& leaf) {
+  for (int i = 0; i < leaf.signature_count; ++i) {
+    const Signature& here = leaf.signatures[i];
+    if (here.input != here.output)
+      return broken_leaf(leaf, 23) << " maps every element by itself, but signature " << i << " takes its input " << here.input
+                                   << " and gives its output " << here.output << ". Fix: give the output as the input is taken.";
+  }
+  return {};
+}
 /// G23: what contradicts itself; G21 operations that cannot be counted.
 [[nodiscard]] constexpr Diagnosis check_facts(const Leaf& leaf) {
   if (leaf.reshapes && leaf.in.elements() != leaf.out.elements())
     return broken_leaf(leaf, 23) << " says that it only reshapes, but makes " << leaf.out.shape << " of " << leaf.in.shape
                                  << ". Fix: give as many elements as it takes, or drop reshapes.";
+  if (leaf.reshapes && leaf.parameter_count > 0)
+    return broken_leaf(leaf, 23) << " says that it only reshapes, but has parameter '" << leaf.parameters[0].name.view()
+                                 << "'. Fix: drop reshapes, by which its kernel would never run, or the parameter.";
   if (leaf.elementwise && !(leaf.in == leaf.out))
     return broken_leaf(leaf, 23) << " says that it is elementwise, but makes " << leaf.out.shape << " of " << leaf.in.shape
                                  << ". Fix: give the shape that it takes, or drop elementwise.";
+  if (leaf.elementwise)
+    if (const Diagnosis found = check_elementwise_splits(leaf); !found.ok()) return found;
   if (leaf.out.dtype != DType::f32 && !leaf.reshapes)
     return broken_leaf(leaf, 23) << " says that it gives " << name_of(leaf.out.dtype) << ", but layers compute float32. Fix: give float32.";
   if (leaf.forward_flops > most_flops || leaf.backward_flops > most_flops || leaf.weight_flops > most_flops)
@@ -173,9 +188,23 @@ template <class L> [[nodiscard]] constexpr Diagnosis check_what_fits(const Leaf&
   }
 }
 
-/// Both: what is wrong with a layer that is given such a value.
+/// Two functions of one float each see an element of the input and make that of the output: G23 if the leaf says otherwise.
+template <class L> [[nodiscard]] constexpr Diagnosis check_functions(const Leaf& leaf) {
+  if constexpr (ElementwiseLayer<L>) {
+    const auto broken = [&] { return broken_leaf(leaf, 23) << " is two functions of one float each, but "; };
+    if (!(leaf.in == leaf.out))
+      return broken() << "makes " << leaf.out.shape << " of " << leaf.in.shape
+                      << ". Fix: give the shape that it takes, or write a kernel instead of forward and backward.";
+    if (leaf.reshapes) return broken() << "says that it only reshapes, by which they would never run. Fix: drop reshapes.";
+    if (!leaf.elementwise) return check_elementwise_splits(leaf);  // else check_leaf has asked
+  }
+  return {};
+}
+
+/// All of them: what is wrong with a layer that is given such a value.
 template <class L> [[nodiscard]] constexpr Diagnosis fault_of_layer(const Leaf& leaf, const Spec& given) {
-  const Diagnosis found = check_leaf(leaf, given);
+  Diagnosis found = check_leaf(leaf, given);
+  if (found.ok()) found = check_functions<L>(leaf);
   return found.ok() ? check_what_fits<L>(leaf, given) : found;
 }
 

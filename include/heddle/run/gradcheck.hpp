@@ -211,11 +211,13 @@ template <class L> [[nodiscard]] constexpr Spec example_input() {
     return Spec{Shape{6}};
 }
 
-/// G24: without a Spec a layer is tried on its example_input, which it may not take.
+/// G24: without a Spec a layer is tried on its example_input, which it may not take. What is wrong with any input is for gradcheck_on to say.
 template <class L> [[nodiscard]] constexpr Diagnosis example_input_fits() {
   const Spec tried = example_input<L>();
   const Leaf leaf = L::describe(tried);
-  if (fault_of_layer<L>(leaf, tried).ok()) return {};
+  const Diagnosis found = fault_of_layer<L>(leaf, tried);
+  const bool of_the_input = !leaf.fault.ok() || found.code == Code{'G', 1} || found.code == Code{'G', 20};
+  if (found.ok() || !of_the_input) return {};
   return Diagnosis{Code{'G', 24}, "gradcheck<"} << leaf.spelled.view() << ">() does not know the shape that the layer takes, and it does not take "
                                                 << tried.shape
                                                 << ". Fix: name it, as in gradcheck<L>(Spec{Shape{features}}), or add static constexpr "
