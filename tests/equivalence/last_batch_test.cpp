@@ -41,6 +41,17 @@ TEST_CASE("batches of any number of rows give the same bits under every plan") {
   check_same_bits<Of<Kept, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>, Accumulate<2>>, Alone>(&all_numbers);
 }
 
+TEST_CASE("a batch of whole grains that ranks and micro-batches cut inside a grain gives the same bits under every plan") {
+  using Three = Batch<12, KeepLast>;  // three grains of 4 rows
+  using Alone = Of<Three, Single>;
+  constexpr auto some_smaller = [](int step) -> std::int64_t { return step % 3 == 2 ? 5 : 12; };
+  static_assert(Of<Three, DataParallel<2>>::training.batch.capacity() == 16 && Alone::training.batch.capacity() == 12);
+  check_same_bits<Of<Three, DataParallel<2>>, Alone>(some_smaller);
+  check_same_bits<Of<Three, DataParallel<4>>, Alone>(some_smaller);
+  check_same_bits<Of<Three, Pipeline<Balanced<2>, GPipe, Microbatches<2>>>, Alone>(some_smaller);
+  check_same_bits<Of<Three, Hybrid<Sharded<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>>, Alone>(some_smaller);
+}
+
 TEST_CASE("a smaller last batch that is filled up gives the same bits under every plan, and counts all rows") {
   using Alone = Of<Pad, Single>;
   check_same_bits<Of<Pad, DataParallel<4>>, Alone>(&every_third);

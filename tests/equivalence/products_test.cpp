@@ -133,7 +133,6 @@ template <int i> struct Product {
     const int parts = spread.ranks * rounds * micro_batches;
     if (batch < parts) return {'B', 2};
     const int micro_rows = (batch + parts - 1) / parts;
-    if (batch % parts == 0 && micro_rows % grain != 0) return {'B', 3};
     const int rank_grains = (micro_rows + grain - 1) / grain * micro_batches * rounds;
     return spread.ranks > 1 && !power_of_two(rank_grains) ? Code{'B', 4} : Code{};
   }

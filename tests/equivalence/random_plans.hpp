@@ -121,7 +121,6 @@ template <int seed> struct Drawn {
     if (ordered && micro_batches < stages) return {'S', 2};
     if (batch < parts) return {'B', 2};
     const int micro_rows = (batch + parts - 1) / parts;
-    if (batch % parts == 0 && batch % grain == 0 && micro_rows % grain != 0) return {'B', 3};
     const int rank_grains = (micro_rows + grain - 1) / grain * micro_batches * rounds;
     return replicas > 1 && !power_of_two(rank_grains) ? Code{'B', 4} : Code{};
   }

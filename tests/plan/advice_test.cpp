@@ -70,6 +70,12 @@ TEST_CASE("A02: ranks without rows, room that stays empty, rows left out") {
   CHECK(remark<Shares>(2).find("room for 8 rows and 3 of them stay empty.") != std::string::npos);
   using Front = EvenPlan<WeightedDataParallel<3, 1>, 5>;  // 5 and no rows of 6 and 2
   CHECK(remark<Front>(2).find("room for 8 rows and 1 of 2 ranks have none.") != std::string::npos);
+  using Grains = Plan<Even, CrossEntropy, Adam, Batch<48, KeepLast>, DataParallel<2>, Grain<16>>;
+  CHECK(remark<Grains>(2) ==
+        "[heddle.A02] Batch<48> does not divide by 2 ranks into grains of 16 rows, so there is room for 64 rows and 16 of them stay empty. "
+        "Fix: use a batch of 32 or 64 rows.");
+  using Alone = Plan<Even, CrossEntropy, Adam, Batch<64, KeepLast>, Single, Grain<48>>;
+  CHECK(remark<Alone>(2).find("Batch<64> does not divide into grains of 48 rows, so there is room for 96 rows and 32") != std::string::npos);
   using Left = Plan<Even, CrossEntropy, Adam, Batch<15, DropLast>, DataParallel<8>>;
   CHECK(remark<Left>(2).find("so 7 rows of each batch are left out. Fix: use a batch of 8 or 16 rows.") != std::string::npos);
   CHECK(remark<EvenPlan<DataParallel<8>, 63>>(2).empty());  // 1 of 64

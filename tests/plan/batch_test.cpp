@@ -27,6 +27,11 @@ constexpr BatchDivision divided(int batch, Remedy remedy, int data, int micro_ba
   return divide_batch(split(data, micro_batches), BatchRequest{batch, remedy, rounds, grain, reproducible});
 }
 
+/// The same rows in the same grains.
+bool same_division(const BatchDivision& a, const BatchDivision& b) {
+  return a.fault.ok() && b.fault.ok() && a.micro_rows == b.micro_rows && a.grain_rows == b.grain_rows && a.tree == b.tree;
+}
+
 }  // namespace
 
 TEST_CASE("a batch that divides is divided evenly, whatever the remedy") {
@@ -124,13 +129,29 @@ TEST_CASE("KeepLast rounds an uneven micro-batch up to whole grains") {
   CHECK(divided(51, Remedy::pad, 1, 2, 1, 8).fault.code == Code{'B', 3});
 }
 
-TEST_CASE("KeepLast leaves the last grain short on one device as on several, and a grain that divides the batch must divide a micro-batch") {
+TEST_CASE("KeepLast leaves the last grain short on one device as on several, whether or not the batch is whole grains") {
   constexpr BatchDivision one = divided(63, Remedy::keep, 1, 1, 1, 16);
   static_assert(one.fault.ok() && one.grains() == 4 && one.capacity() == 64 && one.grain_rows == divided(63, Remedy::keep, 4, 1, 1, 16).grain_rows);
   static_assert(divided(63, Remedy::keep, 1, 3, 1, 16).fault.ok());  // 21 rows a micro-batch: 32
   static_assert(divided(64, Remedy::keep, 1, 1, 1, 48).capacity() == 96);
   static_assert(divided(63, Remedy::none, 1, 1, 1, 16).fault.code == Code{'B', 3});
-  CHECK(divided(64, Remedy::keep, 8, 1, 1, 16).fault.code == Code{'B', 3});
+  static_assert(divided(48, Remedy::keep, 2, 1, 1, 16).capacity() == 64);  // 24 rows a rank: 32
+  for (int rows = 46; rows <= 49; ++rows) CHECK(same_division(divided(rows, Remedy::keep, 2, 1, 1, 16), divided(48, Remedy::keep, 2, 1, 1, 16)));
+  CHECK(divided(64, Remedy::keep, 8, 1, 1, 16).capacity() == 128);  // half of the ranks have no rows
+}
+
+TEST_CASE("with KeepLast no number of rows is refused for its grain: each part is whole grains, with room for all rows") {
+  for (int rows = 24; rows <= 200; ++rows)
+    for (const int grain : {1, 3, 8, 16, 64})
+      for (const int micro_batches : {1, 2, 3}) {
+        const BatchDivision d = divided(rows, Remedy::keep, 8, micro_batches, 1, grain);
+        CAPTURE(rows);
+        CAPTURE(grain);
+        CAPTURE(micro_batches);
+        CHECK((d.fault.ok() || d.fault.code == Code{'B', 4}));
+        CHECK(d.grain_rows == grain);
+        CHECK((d.micro_rows % grain == 0 && d.capacity() >= rows && d.capacity() < rows + 8 * micro_batches * grain));
+      }
 }
 
 TEST_CASE("a division of counts beyond an int is refused") {

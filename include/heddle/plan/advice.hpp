@@ -82,8 +82,9 @@ struct Adviser {
     const int unused = capacity > batch ? capacity - batch : batch - capacity;
     const int of = capacity > batch ? capacity : batch;
     if (unused == 0 || 100 * static_cast<std::int64_t>(unused) < static_cast<std::int64_t>(limits.unused_rows_percent) * of) return;
-    Diagnosis d = Diagnosis{Code{'A', 2}, ""} << "Batch<" << batch << "> does not divide by ";
+    Diagnosis d = Diagnosis{Code{'A', 2}, ""} << "Batch<" << batch << "> does not divide" << (parts() > 1 ? " by " : "");
     name_parts(d, p.batch);
+    if (p.batch.grain_named) d << " into grains of " << p.batch.grain_rows << (p.batch.grain_rows == 1 ? " row" : " rows");
     if (capacity < batch)
       d << ", so " << unused << " rows of each batch are left out";
     else

@@ -63,7 +63,8 @@ template <int Rows, class What = NoRemedy> struct Batch {
 
 /// Rows that are summed as one before the fixed tree begins; default: a micro-batch of a replica.
 ///
-/// Errors  B03 if it does not divide a micro-batch, B04 if counts are no powers of two
+/// Shape   with KeepLast a micro-batch has room for whole grains: of Batch<48> over 2 ranks with Grain<16> ranks take 32 and 16 rows
+/// Errors  B03 if it does not divide a micro-batch under another remedy or none, B04 if counts are no powers of two
 /// Source  sources.md#reproducible-sums
 /// Tested  plan/batch_test, equivalence/data_parallel_test
 template <int Rows> struct Grain {
@@ -254,8 +255,7 @@ constexpr Diagnosis& name_parts(Diagnosis& sentence, const BatchDivision& d) {
   std::int64_t micro_rows = most * share_rows;
   const std::int64_t grain = d.grain_named ? request.grain_rows : micro_rows;
   const bool uneven = micro_rows % grain != 0;
-  // Rows that fill no grain are missing from the last one under every layout; so is what fills no part.
-  const bool fills_up = uneven && d.remedy == Remedy::keep && (d.batch % parts != 0 || d.batch % grain != 0);
+  const bool fills_up = uneven && d.remedy == Remedy::keep;  // rows that fill no grain are missing from the last one under every layout
   if (fills_up) micro_rows = (micro_rows / grain + 1) * grain;
   if (const std::int64_t room = micro_rows / most * parts; room > Layout::most_count) {
     d.fault = Diagnosis{Code{'B', 11}, ""} << "Batch<" << d.batch << "> in equal parts of whole grains needs room for " << room << " rows, at most "
