@@ -79,7 +79,7 @@ TEST_CASE("after growth_interval steps in a row without an overflow the scale do
   for (int step = 0; step < 10; ++step) {
     const StepResult result = grows.step(rows.batch(3 * step, 64));
     CHECK_FALSE(result.skipped);
-    CHECK(result.scale == 65536.0F * static_cast<float>(1 << (step / 3)));
+    CHECK(*result.scale == 65536.0F * static_cast<float>(1 << (step / 3)));
     const StepResult other = plain.step(rows.batch(3 * step, 64));
     CHECK_FALSE(other.scale.has_value());
     CHECK(grows.parameter_hash(1) == plain.parameter_hash(1));

@@ -18,6 +18,18 @@ TEST_CASE("every step is due unless something else was said, with a callback and
   CHECK_FALSE(reports.due(1'000'000'000'000));
 }
 
+TEST_CASE("a step that has begun knows why it may have no loss, norm or scale") {
+  Reports reports;
+  reports.set({}, Every{2});
+  const StepResult plain = reports.begun(5, false, false), both = reports.begun(5, true, true);
+  CHECK((plain.step == 5 && plain.rows == 0 && !plain.skipped));
+  CHECK_THROWS_WITH_AS((void)*plain.loss, doctest::Contains("the loss of step 5 was not reduced: the trainer was told to report every 2 steps"),
+                       Error);
+  CHECK_THROWS_WITH_AS((void)*plain.norm, doctest::Contains("the plan does not clip, so step 5 has no norm"), Error);
+  CHECK_THROWS_WITH_AS((void)*plain.scale, doctest::Contains("the plan does not scale its loss, so step 5 has no scale"), Error);
+  CHECK_THROWS_WITH_AS((void)*both.norm, doctest::Contains("step 5 was skipped"), Error);
+}
+
 TEST_CASE("a report every 0 steps is refused, and what was said before holds") {
   Reports reports;
   reports.set({}, Every{2});

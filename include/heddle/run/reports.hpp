@@ -30,8 +30,13 @@ class Reports {
     every_ = every;
   }
   [[nodiscard]] bool due(std::int64_t step) const { return step % every_.steps == 0; }
-  /// The loss of a step before it is known.
-  [[nodiscard]] StepLoss loss_of(std::int64_t step) const { return {step, every_}; }
+  /// A step before its numbers are known, with the reasons why they may stay so.
+  [[nodiscard]] StepResult begun(std::int64_t step, bool clips, bool scales_loss) const {
+    return {.step = step,
+            .loss = StepNumber{"loss", Lacks::report, step, every_},
+            .norm = StepNumber{"norm", clips ? Lacks::update : Lacks::clip, step},
+            .scale = StepNumber{"scale", scales_loss ? Lacks::step : Lacks::scaling, step}};
+  }
   /// A callback may replace itself: the one that runs is kept until it has returned.
   void tell(const StepResult& result) const {
     if (const auto callback = callback_) (*callback)(result);

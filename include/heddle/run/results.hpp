@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What steps and evaluations say, and how a trainer reports and waits.
 // Sees: run/error.  Does not see: plans, threads, any backend.
-// In: -.  Out: StepResult, StepLoss, Evaluation, Every, RunOptions.
+// In: -.  Out: StepResult, StepNumber, Evaluation, Every, RunOptions.
 #pragma once
 
 #include <bit>
 #include <chrono>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <limits>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "heddle/core/finite.hpp"
@@ -23,50 +27,102 @@ struct Every {
   [[nodiscard]] static constexpr Every never() { return {std::numeric_limits<std::int64_t>::max()}; }
 };
 
-/// The loss of one step, if the step was reported. A loss that was not reduced in its step never is: that would be a collective outside the Program.
+/// Why a step lacks a number.
+enum class Lacks : std::uint8_t { step, report, clip, scaling, update };
+
+/// A number of one step that it may lack: its loss, its norm or its scale. It is read as *result.loss. A loss that was not reduced in its step never
+/// is: that would be a collective outside the Program.
 ///
-/// Errors  R12 if it is read in a step that was not reported, or where no step was made
-/// Tested  run/results_test
-class StepLoss {
+/// Errors  R12 if it is read where it is missing; at build if it is compared or printed without the star
+/// Tested  run/results_test, fail/R12_loss_printed, fail/R12_loss_compared, fail/R12_norm_equals, fail/R12_printf_of_a_loss
+class StepNumber {
  public:
-  StepLoss() = default;
-  StepLoss(std::int64_t step, Every every) : step_(step), every_(every) {}
-  StepLoss& operator=(float mean) {
-    mean_ = mean;
+  explicit StepNumber(const char* name, Lacks why = Lacks::step, std::int64_t step = 0, Every every = {})
+      : name_(name), step_(step), every_(every), why_(why) {}
+  // Not trivially copied: nothing that is so is passed through an ellipsis, where printf would read other bytes.
+  StepNumber(const StepNumber& other)  // NOLINT(modernize-use-equals-default)
+      : name_(other.name_), number_(other.number_), step_(other.step_), every_(other.every_), why_(other.why_) {}
+  StepNumber& operator=(const StepNumber&) = default;
+  ~StepNumber() = default;
+  StepNumber& operator=(float number) {
+    number_ = number;
     return *this;
   }
-  [[nodiscard]] bool has_value() const { return mean_.has_value(); }
+  [[nodiscard]] bool has_value() const { return number_.has_value(); }
   [[nodiscard]] explicit operator bool() const { return has_value(); }
   [[nodiscard]] float value() const {
-    if (!mean_) refuse();
-    return *mean_;
+    if (!number_) refuse();
+    return *number_;
   }
   [[nodiscard]] float operator*() const { return value(); }
-  [[nodiscard]] float value_or(float otherwise) const { return mean_.value_or(otherwise); }
+  [[nodiscard]] float value_or(float otherwise) const { return number_.value_or(otherwise); }
 
  private:
   [[noreturn]] void refuse() const {
-    if (step_ == 0)
-      throw Error(Code{'R', 12},
-                  "no step was made, as for a batch that DropLast leaves out, so there is no loss. Fix: read it where rows is above 0.");
-    const bool never = every_.steps == Every::never().steps;
-    throw Error(Code{'R', 12}, "the loss of step " + std::to_string(step_) + " was not reduced: the trainer was told to report " +
-                                   (never ? "never" : "every " + std::to_string(every_.steps) + " steps") +
-                                   ". Fix: read it where loss.has_value(), or report every step with Every{1}.");
+    const std::string name = name_, step = "step " + std::to_string(step_);
+    const char* const where = "Fix: read it where ";
+    const auto words = [&]() -> std::string {
+      switch (why_) {
+        case Lacks::report:
+          return "the " + name + " of " + step + " was not reduced: the trainer was told to report " +
+                 (every_.steps == Every::never().steps ? "never" : "every " + std::to_string(every_.steps) + " steps") + ". " + where + name +
+                 ".has_value(), or report every step with Every{1}.";
+        case Lacks::clip: return "the plan does not clip, so " + step + " has no " + name + ". Fix: add Clip<GlobalNorm> to the plan.";
+        case Lacks::scaling: return "the plan does not scale its loss, so " + step + " has no " + name + ". Fix: add LossScaling to the plan.";
+        case Lacks::update:
+          return step + " was skipped, because a gradient overflowed under the loss scale, so it has no " + name + ". " + where + "skipped is false.";
+        case Lacks::step: break;
+      }
+      return "no step was made, as for a batch that DropLast leaves out, so there is no " + name + ". " + where + "rows is above 0.";
+    };
+    throw Error(Code{'R', 12}, words());
   }
-  std::optional<float> mean_;
-  std::int64_t step_ = 0;
+  const char* name_;
+  std::optional<float> number_;
+  std::int64_t step_;
   Every every_;
+  Lacks why_;
 };
+
+// What uses a number as if it were always there is refused, in one function each: clang quotes every one that it goes through.
+template <class> inline constexpr bool was_read = false;
+template <class Character, class Traits>
+std::basic_ostream<Character, Traits>& operator<<(std::basic_ostream<Character, Traits>& stream, const StepNumber&) {
+  static_assert(was_read<Character>, "[heddle.R12] a step may have no loss, norm or scale. Fix: write *result.loss.");
+  return stream;
+}
+template <class Other> bool operator==(const StepNumber&, const Other&) {
+  static_assert(was_read<Other>, "[heddle.R12] a step may have no loss, norm or scale. Fix: write *result.loss.");
+  return false;
+}
+template <class Other> std::partial_ordering operator<=>(const StepNumber&, const Other&) {
+  static_assert(was_read<Other>, "[heddle.R12] a step may have no loss, norm or scale. Fix: write *result.loss.");
+  return std::partial_ordering::unordered;
+}
+// g++ passes any class through an ellipsis, so that a better match must say it.
+template <class... Values>
+concept OneIsStepNumber = (std::is_same_v<StepNumber, Values> || ...);
+template <class... Values>
+requires OneIsStepNumber<Values...>
+int printf(const char*, const Values&...) {
+  static_assert(was_read<std::common_type<Values...>>, "[heddle.R12] a step may have no loss, norm or scale. Fix: write *result.loss.");
+  return 0;
+}
+template <class File, class... Values>
+requires OneIsStepNumber<Values...>
+int fprintf(File*, const char* format, const Values&... values) { return run_room::printf(format, values...); }
+template <class... Values>
+requires OneIsStepNumber<Values...>
+int snprintf(char*, std::size_t, const char* format, const Values&... values) { return run_room::printf(format, values...); }
 
 /// What a step says.
 struct StepResult {
-  std::int64_t step = 0;         ///< from 1
-  std::int64_t rows = 0;         ///< rows that counted; 0 if the batch was dropped
-  StepLoss loss{};               ///< mean over the rows, of a step that is reported: every step, unless on_step() was told otherwise
-  std::optional<float> norm{};   ///< of all gradients before clipping, of a plan that clips
-  bool skipped = false;          ///< a gradient overflowed under the loss scale: nothing changed, and the next step has this number again
-  std::optional<float> scale{};  ///< of the loss in this step, of a plan that scales it
+  std::int64_t step = 0;      ///< from 1
+  std::int64_t rows = 0;      ///< rows that counted; 0 if the batch was dropped
+  StepNumber loss{"loss"};    ///< mean over the rows, of a step that is reported: every step, unless on_step() was told otherwise
+  StepNumber norm{"norm"};    ///< of all gradients before clipping, of a plan that clips
+  bool skipped = false;       ///< a gradient overflowed under the loss scale: nothing changed, and the next step has this number again
+  StepNumber scale{"scale"};  ///< of the loss in this step, of a plan that scales it
 };
 
 /// What a plan with Clip<GlobalNorm> clips to; may change between steps.
@@ -102,3 +158,12 @@ struct RunOptions {
 };
 
 }  // namespace heddle::inline run_room
+
+#if defined(__GNUC__) && !defined(__clang__)
+// The library's own names find no overload by their arguments where they are written with std::.
+namespace std {                    // NOLINT(cert-dcl58-cpp): for types of Heddle only
+using heddle::run_room::fprintf;   // NOLINT(misc-unused-using-decls)
+using heddle::run_room::printf;    // NOLINT(misc-unused-using-decls)
+using heddle::run_room::snprintf;  // NOLINT(misc-unused-using-decls)
+}  // namespace std
+#endif

@@ -87,7 +87,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   StepResult step(const Examples<Target>& batch) {
     const auto turn = ranks_.begin("step()");
     check_options();
-    StepResult result{ranks_.steps() + 1, 0, reports_.loss_of(ranks_.steps() + 1)};
+    StepResult result = reports_.begun(ranks_.steps() + 1, Request::clips, Request::scales_loss);
     StepInput input = ranks_.input_of(batch, training);
     refuse_other_tokens(Request::graph, batch);
     if (batch.rows < Request::batch.batch) {
