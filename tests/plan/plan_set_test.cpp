@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "heddle/plan/inference.hpp"
 #include "plan/plans.hpp"
 
 using namespace heddle;
@@ -16,6 +17,10 @@ using Alone = Trained<Chain, Single>;
 using Two = Trained<Chain, DataParallel<2>>;
 using Four = Trained<Chain, DataParallel<4>>;
 using Set = PlanSet<Two, Alone, Four>;
+
+/// A plan, or an Inference, with a name of its own.
+struct Mine : Trained<Chain, Single> {};
+struct Applied : Inference<Chain, Batch<64>, DataParallel<2>> {};
 
 template <class... Plans> std::string refusal() { return std::string{CheckedSet<Plans...>::found.text.view()}; }
 
@@ -33,6 +38,14 @@ TEST_CASE("a set knows the numbers of devices of its plans") {
 TEST_CASE("plans of one set may differ in everything but their number of devices") {
   using Mixed = PlanSet<Alone, Trained<Mnist, Pipeline<Balanced<2>>>>;
   CHECK(Mixed::index_of(2) == 1);
+}
+
+TEST_CASE("what derives from a Plan or an Inference is one, in a set as in every question") {
+  static_assert(devices<Mine> == 1 && check<Mine>().ok() && PlanSet<Mine, Two>::index_of(1) == 0);
+  static_assert(devices<Applied> == 2 && check<Applied>().ok() && PlanSet<Mine, Applied>::index_of(2) == 1);
+  static_assert(PlanSet<Inference<Chain, Batch<64>, Single>, Applied>::index_of(1) == 0);
+  CHECK(refusal<Mine, Alone>().find("plans 0 and 1 of the set both have 1 device") != std::string::npos);
+  CHECK(refusal<Mine, int>() == "[heddle.L04] int in a PlanSet is no Plan. Fix: name Plan<...> itself.");
 }
 
 TEST_CASE("L04: the number of ranks must choose") {

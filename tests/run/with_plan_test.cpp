@@ -44,6 +44,11 @@ TEST_CASE("the number of ranks chooses the plan") {
   for (const int ranks : {1, 2, 4}) CHECK(with_plan<Set>(ranks, devices_of) == ranks);
 }
 
+TEST_CASE("a plan with a name of its own is chosen as that type") {
+  struct Mine : Trained<Chain, DataParallel<2>> {};
+  CHECK(with_plan<PlanSet<Trained<Chain, Single>, Mine>>(2, [](auto plan) { return std::is_same_v<decltype(plan), Mine>; }));
+}
+
 TEST_CASE("a callable may return nothing, a reference, and keep what it holds") {
   int seen = 0;
   with_plan<Set>(2, [&](auto plan) { seen = devices<decltype(plan)>; });

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "heddle/graph/losses/no_loss.hpp"
 #include "heddle/graph/optimizers/sgd.hpp"
@@ -102,8 +103,6 @@ template <class... Types> struct Inference {
 };
 
 template <class... Types> struct Verdict<Inference<Types...>> : CheckedInference<Inference<Types...>> {};
-
-template <class T> inline constexpr bool is_inference = false;
-template <class... Types> inline constexpr bool is_inference<Inference<Types...>> = true;
+template <class... Types> std::type_identity<Inference<Types...>> plan_behind(const Inference<Types...>*);
 
 }  // namespace heddle::inline plan_room

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstddef>
-#include <type_traits>
 
 #include "heddle/core/fire.hpp"
 #include "heddle/core/lists.hpp"
@@ -14,8 +13,8 @@
 
 namespace heddle::inline plan_room {
 
-template <class T> struct IsPlan : std::false_type {};
-template <class... Parts> struct IsPlan<Plan<Parts...>> : std::true_type {};
+/// True of what a question about a plan takes: a Plan, an Inference, or a type that derives from one.
+template <class T> inline constexpr bool is_plan = Verdict<T>::found.code != Code{'L', 6};
 
 /// L04, or the refusal of the first broken plan, word for word: it is the same rule<...> as that of the plan, so it stays one error.
 template <class... Plans> struct CheckedSet {
@@ -23,8 +22,8 @@ template <class... Plans> struct CheckedSet {
     constexpr int count = sizeof...(Plans);
     if constexpr (count == 0) {
       return Diagnosis{Code{'L', 4}, "a PlanSet of no plans runs nowhere. Fix: name a plan."};
-    } else if constexpr (!all_of({IsPlan<Plans>::value...})) {
-      constexpr bool plans[] = {IsPlan<Plans>::value...};
+    } else if constexpr (!all_of({is_plan<Plans>...})) {
+      constexpr bool plans[] = {is_plan<Plans>...};
       const Text<64> names[] = {type_name<Plans>()...};
       int first = 0;
       while (plans[first]) ++first;
