@@ -100,4 +100,10 @@ TEST_CASE("a mesh has each axis once, with at least one rank, and ranks that can
   static_assert(check_mesh(Mesh{{axis::data}, {1}, 7}).code == Code{'M', 10});
   CHECK(check_mesh(Mesh{{axis::data}, {1}, -1}).text.view() ==
         "[heddle.M10] a mesh has -1 axes, but there are 6. Fix: let count be the number of axes that are named.");
+  CHECK(check_mesh(Mesh{{axis::data}, {4}}).text.view() ==
+        "[heddle.M10] a mesh has 0 axes by its count, but size 4 stands at place 1. Fix: let count, the third member, be the number of axes that are "
+        "named, as in Mesh{{axis::data}, {4}, 1}.");
+  static_assert(check_mesh(Mesh{{axis::data, axis::stage}, {4, 2}, 1})
+                    .text.view()
+                    .starts_with("[heddle.M10] a mesh has 1 axis by its count, but size 2 stands at place 2."));
 }
