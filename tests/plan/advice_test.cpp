@@ -86,9 +86,9 @@ TEST_CASE("A03: stages out of balance by more than the limit") {
   using Uneven = EvenPlan<Pipeline<Stage<Repeat<3, Square>, On<0>>, Stage<Square, On<1>>, OneFOneB, Microbatches<4>>>;
   constexpr AdviceReport report = advice<Uneven>();
   static_assert(report.has(Code{'A', 3}));
-  // Stage 0 has three layers of four; its first makes no gradient of its input: 65,920 of the mean 45,312 flops, 31.3 % wait, said as 32.
+  // Stage 0 has three layers of four; its first makes no gradient of its input: 65,920 of the mean 45,312 flops, 31.3 % wait.
   CHECK(remark<Uneven>(3) ==
-        "[heddle.A03] stages are out of balance: stage 0 has 65,920 flops a row, stage 1 has 24,704, so the 2 stages wait for the slowest 32 % of "
+        "[heddle.A03] stages are out of balance: stage 0 has 65,920 flops a row, stage 1 has 24,704, so the 2 stages wait for the slowest 31 % of "
         "the time; the slowest of Balanced<2> has 49,408. Fix: give stage 0 fewer layers, or name Balanced<2>.");
   CHECK(remark<Uneven>(3, {.imbalance_percent = 33}).empty());
   CHECK(report.begin()->numbers[1] == stage_flops(Uneven::training, 0));
@@ -100,7 +100,7 @@ TEST_CASE("A03: stages out of balance by more than the limit") {
 TEST_CASE("A03: Balanced is no remedy for a plan that uses it, nor where its cut is hardly better") {
   using Used = Trained<Mnist, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>;
   CHECK(remark<Used>(3) ==
-        "[heddle.A03] stages are out of balance: stage 0 has 156,900 flops a row, stage 1 has 3120, so the 2 stages wait for the slowest 50 % of the "
+        "[heddle.A03] stages are out of balance: stage 0 has 156,900 flops a row, stage 1 has 3120, so the 2 stages wait for the slowest 49 % of the "
         "time, and Balanced<2> finds no better cut. Fix: use fewer stages, or smaller layers than layer 0 'linear1' Linear<784, 50>.");
   using Named = EvenPlan<Pipeline<Stage<Repeat<2, Square>>, Stage<Square>, Stage<Square>, OneFOneB, Microbatches<4>>>;
   CHECK(remark<Named>(3).find("; the slowest of Balanced<3> has 41,216. Fix: use fewer stages, or smaller layers than layer 1 '1' Linear<64, 64>") !=

@@ -2,7 +2,7 @@
 // Room: plan. What the ranks of a Program compute, read off its entries: operations of an entry, of a stage, and the share of a step that stages are
 // idle if nothing but work takes time.
 // Sees: plan/program, policy/cut.  Does not see: machines, processes, threads.
-// In: a Program.  Out: flops_of, stage_flops, waiting_percent, slowest_of_balanced_cut, bubble_percent.
+// In: a Program.  Out: flops_of, stage_flops, idle_percent, waiting_percent, slowest_of_balanced_cut, bubble_percent.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +47,19 @@ namespace heddle::inline plan_room {
   return sum;
 }
 
-/// What the stages on average have less to do than the slowest, in percent of its operations.
-[[nodiscard]] constexpr std::int64_t waiting_percent(const Program& p) {
+/// What `roles` that could each compute `most` operations leave undone if all together compute `busy`, in percent, cut to a whole number.
+///
+/// Two roles of at most 156,900 that compute 160,020: 49.
+[[nodiscard]] constexpr int idle_percent(std::int64_t busy, std::int64_t most, int roles) {
+  for (; most > std::int64_t{1} << 40; busy /= 2) most /= 2;  // hundred times the sum of all roles stays a number
+  const std::int64_t all = roles * most;
+  return all == 0 ? 0 : static_cast<int>(100 * (all - busy) / all);
+}
+
+/// What the stages on average have less to do than the slowest, in percent of its operations. No order makes stages less idle.
+///
+/// Tested  plan/work_test
+[[nodiscard]] constexpr int waiting_percent(const Program& p) {
   std::int64_t sum = 0;
   std::int64_t most = 0;
   for (int r = 0; r < p.roles; ++r) {
@@ -56,7 +67,7 @@ namespace heddle::inline plan_room {
     sum += own;
     most = own > most ? own : most;
   }
-  return most == 0 ? 0 : 100 - 100 * (sum / p.roles) / most;
+  return idle_percent(sum, most, p.roles);
 }
 
 /// Operations of the slowest stage if the model of a plan were cut so, without what runs again.
@@ -160,10 +171,8 @@ class WorkWalk {
 /// Linear<1000, 2000> and Linear<2000, 1000> on two devices under 1F1B with 4 micro-batches: 28, though equal stages would be idle 20.
 /// Tested  plan/work_test
 [[nodiscard]] constexpr int bubble_percent(const Program& p) {
-  auto [step, busy] = WorkWalk{p}.run();
-  for (; step > std::int64_t{1} << 40; busy /= 2) step /= 2;  // hundred times the sum of all roles stays a number
-  const std::int64_t all = p.roles * step;
-  return all == 0 ? 0 : static_cast<int>(100 - (100 * busy + all - 1) / all);
+  const auto [step, busy] = WorkWalk{p}.run();
+  return idle_percent(busy, step, p.roles);
 }
 
 }  // namespace heddle::inline plan_room
