@@ -17,7 +17,8 @@ TEST_CASE("everybody has what the owner had, whoever it is") {
   MpiShare share{comm};
   std::int64_t number = 0;
   for (int owner = 0; owner < 4; ++owner)
-    for (const std::size_t bytes : {0U, 1U, 100000U}) {
+    for (const std::size_t bytes : {0U, 1U, 100000U, 3'000'000U})  // the last in three pieces
+    {
       std::vector<std::byte> values(bytes, static_cast<std::byte>(comm.rank() + 1));
       share.start(owner, number++, values);
       CHECK(share.needs(owner));

@@ -2,11 +2,17 @@
 #include "heddle/transport/mpi.hpp"
 
 #include <doctest/doctest.h>
+#include <malloc.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <memory>
 #include <new>
 #include <string>
 #include <thread>
@@ -20,7 +26,41 @@ using heddle::tests::FirstRanks;
 
 namespace {
 std::atomic<int> allocations{0};
-}
+
+/// What is freed while the first of these lives is not given back: whoever writes into it later is seen.
+class FreedMemory {
+ public:
+  FreedMemory() { keeps_ = true; }
+  FreedMemory(const FreedMemory&) = delete;
+  FreedMemory& operator=(const FreedMemory&) = delete;
+  ~FreedMemory() {
+    keeps_ = false;
+    while (blocks_ > 0) std::free(block_[--blocks_]);
+  }
+  static bool keeps(void* memory) {
+    if (!keeps_ || memory == nullptr || blocks_ == std::ssize(block_)) return false;
+    std::memset(memory, known, malloc_usable_size(memory));
+    block_[static_cast<std::size_t>(blocks_++)] = memory;
+    return true;
+  }
+  /// Bytes that somebody has written; -1 if more was freed than this remembers.
+  [[nodiscard]] static std::ptrdiff_t written() {
+    std::ptrdiff_t bytes = 0;
+    for (int i = 0; i < blocks_; ++i) {
+      const auto* const first = static_cast<const unsigned char*>(block_[static_cast<std::size_t>(i)]);
+      const auto size = static_cast<std::ptrdiff_t>(malloc_usable_size(block_[static_cast<std::size_t>(i)]));
+      bytes += size - std::count(first, first + size, known);
+    }
+    return blocks_ == std::ssize(block_) ? -1 : bytes;
+  }
+
+ private:
+  static constexpr unsigned char known = 0xEE;
+  static inline bool keeps_ = false;
+  static inline int blocks_ = 0;
+  static inline std::array<void*, 10000> block_{};
+};
+}  // namespace
 
 // Heddle's own: MPI allocates as it pleases. g++ 12 takes an inlined replacement for a mismatched pair.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
@@ -28,8 +68,10 @@ std::atomic<int> allocations{0};
   if (void* memory = std::malloc(bytes)) return memory;
   throw std::bad_alloc{};
 }
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  if (!FreedMemory::keeps(memory)) std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { operator delete(memory); }
 
 namespace {
 
@@ -190,6 +232,54 @@ TEST_CASE("of four ranks the one that is silent in the middle of an operation is
         CHECK((lost == silent || (!needed && lost == -1)));
         MPI_Barrier(ranks.get());
       }
+}
+
+TEST_CASE("what a rank that was only slow sends after all does not reach memory that was freed since") {
+  const AllLive live;
+  const FirstRanks ranks{3};
+  if (!ranks.taking_part()) return;
+  enum class Late { pledge, share, element };
+  for (const Late late : {Late::pledge, Late::share, Late::element}) {
+    CAPTURE(static_cast<int>(late));
+    std::vector<std::byte> values(1000);
+    if (ranks.rank() == 0) {  // as a transport that stops somewhere
+      MpiWatch watch{ranks.get(), 2min};
+      const MpiCommunicator transfers{ranks.get(), 2min}, collectives{ranks.get(), 2min};
+      const auto agree = [&] { return std::make_unique<MpiAgreement>(watch.comm(), StartPledge{.ranks = 3}); };
+      if (late != Late::pledge)
+        for (const auto agreement = agree(); !agreement->done();) std::this_thread::yield();
+      const std::int64_t heading[2] = {0, std::ssize(values)};
+      for (int to = 1; to < 3 && late == Late::element; ++to) MPI_Send(heading, sizeof heading, MPI_BYTE, to, 3, watch.comm().get());
+      MPI_Barrier(ranks.get());  // the others have given it up
+      MpiShare share{watch.comm()};
+      if (late == Late::pledge) agree();
+      if (late == Late::share) share.start(0, 0, values);
+      for (int to = 1; to < 3 && late == Late::element; ++to) MPI_Send(values.data(), 1000, MPI_BYTE, to, 1, watch.comm().get());
+      MPI_Barrier(ranks.get());
+      watch.comm().keep();
+      continue;
+    }
+    const FreedMemory freed;
+    CHECK(lost_by([&] {
+            const auto mpi = std::make_unique<Mpi>(ranks.get(), 3, std::vector<std::vector<int>>{{0, 1, 2}}, four, 500ms, StartPledge{.ranks = 3});
+            std::vector<std::byte> target(values.size());
+            mpi->share(Rank{0}, target);
+          }) == 0);
+    for (int i = 0; i < 2; ++i) MPI_Barrier(ranks.get());
+    CHECK(FreedMemory::written() == 0);
+  }
+}
+
+TEST_CASE("a rank that was given up does not share any more, and the sentence names whose bytes it was about") {
+  const AllLive live;
+  const FirstRanks ranks{3};
+  if (!ranks.taking_part()) return;
+  Mpi mpi{ranks.get(), 3, {{0, 1, 2}}, four, 500ms};
+  std::vector<std::byte> values(8);
+  if (mpi.rank() == Rank{1}) MPI_Barrier(ranks.get());
+  const auto share = [&] { mpi.share(Rank{1}, values); };
+  CHECK_THROWS_WITH_AS(share(), doctest::Contains("rank 1 was lost at sharing what rank 1 holds, sequence 0: it started nothing"), RankLost);
+  if (mpi.rank() != Rank{1}) MPI_Barrier(ranks.get());
 }
 
 TEST_CASE("what was complete when a rank gave up succeeds, the rest throws, with the reason") {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -108,7 +109,8 @@ class Mpi : private MpiResident {
   void share(Rank owner, std::span<std::byte> bytes) {
     constexpr std::size_t most = std::size_t{1} << 30;
     for (; !bytes.empty(); bytes = bytes.subspan(std::min(most, bytes.size()))) {
-      if (watch_.out()) throw watch_.lost().error(share_.describe(), shared_);
+      watch_.listen();
+      if (watch_.out()) throw watch_.lost().error(MpiShare::describe(owner.value), shared_);
       share_.start(owner.value, shared_, bytes.first(std::min(most, bytes.size())));
       finish(share_, shared_++);
       try {
@@ -194,6 +196,10 @@ class Mpi : private MpiResident {
   void process_ends() override { leave(true, end_of_the_process); }
   void leave(bool gives_up, const std::string& why);
   void quiet_down();
+  /// What nobody has taken must not meet the messages of a later transport.
+  void keep_communicators() {
+    for (MpiCommunicator* const comm : {&transfers_comm_, &collectives_comm_, &watch_.comm()}) comm->keep();
+  }
 
   PendingLimits limits_;
   int exceptions_ = std::uncaught_exceptions();
@@ -204,6 +210,7 @@ class Mpi : private MpiResident {
   Groups groups_;
   SentCounters traffic_;
   bool gone_ = false;
+  bool abandoned_ = false;  // messages to or from memory of transfers or lanes
   std::int64_t shared_ = 0;
   std::vector<Window> sends_;           // by peer
   std::vector<Window> receives_;        // by peer
@@ -233,8 +240,9 @@ inline void Mpi::agree(StartPledge start) {
   MpiAgreement agreement{watch_.comm(), start};
   try {
     finish(agreement, 0);
-  } catch (const RankLost&) {
+  } catch (const Error&) {
     MpiProcess::instance().finalize_at_the_end(false);
+    keep_communicators();
     throw;
   }
   agreement.check();
@@ -257,8 +265,8 @@ inline void Mpi::quiet_down() {
     for (MpiCollective* const c : active_collectives_) quiet = c->quiet() && quiet;
     return quiet;
   });
-  for (MpiTransfer* const t : active_transfers_) t->abandon();
-  for (MpiCollective* const c : active_collectives_) c->abandon();
+  for (MpiTransfer* const t : active_transfers_) abandoned_ = t->abandon() || abandoned_;
+  for (MpiCollective* const c : active_collectives_) abandoned_ = c->abandon() || abandoned_;
   active_transfers_.clear();
   active_collectives_.clear();
 }
@@ -280,8 +288,10 @@ inline void Mpi::leave(bool gives_up, const std::string& why) {
   } catch (const Error&) {
     MpiProcess::instance().finalize_at_the_end(false);
   }
-  // What nobody has taken must not meet the messages of a later transport.
-  for (MpiCommunicator* const comm : {&transfers_comm_, &collectives_comm_, &watch_.comm()}) comm->keep();
+  keep_communicators();
+  if (!abandoned_) return;
+  MpiProcess::instance().keep(std::make_shared<std::vector<MpiTransfer>>(std::move(transfers_)));
+  MpiProcess::instance().keep(std::make_shared<MpiLanes>(std::move(lanes_)));
 }
 
 static_assert(TransportEndpoint<Mpi>);

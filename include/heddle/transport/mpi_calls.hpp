@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -68,10 +69,16 @@ class MpiRequests {
   void cancel(int i) {
     if (!empty(i)) MPI_Cancel(&at(i));
   }
-  /// Forgets what is still pending: MPI frees it when it completes, if it does.
-  void abandon() {
-    for (MPI_Request& request : requests_)
+  /// Forgets what is still pending: MPI frees it when it completes, if it does. True if there is any: its memory must stay where it is.
+  [[nodiscard]] bool abandon() {
+    bool pending = false;
+    for (MPI_Request& request : requests_) {
+      int flag = 0;
+      if (request == MPI_REQUEST_NULL || (MPI_Test(&request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag != 0)) continue;
+      pending = true;
       if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+    }
+    return pending;
   }
 
  private:
@@ -94,7 +101,8 @@ class MpiCommunicator {
  public:
   MpiCommunicator(MPI_Comm parent, std::chrono::nanoseconds deadline) {
     MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Comm_idup(parent, &comm_, &request), "MPI_Comm_idup");
+    const auto made = std::make_shared<MPI_Comm>(MPI_COMM_NULL);
+    check_mpi(MPI_Comm_idup(parent, made.get(), &request), "MPI_Comm_idup");
     MPI_Comm_size(parent, &size_);
     MPI_Comm_rank(parent, &rank_);
     Deadline end{deadline};
@@ -102,10 +110,12 @@ class MpiCommunicator {
       check_mpi(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
       if (flag != 0 || std::chrono::steady_clock::now() < end.point()) continue;
       MpiProcess::instance().finalize_at_the_end(false);
+      MpiProcess::instance().keep(made);  // the others may come after all
       throw Error{Code{'R', 3}, "not all of the " + std::to_string(size_) + " processes came to the start of the plan within " +
                                     std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(deadline).count()) +
                                     " ms. Fix: let every process make the same trainers in the same order, or raise the deadline."};
     }
+    comm_ = *made;
     MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
   }
   MpiCommunicator(const MpiCommunicator&) = delete;

@@ -122,8 +122,11 @@ class MpiCollective {
   }
   /// True if nothing of it is pending any more, complete or cancelled.
   [[nodiscard]] bool quiet() { return notices_.done() && sends_.done() && receives_.done(); }
-  void abandon() {
-    for (MpiRequests* const requests : {&notices_, &sends_, &receives_}) requests->abandon();
+  /// True if MPI may still read and write what belongs to it.
+  [[nodiscard]] bool abandon() {
+    bool pending = false;
+    for (MpiRequests* const requests : {&notices_, &sends_, &receives_}) pending = requests->abandon() || pending;
+    return pending;
   }
 
  private:

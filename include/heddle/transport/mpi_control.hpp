@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. What processes tell each other beside their data: that a rank was lost, and whom a rank is waiting for.
-// Sees: transport/mpi_calls.  Does not see: transfers, groups, deadlines.
+// Sees: transport/mpi_calls, transport/mpi_process.  Does not see: transfers, groups, deadlines.
 // In: a communicator of its own.  Out: messages to others, heard by whoever waits.
 #pragma once
 
 #include <mpi.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "heddle/transport/mpi_calls.hpp"
+#include "heddle/transport/mpi_process.hpp"
 
 namespace heddle::inline transport_room {
 
@@ -38,21 +40,23 @@ struct ControlMessage {
 class MpiControl {
  public:
   explicit MpiControl(const MpiCommunicator& comm)
-      : comm_(comm), receives_(comm.size()), farewells_(comm.size()), notices_(comm.size()), heard_(static_cast<std::size_t>(comm.size())),
-        told_(heard_.size()), gone_(heard_.size(), false) {
+      : comm_(comm), receives_(comm.size()), farewells_(comm.size()), notices_(comm.size()),
+        messages_(std::make_shared<Messages>(static_cast<std::size_t>(comm.size()))), gone_(messages_->heard.size(), false) {
     for (int rank = 0; rank < comm_.size(); ++rank) expect(rank);
   }
   MpiControl(const MpiControl&) = delete;
   MpiControl& operator=(const MpiControl&) = delete;
   ~MpiControl() {
     for (int rank = 0; rank < comm_.size(); ++rank) receives_.cancel(rank);
-    if (!receives_.done()) receives_.abandon();
+    bool pending = false;
+    for (MpiRequests* const requests : {&receives_, &farewells_, &notices_}) pending = requests->abandon() || pending;
+    if (pending) MpiProcess::instance().keep(messages_);
   }
 
   /// Calls visit(from, message) for what has arrived.
   template <class Visit> void listen(Visit visit) {
     for (int from = receives_.any(); from >= 0; from = receives_.any()) {
-      const ControlMessage message = heard_[static_cast<std::size_t>(from)];
+      const ControlMessage message = messages_->heard[static_cast<std::size_t>(from)];
       if (message.kind == ControlMessage::lost) gone_[static_cast<std::size_t>(from)] = true;
       expect(from);
       visit(from, message);
@@ -61,16 +65,17 @@ class MpiControl {
 
   /// The last word of this rank: it starts nothing more.
   void tell_lost(int rank, std::string_view why) {
-    farewell_.kind = ControlMessage::lost;
-    farewell_.rank = rank;
-    farewell_.say(why);
+    ControlMessage& farewell = messages_->farewell;
+    farewell.kind = ControlMessage::lost;
+    farewell.rank = rank;
+    farewell.say(why);
     for (int to = 0; to < comm_.size(); ++to)
-      if (to != comm_.rank()) farewells_.send(to, comm_.get(), to, tag, &farewell_, sizeof farewell_);
+      if (to != comm_.rank()) farewells_.send(to, comm_.get(), to, tag, &farewell, sizeof farewell);
   }
   /// Tells one rank whom this one waits for. False if what it was told before has not left yet.
   bool tell_waiting(int to, const ControlMessage& waiting) {
     if (!notices_.done(to)) return false;
-    ControlMessage& told = told_[static_cast<std::size_t>(to)];
+    ControlMessage& told = messages_->told[static_cast<std::size_t>(to)];
     told = waiting;
     notices_.send(to, comm_.get(), to, tag, &told, sizeof told);
     return true;
@@ -87,18 +92,24 @@ class MpiControl {
 
  private:
   static constexpr int tag = 0;
+  /// What MPI reads and writes.
+  struct Messages {
+    explicit Messages(std::size_t ranks) : heard(ranks), told(ranks) {}
+    std::vector<ControlMessage> heard;  // by rank
+    std::vector<ControlMessage> told;   // by rank
+    ControlMessage farewell;
+  };
   void expect(int rank) {
-    if (rank != comm_.rank()) receives_.receive(rank, comm_.get(), rank, tag, &heard_[static_cast<std::size_t>(rank)], sizeof(ControlMessage));
+    if (rank != comm_.rank())
+      receives_.receive(rank, comm_.get(), rank, tag, &messages_->heard[static_cast<std::size_t>(rank)], sizeof(ControlMessage));
   }
 
   const MpiCommunicator& comm_;
   MpiRequests receives_;
   MpiRequests farewells_;
   MpiRequests notices_;
-  std::vector<ControlMessage> heard_;  // by rank
-  std::vector<ControlMessage> told_;   // by rank
-  std::vector<bool> gone_;             // by rank
-  ControlMessage farewell_;
+  std::shared_ptr<Messages> messages_;
+  std::vector<bool> gone_;  // by rank
 };
 
 }  // namespace heddle::inline transport_room

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. What all processes of a plan do together beside its program: they compare it at the start and share what one of them holds.
-// Sees: transport/mpi_calls, run/pledge.  Does not see: transfers, groups, deadlines.
+// Sees: transport/mpi_calls, transport/mpi_process, run/pledge.  Does not see: transfers, groups, deadlines.
 // In: a communicator.  Out: the same bytes everywhere; a sentence that names the odd rank.
 #pragma once
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,51 +17,66 @@
 #include "heddle/run/error.hpp"
 #include "heddle/run/pledge.hpp"
 #include "heddle/transport/mpi_calls.hpp"
+#include "heddle/transport/mpi_process.hpp"
 
 namespace heddle::inline transport_room {
 
 /// Afterwards every process has the owner's bytes. The owner says first which share it is and how long: the others take nothing else for it.
 ///
+/// Messages are read from and received into memory of its own, in pieces: 3 MiB are three. So MPI never holds the caller's bytes, and what an owner
+/// that was only slow sends after it was given up reaches nothing that was freed.
+///
 /// Errors  T09 if the owner shares something else
-/// Tested  transport/mpi_exchange_test
+/// Tested  transport/mpi_exchange_test, transport/mpi_test
 class MpiShare {
  public:
   explicit MpiShare(const MpiCommunicator& comm) : comm_(comm), requests_(2 * comm.size()) {}
+  MpiShare(const MpiShare&) = delete;
+  MpiShare& operator=(const MpiShare&) = delete;
+  ~MpiShare() {
+    if (!owns()) requests_.cancel(owner_);
+    if (requests_.abandon()) MpiProcess::instance().keep(memory_);
+  }
 
   /// The `number`-th share of every process.
   void start(int owner, std::int64_t number, std::span<std::byte> bytes) {
     owner_ = owner;
-    bytes_ = bytes;
-    mine_ = theirs_ = {number, static_cast<std::int64_t>(bytes.size())};
-    asked_ = owner != comm_.rank();
-    if (asked_) return requests_.receive(owner, comm_.get(), owner, heading_tag, &theirs_, sizeof theirs_);
-    for (int rank = 0; rank < comm_.size(); ++rank) {
-      if (rank == owner) continue;
-      requests_.send(rank, comm_.get(), rank, heading_tag, &mine_, sizeof mine_);
-      requests_.send(comm_.size() + rank, comm_.get(), rank, tag, bytes.data(), bytes.size());
-    }
+    rest_ = bytes;
+    moving_ = 0;
+    memory_->mine = memory_->theirs = {number, static_cast<std::int64_t>(bytes.size())};
+    asked_ = !owns();
+    if (asked_) return requests_.receive(owner, comm_.get(), owner, heading_tag, &memory_->theirs, sizeof(Heading));
+    each_other([&](int rank) { requests_.send(rank, comm_.get(), rank, heading_tag, &memory_->mine, sizeof(Heading)); });
+    if (!rest_.empty()) move_next();
   }
   [[nodiscard]] bool done() {
-    if (!requests_.done()) return false;
-    if (!asked_ || theirs_ != mine_) return true;
-    asked_ = false;
-    requests_.receive(owner_, comm_.get(), owner_, tag, bytes_.data(), bytes_.size());
-    return requests_.done();
+    while (requests_.done()) {
+      if (asked_ && memory_->theirs != memory_->mine) return true;
+      if (!owns()) std::copy_n(memory_->piece.begin(), moving_, rest_.begin());
+      rest_ = rest_.subspan(moving_);
+      moving_ = 0;
+      asked_ = false;
+      if (rest_.empty()) return true;
+      move_next();
+    }
+    return false;
   }
-  [[nodiscard]] bool needs(int rank) const { return owner_ == comm_.rank() || rank == owner_; }
+  [[nodiscard]] bool needs(int rank) const { return owns() || rank == owner_; }
   template <class Visit> void each_missing(Visit visit) {
     requests_.done();
     if (asked_) return visit(owner_);
-    for (int rank = 0; rank < comm_.size(); ++rank)
-      if (rank != comm_.rank() && !(requests_.empty(rank) && requests_.empty(comm_.size() + rank))) visit(rank);
+    each_other([&](int rank) {
+      if (!(requests_.empty(rank) && requests_.empty(comm_.size() + rank))) visit(rank);
+    });
   }
-  [[nodiscard]] std::string describe() const { return "sharing what rank " + std::to_string(owner_) + " holds"; }
+  [[nodiscard]] std::string describe() const { return describe(owner_); }
+  [[nodiscard]] static std::string describe(int owner) { return "sharing what rank " + std::to_string(owner) + " holds"; }
   void check() const {
-    if (theirs_ == mine_) return;
+    if (memory_->theirs == memory_->mine) return;
     const auto words = [](const Heading& h) { return std::to_string(h.bytes) + " bytes as number " + std::to_string(h.number); };
     throw Error{Code{'T', 9},
-                "rank " + std::to_string(owner_) + " shares " + words(theirs_) + " with the others, rank " + std::to_string(comm_.rank()) +
-                    " expects " + words(mine_) +
+                "rank " + std::to_string(owner_) + " shares " + words(memory_->theirs) + " with the others, rank " + std::to_string(comm_.rank()) +
+                    " expects " + words(memory_->mine) +
                     ". Fix: make the same calls in the same order in every process, and let only what prints or writes depend on first_process()."};
   }
 
@@ -69,14 +86,36 @@ class MpiShare {
     std::int64_t bytes = 0;
     friend bool operator==(const Heading&, const Heading&) = default;
   };
+  /// What MPI reads and writes.
+  struct Memory {
+    Heading mine, theirs;
+    std::vector<std::byte> piece;
+  };
   static constexpr int tag = 1;
   static constexpr int heading_tag = 3;
+  static constexpr std::size_t most_of_piece = std::size_t{1} << 20;
+
+  [[nodiscard]] bool owns() const { return owner_ == comm_.rank(); }
+  template <class Visit> void each_other(Visit visit) const {
+    for (int rank = 0; rank < comm_.size(); ++rank)
+      if (rank != comm_.rank()) visit(rank);
+  }
+  void move_next() {
+    moving_ = std::min(rest_.size(), most_of_piece);
+    std::vector<std::byte>& piece = memory_->piece;
+    if (piece.size() < moving_) piece.resize(moving_);
+    if (!owns()) return requests_.receive(owner_, comm_.get(), owner_, tag, piece.data(), moving_);
+    std::copy_n(rest_.begin(), moving_, piece.begin());
+    each_other([&](int rank) { requests_.send(comm_.size() + rank, comm_.get(), rank, tag, piece.data(), moving_); });
+  }
+
   const MpiCommunicator& comm_;
   int owner_ = 0;
-  std::span<std::byte> bytes_;
-  Heading mine_, theirs_;
-  bool asked_ = false;    // the owner's bytes are still to be received
-  MpiRequests requests_;  // by rank: headings, then bytes
+  std::span<std::byte> rest_;  // what has not moved yet
+  std::size_t moving_ = 0;     // bytes of it that are moving
+  bool asked_ = false;         // the owner's heading is still to be received
+  MpiRequests requests_;       // by rank: headings, then bytes
+  std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
 };
 
 /// Every process tells every other what it is going to run.
@@ -86,12 +125,18 @@ class MpiShare {
 class MpiAgreement {
  public:
   MpiAgreement(const MpiCommunicator& comm, StartPledge mine)
-      : comm_(comm), requests_(2 * comm.size()), mine_(mine), pledges_(static_cast<std::size_t>(comm.size()), mine) {
+      : comm_(comm), requests_(2 * comm.size()), pledges_(std::make_shared<std::vector<StartPledge>>(static_cast<std::size_t>(comm.size()), mine)) {
     for (int rank = 0; rank < comm.size(); ++rank) {
       if (rank == comm.rank()) continue;
-      requests_.receive(rank, comm.get(), rank, tag, &pledges_[static_cast<std::size_t>(rank)], sizeof mine_);
-      requests_.send(comm.size() + rank, comm.get(), rank, tag, &mine_, sizeof mine_);
+      requests_.receive(rank, comm.get(), rank, tag, &of(rank), sizeof mine);
+      requests_.send(comm.size() + rank, comm.get(), rank, tag, &of(comm.rank()), sizeof mine);
     }
+  }
+  MpiAgreement(const MpiAgreement&) = delete;
+  MpiAgreement& operator=(const MpiAgreement&) = delete;
+  ~MpiAgreement() {
+    for (int rank = 0; rank < comm_.size(); ++rank) requests_.cancel(rank);
+    if (requests_.abandon()) MpiProcess::instance().keep(pledges_);
   }
   [[nodiscard]] bool done() { return requests_.done(); }
   [[nodiscard]] bool needs(int) const { return true; }
@@ -101,14 +146,15 @@ class MpiAgreement {
       if (!(requests_.empty(rank) && requests_.empty(comm_.size() + rank))) visit(rank);
   }
   [[nodiscard]] static std::string describe() { return "the start of the plan"; }
-  void check() const { check_start(pledges_); }
+  void check() const { check_start(*pledges_); }
 
  private:
   static constexpr int tag = 2;
+  [[nodiscard]] StartPledge& of(int rank) { return (*pledges_)[static_cast<std::size_t>(rank)]; }
+
   const MpiCommunicator& comm_;
-  MpiRequests requests_;  // by rank: theirs, then mine
-  StartPledge mine_;
-  std::vector<StartPledge> pledges_;  // by rank
+  MpiRequests requests_;                               // by rank: theirs, then mine
+  std::shared_ptr<std::vector<StartPledge>> pledges_;  // by rank
 };
 
 }  // namespace heddle::inline transport_room

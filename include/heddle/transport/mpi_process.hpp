@@ -7,7 +7,9 @@
 #include <mpi.h>
 
 #include <chrono>
+#include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace heddle::inline transport_room {
@@ -45,6 +47,9 @@ class MpiProcess {
   /// Whether the end of the process calls MPI_Finalize, if it is Heddle's to call. Not where a rank is gone for good: it would wait for it.
   void finalize_at_the_end(bool finalize) { finalize_ = finalize; }
 
+  /// MPI may still read or write this memory, because a rank was given up in the middle of a message: it stays until the process ends.
+  void keep(std::shared_ptr<void> memory) { kept_.push_back(std::move(memory)); }
+
   /// Between these two calls the resident hears of the end of the process, be it an exit() in the middle of a step.
   void add(MpiResident& resident) { residents_.push_back(&resident); }
   void remove(MpiResident& resident) { std::erase(residents_, &resident); }
@@ -80,6 +85,7 @@ class MpiProcess {
   bool finalize_ = true;
   std::thread::id thread_ = std::this_thread::get_id();
   std::vector<MpiResident*> residents_;
+  std::vector<std::shared_ptr<void>> kept_;
 };
 
 }  // namespace heddle::inline transport_room

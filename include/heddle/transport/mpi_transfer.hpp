@@ -70,7 +70,8 @@ class MpiTransfer {
   }
   /// True if nothing of it is pending any more, complete or cancelled.
   [[nodiscard]] bool quiet() { return requests_.done(); }
-  void abandon() { requests_.abandon(); }
+  /// True if MPI may still read and write what belongs to it.
+  [[nodiscard]] bool abandon() { return requests_.abandon(); }
 
  private:
   struct Notice {
