@@ -26,6 +26,15 @@ struct SavesTheOther : Swish {  // backward reads its input, describe says that 
   static constexpr Leaf describe(Spec in) { return elementwise("SavesTheOther", in, 5, Saves::output); }
 };
 
+struct Negate {  // its derivative needs neither input nor output
+  static constexpr Leaf describe(Spec in) { return elementwise("Negate", in, 1, Saves::nothing); }
+  static float forward(float x) { return -x; }
+  static float backward(float, float gradient) { return -gradient; }
+};
+struct SavesNothing : Swish {
+  static constexpr Leaf describe(Spec in) { return elementwise("SavesNothing", in, 5, Saves::nothing); }
+};
+
 struct Half : Swish {  // its kernel would write six elements where there is room for one
   static constexpr Leaf describe(Spec in) {
     Leaf leaf = Swish::describe(in);
@@ -66,6 +75,21 @@ struct Narrow {
     return leaf;
   }
 };
+
+/// What a kernel was handed of a gain; a Trainer hands it null in place of what nobody needs or keeps.
+struct Handed {
+  bool input_gradient = false, no_input_gradient = false, input = false, no_input = false;
+};
+inline Handed handed;
+struct Watched : Scale<true> {
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf = Scale<true>::describe(in);
+    leaf.input_part_reads_saved = false;
+    return leaf;
+  }
+};
+/// Its gradient of the weight is half as large where nobody needs that of the input.
+struct Halves : Scale<true> {};
 
 /// The same with a backward in two parts; Honest says whether a null pointer leaves out that part alone.
 template <bool Honest> struct InParts : Scale<true> {};
@@ -114,8 +138,28 @@ template <bool HonoursAdd> struct Kernel<Scale<HonoursAdd>, EigenCompute> {
       for (std::int64_t j = 0; j < n; ++j) c.parameter_gradients[0][j] = 0;
     for (std::int64_t i = 0; i < c.rows * n; ++i) {
       c.parameter_gradients[0][i % n] += c.output_gradient[i] * c.input[i];
-      c.input_gradient[i] = c.output_gradient[i] * c.parameters[0][i % n];
+      if (c.input_gradient != nullptr) c.input_gradient[i] = c.output_gradient[i] * c.parameters[0][i % n];
     }
+  }
+};
+template <> struct Kernel<Watched, EigenCompute> {
+  static constexpr bool backward_in_parts = true;
+  static void forward(const ForwardCall& c) { Kernel<Scale<true>, EigenCompute>::forward(c); }
+  static void backward(const BackwardCall& c) {
+    (c.input_gradient != nullptr ? handed.input_gradient : handed.no_input_gradient) = true;
+    (c.input != nullptr ? handed.input : handed.no_input) = true;
+    const std::int64_t n = c.leaf->in.elements();
+    for (std::int64_t i = 0; i < c.rows * n && c.input_gradient != nullptr; ++i) c.input_gradient[i] = c.output_gradient[i] * c.parameters[0][i % n];
+    if (c.parameter_gradients == nullptr) return;
+    for (std::int64_t j = 0; j < n && !c.add; ++j) c.parameter_gradients[0][j] = 0;
+    for (std::int64_t i = 0; i < c.rows * n; ++i) c.parameter_gradients[0][i % n] += c.output_gradient[i] * c.input[i];
+  }
+};
+template <> struct Kernel<Halves, EigenCompute> {
+  static void forward(const ForwardCall& c) { Kernel<Scale<true>, EigenCompute>::forward(c); }
+  static void backward(const BackwardCall& c) {
+    Kernel<Scale<true>, EigenCompute>::backward(c);
+    for (std::int64_t j = 0; j < c.leaf->in.elements() && c.input_gradient == nullptr; ++j) c.parameter_gradients[0][j] /= 2;
   }
 };
 template <bool Honest> struct Kernel<InParts<Honest>, EigenCompute> {
@@ -208,6 +252,23 @@ TEST_CASE("a wrong backward is found") {
 }
 
 TEST_CASE("a backward that reads what describe does not save is found") { CHECK(gradcheck<SavesTheOther>().text.find("[heddle.G11]") == 0); }
+
+TEST_CASE("a layer that needs nothing saved passes, one that does and says nothing is found") {
+  CHECK(gradcheck<Negate>().text == "");
+  CHECK(gradcheck<SavesNothing>().text.find("[heddle.G11] SavesNothing: backward gives") == 0);
+}
+
+TEST_CASE("a kernel is handed null wherever a Trainer may: for what is not saved, and for a gradient that nobody needs") {
+  handed = {};
+  CHECK(gradcheck<Watched>().text == "");
+  CHECK(handed.input_gradient);
+  CHECK(handed.no_input_gradient);
+  CHECK(handed.input);
+  CHECK(handed.no_input);
+  CHECK(gradcheck<Halves>().text ==
+        "[heddle.G11] Scale: backward gives another gradient of parameter 'weight' where `input_gradient` is null, as it is in the first layer of a "
+        "model. Fix: leave out the gradient of the input alone.");
+}
 
 TEST_CASE("a layer whose rows mix is found") { CHECK(gradcheck<CentersRows>().text.find("[heddle.G12] CentersRows: its") == 0); }
 

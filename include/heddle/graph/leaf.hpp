@@ -96,7 +96,7 @@ concept DescribesLeaf = requires(Spec in) {
   { L::describe(in) } -> std::same_as<Leaf>;
 };
 
-/// A leaf given by two functions of one float each; `saved` is the input or the output, as describe() says.
+/// A leaf given by two functions of one float each; `saved` is the input or the output, as describe() says, and no number if neither is saved.
 template <class L>
 concept ElementwiseLayer = DescribesLeaf<L> && requires(float x, float saved, float gradient) {
   { L::forward(x) } -> std::same_as<float>;

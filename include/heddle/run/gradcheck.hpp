@@ -51,8 +51,9 @@ template <class L, class Compute> class LeafUnderTest {
     KernelFor<L, Compute>::forward({&leaf_, rows, input.data() + first * leaf_.in.elements(), output.data() + first * leaf_.out.elements(), p.data(),
                                     workspace_.bytes(0), part});
   }
-  enum class Part { whole, input, parameters };
-  /// What is not declared as saved, or as read by the part, is handed over as NaN.
+  /// all_but_input: no part of its own, but a backward whose gradient of the input nobody needs.
+  enum class Part { whole, input, parameters, all_but_input };
+  /// What is not declared as saved, or as read by the part, is handed over as NaN, or as a Trainer does it: as null.
   void backward(std::int64_t first, std::int64_t rows, bool add, Part asked = Part::whole) {
     const Floats hidden(std::max(input.size(), output.size()), std::numeric_limits<float>::quiet_NaN());
     const bool reads = asked != Part::input || leaf_.input_part_reads_saved;
@@ -63,14 +64,16 @@ template <class L, class Compute> class LeafUnderTest {
     std::vector<Floats> unread;
     for (const auto& parameter : parameters) {
       unread.emplace_back(parameter.size(), std::numeric_limits<float>::quiet_NaN());
-      p.push_back(asked == Part::parameters && !leaf_.weights_read ? unread.back().data() : parameter.data());
+      p.push_back(asked == Part::parameters && !leaf_.weights_read ? (absent ? nullptr : unread.back().data()) : parameter.data());
     }
     for (auto& gradient : gradients) g.push_back(gradient.data());
     const std::int64_t i = first * leaf_.in.elements();
     const std::int64_t o = first * leaf_.out.elements();
-    KernelFor<L, Compute>::backward({&leaf_, rows, in ? input.data() + i : hidden.data(), out ? output.data() + o : hidden.data(),
-                                     output_gradient.data() + o, asked == Part::parameters ? nullptr : input_gradient.data() + i, p.data(),
-                                     asked == Part::input ? nullptr : g.data(), add, workspace_.bytes(0), part});
+    const float* const unsaved = absent ? nullptr : hidden.data();
+    const bool wanted = asked == Part::whole || asked == Part::input;
+    KernelFor<L, Compute>::backward({&leaf_, rows, in ? input.data() + i : unsaved, out ? output.data() + o : unsaved, output_gradient.data() + o,
+                                     wanted ? input_gradient.data() + i : nullptr, p.data(), asked == Part::input ? nullptr : g.data(), add,
+                                     workspace_.bytes(0), part});
   }
   /// sum(output x output_gradient) in double: what the gradients are gradients of.
   [[nodiscard]] double objective() {
@@ -81,7 +84,8 @@ template <class L, class Compute> class LeafUnderTest {
   }
   Floats input, output, output_gradient, input_gradient;
   std::vector<Floats> parameters, gradients;
-  int part = 0;  ///< of a leaf that is split
+  int part = 0;         ///< of a leaf that is split
+  bool absent = false;  ///< what is not declared is null
 
  private:
   [[nodiscard]] std::size_t tokens() const { return static_cast<std::size_t>(leaf_.vocabulary); }
@@ -130,6 +134,15 @@ template <class Test> void compare_gradient(Test& test, const std::string& what,
   }
 }
 
+/// Beyond the rounding of a few float sums in another order.
+[[nodiscard]] inline bool differs(const Floats& a, const Floats& b) {
+  double scale = 1;
+  for (const float v : a) scale = std::max(scale, std::fabs(static_cast<double>(v)));
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (const double off = std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i])); !(is_finite(off) && off <= 1e-5 * scale)) return true;
+  return false;
+}
+
 /// Rows must not mix: a rank that sees half of them must give the same outputs, and gradients of parameters that add up.
 template <class Test> void compare_split_rows(Test& test, std::int64_t rows, GradientCheck& check) {
   const auto whole_output = test.output;
@@ -140,14 +153,6 @@ template <class Test> void compare_split_rows(Test& test, std::int64_t rows, Gra
   test.forward(half, rows - half);
   test.backward(0, half, false);
   test.backward(half, rows - half, true);
-  const auto differs = [&](const Floats& a, const Floats& b) {
-    double scale = 1;
-    for (const float v : a) scale = std::max(scale, std::fabs(static_cast<double>(v)));
-    for (std::size_t i = 0; i < a.size(); ++i)
-      if (const double off = std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i])); !(is_finite(off) && off <= 1e-5 * scale))
-        return true;  // other order of a few float sums
-    return false;
-  };
   std::string wrong;
   if (differs(whole_output, test.output)) wrong = "output depends on";
   if (differs(whole_input_gradient, test.input_gradient)) wrong = "input gradient depends on";
@@ -177,6 +182,26 @@ template <class Test> void compare_parts(Test& test, std::int64_t rows, Gradient
                  "weights_read if the other is made of parameters, or do not say backward_in_parts.";
 }
 
+/// A Trainer hands null over for what is not saved and for a gradient that nobody needs, as that of the input of the first layer: what a kernel makes
+/// of the rest stays the same. One that reads through such a pointer ends the program here, in a test, and not in a training run.
+template <class Test> void compare_absent(Test& test, std::int64_t rows, GradientCheck& check) {
+  const auto input_gradient = test.input_gradient;
+  const auto gradients = test.gradients;
+  const auto broken = [&](const std::string& what) {
+    check.text = "[heddle.G11] " + std::string{test.leaf().spelled.view()} + ": backward gives " + what;
+  };
+  test.absent = true;
+  test.backward(0, rows, false);
+  if (differs(input_gradient, test.input_gradient))
+    broken("another gradient of its input where what describe does not save is null. Fix: correct backward, or what describe says it saves.");
+  if (gradients.empty() || !check.ok()) return;
+  test.backward(0, rows, false, Test::Part::all_but_input);
+  for (std::size_t p = 0; p < gradients.size() && check.ok(); ++p)
+    if (differs(gradients[p], test.gradients[p]))
+      broken("another gradient of parameter '" + std::string{test.leaf().parameters[p].name.view()} +
+             "' where `input_gradient` is null, as it is in the first layer of a model. Fix: leave out the gradient of the input alone.");
+}
+
 /// Checks one layer on `rows` rows of the given shape.
 ///
 /// Errors  none; G01 to G23 what describe says cannot be; G11 a wrong gradient, G12 rows that mix, G14 two parts that are not the whole, as the text
@@ -200,6 +225,9 @@ template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_on(const
   if constexpr (HasBackwardInParts<L, Compute>) compare_parts(test, rows, check);
   test.backward(0, rows, false);
   compare_split_rows(test, rows, check);
+  if (check.ok()) compare_absent(test, rows, check);
+  if constexpr (HasBackwardInParts<L, Compute>)
+    if (check.ok()) compare_parts(test, rows, check);
   return check;
 }
 

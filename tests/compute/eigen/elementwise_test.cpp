@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "arrays.hpp"
+#include "heddle/core/finite.hpp"
 #include "heddle/graph/layers/gelu.hpp"
 #include "heddle/graph/layers/relu.hpp"
 #include "heddle/graph/layers/sigmoid.hpp"
@@ -24,14 +25,21 @@ struct Swish {
   }
 };
 
+/// Its derivative needs neither input nor output.
+struct Negate {
+  static constexpr Leaf describe(Spec in) { return elementwise("Negate", in, 1, Saves::nothing); }
+  static float forward(float x) { return -x; }
+  static float backward(float, float gradient) { return -gradient; }
+};
+
 template <class L> void forward(const Leaf& leaf, std::int64_t rows, const float* input, float* output) {
   Kernel<L, EigenCompute>::forward({&leaf, rows, input, output, nullptr, nullptr});
 }
 template <class L>
 void backward(const Leaf& leaf, std::int64_t rows, const float* input, const float* output, const float* output_gradient, float* input_gradient) {
-  const bool of_output = leaf.saves == Saves::output;  // what is not saved is not there
-  Kernel<L, EigenCompute>::backward(
-      {&leaf, rows, of_output ? nullptr : input, of_output ? output : nullptr, output_gradient, input_gradient, nullptr, nullptr, false, nullptr});
+  const float* const in = leaf.saves == Saves::input ? input : nullptr;  // what is not saved is not there
+  const float* const out = leaf.saves == Saves::output ? output : nullptr;
+  Kernel<L, EigenCompute>::backward({&leaf, rows, in, out, output_gradient, input_gradient, nullptr, nullptr, false, nullptr});
 }
 
 /// Relative to the largest magnitude a layer's own functions make of these inputs; a compiler may fuse a kernel's loop differently from a single
@@ -40,7 +48,7 @@ bool close(float a, float b) { return std::abs(a - b) <= 8 * static_cast<float>(
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("the kernel is the layer's two functions on every element", L, ReLU, GELU, Tanh, Sigmoid, Swish) {
+TEST_CASE_TEMPLATE("the kernel is the layer's two functions on every element", L, ReLU, GELU, Tanh, Sigmoid, Swish, Negate) {
   for (const std::int64_t rows : {0, 1, 2, 3, 16, 63, 64}) {
     const Leaf leaf = L::describe(Spec{Shape{7, 5}});
     const std::int64_t n = rows * 35;
@@ -59,7 +67,7 @@ TEST_CASE_TEMPLATE("the kernel is the layer's two functions on every element", L
   }
 }
 
-TEST_CASE_TEMPLATE("position and length change no bit", L, ReLU, GELU, Tanh, Sigmoid, Swish) {
+TEST_CASE_TEMPLATE("position and length change no bit", L, ReLU, GELU, Tanh, Sigmoid, Swish, Negate) {
   const std::int64_t n = 67;
   const Array x(n, 1);
   const Array dy(n, 2);
@@ -80,7 +88,7 @@ TEST_CASE_TEMPLATE("position and length change no bit", L, ReLU, GELU, Tanh, Sig
   }
 }
 
-TEST_CASE_TEMPLATE("both directions run in place", L, ReLU, GELU, Tanh, Sigmoid, Swish) {
+TEST_CASE_TEMPLATE("both directions run in place", L, ReLU, GELU, Tanh, Sigmoid, Swish, Negate) {
   const Leaf leaf = L::describe(Spec{Shape{37}});
   const Array x(37, 1);
   const Array dy(37, 2);
@@ -94,6 +102,16 @@ TEST_CASE_TEMPLATE("both directions run in place", L, ReLU, GELU, Tanh, Sigmoid,
   backward<L>(leaf, 1, x.data(), y.data(), dx2.data(), dx2.data());
   CHECK(y2.same_bits(y));
   CHECK(dx2.same_bits(dx));
+}
+
+TEST_CASE("a backward that reads what is not saved is given no number, so that nobody takes it for one") {
+  struct Forgets : Swish {
+    static constexpr Leaf describe(Spec in) { return elementwise("Forgets", in, 5, Saves::nothing); }
+  };
+  const Array x(3, 1);
+  const Array dx(3);
+  backward<Forgets>(Forgets::describe(Spec{Shape{3}}), 1, x.data(), x.data(), x.data(), dx.data());
+  for (int i = 0; i < 3; ++i) CHECK_FALSE(is_finite(dx[i]));
 }
 
 TEST_CASE("a gradient that nobody needs is not written") {
