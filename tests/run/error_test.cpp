@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -60,6 +61,13 @@ TEST_CASE("a loss that is no number names its step") {
   const NonFinite error{12, "the loss of step 12 is nan. Fix: lower the learning rate."};
   CHECK(std::string{error.what()} == "[heddle.R02] the loss of step 12 is nan. Fix: lower the learning rate.");
   CHECK(error.step() == 12);
+}
+
+TEST_CASE("numbers in sentences are neither rounded to nothing nor to one another") {
+  CHECK(short_number(0.25) == "0.25");
+  CHECK(short_number(65536) == "65536");
+  CHECK(short_number(1e-45) == "1e-45");
+  CHECK(short_number(static_cast<double>(0.1F)) != short_number(static_cast<double>(std::nextafter(0.1F, 1.0F))));
 }
 
 TEST_CASE("a deadline of 0 or below is refused with its length") {

@@ -65,3 +65,9 @@ TEST_CASE("whole outputs are told by one rank of each replica, those in parts by
   CHECK(check_shared<Of<Hybrid<TensorParallel<2>, DataParallel<2>>>>(3) == std::map<int, std::size_t>{{0, 144}, {1, 144}, {2, 72}, {3, 72}});
   CHECK(check_shared<Of<Hybrid<TensorParallel<2>, DataParallel<2>>>>(2).size() == 2);  // no row is left for the second replica
 }
+
+TEST_CASE("there is room for the outputs of every row, and fewer rows than none are refused") {
+  CHECK(room_for_outputs(3, 4).size() == 12);
+  CHECK(room_for_outputs(0, 4).empty());
+  CHECK_THROWS_WITH_AS((void)room_for_outputs(-3, 4), "[heddle.B05] a batch of -3 rows was given. Fix: give at least one row.", Error);
+}

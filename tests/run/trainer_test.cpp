@@ -63,6 +63,10 @@ TEST_CASE("a batch that is not the plan's is refused with the numbers, and nothi
   const std::uint64_t before = exact.parameter_hash();
   CHECK(contains(refused(Code{'B', 5}, [&] { exact.step(rows.batch(0, 15)); }), "a batch of 15 rows was given to a plan with Batch<16>"));
   CHECK(contains(refused(Code{'B', 5}, [&] { exact.step(rows.batch(0, 0)); }), "a batch of 0 rows"));
+  auto fewer_than_none = rows.batch();
+  fewer_than_none.rows = -3;
+  CHECK(contains(refused(Code{'B', 5}, [&] { exact.step(fewer_than_none); }), "a batch of -3 rows was given. Fix: give at least one row."));
+  CHECK(contains(refused(Code{'B', 5}, [&] { (void)exact.evaluate(fewer_than_none); }), "a batch of -3 rows was given"));
   CHECK(contains(refused(Code{'B', 6}, [&] { exact.step(rows.batch(0, 17)); }), "a batch of 17 rows was given to a plan with Batch<16>"));
   Trainer<Kept, CpuThreads> kept{{}, Seed{1}};
   refused(Code{'B', 6}, [&] { kept.step(rows.batch(0, 17)); });

@@ -104,3 +104,8 @@ TEST_CASE("gradients that only rounding tells from zero are no false alarm under
   using Adams = Plan<Model, CrossEntropy, Adam, Batch<8>, DataParallel<4>>;
   for (std::uint64_t seed = 0; seed < 8; ++seed) CHECK(verify<Adams, CpuThreads>(rows.all(), Seed{seed}).text == "");
 }
+
+TEST_CASE("numbers that differ are told apart, however small they are") {
+  CHECK(difference({1, 1e-9F}, {1, 2e-9F}, 1, 1e-12) ==
+        " differs at row 1, column 0: 9.99999972e-10 under the plan, 1.99999994e-09 on one device with the reference kernels");
+}

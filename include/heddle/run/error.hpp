@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What a running plan throws: one sentence with names, numbers and the remedy.
 // Sees: core.  Does not see: memory, threads, compute, transport.
-// In: a Diagnosis or a lost rank.  Out: Error, RankLost, NonFinite, positive_deadline.
+// In: a Diagnosis or a lost rank.  Out: Error, RankLost, NonFinite, positive_deadline, short_number.
 #pragma once
 
 #if defined(__GNUC__) && !defined(__EXCEPTIONS)
@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -87,6 +88,15 @@ class NonFinite : public Error {
                 "the deadline is " + std::to_string(deadline.count()) +
                     " ns, so every wait would be late before it began. Fix: give a time above 0, for example std::chrono::seconds{60}.");
   return deadline;
+}
+
+/// A number as a sentence writes it, however small it is: 0.25, 1e-45. Nine digits tell any two floats apart.
+///
+/// Tested  run/error_test
+[[nodiscard]] inline std::string short_number(double number) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.9g", number);
+  return digits;
 }
 
 /// What an exception says; empty if there is none.

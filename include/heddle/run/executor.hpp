@@ -150,7 +150,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     skipped_ = overflow_flag() > 0;
     if (skipped_ && in_->loss_scale <= 1)
       throw NonFinite(in_->step, "gradients of step " + std::to_string(in_->step) + " are not finite, and the loss scale is down to " +
-                                     std::to_string(in_->loss_scale));
+                                     short_number(static_cast<double>(in_->loss_scale)));
   }
   /// The same on every rank: units are added in the order of the model.
   void clip() {

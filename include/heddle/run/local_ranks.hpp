@@ -94,7 +94,7 @@ template <class Session> class LocalRanks {
     const auto turn = begin("evaluate()");
     Evaluation all;
     all.rows = examples.rows;
-    all.outputs.resize(static_cast<std::size_t>(examples.rows * graph_.output().elements()));
+    all.outputs = room_for_outputs(examples.rows, graph_.output().elements());
     all.loss = evaluate_rows(examples, all.outputs.data(), true);
     if (all.rows > 0) all.loss /= static_cast<double>(all.rows);
     return all;
@@ -103,7 +103,7 @@ template <class Session> class LocalRanks {
     const auto turn = begin("predict()");
     const std::int64_t features = graph_.input.elements();
     const std::int64_t rows = whole_rows(std::ssize(inputs), features);
-    std::vector<float> all(static_cast<std::size_t>(rows * graph_.output().elements()));
+    std::vector<float> all = room_for_outputs(rows, graph_.output().elements());
     evaluate_rows(Examples<Target>{inputs.data(), nullptr, rows, features, target_features_, nullptr}, all.data(), false);
     return all;
   }

@@ -4,8 +4,11 @@
 // In: whether a step overflowed, the same on every rank.  Out: the scale of the next one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "heddle/core/finite.hpp"
 #include "heddle/run/error.hpp"
@@ -13,7 +16,7 @@
 namespace heddle::inline run_room {
 
 /// What a plan with LossScaling multiplies its loss with; any value may change between steps. Powers of two change no bit of a gradient
-/// that neither overflows nor underflows.
+/// that neither overflows nor underflows. A scale and its inverse are normal floats, so that a division by it undoes it.
 ///
 /// Errors  O01 for a value out of range
 /// Source  sources.md#grad-scaler
@@ -27,39 +30,45 @@ class LossScale {
   std::int64_t growth_tracker = 0;      ///< steps without an overflow since the scale last changed
 
   /// Of the next step.
-  [[nodiscard]] float scale() const { return scale_ > 0 ? scale_ : static_cast<float>(init_scale); }
+  [[nodiscard]] float scale() const { return scale_ ? *scale_ : static_cast<float>(init_scale); }
   /// For a run that goes on where another ended; with growth_tracker it is all that a loss scale remembers.
   void set_scale(const float& scale) {
-    if (!(is_finite(scale) && scale > 0)) refuse("the loss scale is to be " + std::to_string(scale), "use a finite scale above 0");
+    if (!(is_finite(scale) && undoable(static_cast<double>(scale))))
+      refuse("the loss scale is to be " + short_number(static_cast<double>(scale)), std::string{range});
     scale_ = scale;
   }
   /// Before every step: words are made only of what is wrong.
   void check() const {
-    if (!(is_finite(static_cast<float>(init_scale)) && static_cast<float>(init_scale) > 0))
-      refuse("init_scale is " + std::to_string(init_scale) + ", so gradients would be lost", "use a finite scale above 0, for example 65536");
+    if (!undoable(init_scale))
+      refuse("init_scale is " + short_number(init_scale) + ", so gradients would be lost", std::string{range} + ", for example 65536");
     if (!(is_finite(growth_factor) && growth_factor > 1))
-      refuse("growth_factor is " + std::to_string(growth_factor) + ", so the loss scale would never grow", "use a factor above 1, for example 2");
-    if (!(is_finite(backoff_factor) && backoff_factor > 0 && backoff_factor < 1))
-      refuse("backoff_factor is " + std::to_string(backoff_factor) + ", so the loss scale would not shrink after an overflow",
+      refuse("growth_factor is " + short_number(growth_factor) + ", so the loss scale would never grow", "use a factor above 1, for example 2");
+    if (!(is_finite(backoff_factor) && backoff_factor > 0 && static_cast<float>(backoff_factor) < 1))
+      refuse("backoff_factor is " + short_number(backoff_factor) + ", so the loss scale would not shrink after an overflow",
              "use a factor between 0 and 1, for example 0.5");
     if (!(growth_interval > 0)) refuse("growth_interval is " + std::to_string(growth_interval) + " steps", "use at least 1 step");
   }
-  /// After every step. A scale that would no longer be finite does not grow.
+  /// After every step. The scale shrinks to no less than the smallest one, and does not grow beyond the largest.
   void update(bool overflow) {
-    scale_ = scale();
+    const auto now = static_cast<double>(scale());
+    double next = now;
     if (overflow) {
-      scale_ = static_cast<float>(static_cast<double>(scale_) * backoff_factor);
+      next = std::max(smallest, now * backoff_factor);
       growth_tracker = 0;
     } else if (++growth_tracker >= growth_interval) {
-      const auto grown = static_cast<float>(static_cast<double>(scale_) * growth_factor);
-      if (is_finite(grown)) scale_ = grown;
+      if (growth_factor <= largest / now) next = now * growth_factor;
       growth_tracker = 0;
     }
+    scale_ = static_cast<float>(next);
   }
 
  private:
+  static constexpr double smallest = 0x1p-126;
+  static constexpr double largest = 0x1p126;
+  static constexpr std::string_view range = "use a scale from 1.2e-38 to 8.5e+37";
+  [[nodiscard]] static bool undoable(const double& scale) { return is_finite(scale) && scale >= smallest && scale <= largest; }
   [[noreturn]] static void refuse(const std::string& what, const std::string& fix) { throw Error(Code{'O', 1}, what + ". Fix: " + fix + "."); }
-  float scale_ = 0;  // 0: no step yet
+  std::optional<float> scale_;  // none: no step yet
 };
 
 }  // namespace heddle::inline run_room

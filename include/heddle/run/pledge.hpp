@@ -8,7 +8,6 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <cstdio>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -98,12 +97,6 @@ template <class Value> [[nodiscard]] std::vector<int> odd_ranks(const std::vecto
   for (std::size_t rank = 0; rank < values.size(); ++rank)
     if (values[rank] != *common) odd.push_back(static_cast<int>(rank));
   return odd;
-}
-
-[[nodiscard]] inline std::string short_number(double number) {
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.9g", number);
-  return digits;
 }
 
 /// Two ranks in words that differ in what `of` says, the first odd one and the first of the others: ": rank 1 with 3, rank 0 with 5".

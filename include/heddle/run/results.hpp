@@ -130,7 +130,7 @@ struct ClipOptions {
   double max_norm = 1.0;
   void check() const {
     if (is_nan(max_norm) || !(max_norm > 0))
-      throw Error(Code{'O', 1}, "max_norm is " + std::to_string(max_norm) + ", so no gradient would be left. Fix: use a norm above 0.");
+      throw Error(Code{'O', 1}, "max_norm is " + short_number(max_norm) + ", so no gradient would be left. Fix: use a norm above 0.");
   }
 };
 

@@ -17,6 +17,15 @@
 
 namespace heddle::inline run_room {
 
+/// Room for the outputs of rows that are evaluated; of no rows none.
+///
+/// Errors  B05 rows below 0, as of a batch that is written by hand
+/// Tested  run/shared_outputs_test
+[[nodiscard]] inline std::vector<float> room_for_outputs(std::int64_t rows, std::int64_t features) {
+  if (rows < 0) refuse_no_rows(rows);
+  return std::vector<float>(static_cast<std::size_t>(rows * features));
+}
+
 /// `whole` is the output of one row; maker(replica) the rank at coordinate 0 of axis tensor that made the rows of a replica. Where outputs lie in
 /// parts along that axis, every rank of it tells its own.
 ///

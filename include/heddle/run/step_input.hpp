@@ -47,9 +47,13 @@ struct StepInput {
   return pledge;
 }
 
+[[noreturn]] inline void refuse_no_rows(std::int64_t rows) {
+  throw Error(Code{'B', 5}, "a batch of " + std::to_string(rows) + " rows was given. Fix: give at least one row.");
+}
+
 /// Errors  B05 too few rows for a plan that names no remedy, B06 too many; an evaluation takes any number
 inline void refuse_other_rows(const Program& p, std::int64_t rows) {
-  if (rows < 1) throw Error(Code{'B', 5}, "a batch of 0 rows was given. Fix: give at least one row.");
+  if (rows < 1) refuse_no_rows(rows);
   const bool short_of_rows = rows < p.batch.batch && p.batch.remedy == Remedy::none;
   if (!p.training || (rows <= p.batch.batch && !short_of_rows)) return;  // no word is made of what is in order: a step allocates nothing
   const std::string capacity = std::to_string(p.batch.batch);

@@ -110,8 +110,9 @@ template <class Backend> struct ReferenceBackend : Backend {
     const double off = std::fabs(static_cast<double>(planned[i]) - static_cast<double>(reference[i]));
     if (is_finite(off) && off <= tolerance * scale) continue;
     const auto at = static_cast<std::int64_t>(i);
-    return " differs at row " + std::to_string(at / features) + ", column " + std::to_string(at % features) + ": " + std::to_string(planned[i]) +
-           " under the plan, " + std::to_string(reference[i]) + " on one device with the reference kernels";
+    return " differs at row " + std::to_string(at / features) + ", column " + std::to_string(at % features) + ": " +
+           short_number(static_cast<double>(planned[i])) + " under the plan, " + short_number(static_cast<double>(reference[i])) +
+           " on one device with the reference kernels";
   }
   return {};
 }
