@@ -29,7 +29,7 @@ def words_of(command):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--compiler", required=True, help="with its flags, as one word")
-    parser.add_argument("--main", required=True, help="the compiled main function of the tests")
+    parser.add_argument("--main", required=True, help="what else is linked: the compiled main function of the tests")
     parser.add_argument("--first-seed", type=int, default=int(time.time()))
     parser.add_argument("--legal", type=int, default=200)
     options = parser.parse_args()
@@ -39,7 +39,7 @@ def main():
         source, program = pathlib.Path(folder) / "plans.cpp", pathlib.Path(folder) / "plans"
         while legal < options.legal:
             source.write_text(TEXT.format(first=seed, count=SEEDS_A_PROGRAM))
-            for command in ([*shlex.split(options.compiler), str(source), options.main, "-o", str(program)], [str(program), "-s"]):
+            for command in ([*shlex.split(options.compiler), str(source), *shlex.split(options.main), "-o", str(program)], [str(program), "-s"]):
                 code, words = words_of(command)
                 if code != 0:
                     print(f"{words[-6000:]}\nseeds {seed} to {seed + SEEDS_A_PROGRAM - 1}: {' '.join(command[:1])} ended with {code}")

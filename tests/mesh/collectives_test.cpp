@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -12,6 +14,21 @@ using namespace heddle;
 using tests::Echo;
 
 namespace {
+
+/// A communicator that remembers what it refuses, and a value whose copies may look at its own numbers.
+struct Refusing : Echo {
+  using Echo::Echo;
+  std::string said;
+  void refuse(const Diagnosis& found) { said = found.text.view(); }
+};
+class Numbers {
+ public:
+  [[nodiscard]] float* data() { return held_->data(); }
+  [[nodiscard]] std::size_t size() const { return held_->size(); }
+
+ private:
+  std::shared_ptr<std::vector<float>> held_ = std::make_shared<std::vector<float>>(1, 1.0F);
+};
 
 template <class Comm> auto my_loss(Comm& comm, Distributed<float, Partial<axis::data>> local) { return all_reduce<axis::data>(comm, local); }
 
@@ -26,6 +43,15 @@ TEST_CASE("all_reduce gives a whole value, and only along its axes") {
   static_assert(std::is_same_v<decltype(all_reduce<axis::shard>(comm, both)), Distributed<float, Partial<axis::data>>>);
   CHECK(all_reduce<axis::shard, axis::data>(comm, both).value() == 6.0F);
   CHECK(comm.calls == "all_reduce data 1; all_reduce shard 1; all_reduce data 1; ");
+}
+
+TEST_CASE("a copy that has the memory of its value is refused, and one of nothing is not") {
+  Refusing comm{axis::data, 2};
+  (void)all_reduce<axis::data>(comm, Distributed<std::vector<float>, Partial<axis::data>>{{1, 2}});
+  (void)all_reduce<axis::data>(comm, Distributed<std::vector<float>, Partial<axis::data>>{std::vector<float>{}});  // no numbers: both have no memory
+  CHECK(comm.said == "");
+  (void)all_reduce<axis::data>(comm, Distributed<Numbers, Partial<axis::data>>{Numbers{}});
+  CHECK(comm.said.starts_with("[heddle.P22] a copy of a distributed "));
 }
 
 TEST_CASE("reduce_scatter and all_gather together are all_reduce") {

@@ -97,6 +97,10 @@ TEST_CASE("a mesh has each axis once, with at least one rank, and ranks that can
   static_assert(check_mesh(mesh_of({{axis::data, 2}, {axis::stage, 3}, {axis::data, 4}})).text.view() ==
                 "[heddle.M01] axis data is named twice in a mesh, with sizes 2 and 4. Fix: name it once.");
   static_assert(check_mesh(mesh_of({{axis::data, 65536}, {axis::stage, 65536}})).code == Code{'M', 10});
+  static_assert(check_mesh(mesh_of({{axis::data, 1024}, {axis::stage, 1024}})).ok());  // 2^20 ranks, and no more
+  static_assert(check_mesh(mesh_of({{axis::data, 1024}, {axis::stage, 1025}})).code == Code{'M', 10});
+  static_assert(
+      check_mesh(mesh_of({{axis::data, 1}, {axis::shard, 2}, {axis::tensor, 1}, {axis::stage, 1}, {axis::context, 1}, {axis::expert, 1}})).ok());
   static_assert(check_mesh(Mesh{{axis::data}, {1}, 7}).code == Code{'M', 10});
   CHECK(check_mesh(Mesh{{axis::data}, {1}, -1}).text.view() ==
         "[heddle.M10] a mesh has -1 axes, but there are 6. Fix: let count be the number of axes that are named.");
