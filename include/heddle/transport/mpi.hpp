@@ -43,7 +43,7 @@ namespace heddle::inline transport_room {
 /// Errors  T01 counts or kinds that differ; T02, T03, T04, T05 misuse; T06 what MPI refuses; R03 another number of processes; R08, R18, O02 another
 ///         start; T09, T10, R19, O02 another call; RankLost (R01) after the deadline or when a rank was given up
 /// Tested  transport/mpi_test, conformance/transport_mpi_test
-class Mpi : private MpiResident {
+class Mpi final : private MpiResident {
  public:
   using Endpoint = Mpi;
   /// Collective over `world`, which has one process per rank. What `start` says is compared between the processes.
