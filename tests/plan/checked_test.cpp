@@ -29,5 +29,6 @@ TEST_CASE("a plan over its budget names the stage, its bytes and the largest con
 TEST_CASE("a budget of nothing is refused and not taken for none, of a plan and of an Inference") {
   static_assert(check<Alone<Memory<0_MiB>>>().code == Code{'C', 2});
   static_assert(check<Inference<Mnist, Batch<64>, Single, Memory<0_MiB>>>().code == Code{'C', 2});
+  static_assert(check<Alone<Bucket<0_MiB>>>().code == Code{'C', 3} && check<Alone<Bucket<Bytes{-1}>>>().code == Code{'C', 3});
   CHECK(says(check<Alone<Memory<Bytes{-1}>>>(), "a Memory of -1 bytes allows no plan"));
 }

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <string_view>
+#include <type_traits>
+
 #include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/input.hpp"
 #include "heddle/graph/layers/tanh.hpp"
@@ -135,5 +138,22 @@ TEST_CASE("what is wrong with the plan that would train it is wrong with it") {
   static_assert(check<Uneven>().code == Code{'B', 1});
   using Parts = Inference<Mnist, DataParallel<4>>;
   static_assert(check<Parts>().code == Code{'L', 1});
-  CHECK(check<Inference<Mnist, Batch<64>, Single, CrossEntropy>>().code == Code{'L', 2});
+}
+
+TEST_CASE("what only training has is refused by its name") {
+  const auto refused = []<class... Options>(std::type_identity<Inference<Options...>>, std::string_view name) {
+    constexpr Diagnosis found = check<Inference<Options...>>();
+    CHECK(found.code == Code{'L', 10});
+    CHECK(found.text.view().find(name) == 13);
+  };
+  refused(std::type_identity<Inference<Mnist, Batch<64>, Single, CrossEntropy>>{}, "CrossEntropy is for training, but");
+  refused(std::type_identity<Inference<SGD, Mnist, Batch<64>, Single>>{}, "SGD is for training, but");
+  refused(std::type_identity<Inference<Mnist, Batch<64>, Single, Bucket<1_MiB>>>{}, "Bucket<");
+  refused(std::type_identity<Inference<Mnist, Batch<64>, Single, LossScaling>>{}, "LossScaling is");
+  refused(std::type_identity<Inference<Mnist, Batch<64>, Single, Clip<GlobalNorm>>>{}, "Clip<GlobalNorm> is");
+  refused(std::type_identity<Inference<Mnist, Batch<64>, Single, Recompute<ReLU>>>{}, "Recompute<ReLU> is");
+}
+
+TEST_CASE("rounds are taken: rows of a batch then pass one part at a time, in less memory") {
+  static_assert(peak_memory<Inference<Mnist, Batch<64>, Single, Accumulate<4>>>() < peak_memory<Inference<Mnist, Batch<64>, Single>>());
 }

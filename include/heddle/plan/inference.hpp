@@ -62,6 +62,8 @@ template <class Trained> struct ForwardLayout {
 /// An Inference is checked as the plan that would train it: NoLoss and an optimizer without states stand for the parts that it has not.
 /// A budget is of the arena that it has itself.
 template <class... Types> struct RequestOf<Inference<Types...>> : RequestOf<Plan<Types..., NoLoss, SGD>> {
+  static constexpr Diagnosis own_parts = check_parts_of_inference<Types...>();
+  static constexpr Diagnosis parts = own_parts.ok() ? RequestOf<Plan<Types..., NoLoss, SGD>>::parts : own_parts;
   static constexpr Layout layout = ForwardLayout<Plan<Types..., NoLoss, SGD>>::layout;
   static constexpr bool trains = false;  // so it may have nothing to train
   static constexpr Bytes budget{};       // of what would train: none
@@ -91,7 +93,7 @@ template <class TheInference> struct CheckedInference {
 /// A model, a batch, a policy and options, in any order, that Runner applies: no loss, no optimizer, no gradients.
 ///
 /// Shape   inputs (rows, In) are scattered, outputs (rows, Out) gathered in the order of the rows
-/// Errors  the code of the first broken rule, as of the Plan that would train it; C01 by its own arena
+/// Errors  the code of the first broken rule, as of the Plan that would train it; C01 by its own arena, L10 what only training has
 /// Tested  plan/inference_test, run/runner_test, fail/B01_inference
 template <class... Types> struct Inference {
   static_assert(sizeof(fired<CheckedInference<Inference>>) > 0);

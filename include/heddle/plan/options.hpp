@@ -4,6 +4,7 @@
 // In: quantities, layers.  Out: Memory<...>, Bucket<...>, Clip<...>, LossScaling, Recompute<...>.
 #pragma once
 
+#include "heddle/core/rule.hpp"
 #include "heddle/core/text.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/plan/plan_part.hpp"
@@ -21,12 +22,19 @@ template <Bytes Most> struct Memory {
 
 /// Gradients are reduced in buckets of at least this size, started as soon as their last layer's backward has run.
 ///
+/// Errors  C03 at build if it has no bytes
 /// Source  sources.md#pytorch-ddp
-/// Tested  plan/options_test
+/// Tested  plan/options_test, fail/C03_bucket_of_nothing
 template <Bytes AtLeast> struct Bucket {
   static constexpr PlanPart plan_part = PlanPart::bucket;
   static constexpr Bytes bucket_bytes = AtLeast;
 };
+
+[[nodiscard]] constexpr Diagnosis check_bucket(Bytes named) {
+  if (named.value > 0) return {};
+  return Diagnosis{Code{'C', 3}, ""} << "a Bucket of " << named.value
+                                     << " bytes holds no gradient. Fix: name Bucket<1_MiB> or another size, or leave Bucket out.";
+}
 
 /// The Euclidean norm of all gradients of the model, for Clip<GlobalNorm>.
 struct GlobalNorm {};

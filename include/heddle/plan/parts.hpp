@@ -108,4 +108,17 @@ template <class... Types> [[nodiscard]] constexpr Diagnosis check_parts() {
   return {};
 }
 
+/// L10: a loss, an optimizer, or an option that says something of gradients. Rounds of Accumulate<K> are taken: rows pass in parts, in less memory.
+template <class... Types> [[nodiscard]] constexpr Diagnosis check_parts_of_inference() {
+  constexpr int count = sizeof...(Types);
+  const PlanPart parts[std::size_t{count + 1}] = {part_of<Types>()..., PlanPart::unknown};
+  const Text<64> names[std::size_t{count + 1}] = {type_name<Types>()..., Text<64>{}};
+  for (int i = 0; i < count; ++i)
+    for (const PlanPart trains : {PlanPart::loss, PlanPart::optimizer, PlanPart::bucket, PlanPart::clip, PlanPart::recompute, PlanPart::loss_scaling})
+      if (parts[i] == trains)
+        return Diagnosis{Code{'L', 10}, ""} << names[i].view() << " is for training, but an Inference is only applied. Fix: remove "
+                                            << names[i].view() << ", or write a Plan to train.";
+  return {};
+}
+
 }  // namespace heddle::inline plan_room

@@ -64,6 +64,7 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
       regroups_a_gradient(graph, answered)};
   static constexpr BatchDivision batch = divide_batch(answered, batch_request);
   static constexpr Bytes bucket_bytes = option<PlanPart::bucket>(default_bucket, []<class T>(std::type_identity<T>) { return T::bucket_bytes; });
+  static constexpr Diagnosis bucket = check_bucket(bucket_bytes);
   static constexpr Bytes budget = option<PlanPart::memory>(Bytes{0}, []<class T>(std::type_identity<T>) { return T::memory_budget; });
   static constexpr bool allows_nothing = !std::is_void_v<Find<PlanPart::memory>> && budget < Bytes{1};
   static constexpr bool clips = option<PlanPart::clip>(false, []<class T>(std::type_identity<T>) { return T::clips; });
@@ -90,6 +91,8 @@ template <class ThePlan> struct Checked {
     } else if constexpr (Request::allows_nothing) {
       return Diagnosis{Code{'C', 2}, ""} << "a Memory of " << Request::budget.value
                                          << " bytes allows no plan. Fix: name what a device has, or leave Memory out.";
+    } else if constexpr (!Request::bucket.ok()) {
+      return Request::bucket;
     } else if constexpr (!Request::graph.fault.ok()) {
       return Request::graph.fault;
     } else if constexpr (constexpr Diagnosis loss = Request::Loss::accepts(Request::graph.output()); !loss.ok()) {
