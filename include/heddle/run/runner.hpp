@@ -61,7 +61,10 @@ template <class TheInference, class Backend> class Runner {
   [[nodiscard]] auto& session() { return ranks_.session(); }
 
  private:
-  using Ranks = Trainer<TheInference, Backend>;  // of which no step is ever asked
+  struct Applied : TheInference {
+    static constexpr bool is_only_applied = true;
+  };
+  using Ranks = Trainer<Applied, Backend>;  // of which no step is ever asked
 
   static NamedShape named(const std::string& name, const Shape& shape) { return {name, {shape.sizes, shape.sizes + shape.dimensions}}; }
 

@@ -10,6 +10,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "heddle/plan/plan.hpp"
@@ -29,6 +30,24 @@
 
 namespace heddle::inline run_room {
 
+/// L11 of an Inference, unless it is the one of a Runner, which asks for no step; else what refuses the plan.
+template <class Asked> struct TrainerVerdict {
+  static constexpr Diagnosis find() {
+    if constexpr (!Verdict<Asked>::found.ok())
+      return Verdict<Asked>::found;
+    else if constexpr (!Asked::Request::trains && !requires { Asked::is_only_applied; })
+      return Diagnosis{Code{'L', 11},
+                       "a Trainer is given an Inference, which has no loss and no optimizer. Fix: write Runner<...> of heddle/run/runner.hpp, or "
+                       "give it a Plan."};
+    else
+      return {};
+  }
+  static constexpr Diagnosis found = find();
+};
+/// As PlanOrNone and OfSound are of a Verdict.
+template <class Asked> using TrainedOrNone = std::conditional_t<TrainerVerdict<Asked>::found.code == Code{'L', 11}, NoPlan, PlanOrNone<Asked>>;
+template <class Asked, class Check> using OfTrained = std::conditional_t<TrainerVerdict<Asked>::found.ok(), Check, Verdict<NoPlan>>;
+
 /// Trains one plan on one backend. Where the ranks are processes, each process makes the same trainer and the same calls in the same order, and
 /// gets the same results; every process gives the whole batch, of which its rank takes its rows.
 ///
@@ -36,15 +55,16 @@ namespace heddle::inline run_room {
 /// whether one does, first_process(), endpoint(rank), give_up(rank, why), share(owner, bytes), after which every process has the owner's bytes,
 /// and reset(), which says whether the ranks can go on after one of them has thrown.
 ///
-/// Errors  O01 an option out of range; B05 a smaller batch without a remedy, B06 a larger one; R01 RankLost, R02 NonFinite, R04 a step that was
-///         interrupted between ranks; R11 a call inside another one, R13 a deadline that is none, R14 memory, R15 threads; D07, D08 rows and labels
-/// Tested  run/trainer_test, equivalence/
+/// Errors  L11 of an Inference, at build; O01 an option out of range; B05 a smaller batch without a remedy, B06 a larger one; R01 RankLost,
+///         R02 NonFinite, R04 a step that was interrupted between ranks; R11 a call inside another one, R13 a deadline that is none, R14 memory,
+///         R15 threads; D07, D08 rows and labels
+/// Tested  run/trainer_test, equivalence/, fail/L11_trainer_of_an_inference
 template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
-  static_assert(sizeof(fired<Verdict<Asked>>) > 0);
-  using ThePlan = PlanOrNone<Asked>;
+  static_assert(sizeof(fired<TrainerVerdict<Asked>>) > 0);
+  using ThePlan = TrainedOrNone<Asked>;
   using Kernels = CheckedKernels<typename ThePlan::Request::Model, typename Backend::Compute, ThePlan::training.splits_backward>;
   using OfLoss = CheckedLoss<typename ThePlan::Request::Loss, typename Backend::Compute>;
-  static_assert(sizeof(fired<OfSound<Asked, Kernels>>) > 0 && sizeof(fired<OfSound<Asked, OfLoss>>) > 0);
+  static_assert(sizeof(fired<OfTrained<Asked, Kernels>>) > 0 && sizeof(fired<OfTrained<Asked, OfLoss>>) > 0);
 
  public:
   using Request = typename ThePlan::Request;
@@ -56,9 +76,10 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   using RankExecutor = Executor<typename Session::Endpoint>;
 
   explicit Trainer(const Options& options, Seed seed = Seed{0}, RunOptions how = {}) try
-      : options_(options), ranks_(training, ThePlan::evaluation, Request::graph, Request::target_features,
-                                  kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute, Verdict<Asked>::found.ok()>(),
-                                  transport_needs<Optimizer>(training, ThePlan::evaluation, options, seed), how.deadline) {
+      : options_(options),
+        ranks_(training, ThePlan::evaluation, Request::graph, Request::target_features,
+               kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute, TrainerVerdict<Asked>::found.ok()>(),
+               transport_needs<Optimizer>(training, ThePlan::evaluation, options, seed), how.deadline) {
     check_options();
     ranks_.make(seed);
   } catch (const std::bad_alloc&) {
@@ -119,14 +140,14 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
     return result;
   }
   template <class Other> StepResult step(const Examples<Other>&) {
-    static_assert(sizeof(fired<OfSound<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
+    static_assert(sizeof(fired<OfTrained<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
     return {};
   }
 
   /// Loss and outputs without a step, for any number of rows.
   [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples) { return ranks_.evaluate(examples); }
   template <class Other> [[nodiscard]] Evaluation evaluate(const Examples<Other>&) {
-    static_assert(sizeof(fired<OfSound<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
+    static_assert(sizeof(fired<OfTrained<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
     return {};
   }
 
