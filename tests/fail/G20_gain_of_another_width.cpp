@@ -12,7 +12,7 @@ template <std::int64_t Features> struct Gain {
     leaf.spelled = spelled("Gain", Features);
     leaf.in = leaf.out = in;
 #ifdef HEDDLE_REPAIRED
-    if (in.shape.last() == Features + 1) leaf.fault = Diagnosis{Code{'G', 1}, "Gain takes 64 features. Fix: give them."};
+    if (in.shape.last() != Features) leaf.fault = Diagnosis{Code{'G', 1}, "Gain takes 64 features. Fix: give them."};
 #endif
     return leaf.with({"weight", Shape{Features}, Initial::ones});
   }

@@ -45,6 +45,18 @@ template <auto... Parameters> using With = Own<[](Leaf& leaf) { (leaf.with({Para
 constexpr auto named_a = [] { return "a"; };
 constexpr auto named_b = [] { return "b"; };
 
+/// A layer of one's own that refuses some widths, and one parameter whose width is made of that of the value.
+template <auto Refuses, auto Width> struct Refusing {
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf;
+    leaf.kind << "Refusing";
+    leaf.spelled << "Refusing";
+    leaf.in = leaf.out = in;
+    if (Refuses(in.shape.last())) leaf.fault = Diagnosis{Code{'G', 1}, "takes another width. Fix: give it."};
+    return leaf.with({"weight", Shape{Width(in.shape.last())}, Initial::ones});
+  }
+};
+
 }  // namespace
 
 TEST_CASE("a layer that says it takes another shape than it is given is refused, whatever it computes") {
@@ -100,6 +112,23 @@ TEST_CASE("a layer with parameters of its own width says what it takes, or follo
   static_assert(fault_with<Refuses>().ok());
   static_assert(ends_in(Shape{3, 4}, Shape{4}) && ends_in(Shape{4}, Shape{4}) && !ends_in(Shape{4, 3}, Shape{4}) && !ends_in(Shape{4}, Shape{3, 4}));
   CHECK(graph_of<Sequential<Input<6>, Embedding<11, 8>>>.fault.ok());  // indexed by ids
+}
+
+TEST_CASE("a layer that refuses some widths is tried on others") {
+  CHECK(
+      words_with<Refusing<[](std::int64_t width) { return width % 2 != 0; }, [](std::int64_t) { return 3; }>>() ==
+      "[heddle.G20] layer 1 '1': Refusing takes (4) and (8) alike, with the same parameters, so its kernel may read past their ends. Fix: add static "
+      "constexpr Spec takes(), or set leaf.fault where the value does not fit.");
+  constexpr const Graph& odd =
+      graph_of<Sequential<Input<5>, Refusing<[](std::int64_t width) { return width % 2 == 0; }, [](std::int64_t) { return 3; }>>>;
+  CHECK(odd.fault.text.view().find("takes (5) and (15) alike") != std::string_view::npos);
+  CHECK(fault_with<Refusing<[](std::int64_t width) { return width % 2 != 0; }, [](std::int64_t width) { return width; }>>().ok());
+  CHECK(fault_with<Refusing<[](std::int64_t width) { return width != 4; }, [](std::int64_t) { return 4; }>>().ok());
+}
+
+TEST_CASE("parameters that follow the width in steps follow it") {
+  CHECK(fault_with<Refusing<[](std::int64_t) { return false; }, [](std::int64_t width) { return width / 2; }>>().ok());
+  CHECK(fault_with<Refusing<[](std::int64_t width) { return width % 2 != 0; }, [](std::int64_t width) { return width / 2; }>>().ok());
 }
 
 TEST_CASE("a fifth parameter, signature or dimension is counted, not written past the end") {

@@ -156,33 +156,52 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
   return true;
 }
 
-/// Whether parameters have shapes of their own, whatever the value: a kernel that indexes them by the value would leave them. One element fits
+/// Parameters of a leaf that have shapes of their own, whatever the value: a kernel that indexes them by the value would leave them. One element fits
 /// every value, and a table is indexed by token ids.
-[[nodiscard]] constexpr bool ignores_the_value(const Leaf& leaf, const Leaf& of_another) {
-  if (!of_another.fault.ok() || leaf.vocabulary > 0) return false;
-  for (int p = 0; p < leaf.parameter_count; ++p)
-    if (leaf.parameters[p].shape.elements() > 1 && p < of_another.parameter_count && leaf.parameters[p].shape == of_another.parameters[p].shape)
-      return true;
-  return false;
-}
-/// Every size is another.
-[[nodiscard]] constexpr Spec enlarged(Spec spec) {
-  for (int i = 0; i < spec.shape.dimensions; ++i) ++spec.shape.sizes[i];
+struct FixedParameters {
+  bool fixed[Leaf::most_parameters]{};
+  int count = 0;
+  Spec taken;  ///< another value that the leaf takes
+
+  constexpr explicit FixedParameters(const Leaf& leaf) {
+    for (int p = 0; p < leaf.parameter_count && leaf.vocabulary == 0; ++p) count += fixed[p] = leaf.parameters[p].shape.elements() > 1;
+  }
+  /// A leaf that refuses another value says nothing of its parameters.
+  constexpr void compare(const Leaf& leaf, const Leaf& of_another, const Spec& another) {
+    if (!of_another.fault.ok()) return;
+    if (taken.shape.dimensions == 0) taken = another;
+    for (int p = 0; p < leaf.parameter_count; ++p) {
+      const bool follows = p >= of_another.parameter_count || !(leaf.parameters[p].shape == of_another.parameters[p].shape);
+      if (fixed[p] && follows) fixed[p] = false, --count;
+    }
+  }
+};
+/// Every size is another: one more, or so many times as large.
+[[nodiscard]] constexpr Spec enlarged(Spec spec, int times) {
+  for (int i = 0; i < spec.shape.dimensions; ++i) spec.shape.sizes[i] = times == 1 ? spec.shape.sizes[i] + 1 : spec.shape.sizes[i] * times;
   return spec;
 }
 
+/// How many other values a layer is tried on: a description costs steps of a constant expression, which compilers limit, so layers far into a model,
+/// which mostly stood before, are tried on one.
+[[nodiscard]] constexpr int values_to_try(int leaf) { return leaf < 64 ? 3 : 1; }
+
 /// The parameters of L fit the value that it is given: L says what it takes, or its describe refuses another value, or its parameters follow it.
 ///
-/// Errors  G01 the value is not what takes() says, G20 any value is taken for the same parameters
+/// Errors  G01 the value is not what takes() says, G20 values of other sizes are taken for the same parameters
 /// Tested  graph/leaf_rules_test, fail/G20_gain_of_another_width
-template <class L> [[nodiscard]] constexpr Diagnosis check_what_fits(const Leaf& leaf, const Spec& given) {
+template <class L> [[nodiscard]] constexpr Diagnosis check_what_fits(const Leaf& leaf, const Spec& given, int tries) {
   if (leaf.parameter_count == 0) return {};
   if constexpr (requires { L::takes(); }) {
     if (ends_in(given.shape, L::takes().shape)) return {};
     return broken_leaf(leaf, 1) << " takes " << L::takes().shape << " but the value before it has " << given.shape << ". Fix: give it what it takes.";
   } else {
-    if (given.shape.dimensions == 0 || !ignores_the_value(leaf, L::describe(enlarged(given)))) return {};
-    return broken_leaf(leaf, 20) << " takes " << given.shape << " and " << enlarged(given).shape
+    FixedParameters parameters{leaf};
+    if (given.shape.dimensions == 0) return {};
+    for (int times = 1; times <= tries && parameters.count > 0; ++times)  // a layer may take even widths only, or odd ones
+      parameters.compare(leaf, L::describe(enlarged(given, times)), enlarged(given, times));
+    if (parameters.count == 0 || parameters.taken.shape.dimensions == 0) return {};
+    return broken_leaf(leaf, 20) << " takes " << given.shape << " and " << parameters.taken.shape
                                  << " alike, with the same parameters, so its kernel may read past their ends. Fix: add static constexpr Spec "
                                     "takes(), or set leaf.fault where the value does not fit.";
   }
@@ -201,11 +220,11 @@ template <class L> [[nodiscard]] constexpr Diagnosis check_functions(const Leaf&
   return {};
 }
 
-/// All of them: what is wrong with a layer that is given such a value.
-template <class L> [[nodiscard]] constexpr Diagnosis fault_of_layer(const Leaf& leaf, const Spec& given) {
+/// All of them: what is wrong with a layer that is given such a value. L is tried on so many others.
+template <class L> [[nodiscard]] constexpr Diagnosis fault_of_layer(const Leaf& leaf, const Spec& given, int tries = values_to_try(0)) {
   Diagnosis found = check_leaf(leaf, given);
   if (found.ok()) found = check_functions<L>(leaf);
-  return found.ok() ? check_what_fits<L>(leaf, given) : found;
+  return found.ok() ? check_what_fits<L>(leaf, given, tries) : found;
 }
 
 }  // namespace heddle::inline graph_room

@@ -42,7 +42,7 @@ template <int Leaves, int Nodes> struct Tracer {
       if (value == 0) learn_input<L>();
       TracedLeaf& entry = leaves[leaf_count];
       entry.leaf = L::describe(spec(value));
-      const Diagnosis found = fault_of_layer<L>(entry.leaf, spec(value));
+      const Diagnosis found = fault_of_layer<L>(entry.leaf, spec(value), values_to_try(leaf_count));
       if (!found.ok()) entry.leaf = nothing_of(entry.leaf, spec(value));
       entry.path = path_;
       if (path_.cut)
