@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Runs the script ./heddle as a user would, with a cmake that builds nothing: folders, rights, an old cmake, ^C.
+"""Runs the script ./heddle as a user would, with a cmake that builds nothing: folders, rights, an old cmake, ^C, several at once.
 
 usage: script_check.py HEDDLE
 """
+import fcntl
 import os
 import shutil
 import signal
@@ -16,12 +17,15 @@ SCRIPT = sys.argv[1]
 NOBODY = 65534
 CMAKE = """#!/bin/bash
 if [[ $1 == --version ]]; then printf 'cmake version %s\\n\\nCMake suite\\n' "${FAKE_VERSION-3.25.1}"; exit; fi
+if [[ -n ${FAKE_ALONE-} ]]; then mkdir "$FAKE_ALONE" || exit 1; sleep 0.3; rmdir "$FAKE_ALONE"; fi
+if [[ -n ${FAKE_STAYS-} ]]; then sleep 20 >/dev/null 2>&1 & fi
 if [[ $1 == --preset ]]; then
   mkdir -p "build/$2"; touch "build/$2/build.ninja"; printf 'CMAKE_HOME_DIRECTORY:INTERNAL=%s\\n' "$PWD" >"build/$2/CMakeCache.txt"
   printf '%s\\n' "${@:3}" >>"build/$2/options"; exit
 fi
 if [[ -n ${FAKE_SLOW-} ]]; then touch "$FAKE_SLOW"; sleep 20; fi
-mkdir -p "$2/tools"; printf '#!/bin/bash\\necho "$PWD: $*"\\n' >"$2/tools/$4"; chmod +x "$2/tools/$4"
+mkdir -p "$2/tools"; printf '#!/bin/bash\\nif [[ -n ${FAKE_RUNS-} ]]; then touch "$FAKE_RUNS"; exec sleep 20; fi\\necho "$PWD: $*"\\n' >"$2/tools/$4"
+chmod +x "$2/tools/$4"
 """
 # At ^C an mpirun ends its processes and then itself, with 1.
 MPIRUN = """#!/bin/bash
@@ -62,6 +66,10 @@ class Place:
 
     def environment(self, **more):
         return {**os.environ, "PATH": f"{self.programs}:/usr/bin:/bin", **more}
+
+    def start(self, *arguments, **environment):
+        return subprocess.Popen(self.command(*arguments), cwd=self.here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+                                env=self.environment(**environment))
 
     def run(self, *arguments, user=None, **environment):
         return subprocess.run(self.command(*arguments), cwd=self.here, capture_output=True, text=True, timeout=60, user=user,
@@ -127,14 +135,17 @@ def respects_a_foreign_checkout():
     place.remove()
 
 
+def wait_for(path):
+    for _ in range(200):
+        if os.path.exists(path):
+            return
+        time.sleep(0.05)
+
+
 def interrupt(place, begun, *arguments, **environment):
     """What the command says and its exit code, if ^C is pressed as soon as the file `begun` is there."""
-    running = subprocess.Popen(place.command(*arguments), cwd=place.here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               start_new_session=True, env=place.environment(**environment))
-    for _ in range(200):
-        if os.path.exists(begun):
-            break
-        time.sleep(0.05)
+    running = place.start(*arguments, **environment)
+    wait_for(begun)
     os.killpg(running.pid, signal.SIGINT)
     printed, said = running.communicate(timeout=60)
     return running.returncode, printed, said
@@ -149,6 +160,44 @@ def ends_at_an_interrupt():
     code, printed, said = interrupt(place, begun, "train", "--processes", "2", FAKE_TRAINING=begun)
     check("^C while processes train", code == 130 and printed.endswith("ended\n"), (code, printed, said))
     check("the exit code of mpirun", place.run("train", "--processes", "2", FAKE_CODE="7").returncode == 7)
+    place.remove()
+
+
+WAITS = "heddle: waits for another ./heddle, which builds in build/release\n"
+
+
+def builds_one_at_a_time():
+    place = Place()
+    alone = os.path.join(place.folder, "alone")
+    commands = [("doctor",), ("train", "--processes", "2"), ("train",), ("doctor",)]
+    running = [place.start(*command, FAKE_ALONE=alone) for command in commands]
+    said = []
+    for command, process in zip(commands, running):
+        said.append(process.communicate(timeout=60)[1])
+        check(f"{command} beside others", process.returncode == 0, said[-1])
+    check("who waits says so", any(WAITS in words for words in said), said)
+    runs = os.path.join(place.folder, "runs")
+    running = place.start("doctor", FAKE_RUNS=runs, FAKE_STAYS="yes")
+    wait_for(runs)
+    ended = place.run("doctor")
+    check("a program that runs and what a build leaves behind keep nobody waiting", ended.returncode == 0 and WAITS not in ended.stderr, ended.stderr)
+    os.killpg(running.pid, signal.SIGKILL)
+    running.communicate()
+    with open(os.path.join(place.root, "build", ".release.lock"), "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        running = place.start("doctor")
+        check("a build elsewhere is waited for", running.stderr.readline() == WAITS)
+        os.killpg(running.pid, signal.SIGINT)
+        said = running.communicate(timeout=60)[1]
+        check("^C while another builds", running.returncode == 130 and said.endswith("heddle: stopped before the end; what is built so far stays\n"), said)
+    place.program("flock", "#!/bin/bash\nexit 71\n")
+    ended = place.run("doctor")
+    check("a file system without locks", ended.returncode == 0 and WAITS not in ended.stderr, ended.stderr)
+    os.remove(os.path.join(place.programs, "flock"))
+    for name in ("bash", "chmod", "dirname", "grep", "head", "mkdir", "mktemp", "nproc", "readlink", "rm", "sort", "tee", "touch"):
+        os.symlink(shutil.which(name), os.path.join(place.programs, name))
+    ended = place.run("doctor", PATH=place.programs)
+    check("a machine without flock", ended.returncode == 0, ended.stderr)
     place.remove()
 
 
@@ -167,6 +216,7 @@ paths_are_the_users()
 refuses_an_old_cmake()
 respects_a_foreign_checkout()
 ends_at_an_interrupt()
+builds_one_at_a_time()
 says_what_it_does_not_know()
 for fault in faults:
     print("FAULT", fault)
