@@ -133,7 +133,7 @@ TEST_CASE("R25: a plan is not said to run on GPUs while no backend computes ther
 }
 
 TEST_CASE("a backend adds its memory to every arena") {
-  CHECK(doctor<Four, CpuThreads>(Sound{}.surroundings()).needed_memory() == 4 * (peak_memory<Four>() + external_memory<CpuThreads>));
+  CHECK(doctor<Four, CpuThreads>(Sound{}.surroundings()).needed_memory() == 4 * (peak_memory<Four>() + external_memory<Four, CpuThreads>()));
 }
 
 TEST_CASE("R20: a launcher that makes no sense cannot work") {

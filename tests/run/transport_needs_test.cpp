@@ -54,3 +54,15 @@ TEST_CASE("the largest sum is that of a bucket or of a value in a body") {
   using Wide = Plan<Small, CrossEntropy, SGD, Batch<4096>, TensorParallel<2>>;
   CHECK(needs_of<Wide>().elements == 4096 * 2);  // logits of two classes
 }
+
+TEST_CASE("sizes of what a rank asks are constants, and those of the groups") {
+  using Mixed = Of<Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<3>>>;
+  constexpr RankNeeds sizes = rank_needs(Mixed::training, Mixed::evaluation);
+  const TransportNeeds needs = needs_of<Mixed>();
+  CHECK(sizes.ranks == 12);
+  CHECK(sizes.all_groups == static_cast<int>(needs.groups.size()));
+  CHECK(sizes.members[0] == 3);
+  CHECK(sizes.members[1] == 2);
+  CHECK(sizes.members[2] == 0);
+  CHECK(sizes.elements == needs.elements);
+}

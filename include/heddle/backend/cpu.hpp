@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: backend. What every pairing on CPUs has: Eigen kernels and what is made with them.
 // Sees: compute/eigen, run.  Does not see: any transport.
-// In: a backend.  Out: external_memory, gradcheck.
+// In: a backend.  Out: gradcheck.
 #pragma once
 
 #include <string>
@@ -14,15 +14,13 @@
 #include "heddle/compute/eigen/optimizers.hpp"
 #include "heddle/compute/eigen/reshape.hpp"
 #include "heddle/heddle.hpp"
+#include "heddle/run/external_memory.hpp"
 #include "heddle/run/gradcheck.hpp"
 #include "heddle/run/signature_check.hpp"
 #include "heddle/run/trainer.hpp"
 #include "heddle/run/verify.hpp"
 
 namespace heddle::inline backend_room {
-
-/// Memory of one device beside its arena: what the kernels of a backend use as scratch.
-template <class Backend> inline constexpr Bytes external_memory = Backend::Compute::workspace;
 
 /// In a test: gradcheck<Swish>() compares backward with finite differences, tests that rows do not mix, and that the layer may be split as it states.
 ///

@@ -27,6 +27,7 @@ class ThreadSession {
     if (const Diagnosis odd = RanksAsThreads::refusal(needs.ranks); !odd.ok()) throw Error{odd};
   }
 
+  [[nodiscard]] static constexpr Bytes memory(const RankNeeds& needs) { return Threads::memory(needs); }
   /// job(rank) on the thread of every rank.
   template <class Job> void run(Job&& job) { workers_.run(job); }
   void rethrow_first() const { workers_.rethrow_first(); }

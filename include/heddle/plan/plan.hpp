@@ -263,7 +263,7 @@ template <class ThePlan> [[nodiscard]] constexpr const Program& lower() {
 /// Tested  plan/plan_test, core/refused_test, fail/L06_devices_of_a_model
 template <class ThePlan> inline constexpr auto devices = (heard(Refusal<ThePlan>{}), Answers<ThePlan>::devices);
 
-/// Bytes of the arena of a device: all tensors of training and evaluation. What a backend adds is declared by it (external_memory).
+/// Bytes of the arena of a device: all tensors of training and evaluation. What a backend adds: external_memory<ThePlan, Backend>().
 ///
 /// Errors  L07 if the plan has no such device; L06
 /// Tested  plan/plan_test, fail/L07_device_not_there

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: run. The two seams: what a compute backend and what a transport must offer.
 // Sees: graph descriptions, core.  Does not see: policies, programs, any backend.
-// In: pointers and run-time extents.  Out: Kernel, LossKernel, OptimizerKernel, Transport.
+// In: pointers and run-time extents.  Out: Kernel, LossKernel, OptimizerKernel, RankNeeds, Transport.
 #pragma once
 
 #include <concepts>
@@ -77,6 +77,18 @@ concept Compute = requires(float* target, const float* a, const float* b, std::i
   C::add(target, a, b, n);
   C::copy(target, a, n);
   C::zero(target, n);
+};
+
+/// What a rank asks of a transport, the same for every rank of a plan: of DataParallel<4> x TensorParallel<2> 8 ranks, 6 groups, and of each rank two
+/// groups, with 4 and 2 members.
+struct RankNeeds {
+  static constexpr int most_groups = 4;
+  int ranks = 1;
+  int all_groups = 0;          ///< of all ranks
+  int members[most_groups]{};  ///< of the groups of one rank; 0 where it has fewer
+  int transfers = 1;           ///< starts of one step on the busiest channel
+  int reductions = 1;          ///< starts of one step of one group
+  std::int64_t elements = 0;   ///< of the largest sum over a group, in a list or in a body
 };
 
 /// What one rank holds of a transport: start/wait pairs. The k-th send to a peer meets the peer's k-th receive from this rank; the k-th

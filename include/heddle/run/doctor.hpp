@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. doctor: a plan held against the machine and the launcher that it is to run on; what cannot work, what stands idle.
-// Sees: plan, plan/advice, run/machine_facts, run/world.  Does not see: threads, any backend.
+// Sees: plan, plan/advice, run/external_memory, run/machine_facts, run/world.  Does not see: threads, any backend.
 // In: a Plan, a backend's name and needs, Surroundings.  Out: Checkup, values that report/checkup.hpp prints.
 #pragma once
 
@@ -8,9 +8,11 @@
 #include <cmath>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "heddle/plan/advice.hpp"
+#include "heddle/run/external_memory.hpp"
 #include "heddle/run/machine_facts.hpp"
 #include "heddle/run/world.hpp"
 
@@ -47,7 +49,6 @@ template <class Backend> [[nodiscard]] BackendFacts facts_of() {
   } else {
     BackendFacts facts{std::string{type_name<Backend>().view()}, false, Backend::Ranks::processes, {}, &Backend::Ranks::refusal};
     if constexpr (requires { Backend::on_gpus; }) facts.on_gpus = Backend::on_gpus;
-    if constexpr (requires { Backend::Compute::workspace; }) facts.external = Backend::Compute::workspace;
     return facts;
   }
 }
@@ -194,7 +195,9 @@ template <class ThePlan, class Backend = void>
   heard(Refusal<ThePlan>{});
   constexpr auto policy = type_name<typename PlanOrNone<ThePlan>::Request::ThePolicy>();
   const bool cut = policy.length == std::ssize(policy.chars) - 1;
-  return examine(lower<ThePlan>(), std::string{policy.view()} + (cut ? "..." : ""), facts_of<Backend>(), advice<ThePlan>(), surroundings, options);
+  BackendFacts facts = facts_of<Backend>();
+  if constexpr (!std::is_void_v<Backend>) facts.external = external_memory<ThePlan, Backend>();
+  return examine(lower<ThePlan>(), std::string{policy.view()} + (cut ? "..." : ""), std::move(facts), advice<ThePlan>(), surroundings, options);
 }
 
 }  // namespace heddle::inline run_room

@@ -72,16 +72,19 @@ template <class Session> class NamedTensors {
     if (std::ssize(values) != shape(p).elements())
       throw Error(Code{'R', 5}, "parameter '" + std::string{name(p).view()} + "' has " + std::to_string(shape(p).elements()) +
                                     " elements but is given " + std::to_string(values.size()) + ". Fix: give as many.");
-    for (int q = 0; q < graph_.parameter_count; ++q)
-      if (q == p || (owner_of(q) == owner_of(p) && training_.parameters[q].kept < 0)) write_copy(q, values);
+    write_range(p, 0, values);
   }
+  /// Piece by piece: a whole tensor may be larger than all that a rank holds.
   void initialize_all(Seed seed) {
+    std::vector<float> piece(initial_piece);
     for (int p = 0; p < graph_.parameter_count; ++p) {
       if (owner_of(p) != p) continue;
       const ParameterPlace& place = training_.parameters[p];
-      std::vector<float> values(static_cast<std::size_t>(shape(p).elements()));
-      initialize(graph_.leaf(place.node).parameters[place.index], seed, p, values.data());
-      write(p, values);
+      for (std::int64_t first = 0; first < shape(p).elements(); first += initial_piece) {
+        const std::int64_t count = std::min(initial_piece, shape(p).elements() - first);
+        initialize(graph_.leaf(place.node).parameters[place.index], seed, p, piece.data(), first, count);
+        write_range(p, first, std::span{piece}.first(static_cast<std::size_t>(count)));
+      }
     }
   }
   /// FNV-1a over the bytes of all parameters in the order of the model.
@@ -102,20 +105,22 @@ template <class Session> class NamedTensors {
   }
 
  private:
-  /// One copy: tied parameters have one on every role that uses them.
-  void write_copy(int p, std::span<const float> values) {
+  /// Elements `first` .. of the whole, into every copy: tied parameters have one on every role that uses them.
+  void write_range(int p, std::int64_t first, std::span<const float> values) {
+    for (int q = 0; q < graph_.parameter_count; ++q)
+      if (q == p || (owner_of(q) == owner_of(p) && training_.parameters[q].kept < 0)) write_copy(q, first, values);
+  }
+  void write_copy(int p, std::int64_t first, std::span<const float> values) {
     const ParameterPlace& place = training_.parameters[p];
     for (auto& executor : executors_) {
       if (executor == nullptr || executor->role() != place.role) continue;
       const HeldPart part = executor->held_parameter(p);
-      if (place.split < 0) {
-        std::copy_n(values.data() + part.begin, part.elements, part.values);
-        continue;
-      }
-      std::vector<float> local(static_cast<std::size_t>(place.elements));
       each_run(shape(p), place.split, tensor_ranks(), training_.mesh.coordinate(executor->rank(), Axis::tensor),
-               [&](std::int64_t here, std::int64_t there, std::int64_t count) { std::copy_n(values.data() + there, count, local.data() + here); });
-      std::copy_n(local.data() + part.begin, part.elements, part.values);
+               [&](std::int64_t here, std::int64_t there, std::int64_t count) {
+                 const std::int64_t begin = std::max({here, part.begin, here + first - there});
+                 const std::int64_t end = std::min({here + count, part.begin + part.elements, here + first + std::ssize(values) - there});
+                 if (begin < end) std::copy_n(values.data() + (there + begin - here - first), end - begin, part.values + (begin - part.begin));
+               });
     }
   }
   [[nodiscard]] Text<160> name(int p) const { return graph_.parameter_name(training_.parameters[p].node, training_.parameters[p].index); }

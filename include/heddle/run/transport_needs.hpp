@@ -1,28 +1,46 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What a Program asks of a transport: groups, and how many starts may be pending.
-// Sees: plan/program, plan/collective_size, plan/program_hash, run/step_input.  Does not see: policies, any backend.
-// In: the training and the evaluation Program, options, a seed.  Out: TransportNeeds.
+// Sees: plan/program, plan/collective_size, plan/program_hash, run/concepts, run/step_input.  Does not see: policies, any backend.
+// In: the training and the evaluation Program, options, a seed.  Out: RankNeeds, TransportNeeds.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "heddle/plan/collective_size.hpp"
 #include "heddle/plan/program.hpp"
 #include "heddle/plan/program_hash.hpp"
+#include "heddle/run/concepts.hpp"
 #include "heddle/run/pledge.hpp"
 #include "heddle/run/step_input.hpp"
 
 namespace heddle::inline run_room {
 
-/// Starts, ring and group sizes that a plan needs of a transport.
-struct TransportNeeds {
-  int ranks = 1;
+/// Sizes alone, known at build: memory is counted by them.
+[[nodiscard]] constexpr RankNeeds rank_needs(const Program& training, const Program& evaluation) {
+  RankNeeds needs;
+  needs.ranks = training.mesh.ranks();
+  int own = 0;
+  for (const Axis a : group_axes) {
+    if (!reduces_along(training, a)) continue;
+    needs.members[own++] = training.mesh.size(a);
+    needs.all_groups += needs.ranks / training.mesh.size(a);
+  }
+  for (const Program* p : {&training, &evaluation}) {
+    for (int i = 0; i < p->lists[p->roles - 1].end; ++i) needs.transfers = std::max(needs.transfers, p->instructions[i].sequence + 1);
+    each_collective(*p,
+                    [&](int, const CollectiveSize& size, std::int64_t) { needs.elements = std::max(needs.elements, size.sums ? size.elements : 0); });
+  }
+  needs.reductions = 2 * training.bucket_count + 4;  // a reduction and a gather of each, two of the loss, two of a ring
+  return needs;
+}
+static_assert(std::size(group_axes) <= RankNeeds::most_groups);
+
+/// With the ranks of each group.
+struct TransportNeeds : RankNeeds {
   std::vector<std::vector<int>> groups;
-  int transfers = 1;          ///< starts of one step on the busiest channel
-  int reductions = 1;         ///< starts of one step of one group
-  std::int64_t elements = 0;  ///< of the largest sum over a group, in a list or in a body
   // What ranks that are processes compare before the first step:
   std::uint64_t program = 0;  ///< program_hash of both Programs
   std::uint64_t seed = 0;
@@ -33,7 +51,7 @@ struct TransportNeeds {
 /// Groups are numbered as transport_group() does.
 [[nodiscard]] inline TransportNeeds transport_needs(const Program& training, const Program& evaluation) {
   TransportNeeds needs;
-  needs.ranks = training.mesh.ranks();
+  static_cast<RankNeeds&>(needs) = rank_needs(training, evaluation);
   for (const Axis a : group_axes) {
     if (!reduces_along(training, a)) continue;
     const int n = training.mesh.size(a);
@@ -43,12 +61,6 @@ struct TransportNeeds {
       needs.groups.push_back(members);
     }
   }
-  for (const Program* p : {&training, &evaluation})
-    for (int i = 0; i < p->lists[p->roles - 1].end; ++i) needs.transfers = std::max(needs.transfers, p->instructions[i].sequence + 1);
-  needs.reductions = 2 * training.bucket_count + 4;  // a reduction and a gather of each, two of the loss, two of a ring
-  for (const Program* p : {&training, &evaluation})
-    each_collective(*p,
-                    [&](int, const CollectiveSize& size, std::int64_t) { needs.elements = std::max(needs.elements, size.sums ? size.elements : 0); });
   needs.program = Fnv{}.add(program_hash(training), program_hash(evaluation)).value();
   return needs;
 }

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "heddle/core/units.hpp"
 #include "heddle/transport/collective_work.hpp"
 #include "heddle/transport/mismatch.hpp"
 #include "heddle/transport/spin_wait.hpp"
@@ -32,6 +33,10 @@ class GroupRing {
       : members_(members), slots_(2 * static_cast<std::size_t>(limit)), sources_(slots_.size() * count(members)), targets_(sources_.size()),
         posted_(sources_.size()), started_(count(members)) {}
 
+  [[nodiscard]] static constexpr Bytes memory(int members, int limit) {
+    constexpr auto of_a_start = static_cast<std::int64_t>(2 * sizeof(float*) + sizeof(StartedCollective));
+    return Bytes{sizeof(GroupRing)} + 2 * limit * (Bytes{sizeof(Slot)} + Bytes{members * of_a_start}) + members * Bytes{sizeof(Started)};
+  }
   [[nodiscard]] int members() const { return members_; }
 
   /// Posts number k of `position`. True if this opened the slot: sleeping members must be woken. What is too small to share the last one does.

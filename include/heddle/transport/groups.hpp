@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/core/units.hpp"
 #include "heddle/run/error.hpp"
 
 namespace heddle::inline transport_room {
@@ -21,6 +22,10 @@ class Groups {
  public:
   static constexpr int most_ranks = (1 << 15) - 1;
 
+  /// Of groups that name every rank at most once along each of four axes.
+  [[nodiscard]] static constexpr Bytes memory(int ranks, int groups) {
+    return Bytes{groups * (static_cast<std::int64_t>(sizeof(std::vector<int>)) + 4 * std::int64_t{ranks}) + 4 * 4 * std::int64_t{ranks}};
+  }
   Groups(int ranks, std::vector<std::vector<int>> groups) : ranks_(ranks), groups_(std::move(groups)) {
     if (ranks < 1 || ranks > most_ranks)
       throw Error{Code{'T', 4}, "a transport has from 1 to " + std::to_string(most_ranks) + " ranks, not " + std::to_string(ranks) +

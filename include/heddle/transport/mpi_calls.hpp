@@ -37,6 +37,7 @@ inline void check_mpi(int code, const char* call) {
 /// Tested  transport/mpi_calls_test
 class MpiRequests {
  public:
+  [[nodiscard]] static constexpr std::int64_t bytes_of(int most) { return most * static_cast<std::int64_t>(sizeof(MPI_Request) + sizeof(int)); }
   explicit MpiRequests(int most) : requests_(static_cast<std::size_t>(most), MPI_REQUEST_NULL), completed_(requests_.size()) {}
 
   void send(int i, MPI_Comm comm, int to, int tag, const void* from, std::size_t bytes) {

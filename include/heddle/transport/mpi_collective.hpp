@@ -34,7 +34,11 @@ struct MpiGroup {
 
   [[nodiscard]] int members() const { return static_cast<int>(ranks.size()); }
   /// Scratch for the sum of a whole of so many elements: one slice per member.
-  [[nodiscard]] std::int64_t slice_room(std::int64_t elements) const { return (elements / members() / elements_per_line + 1) * elements_per_line; }
+  [[nodiscard]] static constexpr std::int64_t slice_room(std::int64_t elements, int members) {
+    return (elements / members / elements_per_line + 1) * elements_per_line;
+  }
+  [[nodiscard]] std::int64_t slice_room(std::int64_t elements) const { return slice_room(elements, members()); }
+  [[nodiscard]] static constexpr Bytes scratch_of(std::int64_t elements, int members) { return Bytes{4 * slice_room(elements, members) * members}; }
   void reserve(std::int64_t elements) {
     const auto needed = static_cast<std::size_t>(slice_room(elements) * members());
     if (scratch.size() < needed) scratch.resize(needed);
@@ -52,6 +56,11 @@ class MpiCollective {
  public:
   static constexpr int tags = 3;  // what was started, first exchange, second exchange
 
+  /// Of one, that nothing has gone wrong with.
+  [[nodiscard]] static constexpr Bytes memory(int most_members) {
+    constexpr auto of_a_member = static_cast<std::int64_t>(sizeof(Notice) + sizeof(const float*));
+    return Bytes{static_cast<std::int64_t>(sizeof(MpiCollective)) + MpiRequests::bytes_of(4 * most_members) + most_members * of_a_member};
+  }
   explicit MpiCollective(int most_members)
       : notices_(2 * most_members), sends_(most_members), receives_(most_members), theirs_(static_cast<std::size_t>(most_members)),
         pointers_(theirs_.size()) {}

@@ -35,6 +35,12 @@ struct MpiLane {
 /// Tested  transport/mpi_lanes_test
 class MpiLanes {
  public:
+  /// Of a lane of a group of so many members.
+  [[nodiscard]] static constexpr Bytes memory(int members, PendingLimits limits) {
+    const Bytes scratch = members > 1 ? MpiGroup::scratch_of(limits.elements, members) : Bytes{};
+    return scratch + Bytes{static_cast<std::int64_t>(sizeof(MpiLane)) + 4 * members} + Window::memory(limits.reductions) +
+           limits.reductions * MpiCollective::memory(members);
+  }
   /// Returns how many collectives may be pending in all of them.
   std::size_t make(const MpiCommunicator& comm, const Groups& groups, int rank, PendingLimits limits) {
     const std::int64_t tags_of_one = std::int64_t{limits.reductions} * MpiCollective::tags;
@@ -53,6 +59,7 @@ class MpiLanes {
       group.position = groups.position(g, rank);
       group.first_tag = static_cast<int>(g * tags_of_one);
       if (group.members() > 1) group.reserve(limits.elements);
+      lane->slots.reserve(static_cast<std::size_t>(limits.reductions));
       for (int i = 0; i < limits.reductions; ++i) lane->slots.emplace_back(groups.members(g));
       pending_ += lane->slots.size();
       lane_of_[static_cast<std::size_t>(g)] = std::move(lane);

@@ -23,6 +23,10 @@ namespace heddle::inline transport_room {
 class MpiTransfer {
  public:
   static constexpr int tags = 3;
+  /// Of one, that nothing has gone wrong with.
+  [[nodiscard]] static constexpr Bytes memory() {
+    return Bytes{static_cast<std::int64_t>(sizeof(MpiTransfer)) + MpiRequests::bytes_of(requests_of_one)};
+  }
 
   /// `slot` is the same on both sides.
   void start_send(MPI_Comm comm, int rank, int peer, int slot, std::int64_t k, const CallPledge& call, const float* source, std::int64_t elements) {

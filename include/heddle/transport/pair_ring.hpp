@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "heddle/core/units.hpp"
 #include "heddle/transport/spin_wait.hpp"
 
 namespace heddle::inline transport_room {
@@ -23,6 +24,7 @@ class PairRing {
  public:
   enum Side : std::uint64_t { send = 1, receive = 2 };
 
+  [[nodiscard]] static constexpr Bytes memory(int limit) { return Bytes{sizeof(PairRing)} + 2 * limit * Bytes{sizeof(Slot)}; }
   explicit PairRing(int limit) : slots_(2 * static_cast<std::size_t>(limit)) {}
 
   /// Posts the send (the receive) number k. True if this completed the transfer: the other side may sleep and must be woken.

@@ -30,6 +30,7 @@ struct Sent {
 /// Tested  transport/sent_counters_test
 class SentCounters {
  public:
+  [[nodiscard]] static constexpr Bytes memory(int groups) { return (groups + 1) * Bytes{sizeof(Line)}; }
   explicit SentCounters(int groups = 1) : groups_(groups), lines_(std::make_unique<Line[]>(static_cast<std::size_t>(groups) + 1)) {}
 
   void count_send(std::int64_t elements) noexcept { tally(-1, Movement::point_to_point).add(1, 4 * elements); }

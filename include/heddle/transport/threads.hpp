@@ -38,6 +38,15 @@ class Threads {
 
   Threads(int ranks, std::vector<std::vector<int>> groups, PendingLimits limits, std::chrono::nanoseconds deadline);
 
+  /// For each rank its share of what all of them use: a place for everything that may be pending; stacks of threads are left out.
+  [[nodiscard]] static constexpr Bytes memory(const RankNeeds& needs) {
+    const int n = needs.ranks;
+    Bytes share = n * (PairRing::memory(needs.transfers) + 2 * Window::memory(needs.transfers)) + Groups::memory(n, needs.all_groups) / n +
+                  SentCounters::memory(needs.all_groups) + needs.all_groups * Window::memory(needs.reductions);
+    for (const int members : needs.members)
+      if (members > 0) share += GroupRing::memory(members, needs.reductions) / members + Bytes{1};
+    return share;
+  }
   [[nodiscard]] int ranks() const { return board_.ranks(); }
   [[nodiscard]] Endpoint& endpoint(Rank rank) { return *endpoints_.at(static_cast<std::size_t>(rank.value)); }
 

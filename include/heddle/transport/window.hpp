@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/core/units.hpp"
 #include "heddle/run/error.hpp"
 
 namespace heddle::inline transport_room {
@@ -26,6 +27,9 @@ struct PendingLimits {
 class Window {
  public:
   explicit Window(int limit) : limit_(limit), waited_(static_cast<std::size_t>(limit), false) {}
+
+  /// Of a window outside the heap, and of its bits.
+  [[nodiscard]] static constexpr Bytes memory(int limit) { return Bytes{static_cast<std::int64_t>(sizeof(Window)) + limit / 8 + 8}; }
 
   /// The number of the next start.
   template <class Describe> std::int64_t open(Describe describe) {
