@@ -205,6 +205,14 @@ TEST_CASE("two functions of one float each give the shape that they take, whatev
   CHECK(fault_with<OwnFunctions<[](Leaf&) {}>>().ok());
 }
 
+TEST_CASE("two functions of one float each have no parameter, which would never be trained") {
+  using Beta = OwnFunctions<[](Leaf& leaf) { leaf.with({"beta", Shape{1}, Initial::ones}); }>;
+  CHECK(
+      words_with<Beta>() ==
+      "[heddle.G23] layer 1 '1': Own is two functions of one float each, but has parameter 'beta', which they never see, so it would not be trained. "
+      "Fix: write a kernel instead of forward and backward.");
+}
+
 TEST_CASE("what is elementwise is split as it is given") {
   using Shrinks = Own<[](Leaf& leaf) {
     leaf.elementwise = true, leaf.splits({laid::replicate, laid::shard(0), laid::partial, laid::shard(0), {}, {}});

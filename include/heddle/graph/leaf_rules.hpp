@@ -214,6 +214,9 @@ template <class L> [[nodiscard]] constexpr Diagnosis check_functions(const Leaf&
     if (!(leaf.in == leaf.out))
       return broken() << "makes " << leaf.out.shape << " of " << leaf.in.shape
                       << ". Fix: give the shape that it takes, or write a kernel instead of forward and backward.";
+    if (leaf.parameter_count > 0)
+      return broken() << "has parameter '" << leaf.parameters[0].name.view()
+                      << "', which they never see, so it would not be trained. Fix: write a kernel instead of forward and backward.";
     if (leaf.reshapes) return broken() << "says that it only reshapes, by which they would never run. Fix: drop reshapes.";
     if (!leaf.elementwise) return check_elementwise_splits(leaf);  // else check_leaf has asked
   }
