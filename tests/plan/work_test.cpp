@@ -20,8 +20,9 @@ using Square = Linear<64, 64, NoBias>;
 template <int Blocks> struct Equal : Sequential<Input<1>, Embedding<2, 64>, Repeat<Blocks, Square>> {};
 template <class Policy, class Model = Equal<8>, class... Options> using Of = Plan<Model, MeanSquaredError, Adam, Batch<64>, Policy, Options...>;
 
-/// (S-1)/(V M + S-1) for GPipe and 1F1B with V chunks a device, (S-1)/(3 M + S-1) where a backward is split (F = I = W), (S-1)/S where micro-batches
-/// pass one at a time. The M of 1F1B are those of all rounds; GPipe ends each round before the next. In whole percents.
+/// (S-1)/(M + S-1) for GPipe and 1F1B, (S-1)/(V M + S-1) with V chunks a device in turn, (S-1)/(3 M + S-1) where a backward is split
+/// (F = I = W), (S-1)/S where micro-batches pass one at a time. The M of 1F1B are those of all rounds; GPipe ends each round before the next. In
+/// whole percents.
 constexpr std::int64_t formula(const Program& p, const OrderRules& order) {
   const std::int64_t s = p.roles;
   if (!order.named) return 100 * (s - 1) / s;

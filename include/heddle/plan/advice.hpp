@@ -8,6 +8,7 @@
 
 #include "heddle/core/fire.hpp"
 #include "heddle/plan/plan.hpp"
+#include "heddle/plan/remedy.hpp"
 #include "heddle/plan/work.hpp"
 
 namespace heddle::inline plan_room {
@@ -18,7 +19,7 @@ struct AdviceLimits {
   int unused_rows_percent = 10;  ///< A02: of the rows that the ranks could take, or of the batch
   int imbalance_percent = 25;    ///< A03: of the time that the slowest stage takes, the stages on average wait for it
   int bubble_percent = 50;       ///< A04: of a step; stages of equal work reach it with fewer micro-batches than stages
-  Bytes overlap{1024 * 1024};    ///< A07: gradients of a stage that are worth reducing while the backward still runs
+  Bytes overlap{1024 * 1024};    ///< A07: gradients of a stage behind its first layer, which could be reduced while the backward still runs
   int interleaving_percent = 5;  ///< A09: of a step, by which Interleaved makes the idle share of equal stages less
   int padding_percent = 25;      ///< A08: of what a reduction of gradients moves
 };
@@ -69,11 +70,14 @@ struct Adviser {
       return report.add(Diagnosis{Code{'A', 1}, ""} << "Batch<" << p.batch.batch << "> is smaller than the " << devices
                                                     << " devices of the plan. Fix: use a batch of at least " << devices
                                                     << " rows, or fewer devices.");
-    if (parts() == 1 || p.batch.micro_rows >= limits.rows) return;
+    const int smallest = smallest_share(p.batch);
+    const int rows = p.batch.share_count == 0 ? p.batch.micro_rows : p.batch.share_rows * smallest;
+    if (parts() == 1 || rows >= limits.rows) return;
+    const int needed = (limits.rows + smallest - 1) / smallest * shares_of_all(p.batch) * p.batch.total_micro_batches();
     Diagnosis d = Diagnosis{Code{'A', 1}, ""} << "Batch<" << p.batch.batch << "> over ";
-    name_parts(d, p.batch) << " leaves " << p.batch.micro_rows << (p.batch.micro_rows == 1 ? " row" : " rows")
-                           << " for each product, and every weight is read for so few. Fix: use a batch of at least " << limits.rows * parts()
-                           << " rows, or fewer parts.";
+    name_parts(d, p.batch) << " leaves " << rows << (rows == 1 ? " row" : " rows") << " for each product"
+                           << (p.batch.share_count == 0 ? "" : " of the smallest share")
+                           << ", and every weight is read for so few. Fix: use a batch of at least " << needed << " rows, or fewer parts.";
     report.add(d);
   }
   constexpr void unused_rows() {
@@ -131,21 +135,30 @@ struct Adviser {
     });
     return found;
   }
-  /// Stages that wait because one has more to do than others are for A03, unless there are too few micro-batches as well.
+  /// Where waiting for a slow stage is the larger part of it, A03 says so, and nothing else helps.
   constexpr void bubble() {
     if (p.roles < 2) return;
     const int idle = bubble_percent(p);
-    const bool few = !order.named || p.batch.micro_batches < p.chunks;
-    if (idle < limits.bubble_percent || (!few && waiting_percent(p) >= limits.imbalance_percent)) return;
+    const int waiting = waiting_percent(p);
+    const int enough = micro_batches_for(p, order.in_turns ? p.roles : p.chunks, limits.bubble_percent);
+    const bool few = !order.named || p.batch.micro_batches < enough;
+    if (idle < limits.bubble_percent || waiting >= limits.bubble_percent) return;
+    if (waiting >= limits.imbalance_percent && (!few || 2 * waiting > idle)) return;
     Diagnosis d{Code{'A', 4}, ""};
-    if (!order.named)
-      d << "without an order micro-batches pass the " << p.roles << " stages one at a time, so stages are idle " << idle
-        << " % of a step. Fix: name OneFOneB and Microbatches<" << p.roles << "> or more.";
-    else
+    if (order.named)
       d << p.batch.micro_batches << (p.batch.micro_batches == 1 ? " micro-batch" : " micro-batches") << " under " << order.name.view() << " over "
-        << p.roles << " stages leave stages idle " << idle << " % of a step. Fix: name Microbatches<" << (few ? p.chunks : 2 * p.batch.micro_batches)
-        << "> or more.";
-    report.add(d);
+        << p.chunks << " stages leave stages idle " << idle << " % of a step. Fix: name ";
+    else
+      d << "without an order micro-batches pass the " << p.chunks << " stages one at a time, so stages are idle " << idle
+        << " % of a step. Fix: name OneFOneB";
+    if (!order.named && p.batch.micro_batches >= enough) return report.add(d << '.');
+    const int wanted = few ? enough : 2 * p.batch.micro_batches;
+    const int group = order.in_turns && p.chunks > p.roles ? p.roles : 1;
+    const int accepted = accepted_micro_batches(p.batch, wanted, group);
+    const char* const joint = order.named ? "" : accepted > 0 ? " and " : ", ";
+    if (accepted > 0) return report.add(d << joint << "Microbatches<" << accepted << "> or more.");
+    const int groups = (wanted + group - 1) / group * group;
+    report.add(d << joint << "Microbatches<" << groups << "> and a batch of " << rows_of_all_ranks(p.batch) * groups << " rows.");
   }
   /// Chunks in turn divide the idle time, not the share: (S-1)/(V M + S-1) of a step instead of (S-1)/(M + S-1), for more messages and more values.
   constexpr void interleaving() {
@@ -161,7 +174,7 @@ struct Adviser {
                                            << (passes < m * p.chunks / s ? passes : m * p.chunks / s)
                                            << " passes of a chunk in flight where it keeps " << (m < s ? m : s) * p.chunks / s
                                            << ", for equal stages that are idle " << idle << " % of a step instead of " << otherwise
-                                           << " %. Fix: use OneFOneB.");
+                                           << (balanced ? " %. Fix: use OneFOneB." : " %. Fix: use OneFOneB, with one stage on each device."));
   }
   constexpr void axes_of_one() {
     for (int i = 0; i < p.mesh.count; ++i)
@@ -201,28 +214,38 @@ struct Adviser {
     return all;
   }
   constexpr void one_bucket() {
+    EarlyGradients most;
     int largest = -1;
-    for (int r = 0; r < p.roles; ++r)
-      if (reduced(r).buckets == 1 && layers_with_parameters(r) > 1 && (largest < 0 || reduced(r).payload > reduced(largest).payload)) largest = r;
-    if (p.batch.ranks == 1 || largest < 0 || 4 * reduced(largest).payload < limits.overlap.value) return;
+    for (int r = 0; r < p.roles; ++r) {
+      if (reduced(r).buckets != 1) continue;
+      const EarlyGradients early = behind_the_first(p, r);
+      if (early.payload <= most.payload) continue;
+      largest = r;
+      most = early;
+    }
+    if (p.batch.ranks == 1 || largest < 0 || 4 * most.payload < limits.overlap.value || most.bytes < 1024) return;
     const std::int64_t bytes = 4 * reduced(largest).payload;
+    const std::int64_t quarter = (bytes / 4 + 1023) / 1024;
     report.add(
         Diagnosis{Code{'A', 7}, ""} << "the " << bytes << " bytes of gradients of stage " << largest
                                     << " are one bucket, so their reduction starts after the last backward and overlaps nothing. Fix: name Bucket<"
-                                    << (bytes / 4 + 1023) / 1024 << "_KiB> or smaller.");
+                                    << (quarter < most.bytes / 1024 ? quarter : most.bytes / 1024) << "_KiB> or smaller.");
   }
   constexpr void padding() {
     Reduced all;
+    std::int64_t joined = 0;
     for (int r = 0; r < p.roles; ++r) {
       all.payload += reduced(r).payload;
       all.elements += reduced(r).elements;
+      joined += joined_bytes(p, r);
     }
     if (p.batch.ranks == 1 || all.elements == 0) return;
     const std::int64_t percent = 100 * (all.elements - all.payload) / all.elements;
     if (percent < limits.padding_percent) return;
     report.add(Diagnosis{Code{'A', 8}, ""} << percent << " % of the " << 4 * all.elements
-                                           << " bytes of gradients that are reduced are padding, since each layer fills a multiple of " << unit_bytes
-                                           << " bytes. Fix: use wider layers, or a Repeat of small ones, which is padded block by block.");
+                                           << " bytes of gradients that are reduced are padding, since each layer or block fills a multiple of "
+                                           << unit_bytes << " bytes. Fix: use wider layers"
+                                           << (joined < 4 * all.elements ? ", or put small ones, or their Repeat, into one OneUnit<...>." : "."));
   }
 };
 
