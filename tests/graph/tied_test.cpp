@@ -82,7 +82,10 @@ TEST_CASE("number and shapes of the parameters agree, and there is at least one"
         "(8). Fix: tie layers whose parameters have equal shapes.");
   constexpr Diagnosis shape = fault_of<Named<"wte", Linear<8, 4>>, Tied<"head", Linear<4, 8>, To<"wte">>>();
   static_assert(bias.code == Code{'G', 15} && shape.code == Code{'G', 15});
-  static_assert(fault_of<Square, Named<"t", Tanh>, Tied<"head", Tanh, To<"t">>>().code == Code{'G', 15});
+  CHECK(fault_of<Square, Named<"t", Tanh>, Tied<"head", Tanh, To<"t">>>().text.view() ==
+        "[heddle.G15] 'head' cannot use the parameters of 't': Tanh has no parameters. Fix: tie a layer that has some, or write Tanh without Tied.");
+  constexpr Diagnosis none = fault_of<Square, Named<"t", Tanh>, Tied<"head", Square, To<"t">>>();
+  CHECK(none.text.view().find("Linear<8, 8> has weight (8, 8) and bias (8), but Tanh has no parameters. Fix: tie layers") != std::string_view::npos);
   CHECK(same_parameters(Square::describe(Spec{Shape{8}}), Square::describe(Spec{Shape{3, 8}})));
 }
 

@@ -84,6 +84,15 @@ TEST_CASE("a model that begins with a layer of any shape needs an Input") {
   static_assert(repaired.fault.ok() && repaired.input == Spec{Shape{2, 4}} && repaired.spec(2) == Spec{Shape{8}});
 }
 
+TEST_CASE("a model without layers takes nothing that is known") {
+  constexpr Diagnosis found = graph_of<Sequential<>>.fault;
+  CHECK(found.text.view() ==
+        "[heddle.G10] the input shape of the model is not known: Sequential<> has no layer that takes one. Fix: begin the model with "
+        "Input<sizes...>, and write its layers.");
+  static_assert(graph_of<Sequential<Residual<>, Sequential<>>>.fault.code == Code{'G', 10});
+  static_assert(graph_of<Sequential<Input<4>>>.fault.ok());
+}
+
 TEST_CASE("a type that is no layer is found however deep it stands") {
   static_assert(graph_of<Sequential<Linear<8, 4>, NoLayer>>.fault.code == Code{'G', 5});
   static_assert(graph_of<Sequential<Linear<8, 4>, Repeat<2, Residual<Named<"x", NoLayer>>>>>.fault.code == Code{'G', 5});

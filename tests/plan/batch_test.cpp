@@ -201,7 +201,11 @@ TEST_CASE("of two axes that split the batch the inner one must be a power of two
 
 TEST_CASE("orders that visit micro-batches out of sequence have no reproducible sum") {
   constexpr BatchRequest grains{64, Remedy::none, 1, 2, false};
-  CHECK(divide_batch(split(2, 4, 1, false), grains).fault.code == Code{'B', 4});
+  constexpr BatchDivision found = divide_batch(split(2, 4, 1, false), grains);
+  static_assert(found.fault.code == Code{'B', 4});
+  CHECK(found.fault.text.view() ==
+        "[heddle.B04] sums are to be reproducible, but the order visits micro-batches out of sequence. Fix: use another order, or drop Grain and "
+        "Reproducible.");
   CHECK(divide_batch(split(2, 4, 1, true), grains).fault.ok());
   CHECK(divide_batch(split(2, 4, 1, false), BatchRequest{64, Remedy::none, 1, 0, false}).fault.ok());
 }

@@ -22,6 +22,8 @@ template <class... Parts> using Of = Plan<Mlp, CrossEntropy, Adam, Batch<64, Kee
 template <class... Parts> using Deeply = Plan<Deep, CrossEntropy, Adam, Batch<64, KeepLast>, Grain<16>, Parts...>;
 template <int N, int M> using Stages = Pipeline<Balanced<N>, OneFOneB, Microbatches<M>>;
 struct Wide : Sequential<Input<4, 8>, Linear<8, 8>, Residual<Linear<8, 16>, GELU, Linear<16, 8>>> {};
+template <class... Parts> using Thirds = Plan<Mlp, CrossEntropy, Adam, Batch<13, DropLast>, Accumulate<3>, Parts...>;
+template <class... Parts> using Even = Plan<Mlp, CrossEntropy, Adam, Batch<24>, Parts...>;
 using G = Grain<16>;
 struct Pairs : Sequential<Linear<20, 16>, Repeat<2, Sequential<Linear<16, 16>, Linear<16, 16>>>> {};
 
@@ -56,6 +58,15 @@ TEST_CASE("is_reproducible is true of two plans that do not end with the same bi
   static_assert(is_reproducible<Of<Single>> && is_reproducible<Of<DataParallel<4>>> && !same_bits<Of<Single>, Of<DataParallel<4>>>());
   CHECK(reason<Of<Single>, Of<DataParallel<4>>>() == "grains of 64 and 16 rows. Fix: name Grain<16> in both.");
   CHECK(reason<Of<Grain<24>, Single>, Of<G, Single>>() == "grains of 24 and 16 rows. Fix: name Grain<8> in both.");
+}
+
+TEST_CASE("a grain is advised only if both plans take it, and then they end with the same bits") {
+  CHECK(reason<Thirds<Sharded<2>>, Thirds<DataParallel<2>>>() ==
+        "the first adds gradients one after another, not along the tree over grains, and Grain<2> cannot be named in both: the number of grains per "
+        "rank is 3, which is no power of two, while 2 ranks split the batch. Fix: make that number a power of two.");
+  CHECK(reason<Even<DataParallel<2>>, Even<Grain<8>, Single>>() ==  // of 4 rows there would be three grains a rank
+        "grains of 12 and 8 rows. Fix: name Grain<12> in both.");
+  static_assert(same_bits<Even<DataParallel<2>, Grain<12>>, Even<Grain<12>, Single>>());
 }
 
 TEST_CASE("gradients that are added one after another are told") {

@@ -106,6 +106,9 @@ TEST_CASE("more stages than places to cut are refused with the most that fit") {
   static_assert(fault_of<Pipeline<Balanced<5>>>().ok());
   static_assert(fault_of<Pipeline<Balanced<1000>, GPipe, Microbatches<1000>>>().code == Code{'M', 3});
   CHECK(found.text.view().find("ask for at most 5 stages") != std::string_view::npos);
+  CHECK(fault_of<Pipeline<Balanced<0>>>().text.view() == "[heddle.M03] Balanced<0> leaves no stage. Fix: ask for at least 1.");
+  CHECK(fault_of<Pipeline<Balanced<-1>, Interleaved<2>, Microbatches<2>>>().text.view() ==
+        "[heddle.M03] Balanced<-1> leaves no stage. Fix: ask for at least 1.");
 }
 
 TEST_CASE("a part that is no part of a pipeline is named") {

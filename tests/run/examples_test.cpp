@@ -11,6 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "heddle/graph/losses/cross_entropy.hpp"
+#include "heddle/graph/losses/mean_squared_error.hpp"
+
 using namespace heddle;
 
 namespace {
@@ -169,4 +172,15 @@ TEST_CASE("temporaries of any type live as long as the batch; only what looks at
   CHECK(examples(tensor, std::vector<std::int32_t>{3, 4}, 2).inputs == tensor.numbers);
   const std::array<std::int32_t, 3> three{5, 6, 7};
   CHECK(examples(std::span{inputs}, std::span{three}, 2).owner == nullptr);
+}
+
+TEST_CASE("targets of a type that no loss takes are told by its name") {
+  CHECK(WrongTargets<CrossEntropy, double>::found.text.view() ==
+        "[heddle.D12] CrossEntropy takes class number targets but the batch has double targets. Fix: give Examples<std::int32_t>.");
+  CHECK(WrongTargets<CrossEntropy, float>::found.text.view() ==
+        "[heddle.D12] CrossEntropy takes class number targets but the batch has float targets. Fix: give Examples<std::int32_t>, or name another "
+        "loss.");
+  CHECK(WrongTargets<MeanSquaredError, std::int32_t>::found.text.view() ==
+        "[heddle.D12] MeanSquaredError takes float targets but the batch has class number targets. Fix: give Examples<float>, or name another loss.");
+  static_assert(WrongTargets<MeanSquaredError, float>::found.ok());
 }

@@ -20,7 +20,7 @@ template <Name Owner> struct To { static constexpr auto owner = Owner; };
 [[nodiscard]] constexpr Text<120> parameter_shapes(const Leaf& leaf) {
   Text<120> words;
   for (int p = 0; p < leaf.parameter_count; ++p) words << (p > 0 ? " and " : "") << leaf.parameters[p].name.view() << ' ' << leaf.parameters[p].shape;
-  return leaf.parameter_count > 0 ? words : words << "nothing";
+  return leaf.parameter_count > 0 ? words : words << "no parameters";
 }
 
 /// Both have the same parameters but for their names and how they would start.
@@ -57,7 +57,10 @@ template <class Tracer> constexpr void tie(Tracer& tracer, int first, std::strin
                            << "' itself. Fix: tie both to '" << tracer.leaves[tracer.nodes[tracer.nodes[before].tied_to].leaf].path.view() << "'.");
   const Leaf& here = tracer.leaves[node.leaf].leaf;
   const Leaf& there = tracer.leaves[tracer.nodes[before].leaf].leaf;
-  if (here.parameter_count == 0 || !same_parameters(here, there))
+  if (here.parameter_count == 0)
+    return refuse(broken() << here.spelled.view() << " has no parameters. Fix: tie a layer that has some, or write " << here.spelled.view()
+                           << " without Tied.");
+  if (!same_parameters(here, there))
     return refuse(broken() << here.spelled.view() << " has " << parameter_shapes(here).view() << ", but " << there.spelled.view() << " has "
                            << parameter_shapes(there).view() << ". Fix: tie layers whose parameters have equal shapes.");
   node.tied_to = before;

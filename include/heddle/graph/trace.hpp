@@ -267,6 +267,9 @@ template <class Model> struct Traced {
               : !recorded.fault.ok() ? recorded.fault
               : recorded.has_names   ? check_unique_names<counted.leaves>(g.leaves, g.leaf_count)
                                      : Diagnosis{};
+    if (g.fault.ok() && !recorded.input_known)
+      g.fault = Diagnosis{Code{'G', 10}, ""} << "the input shape of the model is not known: " << g.model.view()
+                                             << " has no layer that takes one. Fix: begin the model with Input<sizes...>, and write its layers.";
     if (g.fault.ok()) g.fault = check_token_ids(g);
     return g;
   }();

@@ -167,7 +167,12 @@ constexpr void check_tree(const Layout& layout, bool regrouped, BatchDivision& d
                                           << ">, or drop Grain and Reproducible.";
     return;
   }
-  if (!layout.order.in_sequence) return refuse("the order visits micro-batches out of sequence; their number is ", d.micro_batches);
+  if (!layout.order.in_sequence) {
+    d.fault =
+        Diagnosis{Code{'B', 4}, ""} << "sums are to be reproducible, but the order visits micro-batches out of sequence. Fix: use another order, "
+                                       "or drop Grain and Reproducible.";
+    return;
+  }
   if (d.ranks > 1 && !power_of_two(d.rank_grains())) return refuse("the number of grains per rank is ", d.rank_grains());
   int outer = d.ranks;
   for (const Axis a : batch_axes) {

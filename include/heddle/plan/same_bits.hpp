@@ -66,6 +66,13 @@ struct BitFacts {
   const Graph& graph;  ///< of whole layers
   const Program& program;
   const Layout& layout;
+  const BatchRequest& request;
+  /// What would be wrong with a Grain of so many rows.
+  [[nodiscard]] constexpr Diagnosis refusal_of(int grain) const {
+    BatchRequest named = request;
+    named.grain_rows = grain;
+    return divide_batch(layout, named).fault;
+  }
   [[nodiscard]] constexpr const BatchDivision& batch() const { return program.batch; }
   /// Rows of a full batch that are counted.
   [[nodiscard]] constexpr int counted_rows() const {
@@ -127,16 +134,35 @@ struct BitComparison {
                           "neither.";
     return {};
   }
+  /// The grain that both plans would take: a common divisor of theirs, or a power of two of grains a rank; 0 if there is none.
+  [[nodiscard]] constexpr int grain_of_both(int common) const {
+    for (const int rows : {common, a.batch().rank_rows(), b.batch().rank_rows()})
+      for (int grain = rows;; grain /= 2) {
+        if (a.refusal_of(grain).ok() && b.refusal_of(grain).ok()) return grain;
+        if (grain % 2 != 0) break;
+      }
+    return 0;
+  }
+  /// The remedy that removes a difference of grains, or why none does.
+  [[nodiscard]] constexpr Diagnosis advise_grain(Diagnosis found, int common) const {
+    if (const int grain = grain_of_both(common); grain > 0) return found << ". Fix: name Grain<" << grain << "> in both.";
+    const Diagnosis refused = a.refusal_of(common).ok() ? b.refusal_of(common) : a.refusal_of(common);
+    std::string_view why = refused.text.view();
+    const auto reason = why.find(", but ");  // "[heddle.B04] sums are to be reproducible, but ... Fix: ..., or drop Grain and Reproducible."
+    why.remove_prefix(reason == std::string_view::npos ? 13 : reason + 6);
+    if (const auto end = why.find(", or drop Grain"); end != std::string_view::npos) why = why.substr(0, end);
+    return found << ", and Grain<" << common << "> cannot be named in both: " << why << (why.ends_with('.') ? "" : ".");
+  }
   [[nodiscard]] constexpr Diagnosis sums() const {
     const auto unequal = [](const BitFacts& facts) { return facts.batch().share_count > 0; };
     if (unequal(a) || unequal(b)) return because() << "replicas take unequal shares of the batch. Fix: use DataParallel in both.";
     const int first = a.batch().grain_rows;
     const int second = b.batch().grain_rows;
     const int common = common_divisor(first, second);
-    if (first != second) return because() << "grains of " << first << " and " << second << " rows. Fix: name Grain<" << common << "> in both.";
+    if (first != second) return advise_grain(because() << "grains of " << first << " and " << second << " rows", common);
     if (!a.program.training || (a.batch().tree && b.batch().tree)) return {};
-    return because() << (a.batch().tree ? "the second" : "the first")
-                     << " adds gradients one after another, not along the tree over grains. Fix: name Grain<" << common << "> in both.";
+    return advise_grain(
+        because() << (a.batch().tree ? "the second" : "the first") << " adds gradients one after another, not along the tree over grains", common);
   }
   [[nodiscard]] constexpr Diagnosis find() const {
     if (const Diagnosis found = models(); !found.ok()) return found;
@@ -152,7 +178,7 @@ struct BitComparison {
 
 template <class A, class B> struct ComparedBits {
   template <class ThePlan> static constexpr BitFacts facts_of() {
-    return {graph_of<typename ThePlan::Request::Model>, ThePlan::training, ThePlan::Request::layout};
+    return {graph_of<typename ThePlan::Request::Model>, ThePlan::training, ThePlan::Request::layout, ThePlan::Request::batch_request};
   }
   template <class First, class Second> static constexpr Diagnosis other(std::string_view what) {
     return BitComparison::because() << what << ' ' << type_name<First>().view() << " and " << type_name<Second>().view()

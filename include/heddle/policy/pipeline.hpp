@@ -125,6 +125,7 @@ template <class... Parts> struct Pipeline {
   }
   static constexpr void place_balanced(const Graph& graph, Layout& layout) {
     constexpr std::int64_t asked = chunks_a_device > 1 ? std::int64_t{balanced} * chunks_a_device : balanced;
+    if (balanced < 1) return layout.refuse(Diagnosis{Code{'M', 3}, ""} << "Balanced<" << balanced << "> leaves no stage. Fix: ask for at least 1.");
     constexpr int chunks = asked > Layout::most_chunks || asked < 1 ? 0 : static_cast<int>(asked);
     cut_balanced<most_nodes>(graph, layout, asked);
     if (!layout.fault.ok()) return;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "heddle/core/rule.hpp"
+#include "heddle/core/type_name.hpp"
 #include "heddle/run/error.hpp"
 
 namespace heddle::inline run_room {
@@ -201,14 +202,16 @@ inline void refuse_other_shape(std::string_view model, std::int64_t inputs, std:
 
 /// D12: a batch whose targets are of another type than the loss takes.
 template <class Loss, class Given> struct WrongTargets {
-  static constexpr std::string_view given = std::is_same_v<Given, float> ? "float" : "class number";
-  static constexpr std::string_view taken = std::is_same_v<typename Loss::Target, float> ? "float" : "class number";
-  static constexpr Diagnosis found = std::is_same_v<Given, typename Loss::Target>
-                                         ? Diagnosis{}
-                                         : Diagnosis{Code{'D', 12}, ""} << Loss::name() << " takes " << taken << " targets but the batch has "
-                                                                        << given << " targets. Fix: give Examples<"
-                                                                        << (taken == "float" ? "float" : "std::int32_t")
-                                                                        << ">, or name another loss.";
+  template <class T> static constexpr bool is_label = std::is_same_v<T, std::int32_t>;
+  template <class T> static constexpr Text<64> words() { return is_label<T> ? Text<64>{"class number"} : Text<64>{type_name<T>()}; }
+  using Taken = typename Loss::Target;
+  static constexpr Diagnosis found = [] {
+    if (std::is_same_v<Given, Taken>) return Diagnosis{};
+    auto wrong = Diagnosis{Code{'D', 12}, ""} << Loss::name() << " takes " << words<Taken>().view() << " targets but the batch has "
+                                              << words<Given>().view() << " targets. Fix: give Examples<"
+                                              << (is_label<Taken> ? "std::int32_t" : words<Taken>().view()) << '>';
+    return wrong << (is_label<Given> || std::is_same_v<Given, float> ? ", or name another loss." : ".");
+  }();
 };
 
 }  // namespace heddle::inline run_room
