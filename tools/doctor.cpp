@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--processes", processes, "ranks are processes that MPI starts (CpuMpi), not threads of one (CpuThreads)");
   app.add_flag("--gpus", options.on_gpus, "devices are GPUs, not cores");
+  output::hear_of_file_limits();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {

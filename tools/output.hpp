@@ -75,6 +75,9 @@ extern "C" inline void end_by_signal(int number) {
   std::raise(number);
 }
 
+/// A standard output above the limit on the size of files is refused in words, where the signal of the system would end the process without any.
+inline void hear_of_file_limits() { std::signal(SIGXFSZ, SIG_IGN); }
+
 /// ^C and a polite kill end with a sentence, unless whoever started the process has them ignored.
 inline void end_with_a_sentence() {
   for (const int number : {SIGINT, SIGTERM})

@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
   const training::Options options{app, settings};
   const CLI::Option* const processes_option =
       app.add_option("--processes", processes, "runs the plans of as many devices with one process for each, started by mpirun: 1, 2 or 4");
+  output::hear_of_file_limits();
   output::end_with_a_sentence();
   try {
     app.parse(argc, argv);

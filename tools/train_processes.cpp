@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
   const training::Options options{app, settings};
   app.add_option("--processes", processes, "of mpirun: 1, 2 or 4")->required();
   app.add_flag("--check", only_check, "looks for what is wrong with the options and the data, without mpirun, and trains nothing");
+  output::hear_of_file_limits();
   try {
     app.parse(argc, argv);
     options.check();

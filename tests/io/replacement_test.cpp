@@ -2,9 +2,14 @@
 #include "heddle/io/replacement.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
+#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -166,5 +171,35 @@ TEST_CASE("several writers of one path never mix: every reader sees a file that 
     CHECK((!seen.empty() && seen == version(seen[0] - 'a')));
   }
   for (std::thread& writer : writers) writer.join();
+  CHECK(files_in(folder.path) == 1);
+}
+
+TEST_CASE("a file above the limit of the process is a sentence and no end of it, and its signals are as they were") {
+  const idx_bytes::Folder folder{"replacement_limit"};
+  const fs::path path = folder.path / "weights";
+  put(path, "before");
+  std::array<int, 2> words{};
+  REQUIRE(pipe(words.data()) == 0);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {  // the limit holds for a whole process
+    const rlimit limit{1000, 1000};
+    std::string said = setrlimit(RLIMIT_FSIZE, &limit) == 0 ? sentence([&] { replace_file(path, std::string(3000, 'x')); }) : "no such limit";
+    sigset_t seen;
+    if (pthread_sigmask(SIG_SETMASK, nullptr, &seen) != 0 || sigismember(&seen, SIGXFSZ) != 0) said += "blocked";
+    if (sigpending(&seen) != 0 || sigismember(&seen, SIGXFSZ) != 0) said += "pending";
+    if (write(words[1], said.data(), said.size()) != std::ssize(said)) _exit(2);
+    _exit(0);
+  }
+  close(words[1]);
+  std::string said(1000, ' ');
+  const ssize_t length = read(words[0], said.data(), said.size());
+  close(words[0]);
+  said.resize(static_cast<std::size_t>(length > 0 ? length : 0));
+  int ended = 0;
+  REQUIRE(waitpid(child, &ended, 0) == child);
+  CHECK((WIFEXITED(ended) && WEXITSTATUS(ended) == 0));
+  CHECK(said == "[heddle.D20] '" + path.string() + "' cannot be written: File too large. Fix: raise the limit on the size of files (ulimit -f).");
+  CHECK(text_of(path) == "before");
   CHECK(files_in(folder.path) == 1);
 }

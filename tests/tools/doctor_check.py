@@ -4,8 +4,10 @@
 usage: doctor_check.py PROGRAM
 """
 import os
+import resource
 import subprocess
 import sys
+import tempfile
 
 PROGRAM = sys.argv[1]
 LAUNCHERS = ("WORLD_SIZE", "RANK", "LOCAL_", "OMPI_", "PMI_", "MPI_LOCAL", "SLURM_", "CUDA_VISIBLE_DEVICES")
@@ -55,6 +57,12 @@ for arguments in ((), ("--help",)):
     ended.stdout = ""
     check("a full standard output", ended.returncode == 1 and ended.stderr.startswith(
         "heddle doctor: [heddle.D20] standard output cannot be written: No space left on device. Fix: "), ended)
+with tempfile.TemporaryFile("w") as short:
+    ended = subprocess.run([PROGRAM, "--help"], stdout=short, stderr=subprocess.PIPE, text=True, timeout=60,
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+    ended.stdout = ""
+    check("a standard output that may not grow", ended.returncode == 1 and ended.stderr.startswith(
+        "heddle doctor: [heddle.D20] standard output cannot be written: File too large. Fix: "), ended)
 ended = run("--help")
 check("help", ended.returncode == 0 and "--gpus" in ended.stdout, ended)
 for fault in faults:

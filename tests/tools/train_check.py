@@ -6,6 +6,7 @@ usage: train_check.py PROGRAM
 import gzip
 import os
 import pty
+import resource
 import re
 import shutil
 import signal
@@ -162,6 +163,11 @@ def ends_with_a_sentence():
             ended = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=240)
         check("a full standard output", ended.returncode == 1 and ended.stderr.startswith(
             "heddle train: [heddle.D20] standard output cannot be written: No space left on device. Fix: ") and ended.stderr.count("\n") == 1, ended.stderr)
+    with tempfile.TemporaryFile("w") as short:
+        ended = subprocess.run([PROGRAM, "--help"], stdout=short, stderr=subprocess.PIPE, text=True, timeout=240,
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+    check("a standard output that may not grow", ended.returncode == 1 and ended.stderr.startswith(
+        "heddle train: [heddle.D20] standard output cannot be written: File too large. Fix: "), (ended.returncode, ended.stderr))
     folder = tempfile.mkdtemp()
     ours, terminal = pty.openpty()
     running = subprocess.Popen([PROGRAM, "--data", "synthetic", "--epochs", "1000", "--output", folder], stdout=terminal, stderr=terminal, start_new_session=True)

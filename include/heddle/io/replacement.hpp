@@ -5,15 +5,18 @@
 #pragma once
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -24,6 +27,36 @@
 #include "heddle/io/file.hpp"
 
 namespace heddle::inline io_room {
+
+/// While it lives, a write of this thread above the limit on the size of files fails with EFBIG and does not end the process: the signal that comes
+/// with it is held back, and taken back at the end.
+///
+/// Tested  io/replacement_test
+class HeldFileSizeSignal {
+ public:
+  HeldFileSizeSignal() {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    sigset_t pending;
+    was_pending_ = sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
+    held_ = pthread_sigmask(SIG_BLOCK, &signal_, &before_) == 0;
+  }
+  HeldFileSizeSignal(const HeldFileSizeSignal&) = delete;
+  HeldFileSizeSignal& operator=(const HeldFileSizeSignal&) = delete;
+  ~HeldFileSizeSignal() {
+    if (!held_) return;
+    constexpr timespec at_once{};
+    while (!was_pending_ && sigtimedwait(&signal_, nullptr, &at_once) < 0 && errno == EINTR) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t signal_{};
+  sigset_t before_{};
+  bool was_pending_ = false;
+  bool held_ = false;
+};
 
 /// Writes a file beside its place, under a name that nobody has, and gives it its name when all bytes are on the disk. Whoever reads the path
 /// sees the file before or the file after, also if two write it at once: the last one to end stays.
@@ -55,6 +88,7 @@ class Replacement {
   }
 
   void append(std::span<const std::byte> bytes) {
+    const HeldFileSizeSignal held;
     while (!bytes.empty()) {
       const ssize_t count = ::write(file_.number(), bytes.data(), bytes.size());
       if (count < 0 && errno == EINTR) continue;
