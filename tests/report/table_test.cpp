@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <type_traits>
+
 #include <cstdint>
 #include <string>
 
@@ -57,6 +59,34 @@ TEST_CASE("a table names devices, layers, memory and what moves") {
   CHECK(text.find("\n    1        1-2") != std::string::npos);
   // 2 replicas x 2 micro-batches x 2 directions x 16 rows x 64 features x 4 bytes; 2 (N-1) x (64 x 64 + 64 x 10) x 4 bytes
   CHECK(text.find("over all ranks, one step moves 32768 bytes between stages and 37888 bytes of gradients over axis data;") != std::string::npos);
+}
+
+TEST_CASE("the rows of the first line multiply out to the batch, or it says what does not") {
+  const auto first_line = []<class P>(std::type_identity<P>) {
+    const std::string text = table<P>();
+    return text.substr(0, text.find('\n'));
+  };
+  using Shares = Plan<Small, CrossEntropy, SGD, Batch<128>, WeightedDataParallel<3, 1>>;
+  CHECK(first_line(std::type_identity<Shares>{}) == "Small: 2 devices (data 2), batch 128 = 2 ranks x 1 micro-batches x 96 or 32 rows");
+  using Inner = Plan<Small, CrossEntropy, SGD, Batch<64>, Hybrid<Sharded<2>, WeightedDataParallel<3, 1>>, Accumulate<2>>;
+  CHECK(first_line(std::type_identity<Inner>{}).ends_with("batch 64 = 4 ranks x 2 micro-batches x 12 or 4 rows"));
+  using Many = Plan<Small, CrossEntropy, SGD, Batch<30>, WeightedDataParallel<5, 4, 3, 2, 1>>;
+  CHECK(first_line(std::type_identity<Many>{}).ends_with("batch 30 = 5 ranks x 1 micro-batches x 2 to 10 rows"));
+  using Kept = Plan<Small, CrossEntropy, SGD, Batch<9, KeepLast>, DataParallel<8>>;
+  CHECK(first_line(std::type_identity<Kept>{}).ends_with("batch 9 in room for 16 = 8 ranks x 1 micro-batches x 2 rows"));
+  using Dropped = Plan<Small, CrossEntropy, SGD, Batch<15, DropLast>, DataParallel<8>>;
+  CHECK(first_line(std::type_identity<Dropped>{}).ends_with("batch 15, of which 8 are taken = 8 ranks x 1 micro-batches x 1 rows"));
+}
+
+TEST_CASE("the idle share of unequal replicas is that of one: a share is taken to fit the speed of its device") {
+  const auto last_words = []<class P>(std::type_identity<P>) {
+    const std::string text = table<P>();
+    return text.substr(text.find("stages idle"));
+  };
+  using Shares = Plan<Small, CrossEntropy, SGD, Batch<128>, WeightedDataParallel<3, 1>>;
+  CHECK(last_words(std::type_identity<Shares>{}) == "stages idle 0.0 % if only work takes time and devices are as fast as their shares are large\n");
+  using Kept = Plan<Small, CrossEntropy, SGD, Batch<9, KeepLast>, DataParallel<8>>;
+  CHECK(last_words(std::type_identity<Kept>{}) == "stages idle 0.0 % if only work takes time and all ranks have all their rows\n");
 }
 
 TEST_CASE("the idle share of a table is that of the stages as they are, the one that docs/tour.md prints") {

@@ -16,7 +16,8 @@
 
 namespace heddle::inline cost_room {
 
-/// What a step takes. Roles are pipeline positions; replicas of a role do the same at the same time.
+/// What a step takes. Roles are pipeline positions; replicas of a role do the same at the same time: that of the largest share stands for all,
+/// as if the devices of smaller shares were slower by as much. Batch<128> over WeightedDataParallel<3, 1> takes as long as 96 rows.
 struct Estimate {
   Seconds step;                  ///< until the last role has done its last instruction
   std::vector<Seconds> busy;     ///< computing, by role

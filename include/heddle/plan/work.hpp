@@ -166,7 +166,7 @@ class WorkWalk {
 };
 
 /// Share of a step that the stages of a plan are idle if nothing but work takes time, in percent, cut to a whole number: what simulate() gives for
-/// a machine of zero latency and infinite links. Stages may be unequal; the chunks' real operations count.
+/// a machine of zero latency and infinite links. Stages may be unequal; the chunks' real operations count. Replicas are one: no rows count.
 ///
 /// Linear<1000, 2000> and Linear<2000, 1000> on two devices under 1F1B with 4 micro-batches: 28, though equal stages would be idle 20.
 /// Tested  plan/work_test

@@ -4,6 +4,7 @@
 // In: a Plan.  Out: text.
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -52,6 +53,20 @@ namespace heddle::inline report_room {
   return words.empty() ? "nothing" : words;
 }
 
+/// "64 = 2 ranks x 4 micro-batches x 8 rows". Unequal shares: "128 = 2 ranks x 1 micro-batches x 96 or 32 rows". Parts that do not make up the
+/// batch: "9 in room for 16 = 8 ranks x 1 micro-batches x 2 rows".
+[[nodiscard]] inline std::string describe_batch(const BatchDivision& d) {
+  std::string out = std::to_string(d.batch);
+  if (d.capacity() > d.batch) out += " in room for " + std::to_string(d.capacity());
+  if (d.capacity() < d.batch) out += ", of which " + std::to_string(d.capacity()) + " are taken";
+  out += " = " + std::to_string(d.ranks) + " ranks x " + std::to_string(d.total_micro_batches()) + " micro-batches x ";
+  if (d.share_count == 0) return out + std::to_string(d.micro_rows) + " rows";
+  if (const auto [least, most] = std::minmax_element(d.shares, d.shares + d.share_count); d.share_count > 4)
+    return out + std::to_string(d.share_rows * *least) + " to " + std::to_string(d.share_rows * *most) + " rows";
+  for (int i = 0; i < d.share_count; ++i) out += (i == 0 ? "" : i + 1 == d.share_count ? " or " : ", ") + std::to_string(d.share_rows * d.shares[i]);
+  return out + " rows";
+}
+
 /// One row per pipeline position, then what a step moves and how long stages stand idle if work alone counts.
 ///
 /// Errors  the plan's own
@@ -63,8 +78,7 @@ template <class ThePlan> [[nodiscard]] std::string table() {
   std::string out = std::string{p.graph->model.view()} + ": " + std::to_string(ranks) + (ranks == 1 ? " device (" : " devices (");
   for (int i = 0; i < p.mesh.count; ++i) out += (i > 0 ? " x " : "") + std::string{name_of(p.mesh.axes[i])} + ' ' + std::to_string(p.mesh.sizes[i]);
   out += p.mesh.count == 0 ? "no axis)" : ")";
-  out += ", batch " + std::to_string(p.batch.batch) + " = " + std::to_string(p.batch.ranks) + " ranks x " +
-         std::to_string(p.batch.total_micro_batches()) + " micro-batches x " + std::to_string(p.batch.micro_rows) + " rows\n";
+  out += ", batch " + describe_batch(p.batch) + '\n';
   out += "stage     layers   parameters KiB   gradients KiB   optimizer KiB   activations KiB   arena KiB\n";
   for (int r = 0; r < p.roles; ++r) {
     const ArenaMap& map = p.arenas[r];
@@ -77,7 +91,10 @@ template <class ThePlan> [[nodiscard]] std::string table() {
     out += "; the backward runs " + std::to_string(again.value) + " operations of a row's forward again";
   char bubble[32];
   std::snprintf(bubble, sizeof bubble, "%.1f", 100 * simulate(p, Machine{}).bubble());
-  return out + "; stages idle " + bubble + " % if only work takes time\n";
+  out += std::string{"; stages idle "} + bubble + " % if only work takes time";
+  if (p.batch.share_count > 0) out += " and devices are as fast as their shares are large";
+  if (p.batch.share_count == 0 && p.batch.capacity() > p.batch.batch) out += " and all ranks have all their rows";
+  return out + '\n';
 }
 
 }  // namespace heddle::inline report_room
