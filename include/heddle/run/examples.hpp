@@ -191,6 +191,24 @@ requires((is_temporary_array<Inputs> || is_temporary_array<Targets>)&&std::is_co
   return batch;
 }
 
+/// What examples() gives of arrays that it refuses: a batch of any targets, so that nothing else is refused.
+struct NoExamples {
+  template <class Target> operator Examples<Target>() const { return {}; }  // NOLINT(google-explicit-constructor)
+};
+template <class Inputs, class Targets, class... Counts>
+inline constexpr bool makes_examples = std::is_convertible_v<Inputs, std::span<const float>> &&  // no concept: compilers would explain it
+                                       (std::is_convertible_v<Targets, std::span<const float>> ||
+                                        std::is_convertible_v<Targets, std::span<const std::int32_t>>)&&(sizeof...(Counts) > 0) &&
+                                       (std::is_convertible_v<Counts, std::int64_t> && ...);
+/// D18: arrays of double or long, arrays without the number of features.
+template <class Inputs, class Targets, class... Counts>
+requires(!makes_examples<Inputs, Targets, Counts...>) NoExamples examples(Inputs&&, Targets&&, Counts&&...) {
+  static_assert(makes_examples<Inputs, Targets, Counts...>,
+                "[heddle.D18] a batch takes float inputs, std::int32_t labels or float targets, and the features of a row. Fix: "
+                "examples(inputs, labels, 784), with std::vector<float> and std::vector<std::int32_t>.");
+  return {};
+}
+
 /// D07: rows that are not those of the model.
 inline void refuse_other_shape(std::string_view model, std::int64_t inputs, std::int64_t targets, std::int64_t model_inputs,
                                std::int64_t model_targets) {

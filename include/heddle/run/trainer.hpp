@@ -48,6 +48,9 @@ template <class Asked> struct TrainerVerdict {
 template <class Asked> using TrainedOrNone = std::conditional_t<TrainerVerdict<Asked>::found.code == Code{'L', 11}, NoPlan, PlanOrNone<Asked>>;
 template <class Asked, class Check> using OfTrained = std::conditional_t<TrainerVerdict<Asked>::found.ok(), Check, Verdict<NoPlan>>;
 
+template <class Target, class... Given>
+inline constexpr bool is_batch = sizeof...(Given) == 1 && (std::is_convertible_v<Given, Examples<Target>> && ...);
+
 /// Trains one plan on one backend. Where the ranks are processes, each process makes the same trainer and the same calls in the same order, and
 /// gets the same results; every process gives the whole batch, of which its rank takes its rows.
 ///
@@ -58,7 +61,7 @@ template <class Asked, class Check> using OfTrained = std::conditional_t<Trainer
 /// Errors  L11 of an Inference, at build; O01 an option out of range; B05 a smaller batch without a remedy, B06 a larger one; R01 RankLost,
 ///         R02 NonFinite, R04 a step that was interrupted between ranks; R11 a call inside another one, R13 a deadline that is none, R14 memory,
 ///         R15 threads; D07, D08 rows and labels
-/// Tested  run/trainer_test, equivalence/, fail/L11_trainer_of_an_inference
+/// Tested  run/trainer_test, equivalence/, fail/L11_trainer_of_an_inference, fail/D18_step_of_two_arrays
 template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   static_assert(sizeof(fired<TrainerVerdict<Asked>>) > 0);
   using ThePlan = TrainedOrNone<Asked>;
@@ -143,11 +146,25 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
     static_assert(sizeof(fired<OfTrained<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
     return {};
   }
+  template <class... Given>
+  requires(!is_batch<Target, Given...>) StepResult step(const Given&...) {
+    static_assert(
+        is_batch<Target, Given...> || !TrainerVerdict<Asked>::found.ok(),
+        "[heddle.D18] step() takes one batch. Fix: give it examples(inputs, targets, features), or each batch of data.in_order().batches<64>().");
+    return {};
+  }
 
   /// Loss and outputs without a step, for any number of rows.
   [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples) { return ranks_.evaluate(examples); }
   template <class Other> [[nodiscard]] Evaluation evaluate(const Examples<Other>&) {
     static_assert(sizeof(fired<OfTrained<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
+    return {};
+  }
+  template <class... Given>
+  requires(!is_batch<Target, Given...>) Evaluation evaluate(const Given&...) {
+    static_assert(
+        is_batch<Target, Given...> || !TrainerVerdict<Asked>::found.ok(),
+        "[heddle.D18] evaluate() takes one batch. Fix: give it examples(inputs, targets, features), or each batch of data.in_order().batches<64>().");
     return {};
   }
 
