@@ -37,6 +37,19 @@ TEST_CASE("a name that is too long is cut at 64 characters") {
   CHECK(name.view().substr(0, 19) == "Holds<Plain, Plain,");
 }
 
+TEST_CASE("a report names a longer type, and cuts it once") {
+  using outer::inner::Holds;
+  using outer::inner::Plain;
+  using Six = Holds<Plain, Plain, Plain, Plain, Plain, Plain>;
+  CHECK(long_type_name<Holds<Six, Plain>>().view() == "Holds<Holds<Plain, Plain, Plain, Plain, Plain, Plain>, Plain>");
+  CHECK(long_type_name<Holds<Six, Six>>().view().substr(0, 71) == "Holds<Holds<Plain, Plain, Plain, Plain, Plain, Plain>, Holds<Plain, Pla");
+  CHECK_FALSE(long_type_name<Holds<Six, Six>>().cut);
+  const auto cut = long_type_name<Holds<Six, Six, Six, Six, Six, Six>>();
+  CHECK(cut.length == 240);
+  CHECK(cut.view().ends_with("..."));
+  CHECK_FALSE(cut.view().ends_with("...."));
+}
+
 TEST_CASE("each type has one number, and no two types share one") {
   using outer::inner::Sized;
   static_assert(type_id<Sized<1, 2>>() == type_id<Sized<1, 2>>());

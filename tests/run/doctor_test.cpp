@@ -50,6 +50,24 @@ TEST_CASE("a plan that fills the machine has no findings") {
   CHECK(found.policy == "DataParallel<4>");
 }
 
+TEST_CASE("the policy is named as it is written, and cut once if it is long") {
+  struct Front : Sequential<Linear<64, 64>> {};
+  struct Back : Sequential<Linear<64, 64>> {};
+  struct Parts : Sequential<Front, Back> {};
+  using Named = Plan<Parts, CrossEntropy, Adam, Batch<64>, Pipeline<Stage<Front>, Stage<Back, On<1>>, OneFOneB, Microbatches<4>>>;
+  const std::string policy = doctor<Named>(Sound{}.surroundings()).policy;
+  CHECK(policy.find("void") == std::string::npos);
+  CHECK(policy.find("...") == std::string::npos);
+  CHECK(policy.find("Microbatches<4>") != std::string::npos);
+  using Part = Linear<64, 64>;
+  struct Many : Repeat<16, Part> {};
+  using Long = Pipeline<Stage<Part>, Stage<Part>, Stage<Part>, Stage<Part>, Stage<Part>, Stage<Part>, Stage<Part>, Stage<Part>,
+                        Stage<Repeat<8, Part>>, OneFOneB, Microbatches<16>>;
+  const std::string cut = doctor<Plan<Many, CrossEntropy, Adam, Batch<64>, Long>>(Sound{}.surroundings()).policy;
+  CHECK(cut.ends_with("..."));
+  CHECK_FALSE(cut.ends_with("...."));
+}
+
 TEST_CASE("memory is the sum over the ranks of this machine, each with its own stage and what the backend adds") {
   const Checkup found = doctor<Staged>(Sound{}.surroundings(), {.external = 1_KiB});
   CHECK(found.needed_memory() == 2 * (peak_memory<Staged>(device<0>) + peak_memory<Staged>(device<1>)) + 4_KiB);

@@ -4,6 +4,7 @@
 // In: a type.  Out: text with the namespaces removed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -11,15 +12,13 @@
 
 namespace heddle::inline core_room {
 
-template <class T> [[nodiscard]] constexpr Text<64> type_name() {
-#if defined(__clang__) || defined(__GNUC__)
-  std::string_view all = __PRETTY_FUNCTION__;  // "... type_name() [T = X]" or "[with T = X]"
+/// The type of a __PRETTY_FUNCTION__ "... [T = X]" or "[with T = X]", of which at most `enough` characters are read, without its namespaces.
+template <int Capacity> [[nodiscard]] constexpr Text<Capacity> short_name(std::string_view all, std::size_t enough) {
   const auto begin = all.find("T = ") + 4;
   const auto end = all.rfind(']');
-  constexpr std::size_t enough = 1000;  // with all namespaces; the list of a long pipeline takes more than a constant expression may
   all = all.substr(begin, end - begin < enough ? end - begin : enough);
   if (const auto second = all.find("; "); second != std::string_view::npos) all = all.substr(0, second);
-  Text<64> name;
+  Text<Capacity> name;
   std::size_t word = 0;
   const auto flush = [&](std::size_t upto) { name << all.substr(word, upto - word); };
   constexpr std::string_view unnamed = "(anonymous namespace)";  // clang; g++ writes it without a space
@@ -36,8 +35,24 @@ template <class T> [[nodiscard]] constexpr Text<64> type_name() {
   }
   flush(all.size());
   return name;
+}
+
+template <class T> [[nodiscard]] constexpr Text<64> type_name() {
+#if defined(__clang__) || defined(__GNUC__)
+  return short_name<64>(__PRETTY_FUNCTION__, 1000);  // with all namespaces; the list of a long pipeline takes more than a constant expression may
 #else
   return Text<64>{"a type"};
+#endif
+}
+
+/// The same for reports, which are made at run time: at most 240 characters, however long the type is.
+///
+/// Tested  core/type_name_test
+template <class T> [[nodiscard]] Text<240> long_type_name() {
+#if defined(__clang__) || defined(__GNUC__)
+  return short_name<240>(__PRETTY_FUNCTION__, std::string_view::npos);
+#else
+  return Text<240>{"a type"};
 #endif
 }
 

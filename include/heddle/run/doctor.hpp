@@ -185,6 +185,13 @@ struct Doctor {
   return checkup;
 }
 
+/// A policy as it is written: Pipeline<Stage<Front>, Stage<Back>, OneFOneB>, without the arguments that nobody names.
+template <class Policy> [[nodiscard]] std::string spelled_policy() {
+  std::string words{long_type_name<Policy>().view()};
+  for (auto at = words.find(", void"); at != std::string::npos; at = words.find(", void", at)) words.erase(at, 6);
+  return words;
+}
+
 /// Holds a plan against this machine, this launcher and a backend; nothing is run. Without a backend it is only said what no backend could do.
 ///
 /// doctor<MyPlan, CpuThreads>() says whether a program that makes a Trainer<MyPlan, CpuThreads>, started as this one was, can run.
@@ -193,11 +200,10 @@ struct Doctor {
 template <class ThePlan, class Backend = void>
 [[nodiscard]] Checkup doctor(const Surroundings& surroundings = {}, const DoctorOptions& options = {}) {
   heard(Refusal<ThePlan>{});
-  constexpr auto policy = type_name<typename PlanOrNone<ThePlan>::Request::ThePolicy>();
-  const bool cut = policy.length == std::ssize(policy.chars) - 1;
   BackendFacts facts = facts_of<Backend>();
   if constexpr (!std::is_void_v<Backend>) facts.external = external_memory<ThePlan, Backend>();
-  return examine(lower<ThePlan>(), std::string{policy.view()} + (cut ? "..." : ""), std::move(facts), advice<ThePlan>(), surroundings, options);
+  return examine(lower<ThePlan>(), spelled_policy<typename PlanOrNone<ThePlan>::Request::ThePolicy>(), std::move(facts), advice<ThePlan>(),
+                 surroundings, options);
 }
 
 }  // namespace heddle::inline run_room
