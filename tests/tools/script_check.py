@@ -206,6 +206,9 @@ def says_what_it_does_not_know():
     check("the script is a program", os.stat(SCRIPT).st_mode & stat.S_IXUSR)
     ended = place.run("fly")
     check("an unknown command", ended.returncode == 1 and "there is no command 'fly'" in ended.stderr, ended.stderr)
+    ended = place.run("test", "-R", "core", "--help")
+    check("help of the tests builds nothing", ended.returncode == 0 and "./heddle test -R" in ended.stdout and not os.path.exists(
+        os.path.join(place.root, "build")), ended.stdout + ended.stderr)
     with open("/dev/full", "w", encoding="utf-8") as full:
         ended = subprocess.run(place.command("--help"), stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, env=place.environment())
     check("help for a full disk", ended.returncode != 0 and "No space left" in ended.stderr, ended.stderr)
