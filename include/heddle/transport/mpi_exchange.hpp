@@ -89,7 +89,7 @@ class MpiShare {
   /// What MPI reads and writes.
   struct Memory {
     Heading mine, theirs;
-    std::vector<std::byte> piece;
+    std::vector<std::byte> piece = std::vector<std::byte>(64);  // a loss has room: a step that reports one allocates nothing
   };
   static constexpr int tag = 1;
   static constexpr int heading_tag = 3;
