@@ -18,10 +18,10 @@ using Split = Trained<Mnist, Hybrid<TensorParallel<2>, DataParallel<4>>>;
 struct Kernels {
   using Compute = EigenCompute;
 };
-/// A transport that takes a float for every element of the largest sum.
+/// A transport that takes a float for every element of the largest sum over axis tensor.
 struct Hungry {
   struct Session {
-    static constexpr Bytes memory(const RankNeeds& needs) { return 4 * Bytes{needs.elements}; }
+    static constexpr Bytes memory(const RankNeeds& needs) { return 4 * Bytes{needs.elements[1]}; }
   };
 };
 
@@ -33,14 +33,14 @@ TEST_CASE("what a backend adds is asked of its kernels, its transport and the tr
   static_assert(lists > Bytes{4 * initial_piece} && lists < 256_KiB);
   static_assert(external_memory<Alone, Hungry>() == lists);  // one device sums nothing over ranks
   static_assert(external_memory<Split, Hungry>() - trainer_memory(Split::training, Split::evaluation) ==
-                4 * Bytes{rank_needs(Split::training, Split::evaluation).elements});
+                4 * Bytes{rank_needs(Split::training, Split::evaluation).elements[1]});
   CHECK(external_memory<Alone, CpuThreads>() == EigenCompute::workspace + lists + Threads::memory(rank_needs(Alone::training, Alone::evaluation)));
 }
 
 TEST_CASE("threads share what they post starts in, so their number counts and the size of a sum does not") {
-  constexpr RankNeeds few{.ranks = 2, .all_groups = 1, .members = {2}, .transfers = 1, .reductions = 4, .elements = 16};
+  constexpr RankNeeds few{.ranks = 2, .all_groups = 1, .members = {2}, .transfers = 1, .reductions = 4, .elements = {16}};
   RankNeeds many = few;
-  many.elements = 1 << 20;
+  many.elements[0] = 1 << 20;
   CHECK(Threads::memory(many) == Threads::memory(few));
   many.ranks = many.members[0] = 64;
   CHECK(Threads::memory(many) > Threads::memory(few));

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
@@ -49,20 +51,21 @@ TEST_CASE("a channel may have as many starts pending as a step has micro-batches
 }
 
 TEST_CASE("the largest sum is that of a bucket or of a value in a body") {
-  CHECK(needs_of<Of<Single>>().elements == 0);
-  CHECK(needs_of<Of<DataParallel<2>>>().elements == Of<DataParallel<2>>::training.buckets[0].elements);
+  CHECK(needs_of<Of<Single>>().elements[0] == 0);
+  CHECK(needs_of<Of<DataParallel<2>>>().elements[0] == Of<DataParallel<2>>::training.buckets[0].elements);
   using Wide = Plan<Small, CrossEntropy, SGD, Batch<4096>, TensorParallel<2>>;
-  CHECK(needs_of<Wide>().elements == 4096 * 2);  // logits of two classes
+  CHECK(needs_of<Wide>().elements[0] == 4096 * 2);  // logits of two classes
 }
 
 TEST_CASE("sizes of what a rank asks are constants, and those of the groups") {
-  using Mixed = Of<Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<3>>>;
+  using Mixed = Of<Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<3>>, Clip<GlobalNorm>>;
   constexpr RankNeeds sizes = rank_needs(Mixed::training, Mixed::evaluation);
   const TransportNeeds needs = needs_of<Mixed>();
   CHECK(sizes.ranks == 12);
   CHECK(sizes.all_groups == static_cast<int>(needs.groups.size()));
-  CHECK(sizes.members[0] == 3);
-  CHECK(sizes.members[1] == 2);
-  CHECK(sizes.members[2] == 0);
+  CHECK(sizes.members == std::array{3, 2, 2, 0});  // axes data, tensor, stage
+  CHECK(sizes.elements[0] == Mixed::training.buckets[0].elements);
+  CHECK(sizes.elements[1] == 48 / 3 / 2 * 2);  // logits of a micro-batch
+  CHECK(sizes.elements[2] == 2);               // a norm of two units
   CHECK(sizes.elements == needs.elements);
 }

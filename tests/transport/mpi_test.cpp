@@ -119,7 +119,7 @@ TEST_CASE("scratch is that of the largest collective, known before or not") {
   const FirstRanks ranks{2};
   if (!ranks.taking_part()) return;
   const std::int64_t most = 10000;
-  Mpi known{ranks.get(), 2, {{0, 1}}, {.transfers = 1, .reductions = 1, .elements = most}, 2min};
+  Mpi known{ranks.get(), 2, {{0, 1}}, {.transfers = 1, .reductions = 1, .elements = {most}}, 2min};
   Mpi unknown{ranks.get(), 2, {{0, 1}}, {.transfers = 1, .reductions = 1}, 2min};
   const Bytes before = known.scratch();
   CHECK(before >= Bytes{4 * most});
@@ -134,7 +134,7 @@ TEST_CASE("scratch is that of the largest collective, known before or not") {
 TEST_CASE("Heddle allocates nothing after construction where the largest collective is known") {
   const FirstRanks ranks{3};
   if (!ranks.taking_part()) return;
-  Mpi mpi{ranks.get(), 3, {{0, 1, 2}}, {.transfers = 4, .reductions = 4, .elements = 50000}, 2min};
+  Mpi mpi{ranks.get(), 3, {{0, 1, 2}}, {.transfers = 4, .reductions = 4, .elements = {50000}}, 2min};
   const int rank = mpi.rank().value;
   std::vector<float> mine(50000, 1.0F), other = mine;
   const auto step = [&] {

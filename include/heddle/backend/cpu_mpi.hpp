@@ -15,6 +15,7 @@
 #include "heddle/backend/cpu.hpp"
 #include "heddle/backend/world_mpi.hpp"
 #include "heddle/transport/mpi.hpp"
+#include "heddle/transport/mpi_memory.hpp"
 
 namespace heddle::inline backend_room {
 
@@ -28,7 +29,7 @@ class MpiSession {
       : world_(world, needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, needs.elements}, deadline,
                {needs.program, 0, needs.seed, needs.options, needs.learning_rate}) {}
 
-  [[nodiscard]] static constexpr Bytes memory(const RankNeeds& needs) { return Mpi::memory(needs); }
+  [[nodiscard]] static constexpr Bytes memory(const RankNeeds& needs) { return mpi_memory(needs); }
   /// job(rank) for the rank of this process.
   template <class Job> void run(Job&& job) {
     error_ = nullptr;

@@ -4,6 +4,7 @@
 // In: pointers and run-time extents.  Out: Kernel, LossKernel, OptimizerKernel, RankNeeds, Transport.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 
@@ -84,11 +85,11 @@ concept Compute = requires(float* target, const float* a, const float* b, std::i
 struct RankNeeds {
   static constexpr int most_groups = 4;
   int ranks = 1;
-  int all_groups = 0;          ///< of all ranks
-  int members[most_groups]{};  ///< of the groups of one rank; 0 where it has fewer
-  int transfers = 1;           ///< starts of one step on the busiest channel
-  int reductions = 1;          ///< starts of one step of one group
-  std::int64_t elements = 0;   ///< of the largest sum over a group, in a list or in a body
+  int all_groups = 0;                                ///< of all ranks
+  std::array<int, most_groups> members{};            ///< of the groups of one rank; 0 where it has fewer
+  int transfers = 1;                                 ///< starts of one step on the busiest channel
+  int reductions = 1;                                ///< starts of one step of one group
+  std::array<std::int64_t, most_groups> elements{};  ///< of the largest sum over each of these groups, in a list or in a body
 };
 
 /// What one rank holds of a transport: start/wait pairs. The k-th send to a peer meets the peer's k-th receive from this rank; the k-th

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <vector>
@@ -22,16 +23,20 @@ namespace heddle::inline run_room {
 [[nodiscard]] constexpr RankNeeds rank_needs(const Program& training, const Program& evaluation) {
   RankNeeds needs;
   needs.ranks = training.mesh.ranks();
-  int own = 0;
+  std::size_t own = 0;
+  std::size_t group_along[axis_count]{};  // number among those of one rank
   for (const Axis a : group_axes) {
     if (!reduces_along(training, a)) continue;
+    group_along[static_cast<int>(a)] = own;
     needs.members[own++] = training.mesh.size(a);
     needs.all_groups += needs.ranks / training.mesh.size(a);
   }
   for (const Program* p : {&training, &evaluation}) {
     for (int i = 0; i < p->lists[p->roles - 1].end; ++i) needs.transfers = std::max(needs.transfers, p->instructions[i].sequence + 1);
-    each_collective(*p,
-                    [&](int, const CollectiveSize& size, std::int64_t) { needs.elements = std::max(needs.elements, size.sums ? size.elements : 0); });
+    each_collective(*p, [&](int, const CollectiveSize& size, std::int64_t) {
+      std::int64_t& most = needs.elements[group_along[static_cast<int>(size.axis)]];
+      if (size.sums && p->mesh.size(size.axis) > 1) most = std::max(most, size.elements);
+    });
   }
   needs.reductions = 2 * training.bucket_count + 4;  // a reduction and a gather of each, two of the loss, two of a ring
   return needs;

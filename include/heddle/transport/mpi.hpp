@@ -57,15 +57,6 @@ class Mpi final : private MpiResident {
     leave(thrown, thrown ? "an exception has ended its part in the plan" : end_of_the_process);
   }
 
-  /// Of one process: scratch for sums, and a place for everything that may be pending; names, lists and what MPI takes are left out.
-  [[nodiscard]] static constexpr Bytes memory(const RankNeeds& needs) {
-    const PendingLimits limits{needs.transfers, needs.reductions, needs.elements};
-    const std::int64_t channels = 2 * std::int64_t{needs.ranks};
-    Bytes sum = channels * (Window::memory(limits.transfers) + limits.transfers * (MpiTransfer::memory() + Bytes{sizeof(MpiTransfer*)}));
-    for (const int members : needs.members)
-      if (members > 0) sum += MpiLanes::memory(members, limits) + limits.reductions * Bytes{sizeof(MpiCollective*)};
-    return sum + Groups::memory(needs.ranks, needs.all_groups) + SentCounters::memory(needs.all_groups);
-  }
   [[nodiscard]] int ranks() const { return groups_.ranks(); }
   [[nodiscard]] Rank rank() const { return Rank{watch_.rank()}; }
   [[nodiscard]] Endpoint& endpoint(Rank) { return *this; }

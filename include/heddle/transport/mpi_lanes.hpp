@@ -35,11 +35,11 @@ struct MpiLane {
 /// Tested  transport/mpi_lanes_test
 class MpiLanes {
  public:
-  /// Of a lane of a group of so many members.
-  [[nodiscard]] static constexpr Bytes memory(int members, PendingLimits limits) {
-    const Bytes scratch = members > 1 ? MpiGroup::scratch_of(limits.elements, members) : Bytes{};
-    return scratch + Bytes{static_cast<std::int64_t>(sizeof(MpiLane)) + 4 * members} + Window::memory(limits.reductions) +
-           limits.reductions * MpiCollective::memory(members);
+  /// Of a lane of a group of so many members, with so many pending, that sums so many elements.
+  [[nodiscard]] static constexpr Bytes memory(int members, int reductions, std::int64_t elements) {
+    const Bytes scratch = members > 1 ? MpiGroup::scratch_of(elements, members) : Bytes{};
+    return scratch + Bytes{static_cast<std::int64_t>(sizeof(MpiLane)) + 4 * members} + Window::memory(reductions) +
+           reductions * (MpiCollective::memory(members) + Bytes{sizeof(MpiCollective*)});
   }
   /// Returns how many collectives may be pending in all of them.
   std::size_t make(const MpiCommunicator& comm, const Groups& groups, int rank, PendingLimits limits) {
@@ -49,6 +49,7 @@ class MpiLanes {
                                     " pending collectives each need more tags than this MPI has, " + std::to_string(comm.most_tag()) +
                                     ". Fix: use fewer, larger buckets, or another MPI."};
     lane_of_.resize(static_cast<std::size_t>(groups.count()));
+    std::size_t own = 0;  // number of a group among those of this rank
     for (int g = 0; g < groups.count(); ++g) {
       if (groups.position(g, rank) < 0) continue;
       auto lane = std::make_unique<MpiLane>(MpiLane{{}, Window{limits.reductions}, {}});
@@ -58,7 +59,8 @@ class MpiLanes {
       for (int q = 0; q < groups.members(g); ++q) group.ranks.push_back(groups.rank_at(g, q));
       group.position = groups.position(g, rank);
       group.first_tag = static_cast<int>(g * tags_of_one);
-      if (group.members() > 1) group.reserve(limits.elements);
+      if (group.members() > 1) group.reserve(own < limits.elements.size() ? limits.elements[own] : 0);
+      ++own;
       lane->slots.reserve(static_cast<std::size_t>(limits.reductions));
       for (int i = 0; i < limits.reductions; ++i) lane->slots.emplace_back(groups.members(g));
       pending_ += lane->slots.size();

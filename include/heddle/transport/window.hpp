@@ -4,6 +4,7 @@
 // In: the most starts that may be pending.  Out: sequence numbers; a sentence when there are too many or a wait has no start.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,7 +18,7 @@ namespace heddle::inline transport_room {
 struct PendingLimits {
   int transfers = 8;
   int reductions = 8;
-  std::int64_t elements = 0;  ///< of the largest sum over a group, for transports that sum in memory of their own
+  std::array<std::int64_t, 4> elements{};  ///< of the largest sum over each group of a rank, in their order, where a transport sums in its own memory
 };
 
 /// Sequence numbers of one kind of start of one rank. Pending is what lies between the oldest start not waited for and the newest.
