@@ -46,13 +46,15 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& problem) {
     return output::end_of_options(app, problem);
   }
-  const Checkup found = processes ? examine_plan<CpuMpi>(plan, options) : examine_plan<CpuThreads>(plan, options);
   try {
+    const Checkup found = processes ? examine_plan<CpuMpi>(plan, options) : examine_plan<CpuThreads>(plan, options);
     output::print("{}", describe(found));
     output::flush();
+    return found.can_work() ? 0 : 1;
   } catch (const Error& problem) {
     output::say("heddle doctor", problem.what());
-    return 1;
+  } catch (const std::exception& problem) {
+    output::say("heddle doctor", output::words_of(problem));
   }
-  return found.can_work() ? 0 : 1;
+  return 1;
 }

@@ -10,9 +10,11 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <heddle/core/utf8.hpp>
 #include <heddle/run/error.hpp>
 #include <iostream>
+#include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -34,6 +36,13 @@ inline void say(std::string_view program, std::string_view words) {
 [[nodiscard]] inline Error refusal(int number) {
   return Error(Code{'D', 20}, "standard output cannot be written: " + std::generic_category().message(number) +
                                   ". Fix: free disk space, or send the output elsewhere.");
+}
+
+/// What ends a program without being a sentence of Heddle's: memory that the system does not give, or a fault of its own.
+[[nodiscard]] inline std::string words_of(const std::exception& problem) {
+  if (dynamic_cast<const std::bad_alloc*>(&problem) != nullptr)
+    return "the system gives no more memory. Fix: free memory, or raise the limit on it (ulimit -v).";
+  return std::string{problem.what()} + ". Fix: free memory or disk space and repeat.";
 }
 
 /// Hands over what was printed so far. Errors  D20 if standard output does not take it

@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
     output::say("heddle train", problem.what());
     return 1;
   } catch (const std::exception& problem) {
-    output::say("heddle train", std::string{problem.what()} + ". Fix: free memory or disk space and repeat.");
+    output::say("heddle train", output::words_of(problem));
     return 1;
   }
 }

@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
     say(problem.what(), problem.code() == Code{'R', 1}, only_check);
     return 1;
   } catch (const std::exception& problem) {
-    say(fmt::format("{}. Fix: free memory or disk space and repeat.", problem.what()), true, only_check);
+    say(output::words_of(problem), true, only_check);
     return 1;
   }
 }

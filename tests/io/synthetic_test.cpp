@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "io/idx_bytes.hpp"
@@ -60,4 +63,13 @@ TEST_CASE("sizes below one are refused") {
   CHECK(has(sentence([] { static_cast<void>(synthetic(Seed{1}, 0, 4, 2)); }), "[heddle.D10] 'synthetic images' holds 0 images"));
   CHECK(has(sentence([] { static_cast<void>(synthetic(Seed{1}, 4, 0, 2)); }), "[heddle.D11] 'synthetic images' has 0 features a row"));
   CHECK(has(sentence([] { static_cast<void>(synthetic(Seed{1}, 4, 4, 0)); }), "'synthetic labels' 0 classes"));
+}
+
+TEST_CASE("more data than there is memory for are refused before any are made, also where their bytes cannot be counted") {
+  constexpr std::int64_t many = std::int64_t{1} << 40, beyond = std::int64_t{1} << 62;
+  for (const auto& sizes : {std::pair{many, std::int64_t{1000}}, std::pair{std::int64_t{1000}, many}, std::pair{beyond, beyond}}) {
+    const std::string said = sentence([&] { static_cast<void>(synthetic(Seed{1}, sizes.first, sizes.second, 2)); });
+    CHECK(has(said, "[heddle.D14] 'synthetic images' takes "));
+    CHECK(has(said, " are free. Fix: ask for fewer rows, or a machine with more memory."));
+  }
 }

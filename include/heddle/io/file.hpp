@@ -151,21 +151,24 @@ class InputFile {
   std::uint64_t bytes_ = 0;
 };
 
+/// What to do where the contents of a file are too many.
+inline constexpr const char* give_a_smaller_file = "give a smaller file";
+
 /// Refuses contents for which the memory is not there, before any of it is asked for. Errors  D14
-inline void refuse_beyond_memory(std::uint64_t bytes, const std::string& name) {
+inline void refuse_beyond_memory(std::uint64_t bytes, const std::string& name, const std::string& remedy = give_a_smaller_file) {
   constexpr std::uint64_t always_there = std::uint64_t{64} << 20;
   if (bytes <= always_there) return;
   const std::int64_t usable = read_memory_limits().usable().value;
   if (usable > 0 && bytes > static_cast<std::uint64_t>(usable))
     throw Error(Code{'D', 14}, "'" + name + "' takes " + grouped_digits(bytes) + " bytes of memory, but " + grouped_digits(usable) +
-                                   " are free. Fix: give a smaller file, or a machine with more memory.");
+                                   " are free. Fix: " + remedy + ", or a machine with more memory.");
 }
 
 /// Does something with a file; memory that the system refuses becomes an Error that names the file. Errors  D14, and those of `action`
-template <class Action> auto within_memory(const std::filesystem::path& path, Action action) {
+template <class Action> auto within_memory(const std::filesystem::path& path, Action action, const char* remedy = give_a_smaller_file) {
   const auto refusal = [&] {
     return Error(Code{'D', 14},
-                 quoted_path(path) + " takes more memory than the system gives. Fix: give a smaller file, free memory, or raise the limit on it.");
+                 quoted_path(path) + " takes more memory than the system gives. Fix: " + remedy + ", free memory, or raise the limit on it.");
   };
   try {
     return action();
