@@ -148,6 +148,23 @@ TEST_CASE("a fifth parameter, signature or dimension is counted, not written pas
   CHECK(graph_of<Sequential<Input<2, 2, 2, 2, 2>, ReLU>>.fault.code == Code{'G', 19});
 }
 
+TEST_CASE("counts that are set by hand are refused before anything beyond them is read") {
+  CHECK(words_with<Own<[](Leaf& leaf) { leaf.parameter_count = 9; }>>().find("Own has 9 parameters, but at most 4 are kept.") != std::string::npos);
+  CHECK(words_with<Own<[](Leaf& leaf) { leaf.signature_count = 9; }>>().find("Own states 9 signatures, but at most 4 are kept.") !=
+        std::string::npos);
+  CHECK(words_with<Own<[](Leaf& leaf) { leaf.parameter_count = -1; }>>() ==
+        "[heddle.G23] layer 1 '1': Own counts -1 parameters and 0 signatures. Fix: let leaf.with and leaf.splits count them.");
+  static_assert(fault_with<Own<[](Leaf& leaf) { leaf.signature_count = -1; }>>().code == Code{'G', 23});
+  static_assert(fault_with<Own<[](Leaf& leaf) { leaf.surplus_parameters = -1; }>>().code == Code{'G', 23});
+  CHECK(words_with<Own<[](Leaf& leaf) { leaf.out.shape.dimensions = 9; }>>() ==
+        "[heddle.G19] layer 1 '1': Own gives (4, 0, 0, 0), which has 9 dimensions, but at most 4 are kept. Fix: join some of them.");
+  CHECK(words_with<Own<[](Leaf& leaf) { leaf.out.shape.dimensions = -1; }>>() ==
+        "[heddle.G06] layer 1 '1': Own gives (), which has -1 dimensions. Fix: write Shape{sizes...}.");
+  static_assert(fault_with<Own<[](Leaf& leaf) { leaf.in.shape.dimensions = 9; }>>().code == Code{'G', 1});
+  static_assert(fault_with<Own<[](Leaf& leaf) { leaf.with({"w", Shape{4}}).parameters[0].shape.dimensions = 9; }>>().code == Code{'G', 19});
+  static_assert(fault_with<Own<[](Leaf& leaf) { leaf.in.shape.dimensions = leaf.out.shape.dimensions = 9; }>>().code == Code{'G', 1});
+}
+
 TEST_CASE("sizes below 1 are refused in inputs, outputs and parameters") {
   static_assert(graph_of<Sequential<Input<-2, -2>, ReLU>>.fault.code == Code{'G', 6});
   static_assert(graph_of<Sequential<Input<3, 0>, ReLU>>.fault.code == Code{'G', 6});

@@ -29,8 +29,8 @@ inline constexpr std::int64_t most_countable = std::int64_t{1} << 60;
 struct Shape {
   static constexpr int most_dimensions = 4;
   std::int64_t sizes[most_dimensions]{};
-  int dimensions = 0;
-  int surplus = 0;  ///< dimensions beyond the fourth, which are not kept: a model with such a shape is refused (G19)
+  int dimensions = 0;  ///< what is set by hand is refused where it is not 0 to 4 (G06, G19); until then no size beyond the fourth is read
+  int surplus = 0;     ///< dimensions beyond the fourth, which are not kept: a model with such a shape is refused (G19)
 
   constexpr Shape() = default;
   template <class... N> constexpr explicit Shape(std::int64_t first, N... rest) {
@@ -54,13 +54,15 @@ struct Shape {
   /// At most most_countable; 0 if a size is not positive.
   [[nodiscard]] constexpr std::int64_t elements() const {
     std::int64_t n = 1;
-    for (int i = 0; i < dimensions; ++i) n = counted_product(n, sizes[i]);
+    for (int i = 0; i < dimensions && i < most_dimensions; ++i) n = counted_product(n, sizes[i]);
     return n;
   }
-  [[nodiscard]] constexpr std::int64_t last() const { return dimensions == 0 ? 1 : sizes[dimensions - 1]; }
+  [[nodiscard]] constexpr std::int64_t last() const {
+    return dimensions <= 0 ? 1 : sizes[(dimensions < most_dimensions ? dimensions : most_dimensions) - 1];
+  }
   friend constexpr bool operator==(const Shape& a, const Shape& b) {
     if (a.dimensions != b.dimensions || a.surplus != b.surplus) return false;
-    for (int i = 0; i < a.dimensions; ++i)
+    for (int i = 0; i < a.dimensions && i < most_dimensions; ++i)
       if (a.sizes[i] != b.sizes[i]) return false;
     return true;
   }
@@ -69,7 +71,7 @@ struct Shape {
 /// Writes (28, 28) or (50).
 template <int Capacity> constexpr Text<Capacity>& operator<<(Text<Capacity>& text, const Shape& shape) {
   text << '(';
-  for (int i = 0; i < shape.dimensions; ++i) {
+  for (int i = 0; i < shape.dimensions && i < Shape::most_dimensions; ++i) {
     if (i > 0) text << ", ";
     text << shape.sizes[i];
   }

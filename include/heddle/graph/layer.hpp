@@ -18,10 +18,11 @@ struct AnyTracer {
   template <class L> constexpr int child(int, int value) { return value; }
 };
 
-/// Sequential, Residual, Repeat, Named: types that place other layers.
+/// Sequential, Residual, Repeat, Named: types that place other layers. One that inherits from two of them has no trace that can be called.
 template <class L>
 concept Composite = requires(AnyTracer& tracer) {
   L::is_composite;
+  L::trace(tracer, 0);
 };
 
 template <class L>
@@ -32,10 +33,15 @@ template <class L>
 concept GivesBackward = requires {
   &L::backward;
 };
+/// What it takes is said by a Spec or not at all: a member takes of another kind would be overlooked.
+template <class L>
+concept TakesASpec = SaysWhatItTakes<L> || !requires {
+  &L::takes;
+};
 
 /// A value to describe a layer with: what it says that it takes, or one of so many dimensions.
 template <class L, int Dimensions> [[nodiscard]] constexpr Spec tried_input() {
-  if constexpr (requires { L::takes(); })
+  if constexpr (SaysWhatItTakes<L>)
     return L::takes();
   else
     return Spec{Dimensions == 1 ? Shape{6} : Dimensions == 2 ? Shape{6, 6} : Dimensions == 3 ? Shape{6, 6, 6} : Shape{6, 6, 6, 6}};
@@ -52,7 +58,8 @@ concept DescribesAtBuild = DescribesLeaf<L> &&
 
 /// A leaf is two functions of one float each, or it names a kernel of its own: Kernel<L, Compute> is found by the backend, parameters are allowed.
 template <class L>
-concept Layer = Composite<L> ||(std::is_empty_v<L>&& DescribesAtBuild<L> && (ElementwiseLayer<L> || (!GivesForward<L> && !GivesBackward<L>)));
+concept Layer = Composite<L> ||
+    (std::is_empty_v<L>&& TakesASpec<L>&& DescribesAtBuild<L> && (ElementwiseLayer<L> || (!GivesForward<L> && !GivesBackward<L>)));
 
 /// The type that kernels are written for: a layer that is derived from another to give it a name runs the kernels of that one.
 template <class L> struct KernelLayerOf { using type = L; };
@@ -74,6 +81,10 @@ template <class L> [[nodiscard]] constexpr Diagnosis diagnose_layer() {
     return broken("it inherits its layers privately, as a class does.", "write struct instead of class, or inherit publicly.");
   else if constexpr (!std::is_class_v<L>)
     return broken("it is no class.", "name a layer.");
+  else if constexpr (requires { L::is_composite; } && std::is_base_of_v<PlacesLayers, L>)
+    return broken("it inherits from several types that place layers.", "inherit from one of them and write the others inside it.");
+  else if constexpr (requires { L::is_composite; })
+    return broken("it says is_composite, but has no trace.", "drop is_composite, or inherit from Sequential.");
   else if constexpr (!std::is_empty_v<L>)
     return broken("it has data members, but a layer is an empty description.",
                   "keep sizes as template parameters and state as parameters of the Leaf.");
@@ -93,6 +104,8 @@ template <class L> [[nodiscard]] constexpr Diagnosis diagnose_layer() {
     return broken("it has no public static member describe(Spec).", "add static constexpr Leaf describe(Spec in).");
   else if constexpr (!DescribesLeaf<L>)
     return broken("its describe does not take a Spec and return a Leaf.", "declare it static constexpr Leaf describe(Spec in).");
+  else if constexpr (!TakesASpec<L>)
+    return broken("its takes does not give a Spec.", "declare it static constexpr Spec takes().");
   else if constexpr (!DescribesAtBuild<L>)
     return broken("its describe cannot be called at build.", "declare it static constexpr, and let it call constexpr functions only.");
   else if constexpr (GivesForward<L> && !GivesBackward<L>)

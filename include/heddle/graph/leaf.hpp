@@ -96,6 +96,12 @@ concept DescribesLeaf = requires(Spec in) {
   { L::describe(in) } -> std::same_as<Leaf>;
 };
 
+/// A type that says what it takes: the last dimensions of the value before it.
+template <class L>
+concept SaysWhatItTakes = requires {
+  { L::takes() } -> std::same_as<Spec>;
+};
+
 /// A leaf given by two functions of one float each; `saved` is the input or the output, as describe() says, and no number if neither is saved.
 template <class L>
 concept ElementwiseLayer = DescribesLeaf<L> && requires(float x, float saved, float gradient) {

@@ -23,12 +23,13 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
 /// G06 a size below 1, G19 a fifth dimension, G21 more elements than are counted.
 [[nodiscard]] constexpr Diagnosis check_shape(const Leaf& leaf, std::string_view what, std::string_view name, const Shape& shape) {
   if (shape.sound() && shape.elements() <= most_elements) return {};
-  auto broken = broken_leaf(leaf, shape.surplus > 0 ? 19 : shape.sound() ? 21 : 6) << what;
+  const int dimensions = shape.dimensions + shape.surplus;
+  auto broken = broken_leaf(leaf, dimensions > Shape::most_dimensions ? 19 : shape.sound() ? 21 : 6) << what;
   if (!name.empty()) broken << " '" << name << '\'';
   broken << ' ' << shape;
-  if (shape.surplus > 0)
-    return broken << ", which has " << shape.dimensions + shape.surplus << " dimensions, but at most " << Shape::most_dimensions
-                  << " are kept. Fix: join some of them.";
+  if (dimensions < 0) return broken << ", which has " << dimensions << " dimensions. Fix: write Shape{sizes...}.";
+  if (dimensions > Shape::most_dimensions)
+    return broken << ", which has " << dimensions << " dimensions, but at most " << Shape::most_dimensions << " are kept. Fix: join some of them.";
   if (!shape.sound()) return broken << ", which has a size below 1. Fix: give every dimension a size of at least 1.";
   return broken << ", which has more than the " << most_elements << " elements that one tensor may have. Fix: use smaller sizes.";
 }
@@ -51,14 +52,24 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
   return {};
 }
 
-/// G19: a parameter or signature too many.
+/// Nothing is read beyond what a leaf keeps, whatever was set by hand.
+[[nodiscard]] constexpr bool counts_what_it_keeps(const Leaf& leaf) {
+  return leaf.parameter_count >= 0 && leaf.parameter_count <= Leaf::most_parameters && leaf.signature_count >= 0 &&
+         leaf.signature_count <= Leaf::most_signatures && leaf.surplus_parameters == 0 && leaf.surplus_signatures == 0;
+}
+/// G19: a parameter or signature too many; G23 fewer than none.
 [[nodiscard]] constexpr Diagnosis check_counts(const Leaf& leaf) {
-  if (leaf.surplus_parameters > 0)
-    return broken_leaf(leaf, 19) << " has " << Leaf::most_parameters + leaf.surplus_parameters << " parameters, but at most " << Leaf::most_parameters
+  const int parameters = leaf.parameter_count + leaf.surplus_parameters;
+  const int signatures = leaf.signature_count + leaf.surplus_signatures;
+  if (parameters > Leaf::most_parameters)
+    return broken_leaf(leaf, 19) << " has " << parameters << " parameters, but at most " << Leaf::most_parameters
                                  << " are kept. Fix: make two layers of it, or join parameters.";
-  if (leaf.surplus_signatures > 0)
-    return broken_leaf(leaf, 19) << " states " << Leaf::most_signatures + leaf.surplus_signatures << " signatures, but at most "
-                                 << Leaf::most_signatures << " are kept. Fix: state those that are used.";
+  if (signatures > Leaf::most_signatures)
+    return broken_leaf(leaf, 19) << " states " << signatures << " signatures, but at most " << Leaf::most_signatures
+                                 << " are kept. Fix: state those that are used.";
+  if (!counts_what_it_keeps(leaf))
+    return broken_leaf(leaf, 23) << " counts " << leaf.parameter_count << " parameters and " << int{leaf.signature_count}
+                                 << " signatures. Fix: let leaf.with and leaf.splits count them.";
   for (int i = 0; i < leaf.signature_count; ++i)
     if (leaf.signatures[i].surplus > 0)
       return broken_leaf(leaf, 19) << " states a signature that names a parameter beyond the " << Leaf::most_parameters
@@ -117,13 +128,13 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
 }
 
 [[nodiscard]] constexpr bool is_countable(const Shape& shape) {
-  std::int64_t n = 1;
-  for (int i = 0; i < shape.dimensions; ++i) n = shape.sizes[i] < 1 || n > most_elements / shape.sizes[i] ? 0 : n * shape.sizes[i];
-  return n > 0 && shape.surplus == 0;
+  std::int64_t n = shape.dimensions <= Shape::most_dimensions;
+  for (int i = 0; i < shape.dimensions && n > 0; ++i) n = shape.sizes[i] < 1 || n > most_elements / shape.sizes[i] ? 0 : n * shape.sizes[i];
+  return n > 0 && shape.surplus == 0 && shape.dimensions >= 0;
 }
 /// The same verdict as fault_of_leaf in few steps of a constant expression: a model has hundreds of leaves.
 [[nodiscard]] constexpr bool is_sound(const Leaf& leaf, const Spec& given) {
-  if (!leaf.fault.ok() || leaf.spelled.length == 0 || leaf.surplus_parameters + leaf.surplus_signatures > 0 || !(leaf.in == given)) return false;
+  if (!leaf.fault.ok() || leaf.spelled.length == 0 || !counts_what_it_keeps(leaf) || !(leaf.in == given)) return false;
   if (!is_countable(leaf.out.shape)) return false;
   for (int p = 0; p < leaf.parameter_count; ++p) {
     const Parameter& here = leaf.parameters[p];
@@ -192,7 +203,7 @@ struct FixedParameters {
 /// Tested  graph/leaf_rules_test, fail/G20_gain_of_another_width
 template <class L> [[nodiscard]] constexpr Diagnosis check_what_fits(const Leaf& leaf, const Spec& given, int tries) {
   if (leaf.parameter_count == 0) return {};
-  if constexpr (requires { L::takes(); }) {
+  if constexpr (SaysWhatItTakes<L>) {
     if (ends_in(given.shape, L::takes().shape)) return {};
     return broken_leaf(leaf, 1) << " takes " << L::takes().shape << " but the value before it has " << given.shape << ". Fix: give it what it takes.";
   } else {

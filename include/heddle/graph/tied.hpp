@@ -8,6 +8,7 @@
 
 #include "heddle/core/rule.hpp"
 #include "heddle/core/text.hpp"
+#include "heddle/core/type_name.hpp"
 #include "heddle/graph/composite.hpp"
 #include "heddle/graph/graph.hpp"
 
@@ -71,7 +72,7 @@ template <class Tracer> constexpr void tie(Tracer& tracer, int first, std::strin
 ///
 /// Shape   as L; the parameters of L have the number and the shapes of the owner's and count once
 /// Moves   where the uses live on several stages: each sends the slices of its gradient to every other owner, once a step
-/// Errors  G15 at build if the owner is not there, is tied or repeated itself, or has parameters of other shapes
+/// Errors  G15 at build if the owner is no To, is not there, is tied or repeated itself, or has parameters of other shapes
 /// Source  sources.md#tied-weights
 /// Tested  graph/tied_test, equivalence/tied_test, fail/G15_shapes_differ
 template <Name Label, class L, class Owner> struct Tied : PlacesLayers {
@@ -80,7 +81,12 @@ template <Name Label, class L, class Owner> struct Tied : PlacesLayers {
     if constexpr (requires { tracer.tie_count; }) {
       const int first = tracer.node_count;
       const int out = tracer.template named<L>(Label.view(), value);
-      tie(tracer, first, Label.view(), Owner::owner.view());
+      if constexpr (requires { Owner::owner.view(); })
+        tie(tracer, first, Label.view(), Owner::owner.view());
+      else
+        tracer.refuse(Diagnosis{Code{'G', 15}, ""} << '\'' << quoted(Label.view()).view() << "' cannot use the parameters of '"
+                                                   << type_name<Owner>().view()
+                                                   << "': it names no layer. Fix: write To<'name'> with the name of an earlier layer.");
       return out;
     } else {
       return tracer.template named<L>(Label.view(), value);

@@ -175,7 +175,7 @@ template <int Leaves, int Nodes> struct Tracer {
   template <class L> constexpr void learn_input() {
     if (input_known) return;
     input_known = true;
-    if constexpr (requires { L::takes(); }) {
+    if constexpr (SaysWhatItTakes<L>) {
       input = L::takes();
       Leaf first;
       first.spelled = type_name<L>();

@@ -233,7 +233,7 @@ template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_on(const
 
 /// The shape that a layer takes, or 6 features where it takes any: 2 and 3 ranks divide them.
 template <class L> [[nodiscard]] constexpr Spec example_input() {
-  if constexpr (requires { L::takes(); })
+  if constexpr (SaysWhatItTakes<L>)
     return L::takes();
   else
     return Spec{Shape{6}};
