@@ -123,6 +123,18 @@ TEST_CASE("the idle share is a constant") {
   CHECK(bubble_percent(lower<Inference<Equal<8>, Batch<64>, Pipeline<Balanced<2>>>>()) == 50);
 }
 
+TEST_CASE("four equal stages on two devices in turn: GPipe and Interleaved follow (S-1)/(V M + S-1), 1F1B is idle for longer") {
+  struct First : Sequential<Input<1>, Embedding<2, 64>, Square> {};
+  struct Model : Sequential<First, Square, Square, Square> {};
+  const auto idle = []<class Order>(std::type_identity<Order>) {
+    return bubble_percent(
+        Of<Pipeline<Stage<First, On<0>>, Stage<Square, On<1>>, Stage<Square, On<0>>, Stage<Square, On<1>>, Order, Microbatches<8>>, Model>::training);
+  };
+  CHECK(idle(std::type_identity<GPipe>{}) == 100 * 1 / (2 * 8 + 1));
+  CHECK(idle(std::type_identity<Interleaved<2>>{}) == 100 * 1 / (2 * 8 + 1));
+  CHECK(idle(std::type_identity<OneFOneB>{}) == 11);
+}
+
 TEST_CASE("stages wait 1 - mean / most, cut to a whole number, whatever the operations") {
   // 156,900 and 3120 operations: 1 - 80,010 / 156,900 = 49.006 %; the slower stage is never idle but for one micro-batch of the other.
   using Mnists = Trained<Mnist, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>;
