@@ -19,6 +19,7 @@
 #include "heddle/graph/layers/unflatten.hpp"
 #include "heddle/graph/losses/cross_entropy.hpp"
 #include "heddle/graph/losses/mean_squared_error.hpp"
+#include "heddle/graph/model_facts.hpp"
 #include "heddle/graph/named.hpp"
 #include "heddle/graph/one_unit.hpp"
 #include "heddle/graph/optimizers/adam.hpp"

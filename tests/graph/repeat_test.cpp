@@ -5,6 +5,7 @@
 
 #include "heddle/graph/layers/linear.hpp"
 #include "heddle/graph/layers/relu.hpp"
+#include "heddle/graph/model_facts.hpp"
 #include "heddle/graph/named.hpp"
 #include "heddle/graph/residual.hpp"
 #include "heddle/graph/sequential.hpp"

@@ -7,6 +7,7 @@
 #include "heddle/graph/layers/input.hpp"
 #include "heddle/graph/layers/linear.hpp"
 #include "heddle/graph/layers/tanh.hpp"
+#include "heddle/graph/model_facts.hpp"
 #include "heddle/graph/named.hpp"
 #include "heddle/graph/repeat.hpp"
 #include "heddle/graph/residual.hpp"

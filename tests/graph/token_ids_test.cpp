@@ -9,6 +9,7 @@
 #include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/input.hpp"
 #include "heddle/graph/layers/linear.hpp"
+#include "heddle/graph/model_facts.hpp"
 #include "heddle/graph/sequential.hpp"
 #include "heddle/graph/trace.hpp"
 

@@ -8,6 +8,7 @@
 #include "heddle/graph/layers/relu.hpp"
 #include "heddle/graph/layers/tanh.hpp"
 #include "heddle/graph/layers/unflatten.hpp"
+#include "heddle/graph/model_facts.hpp"
 #include "heddle/graph/repeat.hpp"
 #include "heddle/graph/residual.hpp"
 #include "heddle/graph/sequential.hpp"

@@ -11,6 +11,7 @@
 #include "heddle/graph/layers/relu.hpp"
 #include "heddle/graph/layers/tanh.hpp"
 #include "heddle/graph/losses/cross_entropy.hpp"
+#include "heddle/graph/model_facts.hpp"
 #include "heddle/graph/named.hpp"
 #include "heddle/graph/optimizers/adam.hpp"
 #include "heddle/graph/optimizers/sgd.hpp"

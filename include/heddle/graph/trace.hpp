@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: graph. From a model type to a Graph: one walk over each Sequential, a Repeat's block is described once.
 // Sees: core, graph/leaf, graph/graph.  Does not see: policies, devices, memory.
-// In: a model type.  Out: graph_of<Model>, parameters<Model>.
+// In: a model type.  Out: graph_of<Model>.
 #pragma once
 
 #include <cstddef>
@@ -277,20 +277,5 @@ template <class Model> struct Traced {
 
 /// The layer graph of a model as a constexpr value.
 template <class Model> inline constexpr const Graph& graph_of = Traced<Model>::graph;
-
-/// Number of trainable elements of a model.
-template <class Model> inline constexpr std::int64_t parameters = graph_of<Model>.parameter_elements();
-
-/// What a model gives for one sample.
-template <class Model> inline constexpr Spec output_spec = graph_of<Model>.output();
-
-/// Floating-point operations that training runs for one sample, forward and backward: no gradient is made of what the first layer is given.
-template <class Model>
-inline constexpr Flops flops = [] {
-  Flops sum;
-  const int untrained = graph_of<Model>.last_untrained();
-  for (int n = 0; n < graph_of<Model>.node_count; ++n) sum.value += graph_of<Model>.work(n, untrained).total();
-  return sum;
-}();
 
 }  // namespace heddle::inline graph_room

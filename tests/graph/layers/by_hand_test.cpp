@@ -8,6 +8,7 @@
 #include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/linear.hpp"
 #include "heddle/graph/layers/relu.hpp"
+#include "heddle/graph/model_facts.hpp"
 #include "heddle/graph/trace.hpp"
 
 using namespace heddle;

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// expect: \[heddle\.G05\] A type is no layer\.
+// expect-g++: int is no layer: it is no class\. Fix: name a layer\.
+#include "heddle/heddle.hpp"
+
+using namespace heddle;
+
+#ifdef HEDDLE_REPAIRED
+using Asked = Linear<4, 4>;
+#else
+using Asked = int;
+#endif
+
+static_assert(parameters<Asked> == 20 && flops<Asked> > Flops{0});
+static_assert(output_spec<Asked>.shape == Shape{4} && output_spec<Asked> == Spec{Shape{4}});
