@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.B11\] The counts of a batch are too large\.
-// expect-g++: Batch<64> is split by 4,294,967,296 micro-batches, more parts than the 2,147,483,647 rows that a batch may have\.
+// expect-g++: Batch<64> is split by 65,536 rounds x 65,536 micro-batches, more parts than the 2,147,483,647 rows that a batch may have\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

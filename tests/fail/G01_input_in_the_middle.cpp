@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G01\] A layer takes another shape than the layer before it gives\.
-// expect-g++: layer 1 `1`: Input\(50\) is given \(40\)\. Fix: let Input be the first layer only\.
+// expect-g++: layer 1 `1`: Input<50> is given \(40\)\. Fix: let Input be the first layer only\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

@@ -189,7 +189,7 @@ def private_base(p):
 
 
 @mistake
-def layer_is_an_int(p):
+def layer_is_no_class(p):
     p.layers.insert(2, p.draw.choice(["int", "float", "void"]))
 
 

@@ -90,6 +90,14 @@ TEST_CASE("a batch smaller than its parts is refused, whatever the remedy") {
   CHECK(divided(8, Remedy::none, 4, 2).fault.ok());
 }
 
+TEST_CASE("a batch that does not divide is told by what: ranks, the rounds of Accumulate, micro-batches") {
+  CHECK(divided(64, Remedy::none, 1, 1, 3).fault.text.view() ==
+        "[heddle.B01] Batch<64> does not divide by 3 rounds. Fix: use 63 or 66 rows, or name DropLast, PadLast or KeepLast.");
+  CHECK(divided(64, Remedy::none, 2, 4, 3)
+            .fault.text.view()
+            .starts_with("[heddle.B01] Batch<64> does not divide by 2 ranks x 3 rounds x 4 micro-batches."));
+}
+
 TEST_CASE("eight ranks that do not split the batch take a batch of 4") {
   Layout layout{no_graph};
   layout.claim(axis::tensor, 8);

@@ -192,13 +192,15 @@ struct BatchRequest {
   bool regrouped = false;  // cuts bracket the sum of some gradient in another way than one device does
 };
 
-/// "4 ranks x 2 micro-batches"; a factor of one is left out.
+/// "4 ranks x 3 rounds x 2 micro-batches"; a factor of one is left out.
 constexpr Diagnosis& name_parts(Diagnosis& sentence, const BatchDivision& d) {
-  if (d.ranks > 1) sentence << d.ranks << " ranks";
-  if (d.share_count > 0) sentence << " with unequal shares";
-  const std::int64_t micro_batches = std::int64_t{d.rounds} * d.micro_batches;
-  if (d.ranks > 1 && micro_batches > 1) sentence << " x ";
-  if (micro_batches > 1) sentence << micro_batches << " micro-batches";
+  const char* before = "";
+  const auto add = [&](int count, const char* what, bool always = false) {
+    if (count > 1 || always) sentence << before << count << what, before = " x ";
+  };
+  add(d.ranks, d.share_count > 0 ? " ranks with unequal shares" : " ranks", d.share_count > 0);
+  add(d.rounds, " rounds");
+  add(d.micro_batches, " micro-batches");
   return sentence;
 }
 

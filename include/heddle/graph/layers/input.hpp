@@ -29,8 +29,12 @@ template <int... Sizes> struct Input {
     leaf.in = leaf.out = in;
     leaf.saves = Saves::nothing;
     leaf.reshapes = true;
-    if (!(in == takes()))
-      leaf.fault = Diagnosis{Code{'G', 1}, ""} << "Input" << takes().shape << " is given " << in.shape << ". Fix: let Input be the first layer only.";
+    if (!(in == takes())) {
+      leaf.fault = Diagnosis{Code{'G', 1}, "Input<"};
+      const char* before = "";
+      for (const int size : std::initializer_list<int>{Sizes...}) leaf.fault << before << size, before = ", ";
+      leaf.fault << "> is given " << in.shape << ". Fix: let Input be the first layer only.";
+    }
     return leaf;
   }
 };
