@@ -141,3 +141,14 @@ TEST_CASE("a model with more layers than the cut has room for is refused") {
   CHECK(layout.fault.code == Code{'M', 3});
   CHECK(layout.fault.text.view().find("has 3 layers, but Balanced cuts at most 2") != std::string_view::npos);
 }
+
+TEST_CASE("as many stages as a layout has room for are cut, and one more is refused") {
+  constexpr const Graph& graph = graph_of<Sequential<Repeat<70, Linear<8, 8>>>>;
+  Layout most{graph}, more{graph};
+  cut_balanced<128>(graph, most, Layout::most_chunks);
+  CHECK(most.fault.ok());
+  CHECK(most.first_node[Layout::most_chunks] == 70);
+  cut_balanced<128>(graph, more, Layout::most_chunks + 1);
+  CHECK(more.fault.text.view().find("a balanced cut into 65 needs 64 cuts") != std::string_view::npos);
+  CHECK(more.fault.text.view().find("Fix: ask for at most 64 stages.") != std::string_view::npos);
+}

@@ -82,3 +82,13 @@ TEST_CASE("a node is in the chunk that its number falls into") {
   const int chunks[] = {0, 1, 1, 1, 2};
   for (int n = 0; n < 5; ++n) CHECK(layout.chunk_of(n) == chunks[n]);
 }
+
+TEST_CASE("as many ranks as an int counts are claimed, and not one more") {
+  Layout layout{graph_of<Chain>};
+  layout.claim(axis::data, 2'147'483'647);
+  layout.claim(axis::shard, 1);
+  CHECK(layout.fault.ok());
+  layout.claim(axis::tensor, 2);
+  CHECK(layout.fault.code == Code{'M', 14});
+  CHECK(layout.fault.text.view().find("the plan has 4,294,967,294 ranks, at most 2,147,483,647 are counted") != std::string_view::npos);
+}
