@@ -87,6 +87,9 @@ TEST_CASE("A04 names an order, and micro-batches only where there are too few, t
   using FewRows = Plan<Even, CrossEntropy, Adam, Batch<6>, Hybrid<Fours<Microbatches<3>>, DataParallel<2>>>;
   mends<FewRows, Plan<Even, CrossEntropy, Adam, Batch<8>, Hybrid<Fours<OneFOneB, Microbatches<4>>, DataParallel<2>>>>(
       4, "Fix: name OneFOneB, Microbatches<4> and a batch of 8 rows.");
+  // A batch that nothing divides takes the next rows.
+  CHECK(remark<Plan<Even, CrossEntropy, Adam, Batch<999'983>, Fours<>>>(4).ends_with(
+      "Fix: name OneFOneB, Microbatches<4> and a batch of 999,984 rows."));
 }
 
 TEST_CASE("A04 leaves to A03 what waits for a slow stage: the three parts of docs/tutorials.md on two devices") {

@@ -73,7 +73,7 @@ struct Adviser {
     const int smallest = smallest_share(p.batch);
     const int rows = p.batch.share_count == 0 ? p.batch.micro_rows : p.batch.share_rows * smallest;
     if (parts() == 1 || rows >= limits.rows) return;
-    const int needed = (limits.rows + smallest - 1) / smallest * shares_of_all(p.batch) * p.batch.total_micro_batches();
+    const std::int64_t needed = std::int64_t{(limits.rows + smallest - 1) / smallest} * shares_of_all(p.batch) * p.batch.total_micro_batches();
     Diagnosis d = Diagnosis{Code{'A', 1}, ""} << "Batch<" << p.batch.batch << "> over ";
     name_parts(d, p.batch) << " leaves " << rows << (rows == 1 ? " row" : " rows") << " for each product"
                            << (p.batch.share_count == 0 ? "" : " of the smallest share")
@@ -157,8 +157,9 @@ struct Adviser {
     const int accepted = accepted_micro_batches(p.batch, wanted, group);
     const char* const joint = order.named ? "" : accepted > 0 ? " and " : ", ";
     if (accepted > 0) return report.add(d << joint << "Microbatches<" << accepted << "> or more.");
-    const int groups = (wanted + group - 1) / group * group;
-    report.add(d << joint << "Microbatches<" << groups << "> and a batch of " << rows_of_all_ranks(p.batch) * groups << " rows.");
+    const int orderly = orderly_micro_batches(p.batch, wanted, group);
+    const std::int64_t rows = rounded_up(p.batch.batch, rows_of_all_ranks(p.batch) * orderly);
+    report.add(d << joint << "Microbatches<" << orderly << "> and a batch of " << rows << " rows.");
   }
   /// Chunks in turn divide the idle time, not the share: (S-1)/(V M + S-1) of a step instead of (S-1)/(M + S-1), for more messages and more values.
   constexpr void interleaving() {

@@ -132,7 +132,8 @@ struct BatchDivision {
   [[nodiscard]] constexpr int ranks_without_rows() const {
     if (share_count == 0) return capacity() > batch ? ranks - (batch + rank_rows() - 1) / rank_rows() : 0;
     int none = 0;
-    while (none < ranks && first_row_of(ranks - none - 1) >= batch) ++none;
+    for (int first = capacity(); none < ranks; ++none)
+      if (first -= micro_rows_of(ranks - none - 1) * total_micro_batches(); first < batch) break;
     return none;
   }
   /// Levels of the binary counter that adds grains: floor(log2(grains)) + 1; one if sums are not a tree.

@@ -2,7 +2,7 @@
 // Room: plan. What a remedy of advice would change, read off the constants of a Program: micro-batches that suffice and are accepted, gradients
 // that can be reduced early, bytes of layers in one unit, shares of the batch.
 // Sees: plan/work, plan/units.  Does not see: machines, processes, threads.
-// In: a Program.  Out: micro_batches_for, shares_of_all, accepted_micro_batches, behind_the_first, joined_bytes.
+// In: a Program.  Out: micro_batches_for, shares_of_all, orderly_micro_batches, accepted_micro_batches, behind_the_first, joined_bytes.
 #pragma once
 
 #include <cstdint>
@@ -46,15 +46,23 @@ namespace heddle::inline plan_room {
   return std::int64_t{shares_of_all(d)} * d.rounds * (d.grain_named ? d.grain_rows : 1);
 }
 
-/// The least number of micro-batches from `least` on that divides the batch, and comes in whole groups of `group`; 0 if there is none.
+/// The least number of micro-batches from `least` on that comes in whole groups of `group` and, where the fixed tree asks for it (B04), is a power
+/// of two with its rounds.
+[[nodiscard]] constexpr int orderly_micro_batches(const BatchDivision& d, int least, int group) {
+  const bool by_two = d.tree && !d.grain_named && d.ranks > 1;
+  int m = (least + group - 1) / group * group;
+  for (int tried = 0; tried < 64 * least && by_two && !power_of_two(m * d.rounds); ++tried) m += group;
+  return m;
+}
+
+/// The same, and it divides the batch; 0 if there is none up to 64 times `least`.
 ///
 /// Batch<64> over two ranks, from 5 on: 8. Batch<8>: none.
 /// Tested  plan/remedy_test
 [[nodiscard]] constexpr int accepted_micro_batches(const BatchDivision& d, int least, int group) {
   const std::int64_t rows = rows_of_all_ranks(d);
-  const bool by_two = d.tree && !d.grain_named && d.ranks > 1;  // B04: the fixed tree
-  for (int m = (least + group - 1) / group * group; rows * m <= d.batch; m += group)
-    if ((d.batch % (rows * m) == 0 || d.remedy != Remedy::none) && (!by_two || power_of_two(m * d.rounds))) return m;
+  for (int m = orderly_micro_batches(d, least, group); m <= 64 * least && rows * m <= d.batch; m = orderly_micro_batches(d, m + 1, group))
+    if (d.batch % (rows * m) == 0 || d.remedy != Remedy::none) return m;
   return 0;
 }
 
@@ -70,9 +78,9 @@ struct EarlyGradients {
 /// Tested  plan/remedy_test
 [[nodiscard]] constexpr EarlyGradients behind_the_first(const Program& p, int role) {
   const auto each_place = [&](auto visit) {
-    for (int n = 0; n < p.graph->node_count; ++n)
-      for (int i = 0; i < p.graph->nodes[n].parameter_count; ++i)
-        if (const ParameterPlace& place = p.parameters[p.graph->nodes[n].first_parameter + i]; place.role == role) visit(place);
+    for (int c = 0; c < p.chunks; ++c)
+      for (int n = p.first_node[c]; p.device_of_chunk[c] == role && n < p.first_node[c + 1]; ++n)
+        for (int i = 0; i < p.graph->nodes[n].parameter_count; ++i) visit(p.parameters[p.graph->nodes[n].first_parameter + i]);
   };
   std::int64_t begin = -1;
   int first = -1;
@@ -106,7 +114,7 @@ struct EarlyGradients {
     std::int64_t chunk = 0;
     for (int n = p.first_node[c]; p.device_of_chunk[c] == role && n < p.first_node[c + 1]; ++n) {
       bool shared = false;
-      for (int b = 0; b < p.bucket_count; ++b) shared = shared || (p.buckets[b].shared && p.buckets[b].lowest_node == n);
+      for (int u = 0; u < p.use_count; ++u) shared = shared || p.uses[u].node == n;
       for (int i = 0; i < p.graph->nodes[n].parameter_count && !shared; ++i)
         chunk += rounded_up(4 * p.parameters[p.graph->nodes[n].first_parameter + i].elements, line_bytes);
     }
