@@ -175,6 +175,7 @@ TEST_CASE("a deadline names the rank that is late, the operation and the sequenc
   if (!ranks.taking_part()) return;
   for (int operation = 0; operation < 6; ++operation) {
     CAPTURE(operation);
+    MPI_Barrier(ranks.get());  // the transport before is gone everywhere, so all come to the next one
     Mpi mpi{ranks.get(), 2, {{0, 1}}, four, 100ms};
     if (mpi.rank() == Rank{1}) {
       MPI_Barrier(ranks.get());
@@ -207,6 +208,7 @@ TEST_CASE("of four ranks the one that is silent in the middle of an operation is
         CAPTURE(operation);
         const auto size = static_cast<std::size_t>(elements);
         std::vector<float> data(size, 1.0F), whole(size), slice(size);  // they outlive the transport
+        MPI_Barrier(ranks.get());
         Mpi mpi{ranks.get(), 4, {{0, 1, 2, 3}}, four, 1200ms};
         const int rank = mpi.rank().value;
         std::int64_t k = 0;
@@ -242,6 +244,7 @@ TEST_CASE("what a rank that was only slow sends after all does not reach memory 
   for (const Late late : {Late::pledge, Late::share, Late::element}) {
     CAPTURE(static_cast<int>(late));
     std::vector<std::byte> values(1000);
+    MPI_Barrier(ranks.get());
     if (ranks.rank() == 0) {  // as a transport that stops somewhere
       MpiWatch watch{ranks.get(), 2min};
       const MpiCommunicator transfers{ranks.get(), 2min}, collectives{ranks.get(), 2min};
@@ -396,6 +399,7 @@ void stop_everywhere(bool in_silence, std::chrono::nanoseconds deadline) {
       if (!takes_part(steps[stop], stopper)) continue;
       CAPTURE(stopper);
       CAPTURE(stop);
+      MPI_Barrier(ranks.get());
       Mpi mpi{ranks.get(), 3, groups, four, deadline};
       std::string fault;
       if (mpi.rank().value != stopper) {
