@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: core. What a question about a refused plan answers: values that compare as true with everything, so that the refusal stays the only error.
 // Sees: core/units.  Does not see: every other room.
-// In: -.  Out: RefusedNumber, RefusedBytes, RefusedFact, RefusedVolume, RefusedTraffic.
+// In: -.  Out: RefusedNumber, RefusedBytes, RefusedFact, RefusedVolume, RefusedTraffic; L12, the refusal of a question without its call.
 #pragma once
 
 #include <cstdint>
@@ -101,5 +101,20 @@ constexpr RefusedResult<A, B> operator/(const A&, const B&) { return {}; }
 template <class A, class B>
 requires OneRefused<A, B>
 constexpr RefusedResult<A, B> operator%(const A&, const B&) { return {}; }
+
+// L12: peak_memory<MyPlan> < 2_MiB, without the call.
+template <class> inline constexpr bool is_called = false;
+template <class Other>
+requires std::is_same_v<Other, Bytes>
+constexpr bool operator==(Bytes (&)(), Other) {
+  static_assert(is_called<Other>, "[heddle.L12] a function is compared with bytes, not what it gives. Fix: call it, as in peak_memory<MyPlan>().");
+  return true;
+}
+template <class Other>
+requires std::is_same_v<Other, Bytes>
+constexpr RefusedNumber operator<=>(Bytes (&)(), Other) {
+  static_assert(is_called<Other>, "[heddle.L12] a function is compared with bytes, not what it gives. Fix: call it, as in peak_memory<MyPlan>().");
+  return {};
+}
 
 }  // namespace heddle::inline core_room
