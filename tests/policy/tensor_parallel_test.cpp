@@ -110,6 +110,14 @@ TEST_CASE("a split by hand is kept: a lone Row takes its part of a whole input, 
   CHECK(layout<Vocabulary, 4>.fault.code == Code{'P', 1});
 }
 
+TEST_CASE("a split by hand whose parts cannot lie where a value skips ahead is refused in other words than a size") {
+  struct Steps : Sequential<Input<4, 8>, Column<Linear<8, 8>>, Residual<Linear<8, 16>, Tanh, Linear<16, 8>>> {};
+  constexpr Layout l = answer<Steps, TensorParallel<2, SequenceParallel>>();
+  static_assert(l.fault.code == Code{'P', 2});
+  CHECK(l.fault.text.view().starts_with(
+      "[heddle.P02] layer 1 '1' Linear<8, 8> is to be split by hand and takes Replicate and gives Shard<1>, of which "));
+}
+
 TEST_CASE("axis tensor is claimed once") {
   Layout twice = layout<Mlp, 2>;
   TensorParallel<2>::answer(graph_of<Mlp>, twice);

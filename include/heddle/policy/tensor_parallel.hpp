@@ -43,8 +43,8 @@ constexpr void write_divisors(Diagnosis& sentence, std::int64_t size) {
     if (const std::int64_t size = indivisible_size(here, here.signatures[i], path.ranks); size != 0)
       return refuse_size(graph, path.stuck, size, path.ranks);
   return Diagnosis{Code{'P', 2}, ""} << graph.describe(first_node_of(graph, path.stuck)).view() << " is to be split by hand and takes "
-                                     << here.signatures[0].input
-                                     << ", but what it takes or gives cannot lie so here. Fix: let the policy choose how it is split.";
+                                     << here.signatures[0].input << " and gives " << here.signatures[0].output
+                                     << ", of which one cannot lie so here. Fix: let the policy choose how it is split.";
 }
 
 /// P05 or P01: no layer is split at all.
