@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: \[heddle\.L09\] A Trainer has no backend\.
+// expect: \[heddle\.L09\] What runs a plan has no backend\.
 // expect-g++: a Trainer names no backend\. Fix: write Trainer<MyPlan, CpuThreads>, and include heddle/backend/cpu_threads\.hpp\.
 #include "heddle/backend/cpu_threads.hpp"
 #include "heddle/heddle.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: \[heddle\.M12\] A stage names no device\.
+// expect: \[heddle\.M12\] A stage does not name one device\.
 // expect-g++: stage 1 is on int, which names no device\. Fix: write On<1>, or leave it out\.
 #include "heddle/heddle.hpp"
 

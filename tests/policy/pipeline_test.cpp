@@ -100,6 +100,11 @@ TEST_CASE("a pipeline without stages, or with two ways to cut, is refused") {
   CHECK(fault_of<Pipeline<Balanced<2>, Stage<Part1>>>().code == Code{'M', 3});
 }
 
+TEST_CASE("a stage that names two devices is refused") {
+  CHECK(fault_of<Pipeline<Stage<Part1, On<0>, On<1>>, Stage<Part2>, Stage<Part3>>>().text.view() ==
+        "[heddle.M12] stage 0 names 2 devices, but it lives on one. Fix: keep one of them.");
+}
+
 TEST_CASE("more stages than places to cut are refused with the most that fit") {
   constexpr Diagnosis found = fault_of<Pipeline<Balanced<6>>>();
   static_assert(found.code == Code{'M', 3});

@@ -23,6 +23,10 @@ TEST_CASE("a Trainer without a backend, or with something else as its backend, s
   static_assert(RunsPlans<Pairing> && !RunsPlans<void> && !RunsPlans<Adam> && !RunsPlans<Sound>);
   CHECK(NamedBackend<Sound, void>::found.text.view() ==
         "[heddle.L09] a Trainer names no backend. Fix: write Trainer<MyPlan, CpuThreads>, and include heddle/backend/cpu_threads.hpp.");
+  CHECK(NamedBackend<Sound, void, OfRunner>::found.text.view() ==
+        "[heddle.L09] a Runner names no backend. Fix: write Runner<MyInference, CpuThreads>, and include heddle/backend/cpu_threads.hpp.");
+  CHECK(NamedBackend<Sound, void, OfVerify>::found.text.view() ==
+        "[heddle.L09] verify names no backend. Fix: write verify<MyPlan, CpuThreads>(batch), and include heddle/backend/cpu_threads.hpp.");
   CHECK(NamedBackend<Sound, Adam>::found.text.view() == "[heddle.L09] Adam is no backend. Fix: name the plan first, then CpuThreads or CpuMpi.");
 }
 

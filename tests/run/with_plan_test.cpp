@@ -57,6 +57,15 @@ TEST_CASE("a callable may return nothing, a reference, and keep what it holds") 
   CHECK(&same == &seen);
 }
 
+TEST_CASE("a set with a name of its own is a set; what is none is refused") {
+  struct Mine : Set {};
+  CHECK(with_plan<Mine>(2, devices_of) == 2);
+  static_assert(AskedSet<Mine>::found.ok());
+  CHECK(AskedSet<Chain>::found.text.view() ==
+        "[heddle.L04] Chain is no PlanSet, so the number of ranks has no plan to choose. Fix: write with_plan<PlanSet<Plan<...>, Plan<...>>>.");
+  CHECK(CheckedSet<>::found.text.view() == "[heddle.L04] a PlanSet of no plans runs nowhere. Fix: name a plan.");
+}
+
 TEST_CASE("R03: a number of ranks that the set does not have is refused with the list") {
   CHECK(refusal(3) ==
         "[heddle.R03] there are 3 ranks, but the set has plans for 1, 2 and 4. Fix: start one of these numbers of ranks, or add a plan "

@@ -13,30 +13,57 @@
 #include "heddle/compute/eigen/losses.hpp"
 #include "heddle/compute/eigen/optimizers.hpp"
 #include "heddle/compute/eigen/reshape.hpp"
+#include "heddle/core/type_name.hpp"
 #include "heddle/heddle.hpp"
 #include "heddle/run/external_memory.hpp"
 #include "heddle/run/gradcheck.hpp"
+#include "heddle/run/kernel_table.hpp"
 #include "heddle/run/signature_check.hpp"
 #include "heddle/run/trainer.hpp"
 #include "heddle/run/verify.hpp"
 
 namespace heddle::inline backend_room {
 
+/// G05 of what is no single layer, G13 of one without a kernel: what gradcheck cannot try.
+template <class L> struct LayerToCheck {
+  static constexpr Diagnosis find() {
+    if constexpr (Composite<L>)
+      return Diagnosis{Code{'G', 5}, ""} << type_name<L>().view()
+                                         << " is no layer: it places other layers. Fix: check each of these, as in gradcheck<Linear<4, 4>>().";
+    else if constexpr (!diagnose_layer<L>().ok())
+      return diagnose_layer<L>();
+    else if constexpr (!HasKernel<L, EigenCompute>)
+      return refuse_missing_kernel<L, EigenCompute>();
+    else
+      return {};
+  }
+  static constexpr Diagnosis found = find();
+};
+
 /// In a test: gradcheck<Swish>() compares backward with finite differences, tests that rows do not mix, and that the layer may be split as it states.
 ///
-/// Tested  run/gradcheck_test, run/signature_check_test
+/// Errors  G05 at build of what is no layer, G13 of a layer without a kernel
+/// Tested  run/gradcheck_test, run/signature_check_test, fail/G05_gradcheck_of_a_model
 template <class L> [[nodiscard]] GradientCheck gradcheck(const Spec& in) {
-  GradientCheck found = gradcheck_on<L, EigenCompute>(in);
-  if (!found.ok()) return found;
-  int signatures = 0;
-  found.text = check_signatures_on<L, EigenCompute>(in, signatures).text;
+  heard(static_cast<fired<LayerToCheck<L>>*>(nullptr));
+  GradientCheck found;
+  if constexpr (LayerToCheck<L>::found.ok()) {
+    found = gradcheck_on<L, EigenCompute>(in);
+    int signatures = 0;
+    if (found.ok()) found.text = check_signatures_on<L, EigenCompute>(in, signatures).text;
+  }
   return found;
 }
 /// The same on the shape that the layer says it takes, or on 6 features.
 /// Errors  G24 if the layer does not take them
 template <class L> [[nodiscard]] GradientCheck gradcheck() {
-  if (const Diagnosis found = example_input_fits<L>(); !found.ok()) return GradientCheck{std::string{found.text.view()}};
-  return gradcheck<L>(example_input<L>());
+  heard(static_cast<fired<LayerToCheck<L>>*>(nullptr));
+  if constexpr (LayerToCheck<L>::found.ok()) {
+    if (const Diagnosis found = example_input_fits<L>(); !found.ok()) return GradientCheck{std::string{found.text.view()}};
+    return gradcheck<L>(example_input<L>());
+  } else {
+    return {};
+  }
 }
 
 }  // namespace heddle::inline backend_room

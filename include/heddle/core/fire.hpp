@@ -140,13 +140,13 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'L', 5}, "[heddle.L05] Recompute names what the model does not have. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'L', 6}, "[heddle.L06] A question is asked of what is no plan. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'L', 7}, "[heddle.L07] The plan has no device of this number. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'L', 9}, "[heddle.L09] A Trainer has no backend. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'L', 9}, "[heddle.L09] What runs a plan has no backend. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'L', 10}, "[heddle.L10] An Inference names what only training has. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'L', 11}, "[heddle.L11] An Inference trains nothing. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 10}, "[heddle.B10] A Batch says something else than how a smaller batch is taken. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 11}, "[heddle.B11] The counts of a batch are too large. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 12}, "[heddle.B12] Two plans do not end with the same bits. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'M', 12}, "[heddle.M12] A stage names no device. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'M', 12}, "[heddle.M12] A stage does not name one device. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 13}, "[heddle.M13] A Hybrid combines what is no policy. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 14}, "[heddle.M14] The axes have more ranks than an int counts. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'C', 2}, "[heddle.C02] A budget of memory allows nothing. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");

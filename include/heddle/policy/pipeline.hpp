@@ -18,11 +18,12 @@ namespace heddle::inline policy_room {
 template <int Device> struct On { static constexpr int device = Device; };
 
 /// One part of the model; without On it lives on the device of its number.
-/// Errors  M12 if it names something else than On as its device
-template <class Part, class Where = void> struct Stage {
+/// Errors  M12 if it names something else than On as its device, or several devices
+template <class Part, class Where = void, class... More> struct Stage {
   using part = Part;
   static constexpr bool is_stage = true;
   using where = Where;
+  static constexpr int devices_named = 1 + sizeof...(More);
   static constexpr bool names_device = std::is_void_v<Where> || requires { Where::device; };
   static constexpr int device_or(int number) {
     if constexpr (requires { Where::device; })
@@ -139,6 +140,9 @@ template <class... Parts> struct Pipeline {
   template <class P> static constexpr void place_stage(const Graph& graph, Layout& layout, int& stage, int& node) {
     if constexpr (requires { P::is_stage; }) {
       if (!layout.fault.ok()) return;
+      if constexpr (P::devices_named > 1)
+        return layout.refuse(Diagnosis{Code{'M', 12}, ""} << "stage " << stage << " names " << P::devices_named
+                                                          << " devices, but it lives on one. Fix: keep one of them.");
       if constexpr (!P::names_device)
         return layout.refuse(Diagnosis{Code{'M', 12}, ""} << "stage " << stage << " is on " << type_name<typename P::where>().view()
                                                           << ", which names no device. Fix: write On<" << stage << ">, or leave it out.");

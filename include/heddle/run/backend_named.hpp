@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Room: run. What a Trainer without a backend says: L09, and nothing else, whatever is asked of it.
+// Room: run. What a Trainer, a Runner or verify without a backend says: L09, and nothing else, whatever is asked of it.
 // Sees: plan, run/results.  Does not see: any backend by name.
 // In: a plan and something that is no backend.  Out: the Trainer that is refused.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -23,14 +24,24 @@ concept RunsPlans = requires {
   typename Backend::Session;
 };
 
+/// Who asks for a backend, and how it is given one.
+struct OfTrainer {
+  static constexpr std::string_view who = "a Trainer", call = "Trainer<MyPlan, CpuThreads>";
+};
+struct OfRunner {
+  static constexpr std::string_view who = "a Runner", call = "Runner<MyInference, CpuThreads>";
+};
+struct OfVerify {
+  static constexpr std::string_view who = "verify", call = "verify<MyPlan, CpuThreads>(batch)";
+};
+
 /// L09, or the refusal of the plan.
-template <class Asked, class Backend> struct NamedBackend {
+template <class Asked, class Backend, class Who = OfTrainer> struct NamedBackend {
   static constexpr Diagnosis find() {
     if constexpr (!Verdict<Asked>::found.ok() && Verdict<Asked>::found.code != Code{'L', 6})
       return Verdict<Asked>::found;
     else if constexpr (std::is_void_v<Backend>)
-      return Diagnosis{Code{'L', 9},
-                       "a Trainer names no backend. Fix: write Trainer<MyPlan, CpuThreads>, and include heddle/backend/cpu_threads.hpp."};
+      return Diagnosis{Code{'L', 9}, Who::who} << " names no backend. Fix: write " << Who::call << ", and include heddle/backend/cpu_threads.hpp.";
     else
       return Diagnosis{Code{'L', 9}, ""} << type_name<Backend>().view() << " is no backend. Fix: name the plan first, then CpuThreads or CpuMpi.";
   }

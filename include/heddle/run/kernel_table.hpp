@@ -62,6 +62,13 @@ template <class Loss, class Compute> struct CheckedLoss {
           : Diagnosis{};
 };
 
+/// G13.
+template <class L, class Compute> [[nodiscard]] constexpr Diagnosis refuse_missing_kernel() {
+  return Diagnosis{Code{'G', 13}, ""} << "layer " << type_name<L>().view() << " has no kernel for " << type_name<Compute>().view()
+                                      << ". Fix: specialise heddle::Kernel<" << type_name<L>().view() << ", " << type_name<Compute>().view()
+                                      << "> with forward(ForwardCall) and backward(BackwardCall).";
+}
+
 /// Looks for a layer that a backend cannot run, whole or, if an order splits the backward, in two parts.
 template <class Compute, bool Split> struct KernelCheck {
   const TracedLeaf* leaves;
@@ -71,9 +78,7 @@ template <class Compute, bool Split> struct KernelCheck {
     if constexpr (Composite<L>)
       L::trace(*this, value);
     else if constexpr (!HasKernel<L, Compute> && !requires { L::is_input; })
-      fault = Diagnosis{Code{'G', 13}, ""} << "layer " << type_name<L>().view() << " has no kernel for " << type_name<Compute>().view()
-                                           << ". Fix: specialise heddle::Kernel<" << type_name<L>().view() << ", " << type_name<Compute>().view()
-                                           << "> with forward(ForwardCall) and backward(BackwardCall).";
+      fault = refuse_missing_kernel<L, Compute>();
     else if constexpr (Split && !HasBackwardInParts<L, Compute> && !requires { L::is_input; })
       if (leaves[number].leaf.parameter_count > 0)
         fault = Diagnosis{Code{'G', 14}, ""} << "layer " << type_name<L>().view() << " has parameters, but its kernel for "

@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "heddle/plan/inference.hpp"
+#include "heddle/run/backend_named.hpp"
 #include "heddle/run/concepts.hpp"
 #include "heddle/run/strict_load.hpp"
 #include "heddle/run/trainer.hpp"
@@ -21,11 +23,28 @@ template <class Compute> struct LossKernel<NoLoss, Compute> {
   static float sum(const LossCall&) { return 0; }
 };
 
+/// A Runner of what is no backend: refused, and silent afterwards.
+///
+/// Errors  L09
+/// Tested  run/backend_named_test, fail/L09_runner_without_a_backend
+template <class TheInference, class Backend = void> class Runner {
+  static_assert(sizeof(fired<NamedBackend<TheInference, Backend, OfRunner>>) > 0);
+
+ public:
+  explicit Runner(Seed = Seed{0}, RunOptions = {}) {}
+  template <class... Given> void load(Given&&...) {}
+  template <class... Given> void observe(Given&&...) {}
+  template <class... Given> void set_parameter(Given&&...) {}
+  template <class... Given> std::vector<float> predict(Given&&...) { return {}; }
+  template <class... Given> std::vector<float> parameter(Given&&...) { return {}; }
+  [[nodiscard]] std::vector<std::string> parameter_names() const { return {}; }
+};
+
 /// Applies a model under a policy. Parameters start as a trainer with this seed starts them.
 ///
 /// Errors  D07 inputs that are no whole rows; D16 tensors of another model; R05 a parameter that does not exist or has another size; R01 RankLost
 /// Tested  run/runner_test
-template <class TheInference, class Backend> class Runner {
+template <class TheInference, RunsPlans Backend> class Runner<TheInference, Backend> {
   static_assert(sizeof(fired<Verdict<TheInference>>) > 0);
 
  public:
@@ -61,10 +80,11 @@ template <class TheInference, class Backend> class Runner {
   [[nodiscard]] auto& session() { return ranks_.session(); }
 
  private:
-  struct Applied : TheInference {
+  struct Applied : PlanOrNone<TheInference> {
     static constexpr bool is_only_applied = true;
   };
-  using Ranks = Trainer<Applied, Backend>;  // of which no step is ever asked
+  static constexpr bool is_none = Verdict<TheInference>::found.code == Code{'L', 6};
+  using Ranks = Trainer<std::conditional_t<is_none, NoPlan, Applied>, Backend>;  // of which no step is ever asked
 
   static NamedShape named(const std::string& name, const Shape& shape) { return {name, {shape.sizes, shape.sizes + shape.dimensions}}; }
 

@@ -8,11 +8,32 @@
 #include <string>
 #include <type_traits>
 
+#include "heddle/core/fire.hpp"
+#include "heddle/core/refused.hpp"
+#include "heddle/core/type_name.hpp"
 #include "heddle/plan/plan_set.hpp"
 #include "heddle/run/error.hpp"
 #include "heddle/run/world.hpp"
 
 namespace heddle::inline run_room {
+
+template <class... Plans> CheckedSet<Plans...> checked_set_of(const PlanSet<Plans...>*);
+template <class... Plans> std::type_identity<PlanSet<Plans...>> set_behind(const PlanSet<Plans...>*);
+
+/// What refuses a set, or L04 of what is none.
+template <class Asked> struct AskedSet {
+  static constexpr Diagnosis find() {
+    if constexpr (requires { checked_set_of(static_cast<Asked*>(nullptr)); })
+      return decltype(checked_set_of(static_cast<Asked*>(nullptr)))::found;
+    else
+      return Diagnosis{Code{'L', 4}, ""} << type_name<Asked>().view()
+                                         << " is no PlanSet, so the number of ranks has no plan to choose. Fix: write "
+                                            "with_plan<PlanSet<Plan<...>, Plan<...>>>.";
+  }
+  static constexpr Diagnosis found = find();
+};
+
+template <class... Plans> struct AskedSet<PlanSet<Plans...>> : CheckedSet<Plans...> {};
 
 template <class Set> struct PlanChooser;
 template <class First, class... Rest> struct PlanChooser<PlanSet<First, Rest...>> {
@@ -32,9 +53,15 @@ template <class First, class... Rest> struct PlanChooser<PlanSet<First, Rest...>
 
 /// Calls run(plan) with the plan of the set that has `ranks` devices; decltype(plan) is its type.
 ///
-/// Errors  R03 with the numbers that the set has
-/// Tested  run/with_plan_test
-template <class Set, class Run> decltype(auto) with_plan(int ranks, Run&& run) { return PlanChooser<Set>::choose(ranks, run); }
+/// Errors  R03 with the numbers that the set has; L04 at build of what is no set
+/// Tested  run/with_plan_test, fail/L04_with_plan_of_a_model
+template <class Set, class Run> decltype(auto) with_plan(int ranks, Run&& run) {
+  heard(static_cast<fired<AskedSet<Set>>*>(nullptr));
+  if constexpr (AskedSet<Set>::found.ok())
+    return PlanChooser<typename decltype(set_behind(static_cast<Set*>(nullptr)))::type>::choose(ranks, run);
+  else
+    return RefusedNumber{};
+}
 
 /// The same with as many ranks as a launcher started processes; one without a launcher.
 ///
