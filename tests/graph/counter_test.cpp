@@ -32,6 +32,11 @@ TEST_CASE("a block that is repeated has its leaves once and its nodes as often a
   CHECK(often.nodes == 1 + 5 * once.nodes);
 }
 
+TEST_CASE("a layer that does not come with Heddle is noticed wherever it stands") {
+  CHECK_FALSE(count<Sequential<Block, Repeat<2, Block>>>().own);
+  CHECK(count<Repeat<2, Sequential<Block, NoLayer>>>().own);
+}
+
 TEST_CASE("a type that is no layer is noticed wherever it stands") {
   CHECK(count<Block>().sound);
   CHECK_FALSE(count<NoLayer>().sound);

@@ -56,6 +56,18 @@ template <class T> [[nodiscard]] Text<240> long_type_name() {
 #endif
 }
 
+template <class T> [[nodiscard]] constexpr bool begins_with_heddle() {
+#if defined(__clang__) || defined(__GNUC__)
+  constexpr std::string_view all = __PRETTY_FUNCTION__;
+  constexpr std::string_view first = "T = heddle::";
+  return all.substr(all.find("T = "), first.size()) == first;
+#else
+  return false;
+#endif
+}
+/// The type is one of Heddle's own.
+template <class T> inline constexpr bool is_named_in_heddle = begins_with_heddle<T>();
+
 /// One number per type, so that types compare as values: FNV-1a of the full name. Not an address: g++ 12 under
 /// -fsanitize=undefined takes no comparison of addresses of templates for a constant.
 enum class TypeId : std::uint64_t { none = 0 };

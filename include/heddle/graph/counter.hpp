@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "heddle/core/type_name.hpp"
 #include "heddle/graph/layer.hpp"
 
 namespace heddle::inline graph_room {
@@ -24,6 +25,7 @@ struct Counter {
   int nodes = 0;
   int descriptions = 0;
   bool sound = true;  ///< every type met is a layer
+  bool own = false;   ///< some describe is not of Heddle, and may throw for the value that it meets
 
   template <class L> constexpr int layer(int value) {
     if constexpr (Composite<L>) {
@@ -33,6 +35,7 @@ struct Counter {
       ++leaves;
       ++nodes;
       descriptions += is_built_in<L>() ? 1 : 2;
+      own = own || !is_named_in_heddle<L>;
       return value;
     }
   }
@@ -46,6 +49,7 @@ struct Counter {
     const std::int64_t more = std::int64_t{Times > 0 ? Times : 1} * block.nodes;
     nodes = more > most_nodes - nodes ? most_nodes : nodes + static_cast<int>(more);
     sound = sound && block.sound;
+    own = own || block.own;
     return value;
   }
   constexpr int add(int, int value) {

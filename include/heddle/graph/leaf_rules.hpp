@@ -241,4 +241,12 @@ template <class L> [[nodiscard]] constexpr Diagnosis fault_of_layer(const Leaf& 
   return found.ok() ? check_what_fits<L>(leaf, given, tries) : found;
 }
 
+/// G05: a description that is no constant expression for such a value, or for those that check_what_fits tries.
+[[nodiscard]] constexpr Diagnosis refuse_description(const Leaf& leaf, const Spec& given) {
+  return broken_leaf(leaf, 5)
+         << " cannot be described at build for " << given.shape
+         << " or larger values. Fix: let its describe set leaf.fault where a value does not fit, not throw, and read nothing that "
+            "is not there.";
+}
+
 }  // namespace heddle::inline graph_room
