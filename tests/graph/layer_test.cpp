@@ -37,6 +37,10 @@ struct InDouble {
   static double forward(double x) { return x; }
   static float backward(float, float gradient) { return gradient; }
 };
+struct TakesAtRunTime {
+  static Spec takes() { return Spec{Shape{8}}; }
+  static constexpr Leaf describe(Spec in) { return elementwise("TakesAtRunTime", in, 1); }
+};
 /// Arithmetic in a Kernel of its own: only a description here.
 struct HasAKernel {
   static constexpr Leaf describe(Spec in) { return elementwise("HasAKernel", in, 1); }
@@ -64,6 +68,7 @@ TEST_CASE("what is missing or wrong in a type is said in one sentence") {
   static_assert(refused<NoBackward>("it has forward but no backward. Fix: add static float backward(float x, float gradient)."));
   static_assert(refused<NoForward>("it has backward but no forward. Fix: add static float forward(float x)."));
   static_assert(refused<InDouble>("forward or backward has another signature."));
+  static_assert(refused<TakesAtRunTime>("its takes() cannot be called at build. Fix: declare it static constexpr"));
   CHECK(diagnose_layer<NoBackward>().text.view() ==
         "[heddle.G05] NoBackward is no layer: it has forward but no backward. Fix: add static float backward(float x, float gradient).");
 }

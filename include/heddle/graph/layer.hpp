@@ -47,6 +47,10 @@ template <class L, int Dimensions> [[nodiscard]] constexpr Spec tried_input() {
     return Spec{Dimensions == 1 ? Shape{6} : Dimensions == 2 ? Shape{6, 6} : Dimensions == 3 ? Shape{6, 6, 6} : Shape{6, 6, 6, 6}};
 }
 template <int> struct Constant {};
+template <class L>
+concept TakesAtBuild = !SaysWhatItTakes<L> || requires {
+  typename Constant<L::takes().shape.dimensions>;
+};
 template <class L, int Dimensions>
 concept DescribesConstant = requires {
   typename Constant<L::describe(tried_input<L, Dimensions>()).parameter_count>;
@@ -106,6 +110,8 @@ template <class L> [[nodiscard]] constexpr Diagnosis diagnose_layer() {
     return broken("its describe does not take a Spec and return a Leaf.", "declare it static constexpr Leaf describe(Spec in).");
   else if constexpr (!TakesASpec<L>)
     return broken("its takes does not give a Spec.", "declare it static constexpr Spec takes().");
+  else if constexpr (!TakesAtBuild<L>)
+    return broken("its takes() cannot be called at build.", "declare it static constexpr, and let it call constexpr functions only.");
   else if constexpr (!DescribesAtBuild<L>)
     return broken("its describe cannot be called at build.", "declare it static constexpr, and let it call constexpr functions only.");
   else if constexpr (GivesForward<L> && !GivesBackward<L>)
