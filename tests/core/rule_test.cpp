@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <sstream>
 #include <string>
 
 #include "heddle/core/shape.hpp"
@@ -52,4 +53,10 @@ TEST_CASE("a shape can be a word of the sentence") {
   found << Shape{28, 28} << '.';
   CHECK(found.text.view() == "[heddle.G01] features (28, 28).");
   CHECK(found.number_count == 0);
+}
+
+TEST_CASE("a sentence is printed as it is, and of what is sound nothing") {
+  std::ostringstream out;
+  out << Diagnosis{Code{'C', 1}, "words. Fix: other words."} << Diagnosis{};
+  CHECK(out.str() == "[heddle.C01] words. Fix: other words.");
 }

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <sstream>
 #include <type_traits>
 
 using namespace heddle;
@@ -42,4 +43,10 @@ TEST_CASE("flops, seconds and ranks compare") {
   CHECK(Rank{1} < Rank{2});
   CHECK(Rank{1} == Rank{1});
   CHECK(Seed{}.value == 0);
+}
+
+TEST_CASE("bytes are printed with their unit") {
+  std::ostringstream out;
+  out << Bytes{159'040} << ", " << 2_KiB;
+  CHECK(out.str() == "159040 bytes, 2048 bytes");
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 
 #include "heddle/core/text.hpp"
 
@@ -45,5 +46,12 @@ struct Diagnosis {
   }
   constexpr Diagnosis& operator<<(int number) { return *this << static_cast<std::int64_t>(number); }
 };
+
+/// The sentence: std::cout << check<MyPlan>(). There is none where <ostream> is not included.
+template <class Character, class Traits>
+requires requires(std::basic_ostream<Character, Traits>& stream) { stream.width(); }
+std::basic_ostream<Character, Traits>& operator<<(std::basic_ostream<Character, Traits>& stream, const Diagnosis& found) {
+  return stream << found.text.view();
+}
 
 }  // namespace heddle::inline core_room

@@ -6,6 +6,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <iosfwd>
 
 namespace heddle::inline core_room {
 
@@ -27,6 +28,13 @@ struct Bytes {
     return *this;
   }
 };
+
+/// "159040 bytes": std::cout << peak_memory<MyPlan>(). There is none where <ostream> is not included.
+template <class Character, class Traits>
+requires requires(std::basic_ostream<Character, Traits>& stream) { stream.width(); }
+std::basic_ostream<Character, Traits>& operator<<(std::basic_ostream<Character, Traits>& stream, Bytes bytes) {
+  return stream << bytes.value << " bytes";
+}
 
 /// Floating-point operations; a fused multiply-add counts two.
 struct Flops {
