@@ -54,7 +54,7 @@ TEST_CASE("what is sharded is gathered, and a table says how much") {
 TEST_CASE("a table names devices, layers, memory and what moves") {
   using Spread = Plan<Small, CrossEntropy, Adam, Batch<64>, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>;
   const std::string text = table<Spread>();
-  CHECK(text.find("Small: 4 devices (stage 2 x data 2), batch 64 = 2 ranks x 2 micro-batches x 16 rows\n") == 0);
+  CHECK(text.find("Small: 4 devices (stage 2 x data 2), batch 64 = 2 shares x 2 micro-batches x 16 rows\n") == 0);
   CHECK(text.find("\n    0          0             16.0            16.0            32.0") != std::string::npos);
   CHECK(text.find("\n    1        1-2") != std::string::npos);
   // 2 replicas x 2 micro-batches x 2 directions x 16 rows x 64 features x 4 bytes; 2 (N-1) x (64 x 64 + 64 x 10) x 4 bytes
@@ -67,15 +67,15 @@ TEST_CASE("the rows of the first line multiply out to the batch, or it says what
     return text.substr(0, text.find('\n'));
   };
   using Shares = Plan<Small, CrossEntropy, SGD, Batch<128>, WeightedDataParallel<3, 1>>;
-  CHECK(first_line(std::type_identity<Shares>{}) == "Small: 2 devices (data 2), batch 128 = 2 ranks x 1 micro-batches x 96 or 32 rows");
+  CHECK(first_line(std::type_identity<Shares>{}) == "Small: 2 devices (data 2), batch 128 = 2 shares x 1 micro-batch x 96 or 32 rows");
   using Inner = Plan<Small, CrossEntropy, SGD, Batch<64>, Hybrid<Sharded<2>, WeightedDataParallel<3, 1>>, Accumulate<2>>;
-  CHECK(first_line(std::type_identity<Inner>{}).ends_with("batch 64 = 4 ranks x 2 micro-batches x 12 or 4 rows"));
+  CHECK(first_line(std::type_identity<Inner>{}).ends_with("batch 64 = 4 shares x 2 micro-batches x 12 or 4 rows"));
   using Many = Plan<Small, CrossEntropy, SGD, Batch<30>, WeightedDataParallel<5, 4, 3, 2, 1>>;
-  CHECK(first_line(std::type_identity<Many>{}).ends_with("batch 30 = 5 ranks x 1 micro-batches x 2 to 10 rows"));
+  CHECK(first_line(std::type_identity<Many>{}).ends_with("batch 30 = 5 shares x 1 micro-batch x 2 to 10 rows"));
   using Kept = Plan<Small, CrossEntropy, SGD, Batch<9, KeepLast>, DataParallel<8>>;
-  CHECK(first_line(std::type_identity<Kept>{}).ends_with("batch 9 in room for 16 = 8 ranks x 1 micro-batches x 2 rows"));
+  CHECK(first_line(std::type_identity<Kept>{}).ends_with("batch 9 in room for 16 = 8 shares x 1 micro-batch x 2 rows"));
   using Dropped = Plan<Small, CrossEntropy, SGD, Batch<15, DropLast>, DataParallel<8>>;
-  CHECK(first_line(std::type_identity<Dropped>{}).ends_with("batch 15, of which 8 are taken = 8 ranks x 1 micro-batches x 1 rows"));
+  CHECK(first_line(std::type_identity<Dropped>{}).ends_with("batch 15, of which 8 are taken = 8 shares x 1 micro-batch x 1 row"));
 }
 
 TEST_CASE("the idle share of unequal replicas is that of one: a share is taken to fit the speed of its device") {

@@ -53,14 +53,15 @@ namespace heddle::inline report_room {
   return words.empty() ? "nothing" : words;
 }
 
-/// "64 = 2 ranks x 4 micro-batches x 8 rows". Unequal shares: "128 = 2 ranks x 1 micro-batches x 96 or 32 rows". Parts that do not make up the
-/// batch: "9 in room for 16 = 8 ranks x 1 micro-batches x 2 rows".
+/// "64 = 2 shares x 4 micro-batches x 8 rows": a stage or a tensor rank takes no share of its own, so 4 devices may have 2. Unequal shares:
+/// "128 = 2 shares x 1 micro-batch x 96 or 32 rows". Parts that do not make up the batch: "9 in room for 16 = 8 shares x 1 micro-batch x 2 rows".
 [[nodiscard]] inline std::string describe_batch(const BatchDivision& d) {
   std::string out = std::to_string(d.batch);
   if (d.capacity() > d.batch) out += " in room for " + std::to_string(d.capacity());
   if (d.capacity() < d.batch) out += ", of which " + std::to_string(d.capacity()) + " are taken";
-  out += " = " + std::to_string(d.ranks) + " ranks x " + std::to_string(d.total_micro_batches()) + " micro-batches x ";
-  if (d.share_count == 0) return out + std::to_string(d.micro_rows) + " rows";
+  const auto counted = [](int count, const char* one, const char* more) { return std::to_string(count) + (count == 1 ? one : more); };
+  out += " = " + counted(d.ranks, " share x ", " shares x ") + counted(d.total_micro_batches(), " micro-batch x ", " micro-batches x ");
+  if (d.share_count == 0) return out + counted(d.micro_rows, " row", " rows");
   if (const auto [least, most] = std::minmax_element(d.shares, d.shares + d.share_count); d.share_count > 4)
     return out + std::to_string(d.share_rows * *least) + " to " + std::to_string(d.share_rows * *most) + " rows";
   for (int i = 0; i < d.share_count; ++i) out += (i == 0 ? "" : i + 1 == d.share_count ? " or " : ", ") + std::to_string(d.share_rows * d.shares[i]);
