@@ -122,7 +122,7 @@ template <class Reference> [[nodiscard]] const Run& reference(RowCount count) {
 template <class Plan> constexpr std::int64_t whole_batch(int) { return Plan::Request::batch.batch; }
 
 /// Parameters of all replicas, gradients, losses, counted rows and an evaluation are those of one device, to the last bit.
-inline void check_same_run(const Run& got, const Run& wanted, int ranks) {
+inline void check_same_run(const Run& got, const Run& wanted, [[maybe_unused]] int ranks) {
   CHECK(same_bits(got.losses, wanted.losses));
   CHECK(got.rows == wanted.rows);
   REQUIRE(static_cast<int>(got.parameters.size()) == ranks);
