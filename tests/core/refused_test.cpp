@@ -38,13 +38,9 @@ TEST_CASE("it stands where a number, a fact or bytes are needed") {
   CHECK((std::to_string(number) == "1" && taken.value == 0 && one.size() == 1));
 }
 
-TEST_CASE("what a refused plan moves answers every word of a Traffic") {
-  struct Moved {
-    int messages = 0;
-  };
-  constexpr RefusedTraffic traffic{};
-  static_assert(traffic.gradients().on(0).sent_per_rank() == 7_MB && traffic.activations().messages > 100 && traffic.total() < 1_B);
-  static_assert(traffic.sent_in_values(1, 2) == 8_B && traffic.value_collectives(0, 1) == 5 && traffic.ties().total_payload == Bytes{4});
-  const Moved taken = traffic;
-  CHECK(taken.messages == 0);
+TEST_CASE("every call and every place of a refused word is the answer") {
+  constexpr RefusedWord<RefusedBytes> sent{};
+  constexpr RefusedWord<RefusedFact> has{};
+  static_assert(sent() == 7_MB && sent(0, number) < 1_B && sent[3] == Bytes{4} && has('A', 3) && !has[0]);
+  CHECK(5 * RefusedFlops{} < Flops{1});
 }

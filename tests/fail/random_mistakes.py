@@ -29,6 +29,16 @@ QUESTIONS = [
     "static_assert(sizeof(Asked) > 0);",
     "static_assert(devices<Asked> == 1 || devices<Asked> != 1);",
     "static_assert(traffic<Asked>().gradients().on(axis::data).sent_per_rank() >= Bytes{0});",
+    # what the documents ask
+    "static_assert(bubble_percent(Asked::training) < 100 && bubble_percent(lower<Asked>()) >= 0);",
+    "static_assert(stage_flops(Asked::training, 0) > 0);",
+    "static_assert(lower<Asked>().loss_role() >= 0 && lower<Asked>().device_of_chunk[0] == 0 && lower<Asked>().first_node[1] > 0);",
+    "static_assert(lower<Asked>().batch.micro_rows_of(0) > 1 && lower<Asked>().mesh.ranks() == devices<Asked>);",
+    "static_assert(traffic<Asked>().total() <= traffic<Asked>().total() && traffic<Asked>().activations().messages >= 0);",
+    "static_assert(traffic<Asked>().loss().ranks == devices<Asked> && traffic<Asked>().sent_to_peers(Rank{0}) >= 0_B);",
+    "static_assert(devices<Asked> > 0 && !advice<Asked>().has(Code{'B', 1}));",
+    "static_assert(5 * flops_run_again(lower<Asked>()) < flops<Net>);",
+    "static_assert(same_bits<Asked, Asked>() && (is_reproducible<Asked> || !is_reproducible<Asked>));",
 ]
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: core. What a question about a refused plan answers: values that compare as true with everything, so that the refusal stays the only error.
 // Sees: core/units.  Does not see: every other room.
-// In: -.  Out: RefusedNumber, RefusedBytes, RefusedFact, RefusedVolume, RefusedTraffic; L12, the refusal of a question without its call.
+// In: -.  Out: RefusedNumber, RefusedFact, RefusedBytes, RefusedFlops, RefusedWord; L12, the refusal of a question without its call.
 #pragma once
 
 #include <cstdint>
@@ -37,30 +37,15 @@ struct RefusedBytes : RefusedAnswer, Bytes {
   RefusedNumber value;  // hides that of Bytes: it is compared as well
 };
 
-/// In place of what a plan moves, in the words of Volume and Traffic.
-struct RefusedVolume : RefusedAnswer {
-  RefusedBytes total_payload, total_with_padding;
-  RefusedNumber messages, ranks;
-  [[nodiscard]] constexpr RefusedBytes sent_per_rank() const { return {}; }
-  [[nodiscard]] constexpr RefusedBytes padding() const { return {}; }
-  template <class Axis> [[nodiscard]] constexpr RefusedVolume on(Axis) const { return {}; }
+/// In place of operations: none where operations are needed.
+struct RefusedFlops : RefusedAnswer, Flops {
+  RefusedNumber value;
 };
-struct RefusedTraffic : RefusedAnswer {
-  // NOLINTNEXTLINE(google-explicit-constructor): it stands where a Traffic would.
-  template <class Traffic> constexpr operator Traffic() const { return Traffic{}; }
-  [[nodiscard]] constexpr RefusedVolume gradients() const { return {}; }
-  [[nodiscard]] constexpr RefusedVolume parameters() const { return {}; }
-  [[nodiscard]] constexpr RefusedVolume activations() const { return {}; }
-  [[nodiscard]] constexpr RefusedVolume ties() const { return {}; }
-  [[nodiscard]] constexpr RefusedVolume values() const { return {}; }
-  [[nodiscard]] constexpr RefusedVolume norm() const { return {}; }
-  [[nodiscard]] constexpr RefusedBytes total() const { return {}; }
-  template <class... Asked> [[nodiscard]] constexpr RefusedNumber value_collectives(Asked...) const { return {}; }
-  template <class... Asked> [[nodiscard]] constexpr RefusedBytes sent_in_reductions(Asked...) const { return {}; }
-  template <class... Asked> [[nodiscard]] constexpr RefusedBytes sent_in_reduce_scatters(Asked...) const { return {}; }
-  template <class... Asked> [[nodiscard]] constexpr RefusedBytes sent_in_gathers(Asked...) const { return {}; }
-  template <class... Asked> [[nodiscard]] constexpr RefusedBytes sent_in_collectives(Asked...) const { return {}; }
-  template <class... Asked> [[nodiscard]] constexpr RefusedBytes sent_in_values(Asked...) const { return {}; }
+
+/// In place of a function, and of an array: every call and every place of it is the answer.
+template <class Answer> struct RefusedWord {
+  template <class... Asked> [[nodiscard]] constexpr Answer operator()(const Asked&...) const { return {}; }
+  template <class At> [[nodiscard]] constexpr Answer operator[](const At&) const { return {}; }
 };
 
 template <class A, class B>

@@ -31,9 +31,6 @@ struct RefusedSpec : RefusedAnswer {
   RefusedNumber shape, dtype;
   [[nodiscard]] constexpr RefusedNumber elements() const { return {}; }
 };
-struct RefusedFlops : RefusedAnswer {
-  RefusedNumber value;
-};
 template <class Model> struct ModelAnswers<Model, false> {
   static constexpr RefusedNumber parameters{};
   static constexpr RefusedSpec output{};

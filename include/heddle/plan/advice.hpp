@@ -7,41 +7,12 @@
 #include <cstdint>
 
 #include "heddle/core/fire.hpp"
+#include "heddle/plan/advice_report.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/plan/remedy.hpp"
 #include "heddle/plan/work.hpp"
 
 namespace heddle::inline plan_room {
-
-/// From where on something is worth a remark.
-struct AdviceLimits {
-  int rows = 4;                  ///< A01: a micro-batch on one rank has fewer rows; a product of r rows uses each weight that it reads r times
-  int unused_rows_percent = 10;  ///< A02: of the rows that the ranks could take, or of the batch
-  int imbalance_percent = 25;    ///< A03: of the time that the slowest stage takes, the stages on average wait for it
-  int bubble_percent = 50;       ///< A04: of a step; stages of equal work reach it with fewer micro-batches than stages
-  Bytes overlap{1024 * 1024};    ///< A07: gradients of a stage behind its first layer, which could be reduced while the backward still runs
-  int interleaving_percent = 5;  ///< A09: of a step, by which Interleaved makes the idle share of equal stages less
-  int padding_percent = 25;      ///< A08: of what a reduction of gradients moves
-};
-
-/// Remarks in the order of their codes; each has numbers, one sentence and one remedy.
-struct AdviceReport {
-  static constexpr int most_remarks = 16;
-  Diagnosis remarks[most_remarks];
-  int count = 0;
-
-  [[nodiscard]] constexpr bool empty() const { return count == 0; }
-  [[nodiscard]] constexpr const Diagnosis* begin() const { return remarks; }
-  [[nodiscard]] constexpr const Diagnosis* end() const { return remarks + count; }
-  [[nodiscard]] constexpr bool has(Code code) const {
-    for (const Diagnosis& d : *this)
-      if (d.code == code) return true;
-    return false;
-  }
-  constexpr void add(const Diagnosis& remark) {
-    if (count < most_remarks) remarks[count++] = remark;
-  }
-};
 
 /// Reads the constants of one plan and writes remarks.
 struct Adviser {
@@ -265,16 +236,16 @@ struct Adviser {
   return adviser.report;
 }
 
-/// What a plan leaves unused, as values; never an error. Empty for a plan that is refused.
+/// What a plan leaves unused, as values; never an error. Of a plan that is refused there are none, and what is asked about them compares as true.
 ///
 /// Errors  none; the remarks have the codes A01 to A09
 /// Tested  plan/advice_test
-template <class ThePlan> [[nodiscard]] constexpr AdviceReport advice(const AdviceLimits& limits = {}) {
+template <class ThePlan> [[nodiscard]] constexpr auto advice(const AdviceLimits& limits = {}) {
   if constexpr (Verdict<ThePlan>::found.code == Code{'L', 6}) heard(Refusal<ThePlan>{});  // what is no plan
   if constexpr (Verdict<ThePlan>::found.ok())
     return advise(ThePlan::training, ThePlan::Request::layout, limits);
   else
-    return {};
+    return RefusedAdvice{};
 }
 
 template <class ThePlan, AdviceLimits... Limits> struct Advised {

@@ -72,9 +72,9 @@ template <class... Types> struct RequestOf<Inference<Types...>> : RequestOf<Plan
 
 /// The program of an Inference; that of a refused one has no instructions, so that the refusal stays the only error.
 template <class TheInference> struct ForwardProgram {
-  static constexpr Program whole = ProgramOf<TheInference, false>::program;
-  static constexpr Program program = [] {
-    Program p = whole;
+  static constexpr auto whole = ProgramOf<TheInference, false>::program;
+  static constexpr auto program = [] {
+    auto p = whole;
     if constexpr (Checked<TheInference>::sound.ok()) {
       p.arenas = forward_arenas<RequestOf<TheInference>>.maps;
       p.pools = forward_arenas<RequestOf<TheInference>>.pools;
@@ -100,8 +100,8 @@ template <class... Types> struct Inference {
 
   using Request = RequestOf<Inference>;
   /// Two objects, as a Plan has: code that asks which of them runs is answered.
-  static constexpr Program training = ForwardProgram<Inference>::program;
-  static constexpr Program evaluation = ForwardProgram<Inference>::program;
+  static constexpr auto training = ForwardProgram<Inference>::program;
+  static constexpr auto evaluation = ForwardProgram<Inference>::program;
 };
 
 template <class... Types> struct Verdict<Inference<Types...>> : CheckedInference<Inference<Types...>> {};

@@ -19,6 +19,7 @@
 #include "heddle/plan/ledger.hpp"
 #include "heddle/plan/lower.hpp"
 #include "heddle/plan/parts.hpp"
+#include "heddle/plan/refused_program.hpp"
 #include "heddle/policy/single.hpp"
 
 namespace heddle::inline plan_room {
@@ -129,19 +130,11 @@ template <class ThePlan> struct Checked {
   }();
 };
 
-/// A program without instructions, on one device.
-inline constexpr ArenaMap no_arenas[1]{};
-inline constexpr Program no_program = [] {
-  Program empty;
-  empty.arenas = no_arenas;
-  return empty;
-}();
-
 /// The program of a plan. A plan that was refused before lowering shows one without instructions: the refusal stays the only error.
 template <class ThePlan, bool Training> struct ProgramOf {
   using Request = RequestOf<ThePlan>;
 
-  static constexpr Program program = [] {
+  static constexpr ShownProgram<Checked<ThePlan>::sound.ok()> program = [] {
     if constexpr (Checked<ThePlan>::sound.ok())
       return Training ? Addressed<Request>::training : Addressed<Request>::evaluation;
     else
@@ -157,8 +150,9 @@ template <class... Types> struct Plan {
   static_assert(sizeof(fired<Checked<Plan>>) > 0);
 
   using Request = RequestOf<Plan>;
-  static constexpr Program training = ProgramOf<Plan, true>::program;
-  static constexpr Program evaluation = ProgramOf<Plan, false>::program;
+  using Shown = ShownProgram<Checked<Plan>::sound.ok()>;
+  static constexpr Shown training = ProgramOf<Plan, true>::program;
+  static constexpr Shown evaluation = ProgramOf<Plan, false>::program;
 };
 
 /// The plan that a type is, or derives from.
@@ -231,7 +225,7 @@ template <class ThePlan, bool Sound = Verdict<ThePlan>::found.ok()> struct Answe
                                           !(ThePlan::training.clips && cuts_a_unit(ThePlan::Request::graph, ThePlan::Request::layout));
 };
 template <class ThePlan> struct Answers<ThePlan, false> {
-  static constexpr const Program& program() { return no_program; }
+  static constexpr const RefusedProgram& program() { return no_program; }
   static constexpr RefusedNumber devices{};
   static constexpr RefusedTraffic traffic() { return {}; }
   static constexpr RefusedBytes largest_memory() { return {}; }
@@ -242,8 +236,8 @@ template <class ThePlan> struct Answers<ThePlan, false> {
 /// Stands where a type is no plan: what takes a plan then adds no error to L06.
 struct NoPlan {
   using Request = RequestOf<Plan<>>;
-  static constexpr Program training = no_program;
-  static constexpr Program evaluation = no_program;
+  static constexpr RefusedProgram training{};
+  static constexpr RefusedProgram evaluation{};
 };
 template <> struct Verdict<NoPlan> { static constexpr Diagnosis found{}; };
 template <class ThePlan> using PlanOrNone = std::conditional_t<Verdict<ThePlan>::found.code == Code{'L', 6}, NoPlan, ThePlan>;
@@ -252,7 +246,7 @@ template <class ThePlan> using PlanOrNone = std::conditional_t<Verdict<ThePlan>:
 template <class ThePlan, class Check> using OfSound = std::conditional_t<Verdict<ThePlan>::found.ok(), Check, Verdict<NoPlan>>;
 
 /// The Program of a plan as data: lists, bodies, addresses. Of a refused plan one without instructions.
-template <class ThePlan> [[nodiscard]] constexpr const Program& lower() {
+template <class ThePlan> [[nodiscard]] constexpr const auto& lower() {
   heard(Refusal<ThePlan>{});
   return Answers<ThePlan>::program();
 }
