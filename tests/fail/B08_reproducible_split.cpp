@@ -16,3 +16,4 @@ using Sums = Reproducible;
 
 using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, TensorParallel<2>, Sums>;
 static_assert(sizeof(Trained) > 0);
+static_assert(sizeof(Plan<Mlp, CrossEntropy, Adam, Batch<64>, DataParallel<2>, Reproducible>) > 0);  // whose products one device makes

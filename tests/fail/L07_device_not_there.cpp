@@ -15,3 +15,4 @@ constexpr auto last = device<4>;
 
 using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, DataParallel<4>>;
 static_assert(peak_memory<Trained>(last) < 2_MB);
+static_assert(peak_memory<Trained>(device<0>) < 2_MB);
