@@ -220,3 +220,21 @@ TEST_CASE("a schedule that is too long for a constant expression is refused with
   batch.rounds = 3;
   CHECK(check_schedule_length(graph, layout, batch).text.view().find("use at most 833 micro-batches") != std::string_view::npos);
 }
+
+TEST_CASE("a schedule of exactly as many instructions, or passes, as are checked at build is taken") {
+  constexpr const Graph& graph = graph_of<tests::Chain>;
+  Layout layout{graph};
+  BatchDivision batch;
+  batch.micro_batches = most_computes / 2;  // one chunk: a forward and a backward each
+  CHECK(check_schedule_length(graph, layout, batch).ok());
+  ++batch.micro_batches;
+  CHECK(check_schedule_length(graph, layout, batch).text.view().find("10,002 passes, at most 10,000 are checked at build") != std::string_view::npos);
+  layout.chunk_count = 2;
+  layout.first_node[1] = 1;
+  layout.first_node[2] = graph.node_count;
+  layout.device_of_chunk[1] = 1;
+  batch.micro_batches = most_lines / 12;  // 4 passes and 8 lines of transfers each
+  CHECK(check_schedule_length(graph, layout, batch).ok());
+  ++batch.micro_batches;
+  CHECK(check_schedule_length(graph, layout, batch).text.view().find("21,012 instructions, at most 21,000 are checked") != std::string_view::npos);
+}
