@@ -112,6 +112,10 @@ template <bool SaysSo> struct Bent {
   }
 };
 
+/// Its kernel takes eight features whatever it is given: forward, or backward, writes behind its rows, or only reads there.
+enum class Beyond { output, input_gradient, weight_gradient, reading };
+template <Beyond Where> struct OfEight : Scale<true> {};
+
 void center(const float* from, float* to, std::int64_t rows, std::int64_t features) {
   for (std::int64_t j = 0; j < features; ++j) {
     float mean = 0;
@@ -126,6 +130,26 @@ namespace heddle::inline run_room {
 template <> struct Kernel<CentersRows, EigenCompute> {
   static void forward(const ForwardCall& c) { center(c.input, c.output, c.rows, c.leaf->in.elements()); }
   static void backward(const BackwardCall& c) { center(c.output_gradient, c.input_gradient, c.rows, c.leaf->in.elements()); }
+};
+template <Beyond Where> struct Kernel<OfEight<Where>, EigenCompute> {
+  static std::int64_t features(std::int64_t given, Beyond here) { return Where == here ? 8 : given; }
+  static void forward(const ForwardCall& c) {
+    const std::int64_t given = c.leaf->in.elements();
+    for (std::int64_t i = 0; i < c.rows; ++i)
+      for (std::int64_t j = 0; j < features(given, Beyond::output); ++j) c.output[i * given + j] = c.input[i * given + j] * c.parameters[0][0];
+    if (Where == Beyond::reading) c.output[0] += c.parameters[0][given];
+  }
+  static void backward(const BackwardCall& c) {
+    const std::int64_t given = c.leaf->in.elements();
+    float sum = 0;
+    for (std::int64_t i = 0; i < c.rows; ++i)
+      for (std::int64_t j = 0; j < features(given, Beyond::input_gradient); ++j) {
+        if (c.input_gradient != nullptr) c.input_gradient[i * given + j] = c.output_gradient[i * given + j] * c.parameters[0][0];
+        if (j < given) sum += c.output_gradient[i * given + j] * c.input[i * given + j];
+      }
+    for (std::int64_t j = 0; c.parameter_gradients != nullptr && j < features(given, Beyond::weight_gradient); ++j)
+      c.parameter_gradients[0][j] = (c.add ? c.parameter_gradients[0][j] : 0) + (j == 0 ? sum : 0);
+  }
 };
 template <bool HonoursAdd> struct Kernel<Scale<HonoursAdd>, EigenCompute> {
   static void forward(const ForwardCall& c) {
@@ -243,6 +267,14 @@ TEST_CASE("a layer whose description contradicts itself is refused in the words 
       "forward and backward.";
   CHECK(gradcheck<Half>().text == words);
   CHECK(gradcheck<Half>(Spec{Shape{6}}).text == words);
+}
+
+TEST_CASE("a kernel that writes beside its tensors, or reads there, is found before it destroys what is not its own") {
+  const auto said = [](const GradientCheck& found, const char* words) { return found.text.find(words) != std::string::npos; };
+  CHECK(said(gradcheck<OfEight<Beyond::output>>(Spec{Shape{6}}), "[heddle.G11] Scale: forward writes beside its output, in memory of others."));
+  CHECK(said(gradcheck<OfEight<Beyond::input_gradient>>(Spec{Shape{6}}), "Scale: backward writes beside the gradient of its input, in memory of"));
+  CHECK(said(gradcheck<OfEight<Beyond::weight_gradient>>(Spec{Shape{6}}), "Scale: backward writes beside the gradient of a parameter, in memory of"));
+  CHECK(said(gradcheck<OfEight<Beyond::reading>>(Spec{Shape{6}}), "[heddle.G11] Scale: backward gives "));
 }
 
 TEST_CASE("a wrong backward is found") {

@@ -70,7 +70,7 @@ template <class Target> struct Examples {
     static_assert(BatchRows > 0, "[heddle.D11] a batch has no rows. Fix: give a number of rows of at least 1.");
     return {*this, BatchRows};
   }
-  [[nodiscard]] Batches<Target> batches(std::int64_t batch_rows) const { return {*this, batch_rows}; }
+  [[nodiscard]] Batches<Target> batches(std::int64_t each) const { return {*this, each}; }
 };
 
 /// A range of batches. What keeps rows and order alive keeps them alive for the range, and for every batch that it gives.
@@ -84,7 +84,7 @@ template <class Target> class Batches {
     using iterator_category = std::input_iterator_tag;
 
     iterator() = default;
-    iterator(const value_type& all, std::int64_t batch_rows, std::int64_t first) : all_(all), batch_rows_(batch_rows), first_(first) {}
+    iterator(const value_type& all, std::int64_t each, std::int64_t first) : all_(all), batch_rows_(each), first_(first) {}
     [[nodiscard]] value_type operator*() const { return all_.slice(first_, std::min(batch_rows_, all_.rows - first_)); }
     iterator& operator++() {
       first_ = std::min(first_ + std::min(batch_rows_, all_.rows - first_), all_.rows);
@@ -103,9 +103,9 @@ template <class Target> class Batches {
     std::int64_t first_ = 0;
   };
 
-  Batches(const Examples<Target>& all, std::int64_t batch_rows) : all_(all), batch_rows_(batch_rows) {
-    if (batch_rows < 1)
-      throw Error(Code{'D', 11}, "batches of " + std::to_string(batch_rows) + " rows were asked for. Fix: give a number of rows of at least 1.");
+  Batches(const Examples<Target>& all, std::int64_t each) : all_(all), batch_rows_(each) {
+    if (batch_rows_ < 1)
+      throw Error(Code{'D', 11}, "batches of " + std::to_string(batch_rows_) + " rows were asked for. Fix: give a number of rows of at least 1.");
   }
   [[nodiscard]] iterator begin() const { return {all_, batch_rows_, 0}; }
   [[nodiscard]] iterator end() const { return {all_, batch_rows_, all_.rows}; }

@@ -18,6 +18,7 @@
 #include "heddle/graph/leaf_rules.hpp"
 #include "heddle/run/arena.hpp"
 #include "heddle/run/concepts.hpp"
+#include "heddle/run/fenced.hpp"
 #include "heddle/run/kernel_table.hpp"
 
 namespace heddle::inline run_room {
@@ -46,10 +47,14 @@ template <class L, class Compute> class LeafUnderTest {
   }
   [[nodiscard]] const Leaf& leaf() const { return leaf_; }
   void forward(std::int64_t first, std::int64_t rows) {
+    float* const given = output.data() + first * leaf_.out.elements();
+    Fenced in = to_read(input.data() + first * leaf_.in.elements(), rows * leaf_.in.elements());
+    Fenced out = to_write(given, rows * leaf_.out.elements());
+    std::vector<Fenced> held;
     std::vector<const float*> p;
-    for (const auto& parameter : parameters) p.push_back(parameter.data());
-    KernelFor<L, Compute>::forward({&leaf_, rows, input.data() + first * leaf_.in.elements(), output.data() + first * leaf_.out.elements(), p.data(),
-                                    workspace_.bytes(0), part});
+    for (const auto& parameter : parameters) p.push_back(held.emplace_back(to_read(parameter.data(), std::ssize(parameter))).data());
+    KernelFor<L, Compute>::forward({&leaf_, rows, in.data(), out.data(), p.data(), workspace_.bytes(0), part});
+    take(out, given, "forward writes beside its output");
   }
   /// all_but_input: no part of its own, but a backward whose gradient of the input nobody needs.
   enum class Part { whole, input, parameters, all_but_input };
@@ -59,21 +64,28 @@ template <class L, class Compute> class LeafUnderTest {
     const bool reads = asked != Part::input || leaf_.input_part_reads_saved;
     const bool in = reads && (leaf_.saves == Saves::input || leaf_.saves == Saves::both);
     const bool out = reads && (leaf_.saves == Saves::output || leaf_.saves == Saves::both);
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    std::vector<Fenced> held, made;
     std::vector<const float*> p;
     std::vector<float*> g;
-    std::vector<Floats> unread;
     for (const auto& parameter : parameters) {
-      unread.emplace_back(parameter.size(), std::numeric_limits<float>::quiet_NaN());
-      p.push_back(asked == Part::parameters && !leaf_.weights_read ? (absent ? nullptr : unread.back().data()) : parameter.data());
+      const bool unread = asked == Part::parameters && !leaf_.weights_read;
+      held.push_back(to_read(unread ? Floats(parameter.size(), nan).data() : parameter.data(), std::ssize(parameter)));
+      p.push_back(unread && absent ? nullptr : held.back().data());
     }
-    for (auto& gradient : gradients) g.push_back(gradient.data());
+    for (const auto& gradient : gradients) g.push_back(made.emplace_back(to_write(gradient.data(), std::ssize(gradient))).data());
     const std::int64_t i = first * leaf_.in.elements();
     const std::int64_t o = first * leaf_.out.elements();
-    const float* const unsaved = absent ? nullptr : hidden.data();
+    Fenced read_input = to_read(in ? input.data() + i : hidden.data(), rows * leaf_.in.elements());
+    Fenced read_output = to_read(out ? output.data() + o : hidden.data(), rows * leaf_.out.elements());
+    Fenced arrived = to_read(output_gradient.data() + o, rows * leaf_.out.elements());
+    Fenced left = to_write(input_gradient.data() + i, rows * leaf_.in.elements());
     const bool wanted = asked == Part::whole || asked == Part::input;
-    KernelFor<L, Compute>::backward({&leaf_, rows, in ? input.data() + i : unsaved, out ? output.data() + o : unsaved, output_gradient.data() + o,
-                                     wanted ? input_gradient.data() + i : nullptr, p.data(), asked == Part::input ? nullptr : g.data(), add,
+    KernelFor<L, Compute>::backward({&leaf_, rows, in || !absent ? read_input.data() : nullptr, out || !absent ? read_output.data() : nullptr,
+                                     arrived.data(), wanted ? left.data() : nullptr, p.data(), asked == Part::input ? nullptr : g.data(), add,
                                      workspace_.bytes(0), part});
+    take(left, input_gradient.data() + i, "backward writes beside the gradient of its input");
+    for (std::size_t k = 0; k < made.size(); ++k) take(made[k], gradients[k].data(), "backward writes beside the gradient of a parameter");
   }
   /// sum(output x output_gradient) in double: what the gradients are gradients of.
   [[nodiscard]] double objective() {
@@ -84,10 +96,23 @@ template <class L, class Compute> class LeafUnderTest {
   }
   Floats input, output, output_gradient, input_gradient;
   std::vector<Floats> parameters, gradients;
-  int part = 0;         ///< of a leaf that is split
-  bool absent = false;  ///< what is not declared is null
+  int part = 0;                  ///< of a leaf that is split
+  bool absent = false;           ///< what is not declared is null
+  const char* beside = nullptr;  ///< what a kernel wrote outside of its tensors, if it did
 
  private:
+  [[nodiscard]] Fenced to_read(const float* values, std::int64_t count) const { return {values, count, widest(), Fenced::For::reading}; }
+  [[nodiscard]] Fenced to_write(const float* values, std::int64_t count) const { return {values, count, widest(), Fenced::For::writing}; }
+  /// Of a fence: enough for a kernel that takes one tensor of the leaf for another.
+  [[nodiscard]] std::int64_t widest() const {
+    std::int64_t most = rows_ * std::max(leaf_.in.elements(), leaf_.out.elements());
+    for (int p = 0; p < leaf_.parameter_count; ++p) most = std::max(most, leaf_.parameters[p].shape.elements());
+    return most;
+  }
+  void take(const Fenced& made, float* values, const char* trespass) {
+    if (!made.stands() && beside == nullptr) beside = trespass;
+    made.copy_to(values);
+  }
   [[nodiscard]] std::size_t tokens() const { return static_cast<std::size_t>(leaf_.vocabulary); }
   /// Away from 0 by at least 0.1, where ReLU and its like have a kink.
   static Floats values(std::int64_t n, Seed seed, int stream) {
@@ -216,6 +241,11 @@ template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_on(const
   LeafUnderTest<L, Compute> test{leaf, rows, seed};
   test.forward(0, rows);
   test.backward(0, rows, false);
+  if (test.beside != nullptr) {
+    check.text = "[heddle.G11] " + std::string{leaf.spelled.view()} + ": " + test.beside +
+                 ", in memory of others. Fix: write as many elements as describe gives it, for each row or in all.";
+    return check;
+  }
   const auto input_gradient = test.input_gradient;
   const auto gradients = test.gradients;
   if (test.leaf().vocabulary == 0) compare_gradient(test, "input", test.input, input_gradient, check);  // whole numbers have no neighbours
