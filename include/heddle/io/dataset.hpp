@@ -67,7 +67,7 @@ class OrderedRows {
   OrderedRows(Rows data, Order order) : data_(std::move(data)), order_(std::move(order)) {}
   /// Batches of BatchRows rows: data.shuffled(Seed{1}, epoch).batches<64>(). Copies no row.
   template <std::int64_t BatchRows> [[nodiscard]] Batches<std::int32_t> batches() const { return all().template batches<BatchRows>(); }
-  /// Errors  D11 if that is below 1.
+  /// Errors  D11 batches of less than one row
   [[nodiscard]] Batches<std::int32_t> batches(std::int64_t batch_rows) const { return all().batches(batch_rows); }
   /// All rows as one batch, which keeps them and their order alive.
   [[nodiscard]] Examples<std::int32_t> all() const {
