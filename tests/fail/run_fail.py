@@ -24,7 +24,7 @@ import tempfile
 
 SKIPPED = 77
 MOST_LINES = 15
-SPARE_LINES = 2  # a precompiled header shortens "In file included from" by at most so many
+SPARE_LINES = {"g++": 2, "clang": 1}  # a precompiled header shortens "In file included from" by at most so many
 DEFAULT_COMPILERS = "g++ clang++"
 
 
@@ -47,14 +47,17 @@ def patterns_of(text, kind):
 
 
 FRONT_DOOR = "heddle/heddle.hpp"
-CPU, SPMD = "heddle/backend/cpu_threads.hpp", "heddle/backend/spmd_threads.hpp"
-DOORS = {"front_door": [FRONT_DOOR], "cpu": [CPU], "spmd": [SPMD, FRONT_DOOR]}  # what is precompiled, and the headers of Heddle that it reads
-DOOR_OF = {frozenset(held): door for door, held in DOORS.items()} | {frozenset([CPU, FRONT_DOOR]): "cpu"}  # which reads the front door itself
+DOORS = {  # what is precompiled, and the headers of Heddle that it reads; what takes longest first
+    "spmd": ["heddle/backend/spmd_threads.hpp", FRONT_DOOR],
+    "cpu": ["heddle/backend/cpu_threads.hpp"],
+    "front_door": [FRONT_DOOR],
+}
 
 
 def door_of(text):
-    """The door that holds what a case includes and no more, since a case may have a name that another header has; none if there is none."""
-    return DOOR_OF.get(frozenset(re.findall(r'^#include "(heddle/[^"]*)"', text, re.M)))
+    """The first door that reads nothing that the case does not include, since a case may have a name of another header; none if there is none."""
+    included = set(re.findall(r'^#include "(heddle/[^"]*)"', text, re.M))
+    return next((door for door, held in DOORS.items() if included.issuperset(held)), None)
 
 
 def precompiled(folder, compiler, door):
@@ -143,7 +146,7 @@ def judge(case, compiler, includes, folder=None):
 
     more = flags_of_precompiled(folder, compiler, door_of(text)) if not flags_of(text) else []  # what is precompiled has no flags of a case
     found, words = judged(more)
-    if more and (found or len(words.splitlines()) >= MOST_LINES - SPARE_LINES):
+    if more and (found or len(words.splitlines()) >= MOST_LINES - SPARE_LINES[kind]):
         return judged([])
     return found, words
 
