@@ -41,11 +41,11 @@ template <class Session> class LocalRanks {
  public:
   using RankExecutor = Executor<typename Session::Endpoint>;
 
-  /// The Programs and `graph`, the model as users know it, outlive this.
-  LocalRanks(const Program& training, const Program& evaluation, const Graph& graph, std::int64_t target_features, const KernelTable& kernels,
+  /// The Programs and `whole`, the model as users know it, outlive this.
+  LocalRanks(const Program& training, const Program& evaluation, const Graph& whole, std::int64_t target_features, const KernelTable& kernels,
              const TransportNeeds& needs, std::chrono::nanoseconds deadline)
-      : training_(training), evaluation_(evaluation), graph_(graph), target_features_(target_features), kernels_(kernels), session_(needs, deadline),
-        executors_(static_cast<std::size_t>(training.mesh.ranks())), tensors_(training, graph, session_, executors_) {}
+      : training_(training), evaluation_(evaluation), graph_(whole), target_features_(target_features), kernels_(kernels), session_(needs, deadline),
+        executors_(static_cast<std::size_t>(training.mesh.ranks())), tensors_(training, whole, session_, executors_) {}
 
   /// Makes the ranks, with memory and first parameters.
   void make(Seed seed) {

@@ -29,9 +29,9 @@ template <class Session> class NamedTensors {
   using RankExecutor = Executor<typename Session::Endpoint>;
   using PartOf = HeldPart (RankExecutor::*)(int);
 
-  /// `graph` is the model as users know it, whole on every rank.
-  NamedTensors(const Program& training, const Graph& graph, Session& session, std::vector<std::unique_ptr<RankExecutor>>& executors)
-      : training_(training), graph_(graph), session_(session), executors_(executors) {}
+  /// `whole` is the model as users know it, whole on every rank.
+  NamedTensors(const Program& training, const Graph& whole, Session& session, std::vector<std::unique_ptr<RankExecutor>>& executors)
+      : training_(training), graph_(whole), session_(session), executors_(executors) {}
 
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> all;
