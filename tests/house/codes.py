@@ -20,7 +20,7 @@ def check(root):
     used = {}
     fire = root / "include" / "heddle" / "core" / "fire.hpp"
     for code, law in LAW.findall(fire.read_text()) if fire.exists() else []:
-        if not law.endswith(WHERE):
+        if not law.endswith(WHERE) and ". Fix: " not in law:  # a law without numbers may be the sentence itself
             yield f"core/fire.hpp: the law of {code} does not say where its sentence stands. Fix: end it with '{WHERE.strip()}'"
     for path in house.headers(root):
         for code in codes_in(path.read_text()):

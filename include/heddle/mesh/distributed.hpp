@@ -6,11 +6,11 @@
 
 #include <cmath>
 #include <concepts>
-#include <cstddef>
 #include <type_traits>
 #include <utility>
 
 #include "heddle/core/fire.hpp"
+#include "heddle/core/not_printed.hpp"
 #include "heddle/core/type_name.hpp"
 #include "heddle/mesh/placement_rules.hpp"
 #include "heddle/mesh/views.hpp"
@@ -51,11 +51,8 @@ template <Placements P> struct Reading { static constexpr Diagnosis found = is_w
 template <Placements P> struct Converting { static constexpr Diagnosis found = is_whole("a function of plain numbers", P); };
 template <Name Operation, Placements P> struct Applying { static constexpr Diagnosis found = sums_are_taken(Operation.view(), P); };
 
-/// A class with this base is not passed through an ellipsis: printf("%f", x) does not compile.
-struct NotForEllipses {
-  constexpr NotForEllipses() = default;
-  constexpr NotForEllipses(const NotForEllipses&) {}
-  constexpr NotForEllipses& operator=(const NotForEllipses&) { return *this; }
+struct Printing {
+  static constexpr Diagnosis found{Code{'P', 14}, "printf takes plain numbers, but one of its arguments is distributed. Fix: give x.value()."};
 };
 
 /// What one rank holds of a value. Distributed<T, ...> is the spelling for users; an order of axes is no other type.
@@ -64,6 +61,7 @@ template <class T, Placements P> class DistributedValue : NotForEllipses {
 
  public:
   using Value = std::decay_t<T>;
+  using RuleOfPrinting = Printing;
   static constexpr Placements placements = IsSound<T, P>::found.ok() ? P : after_a_refusal;
 
   /// The claim that what this rank holds lies as the type says. A Replicate must be equal on all ranks; nobody compares it.
@@ -251,33 +249,4 @@ template <IsDistributed X> [[nodiscard]] auto sqrt(const X& x) {
   return forgetful<X>(static_cast<typename X::Value>(sqrt(x.held_by_this_rank())));
 }
 
-// printf reads its arguments by the format, so that a sum that is not yet taken would be printed. clang refuses the class by itself; g++ passes any
-// class through an ellipsis, so that a better match must meet the rule. Nobody else is concerned: one of the arguments is distributed.
-template <class... Values>
-concept OneIsDistributed = (is_distributed<Values> || ...);
-struct Printing {
-  static constexpr Diagnosis found{Code{'P', 14}, "printf takes plain numbers, but one of its arguments is distributed. Fix: give x.value()."};
-};
-template <class... Values>
-requires OneIsDistributed<Values...>
-constexpr int printf(const char*, const Values&...) {
-  static_assert(sizeof(std::conditional_t<(sizeof...(Values) > 0), fired<Printing>, void>) > 0);
-  return 0;
-}
-template <class File, class... Values>
-requires OneIsDistributed<Values...>
-constexpr int fprintf(File*, const char* format, const Values&... values) { return mesh_room::printf(format, values...); }
-template <class... Values>
-requires OneIsDistributed<Values...>
-constexpr int snprintf(char*, std::size_t, const char* format, const Values&... values) { return mesh_room::printf(format, values...); }
-
 }  // namespace heddle::inline mesh_room
-
-#if defined(__GNUC__) && !defined(__clang__)
-// The library's own names find no overload by their arguments where they are written with std::.
-namespace std {                     // NOLINT(cert-dcl58-cpp): for types of Heddle only
-using heddle::mesh_room::fprintf;   // NOLINT(misc-unused-using-decls)
-using heddle::mesh_room::printf;    // NOLINT(misc-unused-using-decls)
-using heddle::mesh_room::snprintf;  // NOLINT(misc-unused-using-decls)
-}  // namespace std
-#endif

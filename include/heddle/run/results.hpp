@@ -7,16 +7,15 @@
 #include <bit>
 #include <chrono>
 #include <compare>
-#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <limits>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "heddle/core/finite.hpp"
+#include "heddle/core/not_printed.hpp"
 #include "heddle/run/error.hpp"
 
 namespace heddle::inline run_room {
@@ -30,20 +29,19 @@ struct Every {
 /// Why a step lacks a number.
 enum class Lacks : std::uint8_t { step, report, clip, scaling, update };
 
+/// The rule of what uses such a number as if it were always there.
+template <class> struct ReadingByMistake { static constexpr Diagnosis found{Code{'R', 12}, "write *result.loss."}; };
+
 /// A number of one step that it may lack: its loss, its norm or its scale. It is read as *result.loss. A loss that was not reduced in its step never
 /// is: that would be a collective outside the Program.
 ///
 /// Errors  R12 if it is read where it is missing; at build if it is compared or printed without the star
 /// Tested  run/results_test, fail/R12_loss_printed, fail/R12_loss_compared, fail/R12_norm_equals, fail/R12_printf_of_a_loss
-class StepNumber {
+class StepNumber : NotForEllipses {
  public:
+  using RuleOfPrinting = ReadingByMistake<void>;
   explicit StepNumber(const char* name, Lacks why = Lacks::step, std::int64_t step = 0, Every every = {})
       : name_(name), step_(step), every_(every), why_(why) {}
-  // Not trivially copied: nothing that is so is passed through an ellipsis, where printf would read other bytes.
-  StepNumber(const StepNumber& other)  // NOLINT(modernize-use-equals-default)
-      : name_(other.name_), number_(other.number_), step_(other.step_), every_(other.every_), why_(other.why_) {}
-  StepNumber& operator=(const StepNumber&) = default;
-  ~StepNumber() = default;
   StepNumber& operator=(float number) {
     number_ = number;
     return *this;
@@ -85,35 +83,19 @@ class StepNumber {
 };
 
 // What uses a number as if it were always there is refused, in one function each: clang quotes every one that it goes through.
-template <class> inline constexpr bool was_read = false;
 template <class Character, class Traits>
 std::basic_ostream<Character, Traits>& operator<<(std::basic_ostream<Character, Traits>& stream, const StepNumber&) {
-  static_assert(was_read<Character>, "[heddle.R12] a step may have no loss, norm or scale. Fix: write *result.loss.");
+  static_assert(sizeof(fired<ReadingByMistake<Character>>) > 0);
   return stream;
 }
 template <class Other> bool operator==(const StepNumber&, const Other&) {
-  static_assert(was_read<Other>, "[heddle.R12] a step may have no loss, norm or scale. Fix: write *result.loss.");
+  static_assert(sizeof(fired<ReadingByMistake<Other>>) > 0);
   return false;
 }
 template <class Other> std::partial_ordering operator<=>(const StepNumber&, const Other&) {
-  static_assert(was_read<Other>, "[heddle.R12] a step may have no loss, norm or scale. Fix: write *result.loss.");
+  static_assert(sizeof(fired<ReadingByMistake<Other>>) > 0);
   return std::partial_ordering::unordered;
 }
-// g++ passes any class through an ellipsis, so that a better match must say it.
-template <class... Values>
-concept OneIsStepNumber = (std::is_same_v<StepNumber, Values> || ...);
-template <class... Values>
-requires OneIsStepNumber<Values...>
-int printf(const char*, const Values&...) {
-  static_assert(was_read<std::common_type<Values...>>, "[heddle.R12] a step may have no loss, norm or scale. Fix: write *result.loss.");
-  return 0;
-}
-template <class File, class... Values>
-requires OneIsStepNumber<Values...>
-int fprintf(File*, const char* format, const Values&... values) { return run_room::printf(format, values...); }
-template <class... Values>
-requires OneIsStepNumber<Values...>
-int snprintf(char*, std::size_t, const char* format, const Values&... values) { return run_room::printf(format, values...); }
 
 /// What a step says.
 struct StepResult {
@@ -158,12 +140,3 @@ struct RunOptions {
 };
 
 }  // namespace heddle::inline run_room
-
-#if defined(__GNUC__) && !defined(__clang__)
-// The library's own names find no overload by their arguments where they are written with std::.
-namespace std {                    // NOLINT(cert-dcl58-cpp): for types of Heddle only
-using heddle::run_room::fprintf;   // NOLINT(misc-unused-using-decls)
-using heddle::run_room::printf;    // NOLINT(misc-unused-using-decls)
-using heddle::run_room::snprintf;  // NOLINT(misc-unused-using-decls)
-}  // namespace std
-#endif
