@@ -73,7 +73,7 @@ class MpiControl {
       if (to != comm_.rank()) farewells_.send(to, comm_.get(), to, tag, &farewell, sizeof farewell);
   }
   /// Tells one rank whom this one waits for. False if what it was told before has not left yet.
-  bool tell_waiting(int to, const ControlMessage& waiting) {
+  [[nodiscard]] bool tell_waiting(int to, const ControlMessage& waiting) {
     if (!notices_.done(to)) return false;
     ControlMessage& told = messages_->told[static_cast<std::size_t>(to)];
     told = waiting;

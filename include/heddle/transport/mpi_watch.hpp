@@ -47,7 +47,7 @@ class MpiWatch {
       progress();
       if (operation.done()) return true;
       listen();
-      if (owes_) answer(operation, each_missing);
+      if (owes_) tell(operation, each_missing);
       const auto now = std::chrono::steady_clock::now();
       if (hopeless(operation)) {
         lost_since = std::min(lost_since, now);
@@ -56,7 +56,7 @@ class MpiWatch {
       const bool time_to_answer = now - asked > deadline_ / 4;  // also after a pause of the whole machine
       if (!time_to_answer || (asks < rounds - 1 && now - begin <= deadline_ / 4 * (asks + 2))) continue;
       if (asks > 0 && names_the_silent(operation, each_missing, asks)) return false;
-      ask(operation, each_missing);
+      ask();
       asked = now;
       ++asks;
     }
@@ -68,8 +68,7 @@ class MpiWatch {
       if (message.kind != ControlMessage::lost) {
         told_[at(from)] = message;
         answered_[at(from)] = true;
-        owed_[at(from)] = owed_[at(from)] || message.kind == ControlMessage::asks;
-        owes_ = owes_ || owed_[at(from)];
+        if (message.kind == ControlMessage::asks) owe(from, Owed::answer);
         return;
       }
       lost_.add(message.rank, message.why);
@@ -110,27 +109,32 @@ class MpiWatch {
   }
   [[nodiscard]] static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
 
-  template <class Operation, class Missing>
-  [[nodiscard]] static ControlMessage waiting(ControlMessage::Kind kind, const Operation& operation, Missing& each_missing) {
-    ControlMessage message;
-    message.kind = kind;
-    message.say(operation.describe());
-    each_missing([&](int rank) { message.await(rank); });
-    return message;
+  /// What another rank is still to be told. A question says as much as an answer.
+  enum class Owed : char { nothing, answer, question };
+  void owe(int other, Owed what) {
+    owed_[at(other)] = std::max(owed_[at(other)], what);
+    owes_ = true;
   }
-  /// Everybody, whom they wait for.
-  template <class Operation, class Missing> void ask(const Operation& operation, Missing& each_missing) {
-    const ControlMessage question = waiting(ControlMessage::asks, operation, each_missing);
+  /// Everybody is to be asked; an answer to an older question is none.
+  void ask() {
     std::fill(answered_.begin(), answered_.end(), false);
     for (int other = 0; other < size(); ++other)
-      if (other != rank()) control_.tell_waiting(other, question);
+      if (other != rank()) owe(other, Owed::question);
   }
-  template <class Operation, class Missing> void answer(const Operation& operation, Missing& each_missing) {
-    const ControlMessage words = waiting(ControlMessage::answers, operation, each_missing);
+  /// Tells the others whom this rank waits for. Who is still being told something else is told at a later look.
+  template <class Operation, class Missing> void tell(const Operation& operation, Missing& each_missing) {
+    ControlMessage words;
+    words.say(operation.describe());
+    each_missing([&](int missing) { words.await(missing); });
     owes_ = false;
     for (int other = 0; other < size(); ++other) {
-      if (owed_[at(other)]) owed_[at(other)] = !control_.tell_waiting(other, words);
-      owes_ = owes_ || owed_[at(other)];
+      Owed& owed = owed_[at(other)];
+      if (owed == Owed::nothing) continue;
+      words.kind = owed == Owed::question ? ControlMessage::asks : ControlMessage::answers;
+      if (control_.tell_waiting(other, words))
+        owed = Owed::nothing;
+      else
+        owes_ = true;
     }
   }
 
@@ -180,7 +184,7 @@ class MpiWatch {
   LostRanks lost_;
   std::vector<ControlMessage> told_;  // by rank: whom it waited for when it last said so
   std::vector<char> answered_;        // by rank: since it was last asked
-  std::vector<char> owed_;            // by rank: an answer of this one
+  std::vector<Owed> owed_;            // by rank, by this one
   std::vector<char> reached_;         // by rank
   std::vector<char> silent_;          // by rank, in the round before
   bool owes_ = false;
