@@ -436,7 +436,7 @@ def compiled(compiler, includes, more, text):
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder) / "mistake.cpp"
         source.write_text(text)
-        command = [run_fail.find(compiler), "-std=c++20", "-fsyntax-only", *more, *[f"-I{include}" for include in includes], str(source)]
+        command = [run_fail.find(compiler), "-std=c++20", "-fsyntax-only", *more, *run_fail.reads(includes), str(source)]
         try:
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=LONGEST_SECONDS)
         except subprocess.TimeoutExpired:

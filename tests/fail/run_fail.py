@@ -11,7 +11,7 @@ once, and what the compiler says stays under 15 lines. Lines of a case that are 
     // flags: -fno-exceptions                  for both twins
 
 With --precompiled FOLDER the headers that a case names are read from there (--precompile makes them): most of what the cases cost is reading them.
-A case that does not pass so, or whose answer comes within SPARE_LINES of too many lines, is judged as a user compiles it.
+A twin that does not pass so, or whose answer may be too long without them, is compiled as a user compiles it.
 """
 import argparse
 import os
@@ -24,7 +24,7 @@ import tempfile
 
 SKIPPED = 77
 MOST_LINES = 15
-SPARE_LINES = {"g++": 2, "clang": 1}  # a precompiled header shortens "In file included from" by at most so many
+SPARE_LINES = {"g++": 2, "clang": 1}  # a door that is not the first header of a case shortens "In file included from" by at most so many
 DEFAULT_COMPILERS = "g++ clang++"
 
 
@@ -54,10 +54,29 @@ DOORS = {  # what is precompiled, and the headers of Heddle that it reads; what 
 }
 
 
+def included_by(text):
+    return re.findall(r'^#include "(heddle/[^"]*)"', text, re.M)
+
+
 def door_of(text):
     """The first door that reads nothing that the case does not include, since a case may have a name of another header; none if there is none."""
-    included = set(re.findall(r'^#include "(heddle/[^"]*)"', text, re.M))
-    return next((door for door, held in DOORS.items() if included.issuperset(held)), None)
+    return next((door for door, held in DOORS.items() if set(included_by(text)).issuperset(held)), None)
+
+
+def spare_lines(text, kind):
+    """By how many lines an answer may be longer without the door: not at all if the case reads the same headers first."""
+    door = door_of(text)
+    return SPARE_LINES.get(kind, 0) if door is not None and included_by(text)[:len(DOORS[door])] != DOORS[door] else 0
+
+
+def without_door(words, folder):
+    """clang tells of the door in a line of its own."""
+    return re.sub(rf"^In file included from {re.escape(str(folder))}.*\n", "", words, flags=re.M)
+
+
+def reads(includes):
+    """The flags for these folders: Heddle's is the user's own, the others are of the system."""
+    return [word for folder in includes for word in (["-I" + folder] if (pathlib.Path(folder) / "heddle").is_dir() else ["-isystem", folder])]
 
 
 def precompiled(folder, compiler, door):
@@ -73,7 +92,7 @@ def precompile(compiler, includes, folder):
         header, target = precompiled(folder, compiler, door)
         header.parent.mkdir(parents=True, exist_ok=True)
         header.write_text("".join(f'#include "{name}"\n' for name in held))
-        command = [find(compiler), "-std=c++20", *[f"-I{include}" for include in includes], "-w", "-x", "c++-header", str(header), "-o", str(target)]
+        command = [find(compiler), "-std=c++20", *reads(includes), "-w", "-x", "c++-header", str(header), "-o", str(target)]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         words += done.stdout
         if done.returncode != 0:
@@ -97,7 +116,7 @@ def flags_of(text):
 
 def compile_twin(program, kind, case, includes, repaired, more=()):
     """Exit code and words of the compiler, in the form in which a user meets them."""
-    flags = ["-std=c++20", *flags_of(case.read_text()), *more, *[f"-I{include}" for include in includes], *(["-DHEDDLE_REPAIRED"] if repaired else [])]
+    flags = ["-std=c++20", *flags_of(case.read_text()), *more, *reads(includes), *(["-DHEDDLE_REPAIRED"] if repaired else [])]
     environment = dict(os.environ, LC_ALL="C")
     with tempfile.TemporaryDirectory() as folder:
         if kind == "nvcc":
@@ -108,14 +127,15 @@ def compile_twin(program, kind, case, includes, repaired, more=()):
     return done.returncode, done.stdout
 
 
-def complaints(repaired, broken, patterns):
-    """What is wrong with the two results; nothing if the case passes."""
-    (repaired_code, repaired_output), (broken_code, output) = repaired, broken
+def complaints_of_repaired(code, output, _):
+    if code != 0:
+        yield f"the repaired twin does not compile:\n{output}"
+
+
+def complaints_of_broken(code, output, patterns, most_lines=MOST_LINES):
     if not patterns:
         yield "the case has no line '// expect: <regular expression>'"
-    if repaired_code != 0:
-        yield f"the repaired twin does not compile:\n{repaired_output}"
-    if broken_code == 0:
+    if code == 0:
         yield "the broken twin compiles"
     for pattern in patterns:
         if not re.search(pattern, output):
@@ -124,8 +144,8 @@ def complaints(repaired, broken, patterns):
     if errors != 1:
         yield f"'error:' occurs {errors} times, not once"
     lines = len(output.splitlines())
-    if lines >= MOST_LINES:
-        yield f"the compiler says {lines} lines, {MOST_LINES - 1} are allowed"
+    if lines >= most_lines:
+        yield f"the compiler says {lines} lines, {most_lines - 1} are allowed"
 
 
 def twin_complaints(text):
@@ -139,16 +159,18 @@ def twin_complaints(text):
 def judge(case, compiler, includes, folder=None):
     """What is wrong with the case, and what the compiler says of the broken twin."""
     text, kind, program = case.read_text(), family(compiler), find(compiler)
-
-    def judged(more):
-        repaired, broken = (compile_twin(program, kind, case, includes, twin, more) for twin in (True, False))
-        return [*twin_complaints(text), *complaints(repaired, broken, patterns_of(text, kind))], broken[1]
-
     more = flags_of_precompiled(folder, compiler, door_of(text)) if not flags_of(text) else []  # what is precompiled has no flags of a case
-    found, words = judged(more)
-    if more and (found or len(words.splitlines()) >= MOST_LINES - SPARE_LINES[kind]):
-        return judged([])
-    return found, words
+
+    def compiled(repaired, complaints):
+        """What is wrong with a twin, and what the compiler says of it: with what is precompiled, or else as a user compiles it."""
+        code, words = compile_twin(program, kind, case, includes, repaired, more)
+        if more and list(complaints(code, without_door(words, folder), MOST_LINES - spare_lines(text, kind))):
+            code, words = compile_twin(program, kind, case, includes, repaired)
+        return list(complaints(code, without_door(words, folder), MOST_LINES)), words
+
+    repaired, _ = compiled(True, complaints_of_repaired)
+    broken, words = compiled(False, lambda code, output, most_lines: complaints_of_broken(code, output, patterns_of(text, kind), most_lines))
+    return [*twin_complaints(text), *repaired, *broken], words
 
 
 GOOD_CASE = """// expect: the sum is not two
@@ -181,8 +203,11 @@ def self_check():
             case.write_text(text)
             assert any(reason in complaint for complaint in judge(case, "g++", [])[0]), f"not refused: {reason}"
     long_answer = "x.cpp:1:1: error: the sum\n" + "note\n" * (MOST_LINES - 1)
-    assert any("lines" in c for c in complaints((0, ""), (1, long_answer), ["sum"])), "not refused: a long answer"
-    assert not list(complaints((0, ""), (1, long_answer[:-5]), ["sum"])), "refused: an answer of just the lines allowed"
+    assert any("lines" in c for c in complaints_of_broken(1, long_answer, ["sum"])), "not refused: a long answer"
+    assert not list(complaints_of_broken(1, long_answer[:-5], ["sum"])), "refused: an answer of just the lines allowed"
+    first, second = '#include "heddle/backend/cpu_threads.hpp"\n', '#include "heddle/graph/loss.hpp"\n'
+    assert door_of(first) == "cpu" and spare_lines(first + second, "g++") == 0 and spare_lines(second + first, "g++") == SPARE_LINES["g++"]
+    assert door_of(second) is None and spare_lines(second, "clang") == 0
     assert flags_of("// flags: -a -b\n// expect: -c\n") == ["-a", "-b"]
     assert patterns_of("// expect: a\n// expect-g++: b\n// expect-clang: c\n", "g++") == ["a", "b"]
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The C++ of README.md and docs/*.md compiles. A block without #include stands after the two front doors, inside namespace heddle's use.
+The front doors are read once for all blocks that name them.
 A block is left out if the line before it is <!-- not compiled: why -->, or if it needs MPI and there is none."""
 import concurrent.futures
 import pathlib
@@ -10,7 +11,7 @@ import tempfile
 
 import house
 
-PRELUDE = "#include <heddle/heddle.hpp>\n#include <heddle/backend/cpu_threads.hpp>\nusing namespace heddle;\n"
+FRONT_DOORS = ("#include <heddle/heddle.hpp>\n", "#include <heddle/backend/cpu_threads.hpp>\n")
 EXEMPT = re.compile(r"<!-- not compiled: \S.* -->")
 EIGEN = "/usr/include/eigen3"
 
@@ -35,15 +36,17 @@ def blocks(text):
 
 
 def compiled(root, *arguments):
-    command = ["g++", "-std=c++20", f"-I{root / 'include'}", f"-I{EIGEN}", *house.mpi_folders(), *map(str, arguments)]
+    command = ["g++", "-std=c++20", f"-I{root / 'include'}", "-isystem", EIGEN, *house.mpi_folders(), *map(str, arguments)]
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
 
 
-def compile_block(root, prelude, page, line, source):
+def compile_block(root, doors, page, line, source):
+    includes = "#include" in source
+    read_once = not includes or all(door in source for door in FRONT_DOORS)
     with tempfile.TemporaryDirectory() as folder:
         unit = pathlib.Path(folder) / "snippet.cpp"
-        unit.write_text(source)
-        done = compiled(root, "-fsyntax-only", *([] if "#include" in source else ["-include", prelude]), unit)
+        unit.write_text(source if includes else f"using namespace heddle;\n{source}")
+        done = compiled(root, "-fsyntax-only", *(["-include", doors] if read_once else []), unit)
     if done.returncode == 0:
         return None
     return f"{page.relative_to(root)}:{line}: this block does not compile\n{done.stdout}"
@@ -56,12 +59,12 @@ def check(root):
             work += [(page, line, source) for line, source, exempt in blocks(page.read_text())
                      if not exempt and (mpi or "_mpi.hpp>" not in source)]
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-        prelude = pathlib.Path(folder) / "prelude.hpp"
-        prelude.write_text(PRELUDE)
-        made = compiled(root, "-x", "c++-header", prelude, "-o", f"{prelude}.gch")  # what most blocks begin with is read once
+        doors = pathlib.Path(folder) / "doors.hpp"
+        doors.write_text("".join(FRONT_DOORS))
+        made = compiled(root, "-x", "c++-header", doors, "-o", f"{doors}.gch")
         if made.returncode != 0:
             yield f"the front doors do not compile\n{made.stdout}"
-        faults = list(pool.map(lambda job: compile_block(root, prelude, *job), work))
+        faults = list(pool.map(lambda job: compile_block(root, doors, *job), work))
     print(f"{len(work)} blocks compiled")
     yield from (fault for fault in faults if fault)
 

@@ -94,6 +94,14 @@ class MpiRequests {
   std::vector<int> completed_;  // what MPI_Testsome writes
 };
 
+/// Between two looks at what MPI has done. Who has waited long is probably waiting for somebody who needs the core, or is gone.
+inline void pause_between_looks(bool waits_long) {
+  if (waits_long)
+    std::this_thread::sleep_for(std::chrono::microseconds{200});
+  else
+    std::this_thread::yield();
+}
+
 /// A communicator of Heddle's own: messages of the program around it never meet those of the transport. Every process makes them in one order.
 ///
 /// Errors  R03 if not all processes come within the deadline
@@ -107,7 +115,8 @@ class MpiCommunicator {
     MPI_Comm_size(parent, &size_);
     MPI_Comm_rank(parent, &rank_);
     Deadline end{deadline};
-    for (int flag = 0; flag == 0; std::this_thread::yield()) {
+    constexpr int short_looks = 10'000;
+    for (int flag = 0, looks = 0; flag == 0; pause_between_looks(++looks > short_looks)) {
       check_mpi(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
       if (flag != 0 || std::chrono::steady_clock::now() < end.point()) continue;
       MpiProcess::instance().finalize_at_the_end(false);

@@ -43,7 +43,7 @@ class MpiWatch {
     const auto begin = std::chrono::steady_clock::now();
     auto lost_since = std::chrono::steady_clock::time_point::max();
     auto asked = begin;
-    for (int asks = 0;; std::this_thread::yield()) {
+    for (int asks = 0;; pause_between_looks(asks > 0)) {
       progress();
       if (operation.done()) return true;
       listen();
@@ -84,7 +84,7 @@ class MpiWatch {
   /// Listens until quiet() and the farewell has left, or every other rank has said its own, or `length` has passed.
   template <class Quiet> void linger(std::chrono::nanoseconds length, Quiet quiet) {
     const auto begin = std::chrono::steady_clock::now();
-    for (; std::chrono::steady_clock::now() - begin < std::min(deadline_, length) && !control_.all_gone(); std::this_thread::yield()) {
+    for (; std::chrono::steady_clock::now() - begin < std::min(deadline_, length) && !control_.all_gone(); pause_between_looks(true)) {
       listen();
       const bool left = control_.farewell_has_left();
       if (quiet() && left) return;
