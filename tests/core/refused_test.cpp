@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 using namespace heddle;
@@ -29,6 +30,18 @@ TEST_CASE("what is computed with it compares as true as well") {
   static_assert(number + 1 == 7 && (number - 3) * 2.5 > 1e9 && 7 % number == 0);
   static_assert(bytes == 2 * 3 * Bytes{4} / number && bytes + bytes < 2_MB && bytes / 3 == 5_MB);
   CHECK(Bytes{4 * number} == bytes);
+}
+
+TEST_CASE("a loop that counts up to it ends, also inside another one, where the compiler evaluates it") {
+  constexpr auto counted = [] {
+    int steps = 0;
+    for (int i = 0; i < number; ++i)
+      for (std::size_t j = 0; j != number; ++j) ++steps;
+    for (std::int64_t i = 1; i <= number; ++i) ++steps;
+    return steps;
+  }();
+  static_assert(counted == 256 * 256 + 255);
+  CHECK((255 < number && 255 != number && 4 <= bytes.value));
 }
 
 TEST_CASE("it stands where a number, a fact or bytes are needed") {

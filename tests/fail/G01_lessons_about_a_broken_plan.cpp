@@ -16,7 +16,13 @@ using Head = Linear<60, 10>;
 struct Mlp : Sequential<Named<"linear1", Linear<784, 50>>, ReLU, Named<"linear2", Head>> {};
 using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>;
 using Applied = Inference<Mlp, Batch<64>, Single>;
+constexpr bool every_rank_sends() {
+  bool sends = true;
+  for (int rank = 0; rank < devices<Trained>; ++rank) sends = sends && traffic<Trained>().sent_to_peers(Rank{rank}) > 0_B;
+  return sends;
+}
 
+static_assert(every_rank_sends());
 static_assert(bubble_percent(Trained::training) == 49 && bubble_percent(lower<Trained>()) == 49);
 static_assert(stage_flops(Trained::training, 0) == 156'900 && stage_flops(Trained::training, 1) == 3120);
 static_assert(lower<Trained>().loss_role() == 1 && lower<Trained>().device_of_chunk[1] == 1 && lower<Trained>().first_node[1] == 1);

@@ -148,6 +148,12 @@ def complaints_of_broken(code, output, patterns, most_lines=MOST_LINES):
         yield f"the compiler says {lines} lines, {most_lines - 1} are allowed"
 
 
+def complaints(repaired, broken, patterns):
+    """What is wrong with the two results; nothing if the case passes."""
+    yield from complaints_of_repaired(*repaired, MOST_LINES)
+    yield from complaints_of_broken(*broken, patterns)
+
+
 def twin_complaints(text):
     twins = re.findall(r"^#ifdef HEDDLE_REPAIRED\n(.*?)(?:^#else\n(.*?))?^#endif$", text, re.M | re.S)
     if len(twins) != 1:
@@ -203,8 +209,8 @@ def self_check():
             case.write_text(text)
             assert any(reason in complaint for complaint in judge(case, "g++", [])[0]), f"not refused: {reason}"
     long_answer = "x.cpp:1:1: error: the sum\n" + "note\n" * (MOST_LINES - 1)
-    assert any("lines" in c for c in complaints_of_broken(1, long_answer, ["sum"])), "not refused: a long answer"
-    assert not list(complaints_of_broken(1, long_answer[:-5], ["sum"])), "refused: an answer of just the lines allowed"
+    assert any("lines" in c for c in complaints((0, ""), (1, long_answer), ["sum"])), "not refused: a long answer"
+    assert not list(complaints((0, ""), (1, long_answer[:-5]), ["sum"])), "refused: an answer of just the lines allowed"
     first, second = '#include "heddle/backend/cpu_threads.hpp"\n', '#include "heddle/graph/loss.hpp"\n'
     assert door_of(first) == "cpu" and spare_lines(first + second, "g++") == 0 and spare_lines(second + first, "g++") == SPARE_LINES["g++"]
     assert door_of(second) is None and spare_lines(second, "clang") == 0
