@@ -315,6 +315,28 @@ TEST_CASE("a trainer for which memory or a thread is missing says what was asked
 }
 #endif
 
+TEST_CASE("trainers whose deadline is some microseconds end with the parameters of all others, or with a lost rank") {
+  const auto hash_with = [](std::chrono::nanoseconds deadline) -> std::uint64_t {
+    Trainer<Four, CpuThreads> trainer{{.learning_rate = 0.1}, Seed{1}, {deadline}};
+    for (int step = 0; step < 5; ++step) trainer.step(rows.batch());
+    return trainer.parameter_hash(3);
+  };
+  const std::uint64_t wanted = hash_with(std::chrono::minutes{2});
+  int lost = 0;
+  for (int again = 0; again < 600; ++again) {
+    const int microseconds = 1 + again % 60;
+    CAPTURE(microseconds);
+    try {
+      CHECK(hash_with(std::chrono::microseconds{microseconds}) == wanted);
+    } catch (const Error& error) {
+      ++lost;
+      const bool said = error.code() == Code{'R', 1} || error.code() == Code{'R', 4};
+      CHECK((said && std::string{error.what()}.find("rank -") == std::string::npos));
+    }
+  }
+  CHECK(lost > 0);
+}
+
 TEST_CASE("replicas round as the thread that steps does, and flush what is too small where it does") {
   const auto hashes = [](Trainer<Four, CpuThreads>& trainer) {
     std::vector<std::uint64_t> all;

@@ -62,6 +62,8 @@ TEST_CASE("another number of processes than ranks, and other meshes, are refused
   };
   const FirstRanks four{4};
   if (!four.taking_part()) return;
+  CHECK(refusal(Mesh{{axis::data}, {0}, 1}).find("[heddle.M02]") == 0);
+  CHECK(refusal(Mesh{{axis::data, axis::data}, {2, 2}, 2}).find("[heddle.M01]") == 0);
   CHECK(refusal(conformance::two_by_three).find("[heddle.R03] the plan has 6 devices, but MPI has started 4 processes") == 0);
   const Mesh lines{{axis::data}, {4}, 1};
   const Mesh square{{axis::data, axis::tensor}, {2, 2}, 2};

@@ -15,6 +15,11 @@
 #include <heddle/run/profile.hpp>
 #include <heddle/run/runner.hpp>
 #include <heddle/run/verify.hpp>
+#include <heddle/run/with_plan.hpp>
+#if __has_include(<mpi.h>)
+#include <heddle/backend/cpu_mpi.hpp>
+#include <heddle/backend/spmd_mpi.hpp>
+#endif
 
 using namespace heddle;
 

@@ -16,6 +16,12 @@ using namespace heddle::tests;
 
 using Alone = Plan<Mnist, CrossEntropy, Adam, Batch<64, KeepLast>, Single>;
 using Spread = Plan<Mnist, CrossEntropy, Adam, Batch<64, KeepLast>, DataParallel<4>>;
+struct Crowded : Sequential<Linear<20, 10>> {
+  static constexpr int batch_rows = 32, micro_batches = 3;
+  static constexpr bool clips = true;
+};
+static_assert(devices<Plan<Crowded, CrossEntropy, Adam, Batch<Crowded::batch_rows>, DataParallel<2>>> == 2);
+static_assert(!Plan<Crowded, CrossEntropy, Adam, Batch<32>, Single>::Request::clips);
 using Two = Hybrid<Pipeline<Balanced<2>>, DataParallel<4>>;
 
 static_assert(parameters<Mnist> == 39'760);

@@ -22,13 +22,17 @@ using namespace equivalence;
 namespace {
 
 struct Deep : Sequential<Linear<24, 64>, ReLU, Linear<64, 64>, ReLU, Linear<64, 64>, ReLU, Linear<64, 16>> {};
+struct Steps : Sequential<Input<4, 8>, Linear<8, 8>, Residual<Linear<8, 16>, GELU, Linear<16, 8>>, Flatten, Linear<32, 16>> {};
 template <class... Parts> using Of = Plan<Deep, CrossEntropy, Adam, Batch<48>, Parts...>;
 template <int Stages, class Order> using Stage = Pipeline<Balanced<Stages>, Order, Microbatches<4>>;
 
 using Replicas3 = Of<DataParallel<3>, Bucket<1_KiB>>;
 using Stages3 = Of<Stage<3, OneFOneB>, Clip<GlobalNorm>>;
+using Turns3 = Plan<Deep, CrossEntropy, Adam, Batch<48>, Pipeline<Balanced<3>, Interleaved<2>, Microbatches<6>>>;
+using Weighted3 = Of<WeightedDataParallel<2, 1, 1>>;
 using Slices4 = Of<Sharded<4>, Accumulate<2>>;
 using Parts4 = Of<TensorParallel<4>>;
+using Sequences4 = Plan<Steps, CrossEntropy, Adam, Batch<48>, TensorParallel<4, SequenceParallel>>;
 using Product4 = Of<Hybrid<Stage<2, ZeroBubbleH1>, DataParallel<2>>>;
 using Sliced4 = Of<Hybrid<Sharded<2>, Stage<2, GPipe>>, Clip<GlobalNorm>>;
 using Replicas8 = Of<DataParallel<8>, LossScaling>;
@@ -111,6 +115,9 @@ template <class ThePlan> int play(const Group& world, unsigned seed, std::chrono
 int play_any(const Group& world, unsigned seed, std::chrono::seconds deadline) {
   if (world.plan == "replicas3") return play<Replicas3>(world, seed, deadline);
   if (world.plan == "stages3") return play<Stages3>(world, seed, deadline);
+  if (world.plan == "turns3") return play<Turns3>(world, seed, deadline);
+  if (world.plan == "weighted3") return play<Weighted3>(world, seed, deadline);
+  if (world.plan == "sequences4") return play<Sequences4>(world, seed, deadline);
   if (world.plan == "slices4") return play<Slices4>(world, seed, deadline);
   if (world.plan == "parts4") return play<Parts4>(world, seed, deadline);
   if (world.plan == "product4") return play<Product4>(world, seed, deadline);

@@ -17,7 +17,7 @@ import time
 
 DEADLINE = 3  # seconds that a process waits for another
 PATIENCE = DEADLINE * 1.25 + 5 + 25  # seconds from the loss to the end of the last survivor; only a hang reaches it
-PLANS = ("replicas3", "stages3", "slices4", "parts4", "product4", "sliced4", "replicas8", "product8")
+PLANS = ("replicas3", "weighted3", "stages3", "turns3", "slices4", "parts4", "sequences4", "product4", "sliced4", "replicas8", "product8")
 SILENT = ("stop", "kill", "_exit")
 TOLD = ("throw", "exit")
 PROCESSES = 30  # of a round, at most

@@ -69,5 +69,19 @@ TEST_CASE("whole outputs are told by one rank of each replica, those in parts by
 TEST_CASE("there is room for the outputs of every row, and fewer rows than none are refused") {
   CHECK(room_for_outputs(3, 4).size() == 12);
   CHECK(room_for_outputs(0, 4).empty());
+  const auto beyond = [](std::int64_t rows) -> std::string {
+    try {
+      (void)room_for_outputs(rows, 1024);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "there is room";
+  };
+  for (const int bits : {44, 50, 62}) {
+    const std::int64_t rows = std::int64_t{1} << bits;
+    CAPTURE(bits);
+    CHECK(beyond(rows).find("[heddle.R14] room for the outputs of " + std::to_string(rows) + " rows needs ") == 0);
+    CHECK(beyond(rows).find("Fix: evaluate fewer rows at a time, free memory, or raise the limit (ulimit -v).") != std::string::npos);
+  }
   CHECK_THROWS_WITH_AS((void)room_for_outputs(-3, 4), "[heddle.B05] a batch of -3 rows was given. Fix: give at least one row.", Error);
 }

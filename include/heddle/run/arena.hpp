@@ -22,12 +22,15 @@
 
 namespace heddle::inline run_room {
 
-/// R14: a device that needs so many bytes does not get them.
-[[noreturn]] inline void refuse_memory(std::int64_t bytes) {
+/// R14: what needs so many bytes does not get them.
+[[noreturn]] inline void refuse_memory(const std::string& what, std::int64_t bytes, const char* remedy) {
   const Bytes there = read_memory_limits().usable();
-  throw Error(Code{'R', 14}, "a device needs " + std::to_string(bytes) + " bytes, but the system gives no such memory" +
-                                 (there.value > 0 ? ": " + std::to_string(there.value) + " bytes are free" : "") +
-                                 ". Fix: use a smaller batch, Recompute, Sharded or more devices, free memory, or raise the limit (ulimit -v).");
+  throw Error(Code{'R', 14}, what + " needs " + std::to_string(bytes) + " bytes, but the system gives no such memory" +
+                                 (there.value > 0 ? ": " + std::to_string(there.value) + " bytes are free" : "") + ". Fix: " + remedy +
+                                 ", free memory, or raise the limit (ulimit -v).");
+}
+[[noreturn]] inline void refuse_memory(std::int64_t bytes) {
+  refuse_memory("a device", bytes, "use a smaller batch, Recompute, Sharded or more devices");
 }
 
 /// Zeroed memory at a multiple of 64 bytes.

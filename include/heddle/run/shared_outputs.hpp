@@ -7,11 +7,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <new>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "heddle/core/shape.hpp"
 #include "heddle/plan/program.hpp"
+#include "heddle/run/arena.hpp"
 #include "heddle/run/slices.hpp"
 #include "heddle/run/step_input.hpp"
 
@@ -19,11 +23,18 @@ namespace heddle::inline run_room {
 
 /// Room for the outputs of rows that are evaluated; of no rows none.
 ///
-/// Errors  B05 rows below 0, as of a batch that is written by hand
+/// Errors  B05 rows below 0, as of a batch that is written by hand; R14 memory
 /// Tested  run/shared_outputs_test
 [[nodiscard]] inline std::vector<float> room_for_outputs(std::int64_t rows, std::int64_t features) {
   if (rows < 0) refuse_no_rows(rows);
-  return std::vector<float>(static_cast<std::size_t>(rows * features));
+  const std::int64_t most_rows = (std::int64_t{1} << 60) / std::max<std::int64_t>(features, 1);
+  try {
+    if (rows <= most_rows) return std::vector<float>(static_cast<std::size_t>(rows * features));
+  } catch (const std::bad_alloc&) {
+    // said as it is for rows that are too many for any machine
+  }
+  const std::int64_t bytes = rows <= most_rows ? 4 * rows * features : std::numeric_limits<std::int64_t>::max();
+  refuse_memory("room for the outputs of " + std::to_string(rows) + " rows", bytes, "evaluate fewer rows at a time");
 }
 
 /// `whole` is the output of one row; maker(replica) the rank at coordinate 0 of axis tensor that made the rows of a replica. Where outputs lie in
