@@ -70,6 +70,12 @@ TEST_CASE("numbers in sentences are neither rounded to nothing nor to one anothe
   CHECK(short_number(static_cast<double>(0.1F)) != short_number(static_cast<double>(std::nextafter(0.1F, 1.0F))));
 }
 
+TEST_CASE("a time is told in milliseconds, however short it is") {
+  using namespace std::chrono_literals;
+  CHECK((milliseconds_of(1200ms) == "1200 ms" && milliseconds_of(60s) == "60000 ms" && milliseconds_of(1h) == "3600000 ms"));
+  CHECK((milliseconds_of(50us) == "0.05 ms" && milliseconds_of(1ns) == "1e-06 ms"));
+}
+
 TEST_CASE("a deadline of 0 or below is refused with its length") {
   using namespace std::chrono_literals;
   CHECK(positive_deadline(1ns) == 1ns);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What a running plan throws: one sentence with names, numbers and the remedy.
 // Sees: core.  Does not see: memory, threads, compute, transport.
-// In: a Diagnosis or a lost rank.  Out: Error, RankLost, NonFinite, positive_deadline, short_number.
+// In: a Diagnosis or a lost rank.  Out: Error, RankLost, NonFinite, positive_deadline, short_number, milliseconds_of.
 #pragma once
 
 #if defined(__GNUC__) && !defined(__EXCEPTIONS)
@@ -97,6 +97,12 @@ class NonFinite : public Error {
   char digits[32];
   std::snprintf(digits, sizeof digits, "%.9g", number);
   return digits;
+}
+/// A time as a sentence writes it, in milliseconds: 1200 ms, 0.05 ms.
+///
+/// Tested  run/error_test
+[[nodiscard]] inline std::string milliseconds_of(std::chrono::nanoseconds time) {
+  return short_number(static_cast<double>(time.count()) / 1e6) + " ms";
 }
 
 /// What an exception says; empty if there is none.

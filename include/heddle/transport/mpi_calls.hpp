@@ -122,8 +122,8 @@ class MpiCommunicator {
       MpiProcess::instance().finalize_at_the_end(false);
       MpiProcess::instance().keep(made);  // the others may come after all
       throw Error{Code{'R', 3}, "not all of the " + std::to_string(size_) + " processes came to the start of the plan within " +
-                                    std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(deadline).count()) +
-                                    " ms. Fix: let every process make the same trainers in the same order, or raise the deadline."};
+                                    milliseconds_of(deadline) +
+                                    ". Fix: let every process make the same trainers in the same order, or raise the deadline."};
     }
     comm_ = *made;
     MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);

@@ -98,9 +98,6 @@ class MpiWatch {
   /// Messages of a rank that has stopped may still be on their way for so long.
   static constexpr std::chrono::nanoseconds last_messages = std::chrono::milliseconds{50};
 
-  [[nodiscard]] std::string milliseconds() const {
-    return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(deadline_).count()) + " ms";
-  }
   template <class Operation> [[nodiscard]] bool hopeless(const Operation& operation) const {
     if (!lost_.any()) return false;
     for (int other = 0; other < size(); ++other)
@@ -166,7 +163,7 @@ class MpiWatch {
     }
     if (asks == 1 || (asks < rounds && silent_twice != 1)) return false;
     if (lost >= 0) {
-      lost_.add_if_first(lost, "it started nothing within the deadline of " + milliseconds());
+      lost_.add_if_first(lost, "it started nothing within the deadline of " + milliseconds_of(deadline_));
       return true;
     }
     for (int other = size() - 1; other >= 0; --other)

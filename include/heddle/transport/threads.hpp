@@ -175,9 +175,7 @@ class Threads::Endpoint {
 
   template <class Wait> [[noreturn]] void leave(const Wait& wait, Awaited& awaited, bool in_time) {
     if (!in_time)
-      board().lost().add_if_first(board().culprit(wait.awaited()),
-                                  "it started nothing within the deadline of " +
-                                      std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(world_.deadline_).count()) + " ms");
+      board().lost().add_if_first(board().culprit(wait.awaited()), "it started nothing within the deadline of " + milliseconds_of(world_.deadline_));
     world_.give_up(Rank{rank_}, "");  // it starts nothing more, so who needs it must not wait either; the cause is the rank lost first
     awaited.clear();
     throw board().lost().error(wait.describe(), wait.k);
