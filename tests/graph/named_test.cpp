@@ -65,7 +65,8 @@ TEST_CASE("a name that stands twice among siblings is refused with both places")
 }
 
 TEST_CASE("a name may not be the number of a sibling without a name") {
-  static_assert(fault_of<Sequential<Linear<8, 4>, Named<"0", Linear<4, 2>>>>().code == Code{'G', 4});
+  CHECK(fault_of<Sequential<Linear<8, 4>, Named<"0", Linear<4, 2>>>>().text.view() ==
+        "[heddle.G04] the name '0' of layer 1 in the model is the number of layer 0. Fix: use a name that is no number.");
   static_assert(fault_of<Sequential<Named<"1", Linear<8, 4>>, Linear<4, 2>>>().code == Code{'G', 4});
   static_assert(fault_of<Sequential<Named<"1", Linear<8, 4>>, Named<"0", Linear<4, 2>>>>().ok());
   CHECK(fault_of<Sequential<Named<"7", Linear<8, 4>>, Linear<4, 2>>>().ok());

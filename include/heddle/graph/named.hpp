@@ -117,7 +117,7 @@ template <int Count>
     const auto broken = [&] { return Diagnosis{Code{'G', 4}, ""} << "the name '" << quoted(labels[i]).view() << "' of layer " << i << ' ' << place; };
     if (!is_name(labels[i]))
       return broken() << " cannot stand in a state_dict: it is empty or has a dot or a star. Fix: use letters, digits and underscores.";
-    if (const int j = place_named(labels[i]); j >= 0 && j < Count && j != i && !labelled[j])
+    if (const int j = place_named(labels[i]); j >= 0 && j < Count && !labelled[j])
       return broken() << " is the number of layer " << j << ". Fix: use a name that is no number.";
   }
   if (!any) return {};
