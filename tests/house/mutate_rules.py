@@ -37,6 +37,7 @@ OTHER = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&
 REASONS = {
     ("if (graph.node_count > MostNodes)", " > "): "a model of exactly 4,096 layers takes longer to compile than all tests of the room",
     ("if (twice < 0) return {};", " < "): "the second of two layers is never layer 0",
+    ("if (a.bytes > b.bytes) {", " > "): "parts of as many bytes may be told in either order",
     ("if (graph.leaf_count > Layout::most_leaves)", " > "): "so does a model of exactly 1,024 different ones",
 }
 MEMBER = re.compile(r"^  (?:\[\[nodiscard\]\] )?(?:static )?constexpr Diagnosis (\w+)\([^{;]*\) (?:const )?\{\n\s*return Diagnosis\s*\{", re.M)
