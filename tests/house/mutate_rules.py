@@ -33,13 +33,29 @@ LAMBDA = re.compile(r"const auto (\w+) = \[[^\]]*\]\s*(?:\([^)]*\)\s*)?\{\s*retu
 IF = re.compile(r"\bif (?:constexpr )?\(")
 OPERATOR = re.compile(r" (?:(?:<=|>=|==|!=|<|>|&&|\|\|) |[+-] 1\b)")
 OTHER = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&"}
-# (line, operator) -> why no test need see its mutant.
+# Why no test need see the mutants of these operators -> (line, operator).
 REASONS = {
-    ("if (graph.node_count > MostNodes)", " > "): "a model of exactly 4,096 layers takes longer to compile than all tests of the room",
-    ("if (twice < 0) return {};", " < "): "the second of two layers is never layer 0",
-    ("if (a.bytes > b.bytes) {", " > "): "parts of as many bytes may be told in either order",
-    ("if (graph.leaf_count > Layout::most_leaves)", " > "): "so does a model of exactly 1,024 different ones",
+    "a model of exactly 4,096 layers, or of 1,024 different ones, takes longer to compile than all tests of the room": [
+        ("if (graph.node_count > MostNodes)", " > "),
+        ("if (graph.leaf_count > Layout::most_leaves)", " > "),
+    ],
+    "the second of two layers is never layer 0": [("if (twice < 0) return {};", " < ")],
+    "parts of as many bytes may be told in either order": [("if (a.bytes > b.bytes) {", " > ")],
+    "two instructions never stand in one place": [
+        ('if (reduced.last > sum) return refuse(" adds up before it has reduced the gradient of ", use);', " > "),
+        ('if (start.first < reduced.last) return refuse(" sends before it has reduced the gradient of ", use);', " < "),
+        ('if (wait.first > sum) return refuse(" adds up before it has sent the gradient of ", use);', " > "),
+        ("if (seen(Op::step, p.uses[own].bucket).first < sum.first)", " < "),
+        ("if (seen([](const Instruction& line) { return line.op == Op::norm || line.op == Op::unscale; }).first < sum.first)", " < "),
+    ],
+    "of an idle time of which just half is waiting either remark is right": [
+        ("if (waiting >= limits.imbalance_percent && (!few || 2 * waiting > idle)) return;", " > "),
+    ],
+    "gradients that are reduced fill multiples of 4,096 bytes, and plan/advice_test asks for 49,920 and 49,921": [
+        ("if (p.batch.ranks == 1 || largest < 0 || 4 * most.payload < limits.overlap.value || most.bytes < 1024) return;", " < "),
+    ],
 }
+EXEMPT = {place for places in REASONS.values() for place in places}
 MEMBER = re.compile(r"^  (?:\[\[nodiscard\]\] )?(?:static )?constexpr Diagnosis (\w+)\([^{;]*\) (?:const )?\{\n\s*return Diagnosis\s*\{", re.M)
 NEVER = "\nnamespace heddle { template <class Made> constexpr auto never(const Made&) { return Made{}; } }\n"
 EIGEN = "/usr/include/eigen3"
@@ -127,7 +143,7 @@ def bounds(text):
             seen.add(found.start())
             was, now = found.group(0), OTHER.get(found.group(0).strip(), found.group(0).strip()[0] + " 0")
             line = text[text.rfind("\n", 0, found.start()) + 1 : text.find("\n", found.start())].strip()
-            if (line, was) not in REASONS:
+            if (line, was) not in EXEMPT:
                 done = f"takes {now} for{was}in `{text[begin:end]}`"
                 yield text.count("\n", 0, found.start()) + 1, code, done, f"{text[:found.start()]} {now} {text[found.end():].lstrip()}"
 

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -62,6 +64,22 @@ TEST_CASE("any one gather, reduction or wait that is missing is found") {
   CHECK(found_without_an_entry<Halved>(Halved::training) == 0);
   CHECK(found_without_an_entry<Halves>(Halves::training) == 0);
   CHECK(found_without_an_entry<Held>(Held::evaluation) == 0);
+  using OneUnit = Trained<Linear<8, 6>, Sharded<2, Gradients>>;  // nothing comes after it that could find it open
+  CHECK(found_without_an_entry<OneUnit>(OneUnit::training) == 0);
+}
+
+TEST_CASE("a place that waits for a unit, the first as well, is not gathered into once more") {
+  Copy copy{Sliced::training};
+  int changed = 0;
+  for (Entry& entry : copy.entries) {
+    if (entry.what != Do::gather_wait) continue;
+    entry.what = Do::gather_start;
+    const std::string waits = " is gathered while the same place waits for unit " + std::to_string(entry.bucket) + ".";
+    CHECK(check_slices(copy.view()).text.view().find(waits) != std::string_view::npos);
+    entry.what = Do::gather_wait;
+    ++changed;
+  }
+  CHECK(changed > 0);
 }
 
 TEST_CASE("a gather of another unit into the slot that is in use is found") {

@@ -84,6 +84,11 @@ TEST_CASE("R21: more memory is needed than is there") {
   Sound limited;
   limited.file("proc/self/cgroup", "0::/\n").file("sys/fs/cgroup/memory.max", "600000\n").file("sys/fs/cgroup/memory.current", "100000\n");
   CHECK(sentence(doctor<Four>(limited.surroundings()), 21).find("500,000 bytes are free under the limit of the control group") != std::string::npos);
+  const std::int64_t needed = found.needed_memory().value;
+  for (const std::int64_t lacking : {0, 1}) {
+    limited.file("sys/fs/cgroup/memory.max", std::to_string(100'000 + needed - lacking) + "\n");
+    CHECK(doctor<Four>(limited.surroundings()).has(Code{'R', 21}) == (lacking == 1));
+  }
   CHECK(doctor<Four>(FakeMachine{}.surroundings()).can_work());  // unknown is no finding
 }
 
