@@ -150,8 +150,9 @@ template <int seed> void check_seed() {
   } else {
     MESSAGE("legal");
     static_assert(heddle::same_bits<typename D::type, typename D::Alone>());
-    const Trained wanted = train_and_check<typename D::Alone>(D::batch, D::partial);
-    const Trained got = train_and_check<typename D::type>(D::batch, D::partial);
+    const Trained wanted = train_and_check<typename D::Alone, true>(D::batch, D::partial);
+    const Trained got = train_and_check<typename D::type, true>(D::batch, D::partial);
+    REQUIRE(wanted.parameters.size() > 1);
     for (const float loss : wanted.losses) CHECK(std::isfinite(loss));
     CHECK_FALSE(same_tensors(wanted.parameters.front()[0], wanted.parameters.back()[0]));
     CHECK(got.parameters[0].size() == static_cast<std::size_t>(D::replicas));

@@ -25,10 +25,11 @@ struct Trained {
   std::vector<std::int64_t> rows;
   Evaluation of_a_batch, of_many;
   std::int64_t evaluated_at_once = 0;  // rows
+  std::int64_t not_finite_in = 0;      // step whose loss was no number, which ends the training; 0: every loss was
 };
 
 /// Steps of a full batch, a part of one, one row and a full batch again; then rows that need several evaluations.
-template <class ThePlan> [[nodiscard]] Trained train_and_check(int batch, int partial) {
+template <class ThePlan, bool may_diverge = false> [[nodiscard]] Trained train_and_check(int batch, int partial) {
   const auto rows = rows_of<ThePlan>(3 * batch + 5);
   Trainer<ThePlan, CpuThreads> trainer{settings<typename ThePlan::Request::Optimizer>(), Seed{11}};
   Trained out;
@@ -36,7 +37,13 @@ template <class ThePlan> [[nodiscard]] Trained train_and_check(int batch, int pa
   for (const int count : {batch, partial, 1, batch}) {
     CAPTURE(count);
     trainer.session().transport().clear_traffic();
-    out.rows.push_back(trainer.step(rows.batch(7 * std::ssize(out.rows), count)).rows);
+    try {
+      out.rows.push_back(trainer.step(rows.batch(7 * std::ssize(out.rows), count)).rows);
+    } catch (const NonFinite& error) {
+      if (!may_diverge) throw;
+      out.not_finite_in = error.step();
+      return out;
+    }
     check_sent(trainer, true);
     out.parameters.emplace_back();
     out.gradients.emplace_back();
@@ -59,6 +66,7 @@ template <class ThePlan> [[nodiscard]] Trained train_and_check(int batch, int pa
 /// Two runs have the same bits: `wanted` of one replica, each replica of `got`.
 inline void check_same_training(const Trained& got, const Trained& wanted) {
   CHECK(same_bits(got.losses, wanted.losses));
+  CHECK(got.not_finite_in == wanted.not_finite_in);
   CHECK(got.rows == wanted.rows);
   REQUIRE(got.parameters.size() == wanted.parameters.size());
   for (std::size_t step = 0; step < wanted.parameters.size(); ++step) {
