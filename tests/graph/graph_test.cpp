@@ -97,7 +97,7 @@ TEST_CASE("a batch whose values or operations are more than can be counted is re
         "549,755,813,888 for each row. Fix: use a smaller batch, or smaller sizes.");
   CHECK(check_totals(graph_of<Wide>, 1 << 10, 1 << 20).ok());
   static_assert(check_totals(graph_of<Wide>, 1 << 10, 1 << 21).code == Code{'G', 21});  // 2^60 operations
-  struct Four : Sequential<Input<(1 << 30), (1 << 9)>, ReLU, ReLU> {};  // 2^41 values
+  struct Four : Sequential<Input<(1 << 30), (1 << 9)>, ReLU, ReLU> {};                  // 2^41 values
   static_assert(check_totals(graph_of<Four>, 1 << 15, 1).ok());
   static_assert(check_totals(graph_of<Four>, (1 << 15) + 1, 1).code == Code{'G', 21});
   static_assert(check_totals(graph_of<Linear<8, 4>>, 2'147'483'647, 2'147'483'647).ok());
