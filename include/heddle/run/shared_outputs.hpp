@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Room: run. After an evaluation every process has all outputs: each rank that made some tells the others.
-// Sees: plan/program, run/slices, run/step_input.  Does not see: policies, threads, any backend.
+// Sees: plan/program, run/arena, run/slices, run/step_input.  Does not see: policies, threads, any backend.
 // In: a session, the input of the run.  Out: StepInput::outputs, whole.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <new>
 #include <span>
 #include <string>
@@ -21,20 +20,24 @@
 
 namespace heddle::inline run_room {
 
+/// R14, of the outputs of rows that are evaluated.
+[[noreturn]] inline void refuse_outputs(std::int64_t rows, std::int64_t features) {
+  refuse_memory("room for the outputs of " + std::to_string(rows) + " rows", 4 * counted_product(rows, features), "evaluate fewer rows at a time");
+}
+
 /// Room for the outputs of rows that are evaluated; of no rows none.
 ///
 /// Errors  B05 rows below 0, as of a batch that is written by hand; R14 memory
 /// Tested  run/shared_outputs_test
 [[nodiscard]] inline std::vector<float> room_for_outputs(std::int64_t rows, std::int64_t features) {
   if (rows < 0) refuse_no_rows(rows);
-  const std::int64_t most_rows = (std::int64_t{1} << 60) / std::max<std::int64_t>(features, 1);
+  const std::int64_t elements = counted_product(rows, features);
+  if (elements == most_countable) refuse_outputs(rows, features);
   try {
-    if (rows <= most_rows) return std::vector<float>(static_cast<std::size_t>(rows * features));
+    return std::vector<float>(static_cast<std::size_t>(elements));
   } catch (const std::bad_alloc&) {
-    // said as it is for rows that are too many for any machine
+    refuse_outputs(rows, features);
   }
-  const std::int64_t bytes = rows <= most_rows ? 4 * rows * features : std::numeric_limits<std::int64_t>::max();
-  refuse_memory("room for the outputs of " + std::to_string(rows) + " rows", bytes, "evaluate fewer rows at a time");
 }
 
 /// `whole` is the output of one row; maker(replica) the rank at coordinate 0 of axis tensor that made the rows of a replica. Where outputs lie in
