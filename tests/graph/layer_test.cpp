@@ -5,7 +5,10 @@
 
 #include "heddle/graph/layers/linear.hpp"
 #include "heddle/graph/layers/relu.hpp"
+#include "heddle/graph/losses/cross_entropy.hpp"
+#include "heddle/graph/optimizers/adam.hpp"
 #include "heddle/graph/sequential.hpp"
+#include "heddle/policy/single.hpp"
 
 using namespace heddle;
 
@@ -64,6 +67,9 @@ TEST_CASE("composites are layers that place others, leaves are not") {
 
 TEST_CASE("what is missing or wrong in a type is said in one sentence") {
   static_assert(refused<SaysNothing>("SaysNothing is no layer: it has no public static member describe(Spec)."));
+  static_assert(refused<Adam>("Adam is no layer: it is an optimizer. Fix: name it in the Plan, beside the model."));
+  static_assert(refused<Single>("Single is no layer: it is a policy. Fix: name it in the Plan, beside the model."));
+  static_assert(refused<CrossEntropy>("CrossEntropy is no layer: it is a loss. Fix: name it in the Plan, beside the model."));
   static_assert(refused<DescribesBytes>("its describe does not take a Spec and return a Leaf."));
   static_assert(refused<NoBackward>("it has forward but no backward. Fix: add static float backward(float x, float gradient)."));
   static_assert(refused<NoForward>("it has backward but no forward. Fix: add static float forward(float x)."));
