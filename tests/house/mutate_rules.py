@@ -5,7 +5,7 @@
     python3 tests/house/mutate_rules.py              all rules; minutes
     python3 tests/house/mutate_rules.py P11 S03      the rules of these codes
     python3 tests/house/mutate_rules.py plan/batch   the rules of headers whose path has these words
-    python3 tests/house/mutate_rules.py --bounds ... not the rules, but the comparisons that lead to them; hours for all
+    python3 tests/house/mutate_rules.py --bounds ... not the rules, but the comparisons that lead to them; half an hour for all
 
 A place is a construction `Diagnosis{Code{'X', 1}...}`: the mutant has the code of "nothing found" instead. Where a lambda makes it, each
 `return lambda(...)` is a place of its own; so is each use of a member that does nothing but make it. The tests tried are those that contain
