@@ -77,7 +77,12 @@ TEST_CASE("there is room for the outputs of every row, and fewer rows than none 
     }
     return "there is room";
   };
-  for (const int bits : {44, 50, 62}) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  const auto sizes = {62};  // a sanitizer ends the program where memory is asked for that it cannot give
+#else
+  const auto sizes = {44, 50, 62};
+#endif
+  for (const int bits : sizes) {
     const std::int64_t rows = std::int64_t{1} << bits;
     CAPTURE(bits);
     CHECK(beyond(rows).find("[heddle.R14] room for the outputs of " + std::to_string(rows) + " rows needs ") == 0);
