@@ -48,7 +48,7 @@ def check(root):
 HEADER = {"include/heddle/core/a.hpp": "throw Error{Code{'X', 1}, \"no\"};\n"}
 TEST = {"tests/core/a_test.cpp": 'CHECK(contains("[heddle.X01]"));\n'}
 PAGE = {"docs/errors.md": "## X01 no\n"}
-ACCEPTED = HEADER | TEST | PAGE
+ACCEPTED = HEADER | TEST | PAGE | {"include/heddle/core/fire.hpp": 'static_assert(Holds || Broken, "[heddle.X01] No. Fix: say yes.");\n'}
 REFUSED = {
     "the law of X01 does not say where": ACCEPTED | {"include/heddle/core/fire.hpp": 'static_assert(Holds || Broken, "[heddle.X01] No. Look elsewhere.");\n'},
     "has no heading": HEADER | TEST,

@@ -28,7 +28,7 @@ template <int Stages, class Order> using Stage = Pipeline<Balanced<Stages>, Orde
 
 using Replicas3 = Of<DataParallel<3>, Bucket<1_KiB>>;
 using Stages3 = Of<Stage<3, OneFOneB>, Clip<GlobalNorm>>;
-using Turns3 = Plan<Deep, CrossEntropy, Adam, Batch<48>, Pipeline<Balanced<3>, Interleaved<2>, Microbatches<6>>>;
+using Turns3 = Of<Pipeline<Balanced<3>, Interleaved<2>, Microbatches<6>>>;
 using Weighted3 = Of<WeightedDataParallel<2, 1, 1>>;
 using Slices4 = Of<Sharded<4>, Accumulate<2>>;
 using Parts4 = Of<TensorParallel<4>>;
