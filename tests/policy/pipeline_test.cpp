@@ -95,6 +95,7 @@ TEST_CASE("devices without a stage and devices below 0 are refused") {
 }
 
 TEST_CASE("a pipeline without stages, or with two ways to cut, is refused") {
+  static_assert(fault_of<Pipeline<Balanced<1>>>().ok() && fault_of<Pipeline<Balanced<0>>>().code == Code{'M', 3});
   static_assert(fault_of<Pipeline<>>().code == Code{'M', 3});
   static_assert(fault_of<Pipeline<GPipe, Microbatches<4>>>().code == Code{'M', 3});
   CHECK(fault_of<Pipeline<Balanced<2>, Stage<Part1>>>().code == Code{'M', 3});
