@@ -40,7 +40,7 @@ TEST_CASE("pytorch #172668, PR #178815, #109401: a send that blocks until its re
     lists.receive(rank, 1 - rank, 8);
   }
   CHECK(code_of(check(lists)) == "S03");
-  CHECK(says(check(lists), "rank 0 at instruction 1 waits to send to rank 1, rank 1 at instruction 1 waits to send to rank 0"));
+  CHECK(says(check(lists), "rank 0 [line 1 send to 1] -> rank 1 [line 1 send to 0] -> rank 0."));
   CHECK(check(lower<Of<Forward>>(), Lanes::one_per_device).ok());
   trains_as_one_device<Of<Forward>>();
 }

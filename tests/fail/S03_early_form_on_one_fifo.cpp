@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.S03\] The schedule deadlocks under rendezvous\.
-// expect-g++: the schedule deadlocks under rendezvous: rank 0 at instruction 4 waits to send to rank 1
+// expect-g++: the schedule deadlocks under rendezvous, each rank waits for the next: rank 0 \[
 #include "heddle/core/fire.hpp"
 #include "heddle/plan/deadlock.hpp"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.S03\] The schedule deadlocks under rendezvous\.
-// expect-g++: the schedule deadlocks under rendezvous: rank 0 at instruction 1 waits to send to rank 1, rank 1 at instruction 1 waits to send to rank
-// 0\. Fix: post each send and its receive in one order on both ranks, or start both before waiting\.
+// expect-g++: the schedule deadlocks under rendezvous, each rank waits for the next: rank 0 \[line 1 send to 1\] -> rank 1 \[line 1 send to 0\] -> rank 0\. Fix: post each send and its receive in one order on both ranks, or start both before waiting\.
 #include "heddle/core/fire.hpp"
 #include "heddle/plan/deadlock.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.S03\] The schedule deadlocks under rendezvous\.
-// expect-g++: rank 0 at instruction 1 waits to send to rank 1
+// expect-g++: rank 0 \[line 1 send to 1\] -> rank 1 \[line 1 send to 0\] -> rank 0\. Fix
 #include "heddle/core/fire.hpp"
 #include "heddle/plan/deadlock.hpp"
 

@@ -41,8 +41,8 @@ TEST_CASE("two ranks that both send first deadlock; one that receives first does
   both.send(1, 0, 8);
   both.receive(1, 0, 8);
   CHECK(text_of(check(both))
-            .find("[heddle.S03] the schedule deadlocks under rendezvous: rank 0 at instruction 1 waits to send to rank 1, "
-                  "rank 1 at instruction 1 waits to send to rank 0.") == 0);
+            .find("[heddle.S03] the schedule deadlocks under rendezvous, each rank waits for the next: "
+                  "rank 0 [line 1 send to 1] -> rank 1 [line 1 send to 0] -> rank 0. Fix: ") == 0);
   HandWrittenLists turns{2};
   turns.send(0, 1, 8);
   turns.receive(0, 1, 8);

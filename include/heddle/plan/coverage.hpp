@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "heddle/core/rule.hpp"
 #include "heddle/plan/deadlock.hpp"
@@ -276,6 +277,11 @@ struct ProgramLists {
   [[nodiscard]] constexpr int peer(int index) const { return program->instructions[index].peer; }
   [[nodiscard]] constexpr int start(int index) const { return starts[index]; }
   [[nodiscard]] constexpr std::int64_t elements(int index) const { return program->transfers[program->instructions[index].transfer].elements; }
+  /// What a transfer carries, in the words of a sentence.
+  [[nodiscard]] constexpr std::string_view payload(int index) const {
+    const Transfer& transfer = program->transfers[program->instructions[index].transfer];
+    return transfer.use >= 0 ? "tied gradients" : transfer.gradient ? "gradients" : "activations";
+  }
 };
 
 }  // namespace heddle::inline plan_room

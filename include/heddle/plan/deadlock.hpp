@@ -162,26 +162,86 @@ template <class Lists, Edge LeftOut = Edge::none> struct Rendezvous {
   }
 };
 
-[[nodiscard]] constexpr std::string_view name_of(EventKind k) {
-  constexpr std::string_view names[] = {"compute", "send start", "send", "receive start", "receive", "reduce start", "reduce"};
-  return names[static_cast<int>(k)];
-}
+/// Who waits for whom in a stuck execution. A transfer that is not complete waits for one other: that for which the rank at its other end waits
+/// before it posts its own end, or the one that stands before it in a lane. So each has one successor, and the way from any of them ends in a circle.
+template <class Run> struct WaitGraph {
+  const Run& run;
 
-/// The sentence of a stuck execution: every role that waits, at which instruction and for whom.
-template <class Run> [[nodiscard]] constexpr Diagnosis witness(const Run& state) {
-  Diagnosis found{Code{'S', 3}, "the schedule deadlocks under rendezvous: "};
-  bool first = true;
-  for (int r = 0; r < state.in.roles; ++r) {
-    const int at = state.s.position[r];
-    if (at == state.in.end(r)) continue;
-    if (!first) found << ", ";
-    first = false;
-    const EventKind kind = state.in.kind(at);
-    found << "rank " << r << " at instruction " << at - state.in.begin(r) << " waits to " << name_of(kind)
-          << (kind == EventKind::send_wait ? " to rank " : " from rank ") << state.in.peer(at);
+  /// A rank, the line of its list at which it stands, and the start whose completion it waits for there; start < 0: there is none.
+  struct Waiter {
+    int role = 0;
+    int line = 0;
+    int start = -1;
+    [[nodiscard]] constexpr bool waits() const { return line != start; }  ///< else a start that is first in its lane
+  };
+  [[nodiscard]] constexpr Waiter stuck(int role) const {
+    const int line = run.s.position[role];
+    return line < run.in.end(role) && is_wait(run.in.kind(line)) ? Waiter{role, line, run.in.start(line)} : Waiter{};
   }
-  found << ". Fix: post each send and its receive in one order on both ranks, or start both before waiting.";
-  return found;
+  [[nodiscard]] constexpr Waiter after(const Waiter& w) const {
+    const int other = run.s.partner[w.start];
+    const int there = run.in.peer(w.start);
+    if (other >= run.s.position[there]) return stuck(there);
+    if (!run.ordered()) return {};
+    const int ahead = run.s.head[run.lane_of(w.role, there)];
+    if (ahead >= 0 && ahead != w.start) return {w.role, ahead, ahead};
+    const int ahead_there = run.s.head[run.lane_of(there, w.role)];
+    return ahead_there == other ? Waiter{} : Waiter{there, ahead_there, ahead_there};
+  }
+  /// One of the circle that the lowest rank which waits leads to; the way there may be as long as the circle (Brent).
+  [[nodiscard]] constexpr Waiter in_circle() const {
+    Waiter seen;
+    for (int r = 0; r < run.in.roles && seen.start < 0; ++r) seen = stuck(r);
+    if (seen.start < 0) return seen;
+    Waiter next = after(seen);
+    for (int power = 1, walked = 1; next.start >= 0 && next.start != seen.start; ++walked, next = after(next))
+      if (walked == power) {
+        seen = next;
+        power *= 2;
+        walked = 0;
+      }
+    return next;
+  }
+  /// "rank 0 [line 1 send to 1]"; a transfer of a Program says what it carries.
+  template <int Capacity> constexpr void write(Text<Capacity>& text, const Waiter& w) const {
+    const bool sends = run.in.kind(w.start) == EventKind::send_start;
+    text << "rank " << w.role << " [line " << w.line - run.in.begin(w.role) << (sends ? " send " : " receive ");
+    if constexpr (requires { run.in.payload(w.start); }) text << run.in.payload(w.start) << ' ';
+    text << (sends ? "to " : "from ") << run.in.peer(w.start) << (w.waits() ? "] -> " : ", first in its lane] -> ");
+  }
+};
+
+/// The sentence of a stuck execution: the circle of ranks that wait, from its lowest rank on. Of a long circle the first and the last are told.
+template <class Run> [[nodiscard]] constexpr Diagnosis witness(const Run& run) {
+  using Graph = WaitGraph<Run>;
+  const Graph graph{run};
+  typename Graph::Waiter first = graph.in_circle();
+  int length = 0;
+  int ranks = 0;  // that wait, in the circle or behind it
+  for (int r = 0; r < run.in.roles; ++r) ranks += run.s.position[r] < run.in.end(r) ? 1 : 0;
+  for (typename Graph::Waiter w = first; first.start >= 0 && (length == 0 || w.start != first.start || w.role != first.role); ++length) {
+    if (!run.s.active[w.role]) --ranks;
+    run.s.active[w.role] = true;
+    w = graph.after(w);
+  }
+  typename Graph::Waiter lowest = first;
+  for (int i = 0; i < length; ++i, first = graph.after(first))
+    if (first.role < lowest.role || (first.role == lowest.role && first.line < lowest.line)) lowest = first;
+  Text<280> circle;
+  for (int told = length; told > 0; --told) {
+    circle = {};
+    typename Graph::Waiter w = lowest;
+    for (int i = 0; i < length; ++i, w = graph.after(w)) {
+      if (i < (told + 1) / 2 || i >= length - told / 2) graph.write(circle, w);
+      if (told < length && i == (told + 1) / 2) circle << "(" << length - told << " more) -> ";
+    }
+    circle << "rank " << lowest.role;
+    if (!circle.cut) break;
+  }
+  Diagnosis found{Code{'S', 3}, "the schedule deadlocks under rendezvous, each rank waits for the next: "};
+  found << circle.view();
+  if (ranks > 0) found << "; " << ranks << (ranks == 1 ? " other rank waits" : " other ranks wait") << " for one of them";
+  return found << ". Fix: post each send and its receive in one order on both ranks, or start both before waiting.";
 }
 
 /// The sentence of the first start that stays alone or meets another payload.
