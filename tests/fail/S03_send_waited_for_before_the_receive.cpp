@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.S03\] The schedule deadlocks under rendezvous\.
-// expect-g++: rank 0 \[line 2 send to 1\] -> rank 1 
+// expect-g++: rank 0 \[line 2 send to 1\] -> rank 1
 #include "heddle/core/fire.hpp"
 #include "heddle/plan/deadlock.hpp"
 
