@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.S03\] The schedule deadlocks under rendezvous\.
-// expect-g++: each rank waits for the next: rank 0 \[line 3 send to 1\] -> rank 1 \[line 3 send to 0\] -> rank 0\. Fix: post each send and its receive
+// expect-g++: waits for the next: rank 0 \[line 3 send to 1\] -> rank 1 \[line 3 send to 0\] -> rank 0\. Fix: post
 #include "heddle/core/fire.hpp"
 #include "heddle/plan/deadlock.hpp"
 
