@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Every source file names its licence in its first lines; no text has a path of somebody's machine or a mark of unfinished work.
 A block of a document after <!-- from FILE --> has its paragraphs of more than five lines from that file, letter by letter.
+A block without a language after <!-- printed in FILE --> has its lines one after another in that file; `<seconds>` there fits any time.
 A source that is cited has one heading in docs/sources.md. Headers ask core/finite.hpp whether a number is one: under -ffast-math <cmath> says yes."""
+import pathlib
 import re
+import sys
 
 import house
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import run_example
 
 SOURCES = {".hpp", ".cpp", ".cu", ".cuh", ".py", ".cmake", ".in", ".sh", ".txt"}
 TEXTS = SOURCES | {".md", ".json", ".yml", ".expected", ""}
@@ -24,6 +30,19 @@ def misquoted(root, text):
         for paragraph in block.strip("\n").split("\n\n"):
             if len(paragraph.splitlines()) > 5 and paragraph not in original:
                 yield f"{source} has not the lines that are quoted from it: {paragraph.splitlines()[0]}"
+
+
+PRINTED = re.compile(r"^<!-- printed in (\S+) -->\n(?:```\n(.*?)^```$)?", re.M | re.S)
+
+
+def misprinted(root, text):
+    for source, block in PRINTED.findall(text):
+        path = root / source
+        printed = path.read_text().splitlines() if path.exists() else []
+        shown = block.splitlines()
+        at = range(len(printed) - len(shown) + 1)
+        if not shown or not any(all(map(run_example.fits, printed[i:], shown)) for i in at):
+            yield f"{source} has not the lines that a block shows as printed: {shown[0] if shown else 'no block follows the mark'}"
 
 
 CITED = re.compile(r"\bsources\.md#([a-z0-9-]+)")
@@ -54,7 +73,7 @@ def check(root):
             if LICENCE not in "\n".join(text.splitlines()[:3]):
                 yield f"{name}: '{LICENCE}' is not in the first lines"
         if path.suffix == ".md":
-            yield from (f"{name}: {fault}" for fault in misquoted(root, text))
+            yield from (f"{name}: {fault}" for fault in [*misquoted(root, text), *misprinted(root, text)])
         for number, line in enumerate(text.splitlines(), 1):
             if PATHS.search(line):
                 yield f"{name}:{number}: a path of one machine"
@@ -66,9 +85,12 @@ def check(root):
 
 SIX = "a\nb\nc\nd\ne\nf"
 ACCEPTED = {"docs/a.md": f"<!-- from b.cpp -->\n```cpp\n{SIX}\n\nown\n```\n", "b.cpp": f"// {LICENCE}\n{SIX}\n",
-            "a.cpp": f"// {LICENCE}\n", "script": f"#!/bin/sh\n# {LICENCE}\n", "README.md": "see https://example.org/ho" + "me/\n"}
+            "a.cpp": f"// {LICENCE}\n", "script": f"#!/bin/sh\n# {LICENCE}\n", "README.md": "see https://example.org/ho" + "me/\n",
+            "docs/t.md": "<!-- printed in t.expected -->\n```\nb 0.5\nc\n```\n", "t.expected": "a\nb <seconds>\nc\n"}
 REFUSED = {
     "has not the lines that are quoted": {"docs/a.md": f"<!-- from b.cpp -->\n```cpp\n{SIX}\n```\n", "b.cpp": f"// {LICENCE}\na\nb\n"},
+    "has not the lines that a block shows as printed: b": {"docs/t.md": "<!-- printed in t.expected -->\n```\nb\na\n```\n", "t.expected": "a\nb\n"},
+    "has not the lines that a block shows as printed: no block": {"docs/t.md": "<!-- printed in t.expected -->\n\ntext\n", "t.expected": "a\n"},
     "is not in the first lines": {"a.cpp": "int i;\n"},
     "script: 'SPDX": {"script": "#!/bin/sh\n"},
     "a path of one machine": {"README.md": "cd /ho" + "me/somebody\n"},

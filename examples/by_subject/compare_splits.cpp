@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// One classifier of images under eight plans: what each split costs in time, memory and messages, and whether it trains the same parameters.
+// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/by_subject/compare_splits.cpp -pthread
+// Devices are threads here. More devices than cores share the cores, so seconds say something only up to the number of cores.
+#include <chrono>
+#include <cstdio>
+#include <heddle/backend/cpu_threads.hpp>
+#include <heddle/heddle.hpp>
+#include <heddle/io/synthetic.hpp>
+using namespace heddle;
+
+struct Classifier : Sequential<Input<28, 28>, Flatten, Linear<28 * 28, 256>, ReLU, Linear<256, 256>, ReLU, Linear<256, 10>> {};
+
+template <class Policy> using With = Plan<Classifier, CrossEntropy, Adam, Batch<64>, Grain<16>, Policy>;
+template <int Stages, int M> using Staged = Pipeline<Balanced<Stages>, OneFOneB, Microbatches<M>>;
+
+struct Trained {
+  double seconds, loss;
+  std::uint64_t parameters;  // a hash of all of them
+};
+
+/// One pass over the images; the steps are timed, the evaluation on other images of the same kind is not.
+template <class ThePlan> Trained train(const Dataset& images, const Dataset& others) {
+  Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 1e-3}, Seed{1}};
+  const auto start = std::chrono::steady_clock::now();
+  for (const auto& batch : images.shuffled(Seed{1}, 0).template batches<64>()) trainer.step(batch);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double loss = trainer.evaluate(*others.in_order().batches(others.size()).begin()).loss;
+  return {seconds, loss, trainer.parameter_hash()};
+}
+
+template <class ThePlan> void compare(const char* name, const Trained& alone, const Dataset& images, const Dataset& others) {
+  const Trained mine = train<ThePlan>(images, others);
+  std::printf("%-36s %7d %8.3f %8.1f %12.1f %5d %%  %6.2f  %s\n", name, devices<ThePlan>, mine.seconds,
+              static_cast<double>(peak_memory<ThePlan>().value) / 1024, static_cast<double>(traffic<ThePlan>().total().value) / 1024,
+              static_cast<int>(bubble_percent(ThePlan::training)), mine.loss,
+              mine.parameters == alone.parameters ? "equal bits" : "rounded otherwise");
+}
+
+int main() {
+  const Dataset images = synthetic(Seed{1}, 1280, 28 * 28, 10);
+  const Dataset others = synthetic(Seed{1}, 640, 28 * 28, 10, Split::test);
+  const Trained alone = train<With<Single>>(images, others);
+  std::printf("%-36s %7s %8s %8s %12s %7s  %6s  %s\n", "policy", "devices", "seconds", "KiB", "KiB a step", "idle", "loss", "parameters");
+  compare<With<Single>>("Single", alone, images, others);
+  compare<With<Staged<2, 4>>>("Pipeline, 2 stages", alone, images, others);
+  compare<With<Staged<3, 4>>>("Pipeline, 3 stages", alone, images, others);
+  compare<With<DataParallel<2>>>("DataParallel<2>", alone, images, others);
+  compare<With<DataParallel<4>>>("DataParallel<4>", alone, images, others);
+  compare<With<Sharded<2>>>("Sharded<2>", alone, images, others);
+  compare<With<TensorParallel<2>>>("TensorParallel<2>", alone, images, others);
+  compare<With<Hybrid<Staged<2, 2>, DataParallel<2>>>>("Pipeline, 2 stages x DataParallel<2>", alone, images, others);
+}

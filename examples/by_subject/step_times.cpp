@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Step times on machines that are not here: a plan's program is walked under a model of the machine, nothing is run.
+// Build: g++ -std=c++20 -O2 -I include examples/by_subject/step_times.cpp
+#include <cstdio>
+#include <heddle/cost/simulate.hpp>
+#include <heddle/heddle.hpp>
+using namespace heddle;
+
+template <class ThePlan> void print(const char* name, const Machine& machine, const char* unit, double units_a_second) {
+  const Estimate step = simulate(ThePlan::training, machine);
+  std::printf("%-52s %7d %8.1f %s %6.1f %%\n", name, devices<ThePlan>, step.step.value * units_a_second, unit, 100 * step.bubble());
+}
+
+// Two layers on devices of 10 billion operations a second; links of 1 GB/s and 50 microseconds a message.
+struct Front : Sequential<Linear<1000, 2000>, ReLU> {};
+struct Back : Sequential<Linear<2000, 1000>> {};
+struct TwoLayers : Sequential<Front, Back> {};
+template <class Policy, class... Options> using Two = Plan<TwoLayers, MeanSquaredError, SGD, Batch<64>, Policy, Options...>;
+constexpr Machine fast{.alpha = 50e-6, .beta = 1e-9, .per_flop = 1e-10};
+
+// Eight blocks of two layers; every block gives gradients to what is before it, so all blocks have the same work.
+struct Block : Sequential<Linear<64, 64, NoBias>, Linear<64, 64, NoBias>> {};
+struct Blocks : Sequential<Input<1>, Embedding<64, 64>, Repeat<8, Block>> {};
+template <class Policy> using Eight = Plan<Blocks, MeanSquaredError, SGD, Batch<64>, Policy>;
+template <int Stages> using Staged = Pipeline<Balanced<Stages>, OneFOneB, Microbatches<4>>;
+// A unit of compute is the forward of one block for 8 rows and takes 0.1 s; a unit of data is what 8 rows carry from block to block: 0.01 s.
+constexpr Machine slow{.alpha = 0.05, .beta = 0.01 / (8 * 64 * 4), .per_flop = 0.1 / (8 * 2 * 2 * 64 * 64)};
+
+int main() {
+  std::printf("%-52s %7s %11s %8s\n", "two layers", "devices", "step", "waiting");
+  print<Two<Single>>("one device", fast, "ms", 1e3);
+  print<Two<DataParallel<2>>>("two replicas, one bucket", fast, "ms", 1e3);
+  print<Two<DataParallel<2>, Bucket<1_MiB>>>("two replicas, Bucket<1_MiB>", fast, "ms", 1e3);
+  print<Two<Pipeline<Stage<Front>, Stage<Back>, OneFOneB, Microbatches<4>>>>("two stages, 1F1B, 4 micro-batches", fast, "ms", 1e3);
+
+  std::printf("\n%-52s %7s %11s %8s\n", "eight blocks", "devices", "step", "waiting");
+  print<Eight<Single>>("0D: one device", slow, "s ", 1);
+  print<Eight<DataParallel<2>>>("1D: data 2", slow, "s ", 1);
+  print<Eight<Staged<2>>>("1D: stage 2", slow, "s ", 1);
+  print<Eight<TensorParallel<2>>>("1D: tensor 2", slow, "s ", 1);
+  print<Eight<Sharded<2>>>("1D: shard 2", slow, "s ", 1);
+  print<Eight<Hybrid<Staged<2>, DataParallel<2>>>>("2D: stage 2 x data 2", slow, "s ", 1);
+  print<Eight<Hybrid<TensorParallel<2>, Staged<2>, DataParallel<2>>>>("3D: tensor 2 x stage 2 x data 2", slow, "s ", 1);
+  print<Eight<Hybrid<TensorParallel<2>, Staged<2>, Sharded<2>, DataParallel<2>>>>("4D: tensor 2 x stage 2 x shard 2 x data 2", slow, "s ", 1);
+}
