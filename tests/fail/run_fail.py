@@ -9,6 +9,9 @@ once, and what the compiler says stays under 15 lines. Lines of a case that are 
     // expect-g++: / expect-clang: / expect-nvcc: <regular expression>
     // compilers: g++ clang++ nvcc             default: g++ clang++
     // flags: -fno-exceptions                  for both twins
+    // broken-flags: -std=c++17                for the broken twin, which then needs no text of its own
+    // broken-without: Eigen/Core              the broken twin is compiled without the folders that have this file
+    // errors: 2                               where the compiler adds one of its own that no library can take away; errors-g++: 2 on g++ alone
 
 With --precompiled FOLDER the headers that a case names are read from there (--precompile makes them): most of what the cases cost is reading them.
 A twin that does not pass so, or whose answer may be too long without them, is compiled as a user compiles it.
@@ -110,13 +113,38 @@ def flags_of_precompiled(folder, compiler, door):
     return ["-include", str(header)] if family(compiler) == "g++" else ["-include-pch", str(target)]
 
 
+def words_after(mark, text):
+    return [word for line in re.findall(rf"^// {mark}:(.*)$", text, re.M) for word in line.split()]
+
+
 def flags_of(text):
-    return [flag for line in re.findall(r"^// flags:(.*)$", text, re.M) for flag in line.split()]
+    return words_after("flags", text)
+
+
+def flags_of_broken(text):
+    return words_after("broken-flags", text)
+
+
+def errors_of(text, kind):
+    """How many errors a compiler of this kind says: one, but where a line of the case names another number, for all or for this kind."""
+    return int(([*words_after(f"errors-{re.escape(kind)}", text), *words_after("errors", text)] or ["1"])[0])
+
+
+def breaks_by_command(text):
+    """The twins are one text: what breaks one of them stands in the command."""
+    return bool(flags_of_broken(text) or words_after("broken-without", text))
+
+
+def folders_for(text, includes, repaired):
+    lacking = [] if repaired else words_after("broken-without", text)
+    return [folder for folder in includes if not any((pathlib.Path(folder) / name).exists() for name in lacking)]
 
 
 def compile_twin(program, kind, case, includes, repaired, more=()):
     """Exit code and words of the compiler, in the form in which a user meets them."""
-    flags = ["-std=c++20", *flags_of(case.read_text()), *more, *reads(includes), *(["-DHEDDLE_REPAIRED"] if repaired else [])]
+    text = case.read_text()
+    flags = ["-std=c++20", *flags_of(text), *([] if repaired else flags_of_broken(text)), *more, *reads(folders_for(text, includes, repaired))]
+    flags += ["-DHEDDLE_REPAIRED"] if repaired else []
     environment = dict(os.environ, LC_ALL="C")
     with tempfile.TemporaryDirectory() as folder:
         if kind == "nvcc":
@@ -132,7 +160,7 @@ def complaints_of_repaired(code, output, _):
         yield f"the repaired twin does not compile:\n{output}"
 
 
-def complaints_of_broken(code, output, patterns, most_lines=MOST_LINES):
+def complaints_of_broken(code, output, patterns, most_lines=MOST_LINES, wanted=1):
     if not patterns:
         yield "the case has no line '// expect: <regular expression>'"
     if code == 0:
@@ -141,8 +169,8 @@ def complaints_of_broken(code, output, patterns, most_lines=MOST_LINES):
         if not re.search(pattern, output):
             yield f"the pattern is not found: {pattern}"
     errors = len(re.findall(r"\berror\s*:", output))
-    if errors != 1:
-        yield f"'error:' occurs {errors} times, not once"
+    if errors != wanted:
+        yield f"'error:' occurs {errors} times, not {'once' if wanted == 1 else wanted}"
     lines = len(output.splitlines())
     if lines >= most_lines:
         yield f"the compiler says {lines} lines, {most_lines - 1} are allowed"
@@ -155,6 +183,8 @@ def complaints(repaired, broken, patterns):
 
 
 def twin_complaints(text):
+    if breaks_by_command(text):
+        return
     twins = re.findall(r"^#ifdef HEDDLE_REPAIRED\n(.*?)(?:^#else\n(.*?))?^#endif$", text, re.M | re.S)
     if len(twins) != 1:
         yield "there are no two twins: one '#ifdef HEDDLE_REPAIRED ... #else ... #endif' is expected"
@@ -165,7 +195,7 @@ def twin_complaints(text):
 def judge(case, compiler, includes, folder=None):
     """What is wrong with the case, and what the compiler says of the broken twin."""
     text, kind, program = case.read_text(), family(compiler), find(compiler)
-    more = flags_of_precompiled(folder, compiler, door_of(text)) if not flags_of(text) else []  # what is precompiled has no flags of a case
+    more = flags_of_precompiled(folder, compiler, door_of(text)) if not flags_of(text) and not breaks_by_command(text) else []  # it has no flags of a case
 
     def compiled(repaired, complaints):
         """What is wrong with a twin, and what the compiler says of it: with what is precompiled, or else as a user compiles it."""
@@ -175,7 +205,8 @@ def judge(case, compiler, includes, folder=None):
         return list(complaints(code, without_door(words, folder), MOST_LINES)), words
 
     repaired, _ = compiled(True, complaints_of_repaired)
-    broken, words = compiled(False, lambda code, output, most_lines: complaints_of_broken(code, output, patterns_of(text, kind), most_lines))
+    wanted = errors_of(text, kind)
+    broken, words = compiled(False, lambda code, output, most_lines: complaints_of_broken(code, output, patterns_of(text, kind), most_lines, wanted))
     return [*twin_complaints(text), *repaired, *broken], words
 
 
@@ -193,6 +224,7 @@ BAD_CASES = {
     "the pattern is not found": GOOD_CASE.replace("expect: the sum", "expect: the product"),
     "the case has no line": GOOD_CASE.replace("// expect:", "// says:"),
     "'error:' occurs 2 times": GOOD_CASE + 'static_assert(sum < 3, "too big");\n',
+    "'error:' occurs 1 times, not 2": GOOD_CASE.replace("// expect", "// errors: 2\n// expect"),
     "there are no two twins": '// expect: sum\nstatic_assert(false, "sum");\n',
     "the twins differ by more than a line": GOOD_CASE.replace("#else", "constexpr int more = 1;\n#else"),
 }
@@ -215,6 +247,9 @@ def self_check():
     assert door_of(first) == "cpu" and spare_lines(first + second, "g++") == 0 and spare_lines(second + first, "g++") == SPARE_LINES["g++"]
     assert door_of(second) is None and spare_lines(second, "clang") == 0
     assert flags_of("// flags: -a -b\n// expect: -c\n") == ["-a", "-b"]
+    assert errors_of("// errors: 2\n", "g++") == 2 and errors_of("// errors-g++: 2\n", "g++") == 2 and errors_of("// errors-g++: 2\n", "clang") == 1
+    assert breaks_by_command("// broken-flags: -std=c++17\n") and not breaks_by_command("// flags: -a\n")
+    assert folders_for("// broken-without: Eigen/Core\n", [], False) == []
     assert patterns_of("// expect: a\n// expect-g++: b\n// expect-clang: c\n", "g++") == ["a", "b"]
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Rooms include only what lies below them, and only the third-party headers that their room may see."""
+"""Rooms include only what lies below them, and only the third-party headers that their room may see.
+Whichever header a program includes first, the language is checked before anything of Heddle is read."""
 import re
 
 import house
@@ -83,6 +84,18 @@ def closure(start, includes):
     return seen
 
 
+LANGUAGE = "core/language.hpp"  # refuses another language than C++20; what comes before it must be C++17
+
+
+def sees_language_first(header, includes):
+    """Of a header's includes the first one of Heddle decides, and of the includes of that one again the first."""
+    passed = set()
+    while header is not None and header != LANGUAGE and header not in passed:
+        passed.add(header)
+        header = next((target for quote, target in includes.get(header, []) if quote == '"'), None)
+    return header == LANGUAGE
+
+
 def check(root):
     base = root / "include" / "heddle"
     includes = {}
@@ -102,6 +115,9 @@ def check(root):
             fault = arrow_fault(header, target) if quote == '"' else outside_fault(header, target)
             if fault:
                 yield f"{header}: {fault}"
+    for header in sorted(includes):
+        if not sees_language_first(header, includes):
+            yield f"{header}: what of Heddle is included first does not lead to {LANGUAGE}, so that without -std=c++20 it is hundreds of errors"
     for header in sorted(closure("heddle.hpp", includes)):
         for quote, target in includes.get(header, []):
             if quote == "<" and (target in THREADS or not re.fullmatch(r"[a-z_]+", target)):
@@ -113,7 +129,11 @@ def check(root):
                 yield f"{header}: a pairing sees one {room}, not {sorted(kinds)}"
 
 
-BASE = {"include/heddle/core/a.hpp": "#include <vector>\n", "include/heddle/graph/b.hpp": '#include "heddle/core/a.hpp"\n'}
+BASE = {
+    "include/heddle/core/language.hpp": "",
+    "include/heddle/core/a.hpp": '#include <vector>\n#include "heddle/core/language.hpp"\n',
+    "include/heddle/graph/b.hpp": '#include "heddle/core/a.hpp"\n',
+}
 ACCEPTED = BASE | {
     "include/heddle/compute/eigen/c.hpp": '#include <Eigen/Core>\n#include "heddle/run/concepts.hpp"\n',
     "include/heddle/run/concepts.hpp": '#include "heddle/graph/b.hpp"\n',
@@ -132,6 +152,7 @@ REFUSED = {
         "include/heddle/compute/eigen/c.hpp": "", "include/heddle/compute/cuda/c.hpp": '#include "heddle/compute/eigen/c.hpp"\n'},
     "heddle.hpp: only types": {"include/heddle/heddle.hpp": '#include "heddle/run/r.hpp"\n', "include/heddle/run/r.hpp": "#include <thread>\n"},
     "the front door may not include": {"include/heddle/heddle.hpp": '#include "heddle/io/i.hpp"\n', "include/heddle/io/i.hpp": ""},
+    "does not lead to core/language.hpp": BASE | {"include/heddle/plan/p.hpp": "#include <vector>\n"},
     "a pairing sees one transport": {
         "include/heddle/backend/b.hpp": '#include "heddle/transport/solo.hpp"\n#include "heddle/transport/threads.hpp"\n',
         "include/heddle/transport/solo.hpp": "", "include/heddle/transport/threads.hpp": ""},

@@ -4,7 +4,7 @@
 // In: a plan.  Out: Trainer<Plan, CpuMpi>.
 #pragma once
 
-#include <mpi.h>
+#include "heddle/transport/mpi_header.hpp"
 
 #include <chrono>
 #include <cstddef>

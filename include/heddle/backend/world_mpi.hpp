@@ -4,7 +4,7 @@
 // In: MPI and the environment.  Out: the communicator whose processes are ranks.
 #pragma once
 
-#include <mpi.h>
+#include "heddle/transport/mpi_header.hpp"
 
 #include "heddle/run/error.hpp"
 #include "heddle/run/world.hpp"

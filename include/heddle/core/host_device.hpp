@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Room: core. The only macros a user may need: one function body for host and device.
-// Sees: nothing.  Does not see: every other room.
+// Sees: core/language.  Does not see: every other room.
 // In: a compiler.  Out: HEDDLE_HOST_DEVICE.
 #pragma once
+
+#include "heddle/core/language.hpp"
 
 #if defined(__CUDACC__)
 #define HEDDLE_HOST_DEVICE __host__ __device__

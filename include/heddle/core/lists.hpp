@@ -6,6 +6,8 @@
 
 #include <initializer_list>
 
+#include "heddle/core/language.hpp"
+
 namespace heddle::inline core_room {
 
 /// sum_of({count<Parts>()...}). Calls in order are such a list too: sum_of({(visit<Parts>(), 0)...}).

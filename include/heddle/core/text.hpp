@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "heddle/core/language.hpp"
+
 namespace heddle::inline core_room {
 
 /// A string literal as a template argument: Named<"linear1", Linear<784, 50>>.

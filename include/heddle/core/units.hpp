@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <iosfwd>
 
+#include "heddle/core/language.hpp"
+
 namespace heddle::inline core_room {
 
 /// A number of bytes. Errors: none; arithmetic is that of std::int64_t.

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "heddle/core/language.hpp"
+
 namespace heddle::inline core_room {
 
 /// A character of UTF-8 text, and how many bytes it takes: 0 where the bytes are not UTF-8.

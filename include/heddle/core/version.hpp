@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Room: core. The one place where the version is written; CMake and Conan read these three lines.
-// Sees: nothing.  Does not see: every other room.
+// Sees: core/language.  Does not see: every other room.
 // In: nothing.  Out: version_major, version_minor, version_patch.
 #pragma once
+
+#include "heddle/core/language.hpp"
 
 namespace heddle::inline core_room {
 

@@ -4,6 +4,8 @@
 // In: measured or assumed numbers.  Out: Machine.
 #pragma once
 
+#include "heddle/core/language.hpp"
+
 namespace heddle::inline cost_room {
 
 /// The alpha-beta model; all in seconds. A machine of zero latency and infinite links shows the shape of a schedule alone.

@@ -6,6 +6,8 @@
 
 #include <type_traits>
 
+#include "heddle/core/language.hpp"
+
 namespace heddle::inline graph_room {
 
 /// Base of Sequential, Residual, Repeat, Named: by it a class is known that inherits its layers privately.

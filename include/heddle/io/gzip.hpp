@@ -4,6 +4,9 @@
 // In: a path or bytes.  Out: the bytes inside piece by piece, every checksum verified, or one sentence.
 #pragma once
 
+#if !__has_include(<zlib.h>)
+#include "[heddle.L14] zlib.h is not found. Fix: apt install zlib1g-dev, and link with -lz; heddle/io/idx.hpp reads unpacked files without it."
+#endif
 #include <zlib.h>
 
 #include <algorithm>

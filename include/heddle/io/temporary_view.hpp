@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Room: io. Refuses a view of a temporary: the numbers would be gone with the next line.
-// Sees: nothing.  Does not see: every other room.
+// Sees: core/language.  Does not see: every other room.
 // In: whether what is seen lives.  Out: D13.
 #pragma once
+
+#include "heddle/core/language.hpp"
 
 namespace heddle::inline io_room {
 

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "heddle/core/language.hpp"
+
 namespace heddle::inline mesh_room {
 
 enum class Axis : std::uint8_t { data, shard, tensor, stage, context, expert };

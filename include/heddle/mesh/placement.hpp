@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "heddle/core/language.hpp"
+
 namespace heddle::inline mesh_room {
 
 enum class Placement : std::uint8_t {

@@ -7,6 +7,8 @@
 #include <string_view>  // with std::ranges::enable_view
 #include <type_traits>
 
+#include "heddle/core/language.hpp"
+
 namespace heddle::inline mesh_room {
 
 template <class R> inline constexpr bool is_changeable = std::is_lvalue_reference_v<R> && !std::is_const_v<std::remove_reference_t<R>>;

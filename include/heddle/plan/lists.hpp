@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "heddle/core/language.hpp"
+
 namespace heddle::inline plan_room {
 
 enum class EventKind : std::uint8_t { compute, send_start, send_wait, receive_start, receive_wait, reduce_start, reduce_wait };

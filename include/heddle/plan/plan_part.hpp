@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "heddle/core/language.hpp"
+
 namespace heddle::inline plan_room {
 
 enum class PlanPart : std::uint8_t {

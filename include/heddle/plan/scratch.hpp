@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "heddle/core/language.hpp"
+
 namespace heddle::inline plan_room {
 
 /// First-fit among the live intervals of one body; `most` live at a time, which only Residuals nested as deeply could exceed.

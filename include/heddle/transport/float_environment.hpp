@@ -7,6 +7,8 @@
 #include <cfenv>
 #include <cstdint>
 
+#include "heddle/core/language.hpp"
+
 namespace heddle::inline transport_room {
 
 /// Rounding, flush-to-zero, denormals-are-zero and the masks of exceptions, as they are now in the calling thread. Flags that were raised belong to

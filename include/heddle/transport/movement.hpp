@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "heddle/core/language.hpp"
+
 namespace heddle::inline transport_room {
 
 /// What moves: one buffer from a rank to another, or a collective of a group.

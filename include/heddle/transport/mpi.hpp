@@ -4,7 +4,7 @@
 // In: a communicator, groups, limits, a deadline.  Out: the TransportEndpoint of this process; lane model: free.
 #pragma once
 
-#include <mpi.h>
+#include "heddle/transport/mpi_header.hpp"
 
 #include <algorithm>
 #include <chrono>

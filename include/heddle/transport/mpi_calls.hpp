@@ -4,7 +4,7 @@
 // In: a communicator, buffers.  Out: MpiCommunicator, MpiRequests.
 #pragma once
 
-#include <mpi.h>
+#include "heddle/transport/mpi_header.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -4,7 +4,7 @@
 // In: the start of one member.  Out: steps that return at once; the bits of every other transport.
 #pragma once
 
-#include <mpi.h>
+#include "heddle/transport/mpi_header.hpp"
 
 #include <cstdint>
 #include <cstring>

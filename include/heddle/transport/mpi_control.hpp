@@ -4,7 +4,7 @@
 // In: a communicator of its own.  Out: messages to others, heard by whoever waits.
 #pragma once
 
-#include <mpi.h>
+#include "heddle/transport/mpi_header.hpp"
 
 #include <cstdint>
 #include <memory>

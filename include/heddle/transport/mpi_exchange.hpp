@@ -4,7 +4,7 @@
 // In: a communicator.  Out: the same bytes everywhere; a sentence that names the odd rank.
 #pragma once
 
-#include <mpi.h>
+#include "heddle/transport/mpi_header.hpp"
 
 #include <algorithm>
 #include <cstddef>

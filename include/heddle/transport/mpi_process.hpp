@@ -4,7 +4,7 @@
 // In: nothing, or a communicator.  Out: the processes that are ranks of a plan.
 #pragma once
 
-#include <mpi.h>
+#include "heddle/transport/mpi_header.hpp"
 
 #include <chrono>
 #include <memory>

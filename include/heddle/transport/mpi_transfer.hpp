@@ -4,7 +4,7 @@
 // In: a side's start.  Out: steps that return at once; the count of the other side.
 #pragma once
 
-#include <mpi.h>
+#include "heddle/transport/mpi_header.hpp"
 
 #include <cstdint>
 #include <string>

@@ -4,7 +4,7 @@
 // In: a communicator, a deadline, an operation.  Out: the operation is complete, or the rank that was lost is known.
 #pragma once
 
-#include <mpi.h>
+#include "heddle/transport/mpi_header.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "heddle/core/language.hpp"
+
 namespace heddle::inline transport_room {
 
 inline constexpr int most_tree_levels = 16;

@@ -4,6 +4,10 @@
 // In: pointers and run-time extents.  Out: EigenCompute, FloatBlock.
 #pragma once
 
+#if !__has_include(<Eigen/Core>)
+#include "[heddle.L14] Eigen/Core is not found. Fix: apt install libeigen3-dev, and add -I /usr/include/eigen3 or the folder that has Eigen."
+#endif
+
 // GCC 12 takes the deliberately undefined registers of its own AVX-512 intrinsics for uninitialised variables (GCC bug 105593).
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
