@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// expect: \[heddle\.L04\] A set of plans cannot choose by the number of ranks\.
-// expect-g++: plans 1 and 2 of the set both have 2 devices, so the number of ranks does not choose\. Fix: keep one of them\.
+// expect: \[heddle\.L04\] A set of plans cannot choose\.
+// expect-g++: plans 1 and 2 of the set both have 2 devices, so the number of ranks does not choose\. Fix: keep one of them
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

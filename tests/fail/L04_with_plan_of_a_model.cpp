@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: \[heddle\.L04\] A set of plans cannot choose by the number of ranks\.
+// expect: \[heddle\.L04\] A set of plans cannot choose\.
 // expect-g++: Mlp is no PlanSet, so the number of ranks has no plan to choose\.
 #include "heddle/heddle.hpp"
 #include "heddle/run/with_plan.hpp"

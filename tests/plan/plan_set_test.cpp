@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
 
 #include "heddle/plan/inference.hpp"
 #include "plan/plans.hpp"
@@ -50,15 +51,42 @@ TEST_CASE("what derives from a Plan or an Inference is one, in a set as in every
 
 TEST_CASE("L04: the number of ranks must choose") {
   CHECK(refusal<Alone, Two, Trained<Chain, Pipeline<Balanced<2>>>>() ==
-        "[heddle.L04] plans 1 and 2 of the set both have 2 devices, so the number of ranks does not choose. Fix: keep one of them.");
+        "[heddle.L04] plans 1 and 2 of the set both have 2 devices, so the number of ranks does not choose. Fix: keep one of them, or name "
+        "them: Choice<\"name\", Plan<...>>.");
   CHECK(refusal<Alone, Alone>().find("both have 1 device, so") != std::string::npos);
   CHECK(refusal<>() == "[heddle.L04] a PlanSet of no plans runs nowhere. Fix: name a plan.");
   CHECK(refusal<Alone, Chain>() == "[heddle.L04] Chain in a PlanSet is no Plan. Fix: name Plan<...> itself.");
   CHECK(refusal<Alone, Two, Four>().empty());
 }
 
+TEST_CASE("plans of one number of devices are chosen by their names, and the number chooses where it can") {
+  using Stages = Trained<Chain, Pipeline<Balanced<2>>>;
+  using Named = PlanSet<Choice<"alone", Alone>, Choice<"replicas", Two>, Choice<"stages", Stages>>;
+  static_assert(Named::index_of("alone") == 0 && Named::index_of("replicas") == 1 && Named::index_of("stages") == 2);
+  static_assert(Named::index_of("stage") == -1 && Named::index_of("") == -1);
+  static_assert(Named::index_of(1) == 0 && Named::index_of(2) == -1 && Named::has(2) && !Named::has(3));
+  std::string all;
+  for (const std::string_view name : Named::names()) all += std::string{name} + ';';
+  CHECK(all == "alone;replicas;stages;");
+  CHECK(listed(Named::names()).view() == "alone, replicas and stages");
+  CHECK(Named::list().view() == "1 and 2");
+  using Mixed = PlanSet<Two, Choice<"stages", Stages>, Alone>;  // two devices are those of the plan without a name
+  static_assert(Mixed::index_of(2) == 0 && Mixed::index_of("stages") == 1 && Mixed::index_of(1) == 2 && Mixed::index_of("") == -1);
+  CHECK(Mixed::names().count == 1);
+  CHECK(Set::names().count == 0);
+}
+
+TEST_CASE("L04: a name must choose") {
+  CHECK(refusal<Choice<"two", Two>, Alone, Choice<"two", Four>>() ==
+        "[heddle.L04] plans 0 and 2 of the set are both named 'two', so the name does not choose. Fix: give each a name of its own.");
+  CHECK(refusal<Choice<"", Two>>() == "[heddle.L04] plan 0 of the set has an empty name. Fix: give it a name that a user can type.");
+  CHECK(refusal<Choice<"two", Chain>>() == "[heddle.L04] Chain in a PlanSet is no Plan. Fix: name Plan<...> itself.");
+  CHECK(refusal<Choice<"two", Two>, Choice<"2", Two>, Two>().empty());
+}
+
 TEST_CASE("a set with a broken plan has the refusal of that plan") {
   using Broken = Plan<Chain, CrossEntropy, Adam, Batch<63>, DataParallel<2>>;
+  CHECK(refusal<Choice<"broken", Broken>>() == std::string{check<Broken>().text.view()});
   CHECK(refusal<Two, Broken, Two>() == std::string{check<Broken>().text.view()});
   CHECK_FALSE(check<Broken>().ok());
 }

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 #include <stdlib.h>
 
+#include <string>
+
 #include "plan/plans.hpp"
 
 using namespace heddle;
@@ -72,6 +74,25 @@ TEST_CASE("R03: a number of ranks that the set does not have is refused with the
         "for 3 to the PlanSet.");
   CHECK(refusal(0).find("there are 0 ranks") != std::string::npos);
   CHECK(refusal(4).empty());
+}
+
+TEST_CASE("a name chooses the plan, and one that the set does not have is refused with all that it has") {
+  using Stages = Trained<Chain, Pipeline<Balanced<2>>>;
+  using Named = PlanSet<Choice<"alone", Trained<Chain, Single>>, Choice<"replicas", Trained<Chain, DataParallel<2>>>, Choice<"stages", Stages>>;
+  const auto roles = [](auto plan) { return lower<decltype(plan)>().roles; };
+  CHECK(with_plan<Named>("replicas", roles) == 1);
+  CHECK(with_plan<Named>(std::string{"stages"}, roles) == 2);
+  CHECK(with_plan<Named>("alone", devices_of) == 1);
+  CHECK(with_plan<Named>(1, devices_of) == 1);
+  CHECK_THROWS_WITH_AS(with_plan<Named>("stage", roles),
+                       "[heddle.R03] the set has no plan named 'stage'; it has alone, replicas and stages. Fix: write one of these names.", Error);
+  CHECK_THROWS_WITH_AS(with_plan<Named>(2, roles),
+                       "[heddle.R03] several plans of the set have 2 devices, so their number does not choose. Fix: name one of replicas and stages, "
+                       "as in with_plan<Set>(\"replicas\", run).",
+                       Error);
+  CHECK_THROWS_WITH_AS(with_plan<Set>("alone", roles),
+                       "[heddle.R03] the set has no plan named 'alone'; it has no names. Fix: write Choice<\"name\", Plan<...>> in the PlanSet.",
+                       Error);
 }
 
 TEST_CASE("without a number the launcher says it") {

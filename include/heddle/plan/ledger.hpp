@@ -268,6 +268,16 @@ struct Traffic {
     for (const Do kind : {Do::reduce_value, Do::reduce_parameter, Do::gather_value, Do::scatter_value}) bytes += sent_in_values(rank, kind);
     return bytes;
   }
+  /// Bytes that one rank sends in one step, padding included and without the loss.
+  [[nodiscard]] constexpr Bytes sent(Rank rank) const {
+    return sent_to_peers(rank) + sent_in_values(rank) + sent_in_collectives(rank) + sent_in_norm(rank);
+  }
+  /// Messages of a step over all ranks, without those of the loss.
+  [[nodiscard]] constexpr std::int64_t messages() const {
+    std::int64_t sum = activations().messages + values().messages + ties().messages + norm().messages;
+    for (const Axis a : batch_axes) sum += gradients().on(a).messages + parameters().on(a).messages;
+    return sum;
+  }
   /// Everything a step moves over all ranks, without padding and without the loss.
   [[nodiscard]] constexpr Bytes total() const {
     Bytes sum = activations().total_payload + values().total_payload;

@@ -15,6 +15,7 @@
 
 #include "heddle/plan/plan.hpp"
 #include "heddle/run/backend_named.hpp"
+#include "heddle/run/by_rank.hpp"
 #include "heddle/run/error.hpp"
 #include "heddle/run/examples.hpp"
 #include "heddle/run/executor.hpp"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Room: run. with_plan: the plan of a set that has as many devices as there are ranks, handed to a callable.
+// Room: run. with_plan: the plan of a set that has a name, or as many devices as there are ranks, handed to a callable.
 // Sees: plan/plan_set, run/world.  Does not see: threads, any backend.
-// In: a PlanSet, a number of ranks, a generic callable.  Out: what the callable returns.
+// In: a PlanSet, a name or a number of ranks, a generic callable.  Out: what the callable returns.
 #pragma once
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "heddle/core/fire.hpp"
@@ -37,28 +38,57 @@ template <class... Plans> struct AskedSet<PlanSet<Plans...>> : CheckedSet<Plans.
 
 template <class Set> struct PlanChooser;
 template <class First, class... Rest> struct PlanChooser<PlanSet<First, Rest...>> {
+  using Set = PlanSet<First, Rest...>;
+
+  template <class Run> static decltype(auto) start(int chosen, Run& run) {
+    using Result = std::invoke_result_t<Run&, PlanIn<First>>;
+    static_assert((std::is_same_v<Result, std::invoke_result_t<Run&, PlanIn<Rest>>> && ...),
+                  "with_plan: the callable returns one type for every plan");
+    constexpr Result (*starts[])(Run&) = {[](Run& with) -> Result { return std::invoke(with, PlanIn<First>{}); },
+                                          [](Run& with) -> Result { return std::invoke(with, PlanIn<Rest>{}); }...};
+    return starts[chosen](run);
+  }
   template <class Run> static decltype(auto) choose(int ranks, Run& run) {
-    using Set = PlanSet<First, Rest...>;
-    using Result = std::invoke_result_t<Run&, First>;
-    static_assert((std::is_same_v<Result, std::invoke_result_t<Run&, Rest>> && ...), "with_plan: the callable returns one type for every plan");
     const int chosen = Set::index_of(ranks);
+    if (chosen < 0 && Set::has(ranks))
+      throw Error(Code{'R', 3}, "several plans of the set have " + std::to_string(ranks) + (ranks == 1 ? " device" : " devices") +
+                                    ", so their number does not choose. Fix: name one of " + std::string{listed(Set::names(ranks)).view()} +
+                                    ", as in with_plan<Set>(\"" + std::string{*Set::names(ranks).begin()} + "\", run).");
     if (chosen < 0)
       throw Error(Code{'R', 3}, "there are " + std::to_string(ranks) + " ranks, but the set has plans for " + std::string{Set::list().view()} +
                                     ". Fix: start one of these numbers of ranks, or add a plan for " + std::to_string(ranks) + " to the PlanSet.");
-    constexpr Result (*starts[])(Run&) = {[](Run& with) -> Result { return std::invoke(with, First{}); },
-                                          [](Run& with) -> Result { return std::invoke(with, Rest{}); }...};
-    return starts[chosen](run);
+    return start(chosen, run);
+  }
+  template <class Run> static decltype(auto) choose(std::string_view name, Run& run) {
+    const int chosen = Set::index_of(name);
+    if (chosen < 0)
+      throw Error(Code{'R', 3}, "the set has no plan named '" + std::string{quoted(name).view()} + "'; it has " +
+                                    (Set::names().count == 0 ? "no names" : std::string{listed(Set::names()).view()}) + ". Fix: " +
+                                    (Set::names().count == 0 ? "write Choice<\"name\", Plan<...>> in the PlanSet." : "write one of these names."));
+    return start(chosen, run);
   }
 };
 
 /// Calls run(plan) with the plan of the set that has `ranks` devices; decltype(plan) is its type.
 ///
-/// Errors  R03 with the numbers that the set has; L04 at build of what is no set
+/// Errors  R03 with the numbers that the set has, or with the names of several plans of this number; L04 at build of what is no set
 /// Tested  run/with_plan_test, fail/L04_with_plan_of_a_model
 template <class Set, class Run> decltype(auto) with_plan(int ranks, Run&& run) {
   heard(static_cast<fired<AskedSet<Set>>*>(nullptr));
   if constexpr (AskedSet<Set>::found.ok())
     return PlanChooser<typename decltype(set_behind(static_cast<Set*>(nullptr)))::type>::choose(ranks, run);
+  else
+    return RefusedNumber{};
+}
+
+/// Calls run(plan) with the plan of this name, as a user types it: with_plan<PlanSet<Choice<"stages", MyPlan>>>("stages", run).
+///
+/// Errors  R03 with the names that the set has; L04 at build of what is no set
+/// Tested  run/with_plan_test
+template <class Set, class Run> decltype(auto) with_plan(std::string_view name, Run&& run) {
+  heard(static_cast<fired<AskedSet<Set>>*>(nullptr));
+  if constexpr (AskedSet<Set>::found.ok())
+    return PlanChooser<typename decltype(set_behind(static_cast<Set*>(nullptr)))::type>::choose(name, run);
   else
     return RefusedNumber{};
 }

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// Room: run. Questions about one device of a plan whose number is known only at run time, so that a program can loop over its devices.
+// Sees: plan.  Does not see: any backend, threads.
+// In: a plan, a Rank.  Out: peak_memory<Plan>(Rank), sent<Plan>(Rank); L07 of a rank that is not there.
+#pragma once
+
+#include <string>
+
+#include "heddle/core/units.hpp"
+#include "heddle/plan/plan.hpp"
+#include "heddle/run/error.hpp"
+
+namespace heddle::inline run_room {
+
+/// Throws L07 of a rank that a plan does not have.
+constexpr void require_rank(const Program& p, Rank rank) {
+  const int n = p.mesh.ranks();
+  if (rank.value < 0 || rank.value >= n)
+    throw Error(Code{'L', 7}, "rank " + std::to_string(rank.value) + " is not there: the plan has " + std::to_string(n) +
+                                  (n == 1 ? " device" : " devices") + ", counted from 0. Fix: ask about rank " + std::to_string(n - 1) +
+                                  " or one before it.");
+}
+
+/// What peak_memory<ThePlan>(device<0>) says, of a number from run time: for (int r = 0; r < devices<MyPlan>; ++r) peak_memory<MyPlan>(Rank{r}).
+///
+/// Errors  L07 thrown if the plan has no such rank, an error in a constant expression; L06
+/// Tested  run/by_rank_test
+template <class ThePlan> [[nodiscard]] constexpr auto peak_memory(Rank rank) {
+  heard(Refusal<ThePlan>{});
+  if constexpr (Verdict<ThePlan>::found.ok()) {
+    require_rank(ThePlan::training, rank);
+    return Answers<ThePlan>::memory(ThePlan::training.mesh.coordinate(rank, Axis::stage));
+  } else {
+    return RefusedBytes{};
+  }
+}
+
+/// Bytes that one device sends in a step, padding included: to other stages, in collectives over values, gradients and parameters, and for a norm.
+/// The loss, which only reporting steps reduce, is left out. traffic<ThePlan>() has each of them by itself.
+///
+/// Errors  L07 thrown if the plan has no such rank, an error in a constant expression; L06
+/// Tested  run/by_rank_test
+template <class ThePlan> [[nodiscard]] constexpr auto sent(Rank rank) {
+  heard(Refusal<ThePlan>{});
+  if constexpr (Verdict<ThePlan>::found.ok()) {
+    require_rank(ThePlan::training, rank);
+    return traffic<ThePlan>().sent(rank);
+  } else {
+    return RefusedBytes{};
+  }
+}
+
+}  // namespace heddle::inline run_room
