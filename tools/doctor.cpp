@@ -40,21 +40,11 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--processes", processes, "ranks are processes that MPI starts (CpuMpi), not threads of one (CpuThreads)");
   app.add_flag("--gpus", options.on_gpus, "devices are GPUs, not cores");
-  output::hear_of_file_limits();
-  try {
+  return output::run(app, [&] {
     app.parse(argc, argv);
-  } catch (const CLI::ParseError& problem) {
-    return output::end_of_options(app, problem);
-  }
-  try {
     const Checkup found = processes ? examine_plan<CpuMpi>(plan, options) : examine_plan<CpuThreads>(plan, options);
     output::print("{}", describe(found));
     output::flush();
     return found.can_work() ? 0 : 1;
-  } catch (const Error& problem) {
-    output::say("heddle doctor", problem.what());
-  } catch (const std::exception& problem) {
-    output::say("heddle doctor", output::words_of(problem));
-  }
-  return 1;
+  });
 }

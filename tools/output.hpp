@@ -10,14 +10,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <exception>
-#include <heddle/core/utf8.hpp>
-#include <heddle/run/error.hpp>
+#include <heddle/run/run_main.hpp>
 #include <iostream>
-#include <new>
 #include <string>
-#include <string_view>
-#include <system_error>
 
 namespace output {
 
@@ -26,52 +21,44 @@ using namespace heddle;
 /// Whether a line is drawn on the terminal that has no end yet.
 inline volatile std::sig_atomic_t line_is_open = 0;
 
-/// One line on standard error, which no terminal obeys. A standard error that takes nothing changes nothing.
-inline void say(std::string_view program, std::string_view words) {
+inline void end_open_line() {
   if (line_is_open != 0) std::fputs("\n", stderr);
   line_is_open = 0;
-  std::fputs((std::string{program} + ": " + printable(words) + "\n").c_str(), stderr);
-}
-
-[[nodiscard]] inline Error refusal(int number) {
-  return Error(Code{'D', 20}, "standard output cannot be written: " + std::generic_category().message(number) +
-                                  ". Fix: free disk space, or send the output elsewhere.");
-}
-
-/// What ends a program without being a sentence of Heddle's: memory that the system does not give, or a fault of its own.
-[[nodiscard]] inline std::string words_of(const std::exception& problem) {
-  if (dynamic_cast<const std::bad_alloc*>(&problem) != nullptr)
-    return "the system gives no more memory. Fix: free memory, or raise the limit on it (ulimit -v).";
-  return std::string{problem.what()} + ". Fix: free memory or disk space and repeat.";
 }
 
 /// Hands over what was printed so far. Errors  D20 if standard output does not take it
 inline void flush() {
   errno = 0;
   std::cout.flush();
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout) throw refusal(errno != 0 ? errno : EIO);
+  if (!std::cout) throw refused_output(errno != 0 ? errno : EIO);
+  flush_output();
 }
 
 template <class... Parts> void print(fmt::format_string<Parts...> words, Parts&&... parts) {
   const std::string text = fmt::format(words, std::forward<Parts>(parts)...);
   errno = 0;
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw refusal(errno != 0 ? errno : EIO);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw refused_output(errno != 0 ? errno : EIO);
 }
 
-/// What to say, and how to end, after a parse that gives no options: the help and 0, or a sentence and 2.
-[[nodiscard]] inline int end_of_options(const CLI::App& app, const CLI::ParseError& problem) {
-  if (problem.get_exit_code() != 0) {
-    say(app.get_name(), std::string{problem.what()} + ". See --help.");
-    return 2;
-  }
-  const int code = app.exit(problem);
-  try {
-    flush();
-  } catch (const Error& full) {
-    say(app.get_name(), full.what());
-    return 1;
-  }
-  return code;
+/// Runs the body of a program with these options: the help ends it with 0, an option that is wrong with a sentence and 2.
+template <class Body> [[nodiscard]] int run(const CLI::App& app, Body body) {
+  const std::string name = app.get_name();
+  const MainOptions how{.program = name, .before_words = end_open_line};
+  return run_main(
+      [&] {
+        try {
+          return body();
+        } catch (const CLI::ParseError& problem) {
+          if (problem.get_exit_code() != 0) {
+            LastSentence{std::string{problem.what()} + ". See --help.", false, how}.say();
+            return 2;
+          }
+          const int code = app.exit(problem);
+          flush();
+          return code;
+        }
+      },
+      how);
 }
 
 /// Ends the line that is being drawn and the process, as if the signal had not been caught: a shell sees 130 after ^C.
@@ -83,9 +70,6 @@ extern "C" inline void end_by_signal(int number) {
   std::signal(number, SIG_DFL);
   std::raise(number);
 }
-
-/// A standard output above the limit on the size of files is refused in words, where the signal of the system would end the process without any.
-inline void hear_of_file_limits() { std::signal(SIGXFSZ, SIG_IGN); }
 
 /// ^C and a polite kill end with a sentence, unless whoever started the process has them ignored.
 inline void end_with_a_sentence() {

@@ -35,22 +35,13 @@ int main(int argc, char** argv) {
   const training::Options options{app, settings};
   const CLI::Option* const processes_option =
       app.add_option("--processes", processes, "runs the plans of as many devices with one process for each, started by mpirun: 1, 2 or 4");
-  output::hear_of_file_limits();
   output::end_with_a_sentence();
-  try {
+  return output::run(app, [&] {
     app.parse(argc, argv);
     options.check();
     if (processes_option->count() > 0)
       throw CLI::ValidationError("--processes",
                                  "this program runs every rank as a thread. Fix: start ./heddle train --processes, which starts mpirun");
     return train_all(settings);
-  } catch (const CLI::ParseError& problem) {
-    return output::end_of_options(app, problem);
-  } catch (const Error& problem) {
-    output::say("heddle train", problem.what());
-    return 1;
-  } catch (const std::exception& problem) {
-    output::say("heddle train", output::words_of(problem));
-    return 1;
-  }
+  });
 }

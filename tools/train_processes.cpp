@@ -38,13 +38,6 @@ int train_all(const training::Settings& settings, int processes, bool only_check
   return 0;
 }
 
-/// Every process finds the same fault; one of them says it. A lost rank is told by all, for each has seen something else.
-void say(const std::string& words, bool all, bool only_check) {
-  int process = 0;
-  if (!only_check) MPI_Comm_rank(MpiProcess::instance().world(), &process);
-  if (process == 0 || all) output::say("heddle train", words);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -56,18 +49,9 @@ int main(int argc, char** argv) {
   const training::Options options{app, settings};
   app.add_option("--processes", processes, "of mpirun: 1, 2 or 4")->required();
   app.add_flag("--check", only_check, "looks for what is wrong with the options and the data, without mpirun, and trains nothing");
-  output::hear_of_file_limits();
-  try {
+  return output::run(app, [&] {
     app.parse(argc, argv);
     options.check();
     return train_all(settings, processes, only_check);
-  } catch (const CLI::ParseError& problem) {
-    return output::end_of_options(app, problem);
-  } catch (const Error& problem) {
-    say(problem.what(), problem.code() == Code{'R', 1}, only_check);
-    return 1;
-  } catch (const std::exception& problem) {
-    say(output::words_of(problem), true, only_check);
-    return 1;
-  }
+  });
 }

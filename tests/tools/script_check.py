@@ -163,6 +163,52 @@ def ends_at_an_interrupt():
     place.remove()
 
 
+FIX = "Fix: write ./heddle run -np 4 PROGRAM, with the number of devices of the plan.\n"
+
+
+def starts_programs_of_others():
+    place = Place()
+    place.program("mpirun", '#!/bin/bash\nif [[ -n ${FAKE_TRAINING-} ]]; then trap "exit 1" INT; touch "$FAKE_TRAINING"; for ((i = 0; i < 200; ++i)); do sleep 0.1; done; fi\n'
+                  'printf "%s: " "$PWD"; printf "%s|" "$@"; printf "%s\\n" "$OMPI_MCA_rmaps_base_oversubscribe"; exec "${@:3}"\n')
+    for name in ("mine", "build/mine"):
+        path = os.path.join(place.here, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/bin/bash\nexit ${1-0}\n")
+        os.chmod(path, 0o755)
+    for command, number, program, code in ((("-np", "4", "build/mine", "7", "a b"), "4", "build/mine", 7), (("-n", "02", "./mine"), "2", "./mine", 0),
+                                           (("--np=3", "mine"), "3", "mine", 0), (("-np", "1", "--", "mine", "-np"), "1", "mine", 255)):
+        ended = place.run("run", *command)
+        rest = command[command.index(program) + 1:]
+        line = f"{place.here}: -np|{number}|{'|'.join([os.path.join(place.here, program), *rest])}|1\n"
+        check(f"run {command}", ended.stdout == line, ended.stdout + ended.stderr)
+        check(f"the exit code of {command}", ended.returncode == code or code == 255, ended.returncode)
+    check("a program of the system", f"{place.here}: -np|2|/usr/bin/true|1\n" == place.run("run", "-np", "2", "true").stdout)
+    for command, words in (((), "the number of processes is missing. "), (("mine",), "the number of processes is missing. "),
+                           (("-np",), "-np has no number. "), (("-np", "4"), "the program is missing. "), (("-np", "4", ""), "the program is missing. "),
+                           (("-np", "many", "mine"), "the number of processes is 'many', which is no number from 1 on. "),
+                           (("-np", "0", "mine"), "the number of processes is '0', which is no number from 1 on. "),
+                           (("-np", "-1", "mine"), "the number of processes is '-1', which is no number from 1 on. "),
+                           (("--fast", "mine"), "./heddle run has no option '--fast'; those of the program stand after its name. ")):
+        ended = place.run("run", *command)
+        check(f"run {command}", ended.returncode == 2 and ended.stdout == "" and ended.stderr == f"heddle: {words}{FIX}", ended.stderr)
+    with open(os.path.join(place.here, "text"), "w", encoding="utf-8") as file:
+        file.write("words")
+    for name, words in (("none", f"there is no program 'none' in {place.here}. Fix: build it first, or give its path."),
+                        ("text", "'text' is no program that can be started. Fix: give the path of a file with the right to execute (chmod +x)."),
+                        ("build/", "'build/' is no program that can be started. Fix: give the path of a file with the right to execute (chmod +x).")):
+        ended = place.run("run", "-np", "4", name)
+        check(f"run {name}", ended.returncode == 1 and ended.stdout == "" and ended.stderr == f"heddle: {words}\n", ended.stderr)
+    begun = os.path.join(place.folder, "begun")
+    check("^C while a program runs", interrupt(place, begun, "run", "-np", "2", "mine", FAKE_TRAINING=begun)[0] == 130)
+    os.remove(os.path.join(place.programs, "mpirun"))
+    for name in ("bash", "dirname", "readlink"):
+        os.symlink(shutil.which(name), os.path.join(place.programs, name))
+    ended = place.run("run", "-np", "4", "mine", PATH=place.programs)
+    check("no mpirun", ended.returncode == 3 and "there is none. Fix: install an MPI" in ended.stderr, ended.stderr)
+    place.remove()
+
+
 WAITS = "heddle: waits for another ./heddle, which builds in build/release\n"
 
 
@@ -219,6 +265,7 @@ paths_are_the_users()
 refuses_an_old_cmake()
 respects_a_foreign_checkout()
 ends_at_an_interrupt()
+starts_programs_of_others()
 builds_one_at_a_time()
 says_what_it_does_not_know()
 for fault in faults:

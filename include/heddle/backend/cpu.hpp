@@ -18,6 +18,7 @@
 #include "heddle/run/external_memory.hpp"
 #include "heddle/run/gradcheck.hpp"
 #include "heddle/run/kernel_table.hpp"
+#include "heddle/run/run_main.hpp"
 #include "heddle/run/signature_check.hpp"
 #include "heddle/run/trainer.hpp"
 #include "heddle/run/verify.hpp"

@@ -12,6 +12,7 @@
 #include "heddle/mesh/statistics.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/run/communicator.hpp"
+#include "heddle/run/run_main.hpp"
 #include "heddle/transport/threads.hpp"
 #include "heddle/transport/workers.hpp"
 

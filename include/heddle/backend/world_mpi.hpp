@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Room: backend. The processes that MPI has started, if the variables of another launcher do not say otherwise.
-// Sees: transport/mpi_process, run/world.  Does not see: compute, plans.
-// In: MPI and the environment.  Out: the communicator whose processes are ranks.
+// Sees: transport/mpi_process, transport/mpi_last_words, run/world, run/run_main.  Does not see: compute, plans.
+// In: MPI and the environment.  Out: the communicator whose processes are ranks; who of them says what ends the program.
 #pragma once
 
 #include "heddle/transport/mpi_header.hpp"
 
+#include <functional>
+#include <span>
+#include <string>
+
 #include "heddle/run/error.hpp"
+#include "heddle/run/run_main.hpp"
 #include "heddle/run/world.hpp"
+#include "heddle/transport/mpi_last_words.hpp"
 #include "heddle/transport/mpi_process.hpp"
 
 namespace heddle::inline backend_room {
@@ -26,5 +32,27 @@ namespace heddle::inline backend_room {
   if (const Diagnosis odd = beside_mpi(processes, rank); !odd.ok()) throw Error{odd};
   return world;
 }
+
+/// What run_main does with the sentence that ends a process. One process says what all have found. A lost rank is told by each process that has lost
+/// it, and what only some have found by each of these. A process that ends while others go on does not wait for them in MPI_Finalize.
+///
+/// Tested  processes/mains_check
+inline void tell_among_processes(const LastSentence& last) {
+  int running = 0;
+  int ended = 0;
+  MPI_Initialized(&running);
+  MPI_Finalized(&ended);
+  const bool one_process = running == 0 && read_world(process_environment, std::span{launchers}.subspan(1)).size == 1;
+  if (ended != 0 || one_process) return last.say();
+  MpiProcess& mpi = MpiProcess::instance();
+  int process = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &process);
+  if (last.of_a_lost_rank) last.say(process);
+  const Ending ending = compare_last_words(MPI_COMM_WORLD, std::hash<std::string>{}(last.text));
+  if (ending == Ending::alone) mpi.finalize_at_the_end(false);
+  if (last.of_a_lost_rank || (ending == Ending::with_one_sentence && process > 0)) return;
+  last.say(ending == Ending::with_one_sentence ? -1 : process);
+}
+inline const bool tells_among_processes = (tell_with_processes = &tell_among_processes, true);
 
 }  // namespace heddle::inline backend_room

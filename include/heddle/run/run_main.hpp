@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Room: run. The main function of a program: an error that nobody has caught becomes one sentence and an exit code.
+// Sees: run/error.  Does not see: plans, trainers, any backend.
+// In: a function.  Out: run_main; LastSentence, which a backend of processes tells in its own way.
+#pragma once
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#include "heddle/core/utf8.hpp"
+#include "heddle/run/error.hpp"
+
+namespace heddle::inline run_room {
+
+/// What run_main may be told besides the function.
+struct MainOptions {
+  std::string_view program{};        ///< stands before the sentence: "heddle train: [heddle.D01] ..."
+  void (*before_words)() = nullptr;  ///< for example ends a line of progress that is still open
+};
+
+/// The sentence that ends a program, and how it is said.
+struct LastSentence {
+  std::string text;
+  bool of_a_lost_rank = false;
+  MainOptions how;
+
+  /// One line on standard error, which no terminal obeys. `process` is named where processes have ended with different sentences.
+  void say(int process = -1) const {
+    std::fflush(stdout);  // what was printed before stands before it
+    if (how.before_words != nullptr) how.before_words();
+    std::string line;
+    if (!how.program.empty()) line = std::string{how.program} + ": ";
+    if (process >= 0) line += "process " + std::to_string(process) + ": ";
+    std::fputs((line + printable(text) + "\n").c_str(), stderr);
+  }
+};
+
+/// Set by a backend with processes: some ends are found by all of them, and one says so. Without such a backend a program says what it finds.
+inline void (*tell_with_processes)(const LastSentence&) = nullptr;
+
+/// D20 of a standard output that does not take what was printed.
+[[nodiscard]] inline Error refused_output(int number) {
+  return Error(Code{'D', 20}, "standard output cannot be written: " + std::generic_category().message(number) +
+                                  ". Fix: free disk space, or send the output elsewhere.");
+}
+
+/// Hands over what was printed so far.
+///
+/// Errors  D20 if standard output does not take it
+/// Tested  run/run_main_test
+inline void flush_output() {
+  errno = 0;
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw refused_output(errno != 0 ? errno : EIO);
+}
+
+/// What an exception that has reached the end of the program says there.
+[[nodiscard]] inline LastSentence last_sentence(const std::exception_ptr& problem, MainOptions how = {}) {
+  try {
+    std::rethrow_exception(problem);
+  } catch (const Error& error) {
+    return {error.what(), error.code() == Code{'R', 1}, how};
+  } catch (const std::bad_alloc&) {
+    return {"[heddle.R14] the program needs more memory than the system gives. Fix: free memory, or raise the limit (ulimit -v).", false, how};
+  } catch (const std::exception& other) {
+    return {other.what(), false, how};
+  } catch (...) {
+    return {"the program has thrown an exception that is no std::exception. Fix: throw a type that derives from it, such as std::runtime_error.",
+            false, how};
+  }
+}
+
+/// Runs the body of a program and gives the exit code of main: `int main() { return heddle::run_main([] { ... }); }`.
+///
+/// An error that nobody has caught becomes one sentence on standard error and 1. Where the program is several processes, one of them says what all
+/// have found; what only some have found, each says with its number. The body returns nothing or an int, which is the exit code. Standard output is
+/// flushed at the end, and a disk that is full is an error as well.
+/// Errors  none: what is thrown is said; D20 if standard output could not be written
+/// Tested  run/run_main_test, processes/mains_check
+template <class Body> [[nodiscard]] int run_main(Body&& body, MainOptions how = {}) {
+  static_assert(std::is_invocable_v<Body>, "run_main takes a function without arguments. Fix: write run_main([&] { ... }).");
+  using Result = std::invoke_result_t<Body>;
+  static_assert(std::is_void_v<Result> || std::is_same_v<Result, int>, "the body of run_main returns something. Fix: return nothing or an int.");
+#if defined(SIGXFSZ)
+  std::signal(SIGXFSZ, SIG_IGN);  // output above the limit on the size of files is then refused in words
+#endif
+  try {
+    int code = 0;
+    if constexpr (std::is_void_v<Result>)
+      std::forward<Body>(body)();
+    else
+      code = std::forward<Body>(body)();
+    flush_output();
+    return code;
+  } catch (...) {
+    const LastSentence last = last_sentence(std::current_exception(), how);
+    if (tell_with_processes != nullptr)
+      tell_with_processes(last);
+    else
+      last.say();
+    return 1;
+  }
+}
+
+}  // namespace heddle::inline run_room
