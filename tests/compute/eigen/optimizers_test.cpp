@@ -111,16 +111,19 @@ TEST_CASE("zero gradients and states leave the parameters: the padding of a unit
   for (const Array* array : {&p, &m, &v}) CHECK(array->same_bits(Array(16)));
 }
 
-TEST_CASE("roots of a block are correctly rounded") {
+TEST_CASE("roots of a register are correctly rounded") {
   const Array values(16, 1);
-  float roots[block_elements];
   for (int i = 0; i < 16; ++i) values[i] = std::abs(values[i]) * (i % 2 == 0 ? 1e-20F : 1e20F);
   values[3] = 0;
-  square_roots(values.data(), roots);
-  for (int i = 0; i < 16; ++i) CHECK(roots[i] == std::sqrt(values[i]));
+  for (int i = 0; i < 16; i += register_floats) {
+    FloatRegister x;
+    std::memcpy(&x, values.data() + i, sizeof x);
+    const FloatRegister roots = square_roots(x);
+    for (int lane = 0; lane < register_floats; ++lane) CHECK(roots[lane] == std::sqrt(values[i + lane]));
+  }
 }
 
-TEST_CASE("Adam takes its roots a block at a time, an own optimizer its own way") {
+TEST_CASE("Adam takes its roots a register at a time, an own optimizer its own way") {
   static_assert(TakesRootOfSecond<Adam> && TakesRootOfSecond<AdamW>);
   static_assert(!TakesRootOfSecond<Averaged> && !TakesRootOfSecond<SGD> && !TakesRootOfSecond<MomentumSGD>);
   CHECK(OptimizerDescription<Averaged>);

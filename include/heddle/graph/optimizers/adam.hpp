@@ -14,8 +14,8 @@
 namespace heddle::inline graph_room {
 
 /// What Adam and AdamW share: two moments, their bias corrections, the refusals.
-/// An update is two halves with one square root between them, so that a backend can take the roots of many elements at once:
-/// moments(), root = sqrt(second), apply().
+/// An update is two halves with one square root between them, each for a float or for a register of many floats, so that a backend can take the
+/// roots of many elements at once: moments(), root = sqrt(second), apply().
 struct AdamMoments {
   struct Constants {
     float decay;         // AdamW: 1 - learning_rate weight_decay
@@ -41,11 +41,11 @@ struct AdamMoments {
     c.step_size = static_cast<float>(o.learning_rate / (1 - std::pow(o.beta1, t)));
     return c;
   }
-  HEDDLE_HOST_DEVICE static void average(const Constants& c, float gradient, float& first, float& second) {
+  template <class Float> HEDDLE_HOST_DEVICE static void average(const Constants& c, Float gradient, Float& first, Float& second) {
     first += (gradient - first) * c.new_first;
     second = c.beta2 * second + c.new_second * gradient * gradient;
   }
-  HEDDLE_HOST_DEVICE static void apply(const Constants& c, float& parameter, float first, float root) {
+  template <class Float> HEDDLE_HOST_DEVICE static void apply(const Constants& c, Float& parameter, Float first, Float root) {
     parameter -= c.step_size * (first / (root * c.root_scale + c.epsilon));
   }
   template <class Options> static Diagnosis check(std::string_view name, const Options& o, std::string_view default_weight_decay) {
@@ -77,10 +77,10 @@ struct Adam {
 
   static constexpr std::string_view name() { return "Adam"; }
   static Constants constants(const Options& o, std::int64_t step) { return AdamMoments::constants(o, step); }
-  HEDDLE_HOST_DEVICE static void moments(const Constants& c, float& parameter, float gradient, float& first, float& second) {
+  template <class Float> HEDDLE_HOST_DEVICE static void moments(const Constants& c, Float& parameter, Float gradient, Float& first, Float& second) {
     AdamMoments::average(c, gradient + c.weight_decay * parameter, first, second);
   }
-  HEDDLE_HOST_DEVICE static void apply(const Constants& c, float& parameter, float first, float root) {
+  template <class Float> HEDDLE_HOST_DEVICE static void apply(const Constants& c, Float& parameter, Float first, Float root) {
     AdamMoments::apply(c, parameter, first, root);
   }
   HEDDLE_HOST_DEVICE static void update(const Constants& c, float& parameter, float gradient, float& first, float& second) {
@@ -108,11 +108,11 @@ struct AdamW {
 
   static constexpr std::string_view name() { return "AdamW"; }
   static Constants constants(const Options& o, std::int64_t step) { return AdamMoments::constants(o, step); }
-  HEDDLE_HOST_DEVICE static void moments(const Constants& c, float& parameter, float gradient, float& first, float& second) {
+  template <class Float> HEDDLE_HOST_DEVICE static void moments(const Constants& c, Float& parameter, Float gradient, Float& first, Float& second) {
     parameter *= c.decay;
     AdamMoments::average(c, gradient, first, second);
   }
-  HEDDLE_HOST_DEVICE static void apply(const Constants& c, float& parameter, float first, float root) {
+  template <class Float> HEDDLE_HOST_DEVICE static void apply(const Constants& c, Float& parameter, Float first, Float root) {
     AdamMoments::apply(c, parameter, first, root);
   }
   HEDDLE_HOST_DEVICE static void update(const Constants& c, float& parameter, float gradient, float& first, float& second) {
