@@ -26,6 +26,19 @@ template <int Stages> using Staged = Pipeline<Balanced<Stages>, OneFOneB, Microb
 // A unit of compute is the forward of one block for 8 rows and takes 0.1 s; a unit of data is what 8 rows carry from block to block: 0.01 s.
 constexpr Machine slow{.alpha = 0.05, .beta = 0.01 / (8 * 64 * 4), .per_flop = 0.1 / (8 * 2 * 2 * 64 * 64)};
 
+// Four equal stages, eight micro-batches; only work takes time, one unit for each operation.
+struct Deep : Sequential<Input<1>, Named<"table", Embedding<64, 64>>, Repeat<8, Linear<64, 64>>> {};
+template <class Order> using Ordered = Plan<Deep, CrossEntropy, Adam, Batch<64>, Pipeline<Balanced<4>, Order, Microbatches<8>>>;
+
+template <class Order> void print_order(const char* name) {
+  const Program& program = Ordered<Order>::training;
+  const Estimate step = simulate(program, Machine{});
+  const auto moved = traffic<Ordered<Order>>().activations();
+  const ArenaMap& second = program.arenas[1];
+  std::printf("%-16s %16.0f %9.1f %% %9d %19.0f %25.1f\n", name, step.idle[1].value, 100 * step.bubble(), static_cast<int>(moved.messages),
+              static_cast<double>(moved.total_payload.value) / 1024, static_cast<double>(second.total - second.pools) / 1024);
+}
+
 int main() {
   std::printf("%-52s %7s %11s %8s\n", "two layers", "devices", "step", "waiting");
   print<Two<Single>>("one device", fast, "ms", 1e3);
@@ -42,4 +55,11 @@ int main() {
   print<Eight<Hybrid<Staged<2>, DataParallel<2>>>>("2D: stage 2 x data 2", slow, "s ", 1);
   print<Eight<Hybrid<TensorParallel<2>, Staged<2>, DataParallel<2>>>>("3D: tensor 2 x stage 2 x data 2", slow, "s ", 1);
   print<Eight<Hybrid<TensorParallel<2>, Staged<2>, Sharded<2>, DataParallel<2>>>>("4D: tensor 2 x stage 2 x shard 2 x data 2", slow, "s ", 1);
+
+  std::printf("\n%-16s %16s %11s %9s %19s %25s\n", "4 stages", "idle operations", "idle share", "messages", "KiB between stages",
+              "KiB kept, second device");
+  print_order<GPipe>("GPipe");
+  print_order<OneFOneB>("OneFOneB");
+  print_order<Interleaved<2>>("Interleaved<2>");
+  print_order<ZeroBubbleH1>("ZeroBubbleH1");
 }
