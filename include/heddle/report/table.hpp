@@ -5,8 +5,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "heddle/cost/simulate.hpp"
 #include "heddle/plan/plan.hpp"
@@ -16,6 +20,71 @@ namespace heddle::inline report_room {
 [[nodiscard]] inline std::string padded(std::string word, std::size_t width) {
   if (word.size() < width) word.insert(0, width - word.size(), ' ');
   return word;
+}
+
+/// Widest line of what a terminal shows.
+inline constexpr std::size_t most_columns = 100;
+
+/// Rows of words in columns that are as wide as their words, two spaces apart. Where a line would be longer than most_columns, words of the widest
+/// column end in dots. Columns named 'r' end at one place, as numbers do. The last word of a row that has fewer words than columns runs on.
+class Grid {
+ public:
+  explicit Grid(std::string columns) : columns_(std::move(columns)) {}  ///< "rl": the first of two columns to the right
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  [[nodiscard]] bool fits() const { return width_of(widths()) <= most_columns; }
+
+  [[nodiscard]] std::string text() const {
+    std::vector<std::size_t> wide = widths();
+    while (width_of(wide) > most_columns) --*std::max_element(wide.begin(), wide.end());
+    std::string out;
+    for (const auto& row : rows_) {
+      std::string line;
+      for (std::size_t c = 0; c < row.size(); ++c) {
+        if (wide[c] == 0 && !runs_on(row, c)) continue;
+        if (!line.empty()) line += "  ";
+        const std::size_t width = runs_on(row, c) ? most_columns - line.size() : wide[c];
+        const std::string word = row[c].size() > width ? row[c].substr(0, width - std::min<std::size_t>(width, 3)) + "..." : row[c];
+        line += columns_[c] == 'r' ? padded(word, width) : word + std::string(width - word.size(), ' ');
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      out += line + '\n';
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] bool runs_on(const std::vector<std::string>& row, std::size_t column) const {
+    return column + 1 == row.size() && row.size() < columns_.size();
+  }
+  [[nodiscard]] std::vector<std::size_t> widths() const {
+    std::vector<std::size_t> wide(columns_.size());
+    for (const auto& row : rows_)
+      for (std::size_t c = 0; c < row.size(); ++c)
+        if (!runs_on(row, c)) wide[c] = std::max(wide[c], row[c].size());
+    return wide;
+  }
+  [[nodiscard]] static std::size_t width_of(const std::vector<std::size_t>& widths) {
+    std::size_t sum = 0;
+    for (const std::size_t w : widths) sum += w == 0 ? 0 : w + 2;
+    return sum < 2 ? 0 : sum - 2;
+  }
+  std::string columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// A sentence in lines of at most most_columns, the second and further ones behind `indent` spaces, as the first one stands behind `label`.
+[[nodiscard]] inline std::string wrapped(const std::string& label, std::string words, std::size_t indent) {
+  std::string out = label + std::string(label.size() < indent ? indent - label.size() : 0, ' ');
+  for (;;) {
+    const std::size_t room = most_columns - indent;
+    if (words.size() <= room) return out + words + '\n';
+    std::size_t end = words.rfind(' ', room);
+    if (end == std::string::npos || end == 0) end = std::min(words.find(' '), words.size());
+    out += words.substr(0, end) + '\n';
+    words.erase(0, std::min(end + 1, words.size()));
+    if (words.empty()) return out;
+    out += std::string(indent, ' ');
+  }
 }
 
 [[nodiscard]] inline std::string kibibytes(std::int64_t bytes) {
@@ -68,6 +137,24 @@ namespace heddle::inline report_room {
   return out + " rows";
 }
 
+/// "stages idle 49.0 % if only work takes time"
+[[nodiscard]] inline std::string idle_words(const Program& p) {
+  char bubble[32];
+  std::snprintf(bubble, sizeof bubble, "%.1f", 100 * simulate(p, Machine{}).bubble());
+  std::string out = std::string{"stages idle "} + bubble + " % if only work takes time";
+  if (p.batch.share_count > 0) out += " and devices are as fast as their shares are large";
+  if (p.batch.share_count == 0 && p.batch.capacity() > p.batch.batch) out += " and all ranks have all their rows";
+  return out;
+}
+
+/// "4 devices (stage 2 x data 2)"
+[[nodiscard]] inline std::string describe_devices(const Mesh& mesh) {
+  const int ranks = mesh.ranks();
+  std::string out = std::to_string(ranks) + (ranks == 1 ? " device (" : " devices (");
+  for (int i = 0; i < mesh.count; ++i) out += (i > 0 ? " x " : "") + std::string{name_of(mesh.axes[i])} + ' ' + std::to_string(mesh.sizes[i]);
+  return out + (mesh.count == 0 ? "no axis)" : ")");
+}
+
 /// One row per pipeline position, then what a step moves and how long stages stand idle if work alone counts.
 ///
 /// Errors  the plan's own
@@ -75,10 +162,7 @@ namespace heddle::inline report_room {
 template <class ThePlan> [[nodiscard]] std::string table() {
   heard(Refusal<ThePlan>{});
   const Program& p = lower<ThePlan>();
-  const int ranks = p.mesh.ranks();
-  std::string out = std::string{p.graph->model.view()} + ": " + std::to_string(ranks) + (ranks == 1 ? " device (" : " devices (");
-  for (int i = 0; i < p.mesh.count; ++i) out += (i > 0 ? " x " : "") + std::string{name_of(p.mesh.axes[i])} + ' ' + std::to_string(p.mesh.sizes[i]);
-  out += p.mesh.count == 0 ? "no axis)" : ")";
+  std::string out = std::string{p.graph->model.view()} + ": " + describe_devices(p.mesh);
   out += ", batch " + describe_batch(p.batch) + '\n';
   out += "stage     layers   parameters KiB   gradients KiB   optimizer KiB   activations KiB   arena KiB\n";
   for (int r = 0; r < p.roles; ++r) {
@@ -90,12 +174,7 @@ template <class ThePlan> [[nodiscard]] std::string table() {
   out += "over all ranks, one step moves " + moved_words(p, traffic<ThePlan>());
   if (const Flops again = flops_run_again(p); again.value > 0)
     out += "; the backward runs " + std::to_string(again.value) + " operations of a row's forward again";
-  char bubble[32];
-  std::snprintf(bubble, sizeof bubble, "%.1f", 100 * simulate(p, Machine{}).bubble());
-  out += std::string{"; stages idle "} + bubble + " % if only work takes time";
-  if (p.batch.share_count > 0) out += " and devices are as fast as their shares are large";
-  if (p.batch.share_count == 0 && p.batch.capacity() > p.batch.batch) out += " and all ranks have all their rows";
-  return out + '\n';
+  return out + "; " + idle_words(p) + '\n';
 }
 
 }  // namespace heddle::inline report_room
