@@ -2,6 +2,7 @@
 """Every source file names its licence in its first lines; no text has a path of somebody's machine or a mark of unfinished work.
 A block of a document after <!-- from FILE --> has its paragraphs of more than five lines from that file, letter by letter.
 A block without a language after <!-- printed in FILE --> has its lines one after another in that file; `<seconds>` there fits any time.
+A link between documents leads to a file that is there and to a heading that it has.
 A source that is cited has one heading in docs/sources.md. Headers ask core/finite.hpp whether a number is one: under -ffast-math <cmath> says yes."""
 import pathlib
 import re
@@ -45,6 +46,25 @@ def misprinted(root, text):
             yield f"{source} has not the lines that a block shows as printed: {shown[0] if shown else 'no block follows the mark'}"
 
 
+FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
+LINK = re.compile(r"\]\(([^)#\s:]*)(?:#([^)\s]*))?\)")
+
+
+def anchors_of(text):
+    """The names that a page's headings have in links: small letters, digits, _ and -, a - for each space."""
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", text), re.M)
+    return {re.sub(r"[^a-z0-9 _-]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def dead_links(page, text):
+    for target, anchor in LINK.findall(FENCE.sub("", text)):
+        path = page.parent / target if target else page
+        if not path.exists():
+            yield f"there is no {target} to link to"
+        elif anchor and path.suffix == ".md" and anchor not in anchors_of(path.read_text()):
+            yield f"{target or 'this page'} has no heading {anchor}"
+
+
 CITED = re.compile(r"\bsources\.md#([a-z0-9-]+)")
 
 
@@ -73,7 +93,7 @@ def check(root):
             if LICENCE not in "\n".join(text.splitlines()[:3]):
                 yield f"{name}: '{LICENCE}' is not in the first lines"
         if path.suffix == ".md":
-            yield from (f"{name}: {fault}" for fault in [*misquoted(root, text), *misprinted(root, text)])
+            yield from (f"{name}: {fault}" for fault in [*misquoted(root, text), *misprinted(root, text), *dead_links(path, text)])
         for number, line in enumerate(text.splitlines(), 1):
             if PATHS.search(line):
                 yield f"{name}:{number}: a path of one machine"
@@ -86,11 +106,13 @@ def check(root):
 SIX = "a\nb\nc\nd\ne\nf"
 ACCEPTED = {"docs/a.md": f"<!-- from b.cpp -->\n```cpp\n{SIX}\n\nown\n```\n", "b.cpp": f"// {LICENCE}\n{SIX}\n",
             "a.cpp": f"// {LICENCE}\n", "script": f"#!/bin/sh\n# {LICENCE}\n", "README.md": "see https://example.org/ho" + "me/\n",
-            "docs/t.md": "<!-- printed in t.expected -->\n```\nb 0.5\nc\n```\n", "t.expected": "a\nb <seconds>\nc\n"}
+            "docs/l.md": "# A `b`: c\n[a](#a-b-c) [b](../b.cpp) [c](t.md)\n```\nf[0](#x)\n```\n", "docs/t.md": "<!-- printed in t.expected -->\n```\nb 0.5\nc\n```\n", "t.expected": "a\nb <seconds>\nc\n"}
 REFUSED = {
     "has not the lines that are quoted": {"docs/a.md": f"<!-- from b.cpp -->\n```cpp\n{SIX}\n```\n", "b.cpp": f"// {LICENCE}\na\nb\n"},
     "has not the lines that a block shows as printed: b": {"docs/t.md": "<!-- printed in t.expected -->\n```\nb\na\n```\n", "t.expected": "a\nb\n"},
     "has not the lines that a block shows as printed: no block": {"docs/t.md": "<!-- printed in t.expected -->\n\ntext\n", "t.expected": "a\n"},
+    "docs/l.md: there is no t.md": {"docs/l.md": "[a](t.md#a)\n"},
+    "docs/l.md: t.md has no heading b": {"docs/l.md": "[a](t.md#b)\n", "docs/t.md": "# A\n```\n# b\n```\n"},
     "is not in the first lines": {"a.cpp": "int i;\n"},
     "script: 'SPDX": {"script": "#!/bin/sh\n"},
     "a path of one machine": {"README.md": "cd /ho" + "me/somebody\n"},
