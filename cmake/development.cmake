@@ -29,6 +29,17 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
+# What the project's own programs need and its users do not; whoever wants only the headers is told the way.
+macro(heddle_find_for_programs)
+  foreach(package IN ITEMS ${ARGN})
+    find_package(${package} QUIET)
+    if(NOT ${package}_FOUND)
+      message(FATAL_ERROR "heddle: ${package} was not found, which Heddle's own tests and tools need. \
+Fix: ./heddle test installs them on Debian and Ubuntu; cmake --preset install needs none of them.")
+    endif()
+  endforeach()
+endmacro()
+
 # One program from one source file, linked with all components.
 function(heddle_add_program name source)
   add_executable(${name} "${source}")
