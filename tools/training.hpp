@@ -146,7 +146,7 @@ Row train(const std::string& name, const Settings& settings, const Dataset& trai
   trainer.session().transport().clear_traffic();
   const auto begin = std::chrono::steady_clock::now();
   for (epoch = 0; epoch < settings.epochs; ++epoch)
-    for (const auto& batch : training.shuffled(Seed{static_cast<std::uint64_t>(settings.seed)}, epoch).template batches<batch_rows>()) {
+    for (const auto& batch : training.shuffled(Seed{static_cast<std::uint64_t>(settings.seed)}, epoch).template batches<ThePlan>()) {
       if (trainer.steps() + 1 == steps) trainer.on_step(report);  // the last loss stands in the table
       trainer.step(batch);
     }
@@ -157,7 +157,7 @@ Row train(const std::string& name, const Settings& settings, const Dataset& trai
   row.step_bytes = (moved.gradients().on(axis::data).total_with_padding + moved.activations().total_with_padding).value;
   const std::int64_t of_reports = reports * moved.loss().total_with_padding.value;
   if (trainer.steps() > 0) row.counted_bytes = static_cast<double>(bytes_sent<ThePlan>(trainer) - of_reports) / static_cast<double>(trainer.steps());
-  const Evaluation evaluation = trainer.evaluate(*test.in_order().batches(test.size()).begin());
+  const Evaluation evaluation = trainer.evaluate(test.all());
   row.accuracy = accuracy_of(evaluation, test);
   row.memory = peak_memory<ThePlan>();
   for (int r = 0; r < devices<ThePlan>; ++r) {

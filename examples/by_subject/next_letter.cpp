@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <heddle/backend/cpu_threads.hpp>
 #include <heddle/heddle.hpp>
+#include <heddle/io/sequences.hpp>
 #include <iomanip>
 #include <iostream>
 #include <string>
@@ -38,17 +39,19 @@ template <class ThePlan> char next(Trainer<ThePlan, CpuThreads>& trainer, const 
   return letter(static_cast<int>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
 }
 
-template <class ThePlan> std::string train(const char* name) {
-  std::vector<float> ids;
-  std::vector<std::int32_t> following;
-  for (std::size_t r = 0; r < rows; ++r) {
-    for (std::size_t i = 0; i < window; ++i) ids.push_back(static_cast<float>(token(corpus[r + i])));
-    following.push_back(token(corpus[r + window]));
-  }
+/// Every window of the corpus, and the letter that follows it.
+Dataset windows() {
+  std::vector<std::int32_t> tokens;
+  for (const char c : corpus) tokens.push_back(token(c));
+  return next_token_rows(tokens, letters, {.length = window, .stride = 1, .predict = Predict::last});
+}
+
+template <class ThePlan> std::string train(const Dataset& data, const char* name) {
   Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 3e-3}, Seed{1}};
   std::cout << name << ", " << devices<ThePlan> << " device(s)\n";
   trainer.on_step([](const StepResult& r) { std::cout << "  step " << r.step << ", loss " << *r.loss << '\n'; }, Every{20});
-  for (int step = 0; step < 80; ++step) trainer.step(examples(ids, following, window));
+  for (int epoch = 0; epoch < 80; ++epoch)
+    for (const auto& batch : data.batches<ThePlan>()) trainer.step(batch);  // one batch of all rows
   std::string text{corpus.substr(0, window)};
   while (text.size() < corpus.size()) text += next(trainer, text);
   std::cout << "  " << text << '\n';
@@ -56,9 +59,12 @@ template <class ThePlan> std::string train(const char* name) {
 }
 
 int main() {
-  std::cout << std::fixed << std::setprecision(2);
-  const std::string single = train<Training<Single>>("Single");
-  const std::string shared = train<Shared>("TensorParallel<2>");
-  std::cout << "the same text: " << (shared == single ? "yes" : "no") << '\n';
-  return shared == single ? 0 : 1;
+  return run_main([] {
+    std::cout << std::fixed << std::setprecision(2);
+    const Dataset data = windows();
+    const std::string single = train<Training<Single>>(data, "Single");
+    const std::string shared = train<Shared>(data, "TensorParallel<2>");
+    std::cout << "the same text: " << (shared == single ? "yes" : "no") << '\n';
+    return shared == single ? 0 : 1;
+  });
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "equivalence/equal.hpp"
 #include "equivalence/sentences.hpp"
+#include "heddle/io/sequences.hpp"
+#include "heddle/io/synthetic.hpp"
 
 using namespace equivalence;
 
@@ -52,6 +54,23 @@ template <class... Parts> void check_same() {
 }
 
 }  // namespace
+
+TEST_CASE("a stream of tokens that is cut into rows teaches a language model, whose logits then name the followers") {
+  using ThePlan = Of<Single>;
+  const std::vector<std::int32_t> tokens = synthetic_tokens(Seed{4}, 16 * 5 * 4 + 1, 17);
+  const Dataset data = next_token_rows(tokens, 17, {.length = 5});
+  REQUIRE(data.size() == 64);
+  Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 0.05}, Seed{5}};
+  for (int epoch = 0; epoch < 15; ++epoch)
+    for (const auto& batch : data.shuffled(Seed{1}, epoch).batches<ThePlan>()) trainer.step(batch);
+  const Evaluation evaluation = trainer.evaluate(data.all());
+  int right = 0;
+  for (std::size_t i = 0; i < data.labels().size(); ++i) {
+    const float* const logits = evaluation.outputs.data() + 17 * i;
+    right += std::max_element(logits, logits + 17) - logits == data.labels()[i] ? 1 : 0;
+  }
+  CHECK(right > 320 / 2);  // three of four tokens have the follower that was drawn for them
+}
 
 TEST_CASE("a language model under every product of data, shard, stage and accumulation axes has the bits of one device") {
   check_same<Accumulate<2>, Single>();

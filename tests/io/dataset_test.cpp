@@ -129,6 +129,34 @@ TEST_CASE("data that do not fit together are refused") {
         "[heddle.D11] batches of 0 rows were asked for. Fix: give a number of rows of at least 1.");
 }
 
+TEST_CASE("a row may have several labels, and every row has as many") {
+  const Dataset data{LabelledRows{{1, 2, 3, 4}, {0, 1, 2, 2, 1, 0}, 2, 3, 3}};
+  CHECK((data.size() == 2 && data.labels_of_a_row() == 3 && data.labels().size() == 6));
+  CHECK(data.all().target(1)[0] == 2);
+  CHECK(
+      sentence([] {
+        Dataset{LabelledRows{{1, 2, 3, 4}, {0, 1, 2, 2, 1}, 2, 3, 3}};
+      }) ==
+      "[heddle.D07] 'images' has 2 rows but 'labels' has 5 labels, not 3 for each row. Fix: give 3 labels for each row, or another number of them.");
+  CHECK(sentence([] {
+          Dataset{LabelledRows{{1, 2, 3, 4}, {0, 1, 2, 2, 3, 0}, 2, 3, 3}};
+        }) == "[heddle.D08] label 3 at position 1 of row 1 of 'labels' is not in 0 to 2. Fix: correct the label, or raise the number of classes.");
+  CHECK(sentence([] { Dataset{LabelledRows{{1}, {0}, 1, 3, 0}}; }) == "[heddle.D11] 'labels' has 0 labels a row. Fix: give at least 1.");
+}
+
+TEST_CASE("real targets that do not fit their inputs are refused in their own words") {
+  const auto made = [](RegressionRows rows) { return sentence([&] { RegressionDataset{rows}; }); };
+  CHECK(made({{1, 2, 3}, {0}, 2}) ==
+        "[heddle.D07] 3 inputs are no whole rows of 2 features. Fix: give rows x features floats, and the number of features of one row.");
+  CHECK(made({{1, 2}, {0, 1, 2}, 2, 2}) ==
+        "[heddle.D07] 'inputs' has 1 row but 'targets' has 3 targets, not 2 for each row. Fix: give 2 targets for each row, or another number of "
+        "them.");
+  CHECK(made({{}, {}, 2}) == "[heddle.D10] 'inputs' holds 0 rows: there is nothing to learn from. Fix: give a data set with at least one row.");
+  CHECK(made({{1}, {1}, 0}) == "[heddle.D11] 'inputs' has 0 features a row and 'targets' 1 targets. Fix: give at least 1 of each.");
+  CHECK(has(made({{1}, {1}, 1, 0}), "[heddle.D11] 'inputs' has 1 features a row and 'targets' 0 targets"));
+  CHECK(made({{1, 2}, {1}, 2}) == "nothing was thrown");
+}
+
 TEST_CASE("a batch of more rows than any number of rows is the whole data set") {
   const Dataset data = numbered(3);
   const Batches batches = data.in_order().batches(std::numeric_limits<std::int64_t>::max());

@@ -74,7 +74,7 @@ TEST_CASE("what is no IDX file is refused with the byte that says so") {
         "train-images-idx3-ubyte.");
   CHECK(refusal({std::byte{0x1f}, std::byte{0x8b}, std::byte{8}}) ==
         "[heddle.D02] 'data' is no IDX file but a gzip file (it starts with 1f 8b). Fix: run gunzip on it, or load it with load_idx_dataset of "
-        "heddle/io/gzip.hpp.");
+        "heddle/io/gzip.hpp, which needs zlib (-lz).");
 }
 
 TEST_CASE("a truncated file is refused with the bytes it needs and has") {
@@ -176,7 +176,8 @@ TEST_CASE("a missing file is refused with the path that was looked for") {
   idx_bytes::write(folder.path / "train-images-idx3-ubyte", three_images());
   CHECK(has(load(), "[heddle.D01] '" + (folder.path / "train-labels-idx1-ubyte").string() + "' cannot be read"));
   idx_bytes::write(folder.path / "train-labels-idx1-ubyte.gz", {});
-  CHECK(has(load(), "is missing, only the gzip file '" + (folder.path / "train-labels-idx1-ubyte.gz").string() + "' is there. Fix: run gunzip"));
+  CHECK(has(load(), "is missing, only the gzip file '" + (folder.path / "train-labels-idx1-ubyte.gz").string() +
+                        "' is there. Fix: run gunzip on it, or load it with load_idx_dataset of heddle/io/gzip.hpp, which needs zlib (-lz)."));
   const auto nowhere = folder.path / "nowhere";
   CHECK(has(sentence([&] { IdxDataset{nowhere}; }), "'" + (nowhere / "train-images-idx3-ubyte").string() + "' cannot be read: No such file"));
   const char* not_given = nullptr;

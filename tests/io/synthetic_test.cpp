@@ -73,3 +73,63 @@ TEST_CASE("more data than there is memory for are refused before any are made, a
     CHECK(has(said, " are free. Fix: ask for fewer rows, or a machine with more memory."));
   }
 }
+
+TEST_CASE("a regression without files has targets that are sums of its features, the same in both halves") {
+  constexpr std::int64_t features = 20;
+  const RegressionDataset train = synthetic_regression(Seed{3}, 60, features, 2);
+  const RegressionDataset test = synthetic_regression(Seed{3}, 60, features, 2, Split::test);
+  CHECK((train.size() == 60 && train.features() == features && train.targets_of_a_row() == 2));
+  CHECK_FALSE(std::equal(test.inputs().begin(), test.inputs().end(), train.inputs().begin()));
+  CHECK(std::all_of(train.inputs().begin(), train.inputs().end(), [](float x) { return x >= -1 && x < 1; }));
+  // Whoever finds weights on the training half by relaxation is right on the test half: x W^T = y has 20 unknowns and 60 rows, without noise.
+  std::vector<double> weights(2 * features);
+  const auto error = [&](const RegressionDataset& data, std::int64_t row, std::int64_t t) {
+    double sum = -static_cast<double>(data.all().target(row)[t]);
+    for (std::int64_t f = 0; f < features; ++f)
+      sum += weights[static_cast<std::size_t>(t * features + f)] * static_cast<double>(data.all().input(row)[f]);
+    return sum;
+  };
+  for (int pass = 0; pass < 300; ++pass)
+    for (std::int64_t row = 0; row < 60; ++row)
+      for (std::int64_t t = 0; t < 2; ++t) {
+        double norm = 0;
+        for (std::int64_t f = 0; f < features; ++f)
+          norm += static_cast<double>(train.all().input(row)[f]) * static_cast<double>(train.all().input(row)[f]);
+        const double off = error(train, row, t) / norm;
+        for (std::int64_t f = 0; f < features; ++f)
+          weights[static_cast<std::size_t>(t * features + f)] -= off * static_cast<double>(train.all().input(row)[f]);
+      }
+  double worst = 0;
+  double largest = 0;
+  for (std::int64_t row = 0; row < 60; ++row)
+    for (std::int64_t t = 0; t < 2; ++t) {
+      worst = std::max(worst, std::abs(error(test, row, t)));
+      largest = std::max(largest, std::abs(static_cast<double>(test.all().target(row)[t])));
+    }
+  CHECK(largest > 0.3);
+  CHECK(largest < 4);
+  CHECK(worst < 1e-5);
+  CHECK(has(sentence([] { static_cast<void>(synthetic_regression(Seed{1}, 0, 4)); }), "[heddle.D10] 'synthetic inputs' holds 0 rows"));
+  CHECK(has(sentence([] { static_cast<void>(synthetic_regression(Seed{1}, 4, 0)); }), "[heddle.D11] 'synthetic inputs' has 0 features a row"));
+  CHECK(
+      has(sentence([] { static_cast<void>(synthetic_regression(Seed{1}, std::int64_t{1} << 40, 1000)); }), "[heddle.D14] 'synthetic inputs' takes "));
+}
+
+TEST_CASE("tokens without files have a follower that can be learned") {
+  const std::vector<std::int32_t> tokens = synthetic_tokens(Seed{5}, 20'000, 16);
+  CHECK(tokens == synthetic_tokens(Seed{5}, 20'000, 16));
+  CHECK(tokens.size() == 20'000);
+  int follows[16][16]{};
+  for (std::size_t i = 1; i < tokens.size(); ++i) {
+    REQUIRE((tokens[i] >= 0 && tokens[i] < 16));
+    ++follows[tokens[i - 1]][tokens[i]];
+  }
+  int right = 0;
+  for (const auto& of_one : follows) right += *std::max_element(std::begin(of_one), std::end(of_one));
+  // Expected: 3/4 + 1/4 x 1/16 = 0.7656 of 20,000, standard deviation sqrt(20,000 x 0.766 x 0.234) = 60; five deviations, and the best of 16 counts
+  // is never below the one that was chosen.
+  CHECK(std::abs(right - 15'312) < 300);
+  CHECK(sentence([] { static_cast<void>(synthetic_tokens(Seed{1}, 0, 4)); }) ==
+        "[heddle.D11] 0 synthetic tokens of a vocabulary of 4 were asked for. Fix: give at least 1 of each.");
+  CHECK(has(sentence([] { static_cast<void>(synthetic_tokens(Seed{1}, std::int64_t{1} << 45, 4)); }), "[heddle.D14] 'synthetic tokens' takes "));
+}

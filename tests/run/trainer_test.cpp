@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "heddle/backend/cpu_threads.hpp"
+#include "heddle/io/synthetic.hpp"
 
 using namespace heddle;
 
@@ -87,6 +88,12 @@ TEST_CASE("rows of another shape are refused with both shapes") {
   const std::vector<float> targets(16 * 3, 0.0F);
   const auto narrow = examples(std::span<const float>{rows.inputs}.first(16 * 6), std::span<const float>{targets}, 6);
   CHECK(contains(refused(Code{'D', 7}, [&] { regression.step(narrow); }), "6 features and 3 target values a row, but Model takes 6 and 4"));
+  const RegressionDataset data = synthetic_regression(Seed{2}, 48, 6, 4);
+  regression.optimizer().learning_rate = 0.1;
+  const double before = regression.evaluate(data.all()).loss;
+  for (int epoch = 0; epoch < 40; ++epoch)
+    for (const auto& batch : data.shuffled(Seed{1}, epoch).batches<Regression>()) regression.step(batch);
+  CHECK(regression.evaluate(data.all()).loss < 0.5 * before);
 }
 
 TEST_CASE("a label that is no class names its row, on whatever rank, and nothing is changed") {

@@ -99,7 +99,7 @@ template <ByteSource S> [[nodiscard]] IdxHeader read_idx_header(S& source) {
   std::size_t has = source.read(std::span{bytes}.first(4));
   if (has >= 2 && byte(0) == 0x1f && byte(1) == 0x8b)
     throw Error(Code{'D', 2}, "'" + name + "' is no IDX file but a gzip file (it starts with 1f 8b). Fix: run gunzip on it, or load it with " +
-                                  "load_idx_dataset of heddle/io/gzip.hpp.");
+                                  "load_idx_dataset of heddle/io/gzip.hpp, which needs zlib (-lz).");
   for (std::size_t i = 0; i < has && i < 3; ++i) {
     const bool right = i < 2 ? byte(i) == 0 : bytes_of(static_cast<IdxType>(byte(2))) != 0;
     if (!right)
@@ -265,7 +265,8 @@ class IdxDataset : public Dataset {
     const std::string packed = path.string() + ".gz";
     if (!file_is_there(path) && file_is_there(packed))
       throw Error(Code{'D', 1}, quoted_path(path) + " is missing, only the gzip file '" + packed +
-                                    "' is there. Fix: run gunzip on it, or load it with " + "load_idx_dataset of heddle/io/gzip.hpp.");
+                                    "' is there. Fix: run gunzip on it, or load it with " +
+                                    "load_idx_dataset of heddle/io/gzip.hpp, which needs zlib (-lz).");
     return InputFile{path};
   }
 };

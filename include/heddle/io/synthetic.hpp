@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: MIT
-// Room: io. A data set without files: one centre for each class, noise around it, values in [0, 1].
+// Room: io. Data without files that can be learned: classes, a regression, a stream of tokens.
 // Sees: core/random, io/dataset, io/file for its memory.  Does not see: formats, policies, devices.
-// In: a seed and sizes.  Out: a Dataset, the same bits on every platform.
+// In: a seed and sizes.  Out: a Dataset, a RegressionDataset or tokens, the same bits on every platform.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "heddle/core/random.hpp"
 #include "heddle/io/dataset.hpp"
 #include "heddle/io/file.hpp"
 
 namespace heddle::inline io_room {
+
+/// Refuses rows of `numbers` numbers that the memory does not hold, where their bytes can be counted and where not. Errors  D14
+inline void refuse_synthetic_rows(std::int64_t rows, std::int64_t numbers, const char* name, const char* remedy) {
+  if (rows < 1 || numbers < 1) return;
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t row_bytes = sizeof(float) * std::min(static_cast<std::uint64_t>(numbers), most / sizeof(float));
+  refuse_beyond_memory(row_bytes > most / static_cast<std::uint64_t>(rows) ? most : row_bytes * static_cast<std::uint64_t>(rows), name, remedy);
+}
 
 /// Rows that can be learned: row r has class r mod classes; feature f is the class's centre in [0.2, 0.8) plus noise in [-0.2, 0.2).
 /// Both splits share the centres and differ in the noise. Uniform numbers only: no mathematics library can change a bit.
@@ -26,11 +36,7 @@ namespace heddle::inline io_room {
   constexpr const char* images = "synthetic images";
   constexpr const char* remedy = "ask for fewer rows";
   const std::uint64_t noise = split == Split::train ? 1 : 2;  // stream 0 has the centres
-  if (rows > 0 && features > 0) {
-    constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
-    const std::uint64_t row_bytes = sizeof(float) * std::min(static_cast<std::uint64_t>(features), most / sizeof(float));
-    refuse_beyond_memory(row_bytes > most / static_cast<std::uint64_t>(rows) ? most : row_bytes * static_cast<std::uint64_t>(rows), images, remedy);
-  }
+  refuse_synthetic_rows(rows, features, images, remedy);
   const auto make = [&] {
     LabelledRows made;
     made.features = features;
@@ -49,6 +55,70 @@ namespace heddle::inline io_room {
     return Dataset{std::move(made), images, "synthetic labels"};
   };
   return within_memory(images, make, remedy);
+}
+
+/// Rows whose targets are fixed sums of their features, so that a Linear layer learns them: features are multiples of 1/64 in [-1, 1), weights
+/// multiples of 1/16, the same in both splits. All sums are whole numbers until the end, so no rounding can change a bit.
+///
+/// Shape   inputs (rows, features), targets (rows, targets_of_a_row), about as large as the features
+/// Errors  D10 no rows, D11 features or targets below 1, D14 more than there is memory for
+/// Tested  io/synthetic_test
+[[nodiscard]] inline RegressionDataset synthetic_regression(Seed seed, std::int64_t rows, std::int64_t features, std::int64_t targets_of_a_row = 1,
+                                                            Split split = Split::train) {
+  constexpr const char* inputs = "synthetic inputs";
+  constexpr const char* remedy = "ask for fewer rows";
+  refuse_synthetic_rows(rows, features, inputs, remedy);
+  refuse_synthetic_rows(rows, targets_of_a_row, "synthetic targets", remedy);
+  const auto whole = [&](std::uint64_t stream, std::int64_t index) {
+    return static_cast<std::int64_t>(bits64(seed, stream, static_cast<std::uint64_t>(index)) >> 57) - 64;  // -64 to 63
+  };
+  std::int64_t scale = 64 * 64;  // a weight of 64 counts as 4 at most: sums of many features grow as the root of their number
+  for (std::int64_t of = 16; of < features; of *= 4) scale *= 2;
+  const auto make = [&] {
+    RegressionRows made;
+    made.features = features;
+    made.targets_of_a_row = targets_of_a_row;
+    for (std::int64_t row = 0; row < rows && features > 0; ++row) {
+      for (std::int64_t f = 0; f < features; ++f)
+        made.inputs.push_back(static_cast<float>(whole(split == Split::train ? 1 : 2, row * features + f)) / 64.0F);
+      for (std::int64_t t = 0; t < targets_of_a_row; ++t) {
+        std::int64_t sum = 0;
+        for (std::int64_t f = 0; f < features; ++f)
+          sum += whole(0, t * features + f) * static_cast<std::int64_t>(64.0F * made.inputs[static_cast<std::size_t>(row * features + f)]);
+        made.targets.push_back(static_cast<float>(sum) / static_cast<float>(scale));
+      }
+    }
+    return RegressionDataset{std::move(made), inputs, "synthetic targets"};
+  };
+  return within_memory(inputs, make, remedy);
+}
+
+/// A stream of tokens for next_token_rows(): three times of four a token has the follower that the seed chose for it, else any token follows.
+/// A model that knows the followers is right for a little more than three tokens of four.
+///
+/// Errors  D11 fewer than one token or a vocabulary of none, D14 more than there is memory for
+/// Tested  io/synthetic_test
+[[nodiscard]] inline std::vector<std::int32_t> synthetic_tokens(Seed seed, std::int64_t count, int vocabulary) {
+  constexpr const char* name = "synthetic tokens";
+  constexpr const char* remedy = "ask for fewer tokens";
+  if (count < 1 || vocabulary < 1)
+    throw Error(Code{'D', 11}, grouped_digits(count) + " synthetic tokens of a vocabulary of " + grouped_digits(vocabulary) +
+                                   " were asked for. Fix: give at least 1 of each.");
+  refuse_synthetic_rows(count, 1, name, remedy);
+  const auto draw = [&](std::uint64_t stream, std::int64_t index, int below) {
+    return static_cast<std::int32_t>(bits64(seed, stream, static_cast<std::uint64_t>(index)) % static_cast<std::uint64_t>(below));
+  };
+  return within_memory(
+      name,
+      [&] {
+        std::vector<std::int32_t> tokens{draw(0, 0, vocabulary)};
+        while (std::ssize(tokens) < count) {
+          const std::int64_t at = std::ssize(tokens);
+          tokens.push_back(draw(1, at, 4) == 0 ? draw(2, at, vocabulary) : draw(3, tokens.back(), vocabulary));
+        }
+        return tokens;
+      },
+      remedy);
 }
 
 }  // namespace heddle::inline io_room

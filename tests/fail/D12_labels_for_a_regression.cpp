@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// expect: \[heddle\.D12\] The batch has targets of another type than the loss takes\.
+// expect-g++: MeanSquaredError takes float targets but the data set has class number targets\. Fix: use a RegressionDataset, or name another loss\.
+#include "heddle/heddle.hpp"
+#include "heddle/io/dataset.hpp"
+
+using namespace heddle;
+
+#ifdef HEDDLE_REPAIRED
+using Data = RegressionDataset;
+#else
+using Data = Dataset;
+#endif
+
+struct Line : Sequential<Linear<8, 1>> {};
+using Fitted = Plan<Line, MeanSquaredError, SGD, Batch<64>, Single>;
+
+std::int64_t count(const Data& data) { return data.shuffled(Seed{1}, 0).batches<Fitted>().size(); }
+int main() {}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// Walking and shuffling are tested with class labels in dataset_test; here is what real targets, several labels a row and plans add.
+#include "heddle/io/ordered_rows.hpp"
+
+#include <doctest/doctest.h>
+
+#include <type_traits>
+#include <vector>
+
+#include "heddle/io/dataset.hpp"
+
+using namespace heddle;
+
+static_assert(std::is_same_v<OrderedRows, decltype(std::declval<Dataset>().in_order())>);
+static_assert(std::is_same_v<RowsInOrder<float>, decltype(std::declval<RegressionDataset>().shuffled(Seed{1}, 0))>);
+
+namespace {
+
+/// Row r holds (r, r + 0.5) and has the targets (2 r, 2 r + 1, 2 r + 2).
+RegressionDataset doubled(int rows) {
+  RegressionRows made{{}, {}, 2, 3};
+  for (int row = 0; row < rows; ++row) {
+    for (const float input : {0.0F, 0.5F}) made.inputs.push_back(static_cast<float>(row) + input);
+    for (const float target : {0.0F, 1.0F, 2.0F}) made.targets.push_back(2 * static_cast<float>(row) + target);
+  }
+  return RegressionDataset{made};
+}
+
+}  // namespace
+
+TEST_CASE("real targets are walked and shuffled as class labels are: every row once, with all of its targets") {
+  const RegressionDataset data = doubled(10);
+  CHECK(data.size() == 10);
+  CHECK(data.features() == 2);
+  CHECK(data.targets_of_a_row() == 3);
+  CHECK((data.inputs().size() == 20 && data.targets().size() == 30));
+  float sum = 0;
+  for (const auto& batch : data.shuffled(Seed{1}, 3).batches<4>()) {
+    CHECK(batch.target_features == 3);
+    for (std::int64_t i = 0; i < batch.rows; ++i) {
+      CHECK(batch.target(i)[2] == 2 * batch.input(i)[0] + 2);
+      sum += batch.input(i)[0];
+    }
+  }
+  CHECK(sum == 45);
+  const RowsInOrder<float> shuffled = data.shuffled(Seed{1}, 3);
+  CHECK(std::vector<std::uint32_t>(shuffled.order().begin(), shuffled.order().end()) == shuffled_order(Seed{1}, 3, 10));
+}
+
+TEST_CASE("a data set gives the batches of its rows as they lie, and all of them as one") {
+  const RegressionDataset data = doubled(10);
+  CHECK(data.batches<4>().size() == 3);
+  CHECK(data.batches(5).size() == 2);
+  CHECK((*data.batches<4>().begin()).order == nullptr);
+  CHECK(data.all().rows == 10);
+  const Examples<float> kept = doubled(3).all();  // the data set is gone, its rows are not
+  CHECK(kept.target(2)[0] == 4);
+}
