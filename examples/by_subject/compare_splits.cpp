@@ -28,10 +28,10 @@ template <class ThePlan> Trained train(const Dataset& images, const Dataset& oth
   double seconds = 1e9;
   for (int epoch = 0; epoch < 3; ++epoch) {
     const auto start = std::chrono::steady_clock::now();
-    for (const auto& batch : images.shuffled(Seed{1}, epoch).template batches<64>()) trainer.step(batch);
+    for (const auto& batch : images.shuffled(Seed{1}, epoch).template batches<ThePlan>()) trainer.step(batch);
     seconds = std::min(seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
-  const double loss = trainer.evaluate(*others.in_order().batches(others.size()).begin()).loss;
+  const double loss = trainer.evaluate(others.all()).loss;
   return {seconds, loss, trainer.parameter_hash()};
 }
 
