@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Four looks at plans, before anything runs: what a plan is, what another changes, where the memory is, what each device needs.
 // Build: g++ -std=c++20 -O2 -I include examples/by_subject/look.cpp
+// Four looks at plans, before anything runs: what a plan is, what another changes, where the memory is, what each device needs.
 #include <cstdio>
 #include <heddle/heddle.hpp>
 #include <heddle/report/difference.hpp>

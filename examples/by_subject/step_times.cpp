@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Step times on machines that are not here: a plan's program is walked under a model of the machine, nothing is run.
 // Build: g++ -std=c++20 -O2 -I include examples/by_subject/step_times.cpp
+// Step times on machines that are not here: a plan's program is walked under a model of the machine, nothing is run.
 #include <cstdio>
 #include <heddle/cost/simulate.hpp>
 #include <heddle/heddle.hpp>

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""Every example says in its second line how it is built. A numbered example has at most 40 lines and shows one refused variant with its sentence:
+    // Refused: using Bad = Training<DataParallel<3>>;
+    // Says: [heddle.B01] Batch<128> does not divide by 3 ranks. Fix: ...      (in as many lines of comment as it takes)
+All these variants are compiled in one file, after the header that the numbered examples share; each must be refused in exactly these words."""
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+import house
+
+EIGEN = "/usr/include/eigen3"
+MOST_LINES = 40
+BUILD = re.compile(r"// Build: (g\+\+|mpicxx) -std=c\+\+20 -O2 -I include (-I /usr/include/eigen3 )?(\S+)( -pthread)?")
+REFUSAL = re.compile(r"^// Refused: using Bad = (.*);\n// Says: (.*(?:\n// .*)*)\n", re.M)
+
+
+def missing():
+    return None if shutil.which("g++") else "g++ is not installed"
+
+
+def faults_of(name, text):
+    lines = text.splitlines()
+    build = BUILD.fullmatch(lines[1]) if len(lines) > 1 else None
+    if not build or build.group(3) != name:
+        yield f"{name}: its second line does not say how it is built. Fix: write // Build: g++ -std=c++20 -O2 -I include ... {name}"
+    elif ("backend/" in text or '#include "network.hpp"' in text) != bool(build.group(2)):
+        yield f"{name}: its second line names Eigen if it includes a backend, and only then"
+    if name.startswith("examples/0"):
+        if len(lines) > MOST_LINES:
+            yield f"{name}: it has {len(lines)} lines, a numbered example has at most {MOST_LINES}"
+        if len(REFUSAL.findall(text)) != 1:
+            yield f"{name}: it does not show one refused variant. Fix: write // Refused: using Bad = ...; and below it // Says: [heddle.B01] ..."
+
+
+def source_of(variants):
+    """A program that asks for the sentence of each variant and says which differ."""
+    parts = ['#include <string_view>\n#include "network.hpp"\n#include <cstdio>\n'
+             "static int differs(const char* name, std::string_view shown, std::string_view told) {\n"
+             "  if (shown == told) return 0;\n"
+             '  std::printf("%s: the refused variant says: %.*s\\n", name, static_cast<int>(told.size()), told.data());\n  return 1;\n}\n'
+             "int main() {\n  int count = 0;\n"]
+    for name, bad, says in variants:
+        sentence = says.replace("\\", "\\\\").replace('"', '\\"')
+        parts.append(f'  {{\n#line 1 "{name}"\n    using Bad = {bad};\n    static constexpr auto found = check<Bad>();\n'
+                     f'    count += differs("{name}", "{sentence}", found.text.view());\n  }}\n')
+    return "".join(parts) + "  return count;\n}\n"
+
+
+def misquoted(root, variants):
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = pathlib.Path(folder) / "variants.cpp", pathlib.Path(folder) / "variants"
+        source.write_text(source_of(variants))
+        command = ["g++", "-std=c++20", "-O0", f"-I{root / 'include'}", f"-I{root / 'examples'}", "-isystem", EIGEN, str(source), "-o", str(program), "-pthread"]
+        made = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        if made.returncode != 0:
+            yield f"the refused variants of the examples do not compile as questions\n{made.stdout}"
+            return
+        told = subprocess.run([str(program)], stdout=subprocess.PIPE, text=True, errors="replace")
+        yield from told.stdout.splitlines()
+        if told.returncode != len(told.stdout.splitlines()):
+            yield f"the program of the refused variants ended with {told.returncode}"
+
+
+def check(root):
+    variants = []
+    for path in sorted((root / "examples").rglob("*.cpp")):
+        name, text = str(path.relative_to(root)), path.read_text()
+        yield from faults_of(name, text)
+        if name.startswith("examples/0"):
+            variants += [(name, bad, says.replace("\n// ", " ")) for bad, says in REFUSAL.findall(text)]
+    if variants:
+        yield from misquoted(root, variants)
+    print(f"{len(variants)} refused variants compared")
+
+
+FIRST = "// SPDX-License-Identifier: MIT\n// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/01_a.cpp -pthread\n#include \"network.hpp\"\n"
+SHOWN = "// Refused: using Bad = Plan<3>;\n// Says: [heddle.B01] it is\n// 3.\n\n"
+SHARED = {"examples/network.hpp": "#include <string_view>\n"
+                                  "template <int> struct Plan {};\nstruct Words { const char* words; constexpr std::string_view view() const { return words; } };\n"
+                                  "struct Found { Words text; };\ntemplate <class> constexpr Found check() { return {{\"[heddle.B01] it is 3.\"}}; }\n"}
+ACCEPTED = SHARED | {"examples/01_a.cpp": FIRST + SHOWN + "int main() {}\n"}
+REFUSED = {
+    "examples/01_a.cpp: the refused variant says: [heddle.B01] it is 3.": SHARED | {"examples/01_a.cpp": FIRST + SHOWN.replace("// 3.", "// 4.")},
+    "do not compile as questions": SHARED | {"examples/01_a.cpp": FIRST + SHOWN.replace("Plan<3>", "Plan<four>")},
+    "does not show one refused variant": SHARED | {"examples/01_a.cpp": FIRST},
+    "it has 50 lines": SHARED | {"examples/01_a.cpp": FIRST + SHOWN + "\n" * 43},
+    "does not say how it is built": {"examples/by_hand/b.cpp": "// SPDX-License-Identifier: MIT\nint main() {}\n"},
+    "names Eigen if it includes a backend": {"examples/b.cpp": "//\n// Build: g++ -std=c++20 -O2 -I include examples/b.cpp\n#include <heddle/backend/cpu_threads.hpp>\n"},
+}
