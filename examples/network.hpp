@@ -45,7 +45,7 @@ template <class ThePlan> Trained train() {
   Trained result;
   const auto begin = std::chrono::steady_clock::now();
   for (int epoch = 0; epoch < 3; ++epoch)
-    for (const auto& batch : data.shuffled(Seed{1}, epoch).batches<128>()) result.loss = *trainer.step(batch).loss;
+    for (const auto& batch : data.shuffled(Seed{1}, epoch).batches<ThePlan>()) result.loss = *trainer.step(batch).loss;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   for (const std::string& name : trainer.parameter_names())
     for (const float value : trainer.parameter(name)) result.parameters.push_back(value);
