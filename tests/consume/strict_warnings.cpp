@@ -7,6 +7,7 @@
 #include <heddle/io/gzip.hpp>
 #include <heddle/io/idx.hpp>
 #include <heddle/io/safetensors.hpp>
+#include <heddle/io/sequences.hpp>
 #include <heddle/io/synthetic.hpp>
 #include <heddle/report/checkup.hpp>
 #include <heddle/report/table.hpp>
@@ -28,12 +29,21 @@ using Spread = Plan<Net, CrossEntropy, Adam, Batch<64, KeepLast>,
                     Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, TensorParallel<2>, Sharded<2>, DataParallel<2>>, Clip<GlobalNorm>,
                     LossScaling, Recompute<ReLU>>;
 
+using Fitted = Plan<Net, MeanSquaredError, SGD, Batch<64>, Single>;
+
+// Names that users give to what is theirs: a template of ours with a parameter of the same name would say that it hides them.
+constexpr int rows = 64, classes = 10, features = 784;
+
 int main() {
-  Trainer<Spread, CpuThreads> trainer{{.learning_rate = 1e-3}, Seed{1}};
-  const Dataset data = synthetic(Seed{1}, 64, 784, 10);
-  for (auto batch : data.shuffled(Seed{1}, 0).batches<64>()) {
-    trainer.step(batch);
-    (void)trainer.evaluate(batch);
-  }
-  const Runner<Inference<Net, Batch<64>, Sharded<2>>, CpuThreads> runner;
+  return run_main([] {
+    Trainer<Spread, CpuThreads> trainer{{.learning_rate = 1e-3}, Seed{1}};
+    const Dataset data = synthetic(Seed{1}, rows, features, classes);
+    for (auto batch : data.shuffled(Seed{1}, 0).batches<Spread>()) {
+      trainer.step(batch);
+      (void)trainer.evaluate(batch);
+    }
+    const Runner<Inference<Net, Batch<64>, Sharded<2>>, CpuThreads> runner;
+    (void)synthetic_regression(Seed{1}, rows, features, classes).batches<Fitted>();
+    (void)next_token_rows(synthetic_tokens(Seed{1}, rows, classes), classes, {.length = 8}).batches<8>();
+  });
 }
