@@ -37,7 +37,7 @@ class HeddleConan(ConanFile):
 
     def requirements(self):
         if self.options.with_eigen:
-            self.requires("eigen/[>=3.4 <4]", transitive_headers=True)
+            self.requires("eigen/[>=3.4 <6]", transitive_headers=True)
         if self.options.with_mpi:
             self.requires("openmpi/[>=4.1 <6]", transitive_headers=True, transitive_libs=True)
         if self.options.with_gzip:

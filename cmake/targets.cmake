@@ -38,7 +38,13 @@ target_sources(heddle INTERFACE FILE_SET HEADERS BASE_DIRS "${include_folder}" F
 
 if(HEDDLE_WITH_EIGEN)
   if(NOT TARGET Eigen3::Eigen)
-    find_package(Eigen3 3.4 ${needed} NO_MODULE)
+    find_package(Eigen3 3.4 QUIET NO_MODULE)
+  endif()
+  if(NOT TARGET Eigen3::Eigen)
+    find_package(Eigen3 5 QUIET NO_MODULE)  # to CMake another major number is another package
+  endif()
+  if(NOT TARGET Eigen3::Eigen)
+    find_package(Eigen3 3.4 ${needed} NO_MODULE)  # says what is missing
   endif()
   find_package(Threads ${needed})
   if(TARGET Eigen3::Eigen AND TARGET Threads::Threads)
@@ -49,7 +55,7 @@ if(HEDDLE_WITH_EIGEN)
     target_link_libraries(heddle_eigen INTERFACE heddle Eigen3::Eigen Threads::Threads)
     target_sources(heddle_eigen INTERFACE FILE_SET HEADERS BASE_DIRS "${include_folder}" FILES ${eigen_headers})
   else()
-    message(${heddle_left_out} "heddle: Eigen 3.4 was not found, so there is no target heddle::eigen. Fix: install it (package libeigen3-dev on Debian and Ubuntu), or set HEDDLE_WITH_EIGEN=OFF if types are all that is wanted.")
+    message(${heddle_left_out} "heddle: Eigen 3.4 or newer was not found, so there is no target heddle::eigen. Fix: install it (package libeigen3-dev on Debian and Ubuntu), or set HEDDLE_WITH_EIGEN=OFF if types are all that is wanted.")
   endif()
 endif()
 

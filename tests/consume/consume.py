@@ -97,8 +97,45 @@ def conan(project, scratch, _):
     return 0
 
 
+def other_eigen(project, scratch, compiler):
+    """Eigen 5: CMake takes it, its products keep what products promise, and plans on them end with equal bits."""
+    folder = os.environ.get("HEDDLE_OTHER_EIGEN")
+    if folder is None:
+        tools = project / "build" / "other-eigen"  # kept between runs: a second run needs no network
+        if not list(tools.glob("lib/python*/site-packages/eigency/eigen/Eigen/Core")):
+            venv.create(tools, with_pip=True, clear=True)
+            got = subprocess.run([tools / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "eigency"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            if got.returncode != 0:
+                print(got.stdout)
+                print("SKIPPED: a newer Eigen could not be had from PyPI (package eigency); HEDDLE_OTHER_EIGEN names a folder that has one")
+                return SKIPPED
+        folder = next(tools.glob("lib/python*/site-packages/eigency/eigen"))
+    folder = pathlib.Path(folder)
+    version = (folder / "Eigen" / "Version").read_text() if (folder / "Eigen" / "Version").exists() else ""
+    if "EIGEN_MAJOR_VERSION 5" not in version:
+        print(f"SKIPPED: {folder} has no Eigen 5")
+        return SKIPPED
+    # The package has headers alone: this is what Eigen 5 installs for CMake, as far as it matters here.
+    (scratch / "Eigen3Config.cmake").write_text(
+        f'add_library(Eigen3::Eigen INTERFACE IMPORTED)\ntarget_include_directories(Eigen3::Eigen INTERFACE "{folder}")\n')
+    (scratch / "Eigen3ConfigVersion.cmake").write_text(
+        'set(PACKAGE_VERSION "5.0.1")\nif(PACKAGE_FIND_VERSION_MAJOR EQUAL 5 OR PACKAGE_FIND_VERSION STREQUAL "")\n'
+        "  set(PACKAGE_VERSION_COMPATIBLE TRUE)\nendif()\n")
+    configure(HERE / "subdirectory", scratch / "user", compiler, f"-DPROGRAMS={project / 'test_package'}", f"-DHEDDLE={project}", f"-DCMAKE_PREFIX_PATH={scratch}",
+              "-DCMAKE_IGNORE_PATH=/usr/share/eigen3/cmake;/usr/lib/cmake/eigen3")
+    if str(folder) not in (scratch / "user" / "build.ninja").read_text():
+        sys.exit("consume.py: CMake does not take Eigen 5")
+    tests = project / "tests"
+    run(compiler, "-std=c++20", "-O1", "-I", project / "include", "-I", tests, "-isystem", folder, tests / "compute/eigen/gemm_test.cpp",
+        tests / "compute/eigen/public_products_test.cpp", tests / "equivalence/public_products_test.cpp", tests / "main.cpp", "-pthread",
+        "-o", scratch / "tests")
+    run(scratch / "tests")
+    return 0
+
+
 def main(way, project, scratch, compiler):
-    ways = {way.__name__: way for way in (installed, components, subdirectory, fetched, conan)}
+    ways = {way.__name__: way for way in (installed, components, subdirectory, fetched, conan, other_eigen)}
     scratch = pathlib.Path(scratch)
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. The CPU backend on Eigen: its workspace, and sums and copies of flat arrays.
 // Sees: core, run/concepts.  Does not see: policies, programs, threads, transports.
-// In: pointers and run-time extents.  Out: EigenCompute, FloatBlock.
+// In: pointers and run-time extents.  Out: EigenCompute, FloatBlock, Into.
 #pragma once
 
 #if !__has_include(<Eigen/Core>)
@@ -25,6 +25,9 @@
 #include "heddle/run/concepts.hpp"
 
 namespace heddle::inline compute_room {
+
+/// What happens to the target of a product: target = a b, or target += a b.
+enum class Into : std::uint8_t { overwrite, add };
 
 /// Elements that one loop body handles: a compile-time count, so that compilers make vector code of it at -O2.
 inline constexpr int block_elements = 16;
@@ -86,7 +89,7 @@ struct alignas(64) FloatBlock {
 /// Law     an element's bits depend on its operands alone, never on its position in the array or on addresses
 /// Tested  compute/eigen/eigen_test
 struct EigenCompute {
-  static constexpr Bytes workspace = 384_KiB;  // packed operands of a product, see gemm.hpp
+  static constexpr Bytes workspace = 384_KiB;  // packed operands of a product, see internal_products.hpp
 
   /// target = a + b; target may be a or b.
   static void add(float* target, const float* a, const float* b, std::int64_t n) {

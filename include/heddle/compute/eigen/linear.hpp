@@ -41,24 +41,24 @@ inline void column_sums(std::int64_t rows, std::int64_t columns, const float* so
 }
 
 /// The sums of a row start at the bias: it costs no pass of its own.
-inline void linear_forward(const ForwardCall& call) {
+template <class Products> void linear_forward(const ForwardCall& call) {
   const LinearExtents e(*call.leaf, call.rows);
   if (has_bias(*call.leaf))
-    product_nt_plus_row(e.vectors, e.out, e.in, call.input, call.parameters[0], call.parameters[1], call.output, call.workspace);
+    Products::nt_plus_row(e.vectors, e.out, e.in, call.input, call.parameters[0], call.parameters[1], call.output, call.workspace);
   else
-    product_nt(e.vectors, e.out, e.in, call.input, call.parameters[0], call.output, Into::overwrite, call.workspace);
+    Products::nt(e.vectors, e.out, e.in, call.input, call.parameters[0], call.output, Into::overwrite, call.workspace);
 }
 
 /// dW (Out, In) = dY^T X, db = column sums of dY, dX (rows, In) = dY W.
-inline void linear_backward(const BackwardCall& call) {
+template <class Products> void linear_backward(const BackwardCall& call) {
   const LinearExtents e(*call.leaf, call.rows);
   const Into into = call.add ? Into::add : Into::overwrite;
   if (call.parameter_gradients != nullptr) {
-    product_tn(e.out, e.in, e.vectors, call.output_gradient, call.input, call.parameter_gradients[0], into, call.workspace);
+    Products::tn(e.out, e.in, e.vectors, call.output_gradient, call.input, call.parameter_gradients[0], into, call.workspace);
     if (has_bias(*call.leaf)) column_sums(e.vectors, e.out, call.output_gradient, call.parameter_gradients[1], into);
   }
   if (call.input_gradient != nullptr)
-    product_nn(e.vectors, e.in, e.out, call.output_gradient, call.parameters[0], call.input_gradient, Into::overwrite, call.workspace);
+    Products::nn(e.vectors, e.in, e.out, call.output_gradient, call.parameters[0], call.input_gradient, Into::overwrite, call.workspace);
 }
 
 }  // namespace heddle::inline compute_room
@@ -71,8 +71,8 @@ namespace heddle::inline run_room {
 /// Tested  compute/eigen/linear_test
 template <std::int64_t In, std::int64_t Out, class Bias, std::derived_from<EigenCompute> C> struct Kernel<Linear<In, Out, Bias>, C> {
   static constexpr bool backward_in_parts = true;
-  static void forward(const ForwardCall& call) { linear_forward(call); }
-  static void backward(const BackwardCall& call) { linear_backward(call); }
+  static void forward(const ForwardCall& call) { linear_forward<typename ProductsOf<C>::type>(call); }
+  static void backward(const BackwardCall& call) { linear_backward<typename ProductsOf<C>::type>(call); }
 };
 
 }  // namespace heddle::inline run_room
