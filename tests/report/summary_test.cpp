@@ -40,12 +40,12 @@ TEST_CASE("a summary names every layer with its shapes and parameters, and the t
         "    0  first  Linear<64, 64>          (64) -> (64)  weight (64, 64), bias (64)    4160\n"
         "    1  1      ReLU                    (64) -> (64)\n"
         "    2  2      Linear<64, 10, NoBias>  (64) -> (10)  weight (10, 64)                640\n"
-        "parameters  4800, 19200 bytes (18.8 KiB)\n"
+        "parameters  4800, 19,200 bytes (18.8 KiB)\n"
         "devices     1 device (no axis)\n"
         "batch       64 = 1 share x 1 micro-batch x 64 rows\n"
         "output      (10) for each row and loss CrossEntropy on device 0\n"
         "memory      device 0: " +
-            std::to_string(peak_memory<Training<Single>>().value) + " bytes (" + kibibytes(peak_memory<Training<Single>>().value) +
+            said(peak_memory<Training<Single>>().value) + " bytes (" + kibibytes(peak_memory<Training<Single>>().value) +
             " KiB)\n"
             "a step      moves nothing\n"
             "idle        stages idle 0.0 % if only work takes time\n");
@@ -62,7 +62,7 @@ TEST_CASE("stages, their devices, memory in groups and what moves") {
   CHECK(has(text, "output      (10) for each row and loss CrossEntropy on devices 1 and 3"));
   CHECK(has(text, "memory      devices 0 and 2: " + bytes_words(peak_memory<Both>(device<0>)) + " each"));
   CHECK(has(text, "            devices 1 and 3: " + bytes_words(peak_memory<Both>(device<3>)) + " each"));
-  CHECK(has(text, "a step      moves 32768 bytes between stages and 38400 bytes of gradients over axis data"));
+  CHECK(has(text, "a step      moves 32,768 bytes between stages and 38,400 bytes of gradients over axis data"));
   CHECK(has(summary<Training<DataParallel<4>>>(), "memory      devices 0 to 3: " + bytes_words(peak_memory<Training<DataParallel<4>>>()) + " each"));
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("blocks that are alike are one row, on each stage; tied parameters nam
   const std::string nested = summary<Nested>();  // a model alone
   CHECK(has(nested, " 5-16  3 more like 1 to 4, together 12,576 parameters"));
   CHECK(has(nested, "18-51  2 more like 1 to 17, together 35,648 parameters"));
-  CHECK(nested.ends_with("\nparameters  53,604, 214416 bytes (209.4 KiB)\n"));
+  CHECK(nested.ends_with("\nparameters  53,604, 214,416 bytes (209.4 KiB)\n"));
 }
 
 TEST_CASE("an Inference has no loss, and what runs again is told") {
@@ -100,5 +100,5 @@ TEST_CASE("numbers of devices are told in few words") {
   CHECK(numbers_words({0, 2, 4}) == "0, 2 and 4");
   CHECK(numbers_words({4, 5, 6, 7}) == "4 to 7");
   CHECK(numbers_words({0, 2, 4, 6, 8, 10, 12}) == "0, 2, ... 12 (7)");
-  CHECK(bytes_words(Bytes{std::int64_t{3} << 29}) == "1610612736 bytes (1.5 GiB)");
+  CHECK(bytes_words(Bytes{std::int64_t{3} << 29}) == "1,610,612,736 bytes (1.5 GiB)");
 }

@@ -21,8 +21,11 @@ struct Shared : Sequential<Linear<64, 64, NoBias>, ReLU, Tied<"again", Linear<64
 /// The numbers that stand before "bytes" in the last line of a table.
 std::int64_t bytes_named(const std::string& text) {
   std::int64_t sum = 0;
-  for (std::size_t at = text.find(" bytes "); at != std::string::npos; at = text.find(" bytes ", at + 1))
-    sum += std::stoll(text.substr(text.rfind(' ', at - 1) + 1));
+  for (std::size_t at = text.find(" bytes "); at != std::string::npos; at = text.find(" bytes ", at + 1)) {
+    std::string number = text.substr(text.rfind(' ', at - 1) + 1, at - text.rfind(' ', at - 1) - 1);
+    std::erase(number, ',');
+    sum += std::stoll(number);
+  }
   return sum;
 }
 
@@ -48,7 +51,8 @@ TEST_CASE("the bytes that a table names add up to all that a step moves") {
 TEST_CASE("what is sharded is gathered, and a table says how much") {
   // (N-1) x (64 x 64 + 64 x 10) x 4 bytes: gradients are scattered once, parameters gathered in the forward and in the backward
   CHECK(table<Plan<Small, CrossEntropy, Adam, Batch<64>, Sharded<2>>>().find(
-            "one step moves 18944 bytes of gradients over axis shard and 37888 bytes of gathered parameters over axis shard;") != std::string::npos);
+            "one step moves 18,944 bytes of gradients over axis shard and 37,888 bytes of gathered parameters over axis shard;") !=
+        std::string::npos);
 }
 
 TEST_CASE("a table names devices, layers, memory and what moves") {
@@ -58,7 +62,7 @@ TEST_CASE("a table names devices, layers, memory and what moves") {
   CHECK(text.find("\n    0          0             16.0            16.0            32.0") != std::string::npos);
   CHECK(text.find("\n    1        1-2") != std::string::npos);
   // 2 replicas x 2 micro-batches x 2 directions x 16 rows x 64 features x 4 bytes; 2 (N-1) x (64 x 64 + 64 x 10) x 4 bytes
-  CHECK(text.find("over all ranks, one step moves 32768 bytes between stages and 37888 bytes of gradients over axis data;") != std::string::npos);
+  CHECK(text.find("over all ranks, one step moves 32,768 bytes between stages and 37,888 bytes of gradients over axis data;") != std::string::npos);
 }
 
 TEST_CASE("the rows of the first line multiply out to the batch, or it says what does not") {
@@ -92,9 +96,10 @@ TEST_CASE("the idle share of unequal replicas is that of one: a share is taken t
 TEST_CASE("the idle share of a table is that of the stages as they are, the one that docs/tour.md prints") {
   struct Mnist : Sequential<Named<"linear1", Linear<784, 50>>, ReLU, Named<"linear2", Linear<50, 10>>> {};
   using Both = Plan<Mnist, CrossEntropy, Adam, Batch<64>, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, DataParallel<2>>>;
-  CHECK(table<Both>().ends_with(
-      "over all ranks, one step moves 25600 bytes between stages and 318080 bytes of gradients over axis data; stages idle 49.0 % if only work takes "
-      "time\n"));
+  CHECK(
+      table<Both>().ends_with("over all ranks, one step moves 25,600 bytes between stages and 318,080 bytes of gradients over axis data; stages idle "
+                              "49.0 % if only work takes "
+                              "time\n"));
   static_assert(bubble_percent(Both::training) == 49);  // 20 if the stages were equal
 }
 

@@ -14,22 +14,15 @@
 
 namespace heddle::inline report_room {
 
-/// Words, numbers and shapes as a sentence writes them.
-template <class... Parts> [[nodiscard]] std::string said(const Parts&... parts) {
-  Text<240> text;
-  ((text << parts), ...);
-  return std::string{text.view()};
-}
-
-/// "13731392 bytes (13.1 MiB)"
+/// "13,731,392 bytes (13.1 MiB)"
 [[nodiscard]] inline std::string bytes_words(Bytes bytes) {
   constexpr const char* units[] = {"KiB", "MiB", "GiB", "TiB"};
   double size = static_cast<double>(bytes.value) / 1024;
   int unit = 0;
   for (; size >= 1024 && unit < 3; ++unit) size /= 1024;
-  char text[64];
-  std::snprintf(text, sizeof text, "%lld bytes (%.1f %s)", static_cast<long long>(bytes.value), size, units[unit]);
-  return text;
+  char text[32];
+  std::snprintf(text, sizeof text, " bytes (%.1f %s)", size, units[unit]);
+  return said(bytes.value) + text;
 }
 
 /// Numbers as "0 to 3", "0 and 2" or "0, 2, 4 and 6"; of many the first, the last and how many there are.
@@ -141,7 +134,7 @@ inline constexpr std::size_t totals_indent = 12;
   return wrapped("parameters", said(elements) + ", " + bytes_words(Bytes{4 * elements}), totals_indent);
 }
 
-/// "device 0: 6811136 bytes (6.5 MiB)"; devices that need the same stand in one line.
+/// "device 0: 6,811,136 bytes (6.5 MiB)"; devices that need the same stand in one line.
 [[nodiscard]] inline std::string memory_lines(const Program& p) {
   std::string out;
   std::vector<bool> told(static_cast<std::size_t>(p.roles));

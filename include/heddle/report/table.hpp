@@ -17,6 +17,13 @@
 
 namespace heddle::inline report_room {
 
+/// Words, numbers and shapes as a sentence writes them.
+template <class... Parts> [[nodiscard]] std::string said(const Parts&... parts) {
+  Text<240> text;
+  ((text << parts), ...);
+  return std::string{text.view()};
+}
+
 [[nodiscard]] inline std::string padded(std::string word, std::size_t width) {
   if (word.size() < width) word.insert(0, width - word.size(), ' ');
   return word;
@@ -105,11 +112,11 @@ class Grid {
   return words;
 }
 
-/// What a step moves, as "25600 bytes between stages and 318080 bytes of gradients over axis data": the numbers add up to Traffic::total().
+/// What a step moves, as "25,600 bytes between stages and 318,080 bytes of gradients over axis data": the numbers add up to Traffic::total().
 [[nodiscard]] inline std::string moved_words(const Program& p, const Traffic& moved) {
   std::string words;
   const auto add = [&](const Volume& volume, const std::string& what) {
-    if (volume.total_payload.value > 0) words += (words.empty() ? "" : " and ") + std::to_string(volume.total_payload.value) + " bytes " + what;
+    if (volume.total_payload.value > 0) words += (words.empty() ? "" : " and ") + said(volume.total_payload.value) + " bytes " + what;
   };
   add(moved.activations(), "between stages");
   add(moved.ties(), "of tied gradients between their owners");
