@@ -13,7 +13,6 @@
 #include <heddle/heddle.hpp>
 #include <heddle/io/gzip.hpp>
 #include <heddle/io/replacement.hpp>
-#include <heddle/io/safetensors.hpp>
 #include <heddle/io/synthetic.hpp>
 #include <heddle/run/trainer.hpp>
 #include <heddle/transport/movement.hpp>
@@ -83,16 +82,6 @@ class Progress {
   bool terminal_;
 };
 
-[[nodiscard]] inline double accuracy_of(const Evaluation& evaluation, const Dataset& data) {
-  const auto classes = static_cast<std::size_t>(data.classes());
-  std::int64_t right = 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(evaluation.rows); ++i) {
-    const float* const row = evaluation.outputs.data() + i * classes;
-    right += std::max_element(row, row + classes) - row == data.labels()[i] ? 1 : 0;
-  }
-  return static_cast<double>(right) / static_cast<double>(evaluation.rows);
-}
-
 /// A number that the process of a rank knows, in every process.
 template <class Trained, class Get> [[nodiscard]] std::int64_t of_rank(Trained& trainer, Rank rank, Get get) {
   std::int64_t number = trainer.local(rank) ? get() : 0;
@@ -107,15 +96,6 @@ template <class ThePlan, class Trained> [[nodiscard]] std::int64_t bytes_sent(Tr
     for (const Movement kind : {Movement::point_to_point, Movement::all_reduce})
       sum += of_rank(trainer, Rank{r}, [&] { return trainer.session().transport().sent(Rank{r}, kind).bytes.value; });
   return sum;
-}
-
-template <class Trained> void write_parameters(Trained& trainer, const std::filesystem::path& file) {
-  TensorFile tensors;
-  for (const std::string& name : trainer.parameter_names()) {
-    const Shape& shape = trainer.parameter_shape(name);
-    tensors.put<float>(name, {shape.sizes, shape.sizes + shape.dimensions}, trainer.parameter(name));
-  }
-  if (trainer.first_process()) tensors.write(file);
 }
 
 /// Every plan and every replica must end with the same bits.
@@ -157,8 +137,7 @@ Row train(const std::string& name, const Settings& settings, const Dataset& trai
   row.step_bytes = (moved.gradients().on(axis::data).total_with_padding + moved.activations().total_with_padding).value;
   const std::int64_t of_reports = reports * moved.loss().total_with_padding.value;
   if (trainer.steps() > 0) row.counted_bytes = static_cast<double>(bytes_sent<ThePlan>(trainer) - of_reports) / static_cast<double>(trainer.steps());
-  const Evaluation evaluation = trainer.evaluate(test.all());
-  row.accuracy = accuracy_of(evaluation, test);
+  row.accuracy = trainer.accuracy(test.all());
   row.memory = peak_memory<ThePlan>();
   for (int r = 0; r < devices<ThePlan>; ++r) {
     const std::int64_t used = of_rank(trainer, Rank{r}, [&] { return trainer.executor(Rank{r}).arena().high_water().value; });
@@ -167,7 +146,7 @@ Row train(const std::string& name, const Settings& settings, const Dataset& trai
   row.hash = trainer.parameter_hash();
   for (int r = 1; r < trainer.replicas(); ++r) refuse_other(name + ", replica " + std::to_string(r), trainer.parameter_hash(r), name, row.hash);
   if (!before.empty()) refuse_other(name, row.hash, before.front().plan, before.front().hash);
-  if (!settings.output.empty()) write_parameters(trainer, std::filesystem::path{settings.output} / "parameters.safetensors");
+  if (!settings.output.empty()) trainer.save(settings.output + "/parameters.safetensors");
   return row;
 }
 

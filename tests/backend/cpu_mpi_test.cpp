@@ -4,8 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
+#include <random>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -51,6 +54,79 @@ TEST_CASE("a process has an executor for its own rank only, and one of them prin
   for (int rank = 0; rank < 4; ++rank) CHECK(trainer.local(Rank{rank}) == (rank == ranks.rank()));
   CHECK(sum_over_all(trainer.first_process() ? 1 : 0) == 1);
   CHECK(trainer.executor(Rank{ranks.rank()}).arena().size() <= peak_memory<Four>());
+}
+
+namespace {
+
+/// A folder that all processes share, as the first of them names it.
+struct SharedFolder {
+  std::filesystem::path path;
+  explicit SharedFolder(const FirstRanks& ranks) {
+    const std::int64_t name = sum_over_all(ranks.rank() == 0 ? static_cast<std::int64_t>(std::random_device{}()) : 0);
+    path = std::filesystem::temp_directory_path() / ("heddle_mpi_" + std::to_string(name));
+    first = ranks.rank() == 0;
+    if (first) std::filesystem::create_directories(path);
+    (void)sum_over_all(std::int64_t{0});
+  }
+  SharedFolder(const SharedFolder&) = delete;
+  SharedFolder& operator=(const SharedFolder&) = delete;
+  ~SharedFolder() {
+    (void)sum_over_all(std::int64_t{0});
+    if (first) std::filesystem::remove_all(path);
+  }
+  bool first = false;
+};
+
+template <class From, class To> void saves_and_loads(const FirstRanks& ranks) {
+  const SharedFolder folder{ranks};
+  const std::string path = folder.path / "parameters.safetensors";
+  Trainer<From, CpuMpi> trainer{settings<Adam>(), Seed{5}};
+  const auto rows = rows_of<From>(40);
+  trainer.step(rows.batch(0, 32));
+  trainer.save(path);
+  Trainer<To, CpuMpi> other{settings<Adam>(), Seed{6}};
+  other.load(path);
+  CHECK(other.parameter_hash() == trainer.parameter_hash());
+  CHECK(trainer.accuracy(rows.batch(0, 40)) == accuracy(trainer.evaluate(rows.batch(0, 40)), rows.batch(0, 40)));
+  Trainer<Alone, CpuThreads> here{settings<Adam>(), Seed{6}};
+  here.load(path);
+  CHECK(here.parameter_hash() == trainer.parameter_hash());
+}
+
+}  // namespace
+
+TEST_CASE("processes save once and load each for itself, under another plan, with the same bits") {
+  const FirstRanks ranks{4};
+  saves_and_loads<Of<Sharded<4>>, Any<Hybrid<TensorParallel<2>, DataParallel<2>>>>(ranks);
+  saves_and_loads<Both, Of<Sharded<4>>>(ranks);
+}
+
+TEST_CASE("a file that the first process cannot write, or one process cannot read, or reads differently, is the same error in all of them") {
+  const FirstRanks ranks{4};
+  const SharedFolder folder{ranks};
+  Trainer<Four, CpuMpi> trainer{settings<Adam>(), Seed{5}};
+  const std::uint64_t before = trainer.parameter_hash();
+  const std::string path = folder.path / "x", own = folder.path / std::to_string(ranks.rank());
+  CHECK(refusal({'D', 20}, [&] { trainer.save(folder.path / "none" / "x"); }).find("/none/x' cannot be written: No such file or directory. Fix: ") !=
+        std::string::npos);
+  trainer.save(path);
+  if (ranks.rank() != 2) {  // every process has a file of its own, but one
+    TensorFile file = TensorFile::read(path);
+    if (ranks.rank() == 3) {
+      std::vector<float> values{file.get<float>(trainer.parameter_names().back()).begin(), file.get<float>(trainer.parameter_names().back()).end()};
+      values.back() += 1;
+      file.put<float>(trainer.parameter_names().back(), file.shape(trainer.parameter_names().back()), values);
+    }
+    file.write(own);
+  }
+  const std::string said = refusal({'D', 1}, [&] { trainer.load(own); });
+  CHECK(said.find("[heddle.D01] rank 2: '" + (folder.path / "2").string() + "' cannot be read: No such file or directory") == 0);
+  if (ranks.rank() == 2) TensorFile::read(path).write(own);
+  CHECK(refusal({'R', 28}, [&] { trainer.load(own); }) ==
+        "[heddle.R28] rank 3 has read other parameters than rank 0, so they would not agree. Fix: give every process the same file.");
+  CHECK(trainer.parameter_hash() == before);
+  trainer.load(path);
+  CHECK(trainer.step(rows_of<Four>(32).batch(0, 32)).step == 1);
 }
 
 TEST_CASE("a loss that is not finite is told by the process that finds it, and by the others as the end of its rank") {

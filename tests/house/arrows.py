@@ -26,6 +26,12 @@ FRONT_DOOR = BELOW["plan"] | {"plan", "cost", "run", "report"}
 SEAMS = {"compute": {"run/concepts.hpp", "run/error.hpp"},
          "transport": {"run/concepts.hpp", "run/error.hpp", "run/pledge.hpp", "run/system_limits.hpp"}}
 
+# Files of tensors lie below room run: a trainer saves and loads. They know errors and memory limits, nothing else of what runs.
+TENSOR_FILES = {f"io/{name}.hpp" for name in
+                ("file", "replacement", "temporary_view", "tensor_header", "json_header", "safetensors", "tensor_writer")}
+BELOW_TENSOR_FILES = {"run/error.hpp", "run/system_limits.hpp"}
+SEAMS["run"] = {"io/safetensors.hpp", "io/tensor_writer.hpp"}
+
 THREADS = {"thread", "mutex", "shared_mutex", "condition_variable", "future", "barrier", "latch", "semaphore", "stop_token"}
 ROOMS_WITH_THREADS = {"run", "transport", "backend"}
 THIRD_PARTY = [  # pattern of the include, pattern of the headers that may have it
@@ -49,6 +55,8 @@ def arrow_fault(header, target):
         return None if other in FRONT_DOOR else f"the front door may not include {target}: it is only types"
     if room not in BELOW:
         return f"'{room}' is no room of the house"
+    if header in TENSOR_FILES and other != "core" and target not in TENSOR_FILES | BELOW_TENSOR_FILES:
+        return f"files of tensors lie below room run: they may not include {target}"
     if other == room:
         backend = header.split("/")[1:-1]
         if room == "compute" and backend != target.split("/")[1:-1]:
@@ -137,9 +145,16 @@ BASE = {
 ACCEPTED = BASE | {
     "include/heddle/compute/eigen/c.hpp": '#include <Eigen/Core>\n#include "heddle/run/concepts.hpp"\n',
     "include/heddle/run/concepts.hpp": '#include "heddle/graph/b.hpp"\n',
+    "include/heddle/run/files.hpp": '#include "heddle/io/safetensors.hpp"\n',
+    "include/heddle/io/safetensors.hpp": '#include "heddle/run/error.hpp"\n',
+    "include/heddle/run/error.hpp": '#include "heddle/core/a.hpp"\n',
 }
 REFUSED = {
     "forbidden arrow core -> graph": BASE | {"include/heddle/core/a.hpp": '#include "heddle/graph/b.hpp"\n'},
+    "forbidden arrow run -> io": BASE | {"include/heddle/run/r.hpp": '#include "heddle/io/dataset.hpp"\n', "include/heddle/io/dataset.hpp": ""},
+    "files of tensors lie below room run": BASE | {
+        "include/heddle/io/file.hpp": '#include "heddle/run/trainer.hpp"\n', "include/heddle/run/trainer.hpp": '#include "heddle/io/safetensors.hpp"\n',
+        "include/heddle/io/safetensors.hpp": '#include "heddle/io/file.hpp"\n'},
     "forbidden arrow run -> compute": BASE | {"include/heddle/run/r.hpp": '#include "heddle/compute/eigen/c.hpp"\n', "include/heddle/compute/eigen/c.hpp": ""},
     "may not see threads": BASE | {"include/heddle/plan/p.hpp": "#include <thread>\n"},
     "may not see <Eigen/Core>": BASE | {"include/heddle/policy/p.hpp": "#include <Eigen/Core>\n"},

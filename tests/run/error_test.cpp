@@ -17,6 +17,8 @@ static_assert(std::is_base_of_v<Error, NonFinite>);
 TEST_CASE("an error says its code and its sentence") {
   const Error error{Code{'D', 2}, "'a' is no IDX file. Fix: give another."};
   CHECK(std::string{error.what()} == "[heddle.D02] 'a' is no IDX file. Fix: give another.");
+  CHECK(error.sentence() == "'a' is no IDX file. Fix: give another.");
+  CHECK(Error(error.code(), std::string{error.sentence()}).what() == std::string{error.what()});
   CHECK(error.code() == Code{'D', 2});
 }
 
@@ -25,6 +27,7 @@ TEST_CASE("a diagnosis and an error of the same rule say the same words") {
   const Error thrown{found};
   CHECK(std::string{thrown.what()} == std::string{Error(Code{'B', 12}, "a batch of 63. Fix: take 64.").what()});
   CHECK(thrown.code() == found.code);
+  CHECK(thrown.sentence() == "a batch of 63. Fix: take 64.");
 }
 
 TEST_CASE("a lost rank is named with its operation and sequence, and can be caught as an Error") {

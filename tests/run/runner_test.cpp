@@ -179,13 +179,13 @@ TEST_CASE("a file of another model is refused whole: every other shape, missing 
   TensorFile more = file;
   more.put<float>("9.bias", {1}, std::vector<float>{1});
   CHECK(refusal(more) ==
-        "[heddle.D16] the tensors are not those of Narrow: '9.bias' is not in the model. Fix: load a file of the same model, or set "
-        "single tensors with set_parameter.");
+        "[heddle.D16] the tensors are not those of Narrow: '9.bias' is not in the model; nearest: '0.bias', '2.bias'. Fix: load a file "
+        "of the same model, or set single tensors with set_parameter.");
   more.put<float>("0.weight", {8, 12}, std::vector<float>(96));  // transposed
   more.put<std::int32_t>("2.bias", {3}, std::vector<std::int32_t>(3));
   CHECK(refusal(more) ==
         "[heddle.D16] the tensors are not those of Narrow: '0.weight' has shape [8, 12], not [12, 8]; '2.bias' is of I32, not F32; "
-        "'9.bias' is not in the model. Fix: load a file of the same model, or set single tensors with set_parameter.");
+        "'9.bias' is not in the model; nearest: '0.bias', '2.bias'. Fix: load a file of the same model, or set single tensors with set_parameter.");
   CHECK(refusal(TensorFile{}) ==
         "[heddle.D16] the tensors are not those of Narrow: '0.weight' is missing; '0.bias' is missing; '2.weight' is missing; "
         "'2.bias' is missing. Fix: load a file of the same model, or set single tensors with set_parameter.");

@@ -41,6 +41,14 @@ TEST_CASE("shapes of as many elements are not the same shape") {
                   "[2]; 'a.bias' is of I64, not F32. Fix:") != std::string::npos);
 }
 
+TEST_CASE("a tensor that the model does not have is told with the names that it may mean, and with none where none is near") {
+  const std::vector<NamedShape> misspelt{{"a.wieght", {2, 3}}, {"a.bias", {2}}};
+  CHECK(sentence(two, misspelt).find("'a.weight' is missing; 'a.wieght' is not in the model; nearest: 'a.weight'. Fix:") != std::string::npos);
+  CHECK(sentence(two, {two[0], two[1], {"transformer.wte", {2}}}).find("'transformer.wte' is not in the model. Fix:") != std::string::npos);
+  CHECK(nearest_names("bias", {"first.bias", "last.bias", "last.weight"}) == "; nearest: 'last.bias'");
+  CHECK(nearest_names("0.bias", {"1.bias", "2.bias"}) == "; nearest: '1.bias', '2.bias'");
+}
+
 TEST_CASE("a file with thousands of other tensors is told in a sentence that can be read, and so is a long name that commands a terminal") {
   std::vector<NamedShape> many;
   for (int i = 0; i < 5000; ++i) many.push_back({"t" + std::to_string(i), {1}});

@@ -12,6 +12,8 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "heddle/backend/cpu_threads.hpp"
@@ -134,7 +136,8 @@ TEST_CASE("parameters have names, are read and set by them, and a wrong name, si
   trainer.set_parameter("first.weight", weight);
   for (int replica = 0; replica < trainer.replicas(); ++replica) CHECK(trainer.parameter("first.weight", replica) == weight);
   CHECK(trainer.replicas() == 2);
-  CHECK(contains(refused(Code{'R', 5}, [&] { trainer.set_parameter("first.wieght", weight); }), "Model has no parameter 'first.wieght'"));
+  CHECK(contains(refused(Code{'R', 5}, [&] { trainer.set_parameter("first.wieght", weight); }),
+                 "Model has no parameter 'first.wieght'; nearest: 'first.weight'. Fix: "));
   CHECK(contains(refused(Code{'R', 5}, [&] { trainer.set_parameter("first.bias", weight); }), "'first.bias' has 9 elements but is given 54"));
   CHECK(contains(refused(Code{'R', 5}, [&] { (void)trainer.parameter("last.bias", 2); }), "replica 2 of 2 does not exist"));
   refused(Code{'R', 5}, [&] { (void)trainer.gradient("bias"); });
@@ -392,6 +395,79 @@ TEST_CASE("an evaluation takes any number of rows, keeps their order and changes
   CHECK(std::abs(loss / 53 - all.loss) < 20 * 1.4 / (1 << 24) * 2);
   CHECK(trainer.parameter_hash() == before);
   CHECK(trainer.steps() == 0);
+}
+
+TEST_CASE("accuracy is that of the outputs, for a batch of any number of rows and for batches, and changes nothing") {
+  Trainer<Kept, CpuThreads> trainer{{.learning_rate = 0.5}, Seed{1}};
+  for (int step = 0; step < 4; ++step) trainer.step(rows.batch(16 * step));
+  const std::uint64_t before = trainer.parameter_hash();
+  const auto some = rows.all().slice(0, 53);
+  const Evaluation evaluation = trainer.evaluate(some);
+  int right = 0;
+  for (std::size_t i = 0; i < 53; ++i) {
+    const float* const row = evaluation.outputs.data() + 4 * i;
+    right += std::max_element(row, row + 4) - row == rows.labels[i] ? 1 : 0;
+  }
+  REQUIRE(right > 0);
+  CHECK(trainer.accuracy(some) == right / 53.0);
+  CHECK(trainer.accuracy(some.batches<10>()) == right / 53.0);
+  CHECK(accuracy(evaluation, some) == right / 53.0);
+  CHECK(trainer.parameter_hash() == before);
+  CHECK(trainer.steps() == 4);
+  refused(Code{'D', 10}, [&] { (void)trainer.accuracy(rows.batch(0, 0)); });
+}
+
+namespace {
+Trainer<Kept, CpuThreads> made(std::uint64_t seed) {
+  Trainer<Kept, CpuThreads> trainer{{.learning_rate = 0.1}, Seed{seed}};
+  trainer.step(rows.batch());
+  return trainer;
+}
+}  // namespace
+
+TEST_CASE("a trainer is moved with all that it is: parameters, options, callbacks, observers, threads") {
+  struct Count : Observer {
+    std::atomic<int> seen{0};
+    void finished(const Observation&) override { ++seen; }
+  };
+  static_assert(std::is_nothrow_move_constructible_v<Trainer<Kept, CpuThreads>> && std::is_nothrow_move_assignable_v<Trainer<Kept, CpuThreads>>);
+  static_assert(!std::is_copy_constructible_v<Trainer<Kept, CpuThreads>>);
+  std::vector<Trainer<Kept, CpuThreads>> all;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) all.push_back(made(seed));  // the vector grows and moves them
+  Trainer<Kept, CpuThreads> twin = made(2);
+  CHECK(all[1].parameter_hash() == twin.parameter_hash());
+  int told = 0;
+  Count count;
+  auto& options = all[1].optimizer();
+  all[1].on_step([&](const StepResult& r) { told = static_cast<int>(r.step); });
+  all[1].observe(&count);
+  Trainer<Kept, CpuThreads> moved = std::move(all[1]);
+  options.learning_rate = 0.2;  // the options lie where they lay
+  twin.optimizer().learning_rate = 0.2;
+  CHECK(moved.step(rows.batch(16)).step == 2);
+  twin.step(rows.batch(16));
+  CHECK(told == 2);
+  CHECK(count.seen > 0);
+  CHECK(moved.parameter_hash() == twin.parameter_hash());
+  const std::string said = refused(Code{'R', 27}, [&] { all[1].step(rows.batch()); });
+  CHECK(contains(said, "this Trainer of Model was moved into another one"));
+  refused(Code{'R', 27}, [&] { (void)all[1].evaluate(rows.batch()); });
+  refused(Code{'R', 27}, [&] { (void)all[1].parameter_hash(); });
+  refused(Code{'R', 27}, [&] { (void)all[1].steps(); });
+  refused(Code{'R', 27}, [&] { all[1].optimizer().learning_rate = 1; });
+  refused(Code{'R', 27}, [&] { all[1].observe(nullptr); });
+  refused(Code{'R', 27}, [&] { all[1].save("x"); });
+  refused(Code{'R', 27}, [&] { moved.load(all[1]); });
+  all[1] = std::move(moved);
+  CHECK(all[1].parameter_hash() == twin.parameter_hash());
+}
+
+TEST_CASE("a callback may move its trainer and give it another state: the step that is under way ends as it began") {
+  Trainer<Kept, CpuThreads> trainer = made(1);
+  trainer.on_step([&](const StepResult&) { trainer = made(3); });
+  CHECK(trainer.step(rows.batch(16)).step == 2);
+  CHECK(trainer.steps() == 1);
+  CHECK(trainer.parameter_hash() == made(3).parameter_hash());
 }
 
 TEST_CASE("the groups of a transport are the ranks that differ along one axis only") {

@@ -24,7 +24,7 @@ namespace heddle::inline io_room {
 ///         twice; D24 an entry that lacks a key or has another one
 /// Source  sources.md#safetensors
 /// Tested  io/json_header_test
-class JsonHeaderReader {
+template <class = void> class JsonHeaderReader {  // a template, so that who reads no header compiles none
  public:
   JsonHeaderReader(std::string_view json, std::string_view origin) : json_(json), origin_(origin) {}
 

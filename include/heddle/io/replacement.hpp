@@ -12,12 +12,12 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -69,11 +69,11 @@ class HeldFileSizeSignal {
 class Replacement {
  public:
   /// Makes the new file, empty. All that can be known before the first byte is refused here.
-  explicit Replacement(const std::filesystem::path& path) : named_(path.string()) {
-    const std::filesystem::path target = end_of_links(path);
-    name_ = target.filename().string();
+  explicit Replacement(const std::string& path) : named_(path) {
+    const std::string target = end_of_links(path);
+    name_ = target.substr(folder_of(target).size());
     if (name_.empty() || named_.find('\0') != std::string::npos) refuse("its name is none of a file", "give the path of a file");
-    open_folder(target.has_parent_path() ? target.parent_path() : std::filesystem::path{"."});
+    open_folder(name_.size() < target.size() ? folder_of(target) : "./");
     struct stat before {};
     const bool replaces = ::fstatat(folder_.number(), name_.c_str(), &before, AT_SYMLINK_NOFOLLOW) == 0;
     if (!replaces && errno != ENOENT) refuse(errno);
@@ -135,21 +135,29 @@ class Replacement {
   }
 
   /// Where a file of this name would lie if every link on the way is followed; the last file need not be there.
-  [[nodiscard]] std::filesystem::path end_of_links(std::filesystem::path at) const {
+  [[nodiscard]] std::string end_of_links(std::string at) const {
     constexpr int most_links = 40;  // as the system itself follows
     for (int links = 0; links < most_links; ++links) {
-      std::error_code problem;
-      if (!std::filesystem::is_symlink(std::filesystem::symlink_status(at, problem))) return at;
+      struct stat itself {};
+      if (::lstat(at.c_str(), &itself) != 0 || !S_ISLNK(itself.st_mode)) return at;
       // The system may forbid to follow a link that somebody else laid into a folder for all.
       struct stat seen {};
       if (::stat(at.c_str(), &seen) != 0 && errno != ENOENT) refuse(errno);
-      const std::filesystem::path next = std::filesystem::read_symlink(at, problem);
-      if (problem) refuse(problem.value());
-      at = next.is_absolute() ? next : at.parent_path() / next;
+      const std::string next = read_link(at);
+      at = next.starts_with('/') ? next : folder_of(at) + next;
     }
     refuse(ELOOP);
   }
-  void open_folder(const std::filesystem::path& folder) {
+  /// All up to the last slash: "runs/" of "runs/a.txt", nothing of "a.txt".
+  [[nodiscard]] static std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+  [[nodiscard]] std::string read_link(const std::string& path) const {
+    std::string target(PATH_MAX, '\0');
+    const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
+    if (length < 0) refuse(errno);
+    target.resize(static_cast<std::size_t>(length));
+    return target;
+  }
+  void open_folder(const std::string& folder) {
     folder_ = Descriptor{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     if (!folder_.is_open() && errno == EACCES) folder_ = Descriptor{::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};  // not to be listed
     if (!folder_.is_open()) refuse(errno);
@@ -202,7 +210,7 @@ class Replacement {
 };
 
 /// Replaces a file by this text. Errors  D14 no memory, D20 as Replacement
-inline void replace_file(const std::filesystem::path& path, std::string_view text) {
+inline void replace_file(const std::string& path, std::string_view text) {
   within_memory(path, [&] {
     Replacement file{path};
     file.append(std::as_bytes(std::span{text}));

@@ -10,9 +10,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <deque>
-#include <filesystem>
 #include <initializer_list>
 #include <map>
 #include <span>
@@ -37,21 +35,24 @@ template <class T>
 concept StoredElement = std::same_as<T, float> || std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t>;
 
 /// One tensor of a file: its sizes (none: a single number) and its elements in row-major order.
-struct StoredTensor {
+template <class = void> struct TensorOfFile {
   std::vector<std::int64_t> shape;
   std::variant<std::vector<std::int64_t>, std::vector<float>, std::vector<std::int32_t>> elements;  // the order of the data: wide types first
 
   /// As the file spells it: "F32".
   [[nodiscard]] std::string_view type_name() const {
-    return std::visit([]<class T>(const std::vector<T>&) { return name_of<T>(); }, elements);
+    return elements.index() == 0 ? name_of<std::int64_t>() : elements.index() == 1 ? name_of<float>() : name_of<std::int32_t>();
   }
   template <StoredElement T> [[nodiscard]] static constexpr std::string_view name_of() {
     return std::same_as<T, float> ? "F32" : std::same_as<T, std::int32_t> ? "I32" : "I64";
   }
   [[nodiscard]] std::span<const std::byte> bytes() const {
-    return std::visit([](const auto& all) { return std::as_bytes(std::span{all}); }, elements);
+    if (const auto* wide = std::get_if<0>(&elements)) return std::as_bytes(std::span{*wide});
+    if (const auto* real = std::get_if<1>(&elements)) return std::as_bytes(std::span{*real});
+    return std::as_bytes(std::span{std::get<2>(elements)});
   }
 };
+using StoredTensor = TensorOfFile<>;
 
 /// Named tensors and the strings of __metadata__.
 ///
@@ -64,19 +65,15 @@ struct StoredTensor {
 ///         D13 at build, elements of a temporary
 /// Source  sources.md#safetensors
 /// Tested  io/safetensors_test
-class TensorFile {
+template <class Late = void> class TensorsOfFile {
+  using StoredTensor = TensorOfFile<Late>;
+
  public:
   std::map<std::string, std::string> metadata;
 
   /// Adds or replaces a tensor. Errors  D15 its name, D17 its dimensions, D26 sizes that do not multiply to the number of elements
   template <StoredElement T> void put(const std::string& name, std::vector<std::int64_t> shape, std::span<const T> elements) {
-    if (name.empty() || name == "__metadata__" || !is_utf8(name))
-      refuse_tensors(Code{'D', 15},
-                     "the tensor to store cannot have the name " + cited(name) + ": " +
-                         (name.empty()    ? "it is empty"
-                          : is_utf8(name) ? "the format reserves it"
-                                          : "it is not UTF-8"),
-                     "choose another name");
+    refuse_name(name);
     if (shape.size() > most_dimensions)
       refuse_tensors(Code{'D', 17},
                      "the tensor to store: " + cited(name) + " has " + std::to_string(shape.size()) + " dimensions, above the limit of " +
@@ -108,7 +105,7 @@ class TensorFile {
     if (elements == nullptr)
       refuse_tensors(Code{'D', 29},
                      "tensor " + cited(name) + " has elements of type " + std::string{find(name).type_name()} + ", not " +
-                         std::string{StoredTensor::name_of<T>()},
+                         std::string{StoredTensor::template name_of<T>()},
                      "ask for the type that is stored");
     return *elements;
   }
@@ -126,14 +123,14 @@ class TensorFile {
     return {};
   }
 
-  [[nodiscard]] static TensorFile read(const std::filesystem::path& path) {
+  [[nodiscard]] static TensorsOfFile read(const auto& path) {
     return within_memory(path, [&] {
-      InputFile file{path};
+      InputFile file{std::string{path}};
       return from(file);
     });
   }
   /// Reads the bytes of a file that is in memory; `origin` is what the sentences call it.
-  [[nodiscard]] static TensorFile parse(std::span<const std::byte> bytes, std::string_view origin) {
+  [[nodiscard]] static TensorsOfFile parse(std::span<const std::byte> bytes, std::string_view origin) {
     return within_memory(origin, [&] {
       BytesInMemory file{bytes, std::string{origin}};
       return from(file);
@@ -150,10 +147,10 @@ class TensorFile {
   }
 
   /// Replaces the file of that name whole, or leaves it as it was; see Replacement.
-  void write(const std::filesystem::path& path) const {
+  void write(const auto& path) const {
     within_memory(path, [&] {
       const std::string first = head();
-      Replacement file{path};
+      Replacement file{std::string{path}};
       file.append(std::as_bytes(std::span{first}));
       each_in_order([&](const std::string&, const StoredTensor& tensor) { file.append(tensor.bytes()); });
       file.commit();
@@ -162,7 +159,7 @@ class TensorFile {
 
  private:
   /// Each byte of the data belongs to exactly one tensor, or it is refused.
-  template <ByteSource S> static TensorFile from(S& source) {
+  template <ByteSource S> static TensorsOfFile from(S& source) {
     const std::string& origin = source.name();
     const std::uint64_t header_bytes = header_length(source);
     JsonHeader header;
@@ -174,7 +171,7 @@ class TensorFile {
     const std::uint64_t data_bytes = source.most() - 8 - header_bytes;
     check_layout(header.entries, data_bytes, origin);
     refuse_beyond_memory(data_bytes, origin);
-    TensorFile file;
+    TensorsOfFile file;
     file.metadata = std::move(header.metadata);
     for (; !header.entries.empty(); header.entries.pop_front()) {
       HeaderEntry& entry = header.entries.front();
@@ -225,16 +222,7 @@ class TensorFile {
       header.entries.push_back({name, std::string{tensor.type_name()}, {tensor.shape.begin(), tensor.shape.end()}, begin, end});
       begin = end;
     });
-    std::string json = write_json_header(header);
-    json.append((8 - json.size() % 8) % 8, ' ');
-    const std::uint64_t length = json.size();
-    if (length > most_header_bytes)
-      refuse_tensors(Code{'D', 21},
-                     "the header would have " + grouped_digits(length) + " bytes, above the limit of " + grouped_digits(most_header_bytes),
-                     "store fewer tensors in a file");
-    std::string bytes(sizeof length, '\0');
-    std::memcpy(bytes.data(), &length, sizeof length);
-    return bytes + json;
+    return bytes_before_data(header);
   }
 
   template <ByteSource S> static std::uint64_t header_length(S& source) {
@@ -266,5 +254,6 @@ class TensorFile {
 
   std::map<std::string, StoredTensor> tensors_;
 };
+using TensorFile = TensorsOfFile<>;
 
 }  // namespace heddle::inline io_room

@@ -18,6 +18,8 @@
 
 namespace heddle::inline io_room {
 
+// Every trainer can save and load, so every program that trains sees these headers. What is a template here costs only those that do.
+
 /// One tensor as the header states it; whether the numbers make sense is for the reader of the data to judge.
 struct HeaderEntry {
   std::string name;
@@ -50,6 +52,17 @@ inline constexpr std::size_t most_metadata = 65'536;
   throw Error{code, what + ". Fix: " + fix + "."};
 }
 
+/// D15: a name that cannot be stored.
+inline void refuse_name(std::string_view name) {
+  if (name.empty() || name == "__metadata__" || !is_utf8(name))
+    refuse_tensors(Code{'D', 15},
+                   "the tensor to store cannot have the name " + cited(name) + ": " +
+                       (name.empty()    ? "it is empty"
+                        : is_utf8(name) ? "the format reserves it"
+                                        : "it is not UTF-8"),
+                   "choose another name");
+}
+
 /// Writes [50, 784].
 [[nodiscard]] inline std::string shape_words(const std::vector<std::uint64_t>& sizes) {
   std::string text = "[";
@@ -72,7 +85,7 @@ inline constexpr std::size_t most_metadata = 65'536;
 }
 
 /// In the order of their offsets, tensors must follow each other without overlap or hole, up to the last byte.
-inline void check_layout(std::deque<HeaderEntry>& entries, std::uint64_t data_bytes, std::string_view origin) {
+template <class Entries> void check_layout(Entries& entries, std::uint64_t data_bytes, std::string_view origin) {
   std::sort(entries.begin(), entries.end(), [](const HeaderEntry& a, const HeaderEntry& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;  // an empty tensor before the one that starts at the same byte
   });
@@ -118,7 +131,7 @@ inline void check_layout(std::deque<HeaderEntry>& entries, std::uint64_t data_by
 }
 
 /// Writes __metadata__ (if any), then the entries in the order given, without spaces.
-[[nodiscard]] inline std::string write_json_header(const JsonHeader& header) {
+template <class Header = JsonHeader> [[nodiscard]] std::string write_json_header(const Header& header) {
   std::string json = "{";
   const auto comma = [&] {
     if (json.back() != '{') json += ',';
@@ -135,6 +148,21 @@ inline void check_layout(std::deque<HeaderEntry>& entries, std::uint64_t data_by
     json += "],\"data_offsets\":[" + std::to_string(entry.begin) + ',' + std::to_string(entry.end) + "]}";
   }
   return json + '}';
+}
+
+/// All bytes of a file before its data: the length of the header, the header, spaces up to a multiple of 8. Errors  D21 a header that is too long
+template <class Header> [[nodiscard]] std::string bytes_before_data(const Header& header) {
+  std::string json = write_json_header(header);
+  json.append((8 - json.size() % 8) % 8, ' ');
+  std::uint64_t length = json.size();
+  if (length > most_header_bytes)
+    refuse_tensors(Code{'D', 21},
+                   "the header would have " + std::string{(Text<32>{} << static_cast<std::int64_t>(length)).view()} + " bytes, above the limit of " +
+                       std::string{(Text<32>{} << static_cast<std::int64_t>(most_header_bytes)).view()},
+                   "store fewer tensors in a file");
+  std::string bytes;
+  for (std::size_t i = 0; i < sizeof length; ++i, length >>= 8) bytes += static_cast<char>(length & 0xFF);
+  return bytes + json;
 }
 
 }  // namespace heddle::inline io_room

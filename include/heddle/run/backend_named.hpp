@@ -64,6 +64,9 @@ template <class Asked, class Backend = void> class Trainer {
   template <class... Given> StepResult step(Given&&...) { return {}; }
   template <class... Given> Evaluation evaluate(Given&&...) { return {}; }
   template <class... Given> std::vector<float> predict(Given&&...) { return {}; }
+  template <class... Given> double accuracy(Given&&...) { return 0; }
+  template <class... Given> void save(Given&&...) {}
+  template <class... Given> void load(Given&&...) {}
   template <class... Given> std::vector<float> parameter(Given&&...) { return {}; }
   template <class... Given> std::vector<float> gradient(Given&&...) { return {}; }
   [[nodiscard]] std::vector<std::string> parameter_names() const { return {}; }

@@ -15,6 +15,7 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "heddle/core/rule.hpp"
@@ -32,6 +33,8 @@ class Error : public std::runtime_error {
   Error(Code code, const std::string& sentence) : std::runtime_error(prefix(code) + printable(sentence)), code_(code) {}
   explicit Error(const Diagnosis& diagnosis) : std::runtime_error(printable(diagnosis.text.view())), code_(diagnosis.code) {}
   [[nodiscard]] Code code() const { return code_; }
+  /// what() without its code: "row 3 of the batch ... Fix: ...".
+  [[nodiscard]] std::string_view sentence() const { return std::string_view{what()}.substr(prefix(code_).size()); }
 
  private:
   static std::string prefix(Code code) {

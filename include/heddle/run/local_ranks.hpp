@@ -108,6 +108,12 @@ template <class Session> class LocalRanks {
     return all;
   }
 
+  /// Rows that an evaluation takes together: the same pieces of whole grains under every layout.
+  [[nodiscard]] std::int64_t rows_at_once() const {
+    const std::int64_t grain = evaluation_.batch.grain_rows;
+    return std::min<std::int64_t>(evaluation_.batch.capacity(), (evaluation_.batch.batch + grain - 1) / grain * grain);
+  }
+
   // ---- tensors
   [[nodiscard]] const NamedTensors<Session>& tensors() const { return tensors_; }
   /// Tensors may be read while no rank is at work.
@@ -116,11 +122,17 @@ template <class Session> class LocalRanks {
     return tensors_;
   }
   void write(const char* call, const std::string& name, std::span<const float> values) {
+    change(call, [&](NamedTensors<Session>& tensors) { tensors.write(tensors.find(name), values); });
+  }
+  /// act(tensors) in a turn of its own: it may change them.
+  template <class Act> void change(const char* call, Act act) {
     const auto turn = turns_.take(call);
-    tensors_.write(tensors_.find(name), values);
+    act(tensors_);
   }
 
   // ---- ranks
+  [[nodiscard]] int ranks() const { return training_.mesh.ranks(); }
+  [[nodiscard]] static constexpr Rank writing_rank() { return Rank{0}; }  // lives in first_process()
   [[nodiscard]] bool local(Rank rank) const { return executors_[static_cast<std::size_t>(rank.value)] != nullptr; }
   [[nodiscard]] RankExecutor& executor(Rank rank) { return *executors_[static_cast<std::size_t>(rank.value)]; }
   /// Of a rank that lives in this process; all know the norm, and whether all skipped.
@@ -134,9 +146,7 @@ template <class Session> class LocalRanks {
  private:
   /// Forwards of all rows, a capacity at a time; the sum of their losses if asked for.
   template <class Target> double evaluate_rows(const Examples<Target>& examples, float* outputs, bool with_loss) {
-    const std::int64_t grain = evaluation_.batch.grain_rows;
-    const std::int64_t whole = (evaluation_.batch.batch + grain - 1) / grain * grain;  // the same pieces of whole grains under every layout
-    const std::int64_t most = std::min<std::int64_t>(evaluation_.batch.capacity(), whole);
+    const std::int64_t most = rows_at_once();
     refuse_other_tokens(graph_, examples);
     double sum = 0;
     for (std::int64_t first = 0; first < examples.rows; first += most) {

@@ -17,6 +17,7 @@
 #include "heddle/run/initialize.hpp"
 #include "heddle/run/results.hpp"
 #include "heddle/run/slices.hpp"
+#include "heddle/run/strict_load.hpp"
 
 namespace heddle::inline run_room {
 
@@ -47,7 +48,9 @@ template <class Session> class NamedTensors {
   [[nodiscard]] int find(const std::string& wanted) const {
     for (int p = 0; p < graph_.parameter_count; ++p)
       if (name(p).view() == wanted) return owner_of(p);
-    throw Error(Code{'R', 5}, std::string{graph_.model.view()} + " has no parameter '" + wanted + "'. Fix: use a name of parameter_names().");
+    const std::vector<std::string> all = names();
+    throw Error(Code{'R', 5}, std::string{graph_.model.view()} + " has no parameter '" + wanted + "'" + nearest_names(wanted, all) +
+                                  ". Fix: use a name of parameter_names().");
   }
 
   /// In which users know it; ranks of axis tensor hold parts.

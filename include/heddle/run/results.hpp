@@ -11,6 +11,7 @@
 #include <iosfwd>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -126,7 +127,7 @@ struct Evaluation {
 /// FNV-1a over the bytes of floats: the same number for the same bits.
 struct BitHash {
   std::uint64_t value = 0xcbf29ce484222325U;
-  void add(const std::vector<float>& floats) {
+  void add(std::span<const float> floats) {
     for (const float f : floats)
       for (int byte = 0; byte < 4; ++byte) value = (value ^ (std::bit_cast<std::uint32_t>(f) >> (8 * byte) & 0xffU)) * 0x100000001b3U;
   }

@@ -13,7 +13,6 @@
 #include "heddle/plan/inference.hpp"
 #include "heddle/run/backend_named.hpp"
 #include "heddle/run/concepts.hpp"
-#include "heddle/run/strict_load.hpp"
 #include "heddle/run/trainer.hpp"
 
 namespace heddle::inline run_room {
@@ -42,7 +41,8 @@ template <class TheInference, class Backend = void> class Runner {
 
 /// Applies a model under a policy. Parameters start as a trainer with this seed starts them.
 ///
-/// Errors  D07 inputs that are no whole rows; D16 tensors of another model; R05 a parameter that does not exist or has another size; R01 RankLost
+/// Errors  D07 inputs that are no whole rows; D16 tensors of another model; R05 a parameter that does not exist or has another size; R01 RankLost;
+///         R27 a runner that was moved from
 /// Tested  run/runner_test
 template <class TheInference, RunsPlans Backend> class Runner<TheInference, Backend> {
   static_assert(sizeof(fired<Verdict<TheInference>>) > 0);
@@ -50,24 +50,10 @@ template <class TheInference, RunsPlans Backend> class Runner<TheInference, Back
  public:
   explicit Runner(Seed seed = Seed{0}, RunOptions how = {}) : ranks_({}, seed, how) {}
 
-  /// Takes all parameters by name from a trainer, another runner, or a file of tensors. They must be those of the model: every one, in its shape,
-  /// and none besides. All differences stand in one sentence, and no parameter is changed if there are any. Errors  D16
-  template <class Source> void load(Source& source) {
-    std::vector<NamedShape> wanted;
-    std::vector<NamedShape> given;
-    for (const std::string& name : parameter_names()) wanted.push_back(named(name, parameter_shape(name)));
-    if constexpr (requires { source.tensors(); })
-      for (const auto& [name, tensor] : source.tensors()) given.push_back({name, tensor.shape, tensor.type_name()});
-    else
-      for (const std::string& name : source.parameter_names()) given.push_back(named(name, source.parameter_shape(name)));
-    refuse_other_tensors(Ranks::Request::graph.model.view(), wanted, given);
-    for (const std::string& name : parameter_names()) {
-      if constexpr (requires { source.parameter(name); })
-        ranks_.set_parameter(name, source.parameter(name));
-      else
-        ranks_.set_parameter(name, source.template get<float>(name));
-    }
-  }
+  /// Takes all parameters by name from a file (its path), a TensorFile, another runner, or a trainer under any plan. They must be those of the model:
+  /// every one, in its shape, and none besides. All differences stand in one sentence, and no parameter is changed if there are any.
+  /// Errors  D16 tensors of another model; D01, D21 to D28 a file that cannot be read; R28 processes with other files
+  template <class Source> void load(Source&& source) { ranks_.load(source); }
   /// Outputs (rows, output features) for any number of rows, in their order.
   [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) { return ranks_.predict(inputs); }
 
@@ -85,8 +71,6 @@ template <class TheInference, RunsPlans Backend> class Runner<TheInference, Back
   };
   static constexpr bool is_none = Verdict<TheInference>::found.code == Code{'L', 6};
   using Ranks = Trainer<std::conditional_t<is_none, NoPlan, Applied>, Backend>;  // of which no step is ever asked
-
-  static NamedShape named(const std::string& name, const Shape& shape) { return {name, {shape.sizes, shape.sizes + shape.dimensions}}; }
 
   Ranks ranks_;
 };

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "heddle/core/nearest.hpp"
 #include "heddle/run/error.hpp"
 
 namespace heddle::inline run_room {
@@ -29,9 +30,22 @@ struct NamedShape {
   }
 };
 
+/// "; nearest: 'linear1.weight'", or nothing where no name is near. Names are those of a model, in its order.
+///
+/// Tested  run/strict_load_test
+[[nodiscard]] inline std::string nearest_names(std::string_view wanted, const std::vector<std::string>& names) {
+  Nearest found{wanted};
+  for (std::size_t i = 0; i < names.size(); ++i) found.consider(names[i], static_cast<int>(i));
+  std::string words;
+  for (int i = 0; i < found.count(); ++i) words += (i == 0 ? "; nearest: '" : ", '") + names[static_cast<std::size_t>(found.number(i))] + "'";
+  return words;
+}
+
 /// The differences of one kind, up to a number that can be read; the rest is counted.
 class Differences {
  public:
+  /// Those that are counted only need no words.
+  [[nodiscard]] bool names_more() const { return count_ < most_named; }
   void add(const std::string& words) {
     if (++count_ <= most_named) words_ += (words_.empty() ? "" : "; ") + words;
   }
@@ -67,8 +81,11 @@ inline void refuse_other_tensors(std::string_view model, const std::vector<Named
     if (found->second->type != tensor.type) others.add(name + " is of " + std::string{found->second->type} + ", not " + std::string{tensor.type});
     left.erase(found);
   }
+  std::vector<std::string> names;
+  for (const NamedShape& tensor : wanted) names.push_back(tensor.name);
   for (const NamedShape& tensor : given)
-    if (left.contains(tensor.name)) surplus.add("'" + tensor.name.substr(0, 100) + "' is not in the model");
+    if (left.contains(tensor.name))
+      surplus.add("'" + tensor.name.substr(0, 100) + "' is not in the model" + (surplus.names_more() ? nearest_names(tensor.name, names) : ""));
   others.finish("have another shape or type");
   missing.finish("are missing");
   surplus.finish("are not in the model");

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "heddle/plan/plan.hpp"
+#include "heddle/run/accuracy.hpp"
 #include "heddle/run/backend_named.hpp"
 #include "heddle/run/by_rank.hpp"
 #include "heddle/run/error.hpp"
@@ -22,7 +23,9 @@
 #include "heddle/run/kernel_table.hpp"
 #include "heddle/run/local_ranks.hpp"
 #include "heddle/run/loss_scale.hpp"
+#include "heddle/run/movable.hpp"
 #include "heddle/run/observer.hpp"
+#include "heddle/run/parameter_file.hpp"
 #include "heddle/run/reports.hpp"
 #include "heddle/run/results.hpp"
 #include "heddle/run/step_input.hpp"
@@ -44,6 +47,8 @@ template <class Asked> struct TrainerVerdict {
       return {};
   }
   static constexpr Diagnosis found = find();
+  static constexpr const char* who = requires { Asked::is_only_applied; }
+  ? "Runner" : "Trainer";
 };
 /// As PlanOrNone and OfSound are of a Verdict.
 template <class Asked> using TrainedOrNone = std::conditional_t<TrainerVerdict<Asked>::found.code == Code{'L', 11}, NoPlan, PlanOrNone<Asked>>;
@@ -61,7 +66,7 @@ inline constexpr bool is_batch = sizeof...(Given) == 1 && (std::is_convertible_v
 ///
 /// Errors  L11 of an Inference, at build; O01 an option out of range; B05 a smaller batch without a remedy, B06 a larger one; R01 RankLost,
 ///         R02 NonFinite, R04 a step that was interrupted between ranks; R11 a call inside another one, R13 a deadline that is none, R14 memory,
-///         R15 threads; D07, D08 rows and labels
+///         R15 threads; R27 a trainer that was moved from; D07, D08 rows and labels
 /// Tested  run/trainer_test, equivalence/, fail/L11_trainer_of_an_inference, fail/D18_step_of_two_arrays
 template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   static_assert(sizeof(fired<TrainerVerdict<Asked>>) > 0);
@@ -80,12 +85,9 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   using RankExecutor = Executor<typename Session::Endpoint>;
 
   explicit Trainer(const Options& options, Seed seed = Seed{0}, RunOptions how = {}) try
-      : options_(options),
-        ranks_(training, ThePlan::evaluation, Request::graph, Request::target_features,
-               kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute, TrainerVerdict<Asked>::found.ok()>(),
-               transport_needs<Optimizer>(training, ThePlan::evaluation, options, seed), how.deadline) {
-    check_options();
-    ranks_.make(seed);
+      : state_(TrainerVerdict<Asked>::who, Request::graph.model.view(), options, seed, how) {
+    state_->check_options();
+    state_->ranks.make(seed);
   } catch (const std::bad_alloc&) {
     refuse_memory(training.arenas[0].total);
   }
@@ -93,55 +95,25 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   /// The loss of every `every`-th step is reduced over the ranks, and the callback, if there is one, is told. Other steps have no loss to read.
   /// A callback may replace itself; it may read parameters, and calls no step, evaluation or set_parameter.
   void on_step(std::function<void(const StepResult&)> callback, Every every = {}) {
-    ranks_.refuse_at_work("on_step()");
-    reports_.set(std::move(callback), every);
+    state_->ranks.refuse_at_work("on_step()");
+    state_->reports.set(std::move(callback), every);
   }
   /// From the next call on; a call that is under way keeps the observer that it began with, which must outlive it.
-  void observe(Observer* observer) { ranks_.observe(observer); }
-  [[nodiscard]] Options& optimizer() { return options_; }
+  void observe(Observer* observer) { state_->ranks.observe(observer); }
+  [[nodiscard]] Options& optimizer() { return state_->options; }
   [[nodiscard]] ClipOptions& clip() {
     static_assert(Request::clips, "clip(): the plan does not clip. Fix: add Clip<GlobalNorm> to it.");
-    return clip_;
+    return state_->clip;
   }
   [[nodiscard]] LossScale& loss_scale() {
     static_assert(Request::scales_loss, "loss_scale(): the plan does not scale its loss. Fix: add LossScaling to it.");
-    return loss_scale_;
+    return state_->loss_scale;
   }
-  [[nodiscard]] std::int64_t steps() const { return ranks_.steps(); }
+  [[nodiscard]] std::int64_t steps() const { return state_->ranks.steps(); }
   /// One optimizer step on one global batch; every rank takes its rows of it.
   StepResult step(const Examples<Target>& batch) {
-    const auto turn = ranks_.begin("step()");
-    check_options();
-    StepResult result = reports_.begun(ranks_.steps() + 1, Request::clips, Request::scales_loss);
-    StepInput input = ranks_.input_of(batch, training);
-    refuse_other_tokens(Request::graph, batch);
-    if (batch.rows < Request::batch.batch) {
-      if (Request::batch.remedy == Remedy::drop) return StepResult{ranks_.steps()};
-      if (Request::batch.remedy == Remedy::pad) input.rows = Request::batch.batch;
-    }
-    input.rows = std::min<std::int64_t>(input.rows, training.batch.capacity());
-    const typename Optimizer::Constants constants = Optimizer::constants(options_, result.step);
-    input.constants = &constants;
-    input.options = hash_of_constants(constants);
-    input.learning_rate = learning_rate_of(options_);
-    input.step = result.step;
-    input.max_norm = clip_.max_norm;
-    input.loss_scale = loss_scale_.scale();
-    input.reporting = reports_.due(result.step);
-    ranks_.run(input);
-    result.rows = input.rows;
-    if (Request::scales_loss) {
-      result.skipped = ranks_.first().skipped();
-      result.scale = input.loss_scale;
-      loss_scale_.update(result.skipped);
-    }
-    if (!result.skipped) ranks_.count(result.step);
-    if (Request::clips && !result.skipped) result.norm = ranks_.first().norm();
-    if (input.reporting) {
-      result.loss = ranks_.shared_loss_sum() / static_cast<float>(input.rows);
-      reports_.tell(result);
-    }
-    return result;
+    const auto state = state_.held();
+    return step_of(*state, batch);
   }
   template <class Other> StepResult step(const Examples<Other>&) {
     static_assert(sizeof(fired<OfTrained<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
@@ -156,7 +128,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   }
 
   /// Loss and outputs without a step, for any number of rows.
-  [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples) { return ranks_.evaluate(examples); }
+  [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples) { return state_.held()->ranks.evaluate(examples); }
   template <class Other> [[nodiscard]] Evaluation evaluate(const Examples<Other>&) {
     static_assert(sizeof(fired<OfTrained<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
     return {};
@@ -170,49 +142,124 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   }
 
   /// Outputs (rows, output features) for inputs without targets, in the order of the rows.
-  [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) { return ranks_.template predict<Target>(inputs); }
+  [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) { return state_.held()->ranks.template predict<Target>(inputs); }
+
+  /// The share of positions whose largest output is the label: of a batch of any number of rows, or of batches, as data.batches<64>()
+  /// gives them. It holds the outputs of one batch of the plan at a time.
+  template <class Rows> [[nodiscard]] double accuracy(const Rows& rows) {
+    static_assert(has_classes<Target> || !TrainerVerdict<Asked>::found.ok(),
+                  "[heddle.D30] the loss of the plan has no classes, so there is no accuracy. Fix: name CrossEntropy, or use evaluate(batch).loss.");
+    Accuracy counted;
+    if constexpr (has_classes<Target>) count_right(counted, rows);
+    return counted.share();
+  }
+
+  // ---- parameters in a file
+  /// Writes all parameters as safetensors, under their state_dict names: whole and in one moment, or not at all.
+  /// Errors  D20 unwritable, in every process
+  void save(const std::string& path) { save_parameters(state_.held()->ranks, path); }
+  /// Takes all parameters by name from a file, a TensorFile, a Runner or a trainer under any plan. They must be those of the model: every one, in its
+  /// shape, and none besides. All differences stand in one sentence, and nothing is changed if there are any.
+  /// Errors  D01 unreadable; D16 tensors of another model; D21 to D28 a damaged file; R28 processes with other files
+  template <class Source> void load(Source&& source) { load_parameters(state_.held()->ranks, Request::graph.model.view(), source); }
 
   // ---- tensors by their state_dict names
-  [[nodiscard]] std::vector<std::string> parameter_names() const { return ranks_.tensors().names(); }
-  [[nodiscard]] const Shape& parameter_shape(const std::string& name) const { return ranks_.tensors().shape(ranks_.tensors().find(name)); }
+  [[nodiscard]] std::vector<std::string> parameter_names() const { return state_->ranks.tensors().names(); }
+  [[nodiscard]] const Shape& parameter_shape(const std::string& name) const {
+    return state_->ranks.tensors().shape(state_->ranks.tensors().find(name));
+  }
   /// The parameter as the first replica holds it, or as `replica` does.
   [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) {
-    return ranks_.resting("parameter()").parameter(ranks_.tensors().find(name), replica);
+    return state_->ranks.resting("parameter()").parameter(state_->ranks.tensors().find(name), replica);
   }
   /// The gradient of the last step, of the mean loss, summed over all ranks. It is as the optimizer was given it: unscaled under LossScaling, and
   /// after Clip<GlobalNorm> its values are the clipped ones.
   [[nodiscard]] std::vector<float> gradient(const std::string& name, int replica = 0) {
-    return ranks_.resting("gradient()").gradient(ranks_.tensors().find(name), replica);
+    return state_->ranks.resting("gradient()").gradient(state_->ranks.tensors().find(name), replica);
   }
   /// Sets a parameter on every rank that holds it.
-  void set_parameter(const std::string& name, std::span<const float> values) { ranks_.write("set_parameter()", name, values); }
+  void set_parameter(const std::string& name, std::span<const float> values) { state_->ranks.write("set_parameter()", name, values); }
   /// FNV-1a over the bytes of all parameters in the order of the model: the same number for the same bits.
-  [[nodiscard]] std::uint64_t parameter_hash(int replica = 0) { return ranks_.resting("parameter_hash()").hash(replica); }
-  [[nodiscard]] int replicas() const { return ranks_.tensors().replicas(); }
+  [[nodiscard]] std::uint64_t parameter_hash(int replica = 0) { return state_->ranks.resting("parameter_hash()").hash(replica); }
+  [[nodiscard]] int replicas() const { return state_->ranks.tensors().replicas(); }
   /// True in one process only: the one that prints and writes files.
-  [[nodiscard]] bool first_process() const { return ranks_.first_process(); }
+  [[nodiscard]] bool first_process() const { return state_->ranks.first_process(); }
   /// Whether the rank lives in this process; only then it has an executor here.
-  [[nodiscard]] bool local(Rank rank) const { return ranks_.local(rank); }
-  [[nodiscard]] RankExecutor& executor(Rank rank) { return ranks_.executor(rank); }
-  [[nodiscard]] Session& session() { return ranks_.session(); }
+  [[nodiscard]] bool local(Rank rank) const { return state_->ranks.local(rank); }
+  [[nodiscard]] RankExecutor& executor(Rank rank) { return state_->ranks.executor(rank); }
+  [[nodiscard]] Session& session() { return state_->ranks.session(); }
   /// What each rank said when the last call failed; empty where nothing was thrown.
-  [[nodiscard]] const std::vector<std::string>& failures() const { return ranks_.failures(); }
+  [[nodiscard]] const std::vector<std::string>& failures() const { return state_->ranks.failures(); }
 
   static constexpr const Program& training_program() { return ThePlan::training; }
 
  private:
   static constexpr const Program& training = ThePlan::training;
-  void check_options() const {
-    if (const Diagnosis wrong = Optimizer::check(options_); !wrong.ok()) throw Error(wrong);
-    clip_.check();
-    loss_scale_.check();
+  /// All that a trainer is. Its ranks, threads and callbacks know its address, so the state stays where it is when the trainer is moved.
+  struct State {
+    State(const Options& given, Seed seed, RunOptions how)
+        : options(given),
+          ranks(training, ThePlan::evaluation, Request::graph, Request::target_features,
+                kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute, TrainerVerdict<Asked>::found.ok()>(),
+                transport_needs<Optimizer>(training, ThePlan::evaluation, given, seed), how.deadline) {}
+    void check_options() const {
+      if (const Diagnosis wrong = Optimizer::check(options); !wrong.ok()) throw Error(wrong);
+      clip.check();
+      loss_scale.check();
+    }
+    Options options;
+    ClipOptions clip;
+    LossScale loss_scale;
+    Reports reports;
+    LocalRanks<Session> ranks;
+  };
+
+  template <class Rows> void count_right(Accuracy& counted, const Rows& rows) {
+    if constexpr (std::is_convertible_v<Rows, Examples<Target>>) {
+      const Examples<Target>& batch = rows;
+      for (const auto& piece : batch.batches(state_->ranks.rows_at_once())) counted.add(evaluate(piece), piece);
+    } else if constexpr (requires { rows.begin(); }) {
+      for (const auto& batch : rows) count_right(counted, batch);
+    } else {
+      static_assert(std::is_void_v<Rows>, "[heddle.D18] accuracy() takes a batch, or batches. Fix: data.in_order().batches<64>().");
+    }
+  }
+  static StepResult step_of(State& s, const Examples<Target>& batch) {
+    const auto turn = s.ranks.begin("step()");
+    s.check_options();
+    StepResult result = s.reports.begun(s.ranks.steps() + 1, Request::clips, Request::scales_loss);
+    StepInput input = s.ranks.input_of(batch, training);
+    refuse_other_tokens(Request::graph, batch);
+    if (batch.rows < Request::batch.batch) {
+      if (Request::batch.remedy == Remedy::drop) return StepResult{s.ranks.steps()};
+      if (Request::batch.remedy == Remedy::pad) input.rows = Request::batch.batch;
+    }
+    input.rows = std::min<std::int64_t>(input.rows, training.batch.capacity());
+    const typename Optimizer::Constants constants = Optimizer::constants(s.options, result.step);
+    input.constants = &constants;
+    input.options = hash_of_constants(constants);
+    input.learning_rate = learning_rate_of(s.options);
+    input.step = result.step;
+    input.max_norm = s.clip.max_norm;
+    input.loss_scale = s.loss_scale.scale();
+    input.reporting = s.reports.due(result.step);
+    s.ranks.run(input);
+    result.rows = input.rows;
+    if (Request::scales_loss) {
+      result.skipped = s.ranks.first().skipped();
+      result.scale = input.loss_scale;
+      s.loss_scale.update(result.skipped);
+    }
+    if (!result.skipped) s.ranks.count(result.step);
+    if (Request::clips && !result.skipped) result.norm = s.ranks.first().norm();
+    if (input.reporting) {
+      result.loss = s.ranks.shared_loss_sum() / static_cast<float>(input.rows);
+      s.reports.tell(result);
+    }
+    return result;
   }
 
-  Options options_;
-  ClipOptions clip_;
-  LossScale loss_scale_;
-  Reports reports_;
-  LocalRanks<Session> ranks_;
+  Movable<State> state_;
 };
 
 }  // namespace heddle::inline run_room

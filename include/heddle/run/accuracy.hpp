@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// Room: run. How many outputs of a classifier have their largest value at the label.
+// Sees: run/examples, run/results.  Does not see: plans, memory, threads, any backend.
+// In: outputs and the batch that they were made of.  Out: Accuracy, accuracy().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+
+#include "heddle/run/error.hpp"
+#include "heddle/run/examples.hpp"
+#include "heddle/run/results.hpp"
+
+namespace heddle::inline run_room {
+
+/// Whether a loss, or the rows of a batch, have class numbers as targets.
+template <class Target> inline constexpr bool has_classes = std::is_same_v<Target, std::int32_t>;
+
+/// Counts the positions at which the largest output is the one of the label: of a row one, of a sequence each of its positions. Batches may be of any
+/// size, so a data set is counted batch by batch, and a smaller last batch weighs as much as it has rows.
+///
+/// Of equal outputs the first is the largest. A position with an output that is NaN is never right.
+/// Outputs (0.1, 0.7, 0.2) and (0.4, 0.4, 0.2), labels 1 and 1: one of two is right, because the largest of the second is output 0.
+///
+/// Errors  D07 outputs that are not those of the batch; D08 a label that is no class; D10 the share of nothing
+/// Tested  run/accuracy_test
+class Accuracy {
+ public:
+  /// Shape   outputs (rows, positions, classes), as predict() and evaluate() give them for the rows of the batch
+  void add(std::span<const float> outputs, const Examples<std::int32_t>& batch) {
+    const std::int64_t count = batch.rows * batch.target_features;
+    if (count <= 0 ? !outputs.empty() : (outputs.empty() || std::ssize(outputs) % count != 0))
+      throw Error(Code{'D', 7}, "there are " + std::to_string(outputs.size()) + " outputs for " + std::to_string(batch.rows) + " rows with " +
+                                    std::to_string(batch.target_features) +
+                                    " labels each. Fix: give the outputs of these rows, and the batch that they were made of.");
+    const std::int64_t classes = count <= 0 ? 0 : std::ssize(outputs) / count;
+    const float* at = outputs.data();
+    for (std::int64_t row = 0; row < batch.rows; ++row)
+      for (std::int64_t position = 0; position < batch.target_features; ++position, at += classes) {
+        const std::int32_t label = batch.target(row)[position];
+        if (label < 0 || label >= classes)
+          throw Error(Code{'D', 8}, "row " + std::to_string(row) + " of the batch has label " + std::to_string(label) + ", but the outputs have " +
+                                        std::to_string(classes) + " classes. Fix: use labels from 0 to " + std::to_string(classes - 1) + ".");
+        right_ += is_first_largest(at, classes, label) ? 1 : 0;
+      }
+    positions_ += count;
+  }
+  void add(const Evaluation& evaluation, const Examples<std::int32_t>& batch) { add(evaluation.outputs, batch); }
+
+  [[nodiscard]] std::int64_t positions() const { return positions_; }
+  [[nodiscard]] std::int64_t right() const { return right_; }
+  /// From 0 to 1.
+  [[nodiscard]] double share() const {
+    if (positions_ == 0) throw Error(Code{'D', 10}, "an accuracy of 0 rows was asked for. Fix: count at least one row.");
+    return static_cast<double>(right_) / static_cast<double>(positions_);
+  }
+
+ private:
+  /// Comparisons with NaN are false, so every one must hold.
+  static bool is_first_largest(const float* outputs, std::int64_t classes, std::int64_t label) {
+    const float largest = outputs[label];
+    for (std::int64_t k = 0; k < classes; ++k)
+      if (!(k < label ? outputs[k] < largest : outputs[k] <= largest)) return false;
+    return true;
+  }
+  std::int64_t positions_ = 0;
+  std::int64_t right_ = 0;
+};
+
+/// The share of positions whose largest output is the label, of rows that are evaluated already.
+///
+/// Errors  D07, D08, D10; D30 at build, of targets that are no classes
+/// Tested  run/accuracy_test, fail/D30_accuracy_of_a_regression
+template <class Target> [[nodiscard]] double accuracy(const Evaluation& evaluation, const Examples<Target>& batch) {
+  static_assert(has_classes<Target>, "[heddle.D30] accuracy() counts class numbers, but the targets are real. Fix: compare evaluation.loss.");
+  if constexpr (has_classes<Target>) {
+    Accuracy counted;
+    counted.add(evaluation, batch);
+    return counted.share();
+  } else {
+    return 0;
+  }
+}
+
+}  // namespace heddle::inline run_room

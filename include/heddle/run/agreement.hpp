@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Room: run. What can fail in one process alone, as reading a file can: all processes go on, or all throw the same sentence.
+// Sees: run/error.  Does not see: files, plans, any backend by name.
+// In: a session, an action.  Out: nothing, or the Error of the first rank that has one.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "heddle/run/error.hpp"
+
+namespace heddle::inline run_room {
+
+/// The Error that an action throws, if it does.
+template <class Action> [[nodiscard]] std::optional<Error> error_of(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error;
+  }
+  return std::nullopt;
+}
+
+/// Every process is told whether the one of `owner` has a problem, and then throws it. Only the owner's own `problem` counts.
+///
+/// Tested  run/agreement_test, backend/cpu_mpi_test
+template <class Session> void throw_everywhere(Session& session, Rank owner, const std::optional<Error>& problem) {
+  const bool mine = session.local(owner) && problem.has_value();
+  std::string words = mine ? std::string{problem->sentence()} : std::string{};
+  std::array<std::int64_t, 3> told{};  // length of the sentence (0: all is well), letter and number of its code
+  if (mine) told = {std::ssize(words), problem->code().letter, problem->code().number};
+  session.share(owner, std::as_writable_bytes(std::span{told}));
+  if (told[0] == 0) return;
+  words.resize(static_cast<std::size_t>(told[0]));
+  session.share(owner, std::as_writable_bytes(std::span{words}));
+  throw Error(Code{static_cast<char>(told[1]), static_cast<int>(told[2])}, words);
+}
+
+/// Whether some rank lives in another process.
+template <class Session> [[nodiscard]] bool live_apart(const Session& session, int ranks) {
+  for (int r = 0; r < ranks; ++r)
+    if (!session.local(Rank{r})) return true;
+  return false;
+}
+
+/// Does something in every process. If it throws an Error in one of them, all throw that of the first rank, with its name where ranks are processes.
+///
+/// Tested  run/agreement_test, backend/cpu_mpi_test
+template <class Session, class Action> void in_every_process(Session& session, int ranks, Action action) {
+  std::optional<Error> problem = error_of(action);
+  if (problem && live_apart(session, ranks)) {
+    int own = 0;
+    while (!session.local(Rank{own})) ++own;
+    problem = Error(problem->code(), "rank " + std::to_string(own) + ": " + std::string{problem->sentence()});
+  }
+  for (int r = 0; r < ranks; ++r) throw_everywhere(session, Rank{r}, problem);
+}
+
+/// The number must be the same in every process; odd(rank) is thrown in all of them where it is not.
+///
+/// Tested  run/agreement_test, backend/cpu_mpi_test
+template <class Session, class Odd> void refuse_other_numbers(Session& session, int ranks, std::uint64_t number, Odd odd) {
+  std::uint64_t first = number;
+  session.share(Rank{0}, std::as_writable_bytes(std::span{&first, 1}));
+  for (int r = 1; r < ranks; ++r) {
+    std::uint64_t other = number;
+    session.share(Rank{r}, std::as_writable_bytes(std::span{&other, 1}));
+    if (other != first) throw odd(r);
+  }
+}
+
+}  // namespace heddle::inline run_room

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Room: run. A trainer that can be moved: its state stays where it is, and what is left behind says so in one sentence.
+// Sees: run/error.  Does not see: plans, ranks, what the state is.
+// In: a state.  Out: Movable, which one trainer after the other may hold.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "heddle/run/error.hpp"
+
+namespace heddle::inline run_room {
+
+/// Holds a state that is never copied and never changes its address: threads, observers and references to options stay good when its holder is moved.
+///
+/// Errors  R27 a call of what was moved from
+/// Tested  run/movable_test, run/trainer_test
+template <class State> class Movable {
+ public:
+  /// `who` is what the sentence calls the holder, "Trainer", and `model` what it holds; the words outlive it.
+  template <class... Given>
+  Movable(const char* who, std::string_view model, Given&&... given)
+      : state_(std::make_shared<State>(std::forward<Given>(given)...)), model_(model), who_(who) {}
+  Movable(Movable&&) noexcept = default;
+  Movable& operator=(Movable&&) noexcept = default;
+  ~Movable() = default;
+
+  [[nodiscard]] State* operator->() const {
+    if (state_ == nullptr) refuse();
+    return state_.get();
+  }
+  /// For as long as a call lasts that calls others back: they may move the holder, or give it another state.
+  [[nodiscard]] std::shared_ptr<State> held() const {
+    if (state_ == nullptr) refuse();
+    return state_;
+  }
+
+ private:
+  [[noreturn]] void refuse() const {
+    const std::string who = who_;
+    throw Error(Code{'R', 27}, "this " + who + " of " + std::string{model_} +
+                                   " was moved into another one, which has its parameters now. Fix: call the " + who +
+                                   " that it was moved into, or assign a new one to it first.");
+  }
+  std::shared_ptr<State> state_;
+  std::string_view model_;
+  const char* who_;
+};
+
+}  // namespace heddle::inline run_room

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/run/agreement.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+using namespace heddle;
+
+namespace {
+
+/// A process of a few, of which the others have spoken before: what is shared by them is played back, what it shares itself is written down.
+struct Process {
+  int own = 0;
+  std::vector<std::vector<std::byte>>* tape = nullptr;
+  std::size_t at = 0;
+  [[nodiscard]] bool local(Rank rank) const { return own < 0 || rank == Rank{own}; }  // below 0: all are here, as threads
+  void share(Rank owner, std::span<std::byte> bytes) {
+    if (own < 0) return;
+    if (local(owner)) {
+      if (tape->size() <= at) tape->resize(at + 1);
+      (*tape)[at].assign(bytes.begin(), bytes.end());
+    } else {
+      REQUIRE(at < tape->size());
+      REQUIRE((*tape)[at].size() == bytes.size());
+      std::memcpy(bytes.data(), (*tape)[at].data(), bytes.size());
+    }
+    ++at;
+  }
+};
+
+template <class Action> std::string sentence(Action action) {
+  const std::optional<Error> error = error_of(action);
+  return error ? error->what() : "nothing was thrown";
+}
+[[noreturn]] void fail() { throw Error(Code{'D', 20}, "the disk is full. Fix: free it."); }
+
+}  // namespace
+
+TEST_CASE("what the owner could not do is thrown by all, in its words; what another could not do is not asked for") {
+  std::vector<std::vector<std::byte>> tape;
+  Process first{0, &tape}, second{1, &tape};
+  const std::string said = "[heddle.D20] the disk is full. Fix: free it.";
+  CHECK(sentence([&] { throw_everywhere(first, Rank{0}, error_of(fail)); }) == said);
+  CHECK(sentence([&] { throw_everywhere(second, Rank{0}, std::nullopt); }) == said);
+  CHECK(first.at == second.at);
+  tape.clear();
+  Process third{0, &tape}, fourth{1, &tape};
+  CHECK(sentence([&] { throw_everywhere(third, Rank{0}, std::nullopt); }) == "nothing was thrown");
+  CHECK(sentence([&] { throw_everywhere(fourth, Rank{0}, error_of(fail)); }) == "nothing was thrown");
+}
+
+TEST_CASE("what fails in any process is thrown by all, with the rank where ranks are processes") {
+  std::vector<std::vector<std::byte>> tape;
+  Process threads{-1, &tape};
+  CHECK(sentence([&] { in_every_process(threads, 2, fail); }) == "[heddle.D20] the disk is full. Fix: free it.");
+  CHECK(sentence([&] { in_every_process(threads, 2, [] {}); }) == "nothing was thrown");
+  CHECK_FALSE(live_apart(threads, 2));
+  Process first{0, &tape}, second{1, &tape};
+  CHECK(live_apart(first, 2));
+  const std::string said = "[heddle.D20] rank 0: the disk is full. Fix: free it.";
+  CHECK(sentence([&] { in_every_process(first, 2, fail); }) == said);
+  CHECK(sentence([&] { in_every_process(second, 2, [] {}); }) == said);
+}
+
+TEST_CASE("a number that is another in one process is refused in all of them") {
+  const auto odd = [](int rank) { return Error(Code{'R', 28}, "rank " + std::to_string(rank) + ". Fix: none."); };
+  std::vector<std::vector<std::byte>> tape;
+  Process threads{-1, &tape};
+  CHECK(sentence([&] { refuse_other_numbers(threads, 3, 5, odd); }) == "nothing was thrown");
+  for (const std::uint64_t other : {5U, 6U}) {
+    const std::string said = other == 5 ? "nothing was thrown" : "[heddle.R28] rank 1. Fix: none.";
+    tape.assign(2, std::vector<std::byte>(sizeof other));
+    std::memcpy(tape[1].data(), &other, sizeof other);
+    Process first{0, &tape}, second{1, &tape};
+    CHECK(sentence([&] { refuse_other_numbers(first, 2, 5, odd); }) == said);
+    CHECK(sentence([&] { refuse_other_numbers(second, 2, other, odd); }) == said);
+  }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/run/parameter_file.hpp"
+
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "heddle/backend/cpu_threads.hpp"
+#include "heddle/run/runner.hpp"
+
+using namespace heddle;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Model : Sequential<Named<"first", Linear<6, 8>>, Tanh, Named<"last", Linear<8, 4>>> {};
+template <class Policy> using Of = Plan<Model, CrossEntropy, Adam, Batch<16>, Grain<4>, Policy>;
+template <class Policy> using Trained = Trainer<Of<Policy>, CpuThreads>;
+
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("heddle_parameters_" + std::to_string(std::random_device{}()));
+  Folder() { fs::create_directories(path); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { fs::remove_all(path); }
+};
+
+const std::vector<float> inputs(16 * 6, 0.25F);
+const std::vector<std::int32_t> labels(16, 2);
+
+std::string bytes_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+/// The file that one plan writes gives another plan the same bits, and is written again as it was.
+template <class To> void goes_on_under(const fs::path& path, std::uint64_t hash) {
+  Trained<To> trainer{{}, Seed{9}};
+  CHECK(trainer.parameter_hash() != hash);
+  trainer.load(path);
+  for (int replica = 0; replica < trainer.replicas(); ++replica) CHECK(trainer.parameter_hash(replica) == hash);
+  const fs::path again = path.string() + "2";
+  trainer.save(again);
+  CHECK(bytes_of(again) == bytes_of(path));
+}
+
+}  // namespace
+
+TEST_CASE("what one plan saves another loads, to the bit, and a runner too; the file is that of a TensorFile") {
+  const Folder folder;
+  const fs::path path = folder.path / "model.safetensors";
+  Trained<Sharded<2>> trainer{{}, Seed{1}};
+  trainer.step(examples(inputs, labels, 6));
+  trainer.save(path);
+  TensorFile file;
+  for (const std::string& name : trainer.parameter_names()) file.put<float>(name, sizes_of(trainer.parameter_shape(name)), trainer.parameter(name));
+  CHECK(bytes_of(path) == file.serialise());
+  goes_on_under<Sharded<2>>(path, trainer.parameter_hash());
+  goes_on_under<Pipeline<Balanced<2>>>(path, trainer.parameter_hash());
+  goes_on_under<TensorParallel<2>>(path, trainer.parameter_hash());
+  Runner<Inference<Model, Batch<16>, Single>, CpuThreads> runner;
+  runner.load(path.string());
+  CHECK(runner.parameter("last.weight") == trainer.parameter("last.weight"));
+  Trained<TensorParallel<2>> from_file{{}, Seed{4}}, from_runner{{}, Seed{5}};
+  from_file.load(file);
+  from_runner.load(runner);
+  CHECK(from_file.parameter_hash() == trainer.parameter_hash());
+  CHECK(from_runner.parameter_hash() == trainer.parameter_hash());
+}
+
+TEST_CASE("a file that is damaged or of another model is refused, and nothing is changed") {
+  const Folder folder;
+  const std::string path = folder.path / "x";
+  Trained<TensorParallel<2>> trainer{{}, Seed{1}};
+  const std::uint64_t before = trainer.parameter_hash();
+  const auto refusal = [&](const std::string& at) -> std::string {
+    const std::optional<Error> error = error_of([&] { trainer.load(at); });
+    CHECK(trainer.parameter_hash() == before);
+    return error ? error->what() : "loaded";
+  };
+  trainer.save(path);
+  const std::string whole = bytes_of(path);
+  for (const std::size_t length : {std::size_t{0}, std::size_t{7}, std::size_t{40}, whole.size() - 1}) {
+    std::ofstream(path, std::ios::binary) << whole.substr(0, length);
+    CHECK(refusal(path).find("Fix: ") != std::string::npos);
+  }
+  CHECK(refusal(folder.path).find("[heddle.D01] '" + folder.path.string() + "' cannot be read: it is a folder") == 0);
+  CHECK(refusal(folder.path / "none").find("[heddle.D01]") == 0);
+  TensorFile file;
+  file.put<float>("first.wieght", {8, 6}, std::vector<float>(48));
+  file.put<float>("first.bias", {6}, std::vector<float>(6));
+  file.put<std::int32_t>("last.bias", {4}, std::vector<std::int32_t>(4));
+  file.write(path);
+  CHECK(refusal(path) ==
+        "[heddle.D16] the tensors are not those of Model: 'first.bias' has shape [6], not [8]; 'last.bias' is of I32, not F32; 'first.weight' is "
+        "missing; 'last.weight' is missing; 'first.wieght' is not in the model; nearest: 'first.weight'. Fix: load a file of the same model, or set "
+        "single tensors with set_parameter.");
+  trainer.save(path);
+  CHECK(refusal(path) == "loaded");
+}
+
+TEST_CASE("a file that cannot be written is refused, and the one before it stays") {
+  const Folder folder;
+  Trained<TensorParallel<2>> trainer{{}, Seed{1}};
+  const auto refusal = [&](const std::string& at) -> std::string {
+    const std::optional<Error> error = error_of([&] { trainer.save(at); });
+    return error ? error->what() : "saved";
+  };
+  CHECK(refusal(folder.path).find("[heddle.D20] '" + folder.path.string() + "' cannot be written: there is a folder of that name") == 0);
+  CHECK(refusal(folder.path / "none" / "x").find("cannot be written: No such file or directory") != std::string::npos);
+  CHECK(refusal("").find("[heddle.D20]") == 0);
+  if (::geteuid() == 0) return;  // root writes anywhere
+  const std::string path = folder.path / "x";
+  CHECK(refusal(path) == "saved");
+  const std::string before = bytes_of(path);
+  fs::permissions(folder.path, fs::perms::owner_read | fs::perms::owner_exec);
+  CHECK(refusal(path).find("Permission denied") != std::string::npos);
+  fs::permissions(folder.path, fs::perms::owner_all);
+  CHECK(bytes_of(path) == before);
+}
+
+TEST_CASE("a callback may save what it sees, and loads nothing") {
+  const Folder folder;
+  Trained<TensorParallel<2>> trainer{{}, Seed{1}};
+  std::string said;
+  trainer.on_step([&](const StepResult&) {
+    trainer.save(folder.path / "x");
+    const std::optional<Error> error = error_of([&] { trainer.load(folder.path / "x"); });
+    said = error ? error->what() : "loaded";
+  });
+  trainer.step(examples(inputs, labels, 6));
+  CHECK(said.find("[heddle.R11] load() was called while another call") == 0);
+  Trained<TensorParallel<2>> other{{}, Seed{2}};
+  other.load(folder.path / "x");
+  CHECK(other.parameter_hash() == trainer.parameter_hash());
+}
