@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The program of README.md, word for word, under each plan that it names. program_of_readme.hpp is cut out of README.md by CMake; a macro says which
-// plan its trainer takes, another lets the trainer leave the hash of its parameters behind.
+// plan its trainer takes, another lets the trainer leave the hash of its parameters and the name of its file behind.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -10,13 +10,14 @@
 
 #include "heddle/backend/cpu_threads.hpp"
 #include "heddle/heddle.hpp"
-#include "heddle/io/idx.hpp"
+#include "heddle/io/gzip.hpp"
 #include "io/idx_bytes.hpp"
 
 namespace {
 
 std::uint64_t hash_of_last = 0;
 std::int64_t steps_of_last = 0;
+std::string saved_by_last;
 
 template <class ThePlan, class Backend> class Watched : public heddle::Trainer<ThePlan, Backend> {
  public:
@@ -25,6 +26,7 @@ template <class ThePlan, class Backend> class Watched : public heddle::Trainer<T
     hash_of_last = this->parameter_hash();
     steps_of_last = this->steps();
   }
+  void save(const std::string& file) { saved_by_last = file; }  // the folder of the test keeps what it has
 };
 
 }  // namespace
@@ -71,8 +73,10 @@ std::string write_images() {
 std::uint64_t hash_after(int (*program)(int, char**), std::string data) {
   std::string name = "program";
   char* arguments[] = {name.data(), data.data(), nullptr};
+  saved_by_last.clear();
   CHECK(program(2, arguments) == 0);
   CHECK(steps_of_last == 40);
+  CHECK(saved_by_last == "mnist.safetensors");
   return hash_of_last;
 }
 
@@ -84,4 +88,10 @@ TEST_CASE("the program of README ends with the same bits under every plan that R
   CHECK(hash_after(&spread::run, data) == wanted);
   CHECK(hash_after(&staged::run, data) == wanted);
   CHECK(hash_after(&both::run, data) == wanted);
+}
+
+TEST_CASE("the program of README ends with 1 where there are no data") {
+  std::string name = "program", nowhere = "no/such/folder";
+  char* arguments[] = {name.data(), nowhere.data(), nullptr};
+  CHECK(spread::run(2, arguments) == 1);
 }

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Programs that README.md and docs/*.md show with a command and an output do what is shown there.
 A line <!-- program: NAME --> is followed by the source (a ```cpp block), the command that builds and runs NAME.cpp (a ```sh block)
-and all that it prints (a block without a language). The command runs in a folder that has the source, include/ and examples/."""
+and all that it prints (a block without a language). The command runs in a folder that has the source, include/ and examples/.
+A line <!-- refused: NAME --> is followed by a source that g++ refuses with one error, and by pieces of what it says, a line each."""
 import pathlib
 import re
 import shutil
 import subprocess
 import tempfile
 
-MARK = re.compile(r"^<!-- program: (\w+) -->$", re.M)
+MARK = re.compile(r"^<!-- (program|refused): (\w+) -->$", re.M)
+KINDS = {"program": ("cpp", "sh", ""), "refused": ("cpp", "")}
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 
 
@@ -16,14 +18,15 @@ def missing():
     return None if shutil.which("g++") else "g++ is not installed"
 
 
-def programs(text):
-    """(name, source, command, output) of each marked program; what is missing is None."""
+def marked(text):
+    """(mark, name, blocks) of each; the blocks are None if others follow the mark than it asks for."""
     marks = list(MARK.finditer(text))
     for mark, following in zip(marks, [*marks[1:], None]):
         part = text[mark.end():following.start() if following else len(text)]
-        found = [(fence.group(1), fence.group(2)) for fence in FENCED.finditer(part)][:3]
-        in_order = [words if kind == wanted else None for (kind, words), wanted in zip(found, ("cpp", "sh", ""))]
-        yield (mark.group(1), *in_order, *[None] * (3 - len(in_order)))
+        kinds = KINDS[mark.group(1)]
+        found = list(FENCED.finditer(part))[:len(kinds)]
+        fits = [fence.group(1) for fence in found] == list(kinds)
+        yield (*mark.groups(), [fence.group(2) for fence in found] if fits else None)
 
 
 def run(root, name, source, command):
@@ -36,21 +39,30 @@ def run(root, name, source, command):
         return subprocess.run(["bash", "-ec", command], cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
 
 
+def faults_of_program(root, name, source, command, output):
+    done = run(root, name, source, command)
+    if done.returncode != 0:
+        yield f"the command ends with {done.returncode}\n{done.stdout}{done.stderr}"
+    elif done.stdout != output:
+        yield f"it prints something else than is shown:\n{done.stdout}"
+
+
+def faults_of_refused(root, name, source, pieces):
+    done = run(root, name, source, f"LC_ALL=C.UTF-8 g++ -std=c++20 -fsyntax-only -I include {name}.cpp")
+    errors = len(re.findall(r"\berror:", done.stderr))
+    if errors != 1:
+        yield f"g++ says {errors} errors, not one\n{done.stderr}"
+    yield from (f"g++ does not say: {piece}\n{done.stderr}" for piece in pieces.splitlines() if piece not in done.stderr)
+
+
 def check(root):
     count = 0
     for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
-        for name, source, command, output in programs(page.read_text()) if page.exists() else []:
+        for mark, name, blocks in marked(page.read_text()) if page.exists() else []:
             count += 1
-            where = f"{page.relative_to(root)}: program {name}"
-            if None in (source, command, output):
-                yield f"{where} is not followed by its source, its command and its output"
-                continue
-            done = run(root, name, source, command)
-            if done.returncode != 0:
-                yield f"{where}: the command ends with {done.returncode}\n{done.stdout}{done.stderr}"
-            elif done.stdout != output:
-                yield f"{where} prints something else than is shown:\n{done.stdout}"
-    print(f"{count} programs ran")
+            faults = {"program": faults_of_program, "refused": faults_of_refused}[mark](root, name, *blocks) if blocks else ["other blocks follow its mark"]
+            yield from (f"{page.relative_to(root)}: {name}: {fault}" for fault in faults)
+    print(f"{count} programs tried")
 
 
 def page_of(source="int main() { return std::puts(\"two\") < 0; }", command="g++ sum.cpp -o sum && ./sum", output="two"):
@@ -58,9 +70,16 @@ def page_of(source="int main() { return std::puts(\"two\") < 0; }", command="g++
                          "\n```\n\n```\n" + output + "\n```\n"}
 
 
+def refused_page(source, words):
+    return {"README.md": f"<!-- refused: wrong -->\n```cpp\n{source}\n```\ng++ says:\n```\n{words}\n```\n"}
+
+
 ACCEPTED = page_of()
 REFUSED = {
     "prints something else": page_of(output="three"),
     "the command ends with 1": page_of(source="int main() { return wrong; }"),
-    "is not followed by": {"README.md": "<!-- program: sum -->\n```cpp\nint main() {}\n```\nand no more\n"},
+    "other blocks follow": {"README.md": "<!-- program: sum -->\n```cpp\nint main() {}\n```\nand no more\n"},
+    "g++ says 0 errors": refused_page("int i;", "no"),
+    "g++ says 2 errors": refused_page("int i = a;\nint j = b;", "not declared"),
+    "g++ does not say: too wide": refused_page("int i = a;", "not declared\ntoo wide"),
 }
