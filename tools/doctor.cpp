@@ -14,8 +14,8 @@ using namespace heddle;
 
 namespace {
 
-/// What doctor asks of the pairing with processes, here also where no MPI is.
-struct CpuMpi {
+/// What doctor asks of CpuMpi, the pairing with processes, here also where no MPI is.
+struct Processes {
   using Compute = EigenCompute;
   using Ranks = RanksAsProcesses;
 };
@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
   app.add_flag("--gpus", options.on_gpus, "devices are GPUs, not cores");
   return output::run(app, [&] {
     app.parse(argc, argv);
-    const Checkup found = processes ? examine_plan<CpuMpi>(plan, options) : examine_plan<CpuThreads>(plan, options);
+    const Checkup found = processes ? examine_plan<Processes>(plan, options) : examine_plan<CpuThreads>(plan, options);
     output::print("{}", describe(found));
     output::flush();
     return found.can_work() ? 0 : 1;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "heddle/core/fire.hpp"  // first: the fewer includes lead to a rule, the fewer lines has its error
+#include "heddle/core/not_included.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/core/version.hpp"
 #include "heddle/graph/layers/by_hand.hpp"
@@ -31,6 +32,7 @@
 #include "heddle/mesh/norm.hpp"
 #include "heddle/mesh/statistics.hpp"
 #include "heddle/plan/advice.hpp"
+#include "heddle/plan/backend_named.hpp"
 #include "heddle/plan/inference.hpp"
 #include "heddle/plan/options.hpp"
 #include "heddle/plan/plan.hpp"

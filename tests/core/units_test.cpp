@@ -43,6 +43,9 @@ TEST_CASE("flops, seconds and ranks compare") {
   CHECK(Rank{1} < Rank{2});
   CHECK(Rank{1} == Rank{1});
   CHECK(Seed{}.value == 0);
+  const int number = 7;  // of any integer type, where Seed is written
+  CHECK(Seed{number}.value == 7);
+  static_assert(!std::is_constructible_v<Seed, Bytes>);
 }
 
 TEST_CASE("bytes are printed with their unit") {

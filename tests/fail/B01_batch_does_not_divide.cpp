@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// mistake: a batch that does not divide
 // compilers: g++ clang++ nvcc
 // expect: \[heddle\.B01\] The batch does not divide and no remedy is named\.
 // expect-g++: Batch<63> does not divide by 4 ranks\. Fix: use 60 or 64 rows, or name DropLast, PadLast or KeepLast\.

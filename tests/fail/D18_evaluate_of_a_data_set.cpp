@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// mistake: a whole data set for a batch
 // expect: \[heddle\.D18\] evaluate\(\) takes one batch\.
 #include "heddle/backend/cpu_threads.hpp"
 #include "heddle/io/dataset.hpp"

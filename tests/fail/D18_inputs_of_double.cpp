@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// mistake: inputs as `std::vector<double>`
 // expect: \[heddle\.D18\] a batch takes float inputs, std::int32_t labels or float targets, and the features of a row\. Fix:
 #include "heddle/backend/cpu_threads.hpp"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// mistake: `step(inputs, labels)`
 // expect: \[heddle\.D18\] step\(\) takes one batch\. Fix: give it examples\(inputs, targets, features\), or each batch of
 #include "heddle/backend/cpu_threads.hpp"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// mistake: sizes that do not follow each other
 // compilers: g++ clang++ nvcc
 // expect: \[heddle\.G01\] A layer takes another shape than the layer before it gives\.
 // expect-g++: layer 2 `2`: Linear<500, 10> takes 500 features but the value before it has 50\. Fix: write Linear<50, 10>\.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// mistake: a layer with data members
 // expect: \[heddle\.G05\] A type is no layer\.
 // expect-g++: Swish is no layer: it has data members, but a layer is an empty description\. Fix: keep sizes as template parameters and state as
 // parameters of the Leaf\.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// mistake: a loss inside `Sequential<...>`
 // expect: \[heddle\.G05\] A type is no layer\.
 // expect-g++: CrossEntropy is no layer: it is a loss\. Fix: name it in the Plan, beside the model\.
 #include "heddle/heddle.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// mistake: a plan without a policy
 // expect: \[heddle\.L01\] A part of the plan is missing\.
 // expect-g++: the plan names no policy\. Fix: add Single or another policy\.
 #include "heddle/heddle.hpp"

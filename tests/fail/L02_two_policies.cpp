@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// mistake: two policies side by side
 // expect: \[heddle\.L02\] A part of the plan is named twice\.
 // expect-g++: the plan names its policy twice: Pipeline<Balanced<2> > and DataParallel<2>\. Fix: combine them as Hybrid<Pipeline<Balanced<2>
 #include "heddle/heddle.hpp"

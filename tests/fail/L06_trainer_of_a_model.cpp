@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// mistake: a `Trainer` of a model
 // A trainer of a model says that it takes a plan, and nothing else.
 // compilers: g++ clang++ clang++-14
 // expect: \[heddle\.L06\] A question is asked of what is no plan\.

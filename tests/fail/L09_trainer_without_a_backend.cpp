@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// mistake: a `Trainer` without a backend
 // expect: \[heddle\.L09\] What runs a plan has no backend\.
 // expect-g++: a Trainer names no backend\. Fix: write Trainer<MyPlan, CpuThreads>, and include heddle/backend/cpu_threads\.hpp\.
 #include "heddle/backend/cpu_threads.hpp"

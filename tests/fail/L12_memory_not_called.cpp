@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// mistake: `peak_memory<Mine> < 2_MiB` without `()`
 // expect: \[heddle\.L12\] a function is compared with bytes, not what it gives\. Fix: call it, as in peak_memory<MyPlan>\(\)\.
 // compilers: g++ clang++ clang++-14
 #include "heddle/heddle.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// mistake: no `-std=c++20`
 // Without -std=c++20 g++ 12 and clang take older C++, in which nearly every line of Heddle is an error.
 // broken-flags: -std=c++17
 // compilers: g++ clang++ clang++-14

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// mistake: Eigen is not found
 // Eigen lies in a folder of its own, which the command must name.
 // broken-without: Eigen/Core
 // compilers: g++ clang++ clang++-14

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// mistake: `g++` in place of `mpicxx`
 // The compiler finds no mpi.h: g++ is called where mpicxx is meant.
 // broken-without: mpi.h
 // compilers: g++ clang++ clang++-14

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// mistake: `result.loss` printed without `*`
 // expect: \[heddle\.R12\] a step may have no loss, norm or scale\. Fix: write \*result\.loss\.
 #include <iostream>
 

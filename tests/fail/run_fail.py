@@ -8,6 +8,7 @@ once, and what the compiler says stays under 15 lines. Lines of a case that are 
     // expect: <regular expression>            every compiler
     // expect-g++: / expect-clang: / expect-nvcc: <regular expression>
     // compilers: g++ clang++ nvcc             default: g++ clang++
+    // mistake: <words>                        a row of docs/first_mistakes.md, which must say as many errors and, but for the door, lines
     // flags: -fno-exceptions                  for both twins
     // broken-flags: -std=c++17                for the broken twin, which then needs no text of its own
     // broken-without: Eigen/Core              the broken twin is compiled without the folders that have this file
@@ -27,6 +28,7 @@ import tempfile
 
 SKIPPED = 77
 MOST_LINES = 15
+LINES_OF_ANOTHER_ERROR = 5
 SPARE_LINES = {"g++": 2, "clang": 1}  # a door that is not the first header of a case shortens "In file included from" by at most so many
 DEFAULT_COMPILERS = "g++ clang++"
 
@@ -160,6 +162,11 @@ def complaints_of_repaired(code, output, _):
         yield f"the repaired twin does not compile:\n{output}"
 
 
+def counts(output):
+    """Errors and lines of what a compiler says."""
+    return len(re.findall(r"\berror\s*:", output)), len(output.splitlines())
+
+
 def complaints_of_broken(code, output, patterns, most_lines=MOST_LINES, wanted=1):
     if not patterns:
         yield "the case has no line '// expect: <regular expression>'"
@@ -168,10 +175,10 @@ def complaints_of_broken(code, output, patterns, most_lines=MOST_LINES, wanted=1
     for pattern in patterns:
         if not re.search(pattern, output):
             yield f"the pattern is not found: {pattern}"
-    errors = len(re.findall(r"\berror\s*:", output))
+    errors, lines = counts(output)
+    most_lines += (wanted - 1) * LINES_OF_ANOTHER_ERROR
     if errors != wanted:
         yield f"'error:' occurs {errors} times, not {'once' if wanted == 1 else wanted}"
-    lines = len(output.splitlines())
     if lines >= most_lines:
         yield f"the compiler says {lines} lines, {most_lines - 1} are allowed"
 
@@ -190,6 +197,21 @@ def twin_complaints(text):
         yield "there are no two twins: one '#ifdef HEDDLE_REPAIRED ... #else ... #endif' is expected"
     elif any(len(twin.splitlines()) > 1 for twin in twins[0]):
         yield "the twins differ by more than a line"
+
+
+def page_complaints(page, case, compiler, output):
+    """The row of the case on the page says what this compiler says."""
+    if page is None or not re.search(r"^// mistake:", case.read_text(), re.M):
+        return
+    row = re.search(rf"^\|.*\|[^|]*\(\.\./tests/fail/{re.escape(case.name)}\) \|$", page.read_text(), re.M)
+    column = {"g++": 0, "clang++-14": 1}.get(compiler, 2)
+    told = re.findall(r"\| (\d+) / (\d+) (?=\|)", row[0]) if row else []
+    if len(told) != 3:
+        yield f"{page.name} has no row with three counts that ends in the name of the case. Fix: first_mistakes.py --write"
+        return
+    errors, lines = counts(output)
+    if int(told[column][0]) != errors or abs(int(told[column][1]) - lines) > max(SPARE_LINES.values()):
+        yield f"{page.name} says {' errors, '.join(told[column])} lines, but there are {errors} errors, {lines} lines. Fix: first_mistakes.py --write"
 
 
 def judge(case, compiler, includes, folder=None):
@@ -248,6 +270,16 @@ def self_check():
     assert door_of(second) is None and spare_lines(second, "clang") == 0
     assert flags_of("// flags: -a -b\n// expect: -c\n") == ["-a", "-b"]
     assert errors_of("// errors: 2\n", "g++") == 2 and errors_of("// errors-g++: 2\n", "g++") == 2 and errors_of("// errors-g++: 2\n", "clang") == 1
+    with tempfile.TemporaryDirectory() as folder:
+        case, page = pathlib.Path(folder) / "X01_case.cpp", pathlib.Path(folder) / "page.md"
+        case.write_text("// mistake: a sum\n" + GOOD_CASE)
+        page.write_text("| a sum | 1 / 9 | 1 / 9 | 2 / 9 | [No.](../tests/fail/X01_case.cpp) |\n")
+        said = "error: no\n" + "note\n" * 8
+        assert not list(page_complaints(page, case, "g++", said)) and not list(page_complaints(None, case, "g++", said))
+        assert any("2 errors, 9 lines" in c for c in page_complaints(page, case, "clang++", said)), "not refused: a page that says something else"
+        assert any("12 lines" in c for c in page_complaints(page, case, "g++", said + "note\n" * 3)), "not refused: other lines"
+        page.write_text("")
+        assert any("no row" in c for c in page_complaints(page, case, "g++", said)), "not refused: a page without the row"
     assert breaks_by_command("// broken-flags: -std=c++17\n") and not breaks_by_command("// flags: -a\n")
     assert folders_for("// broken-without: Eigen/Core\n", [], False) == []
     assert patterns_of("// expect: a\n// expect-g++: b\n// expect-clang: c\n", "g++") == ["a", "b"]
@@ -258,6 +290,7 @@ def main():
     parser.add_argument("--self-check", action="store_true")
     parser.add_argument("--include", action="append", default=[])
     parser.add_argument("--compiler", default="g++")
+    parser.add_argument("--page", type=pathlib.Path)
     parser.add_argument("--precompiled", metavar="FOLDER")
     parser.add_argument("--precompile", action="store_true")
     parser.add_argument("case", nargs="?", type=pathlib.Path)
@@ -275,6 +308,7 @@ def main():
         print(words)
         return code
     found, words = judge(options.case, options.compiler, options.include, options.precompiled)
+    found += page_complaints(options.page, options.case, options.compiler, without_door(words, options.precompiled))
     print(words)
     for complaint in found:
         print(f"{options.case.name} on {options.compiler}: {complaint}")

@@ -35,6 +35,19 @@ TEST_CASE("an optimizer is described by its options, its constants of a step and
   CHECK(parameter == 0.75F);
 }
 
+TEST_CASE("options with OnlyByName are given by name, and take no room for it") {
+  struct Options {
+    [[no_unique_address]] OnlyByName by_name = OnlyByName{};
+    double learning_rate = 1e-3;
+    double momentum = 0.9;
+  };
+  constexpr auto in_order = []<class O>() {
+    return requires { O{1e-3, 0.9}; };
+  };
+  static_assert(!in_order.operator()<Options>() && sizeof(Options) == 2 * sizeof(double));
+  CHECK(Options{.momentum = 0.5}.learning_rate == 1e-3);
+}
+
 TEST_CASE("an update that does not take as many states as it declares is refused") {
   static_assert(!OptimizerDescription<OneStateWithoutIt>);
   static_assert(!OptimizerDescription<int>);

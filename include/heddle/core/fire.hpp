@@ -152,6 +152,7 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'M', 14}, "[heddle.M14] The axes have more ranks than an int counts. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'C', 2}, "[heddle.C02] A budget of memory allows nothing. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'C', 3}, "[heddle.C03] A bucket holds nothing. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'C', 4}, "[heddle.C04] Bytes have no unit. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'D', 12}, "[heddle.D12] The batch has targets of another type than the loss takes. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'R', 12}, "[heddle.R12] a step may have no loss, norm or scale. Fix: write *result.loss.");
 };

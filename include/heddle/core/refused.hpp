@@ -110,4 +110,16 @@ constexpr RefusedNumber operator<=>(Bytes (&)(), Other) {
   return {};
 }
 
+// C04: peak_memory<MyPlan>() < 1000000, without a unit.
+template <class A, class Number>
+requires(std::is_same_v<A, Bytes>&& std::is_arithmetic_v<Number>) constexpr bool operator==(A, Number) {
+  static_assert(is_called<Number>, "[heddle.C04] bytes are compared with a plain number. Fix: give the number a unit, as in 10_MiB or 1000_B.");
+  return true;
+}
+template <class A, class Number>
+requires(std::is_same_v<A, Bytes>&& std::is_arithmetic_v<Number>) constexpr RefusedNumber operator<=>(A, Number) {
+  static_assert(is_called<Number>, "[heddle.C04] bytes are compared with a plain number. Fix: give the number a unit, as in 10_MiB or 1000_B.");
+  return {};
+}
+
 }  // namespace heddle::inline core_room

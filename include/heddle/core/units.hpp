@@ -7,6 +7,7 @@
 #include <compare>
 #include <cstdint>
 #include <iosfwd>
+#include <type_traits>
 
 #include "heddle/core/language.hpp"
 
@@ -58,9 +59,25 @@ struct Rank {
   friend constexpr auto operator<=>(const Rank&, const Rank&) = default;
 };
 
-/// What the counter-based generator is keyed with.
+template <class T>
+concept Number = std::is_arithmetic_v<T>;
+template <class T>
+concept WholeNumber = Number<T> && std::is_integral_v<T>;
+template <class> inline constexpr bool is_given_a_seed = false;
+
+/// What the counter-based generator is keyed with: Seed{42}.
+///
+/// Errors  O03 where a plain number stands for it
+/// Tested  core/units_test, fail/O03_number_as_a_seed
 struct Seed {
   std::uint64_t value = 0;
+
+  constexpr Seed() = default;
+  template <WholeNumber T> constexpr explicit Seed(T number) : value(static_cast<std::uint64_t>(number)) {}
+  /// Where nobody writes Seed: the one above is chosen before it wherever somebody does.
+  template <Number T> constexpr Seed(T) {  // NOLINT(google-explicit-constructor): it refuses
+    static_assert(is_given_a_seed<T>, "[heddle.O03] a plain number is given where a Seed is taken. Fix: write Seed{42}.");
+  }
 };
 
 inline namespace literals {

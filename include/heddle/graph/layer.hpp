@@ -83,6 +83,10 @@ template <class L> [[nodiscard]] constexpr Diagnosis diagnose_layer() {
     return {};
   else if constexpr (hides_its_layers<L>())
     return broken("it inherits its layers privately, as a class does.", "write struct instead of class, or inherit publicly.");
+  else if constexpr (std::is_void_v<L>)
+    return broken("a Named has a name, but names none.", "write the layer after the name.");
+  else if constexpr (std::is_function_v<L>)
+    return broken("the parentheses make a function of it.", "write it without them; a model names types.");
   else if constexpr (!std::is_class_v<L>)
     return broken("it is no class.", "name a layer.");
   else if constexpr (requires { L::is_composite; } && std::is_base_of_v<PlacesLayers, L>)

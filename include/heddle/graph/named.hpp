@@ -18,7 +18,7 @@ namespace heddle::inline graph_room {
 ///
 /// Errors  G04 at build if a name is empty, contains a dot or a star, stands twice among its siblings, or stands around another name
 /// Tested  graph/named_test
-template <Name Label, class L> struct Named : PlacesLayers {
+template <Name Label, class L = void> struct Named : PlacesLayers {
   static constexpr auto label = Label;
   template <class Tracer> static constexpr int trace(Tracer& tracer, int value) { return tracer.template named<L>(Label.view(), value); }
 };

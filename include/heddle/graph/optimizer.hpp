@@ -34,6 +34,14 @@ concept OptimizerDescription = requires(const typename O::Options& options, std:
 }
 &&UpdatesElement<O, O::states>;
 
+/// First member of the Options of Heddle's optimizers: it is given nothing, so that the others are given by name, {.learning_rate = 1e-3}.
+///
+/// Errors  O04 where Options are given in order
+/// Tested  graph/optimizer_test, fail/O04_options_in_order
+struct OnlyByName {
+  constexpr explicit OnlyByName() = default;
+};
+
 /// O01: `value` of the option is not what `must` says.
 [[nodiscard]] inline Diagnosis refused_option(std::string_view optimizer, std::string_view option, double value, std::string_view must,
                                               std::string_view remedy) {

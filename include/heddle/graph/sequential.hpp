@@ -4,6 +4,7 @@
 // In: layer types.  Out: Sequential<Layers...>.
 #pragma once
 
+#include "heddle/core/an_object.hpp"
 #include "heddle/graph/composite.hpp"
 
 namespace heddle::inline graph_room {
@@ -14,8 +15,11 @@ namespace heddle::inline graph_room {
 /// Errors  G01 if a layer takes another shape than the layer before it gives
 /// Source  sources.md#pytorch-sequential
 /// Tested  graph/sequential_test
-template <class... Layers> struct Sequential : PlacesLayers {
+template <class... LayerTypes> struct Sequential;              // g++ shows this name where a number or an object stands among them
+template <class... Layers> struct Sequential : PlacesLayers {  // types: ReLU, not ReLU()
   template <class Tracer> static constexpr int trace(Tracer& tracer, int value) { return trace_children<Layers...>(tracer, value); }
 };
+template <> struct Sequential<AnObject> : AnObject { using AnObject::AnObject; };  // L16
+template <class First, class... More> Sequential(const First&, const More&...) -> Sequential<AnObject>;
 
 }  // namespace heddle::inline graph_room

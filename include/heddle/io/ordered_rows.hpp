@@ -40,6 +40,15 @@ namespace heddle::inline io_room {
   return order;
 }
 
+/// D18: for (auto batch : data).
+template <class Target, bool Told> [[nodiscard]] constexpr const Examples<Target>* refuse_single_rows() {
+  static_assert(
+      !Told,
+      "[heddle.D18] a data set gives its rows in batches. Fix: write for (auto batch : data.in_order().batches<64>()), or data.shuffled(Seed{1}, "
+      "epoch) for in_order().");
+  return nullptr;
+}
+
 /// The rows of a data set in one order. It owns the order and shares the rows, so it may be a temporary of a loop.
 ///
 /// Errors  D11 batches of no rows; D12 at build, D07, D08, B05: rows that the plan does not take; D13 at build, a view of a temporary
@@ -55,6 +64,8 @@ template <class Target> class RowsInOrder {
     all_.order = order_->data();
     all_.owner = std::make_shared<const std::pair<std::shared_ptr<const void>, Order>>(all_.owner, order_);
   }
+  template <bool Told = true> [[nodiscard]] const Examples<Target>* begin() const { return refuse_single_rows<Target, Told>(); }
+  [[nodiscard]] const Examples<Target>* end() const { return nullptr; }
   /// Batches of BatchRows rows: data.shuffled(Seed{1}, epoch).batches<64>(). Copies no row.
   template <std::int64_t BatchRows> [[nodiscard]] Batches<Target> batches() const { return all_.template batches<BatchRows>(); }
   /// Batches of the plan, whose rows, targets and classes are compared with the data once: batches<MyPlan>().
@@ -86,6 +97,8 @@ template <class Target> class RowsInMemory {
   [[nodiscard]] std::int64_t size() const { return rows_.rows; }
   [[nodiscard]] std::int64_t features() const { return rows_.input_features; }
 
+  template <bool Told = true> [[nodiscard]] const Examples<Target>* begin() const { return refuse_single_rows<Target, Told>(); }
+  [[nodiscard]] const Examples<Target>* end() const { return nullptr; }
   /// Rows as they lie.
   [[nodiscard]] RowsInOrder<Target> in_order() const { return {rows_, classes_}; }
   /// Rows in the order of one epoch; (seed, epoch) alone decides it.

@@ -12,9 +12,16 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/core/not_included.hpp"
 #include "heddle/core/random.hpp"
 #include "heddle/io/dataset.hpp"
 #include "heddle/io/file.hpp"
+
+namespace heddle::inline core_room {
+
+template <class... Given> inline constexpr bool is_included<SyntheticHeader, Given...> = true;
+
+}  // namespace heddle::inline core_room
 
 namespace heddle::inline io_room {
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "heddle/core/an_object.hpp"
 #include "heddle/core/rule.hpp"
 #include "heddle/plan/plan_part.hpp"
 #include "heddle/policy/layout.hpp"
@@ -60,6 +61,8 @@ template <int Rows, class What = NoRemedy> struct Batch {
       return Remedy::other;
   }();
 };
+template <int Rows> struct Batch<Rows, AnObject> : AnObject { using AnObject::AnObject; };  // L16
+template <class First, class... More> Batch(const First&, const More&...) -> Batch<1, AnObject>;
 
 /// Rows that are summed as one before the fixed tree begins; default: a micro-batch of a replica.
 ///

@@ -4,6 +4,9 @@
 // In: quantities, layers.  Out: Memory<...>, Bucket<...>, Clip<...>, LossScaling, Recompute<...>.
 #pragma once
 
+#include <cstdint>
+#include <string_view>
+
 #include "heddle/core/rule.hpp"
 #include "heddle/core/text.hpp"
 #include "heddle/core/units.hpp"
@@ -11,23 +14,41 @@
 
 namespace heddle::inline plan_room {
 
+/// What Memory and Bucket name: bytes, or a number without a unit, which is refused.
+struct NamedBytes {
+  std::int64_t bytes = 0;
+  bool has_unit = true;
+  // NOLINTNEXTLINE(google-explicit-constructor): Memory<10_MiB> names bytes.
+  constexpr NamedBytes(Bytes named) : bytes(named.value) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): Memory<10> is told what it lacks.
+  constexpr NamedBytes(int number) : bytes(number), has_unit(false) {}
+};
+/// C04, where a part of a plan names a number without a unit.
+[[nodiscard]] constexpr Diagnosis check_unit(std::string_view part, NamedBytes named) {
+  if (named.has_unit) return {};
+  return Diagnosis{Code{'C', 4}, part} << '<' << named.bytes << "> names no unit. Fix: write " << part << '<' << named.bytes
+                                       << "_MiB>, or _KiB or _GB.";
+}
+
 /// The memory that one device may need, for example Memory<80_GB>. Balanced<S> with one chunk a device cuts so that every stage fits.
 ///
-/// Errors  C01 at build if a device needs more; the sentence names the stage and the largest contributors
+/// Errors  C04 of a number without a unit; C01 at build if a device needs more; the sentence names the stage and the largest contributors
 /// Tested  plan/options_test, plan/fitted_cut_test, fail/C01_over_budget
-template <Bytes Most> struct Memory {
+template <NamedBytes Most> struct Memory {
   static constexpr PlanPart plan_part = PlanPart::memory;
-  static constexpr Bytes memory_budget = Most;
+  static constexpr Bytes memory_budget{Most.bytes};
+  static constexpr Diagnosis unit = check_unit("Memory", Most);
 };
 
 /// Gradients are reduced in buckets of at least this size, started as soon as their last layer's backward has run.
 ///
-/// Errors  C03 at build if it has no bytes
+/// Errors  C04 of a number without a unit; C03 at build if it has no bytes
 /// Source  sources.md#pytorch-ddp
 /// Tested  plan/options_test, fail/C03_bucket_of_nothing
-template <Bytes AtLeast> struct Bucket {
+template <NamedBytes AtLeast> struct Bucket {
   static constexpr PlanPart plan_part = PlanPart::bucket;
-  static constexpr Bytes bucket_bytes = AtLeast;
+  static constexpr Bytes bucket_bytes{AtLeast.bytes};
+  static constexpr Diagnosis unit = check_unit("Bucket", AtLeast);
 };
 
 [[nodiscard]] constexpr Diagnosis check_bucket(Bytes named) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "heddle/core/not_included.hpp"
 #include "heddle/core/type_name.hpp"
 #include "heddle/graph/layer.hpp"
 #include "heddle/graph/loss.hpp"
@@ -69,12 +70,27 @@ template <class T> [[nodiscard]] constexpr std::string_view home_of() {
     return "Sharded<N, ...>";
   else if constexpr (requires { T::splits_sequences; })
     return "TensorParallel<N, SequenceParallel>";
+  else if constexpr (!header_of_backend<T>.empty() || requires {
+                       typename T::Compute;
+                       typename T::Session;
+                     })
+    return "Trainer<MyPlan, CpuThreads>, as its backend";
   else if constexpr (std::is_same_v<T, GlobalNorm>)
     return "Clip<GlobalNorm>";
   else if constexpr (std::is_same_v<T, EveryBlock>)
     return "Recompute<EveryBlock>";
   else
     return {};
+}
+
+/// What is wrong with a type of which nothing is known, and the remedy.
+template <class T> constexpr void explain_unknown(Diagnosis& sentence) {
+  if constexpr (std::is_function_v<T>)
+    sentence << ": the parentheses make a function of it. Fix: write it without them; a Plan names types.";
+  else if constexpr (std::is_class_v<T> && !is_named_in_heddle<T>)
+    sentence << ": it has no layers. Fix: derive it from Sequential<...> if it is your model; if the compiler refuses that line, mend it first.";
+  else
+    sentence << ". Fix: remove it; a Plan takes a model, a loss, an optimizer, Batch<B>, a policy and options.";
 }
 
 /// L02. Two policies are combined, of all else one is kept.
@@ -93,10 +109,12 @@ template <class... Types> [[nodiscard]] constexpr Diagnosis check_parts() {
   for (int i = 0; i < count; ++i) {
     if (parts[i] == PlanPart::unknown && !homes[i].empty())
       return Diagnosis{Code{'L', 3}, ""} << names[i].view() << " is no part of a Plan by itself. Fix: write it inside " << homes[i] << '.';
-    if (parts[i] == PlanPart::unknown)
-      return Diagnosis{Code{'L', 3}, ""}
-             << names[i].view()
-             << " is no part of a Plan. Fix: remove it; a Plan takes a model, a loss, an optimizer, Batch<B>, a policy and options.";
+    if (parts[i] == PlanPart::unknown) {
+      auto found = Diagnosis{Code{'L', 3}, ""} << names[i].view() << " is no part of a Plan";
+      [[maybe_unused]] int at = 0;
+      [[maybe_unused]] const int told[] = {0, (at++ == i ? explain_unknown<Types>(found) : void(), 0)...};
+      return found;
+    }
     for (int j = 0; j < i; ++j)
       if (parts[j] == parts[i]) return refuse_twice(parts[i], names[j].view(), names[i].view());
   }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "heddle/core/an_object.hpp"
 #include "heddle/core/fire.hpp"
 #include "heddle/core/refused.hpp"
 #include "heddle/core/type_name.hpp"
@@ -24,7 +25,7 @@
 
 namespace heddle::inline plan_room {
 
-template <class... Types> struct Plan;
+template <class... TypesSuchAsBatch64> struct Plan;  // g++ shows this name where a number or an object stands among them
 
 /// The parts of a plan as one value each: what the lowering reads.
 template <class ThePlan> struct RequestOf;
@@ -67,6 +68,10 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
   static constexpr Bytes bucket_bytes = option<PlanPart::bucket>(default_bucket, []<class T>(std::type_identity<T>) { return T::bucket_bytes; });
   static constexpr Diagnosis bucket = check_bucket(bucket_bytes);
   static constexpr Bytes budget = option<PlanPart::memory>(Bytes{0}, []<class T>(std::type_identity<T>) { return T::memory_budget; });
+  template <PlanPart Wanted> static constexpr Diagnosis unit_of() {
+    return option<Wanted>(Diagnosis{}, []<class T>(std::type_identity<T>) { return T::unit; });
+  }
+  static constexpr Diagnosis unit = unit_of<PlanPart::memory>().ok() ? unit_of<PlanPart::bucket>() : unit_of<PlanPart::memory>();
   static constexpr bool allows_nothing = !std::is_void_v<Find<PlanPart::memory>> && budget < Bytes{1};
   static constexpr bool clips = option<PlanPart::clip>(false, []<class T>(std::type_identity<T>) { return T::clips; });
   using Chosen = ChosenLayers<Find<PlanPart::recompute>, Model>;
@@ -89,6 +94,8 @@ template <class ThePlan> struct Checked {
                                           << ", which does not say how a smaller batch is taken. Fix: "
                                           << (part_of<Named>() == PlanPart::unknown ? "name DropLast, PadLast or KeepLast, or nothing."
                                                                                     : "write it beside the Batch, not in it.");
+    } else if constexpr (!Request::unit.ok()) {
+      return Request::unit;
     } else if constexpr (Request::allows_nothing) {
       return Diagnosis{Code{'C', 2}, ""} << "a Memory of " << Request::budget.value
                                          << " bytes allows no plan. Fix: name what a device has, or leave Memory out.";
@@ -146,7 +153,7 @@ template <class ThePlan, bool Training> struct ProgramOf {
 ///
 /// Errors  the code of the first broken rule, one error with one sentence
 /// Tested  plan/plan_test, fail/
-template <class... Types> struct Plan {
+template <class... Types> struct Plan {  // types: Batch<64>, not 64; Adam, not Adam{}
   static_assert(sizeof(fired<Checked<Plan>>) > 0);
 
   using Request = RequestOf<Plan>;
@@ -154,6 +161,14 @@ template <class... Types> struct Plan {
   static constexpr Shown training = ProgramOf<Plan, true>::program;
   static constexpr Shown evaluation = ProgramOf<Plan, false>::program;
 };
+
+/// L16: objects of plans, which are all alike.
+template <class... Types, class... Others> constexpr bool operator==(const Plan<Types...>&, const Plan<Others...>&) {
+  static_assert(is_refused_before<Plan<Types...>>,
+                "[heddle.L16] plans are types, but objects of them are compared. Fix: ask std::is_same_v<A, B> whether two are one, or "
+                "same_bits<A, B>() whether they train alike.");
+  return true;
+}
 
 /// The plan that a type is, or derives from.
 template <class... Types> std::type_identity<Plan<Types...>> plan_behind(const Plan<Types...>*);

@@ -4,6 +4,7 @@
 // In: a Graph and the size of axis data.  Out: a claim and a batch split.
 #pragma once
 
+#include "heddle/core/an_object.hpp"
 #include "heddle/policy/layout.hpp"
 
 namespace heddle::inline policy_room {
@@ -21,5 +22,8 @@ template <int Replicas> struct DataParallel {
     layout.splits_batch(axis::data);
   }
 };
+inline constexpr int made_as_an_object = -2147483647;
+template <> struct DataParallel<made_as_an_object> : AnObject { using AnObject::AnObject; };  // L16
+template <class First, class... More> DataParallel(const First&, const More&...) -> DataParallel<made_as_an_object>;
 
 }  // namespace heddle::inline policy_room

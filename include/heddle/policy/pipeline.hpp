@@ -54,7 +54,8 @@ struct FewMicrobatches {
 /// Errors  S01 a layer in no stage or twice; S02 fewer micro-batches than stages; S08 no whole groups of them; M01, M02, M03 devices and cuts
 /// Source  sources.md#gpipe, sources.md#pipedream, sources.md#megatron-2021, sources.md#zero-bubble
 /// Tested  policy/pipeline_test, equivalence/pipeline_test
-template <class... Parts> struct Pipeline {
+template <class... PartsSuchAsBalanced2> struct Pipeline;  // g++ shows this name where a number stands among them
+template <class... Parts> struct Pipeline {                // types: Balanced<2>, not 2
   static constexpr int stages = sum_of({(requires { Parts::is_stage; } ? 1 : 0)...});
 
   static constexpr void answer(const Graph& graph, Layout& layout) {

@@ -16,9 +16,16 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/core/not_included.hpp"
 #include "heddle/core/rule.hpp"
 #include "heddle/core/type_name.hpp"
 #include "heddle/run/error.hpp"
+
+namespace heddle::inline core_room {
+
+template <class... Given> inline constexpr bool is_included<ExamplesHeader, Given...> = true;
+
+}  // namespace heddle::inline core_room
 
 namespace heddle::inline run_room {
 

@@ -10,8 +10,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "heddle/plan/backend_named.hpp"
 #include "heddle/plan/inference.hpp"
-#include "heddle/run/backend_named.hpp"
 #include "heddle/run/concepts.hpp"
 #include "heddle/run/trainer.hpp"
 
@@ -20,23 +20,6 @@ namespace heddle::inline run_room {
 /// Never called: a Runner asks for no loss.
 template <class Compute> struct LossKernel<NoLoss, Compute> {
   static float sum(const LossCall&) { return 0; }
-};
-
-/// A Runner of what is no backend: refused, and silent afterwards.
-///
-/// Errors  L09
-/// Tested  run/backend_named_test, fail/L09_runner_without_a_backend
-template <class TheInference, class Backend = void> class Runner {
-  static_assert(sizeof(fired<NamedBackend<TheInference, Backend, OfRunner>>) > 0);
-
- public:
-  explicit Runner(Seed = Seed{0}, RunOptions = {}) {}
-  template <class... Given> void load(Given&&...) {}
-  template <class... Given> void observe(Given&&...) {}
-  template <class... Given> void set_parameter(Given&&...) {}
-  template <class... Given> std::vector<float> predict(Given&&...) { return {}; }
-  template <class... Given> std::vector<float> parameter(Given&&...) { return {}; }
-  [[nodiscard]] std::vector<std::string> parameter_names() const { return {}; }
 };
 
 /// Applies a model under a policy. Parameters start as a trainer with this seed starts them.

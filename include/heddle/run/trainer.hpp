@@ -13,9 +13,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "heddle/plan/backend_named.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/run/accuracy.hpp"
-#include "heddle/run/backend_named.hpp"
 #include "heddle/run/by_rank.hpp"
 #include "heddle/run/error.hpp"
 #include "heddle/run/examples.hpp"
@@ -30,6 +30,7 @@
 #include "heddle/run/results.hpp"
 #include "heddle/run/step_input.hpp"
 #include "heddle/run/token_ids.hpp"
+#include "heddle/run/trainer_arguments.hpp"
 #include "heddle/run/transport_needs.hpp"
 
 namespace heddle::inline run_room {
@@ -91,6 +92,12 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   } catch (const std::bad_alloc&) {
     refuse_memory(training.arenas[0].total);
   }
+  // O04, where nothing else fits.
+  template <bool Told = true> explicit Trainer(const OptionsByMistake&, Seed = Seed{0}, RunOptions = {}) : Trainer(Options{}) {
+    refuse_trainer_arguments<Told>();
+  }
+  template <bool Told = true> explicit Trainer(Seed, const Options&, RunOptions = {}) : Trainer(Options{}) { refuse_trainer_arguments<Told>(); }
+  template <class... Given> explicit Trainer(const Given&...) : Trainer(Options{}) { refuse_trainer_arguments<sizeof...(Given) < 99>(); }
 
   /// The loss of every `every`-th step is reduced over the ranks, and the callback, if there is one, is told. Other steps have no loss to read.
   /// A callback may replace itself; it may read parameters, and calls no step, evaluation or set_parameter.

@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstdint>
 
+#include "heddle/core/an_object.hpp"
 #include "heddle/core/type_name.hpp"
 #include "heddle/graph/leaf.hpp"
 #include "heddle/graph/spelled.hpp"
@@ -26,7 +27,7 @@ struct NoBias {};
 ///         G25 if the third argument is neither WithBias nor NoBias; G21 if weight or operations are too many to count
 /// Source  sources.md#pytorch-init
 /// Tested  graph/layers/linear_test, compute/eigen/linear_test
-template <std::int64_t In, std::int64_t Out, class Bias = WithBias> struct Linear {
+template <std::int64_t In, std::int64_t Out = 0, class Bias = WithBias> struct Linear {
   using KernelLayer = Linear;  ///< kernels are found for this type, also where a model derives a name from it
   static constexpr bool has_bias = std::same_as<Bias, WithBias>;
 
@@ -90,5 +91,7 @@ template <std::int64_t In, std::int64_t Out, class Bias = WithBias> struct Linea
     return broken << ". Fix: write " << repaired(in.shape.last()).view() << '.';
   }
 };
+template <std::int64_t In, std::int64_t Out> struct Linear<In, Out, AnObject> : AnObject { using AnObject::AnObject; };  // L16
+template <class First, class... More> Linear(const First&, const More&...) -> Linear<1, 1, AnObject>;
 
 }  // namespace heddle::inline graph_room

@@ -67,6 +67,7 @@ struct AdamMoments {
 struct Adam {
   static constexpr int states = 2;
   struct Options {
+    [[no_unique_address]] OnlyByName by_name = OnlyByName{};
     double learning_rate = 1e-3;
     double beta1 = 0.9;
     double beta2 = 0.999;
@@ -98,6 +99,7 @@ struct Adam {
 struct AdamW {
   static constexpr int states = 2;
   struct Options {
+    [[no_unique_address]] OnlyByName by_name = OnlyByName{};
     double learning_rate = 1e-3;
     double beta1 = 0.9;
     double beta2 = 0.999;

@@ -20,6 +20,7 @@ namespace heddle::inline graph_room {
 struct SGD {
   static constexpr int states = 0;
   struct Options {
+    [[no_unique_address]] OnlyByName by_name = OnlyByName{};
     double learning_rate = 1e-3;
     double weight_decay = 0;
   };
@@ -51,6 +52,7 @@ struct SGD {
 struct MomentumSGD {
   static constexpr int states = 1;
   struct Options {
+    [[no_unique_address]] OnlyByName by_name = OnlyByName{};
     double learning_rate = 1e-3;
     double momentum = 0.9;
     double dampening = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "heddle/run/backend_named.hpp"
+#include "heddle/plan/backend_named.hpp"
 
 #include <doctest/doctest.h>
 
@@ -27,6 +27,10 @@ TEST_CASE("a Trainer without a backend, or with something else as its backend, s
         "[heddle.L09] a Runner names no backend. Fix: write Runner<MyInference, CpuThreads>, and include heddle/backend/cpu_threads.hpp.");
   CHECK(NamedBackend<Sound, void, OfVerify>::found.text.view() ==
         "[heddle.L09] verify names no backend. Fix: write verify<MyPlan, CpuThreads>(batch), and include heddle/backend/cpu_threads.hpp.");
+  CHECK(NamedBackend<Sound, CpuThreads>::found.text.view() ==
+        "[heddle.L09] the header of CpuThreads is not included. Fix: add #include <heddle/backend/cpu_threads.hpp>.");
+  CHECK(NamedBackend<Sound, CpuMpi>::found.text.view() ==
+        "[heddle.L09] the header of CpuMpi is not included. Fix: add #include <heddle/backend/cpu_mpi.hpp>.");
   CHECK(NamedBackend<Sound, Adam>::found.text.view() == "[heddle.L09] Adam is no backend. Fix: name the plan first, then CpuThreads or CpuMpi.");
 }
 

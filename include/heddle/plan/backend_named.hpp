@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. What a Trainer, a Runner or verify without a backend says: L09, and nothing else, whatever is asked of it.
+// Sees: plan/plan, core/not_included.  Does not see: what a backend does; the Trainer that trains is in run/trainer.hpp.
+// In: a plan, and no backend or one whose header is not included.  Out: the Trainer and the Runner that are refused.
+#pragma once
+
+#include <string_view>
+#include <type_traits>
+
+#include "heddle/core/fire.hpp"
+#include "heddle/core/not_included.hpp"
+#include "heddle/core/type_name.hpp"
+#include "heddle/core/unanswered.hpp"
+#include "heddle/core/units.hpp"
+#include "heddle/plan/plan.hpp"
+
+namespace heddle::inline run_room {
+
+/// A pairing of kernels and ranks: CpuThreads, CpuMpi.
+template <class Backend>
+concept RunsPlans = requires {
+  typename Backend::Compute;
+  typename Backend::Session;
+};
+
+/// Who asks for a backend, and how it is given one.
+struct OfTrainer {
+  static constexpr std::string_view who = "a Trainer", call = "Trainer<MyPlan, CpuThreads>";
+};
+struct OfRunner {
+  static constexpr std::string_view who = "a Runner", call = "Runner<MyInference, CpuThreads>";
+};
+struct OfVerify {
+  static constexpr std::string_view who = "verify", call = "verify<MyPlan, CpuThreads>(batch)";
+};
+
+/// L09, or the refusal of the plan.
+template <class Asked, class Backend, class Who = OfTrainer> struct NamedBackend {
+  static constexpr Diagnosis find() {
+    if constexpr (!Verdict<Asked>::found.ok() && Verdict<Asked>::found.code != Code{'L', 6})
+      return Verdict<Asked>::found;
+    else if constexpr (std::is_void_v<Backend>)
+      return Diagnosis{Code{'L', 9}, Who::who} << " names no backend. Fix: write " << Who::call << ", and include heddle/backend/cpu_threads.hpp.";
+    else if constexpr (RunsPlans<Backend>)  // of a Trainer and of verify the backend has included the header
+      return Diagnosis{Code{'L', 9}, "the header of "} << Who::who << " is not included. Fix: add #include <heddle/run/runner.hpp>.";
+    else if constexpr (!header_of_backend<Backend>.empty())
+      return Diagnosis{Code{'L', 9}, ""} << "the header of " << type_name<Backend>().view() << " is not included. Fix: add #include <"
+                                         << header_of_backend<Backend> << ">.";
+    else
+      return Diagnosis{Code{'L', 9}, ""} << type_name<Backend>().view() << " is no backend. Fix: name the plan first, then CpuThreads or CpuMpi.";
+  }
+  static constexpr Diagnosis found = find();
+};
+
+/// A Trainer of what is no backend: refused, and silent afterwards. The one that trains is in run/trainer.hpp.
+///
+/// Errors  L09
+/// Tested  plan/backend_named_test, fail/L09_trainer_without_a_backend, fail/L09_backend_header_forgotten
+template <class Asked, class Backend = void> class Trainer {
+  static_assert(sizeof(fired<NamedBackend<Asked, Backend>>) > 0);
+
+ public:
+  using Options = typename PlanOrNone<Asked>::Request::Optimizer::Options;
+  template <class... How> explicit Trainer(const Options&, const How&...) {}
+  template <class... How> explicit Trainer(Seed, const Options&, const How&...) {}
+  template <class... Given> explicit Trainer(const Given&...) {}
+  template <class... Given> void on_step(Given&&...) {}
+  template <class... Given> void observe(Given&&...) {}
+  template <class... Given> void set_parameter(Given&&...) {}
+  template <class... Given> Unanswered step(Given&&...) { return {}; }
+  template <class... Given> Unanswered evaluate(Given&&...) { return {}; }
+  template <class... Given> Unanswered predict(Given&&...) { return {}; }
+  template <class... Given> double accuracy(Given&&...) { return 0; }
+  template <class... Given> void save(Given&&...) {}
+  template <class... Given> void load(Given&&...) {}
+  template <class... Given> Unanswered parameter(Given&&...) { return {}; }
+  template <class... Given> Unanswered gradient(Given&&...) { return {}; }
+  template <class... Given> Unanswered parameter_hash(Given&&...) { return {}; }
+  [[nodiscard]] Unanswered parameter_names() const { return {}; }
+  [[nodiscard]] int steps() const { return 0; }
+  [[nodiscard]] int replicas() const { return 1; }
+  [[nodiscard]] bool first_process() const { return true; }
+  [[nodiscard]] Options& optimizer() { return options_; }
+
+ private:
+  Options options_;
+};
+
+/// A Runner of what is no backend: refused, and silent afterwards. The one that runs is in run/runner.hpp.
+///
+/// Errors  L09
+/// Tested  plan/backend_named_test, fail/L09_runner_without_a_backend
+template <class TheInference, class Backend = void> class Runner {
+  static_assert(sizeof(fired<NamedBackend<TheInference, Backend, OfRunner>>) > 0);
+
+ public:
+  template <class... Given> explicit Runner(const Given&...) {}
+  template <class... Given> void load(Given&&...) {}
+  template <class... Given> void observe(Given&&...) {}
+  template <class... Given> void set_parameter(Given&&...) {}
+  template <class... Given> Unanswered predict(Given&&...) { return {}; }
+  template <class... Given> Unanswered parameter(Given&&...) { return {}; }
+  [[nodiscard]] Unanswered parameter_names() const { return {}; }
+};
+
+}  // namespace heddle::inline run_room
