@@ -3,6 +3,7 @@
 #include "heddle/backend/spmd_mpi.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -110,6 +111,15 @@ TEST_CASE("a file that the first process cannot write, or one process cannot rea
   CHECK(refusal({'D', 20}, [&] { trainer.save(folder.path / "none" / "x"); }).find("/none/x' cannot be written: No such file or directory. Fix: ") !=
         std::string::npos);
   trainer.save(path);
+  struct rlimit before_it {};
+  getrlimit(RLIMIT_FSIZE, &before_it);
+  if (ranks.rank() == 0) {  // the header fits, the tensors do not: the first process fails in the middle, and the others have gathered with it
+    const struct rlimit low { 1000, before_it.rlim_max };
+    setrlimit(RLIMIT_FSIZE, &low);
+  }
+  const std::string too_large = refusal({'D', 20}, [&] { trainer.save(path); });
+  setrlimit(RLIMIT_FSIZE, &before_it);
+  CHECK(too_large.find("/x' cannot be written: File too large. Fix: ") != std::string::npos);
   if (ranks.rank() != 2) {  // every process has a file of its own, but one
     TensorFile file = TensorFile::read(path);
     if (ranks.rank() == 3) {

@@ -42,7 +42,12 @@ int main() {
       trainer.step(batch);
       (void)trainer.evaluate(batch);
     }
-    const Runner<Inference<Net, Batch<64>, Sharded<2>>, CpuThreads> runner;
+    Runner<Inference<Net, Batch<64>, Sharded<2>>, CpuThreads> runner;
+    trainer.save("x");
+    runner.load("x");
+    auto moved = std::move(trainer);
+    moved.load(runner);
+    (void)moved.accuracy(data.all());
     (void)synthetic_regression(Seed{1}, rows, features, classes).batches<Fitted>();
     (void)next_token_rows(synthetic_tokens(Seed{1}, rows, classes), classes, {.length = 8}).batches<8>();
   });

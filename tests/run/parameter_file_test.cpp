@@ -114,7 +114,8 @@ TEST_CASE("a file that cannot be written is refused, and the one before it stays
   CHECK(refusal(folder.path).find("[heddle.D20] '" + folder.path.string() + "' cannot be written: there is a folder of that name") == 0);
   CHECK(refusal(folder.path / "none" / "x").find("cannot be written: No such file or directory") != std::string::npos);
   CHECK(refusal("").find("[heddle.D20]") == 0);
-  if (::geteuid() == 0) return;  // root writes anywhere
+  CHECK(refusal("/sys/heddle").find("[heddle.D20] '/sys/heddle' cannot be written: ") == 0);  // not even root makes a file there
+  if (::geteuid() == 0) return;                                                               // root writes into any folder of a disk
   const std::string path = folder.path / "x";
   CHECK(refusal(path) == "saved");
   const std::string before = bytes_of(path);
