@@ -9,6 +9,7 @@
 #include "heddle/core/units.hpp"
 #include "heddle/core/version.hpp"
 #include "heddle/graph/layers/by_hand.hpp"
+#include "heddle/graph/layers/dropout.hpp"
 #include "heddle/graph/layers/embedding.hpp"
 #include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/gelu.hpp"
