@@ -126,6 +126,11 @@ def measure(case, compiler, rounds, cpu, folder):
     return (case.name, compiler, f"{seconds:.2f} s", f"{megabytes:.0f} MB", verdict), wrong
 
 
+def progress(words, terminal=sys.stderr.isatty()):
+    """How far the program is: one line that is written over on a terminal, a line for each compilation elsewhere."""
+    print(f"\r\033[K{words}" if terminal else words, end="" if terminal else "\n", file=sys.stderr, flush=True)
+
+
 def find(compiler):
     return shutil.which(compiler) or (compiler == "nvcc" and shutil.which("nvcc", path="/usr/local/cuda/bin")) or None
 
@@ -147,9 +152,12 @@ def main():
                 if program is None:
                     rows.append((case.name, compiler, "-", "-", f"not measured: no {compiler}"))
                     continue
+                progress(f"{compiler}: {case.name}")
                 row, bad = measure(case, program, options.rounds, options.cpu, pathlib.Path(scratch))
                 rows.append((row[0], compiler, *row[2:]))
                 wrong = wrong or bad
+    if sys.stderr.isatty():
+        progress("")
     widths = [max(len(row[i]) for row in rows) for i in range(4)]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)) + "  " + row[4])

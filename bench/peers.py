@@ -117,6 +117,11 @@ def find_programs(options, missing):
     return programs
 
 
+def progress(words, terminal=sys.stderr.isatty()):
+    """How far the program is: one line that is written over on a terminal, a line for each stage elsewhere."""
+    print(f"\r\033[K{words}" if terminal else words, end="" if terminal else "\n", file=sys.stderr, flush=True)
+
+
 def measure(options):
     found = Measurements()
     programs = find_programs(options, found.missing)
@@ -128,11 +133,12 @@ def measure(options):
                 found.missing[f"{t} threads"] = f"this machine gives {len(cores)} cores"
                 continue
             for name, command, extra in programs:
-                if sys.stderr.isatty():
-                    print(f"round {number} of {options.rounds}, {t} threads: {name}      ", end="\r", file=sys.stderr, flush=True)
+                progress(f"round {number} of {options.rounds}, {t} thread{'s' if t > 1 else ''}: {name}")
                 # PyTorch needs its number of threads in the environment, a hand-written program must not nest a second pool.
                 environment = {"OMP_NUM_THREADS": str(t), "MKL_NUM_THREADS": str(t)} if extra is None else extra
                 run_one(found, name, t, command(t), environment, cores[:t], options.timeout)
+    if sys.stderr.isatty():
+        progress("")
     return found, threads
 
 
@@ -155,10 +161,16 @@ def run_one(found, name, threads, command, environment, cores, timeout):
         found.missing[f"{name}, {threads} threads"] = "printed no line of the form NAME THREADS WORKLOAD MICROSECONDS"
 
 
-def ratios(found, name, threads, workload):
+def ratios(found, name, threads, workload, heddle="heddle"):
     """(median against median, best against best), or None if one side is missing."""
-    ours, theirs = (found.rounds.get((who, threads, workload)) for who in ("heddle", name))
+    ours, theirs = (found.rounds.get((who, threads, workload)) for who in (heddle, name))
     return (statistics.median(theirs) / statistics.median(ours), min(theirs) / min(ours)) if ours and theirs else None
+
+
+def fastest(found, threads, workload):
+    """Heddle's row with the smallest median: the best word for this workload, or None."""
+    rows = [name for name in found.names() if name.startswith("heddle") and found.rounds.get((name, threads, workload))]
+    return min(rows, key=lambda name: statistics.median(found.rounds[name, threads, workload]), default=None)
 
 
 def table(found, threads, workloads):
@@ -173,6 +185,10 @@ def table(found, threads, workloads):
                 both = ratios(found, name, t, w)
                 compared = f"   x {both[0]:.2f} median   x {both[1]:.2f} best" if both and name != "heddle" else ""
                 lines.append(f"  {name:24} {statistics.median(times):10.1f} us  [{min(times):.1f} - {max(times):.1f}]{compared}")
+            best = fastest(found, t, w)
+            if best not in (None, "heddle"):
+                peers = [name for name in found.names() if not name.startswith("heddle") and ratios(found, name, t, w, best)]
+                lines.append(f"  against {best}: " + (", ".join(f"{name} x {ratios(found, name, t, w, best)[0]:.2f}" for name in peers) or "no peer measured"))
     return "\n".join(lines)
 
 
@@ -186,6 +202,14 @@ def markdown(found, threads, workloads, rounds):
             continue
         cells = [ratios(found, name, t, w) for w, t in columns]
         lines.append(f"| {name} | " + " | ".join(f"{c[0]:.2f} ({c[1]:.2f})" if c else "-" for c in cells) + " |")
+    peers = [name for name in found.names() if not name.startswith("heddle")]
+    if peers:
+        best = {column: fastest(found, column[1], column[0]) for column in columns}
+        lines += ["", "The same against the fastest of Heddle's policies for each workload:", "",
+                  "| peer | " + " | ".join(f"{w}, {t} thread{'s' if t > 1 else ''}: `{best[w, t]}`" for w, t in columns) + " |", "|---" * (len(columns) + 1) + "|"]
+        for name in peers:
+            cells = [best[w, t] and ratios(found, name, t, w, best[w, t]) for w, t in columns]
+            lines.append(f"| {name} | " + " | ".join(f"{c[0]:.2f} ({c[1]:.2f})" if c else "-" for c in cells) + " |")
     return "\n".join(lines + [""] + [f"- {who}: not measured: {why}" for who, why in sorted(found.missing.items())]) + "\n"
 
 

@@ -8,6 +8,8 @@
 #include <heddle/heddle.hpp>
 #include <vector>
 
+#include "workloads.hpp"
+
 using namespace heddle;
 
 namespace {
@@ -50,11 +52,15 @@ int main(int argc, char** argv) {
   Runs<Training<>> kept{"everything kept"};
   Runs<Training<Recompute<GELU>>> gelu{"Recompute<GELU>"};
   Runs<Training<Recompute<EveryBlock>>> blocks{"Recompute<EveryBlock>"};
+  bench::Progress progress("recompute");
+  progress.stage(std::to_string(rounds) + " rounds of three plans");
   for (int round = 0; round < rounds; ++round) {
+    progress.round(round + 1, rounds);
     kept.run(batch);
     gelu.run(batch);
     blocks.run(batch);
   }
+  progress.clear();
   std::printf("%-22s %14s %12s %10s %12s\n", "", "values [MiB]", "all [MiB]", "time", "operations");
   const std::int64_t flops_kept = 512 * flops<Stack>.value;
   kept.print(kept.best, flops_kept);

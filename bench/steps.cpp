@@ -1,75 +1,45 @@
 // SPDX-License-Identifier: MIT
 // Training steps of workloads a, b and c, measured as the peers of bench/peers.py measure theirs: medians of nine groups over about 1.5 s.
-// One thread is Single, two are DataParallel<2> and, in rows of their own, a pipeline of two stages.
+// One thread is Single, two are DataParallel<2> and, in rows of their own, split layers, slices of the states, and a pipeline of two stages.
 // usage: steps THREADS [a] [b] [c]; prints `heddle THREADS WORKLOAD MICROSECONDS_PER_STEP`
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <cstdlib>
-#include <heddle/backend/cpu_threads.hpp>
-#include <heddle/heddle.hpp>
-#include <random>
 #include <string_view>
-#include <type_traits>
-#include <vector>
 
-using namespace heddle;
+#include "workloads.hpp"
+
+using namespace bench;
 
 namespace {
 
-struct Wide : Sequential<Linear<1000, 2000>, ReLU, Linear<2000, 1000>> {};
-struct Digits : Sequential<Linear<784, 50>, ReLU, Linear<50, 10>> {};
-struct Small : Sequential<Linear<20, 500>, ReLU, Linear<500, 500>, ReLU, Linear<500, 10>> {};
-
-template <class Policy> using WorkA = Plan<Wide, MeanSquaredError, SGD, Batch<64>, Policy>;
-template <class Policy> using WorkB = Plan<Digits, CrossEntropy, Adam, Batch<64>, Policy>;
-template <class Policy> using WorkC = Plan<Small, CrossEntropy, SGD, Batch<128>, Policy>;
-using TwoStages = Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>;
-
-double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-template <class Step> double microseconds_per_step(const Step& step) {
-  for (int i = 0; i < 3; ++i) step();
+double microseconds_per_step(auto& plan) {
+  for (int i = 0; i < 3; ++i) plan.step();
   double start = seconds();
-  step();
+  plan.step();
   const int steps = std::max(1, static_cast<int>(1.5 / 9 / (seconds() - start)));
   std::vector<double> groups;
   for (int g = 0; g < 9; ++g) {
     start = seconds();
-    for (int i = 0; i < steps; ++i) step();
+    for (int i = 0; i < steps; ++i) plan.step();
     groups.push_back((seconds() - start) / steps);
   }
-  std::sort(groups.begin(), groups.end());
-  return groups[4] * 1e6;
+  return median(groups) * 1e6;
 }
 
-/// One batch of normal inputs with labels or normal targets, used in every step as the peers do.
-template <class ThePlan> void measure(const char* name, int threads, char workload) {
-  using Request = typename ThePlan::Request;
-  using Target = typename Request::Loss::Target;
-  constexpr std::int64_t rows = Request::batch.batch;
-  std::mt19937 generator(0);
-  std::normal_distribution<float> normal(0, 1);
-  std::vector<float> inputs(static_cast<std::size_t>(rows * Request::graph.input.elements()));
-  for (float& x : inputs) x = normal(generator);
-  std::vector<Target> targets(static_cast<std::size_t>(rows * Request::target_features));
-  for (Target& y : targets) {
-    if constexpr (std::is_same_v<Target, float>)
-      y = normal(generator);
-    else
-      y = static_cast<Target>(generator() % static_cast<unsigned>(Request::graph.output().elements()));
-  }
-  Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 1e-3}, Seed{1}};
-  trainer.on_step({}, Every::never());  // its work is that of the steps alone
-  const auto batch = examples(inputs, targets, Request::graph.input.elements());
-  std::printf("%s %d %c %.1f\n", name, threads, workload, microseconds_per_step([&] { trainer.step(batch); }));
+template <class ThePlan> void measure(Progress& progress, const char* name, int threads, char workload) {
+  progress.stage(std::string{"workload "} + workload + ", " + name);
+  Stepping<ThePlan> plan;
+  const double microseconds = microseconds_per_step(plan);
+  progress.clear();
+  std::printf("%s %d %c %.1f\n", name, threads, workload, microseconds);
   std::fflush(stdout);
 }
 
-template <template <class> class Workload> void measure_all(int threads, char workload) {
-  if (threads == 1) return measure<Workload<Single>>("heddle", 1, workload);
-  measure<Workload<DataParallel<2>>>("heddle", 2, workload);
-  measure<Workload<TwoStages>>("heddle-pipeline", 2, workload);
+template <template <class> class Workload> void measure_all(Progress& progress, int threads, char workload) {
+  if (threads == 1) return measure<Workload<Single>>(progress, "heddle", 1, workload);
+  measure<Workload<DataParallel<2>>>(progress, "heddle", 2, workload);
+  measure<Workload<TensorParallel<2>>>(progress, "heddle-tensor", 2, workload);
+  measure<Workload<Sharded<2, OptimizerState>>>(progress, "heddle-sharded", 2, workload);
+  measure<Workload<TwoStages>>(progress, "heddle-pipeline", 2, workload);
 }
 
 }  // namespace
@@ -80,14 +50,15 @@ int main(int count, char** arguments) {
     std::fprintf(stderr, "steps: the number of threads is 1 or 2. Fix: bench_steps 1 a b c.\n");
     return 2;
   }
+  Progress progress("steps");
   for (int i = 2; i < std::max(count, 3); ++i)
     for (const char workload : std::string_view{count > 2 ? arguments[i] : "abc"}) {
       if (workload == 'a')
-        measure_all<WorkA>(threads, workload);
+        measure_all<WorkA>(progress, threads, workload);
       else if (workload == 'b')
-        measure_all<WorkB>(threads, workload);
+        measure_all<WorkB>(progress, threads, workload);
       else if (workload == 'c')
-        measure_all<WorkC>(threads, workload);
+        measure_all<WorkC>(progress, threads, workload);
       else {
         std::fprintf(stderr, "steps: no workload '%c'. Fix: name a, b or c.\n", workload);
         return 2;

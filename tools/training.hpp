@@ -202,7 +202,9 @@ inline void print_table(const Settings& settings, const std::vector<Row>& rows) 
   const std::string table = table_of(rows);
   output::print("\n{}", table);
   if (!settings.output.empty()) replace_file(std::filesystem::path{settings.output} / "table.txt", table);
-  output::print("\nAll plans ended with the same parameters, to the last bit.\n");
+  output::print(
+      "\nAll plans ended with the same parameters, to the last bit.\nThe table shows equality. Which word is fastest depends on the model: "
+      "docs/performance.md.\n");
 }
 
 /// The options of ./heddle train.

@@ -466,6 +466,14 @@ def tried(options, seed):
         yield names[number % len(names)], f"{seed}.{number}"
 
 
+def progress(number, cases, name):
+    """How far the program is, on stderr: one line that is written over on a terminal, elsewhere a line for each ten mistakes."""
+    if sys.stderr.isatty():
+        print("\r\033[K" + (f"mistake {number + 1} of {cases}: {name}" if name else ""), end="", file=sys.stderr, flush=True)
+    elif number % 10 == 0 and name:
+        print(f"mistake {number + 1} of {cases}", file=sys.stderr, flush=True)
+
+
 SENTENCE = re.compile(r'"(\[heddle\.[A-Z]\d\d\] (?:[^"\\\\]|\\\\.)*)"')
 PAGE = """# Sixty mistakes, sixty sentences
 
@@ -525,6 +533,7 @@ def main():
     faults, sentences = 0, {}
     for number, (name, seed) in enumerate(tried(options, options.seed)):
         broken, sound = written(name, seed)
+        progress(number, options.cases, name)
         found = list(complaints(*(said := compiled(options.compiler, options.include, more, broken))))
         text = broken
         sentences[name] = (SENTENCE.findall(said[1]) or ["?"])[0]
@@ -534,6 +543,7 @@ def main():
         if found:
             faults += 1
             print(f"---- {name}, seed {seed}, on {options.compiler}: {'; '.join(found)}\n{text}\n{said[1][:3000]}", flush=True)
+    progress(options.cases, options.cases, "")
     print(f"{options.cases - faults} of {options.cases} mistakes were one error with a code on {options.compiler}, seed {options.seed}")
     if options.table and options.write:
         options.table.write_text(page_of(sentences))

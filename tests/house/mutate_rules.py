@@ -224,7 +224,9 @@ def check(root, wanted=()):
     guarded = 0
     with tempfile.TemporaryDirectory() as folder:
         scratch = Scratch(root, pathlib.Path(folder), found_in is bounds)
-        for header, line, code, done, mutant in work:
+        for number, (header, line, code, done, mutant) in enumerate(work, 1):
+            if sys.stderr.isatty():  # elsewhere the lines of the results tell how far this is
+                print(f"\r\033[K{number} of {len(work)}: {header}:{line}: {code}\r", end="", file=sys.stderr, flush=True)
             guard = scratch.guard_of(header, mutant, tests_of(root, code, header.relative_to("heddle"), SLOW if found_in is bounds else ()))
             guarded += guard is not None
             if guard is None:
