@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // mistake: the backend before the plan
-// compilers: g++ clang++ clang++-14
 // expect: \[heddle\.L09\]
 // expect-g++: Fix: name the plan first, then CpuThreads or CpuMpi\.
 #include "heddle/backend/cpu_threads.hpp"

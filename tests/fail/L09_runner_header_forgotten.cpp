@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // mistake: the header of `Runner` is not included
-// compilers: g++ clang++ clang++-14
 // expect: \[heddle\.L09\]
 // expect-g++: \[heddle\.L09\] the header of a Runner is not included\. Fix: add #include <heddle/run/runner\.hpp>\.
 #include "heddle/backend/cpu_threads.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // mistake: a `Trainer` that is given nothing
-// compilers: g++ clang++ clang++-14
 // expect: \[heddle\.O04\] a Trainer takes the options of its optimizer by name, then a Seed\.
 #include "heddle/backend/cpu_threads.hpp"
 
