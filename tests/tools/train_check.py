@@ -5,6 +5,7 @@ usage: train_check.py PROGRAM
 """
 import gzip
 import os
+import pathlib
 import pty
 import resource
 import re
@@ -17,6 +18,8 @@ import tempfile
 import time
 
 PROGRAM = sys.argv[1]
+README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
+ROW = re.compile(r"^(Single|DataParallel<2>|Pipeline.*1F1B|Hybrid.*replicas) +(\d+) +([\d.]+) / ([\d.]+) +(\d+) / (\d+) .* ([0-9a-f]{16})$", re.M)
 faults = []
 
 
@@ -70,12 +73,14 @@ def trains():
     output = tempfile.mkdtemp()
     ended = run("--data", "synthetic", "--epochs", "2", "--output", os.path.join(output, "new"))
     check("training ends well", ended.returncode == 0, ended.stderr)
-    rows = re.findall(r"^(Single|DataParallel<2>|Pipeline.*1F1B|Hybrid.*replicas) +(\d+) +([\d.]+) / ([\d.]+) +(\d+) / (\d+) .* ([0-9a-f]{16})$", ended.stdout, re.M)
+    rows = ROW.findall(ended.stdout)
     check("four plans stand in the table", len(rows) == 4, ended.stdout)
     for plan, _, built, measured, said, counted, _ in rows:
         check(f"memory of {plan}", built == measured, (built, measured))
         check(f"bytes of {plan}", said == counted, (said, counted))
     check("one hash", len({row[-1] for row in rows}) == 1, rows)
+    shown = ROW.findall(README.read_text())
+    check("README shows the plans, memory and bytes of the table", [row[:-1] for row in shown] == [row[:-1] for row in rows], shown)
     check("plain lines without a terminal", "\r" not in ended.stdout and re.search(r"^Single: epoch 2 of 2, step 100 of 188, loss \d", ended.stdout, re.M) is not None, ended.stdout[:300])
     written = sorted(os.listdir(os.path.join(output, "new")))
     check("output folder", written == ["parameters.safetensors", "table.txt"], written)
