@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Every source file names its licence in its first lines; no text has a path of somebody's machine or a mark of unfinished work.
 A block of a document after <!-- from FILE --> has its paragraphs of more than five lines from that file, letter by letter.
+The rows of a table after <!-- rows of FILE --> are rows of that file.
 A block without a language after <!-- printed in FILE --> has its lines one after another in that file; `<seconds>` there fits any time.
 A link between documents leads to a file that is there and to a heading that it has.
 A source that is cited has one heading in docs/sources.md. Headers ask core/finite.hpp whether a number is one: under -ffast-math <cmath> says yes."""
@@ -65,6 +66,18 @@ def dead_links(page, text):
             yield f"{target or 'this page'} has no heading {anchor}"
 
 
+ROWS = re.compile(r"^<!-- rows of (\S+) -->\n((?:\|.*\n)*)", re.M)
+
+
+def not_rows(root, text):
+    for source, table in ROWS.findall(text):
+        path = root / source
+        lines = path.read_text().splitlines() if path.exists() else []
+        if not table:
+            yield f"no table follows the mark of {source}"
+        yield from (f"{source} has not the row {row}" for row in table.splitlines() if row not in lines)
+
+
 CITED = re.compile(r"\bsources\.md#([a-z0-9-]+)")
 
 
@@ -93,7 +106,7 @@ def check(root):
             if LICENCE not in "\n".join(text.splitlines()[:3]):
                 yield f"{name}: '{LICENCE}' is not in the first lines"
         if path.suffix == ".md":
-            yield from (f"{name}: {fault}" for fault in [*misquoted(root, text), *misprinted(root, text), *dead_links(path, text)])
+            yield from (f"{name}: {fault}" for fault in [*misquoted(root, text), *misprinted(root, text), *not_rows(root, text), *dead_links(path, text)])
         for number, line in enumerate(text.splitlines(), 1):
             if PATHS.search(line):
                 yield f"{name}:{number}: a path of one machine"
@@ -113,6 +126,8 @@ REFUSED = {
     "has not the lines that a block shows as printed: no block": {"docs/t.md": "<!-- printed in t.expected -->\n\ntext\n", "t.expected": "a\n"},
     "docs/l.md: there is no t.md": {"docs/l.md": "[a](t.md#a)\n"},
     "docs/l.md: t.md has no heading b": {"docs/l.md": "[a](t.md#b)\n", "docs/t.md": "# A\n```\n# b\n```\n"},
+    "has not the row | b | 2 |": {"docs/a.md": "<!-- rows of docs/b.md -->\n| a |\n| b | 2 |\n", "docs/b.md": "| a |\n| b | 3 |\n"},
+    "no table follows": {"docs/a.md": "<!-- rows of docs/b.md -->\ntext\n", "docs/b.md": "| a |\n"},
     "is not in the first lines": {"a.cpp": "int i;\n"},
     "script: 'SPDX": {"script": "#!/bin/sh\n"},
     "a path of one machine": {"README.md": "cd /ho" + "me/somebody\n"},
