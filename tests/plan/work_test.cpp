@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <type_traits>
+#include <utility>
 
 #include "heddle/cost/simulate.hpp"
 #include "heddle/heddle.hpp"
@@ -113,6 +114,42 @@ TEST_CASE("the idle share is that of the simulation for unequal stages as well, 
   agree_for_all<Interleaved<2>, Microbatches<4>>("2 chunks a device");
   agree_for_all<ZeroBubbleH1, Microbatches<8>>("split backwards");
   agree_for_all<Microbatches<4>>("no order");
+}
+
+namespace {
+
+/// The parts of examples/03b_three_parts.cpp, at a smaller width, the third on the device of the first; and parts of two or of one product.
+struct Narrow : Sequential<Linear<20, 50>, ReLU, Linear<50, 50>, ReLU> {};
+struct Broad : Sequential<Linear<50, 50>, ReLU> {};
+struct Classes : Sequential<Linear<50, 10>> {};
+struct Parts : Sequential<Narrow, Broad, Classes> {};
+struct Tokens : Sequential<Input<1>, Embedding<2, 64>, Square> {};
+struct Twice : Sequential<Square, Square> {};
+struct Squares : Sequential<Tokens, Twice, Square, Square> {};
+
+template <int Micro, class... Order> void agree_at_home() {
+  using Home = Pipeline<Stage<Narrow, On<0>>, Stage<Broad, On<1>>, Stage<Classes, On<0>>, Microbatches<Micro>, FewMicrobatches, Order...>;
+  agree<Plan<Parts, CrossEntropy, SGD, Batch<240>, Home>>("the third part on the first device", false);
+}
+template <class... Order> void agree_on_devices_twice() {
+  agree_at_home<2, Order...>();
+  agree_at_home<3, Order...>();
+  agree_at_home<8, Order...>();
+  agree_at_home<16, Order...>();
+  const auto four = []<int... Device>(std::integer_sequence<int, Device...>) {
+    using Turned = Pipeline<Stage<Tokens, On<0>>, Stage<Twice, On<1>>, Stage<Square, On<Device>>..., Microbatches<8>, Order...>;
+    agree<Of<Turned, Squares>>("four parts on two devices", false);
+  };
+  four(std::integer_sequence<int, 1, 0>{});
+  four(std::integer_sequence<int, 0, 1>{});
+}
+
+}  // namespace
+
+TEST_CASE("the idle share is that of the simulation where a device has parts far apart: it also waits until a receiver has time") {
+  agree_on_devices_twice<>();
+  agree_on_devices_twice<OneFOneB>();
+  agree_on_devices_twice<GPipe>();
 }
 
 TEST_CASE("the idle share is a constant") {

@@ -95,11 +95,12 @@ namespace heddle::inline plan_room {
   return slowest_of_cut(p, layout.first_node, layout.device_of_chunk, chunks);
 }
 
-/// Walks the computes of all lists: each begins when its role is free and the chunk that it waits for has done the same micro-batch.
+/// Walks all lists at once: a role computes one line after another, and a wait ends when both sides have started the transfer. So a role also waits
+/// for a receiver that is busy, as the executor does: a device that has started three sends waits for the first of them.
 class WorkWalk {
  public:
   constexpr explicit WorkWalk(const Program& p)
-      : p_(p), at_(p.roles), clock_(p.roles), flops_(3 * p.chunks), done_(2 * p.chunks * p.batch.total_micro_batches()) {
+      : p_(p), at_(p.roles), clock_(p.roles), flops_(3 * p.chunks), started_(2 * p.transfer_count * micro_batches_) {
     for (int r = 0; r < p.roles; ++r) at_[r] = p.lists[r].begin;
     for (int c = 0; c < p.chunks; ++c) {
       flops_[3 * c] = flops_of(p, p.forward_bodies[c]);
@@ -107,7 +108,6 @@ class WorkWalk {
       flops_[3 * c + 1] = flops_of(p, p.backward_bodies[c]);
       if (p.splits_backward) flops_[3 * c + 2] = flops_of(p, p.weight_bodies[c]);
     }
-    for (int i = 0; i < 2 * p.chunks * p.batch.total_micro_batches(); ++i) done_[i] = -1;
   }
   /// In operations of one sample.
   struct Times {
@@ -138,31 +138,38 @@ class WorkWalk {
     constexpr ~Numbers() { delete[] first; }
     constexpr std::int64_t& operator[](std::int64_t i) const { return first[i]; }
   };
-  [[nodiscard]] constexpr std::int64_t& done(int chunk, int micro_batch, bool back) const {
-    return done_[2 * (chunk * p_.batch.total_micro_batches() + micro_batch) + (back ? 1 : 0)];
-  }
+  /// False if the role must wait for another first.
   constexpr bool advance(int role, const Instruction& line, std::int64_t& busy) {
-    if (!computes(line.op)) return true;
-    const bool back = passes_gradients(line.op);
-    const int before = line.op == Op::backward_weight ? -1 : back ? line.chunk + 1 : line.chunk - 1;
-    std::int64_t begin = clock_[role];
-    if (before >= 0 && before < p_.chunks) {
-      const std::int64_t ready = done(before, line.micro_batch, back);
-      if (ready < 0) return false;
-      if (ready > begin) begin = ready;
+    std::int64_t& now = clock_[role];
+    if (computes(line.op)) {
+      const std::int64_t work = flops_[3 * line.chunk + (line.op == Op::forward ? 0 : passes_gradients(line.op) ? 1 : 2)];
+      now += work;
+      busy += work;
+      return true;
     }
-    const std::int64_t work = flops_[3 * line.chunk + (line.op == Op::forward ? 0 : back ? 1 : 2)];
-    clock_[role] = begin + work;
-    busy += work;
-    if (line.op != Op::backward_weight) done(line.chunk, line.micro_batch, back) = clock_[role];
+    if (line.op > Op::receive_wait) return true;
+    std::int64_t* const started = started_.first + 2 * (line.transfer * micro_batches_ + line.micro_batch);
+    if (line.op == Op::send_start)
+      started[0] = 1 + now;
+    else if (line.op == Op::receive_start)
+      started[1] = 1 + now;
+    else if (started[0] == 0 || started[1] == 0)
+      return false;
+    else
+      now = latest(now, started[0] - 1, started[1] - 1);
     return true;
+  }
+  [[nodiscard]] static constexpr std::int64_t latest(std::int64_t a, std::int64_t b, std::int64_t c) {
+    const std::int64_t later = a > b ? a : b;
+    return later > c ? later : c;
   }
 
   const Program& p_;
+  const int micro_batches_ = p_.batch.total_micro_batches();
   Numbers at_;
   Numbers clock_;
-  Numbers flops_;  // by chunk: forward, backward or its input part, weight part
-  Numbers done_;   // by chunk, micro-batch and direction; -1 before the end
+  Numbers flops_;    // by chunk: forward, backward or its input part, weight part
+  Numbers started_;  // by transfer, micro-batch and side: 1 + when; 0 before
 };
 
 /// Share of a step that the stages of a plan are idle if nothing but work takes time, in percent, cut to a whole number: what simulate() gives for
