@@ -9,7 +9,8 @@
 namespace heddle::inline policy_room {
 
 /// The gradient of a stage's input goes back at once, those of its parameters follow later, at position r by r micro-batches.
-/// Idle (p-1)(F+I-W) with a backward B = I + W, min(m, p) micro-batches in flight on every device until their parameters' gradients are made.
+/// Idle (p-1) max(F, I, F+I-W) with a backward B = I + W: F+I-W while W is the least of them, as with F = I = W. In flight are min(m, p)
+/// micro-batches on every device until their parameters' gradients are made.
 ///
 /// Errors  M03 if a device has two stages, S02 if there are fewer micro-batches than stages, G14 if a kernel has no backward in two parts
 /// Source  sources.md#zero-bubble
