@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.D12\] The batch has targets of another type than the loss takes\.
-// expect-g++: MeanSquaredError takes float targets but the data set has class number targets\. Fix: use a RegressionDataset, or name another loss\.
+// expect-g++: MeanSquaredError takes float targets but the rows have class number targets\. Fix: give a RegressionDataset or Examples<float>, or
 #include "heddle/heddle.hpp"
 #include "heddle/io/dataset.hpp"
 

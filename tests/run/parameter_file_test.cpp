@@ -73,6 +73,25 @@ TEST_CASE("what one plan saves another loads, to the bit, and a runner too; the 
   CHECK(from_runner.parameter_hash() == trainer.parameter_hash());
 }
 
+TEST_CASE("a path is a string, a view, a literal or a path; what has parameters is a source, and nothing else is") {
+  using Any = Trained<TensorParallel<2>>;
+  static_assert(is_path<std::string> && is_path<std::string_view> && is_path<const char*> && is_path<char[2]> && is_path<fs::path>);
+  static_assert(!is_path<int> && !is_path<std::nullptr_t> && !is_path<std::wstring> && !is_path<TensorFile>);
+  static_assert(is_parameter_source<Any> && is_parameter_source<const TensorFile> && is_parameter_source<const std::string_view>);
+  static_assert(!is_parameter_source<const Any> && !is_parameter_source<int> && !is_parameter_source<std::vector<float>> &&
+                !is_parameter_source<Examples<float>>);
+  const Folder folder;
+  const std::string path = folder.path / "x";
+  Any trainer{{}, Seed{1}}, other{{}, Seed{2}};
+  trainer.save(std::string_view{path});
+  other.load(path.c_str());
+  CHECK(other.parameter_hash() == trainer.parameter_hash());
+  CHECK(TensorFile::read(std::string_view{path}).serialise() == bytes_of(path));
+  const char* unset = nullptr;
+  const std::optional<Error> error = error_of([&] { other.load(unset); });
+  CHECK((error && std::string{error->what()} == "[heddle.D01] no path was given, but a null pointer. Fix: give the path of a file."));
+}
+
 TEST_CASE("a file that is damaged or of another model is refused, and nothing is changed") {
   const Folder folder;
   const std::string path = folder.path / "x";

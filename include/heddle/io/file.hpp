@@ -19,7 +19,9 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include "heddle/run/error.hpp"
@@ -35,6 +37,24 @@ namespace heddle::inline io_room {
 }
 [[nodiscard]] inline std::string grouped_digits(std::uint64_t number) { return grouped_digits(static_cast<std::int64_t>(number)); }
 [[nodiscard]] inline std::string grouped_digits(int number) { return grouped_digits(std::int64_t{number}); }
+
+/// A path: a string, a view, a literal, or what becomes a string by itself, as a std::filesystem::path does.
+template <class Given>
+inline constexpr bool is_path = !std::is_null_pointer_v<std::remove_cvref_t<Given>> &&
+                                (std::is_convertible_v<const Given&, std::string> || std::is_convertible_v<const Given&, std::string_view>);
+
+/// The path as a string. Errors  D31 at build of what is none; D01 of a null pointer, as getenv() gives it
+template <class Given> [[nodiscard]] std::string path_text(const Given& path) {
+  static_assert(is_path<Given>, "[heddle.D31] a file is named by its path. Fix: give a string, a string_view or a std::filesystem::path.");
+  if constexpr (std::is_pointer_v<Given>)
+    if (path == nullptr) throw Error(Code{'D', 1}, "no path was given, but a null pointer. Fix: give the path of a file.");
+  if constexpr (!is_path<Given>)
+    return {};
+  else if constexpr (std::is_convertible_v<const Given&, std::string>)
+    return path;
+  else
+    return std::string{std::string_view{path}};
+}
 
 /// The name in quotes, as it stands in a sentence. Paths are strings in this room; a std::filesystem::path becomes one by itself.
 [[nodiscard]] inline std::string quoted_path(const std::string& path) { return "'" + path + "'"; }
@@ -167,7 +187,7 @@ inline void refuse_beyond_memory(std::uint64_t bytes, const std::string& name, c
 /// be what fails. Errors  D14, and those of `action`
 template <class Path, class Action> auto within_memory(const Path& path, Action action, const char* remedy = give_a_smaller_file) {
   const auto refusal = [&] {
-    return Error(Code{'D', 14}, quoted_path(std::string{path}) + " takes more memory than the system gives. Fix: " + remedy +
+    return Error(Code{'D', 14}, quoted_path(path_text(path)) + " takes more memory than the system gives. Fix: " + remedy +
                                     ", free memory, or raise the limit on it.");
   };
   try {

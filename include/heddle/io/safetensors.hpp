@@ -125,7 +125,7 @@ template <class Late = void> class TensorsOfFile {
 
   [[nodiscard]] static TensorsOfFile read(const auto& path) {
     return within_memory(path, [&] {
-      InputFile file{std::string{path}};
+      InputFile file{path_text(path)};
       return from(file);
     });
   }
@@ -150,7 +150,7 @@ template <class Late = void> class TensorsOfFile {
   void write(const auto& path) const {
     within_memory(path, [&] {
       const std::string first = head();
-      Replacement file{std::string{path}};
+      Replacement file{path_text(path)};
       file.append(std::as_bytes(std::span{first}));
       each_in_order([&](const std::string&, const StoredTensor& tensor) { file.append(tensor.bytes()); });
       file.commit();

@@ -225,16 +225,19 @@ inline void refuse_other_shape(std::string_view model, std::int64_t inputs, std:
                                   ". Fix: give rows of the model's shape.");
 }
 
-/// D12: a batch whose targets are of another type than the loss takes.
+/// D12: rows whose targets are of another type than the loss takes. One sentence wherever it is found, so that a program has one error.
 template <class Loss, class Given> struct WrongTargets {
   template <class T> static constexpr bool is_label = std::is_same_v<T, std::int32_t>;
   template <class T> static constexpr Text<64> words() { return is_label<T> ? Text<64>{"class number"} : Text<64>{type_name<T>()}; }
   using Taken = typename Loss::Target;
   static constexpr Diagnosis found = [] {
     if (std::is_same_v<Given, Taken>) return Diagnosis{};
-    auto wrong = Diagnosis{Code{'D', 12}, ""} << Loss::name() << " takes " << words<Taken>().view() << " targets but the batch has "
-                                              << words<Given>().view() << " targets. Fix: give Examples<"
-                                              << (is_label<Taken> ? "std::int32_t" : words<Taken>().view()) << '>';
+    auto wrong = Diagnosis{Code{'D', 12}, ""} << Loss::name() << " takes " << words<Taken>().view() << " targets but the rows have "
+                                              << words<Given>().view() << " targets. Fix: give "
+                                              << (is_label<Taken>                ? "a Dataset or "
+                                                  : std::is_same_v<Taken, float> ? "a RegressionDataset or "
+                                                                                 : "")
+                                              << "Examples<" << (is_label<Taken> ? "std::int32_t" : words<Taken>().view()) << '>';
     return wrong << (is_label<Given> || std::is_same_v<Given, float> ? ", or name another loss." : ".");
   }();
 };

@@ -21,8 +21,18 @@
 
 namespace heddle::inline run_room {
 
-/// A path, as a string or what becomes one by itself: std::filesystem::path does.
-template <class Source> inline constexpr bool is_path = std::is_convertible_v<Source, std::string>;
+/// What has parameters: a file by its path or in memory, a Runner, a Trainer under any plan. Those that gather from ranks are not const.
+template <class Source> inline constexpr bool has_stored_tensors = requires(Source& source, const std::string& name) {
+  source.tensors();
+  source.template get<float>(name);
+};
+template <class Source> inline constexpr bool has_own_parameters = requires(Source& source, const std::string& name) {
+  source.parameter_names();
+  source.parameter_shape(name);
+  source.parameter(name);
+};
+template <class Source>  // no concept: compilers would explain it
+inline constexpr bool is_parameter_source = is_path<Source> || has_stored_tensors<Source> || has_own_parameters<Source>;
 
 [[nodiscard]] inline std::vector<std::int64_t> sizes_of(const Shape& shape) { return {shape.sizes, shape.sizes + shape.dimensions}; }
 
@@ -97,7 +107,7 @@ void take_parameters(LocalRanks<Session>& ranks, NamedTensors<Session>& tensors,
 /// Errors  D01 unreadable, D14, D16, D21 to D28 a file that is damaged, R28
 template <class Session, class Source, class Late = void> void load_parameters(LocalRanks<Session>& ranks, std::string_view model, Source& source) {
   ranks.change("load()", [&](NamedTensors<Session>& tensors) {
-    if constexpr (is_path<Source&>) {
+    if constexpr (is_path<Source>) {
       std::optional<TensorsOfFile<Late>> file;
       in_every_process(ranks.session(), ranks.ranks(), [&] { file.emplace(TensorsOfFile<Late>::read(source)); });
       take_parameters(ranks, tensors, model, *file);

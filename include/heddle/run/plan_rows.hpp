@@ -21,13 +21,10 @@ template <class Asked, class Given> struct TargetsOfData {
   static constexpr Diagnosis find() {
     if constexpr (!Verdict<Asked>::found.ok()) {
       return Verdict<Asked>::found;
-    } else if constexpr (!Asked::Request::trains || std::is_same_v<typename Asked::Request::Loss::Target, Given>) {
+    } else if constexpr (!Asked::Request::trains) {
       return {};
     } else {
-      constexpr bool labels = std::is_same_v<Given, std::int32_t>;
-      return Diagnosis{Code{'D', 12}, ""} << Asked::Request::Loss::name() << " takes " << (labels ? "float" : "class number")
-                                          << " targets but the data set has " << (labels ? "class number" : "float") << " targets. Fix: use a "
-                                          << (labels ? "RegressionDataset" : "Dataset") << ", or name another loss.";
+      return WrongTargets<typename Asked::Request::Loss, Given>::found;
     }
   }
   static constexpr Diagnosis found = find();

@@ -163,12 +163,21 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
 
   // ---- parameters in a file
   /// Writes all parameters as safetensors, under their state_dict names: whole and in one moment, or not at all.
-  /// Errors  D20 unwritable, in every process
-  void save(const std::string& path) { save_parameters(state_.held()->ranks, path); }
+  /// Errors  D20 unwritable, in every process; D31 at build of what is no path
+  template <class Path> void save(const Path& path) {
+    static_assert(is_path<Path>, "[heddle.D31] save() takes the path of a file. Fix: give a string, a string_view or a std::filesystem::path.");
+    if constexpr (is_path<Path>) save_parameters(state_.held()->ranks, path_text(path));
+  }
   /// Takes all parameters by name from a file, a TensorFile, a Runner or a trainer under any plan. They must be those of the model: every one, in its
   /// shape, and none besides. All differences stand in one sentence, and nothing is changed if there are any.
-  /// Errors  D01 unreadable; D16 tensors of another model; D21 to D28 a damaged file; R28 processes with other files
-  template <class Source> void load(Source&& source) { load_parameters(state_.held()->ranks, Request::graph.model.view(), source); }
+  /// Errors  D01 unreadable; D16 tensors of another model; D21 to D28 a damaged file; R28 processes with other files; D31 at build of another source
+  template <class Source> void load(Source&& source) {
+    static_assert(
+        is_parameter_source<std::remove_reference_t<Source>>,
+        "[heddle.D31] load() takes a path, a TensorFile, a Runner or a Trainer, of which the last two are not const. Fix: name a file, as in "
+        "load(path), or give it what has the parameters.");
+    if constexpr (is_parameter_source<std::remove_reference_t<Source>>) load_parameters(state_.held()->ranks, Request::graph.model.view(), source);
+  }
 
   // ---- tensors by their state_dict names
   [[nodiscard]] std::vector<std::string> parameter_names() const { return state_->ranks.tensors().names(); }
@@ -221,10 +230,15 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
     LocalRanks<Session> ranks;
   };
 
+  void count_right(Accuracy& counted, const Examples<Target>& batch) {
+    for (const auto& piece : batch.batches(state_->ranks.rows_at_once())) counted.add(evaluate(piece), piece);
+  }
+  template <class Other> void count_right(Accuracy&, const Examples<Other>&) {
+    static_assert(sizeof(fired<OfTrained<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
+  }
   template <class Rows> void count_right(Accuracy& counted, const Rows& rows) {
     if constexpr (std::is_convertible_v<Rows, Examples<Target>>) {
-      const Examples<Target>& batch = rows;
-      for (const auto& piece : batch.batches(state_->ranks.rows_at_once())) counted.add(evaluate(piece), piece);
+      count_right(counted, static_cast<const Examples<Target>&>(rows));
     } else if constexpr (requires { rows.begin(); }) {
       for (const auto& batch : rows) count_right(counted, batch);
     } else {
