@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <type_traits>
 
 #include "heddle/heddle.hpp"
 
@@ -46,6 +47,16 @@ TEST_CASE("plans of one model, batch and grain end with the same bits, however t
   static_assert(same_bits<Of<G, Single>, Of<G, DataParallel<2>, Recompute<ReLU>>>());
   static_assert(same_bits<Of<G, Single>, Of<DataParallel<4>>>());  // a micro-batch of a replica has 16 rows there
   CHECK(same_bits<Deeply<Single>, Deeply<Stages<4, 4>>>().text.empty());
+}
+
+/// Whether static_assert(check<ThePlan>) compiles: it would be true of every plan.
+template <class ThePlan>
+concept ChecksWithoutACall = requires {
+  static_cast<bool>(check<ThePlan>);
+};
+TEST_CASE("a question whose parentheses are forgotten is not a constant true") {
+  static_assert(!ChecksWithoutACall<Of<Single>>);
+  static_assert(!std::is_function_v<std::remove_reference_t<decltype(same_bits<Of<Single>, Of<Single>>)>>);
 }
 
 TEST_CASE("a plan ends with the bits that it ended with before, reproducible across layouts or not") {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: core. What a question about a refused plan answers: values that compare as true with everything, so that the refusal stays the only error.
 // Sees: core/units.  Does not see: every other room.
-// In: -.  Out: RefusedNumber, RefusedFact, RefusedBytes, RefusedFlops, RefusedWord; L12, the refusal of a question without its call.
+// In: -.  Out: RefusedNumber, RefusedFact, RefusedBytes, RefusedFlops, RefusedWord; L12, the refusal of a question without its call; NotAsked.
 #pragma once
 
 #include <cstdint>
@@ -109,6 +109,21 @@ constexpr RefusedNumber operator<=>(Bytes (&)(), Other) {
   static_assert(is_called<Other>, "[heddle.L12] a function is compared with bytes, not what it gives. Fix: call it, as in peak_memory<MyPlan>().");
   return {};
 }
+
+/// Base of a question that is an object: static_assert(same_bits<A, B>) without the call would test the address of a function, which is always true.
+/// One for all questions, so that same_bits<A, B> && same_bits<B, C> is one error.
+///
+/// Errors  L12
+/// Tested  fail/L12_same_bits_not_called
+struct NotAsked {
+  template <class Answer>
+  requires std::is_same_v<Answer, bool>
+  constexpr operator Answer() const {  // NOLINT(google-explicit-constructor): bool equal = same_bits<A, B>; is refused as well
+    static_assert(is_called<Answer>,
+                  "[heddle.L12] a question is not asked: the parentheses after it are forgotten. Fix: write them, as in same_bits<A, B>().");
+    return true;
+  }
+};
 
 // C04: peak_memory<MyPlan>() < 1000000, without a unit.
 template <class A, class Number>

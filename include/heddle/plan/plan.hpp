@@ -200,6 +200,7 @@ template <class ThePlan> [[nodiscard]] constexpr Diagnosis check() {
     return Verdict<ThePlan>::found;
   }
 }
+template <class ThePlan> Diagnosis check(NotAsked);  // never called: with it check<MyPlan> without () is ambiguous, and no constant true
 
 /// The device that peak_memory is asked about.
 template <int Number> struct Device {};
@@ -293,8 +294,7 @@ template <class ThePlan> [[nodiscard]] constexpr auto traffic() {
   return Answers<ThePlan>::traffic();
 }
 
-/// True if gradients of this one plan are summed along the fixed tree over its grains. It says nothing of two plans: same_bits<A, B>() does, which
-/// compares their grains and all else that decides bits.
+/// True if gradients of this one plan are summed along the fixed tree over its grains. Of two plans same_bits<A, B>() says whether they agree.
 template <class ThePlan> inline constexpr auto is_reproducible = (heard(Refusal<ThePlan>{}), Answers<ThePlan>::is_reproducible);
 
 }  // namespace heddle::inline plan_room

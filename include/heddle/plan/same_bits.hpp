@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "heddle/core/fire.hpp"
+#include "heddle/core/refused.hpp"
 #include "heddle/core/type_name.hpp"
 #include "heddle/plan/plan.hpp"
 
@@ -202,19 +203,24 @@ template <class A, class B> struct ComparedBits {
   static constexpr Diagnosis found = find();
 };
 
+/// The question of same_bits<A, B>().
+template <class A, class B> struct AskSameBits : NotAsked {
+  [[nodiscard]] constexpr SameBits operator()() const {
+    heard(Refusal<A>{});
+    heard(Refusal<B>{});
+    return {ComparedBits<A, B>::found};
+  }
+};
+
 /// True if two plans that start with one seed, and see the same batches and options, end with the same parameters, to the last bit; for two
 /// Inferences, if outputs are. Compared: model, loss, optimizer, batch, how a smaller one is taken, grain, tree, shares, clipping and its units, loss
 /// scaling, splits over axis tensor. Buckets, orders, Recompute, slices and the number of ranks on other axes change no bit. It holds for one binary
 /// on one kind of processor. Where it is false bits may still agree; nothing promises it.
 ///
-/// Errors  none of its own: B12 is the code of the reason; L06 and the refusals of the plans
+/// Errors  L12 without the call; B12 is the code of the reason; L06 and the refusals of the plans
 /// Source  sources.md#reproducible-sums
-/// Tested  plan/same_bits_test, equivalence/
-template <class A, class B> [[nodiscard]] constexpr SameBits same_bits() {
-  heard(Refusal<A>{});
-  heard(Refusal<B>{});
-  return {ComparedBits<A, B>::found};
-}
+/// Tested  plan/same_bits_test, equivalence/, fail/L12_same_bits_not_called
+template <class A, class B> inline constexpr AskSameBits<A, B> same_bits{};
 
 /// static_assert(require_same_bits<A, B>()): the reason as the one error.
 ///
