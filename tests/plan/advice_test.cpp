@@ -192,6 +192,19 @@ TEST_CASE("A09: chunks in turn that make the idle share hardly less, for more me
   CHECK(remark<EvenPlan<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<16>>>>(9).empty());
 }
 
+TEST_CASE("A09: chunks of unequal work leave stages idle for longer than OneFOneB would") {
+  struct Uneven : Sequential<Linear<20, 500>, ReLU, Linear<500, 500>, ReLU, Linear<500, 500>, ReLU, Linear<500, 10>> {};
+  using Turned = Plan<Uneven, CrossEntropy, Adam, Batch<128>, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>>;
+  using Staged = Plan<Uneven, CrossEntropy, Adam, Batch<128>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>;
+  CHECK(remark<Turned>(9) ==
+        "[heddle.A09] Interleaved<2> sends 24 messages between stages in a step where OneFOneB would send 8, and keeps 5 passes of a chunk in flight "
+        "where it keeps 4, for chunks of unequal work that leave stages idle 24 % of a step, where 2 balanced stages are idle 20 %. Fix: use "
+        "OneFOneB.");
+  CHECK(bubble_percent(Turned::training) == 24);
+  CHECK(bubble_percent(Staged::training) == 20);  // the estimate of the remark is what that plan does
+  CHECK(remark<Staged>(9).empty());
+}
+
 TEST_CASE("limits of a caller turn a remark off at build, too") {
   using InTurn = EvenPlan<Pipeline<Balanced<2>>>;
   static_assert(advice<InTurn>().has(Code{'A', 4}));

@@ -132,21 +132,39 @@ struct Adviser {
     const std::int64_t rows = rounded_up(p.batch.batch, rows_of_all_ranks(p.batch) * orderly);
     report.add(d << joint << "Microbatches<" << orderly << "> and a batch of " << rows << " rows.");
   }
+  /// What stages are idle under OneFOneB if Balanced cuts them: a step is that of the slowest for all micro-batches, and the others' for one. -1 if
+  /// the model cannot be cut so.
+  [[nodiscard]] constexpr int idle_in_stages() const {
+    const std::int64_t most = slowest_of_balanced_cut(p, false);
+    if (most < 0) return -1;
+    const std::int64_t m = p.batch.total_micro_batches();
+    std::int64_t sum = 0;
+    for (int r = 0; r < p.roles; ++r) sum += flops(r);
+    return idle_percent(m * sum, m * most + (sum > most ? sum - most : 0), p.roles);
+  }
   /// Chunks in turn divide the idle time, not the share: (S-1)/(V M + S-1) of a step instead of (S-1)/(M + S-1), for more messages and more values.
+  /// Chunks of unequal work may even leave their devices idle for longer than whole stages would.
   constexpr void interleaving() {
     const std::int64_t s = p.roles;
     const std::int64_t m = p.batch.total_micro_batches();
     if (!order.in_turns || order.splits_backward || p.chunks == p.roles || s < 2) return;
     const std::int64_t idle = 100 * s * (s - 1) / (m * p.chunks + s * (s - 1));
     const std::int64_t otherwise = 100 * (s - 1) / (m + s - 1);
-    if (otherwise - idle >= limits.interleaving_percent) return;
+    const bool little = otherwise - idle < limits.interleaving_percent;
+    const int idle_here = little ? 0 : bubble_percent(p);
+    const int idle_there = little ? 0 : idle_in_stages();
+    if (!little && (idle_there < 0 || idle_here < idle_there)) return;
     const std::int64_t passes = 2 * (s - 1) + p.chunks - s + 1;
-    report.add(Diagnosis{Code{'A', 9}, ""} << order.name.view() << '<' << p.chunks / p.roles << "> sends " << 2 * (p.chunks - 1) * m
-                                           << " messages between stages in a step where OneFOneB would send " << 2 * (s - 1) * m << ", and keeps "
-                                           << (passes < m * p.chunks / s ? passes : m * p.chunks / s)
-                                           << " passes of a chunk in flight where it keeps " << (m < s ? m : s) * p.chunks / s
-                                           << ", for equal stages that are idle " << idle << " % of a step instead of " << otherwise
-                                           << (balanced ? " %. Fix: use OneFOneB." : " %. Fix: use OneFOneB, with one stage on each device."));
+    Diagnosis d = Diagnosis{Code{'A', 9}, ""} << order.name.view() << '<' << p.chunks / p.roles << "> sends " << 2 * (p.chunks - 1) * m
+                                              << " messages between stages in a step where OneFOneB would send " << 2 * (s - 1) * m << ", and keeps "
+                                              << (passes < m * p.chunks / s ? passes : m * p.chunks / s)
+                                              << " passes of a chunk in flight where it keeps " << (m < s ? m : s) * p.chunks / s;
+    if (little)
+      d << ", for equal stages that are idle " << idle << " % of a step instead of " << otherwise << " %";
+    else
+      d << ", for chunks of unequal work that leave stages idle " << idle_here << " % of a step, where " << s << " balanced stages are idle "
+        << idle_there << " %";
+    report.add(d << (balanced ? ". Fix: use OneFOneB." : ". Fix: use OneFOneB, with one stage on each device."));
   }
   constexpr void axes_of_one() {
     for (int i = 0; i < p.mesh.count; ++i)
