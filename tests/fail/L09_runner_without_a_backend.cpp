@@ -18,5 +18,7 @@ using Runs = Runner<Applied>;
 int main() {
   Runs runner{Seed{1}};
   runner.load(runner);
+  if (runner.parameter_shape("0.weight").elements() != 50 * 784) return 2;
+  static_cast<void>(runner.session());
   return runner.predict(std::vector<float>(784)).empty() ? 1 : 0;
 }

@@ -14,6 +14,6 @@ using namespace heddle;
 int main() {
   auto data = synthetic(Seed{1}, 640, 20, 4);
   for (auto batch : data.shuffled(Seed{1}, 0).batches<64>())
-    if (batch.rows != 64) return 1;
-  return 0;
+    if (batch.rows != 64 || batch.slice(0, 1).target(0)[0] > data.classes()) return 1;
+  return data.all().rows == data.labels_of_a_row() ? 0 : 1;
 }

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Room: core. What stands for the results of something that is refused, so that the refusal stays the only error.
 // Sees: core/refused.  Does not see: every other room.
-// In: -.  Out: Unanswered.
+// In: -.  Out: Unanswered, UnansweredSettings.
 #pragma once
+
+#include <cstdint>
 
 #include "heddle/core/refused.hpp"
 
 namespace heddle::inline core_room {
 
-/// Has the members of a data set, its batches and the result of a step, and converts into anything; a comparison with it holds. The compilation has
-/// failed where one is made, so nothing here is defined.
+/// Has the members of a data set, its batches and the result of a step (tests/house/stand_ins.py compares them), and converts into anything; a
+/// comparison with it holds. The compilation has failed where one is made, so nothing here is defined.
 ///
 /// Tested  fail/L09_backend_header_forgotten, fail/L17_synthetic_forgotten
 struct Unanswered : RefusedAnswer {
@@ -18,13 +20,27 @@ struct Unanswered : RefusedAnswer {
   template <class At> const Unanswered& operator[](const At&) const;
   const Unanswered* begin() const;
   const Unanswered* end() const;
+  template <class... Given> const Unanswered& operator()(const Given&...) const;  // so that a member stands for a number and for a call
   int size() const;
   bool empty() const;
-  template <class... Given> const Unanswered& in_order(const Given&...) const;
-  template <class... Given> const Unanswered& shuffled(const Given&...) const;
   template <auto... Rows, class... Given> const Unanswered& batches(const Given&...) const;
   template <class Part, class... Given> const Unanswered& batches(const Given&...) const;
-  static const Unanswered rows, step, loss, norm, scale, skipped, outputs;
+  // of a step, of a batch, of a data set
+  static const Unanswered step, loss, norm, scale, skipped, outputs;
+  static const Unanswered rows, inputs, targets, input_features, target_features, order, owner, source_row, input, target, slice;
+  static const Unanswered all, in_order, shuffled, features, classes, images, labels, labels_of_a_row;
+  using iterator = const Unanswered*;
+  using Order = Unanswered;
+};
+
+/// Has the members of what a trainer clips to and scales its loss with; they may be set.
+struct UnansweredSettings {
+  double max_norm, init_scale, growth_factor, backoff_factor;
+  std::int64_t growth_interval, growth_tracker;
+  template <class... Given> void check(const Given&...) const;
+  template <class... Given> void update(const Given&...);
+  template <class... Given> void set_scale(const Given&...);
+  float scale() const;
 };
 
 }  // namespace heddle::inline core_room

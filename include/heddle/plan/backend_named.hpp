@@ -9,6 +9,7 @@
 
 #include "heddle/core/fire.hpp"
 #include "heddle/core/not_included.hpp"
+#include "heddle/core/shape.hpp"
 #include "heddle/core/type_name.hpp"
 #include "heddle/core/unanswered.hpp"
 #include "heddle/core/units.hpp"
@@ -52,7 +53,8 @@ template <class Asked, class Backend, class Who = OfTrainer> struct NamedBackend
   static constexpr Diagnosis found = find();
 };
 
-/// A Trainer of what is no backend: refused, and silent afterwards. The one that trains is in run/trainer.hpp.
+/// A Trainer of what is no backend: refused, and silent afterwards. The one that trains is in run/trainer.hpp; tests/house/stand_ins.py compares
+/// their public names.
 ///
 /// Errors  L09
 /// Tested  plan/backend_named_test, fail/L09_trainer_without_a_backend, fail/L09_backend_header_forgotten
@@ -60,7 +62,13 @@ template <class Asked, class Backend = void> class Trainer {
   static_assert(sizeof(fired<NamedBackend<Asked, Backend>>) > 0);
 
  public:
-  using Options = typename PlanOrNone<Asked>::Request::Optimizer::Options;
+  using Request = typename PlanOrNone<Asked>::Request;
+  using Model = typename Request::Model;
+  using Optimizer = typename Request::Optimizer;
+  using Target = typename Request::Loss::Target;
+  using Options = typename Optimizer::Options;
+  using Session = Unanswered;
+  using RankExecutor = Unanswered;
   template <class... How> explicit Trainer(const Options&, const How&...) {}
   template <class... How> explicit Trainer(Seed, const Options&, const How&...) {}
   template <class... Given> explicit Trainer(const Given&...) {}
@@ -76,14 +84,23 @@ template <class Asked, class Backend = void> class Trainer {
   template <class... Given> Unanswered parameter(Given&&...) { return {}; }
   template <class... Given> Unanswered gradient(Given&&...) { return {}; }
   template <class... Given> Unanswered parameter_hash(Given&&...) { return {}; }
+  template <class... Given> Shape parameter_shape(const Given&...) const { return {}; }
+  template <class... Given> Unanswered executor(const Given&...) { return {}; }
+  template <class... Given> bool local(const Given&...) const { return true; }
   [[nodiscard]] Unanswered parameter_names() const { return {}; }
+  [[nodiscard]] Unanswered session() { return {}; }
+  [[nodiscard]] Unanswered failures() const { return {}; }
   [[nodiscard]] int steps() const { return 0; }
   [[nodiscard]] int replicas() const { return 1; }
   [[nodiscard]] bool first_process() const { return true; }
   [[nodiscard]] Options& optimizer() { return options_; }
+  [[nodiscard]] UnansweredSettings& clip() { return settings_; }
+  [[nodiscard]] UnansweredSettings& loss_scale() { return settings_; }
+  static constexpr const Program& training_program() { return PlanOrNone<Asked>::training; }
 
  private:
   Options options_;
+  UnansweredSettings settings_;
 };
 
 /// A Runner of what is no backend: refused, and silent afterwards. The one that runs is in run/runner.hpp.
@@ -100,7 +117,10 @@ template <class TheInference, class Backend = void> class Runner {
   template <class... Given> void set_parameter(Given&&...) {}
   template <class... Given> Unanswered predict(Given&&...) { return {}; }
   template <class... Given> Unanswered parameter(Given&&...) { return {}; }
+  template <class... Given> Shape parameter_shape(const Given&...) const { return {}; }
+  template <class... Given> Unanswered executor(const Given&...) { return {}; }
   [[nodiscard]] Unanswered parameter_names() const { return {}; }
+  [[nodiscard]] Unanswered session() { return {}; }
 };
 
 }  // namespace heddle::inline run_room

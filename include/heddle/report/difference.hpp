@@ -75,8 +75,14 @@ struct Difference {
   }
 };
 
-/// In place of a Difference where a plan is refused.
+/// In place of PlanCosts and of a Difference where a plan is refused.
+struct RefusedCosts : RefusedAnswer {
+  RefusedWord<Text<240>> policy;
+  RefusedNumber devices, messages, idle_percent, instructions;
+  RefusedBytes memory, moved;
+};
 struct RefusedDifference : RefusedAnswer {
+  RefusedCosts first, second;
   SameBits same_bits;
   RefusedWord<RefusedNumber> devices, messages, idle_percent, instructions;
   RefusedWord<RefusedBytes> memory, moved;
