@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The C++ of README.md and docs/*.md compiles. A block without #include stands after the two front doors, inside namespace heddle's use.
 The front doors are read once for all blocks that name them.
-A block is left out if the line before it is <!-- not compiled: why -->, or if it needs MPI and there is none."""
+A block is left out if the line before it is <!-- not compiled: why -->, if programs.py tries it, or if it needs MPI and there is none."""
 import concurrent.futures
 import pathlib
 import re
@@ -12,7 +12,7 @@ import tempfile
 import house
 
 FRONT_DOORS = ("#include <heddle/heddle.hpp>\n", "#include <heddle/backend/cpu_threads.hpp>\n")
-EXEMPT = re.compile(r"<!-- not compiled: \S.* -->")
+EXEMPT = re.compile(r"<!-- (not compiled: \S.*|(program|refused): \w+) -->")
 EIGEN = "/usr/include/eigen3"
 
 
