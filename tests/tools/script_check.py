@@ -27,9 +27,9 @@ if [[ -n ${FAKE_SLOW-} ]]; then touch "$FAKE_SLOW"; sleep 20; fi
 mkdir -p "$2/tools"; printf '#!/bin/bash\\nif [[ -n ${FAKE_RUNS-} ]]; then touch "$FAKE_RUNS"; exec sleep 20; fi\\necho "$PWD: $*"\\n' >"$2/tools/$4"
 chmod +x "$2/tools/$4"
 """
-# At ^C an mpirun ends its processes and then itself, with 1.
+# At ^C or SIGTERM an mpirun ends its processes and then itself, with 1.
 MPIRUN = """#!/bin/bash
-if [[ -n ${FAKE_TRAINING-} ]]; then trap 'echo ended; exit 1' INT; touch "$FAKE_TRAINING"; for ((i = 0; i < 200; ++i)); do sleep 0.1; done; fi
+if [[ -n ${FAKE_TRAINING-} ]]; then trap 'echo ended; exit 1' INT TERM; touch "$FAKE_TRAINING"; for ((i = 0; i < 200; ++i)); do sleep 0.1; done; fi
 if [[ -n ${FAKE_CODE-} ]]; then exit "$FAKE_CODE"; fi
 exec "${@:3}"
 """
@@ -56,10 +56,14 @@ class Place:
             self.program(name, text)
 
     def program(self, name, text):
-        path = os.path.join(self.programs, name)
-        with open(path, "w", encoding="utf-8") as file:
+        self.file(os.path.join(self.programs, name), text)
+
+    def file(self, name, text, mode=0o755):
+        path = os.path.join(self.here, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="latin-1", newline="") as file:
             file.write(text)
-        os.chmod(path, 0o755)
+        os.chmod(path, mode)
 
     def command(self, *arguments):
         return ["/bin/bash", os.path.join(self.root, "heddle"), *arguments]
@@ -142,11 +146,11 @@ def wait_for(path):
         time.sleep(0.05)
 
 
-def interrupt(place, begun, *arguments, **environment):
-    """What the command says and its exit code, if ^C is pressed as soon as the file `begun` is there."""
+def interrupt(place, begun, *arguments, send=os.killpg, what=signal.SIGINT, **environment):
+    """What the command says and its exit code, if ^C is pressed, or another signal sent, as soon as the file `begun` is there."""
     running = place.start(*arguments, **environment)
     wait_for(begun)
-    os.killpg(running.pid, signal.SIGINT)
+    send(running.pid, what)
     printed, said = running.communicate(timeout=60)
     return running.returncode, printed, said
 
@@ -159,43 +163,67 @@ def ends_at_an_interrupt():
     begun = os.path.join(place.folder, "training")
     code, printed, said = interrupt(place, begun, "train", "--processes", "2", FAKE_TRAINING=begun)
     check("^C while processes train", code == 130 and printed.endswith("ended\n"), (code, printed, said))
+    # A scheduler, or docker stop, tells the script alone.
+    for what, expected in ((signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)):
+        os.remove(begun)
+        code, printed, said = interrupt(place, begun, "train", "--processes", "2", send=os.kill, what=what, FAKE_TRAINING=begun)
+        check(f"{what} of the script is passed on", code == expected and printed.endswith("ended\n") and "signal" not in said, (code, printed, said))
     check("the exit code of mpirun", place.run("train", "--processes", "2", FAKE_CODE="7").returncode == 7)
+    for code, words in ((137, "9 (KILL), so all were ended. Fix: look whether memory ran out"), (139, "11 (SEGV), so all were ended. Fix: look for the place in"),
+                        (152, "24 (XCPU), so all were ended. Fix: look for who has sent it")):
+        ended = place.run("train", "--processes", "2", FAKE_CODE=str(code))
+        check(f"a process that was ended with {code}", ended.returncode == code and ended.stderr.splitlines()[-1].startswith(
+            f"heddle: a process of 'train_processes' was ended by signal {words}"), ended.stderr)
+    for code in (128, 255):
+        check(f"{code} is no signal", "signal" not in place.run("train", "--processes", "2", FAKE_CODE=str(code)).stderr)
     place.remove()
 
 
+BECOMES = 'bash|-c|exec "${@#=}"|heddle|='
 FIX = "Fix: write ./heddle run -np 4 PROGRAM, with the number of devices of the plan.\n"
 
 
 def starts_programs_of_others():
     place = Place()
     place.program("mpirun", '#!/bin/bash\nif [[ -n ${FAKE_TRAINING-} ]]; then trap "exit 1" INT; touch "$FAKE_TRAINING"; for ((i = 0; i < 200; ++i)); do sleep 0.1; done; fi\n'
+                  'for one in "$@"; do if [[ $one == : ]]; then echo "two programs"; exit 99; fi; done; '
                   'printf "%s: " "$PWD"; printf "%s|" "$@"; printf "%s\\n" "$OMPI_MCA_rmaps_base_oversubscribe"; exec "${@:3}"\n')
     for name in ("mine", "build/mine"):
-        path = os.path.join(place.here, name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("#!/bin/bash\nexit ${1-0}\n")
-        os.chmod(path, 0o755)
+        place.file(name, "#!/bin/bash\nexit ${1-0}\n")
     for command, number, program, code in ((("-np", "4", "build/mine", "7", "a b"), "4", "build/mine", 7), (("-n", "02", "./mine"), "2", "./mine", 0),
                                            (("--np=3", "mine"), "3", "mine", 0), (("-np", "1", "--", "mine", "-np"), "1", "mine", 255)):
         ended = place.run("run", *command)
         rest = command[command.index(program) + 1:]
-        line = f"{place.here}: -np|{number}|{'|'.join([os.path.join(place.here, program), *rest])}|1\n"
+        line = f"{place.here}: -np|{number}|{BECOMES}{'|='.join([os.path.join(place.here, program), *rest])}|1\n"
         check(f"run {command}", ended.stdout == line, ended.stdout + ended.stderr)
         check(f"the exit code of {command}", ended.returncode == code or code == 255, ended.returncode)
-    check("a program of the system", f"{place.here}: -np|2|/usr/bin/true|1\n" == place.run("run", "-np", "2", "true").stdout)
+    check("a program of the system", f"{place.here}: -np|2|{BECOMES}/usr/bin/true|1\n" == place.run("run", "-np", "2", "true").stdout)
+    place.file("tells", '#!/bin/bash\nprintf "<%s>" "$@"\n')
+    for rest in (("a", ":", "./mine", "b"), ("-np", "3", "", "=", "==", "-x", "a b", "$HOME `id` \"'", "two\nlines", "*", "\\")):
+        ended = place.run("run", "-np", "2", "tells", *rest)
+        check(f"the arguments {rest}", ended.stdout.endswith("|1\n" + "".join(f"<{one}>" for one in rest)), ended.stdout + ended.stderr)
     for command, words in (((), "the number of processes is missing. "), (("mine",), "the number of processes is missing. "),
                            (("-np",), "-np has no number. "), (("-np", "4"), "the program is missing. "), (("-np", "4", ""), "the program is missing. "),
                            (("-np", "many", "mine"), "the number of processes is 'many', which is no number from 1 on. "),
                            (("-np", "0", "mine"), "the number of processes is '0', which is no number from 1 on. "),
+                           (("-np", "4097", "mine"), "the number of processes is 4097, above the limit of 4096. "),
+                           (("-np", "01000000000", "mine"), "the number of processes is 1000000000, above the limit of 4096. "),
                            (("-np", "-1", "mine"), "the number of processes is '-1', which is no number from 1 on. "),
                            (("--fast", "mine"), "./heddle run has no option '--fast'; those of the program stand after its name. ")):
         ended = place.run("run", *command)
         check(f"run {command}", ended.returncode == 2 and ended.stdout == "" and ended.stderr == f"heddle: {words}{FIX}", ended.stderr)
-    with open(os.path.join(place.here, "text"), "w", encoding="utf-8") as file:
-        file.write("words")
+    place.file("text", "words", 0o644)
+    place.file("words", "words")
+    place.file("orphan", "#! /none/such -e\n")
+    with open("/bin/true", "rb") as program:
+        place.file("cut", program.read(9000).decode("latin-1"))
     for name, words in (("none", f"there is no program 'none' in {place.here}. Fix: build it first, or give its path."),
                         ("text", "'text' is no program that can be started. Fix: give the path of a file with the right to execute (chmod +x)."),
+                        ("words", "'words' is no program that can be started: it is neither compiled nor a script. Fix: build it, or begin it with a line "
+                                  "such as #!/bin/bash."),
+                        ("orphan", "'orphan' is no program that can be started: its first line names '/none/such', which is not there. Fix: name an "
+                                   "interpreter of this machine there."),
+                        ("cut", "'cut' is no program that can be started: its end is missing. Fix: build it again."),
                         ("build/", "'build/' is no program that can be started. Fix: give the path of a file with the right to execute (chmod +x).")):
         ended = place.run("run", "-np", "4", name)
         check(f"run {name}", ended.returncode == 1 and ended.stdout == "" and ended.stderr == f"heddle: {words}\n", ended.stderr)
