@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,7 +70,7 @@ TEST_CASE("more data than there is memory for are refused before any are made, a
   constexpr std::int64_t many = std::int64_t{1} << 40, beyond = std::int64_t{1} << 62;
   for (const auto& sizes : {std::pair{many, std::int64_t{1000}}, std::pair{std::int64_t{1000}, many}, std::pair{beyond, beyond}}) {
     const std::string said = sentence([&] { static_cast<void>(synthetic(Seed{1}, sizes.first, sizes.second, 2)); });
-    CHECK(has(said, "[heddle.D14] 'synthetic images' takes "));
+    CHECK(has(said, "[heddle.D14] 'synthetic images and labels' takes "));
     CHECK(has(said, " are free. Fix: ask for fewer rows, or a machine with more memory."));
   }
 }
@@ -111,8 +112,33 @@ TEST_CASE("a regression without files has targets that are sums of its features,
   CHECK(worst < 1e-5);
   CHECK(has(sentence([] { static_cast<void>(synthetic_regression(Seed{1}, 0, 4)); }), "[heddle.D10] 'synthetic inputs' holds 0 rows"));
   CHECK(has(sentence([] { static_cast<void>(synthetic_regression(Seed{1}, 4, 0)); }), "[heddle.D11] 'synthetic inputs' has 0 features a row"));
-  CHECK(
-      has(sentence([] { static_cast<void>(synthetic_regression(Seed{1}, std::int64_t{1} << 40, 1000)); }), "[heddle.D14] 'synthetic inputs' takes "));
+  CHECK(has(sentence([] { static_cast<void>(synthetic_regression(Seed{1}, std::int64_t{1} << 40, 1000)); }),
+            "[heddle.D14] 'synthetic inputs and targets' takes "));
+}
+
+TEST_CASE("sizes below one are refused before anything is made, however large the others are") {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max(), many = std::int64_t{1} << 40;
+  const auto regression = [](std::int64_t rows, std::int64_t features, std::int64_t targets) {
+    return sentence([&] { static_cast<void>(synthetic_regression(Seed{1}, rows, features, targets)); });
+  };
+  CHECK(has(regression(0, most, 1), "[heddle.D10] 'synthetic inputs' holds 0 rows"));
+  CHECK(has(regression(-1, most, most), "[heddle.D10] 'synthetic inputs' holds 0 rows"));
+  CHECK(has(regression(many, 1, 0), "[heddle.D11] 'synthetic inputs' has 1 features a row and 'synthetic targets' 0 targets."));
+  CHECK(has(regression(many, -1, many), "[heddle.D11] 'synthetic inputs' has -1 features a row"));
+  CHECK(has(regression(most, most, most), "[heddle.D14] 'synthetic inputs and targets' takes "));
+  CHECK(has(sentence([] { static_cast<void>(synthetic(Seed{1}, 0, most, 2)); }), "[heddle.D10] 'synthetic images' holds 0 images"));
+  CHECK(has(sentence([] { static_cast<void>(synthetic(Seed{1}, many, 1000, 0)); }), "[heddle.D11]"));
+}
+
+TEST_CASE("inputs and targets that fit alone, and not together, are refused; what is made takes no more than its size") {
+  if (const std::int64_t usable = read_memory_limits().usable().value; usable > 200'000'000) {
+    const std::int64_t most_of_it = usable / 5 * 3 / 4;  // three of five parts, in numbers of 4 bytes
+    CHECK(has(sentence([&] { static_cast<void>(synthetic_regression(Seed{1}, 1, most_of_it, most_of_it)); }),
+              "[heddle.D14] 'synthetic inputs and targets' takes "));
+    CHECK(has(sentence([&] { static_cast<void>(synthetic(Seed{1}, most_of_it, 1, 2)); }), "[heddle.D14] 'synthetic images and labels' takes "));
+  }
+  const std::vector<std::int32_t> tokens = synthetic_tokens(Seed{5}, 20'001, 16);
+  CHECK(tokens.capacity() == tokens.size());
 }
 
 TEST_CASE("tokens without files have a follower that can be learned") {

@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <exception>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -72,6 +74,22 @@ TEST_CASE("whatever a body throws becomes one line and 1") {
         "the program has thrown an exception that is no std::exception. Fix: throw a type that derives from it, such as std::runtime_error.\n");
 }
 
+TEST_CASE("an exception without words, or with those of the library for a size, is told in a sentence") {
+  struct Mute : std::exception {
+    explicit Mute(const char* said) : words(said) {}
+    [[nodiscard]] const char* what() const noexcept override { return words; }
+    const char* words;
+  };
+  for (const char* const nothing : {"", static_cast<const char*>(nullptr)}) {
+    const Ended mute = end_of([&] { throw Mute{nothing}; });
+    CHECK(mute.code == 1);
+    CHECK(mute.words == "the program has thrown an exception without words. Fix: throw one that says what is wrong.\n");
+  }
+  CHECK(end_of([] { throw std::length_error{"vector::_M_default_append"}; }).words ==
+        "[heddle.R14] the program asks for more than a container can hold (vector::_M_default_append). Fix: look for a size that is negative or too "
+        "large.\n");
+}
+
 TEST_CASE("the name of the program stands before the sentence, and a line that is open is ended first") {
   const auto end_line = [] { std::fputs("open line\n", stderr); };
   const Ended named = end_of([] { throw std::runtime_error("no"); }, {.program = "heddle train", .before_words = end_line});
@@ -83,6 +101,10 @@ TEST_CASE("what standard output does not take is said, and the code is 1") {
   CHECK(full.code == 1);
   CHECK(full.words ==
         "[heddle.D20] standard output cannot be written: No space left on device. Fix: free disk space, or send the output elsewhere.\n");
+  CHECK(std::string{refused_output(EPIPE).what()} ==
+        "[heddle.D20] standard output cannot be written: Broken pipe. Fix: let the program behind the pipe read to the end, or write to a file.");
+  CHECK(std::string{refused_output(EBADF).what()} ==
+        "[heddle.D20] standard output cannot be written: Bad file descriptor. Fix: send the output to a file or a terminal.");
   CHECK(end_of([] {}, {}, "/dev/full").code == 0);  // nothing was printed, so nothing is lost
 }
 

@@ -86,6 +86,11 @@ TEST_CASE("a name chooses the plan, and one that the set does not have is refuse
   CHECK(with_plan<Named>(1, devices_of) == 1);
   CHECK_THROWS_WITH_AS(with_plan<Named>("stage", roles),
                        "[heddle.R03] the set has no plan named 'stage'; it has alone, replicas and stages. Fix: write one of these names.", Error);
+  const char* const argument = nullptr;  // argv of a program that was given none
+  CHECK_THROWS_WITH_AS(with_plan<Named>(argument, roles),
+                       "[heddle.R03] no plan is named; the set has alone, replicas and stages. Fix: write one of these names.", Error);
+  CHECK_THROWS_WITH_AS(with_plan<Set>(argument, roles),
+                       "[heddle.R03] no plan is named; the set has no names. Fix: write Choice<\"name\", Plan<...>> in the PlanSet.", Error);
   CHECK_THROWS_WITH_AS(with_plan<Named>(2, roles),
                        "[heddle.R03] several plans of the set have 2 devices, so their number does not choose. Fix: name one of replicas and stages, "
                        "as in with_plan<Set>(\"replicas\", run).",

@@ -4,11 +4,11 @@
 // In: a seed and sizes.  Out: a Dataset, a RegressionDataset or tokens, the same bits on every platform.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -25,30 +25,33 @@ template <class... Given> inline constexpr bool is_included<SyntheticHeader, Giv
 
 namespace heddle::inline io_room {
 
-/// Refuses rows of `numbers` numbers that the memory does not hold, where their bytes can be counted and where not. Errors  D14
-inline void refuse_synthetic_rows(std::int64_t rows, std::int64_t numbers, const char* name, const char* remedy) {
-  if (rows < 1 || numbers < 1) return;
-  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
-  const std::uint64_t row_bytes = sizeof(float) * std::min(static_cast<std::uint64_t>(numbers), most / sizeof(float));
-  refuse_beyond_memory(row_bytes > most / static_cast<std::uint64_t>(rows) ? most : row_bytes * static_cast<std::uint64_t>(rows), name, remedy);
+/// Refuses rows of `inputs` and `targets` numbers, all above 0, whose sum the memory does not hold, where it can be counted and where not: 10 rows of
+/// 3 and 1 take 160 bytes. Errors  D14
+inline void refuse_synthetic_rows(std::int64_t rows, std::int64_t inputs, std::int64_t targets, const char* name, const char* remedy) {
+  constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+  const std::uint64_t numbers = static_cast<std::uint64_t>(inputs) + static_cast<std::uint64_t>(targets);
+  const bool counted = numbers <= most / sizeof(float) / static_cast<std::uint64_t>(rows);
+  refuse_beyond_memory(counted ? sizeof(float) * numbers * static_cast<std::uint64_t>(rows) : most, name, remedy);
+  if (!counted) throw std::bad_alloc{};  // also where nobody knows how much memory is free
 }
 
 /// Rows that can be learned: row r has class r mod classes; feature f is the class's centre in [0.2, 0.8) plus noise in [-0.2, 0.2).
 /// Both splits share the centres and differ in the noise. Uniform numbers only: no mathematics library can change a bit.
 ///
 /// Shape   images (rows, features), labels (rows)
-/// Errors  D10 no rows, D11 features or classes below 1, D14 more than there is memory for
-/// Tested  io/synthetic_test
+/// Errors  D06 more rows than an order can number, D10 no rows, D11 features or classes below 1, D14 more than there is memory for; all before
+/// anything is made Tested  io/synthetic_test
 [[nodiscard]] inline Dataset synthetic(Seed seed, std::int64_t rows, std::int64_t features, int classes, Split split = Split::train) {
-  constexpr const char* images = "synthetic images";
+  constexpr const char* name = "synthetic images and labels";
   constexpr const char* remedy = "ask for fewer rows";
   const std::uint64_t noise = split == Split::train ? 1 : 2;  // stream 0 has the centres
-  refuse_synthetic_rows(rows, features, images, remedy);
   const auto make = [&] {
     LabelledRows made;
     made.features = features;
     made.classes = classes;
     if (rows > 0 && features > 0 && classes > 0) {
+      refuse_synthetic_rows(rows, features, 1, name, remedy);
+      refuse_row_count(rows, "synthetic images", "images");
       made.images.reserve(static_cast<std::size_t>(rows * features));
       made.labels.reserve(static_cast<std::size_t>(rows));
       for (std::int64_t row = 0; row < rows; ++row) {
@@ -59,45 +62,49 @@ inline void refuse_synthetic_rows(std::int64_t rows, std::int64_t numbers, const
                                 uniform(seed, noise, static_cast<std::uint64_t>(row * features + feature), -0.2F, 0.2F));
       }
     }
-    return Dataset{std::move(made), images, "synthetic labels"};
+    return Dataset{std::move(made), "synthetic images", "synthetic labels"};
   };
-  return within_memory(images, make, remedy);
+  return within_memory(name, make, remedy);
 }
 
 /// Rows whose targets are fixed sums of their features, so that a Linear layer learns them: features are multiples of 1/64 in [-1, 1), weights
 /// multiples of 1/16, the same in both splits. All sums are whole numbers until the end, so no rounding can change a bit.
 ///
 /// Shape   inputs (rows, features), targets (rows, targets_of_a_row), about as large as the features
-/// Errors  D10 no rows, D11 features or targets below 1, D14 more than there is memory for
-/// Tested  io/synthetic_test
+/// Errors  D06 more rows than an order can number, D10 no rows, D11 features or targets below 1, D14 more than there is memory for; all before
+/// anything is made Tested  io/synthetic_test
 [[nodiscard]] inline RegressionDataset synthetic_regression(Seed seed, std::int64_t rows, std::int64_t features, std::int64_t targets_of_a_row = 1,
                                                             Split split = Split::train) {
-  constexpr const char* inputs = "synthetic inputs";
+  constexpr const char* name = "synthetic inputs and targets";
   constexpr const char* remedy = "ask for fewer rows";
-  refuse_synthetic_rows(rows, features, inputs, remedy);
-  refuse_synthetic_rows(rows, targets_of_a_row, "synthetic targets", remedy);
   const auto whole = [&](std::uint64_t stream, std::int64_t index) {
     return static_cast<std::int64_t>(bits64(seed, stream, static_cast<std::uint64_t>(index)) >> 57) - 64;  // -64 to 63
   };
-  std::int64_t scale = 64 * 64;  // a weight of 64 counts as 4 at most: sums of many features grow as the root of their number
-  for (std::int64_t of = 16; of < features; of *= 4) scale *= 2;
   const auto make = [&] {
     RegressionRows made;
     made.features = features;
     made.targets_of_a_row = targets_of_a_row;
-    for (std::int64_t row = 0; row < rows && features > 0; ++row) {
-      for (std::int64_t f = 0; f < features; ++f)
-        made.inputs.push_back(static_cast<float>(whole(split == Split::train ? 1 : 2, row * features + f)) / 64.0F);
-      for (std::int64_t t = 0; t < targets_of_a_row; ++t) {
-        std::int64_t sum = 0;
+    if (rows > 0 && features > 0 && targets_of_a_row > 0) {
+      refuse_synthetic_rows(rows, features, targets_of_a_row, name, remedy);
+      refuse_row_count(rows, "synthetic inputs", "rows");
+      made.inputs.reserve(static_cast<std::size_t>(rows * features));
+      made.targets.reserve(static_cast<std::size_t>(rows * targets_of_a_row));
+      std::int64_t scale = 64 * 64;  // a weight of 64 counts as 4 at most: sums of many features grow as the root of their number
+      for (std::int64_t of = 16; of < features; of *= 4) scale *= 2;
+      for (std::int64_t row = 0; row < rows; ++row) {
         for (std::int64_t f = 0; f < features; ++f)
-          sum += whole(0, t * features + f) * static_cast<std::int64_t>(64.0F * made.inputs[static_cast<std::size_t>(row * features + f)]);
-        made.targets.push_back(static_cast<float>(sum) / static_cast<float>(scale));
+          made.inputs.push_back(static_cast<float>(whole(split == Split::train ? 1 : 2, row * features + f)) / 64.0F);
+        for (std::int64_t t = 0; t < targets_of_a_row; ++t) {
+          std::int64_t sum = 0;
+          for (std::int64_t f = 0; f < features; ++f)
+            sum += whole(0, t * features + f) * static_cast<std::int64_t>(64.0F * made.inputs[static_cast<std::size_t>(row * features + f)]);
+          made.targets.push_back(static_cast<float>(sum) / static_cast<float>(scale));
+        }
       }
     }
-    return RegressionDataset{std::move(made), inputs, "synthetic targets"};
+    return RegressionDataset{std::move(made), "synthetic inputs", "synthetic targets"};
   };
-  return within_memory(inputs, make, remedy);
+  return within_memory(name, make, remedy);
 }
 
 /// A stream of tokens for next_token_rows(): three times of four a token has the follower that the seed chose for it, else any token follows.
@@ -111,14 +118,16 @@ inline void refuse_synthetic_rows(std::int64_t rows, std::int64_t numbers, const
   if (count < 1 || vocabulary < 1)
     throw Error(Code{'D', 11}, grouped_digits(count) + " synthetic tokens of a vocabulary of " + grouped_digits(vocabulary) +
                                    " were asked for. Fix: give at least 1 of each.");
-  refuse_synthetic_rows(count, 1, name, remedy);
   const auto draw = [&](std::uint64_t stream, std::int64_t index, int below) {
     return static_cast<std::int32_t>(bits64(seed, stream, static_cast<std::uint64_t>(index)) % static_cast<std::uint64_t>(below));
   };
   return within_memory(
       name,
       [&] {
-        std::vector<std::int32_t> tokens{draw(0, 0, vocabulary)};
+        refuse_synthetic_rows(count, 1, 0, name, remedy);
+        std::vector<std::int32_t> tokens;
+        tokens.reserve(static_cast<std::size_t>(count));
+        tokens.push_back(draw(0, 0, vocabulary));
         while (std::ssize(tokens) < count) {
           const std::int64_t at = std::ssize(tokens);
           tokens.push_back(draw(1, at, 4) == 0 ? draw(2, at, vocabulary) : draw(3, tokens.back(), vocabulary));

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -48,8 +49,10 @@ inline void (*tell_with_processes)(const LastSentence&) = nullptr;
 
 /// D20 of a standard output that does not take what was printed.
 [[nodiscard]] inline Error refused_output(int number) {
-  return Error(Code{'D', 20}, "standard output cannot be written: " + std::generic_category().message(number) +
-                                  ". Fix: free disk space, or send the output elsewhere.");
+  const char* const fix = number == EPIPE   ? "let the program behind the pipe read to the end, or write to a file"
+                          : number == EBADF ? "send the output to a file or a terminal"
+                                            : "free disk space, or send the output elsewhere";
+  return Error(Code{'D', 20}, "standard output cannot be written: " + std::generic_category().message(number) + ". Fix: " + fix + ".");
 }
 
 /// Hands over what was printed so far.
@@ -69,8 +72,15 @@ inline void flush_output() {
     return {error.what(), error.code() == Code{'R', 1}, how};
   } catch (const std::bad_alloc&) {
     return {"[heddle.R14] the program needs more memory than the system gives. Fix: free memory, or raise the limit (ulimit -v).", false, how};
+  } catch (const std::length_error& size) {
+    return {"[heddle.R14] the program asks for more than a container can hold (" + std::string{size.what()} +
+                "). Fix: look for a size that is negative or too large.",
+            false, how};
   } catch (const std::exception& other) {
-    return {other.what(), false, how};
+    const char* const words = other.what();
+    if (words == nullptr || *words == '\0')
+      return {"the program has thrown an exception without words. Fix: throw one that says what is wrong.", false, how};
+    return {words, false, how};
   } catch (...) {
     return {"the program has thrown an exception that is no std::exception. Fix: throw a type that derives from it, such as std::runtime_error.",
             false, how};

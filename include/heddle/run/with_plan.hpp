@@ -61,11 +61,17 @@ template <class First, class... Rest> struct PlanChooser<PlanSet<First, Rest...>
   }
   template <class Run> static decltype(auto) choose(std::string_view name, Run& run) {
     const int chosen = Set::index_of(name);
-    if (chosen < 0)
-      throw Error(Code{'R', 3}, "the set has no plan named '" + std::string{quoted(name).view()} + "'; it has " +
-                                    (Set::names().count == 0 ? "no names" : std::string{listed(Set::names()).view()}) + ". Fix: " +
-                                    (Set::names().count == 0 ? "write Choice<\"name\", Plan<...>> in the PlanSet." : "write one of these names."));
+    if (chosen < 0) refuse_name("the set has no plan named '" + std::string{quoted(name).view()} + "'; it has ");
     return start(chosen, run);
+  }
+  template <class Run> static decltype(auto) choose(const char* name, Run& run) {
+    if (name == nullptr) refuse_name("no plan is named; the set has ");
+    return choose(std::string_view{name}, run);
+  }
+  [[noreturn]] static void refuse_name(const std::string& what) {
+    const bool none = Set::names().count == 0;
+    throw Error(Code{'R', 3}, what + (none ? "no names" : std::string{listed(Set::names()).view()}) +
+                                  ". Fix: " + (none ? "write Choice<\"name\", Plan<...>> in the PlanSet." : "write one of these names."));
   }
 };
 
@@ -86,6 +92,18 @@ template <class Set, class Run> decltype(auto) with_plan(int ranks, Run&& run) {
 /// Errors  R03 with the names that the set has; L04 at build of what is no set
 /// Tested  run/with_plan_test
 template <class Set, class Run> decltype(auto) with_plan(std::string_view name, Run&& run) {
+  heard(static_cast<fired<AskedSet<Set>>*>(nullptr));
+  if constexpr (AskedSet<Set>::found.ok())
+    return PlanChooser<typename decltype(set_behind(static_cast<Set*>(nullptr)))::type>::choose(name, run);
+  else
+    return RefusedNumber{};
+}
+
+/// The same of a name as argv has it: null, if a program was given none, is no name.
+///
+/// Errors  R03; L04 at build of what is no set
+/// Tested  run/with_plan_test
+template <class Set, class Run> decltype(auto) with_plan(const char* name, Run&& run) {
   heard(static_cast<fired<AskedSet<Set>>*>(nullptr));
   if constexpr (AskedSet<Set>::found.ok())
     return PlanChooser<typename decltype(set_behind(static_cast<Set*>(nullptr)))::type>::choose(name, run);
