@@ -9,11 +9,20 @@ IN_TEXT = re.compile(r"heddle\.([A-Z]\d\d)\b")
 HEADING = re.compile(r"^## ([A-Z]\d\d)\b", re.M)
 LAW = re.compile(r'static_assert\(Holds [^"]*"\[heddle\.([A-Z]\d\d)\] ([^"]*)"')
 WHERE = " and fix: in quotes after rule< in this output, or docs/errors.md."
+ASSERTED = re.compile(r'static_assert\(((?:[^;"]|"(?:[^"\\]|\\.)*")*)\)\s*;')
+LITERAL = re.compile(r',\s*"((?:[^"\\]|\\.)*)"(?:\s*"(?:[^"\\]|\\.)*")*\s*$')
 CASE = re.compile(r"^([A-Z]\d\d)_")
 
 
 def codes_in(text):
     return {f"{letter}{int(number):02}" for letter, number in IN_CODE.findall(text)} | set(IN_TEXT.findall(text))
+
+
+def messages_in(text):
+    """What static_asserts say where they are broken; those without words are for those who change the headers."""
+    for asserted in ASSERTED.findall(text):
+        if said := LITERAL.search(asserted):
+            yield said.group(1)
 
 
 def check(root):
@@ -23,6 +32,9 @@ def check(root):
         if not law.endswith(WHERE) and ". Fix: " not in law:  # a law without numbers may be the sentence itself
             yield f"core/fire.hpp: the law of {code} does not say where its sentence stands. Fix: end it with '{WHERE.strip()}'"
     for path in house.headers(root):
+        for words in messages_in(path.read_text()):
+            if not re.match(r"\[heddle\.[A-Z]\d\d\] ", words):
+                yield f"{path.relative_to(root)}: '{words}' speaks to a user without a code. Fix: begin it with [heddle.X00], or make it a comment if no user meets it"
         for code in codes_in(path.read_text()):
             used.setdefault(code, str(path.relative_to(root)))
     tested = set()
@@ -48,8 +60,10 @@ def check(root):
 HEADER = {"include/heddle/core/a.hpp": "throw Error{Code{'X', 1}, \"no\"};\n"}
 TEST = {"tests/core/a_test.cpp": 'CHECK(contains("[heddle.X01]"));\n'}
 PAGE = {"docs/errors.md": "## X01 no\n"}
+HEADER["include/heddle/core/b.hpp"] = 'static_assert(sum("a, b") == 3);\nstatic_assert(sum("a"), "[heddle.X01] no; "\n "none. Fix: add.");\n'
 ACCEPTED = HEADER | TEST | PAGE | {"include/heddle/core/fire.hpp": 'static_assert(Holds || Broken, "[heddle.X01] No. Fix: say yes.");\n'}
 REFUSED = {
+    "'no sum' speaks to a user": ACCEPTED | {"include/heddle/core/b.hpp": 'static_assert(f(";") == sum(1, "a"),\n  "no sum"\n  ". Fix: add.");\n'},
     "the law of X01 does not say where": ACCEPTED | {"include/heddle/core/fire.hpp": 'static_assert(Holds || Broken, "[heddle.X01] No. Look elsewhere.");\n'},
     "has no heading": HEADER | TEST,
     "occurs in no test": HEADER | PAGE,

@@ -28,7 +28,7 @@
 
 namespace heddle::inline io_room {
 
-static_assert(std::endian::native == std::endian::little, "safetensors data are little-endian and are read as they lie in memory");
+static_assert(std::endian::native == std::endian::little);  // data of safetensors are little-endian and are read as they lie in memory
 
 /// The element types that are read and written: F32, I32, I64.
 template <class T>

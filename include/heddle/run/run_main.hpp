@@ -87,23 +87,14 @@ inline void flush_output() {
   }
 }
 
-/// Runs the body of a program and gives the exit code of main: `int main() { return heddle::run_main([] { ... }); }`.
-///
-/// An error that nobody has caught becomes one sentence on standard error and 1. Where the program is several processes, one of them says what all
-/// have found; what only some have found, each says with its number. The body returns nothing or an int, which is the exit code. Standard output is
-/// flushed at the end, and a disk that is full is an error as well.
-/// Errors  none: what is thrown is said; D20 if standard output could not be written
-/// Tested  run/run_main_test, processes/mains_check
-template <class Body> [[nodiscard]] int run_main(Body&& body, MainOptions how = {}) {
-  static_assert(std::is_invocable_v<Body>, "run_main takes a function without arguments. Fix: write run_main([&] { ... }).");
-  using Result = std::invoke_result_t<Body>;
-  static_assert(std::is_void_v<Result> || std::is_same_v<Result, int>, "the body of run_main returns something. Fix: return nothing or an int.");
+/// What main returns: 1 after an exception, which is said. Errors  D20 if standard output could not be written
+template <class Body> [[nodiscard]] int exit_code_of(Body&& body, MainOptions how) {
 #if defined(SIGXFSZ)
   std::signal(SIGXFSZ, SIG_IGN);  // output above the limit on the size of files is then refused in words
 #endif
   try {
     int code = 0;
-    if constexpr (std::is_void_v<Result>)
+    if constexpr (std::is_void_v<std::invoke_result_t<Body>>)
       std::forward<Body>(body)();
     else
       code = std::forward<Body>(body)();
@@ -117,6 +108,24 @@ template <class Body> [[nodiscard]] int run_main(Body&& body, MainOptions how = 
       last.say();
     return 1;
   }
+}
+
+/// Runs the body of a program and gives the exit code of main: `int main() { return heddle::run_main([] { ... }); }`.
+///
+/// An error that nobody has caught becomes one sentence on standard error and 1. Where the program is several processes, one of them says what all
+/// have found; what only some have found, each says with its number. The body returns nothing or an int, which is the exit code. Standard output is
+/// flushed at the end, and a disk that is full is an error as well.
+/// Errors  none at run time: what is thrown is said; R29 at build of a body that takes arguments or returns something else
+/// Tested  run/run_main_test, processes/mains_check, fail/R29_main_with_arguments, fail/R29_main_that_returns_a_number
+template <class Body> [[nodiscard]] int run_main(Body&& body, MainOptions how = {}) {
+  static_assert(std::is_invocable_v<Body>, "[heddle.R29] run_main takes a function without arguments. Fix: write run_main([&] { ... }).");
+  if constexpr (std::is_invocable_v<Body>) {
+    using Result = std::invoke_result_t<Body>;
+    constexpr bool gives_a_code = std::is_void_v<Result> || std::is_same_v<Result, int>;
+    static_assert(gives_a_code, "[heddle.R29] the body of run_main returns something else than an exit code. Fix: return nothing or an int.");
+    if constexpr (gives_a_code) return exit_code_of(std::forward<Body>(body), how);
+  }
+  return 1;
 }
 
 }  // namespace heddle::inline run_room

@@ -109,11 +109,12 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   void observe(Observer* observer) { state_->ranks.observe(observer); }
   [[nodiscard]] Options& optimizer() { return state_->options; }
   [[nodiscard]] ClipOptions& clip() {
-    static_assert(Request::clips, "clip(): the plan does not clip. Fix: add Clip<GlobalNorm> to it.");
+    static_assert(Request::clips || !TrainerVerdict<Asked>::found.ok(), "[heddle.O05] the plan does not clip. Fix: add Clip<GlobalNorm> to it.");
     return state_->clip;
   }
   [[nodiscard]] LossScale& loss_scale() {
-    static_assert(Request::scales_loss, "loss_scale(): the plan does not scale its loss. Fix: add LossScaling to it.");
+    static_assert(Request::scales_loss || !TrainerVerdict<Asked>::found.ok(),
+                  "[heddle.O05] the plan does not scale its loss. Fix: add LossScaling to it.");
     return state_->loss_scale;
   }
   [[nodiscard]] std::int64_t steps() const { return state_->ranks.steps(); }

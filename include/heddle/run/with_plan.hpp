@@ -41,12 +41,23 @@ template <class First, class... Rest> struct PlanChooser<PlanSet<First, Rest...>
   using Set = PlanSet<First, Rest...>;
 
   template <class Run> static decltype(auto) start(int chosen, Run& run) {
-    using Result = std::invoke_result_t<Run&, PlanIn<First>>;
-    static_assert((std::is_same_v<Result, std::invoke_result_t<Run&, PlanIn<Rest>>> && ...),
-                  "with_plan: the callable returns one type for every plan");
-    constexpr Result (*starts[])(Run&) = {[](Run& with) -> Result { return std::invoke(with, PlanIn<First>{}); },
-                                          [](Run& with) -> Result { return std::invoke(with, PlanIn<Rest>{}); }...};
-    return starts[chosen](run);
+    static_assert(
+        returns_one_type<Run>(),
+        "[heddle.L18] with_plan takes a callable of one plan that returns the same type for each. Fix: write [](auto plan) { ... return 0; }.");
+    if constexpr (returns_one_type<Run>()) {
+      using Result = std::invoke_result_t<Run&, PlanIn<First>>;
+      constexpr Result (*starts[])(Run&) = {[](Run& with) -> Result { return std::invoke(with, PlanIn<First>{}); },
+                                            [](Run& with) -> Result { return std::invoke(with, PlanIn<Rest>{}); }...};
+      return starts[chosen](run);
+    } else {
+      return RefusedNumber{};
+    }
+  }
+  template <class Run> static constexpr bool returns_one_type() {
+    if constexpr (std::is_invocable_v<Run&, PlanIn<First>> && (std::is_invocable_v<Run&, PlanIn<Rest>> && ...))
+      return (std::is_same_v<std::invoke_result_t<Run&, PlanIn<First>>, std::invoke_result_t<Run&, PlanIn<Rest>>> && ...);
+    else
+      return false;
   }
   template <class Run> static decltype(auto) choose(int ranks, Run& run) {
     const int chosen = Set::index_of(ranks);
@@ -77,8 +88,9 @@ template <class First, class... Rest> struct PlanChooser<PlanSet<First, Rest...>
 
 /// Calls run(plan) with the plan of the set that has `ranks` devices; decltype(plan) is its type.
 ///
-/// Errors  R03 with the numbers that the set has, or with the names of several plans of this number; L04 at build of what is no set
-/// Tested  run/with_plan_test, fail/L04_with_plan_of_a_model
+/// Errors  R03 with the numbers that the set has, or with the names of several plans of this number; at build L04 of what is no set,
+///         L18 of a callable that returns several types or takes no plan
+/// Tested  run/with_plan_test, fail/L04_with_plan_of_a_model, fail/L18_callable_of_two_types
 template <class Set, class Run> decltype(auto) with_plan(int ranks, Run&& run) {
   heard(static_cast<fired<AskedSet<Set>>*>(nullptr));
   if constexpr (AskedSet<Set>::found.ok())

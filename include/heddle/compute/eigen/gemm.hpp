@@ -7,7 +7,7 @@
 #include "heddle/compute/eigen/eigen.hpp"
 
 static_assert(EIGEN_WORLD_VERSION > 3 || (EIGEN_WORLD_VERSION == 3 && EIGEN_MAJOR_VERSION >= 4),
-              "heddle's CPU backend needs Eigen 3.4 or newer; install libeigen3-dev");
+              "[heddle.L14] this Eigen is older than 3.4. Fix: apt install libeigen3-dev, or name the folder of a newer Eigen with -I.");
 
 // Eigen 5.0 calls itself world 3, major 5. What lies inside Eigen may change with every version: it is used in those it was tried with.
 #if EIGEN_WORLD_VERSION == 3 && EIGEN_MAJOR_VERSION == 4 && EIGEN_MINOR_VERSION < 90
