@@ -27,11 +27,18 @@ int process_of_mpirun() { return read_world().rank; }
 
 }  // namespace
 
-/// mains HOW: HOW is fine, code, early, late, lost, lost_first or quiet.
+/// mains HOW: HOW is fine, code, early, early_one, late, after, lost, lost_first or quiet.
 int main(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "fine";
   return run_main([&] {
     if (how == "early") throw Error(Code{'D', 1}, "no folder was given. Fix: give one.");  // before anybody has called MPI
+    if (how == "early_one" && process_of_mpirun() == 0) return 0;                          // the others wait for it in MPI_Init
+    if (how == "early_one" && process_of_mpirun() == 1) throw std::runtime_error("only here");
+    if (how == "after") {
+      MPI_Init(nullptr, nullptr);
+      MPI_Finalize();
+      throw Error(Code{'D', 1}, "no report was given. Fix: give one.");
+    }
     if (how == "lost") lose_one(2);
     if (how == "lost_first") lose_one(0);
     lose_one(-1);

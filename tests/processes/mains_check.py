@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What run_main says when processes end with an error: mains_check.py PROGRAM MPIRUN [OPTIONS OF MPIRUN...]
 
-A fault that all have found is said once. A lost rank is told by all that have lost it, and by itself. A fault of one process is said although the
+A fault that all have found is said once, before MPI begins and after it has ended as well. A lost rank is told by all that have lost it, and by itself. A fault of one process is said although the
 others go on, and nobody hangs.
 """
 import re
@@ -31,7 +31,7 @@ def main(program, *mpirun):
     expect("a program that ends well", code == 0 and printed == "sums are taken\n" and said == "")
     code, printed, _ = start(program, mpirun, "code")
     expect("the exit code of the body", code == 7 and printed == "sums are taken\n")
-    for how, what in (("early", "folder"), ("late", "file")):
+    for how, what in (("early", "folder"), ("late", "file"), ("after", "report")):
         code, printed, said = start(program, mpirun, how)
         line = f"[heddle.D01] no {what} was given. Fix: give one."
         expect(f"{how}: the exit code is 1", code == 1)
@@ -43,6 +43,11 @@ def main(program, *mpirun):
         for process in {0, 1, 2, 3} - {lost}:
             expect(f"{how}: process {process} names rank {lost}", f"process {process}: [heddle.R01] rank {lost} was lost at " in said)
         expect(f"{how}: each says one sentence", len(re.findall(r"^process \d: ", said, re.M)) == 4)
+    begun = time.monotonic()
+    code, printed, said = start(program, mpirun, "early_one")
+    expect("early_one: one process ends before MPI begins, and the others are ended", code == 1 and printed == "")
+    expect("early_one: it says why", re.findall(r"^process.*$", said, re.M) == ["process 1: only here"])
+    expect("early_one: it does not wait for the others", time.monotonic() - begun < 15)
     code, printed, said = start(program, mpirun, "quiet")
     expect("quiet: one process ends and the others are ended", code == 1 and printed == "")
     expect("quiet: it says why", re.findall(r"^process.*$", said, re.M) == ["process 1: only here"])

@@ -6,9 +6,12 @@
 
 #include "heddle/transport/mpi_header.hpp"
 
+#include <chrono>
+#include <cstdio>
 #include <functional>
 #include <span>
 #include <string>
+#include <thread>
 
 #include "heddle/run/error.hpp"
 #include "heddle/run/run_main.hpp"
@@ -33,6 +36,18 @@ namespace heddle::inline backend_room {
   return world;
 }
 
+/// Says the sentence where no MPI is there to compare it: it has not begun, and may wait for a process that never begins it, or it has ended. Process
+/// 0 speaks at once and ends, upon which mpirun ends the others. Another process is still there after a while only if process 0 goes on: it says its
+/// own.
+///
+/// Tested  processes/mains_check
+inline void tell_without_mpi(const LastSentence& last, int process, std::chrono::nanoseconds patience = std::chrono::seconds{3}) {
+  if (process == 0) return last.say();
+  std::fflush(stdout);  // whoever is ended while it waits has printed what it had
+  std::this_thread::sleep_for(patience);
+  last.say(process);
+}
+
 /// What run_main does with the sentence that ends a process. One process says what all have found. A lost rank is told by each process that has lost
 /// it, and what only some have found by each of these. A process that ends while others go on does not wait for them in MPI_Finalize.
 ///
@@ -42,8 +57,7 @@ inline void tell_among_processes(const LastSentence& last) {
   int ended = 0;
   MPI_Initialized(&running);
   MPI_Finalized(&ended);
-  const bool one_process = running == 0 && read_world(process_environment, std::span{launchers}.subspan(1)).size == 1;
-  if (ended != 0 || one_process) return last.say();
+  if (running == 0 || ended != 0) return tell_without_mpi(last, read_world(process_environment, std::span{launchers}.subspan(1)).rank);
   MpiProcess& mpi = MpiProcess::instance();
   int process = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &process);
