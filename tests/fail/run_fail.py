@@ -16,8 +16,10 @@ once, and what the compiler says stays under 15 lines. Lines of a case that are 
 
 With --precompiled FOLDER the headers that a case names are read from there (--precompile makes them): most of what the cases cost is reading them.
 A twin that does not pass so, or whose answer may be too long without them, is compiled as a user compiles it.
+--precompile also compiles repaired twins, many in one file; those that compile so are not compiled again, unless their text changes.
 """
 import argparse
+import hashlib
 import os
 import pathlib
 import re
@@ -103,6 +105,46 @@ def precompile(compiler, includes, folder):
         if done.returncode != 0:
             return done.returncode, words
     return 0, words
+
+
+TOGETHER = 24  # twins in one file
+BY_ITSELF = re.compile(r"^(int main|namespace heddle|#define|template <>)", re.M)  # what cannot stand inside a namespace beside others
+
+
+def compiled_together(folder, compiler):
+    return pathlib.Path(folder) / pathlib.Path(compiler).name / "repaired.txt"
+
+
+def mark_of(case):
+    return f"{case.name} {hashlib.sha256(case.read_bytes()).hexdigest()}"
+
+
+def compile_together(cases, door, compiler, includes, folder):
+    """Those of the repaired twins that compile, each in a namespace of its own; where some do not, halves are tried."""
+    texts = [case.read_text() for case in cases]
+    include = re.compile(r"^#include .*\n", re.M)
+    unit = pathlib.Path(folder) / pathlib.Path(compiler).name / f"{door}_together.cpp"
+    unit.write_text("".join(sorted({line for text in texts for line in include.findall(text)})) + "#define HEDDLE_REPAIRED\n" +
+                    "".join(f"namespace case_{i} {{\n{include.sub('', text)}}}\n" for i, text in enumerate(texts)))
+    command = [find(compiler), "-std=c++20", "-w", *flags_of_precompiled(folder, compiler, door), *reads(includes), "-fsyntax-only", str(unit)]
+    if subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
+        return cases
+    half = len(cases) // 2
+    return [case for part in (cases[:half], cases[half:]) if part and half for case in compile_together(part, door, compiler, includes, folder)]
+
+
+def compile_repaired(compiler, includes, folder):
+    """Notes which repaired twins need no compilation of their own."""
+    by_door = {}
+    for case in sorted(pathlib.Path(__file__).parent.glob("*.cpp")):
+        text = case.read_text()
+        wanted = (words_after("compilers", text) or DEFAULT_COMPILERS.split())
+        if compiler in wanted and door_of(text) and not flags_of(text) and not breaks_by_command(text) and not BY_ITSELF.search(text):
+            by_door.setdefault(door_of(text), []).append(case)
+    good = [case for door, cases in by_door.items() for first in range(0, len(cases), TOGETHER)
+            for case in compile_together(cases[first:first + TOGETHER], door, compiler, includes, folder)]
+    compiled_together(folder, compiler).write_text("".join(f"{mark_of(case)}\n" for case in good))
+    return f"{len(good)} of {sum(map(len, by_door.values()))} repaired twins compiled together\n"
 
 
 def flags_of_precompiled(folder, compiler, door):
@@ -226,7 +268,9 @@ def judge(case, compiler, includes, folder=None):
             code, words = compile_twin(program, kind, case, includes, repaired)
         return list(complaints(code, without_door(words, folder), MOST_LINES)), words
 
-    repaired, _ = compiled(True, complaints_of_repaired)
+    together = compiled_together(folder, compiler) if folder is not None else None
+    compiles = together is not None and together.exists() and mark_of(case) in together.read_text().splitlines()
+    repaired, _ = ([], "") if compiles else compiled(True, complaints_of_repaired)
     wanted = errors_of(text, kind)
     broken, words = compiled(False, lambda code, output, most_lines: complaints_of_broken(code, output, patterns_of(text, kind), most_lines, wanted))
     return [*twin_complaints(text), *repaired, *broken], words
@@ -262,6 +306,16 @@ def self_check():
         for reason, text in BAD_CASES.items():
             case.write_text(text)
             assert any(reason in complaint for complaint in judge(case, "g++", [])[0]), f"not refused: {reason}"
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "g++").mkdir()
+        names = {"X01_good.cpp": GOOD_CASE, "X02_bad.cpp": BAD_CASES["the repaired twin does not compile"], "X03_good.cpp": GOOD_CASE}
+        for name, text in names.items():
+            (pathlib.Path(folder) / name).write_text(text)
+        good = compile_together([pathlib.Path(folder) / name for name in names], None, "g++", [], folder)
+        assert [case.name for case in good] == ["X01_good.cpp", "X03_good.cpp"], f"compiled together: {good}"
+        marks = {mark_of(case) for case in good}
+        good[0].write_text(GOOD_CASE + "// changed\n")
+        assert mark_of(good[0]) not in marks and mark_of(good[1]) in marks
     long_answer = "x.cpp:1:1: error: the sum\n" + "note\n" * (MOST_LINES - 1)
     assert any("lines" in c for c in complaints((0, ""), (1, long_answer), ["sum"])), "not refused: a long answer"
     assert not list(complaints((0, ""), (1, long_answer[:-5]), ["sum"])), "refused: an answer of just the lines allowed"
@@ -305,7 +359,7 @@ def main():
         return SKIPPED
     if options.precompile:
         code, words = precompile(options.compiler, options.include, options.precompiled)
-        print(words)
+        print(words + (compile_repaired(options.compiler, options.include, options.precompiled) if code == 0 else ""))
         return code
     found, words = judge(options.case, options.compiler, options.include, options.precompiled)
     found += page_complaints(options.page, options.case, options.compiler, without_door(words, options.precompiled))
