@@ -62,6 +62,11 @@ TEST_CASE("a missing file and a folder are refused with their path") {
         "[heddle.D01] '" + folder.path.string() + "' cannot be read: it is a folder. Fix: give the path of a file that is there and readable.");
 }
 
+TEST_CASE("a path that argv does not have is refused") {
+  const char* not_given = nullptr;
+  CHECK(sentence([&] { InputFile{not_given}; }) == "[heddle.D01] no path was given, but a null pointer. Fix: give the path of a file.");
+}
+
 TEST_CASE("what has no end that is known beforehand is refused and not waited for: pipes, devices, sockets") {
   const idx_bytes::Folder folder{"file_test_kinds"};
   const std::filesystem::path pipe = folder.path / "pipe";

@@ -145,6 +145,12 @@ TEST_CASE("a data set is taken from plain and packed files alike, and a missing 
   CHECK(has(sentence([&] { IdxDataset{folder.path}; }), "[heddle.D01]"));  // without zlib only plain files are read
 }
 
+TEST_CASE("a folder that argv does not have is refused") {
+  const char* not_given = nullptr;
+  CHECK(sentence([&] { static_cast<void>(load_idx_dataset(not_given)); }) ==
+        "[heddle.D01] no folder of a data set was given. Fix: give the folder that holds train-images-idx3-ubyte.");
+}
+
 TEST_CASE("a packed file that is damaged is named with its path") {
   const idx_bytes::Folder folder{"gzip_test_damaged"};
   idx_bytes::Bytes cut = packed(idx_bytes::three_images());

@@ -131,6 +131,11 @@ TEST_CASE("what is no file is not replaced: folders, pipes, devices") {
   CHECK(files_in(folder.path) == 4);
 }
 
+TEST_CASE("a path that argv does not have is refused") {
+  const char* not_given = nullptr;
+  CHECK(sentence([&] { Replacement{not_given}; }) == "[heddle.D20] no path was given, but a null pointer. Fix: give the path of a file.");
+}
+
 TEST_CASE("the sentence says why: no folder, a file in place of a folder, a name too long, no right") {
   const idx_bytes::Folder folder{"replacement_why"};
   put(folder.path / "file", "before");

@@ -90,6 +90,8 @@ TEST_CASE("a path is a string, a view, a literal or a path; what has parameters 
   const char* unset = nullptr;
   const std::optional<Error> error = error_of([&] { other.load(unset); });
   CHECK((error && std::string{error->what()} == "[heddle.D01] no path was given, but a null pointer. Fix: give the path of a file."));
+  const std::optional<Error> of_save = error_of([&] { trainer.save(unset); });
+  CHECK((of_save && std::string{of_save->what()} == "[heddle.D20] no path was given, but a null pointer. Fix: give the path of a file."));
 }
 
 TEST_CASE("a file that is damaged or of another model is refused, and nothing is changed") {
@@ -115,10 +117,11 @@ TEST_CASE("a file that is damaged or of another model is refused, and nothing is
   file.put<float>("first.bias", {6}, std::vector<float>(6));
   file.put<std::int32_t>("last.bias", {4}, std::vector<std::int32_t>(4));
   file.write(path);
-  CHECK(refusal(path) ==
-        "[heddle.D16] the tensors are not those of Model: 'first.bias' has shape [6], not [8]; 'last.bias' is of I32, not F32; 'first.weight' is "
-        "missing; 'last.weight' is missing; 'first.wieght' is not in the model; nearest: 'first.weight'. Fix: load a file of the same model, or set "
-        "single tensors with set_parameter.");
+  CHECK(refusal(path) == "[heddle.D16] the tensors of '" + path +
+                             "' are not those of Model: 'first.bias' has shape [6], not [8]; 'last.bias' is of I32, not F32; 'first.weight' is "
+                             "missing; 'last.weight' is missing; 'first.wieght' is not in the model; nearest: 'first.weight'. Fix: load a file of "
+                             "the same model, or set "
+                             "single tensors with set_parameter.");
   trainer.save(path);
   CHECK(refusal(path) == "loaded");
 }

@@ -31,6 +31,13 @@ TEST_CASE("the same tensors in any order are the same") {
   CHECK(sentence({}, {}) == "the same");
 }
 
+TEST_CASE("the file that has other tensors is named") {
+  CHECK_THROWS_WITH_AS(refuse_other_tensors("Mlp", two, {two[0]}, "runs/x"),
+                       "[heddle.D16] the tensors of 'runs/x' are not those of Mlp: 'a.bias' is missing. Fix: load a file of the same model, or set "
+                       "single tensors with set_parameter.",
+                       Error);
+}
+
 TEST_CASE("shapes of as many elements are not the same shape") {
   CHECK(sentence(two, {{"a.weight", {6}}, {"a.bias", {2}}}) ==
         "[heddle.D16] the tensors are not those of Mlp: 'a.weight' has shape [6], not [2, 3]. Fix: load a file of the same model, or set single "

@@ -43,11 +43,11 @@ template <class Given>
 inline constexpr bool is_path = !std::is_null_pointer_v<std::remove_cvref_t<Given>> &&
                                 (std::is_convertible_v<const Given&, std::string> || std::is_convertible_v<const Given&, std::string_view>);
 
-/// The path as a string. Errors  D31 at build of what is none; D01 of a null pointer, as getenv() gives it
-template <class Given> [[nodiscard]] std::string path_text(const Given& path) {
+/// The path as a string. Errors  D31 at build of what is none; D01, or D20 of a file to write, of a null pointer, as getenv() and argv give it
+template <class Given> [[nodiscard]] std::string path_text(const Given& path, Code missing = Code{'D', 1}) {
   static_assert(is_path<Given>, "[heddle.D31] a file is named by its path. Fix: give a string, a string_view or a std::filesystem::path.");
   if constexpr (std::is_pointer_v<Given>)
-    if (path == nullptr) throw Error(Code{'D', 1}, "no path was given, but a null pointer. Fix: give the path of a file.");
+    if (path == nullptr) throw Error(missing, "no path was given, but a null pointer. Fix: give the path of a file.");
   if constexpr (!is_path<Given>)
     return {};
   else if constexpr (std::is_convertible_v<const Given&, std::string>)
@@ -128,10 +128,11 @@ class BytesInMemory {
 
 /// A file that is read from its beginning. Only files have an end that is known beforehand: pipes and devices are refused, unopened.
 ///
-/// Errors  D01 if it is missing, a folder, a pipe, a device, or cannot be read
+/// Errors  D01 if it is missing, a folder, a pipe, a device, a null pointer, or cannot be read
 /// Tested  io/file_test
 class InputFile {
  public:
+  explicit InputFile(const char* path) : InputFile(path_text(path)) {}
   explicit InputFile(const std::string& path) : name_(path) {
     if (name_.find('\0') != std::string::npos) refuse("its name has a byte of zero");
     struct stat seen {};

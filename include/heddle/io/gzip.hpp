@@ -150,4 +150,9 @@ template <ByteSource Packed> class Unpacked {
   });
 }
 
+/// The same of a folder as argv gives it. Errors  D01 also of a null pointer
+[[nodiscard]] inline IdxDataset load_idx_dataset(const char* folder_or_prefix, Split split = Split::train, int classes = 10) {
+  return load_idx_dataset(given_folder(folder_or_prefix), split, classes);
+}
+
 }  // namespace heddle::inline io_room

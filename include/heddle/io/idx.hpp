@@ -203,6 +203,12 @@ template <ByteSource Images, ByteSource Labels> [[nodiscard]] LabelledRows label
   return rows;
 }
 
+/// The folder that argv gives. Errors  D01 of a null pointer
+[[nodiscard]] inline std::filesystem::path given_folder(const char* folder) {
+  if (folder == nullptr) throw Error(Code{'D', 1}, "no folder of a data set was given. Fix: give the folder that holds train-images-idx3-ubyte.");
+  return folder;
+}
+
 /// Where the two files of one half lie: in a folder under their usual names (train-images-idx3-ubyte, or with a dot before idx), or behind
 /// a prefix of those names. Each may be there as .gz instead.
 struct IdxPaths {
@@ -238,7 +244,7 @@ class IdxDataset : public Dataset {
         })) {}
   /// As argv gives it: a null pointer is refused with D01.
   explicit IdxDataset(const char* folder_or_prefix, Split split = Split::train, int classes = 10)
-      : IdxDataset(std::filesystem::path{given(folder_or_prefix)}, split, classes) {}
+      : IdxDataset(given_folder(folder_or_prefix), split, classes) {}
   /// From files that are in memory already.
   IdxDataset(std::span<const std::byte> images, std::span<const std::byte> labels, int classes = 10, const std::string& images_name = "images",
              const std::string& labels_name = "labels")
@@ -250,10 +256,6 @@ class IdxDataset : public Dataset {
       : Dataset(std::move(rows), images_name, labels_name) {}
 
  private:
-  static const char* given(const char* folder) {
-    if (folder == nullptr) throw Error(Code{'D', 1}, "no folder of a data set was given. Fix: give the folder that holds train-images-idx3-ubyte.");
-    return folder;
-  }
   template <ByteSource Source> static IdxDataset read(Source images, Source labels, int classes) {
     return {labelled_rows(images, labels, classes), images.name(), labels.name()};
   }

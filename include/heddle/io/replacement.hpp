@@ -68,7 +68,8 @@ class HeldFileSizeSignal {
 /// Tested  io/replacement_test, faults/files_test
 class Replacement {
  public:
-  /// Makes the new file, empty. All that can be known before the first byte is refused here.
+  /// Makes the new file, empty. A null pointer is refused; all that can be known before the first byte is refused here.
+  explicit Replacement(const char* path) : Replacement(path_text(path, Code{'D', 20})) {}
   explicit Replacement(const std::string& path) : named_(path) {
     const std::string target = end_of_links(path);
     name_ = target.substr(folder_of(target).size());

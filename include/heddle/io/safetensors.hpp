@@ -150,7 +150,7 @@ template <class Late = void> class TensorsOfFile {
   void write(const auto& path) const {
     within_memory(path, [&] {
       const std::string first = head();
-      Replacement file{path_text(path)};
+      Replacement file{path_text(path, Code{'D', 20})};
       file.append(std::as_bytes(std::span{first}));
       each_in_order([&](const std::string&, const StoredTensor& tensor) { file.append(tensor.bytes()); });
       file.commit();

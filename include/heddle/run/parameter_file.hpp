@@ -78,12 +78,13 @@ template <class Source> [[nodiscard]] std::vector<NamedShape> shapes_of(const So
 /// Errors  D16 with all differences; R28 processes that have other values
 /// Tested  run/parameter_file_test, run/runner_test, backend/cpu_mpi_test
 template <class Session, class Source>
-void take_parameters(LocalRanks<Session>& ranks, NamedTensors<Session>& tensors, std::string_view model, Source& source) {
+void take_parameters(LocalRanks<Session>& ranks, NamedTensors<Session>& tensors, std::string_view model, Source& source,
+                     const std::string& path = {}) {
   const std::vector<std::string> names = tensors.names();
   in_every_process(ranks.session(), ranks.ranks(), [&] {
     std::vector<NamedShape> wanted;
     for (const std::string& name : names) wanted.push_back({name, sizes_of(tensors.shape(tensors.find(name)))});
-    refuse_other_tensors(model, wanted, shapes_of(source));
+    refuse_other_tensors(model, wanted, shapes_of(source), path);
   });
   if constexpr (requires { source.tensors(); }) {
     BitHash bits;
@@ -110,7 +111,7 @@ template <class Session, class Source, class Late = void> void load_parameters(L
     if constexpr (is_path<Source>) {
       std::optional<TensorsOfFile<Late>> file;
       in_every_process(ranks.session(), ranks.ranks(), [&] { file.emplace(TensorsOfFile<Late>::read(source)); });
-      take_parameters(ranks, tensors, model, *file);
+      take_parameters(ranks, tensors, model, *file, path_text(source));
     } else {
       take_parameters(ranks, tensors, model, source);
     }

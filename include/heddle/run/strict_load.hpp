@@ -60,11 +60,13 @@ class Differences {
   int count_ = 0;
 };
 
-/// Refuses tensors that are not those of a model: other shapes and element types, missing ones, and ones that the model does not have.
+/// Refuses tensors that are not those of a model: other shapes and element types, missing ones, and ones that the model does not have. `path` is the
+/// file that has them, if one was named.
 ///
 /// Errors  D16, with all differences
 /// Tested  run/strict_load_test, run/runner_test
-inline void refuse_other_tensors(std::string_view model, const std::vector<NamedShape>& wanted, const std::vector<NamedShape>& given) {
+inline void refuse_other_tensors(std::string_view model, const std::vector<NamedShape>& wanted, const std::vector<NamedShape>& given,
+                                 const std::string& path = {}) {
   std::map<std::string_view, const NamedShape*> left;
   for (const NamedShape& tensor : given) left.emplace(tensor.name, &tensor);
   Differences others;
@@ -93,7 +95,7 @@ inline void refuse_other_tensors(std::string_view model, const std::vector<Named
   for (const Differences* kind : {&others, &missing, &surplus})
     if (!kind->words().empty()) all += (all.empty() ? "" : "; ") + kind->words();
   if (!all.empty())
-    throw Error(Code{'D', 16}, "the tensors are not those of " + std::string{model} + ": " + all +
+    throw Error(Code{'D', 16}, "the tensors " + (path.empty() ? "" : "of '" + path + "' ") + "are not those of " + std::string{model} + ": " + all +
                                    ". Fix: load a file of the same model, or set single tensors with set_parameter.");
 }
 

@@ -167,7 +167,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   /// Errors  D20 unwritable, in every process; D31 at build of what is no path
   template <class Path> void save(const Path& path) {
     static_assert(is_path<Path>, "[heddle.D31] save() takes the path of a file. Fix: give a string, a string_view or a std::filesystem::path.");
-    if constexpr (is_path<Path>) save_parameters(state_.held()->ranks, path_text(path));
+    if constexpr (is_path<Path>) save_parameters(state_.held()->ranks, path_text(path, Code{'D', 20}));
   }
   /// Takes all parameters by name from a file, a TensorFile, a Runner or a trainer under any plan. They must be those of the model: every one, in its
   /// shape, and none besides. All differences stand in one sentence, and nothing is changed if there are any.
