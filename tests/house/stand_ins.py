@@ -12,6 +12,8 @@ STAND_INS = [  # header and class of what stands in, and of what it stands in fo
                                            ("io/ordered_rows.hpp", "RowsInMemory"), ("io/dataset.hpp", "Dataset")]),
     ("core/unanswered.hpp", "UnansweredSettings", [("run/results.hpp", "ClipOptions"), ("run/loss_scale.hpp", "LossScale")]),
     ("report/difference.hpp", "RefusedDifference", [("report/difference.hpp", "Difference")]),
+    ("core/not_included.hpp", "UnansweredDifference", [("report/difference.hpp", "Difference")]),
+    ("core/not_included.hpp", "AnyMainOptions", [("run/run_main.hpp", "MainOptions")]),
     ("report/difference.hpp", "RefusedCosts", [("report/difference.hpp", "PlanCosts")]),
 ]
 NO_NAMES = {"requires", "explicit", "noexcept", "decltype", "sizeof", "alignas", "static_assert", "try"}

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Room: core. Names that stand in headers of their own, declared in the front door: a forgotten #include is one sentence.
-// Sees: core/unanswered.  Does not see: what the names mean.
+// Sees: core/unanswered, core/refused.  Does not see: what the names mean.
 // In: the use of a name whose header is not there.  Out: L17; the headers of backends, for L09 and L03.
 #pragma once
 
 #include <string_view>
+#include <type_traits>
 
+#include "heddle/core/refused.hpp"
 #include "heddle/core/unanswered.hpp"
+#include "heddle/core/units.hpp"
 
 namespace heddle::inline backend_room {
 
@@ -27,6 +30,29 @@ template <class Header, class... Given> inline constexpr bool is_included = fals
 
 struct SyntheticHeader;
 struct ExamplesHeader;
+struct SummaryHeader;
+struct DifferenceHeader;
+struct RunMainHeader;
+struct WithPlanHeader;
+struct ByRankHeader;
+
+/// What run_main is given: worse than every other parameter, so that a program's own run_main is taken.
+struct AnyBody {
+  template <class Body> AnyBody(const Body&) {}  // NOLINT(google-explicit-constructor)
+};
+struct AnyMainOptions {
+  std::string_view program{};
+  void (*before_words)() = nullptr;
+};
+
+/// In place of a Difference; tests/house/stand_ins.py compares them.
+struct UnansweredDifference : RefusedAnswer {
+  RefusedNumber first, second;
+  RefusedFact same_bits;
+  RefusedWord<RefusedNumber> devices, messages, idle_percent, instructions;
+  RefusedWord<RefusedBytes> memory, moved;
+  [[nodiscard]] Unanswered text() const { return {}; }
+};
 
 }  // namespace heddle::inline core_room
 
@@ -55,4 +81,50 @@ requires(!is_included<ExamplesHeader, Given...>) Unanswered examples(const Given
   return {};
 }
 
+/// L17, unless heddle/run/run_main.hpp is included.
+template <class Given = AnyBody>
+requires(!is_included<RunMainHeader, Given>) int run_main(const AnyBody&, AnyMainOptions = {}) {
+  static_assert(is_included<RunMainHeader, Given>,
+                "[heddle.L17] run_main() stands in a header that is not included. Fix: add #include <heddle/run/run_main.hpp>.");
+  return 1;
+}
+
+// What is called with types: the pack at the end makes a program's own function of the name and the types the better one.
+/// L17, unless heddle/run/with_plan.hpp is included.
+template <class Set, class... Given>
+requires(!is_included<WithPlanHeader, Set, Given...>) RefusedNumber with_plan(const Given&...) {
+  static_assert(is_included<WithPlanHeader, Set, Given...>,
+                "[heddle.L17] with_plan() stands in a header that is not included. Fix: add #include <heddle/run/with_plan.hpp>.");
+  return {};
+}
+
+/// L17, unless heddle/run/by_rank.hpp is included: a backend includes it.
+template <class ThePlan, class Given>
+requires(std::is_same_v<Given, Rank> && !is_included<ByRankHeader, ThePlan, Given>) constexpr RefusedBytes peak_memory(Given) {
+  static_assert(is_included<ByRankHeader, ThePlan, Given>,
+                "[heddle.L17] peak_memory() of a Rank stands in a header that is not included. Fix: add #include <heddle/run/by_rank.hpp>, or ask "
+                "peak_memory<MyPlan>(device<0>).");
+  return {};
+}
+
 }  // namespace heddle::inline run_room
+
+namespace heddle::inline report_room {
+
+/// L17, unless heddle/report/summary.hpp is included.
+template <class Asked, class... Given>
+requires(!is_included<SummaryHeader, Asked, Given...>) Unanswered summary(const Given&...) {
+  static_assert(is_included<SummaryHeader, Asked, Given...>,
+                "[heddle.L17] summary() stands in a header that is not included. Fix: add #include <heddle/report/summary.hpp>.");
+  return {};
+}
+
+/// L17, unless heddle/report/difference.hpp is included.
+template <class A, class B, class... Given>
+requires(!is_included<DifferenceHeader, A, B, Given...>) constexpr UnansweredDifference difference(const Given&...) {
+  static_assert(is_included<DifferenceHeader, A, B, Given...>,
+                "[heddle.L17] difference() stands in a header that is not included. Fix: add #include <heddle/report/difference.hpp>.");
+  return {};
+}
+
+}  // namespace heddle::inline report_room

@@ -21,6 +21,8 @@ struct Unanswered : RefusedAnswer {
   const Unanswered* begin() const;
   const Unanswered* end() const;
   template <class... Given> const Unanswered& operator()(const Given&...) const;  // so that a member stands for a number and for a call
+  template <class Stream> friend Stream& operator<<(Stream& stream, const Unanswered&) { return stream; }
+  const char* c_str() const;
   int size() const;
   bool empty() const;
   template <auto... Rows, class... Given> const Unanswered& batches(const Given&...) const;

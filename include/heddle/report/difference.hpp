@@ -8,11 +8,18 @@
 #include <cstdio>
 #include <string>
 
+#include "heddle/core/not_included.hpp"
 #include "heddle/core/refused.hpp"
 #include "heddle/core/type_name.hpp"
 #include "heddle/plan/same_bits.hpp"
 #include "heddle/plan/work.hpp"
 #include "heddle/report/table.hpp"
+
+namespace heddle::inline core_room {
+
+template <class... Given> inline constexpr bool is_included<DifferenceHeader, Given...> = true;
+
+}  // namespace heddle::inline core_room
 
 namespace heddle::inline report_room {
 

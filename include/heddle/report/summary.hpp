@@ -8,9 +8,16 @@
 #include <string>
 #include <vector>
 
+#include "heddle/core/not_included.hpp"
 #include "heddle/graph/model_facts.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/report/table.hpp"
+
+namespace heddle::inline core_room {
+
+template <class... Given> inline constexpr bool is_included<SummaryHeader, Given...> = true;
+
+}  // namespace heddle::inline core_room
 
 namespace heddle::inline report_room {
 

@@ -6,9 +6,16 @@
 
 #include <string>
 
+#include "heddle/core/not_included.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/run/error.hpp"
+
+namespace heddle::inline core_room {
+
+template <class... Given> inline constexpr bool is_included<ByRankHeader, Given...> = true;
+
+}  // namespace heddle::inline core_room
 
 namespace heddle::inline run_room {
 

@@ -16,8 +16,15 @@
 #include <type_traits>
 #include <utility>
 
+#include "heddle/core/not_included.hpp"
 #include "heddle/core/utf8.hpp"
 #include "heddle/run/error.hpp"
+
+namespace heddle::inline core_room {
+
+template <class... Given> inline constexpr bool is_included<RunMainHeader, Given...> = true;
+
+}  // namespace heddle::inline core_room
 
 namespace heddle::inline run_room {
 

@@ -10,11 +10,18 @@
 #include <type_traits>
 
 #include "heddle/core/fire.hpp"
+#include "heddle/core/not_included.hpp"
 #include "heddle/core/refused.hpp"
 #include "heddle/core/type_name.hpp"
 #include "heddle/plan/plan_set.hpp"
 #include "heddle/run/error.hpp"
 #include "heddle/run/world.hpp"
+
+namespace heddle::inline core_room {
+
+template <class... Given> inline constexpr bool is_included<WithPlanHeader, Given...> = true;
+
+}  // namespace heddle::inline core_room
 
 namespace heddle::inline run_room {
 
