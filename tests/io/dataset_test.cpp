@@ -119,14 +119,77 @@ TEST_CASE("data that do not fit together are refused") {
         }) == "[heddle.D07] 3 inputs are no whole rows of 2 features. Fix: give rows x features floats, and the number of features of one row.");
   CHECK(sentence([] {
           Dataset{LabelledRows{{1, 2, 3, 4}, {0}, 2, 3}};
-        }) == "[heddle.D07] 'images' has 2 images but 'labels' has 1 labels. Fix: take both files from the same half of the same data set.");
+        }) == "[heddle.D07] 'images' has 2 rows but 'labels' has 1 label. Fix: give as many labels as rows.");
   CHECK(sentence([] {
           Dataset{LabelledRows{{1, 2}, {-1}, 2, 3}};
         }) == "[heddle.D08] label -1 of row 0 of 'labels' is not in 0 to 2. Fix: correct the label, or raise the number of classes.");
-  CHECK(has(sentence([] { Dataset{LabelledRows{{}, {}, 2, 3}}; }), "[heddle.D10] 'images' holds 0 images"));
+  CHECK(has(sentence([] { Dataset{LabelledRows{{}, {}, 2, 3}}; }), "[heddle.D10] 'images' holds 0 rows"));
   CHECK(has(sentence([] { Dataset{LabelledRows{{1}, {0}, 0, 3}}; }), "[heddle.D11] 'images' has 0 features a row"));
   CHECK(sentence([] { static_cast<void>(numbered(3).in_order().batches(0)); }) ==
         "[heddle.D11] batches of 0 rows were asked for. Fix: give a number of rows of at least 1.");
+}
+
+TEST_CASE("a split gives every row to one of two parts, by the seed alone, and copies none") {
+  const Dataset whole = numbered(10);
+  const auto [training, test] = whole.split(0.8, Seed{1});
+  const auto rows_of = [&](const Examples<std::int32_t>& all) {
+    std::vector<int> rows;
+    for (std::int64_t i = 0; i < all.rows; ++i) {
+      rows.push_back(static_cast<int>(all.input(i)[0]));
+      CHECK((all.input(i) == whole.images().data() + 2 * rows.back() && *all.target(i) == rows.back() % 3));
+    }
+    return rows;
+  };
+  const std::vector<int> first = rows_of(training.all());
+  const std::vector<int> second = rows_of(test.all());
+  CHECK((first.size() == 8 && training.size() == 8 && second.size() == 2 && test.size() == 2 && training.classes() == 3 && test.features() == 2));
+  CHECK((std::is_sorted(first.begin(), first.end()) && std::is_sorted(second.begin(), second.end())));
+  std::vector<int> both = first;
+  both.insert(both.end(), second.begin(), second.end());
+  std::sort(both.begin(), both.end());
+  CHECK(both == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  CHECK(rows_of(training.in_order().all()) == first);
+  const OrderedRows ordered = training.in_order();
+  CHECK(ordered.order().size() == 8);
+  std::vector<int> shuffled = rows_of(training.shuffled(Seed{2}, 3).all());
+  CHECK(shuffled != first);
+  std::sort(shuffled.begin(), shuffled.end());
+  CHECK(shuffled == first);
+  std::vector<std::int64_t> sizes;
+  for (const auto& batch : training.batches<3>()) sizes.push_back(batch.rows);
+  CHECK(sizes == std::vector<std::int64_t>{3, 3, 2});
+  CHECK(rows_of(whole.split(0.8, Seed{1}).test.all()) == second);
+  const auto tests_of = [](Seed seed) {
+    const auto all = numbered(1000).split(0.5, seed).test.all();
+    std::vector<float> rows;
+    for (std::int64_t i = 0; i < all.rows; ++i) rows.push_back(all.input(i)[0]);
+    return rows;
+  };
+  CHECK((tests_of(Seed{1}) == tests_of(Seed{1}) && tests_of(Seed{1}) != tests_of(Seed{2})));
+  const auto [fitted, checked] = training.split(0.75, Seed{1});  // a part splits as the whole does
+  std::vector<int> again = rows_of(fitted.all());
+  for (const int row : rows_of(checked.all())) again.push_back(row);
+  std::sort(again.begin(), again.end());
+  CHECK((fitted.size() == 6 && again == first));
+  const auto real = RegressionDataset{RegressionRows{{1, 2, 3, 4}, {5, 6, 7, 8}, 1}}.split(0.5, Seed{1});
+  CHECK((real.training.size() == 2 && real.test.size() == 2 && *real.test.all().target(0) == *real.test.all().input(0) + 4));
+}
+
+TEST_CASE("a split that leaves a part without rows is refused, and so is the array of a part") {
+  const Dataset data = numbered(10);
+  CHECK(sentence([&] { static_cast<void>(data.split(0.01, Seed{1})); }) ==
+        "[heddle.D10] a split of 10 rows at 0.01 leaves a part without rows. Fix: give a share between 0 and 1 that leaves a row in each part, as "
+        "0.8 of 10 does.");
+  for (const double share : {-1.0, 0.0, 1.0, 0.99, 80.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+    CHECK(has(sentence([&] { static_cast<void>(data.split(share, Seed{1})); }), "leaves a part without rows. Fix: give a share"));
+  CHECK(has(sentence([] { static_cast<void>(numbered(1).split(0.5, Seed{1})); }),
+            "[heddle.D10] a split of 1 row at 0.5 leaves a part without rows. "
+            "Fix: give at least 2 rows."));
+  const auto parts = data.split(0.5, Seed{1});
+  CHECK(sentence([&] { static_cast<void>(parts.test.images()); }) ==
+        "[heddle.D32] a part of a data set has no array of its own, because it shares the rows of the whole. Fix: read row i as part.all().input(i) "
+        "and part.all().target(i).");
+  CHECK(has(sentence([&] { static_cast<void>(parts.training.labels()); }), "[heddle.D32]"));
 }
 
 TEST_CASE("a row may have several labels, and every row has as many") {

@@ -61,8 +61,8 @@ TEST_CASE("what one half teaches holds in the other: the nearest mean of the tra
 }
 
 TEST_CASE("sizes below one are refused") {
-  CHECK(has(sentence([] { static_cast<void>(synthetic(Seed{1}, 0, 4, 2)); }), "[heddle.D10] 'synthetic images' holds 0 images"));
-  CHECK(has(sentence([] { static_cast<void>(synthetic(Seed{1}, 4, 0, 2)); }), "[heddle.D11] 'synthetic images' has 0 features a row"));
+  CHECK(has(sentence([] { static_cast<void>(synthetic(Seed{1}, 0, 4, 2)); }), "[heddle.D10] 'synthetic rows' holds 0 rows"));
+  CHECK(has(sentence([] { static_cast<void>(synthetic(Seed{1}, 4, 0, 2)); }), "[heddle.D11] 'synthetic rows' has 0 features a row"));
   CHECK(has(sentence([] { static_cast<void>(synthetic(Seed{1}, 4, 4, 0)); }), "'synthetic labels' 0 classes"));
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("more data than there is memory for are refused before any are made, a
   constexpr std::int64_t many = std::int64_t{1} << 40, beyond = std::int64_t{1} << 62;
   for (const auto& sizes : {std::pair{many, std::int64_t{1000}}, std::pair{std::int64_t{1000}, many}, std::pair{beyond, beyond}}) {
     const std::string said = sentence([&] { static_cast<void>(synthetic(Seed{1}, sizes.first, sizes.second, 2)); });
-    CHECK(has(said, "[heddle.D14] 'synthetic images and labels' takes "));
+    CHECK(has(said, "[heddle.D14] 'synthetic rows and labels' takes "));
     CHECK(has(said, " are free. Fix: ask for fewer rows, or a machine with more memory."));
   }
 }
@@ -126,7 +126,7 @@ TEST_CASE("sizes below one are refused before anything is made, however large th
   CHECK(has(regression(many, 1, 0), "[heddle.D11] 'synthetic inputs' has 1 features a row and 'synthetic targets' 0 targets."));
   CHECK(has(regression(many, -1, many), "[heddle.D11] 'synthetic inputs' has -1 features a row"));
   CHECK(has(regression(most, most, most), "[heddle.D14] 'synthetic inputs and targets' takes "));
-  CHECK(has(sentence([] { static_cast<void>(synthetic(Seed{1}, 0, most, 2)); }), "[heddle.D10] 'synthetic images' holds 0 images"));
+  CHECK(has(sentence([] { static_cast<void>(synthetic(Seed{1}, 0, most, 2)); }), "[heddle.D10] 'synthetic rows' holds 0 rows"));
   CHECK(has(sentence([] { static_cast<void>(synthetic(Seed{1}, many, 1000, 0)); }), "[heddle.D11]"));
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("inputs and targets that fit alone, and not together, are refused; wha
     const std::int64_t most_of_it = usable / 5 * 3 / 4;  // three of five parts, in numbers of 4 bytes
     CHECK(has(sentence([&] { static_cast<void>(synthetic_regression(Seed{1}, 1, most_of_it, most_of_it)); }),
               "[heddle.D14] 'synthetic inputs and targets' takes "));
-    CHECK(has(sentence([&] { static_cast<void>(synthetic(Seed{1}, most_of_it, 1, 2)); }), "[heddle.D14] 'synthetic images and labels' takes "));
+    CHECK(has(sentence([&] { static_cast<void>(synthetic(Seed{1}, most_of_it, 1, 2)); }), "[heddle.D14] 'synthetic rows and labels' takes "));
   }
   const std::vector<std::int32_t> tokens = synthetic_tokens(Seed{5}, 20'001, 16);
   CHECK(tokens.capacity() == tokens.size());

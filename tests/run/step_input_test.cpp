@@ -32,6 +32,31 @@ TEST_CASE("ranks, micro-batches and grains cover every row of the batch once, in
   CHECK(std::vector<int>(48, 1) == seen);
 }
 
+TEST_CASE("a smaller batch is told apart from a loop whose batches are all smaller than the plan's") {
+  struct Line : Sequential<Linear<2, 2>> {};
+  const auto refusal = [](const Program& p, std::int64_t rows, std::int64_t steps) -> std::string {
+    try {
+      refuse_other_rows(p, rows, steps);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const Program strict = Plan<Line, CrossEntropy, SGD, Batch<64>, Single>::training;
+  const Program drops = Plan<Line, CrossEntropy, SGD, Batch<64, DropLast>, Single>::training;
+  const std::string given = "[heddle.B05] a batch of 32 rows was given to a plan with Batch<64";
+  const std::string all = "Fix: write data.batches<MyPlan>(), or Batch<32";
+  CHECK(refusal(strict, 32, 0) == given + "> that names no remedy. " + all + "> in the plan.");
+  CHECK(refusal(strict, 32, 7) == refusal(strict, 32, 0));
+  CHECK(refusal(strict, 40, 7) ==
+        "[heddle.B05] a batch of 40 rows was given to a plan with Batch<64> that names no remedy. Fix: name KeepLast, PadLast or DropLast in the "
+        "Batch.");
+  CHECK(refusal(drops, 32, 0) ==
+        given + ", DropLast>, which leaves smaller batches out, and no step was made before. " + all + ", DropLast> in the plan.");
+  CHECK(refusal(drops, 32, 1) == "");
+  CHECK(refusal(strict, 64, 0) == "");
+}
+
 TEST_CASE("the stages of one replica share its rows: Hybrid<MP, DP> has model-parallel groups of consecutive ranks") {
   const Program& p = lower<Mixed>();
   for (int rank = 0; rank < 6; ++rank) CHECK(batch_position(p, Rank{rank}) == rank / 2);

@@ -325,14 +325,19 @@ TEST_CASE("a smaller batch is kept, filled up or left out as the plan says") {
   Trainer<Dropped, CpuThreads> dropped{{}, Seed{1}};
   int told = 0;
   dropped.on_step([&](const StepResult&) { ++told; });
+  CHECK_THROWS_WITH_AS(dropped.step(rows.batch(0, 5)),
+                       doctest::Contains("[heddle.B05] a batch of 5 rows was given to a plan with Batch<16, DropLast>"),
+                       Error);  // the first: no batch of such a loop would train
+  CHECK(dropped.step(rows.batch()).step == 1);
+  CHECK(told == 1);
   const std::uint64_t before = dropped.parameter_hash();
   const StepResult result = dropped.step(rows.batch(0, 5));
   CHECK(result.rows == 0);
-  CHECK(result.step == 0);
+  CHECK(result.step == 1);
   CHECK_FALSE(result.loss.has_value());
-  CHECK(told == 0);
+  CHECK(told == 1);
   CHECK(dropped.parameter_hash() == before);
-  CHECK(dropped.step(rows.batch()).step == 1);
+  CHECK(dropped.step(rows.batch()).step == 2);
 }
 
 TEST_CASE("a batch that is filled up repeats its rows from the front") {

@@ -177,7 +177,7 @@ def ends_with_a_sentence():
               "preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (20_000_000, 20_000_000))}
     if subprocess.run([PROGRAM, "--help"], **little).returncode == 0:  # not where a sanitizer takes more for itself
         ended = subprocess.run([PROGRAM, "--data", "synthetic", "--epochs", "1"], **little)
-        check("memory for the program and not for the data", ended.returncode == 1 and ended.stderr == "heddle train: [heddle.D14] 'synthetic images and "
+        check("memory for the program and not for the data", ended.returncode == 1 and ended.stderr == "heddle train: [heddle.D14] 'synthetic rows and "
               "labels' takes more memory than the system gives. Fix: ask for fewer rows, free memory, or raise the limit on it.\n", (ended.returncode, ended.stderr))
     folder = tempfile.mkdtemp()
     ours, terminal = pty.openpty()

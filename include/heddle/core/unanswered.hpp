@@ -30,7 +30,7 @@ struct Unanswered : RefusedAnswer {
   // of a step, of a batch, of a data set
   static const Unanswered step, loss, norm, scale, skipped, outputs;
   static const Unanswered rows, inputs, targets, input_features, target_features, order, owner, source_row, input, target, slice;
-  static const Unanswered all, in_order, shuffled, features, classes, images, labels, labels_of_a_row;
+  static const Unanswered all, in_order, shuffled, split, training, test, features, classes, images, labels, labels_of_a_row;
   using iterator = const Unanswered*;
   using Order = Unanswered;
 };

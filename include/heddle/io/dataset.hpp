@@ -41,37 +41,38 @@ struct RegressionRows {
   std::int64_t targets_of_a_row = 1;
 };
 
-/// Refuses images and labels that are not as many. Errors  D07
-inline void refuse_unpaired_rows(std::int64_t images, std::int64_t labels, const std::string& images_name, const std::string& labels_name) {
-  if (images != labels)
-    throw Error(Code{'D', 7}, "'" + images_name + "' has " + grouped_digits(images) + " images but '" + labels_name + "' has " +
-                                  grouped_digits(labels) + " labels. Fix: take both files from the same half of the same data set.");
-}
-
 /// Refuses targets that are not `each` for every row. Errors  D07
 inline void refuse_uneven_targets(std::int64_t rows, std::int64_t targets, std::int64_t each, const std::string& inputs_name,
                                   const std::string& targets_name, const std::string& what) {
   if (targets % each == 0 && targets / each == rows) return;
+  const std::string remedy = each == 1 ? ". Fix: give as many " + what + " as rows."
+                                       : ", not " + grouped_digits(each) + " for each row. Fix: give " + grouped_digits(each) + ' ' + what +
+                                             " for each row, or another number of them.";
   throw Error(Code{'D', 7}, "'" + inputs_name + "' has " + grouped_digits(rows) + (rows == 1 ? " row" : " rows") + " but '" + targets_name +
-                                "' has " + grouped_digits(targets) + ' ' + what + ", not " + grouped_digits(each) + " for each row. Fix: give " +
-                                grouped_digits(each) + ' ' + what + " for each row, or another number of them.");
+                                "' has " + grouped_digits(targets) + ' ' + (targets == 1 ? what.substr(0, what.size() - 1) : what) + remedy);
 }
 
 /// Refuses a number of rows that is none, or more than an order can name. Errors  D06, D10
-inline void refuse_row_count(std::int64_t rows, const std::string& name, const std::string& what) {
+inline void refuse_row_count(std::int64_t rows, const std::string& name) {
   if (rows == 0)
-    throw Error(Code{'D', 10}, "'" + name + "' holds 0 " + what + ": there is nothing to learn from. Fix: give a data set with at least one row.");
+    throw Error(Code{'D', 10}, "'" + name + "' holds 0 rows: there is nothing to learn from. Fix: give a data set with at least one row.");
   if (rows > std::int64_t{std::numeric_limits<std::uint32_t>::max()})
     throw Error(Code{'D', 6},
                 "'" + name + "' has " + grouped_digits(rows) +
                     " rows, more than an order of 32-bit numbers can name. Fix: split the data set into parts below 4,294,967,296 rows.");
 }
 
-/// Images and labels in memory, as the TensorDataset of PyTorch. A copy shares the rows, which never change.
+/// Two parts of a data set: const auto [training, test] = data.split(0.8, Seed{1}).
+template <class Data> struct Parts {
+  Data training;
+  Data test;
+};
+
+/// Rows and their labels in memory, as the TensorDataset of PyTorch. A copy shares the rows, which never change.
 ///
 /// Shape   images (size, features), labels (size, labels_of_a_row), each label in 0 to classes - 1
 /// Errors  D06 more rows than an order can number, D07 images and labels differ in number, D08 label out of range,
-///         D10 no rows, D11 features, classes or labels of a row below 1; D13 at build, a view of a temporary
+///         D10 no rows, D11 features, classes or labels of a row below 1; D13 at build, a view of a temporary; D32 images() or labels() of a part
 /// Tested  io/dataset_test
 class Dataset : public RowsInMemory<std::int32_t> {
  public:
@@ -79,6 +80,13 @@ class Dataset : public RowsInMemory<std::int32_t> {
       : Dataset(std::make_shared<const LabelledRows>(sound(std::move(rows), images_name, labels_name))) {}
   [[nodiscard]] int classes() const { return static_cast<int>(known_classes()); }
   [[nodiscard]] std::int64_t labels_of_a_row() const { return targets_of_a_row(); }
+  /// Two data sets that share the rows: `share` of the rows, drawn by the seed alone, and all others. In both the rows keep their order.
+  /// 10 rows split at 0.8 are 8 and 2.
+  /// Errors  D10 if one of them would have no rows
+  [[nodiscard]] Parts<Dataset> split(double share, Seed seed) const {
+    const OrdersOfParts orders = parts(share, seed);
+    return {Dataset{*this, orders.first}, Dataset{*this, orders.second}};
+  }
   [[nodiscard]] std::span<const float> images() const& { return all_inputs(); }
   template <bool Lives = false> std::span<const float> images() const&& {
     view_of_a_temporary<Lives>();
@@ -91,6 +99,7 @@ class Dataset : public RowsInMemory<std::int32_t> {
   }
 
  private:
+  Dataset(const Dataset& whole, const Order& part) : RowsInMemory(whole, part) {}
   explicit Dataset(const std::shared_ptr<const LabelledRows>& rows)
       : RowsInMemory({rows->images.data(), rows->labels.data(), std::ssize(rows->labels) / rows->labels_of_a_row, rows->features,
                       rows->labels_of_a_row, nullptr, rows},
@@ -102,11 +111,8 @@ class Dataset : public RowsInMemory<std::int32_t> {
     if (rows.labels_of_a_row < 1)
       throw Error(Code{'D', 11}, "'" + labels_name + "' has " + grouped_digits(rows.labels_of_a_row) + " labels a row. Fix: give at least 1.");
     const std::int64_t images = whole_rows(std::ssize(rows.images), rows.features);
-    if (rows.labels_of_a_row == 1)
-      refuse_unpaired_rows(images, std::ssize(rows.labels), images_name, labels_name);
-    else
-      refuse_uneven_targets(images, std::ssize(rows.labels), rows.labels_of_a_row, images_name, labels_name, "labels");
-    refuse_row_count(images, images_name, "images");
+    refuse_uneven_targets(images, std::ssize(rows.labels), rows.labels_of_a_row, images_name, labels_name, "labels");
+    refuse_row_count(images, images_name);
     for (std::int64_t i = 0; i < std::ssize(rows.labels); ++i)
       if (const std::int32_t label = rows.labels[static_cast<std::size_t>(i)]; label < 0 || label >= rows.classes)
         throw Error(Code{'D', 8}, "label " + grouped_digits(label) + position_of(i, rows.labels_of_a_row) + " of '" + labels_name +
@@ -124,12 +130,18 @@ using OrderedRows = RowsInOrder<std::int32_t>;
 ///
 /// Shape   inputs (size, features), targets (size, targets_of_a_row)
 /// Errors  D06 more rows than an order can number, D07 inputs and targets differ in number, D10 no rows, D11 features or targets below 1; D13 at
-/// build Tested  io/dataset_test
+/// build; D32 inputs() or targets() of a part
+/// Tested  io/dataset_test
 class RegressionDataset : public RowsInMemory<float> {
  public:
   explicit RegressionDataset(RegressionRows rows, const std::string& inputs_name = "inputs", const std::string& targets_name = "targets")
       : RegressionDataset(std::make_shared<const RegressionRows>(sound(std::move(rows), inputs_name, targets_name))) {}
   using RowsInMemory::targets_of_a_row;
+  /// As that of a Dataset.
+  [[nodiscard]] Parts<RegressionDataset> split(double share, Seed seed) const {
+    const OrdersOfParts orders = parts(share, seed);
+    return {RegressionDataset{*this, orders.first}, RegressionDataset{*this, orders.second}};
+  }
   [[nodiscard]] std::span<const float> inputs() const& { return all_inputs(); }
   template <bool Lives = false> std::span<const float> inputs() const&& {
     view_of_a_temporary<Lives>();
@@ -142,6 +154,7 @@ class RegressionDataset : public RowsInMemory<float> {
   }
 
  private:
+  RegressionDataset(const RegressionDataset& whole, const Order& part) : RowsInMemory(whole, part) {}
   explicit RegressionDataset(const std::shared_ptr<const RegressionRows>& rows)
       : RowsInMemory({rows->inputs.data(), rows->targets.data(), std::ssize(rows->targets) / rows->targets_of_a_row, rows->features,
                       rows->targets_of_a_row, nullptr, rows},
@@ -152,7 +165,7 @@ class RegressionDataset : public RowsInMemory<float> {
                                      grouped_digits(rows.targets_of_a_row) + " targets. Fix: give at least 1 of each.");
     const std::int64_t count = whole_rows(std::ssize(rows.inputs), rows.features);
     refuse_uneven_targets(count, std::ssize(rows.targets), rows.targets_of_a_row, inputs_name, targets_name, "targets");
-    refuse_row_count(count, inputs_name, "rows");
+    refuse_row_count(count, inputs_name);
     return rows;
   }
 };

@@ -176,6 +176,13 @@ inline constexpr std::array<float, 256> shade_of = [] {
   return shades;
 }();
 
+/// Refuses images and labels that are not as many. Errors  D07
+inline void refuse_unpaired_rows(std::int64_t images, std::int64_t labels, const std::string& images_name, const std::string& labels_name) {
+  if (images != labels)
+    throw Error(Code{'D', 7}, "'" + images_name + "' has " + grouped_digits(images) + " images but '" + labels_name + "' has " +
+                                  grouped_digits(labels) + " labels. Fix: take both files from the same half of the same data set.");
+}
+
 /// Pixels and labels of two IDX files as one data set; a pixel p becomes p / 255. Both headers are judged before any pixel is read.
 /// Errors  D02 to D08, D10, D11 as the headers and Dataset; D03 other types or dimensions than (images, rows, columns) and (labels); D14
 template <ByteSource Images, ByteSource Labels> [[nodiscard]] LabelledRows labelled_rows(Images& images, Labels& labels, int classes) {

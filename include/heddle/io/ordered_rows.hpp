@@ -4,12 +4,15 @@
 // In: rows that somebody owns.  Out: RowsInMemory, RowsInOrder (a view with an order, walked in batches), shuffled_order.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <numeric>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,13 +43,20 @@ namespace heddle::inline io_room {
   return order;
 }
 
+/// What begin() of a data set gives: no iterator, so that nothing but a loop takes a data set for a range of floats.
+template <class Target> struct NoRow {
+  const Examples<Target>& operator*() const;
+  NoRow& operator++();
+  bool operator!=(const NoRow&) const;
+};
+
 /// D18: for (auto batch : data).
-template <class Target, bool Told> [[nodiscard]] constexpr const Examples<Target>* refuse_single_rows() {
+template <class Target, bool Told> [[nodiscard]] constexpr NoRow<Target> refuse_single_rows() {
   static_assert(
       !Told,
       "[heddle.D18] a data set gives its rows in batches. Fix: write for (auto batch : data.in_order().batches<64>()), or data.shuffled(Seed{1}, "
       "epoch) for in_order().");
-  return nullptr;
+  return {};
 }
 
 /// The rows of a data set in one order. It owns the order and shares the rows, so it may be a temporary of a loop.
@@ -64,8 +74,8 @@ template <class Target> class RowsInOrder {
     all_.order = order_->data();
     all_.owner = std::make_shared<const std::pair<std::shared_ptr<const void>, Order>>(all_.owner, order_);
   }
-  template <bool Told = true> [[nodiscard]] const Examples<Target>* begin() const { return refuse_single_rows<Target, Told>(); }
-  [[nodiscard]] const Examples<Target>* end() const { return nullptr; }
+  template <bool Told = true> [[nodiscard]] NoRow<Target> begin() const { return refuse_single_rows<Target, Told>(); }
+  [[nodiscard]] NoRow<Target> end() const { return {}; }
   /// Batches of BatchRows rows: data.shuffled(Seed{1}, epoch).batches<64>(). Copies no row.
   template <std::int64_t BatchRows> [[nodiscard]] Batches<Target> batches() const { return all_.template batches<BatchRows>(); }
   /// Batches of the plan, whose rows, targets and classes are compared with the data once: batches<MyPlan>().
@@ -89,6 +99,21 @@ template <class Target> class RowsInOrder {
   Order order_;
 };
 
+/// Errors  D10 a part of a data set would have no rows
+[[noreturn]] inline void refuse_share(double share, std::int64_t rows) {
+  throw Error(Code{'D', 10},
+              "a split of " + std::to_string(rows) + (rows == 1 ? " row" : " rows") + " at " + short_number(share) +
+                  " leaves a part without rows. Fix: " +
+                  (rows < 2 ? "give at least 2 rows." : "give a share between 0 and 1 that leaves a row in each part, as 0.8 of 10 does."));
+}
+
+/// Errors  D32
+[[noreturn]] inline void refuse_array_of_a_part() {
+  throw Error(Code{'D', 32},
+              "a part of a data set has no array of its own, because it shares the rows of the whole. Fix: read row i as "
+              "part.all().input(i) and part.all().target(i).");
+}
+
 /// What every data set can do with its rows. A copy shares them, and they never change.
 ///
 /// Tested  io/ordered_rows_test
@@ -97,13 +122,16 @@ template <class Target> class RowsInMemory {
   [[nodiscard]] std::int64_t size() const { return rows_.rows; }
   [[nodiscard]] std::int64_t features() const { return rows_.input_features; }
 
-  template <bool Told = true> [[nodiscard]] const Examples<Target>* begin() const { return refuse_single_rows<Target, Told>(); }
-  [[nodiscard]] const Examples<Target>* end() const { return nullptr; }
+  template <bool Told = true> [[nodiscard]] NoRow<Target> begin() const { return refuse_single_rows<Target, Told>(); }
+  [[nodiscard]] NoRow<Target> end() const { return {}; }
   /// Rows as they lie.
-  [[nodiscard]] RowsInOrder<Target> in_order() const { return {rows_, classes_}; }
+  [[nodiscard]] RowsInOrder<Target> in_order() const { return {rows_, classes_, part_}; }
   /// Rows in the order of one epoch; (seed, epoch) alone decides it.
   [[nodiscard]] RowsInOrder<Target> shuffled(Seed seed, std::int64_t epoch) const {
-    return {rows_, classes_, std::make_shared<const std::vector<std::uint32_t>>(shuffled_order(seed, static_cast<std::uint64_t>(epoch), size()))};
+    std::vector<std::uint32_t> order = shuffled_order(seed, static_cast<std::uint64_t>(epoch), size());
+    if (part_ != nullptr)
+      for (std::uint32_t& row : order) row = (*part_)[row];
+    return {rows_, classes_, std::make_shared<const std::vector<std::uint32_t>>(std::move(order))};
   }
   /// Short for those of in_order().
   template <std::int64_t BatchRows> [[nodiscard]] Batches<Target> batches() const { return in_order().template batches<BatchRows>(); }
@@ -116,16 +144,46 @@ template <class Target> class RowsInMemory {
   [[nodiscard]] Examples<Target> all() const { return rows_; }
 
  protected:
+  using Order = typename RowsInOrder<Target>::Order;
+  /// Rows of one part and of the other, as they lie.
+  using OrdersOfParts = std::pair<Order, Order>;
+
   /// `owned` has the owner of its rows. `class_count`: 0 where targets are real numbers.
   RowsInMemory(Examples<Target> owned, std::int64_t class_count) : rows_(std::move(owned)), classes_(class_count) {}
+  /// Those rows of a data set that `part` numbers.
+  RowsInMemory(const RowsInMemory& whole, const Order& part)
+      : rows_(RowsInOrder<Target>{whole.rows_, whole.classes_, part}.all()), classes_(whole.classes_), part_(part) {
+    rows_.rows = std::ssize(*part);
+  }
+  [[nodiscard]] OrdersOfParts parts(double share, Seed seed) const {
+    const auto first = share > 0 && share < 1 ? static_cast<std::int64_t>(share * static_cast<double>(size()) + 0.5) : 0;
+    if (first < 1 || first >= size()) refuse_share(share, size());
+    constexpr std::uint64_t no_epoch = std::numeric_limits<std::uint64_t>::max();  // draws that no shuffled epoch takes
+    std::vector<std::uint32_t> rows = shuffled_order(seed, no_epoch, size());
+    if (part_ != nullptr)
+      for (std::uint32_t& row : rows) row = (*part_)[row];
+    const auto middle = rows.begin() + first;
+    const auto sorted = [](auto begin, auto end) {
+      std::sort(begin, end);
+      return std::make_shared<const std::vector<std::uint32_t>>(begin, end);
+    };
+    return {sorted(rows.begin(), middle), sorted(middle, rows.end())};
+  }
   [[nodiscard]] std::int64_t known_classes() const { return classes_; }
   [[nodiscard]] std::int64_t targets_of_a_row() const { return rows_.target_features; }
-  [[nodiscard]] std::span<const float> all_inputs() const { return {rows_.inputs, static_cast<std::size_t>(size() * features())}; }
-  [[nodiscard]] std::span<const Target> all_targets() const { return {rows_.targets, static_cast<std::size_t>(size() * targets_of_a_row())}; }
+  [[nodiscard]] std::span<const float> all_inputs() const {
+    if (part_ != nullptr) refuse_array_of_a_part();
+    return {rows_.inputs, static_cast<std::size_t>(size() * features())};
+  }
+  [[nodiscard]] std::span<const Target> all_targets() const {
+    if (part_ != nullptr) refuse_array_of_a_part();
+    return {rows_.targets, static_cast<std::size_t>(size() * targets_of_a_row())};
+  }
 
  private:
   Examples<Target> rows_;
   std::int64_t classes_;
+  Order part_;  ///< of a part of a data set: its rows in the arrays
 };
 
 }  // namespace heddle::inline io_room

@@ -42,7 +42,7 @@ inline void refuse_synthetic_rows(std::int64_t rows, std::int64_t inputs, std::i
 /// Errors  D06 more rows than an order can number, D10 no rows, D11 features or classes below 1, D14 more than there is memory for; all before
 /// anything is made Tested  io/synthetic_test
 [[nodiscard]] inline Dataset synthetic(Seed seed, std::int64_t rows, std::int64_t features, int classes, Split split = Split::train) {
-  constexpr const char* name = "synthetic images and labels";
+  constexpr const char* name = "synthetic rows and labels";
   constexpr const char* remedy = "ask for fewer rows";
   const std::uint64_t noise = split == Split::train ? 1 : 2;  // stream 0 has the centres
   const auto make = [&] {
@@ -51,7 +51,7 @@ inline void refuse_synthetic_rows(std::int64_t rows, std::int64_t inputs, std::i
     made.classes = classes;
     if (rows > 0 && features > 0 && classes > 0) {
       refuse_synthetic_rows(rows, features, 1, name, remedy);
-      refuse_row_count(rows, "synthetic images", "images");
+      refuse_row_count(rows, "synthetic rows");
       made.images.reserve(static_cast<std::size_t>(rows * features));
       made.labels.reserve(static_cast<std::size_t>(rows));
       for (std::int64_t row = 0; row < rows; ++row) {
@@ -62,7 +62,7 @@ inline void refuse_synthetic_rows(std::int64_t rows, std::int64_t inputs, std::i
                                 uniform(seed, noise, static_cast<std::uint64_t>(row * features + feature), -0.2F, 0.2F));
       }
     }
-    return Dataset{std::move(made), "synthetic images", "synthetic labels"};
+    return Dataset{std::move(made), "synthetic rows", "synthetic labels"};
   };
   return within_memory(name, make, remedy);
 }
@@ -86,7 +86,7 @@ inline void refuse_synthetic_rows(std::int64_t rows, std::int64_t inputs, std::i
     made.targets_of_a_row = targets_of_a_row;
     if (rows > 0 && features > 0 && targets_of_a_row > 0) {
       refuse_synthetic_rows(rows, features, targets_of_a_row, name, remedy);
-      refuse_row_count(rows, "synthetic inputs", "rows");
+      refuse_row_count(rows, "synthetic inputs");
       made.inputs.reserve(static_cast<std::size_t>(rows * features));
       made.targets.reserve(static_cast<std::size_t>(rows * targets_of_a_row));
       std::int64_t scale = 64 * 64;  // a weight of 64 counts as 4 at most: sums of many features grow as the root of their number

@@ -72,7 +72,7 @@ template <class Session> class LocalRanks {
 
   template <class Target> [[nodiscard]] StepInput input_of(const Examples<Target>& batch, const Program& program) const {
     refuse_other_shape(graph_.model.view(), batch.input_features, batch.target_features, graph_.input.elements(), target_features_);
-    refuse_other_rows(program, batch.rows);
+    refuse_other_rows(program, batch.rows, steps_);
     return StepInput{&program, batch.inputs, batch.targets, batch.order, batch.rows, batch.rows, 0, false, nullptr, nullptr, observer_.load()};
   }
   void run(const StepInput& input) {

@@ -51,14 +51,22 @@ struct StepInput {
   throw Error(Code{'B', 5}, "a batch of " + std::to_string(rows) + " rows was given. Fix: give at least one row.");
 }
 
-/// Errors  B05 too few rows for a plan that names no remedy, B06 too many; an evaluation takes any number
-inline void refuse_other_rows(const Program& p, std::int64_t rows) {
+/// `steps`: those that were made before. A smaller batch is the last of many if a step was made and the plan's batch is no multiple of it.
+///
+/// Errors  B05 too few rows for a plan that names no remedy, or for the first batch of one that drops them; B06 too many; an evaluation takes any
+inline void refuse_other_rows(const Program& p, std::int64_t rows, std::int64_t steps = 1) {
   if (rows < 1) refuse_no_rows(rows);
-  const bool short_of_rows = rows < p.batch.batch && p.batch.remedy == Remedy::none;
+  const bool drops_all = p.batch.remedy == Remedy::drop && steps == 0;
+  const bool short_of_rows = rows < p.batch.batch && (p.batch.remedy == Remedy::none || drops_all);
   if (!p.training || (rows <= p.batch.batch && !short_of_rows)) return;  // no word is made of what is in order: a step allocates nothing
   const std::string capacity = std::to_string(p.batch.batch);
   const std::string given = "a batch of " + std::to_string(rows) + " rows was given to a plan with Batch<" + capacity;
   if (rows > p.batch.batch) throw Error(Code{'B', 6}, given + ">. Fix: give at most " + capacity + " rows.");
+  const std::string smaller = ". Fix: write data.batches<MyPlan>(), or Batch<" + std::to_string(rows);
+  if (drops_all)
+    throw Error(Code{'B', 5},
+                given + ", DropLast>, which leaves smaller batches out, and no step was made before" + smaller + ", DropLast> in the plan.");
+  if (steps == 0 || p.batch.batch % rows == 0) throw Error(Code{'B', 5}, given + "> that names no remedy" + smaller + "> in the plan.");
   throw Error(Code{'B', 5}, given + "> that names no remedy. Fix: name KeepLast, PadLast or DropLast in the Batch.");
 }
 

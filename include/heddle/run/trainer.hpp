@@ -57,6 +57,8 @@ template <class Asked, class Check> using OfTrained = std::conditional_t<Trainer
 
 template <class Target, class... Given>
 inline constexpr bool is_batch = sizeof...(Given) == 1 && (std::is_convertible_v<Given, Examples<Target>> && ...);
+template <class... Given>
+inline constexpr bool are_inputs = sizeof...(Given) == 1 && (std::is_convertible_v<const Given&, std::span<const float>> && ...);
 
 /// Trains one plan on one backend. Where the ranks are processes, each process makes the same trainer and the same calls in the same order, and
 /// gets the same results; every process gives the whole batch, of which its rank takes its rows.
@@ -68,7 +70,8 @@ inline constexpr bool is_batch = sizeof...(Given) == 1 && (std::is_convertible_v
 /// Errors  L11 of an Inference, at build; O01 an option out of range; B05 a smaller batch without a remedy, B06 a larger one; R01 RankLost,
 ///         R02 NonFinite, R04 a step that was interrupted between ranks; R11 a call inside another one, R13 a deadline that is none, R14 memory,
 ///         R15 threads; R27 a trainer that was moved from; D07, D08 rows and labels
-/// Tested  run/trainer_test, equivalence/, fail/L11_trainer_of_an_inference, fail/D18_step_of_two_arrays
+/// Tested  run/trainer_test, equivalence/, fail/L11_trainer_of_an_inference, fail/D18_step_of_two_arrays, fail/D18_predict_of_a_batch,
+///         fail/D18_accuracy_of_a_data_set
 template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   static_assert(sizeof(fired<TrainerVerdict<Asked>>) > 0);
   using ThePlan = TrainedOrNone<Asked>;
@@ -151,6 +154,13 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
 
   /// Outputs (rows, output features) for inputs without targets, in the order of the rows.
   [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) { return state_.held()->ranks.template predict<Target>(inputs); }
+  template <class... Given>
+  requires(!are_inputs<Given...>) std::vector<float> predict(const Given&...) {
+    static_assert(are_inputs<Given...> || !TrainerVerdict<Asked>::found.ok(),
+                  "[heddle.D18] predict() takes inputs without targets, as floats. Fix: write evaluate(batch).outputs, or of a data set "
+                  "evaluate(data.all()).outputs.");
+    return {};
+  }
 
   /// The share of positions whose largest output is the label: of a batch of any number of rows, or of batches, as data.batches<64>()
   /// gives them. It holds the outputs of one batch of the plan at a time.
@@ -240,6 +250,8 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   template <class Rows> void count_right(Accuracy& counted, const Rows& rows) {
     if constexpr (std::is_convertible_v<Rows, Examples<Target>>) {
       count_right(counted, static_cast<const Examples<Target>&>(rows));
+    } else if constexpr (requires { rows.all(); }) {
+      static_assert(std::is_void_v<Rows>, "[heddle.D18] accuracy() takes a batch, or batches. Fix: write accuracy(data.all()).");
     } else if constexpr (requires { rows.begin(); }) {
       for (const auto& batch : rows) count_right(counted, batch);
     } else {
