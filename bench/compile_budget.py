@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """What Heddle costs a compiler: seconds and peak memory against the budgets.
 
-usage: bench/compile_budget.py [--compilers g++,clang++,clang++-19,nvcc] [--rounds N] [--cpu] [--markdown FILE]
+usage: bench/compile_budget.py [--compilers g++,clang++,clang++-19,nvcc] [--rounds N] [--cpu] [--only WORDS] [--markdown FILE]
 
 Seconds are the median of the rounds; under --cpu, for a machine that does other things too, the least processor time of them. Memory is
 the largest resident set of any one process of the compiler (wait4). A budget that is not kept is marked and does not fail the run; a plan
-that should compile and does not, or the reverse, does.
+that should compile and does not, or the reverse, does. --only picks the rows whose name has these words.
 """
 import argparse
 import os
@@ -20,6 +20,11 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(HERE / "tests" / "house"))
+import programs  # noqa: E402: it knows what a block of code in a page is
+
+FIRST_PROGRAM = "<!-- program: first -->"
+MNIST_PROGRAM = "<!-- trained under each of its plans by tests/equivalence/readme_test.cpp -->"
 BROKEN_PLAN = """#include <heddle/heddle.hpp>
 using namespace heddle;
 struct Broken : Sequential<Named<"linear1", Linear<784, 50>>, ReLU, Named<"linear2", Linear<60, 10>>> {};
@@ -39,8 +44,16 @@ class Case:
         self.optimise, self.repaired = optimise, repaired  # a case with a repaired twin must itself be refused
 
 
+def program_of(page, mark):
+    """The C++ program that follows a mark directly: what a reader compiles."""
+    found = programs.FENCED.match(page, page.index(mark + "\n") + len(mark) + 1) if mark + "\n" in page else None
+    if found is None or found.group(1) != "cpp":
+        raise SystemExit(f"compile_budget.py: no program follows '{mark}' in README.md. Fix: put the mark on the line before its ```cpp block.")
+    return found.group(2)
+
+
 def cases():
-    mnist = next(iter(sorted((HERE / "examples").glob("01_*.cpp"))), HERE / "examples" / "01_*.cpp")
+    readme = (HERE / "README.md").read_text()
     all_kinds = lambda s: {"g++": s, "clang": s, "nvcc": None}
     large = (HERE / "bench" / "large_plan.cpp").read_text()
     everything = large.replace("Hybrid<Pipeline<Balanced<8>, OneFOneB,", "Hybrid<TensorParallel<8>, Pipeline<Balanced<8>, Interleaved<2>,")
@@ -48,7 +61,8 @@ def cases():
     large_seconds = {"g++": 3.0, "clang": 3.0, "nvcc": 8.0}
     return [
         Case("heddle.hpp alone, syntax only", "#include <heddle/heddle.hpp>\n", True, all_kinds(1.0), 250),
-        Case("MNIST example with Eigen, -O2", mnist, False, all_kinds(10.0), 1000, optimise=True),
+        Case("README's first program, -O2", program_of(readme, FIRST_PROGRAM), False, all_kinds(10.0), 1000, optimise=True),
+        Case("README's program with images, -O2", program_of(readme, MNIST_PROGRAM), False, all_kinds(10.0), 1000, optimise=True),
         Case("large plan, all checks", HERE / "bench" / "large_plan.cpp", True, large_seconds, None),
         Case("the same, two chunks a device", large.replace("OneFOneB", "Interleaved<2>"), True, large_seconds, None),
         Case("the same, split backwards", large.replace("OneFOneB", "ZeroBubbleH1"), True, large_seconds, None),
@@ -135,20 +149,41 @@ def find(compiler):
     return shutil.which(compiler) or (compiler == "nvcc" and shutil.which("nvcc", path="/usr/local/cuda/bin")) or None
 
 
+def self_check():
+    page = f"text\n{FIRST_PROGRAM}\n```cpp\nint first;\n```\n{MNIST_PROGRAM}\n```sh\nls\n```\n```cpp\nint other;\n```\n"
+    assert program_of(page, FIRST_PROGRAM) == "int first;\n"
+    for wrong in (page, "no mark"):
+        try:
+            program_of(wrong, MNIST_PROGRAM)
+        except SystemExit as refusal:
+            assert "no program follows" in str(refusal)
+        else:
+            raise AssertionError("a mark without its program is not refused")
+    sources = [case.source for case in cases() if case.name.startswith("README")]
+    assert len(sources) == 2 and all("int main(" in source and "Trainer<" in source for source in sources), "README's programs are not measured"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compilers", default="g++,clang++,clang++-19,nvcc")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--only", default="")
     parser.add_argument("--markdown", type=pathlib.Path)
+    parser.add_argument("--self-check", action="store_true")
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error("--rounds takes a number from 1")
+    if options.self_check:
+        return self_check() or 0
+    wanted = [case for case in cases() if options.only in case.name]
+    if not wanted:
+        parser.error(f"--only: no row has '{options.only}' in its name; there are: {', '.join(case.name for case in cases())}")
     rows, wrong = [("what", "compiler", "seconds", "memory", "budget")], False
     with tempfile.TemporaryDirectory() as scratch:
         for compiler in options.compilers.split(","):
             program = find(compiler)
-            for case in cases():
+            for case in wanted:
                 if program is None:
                     rows.append((case.name, compiler, "-", "-", f"not measured: no {compiler}"))
                     continue
