@@ -65,7 +65,7 @@ TEST_CASE(
   for (const std::string& name : one.parameter_names()) many.set_parameter(name, one.parameter(name));
   CHECK(many.parameter_hash(0) == one.parameter_hash());
   CHECK(many.parameter_hash(1) == one.parameter_hash());
-  CHECK(equivalence::same_bits(many.evaluate(data().batch(0, rows)).outputs, one.evaluate(data().batch(0, rows)).outputs));
+  CHECK(equivalence::equal_bits(many.evaluate(data().batch(0, rows)).outputs, one.evaluate(data().batch(0, rows)).outputs));
   const std::string name = one.parameter_names().front();
   std::vector<float> half = one.parameter(name);
   half.resize(half.size() / 2);

@@ -71,7 +71,7 @@ inline Floats sums_of(std::uint64_t key, const std::vector<int>& group, std::int
   }
   return sums;
 }
-inline bool same_bits(const Floats& a, const Floats& b) {
+inline bool equal_bits(const Floats& a, const Floats& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 inline std::vector<int> everybody(int ranks) {
@@ -109,7 +109,7 @@ template <class World> void the_kth_send_meets_the_kth_receive() {
     for (const std::size_t k : {2U, 0U, 3U, 1U}) endpoint.receive_wait(peer, receives[k]);  // waits may come in any order
     for (const std::size_t k : {1U, 3U, 2U, 0U}) endpoint.send_wait(peer, sends[k]);
     for (std::uint64_t k = 0; k < 4; ++k)
-      if (!same_bits(in[k], values_of(k, peer, length(in[k])))) return "receive " + std::to_string(k) + " holds something else";
+      if (!equal_bits(in[k], values_of(k, peer, length(in[k])))) return "receive " + std::to_string(k) + " holds something else";
     return "";
   }) == "");
 }
@@ -127,7 +127,7 @@ template <class World> void completion_depends_on_starts_only() {
       endpoint.all_reduce_wait(0, k);
       endpoint.send_wait(0, endpoint.send_start(0, token.data(), 1));
     }
-    return same_bits(sum, sums_of(7, {0, 1}, 5000)) ? "" : "wrong sum";
+    return equal_bits(sum, sums_of(7, {0, 1}, 5000)) ? "" : "wrong sum";
   }) == "");
 }
 
@@ -143,7 +143,7 @@ template <class World> void all_reduce_follows_the_fixed_tree() {
         for (const int group : {0, 1}) {
           Floats data = values_of(++key, rank, elements);
           endpoint.all_reduce_wait(group, endpoint.all_reduce_start(group, data.data(), elements));
-          if (!same_bits(data, sums_of(key, group == 0 ? everybody(ranks) : reversed, elements)))
+          if (!equal_bits(data, sums_of(key, group == 0 ? everybody(ranks) : reversed, elements)))
             return "other bits for " + std::to_string(elements) + " elements in group " + std::to_string(group);
         }
       return "";
@@ -167,7 +167,7 @@ struct Divided {
   [[nodiscard]] Floats own_of(const Floats& all) const { return part(all, first, first + length); }
   [[nodiscard]] bool rest_is_that_of(const Floats& all) const {
     const std::size_t changed = in_place ? first + length : first;
-    return same_bits(part(whole, 0, first), part(all, 0, first)) && same_bits(part(whole, changed, whole.size()), part(all, changed, all.size()));
+    return equal_bits(part(whole, 0, first), part(all, 0, first)) && equal_bits(part(whole, changed, whole.size()), part(all, changed, all.size()));
   }
   static Floats part(const Floats& all, std::size_t begin, std::size_t end) {
     return {all.begin() + static_cast<std::ptrdiff_t>(begin), all.begin() + static_cast<std::ptrdiff_t>(end)};
@@ -187,10 +187,10 @@ std::string scatter_and_gather(Endpoint& endpoint, int rank, int group, const st
   Divided d(before, n, position, in_place);
   endpoint.reduce_scatter_wait(group, endpoint.reduce_scatter_start(group, d.whole.data(), d.slice(), elements));
   const std::string where = " for " + std::to_string(elements) + " elements in group " + std::to_string(group) + (in_place ? " in place" : "");
-  if (!same_bits(reduced, sums) || !same_bits(d.values(), d.own_of(reduced))) return "the slice is not that of an all-reduce" + where;
+  if (!equal_bits(reduced, sums) || !equal_bits(d.values(), d.own_of(reduced))) return "the slice is not that of an all-reduce" + where;
   if (!d.rest_is_that_of(before)) return "reduce-scatter changed the rest" + where;
   endpoint.all_gather_wait(group, endpoint.all_gather_start(group, d.slice(), d.whole.data(), elements));
-  return same_bits(d.whole, reduced) ? "" : "the gathered whole is not that of an all-reduce" + where;
+  return equal_bits(d.whole, reduced) ? "" : "the gathered whole is not that of an all-reduce" + where;
 }
 
 template <class World> void scattered_and_gathered_slices_are_those_of_an_all_reduce() {
@@ -222,7 +222,7 @@ template <class World> void several_reductions_are_pending_at_once() {
       if (endpoint.all_reduce_start(0, data[static_cast<std::size_t>(k)].data(), 1000) != k) return "starts are not numbered from 0";
     for (std::size_t i = 0; i < 4; ++i) endpoint.all_reduce_wait(0, static_cast<std::int64_t>((i + static_cast<std::size_t>(rank)) % 4));
     for (std::uint64_t k = 0; k < 4; ++k)
-      if (!same_bits(data[k], sums_of(k, everybody(ranks), 1000))) return "wrong sum " + std::to_string(k);
+      if (!equal_bits(data[k], sums_of(k, everybody(ranks), 1000))) return "wrong sum " + std::to_string(k);
     return "";
   }) == "");
 }
@@ -243,10 +243,10 @@ template <class World> void counts_that_differ_are_an_error_on_every_side() {
       return fault;
     if (auto fault = expect_code(differ, [&] { endpoint.all_reduce_wait(0, endpoint.all_reduce_start(0, data.data(), 3 + rank)); }); !fault.empty())
       return fault;
-    if (!same_bits(data, Floats(8, 1.0F))) return "something was moved";
+    if (!equal_bits(data, Floats(8, 1.0F))) return "something was moved";
     Floats sums = values_of(3, rank, 4);
     endpoint.all_reduce_wait(0, endpoint.all_reduce_start(0, sums.data(), 4));  // the next one is not disturbed
-    return same_bits(sums, sums_of(3, {0, 1}, 4)) ? "" : "the next sum is wrong";
+    return equal_bits(sums, sums_of(3, {0, 1}, 4)) ? "" : "the next sum is wrong";
   }) == "");
 }
 
@@ -263,9 +263,9 @@ template <class World> void kinds_that_differ_are_an_error_on_every_side() {
     if (fault.empty()) fault = rank == 0 ? expect_code(differ, gather) : expect_code(differ, reduce);
     if (fault.empty()) fault = rank == 0 ? expect_code(differ, reduce) : expect_code(differ, scatter);
     if (!fault.empty()) return fault;
-    if (!same_bits(data, Floats(8, 1.0F)) || !same_bits(slice, Floats(4, 2.0F))) return "something was moved";
+    if (!equal_bits(data, Floats(8, 1.0F)) || !equal_bits(slice, Floats(4, 2.0F))) return "something was moved";
     gather();
-    return same_bits(data, Floats(8, 2.0F)) ? "" : "the next all-gather is wrong";
+    return equal_bits(data, Floats(8, 2.0F)) ? "" : "the next all-gather is wrong";
   }) == "");
 }
 
@@ -479,7 +479,7 @@ template <class Endpoint> class RandomRank {
       endpoint_.receive_wait(operation.from, mine.sequence);
       expected = values_of(mine.operation, operation.from, operation.elements);
     }
-    if (!same_bits(mine.buffer, expected)) fault_ = "rank " + std::to_string(rank_) + ": other bits in operation " + std::to_string(mine.operation);
+    if (!equal_bits(mine.buffer, expected)) fault_ = "rank " + std::to_string(rank_) + ": other bits in operation " + std::to_string(mine.operation);
     std::fill(mine.buffer.begin(), mine.buffer.end(), -1.0F);
     std::fill(mine.slice.begin(), mine.slice.end(), -1.0F);
   }

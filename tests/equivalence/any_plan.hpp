@@ -173,7 +173,7 @@ struct AnyRun {
 
 /// Every bit of `got` is that of one device, whose first replica is its last.
 inline void check_same_run(const AnyRun& got, const AnyRun& alone) {
-  CHECK(same_bits(got.numbers, alone.numbers));
+  CHECK(equal_bits(got.numbers, alone.numbers));
   REQUIRE(got.held.size() == alone.held.size());
   for (std::size_t step = 0; step < got.held.size(); ++step)
     for (std::size_t k = 0; k < got.held[step].size(); ++k) {

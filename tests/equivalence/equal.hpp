@@ -21,7 +21,7 @@ using namespace heddle;
 inline constexpr int steps = 20;
 
 /// Bit for bit, so that -0 is not 0 and a NaN is itself.
-template <class T> [[nodiscard]] bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+template <class T> [[nodiscard]] bool equal_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
@@ -106,7 +106,7 @@ inline void check_trained(const Run& made) {
   REQUIRE(!made.losses.empty());
   for ([[maybe_unused]] const float loss : made.losses) REQUIRE(std::isfinite(loss));
   REQUIRE(made.parameters.size() == 1);
-  for (std::size_t p = 0; p < made.before.size(); ++p) REQUIRE_FALSE(same_bits(made.before[p], made.parameters[0][p]));
+  for (std::size_t p = 0; p < made.before.size(); ++p) REQUIRE_FALSE(equal_bits(made.before[p], made.parameters[0][p]));
 }
 
 /// The run of the reference, made once.
@@ -123,20 +123,20 @@ template <class Plan> constexpr std::int64_t whole_batch(int) { return Plan::Req
 
 /// Parameters of all replicas, gradients, losses, counted rows and an evaluation are those of one device, to the last bit.
 inline void check_same_run(const Run& got, const Run& wanted, [[maybe_unused]] int ranks) {
-  CHECK(same_bits(got.losses, wanted.losses));
+  CHECK(equal_bits(got.losses, wanted.losses));
   CHECK(got.rows == wanted.rows);
   REQUIRE(static_cast<int>(got.parameters.size()) == ranks);
   for (std::size_t p = 0; p < wanted.before.size(); ++p) {
     CAPTURE(p);
-    CHECK(same_bits(got.before[p], wanted.before[p]));
-    CHECK(same_bits(got.gradients[p], wanted.gradients[p]));
+    CHECK(equal_bits(got.before[p], wanted.before[p]));
+    CHECK(equal_bits(got.gradients[p], wanted.gradients[p]));
     for (std::size_t replica = 0; replica < got.parameters.size(); ++replica) {
       CAPTURE(replica);
-      CHECK(same_bits(got.parameters[replica][p], wanted.parameters[0][p]));
+      CHECK(equal_bits(got.parameters[replica][p], wanted.parameters[0][p]));
     }
   }
   CHECK(std::memcmp(&got.evaluation.loss, &wanted.evaluation.loss, sizeof(double)) == 0);
-  CHECK(same_bits(got.evaluation.outputs, wanted.evaluation.outputs));
+  CHECK(equal_bits(got.evaluation.outputs, wanted.evaluation.outputs));
 }
 template <class Plan, class Reference> void check_same_bits(RowCount count = &whole_batch<Reference>) {
   static_assert(heddle::same_bits<Plan, Reference>());

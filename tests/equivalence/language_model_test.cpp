@@ -31,7 +31,7 @@ template <class ThePlan> Outcome train_text() {
       if (replica == 0)
         out.tensors.push_back(trainer.parameter(name));
       else
-        CHECK(same_bits(trainer.parameter(name, replica), trainer.parameter(name)));
+        CHECK(equal_bits(trainer.parameter(name, replica), trainer.parameter(name)));
   for (const std::string& name : trainer.parameter_names()) out.tensors.push_back(trainer.gradient(name));
   out.evaluation = trainer.evaluate(text.batch(0, 40));
   return out;
@@ -44,12 +44,12 @@ template <class... Parts> void check_same() {
   REQUIRE(wanted.losses.back() < 0.6F * wanted.losses.front());  // it learns
   const Outcome got = train_text<ThePlan>();
   CAPTURE(devices<ThePlan>);
-  CHECK(same_bits(got.losses, wanted.losses));
+  CHECK(equal_bits(got.losses, wanted.losses));
   for (std::size_t t = 0; t < wanted.tensors.size(); ++t) {
     CAPTURE(t);
-    CHECK(same_bits(got.tensors[t], wanted.tensors[t]));
+    CHECK(equal_bits(got.tensors[t], wanted.tensors[t]));
   }
-  CHECK(same_bits(got.evaluation.outputs, wanted.evaluation.outputs));
+  CHECK(equal_bits(got.evaluation.outputs, wanted.evaluation.outputs));
   CHECK(got.evaluation.loss == wanted.evaluation.loss);
 }
 
@@ -93,6 +93,6 @@ TEST_CASE("a cut between the input and the table passes ids on, whose gradient i
   using Alone = Plan<Cut, CrossEntropy, Adam, Batch<16, KeepLast>, Grain<2>, Single>;
   const Outcome wanted = train_text<Alone>();
   const Outcome got = train_text<Stages>();
-  CHECK(same_bits(got.losses, wanted.losses));
-  for (std::size_t t = 0; t < wanted.tensors.size(); ++t) CHECK(same_bits(got.tensors[t], wanted.tensors[t]));
+  CHECK(equal_bits(got.losses, wanted.losses));
+  for (std::size_t t = 0; t < wanted.tensors.size(); ++t) CHECK(equal_bits(got.tensors[t], wanted.tensors[t]));
 }

@@ -50,7 +50,7 @@ TEST_CASE("scaled or not, the bits are the same where gradients are clipped too:
     return trainer.step(rows_of<P>(64).batch(0, 64)).norm.value();
   };
   using Both = Of<Clip<GlobalNorm>, Hybrid<Back, Sharded<2>>>;
-  CHECK(same_bits(std::vector{norm_of(static_cast<const Both*>(nullptr))}, std::vector{norm_of(static_cast<const Clipped*>(nullptr))}));
+  CHECK(equal_bits(std::vector{norm_of(static_cast<const Both*>(nullptr))}, std::vector{norm_of(static_cast<const Clipped*>(nullptr))}));
   // One collective an axis for both: the flag lies behind the squares.
   CHECK(traffic<Both>().norm().messages == traffic<Without<Clip<GlobalNorm>, Hybrid<Back, Sharded<2>>>>().norm().messages);
 }
@@ -59,7 +59,7 @@ TEST_CASE("scaled or not, the bits are the same where ranks share layers") {
   const auto same = []<class Policy>(const Policy*) {
     const Run with = train<Of<Clip<GlobalNorm>, Policy>>(&whole_batch<Of<Policy>>);
     const Run without = train<Without<Clip<GlobalNorm>, Policy>>(&whole_batch<Of<Policy>>);
-    CHECK(same_bits(with.losses, without.losses));
+    CHECK(equal_bits(with.losses, without.losses));
     CHECK(same_tensors(with.gradients, without.gradients));
     REQUIRE(with.parameters.size() == without.parameters.size());
     for (std::size_t replica = 0; replica < with.parameters.size(); ++replica)

@@ -33,7 +33,7 @@ template <class Plan> std::string refused_step(Trainer<Plan, CpuThreads>& traine
   CHECK(trainer.steps() == steps_before);
   const auto after = all_replicas<Plan>(trainer);
   for (std::size_t replica = 0; replica < before.size(); ++replica)
-    for (std::size_t p = 0; p < before[replica].size(); ++p) CHECK(same_bits(before[replica][p], after[replica][p]));
+    for (std::size_t p = 0; p < before[replica].size(); ++p) CHECK(equal_bits(before[replica][p], after[replica][p]));
   return sentence;
 }
 

@@ -46,7 +46,7 @@ template <class ThePlan, class Backend> [[nodiscard]] Everything everything() {
   }
   for (const std::string& name : trainer.parameter_names()) out.gradients.push_back(trainer.gradient(name));
   out.evaluation = trainer.evaluate(rows.batch(0, 2 * batch + 7));
-  CHECK(same_bits(trainer.predict(rows.inputs), out.evaluation.outputs));
+  CHECK(equal_bits(trainer.predict(rows.inputs), out.evaluation.outputs));
   return out;
 }
 
@@ -59,18 +59,18 @@ template <class ThePlan, class Wanted = ThePlan> void check_bits() {
   static const Everything wanted = everything<Wanted, CpuThreads>();
   const Everything got = everything<ThePlan, CpuMpi>();
   REQUIRE(!wanted.losses.empty());
-  CHECK(same_bits(got.losses, wanted.losses));
-  CHECK(same_bits(got.norms, wanted.norms));
+  CHECK(equal_bits(got.losses, wanted.losses));
+  CHECK(equal_bits(got.norms, wanted.norms));
   CHECK(got.norms.empty() != ThePlan::Request::clips);
   CHECK(got.rows == wanted.rows);
   REQUIRE(static_cast<int>(got.parameters.size()) == ThePlan::training.batch.ranks);
   for (std::size_t p = 0; p < wanted.gradients.size(); ++p) {
     CAPTURE(p);
-    CHECK(same_bits(got.gradients[p], wanted.gradients[p]));
-    for (const auto& replica : got.parameters) CHECK(same_bits(replica[p], wanted.parameters[0][p]));
+    CHECK(equal_bits(got.gradients[p], wanted.gradients[p]));
+    for (const auto& replica : got.parameters) CHECK(equal_bits(replica[p], wanted.parameters[0][p]));
   }
   CHECK(std::memcmp(&got.evaluation.loss, &wanted.evaluation.loss, sizeof(double)) == 0);
-  CHECK(same_bits(got.evaluation.outputs, wanted.evaluation.outputs));
+  CHECK(equal_bits(got.evaluation.outputs, wanted.evaluation.outputs));
 }
 
 /// Bytes by rank, axis and collective, messages in all, and the arena of every rank.

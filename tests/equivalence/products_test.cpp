@@ -196,7 +196,7 @@ TEST_CASE("what everything is compared with trains, and clips in some steps") {
   for (const bool clips : {false, true}) {
     for (const float number : alone(clips).numbers) CHECK(std::isfinite(number));
     for (std::size_t p = 0; p < alone(clips).held[0][0].size(); ++p)
-      CHECK_FALSE(same_bits(alone(clips).held.front()[0][p], alone(clips).held.back()[0][p]));
+      CHECK_FALSE(equal_bits(alone(clips).held.front()[0][p], alone(clips).held.back()[0][p]));
   }
   int above = 0;
   for (int step = 0; step < 4; ++step) above += alone(true).numbers[static_cast<std::size_t>(2 * step + 1)] > max_norm ? 1 : 0;

@@ -64,7 +64,7 @@ template <class ThePlan> Outcome exact_step(int weight, int levels) {
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = static_cast<float>(static_cast<int>(i * 3 + i / 7 + static_cast<std::size_t>(p)) % (2 * weight + 1) - weight);
     trainer.set_parameter(name, values);
-    REQUIRE(same_bits(trainer.parameter(name), values));  // handed out and put together again
+    REQUIRE(equal_bits(trainer.parameter(name), values));  // handed out and put together again
   }
   Outcome out;
   out.outputs = trainer.predict(rows.inputs);
@@ -83,12 +83,12 @@ template <class Model, class... Parts> void check_exact() {
   static const Outcome wanted = exact_step<Exact<Model, Single>>(weight, levels);
   const Outcome got = exact_step<Exact<Model, Parts...>>(weight, levels);
   for (const float v : wanted.gradients[0]) REQUIRE(std::isfinite(v));
-  CHECK(same_bits(got.outputs, wanted.outputs));
+  CHECK(equal_bits(got.outputs, wanted.outputs));
   CHECK(got.loss == wanted.loss);
   for (std::size_t p = 0; p < wanted.gradients.size(); ++p) {
     CAPTURE(p);
-    CHECK(same_bits(got.gradients[p], wanted.gradients[p]));
-    CHECK(same_bits(got.parameters[p], wanted.parameters[p]));
+    CHECK(equal_bits(got.gradients[p], wanted.gradients[p]));
+    CHECK(equal_bits(got.parameters[p], wanted.parameters[p]));
   }
 }
 
@@ -130,7 +130,7 @@ template <class ThePlan> void check_copies() {
         continue;
       }
       ++copies;
-      CHECK(same_bits(here, first[part]));
+      CHECK(equal_bits(here, first[part]));
     }
   }
   CHECK(copies > 0);
@@ -254,7 +254,7 @@ TEST_CASE("parameters start as those of one device, whatever the split") {
   Trainer<Of<Single>, CpuThreads> one{{}, Seed{9}};
   Trainer<Of<TensorParallel<4>>, CpuThreads> four{{}, Seed{9}};
   CHECK(one.parameter_hash() == four.parameter_hash());
-  for (const std::string& name : one.parameter_names()) CHECK(same_bits(one.parameter(name), four.parameter(name)));
+  for (const std::string& name : one.parameter_names()) CHECK(equal_bits(one.parameter(name), four.parameter(name)));
 }
 
 TEST_CASE("what runs is what was checked, line by line") {
@@ -280,8 +280,8 @@ TEST_CASE("plans that split layers alike, and sum in equal grains, end with the 
   const Run staged = train<Staged>(&whole_batch<One>);
   for (std::size_t p = 0; p < wanted.before.size(); ++p) {
     CAPTURE(p);
-    CHECK_FALSE(same_bits(wanted.before[p], wanted.parameters[0][p]));
-    CHECK(same_bits(spread.parameters[0][p], wanted.parameters[0][p]));
-    CHECK(same_bits(staged.parameters[0][p], wanted.parameters[0][p]));
+    CHECK_FALSE(equal_bits(wanted.before[p], wanted.parameters[0][p]));
+    CHECK(equal_bits(spread.parameters[0][p], wanted.parameters[0][p]));
+    CHECK(equal_bits(staged.parameters[0][p], wanted.parameters[0][p]));
   }
 }

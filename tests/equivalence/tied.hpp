@@ -19,7 +19,7 @@ template <class ThePlan> void check_copies(Trainer<ThePlan, CpuThreads>& trainer
       if (p.mesh.coordinate(Rank{r}, Axis::stage) != place.role) continue;
       const HeldPart held = trainer.executor(Rank{r}).held_parameter(k);
       const std::vector<float> wanted = trainer.parameter(std::string{p.graph->parameter_name(place.node, place.index).view()});
-      CHECK(same_bits(std::vector<float>(held.values, held.values + held.elements), wanted));
+      CHECK(equal_bits(std::vector<float>(held.values, held.values + held.elements), wanted));
     }
 }
 

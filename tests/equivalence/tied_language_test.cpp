@@ -38,14 +38,14 @@ template <class... Parts> void check_same() {
   REQUIRE(wanted.losses.back() < wanted.losses.front());  // it learns
   const Outcome got = train_text<ThePlan>();
   CAPTURE(devices<ThePlan>);
-  CHECK(same_bits(got.losses, wanted.losses));
-  CHECK(same_bits(got.norms, wanted.norms));
+  CHECK(equal_bits(got.losses, wanted.losses));
+  CHECK(equal_bits(got.norms, wanted.norms));
   REQUIRE(got.tensors.size() == wanted.tensors.size());
   for (std::size_t t = 0; t < wanted.tensors.size(); ++t) {
     CAPTURE(t);
-    CHECK(same_bits(got.tensors[t], wanted.tensors[t]));
+    CHECK(equal_bits(got.tensors[t], wanted.tensors[t]));
   }
-  CHECK(same_bits(got.evaluation.outputs, wanted.evaluation.outputs));
+  CHECK(equal_bits(got.evaluation.outputs, wanted.evaluation.outputs));
 }
 
 template <class... Parts> void check_verified() {

@@ -71,7 +71,7 @@ template <class Plan> Trained train_slowly() {
   out.parameters = parameters_of<Plan>(trainer, 0);
   for (int replica = 1; replica < trainer.replicas(); ++replica) {
     const auto others = parameters_of<Plan>(trainer, replica);
-    for (std::size_t p = 0; p < others.size(); ++p) CHECK(same_bits(others[p], out.parameters[p]));  // replicas agree to the bit all the same
+    for (std::size_t p = 0; p < others.size(); ++p) CHECK(equal_bits(others[p], out.parameters[p]));  // replicas agree to the bit all the same
   }
   return out;
 }

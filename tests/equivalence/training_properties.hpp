@@ -15,7 +15,7 @@ namespace equivalence {
 
 using Tensors = std::vector<std::vector<float>>;
 [[nodiscard]] inline bool same_tensors(const Tensors& a, const Tensors& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) { return same_bits(x, y); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) { return equal_bits(x, y); });
 }
 
 /// After each of four steps: what every replica holds.
@@ -65,7 +65,7 @@ template <class ThePlan, bool may_diverge = false> [[nodiscard]] Trained train_a
 
 /// Two runs have the same bits: `wanted` of one replica, each replica of `got`.
 inline void check_same_training(const Trained& got, const Trained& wanted) {
-  CHECK(same_bits(got.losses, wanted.losses));
+  CHECK(equal_bits(got.losses, wanted.losses));
   CHECK(got.not_finite_in == wanted.not_finite_in);
   CHECK(got.rows == wanted.rows);
   REQUIRE(got.parameters.size() == wanted.parameters.size());
@@ -79,11 +79,11 @@ inline void check_same_training(const Trained& got, const Trained& wanted) {
       CHECK(same_tensors(got.parameters[step][replica], wanted.parameters[step][0]));
     }
   }
-  CHECK(same_bits(got.of_a_batch.outputs, wanted.of_a_batch.outputs));
-  CHECK(same_bits(std::vector{got.of_a_batch.loss}, std::vector{wanted.of_a_batch.loss}));
-  CHECK(same_bits(got.of_many.outputs, wanted.of_many.outputs));
+  CHECK(equal_bits(got.of_a_batch.outputs, wanted.of_a_batch.outputs));
+  CHECK(equal_bits(std::vector{got.of_a_batch.loss}, std::vector{wanted.of_a_batch.loss}));
+  CHECK(equal_bits(got.of_many.outputs, wanted.of_many.outputs));
   if (got.evaluated_at_once == wanted.evaluated_at_once) {
-    CHECK(same_bits(std::vector{got.of_many.loss}, std::vector{wanted.of_many.loss}));
+    CHECK(equal_bits(std::vector{got.of_many.loss}, std::vector{wanted.of_many.loss}));
   } else {
     // The same grains in pieces of other sizes: a float sum of n terms of one sign is within n 2^-24 of the exact one in any order.
     const double bound = 2 * static_cast<double>(wanted.of_many.rows) * 0x1p-24 * wanted.of_many.loss;
@@ -96,11 +96,11 @@ template <class ThePlan, class Other> void trains_alike() {
   static_assert(devices<ThePlan> == devices<Other>);
   const Run got = train<ThePlan>(&whole_batch<ThePlan>);
   const Run wanted = train<Other>(&whole_batch<ThePlan>);
-  CHECK(same_bits(got.losses, wanted.losses));
+  CHECK(equal_bits(got.losses, wanted.losses));
   CHECK(same_tensors(got.gradients, wanted.gradients));
   for (std::size_t replica = 0; replica < wanted.parameters.size(); ++replica)
     CHECK(same_tensors(got.parameters[replica], wanted.parameters[replica]));
-  CHECK(same_bits(got.evaluation.outputs, wanted.evaluation.outputs));
+  CHECK(equal_bits(got.evaluation.outputs, wanted.evaluation.outputs));
   CHECK_FALSE(same_tensors(got.before, got.parameters[0]));
 }
 

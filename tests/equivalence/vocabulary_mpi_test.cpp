@@ -29,7 +29,7 @@ template <class ThePlan, class Backend> [[nodiscard]] std::vector<std::vector<fl
   out.push_back(evaluation.outputs);
   out.push_back({static_cast<float>(evaluation.loss)});
   out.push_back(trainer.predict(ids));
-  CHECK(same_bits(out.back(), evaluation.outputs));
+  CHECK(equal_bits(out.back(), evaluation.outputs));
   return out;
 }
 
@@ -40,7 +40,7 @@ template <class ThePlan> void check_written() {
   const auto wanted = write<ThePlan, CpuThreads>();
   const auto got = write<ThePlan, CpuMpi>();
   REQUIRE(got.size() == wanted.size());
-  for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(same_bits(got[i], wanted[i]));
+  for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(equal_bits(got[i], wanted[i]));
 }
 
 }  // namespace

@@ -34,13 +34,13 @@ template <class ThePlan> Outcome integer_step(double rate) {
     ++p;
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(static_cast<int>((i * 3 + i / 7 + p) % 3) - 1);
     trainer.set_parameter(name, values);
-    REQUIRE(same_bits(trainer.parameter(name), values));  // handed out in parts and put together again
+    REQUIRE(equal_bits(trainer.parameter(name), values));  // handed out in parts and put together again
   }
   Outcome out;
   const Evaluation before = trainer.evaluate(batch);
   out.outputs = before.outputs;
   out.loss = before.loss;
-  CHECK(same_bits(trainer.predict(ids), out.outputs));
+  CHECK(equal_bits(trainer.predict(ids), out.outputs));
   trainer.on_step([&](const StepResult& r) { out.step_loss = static_cast<double>(r.loss.value()); });
   trainer.step(batch);
   for (const std::string& name : trainer.parameter_names()) {
@@ -63,12 +63,12 @@ template <class ThePlan, class Alone> void check_bits() {
   static const Outcome wanted = integer_step<Alone>(0.0625);
   const Outcome got = integer_step<ThePlan>(0.0625);
   CAPTURE(devices<ThePlan>);
-  CHECK(same_bits(got.outputs, wanted.outputs));
+  CHECK(equal_bits(got.outputs, wanted.outputs));
   CHECK(got.step_loss == wanted.step_loss);
   for (std::size_t k = 0; k < wanted.gradients.size(); ++k) {
     CAPTURE(k);
-    CHECK(same_bits(got.gradients[k], wanted.gradients[k]));
-    CHECK(same_bits(got.parameters[k], wanted.parameters[k]));
+    CHECK(equal_bits(got.gradients[k], wanted.gradients[k]));
+    CHECK(equal_bits(got.parameters[k], wanted.parameters[k]));
   }
 }
 template <class Table, class... Parts> void check_table() { check_bits<Exact<Chain<Table>, Parts...>, Exact<Chain<Tokens>, Single>>(); }
@@ -107,7 +107,7 @@ template <class... Parts> void check_loss() {
   REQUIRE(wanted.loss > 1);
   const Outcome got = integer_step<ThePlan>(0.5);
   CAPTURE(devices<ThePlan>);
-  CHECK(same_bits(got.outputs, wanted.outputs));  // put together from the parts
+  CHECK(equal_bits(got.outputs, wanted.outputs));  // put together from the parts
   CHECK(std::abs(got.loss - wanted.loss) <= 5 * u + 2 * 6 * u * wanted.loss);
   CHECK(std::abs(got.step_loss - wanted.step_loss) <= 5 * u + 2 * 6 * u * wanted.loss);
   CHECK(worst(got.gradients[1], wanted.gradients[1]) <= head_bound);
@@ -148,7 +148,7 @@ template <class Option, class... Parts> void check_option() {
   const auto wanted = steps_of<Parts...>();
   const auto got = steps_of<Parts..., Option>();
   REQUIRE(got.size() == wanted.size());
-  for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(same_bits(got[i], wanted[i]));
+  for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(equal_bits(got[i], wanted[i]));
 }
 
 template <class ThePlan> void check_any(std::int64_t rows = 12) {
@@ -216,7 +216,7 @@ TEST_CASE("a model that is only applied has whole outputs, those of one device")
   runner.load(trainer);
   std::vector<float> ids;
   for (int i = 0; i < 19 * 4; ++i) ids.push_back(static_cast<float>((i * 5 + i / 4) % 48));
-  CHECK(same_bits(runner.predict(ids), trainer.predict(ids)));
+  CHECK(equal_bits(runner.predict(ids), trainer.predict(ids)));
 }
 
 TEST_CASE("on any data every tensor of a language model is that of one device but for the order of sums") {

@@ -17,7 +17,7 @@ std::vector<float> values(std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) v.push_back(static_cast<float>((37 * i + 11) % 101 - 50) / 7.0F);
   return v;
 }
-bool same_bits(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+bool equal_bits(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
 }  // namespace
 
@@ -31,7 +31,7 @@ TEST_CASE("slices sum to the bits of the whole, for every number of slices") {
       for (int s = 0; s < slices; ++s) sums.push_back(square_sum(v.data() + s * elements / slices, elements / slices, 64 / slices));
       for (std::size_t width = sums.size() / 2; width > 0; width /= 2)
         for (std::size_t p = 0; p < width; ++p) sums[p] = sums[2 * p] + sums[2 * p + 1];
-      CHECK(same_bits(sums[0], whole));
+      CHECK(equal_bits(sums[0], whole));
     }
   }
 }
@@ -63,7 +63,7 @@ TEST_CASE("each part is handed over once, in order, before its squares are taken
     CHECK(multiply_finite(part, elements, 2));
   });
   CHECK(next == v.data() + 1024);
-  CHECK(same_bits(doubled, 4 * square_sum(before.data(), 1024, 64)));
+  CHECK(equal_bits(doubled, 4 * square_sum(before.data(), 1024, 64)));
 }
 
 TEST_CASE("a single value that is not finite is seen, wherever it lies") {
