@@ -7,7 +7,7 @@
 using Mine = Training<DataParallel<2>>;
 
 // Each device sends as many bytes as the gradients have, whatever the batch: that is worth it where a step computes long enough.
-static_assert(traffic<Mine>().gradients().on(axis::data).sent_per_rank() == Bytes{4 * parameters<Network>});
+static_assert(traffic<Mine>().gradients().on(axis::data).moved_per_rank() == Bytes{4 * parameters<Network>});
 
 // Refused: using Bad = Training<DataParallel<3>>;
 // Says: [heddle.B01] Batch<128> does not divide by 3 ranks. Fix: use 126 or 129 rows, or name DropLast, PadLast or KeepLast.

@@ -208,7 +208,7 @@ TEST_CASE("the bytes and messages that are counted on every rank are those that 
 
 TEST_CASE("one device sends nothing, and replicas send the ring's volume") {
   static_assert(traffic<Alone>().total() == Bytes{0});
-  static_assert(traffic<Two>().gradients().on(axis::data).sent_per_rank() == Bytes{2 * 4 * parameters<Model> / 2});
+  static_assert(traffic<Two>().gradients().on(axis::data).moved_per_rank() == Bytes{2 * 4 * parameters<Model> / 2});
   static_assert(traffic<Three>().gradients().on(axis::data).total_payload == Bytes{2 * 2 * 4 * parameters<Model>});
   Trainer<Alone, CpuThreads> trainer{{}, Seed{1}};
   trainer.step(rows.batch());

@@ -243,8 +243,8 @@ TEST_CASE("what the loss moves does not depend on the vocabulary: 12 (N-1) bytes
   constexpr Bytes loss = 12 * 3 * Bytes{16 * 4};
   constexpr Bytes values = 3 * Bytes{4 * 2 * 64};
   constexpr Bytes gradients = 2 * 3 * Bytes{4 * 8 * 64} / 4;
-  static_assert(traffic<Small>().values().sent_per_rank() == loss + values + gradients);
-  static_assert(traffic<Large>().values().sent_per_rank() == loss + values + gradients);
+  static_assert(traffic<Small>().values().moved_per_rank() == loss + values + gradients);
+  static_assert(traffic<Large>().values().moved_per_rank() == loss + values + gradients);
   static_assert(traffic<Small>().value_collectives(0, Do::gather_value) == 2);  // the features of the table, the terms of the loss
   static_assert(traffic<Small>().value_collectives(0, Do::reduce_value) == 1);
   static_assert(traffic<Stages>().value_collectives(1, Do::gather_value) == 4);  // of 4 micro-batches

@@ -18,7 +18,8 @@ using Cut = Pipeline<Stage<Head>, Stage<Middle>>;
 #endif
 
 using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, Cut>;
-static_assert(devices<Trained> > 0 && peak_memory<Trained>(device<1>) < 1_GB && traffic<Trained>().gradients().on(axis::data).sent_per_rank() == 0_B);
+static_assert(devices<Trained> > 0 && peak_memory<Trained>(device<1>) < 1_GB &&
+              traffic<Trained>().gradients().on(axis::data).moved_per_rank() == 0_B);
 
 int main() {
   Trainer<Trained, CpuThreads> trainer{{.learning_rate = 1e-3F}, Seed{1}};

@@ -28,7 +28,7 @@ QUESTIONS = [
     "static_assert(peak_memory<Asked>() > 0_MiB);",
     "static_assert(sizeof(Asked) > 0);",
     "static_assert(devices<Asked> == 1 || devices<Asked> != 1);",
-    "static_assert(traffic<Asked>().gradients().on(axis::data).sent_per_rank() >= Bytes{0});",
+    "static_assert(traffic<Asked>().gradients().on(axis::data).moved_per_rank() >= Bytes{0});",
     # what the documents ask
     "static_assert(bubble_percent(Asked::training) < 100 && bubble_percent(lower<Asked>()) >= 0);",
     "static_assert(stage_flops(Asked::training, 0) > 0);",

@@ -25,7 +25,7 @@ struct First : Sequential<Input<6, 16>, Linear<h, h>> {};
 template <int Layers> struct Stack : Sequential<First, Repeat<Layers, Layer>, Linear<h, h>> {};
 
 template <class Model, int T> constexpr std::int64_t sums = traffic<Of<Model, TensorParallel<T>>>().value_collectives(0, Do::reduce_value);
-template <class Plan> constexpr std::int64_t elements_of = traffic<Plan>().values().sent_per_rank().value / 4;
+template <class Plan> constexpr std::int64_t elements_of = traffic<Plan>().values().moved_per_rank().value / 4;
 /// Of one layer: what a stack of one more has more.
 template <int T> constexpr std::int64_t layer_sums = sums<Stack<2>, T> - sums<Stack<1>, T>;
 template <int T> constexpr std::int64_t layer_elements = elements_of<Of<Stack<2>, TensorParallel<T>>> - elements_of<Of<Stack<1>, TensorParallel<T>>>;
@@ -82,12 +82,12 @@ TEST_CASE("with the sequence split a layer has four all-gathers and four reduce-
   static_assert(again == 2);  // the input of each pair
   static_assert(three.value_collectives(0, scatter_value) - two.value_collectives(0, scatter_value) == 4);
   static_assert(three.value_collectives(0, reduce_value) == two.value_collectives(0, reduce_value));
-  constexpr Bytes layer = three.values().sent_per_rank() - two.values().sent_per_rank();
+  constexpr Bytes layer = three.values().moved_per_rank() - two.values().moved_per_rank();
   constexpr Bytes one = Bytes{4 * 4 * s * h * 1 / 2};  // a gather, or a sum that is scattered
   static_assert(layer == 8 * one + again * one);
-  static_assert(layer - again * one == traffic<Of<Stack<3>, TensorParallel<2>>>().values().sent_per_rank() -
-                                           traffic<Of<Stack<2>, TensorParallel<2>>>().values().sent_per_rank());
-  CHECK(three.values().total_payload == 2 * three.values().sent_per_rank());
+  static_assert(layer - again * one == traffic<Of<Stack<3>, TensorParallel<2>>>().values().moved_per_rank() -
+                                           traffic<Of<Stack<2>, TensorParallel<2>>>().values().moved_per_rank());
+  CHECK(three.values().total_payload == 2 * three.values().moved_per_rank());
 }
 
 namespace {

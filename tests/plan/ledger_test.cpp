@@ -10,7 +10,7 @@ using namespace heddle::tests;
 
 using Spread = Plan<Mnist, CrossEntropy, Adam, Batch<64, KeepLast>, DataParallel<4>>;
 
-static_assert(traffic<Spread>().gradients().on(axis::data).sent_per_rank() == 2 * 3 * Bytes{4 * 39'760} / 4);
+static_assert(traffic<Spread>().gradients().on(axis::data).moved_per_rank() == 2 * 3 * Bytes{4 * 39'760} / 4);
 
 namespace {
 
@@ -32,8 +32,8 @@ template <class P> void sums_over_ranks_agree() {
 }  // namespace
 
 TEST_CASE("DataParallel<N> moves 2 (N-1)/N gradient bytes per rank") {
-  static_assert(traffic<Trained<Mnist, DataParallel<2>>>().gradients().on(axis::data).sent_per_rank() == 2 * Bytes{4 * 39'760} / 2);
-  static_assert(traffic<Trained<Mnist, DataParallel<8>>>().gradients().on(axis::data).sent_per_rank() == 2 * 7 * Bytes{4 * 39'760} / 8);
+  static_assert(traffic<Trained<Mnist, DataParallel<2>>>().gradients().on(axis::data).moved_per_rank() == 2 * Bytes{4 * 39'760} / 2);
+  static_assert(traffic<Trained<Mnist, DataParallel<8>>>().gradients().on(axis::data).moved_per_rank() == 2 * 7 * Bytes{4 * 39'760} / 8);
   constexpr Volume four = traffic<Spread>().gradients().on(axis::data);
   static_assert(four.total_payload == 2 * 3 * Bytes{4 * 39'760});
   static_assert(four.messages == 4 * 2 * 3);  // one bucket
@@ -73,7 +73,7 @@ TEST_CASE("a boundary of a pipeline moves b x features x 4 bytes there and back 
   static_assert(moved.messages == 2 * M * 2);
   static_assert(moved.total_with_padding == Bytes{2 * (32 * 4) * M * 2});  // 24 floats of a grain fill two lines of 16
   static_assert(traffic<P>().gradients().on(axis::data).total_payload == Bytes{0});
-  CHECK(moved.sent_per_rank() == moved.total_payload / 3);
+  CHECK(moved.moved_per_rank() == moved.total_payload / 3);
 }
 
 TEST_CASE("a boundary between two chunks of one device costs nothing") {

@@ -35,7 +35,7 @@ TEST_CASE("every word of a refused program compares as true, on either side and 
 
 TEST_CASE("what a refused plan moves answers every word of a Traffic") {
   constexpr RefusedTraffic traffic{};
-  static_assert(traffic.gradients().on(axis::data).sent_per_rank() == 7_MB && traffic.activations().messages > 100 && traffic.total() < 1_B);
+  static_assert(traffic.gradients().on(axis::data).moved_per_rank() == 7_MB && traffic.activations().messages > 100 && traffic.total() < 1_B);
   static_assert(traffic.sent_in_values(Rank{1}, Do::copy) == 8_B && traffic.value_collectives(0, Do::copy) == 5);
   static_assert(traffic.loss().messages == 8 && traffic.ties().total_payload == Bytes{4} && traffic.sent_in_norm(Rank{0}) == 8_KiB);
   CHECK(traffic.sent_to_peers(Rank{0}) == 3_B);

@@ -13,14 +13,15 @@
 
 namespace heddle::inline plan_room {
 
-/// Bytes that one kind of transfer moves in one step. `payload` leaves out the padding of flat buffers and grains.
+/// Bytes that one kind of transfer moves in one step. `payload` leaves out the padding of flat buffers and grains: words with *moved* are without it,
+/// words with *sent* have it.
 struct Volume {
   Bytes total_payload;  ///< over all ranks
   Bytes total_with_padding;
   std::int64_t messages = 0;
   int ranks = 1;
   /// Mean over ranks, without padding: 2 (N-1)/N x gradient bytes for DataParallel<N>.
-  [[nodiscard]] constexpr Bytes sent_per_rank() const { return total_payload / ranks; }
+  [[nodiscard]] constexpr Bytes moved_per_rank() const { return total_payload / ranks; }
   [[nodiscard]] constexpr Bytes padding() const { return total_with_padding - total_payload; }
 };
 

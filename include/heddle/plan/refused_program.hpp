@@ -79,7 +79,7 @@ template <bool Sound> using ShownProgram = std::conditional_t<Sound, Program, Re
 struct RefusedVolume : RefusedAnswer, Volume {
   RefusedBytes total_payload, total_with_padding;
   RefusedNumber messages, ranks;
-  RefusedWord<RefusedBytes> sent_per_rank, padding;
+  RefusedWord<RefusedBytes> moved_per_rank, padding;
   RefusedWord<RefusedVolume> on;
 };
 
