@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Every header opens with a room sign of at most six lines that names its own room, and has at most 300 lines."""
+"""Every header opens with a room sign of at most six lines that names its own room and those that it includes, and has at most 300 lines."""
 import re
 
 import house
 
 MOST_SIGN_LINES = 6
 MOST_LINES = 300
+SEEN_BY_ALL = {"core"}
+INCLUDED = re.compile(r'^#include "heddle/(\w+)/', re.M)
 
 
 def check(root):
@@ -28,6 +30,10 @@ def check(root):
             yield f"{header}: the room sign has no line '// Room: <room>. <what it is>'"
         elif room and named.group(1) != room:
             yield f"{header}: the room sign says '{named.group(1)}', the folder '{room}'"
+        seen = re.search(r"Sees: (.*?)(?:Does not see:|In:|$)", " ".join(line.removeprefix("// ") for line in sign))
+        for other in sorted(set(INCLUDED.findall(path.read_text())) - SEEN_BY_ALL - {room}):
+            if room and seen and not re.search(rf"\b{other}\b", seen.group(1)):
+                yield f"{header}: it includes room {other}, which its sign does not name after 'Sees:'"
         for field in ("Sees:", "In:"):
             if not any(line.startswith(f"// {field}") for line in sign):
                 yield f"{header}: the room sign has no line '// {field}'"
@@ -40,8 +46,11 @@ def check(root):
 SIGN = "// SPDX-License-Identifier: MIT\n// Room: core. A.\n// Sees: nothing.  Does not see: all.\n// In: a.  Out: b.\n"
 GOOD = SIGN + "#pragma once\n"
 NAME = "include/heddle/core/a.hpp"
-ACCEPTED = {NAME: GOOD}
+LOWER = '#include "heddle/core/a.hpp"\n#include "heddle/graph/g.hpp"\n'
+UPPER = GOOD.replace("Room: core", "Room: mesh").replace("nothing", "graph/leaf")
+ACCEPTED = {NAME: GOOD, "include/heddle/mesh/m.hpp": UPPER + LOWER}
 REFUSED = {
+    "it includes room graph": {"include/heddle/mesh/m.hpp": UPPER.replace("graph/leaf", "nothing.  Does not see: graph") + LOWER},
     "the first line is not": {NAME: "\n" + GOOD},
     "the room sign has 7 lines": {NAME: SIGN + "// a\n// b\n// c\n#pragma once\n"},
     "no line '// Room:": {NAME: GOOD.replace("Room:", "Place:")},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: backend. An SPMD function on processes: the same code on every rank of a mesh, with typed collectives between them.
-// Sees: transport/mpi, run/communicator.  Does not see: compute, any other backend.
+// Sees: transport/mpi, run/communicator, mesh, plan.  Does not see: compute, any other backend.
 // In: a mesh and a function of a communicator.  Out: its run as the rank of this process.
 #pragma once
 

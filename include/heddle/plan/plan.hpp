@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: plan. Plan: the type that is the parallel plan; if it is complete, it is checked.
-// Sees: graph, policies, every phase of plan.  Does not see: processes, threads, kernels.
+// Sees: graph, policy, every phase of plan.  Does not see: processes, threads, kernels.
 // In: an unordered pack of parts.  Out: Plan, check<Plan>(), devices, peak_memory, traffic, is_reproducible.
 #pragma once
 

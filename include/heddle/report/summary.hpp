@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: report. A model or a plan for a terminal: every layer with its shapes, parameters and place, then totals, memory and traffic.
-// Sees: plan, report/table.  Does not see: threads, kernels.
+// Sees: plan, graph, report/table.  Does not see: threads, kernels.
 // In: a Plan or a model.  Out: text of at most 100 columns.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What the entries of a body do on one rank: rows are loaded, kernels called, gradients summed along the counter.
-// Sees: plan/program, run/concepts, run/rank_tensors.  Does not see: policies, threads, transports, any backend.
+// Sees: plan/program, graph, run/concepts, run/rank_tensors.  Does not see: policies, threads, transports, any backend.
 // In: an entry and the micro-batch.  Out: tensors in the arena.
 #pragma once
 

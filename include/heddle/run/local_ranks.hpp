@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. The ranks of a trainer that live in this process: their calls, what they say when one fails, their tensors.
-// Sees: Programs, run.  Does not see: plans as types, optimizers, any backend by name.
+// Sees: plan/program, run.  Does not see: plans as types, optimizers, any backend by name.
 // In: both Programs, kernels, a session.  Out: runs of all ranks, evaluations, parameters by name.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Parameters and gradients by their state_dict names, wherever their ranks live: in this process or in others.
-// Sees: Programs, run/executor, run/initialize.  Does not see: plans as types, steps, any backend by name.
+// Sees: plan/program, run/executor, run/initialize.  Does not see: plans as types, steps, any backend by name.
 // In: a session, the executors of the ranks of this process.  Out: the same tensors in every process.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. The differential oracle: one step of a plan on its backend against Single on the reference kernels, tensor by tensor.
-// Sees: plan, run/trainer.  Does not see: any backend by name.
+// Sees: plan, policy, run/trainer.  Does not see: any backend by name.
 // In: a Plan, a backend, a batch.  Out: the first tensor that differs, by name.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. The groups that one process belongs to, each with its window of pending collectives.
-// Sees: transport/groups, transport/mpi_collective, transport/window.  Does not see: deadlines, lost ranks, transfers.
+// Sees: run, transport/groups, transport/mpi_collective, transport/window.  Does not see: deadlines, lost ranks, transfers.
 // In: a communicator, groups, a rank, limits.  Out: MpiLanes.
 #pragma once
 
