@@ -40,6 +40,13 @@ TEST_CASE("bytes that are not UTF-8 are told from those that are") {
     CHECK_FALSE_MESSAGE(is_utf8(text), printable(text));
 }
 
+TEST_CASE("characters are counted whole, and a byte that is none counts as one") {
+  static_assert(characters_of("") == 0 && characters_of("gain") == 4 && characters_of("Gr\xC3\xB6\xC3\x9F\x65 \xE2\x82\xAC") == 7);
+  static_assert(characters_of("\xC3") == 1 && characters_of("a\xFF\xFE") == 3);
+  static_assert(first_characters("Gr\xC3\xB6\xC3\x9F\x65", 3) == "Gr\xC3\xB6" && first_characters("Gr\xC3\xB6", 9) == "Gr\xC3\xB6");
+  static_assert(first_characters("Gr", 0).empty() && first_characters("\xE2\x82\xAC", 1) == "\xE2\x82\xAC");
+}
+
 TEST_CASE("what is printed commands no terminal, breaks no line and turns no text around") {
   CHECK(printable("weights of layer 1, Gr\xC3\xB6\xC3\x9F\x65 \xE2\x82\xAC") == "weights of layer 1, Gr\xC3\xB6\xC3\x9F\x65 \xE2\x82\xAC");
   CHECK(printable("\x1B[2J") == "?[2J");

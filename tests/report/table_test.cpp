@@ -55,6 +55,28 @@ TEST_CASE("what is sharded is gathered, and a table says how much") {
         std::string::npos);
 }
 
+TEST_CASE("columns are as wide as their characters, and a word that is too long is cut between two of them") {
+  const std::string umlauts = "Gr\xC3\xB6\xC3\x9F\x65";  // 5 characters, 7 bytes
+  CHECK(padded(umlauts, 6) == " " + umlauts);
+  CHECK(shortened(umlauts, 5) == umlauts);
+  CHECK(shortened("x" + umlauts, 5) == "xG...");
+  CHECK(shortened("\xC3\x9F\xC3\x9F\xC3\x9F\xC3\x9F\xC3\x9F", 4) == "\xC3\x9F...");
+  Grid grid{"lr"};
+  grid.add({umlauts, "1"});
+  grid.add({"plain", "23"});
+  CHECK(grid.text() == umlauts + "   1\nplain  23\n");
+  std::string wide;
+  for (int i = 0; i < 120; ++i) wide += "\xC3\xBC";
+  grid.add({wide, "4"});
+  const std::string text = grid.text();
+  CHECK(is_utf8(text));
+  CHECK(characters_of(text.substr(text.find("\xC3\xBC"))) == most_columns + 1);
+  CHECK(text.ends_with("\xC3\xBC...   4\n"));
+  const std::string folded = wrapped("", wide.substr(0, 160) + ' ' + wide.substr(0, 40), 0);
+  CHECK(folded == wide.substr(0, 160) + '\n' + wide.substr(0, 40) + '\n');
+  CHECK(wrapped("", wide.substr(0, 120) + ' ' + wide.substr(0, 40), 0).find('\n') == 161);  // 81 characters are one line
+}
+
 TEST_CASE("a table names devices, layers, memory and what moves") {
   using Spread = Plan<Small, CrossEntropy, Adam, Batch<64>, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>;
   const std::string text = table<Spread>();

@@ -47,6 +47,22 @@ struct CodePoint {
   return true;
 }
 
+/// The first `most` characters of a text, whole ones; a byte that is not UTF-8 counts as one.
+///
+/// Tested  core/utf8_test
+[[nodiscard]] constexpr std::string_view first_characters(std::string_view text, std::size_t most) {
+  std::size_t at = 0;
+  for (std::size_t c = 0; c < most && at < text.size(); ++c) at += code_point_at(text, at).bytes == 0 ? 1 : code_point_at(text, at).bytes;
+  return text.substr(0, at);
+}
+
+/// How many characters a text has: the columns that it takes in a terminal, if none of its characters is a wide one.
+[[nodiscard]] constexpr std::size_t characters_of(std::string_view text) {
+  std::size_t count = 0;
+  for (; !text.empty(); ++count) text.remove_prefix(first_characters(text, 1).size());
+  return count;
+}
+
 /// Whether a character commands a terminal, breaks a line or turns the direction of writing around instead of being shown.
 [[nodiscard]] constexpr bool is_control(std::uint32_t c) {
   const bool commands = c < 0x20 || (c >= 0x7F && c < 0xA0);  // U+009B alone opens a command, as ESC [ does

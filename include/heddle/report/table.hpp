@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/core/utf8.hpp"
 #include "heddle/cost/simulate.hpp"
 #include "heddle/plan/plan.hpp"
 
@@ -25,8 +26,15 @@ template <class... Parts> [[nodiscard]] std::string said(const Parts&... parts) 
 }
 
 [[nodiscard]] inline std::string padded(std::string word, std::size_t width) {
-  if (word.size() < width) word.insert(0, width - word.size(), ' ');
+  if (const std::size_t wide = characters_of(word); wide < width) word.insert(0, width - wide, ' ');
   return word;
+}
+
+/// The word, or its beginning and dots where it has more characters.
+[[nodiscard]] inline std::string shortened(const std::string& word, std::size_t most) {
+  if (characters_of(word) <= most) return word;
+  const std::size_t dots = std::min<std::size_t>(most, 3);
+  return std::string{first_characters(word, most - dots)} + std::string(dots, '.');
 }
 
 /// Widest line of what a terminal shows.
@@ -49,9 +57,9 @@ class Grid {
       for (std::size_t c = 0; c < row.size(); ++c) {
         if (wide[c] == 0 && !runs_on(row, c)) continue;
         if (!line.empty()) line += "  ";
-        const std::size_t width = runs_on(row, c) ? most_columns - line.size() : wide[c];
-        const std::string word = row[c].size() > width ? row[c].substr(0, width - std::min<std::size_t>(width, 3)) + "..." : row[c];
-        line += columns_[c] == 'r' ? padded(word, width) : word + std::string(width - word.size(), ' ');
+        const std::size_t width = runs_on(row, c) ? most_columns - std::min(most_columns, characters_of(line)) : wide[c];
+        const std::string word = shortened(row[c], width);
+        line += columns_[c] == 'r' ? padded(word, width) : word + std::string(width - characters_of(word), ' ');
       }
       line.erase(line.find_last_not_of(' ') + 1);
       out += line + '\n';
@@ -67,7 +75,7 @@ class Grid {
     std::vector<std::size_t> wide(columns_.size());
     for (const auto& row : rows_)
       for (std::size_t c = 0; c < row.size(); ++c)
-        if (!runs_on(row, c)) wide[c] = std::max(wide[c], row[c].size());
+        if (!runs_on(row, c)) wide[c] = std::max(wide[c], characters_of(row[c]));
     return wide;
   }
   [[nodiscard]] static std::size_t width_of(const std::vector<std::size_t>& widths) {
@@ -81,10 +89,11 @@ class Grid {
 
 /// A sentence in lines of at most most_columns, the second and further ones behind `indent` spaces, as the first one stands behind `label`.
 [[nodiscard]] inline std::string wrapped(const std::string& label, std::string words, std::size_t indent) {
-  std::string out = label + std::string(label.size() < indent ? indent - label.size() : 0, ' ');
+  const std::size_t labelled = characters_of(label);
+  std::string out = label + std::string(labelled < indent ? indent - labelled : 0, ' ');
   for (;;) {
-    const std::size_t room = most_columns - indent;
-    if (words.size() <= room) return out + words + '\n';
+    const std::size_t room = first_characters(words, most_columns - indent).size();
+    if (words.size() == room) return out + words + '\n';
     std::size_t end = words.rfind(' ', room);
     if (end == std::string::npos || end == 0) end = std::min(words.find(' '), words.size());
     out += words.substr(0, end) + '\n';
