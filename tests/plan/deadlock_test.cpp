@@ -165,6 +165,24 @@ TEST_CASE("of a long circle the first and the last ranks are drawn, and a rank t
   CHECK(check(led).ok());
 }
 
+TEST_CASE("however long the circle and however many wait behind it, the sentence ends with its remedy") {
+  for (int around = 2; around <= 12; ++around)
+    for (int lines = 1; lines <= 1000; lines *= 10)  // more digits
+      for (int behind = 0; behind <= 11; behind += 11) {
+        HandWrittenLists lists{around + behind};
+        for (int i = 0; i < lines; ++i)
+          for (int r = 0; r + 1 < around; r += 2) lists.send(r, r + 1, 1), lists.receive(r + 1, r, 1);
+        for (int r = 0; r < around; ++r) lists.send(r, (r + 1) % around, 1), lists.receive(r, (r + around - 1) % around, 1);
+        for (int r = around; r < around + behind; ++r) lists.receive(r, 0, 1), lists.send(0, r, 1);
+        const Diagnosis found = check(lists);
+        CAPTURE(std::string{found.text.view()});
+        CHECK(found.code == Code{'S', 3});
+        CHECK(says(found, " -> rank 0"));
+        CHECK(found.text.view().ends_with(". Fix: post each send and its receive in one order on both ranks, or start both before waiting."));
+        CHECK_FALSE(found.text.cut);
+      }
+}
+
 TEST_CASE("a circle through two lanes tells the start that is first in each") {
   HandWrittenLists ring{3};  // each sends to the next and receives from the one before, with starts in that order: free transfers pass
   for (int r = 0; r < 3; ++r) {

@@ -211,7 +211,8 @@ template <class Run> struct WaitGraph {
   }
 };
 
-/// The sentence of a stuck execution: the circle of ranks that wait, from its lowest rank on. Of a long circle the first and the last are told.
+/// The sentence of a stuck execution: the circle of ranks that wait, from its lowest rank on. Of a long circle the first and the last are told, as
+/// many as leave room for the remedy.
 template <class Run> [[nodiscard]] constexpr Diagnosis witness(const Run& run) {
   using Graph = WaitGraph<Run>;
   const Graph graph{run};
@@ -227,6 +228,10 @@ template <class Run> [[nodiscard]] constexpr Diagnosis witness(const Run& run) {
   typename Graph::Waiter lowest = first;
   for (int i = 0; i < length; ++i, first = graph.after(first))
     if (first.role < lowest.role || (first.role == lowest.role && first.line < lowest.line)) lowest = first;
+  Diagnosis found{Code{'S', 3}, "the schedule deadlocks under rendezvous, each rank waits for the next: "};
+  Text<160> remedy;
+  if (ranks > 0) remedy << "; " << ranks << (ranks == 1 ? " other rank waits" : " other ranks wait") << " for one of them";
+  remedy << ". Fix: post each send and its receive in one order on both ranks, or start both before waiting.";
   Text<280> circle;
   for (int told = length; told > 0; --told) {
     circle = {};
@@ -236,12 +241,9 @@ template <class Run> [[nodiscard]] constexpr Diagnosis witness(const Run& run) {
       if (told < length && i == (told + 1) / 2) circle << "(" << length - told << " more) -> ";
     }
     circle << "rank " << lowest.role;
-    if (!circle.cut) break;
+    if (!circle.cut && found.text.length + circle.length + remedy.length < static_cast<int>(sizeof(Sentence::chars))) break;
   }
-  Diagnosis found{Code{'S', 3}, "the schedule deadlocks under rendezvous, each rank waits for the next: "};
-  found << circle.view();
-  if (ranks > 0) found << "; " << ranks << (ranks == 1 ? " other rank waits" : " other ranks wait") << " for one of them";
-  return found << ". Fix: post each send and its receive in one order on both ranks, or start both before waiting.";
+  return found << circle.view() << remedy.view();
 }
 
 /// The sentence of the first start that stays alone or meets another payload.
