@@ -94,6 +94,11 @@ TEST_CASE("contents beyond the memory are refused before it is asked for, and a 
   CHECK_NOTHROW(refuse_beyond_memory(std::uint64_t{64} << 20, "small"));
   CHECK(has(sentence([] { refuse_beyond_memory(std::uint64_t{1} << 60, "a sparse file"); }),
             "[heddle.D14] 'a sparse file' takes 1,152,921,504,606,846,976 bytes of memory, but "));
+  for (const int bit : {63, 64}) {  // numbers that a signed one does not hold
+    const std::uint64_t bytes = product_or_most(std::uint64_t{1} << 60, std::uint64_t{1} << (bit - 60));
+    CHECK(has(sentence([&] { refuse_beyond_memory(bytes, "much"); }),
+              "[heddle.D14] 'much' takes more than 9,223,372,036,854,775,807 bytes of memory, but "));
+  }
   const std::string none =
       "[heddle.D14] 'file' takes more memory than the system gives. Fix: give a smaller file, free memory, or raise the limit on it.";
   CHECK(sentence([] { within_memory("file", [] { throw std::bad_alloc{}; }); }) == none);
@@ -112,5 +117,10 @@ TEST_CASE("a file is there if it can be opened as one") {
 TEST_CASE("numbers and paths are spelled as in every sentence") {
   CHECK(grouped_digits(47'040'016) == "47,040,016");
   CHECK(grouped_digits(-1) == "-1");
+  CHECK(grouped_digits(std::uint64_t{9'223'372'036'854'775'807}) == "9,223,372,036,854,775,807");
+  CHECK(grouped_digits(~std::uint64_t{0}) == "more than 9,223,372,036,854,775,807");
+  static_assert(product_or_most(3, 5) == 15 && product_or_most(0, 5) == 0 && product_or_most(5, 0) == 0);
+  static_assert(product_or_most(std::uint64_t{1} << 32, (std::uint64_t{1} << 32) - 1) == ~std::uint64_t{0} - 0xFFFFFFFF);
+  static_assert(product_or_most(std::uint64_t{1} << 32, std::uint64_t{1} << 32) == ~std::uint64_t{0});
   CHECK(quoted_path("a/b") == "'a/b'");
 }

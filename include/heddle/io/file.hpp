@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <optional>
 #include <span>
@@ -35,8 +36,18 @@ namespace heddle::inline io_room {
   text << number;
   return std::string{text.view()};
 }
-[[nodiscard]] inline std::string grouped_digits(std::uint64_t number) { return grouped_digits(static_cast<std::int64_t>(number)); }
+[[nodiscard]] inline std::string grouped_digits(std::uint64_t number) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  if (number > static_cast<std::uint64_t>(most)) return "more than " + grouped_digits(most);
+  return grouped_digits(static_cast<std::int64_t>(number));
+}
 [[nodiscard]] inline std::string grouped_digits(int number) { return grouped_digits(std::int64_t{number}); }
+
+/// a x b, or the largest number where that is more: sizes that somebody asks for may have any value.
+[[nodiscard]] constexpr std::uint64_t product_or_most(std::uint64_t a, std::uint64_t b) {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  return b != 0 && a > most / b ? most : a * b;
+}
 
 /// A path: a string, a view, a literal, or what becomes a string by itself, as a std::filesystem::path does.
 template <class Given>

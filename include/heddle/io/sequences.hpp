@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -60,10 +59,8 @@ inline void refuse_other_windows(std::span<const std::int32_t> tokens, int vocab
   const std::int64_t stride = windows.stride == 0 ? windows.length : windows.stride;
   const std::int64_t rows = (std::ssize(tokens) - windows.length - 1) / stride + 1;
   const std::int64_t each = windows.predict == Predict::each ? windows.length : 1;
-  const auto numbers = static_cast<std::uint64_t>(windows.length + each);
-  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max() / sizeof(float);
-  refuse_beyond_memory(sizeof(float) * (numbers > most / static_cast<std::uint64_t>(rows) ? most : numbers * static_cast<std::uint64_t>(rows)), name,
-                       remedy);
+  const std::uint64_t row_bytes = product_or_most(sizeof(float), static_cast<std::uint64_t>(windows.length + each));
+  refuse_beyond_memory(product_or_most(row_bytes, static_cast<std::uint64_t>(rows)), name, remedy);
   const auto make = [&] {
     LabelledRows made;
     made.features = windows.length;

@@ -28,11 +28,11 @@ namespace heddle::inline io_room {
 /// Refuses rows of `inputs` and `targets` numbers, all above 0, whose sum the memory does not hold, where it can be counted and where not: 10 rows of
 /// 3 and 1 take 160 bytes. Errors  D14
 inline void refuse_synthetic_rows(std::int64_t rows, std::int64_t inputs, std::int64_t targets, const char* name, const char* remedy) {
-  constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
   const std::uint64_t numbers = static_cast<std::uint64_t>(inputs) + static_cast<std::uint64_t>(targets);
-  const bool counted = numbers <= most / sizeof(float) / static_cast<std::uint64_t>(rows);
-  refuse_beyond_memory(counted ? sizeof(float) * numbers * static_cast<std::uint64_t>(rows) : most, name, remedy);
-  if (!counted) throw std::bad_alloc{};  // also where nobody knows how much memory is free
+  const std::uint64_t bytes = product_or_most(product_or_most(sizeof(float), numbers), static_cast<std::uint64_t>(rows));
+  refuse_beyond_memory(bytes, name, remedy);
+  if (bytes > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+    throw std::bad_alloc{};  // also where nobody knows how much memory is free
 }
 
 /// Rows that can be learned: row r has class r mod classes; feature f is the class's centre in [0.2, 0.8) plus noise in [-0.2, 0.2).
