@@ -7,6 +7,7 @@
 
 #include "heddle/backend/cpu.hpp"
 #include "heddle/backend/cpu_threads.hpp"
+#include "heddle/io/safetensors.hpp"
 #include "heddle/run/runner.hpp"
 #include "heddle/transport/solo.hpp"
 
@@ -110,5 +111,24 @@ TEST_CASE("a tied parameter has the name of its owner, is read under both names,
   CHECK(alone.parameter_hash() != trainer.parameter_hash());
   alone.set_parameter("wte.weight", ones);
   CHECK(alone.parameter_hash() == trainer.parameter_hash());
+  TensorFile file;  // as PyTorch's state_dict has it: under both names
+  for (const char* name : {"head.weight", "wte.weight", "middle.weight"}) file.put<float>(name, {4, 4}, halves);
+  for (const char* name : {"head.bias", "wte.bias", "middle.bias"}) file.put<float>(name, {4}, std::vector<float>(4, 2.0F));
+  trainer.load(file);
+  CHECK(copy(2) == halves);
+  TensorFile other;  // under the names of the tied layer alone
+  for (const char* name : {"head.weight", "middle.weight"}) other.put<float>(name, {4, 4}, ones);
+  for (const char* name : {"head.bias", "middle.bias"}) other.put<float>(name, {4}, std::vector<float>(4, 2.0F));
+  trainer.load(other);
+  CHECK(copy(0) == ones);
+  CHECK(copy(2) == ones);
+  std::vector<float> nearly = halves;
+  nearly[15] = -nearly[15];
+  file.put<float>("head.weight", {4, 4}, nearly);
+  CHECK_THROWS_WITH_AS(
+      trainer.load(file),
+      doctest::Contains("[heddle.D16] the tensors are not those of Tying: 'head.weight' is tied to 'wte.weight', but holds other values. Fix:"),
+      Error);
+  CHECK(copy(2) == ones);
   CHECK_THROWS_WITH_AS((void)trainer.parameter("tail.weight"), doctest::Contains("[heddle.R05]"), Error);
 }

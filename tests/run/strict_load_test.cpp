@@ -56,6 +56,33 @@ TEST_CASE("a tensor that the model does not have is told with the names that it 
   CHECK(nearest_names("0.bias", {"1.bias", "2.bias"}) == "; nearest: '1.bias', '2.bias'");
 }
 
+TEST_CASE("a tied tensor may have either of its names, or both with the same values") {
+  const std::vector<TiedName> ties{{"head.weight", "a.weight"}, {"tail.weight", "a.weight"}};
+  const auto said_of = [&](std::vector<NamedShape> given, bool same) -> std::string {
+    try {
+      refuse_other_tensors("Mlp", {}, two, given, ties, [&](const std::string&, const std::string&) { return same; });
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "the same";
+  };
+  const NamedShape head{"head.weight", {2, 3}};
+  const NamedShape tail{"tail.weight", {2, 3}};
+  CHECK(said_of({two[0], two[1]}, false) == "the same");
+  CHECK(said_of({two[0], two[1], head, tail}, true) == "the same");
+  CHECK(said_of({two[1], head}, false) == "the same");
+  CHECK(given_name("a.weight", ties, {two[1], tail}) == "tail.weight");
+  CHECK(given_name("a.weight", ties, {two[0], tail}) == "a.weight");
+  CHECK(said_of({two[0], two[1], head}, false) ==
+        "[heddle.D16] the tensors are not those of Mlp: 'head.weight' is tied to 'a.weight', but holds other values. Fix: load a file of the same "
+        "model, or set single tensors with set_parameter.");
+  CHECK(said_of({two[1], head, tail}, false).find("'tail.weight' is tied to 'head.weight', but holds") != std::string::npos);
+  CHECK(said_of({two[0], two[1], {"head.weight", {3, 2}}}, true).find("Mlp: 'head.weight' has shape [3, 2], not [2, 3]. Fix") != std::string::npos);
+  CHECK(said_of({two[0]}, true).find("'a.bias' is missing") != std::string::npos);
+  CHECK(said_of({two[1]}, true).find("'a.weight' is missing") != std::string::npos);
+  CHECK(said_of({two[0], two[1], {"haed.weight", {2, 3}}}, true).find("'haed.weight' is not in the model") != std::string::npos);
+}
+
 TEST_CASE("a file with thousands of other tensors is told in a sentence that can be read, and so is a long name that commands a terminal") {
   std::vector<NamedShape> many;
   for (int i = 0; i < 5000; ++i) many.push_back({"t" + std::to_string(i), {1}});

@@ -40,6 +40,13 @@ template <class Session> class NamedTensors {
       if (owner_of(p) == p) all.emplace_back(name(p).view());
     return all;
   }
+  /// The other names of tied parameters.
+  [[nodiscard]] std::vector<TiedName> ties() const {
+    std::vector<TiedName> all;
+    for (int p = 0; p < graph_.parameter_count; ++p)
+      if (owner_of(p) != p) all.push_back({std::string{name(p).view()}, std::string{name(owner_of(p)).view()}});
+    return all;
+  }
   /// Of a tied parameter that of its owner, under whose name it is saved.
   [[nodiscard]] int owner_of(int p) const {
     const int node = training_.parameters[p].node;

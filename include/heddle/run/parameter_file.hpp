@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -73,6 +74,12 @@ template <class Source> [[nodiscard]] std::vector<NamedShape> shapes_of(const So
   return shapes;
 }
 
+/// Also of numbers that are not equal to themselves.
+[[nodiscard]] inline bool same_bytes(std::span<const float> a, std::span<const float> b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                            [](float x, float y) { return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y); });
+}
+
 /// Sets all parameters from a file in memory, a trainer or a runner. Nothing is changed unless all processes have what the model takes.
 ///
 /// Errors  D16 with all differences; R28 processes that have other values
@@ -80,27 +87,32 @@ template <class Source> [[nodiscard]] std::vector<NamedShape> shapes_of(const So
 template <class Session, class Source>
 void take_parameters(LocalRanks<Session>& ranks, NamedTensors<Session>& tensors, std::string_view model, Source& source,
                      const std::string& path = {}) {
-  const std::vector<std::string> names = tensors.names();
+  std::vector<std::string> names = tensors.names();
+  const auto values = [&](const std::string& name) -> decltype(auto) {
+    if constexpr (requires { source.parameter(name); })
+      return source.parameter(name);
+    else
+      return source.template get<float>(name);
+  };
   in_every_process(ranks.session(), ranks.ranks(), [&] {
     std::vector<NamedShape> wanted;
     for (const std::string& name : names) wanted.push_back({name, sizes_of(tensors.shape(tensors.find(name)))});
-    refuse_other_tensors(model, wanted, shapes_of(source), path);
+    const std::vector<NamedShape> given = shapes_of(source);
+    const std::vector<TiedName> ties = tensors.ties();
+    refuse_other_tensors(model, path, wanted, given, ties,
+                         [&](const std::string& a, const std::string& b) { return same_bytes(values(a), values(b)); });
+    for (std::string& name : names) name = given_name(name, ties, given);
   });
   if constexpr (requires { source.tensors(); }) {
     BitHash bits;
     if (live_apart(ranks.session(), ranks.ranks()))
-      for (const std::string& name : names) bits.add(source.template get<float>(name));
+      for (const std::string& name : names) bits.add(values(name));
     refuse_other_numbers(ranks.session(), ranks.ranks(), bits.value, [](int rank) {
       return Error(Code{'R', 28}, "rank " + std::to_string(rank) +
                                       " has read other parameters than rank 0, so they would not agree. Fix: give every process the same file.");
     });
   }
-  for (const std::string& name : names) {
-    if constexpr (requires { source.parameter(name); })
-      tensors.write(tensors.find(name), source.parameter(name));
-    else
-      tensors.write(tensors.find(name), source.template get<float>(name));
-  }
+  for (const std::string& name : names) tensors.write(tensors.find(name), values(name));
 }
 
 /// The same from a path: every process reads the file.

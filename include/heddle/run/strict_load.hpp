@@ -4,6 +4,7 @@
 // In: names, shapes and element types, wanted and given.  Out: nothing, or an Error.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -60,35 +61,62 @@ class Differences {
   int count_ = 0;
 };
 
-/// Refuses tensors that are not those of a model: other shapes and element types, missing ones, and ones that the model does not have. `path` is the
-/// file that has them, if one was named.
+/// A second name of a tensor: 'head.weight' of a layer that is tied to the one of 'wte.weight'.
+struct TiedName {
+  std::string name;
+  std::string owner;
+};
+
+/// Under which of its names a tensor is given, or its own.
+[[nodiscard]] inline std::string given_name(const std::string& name, const std::vector<TiedName>& ties, const std::vector<NamedShape>& given) {
+  const auto has = [&](const std::string& wanted) {
+    return std::any_of(given.begin(), given.end(), [&](const NamedShape& tensor) { return tensor.name == wanted; });
+  };
+  if (!has(name))
+    for (const TiedName& tie : ties)
+      if (tie.owner == name && has(tie.name)) return tie.name;
+  return name;
+}
+
+/// Refuses tensors that are not those of a model: other shapes and element types, missing ones, and ones that the model does not have. A tied tensor
+/// may be given under any of its names, or under several with the same values: same_values(a, b) is asked of two that have the same shape.
+/// `path` is the file that has them, if one was named.
 ///
 /// Errors  D16, with all differences
 /// Tested  run/strict_load_test, run/runner_test
-inline void refuse_other_tensors(std::string_view model, const std::vector<NamedShape>& wanted, const std::vector<NamedShape>& given,
-                                 const std::string& path = {}) {
+template <class SameValues>
+void refuse_other_tensors(std::string_view model, const std::string& path, const std::vector<NamedShape>& wanted,
+                          const std::vector<NamedShape>& given, const std::vector<TiedName>& ties, SameValues same_values) {
   std::map<std::string_view, const NamedShape*> left;
   for (const NamedShape& tensor : given) left.emplace(tensor.name, &tensor);
   Differences others;
   Differences missing;
   Differences surplus;
+  const auto take = [&](const std::string& name, const NamedShape& tensor) {  // whether it is one of the model
+    const auto found = left.find(name);
+    const NamedShape& stored = *found->second;
+    left.erase(found);
+    if (stored.shape != tensor.shape) others.add("'" + name + "' has shape " + stored.words() + ", not " + tensor.words());
+    if (stored.type != tensor.type) others.add("'" + name + "' is of " + std::string{stored.type} + ", not " + std::string{tensor.type});
+    return stored.shape == tensor.shape && stored.type == tensor.type;
+  };
   for (const NamedShape& tensor : wanted) {
-    const auto found = left.find(tensor.name);
-    const std::string name = "'" + tensor.name + "'";
-    if (found == left.end()) {
-      missing.add(name + " is missing");
+    const std::string name = given_name(tensor.name, ties, given);
+    if (!left.contains(name)) {
+      missing.add("'" + tensor.name + "' is missing");
       continue;
     }
-    if (found->second->shape != tensor.shape) others.add(name + " has shape " + found->second->words() + ", not " + tensor.words());
-    if (found->second->type != tensor.type) others.add(name + " is of " + std::string{found->second->type} + ", not " + std::string{tensor.type});
-    left.erase(found);
+    const bool fits = take(name, tensor);
+    for (const TiedName& tie : ties)
+      if (tie.owner == tensor.name && left.contains(tie.name) && take(tie.name, tensor) && fits && !same_values(tie.name, name))
+        others.add("'" + tie.name + "' is tied to '" + name + "', but holds other values");
   }
   std::vector<std::string> names;
   for (const NamedShape& tensor : wanted) names.push_back(tensor.name);
   for (const NamedShape& tensor : given)
     if (left.contains(tensor.name))
       surplus.add("'" + tensor.name.substr(0, 100) + "' is not in the model" + (surplus.names_more() ? nearest_names(tensor.name, names) : ""));
-  others.finish("have another shape or type");
+  others.finish("have another shape, type or values");
   missing.finish("are missing");
   surplus.finish("are not in the model");
   std::string all;
@@ -97,6 +125,11 @@ inline void refuse_other_tensors(std::string_view model, const std::vector<Named
   if (!all.empty())
     throw Error(Code{'D', 16}, "the tensors " + (path.empty() ? "" : "of '" + path + "' ") + "are not those of " + std::string{model} + ": " + all +
                                    ". Fix: load a file of the same model, or set single tensors with set_parameter.");
+}
+/// The same of a model that ties nothing.
+inline void refuse_other_tensors(std::string_view model, const std::vector<NamedShape>& wanted, const std::vector<NamedShape>& given,
+                                 const std::string& path = {}) {
+  refuse_other_tensors(model, path, wanted, given, {}, [](const std::string&, const std::string&) { return true; });
 }
 
 }  // namespace heddle::inline run_room
