@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -473,6 +474,29 @@ TEST_CASE("a callback may move its trainer and give it another state: the step t
   CHECK(trainer.step(rows.batch(16)).step == 2);
   CHECK(trainer.steps() == 1);
   CHECK(trainer.parameter_hash() == made(3).parameter_hash());
+}
+
+TEST_CASE("an observer may move or end its trainer in the middle of an accuracy, which counts all batches of the one that it began with") {
+  struct Once : Observer {
+    std::function<void()> act;
+    std::atomic<bool> done{false};
+    void finished(const Observation&) override {
+      if (!done.exchange(true)) act();
+    }
+  };
+  const double wanted = made(1).accuracy(rows.all());
+  std::optional<Trainer<Kept, CpuThreads>> trainer{made(1)};
+  std::optional<Trainer<Kept, CpuThreads>> moved;
+  Once move;
+  move.act = [&] { moved.emplace(std::move(*trainer)); };
+  trainer->observe(&move);
+  CHECK(trainer->accuracy(rows.all().batches<10>()) == wanted);
+  CHECK(move.done);
+  Once end;
+  end.act = [&] { moved.reset(); };
+  moved->observe(&end);
+  CHECK(moved->accuracy(rows.all()) == wanted);
+  CHECK_FALSE(moved.has_value());
 }
 
 TEST_CASE("the groups of a transport are the ranks that differ along one axis only") {

@@ -167,8 +167,9 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   template <class Rows> [[nodiscard]] double accuracy(const Rows& rows) {
     static_assert(has_classes<Target> || !TrainerVerdict<Asked>::found.ok(),
                   "[heddle.D30] the loss of the plan has no classes, so there is no accuracy. Fix: name CrossEntropy, or use evaluate(batch).loss.");
+    const auto state = state_.held();  // for all batches: an observer may move the trainer between two of them
     Accuracy counted;
-    if constexpr (has_classes<Target>) count_right(counted, rows);
+    if constexpr (has_classes<Target>) count_right(*state, counted, rows);
     return counted.share();
   }
 
@@ -241,19 +242,19 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
     LocalRanks<Session> ranks;
   };
 
-  void count_right(Accuracy& counted, const Examples<Target>& batch) {
-    for (const auto& piece : batch.batches(state_->ranks.rows_at_once())) counted.add(evaluate(piece), piece);
+  static void count_right(State& s, Accuracy& counted, const Examples<Target>& batch) {
+    for (const auto& piece : batch.batches(s.ranks.rows_at_once())) counted.add(s.ranks.evaluate(piece), piece);
   }
-  template <class Other> void count_right(Accuracy&, const Examples<Other>&) {
+  template <class Other> static void count_right(State&, Accuracy&, const Examples<Other>&) {
     static_assert(sizeof(fired<OfTrained<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
   }
-  template <class Rows> void count_right(Accuracy& counted, const Rows& rows) {
+  template <class Rows> static void count_right(State& s, Accuracy& counted, const Rows& rows) {
     if constexpr (std::is_convertible_v<Rows, Examples<Target>>) {
-      count_right(counted, static_cast<const Examples<Target>&>(rows));
+      count_right(s, counted, static_cast<const Examples<Target>&>(rows));
     } else if constexpr (requires { rows.all(); }) {
       static_assert(std::is_void_v<Rows>, "[heddle.D18] accuracy() takes a batch, or batches. Fix: write accuracy(data.all()).");
     } else if constexpr (requires { rows.begin(); }) {
-      for (const auto& batch : rows) count_right(counted, batch);
+      for (const auto& batch : rows) count_right(s, counted, batch);
     } else {
       static_assert(std::is_void_v<Rows>, "[heddle.D18] accuracy() takes a batch, or batches. Fix: data.in_order().batches<64>().");
     }
