@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/02_data_parallel.cpp -pthread
 // Data parallelism. New: seconds. Two devices hold the same model, each takes 64 rows of a batch, and gradients are summed over both. Devices are
-// cores here: on two of them the second line takes about six tenths of the time of the first.
+// cores here: on two idle ones the second line takes little more than half of the time of the first, and more where other programs use them too.
 #include "network.hpp"
 
 using Mine = Training<DataParallel<2>>;

@@ -21,7 +21,7 @@ constexpr Machine fast{.alpha = 50e-6, .beta = 1e-9, .per_flop = 1e-10};
 // Eight blocks of two layers; every block gives gradients to what is before it, so all blocks have the same work.
 struct Block : Sequential<Linear<64, 64, NoBias>, Linear<64, 64, NoBias>> {};
 struct Blocks : Sequential<Input<1>, Embedding<64, 64>, Repeat<8, Block>> {};
-template <class Policy> using Eight = Plan<Blocks, MeanSquaredError, SGD, Batch<64>, Policy>;
+template <class Policy, class... Options> using Eight = Plan<Blocks, MeanSquaredError, SGD, Batch<64>, Policy, Options...>;
 template <int Stages> using Staged = Pipeline<Balanced<Stages>, OneFOneB, Microbatches<4>>;
 // A unit of compute is the forward of one block for 8 rows and takes 0.1 s; a unit of data is what 8 rows carry from block to block: 0.01 s.
 constexpr Machine slow{.alpha = 0.05, .beta = 0.01 / (8 * 64 * 4), .per_flop = 0.1 / (8 * 2 * 2 * 64 * 64)};
@@ -49,9 +49,14 @@ int main() {
   std::printf("\n%-52s %7s %11s %8s\n", "eight blocks", "devices", "step", "waiting");
   print<Eight<Single>>("0D: one device", slow, "s ", 1);
   print<Eight<DataParallel<2>>>("1D: data 2", slow, "s ", 1);
+  print<Eight<DataParallel<2>, Bucket<32_KiB>>>("1D: data 2, Bucket<32_KiB>", slow, "s ", 1);
   print<Eight<Staged<2>>>("1D: stage 2", slow, "s ", 1);
   print<Eight<TensorParallel<2>>>("1D: tensor 2", slow, "s ", 1);
   print<Eight<Sharded<2>>>("1D: shard 2", slow, "s ", 1);
+  print<Eight<DataParallel<4>>>("1D: data 4", slow, "s ", 1);
+  print<Eight<DataParallel<8>>>("1D: data 8", slow, "s ", 1);
+  print<Eight<DataParallel<8>, Bucket<32_KiB>>>("1D: data 8, Bucket<32_KiB>", slow, "s ", 1);
+  print<Eight<DataParallel<16>>>("1D: data 16", slow, "s ", 1);
   print<Eight<Hybrid<Staged<2>, DataParallel<2>>>>("2D: stage 2 x data 2", slow, "s ", 1);
   print<Eight<Hybrid<TensorParallel<2>, Staged<2>, DataParallel<2>>>>("3D: tensor 2 x stage 2 x data 2", slow, "s ", 1);
   print<Eight<Hybrid<TensorParallel<2>, Staged<2>, Sharded<2>, DataParallel<2>>>>("4D: tensor 2 x stage 2 x shard 2 x data 2", slow, "s ", 1);

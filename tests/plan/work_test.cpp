@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <type_traits>
 #include <utility>
 
@@ -158,6 +159,25 @@ TEST_CASE("the idle share is a constant") {
   static_assert(bubble_percent(Two::training) == 28);
   static_assert(bubble_percent(Of<Single>::training) == 0);
   CHECK(bubble_percent(lower<Inference<Equal<8>, Batch<64>, Pipeline<Balanced<2>>>>()) == 50);
+}
+
+TEST_CASE("the walk tells when each line computes: 1F1B of two unequal layers, two micro-batches") {
+  using Two = Of<Pipeline<Stage<Square>, Stage<Square>, OneFOneB, Microbatches<2>>, Sequential<Square, Square>>;
+  std::array<WorkWalk::Computed, 8> all;
+  CHECK(WorkWalk{Two::training}.run(all.data()).step == 8 * product);
+  const auto is = [&](std::size_t i, int role, Op op, int micro_batch, int begin, int end) {
+    CAPTURE(i);
+    CHECK((all[i].role == role && all[i].line->op == op && all[i].line->micro_batch == micro_batch));
+    CHECK((all[i].begin == begin * product && all[i].end == end * product));
+  };
+  is(0, 0, Op::forward, 0, 0, 1);
+  is(1, 0, Op::forward, 1, 1, 2);
+  is(2, 1, Op::forward, 0, 1, 2);
+  is(3, 1, Op::backward, 0, 2, 4);
+  is(4, 1, Op::forward, 1, 4, 5);
+  is(5, 1, Op::backward, 1, 5, 7);
+  is(6, 0, Op::backward, 0, 4, 5);
+  is(7, 0, Op::backward, 1, 7, 8);
 }
 
 TEST_CASE("four equal stages on two devices in turn: GPipe and Interleaved follow (S-1)/(V M + S-1), 1F1B is idle for longer") {

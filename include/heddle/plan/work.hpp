@@ -114,14 +114,29 @@ class WorkWalk {
     std::int64_t step = 0;
     std::int64_t busy = 0;  ///< of all roles
   };
-  [[nodiscard]] constexpr Times run() {
+  /// One line of a role that computes.
+  struct Computed {
+    int role = 0;
+    const Instruction* line = nullptr;
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
+  /// `all`, if it is given, has room for every line that computes.
+  [[nodiscard]] constexpr Times run(Computed* all = nullptr) {
     Times times;
     for (bool moved = true; moved;) {
       moved = false;
       for (int r = 0; r < p_.roles; ++r)
-        while (at_[r] < p_.lists[r].end && advance(r, p_.instructions[at_[r]], times.busy)) {
-          ++at_[r];
-          moved = true;
+        for (const int end = p_.lists[r].end; at_[r] < end; moved = true, ++at_[r]) {
+          const Instruction& line = p_.instructions[at_[r]];
+          if (!computes(line.op)) {
+            if (!passes(r, line)) break;
+            continue;
+          }
+          const std::int64_t work = work_of(line);
+          if (all != nullptr) *all++ = {r, &line, clock_[r], clock_[r] + work};
+          clock_[r] += work;
+          times.busy += work;
         }
     }
     for (int r = 0; r < p_.roles; ++r) times.step = clock_[r] > times.step ? clock_[r] : times.step;
@@ -138,16 +153,13 @@ class WorkWalk {
     constexpr ~Numbers() { delete[] first; }
     constexpr std::int64_t& operator[](std::int64_t i) const { return first[i]; }
   };
+  [[nodiscard]] constexpr std::int64_t work_of(const Instruction& line) const {
+    return flops_[3 * line.chunk + (line.op == Op::forward ? 0 : passes_gradients(line.op) ? 1 : 2)];
+  }
   /// False if the role must wait for another first.
-  constexpr bool advance(int role, const Instruction& line, std::int64_t& busy) {
-    std::int64_t& now = clock_[role];
-    if (computes(line.op)) {
-      const std::int64_t work = flops_[3 * line.chunk + (line.op == Op::forward ? 0 : passes_gradients(line.op) ? 1 : 2)];
-      now += work;
-      busy += work;
-      return true;
-    }
+  constexpr bool passes(int role, const Instruction& line) {
     if (line.op > Op::receive_wait) return true;
+    std::int64_t& now = clock_[role];
     std::int64_t* const started = started_.first + 2 * (line.transfer * micro_batches_ + line.micro_batch);
     if (line.op == Op::send_start)
       started[0] = 1 + now;
