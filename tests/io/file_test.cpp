@@ -115,10 +115,6 @@ TEST_CASE("a file is there if it can be opened as one") {
 }
 
 TEST_CASE("numbers and paths are spelled as in every sentence") {
-  CHECK(grouped_digits(47'040'016) == "47,040,016");
-  CHECK(grouped_digits(-1) == "-1");
-  CHECK(grouped_digits(std::uint64_t{9'223'372'036'854'775'807}) == "9,223,372,036,854,775,807");
-  CHECK(grouped_digits(~std::uint64_t{0}) == "more than 9,223,372,036,854,775,807");
   static_assert(product_or_most(3, 5) == 15 && product_or_most(0, 5) == 0 && product_or_most(5, 0) == 0);
   static_assert(product_or_most(std::uint64_t{1} << 32, (std::uint64_t{1} << 32) - 1) == ~std::uint64_t{0} - 0xFFFFFFFF);
   static_assert(product_or_most(std::uint64_t{1} << 32, std::uint64_t{1} << 32) == ~std::uint64_t{0});

@@ -25,23 +25,11 @@
 #include <type_traits>
 #include <utility>
 
+#include "heddle/core/grouped_digits.hpp"
 #include "heddle/run/error.hpp"
 #include "heddle/run/system_limits.hpp"
 
 namespace heddle::inline io_room {
-
-/// Digits grouped as in every sentence: 47,040,016.
-[[nodiscard]] inline std::string grouped_digits(std::int64_t number) {
-  Text<32> text;
-  text << number;
-  return std::string{text.view()};
-}
-[[nodiscard]] inline std::string grouped_digits(std::uint64_t number) {
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  if (number > static_cast<std::uint64_t>(most)) return "more than " + grouped_digits(most);
-  return grouped_digits(static_cast<std::int64_t>(number));
-}
-[[nodiscard]] inline std::string grouped_digits(int number) { return grouped_digits(std::int64_t{number}); }
 
 /// a x b, or the largest number where that is more: sizes that somebody asks for may have any value.
 [[nodiscard]] constexpr std::uint64_t product_or_most(std::uint64_t a, std::uint64_t b) {

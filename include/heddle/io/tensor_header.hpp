@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "heddle/core/grouped_digits.hpp"
 #include "heddle/core/utf8.hpp"
 #include "heddle/run/error.hpp"
 
@@ -157,8 +158,7 @@ template <class Header> [[nodiscard]] std::string bytes_before_data(const Header
   std::uint64_t length = json.size();
   if (length > most_header_bytes)
     refuse_tensors(Code{'D', 21},
-                   "the header would have " + std::string{(Text<32>{} << static_cast<std::int64_t>(length)).view()} + " bytes, above the limit of " +
-                       std::string{(Text<32>{} << static_cast<std::int64_t>(most_header_bytes)).view()},
+                   "the header would have " + grouped_digits(length) + " bytes, above the limit of " + grouped_digits(most_header_bytes),
                    "store fewer tensors in a file");
   std::string bytes;
   for (std::size_t i = 0; i < sizeof length; ++i, length >>= 8) bytes += static_cast<char>(length & 0xFF);

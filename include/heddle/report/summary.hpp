@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/core/grouped_digits.hpp"
 #include "heddle/core/not_included.hpp"
 #include "heddle/graph/model_facts.hpp"
 #include "heddle/plan/plan.hpp"
@@ -29,7 +30,7 @@ namespace heddle::inline report_room {
   for (; size >= 1024 && unit < 3; ++unit) size /= 1024;
   char text[32];
   std::snprintf(text, sizeof text, " bytes (%.1f %s)", size, units[unit]);
-  return said(bytes.value) + text;
+  return grouped_digits(bytes.value) + text;
 }
 
 /// Numbers as "0 to 3", "0 and 2" or "0, 2, 4 and 6"; of many the first, the last and how many there are.
@@ -114,7 +115,7 @@ class LayerRows {
       parameters += (p > 0 ? ", " : "") + (names_ ? said(leaf.parameters[p].name.view(), ' ') : std::string{}) + said(leaf.parameters[p].shape);
     if (owner >= 0) parameters = "tied to " + said(whole_.name(owner).view());
     grid_.add({std::to_string(n), said(whole_.name(n).view()), said(leaf.spelled.view()), shapes_words(leaf), splits_ ? shapes_words(local(n)) : "",
-               parameters, owner < 0 && leaf.parameter_count > 0 ? said(whole_.parameter_elements(n)) : "",
+               parameters, owner < 0 && leaf.parameter_count > 0 ? grouped_digits(whole_.parameter_elements(n)) : "",
                has_stages() ? std::to_string(stage(n)) : ""});
   }
   void add_repeats(int begin, int length, int repeats) {
@@ -138,7 +139,7 @@ inline constexpr std::size_t totals_indent = 12;
 
 [[nodiscard]] inline std::string parameters_line(const Graph& graph) {
   const std::int64_t elements = graph.parameter_elements();
-  return wrapped("parameters", said(elements) + ", " + bytes_words(Bytes{4 * elements}), totals_indent);
+  return wrapped("parameters", grouped_digits(elements) + ", " + bytes_words(Bytes{4 * elements}), totals_indent);
 }
 
 /// "device 0: 6,811,136 bytes (6.5 MiB)"; devices that need the same stand in one line.
@@ -190,7 +191,7 @@ template <class Asked> [[nodiscard]] std::string summary() {
       out += wrapped("output", output + " on " + devices_words(ranks_of(p, p.loss_role())), totals_indent);
       out += memory_lines(p) + wrapped("a step", "moves " + moved_words(p, traffic<Asked>()), totals_indent);
       if (const Flops again = flops_run_again(p); again.value > 0)
-        out += wrapped("", "runs " + said(again.value) + " operations of a row's forward again", totals_indent);
+        out += wrapped("", "runs " + grouped_digits(again.value) + " operations of a row's forward again", totals_indent);
       return out + wrapped("idle", idle_words(p), totals_indent);
     } else {
       return {};

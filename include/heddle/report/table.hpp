@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/core/grouped_digits.hpp"
 #include "heddle/core/utf8.hpp"
 #include "heddle/cost/simulate.hpp"
 #include "heddle/plan/plan.hpp"
@@ -125,7 +126,7 @@ class Grid {
 [[nodiscard]] inline std::string moved_words(const Program& p, const Traffic& moved) {
   std::string words;
   const auto add = [&](const Volume& volume, const std::string& what) {
-    if (volume.total_payload.value > 0) words += (words.empty() ? "" : " and ") + said(volume.total_payload.value) + " bytes " + what;
+    if (volume.total_payload.value > 0) words += (words.empty() ? "" : " and ") + grouped_digits(volume.total_payload.value) + " bytes " + what;
   };
   add(moved.activations(), "between stages");
   add(moved.ties(), "of tied gradients between their owners");

@@ -42,8 +42,8 @@ struct NamedShape {
   return words;
 }
 
-/// The differences of one kind, up to a number that can be read; the rest is counted.
-class Differences {
+/// Tensors that are wrong in one way, up to a number that can be read; the rest is counted.
+class WrongTensors {
  public:
   /// Those that are counted only need no words.
   [[nodiscard]] bool names_more() const { return count_ < most_named; }
@@ -89,9 +89,9 @@ void refuse_other_tensors(std::string_view model, const std::string& path, const
                           const std::vector<NamedShape>& given, const std::vector<TiedName>& ties, SameValues same_values) {
   std::map<std::string_view, const NamedShape*> left;
   for (const NamedShape& tensor : given) left.emplace(tensor.name, &tensor);
-  Differences others;
-  Differences missing;
-  Differences surplus;
+  WrongTensors others;
+  WrongTensors missing;
+  WrongTensors surplus;
   const auto take = [&](const std::string& name, const NamedShape& tensor) {  // whether it is one of the model
     const auto found = left.find(name);
     const NamedShape& stored = *found->second;
@@ -120,7 +120,7 @@ void refuse_other_tensors(std::string_view model, const std::string& path, const
   missing.finish("are missing");
   surplus.finish("are not in the model");
   std::string all;
-  for (const Differences* kind : {&others, &missing, &surplus})
+  for (const WrongTensors* kind : {&others, &missing, &surplus})
     if (!kind->words().empty()) all += (all.empty() ? "" : "; ") + kind->words();
   if (!all.empty())
     throw Error(Code{'D', 16}, "the tensors " + (path.empty() ? "" : "of '" + path + "' ") + "are not those of " + std::string{model} + ": " + all +
