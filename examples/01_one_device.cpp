@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/01_one_device.cpp -pthread
+// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/01_one_device.cpp -pthread -o 01_one_device && ./01_one_device
 // One device. New: what a plan says of itself before anything runs. network.hpp has the model and its plan; every later example changes the policy.
 #include "network.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/02_data_parallel.cpp -pthread
+// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/02_data_parallel.cpp -pthread -o 02_data_parallel && ./02_data_parallel
 // Data parallelism. New: seconds. Two devices hold the same model, each takes 64 rows of a batch, and gradients are summed over both. Devices are
 // cores here: on two idle ones the second line takes little more than half of the time of the first, and more where other programs use them too.
 #include "network.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/03a_two_parts.cpp -pthread
+// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/03a_two_parts.cpp -pthread -o 03a_two_parts && ./03a_two_parts
 // Model parallelism. New: where things live. Two parts of the model are on two devices: values go forward between them, gradients back. The output
 // and the loss are on the last device, and neither device holds the whole model. One waits while the other computes: half of the time is idle.
 #include "network.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/03b_three_parts.cpp -pthread
+// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/03b_three_parts.cpp -pthread -o 03b_three_parts && ./03b_three_parts
 // Three parts on two devices. New: the third part is back on device 0, and so are the output and the loss; and a timeline. Both devices have about
 // as much work, and yet they are idle for a third of a step. The order of each device's list is fixed as if all parts took equally long. Under
 // OneFOneB device 0 takes two micro-batches forward and waits for their gradients; then device 1 waits while device 0 goes back and forward.

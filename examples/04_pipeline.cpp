@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/04_pipeline.cpp -pthread
+// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/04_pipeline.cpp -pthread -o 04_pipeline && ./04_pipeline
 // A pipeline. New: idle time. The parts are cut where the work balances, and four micro-batches of 32 rows are under way. The order of their
 // forwards and backwards decides how long a device waits and how many values it keeps; it changes no bit. Interleaved<2> gives each device two
 // chunks: that halves the idle time of a model of equal blocks, Deep. Network has two large layers, so its four chunks are unequal: nothing is won.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/05_tensor.cpp -pthread
+// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/05_tensor.cpp -pthread -o 05_tensor && ./05_tensor
 // Tensor parallelism. New: bytes of values. Devices share every product: one by columns, the next by rows, then one sum of values over them. With
 // more devices each needs less memory, and more values move. A split product adds its terms in another order, so the last bits may differ.
 #include "network.hpp"

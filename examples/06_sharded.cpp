@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/06_sharded.cpp -pthread
+// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/06_sharded.cpp -pthread -o 06_sharded && ./06_sharded
 // Sharded data parallelism (ZeRO, FSDP). New: memory by level. Four replicas need not hold everything four times: each keeps a quarter of the
 // optimizer's states, also of the gradients, or also of the parameters. These are gathered block by block, the next while one computes; so the last
 // two levels save memory where a model has many blocks, and this example has one of sixteen.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/07_hybrid.cpp -pthread
+// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/07_hybrid.cpp -pthread -o 07_hybrid && ./07_hybrid
 // Policies multiply. New: groups. Two stages on neighbouring devices, and each stage's parameters are sharded over the two pairs: 2 x 2 devices.
 // Every device is in one group along each axis: it sends values to its neighbour, and shares parameters with the device that has the same stage.
 #include "network.hpp"

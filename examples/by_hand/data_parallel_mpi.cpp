@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Build: mpicxx -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/by_hand/data_parallel_mpi.cpp -pthread
-// Data parallelism written by hand on MPI and Eigen, beside the plan that does the same. Run: mpirun -np 4 ./a.out
+// Build: mpicxx -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/by_hand/data_parallel_mpi.cpp -pthread -o data_parallel_mpi && mpirun -np 4 ./data_parallel_mpi
+// Data parallelism written by hand on MPI and Eigen, beside the plan that does the same.
 // Of the loop below nothing is checked: leave out one all-reduce, or divide by the rows of one rank, and it trains on, wrongly.
 #include <mpi.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/by_subject/compare_splits.cpp -pthread
+// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/by_subject/compare_splits.cpp -pthread -o compare_splits && ./compare_splits
 // One classifier of images under eight plans: what each split costs in time, memory and messages, and whether it trains the same parameters.
 // Devices are threads here. More devices than cores share the cores, so seconds say something only up to the number of cores.
 #include <algorithm>

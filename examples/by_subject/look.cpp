@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Build: g++ -std=c++20 -O2 -I include examples/by_subject/look.cpp
+// Build: g++ -std=c++20 -O2 -I include examples/by_subject/look.cpp -o look && ./look
 // Four looks at plans, before anything runs: what a plan is, what another changes, where the memory is, what each device needs.
 #include <cstdio>
 #include <heddle/heddle.hpp>

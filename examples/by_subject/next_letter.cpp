@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/by_subject/next_letter.cpp -pthread
+// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/by_subject/next_letter.cpp -pthread -o next_letter && ./next_letter
 // Next-token prediction over a tiny corpus. Eight letters are looked up in a table, the ninth is predicted. Two devices share the vocabulary at both
 // ends: each has half of the table's rows and half of the logits, and the loss is taken without gathering them.
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/by_subject/own_layer.cpp -pthread
+// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/by_subject/own_layer.cpp -pthread -o own_layer && ./own_layer
 // Two layers of one's own: Swish, two functions of one float, and RMSNorm, which has a parameter and brings its kernel.
 #include <cmath>
 #include <cstdint>

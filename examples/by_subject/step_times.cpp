@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Build: g++ -std=c++20 -O2 -I include examples/by_subject/step_times.cpp
+// Build: g++ -std=c++20 -O2 -I include examples/by_subject/step_times.cpp -o step_times && ./step_times
 // Step times on machines that are not here: a plan's program is walked under a model of the machine, nothing is run.
 #include <cstdio>
 #include <heddle/cost/simulate.hpp>

@@ -13,7 +13,7 @@ import house
 
 EIGEN = "/usr/include/eigen3"
 MOST_LINES = 40
-BUILD = re.compile(r"// Build: (g\+\+|mpicxx) -std=c\+\+20 -O2 -I include (-I /usr/include/eigen3 )?(\S+)( -pthread)?")
+BUILD = re.compile(r"// Build: (g\+\+|mpicxx) -std=c\+\+20 -O2 -I include (-I /usr/include/eigen3 )?(\S+)( -pthread)? -o (\w+) && (mpirun -np \d )?\./(\w+)")
 REFUSAL = re.compile(r"^// Refused: using Bad = (.*);\n// Says: (.*(?:\n// .*)*)\n", re.M)
 
 
@@ -24,8 +24,9 @@ def missing():
 def faults_of(name, text):
     lines = text.splitlines()
     build = BUILD.fullmatch(lines[1]) if len(lines) > 1 else None
-    if not build or build.group(3) != name:
-        yield f"{name}: its second line does not say how it is built. Fix: write // Build: g++ -std=c++20 -O2 -I include ... {name}"
+    program = pathlib.Path(name).stem
+    if not build or build.group(3) != name or (build.group(5), build.group(7)) != (program, program):
+        yield f"{name}: its second line does not say how it is built and run. Fix: write // Build: g++ -std=c++20 -O2 -I include ... {name} -o {program} && ./{program}"
     elif ("backend/" in text or '#include "network.hpp"' in text) != bool(build.group(2)):
         yield f"{name}: its second line names Eigen if it includes a backend, and only then"
     if name.startswith("examples/0"):
@@ -76,7 +77,7 @@ def check(root):
     print(f"{len(variants)} refused variants compared")
 
 
-FIRST = "// SPDX-License-Identifier: MIT\n// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/01_a.cpp -pthread\n#include \"network.hpp\"\n"
+FIRST = "// SPDX-License-Identifier: MIT\n// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/01_a.cpp -pthread -o 01_a && ./01_a\n#include \"network.hpp\"\n"
 SHOWN = "// Refused: using Bad = Plan<3>;\n// Says: [heddle.B01] it is\n// 3.\n\n"
 SHARED = {"examples/network.hpp": "#include <string_view>\n"
                                   "template <int> struct Plan {};\nstruct Words { const char* words; constexpr std::string_view view() const { return words; } };\n"
@@ -87,6 +88,6 @@ REFUSED = {
     "do not compile as questions": SHARED | {"examples/01_a.cpp": FIRST + SHOWN.replace("Plan<3>", "Plan<four>")},
     "does not show one refused variant": SHARED | {"examples/01_a.cpp": FIRST},
     "it has 50 lines": SHARED | {"examples/01_a.cpp": FIRST + SHOWN + "\n" * 43},
-    "does not say how it is built": {"examples/by_hand/b.cpp": "// SPDX-License-Identifier: MIT\nint main() {}\n"},
-    "names Eigen if it includes a backend": {"examples/b.cpp": "//\n// Build: g++ -std=c++20 -O2 -I include examples/b.cpp\n#include <heddle/backend/cpu_threads.hpp>\n"},
+    "does not say how it is built and run": {"examples/by_hand/b.cpp": "// SPDX-License-Identifier: MIT\nint main() {}\n"},
+    "names Eigen if it includes a backend": {"examples/b.cpp": "//\n// Build: g++ -std=c++20 -O2 -I include examples/b.cpp -o b && ./b\n#include <heddle/backend/cpu_threads.hpp>\n"},
 }

@@ -36,9 +36,15 @@ TEST_CASE("the text has a column for each plan, the difference and the ratio") {
   CAPTURE(text);
   CHECK(text.find("A  Single\nB  DataParallel<2>\n") == 0);
   CHECK(text.find("\ndevices  ") != std::string::npos);
-  CHECK(text.find("     1       2      +1   2.00\n") != std::string::npos);
-  CHECK(text.find("\nbytes a step moves                    0   37888  +37888      -\n") != std::string::npos);
+  CHECK(text.find("     1        2       +1   2.00\n") != std::string::npos);
+  CHECK(text.find("\nbytes a step moves                     0   37,888  +37,888      -\n") != std::string::npos);
   CHECK(text.ends_with("\nboth end with the same parameters, to the last bit\n"));
+  using Again = Plan<Small, CrossEntropy, Adam, Recompute<ReLU>, Batch<64>, Grain<16>, Single>;
+  struct Mine : Plan<Small, CrossEntropy, Adam, Batch<128>, Single> {};
+  CHECK(difference<Alone, Again>().text().find("A  Single\nB  Single, Recompute<ReLU>\n") == 0);
+  CHECK(difference<Again, Mine>().text().find("A  Single, Recompute<ReLU>, Batch<64>, Grain<16>\nB  Single, Batch<128>\n") == 0);
+  CHECK(difference<Alone, Staged>().text().find("\nidle % of the stages  ") != std::string::npos);
+  CHECK(difference<Alone, Staged>().text().find(idle_words(Staged::training).substr(12, 4)) != std::string::npos);  // as the summary says it
   CHECK(difference<Alone, Split>().text().find("\n[heddle.B12] the plans do not end with the same bits: axis tensor has 1 and 2 ranks") !=
         std::string::npos);
 }

@@ -124,7 +124,8 @@ TEST_CASE("R03: what torchrun sets is refused by threads and by processes, so do
 TEST_CASE("R03: processes are those that MPI starts; without mpirun there is one") {
   const Checkup found = doctor<Four, Processes>(Sound{}.surroundings());
   CHECK(sentence(found, 3) ==
-        "[heddle.R03] the plan has 4 devices, but MPI has started 1 process, and each is one rank. Fix: start it with mpirun -np 4.");
+        "[heddle.R03] the plan has 4 devices, but MPI has started 1 process, and each is one rank. Fix: start as many processes as devices: ./heddle "
+        "run -np 4 PROGRAM, or mpirun -np 4 PROGRAM.");
   CHECK(doctor<Alone, Processes>(Sound{}.surroundings()).can_work());
   Sound slurm;
   slurm.variable("SLURM_NTASKS", "4").variable("SLURM_PROCID", "2");

@@ -8,7 +8,7 @@
 using namespace heddle;
 
 TEST_CASE("a loss that was not reduced says so where it is read, with the remedy") {
-  StepResult result{7, 16, StepNumber{"loss", Lacks::report, 7, Every{100}}};
+  StepResult result{7, 16, ReadWithAStar{"loss", Lacks::report, 7, Every{100}}};
   CHECK_FALSE(result.loss.has_value());
   CHECK_FALSE(static_cast<bool>(result.loss));
   CHECK(result.loss.value_or(-1) == -1);
@@ -17,7 +17,7 @@ TEST_CASE("a loss that was not reduced says so where it is read, with the remedy
       "Fix: read it where loss.has_value(), or report every step with Every{1}.";
   CHECK_THROWS_WITH_AS((void)*result.loss, words, Error);
   CHECK_THROWS_WITH_AS((void)result.loss.value(), words, Error);
-  result.loss = StepNumber{"loss", Lacks::report, 7, Every::never()};
+  result.loss = ReadWithAStar{"loss", Lacks::report, 7, Every::never()};
   CHECK_THROWS_WITH_AS((void)*result.loss, doctest::Contains("was told to report never"), Error);
   result.loss = 0.5F;
   CHECK((result.loss && result.loss.has_value() && *result.loss == 0.5F && result.loss.value() == 0.5F && result.loss.value_or(-1) == 0.5F));
@@ -32,17 +32,17 @@ TEST_CASE("no step, no loss") {
 }
 
 TEST_CASE("a norm or a scale that a step does not have says why, and what gives it") {
-  CHECK_THROWS_WITH_AS((void)StepNumber("norm", Lacks::clip, 3).value(),
+  CHECK_THROWS_WITH_AS((void)ReadWithAStar("norm", Lacks::clip, 3).value(),
                        "[heddle.R12] the plan does not clip, so step 3 has no norm. Fix: add Clip<GlobalNorm> to the plan.", Error);
-  CHECK_THROWS_WITH_AS((void)StepNumber("scale", Lacks::scaling, 3).value(),
+  CHECK_THROWS_WITH_AS((void)ReadWithAStar("scale", Lacks::scaling, 3).value(),
                        "[heddle.R12] the plan does not scale its loss, so step 3 has no scale. Fix: add LossScaling to the plan.", Error);
-  CHECK_THROWS_WITH_AS((void)StepNumber("norm", Lacks::update, 3).value(),
+  CHECK_THROWS_WITH_AS((void)ReadWithAStar("norm", Lacks::update, 3).value(),
                        "[heddle.R12] step 3 was skipped, because a gradient overflowed under the loss scale, so it has no norm. "
                        "Fix: read it where skipped is false.",
                        Error);
 }
 
-static_assert(!std::is_trivially_copyable_v<StepNumber>);  // clang passes no such class through an ellipsis, g++ has an overload of printf
+static_assert(!std::is_trivially_copyable_v<ReadWithAStar>);  // clang passes no such class through an ellipsis, g++ has an overload of printf
 
 TEST_CASE("reports come with every step and no wait is endless unless something else is said") {
   CHECK(Every{}.steps == 1);

@@ -76,6 +76,12 @@ TEST_CASE("beside MPI the variables say the same, or one sentence has both numbe
   CHECK(words(no_number, 4, 2).find("[heddle.R20] RANK is 'two'") == 0);
 }
 
+TEST_CASE("R03: one device and one process are counted as one") {
+  CHECK(other_number_of_processes(1, 3).text.view() ==
+        "[heddle.R03] the plan has 1 device, but MPI has started 3 processes, and each is one rank. Fix: start as many processes as devices: "
+        "./heddle run -np 1 PROGRAM, or mpirun -np 1 PROGRAM.");
+}
+
 TEST_CASE("R20: variables that make no world are one sentence") {
   FakeMachine words, outside, alone, trailing, negative;
   words.variable("WORLD_SIZE", "four").variable("RANK", "0");

@@ -41,7 +41,7 @@ ended = run("--plan", "data", "--processes", OMPI_COMM_WORLD_SIZE="2", OMPI_COMM
 check("the right number of processes", ended.returncode == 0 and "2, this is 1, by Open MPI" in ended.stdout
       and ended.stdout.endswith("This plan can run here with CpuMpi.\n"), ended)
 ended = run("--plan", "data", "--processes")
-check("processes without mpirun", ended.returncode == 1 and "Fix: start it with mpirun -np 2." in ended.stdout, ended)
+check("processes without mpirun", ended.returncode == 1 and "Fix: start as many processes as devices: ./heddle run -np 2 PROGRAM, or mpirun -np 2 PROGRAM." in ended.stdout, ended)
 ended = run("--plan", "data", OMPI_COMM_WORLD_SIZE="2", OMPI_COMM_WORLD_RANK="1")
 check("threads under mpirun", ended.returncode == 0 and "note         [heddle.R26]" in ended.stdout, ended)
 ended = run("--plan", "data", WORLD_SIZE="two")

@@ -19,6 +19,17 @@
 
 namespace heddle::inline plan_room {
 
+/// What brings the largest part of an arena down. Copies of gradients along the tree over grains are far more than one: 30 grains on a rank are up to
+/// five.
+[[nodiscard]] constexpr Text<96> smaller_memory(const Program& p, std::string_view largest, bool copies_gradients) {
+  Text<96> fix;
+  if (largest == "gradients" && copies_gradients)
+    return p.batch.grain_named ? fix << "drop Grain<" << p.batch.grain_rows << ">, whose sums keep copies of gradients, or name a larger Memory."
+                               : fix << "drop Reproducible, whose sums keep copies of gradients, or name a larger Memory.";
+  if (largest == "activations and transfers") return fix << "use Recompute, a smaller batch, more stages or a larger Memory.";
+  return fix << "use more stages, a smaller batch or a larger Memory.";
+}
+
 /// C01: the sentence names the stage that needs most, its bytes and the two largest contributors. `fitted`: its cut was chosen for the budget.
 [[nodiscard]] constexpr Diagnosis check_memory(const Program& p, Bytes budget, bool fitted = false) {
   if (budget.value == 0) return {};
@@ -42,10 +53,11 @@ namespace heddle::inline plan_room {
           a = b;
           b = t;
         }
+    const bool copies_gradients = p.batch.tree && map.states - map.gradients > map.gradients - map.parameters;
     return Diagnosis{Code{'C', 1}, ""} << "stage " << largest << " needs " << map.total << " bytes" << (fitted ? " in the best cut found" : "")
                                        << ", the plan allows " << budget.value << " bytes. Largest: " << parts[0].name << " with " << parts[0].bytes
                                        << " bytes, " << parts[1].name << " with " << parts[1].bytes
-                                       << " bytes. Fix: use more stages, a smaller batch or a larger Memory.";
+                                       << " bytes. Fix: " << smaller_memory(p, parts[0].name, copies_gradients).view();
   }
   return {};
 }

@@ -100,17 +100,17 @@ template <int Count> struct SetNames {
 ///
 /// Errors  L04 if two plans have one name, or no name and one number of devices, or there is none; the error of a plan that is broken
 /// Tested  plan/plan_set_test, run/with_plan_test, fail/L04_two_plans_of_one_size
-template <class... Entries> struct PlanSet {
-  static_assert(sizeof(fired<CheckedSet<Entries...>>) > 0);
+template <class... EntriesSuchAsChoiceOfNameAndPlan> struct PlanSet {  // types: Choice<"stages", MyPlan>, not "stages", MyPlan
+  static_assert(sizeof(fired<CheckedSet<EntriesSuchAsChoiceOfNameAndPlan...>>) > 0);
 
-  static constexpr int count = sizeof...(Entries);
+  static constexpr int count = sizeof...(EntriesSuchAsChoiceOfNameAndPlan);
   /// Numbers of devices in the order of the plans.
-  static constexpr int sizes[std::size_t{count > 0 ? count : 1}] = {devices<PlanIn<Entries>>...};
+  static constexpr int sizes[std::size_t{count > 0 ? count : 1}] = {devices<PlanIn<EntriesSuchAsChoiceOfNameAndPlan>>...};
 
   /// Place of the plan that this number of devices chooses: the one that has it, or the one of them without a name; -1 if there is none.
   [[nodiscard]] static constexpr auto index_of(int ranks) {
-    if constexpr (CheckedSet<Entries...>::found.ok()) {
-      constexpr bool named[] = {SetEntry<Entries>::named...};
+    if constexpr (CheckedSet<EntriesSuchAsChoiceOfNameAndPlan...>::found.ok()) {
+      constexpr bool named[] = {SetEntry<EntriesSuchAsChoiceOfNameAndPlan>::named...};
       int found = -1;
       for (int i = 0, before = 0; i < count; ++i) {
         if (sizes[i] != ranks) continue;
@@ -124,8 +124,8 @@ template <class... Entries> struct PlanSet {
   }
   /// Place of the plan with this name, -1 if there is none.
   [[nodiscard]] static constexpr auto index_of(std::string_view name) {
-    if constexpr (CheckedSet<Entries...>::found.ok()) {
-      constexpr std::string_view names[] = {SetEntry<Entries>::name()...};
+    if constexpr (CheckedSet<EntriesSuchAsChoiceOfNameAndPlan...>::found.ok()) {
+      constexpr std::string_view names[] = {SetEntry<EntriesSuchAsChoiceOfNameAndPlan>::name()...};
       for (int i = 0; i < count && !name.empty(); ++i)
         if (names[i] == name) return i;
       return -1;
@@ -142,7 +142,7 @@ template <class... Entries> struct PlanSet {
   /// For an option of a program: for (const std::string_view name : Set::names()) ...; those of one number of devices: Set::names(2).
   [[nodiscard]] static constexpr SetNames<count> names(int ranks = 0) {
     SetNames<count> list;
-    constexpr std::string_view all[] = {std::string_view{}, SetEntry<Entries>::name()...};
+    constexpr std::string_view all[] = {std::string_view{}, SetEntry<EntriesSuchAsChoiceOfNameAndPlan>::name()...};
     for (int i = 0; i < count; ++i)
       if (!all[i + 1].empty() && (ranks == 0 || sizes[i] == ranks)) list.names[list.count++] = all[i + 1];
     return list;

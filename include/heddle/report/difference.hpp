@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <type_traits>
 
 #include "heddle/core/not_included.hpp"
 #include "heddle/core/refused.hpp"
@@ -23,9 +24,25 @@ template <class... Given> inline constexpr bool is_included<DifferenceHeader, Gi
 
 namespace heddle::inline report_room {
 
+/// The policy of a plan and the parts that the other one does not have: "Single, Batch<128>" beside "Single, Batch<64>, Accumulate<2>".
+template <class Own, class Other> struct OwnParts;
+template <template <class...> class Kind, class... Own, template <class...> class OtherKind, class... Other>
+struct OwnParts<Kind<Own...>, OtherKind<Other...>> {
+  using Policy = typename RequestOf<Kind<Own...>>::ThePolicy;
+  template <class Part> static constexpr bool is_told = !std::is_same_v<Part, Policy> && !(std::is_same_v<Part, Other> || ...);
+  static std::string words() {
+    std::string out{long_type_name<Policy>().view()};
+    ((out += is_told<Own> ? ", " + std::string{long_type_name<Own>().view()} : std::string{}), ...);
+    return out;
+  }
+};
+template <class ThePlan> using PlanBehind = typename decltype(plan_behind(static_cast<ThePlan*>(nullptr)))::type;
+
 /// What one plan costs, from its Program alone.
 struct PlanCosts {
-  Text<240> (*policy)() = nullptr;  ///< its spelling
+  const Program* program = nullptr;
+  std::string (*parts)() = nullptr;  ///< the spelling of its policy and of what it has beside the other plan
+  Text<240> (*policy)() = nullptr;   ///< its spelling
   std::int64_t devices = 0;
   Bytes memory;                   ///< of the device that needs most
   Bytes moved;                    ///< in one step over all devices, without padding
@@ -34,9 +51,11 @@ struct PlanCosts {
   std::int64_t instructions = 0;  ///< of the device with the longest list
 };
 
-template <class ThePlan> [[nodiscard]] constexpr PlanCosts costs_of() {
+template <class ThePlan, class Other> [[nodiscard]] constexpr PlanCosts costs_of() {
   const Program& p = ThePlan::training;
-  PlanCosts costs{&long_type_name<typename ThePlan::Request::ThePolicy>,
+  PlanCosts costs{&ThePlan::training,
+                  &OwnParts<PlanBehind<ThePlan>, PlanBehind<Other>>::words,
+                  &long_type_name<typename ThePlan::Request::ThePolicy>,
                   p.mesh.ranks(),
                   Answers<ThePlan>::largest_memory(),
                   Traffic{&p}.total(),
@@ -69,22 +88,32 @@ struct Difference {
     const auto row = [&](const char* what, std::int64_t a, std::int64_t b) {
       char ratio[32] = "-";
       if (a != 0) std::snprintf(ratio, sizeof ratio, "%.2f", static_cast<double>(b) / static_cast<double>(a));
-      grid.add({what, std::to_string(a), std::to_string(b), (b > a ? "+" : "") + std::to_string(b - a), ratio});
+      grid.add({what, said(a), said(b), (b > a ? "+" : "") + said(b - a), ratio});
+    };
+    const auto idle = [](const PlanCosts& of) { return 100 * simulate(*of.program, Machine{}).bubble(); };
+    const auto tenths = [](double number, const char* format) {
+      char words[32];
+      std::snprintf(words, sizeof words, format, number);
+      return std::string{words};
     };
     row("devices", first.devices, second.devices);
     row("bytes of memory, largest device", first.memory.value, second.memory.value);
     row("bytes a step moves", first.moved.value, second.moved.value);
     row("messages of a step", first.messages, second.messages);
-    row("idle % of the stages", first.idle_percent, second.idle_percent);
+    const double a = idle(first), b = idle(second);
+    grid.add(
+        {"idle % of the stages", tenths(a, "%.1f"), tenths(b, "%.1f"), tenths(b - a, b > a ? "+%.1f" : "%.1f"), a > 0 ? tenths(b / a, "%.2f") : "-"});
     row("instructions, longest list", first.instructions, second.instructions);
-    return wrapped("A", std::string{first.policy().view()}, 3) + wrapped("B", std::string{second.policy().view()}, 3) + grid.text() +
+    return wrapped("A", first.parts(), 3) + wrapped("B", second.parts(), 3) + grid.text() +
            (same_bits ? std::string{"both end with the same parameters, to the last bit\n"} : wrapped("", std::string{same_bits.text.view()}, 0));
   }
 };
 
 /// In place of PlanCosts and of a Difference where a plan is refused.
 struct RefusedCosts : RefusedAnswer {
+  const Program* program = nullptr;
   RefusedWord<Text<240>> policy;
+  RefusedWord<std::string> parts;
   RefusedNumber devices, messages, idle_percent, instructions;
   RefusedBytes memory, moved;
 };
@@ -102,7 +131,7 @@ struct RefusedDifference : RefusedAnswer {
 /// Tested  report/difference_test
 template <class A, class B> [[nodiscard]] constexpr auto difference() {
   if constexpr (Verdict<A>::found.ok() && Verdict<B>::found.ok()) {
-    return Difference{costs_of<A>(), costs_of<B>(), same_bits<A, B>()};
+    return Difference{costs_of<A, B>(), costs_of<B, A>(), same_bits<A, B>()};
   } else {
     heard(Refusal<A>{});
     heard(Refusal<B>{});

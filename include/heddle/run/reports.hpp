@@ -33,9 +33,9 @@ class Reports {
   /// A step before its numbers are known, with the reasons why they may stay so.
   [[nodiscard]] StepResult begun(std::int64_t step, bool clips, bool scales_loss) const {
     return {.step = step,
-            .loss = StepNumber{"loss", Lacks::report, step, every_},
-            .norm = StepNumber{"norm", clips ? Lacks::update : Lacks::clip, step},
-            .scale = StepNumber{"scale", scales_loss ? Lacks::step : Lacks::scaling, step}};
+            .loss = ReadWithAStar{"loss", Lacks::report, step, every_},
+            .norm = ReadWithAStar{"norm", clips ? Lacks::update : Lacks::clip, step},
+            .scale = ReadWithAStar{"scale", scales_loss ? Lacks::step : Lacks::scaling, step}};
   }
   /// A callback may replace itself: the one that runs is kept until it has returned.
   void tell(const StepResult& result) const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What steps and evaluations say, and how a trainer reports and waits.
 // Sees: run/error.  Does not see: plans, threads, any backend.
-// In: -.  Out: StepResult, StepNumber, Evaluation, Every, RunOptions.
+// In: -.  Out: StepResult, ReadWithAStar, Evaluation, Every, RunOptions.
 #pragma once
 
 #include <bit>
@@ -33,17 +33,18 @@ enum class Lacks : std::uint8_t { step, report, clip, scaling, update };
 /// The rule of what uses such a number as if it were always there.
 template <class> struct ReadingByMistake { static constexpr Diagnosis found{Code{'R', 12}, "write *result.loss."}; };
 
-/// A number of one step that it may lack: its loss, its norm or its scale. It is read as *result.loss. A loss that was not reduced in its step never
+/// A number of one step that it may lack: its loss, its norm or its scale. It is read as *result.loss, and clang's sentence about printf("%f",
+/// result.loss) says no more than the name of the class. A loss that was not reduced in its step never
 /// is: that would be a collective outside the Program.
 ///
 /// Errors  R12 if it is read where it is missing; at build if it is compared or printed without the star
 /// Tested  run/results_test, fail/R12_loss_printed, fail/R12_loss_compared, fail/R12_norm_equals, fail/R12_printf_of_a_loss
-class StepNumber : NotForEllipses {
+class ReadWithAStar : NotForEllipses {
  public:
   using RuleOfPrinting = ReadingByMistake<void>;
-  explicit StepNumber(const char* name, Lacks why = Lacks::step, std::int64_t step = 0, Every every = {})
+  explicit ReadWithAStar(const char* name, Lacks why = Lacks::step, std::int64_t step = 0, Every every = {})
       : name_(name), step_(step), every_(every), why_(why) {}
-  StepNumber& operator=(float number) {
+  ReadWithAStar& operator=(float number) {
     number_ = number;
     return *this;
   }
@@ -85,27 +86,27 @@ class StepNumber : NotForEllipses {
 
 // What uses a number as if it were always there is refused, in one function each: clang quotes every one that it goes through.
 template <class Character, class Traits>
-std::basic_ostream<Character, Traits>& operator<<(std::basic_ostream<Character, Traits>& stream, const StepNumber&) {
+std::basic_ostream<Character, Traits>& operator<<(std::basic_ostream<Character, Traits>& stream, const ReadWithAStar&) {
   static_assert(sizeof(fired<ReadingByMistake<Character>>) > 0);
   return stream;
 }
-template <class Other> bool operator==(const StepNumber&, const Other&) {
+template <class Other> bool operator==(const ReadWithAStar&, const Other&) {
   static_assert(sizeof(fired<ReadingByMistake<Other>>) > 0);
   return false;
 }
-template <class Other> std::partial_ordering operator<=>(const StepNumber&, const Other&) {
+template <class Other> std::partial_ordering operator<=>(const ReadWithAStar&, const Other&) {
   static_assert(sizeof(fired<ReadingByMistake<Other>>) > 0);
   return std::partial_ordering::unordered;
 }
 
 /// What a step says.
 struct StepResult {
-  std::int64_t step = 0;      ///< from 1
-  std::int64_t rows = 0;      ///< rows that counted; 0 if the batch was dropped
-  StepNumber loss{"loss"};    ///< mean over the rows, of a step that is reported: every step, unless on_step() was told otherwise
-  StepNumber norm{"norm"};    ///< of all gradients before clipping, of a plan that clips
-  bool skipped = false;       ///< a gradient overflowed under the loss scale: nothing changed, and the next step has this number again
-  StepNumber scale{"scale"};  ///< of the loss in this step, of a plan that scales it
+  std::int64_t step = 0;         ///< from 1
+  std::int64_t rows = 0;         ///< rows that counted; 0 if the batch was dropped
+  ReadWithAStar loss{"loss"};    ///< mean over the rows, of a step that is reported: every step, unless on_step() was told otherwise
+  ReadWithAStar norm{"norm"};    ///< of all gradients before clipping, of a plan that clips
+  bool skipped = false;          ///< a gradient overflowed under the loss scale: nothing changed, and the next step has this number again
+  ReadWithAStar scale{"scale"};  ///< of the loss in this step, of a plan that scales it
 };
 
 /// What a plan with Clip<GlobalNorm> clips to; may change between steps.

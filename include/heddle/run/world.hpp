@@ -128,7 +128,19 @@ struct RanksAsThreads {
   }
 };
 
-/// Each rank is a process that MPI starts, by mpirun or srun: torchrun alone starts processes that are no world of MPI.
+/// R03: MPI has started another number of processes than the plan has devices.
+[[nodiscard]] inline Diagnosis other_number_of_processes(int devices, int processes) {
+  const auto counted = [](int number, std::string_view one, std::string_view more) {
+    return std::to_string(number).append(number == 1 ? one : more);
+  };
+  const std::string number = std::to_string(devices);
+  return Diagnosis{Code{'R', 3}, ""} << "the plan has " << counted(devices, " device", " devices") << ", but MPI has started "
+                                     << counted(processes, " process", " processes")
+                                     << ", and each is one rank. Fix: start as many processes as devices: ./heddle run -np " << number
+                                     << " PROGRAM, or mpirun -np " << number << " PROGRAM.";
+}
+
+/// Each rank is a process that MPI starts, by mpirun or srun: torchrun alone does not start MPI.
 ///
 /// Errors  R03 another number of processes, R10 another rank, R20 no numbers
 /// Tested  run/world_test
@@ -139,9 +151,7 @@ struct RanksAsProcesses {
     if (!mpi.fault.ok()) return mpi.fault;
     if (const Diagnosis odd = beside_mpi(mpi.size, mpi.rank, environment); !odd.ok()) return odd;
     if (mpi.size == ranks) return {};
-    return Diagnosis{Code{'R', 3}, ""} << "the plan has " << ranks << " devices, but MPI has started " << mpi.size
-                                       << (mpi.size == 1 ? " process" : " processes") << ", and each is one rank. Fix: start it with mpirun -np "
-                                       << ranks << '.';
+    return other_number_of_processes(ranks, mpi.size);
   }
 };
 

@@ -21,6 +21,7 @@
 #include "heddle/run/concepts.hpp"
 #include "heddle/run/error.hpp"
 #include "heddle/run/pledge.hpp"
+#include "heddle/run/world.hpp"
 #include "heddle/transport/groups.hpp"
 #include "heddle/transport/movement.hpp"
 #include "heddle/transport/mpi_calls.hpp"
@@ -227,9 +228,7 @@ inline Mpi::Mpi(MPI_Comm world, int ranks, std::vector<std::vector<int>> groups,
       sends_(static_cast<std::size_t>(watch_.size()), Window{limits.transfers}), receives_(sends_) {
   start.ranks = ranks;
   agree(start);
-  if (ranks != watch_.size())
-    throw Error{Code{'R', 3}, "the plan has " + std::to_string(ranks) + " devices, but MPI has started " + std::to_string(watch_.size()) +
-                                  " processes, and each is one rank. Fix: start it with mpirun -np " + std::to_string(ranks) + "."};
+  if (ranks != watch_.size()) throw Error{other_number_of_processes(ranks, watch_.size())};
   transfers_ = std::vector<MpiTransfer>(2 * sends_.size() * static_cast<std::size_t>(limits_.transfers));
   active_transfers_.reserve(transfers_.size());
   active_collectives_.reserve(lanes_.make(collectives_comm_, groups_, rank().value, limits_));
