@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What a running plan throws: one sentence with names, numbers and the remedy.
 // Sees: core.  Does not see: memory, threads, compute, transport.
-// In: a Diagnosis or a lost rank.  Out: Error, RankLost, NonFinite, positive_deadline, short_number, milliseconds_of.
+// In: a Diagnosis or a lost rank.  Out: Error, RankLost, NonFinite, positive_deadline, short_number, milliseconds_of, other_number_of_processes.
 #pragma once
 
 #if defined(__GNUC__) && !defined(__EXCEPTIONS)
@@ -118,6 +118,20 @@ class NonFinite : public Error {
   } catch (...) {
     return "an exception that is no std::exception";
   }
+}
+
+/// R03: MPI has started another number of processes than the plan has devices.
+///
+/// Tested  run/world_test
+[[nodiscard]] inline Diagnosis other_number_of_processes(int devices, int processes) {
+  const auto counted = [](int number, std::string_view one, std::string_view more) {
+    return std::to_string(number).append(number == 1 ? one : more);
+  };
+  const std::string number = std::to_string(devices);
+  return Diagnosis{Code{'R', 3}, ""} << "the plan has " << counted(devices, " device", " devices") << ", but MPI has started "
+                                     << counted(processes, " process", " processes")
+                                     << ", and each is one rank. Fix: start as many processes as devices: ./heddle run -np " << number
+                                     << " PROGRAM, or mpirun -np " << number << " PROGRAM.";
 }
 
 }  // namespace heddle::inline run_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. How many processes were started and which one this is, as torchrun, mpirun and srun say it in the environment.
-// Sees: core.  Does not see: plans, memory, threads, any backend.
+// Sees: core, run/error.  Does not see: plans, memory, threads, any backend.
 // In: environment variables.  Out: World.
 #pragma once
 
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "heddle/core/rule.hpp"
+#include "heddle/run/error.hpp"
 
 namespace heddle::inline run_room {
 
@@ -127,18 +128,6 @@ struct RanksAsThreads {
                                        << " ranks of the plan as threads of one. Fix: start one process, or unset WORLD_SIZE.";
   }
 };
-
-/// R03: MPI has started another number of processes than the plan has devices.
-[[nodiscard]] inline Diagnosis other_number_of_processes(int devices, int processes) {
-  const auto counted = [](int number, std::string_view one, std::string_view more) {
-    return std::to_string(number).append(number == 1 ? one : more);
-  };
-  const std::string number = std::to_string(devices);
-  return Diagnosis{Code{'R', 3}, ""} << "the plan has " << counted(devices, " device", " devices") << ", but MPI has started "
-                                     << counted(processes, " process", " processes")
-                                     << ", and each is one rank. Fix: start as many processes as devices: ./heddle run -np " << number
-                                     << " PROGRAM, or mpirun -np " << number << " PROGRAM.";
-}
 
 /// Each rank is a process that MPI starts, by mpirun or srun: torchrun alone does not start MPI.
 ///

@@ -21,7 +21,6 @@
 #include "heddle/run/concepts.hpp"
 #include "heddle/run/error.hpp"
 #include "heddle/run/pledge.hpp"
-#include "heddle/run/world.hpp"
 #include "heddle/transport/groups.hpp"
 #include "heddle/transport/movement.hpp"
 #include "heddle/transport/mpi_calls.hpp"
