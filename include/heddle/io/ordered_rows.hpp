@@ -84,6 +84,12 @@ template <class Target> class RowsInOrder {
     return all_.batches(batch_rows_of<ThePlan>(all_, classes_));
   }
   [[nodiscard]] Batches<Target> batches(std::int64_t each) const { return all_.batches(each); }
+  template <class... None>
+  requires(sizeof...(None) == 0) Batches<Target> batches()
+  const {
+    refuse_batches_of_no_size<Target>();
+    return all_.batches(1);
+  }
   /// All rows as one batch, which keeps them and their order alive.
   [[nodiscard]] Examples<Target> all() const { return all_; }
   /// The source rows in this order; empty where they are taken as they lie.
@@ -133,6 +139,12 @@ template <class Target> class RowsInMemory {
       for (std::uint32_t& row : order) row = (*part_)[row];
     return {rows_, classes_, std::make_shared<const std::vector<std::uint32_t>>(std::move(order))};
   }
+  /// D18, without an epoch.
+  template <bool Told = true> [[nodiscard]] RowsInOrder<Target> shuffled(Seed = Seed{0}) const {
+    static_assert(!Told,
+                  "[heddle.D18] shuffled() is not told the epoch, without which every epoch has one order. Fix: write shuffled(Seed{1}, epoch).");
+    return in_order();
+  }
   /// Short for those of in_order().
   template <std::int64_t BatchRows> [[nodiscard]] Batches<Target> batches() const { return in_order().template batches<BatchRows>(); }
   template <class ThePlan> [[nodiscard]] Batches<Target> batches() const {
@@ -140,6 +152,12 @@ template <class Target> class RowsInMemory {
     return in_order().template batches<ThePlan>();
   }
   [[nodiscard]] Batches<Target> batches(std::int64_t each) const { return in_order().batches(each); }
+  template <class... None>
+  requires(sizeof...(None) == 0) Batches<Target> batches()
+  const {
+    refuse_batches_of_no_size<Target>();
+    return in_order().batches(1);
+  }
   /// All rows as one batch: trainer.evaluate(data.all()).
   [[nodiscard]] Examples<Target> all() const { return rows_; }
 

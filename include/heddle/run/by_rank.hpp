@@ -4,7 +4,9 @@
 // In: a plan, a Rank.  Out: peak_memory<Plan>(Rank), sent<Plan>(Rank); L07 of a rank that is not there.
 #pragma once
 
+#include <concepts>
 #include <string>
+#include <type_traits>
 
 #include "heddle/core/not_included.hpp"
 #include "heddle/core/units.hpp"
@@ -28,10 +30,15 @@ constexpr void require_rank(const Program& p, Rank rank) {
                                   " or one before it.");
 }
 
+template <class Number> constexpr void refuse_plain_rank() {
+  static_assert(std::is_void_v<Number>,
+                "[heddle.L07] a device is asked for by a plain number. Fix: write Rank{r}, or device<0> if the number is known at build.");
+}
+
 /// What peak_memory<ThePlan>(device<0>) says, of a number from run time: for (int r = 0; r < devices<MyPlan>; ++r) peak_memory<MyPlan>(Rank{r}).
 ///
 /// Errors  L07 thrown if the plan has no such rank, an error in a constant expression; L06
-/// Tested  run/by_rank_test
+/// Tested  run/by_rank_test, fail/L07_number_for_a_rank
 template <class ThePlan> [[nodiscard]] constexpr auto peak_memory(Rank rank) {
   heard(Refusal<ThePlan>{});
   if constexpr (Verdict<ThePlan>::found.ok()) {
@@ -40,6 +47,12 @@ template <class ThePlan> [[nodiscard]] constexpr auto peak_memory(Rank rank) {
   } else {
     return RefusedBytes{};
   }
+}
+
+/// L07, of peak_memory<MyPlan>(r) with a plain number.
+template <class ThePlan, std::integral Number> [[nodiscard]] constexpr RefusedBytes peak_memory(Number) {
+  refuse_plain_rank<Number>();
+  return {};
 }
 
 /// Bytes that one device sends in a step, padding included: to other stages, in collectives over values, gradients and parameters, and for a norm.
@@ -55,6 +68,12 @@ template <class ThePlan> [[nodiscard]] constexpr auto sent(Rank rank) {
   } else {
     return RefusedBytes{};
   }
+}
+
+/// L07, as of peak_memory.
+template <class ThePlan, std::integral Number> [[nodiscard]] constexpr RefusedBytes sent(Number) {
+  refuse_plain_rank<Number>();
+  return {};
 }
 
 }  // namespace heddle::inline run_room

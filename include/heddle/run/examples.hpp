@@ -40,6 +40,12 @@ template <class Target> class Batches;
                                 call(there, std::clamp<std::int64_t>(count, 0, rows - there)) + ".");
 }
 
+/// D18: data.batches() without a number.
+template <class Target> constexpr void refuse_batches_of_no_size() {
+  static_assert(std::is_void_v<Target>,
+                "[heddle.D18] batches() is not told how many rows a batch has. Fix: write batches<MyPlan>() of a data set, or batches<64>().");
+}
+
 /// A batch: row i of it is row source_row(i) of the arrays. What a data set gives, and arrays that are given as temporaries, live as long as the
 /// batch and its slices; other arrays, what a span looks at, and an order that is set by hand, must outlive them.
 ///
@@ -78,6 +84,12 @@ template <class Target> struct Examples {
     return {*this, BatchRows};
   }
   [[nodiscard]] Batches<Target> batches(std::int64_t each) const { return {*this, each}; }
+  template <class... None>
+  requires(sizeof...(None) == 0) Batches<Target> batches()
+  const {
+    refuse_batches_of_no_size<Target>();
+    return {*this, 1};
+  }
 };
 
 /// A range of batches. What keeps rows and order alive keeps them alive for the range, and for every batch that it gives.

@@ -7,16 +7,24 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "heddle/run/error.hpp"
 
 namespace heddle::inline run_room {
 
+/// R30, of `auto second = first;`.
+template <class Holder> constexpr void refuse_copy() {
+  static_assert(std::is_void_v<Holder>,
+                "[heddle.R30] a Trainer is moved, not copied. Fix: hand it over by reference or with std::move; for a second one with the same "
+                "parameters make another Trainer and write second.load(first).");
+}
+
 /// Holds a state that is never copied and never changes its address: threads, observers and references to options stay good when its holder is moved.
 ///
-/// Errors  R27 a call of what was moved from
-/// Tested  run/movable_test, run/trainer_test
+/// Errors  R27 a call of what was moved from; R30 at build, a copy of its holder
+/// Tested  run/movable_test, run/trainer_test, fail/R30_copy_of_a_trainer
 template <class State> class Movable {
  public:
   /// `who` is what the sentence calls the holder, "Trainer", and `model` what it holds; the words outlive it.

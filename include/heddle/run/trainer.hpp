@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <new>
@@ -55,11 +56,6 @@ template <class Asked> struct TrainerVerdict {
 template <class Asked> using TrainedOrNone = std::conditional_t<TrainerVerdict<Asked>::found.code == Code{'L', 11}, NoPlan, PlanOrNone<Asked>>;
 template <class Asked, class Check> using OfTrained = std::conditional_t<TrainerVerdict<Asked>::found.ok(), Check, Verdict<NoPlan>>;
 
-template <class Target, class... Given>
-inline constexpr bool is_batch = sizeof...(Given) == 1 && (std::is_convertible_v<Given, Examples<Target>> && ...);
-template <class... Given>
-inline constexpr bool are_inputs = sizeof...(Given) == 1 && (std::is_convertible_v<const Given&, std::span<const float>> && ...);
-
 /// Trains one plan on one backend. Where the ranks are processes, each process makes the same trainer and the same calls in the same order, and
 /// gets the same results; every process gives the whole batch, of which its rank takes its rows.
 ///
@@ -95,12 +91,16 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   } catch (const std::bad_alloc&) {
     refuse_memory(training.arenas[0].total);
   }
-  // O04, where nothing else fits.
+  // O04, where nothing else fits; R30 of a copy: std::is_copy_constructible_v, which asks about a const trainer, stays false.
   template <bool Told = true> explicit Trainer(const OptionsByMistake&, Seed = Seed{0}, RunOptions = {}) : Trainer(Options{}) {
     refuse_trainer_arguments<Told>();
   }
-  template <bool Told = true> explicit Trainer(Seed, const Options&, RunOptions = {}) : Trainer(Options{}) { refuse_trainer_arguments<Told>(); }
+  template <class First>
+  requires(!std::is_same_v<First, Options>) Trainer(const First&, const Options&, RunOptions = {}) : Trainer(Options{}) {
+    refuse_trainer_arguments<sizeof(First) != 0>();
+  }
   template <class... Given> explicit Trainer(const Given&...) : Trainer(Options{}) { refuse_trainer_arguments<sizeof...(Given) < 99>(); }
+  template <std::same_as<Trainer> Other> Trainer(Other& copied) : Trainer(copied.state_->options) { refuse_copy<Other>(); }
 
   /// The loss of every `every`-th step is reduced over the ranks, and the callback, if there is one, is told. Other steps have no loss to read.
   /// A callback may replace itself; it may read parameters, and calls no step, evaluation or set_parameter.

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: MIT
-// Room: run. What a Trainer is given by mistake: options by the names of others or in order, the seed first, or no options at all.
-// Sees: core.  Does not see: plans, backends.
+// Room: run. What a Trainer takes, and what it is given by mistake: options by the names of others or in order, the seed first, or no options at all.
+// Sees: core, run/examples.  Does not see: plans, backends.
 // In: the arguments of a Trainer.  Out: O04.
 #pragma once
 
-#include <cstdint>
+#include <span>
+#include <type_traits>
 
-#include "heddle/core/units.hpp"
+#include "heddle/run/examples.hpp"
 
 namespace heddle::inline run_room {
+
+template <class Target, class... Given>
+inline constexpr bool is_batch = sizeof...(Given) == 1 && (std::is_convertible_v<Given, Examples<Target>> && ...);
+template <class... Given>
+inline constexpr bool are_inputs = sizeof...(Given) == 1 && (std::is_convertible_v<const Given&, std::span<const float>> && ...);
 
 /// Options as they are called elsewhere, and Heddle's own without OnlyByName: what fits here alone is refused.
 struct OptionsByMistake {
   double learning_rate, lr, alpha, eta, momentum, beta1, beta2, betas, epsilon, eps, dampening, weight_decay, wd, decay;
-  bool nesterov;
+  bool nesterov, amsgrad, maximize;
 };
 
 /// O04, once for each Trainer; `Told` makes it wait for a call.
