@@ -62,10 +62,10 @@ inline void tell_among_processes(const LastSentence& last) {
   int process = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &process);
   if (last.of_a_lost_rank) last.say(process);
-  const Ending ending = compare_last_words(MPI_COMM_WORLD, std::hash<std::string>{}(last.text));
-  if (ending == Ending::alone) mpi.finalize_at_the_end(false);
-  if (last.of_a_lost_rank || (ending == Ending::with_one_sentence && process > 0)) return;
-  last.say(ending == Ending::with_one_sentence ? -1 : process);
+  const HowProcessesEnd ending = compare_last_words(MPI_COMM_WORLD, std::hash<std::string>{}(last.text));
+  if (ending == HowProcessesEnd::alone) mpi.finalize_at_the_end(false);
+  if (last.of_a_lost_rank || (ending == HowProcessesEnd::with_one_sentence && process > 0)) return;
+  last.say(ending == HowProcessesEnd::with_one_sentence ? -1 : process);
 }
 inline const bool tells_among_processes = (tell_with_processes = &tell_among_processes, true);
 

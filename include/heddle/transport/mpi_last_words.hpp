@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. Processes that end with a sentence find out whether all others end with the same one, so that one of them says it.
 // Sees: transport/mpi_process, MPI.  Does not see: errors, plans.
-// In: a communicator, the sentence as a number.  Out: Ending, the same in all processes that take part in time.
+// In: a communicator, the sentence as a number.  Out: HowProcessesEnd, the same in all processes that take part in time.
 #pragma once
 
 #include <mpi.h>
@@ -19,12 +19,12 @@
 namespace heddle::inline transport_room {
 
 /// How a process ends: while others go on, with all others, or with all others and for the same reason.
-enum class Ending : std::uint64_t { alone = 1, together = 2, with_one_sentence = 3 };
+enum class HowProcessesEnd : std::uint64_t { alone = 1, together = 2, with_one_sentence = 3 };
 
 /// What is on its way between process 0 and the others; it stays until the process ends.
 struct LastWords {
   std::uint64_t mine = 0;
-  Ending verdict = Ending::alone;
+  HowProcessesEnd verdict = HowProcessesEnd::alone;
   std::vector<std::uint64_t> theirs;
   std::vector<MPI_Request> letters;
 
@@ -44,7 +44,8 @@ struct LastWords {
 ///
 /// Moves   16 bytes for each process but the first, once
 /// Tested  transport/mpi_last_words_test, processes/mains_check
-[[nodiscard]] inline Ending compare_last_words(MPI_Comm world, std::uint64_t sentence, std::chrono::nanoseconds patience = std::chrono::seconds{2}) {
+[[nodiscard]] inline HowProcessesEnd compare_last_words(MPI_Comm world, std::uint64_t sentence,
+                                                        std::chrono::nanoseconds patience = std::chrono::seconds{2}) {
   constexpr int tag = 31'401;
   constexpr int bytes = sizeof(std::uint64_t);
   int process = 0;
@@ -58,7 +59,7 @@ struct LastWords {
     words->letters.assign(2, MPI_REQUEST_NULL);
     MPI_Isend(&words->mine, bytes, MPI_BYTE, 0, tag, world, &words->letters[0]);
     MPI_Irecv(&words->verdict, bytes, MPI_BYTE, 0, tag, world, &words->letters[1]);
-    return words->arrive_within(patience + patience / 2) ? words->verdict : Ending::alone;
+    return words->arrive_within(patience + patience / 2) ? words->verdict : HowProcessesEnd::alone;
   }
   const auto others = static_cast<std::size_t>(processes - 1);
   words->theirs.assign(others, 0);
@@ -66,15 +67,15 @@ struct LastWords {
   for (std::size_t i = 0; i < others; ++i) MPI_Irecv(&words->theirs[i], bytes, MPI_BYTE, static_cast<int>(i) + 1, tag, world, &words->letters[i]);
   if (words->arrive_within(patience)) {
     const bool same = std::all_of(words->theirs.begin(), words->theirs.end(), [&](std::uint64_t other) { return other == sentence; });
-    words->verdict = same ? Ending::with_one_sentence : Ending::together;
+    words->verdict = same ? HowProcessesEnd::with_one_sentence : HowProcessesEnd::together;
   }
-  const Ending found = words->verdict;
+  const HowProcessesEnd found = words->verdict;
   const auto answers = std::make_shared<LastWords>();
   MpiProcess::instance().keep(answers);
   answers->verdict = found;
   answers->letters.assign(others, MPI_REQUEST_NULL);
   for (std::size_t i = 0; i < others; ++i) MPI_Isend(&answers->verdict, bytes, MPI_BYTE, static_cast<int>(i) + 1, tag, world, &answers->letters[i]);
-  return answers->arrive_within(patience) ? found : Ending::alone;
+  return answers->arrive_within(patience) ? found : HowProcessesEnd::alone;
 }
 
 }  // namespace heddle::inline transport_room
