@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Build: mpicxx -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/by_hand/data_parallel_mpi.cpp -pthread -o data_parallel_mpi && mpirun -np 4 ./data_parallel_mpi
+// Build: mpicxx -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/by_hand/data_parallel_mpi.cpp -pthread -o by_hand && mpirun -np 4 ./by_hand
 // Data parallelism written by hand on MPI and Eigen, beside the plan that does the same.
 // Of the loop below nothing is checked: leave out one all-reduce, or divide by the rows of one rank, and it trains on, wrongly.
 #include <mpi.h>

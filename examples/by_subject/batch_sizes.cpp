@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Build: g++ -std=c++20 -O2 -I include examples/by_subject/batch_sizes.cpp
+// Build: g++ -std=c++20 -O2 -I include examples/by_subject/batch_sizes.cpp -o batch_sizes && ./batch_sizes
 // At what batch do replicas pay? Their work is divided; the gradients that they exchange are the same for every batch. So there is a batch from which
 // on they are faster. A batch is a type here: the loop over batch sizes is one over plans.
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/by_subject/replicate_scatter_gather.cpp -pthread -o replicate_scatter_gather && ./replicate_scatter_gather
+// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/by_subject/replicate_scatter_gather.cpp -pthread -o gather && ./gather
 // The classic single-process form by hand: replicate the model from device 0, scatter the batch, apply in parallel, gather the outputs; loss, sum of
 // gradients and update on device 0. Beside it the same steps as DataParallel<4>: the same bits, and no device has more to do than another.
 #include <cstdio>

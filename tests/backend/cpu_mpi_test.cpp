@@ -157,9 +157,12 @@ TEST_CASE("another number of processes is refused in each of them with both numb
   {
     const FirstRanks three{3};
     if (three.taking_part())
-      CHECK(refusal({'R', 3}, [] {
-              const Trainer<Two, CpuMpi> trainer{{}, Seed{1}};
-            }) == "[heddle.R03] the plan has 2 devices, but MPI has started 3 processes, and each is one rank. Fix: start as many processes as devices: ./heddle run -np 2 PROGRAM, or mpirun -np 2 PROGRAM.");
+      CHECK(refusal({'R', 3},
+                    [] {
+                      const Trainer<Two, CpuMpi> trainer{{}, Seed{1}};
+                    }) ==
+            "[heddle.R03] the plan has 2 devices, but MPI has started 3 processes, and each is one rank. Fix: start as many processes as devices: "
+            "./heddle run -np 2 PROGRAM, or mpirun -np 2 PROGRAM.");
   }
   const FirstRanks four{4};
   setenv("WORLD_SIZE", "2", 1);

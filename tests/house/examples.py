@@ -25,7 +25,7 @@ def faults_of(name, text):
     lines = text.splitlines()
     build = BUILD.fullmatch(lines[1]) if len(lines) > 1 else None
     program = pathlib.Path(name).stem
-    if not build or build.group(3) != name or (build.group(5), build.group(7)) != (program, program):
+    if not build or build.group(3) != name or build.group(5) != build.group(7):
         yield f"{name}: its second line does not say how it is built and run. Fix: write // Build: g++ -std=c++20 -O2 -I include ... {name} -o {program} && ./{program}"
     elif ("backend/" in text or '#include "network.hpp"' in text) != bool(build.group(2)):
         yield f"{name}: its second line names Eigen if it includes a backend, and only then"

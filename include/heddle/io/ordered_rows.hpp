@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -174,7 +175,7 @@ template <class Target> class RowsInMemory {
     rows_.rows = std::ssize(*part);
   }
   [[nodiscard]] OrdersOfParts parts(double share, Seed seed) const {
-    const auto first = share > 0 && share < 1 ? static_cast<std::int64_t>(share * static_cast<double>(size()) + 0.5) : 0;
+    const auto first = share > 0 && share < 1 ? std::int64_t{std::llround(share * static_cast<double>(size()))} : 0;
     if (first < 1 || first >= size()) refuse_share(share, size());
     constexpr std::uint64_t no_epoch = std::numeric_limits<std::uint64_t>::max();  // draws that no shuffled epoch takes
     std::vector<std::uint32_t> rows = shuffled_order(seed, no_epoch, size());

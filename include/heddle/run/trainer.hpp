@@ -95,12 +95,12 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   template <bool Told = true> explicit Trainer(const OptionsByMistake&, Seed = Seed{0}, RunOptions = {}) : Trainer(Options{}) {
     refuse_trainer_arguments<Told>();
   }
-  template <class First>
-  requires(!std::is_same_v<First, Options>) Trainer(const First&, const Options&, RunOptions = {}) : Trainer(Options{}) {
+  template <OtherThan<Options> First> explicit Trainer(const First&, const Options&, RunOptions = {}) : Trainer(Options{}) {
     refuse_trainer_arguments<sizeof(First) != 0>();
   }
   template <class... Given> explicit Trainer(const Given&...) : Trainer(Options{}) { refuse_trainer_arguments<sizeof...(Given) < 99>(); }
-  template <std::same_as<Trainer> Other> Trainer(Other& copied) : Trainer(copied.state_->options) { refuse_copy<Other>(); }
+  // NOLINTNEXTLINE(google-explicit-constructor): `auto second = first` is an implicit conversion
+  template <std::same_as<Trainer> Other> Trainer(Other& copy) : Trainer(copy.state_->options) { refuse_copy<Other>(); }
 
   /// The loss of every `every`-th step is reduced over the ranks, and the callback, if there is one, is told. Other steps have no loss to read.
   /// A callback may replace itself; it may read parameters, and calls no step, evaluation or set_parameter.

@@ -16,6 +16,9 @@ inline constexpr bool is_batch = sizeof...(Given) == 1 && (std::is_convertible_v
 template <class... Given>
 inline constexpr bool are_inputs = sizeof...(Given) == 1 && (std::is_convertible_v<const Given&, std::span<const float>> && ...);
 
+template <class Given, class Expected>
+concept OtherThan = !std::is_same_v<Given, Expected>;
+
 /// Options as they are called elsewhere, and Heddle's own without OnlyByName: what fits here alone is refused.
 struct OptionsByMistake {
   double learning_rate, lr, alpha, eta, momentum, beta1, beta2, betas, epsilon, eps, dampening, weight_decay, wd, decay;
