@@ -18,8 +18,8 @@ int train_all(const training::Settings& settings) {
   };
   add(Alone{}, "Single");
   add(Replicated{}, "DataParallel<2>");
-  add(Staged{}, "Pipeline, 2 stages, 1F1B");
-  add(Both{}, "Hybrid: that pipeline x 2 replicas");
+  add(Staged{}, "Pipeline, 1F1B");
+  add(Both{}, "Hybrid: 2 pipelines");
   training::print_table(settings, rows);
   output::flush();
   return 0;

@@ -30,9 +30,9 @@ int train_all(const training::Settings& settings, int processes, bool only_check
   };
   add(Alone{}, "Single");
   add(Replicated{}, "DataParallel<2>");
-  add(Staged{}, "Pipeline, 2 stages, 1F1B");
+  add(Staged{}, "Pipeline, 1F1B");
   add(Fourfold{}, "DataParallel<4>");
-  add(Both{}, "Hybrid: that pipeline x 2 replicas");
+  add(Both{}, "Hybrid: 2 pipelines");
   if (process == 0) training::print_table(settings, rows);
   output::flush();
   return 0;

@@ -73,7 +73,7 @@ class Progress {
     constexpr int width = 30;
     const auto done = static_cast<int>(width * step / steps_);
     output::line_is_open = 1;
-    output::print("\r{:<36} [{:#<{}}{:.<{}}] {:3}%  loss {:.4f} ", plan_, "", done, "", width - done, 100 * step / steps_, loss);
+    output::print("\r{:<19} [{:#<{}}{:.<{}}] {:3}%  loss {:.4f} ", plan_, "", done, "", width - done, 100 * step / steps_, loss);
   }
 
   std::string plan_;
@@ -151,11 +151,11 @@ Row train(const std::string& name, const Settings& settings, const Dataset& trai
 }
 
 [[nodiscard]] inline std::string table_of(const std::vector<Row>& rows) {
-  std::string out = fmt::format("{:<36} {:>7} {:>23} {:>31} {:>8} {:>7} {:>9}  {}\n", "plan", "devices", "KiB, built / measured",
-                                "bytes a step, built / counted", "seconds", "loss", "accuracy", "parameters");
+  std::string out = fmt::format("{:<19} {:>7} {:>15} {:>15} {:>7} {:>6} {:>8} {}\n", "plan", "devices", "memory, KiB", "bytes a step", "seconds",
+                                "loss", "accuracy", "parameters");
   for (const Row& row : rows)
     out += fmt::format(
-        "{:<36} {:>7} {:>23} {:>31} {:>8.2f} {:>7.4f} {:>9.4f}  {:016x}\n", row.plan, row.devices,
+        "{:<19} {:>7} {:>15} {:>15} {:>7.2f} {:>6.4f} {:>8.4f} {:016x}\n", row.plan, row.devices,
         fmt::format("{:.1f} / {:.1f}", static_cast<double>(row.memory.value) / 1024, static_cast<double>(row.measured_memory.value) / 1024),
         fmt::format("{} / {:.0f}", row.step_bytes, row.counted_bytes), row.seconds, row.loss, row.accuracy, row.hash);
   return out;
@@ -203,6 +203,7 @@ inline void print_table(const Settings& settings, const std::vector<Row>& rows) 
   output::print("\n{}", table);
   if (!settings.output.empty()) replace_file(std::filesystem::path{settings.output} / "table.txt", table);
   output::print(
+      "Left of a slash stands what the type says before the run, right of it what the run measured.\n"
       "\nAll plans ended with the same parameters, to the last bit.\nThe table shows equality. Which word is fastest depends on the model: "
       "docs/performance.md.\n");
 }

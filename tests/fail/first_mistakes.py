@@ -46,7 +46,7 @@ def row(case, includes):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--include", action="append", default=[])
+    parser.add_argument("--include", action="append", required=True)
     parser.add_argument("--page", type=pathlib.Path, required=True)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()

@@ -438,7 +438,6 @@ TEST_CASE("a trainer is moved with all that it is: parameters, options, callback
   };
   static_assert(std::is_nothrow_move_constructible_v<Trainer<Kept, CpuThreads>> && std::is_nothrow_move_assignable_v<Trainer<Kept, CpuThreads>>);
   static_assert(!std::is_copy_constructible_v<Trainer<Kept, CpuThreads>> && !std::is_copy_assignable_v<Trainer<Kept, CpuThreads>>);
-  static_assert(OptionsByMistake{.learning_rate = 1e-3, .amsgrad = true}.amsgrad);  // O04: options that no optimizer here has
   std::vector<Trainer<Kept, CpuThreads>> all;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) all.push_back(made(seed));  // the vector grows and moves them
   Trainer<Kept, CpuThreads> twin = made(2);

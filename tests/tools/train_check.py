@@ -19,7 +19,7 @@ import time
 
 PROGRAM = sys.argv[1]
 README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
-ROW = re.compile(r"^(Single|DataParallel<2>|Pipeline.*1F1B|Hybrid.*replicas) +(\d+) +([\d.]+) / ([\d.]+) +(\d+) / (\d+) .* ([0-9a-f]{16})$", re.M)
+ROW = re.compile(r"^(Single|DataParallel<2>|Pipeline, 1F1B|Hybrid: 2 pipelines) +(\d+) +([\d.]+) / ([\d.]+) +(\d+) / (\d+) .* ([0-9a-f]{16})$", re.M)
 faults = []
 
 
@@ -75,6 +75,7 @@ def trains():
     check("training ends well", ended.returncode == 0, ended.stderr)
     rows = ROW.findall(ended.stdout)
     check("four plans stand in the table", len(rows) == 4, ended.stdout)
+    check("a terminal of 100 columns shows the table", max(map(len, ended.stdout.splitlines())) <= 100, ended.stdout)
     for plan, _, built, measured, said, counted, _ in rows:
         check(f"memory of {plan}", built == measured, (built, measured))
         check(f"bytes of {plan}", said == counted, (said, counted))
@@ -92,7 +93,7 @@ def trains():
         check("an earlier table stays", file.read() == before and "Single" in before)
     shutil.rmtree(output)
     again = run("--data", "synthetic", "--epochs", "1", "--seed", "2")
-    losses = re.findall(r"^\S.* (\d+\.\d{4}) +\d\.\d{4}  [0-9a-f]{16}$", again.stdout, re.M)
+    losses = re.findall(r"^\S.* (\d+\.\d{4}) +\d\.\d{4} [0-9a-f]{16}$", again.stdout, re.M)
     check("the loss of the last step, also of a short run", len(losses) == 4 and len(set(losses)) == 1 and "step 94 of 94" in again.stdout, again.stdout)
     check("another seed, another hash", again.returncode == 0 and rows and rows[0][-1] not in again.stdout, again.stderr)
 

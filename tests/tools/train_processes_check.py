@@ -79,8 +79,8 @@ on_threads = ROW.findall(run(TRAIN, *SMALL).stdout)
 check("threads train", len(on_threads) == 4, on_threads)
 threads_hash = on_threads[0][-1] if on_threads else ""
 trains(threads_hash, 1, ["Single"])
-trains(threads_hash, 2, ["DataParallel<2>", "Pipeline, 2 stages, 1F1B"])
-trains(threads_hash, 4, ["DataParallel<4>", "Hybrid: that pipeline x 2 replicas"])
+trains(threads_hash, 2, ["DataParallel<2>", "Pipeline, 1F1B"])
+trains(threads_hash, 4, ["DataParallel<4>", "Hybrid: 2 pipelines"])
 check("sound options", run(PROCESSES, *SMALL, "--processes", "4", "--check").returncode == 0)
 odd = "[heddle.R03] there are to be 3 processes, but the plans have 1, 2 and 4 devices"
 refused("an odd number", odd, PROCESSES, *SMALL, "--processes", "3", "--check")
