@@ -14,11 +14,13 @@ using namespace heddle;
 
 namespace {
 
-/// What doctor asks of CpuMpi, the pairing with processes, here also where no MPI is.
-struct Processes {
+namespace without_mpi {
+/// What doctor asks of heddle::CpuMpi, the pairing with processes, here also where no MPI is.
+struct CpuMpi {
   using Compute = EigenCompute;
   using Ranks = RanksAsProcesses;
 };
+}  // namespace without_mpi
 
 template <class Backend> Checkup examine_plan(const std::string& plan, const DoctorOptions& options) {
   if (plan == "single") return doctor<Alone, Backend>({}, options);
@@ -42,7 +44,7 @@ int main(int argc, char** argv) {
   app.add_flag("--gpus", options.on_gpus, "devices are GPUs, not cores");
   return output::run(app, [&] {
     app.parse(argc, argv);
-    const Checkup found = processes ? examine_plan<Processes>(plan, options) : examine_plan<CpuThreads>(plan, options);
+    const Checkup found = processes ? examine_plan<without_mpi::CpuMpi>(plan, options) : examine_plan<CpuThreads>(plan, options);
     output::print("{}", describe(found));
     output::flush();
     return found.can_work() ? 0 : 1;

@@ -194,8 +194,8 @@ struct Sets {
 }
 
 inline void print_heading(const Settings& settings, const Sets& sets) {
-  output::print("{} images for training, {} for the test, {} epochs of batches of {}, Adam with learning rate {}\n", sets.training.size(),
-                sets.test.size(), settings.epochs, batch_rows, settings.learning_rate);
+  output::print("{} training and {} test images, {} epochs of batches of {}, Adam with learning rate {}\n", sets.training.size(), sets.test.size(),
+                settings.epochs, batch_rows, settings.learning_rate);
 }
 
 inline void print_table(const Settings& settings, const std::vector<Row>& rows) {

@@ -32,7 +32,7 @@ def trains(threads_hash, processes, plans):
     check(f"{processes} processes train", ended.returncode == 0, ended.stdout + ended.stderr)
     rows = ROW.findall(ended.stdout)
     check(f"plans of {processes} devices", [row[0] for row in rows] == plans, ended.stdout)
-    check("one process prints", ended.stdout.count("images for training") == 1, ended.stdout)
+    check("one process prints", ended.stdout.count(" test images, ") == 1, ended.stdout)
     for plan, _, built, measured, said, counted, found in rows:
         check(f"memory of {plan}", built == measured, (built, measured))
         check(f"bytes of {plan}", said == counted, (said, counted))

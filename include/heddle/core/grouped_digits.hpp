@@ -12,7 +12,7 @@
 
 namespace heddle::inline core_room {
 
-/// Digits in groups: 47,040,016. Text writes numbers so too; this is for a std::string.
+/// Digits in groups: 47,040,016; up to 9999 they stand together. Text writes numbers so too; this is for a std::string.
 ///
 /// Tested  core/grouped_digits_test
 [[nodiscard]] inline std::string grouped_digits(std::int64_t number) {

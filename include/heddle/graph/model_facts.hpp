@@ -43,33 +43,33 @@ template <class Model> using ModelRefusal = fired<AskedModel<Model>>*;
 
 /// The parameter of a sound model that has a name of its state_dict, or G26.
 template <class Model, Name Asked, bool Sound = AskedModel<Model>::found.ok()> struct AskedParameter {
-  static constexpr const Graph& graph = graph_of<Model>;
+  static constexpr const Graph& graph() { return graph_of<Model>; }  // nvcc initialises a reference that is a member twice
   static constexpr Diagnosis refuse() {
-    if (graph.parameter_count == 0)
-      return Diagnosis{Code{'G', 26}, graph.model.view()} << " has no parameters at all. Fix: ask about a model with a layer that has some.";
+    if (graph().parameter_count == 0)
+      return Diagnosis{Code{'G', 26}, graph().model.view()} << " has no parameters at all. Fix: ask about a model with a layer that has some.";
     constexpr std::size_t most_work = 40'000;  // letters times letters: clang stops a constant expression after 2^20 steps
     Nearest nearest{Asked.view()};
     std::size_t work = 0;
     int n = 0;
-    for (int number = 0; n < graph.node_count; ++n)
-      for (int k = 0; k < graph.leaf(n).parameter_count && work < most_work; ++k) {
-        const Text<160> name = graph.parameter_name(n, k);
+    for (int number = 0; n < graph().node_count; ++n)
+      for (int k = 0; k < graph().leaf(n).parameter_count && work < most_work; ++k) {
+        const Text<160> name = graph().parameter_name(n, k);
         work += Asked.view().size() * name.view().size();
         nearest.consider(name.view(), number++);
       }
-    auto broken = Diagnosis{Code{'G', 26}, graph.model.view()} << " has no parameter '" << Text<60>{Asked.view()}.view() << '\'';
+    auto broken = Diagnosis{Code{'G', 26}, graph().model.view()} << " has no parameter '" << Text<60>{Asked.view()}.view() << '\'';
     for (int i = 0; i < nearest.count(); ++i) broken << (i == 0 ? "; nearest: '" : ", '") << name(nearest.number(i)).view() << '\'';
     return broken << ". Fix: name a parameter of its state_dict, such as '" << name(nearest.count() > 0 ? nearest.number(0) : 0).view() << "'.";
   }
   static constexpr Text<60> name(int number) {
-    for (int n = 0; n < graph.node_count; number -= graph.leaf(n++).parameter_count)
-      if (number < graph.leaf(n).parameter_count) return graph.parameter_name(n, number);
+    for (int n = 0; n < graph().node_count; number -= graph().leaf(n++).parameter_count)
+      if (number < graph().leaf(n).parameter_count) return graph().parameter_name(n, number);
     return {};
   }
   static constexpr const Shape* find() {
-    for (int n = 0; n < graph.node_count; ++n)
-      for (int k = 0; k < graph.leaf(n).parameter_count; ++k)
-        if (graph.parameter_name(n, k).view() == Asked.view()) return &graph.leaf(n).parameters[k].shape;
+    for (int n = 0; n < graph().node_count; ++n)
+      for (int k = 0; k < graph().leaf(n).parameter_count; ++k)
+        if (graph().parameter_name(n, k).view() == Asked.view()) return &graph().leaf(n).parameters[k].shape;
     return nullptr;
   }
   static constexpr Diagnosis found = find() == nullptr ? refuse() : Diagnosis{};

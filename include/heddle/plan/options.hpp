@@ -22,6 +22,7 @@ struct NamedBytes {
   constexpr NamedBytes(Bytes named) : bytes(named.value) {}
   // NOLINTNEXTLINE(google-explicit-constructor): Memory<10> is told what it lacks.
   constexpr NamedBytes(int number) : bytes(number), has_unit(false) {}
+  constexpr NamedBytes(std::int64_t count, bool unit) : bytes(count), has_unit(unit) {}  // nvcc writes out template arguments with all members
 };
 /// C04, where a part of a plan names a number without a unit.
 [[nodiscard]] constexpr Diagnosis check_unit(std::string_view part, NamedBytes named) {
