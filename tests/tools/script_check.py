@@ -202,6 +202,9 @@ def starts_programs_of_others():
     for rest in (("a", ":", "./mine", "b"), ("-np", "3", "", "=", "==", "-x", "a b", "$HOME `id` \"'", "two\nlines", "*", "\\")):
         ended = place.run("run", "-np", "2", "tells", *rest)
         check(f"the arguments {rest}", ended.stdout.endswith("|1\n" + "".join(f"<{one}>" for one in rest)), ended.stdout + ended.stderr)
+    closed = subprocess.run(["bash", "-c", '"$@" <&-', "closed", *place.command("run", "-np", "2", "cat")], cwd=place.here, env=place.environment(),
+                            capture_output=True, text=True, timeout=60)
+    check("standard input that is closed", closed.returncode == 0 and closed.stderr == "", closed.stdout + closed.stderr)
     for command, words in (((), "the number of processes is missing. "), (("mine",), "the number of processes is missing. "),
                            (("-np",), "-np has no number. "), (("-np", "4"), "the program is missing. "), (("-np", "4", ""), "the program is missing. "),
                            (("-np", "many", "mine"), "the number of processes is 'many', which is no number from 1 on. "),
