@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""All C++ is as clang-format 14 lays it out with .clang-format; other versions differ in details, so the version is fixed."""
+"""All C++ is as clang-format 14 lays it out with .clang-format; other versions differ in details, so the version is fixed. What it joins by mistake, a
+heading of a docstring with the line above it, is refused as well."""
 import pathlib
 import re
 import shutil
@@ -8,6 +9,7 @@ import subprocess
 import house
 
 PROGRAM = "clang-format-14"
+JOINED = re.compile(r"^\s*///.*[^.\s] (?:Shape|Moves|Errors|Source|Tested)  \S")
 STYLE = "{BasedOnStyle: Google, ColumnLimit: 150}"
 
 
@@ -27,9 +29,14 @@ def check(root):
         first.setdefault(pathlib.Path(name).relative_to(root), line)
     for name, line in first.items():
         yield f"{name}:{line}: not in the house's format. Fix: {PROGRAM} -i {name}"
+    for path in house.headers(root):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if JOINED.match(line):
+                yield f"{path.relative_to(root)}:{number}: a heading of a docstring stands inside a line. Fix: begin a line with it, and indent the one before."
     if done.returncode != 0 and not first:
         yield f"{PROGRAM} failed: {done.stderr}"
 
 
-ACCEPTED = {"include/heddle/core/a.hpp": "inline int f() { return 1; }\n"}
-REFUSED = {"not in the house's format": {"include/heddle/core/a.hpp": "inline int f()  {return 1;}\n"}}
+ACCEPTED = {"include/heddle/core/a.hpp": "/// Errors  none; O01 of a number\n///         that is none\n/// Tested  core/a_test\ninline int f() { return 1; }\n"}
+REFUSED = {"not in the house's format": {"include/heddle/core/a.hpp": "inline int f()  {return 1;}\n"},
+           "stands inside a line": {"include/heddle/core/a.hpp": "/// Errors  none, as said Tested  core/a_test\ninline int f() { return 1; }\n"}}

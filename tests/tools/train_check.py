@@ -200,6 +200,8 @@ def ends_with_a_sentence():
     check("^C ends as a signal does", running.wait(timeout=60) == -signal.SIGINT, running.returncode)
     last = seen.decode().replace("\r\n", "\n").rsplit("\n", 2)
     check("^C ends the line of the bar and says so", len(last) == 3 and last[0].endswith(" ") and last[1:] == ["heddle train: stopped before the end; there is no table.", ""], last[-2:])
+    bars = [line for line in seen.decode().replace("\n", "\r").split("\r") if "%" in line]
+    check("a terminal of 80 columns shows the bar", bars and max(map(len, bars)) < 80, bars[:2])
     check("^C leaves no file behind", os.listdir(folder) == [], os.listdir(folder))
     shutil.rmtree(folder)
 

@@ -135,10 +135,7 @@ template <class Target> class RowsInMemory {
   [[nodiscard]] RowsInOrder<Target> in_order() const { return {rows_, classes_, part_}; }
   /// Rows in the order of one epoch; (seed, epoch) alone decides it.
   [[nodiscard]] RowsInOrder<Target> shuffled(Seed seed, std::int64_t epoch) const {
-    std::vector<std::uint32_t> order = shuffled_order(seed, static_cast<std::uint64_t>(epoch), size());
-    if (part_ != nullptr)
-      for (std::uint32_t& row : order) row = (*part_)[row];
-    return {rows_, classes_, std::make_shared<const std::vector<std::uint32_t>>(std::move(order))};
+    return {rows_, classes_, std::make_shared<const std::vector<std::uint32_t>>(drawn(seed, static_cast<std::uint64_t>(epoch)))};
   }
   /// D18, without an epoch.
   template <bool Told = true> [[nodiscard]] RowsInOrder<Target> shuffled(Seed = Seed{0}) const {
@@ -178,9 +175,7 @@ template <class Target> class RowsInMemory {
     const auto first = share > 0 && share < 1 ? std::int64_t{std::llround(share * static_cast<double>(size()))} : 0;
     if (first < 1 || first >= size()) refuse_share(share, size());
     constexpr std::uint64_t no_epoch = std::numeric_limits<std::uint64_t>::max();  // draws that no shuffled epoch takes
-    std::vector<std::uint32_t> rows = shuffled_order(seed, no_epoch, size());
-    if (part_ != nullptr)
-      for (std::uint32_t& row : rows) row = (*part_)[row];
+    std::vector<std::uint32_t> rows = drawn(seed, no_epoch);
     const auto middle = rows.begin() + first;
     const auto sorted = [](auto begin, auto end) {
       std::sort(begin, end);
@@ -200,6 +195,14 @@ template <class Target> class RowsInMemory {
   }
 
  private:
+  /// All rows in an order that the seed and the epoch draw, by their numbers in the arrays.
+  [[nodiscard]] std::vector<std::uint32_t> drawn(Seed seed, std::uint64_t epoch) const {
+    std::vector<std::uint32_t> rows = shuffled_order(seed, epoch, size());
+    if (part_ != nullptr)
+      for (std::uint32_t& row : rows) row = (*part_)[row];
+    return rows;
+  }
+
   Examples<Target> rows_;
   std::int64_t classes_;
   Order part_;  ///< of a part of a data set: its rows in the arrays

@@ -40,7 +40,8 @@ inline void refuse_synthetic_rows(std::int64_t rows, std::int64_t inputs, std::i
 ///
 /// Shape   images (rows, features), labels (rows)
 /// Errors  D06 more rows than an order can number, D10 no rows, D11 features or classes below 1, D14 more than there is memory for; all before
-/// anything is made Tested  io/synthetic_test
+///         anything is made
+/// Tested  io/synthetic_test
 [[nodiscard]] inline Dataset synthetic(Seed seed, std::int64_t rows, std::int64_t features, int classes, Split split = Split::train) {
   constexpr const char* name = "synthetic rows and labels";
   constexpr const char* remedy = "ask for fewer rows";
@@ -72,7 +73,8 @@ inline void refuse_synthetic_rows(std::int64_t rows, std::int64_t inputs, std::i
 ///
 /// Shape   inputs (rows, features), targets (rows, targets_of_a_row), about as large as the features
 /// Errors  D06 more rows than an order can number, D10 no rows, D11 features or targets below 1, D14 more than there is memory for; all before
-/// anything is made Tested  io/synthetic_test
+///         anything is made
+/// Tested  io/synthetic_test
 [[nodiscard]] inline RegressionDataset synthetic_regression(Seed seed, std::int64_t rows, std::int64_t features, std::int64_t targets_of_a_row = 1,
                                                             Split split = Split::train) {
   constexpr const char* name = "synthetic inputs and targets";

@@ -108,8 +108,9 @@ template <class T, Placements P> class DistributedValue : NotForEllipses {
 /// A value of user code and how it lies along each axis of the mesh: Replicate (or nothing), Shard<axis, dimension>, Partial<axes...>: a sum that is
 /// not yet taken, Sum<axes...> and Mean<axes...>: whole, and known to be taken over these axes.
 ///
-/// Shape   T on every rank: float, or anything that holds its own numbers and has operators; collectives move float and what has data() and size() of
-/// float Errors  P11 an operation that is not linear on a Partial; P12 placements that do not add; P14 a value that is not whole where one is taken;
+/// Shape   T on every rank: float, or anything that holds its own numbers and has operators; collectives move float and what has data() and size()
+///         of float
+/// Errors  P11 an operation that is not linear on a Partial; P12 placements that do not add; P14 a value that is not whole where one is taken;
 ///         P15 a sum taken for a mean; P19 placements that contradict each other; P21 a view, P22 at run time
 /// Tested  mesh/distributed_test, fail/P11_log_of_a_partial
 template <class T, class... Where> using Distributed = DistributedValue<T, placements_of<Where...>()>;

@@ -230,7 +230,8 @@ template <class Test> void compare_absent(Test& test, std::int64_t rows, Gradien
 /// Checks one layer on `rows` rows of the given shape.
 ///
 /// Errors  none; G01 to G23 what describe says cannot be; G11 a wrong gradient, G12 rows that mix, G14 two parts that are not the whole, as the text
-/// of the result Tested  run/gradcheck_test
+///         of the result
+/// Tested  run/gradcheck_test
 template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_on(const Spec& in, std::int64_t rows = 4, Seed seed = Seed{1}) {
   GradientCheck check;
   const Leaf leaf = L::describe(in);

@@ -17,7 +17,8 @@ namespace heddle::inline transport_room {
 /// The ranks and groups of one transport; the order within a group is the order of the sum's tree.
 ///
 /// Errors  T04 for ranks that are out of range or named twice, and for peers and groups a rank cannot use; T05 for a count that is negative or does
-/// not divide Tested  transport/groups_test
+///         not divide
+/// Tested  transport/groups_test
 class Groups {
  public:
   static constexpr int most_ranks = (1 << 15) - 1;
