@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Conan 2 recipe: a header library that brings its own CMake package. The profile conan/profile says how to try it offline."""
+"""Conan 2 recipe: a header library that brings its own CMake package, and with the option compiled a static library. The profile conan/profile says how to try it offline."""
 import os
 import re
 
@@ -19,18 +19,22 @@ class HeddleConan(ConanFile):
     topics = ("neural-networks", "parallel", "header-only", "cpp20")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"with_eigen": [True, False], "with_gzip": [True, False], "with_mpi": [True, False]}
-    default_options = {"with_eigen": True, "with_gzip": True, "with_mpi": False}
+    options = {"with_eigen": [True, False], "with_gzip": [True, False], "with_mpi": [True, False], "compiled": [True, False]}
+    default_options = {"with_eigen": True, "with_gzip": True, "with_mpi": False, "compiled": False}
     exports = VERSION_HEADER
-    exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*"
+    exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "src/*"
     no_copy_source = True
 
     def set_version(self):
         text = load(self, os.path.join(self.recipe_folder, VERSION_HEADER))
-        parts = [re.search(rf"inline constexpr int version_{part} = (\d+);", text) for part in ("major", "minor", "patch")]
+        parts = [re.search(rf"#define HEDDLE_VERSION_{part} (\d+)", text) for part in ("MAJOR", "MINOR", "PATCH")]
         if not all(parts):
             raise ConanException(f"{VERSION_HEADER} does not tell the version")
         self.version = ".".join(part.group(1) for part in parts)
+
+    def configure(self):
+        if self.options.compiled:
+            self.package_type = "static-library"
 
     def layout(self):
         cmake_layout(self)
@@ -46,6 +50,8 @@ class HeddleConan(ConanFile):
     def validate(self):
         if self.options.with_mpi and not self.options.with_eigen:
             raise ConanInvalidConfiguration("with_mpi needs with_eigen: processes run the same kernels as threads")
+        if self.options.compiled and not self.options.with_eigen:
+            raise ConanInvalidConfiguration("compiled needs with_eigen: the library is the backend of threads and Eigen")
         if self.settings.get_safe("compiler.cppstd"):
             check_min_cppstd(self, 20)
 
@@ -57,19 +63,24 @@ class HeddleConan(ConanFile):
         toolchain.cache_variables["HEDDLE_WITH_EIGEN"] = bool(self.options.with_eigen)
         toolchain.cache_variables["HEDDLE_WITH_MPI"] = "ON" if self.options.with_mpi else "OFF"
         toolchain.cache_variables["HEDDLE_WITH_GZIP"] = bool(self.options.with_gzip)
+        toolchain.cache_variables["HEDDLE_BUILD_COMPILED"] = bool(self.options.compiled)
         toolchain.generate()
 
     def build(self):
-        CMake(self).configure()
+        cmake = CMake(self)
+        cmake.configure()
+        if self.options.compiled:
+            cmake.build()
 
     def package(self):
         CMake(self).install()
         copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
 
     def package_id(self):
-        # One package serves every compiler; the options decide which components it holds.
-        self.info.settings.clear()
-        self.info.requires.clear()
+        # Headers serve every compiler; the options decide which components a package holds.
+        if not self.info.options.compiled:
+            self.info.settings.clear()
+            self.info.requires.clear()
 
     def package_info(self):
         # find_package(heddle) takes the package's own configuration, with its messages, instead of a generated one.
@@ -84,6 +95,12 @@ class HeddleConan(ConanFile):
             pairing.bindirs, pairing.libdirs = [], []
             if self.settings.os in ("Linux", "FreeBSD"):
                 pairing.system_libs = ["pthread"]
+        if self.options.compiled:
+            compiled = self.cpp_info.components["compiled"]
+            compiled.requires = ["eigen"]
+            compiled.defines = ["HEDDLE_COMPILED"]
+            compiled.libs = ["heddle_compiled"]
+            compiled.bindirs = []
         if self.options.with_mpi:
             processes = self.cpp_info.components["mpi"]
             processes.requires = ["eigen", "openmpi::openmpi"]

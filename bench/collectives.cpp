@@ -37,7 +37,7 @@ class StartLine {
     }
     for (int i = 0; round_.load(std::memory_order_acquire) == round; ++i) {
       if (i < 4000)
-        heddle::spin_pause();
+        heddle::transport_room::spin_pause();
       else
         std::this_thread::yield();
     }
@@ -114,7 +114,7 @@ class Bench {
     float* __restrict a = data_[0].data();
     float* __restrict b = data_[1].data();
     line_.cross();
-    heddle::tree_sum_of_two(a, b, rank * (elements_ / 2), (rank + 1) * (elements_ / 2));
+    heddle::transport_room::tree_sum_of_two(a, b, rank * (elements_ / 2), (rank + 1) * (elements_ / 2));
     line_.cross();
   }
   void all_reduce(int rank) {
@@ -134,15 +134,15 @@ class Bench {
   std::vector<Floats> target_;
   std::vector<Variant> variants_;
   StartLine line_{2};
-  heddle::Threads transport_{2, {{0, 1}}, {}, std::chrono::minutes{1}};
-  heddle::Workers workers_{2};
+  heddle::transport_room::Threads transport_{2, {{0, 1}}, {}, std::chrono::minutes{1}};
+  heddle::transport_room::Workers workers_{2};
 };
 
 /// Latency of calls one after the other, without a start line in between: what a step sees.
 void back_to_back() {
   constexpr int calls = 20000;
-  heddle::Threads transport{2, {{0, 1}}, {}, std::chrono::minutes{1}};
-  heddle::Workers workers{2};
+  heddle::transport_room::Threads transport{2, {{0, 1}}, {}, std::chrono::minutes{1}};
+  heddle::transport_room::Workers workers{2};
   std::vector<Floats> data(2, Floats(256));
   Times reduce, ping;
   for (int round = 0; round < 11; ++round) {
@@ -174,7 +174,7 @@ void back_to_back() {
 }
 
 void empty_run(int ranks) {
-  heddle::Workers workers{ranks};
+  heddle::transport_room::Workers workers{ranks};
   Times times;
   for (int i = 0; i < 5000; ++i) {
     const auto start = Clock::now();

@@ -39,9 +39,10 @@ MOST_ERRORS, MOST_LINES = 1, 15
 class Case:
     """One thing to compile: its source (a path or text), whether only types are used, its budget by kind of compiler."""
 
-    def __init__(self, name, source, types_only, seconds, megabytes, optimise=False, repaired=None):
+    def __init__(self, name, source, types_only, seconds, megabytes, optimise=False, repaired=None, compiled=False):
         self.name, self.source, self.types_only, self.seconds, self.megabytes = name, source, types_only, seconds, megabytes
         self.optimise, self.repaired = optimise, repaired  # a case with a repaired twin must itself be refused
+        self.compiled = compiled  # whether it is for heddle::compiled, which holds what is the same in every program
 
 
 def program_of(page, mark):
@@ -63,6 +64,9 @@ def cases():
         Case("heddle.hpp alone, syntax only", "#include <heddle/heddle.hpp>\n", True, all_kinds(1.0), 250),
         Case("README's first program, -O2", program_of(readme, FIRST_PROGRAM), False, all_kinds(10.0), 1000, optimise=True),
         Case("README's program with images, -O2", program_of(readme, MNIST_PROGRAM), False, all_kinds(10.0), 1000, optimise=True),
+        Case("README's first program, -O2, for heddle::compiled", program_of(readme, FIRST_PROGRAM), False, all_kinds(4.0), 1000, optimise=True, compiled=True),
+        Case("README's program with images, -O2, for heddle::compiled", program_of(readme, MNIST_PROGRAM), False, all_kinds(None), 1000, optimise=True,
+             compiled=True),
         Case("large plan, all checks", HERE / "bench" / "large_plan.cpp", True, large_seconds, None),
         Case("the same, two chunks a device", large.replace("OneFOneB", "Interleaved<2>"), True, large_seconds, None),
         Case("the same, split backwards", large.replace("OneFOneB", "ZeroBubbleH1"), True, large_seconds, None),
@@ -82,7 +86,8 @@ def command_for(compiler, case, source, output):
     if kind_of(compiler) == "nvcc":  # it has no syntax-only mode
         return [compiler, "-std=c++20", *include, "-x", "cu", "-c", str(source), "-o", str(output)]
     if case.optimise:
-        return [compiler, "-std=c++20", "-O2", "-pthread", *include, "-c", str(source), "-o", str(output)]
+        compiled = ["-DHEDDLE_COMPILED"] if case.compiled else []
+        return [compiler, "-std=c++20", "-O2", "-pthread", *compiled, *include, "-c", str(source), "-o", str(output)]
     return [compiler, "-std=c++20", "-fsyntax-only", *include, str(source)]
 
 
@@ -160,7 +165,7 @@ def self_check():
         else:
             raise AssertionError("a mark without its program is not refused")
     sources = [case.source for case in cases() if case.name.startswith("README")]
-    assert len(sources) == 2 and all("int main(" in source and "Trainer<" in source for source in sources), "README's programs are not measured"
+    assert len(sources) == 4 and all("int main(" in source and "Trainer<" in source for source in sources), "README's programs are not measured"
 
 
 def main():

@@ -60,6 +60,7 @@ void compare(const char* name, double flops, int rounds, const std::function<voi
 /// `label` tells whose products stand against Eigen's own.
 template <class Products> void layer(const char* label, std::int64_t in, std::int64_t out, std::int64_t rows, int rounds) {
   using namespace heddle;
+  using namespace heddle::compute_room;
   const Aligned x(rows * in), w(out * in), y(rows * out), dx(rows * in), dw(out * in), dy(rows * out), workspace(EigenCompute::workspace.value / 4);
   View X(x.data, rows, in), W(w.data, out, in), Y(y.data, rows, out), DX(dx.data, rows, in), DW(dw.data, out, in), DY(dy.data, rows, out);
   const double flops = 2.0 * static_cast<double>(rows * in * out);
@@ -80,6 +81,7 @@ template <class Products> void layer(const char* label, std::int64_t in, std::in
 
 void adam(std::int64_t elements, int rounds) {
   using namespace heddle;
+  using namespace heddle::compute_room;
   Aligned p(elements), g(elements), m(elements), v(elements);
   EigenCompute::zero(v.data, elements);
   float* const states[] = {m.data, v.data};
@@ -113,8 +115,8 @@ template <class Products> void products(const char* label, int rounds) {
 
 int main(int count, char** arguments) {
   const int rounds = count > 1 ? std::max(1, std::atoi(arguments[1])) : 25;
-  products<heddle::EigenProducts>("", rounds);
-  products<heddle::PublicProducts>("public", rounds);  // what every Eigen but 3.4 gives
+  products<heddle::compute_room::EigenProducts>("", rounds);
+  products<heddle::compute_room::PublicProducts>("public", rounds);  // what every Eigen but 3.4 gives
   adam(39'760, rounds);
   adam(4'003'008, rounds);
 }

@@ -12,6 +12,8 @@
 #include <vector>
 
 using namespace heddle;
+using namespace heddle::extending;
+using namespace heddle::run_room;
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include "workloads.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 namespace {
 
@@ -32,7 +33,7 @@ template <class P> struct Runs {
     if (const double took = seconds() - start; took < best) best = took;
   }
   void print(double kept, std::int64_t flops_kept) const {
-    const ArenaMap& map = P::training.arenas[0];
+    const auto& map = P::training.arenas[0];
     const std::int64_t more = 512 * flops_run_again(P::training).value;
     std::printf("%-22s %14.1f %12.1f %10.2f %12.2f\n", name, static_cast<double>(map.total - map.pools) / (1 << 20),
                 static_cast<double>(peak_memory<P>().value) / (1 << 20), best / kept,

@@ -38,7 +38,7 @@ double median(std::vector<double> values) {
 template <std::int64_t Width, int Grains> void compare(int rounds) {
   using Plain = Accumulating<Width, Grains>;
   using Tree = Accumulating<Width, Grains, Reproducible>;
-  static_assert(!is_reproducible<Plain> && is_reproducible<Tree>);
+  static_assert(!plan_room::is_reproducible<Plain> && plan_room::is_reproducible<Tree>);
   std::mt19937 generator(0);
   std::normal_distribution<float> normal(0, 1);
   std::vector<float> inputs(static_cast<std::size_t>(16 * Grains * Width));

@@ -9,14 +9,21 @@ foreach(component IN LISTS HEDDLE_COMPONENTS)
   else()
     set(target heddle_${component})
   endif()
-  install(TARGETS ${target} EXPORT heddle-${component} FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  if(component STREQUAL "compiled")  # it has no headers of its own
+    install(TARGETS ${target} EXPORT heddle-${component} ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  else()
+    install(TARGETS ${target} EXPORT heddle-${component} FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  endif()
   install(EXPORT heddle-${component} NAMESPACE heddle:: FILE heddle-${component}-targets.cmake DESTINATION "${package_folder}")
 endforeach()
 
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/heddle-config.cmake.in" "${PROJECT_BINARY_DIR}/heddle-config.cmake" INSTALL_DESTINATION "${package_folder}")
-# Headers only: one package serves 32 and 64 bit. Before 1.0 a new minor number may change interfaces.
-write_basic_package_version_file(
-  "${PROJECT_BINARY_DIR}/heddle-config-version.cmake" COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+# Headers only: one package serves 32 and 64 bit; a library serves one. Before 1.0 a new minor number may change interfaces.
+set(architectures ARCH_INDEPENDENT)
+if("compiled" IN_LIST HEDDLE_COMPONENTS)
+  set(architectures "")
+endif()
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/heddle-config-version.cmake" COMPATIBILITY SameMinorVersion ${architectures})
 install(FILES "${PROJECT_BINARY_DIR}/heddle-config.cmake" "${PROJECT_BINARY_DIR}/heddle-config-version.cmake" DESTINATION "${package_folder}")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/licenses/heddle")

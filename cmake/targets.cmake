@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: MIT
 # heddle::heddle is only types. heddle::eigen adds threads of one process, heddle::mpi processes, heddle::gzip the reader of .gz files.
-# Every header belongs to the file set of exactly one of them, so each is compiled alone with what it may see.
+# heddle::compiled is heddle::eigen with all that depends on no plan compiled once, from the same headers.
+# Every header belongs to the file set of exactly one of them; tests/house/alone.py compiles it with what it may see.
 include(GNUInstallDirs)
-if(PROJECT_IS_TOP_LEVEL AND HEDDLE_BUILD_TESTS)
-  set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
-endif()
 
 set(include_folder "${PROJECT_SOURCE_DIR}/include")
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${include_folder}/heddle/*.hpp")
 set(eigen_headers ${headers})
 list(FILTER eigen_headers INCLUDE REGEX "/heddle/(compute/eigen|transport|backend)/")
-list(FILTER eigen_headers EXCLUDE REGEX "/heddle/(transport/mpi[a-z_]*|backend/[a-z_]*mpi)\\.hpp$")
+list(FILTER eigen_headers EXCLUDE REGEX "/heddle/(transport/mpi[a-z_]*|backend/[a-z_]*mpi[a-z_]*)\\.hpp$")
 set(mpi_headers ${headers})
-list(FILTER mpi_headers INCLUDE REGEX "/heddle/(transport/mpi[a-z_]*|backend/[a-z_]*mpi)\\.hpp$")
+list(FILTER mpi_headers INCLUDE REGEX "/heddle/(transport/mpi[a-z_]*|backend/[a-z_]*mpi[a-z_]*)\\.hpp$")
 set(gzip_headers ${headers})
 list(FILTER gzip_headers INCLUDE REGEX "/heddle/io/gzip\\.hpp$")
 set(plain_headers ${headers})
@@ -57,6 +55,23 @@ if(HEDDLE_WITH_EIGEN)
   else()
     message(${heddle_left_out} "heddle: Eigen 3.4 or newer was not found, so there is no target heddle::eigen. Fix: install it (package libeigen3-dev on Debian and Ubuntu), or set HEDDLE_WITH_EIGEN=OFF if types are all that is wanted.")
   endif()
+endif()
+
+if(TARGET heddle_eigen)
+  # Its flags are those of the project that links it: other flags are refused when a program starts (R33).
+  add_library(heddle_compiled STATIC EXCLUDE_FROM_ALL
+    "${PROJECT_SOURCE_DIR}/src/build_flags.cpp" "${PROJECT_SOURCE_DIR}/src/products.cpp" "${PROJECT_SOURCE_DIR}/src/ranks_of_threads.cpp")
+  add_library(heddle::compiled ALIAS heddle_compiled)
+  set_target_properties(heddle_compiled PROPERTIES EXPORT_NAME compiled POSITION_INDEPENDENT_CODE ON)
+  target_compile_definitions(heddle_compiled PUBLIC HEDDLE_COMPILED)
+  target_link_libraries(heddle_compiled PUBLIC heddle_eigen)
+endif()
+if(HEDDLE_BUILD_COMPILED)
+  if(NOT TARGET heddle_compiled)
+    message(FATAL_ERROR "heddle: HEDDLE_BUILD_COMPILED is ON, but Eigen 3.4 or newer was not found. Fix: install it (package libeigen3-dev on Debian and Ubuntu), or set HEDDLE_BUILD_COMPILED=OFF.")
+  endif()
+  set_target_properties(heddle_compiled PROPERTIES EXCLUDE_FROM_ALL OFF)
+  list(APPEND HEDDLE_COMPONENTS compiled)
 endif()
 
 if(HEDDLE_WITH_MPI AND TARGET heddle_eigen)

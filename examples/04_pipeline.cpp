@@ -10,7 +10,7 @@ template <class... Order> using OfDeep = Training<Pipeline<Balanced<2>, Order...
 using Mine = In<OneFOneB>;
 
 static_assert(same_bits<In<GPipe>, Mine>() && same_bits<In<ZeroBubbleH1>, Mine>());
-static_assert(advice<In<Interleaved<2>>>().has(Code{'A', 9}) && advice<OfDeep<Interleaved<2>>>().empty());  // A09: chunks in turn gain little
+static_assert(advice<In<Interleaved<2>>>().has("A09") && advice<OfDeep<Interleaved<2>>>().empty());  // A09: chunks in turn gain little
 
 // Refused: using Bad = Training<Pipeline<Balanced<2>, OneFOneB, Microbatches<1>>>;
 // Says: [heddle.S02] 1F1B over 2 stages has 1 micro-batch, so some stages are always idle. Fix: name Microbatches<2> or more, or FewMicrobatches

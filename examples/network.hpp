@@ -88,9 +88,9 @@ template <class ThePlan> void print_costs(const char* name) {
 /// right of a step, if only work takes time. Dots are idle. What is shorter than a 72nd of a step has no letter.
 template <class ThePlan> void print_timeline(const char* name) {
   constexpr std::int64_t columns = 72;
-  const Program& program = ThePlan::training;
-  std::vector<WorkWalk::Computed> all(static_cast<std::size_t>(3 * program.chunks * program.batch.total_micro_batches()));
-  const std::int64_t step = WorkWalk{program}.run(all.data()).step;
+  const auto& program = ThePlan::training;
+  std::vector<plan_room::WorkWalk::Computed> all(static_cast<std::size_t>(3 * program.chunks * program.batch.total_micro_batches()));
+  const std::int64_t step = plan_room::WorkWalk{program}.run(all.data()).step;
   std::printf("%s\n", name);
   for (int d = 0; d < program.roles; ++d) {
     std::string row(columns, '.');
@@ -98,7 +98,7 @@ template <class ThePlan> void print_timeline(const char* name) {
       if (role != d || line == nullptr) continue;
       const auto first = static_cast<std::size_t>(columns * begin / step);
       const auto width = static_cast<std::size_t>(columns * end / step) - first;
-      const std::string label = "FBIW"[static_cast<int>(line->op)] + std::to_string(line->micro_batch);  // the order of Op
+      const std::string label = "FBIW"[static_cast<int>(line->op)] + std::to_string(line->micro_batch);  // the order of ListOp
       row.replace(first, width, (label + std::string(columns, '-')).substr(0, width));
     }
     std::printf("  device %d  %s\n", d, row.c_str());

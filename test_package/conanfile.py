@@ -24,5 +24,6 @@ class HeddleTestConan(ConanFile):
 
     def test(self):
         if can_run(self):
-            for program in ("types", "pairing"):
+            compiled = ("pairing_compiled",) if self.dependencies["heddle"].options.compiled else ()
+            for program in ("types", "pairing", *compiled):
                 self.run(os.path.join(self.cpp.build.bindir, program), env="conanrun")

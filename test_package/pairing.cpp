@@ -15,7 +15,7 @@ int main() {
   Trainer<Spread, CpuThreads> trainer{{.learning_rate = 1e-3f}, Seed{1}};
   try {
     [[maybe_unused]] const auto data = load_idx_dataset("no-such-folder");
-  } catch (const Error& error) {
+  } catch (const HeddleError& error) {
     std::puts(error.what());
     return 0;
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "instantiated.hpp"
 
-template class heddle::LocalRanks<heddle::CpuThreads::Session>;
-template class heddle::NamedTensors<heddle::CpuThreads::Session>;
-template class heddle::Executor<heddle::CpuThreads::Session::Endpoint>;
+template class heddle::run_room::LocalRanks<heddle::CpuThreads::Session>;
+template class heddle::run_room::TrainedRanks<heddle::CpuThreads::Session, std::int32_t>;
+template class heddle::run_room::TrainedRanks<heddle::CpuThreads::Session, float>;
+template class heddle::run_room::NamedTensors<heddle::CpuThreads::Session>;
+template class heddle::run_room::Executor<heddle::CpuThreads::Session::Endpoint>;

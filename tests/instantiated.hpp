@@ -6,7 +6,10 @@
 
 #include "heddle/backend/cpu_threads.hpp"
 #include "heddle/heddle.hpp"
+#include "rooms.hpp"
 
-extern template class heddle::LocalRanks<heddle::CpuThreads::Session>;
-extern template class heddle::NamedTensors<heddle::CpuThreads::Session>;
-extern template class heddle::Executor<heddle::CpuThreads::Session::Endpoint>;
+extern template class heddle::run_room::LocalRanks<heddle::CpuThreads::Session>;
+extern template class heddle::run_room::TrainedRanks<heddle::CpuThreads::Session, std::int32_t>;
+extern template class heddle::run_room::TrainedRanks<heddle::CpuThreads::Session, float>;
+extern template class heddle::run_room::NamedTensors<heddle::CpuThreads::Session>;
+extern template class heddle::run_room::Executor<heddle::CpuThreads::Session::Endpoint>;

@@ -11,6 +11,7 @@
 #include "plans.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 namespace {
 
@@ -18,11 +19,11 @@ namespace without_mpi {
 /// What doctor asks of heddle::CpuMpi, the pairing with processes, here also where no MPI is.
 struct CpuMpi {
   using Compute = EigenCompute;
-  using Ranks = RanksAsProcesses;
+  using Ranks = run_room::RanksAsProcesses;
 };
 }  // namespace without_mpi
 
-template <class Backend> Checkup examine_plan(const std::string& plan, const DoctorOptions& options) {
+template <class Backend> Checkup examine_plan(const std::string& plan, const run_room::DoctorOptions& options) {
   if (plan == "single") return doctor<Alone, Backend>({}, options);
   if (plan == "data") return doctor<Replicated, Backend>({}, options);
   if (plan == "pipeline") return doctor<Staged, Backend>({}, options);
@@ -34,7 +35,7 @@ template <class Backend> Checkup examine_plan(const std::string& plan, const Doc
 int main(int argc, char** argv) {
   std::string plan = "hybrid";
   bool processes = false;
-  DoctorOptions options;
+  run_room::DoctorOptions options;
   CLI::App app{"Says what of this machine a plan would use: cores, memory, GPUs, launcher, placement; ends with 1 if the plan cannot run."};
   app.name("heddle doctor");
   app.add_option("--plan", plan, "one of the plans of heddle train")

@@ -30,27 +30,27 @@ inline void end_open_line() {
 inline void flush() {
   errno = 0;
   std::cout.flush();
-  if (!std::cout) throw refused_output(errno != 0 ? errno : EIO);
-  flush_output();
+  if (!std::cout) throw run_room::refused_output(errno != 0 ? errno : EIO);
+  run_room::flush_output();
 }
 
 template <class... Parts> void print(fmt::format_string<Parts...> words, Parts&&... parts) {
   const std::string text = fmt::format(words, std::forward<Parts>(parts)...);
   errno = 0;
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw refused_output(errno != 0 ? errno : EIO);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw run_room::refused_output(errno != 0 ? errno : EIO);
 }
 
 /// Runs the body of a program with these options: the help ends it with 0, an option that is wrong with a sentence and 2.
 template <class Body> [[nodiscard]] int run(const CLI::App& app, Body body) {
   const std::string name = app.get_name();
-  const MainOptions how{.program = name, .before_words = end_open_line};
+  const run_room::MainOptions how{.program = name, .before_words = end_open_line};
   return run_main(
       [&] {
         try {
           return body();
         } catch (const CLI::ParseError& problem) {
           if (problem.get_exit_code() != 0) {
-            LastSentence{std::string{problem.what()} + ". See --help.", false, how}.say();
+            run_room::LastSentence{std::string{problem.what()} + ". See --help.", false, how}.say();
             return 2;
           }
           const int code = app.exit(problem);

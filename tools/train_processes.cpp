@@ -6,6 +6,7 @@
 #include "training.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 namespace {
 
@@ -13,8 +14,8 @@ using Numbers = PlanSet<Alone, Replicated, Both>;  // one plan for each number o
 
 int train_all(const training::Settings& settings, int processes, bool only_check) {
   if (Numbers::index_of(processes) < 0)
-    throw Error(Code{'R', 3}, "there are to be " + std::to_string(processes) + " processes, but the plans have " +
-                                  std::string{Numbers::list().view()} + " devices, one process for each. Fix: start one of these numbers.");
+    throw HeddleError(Code{'R', 3}, "there are to be " + std::to_string(processes) + " processes, but the plans have " +
+                                        std::string{Numbers::list().view()} + " devices, one process for each. Fix: start one of these numbers.");
   training::prepare_output(settings.output);
   const training::Sets sets = training::load_both(settings);
   if (only_check) return 0;

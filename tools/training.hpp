@@ -27,6 +27,7 @@
 namespace training {
 
 using namespace heddle;
+using namespace heddle::extending;
 
 struct Settings {
   int epochs = 10;
@@ -93,7 +94,7 @@ template <class Trained, class Get> [[nodiscard]] std::int64_t of_rank(Trained& 
 template <class ThePlan, class Trained> [[nodiscard]] std::int64_t bytes_sent(Trained& trainer) {
   std::int64_t sum = 0;
   for (int r = 0; r < devices<ThePlan>; ++r)
-    for (const Movement kind : {Movement::point_to_point, Movement::all_reduce})
+    for (const auto kind : {transport_room::Movement::point_to_point, transport_room::Movement::all_reduce})
       sum += of_rank(trainer, Rank{r}, [&] { return trainer.session().transport().sent(Rank{r}, kind).bytes.value; });
   return sum;
 }
@@ -101,8 +102,8 @@ template <class ThePlan, class Trained> [[nodiscard]] std::int64_t bytes_sent(Tr
 /// Every plan and every replica must end with the same bits.
 inline void refuse_other(const std::string& name, std::uint64_t hash, const std::string& first, std::uint64_t expected) {
   if (hash != expected)
-    throw Error(Code{'R', 7}, name + " ended with other parameters than " + first +
-                                  ". Fix: this is a fault of Heddle: report it with the machine and its compiler.");
+    throw HeddleError(Code{'R', 7}, name + " ended with other parameters than " + first +
+                                        ". Fix: this is a fault of Heddle: report it with the machine and its compiler.");
 }
 
 /// Trains one plan from the same seed and fills its row of the table.
@@ -133,7 +134,7 @@ Row train(const std::string& name, const Settings& settings, const Dataset& trai
   row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   progress.end(row.loss);
 
-  constexpr Traffic moved = traffic<ThePlan>();
+  constexpr auto moved = traffic<ThePlan>();
   row.step_bytes = (moved.gradients().on(axis::data).total_with_padding + moved.activations().total_with_padding).value;
   const std::int64_t of_reports = reports * moved.loss().total_with_padding.value;
   if (trainer.steps() > 0) row.counted_bytes = static_cast<double>(bytes_sent<ThePlan>(trainer) - of_reports) / static_cast<double>(trainer.steps());
@@ -167,14 +168,14 @@ inline void prepare_output(const std::string& folder) {
   std::error_code problem;
   if (!std::filesystem::is_directory(folder, problem)) std::filesystem::create_directories(folder, problem);
   if (problem)
-    throw Error(Code{'D', 20}, "the output folder '" + folder + "' cannot be made: " + problem.message() +
-                                   ". Fix: name a folder that you may write to with --output.");
-  for (const char* name : {"table.txt", "parameters.safetensors"}) Replacement{std::filesystem::path{folder} / name};
+    throw HeddleError(Code{'D', 20}, "the output folder '" + folder + "' cannot be made: " + problem.message() +
+                                         ". Fix: name a folder that you may write to with --output.");
+  for (const char* name : {"table.txt", "parameters.safetensors"}) io_room::Replacement{std::filesystem::path{folder} / name};
 }
 
-[[nodiscard]] inline Dataset load(const Settings& settings, Split split) {
+[[nodiscard]] inline Dataset load(const Settings& settings, DataSplit split) {
   if (settings.data == "synthetic")
-    return synthetic(Seed{static_cast<std::uint64_t>(settings.seed)}, split == Split::train ? 6000 : 1000, 28 * 28, 10, split);
+    return synthetic(Seed{static_cast<std::uint64_t>(settings.seed)}, split == DataSplit::train ? 6000 : 1000, 28 * 28, 10, split);
   const bool fashion = settings.data == "fashion-mnist";
   return load_idx_dataset(fashion ? HEDDLE_FASHION_MNIST : settings.data, split);
 }
@@ -185,11 +186,11 @@ struct Sets {
 };
 
 [[nodiscard]] inline Sets load_both(const Settings& settings) {
-  Sets sets{load(settings, Split::train), load(settings, Split::test)};
+  Sets sets{load(settings, DataSplit::train), load(settings, DataSplit::test)};
   for (const Dataset* data : {&sets.training, &sets.test})
     if (data->features() != 28 * 28)
-      throw Error(Code{'D', 3}, "the images of '" + settings.data + "' have " + std::to_string(data->features()) +
-                                    " pixels, but the model takes 784. Fix: use images of 28 x 28.");
+      throw HeddleError(Code{'D', 3}, "the images of '" + settings.data + "' have " + std::to_string(data->features()) +
+                                          " pixels, but the model takes 784. Fix: use images of 28 x 28.");
   return sets;
 }
 
@@ -201,7 +202,7 @@ inline void print_heading(const Settings& settings, const Sets& sets) {
 inline void print_table(const Settings& settings, const std::vector<Row>& rows) {
   const std::string table = table_of(rows);
   output::print("\n{}", table);
-  if (!settings.output.empty()) replace_file(std::filesystem::path{settings.output} / "table.txt", table);
+  if (!settings.output.empty()) io_room::replace_file(std::filesystem::path{settings.output} / "table.txt", table);
   output::print(
       "Left of a slash stands what the type says before the run, right of it what the run measured.\n"
       "\nAll plans ended with the same parameters, to the last bit.\nThe table shows equality. Which word is fastest depends on the model: "

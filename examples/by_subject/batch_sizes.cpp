@@ -6,6 +6,7 @@
 #include <heddle/cost/simulate.hpp>
 #include <heddle/heddle.hpp>
 using namespace heddle;
+using namespace heddle::extending;
 
 struct TwoLayers : Sequential<Linear<1000, 2000>, ReLU, Linear<2000, 1000>> {};
 template <int Rows, class Policy> using Of = Plan<TwoLayers, MeanSquaredError, SGD, Batch<Rows>, Policy>;

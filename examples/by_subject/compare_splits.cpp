@@ -48,7 +48,7 @@ template <class Policy> void compare(const char* name, std::optional<std::uint64
 
 int main() {
   const Dataset images = synthetic(Seed{1}, 640, 28 * 28, 10);
-  const Dataset others = synthetic(Seed{1}, 320, 28 * 28, 10, Split::test);
+  const Dataset others = synthetic(Seed{1}, 320, 28 * 28, 10, DataSplit::test);
   std::optional<std::uint64_t> alone;  // the parameters of the first plan
   std::printf("%-36s %7s %8s %8s %8s %12s %7s  %6s  %s\n", "policy", "devices", "seconds", "KiB", "for bits", "KiB a step", "idle", "loss",
               "parameters");

@@ -14,6 +14,7 @@
 #include <vector>
 
 using namespace heddle;
+using namespace heddle::extending;
 
 constexpr std::string_view corpus =
     "the heddle lifts the warp and the shuttle carries a thread through the shed then the reed beats it against the cloth ";

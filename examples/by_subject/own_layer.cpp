@@ -12,6 +12,7 @@
 #include <string>
 
 using namespace heddle;
+using namespace heddle::extending;
 
 /// x sigmoid(x).
 /// Source  sources.md#swish

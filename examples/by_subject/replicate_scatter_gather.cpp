@@ -9,6 +9,8 @@
 #include <thread>
 
 using namespace heddle;
+using namespace heddle::extending;
+using namespace heddle::run_room;  // what a trainer is made of: kernels, arrays, first values
 
 struct Network : Sequential<Linear<20, 500>, ReLU, Linear<500, 500>, ReLU, Linear<500, 10>> {};
 constexpr int rows = 128, replicas = 4, share = rows / replicas, steps = 10;
@@ -32,7 +34,7 @@ struct Replica {
     value_gradients = values;
     value_gradients[0].clear();  // nobody needs it
     for (int p = 0; p < graph.parameter_count; ++p) {
-      const ParameterPlace& place = Modern::training.parameters[p];
+      const auto& place = Modern::training.parameters[p];
       weights.push_back(parameters.data() + place.offset / 4);
       sums.push_back(gradients.data() + place.offset / 4);
       if (main) initialize(graph.leaf(place.node).parameters[place.index], Seed{1}, p, parameters.data() + place.offset / 4);

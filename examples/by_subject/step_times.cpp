@@ -5,6 +5,7 @@
 #include <heddle/cost/simulate.hpp>
 #include <heddle/heddle.hpp>
 using namespace heddle;
+using namespace heddle::extending;
 
 template <class ThePlan> void print(const char* name, const Machine& machine, const char* unit, double units_a_second) {
   const Estimate step = simulate(ThePlan::training, machine);
@@ -31,10 +32,10 @@ struct Deep : Sequential<Input<1>, Named<"table", Embedding<64, 64>>, Repeat<8, 
 template <class Order> using Ordered = Plan<Deep, CrossEntropy, Adam, Batch<64>, Pipeline<Balanced<4>, Order, Microbatches<8>>>;
 
 template <class Order> void print_order(const char* name) {
-  const Program& program = Ordered<Order>::training;
+  const auto& program = Ordered<Order>::training;
   const Estimate step = simulate(program, Machine{});
   const auto moved = traffic<Ordered<Order>>().activations();
-  const ArenaMap& second = program.arenas[1];
+  const auto& second = program.arenas[1];
   std::printf("%-16s %16.0f %9.1f %% %9d %19.0f %25.1f\n", name, step.idle[1].value, 100 * step.bubble(), static_cast<int>(moved.messages),
               static_cast<double>(moved.total_payload.value) / 1024, static_cast<double>(second.total - second.pools) / 1024);
 }

@@ -35,7 +35,7 @@
 #include "heddle/plan/advice.hpp"
 #include "heddle/plan/backend_named.hpp"
 #include "heddle/plan/inference.hpp"
-#include "heddle/plan/options.hpp"
+#include "heddle/plan/options/options.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/plan/plan_set.hpp"
 #include "heddle/plan/same_bits.hpp"

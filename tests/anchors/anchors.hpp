@@ -86,9 +86,10 @@ template <class OfLines, class OfEntries> [[nodiscard]] int refused_without(cons
   return taken;
 }
 
-[[nodiscard]] inline bool reduces(const Instruction& line) { return line.op == Op::reduce_start || line.op == Op::reduce_wait; }
+[[nodiscard]] inline bool reduces(const Instruction& line) { return line.op == ListOp::reduce_start || line.op == ListOp::reduce_wait; }
 [[nodiscard]] inline bool reduces(const Entry& entry) {
-  return entry.what == Do::reduce_start || entry.what == Do::reduce_wait || entry.what == Do::reduce_value || entry.what == Do::reduce_parameter;
+  return entry.what == BodyOp::reduce_start || entry.what == BodyOp::reduce_wait || entry.what == BodyOp::reduce_value ||
+         entry.what == BodyOp::reduce_parameter;
 }
 
 }  // namespace anchors

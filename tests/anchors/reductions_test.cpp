@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Sums that are not taken, taken twice, over other ranks, or divided by the wrong count: the largest class of silent failures.
 #include "anchors/anchors.hpp"
-#include "heddle/plan/check.hpp"
+#include "heddle/plan/check/check.hpp"
 
 using namespace anchors;
 
@@ -24,12 +24,12 @@ constexpr Placements term = placements_of<Partial<axis::tensor>>();
 /// Reductions of gradients that a device starts in one step, by axis.
 template <class ThePlan> int starts(Axis a) {
   const auto over = [&](const auto& x) { return x.bucket >= 0 && x.axis == a; };
-  return lines_where(ThePlan::training, [&](const Instruction& line) { return line.op == Op::reduce_start && over(line); }) +
-         entries_where(ThePlan::training, [&](const Entry& entry) { return entry.what == Do::reduce_start && over(entry); });
+  return lines_where(ThePlan::training, [&](const Instruction& line) { return line.op == ListOp::reduce_start && over(line); }) +
+         entries_where(ThePlan::training, [&](const Entry& entry) { return entry.what == BodyOp::reduce_start && over(entry); });
 }
 template <class ThePlan> int norm_starts(Axis a) {
   return lines_where(ThePlan::training,
-                     [&](const Instruction& line) { return line.op == Op::reduce_start && line.bucket == norm_bucket && line.axis == a; });
+                     [&](const Instruction& line) { return line.op == ListOp::reduce_start && line.bucket == norm_bucket && line.axis == a; });
 }
 /// Two products that the ranks of axis tensor share.
 struct Pair : Sequential<Linear<8, 16>, ReLU, Linear<16, 8>, Tanh, Linear<8, 4, NoBias>> {};
@@ -62,7 +62,7 @@ TEST_CASE("bigcode Megatron-LM #35, #11: what all ranks read has a gradient that
   CHECK(code_of(check_signature(linear, shared)) == "P03");
   CHECK(says(check_signature(linear, shared), "each rank has a term of it from its own part"));
   using Split = Wide<TensorParallel<2>>;
-  const auto values = [](const Entry& entry) { return entry.what == Do::reduce_value; };
+  const auto values = [](const Entry& entry) { return entry.what == BodyOp::reduce_value; };
   CHECK(entries_where(Split::training, values) == 2);  // the output of the second product, the gradient of the first one's input
   CHECK(refused_without(
             Split::training, [](const Instruction&) { return false; }, values) == 2);
@@ -99,7 +99,7 @@ TEST_CASE(
   CHECK(norm_starts<Mix>(Axis::shard) == 2);  // of each of two devices
   CHECK(norm_starts<Mix>(Axis::stage) == 2);
   CHECK(norm_starts<Mix>(Axis::data) == 0);
-  const auto of_norm = [](const Instruction& line) { return line.bucket == norm_bucket || line.op == Op::norm || line.op == Op::clip; };
+  const auto of_norm = [](const Instruction& line) { return line.bucket == norm_bucket || line.op == ListOp::norm || line.op == ListOp::clip; };
   CHECK(refused_without(lower<Mix>(), of_norm, [](const Entry&) { return false; }) == 2 * (2 * 2 + 2));
   trains_as_one_device<Mix>();  // norms, too
   CHECK(code_of(norm_is_reduced<Distributed<SquaredNorm, Partial<axis::stage>>>()) == "P17");
@@ -132,13 +132,13 @@ TEST_CASE(
   CHECK(starts<Once>(Axis::data) == Once::training.bucket_count);
   CHECK(starts<Rounds>(Axis::data) == Rounds::training.bucket_count);
   CHECK(traffic<Of<DataParallel<2>, Accumulate<4>>>().gradients().on(axis::data).messages == traffic<Once>().gradients().on(axis::data).messages);
-  const auto early = [](const Entry& entry) { return entry.what == Do::reduce_start && entry.bucket >= 0 && entry.when == When::always; };
+  const auto early = [](const Entry& entry) { return entry.what == BodyOp::reduce_start && entry.bucket >= 0 && entry.when == When::always; };
   CHECK(entries_where(Rounds::training, early) == 0);
   trains_as_one_device<Rounds>();
   tests::Copy copy{lower<Rounds>()};
   int moved = 0;
   for (Entry& entry : copy.entries) {
-    if (entry.what != Do::reduce_start || entry.when != When::last_micro_batch) continue;
+    if (entry.what != BodyOp::reduce_start || entry.when != When::last_micro_batch) continue;
     entry.when = When::always;  // the failure: in every micro-batch
     ++moved;
     CHECK(code_of(check(copy.view())) == "S06");
@@ -152,7 +152,7 @@ TEST_CASE("Megatron-Bridge PR #5591, pytorch PR #115710: an overflow that one ra
   CHECK(norm_starts<Mix>(Axis::shard) == 2);  // the flag goes the way of a norm
   CHECK(norm_starts<Mix>(Axis::stage) == 2);
   CHECK(norm_starts<Mix>(Axis::data) == 0);
-  const auto of_flag = [](const Instruction& line) { return line.bucket == norm_bucket || line.op == Op::unscale || line.op == Op::skip; };
+  const auto of_flag = [](const Instruction& line) { return line.bucket == norm_bucket || line.op == ListOp::unscale || line.op == ListOp::skip; };
   CHECK(refused_without(lower<Mix>(), of_flag, [](const Entry&) { return false; }) == 2 * (2 * 2 + 2));
   CHECK(code_of(is_whole("value()", placements_of<Partial<axis::shard>>())) == "P14");  // in code of users
 }

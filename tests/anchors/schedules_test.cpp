@@ -4,15 +4,15 @@
 
 #include "anchors/anchors.hpp"
 #include "heddle/graph/tied.hpp"
-#include "heddle/plan/check.hpp"
-#include "heddle/plan/program_hash.hpp"
+#include "heddle/plan/check/check.hpp"
+#include "heddle/plan/read/program_hash.hpp"
 
 using namespace anchors;
 
 namespace {
 
 constexpr auto no_entry = [](const Entry&) { return false; };
-constexpr auto receives = [](const Instruction& line) { return line.op == Op::receive_start || line.op == Op::receive_wait; };
+constexpr auto receives = [](const Instruction& line) { return line.op == ListOp::receive_start || line.op == ListOp::receive_wait; };
 
 /// Values and gradients that pass from one device straight to another.
 template <class ThePlan> int transfers(int from, int to) {
@@ -116,7 +116,7 @@ TEST_CASE("Megatron-LM #1304, mlx-lm #1688: every layer is in one stage: 30 over
   CHECK(says(check<Cut<Ten, Stage<Three>, Stage<Three>, Stage<Three>>>(), "the 3 stages hold 9 of 10 layers"));
   using Whole = Plan<Thirty, CrossEntropy, Adam, Batch<64>, Pipeline<Balanced<4>, OneFOneB, Microbatches<4>>>;
   CHECK(Whole::training.first_node[4] == 30);
-  const auto forwards = [](const Entry& entry) { return entry.what == Do::leaf_forward; };
+  const auto forwards = [](const Entry& entry) { return entry.what == BodyOp::leaf_forward; };
   CHECK(entries_where(Whole::training, forwards) == 30);
 }
 
@@ -125,12 +125,12 @@ TEST_CASE("pytorch #51931, PiPPy #32, Megatron-LM #844, piper #13, torchtitan PR
   using Ends = Pipeline<Stage<Sequential<Named<"table", Outer>, GELU>>, Stage<Tied<"head", Outer, To<"table">>>, OneFOneB, Microbatches<4>>;
   using Mix = Plan<Tying, CrossEntropy, Adam, Batch<rows, KeepLast>, Grain<grain>, Hybrid<Ends, Sharded<2, OptimizerState>, DataParallel<2>>>;
   const Program& p = lower<Mix>();
-  const auto ties = [&](const Instruction& line) { return line.op == Op::tie || (line.transfer >= 0 && p.transfers[line.transfer].use >= 0); };
+  const auto ties = [&](const Instruction& line) { return line.op == ListOp::tie || (line.transfer >= 0 && p.transfers[line.transfer].use >= 0); };
   CHECK(refused_without(p, ties, no_entry) == 2 * (2 * 2 + 1));  // a slice each way, start and wait at both ends; each owner adds up
   tests::Copy copy{p};
   auto& list = copy.lists[0];
-  const auto step = std::find_if(list.begin(), list.end(), [](const Instruction& line) { return line.op == Op::step; });
-  std::rotate(std::find_if(list.begin(), step, [](const Instruction& line) { return line.op == Op::tie; }), step, step + 1);
+  const auto step = std::find_if(list.begin(), list.end(), [](const Instruction& line) { return line.op == ListOp::step; });
+  std::rotate(std::find_if(list.begin(), step, [](const Instruction& line) { return line.op == ListOp::tie; }), step, step + 1);
   CHECK(code_of(check(copy.view())) == "S09");  // the failure: a step before the owners have added up
 }
 
@@ -143,9 +143,9 @@ TEST_CASE(
   int with_parameters = 0;
   for (int n = 0; n < graph_of<Model>.node_count; ++n) with_parameters += graph_of<Model>.nodes[n].parameter_count > 0 ? 1 : 0;
   CHECK(entries_where(Spread::training, [](const Entry& entry) {
-          return entry.what == Do::leaf_backward && graph_of<Model>.nodes[entry.node].parameter_count > 0;
+          return entry.what == BodyOp::leaf_backward && graph_of<Model>.nodes[entry.node].parameter_count > 0;
         }) == with_parameters);
-  const auto steps = [](const Instruction& line) { return line.op == Op::step; };
+  const auto steps = [](const Instruction& line) { return line.op == ListOp::step; };
   CHECK(refused_without(lower<Spread>(), steps, no_entry) == Spread::training.bucket_count);
   static const equivalence::Work work = equivalence::work_of<Model, CrossEntropy, Adam>(3 * rows, 1);
   equivalence::AnyTrainer trainer{any_plan<Spread>(), work};
@@ -155,7 +155,7 @@ TEST_CASE(
 }
 
 TEST_CASE("EasyEdit #516, PC-DARTS #57, xtuner #399: a value is used where it is: without any one of its transfers a program is refused") {
-  const auto moves = [](const Instruction& line) { return line.op >= Op::send_start && line.op <= Op::receive_wait; };
+  const auto moves = [](const Instruction& line) { return line.op >= ListOp::send_start && line.op <= ListOp::receive_wait; };
   CHECK(refused_without(lower<Of<Back>>(), moves, no_entry) == 4 * 4 * 4);  // transfers x micro-batches x starts and waits of both sides
 }
 

@@ -168,12 +168,12 @@ template <class Plan> void check_sent(Trainer<Plan, CpuThreads>& trainer, bool r
     const Sent peers = transport.sent(Rank{rank}, Movement::point_to_point);
     const Sent reductions = transport.sent(Rank{rank}, Movement::all_reduce);
     CHECK(peers.bytes == promised.sent_to_peers(Rank{rank}));
-    CHECK(reductions.bytes == promised.sent_in_reductions(Rank{rank}) + promised.sent_in_values(Rank{rank}, Do::reduce_value) +
+    CHECK(reductions.bytes == promised.sent_in_reductions(Rank{rank}) + promised.sent_in_values(Rank{rank}, BodyOp::reduce_value) +
                                   (reported ? loss_bytes<Plan>(Rank{rank}) : Bytes{}));
     const Sent gathers = transport.sent(Rank{rank}, Movement::all_gather);
     const Sent scatters = transport.sent(Rank{rank}, Movement::reduce_scatter);
-    CHECK(gathers.bytes == promised.sent_in_values(Rank{rank}, Do::gather_value));
-    CHECK(scatters.bytes == promised.sent_in_values(Rank{rank}, Do::scatter_value));
+    CHECK(gathers.bytes == promised.sent_in_values(Rank{rank}, BodyOp::gather_value));
+    CHECK(scatters.bytes == promised.sent_in_values(Rank{rank}, BodyOp::scatter_value));
     to_peers += peers.bytes;
     in_reductions += reductions.bytes + gathers.bytes + scatters.bytes;
     messages_to_peers += peers.messages;

@@ -14,7 +14,7 @@
 #include "heddle/heddle.hpp"
 #include "heddle/mesh/norm.hpp"
 #include "heddle/mesh/statistics.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/seams/error.hpp"
 
 namespace conformance {
 

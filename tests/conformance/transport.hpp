@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: tests. The contract of every Transport as laws that each backend's test instantiates; written as SPMD bodies, so processes can run it too.
-// Sees: run/concepts, run/error, core, transport/movement.  Does not see: which transport it tests.
+// Sees: seams/concepts, seams/error, core, transport/movement.  Does not see: which transport it tests.
 // In: a World: how a backend starts ranks.  Out: doctest checks.
 #pragma once
 
@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "heddle/core/ring_volume.hpp"
-#include "heddle/run/concepts.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/seams/concepts.hpp"
+#include "heddle/seams/error.hpp"
 #include "heddle/transport/movement.hpp"
 #include "heddle/transport/sent_counters.hpp"
 

@@ -30,6 +30,7 @@ def install(project, scratch, compiler, *options):
     """As README says it, from another folder than the project's; what only its own programs need is not there."""
     absent = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{package}=ON" for package in ("CLI11", "fmt", "doctest", "Python3")]
     run("cmake", "--preset", "install", "-B", scratch / "heddle", f"-DCMAKE_CXX_COMPILER={compiler}", *absent, *options, cwd=project)
+    run("cmake", "--build", scratch / "heddle", "--parallel", "1")
     run("cmake", "--install", scratch / "heddle", "--prefix", scratch / "prefix")
     return f"-DCMAKE_PREFIX_PATH={scratch / 'prefix'}"
 
@@ -63,7 +64,8 @@ def components(project, scratch, compiler):
     prefix = install(project, scratch, compiler, "-DHEDDLE_WITH_GZIP=OFF")
     ask = lambda name: configure(
         HERE / "unknown_component", scratch / name, compiler, prefix, f"-DCOMPONENT={name}", fails=True)
-    said("has no component 'egien'; it has: eigen, gzip, mpi.", ask("egien"))
+    said("has no component 'egien'; it has: eigen, gzip, mpi, compiled.", ask("egien"))
+    said("was made without the component 'compiled'. Fix: install Heddle again where HEDDLE_BUILD_COMPILED=ON", ask("compiled"))
     said("was made without the component 'gzip'. Fix: install Heddle again where zlib", ask("gzip"))
     # Without the preset the whole project is configured: what it lacks is said with the two ways on.
     for package in ("CLI11", "doctest"):
@@ -77,6 +79,24 @@ def subdirectory(project, scratch, compiler):
 
 def fetched(project, scratch, compiler):
     build_and_run("fetched", project, scratch, compiler)
+
+
+def compiled(project, scratch, compiler):
+    """heddle::compiled, installed: the bits of heddle::eigen; beside it in one program; other flags are refused in one sentence."""
+    prefix = install(project, scratch, compiler, "-DHEDDLE_BUILD_COMPILED=ON", "-DHEDDLE_WITH_MPI=OFF")
+    configure(HERE / "compiled", scratch / "user", compiler, prefix, "-DCMAKE_BUILD_TYPE=Release")
+    run("cmake", "--build", scratch / "user", "--parallel", "1")
+    from_headers, from_library = (run(scratch / "user" / name, cwd=scratch) for name in ("from_headers", "from_library"))
+    if from_headers != from_library or from_headers.count("parameters") != 3:
+        sys.exit("consume.py: the library does not give what the headers give")
+    if run(scratch / "user" / "side_by_side", cwd=scratch) != from_headers + from_library:
+        sys.exit("consume.py: side by side headers and library do not give what each gives")
+    refused = "[heddle.R33] this program and heddle::compiled were not compiled alike: "
+    said(refused + "EIGEN_MAX_ALIGN_BYTES is 128 in the program and 16 in the library. Fix:", run(scratch / "user" / "other_alignment", fails=True))
+    other = scratch / "user" / "other_instructions"
+    if other.exists():
+        said("SSE4.1 is on in the program and off in the library", run(other, fails=True))
+    said("NDEBUG is off in the program and on in the library", run(scratch / "user" / "with_asserts", fails=True))
 
 
 def conan(project, scratch, _):
@@ -94,6 +114,7 @@ def conan(project, scratch, _):
     copy = scratch / "project"
     shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".git", "build", "shared"))
     run(program, "create", ".", "--no-remote", "-pr:a", "conan/profile", cwd=copy, env=environment)
+    run(program, "create", ".", "--no-remote", "-pr:a", "conan/profile", "-o", "heddle/*:compiled=True", cwd=copy, env=environment)
     return 0
 
 
@@ -127,7 +148,7 @@ def other_eigen(project, scratch, compiler):
     if str(folder) not in (scratch / "user" / "build.ninja").read_text():
         sys.exit("consume.py: CMake does not take Eigen 5")
     tests = project / "tests"
-    run(compiler, "-std=c++20", "-O1", "-I", project / "include", "-I", tests, "-isystem", folder, tests / "compute/eigen/gemm_test.cpp",
+    run(compiler, "-std=c++20", "-O1", "-include", tests / "rooms.hpp", "-I", project / "include", "-I", tests, "-isystem", folder, tests / "compute/eigen/gemm_test.cpp",
         tests / "compute/eigen/public_products_test.cpp", tests / "equivalence/public_products_test.cpp", tests / "main.cpp", "-pthread",
         "-o", scratch / "tests")
     run(scratch / "tests")
@@ -135,7 +156,7 @@ def other_eigen(project, scratch, compiler):
 
 
 def main(way, project, scratch, compiler):
-    ways = {way.__name__: way for way in (installed, components, subdirectory, fetched, conan, other_eigen)}
+    ways = {way.__name__: way for way in (installed, components, compiled, subdirectory, fetched, conan, other_eigen)}
     scratch = pathlib.Path(scratch)
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)

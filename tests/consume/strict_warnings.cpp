@@ -23,6 +23,7 @@
 #endif
 
 using namespace heddle;
+using namespace heddle::extending;
 
 struct Net : Sequential<Named<"linear1", Linear<28 * 28, 64>>, ReLU, Named<"linear2", Linear<64, 10>>> {};
 using Spread = Plan<Net, CrossEntropy, Adam, Batch<64, KeepLast>,

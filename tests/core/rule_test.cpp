@@ -24,6 +24,9 @@ constexpr Diagnosis uneven(int batch, int replicas) {
 static_assert(Diagnosis{}.ok());
 static_assert(!uneven(63, 4).ok());
 static_assert(uneven(63, 4).code == Code{'B', 1});
+static_assert(uneven(63, 4).code == "B01" && uneven(63, 4).code != "B10" && Code{'P', 42} == "P42");
+static_assert(uneven(63, 4).words() == "a batch of 63 rows does not divide by 4 replicas. Fix: name DropLast, PadLast or KeepLast.");
+static_assert(Diagnosis{}.words().empty());
 static_assert(uneven(63, 4).text.view() == "[heddle.B01] a batch of 63 rows does not divide by 4 replicas. Fix: name DropLast, PadLast or KeepLast.");
 
 TEST_CASE("a code has two digits in its sentence") {

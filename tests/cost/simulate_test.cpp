@@ -157,7 +157,7 @@ TEST_CASE("what is sent on an unhurried machine is what the ledger counts: batch
 
 TEST_CASE("what is sent on an unhurried machine is what the ledger counts: parts of layers") {
   using Gained = OddOf<TensorParallel<2>, Accumulate<2>, Clip<GlobalNorm>>;
-  static_assert(traffic<Gained>().value_collectives(0, Do::reduce_parameter) > 0);
+  static_assert(traffic<Gained>().value_collectives(0, BodyOp::reduce_parameter) > 0);
   sends_what_the_ledger_says<Gained>();
   sends_what_the_ledger_says<OddOf<Hybrid<TensorParallel<2>, Sharded<2, Gradients>>>>();
   sends_what_the_ledger_says<Plan<Language, CrossEntropy, Adam, Batch<8>, Hybrid<TensorParallel<2, SequenceParallel>, DataParallel<2>>>>();

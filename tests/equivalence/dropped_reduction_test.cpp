@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "equivalence/equal.hpp"
-#include "heddle/plan/coverage.hpp"
+#include "heddle/plan/check/coverage.hpp"
 
 using namespace equivalence;
 
@@ -22,7 +22,7 @@ class Mutant {
       const int begin = static_cast<int>(m.instructions_.size());
       for (int i = original.lists[role].begin; i < original.lists[role].end; ++i) {
         const Instruction& line = original.instructions[i];
-        const bool reduces = line.op == Op::reduce_start || line.op == Op::reduce_wait;
+        const bool reduces = line.op == ListOp::reduce_start || line.op == ListOp::reduce_wait;
         if (reduces && line.bucket == bucket && line.axis == axis)
           ++m.dropped;
         else
@@ -55,7 +55,7 @@ class Mutant {
     const int begin = static_cast<int>(entries_.size());
     for (int e = body.begin; e < body.end; ++e) {
       const Entry& entry = program.entries[e];
-      if ((entry.what == Do::reduce_start || entry.what == Do::reduce_wait) && entry.bucket == bucket && entry.axis == axis)
+      if ((entry.what == BodyOp::reduce_start || entry.what == BodyOp::reduce_wait) && entry.bucket == bucket && entry.axis == axis)
         ++dropped;
       else
         entries_.push_back(entry);

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "heddle/plan/program.hpp"
+#include "heddle/plan/program/program.hpp"
 #include "heddle/run/observer.hpp"
 
 namespace equivalence {
@@ -20,18 +20,18 @@ struct Place {
 /// Whether a line is a transfer or a collective, its start or its wait.
 [[nodiscard]] inline bool communicates(const Observation& seen) {
   if (seen.entry < 0) {
-    const Op op = seen.program->instructions[seen.instruction].op;
-    return (op >= Op::send_start && op <= Op::reduce_wait) || op == Op::gather_start || op == Op::gather_wait;
+    const ListOp op = seen.program->instructions[seen.instruction].op;
+    return (op >= ListOp::send_start && op <= ListOp::reduce_wait) || op == ListOp::gather_start || op == ListOp::gather_wait;
   }
   switch (seen.program->entries[seen.entry].what) {
-    case Do::reduce_start:
-    case Do::reduce_wait:
-    case Do::gather_start:
-    case Do::gather_wait:
-    case Do::reduce_value:
-    case Do::gather_value:
-    case Do::scatter_value:
-    case Do::reduce_parameter: return true;
+    case BodyOp::reduce_start:
+    case BodyOp::reduce_wait:
+    case BodyOp::gather_start:
+    case BodyOp::gather_wait:
+    case BodyOp::reduce_value:
+    case BodyOp::gather_value:
+    case BodyOp::scatter_value:
+    case BodyOp::reduce_parameter: return true;
     default: return false;
   }
 }

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "equivalence/any_plan.hpp"
-#include "heddle/plan/program_hash.hpp"
+#include "heddle/plan/read/program_hash.hpp"
 
 using namespace equivalence;
 

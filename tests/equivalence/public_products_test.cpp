@@ -7,7 +7,7 @@ namespace {
 struct PublicCompute : heddle::EigenCompute {};
 }  // namespace
 
-template <> struct heddle::ProductsOf<PublicCompute> { using type = heddle::PublicProducts; };
+template <> struct heddle::compute_room::ProductsOf<PublicCompute> { using type = heddle::PublicProducts; };
 
 using namespace equivalence;
 

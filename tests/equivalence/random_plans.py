@@ -16,7 +16,8 @@ import tempfile
 import time
 
 SEEDS_A_PROGRAM = 14
-TEXT = """#include "equivalence/random_plans.hpp"
+TEXT = """#include "rooms.hpp"
+#include "equivalence/random_plans.hpp"
 TEST_CASE("plans that the seeds from {first} draw train to the bits of one device") {{ equivalence::check_seeds<{first}, {count}, 0>(); }}
 """
 

@@ -22,8 +22,8 @@ TEST_CASE("replicas, slices and stages that are processes and run blocks again h
 }
 
 TEST_CASE("split layers that run again in processes have the bits of threads and take the sums that are stated") {
-  static_assert(traffic<Split<TensorParallel<2>>>().value_collectives(0, Do::reduce_value) >
-                traffic<Any<Stack, TensorParallel<2>>>().value_collectives(0, Do::reduce_value));
+  static_assert(traffic<Split<TensorParallel<2>>>().value_collectives(0, BodyOp::reduce_value) >
+                traffic<Any<Stack, TensorParallel<2>>>().value_collectives(0, BodyOp::reduce_value));
   hold_as_threads<Split<TensorParallel<4>>, Split<Hybrid<TensorParallel<2>, Sharded<2>>, LossScaling>,
                   Split<Hybrid<Two<OneFOneB>, TensorParallel<2>>, Clip<GlobalNorm>, LossScaling>>();
 }

@@ -21,7 +21,7 @@ struct Squash {
 
 }  // namespace
 
-namespace heddle::inline run_room {
+namespace heddle {
 template <> struct Kernel<Squash, EigenCompute> {
   static constexpr bool backward_in_parts = true;
   static void forward(const ForwardCall& call) {
@@ -37,7 +37,7 @@ template <> struct Kernel<Squash, EigenCompute> {
     if (call.parameter_gradients != nullptr) call.parameter_gradients[0][0] = call.add ? call.parameter_gradients[0][0] + sum : sum;
   }
 };
-}  // namespace heddle::inline run_room
+}  // namespace heddle
 
 namespace {
 
@@ -150,7 +150,7 @@ TEST_CASE("split layers that run again have the bits of the same plan that keeps
 TEST_CASE("a sum over axis tensor inside what runs again is taken once more for each micro-batch, and a last one that nobody reads is not") {
   using Kept = Of<Stack, TensorParallel<2>>;
   using Again = Of<Stack, TensorParallel<2>, Recompute<EveryBlock>>;
-  const auto sums = [](const Traffic& t) { return t.value_collectives(0, Do::reduce_value); };
+  const auto sums = [](const Traffic& t) { return t.value_collectives(0, BodyOp::reduce_value); };
   // A block has two sums forward: of the Residual's last Linear, which the layers behind it read, and of the last Linear before Residual<Tanh>.
   CHECK(sums(traffic<Again>()) > sums(traffic<Kept>()));
   struct Mlp : Sequential<Linear<23, 16>, Repeat<3, Residual<Linear<16, 24>, GELU, Linear<24, 16>>>, Linear<16, 10>> {};

@@ -22,11 +22,11 @@ inline constexpr Movement every_movement[] = {Movement::point_to_point, Movement
     case Movement::point_to_point: return a == Axis::stage ? stated.sent_to_peers(rank) : Bytes{};
     case Movement::all_reduce:
       return stated.sent_in_reductions(rank, a) + stated.sent_in_norm(rank, a) + (reported ? stated.sent_for_loss(rank, a) : Bytes{}) +
-             (tensor ? stated.sent_in_values(rank, Do::reduce_value) + stated.sent_in_values(rank, Do::reduce_parameter) : Bytes{});
+             (tensor ? stated.sent_in_values(rank, BodyOp::reduce_value) + stated.sent_in_values(rank, BodyOp::reduce_parameter) : Bytes{});
     case Movement::reduce_scatter:
-      return (tensor ? stated.sent_in_values(rank, Do::scatter_value) : Bytes{}) + (slices ? stated.sent_in_reduce_scatters(rank) : Bytes{});
+      return (tensor ? stated.sent_in_values(rank, BodyOp::scatter_value) : Bytes{}) + (slices ? stated.sent_in_reduce_scatters(rank) : Bytes{});
     case Movement::all_gather:
-      return (tensor ? stated.sent_in_values(rank, Do::gather_value) : Bytes{}) + (slices ? stated.sent_in_gathers(rank) : Bytes{});
+      return (tensor ? stated.sent_in_values(rank, BodyOp::gather_value) : Bytes{}) + (slices ? stated.sent_in_gathers(rank) : Bytes{});
   }
   return {};
 }

@@ -20,7 +20,7 @@ TEST_CASE("layers split over processes have the bits of threads, alone and besid
 }
 
 TEST_CASE("sequences split over processes have the bits of threads, alone and beside replicas") {
-  static_assert(traffic<Sequences<TensorParallel<2, SequenceParallel>>>().value_collectives(0, Do::scatter_value) > 0);
+  static_assert(traffic<Sequences<TensorParallel<2, SequenceParallel>>>().value_collectives(0, BodyOp::scatter_value) > 0);
   hold_as_threads<Sequences<TensorParallel<2, SequenceParallel>>>();
   hold_as_threads<Sequences<Hybrid<TensorParallel<2, SequenceParallel>, DataParallel<2>>, Accumulate<3>>>();
 }

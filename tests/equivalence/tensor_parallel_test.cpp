@@ -3,13 +3,13 @@
 #include <mutex>
 
 #include "equivalence/equal.hpp"
-#include "heddle/plan/check.hpp"
+#include "heddle/plan/check/check.hpp"
 #include "plan/gain.hpp"
 
 using namespace equivalence;
 using tests::Gain;
 
-namespace heddle::inline run_room {
+namespace heddle {
 template <> struct Kernel<Gain, EigenCompute> {
   static void forward(const ForwardCall& call) {
     for (std::int64_t i = 0; i < call.rows * call.leaf->in.elements(); ++i) call.output[i] = call.parameters[0][0] * call.input[i];
@@ -23,7 +23,7 @@ template <> struct Kernel<Gain, EigenCompute> {
     call.parameter_gradients[0][0] = call.add ? call.parameter_gradients[0][0] + sum : sum;
   }
 };
-}  // namespace heddle::inline run_room
+}  // namespace heddle
 
 // A split product adds its terms in another order than one device. On integers every order gives the same bits, so there equality is demanded;
 // elsewhere the differential oracle holds each tensor of one step within a share of its largest element.
@@ -165,8 +165,8 @@ template <class ThePlan> void check_trace() {
       const Instruction& line = p.instructions[i];
       if (line.when == When::reporting) continue;
       wanted.push_back({i, -1});
-      if (line.op != Op::forward && line.op != Op::backward) continue;
-      const IndexRange body = (line.op == Op::forward ? p.forward_bodies : p.backward_bodies)[line.chunk];
+      if (line.op != ListOp::forward && line.op != ListOp::backward) continue;
+      const IndexRange body = (line.op == ListOp::forward ? p.forward_bodies : p.backward_bodies)[line.chunk];
       for (int e = body.begin; e < body.end; ++e)
         if (p.entries[e].when == When::always || line.micro_batch == last) wanted.push_back({i, e});
     }
@@ -209,7 +209,7 @@ TEST_CASE("on integers a split residual gives the bits of one device") {
 }
 
 TEST_CASE("on integers a whole parameter of split features has the gradient and the bits of one device") {
-  static_assert(traffic<Exact<Gained, TensorParallel<2>>>().value_collectives(0, Do::reduce_parameter) == 1);
+  static_assert(traffic<Exact<Gained, TensorParallel<2>>>().value_collectives(0, BodyOp::reduce_parameter) == 1);
   check_exact<Gained, TensorParallel<2>>();
   check_exact<Gained, TensorParallel<4>>();
   check_exact<Gained, Hybrid<TensorParallel<2>, DataParallel<2>>>();
@@ -217,8 +217,8 @@ TEST_CASE("on integers a whole parameter of split features has the gradient and 
 }
 
 TEST_CASE("on integers sequences split in parts give the bits of one device") {
-  static_assert(traffic<Exact<Steps, TensorParallel<2, SequenceParallel>>>().value_collectives(0, Do::gather_value) > 0);
-  static_assert(traffic<Exact<Steps, TensorParallel<2, SequenceParallel>>>().value_collectives(0, Do::scatter_value) > 0);
+  static_assert(traffic<Exact<Steps, TensorParallel<2, SequenceParallel>>>().value_collectives(0, BodyOp::gather_value) > 0);
+  static_assert(traffic<Exact<Steps, TensorParallel<2, SequenceParallel>>>().value_collectives(0, BodyOp::scatter_value) > 0);
   check_exact<Steps, TensorParallel<2>>();
   check_exact<Steps, TensorParallel<2, SequenceParallel>>();
   check_exact<Steps, TensorParallel<4, SequenceParallel>>();

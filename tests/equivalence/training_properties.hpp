@@ -9,7 +9,7 @@
 
 #include "equivalence/equal.hpp"
 #include "equivalence/sent_by_axis.hpp"
-#include "heddle/plan/check.hpp"
+#include "heddle/plan/check/check.hpp"
 
 namespace equivalence {
 

@@ -183,7 +183,7 @@ TEST_CASE("on integers a split table in every product has the bits of one device
 
 TEST_CASE("on integers sequences are split after the table: its terms are summed and scattered") {
   using Split = Exact<Skips<Row<Tokens>>, TensorParallel<2, SequenceParallel>>;
-  static_assert(traffic<Split>().value_collectives(0, Do::scatter_value) > 0);
+  static_assert(traffic<Split>().value_collectives(0, BodyOp::scatter_value) > 0);
   check_skips<Row<Tokens>, TensorParallel<2, SequenceParallel>>();
   check_skips<Tokens, TensorParallel<4, SequenceParallel>>();
   check_skips<Row<Tokens>, Hybrid<TensorParallel<2, SequenceParallel>, DataParallel<2>>>();
@@ -245,9 +245,9 @@ TEST_CASE("what the loss moves does not depend on the vocabulary: 12 (N-1) bytes
   constexpr Bytes gradients = 2 * 3 * Bytes{4 * 8 * 64} / 4;
   static_assert(traffic<Small>().values().moved_per_rank() == loss + values + gradients);
   static_assert(traffic<Large>().values().moved_per_rank() == loss + values + gradients);
-  static_assert(traffic<Small>().value_collectives(0, Do::gather_value) == 2);  // the features of the table, the terms of the loss
-  static_assert(traffic<Small>().value_collectives(0, Do::reduce_value) == 1);
-  static_assert(traffic<Stages>().value_collectives(1, Do::gather_value) == 4);  // of 4 micro-batches
+  static_assert(traffic<Small>().value_collectives(0, BodyOp::gather_value) == 2);  // the features of the table, the terms of the loss
+  static_assert(traffic<Small>().value_collectives(0, BodyOp::reduce_value) == 1);
+  static_assert(traffic<Stages>().value_collectives(1, BodyOp::gather_value) == 4);  // of 4 micro-batches
   CHECK(traffic<Small>().values().messages == 4 * (2 + 2) * 3);
 }
 

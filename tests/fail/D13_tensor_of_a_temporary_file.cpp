@@ -3,6 +3,7 @@
 #include "heddle/io/safetensors.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 int main() {
   const TensorFile file = TensorFile::read("model.safetensors");

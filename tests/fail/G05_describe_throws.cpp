@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 #ifdef HEDDLE_REPAIRED
 constexpr std::int64_t unwanted = 51;

@@ -4,6 +4,7 @@
 #include "heddle/backend/cpu_threads.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 struct Mlp : Sequential<Linear<784, 50>, ReLU, Linear<50, 10>> {};
 

@@ -4,6 +4,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 struct Swish {
   static constexpr Leaf describe(Spec in) { return elementwise("Swish", in, 5); }

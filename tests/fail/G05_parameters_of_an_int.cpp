@@ -4,6 +4,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 #ifdef HEDDLE_REPAIRED
 using Asked = Linear<4, 4>;
@@ -11,5 +12,5 @@ using Asked = Linear<4, 4>;
 using Asked = int;
 #endif
 
-static_assert(parameters<Asked> == 20 && flops<Asked> > Flops{0});
+static_assert(parameters<Asked> == 20 && flops<Asked> > core_room::Flops{0});
 static_assert(output_spec<Asked>.shape == Shape{4} && output_spec<Asked> == Spec{Shape{4}});

@@ -4,14 +4,15 @@
 #include "heddle/backend/cpu_threads.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 struct Bare {
   static constexpr Leaf describe(Spec in) { return elementwise("Bare", in, 1); }
 };
 #ifdef HEDDLE_REPAIRED
-template <> struct heddle::Kernel<Bare, EigenCompute> : Reshape {};
+template <> struct heddle::Kernel<Bare, EigenCompute> : compute_room::Reshape {};
 #else
-template <> struct heddle::Kernel<ReLU, EigenCompute> : Reshape {};
+template <> struct heddle::Kernel<ReLU, EigenCompute> : compute_room::Reshape {};
 #endif
 struct Model : Sequential<Linear<4, 4>, Bare> {};
 using Alone = Plan<Model, CrossEntropy, SGD, Batch<4>, Single>;

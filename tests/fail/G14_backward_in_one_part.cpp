@@ -4,6 +4,7 @@
 #include "heddle/backend/cpu_threads.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 struct Gain {
   static constexpr Leaf describe(Spec in) {
@@ -11,7 +12,7 @@ struct Gain {
     leaf.kind << "Gain";
     leaf.spelled << "Gain";
     leaf.in = leaf.out = in;
-    return leaf.with({Text<16>{"weight"}, Shape{in.elements()}, Initial::ones});
+    return leaf.with({"weight", Shape{in.elements()}, Initial::ones});
   }
 };
 template <> struct heddle::Kernel<Gain, EigenCompute> {

@@ -4,12 +4,13 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 template <std::int64_t Features> struct Gain {
   static constexpr Leaf describe(Spec in) {
     Leaf leaf;
     leaf.kind << "Gain";
-    leaf.spelled = spelled("Gain", Features);
+    leaf.spelled << "Gain<" << Features << '>';
     leaf.in = leaf.out = in;
 #ifdef HEDDLE_REPAIRED
     if (in.shape.last() != Features) leaf.fault = Diagnosis{Code{'G', 1}, "Gain takes 64 features. Fix: give them."};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.L14\] this Eigen is older than 3\.4\. Fix: apt install libeigen3-dev, or name the folder of a newer Eigen with -I\.
-#include "heddle/compute/eigen/eigen.hpp"
+#include "heddle/compute/eigen/eigen_core.hpp"
 
 #undef EIGEN_MAJOR_VERSION
 #ifdef HEDDLE_REPAIRED
@@ -10,4 +10,4 @@
 #endif
 #include "heddle/compute/eigen/gemm.hpp"
 
-using heddle::EigenProducts;
+using heddle::compute_room::EigenProducts;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // With OpenMP the public product of Eigen would start threads inside each device.
 // expect: \[heddle\.L15\] with -fopenmp the products of this version of Eigen start threads of their own, but each device
-#include "heddle/compute/eigen/eigen.hpp"
+#include "heddle/compute/eigen/eigen_core.hpp"
 
 #define EIGEN_HAS_OPENMP  // what Eigen defines where it is compiled with -fopenmp
 #ifdef HEDDLE_REPAIRED
@@ -9,4 +9,4 @@
 #endif
 #include "heddle/compute/eigen/public_products.hpp"
 
-using heddle::PublicProducts;
+using heddle::compute_room::PublicProducts;

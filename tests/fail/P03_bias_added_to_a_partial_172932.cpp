@@ -6,11 +6,12 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 #ifdef HEDDLE_REPAIRED
-inline constexpr Laid used = laid::partial;
+inline constexpr auto used = laid::partial;
 #else
-inline constexpr Laid used = laid::replicate;
+inline constexpr auto used = laid::replicate;
 #endif
 
 struct Product {
@@ -21,7 +22,7 @@ struct Product {
     leaf.spelled << "Product";
     leaf.in = in;
     leaf.out = Spec{Shape{10}};
-    leaf.with({Text<16>{"weight"}, Shape{10, 64}, Initial::uniform_fan_in, 64}).with({Text<16>{"bias"}, Shape{10}, Initial::zeros});
+    leaf.with({"weight", Shape{10, 64}, Initial::uniform_fan_in, 64}).with({"bias", Shape{10}, Initial::zeros});
     return leaf.splits(Signature{laid::shard(0), laid::partial, laid::shard(0), laid::replicate, {}, {}}
                            .with(0, laid::shard(1), laid::shard(1))
                            .with(1, used, laid::replicate));

@@ -6,11 +6,12 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 #ifdef HEDDLE_REPAIRED
-inline constexpr Laid gradient = laid::partial;
+inline constexpr auto gradient = laid::partial;
 #else
-inline constexpr Laid gradient = laid::replicate;
+inline constexpr auto gradient = laid::replicate;
 #endif
 
 struct Gain {
@@ -19,8 +20,8 @@ struct Gain {
     leaf.kind << "Gain";
     leaf.spelled << "Gain";
     leaf.in = leaf.out = in;
-    leaf.with({Text<16>{"gain"}, Shape{1}, Initial::ones});
-    const Laid features = laid::shard(0);
+    leaf.with({"gain", Shape{1}, Initial::ones});
+    const auto features = laid::shard(0);
     return leaf.splits(Signature{features, features, features, features, {}, {}}.with(0, laid::replicate, gradient));
   }
 };

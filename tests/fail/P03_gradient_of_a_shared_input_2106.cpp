@@ -6,11 +6,12 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 #ifdef HEDDLE_REPAIRED
-inline constexpr Laid gradient = laid::partial;
+inline constexpr auto gradient = laid::partial;
 #else
-inline constexpr Laid gradient = laid::replicate;
+inline constexpr auto gradient = laid::replicate;
 #endif
 
 struct Heads {
@@ -21,7 +22,7 @@ struct Heads {
     leaf.spelled << "Heads";
     leaf.in = in;
     leaf.out = Spec{Shape{64}};
-    leaf.with({Text<16>{"weight"}, Shape{64, 784}, Initial::uniform_fan_in, 784});
+    leaf.with({"weight", Shape{64, 784}, Initial::uniform_fan_in, 784});
     return leaf.splits(Signature{laid::replicate, laid::shard(0), gradient, laid::shard(0), {}, {}}.with(0, laid::shard(0), laid::shard(0)));
   }
 };

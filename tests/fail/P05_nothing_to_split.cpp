@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 /// A layer that does not say how it may be split.
 struct Gates {
@@ -14,7 +15,7 @@ struct Gates {
     leaf.kind << "Gates";
     leaf.spelled << "Gates";
     leaf.in = leaf.out = in;
-    return leaf.with({Text<16>{"weight"}, Shape{10}, Initial::ones});
+    return leaf.with({"weight", Shape{10}, Initial::ones});
   }
 };
 struct Classifier : Sequential<Gates> {};

@@ -4,6 +4,7 @@
 #include "heddle/backend/cpu_threads.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 struct Hinge {
   using Target = std::int32_t;
@@ -11,7 +12,7 @@ struct Hinge {
   static constexpr Diagnosis accepts(const Spec&) { return {}; }
   static constexpr std::int64_t target_features(const Spec&) { return 1; }
   static constexpr std::int64_t flops(const Spec& output) { return 3 * output.elements(); }
-  static constexpr Laid splits(const Spec&) { return laid::shard(0); }
+  static constexpr auto splits(const Spec&) { return laid::shard(0); }
   static constexpr std::int64_t terms(const Spec&) { return 1; }
 };
 template <> struct heddle::LossKernel<Hinge, EigenCompute> {

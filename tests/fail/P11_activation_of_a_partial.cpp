@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // A row-parallel product before its reduction.
 auto hidden(ThreadCommunicator& comm, Distributed<float, Partial<axis::tensor>> product) {

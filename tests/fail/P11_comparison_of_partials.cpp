@@ -4,6 +4,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // pytorch #147180: -5 * dt == 2 * dt is true rank by rank where the terms of dt are 0 on this rank.
 #ifdef HEDDLE_REPAIRED

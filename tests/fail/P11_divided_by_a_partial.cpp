@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // Megatron-LM #7452: a sum normalised by the count of one rank.
 auto mean(ThreadCommunicator& comm, Distributed<float, Partial<axis::data>> loss, Distributed<float, Partial<axis::data>> tokens) {

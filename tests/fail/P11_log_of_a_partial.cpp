@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // The logarithm of a sum is not the sum of logarithms.
 float entropy(ThreadCommunicator& comm, Distributed<float, Partial<axis::data>> local) {

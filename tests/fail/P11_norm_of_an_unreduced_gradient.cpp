@@ -7,6 +7,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // The norm of a gradient before its reduction is the norm of one replica's.
 auto norm(ThreadCommunicator& comm, Distributed<std::vector<float>, Partial<axis::data>> gradient) {

@@ -6,6 +6,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // What a rank holds of a sum is no part of it.
 #ifdef HEDDLE_REPAIRED

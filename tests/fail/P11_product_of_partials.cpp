@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // A squared loss is the square of the sum, not the sum of the squares of the terms.
 auto squared(ThreadCommunicator& comm, Distributed<float, Partial<axis::data>> error) {

@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // pytorch #172932: the bias added on a Partial gives a sum with one bias a rank.
 auto output(ThreadCommunicator& comm, Distributed<float, Partial<axis::tensor>> product, Distributed<float> bias) {

@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // A constant is whole on every rank.
 auto shifted(ThreadCommunicator& comm, Distributed<float, Partial<axis::data>> loss) {

@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // Each loss is a sum over another axis.
 auto both(ThreadCommunicator& comm, Distributed<float, Partial<axis::data>> loss, Distributed<float, Partial<axis::shard>> penalty) {

@@ -4,6 +4,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // A mask of all heads on the heads of one rank.
 #ifdef HEDDLE_REPAIRED

@@ -4,6 +4,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // EasyEdit #516 in another dress: operands that live on other ranks.
 #ifdef HEDDLE_REPAIRED

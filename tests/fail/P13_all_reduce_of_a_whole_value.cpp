@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // torchtitan PR #2106: a needless all-reduce, which multiplies by the number of ranks.
 #ifdef HEDDLE_REPAIRED

@@ -7,6 +7,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // Parts are joined, not summed.
 auto whole(ThreadCommunicator& comm, const Distributed<std::vector<float>, Shard<axis::shard>>& parameters) {

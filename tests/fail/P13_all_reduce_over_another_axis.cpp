@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // Megatron-LM #1446: under sequence parallelism the gradient of a LayerNorm is a sum over the tensor ranks.
 auto gradient(ThreadCommunicator& comm, Distributed<float, Partial<axis::tensor>> norm_weight) {

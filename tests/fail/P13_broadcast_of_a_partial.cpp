@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // The loss of rank 0 is not the loss.
 float loss(ThreadCommunicator& comm, Distributed<float, Partial<axis::data>> local) {

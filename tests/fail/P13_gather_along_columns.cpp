@@ -7,6 +7,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // A column-parallel output is split along its features.
 #ifdef HEDDLE_REPAIRED

@@ -7,6 +7,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // Which parts are neighbours depends on the order of the gathers, so one order is fixed.
 auto whole(ThreadCommunicator& comm, const Distributed<std::vector<float>, Shard<axis::shard>, Shard<axis::data, 1>>& a,

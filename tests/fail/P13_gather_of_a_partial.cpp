@@ -7,6 +7,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 auto gradients(ThreadCommunicator& comm, const Distributed<std::vector<float>, Partial<axis::data>>& terms) {
 #ifdef HEDDLE_REPAIRED

@@ -7,6 +7,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // Fast-LLM #550: a collective where nothing is left to do.
 auto parameters(ThreadCommunicator& comm, const Distributed<std::vector<float>, Shard<axis::shard>>& mine) {

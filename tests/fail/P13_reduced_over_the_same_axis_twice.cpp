@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // VeOmni PR #862: a norm reduced over one axis too many.
 auto loss(ThreadCommunicator& comm, Distributed<float, Partial<axis::data>> local) {

@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // pytorch #118369: ranks that take another branch call other collectives.
 bool stop(ThreadCommunicator& comm, Distributed<float, Partial<axis::data>> bad_rows, Distributed<float, Shard<axis::data>> mine) {

@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 double printed(ThreadCommunicator& comm, Distributed<float, Partial<axis::data>> loss) {
 #ifdef HEDDLE_REPAIRED

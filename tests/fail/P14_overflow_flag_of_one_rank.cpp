@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // Megatron-Bridge PR #5591: an overflow that one rank has seen; the others go on with another loss scale.
 float scale(ThreadCommunicator& comm, Distributed<float, Partial<axis::shard>> found_inf, float now) {

@@ -7,6 +7,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // A checkpoint of one rank's part under the name of the whole (sglang PR #36438).
 std::vector<float> saved(ThreadCommunicator& comm, const Distributed<std::vector<float>, Shard<axis::shard>>& parameters) {

@@ -6,6 +6,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 #ifdef HEDDLE_REPAIRED
 void report(Distributed<float, Sum<axis::data>> loss) { std::printf("%f\n", static_cast<double>(loss.value())); }

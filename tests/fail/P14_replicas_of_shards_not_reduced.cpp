@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 float stepped(Distributed<float> gradient) { return -0.1F * gradient.value(); }
 

@@ -4,6 +4,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // Megatron-LM #673: a loss divided by a count that was also summed over the context ranks.
 #ifdef HEDDLE_REPAIRED

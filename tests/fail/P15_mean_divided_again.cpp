@@ -4,6 +4,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // Megatron-LM #906: divided twice.
 #ifdef HEDDLE_REPAIRED

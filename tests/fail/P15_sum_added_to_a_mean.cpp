@@ -4,6 +4,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // An auxiliary loss that was summed, added to one that was averaged.
 #ifdef HEDDLE_REPAIRED

@@ -4,6 +4,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 float stepped(Distributed<float, Mean<axis::data>> gradient) { return -0.1F * gradient.value(); }
 

@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 auto loss(ThreadCommunicator& comm, Distributed<MeanOf<8>, Partial<axis::data>> local) {
 #ifdef HEDDLE_REPAIRED

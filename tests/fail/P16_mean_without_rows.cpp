@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // torchtune PR #1917: the mean over ranks of means over their tokens.
 #ifdef HEDDLE_REPAIRED

@@ -4,6 +4,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // transformers #34191: gradient accumulation as the mean of the means of micro-batches.
 #ifdef HEDDLE_REPAIRED

@@ -6,6 +6,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // RLinf PR #1558: a norm that is too small by the square root of the number of ranks.
 auto clipped(const Distributed<std::vector<float>, Replicate>& gradients) {

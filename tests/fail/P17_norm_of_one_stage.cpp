@@ -4,6 +4,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // pytorch #170862: each stage of a pipeline clips by its own norm.
 #ifdef HEDDLE_REPAIRED

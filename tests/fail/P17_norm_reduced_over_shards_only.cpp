@@ -7,6 +7,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // torchtitan #596: the norm under tensor and data parallelism lacks an axis.
 auto clipped(ThreadCommunicator& comm, const Distributed<std::vector<float>, Shard<axis::shard>, Shard<axis::tensor, 1>>& gradients) {

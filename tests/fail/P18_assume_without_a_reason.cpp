@@ -4,6 +4,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 auto loss(Distributed<float, Partial<axis::data>> local) {
 #ifdef HEDDLE_REPAIRED

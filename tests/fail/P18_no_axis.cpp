@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // VeOmni #1059 again: over which ranks?
 auto loss(ThreadCommunicator& comm, Distributed<float, Partial<axis::data>> local) {

@@ -5,6 +5,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 auto loss(ThreadCommunicator& comm, float local) {
 #ifdef HEDDLE_REPAIRED

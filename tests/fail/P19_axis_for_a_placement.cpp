@@ -4,6 +4,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // The axis, not what the value does along it.
 #ifdef HEDDLE_REPAIRED

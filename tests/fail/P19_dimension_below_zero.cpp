@@ -4,6 +4,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 // Python counts dimensions from the end; here they are counted from 0.
 #ifdef HEDDLE_REPAIRED

@@ -2,9 +2,11 @@
 // expect: \[heddle\.S03\] The schedule deadlocks under rendezvous\.
 // expect-g++: the schedule deadlocks under rendezvous, each rank waits for the next: rank 0 \[
 #include "heddle/core/fire.hpp"
-#include "heddle/plan/deadlock.hpp"
+#include "heddle/plan/check/deadlock.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
+using namespace heddle::plan_room;
 
 using enum EventKind;
 

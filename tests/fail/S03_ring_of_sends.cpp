@@ -3,9 +3,11 @@
 // expect: \[heddle\.S03\] The schedule deadlocks under rendezvous\.
 // expect-g++: rank 0 \[line 1 send to 1\] -> rank 1 \[line 1 send to 2\] -> rank 2 \[line 1 send to 0\] -> rank 0\.
 #include "heddle/core/fire.hpp"
-#include "heddle/plan/deadlock.hpp"
+#include "heddle/plan/check/deadlock.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
+using namespace heddle::plan_room;
 
 using enum EventKind;
 

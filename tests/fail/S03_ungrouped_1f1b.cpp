@@ -2,9 +2,11 @@
 // expect: \[heddle\.S03\] The schedule deadlocks under rendezvous\.
 // expect-g++: waits for the next: rank 0 \[line 3 send to 1\] -> rank 1 \[line 3 send to 0\] -> rank 0\. Fix: post
 #include "heddle/core/fire.hpp"
-#include "heddle/plan/deadlock.hpp"
+#include "heddle/plan/check/deadlock.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
+using namespace heddle::plan_room;
 
 using enum EventKind;
 

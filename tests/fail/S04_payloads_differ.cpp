@@ -2,9 +2,11 @@
 // expect: \[heddle\.S04\] A send does not meet its receive\.
 // expect-g++: rank 0 and rank 1 exchange 50 and 10 elements in one transfer\. Fix: let both ends name the same tensor\.
 #include "heddle/core/fire.hpp"
-#include "heddle/plan/deadlock.hpp"
+#include "heddle/plan/check/deadlock.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
+using namespace heddle::plan_room;
 
 using enum EventKind;
 

@@ -2,9 +2,11 @@
 // expect: \[heddle\.S04\] A send does not meet its receive\.
 // expect-g++: rank 0 and rank 1 exchange 8 and 9 elements in one transfer
 #include "heddle/core/fire.hpp"
-#include "heddle/plan/deadlock.hpp"
+#include "heddle/plan/check/deadlock.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
+using namespace heddle::plan_room;
 
 using enum EventKind;
 

@@ -2,9 +2,11 @@
 // expect: \[heddle\.S04\] A send does not meet its receive\.
 // expect-g++: rank 0 starts at instruction 2 a transfer with rank 1 that rank 1 never starts\. Fix: give every send its receive\.
 #include "heddle/core/fire.hpp"
-#include "heddle/plan/deadlock.hpp"
+#include "heddle/plan/check/deadlock.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
+using namespace heddle::plan_room;
 
 using enum EventKind;
 

@@ -6,6 +6,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
+using namespace heddle::extending;
 
 struct Mlp : Sequential<Linear<784, 50>, ReLU, Linear<50, 10>> {};
 using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, LossScaling, Pipeline<Balanced<2>>>;
@@ -22,7 +23,7 @@ constexpr auto lines = [] {
   std::array<Instruction, made.lists[made.roles - 1].end> out{};
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = made.instructions[i];
-    if (!shared && out[i].bucket == norm_bucket) out[i].op = Op::report;
+    if (!shared && out[i].bucket == norm_bucket) out[i].op = ListOp::report;
   }
   return out;
 }();

@@ -99,7 +99,8 @@ def precompile(compiler, includes, folder):
         header, target = precompiled(folder, compiler, door)
         header.parent.mkdir(parents=True, exist_ok=True)
         header.write_text("".join(f'#include "{name}"\n' for name in held))
-        command = [find(compiler), "-std=c++20", *reads(includes), "-w", "-x", "c++-header", str(header), "-o", str(target)]
+        more = ["-fpch-instantiate-templates"] if family(compiler) == "clang" else []  # else every case instantiates what inline functions use
+        command = [find(compiler), "-std=c++20", *reads(includes), "-w", *more, "-x", "c++-header", str(header), "-o", str(target)]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         words += done.stdout
         if done.returncode != 0:

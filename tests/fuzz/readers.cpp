@@ -17,6 +17,8 @@
 #include <vector>
 
 using namespace heddle;
+using namespace heddle::io_room;
+using namespace heddle::seams_room;
 using Data = std::span<const std::byte>;
 
 namespace {

@@ -12,32 +12,36 @@ BELOW["mesh"] = BELOW["graph"] | {"graph"}
 BELOW["policy"] = BELOW["mesh"] | {"mesh"}
 BELOW["plan"] = BELOW["policy"] | {"policy"}
 BELOW["cost"] = BELOW["plan"] | {"plan"}
-BELOW["run"] = BELOW["plan"] | {"plan"}
-BELOW["report"] = BELOW["plan"] | {"plan", "cost", "run"}
-BELOW["io"] = BELOW["plan"] | {"plan", "cost", "run"}
-BELOW["compute"] = {"core", "graph"}
-BELOW["transport"] = {"core", "graph"}
-BELOW["backend"] = BELOW["report"] | {"report", "compute", "transport"}
+BELOW["seams"] = {"core", "graph"}
+BELOW["run"] = BELOW["plan"] | {"plan", "seams"}
+BELOW["report"] = BELOW["plan"] | {"plan", "cost", "seams", "run"}
+BELOW["io"] = BELOW["plan"] | {"plan", "cost", "seams", "run"}
+BELOW["compute"] = BELOW["seams"] | {"seams"}
+BELOW["transport"] = BELOW["seams"] | {"seams"}
+BELOW["proof"] = BELOW["run"] | {"run", "compute"}
+BELOW["backend"] = BELOW["report"] | {"report", "compute", "proof", "transport"}
 # A pairing sees one of each; what else lies in these rooms are their parts.
-BACKENDS = {"compute": {"eigen", "cuda"}, "transport": {"solo", "threads", "mpi", "nccl"}}
+BACKENDS = {"compute": {"eigen", "field", "cuda"}, "transport": {"solo", "threads", "mpi", "nccl"}}
 FRONT_DOOR = BELOW["plan"] | {"plan", "cost", "run", "report"}
 
-# Single headers that a room may see although their room is not below it.
-SEAMS = {"compute": {"run/concepts.hpp", "run/error.hpp"},
-         "transport": {"run/concepts.hpp", "run/error.hpp", "run/pledge.hpp", "run/system_limits.hpp"}}
+# Folders of room plan -> folders that they may include; what lies beside the folders may include all of them. The checks never see the lowering.
+BELOW_IN_PLAN = {"options": set(), "program": {"options"}}
+for folder in ("lower", "check", "read"):
+    BELOW_IN_PLAN[folder] = {"options", "program"}
 
-# Files of tensors lie below room run: a trainer saves and loads. They know errors and memory limits, nothing else of what runs.
+# Files of tensors lie below room run: a trainer saves and loads. They know the errors and memory limits of the seams, nothing of what runs.
 TENSOR_FILES = {f"io/{name}.hpp" for name in
                 ("file", "replacement", "temporary_view", "tensor_header", "json_header", "safetensors", "tensor_writer")}
-BELOW_TENSOR_FILES = {"run/error.hpp", "run/system_limits.hpp"}
-SEAMS["run"] = {"io/safetensors.hpp", "io/tensor_writer.hpp"}
+# Single headers that a room may see although their room is not below it.
+SINGLE = {"run": {"io/file.hpp", "io/safetensors.hpp", "io/tensor_writer.hpp"}}
 
 THREADS = {"thread", "mutex", "shared_mutex", "condition_variable", "future", "barrier", "latch", "semaphore", "stop_token"}
-ROOMS_WITH_THREADS = {"run", "transport", "backend"}
+ROOMS_WITH_THREADS = {"seams", "run", "transport", "backend"}
 THIRD_PARTY = [  # pattern of the include, pattern of the headers that may have it
     (r"Eigen/", r"compute/eigen/"),
+    (r"(immintrin|xmmintrin|arm_neon)\.h$", r"compute/eigen/"),
     (r"zlib\.h$", r"io/gzip\.hpp$"),
-    (r"(pthread|sched)\.h$|linux/|sys/|unistd\.h$|fcntl\.h$", r"(run|transport|backend|io)/"),
+    (r"(pthread|sched)\.h$|linux/|sys/|unistd\.h$|fcntl\.h$", r"(seams|run|transport|backend|io)/"),
     (r"(cuda|cublas|nccl)", r"(compute/cuda|transport/nccl|backend/cuda)"),
     (r"mpi\.h$", r"(transport/mpi|backend/.*mpi)"),
 ]
@@ -48,6 +52,18 @@ def room_of(header):
     return header.split("/")[0] if "/" in header else ""
 
 
+def folder_fault(folder, target):
+    """Why a header in this folder of room plan (none: beside the folders) may not include the room's `target`, or nothing."""
+    other = target.split("/")[1:-1]
+    if not folder or folder == other:
+        return None
+    if folder[0] not in BELOW_IN_PLAN:
+        return f"'{folder[0]}' is no folder of room plan"
+    if not other or other[0] not in BELOW_IN_PLAN[folder[0]]:
+        return f"forbidden arrow plan/{folder[0]} -> {'/'.join(['plan'] + other)}: {target}"
+    return None
+
+
 def arrow_fault(header, target):
     """Why `header` may not include Heddle's `target` (both as room/file.hpp), or nothing."""
     room, other = room_of(header), room_of(target)
@@ -55,16 +71,18 @@ def arrow_fault(header, target):
         return None if other in FRONT_DOOR else f"the front door may not include {target}: it is only types"
     if room not in BELOW:
         return f"'{room}' is no room of the house"
-    if header in TENSOR_FILES and other != "core" and target not in TENSOR_FILES | BELOW_TENSOR_FILES:
+    if header in TENSOR_FILES and other not in ("core", "seams") and target not in TENSOR_FILES:
         return f"files of tensors lie below room run: they may not include {target}"
     if other == room:
+        if room == "plan":
+            return folder_fault(header.split("/")[1:-1], target)
         backend = header.split("/")[1:-1]
         if room == "compute" and backend != target.split("/")[1:-1]:
             return f"one backend may not include another: {target}"
         return None
     if room == "backend" and target == "heddle.hpp":
         return None
-    if other in BELOW[room] or target in SEAMS.get(room, ()):
+    if other in BELOW[room] or target in SINGLE.get(room, ()):
         return None
     return f"forbidden arrow {room} -> {other or 'front door'}: {target}"
 
@@ -104,8 +122,18 @@ def sees_language_first(header, includes):
     return header == LANGUAGE
 
 
+ROOM_NAMES = "core/compiled_rooms.hpp"  # other names of all rooms, for programs that link heddle::compiled
+
+
+def rooms_without_another_name(text):
+    return [room for room in BELOW if f"#define {room}_room compiled_{room}_room\n" not in text]
+
+
 def check(root):
     base = root / "include" / "heddle"
+    if (base / ROOM_NAMES).exists():
+        for room in rooms_without_another_name((base / ROOM_NAMES).read_text()):
+            yield f"{ROOM_NAMES}: room {room} has one name only: a program could take its functions from headers and from heddle::compiled"
     includes = {}
     for path in house.headers(root):
         header = str(path.relative_to(base))
@@ -143,13 +171,24 @@ BASE = {
     "include/heddle/graph/b.hpp": '#include "heddle/core/a.hpp"\n',
 }
 ACCEPTED = BASE | {
-    "include/heddle/compute/eigen/c.hpp": '#include <Eigen/Core>\n#include "heddle/run/concepts.hpp"\n',
-    "include/heddle/run/concepts.hpp": '#include "heddle/graph/b.hpp"\n',
+    "include/heddle/compute/eigen/c.hpp": '#include <Eigen/Core>\n#include "heddle/seams/concepts.hpp"\n',
+    "include/heddle/seams/concepts.hpp": '#include "heddle/graph/b.hpp"\n',
+    "include/heddle/plan/lower/l.hpp": '#include "heddle/plan/program/p.hpp"\n',
+    "include/heddle/plan/program/p.hpp": '#include "heddle/plan/options/o.hpp"\n', "include/heddle/plan/options/o.hpp": '#include "heddle/core/a.hpp"\n',
+    "include/heddle/plan/plan.hpp": '#include "heddle/plan/lower/l.hpp"\n',
     "include/heddle/run/files.hpp": '#include "heddle/io/safetensors.hpp"\n',
-    "include/heddle/io/safetensors.hpp": '#include "heddle/run/error.hpp"\n',
-    "include/heddle/run/error.hpp": '#include "heddle/core/a.hpp"\n',
+    "include/heddle/io/safetensors.hpp": '#include "heddle/seams/error.hpp"\n',
+    "include/heddle/seams/error.hpp": '#include "heddle/core/a.hpp"\n',
 }
 REFUSED = {
+    "room io has one name only": BASE | {"include/heddle/core/compiled_rooms.hpp": '#include "heddle/core/language.hpp"\n' + "".join(
+        f"#define {room}_room compiled_{room}_room\n" for room in BELOW if room != "io")},
+    "forbidden arrow plan/check -> plan/lower": BASE | {
+        "include/heddle/plan/check/c.hpp": '#include "heddle/plan/lower/l.hpp"\n', "include/heddle/plan/lower/l.hpp": '#include "heddle/core/a.hpp"\n'},
+    "forbidden arrow plan/program -> plan: ": BASE | {
+        "include/heddle/plan/program/p.hpp": '#include "heddle/plan/plan.hpp"\n', "include/heddle/plan/plan.hpp": '#include "heddle/core/a.hpp"\n'},
+    "'attic' is no folder": BASE | {
+        "include/heddle/plan/attic/c.hpp": '#include "heddle/plan/plan.hpp"\n', "include/heddle/plan/plan.hpp": '#include "heddle/core/a.hpp"\n'},
     "forbidden arrow core -> graph": BASE | {"include/heddle/core/a.hpp": '#include "heddle/graph/b.hpp"\n'},
     "forbidden arrow run -> io": BASE | {"include/heddle/run/r.hpp": '#include "heddle/io/dataset.hpp"\n', "include/heddle/io/dataset.hpp": ""},
     "files of tensors lie below room run": BASE | {

@@ -4,7 +4,7 @@
 
     python3 tests/house/mutate_rules.py              all rules; minutes
     python3 tests/house/mutate_rules.py P11 S03      the rules of these codes
-    python3 tests/house/mutate_rules.py plan/batch   the rules of headers whose path has these words
+    python3 tests/house/mutate_rules.py plan/options/batch   the rules of headers whose path has these words
     python3 tests/house/mutate_rules.py --bounds ... not the rules, but the comparisons that lead to them; half an hour for all
 
 A place is a construction `Diagnosis{Code{'X', 1}...}`: the mutant has the code of "nothing found" instead. Where a lambda makes it, each
@@ -45,8 +45,8 @@ REASONS = {
         ('if (reduced.last > sum) return refuse(" adds up before it has reduced the gradient of ", use);', " > "),
         ('if (start.first < reduced.last) return refuse(" sends before it has reduced the gradient of ", use);', " < "),
         ('if (wait.first > sum) return refuse(" adds up before it has sent the gradient of ", use);', " > "),
-        ("if (seen(Op::step, p.uses[own].bucket).first < sum.first)", " < "),
-        ("if (seen([](const Instruction& line) { return line.op == Op::norm || line.op == Op::unscale; }).first < sum.first)", " < "),
+        ("if (seen(ListOp::step, p.uses[own].bucket).first < sum.first)", " < "),
+        ("if (seen([](const Instruction& line) { return line.op == ListOp::norm || line.op == ListOp::unscale; }).first < sum.first)", " < "),
     ],
     "of an idle time of which just half is waiting either remark is right": [
         ("if (waiting >= limits.imbalance_percent && (!few || 2 * waiting > idle)) return;", " > "),
@@ -175,6 +175,7 @@ class Scratch:
         rule = self.include / "heddle" / "core" / "rule.hpp"
         rule.write_text(silent(rule.read_text()) + NEVER)
         self.flags = ["-std=c++20", "-O0", f"-I{self.include}", f"-I{root / 'tests'}", f"-isystem{EIGEN}", "-pthread"]
+        self.flags += ["-include", str(root / "tests" / "rooms.hpp")] if (root / "tests" / "rooms.hpp").exists() else []
         self.main = folder / "main.o"
         self.run(["g++", *self.flags, "-c", str(root / "tests" / "main.cpp"), "-o", str(self.main)])
 

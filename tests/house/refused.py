@@ -4,14 +4,14 @@ import re
 
 # The header and the struct of an answer -> the header and the struct of the refused one, and the words that only one of them has, with the reason.
 TWINS = {
-    ("plan/ledger.hpp", "Traffic"): ("plan/refused_program.hpp", "RefusedTraffic", {
+    ("plan/read/ledger.hpp", "Traffic"): ("plan/read/refused_program.hpp", "RefusedTraffic", {
         "program": "it is no_program", "add_passes": "it writes into a Volume"}),
-    ("plan/ledger.hpp", "Volume"): ("plan/refused_program.hpp", "RefusedVolume", {"on": "gradients() and parameters() are asked by axis"}),
-    ("plan/advice_report.hpp", "AdviceReport"): ("plan/advice_report.hpp", "RefusedAdvice", {
+    ("plan/read/ledger.hpp", "Volume"): ("plan/read/refused_program.hpp", "RefusedVolume", {"on": "gradients() and parameters() are asked by axis"}),
+    ("plan/read/advice_report.hpp", "AdviceReport"): ("plan/read/advice_report.hpp", "RefusedAdvice", {
         "remarks": "there is none", "begin": "a loop over no remark", "end": "a loop over no remark", "add": "it writes"}),
-    ("mesh/mesh.hpp", "Mesh"): ("plan/refused_program.hpp", "RefusedMesh", {}),
-    ("plan/batch.hpp", "BatchDivision"): ("plan/refused_program.hpp", "RefusedBatch", {"fault": "the refusal is told already"}),
-    ("plan/program.hpp", "Program"): ("plan/refused_program.hpp", "RefusedProgram", {
+    ("mesh/mesh.hpp", "Mesh"): ("plan/read/refused_program.hpp", "RefusedMesh", {}),
+    ("plan/options/batch.hpp", "BatchDivision"): ("plan/read/refused_program.hpp", "RefusedBatch", {"fault": "the refusal is told already"}),
+    ("plan/program/program.hpp", "Program"): ("plan/read/refused_program.hpp", "RefusedProgram", {
         **{view: "one line that does nothing" for view in (
             "graph instructions lists entries forward_bodies backward_bodies weight_bodies body transfers pools slots parameters buckets units uses "
             "bucket_of_node arenas").split()},
@@ -76,7 +76,7 @@ MESH = {
 
 
 def twin(words):
-    return MESH | {"include/heddle/plan/refused_program.hpp": f"struct RefusedMesh : RefusedAnswer, Mesh {{\n  {words}\n  constexpr RefusedMesh() {{}}\n}};\n"}
+    return MESH | {"include/heddle/plan/read/refused_program.hpp": f"struct RefusedMesh : RefusedAnswer, Mesh {{\n  {words}\n  constexpr RefusedMesh() {{}}\n}};\n"}
 
 
 ACCEPTED = twin("RefusedWord<RefusedNumber> axes, size;\n  RefusedNumber count;")
@@ -84,5 +84,5 @@ REFUSED = {
     "RefusedMesh has no size, which Mesh has": twin("RefusedWord<RefusedNumber> axes;\n  RefusedNumber count;"),
     "RefusedMesh has no count, which Mesh has": twin("RefusedWord<RefusedNumber> axes, size;"),
     "RefusedMesh has ranks, but Mesh has it no longer": twin("RefusedWord<RefusedNumber> axes, size, ranks;\n  RefusedNumber count;"),
-    "there is no struct RefusedMesh": MESH | {"include/heddle/plan/refused_program.hpp": "struct Other {};\n"},
+    "there is no struct RefusedMesh": MESH | {"include/heddle/plan/read/refused_program.hpp": "struct Other {};\n"},
 }

@@ -153,7 +153,7 @@ TEST_CASE("a folder is read under the usual names, each half for itself") {
   CHECK(IdxDataset{folder.path}.size() == 3);
   CHECK(IdxDataset{folder.path.string()}.size() == 3);
   CHECK(IdxDataset{folder.path.c_str()}.size() == 3);
-  const IdxDataset test{folder.path, Split::test};
+  const IdxDataset test{folder.path, DataSplit::test};
   CHECK(test.size() == 1);
   CHECK(test.labels()[0] == 5);
 }

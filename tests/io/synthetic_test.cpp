@@ -39,7 +39,7 @@ TEST_CASE("what one half teaches holds in the other: the nearest mean of the tra
   constexpr std::int64_t features = 64;
   constexpr int classes = 10;
   const Dataset train = synthetic(Seed{3}, 1000, features, classes);
-  const Dataset test = synthetic(Seed{3}, 500, features, classes, Split::test);
+  const Dataset test = synthetic(Seed{3}, 500, features, classes, DataSplit::test);
   CHECK_FALSE(std::equal(test.images().begin(), test.images().end(), train.images().begin()));
   std::vector<double> means(classes * features);
   for (std::int64_t row = 0; row < train.size(); ++row)
@@ -78,7 +78,7 @@ TEST_CASE("more data than there is memory for are refused before any are made, a
 TEST_CASE("a regression without files has targets that are sums of its features, the same in both halves") {
   constexpr std::int64_t features = 20;
   const RegressionDataset train = synthetic_regression(Seed{3}, 60, features, 2);
-  const RegressionDataset test = synthetic_regression(Seed{3}, 60, features, 2, Split::test);
+  const RegressionDataset test = synthetic_regression(Seed{3}, 60, features, 2, DataSplit::test);
   CHECK((train.size() == 60 && train.features() == features && train.targets_of_a_row() == 2));
   CHECK_FALSE(std::equal(test.inputs().begin(), test.inputs().end(), train.inputs().begin()));
   CHECK(std::all_of(train.inputs().begin(), train.inputs().end(), [](float x) { return x >= -1 && x < 1; }));

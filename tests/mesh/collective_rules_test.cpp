@@ -27,7 +27,7 @@ struct Padded {
 
 }  // namespace
 
-template <> inline constexpr bool heddle::is_mean_of_rows<MeanOfFour> = true;
+template <> inline constexpr bool heddle::mesh_room::is_mean_of_rows<MeanOfFour> = true;
 
 TEST_CASE("P13: a reduction takes a sum that is not yet taken over its axis, and only that") {
   CHECK(may_reduce(Collective::all_reduce, axis::data, term).ok());

@@ -17,9 +17,9 @@ TEST_CASE("Fashion-MNIST is read from its Debian package: 60,000 and 10,000 imag
     std::puts("SKIPPED: the package dataset-fashion-mnist is not installed");
     return;
   }
-  for (const Split split : {Split::train, Split::test}) {
+  for (const DataSplit split : {DataSplit::train, DataSplit::test}) {
     const IdxDataset data = load_idx_dataset(folder, split);
-    const std::int64_t rows = split == Split::train ? 60'000 : 10'000;
+    const std::int64_t rows = split == DataSplit::train ? 60'000 : 10'000;
     CHECK(data.size() == rows);
     CHECK(data.features() == 784);
     CHECK(*std::min_element(data.images().begin(), data.images().end()) == 0.0F);

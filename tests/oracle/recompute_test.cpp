@@ -5,7 +5,7 @@
 
 #include "heddle/cost/simulate.hpp"
 #include "heddle/heddle.hpp"
-#include "heddle/plan/body.hpp"
+#include "heddle/plan/lower/body.hpp"
 
 using namespace heddle;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: tests. An oracle for the rendezvous check: the same lists run step by step, of everything that can happen one thing by chance.
-// Sees: plan/lists and the check.  Does not see: how the check works.
+// Sees: plan/check/lists and the check.  Does not see: how the check works.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/plan/deadlock.hpp"
+#include "heddle/plan/check/deadlock.hpp"
 
 namespace heddle::tests {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/plan/schedule.hpp"
+#include "heddle/plan/lower/schedule.hpp"
 #include "heddle/policy/schedule/gpipe.hpp"
 #include "heddle/policy/schedule/interleaved.hpp"
 #include "heddle/policy/schedule/one_f_one_b.hpp"
@@ -24,7 +24,6 @@ constexpr int I = input_time;
 constexpr int W = weight_time;
 constexpr int most_stages = 8;
 constexpr int most_micro_batches = 32;
-constexpr int most_per_device = 4;
 constexpr Graph no_graph{};
 
 /// What one schedule of p stages, m micro-batches and v chunks a device does.
@@ -55,10 +54,8 @@ template <class Order> Layout layout_of(int p, int m) {
   return layout;
 }
 
-using Scheduler = ListScheduler<most_stages * most_per_device, most_micro_batches>;
-
 Row measure(const Layout& layout, int p, int m) {
-  const auto state = std::make_unique<Scheduler>(layout, m, m, true);
+  const auto state = std::make_unique<ListScheduler>(layout, m, m, true);
   const auto devices = static_cast<std::size_t>(p);
   Row row{p, m, layout.chunk_count / p, 0, std::vector<int>(devices), std::vector<int>(devices), std::vector<int>(devices, -1)};
   std::vector<int> now(devices), forwards(devices);
@@ -69,11 +66,11 @@ Row measure(const Layout& layout, int p, int m) {
     row.makespan = std::max(row.makespan, compute.end);
     row.idle[d] -= compute.end - compute.begin;
     const bool passes_back = passes_gradients(compute.op);
-    if (compute.op == Op::forward) ++now[d];
+    if (compute.op == ListOp::forward) ++now[d];
     row.in_flight[d] = std::max(row.in_flight[d], now[d]);
-    if (compute.op == Op::backward || compute.op == Op::backward_weight) --now[d];
+    if (compute.op == ListOp::backward || compute.op == ListOp::backward_weight) --now[d];
     if (passes_back && row.warm_up[d] < 0) row.warm_up[d] = forwards[d] - 1;
-    forwards[d] += compute.op == Op::forward ? 1 : 0;
+    forwards[d] += compute.op == ListOp::forward ? 1 : 0;
   }
   for (int& idle : row.idle) idle += row.makespan;
   return row;
@@ -208,7 +205,7 @@ namespace {
 /// Idle time of a device under ZB-H1 if a chunk takes other times. An order in turns is the same for all times, so its computes are timed again.
 int zb_h1_idle(int p, int m, int forward, int input, int weight) {
   const Layout layout = layout_of<ZeroBubbleH1>(p, m);
-  const auto state = std::make_unique<Scheduler>(layout, m, m, true);
+  const auto state = std::make_unique<ListScheduler>(layout, m, m, true);
   const auto cell = [m](int stage, int micro_batch) { return static_cast<std::size_t>(stage * m + micro_batch); };
   std::vector<int> free_at(static_cast<std::size_t>(p)), forward_end(cell(p, 0)), input_end(cell(p, 0));
   for (int n = 3 * p * m; n > 0; --n) {
@@ -216,10 +213,10 @@ int zb_h1_idle(int p, int m, int forward, int input, int weight) {
     state->run(compute);
     const int s = compute.chunk;
     int& now = free_at[static_cast<std::size_t>(s)];
-    if (compute.op == Op::forward) {
+    if (compute.op == ListOp::forward) {
       if (s > 0) now = std::max(now, forward_end[cell(s - 1, compute.micro_batch)]);
       forward_end[cell(s, compute.micro_batch)] = now += forward;
-    } else if (compute.op == Op::backward_input) {
+    } else if (compute.op == ListOp::backward_input) {
       if (s + 1 < p) now = std::max(now, input_end[cell(s + 1, compute.micro_batch)]);
       input_end[cell(s, compute.micro_batch)] = now += input;
     } else {

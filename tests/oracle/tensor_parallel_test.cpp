@@ -24,7 +24,7 @@ struct Layer : Sequential<Mixer, Feed> {};
 struct First : Sequential<Input<6, 16>, Linear<h, h>> {};
 template <int Layers> struct Stack : Sequential<First, Repeat<Layers, Layer>, Linear<h, h>> {};
 
-template <class Model, int T> constexpr std::int64_t sums = traffic<Of<Model, TensorParallel<T>>>().value_collectives(0, Do::reduce_value);
+template <class Model, int T> constexpr std::int64_t sums = traffic<Of<Model, TensorParallel<T>>>().value_collectives(0, BodyOp::reduce_value);
 template <class Plan> constexpr std::int64_t elements_of = traffic<Plan>().values().moved_per_rank().value / 4;
 /// Of one layer: what a stack of one more has more.
 template <int T> constexpr std::int64_t layer_sums = sums<Stack<2>, T> - sums<Stack<1>, T>;
@@ -35,7 +35,8 @@ template <class ThePlan> constexpr int gathered_again() {
   const Program& p = ThePlan::training;
   int again = 0;
   for (int e = p.backward_bodies[0].begin; e + 1 < p.backward_bodies[0].end; ++e)
-    again += p.entries[e].what == Do::gather_value && p.entries[e].d == p.entries[e + 1].a && p.entries[e + 1].what == Do::leaf_backward ? 1 : 0;
+    again +=
+        p.entries[e].what == BodyOp::gather_value && p.entries[e].d == p.entries[e + 1].a && p.entries[e + 1].what == BodyOp::leaf_backward ? 1 : 0;
   return again;
 }
 
@@ -70,7 +71,7 @@ TEST_CASE("a layer moves 8 b s h (t - 1) / t elements per device and micro-batch
 }
 
 TEST_CASE("with the sequence split a layer has four all-gathers and four reduce-scatters of the same bytes, and gathers two kept inputs again") {
-  using enum Do;
+  using enum BodyOp;
   constexpr auto of = []<int Layers>(std::integral_constant<int, Layers>) {
     return traffic<Of<Stack<Layers>, TensorParallel<2, SequenceParallel>>>();
   };

@@ -11,7 +11,7 @@
 #include "heddle/graph/layers/tanh.hpp"
 #include "heddle/graph/layers/unflatten.hpp"
 #include "heddle/graph/losses/mean_squared_error.hpp"
-#include "heddle/plan/work.hpp"
+#include "heddle/plan/read/work.hpp"
 #include "heddle/policy/sharded.hpp"
 #include "plan/plans.hpp"
 
@@ -54,7 +54,8 @@ TEST_CASE("an Inference has the arena of its forward: no gradients, no optimizer
 
 TEST_CASE("its bytes are constants: parameters, the input, and the values of one row after the other in scratch") {
   using I = Applied<Mnist, Single>;
-  // Flat parameters as plan/ledger_test counts them. Input 16 x 784 floats is kept in the frame; 16 x 50, in place for ReLU, then 16 x 10 beside it.
+  // Flat parameters as plan/read/ledger_test counts them. Input 16 x 784 floats is kept in the frame; 16 x 50, in place for ReLU, then 16 x 10 beside
+  // it.
   static_assert(peak_memory<I>(device<0>) == Bytes{159'744 + 4'096 + 4 * 16 * 784 + 4 * 16 * 50 + 4 * 16 * 10});
   static_assert(peak_memory<I>() == peak_memory<I>(device<0>));
 }
@@ -72,8 +73,9 @@ TEST_CASE("its program has forwards, sends and receives only") {
   using I = Applied<Skips, Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>;
   const Program& p = I::evaluation;
   for (int i = 0; i < p.lists[p.roles - 1].end; ++i) {
-    const Op op = p.instructions[i].op;
-    const bool known = op == Op::forward || op == Op::send_start || op == Op::send_wait || op == Op::receive_start || op == Op::receive_wait;
+    const ListOp op = p.instructions[i].op;
+    const bool known =
+        op == ListOp::forward || op == ListOp::send_start || op == ListOp::send_wait || op == ListOp::receive_start || op == ListOp::receive_wait;
     CHECK((known || p.instructions[i].when == When::reporting));
   }
 }

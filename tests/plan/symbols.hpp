@@ -9,7 +9,7 @@
 #include <string>
 #include <tuple>
 
-#include "heddle/plan/program.hpp"
+#include "heddle/plan/program/program.hpp"
 
 namespace heddle::tests {
 
@@ -77,46 +77,46 @@ class Symbols {
   }
   void forward(int chunk, const Entry& entry) {
     switch (entry.what) {
-      case Do::load_input: at(chunk, entry.d) = "v0"; break;
-      case Do::load_targets: at(chunk, entry.d) = "targets"; break;
-      case Do::copy: at(chunk, entry.d) = std::string{at(chunk, entry.a)}; break;
-      case Do::add: {
+      case BodyOp::load_input: at(chunk, entry.d) = "v0"; break;
+      case BodyOp::load_targets: at(chunk, entry.d) = "targets"; break;
+      case BodyOp::copy: at(chunk, entry.d) = std::string{at(chunk, entry.a)}; break;
+      case BodyOp::add: {
         const Node& node = g_.nodes[entry.node];
         CHECK(at(chunk, entry.a) == word(node.operands[1]));  // x + layers(x)
         CHECK(at(chunk, entry.b) == word(node.operands[0]));
         at(chunk, entry.d) = word(entry.node + 1);
         break;
       }
-      case Do::leaf_forward:
+      case BodyOp::leaf_forward:
         CHECK(at(chunk, entry.a) == word(g_.nodes[entry.node].operands[0]));
         at(chunk, entry.d) = word(entry.node + 1);
         ++leaves_run;
         break;
-      case Do::loss:
+      case BodyOp::loss:
         CHECK(at(chunk, entry.a) == word(g_.node_count));
         CHECK(at(chunk, entry.b) == "targets");
         if (entry.d.set()) at(chunk, entry.d) = "loss";
         ++losses;
         break;
-      case Do::store_output: CHECK(at(chunk, entry.a) == word(g_.node_count)); break;
+      case BodyOp::store_output: CHECK(at(chunk, entry.a) == word(g_.node_count)); break;
       default: FAIL("an entry of a backward stands in a forward body"); break;
     }
   }
   void backward(int chunk, const Entry& entry) {
-    if (entry.what == Do::reduce_start) return;
-    if (entry.what == Do::leaf_forward || (entry.what == Do::add && entry.node >= 0)) {  // runs again
+    if (entry.what == BodyOp::reduce_start) return;
+    if (entry.what == BodyOp::leaf_forward || (entry.what == BodyOp::add && entry.node >= 0)) {  // runs again
       const int before = leaves_run;
       forward(chunk, entry);
       leaves_again += leaves_run - before;
       leaves_run = before;
-    } else if (entry.what == Do::add) {
+    } else if (entry.what == BodyOp::add) {
       const std::string sum = "(" + at(chunk, entry.a) + "+" + at(chunk, entry.b) + ")";
       at(chunk, entry.d) = sum;
-    } else if (entry.what == Do::copy) {
+    } else if (entry.what == BodyOp::copy) {
       at(chunk, entry.d) = std::string{at(chunk, entry.a)};
     } else {
-      const bool weights = entry.what == Do::leaf_backward_weight;
-      REQUIRE((weights || entry.what == Do::leaf_backward || entry.what == Do::leaf_backward_input));
+      const bool weights = entry.what == BodyOp::leaf_backward_weight;
+      REQUIRE((weights || entry.what == BodyOp::leaf_backward || entry.what == BodyOp::leaf_backward_input));
       const Saves saves = g_.leaf(entry.node).saves;
       if (saves == Saves::input || saves == Saves::both) CHECK(at(chunk, entry.a) == word(g_.nodes[entry.node].operands[0]));
       if (saves == Saves::output || saves == Saves::both) CHECK(at(chunk, entry.b) == word(entry.node + 1));
@@ -124,7 +124,7 @@ class Symbols {
       if (weights) CHECK_FALSE(entry.d.set());
       if (entry.d.set()) at(chunk, entry.d) = "t" + std::to_string(entry.node);
       if (!weights || g_.nodes[entry.node].operands[0] <= g_.last_untrained()) ++leaves_back;  // the first layer has a weight part alone
-      if (entry.what != Do::leaf_backward_input && g_.nodes[entry.node].parameter_count > 0) ++weights_made;
+      if (entry.what != BodyOp::leaf_backward_input && g_.nodes[entry.node].parameter_count > 0) ++weights_made;
     }
   }
 

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "heddle/plan/batch.hpp"
+#include "heddle/plan/options/batch.hpp"
 #include "heddle/policy/hybrid.hpp"
 #include "heddle/policy/sharded.hpp"
 #include "policy/models.hpp"

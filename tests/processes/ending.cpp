@@ -23,7 +23,7 @@ struct Ending : Observer {
   std::string how;
   int rank = 0;
   void started(const Observation& seen) override {
-    if (seen.step != 3 || seen.rank.value != rank || seen.entry < 0 || seen.program->entries[seen.entry].what != Do::leaf_backward) return;
+    if (seen.step != 3 || seen.rank.value != rank || seen.entry < 0 || seen.program->entries[seen.entry].what != BodyOp::leaf_backward) return;
     if (how == "throw") throw std::runtime_error("the disk is on fire");
     if (how == "exit") _exit(3);
     if (how == "kill") std::abort();

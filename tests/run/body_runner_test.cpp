@@ -11,6 +11,23 @@
 
 using namespace heddle;
 
+/// One float a row, of an output of four features: the sum of the targets.
+struct OneTarget {
+  using Target = float;
+  static constexpr std::string_view name() { return "OneTarget"; }
+  static constexpr Diagnosis accepts(const Spec&) { return {}; }
+  static constexpr std::int64_t target_features(const Spec&) { return 1; }
+  static constexpr std::int64_t flops(const Spec& s) { return s.elements(); }
+};
+template <class Compute> struct heddle::LossKernel<OneTarget, Compute> {
+  static float sum(const LossCall& call) {
+    float all = 0;
+    for (std::int64_t r = 0; r < call.rows; ++r) all += static_cast<const float*>(call.targets)[r];
+    for (std::int64_t i = 0; i < call.rows * call.features && call.gradient != nullptr; ++i) call.gradient[i] = 0;
+    return all;
+  }
+};
+
 namespace {
 
 // One weight, output = weight x input; with MeanSquaredError and target 0 its gradient is 2 weight mean(input^2).
@@ -87,4 +104,18 @@ TEST_CASE("outputs of a prediction come in the order of the rows, whatever their
   trainer.set_parameter("only.weight", std::array{2.0F});
   const std::vector<float> inputs{1, 2, 3, 4, 5, 6, 7};
   CHECK(trainer.predict(inputs) == std::vector<float>{2, 4, 6, 8, 10, 12, 14});
+}
+
+TEST_CASE("a loss of one target a row finds those of every grain, whatever the size of the output") {
+  struct FourOutputs : Sequential<Linear<1, 4>> {};
+  std::vector<float> inputs(32, 1);
+  std::vector<float> targets(32);
+  for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = static_cast<float>(i);
+  const auto loss = [&]<class ThePlan>() {
+    Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 0}};
+    return *trainer.step(examples(inputs, targets, 1)).loss;
+  };
+  CHECK(loss.template operator()<Plan<FourOutputs, OneTarget, SGD, Batch<32>, Single>>() == 15.5);
+  CHECK(loss.template operator()<Plan<FourOutputs, OneTarget, SGD, Batch<32>, Single, Grain<8>>>() == 15.5);
+  CHECK(loss.template operator()<Plan<FourOutputs, OneTarget, SGD, Batch<32>, DataParallel<2>, Grain<8>>>() == 15.5);
 }

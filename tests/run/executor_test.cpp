@@ -43,7 +43,9 @@ std::vector<Step> expected(const Program& p, Rank rank, bool reporting) {
     if (line.when == When::reporting && !reporting) continue;
     steps.push_back({i, -1, line.micro_batch});
     if (!computes(line.op)) continue;
-    const IndexRange* const bodies = line.op == Op::forward ? p.forward_bodies : line.op == Op::backward_weight ? p.weight_bodies : p.backward_bodies;
+    const IndexRange* const bodies = line.op == ListOp::forward           ? p.forward_bodies
+                                     : line.op == ListOp::backward_weight ? p.weight_bodies
+                                                                          : p.backward_bodies;
     const IndexRange body = bodies[line.chunk];
     for (int e = body.begin; e < body.end; ++e) {
       if (p.entries[e].when == When::reporting && !reporting) continue;
@@ -99,7 +101,7 @@ template <class Plan> void check_trace(std::int64_t rows) {
 
 /// An endpoint that only writes down what it is asked for.
 struct Call {
-  Op op;
+  ListOp op;
   int to;  // peer or group
   std::int64_t elements;
   friend bool operator==(const Call&, const Call&) = default;
@@ -108,25 +110,28 @@ struct Notebook {
   std::vector<Call> calls;
   std::vector<const float*> addresses;
 
-  std::int64_t start(Op op, int to, const float* data, std::int64_t elements) {
+  std::int64_t start(ListOp op, int to, const float* data, std::int64_t elements) {
     calls.push_back({op, to, elements});
     addresses.push_back(data);
     return 100 + static_cast<std::int64_t>(calls.size());
   }
-  std::int64_t send_start(int peer, const float* source, std::int64_t n) { return start(Op::send_start, peer, source, n); }
-  std::int64_t receive_start(int peer, float* target, std::int64_t n) { return start(Op::receive_start, peer, target, n); }
-  std::int64_t all_reduce_start(int group, float* target, std::int64_t n) { return start(Op::reduce_start, group, target, n); }
-  void wait(Op op, int to, std::int64_t k) {
+  std::int64_t send_start(int peer, const float* source, std::int64_t n) { return start(ListOp::send_start, peer, source, n); }
+  std::int64_t receive_start(int peer, float* target, std::int64_t n) { return start(ListOp::receive_start, peer, target, n); }
+  std::int64_t all_reduce_start(int group, float* target, std::int64_t n) { return start(ListOp::reduce_start, group, target, n); }
+  void wait(ListOp op, int to, std::int64_t k) {
     const auto at = static_cast<std::size_t>(k - 101);
     REQUIRE(at < calls.size());
     CHECK((calls[at].op == op));  // the number is that of a start of this kind to this peer
     CHECK(calls[at].to == to);
-    calls.push_back({op == Op::send_start ? Op::send_wait : op == Op::receive_start ? Op::receive_wait : Op::reduce_wait, to, calls[at].elements});
+    calls.push_back({op == ListOp::send_start      ? ListOp::send_wait
+                     : op == ListOp::receive_start ? ListOp::receive_wait
+                                                   : ListOp::reduce_wait,
+                     to, calls[at].elements});
     addresses.push_back(addresses[at]);
   }
-  void send_wait(int peer, std::int64_t k) { wait(Op::send_start, peer, k); }
-  void receive_wait(int peer, std::int64_t k) { wait(Op::receive_start, peer, k); }
-  void all_reduce_wait(int group, std::int64_t k) { wait(Op::reduce_start, group, k); }
+  void send_wait(int peer, std::int64_t k) { wait(ListOp::send_start, peer, k); }
+  void receive_wait(int peer, std::int64_t k) { wait(ListOp::receive_start, peer, k); }
+  void all_reduce_wait(int group, std::int64_t k) { wait(ListOp::reduce_start, group, k); }
   std::int64_t reduce_scatter_start(int group, const float*, float*, std::int64_t) { return refuse(group); }
   void reduce_scatter_wait(int group, std::int64_t) { refuse(group); }
   std::int64_t all_gather_start(int group, const float*, float*, std::int64_t) { return refuse(group); }
@@ -140,17 +145,17 @@ struct Notebook {
 /// The calls that the Program asks of one rank.
 std::vector<Call> expected_calls(const Program& p, Rank rank, bool reporting) {
   std::vector<Call> calls;
-  const auto reduction = [&](Op op, int bucket, Axis axis) {
+  const auto reduction = [&](ListOp op, int bucket, Axis axis) {
     calls.push_back({op, transport_group(p, rank, axis), bucket == loss_bucket ? 1 : p.buckets[bucket].elements});
   };
   for (const Step& step : expected(p, rank, reporting)) {
     if (step.entry >= 0) {
       const Entry& entry = p.entries[step.entry];
-      if (entry.what == Do::reduce_start) reduction(Op::reduce_start, entry.bucket, entry.axis);
+      if (entry.what == BodyOp::reduce_start) reduction(ListOp::reduce_start, entry.bucket, entry.axis);
       continue;
     }
     const Instruction& line = p.instructions[step.instruction];
-    if (line.op == Op::reduce_start || line.op == Op::reduce_wait) reduction(line.op, line.bucket, line.axis);
+    if (line.op == ListOp::reduce_start || line.op == ListOp::reduce_wait) reduction(line.op, line.bucket, line.axis);
     if (line.transfer >= 0) calls.push_back({line.op, p.mesh.moved(rank, Axis::stage, line.peer).value, p.transfers[line.transfer].elements});
   }
   return calls;

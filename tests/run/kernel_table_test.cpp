@@ -31,12 +31,38 @@ struct Unsplit : Sequential<Linear<4, 4>, Repeat<2, Residual<Tanh>>, Whole, Line
 
 }  // namespace
 
-namespace heddle::inline run_room {
+namespace heddle {
 template <> struct Kernel<Whole, EigenCompute> {
   static void forward(const ForwardCall&) {}
   static void backward(const BackwardCall&) {}
 };
-}  // namespace heddle::inline run_room
+}  // namespace heddle
+
+/// A backend with kernels of its own for everything.
+struct OwnCompute : EigenCompute {
+  template <class L> struct KernelOf {
+    static void forward(const ForwardCall&) {}
+    static void backward(const BackwardCall&) {}
+  };
+  template <class Loss> struct LossKernelOf {
+    static float sum(const LossCall&) { return 7; }
+  };
+  template <class Optimizer> struct OptimizerKernelOf {
+    static void step(const typename Optimizer::Constants&, std::int64_t, float* parameters, const float*, float* const*) { parameters[0] = 7; }
+  };
+};
+
+TEST_CASE("a backend may bring its kernels itself: those that users specialise are then not taken") {
+  const KernelTable table = kernel_table<Unsplit, MeanSquaredError, SGD, OwnCompute>();
+  CHECK((table.leaves[0].forward == &OwnCompute::KernelOf<Linear<4, 4>>::forward));
+  CHECK(table.loss(LossCall{}) == 7);
+  const SGD::Constants constants{};
+  float parameter = 1;
+  table.step(&constants, 1, &parameter, nullptr, nullptr);
+  CHECK(parameter == 7);
+  CHECK((table.arithmetic.plus == &FloatArithmetic::plus));
+  CHECK((table_of<MeanSquaredError, SGD>().leaves[0].forward != table.leaves[0].forward));
+}
 
 TEST_CASE("a split backward needs kernels with parameters in two parts; a whole one takes any kernel") {
   static_assert(CheckedKernels<Model, EigenCompute, true>::found.ok());

@@ -114,7 +114,7 @@ TEST_CASE("a profile adds up entries of layers over ranks, and nothing else") {
   for (int e = program.forward_bodies[0].begin; e < program.forward_bodies[0].end; ++e) {
     show(profile, program, 0, e, 2);
     show(profile, program, 1, e, 3);
-    layers += program.entries[e].what == Do::leaf_forward ? 1 : 0;
+    layers += program.entries[e].what == BodyOp::leaf_forward ? 1 : 0;
   }
   show(profile, program, 0, -1, 100);
   REQUIRE(layers == 5);

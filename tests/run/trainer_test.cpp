@@ -514,12 +514,12 @@ TEST_CASE("the groups of a transport are the ranks that differ along one axis on
 
 TEST_CASE("what is thrown without being a std::exception loses its rank like everything else, and a half step is not gone on from") {
   struct Thrower : Observer {
-    Op at = Op::forward;
+    ListOp at = ListOp::forward;
     void finished(const Observation& seen) override {
       if (seen.rank.value == 0 && seen.entry < 0 && seen.program->instructions[seen.instruction].op == at) throw 42;
     }
   };
-  for (const Op at : {Op::forward, Op::step}) {
+  for (const ListOp at : {ListOp::forward, ListOp::step}) {
     Trainer<Kept, CpuThreads> trainer{{}, Seed{1}};
     Thrower thrower;
     thrower.at = at;
@@ -528,7 +528,7 @@ TEST_CASE("what is thrown without being a std::exception loses its rank like eve
     CHECK(contains(said, "rank 0 was lost at instruction"));
     CHECK(contains(said, "an exception that is no std::exception"));
     trainer.observe(nullptr);
-    if (at == Op::forward) {
+    if (at == ListOp::forward) {
       CHECK(trainer.step(rows.batch()).step == 1);
     } else {
       refused(Code{'R', 4}, [&] { trainer.step(rows.batch()); });

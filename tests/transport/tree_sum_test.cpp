@@ -85,3 +85,21 @@ TEST_CASE("nothing outside the range is touched") {
   CHECK(std::count(a.begin(), a.end(), 6.0F) == 25);
   CHECK((a[4] == 1.0F && b[4] == 2.0F && c[30] == 3.0F && c[5] == 6.0F && b[29] == 6.0F));
 }
+
+TEST_CASE("a transport may be told how to add: the sums run along the same tree") {
+  const AddElements noted = [](float* target, const float* a, const float* b, std::int64_t elements) {
+    for (std::int64_t i = 0; i < elements; ++i) target[i] = 2 * a[i] + b[i];  // no sum: it shows the tree
+  };
+  for (int members = 2; members <= 5; ++members) {
+    std::vector<std::vector<float>> values;
+    std::vector<float*> buffers;
+    for (int q = 0; q < members; ++q) values.push_back({static_cast<float>(q + 1), 0, static_cast<float>(100 * q)});
+    for (auto& of : values) buffers.push_back(of.data());
+    float one[3] = {};
+    tree_sum_to_one(buffers.data(), members, 0, 3, one, noted);
+    tree_sum_to_all(buffers.data(), members, 0, 3, noted);
+    for (int q = 0; q < members; ++q) CHECK(values[static_cast<std::size_t>(q)][0] == one[0]);
+    if (members == 2) CHECK(one[0] == 2 * 1 + 2);
+    if (members == 3) CHECK(one[0] == 2 * (2 * 1 + 2) + 3);
+  }
+}

@@ -23,7 +23,7 @@
 #include "heddle/run/trainer.hpp"
 #include "heddle/run/verify.hpp"
 
-namespace heddle::inline backend_room {
+namespace heddle::backend_room {
 
 /// G05 of what is no single layer, G13 of one without a kernel: what gradcheck cannot try.
 template <class L> struct LayerToCheck {
@@ -67,4 +67,8 @@ template <class L> [[nodiscard]] GradientCheck gradcheck() {
   }
 }
 
-}  // namespace heddle::inline backend_room
+}  // namespace heddle::backend_room
+
+namespace heddle::extending {
+using backend_room::gradcheck;
+}  // namespace heddle::extending

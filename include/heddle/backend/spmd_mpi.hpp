@@ -13,11 +13,11 @@
 #include "heddle/mesh/norm.hpp"
 #include "heddle/mesh/statistics.hpp"
 #include "heddle/plan/plan.hpp"
-#include "heddle/plan/program_hash.hpp"
+#include "heddle/plan/read/program_hash.hpp"
 #include "heddle/run/communicator.hpp"
 #include "heddle/transport/mpi.hpp"
 
-namespace heddle::inline backend_room {
+namespace heddle::backend_room {
 
 /// What a function run by spmd_processes() is given.
 using ProcessCommunicator = MeshCommunicator<Mpi>;
@@ -54,4 +54,8 @@ template <class ThePlan, class Job> void spmd_processes(Job&& job, std::chrono::
   spmd_processes(lower<ThePlan>().mesh, std::forward<Job>(job), deadline);
 }
 
-}  // namespace heddle::inline backend_room
+}  // namespace heddle::backend_room
+
+namespace heddle::extending {
+using backend_room::ProcessCommunicator, backend_room::spmd_processes;
+}  // namespace heddle::extending

@@ -16,7 +16,7 @@
 #include "heddle/transport/threads.hpp"
 #include "heddle/transport/workers.hpp"
 
-namespace heddle::inline backend_room {
+namespace heddle::backend_room {
 
 /// What a function run by spmd() is given.
 using ThreadCommunicator = MeshCommunicator<Threads::Endpoint>;
@@ -47,4 +47,8 @@ template <class ThePlan, class Job> void spmd(Job&& job, std::chrono::nanosecond
   spmd(lower<ThePlan>().mesh, std::forward<Job>(job), deadline);
 }
 
-}  // namespace heddle::inline backend_room
+}  // namespace heddle::backend_room
+
+namespace heddle::extending {
+using backend_room::ThreadCommunicator, backend_room::spmd;
+}  // namespace heddle::extending

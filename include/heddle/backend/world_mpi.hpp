@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: backend. The processes that MPI has started, if the variables of another launcher do not say otherwise.
-// Sees: transport/mpi_process, transport/mpi_last_words, run/world, run/run_main.  Does not see: compute, plans.
+// Sees: seams, transport/mpi_process, transport/mpi_last_words, run/world, run/run_main.  Does not see: compute, plans.
 // In: MPI and the environment.  Out: the communicator whose processes are ranks; who of them says what ends the program.
 #pragma once
 
@@ -13,13 +13,13 @@
 #include <string>
 #include <thread>
 
-#include "heddle/run/error.hpp"
 #include "heddle/run/run_main.hpp"
 #include "heddle/run/world.hpp"
+#include "heddle/seams/error.hpp"
 #include "heddle/transport/mpi_last_words.hpp"
 #include "heddle/transport/mpi_process.hpp"
 
-namespace heddle::inline backend_room {
+namespace heddle::backend_room {
 
 /// The world of every pairing with processes. MPI says how many there are and which this one is; RANK and WORLD_SIZE, which torchrun sets, must say
 /// the same if they are there.
@@ -69,4 +69,4 @@ inline void tell_among_processes(const LastSentence& last) {
 }
 inline const bool tells_among_processes = (tell_with_processes = &tell_among_processes, true);
 
-}  // namespace heddle::inline backend_room
+}  // namespace heddle::backend_room

@@ -6,9 +6,9 @@
 
 #include <type_traits>
 
-#include "heddle/core/language.hpp"
+#include "heddle/core/rooms.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 struct AnObject;
 /// What is made of an object that was refused adds no error.
@@ -27,4 +27,4 @@ struct AnObject {
   }
 };
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room

@@ -10,7 +10,7 @@
 
 #include "heddle/core/host_device.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 /// Whether the compiler was told that there is neither NaN nor infinity, as -ffast-math does.
 #if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
@@ -46,4 +46,4 @@ inline constexpr bool finite_math_only = false;
 [[nodiscard]] HEDDLE_HOST_DEVICE constexpr bool is_nan(const float& number) { return (bits_of(number) & 0x7fffffffU) > 0x7f800000U; }
 [[nodiscard]] HEDDLE_HOST_DEVICE constexpr bool is_nan(const double& number) { return (bits_of(number) & 0x7fffffffffffffffU) > 0x7ff0000000000000U; }
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room

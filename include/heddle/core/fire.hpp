@@ -9,7 +9,7 @@
 
 #include "heddle/core/rule.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 /// The finished sentence as a template argument, which compilers print. Quotes become backticks: they would be printed with a backslash.
 /// g++ prints a string whole, nvcc character by character. clang prints the first 36 characters of a string without zeros and the first
@@ -128,6 +128,9 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'B', 9}, "[heddle.B09] A cut goes through a unit over which a reproducible norm is summed. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 12}, "[heddle.S12] Gradients are clipped by a norm that is not the norm of all of them. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'S', 13}, "[heddle.S13] An overflow that one rank sees is not known to all before the step. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'S', 17}, "[heddle.S17] What is read is not what the graph and the layout say. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'S', 15}, "[heddle.S15] Two micro-batches have one slot at the same time. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'S', 16}, "[heddle.S16] A collective is not within one stage, or a predicate depends on a rank. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'C', 1}, "[heddle.C01] A stage needs more memory than the plan allows. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 1}, "[heddle.B01] The batch does not divide and no remedy is named. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 2}, "[heddle.B02] The batch is smaller than the ranks and micro-batches that split it. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
@@ -167,4 +170,4 @@ using fired = rule<Holder::found.ok(), Holder::found.code, Spelled<spelled_exten
 /// Fires a rule from an expression, which stays valid: heard(static_cast<fired<Holder>*>(nullptr)). Looking the name up completes the class.
 constexpr bool heard(const void*) { return true; }
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room

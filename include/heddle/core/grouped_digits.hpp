@@ -10,7 +10,7 @@
 
 #include "heddle/core/text.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 /// Digits in groups: 47,040,016; up to 9999 they stand together. Text writes numbers so too; this is for a std::string.
 ///
@@ -27,4 +27,4 @@ namespace heddle::inline core_room {
 }
 [[nodiscard]] inline std::string grouped_digits(int number) { return grouped_digits(std::int64_t{number}); }
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room

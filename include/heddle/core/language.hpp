@@ -8,3 +8,5 @@
 // A file that is not there ends the compilation: after #error the compilers go on, with hundreds of errors.
 #include "[heddle.L13] Heddle is written in C++20, but this file is compiled as older C++. Fix: add -std=c++20 to the command."
 #endif
+
+#include "heddle/core/compiled_rooms.hpp"

@@ -6,9 +6,9 @@
 
 #include <initializer_list>
 
-#include "heddle/core/language.hpp"
+#include "heddle/core/rooms.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 /// sum_of({count<Parts>()...}). Calls in order are such a list too: sum_of({(visit<Parts>(), 0)...}).
 constexpr int sum_of(std::initializer_list<int> numbers) {
@@ -22,4 +22,4 @@ constexpr int sum_of(std::initializer_list<int> numbers) {
   return true;
 }
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room

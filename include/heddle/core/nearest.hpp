@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <string_view>
 
-#include "heddle/core/language.hpp"
+#include "heddle/core/rooms.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 /// Letters of a name that are compared: the end of a longer one is left out.
 inline constexpr std::size_t most_compared = 160;
@@ -72,4 +72,4 @@ class Nearest {
   int numbers_[most]{};
 };
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room

@@ -11,19 +11,19 @@
 #include "heddle/core/unanswered.hpp"
 #include "heddle/core/units.hpp"
 
-namespace heddle::inline backend_room {
+namespace heddle::backend_room {
 
 struct CpuThreads;  // [heddle.L09] Fix: add #include <heddle/backend/cpu_threads.hpp>
 struct CpuMpi;      // [heddle.L09] Fix: add #include <heddle/backend/cpu_mpi.hpp>
 
-}  // namespace heddle::inline backend_room
+}  // namespace heddle::backend_room
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 /// The header of a backend that is declared here; empty of any other type.
 template <class Backend> inline constexpr std::string_view header_of_backend;
-template <> inline constexpr std::string_view header_of_backend<CpuThreads> = "heddle/backend/cpu_threads.hpp";
-template <> inline constexpr std::string_view header_of_backend<CpuMpi> = "heddle/backend/cpu_mpi.hpp";
+template <> inline constexpr std::string_view header_of_backend<backend_room::CpuThreads> = "heddle/backend/cpu_threads.hpp";
+template <> inline constexpr std::string_view header_of_backend<backend_room::CpuMpi> = "heddle/backend/cpu_mpi.hpp";
 
 /// Specialised by the header that has what is named. The arguments make the answer wait until the name is used.
 template <class Header, class... Given> inline constexpr bool is_included = false;
@@ -54,9 +54,9 @@ struct UnansweredDifference : RefusedAnswer {
   [[nodiscard]] Unanswered text() const { return {}; }
 };
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room
 
-namespace heddle::inline io_room {
+namespace heddle::io_room {
 
 class Dataset;     // [heddle.L17] Fix: add #include <heddle/io/dataset.hpp>, <heddle/io/synthetic.hpp> or <heddle/io/idx.hpp>
 class IdxDataset;  // [heddle.L17] Fix: add #include <heddle/io/idx.hpp>
@@ -69,9 +69,9 @@ requires(!is_included<SyntheticHeader, Given...>) Unanswered synthetic(const Giv
   return {};
 }
 
-}  // namespace heddle::inline io_room
+}  // namespace heddle::io_room
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// L17, unless a header of Heddle has included heddle/run/examples.hpp.
 template <class... Given>
@@ -107,9 +107,9 @@ requires(std::is_same_v<Given, Rank> && !is_included<ByRankHeader, ThePlan, Give
   return {};
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room
 
-namespace heddle::inline report_room {
+namespace heddle::report_room {
 
 /// L17, unless heddle/report/summary.hpp is included.
 template <class Asked, class... Given>
@@ -127,4 +127,9 @@ requires(!is_included<DifferenceHeader, A, B, Given...>) constexpr UnansweredDif
   return {};
 }
 
-}  // namespace heddle::inline report_room
+}  // namespace heddle::report_room
+
+namespace heddle {
+using backend_room::CpuMpi, backend_room::CpuThreads, io_room::Dataset, io_room::IdxDataset, io_room::synthetic, report_room::difference;
+using report_room::summary, run_room::examples, run_room::peak_memory, run_room::run_main, run_room::with_plan;
+}  // namespace heddle

@@ -9,7 +9,7 @@
 
 #include "heddle/core/fire.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 /// A class with this base is not trivially copied, so clang passes it through no ellipsis: printf("%f", x) does not compile.
 struct NotForEllipses {
@@ -42,7 +42,7 @@ template <class... Values>
 requires OneIsNotPrinted<Values...>
 constexpr int snprintf(char*, std::size_t, const char* format, const Values&... values) { return core_room::printf(format, values...); }
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room
 
 #if defined(__GNUC__) && !defined(__clang__)
 // The library's own names find no overload by their arguments where they are written with std::.

@@ -10,7 +10,7 @@
 #include "heddle/core/host_device.hpp"
 #include "heddle/core/units.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 /// Four words: the counter that goes into Philox and the block that comes out.
 struct PhiloxBlock {
@@ -81,4 +81,4 @@ enum class RandomDraw : std::uint8_t { uniform = 0, normal = 1, bits = 2 };
   return block.words[0] | (static_cast<std::uint64_t>(block.words[1]) << 32);
 }
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room

@@ -9,7 +9,7 @@
 
 #include "heddle/core/units.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 /// Marks an answer about a refused plan. A comparison with it holds, whatever the other side is: static_assert(devices<MyPlan> == 4) adds no error.
 /// A number that is counted up to it comes there after 256 steps, so that loops end where the compiler evaluates them.
@@ -137,4 +137,4 @@ requires(std::is_same_v<A, Bytes>&& std::is_arithmetic_v<Number>) constexpr Refu
   return {};
 }
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room

@@ -8,7 +8,7 @@
 
 #include "heddle/core/units.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 /// Elements are owned in whole cache lines, so that no two positions write to the same one.
 inline constexpr std::int64_t elements_per_line = 16;
@@ -43,4 +43,4 @@ inline constexpr std::int64_t elements_per_line = 16;
 [[nodiscard]] constexpr Bytes half_ring_bytes_sent(std::int64_t elements, int members) { return Bytes{4 * (elements / members * (members - 1))}; }
 [[nodiscard]] constexpr std::int64_t half_ring_messages_sent(int members) { return static_cast<std::int64_t>(members) - 1; }
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room

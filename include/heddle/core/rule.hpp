@@ -9,13 +9,17 @@
 
 #include "heddle/core/text.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
-/// Permanent code of a rule: the letter is the room, docs/errors.md has cause, example and remedy of each.
+/// Permanent code of a rule: the letter is the room, docs/errors.md has cause, example and remedy of each. Code{'B', 1} == "B01".
 struct Code {
   char letter = '-';
   int number = 0;
   friend constexpr bool operator==(const Code&, const Code&) = default;
+  /// found.code == "B01"
+  friend constexpr bool operator==(const Code& code, const char (&spelled)[4]) {
+    return code == Code{spelled[0], 10 * (spelled[1] - '0') + spelled[2] - '0'};
+  }
 };
 
 using Sentence = Text<480>;
@@ -33,6 +37,8 @@ struct Diagnosis {
          << words;
   }
   [[nodiscard]] constexpr bool ok() const { return code.letter == '-'; }
+  /// The sentence without its code: "Batch<63> does not divide by 4 ranks. ... Fix: ...".
+  [[nodiscard]] constexpr std::string_view words() const { return ok() ? text.view() : text.view().substr(std::string_view{"[heddle.B01] "}.size()); }
 
   /// Words and numbers in the order of the sentence; numbers are kept as facts as well.
   template <class Part> constexpr Diagnosis& operator<<(const Part& part) {
@@ -54,4 +60,8 @@ std::basic_ostream<Character, Traits>& operator<<(std::basic_ostream<Character, 
   return stream << found.text.view();
 }
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room
+
+namespace heddle::extending {
+using core_room::Code, core_room::Diagnosis;
+}  // namespace heddle::extending

@@ -8,7 +8,7 @@
 
 #include "heddle/core/text.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 enum class DType : std::uint8_t { f32, i32 };
 
@@ -87,4 +87,12 @@ struct Spec {
   friend constexpr bool operator==(const Spec&, const Spec&) = default;
 };
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room
+
+namespace heddle {
+using core_room::Shape;
+}  // namespace heddle
+
+namespace heddle::extending {
+using core_room::Spec;
+}  // namespace heddle::extending

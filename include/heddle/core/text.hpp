@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "heddle/core/language.hpp"
+#include "heddle/core/rooms.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 /// A string literal as a template argument: Named<"linear1", Linear<784, 50>>.
 template <std::size_t Length> struct Name {
@@ -93,4 +93,4 @@ template <int Capacity> struct Text {
 /// Words of a user as a sentence quotes them: a long name leaves room for the rest.
 [[nodiscard]] constexpr Text<40> quoted(std::string_view words) { return Text<40>{words}; }
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room

@@ -10,7 +10,7 @@
 
 #include "heddle/core/text.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 /// The type of a __PRETTY_FUNCTION__ "... [T = X]" or "[with T = X]", of which at most `enough` characters are read, without its namespaces.
 template <int Capacity> [[nodiscard]] constexpr Text<Capacity> short_name(std::string_view all, std::size_t enough) {
@@ -85,4 +85,4 @@ template <class T> [[nodiscard]] constexpr TypeId hash_type_name() {
 template <class T> inline constexpr TypeId type_identity = hash_type_name<T>();
 template <class T> [[nodiscard]] constexpr TypeId type_id() { return type_identity<T>; }
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room

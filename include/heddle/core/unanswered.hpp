@@ -8,7 +8,7 @@
 
 #include "heddle/core/refused.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 /// Has the members of a data set, its batches and the result of a step (tests/house/stand_ins.py compares them), and converts into anything; a
 /// comparison with it holds. The compilation has failed where one is made, so nothing here is defined.
@@ -45,4 +45,4 @@ struct UnansweredSettings {
   float scale() const;
 };
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room

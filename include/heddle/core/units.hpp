@@ -9,9 +9,9 @@
 #include <iosfwd>
 #include <type_traits>
 
-#include "heddle/core/language.hpp"
+#include "heddle/core/rooms.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 /// A number of bytes. Errors: none; arithmetic is that of std::int64_t.
 struct Bytes {
@@ -80,14 +80,22 @@ struct Seed {
   }
 };
 
+}  // namespace heddle::core_room
+
+namespace heddle {
+
 inline namespace literals {
-constexpr Bytes operator""_B(unsigned long long n) { return Bytes{static_cast<std::int64_t>(n)}; }
-constexpr Bytes operator""_KiB(unsigned long long n) { return Bytes{static_cast<std::int64_t>(n) * 1024}; }
-constexpr Bytes operator""_MiB(unsigned long long n) { return Bytes{static_cast<std::int64_t>(n) * 1024 * 1024}; }
-constexpr Bytes operator""_GiB(unsigned long long n) { return Bytes{static_cast<std::int64_t>(n) * 1024 * 1024 * 1024}; }
-constexpr Bytes operator""_KB(unsigned long long n) { return Bytes{static_cast<std::int64_t>(n) * 1000}; }
-constexpr Bytes operator""_MB(unsigned long long n) { return Bytes{static_cast<std::int64_t>(n) * 1000 * 1000}; }
-constexpr Bytes operator""_GB(unsigned long long n) { return Bytes{static_cast<std::int64_t>(n) * 1000 * 1000 * 1000}; }
+constexpr core_room::Bytes operator""_B(unsigned long long n) { return core_room::Bytes{static_cast<std::int64_t>(n)}; }
+constexpr core_room::Bytes operator""_KiB(unsigned long long n) { return core_room::Bytes{static_cast<std::int64_t>(n) * 1024}; }
+constexpr core_room::Bytes operator""_MiB(unsigned long long n) { return core_room::Bytes{static_cast<std::int64_t>(n) * 1024 * 1024}; }
+constexpr core_room::Bytes operator""_GiB(unsigned long long n) { return core_room::Bytes{static_cast<std::int64_t>(n) * 1024 * 1024 * 1024}; }
+constexpr core_room::Bytes operator""_KB(unsigned long long n) { return core_room::Bytes{static_cast<std::int64_t>(n) * 1000}; }
+constexpr core_room::Bytes operator""_MB(unsigned long long n) { return core_room::Bytes{static_cast<std::int64_t>(n) * 1000 * 1000}; }
+constexpr core_room::Bytes operator""_GB(unsigned long long n) { return core_room::Bytes{static_cast<std::int64_t>(n) * 1000 * 1000 * 1000}; }
 }  // namespace literals
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle
+
+namespace heddle {
+using core_room::Bytes, core_room::Rank, core_room::Seed;
+}  // namespace heddle

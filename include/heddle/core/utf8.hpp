@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "heddle/core/language.hpp"
+#include "heddle/core/rooms.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 /// A character of UTF-8 text, and how many bytes it takes: 0 where the bytes are not UTF-8.
 struct CodePoint {
@@ -86,4 +86,4 @@ struct CodePoint {
   return shown;
 }
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room

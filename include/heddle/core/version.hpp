@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Room: core. The one place where the version is written; CMake and Conan read these three lines.
 // Sees: core/language.  Does not see: every other room.
-// In: nothing.  Out: version_major, version_minor, version_patch.
+// In: nothing.  Out: HEDDLE_VERSION, which #if compares, and its three numbers.
 #pragma once
 
-#include "heddle/core/language.hpp"
+#include "heddle/core/rooms.hpp"
 
-namespace heddle::inline core_room {
+#define HEDDLE_VERSION_MAJOR 0
+#define HEDDLE_VERSION_MINOR 1
+#define HEDDLE_VERSION_PATCH 0
 
-inline constexpr int version_major = 0;
-inline constexpr int version_minor = 1;
-inline constexpr int version_patch = 0;
-
-}  // namespace heddle::inline core_room
+/// Version 1.2.3 is the number 1002003: #if HEDDLE_VERSION >= 1002000 asks for 1.2.0 or later.
+///
+/// Tested  core/version_test
+#define HEDDLE_VERSION (HEDDLE_VERSION_MAJOR * 1000000 + HEDDLE_VERSION_MINOR * 1000 + HEDDLE_VERSION_PATCH)

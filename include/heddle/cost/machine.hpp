@@ -4,9 +4,9 @@
 // In: measured or assumed numbers.  Out: Machine.
 #pragma once
 
-#include "heddle/core/language.hpp"
+#include "heddle/core/rooms.hpp"
 
-namespace heddle::inline cost_room {
+namespace heddle::cost_room {
 
 /// The alpha-beta model; all in seconds. A machine of zero latency and infinite links shows the shape of a schedule alone.
 /// Source  sources.md#collectives
@@ -16,4 +16,8 @@ struct Machine {
   double per_flop = 1;  ///< per floating-point operation of one device
 };
 
-}  // namespace heddle::inline cost_room
+}  // namespace heddle::cost_room
+
+namespace heddle::extending {
+using cost_room::Machine;
+}  // namespace heddle::extending

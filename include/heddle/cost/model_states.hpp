@@ -6,7 +6,7 @@
 
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline cost_room {
+namespace heddle::cost_room {
 
 /// Bytes that training keeps of one parameter.
 struct BytesPerParameter {
@@ -30,4 +30,4 @@ inline constexpr BytesPerParameter mixed_precision_adam{2, 2, 12};
   return kept(kinds.parameters, what.parameters) + kept(kinds.gradients, what.gradients) + kept(kinds.states, what.states);
 }
 
-}  // namespace heddle::inline cost_room
+}  // namespace heddle::cost_room

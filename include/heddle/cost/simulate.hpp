@@ -10,11 +10,11 @@
 
 #include "heddle/core/units.hpp"
 #include "heddle/cost/machine.hpp"
-#include "heddle/plan/collective_size.hpp"
-#include "heddle/plan/program.hpp"
-#include "heddle/plan/work.hpp"
+#include "heddle/plan/program/program.hpp"
+#include "heddle/plan/read/collective_size.hpp"
+#include "heddle/plan/read/work.hpp"
 
-namespace heddle::inline cost_room {
+namespace heddle::cost_room {
 
 /// What a step takes. Roles are pipeline positions; replicas of a role do the same at the same time: that of the largest share stands for all,
 /// as if the devices of smaller shares were slower by as much. Batch<128> over WeightedDataParallel<3, 1> takes as long as 96 rows.
@@ -76,33 +76,33 @@ class Simulation {
   /// False if the role must wait for another first.
   bool advance(int role, const Instruction& line) {
     switch (line.op) {
-      case Op::forward:
-      case Op::backward:
-      case Op::backward_input:
-      case Op::backward_weight: compute(role, line); return true;
-      case Op::send_start:
-      case Op::receive_start: posted(line, line.op == Op::send_start) = now(role); return true;
-      case Op::send_wait:
-      case Op::receive_wait: return wait(role, line);
-      case Op::reduce_start:
+      case ListOp::forward:
+      case ListOp::backward:
+      case ListOp::backward_input:
+      case ListOp::backward_weight: compute(role, line); return true;
+      case ListOp::send_start:
+      case ListOp::receive_start: posted(line, line.op == ListOp::send_start) = now(role); return true;
+      case ListOp::send_wait:
+      case ListOp::receive_wait: return wait(role, line);
+      case ListOp::reduce_start:
         if (line.bucket == norm_bucket && line.axis == Axis::stage)
           joined_[at(role)] = now(role);
         else if (line.when != When::reporting)
           start(role, reduced(role, line.bucket), collective_size(p_, line));
         return true;
-      case Op::reduce_wait:
+      case ListOp::reduce_wait:
         if (line.bucket == norm_bucket && line.axis == Axis::stage) return join(role);
         if (line.when != When::reporting) finish(role, reduced(role, line.bucket));
         return true;
-      case Op::gather_start: start(role, gathered_[at(line.bucket)], collective_size(p_, line)); return true;
-      case Op::gather_wait: finish(role, gathered_[at(line.bucket)]); return true;
-      case Op::norm:
-      case Op::clip:
-      case Op::unscale:
-      case Op::skip:
-      case Op::tie:
-      case Op::report:
-      case Op::step: return true;
+      case ListOp::gather_start: start(role, gathered_[at(line.bucket)], collective_size(p_, line)); return true;
+      case ListOp::gather_wait: finish(role, gathered_[at(line.bucket)]); return true;
+      case ListOp::norm:
+      case ListOp::clip:
+      case ListOp::unscale:
+      case ListOp::skip:
+      case ListOp::tie:
+      case ListOp::report:
+      case ListOp::step: return true;
     }
     return true;
   }
@@ -114,26 +114,26 @@ class Simulation {
       if (entry.when == When::last_micro_batch && line.micro_batch + 1 != p_.batch.total_micro_batches()) continue;
       if (entry.when == When::first_micro_batch && line.micro_batch != 0) continue;
       switch (entry.what) {
-        case Do::leaf_forward:
-        case Do::add:
-        case Do::leaf_backward:
-        case Do::leaf_backward_input:
-        case Do::leaf_backward_weight: work(role, flops_of(p_, entry)); break;
-        case Do::reduce_start: start(role, reduced_[at(entry.bucket)], collective_size(p_, entry)); break;
-        case Do::reduce_wait: finish(role, reduced_[at(entry.bucket)]); break;
-        case Do::gather_start: start(role, gathered_[at(entry.bucket)], collective_size(p_, entry)); break;
-        case Do::gather_wait: finish(role, gathered_[at(entry.bucket)]); break;
-        case Do::reduce_value:
-        case Do::gather_value:
-        case Do::scatter_value:
-        case Do::reduce_parameter: now(role) += ring(role, collective_size(p_, entry)); break;  // the next entry waits for it
-        case Do::load_input:
-        case Do::load_targets:
-        case Do::copy:
-        case Do::loss:
-        case Do::loss_terms:
-        case Do::store_output:
-        case Do::slice_value: break;
+        case BodyOp::leaf_forward:
+        case BodyOp::add:
+        case BodyOp::leaf_backward:
+        case BodyOp::leaf_backward_input:
+        case BodyOp::leaf_backward_weight: work(role, flops_of(p_, entry)); break;
+        case BodyOp::reduce_start: start(role, reduced_[at(entry.bucket)], collective_size(p_, entry)); break;
+        case BodyOp::reduce_wait: finish(role, reduced_[at(entry.bucket)]); break;
+        case BodyOp::gather_start: start(role, gathered_[at(entry.bucket)], collective_size(p_, entry)); break;
+        case BodyOp::gather_wait: finish(role, gathered_[at(entry.bucket)]); break;
+        case BodyOp::reduce_value:
+        case BodyOp::gather_value:
+        case BodyOp::scatter_value:
+        case BodyOp::reduce_parameter: now(role) += ring(role, collective_size(p_, entry)); break;  // the next entry waits for it
+        case BodyOp::load_input:
+        case BodyOp::load_targets:
+        case BodyOp::copy:
+        case BodyOp::loss:
+        case BodyOp::loss_terms:
+        case BodyOp::store_output:
+        case BodyOp::slice_value: break;
       }
     }
   }
@@ -155,7 +155,7 @@ class Simulation {
     const double received = posted(line, false);
     if (sent < 0 || received < 0) return false;
     const double seconds = machine_.alpha + machine_.beta * 4 * static_cast<double>(p_.transfers[line.transfer].elements);
-    if (line.op == Op::send_wait) result_.sending[at(role)].value += seconds;
+    if (line.op == ListOp::send_wait) result_.sending[at(role)].value += seconds;
     now(role) = std::max(now(role), std::max(sent, received) + seconds);
     return true;
   }
@@ -196,4 +196,8 @@ class Simulation {
 /// Tested  cost/simulate_test, oracle/schedules_test
 [[nodiscard]] inline Estimate simulate(const Program& program, const Machine& machine) { return Simulation{program, machine}.run(); }
 
-}  // namespace heddle::inline cost_room
+}  // namespace heddle::cost_room
+
+namespace heddle::extending {
+using cost_room::Estimate, cost_room::simulate;
+}  // namespace heddle::extending

@@ -6,9 +6,9 @@
 
 #include <type_traits>
 
-#include "heddle/core/language.hpp"
+#include "heddle/core/rooms.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// Base of Sequential, Residual, Repeat, Named: by it a class is known that inherits its layers privately.
 struct PlacesLayers {
@@ -32,4 +32,4 @@ template <class... Layers, class Tracer> constexpr int trace_children(Tracer& tr
   return value;
 }
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room

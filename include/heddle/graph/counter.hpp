@@ -10,7 +10,7 @@
 #include "heddle/core/type_name.hpp"
 #include "heddle/graph/layer.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// Layers that a trace may record, those of a Repeat as often as they are repeated, and layers that it may describe, those of a Repeat once.
 /// Compilers limit what a constant expression may compute: clang to 2^20 steps. The costliest variable of a plan takes up to 600 for a layer, and a
@@ -78,4 +78,4 @@ struct Counter {
                 << most_descriptions << " can be described at build. Fix: put equal layers into a Repeat, which describes them once.";
 }
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room

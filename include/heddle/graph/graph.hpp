@@ -11,7 +11,7 @@
 #include "heddle/graph/leaf.hpp"
 #include "heddle/graph/spelled.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// A leaf where it stands in the model: described once even if a Repeat runs it many times.
 struct TracedLeaf {
@@ -157,4 +157,4 @@ struct Graph {
                                       << " for each row. Fix: use a smaller batch, or smaller sizes.";
 }
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room

@@ -12,7 +12,7 @@
 #include "heddle/graph/composite.hpp"
 #include "heddle/graph/leaf.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 struct AnyTracer {
   template <class L> constexpr int child(int, int value) { return value; }
@@ -160,4 +160,8 @@ struct LayerCheck {
   template <class...> constexpr void siblings() {}
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle::extending {
+using graph_room::explain_layer;
+}  // namespace heddle::extending

@@ -11,7 +11,7 @@
 #include "heddle/core/shape.hpp"
 #include "heddle/graph/signature.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// How the elements of a parameter start; see docs/sources.md#pytorch-init.
 enum class Initial : std::uint8_t {
@@ -109,4 +109,8 @@ concept ElementwiseLayer = DescribesLeaf<L> && requires(float x, float saved, fl
   { L::backward(saved, gradient) } -> std::same_as<float>;
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle::extending {
+using graph_room::Initial, graph_room::Leaf, graph_room::Saves, graph_room::elementwise;
+}  // namespace heddle::extending

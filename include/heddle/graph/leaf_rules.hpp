@@ -11,7 +11,7 @@
 #include "heddle/graph/leaf.hpp"
 #include "heddle/graph/named.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// One sample of a value, or one parameter, has at most this many elements, and a layer at most so many operations for a sample. The sums over all
 /// layers of a model are then numbers that can be counted: 2^12 layers x 4 parameters x 4 bytes x 4 tensors of a size make 2^58 bytes.
@@ -249,4 +249,4 @@ template <class L> [[nodiscard]] constexpr Diagnosis fault_of_layer(const Leaf& 
             "is not there.";
 }
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room

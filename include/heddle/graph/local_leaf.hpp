@@ -9,7 +9,7 @@
 #include "heddle/core/rule.hpp"
 #include "heddle/graph/leaf.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 [[nodiscard]] constexpr std::int64_t size_along(const Shape& shape, Laid how) { return how.sharded() ? shape.sizes[how.dimension()] : 0; }
 
@@ -102,4 +102,4 @@ constexpr void divide(Shape& shape, Laid how, int ranks) {
   return {};
 }
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room

@@ -12,7 +12,7 @@
 #include "heddle/core/shape.hpp"
 #include "heddle/graph/signature.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// Element type of what the data gives beside the samples.
 template <class Element>
@@ -56,4 +56,4 @@ template <class L> [[nodiscard]] constexpr LossSplit split_of_loss(const Spec& o
   return split;
 }
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room

@@ -14,7 +14,7 @@
 #include "heddle/core/units.hpp"
 #include "heddle/graph/trace.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// What is wrong with a model, or with what is none.
 template <class Model> struct AskedModel { static constexpr Diagnosis found = graph_of<Model>.fault; };
@@ -105,4 +105,8 @@ inline constexpr auto parameter_shape = (heard(ModelRefusal<Model>{}), heard(Par
 /// Floating-point operations that training runs for one sample, forward and backward: no gradient is made of what the first layer is given.
 template <class Model> inline constexpr auto flops = (heard(ModelRefusal<Model>{}), ModelAnswers<Model>::flops);
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::flops, graph_room::output_spec, graph_room::parameter_shape, graph_room::parameters;
+}  // namespace heddle

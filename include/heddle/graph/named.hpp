@@ -12,7 +12,7 @@
 #include "heddle/core/text.hpp"
 #include "heddle/graph/composite.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// Names L as a state_dict does.
 ///
@@ -128,4 +128,8 @@ template <int Count>
                                      << " and as layer " << twice << ". Fix: rename one of them.";
 }
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::Named;
+}  // namespace heddle

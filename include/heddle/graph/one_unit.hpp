@@ -6,7 +6,7 @@
 
 #include "heddle/graph/composite.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// As Sequential, and one unit: under Sharded these layers are gathered together, under Recompute<EveryBlock> they are a block. Without it a unit
 /// is a block of the outermost Repeat, or a layer outside. Inside another unit it says nothing; a Repeat inside is part of it.
@@ -28,4 +28,8 @@ template <class... Layers> struct OneUnit : PlacesLayers {
   }
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::OneUnit;
+}  // namespace heddle

@@ -13,7 +13,7 @@
 #include "heddle/core/finite.hpp"
 #include "heddle/core/rule.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// Element update: update(constants, parameter, gradient, state...), one float& per state.
 template <class O, int States>
@@ -57,4 +57,4 @@ struct OnlyByName {
 [[nodiscard]] constexpr bool is_from_zero_below_one(const double& value) { return is_finite(value) && value >= 0 && value < 1; }
 [[nodiscard]] constexpr bool is_from_zero_to_one(const double& value) { return is_finite(value) && value >= 0 && value <= 1; }
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room

@@ -6,7 +6,7 @@
 
 #include "heddle/graph/composite.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// Times copies of Block, one after another; children are numbered 0 .. Times - 1.
 ///
@@ -17,4 +17,8 @@ template <int Times, class Block> struct Repeat : PlacesLayers {
   template <class Tracer> static constexpr int trace(Tracer& tracer, int value) { return tracer.template repeat<Times, Block>(value); }
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::Repeat;
+}  // namespace heddle

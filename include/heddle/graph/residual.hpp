@@ -6,7 +6,7 @@
 
 #include "heddle/graph/composite.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// x -> x + layers(x). Children are numbered as in Sequential.
 ///
@@ -20,4 +20,8 @@ template <class... Layers> struct Residual : PlacesLayers {
   }
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::Residual;
+}  // namespace heddle

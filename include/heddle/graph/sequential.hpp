@@ -7,7 +7,7 @@
 #include "heddle/core/an_object.hpp"
 #include "heddle/graph/composite.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// Runs its layers one after another. Derive from it to name a model: struct Mnist : Sequential<...> {};
 ///
@@ -22,4 +22,8 @@ template <class... Layers> struct Sequential : PlacesLayers {  // types: ReLU, n
 template <> struct Sequential<AnObject> : AnObject { using AnObject::AnObject; };  // L16
 template <class First, class... More> Sequential(const First&, const More&...) -> Sequential<AnObject>;
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::Sequential;
+}  // namespace heddle

@@ -8,7 +8,7 @@
 
 #include "heddle/core/text.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// How the ranks of one axis hold a tensor: whole on every rank, a part along one dimension, or one term of a sum that is not yet taken.
 struct Laid {
@@ -61,4 +61,9 @@ struct Signature {
   friend constexpr bool operator==(const Signature&, const Signature&) = default;
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle::extending {
+using graph_room::Signature;
+namespace laid = graph_room::laid;
+}  // namespace heddle::extending

@@ -10,7 +10,7 @@
 
 #include "heddle/core/text.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// Digits without groups: inside angle brackets a comma would be one more size.
 template <int Capacity> constexpr void write_digits(Text<Capacity>& text, std::int64_t number) {
@@ -40,4 +40,4 @@ template <class... Part> [[nodiscard]] constexpr Text<48> spelled(std::string_vi
   return text << '>';
 }
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room

@@ -12,7 +12,7 @@
 #include "heddle/graph/composite.hpp"
 #include "heddle/graph/graph.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// The leaf that owns tied parameters, by its whole state_dict name: To<"wte">, To<"transformer.wte">.
 template <Name Owner> struct To { static constexpr auto owner = Owner; };
@@ -94,4 +94,8 @@ template <Name Label, class L, class Owner> struct Tied : PlacesLayers {
   }
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::Tied, graph_room::To;
+}  // namespace heddle

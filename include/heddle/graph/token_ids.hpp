@@ -11,7 +11,7 @@
 #include "heddle/core/rule.hpp"
 #include "heddle/graph/graph.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// A whole number from 0 to vocabulary - 1.
 [[nodiscard]] HEDDLE_HOST_DEVICE constexpr bool is_token(const float& id, std::int64_t vocabulary) {
@@ -44,4 +44,4 @@ namespace heddle::inline graph_room {
   return {};
 }
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room

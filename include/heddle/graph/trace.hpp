@@ -13,7 +13,7 @@
 #include "heddle/graph/tracer.hpp"
 #include "heddle/graph/unique_names.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// A trace of so many leaves and nodes, as far as every describe is a constant expression: one may throw for the value that it meets.
 template <class Model, int Leaves, int Nodes> struct Describing {
@@ -94,4 +94,8 @@ template <class Model> struct Traced {
 /// The layer graph of a model as a constexpr value.
 template <class Model> inline constexpr const Graph& graph_of = Traced<Model>::graph;
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle::extending {
+using graph_room::graph_of;
+}  // namespace heddle::extending

@@ -14,7 +14,7 @@
 #include "heddle/graph/leaf_rules.hpp"
 #include "heddle/graph/named.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 struct AddMark {};  ///< stands for the sum of a Residual among leaf types
 
@@ -237,4 +237,4 @@ template <int Leaves, int Nodes> struct Tracer {
   }
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room

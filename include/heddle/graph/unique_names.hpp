@@ -11,7 +11,7 @@
 #include "heddle/graph/graph.hpp"
 #include "heddle/graph/named.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// G04: two of the leaves have one path, as where a type says another label than it is traced by. `Most` leaves have room.
 /// Tested  graph/unique_names_test
@@ -29,4 +29,4 @@ template <int Most> [[nodiscard]] constexpr Diagnosis check_unique_names(const T
                                      << " and " << leaves[twice].leaf.spelled.view() << ". Fix: rename one of them.";
 }
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room

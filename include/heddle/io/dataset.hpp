@@ -19,10 +19,10 @@
 #include "heddle/io/temporary_view.hpp"
 #include "heddle/run/examples.hpp"
 
-namespace heddle::inline io_room {
+namespace heddle::io_room {
 
 /// Which half of a data set.
-enum class Split : std::uint8_t { train, test };
+enum class DataSplit : std::uint8_t { train, test };
 
 /// Rows with class labels. A row may have several, one for each position: the tokens that follow those of a sequence.
 struct LabelledRows {
@@ -170,4 +170,8 @@ class RegressionDataset : public RowsInMemory<float> {
   }
 };
 
-}  // namespace heddle::inline io_room
+}  // namespace heddle::io_room
+
+namespace heddle {
+using io_room::DataSplit, io_room::Dataset, io_room::LabelledRows, io_room::RegressionDataset, io_room::RegressionRows;
+}  // namespace heddle

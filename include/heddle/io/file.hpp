@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: io. Where bytes come from: a file, or memory; and the numbers and names of the sentences about files.
-// Sees: core, run/error, run/system_limits.  Does not see: formats, data sets, every other room, <filesystem> (0.4 s of every compilation).
+// Sees: core, seams/error, seams/system_limits.  Does not see: formats, data sets, every other room, <filesystem> (0.4 s of every compilation).
 // In: a path.  Out: its bytes piece by piece, or an Error that says why not.
 #pragma once
 
@@ -26,10 +26,10 @@
 #include <utility>
 
 #include "heddle/core/grouped_digits.hpp"
-#include "heddle/run/error.hpp"
-#include "heddle/run/system_limits.hpp"
+#include "heddle/seams/error.hpp"
+#include "heddle/seams/system_limits.hpp"
 
-namespace heddle::inline io_room {
+namespace heddle::io_room {
 
 /// a x b, or the largest number where that is more: sizes that somebody asks for may have any value.
 [[nodiscard]] constexpr std::uint64_t product_or_most(std::uint64_t a, std::uint64_t b) {
@@ -199,4 +199,4 @@ template <class Path, class Action> auto within_memory(const Path& path, Action 
   }
 }
 
-}  // namespace heddle::inline io_room
+}  // namespace heddle::io_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: io. Data files as packages ship them: gzip, by zlib. The only header of Heddle that needs zlib (component gzip).
-// Sees: core, run/error, io/file, io/idx, zlib.  Does not see: policies, devices.
+// Sees: core, seams/error, io/file, io/idx, zlib.  Does not see: policies, devices.
 // In: a path or bytes.  Out: the bytes inside piece by piece, every checksum verified, or one sentence.
 #pragma once
 
@@ -26,7 +26,7 @@
 #include "heddle/io/file.hpp"
 #include "heddle/io/idx.hpp"
 
-namespace heddle::inline io_room {
+namespace heddle::io_room {
 
 /// A zlib stream that is closed on every way out.
 class Inflation {
@@ -132,7 +132,8 @@ template <ByteSource Packed> class Unpacked {
 ///
 /// Errors  D01 to D11 and D14, each one sentence that names the file
 /// Tested  io/gzip_test
-[[nodiscard]] inline IdxDataset load_idx_dataset(const std::filesystem::path& folder_or_prefix, Split split = Split::train, int classes = 10) {
+[[nodiscard]] inline IdxDataset load_idx_dataset(const std::filesystem::path& folder_or_prefix, DataSplit split = DataSplit::train,
+                                                 int classes = 10) {
   const auto with = [](const std::filesystem::path& path, auto use) {
     const std::filesystem::path packed = path.string() + ".gz";
     if (file_is_there(path) || !file_is_there(packed)) {
@@ -151,8 +152,12 @@ template <ByteSource Packed> class Unpacked {
 }
 
 /// The same of a folder as argv gives it. Errors  D01 also of a null pointer
-[[nodiscard]] inline IdxDataset load_idx_dataset(const char* folder_or_prefix, Split split = Split::train, int classes = 10) {
+[[nodiscard]] inline IdxDataset load_idx_dataset(const char* folder_or_prefix, DataSplit split = DataSplit::train, int classes = 10) {
   return load_idx_dataset(given_folder(folder_or_prefix), split, classes);
 }
 
-}  // namespace heddle::inline io_room
+}  // namespace heddle::io_room
+
+namespace heddle {
+using io_room::load_idx_dataset;
+}  // namespace heddle

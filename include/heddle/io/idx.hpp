@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: io. The IDX format of MNIST and its kin: a small header, then numbers, all big-endian.
-// Sees: core, run/error, io/file, io/dataset.  Does not see: compression, policies, devices.
+// Sees: core, seams/error, io/file, io/dataset.  Does not see: compression, policies, devices.
 // In: any source of bytes, or a folder.  Out: IdxArray (a checked view), IdxDataset (images in [0, 1], labels), or one sentence.
 #pragma once
 
@@ -21,7 +21,7 @@
 #include "heddle/io/dataset.hpp"
 #include "heddle/io/file.hpp"
 
-namespace heddle::inline io_room {
+namespace heddle::io_room {
 
 /// The third byte of the file.
 enum class IdxType : std::uint8_t { u8 = 0x08, i8 = 0x09, i16 = 0x0B, i32 = 0x0C, f32 = 0x0D, f64 = 0x0E };
@@ -222,13 +222,14 @@ struct IdxPaths {
   std::filesystem::path images;
   std::filesystem::path labels;
 
-  IdxPaths(const std::filesystem::path& folder_or_prefix, Split split)
+  IdxPaths(const std::filesystem::path& folder_or_prefix, DataSplit split)
       : images(find(folder_or_prefix, split, "images", "idx3-ubyte")), labels(find(folder_or_prefix, split, "labels", "idx1-ubyte")) {}
 
  private:
-  static std::filesystem::path find(const std::filesystem::path& folder_or_prefix, Split split, const std::string& what, const std::string& ending) {
+  static std::filesystem::path find(const std::filesystem::path& folder_or_prefix, DataSplit split, const std::string& what,
+                                    const std::string& ending) {
     std::error_code ignored;
-    const std::string file = (split == Split::train ? "train-" : "t10k-") + what;
+    const std::string file = (split == DataSplit::train ? "train-" : "t10k-") + what;
     const auto there = [](const std::filesystem::path& path) { return file_is_there(path) || file_is_there(path.string() + ".gz"); };
     if (!std::filesystem::is_directory(folder_or_prefix, ignored))
       if (std::filesystem::path prefixed = folder_or_prefix.string() + file + "-" + ending; there(prefixed)) return prefixed;
@@ -245,12 +246,12 @@ struct IdxPaths {
 /// Tested  io/idx_test
 class IdxDataset : public Dataset {
  public:
-  explicit IdxDataset(const std::filesystem::path& folder_or_prefix, Split split = Split::train, int classes = 10)
+  explicit IdxDataset(const std::filesystem::path& folder_or_prefix, DataSplit split = DataSplit::train, int classes = 10)
       : IdxDataset(within_memory(folder_or_prefix, [&] {
           return read(IdxPaths{folder_or_prefix, split}, classes);
         })) {}
   /// As argv gives it: a null pointer is refused with D01.
-  explicit IdxDataset(const char* folder_or_prefix, Split split = Split::train, int classes = 10)
+  explicit IdxDataset(const char* folder_or_prefix, DataSplit split = DataSplit::train, int classes = 10)
       : IdxDataset(given_folder(folder_or_prefix), split, classes) {}
   /// From files that are in memory already.
   IdxDataset(std::span<const std::byte> images, std::span<const std::byte> labels, int classes = 10, const std::string& images_name = "images",
@@ -280,4 +281,8 @@ class IdxDataset : public Dataset {
   }
 };
 
-}  // namespace heddle::inline io_room
+}  // namespace heddle::io_room
+
+namespace heddle {
+using io_room::IdxDataset;
+}  // namespace heddle

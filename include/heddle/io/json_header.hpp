@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: io. The JSON header of a safetensors file: exactly that grammar, read strictly.
-// Sees: core/utf8, io/tensor_header, run/error.  Does not see: plans, backends, files.
+// Sees: core/utf8, io/tensor_header, seams/error.  Does not see: plans, backends, files.
 // In: text that anyone may have damaged.  Out: HeaderEntry per tensor, the strings of __metadata__, or one sentence.
 #pragma once
 
@@ -14,9 +14,9 @@
 
 #include "heddle/core/utf8.hpp"
 #include "heddle/io/tensor_header.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline io_room {
+namespace heddle::io_room {
 
 /// Reads a header. There is no nesting beyond the three levels of the grammar, hence no recursion to exhaust.
 ///
@@ -241,4 +241,4 @@ template <class = void> class JsonHeaderReader {  // a template, so that who rea
   std::size_t at_ = 0;
 };
 
-}  // namespace heddle::inline io_room
+}  // namespace heddle::io_room

@@ -23,7 +23,7 @@
 #include "heddle/run/examples.hpp"
 #include "heddle/run/plan_rows.hpp"
 
-namespace heddle::inline io_room {
+namespace heddle::io_room {
 
 /// A permutation of 0 to rows - 1: Fisher-Yates, driven by Philox keyed with seed and epoch, without bias.
 /// A draw from the last, incomplete run of `bound` values below 2^64 is thrown away, the next is taken.
@@ -208,4 +208,4 @@ template <class Target> class RowsInMemory {
   Order part_;  ///< of a part of a data set: its rows in the arrays
 };
 
-}  // namespace heddle::inline io_room
+}  // namespace heddle::io_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: io. A file that takes the place of another one whole, or not at all.
-// Sees: io/file, run/error.  Does not see: formats, every other room.
+// Sees: io/file, seams/error.  Does not see: formats, every other room.
 // In: a path and bytes.  Out: the file, or one sentence that says why not; the file before it is as it was.
 #pragma once
 
@@ -26,7 +26,7 @@
 
 #include "heddle/io/file.hpp"
 
-namespace heddle::inline io_room {
+namespace heddle::io_room {
 
 /// While it lives, a write of this thread above the limit on the size of files fails with EFBIG and does not end the process: the signal that comes
 /// with it is held back, and taken back at the end.
@@ -219,4 +219,4 @@ inline void replace_file(const std::string& path, std::string_view text) {
   });
 }
 
-}  // namespace heddle::inline io_room
+}  // namespace heddle::io_room

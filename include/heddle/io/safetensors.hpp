@@ -26,7 +26,7 @@
 #include "heddle/io/temporary_view.hpp"
 #include "heddle/io/tensor_header.hpp"
 
-namespace heddle::inline io_room {
+namespace heddle::io_room {
 
 static_assert(std::endian::native == std::endian::little);  // data of safetensors are little-endian and are read as they lie in memory
 
@@ -256,4 +256,8 @@ template <class Late = void> class TensorsOfFile {
 };
 using TensorFile = TensorsOfFile<>;
 
-}  // namespace heddle::inline io_room
+}  // namespace heddle::io_room
+
+namespace heddle::extending {
+using io_room::TensorFile;
+}  // namespace heddle::extending

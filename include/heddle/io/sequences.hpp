@@ -15,7 +15,7 @@
 #include "heddle/io/dataset.hpp"
 #include "heddle/io/file.hpp"
 
-namespace heddle::inline io_room {
+namespace heddle::io_room {
 
 /// Which tokens a row has as its labels.
 enum class Predict : std::uint8_t { each, last };
@@ -78,4 +78,12 @@ inline void refuse_other_windows(std::span<const std::int32_t> tokens, int vocab
   return within_memory(name, make, remedy);
 }
 
-}  // namespace heddle::inline io_room
+}  // namespace heddle::io_room
+
+namespace heddle {
+using io_room::next_token_rows;
+}  // namespace heddle
+
+namespace heddle::extending {
+using io_room::Predict;
+}  // namespace heddle::extending

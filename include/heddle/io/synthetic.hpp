@@ -17,13 +17,13 @@
 #include "heddle/io/dataset.hpp"
 #include "heddle/io/file.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 template <class... Given> inline constexpr bool is_included<SyntheticHeader, Given...> = true;
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room
 
-namespace heddle::inline io_room {
+namespace heddle::io_room {
 
 /// Refuses rows of `inputs` and `targets` numbers, all above 0, whose sum the memory does not hold, where it can be counted and where not: 10 rows of
 /// 3 and 1 take 160 bytes. Errors  D14
@@ -42,10 +42,10 @@ inline void refuse_synthetic_rows(std::int64_t rows, std::int64_t inputs, std::i
 /// Errors  D06 more rows than an order can number, D10 no rows, D11 features or classes below 1, D14 more than there is memory for; all before
 ///         anything is made
 /// Tested  io/synthetic_test
-[[nodiscard]] inline Dataset synthetic(Seed seed, std::int64_t rows, std::int64_t features, int classes, Split split = Split::train) {
+[[nodiscard]] inline Dataset synthetic(Seed seed, std::int64_t rows, std::int64_t features, int classes, DataSplit split = DataSplit::train) {
   constexpr const char* name = "synthetic rows and labels";
   constexpr const char* remedy = "ask for fewer rows";
-  const std::uint64_t noise = split == Split::train ? 1 : 2;  // stream 0 has the centres
+  const std::uint64_t noise = split == DataSplit::train ? 1 : 2;  // stream 0 has the centres
   const auto make = [&] {
     LabelledRows made;
     made.features = features;
@@ -76,7 +76,7 @@ inline void refuse_synthetic_rows(std::int64_t rows, std::int64_t inputs, std::i
 ///         anything is made
 /// Tested  io/synthetic_test
 [[nodiscard]] inline RegressionDataset synthetic_regression(Seed seed, std::int64_t rows, std::int64_t features, std::int64_t targets_of_a_row = 1,
-                                                            Split split = Split::train) {
+                                                            DataSplit split = DataSplit::train) {
   constexpr const char* name = "synthetic inputs and targets";
   constexpr const char* remedy = "ask for fewer rows";
   const auto whole = [&](std::uint64_t stream, std::int64_t index) {
@@ -95,7 +95,7 @@ inline void refuse_synthetic_rows(std::int64_t rows, std::int64_t inputs, std::i
       for (std::int64_t of = 16; of < features; of *= 4) scale *= 2;
       for (std::int64_t row = 0; row < rows; ++row) {
         for (std::int64_t f = 0; f < features; ++f)
-          made.inputs.push_back(static_cast<float>(whole(split == Split::train ? 1 : 2, row * features + f)) / 64.0F);
+          made.inputs.push_back(static_cast<float>(whole(split == DataSplit::train ? 1 : 2, row * features + f)) / 64.0F);
         for (std::int64_t t = 0; t < targets_of_a_row; ++t) {
           std::int64_t sum = 0;
           for (std::int64_t f = 0; f < features; ++f)
@@ -139,4 +139,8 @@ inline void refuse_synthetic_rows(std::int64_t rows, std::int64_t inputs, std::i
       remedy);
 }
 
-}  // namespace heddle::inline io_room
+}  // namespace heddle::io_room
+
+namespace heddle {
+using io_room::synthetic, io_room::synthetic_regression, io_room::synthetic_tokens;
+}  // namespace heddle

@@ -4,9 +4,9 @@
 // In: whether what is seen lives.  Out: D13.
 #pragma once
 
-#include "heddle/core/language.hpp"
+#include "heddle/core/rooms.hpp"
 
-namespace heddle::inline io_room {
+namespace heddle::io_room {
 
 /// D13: called by the overload for temporaries of what gives a view, with Lives false; never instantiated but by such a call.
 ///
@@ -16,4 +16,4 @@ template <bool Lives> constexpr void view_of_a_temporary() {
                 "[heddle.D13] a view is asked of a temporary and would outlive it. Fix: give the data set, its order or the file a name first.");
 }
 
-}  // namespace heddle::inline io_room
+}  // namespace heddle::io_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: io. What the header of a safetensors file says: how it is written as the reference writes it, and whether the tensors fit their bytes.
-// Sees: core/utf8, run/error.  Does not see: plans, backends, files.
+// Sees: core/utf8, seams/error.  Does not see: plans, backends, files.
 // In: HeaderEntry per tensor, the strings of __metadata__.  Out: JSON, or one sentence.
 #pragma once
 
@@ -15,9 +15,9 @@
 
 #include "heddle/core/grouped_digits.hpp"
 #include "heddle/core/utf8.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline io_room {
+namespace heddle::io_room {
 
 // Every trainer can save and load, so every program that trains sees these headers. What is a template here costs only those that do.
 
@@ -165,4 +165,4 @@ template <class Header> [[nodiscard]] std::string bytes_before_data(const Header
   return bytes + json;
 }
 
-}  // namespace heddle::inline io_room
+}  // namespace heddle::io_room

@@ -14,7 +14,7 @@
 #include "heddle/io/replacement.hpp"
 #include "heddle/io/tensor_header.hpp"
 
-namespace heddle::inline io_room {
+namespace heddle::io_room {
 
 /// A file of float tensors, which are told by name and shape first and then appended in the order of their names.
 ///
@@ -62,4 +62,4 @@ template <class = void> class FloatTensorWriter {
   std::size_t next_ = 0;
 };
 
-}  // namespace heddle::inline io_room
+}  // namespace heddle::io_room

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "heddle/core/language.hpp"
+#include "heddle/core/rooms.hpp"
 
-namespace heddle::inline mesh_room {
+namespace heddle::mesh_room {
 
 enum class Axis : std::uint8_t { data, shard, tensor, stage, context, expert };
 inline constexpr int axis_count = 6;
@@ -28,4 +28,12 @@ inline constexpr Axis expert = Axis::expert;
   return names[static_cast<int>(a)];
 }
 
-}  // namespace heddle::inline mesh_room
+}  // namespace heddle::mesh_room
+
+namespace heddle {
+namespace axis = mesh_room::axis;
+}  // namespace heddle
+
+namespace heddle::extending {
+using mesh_room::Axis;
+}  // namespace heddle::extending

@@ -13,7 +13,7 @@
 #include "heddle/core/type_name.hpp"
 #include "heddle/mesh/distributed.hpp"
 
-namespace heddle::inline mesh_room {
+namespace heddle::mesh_room {
 
 /// The floats of a value: one, or those that data() and size() name.
 template <class T>
@@ -129,4 +129,4 @@ template <Collective What, class X, Axis... Axes> [[nodiscard]] constexpr Placem
   return p;
 }
 
-}  // namespace heddle::inline mesh_room
+}  // namespace heddle::mesh_room

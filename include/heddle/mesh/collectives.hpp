@@ -14,7 +14,7 @@
 #include "heddle/core/units.hpp"
 #include "heddle/mesh/collective_rules.hpp"
 
-namespace heddle::inline mesh_room {
+namespace heddle::mesh_room {
 
 /// What moves the numbers of a rank. Every rank of a group makes the same calls in the same order; each returns when it is done.
 template <class C>
@@ -151,4 +151,8 @@ template <Axis... Axes, class X, std::size_t Length = 1> [[nodiscard]] constexpr
     return DistributedValue<typename X::Value, placements_after<Collective::assume_reduced, X, Axes...>()>{x.held_by_this_rank()};
 }
 
-}  // namespace heddle::inline mesh_room
+}  // namespace heddle::mesh_room
+
+namespace heddle::extending {
+using mesh_room::all_gather, mesh_room::all_reduce, mesh_room::assume_reduced, mesh_room::broadcast, mesh_room::reduce_scatter;
+}  // namespace heddle::extending

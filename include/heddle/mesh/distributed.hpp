@@ -15,7 +15,7 @@
 #include "heddle/mesh/placement_rules.hpp"
 #include "heddle/mesh/views.hpp"
 
-namespace heddle::inline mesh_room {
+namespace heddle::mesh_room {
 
 // One holder a rule, because fired<> takes a type. What was refused before is not judged again, so that one fault is one error.
 template <class T, Placements P> [[nodiscard]] constexpr Diagnosis value_is_sound() {
@@ -250,4 +250,8 @@ template <IsDistributed X> [[nodiscard]] auto sqrt(const X& x) {
   return forgetful<X>(static_cast<typename X::Value>(sqrt(x.held_by_this_rank())));
 }
 
-}  // namespace heddle::inline mesh_room
+}  // namespace heddle::mesh_room
+
+namespace heddle::extending {
+using mesh_room::Distributed, mesh_room::transform;
+}  // namespace heddle::extending

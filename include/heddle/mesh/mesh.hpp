@@ -10,7 +10,7 @@
 #include "heddle/core/units.hpp"
 #include "heddle/mesh/axis.hpp"
 
-namespace heddle::inline mesh_room {
+namespace heddle::mesh_room {
 
 /// Axes of a plan. The innermost varies fastest: Hybrid<MP, DP> puts model-parallel groups on consecutive ranks.
 struct Mesh {
@@ -79,4 +79,8 @@ struct Mesh {
   return {};
 }
 
-}  // namespace heddle::inline mesh_room
+}  // namespace heddle::mesh_room
+
+namespace heddle::extending {
+using mesh_room::Mesh;
+}  // namespace heddle::extending

@@ -12,7 +12,7 @@
 #include "heddle/core/fire.hpp"
 #include "heddle/mesh/collectives.hpp"
 
-namespace heddle::inline mesh_room {
+namespace heddle::mesh_room {
 
 /// A sum of squares. Not a float: only what squared_norm() gave, and reduced, is a norm.
 struct SquaredNorm {
@@ -92,4 +92,8 @@ template <IsDistributed X, class N> [[nodiscard]] X clip(const X& gradients, con
   return X{std::move(held)};
 }
 
-}  // namespace heddle::inline mesh_room
+}  // namespace heddle::mesh_room
+
+namespace heddle::extending {
+using mesh_room::SquaredNorm, mesh_room::clip, mesh_room::clip_factor, mesh_room::squared_norm;
+}  // namespace heddle::extending

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "heddle/core/language.hpp"
+#include "heddle/core/rooms.hpp"
 
-namespace heddle::inline mesh_room {
+namespace heddle::mesh_room {
 
 enum class Placement : std::uint8_t {
   replicate,  ///< the same on every rank of the axis
@@ -22,4 +22,4 @@ enum class Placement : std::uint8_t {
   return names[static_cast<int>(p)];
 }
 
-}  // namespace heddle::inline mesh_room
+}  // namespace heddle::mesh_room

@@ -7,7 +7,7 @@
 #include "heddle/core/rule.hpp"
 #include "heddle/mesh/placements.hpp"
 
-namespace heddle::inline mesh_room {
+namespace heddle::mesh_room {
 
 /// "all_reduce<axis::data, axis::shard>": what takes the sums that are not yet taken.
 [[nodiscard]] constexpr Text<120> missing_reduction(const Placements& p) {
@@ -151,4 +151,4 @@ namespace heddle::inline mesh_room {
   return {};
 }
 
-}  // namespace heddle::inline mesh_room
+}  // namespace heddle::mesh_room

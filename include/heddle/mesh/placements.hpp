@@ -11,7 +11,7 @@
 #include "heddle/mesh/axis.hpp"
 #include "heddle/mesh/placement.hpp"
 
-namespace heddle::inline mesh_room {
+namespace heddle::mesh_room {
 
 inline constexpr Axis every_axis[] = {Axis::data, Axis::shard, Axis::tensor, Axis::stage, Axis::context, Axis::expert};
 static_assert(sizeof every_axis / sizeof every_axis[0] == axis_count);
@@ -147,4 +147,8 @@ template <class... P> [[nodiscard]] constexpr Placements placements_of() {
   return words;
 }
 
-}  // namespace heddle::inline mesh_room
+}  // namespace heddle::mesh_room
+
+namespace heddle::extending {
+using mesh_room::Mean, mesh_room::Partial, mesh_room::Replicate, mesh_room::Shard, mesh_room::Sum;
+}  // namespace heddle::extending

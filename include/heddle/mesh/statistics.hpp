@@ -11,7 +11,7 @@
 #include "heddle/core/fire.hpp"
 #include "heddle/mesh/collectives.hpp"
 
-namespace heddle::inline mesh_room {
+namespace heddle::mesh_room {
 
 /// The mean of Rows rows, a count known at build: the only mean of which a mean may be taken.
 ///
@@ -119,4 +119,8 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto mean_over
   }
 }
 
-}  // namespace heddle::inline mesh_room
+}  // namespace heddle::mesh_room
+
+namespace heddle::extending {
+using mesh_room::MeanOf, mesh_room::WeightedSum, mesh_room::average, mesh_room::mean_over, mesh_room::sum_over;
+}  // namespace heddle::extending

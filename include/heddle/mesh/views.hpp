@@ -7,9 +7,9 @@
 #include <string_view>  // with std::ranges::enable_view
 #include <type_traits>
 
-#include "heddle/core/language.hpp"
+#include "heddle/core/rooms.hpp"
 
-namespace heddle::inline mesh_room {
+namespace heddle::mesh_room {
 
 template <class R> inline constexpr bool is_changeable = std::is_lvalue_reference_v<R> && !std::is_const_v<std::remove_reference_t<R>>;
 template <class P> inline constexpr bool points_to_changeable = std::is_pointer_v<P> && !std::is_const_v<std::remove_pointer_t<P>>;
@@ -78,4 +78,4 @@ template <class T> [[nodiscard]] constexpr bool contains_a_view() {
 /// Tested  mesh/views_test, fail/P21_span_in_distributed
 template <class T> inline constexpr bool looks_at_others = is_a_view<T>();
 
-}  // namespace heddle::inline mesh_room
+}  // namespace heddle::mesh_room

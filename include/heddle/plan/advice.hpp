@@ -7,12 +7,12 @@
 #include <cstdint>
 
 #include "heddle/core/fire.hpp"
-#include "heddle/plan/advice_report.hpp"
 #include "heddle/plan/plan.hpp"
-#include "heddle/plan/remedy.hpp"
-#include "heddle/plan/work.hpp"
+#include "heddle/plan/read/advice_report.hpp"
+#include "heddle/plan/read/remedy.hpp"
+#include "heddle/plan/read/work.hpp"
 
-namespace heddle::inline plan_room {
+namespace heddle::plan_room {
 
 /// Reads the constants of one plan and writes remarks.
 struct Adviser {
@@ -286,4 +286,8 @@ template <class ThePlan, AdviceLimits... Limits> struct require_no_advice {  // 
   constexpr explicit operator bool() const { return true; }
 };
 
-}  // namespace heddle::inline plan_room
+}  // namespace heddle::plan_room
+
+namespace heddle {
+using plan_room::advice, plan_room::require_no_advice;
+}  // namespace heddle

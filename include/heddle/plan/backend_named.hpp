@@ -15,7 +15,7 @@
 #include "heddle/core/units.hpp"
 #include "heddle/plan/plan.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// A pairing of kernels and ranks: CpuThreads, CpuMpi.
 template <class Backend>
@@ -123,4 +123,8 @@ template <class TheInference, class Backend = void> class Runner {
   [[nodiscard]] Unanswered session() { return {}; }
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room
+
+namespace heddle {
+using run_room::Runner, run_room::Trainer;
+}  // namespace heddle

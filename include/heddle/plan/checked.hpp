@@ -7,17 +7,21 @@
 #include <cstddef>
 #include <string_view>
 
-#include "heddle/plan/clipping.hpp"
-#include "heddle/plan/coverage.hpp"
-#include "heddle/plan/fitted_cut.hpp"
-#include "heddle/plan/loss_scaling.hpp"
-#include "heddle/plan/lower.hpp"
-#include "heddle/plan/paired.hpp"
-#include "heddle/plan/placements.hpp"
-#include "heddle/plan/slices.hpp"
-#include "heddle/plan/tied_check.hpp"
+#include "heddle/plan/check/clipping.hpp"
+#include "heddle/plan/check/coverage.hpp"
+#include "heddle/plan/check/data_flow.hpp"
+#include "heddle/plan/check/gradient_flow.hpp"
+#include "heddle/plan/check/loss_scaling.hpp"
+#include "heddle/plan/check/paired.hpp"
+#include "heddle/plan/check/placements.hpp"
+#include "heddle/plan/check/same_on_ranks.hpp"
+#include "heddle/plan/check/slices.hpp"
+#include "heddle/plan/check/slots.hpp"
+#include "heddle/plan/check/tied_check.hpp"
+#include "heddle/plan/lower/fitted_cut.hpp"
+#include "heddle/plan/lower/lower.hpp"
 
-namespace heddle::inline plan_room {
+namespace heddle::plan_room {
 
 /// What brings the largest part of an arena down. Copies of gradients along the tree over grains are far more than one: 30 grains on a rank are up to
 /// five.
@@ -71,12 +75,29 @@ template <int Most, int Roles> struct FoundInLines {
   int first_closing = 0;
 };
 
+/// The slots of one mode of a plan.
+template <class Request, bool Training> struct CheckedSlots {
+  using P = SharedPhases<Request>;
+  static constexpr int slots = P::chunks * pool_kinds * P::micro_batches;
+  static constexpr int bodies = SlotCheck::passes * P::chunks;
+  static constexpr Diagnosis find() {  // in a lambda clang 14 takes this for no constant expression
+    std::int16_t owner[std::size_t{slots}]{};
+    bool touched[std::size_t{slots}]{};
+    std::int16_t named[std::size_t{bodies * SlotCheck::most_named(P::chunks)}]{};
+    int named_count[std::size_t{bodies}]{};
+    SlotCheck check{Training ? LoweredPrograms<Request>::training : LoweredPrograms<Request>::evaluation, owner, touched, named, named_count};
+    check.run();
+    return check.found;
+  }
+  static constexpr Diagnosis found = find();
+};
+
 /// Every line of one mode of a plan, then how the lists meet.
 template <class Request, bool Training> struct CheckedLines {
-  using P = Placed<Request>;
+  using P = SharedPhases<Request>;
   static constexpr int most = Lowered<Request, Training>::together;
   /// A function: nvcc 13 rejects a static member that is a reference.
-  static constexpr const Program& program() { return Training ? Addressed<Request>::training : Addressed<Request>::evaluation; }
+  static constexpr const Program& program() { return Training ? LoweredPrograms<Request>::training : LoweredPrograms<Request>::evaluation; }
 
   static constexpr FoundInLines<most, P::roles> check_lines() {  // in a lambda clang 14 takes this for no constant expression
     FoundInLines<most, P::roles> out;
@@ -105,31 +126,89 @@ template <class Request, bool Training> struct CheckedLines {
   }();
 };
 
+/// What flows in one mode of a plan, with room for all that its entries write: two tensors at most each.
+template <class Request, bool Training> struct CheckedFlow {
+  using P = SharedPhases<Request>;
+  using Lines = CheckedLines<Request, Training>;
+  static constexpr int writes = 2 * Lowered<Request, Training>::most_entries + 2 * P::edges + 2;
+
+  static constexpr Diagnosis find_values() {  // in a lambda clang 14 takes this for no constant expression
+    std::uint64_t values[std::size_t{P::nodes + 1}]{};
+    std::uint64_t gradients[std::size_t{P::nodes + 1}]{};
+    std::uint64_t terms[std::size_t{P::nodes + 1}]{};
+    FlowPool pools[std::size_t{P::chunks * pool_kinds + 2}]{};
+    FlowTensor tensors[std::size_t{writes}]{};
+    FlowLeaf leaves[std::size_t{P::graph.leaf_count + 1}]{};
+    int made[std::size_t{P::nodes + 1}]{};
+    const Program& p = Lines::program();
+    DataFlow flow{p, {values, gradients, terms}, {pools, tensors, p.batch.grain_rows, 4 * p.batch.grains()}, leaves, made};
+    flow.run();
+    return flow.fault;
+  }
+  static constexpr Diagnosis find_steps() {
+    if (!Lines::lines.found.ok()) return {};
+    BucketFlow buckets[std::size_t{P::bucket_count + 1}]{};
+    std::int16_t bucket_of[std::size_t{P::nodes + 1}]{};
+    std::int8_t arrived[std::size_t{P::uses + 1}]{};
+    std::int8_t sending[std::size_t{P::uses + 1}]{};
+    const Program& p = Lines::program();
+    GradientFlow flow{p, buckets, bucket_of, arrived, sending, {p, Lines::lines.after, Lines::lines.first_closing}};
+    flow.run();
+    return flow.fault;
+  }
+  static constexpr Diagnosis same = check_same_on_ranks(Lines::program());
+  static constexpr Diagnosis values = find_values();
+  static constexpr Diagnosis steps = find_steps();
+};
+
 /// The checks that read the lowered Program, one constexpr variable each.
 template <class Request> struct CheckedProgram {
-  using P = Placed<Request>;
+  using P = SharedPhases<Request>;
   using Trained = CheckedLines<Request, true>;
   using Evaluated = CheckedLines<Request, false>;
+  using TrainedFlow = CheckedFlow<Request, true>;
+  using EvaluatedFlow = CheckedFlow<Request, false>;
 
   static constexpr Diagnosis reductions = [] {
     BucketCounts counts[std::size_t{P::bucket_count > 0 ? P::bucket_count : 1}]{};
-    return check_reductions(Addressed<Request>::training, counts, Trained::lines.after, Trained::lines.first_closing);
+    return check_reductions(LoweredPrograms<Request>::training, counts, Trained::lines.after, Trained::lines.first_closing);
   }();
-  static constexpr Diagnosis slices = check_slices(Addressed<Request>::training);
-  static constexpr Diagnosis slices_in_evaluation = check_slices(Addressed<Request>::evaluation);
-  static constexpr Diagnosis placements = check_placements(Addressed<Request>::training);
-  static constexpr Diagnosis placements_in_evaluation = check_placements(Addressed<Request>::evaluation);
-  static constexpr Diagnosis clipping = check_clipping(Addressed<Request>::training);
-  static constexpr Diagnosis scaling = check_loss_scaling(Addressed<Request>::training);
-  static constexpr Diagnosis ties = check_ties(Addressed<Request>::training);
-  static constexpr Diagnosis memory = check_memory(Addressed<Request>::training, Request::budget, fits_cut_to_memory<Request>());
+  static constexpr Diagnosis slices = check_slices(LoweredPrograms<Request>::training);
+  static constexpr Diagnosis slices_in_evaluation = check_slices(LoweredPrograms<Request>::evaluation);
+  static constexpr Diagnosis placements = check_placements(LoweredPrograms<Request>::training);
+  static constexpr Diagnosis placements_in_evaluation = check_placements(LoweredPrograms<Request>::evaluation);
+  static constexpr Diagnosis clipping = check_clipping(LoweredPrograms<Request>::training);
+  static constexpr Diagnosis scaling = check_loss_scaling(LoweredPrograms<Request>::training);
+  static constexpr Diagnosis ties = check_ties(LoweredPrograms<Request>::training);
+  static constexpr Diagnosis memory = check_memory(LoweredPrograms<Request>::training, Request::budget, fits_cut_to_memory<Request>());
 
   static constexpr Diagnosis found() {
-    for (const Diagnosis* d : {&Trained::lines.found, &Evaluated::lines.found, &reductions, &slices, &slices_in_evaluation, &placements,
-                               &placements_in_evaluation, &clipping, &scaling, &ties, &Trained::rendezvous, &Evaluated::rendezvous, &memory})
+    for (const Diagnosis* d : {&Lowered<Request, true>::fault,
+                               &Lowered<Request, false>::fault,
+                               &Trained::lines.found,
+                               &Evaluated::lines.found,
+                               &CheckedSlots<Request, true>::found,
+                               &CheckedSlots<Request, false>::found,
+                               &reductions,
+                               &slices,
+                               &slices_in_evaluation,
+                               &placements,
+                               &placements_in_evaluation,
+                               &clipping,
+                               &scaling,
+                               &ties,
+                               &TrainedFlow::same,
+                               &EvaluatedFlow::same,
+                               &TrainedFlow::values,
+                               &EvaluatedFlow::values,
+                               &TrainedFlow::steps,
+                               &EvaluatedFlow::steps,
+                               &Trained::rendezvous,
+                               &Evaluated::rendezvous,
+                               &memory})
       if (!d->ok()) return *d;
     return {};
   }
 };
 
-}  // namespace heddle::inline plan_room
+}  // namespace heddle::plan_room

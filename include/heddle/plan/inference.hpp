@@ -12,7 +12,7 @@
 #include "heddle/graph/optimizers/sgd.hpp"
 #include "heddle/plan/plan.hpp"
 
-namespace heddle::inline plan_room {
+namespace heddle::plan_room {
 
 template <class... Types> struct Inference;
 
@@ -43,15 +43,15 @@ template <class Request> struct CutAsAsked : Request { static constexpr Layout l
 
 /// The arenas of the forward of a Request that is sound.
 template <class Request>
-inline constexpr ForwardArenas<Placed<Request>::roles, Placed<Request>::chunks * pool_kinds> forward_arenas{
-    Addressed<Request>::evaluation, Addressed<Request>::Evaluate::all_bodies.scratch_bytes};
+inline constexpr ForwardArenas<SharedPhases<Request>::roles, SharedPhases<Request>::chunks * pool_kinds> forward_arenas{
+    LoweredPrograms<Request>::evaluation, LoweredPrograms<Request>::Evaluate::all_bodies.scratch_bytes};
 
 /// The cut of an Inference: as its policy asked for if the forward fits so; else the one that was fitted to what training needs.
 template <class Trained> struct ForwardLayout {
   using Request = RequestOf<Trained>;
   static constexpr Layout layout = [] {
     if constexpr (Checked<Trained>::sound.ok() && fits_cut_to_memory<Request>()) {
-      Program p = Addressed<CutAsAsked<Request>>::evaluation;
+      Program p = LoweredPrograms<CutAsAsked<Request>>::evaluation;
       p.arenas = forward_arenas<CutAsAsked<Request>>.maps;
       if (check_memory(p, Request::budget).ok()) return Request::answered;
     }
@@ -107,4 +107,8 @@ template <class... Types> struct Inference {
 template <class... Types> struct Verdict<Inference<Types...>> : CheckedInference<Inference<Types...>> {};
 template <class... Types> std::type_identity<Inference<Types...>> plan_behind(const Inference<Types...>*);
 
-}  // namespace heddle::inline plan_room
+}  // namespace heddle::plan_room
+
+namespace heddle {
+using plan_room::Inference;
+}  // namespace heddle

@@ -13,12 +13,12 @@
 #include "heddle/graph/layer.hpp"
 #include "heddle/graph/loss.hpp"
 #include "heddle/graph/optimizer.hpp"
-#include "heddle/plan/batch.hpp"
-#include "heddle/plan/options.hpp"
-#include "heddle/plan/plan_part.hpp"
+#include "heddle/plan/options/batch.hpp"
+#include "heddle/plan/options/options.hpp"
+#include "heddle/plan/options/plan_part.hpp"
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline plan_room {
+namespace heddle::plan_room {
 
 /// What a plan without that part is advised to add.
 [[nodiscard]] constexpr std::string_view example_of(PlanPart p) {
@@ -139,4 +139,4 @@ template <class... Types> [[nodiscard]] constexpr Diagnosis check_parts_of_infer
   return {};
 }
 
-}  // namespace heddle::inline plan_room
+}  // namespace heddle::plan_room

@@ -16,14 +16,15 @@
 #include "heddle/graph/losses/cross_entropy.hpp"
 #include "heddle/graph/optimizers/adam.hpp"
 #include "heddle/plan/checked.hpp"
-#include "heddle/plan/fitted_cut.hpp"
-#include "heddle/plan/ledger.hpp"
-#include "heddle/plan/lower.hpp"
+#include "heddle/plan/lower/fitted_cut.hpp"
+#include "heddle/plan/lower/lower.hpp"
+#include "heddle/plan/lower/lowering_request.hpp"
 #include "heddle/plan/parts.hpp"
-#include "heddle/plan/refused_program.hpp"
+#include "heddle/plan/read/ledger.hpp"
+#include "heddle/plan/read/refused_program.hpp"
 #include "heddle/policy/single.hpp"
 
-namespace heddle::inline plan_room {
+namespace heddle::plan_room {
 
 template <class... TypesSuchAsBatch64> struct Plan;  // g++ shows this name where a number or an object stands among them
 
@@ -105,24 +106,18 @@ template <class ThePlan> struct Checked {
       return Request::graph.fault;
     } else if constexpr (constexpr Diagnosis loss = Request::Loss::accepts(Request::graph.output()); !loss.ok()) {
       return loss;
-    } else if constexpr (Request::trains && Request::graph.parameter_count == 0) {
-      return Diagnosis{Code{'G', 9}, ""} << Request::graph.model.view()
-                                         << " has no parameters, so there is nothing to train. Fix: add a layer with parameters.";
+    } else if constexpr (Request::trains && !check_trained(Request::graph).ok()) {
+      return check_trained(Request::graph);
     } else if constexpr (!Request::Chosen::value.fault.ok()) {
       return Request::Chosen::value.fault;
     } else if constexpr (!Request::layout.fault.ok()) {
       return Request::layout.fault;
     } else if constexpr (!Request::batch.fault.ok()) {
       return Request::batch.fault;
-    } else if constexpr (Request::batch_request.reproducible && Request::layout.mesh.size(Axis::tensor) > 1) {
-      return Diagnosis{Code{'B', 8}, ""} << "sums are to be reproducible, but the " << Request::layout.mesh.size(Axis::tensor)
-                                         << " ranks of axis tensor add the terms of a product in another order than one device. Fix: drop "
-                                            "Reproducible; Grain keeps the order of all other sums.";
-    } else if constexpr (Request::clips && (Request::batch_request.reproducible || Request::batch.grain_named) &&
-                         cuts_a_unit(Request::graph, Request::layout)) {
-      return Diagnosis{Code{'B', 9}, ""} << "sums are to be reproducible and gradients clipped by their norm, but a cut goes through a block of "
-                                         << Request::graph.model.view()
-                                         << ", whose squares one device adds as one unit. Fix: cut between blocks, or drop Grain and Reproducible.";
+    } else if constexpr (constexpr Diagnosis sums =
+                             check_sums(Request::graph, Request::layout, Request::batch, Request::batch_request.reproducible, Request::clips);
+                         !sums.ok()) {
+      return sums;
     } else {
       return check_schedule_length(Request::graph, Request::layout, Request::batch);
     }
@@ -143,7 +138,7 @@ template <class ThePlan, bool Training> struct ProgramOf {
 
   static constexpr ShownProgram<Checked<ThePlan>::sound.ok()> program = [] {
     if constexpr (Checked<ThePlan>::sound.ok())
-      return Training ? Addressed<Request>::training : Addressed<Request>::evaluation;
+      return Training ? LoweredPrograms<Request>::training : LoweredPrograms<Request>::evaluation;
     else
       return no_program;
   }();
@@ -283,18 +278,16 @@ template <class ThePlan, int Number> [[nodiscard]] constexpr auto peak_memory(De
   return Answers<ThePlan>::template memory_of<Number>();
 }
 /// The largest over all devices.
-template <class ThePlan> [[nodiscard]] constexpr auto peak_memory() {
-  heard(Refusal<ThePlan>{});
-  return Answers<ThePlan>::largest_memory();
-}
+template <class ThePlan> [[nodiscard]] constexpr auto peak_memory() { return heard(Refusal<ThePlan>{}), Answers<ThePlan>::largest_memory(); }
 
 /// Bytes and messages of one training step.
-template <class ThePlan> [[nodiscard]] constexpr auto traffic() {
-  heard(Refusal<ThePlan>{});
-  return Answers<ThePlan>::traffic();
-}
+template <class ThePlan> [[nodiscard]] constexpr auto traffic() { return heard(Refusal<ThePlan>{}), Answers<ThePlan>::traffic(); }
 
 /// True if gradients of this one plan are summed along the fixed tree over its grains. Of two plans same_bits<A, B>() says whether they agree.
 template <class ThePlan> inline constexpr auto is_reproducible = (heard(Refusal<ThePlan>{}), Answers<ThePlan>::is_reproducible);
 
-}  // namespace heddle::inline plan_room
+}  // namespace heddle::plan_room
+
+namespace heddle {
+using plan_room::Plan, plan_room::check, plan_room::device, plan_room::devices, plan_room::lower, plan_room::peak_memory, plan_room::traffic;
+}  // namespace heddle

@@ -13,7 +13,7 @@
 #include "heddle/core/text.hpp"
 #include "heddle/plan/plan.hpp"
 
-namespace heddle::inline plan_room {
+namespace heddle::plan_room {
 
 /// True of what a question about a plan takes: a Plan, an Inference, or a type that derives from one.
 template <class T> inline constexpr bool is_plan = Verdict<T>::found.code != Code{'L', 6};
@@ -171,4 +171,8 @@ template <int Count> [[nodiscard]] constexpr Text<200> listed(const SetNames<Cou
   return words;
 }
 
-}  // namespace heddle::inline plan_room
+}  // namespace heddle::plan_room
+
+namespace heddle {
+using plan_room::Choice, plan_room::PlanSet;
+}  // namespace heddle

@@ -13,7 +13,7 @@
 #include "heddle/core/type_name.hpp"
 #include "heddle/plan/plan.hpp"
 
-namespace heddle::inline plan_room {
+namespace heddle::plan_room {
 
 /// Yes, or the reason why not: static_assert(same_bits<A, B>()), or same_bits<A, B>().text as a value.
 struct SameBits {
@@ -231,4 +231,8 @@ template <class A, class B> struct require_same_bits {
   constexpr explicit operator bool() const { return true; }
 };
 
-}  // namespace heddle::inline plan_room
+}  // namespace heddle::plan_room
+
+namespace heddle {
+using plan_room::require_same_bits, plan_room::same_bits;
+}  // namespace heddle

@@ -11,7 +11,7 @@
 #include "heddle/graph/trace.hpp"
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline policy_room {
+namespace heddle::policy_room {
 
 /// The leaf types of a part in order of execution, to be found again in the model.
 template <int Nodes> struct TypeList {
@@ -169,4 +169,4 @@ template <int MostNodes> constexpr void cut_balanced(const Graph& graph, Layout&
   cut.fill(high, layout.first_node);
 }
 
-}  // namespace heddle::inline policy_room
+}  // namespace heddle::policy_room

@@ -7,7 +7,7 @@
 #include "heddle/core/an_object.hpp"
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline policy_room {
+namespace heddle::policy_room {
 
 /// Replicates the model and splits the batch; gradients are summed over the replicas once per step.
 ///
@@ -26,4 +26,8 @@ inline constexpr int made_as_an_object = -2147483647;
 template <> struct DataParallel<made_as_an_object> : AnObject { using AnObject::AnObject; };  // L16
 template <class First, class... More> DataParallel(const First&, const More&...) -> DataParallel<made_as_an_object>;
 
-}  // namespace heddle::inline policy_room
+}  // namespace heddle::policy_room
+
+namespace heddle {
+using policy_room::DataParallel;
+}  // namespace heddle

@@ -8,7 +8,7 @@
 #include "heddle/core/type_name.hpp"
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline policy_room {
+namespace heddle::policy_room {
 
 /// Hybrid<Inner, ..., Outer>: Hybrid<MP, DP> has model-parallel groups of consecutive ranks and data-parallel groups across them.
 ///
@@ -32,4 +32,8 @@ template <class... Policies> struct Hybrid {
   }
 };
 
-}  // namespace heddle::inline policy_room
+}  // namespace heddle::policy_room
+
+namespace heddle {
+using policy_room::Hybrid;
+}  // namespace heddle

@@ -13,7 +13,7 @@
 #include "heddle/mesh/mesh.hpp"
 #include "heddle/mesh/placement.hpp"
 
-namespace heddle::inline policy_room {
+namespace heddle::policy_room {
 
 /// The greatest: of 64 and 24 it is 8.
 [[nodiscard]] constexpr int common_divisor(int a, int b) {
@@ -169,4 +169,4 @@ concept Policy = requires(const Graph& graph, Layout& layout) {
   P::answer(graph, layout);
 };
 
-}  // namespace heddle::inline policy_room
+}  // namespace heddle::policy_room

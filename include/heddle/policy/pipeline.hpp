@@ -11,7 +11,7 @@
 #include "heddle/policy/cut.hpp"
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline policy_room {
+namespace heddle::policy_room {
 
 /// The device (position on axis stage) of a stage.
 /// Errors  M03 if a number is negative or leaves a gap
@@ -218,4 +218,8 @@ template <class... Parts> struct Pipeline {                // types: Balanced<2>
   }
 };
 
-}  // namespace heddle::inline policy_room
+}  // namespace heddle::policy_room
+
+namespace heddle {
+using policy_room::Balanced, policy_room::Microbatches, policy_room::On, policy_room::Pipeline, policy_room::Stage;
+}  // namespace heddle

@@ -9,7 +9,7 @@
 #include "heddle/core/type_name.hpp"
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline policy_room {
+namespace heddle::policy_room {
 
 /// Sharded<N, OptimizerState>: each rank steps its slice and gathers the parameters once a step (ZeRO-1).
 /// Tested  policy/sharded_test, equivalence/sharded_test
@@ -90,4 +90,8 @@ template <int N, class... Options> struct Sharded {
   }
 };
 
-}  // namespace heddle::inline policy_room
+}  // namespace heddle::policy_room
+
+namespace heddle {
+using policy_room::Gradients, policy_room::Keep, policy_room::OptimizerState, policy_room::Parameters, policy_room::Sharded;
+}  // namespace heddle

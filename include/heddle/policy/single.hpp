@@ -6,7 +6,7 @@
 
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline policy_room {
+namespace heddle::policy_room {
 
 /// Everything on one device.
 ///
@@ -16,4 +16,8 @@ struct Single {
   static constexpr void answer(const Graph&, Layout&) {}
 };
 
-}  // namespace heddle::inline policy_room
+}  // namespace heddle::policy_room
+
+namespace heddle {
+using policy_room::Single;
+}  // namespace heddle

@@ -10,7 +10,7 @@
 #include "heddle/graph/local_leaf.hpp"
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline policy_room {
+namespace heddle::policy_room {
 
 /// What a path costs: work and memory of products on every rank first, then elements moved; with what moves first nothing would be split. Layers
 /// without parameters, vectors such as a bias and values are small beside products and what moves: they count last.
@@ -201,4 +201,4 @@ struct SplitPath {
   }
 };
 
-}  // namespace heddle::inline policy_room
+}  // namespace heddle::policy_room

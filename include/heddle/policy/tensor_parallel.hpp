@@ -8,7 +8,7 @@
 #include "heddle/policy/layout.hpp"
 #include "heddle/policy/split_path.hpp"
 
-namespace heddle::inline policy_room {
+namespace heddle::policy_room {
 
 /// Appends "1, 2, 5, 10, 25 or 50": the numbers of ranks that divide a size.
 constexpr void write_divisors(Diagnosis& sentence, std::int64_t size) {
@@ -156,4 +156,8 @@ template <int Ranks, class Sequences = WholeSequences> struct TensorParallel {
   }
 };
 
-}  // namespace heddle::inline policy_room
+}  // namespace heddle::policy_room
+
+namespace heddle {
+using policy_room::SequenceParallel, policy_room::TensorParallel;
+}  // namespace heddle

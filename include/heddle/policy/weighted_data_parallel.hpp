@@ -6,7 +6,7 @@
 
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline policy_room {
+namespace heddle::policy_room {
 
 /// DataParallel for unequal devices: replica i takes Shares[i] of every sum(Shares) rows; 6 and 2 are 3 and 1. Gradients are of the mean over all
 /// rows, as ever. Every device has memory for the largest share; sums follow no fixed tree, since replicas have unequal numbers of rows.
@@ -25,4 +25,8 @@ template <int... Shares> struct WeightedDataParallel {
   }
 };
 
-}  // namespace heddle::inline policy_room
+}  // namespace heddle::policy_room
+
+namespace heddle {
+using policy_room::WeightedDataParallel;
+}  // namespace heddle

@@ -12,7 +12,7 @@
 #include "heddle/run/doctor.hpp"
 #include "heddle/run/step_input.hpp"
 
-namespace heddle::inline report_room {
+namespace heddle::report_room {
 
 [[nodiscard]] inline std::string decimals(double value, int digits) {
   char text[32];
@@ -93,4 +93,8 @@ namespace heddle::inline report_room {
   return out + "This plan can run here with " + c.backend.name + ".\n";
 }
 
-}  // namespace heddle::inline report_room
+}  // namespace heddle::report_room
+
+namespace heddle {
+using report_room::describe;
+}  // namespace heddle

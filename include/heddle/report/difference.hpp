@@ -12,17 +12,17 @@
 #include "heddle/core/not_included.hpp"
 #include "heddle/core/refused.hpp"
 #include "heddle/core/type_name.hpp"
+#include "heddle/plan/read/work.hpp"
 #include "heddle/plan/same_bits.hpp"
-#include "heddle/plan/work.hpp"
 #include "heddle/report/table.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 template <class... Given> inline constexpr bool is_included<DifferenceHeader, Given...> = true;
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room
 
-namespace heddle::inline report_room {
+namespace heddle::report_room {
 
 /// The policy of a plan and the parts that the other one does not have: "Single, Batch<128>" beside "Single, Batch<64>, Accumulate<2>".
 template <class Own, class Other> struct OwnParts;
@@ -139,4 +139,8 @@ template <class A, class B> [[nodiscard]] constexpr auto difference() {
   }
 }
 
-}  // namespace heddle::inline report_room
+}  // namespace heddle::report_room
+
+namespace heddle {
+using report_room::difference;
+}  // namespace heddle

@@ -14,13 +14,13 @@
 #include "heddle/plan/plan.hpp"
 #include "heddle/report/table.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 template <class... Given> inline constexpr bool is_included<SummaryHeader, Given...> = true;
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room
 
-namespace heddle::inline report_room {
+namespace heddle::report_room {
 
 /// "13,731,392 bytes (13.1 MiB)"
 [[nodiscard]] inline std::string bytes_words(Bytes bytes) {
@@ -199,4 +199,8 @@ template <class Asked> [[nodiscard]] std::string summary() {
   }
 }
 
-}  // namespace heddle::inline report_room
+}  // namespace heddle::report_room
+
+namespace heddle {
+using report_room::summary;
+}  // namespace heddle

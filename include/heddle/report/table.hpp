@@ -17,7 +17,7 @@
 #include "heddle/cost/simulate.hpp"
 #include "heddle/plan/plan.hpp"
 
-namespace heddle::inline report_room {
+namespace heddle::report_room {
 
 /// Words, numbers and shapes as a sentence writes them.
 template <class... Parts> [[nodiscard]] std::string said(const Parts&... parts) {
@@ -194,4 +194,8 @@ template <class ThePlan> [[nodiscard]] std::string table() {
   return out + "; " + idle_words(p) + '\n';
 }
 
-}  // namespace heddle::inline report_room
+}  // namespace heddle::report_room
+
+namespace heddle {
+using report_room::table;
+}  // namespace heddle

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. How many outputs of a classifier have their largest value at the label.
-// Sees: run/examples, run/results.  Does not see: plans, memory, threads, any backend.
+// Sees: seams, run/examples, run/results.  Does not see: plans, memory, threads, any backend.
 // In: outputs and the batch that they were made of.  Out: Accuracy, accuracy().
 #pragma once
 
@@ -10,11 +10,11 @@
 #include <string>
 #include <type_traits>
 
-#include "heddle/run/error.hpp"
 #include "heddle/run/examples.hpp"
 #include "heddle/run/results.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// Whether a loss, or the rows of a batch, have class numbers as targets.
 template <class Target> inline constexpr bool has_classes = std::is_same_v<Target, std::int32_t>;
@@ -85,4 +85,8 @@ template <class Target> [[nodiscard]] double accuracy(const Evaluation& evaluati
   }
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room
+
+namespace heddle {
+using run_room::Accuracy;
+}  // namespace heddle

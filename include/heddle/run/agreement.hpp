@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What can fail in one process alone, as reading a file can: all processes go on, or all throw the same sentence.
-// Sees: run/error.  Does not see: files, plans, any backend by name.
+// Sees: seams/error.  Does not see: files, plans, any backend by name.
 // In: a session, an action.  Out: nothing, or the Error of the first rank that has one.
 #pragma once
 
@@ -11,9 +11,9 @@
 #include <span>
 #include <string>
 
-#include "heddle/run/error.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// The Error that an action throws, if it does.
 template <class Action> [[nodiscard]] std::optional<Error> error_of(Action action) {
@@ -30,7 +30,7 @@ template <class Action> [[nodiscard]] std::optional<Error> error_of(Action actio
 /// Tested  run/agreement_test, backend/cpu_mpi_test
 template <class Session> void throw_everywhere(Session& session, Rank owner, const std::optional<Error>& problem) {
   const bool mine = session.local(owner) && problem.has_value();
-  std::string words = mine ? std::string{problem->sentence()} : std::string{};
+  std::string words = mine ? std::string{problem->words()} : std::string{};
   std::array<std::int64_t, 3> told{};  // length of the sentence (0: all is well), letter and number of its code
   if (mine) told = {std::ssize(words), problem->code().letter, problem->code().number};
   session.share(owner, std::as_writable_bytes(std::span{told}));
@@ -55,7 +55,7 @@ template <class Session, class Action> void in_every_process(Session& session, i
   if (problem && live_apart(session, ranks)) {
     int own = 0;
     while (!session.local(Rank{own})) ++own;
-    problem = Error(problem->code(), "rank " + std::to_string(own) + ": " + std::string{problem->sentence()});
+    problem = Error(problem->code(), "rank " + std::to_string(own) + ": " + std::string{problem->words()});
   }
   for (int r = 0; r < ranks; ++r) throw_everywhere(session, Rank{r}, problem);
 }
@@ -73,4 +73,4 @@ template <class Session, class Odd> void refuse_other_numbers(Session& session, 
   }
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

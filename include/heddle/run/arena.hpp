@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. One allocation per device, made at construction; every tensor lies at the offset that the Program gives.
-// Sees: plan/program, core.  Does not see: threads, compute, transport.
+// Sees: seams, plan/program, core.  Does not see: threads, compute, transport.
 // In: an ArenaMap.  Out: pointers, and the highest byte that was ever used.
 #pragma once
 
@@ -17,10 +17,10 @@
 #endif
 
 #include "heddle/core/units.hpp"
-#include "heddle/run/error.hpp"
-#include "heddle/run/system_limits.hpp"
+#include "heddle/seams/error.hpp"
+#include "heddle/seams/system_limits.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// R14: what needs so many bytes does not get them.
 [[noreturn]] inline void refuse_memory(const std::string& what, std::int64_t bytes, const char* remedy) {
@@ -92,4 +92,4 @@ template <class T> struct LineAllocator {
 /// A tensor outside the arena: of a diagnosis or a test, never of a step.
 using Floats = std::vector<float, LineAllocator<float>>;
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

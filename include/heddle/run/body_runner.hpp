@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What the entries of a body do on one rank: rows are loaded, kernels called, gradients summed along the counter.
-// Sees: plan/program, graph, run/concepts, run/rank_tensors.  Does not see: policies, threads, transports, any backend.
+// Sees: plan/program, graph, seams/concepts, run/rank_tensors.  Does not see: policies, threads, transports, any backend.
 // In: an entry and the micro-batch.  Out: tensors in the arena.
 #pragma once
 
@@ -8,27 +8,26 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "heddle/core/finite.hpp"
 #include "heddle/graph/local_leaf.hpp"
-#include "heddle/plan/program.hpp"
-#include "heddle/run/concepts.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/plan/program/program.hpp"
 #include "heddle/run/kernel_table.hpp"
 #include "heddle/run/rank_tensors.hpp"
 #include "heddle/run/slices.hpp"
 #include "heddle/run/step_input.hpp"
+#include "heddle/seams/concepts.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// Tensors and arithmetic of one rank; what moves between ranks is the Executor's.
 class BodyRunner : public RankTensors {
  public:
   BodyRunner(const Program& training, const KernelTable& kernels, Rank rank)
-      : RankTensors(training, rank), kernels_(kernels), position_(batch_position(training, rank)),
+      : RankTensors(training, rank, kernels.arithmetic), kernels_(kernels), position_(batch_position(training, rank)),
         part_(training.mesh.coordinate(rank, Axis::tensor)), workspace_(kernels.workspace_bytes) {}
 
   /// One grain of a tensor of the micro-batch that runs now, for observers: (rows, features).
@@ -40,17 +39,19 @@ class BodyRunner : public RankTensors {
   /// One entry that stays within the rank.
   void compute(const Entry& entry) {
     switch (entry.what) {
-      case Do::load_input: return load(entry, in_->inputs);
-      case Do::load_targets: return kernels_.labels ? load_labels(entry) : load(entry, static_cast<const float*>(in_->targets));
-      case Do::leaf_forward: return forward(entry);
-      case Do::leaf_backward:
-      case Do::leaf_backward_input:
-      case Do::leaf_backward_weight: return backward(entry);
-      case Do::loss_terms: return make_terms(entry);
-      case Do::loss: return loss(entry);
-      case Do::store_output: return store(entry);
-      case Do::add: return kernels_.add(whole(entry.d, entry), whole(entry.a, entry), whole(entry.b, entry), stride(entry.features) * grains());
-      case Do::copy: return kernels_.copy(whole(entry.d, entry), whole(entry.a, entry), stride(entry.features) * grains());
+      case BodyOp::load_input: return load(entry, in_->inputs);
+      case BodyOp::load_targets:
+        target_features_ = entry.features;
+        return kernels_.labels ? load_labels(entry) : load(entry, static_cast<const float*>(in_->targets));
+      case BodyOp::leaf_forward: return forward(entry);
+      case BodyOp::leaf_backward:
+      case BodyOp::leaf_backward_input:
+      case BodyOp::leaf_backward_weight: return backward(entry);
+      case BodyOp::loss_terms: return make_terms(entry);
+      case BodyOp::loss: return loss(entry);
+      case BodyOp::store_output: return store(entry);
+      case BodyOp::add: return kernels_.add(whole(entry.d, entry), whole(entry.a, entry), whole(entry.b, entry), stride(entry.features) * grains());
+      case BodyOp::copy: return kernels_.copy(whole(entry.d, entry), whole(entry.a, entry), stride(entry.features) * grains());
       default: return;  // what moves
     }
   }
@@ -159,8 +160,8 @@ class BodyRunner : public RankTensors {
     const TracedLeaf& traced = p_->graph->leaves[node.leaf];
     const std::int64_t in = traced.leaf.in.elements();
     const std::int64_t out = traced.leaf.out.elements();
-    const bool sums = node.parameter_count > 0 && entry.what != Do::leaf_backward_input;
-    find_parameters(node, entry.node, entry.what != Do::leaf_backward_weight || traced.leaf.weights_read);
+    const bool sums = node.parameter_count > 0 && entry.what != BodyOp::leaf_backward_input;
+    find_parameters(node, entry.node, entry.what != BodyOp::leaf_backward_weight || traced.leaf.weights_read);
     BackwardCall call{&traced.leaf, 0, nullptr, nullptr, nullptr, nullptr, parameter_, sums ? gradient_ : nullptr, false, workspace(), part_};
     for (int g = 0; g < grains(); ++g) {
       const int number = grain_number(g);
@@ -197,7 +198,7 @@ class BodyRunner : public RankTensors {
             entry.features,
             in_->rows,
             at_grain(entry.a, entry.features, g),
-            at_grain(entry.b, target_features(), g),
+            at_grain(entry.b, target_features_, g),
             at_grain(entry.d, entry.features, g),
             positions(),
             entry.c.set() ? part_ : 0,
@@ -215,8 +216,7 @@ class BodyRunner : public RankTensors {
         throw NonFinite(in_->step, "the loss of step " + std::to_string(in_->step) + " is " + (is_nan(sum) ? "NaN" : "infinite") + " in rows " +
                                        std::to_string(first(g)) + " to " + std::to_string(first(g) + rows(g) - 1));
       *losses(grain_number(g)) = sum;
-      if (p_->scales_loss && call.gradient != nullptr)
-        for (float& v : std::span{call.gradient, static_cast<std::size_t>(call.rows * call.features)}) v *= in_->loss_scale;
+      if (p_->scales_loss && call.gradient != nullptr) arithmetic_.multiply(call.gradient, call.rows * call.features, in_->loss_scale);
     }
     if (grain_number(grains() - 1) + 1 == p_->batch.rank_grains()) sum_losses();
   }
@@ -227,20 +227,19 @@ class BodyRunner : public RankTensors {
     for (int t = 0; t < count; ++t) {
       const int counted = std::countr_one(static_cast<unsigned>(t));
       float sum = *losses(t);
-      for (int l = 0; l < counted; ++l) sum = levels[l] + sum;
+      for (int l = 0; l < counted; ++l) sum = arithmetic_.plus(levels[l], sum);
       levels[counted] = sum;
     }
     int held = std::countr_zero(static_cast<unsigned>(count));
     for (int l = held + 1; l < 32; ++l)
       if ((static_cast<unsigned>(count) >> l & 1U) != 0) {
-        levels[l] = levels[l] + levels[held];
+        levels[l] = arithmetic_.plus(levels[l], levels[held]);
         held = l;
       }
     *losses(count) = levels[held];
   }
   /// Of one row of the output: each has a class number of its own.
   [[nodiscard]] std::int64_t positions() const { return whole_output().elements() / whole_output().last(); }
-  [[nodiscard]] std::int64_t target_features() const { return kernels_.labels ? positions() : whole_output().elements(); }
   [[nodiscard]] Shape whole_output() const {
     return joined(p_->graph->output().shape, p_->graph->rest(p_->graph->node_count), p_->graph->split.ranks);
   }
@@ -253,8 +252,9 @@ class BodyRunner : public RankTensors {
   const StepInput* in_ = nullptr;
 
  private:
+  std::int64_t target_features_ = 0;  // of one row, as they were loaded
   float* parameter_[Leaf::most_parameters]{};
   float* gradient_[Leaf::most_parameters]{};
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Questions about one device of a plan whose number is known only at run time, so that a program can loop over its devices.
-// Sees: plan.  Does not see: any backend, threads.
+// Sees: seams, plan.  Does not see: any backend, threads.
 // In: a plan, a Rank.  Out: peak_memory<Plan>(Rank), sent<Plan>(Rank); L07 of a rank that is not there.
 #pragma once
 
@@ -11,15 +11,15 @@
 #include "heddle/core/not_included.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/plan/plan.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 template <class... Given> inline constexpr bool is_included<ByRankHeader, Given...> = true;
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// Throws L07 of a rank that a plan does not have.
 constexpr void require_rank(const Program& p, Rank rank) {
@@ -76,4 +76,8 @@ template <class ThePlan, std::integral Number> [[nodiscard]] constexpr RefusedBy
   return {};
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room
+
+namespace heddle {
+using run_room::peak_memory, run_room::sent;
+}  // namespace heddle

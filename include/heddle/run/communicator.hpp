@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What user code communicates with: a rank's endpoint of any transport, and the groups of a mesh.
-// Sees: mesh, run/concepts, run/error.  Does not see: programs, any transport.
+// Sees: mesh, seams/concepts, seams/error.  Does not see: programs, any transport.
 // In: a TransportEndpoint and a Mesh.  Out: a Communicator for the typed collectives.
 #pragma once
 
@@ -10,10 +10,10 @@
 
 #include "heddle/mesh/collectives.hpp"
 #include "heddle/mesh/mesh.hpp"
-#include "heddle/run/concepts.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/seams/concepts.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// The mesh that an SPMD function is run on.
 /// Errors  M01, M02, M10
@@ -96,4 +96,4 @@ template <TransportEndpoint Endpoint> class MeshCommunicator {
   Rank rank_;
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

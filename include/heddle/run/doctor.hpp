@@ -16,7 +16,7 @@
 #include "heddle/run/machine_facts.hpp"
 #include "heddle/run/world.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// One thing that was found. What cannot work is an error; the rest is said and may stay.
 struct Finding {
@@ -206,4 +206,12 @@ template <class ThePlan, class Backend = void>
                  surroundings, options);
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room
+
+namespace heddle {
+using run_room::doctor;
+}  // namespace heddle
+
+namespace heddle::extending {
+using run_room::Checkup;
+}  // namespace heddle::extending

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. One global batch as the trainer takes it: a view of rows that lie somewhere else, in an order of its own.
-// Sees: core, run/error.  Does not see: files, data sets, policies, devices.
+// Sees: core, seams/error.  Does not see: files, data sets, policies, devices.
 // In: inputs, targets, an order.  Out: Examples, which copies nothing and owns at most what nobody else does; Batches, a range of them.
 #pragma once
 
@@ -19,15 +19,15 @@
 #include "heddle/core/not_included.hpp"
 #include "heddle/core/rule.hpp"
 #include "heddle/core/type_name.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 template <class... Given> inline constexpr bool is_included<ExamplesHeader, Given...> = true;
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 template <class Target> class Batches;
 
@@ -254,4 +254,8 @@ template <class Loss, class Given> struct WrongTargets {
   }();
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room
+
+namespace heddle {
+using run_room::Examples, run_room::examples;
+}  // namespace heddle

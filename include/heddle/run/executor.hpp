@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Walks the lists and bodies of a Program for one rank: the very object that was checked, in its order, nothing else.
-// Sees: plan/program, run/body_runner, run/concepts.  Does not see: policies, threads, any backend.
+// Sees: plan/program, run/body_runner, seams/concepts.  Does not see: policies, threads, any backend.
 // In: a Program, kernels, an endpoint.  Out: one step on one rank.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "heddle/core/finite.hpp"
-#include "heddle/plan/program.hpp"
+#include "heddle/plan/program/program.hpp"
 #include "heddle/run/body_runner.hpp"
-#include "heddle/run/concepts.hpp"
 #include "heddle/run/observer.hpp"
+#include "heddle/seams/concepts.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
  public:
@@ -73,33 +71,33 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
 
   void execute(const Instruction& line) {
     switch (line.op) {
-      case Op::forward:
-      case Op::backward:
-      case Op::backward_input:
-      case Op::backward_weight: return run_body(p_->body(line));
-      case Op::send_start: {
+      case ListOp::forward:
+      case ListOp::backward:
+      case ListOp::backward_input:
+      case ListOp::backward_weight: return run_body(p_->body(line));
+      case ListOp::send_start: {
         const Transfer& t = p_->transfers[line.transfer];
         ticket(line) = endpoint_.send_start(peer(line), sent(t), t.elements);
         return;
       }
-      case Op::send_wait: return endpoint_.send_wait(peer(line), ticket(line));
-      case Op::receive_start: {
+      case ListOp::send_wait: return endpoint_.send_wait(peer(line), ticket(line));
+      case ListOp::receive_start: {
         const Transfer& t = p_->transfers[line.transfer];
         ticket(line) = endpoint_.receive_start(peer(line), received(t), t.elements);
         return;
       }
-      case Op::receive_wait: return endpoint_.receive_wait(peer(line), ticket(line));
-      case Op::reduce_start: return start_reduction(line.bucket, line.axis);
-      case Op::reduce_wait: return finish_reduction(line.bucket, line.axis);
-      case Op::gather_start: return start_gather(line.bucket);
-      case Op::gather_wait: return finish_gather(line.bucket);
-      case Op::norm: return sum_squares([](const float*, std::int64_t) {});
-      case Op::clip: return clip();
-      case Op::unscale: return unscale(in_->loss_scale);
-      case Op::skip: return skip();
-      case Op::tie: return sum_ties(line.bucket);
-      case Op::report: loss_sum_ = *losses(p_->batch.rank_grains()); return;
-      case Op::step: return step(p_->buckets[line.bucket]);
+      case ListOp::receive_wait: return endpoint_.receive_wait(peer(line), ticket(line));
+      case ListOp::reduce_start: return start_reduction(line.bucket, line.axis);
+      case ListOp::reduce_wait: return finish_reduction(line.bucket, line.axis);
+      case ListOp::gather_start: return start_gather(line.bucket);
+      case ListOp::gather_wait: return finish_gather(line.bucket);
+      case ListOp::norm: return sum_squares([](const float*, std::int64_t) {});
+      case ListOp::clip: return clip();
+      case ListOp::unscale: return unscale(in_->loss_scale);
+      case ListOp::skip: return skip();
+      case ListOp::tie: return sum_ties(line.bucket);
+      case ListOp::report: loss_sum_ = *losses(p_->batch.rank_grains()); return;
+      case ListOp::step: return step(p_->buckets[line.bucket]);
     }
   }
   [[nodiscard]] std::int64_t& ticket(const Instruction& line) { return tickets_[static_cast<std::size_t>(line.token)]; }
@@ -155,12 +153,10 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   /// The same on every rank: units are added in the order of the model.
   void clip() {
     if (skipped_) return;
-    double squares = 0;
-    for (int u = 0; u < p_->unit_count; ++u) squares += static_cast<double>(norms()[u]);
-    norm_ = static_cast<float>(std::sqrt(squares));
+    norm_ = arithmetic_.norm(norms(), p_->unit_count);
     if (!is_finite(norm_))
       throw NonFinite(in_->step, "the norm of the gradients of step " + std::to_string(in_->step) + " is " + (is_nan(norm_) ? "NaN" : "infinite"));
-    factor_ = std::min(1.0F, static_cast<float>(in_->max_norm / (static_cast<double>(norm_) + 1e-6)));
+    factor_ = arithmetic_.clip_factor(norm_, in_->max_norm);
   }
   /// All uses in the order of the model, on every owner, into the gradient that is stepped. Until its own turn the sum grows where the first arrived.
   void sum_ties(int bucket) {
@@ -178,8 +174,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   }
   void step(const GradientBucket& b) {
     if (skipped_) return;
-    if (p_->clips && factor_ < 1)
-      for (float& g : std::span{gradient_slice(b), static_cast<std::size_t>(slice_elements(b))}) g *= factor_;
+    if (p_->clips) arithmetic_.clip(gradient_slice(b), slice_elements(b), factor_);
     stepped_ = true;
     for (std::size_t s = 0; s < states_.size(); ++s) states_[s] = state_slice(static_cast<int>(s), b);
     kernels_.step(in_->constants, slice_elements(b), parameter_slice(b), gradient_slice(b), states_.data());
@@ -197,27 +192,27 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   }
   void execute(const Entry& entry) {
     switch (entry.what) {
-      case Do::reduce_start: return start_reduction(entry.bucket, entry.axis);
-      case Do::reduce_wait: return finish_reduction(entry.bucket, entry.axis);
-      case Do::gather_start: return start_gather(entry.bucket);
-      case Do::gather_wait: return finish_gather(entry.bucket);
-      case Do::reduce_value: return reduce_now(entry.axis, whole(entry.d, entry), stride(entry.features) * grains());
-      case Do::gather_value: {
+      case BodyOp::reduce_start: return start_reduction(entry.bucket, entry.axis);
+      case BodyOp::reduce_wait: return finish_reduction(entry.bucket, entry.axis);
+      case BodyOp::gather_start: return start_gather(entry.bucket);
+      case BodyOp::gather_wait: return finish_gather(entry.bucket);
+      case BodyOp::reduce_value: return reduce_now(entry.axis, whole(entry.d, entry), stride(entry.features) * grains());
+      case BodyOp::gather_value: {
         const std::int64_t part = stride(entry.features / p_->graph->split.ranks) * grains();
         const int group = transport_group(*p_, rank_, entry.axis);
         const std::int64_t all = part * p_->graph->split.ranks;
         endpoint_.all_gather_wait(group, endpoint_.all_gather_start(group, at(entry.a, part), at(entry.b, all), all));
         return lay(entry, entry.b, entry.d, Lay::together);
       }
-      case Do::scatter_value: {
+      case BodyOp::scatter_value: {
         lay(entry, entry.b, entry.a, Lay::apart);
         const std::int64_t part = stride(entry.features / p_->graph->split.ranks) * grains();
         const int group = transport_group(*p_, rank_, entry.axis);
         const std::int64_t all = part * p_->graph->split.ranks;
         return endpoint_.reduce_scatter_wait(group, endpoint_.reduce_scatter_start(group, at(entry.b, all), at(entry.d, part), all));
       }
-      case Do::slice_value: return lay(entry, entry.d, entry.a, Lay::own_part);
-      case Do::reduce_parameter: {
+      case BodyOp::slice_value: return lay(entry, entry.d, entry.a, Lay::own_part);
+      case BodyOp::reduce_parameter: {
         const ParameterPlace& place = p_->parameters[p_->graph->nodes[entry.node].first_parameter + entry.bucket];
         return reduce_now(entry.axis, gradient_of(place, p_->batch.levels() - 1), place.elements);
       }
@@ -243,4 +238,4 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   std::vector<float*> states_;
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

@@ -12,7 +12,7 @@
 #include "heddle/run/initialize.hpp"
 #include "heddle/run/transport_needs.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// What a trainer keeps for one rank: a piece of a parameter while they are made, a number for each start, names and small lists.
 [[nodiscard]] constexpr Bytes trainer_memory(const Program& training, const Program& evaluation) {
@@ -39,4 +39,4 @@ template <class ThePlan, class Backend> [[nodiscard]] constexpr Bytes external_m
   return sum;
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

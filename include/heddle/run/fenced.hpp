@@ -11,7 +11,7 @@
 
 #include "heddle/run/arena.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// A copy of numbers with others before and behind: of those to be read NaN, which spoils what is made of it, and of those to be written one that no
 /// arithmetic with NaN gives.
@@ -43,4 +43,4 @@ class Fenced {
   Floats held_;
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

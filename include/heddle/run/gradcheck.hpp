@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Tests a layer against what it declares: gradients by finite differences, what it saves, a backward in parts, rows that do not mix.
-// Sees: graph, run/concepts, core/random.  Does not see: policies, threads, any backend by name.
+// Sees: graph, seams/concepts, core/random.  Does not see: policies, threads, any backend by name.
 // In: a layer and a compute backend as types.  Out: GradientCheck, one sentence if something is wrong.
 #pragma once
 
@@ -17,11 +17,11 @@
 #include "heddle/graph/leaf.hpp"
 #include "heddle/graph/leaf_rules.hpp"
 #include "heddle/run/arena.hpp"
-#include "heddle/run/concepts.hpp"
 #include "heddle/run/fenced.hpp"
 #include "heddle/run/kernel_table.hpp"
+#include "heddle/seams/concepts.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// What gradcheck found; text is empty if the layer keeps its word.
 struct GradientCheck {
@@ -283,4 +283,4 @@ template <class L> [[nodiscard]] constexpr Diagnosis example_input_fits() {
                                                 << "Spec takes() to the layer.";
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

@@ -10,7 +10,7 @@
 #include "heddle/core/random.hpp"
 #include "heddle/graph/leaf.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// Elements of a parameter that a trainer makes at a time.
 inline constexpr std::int64_t initial_piece = 32 * 1024;
@@ -37,4 +37,4 @@ inline void initialize(const Parameter& parameter, Seed seed, std::int64_t strea
   initialize(parameter, seed, stream, elements, 0, parameter.shape.elements());
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

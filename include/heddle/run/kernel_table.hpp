@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Function pointers for the leaves, loss and optimizer of a plan: the executor itself is no template on models.
-// Sees: graph, run/concepts.  Does not see: policies, threads, any backend.
+// Sees: graph, run/arithmetic, seams/concepts.  Does not see: policies, threads, any backend.
 // In: a model, a loss, an optimizer and a compute backend as types.  Out: KernelTable.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 
 #include "heddle/core/type_name.hpp"
 #include "heddle/graph/loss.hpp"
 #include "heddle/graph/trace.hpp"
-#include "heddle/run/concepts.hpp"
+#include "heddle/run/arithmetic.hpp"
+#include "heddle/seams/concepts.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 struct LeafKernels {
   void (*forward)(const ForwardCall&) = nullptr;
@@ -31,9 +33,33 @@ struct KernelTable {
   void (*add)(float* target, const float* a, const float* b, std::int64_t n) = nullptr;
   void (*copy)(float* target, const float* source, std::int64_t n) = nullptr;
   std::int64_t workspace_bytes = 0;
+  Arithmetic arithmetic = arithmetic_in<FloatArithmetic>;
 };
 
-template <class L, class Compute> using KernelFor = Kernel<typename KernelLayerOf<L>::type, Compute>;
+/// A backend names its kernels itself, or they are the specialisations of Kernel, LossKernel and OptimizerKernel for it.
+template <class L, class Compute> struct KernelForOf { using type = Kernel<L, Compute>; };
+template <class L, class Compute>
+requires requires { typename Compute::template KernelOf<L>; }
+struct KernelForOf<L, Compute> {
+  using type = typename Compute::template KernelOf<L>;
+};
+template <class L, class Compute> using KernelFor = typename KernelForOf<typename KernelLayerOf<L>::type, Compute>::type;
+
+template <class Loss, class Compute> struct LossKernelForOf { using type = LossKernel<Loss, Compute>; };
+template <class Loss, class Compute>
+requires requires { typename Compute::template LossKernelOf<Loss>; }
+struct LossKernelForOf<Loss, Compute> {
+  using type = typename Compute::template LossKernelOf<Loss>;
+};
+template <class Loss, class Compute> using LossKernelFor = typename LossKernelForOf<Loss, Compute>::type;
+
+template <class Optimizer, class Compute> struct OptimizerKernelForOf { using type = OptimizerKernel<Optimizer, Compute>; };
+template <class Optimizer, class Compute>
+requires requires { typename Compute::template OptimizerKernelOf<Optimizer>; }
+struct OptimizerKernelForOf<Optimizer, Compute> {
+  using type = typename Compute::template OptimizerKernelOf<Optimizer>;
+};
+template <class Optimizer, class Compute> using OptimizerKernelFor = typename OptimizerKernelForOf<Optimizer, Compute>::type;
 
 template <class L, class Compute>
 concept HasKernel = requires(const ForwardCall& forward, const BackwardCall& backward) {
@@ -49,23 +75,41 @@ concept HasBackwardInParts = requires {
 
 template <class Loss, class Compute>
 concept HasTerms = requires(const LossCall& call) {
-  LossKernel<Loss, Compute>::terms(call);
+  LossKernelFor<Loss, Compute>::terms(call);
 };
+
+/// The template that a user specialises for a layer on this backend: Kernel<L, Compute>, or what the backend names instead.
+template <class Compute> [[nodiscard]] constexpr std::string_view kernel_name() {
+  if constexpr (requires { Compute::kernel_name; })
+    return Compute::kernel_name;
+  else
+    return "Kernel";
+}
+
+/// The same for a loss: LossKernel, or what the backend names instead.
+template <class Compute> [[nodiscard]] constexpr std::string_view loss_kernel_name() {
+  if constexpr (requires { Compute::loss_kernel_name; })
+    return Compute::loss_kernel_name;
+  else
+    return "LossKernel";
+}
 
 /// P07: static_assert(sizeof(fired<CheckedLoss<Loss, Compute>>)).
 template <class Loss, class Compute> struct CheckedLoss {
   static constexpr Diagnosis found =
       SplitLossDescription<Loss> && !HasTerms<Loss, Compute>
           ? Diagnosis{Code{'P', 7}, ""} << Loss::name() << " says that it takes outputs in parts, but its kernel for " << type_name<Compute>().view()
-                                        << " makes no terms of a part. Fix: give LossKernel a static void terms(const LossCall&), or drop splits "
-                                           "and terms from the loss."
+                                        << " makes no terms of a part. Fix: give " << loss_kernel_name<Compute>()
+                                        << " a static void terms(const LossCall&), or drop splits and terms from the loss."
           : Diagnosis{};
 };
 
 /// G13.
 template <class L, class Compute> [[nodiscard]] constexpr Diagnosis refuse_missing_kernel() {
   return Diagnosis{Code{'G', 13}, ""} << "layer " << type_name<L>().view() << " has no kernel for " << type_name<Compute>().view()
-                                      << ". Fix: specialise heddle::Kernel<" << type_name<L>().view() << ", " << type_name<Compute>().view()
+                                      << ". Fix: specialise heddle::" << kernel_name<Compute>() << '<' << type_name<L>().view()
+                                      << (kernel_name<Compute>() == "Kernel" ? ", " : "")
+                                      << (kernel_name<Compute>() == "Kernel" ? type_name<Compute>().view() : "")
                                       << "> with forward(ForwardCall) and backward(BackwardCall).";
 }
 
@@ -146,19 +190,20 @@ template <class Model, class Loss, class Optimizer, class Compute, bool Sound = 
   KernelTable table;
   if constexpr (Sound) {
     table.leaves = ModelKernels<Model, Compute>::collected.leaves;
-    table.loss = &LossKernel<Loss, Compute>::sum;
-    if constexpr (HasTerms<Loss, Compute>) table.loss_terms = &LossKernel<Loss, Compute>::terms;
+    table.loss = &LossKernelFor<Loss, Compute>::sum;
+    if constexpr (HasTerms<Loss, Compute>) table.loss_terms = &LossKernelFor<Loss, Compute>::terms;
     table.labels = std::is_same_v<typename Loss::Target, std::int32_t>;
     table.states = Optimizer::states;
     table.step = [](const void* constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) {
-      OptimizerKernel<Optimizer, Compute>::step(*static_cast<const typename Optimizer::Constants*>(constants), elements, parameters, gradients,
-                                                states);
+      OptimizerKernelFor<Optimizer, Compute>::step(*static_cast<const typename Optimizer::Constants*>(constants), elements, parameters, gradients,
+                                                   states);
     };
     table.add = &Compute::add;
     table.copy = &Compute::copy;
     table.workspace_bytes = Compute::workspace.value;
+    table.arithmetic = arithmetic_of<Compute>();
   }
   return table;
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. The ranks of a trainer that live in this process: their calls, what they say when one fails, their tensors.
-// Sees: plan/program, run.  Does not see: plans as types, optimizers, any backend by name.
+// Sees: seams, plan/program, run.  Does not see: plans as types, optimizers, any backend by name.
 // In: both Programs, kernels, a session.  Out: runs of all ranks, evaluations, parameters by name.
 #pragma once
 
@@ -14,8 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/plan/program.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/plan/program/program.hpp"
 #include "heddle/run/examples.hpp"
 #include "heddle/run/executor.hpp"
 #include "heddle/run/initialize.hpp"
@@ -30,8 +29,9 @@
 #include "heddle/run/token_ids.hpp"
 #include "heddle/run/transport_needs.hpp"
 #include "heddle/run/turns.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// What a Trainer does that does not depend on its plan's type: a program with many plans compiles it once for each session.
 ///
@@ -200,4 +200,4 @@ template <class Session> class LocalRanks {
   std::vector<std::string> failures_;
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "heddle/core/finite.hpp"
-#include "heddle/plan/program.hpp"
+#include "heddle/plan/program/program.hpp"
 #include "heddle/run/arena.hpp"
 #include "heddle/run/kernel_table.hpp"
 #include "heddle/run/step_input.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 [[nodiscard]] inline std::int64_t first_non_finite(const Floats& values) {
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -61,7 +61,7 @@ namespace heddle::inline run_room {
   return "; all outputs of the model are finite, so it begins in the loss, its targets or a backward." + remedy;
 }
 
-[[nodiscard]] constexpr std::string_view name_of(Op op) {
+[[nodiscard]] constexpr std::string_view name_of(ListOp op) {
   constexpr std::string_view names[] = {
       "forward",     "backward", "input backward", "weight backward", "send start",  "send wait", "receive start", "receive wait", "reduce start",
       "reduce wait", "report",   "step",           "gather start",    "gather wait", "norm",      "clip",          "unscale",      "skip",
@@ -82,4 +82,8 @@ namespace heddle::inline run_room {
   return words + ")";
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room
+
+namespace heddle {
+using run_room::describe;
+}  // namespace heddle

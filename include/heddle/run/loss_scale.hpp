@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. The scale of the loss, under the names and defaults of PyTorch's GradScaler: halved after an overflow, doubled after many good steps.
-// Sees: run/error.  Does not see: programs, ranks, threads.
+// Sees: seams/error.  Does not see: programs, ranks, threads.
 // In: whether a step overflowed, the same on every rank.  Out: the scale of the next one.
 #pragma once
 
@@ -11,9 +11,9 @@
 #include <string_view>
 
 #include "heddle/core/finite.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// What a plan with LossScaling multiplies its loss with; any value may change between steps. Powers of two change no bit of a gradient
 /// that neither overflows nor underflows. A scale and its inverse are normal floats, so that a division by it undoes it.
@@ -71,4 +71,4 @@ class LossScale {
   std::optional<float> scale_;  // none: no step yet
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What this machine lets the process use: cores, memory, GPUs; read from files, so that a test can lay out a machine of its own.
-// Sees: core, run/world, run/system_limits.  Does not see: plans, threads, CUDA, any backend.
+// Sees: core, run/world, seams/system_limits.  Does not see: plans, threads, CUDA, any backend.
 // In: Surroundings.  Out: MachineFacts.
 #pragma once
 
@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "heddle/core/units.hpp"
-#include "heddle/run/system_limits.hpp"
 #include "heddle/run/world.hpp"
+#include "heddle/seams/system_limits.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// What `nvidia-smi -L` prints; nothing where there is no such program.
 [[nodiscard]] inline std::string ask_nvidia_smi() {
@@ -128,4 +128,4 @@ inline void read_visible_devices(const Surroundings& from, MachineFacts& facts) 
   return facts;
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

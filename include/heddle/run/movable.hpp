@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. A trainer that can be moved: its state stays where it is, and what is left behind says so in one sentence.
-// Sees: run/error.  Does not see: plans, ranks, what the state is.
+// Sees: seams/error.  Does not see: plans, ranks, what the state is.
 // In: a state.  Out: Movable, which one trainer after the other may hold.
 #pragma once
 
@@ -10,9 +10,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "heddle/run/error.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// R30, of `auto second = first;`.
 template <class Holder> constexpr void refuse_copy() {
@@ -57,4 +57,4 @@ template <class State> class Movable {
   const char* who_;
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

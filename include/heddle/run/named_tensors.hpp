@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Parameters and gradients by their state_dict names, wherever their ranks live: in this process or in others.
-// Sees: plan/program, run/executor, run/initialize.  Does not see: plans as types, steps, any backend by name.
+// Sees: seams, plan/program, run/executor, run/initialize.  Does not see: plans as types, steps, any backend by name.
 // In: a session, the executors of the ranks of this process.  Out: the same tensors in every process.
 #pragma once
 
@@ -11,15 +11,15 @@
 #include <string>
 #include <vector>
 
-#include "heddle/plan/program.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/plan/program/program.hpp"
 #include "heddle/run/executor.hpp"
 #include "heddle/run/initialize.hpp"
 #include "heddle/run/results.hpp"
 #include "heddle/run/slices.hpp"
 #include "heddle/run/strict_load.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// The tensors of a trainer. Where ranks are processes every process makes the same calls in the same order: the owner of a tensor shares it.
 ///
@@ -170,4 +170,4 @@ template <class Session> class NamedTensors {
   std::vector<std::unique_ptr<RankExecutor>>& executors_;  // by rank; null where the rank lives in another process
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

@@ -7,9 +7,9 @@
 #include <chrono>
 #include <cstdint>
 
-#include "heddle/plan/program.hpp"
+#include "heddle/plan/program/program.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// One line of the Program as it was executed by one rank.
 struct Observation {
@@ -33,4 +33,8 @@ class Observer {
   virtual void finished(const Observation&) {}
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room
+
+namespace heddle::extending {
+using run_room::Observation, run_room::Observer;
+}  // namespace heddle::extending

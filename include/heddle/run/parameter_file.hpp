@@ -17,25 +17,11 @@
 #include "heddle/io/tensor_writer.hpp"
 #include "heddle/run/agreement.hpp"
 #include "heddle/run/local_ranks.hpp"
+#include "heddle/run/parameter_source.hpp"
 #include "heddle/run/results.hpp"
 #include "heddle/run/strict_load.hpp"
 
-namespace heddle::inline run_room {
-
-/// What has parameters: a file by its path or in memory, a Runner, a Trainer under any plan. Those that gather from ranks are not const.
-template <class Source> inline constexpr bool has_stored_tensors = requires(Source& source, const std::string& name) {
-  source.tensors();
-  source.template get<float>(name);
-};
-template <class Source> inline constexpr bool has_own_parameters = requires(Source& source, const std::string& name) {
-  source.parameter_names();
-  source.parameter_shape(name);
-  source.parameter(name);
-};
-template <class Source>  // no concept: compilers would explain it
-inline constexpr bool is_parameter_source = is_path<Source> || has_stored_tensors<Source> || has_own_parameters<Source>;
-
-[[nodiscard]] inline std::vector<std::int64_t> sizes_of(const Shape& shape) { return {shape.sizes, shape.sizes + shape.dimensions}; }
+namespace heddle::run_room {
 
 /// Writes all parameters, one at a time: no process holds more than one whole. The first process writes; if it cannot, all throw its sentence.
 ///
@@ -64,70 +50,57 @@ template <class Session, class Late = void> void save_parameters(LocalRanks<Sess
   tell();
 }
 
-/// What a source of parameters has: names, shapes, types.
-template <class Source> [[nodiscard]] std::vector<NamedShape> shapes_of(const Source& source) {
-  std::vector<NamedShape> shapes;
-  if constexpr (requires { source.tensors(); })
-    for (const auto& [name, tensor] : source.tensors()) shapes.push_back({name, tensor.shape, tensor.type_name()});
-  else
-    for (const std::string& name : source.parameter_names()) shapes.push_back({name, sizes_of(source.parameter_shape(name))});
-  return shapes;
-}
-
 /// Also of numbers that are not equal to themselves.
 [[nodiscard]] inline bool same_bytes(std::span<const float> a, std::span<const float> b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
                                             [](float x, float y) { return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y); });
 }
 
-/// Sets all parameters from a file in memory, a trainer or a runner. Nothing is changed unless all processes have what the model takes.
+/// Sets all parameters. Nothing is changed unless the names and shapes in all processes are those that the model takes. `path` is the file that was named, if one was.
 ///
 /// Errors  D16 with all differences; R28 processes that have other values
 /// Tested  run/parameter_file_test, run/runner_test, backend/cpu_mpi_test
-template <class Session, class Source>
-void take_parameters(LocalRanks<Session>& ranks, NamedTensors<Session>& tensors, std::string_view model, Source& source,
+template <class Session>
+void take_parameters(LocalRanks<Session>& ranks, NamedTensors<Session>& tensors, std::string_view model, ParameterSource& source,
                      const std::string& path = {}) {
   std::vector<std::string> names = tensors.names();
-  const auto values = [&](const std::string& name) -> decltype(auto) {
-    if constexpr (requires { source.parameter(name); })
-      return source.parameter(name);
-    else
-      return source.template get<float>(name);
-  };
+  std::vector<float> room, room_of_other;
   in_every_process(ranks.session(), ranks.ranks(), [&] {
     std::vector<NamedShape> wanted;
     for (const std::string& name : names) wanted.push_back({name, sizes_of(tensors.shape(tensors.find(name)))});
-    const std::vector<NamedShape> given = shapes_of(source);
+    const std::vector<NamedShape> given = source.shapes();
     const std::vector<TiedName> ties = tensors.ties();
-    refuse_other_tensors(model, path, wanted, given, ties,
-                         [&](const std::string& a, const std::string& b) { return same_bytes(values(a), values(b)); });
+    refuse_other_tensors(model, path, wanted, given, ties, [&](const std::string& a, const std::string& b) {
+      return same_bytes(source.values(a, room), source.values(b, room_of_other));
+    });
     for (std::string& name : names) name = given_name(name, ties, given);
   });
-  if constexpr (requires { source.tensors(); }) {
+  if (source.from_a_file()) {
     BitHash bits;
     if (live_apart(ranks.session(), ranks.ranks()))
-      for (const std::string& name : names) bits.add(values(name));
+      for (const std::string& name : names) bits.add(source.values(name, room));
     refuse_other_numbers(ranks.session(), ranks.ranks(), bits.value, [](int rank) {
       return Error(Code{'R', 28}, "rank " + std::to_string(rank) +
                                       " has read other parameters than rank 0, so they would not agree. Fix: give every process the same file.");
     });
   }
-  for (const std::string& name : names) tensors.write(tensors.find(name), values(name));
+  for (const std::string& name : names) tensors.write(tensors.find(name), source.values(name, room));
 }
 
-/// The same from a path: every process reads the file.
+/// From a file in memory, a trainer or a runner.
+template <class Session> void load_parameters(LocalRanks<Session>& ranks, std::string_view model, ParameterSource& source) {
+  ranks.change("load()", [&](NamedTensors<Session>& tensors) { take_parameters(ranks, tensors, model, source); });
+}
+/// From a path: every process reads the file.
 ///
 /// Errors  D01 unreadable, D14, D16, D21 to D28 a file that is damaged, R28
-template <class Session, class Source, class Late = void> void load_parameters(LocalRanks<Session>& ranks, std::string_view model, Source& source) {
+template <class Session, class Late = void> void load_parameter_file(LocalRanks<Session>& ranks, std::string_view model, const std::string& path) {
   ranks.change("load()", [&](NamedTensors<Session>& tensors) {
-    if constexpr (is_path<Source>) {
-      std::optional<TensorsOfFile<Late>> file;
-      in_every_process(ranks.session(), ranks.ranks(), [&] { file.emplace(TensorsOfFile<Late>::read(source)); });
-      take_parameters(ranks, tensors, model, *file, path_text(source));
-    } else {
-      take_parameters(ranks, tensors, model, source);
-    }
+    std::optional<TensorsOfFile<Late>> file;
+    in_every_process(ranks.session(), ranks.ranks(), [&] { file.emplace(TensorsOfFile<Late>::read(path)); });
+    SourceOf<TensorsOfFile<Late>> stored{*file};
+    take_parameters(ranks, tensors, model, stored, path);
   });
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. The rows of a data set held against a plan, once and before the first step.
-// Sees: plan, run/examples.  Does not see: where rows come from, any backend.
+// Sees: seams, plan, run/examples.  Does not see: where rows come from, any backend.
 // In: a plan, rows.  Out: the rows of a batch of the plan, or one sentence.
 #pragma once
 
@@ -11,10 +11,10 @@
 
 #include "heddle/core/rule.hpp"
 #include "heddle/plan/plan.hpp"
-#include "heddle/run/error.hpp"
 #include "heddle/run/examples.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// D12, or what refuses the plan: targets of a data set that the loss of a plan does not take.
 template <class Asked, class Given> struct TargetsOfData {
@@ -81,4 +81,4 @@ template <class Asked, class Target> [[nodiscard]] std::int64_t batch_rows_of(co
   }
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Profile: the time that each layer really takes, and the cut into stages that balances it.
-// Sees: plan/program, policy/cut, run/observer.  Does not see: threads, compute, transport.
+// Sees: seams, plan/program, policy/cut, run/observer.  Does not see: threads, compute, transport.
 // In: observations of steps.  Out: seconds by layer, MeasuredCut.
 #pragma once
 
@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "heddle/policy/cut.hpp"
-#include "heddle/run/error.hpp"
 #include "heddle/run/observer.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// Where stages begin, and what each takes.
 struct MeasuredCut {
@@ -98,11 +98,11 @@ class Profile : public Observer {
   void finished(const Observation& seen) override {
     if (seen.entry < 0) return;
     const Entry& entry = seen.program->entries[seen.entry];
-    if (entry.node < 0 || entry.node >= program_.graph->node_count || entry.what == Do::loss) return;
+    if (entry.node < 0 || entry.node >= program_.graph->node_count || entry.what == BodyOp::loss) return;
     const double took = std::chrono::duration<double>(seen.end - seen.start).count();
     seconds_[static_cast<std::size_t>(seen.rank.value)][static_cast<std::size_t>(entry.node)] += took;
-    const bool forward = entry.what == Do::leaf_forward || entry.what == Do::add;
-    if (forward && seen.program->instructions[seen.instruction].op != Op::forward)
+    const bool forward = entry.what == BodyOp::leaf_forward || entry.what == BodyOp::add;
+    if (forward && seen.program->instructions[seen.instruction].op != ListOp::forward)
       again_[static_cast<std::size_t>(seen.rank.value)][static_cast<std::size_t>(entry.node)] += took;
   }
   [[nodiscard]] std::vector<Seconds> layers() const { return over_ranks(seconds_); }
@@ -127,4 +127,8 @@ class Profile : public Observer {
   std::vector<std::vector<double>> again_;
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room
+
+namespace heddle::extending {
+using run_room::MeasuredCut, run_room::Profile;
+}  // namespace heddle::extending

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Where the tensors of one rank lie: values in pools and scratch, parameters, gradients and states whole or as its slice.
-// Sees: plan/program, plan/units, run/arena.  Does not see: policies, kernels, threads, transports.
+// Sees: plan/program, run/arena.  Does not see: policies, kernels, threads, transports.
 // In: a Program and a rank.  Out: pointers into its arena.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
-#include "heddle/plan/program.hpp"
-#include "heddle/plan/units.hpp"
+#include "heddle/plan/program/alignment.hpp"
+#include "heddle/plan/program/program.hpp"
 #include "heddle/run/arena.hpp"
+#include "heddle/run/arithmetic.hpp"
 #include "heddle/run/square_sum.hpp"
 #include "heddle/run/step_input.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// The part of one tensor that a rank keeps: elements begin .. begin + elements of it.
 struct HeldPart {
@@ -25,10 +26,10 @@ struct HeldPart {
 /// The arena of one rank, addressed by what the Program calls things.
 class RankTensors {
  public:
-  RankTensors(const Program& training, Rank rank)
+  RankTensors(const Program& training, Rank rank, const Arithmetic& arithmetic = arithmetic_in<FloatArithmetic>)
       : rank_(rank), role_(training.mesh.coordinate(rank, Axis::stage)),
         slice_(training.storage.parts == 1 ? 0 : training.mesh.coordinate(rank, training.storage.axis)), map_(training.arenas[role_]),
-        arena_(map_.total), p_(&training) {}
+        arena_(map_.total), p_(&training), arithmetic_(arithmetic) {}
 
   [[nodiscard]] Arena& arena() { return arena_; }
   [[nodiscard]] const Arena& arena() const { return arena_; }
@@ -116,7 +117,7 @@ class RankTensors {
       }
       const std::int64_t elements = unit.elements / p_->storage.parts;
       if (counts && unit.counts)
-        norms()[u] = square_sum(values, elements, Layout::unit_parts / p_->storage.parts, before);
+        norms()[u] = square_sum(values, elements, Layout::unit_parts / p_->storage.parts, before, arithmetic_.square_sum, arithmetic_.plus);
       else
         before(values, elements);
     }
@@ -126,7 +127,7 @@ class RankTensors {
   void unscale(float scale) {
     const auto inverse = static_cast<float>(1 / static_cast<double>(scale));
     bool finite = true;
-    const auto divide = [&](float* values, std::int64_t elements) { finite = multiply_finite(values, elements, inverse) && finite; };
+    const auto divide = [&](float* values, std::int64_t elements) { finite = arithmetic_.multiply(values, elements, inverse) && finite; };
     if (p_->clips) sum_squares(divide);
     for (int b = 0; b < p_->bucket_count && !p_->clips; ++b)
       if (p_->buckets[b].role == role_) divide(gradient_slice(p_->buckets[b]), slice_elements(p_->buckets[b]));
@@ -141,7 +142,7 @@ class RankTensors {
       const HeldPart part = held_gradient(parameter);
       int u = 0;
       while (p_->units[u].role != role_ || place.offset >= p_->units[u].offset + 4 * p_->units[u].elements) ++u;
-      norms()[u] += square_sum_of_part(part.values, rounded_up(part.elements, SquareLanes::count));
+      norms()[u] = arithmetic_.plus(norms()[u], arithmetic_.square_sum(part.values, rounded_up(part.elements, SquareLanes::count)));
     }
   }
   /// Gaps between the tensors of a ring hold what other units left there; they are reduced and stepped like the rest.
@@ -171,6 +172,7 @@ class RankTensors {
   ArenaMap map_;
   Arena arena_;
   const Program* p_;
+  Arithmetic arithmetic_;
   int micro_batch_ = 0;
 
  private:
@@ -185,4 +187,4 @@ class RankTensors {
   }
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Whom a trainer tells of its steps, and in which steps the loss is reduced.
-// Sees: run/results.  Does not see: programs, ranks, threads.
+// Sees: seams, run/results.  Does not see: programs, ranks, threads.
 // In: a callback, a number of steps.  Out: whether a step is reported; its result, told.
 #pragma once
 
@@ -10,10 +10,10 @@
 #include <string>
 #include <utility>
 
-#include "heddle/run/error.hpp"
 #include "heddle/run/results.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// Every step is reported unless something else was said; a callback is not needed for that.
 ///
@@ -47,4 +47,4 @@ class Reports {
   Every every_;
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What steps and evaluations say, and how a trainer reports and waits.
-// Sees: run/error.  Does not see: plans, threads, any backend.
+// Sees: seams/error.  Does not see: plans, threads, any backend.
 // In: -.  Out: StepResult, ReadWithAStar, Evaluation, Every, RunOptions.
 #pragma once
 
@@ -17,9 +17,9 @@
 
 #include "heddle/core/finite.hpp"
 #include "heddle/core/not_printed.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// Steps between two reports.
 struct Every {
@@ -141,4 +141,8 @@ struct RunOptions {
   std::chrono::nanoseconds deadline = std::chrono::seconds{60};
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room
+
+namespace heddle {
+using run_room::Evaluation, run_room::Every, run_room::StepResult;
+}  // namespace heddle

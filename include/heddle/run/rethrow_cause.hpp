@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Several ranks may throw in one call; the user gets one error, that of the rank that began it.
-// Sees: run/error, run/step_input.  Does not see: policies, threads, any backend.
+// Sees: seams/error, run/step_input.  Does not see: policies, threads, any backend.
 // In: a session after a failed run.  Out: the error, thrown.
 #pragma once
 
@@ -8,10 +8,10 @@
 #include <exception>
 #include <string>
 
-#include "heddle/run/error.hpp"
 #include "heddle/run/step_input.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// `position(rank)` says where the rank stopped, `locate()` where a value that is not finite begins.
 ///
@@ -36,4 +36,4 @@ template <class Session, class Position, class Locate>
   std::terminate();  // the run has failed, so some rank threw
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. The main function of a program: an error that nobody has caught becomes one sentence and an exit code.
-// Sees: run/error.  Does not see: plans, trainers, any backend.
+// Sees: seams/error.  Does not see: plans, trainers, any backend.
 // In: a function.  Out: run_main; LastSentence, which a backend of processes tells in its own way.
 #pragma once
 
@@ -18,15 +18,15 @@
 
 #include "heddle/core/not_included.hpp"
 #include "heddle/core/utf8.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 template <class... Given> inline constexpr bool is_included<RunMainHeader, Given...> = true;
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// What run_main may be told besides the function.
 struct MainOptions {
@@ -135,4 +135,8 @@ template <class Body> [[nodiscard]] int run_main(Body&& body, MainOptions how = 
   return 1;
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room
+
+namespace heddle {
+using run_room::run_main;
+}  // namespace heddle

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Runner: an Inference on a backend; inputs are scattered, the model is applied, outputs are gathered in order.
-// Sees: plan/inference, run/trainer.  Does not see: any backend by name.
+// Sees: seams, plan/inference, run/trainer.  Does not see: any backend by name.
 // In: an Inference, a backend pairing, parameters of a trainer or a file.  Out: outputs.
 #pragma once
 
@@ -12,15 +12,19 @@
 
 #include "heddle/plan/backend_named.hpp"
 #include "heddle/plan/inference.hpp"
-#include "heddle/run/concepts.hpp"
 #include "heddle/run/trainer.hpp"
+#include "heddle/seams/concepts.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle {
 
 /// Never called: a Runner asks for no loss.
-template <class Compute> struct LossKernel<NoLoss, Compute> {
-  static float sum(const LossCall&) { return 0; }
+template <class Compute> struct LossKernel<graph_room::NoLoss, Compute> {
+  static float sum(const seams_room::LossCall&) { return 0; }
 };
+
+}  // namespace heddle
+
+namespace heddle::run_room {
 
 /// Applies a model under a policy. Parameters start as a trainer with this seed starts them.
 ///
@@ -58,4 +62,4 @@ template <class TheInference, RunsPlans Backend> class Runner<TheInference, Back
   Ranks ranks_;
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

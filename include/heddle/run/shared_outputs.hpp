@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "heddle/core/shape.hpp"
-#include "heddle/plan/program.hpp"
+#include "heddle/plan/program/program.hpp"
 #include "heddle/run/arena.hpp"
 #include "heddle/run/slices.hpp"
 #include "heddle/run/step_input.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// R14, of the outputs of rows that are evaluated.
 [[noreturn]] inline void refuse_outputs(std::int64_t rows, std::int64_t features) {
@@ -70,4 +70,4 @@ template <class Session, class Maker> void share_outputs(Session& session, const
   }
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

@@ -14,7 +14,7 @@
 #include "heddle/run/gradcheck.hpp"
 #include "heddle/run/slices.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// `rows` tensors of a shape, each cut as one rank holds it; what is Partial is whole on rank 0 and zero elsewhere.
 [[nodiscard]] inline Floats part_of(const Floats& whole, const Shape& shape, std::int64_t rows, Laid how, int ranks, int rank) {
@@ -138,4 +138,4 @@ template <class L, class Compute> [[nodiscard]] GradientCheck check_signatures_o
   return check;
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

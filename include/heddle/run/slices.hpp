@@ -8,7 +8,7 @@
 
 #include "heddle/core/shape.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// Calls visit(offset in the part, offset in the whole, elements) for each run of part `part` of `parts` equal parts along `dimension`.
 /// A dimension below 0 is the whole tensor in one run.
@@ -24,4 +24,4 @@ template <class Visit> void each_run(const Shape& whole, int dimension, int part
   for (std::int64_t i = 0; i < before; ++i) visit(i * own, i * row + part * own, own);
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

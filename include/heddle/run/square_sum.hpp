@@ -9,7 +9,7 @@
 
 #include "heddle/core/finite.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// One sum for each element of a line.
 struct SquareLanes {
@@ -41,19 +41,24 @@ struct SquareLanes {
 }
 
 /// Of `parts` equal parts, at most 64 and a power of two: neighbours first. A slice of a unit sums a subtree of what the whole unit does.
-/// `before(values, elements)` is called with each part before its squares are taken, while they are at hand.
+/// `before(values, elements)` is called with each part before its squares are taken, while they are at hand. `of_part` and `plus` are those of an
+/// Arithmetic.
 ///
 /// Tested  run/square_sum_test
-template <class Float, class Before> [[nodiscard]] float square_sum(Float* values, std::int64_t elements, int parts, Before before) {
+template <class Float, class Before, class OfPart, class Plus>
+[[nodiscard]] float square_sum(Float* values, std::int64_t elements, int parts, Before before, OfPart of_part, Plus plus) {
   float sums[64];
   const std::int64_t part = elements / parts;
   for (int p = 0; p < parts; ++p) {
     before(values + p * part, part);
-    sums[p] = square_sum_of_part(values + p * part, part);
+    sums[p] = of_part(values + p * part, part);
   }
   for (int width = parts / 2; width > 0; width /= 2)
-    for (int p = 0; p < width; ++p) sums[p] = sums[2 * p] + sums[2 * p + 1];
+    for (int p = 0; p < width; ++p) sums[p] = plus(sums[2 * p], sums[2 * p + 1]);
   return sums[0];
+}
+template <class Float, class Before> [[nodiscard]] float square_sum(Float* values, std::int64_t elements, int parts, Before before) {
+  return square_sum(values, elements, parts, before, square_sum_of_part, [](float a, float b) { return a + b; });
 }
 [[nodiscard]] inline float square_sum(const float* values, std::int64_t elements, int parts) {
   return square_sum(values, elements, parts, [](const float*, std::int64_t) {});
@@ -75,4 +80,4 @@ template <class Float, class Before> [[nodiscard]] float square_sum(Float* value
   return wrong == 0;
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What one step is given, and which rows and groups belong to a rank.
-// Sees: plan/program, mesh, run/error.  Does not see: policies, threads, any backend.
+// Sees: plan/program, mesh, seams/error.  Does not see: policies, threads, any backend.
 // In: a Program, a rank.  Out: StepInput, rows of a grain, groups of the transport.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "heddle/plan/program.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/plan/program/program.hpp"
 #include "heddle/run/observer.hpp"
-#include "heddle/run/pledge.hpp"
+#include "heddle/seams/error.hpp"
+#include "heddle/seams/pledge.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// What one step is given, the same on every rank.
 struct StepInput {
@@ -135,4 +135,4 @@ inline constexpr Axis group_axes[] = {Axis::shard, Axis::data, Axis::tensor, Axi
   return before + p.mesh.group(rank, axis);
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Whether named tensors from elsewhere are exactly those of a model: every difference in one sentence.
-// Sees: core, run/error.  Does not see: files, plans, any backend.
+// Sees: core, seams/error.  Does not see: files, plans, any backend.
 // In: names, shapes and element types, wanted and given.  Out: nothing, or an Error.
 #pragma once
 
@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "heddle/core/nearest.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// A tensor without its elements: "linear1.weight", 50 x 784, F32.
 struct NamedShape {
@@ -132,4 +132,4 @@ inline void refuse_other_tensors(std::string_view model, const std::vector<Named
   refuse_other_tensors(model, path, wanted, given, {}, [](const std::string&, const std::string&) { return true; });
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

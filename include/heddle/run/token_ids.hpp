@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Token ids of a batch are looked at before a step begins, so that a wrong one costs nothing.
-// Sees: graph, run/error, run/examples.  Does not see: policies, kernels, any backend.
+// Sees: graph, seams/error, run/examples.  Does not see: policies, kernels, any backend.
 // In: a Graph and a batch.  Out: nothing, or R09 in one sentence.
 #pragma once
 
@@ -8,10 +8,10 @@
 #include <string>
 
 #include "heddle/graph/token_ids.hpp"
-#include "heddle/run/error.hpp"
 #include "heddle/run/examples.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// Positions are those of the input of one sample, row-major. Rows of another shape are left to D07.
 ///
@@ -30,4 +30,4 @@ template <class Target> void refuse_other_tokens(const Graph& graph, const Examp
     }
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

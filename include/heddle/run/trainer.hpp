@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Trainer: a plan on a backend, one call a step.
-// Sees: plan, run, graph.  Does not see: any backend by name.
+// Sees: seams, plan, run, graph.  Does not see: any backend by name.
 // In: a Plan, a backend pairing, optimizer options, a seed.  Out: steps, evaluations, parameters by name.
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <functional>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -18,23 +18,24 @@
 #include "heddle/plan/plan.hpp"
 #include "heddle/run/accuracy.hpp"
 #include "heddle/run/by_rank.hpp"
-#include "heddle/run/error.hpp"
 #include "heddle/run/examples.hpp"
-#include "heddle/run/executor.hpp"
 #include "heddle/run/kernel_table.hpp"
-#include "heddle/run/local_ranks.hpp"
-#include "heddle/run/loss_scale.hpp"
 #include "heddle/run/movable.hpp"
 #include "heddle/run/observer.hpp"
-#include "heddle/run/parameter_file.hpp"
-#include "heddle/run/reports.hpp"
+#include "heddle/run/parameter_source.hpp"
 #include "heddle/run/results.hpp"
 #include "heddle/run/step_input.hpp"
-#include "heddle/run/token_ids.hpp"
+#include "heddle/run/trained_ranks.hpp"
 #include "heddle/run/trainer_arguments.hpp"
-#include "heddle/run/transport_needs.hpp"
+#include "heddle/seams/error.hpp"
+#include "heddle/seams/pledge.hpp"
+#ifdef HEDDLE_COMPILED
+#include "heddle/run/build_flags.hpp"
+#else
+#include "heddle/run/trained_ranks_bodies.hpp"
+#endif
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// L11 of an Inference, unless it is the one of a Runner, which asks for no step; else what refuses the plan.
 template <class Asked> struct TrainerVerdict {
@@ -86,7 +87,6 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
 
   explicit Trainer(const Options& options, Seed seed = Seed{0}, RunOptions how = {}) try
       : state_(TrainerVerdict<Asked>::who, Request::graph.model.view(), options, seed, how) {
-    state_->check_options();
     state_->ranks.make(seed);
   } catch (const std::bad_alloc&) {
     refuse_memory(training.arenas[0].total);
@@ -104,28 +104,22 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
 
   /// The loss of every `every`-th step is reduced over the ranks, and the callback, if there is one, is told. Other steps have no loss to read.
   /// A callback may replace itself; it may read parameters, and calls no step, evaluation or set_parameter.
-  void on_step(std::function<void(const StepResult&)> callback, Every every = {}) {
-    state_->ranks.refuse_at_work("on_step()");
-    state_->reports.set(std::move(callback), every);
-  }
+  void on_step(std::function<void(const StepResult&)> callback, Every every = {}) { state_->ranks.on_step(std::move(callback), every); }
   /// From the next call on; a call that is under way keeps the observer that it began with, which must outlive it.
   void observe(Observer* observer) { state_->ranks.observe(observer); }
   [[nodiscard]] Options& optimizer() { return state_->options; }
   [[nodiscard]] ClipOptions& clip() {
     static_assert(Request::clips || !TrainerVerdict<Asked>::found.ok(), "[heddle.O05] the plan does not clip. Fix: add Clip<GlobalNorm> to it.");
-    return state_->clip;
+    return state_->ranks.clip();
   }
   [[nodiscard]] LossScale& loss_scale() {
     static_assert(Request::scales_loss || !TrainerVerdict<Asked>::found.ok(),
                   "[heddle.O05] the plan does not scale its loss. Fix: add LossScaling to it.");
-    return state_->loss_scale;
+    return state_->ranks.loss_scale();
   }
   [[nodiscard]] std::int64_t steps() const { return state_->ranks.steps(); }
   /// One optimizer step on one global batch; every rank takes its rows of it.
-  StepResult step(const Examples<Target>& batch) {
-    const auto state = state_.held();
-    return step_of(*state, batch);
-  }
+  StepResult step(const Examples<Target>& batch) { return state_.held()->ranks.step(batch); }
   template <class Other> StepResult step(const Examples<Other>&) {
     static_assert(sizeof(fired<OfTrained<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
     return {};
@@ -153,7 +147,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   }
 
   /// Outputs (rows, output features) for inputs without targets, in the order of the rows.
-  [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) { return state_.held()->ranks.template predict<Target>(inputs); }
+  [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) { return state_.held()->ranks.predict(inputs); }
   template <class... Given>
   requires(!are_inputs<Given...>) std::vector<float> predict(const Given&...) {
     static_assert(are_inputs<Given...> || !TrainerVerdict<Asked>::found.ok(),
@@ -178,7 +172,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   /// Errors  D20 unwritable, in every process; D31 at build of what is no path
   template <class Path> void save(const Path& path) {
     static_assert(is_path<Path>, "[heddle.D31] save() takes the path of a file. Fix: give a string, a string_view or a std::filesystem::path.");
-    if constexpr (is_path<Path>) save_parameters(state_.held()->ranks, path_text(path, Code{'D', 20}));
+    if constexpr (is_path<Path>) state_.held()->ranks.save(path_text(path, Code{'D', 20}));
   }
   /// Takes all parameters by name from a file, a TensorFile, a Runner or a trainer under any plan. They must be those of the model: every one, in its
   /// shape, and none besides. All differences stand in one sentence, and nothing is changed if there are any.
@@ -188,28 +182,27 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
         is_parameter_source<std::remove_reference_t<Source>>,
         "[heddle.D31] load() takes a path, a TensorFile, a Runner or a Trainer, of which the last two are not const. Fix: name a file, as in "
         "load(path), or give it what has the parameters.");
-    if constexpr (is_parameter_source<std::remove_reference_t<Source>>) load_parameters(state_.held()->ranks, Request::graph.model.view(), source);
+    if constexpr (is_path<std::remove_reference_t<Source>>) {
+      state_.held()->ranks.load(path_text(source));
+    } else if constexpr (is_parameter_source<std::remove_reference_t<Source>>) {
+      SourceOf<std::remove_reference_t<Source>> given{source};
+      state_.held()->ranks.load(given);
+    }
   }
 
   // ---- tensors by their state_dict names
-  [[nodiscard]] std::vector<std::string> parameter_names() const { return state_->ranks.tensors().names(); }
-  [[nodiscard]] const Shape& parameter_shape(const std::string& name) const {
-    return state_->ranks.tensors().shape(state_->ranks.tensors().find(name));
-  }
+  [[nodiscard]] std::vector<std::string> parameter_names() const { return state_->ranks.parameter_names(); }
+  [[nodiscard]] const Shape& parameter_shape(const std::string& name) const { return state_->ranks.parameter_shape(name); }
   /// The parameter as the first replica holds it, or as `replica` does.
-  [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) {
-    return state_->ranks.resting("parameter()").parameter(state_->ranks.tensors().find(name), replica);
-  }
+  [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) { return state_->ranks.parameter(name, replica); }
   /// The gradient of the last step, of the mean loss, summed over all ranks. It is as the optimizer was given it: unscaled under LossScaling, and
   /// after Clip<GlobalNorm> its values are the clipped ones.
-  [[nodiscard]] std::vector<float> gradient(const std::string& name, int replica = 0) {
-    return state_->ranks.resting("gradient()").gradient(state_->ranks.tensors().find(name), replica);
-  }
+  [[nodiscard]] std::vector<float> gradient(const std::string& name, int replica = 0) { return state_->ranks.gradient(name, replica); }
   /// Sets a parameter on every rank that holds it.
-  void set_parameter(const std::string& name, std::span<const float> values) { state_->ranks.write("set_parameter()", name, values); }
+  void set_parameter(const std::string& name, std::span<const float> values) { state_->ranks.set_parameter(name, values); }
   /// FNV-1a over the bytes of all parameters in the order of the model: the same number for the same bits.
-  [[nodiscard]] std::uint64_t parameter_hash(int replica = 0) { return state_->ranks.resting("parameter_hash()").hash(replica); }
-  [[nodiscard]] int replicas() const { return state_->ranks.tensors().replicas(); }
+  [[nodiscard]] std::uint64_t parameter_hash(int replica = 0) { return state_->ranks.parameter_hash(replica); }
+  [[nodiscard]] int replicas() const { return state_->ranks.replicas(); }
   /// True in one process only: the one that prints and writes files.
   [[nodiscard]] bool first_process() const { return state_->ranks.first_process(); }
   /// Whether the rank lives in this process; only then it has an executor here.
@@ -222,29 +215,31 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   static constexpr const Program& training_program() { return ThePlan::training; }
 
  private:
+  using Ranks = TrainedRanks<Session, Target>;
   static constexpr const Program& training = ThePlan::training;
   /// All that a trainer is. Its ranks, threads and callbacks know its address, so the state stays where it is when the trainer is moved.
   struct State {
     State(const Options& given, Seed seed, RunOptions how)
         : options(given),
-          ranks(training, ThePlan::evaluation, Request::graph, Request::target_features,
-                kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute, TrainerVerdict<Asked>::found.ok()>(),
-                transport_needs<Optimizer>(training, ThePlan::evaluation, given, seed), how.deadline) {}
-    void check_options() const {
-      if (const Diagnosis wrong = Optimizer::check(options); !wrong.ok()) throw Error(wrong);
-      clip.check();
-      loss_scale.check();
+          ranks({training, ThePlan::evaluation, Request::graph, Request::target_features,
+                 kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute, TrainerVerdict<Asked>::found.ok()>()},
+                {this, &check, &prepare}, seed, how) {}
+    static void check(void* holder) {
+      if (const Diagnosis wrong = Optimizer::check(static_cast<State*>(holder)->options); !wrong.ok()) throw Error(wrong);
+    }
+    static void prepare(void* holder, std::int64_t step, StepInput& input) {
+      State& state = *static_cast<State*>(holder);
+      const auto& constants = state.constants.emplace(Optimizer::constants(state.options, step));
+      input.constants = &constants;
+      input.options = hash_of_constants(constants);
+      input.learning_rate = learning_rate_of(state.options);
     }
     Options options;
-    ClipOptions clip;
-    LossScale loss_scale;
-    Reports reports;
-    LocalRanks<Session> ranks;
+    std::optional<typename Optimizer::Constants> constants;  // of the step in hand
+    Ranks ranks;
   };
 
-  static void count_right(State& s, Accuracy& counted, const Examples<Target>& batch) {
-    for (const auto& piece : batch.batches(s.ranks.rows_at_once())) counted.add(s.ranks.evaluate(piece), piece);
-  }
+  static void count_right(State& s, Accuracy& counted, const Examples<Target>& batch) { s.ranks.count_right(counted, batch); }
   template <class Other> static void count_right(State&, Accuracy&, const Examples<Other>&) {
     static_assert(sizeof(fired<OfTrained<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
   }
@@ -259,42 +254,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
       static_assert(std::is_void_v<Rows>, "[heddle.D18] accuracy() takes a batch, or batches. Fix: data.in_order().batches<64>().");
     }
   }
-  static StepResult step_of(State& s, const Examples<Target>& batch) {
-    const auto turn = s.ranks.begin("step()");
-    s.check_options();
-    StepResult result = s.reports.begun(s.ranks.steps() + 1, Request::clips, Request::scales_loss);
-    StepInput input = s.ranks.input_of(batch, training);
-    refuse_other_tokens(Request::graph, batch);
-    if (batch.rows < Request::batch.batch) {
-      if (Request::batch.remedy == Remedy::drop) return StepResult{s.ranks.steps()};
-      if (Request::batch.remedy == Remedy::pad) input.rows = Request::batch.batch;
-    }
-    input.rows = std::min<std::int64_t>(input.rows, training.batch.capacity());
-    const typename Optimizer::Constants constants = Optimizer::constants(s.options, result.step);
-    input.constants = &constants;
-    input.options = hash_of_constants(constants);
-    input.learning_rate = learning_rate_of(s.options);
-    input.step = result.step;
-    input.max_norm = s.clip.max_norm;
-    input.loss_scale = s.loss_scale.scale();
-    input.reporting = s.reports.due(result.step);
-    s.ranks.run(input);
-    result.rows = input.rows;
-    if (Request::scales_loss) {
-      result.skipped = s.ranks.first().skipped();
-      result.scale = input.loss_scale;
-      s.loss_scale.update(result.skipped);
-    }
-    if (!result.skipped) s.ranks.count(result.step);
-    if (Request::clips && !result.skipped) result.norm = s.ranks.first().norm();
-    if (input.reporting) {
-      result.loss = s.ranks.shared_loss_sum() / static_cast<float>(input.rows);
-      s.reports.tell(result);
-    }
-    return result;
-  }
-
   Movable<State> state_;
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

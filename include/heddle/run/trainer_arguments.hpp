@@ -9,7 +9,7 @@
 
 #include "heddle/run/examples.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 template <class Target, class... Given>
 inline constexpr bool is_batch = sizeof...(Given) == 1 && (std::is_convertible_v<Given, Examples<Target>> && ...);
@@ -32,4 +32,4 @@ template <bool Told> constexpr void refuse_trainer_arguments() {
                 "{.learning_rate = 1e-3}, Seed{1}; Adam has beta1, beta2, epsilon and weight_decay besides, MomentumSGD momentum.");
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

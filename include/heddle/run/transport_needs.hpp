@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What a Program asks of a transport: groups, and how many starts may be pending.
-// Sees: plan/program, plan/collective_size, plan/program_hash, run/concepts, run/step_input.  Does not see: policies, any backend.
+// Sees: plan/program, plan/read/collective_size, plan/read/program_hash, seams/concepts, run/step_input.  Does not see: policies, any backend.
 // In: the training and the evaluation Program, options, a seed.  Out: RankNeeds, TransportNeeds.
 #pragma once
 
@@ -10,14 +10,14 @@
 #include <iterator>
 #include <vector>
 
-#include "heddle/plan/collective_size.hpp"
-#include "heddle/plan/program.hpp"
-#include "heddle/plan/program_hash.hpp"
-#include "heddle/run/concepts.hpp"
-#include "heddle/run/pledge.hpp"
+#include "heddle/plan/program/program.hpp"
+#include "heddle/plan/read/collective_size.hpp"
+#include "heddle/plan/read/program_hash.hpp"
 #include "heddle/run/step_input.hpp"
+#include "heddle/seams/concepts.hpp"
+#include "heddle/seams/pledge.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// Sizes alone, known at build: memory is counted by them.
 [[nodiscard]] constexpr RankNeeds rank_needs(const Program& training, const Program& evaluation) {
@@ -46,6 +46,7 @@ static_assert(std::size(group_axes) <= RankNeeds::most_groups);
 /// With the ranks of each group.
 struct TransportNeeds : RankNeeds {
   std::vector<std::vector<int>> groups;
+  AddElements add = nullptr;  ///< how sums add; a pairing whose elements are no floats says it
   // What ranks that are processes compare before the first step:
   std::uint64_t program = 0;  ///< program_hash of both Programs
   std::uint64_t seed = 0;
@@ -70,15 +71,4 @@ struct TransportNeeds : RankNeeds {
   return needs;
 }
 
-/// With what processes compare of the optimizer and of the seed.
-template <class Optimizer>
-[[nodiscard]] TransportNeeds transport_needs(const Program& training, const Program& evaluation, const typename Optimizer::Options& options,
-                                             Seed seed) {
-  TransportNeeds needs = transport_needs(training, evaluation);
-  needs.seed = seed.value;
-  needs.learning_rate = learning_rate_of(options);
-  needs.options = hash_of_constants(Optimizer::constants(options, 2));  // some options take no part in the first step
-  return needs;
-}
-
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

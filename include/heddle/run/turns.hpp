@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Room: run. One call of a trainer at a time: observers and callbacks run inside one, and so may begin no other.
-// Sees: run/error.  Does not see: programs, ranks, what the calls do.
+// Sees: seams/error.  Does not see: programs, ranks, what the calls do.
 // In: the name of a call.  Out: its turn, or R11 in one sentence.
 #pragma once
 
 #include <atomic>
 #include <string>
 
-#include "heddle/run/error.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// Who may do what. A call that runs ranks or writes parameters needs a turn of its own; one that reads parameters needs ranks that stand still, as
 /// they do in a callback.
@@ -50,4 +50,4 @@ class CallTurns {
   std::atomic<bool> working_{false};
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

@@ -21,7 +21,7 @@
 #include "heddle/run/slices.hpp"
 #include "heddle/run/trainer.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// What verify found; text is empty if every tensor agrees.
 struct Verification {
@@ -42,15 +42,16 @@ template <class TrainerType> class Recorder : public Observer {
     }
   }
   void started(const Observation& seen) override {
-    if (const Entry* const entry = entry_of(seen); entry != nullptr && (entry->what == Do::leaf_backward || entry->what == Do::leaf_backward_weight))
+    if (const Entry* const entry = entry_of(seen);
+        entry != nullptr && (entry->what == BodyOp::leaf_backward || entry->what == BodyOp::leaf_backward_weight))
       copy(seen, entry->c, entry->node, seen.program->graph->signature(entry->node).output_gradient, gradients);
   }
   void finished(const Observation& seen) override {
     const Entry* const entry = entry_of(seen);
     if (entry == nullptr || entry->node < 0 || entry->node == graph.node_count) return;  // of the loss
     const Laid output = seen.program->graph->signature(entry->node).output;
-    const bool summed = output.partial() && is_forward(seen) && (entry->what == Do::reduce_value || entry->what == Do::scatter_value);
-    if (entry->what == Do::add || summed || (entry->what == Do::leaf_forward && !output.partial()))
+    const bool summed = output.partial() && is_forward(seen) && (entry->what == BodyOp::reduce_value || entry->what == BodyOp::scatter_value);
+    if (entry->what == BodyOp::add || summed || (entry->what == BodyOp::leaf_forward && !output.partial()))
       copy(seen, entry->d, entry->node, summed ? seen.program->graph->rest(entry->node + 1) : output, outputs);
   }
   /// Where ranks live in other processes: what each of them saw, in every process. What a rank has not seen is 0, and nothing is seen differently by
@@ -75,7 +76,7 @@ template <class TrainerType> class Recorder : public Observer {
  private:
   static constexpr int ranks = TrainerType::training_program().mesh.ranks();
   [[nodiscard]] static const Entry* entry_of(const Observation& seen) { return seen.entry < 0 ? nullptr : &seen.program->entries[seen.entry]; }
-  [[nodiscard]] static bool is_forward(const Observation& seen) { return seen.program->instructions[seen.instruction].op == Op::forward; }
+  [[nodiscard]] static bool is_forward(const Observation& seen) { return seen.program->instructions[seen.instruction].op == ListOp::forward; }
   /// Each rank of axis tensor writes its part of the rows; of what is whole, the first.
   void copy(const Observation& seen, const Place& place, int node, Laid how, std::vector<std::vector<float>>& to) {
     auto& executor = trainer_.executor(seen.rank);
@@ -222,4 +223,8 @@ template <class ThePlan, class Backend = void, class Target>
     return {};
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room
+
+namespace heddle {
+using run_room::difference, run_room::verify;
+}  // namespace heddle

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. with_plan: the plan of a set that has a name, or as many devices as there are ranks, handed to a callable.
-// Sees: plan/plan_set, run/world.  Does not see: threads, any backend.
+// Sees: seams, plan/plan_set, run/world.  Does not see: threads, any backend.
 // In: a PlanSet, a name or a number of ranks, a generic callable.  Out: what the callable returns.
 #pragma once
 
@@ -14,16 +14,16 @@
 #include "heddle/core/refused.hpp"
 #include "heddle/core/type_name.hpp"
 #include "heddle/plan/plan_set.hpp"
-#include "heddle/run/error.hpp"
 #include "heddle/run/world.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline core_room {
+namespace heddle::core_room {
 
 template <class... Given> inline constexpr bool is_included<WithPlanHeader, Given...> = true;
 
-}  // namespace heddle::inline core_room
+}  // namespace heddle::core_room
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 template <class... Plans> CheckedSet<Plans...> checked_set_of(const PlanSet<Plans...>*);
 template <class... Plans> std::type_identity<PlanSet<Plans...>> set_behind(const PlanSet<Plans...>*);
@@ -139,4 +139,8 @@ template <class Set, class Run> decltype(auto) with_plan(Run&& run) {
   return with_plan<Set>(world.size, run);
 }
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room
+
+namespace heddle {
+using run_room::with_plan;
+}  // namespace heddle

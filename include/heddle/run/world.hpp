@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. How many processes were started and which one this is, as torchrun, mpirun and srun say it in the environment.
-// Sees: core, run/error.  Does not see: plans, memory, threads, any backend.
+// Sees: core, seams/error.  Does not see: plans, memory, threads, any backend.
 // In: environment variables.  Out: World.
 #pragma once
 
@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "heddle/core/rule.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::run_room {
 
 /// Looks a variable up; a test passes one of its own.
 using Environment = std::function<std::optional<std::string>(const char*)>;
@@ -144,4 +144,4 @@ struct RanksAsProcesses {
   }
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::run_room

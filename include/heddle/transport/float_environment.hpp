@@ -7,9 +7,9 @@
 #include <cfenv>
 #include <cstdint>
 
-#include "heddle/core/language.hpp"
+#include "heddle/core/rooms.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// Rounding, flush-to-zero, denormals-are-zero and the masks of exceptions, as they are now in the calling thread. Flags that were raised belong to
 /// each thread alone and are not handed on.
@@ -46,4 +46,4 @@ class FloatEnvironment {
 #endif
 };
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

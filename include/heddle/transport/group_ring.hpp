@@ -15,7 +15,7 @@
 #include "heddle/transport/mismatch.hpp"
 #include "heddle/transport/spin_wait.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// One group; its collectives share one numbering, whatever their kind. Each atomic of a slot carries the number k+1 above its count, so a slot of an
 /// earlier round is never taken for the present one.
@@ -29,9 +29,9 @@ namespace heddle::inline transport_room {
 class GroupRing {
  public:
   /// Fewer than 2^15 members: the count shares a word with the number.
-  GroupRing(int members, int limit)
-      : members_(members), slots_(2 * static_cast<std::size_t>(limit)), sources_(slots_.size() * count(members)), targets_(sources_.size()),
-        posted_(sources_.size()), started_(count(members)) {}
+  GroupRing(int members, int limit, AddElements add = nullptr)
+      : members_(members), add_(add), slots_(2 * static_cast<std::size_t>(limit)), sources_(slots_.size() * count(members)),
+        targets_(sources_.size()), posted_(sources_.size()), started_(count(members)) {}
 
   [[nodiscard]] static constexpr Bytes memory(int members, int limit) {
     constexpr auto of_a_start = static_cast<std::int64_t>(2 * sizeof(float*) + sizeof(StartedCollective));
@@ -186,7 +186,7 @@ class GroupRing {
     for (int q = members_ - 1; q > 0; --q)
       if (posted(k, q) != posted(k, 0)) slot.odd = q;
     const std::int64_t elements = posted(k, 0).elements;
-    slot.buffers = {posted(k, 0).kind, members_, elements, sources_.data() + row(k), targets_.data() + row(k)};
+    slot.buffers = {posted(k, 0).kind, members_, elements, sources_.data() + row(k), targets_.data() + row(k), add_};
     const std::int64_t even = elements / (4 * static_cast<std::int64_t>(members_));
     std::int64_t slice = std::clamp(even, least_slice, usual_slice);
     slice = std::max(slice, elements >> (work_shift - 1));
@@ -202,6 +202,7 @@ class GroupRing {
   }
 
   int members_;
+  AddElements add_;
   std::vector<Slot> slots_;
   std::vector<const float*> sources_;      // (slots, members)
   std::vector<float*> targets_;            // (slots, members)
@@ -209,4 +210,4 @@ class GroupRing {
   std::vector<Started> started_;           // (members)
 };
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

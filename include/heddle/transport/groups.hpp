@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. The groups of a transport: which ranks reduce together, and at which position each of them is.
-// Sees: run/error.  Does not see: transfers, threads, the mesh they come from.
+// Sees: seams/error.  Does not see: transfers, threads, the mesh they come from.
 // In: lists of ranks.  Out: members and positions; a sentence for a group, peer or count that cannot be.
 #pragma once
 
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "heddle/core/units.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// The ranks and groups of one transport; the order within a group is the order of the sum's tree.
 ///
@@ -85,4 +85,4 @@ class Groups {
   std::vector<int> positions_;  // (groups, ranks)
 };
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

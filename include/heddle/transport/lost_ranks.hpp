@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. Which ranks were lost and why, readable in every wait at the price of one shared load.
-// Sees: run/error, transport/spin_wait.  Does not see: transfers, memory.
+// Sees: seams/error, transport/spin_wait.  Does not see: transfers, memory.
 // In: ranks given up.  Out: the first of them, and the RankLost that names it.
 #pragma once
 
@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/run/error.hpp"
+#include "heddle/seams/error.hpp"
 #include "heddle/transport/spin_wait.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// The first rank lost is the cause; the others mostly follow from it, so every error names the first.
 ///
@@ -114,4 +114,4 @@ class alignas(cache_line_bytes) Awaited {
   std::atomic<std::uint64_t> word_{0};  // 0: nothing
 };
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. The sentences for sides of one transfer or collective that differ in count or kind.
-// Sees: run/error, transport/movement.  Does not see: rings, threads, programs.
+// Sees: seams/error, transport/movement.  Does not see: rings, threads, programs.
 // In: ranks, counts, kinds, sequence.  Out: Error T01.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "heddle/run/error.hpp"
+#include "heddle/seams/error.hpp"
 #include "heddle/transport/movement.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// Tested  transport/mismatch_test
 [[nodiscard]] inline Error counts_differ(const std::string& first, std::int64_t first_count, const std::string& second, std::int64_t second_count,
@@ -33,4 +33,4 @@ struct StartedCollective {
   return counts_differ(starts(first_rank, first.kind), first.elements, starts(second_rank, second.kind), second.elements, sequence);
 }
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string>
 
-#include "heddle/core/language.hpp"
+#include "heddle/core/rooms.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// What moves: one buffer from a rank to another, or a collective of a group.
 ///
@@ -29,4 +29,4 @@ inline constexpr int movements = 4;
 
 [[nodiscard]] inline std::string describe_collective(Movement kind, int group) { return name_of(kind) + (" of group " + std::to_string(group)); }
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. Ranks that are processes: MPI moves the bytes, the sums have the order of every other transport.
-// Sees: run/concepts, run/error, core, MPI.  Does not see: policies, programs, kernels.
+// Sees: seams/concepts, seams/error, core, MPI.  Does not see: policies, programs, kernels.
 // In: a communicator, groups, limits, a deadline.  Out: the TransportEndpoint of this process; lane model: free.
 #pragma once
 
@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "heddle/core/units.hpp"
-#include "heddle/run/concepts.hpp"
-#include "heddle/run/error.hpp"
-#include "heddle/run/pledge.hpp"
+#include "heddle/seams/concepts.hpp"
+#include "heddle/seams/error.hpp"
+#include "heddle/seams/pledge.hpp"
 #include "heddle/transport/groups.hpp"
 #include "heddle/transport/movement.hpp"
 #include "heddle/transport/mpi_calls.hpp"
@@ -33,7 +33,7 @@
 #include "heddle/transport/sent_counters.hpp"
 #include "heddle/transport/window.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// Transport between processes, and the endpoint of the one it lives in. The thread that has started MPI calls it.
 ///
@@ -294,4 +294,4 @@ inline void Mpi::leave(bool gives_up, const std::string& why) {
 
 static_assert(TransportEndpoint<Mpi>);
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. MPI's calls as Heddle makes them: non-blocking, with errors as sentences, on communicators of its own.
-// Sees: run/error, transport/mpi_process, MPI.  Does not see: transfers, groups, programs.
+// Sees: seams/error, transport/mpi_process, MPI.  Does not see: transfers, groups, programs.
 // In: a communicator, buffers.  Out: MpiCommunicator, MpiRequests.
 #pragma once
 
@@ -17,11 +17,11 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/run/error.hpp"
+#include "heddle/seams/error.hpp"
 #include "heddle/transport/mpi_process.hpp"
 #include "heddle/transport/spin_wait.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// Errors  T06 if MPI says that a call failed
 inline void check_mpi(int code, const char* call) {
@@ -154,4 +154,4 @@ class MpiCommunicator {
   bool kept_ = false;
 };
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. One collective between processes: slices are exchanged, summed along the fixed tree, and exchanged back.
-// Sees: run/pledge, transport/mpi_calls, transport/tree_sum, transport/mismatch, core/ring_volume.  Does not see: deadlines, lost ranks.
+// Sees: seams/pledge, transport/mpi_calls, transport/tree_sum, transport/mismatch, core/ring_volume.  Does not see: deadlines, lost ranks.
 // In: the start of one member.  Out: steps that return at once; the bits of every other transport.
 #pragma once
 
@@ -12,14 +12,14 @@
 #include <vector>
 
 #include "heddle/core/ring_volume.hpp"
-#include "heddle/run/pledge.hpp"
+#include "heddle/seams/pledge.hpp"
 #include "heddle/transport/mismatch.hpp"
 #include "heddle/transport/movement.hpp"
 #include "heddle/transport/mpi_calls.hpp"
 #include "heddle/transport/sent_counters.hpp"
 #include "heddle/transport/tree_sum.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// What the collectives of one group share in one process: who its members are, and memory for the slices that are being summed. One of them at
 /// a time uses it, in the order of their numbers.
@@ -31,6 +31,7 @@ struct MpiGroup {
   int first_tag = 0;
   std::int64_t turn = 0;  // the lowest number that has not passed its sum
   std::vector<float> scratch;
+  AddElements add = nullptr;  // as in PendingLimits
 
   [[nodiscard]] int members() const { return static_cast<int>(ranks.size()); }
   /// Scratch for the sum of a whole of so many elements: one slice per member.
@@ -221,7 +222,7 @@ class MpiCollective {
     const std::int64_t room = group_->slice_room(what().elements);
     for (int q = 0; q < members(); ++q) pointers_[at(q)] = q == group_->position ? source_ + mine.first : group_->scratch.data() + q * room;
     const bool scatters = what().kind == Movement::reduce_scatter;
-    tree_sum_to_one(pointers_.data(), members(), 0, mine.length, scatters ? target_ : target_ + mine.first);
+    tree_sum_to_one(pointers_.data(), members(), 0, mine.length, scatters ? target_ : target_ + mine.first, group_->add);
     finish_turn(scatters ? Stage::ending : Stage::turning);
   }
   /// The slices that were sent first have left: their places may be overwritten.
@@ -255,4 +256,4 @@ class MpiCollective {
   std::vector<float> drain_;
 };
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

@@ -15,7 +15,7 @@
 #include "heddle/transport/mpi_calls.hpp"
 #include "heddle/transport/mpi_process.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// One message, of fixed length: the last word of a rank, or where it waits and for whom.
 struct ControlMessage {
@@ -112,4 +112,4 @@ class MpiControl {
   std::vector<bool> gone_;  // by rank
 };
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. What all processes of a plan do together beside its program: they compare it at the start and share what one of them holds.
-// Sees: transport/mpi_calls, transport/mpi_process, run/pledge.  Does not see: transfers, groups, deadlines.
+// Sees: transport/mpi_calls, transport/mpi_process, seams/pledge.  Does not see: transfers, groups, deadlines.
 // In: a communicator.  Out: the same bytes everywhere; a sentence that names the odd rank.
 #pragma once
 
@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "heddle/run/error.hpp"
-#include "heddle/run/pledge.hpp"
+#include "heddle/seams/error.hpp"
+#include "heddle/seams/pledge.hpp"
 #include "heddle/transport/mpi_calls.hpp"
 #include "heddle/transport/mpi_process.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// Afterwards every process has the owner's bytes. The owner says first which share it is and how long: the others take nothing else for it.
 ///
@@ -157,4 +157,4 @@ class MpiAgreement {
   std::shared_ptr<std::vector<StartPledge>> pledges_;  // by rank
 };
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

@@ -9,4 +9,4 @@
 #endif
 #include <mpi.h>
 
-#include "heddle/core/language.hpp"
+#include "heddle/core/rooms.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. The groups that one process belongs to, each with its window of pending collectives.
-// Sees: run, transport/groups, transport/mpi_collective, transport/window.  Does not see: deadlines, lost ranks, transfers.
+// Sees: seams, run, transport/groups, transport/mpi_collective, transport/window.  Does not see: deadlines, lost ranks, transfers.
 // In: a communicator, groups, a rank, limits.  Out: MpiLanes.
 #pragma once
 
@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "heddle/core/units.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/seams/error.hpp"
 #include "heddle/transport/groups.hpp"
 #include "heddle/transport/mpi_calls.hpp"
 #include "heddle/transport/mpi_collective.hpp"
 #include "heddle/transport/window.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// One group that a rank belongs to.
 struct MpiLane {
@@ -56,6 +56,7 @@ class MpiLanes {
       MpiGroup& group = lane->group;
       group.comm = comm.get();
       group.number = g;
+      group.add = limits.add;
       for (int q = 0; q < groups.members(g); ++q) group.ranks.push_back(groups.rank_at(g, q));
       group.position = groups.position(g, rank);
       group.first_tag = static_cast<int>(g * tags_of_one);
@@ -84,4 +85,4 @@ class MpiLanes {
   std::size_t pending_ = 0;
 };
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

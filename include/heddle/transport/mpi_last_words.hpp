@@ -16,7 +16,7 @@
 
 #include "heddle/transport/mpi_process.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// How a process ends: while others go on, with all others, or with all others and for the same reason.
 enum class HowProcessesEnd : std::uint64_t { alone = 1, together = 2, with_one_sentence = 3 };
@@ -78,4 +78,4 @@ struct LastWords {
   return answers->arrive_within(patience) ? found : HowProcessesEnd::alone;
 }
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

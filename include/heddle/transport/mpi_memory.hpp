@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. Memory that one process takes for a transport over MPI, known before there is one.
-// Sees: run/concepts, transport/mpi_lanes, transport/mpi_transfer.  Does not see: deadlines, lost ranks, programs.
+// Sees: seams/concepts, transport/mpi_lanes, transport/mpi_transfer.  Does not see: deadlines, lost ranks, programs.
 // In: RankNeeds.  Out: mpi_memory.
 #pragma once
 
@@ -8,14 +8,14 @@
 #include <cstdint>
 
 #include "heddle/core/units.hpp"
-#include "heddle/run/concepts.hpp"
+#include "heddle/seams/concepts.hpp"
 #include "heddle/transport/groups.hpp"
 #include "heddle/transport/mpi_lanes.hpp"
 #include "heddle/transport/mpi_transfer.hpp"
 #include "heddle/transport/sent_counters.hpp"
 #include "heddle/transport/window.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// Scratch for the sums of each group, and a place for everything that may be pending: two ranks that sum 1000 floats take 4096 bytes of scratch.
 /// Names, small lists and what MPI takes itself are left out.
@@ -29,4 +29,4 @@ namespace heddle::inline transport_room {
   return sum + Groups::memory(needs.ranks, needs.all_groups) + SentCounters::memory(needs.all_groups);
 }
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// Something of this process that others count on; it tells them if the process ends under it.
 class MpiResident {
@@ -88,4 +88,8 @@ class MpiProcess {
   std::vector<std::shared_ptr<void>> kept_;
 };
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room
+
+namespace heddle::extending {
+using transport_room::MpiProcess;
+}  // namespace heddle::extending

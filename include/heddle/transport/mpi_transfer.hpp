@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. One transfer between two processes: both sides tell each other their count and their call, then the elements arrive.
-// Sees: run/pledge, transport/mpi_calls, transport/mismatch.  Does not see: deadlines, lost ranks, how anybody waits.
+// Sees: seams/pledge, transport/mpi_calls, transport/mismatch.  Does not see: deadlines, lost ranks, how anybody waits.
 // In: a side's start.  Out: steps that return at once; the count of the other side.
 #pragma once
 
@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "heddle/run/pledge.hpp"
+#include "heddle/seams/pledge.hpp"
 #include "heddle/transport/mismatch.hpp"
 #include "heddle/transport/mpi_calls.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// One side of a transfer. The sender's elements leave at once; the receiver takes them when it knows that the counts agree, and drains them
 /// elsewhere if they do not. The slot of its number is in the tag, so the k-th meets the k-th.
@@ -116,4 +116,4 @@ class MpiTransfer {
   MpiRequests requests_{requests_of_one};
 };
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

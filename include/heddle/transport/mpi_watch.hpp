@@ -16,7 +16,7 @@
 #include "heddle/transport/mpi_calls.hpp"
 #include "heddle/transport/mpi_control.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// What one process knows of the others. An operation has done(), needs(rank) and describe(); each_missing(visit) visits the ranks that it still
 /// expects something from.
@@ -187,4 +187,4 @@ class MpiWatch {
   bool owes_ = false;
 };
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

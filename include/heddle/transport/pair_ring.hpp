@@ -13,7 +13,7 @@
 #include "heddle/core/units.hpp"
 #include "heddle/transport/spin_wait.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// One ordered pair of ranks. A slot's state is (k+1) << 4 | bits, so a slot of an earlier round is never taken for the present one.
 ///
@@ -108,4 +108,4 @@ class PairRing {
   std::vector<Slot> slots_;
 };
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

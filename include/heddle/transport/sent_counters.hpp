@@ -13,7 +13,7 @@
 #include "heddle/core/units.hpp"
 #include "heddle/transport/movement.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// Messages and bytes that one rank has sent by one kind of movement.
 struct Sent {
@@ -84,4 +84,4 @@ class SentCounters {
   std::unique_ptr<Line[]> lines_;  // to peers, then by group
 };
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. One rank alone: nothing moves.
-// Sees: run/concepts, run/error, core.  Does not see: threads, policies, programs, kernels.
+// Sees: seams/concepts, seams/error, core.  Does not see: threads, policies, programs, kernels.
 // In: a number of groups, each of this rank only.  Out: a TransportEndpoint; lane model: free.
 #pragma once
 
@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "heddle/core/units.hpp"
-#include "heddle/run/concepts.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/seams/concepts.hpp"
+#include "heddle/seams/error.hpp"
 #include "heddle/transport/groups.hpp"
 #include "heddle/transport/movement.hpp"
 #include "heddle/transport/sent_counters.hpp"
 #include "heddle/transport/window.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// The transport of one rank. A sum over one position is what is there already, and its slice is the whole.
 ///
@@ -90,4 +90,4 @@ class Solo {
 
 static_assert(TransportEndpoint<Solo::Endpoint>);
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

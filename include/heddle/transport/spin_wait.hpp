@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. How a thread waits: it spins briefly, then sleeps until it is woken or late.
-// Sees: run/system_limits.  Does not see: ranks, transfers, every other room.
+// Sees: seams/system_limits.  Does not see: ranks, transfers, every other room.
 // In: a condition on atomics, a number of spins, a deadline.  Out: Sleeper, Deadline, spin_pause.
 #pragma once
 
@@ -10,9 +10,9 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "heddle/run/system_limits.hpp"
+#include "heddle/seams/system_limits.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 inline constexpr std::size_t cache_line_bytes = 64;
 
@@ -101,4 +101,4 @@ class alignas(cache_line_bytes) Sleeper {
   std::condition_variable wake_;
 };
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

@@ -15,7 +15,7 @@
 #include "heddle/transport/spin_wait.hpp"
 #include "heddle/transport/window.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// Tested  transport/thread_board_test
 class ThreadBoard {
@@ -24,7 +24,7 @@ class ThreadBoard {
       : groups_(ranks, std::move(groups)), lost_(ranks), sleepers_(static_cast<std::size_t>(ranks)), awaited_(sleepers_.size()) {
     pairs_.reserve(sleepers_.size() * sleepers_.size());
     while (pairs_.size() < sleepers_.size() * sleepers_.size()) pairs_.emplace_back(limits.transfers);
-    for (int g = 0; g < groups_.count(); ++g) rings_.emplace_back(groups_.members(g), limits.reductions);
+    for (int g = 0; g < groups_.count(); ++g) rings_.emplace_back(groups_.members(g), limits.reductions, limits.add);
   }
 
   [[nodiscard]] int ranks() const { return groups_.ranks(); }
@@ -90,4 +90,4 @@ class ThreadBoard {
   std::vector<GroupRing> rings_;
 };
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

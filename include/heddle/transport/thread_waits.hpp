@@ -11,7 +11,7 @@
 #include "heddle/transport/movement.hpp"
 #include "heddle/transport/thread_board.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// The k-th transfer of a pair as one side waits for it.
 ///
@@ -67,4 +67,4 @@ struct GroupWait {
   }
 };
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. Ranks that are threads of one process: a transfer is a copy, a collective shared work, nothing is allocated after construction.
-// Sees: run/concepts, run/error, core.  Does not see: policies, programs, kernels, who the threads are.
+// Sees: seams/concepts, seams/error, core.  Does not see: policies, programs, kernels, who the threads are.
 // In: ranks, groups, limits, a deadline.  Out: one TransportEndpoint per rank; lane model: free.
 #pragma once
 
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "heddle/core/units.hpp"
-#include "heddle/run/concepts.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/seams/concepts.hpp"
+#include "heddle/seams/error.hpp"
 #include "heddle/transport/movement.hpp"
 #include "heddle/transport/sent_counters.hpp"
 #include "heddle/transport/spin_wait.hpp"
@@ -22,7 +22,7 @@
 #include "heddle/transport/thread_waits.hpp"
 #include "heddle/transport/window.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// Transport between the threads of one process.
 ///
@@ -208,4 +208,4 @@ inline void Threads::reset() {
 
 static_assert(TransportEndpoint<Threads::Endpoint>);
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

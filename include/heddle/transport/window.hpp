@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. The starts of one side that are not waited for yet, numbered from 0.
-// Sees: run/error.  Does not see: threads, buffers, peers.
+// Sees: seams.  Does not see: threads, buffers, peers.
 // In: the most starts that may be pending.  Out: sequence numbers; a sentence when there are too many or a wait has no start.
 #pragma once
 
@@ -10,15 +10,17 @@
 #include <vector>
 
 #include "heddle/core/units.hpp"
-#include "heddle/run/error.hpp"
+#include "heddle/seams/concepts.hpp"
+#include "heddle/seams/error.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// The most starts that may be pending at once, per ordered pair of ranks and per group; the memory of a transport follows from it.
 struct PendingLimits {
   int transfers = 8;
   int reductions = 8;
   std::array<std::int64_t, 4> elements{};  ///< of the largest sum over each group of a rank, in their order, where a transport sums in its own memory
+  AddElements add = nullptr;               ///< how collectives add, of a backend whose elements are no floats
 };
 
 /// Sequence numbers of one kind of start of one rank. Pending is what lies between the oldest start not waited for and the newest.
@@ -62,4 +64,4 @@ class Window {
   std::vector<bool> waited_;
 };
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

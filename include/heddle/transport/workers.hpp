@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. One thread per rank that runs one job after the other; the caller's own is that of rank 0.
-// Sees: transport/spin_wait, transport/float_environment, run/system_limits, run/error.  Does not see: transfers, programs, kernels.
+// Sees: transport/spin_wait, transport/float_environment, seams/system_limits, seams/error.  Does not see: transfers, programs, kernels.
 // In: a callable that takes a rank.  Out: its run on every rank, and what each of them threw.
 #pragma once
 
@@ -19,12 +19,12 @@
 #include <sched.h>
 #endif
 
-#include "heddle/run/error.hpp"
-#include "heddle/run/system_limits.hpp"
+#include "heddle/seams/error.hpp"
+#include "heddle/seams/system_limits.hpp"
 #include "heddle/transport/float_environment.hpp"
 #include "heddle/transport/spin_wait.hpp"
 
-namespace heddle::inline transport_room {
+namespace heddle::transport_room {
 
 /// Keeps the calling thread on one core. A refusal costs speed, not correctness, and is therefore only reported.
 inline bool pin_to_core([[maybe_unused]] int core) noexcept {
@@ -154,4 +154,4 @@ class Workers {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace heddle::inline transport_room
+}  // namespace heddle::transport_room

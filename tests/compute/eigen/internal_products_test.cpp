@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "counted_allocations.hpp"
 
-#include "heddle/compute/eigen/eigen.hpp"
+#include "heddle/compute/eigen/eigen_core.hpp"
 
 #if EIGEN_WORLD_VERSION == 3 && EIGEN_MAJOR_VERSION == 4
 #include "heddle/compute/eigen/internal_products.hpp"

@@ -1,30 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. The CPU backend on Eigen: its workspace, and sums and copies of flat arrays.
-// Sees: core, run/concepts.  Does not see: policies, programs, threads, transports.
+// Sees: core, seams/concepts.  Does not see: policies, programs, threads, transports.
 // In: pointers and run-time extents.  Out: EigenCompute, FloatBlock, Into.
 #pragma once
 
-#if !__has_include(<Eigen/Core>)
-#include "[heddle.L14] Eigen/Core is not found. Fix: apt install libeigen3-dev, and add -I /usr/include/eigen3 or the folder that has Eigen."
-#endif
-
-// GCC 12 takes the deliberately undefined registers of its own AVX-512 intrinsics for uninitialised variables (GCC bug 105593).
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#include <Eigen/Core>
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 #include <cstdint>
 #include <cstring>
 
 #include "heddle/core/units.hpp"
-#include "heddle/run/concepts.hpp"
+#include "heddle/seams/concepts.hpp"
 
-namespace heddle::inline compute_room {
+namespace heddle::compute_room {
 
 /// What happens to the target of a product: target = a b, or target += a b.
 enum class Into : std::uint8_t { overwrite, add };
@@ -52,7 +38,7 @@ template <class Body> void for_lanes(const Body& body) {
 /// A copy of a block. For AVX2 GCC makes a memcpy of a loop over floats, and it moves 16 bytes at a time: a load of 32 bytes then waits for the
 /// stores before it, which made sums and ReLU six times slower. With AVX-512 the block is one register, and how wide the lanes are is the compiler's
 /// choice.
-EIGEN_ALWAYS_INLINE void copy_block(float* target, const float* source) {
+[[gnu::always_inline]] inline void copy_block(float* target, const float* source) {
 #if defined(__AVX__) && !defined(__AVX512F__)
   for (int i = 0; i < block_elements; i += register_floats) {
     FloatRegister piece;
@@ -112,4 +98,8 @@ struct EigenCompute {
 
 static_assert(Compute<EigenCompute>);
 
-}  // namespace heddle::inline compute_room
+}  // namespace heddle::compute_room
+
+namespace heddle::extending {
+using compute_room::EigenCompute;
+}  // namespace heddle::extending

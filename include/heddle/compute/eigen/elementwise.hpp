@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. Every layer given by two functions of one float, also a user's own.
-// Sees: graph/leaf, run/concepts, compute/eigen.  Does not see: policies, programs.
+// Sees: graph/leaf, seams/concepts, compute/eigen.  Does not see: policies, programs.
 // In: ForwardCall, BackwardCall.  Out: Kernel<ElementwiseLayer, EigenCompute>.
 #pragma once
 
@@ -10,13 +10,13 @@
 
 #include "heddle/compute/eigen/eigen.hpp"
 
-namespace heddle::inline run_room {
+namespace heddle::compute_room {
 
 /// One loop over blocks for all elements, the tail included: the same code and the same bits in every position.
 ///
 /// Errors  none; rows may be 0, the target may be the source
 /// Tested  compute/eigen/elementwise_test
-template <ElementwiseLayer L, std::derived_from<EigenCompute> C> struct Kernel<L, C> {
+template <ElementwiseLayer L> struct ElementwiseKernel {
   static void forward(const ForwardCall& call) {
     const std::int64_t n = call.rows * call.leaf->in.elements();
     for (std::int64_t i = 0; i < n; i += block_elements) {
@@ -45,4 +45,11 @@ template <ElementwiseLayer L, std::derived_from<EigenCompute> C> struct Kernel<L
   }
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::compute_room
+
+namespace heddle {
+
+template <graph_room::ElementwiseLayer L, std::derived_from<compute_room::EigenCompute> C>
+struct Kernel<L, C> : compute_room::ElementwiseKernel<L> {};
+
+}  // namespace heddle

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. Embedding on the CPU: rows of the table are copied, gradients added to the rows in the order of the ids.
-// Sees: graph/layers/embedding, run/concepts, compute/eigen.  Does not see: policies, programs.
+// Sees: graph/layers/embedding, seams/concepts, compute/eigen.  Does not see: policies, programs.
 // In: ForwardCall, BackwardCall.  Out: Kernel<Embedding, EigenCompute>.
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "heddle/graph/layers/embedding.hpp"
 #include "heddle/graph/token_ids.hpp"
 
-namespace heddle::inline compute_room {
+namespace heddle::compute_room {
 
 /// The rows of the table that one rank has, of one call.
 struct TableRows {
@@ -64,18 +64,19 @@ inline void embedding_backward(const BackwardCall& call) {
       EigenCompute::add(sums + row * table.features, sums + row * table.features, from, table.features);
 }
 
-}  // namespace heddle::inline compute_room
+}  // namespace heddle::compute_room
 
-namespace heddle::inline run_room {
+namespace heddle {
 
 /// Embedding on EigenCompute or what derives from it; the code does not depend on Vocabulary and Features.
 ///
 /// Errors  none; rows may be 0
 /// Tested  compute/eigen/embedding_test
-template <std::int64_t Vocabulary, std::int64_t Features, std::derived_from<EigenCompute> C> struct Kernel<Embedding<Vocabulary, Features>, C> {
+template <std::int64_t Vocabulary, std::int64_t Features, std::derived_from<compute_room::EigenCompute> C>
+struct Kernel<graph_room::Embedding<Vocabulary, Features>, C> {
   static constexpr bool backward_in_parts = true;
-  static void forward(const ForwardCall& call) { embedding_forward(call); }
-  static void backward(const BackwardCall& call) { embedding_backward(call); }
+  static void forward(const seams_room::ForwardCall& call) { compute_room::embedding_forward(call); }
+  static void backward(const seams_room::BackwardCall& call) { compute_room::embedding_backward(call); }
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle

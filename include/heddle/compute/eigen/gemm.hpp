@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: MIT
-// Room: compute. Which matrix products the Eigen that is found gives.
-// Sees: Eigen's version, compute/eigen.  Does not see: leaves, policies, programs.
-// In: the version.  Out: EigenProducts, ProductsOf.
+// Room: compute. The matrix products of a compute backend on Eigen.
+// Sees: compute/eigen; Eigen itself only where the products are compiled with the program.  Does not see: leaves, policies, programs.
+// In: row-major pieces with run-time extents.  Out: EigenProducts, ProductsOf.
 #pragma once
 
+#include <cstdint>
+
 #include "heddle/compute/eigen/eigen.hpp"
-
-static_assert(EIGEN_WORLD_VERSION > 3 || (EIGEN_WORLD_VERSION == 3 && EIGEN_MAJOR_VERSION >= 4),
-              "[heddle.L14] this Eigen is older than 3.4. Fix: apt install libeigen3-dev, or name the folder of a newer Eigen with -I.");
-
-// Eigen 5.0 calls itself world 3, major 5. What lies inside Eigen may change with every version: it is used in those it was tried with.
-#if EIGEN_WORLD_VERSION == 3 && EIGEN_MAJOR_VERSION == 4 && EIGEN_MINOR_VERSION < 90
-#include "heddle/compute/eigen/internal_products.hpp"
-namespace heddle::inline compute_room {
-using EigenProducts = InternalProducts;
-}
-#else
-#include "heddle/compute/eigen/public_products.hpp"
-namespace heddle::inline compute_room {
-using EigenProducts = PublicProducts;
-}
+#ifndef HEDDLE_COMPILED
+#include "heddle/compute/eigen/found_products.hpp"
 #endif
 
-namespace heddle::inline compute_room {
+namespace heddle::compute_room {
+
+#ifdef HEDDLE_COMPILED
+/// FoundProducts, which lie in heddle::compiled: a program that links it includes no Eigen.
+struct EigenProducts {
+  static void nt(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, float* c, Into into, void* workspace);
+  static void nt_plus_row(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, const float* row, float* c,
+                          void* workspace);
+  static void nn(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, float* c, Into into, void* workspace);
+  static void tn(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, float* c, Into into, void* workspace);
+};
+#else
+using EigenProducts = FoundProducts;
+#endif
 
 /// The products of a Compute. One that derives from EigenCompute may specialise this with a struct that has nt, nt_plus_row, nn and tn.
 ///
 /// Tested  compute/eigen/gemm_test
 template <class C> struct ProductsOf { using type = EigenProducts; };
 
-}  // namespace heddle::inline compute_room
+}  // namespace heddle::compute_room

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "heddle/compute/eigen/eigen.hpp"
+#include "heddle/compute/eigen/eigen_core.hpp"
 
 namespace Eigen::internal {
 
@@ -29,7 +30,7 @@ class gebp_traits<float, float, true, false, Arch, PacketSize> : public gebp_tra
 
 }  // namespace Eigen::internal
 
-namespace heddle::inline compute_room {
+namespace heddle::compute_room {
 
 namespace gemm {
 
@@ -192,4 +193,4 @@ struct InternalProducts {
   }
 };
 
-}  // namespace heddle::inline compute_room
+}  // namespace heddle::compute_room

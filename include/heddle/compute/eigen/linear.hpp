@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. Linear on Eigen: three products, the bias and its gradient.
-// Sees: graph/layers/linear, run/concepts, compute/eigen.  Does not see: policies, programs.
+// Sees: graph/layers/linear, seams/concepts, compute/eigen.  Does not see: policies, programs.
 // In: ForwardCall, BackwardCall.  Out: Kernel<Linear, EigenCompute>.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "heddle/compute/eigen/gemm.hpp"
 #include "heddle/graph/layers/linear.hpp"
 
-namespace heddle::inline compute_room {
+namespace heddle::compute_room {
 
 /// Run-time extents of one call: vectors of `in` features become vectors of `out` features.
 struct LinearExtents {
@@ -61,18 +61,19 @@ template <class Products> void linear_backward(const BackwardCall& call) {
     Products::nn(e.vectors, e.in, e.out, call.output_gradient, call.parameters[0], call.input_gradient, Into::overwrite, call.workspace);
 }
 
-}  // namespace heddle::inline compute_room
+}  // namespace heddle::compute_room
 
-namespace heddle::inline run_room {
+namespace heddle {
 
 /// Linear on EigenCompute or what derives from it; the code does not depend on In and Out.
 ///
 /// Errors  none; rows may be 0
 /// Tested  compute/eigen/linear_test
-template <std::int64_t In, std::int64_t Out, class Bias, std::derived_from<EigenCompute> C> struct Kernel<Linear<In, Out, Bias>, C> {
+template <std::int64_t In, std::int64_t Out, class Bias, std::derived_from<compute_room::EigenCompute> C>
+struct Kernel<graph_room::Linear<In, Out, Bias>, C> {
   static constexpr bool backward_in_parts = true;
-  static void forward(const ForwardCall& call) { linear_forward<typename ProductsOf<C>::type>(call); }
-  static void backward(const BackwardCall& call) { linear_backward<typename ProductsOf<C>::type>(call); }
+  static void forward(const seams_room::ForwardCall& call) { compute_room::linear_forward<typename compute_room::ProductsOf<C>::type>(call); }
+  static void backward(const seams_room::BackwardCall& call) { compute_room::linear_backward<typename compute_room::ProductsOf<C>::type>(call); }
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle

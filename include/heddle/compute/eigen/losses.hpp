@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. The losses on the CPU: value and gradient in one pass over the rows.
-// Sees: graph/losses, run/concepts, compute/eigen.  Does not see: policies, programs.
+// Sees: graph/losses, seams/concepts, compute/eigen.  Does not see: policies, programs.
 // In: LossCall.  Out: LossKernel<CrossEntropy | MeanSquaredError, EigenCompute>.
 #pragma once
 
@@ -15,7 +15,7 @@
 #include "heddle/graph/losses/cross_entropy.hpp"
 #include "heddle/graph/losses/mean_squared_error.hpp"
 
-namespace heddle::inline compute_room {
+namespace heddle::compute_room {
 
 /// One position of a row: log(sum_j exp(x_j - max)) + max - x_target, gradient (softmax - one_hot) / total.
 /// A class number outside 0 .. classes - 1 gives NaN and reads nothing outside the row. The gradient may lie where the logits are.
@@ -143,19 +143,19 @@ inline float squared_error_sum(const LossCall& call) {
   return static_cast<float>(sum / static_cast<double>(call.features));
 }
 
-}  // namespace heddle::inline compute_room
+}  // namespace heddle::compute_room
 
-namespace heddle::inline run_room {
+namespace heddle {
 
 /// Sums of a grain are taken in double, row after row.
 ///
 /// Tested  compute/eigen/losses_test
-template <std::derived_from<EigenCompute> C> struct LossKernel<CrossEntropy, C> {
-  static float sum(const LossCall& call) { return cross_entropy_sum(call); }
-  static void terms(const LossCall& call) { cross_entropy_terms(call); }
+template <std::derived_from<compute_room::EigenCompute> C> struct LossKernel<graph_room::CrossEntropy, C> {
+  static float sum(const seams_room::LossCall& call) { return compute_room::cross_entropy_sum(call); }
+  static void terms(const seams_room::LossCall& call) { compute_room::cross_entropy_terms(call); }
 };
-template <std::derived_from<EigenCompute> C> struct LossKernel<MeanSquaredError, C> {
-  static float sum(const LossCall& call) { return squared_error_sum(call); }
+template <std::derived_from<compute_room::EigenCompute> C> struct LossKernel<graph_room::MeanSquaredError, C> {
+  static float sum(const seams_room::LossCall& call) { return compute_room::squared_error_sum(call); }
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle

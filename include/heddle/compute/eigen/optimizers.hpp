@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. Optimizer steps over flat arrays, for every OptimizerDescription.
-// Sees: graph/optimizer, run/concepts, compute/eigen.  Does not see: policies, programs.
+// Sees: graph/optimizer, seams/concepts, compute/eigen.  Does not see: policies, programs.
 // In: Constants and arrays of a multiple of 16 elements.  Out: OptimizerKernel<Optimizer, EigenCompute>.
 #pragma once
+
+#if defined(__AVX__)
+#include <immintrin.h>
+#elif defined(__SSE2__)
+#include <xmmintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
 
 #include <cmath>
 #include <concepts>
@@ -12,7 +20,7 @@
 #include "heddle/compute/eigen/eigen.hpp"
 #include "heddle/graph/optimizer.hpp"
 
-namespace heddle::inline compute_room {
+namespace heddle::compute_room {
 
 /// Correctly rounded roots. std::sqrt may set errno, which keeps GCC and clang from making vector code of it.
 inline FloatRegister square_roots(FloatRegister x) {
@@ -31,7 +39,7 @@ inline FloatRegister square_roots(FloatRegister x) {
 }
 
 /// Keeps what comes after from being fused with the product that made x: GCC would do so for some processors and not for others.
-EIGEN_ALWAYS_INLINE void round_apart([[maybe_unused]] FloatRegister& x) {
+[[gnu::always_inline]] inline void round_apart([[maybe_unused]] FloatRegister& x) {
 #if defined(__AVX512F__)
   asm("" : "+v"(x));
 #elif defined(__AVX__)
@@ -69,7 +77,7 @@ void step_in_registers(const typename O::Constants& c, std::int64_t elements, fl
 }
 
 /// body(lane) for every lane of a block of arrays that do not overlap.
-template <class Body> EIGEN_ALWAYS_INLINE void for_lanes_apart(const Body& body) {
+template <class Body> [[gnu::always_inline]] inline void for_lanes_apart(const Body& body) {
 #pragma GCC unroll 1
 #ifndef __clang__
 #pragma GCC ivdep
@@ -77,15 +85,11 @@ template <class Body> EIGEN_ALWAYS_INLINE void for_lanes_apart(const Body& body)
   for (int lane = 0; lane < block_elements; ++lane) body(lane);
 }
 
-}  // namespace heddle::inline compute_room
-
-namespace heddle::inline run_room {
-
 /// Adam in registers, every other description in loops of a constant length, which compilers make vector code of at -O2.
 ///
 /// Law     an element's bits depend on its operands alone, never on its position or address
 /// Tested  compute/eigen/optimizers_test
-template <OptimizerDescription O, std::derived_from<EigenCompute> C> struct OptimizerKernel<O, C> {
+template <OptimizerDescription O> struct OptimizerOfBlocks {
   static void step(const typename O::Constants& constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) {
     const typename O::Constants c = constants;  // a copy: no store to the arrays can change it
     if constexpr (TakesRootOfSecond<O>)
@@ -96,8 +100,8 @@ template <OptimizerDescription O, std::derived_from<EigenCompute> C> struct Opti
 
  private:
   /// Read, update, write: nothing goes through a local array, for a compiler that copies such an array in narrower pieces waits for its own stores.
-  EIGEN_ALWAYS_INLINE static void step_of_block(const typename O::Constants& c, std::int64_t i, float* parameters, const float* gradients,
-                                                float* const* states) {
+  [[gnu::always_inline]] static inline void step_of_block(const typename O::Constants& c, std::int64_t i, float* parameters, const float* gradients,
+                                                          float* const* states) {
     float* const first = O::states > 0 ? states[0] : nullptr;
     float* const second = O::states > 1 ? states[1] : nullptr;
     for_lanes_apart([&](int l) {
@@ -120,4 +124,11 @@ template <OptimizerDescription O, std::derived_from<EigenCompute> C> struct Opti
   }
 };
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle::compute_room
+
+namespace heddle {
+
+template <graph_room::OptimizerDescription O, std::derived_from<compute_room::EigenCompute> C>
+struct OptimizerKernel<O, C> : compute_room::OptimizerOfBlocks<O> {};
+
+}  // namespace heddle

@@ -8,8 +8,9 @@
 #include <cstdint>
 
 #include "heddle/compute/eigen/eigen.hpp"
+#include "heddle/compute/eigen/eigen_core.hpp"
 
-namespace heddle::inline compute_room {
+namespace heddle::compute_room {
 
 #if defined(EIGEN_HAS_OPENMP) && !defined(EIGEN_DONT_PARALLELIZE)
 inline constexpr bool eigen_starts_threads = true;
@@ -105,4 +106,4 @@ struct PublicProducts {
   }
 };
 
-}  // namespace heddle::inline compute_room
+}  // namespace heddle::compute_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. Flatten and Unflatten: the same elements under another shape.
-// Sees: graph/layers, run/concepts, compute/eigen.  Does not see: policies, programs.
+// Sees: graph/layers, seams/concepts, compute/eigen.  Does not see: policies, programs.
 // In: ForwardCall, BackwardCall.  Out: Kernel<Flatten, EigenCompute>, Kernel<Unflatten, EigenCompute>.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/unflatten.hpp"
 
-namespace heddle::inline compute_room {
+namespace heddle::compute_room {
 
 /// A copy, or nothing where both are one array.
 struct Reshape {
@@ -24,12 +24,13 @@ struct Reshape {
   }
 };
 
-}  // namespace heddle::inline compute_room
+}  // namespace heddle::compute_room
 
-namespace heddle::inline run_room {
+namespace heddle {
 
 /// Tested  compute/eigen/reshape_test
-template <std::derived_from<EigenCompute> C> struct Kernel<Flatten, C> : Reshape {};
-template <std::int64_t... Sizes, std::derived_from<EigenCompute> C> struct Kernel<Unflatten<Sizes...>, C> : Reshape {};
+template <std::derived_from<compute_room::EigenCompute> C> struct Kernel<graph_room::Flatten, C> : compute_room::Reshape {};
+template <std::int64_t... Sizes, std::derived_from<compute_room::EigenCompute> C>
+struct Kernel<graph_room::Unflatten<Sizes...>, C> : compute_room::Reshape {};
 
-}  // namespace heddle::inline run_room
+}  // namespace heddle

@@ -10,7 +10,7 @@
 #include "heddle/core/type_name.hpp"
 #include "heddle/graph/layer.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// A leaf with those signatures alone that split what is wanted. Errors  P02 if it has none
 [[nodiscard]] constexpr Leaf keep_signatures(Leaf leaf, bool columns) {
@@ -69,4 +69,8 @@ template <SplitByHand L> struct Row<L> : L {
   static constexpr Leaf describe(Spec in) { return keep_signatures(L::describe(in), false); }
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::Column, graph_room::Row;
+}  // namespace heddle

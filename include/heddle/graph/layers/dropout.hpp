@@ -6,9 +6,9 @@
 
 #include <string_view>
 
-#include "heddle/core/language.hpp"
+#include "heddle/core/rooms.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// torch.nn.Dropout is not here yet.
 ///
@@ -18,4 +18,8 @@ template <auto Probability> struct Dropout {
   static constexpr std::string_view not_in_this_version = "leave it out; weight_decay of AdamW also works against overfitting.";
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::Dropout;
+}  // namespace heddle

@@ -9,7 +9,7 @@
 #include "heddle/graph/leaf.hpp"
 #include "heddle/graph/spelled.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// Row x of the table for each token id x, as torch.nn.Embedding. Ids are whole numbers from 0 to Vocabulary - 1, carried as floats, which hold
 /// them exactly; they have no gradient. Split by rows of the table (a rank gives zeros for the tokens of others) or by features.
@@ -64,4 +64,8 @@ template <std::int64_t Vocabulary, std::int64_t Features> struct Embedding {
   }
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::Embedding;
+}  // namespace heddle

@@ -6,7 +6,7 @@
 
 #include "heddle/graph/leaf.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// One dimension instead of several, as torch.nn.Flatten: no arithmetic, no parameters, nothing saved.
 ///
@@ -26,4 +26,8 @@ struct Flatten {
   }
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::Flatten;
+}  // namespace heddle

@@ -9,7 +9,7 @@
 #include "heddle/core/host_device.hpp"
 #include "heddle/graph/leaf.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// x Phi(x) with the normal distribution function Phi(x) = (1 + erf(x / sqrt(2))) / 2: the exact form, torch.nn.GELU's default.
 /// Flops: a transcendental function counts one.
@@ -31,4 +31,8 @@ struct GELU {
   }
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::GELU;
+}  // namespace heddle

@@ -8,7 +8,7 @@
 
 #include "heddle/graph/leaf.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// First layer of a model that begins with a layer of any shape: Sequential<Input<28, 28>, Flatten, Linear<784, 50>>.
 ///
@@ -39,4 +39,8 @@ template <int... Sizes> struct Input {
   }
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::Input;
+}  // namespace heddle

@@ -12,7 +12,7 @@
 #include "heddle/graph/leaf.hpp"
 #include "heddle/graph/spelled.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// Third argument of Linear: an added vector (the default), or none.
 struct WithBias {};
@@ -94,4 +94,8 @@ template <std::int64_t In, std::int64_t Out = 0, class Bias = WithBias> struct L
 template <std::int64_t In, std::int64_t Out> struct Linear<In, Out, AnObject> : AnObject { using AnObject::AnObject; };  // L16
 template <class First, class... More> Linear(const First&, const More&...) -> Linear<1, 1, AnObject>;
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::Linear, graph_room::NoBias;
+}  // namespace heddle

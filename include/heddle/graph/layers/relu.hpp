@@ -11,7 +11,7 @@
 #include "heddle/core/host_device.hpp"
 #include "heddle/graph/leaf.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// max(x, 0), as torch.nn.ReLU: the derivative at 0 is 0, a NaN stays NaN.
 ///
@@ -26,4 +26,8 @@ struct ReLU {
   HEDDLE_HOST_DEVICE static float backward(float y, float gradient) { return y <= 0 ? 0.0F : gradient; }
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::ReLU;
+}  // namespace heddle

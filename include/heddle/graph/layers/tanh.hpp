@@ -9,7 +9,7 @@
 #include "heddle/core/host_device.hpp"
 #include "heddle/graph/leaf.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// tanh(x), as torch.nn.Tanh. Flops: a transcendental function counts one.
 ///
@@ -21,4 +21,8 @@ struct Tanh {
   HEDDLE_HOST_DEVICE static float backward(float y, float gradient) { return gradient * (1.0F - y * y); }
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::Tanh;
+}  // namespace heddle

@@ -9,7 +9,7 @@
 #include "heddle/graph/leaf.hpp"
 #include "heddle/graph/spelled.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// The last dimension split into Sizes, as torch.nn.Unflatten(-1, sizes): no arithmetic, nothing saved.
 ///
@@ -51,4 +51,8 @@ template <std::int64_t... Sizes> struct Unflatten {
   }
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::Unflatten;
+}  // namespace heddle

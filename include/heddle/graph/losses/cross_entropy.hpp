@@ -9,7 +9,7 @@
 
 #include "heddle/graph/loss.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// log(sum_j exp(x_j)) - x_target, mean over rows and positions, as torch.nn.CrossEntropyLoss with the classes last.
 ///
@@ -44,4 +44,8 @@ struct CrossEntropy {
   static constexpr std::int64_t terms(const Spec& output) { return 3 * target_features(output); }
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::CrossEntropy;
+}  // namespace heddle

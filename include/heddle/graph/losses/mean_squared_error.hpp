@@ -9,7 +9,7 @@
 
 #include "heddle/graph/loss.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// (x - target)^2, mean over rows and features, as torch.nn.MSELoss.
 ///
@@ -29,4 +29,8 @@ struct MeanSquaredError {
   static constexpr std::int64_t flops(const Spec& output) { return 4 * output.elements(); }
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::MeanSquaredError;
+}  // namespace heddle

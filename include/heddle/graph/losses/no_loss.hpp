@@ -9,7 +9,7 @@
 
 #include "heddle/graph/loss.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// What an Inference has in the place of a loss: no targets, no operations.
 ///
@@ -24,4 +24,4 @@ struct NoLoss {
   static constexpr std::int64_t flops(const Spec&) { return 0; }
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room

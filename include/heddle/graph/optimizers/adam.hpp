@@ -11,7 +11,7 @@
 #include "heddle/core/host_device.hpp"
 #include "heddle/graph/optimizer.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// What Adam and AdamW share: two moments, their bias corrections, the refusals.
 /// An update is two halves with one square root between them, each for a float or for a register of many floats, so that a backend can take the
@@ -124,4 +124,8 @@ struct AdamW {
   static Diagnosis check(const Options& o) { return AdamMoments::check(name(), o, "use 0.01, the default"); }
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::Adam, graph_room::AdamW;
+}  // namespace heddle

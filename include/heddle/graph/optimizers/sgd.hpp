@@ -10,7 +10,7 @@
 #include "heddle/core/host_device.hpp"
 #include "heddle/graph/optimizer.hpp"
 
-namespace heddle::inline graph_room {
+namespace heddle::graph_room {
 
 /// p -= learning_rate (g + weight_decay p): torch.optim.SGD without momentum, no state.
 ///
@@ -95,4 +95,8 @@ struct MomentumSGD {
   }
 };
 
-}  // namespace heddle::inline graph_room
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::MomentumSGD, graph_room::SGD;
+}  // namespace heddle

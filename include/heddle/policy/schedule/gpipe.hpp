@@ -6,7 +6,7 @@
 
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline policy_room {
+namespace heddle::policy_room {
 
 /// Forward of every micro-batch, then backward of every micro-batch. Idle (p-1)(F+B), in flight m.
 ///
@@ -18,4 +18,8 @@ struct GPipe {
   static constexpr int in_flight(int /*chunk*/, int /*chunks*/, int micro_batches) { return micro_batches; }
 };
 
-}  // namespace heddle::inline policy_room
+}  // namespace heddle::policy_room
+
+namespace heddle {
+using policy_room::GPipe;
+}  // namespace heddle

@@ -6,7 +6,7 @@
 
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline policy_room {
+namespace heddle::policy_room {
 
 /// V chunks on each of S devices, chunk c on the device of chunk c mod S; S micro-batches pass one chunk of a device, then its next.
 /// Idle for (p-1)(F+B)/v, which is (p-1)/(v m+p-1) of a step; in flight on the first device min(mv, 2(p-1) + (v-1)p + 1) chunk passes.
@@ -20,4 +20,8 @@ template <int Chunks> struct Interleaved {
   static constexpr Turns turns(int position, int devices) { return {2 * (devices - 1 - position) + (Chunks - 1) * devices + 1, 0}; }
 };
 
-}  // namespace heddle::inline policy_room
+}  // namespace heddle::policy_room
+
+namespace heddle {
+using policy_room::Interleaved;
+}  // namespace heddle

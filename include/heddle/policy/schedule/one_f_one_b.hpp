@@ -6,7 +6,7 @@
 
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline policy_room {
+namespace heddle::policy_room {
 
 /// One forward, one backward. Idle (p-1)(F+B) as GPipe, but chunk c of p keeps only min(m, p - c) micro-batches in flight.
 ///
@@ -21,4 +21,8 @@ struct OneFOneB {
   }
 };
 
-}  // namespace heddle::inline policy_room
+}  // namespace heddle::policy_room
+
+namespace heddle {
+using policy_room::OneFOneB;
+}  // namespace heddle

@@ -6,7 +6,7 @@
 
 #include "heddle/policy/layout.hpp"
 
-namespace heddle::inline policy_room {
+namespace heddle::policy_room {
 
 /// The gradient of a stage's input goes back at once, those of its parameters follow later, at position r by r micro-batches.
 /// Idle (p-1) max(F, I, F+I-W) with a backward B = I + W: F+I-W while W is the least of them, as with F = I = W. In flight are min(m, p)
@@ -21,4 +21,8 @@ struct ZeroBubbleH1 {
   static constexpr Turns turns(int position, int devices) { return {devices - position, position}; }
 };
 
-}  // namespace heddle::inline policy_room
+}  // namespace heddle::policy_room
+
+namespace heddle {
+using policy_room::ZeroBubbleH1;
+}  // namespace heddle

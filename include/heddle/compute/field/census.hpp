@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Room: compute. What a draw of the field is, and what is counted in one: which functions are called, with what, and of what degrees.
+// Sees: the standard library.  Does not see: programs, ranks, threads.
+// In: a key, a mode.  Out: FieldDraw, FieldCensus.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "heddle/core/rooms.hpp"
+
+namespace heddle::compute_room {
+
+/// What a run in the field is for: elements; elements with a count of the calls of functions; or degrees in the place of elements.
+enum class FieldMode : std::uint8_t { values, census, degrees };
+
+/// Chosen before a run. While ranks run they only read it. A function is another one in each step: what is proved then holds for functions that
+/// change from step to step as well, and fewer calls of one function can meet.
+struct FieldDraw {
+  std::uint64_t key = 1;
+  FieldMode mode = FieldMode::values;
+  std::uint64_t step = 0;
+};
+inline FieldDraw field_draw;
+
+/// Holds the draw of this process for one thread at a time, from its first DrawnField to the end of that one; others wait.
+class FieldTurn {
+ public:
+  FieldTurn() {
+    if (depth_++ > 0) return;
+    while (taken_.test_and_set(std::memory_order_acquire)) taken_.wait(true);
+  }
+  FieldTurn(const FieldTurn&) = delete;
+  FieldTurn& operator=(const FieldTurn&) = delete;
+  ~FieldTurn() {
+    if (--depth_ > 0) return;
+    taken_.clear(std::memory_order_release);
+    taken_.notify_one();
+  }
+
+ private:
+  static inline thread_local int depth_ = 0;
+  static inline std::atomic_flag taken_ = ATOMIC_FLAG_INIT;
+};
+
+/// One call of a function without a formula: in a census its first argument; in a degree run the degree of the first argument and of the highest.
+struct FieldCall {
+  std::uint64_t symbol = 0;
+  std::uint64_t first = 0;
+  std::uint64_t highest = 0;
+};
+
+/// All calls of a run, by all ranks of this process: a census has a line a call, a degree run one a symbol. It is filled in two runs of a proof and
+/// in no other, so a flag that is waited for is enough.
+///
+/// Tested  compute/field/census_test
+class FieldCensus {
+ public:
+  void note(const FieldCall& call, FieldMode mode) {
+    const Noting noting{busy_};
+    if (mode == FieldMode::census) {
+      calls_.push_back(call);
+    } else {
+      FieldCall& line = degrees_[call.symbol];
+      line = {call.symbol, std::max(line.first, call.first), std::max(line.highest, call.highest)};
+    }
+  }
+  /// Hands over what was counted and begins anew.
+  [[nodiscard]] std::vector<FieldCall> take() {
+    std::vector<FieldCall> all = std::exchange(calls_, {});
+    for (const auto& [symbol, line] : std::exchange(degrees_, {})) all.push_back(line);
+    return all;
+  }
+
+ private:
+  /// Ends also where there is no memory for another line.
+  struct Noting {
+    std::atomic_flag& busy;
+    explicit Noting(std::atomic_flag& flag) : busy(flag) {
+      while (busy.test_and_set(std::memory_order_acquire)) busy.wait(true);
+    }
+    Noting(const Noting&) = delete;
+    Noting& operator=(const Noting&) = delete;
+    ~Noting() {
+      busy.clear(std::memory_order_release);
+      busy.notify_one();
+    }
+  };
+  std::vector<FieldCall> calls_;
+  std::map<std::uint64_t, FieldCall> degrees_;
+  std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+};
+inline FieldCensus field_census;
+
+}  // namespace heddle::compute_room

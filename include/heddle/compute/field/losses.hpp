@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// Room: compute. Losses in the field: any function of a row and its targets; the cross-entropy keeps the law by which its parts combine.
+// Sees: graph/losses, seams/concepts, compute/field.  Does not see: policies, programs.
+// In: LossCall.  Out: FieldLoss<Loss>.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "heddle/compute/field/field.hpp"
+#include "heddle/graph/losses/cross_entropy.hpp"
+
+namespace heddle::compute_room {
+
+/// A loss of whole outputs: its value is any function of a row and of its targets, its gradient one of these, of the place and of the rows of the
+/// step.
+///
+/// Tested  compute/field/losses_test
+template <class Loss> struct FieldLossOfRows {
+  static float sum(const LossCall& call) {
+    float all = 0;
+    const std::int64_t targets = std::is_same_v<typename Loss::Target, float> ? call.features : call.positions;
+    for (std::int64_t r = 0; r < call.rows; ++r) {
+      const float* const output = call.output + r * call.features;
+      const std::uint64_t row = Field::digest(output, call.features);
+      const std::uint64_t wanted = target_digest(call, r, targets);
+      all = FieldArithmetic::plus(all, Field::write(Field::hash(symbol_of<Loss>("value"), {row, of_elements(wanted)}, {of_labels(wanted)})));
+      for (std::int64_t j = 0; j < call.features && call.gradient != nullptr; ++j)
+        call.gradient[r * call.features + j] =
+            Field::write(Field::hash(symbol_of<Loss>("gradient"), {row, of_elements(wanted)},
+                                     {of_labels(wanted), static_cast<std::uint64_t>(j), static_cast<std::uint64_t>(call.total_rows)}));
+    }
+    return all;
+  }
+
+ private:
+  static constexpr bool labels = std::is_same_v<typename Loss::Target, std::int32_t>;
+  [[nodiscard]] static std::uint64_t of_elements(std::uint64_t digest) { return labels ? 0 : digest; }
+  [[nodiscard]] static std::uint64_t of_labels(std::uint64_t digest) { return labels ? digest : 0; }
+  [[nodiscard]] static std::uint64_t target_digest(const LossCall& call, std::int64_t r, std::int64_t targets) {
+    if constexpr (!labels) return Field::digest(static_cast<const float*>(call.targets) + r * targets, targets);
+    std::uint64_t all = 0;
+    for (std::int64_t i = 0; i < targets; ++i)
+      all = all * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(static_cast<const std::int32_t*>(call.targets)[r * targets + i]) + 1;
+    return all;
+  }
+};
+
+/// The parts of a split cross-entropy combine by exp(x - m) = exp(x) / exp(m) alone. Here e is any function that is never 0 in the place of exp, and
+/// m any function of the part's logits in the place of their largest: the terms of a part are (m, sum_j e(x_j) / e(m), logit of the target). The
+/// gradient is any function of e(x_j), of S = the sum of e over all parts, of whether j is the target, and of the rows of the step; the value one of
+/// S and of the target's logit.
+///
+/// Tested  compute/field/losses_test
+struct FieldCrossEntropy {
+  static float sum(const LossCall& call) {
+    float all = 0;
+    for (std::int64_t i = 0; i < call.rows * call.positions; ++i)
+      all = FieldArithmetic::plus(all, call.parts > 1 ? of_terms(call, i) : of_whole(call, i));
+    return all;
+  }
+  static void terms(const LossCall& call) {
+    const std::int64_t classes = call.features / call.positions;
+    for (std::int64_t i = 0; i < call.rows * call.positions; ++i) {
+      const float* const logits = call.output + i * classes;
+      const std::int64_t own = target(call, i) - call.part * classes;
+      float* const terms = call.terms + 3 * i;
+      const std::uint64_t most = Field::hash(symbol("largest"), {Field::digest(logits, classes)});
+      terms[0] = Field::write(most);
+      terms[2] = own >= 0 && own < classes ? logits[own] : 0;
+      const std::uint64_t scale = Field::inverse(power_of(most));
+      std::uint64_t sum = 0;
+      for (std::int64_t j = 0; j < classes; ++j) {
+        const std::uint64_t power = Field::times(power_of(Field::read(logits[j])), scale);
+        if (call.gradient != nullptr) call.gradient[i * classes + j] = Field::write(power);
+        sum = Field::plus(sum, power);
+      }
+      terms[1] = Field::write(sum);
+    }
+  }
+
+ private:
+  [[nodiscard]] static std::uint64_t symbol(std::string_view role) { return symbol_of<CrossEntropy>(role); }
+  [[nodiscard]] static std::uint64_t power_of(std::uint64_t x) { return Field::hash_to_unit(symbol("exp"), x); }
+  [[nodiscard]] static std::int64_t target(const LossCall& call, std::int64_t i) { return static_cast<const std::int32_t*>(call.targets)[i]; }
+
+  [[nodiscard]] static float value(std::uint64_t sum, std::uint64_t of_target) {
+    return Field::write(Field::hash(symbol("value"), {of_target, sum}));
+  }
+  [[nodiscard]] static float slope(const LossCall& call, std::uint64_t power, std::uint64_t sum, bool is_target) {
+    return Field::write(
+        Field::hash(symbol("gradient"), {power, sum}, {is_target ? 1U : 0U, static_cast<std::uint64_t>(call.total_rows * call.positions)}));
+  }
+  [[nodiscard]] static float of_whole(const LossCall& call, std::int64_t i) {
+    const std::int64_t classes = call.features / call.positions;
+    const float* const logits = call.output + i * classes;
+    std::uint64_t sum = 0;
+    for (std::int64_t j = 0; j < classes; ++j) sum = Field::plus(sum, power_of(Field::read(logits[j])));
+    const float loss = value(sum, Field::read(logits[target(call, i)]));
+    for (std::int64_t j = 0; j < classes && call.gradient != nullptr; ++j)  // may lie where the logits do
+      call.gradient[i * classes + j] = slope(call, power_of(Field::read(logits[j])), sum, j == target(call, i));
+    return loss;
+  }
+  /// From the terms of all parts; `gradient` holds e(x_j) / e(m) of the own part.
+  [[nodiscard]] static float of_terms(const LossCall& call, std::int64_t i) {
+    const std::int64_t classes = call.features / call.positions;
+    const float* const first = call.terms + (i / call.positions * call.parts * call.positions + i % call.positions) * 3;
+    const auto terms = [&](std::int64_t part) { return first + part * 3 * call.positions; };
+    const auto scale = [&](std::int64_t part) { return power_of(Field::read(terms(part)[0])); };
+    std::uint64_t sum = 0;
+    for (int p = 0; p < call.parts; ++p) {
+      const std::uint64_t of_part = Field::times(Field::read(terms(p)[1]), scale(p));
+      sum = Field::in_degrees() ? sum + of_part : Field::plus(sum, of_part);  // quotients of several divisors: their degrees add up
+    }
+    const std::int64_t owner = target(call, i) / classes;
+    for (std::int64_t j = 0; j < classes && call.gradient != nullptr; ++j) {
+      float& gradient = call.gradient[i * classes + j];
+      gradient =
+          slope(call, Field::times(Field::read(gradient), scale(call.part)), sum, owner == call.part && j == target(call, i) - owner * classes);
+    }
+    return value(sum, Field::read(terms(owner)[2]));
+  }
+};
+
+}  // namespace heddle::compute_room
+
+namespace heddle {
+
+template <class Loss> struct FieldLoss : compute_room::FieldLossOfRows<Loss> {};
+template <> struct FieldLoss<graph_room::CrossEntropy> : compute_room::FieldCrossEntropy {};
+
+}  // namespace heddle

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. The checks at run time, by the same code as at build: on a Program, and on lists that a person writes.
+// Sees: plan/check/coverage, plan/check/deadlock.  Does not see: policies, processes, threads.
+// In: a Program or HandWrittenLists.  Out: Diagnosis.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "heddle/plan/check/clipping.hpp"
+#include "heddle/plan/check/coverage.hpp"
+#include "heddle/plan/check/data_flow.hpp"
+#include "heddle/plan/check/deadlock.hpp"
+#include "heddle/plan/check/gradient_flow.hpp"
+#include "heddle/plan/check/line_check.hpp"
+#include "heddle/plan/check/loss_scaling.hpp"
+#include "heddle/plan/check/placements.hpp"
+#include "heddle/plan/check/same_on_ranks.hpp"
+#include "heddle/plan/check/slices.hpp"
+#include "heddle/plan/check/slots.hpp"
+#include "heddle/plan/check/tied_check.hpp"
+
+namespace heddle::plan_room {
+
+/// Communication lists written by hand, one per rank: a blocking call is its start and its wait.
+class HandWrittenLists {
+ public:
+  explicit HandWrittenLists(int ranks) : lists_(static_cast<std::size_t>(ranks)) {}
+
+  /// Posts and goes on; the number is what wait() takes.
+  int send_start(int rank, int to, std::int64_t elements) { return append(rank, EventKind::send_start, to, -1, elements); }
+  int receive_start(int rank, int from, std::int64_t elements) { return append(rank, EventKind::receive_start, from, -1, elements); }
+  void wait(int rank, int start) {
+    const Event& e = lists_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(start)];
+    append(rank, e.kind == EventKind::send_start ? EventKind::send_wait : EventKind::receive_wait, e.peer, start, e.elements);
+  }
+  /// Blocks until the other side has posted too.
+  void send(int rank, int to, std::int64_t elements) { wait(rank, send_start(rank, to, elements)); }
+  void receive(int rank, int from, std::int64_t elements) { wait(rank, receive_start(rank, from, elements)); }
+
+  [[nodiscard]] int ranks() const { return static_cast<int>(lists_.size()); }
+  [[nodiscard]] const std::vector<std::vector<Event>>& lists() const { return lists_; }
+
+ private:
+  int append(int rank, EventKind kind, int peer, int start, std::int64_t elements) {
+    auto& list = lists_.at(static_cast<std::size_t>(rank));
+    list.push_back(Event{kind, peer, start, elements});
+    return static_cast<int>(list.size()) - 1;
+  }
+  std::vector<std::vector<Event>> lists_;
+};
+
+namespace run_time {
+
+template <class Lists> [[nodiscard]] Diagnosis rendezvous(const Lists& lists, Lanes lanes) {
+  const auto events = static_cast<std::size_t>(lists.roles > 0 ? lists.end(lists.roles - 1) : 0) + 1;
+  const auto roles = static_cast<std::size_t>(lists.roles);
+  std::vector<int> position(roles), head(2 * roles * roles), unmet(2 * roles * roles), in_lane(events), partner(events);
+  const auto complete = std::make_unique<bool[]>(events);
+  const auto active = std::make_unique<bool[]>(roles);
+  return check_rendezvous(lists, lanes,
+                          RendezvousState{position.data(), head.data(), unmet.data(), in_lane.data(), partner.data(), complete.get(), active.get()});
+}
+
+[[nodiscard]] inline Diagnosis slots(const Program& p) {
+  const auto micro_batches = static_cast<std::size_t>(p.chunks * pool_kinds * p.batch.total_micro_batches());
+  const auto bodies = static_cast<std::size_t>(SlotCheck::passes * p.chunks);
+  std::vector<std::int16_t> owner(micro_batches), named(bodies * static_cast<std::size_t>(SlotCheck::most_named(p.chunks)));
+  std::vector<int> named_count(bodies);
+  const auto touched = std::make_unique<bool[]>(micro_batches);
+  SlotCheck check{p, owner.data(), touched.get(), named.data(), named_count.data()};
+  check.run();
+  return check.found;
+}
+
+/// S17, of values and their gradients.
+[[nodiscard]] inline Diagnosis value_flow(const Program& p) {
+  const auto nodes = static_cast<std::size_t>(p.graph->node_count) + 1;
+  int entries = 0;
+  for (int c = 0; c < p.chunks; ++c)
+    for (const IndexRange* bodies : {p.forward_bodies, p.backward_bodies, p.weight_bodies})
+      entries = bodies[c].end > entries ? bodies[c].end : entries;
+  std::vector<std::uint64_t> values(nodes), gradients(nodes), terms(nodes);
+  std::vector<FlowPool> pools(static_cast<std::size_t>(p.chunks * pool_kinds) + 2);
+  std::vector<FlowLeaf> leaves(static_cast<std::size_t>(p.graph->leaf_count));
+  std::vector<FlowTensor> tensors(2 * static_cast<std::size_t>(entries) + static_cast<std::size_t>(p.transfer_count) + 2);
+  std::vector<int> made(nodes);
+  DataFlow flow{p,
+                {values.data(), gradients.data(), terms.data()},
+                {pools.data(), tensors.data(), p.batch.grain_rows, 4 * p.batch.grains()},
+                leaves.data(),
+                made.data()};
+  flow.run();
+  return flow.fault;
+}
+
+/// S17, of gradients of parameters, after S05: `lines` are of LineCheck.
+[[nodiscard]] inline Diagnosis gradient_flow(const Program& p, const LastLines& lines) {
+  std::vector<BucketFlow> buckets(static_cast<std::size_t>(p.bucket_count) + 1);
+  std::vector<std::int16_t> bucket_of(static_cast<std::size_t>(p.graph->node_count) + 1);
+  std::vector<std::int8_t> arrived(static_cast<std::size_t>(p.use_count) + 1), sending(static_cast<std::size_t>(p.use_count) + 1);
+  GradientFlow flow{p, buckets.data(), bucket_of.data(), arrived.data(), sending.data(), lines};
+  flow.run();
+  return flow.fault;
+}
+
+}  // namespace run_time
+
+/// Errors  S03 deadlock with a witness, S04 a transfer without its other end, with another payload, or to a rank that is not there
+/// Tested  plan/check/check_test
+[[nodiscard]] inline Diagnosis check(const HandWrittenLists& written, Lanes lanes = Lanes::free) {
+  std::vector<Event> events;
+  std::vector<int> begins{0};
+  for (int r = 0; r < written.ranks(); ++r) {
+    const int first = static_cast<int>(events.size());
+    for (Event e : written.lists()[static_cast<std::size_t>(r)]) {
+      if (e.peer < 0 || e.peer >= written.ranks() || e.peer == r)
+        return Diagnosis{Code{'S', 4}, ""} << "rank " << r << " names rank " << e.peer << " as its peer, but there are " << written.ranks()
+                                           << " ranks and none sends to itself. Fix: name another rank.";
+      if (e.start >= 0) e.start += first;
+      events.push_back(e);
+    }
+    begins.push_back(static_cast<int>(events.size()));
+  }
+  return run_time::rendezvous(EventLists{events.data(), begins.data(), written.ranks()}, lanes);
+}
+
+/// All rules that read a Program: S03, S04, S05, S06, S09, S11, S12, S13, S17, S15, S16, P04.
+[[nodiscard]] inline Diagnosis check(const Program& p, Lanes lanes = Lanes::one_per_device) {
+  const auto lines = static_cast<std::size_t>(p.lists[p.roles - 1].end);
+  int tokens = 0;
+  for (std::size_t i = 0; i < lines; ++i) tokens = p.instructions[i].token >= tokens ? p.instructions[i].token + 1 : tokens;
+  std::vector<int> starts(lines), after(lines), first_start(static_cast<std::size_t>(p.roles)), of_token(lines + static_cast<std::size_t>(tokens));
+  std::vector<ChunkPass> passes(static_cast<std::size_t>(p.chunks * p.batch.total_micro_batches()));
+  LineCheck each{p, passes.data(), starts.data(), of_token.data(), after.data(), first_start.data()};
+  each.run();
+  if (!each.found.ok()) return each.found;
+  std::vector<BucketCounts> counts(static_cast<std::size_t>(p.bucket_count));
+  if (const Diagnosis found = check_reductions(p, counts.data()); !found.ok()) return found;
+  if (const Diagnosis found = check_slices(p); !found.ok()) return found;
+  if (const Diagnosis found = check_clipping(p); !found.ok()) return found;
+  if (const Diagnosis found = check_loss_scaling(p); !found.ok()) return found;
+  if (const Diagnosis found = check_ties(p); !found.ok()) return found;
+  if (const Diagnosis found = check_placements(p); !found.ok()) return found;
+  if (const Diagnosis found = run_time::slots(p); !found.ok()) return found;
+  if (const Diagnosis found = check_same_on_ranks(p); !found.ok()) return found;
+  if (const Diagnosis found = run_time::value_flow(p); !found.ok()) return found;
+  if (const Diagnosis found = run_time::gradient_flow(p, {p, after.data(), each.first_closing}); !found.ok()) return found;
+  return run_time::rendezvous(ProgramLists{&p, starts.data(), p.roles}, lanes);
+}
+
+}  // namespace heddle::plan_room
+
+namespace heddle {
+using plan_room::check;
+}  // namespace heddle

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Bodies are interpreted on names instead of numbers: what every entry reads is the very tensor that the graph and the layout say.
+// Sees: plan/check/flow_tensors, plan/program, graph.  Does not see: lowering, policies, processes, threads.
+// In: a Program.  Out: ok, or S17 with the layer, what it reads and what lies there.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "heddle/core/rule.hpp"
+#include "heddle/plan/check/flow_tensors.hpp"
+#include "heddle/plan/program/program.hpp"
+
+namespace heddle::plan_room {
+
+/// S17. Interprets every body of a Program once, for one micro-batch, and what is sent between bodies. It knows of the lowering nothing but entries:
+/// what a place holds follows from what was written there, and what it is to hold from the graph and the signatures of its leaves.
+/// Tested  plan/check/data_flow_test
+struct DataFlow {
+  const Program& p;
+  FlowNames names;
+  FlowTensors tensors;
+  FlowLeaf* leaves;  ///< (leaves)
+  int* made;         ///< (nodes), zeroed: 1 + the entry that makes the gradients of its parameters
+  Diagnosis fault{};
+  const Graph& graph = *p.graph;
+  BodyKind kind = BodyKind::forward;
+  int chunk = 0;
+  int first = 0;  // nodes of the chunk
+  int behind = 0;
+  int number = 0;  // of the entry
+  bool stored = false;
+  bool judged = false;
+  Place untargeted{};  // where the loss of an inference has targets of no elements
+
+  constexpr void run() {
+    names.find(graph, p.training);
+    for (int l = 0; l < graph.leaf_count; ++l) leaves[l].describe(graph.leaves[l].leaf, graph.split.any() ? graph.split.signatures[l] : unsplit);
+    for (int i = 0; i < p.chunks * pool_kinds; ++i) tensors.pools[i + 2] = FlowPool{p.pools[i].slot_bytes, 0, p.pools[i].role, 0, 0, 0};
+    for (int c = 0; c < p.chunks && fault.ok(); ++c) {
+      arrive(c, false);
+      body(c, BodyKind::forward, p.forward_bodies[c]);
+    }
+    if (fault.ok() && !(judged && (stored || p.training))) refuse(graph.node_count) << (judged ? " has no output stored" : " is never made") << fix;
+    for (int c = p.chunks - 1; c >= 0 && p.training && fault.ok(); --c) {
+      arrive(c, true);
+      body(c, p.splits_backward ? BodyKind::input : BodyKind::backward, p.backward_bodies[c]);
+      if (p.splits_backward) body(c, BodyKind::weight, p.weight_bodies[c]);
+      for (int n = first; n < behind && fault.ok(); ++n)
+        if (made[n] == 0 && graph.nodes[n].parameter_count > 0 && names.gradients[n + 1] != 0)
+          refuse(n) << " makes no gradient of its parameters" << fix;
+    }
+  }
+
+ private:
+  static constexpr std::string_view fix = ". Fix: make, move and lay every tensor once, before it is read, and write nothing over it.";
+
+  /// What other chunks send to this one, as it lies where it is sent from.
+  constexpr void arrive(int to, bool gradients) {
+    tensors.role = p.device_of_chunk[to];
+    for (int t = 0; t < p.transfer_count; ++t) {
+      const Transfer& transfer = p.transfers[t];
+      if (transfer.to_chunk != to || transfer.use >= 0 || transfer.gradient != gradients) continue;
+      const FlowTensor sent = tensors.at(transfer.source);
+      if (sent.what != 0 && sent.end - sent.offset == 4 * transfer.elements && tensors.put(transfer.target, sent.elements, sent.what, sent.how))
+        continue;
+      fault = Diagnosis{Code{'S', 17}, ""} << "chunk " << static_cast<int>(transfer.from_chunk) << " sends chunk " << to << ' ' << transfer.elements
+                                           << (gradients ? " elements of a gradient" : " elements of a value") << ", but "
+                                           << (sent.what == 0 ? "nothing lies where it sends from"
+                                                              : "what it sends, or the place for it, has another size")
+                                           << fix;
+      return;
+    }
+  }
+  constexpr void body(int of_chunk, BodyKind of_kind, const IndexRange& range) {
+    chunk = of_chunk;
+    kind = of_kind;
+    first = p.first_node[chunk];
+    behind = p.first_node[chunk + 1];
+    const int role = p.device_of_chunk[chunk];
+    tensors.open(role, p.arenas[role].workspace - p.arenas[role].scratch);
+    for (number = range.begin; number < range.end && fault.code.letter == '-'; ++number) {
+      const Entry& entry = p.entries[number];
+      const BodyOp what = entry.what;
+      if (entry.when == When::always && what == BodyOp::leaf_forward)
+        forward(entry);
+      else if (entry.when == When::always &&
+               (what == BodyOp::leaf_backward || what == BodyOp::leaf_backward_input || what == BodyOp::leaf_backward_weight))
+        backward(entry);
+      else if (entry.when == When::always || (!p.training && entry.when == When::reporting && of_loss(entry)) || moves_parameters(entry.what))
+        visit(entry);
+      else
+        refuse(entry.node < 0 ? graph.node_count : entry.node) << " is left out for some micro-batches in" << here().view() << fix;
+    }
+  }
+  [[nodiscard]] static constexpr bool of_loss(const Entry& entry) {
+    return entry.what == BodyOp::load_targets || entry.what == BodyOp::loss_terms || entry.what == BodyOp::loss || entry.what == BodyOp::gather_value;
+  }
+  [[nodiscard]] static constexpr bool moves_parameters(BodyOp what) {
+    return what == BodyOp::reduce_parameter || (what >= BodyOp::reduce_start && what <= BodyOp::gather_wait);
+  }
+  constexpr void visit(const Entry& entry) {
+    switch (entry.what) {
+      case BodyOp::add: return add(entry);
+      case BodyOp::copy: return copy(entry);
+      case BodyOp::reduce_value:
+      case BodyOp::gather_value:
+      case BodyOp::scatter_value:
+      case BodyOp::slice_value: return convert(entry);
+      case BodyOp::load_input: return load(entry, names.values[0]);
+      case BodyOp::load_targets: return load(entry, FlowNames::targets);
+      case BodyOp::loss_terms:
+      case BodyOp::loss: return loss(entry);
+      case BodyOp::store_output: return store(entry);
+      case BodyOp::reduce_start:
+      case BodyOp::reduce_wait:
+      case BodyOp::reduce_parameter:
+        if (kind == BodyKind::forward || kind == BodyKind::input) refuse(entry.node) << " has gradients reduced in" << here().view() << fix;
+        return;  // else GradientFlow follows them
+      default: return;
+    }
+  }
+
+  // ---- sentences
+  constexpr Diagnosis& refuse(int node) {
+    fault = Diagnosis{Code{'S', 17}, ""};
+    if (node >= graph.node_count) return fault << "the loss";
+    return fault << graph.describe(node).view();
+  }
+  [[nodiscard]] constexpr Text<64> here() const {
+    constexpr std::string_view of[] = {"forward", "backward", "backward for inputs", "backward for parameters"};
+    return Text<64>{" the "} << of[static_cast<int>(kind)] << " of chunk " << chunk;
+  }
+  constexpr void say(const FlowTensor& there, std::int64_t how) {
+    if (there.what == 0) return void(fault << "nothing");
+    say_what(there.what);
+    fault << ", " << there.elements << (there.elements == 1 ? " element" : " elements") << " a row, ";
+    say_how(there.how);
+    if (there.how == how) return;
+    fault << ", not ";
+    say_how(how);
+  }
+  constexpr void say_how(std::int64_t how) {
+    if (how == lying::whole) fault << "whole on every rank";
+    if (how == lying::term) fault << "a term of a sum on every rank";
+    if (how > 0) fault << "a part of " << how << (how == 1 ? " run" : " runs") << " on every rank";
+  }
+  constexpr void say_what(std::uint64_t what) {
+    if (what == names.values[0]) return void(fault << "the input of the model");
+    if (what == FlowNames::targets) return void(fault << "the targets");
+    if (what == FlowNames::terms) return void(fault << "the terms of the loss");
+    for (int n = 0; n < graph.node_count; ++n) {
+      if (names.values[n + 1] == what) return void(fault << "the output of layer " << n);
+      if (names.gradients[n + 1] == what) return void(fault << "the gradient of the output of layer " << n);
+      if (names.terms_of[n] == what) return void(fault << "what layer " << n << " hands back");
+    }
+    fault << "a sum of other terms";
+  }
+  /// The sentence of a place that does not hold what is read there.
+  constexpr void wrong(int node, std::string_view wants, const FlowTensor& there, std::int64_t how) {
+    refuse(node) << " reads in" << here().view() << wants << ", but there lies ";
+    say(there, how);
+    if (there.asked) fault << ", only if the loss is asked for";
+    fault << fix;
+  }
+  constexpr void writes_over(int node, std::string_view what) { refuse(node) << " writes in" << here().view() << " over " << what << fix; }
+
+  // ---- reads and writes
+  constexpr bool holds(int node, const Place& place, std::uint64_t what, std::int64_t how, std::string_view wants, bool asked = false) {
+    const FlowTensor& there = tensors.at(place);
+    if (there.what == what && there.how == how && (asked || !there.asked)) return true;
+    wrong(node, wants, there, how);
+    return false;
+  }
+  constexpr bool put(int node, const Place& place, std::int64_t elements, std::uint64_t what, std::int64_t how, bool asked = false) {
+    if (tensors.put(place, elements, what, how, asked)) return true;
+    too_small(node, elements);
+    return false;
+  }
+  constexpr void too_small(int node, std::int64_t elements) {
+    refuse(node) << " writes in" << here().view() << ' ' << elements << " elements a row to a place that is too small, or not of its device" << fix;
+  }
+  /// What was read at `place` is not there any more: its own output was written over it, and not element by element.
+  [[nodiscard]] constexpr bool gone(const Place& place, const Place& written, bool elementwise) {
+    if (place.offset == written.offset) return !elementwise;
+    return tensors.at(place).what == 0;
+  }
+
+  // ---- entries
+  constexpr bool of_chunk(int node) {
+    if (node >= first && node < behind) return true;
+    refuse(node) << " runs in" << here().view() << ", which has layers " << first << " to " << behind - 1 << fix;
+    return false;
+  }
+  constexpr void forward(const Entry& entry) {
+    const int n = entry.node;
+    if ((n < first || n >= behind) && !of_chunk(n)) return;
+    const Node& node = graph.nodes[n];
+    const FlowLeaf& leaf = leaves[node.leaf];
+    const FlowTensor& in = tensors.at(entry.a);
+    if (in.what != names.values[node.operands[0]] || in.how != leaf.takes || in.asked) return wrong(n, " its input", in, leaf.takes);
+    if (!tensors.put(entry.d, leaf.out, names.values[n + 1], leaf.gives)) return too_small(n, leaf.out);
+    if (entry.a.pool == entry.d.pool && gone(entry.a, entry.d, leaf.elementwise)) writes_over(n, "its input");
+  }
+  constexpr void backward(const Entry& entry) {
+    const int n = entry.node;
+    if ((n < first || n >= behind) && !of_chunk(n)) return;
+    const Node& node = graph.nodes[n];
+    const FlowLeaf& leaf = leaves[node.leaf];
+    const bool saved = entry.what != BodyOp::leaf_backward_input || leaf.input_part_reads_saved;
+    if (saved && leaf.reads_input && !holds(n, entry.a, names.values[node.operands[0]], leaf.takes, " its saved input")) return;
+    if (saved && leaf.reads_output && !holds(n, entry.b, names.values[n + 1], leaf.gives, " its saved output")) return;
+    const FlowTensor& back = tensors.at(entry.c);
+    if (back.what != names.gradients[n + 1] || back.how != leaf.takes_back) return wrong(n, " the gradient of its output", back, leaf.takes_back);
+    if (node.parameter_count > 0 && entry.what != BodyOp::leaf_backward_input) {
+      if (made[n] != 0 && !p.storage.gradients && p.batch.rank_grains() > 1)
+        return void(refuse(n) << " makes the gradients of its parameters twice in" << here().view() << fix);
+      made[n] = number + 1;
+    }
+    const std::int16_t to = entry.d.pool;
+    if (to == Place::nowhere || entry.what == BodyOp::leaf_backward_weight) return;
+    if (!tensors.put(entry.d, leaf.in, names.terms_of[n], leaf.gives_back)) return too_small(n, leaf.in);
+    if (entry.c.pool == to && gone(entry.c, entry.d, leaf.elementwise)) return writes_over(n, "the gradient of its output");
+    if (saved && ((leaf.reads_input && entry.a.pool == to && gone(entry.a, entry.d, leaf.elementwise)) ||
+                  (leaf.reads_output && entry.b.pool == to && gone(entry.b, entry.d, leaf.elementwise))))
+      writes_over(n, "what it has saved");
+  }
+  /// Two terms of a sum of ranks are added to a term; of two wholes, or two parts, the sum lies as they do.
+  constexpr void add(const Entry& entry) {
+    const FlowTensor& a = tensors.at(entry.a);
+    const FlowTensor& b = tensors.at(entry.b);
+    if (a.what != 0 && b.what != 0 && a.how == b.how && a.elements == entry.features && b.elements == entry.features)
+      return void(put(first, entry.d, entry.features, a.what + b.what, a.how));
+    fault = Diagnosis{Code{'S', 17}, ""} << "in" << here().view() << " two tensors of " << entry.features << " elements a row are added";
+    if (entry.node >= 0) fault << " for layer " << entry.node;
+    fault << ", but one is ";
+    say(a, a.how);
+    fault << ", the other ";
+    say(b, b.how);
+    fault << fix;
+  }
+  constexpr void copy(const Entry& entry) {
+    const FlowTensor& from = tensors.at(entry.a);
+    if (from.what == 0 || from.elements != entry.features) return wrong(first, " what is copied", from, from.how);
+    put(first, entry.d, entry.features, from.what, from.how);
+  }
+  /// A collective over the ranks of axis tensor, or a cut: it takes one way to lie and gives another.
+  constexpr void convert(const Entry& entry) {
+    const int node = entry.node;
+    const int ranks = graph.split.ranks;
+    const BodyOp what = entry.what;
+    const bool gathers = what == BodyOp::gather_value;
+    const bool cuts = what == BodyOp::scatter_value || what == BodyOp::slice_value;
+    const std::int64_t part = entry.features / ranks;
+    if (entry.axis != Axis::tensor || ranks == 1)
+      return void(refuse(node) << " is laid another way along axis " << name_of(entry.axis) << " in" << here().view()
+                               << ", but values are split along axis tensor alone, into " << ranks << fix);
+    if ((gathers || what == BodyOp::scatter_value) && !tensors.put(entry.b, part, FlowNames::shares, lying::whole, false, ranks))
+      return too_small(node, entry.features);
+    const FlowTensor& from = tensors.at(what == BodyOp::reduce_value ? entry.d : entry.a);
+    const std::int64_t takes = gathers ? entry.runs : what == BodyOp::slice_value ? lying::whole : lying::term;
+    if (from.what == 0 || from.how != takes || from.elements != (gathers ? part : entry.features) || (from.asked && entry.when == When::always))
+      return wrong(node, " what is to lie another way", from, takes);
+    put(node, entry.d, cuts ? part : entry.features, from.what, cuts ? entry.runs : lying::whole, entry.when != When::always);
+  }
+  constexpr void load(const Entry& entry, std::uint64_t what) {
+    if (entry.features == 0)
+      untargeted = entry.d;
+    else
+      put(first, entry.d, entry.features, what, lying::whole, entry.when != When::always);
+  }
+  constexpr void store(const Entry& entry) {
+    const int last = graph.node_count;
+    stored = holds(last, entry.a, names.values[last], lies(graph.output().shape, graph.rest(last)), " the output to be stored");
+  }
+  /// The loss takes the whole output; or the part of this rank, with the terms of all parts.
+  constexpr void loss(const Entry& entry) {
+    const int last = graph.node_count;
+    const bool asked = entry.when != When::always;
+    const bool makes_terms = entry.what == BodyOp::loss_terms;
+    const bool in_parts = makes_terms || entry.c.set();
+    const std::int64_t how = in_parts ? lies(graph.output().shape, p.loss.takes) : lying::whole;
+    if (in_parts && how <= 0) return void(refuse(last) << " takes parts of the output, but can take it whole only" << fix);
+    if (!holds(last, entry.a, names.values[last], how, " the output of the model", asked)) return;
+    if (!(untargeted.set() && entry.b == untargeted) && !holds(last, entry.b, FlowNames::targets, lying::whole, " the targets", asked)) return;
+    if (!makes_terms && in_parts && !holds(last, entry.c, FlowNames::terms, lying::whole, " the terms of all parts", asked)) return;
+    if (p.training != entry.d.set()) return void(refuse(last) << (p.training ? " makes no gradient" : " makes a gradient in an evaluation") << fix);
+    if (!makes_terms && in_parts && p.training && !holds(last, entry.d, FlowNames::shares, how, " what its terms have left")) return;
+    if (makes_terms && !put(last, entry.c, p.loss.terms, FlowNames::terms, 1, asked)) return;
+    judged = judged || !makes_terms;
+    if (p.training) put(last, entry.d, entry.features, makes_terms ? FlowNames::shares : FlowNames::loss, how);
+  }
+};
+
+}  // namespace heddle::plan_room

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. What lies where in the memory of one micro-batch while bodies are interpreted: each tensor a sum of named terms, whole or in parts.
+// Sees: plan/program, graph.  Does not see: lowering, policies, processes, threads.
+// In: writes and reads of places.  Out: FlowTensors, FlowNames, FlowLeaf.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/plan/program/conversion.hpp"
+#include "heddle/plan/program/program.hpp"
+
+namespace heddle::plan_room {
+
+/// How the ranks of axis tensor hold a tensor, whatever shape it is read under: whole on each rank, a term of a sum on each rank, or on each rank a
+/// part. The part of a rank is known by its runs: of a whole of (4, 6), Shard<0> is 1 run and Shard<1> is 4.
+namespace lying {
+inline constexpr std::int64_t whole = 0;
+inline constexpr std::int64_t term = -1;
+}  // namespace lying
+[[nodiscard]] constexpr std::int64_t lies(const Shape& shape, Laid how) {
+  if (how.code < 0) return how.replicated() ? lying::whole : lying::term;
+  std::int64_t runs = 1;
+  for (int d = 0; d < how.code; ++d) runs *= shape.sizes[d];
+  return runs;
+}
+
+/// A name of 64 bits for the n-th thing; no small sum of names is another small sum (splitmix64).
+[[nodiscard]] constexpr std::uint64_t flow_name(std::uint64_t n) {
+  std::uint64_t z = (n + 1) * 0x9E3779B97F4A7C15U;
+  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
+  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
+  return z ^ (z >> 31U);
+}
+
+/// What tensors are, from the graph alone. What a layer gives has a name of its own; a sum is the sum of the names of its operands, and a reshape is
+/// its operand. The gradient of a value is the sum of the names of what its readers hand back, so it says which of them are in it, and how often.
+///
+/// Of y = x + f(x): the value y is x + f, and the gradient of x is the gradient of y plus the term of f.
+struct FlowNames {
+  static constexpr std::uint64_t targets = 1, terms = 2, shares = 3;  ///< of the loss: labels, what ranks tell each other, what is read back
+  static constexpr std::uint64_t loss = 4;                            ///< the gradient of the last value
+  std::uint64_t* values;                                              ///< (nodes + 1)
+  std::uint64_t* gradients;                                           ///< (nodes + 1), zeroed; 0 is of a value that nobody needs
+  std::uint64_t* terms_of;                                            ///< (nodes): what a layer hands back
+
+  constexpr void find(const Graph& graph, bool training) const {
+    const int nodes = graph.node_count;
+    values[0] = flow_name(5);
+    for (int n = 0; n < nodes; ++n) {
+      const Node& node = graph.nodes[n];
+      const TracedLeaf& traced = graph.leaves[node.leaf];
+      const std::uint64_t first = values[node.operands[0]];
+      values[n + 1] = traced.adds            ? first + values[node.operands[1]]
+                      : traced.leaf.reshapes ? first
+                                             : flow_name(6 + 2 * static_cast<std::uint64_t>(n));
+    }
+    if (!training) return;
+    gradients[nodes] += loss;
+    for (int n = nodes - 1; n >= 0; --n) {
+      const Node& node = graph.nodes[n];
+      const TracedLeaf& traced = graph.leaves[node.leaf];
+      const std::uint64_t back = gradients[n + 1];
+      if (back == 0) continue;
+      terms_of[n] = traced.adds || traced.leaf.reshapes ? back : flow_name(7 + 2 * static_cast<std::uint64_t>(n));
+      for (int k = 0; k < (traced.adds ? 2 : 1); ++k) gradients[node.operands[k]] += terms_of[n];
+    }
+  }
+};
+
+/// What the entries of a layer read and write, on one rank: of Linear<8, 6> in two parts of its outputs, 8 elements a row in and 3 out.
+struct FlowLeaf {
+  std::int64_t in = 0;  // elements of a row
+  std::int64_t out = 0;
+  std::int64_t takes = 0;       // how the input lies
+  std::int64_t gives = 0;       // how the output lies
+  std::int64_t takes_back = 0;  // how the gradient of the output lies
+  std::int64_t gives_back = 0;  // how the gradient of the input lies
+  bool reads_input = false;     // in its backward
+  bool reads_output = false;
+  bool input_part_reads_saved = false;
+  bool elementwise = false;
+
+  constexpr void describe(const Leaf& leaf, const Signature& s) {
+    in = leaf.in.elements();
+    out = leaf.out.elements();
+    takes = lies(leaf.in.shape, s.input);
+    gives = lies(leaf.out.shape, s.output);
+    takes_back = lies(leaf.out.shape, s.output_gradient);
+    gives_back = lies(leaf.in.shape, s.input_gradient);
+    reads_input = saves_input(leaf);
+    reads_output = saves_output(leaf);
+    input_part_reads_saved = leaf.input_part_reads_saved;
+    elementwise = leaf.elementwise;
+  }
+};
+
+/// A tensor in its place. Linear<8, 6> gives 6 elements a row; of 16 rows in one grain these are 384 bytes.
+struct FlowTensor {
+  std::int64_t offset = -1;  // [bytes]
+  std::int64_t end = -1;
+  std::int64_t elements = 0;  // of one row, on one rank
+  std::uint64_t what = 0;     // a sum of names; 0 after something else was written over it
+  std::int64_t how = 0;       // lying::whole, lying::term, or the runs of a part
+  int pool = -3;
+  bool asked = false;  // there only if the loss is asked for
+};
+
+/// Where the tensors of one pool stand among all: from `first` to `last`, with those of other pools between them.
+struct FlowPool {
+  std::int64_t limit = 0;  // bytes of the pool
+  std::int64_t end = 0;    // no tensor lies behind
+  int role = -1;
+  int first = 0;
+  int last = 0;
+  int cursor = 0;  // where a tensor was found last
+};
+
+/// The memory of one micro-batch. Bodies read and write one tensor beside another, so a search begins where the last one ended. Compilers take each
+/// call and each look through a pointer for more than a few comparisons: what is found at once is found without a call.
+struct FlowTensors {
+  FlowPool* pools;      ///< two in front of those of the Program: what lies nowhere, and scratch
+  FlowTensor* tensors;  ///< one in front of room for every write: it is at no place
+  std::int64_t grain_rows;
+  std::int64_t grain_bytes;
+  int count = 1;
+  int role = 0;
+
+  /// The tensor at a place; where there is none, one that is nothing.
+  [[nodiscard]] constexpr FlowTensor& at(const Place& place) {
+    FlowPool& in = pools[place.pool + 2];
+    FlowTensor& near = tensors[in.cursor];
+    return near.offset == place.offset ? near : search(in, place);
+  }
+  /// Writes a tensor, or several parts of so many elements one after another, to a place, over whatever lies there. False if the place is not there,
+  /// or not of this device.
+  constexpr bool put(const Place& place, std::int64_t elements, std::uint64_t what, std::int64_t how, bool asked = false, int parts = 1) {
+    FlowPool& in = pools[place.pool + 2];
+    const std::int64_t offset = place.offset;
+    const std::int64_t end = offset + (grain_rows * elements + 15) / 16 * 16 * grain_bytes * parts;
+    if (end > in.limit || in.role != role) return false;
+    int to = 0;
+    if (offset < in.end) {
+      const FlowTensor& there = at(place);
+      if (there.end != end || there.what == 0) clear(in, place, end);
+      if (there.end >= 0) to = in.cursor;
+    }
+    if (to == 0) {
+      to = count++;
+      if (in.first == 0) in.first = to;
+      in.last = in.cursor = to;
+    }
+    if (end > in.end) in.end = end;
+    tensors[to] = FlowTensor{offset, end, elements, what, how, place.pool, asked};
+    return true;
+  }
+  /// A new body of a device has nothing in its scratch.
+  constexpr void open(int of_role, std::int64_t scratch_bytes) {
+    role = of_role;
+    pools[1] = FlowPool{scratch_bytes, 0, role, 0, 0, 0};
+  }
+
+ private:
+  constexpr FlowTensor& search(FlowPool& in, const Place& place) {
+    for (int back = in.cursor - 1, on = in.cursor + 1; in.first > 0 && (back >= in.first || on <= in.last); --back, ++on) {
+      if (back >= in.first && tensors[back].offset == place.offset && tensors[back].pool == place.pool) return tensors[in.cursor = back];
+      if (on <= in.last && tensors[on].offset == place.offset && tensors[on].pool == place.pool) return tensors[in.cursor = on];
+    }
+    return tensors[0];
+  }
+  /// What overlaps with these bytes is no tensor any more.
+  constexpr void clear(const FlowPool& in, const Place& place, std::int64_t end) {
+    for (int i = in.first; i <= in.last; ++i)
+      if (tensors[i].pool == place.pool && tensors[i].offset < end && place.offset < tensors[i].end) tensors[i].what = 0;
+  }
+};
+
+}  // namespace heddle::plan_room

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Where units are sliced: every layer runs with the parameters of its unit gathered, and writes no gradient that is being reduced.
+// Sees: plan/program.  Does not see: policies, processes, threads.
+// In: a Program.  Out: ok, or S11 with the layer and the unit.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/core/rule.hpp"
+#include "heddle/plan/program/conversion.hpp"
+#include "heddle/plan/program/program.hpp"
+
+namespace heddle::plan_room {
+
+/// Walks one body with the two slots of each ring; -1 is an empty slot.
+struct RingWalk {
+  const Program& p;
+  BodyKind kind = BodyKind::forward;
+  int gathering[2]{-1, -1};
+  int held[2]{-1, -1};
+  int reducing[2]{-1, -1};
+
+  constexpr Diagnosis refuse(int node, int bucket, std::string_view what) const {
+    return Diagnosis{Code{'S', 11}, ""}
+           << p.graph->describe(node).view() << what << bucket
+           << ". Fix: gather a unit before its layers run, and wait for its reduction before its place is written again.";
+  }
+  constexpr Diagnosis visit(const Entry& entry) {
+    if (entry.what == BodyOp::leaf_forward || passes_back(entry.what) || entry.what == BodyOp::leaf_backward_weight) return run(entry);
+    if (entry.bucket < 0) return {};
+    const int slot = p.buckets[entry.bucket].slot;
+    if (entry.what == BodyOp::gather_start || entry.what == BodyOp::gather_wait)
+      if (entry.when != (p.storage.keeps ? When::first_micro_batch : When::always) || (p.storage.keeps && kind != BodyKind::forward))
+        return refuse(entry.node, entry.bucket,
+                      p.storage.keeps ? " is gathered more than once a step, though it is kept, with unit "
+                                      : " is not gathered for every micro-batch, with unit ");
+    switch (entry.what) {
+      case BodyOp::gather_start:
+        if (gathering[slot] >= 0) return refuse(entry.node, gathering[slot], " is gathered while the same place waits for unit ");
+        gathering[slot] = entry.bucket;
+        held[slot] = -1;
+        return {};
+      case BodyOp::gather_wait:
+        if (gathering[slot] != entry.bucket) return refuse(entry.node, entry.bucket, " waits for a gather that was not started, of unit ");
+        held[slot] = entry.bucket;
+        gathering[slot] = -1;
+        return {};
+      case BodyOp::reduce_start:
+        if (p.storage.gradients) reducing[slot] = entry.bucket;
+        return {};
+      case BodyOp::reduce_wait:
+        if (reducing[slot] != entry.bucket) return refuse(entry.node, entry.bucket, " waits for a reduction that was not started, of unit ");
+        reducing[slot] = -1;
+        return {};
+      default: return {};
+    }
+  }
+  constexpr Diagnosis run(const Entry& entry) const {
+    if (p.graph->nodes[entry.node].parameter_count == 0) return {};
+    const int bucket = p.bucket_of_node[entry.node];
+    const int slot = p.buckets[bucket].slot;
+    const bool reads = entry.what != BodyOp::leaf_backward_weight || p.graph->leaf(entry.node).weights_read;
+    const bool gathers = p.storage.parameters && (kind == BodyKind::forward || !p.storage.keeps);
+    if (gathers && reads && held[slot] != bucket) return refuse(entry.node, bucket, " runs without the gathered parameters of unit ");
+    const bool writes = entry.what == BodyOp::leaf_backward || entry.what == BodyOp::leaf_backward_weight;
+    if (writes && p.storage.gradients && reducing[slot] >= 0)
+      return refuse(entry.node, reducing[slot], " writes a gradient into the place from which is still reduced unit ");
+    return {};
+  }
+  constexpr Diagnosis close() const {
+    for (const int bucket : {gathering[0], gathering[1], reducing[0], reducing[1]})
+      if (bucket >= 0) return refuse(p.buckets[bucket].lowest_node, bucket, " ends its body with an open gather or reduction of unit ");
+    return {};
+  }
+};
+
+/// S11, where units are kept: the first micro-batch of a chunk gathers them, so its forward is the first.
+[[nodiscard]] constexpr Diagnosis check_first_forwards(const Program& p) {
+  bool gathered[Layout::most_chunks]{};
+  for (int r = 0; r < p.roles; ++r)
+    for (int i = p.lists[r].begin; i < p.lists[r].end; ++i) {
+      const Instruction& line = p.instructions[i];
+      if (line.op != ListOp::forward) continue;
+      if (line.micro_batch != 0 && !gathered[line.chunk])
+        return Diagnosis{Code{'S', 11}, ""} << "chunk " << line.chunk << " runs micro-batch " << line.micro_batch
+                                            << " before micro-batch 0, which gathers the parameters that are kept. Fix: order micro-batch 0 first.";
+      gathered[line.chunk] = true;
+    }
+  return {};
+}
+
+/// S11, for all bodies of a Program whose units pass through rings.
+[[nodiscard]] constexpr Diagnosis check_slices(const Program& p) {
+  if (!p.storage.parameters && !p.storage.gradients) return {};
+  for (int c = 0; c < p.chunks; ++c)
+    for (const BodyKind kind : {BodyKind::forward, BodyKind::backward, BodyKind::weight}) {
+      const IndexRange body = (kind == BodyKind::forward ? p.forward_bodies : kind == BodyKind::weight ? p.weight_bodies : p.backward_bodies)[c];
+      RingWalk walk{p, kind};
+      for (int e = body.begin; e < body.end; ++e)
+        if (const Diagnosis found = walk.visit(p.entries[e]); !found.ok()) return found;
+      if (const Diagnosis found = walk.close(); !found.ok()) return found;
+    }
+  return p.storage.keeps ? check_first_forwards(p) : Diagnosis{};
+}
+
+}  // namespace heddle::plan_room

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. What the bodies are made of: their input, their storage, the edges between chunks and where these are kept.
+// Sees: graph, policy answers, plan/lower/values, plan/program.  Does not see: processes, threads, kernels.
+// In: Graph, Layout, BatchDivision.  Out: Bodies with edges placed, entries still to be written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "heddle/graph/local_leaf.hpp"
+#include "heddle/plan/lower/scratch.hpp"
+#include "heddle/plan/lower/tables.hpp"
+#include "heddle/plan/lower/values.hpp"
+#include "heddle/plan/program/conversion.hpp"
+#include "heddle/plan/program/program.hpp"
+
+namespace heddle::plan_room {
+
+[[nodiscard]] constexpr std::int16_t pool_of(int chunk, PoolKind kind) {
+  return static_cast<std::int16_t>(chunk * pool_kinds + static_cast<int>(kind));
+}
+
+/// No parameter has a part in the value, or it is the input. What another chunk made (up to value `first`) is sent back all the same.
+[[nodiscard]] constexpr bool needs_no_gradient(int value, int first, int untrained) { return value == 0 || (value > first && value <= untrained); }
+
+/// What the writers of bodies read.
+struct BodyInput {
+  const Graph& graph;
+  const Layout& layout;
+  const BatchDivision& batch;
+  const GradientBucket* buckets = nullptr;
+  int bucket_count = 0;
+  const std::int16_t* bucket_of_node = nullptr;
+  Storage storage{};
+  bool training = true;
+  std::int64_t target_features = 1;
+
+  /// What a leaf takes and gives, as one device has it.
+  [[nodiscard]] constexpr Shape whole_input(int node) const {
+    return joined(graph.leaf(node).in.shape, graph.signature(node).input, graph.split.ranks);
+  }
+  [[nodiscard]] constexpr Shape whole_output(int node) const {
+    return joined(graph.leaf(node).out.shape, graph.signature(node).output, graph.split.ranks);
+  }
+  [[nodiscard]] constexpr int device(int chunk) const { return layout.device_of_chunk[chunk]; }
+  [[nodiscard]] constexpr std::int64_t bytes(std::int64_t features) const { return (batch.grain_rows * features + 15) / 16 * 64 * batch.grains(); }
+  /// Of the room in which parts stand one after another.
+  [[nodiscard]] constexpr std::int64_t parts_bytes(std::int64_t whole_features) const {
+    return graph.split.ranks * bytes(whole_features / graph.split.ranks);
+  }
+  [[nodiscard]] constexpr std::int64_t value_bytes(int value) const { return bytes(graph.spec(value).elements()); }
+};
+
+/// An edge between chunks with the places at its ends. On one device both ends are the same place.
+struct PlacedEdge {
+  CutEdge edge;
+  bool remote = false;
+  bool returns = false;   ///< a layer of the taking chunk makes a gradient of the value
+  Place value_target;     ///< where the taking chunk sees the value (remote only)
+  Place gradient_source;  ///< where the taking chunk writes the gradient
+  Place gradient_target;  ///< where the giving chunk sees it
+};
+
+/// What is written of the bodies, in tables of another owner that have their initial values.
+struct Bodies {
+  List<Entry> entries;
+  List<Transfer> transfers;
+  List<PlacedEdge> edges;
+  IndexRange* forward;          ///< by chunk
+  IndexRange* backward;         ///< by chunk; the input part if the backward is split
+  IndexRange* weight;           ///< by chunk; empty unless the backward is split
+  bool* weight_reads;           ///< pools whose slots live until the weight part has run
+  Place* home;                  ///< by value: where its producer puts it
+  Place* taken;                 ///< by node: its input as its leaf takes it, where that is kept beside the value
+  Place* given;                 ///< by node: its output as its leaf gives it, where that is kept beside the value
+  std::int64_t* slot_bytes;     ///< by pool
+  std::int64_t* scratch_bytes;  ///< by chunk: the larger of both directions
+  Place loss_gradient{};
+  bool scratch_full = false;  ///< more lived at a time than a body has room for
+
+  constexpr Place take(int chunk, PoolKind kind, std::int64_t bytes) {
+    const std::int16_t pool = pool_of(chunk, kind);
+    const Place place{pool, slot_bytes[pool]};
+    slot_bytes[pool] += bytes;
+    return place;
+  }
+  constexpr Entry& append(BodyOp what, int node = -1) {
+    Entry& entry = entries.append();
+    entry.what = what;
+    entry.node = node;
+    return entry;
+  }
+  constexpr Entry& append_sum(std::int64_t features, const Place& a, const Place& b, const Place& d) {
+    Entry& entry = append(BodyOp::add);
+    entry.features = features;
+    entry.a = a;
+    entry.b = b;
+    entry.d = d;
+    return entry;
+  }
+  /// A value of the ranks of axis tensor that lies one way is laid another way; `whole` is its shape on one device.
+  constexpr void append_conversion(int node, const Shape& whole, Laid from, Laid to, const Place& a, const Place& b, const Place& d) {
+    Entry& entry = append(conversion(from, to), node);
+    entry.axis = Axis::tensor;
+    entry.features = whole.elements();
+    for (int k = 0; k < (from.sharded() ? from : to).dimension(); ++k) entry.runs *= whole.sizes[k];
+    entry.a = a;
+    entry.b = b;
+    entry.d = d;
+  }
+  constexpr void append_copy(std::int64_t features, const Place& from, const Place& to) {
+    Entry& entry = append(BodyOp::copy);
+    entry.features = features;
+    entry.a = from;
+    entry.d = to;
+  }
+  [[nodiscard]] constexpr Diagnosis fault() const {
+    if (const Diagnosis found = check_room("entries", entries); !found.ok()) return found;
+    if (const Diagnosis found = check_room("transfers", transfers); !found.ok()) return found;
+    if (const Diagnosis found = check_room("edges", edges); !found.ok()) return found;
+    return check_room("values in the scratch of one body", ScratchSpace::most, scratch_full ? 1 : 0);
+  }
+};
+
+/// The tables of bodies, of the sizes that one plan needs.
+template <int Nodes, int Chunks, int Edges, int MostEntries> struct BodyTables {
+  static constexpr int most_transfers = 2 * Edges;
+  Entry entries[std::size_t{MostEntries}]{};
+  Transfer transfers[std::size_t{Edges > 0 ? most_transfers : 1}]{};
+  PlacedEdge edges[std::size_t{Edges > 0 ? Edges : 1}]{};
+  IndexRange forward[std::size_t{Chunks}]{};
+  IndexRange backward[std::size_t{Chunks}]{};
+  IndexRange weight[std::size_t{Chunks}]{};
+  bool weight_reads[std::size_t{Chunks * pool_kinds}]{};
+  Place home[std::size_t{Nodes + 1}]{};
+  Place taken[std::size_t{Nodes + 1}]{};
+  Place given[std::size_t{Nodes + 1}]{};
+  std::int64_t slot_bytes[std::size_t{Chunks * pool_kinds}]{};
+  std::int64_t scratch_bytes[std::size_t{Chunks}]{};
+  Place loss_gradient{};
+  int entry_count = 0;
+  int transfer_count = 0;
+  int edge_count = 0;
+  Diagnosis fault;
+
+  constexpr Bodies open() {
+    return {{entries, MostEntries, entry_count},
+            {transfers, most_transfers, transfer_count},
+            {edges, Edges, edge_count},
+            forward,
+            backward,
+            weight,
+            weight_reads,
+            home,
+            taken,
+            given,
+            slot_bytes,
+            scratch_bytes,
+            loss_gradient};
+  }
+  constexpr void close(const Bodies& written) {
+    loss_gradient = written.loss_gradient;
+    entry_count = written.entries.count;
+    transfer_count = written.transfers.count;
+    edge_count = written.edges.count;
+    fault = written.fault();
+  }
+};
+
+/// Layers before the first one with parameters run no backward, so of what only they take there is no gradient.
+[[nodiscard]] constexpr bool returns_gradient(const BodyInput& in, const CutEdge& edge, int untrained) {
+  for (int n = in.layout.first_node[edge.to_chunk]; n < in.layout.first_node[edge.to_chunk + 1]; ++n)
+    for (int k = 0; k < in.graph.nodes[n].operand_count; ++k)
+      if (n >= untrained && in.graph.nodes[n].operands[k] == edge.value) return true;
+  return false;
+}
+
+/// Gives every edge its places: a remote value is received into the frame of the chunk that takes it.
+constexpr void place_edges(const BodyInput& in, Bodies& bodies) {
+  const int untrained = in.graph.last_untrained();
+  each_cut_edge(in.graph, in.layout, [&](const CutEdge& edge) {
+    PlacedEdge& placed = bodies.edges.append();
+    placed.edge = edge;
+    placed.remote = in.device(edge.from_chunk) != in.device(edge.to_chunk);
+    const std::int64_t bytes = in.value_bytes(edge.value);
+    if (placed.remote) placed.value_target = bodies.take(edge.to_chunk, PoolKind::frame, bytes);
+    placed.returns = in.training && returns_gradient(in, edge, untrained);
+    if (!placed.returns) return;
+    placed.gradient_target = bodies.take(edge.from_chunk, PoolKind::gradient_in, bytes);
+    placed.gradient_source = placed.remote ? bodies.take(edge.to_chunk, PoolKind::gradient_out, bytes) : placed.gradient_target;
+  });
+}
+
+/// Two transfers for each remote edge: the value there, its gradient back if there is one.
+constexpr void place_transfers(const BodyInput& in, Bodies& bodies) {
+  for (int e = 0; e < bodies.edges.count; ++e) {
+    const PlacedEdge& placed = bodies.edges.data[e];
+    if (!placed.remote) continue;
+    Transfer t;
+    t.value = static_cast<std::int16_t>(placed.edge.value);
+    t.from_chunk = static_cast<std::int16_t>(placed.edge.from_chunk);
+    t.to_chunk = static_cast<std::int16_t>(placed.edge.to_chunk);
+    t.from_role = static_cast<std::int16_t>(in.device(t.from_chunk));
+    t.to_role = static_cast<std::int16_t>(in.device(t.to_chunk));
+    t.source = bodies.home[t.value];
+    t.target = placed.value_target;
+    t.elements = in.value_bytes(t.value) / 4;
+    t.payload = in.graph.spec(t.value).elements() * in.batch.micro_rows;
+    bodies.transfers.append() = t;
+    if (!placed.returns) continue;
+    const Transfer there = t;
+    t.from_chunk = there.to_chunk;
+    t.to_chunk = there.from_chunk;
+    t.from_role = there.to_role;
+    t.to_role = there.from_role;
+    t.gradient = true;
+    t.source = placed.gradient_source;
+    t.target = placed.gradient_target;
+    bodies.transfers.append() = t;
+  }
+}
+
+}  // namespace heddle::plan_room

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Writes the forward body of each chunk: load, leaves, sums of what they give as Partial, loss.
+// Sees: graph, plan/lower/body, plan/lower/leaf_writer, plan/lower/scratch.  Does not see: processes, threads, kernels.
+// In: BodyInput and value facts.  Out: entries, frames, the home of every value.
+#pragma once
+
+#include <cstddef>
+
+#include "heddle/plan/lower/body.hpp"
+#include "heddle/plan/lower/leaf_writer.hpp"
+#include "heddle/plan/lower/scratch.hpp"
+#include "heddle/plan/lower/unit_walk.hpp"
+
+namespace heddle::plan_room {
+
+struct ForwardWriter {
+  const BodyInput& in;
+  ValueFacts facts;
+  Bodies& out;
+  Tables<Place, int> tables;
+  Place* here = tables.make<Place>(in.graph.node_count + 1);  // by value: where the current chunk sees it
+  int* uses = tables.make<int>(in.graph.node_count + 1);      // by root: reads still to come in this body
+  ScratchSpace scratch{};
+
+  constexpr ForwardWriter(const BodyInput& input, const ValueFacts& all, Bodies& bodies) : in(input), facts(all), out(bodies) {}
+
+  constexpr void write(int chunk) {
+    const int first = in.layout.first_node[chunk];
+    const int last = in.layout.first_node[chunk + 1];
+    out.forward[chunk].begin = out.entries.count;
+    scratch = ScratchSpace{};
+    bring_in(chunk, first, last);
+    count_uses(chunk, first, last);
+    UnitWalk units{in, out, first, last, BodyKind::forward};
+    units.open();
+    for (int n = first; n < last; ++n) {
+      units.enter(n);
+      place_output(chunk, n);
+      write_leaf(chunk, n);
+      for (int k = 0; k < in.graph.nodes[n].operand_count; ++k) end_use(in.graph.nodes[n].operands[k], first);
+    }
+    if (chunk + 1 == in.layout.chunk_count) write_loss(chunk);
+    out.forward[chunk].end = out.entries.count;
+    out.scratch_bytes[chunk] = scratch.peak;
+    out.scratch_full = out.scratch_full || scratch.full;
+  }
+
+ private:
+  /// Values of other chunks: received into this frame, or seen in the frame of a chunk on the same device; the input is loaded.
+  constexpr void bring_in(int chunk, int first, int last) {
+    for (int e = 0; e < out.edges.count; ++e)
+      if (const PlacedEdge& placed = out.edges.data[e]; placed.edge.to_chunk == chunk)
+        here[placed.edge.value] = placed.remote ? placed.value_target : out.home[placed.edge.value];
+    bool takes_input = false;
+    for (int n = first; n < last; ++n)
+      for (int k = 0; k < in.graph.nodes[n].operand_count; ++k) takes_input = takes_input || in.graph.nodes[n].operands[k] == 0;
+    if (!takes_input) return;
+    here[0] = out.take(chunk, PoolKind::frame, in.value_bytes(0));
+    Entry& load = out.append(BodyOp::load_input);
+    load.features = in.graph.input.elements();
+    load.d = here[0];
+  }
+  constexpr void count_uses(int chunk, int first, int last) {
+    for (int n = first; n < last; ++n)
+      for (int k = 0; k < in.graph.nodes[n].operand_count; ++k)
+        if (in.graph.nodes[n].operands[k] > first) ++uses[facts.root[in.graph.nodes[n].operands[k]]];
+    if (chunk + 1 == in.layout.chunk_count) ++uses[facts.root[in.graph.node_count]];
+  }
+  constexpr void place_output(int chunk, int node) {
+    const int value = node + 1;
+    const int root = facts.root[value];
+    if (root != value)
+      here[value] = here[root];
+    else if (facts.framed[root])
+      here[value] = out.take(chunk, PoolKind::frame, in.value_bytes(value));
+    else
+      here[value] = Place{Place::scratch, scratch.take(in.value_bytes(value))};
+    out.home[value] = here[value];
+  }
+  constexpr void end_use(int value, int first) {
+    if (value <= first) return;
+    const int root = facts.root[value];
+    if (--uses[root] == 0 && here[root].pool == Place::scratch) scratch.release(here[root].offset);
+  }
+  /// What the backward of a leaf reads beside values is kept, unless the leaf runs again.
+  constexpr void write_leaf(int chunk, int node) {
+    LeafWriter writer{in, out, scratch, here};
+    const bool keeps = in.training && !facts.again[node];
+    if (keeps && writer.has_taken(node)) out.taken[node] = out.take(chunk, PoolKind::frame, writer.taken_bytes(node));
+    if (keeps && writer.has_given(node)) out.given[node] = out.take(chunk, PoolKind::frame, writer.given_bytes(node));
+    writer.write(node, out.taken[node], out.given[node]);
+  }
+  /// In training the gradient of the loss is made in the same pass; in evaluation outputs are stored, the loss only if asked for.
+  constexpr void write_loss(int chunk) {
+    const Place output = here[in.graph.node_count];
+    const When when = in.training ? When::always : When::reporting;
+    if (!in.training) {
+      Entry& store = out.append(BodyOp::store_output);
+      store.features = in.graph.output().elements();
+      store.a = output;
+    }
+    const Place targets = out.take(chunk, PoolKind::frame, in.bytes(in.target_features));
+    Entry& load = out.append(BodyOp::load_targets);
+    load.when = when;
+    load.features = in.target_features;
+    load.d = targets;
+    Entry& loss = out.append(BodyOp::loss, in.graph.node_count);
+    loss.when = when;
+    loss.features = in.graph.output().elements();
+    loss.a = output;
+    loss.b = targets;
+    if (in.training) loss.d = out.loss_gradient = out.take(chunk, PoolKind::frame, in.value_bytes(in.graph.node_count));
+    if (!in.graph.rest(in.graph.node_count).replicated()) write_terms(loss);
+  }
+  /// The output lies in parts: before the loss each rank tells the others the terms of its own.
+  constexpr void write_terms(Entry& terms) {
+    const Entry loss = terms;
+    LeafWriter writer{in, out, scratch, here};
+    const Shape all{in.graph.split.ranks * in.layout.loss.terms};
+    terms.what = BodyOp::loss_terms;
+    terms.c = writer.aside(in.bytes(in.layout.loss.terms));
+    const Place together = writer.aside(in.bytes(all.elements()));
+    writer.lay(loss.node, all, laid::shard(0), laid::replicate, terms.c, together);
+    out.entries.data[out.entries.count - 1].when = loss.when;
+    writer.release(terms.c);
+    Entry& last = out.append(BodyOp::loss, loss.node);
+    last = loss;
+    last.c = together;
+    writer.release(together);
+  }
+};
+
+/// The edges between chunks, the forward bodies of all chunks, and what is sent.
+constexpr void write_forwards(const BodyInput& in, const ValueFacts& facts, Bodies& out) {
+  place_edges(in, out);
+  ForwardWriter forward{in, facts, out};
+  for (int c = 0; c < in.layout.chunk_count; ++c) forward.write(c);
+  place_transfers(in, out);
+}
+
+}  // namespace heddle::plan_room

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Writes the forward of one leaf: what it takes is laid as it takes it, what it gives as the value lies.
+// Sees: graph, plan/lower/body, plan/lower/scratch.  Does not see: processes, threads, kernels.
+// In: where values lie.  Out: entries of a forward, in a forward body or where it runs again.
+#pragma once
+
+#include "heddle/plan/lower/body.hpp"
+#include "heddle/plan/lower/scratch.hpp"
+
+namespace heddle::plan_room {
+
+struct LeafWriter {
+  const BodyInput& in;
+  Bodies& out;
+  ScratchSpace& scratch;
+  const Place* here;  ///< by value
+
+  /// The backward of the leaf reads its input, or its output, in a form that lies beside the value.
+  [[nodiscard]] constexpr bool has_taken(int node) const {
+    return in.graph.converts_input(node) && saves_input(in.graph.leaf(node)) && !reads_input_value(in.graph, node);
+  }
+  [[nodiscard]] constexpr bool has_given(int node) const { return !keeps_output(in.graph, node) && saves_output(in.graph.leaf(node)); }
+  [[nodiscard]] constexpr std::int64_t taken_bytes(int node) const { return in.bytes(in.graph.leaf(node).in.elements()); }
+  [[nodiscard]] constexpr std::int64_t given_bytes(int node) const { return in.bytes(in.graph.leaf(node).out.elements()); }
+
+  /// `taken` and `given`: where these forms are kept; unset: aside, until the leaf has run.
+  constexpr void write(int node, const Place& taken, const Place& given) {
+    const Node& n = in.graph.nodes[node];
+    const Place from = take_input(node, taken);
+    const Place to = keeps_output(in.graph, node) ? here[node + 1] : given.set() ? given : aside(given_bytes(node));
+    const std::int64_t features = in.graph.leaf(node).out.elements();
+    if (in.graph.adds(node)) {
+      out.append_sum(features, here[n.operands[1]], from, to).node = node;
+    } else if (in.graph.leaf(node).reshapes) {
+      if (!(from == to)) out.append_copy(features, from, to);
+    } else {
+      Entry& entry = out.append(BodyOp::leaf_forward, node);
+      entry.features = features;
+      entry.a = from;
+      entry.d = to;
+    }
+    if (in.graph.converts_input(node) && !taken.set()) release(from);
+    if (!in.graph.converts_output(node)) return;
+    lay_output(node, to);
+    if (!keeps_output(in.graph, node) && !given.set()) release(to);
+  }
+
+  constexpr Place aside(std::int64_t bytes) { return Place{Place::scratch, scratch.take(bytes)}; }
+  constexpr void release(const Place& place) {
+    if (place.pool == Place::scratch) scratch.release(place.offset);
+  }
+  /// What lies at `a` in one form is laid at `d` in another.
+  constexpr void lay(int node, const Shape& whole, Laid from, Laid to, const Place& a, const Place& d) {
+    const Place parts = travels(from, to) ? aside(in.parts_bytes(whole.elements())) : Place{};
+    out.append_conversion(node, whole, from, to, a, parts, d);
+    release(parts);
+  }
+
+ private:
+  /// The input as the leaf takes it: as it lies, or made of it.
+  constexpr Place take_input(int node, const Place& taken) {
+    const int value = in.graph.nodes[node].operands[0];
+    if (!in.graph.converts_input(node)) return here[value];
+    const Place to = taken.set() ? taken : aside(taken_bytes(node));
+    lay(node, in.whole_input(node), in.graph.rest(value), in.graph.signature(node).input, here[value], to);
+    return to;
+  }
+  constexpr void lay_output(int node, const Place& from) {
+    const Laid how = in.graph.signature(node).output;
+    const Shape whole = in.whole_output(node);
+    if (keeps_output(in.graph, node)) return out.append_conversion(node, whole, how, in.graph.rest(node + 1), {}, {}, from);
+    lay(node, whole, how, in.graph.rest(node + 1), from, here[node + 1]);
+  }
+};
+
+}  // namespace heddle::plan_room

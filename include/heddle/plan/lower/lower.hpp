@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Graph and policy answers become a Program: one constexpr variable a phase, each gated by the one before.
+// Sees: graph, policy answers, every phase of plan.  Does not see: processes, threads, kernels, names of policies.
+// In: a Request.  Out: Lowered<Request, training>::program.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "heddle/graph/trace.hpp"
+#include "heddle/plan/lower/backward_body.hpp"
+#include "heddle/plan/lower/body.hpp"
+#include "heddle/plan/lower/emit.hpp"
+#include "heddle/plan/lower/forward_body.hpp"
+#include "heddle/plan/lower/local_graph.hpp"
+#include "heddle/plan/lower/memory.hpp"
+#include "heddle/plan/lower/recompute.hpp"
+#include "heddle/plan/lower/schedule.hpp"
+#include "heddle/plan/lower/shared_tables.hpp"
+#include "heddle/plan/lower/tables.hpp"
+#include "heddle/plan/lower/tied.hpp"
+#include "heddle/plan/lower/units.hpp"
+#include "heddle/plan/program/program.hpp"
+
+namespace heddle::plan_room {
+
+/// Phases that training and evaluation share. Request names graph, layout, batch, bucket_bytes, target_features, states, Chosen.
+template <class Request> struct SharedPhases : Request {
+  using Request::batch;
+  using Request::layout;
+  static constexpr Graph graph = Localised<Request>::graph;
+  static constexpr int nodes = graph.node_count;
+  static constexpr int chunks = layout.chunk_count;
+  static constexpr int roles = layout.roles();
+  static constexpr int micro_batches = batch.total_micro_batches();
+
+  static constexpr int edges = count_edges(graph, layout);
+  static constexpr auto flat = lay_out_parameters<graph.parameter_count, nodes, roles>(graph, layout);
+  static constexpr Storage storage = storage_of(layout, batch);
+  static constexpr bool by_units = Request::clips && storage.parts > 1;  // a slice is then of the parts over which norms are summed
+  static constexpr BucketRequest to_cut{graph, layout, flat.view(), Request::bucket_bytes.value, storage, by_units};
+  static constexpr int bucket_count = to_cut.count();
+  struct Buckets {
+    GradientBucket list[std::size_t{bucket_count > 0 ? bucket_count : 1}]{};
+    std::int16_t of_node[std::size_t{nodes > 0 ? nodes : 1}]{};
+  };
+  static constexpr Buckets buckets = [] {
+    Buckets out;
+    List<GradientBucket> list{out.list, bucket_count};
+    to_cut.write(list, out.of_node);
+    return out;
+  }();
+  static constexpr int uses = count_uses(graph, layout, flat.shared);
+  static constexpr auto ties = [] {
+    TieTable<uses, roles> out;
+    List<TiedUse> list{out.uses, uses};
+    out.transfer_count = find_ties(to_cut, buckets.list, bucket_count, list, out.room_bytes);
+    return out;
+  }();
+  static constexpr SharedTables tables{&graph,
+                                       &layout,
+                                       &batch,
+                                       flat.view(),
+                                       storage,
+                                       buckets.list,
+                                       bucket_count,
+                                       buckets.of_node,
+                                       ties.uses,
+                                       uses,
+                                       ties.transfer_count,
+                                       ties.room_bytes,
+                                       edges,
+                                       Request::target_features,
+                                       Request::states,
+                                       Request::clips,
+                                       Request::scales_loss};
+};
+
+/// The Program of one mode of a plan.
+template <class Request, bool Training> struct Lowered {
+  using P = SharedPhases<Request>;
+  static constexpr bool recomputes = Training && Request::Chosen::value.any;
+  static constexpr int most_entries = P::tables.most_entries(Training, recomputes);
+
+  static constexpr BodyInput body_input = P::tables.body_input(Training);
+  static constexpr auto recomputed = [] {
+    if constexpr (recomputes)
+      return study_recomputation<P::nodes>(P::graph, P::layout, Request::Chosen::value.view());
+    else
+      return RecomputedTables<P::nodes>{};
+  }();
+  static constexpr auto facts = study_values<P::nodes>(P::graph, P::layout, Training, recomputed);
+  static constexpr auto bodies = [] {
+    BodyTables<P::nodes, P::chunks, P::edges, most_entries> out;
+    Bodies open = out.open();
+    write_forwards(body_input, facts.view(), open);
+    out.close(open);
+    return out;
+  }();
+  static constexpr auto all_bodies = [] {
+    auto out = bodies;
+    if (!Training) return out;
+    Bodies open = out.open();
+    write_backwards(body_input, facts.view(), recomputed.view(), open);
+    out.close(open);
+    return out;
+  }();
+
+  static constexpr int tied = Training ? P::ties.transfer_count : 0;
+  static constexpr auto with_ties = [] {
+    constexpr int most = tied > 0 ? all_bodies.transfer_count + tied : 0;
+    TransferTable<most> out;
+    if (tied == 0) return out;
+    List<Transfer> list{out.list, most};
+    for (int t = 0; t < all_bodies.transfer_count; ++t) list.append() = all_bodies.transfers[t];
+    std::int64_t room[std::size_t{P::roles}]{};
+    append_tied_transfers(P::ties.uses, P::uses, P::buckets.list, P::layout, P::storage, room, list);
+    return out;
+  }();
+  static constexpr const Transfer* transfers() { return tied > 0 ? with_ties.list : all_bodies.transfers; }
+
+  static constexpr int passes = plan_room::passes(P::layout, Training);
+  static constexpr auto schedule = schedule_computes<P::chunks, P::micro_batches, passes>(P::layout, P::batch.micro_batches);
+  static constexpr EmitInput emit_input = P::tables.emit_input(transfers(), all_bodies.transfer_count, Training);
+  static constexpr int together = most_instructions(emit_input, passes, P::micro_batches);
+  static constexpr auto lists = emit_lists<P::roles, together>(emit_input, passes, P::micro_batches, schedule.view());
+
+  static constexpr auto slots = [] {
+    SlotTable<P::chunks, P::micro_batches> out;
+    const SlotInput in{P::layout, transfers(), all_bodies.edges, P::edges, Training, all_bodies.weight_reads};
+    allot_slots(in, all_bodies.slot_bytes, lists.instructions, lists.lists, lists.ties, P::micro_batches, out.pools, out.slots);
+    return out;
+  }();
+  static constexpr Diagnosis fault = all_bodies.fault.ok() ? lists.fault : all_bodies.fault;
+  static constexpr ModeTables tables(const Pool* pools) {
+    return {Training,
+            lists.instructions,
+            lists.lists,
+            all_bodies.entries,
+            all_bodies.forward,
+            all_bodies.backward,
+            all_bodies.weight,
+            transfers(),
+            all_bodies.transfer_count + tied,
+            pools,
+            slots.slots};
+  }
+};
+
+/// Both Programs of a plan, in arenas that hold either.
+template <class Request> struct LoweredPrograms {
+  using P = SharedPhases<Request>;
+  using Train = Lowered<Request, true>;
+  using Evaluate = Lowered<Request, false>;
+
+  struct Tables {
+    Pool training[P::chunks * pool_kinds];
+    Pool evaluation[P::chunks * pool_kinds];
+    ArenaMap arenas[P::roles];
+  };
+  static constexpr Tables tables = [] {
+    Tables t{};
+    for (int k = 0; k < P::chunks * pool_kinds; ++k) {
+      t.training[k] = Train::slots.pools[k];
+      t.evaluation[k] = Evaluate::slots.pools[k];
+    }
+    const ArenaInput in = P::tables.arena_input();
+    for (int r = 0; r < P::roles; ++r)
+      t.arenas[r] = place_arena(in, r, t.training, t.evaluation, Train::all_bodies.scratch_bytes, Evaluate::all_bodies.scratch_bytes);
+    return t;
+  }();
+  static constexpr Program training = P::tables.program(Train::tables(tables.training), tables.arenas);
+  static constexpr Program evaluation = P::tables.program(Evaluate::tables(tables.evaluation), tables.arenas);
+};
+
+}  // namespace heddle::plan_room

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Every tensor gets its address: slots by one pass over each list, then one arena per role.
+// Sees: plan/program.  Does not see: processes, threads, kernels.
+// In: lists, slot sizes.  Out: pools, slot of every micro-batch, ArenaMap; the lifetimes are the hazard check as well.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "heddle/core/rule.hpp"
+#include "heddle/core/units.hpp"
+#include "heddle/plan/lower/body.hpp"
+#include "heddle/plan/lower/tables.hpp"
+#include "heddle/plan/lower/units.hpp"
+#include "heddle/plan/program/program.hpp"
+
+namespace heddle::plan_room {
+
+template <int Chunks, int MicroBatches> struct SlotTable {
+  Pool pools[std::size_t{Chunks * pool_kinds}]{};
+  std::int16_t slots[std::size_t{Chunks * pool_kinds * MicroBatches}]{};  ///< by pool and micro-batch
+};
+
+/// Takes and frees the slots of all pools while a list is walked in order. Pools and slots belong to another owner.
+struct SlotAllocator {
+  Pool* pools;
+  std::int16_t* slots;
+  int pool_count;
+  int micro_batches;
+  Tables<bool, int> tables{};
+  bool* held = tables.make<bool>(pool_count * micro_batches);      // by pool and micro-batch
+  bool* occupied = tables.make<bool>(pool_count * micro_batches);  // by pool and slot
+  int* sends = tables.make<int>(pool_count * micro_batches);
+  bool* computed = tables.make<bool>(pool_count * micro_batches);  // no compute of this device reads it again
+  int* least_free = tables.make<int>(pool_count);                  // slots before this one are occupied
+
+  constexpr SlotAllocator(Pool* pool_table, std::int16_t* slot_table, int pools_in_all, int micro_batches_in_all)
+      : pools(pool_table), slots(slot_table), pool_count(pools_in_all), micro_batches(micro_batches_in_all) {}
+
+  constexpr void take(int pool, int m) {
+    const int first = pool * micro_batches;
+    if (held[first + m] || pools[pool].slot_bytes == 0) return;
+    int slot = least_free[pool];
+    while (occupied[first + slot]) ++slot;
+    least_free[pool] = slot + 1;
+    occupied[first + slot] = held[first + m] = true;
+    slots[first + m] = static_cast<std::int16_t>(slot);
+    if (slot + 1 > pools[pool].slots) pools[pool].slots = slot + 1;
+  }
+  constexpr void free_if_done(int pool, int m) {
+    const int at = pool * micro_batches + m;
+    if (!held[at] || !computed[at] || sends[at] > 0) return;
+    const int slot = slots[at];
+    held[at] = occupied[pool * micro_batches + slot] = false;
+    if (slot < least_free[pool]) least_free[pool] = slot;
+  }
+  constexpr void done(int pool, int m) {
+    computed[pool * micro_batches + m] = true;
+    free_if_done(pool, m);
+  }
+};
+
+struct SlotInput {
+  const Layout& layout;
+  const Transfer* transfers;
+  const PlacedEdge* edges;
+  int edge_count;
+  bool training;
+  const bool* weight_reads;  // by pool
+};
+
+/// Walks the lists of all roles. Lifetimes: a receive from START to last use, a sent value to its send WAIT, a frame to its backward; what
+/// the weight part of a split backward reads lives until that part has run.
+struct SlotPass {
+  SlotInput in;
+  SlotAllocator slots;
+  int chunks = in.layout.chunk_count;
+  Tables<bool, int> tables{};
+  bool* sends_on = tables.make<bool>(chunks);
+  bool* takes_locally = tables.make<bool>(chunks);  // a value of another chunk of its device
+  int* read_last = tables.make<int>(chunks);        // by chunk: a chunk whose frame it is the last to read, then the next of them; -1 ends the list
+  int* next_read = tables.make<int>(chunks);
+
+  /// `pools` and `by_micro_batch`: tables of another owner, with their initial values but for the bytes of slots.
+  constexpr SlotPass(const SlotInput& input, Pool* pools, std::int16_t* by_micro_batch, int micro_batches)
+      : in(input), slots(pools, by_micro_batch, input.layout.chunk_count * pool_kinds, micro_batches) {
+    int* const last_reader = tables.make<int>(chunks);
+    for (int c = 0; c < chunks; ++c) {
+      last_reader[c] = c;
+      read_last[c] = -1;
+    }
+    for (int e = 0; e < in.edge_count; ++e) {
+      const CutEdge& edge = in.edges[e].edge;
+      if (in.edges[e].remote) {
+        sends_on[edge.from_chunk] = true;
+        continue;
+      }
+      takes_locally[edge.to_chunk] = true;
+      if (edge.to_chunk > last_reader[edge.from_chunk]) last_reader[edge.from_chunk] = edge.to_chunk;
+    }
+    for (int c = chunks - 1; c >= 0; --c) {
+      next_read[c] = read_last[last_reader[c]];
+      read_last[last_reader[c]] = c;
+    }
+  }
+
+  /// Every pool has its chunk, its role and the bytes of its slots before the first line is visited.
+  constexpr void open(const std::int64_t* slot_bytes) {
+    for (int p = 0; p < chunks * pool_kinds; ++p) {
+      slots.pools[p].chunk = static_cast<std::int16_t>(p / pool_kinds);
+      slots.pools[p].role = static_cast<std::int16_t>(in.layout.device_of_chunk[p / pool_kinds]);
+      slots.pools[p].slot_bytes = slot_bytes[p];
+    }
+  }
+  constexpr void visit(const Instruction& i) {
+    const ListOp op = i.op;
+    if (op == ListOp::receive_wait) return;
+    if (op == ListOp::receive_start)
+      slots.take(in.transfers[i.transfer].target.pool, i.micro_batch);
+    else if (op == ListOp::send_start)
+      ++slots.sends[in.transfers[i.transfer].source.pool * slots.micro_batches + i.micro_batch];
+    else if (op == ListOp::send_wait)
+      sent(in.transfers[i.transfer].source.pool, i.micro_batch);
+    else if (op == ListOp::forward)
+      forward(i.chunk, i.micro_batch);
+    else if (passes_gradients(op))
+      backward(i.chunk, i.micro_batch);
+    else if (op == ListOp::backward_weight)
+      for (const PoolKind kind : {PoolKind::frame, PoolKind::gradient_in, PoolKind::held})
+        if (in.weight_reads[pool_of(i.chunk, kind)]) slots.done(pool_of(i.chunk, kind), i.micro_batch);
+  }
+  constexpr void sent(int pool, int m) {
+    --slots.sends[pool * slots.micro_batches + m];
+    slots.free_if_done(pool, m);
+  }
+  /// In evaluation a frame is read last by the last chunk of the same device that takes one of its values.
+  constexpr void forward(int chunk, int m) {
+    slots.take(pool_of(chunk, PoolKind::frame), m);
+    if (in.training) return;
+    for (int c = read_last[chunk]; c >= 0; c = next_read[c]) {
+      if (c == chunk && sends_on[c])
+        finish_after_sends(pool_of(c, PoolKind::frame), m);
+      else
+        slots.done(pool_of(c, PoolKind::frame), m);
+    }
+  }
+  constexpr void backward(int chunk, int m) {
+    slots.take(pool_of(chunk, PoolKind::gradient_out), m);
+    slots.take(pool_of(chunk, PoolKind::held), m);
+    for (int e = 0; e < in.edge_count && takes_locally[chunk]; ++e)
+      if (in.edges[e].edge.to_chunk == chunk && !in.edges[e].remote) slots.take(pool_of(in.edges[e].edge.from_chunk, PoolKind::gradient_in), m);
+    for (const PoolKind kind : {PoolKind::frame, PoolKind::gradient_in})
+      if (!in.weight_reads[pool_of(chunk, kind)]) slots.done(pool_of(chunk, kind), m);
+    finish_after_sends(pool_of(chunk, PoolKind::gradient_out), m);
+  }
+
+ private:
+  // The sends of this pool start after the compute: the slot is freed by their waits.
+  constexpr void finish_after_sends(int pool, int m) { slots.computed[pool * slots.micro_batches + m] = true; }
+};
+
+/// Adds the pools of one role behind each other; returns the end.
+[[nodiscard]] constexpr std::int64_t place_pools(Pool* pools, int pool_count, int role, std::int64_t at) {
+  for (int p = 0; p < pool_count; ++p) {
+    Pool& pool = pools[p];
+    if (pool.role != role) continue;
+    pool.base = at;
+    at += pool.slots * pool.slot_bytes;
+  }
+  return at;
+}
+
+/// What the arena of one role is made of.
+struct ArenaInput {
+  const Graph& graph;  // as one rank sees it
+  const Layout& layout;
+  const BatchDivision& batch;
+  FlatPlaces flat;
+  Storage storage;
+  const GradientBucket* buckets = nullptr;
+  int bucket_count = 0;
+  const std::int64_t* tie_room = nullptr;  // by role
+  int states = 0;
+  bool clips = false;
+  bool scales_loss = false;
+
+  [[nodiscard]] constexpr std::int64_t greatest_scratch(const std::int64_t* by_chunk, int role) const {
+    std::int64_t most = 0;
+    for (int c = 0; c < layout.chunk_count; ++c)
+      if (layout.device_of_chunk[c] == role && by_chunk[c] > most) most = by_chunk[c];
+    return most;
+  }
+  /// Elements of the largest parameter that one coordinate of axis tensor adds and the others leave out.
+  [[nodiscard]] constexpr std::int64_t most_zeros(int role) const {
+    std::int64_t most = 0;
+    for (int p = 0; graph.split.any() && p < graph.parameter_count; ++p) {
+      const ParameterPlace& place = flat.parameters[p];
+      if (place.role != role || place.elements <= most) continue;
+      if (graph.signature(place.node).parameters[place.index].partial()) most = place.elements;
+    }
+    return most;
+  }
+};
+
+/// Arenas hold the larger of what training and evaluation need; parameters lie at the same place in both. `training`, `evaluation`: pools, which get
+/// their base; `scratch`: by chunk.
+[[nodiscard]] constexpr ArenaMap place_arena(const ArenaInput& in, int role, Pool* training, Pool* evaluation, const std::int64_t* training_scratch,
+                                             const std::int64_t* evaluation_scratch) {
+  ArenaMap map;
+  const Storage& kept = in.storage;
+  const int chunks = in.layout.chunk_count;
+  map.flat_bytes = in.flat.role_bytes[role];
+  map.gradient_bytes = in.flat.gradient_bytes[role] / kept.gradient_parts();
+  map.state_bytes = map.flat_bytes / kept.state_parts();
+  for (int b = 0; b < in.bucket_count; ++b)
+    if (in.buckets[b].role == role && 4 * in.buckets[b].elements > map.unit_bytes) map.unit_bytes = 4 * in.buckets[b].elements;
+  map.gathered = map.parameters + map.flat_bytes / kept.parameter_parts();
+  map.gradients = map.gathered + kept.gathered_bytes(map.unit_bytes, in.flat.gradient_bytes[role]);
+  map.fresh = map.gradients + map.gradient_bytes * in.batch.levels();
+  map.arrived = map.fresh + (kept.gradients ? 2 * map.unit_bytes : 0);
+  map.ties = map.arrived + (kept.adds_slices ? 2 * map.unit_bytes / kept.parts : 0);
+  map.states = map.ties + in.tie_room[role];
+  map.losses = map.states + map.state_bytes * in.states;
+  const bool has_loss = role == in.layout.device_of_chunk[chunks - 1];
+  map.norms = map.losses + (has_loss ? rounded_up(4 * (in.batch.rank_grains() + 1), line_bytes) : 0);
+  map.zeros = map.norms + rounded_up(4 * norm_floats(in.clips, in.scales_loss, in.flat.unit_count), line_bytes);
+  map.pools = map.zeros + rounded_up(4 * in.most_zeros(role), line_bytes);
+  const std::int64_t trained = place_pools(training, chunks * pool_kinds, role, map.pools);
+  const std::int64_t evaluated = place_pools(evaluation, chunks * pool_kinds, role, map.pools);
+  map.scratch = trained > evaluated ? trained : evaluated;
+  const std::int64_t a = in.greatest_scratch(training_scratch, role);
+  const std::int64_t b = in.greatest_scratch(evaluation_scratch, role);
+  map.workspace = map.scratch + (a > b ? a : b);
+  map.total = map.workspace;
+  return map;
+}
+
+/// The slots of all pools, by one pass over the list of each role up to its tied gradients.
+constexpr void allot_slots(const SlotInput& in, const std::int64_t* slot_bytes, const Instruction* instructions, const IndexRange* lists,
+                           const IndexRange* ties, int micro_batches, Pool* pools, std::int16_t* slots) {
+  SlotPass pass{in, pools, slots, micro_batches};
+  pass.open(slot_bytes);
+  for (int r = 0; r < in.layout.roles(); ++r)
+    for (int i = lists[r].begin; i < ties[r].begin; ++i) pass.visit(instructions[i]);
+}
+
+}  // namespace heddle::plan_room

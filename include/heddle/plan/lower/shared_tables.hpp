@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. What training and evaluation of a plan share, as one view: the graph of a rank, flat buffers, buckets, ties.
+// Sees: every phase of plan/lower that comes before or reads it.  Does not see: policies by name, processes, threads.
+// In: tables of another owner.  Out: SharedTables, the input of bodies, lists and arenas; a Program.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/plan/lower/body.hpp"
+#include "heddle/plan/lower/emit.hpp"
+#include "heddle/plan/lower/memory.hpp"
+#include "heddle/plan/program/program.hpp"
+
+namespace heddle::plan_room {
+
+/// What one mode of a plan has of its own.
+struct ModeTables {
+  bool training = true;
+  const Instruction* instructions = nullptr;
+  const IndexRange* lists = nullptr;
+  const Entry* entries = nullptr;
+  const IndexRange* forward = nullptr;
+  const IndexRange* backward = nullptr;
+  const IndexRange* weight = nullptr;
+  const Transfer* transfers = nullptr;
+  int transfer_count = 0;
+  const Pool* pools = nullptr;
+  const std::int16_t* slots = nullptr;
+};
+
+/// Phases read these tables whether the compiler filled them or a running program.
+///
+/// Tested  plan/lower/lower_test, plan/lower/lowered_plan_test
+struct SharedTables {
+  const Graph* graph = nullptr;  ///< as one rank sees it
+  const Layout* layout = nullptr;
+  const BatchDivision* batch = nullptr;
+  FlatPlaces flat;
+  Storage storage;
+  const GradientBucket* buckets = nullptr;
+  int bucket_count = 0;
+  const std::int16_t* bucket_of_node = nullptr;
+  const TiedUse* uses = nullptr;
+  int use_count = 0;
+  int tied_transfers = 0;
+  const std::int64_t* tie_room = nullptr;
+  int edge_count = 0;
+  std::int64_t target_features = 1;
+  int states = 0;
+  bool clips = false;
+  bool scales_loss = false;
+
+  /// A node is one entry forward and at most two backward: itself and one sum, or a copy or sum for each operand; a third if it is split; and where
+  /// layers are split two more each way, what is gathered again, and terms of the loss. A unit adds at most a gather in each body and a reduction,
+  /// each with start and wait. What runs again is one entry more, and two where layers are split.
+  [[nodiscard]] constexpr int most_entries(bool training, bool recomputes) const {
+    const int nodes = graph->node_count;
+    const int conversions = graph->split.any() ? 6 * nodes + graph->parameter_count + 2 : 0;
+    const int again = training && recomputes ? (graph->split.any() ? 3 : 1) * nodes : 0;
+    return again + (training ? layout->order.splits_backward ? 4 : 3 : 1) * nodes + 2 * edge_count + 3 * layout->chunk_count +
+           (storage.parts > 1 ? 8 : 1) * bucket_count + 8 + conversions;
+  }
+  [[nodiscard]] constexpr BodyInput body_input(bool training) const {
+    return {*graph, *layout, *batch, buckets, bucket_count, bucket_of_node, storage, training, target_features};
+  }
+  /// `transfers`: those of the bodies, and behind them those of tied gradients in training.
+  [[nodiscard]] constexpr EmitInput emit_input(const Transfer* transfers, int count, bool training) const {
+    return {*layout,
+            transfers,
+            count,
+            buckets,
+            training ? bucket_count : 0,
+            storage,
+            clips,
+            scales_loss,
+            uses,
+            training ? use_count : 0,
+            training ? tied_transfers : 0};
+  }
+  [[nodiscard]] constexpr ArenaInput arena_input() const {
+    return {*graph, *layout, *batch, flat, storage, buckets, bucket_count, tie_room, states, clips, scales_loss};
+  }
+  [[nodiscard]] constexpr Program program(const ModeTables& mode, const ArenaMap* arenas) const {
+    Program p;
+    p.graph = graph;
+    p.mesh = layout->mesh;
+    p.batch = *batch;
+    p.training = mode.training;
+    p.roles = layout->roles();
+    p.chunks = layout->chunk_count;
+    p.device_of_chunk = layout->device_of_chunk;
+    p.first_node = layout->first_node;
+    for (int a = 0; a < axis_count; ++a) p.batch_split[a] = layout->batch_split[a];
+    p.instructions = mode.instructions;
+    p.lists = mode.lists;
+    p.splits_backward = layout->order.splits_backward;
+    p.loss = layout->loss;
+    p.entries = mode.entries;
+    p.forward_bodies = mode.forward;
+    p.backward_bodies = mode.backward;
+    p.weight_bodies = mode.weight;
+    p.transfers = mode.transfers;
+    p.transfer_count = mode.transfer_count;
+    p.uses = uses;
+    p.use_count = use_count;
+    p.pools = mode.pools;
+    p.slots = mode.slots;
+    p.parameters = flat.parameters;
+    p.storage = storage;
+    p.buckets = buckets;
+    p.bucket_count = bucket_count;
+    p.bucket_of_node = bucket_of_node;
+    p.units = flat.units;
+    p.unit_count = flat.unit_count;
+    p.clips = clips;
+    p.scales_loss = scales_loss;
+    p.arenas = arenas;
+    return p;
+  }
+};
+
+}  // namespace heddle::plan_room

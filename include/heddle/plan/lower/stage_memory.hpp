@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. What a stage of a pipeline needs, by where it begins and ends: read off the graph, before anything is lowered.
+// Sees: graph, policy/cut, plan/lower/values, plan/lower/units, plan/lower/memory.  Does not see: instructions, processes, threads.
+// In: Graph, BatchDivision, Storage, slots of a pipeline.  Out: StageMemory, bytes of the nodes between two cuts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "heddle/plan/lower/memory.hpp"
+#include "heddle/plan/lower/units.hpp"
+#include "heddle/plan/lower/values.hpp"
+#include "heddle/policy/cut.hpp"
+
+namespace heddle::plan_room {
+
+/// What a plan keeps, whatever the cut.
+struct StageRequest {
+  const Graph& graph;  // as one rank sees it
+  const BatchDivision& batch;
+  Storage storage;
+  int states = 0;
+  bool clips = false;
+  bool scales_loss = false;
+  std::int64_t target_features = 1;
+  bool splits_backward = false;
+
+  [[nodiscard]] constexpr std::int64_t bytes(std::int64_t features) const { return (batch.grain_rows * features + 15) / 16 * 64 * batch.grains(); }
+  [[nodiscard]] constexpr std::int64_t value_bytes(int value) const { return bytes(graph.spec(value).elements()); }
+};
+
+/// Places to cut are numbered from 0, before the first piece, to `pieces`, after the last; a stage begins at one and ends at a later one.
+///
+/// Parameters, gradients, states and what is saved or sent are those of the lowering; scratch is the most that lives at one node of a forward
+/// without a backward, which that of the gradients mirrors, but for gaps between tensors; what runs again lies beside all of it.
+/// Tested  plan/lower/stage_memory_test, plan/lower/fitted_cut_test
+template <int Nodes> struct StageMemory {
+  static constexpr int most = Nodes > 0 ? Nodes : 1;
+  BalancedCut<most> cut;
+  std::int64_t flops[std::size_t{most + 1}]{};     ///< of all pieces before a place
+  std::int64_t boundary[std::size_t{most + 1}]{};  ///< [bytes] of the value that passes there
+
+ private:
+  /// Parameters up to a place: whole units before the one that it goes through, and that unit up to there and in all, without padding.
+  struct Flat {
+    std::int64_t closed = 0;
+    std::int64_t open = 0;
+    std::int64_t unit = 0;
+  };
+  Flat flat[std::size_t{most + 1}]{};
+  std::int64_t largest_unit[std::size_t{most}]{};   // of a piece, and of units that go on in the next
+  std::int64_t framed[std::size_t{most + 1}]{};     // saved by all pieces before a place, if nothing is cut
+  std::int64_t held[std::size_t{most + 1}]{};       // gradients that the weight parts of a split backward read again
+  std::int64_t arrives[std::size_t{most + 1}]{};    // of these: what lies where the gradient of the stage's output does
+  std::int64_t sent[std::size_t{most + 1}]{};       // more is saved if the stage ends there
+  std::int64_t received[std::size_t{most + 1}]{};   // more is saved if it begins there
+  std::int64_t scratch[std::size_t{most}][2][2]{};  // by piece: its input lies in scratch, its output does
+  bool in_place[std::size_t{most}]{};               // of a piece: its output takes the place of its input
+  int last_reader[std::size_t{most + 1}]{};         // by value
+  int readers[std::size_t{most + 1}]{};             // by value
+  int units = 0;                                    // if nothing is cut
+  std::int64_t ties = 0;                            // at most: a slice of every use of tied parameters but its own arrives
+  StageRequest request;
+
+ public:
+  constexpr explicit StageMemory(const StageRequest& asked, const RecomputedTables<most>& recomputed = {}) : cut{asked.graph, 1}, request(asked) {
+    for (int n = 0; n < request.graph.node_count; ++n)
+      for (int k = 0; k < request.graph.nodes[n].operand_count; ++k) {
+        last_reader[request.graph.nodes[n].operands[k]] = n;
+        ++readers[request.graph.nodes[n].operands[k]];
+      }
+    for (int k = 0; k <= cut.pieces; ++k) {
+      boundary[k] = request.value_bytes(cut.first[k]);
+      if (k < cut.pieces) flops[k + 1] = flops[k] + cut.flops[k];
+    }
+    add_parameters();
+    for (int n = 0; n < request.graph.node_count; ++n)
+      if (request.graph.nodes[n].tied_to >= 0)
+        ties += rounded_up(4 * request.graph.parameter_elements(n) + line_bytes * request.graph.nodes[n].parameter_count, unit_bytes) /
+                request.storage.state_parts();
+    const ValueTables<most> facts = study_values<most>(request.graph, Layout{request.graph}, true, recomputed);
+    add_saved(facts);
+    for (int p = 0; p < cut.pieces; ++p)
+      for (int i = 0; i < 4; ++i) scratch[p][i / 2][i % 2] = most_alive(p, i / 2 == 1, i % 2 == 1);
+    add_made_again(facts, recomputed);
+  }
+  [[nodiscard]] constexpr int pieces() const { return cut.pieces; }
+
+  /// Bytes of the flat buffer of pieces begin to end - 1: each unit is padded, also where a cut has made two of it.
+  [[nodiscard]] constexpr std::int64_t flat_bytes(int begin, int end) const {
+    const Flat& a = flat[begin];
+    const Flat& b = flat[end];
+    if (a.open == 0) return b.closed - a.closed + rounded_up(b.open, unit_bytes);
+    if (a.closed == b.closed && b.open > 0) return rounded_up(b.open - a.open, unit_bytes);
+    return rounded_up(a.unit - a.open, unit_bytes) + b.closed - a.closed - rounded_up(a.unit, unit_bytes) + rounded_up(b.open, unit_bytes);
+  }
+  /// The most of scratch and of a unit in pieces that are added one by one, from the last of a stage to its first.
+  struct Largest {
+    std::int64_t scratch = 0;
+    std::int64_t rest = 0;  // scratch of all pieces but the first
+    std::int64_t unit = 0;
+    bool sent = true;  // the output of the piece that is added next takes the place of what is sent
+  };
+  constexpr void add(int piece, int end, Largest& most_of) const {
+    most_of.sent = most_of.sent && end < cut.pieces;
+    const int output = most_of.sent ? 0 : 1;
+    most_of.sent = most_of.sent && in_place[piece];
+    const std::int64_t first = scratch[piece][0][output];
+    const std::int64_t later = scratch[piece][most_of.sent ? 0 : 1][output];
+    most_of.scratch = first > most_of.rest ? first : most_of.rest;
+    if (later > most_of.rest) most_of.rest = later;
+    if (largest_unit[piece] > most_of.unit) most_of.unit = largest_unit[piece];
+  }
+  /// Of a stage whose pools have `slots` slots each, by PoolKind.
+  [[nodiscard]] constexpr std::int64_t bytes(int begin, int end, const int* slots, const Largest& most_of) const {
+    const Storage& kept = request.storage;
+    const std::int64_t all = flat_bytes(begin, end);
+    std::int64_t sum =
+        all / kept.parameter_parts() + all / kept.gradient_parts() * request.batch.levels() + all / kept.state_parts() * request.states;
+    sum += kept.gathered_bytes(most_of.unit, all) + ties;
+    if (kept.gradients) sum += 2 * most_of.unit;
+    if (kept.adds_slices) sum += 2 * most_of.unit / kept.parts;
+    std::int64_t frame = framed[end] - framed[begin] + received[begin];
+    if (end == cut.pieces) {
+      frame += request.bytes(request.target_features) + boundary[end];
+      sum += rounded_up(4 * (request.batch.rank_grains() + 1), line_bytes);
+    } else {
+      frame += sent[end];
+      sum += slots[static_cast<int>(PoolKind::gradient_in)] * boundary[end];
+    }
+    if (begin > 0) sum += slots[static_cast<int>(PoolKind::gradient_out)] * boundary[begin];
+    if (request.splits_backward) sum += slots[static_cast<int>(PoolKind::held)] * (held[end] - held[begin] - arrives[end]);
+    return sum + slots[static_cast<int>(PoolKind::frame)] * frame + most_of.scratch +
+           rounded_up(4 * norm_floats(request.clips, request.scales_loss, units), line_bytes);
+  }
+  [[nodiscard]] constexpr std::int64_t bytes(int begin, int end, const int* slots) const {
+    Largest most_of;
+    for (int p = end - 1; p >= begin; --p) add(p, end, most_of);
+    return bytes(begin, end, slots, most_of);
+  }
+
+ private:
+  constexpr void add_parameters() {
+    const Graph& graph = request.graph;
+    std::int64_t raw[std::size_t{most}]{};     // by unit
+    std::int64_t before[std::size_t{most}]{};  // by unit: padded bytes of those before it
+    int unit_at[std::size_t{most + 1}]{};      // by place: the last unit that has begun, -1: none
+    std::int64_t raw_at[std::size_t{most + 1}]{};
+    int unit = -1;
+    int block = -1;
+    for (int p = 0; p < cut.pieces; ++p) {
+      unit_at[p] = unit;
+      raw_at[p] = unit < 0 ? 0 : raw[unit];
+      for (int n = cut.first[p]; n < cut.first[p + 1]; ++n) {
+        const Node& node = graph.nodes[n];
+        if (node.parameter_count == 0) continue;
+        if (unit < 0 || node.block < 0 || node.block != block) {
+          ++unit;
+          if (unit > 0) before[unit] = before[unit - 1] + rounded_up(raw[unit - 1], unit_bytes);
+        }
+        block = node.block;
+        for (int k = 0; k < node.parameter_count; ++k) raw[unit] += rounded_up(4 * graph.leaf(n).parameters[k].shape.elements(), line_bytes);
+      }
+    }
+    units = unit + 1;
+    unit_at[cut.pieces] = unit;
+    raw_at[cut.pieces] = unit < 0 ? 0 : raw[unit];
+    for (int k = 0; k <= cut.pieces; ++k) {
+      const int u = unit_at[k];
+      if (u < 0) continue;
+      flat[k] = raw_at[k] == raw[u] ? Flat{before[u] + rounded_up(raw[u], unit_bytes), 0, 0} : Flat{before[u], raw_at[k], raw[u]};
+    }
+    for (int p = 0; p < cut.pieces; ++p)
+      for (int u = flat[p].open > 0 ? unit_at[p] : unit_at[p] + 1; u <= unit_at[p + 1]; ++u)
+        if (rounded_up(raw[u], unit_bytes) > largest_unit[p]) largest_unit[p] = rounded_up(raw[u], unit_bytes);
+  }
+  constexpr void add_saved(const ValueTables<most>& facts) {
+    const Graph& graph = request.graph;
+    bool needed[std::size_t{most + 1}]{};  // by value: read again in the backward
+    for (int n = 0; n < graph.node_count; ++n) {
+      const Leaf& leaf = graph.leaf(n);
+      for (int k = 0; k < graph.nodes[n].operand_count && saves_input(leaf); ++k) needed[graph.nodes[n].operands[k]] = true;
+      if (saves_output(leaf)) needed[n + 1] = true;
+    }
+    for (int p = 0; p < cut.pieces; ++p) {
+      framed[p + 1] = framed[p];
+      held[p + 1] = held[p];
+      for (int n = cut.first[p]; n < cut.first[p + 1]; ++n) {
+        if (facts.root[n + 1] == n + 1 && facts.framed[n + 1]) framed[p + 1] += request.value_bytes(n + 1);
+        if (graph.nodes[n].parameter_count > 0) held[p + 1] += request.value_bytes(n + 1);
+      }
+    }
+    for (int k = 1; k <= cut.pieces && request.splits_backward; ++k) {
+      int node = cut.first[k] - 1;
+      while (node > 0 && takes_place(node)) --node;
+      if (graph.nodes[node].parameter_count > 0) arrives[k] = request.value_bytes(node + 1);
+    }
+    received[0] = boundary[0];
+    for (int k = 1; k < cut.pieces; ++k) {
+      const int value = cut.first[k];
+      if (!facts.framed[facts.root[value]]) sent[k] = boundary[k];
+      received[k] = boundary[k];
+      bool again = false;  // by what shares the value's place, but is made behind the cut
+      for (int v = value + 1; v <= graph.node_count && facts.root[v] == facts.root[value]; ++v) again = again || needed[v];
+      if (again) received[k] += boundary[k];
+    }
+  }
+  /// What a segment makes again lies in scratch beside the gradients of its pieces.
+  constexpr void add_made_again(const ValueTables<most>& facts, const RecomputedTables<most>& recomputed) {
+    for (int s = 0; s < recomputed.segment_count; ++s) {
+      std::int64_t bytes = 0;
+      for (int n = recomputed.segments[s].begin; n < recomputed.segments[s].end; ++n)
+        if (facts.again[n] && facts.root[n + 1] == n + 1) bytes += request.value_bytes(n + 1);
+      for (int p = 0; p < cut.pieces; ++p)
+        if (cut.first[p] < recomputed.segments[s].end && cut.first[p + 1] > recomputed.segments[s].begin)
+          for (int i = 0; i < 4; ++i) scratch[p][i / 2][i % 2] += bytes;
+    }
+  }
+  /// The most that lives at one node of a piece; a value that takes the place of another is counted once.
+  [[nodiscard]] constexpr std::int64_t most_alive(int piece, bool input, bool output) {
+    const Graph& graph = request.graph;
+    const int first = cut.first[piece];
+    const int last = cut.first[piece + 1];
+    std::int64_t now = input ? boundary[piece] : 0;
+    std::int64_t peak = now;
+    int same = last;  // the first value that has the place of the output
+    while (same > first && takes_place(same - 1)) --same;
+    in_place[piece] = same == first;
+    for (int n = first; n < last; ++n) {
+      const Node& node = graph.nodes[n];
+      std::int64_t freed = 0;
+      for (int k = 0; k < node.operand_count; ++k) {
+        const int v = node.operands[k];
+        const bool counted = v > first ? v < same || output : input;
+        if (last_reader[v] == n && (k == 0 || v != node.operands[0]) && counted) freed += request.value_bytes(v);
+      }
+      if (takes_place(n)) now -= freed;
+      if (n + 1 < same || output) now += request.value_bytes(n + 1);
+      if (now > peak) peak = now;
+      if (!takes_place(n)) now -= freed;
+    }
+    return peak;
+  }
+  [[nodiscard]] constexpr bool takes_place(int node) const {
+    const Leaf& leaf = request.graph.leaf(node);
+    const int value = request.graph.nodes[node].operands[0];
+    return request.graph.nodes[node].operand_count == 1 && (leaf.elementwise || leaf.reshapes) && readers[value] == 1;
+  }
+};
+
+}  // namespace heddle::plan_room

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. What a body does around its units where they are sliced: gather the next one while this one computes, reduce what is final.
+// Sees: graph, plan/lower/body.  Does not see: processes, threads, kernels.
+// In: BodyInput, the nodes of a chunk in the order of the body.  Out: gather and reduce entries.
+#pragma once
+
+#include "heddle/plan/lower/body.hpp"
+
+namespace heddle::plan_room {
+
+/// Follows one body through its units; all bodies but the forward meet the last one first. Rings have two slots and neighbours alternate: the slot
+/// of the next unit is that of the one before this, unless a unit between them is not gathered.
+struct UnitWalk {
+  const BodyInput& in;
+  Bodies& out;
+  int first = 0;  ///< nodes of the chunk
+  int last = 0;
+  BodyKind kind = BodyKind::forward;
+  const bool* again = nullptr;  ///< by node: run again in an input part, which must give it
+  int untrained = in.graph.last_untrained();
+  int now = none;        ///< unit entered last
+  int before = none;     ///< the one before it
+  int ahead = none;      ///< the next unit whose parameters are read
+  bool started = false;  ///< so is its gather
+  static constexpr int none = -1;
+
+  constexpr void open() {
+    if (!gathers()) return;
+    for (int i = 0; i < last - first; ++i) {
+      const int n = kind == BodyKind::forward ? first + i : last - 1 - i;
+      if (in.graph.nodes[n].parameter_count == 0) continue;
+      ahead = next_read(in.bucket_of_node[n]);
+      return start();
+    }
+  }
+  /// Before the entries of a node.
+  constexpr void enter(int node) {
+    if (in.graph.nodes[node].parameter_count == 0 || !(in.storage.parameters || in.storage.gradients)) return;
+    const int unit = in.bucket_of_node[node];
+    if (unit == now) return;
+    const bool read = unit == ahead;
+    if (read) {
+      start();
+      append(BodyOp::gather_wait, unit);
+      ahead = next_read(neighbour(unit));
+      started = false;
+    }
+    if (ahead != none && !(read && in.buckets[ahead].slot == in.buckets[unit].slot)) start();
+    if (reduces() && before != none) append(BodyOp::reduce_wait, before);
+    before = now;
+    now = unit;
+  }
+  constexpr void close() {
+    if (!reduces()) return;
+    if (before != none) append(BodyOp::reduce_wait, before);
+    if (now != none) append(BodyOp::reduce_wait, now);
+  }
+
+ private:
+  /// A unit that is kept was gathered in the first forward of its chunk.
+  [[nodiscard]] constexpr bool gathers() const { return in.storage.parameters && (kind == BodyKind::forward || !in.storage.keeps); }
+  [[nodiscard]] constexpr bool reduces() const { return in.storage.gradients && (kind == BodyKind::backward || kind == BodyKind::weight); }
+
+  constexpr void start() {
+    if (ahead == none || started) return;
+    append(BodyOp::gather_start, ahead);
+    started = true;
+  }
+  constexpr void append(BodyOp what, int bucket) {
+    Entry& entry = out.append(what, in.buckets[bucket].lowest_node);
+    entry.bucket = static_cast<std::int16_t>(bucket);
+    entry.axis = in.storage.axis;
+    if (in.storage.keeps && what != BodyOp::reduce_wait) entry.when = When::first_micro_batch;
+  }
+  /// The input part of a backward leaves out a layer whose input needs no gradient; gradients of parameters are rarely made of parameters.
+  [[nodiscard]] constexpr bool reads(int node) const {
+    if (in.graph.nodes[node].parameter_count == 0) return false;
+    if (kind == BodyKind::weight) return in.graph.leaf(node).weights_read;
+    return kind != BodyKind::input || again[node] || !needs_no_gradient(in.graph.nodes[node].operands[0], first, untrained);
+  }
+  /// The unit itself, or the next one that the body reads.
+  [[nodiscard]] constexpr int next_read(int unit) const {
+    for (; unit != none; unit = neighbour(unit))
+      for (int n = in.buckets[unit].lowest_node; n <= in.buckets[unit].highest_node; ++n)
+        if (reads(n)) return unit;
+    return none;
+  }
+  /// The unit that the body meets next; buckets of a role lie in descending order of their nodes.
+  [[nodiscard]] constexpr int neighbour(int unit) const {
+    const int next = kind == BodyKind::forward ? unit - 1 : unit + 1;
+    if (next < 0 || next >= in.bucket_count || in.buckets[next].role != in.buckets[unit].role) return none;
+    return in.buckets[next].lowest_node >= first && in.buckets[next].lowest_node < last ? next : none;
+  }
+};
+
+}  // namespace heddle::plan_room

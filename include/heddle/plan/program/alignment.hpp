@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Where tensors may begin: lines, units, and the multiple that a size is rounded up to.
+// Sees: core.  Does not see: graph, policies, processes, threads.
+// In: bytes.  Out: bytes.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/core/rooms.hpp"
+
+namespace heddle::plan_room {
+
+inline constexpr std::int64_t line_bytes = 64;       ///< every tensor starts at a multiple of this
+inline constexpr std::int64_t unit_bytes = 64 * 64;  ///< a unit is padded to 64 parts of 64 bytes, whatever the layout
+
+[[nodiscard]] constexpr std::int64_t rounded_up(std::int64_t bytes, std::int64_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
+
+}  // namespace heddle::plan_room

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. What lies between layers and what a leaf takes: which conversion leads from one to the other, and what a backward reads.
+// Sees: graph, plan/program.  Does not see: lowering, checks, processes, threads.
+// In: a Graph, a node, two ways to lie.  Out: the entry that converts, and whether a form of a value is kept.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/graph/local_leaf.hpp"
+#include "heddle/plan/program/program.hpp"
+
+namespace heddle::plan_room {
+
+/// What a body runs of its layers.
+enum class BodyKind : std::uint8_t { forward, backward, input, weight };
+
+/// A sum in place, a sum of which each rank keeps its part, a part that becomes whole, a whole that is cut.
+[[nodiscard]] constexpr BodyOp conversion(Laid from, Laid to) {
+  if (from.partial()) return to.sharded() ? BodyOp::scatter_value : BodyOp::reduce_value;
+  return from.sharded() ? BodyOp::gather_value : BodyOp::slice_value;
+}
+
+[[nodiscard]] constexpr bool travels(Laid from, Laid to) { return conversion(from, to) != BodyOp::slice_value; }
+
+[[nodiscard]] constexpr bool converts(BodyOp what) { return what >= BodyOp::reduce_value && what <= BodyOp::slice_value; }
+
+/// The backward of a leaf, or the part of it that gives the gradient of the input.
+[[nodiscard]] constexpr bool passes_back(BodyOp what) { return what == BodyOp::leaf_backward || what == BodyOp::leaf_backward_input; }
+
+[[nodiscard]] constexpr bool saves_input(const Leaf& leaf) { return leaf.saves == Saves::input || leaf.saves == Saves::both; }
+[[nodiscard]] constexpr bool saves_output(const Leaf& leaf) { return leaf.saves == Saves::output || leaf.saves == Saves::both; }
+
+/// Each rank has a part of what the leaf takes whole: it is gathered for the forward. The parts are kept, not the whole.
+[[nodiscard]] constexpr bool gathers_input(const Graph& graph, int node) {
+  return graph.converts_input(node) && graph.rest(graph.nodes[node].operands[0]).sharded();
+}
+/// The backward reads the value where it lies, and not a form of it that is kept beside.
+[[nodiscard]] constexpr bool reads_input_value(const Graph& graph, int node) {
+  return saves_input(graph.leaf(node)) && (!graph.converts_input(node) || gathers_input(graph, node));
+}
+/// So a backward, or the part of one, that reads it gathers it again.
+[[nodiscard]] constexpr bool gathers_again(const Graph& graph, int node, BodyOp backward) {
+  const Leaf& leaf = graph.leaf(node);
+  return gathers_input(graph, node) && saves_input(leaf) && (backward != BodyOp::leaf_backward_input || leaf.input_part_reads_saved);
+}
+
+/// What the leaf gives is what lies between layers, at most summed in place.
+[[nodiscard]] constexpr bool keeps_output(const Graph& graph, int node) {
+  return !graph.converts_output(node) || (graph.signature(node).output.partial() && graph.rest(node + 1).replicated());
+}
+
+}  // namespace heddle::plan_room

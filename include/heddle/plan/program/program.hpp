@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. The Program: per role a list of instructions, per chunk and direction a body of entries; what is checked is what runs.
+// Sees: policy answers, mesh, graph, core.  Does not see: processes, threads, kernels.
+// In: the lowering.  Out: Program, a view over constexpr arrays.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/core/units.hpp"
+#include "heddle/graph/graph.hpp"
+#include "heddle/graph/loss.hpp"
+#include "heddle/mesh/mesh.hpp"
+#include "heddle/plan/options/batch.hpp"
+
+namespace heddle::plan_room {
+
+enum class ListOp : std::uint8_t {
+  forward,
+  backward,  // whole, or its two parts under an order that splits it:
+  backward_input,
+  backward_weight,
+  send_start,
+  send_wait,
+  receive_start,
+  receive_wait,
+  reduce_start,
+  reduce_wait,
+  report,
+  step,
+  gather_start,
+  gather_wait,
+  norm,     // squares of this rank's gradients, one sum a unit
+  clip,     // the factor of the step, from the norm of all
+  unscale,  // this rank's gradients are divided by the loss scale, a flag says whether one is Inf or NaN; squares as well if the plan clips
+  skip,     // whether all ranks step, from the flags of all
+  tie       // the gradients of all uses of tied parameters, of this role and arrived from others, are added into the bucket that is stepped
+};
+[[nodiscard]] constexpr bool computes(ListOp op) { return op <= ListOp::backward_weight; }
+/// What gradients are sent after, and received for.
+[[nodiscard]] constexpr bool passes_gradients(ListOp op) { return op == ListOp::backward || op == ListOp::backward_input; }
+
+/// When an instruction or entry applies.
+enum class When : std::uint8_t { always, last_micro_batch, reporting, first_micro_batch };
+
+/// One line of a role's list. A WAIT has the token of its START.
+struct Instruction {
+  ListOp op = ListOp::forward;
+  When when = When::always;
+  Axis axis = Axis::data;         // reductions and gathers
+  std::int16_t chunk = -1;        // computes
+  std::int16_t micro_batch = -1;  // computes and transfers
+  std::int16_t transfer = -1;     // sends and receives: number in Program::transfers
+  std::int16_t peer = -1;         // sends and receives: role at the other end
+  std::int16_t bucket = -1;       // reductions, gathers and steps; loss_bucket is the loss, norm_bucket the norm and the flag
+  std::int32_t token = -1;        // pairs START and WAIT within the role
+  std::int32_t sequence = -1;     // k-th start of its channel in this step
+};
+inline constexpr std::int16_t loss_bucket = -2;
+inline constexpr std::int16_t norm_bucket = -3;
+
+/// Where a tensor lies: a fixed offset in the arena, or an offset inside the slot that the micro-batch has in a pool.
+struct Place {
+  static constexpr std::int16_t nowhere = -2;
+  static constexpr std::int16_t scratch = -1;
+  std::int16_t pool = nowhere;
+  std::int64_t offset = 0;  // [bytes]
+  [[nodiscard]] constexpr bool set() const { return pool != nowhere; }
+  friend constexpr bool operator==(const Place&, const Place&) = default;
+};
+
+enum class BodyOp : std::uint8_t {
+  load_input,
+  load_targets,
+  leaf_forward,
+  add,
+  copy,
+  loss,
+  leaf_backward,  // whole, or its two parts in the bodies of a split backward:
+  leaf_backward_input,
+  leaf_backward_weight,
+  store_output,
+  reduce_start,
+  reduce_wait,
+  gather_start,
+  gather_wait,
+  reduce_value,      // start and wait: d is a term of a sum on every rank of the axis and becomes the sum
+  gather_value,      // start and wait: a is a part on every rank, d becomes the whole; b is room for the parts as they arrive
+  scatter_value,     // start and wait: a is a term on every rank, d becomes the own part of the sum; b is room for the parts as they leave
+  slice_value,       // a is whole, d becomes the own part
+  reduce_parameter,  // as reduce_value, of the gradient of parameter `bucket` of the leaf, where it lies in the flat buffer
+  loss_terms         // of the own part of the output, where the loss takes parts
+};
+
+/// One line of a body. Tensors of R rows a grain lie grain by grain, each grain at a multiple of 64 bytes.
+struct Entry {
+  BodyOp what = BodyOp::copy;
+  When when = When::always;
+  Axis axis = Axis::data;
+  std::int16_t bucket = -1;  // reduce_start; reduce_parameter: number of the parameter in its leaf
+  std::int32_t node = -1;
+  std::int64_t features = 0;  // of the tensors of add, copy, load, loss, store; of the whole in reduce, gather, scatter, slice
+  std::int64_t runs = 1;      // gather, scatter, slice: of consecutive elements that one row of a part has
+  Place a;                    // leaf_forward, loss, loss_terms, store, copy: input; leaf_backward and its parts: saved input; add: first operand
+  Place b;                    // leaf_backward: saved output; add: second operand; loss, loss_terms: targets
+  Place c;                    // leaf_backward: gradient of the output; loss: terms of all parts, rank by rank in each row; loss_terms: its terms
+  Place d;                    // what is written: output, gradient of the input, gradient of the loss; loss_terms: what loss makes a gradient of
+};
+
+/// One value that crosses from a role to another, in one direction.
+struct Transfer {
+  std::int16_t value = 0;
+  std::int16_t from_chunk = 0;
+  std::int16_t to_chunk = 0;
+  std::int16_t from_role = 0;
+  std::int16_t to_role = 0;
+  bool gradient = false;
+  Place source;
+  Place target;
+  std::int64_t elements = 0;  // padded to whole 64-byte lines a grain
+  std::int64_t payload = 0;   // without the padding
+  std::int16_t use = -1;      // of tied parameters: whose gradient slice is sent, once a step; the target's offset is in the room of ties
+};
+
+/// `held`: gradients of outputs that the weight part of a split backward reads again.
+enum class PoolKind : std::uint8_t { frame, gradient_in, gradient_out, held };
+inline constexpr int pool_kinds = 4;
+
+/// Slots of one size for what lives between instructions of one chunk: saved values, received and sent gradients.
+struct Pool {
+  std::int16_t role = 0;
+  std::int16_t chunk = 0;
+  std::int64_t slot_bytes = 0;
+  int slots = 0;
+  std::int64_t base = 0;  // arena offset
+};
+
+/// Where a parameter lies in the flat buffers of its role.
+struct ParameterPlace {
+  std::int32_t node = 0;
+  std::int16_t index = 0;  // in the leaf
+  std::int16_t role = 0;
+  std::int64_t offset = 0;    // [bytes], from the start of the flat buffer
+  std::int64_t elements = 0;  // of one rank
+  std::int8_t split = -1;     // dimension along which the ranks of axis tensor hold parts, -1: whole
+  std::int64_t kept = -1;     // [bytes], of a use of tied parameters that another leaf of the role keeps: where; offset is of its gradient alone
+
+  [[nodiscard]] constexpr std::int64_t values() const { return kept < 0 ? offset : kept; }
+};
+
+/// A range of the flat buffer that is gathered, reduced and stepped as one.
+struct GradientBucket {
+  std::int16_t role = 0;
+  std::int32_t lowest_node = 0;    // its backward completes the bucket
+  std::int32_t highest_node = -1;  // the first whose backward writes to it
+  std::int64_t offset = 0;         // [bytes]
+  std::int64_t elements = 0;       // with padding
+  std::int64_t payload = 0;        // elements of parameters
+  std::int16_t slot = 0;           // in rings of two: neighbours never share one
+  bool shared = false;             // of parameters that several leaves use: one leaf, one unit
+  std::int64_t kept = -1;          // as in ParameterPlace
+
+  [[nodiscard]] constexpr std::int64_t values() const { return kept < 0 ? offset : kept; }
+  /// Has parameters and optimizer states, not a gradient alone.
+  [[nodiscard]] constexpr bool steps() const { return kept < 0; }
+};
+
+/// One use of parameters that several leaves share; those of one owner follow one another in the order of the model.
+struct TiedUse {
+  std::int16_t owner = 0;  // node
+  std::int16_t node = 0;
+  std::int16_t role = 0;
+  std::int16_t bucket = 0;
+};
+
+/// Parameters that lie together whatever the layout: 64 even parts, over which norms are summed.
+struct FlatUnit {
+  std::int16_t role = 0;
+  std::int64_t offset = 0;    // [bytes]
+  std::int64_t elements = 0;  // with padding
+  bool counts = true;         // in the norm: false for a use of tied parameters beside their owner's
+};
+
+/// How parameters, gradients and optimizer states lie along the axis that slices units. parts == 1: every rank holds them whole.
+struct Storage {
+  Axis axis = Axis::shard;
+  int parts = 1;
+  bool parameters = false;   // gathered before use into a ring of two units
+  bool gradients = false;    // made in a ring of two units, reduced to the slice in every backward
+  bool states = false;       // each rank steps its slice
+  bool adds_slices = false;  // a step has several backwards: reduced slices are added up
+  bool keeps = false;        // each unit, and each use of tied parameters, is gathered to a place of its own, once a step
+
+  [[nodiscard]] constexpr int parameter_parts() const { return parameters ? parts : 1; }
+  [[nodiscard]] constexpr int gradient_parts() const { return gradients ? parts : 1; }
+  [[nodiscard]] constexpr int state_parts() const { return states ? parts : 1; }
+  [[nodiscard]] constexpr std::int64_t gathered_bytes(std::int64_t largest_unit, std::int64_t all_units) const {
+    return !parameters ? 0 : keeps ? all_units : 2 * largest_unit;
+  }
+  /// Each rank steps its slice of whole parameters, so they are gathered after the step.
+  [[nodiscard]] constexpr bool gathers_after_step() const { return states && !parameters; }
+};
+
+/// Arena of one role: offsets in bytes, each a multiple of 64.
+struct ArenaMap {
+  std::int64_t parameters = 0;  // whole, or the slices of all units
+  std::int64_t gathered = 0;    // two units, or all where they are kept
+  std::int64_t gradients = 0;   // levels of the counter, gradient_bytes apart
+  std::int64_t fresh = 0;       // gradients of two units before their reduction
+  std::int64_t arrived = 0;     // reduced slices of two units that are still to be added
+  std::int64_t ties = 0;        // slices of gradients of tied parameters from other roles
+  std::int64_t states = 0;      // optimizer states, state_bytes apart
+  std::int64_t losses = 0;      // one float a grain, then the sum
+  std::int64_t norms = 0;       // one float a unit of the model, then the flag of an overflow
+  std::int64_t zeros = 0;       // in place of parameters that another coordinate of axis tensor adds
+  std::int64_t pools = 0;
+  std::int64_t scratch = 0;
+  std::int64_t workspace = 0;
+  std::int64_t total = 0;
+  std::int64_t flat_bytes = 0;  // all units of the role
+  std::int64_t gradient_bytes = 0;
+  std::int64_t state_bytes = 0;
+  std::int64_t unit_bytes = 0;  // the largest unit
+};
+
+/// The axes along which ranks hold different parameters and gradients: a sum of squares and a flag are partial along these and no others.
+[[nodiscard]] constexpr bool reduces_norm_along(Axis a, const Mesh& mesh, const Storage& storage) {
+  if (mesh.size(a) == 1) return false;
+  return a == Axis::stage || a == Axis::tensor || (a == storage.axis && storage.parts > 1);
+}
+inline constexpr Axis norm_axes[] = {Axis::shard, Axis::tensor, Axis::stage};
+/// Floats that are reduced along these before a step: squares of each unit, then the flag.
+[[nodiscard]] constexpr int norm_floats(bool clips, bool scales_loss, int units) { return (clips ? units : 0) + (scales_loss ? 1 : 0); }
+
+struct IndexRange {
+  int begin = 0;
+  int end = 0;
+  [[nodiscard]] constexpr int count() const { return end - begin; }
+};
+
+/// A view of everything that the lowering made. The executor walks it; the checks walk it; nothing else decides.
+struct Program {
+  const Graph* graph = nullptr;  // as one rank sees it: leaves of the size that it runs
+  Mesh mesh;
+  BatchDivision batch;
+  bool training = true;
+  int roles = 1;
+  int chunks = 1;
+  const int* device_of_chunk = nullptr;
+  const int* first_node = nullptr;
+  bool batch_split[axis_count]{};
+  bool splits_backward = false;
+  LossSplit loss;  // how the loss takes an output that is not whole
+  Storage storage;
+
+  const Instruction* instructions = nullptr;
+  const IndexRange* lists = nullptr;  // by role
+  const Entry* entries = nullptr;
+  const IndexRange* forward_bodies = nullptr;   // by chunk
+  const IndexRange* backward_bodies = nullptr;  // by chunk; the input part if the backward is split
+  const IndexRange* weight_bodies = nullptr;    // by chunk; empty unless the backward is split
+  const Transfer* transfers = nullptr;
+  int transfer_count = 0;
+  const Pool* pools = nullptr;          // pool_kinds a chunk
+  const std::int16_t* slots = nullptr;  // [pool][micro-batch]
+  const ParameterPlace* parameters = nullptr;
+  const GradientBucket* buckets = nullptr;
+  int bucket_count = 0;
+  const FlatUnit* units = nullptr;  // of all roles, in the order of the model
+  int unit_count = 0;
+  const TiedUse* uses = nullptr;  // of tied parameters
+  int use_count = 0;
+  bool clips = false;                            // by the norm of all gradients
+  bool scales_loss = false;                      // what is not finite on any rank is stepped on none
+  const std::int16_t* bucket_of_node = nullptr;  // where units pass through rings: buckets are units
+  const ArenaMap* arenas = nullptr;              // by role
+
+  /// What a compute runs.
+  [[nodiscard]] constexpr const IndexRange& body(const Instruction& compute) const {
+    const IndexRange* const bodies = compute.op == ListOp::forward           ? forward_bodies
+                                     : compute.op == ListOp::backward_weight ? weight_bodies
+                                                                             : backward_bodies;
+    return bodies[compute.chunk];
+  }
+  [[nodiscard]] constexpr int loss_role() const { return device_of_chunk[chunks - 1]; }
+  [[nodiscard]] constexpr int slot(int pool, int micro_batch) const { return slots[pool * batch.total_micro_batches() + micro_batch]; }
+  [[nodiscard]] constexpr bool reduces_norm_along(Axis a) const { return (clips || scales_loss) && plan_room::reduces_norm_along(a, mesh, storage); }
+  [[nodiscard]] constexpr int norm_floats() const { return plan_room::norm_floats(clips, scales_loss, unit_count); }
+  /// Floats from one grain of a value to the next.
+  [[nodiscard]] constexpr std::int64_t grain_stride(std::int64_t features) const { return (batch.grain_rows * features + 15) / 16 * 16; }
+};
+
+}  // namespace heddle::plan_room
+
+namespace heddle::extending {
+using plan_room::BodyOp, plan_room::ListOp, plan_room::computes;
+}  // namespace heddle::extending

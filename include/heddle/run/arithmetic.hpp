@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Room: run. The arithmetic of a step that belongs to no layer: loss and norm sums, the loss scale, clipping.
+// Sees: run/square_sum, core.  Does not see: programs, ranks, any backend.
+// In: a compute backend that may bring its own.  Out: Arithmetic, a table of functions.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "heddle/run/square_sum.hpp"
+
+namespace heddle::run_room {
+
+/// Float arithmetic: what every backend uses that brings none of its own.
+struct FloatArithmetic {
+  static float plus(float a, float b) { return a + b; }
+  static bool multiply(float* values, std::int64_t elements, float factor) { return multiply_finite(values, elements, factor); }
+  static float square_sum(const float* values, std::int64_t elements) { return square_sum_of_part(values, elements); }
+  static float norm(const float* square_sums, int count) {
+    double squares = 0;
+    for (int i = 0; i < count; ++i) squares += static_cast<double>(square_sums[i]);
+    return static_cast<float>(std::sqrt(squares));
+  }
+  static float clip_factor(float norm, double max_norm) { return std::min(1.0F, static_cast<float>(max_norm / (static_cast<double>(norm) + 1e-6))); }
+  static void clip(float* values, std::int64_t elements, float factor) {
+    for (std::int64_t i = 0; i < elements && factor < 1; ++i) values[i] *= factor;
+  }
+};
+
+/// A backend whose numbers are no floats has a `using Arithmetic` with these functions; a norm is what it takes for one.
+struct Arithmetic {
+  float (*plus)(float a, float b);                                       ///< of two grains' losses, of the squares of two parts
+  bool (*multiply)(float* values, std::int64_t elements, float factor);  ///< by the loss scale or its inverse; true if all are finite
+  float (*square_sum)(const float* values, std::int64_t elements);       ///< of whole lines
+  float (*norm)(const float* square_sums, int count);                    ///< of all gradients, from the squares of each unit
+  float (*clip_factor)(float norm, double max_norm);                     ///< what gradients are multiplied with
+  void (*clip)(float* values, std::int64_t elements, float factor);      ///< multiplies gradients with the factor
+};
+
+template <class Own>
+inline constexpr Arithmetic arithmetic_in{&Own::plus, &Own::multiply, &Own::square_sum, &Own::norm, &Own::clip_factor, &Own::clip};
+
+/// That of a compute backend.
+///
+/// Tested  run/arithmetic_test
+template <class Compute> [[nodiscard]] constexpr const Arithmetic& arithmetic_of() {
+  if constexpr (requires { typename Compute::Arithmetic; })
+    return arithmetic_in<typename Compute::Arithmetic>;
+  else
+    return arithmetic_in<FloatArithmetic>;
+}
+
+}  // namespace heddle::run_room

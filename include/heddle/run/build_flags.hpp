@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// Room: run. What a file was compiled with, as far as code or bits depend on it, compared with what heddle::compiled was compiled with.
+// Sees: core, plan/program, seams/error.  Does not see: policies, threads, any backend.
+// In: macros of the compiler, of the standard library and of Eigen.  Out: flags_of_this_file, flags_that_differ, refuse_other_build.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "heddle/core/host_device.hpp"
+#include "heddle/core/version.hpp"
+#include "heddle/plan/program/program.hpp"
+#include "heddle/run/step_input.hpp"
+#include "heddle/seams/error.hpp"
+
+namespace heddle::run_room {
+
+/// A flag by the name that users know, and what it is: {"AVX2", 1}. Every version of Heddle can read it.
+struct BuildFlag {
+  const char* name;
+  std::int64_t value;
+  static constexpr std::int64_t unseen = -1;   ///< fits everything: the version of Eigen, of a file that includes no Eigen
+  static constexpr std::int64_t clang = 1000;  ///< compilers are told apart by their number: g++ 12 is 12, clang 14 is 1014
+};
+
+/// 1 of a macro that is defined and not 0: told("AVX2", "__AVX2__", HEDDLE_SPELLED(__AVX2__)).
+[[nodiscard]] constexpr BuildFlag told(const char* name, std::string_view macro, std::string_view spelled) {
+  return {name, spelled != macro && spelled != "0" ? 1 : 0};
+}
+
+// In a namespace without a name: each file has its own flags, and the linker must not take those of one file for all.
+namespace {
+
+constexpr BuildFlag flags_of_this_file[] = {
+    {"the version of Heddle", HEDDLE_VERSION},
+#if defined(__clang__)
+    {"the compiler", BuildFlag::clang + __clang_major__},
+#else
+    {"the compiler", __GNUC__},
+#endif
+    told("SSE3", "__SSE3__", HEDDLE_SPELLED(__SSE3__)),
+    told("SSE4.1", "__SSE4_1__", HEDDLE_SPELLED(__SSE4_1__)),
+    told("AVX", "__AVX__", HEDDLE_SPELLED(__AVX__)),
+    told("AVX2", "__AVX2__", HEDDLE_SPELLED(__AVX2__)),
+    told("FMA", "__FMA__", HEDDLE_SPELLED(__FMA__)),
+    told("F16C", "__F16C__", HEDDLE_SPELLED(__F16C__)),
+    told("AVX512F", "__AVX512F__", HEDDLE_SPELLED(__AVX512F__)),
+    told("AVX512DQ", "__AVX512DQ__", HEDDLE_SPELLED(__AVX512DQ__)),
+    told("AVX512VL", "__AVX512VL__", HEDDLE_SPELLED(__AVX512VL__)),
+    told("SVE", "__ARM_FEATURE_SVE", HEDDLE_SPELLED(__ARM_FEATURE_SVE)),
+    told("-ffast-math", "__FAST_MATH__", HEDDLE_SPELLED(__FAST_MATH__)),
+    told("-ffinite-math-only", "__FINITE_MATH_ONLY__", HEDDLE_SPELLED(__FINITE_MATH_ONLY__)),
+    told("NDEBUG", "NDEBUG", HEDDLE_SPELLED(NDEBUG)),
+    told("_GLIBCXX_ASSERTIONS", "_GLIBCXX_ASSERTIONS", HEDDLE_SPELLED(_GLIBCXX_ASSERTIONS)),
+    told("_GLIBCXX_DEBUG", "_GLIBCXX_DEBUG", HEDDLE_SPELLED(_GLIBCXX_DEBUG)),
+    told("_GLIBCXX_USE_CXX11_ABI", "_GLIBCXX_USE_CXX11_ABI", HEDDLE_SPELLED(_GLIBCXX_USE_CXX11_ABI)),
+    told("EIGEN_DONT_VECTORIZE", "EIGEN_DONT_VECTORIZE", HEDDLE_SPELLED(EIGEN_DONT_VECTORIZE)),
+#if defined(EIGEN_MAX_ALIGN_BYTES)
+    {"EIGEN_MAX_ALIGN_BYTES", EIGEN_MAX_ALIGN_BYTES},
+#elif defined(__AVX512F__)
+    {"EIGEN_MAX_ALIGN_BYTES", 64},  // what Eigen takes where nothing was said
+#elif defined(__AVX__)
+    {"EIGEN_MAX_ALIGN_BYTES", 32},
+#else
+    {"EIGEN_MAX_ALIGN_BYTES", 16},
+#endif
+#if defined(EIGEN_WORLD_VERSION)
+    {"the version of Eigen", EIGEN_WORLD_VERSION * 10'000 + EIGEN_MAJOR_VERSION * 100 + EIGEN_MINOR_VERSION},
+#else
+    {"the version of Eigen", BuildFlag::unseen},
+#endif
+    {"sizeof(Program)", sizeof(Program)},
+    {"sizeof(StepInput)", sizeof(StepInput)},
+};
+
+}  // namespace
+
+/// "AVX2 is off in the program and on in the library, the compiler is clang 14 in ..."; empty if they agree.
+///
+/// Tested  run/build_flags_test
+[[nodiscard]] inline std::string flags_that_differ(std::span<const BuildFlag> program, std::span<const BuildFlag> library) {
+  const auto words = [](const BuildFlag& flag) -> std::string {
+    if (std::string_view{flag.name} == "the compiler")
+      return flag.value > BuildFlag::clang ? "clang " + std::to_string(flag.value - BuildFlag::clang) : "g++ " + std::to_string(flag.value);
+    return flag.value > 1 ? std::to_string(flag.value) : flag.value == 1 ? "on" : "off";
+  };
+  std::string all;
+  for (const BuildFlag& mine : program)
+    for (const BuildFlag& theirs : library) {
+      const bool known = mine.value != BuildFlag::unseen && theirs.value != BuildFlag::unseen;
+      if (std::string_view{mine.name} != theirs.name || mine.value == theirs.value || !known) continue;
+      all += (all.empty() ? "" : ", ") + std::string{mine.name} + " is " + words(mine) + " in the program and " + words(theirs) + " in the library";
+    }
+  return all;
+}
+
+/// Errors  R33 of flags that differ
+[[noreturn]] inline void refuse_build(const std::string& differences) {
+  throw Error(Code{'R', 33}, "this program and heddle::compiled were not compiled alike: " + differences +
+                                 ". Fix: compile both with the same flags, or link heddle::eigen in place of heddle::compiled.");
+}
+
+#ifdef HEDDLE_COMPILED
+/// In heddle::compiled. Notes how the flags of one file of the program differ from the library's, before main begins.
+bool note_build(std::span<const BuildFlag> program);
+/// In heddle::compiled. Errors  R33 if a file of the program was compiled with other flags
+void refuse_other_build();
+
+namespace {
+[[maybe_unused]] const bool build_is_noted = note_build(flags_of_this_file);
+}  // namespace
+#else
+/// Where Heddle is compiled with the program there is no other build.
+inline void refuse_other_build() {}
+#endif
+
+}  // namespace heddle::run_room

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// Room: run. The functions of TrainedRanks: what a program compiles for its backend, or heddle::compiled for all programs.
+// Sees: run/trained_ranks, run/local_ranks, run/parameter_file.  Does not see: plans as types, optimizers, any backend by name.
+// In: -.  Out: definitions alone.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heddle/run/build_flags.hpp"
+#include "heddle/run/local_ranks.hpp"
+#include "heddle/run/parameter_file.hpp"
+#include "heddle/run/token_ids.hpp"
+#include "heddle/run/trained_ranks.hpp"
+#include "heddle/run/transport_needs.hpp"
+
+namespace heddle::run_room {
+
+/// With what processes compare of the optimizer and of the seed.
+/// Errors  R33, before anything of the program is used
+[[nodiscard]] inline TransportNeeds needs_of(const PlanToTrain& plan, const OptimizerCalls& optimizer, Seed seed) {
+  refuse_other_build();
+  TransportNeeds needs = transport_needs(plan.training, plan.evaluation);
+  StepInput later;
+  optimizer.prepare(optimizer.holder, 2, later);  // some options take no part in the first step
+  needs.seed = seed.value;
+  needs.options = later.options;
+  needs.learning_rate = later.learning_rate;
+  return needs;
+}
+
+template <class Session, class Target>
+TrainedRanks<Session, Target>::TrainedRanks(const PlanToTrain& plan, const OptimizerCalls& optimizer, Seed seed, RunOptions how)
+    : training_(plan.training), graph_(plan.whole), optimizer_(optimizer),
+      ranks_(std::make_unique<LocalRanks<Session>>(plan.training, plan.evaluation, plan.whole, plan.target_features, plan.kernels,
+                                                   needs_of(plan, optimizer, seed), how.deadline)) {}
+template <class Session, class Target> TrainedRanks<Session, Target>::~TrainedRanks() = default;
+template <class Session, class Target> void TrainedRanks<Session, Target>::make(Seed seed) {
+  check_options();
+  ranks_->make(seed);
+}
+template <class Session, class Target> void TrainedRanks<Session, Target>::check_options() const {
+  optimizer_.check(optimizer_.holder);
+  clip_.check();
+  loss_scale_.check();
+}
+
+// ---- steps
+template <class Session, class Target> void TrainedRanks<Session, Target>::on_step(std::function<void(const StepResult&)> callback, Every every) {
+  ranks_->refuse_at_work("on_step()");
+  reports_.set(std::move(callback), every);
+}
+template <class Session, class Target> void TrainedRanks<Session, Target>::observe(Observer* observer) { ranks_->observe(observer); }
+template <class Session, class Target> std::int64_t TrainedRanks<Session, Target>::steps() const { return ranks_->steps(); }
+
+template <class Session, class Target> void TrainedRanks<Session, Target>::prepare(StepInput& input, std::int64_t step) {
+  optimizer_.prepare(optimizer_.holder, step, input);
+  input.step = step;
+  input.max_norm = clip_.max_norm;
+  input.loss_scale = loss_scale_.scale();
+  input.reporting = reports_.due(step);
+}
+template <class Session, class Target> void TrainedRanks<Session, Target>::take_result(StepResult& result, const StepInput& input) {
+  result.rows = input.rows;
+  if (training_.scales_loss) {
+    result.skipped = ranks_->first().skipped();
+    result.scale = input.loss_scale;
+    loss_scale_.update(result.skipped);
+  }
+  if (!result.skipped) ranks_->count(result.step);
+  if (training_.clips && !result.skipped) result.norm = ranks_->first().norm();
+  if (input.reporting) {
+    result.loss = ranks_->shared_loss_sum() / static_cast<float>(input.rows);
+    reports_.tell(result);
+  }
+}
+template <class Session, class Target> StepResult TrainedRanks<Session, Target>::step(const Examples<Target>& batch) {
+  const auto turn = ranks_->begin("step()");
+  check_options();
+  StepResult result = reports_.begun(ranks_->steps() + 1, training_.clips, training_.scales_loss);
+  StepInput input = ranks_->input_of(batch, training_);
+  refuse_other_tokens(graph_, batch);
+  if (batch.rows < training_.batch.batch) {
+    if (training_.batch.remedy == Remedy::drop) return StepResult{ranks_->steps()};
+    if (training_.batch.remedy == Remedy::pad) input.rows = training_.batch.batch;
+  }
+  input.rows = std::min<std::int64_t>(input.rows, training_.batch.capacity());
+  prepare(input, result.step);
+  ranks_->run(input);
+  take_result(result, input);
+  return result;
+}
+template <class Session, class Target> Evaluation TrainedRanks<Session, Target>::evaluate(const Examples<Target>& examples) {
+  return ranks_->evaluate(examples);
+}
+template <class Session, class Target> std::vector<float> TrainedRanks<Session, Target>::predict(std::span<const float> inputs) {
+  return ranks_->template predict<Target>(inputs);
+}
+template <class Session, class Target> void TrainedRanks<Session, Target>::count_right(Accuracy& counted, const Examples<Target>& batch) {
+  if constexpr (has_classes<Target>)
+    for (const auto& piece : batch.batches(ranks_->rows_at_once())) counted.add(ranks_->evaluate(piece), piece);
+}
+
+// ---- parameters
+template <class Session, class Target> void TrainedRanks<Session, Target>::save(const std::string& path) { save_parameters(*ranks_, path); }
+template <class Session, class Target> void TrainedRanks<Session, Target>::load(const std::string& path) {
+  load_parameter_file(*ranks_, graph_.model.view(), path);
+}
+template <class Session, class Target> void TrainedRanks<Session, Target>::load(ParameterSource& source) {
+  load_parameters(*ranks_, graph_.model.view(), source);
+}
+template <class Session, class Target> std::vector<std::string> TrainedRanks<Session, Target>::parameter_names() const {
+  return ranks_->tensors().names();
+}
+template <class Session, class Target> const Shape& TrainedRanks<Session, Target>::parameter_shape(const std::string& name) const {
+  return ranks_->tensors().shape(ranks_->tensors().find(name));
+}
+template <class Session, class Target> std::vector<float> TrainedRanks<Session, Target>::parameter(const std::string& name, int replica) {
+  return ranks_->resting("parameter()").parameter(ranks_->tensors().find(name), replica);
+}
+template <class Session, class Target> std::vector<float> TrainedRanks<Session, Target>::gradient(const std::string& name, int replica) {
+  return ranks_->resting("gradient()").gradient(ranks_->tensors().find(name), replica);
+}
+template <class Session, class Target> void TrainedRanks<Session, Target>::set_parameter(const std::string& name, std::span<const float> values) {
+  ranks_->write("set_parameter()", name, values);
+}
+template <class Session, class Target> std::uint64_t TrainedRanks<Session, Target>::parameter_hash(int replica) {
+  return ranks_->resting("parameter_hash()").hash(replica);
+}
+template <class Session, class Target> int TrainedRanks<Session, Target>::replicas() const { return ranks_->tensors().replicas(); }
+
+// ---- ranks
+template <class Session, class Target> bool TrainedRanks<Session, Target>::first_process() const { return ranks_->first_process(); }
+template <class Session, class Target> bool TrainedRanks<Session, Target>::local(Rank rank) const { return ranks_->local(rank); }
+template <class Session, class Target> auto TrainedRanks<Session, Target>::executor(Rank rank) -> RankExecutor& { return ranks_->executor(rank); }
+template <class Session, class Target> Session& TrainedRanks<Session, Target>::session() { return ranks_->session(); }
+template <class Session, class Target> const std::vector<std::string>& TrainedRanks<Session, Target>::failures() const { return ranks_->failures(); }
+
+}  // namespace heddle::run_room

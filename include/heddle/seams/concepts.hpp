@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// Room: seams. The two seams: what a compute backend and what a transport must offer.
+// Sees: graph descriptions, core.  Does not see: policies, programs, any backend.
+// In: pointers and run-time extents.  Out: Kernel, LossKernel, OptimizerKernel, RankNeeds, Transport.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+
+#include "heddle/core/units.hpp"
+#include "heddle/graph/leaf.hpp"
+
+namespace heddle::seams_room {
+
+/// One forward of a leaf over one grain. All tensors are row-major and 64-byte aligned; rows may be 0.
+struct ForwardCall {
+  const Leaf* leaf = nullptr;
+  std::int64_t rows = 0;
+  const float* input = nullptr;              // (rows, In)
+  float* output = nullptr;                   // (rows, Out); may equal input if the leaf is elementwise
+  const float* const* parameters = nullptr;  // one per leaf->parameters
+  void* workspace = nullptr;                 // Compute::workspace bytes, 64-byte aligned, this rank's alone
+  int part = 0;                              // of a leaf that is split: which one, counted along the axis
+};
+
+/// One backward of a leaf over one grain: both gradients, or one of them, with the same bits.
+struct BackwardCall {
+  const Leaf* leaf = nullptr;
+  std::int64_t rows = 0;
+  const float* input = nullptr;            // (rows, In), null unless saved
+  const float* output = nullptr;           // (rows, Out), null unless saved
+  const float* output_gradient = nullptr;  // (rows, Out)
+  float* input_gradient = nullptr;         // (rows, In), overwritten; null if nobody needs it; may equal output_gradient if elementwise
+  const float* const* parameters = nullptr;
+  float* const* parameter_gradients = nullptr;  // one per leaf->parameters; null: not in this call, if the kernel says backward_in_parts
+  bool add = false;                             // parameter gradients: added to what is there (true) or overwritten (false)
+  void* workspace = nullptr;
+  int part = 0;  // as of ForwardCall
+};
+
+/// Kernel<L, Compute> has   static void forward(const ForwardCall&);   static void backward(const BackwardCall&);
+/// A compute room specialises it for the leaves it knows, a user for an own layer with parameters. Extents are those of call.leaf: where layers are
+/// split it is smaller than the type says. One with parameters that also says
+/// static constexpr bool backward_in_parts = true   may be called for either gradient alone, as an order that splits the backward does.
+}  // namespace heddle::seams_room
+namespace heddle {
+template <class L, class Compute> struct Kernel;
+}  // namespace heddle
+namespace heddle::seams_room {
+
+/// The loss of one grain. `total_rows` is the number of rows of the whole step over all ranks: means divide by it.
+struct LossCall {
+  std::int64_t rows = 0;
+  std::int64_t features = 0;
+  std::int64_t total_rows = 0;
+  const float* output = nullptr;  // (rows, features): logits or predictions
+  const void* targets = nullptr;  // int32 (rows, positions) class numbers, or float (rows, features)
+  float* gradient = nullptr;      // (rows, features), d(mean loss over total_rows)/d(output); null in evaluation
+  std::int64_t positions = 1;     // of one row: features are those of all positions together
+  // Where the output lies in parts: it, the gradient and features are those of part `part` of `parts`, targets are whole.
+  int part = 0;
+  int parts = 1;
+  float* terms = nullptr;  // terms(): (rows, terms of a row), written; sum(): (rows, parts, terms of a row), read
+};
+
+/// LossKernel<Loss, Compute> has   static float sum(const LossCall&);   the sum over rows of the loss (not yet divided by total_rows).
+/// That of a SplitLossDescription also has   static void terms(const LossCall&);   what it leaves in gradient is there when sum is called.
+}  // namespace heddle::seams_room
+namespace heddle {
+template <class Loss, class Compute> struct LossKernel;
+}  // namespace heddle
+namespace heddle::seams_room {
+
+/// OptimizerKernel<Optimizer, Compute> has   static void step(const typename Optimizer::Constants&, std::int64_t elements, float* parameters,
+/// const float* gradients, float* const* states);   all flat, 64-byte aligned; elements is a multiple of 16.
+}  // namespace heddle::seams_room
+namespace heddle {
+template <class Optimizer, class Compute> struct OptimizerKernel;
+}  // namespace heddle
+namespace heddle::seams_room {
+
+/// A compute backend: kernels take pointers and run-time extents, never types of sizes.
+///   static constexpr Bytes workspace;                                       scratch per device that kernels may use
+///   static void add(float* target, const float* a, const float* b, n);      target = a + b elementwise, target may equal a or b
+///   static void copy(float* target, const float* source, n);  zero(float*, n)
+template <class C>
+concept Compute = requires(float* target, const float* a, const float* b, std::int64_t n) {
+  { C::workspace } -> std::convertible_to<Bytes>;
+  C::add(target, a, b, n);
+  C::copy(target, a, n);
+  C::zero(target, n);
+};
+
+/// How a transport adds two arrays: target = a + b, where target may be a or b. Null stands for floats. A backend whose elements are no floats names
+/// another: the sums then run along the same tree.
+using AddElements = void (*)(float* target, const float* a, const float* b, std::int64_t elements);
+
+/// What a rank asks of a transport, the same for every rank of a plan: of DataParallel<4> x TensorParallel<2> 8 ranks, 6 groups, and of each rank two
+/// groups, with 4 and 2 members.
+struct RankNeeds {
+  static constexpr int most_groups = 4;
+  int ranks = 1;
+  int all_groups = 0;                                ///< of all ranks
+  std::array<int, most_groups> members{};            ///< of the groups of one rank; 0 where it has fewer
+  int transfers = 1;                                 ///< starts of one step on the busiest channel
+  int reductions = 1;                                ///< starts of one step of one group
+  std::array<std::int64_t, most_groups> elements{};  ///< of the largest sum over each of these groups, in a list or in a body
+};
+
+/// What one rank holds of a transport: start/wait pairs. The k-th send to a peer meets the peer's k-th receive from this rank; the k-th
+/// collective of a group, of whatever kind, meets the k-th of every member. start gives k (from 0). Completion depends on starts only, never on
+/// another rank's wait. wait throws RankLost after the deadline, or at once when a rank it depends on was given up.
+///
+/// Sums run along one fixed binary tree over positions. `elements` is the length of a whole; where it is divided into slices, a multiple of the
+/// members, and position j owns the j-th. A slice may be the own place inside the whole or lie elsewhere; reduce_scatter changes nothing else
+/// of the whole.
+template <class E>
+concept TransportEndpoint = requires(E& e, int peer, int group, std::int64_t k, const float* source, float* target, std::int64_t elements) {
+  { e.send_start(peer, source, elements) } -> std::same_as<std::int64_t>;
+  e.send_wait(peer, k);
+  { e.receive_start(peer, target, elements) } -> std::same_as<std::int64_t>;
+  e.receive_wait(peer, k);
+  { e.all_reduce_start(group, target, elements) } -> std::same_as<std::int64_t>;  // in place
+  e.all_reduce_wait(group, k);
+  { e.reduce_scatter_start(group, source, target, elements) } -> std::same_as<std::int64_t>;  // from a whole to a slice
+  e.reduce_scatter_wait(group, k);
+  { e.all_gather_start(group, source, target, elements) } -> std::same_as<std::int64_t>;  // from a slice to a whole
+  e.all_gather_wait(group, k);
+};
+
+}  // namespace heddle::seams_room
+
+namespace heddle::extending {
+using seams_room::BackwardCall, seams_room::ForwardCall, seams_room::LossCall;
+}  // namespace heddle::extending

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/backend/field_mpi.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "heddle/backend/field_threads.hpp"
+#include "proof/mutable_program.hpp"
+
+using namespace heddle;
+
+// Runs with four processes.
+namespace {
+
+struct Block : Residual<Linear<4, 6>, GELU, Linear<6, 4>> {};
+struct Words : Sequential<Input<3>, Named<"in", Embedding<8, 4>>, Repeat<2, Block>, Tied<"out", Linear<4, 8, NoBias>, To<"in">>> {};
+template <class... Parts> using Of = Plan<Words, CrossEntropy, Adam, Batch<8, KeepLast>, Clip<GlobalNorm>, Parts...>;
+
+template <class ThePlan> void check_like_threads() {
+  const Proof processes = prove<ThePlan, FieldMpi>();
+  const Proof threads = prove<ThePlan, FieldThreads>();
+  CAPTURE(processes.line());
+  CHECK(processes.ok());
+  CHECK(processes.log2_of_bound < -40);
+  CHECK(processes.line() == threads.line());
+}
+
+}  // namespace
+
+TEST_CASE("processes end with the hash of threads and of one device, and count the same calls") {
+  check_like_threads<Of<DataParallel<4>>>();
+  check_like_threads<Of<Sharded<4>>>();
+  check_like_threads<Of<TensorParallel<4>>>();
+  check_like_threads<Of<Pipeline<Balanced<4>, OneFOneB, Microbatches<4>>>>();
+  check_like_threads<Of<Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>>, LossScaling>>();
+  check_like_threads<Of<Hybrid<Sharded<2>, DataParallel<2>>, Recompute<EveryBlock>>>();
+}
+
+TEST_CASE("one process is first, and all of them find what differs") {
+  using Spread = Of<Hybrid<TensorParallel<2>, DataParallel<2>>>;
+  using Alone = Of<Single>;
+  proof_test::MutableProgram mutant{Spread::training};
+  REQUIRE(mutant.drop_entries([](const Entry& entry) { return entry.what == BodyOp::reduce_value; }, 0) == 1);
+  const FieldWork work = field_work<Words, CrossEntropy, Adam>();
+  OneDevice<FieldMpi::SessionOfOne> alone{work, {&Alone::training, &Alone::evaluation}, steps_of(Spread::training.batch), {}};
+  const Proof proof = prove_programs<FieldMpi::Session>({&mutant.program(), &Spread::evaluation}, alone, "mutant");
+  CHECK(proof.text.find("[heddle.R31] mutant does not compute what one device computes: the loss after step 1") == 0);
+  MpiSession session{transport_needs(Spread::training, Spread::evaluation), std::chrono::seconds{20}};
+  int firsts = 0;
+  for (int r = 0; r < 4; ++r) {
+    int first = proof.first_process ? 1 : 0;
+    session.share(Rank{r}, std::as_writable_bytes(std::span{&first, 1}));
+    firsts += first;
+  }
+  CHECK(firsts == 1);
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/compute/field/any_layer.hpp"
+
+#include <doctest/doctest.h>
+
+#include "compute/field/field.hpp"
+
+using namespace in_field;
+
+namespace {
+
+/// Any layer of a user, with a parameter.
+struct Mine {
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf;
+    leaf.kind << "Mine";
+    leaf.spelled << "Mine";
+    leaf.in = leaf.out = in;
+    leaf.with({"weight", Shape{in.shape.last()}, Initial::ones});
+    return leaf;
+  }
+};
+constexpr Leaf leaf = Mine::describe(Spec{Shape{3}});
+
+struct Backward {
+  std::vector<float> dx, dw;
+};
+Backward backward(const Leaf& of, const std::vector<float>& x, const std::vector<float>& dy, const std::vector<float>& w, std::int64_t rows) {
+  Backward made{std::vector<float>(x.size()), std::vector<float>(w.size())};
+  const float* parameters[] = {w.data()};
+  float* gradients[] = {made.dw.data()};
+  FieldKernel<Mine>::backward({&of, rows, x.data(), nullptr, dy.data(), made.dx.data(), parameters, gradients});
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("an output depends on its whole row, on the parameters and on its place, and on no other row") {
+  const Drawn drawn{2};
+  std::vector<float> x = elements(6), w = elements(3, 50), y(6), again(6);
+  const float* parameters[] = {w.data()};
+  FieldKernel<Mine>::forward({&leaf, 2, x.data(), y.data(), parameters});
+  x[5] = Field::write(1);
+  FieldKernel<Mine>::forward({&leaf, 2, x.data(), again.data(), parameters});
+  for (std::size_t i = 0; i < 6; ++i) CHECK((Field::read(y[i]) == Field::read(again[i])) == (i < 3));
+  w[2] = Field::write(1);
+  FieldKernel<Mine>::forward({&leaf, 2, x.data(), again.data(), parameters});
+  CHECK(Field::read(y[0]) != Field::read(again[0]));
+  CHECK(Field::read(y[0]) != Field::read(y[1]));
+}
+
+TEST_CASE("gradients are linear in the gradient of the output, and those of parameters are sums over rows") {
+  const Drawn drawn{2};
+  const auto x = elements(6), w = elements(3, 50), dy = elements(6, 70);
+  const Backward both = backward(leaf, x, dy, w, 2);
+  const Backward first = backward(leaf, {x.begin(), x.begin() + 3}, {dy.begin(), dy.begin() + 3}, w, 1);
+  const Backward second = backward(leaf, {x.begin() + 3, x.end()}, {dy.begin() + 3, dy.end()}, w, 1);
+  std::vector<float> sum(3), doubled(6);
+  FieldCompute::add(sum.data(), first.dw.data(), second.dw.data(), 3);
+  CHECK(same(sum, both.dw));
+  CHECK(same({first.dx[0], first.dx[2]}, {both.dx[0], both.dx[2]}));
+  FieldCompute::add(doubled.data(), dy.data(), dy.data(), 6);
+  const Backward twice = backward(leaf, x, doubled, w, 2);
+  CHECK(Field::read(twice.dw[1]) == Field::times(2, Field::read(both.dw[1])));
+  CHECK(Field::read(twice.dx[4]) == Field::times(2, Field::read(both.dx[4])));
+}
+
+TEST_CASE("a backward in two parts is the whole one, whatever the layer says that they read") {
+  const Drawn drawn{2};
+  const auto x = elements(6), w = elements(3, 50), dy = elements(6, 70);
+  for (const bool weights_read : {true, false})
+    for (const bool saved_read : {true, false}) {
+      Leaf of = leaf;
+      of.weights_read = weights_read;
+      of.input_part_reads_saved = saved_read;
+      const Backward whole = backward(of, x, dy, w, 2);
+      Backward parts{std::vector<float>(6), std::vector<float>(3)};
+      const float* parameters[] = {w.data()};
+      const float* none[] = {nullptr};
+      float* gradients[] = {parts.dw.data()};
+      FieldKernel<Mine>::backward({&of, 2, saved_read ? x.data() : nullptr, nullptr, dy.data(), parts.dx.data(), parameters, nullptr});
+      FieldKernel<Mine>::backward({&of, 2, x.data(), nullptr, dy.data(), nullptr, weights_read ? parameters : none, gradients});
+      CHECK(same(parts.dx, whole.dx));
+      CHECK(same(parts.dw, whole.dw));
+    }
+}

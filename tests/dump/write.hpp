@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+// Room: tests. Writes what a Program says as plain text, one fact a line: what is executed, where it lies, what moves.
+// Sees: graph, plan.  Does not see: policies, processes, kernels.
+// In: a Program.  Out: lines that stay as they are as long as the Program does, whatever its members are called.
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dump/words.hpp"
+#include "heddle/plan/program/program.hpp"
+#include "heddle/plan/read/collective_size.hpp"
+#include "heddle/run/transport_needs.hpp"
+
+namespace heddle::tests {
+
+class ProgramWriter {
+ public:
+  ProgramWriter(std::ostream& out, const Program& program) : out_(out), p_(program) {}
+
+  /// What training and evaluation share.
+  void write_shared() {
+    write_graph();
+    write_layout();
+    write_parameters();
+    write_arenas();
+  }
+  /// What runs in one of them.
+  void write_mode() {
+    for (int t = 0; t < p_.transfer_count; ++t) write(t, p_.transfers[t]);
+    for (int pool = 0; pool < p_.chunks * pool_kinds; ++pool) write_pool(pool);
+    write_groups();
+    for (int r = 0; r < p_.roles; ++r) write_list(r);
+    for (int c = 0; c < p_.chunks; ++c) {
+      write_body("forward", c, p_.forward_bodies[c]);
+      write_body(p_.splits_backward ? "backward of the input" : "backward", c, p_.backward_bodies[c]);
+      write_body("backward of the weights", c, p_.weight_bodies[c]);
+    }
+  }
+
+ private:
+  void write_graph() {
+    const Graph& g = *p_.graph;
+    out_ << "-- model " << g.model.view() << " as one rank has it\n";
+    for (int n = 0; n < g.node_count; ++n) {
+      const Node& node = g.nodes[n];
+      const Leaf& leaf = g.leaf(n);
+      out_ << g.describe(n).view() << " in chunk " << chunk_of(n) << ": reads";
+      for (int k = 0; k < node.operand_count; ++k) out_ << " value " << node.operands[k];
+      out_ << ", " << leaf.in.elements() << " to " << leaf.out.elements() << " elements, saves " << word_of(leaf.saves);
+      if (node.tied_to >= 0) out_ << ", uses the parameters of layer " << node.tied_to;
+      if (g.split.any()) write_split(n);
+      out_ << '\n';
+    }
+  }
+  void write_split(int n) {
+    const Signature& s = p_.graph->signature(n);
+    Text<120> text;
+    text << ", split: " << s.input << " to " << s.output << ", gradients " << s.output_gradient << " to " << s.input_gradient << ", lies "
+         << p_.graph->rest(n + 1);
+    out_ << text.view();
+  }
+  void write_layout() {
+    out_ << "-- layout\nranks " << p_.mesh.ranks() << ":";
+    for (int i = 0; i < p_.mesh.count; ++i) out_ << ' ' << name_of(p_.mesh.axes[i]) << ' ' << p_.mesh.sizes[i];
+    out_ << "\nbatch " << p_.batch.batch << ", " << word_of(p_.batch.remedy) << ": " << p_.batch.ranks << " parts x " << p_.batch.rounds
+         << " rounds x " << p_.batch.micro_batches << " micro-batches of " << p_.batch.micro_rows << " rows in grains of " << p_.batch.grain_rows
+         << (p_.batch.tree ? ", summed as a tree" : "") << '\n';
+    for (int i = 0; i < p_.batch.ranks; ++i)
+      out_ << "part " << i << ": rows " << p_.batch.first_row_of(i) << " to " << p_.batch.first_row_of(i + 1) << ", " << p_.batch.micro_rows_of(i)
+           << " a micro-batch\n";
+    for (int c = 0; c < p_.chunks; ++c)
+      out_ << "chunk " << c << ": role " << p_.device_of_chunk[c] << ", layers " << p_.first_node[c] << " to " << p_.first_node[c + 1] << '\n';
+    if (p_.storage.parts > 1) {
+      const Storage& s = p_.storage;
+      out_ << s.parts << " slices along " << name_of(s.axis) << " of states " << s.states << ", gradients " << s.gradients << ", parameters "
+           << s.parameters << "; gathered once a step " << s.keeps << ", slices are added " << s.adds_slices << '\n';
+    }
+    if (p_.clips) out_ << "gradients are clipped\n";
+    if (p_.scales_loss) out_ << "the loss is scaled\n";
+    if (p_.loss.terms > 0 && p_.graph->split.any()) out_ << "a part of the output has " << p_.loss.terms << " terms of the loss\n";
+  }
+  void write_parameters() {
+    out_ << "-- parameters\n";
+    for (int k = 0; k < p_.graph->parameter_count; ++k) {
+      const ParameterPlace& place = p_.parameters[k];
+      out_ << p_.graph->parameter_name(place.node, place.index).view() << ": role " << place.role << ", " << place.elements << " elements at "
+           << place.offset;
+      if (place.split >= 0) out_ << ", part along dimension " << int{place.split};
+      if (place.kept >= 0) out_ << ", values at " << place.kept;
+      out_ << '\n';
+    }
+    for (int b = 0; b < p_.bucket_count; ++b) {
+      const GradientBucket& bucket = p_.buckets[b];
+      out_ << "bucket " << b << ": role " << bucket.role << ", layers " << bucket.lowest_node << " to " << bucket.highest_node << ", "
+           << bucket.elements << " elements at " << bucket.offset << ", " << bucket.payload << " of parameters, place " << bucket.slot
+           << " of a ring";
+      if (bucket.shared) out_ << ", tied";
+      if (bucket.kept >= 0) out_ << ", values at " << bucket.kept;
+      out_ << '\n';
+    }
+    for (int u = 0; u < p_.unit_count; ++u) {
+      const FlatUnit& unit = p_.units[u];
+      out_ << "unit " << u << ": role " << unit.role << ", " << unit.elements << " elements at " << unit.offset
+           << (unit.counts ? "" : ", not in the norm") << '\n';
+    }
+    for (int u = 0; u < p_.use_count; ++u) {
+      const TiedUse& use = p_.uses[u];
+      out_ << "use " << u << " of layer " << use.owner << ": layer " << use.node << ", role " << use.role << ", bucket " << use.bucket << '\n';
+    }
+  }
+  void write_arenas() {
+    for (int r = 0; r < p_.roles; ++r) {
+      const ArenaMap& a = p_.arenas[r];
+      out_ << "-- arena of role " << r << '\n';
+      const struct {
+        std::string_view name;
+        std::int64_t begin, end;
+      } regions[] = {{"parameters", a.parameters, a.gathered},
+                     {"gathered parameters", a.gathered, a.gradients},
+                     {"gradients", a.gradients, a.fresh},
+                     {"unreduced gradients", a.fresh, a.arrived},
+                     {"arrived slices", a.arrived, a.ties},
+                     {"gradients of uses", a.ties, a.states},
+                     {"states", a.states, a.losses},
+                     {"losses", a.losses, a.norms},
+                     {"norms", a.norms, a.zeros},
+                     {"zeros", a.zeros, a.pools},
+                     {"pools", a.pools, a.scratch},
+                     {"scratch", a.scratch, a.workspace},
+                     {"workspace", a.workspace, a.total}};
+      for (const auto& region : regions)
+        if (region.end > region.begin) out_ << region.name << ": bytes " << region.begin << " to " << region.end << '\n';
+      out_ << "all parameters " << a.flat_bytes << ", a level of gradients " << a.gradient_bytes << ", a state " << a.state_bytes
+           << ", the largest bucket " << a.unit_bytes << " bytes\n";
+    }
+  }
+  void write(int number, const Transfer& t) {
+    out_ << "transfer " << number << ": " << (t.gradient ? "gradient of value " : "value ") << t.value << " from chunk " << t.from_chunk
+         << " of role " << t.from_role << " to chunk " << t.to_chunk << " of role " << t.to_role << ", " << t.payload << " of " << t.elements
+         << " elements";
+    if (t.use >= 0) out_ << ", of use " << t.use;
+    write(" from", t.source);
+    write(" to", t.target);
+    out_ << '\n';
+  }
+  void write_pool(int number) {
+    const Pool& pool = p_.pools[number];
+    if (pool.slots == 0) return;
+    out_ << "pool " << word_of(static_cast<PoolKind>(number % pool_kinds)) << ' ' << pool.chunk << ": role " << pool.role << ", " << pool.slots
+         << " slots of " << pool.slot_bytes << " bytes at " << pool.base << ", by micro-batch";
+    for (int m = 0; m < p_.batch.total_micro_batches(); ++m) out_ << ' ' << p_.slot(number, m);
+    out_ << '\n';
+  }
+  void write_groups() {
+    for (const std::vector<int>& group : transport_needs(p_, p_).groups) {
+      out_ << "group";
+      for (const int rank : group) out_ << ' ' << rank;
+      out_ << '\n';
+    }
+  }
+  void write_list(int role) {
+    out_ << "-- list of role " << role << '\n';
+    const IndexRange list = p_.lists[role];
+    for (int i = list.begin; i < list.end; ++i) {
+      const Instruction& line = p_.instructions[i];
+      out_ << word_of(line.op);
+      if (line.bucket >= 0) out_ << ", bucket " << line.bucket;
+      if (line.bucket == loss_bucket) out_ << ", loss";
+      if (line.bucket == norm_bucket) out_ << ", norm";
+      if (line.chunk >= 0) out_ << ", chunk " << line.chunk;
+      if (line.transfer >= 0) out_ << ", transfer " << line.transfer;
+      if (line.micro_batch >= 0) out_ << ", micro-batch " << line.micro_batch;
+      if (line.peer >= 0) out_ << ", with role " << line.peer;
+      if (line.sequence >= 0) out_ << ", number " << line.sequence << " of its channel";
+      if (line.token >= 0) out_ << ", start " << start_of(list, line.token);
+      write_axis(
+          line.op == ListOp::reduce_start || line.op == ListOp::reduce_wait || line.op == ListOp::gather_start || line.op == ListOp::gather_wait,
+          line.axis);
+      write(collective_size(p_, line));
+      out_ << word_of(line.when) << '\n';
+    }
+  }
+  void write_body(std::string_view direction, int chunk, const IndexRange& body) {
+    if (body.count() == 0) return;
+    out_ << "-- " << direction << " of chunk " << chunk << '\n';
+    for (int e = body.begin; e < body.end; ++e) write(p_.entries[e]);
+  }
+  void write(const Entry& entry) {
+    const EntryWords words = words_of(entry.what);
+    out_ << words.does;
+    if (entry.what == BodyOp::reduce_parameter)
+      out_ << ' ' << entry.bucket;
+    else if (entry.bucket >= 0)
+      out_ << ", bucket " << entry.bucket;
+    if (entry.node >= 0) out_ << ", layer " << entry.node;
+    if (entry.features > 0) out_ << ", " << entry.features << " features";
+    if (entry.runs > 1) out_ << " in " << entry.runs << " runs";
+    const Place* const places[4] = {&entry.a, &entry.b, &entry.c, &entry.d};
+    for (int k = 0; k < 4; ++k)
+      if (places[k]->set()) write(", " + std::string{words.places[k]}, *places[k]);
+    write_axis(moves(entry.what), entry.axis);
+    write(collective_size(p_, entry));
+    out_ << word_of(entry.when) << '\n';
+  }
+  void write(std::string_view before, const Place& place) {
+    if (!place.set()) return;
+    out_ << before << ' ';
+    if (place.pool == Place::scratch)
+      out_ << "scratch";
+    else
+      out_ << word_of(static_cast<PoolKind>(place.pool % pool_kinds)) << ' ' << place.pool / pool_kinds;
+    out_ << '+' << place.offset;
+  }
+  void write(const CollectiveSize& size) {
+    if (size.halves == 0) return;
+    out_ << ", "
+         << (size.halves == 2 ? "all-reduce"
+             : size.sums      ? "reduce-scatter"
+                              : "all-gather")
+         << " of " << size.payload << " of " << size.elements << " elements";
+  }
+  void write_axis(bool moves, Axis axis) {
+    if (moves) out_ << ", along " << name_of(axis);
+  }
+  [[nodiscard]] static constexpr bool moves(BodyOp what) {
+    switch (what) {
+      case BodyOp::reduce_start:
+      case BodyOp::reduce_wait:
+      case BodyOp::gather_start:
+      case BodyOp::gather_wait:
+      case BodyOp::reduce_value:
+      case BodyOp::gather_value:
+      case BodyOp::scatter_value:
+      case BodyOp::slice_value:
+      case BodyOp::reduce_parameter: return true;
+      case BodyOp::load_input:
+      case BodyOp::load_targets:
+      case BodyOp::leaf_forward:
+      case BodyOp::add:
+      case BodyOp::copy:
+      case BodyOp::loss:
+      case BodyOp::leaf_backward:
+      case BodyOp::leaf_backward_input:
+      case BodyOp::leaf_backward_weight:
+      case BodyOp::store_output:
+      case BodyOp::loss_terms: return false;
+    }
+    return false;
+  }
+  [[nodiscard]] int chunk_of(int node) const {
+    int chunk = 0;
+    while (p_.first_node[chunk + 1] <= node) ++chunk;
+    return chunk;
+  }
+  /// The number of the start among the starts of its role: what a token stands for.
+  [[nodiscard]] int start_of(const IndexRange& list, int token) const {
+    int starts = 0;
+    for (int i = list.begin; i < list.end; ++i) {
+      const Instruction& line = p_.instructions[i];
+      if (line.token < 0 || line.op == ListOp::send_wait || line.op == ListOp::receive_wait || line.op == ListOp::reduce_wait ||
+          line.op == ListOp::gather_wait)
+        continue;
+      if (line.token == token) return starts;
+      ++starts;
+    }
+    return -1;
+  }
+
+  std::ostream& out_;
+  const Program& p_;
+};
+
+}  // namespace heddle::tests

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// expect: heddle\.G13
+// expect: FieldCompute
+// expect-g++: specialise heddle::FieldKernel<Gain> with forward
+#include <heddle/backend/field_threads.hpp>
+#include <heddle/heddle.hpp>
+using namespace heddle;
+using namespace heddle::extending;
+struct Gain {
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf;
+    leaf.kind << "Gain";
+    leaf.spelled << "Gain";
+    leaf.in = leaf.out = in;
+    leaf.with({"weight", Shape{in.shape.last()}, Initial::ones});
+    return leaf;
+  }
+};
+template <> struct heddle::FieldKernel<Gain> {
+  static void forward(const ForwardCall&) {}
+#ifdef HEDDLE_REPAIRED
+  static void backward(const BackwardCall&) {}
+#endif
+};
+struct Model : Sequential<Linear<4, 4>, Gain, Linear<4, 4>> {};
+bool proved() { return prove<Plan<Model, MeanSquaredError, SGD, Batch<8>, Single>>().ok(); }

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""What `using namespace heddle` makes visible is what docs/reference.md lists, and no more than 130 names. Each name has one line there, and stands in
+a block of C++ of its section, which snippets.py compiles. The rooms see each other's names as they include each other (arrows.py)."""
+import re
+
+import arrows
+import house
+
+MOST_NAMES = 130
+OPENED = re.compile(r"^namespace heddle((?:::\w+)*) \{\n(.*?)^\}  // namespace heddle\1$", re.M | re.S)
+ROOM = re.compile(r"::\w+_room")
+NAMED = re.compile(r"\b\w+_room::(\w+)")
+ALIAS = re.compile(r"^(?:using|namespace) (\w+) =", re.M)
+DECLARED = re.compile(r"^(?:template <.*> )?(?:struct|class|enum class) (\w+);", re.M)
+ENTRY = re.compile(r"^\| `(\w+)` \|(.*)\|$", re.M)
+SECTION = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.M | re.S)
+BLOCK = re.compile(r"^```cpp\n(.*?)^```$", re.M | re.S)
+INNER = re.compile(r"^namespace (\w+)_room \{(.*?)\}$", re.M | re.S)
+USED = re.compile(r"using namespace (\w+)_room;")
+
+
+def visible(root):
+    """Namespace -> the names that headers name in it for users: "" is heddle itself."""
+    found = {}
+    for path in house.headers(root):
+        for namespace, body in OPENED.findall(path.read_text()):
+            if ROOM.search(namespace):
+                continue
+            names = found.setdefault(namespace.removeprefix("::"), {})
+            for statement in re.findall(r"^(?:using|namespace) .*?;", body, re.M | re.S):
+                alias = ALIAS.match(statement)
+                for name in [alias.group(1)] if alias else NAMED.findall(statement):
+                    names.setdefault(name, path)
+            for name in DECLARED.findall(body):
+                names.setdefault(name, path)
+    return found
+
+
+def listed(page):
+    """Namespace -> the names that the page lists; a section says `heddle::name` in its heading where its names lie deeper."""
+    found, faults = {}, []
+    for heading, body in SECTION.findall(page):
+        inner = re.search(r"`heddle::(\w+)`", heading)
+        names = found.setdefault(inner.group(1) if inner else "", {})
+        shown = "\n".join(BLOCK.findall(body))
+        for name, line in ENTRY.findall(body):
+            if name in names:
+                faults.append(f"docs/reference.md: {name} stands twice")
+            names[name] = line
+            if not re.search(rf"\b{name}\b", shown):
+                faults.append(f"docs/reference.md: no block of section '{heading}' shows {name}")
+            if len(line.split()) < 3:
+                faults.append(f"docs/reference.md: {name} has no line that says what it is")
+    return found, faults
+
+
+def rooms_seen(text):
+    """room -> rooms whose names it sees, through all directives of core/rooms.hpp."""
+    direct = {}
+    for room, body in INNER.findall(text):
+        direct.setdefault(room, set()).update(USED.findall(body))
+    seen = {}
+    for room in direct:
+        todo = list(direct[room])
+        seen[room] = set()
+        while todo:
+            other = todo.pop()
+            if other not in seen[room]:
+                seen[room].add(other)
+                todo.extend(direct.get(other, ()))
+    return seen
+
+
+def check_rooms(root):
+    path = root / "include" / "heddle" / "core" / "rooms.hpp"
+    if not path.exists():
+        return
+    seen = rooms_seen(path.read_text())
+    for room in sorted(arrows.BELOW):
+        allowed = set(arrows.BELOW[room])
+        if any(target.startswith("io/") for target in arrows.SINGLE.get(room, ())) or "run" in allowed:
+            allowed |= {"io", "run"} | arrows.BELOW["io"]  # the files of tensors lie below room run, the data sets above
+        wrong = (seen.get(room, set()) ^ allowed) - {room}
+        if wrong - ({"cost", "io"} if room in ("run", "io") else set()):
+            yield f"core/rooms.hpp: room {room} sees other names than its arrows allow: {', '.join(sorted(wrong))}"
+
+
+def check(root):
+    for path in house.headers(root):
+        if re.search(r"namespace heddle::inline|inline namespace \w+_room", path.read_text()):
+            yield f"{path.relative_to(root)}: an inline room would make all its names visible in heddle"
+    yield from check_rooms(root)
+    page = root / "docs" / "reference.md"
+    there = visible(root)
+    said, faults = listed(page.read_text() if page.exists() else "")
+    yield from faults
+    for namespace in sorted(set(there) | set(said)):
+        full = f"heddle::{namespace}".removesuffix("::")
+        for name in sorted(set(there.get(namespace, {})) - set(said.get(namespace, {}))):
+            yield f"{there[namespace][name].relative_to(root)}: {full} has {name}, which docs/reference.md does not list"
+        for name in sorted(set(said.get(namespace, {})) - set(there.get(namespace, {}))):
+            yield f"docs/reference.md: lists {name}, which {full} does not have"
+    if len(there.get("", {})) > MOST_NAMES:
+        yield f"heddle has {len(there[''])} names; more than {MOST_NAMES} are no vocabulary"
+
+
+EXPORT = "namespace heddle {\nusing plan_room::Plan, plan_room::Batch;\nnamespace axis = mesh_room::axis;\n}  // namespace heddle\n"
+PAGE = "# Names\n## Plans\n| name | what it is |\n|---|---|\n| `Plan` | all parts of one training |\n| `Batch` | rows of a step, together |\n" \
+       "| `axis` | the names of axes |\n\n```cpp\nusing Mine = Plan<Batch<64>>; axis::data;\n```\n"
+HEADER = "include/heddle/plan/plan.hpp"
+ACCEPTED = {HEADER: "namespace heddle::plan_room {\nstruct Node;\n}  // namespace heddle::plan_room\n" + EXPORT, "docs/reference.md": PAGE}
+REFUSED = {
+    "heddle has Batch, which docs/reference.md does not list": {HEADER: EXPORT, "docs/reference.md": PAGE.replace("| `Batch` | rows of a step, together |\n", "")},
+    "lists Plan, which heddle does not have": {HEADER: EXPORT.replace("plan_room::Plan, ", ""), "docs/reference.md": PAGE},
+    "no block of section 'Plans' shows Plan": {HEADER: EXPORT, "docs/reference.md": PAGE.replace("Plan<Batch<64>>", "Batch<64>")},
+    "Plan stands twice": {HEADER: EXPORT, "docs/reference.md": PAGE.replace("| `Batch`", "| `Plan` | and once more here |\n| `Batch`")},
+    "Batch has no line": {HEADER: EXPORT, "docs/reference.md": PAGE.replace("rows of a step, together", "rows")},
+    "an inline room": {HEADER: "namespace heddle::inline plan_room {\n}\n" + EXPORT, "docs/reference.md": PAGE},
+    "more than 130": {HEADER: EXPORT.replace("plan_room::Batch", ", ".join(f"plan_room::A{i}" for i in range(131))), "docs/reference.md": PAGE},
+    "room mesh sees other names": {"include/heddle/core/rooms.hpp": "namespace mesh_room {\nusing namespace plan_room;\n}\n"},
+}

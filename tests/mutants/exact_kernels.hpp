@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+// Room: tests. Kernels for any leaf by its description: integers modulo a prime in floats, and hashes where a function is not linear.
+// Sees: graph, seams, run/kernel_table.  Does not see: programs, transports.
+// In: a Graph.  Out: ExactKernels; it notes whether a kernel has read what nobody wrote.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <string_view>
+#include <vector>
+
+#include "heddle/graph/graph.hpp"
+#include "heddle/graph/layers/linear.hpp"
+#include "heddle/run/kernel_table.hpp"
+#include "mutants/unwritten.hpp"
+
+namespace heddle::tests {
+
+/// Elements 0 .. 4092: products of two, and sums of some thousands, are exact in a float.
+struct Exact {
+  static constexpr std::int64_t prime = 4093;
+  static constexpr std::int64_t infinite = std::int64_t{1} << 40;  // it stays infinite in sums and products with what is not 0
+  static bool& read_unwritten() {
+    static bool read = false;
+    return read;
+  }
+  static std::int64_t of(float x) {
+    if (x >= 0 && x < static_cast<float>(prime))
+      if (const auto small = static_cast<std::int32_t>(x); static_cast<float>(small) == x) return small;
+    if (std::isnan(x)) {
+      read_unwritten() = true;
+      return 0;
+    }
+    if (std::isinf(x)) return infinite;
+    if (x != std::floor(x)) return of(hash({7, std::bit_cast<std::int32_t>(x)}));  // what is clipped is no integer
+    const std::int64_t v = static_cast<std::int64_t>(x) % prime;
+    return v < 0 ? v + prime : v;
+  }
+  static float hash(std::initializer_list<std::int64_t> key) {
+    std::uint64_t h = 0x9E3779B97F4A7C15ULL;
+    for (const std::int64_t k : key) {
+      h ^= static_cast<std::uint64_t>(k) + 0x9E3779B97F4A7C15ULL + (h << 6U) + (h >> 2U);
+      h *= 0xBF58476D1CE4E5B9ULL;
+      h ^= h >> 31U;
+    }
+    return static_cast<float>(h % static_cast<std::uint64_t>(prime));
+  }
+  static float reduced(std::int64_t v) { return v >= infinite / 2 ? HUGE_VALF : static_cast<float>(v % prime); }
+};
+
+struct ExactLinear {
+  std::int64_t rows, in, out;
+  bool bias;
+  ExactLinear(const Leaf& leaf, std::int64_t batch_rows)
+      : rows(batch_rows * leaf.in.elements() / leaf.in.shape.last()), in(leaf.in.shape.last()), out(leaf.out.shape.last()),
+        bias(leaf.parameter_count > 1) {}
+
+  static void forward(const ForwardCall& c) {
+    const ExactLinear e{*c.leaf, c.rows};
+    for (std::int64_t r = 0; r < e.rows; ++r)
+      for (std::int64_t o = 0; o < e.out; ++o) {
+        std::int64_t sum = e.bias ? Exact::of(c.parameters[1][o]) : 0;
+        for (std::int64_t i = 0; i < e.in; ++i) sum += Exact::of(c.input[r * e.in + i]) * Exact::of(c.parameters[0][o * e.in + i]);
+        c.output[r * e.out + o] = Exact::reduced(sum);
+      }
+  }
+  static void backward(const BackwardCall& c) {
+    const ExactLinear e{*c.leaf, c.rows};
+    const auto dy = [&](std::int64_t r, std::int64_t o) { return Exact::of(c.output_gradient[r * e.out + o]); };
+    for (std::int64_t o = 0; o < e.out && c.parameter_gradients != nullptr; ++o) {
+      for (std::int64_t i = 0; i < e.in; ++i) {
+        float& to = c.parameter_gradients[0][o * e.in + i];
+        std::int64_t sum = c.add ? Exact::of(to) : 0;
+        for (std::int64_t r = 0; r < e.rows; ++r) sum += dy(r, o) * Exact::of(c.input[r * e.in + i]);
+        to = Exact::reduced(sum);
+      }
+      if (!e.bias) continue;
+      float& to = c.parameter_gradients[1][o];
+      std::int64_t sum = c.add ? Exact::of(to) : 0;
+      for (std::int64_t r = 0; r < e.rows; ++r) sum += dy(r, o);
+      to = Exact::reduced(sum);
+    }
+    for (std::int64_t r = 0; r < e.rows && c.input_gradient != nullptr; ++r)
+      for (std::int64_t i = 0; i < e.in; ++i) {
+        std::int64_t sum = 0;
+        for (std::int64_t o = 0; o < e.out; ++o) sum += dy(r, o) * Exact::of(c.parameters[0][o * e.in + i]);
+        c.input_gradient[r * e.in + i] = Exact::reduced(sum);
+      }
+  }
+};
+
+/// Any function of one element; its gradient is linear in the gradient of the output.
+struct ExactElementwise {
+  static void forward(const ForwardCall& c) {
+    for (std::int64_t i = 0; i < c.rows * c.leaf->in.elements(); ++i) c.output[i] = Exact::hash({1, Exact::of(c.input[i])});
+  }
+  static void backward(const BackwardCall& c) {
+    const float* const saved = c.leaf->saves == Saves::output ? c.output : c.input;
+    for (std::int64_t i = 0; i < c.rows * c.leaf->in.elements() && c.input_gradient != nullptr; ++i)
+      c.input_gradient[i] = Exact::reduced(Exact::of(c.output_gradient[i]) * Exact::of(Exact::hash({2, Exact::of(saved[i])})));
+  }
+};
+
+/// Rows of a table: ids are whole floats; a rank with a part of the rows gives 0 for the others.
+struct ExactTable {
+  static std::int64_t row(const Leaf& leaf, int part, float id) {
+    const std::int64_t rows = leaf.parameters[0].shape.sizes[0];
+    const std::int64_t at = Exact::of(id) - (rows < leaf.vocabulary ? part * rows : 0);
+    return at < 0 || at >= rows ? -1 : at;
+  }
+  static void forward(const ForwardCall& c) {
+    const std::int64_t n = c.leaf->parameters[0].shape.last();
+    for (std::int64_t i = 0; i < c.rows * c.leaf->in.elements(); ++i)
+      for (std::int64_t f = 0; f < n; ++f) {
+        const std::int64_t at = row(*c.leaf, c.part, c.input[i]);
+        c.output[i * n + f] = at < 0 ? 0 : c.parameters[0][at * n + f];
+      }
+  }
+  static void backward(const BackwardCall& c) {
+    const std::int64_t n = c.leaf->parameters[0].shape.last();
+    if (c.parameter_gradients == nullptr) return;
+    float* const sums = c.parameter_gradients[0];
+    if (!c.add) std::memset(sums, 0, sizeof(float) * static_cast<std::size_t>(c.leaf->parameters[0].shape.elements()));
+    for (std::int64_t i = 0; i < c.rows * c.leaf->in.elements(); ++i)
+      if (const std::int64_t at = row(*c.leaf, c.part, c.input[i]); at >= 0)
+        for (std::int64_t f = 0; f < n; ++f) sums[at * n + f] = Exact::reduced(Exact::of(sums[at * n + f]) + Exact::of(c.output_gradient[i * n + f]));
+  }
+};
+
+/// The kernels of all leaves of a graph, of any loss with float targets or with labels, of an optimizer with this number of states.
+class ExactKernels {
+ public:
+  ExactKernels(const Graph& graph, int states, bool labels) {
+    for (int l = 0; l < graph.leaf_count; ++l) {
+      const Leaf& leaf = graph.leaves[l].leaf;
+      const std::string_view kind = leaf.kind.view();
+      if (kind == "Linear")
+        leaves_.push_back({&ExactLinear::forward, &ExactLinear::backward});
+      else if (kind == "Embedding")
+        leaves_.push_back({&ExactTable::forward, &ExactTable::backward});
+      else
+        leaves_.push_back({&ExactElementwise::forward, &ExactElementwise::backward});
+    }
+    table_.leaves = leaves_.data();
+    table_.loss = labels ? &loss_of_labels : &loss;
+    table_.loss_terms = labels ? &terms : nullptr;
+    table_.labels = labels;
+    table_.states = states;
+    table_.step = states == 0 ? &step<0> : states == 1 ? &step<1> : &step<2>;
+    table_.add = &add;
+    table_.copy = [](float* target, const float* source, std::int64_t n) {
+      std::memmove(target, source, sizeof(float) * static_cast<std::size_t>(n));
+    };
+    table_.workspace_bytes = 64;
+  }
+  ExactKernels(const ExactKernels&) = delete;
+  ExactKernels& operator=(const ExactKernels&) = delete;
+  [[nodiscard]] const KernelTable& table() const { return table_; }
+
+ private:
+  /// What nobody wrote may be padding here: it stays what it is.
+  static void add(float* target, const float* a, const float* b, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i)
+      target[i] = std::isnan(a[i]) ? a[i] : std::isnan(b[i]) ? b[i] : Exact::reduced(Exact::of(a[i]) + Exact::of(b[i]));
+  }
+  static float loss(const LossCall& c) {
+    const auto* const targets = static_cast<const float*>(c.targets);
+    std::int64_t sum = 0;
+    for (std::int64_t i = 0; i < c.rows * c.features; ++i) {
+      const std::int64_t y = Exact::of(c.output[i]);
+      const std::int64_t t = Exact::of(targets[i]);
+      sum += Exact::of(Exact::hash({3, y, t}));
+      if (c.gradient != nullptr) c.gradient[i] = std::isinf(targets[i]) ? HUGE_VALF : Exact::hash({4, y, t, c.total_rows});
+    }
+    return Exact::reduced(sum);
+  }
+  /// Of a row all outputs take part in all gradients, in parts by the terms of all parts, and each position by its label.
+  static float loss_of_labels(const LossCall& c) {
+    const std::int64_t told = c.terms == nullptr ? 0 : c.parts * terms_of_part(c);
+    std::int64_t sum = 0;
+    for (std::int64_t r = 0; r < c.rows; ++r) {
+      std::int64_t key = labels_of(c, r);
+      for (std::int64_t k = 0; k < told; ++k) key = Exact::of(Exact::hash({8, key, Exact::of(c.terms[r * told + k])}));
+      for (std::int64_t f = 0; f < c.features && c.terms == nullptr; ++f)
+        key = Exact::of(Exact::hash({8, key, Exact::of(c.output[r * c.features + f])}));
+      sum += key;
+      for (std::int64_t f = 0; f < c.features && c.gradient != nullptr; ++f) {
+        float& gradient = c.gradient[r * c.features + f];
+        const float own = c.terms == nullptr ? c.output[r * c.features + f] : gradient;
+        gradient = Exact::hash({9, key, Exact::of(own), c.total_rows, c.part * c.features + f});
+      }
+    }
+    return Exact::reduced(sum);
+  }
+  /// What a part tells of a row, and what it leaves for its gradient.
+  static void terms(const LossCall& c) {
+    for (std::int64_t r = 0; r < c.rows; ++r) {
+      std::int64_t key = labels_of(c, r);
+      for (std::int64_t f = 0; f < c.features; ++f) {
+        const std::int64_t y = Exact::of(c.output[r * c.features + f]);
+        key = Exact::of(Exact::hash({10, key, y}));
+        if (c.gradient != nullptr) c.gradient[r * c.features + f] = Exact::hash({11, y});
+      }
+      for (std::int64_t t = 0; t < terms_of_part(c); ++t) c.terms[r * terms_of_part(c) + t] = Exact::hash({12, t, key});
+    }
+  }
+  [[nodiscard]] static std::int64_t terms_of_part(const LossCall& c) { return 3 * c.positions; }  // of CrossEntropy
+  static std::int64_t labels_of(const LossCall& c, std::int64_t row) {
+    const auto* const labels = static_cast<const std::int32_t*>(c.targets) + row * c.positions;
+    std::int64_t key = 0;
+    for (std::int64_t i = 0; i < c.positions; ++i) {
+      Exact::read_unwritten() = Exact::read_unwritten() || std::bit_cast<std::uint32_t>(labels[i]) == unwritten_bits;
+      key = Exact::of(Exact::hash({13, key, labels[i]}));
+    }
+    return key;
+  }
+  template <int States> static void step(const void*, std::int64_t n, float* w, const float* g, float* const* states) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (w[i] == 0 && g[i] == 0) continue;        // padding
+      if (std::isnan(w[i]) || std::isnan(g[i])) {  // padding, or told by the parameter that is read
+        w[i] = std::isnan(w[i]) ? w[i] : g[i];
+        continue;
+      }
+      const std::int64_t s = States > 0 ? Exact::of(states[0][i]) : 0;
+      const std::int64_t t = States > 1 ? Exact::of(states[1][i]) : 0;
+      const float next = Exact::hash({5, Exact::of(w[i]), Exact::of(g[i]), s, t});
+      for (int k = 0; k < States; ++k) states[k][i] = Exact::hash({6, k, Exact::of(g[i]), k == 0 ? s : t});
+      w[i] = next;
+    }
+  }
+
+  std::vector<LeafKernels> leaves_;
+  KernelTable table_;
+};
+
+}  // namespace heddle::tests

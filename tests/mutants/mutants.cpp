@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// Counts for every mutant of the dumped plans whether the checks are right: what breaks must be refused, what breaks nothing must not.
+// usage: mutants [--share N] [--seed S] [--plan NAME] [--list] [--table FILE]
+#include <array>
+#include <cstdint>
+#include <iostream>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "dump/plans.hpp"
+#include "heddle/core/random.hpp"
+#include "heddle/plan/check/check.hpp"
+#include "mutants/machine.hpp"
+#include "mutants/mutate.hpp"
+
+namespace {
+
+using namespace heddle;
+using tests::Ending;
+using tests::Mistake;
+
+struct Options {
+  std::uint64_t share = 1;  // of so many mutants one is tried
+  std::uint64_t seed = 1;
+  std::string plan;
+  bool list = false;
+};
+
+struct Count {
+  int mutants = 0;
+  int breaking = 0;  // by any of four
+  int by[4]{};       // result, deadlock, misuse, address
+  int refused_rightly = 0;
+  int false_acceptances = 0;
+  int false_refusals = 0;
+};
+
+/// "(forward)" of "forward body of chunk 0 entry 3 (forward): operand 0 from ..."
+std::string kind_of(const std::string& where) {
+  const std::size_t begin = where.find('(');
+  return begin == std::string::npos ? where.substr(0, where.find(" from")) : where.substr(begin, where.find(')') - begin + 1);
+}
+
+struct Judge {
+  Options options;
+  std::array<Count, tests::mistakes> counts{};
+  std::map<std::string, int> accepted_wrongly, refused_wrongly;
+  int programs = 0, plans = 0;
+  std::uint64_t drawn = 0;
+
+  void judge(const std::string& name, tests::Machine& machine, const tests::Outcome& wanted, Mistake mistake, const std::string& where,
+             const Program& program) {
+    const tests::Outcome got = machine.run(program);
+    const bool same = got.ending == Ending::fine && got.same_result(wanted);
+    const Diagnosis found = check(program);
+    Count& count = counts[static_cast<std::size_t>(mistake)];
+    ++count.mutants;
+    if (!same) {
+      ++count.breaking;
+      ++count.by[static_cast<int>(got.ending)];
+    }
+    const char* const how[] = {"changes the result", "deadlocks", "misuses the transport", "breaks an address"};
+    if (same == found.ok()) {
+      if (!same) ++count.refused_rightly;
+      return;
+    }
+    const std::string kind = std::string{tests::name_of(mistake)} + ": " + kind_of(where);
+    if (same) {
+      ++count.false_refusals;
+      ++refused_wrongly[kind + " " + found.code.letter + std::to_string(found.code.number)];
+    } else {
+      ++count.false_acceptances;
+      ++accepted_wrongly[kind + " " + how[static_cast<int>(got.ending)]];
+    }
+    if (options.list)
+      std::cout << name << ": " << tests::name_of(mistake) << ", " << where << ": "
+                << (same ? "breaks nothing, but " + std::string{found.text.view()} : std::string{how[static_cast<int>(got.ending)]} + ", accepted")
+                << '\n';
+  }
+  void program(const std::string& name, tests::Machine& machine, const Program& original) {
+    const tests::Outcome wanted = machine.run(original);
+    if (wanted.ending != Ending::fine || !check(original).ok()) {
+      std::cout << name << ": the Program itself ends with " << static_cast<int>(wanted.ending) << "; " << check(original).text.view() << '\n';
+      std::exit(1);
+    }
+    ++programs;
+    auto visit = [&](Mistake mistake, auto where, const Program& changed) {
+      if (bits64(Seed{options.seed}, 1, drawn++) % options.share != 0) return;
+      judge(name, machine, wanted, mistake, where(), changed);
+    };
+    tests::Mutator{original, visit}.each();
+  }
+  template <class P> void plan(const char* name) {
+    using Request = typename P::Request;
+    if (!options.plan.empty() && options.plan != name) return;
+    ++plans;
+    const tests::MachineFacts facts{Request::target_features, Request::Optimizer::states, !std::is_same_v<typename Request::Loss::Target, float>,
+                                    Request::trains};
+    for (const Program* mode : {&P::training, &P::evaluation}) {
+      if (mode == &P::training && !Request::trains) continue;
+      tests::Machine machine{P::training, *mode, Request::graph, facts};
+      program(std::string{name} + (mode == &P::training ? "" : ", evaluation"), machine, *mode);
+    }
+  }
+  void print() const {
+    std::cout << "| mistake | mutants | break | of these refused | false acceptances | false refusals |\n|---|---:|---:|---:|---:|---:|\n";
+    Count all;
+    for (int k = 0; k <= tests::mistakes; ++k) {
+      const Count& c = k < tests::mistakes ? counts[static_cast<std::size_t>(k)] : all;
+      std::cout << "| " << (k < tests::mistakes ? tests::name_of(static_cast<Mistake>(k)) : "all") << " | " << c.mutants << " | " << c.breaking
+                << " | " << c.refused_rightly << " | " << c.false_acceptances << " | " << c.false_refusals << " |\n";
+      all.mutants += c.mutants;
+      all.breaking += c.breaking;
+      all.refused_rightly += c.refused_rightly;
+      all.false_acceptances += c.false_acceptances;
+      all.false_refusals += c.false_refusals;
+    }
+    std::cout << programs << " programs of " << plans << " plans\n";
+    for (const auto* kinds : {&accepted_wrongly, &refused_wrongly}) {
+      std::cout << (kinds == &accepted_wrongly ? "---- accepted wrongly\n" : "---- refused wrongly\n");
+      for (const auto& [kind, count] : *kinds) std::cout << count << ' ' << kind << '\n';
+    }
+  }
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  Judge judge;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = arguments[i];
+    if (word == "--list") judge.options.list = true;
+    if (i + 1 == count) continue;
+    if (word == "--share") judge.options.share = std::stoull(arguments[++i]);
+    if (word == "--seed") judge.options.seed = std::stoull(arguments[++i]);
+    if (word == "--plan") judge.options.plan = arguments[++i];
+  }
+  tests::dumped::each_dumped_plan(judge);
+  judge.print();
+  return 0;
+}

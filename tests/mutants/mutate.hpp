@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+// Room: tests. Every small mistake in a Program: a line or entry that is missing, twice or too late, and every other axis, place, slice or peer.
+// Sees: plan/program.  Does not see: policies, processes, the checks.
+// In: a Program.  Out: its mutants, one after another.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "dump/words.hpp"
+#include "heddle/plan/program/program.hpp"
+
+namespace heddle::tests {
+
+/// What is changed.
+enum class Mistake : std::uint8_t {
+  line_deleted,
+  line_doubled,
+  lines_swapped,
+  line_axis,
+  line_peer,
+  line_bucket,
+  line_micro_batch,
+  entry_deleted,
+  entry_doubled,
+  entries_swapped,
+  entry_axis,
+  entry_bucket,
+  entry_when,
+  entry_place,
+  transfer_place,
+  slot
+};
+inline constexpr int mistakes = static_cast<int>(Mistake::slot) + 1;
+[[nodiscard]] constexpr std::string_view name_of(Mistake mistake) {
+  switch (mistake) {
+    case Mistake::line_deleted: return "a line is deleted";
+    case Mistake::line_doubled: return "a line stands twice";
+    case Mistake::lines_swapped: return "two lines are swapped";
+    case Mistake::line_axis: return "a line names another axis";
+    case Mistake::line_peer: return "a line names another peer";
+    case Mistake::line_bucket: return "a line names another bucket";
+    case Mistake::line_micro_batch: return "a line names another micro-batch";
+    case Mistake::entry_deleted: return "an entry is deleted";
+    case Mistake::entry_doubled: return "an entry stands twice";
+    case Mistake::entries_swapped: return "two entries are swapped";
+    case Mistake::entry_axis: return "an entry names another axis";
+    case Mistake::entry_bucket: return "an entry names another bucket or parameter";
+    case Mistake::entry_when: return "an entry applies to other micro-batches";
+    case Mistake::entry_place: return "an operand of an entry lies elsewhere";
+    case Mistake::transfer_place: return "an end of a transfer lies elsewhere";
+    case Mistake::slot: return "a micro-batch has another slot";
+  }
+  return "";
+}
+
+/// A Program whose lists, bodies, transfers and slots can be changed.
+class Changeable {
+ public:
+  explicit Changeable(const Program& original) : program_(original) {
+    for (int r = 0; r < original.roles; ++r)
+      lists.emplace_back(original.instructions + original.lists[r].begin, original.instructions + original.lists[r].end);
+    const IndexRange* const ranges[directions] = {original.forward_bodies, original.backward_bodies, original.weight_bodies};
+    for (int d = 0; d < directions; ++d)
+      for (int c = 0; c < original.chunks; ++c) bodies[d].emplace_back(original.entries + ranges[d][c].begin, original.entries + ranges[d][c].end);
+    transfers.assign(original.transfers, original.transfers + original.transfer_count);
+    slots.assign(original.slots, original.slots + original.chunks * pool_kinds * original.batch.total_micro_batches());
+  }
+  [[nodiscard]] const Program& original() const { return program_; }
+  /// Valid until the next change.
+  [[nodiscard]] Program view() {
+    flat_.clear();
+    list_ranges_.clear();
+    entries_.clear();
+    for (const auto& list : lists) {
+      const int begin = static_cast<int>(flat_.size());
+      flat_.insert(flat_.end(), list.begin(), list.end());
+      list_ranges_.push_back({begin, static_cast<int>(flat_.size())});
+    }
+    for (int d = 0; d < directions; ++d) {
+      body_ranges_[d].clear();
+      for (const auto& body : bodies[d]) {
+        const int begin = static_cast<int>(entries_.size());
+        entries_.insert(entries_.end(), body.begin(), body.end());
+        body_ranges_[d].push_back({begin, static_cast<int>(entries_.size())});
+      }
+    }
+    Program p = program_;
+    p.instructions = flat_.data();
+    p.lists = list_ranges_.data();
+    p.entries = entries_.data();
+    p.forward_bodies = body_ranges_[0].data();
+    p.backward_bodies = body_ranges_[1].data();
+    p.weight_bodies = body_ranges_[2].data();
+    p.transfers = transfers.data();
+    p.slots = slots.data();
+    return p;
+  }
+
+  static constexpr int directions = 3;
+  std::vector<std::vector<Instruction>> lists;                     // by role
+  std::array<std::vector<std::vector<Entry>>, directions> bodies;  // forward, backward, weight; by chunk
+  std::vector<Transfer> transfers;
+  std::vector<std::int16_t> slots;
+
+ private:
+  Program program_;
+  std::vector<Instruction> flat_;
+  std::vector<IndexRange> list_ranges_;
+  std::vector<Entry> entries_;
+  std::array<std::vector<IndexRange>, directions> body_ranges_;
+};
+
+/// visit(mistake, where, program) for every mutant; `where` tells it in words when it is called.
+template <class Visit> class Mutator {
+ public:
+  Mutator(const Program& program, Visit& visit) : p_(program), changed_(program), visit_(visit) {}
+
+  void each() {
+    for (int r = 0; r < p_.roles; ++r)
+      for (std::size_t i = 0; i < changed_.lists[static_cast<std::size_t>(r)].size(); ++i) line(r, i);
+    for (int d = 0; d < Changeable::directions; ++d)
+      for (int c = 0; c < p_.chunks; ++c)
+        for (std::size_t e = 0; e < changed_.bodies[static_cast<std::size_t>(d)][static_cast<std::size_t>(c)].size(); ++e) entry(d, c, e);
+    for (std::size_t t = 0; t < changed_.transfers.size(); ++t) transfer(t);
+    slots();
+  }
+
+ private:
+  template <class Where> void tell(Mistake mistake, Where where) { visit_(mistake, where, changed_.view()); }
+
+  template <class Item, class Where> void delete_double_swap(std::vector<Item>& all, std::size_t i, Mistake deleted, Where where) {
+    const auto kind = [&](int k) { return static_cast<Mistake>(static_cast<int>(deleted) + k); };
+    const std::vector<Item> before = all;
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
+    tell(kind(0), where);
+    all = before;
+    all.insert(all.begin() + static_cast<std::ptrdiff_t>(i), before[i]);
+    tell(kind(1), where);
+    all = before;
+    if (i + 1 == all.size()) return;
+    std::swap(all[i], all[i + 1]);
+    tell(kind(2), where);
+    all = before;
+  }
+  /// Other values of one field, one after another.
+  template <class Field, class Values, class Where> void other(Field& field, const Values& values, Mistake mistake, Where where) {
+    const Field before = field;
+    for (const Field value : values) {
+      if (value == before) continue;
+      field = value;
+      tell(mistake, where);
+    }
+    field = before;
+  }
+  [[nodiscard]] std::vector<Axis> axes() const {
+    std::vector<Axis> all;
+    for (int k = 0; k < p_.mesh.count; ++k)
+      if (p_.mesh.axes[k] != Axis::stage && p_.mesh.sizes[k] > 1) all.push_back(p_.mesh.axes[k]);
+    return all;
+  }
+  /// Those of a role; ties are summed into those that have uses.
+  [[nodiscard]] std::vector<std::int16_t> buckets(int role, bool with_uses) const {
+    std::vector<std::int16_t> all;
+    for (std::int16_t b = 0; b < p_.bucket_count; ++b) {
+      bool used = false;
+      for (int u = 0; u < p_.use_count; ++u) used = used || p_.uses[u].bucket == b;
+      if (p_.buckets[b].role == role && (used || !with_uses)) all.push_back(b);
+    }
+    return all;
+  }
+  [[nodiscard]] std::vector<std::int16_t> micro_batches() const {
+    std::vector<std::int16_t> all;
+    for (std::int16_t m = 0; m < p_.batch.total_micro_batches(); ++m) all.push_back(m);
+    return all;
+  }
+
+  void line(int role, std::size_t i) {
+    auto& list = changed_.lists[static_cast<std::size_t>(role)];
+    const Instruction original = list[i];
+    const auto where = [=] { return "role " + std::to_string(role) + " line " + std::to_string(i) + " (" + std::string{word_of(original.op)} + ")"; };
+    delete_double_swap(list, i, Mistake::line_deleted, where);
+    Instruction& here = list[i];
+    if (here.op == ListOp::reduce_start || here.op == ListOp::reduce_wait) other(here.axis, axes(), Mistake::line_axis, where);
+    if (here.peer >= 0) {
+      std::vector<std::int16_t> peers;
+      for (std::int16_t r = 0; r < p_.roles; ++r)
+        if (r != role) peers.push_back(r);
+      other(here.peer, peers, Mistake::line_peer, where);
+    }
+    if (here.bucket >= 0) other(here.bucket, buckets(role, here.op == ListOp::tie), Mistake::line_bucket, where);
+    const bool waits = here.op == ListOp::send_wait || here.op == ListOp::receive_wait;  // for what its start names, whatever it says
+    if (here.micro_batch >= 0 && !waits) other(here.micro_batch, micro_batches(), Mistake::line_micro_batch, where);
+  }
+  void entry(int direction, int chunk, std::size_t e) {
+    auto& body = changed_.bodies[static_cast<std::size_t>(direction)][static_cast<std::size_t>(chunk)];
+    const Entry original = body[e];
+    const auto where = [=] {
+      return std::string{direction == 0   ? "forward"
+                         : direction == 1 ? "backward"
+                                          : "weight"} +
+             " body of chunk " + std::to_string(chunk) + " entry " + std::to_string(e) + " (" + std::string{words_of(original.what).does} + ")";
+    };
+    delete_double_swap(body, e, Mistake::entry_deleted, where);
+    Entry& here = body[e];
+    const bool of_bucket = here.what == BodyOp::reduce_start || here.what == BodyOp::reduce_wait || here.what == BodyOp::gather_start ||
+                           here.what == BodyOp::gather_wait;
+    const bool of_value = here.what == BodyOp::reduce_value || here.what == BodyOp::gather_value || here.what == BodyOp::scatter_value;
+    if (here.what == BodyOp::reduce_start || here.what == BodyOp::reduce_wait || of_value || here.what == BodyOp::reduce_parameter)
+      other(here.axis, axes(), Mistake::entry_axis, where);
+    if (of_bucket) other(here.bucket, buckets(p_.device_of_chunk[chunk], false), Mistake::entry_bucket, where);
+    if (here.what == BodyOp::reduce_parameter) {
+      std::vector<std::int16_t> parameters;
+      for (std::int16_t k = 0; k < p_.graph->nodes[here.node].parameter_count; ++k) parameters.push_back(k);
+      other(here.bucket, parameters, Mistake::entry_bucket, where);
+    }
+    if (p_.batch.total_micro_batches() > 1)
+      other(here.when, std::array{When::always, When::first_micro_batch, When::last_micro_batch}, Mistake::entry_when, where);
+    for (Place* place : {&here.a, &here.b, &here.c, &here.d}) {
+      const auto operand = [=, &here] {
+        return where() + ": operand " + std::to_string(place == &here.a ? 0 : place == &here.b ? 1 : place == &here.c ? 2 : 3);
+      };
+      other_place(*place, pool_of_chunk(chunk), Mistake::entry_place, operand);
+    }
+  }
+  [[nodiscard]] static std::int16_t pool_of_chunk(int chunk) { return static_cast<std::int16_t>(chunk * pool_kinds); }
+  template <class Where> void other_place(Place& place, std::int16_t frame, Mistake mistake, Where where) {
+    if (!place.set()) return;
+    const Place here = place;
+    const auto told = [=, &place] {
+      return where() + " from " + std::to_string(here.pool) + '+' + std::to_string(here.offset) + " to " + std::to_string(place.pool) + '+' +
+             std::to_string(place.offset);
+    };
+    const std::int16_t elsewhere = here.pool == Place::scratch ? frame : Place::scratch;
+    other(place, std::array{Place{here.pool, here.offset + 64}, Place{here.pool, here.offset - 64}, Place{elsewhere, here.offset}}, mistake, told);
+  }
+  void transfer(std::size_t t) {
+    Transfer& here = changed_.transfers[t];
+    if (here.use >= 0) return;
+    const auto where = [=] { return "transfer " + std::to_string(t); };
+    other_place(here.source, pool_of_chunk(here.from_chunk), Mistake::transfer_place, where);
+    other_place(here.target, pool_of_chunk(here.to_chunk), Mistake::transfer_place, where);
+  }
+  void slots() {
+    for (int pool = 0; pool < p_.chunks * pool_kinds; ++pool) {
+      std::vector<std::int16_t> all;
+      for (std::int16_t s = 0; s < p_.pools[pool].slots; ++s) all.push_back(s);
+      for (int m = 0; m < p_.batch.total_micro_batches() && p_.pools[pool].slots > 1; ++m) {
+        const auto where = [=] { return "pool " + std::to_string(pool) + " micro-batch " + std::to_string(m); };
+        other(changed_.slots[static_cast<std::size_t>(pool * p_.batch.total_micro_batches() + m)], all, Mistake::slot, where);
+      }
+    }
+  }
+
+  const Program& p_;
+  Changeable changed_;
+  Visit& visit_;
+};
+
+}  // namespace heddle::tests

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+// Room: tests. A transport that hides nothing: ranks take turns in one thread, and what is in flight can be neither read nor written.
+// Sees: seams, transport/groups.  Does not see: programs, kernels, the checks.
+// In: ranks, groups, the memory of each rank.  Out: World and its endpoints; what went wrong, in one word.
+#pragma once
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "heddle/transport/groups.hpp"
+#include "mutants/unwritten.hpp"
+
+namespace heddle::tests {
+
+/// How a run ended.
+enum class Ending : std::uint8_t {
+  fine,
+  deadlock,  ///< no rank can go on
+  misuse,    ///< a wait without a start, a start without a wait, or two sides that start different things
+  address    ///< bytes that nobody wrote are read, bytes in flight are read or written, or bytes outside the arena
+};
+
+/// Thrown in a rank: the run has ended.
+struct Ended {
+  Ending how;
+};
+
+/// The starts of all ranks. A transfer completes when both of its starts are the oldest of their ranks: one lane a device, the strictest model.
+class World {
+ public:
+  World(int ranks, const std::vector<std::vector<int>>& groups)
+      : groups_(ranks, groups), collectives_(static_cast<std::size_t>(ranks * groups_.count())),
+        channels_(static_cast<std::size_t>(2 * ranks * ranks)), lanes_(static_cast<std::size_t>(ranks)), memory_(static_cast<std::size_t>(ranks)) {}
+
+  struct Memory {
+    float* begin = nullptr;
+    float* end = nullptr;
+  };
+  void set_memory(int rank, Memory memory) { memory_[static_cast<std::size_t>(rank)] = memory; }
+  void set_yield(std::function<void()> yield) { yield_ = std::move(yield); }
+  [[nodiscard]] std::int64_t progress() const { return progress_; }
+  /// Every start was waited for.
+  [[nodiscard]] bool at_rest() const {
+    const auto waited = [](const auto& starts) { return std::all_of(starts.begin(), starts.end(), [](const auto& s) { return s.waited; }); };
+    return std::all_of(channels_.begin(), channels_.end(), waited) && std::all_of(collectives_.begin(), collectives_.end(), waited);
+  }
+
+  enum class Kind : std::uint8_t { send, receive, all_reduce, reduce_scatter, all_gather };
+
+  struct Start {
+    Kind kind = Kind::send;
+    const float* source = nullptr;
+    float* target = nullptr;
+    std::int64_t source_elements = 0;
+    std::int64_t target_elements = 0;
+    std::int64_t elements = 0;
+    std::vector<float> taken{};  // the source as it was at the start
+    bool complete = false;
+    bool waited = false;
+  };
+
+  std::int64_t start_transfer(Kind kind, int rank, int peer, const float* source, float* target, std::int64_t elements) {
+    if (peer < 0 || peer >= groups_.ranks() || peer == rank) throw Ended{Ending::misuse};
+    auto& starts = channel(kind, rank, peer);
+    const bool sends = kind == Kind::send;
+    starts.push_back(begin(rank, {kind, source, target, sends ? elements : 0, sends ? 0 : elements, elements}));
+    lanes_[static_cast<std::size_t>(rank)].push_back({kind, peer, static_cast<std::int64_t>(starts.size()) - 1});
+    ++progress_;
+    advance_lanes();
+    return static_cast<std::int64_t>(starts.size()) - 1;
+  }
+  void wait_for_transfer(Kind kind, int rank, int peer, std::int64_t k) {
+    if (peer < 0 || peer >= groups_.ranks() || peer == rank) throw Ended{Ending::misuse};
+    await(channel(kind, rank, peer), k);
+    Start& own = channel(kind, rank, peer)[static_cast<std::size_t>(k)];
+    end(own);
+    if (kind == Kind::receive) std::copy(of_sender(rank, peer, k).begin(), of_sender(rank, peer, k).end(), own.target);
+  }
+  std::int64_t start_collective(Kind kind, int rank, int group, const float* source, float* target, std::int64_t elements) {
+    if (group < 0 || group >= groups_.count() || groups_.position(group, rank) < 0) throw Ended{Ending::misuse};
+    const int members = groups_.members(group);
+    if (kind != Kind::all_reduce && elements % members != 0) throw Ended{Ending::misuse};
+    const std::int64_t slice = elements / members;
+    auto& starts = collectives(rank, group);
+    starts.push_back(
+        begin(rank, {kind, source, target, kind == Kind::all_gather ? slice : elements, kind == Kind::reduce_scatter ? slice : elements, elements}));
+    ++progress_;
+    return static_cast<std::int64_t>(starts.size()) - 1;
+  }
+  void wait_for_collective(Kind kind, int rank, int group, std::int64_t k) {
+    if (group < 0 || group >= groups_.count() || groups_.position(group, rank) < 0) throw Ended{Ending::misuse};
+    if (k < 0 || k >= std::ssize(collectives(rank, group))) throw Ended{Ending::misuse};
+    if (collectives(rank, group)[static_cast<std::size_t>(k)].kind != kind) throw Ended{Ending::misuse};
+    while (!all_started(group, k)) yield_();
+    collectives(rank, group)[static_cast<std::size_t>(k)].complete = true;
+    await(collectives(rank, group), k);
+    Start& own = collectives(rank, group)[static_cast<std::size_t>(k)];
+    end(own);
+    finish(own, rank, group, k);
+  }
+
+ private:
+  struct InLane {
+    Kind kind;
+    int peer;
+    std::int64_t k;
+  };
+
+  [[nodiscard]] std::vector<Start>& channel(Kind kind, int rank, int peer) {
+    const int at = kind == Kind::send ? rank * groups_.ranks() + peer : peer * groups_.ranks() + rank;
+    return channels_[static_cast<std::size_t>(2 * at + (kind == Kind::send ? 0 : 1))];
+  }
+  [[nodiscard]] std::vector<Start>& collectives(int rank, int group) {
+    return collectives_[static_cast<std::size_t>(rank * groups_.count() + group)];
+  }
+  [[nodiscard]] const std::vector<float>& of_sender(int rank, int peer, std::int64_t k) {
+    return channel(Kind::send, peer, rank)[static_cast<std::size_t>(k)].taken;
+  }
+
+  void check_inside(int rank, const float* data, std::int64_t elements) const {
+    const Memory& memory = memory_[static_cast<std::size_t>(rank)];
+    if (elements < 0) throw Ended{Ending::misuse};
+    if (data < memory.begin || data + elements > memory.end) throw Ended{Ending::address};
+  }
+  /// Takes the source as it is and leaves nothing to read where the result will be.
+  Start begin(int rank, Start start) const {
+    check_inside(rank, start.source != nullptr ? start.source : start.target, start.source != nullptr ? start.source_elements : 0);
+    check_inside(rank, start.target != nullptr ? start.target : start.source, start.target != nullptr ? start.target_elements : 0);
+    if (start.source != nullptr) start.taken.assign(start.source, start.source + start.source_elements);
+    if (start.target != nullptr && !in_place(start)) std::fill_n(start.target, start.target_elements, unwritten());
+    return start;
+  }
+  /// A slice at its own place inside the whole: the whole is not taken away.
+  [[nodiscard]] static bool in_place(const Start& s) {
+    if (s.kind == Kind::all_gather) return s.source >= s.target && s.source < s.target + s.target_elements;
+    return s.kind == Kind::reduce_scatter && s.target >= s.source && s.target < s.source + s.source_elements;
+  }
+  /// What was in flight has stayed as it was.
+  static void end(const Start& s) {
+    const auto same = [](float a, float b) { return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b); };
+    const bool in_its_place = s.kind == Kind::all_reduce;
+    if (s.source != nullptr && !in_its_place && !std::equal(s.taken.begin(), s.taken.end(), s.source, same)) throw Ended{Ending::address};
+    if (s.target != nullptr && !in_place(s))
+      for (std::int64_t i = 0; i < s.target_elements; ++i)
+        if (!same(s.target[i], unwritten())) throw Ended{Ending::address};
+  }
+
+  void await(const std::vector<Start>& starts, std::int64_t k) {
+    const auto at = static_cast<std::size_t>(k);
+    if (k < 0 || k >= std::ssize(starts) || starts[at].waited) throw Ended{Ending::misuse};
+    while (!starts[at].complete) yield_();
+    const_cast<Start&>(starts[at]).waited = true;
+    ++progress_;
+  }
+  /// Completes transfers whose two starts are the oldest of their ranks.
+  void advance_lanes() {
+    for (bool any = true; any;) {
+      any = false;
+      for (int rank = 0; rank < groups_.ranks(); ++rank) {
+        auto& lane = lanes_[static_cast<std::size_t>(rank)];
+        if (lane.empty()) continue;
+        const InLane here = lane.front();
+        auto& other = lanes_[static_cast<std::size_t>(here.peer)];
+        if (other.empty() || other.front().peer != rank || other.front().k != here.k || other.front().kind == here.kind) continue;
+        Start& a = channel(here.kind, rank, here.peer)[static_cast<std::size_t>(here.k)];
+        Start& b = channel(other.front().kind, here.peer, rank)[static_cast<std::size_t>(here.k)];
+        if (a.elements != b.elements) throw Ended{Ending::misuse};
+        a.complete = b.complete = any = true;
+        lane.erase(lane.begin());
+        other.erase(other.begin());
+      }
+    }
+  }
+  [[nodiscard]] bool all_started(int group, std::int64_t k) {
+    const Start* first = nullptr;
+    for (int m = 0; m < groups_.members(group); ++m) {
+      const auto& starts = collectives(groups_.rank_at(group, m), group);
+      if (k >= std::ssize(starts)) return false;
+      const Start& start = starts[static_cast<std::size_t>(k)];
+      if (first == nullptr) first = &start;
+      if (start.kind != first->kind || start.elements != first->elements) throw Ended{Ending::misuse};
+    }
+    return true;
+  }
+  void finish(const Start& own, int rank, int group, std::int64_t k) {
+    const int members = groups_.members(group);
+    const std::int64_t slice = own.elements / members;
+    const auto taken = [&](int m) -> const std::vector<float>& {
+      return collectives(groups_.rank_at(group, m), group)[static_cast<std::size_t>(k)].taken;
+    };
+    if (own.kind == Kind::all_gather) {
+      for (int m = 0; m < members; ++m) std::copy(taken(m).begin(), taken(m).end(), own.target + m * slice);
+      return;
+    }
+    const std::int64_t first = own.kind == Kind::reduce_scatter ? groups_.position(group, rank) * slice : 0;
+    for (std::int64_t i = 0; i < own.target_elements; ++i) {
+      float sum = 0;
+      for (int m = 0; m < members; ++m) sum += taken(m)[static_cast<std::size_t>(first + i)];
+      own.target[i] = is_unwritten(sum) ? unwritten() : sum;
+    }
+  }
+
+  Groups groups_;
+  std::vector<std::vector<Start>> collectives_;  // (ranks, groups)
+  std::vector<std::vector<Start>> channels_;     // (ranks, ranks, sends and receives)
+  std::vector<std::vector<InLane>> lanes_;       // (ranks)
+  std::vector<Memory> memory_;                   // (ranks)
+  std::function<void()> yield_;
+  std::int64_t progress_ = 0;
+};
+
+/// One rank's side of a World: a TransportEndpoint.
+class WorldEndpoint {
+ public:
+  WorldEndpoint(World& world, int rank) : world_(&world), rank_(rank) {}
+  using Kind = World::Kind;
+
+  std::int64_t send_start(int peer, const float* data, std::int64_t n) { return world_->start_transfer(Kind::send, rank_, peer, data, nullptr, n); }
+  void send_wait(int peer, std::int64_t k) { world_->wait_for_transfer(Kind::send, rank_, peer, k); }
+  std::int64_t receive_start(int peer, float* data, std::int64_t n) { return world_->start_transfer(Kind::receive, rank_, peer, nullptr, data, n); }
+  void receive_wait(int peer, std::int64_t k) { world_->wait_for_transfer(Kind::receive, rank_, peer, k); }
+  std::int64_t all_reduce_start(int group, float* data, std::int64_t n) {
+    return world_->start_collective(Kind::all_reduce, rank_, group, data, data, n);
+  }
+  void all_reduce_wait(int group, std::int64_t k) { world_->wait_for_collective(Kind::all_reduce, rank_, group, k); }
+  std::int64_t reduce_scatter_start(int group, const float* whole, float* slice, std::int64_t n) {
+    return world_->start_collective(Kind::reduce_scatter, rank_, group, whole, slice, n);
+  }
+  void reduce_scatter_wait(int group, std::int64_t k) { world_->wait_for_collective(Kind::reduce_scatter, rank_, group, k); }
+  std::int64_t all_gather_start(int group, const float* slice, float* whole, std::int64_t n) {
+    return world_->start_collective(Kind::all_gather, rank_, group, slice, whole, n);
+  }
+  void all_gather_wait(int group, std::int64_t k) { world_->wait_for_collective(Kind::all_gather, rank_, group, k); }
+
+ private:
+  World* world_;
+  int rank_;
+};
+
+/// Ranks that take turns, each on a stack of its own: a rank runs until it must wait. One run at a time.
+class Turns {
+ public:
+  static constexpr std::size_t stack_bytes = 256 * 1024;
+
+  /// Runs job(rank) for every rank to its end. `moved` counts what has happened: a round in which nothing happens is a deadlock.
+  template <class Job> Ending run(int ranks, Job job, const std::function<std::int64_t()>& moved) {
+    while (std::ssize(stacks_) < ranks) stacks_.push_back(std::make_unique<char[]>(stack_bytes));
+    places_.assign(static_cast<std::size_t>(ranks), {});
+    job_ = [&](int rank) {
+      try {
+        job(rank);
+      } catch (const Ended& ended) {
+        ending_ = ended.how;
+      } catch (const std::exception&) {
+        ending_ = Ending::misuse;
+      }
+    };
+    ending_ = Ending::fine;
+    here() = this;
+    for (int r = 0; r < ranks; ++r) prepare(r);
+    for (;;) {
+      const std::int64_t before = moved();
+      bool all = true;
+      bool some = false;
+      for (rank_ = 0; rank_ < ranks; ++rank_) {
+        if (places_[static_cast<std::size_t>(rank_)].done) continue;
+        swapcontext(&home_, &places_[static_cast<std::size_t>(rank_)].context);
+        if (ending_ != Ending::fine) return ending_;
+        (places_[static_cast<std::size_t>(rank_)].done ? some : all) = places_[static_cast<std::size_t>(rank_)].done;
+      }
+      if (all) return Ending::fine;
+      if (!some && moved() == before) return Ending::deadlock;
+    }
+  }
+  void yield() { swapcontext(&places_[static_cast<std::size_t>(rank_)].context, &home_); }
+
+ private:
+  struct Place {
+    ucontext_t context{};
+    bool done = false;
+  };
+  [[nodiscard]] static Turns*& here() {
+    static Turns* turns = nullptr;
+    return turns;
+  }
+  static void enter() {
+    Turns& turns = *here();
+    const int rank = turns.rank_;
+    turns.job_(rank);
+    turns.places_[static_cast<std::size_t>(rank)].done = true;
+    swapcontext(&turns.places_[static_cast<std::size_t>(rank)].context, &turns.home_);
+  }
+  void prepare(int rank) {
+    ucontext_t& context = places_[static_cast<std::size_t>(rank)].context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = stacks_[static_cast<std::size_t>(rank)].get();
+    context.uc_stack.ss_size = stack_bytes;
+    context.uc_link = nullptr;
+    makecontext(&context, &Turns::enter, 0);
+  }
+  std::vector<std::unique_ptr<char[]>> stacks_;
+  std::vector<Place> places_;
+  ucontext_t home_{};
+  std::function<void(int)> job_;
+  Ending ending_ = Ending::fine;
+  int rank_ = 0;
+};
+
+}  // namespace heddle::tests

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/plan/check/data_flow.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "heddle/plan/check/check.hpp"
+#include "heddle/plan/inference.hpp"
+#include "plan/flow.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+constexpr auto flows = Code{'S', 17};
+using Inferred = Inference<Chain, Batch<16>, Single>;  // its targets have no elements
+
+/// What check says with one entry changed.
+template <class Change> Diagnosis changed(const Program& p, BodyOp what, int which, Change change) {
+  Copy copy{p};
+  for (Entry& entry : copy.entries)
+    if (entry.what == what && body_of(p, static_cast<int>(&entry - copy.entries.data())).count() > 0 && which-- == 0) {
+      change(entry);
+      break;
+    }
+  REQUIRE(which < 0);
+  return check(copy.view());
+}
+Diagnosis without(const Program& p, BodyOp what, int which = 0) {
+  return changed(p, what, which, [](Entry& entry) { entry = no_entry(); });
+}
+
+/// Entries that are left out alone and missed by nobody.
+int missed_deletions(const Program& p) {
+  REQUIRE(check(p).text.view() == "");
+  Copy copy{p};
+  int missed = 0;
+  for (std::size_t e = 0; e < copy.entries.size(); ++e) {
+    if (body_of(p, static_cast<int>(e)).count() == 0) continue;
+    const Entry kept = std::exchange(copy.entries[e], no_entry());
+    CAPTURE(static_cast<int>(kept.what));
+    CAPTURE(e);
+    const bool found = !check(copy.view()).ok();
+    CHECK(found);
+    missed += found ? 0 : 1;
+    copy.entries[e] = kept;
+  }
+  return missed;
+}
+
+}  // namespace
+
+TEST_CASE("what the lowering makes flows as the graph says, under every policy and order") {
+  for (const Program* p :
+       {&Replicas::training, &InTurns::training, &HalvedSlices::training, &SplitSlices::training, &SplitHalves::training, &TiedStages::training,
+        &InTurns::evaluation, &Inferred::training, &Inferred::evaluation, &SplitSlices::evaluation, &SplitHalves::evaluation})
+    CHECK(check(*p).text.view() == "");
+}
+
+TEST_CASE("any one entry of any body that is missing is found") {
+  CHECK(missed_deletions(Trained<Chain, Single>::training) == 0);
+  CHECK(missed_deletions(Replicas::training) == 0);
+  CHECK(missed_deletions(InTurns::training) == 0);
+  CHECK(missed_deletions(InTurns::evaluation) == 0);
+  CHECK(missed_deletions(HalvedSlices::training) == 0);
+  CHECK(missed_deletions(SplitSlices::training) == 0);
+  CHECK(missed_deletions(SplitSlices::evaluation) == 0);
+  CHECK(missed_deletions(SplitHalves::training) == 0);
+  CHECK(missed_deletions(TiedStages::training) == 0);
+}
+
+TEST_CASE("a layer whose input is not made, or was overwritten, is named with what lies there") {
+  const Program& p = Trained<Chain, Single>::training;
+  CHECK(refused_for(without(p, BodyOp::load_input), flows,
+                    "layer 0 '0.0' Linear<8, 6> reads in the forward of chunk 0 its input, but there lies nothing"));
+  CHECK(refused_for(without(p, BodyOp::leaf_forward, 1), flows,
+                    "layer 2 '1.0' Linear<6, 6> reads in the forward of chunk 0 its input, but there lies the output of layer 0, 6 elements a row, "
+                    "whole on every rank"));
+  CHECK(refused_for(without(p, BodyOp::loss), flows, "the loss is never made"));
+  CHECK(refused_for(without(p, BodyOp::load_targets), flows, "the loss reads in the forward of chunk 0 the targets, but there lies nothing"));
+  CHECK(refused_for(without(p, BodyOp::leaf_backward, 4), flows, "layer 0 '0.0' Linear<8, 6> makes no gradient of its parameters"));
+  CHECK(refused_for(without(InTurns::evaluation, BodyOp::store_output), flows, "the loss has no output stored"));
+}
+
+TEST_CASE("a value in another place than its reader looks is found, and so is a gradient") {
+  const Program& p = Trained<Chain, Single>::training;
+  const auto moved = [](Entry& entry) { entry.a.offset += line_bytes * 64; };
+  CHECK(refused_for(changed(p, BodyOp::leaf_forward, 2, moved), flows, " reads in the forward of chunk 0 its input, but there lies nothing"));
+  CHECK(refused_for(changed(p, BodyOp::leaf_backward, 2, moved), flows, " its saved input, but there lies nothing"));
+  const auto back = [](Entry& entry) { entry.c = entry.a; };
+  CHECK(refused_for(changed(p, BodyOp::leaf_backward, 2, back), flows,
+                    " reads in the backward of chunk 0 the gradient of its output, but there lies the output"));
+  const auto away = [](Entry& entry) { entry.d.offset += 1 << 20; };
+  CHECK(refused_for(changed(p, BodyOp::leaf_forward, 2, away), flows, "6 elements a row to a place that is too small, or not of its device"));
+  const auto over = [](Entry& entry) { entry.d = entry.a; };
+  CHECK(refused_for(changed(p, BodyOp::leaf_forward, 2, over), flows, " writes in the forward of chunk 0 over its input"));
+  const auto beside = [](Entry& entry) { entry.d = {entry.a.pool, entry.a.offset + line_bytes}; };
+  CHECK(refused_for(changed(p, BodyOp::leaf_forward, 2, beside), flows, " over its input"));
+  const auto again = [](Entry& entry) { entry.d = entry.c; };
+  CHECK(refused_for(changed(p, BodyOp::leaf_backward, 2, again), flows, " writes in the backward of chunk 0 over the gradient of its output"));
+  const auto saved = [](Entry& entry) { entry.d = entry.a; };
+  CHECK(refused_for(changed(p, BodyOp::leaf_backward, 2, saved), flows, " writes in the backward of chunk 0 over what it has saved"));
+}
+
+TEST_CASE("a sum has each of its terms once: one term twice, or that of another sum, is found where the sum is read") {
+  const Program& p = Replicas::training;
+  const auto twice = [](Entry& entry) { entry.b = entry.a; };
+  for (const int sum : {0, 1, 2, 3}) {  // two of values, two of gradients
+    CAPTURE(sum);
+    CHECK(refused_for(changed(p, BodyOp::add, sum, twice), flows, ", but there lies a sum of other terms"));
+  }
+  const auto longer = [](Entry& entry) { entry.features = 9; };
+  CHECK(refused_for(changed(p, BodyOp::add, 0, longer), flows,
+                    "two tensors of 9 elements a row are added for layer 4, but one is the output of layer "));
+}
+
+TEST_CASE("what is laid another way along axis tensor lies as the collective takes it; a sum is not taken twice") {
+  // Earlier rules see that an entry is missing; of what lies there only the names know.
+  const auto flow_of = [](const Copy& copy, Program p) {
+    p.entries = copy.entries.data();
+    return run_time::value_flow(p);
+  };
+  for (const Program* p : {&SplitSlices::training, &SplitHalves::training, &SplitSlices::evaluation}) {
+    Copy copy{*p};
+    int seen = 0;
+    for (std::size_t e = 0; e + 1 < copy.entries.size(); ++e) {
+      Entry& entry = copy.entries[e];
+      if (!converts(entry.what) || body_of(*p, static_cast<int>(e)).count() == 0) continue;
+      const Entry kept = std::exchange(entry, no_entry());
+      CHECK(flow_of(copy, *p).code == flows);
+      entry = kept;
+      entry.axis = axis::shard;
+      CHECK(refused_for(flow_of(copy, *p), flows, " is laid another way along axis shard in the "));
+      entry = kept;
+      entry.features *= 2;
+      CHECK(flow_of(copy, *p).code == flows);
+      entry = kept;
+      if (entry.what == BodyOp::reduce_value) {
+        entry.what = BodyOp::gather_value;
+        CHECK(flow_of(copy, *p).code == flows);
+        entry = kept;
+        Entry& next = copy.entries[e + 1];
+        const Entry after = std::exchange(next, kept);
+        CHECK(refused_for(flow_of(copy, *p), flows, "whole on every rank, not a term of a sum on every rank"));
+        next = after;
+      }
+      ++seen;
+    }
+    CHECK(seen > 0);
+  }
+}
+
+TEST_CASE("an entry that is left out for some micro-batches, or runs in another chunk, is found") {
+  const auto last = [](Entry& entry) { entry.when = When::last_micro_batch; };
+  CHECK(refused_for(changed(InTurns::training, BodyOp::leaf_forward, 0, last), flows,
+                    "layer 0 '0.0' Linear<8, 6> is left out for some micro-batches in the forward of chunk 0"));
+  const auto other = [](Entry& entry) { entry.node = 2; };
+  CHECK(refused_for(changed(InTurns::training, BodyOp::leaf_forward, 0, other), flows,
+                    "layer 2 '1.0' Linear<6, 6> runs in the forward of chunk 0, which has layers 0 to 1"));
+  CHECK(refused_for(changed(InTurns::training, BodyOp::leaf_backward, 0, [](Entry& entry) { entry.node = 0; }), flows, "which has layers 4 to 4"));
+  const auto asked = [](Entry& entry) { entry.when = When::reporting; };
+  CHECK(refused_for(changed(InTurns::evaluation, BodyOp::store_output, 0, asked), flows, "the loss is left out for some micro-batches"));
+}
+
+TEST_CASE("gradients of parameters are made once and reduced where they are made") {
+  const Program& p = Trained<Chain, Single, Accumulate<2>>::training;  // of one grain the second would write the same again
+  Copy copy{p};
+  const IndexRange backward = p.backward_bodies[0];
+  copy.entries[static_cast<std::size_t>(backward.begin) + 1] = copy.entries[static_cast<std::size_t>(backward.begin)];
+  CHECK(refused_for(check(copy.view()), flows, " makes the gradients of its parameters twice in the backward of chunk 0"));
+  Copy moved{HalvedSlices::training};
+  Entry& last = moved.entries[static_cast<std::size_t>(HalvedSlices::training.backward_bodies[1].begin)];
+  last = no_entry();
+  last.what = BodyOp::reduce_parameter;
+  last.node = 10;
+  Program p_moved = moved.view();
+  CHECK(refused_for(run_time::value_flow(p_moved), flows, "layer 10 '4' Linear<6, 3> has gradients reduced in the backward for inputs of chunk 1"));
+}
+
+TEST_CASE("what is sent is what lies where it is sent from, and arrives where it is read") {
+  const Program& p = InTurns::training;
+  std::vector<Transfer> transfers(p.transfers, p.transfers + p.transfer_count);
+  Program other = p;
+  other.transfers = transfers.data();
+  CHECK(check(other).ok());
+  transfers[0].source.offset += line_bytes * 64;
+  CHECK(refused_for(check(other), flows, " elements of a value, but nothing lies where it sends from"));
+  transfers[0] = p.transfers[0];
+  transfers[0].elements += 16;
+  CHECK(refused_for(check(other), flows, " has another size"));
+  transfers[0] = p.transfers[0];
+  transfers[0].target.offset += line_bytes * 8;
+  CHECK(run_time::value_flow(other).code == flows);
+  transfers[0] = p.transfers[0];
+  transfers[1].source = transfers[0].source;
+  CHECK(run_time::value_flow(other).code == flows);
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/plan/check/slices.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "heddle/policy/sharded.hpp"
+#include "plan/plans.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+using Kept = Trained<Skips, Sharded<2, Gradients>>;
+using Sliced = Trained<Skips, Sharded<2>>;
+using Held = Trained<Skips, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2, Keep::Step>>>;
+using Halved = Trained<Skips, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, Sharded<2>>>;
+using Halves = Trained<Skips, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, Sharded<2, Gradients>>>;
+using Staged = Trained<Skips, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>;
+
+bool moves(const Entry& entry) { return entry.bucket >= 0; }
+
+/// Every entry that gathers or reduces, left out alone, is found.
+template <class P> int found_without_an_entry(const Program& original) {
+  REQUIRE(check_slices(original).ok());
+  int missed = 0;
+  Copy copy{original};
+  for (Entry& entry : copy.entries) {
+    if (!moves(entry)) continue;
+    if (entry.what == BodyOp::reduce_start && !original.storage.gradients) continue;
+    const Entry kept = entry;
+    entry = Entry{};
+    entry.what = BodyOp::copy;
+    missed += check_slices(copy.view()).code == Code{'S', 11} ? 0 : 1;
+    entry = kept;
+  }
+  return missed;
+}
+
+}  // namespace
+
+TEST_CASE("a plan whose units pass through rings gathers and waits as it must") {
+  CHECK(check_slices(Kept::training).ok());
+  CHECK(check_slices(Sliced::training).ok());
+  CHECK(check_slices(Sliced::evaluation).ok());
+  CHECK(check_slices(Staged::training).ok());
+  CHECK(check_slices(Staged::evaluation).ok());
+  CHECK(check_slices(Held::training).ok());
+  CHECK(check_slices(Held::evaluation).ok());
+}
+
+TEST_CASE("any one gather, reduction or wait that is missing is found") {
+  CHECK(found_without_an_entry<Kept>(Kept::training) == 0);
+  CHECK(found_without_an_entry<Sliced>(Sliced::training) == 0);
+  CHECK(found_without_an_entry<Sliced>(Sliced::evaluation) == 0);
+  CHECK(found_without_an_entry<Staged>(Staged::training) == 0);
+  CHECK(found_without_an_entry<Held>(Held::training) == 0);
+  CHECK(found_without_an_entry<Halved>(Halved::training) == 0);
+  CHECK(found_without_an_entry<Halves>(Halves::training) == 0);
+  CHECK(found_without_an_entry<Held>(Held::evaluation) == 0);
+  using OneUnit = Trained<Linear<8, 6>, Sharded<2, Gradients>>;  // nothing comes after it that could find it open
+  CHECK(found_without_an_entry<OneUnit>(OneUnit::training) == 0);
+}
+
+TEST_CASE("a place that waits for a unit, the first as well, is not gathered into once more") {
+  Copy copy{Sliced::training};
+  int changed = 0;
+  for (Entry& entry : copy.entries) {
+    if (entry.what != BodyOp::gather_wait) continue;
+    entry.what = BodyOp::gather_start;
+    const std::string waits = " is gathered while the same place waits for unit " + std::to_string(entry.bucket) + ".";
+    CHECK(check_slices(copy.view()).text.view().find(waits) != std::string_view::npos);
+    entry.what = BodyOp::gather_wait;
+    ++changed;
+  }
+  CHECK(changed > 0);
+}
+
+TEST_CASE("a gather of another unit into the slot that is in use is found") {
+  Copy copy{Sliced::training};
+  int changed = 0;
+  for (Entry& entry : copy.entries) {
+    if (entry.what != BodyOp::gather_start || entry.bucket < 2) continue;
+    const Entry kept = entry;
+    entry.bucket = static_cast<std::int16_t>(kept.bucket - 2);  // the other unit of that slot
+    CHECK(check_slices(copy.view()).code == Code{'S', 11});
+    entry = kept;
+    ++changed;
+  }
+  CHECK(changed > 0);
+}
+
+TEST_CASE("a gather for another micro-batch than the plan says is found, and so is one of a unit that is kept in a backward") {
+  for (const Program* p : {&Staged::training, &Held::training, &Held::evaluation}) {
+    Copy copy{*p};
+    for (Entry& entry : copy.entries) {
+      if (entry.what != BodyOp::gather_start && entry.what != BodyOp::gather_wait) continue;
+      const When kept = entry.when;
+      entry.when = kept == When::always ? When::first_micro_batch : When::always;
+      CHECK(check_slices(copy.view()).code == Code{'S', 11});
+      entry.when = kept;
+    }
+  }
+  Copy copy{Held::training};
+  const auto starts = [](const Entry& entry) { return entry.what == BodyOp::gather_start; };
+  copy.entries[static_cast<std::size_t>(Held::training.backward_bodies[0].begin)] = *std::find_if(copy.entries.begin(), copy.entries.end(), starts);
+  CHECK(check_slices(copy.view()).code == Code{'S', 11});
+}
+
+TEST_CASE("a gradient of parameters that is made where another is still reduced is found") {
+  for (const Program* p : {&Halved::training, &Staged::training}) {
+    Copy copy{*p};
+    int changed = 0;
+    for (std::size_t e = 0; e + 1 < copy.entries.size(); ++e) {
+      Entry& wait = copy.entries[e];
+      Entry& next = copy.entries[e + 1];
+      if (wait.what != BodyOp::reduce_wait || (next.what != BodyOp::leaf_backward && next.what != BodyOp::leaf_backward_weight)) continue;
+      std::swap(wait, next);
+      CHECK(check_slices(copy.view()).code == Code{'S', 11});
+      std::swap(wait, next);
+      ++changed;
+    }
+    CHECK(changed > 0);
+  }
+}
+
+TEST_CASE("a gradient of parameters that is made of parameters which nobody gathered is found") {
+  const Program& p = Trained<Mixed, Hybrid<Pipeline<Balanced<1>, ZeroBubbleH1, Microbatches<2>>, Sharded<2>>>::training;
+  Copy copy{p};
+  int left_out = 0;
+  for (int e = p.weight_bodies[0].begin; e < p.weight_bodies[0].end; ++e) {
+    Entry& entry = copy.entries[static_cast<std::size_t>(e)];
+    if (entry.what != BodyOp::gather_start && entry.what != BodyOp::gather_wait) continue;
+    entry = Entry{};
+    ++left_out;
+  }
+  CHECK(left_out == 4);
+  CHECK(check_slices(copy.view()).text.view().find("Squared runs without the gathered parameters of unit 1") != std::string_view::npos);
+}
+
+TEST_CASE("a chunk whose kept units are gathered by another forward than its first is found") {
+  Copy copy{Held::training};
+  for (auto& list : copy.lists)
+    for (Instruction& line : list)
+      if (line.op == ListOp::forward) line.micro_batch = static_cast<std::int16_t>(1 - line.micro_batch);
+  const Diagnosis found = check_slices(copy.view());
+  CHECK(found.code == Code{'S', 11});
+  CHECK(found.text.view().find("chunk 0 runs micro-batch 1 before micro-batch 0, which gathers") != std::string_view::npos);
+}
+
+TEST_CASE("the sentence says which gather was not started, and which waits for its place") {
+  const auto with = [](BodyOp from, BodyOp to) {
+    Copy copy{Sliced::training};
+    for (Entry& entry : copy.entries) {
+      if (entry.what != from) continue;
+      entry.what = to;
+      break;
+    }
+    return check_slices(copy.view());
+  };
+  CHECK(with(BodyOp::gather_start, BodyOp::copy).text.view().find("waits for a gather that was not started") != std::string_view::npos);
+  CHECK(with(BodyOp::gather_wait, BodyOp::gather_start).text.view().find("is gathered while the same place waits for unit") !=
+        std::string_view::npos);
+}
+
+TEST_CASE("the sentence names the layer and the unit") {
+  Copy copy{Sliced::training};
+  for (Entry& entry : copy.entries)
+    if (entry.what == BodyOp::gather_wait) {
+      entry.what = BodyOp::copy;
+      break;
+    }
+  const Diagnosis found = check_slices(copy.view());
+  CHECK(found.text.view().find("layer 0 '0' Linear<8, 6> runs without the gathered parameters of unit ") != std::string_view::npos);
+  CHECK(found.text.view().find("Fix: ") != std::string_view::npos);
+}

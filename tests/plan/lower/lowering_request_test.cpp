@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/plan/lower/lowering_request.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "heddle/policy/tensor_parallel.hpp"
+#include "plan/plans.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+TEST_CASE("what a plan asks is taken from its type as it stands there") {
+  using P = Trained<Skips, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, Clip<GlobalNorm>, Bucket<64_B>, Recompute<GELU>, Memory<1_MB>>;
+  constexpr LoweringRequest asked = request_of<P::Request>();
+  static_assert(asked.clips && !asked.scales_loss && !asked.reproducible && asked.trains && asked.again.any && !asked.again.blocks);
+  static_assert(asked.bucket_bytes == 64_B && asked.budget == 1_MB && asked.states == Adam::states);
+  CHECK(asked.layout.chunk_count == 2);
+  CHECK(asked.graph.nodes == graph_of<Skips>.nodes);
+  CHECK(asked.batch.total_micro_batches() == 4);
+}
+
+TEST_CASE("the answers of parts are refused at run time by the code and in the words of the build") {
+  const Graph& graph = graph_of<Chain>;
+  LoweringRequest asked = request_of<Trained<Chain, Single>::Request>();
+  CHECK(check_answers(asked).ok());
+  asked.layout.claim(axis::data, 2);
+  asked.layout.claim(axis::data, 2);
+  CHECK(check_answers(asked).code == Code{'M', 1});
+  asked = LoweringRequest{graph, Layout{graph}, divide_batch(Layout{graph}, BatchRequest{0})};
+  CHECK(check_answers(asked).code == asked.batch.fault.code);
+  CHECK_FALSE(asked.batch.fault.ok());
+
+  using Unsound = Trained<Chain, TensorParallel<2>, Reproducible>;
+  asked = request_of<Trained<Chain, TensorParallel<2>>::Request>();
+  asked.reproducible = true;
+  CHECK(check_answers(asked).code == Code{'B', 8});
+  CHECK(check_answers(asked).text.view() == check<Unsound>().text.view());
+
+  constexpr const Graph& untrained = graph_of<Sequential<Input<4>, ReLU>>;
+  asked = LoweringRequest{untrained, Layout{untrained}, divide_batch(Layout{untrained}, BatchRequest{4})};
+  CHECK(check_answers(asked).code == Code{'G', 9});
+  asked.trains = false;
+  CHECK(check_answers(asked).ok());
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/plan/lower/unit_walk.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "heddle/policy/sharded.hpp"
+#include "plan/plans.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+/// A body in letters: g and G a gather's start and wait, L a layer with parameters (I and W its parts in a split
+/// backward), r and R a reduction's start and wait; each with its unit.
+std::string spelled(const Program& p, const IndexRange& body) {
+  std::string out;
+  for (int e = body.begin; e < body.end; ++e) {
+    const Entry& entry = p.entries[e];
+    const auto add = [&](char letter, int unit) { out += (out.empty() ? "" : " ") + std::string{letter} + std::to_string(unit); };
+    if (entry.what == BodyOp::gather_start) add('g', entry.bucket);
+    if (entry.what == BodyOp::gather_wait) add('G', entry.bucket);
+    if (entry.what == BodyOp::reduce_start) add('r', entry.bucket);
+    if (entry.what == BodyOp::reduce_wait) add('R', entry.bucket);
+    if (entry.what == BodyOp::leaf_backward_input && p.graph->nodes[entry.node].parameter_count > 0) add('I', p.bucket_of_node[entry.node]);
+    if (entry.what == BodyOp::leaf_backward_weight) add('W', p.bucket_of_node[entry.node]);
+    if ((entry.what == BodyOp::leaf_forward || entry.what == BodyOp::leaf_backward) && p.graph->nodes[entry.node].parameter_count > 0)
+      add('L', p.bucket_of_node[entry.node]);
+  }
+  return out;
+}
+
+template <class Model, class Slices> using Split = Trained<Model, Hybrid<Pipeline<Balanced<1>, ZeroBubbleH1, Microbatches<2>>, Slices>>;
+
+}  // namespace
+
+TEST_CASE("the next unit is gathered while one computes, and a gradient's place is written again two units later") {
+  const Program& p = Trained<Chain, Sharded<2>>::training;  // units from the last layer on: 0, 1, 2
+  CHECK(spelled(p, p.forward_bodies[0]) == "g2 G2 g1 L2 G1 g0 L1 G0 L0");
+  CHECK(spelled(p, p.backward_bodies[0]) == "g0 G0 g1 L0 r0 G1 g2 L1 r1 G2 R0 L2 r2 R1 R2");
+}
+
+TEST_CASE("parameters that stay whole are not gathered, gradients that stay whole are waited for at the end of the step") {
+  const Program& kept = Trained<Chain, Sharded<2, Gradients>>::training;
+  CHECK(spelled(kept, kept.forward_bodies[0]) == "L2 L1 L0");
+  CHECK(spelled(kept, kept.backward_bodies[0]) == "L0 r0 L1 r1 R0 L2 r2 R1 R2");
+  const Program& whole = Trained<Chain, Sharded<2>, Grain<4>>::training;
+  CHECK(spelled(whole, whole.backward_bodies[0]) == "g0 G0 g1 L0 r0 G1 g2 L1 r1 G2 L2 r2");
+}
+
+TEST_CASE("units that are kept are gathered in the forward of the first micro-batch and in no backward") {
+  const Program& p = Trained<Chain, Sharded<2, Keep::Step>>::training;
+  CHECK(spelled(p, p.forward_bodies[0]) == "g2 G2 g1 L2 G1 g0 L1 G0 L0");
+  CHECK(spelled(p, p.backward_bodies[0]) == "L0 r0 L1 r1 R0 L2 r2 R1 R2");
+  for (int e = p.forward_bodies[0].begin; e < p.backward_bodies[0].end; ++e) {
+    const bool gathers = p.entries[e].what == BodyOp::gather_start || p.entries[e].what == BodyOp::gather_wait;
+    CHECK((p.entries[e].when == When::first_micro_batch) == gathers);
+  }
+}
+
+TEST_CASE("the parts of a split backward gather what they read, and the part that makes gradients of parameters reduces them") {
+  const Program& p = Split<Chain, Sharded<2>>::training;  // the first layer has no part for its input
+  CHECK(spelled(p, p.forward_bodies[0]) == "g2 G2 g1 L2 G1 g0 L1 G0 L0");
+  CHECK(spelled(p, p.backward_bodies[0]) == "g0 G0 g1 I0 G1 I1");
+  CHECK(spelled(p, p.weight_bodies[0]) == "W0 r0 W1 r1 R0 W2 r2 R1 R2");
+  const Program& kept = Split<Chain, Sharded<2, Keep::Step>>::training;
+  CHECK(spelled(kept, kept.backward_bodies[0]) == "I0 I1");
+  CHECK(spelled(kept, kept.weight_bodies[0]) == "W0 r0 W1 r1 R0 W2 r2 R1 R2");
+}
+
+TEST_CASE("a unit that is gathered two units after one of the same slot waits until that is done") {
+  const Program& p = Split<Mixed, Sharded<2>>::training;
+  CHECK(spelled(p, p.backward_bodies[0]) == "g0 G0 g1 I0 G1 g2 I1 G2 g3 I2 G3 I3");
+  CHECK(spelled(p, p.weight_bodies[0]) == "g1 W0 r0 G1 W1 r1 g3 R0 W2 r2 G3 R1 W3 r3 R2 W4 r4 R3 R4");
+  const Program& kept = Split<Mixed, Sharded<2, Keep::Step>>::training;
+  CHECK(spelled(kept, kept.weight_bodies[0]) == "W0 r0 W1 r1 R0 W2 r2 R1 W3 r3 R2 W4 r4 R3 R4");
+}
+
+TEST_CASE("a block of a Repeat is one unit, and a walk stays within its chunk") {
+  const Program& blocks = Trained<Skips, Sharded<2>>::training;
+  CHECK(blocks.bucket_count == 6);  // residuals outside a Repeat: every layer is a unit
+  struct Repeated : Sequential<Linear<8, 6>, Repeat<3, Block>, Linear<6, 3>> {};
+  const Program& repeated = Trained<Repeated, Sharded<2>>::training;
+  CHECK(repeated.bucket_count == 5);
+  CHECK(spelled(repeated, repeated.forward_bodies[0]) == "g4 G4 g3 L4 G3 g2 L3 L3 G2 g1 L2 L2 G1 g0 L1 L1 G0 L0");
+  const Program& staged = Trained<Chain, Hybrid<Pipeline<Balanced<2>>, Sharded<2>>>::training;
+  for (int c = 0; c < 2; ++c) CHECK(spelled(staged, staged.forward_bodies[c]).substr(0, 1) == "g");
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/plan/lower/units.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "plan/plans.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+constexpr Layout cut_at(const Graph& graph, std::initializer_list<int> begins, std::initializer_list<int> devices) {
+  Layout layout{graph};
+  layout.chunk_count = 0;
+  int roles = 1;
+  for (const int b : begins) layout.first_node[layout.chunk_count++] = b;
+  layout.first_node[layout.chunk_count] = graph.node_count;
+  int c = 0;
+  for (const int d : devices) {
+    layout.device_of_chunk[c++] = d;
+    roles = d + 1 > roles ? d + 1 : roles;
+  }
+  layout.claim(axis::stage, roles);
+  return layout;
+}
+
+template <class Flat> std::vector<GradientBucket> buckets_of(const Graph& graph, const Layout& layout, const Flat& flat, std::int64_t bytes) {
+  std::vector<GradientBucket> all;
+  each_bucket(graph, layout, flat.view(), bytes, Storage{}, false, [&](const GradientBucket& b) { all.push_back(b); });
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("sizes are rounded up to whole lines and units") {
+  static_assert(rounded_up(0, 64) == 0 && rounded_up(1, 64) == 64 && rounded_up(64, 64) == 64 && rounded_up(65, 64) == 128);
+  CHECK(unit_bytes == 64 * line_bytes);
+}
+
+TEST_CASE("parameters lie in the order of nodes, each on a line of its own, a unit per leaf") {
+  constexpr const Graph& graph = graph_of<Mnist>;
+  constexpr Layout layout = cut_at(graph, {0}, {0});
+  constexpr auto flat = lay_out_parameters<graph.parameter_count, graph.node_count, 1>(graph, layout);
+  static_assert(flat.parameters[0].offset == 0 && flat.parameters[0].elements == 39'200);
+  static_assert(flat.parameters[1].offset == 4 * 39'200);
+  static_assert(flat.parameters[2].offset == 159'744 && flat.parameters[2].node == 2 && flat.parameters[2].index == 0);
+  static_assert(flat.parameters[3].offset == 159'744 + 2'048);  // 500 floats fill 32 lines
+  CHECK(flat.role_bytes[0] == 159'744 + 4'096);
+}
+
+TEST_CASE("no two parameters of a role overlap, and each unit starts and ends at whole units") {
+  constexpr const Graph& graph = graph_of<Skips>;
+  constexpr Layout layout = cut_at(graph, {0, 5, 10}, {0, 1, 0});
+  constexpr auto flat = lay_out_parameters<graph.parameter_count, graph.node_count, 2>(graph, layout);
+  for (int a = 0; a < graph.parameter_count; ++a) {
+    const ParameterPlace& p = flat.parameters[a];
+    CHECK(p.offset % line_bytes == 0);
+    CHECK(p.offset + 4 * p.elements <= flat.role_bytes[p.role]);
+    CHECK(p.role == layout.device_of_chunk[layout.chunk_of(p.node)]);
+    if (p.index == 0) CHECK(p.offset % unit_bytes == 0);  // outside a Repeat each leaf is a unit
+    for (int b = 0; b < a; ++b) {
+      const ParameterPlace& q = flat.parameters[b];
+      if (q.role == p.role) CHECK((q.offset + 4 * q.elements <= p.offset || p.offset + 4 * p.elements <= q.offset));
+    }
+  }
+}
+
+TEST_CASE("a repetition of a block is one unit, so its parameters lie together") {
+  constexpr const Graph& graph = graph_of<Sequential<Linear<8, 4>, Repeat<2, Sequential<Linear<4, 4>, Linear<4, 4>>>, Linear<4, 2>>>;
+  constexpr Layout layout = cut_at(graph, {0}, {0});
+  constexpr auto flat = lay_out_parameters<graph.parameter_count, graph.node_count, 1>(graph, layout);
+  static_assert(flat.node_begin[1] == unit_bytes && flat.node_begin[2] == unit_bytes + 2 * line_bytes);
+  static_assert(flat.node_begin[3] == 2 * unit_bytes && flat.node_begin[5] == 3 * unit_bytes);
+  CHECK(flat.role_bytes[0] == 4 * unit_bytes);
+}
+
+TEST_CASE("buckets of any size cover every role once, the last layer first") {
+  constexpr const Graph& graph = graph_of<Skips>;
+  constexpr Layout layout = cut_at(graph, {0, 5, 10}, {0, 1, 0});
+  constexpr auto flat = lay_out_parameters<graph.parameter_count, graph.node_count, 2>(graph, layout);
+  for (const std::int64_t bytes : {std::int64_t{1}, unit_bytes, 2 * unit_bytes, std::int64_t{1} << 30}) {
+    std::int64_t payload = 0;
+    std::int64_t end[2] = {flat.role_bytes[0], flat.role_bytes[1]};
+    for (const GradientBucket& b : buckets_of(graph, layout, flat, bytes)) {
+      CHECK(b.offset + 4 * b.elements == end[b.role]);  // touches the bucket before it
+      end[b.role] = b.offset;
+      payload += b.payload;
+      CHECK((b.offset == 0 || 4 * b.elements >= bytes));
+      CHECK(layout.device_of_chunk[layout.chunk_of(b.lowest_node)] == b.role);
+    }
+    CHECK(end[0] == 0);
+    CHECK(end[1] == 0);
+    CHECK(payload == graph.parameter_elements());
+  }
+}
+
+TEST_CASE("a bucket that holds all is one a role, a bucket of a byte is one a layer") {
+  constexpr const Graph& graph = graph_of<Mnist>;
+  constexpr Layout layout = cut_at(graph, {0}, {0});
+  constexpr auto flat = lay_out_parameters<graph.parameter_count, graph.node_count, 1>(graph, layout);
+  CHECK(buckets_of(graph, layout, flat, default_bucket.value).size() == 1);
+  const auto small = buckets_of(graph, layout, flat, 1);
+  REQUIRE(small.size() == 2);
+  CHECK(small[0].lowest_node == 2);
+  CHECK(small[0].payload == 510);
+  CHECK(small[1].lowest_node == 0);
+  CHECK(small[1].payload == 39'250);
+}

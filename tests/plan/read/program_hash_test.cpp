@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/plan/read/program_hash.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "plan/plans.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+using One = Trained<Chain, Single>;
+using Two = Trained<Chain, DataParallel<2>>;
+}  // namespace
+
+TEST_CASE("equal programs have equal numbers, other programs, plans and directions have others") {
+  static_assert(program_hash(One::training) == program_hash(Trained<Chain, Single>::training));  // a constant expression
+  const std::set<std::uint64_t> different{program_hash(One::training),
+                                          program_hash(One::evaluation),
+                                          program_hash(Two::training),
+                                          program_hash(Trained<Chain, DataParallel<4>>::training),
+                                          program_hash(Trained<Chain, Single, Grain<2>>::training),
+                                          program_hash(Trained<Chain, BackIn<GPipe, 4>>::training),
+                                          program_hash(Trained<Chain, BackIn<OneFOneB, 4>>::training),
+                                          program_hash(Trained<Skips, Single>::training),
+                                          program_hash(Trained<Mnist, Single>::training)};
+  CHECK(different.size() == 9);
+}
+
+TEST_CASE("one changed line of a list, of a body or of a bucket is another program") {
+  const std::uint64_t before = program_hash(Two::training);
+  Copy copy{Two::training};
+  CHECK(program_hash(copy.view()) == before);
+  copy.lists[0].back().bucket = 7;
+  CHECK(program_hash(copy.view()) != before);
+  Copy entry{Two::training};
+  entry.entries.front().features += 1;
+  CHECK(program_hash(entry.view()) != before);
+  Copy bucket{Two::training};
+  bucket.buckets.front().elements += 16;
+  CHECK(program_hash(bucket.view()) != before);
+  Program kept = Two::training;
+  kept.storage.keeps = true;
+  CHECK(program_hash(kept) != before);
+}
+
+TEST_CASE("numbers and texts are told apart from their neighbours") {
+  CHECK(Fnv{}.add(1, 2).value() != Fnv{}.add(2, 1).value());
+  CHECK(Fnv{}.add_text("ab").add_text("c").value() != Fnv{}.add_text("a").add_text("bc").value());
+  CHECK(Fnv{}.add(-1).value() == Fnv{}.add(std::int64_t{-1}).value());
+}

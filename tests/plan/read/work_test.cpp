@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/plan/read/work.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <type_traits>
+#include <utility>
+
+#include "heddle/cost/simulate.hpp"
+#include "heddle/heddle.hpp"
+#include "plan/plans.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+constexpr std::int64_t product = 2 * 64 * 64;
+using Square = Linear<64, 64, NoBias>;
+/// Blocks of equal work: the table of vectors has parameters and no arithmetic, so every product makes the gradient of its input.
+template <int Blocks> struct Equal : Sequential<Input<1>, Embedding<2, 64>, Repeat<Blocks, Square>> {};
+template <class Policy, class Model = Equal<8>, class... Options> using Of = Plan<Model, MeanSquaredError, Adam, Batch<64>, Policy, Options...>;
+
+/// (S-1)/(M + S-1) for GPipe and 1F1B, (S-1)/(V M + S-1) with V chunks a device in turn, (S-1)/(3 M + S-1) where a backward is split
+/// (F = I = W), (S-1)/S where micro-batches pass one at a time. The M of 1F1B are those of all rounds; GPipe ends each round before the next. In
+/// whole percents.
+constexpr std::int64_t formula(const Program& p, const OrderRules& order) {
+  const std::int64_t s = p.roles;
+  if (!order.named) return 100 * (s - 1) / s;
+  const std::int64_t m = order.forwards_first ? p.batch.micro_batches : p.batch.total_micro_batches();
+  return 100 * s * (s - 1) / ((order.splits_backward ? 3 : 1) * m * p.chunks + s * (s - 1));
+}
+
+template <class P> void agree(std::string_view name, bool equal) {
+  CAPTURE(name);
+  // The share is cut to whole percents; 1e-9 keeps one that is whole exactly from falling below it.
+  CHECK(bubble_percent(P::training) == static_cast<int>(100 * simulate(P::training, Machine{}).bubble() + 1e-9));
+  CHECK(waiting_percent(P::training) <= bubble_percent(P::training));  // stages that wait for the slowest are idle
+  if (equal) CHECK(bubble_percent(P::training) == formula(P::training, P::Request::layout.order));
+}
+template <class Order, class... More> void agree_for_all(std::string_view name) {
+  struct Uneven : Sequential<Linear<300, 64>, ReLU, Repeat<5, Square>, Tanh, Linear<64, 200>, Linear<200, 64>> {};
+  agree<Of<Pipeline<Balanced<2>, Order, More...>>>(name, true);
+  agree<Of<Pipeline<Balanced<4>, Order, More...>>>(name, true);
+  agree<Of<Pipeline<Balanced<2>, Order, More...>, Equal<8>, Accumulate<2>>>(name, true);
+  agree<Of<Pipeline<Balanced<2>, Order, More...>, Uneven>>(name, false);
+  agree<Of<Pipeline<Balanced<4>, Order, More...>, Uneven>>(name, false);
+  agree<Of<Pipeline<Balanced<4>, Order, More...>, Uneven, Recompute<EveryBlock>, Accumulate<2>>>(name, false);
+}
+
+/// Operations of one sample by the graph, chunk by chunk.
+template <class P> std::int64_t by_graph() {
+  const Program& p = P::training;
+  std::int64_t sum = 0;
+  for (int c = 0; c < p.chunks; ++c)
+    for (int n = p.first_node[c]; n < p.first_node[c + 1]; ++n) sum += p.graph->work(n, p.graph->last_untrained(), p.first_node[c]).total();
+  return sum;
+}
+template <class P> std::int64_t by_entries() {
+  std::int64_t sum = 0;
+  for (int r = 0; r < P::training.roles; ++r) sum += stage_flops(P::training, r);
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("the first layer with parameters makes no gradient of its input, and layers before it run no backward") {
+  using Alone = Of<Single, Sequential<Square, Square>>;
+  static_assert(stage_flops(Alone::training, 0) == (2 + 3) * product);
+  static_assert(flops<Sequential<Square, Square>>.value == (2 + 3) * product);
+  using Behind = Of<Single, Sequential<Input<8, 8>, ReLU, Flatten, Square, ReLU>>;
+  static_assert(stage_flops(Behind::training, 0) == 64 + 2 * product + 2 * 64);
+  static_assert(flops<Sequential<Input<8, 8>, ReLU, Flatten, Square, ReLU>>.value == 64 + 2 * product + 2 * 64);
+  using Tokens = Of<Single, Equal<2>>;
+  static_assert(stage_flops(Tokens::training, 0) == 2 * 3 * product);  // the table is trained, so the products behind it pass gradients on
+}
+
+TEST_CASE("a stage that begins with the first parameters sends a gradient back, so it makes one") {
+  using Late = Of<Pipeline<Stage<Sequential<Input<64>, ReLU>>, Stage<Square>, OneFOneB, Microbatches<2>>, Sequential<Input<64>, ReLU, Square>>;
+  static_assert(stage_flops(Late::training, 0) == 64);
+  static_assert(stage_flops(Late::training, 1) == 3 * product);
+}
+
+TEST_CASE("what the graph counts is what the entries of a program run, for every family of plans") {
+  struct Block : Residual<Linear<64, 64>, Tanh, Linear<64, 64>> {};
+  struct Deep : Sequential<Input<8, 8>, Flatten, Linear<64, 64>, ReLU, Repeat<3, Block>, Linear<64, 8>> {};
+  struct Language : Sequential<Input<4>, Named<"table", Embedding<16, 64>>, Repeat<2, Block>, Tied<"head", Linear<64, 16, NoBias>, To<"table">>> {};
+  const auto same = []<class P>(std::string_view name, std::type_identity<P>) {
+    CAPTURE(name);
+    CHECK(by_entries<P>() == by_graph<P>());
+  };
+  same("one device", std::type_identity<Of<Single, Deep>>{});
+  same("1F1B", std::type_identity<Of<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>, Deep>>{});
+  same("split backwards", std::type_identity<Of<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, Deep>>{});
+  same("chunks in turn", std::type_identity<Of<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>, Deep>>{});
+  same("slices of tensors", std::type_identity<Of<TensorParallel<2>, Deep>>{});
+  same("shards", std::type_identity<Of<Sharded<2>, Deep>>{});
+  same("tied", std::type_identity<Plan<Language, CrossEntropy, Adam, Batch<64>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>{});
+}
+
+TEST_CASE("what runs again is work of the backward") {
+  using Kept = Of<Single>;
+  using Again = Of<Single, Equal<8>, Recompute<EveryBlock>>;
+  CHECK(stage_flops(Again::training, 0) == stage_flops(Kept::training, 0) + flops_run_again(Again::training).value);
+  using Split = Of<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, Equal<8>, Recompute<EveryBlock>>;
+  CHECK(by_entries<Split>() == by_graph<Split>() + flops_run_again(Split::training).value);
+}
+
+TEST_CASE("the idle share is that of the simulation for unequal stages as well, and the formula's for equal ones") {
+  agree_for_all<GPipe, Microbatches<4>>("GPipe");
+  agree_for_all<GPipe, Microbatches<2>, FewMicrobatches>("GPipe, few");
+  agree_for_all<OneFOneB, Microbatches<8>>("1F1B");
+  agree_for_all<OneFOneB, Microbatches<2>, FewMicrobatches>("1F1B, few");
+  agree_for_all<Interleaved<2>, Microbatches<4>>("2 chunks a device");
+  agree_for_all<ZeroBubbleH1, Microbatches<8>>("split backwards");
+  agree_for_all<Microbatches<4>>("no order");
+}
+
+namespace {
+
+/// The parts of examples/03b_three_parts.cpp, at a smaller width, the third on the device of the first; and parts of two or of one product.
+struct Narrow : Sequential<Linear<20, 50>, ReLU, Linear<50, 50>, ReLU> {};
+struct Broad : Sequential<Linear<50, 50>, ReLU> {};
+struct Classes : Sequential<Linear<50, 10>> {};
+struct Parts : Sequential<Narrow, Broad, Classes> {};
+struct Tokens : Sequential<Input<1>, Embedding<2, 64>, Square> {};
+struct Twice : Sequential<Square, Square> {};
+struct Squares : Sequential<Tokens, Twice, Square, Square> {};
+
+template <int Micro, class... Order> void agree_at_home() {
+  using Home = Pipeline<Stage<Narrow, On<0>>, Stage<Broad, On<1>>, Stage<Classes, On<0>>, Microbatches<Micro>, FewMicrobatches, Order...>;
+  agree<Plan<Parts, CrossEntropy, SGD, Batch<240>, Home>>("the third part on the first device", false);
+}
+template <class... Order> void agree_on_devices_twice() {
+  agree_at_home<2, Order...>();
+  agree_at_home<3, Order...>();
+  agree_at_home<8, Order...>();
+  agree_at_home<16, Order...>();
+  const auto four = []<int... Device>(std::integer_sequence<int, Device...>) {
+    using Turned = Pipeline<Stage<Tokens, On<0>>, Stage<Twice, On<1>>, Stage<Square, On<Device>>..., Microbatches<8>, Order...>;
+    agree<Of<Turned, Squares>>("four parts on two devices", false);
+  };
+  four(std::integer_sequence<int, 1, 0>{});
+  four(std::integer_sequence<int, 0, 1>{});
+}
+
+}  // namespace
+
+TEST_CASE("the idle share is that of the simulation where a device has parts far apart: it also waits until a receiver has time") {
+  agree_on_devices_twice<>();
+  agree_on_devices_twice<OneFOneB>();
+  agree_on_devices_twice<GPipe>();
+}
+
+TEST_CASE("the idle share is a constant") {
+  using Two = Of<Pipeline<Stage<Linear<1000, 2000>>, Stage<Linear<2000, 1000>>, OneFOneB, Microbatches<4>>,
+                 Sequential<Linear<1000, 2000>, Linear<2000, 1000>>>;
+  static_assert(bubble_percent(Two::training) == 28);
+  static_assert(bubble_percent(Of<Single>::training) == 0);
+  CHECK(bubble_percent(lower<Inference<Equal<8>, Batch<64>, Pipeline<Balanced<2>>>>()) == 50);
+}
+
+TEST_CASE("the walk tells when each line computes: 1F1B of two unequal layers, two micro-batches") {
+  using Two = Of<Pipeline<Stage<Square>, Stage<Square>, OneFOneB, Microbatches<2>>, Sequential<Square, Square>>;
+  std::array<WorkWalk::Computed, 8> all;
+  CHECK(WorkWalk{Two::training}.run(all.data()).step == 8 * product);
+  const auto is = [&](std::size_t i, int role, ListOp op, int micro_batch, int begin, int end) {
+    CAPTURE(i);
+    CHECK((all[i].role == role && all[i].line->op == op && all[i].line->micro_batch == micro_batch));
+    CHECK((all[i].begin == begin * product && all[i].end == end * product));
+  };
+  is(0, 0, ListOp::forward, 0, 0, 1);
+  is(1, 0, ListOp::forward, 1, 1, 2);
+  is(2, 1, ListOp::forward, 0, 1, 2);
+  is(3, 1, ListOp::backward, 0, 2, 4);
+  is(4, 1, ListOp::forward, 1, 4, 5);
+  is(5, 1, ListOp::backward, 1, 5, 7);
+  is(6, 0, ListOp::backward, 0, 4, 5);
+  is(7, 0, ListOp::backward, 1, 7, 8);
+}
+
+TEST_CASE("four equal stages on two devices in turn: GPipe and Interleaved follow (S-1)/(V M + S-1), 1F1B is idle for longer") {
+  struct First : Sequential<Input<1>, Embedding<2, 64>, Square> {};
+  struct Model : Sequential<First, Square, Square, Square> {};
+  const auto idle = []<class Order>(std::type_identity<Order>) {
+    return bubble_percent(
+        Of<Pipeline<Stage<First, On<0>>, Stage<Square, On<1>>, Stage<Square, On<0>>, Stage<Square, On<1>>, Order, Microbatches<8>>, Model>::training);
+  };
+  CHECK(idle(std::type_identity<GPipe>{}) == 100 * 1 / (2 * 8 + 1));
+  CHECK(idle(std::type_identity<Interleaved<2>>{}) == 100 * 1 / (2 * 8 + 1));
+  CHECK(idle(std::type_identity<OneFOneB>{}) == 11);
+}
+
+TEST_CASE("stages wait 1 - mean / most, cut to a whole number, whatever the operations") {
+  // 156,900 and 3120 operations: 1 - 80,010 / 156,900 = 49.006 %; the slower stage is never idle but for one micro-batch of the other.
+  using Mnists = Trained<Mnist, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>;
+  static_assert(waiting_percent(Mnists::training) == 49 && bubble_percent(Mnists::training) == 49);
+  static_assert(waiting_percent(Of<Pipeline<Balanced<4>, OneFOneB, Microbatches<4>>>::training) == 0);
+  static_assert(idle_percent(2, 1, 2) == 0 && idle_percent(3, 2, 2) == 25 && idle_percent(5, 3, 2) == 16 && idle_percent(0, 0, 2) == 0);
+  constexpr std::int64_t most = std::int64_t{1} << 55;  // a hundred times the sum of all stages is no number
+  static_assert(idle_percent(64 * most, most, 64) == 0 && idle_percent(48 * most, most, 64) == 25);
+}

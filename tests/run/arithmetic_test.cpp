@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/run/arithmetic.hpp"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <type_traits>
+
+using namespace heddle;
+
+namespace {
+
+struct Plain {};
+struct Counting {
+  struct Arithmetic : FloatArithmetic {
+    static float plus(float a, float b) { return 1 + FloatArithmetic::plus(a, b); }
+  };
+};
+
+}  // namespace
+
+TEST_CASE("a backend without an arithmetic has that of floats, another its own") {
+  static_assert(arithmetic_of<Plain>().plus == &FloatArithmetic::plus);
+  CHECK(arithmetic_of<Plain>().plus(2, 3) == 5);
+  CHECK(arithmetic_of<Counting>().plus(2, 3) == 6);
+  CHECK((arithmetic_of<Counting>().clip == &FloatArithmetic::clip));
+}
+
+TEST_CASE("the norm is the root of all squares, and gradients above the greatest norm are shrunk to it") {
+  const float squares[] = {9, 16, 0};
+  CHECK(FloatArithmetic::norm(squares, 3) == 5);
+  CHECK(FloatArithmetic::clip_factor(5, 1) == doctest::Approx(0.2));
+  CHECK(FloatArithmetic::clip_factor(0.5F, 1) == 1);
+  float gradients[] = {3, -4};
+  FloatArithmetic::clip(gradients, 2, FloatArithmetic::clip_factor(5, 10));
+  CHECK((gradients[0] == 3 && gradients[1] == -4));
+  FloatArithmetic::clip(gradients, 2, 0.5F);
+  CHECK((gradients[0] == 1.5F && gradients[1] == -2));
+  CHECK(FloatArithmetic::multiply(gradients, 2, 2));
+  gradients[1] = std::numeric_limits<float>::infinity();
+  CHECK_FALSE(FloatArithmetic::multiply(gradients, 2, 2));
+}
