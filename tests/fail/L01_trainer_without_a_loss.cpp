@@ -16,7 +16,7 @@ using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, DataParallel<4>>;
 using Trained = Plan<Mlp, Adam, Batch<64>, DataParallel<4>>;
 #endif
 
-static_assert(devices<Trained> == 4 && plan_room::is_reproducible<Trained> && same_bits<Trained, Trained>());
+static_assert(devices<Trained> == 4 && extending::is_reproducible<Trained> && same_bits<Trained, Trained>());
 
 int main() {
   Trainer<Trained, CpuThreads> trainer{{.learning_rate = 1e-3F}, Seed{1}};

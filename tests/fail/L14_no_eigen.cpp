@@ -6,4 +6,4 @@
 // expect: fatal error: '?\[heddle\.L14\] Eigen/Core is not found\. Fix: apt install libeigen3-dev, and add -I /usr/include/eigen3
 #include "heddle/compute/eigen/gemm.hpp"
 
-using heddle::EigenCompute;
+using heddle::compute_room::EigenCompute;

@@ -6,7 +6,7 @@
 #include "heddle/heddle.hpp"
 
 using namespace heddle;
-using namespace heddle::extending;
+using namespace heddle::plan_room;
 
 struct Mlp : Sequential<Linear<784, 50>, ReLU, Linear<50, 10>> {};
 using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, LossScaling, Pipeline<Balanced<2>>>;

@@ -81,7 +81,7 @@ class Program:
         model = f"{self.base} Net : Sequential<{', '.join(self.layers)}> {{}};"
         plan = f"using Trained = Plan<{', '.join(self.parts())}>;"
         question = self.question.replace("Asked", self.asked)
-        return "\n".join(['#include "heddle/heddle.hpp"', "", "using namespace heddle;", *self.before, model, plan, question, ""])
+        return "\n".join(['#include "heddle/heddle.hpp"', "", "using namespace heddle;", "using namespace heddle::extending;", *self.before, model, plan, question, ""])
 
     def any_linear(self):
         return self.draw.choice([n for n, layer in enumerate(self.layers) if "Linear<" in layer and "Residual" not in layer])
@@ -103,7 +103,7 @@ def described(inside, keyword="static constexpr"):
 
 
 def parameter(name, shape="Shape{4}"):
-    return f'l.with({{Text<16>{{"{name}"}}, {shape}, Initial::ones}});'
+    return f'l.with({{"{name}", {shape}, Initial::ones}});'
 
 
 MISTAKES = {}
@@ -253,7 +253,7 @@ def own_with_a_negative_shape(p):
 
 @mistake
 def own_with_a_long_name(p):
-    p.own(described(parameter("query_projection_weight_of_all_heads")))
+    p.own(described(parameter("query_projection_weight_of_all_heads_of_a_block")))
 
 
 @mistake

@@ -39,8 +39,7 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
   for (int p = 0; p < leaf.parameter_count; ++p) {
     const Parameter& here = leaf.parameters[p];
     if (here.name.cut)
-      return broken_leaf(leaf, 4) << " has a parameter whose name '" << here.name.view()
-                                  << "' was cut. Fix: write a name of at most 40 characters as a plain literal, without Text<16>.";
+      return broken_leaf(leaf, 4) << " has a parameter whose name '" << here.name.view() << "' was cut. Fix: write a name of at most 40 characters.";
     if (!is_name(here.name.view()))
       return broken_leaf(leaf, 4) << " has a parameter named '" << here.name.view()
                                   << "', which cannot stand in a state_dict: it is empty or has a dot or a star. Fix: use letters, digits and "

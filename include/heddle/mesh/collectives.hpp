@@ -154,5 +154,6 @@ template <Axis... Axes, class X, std::size_t Length = 1> [[nodiscard]] constexpr
 }  // namespace heddle::mesh_room
 
 namespace heddle::extending {
-using mesh_room::all_gather, mesh_room::all_reduce, mesh_room::assume_reduced, mesh_room::broadcast, mesh_room::reduce_scatter;
+using mesh_room::Communicator, mesh_room::all_gather, mesh_room::all_reduce, mesh_room::assume_reduced, mesh_room::broadcast,
+    mesh_room::reduce_scatter;
 }  // namespace heddle::extending

@@ -133,15 +133,15 @@ template <class Request, bool Training> struct CheckedFlow {
   static constexpr int writes = 2 * Lowered<Request, Training>::most_entries + 2 * P::edges + 2;
 
   static constexpr Diagnosis find_values() {  // in a lambda clang 14 takes this for no constant expression
-    std::uint64_t values[std::size_t{P::nodes + 1}]{};
-    std::uint64_t gradients[std::size_t{P::nodes + 1}]{};
-    std::uint64_t terms[std::size_t{P::nodes + 1}]{};
+    std::uint64_t of_values[std::size_t{P::nodes + 1}]{};
+    std::uint64_t of_gradients[std::size_t{P::nodes + 1}]{};
+    std::uint64_t of_terms[std::size_t{P::nodes + 1}]{};
     FlowPool pools[std::size_t{P::chunks * pool_kinds + 2}]{};
     FlowTensor tensors[std::size_t{writes}]{};
     FlowLeaf leaves[std::size_t{P::graph.leaf_count + 1}]{};
     int made[std::size_t{P::nodes + 1}]{};
     const Program& p = Lines::program();
-    DataFlow flow{p, {values, gradients, terms}, {pools, tensors, p.batch.grain_rows, 4 * p.batch.grains()}, leaves, made};
+    DataFlow flow{p, {of_values, of_gradients, of_terms}, {pools, tensors, p.batch.grain_rows, 4 * p.batch.grains()}, leaves, made};
     flow.run();
     return flow.fault;
   }

@@ -291,3 +291,7 @@ template <class ThePlan> inline constexpr auto is_reproducible = (heard(Refusal<
 namespace heddle {
 using plan_room::Plan, plan_room::check, plan_room::device, plan_room::devices, plan_room::lower, plan_room::peak_memory, plan_room::traffic;
 }  // namespace heddle
+
+namespace heddle::extending {
+using plan_room::is_reproducible;
+}  // namespace heddle::extending

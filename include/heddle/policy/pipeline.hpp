@@ -221,5 +221,5 @@ template <class... Parts> struct Pipeline {                // types: Balanced<2>
 }  // namespace heddle::policy_room
 
 namespace heddle {
-using policy_room::Balanced, policy_room::Microbatches, policy_room::On, policy_room::Pipeline, policy_room::Stage;
+using policy_room::Balanced, policy_room::FewMicrobatches, policy_room::Microbatches, policy_room::On, policy_room::Pipeline, policy_room::Stage;
 }  // namespace heddle

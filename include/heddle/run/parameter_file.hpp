@@ -56,7 +56,7 @@ template <class Session, class Late = void> void save_parameters(LocalRanks<Sess
                                             [](float x, float y) { return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y); });
 }
 
-/// Sets all parameters. Nothing is changed unless the names and shapes in all processes are those that the model takes. `path` is the file that was named, if one was.
+/// Sets all parameters. Nothing is changed unless the names and shapes in all processes are those that the model takes. `path` names the file.
 ///
 /// Errors  D16 with all differences; R28 processes that have other values
 /// Tested  run/parameter_file_test, run/runner_test, backend/cpu_mpi_test

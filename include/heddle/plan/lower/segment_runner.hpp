@@ -25,6 +25,15 @@ struct SegmentRunner {
   bool* weighed = tables.make<bool>(in.graph.node_count + 1);  // by root: a weight part of a split backward reads it
   int* uses = tables.make<int>(in.graph.node_count + 1);       // by root: reads still to come
 
+  /// Calls visit(root) for what is made again and read by the backward of a node. It stands before its callers: clang evaluates no constant with a
+  /// template that it sees later.
+  template <class Visit> constexpr void each_read(int node, Visit visit) const {
+    const Leaf& leaf = in.graph.leaf(node);
+    const int value = in.graph.nodes[node].operands[0];
+    if (reads_input_value(in.graph, node) && value > 0 && facts.again[value - 1]) visit(facts.root[value]);
+    if (saves_output(leaf) && keeps_output(in.graph, node) && facts.again[node]) visit(facts.root[node + 1]);
+  }
+
   constexpr SegmentRunner(const BodyInput& input, const ValueFacts& all, const Recomputed& what, Bodies& bodies, ScratchSpace& scratch)
       : in(input), facts(all), recomputed(what), out(bodies), space(scratch) {
     if (recomputed.segment_count == 0) return;
@@ -54,13 +63,6 @@ struct SegmentRunner {
   }
 
  private:
-  /// Calls visit(root) for what is made again and read by the backward of a node.
-  template <class Visit> constexpr void each_read(int node, Visit visit) const {
-    const Leaf& leaf = in.graph.leaf(node);
-    const int value = in.graph.nodes[node].operands[0];
-    if (reads_input_value(in.graph, node) && value > 0 && facts.again[value - 1]) visit(facts.root[value]);
-    if (saves_output(leaf) && keeps_output(in.graph, node) && facts.again[node]) visit(facts.root[node + 1]);
-  }
   constexpr void count_uses(const Segment& segment) {
     for (int n = segment.begin; n < segment.end; ++n)
       if (facts.again[n]) uses[facts.root[n + 1]] = reads[facts.root[n + 1]];
