@@ -113,7 +113,7 @@ using Sequences = Plan<Steps, CrossEntropy, Adam, Batch<48, KeepLast>, Hybrid<Te
 // More classes than terms of their loss: each rank has a part of the logits.
 struct Wide : Sequential<Linear<23, 16>, ReLU, Linear<16, 60>> {};
 using Classes = Plan<Wide, CrossEntropy, Adam, Batch<48, KeepLast>, Bucket<1_KiB>, Hybrid<TensorParallel<4>, DataParallel<2>>, Accumulate<3>>;
-static_assert(Classes::training.graph->rest(3) == laid::shard(0));
+static_assert(Classes::training.graph->laid_between(3) == laid::shard(0));
 
 struct Rows {
   std::vector<float> inputs;

@@ -107,7 +107,7 @@ void train(std::ostream& out, const Dumped& plan, Ranks& ranks) {
     if (step == 1) write_sent(out, plan, ranks);
     if (!plan.same_on_all_machines) continue;
     out << "bits of step " << step << ": loss " << bits(ranks.shared_loss_sum());
-    if (p.clips) out << ", norm " << bits(ranks.first().norm());
+    if (p.clips) out << ", norm " << bits(ranks.any_local().norm());
     out << ", parameters";
     for (int replica = 0; replica < p.batch.ranks; ++replica) out << ' ' << Hex{ranks.resting("hash").hash(replica)};
     out << '\n';

@@ -63,7 +63,7 @@ namespace heddle::tests {
     case PoolKind::frame: return "frame";
     case PoolKind::gradient_in: return "gradients in";
     case PoolKind::gradient_out: return "gradients out";
-    case PoolKind::held: return "kept gradients";
+    case PoolKind::gradient_reread: return "kept gradients";
   }
   return "";
 }

@@ -60,7 +60,7 @@ class ProgramWriter {
     const Signature& s = p_.graph->signature(n);
     Text<120> text;
     text << ", split: " << s.input << " to " << s.output << ", gradients " << s.output_gradient << " to " << s.input_gradient << ", lies "
-         << p_.graph->rest(n + 1);
+         << p_.graph->laid_between(n + 1);
     out_ << text.view();
   }
   void write_layout() {
@@ -90,16 +90,16 @@ class ProgramWriter {
       out_ << p_.graph->parameter_name(place.node, place.index).view() << ": role " << place.role << ", " << place.elements << " elements at "
            << place.offset;
       if (place.split >= 0) out_ << ", part along dimension " << int{place.split};
-      if (place.kept >= 0) out_ << ", values at " << place.kept;
+      if (place.owner_offset >= 0) out_ << ", values at " << place.owner_offset;
       out_ << '\n';
     }
     for (int b = 0; b < p_.bucket_count; ++b) {
-      const GradientBucket& bucket = p_.buckets[b];
+      const FlatBucket& bucket = p_.buckets[b];
       out_ << "bucket " << b << ": role " << bucket.role << ", layers " << bucket.lowest_node << " to " << bucket.highest_node << ", "
            << bucket.elements << " elements at " << bucket.offset << ", " << bucket.payload << " of parameters, place " << bucket.slot
            << " of a ring";
       if (bucket.shared) out_ << ", tied";
-      if (bucket.kept >= 0) out_ << ", values at " << bucket.kept;
+      if (bucket.owner_offset >= 0) out_ << ", values at " << bucket.owner_offset;
       out_ << '\n';
     }
     for (int u = 0; u < p_.unit_count; ++u) {

@@ -34,7 +34,7 @@ template <class ThePlan, class Backend> [[nodiscard]] std::vector<std::vector<fl
 }
 
 template <class ThePlan> void check_written() {
-  static_assert(ThePlan::training.graph->rest(6).sharded());
+  static_assert(ThePlan::training.graph->laid_between(6).sharded());
   const FirstRanks ranks{devices<ThePlan>};
   if (!ranks.taking_part()) return;
   const auto wanted = write<ThePlan, CpuThreads>();
@@ -46,7 +46,7 @@ template <class ThePlan> void check_written() {
 }  // namespace
 
 TEST_CASE("where each process has a part of the classes bits and bytes are those of threads") {
-  static_assert(Classes<TensorParallel<2>>::training.graph->rest(3).sharded());
+  static_assert(Classes<TensorParallel<2>>::training.graph->laid_between(3).sharded());
   hold_as_threads<Classes<TensorParallel<2>>, Classes<TensorParallel<4>, Grain<4>>>();
   hold_as_threads<Classes<Hybrid<TensorParallel<2>, DataParallel<2>>, Accumulate<3>, Clip<GlobalNorm>>>();
 }

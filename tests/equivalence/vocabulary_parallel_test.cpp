@@ -102,7 +102,7 @@ double worst(const std::vector<float>& a, const std::vector<float>& b) {
 
 template <class... Parts> void check_loss() {
   using ThePlan = Wrote<Parts...>;
-  static_assert(ThePlan::training.graph->rest(3) == laid::shard(1) && table_split<ThePlan>() == 0);  // parts of the vocabulary at both ends
+  static_assert(ThePlan::training.graph->laid_between(3) == laid::shard(1) && table_split<ThePlan>() == 0);  // parts of the vocabulary at both ends
   static const Outcome wanted = integer_step<Wrote<Single>>(0.5);
   REQUIRE(wanted.loss > 1);
   const Outcome got = integer_step<ThePlan>(0.5);
@@ -136,7 +136,7 @@ const Sentences sentences;
 /// Losses and all parameters after some steps.
 template <class... Parts> std::vector<std::vector<float>> steps_of() {
   using ThePlan = Any<Parts...>;
-  static_assert(ThePlan::training.graph->rest(ThePlan::training.graph->node_count) == laid::shard(1));
+  static_assert(ThePlan::training.graph->laid_between(ThePlan::training.graph->node_count) == laid::shard(1));
   Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 0.01}, Seed{3}};
   std::vector<std::vector<float>> out(1);
   trainer.on_step([&](const StepResult& r) { out[0].push_back(r.loss.value()); });
@@ -205,7 +205,7 @@ TEST_CASE("a loss over parts of the vocabulary is that of one device within its 
 TEST_CASE("a model that is only applied has whole outputs, those of one device") {
   using Alone = Plan<Writer<48>, CrossEntropy, SGD, Batch<16>, Single>;
   using Applied = Inference<Writer<48, Row<Embedding<48, 8>>>, Batch<16>, TensorParallel<4>>;
-  static_assert(Applied::evaluation.graph->rest(3).replicated());  // no loss takes parts
+  static_assert(Applied::evaluation.graph->laid_between(3).replicated());  // no loss takes parts
   Trainer<Alone, CpuThreads> trainer{{}, Seed{1}};
   for (const std::string& name : trainer.parameter_names()) {  // integers: every order of sums has the same bits
     std::vector<float> values = trainer.parameter(name);

@@ -161,7 +161,7 @@ class Difference {
     for (int n = 0; n < a.graph->node_count; ++n) same("bucket of a node", n, a.bucket_of_node[n], b.bucket_of_node[n]);
     for (int r = 0; r < a.roles; ++r) arena(r, a.arenas[r], b.arenas[r]);
   }
-  void bucket(int k, const GradientBucket& a, const GradientBucket& b) {
+  void bucket(int k, const FlatBucket& a, const FlatBucket& b) {
     same("role of a bucket", k, a.role, b.role);
     same("lowest node of a bucket", k, a.lowest_node, b.lowest_node);
     same("highest node of a bucket", k, a.highest_node, b.highest_node);

@@ -88,7 +88,7 @@ class Copy {
 
   std::vector<std::vector<Instruction>> lists;  // by role
   std::vector<Entry> entries;
-  std::vector<GradientBucket> buckets;
+  std::vector<FlatBucket> buckets;
 
  private:
   Program program_;

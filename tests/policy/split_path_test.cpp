@@ -36,7 +36,7 @@ struct Exhaustive {
     }
     for (int o = 0; o < SplitPath::states; ++o)
       if (path.legal(leaf, o) && path.takes(leaf, o, before))
-        from(leaf + 1, path.rest(leaf, o), sum.plus(path.price(leaf, o)).plus(path.entry_price(leaf, o, before)));
+        from(leaf + 1, path.laid_between(leaf, o), sum.plus(path.price(leaf, o)).plus(path.entry_price(leaf, o, before)));
   }
 };
 
@@ -51,7 +51,7 @@ template <class Model> void compare(int ranks, bool sequences = false, LossSplit
     CHECK(path.legal(l, chosen[l]));
     CHECK(path.takes(l, chosen[l], before));
     sum = sum.plus(path.price(l, chosen[l])).plus(path.entry_price(l, chosen[l], before));
-    before = path.rest(l, chosen[l]);
+    before = path.laid_between(l, chosen[l]);
   }
   CHECK((before.replicated() || before == loss.takes));  // what leaves the model is whole, or as the loss takes it
   Exhaustive all{path};
@@ -83,7 +83,7 @@ TEST_CASE("a loss that takes parts is given them where its terms are fewer than 
   const auto output = [&](const Graph& graph, int ranks, LossSplit loss) {
     SplitPath path{graph, ranks, false, false, loss};
     REQUIRE(path.solve(chosen));
-    return path.rest(graph.leaf_count - 1, chosen[graph.leaf_count - 1]);
+    return path.laid_between(graph.leaf_count - 1, chosen[graph.leaf_count - 1]);
   };
   CHECK(output(graph_of<Writer>, 4, {laid::shard(1), 9}) == laid::shard(1));  // 36 instead of 3 x 48
   CHECK(output(graph_of<Writer>, 4, {}).replicated());
@@ -101,7 +101,7 @@ TEST_CASE("a table is split by features where they are gathered, by rows of the 
   SplitPath thirds{graph_of<Writer>, 3, true};
   REQUIRE(thirds.solve(chosen));
   CHECK(thirds.signature(1, chosen[1]).parameters[0] == laid::shard(0));
-  CHECK(thirds.rest(1, chosen[1]) == laid::shard(0));  // its terms are summed and scattered along the sequence
+  CHECK(thirds.laid_between(1, chosen[1]) == laid::shard(0));  // its terms are summed and scattered along the sequence
 }
 
 TEST_CASE("what is moved counts in units of (N-1)/N: a sum in place twice what a gather or a scatter is, a cut nothing") {
@@ -142,8 +142,8 @@ TEST_CASE("the stream of residuals is split along the sequence up to what must b
   }
   std::int8_t chosen[Layout::most_leaves]{};
   REQUIRE(path.solve(chosen));
-  CHECK(path.rest(1, chosen[1]) == laid::shard(0));
-  CHECK(path.rest(5, chosen[5]) == laid::shard(0));
+  CHECK(path.laid_between(1, chosen[1]) == laid::shard(0));
+  CHECK(path.laid_between(5, chosen[5]) == laid::shard(0));
   CHECK(path.signature(5, chosen[5]).input == laid::shard(0));
-  CHECK(path.rest(9, chosen[9]).replicated());
+  CHECK(path.laid_between(9, chosen[9]).replicated());
 }

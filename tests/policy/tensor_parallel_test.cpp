@@ -44,8 +44,8 @@ TEST_CASE("the block of a Repeat is solved once, and values that skip ahead are 
   constexpr auto& l = layout<Blocks, 2>;
   static_assert(l.fault.ok());
   // leaves: Linear, (Linear, Tanh, Linear, Add), Linear, ReLU, Linear
-  static_assert(l.signature[0] == 1 && l.rest[0].replicated());  // by columns, gathered
-  static_assert(l.signature[4] == 0 && l.rest[3].replicated() && l.rest[4].replicated());
+  static_assert(l.signature[0] == 1 && l.laid_between[0].replicated());  // by columns, gathered
+  static_assert(l.signature[4] == 0 && l.laid_between[3].replicated() && l.laid_between[4].replicated());
   static_assert(l.signature[1] == 1 && l.signature[2] == 1 && l.signature[3] == 2);
   CHECK((l.signature[5] == 1 && l.signature[6] == 1 && l.signature[7] == 2));
 }
@@ -55,18 +55,18 @@ TEST_CASE("a layer without a partner is split by columns and its parts are gathe
   static_assert(l.fault.ok());
   static_assert(l.signature[0] > 0 && l.signature[2] > 0 && l.signature[4] > 0);
   static_assert(layout<Alone, 2>.signature_of(graph_of<Alone>, 0).output == laid::shard(0));
-  CHECK(layout<Alone, 2>.rest[0].replicated());
+  CHECK(layout<Alone, 2>.laid_between[0].replicated());
 }
 
 TEST_CASE("with SequenceParallel what skips ahead lies in parts of the sequence, and samples without one as before") {
   struct Steps : Sequential<Input<4, 8>, Linear<8, 8>, Residual<Linear<8, 16>, Tanh, Linear<16, 8>>, Linear<8, 2>> {};
   constexpr Layout l = answer<Steps, TensorParallel<2, SequenceParallel>>();
   static_assert(l.fault.ok());
-  static_assert(l.rest[1] == laid::shard(0) && l.rest[4] == laid::shard(0) && l.rest[6].replicated());
+  static_assert(l.laid_between[1] == laid::shard(0) && l.laid_between[4] == laid::shard(0) && l.laid_between[6].replicated());
   static_assert(l.signature_of(graph_of<Steps>, 5).input == laid::shard(0));
-  static_assert(l.rest[2] == laid::shard(1) && l.signature_of(graph_of<Steps>, 2).input.replicated());
+  static_assert(l.laid_between[2] == laid::shard(1) && l.signature_of(graph_of<Steps>, 2).input.replicated());
   constexpr Layout flat = answer<Blocks, TensorParallel<2, SequenceParallel>>();
-  for (int leaf = 0; leaf < graph_of<Blocks>.leaf_count; ++leaf) CHECK(flat.rest[leaf] == layout<Blocks, 2>.rest[leaf]);
+  for (int leaf = 0; leaf < graph_of<Blocks>.leaf_count; ++leaf) CHECK(flat.laid_between[leaf] == layout<Blocks, 2>.laid_between[leaf]);
 }
 
 TEST_CASE("one rank splits nothing and is legal") {
@@ -104,7 +104,7 @@ TEST_CASE("a split by hand is kept: a lone Row takes its part of a whole input, 
   using RowAfterWhole = Sequential<Linear<24, 16>, Flatten, Row<Linear<16, 12>>>;
   using Vocabulary = Sequential<Linear<24, 8>, ReLU, Column<Linear<8, 13>>>;
   static_assert(layout<Good, 4>.fault.ok() && layout<Good, 4>.signature[0] == 1 && layout<Good, 4>.signature[2] == 1);
-  static_assert(layout<Gathered, 4>.fault.ok() && layout<Gathered, 4>.rest[2].replicated());
+  static_assert(layout<Gathered, 4>.fault.ok() && layout<Gathered, 4>.laid_between[2].replicated());
   static_assert(layout<RowFirst, 4>.fault.ok() && layout<RowFirst, 4>.signature[0] == 1);
   static_assert(layout<RowAfterWhole, 4>.fault.ok() && layout<RowAfterWhole, 4>.signature[2] == 1);
   CHECK(layout<Vocabulary, 4>.fault.code == Code{'P', 1});

@@ -150,7 +150,7 @@ TEST_CASE("tied gradients that are not added are named") {
 
 TEST_CASE("a copy that one rank alone does not step is named with the rank") {
   using Staged = OfWords<Pipeline<Balanced<2>, Microbatches<2>>>;
-  const GradientBucket* const buckets = Staged::training.buckets;
+  const FlatBucket* const buckets = Staged::training.buckets;
   const std::string text = said_without<Staged>(
       [&](const Instruction& line) { return line.op == ListOp::step && buckets[line.bucket].shared && buckets[line.bucket].role == 1; });
   tells(text, "parameter 'in.weight' after step 1 differs at element ");

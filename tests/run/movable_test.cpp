@@ -43,7 +43,7 @@ TEST_CASE("the state keeps its address, and what was moved from says so") {
       "[heddle.R27] this Trainer of Mnist was moved into another one, which has its parameters now. Fix: call the Trainer that it was moved into, or "
       "assign a new one to it first.";
   CHECK(sentence([&] { first->value = 4; }) == refused);  // NOLINT(bugprone-use-after-move): that is what is tested
-  CHECK(sentence([&] { (void)first.held(); }) == refused);
+  CHECK(sentence([&] { (void)first.shared_state(); }) == refused);
   first = std::move(second);
   CHECK(first->value == 3);
   CHECK(gone == 0);
@@ -53,7 +53,7 @@ TEST_CASE("a state that is replaced lives until the call that is under way has e
   int gone = 0;
   Movable<Counted> one{"Trainer", "Mnist", &gone};
   {
-    const auto held = one.held();
+    const auto held = one.shared_state();
     one = Movable<Counted>{"Trainer", "Mnist", &gone};
     CHECK(held->value == 3);
     CHECK(gone == 0);

@@ -36,7 +36,7 @@ struct Told {
 template <class ThePlan> std::map<int, std::size_t> check_shared(std::int64_t rows) {
   const Program& p = ThePlan::evaluation;
   const Shape whole{3, 48};
-  const int parts = p.graph->rest(p.graph->node_count).sharded() ? p.mesh.size(Axis::tensor) : 1;
+  const int parts = p.graph->laid_between(p.graph->node_count).sharded() ? p.mesh.size(Axis::tensor) : 1;
   std::vector<float> outputs(static_cast<std::size_t>(rows * whole.elements()), -1);
   std::vector<float> made;  // in the order in which it is told: replica, part, row, position, own class
   for (std::int64_t replica = 0; replica < p.batch.ranks; ++replica)

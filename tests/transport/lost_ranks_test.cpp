@@ -32,7 +32,7 @@ TEST_CASE("who is late because of a lost rank is not lost") {
 TEST_CASE("a rank that does not exist is never entered") {
   LostRanks lost{2};
   for (const int rank : {-1, 2}) CHECK_THROWS_AS(lost.add(rank, "late"), std::out_of_range);
-  CHECK((!lost.any() && lost.first() == -1));
+  CHECK((!lost.any() && lost.cause() == -1));
 }
 
 TEST_CASE("what a rank waits for is a peer, or a group and a number, or nothing") {

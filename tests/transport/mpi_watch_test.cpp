@@ -56,7 +56,7 @@ TEST_CASE("what completes is complete, also when a rank is lost that it does not
     watch.linger(1min, [] { return false; });
   }
   CHECK(watch.all_gone());
-  CHECK((watch.lost().first() == 2 && watch.lost().why() == "it threw"));
+  CHECK((watch.lost().cause() == 2 && watch.lost().why() == "it threw"));
 }
 
 TEST_CASE("a wait for a rank that says farewell ends at once, and the first cause is passed on") {
@@ -70,7 +70,7 @@ TEST_CASE("a wait for a rank that says farewell ends at once, and the first caus
     watch.say_farewell("");
   }
   watch.linger(1min, [] { return false; });
-  CHECK((watch.lost().first() == 0 && watch.lost().why() == "the disk is on fire"));
+  CHECK((watch.lost().cause() == 0 && watch.lost().why() == "the disk is on fire"));
 }
 
 namespace {
@@ -85,10 +85,10 @@ void name_the_silent(int silent, int size, const auto& from, std::chrono::millis
   if (watch.rank() == silent) {
     MPI_Barrier(ranks.get());                            // silent while the others wait
     CHECK_FALSE(await(watch, {{silent == 0 ? 1 : 0}}));  // it hears that it was given up
-    CHECK((watch.lost().first() == silent && watch.out()));
+    CHECK((watch.lost().cause() == silent && watch.out()));
   } else {
     CHECK_FALSE(await(watch, {from(watch.rank())}));
-    CHECK(watch.lost().first() == silent);
+    CHECK(watch.lost().cause() == silent);
     CHECK(watch.lost().why() == "it started nothing within the deadline of " + std::to_string(deadline.count()) + " ms");
     CHECK_FALSE(watch.out());
     MPI_Barrier(ranks.get());
@@ -133,7 +133,7 @@ TEST_CASE("a rank that was alive at the first question and is silent at the seco
     MPI_Barrier(ranks.get());
   } else {
     CHECK_FALSE(await(watch, {{1 - watch.rank(), 2}}));
-    CHECK((watch.lost().first() == 2 && watch.lost().why() == "it started nothing within the deadline of 2000 ms"));
+    CHECK((watch.lost().cause() == 2 && watch.lost().why() == "it started nothing within the deadline of 2000 ms"));
     MPI_Barrier(ranks.get());
   }
   watch.say_farewell("");
@@ -145,7 +145,7 @@ TEST_CASE("ranks that wait for each other are told where, and that they make dif
   if (!ranks.taking_part()) return;
   MpiWatch watch{ranks.get(), 1s};
   CHECK_FALSE(await(watch, {{(watch.rank() + 1) % 3}}));
-  const std::string next = std::to_string((watch.lost().first() + 1) % 3);
+  const std::string next = std::to_string((watch.lost().cause() + 1) % 3);
   CHECK(watch.lost().why() == "it waits as well, at a wait for rank " + next +
                                   ", and so does every rank that it waits for. Fix: make the same calls in the same order in every process.");
   watch.say_farewell("");

@@ -37,8 +37,8 @@ struct Node {
 /// How the ranks of one axis share a graph: a view that each rank has of its part.
 struct GraphSplit {
   const Signature* signatures = nullptr;  ///< by leaf
-  const Laid* rests = nullptr;            ///< by leaf: how its output lies between layers, where all that read it find it
-  const Spec* resting = nullptr;          ///< by leaf: the part of that output on one rank
+  const Laid* laid_between = nullptr;     ///< by leaf: how its output lies between layers, where all that read it find it
+  const Spec* spec_between = nullptr;     ///< by leaf: the part of that output on one rank
   int ranks = 1;                          ///< 1: nothing is split, and the views above are null
   /// By the number: g++ takes no comparison of such an address with null for a constant under -fsanitize=undefined.
   [[nodiscard]] constexpr bool any() const { return ranks > 1; }
@@ -71,14 +71,16 @@ struct Graph {
   [[nodiscard]] constexpr bool adds(int node) const { return leaves[nodes[node].leaf].adds; }
   [[nodiscard]] constexpr const Spec& spec(int value) const {
     if (value == 0) return input;
-    return split.any() ? split.resting[nodes[value - 1].leaf] : leaf(value - 1).out;
+    return split.any() ? split.spec_between[nodes[value - 1].leaf] : leaf(value - 1).out;
   }
   [[nodiscard]] constexpr const Signature& signature(int node) const { return split.any() ? split.signatures[nodes[node].leaf] : unsplit; }
   /// How a value lies between layers; its gradient lies as it does.
-  [[nodiscard]] constexpr Laid rest(int value) const { return value == 0 || !split.any() ? laid::replicate : split.rests[nodes[value - 1].leaf]; }
+  [[nodiscard]] constexpr Laid laid_between(int value) const {
+    return value == 0 || !split.any() ? laid::replicate : split.laid_between[nodes[value - 1].leaf];
+  }
   /// The leaf reads its input another way than it lies, or gives its output another way than it is to lie.
-  [[nodiscard]] constexpr bool converts_input(int node) const { return rest(nodes[node].operands[0]) != signature(node).input; }
-  [[nodiscard]] constexpr bool converts_output(int node) const { return rest(node + 1) != signature(node).output; }
+  [[nodiscard]] constexpr bool converts_input(int node) const { return laid_between(nodes[node].operands[0]) != signature(node).input; }
+  [[nodiscard]] constexpr bool converts_output(int node) const { return laid_between(node + 1) != signature(node).output; }
   [[nodiscard]] constexpr const Spec& output() const { return spec(node_count); }
 
   /// No parameter has a part in values up to this one, so nobody needs their gradients.

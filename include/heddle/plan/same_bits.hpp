@@ -127,7 +127,7 @@ struct BitComparison {
     for (int n = 0; n < a.graph.node_count; ++n) {
       const int left = a.graph.nodes[n].leaf;
       const int right = b.graph.nodes[n].leaf;
-      if (a.layout.signature[left] != b.layout.signature[right] || a.layout.rest[left] != b.layout.rest[right])
+      if (a.layout.signature[left] != b.layout.signature[right] || a.layout.laid_between[left] != b.layout.laid_between[right])
         return because() << a.graph.describe(n).view() << " is split in two ways over axis tensor. Fix: use the same TensorParallel in both.";
     }
     if (a.program.storage.gradients != b.program.storage.gradients && sums_terms_of_parameters(*a.program.graph))

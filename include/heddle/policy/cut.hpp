@@ -81,7 +81,7 @@ template <class Part> constexpr int place_part(const Graph& graph, Layout& layou
 /// The operations are those that training runs, without what runs again under Recompute: that depends on the cut. A chunk that begins with the first
 /// layer with parameters makes a gradient of its input, which the same layer does not make where it lies in the first chunk.
 template <int MostNodes> struct BalancedCut {
-  int first[std::size_t{MostNodes + 1}]{};           ///< node that begins piece i
+  int piece_node[std::size_t{MostNodes + 1}]{};      ///< node that begins piece i
   std::int64_t flops[std::size_t{MostNodes + 1}]{};  ///< of piece i, wherever the model is cut
   int trained = 0;                  ///< the piece that begins with the first layer with parameters, 0: no piece but perhaps the first does
   std::int64_t extra = 0;           ///< more operations in a chunk that begins with it
@@ -98,10 +98,10 @@ template <int MostNodes> struct BalancedCut {
       for (int k = 0; k < traced.nodes[n].operand_count; ++k) last_reader[traced.nodes[n].operands[k]] = n;
     int joined = 0;  // nodes up to here read a value from before the one in hand
     for (int n = 0; n < traced.node_count; ++n) {
-      if (n == 0 || n > joined) first[pieces++] = n;
+      if (n == 0 || n > joined) piece_node[pieces++] = n;
       if (last_reader[n] > joined) joined = last_reader[n];
       const std::int64_t work = traced.work(n, untrained).total();
-      if (n == untrained && n > 0 && first[pieces - 1] == n) {
+      if (n == untrained && n > 0 && piece_node[pieces - 1] == n) {
         trained = pieces - 1;
         before_trained = total;
       }
@@ -110,7 +110,7 @@ template <int MostNodes> struct BalancedCut {
       if (flops[pieces - 1] > largest) largest = flops[pieces - 1];
       if (trained > 0 && trained == pieces - 1) extra += traced.work(n, untrained, untrained).total() - work;
     }
-    first[pieces] = traced.node_count;
+    piece_node[pieces] = traced.node_count;
   }
   /// Of a chunk of pieces begin to end - 1, given the flops of these.
   [[nodiscard]] constexpr std::int64_t with_extra(int begin, std::int64_t sum) const { return begin > 0 && begin == trained ? sum + extra : sum; }
@@ -134,13 +134,13 @@ template <int MostNodes> struct BalancedCut {
       const int left = pieces - i - (i < joined ? 1 : 0);
       if (i > 0 && (filled + next > most || left <= chunks - 1 - chunk)) {
         if (++chunk == chunks) return false;
-        first_node[chunk] = first[i];
+        first_node[chunk] = piece_node[i];
         filled = with_extra(i, 0);
       }
       filled += next;
       if (filled > most) return false;
     }
-    first_node[chunk + 1] = first[pieces];
+    first_node[chunk + 1] = piece_node[pieces];
     return chunk + 1 == chunks;
   }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: policy. Which signature each leaf uses on one axis, and how values lie between leaves: a shortest path, a block of a Repeat once.
 // Sees: graph, core.  Does not see: memory, processes, instructions.
-// In: a Graph, a number of ranks.  Out: a signature and the rest of the output for every leaf, or the leaf where no path goes on.
+// In: a Graph, a number of ranks.  Out: for every leaf a signature and how its output lies between layers, or the leaf where no path goes on.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +31,13 @@ struct SplitCost {
   return from.partial() && to.replicated() ? 2 * n : n;
 }
 
-/// Paths over leaves 0, 1, 2, ...: each has a signature, and its output a rest, in which all that read it find it. What more than the next leaf
-/// reads, the ends of repeated blocks and the output rest whole; or, where sequences are split, as parts along the first dimension of a sample. The
-/// output may rest in parts as the loss takes them.
+/// Paths over leaves 0, 1, 2, ...: each leaf has a signature, and its output lies in one way between layers, in which all that read it find it. What
+/// more than the next leaf reads, the ends of repeated blocks and the output lie whole; or, where sequences are split, as parts along the first
+/// dimension of a sample. The output may lie in parts as the loss takes them.
 struct SplitPath {
   static constexpr int options = Leaf::most_signatures + 1;  // of a leaf: whole, then its signatures
-  static constexpr int rests = 3;                            // of its output: whole, as it comes, along the sequence
-  static constexpr int states = options * rests;
+  static constexpr int ways_between = 3;                     // of its output: whole, as it comes, along the sequence
+  static constexpr int states = options * ways_between;
   static constexpr Laid sequence = laid::shard(0);
 
   const Graph& graph;
@@ -50,15 +50,15 @@ struct SplitPath {
 
   bool shared[Layout::most_leaves]{};                // more than the next leaf reads what this one gives
   bool whole[Layout::most_leaves]{};                 // it cannot be split along the sequence
-  bool first[Layout::most_leaves]{};                 // reads the input of the model
+  bool reads_input[Layout::most_leaves]{};           // reads the input of the model
   bool in_tie[Layout::most_leaves]{};                // shares its parameters
   int times[Layout::most_leaves]{};                  // nodes that run the leaf
   int inner[Layout::most_leaves]{};                  // those of them whose input needs a gradient
   std::int16_t from[Layout::most_leaves][states]{};  // state of the leaf before, -1 if none leads here
   SplitCost cost[states]{};
   SplitCost least{};
-  int stuck = -1;  ///< the leaf that no path enters
-  int lost = -1;   ///< the leaf whose output the loss alone reads, and takes in parts
+  int stuck = -1;      ///< the leaf that no path enters
+  int loss_leaf = -1;  ///< the leaf whose output the loss alone reads, and takes in parts
 
   [[nodiscard]] constexpr const Leaf& leaf(int l) const { return graph.leaves[l].leaf; }
   [[nodiscard]] constexpr int maker(int value) const { return graph.nodes[value - 1].leaf; }
@@ -77,7 +77,7 @@ struct SplitPath {
       for (int k = 0; k < graph.nodes[n].operand_count; ++k) {
         const int value = graph.nodes[n].operands[k];
         if (value == 0) {
-          first[l] = true;
+          reads_input[l] = true;
         } else if (value != n || maker(value) != l - 1 || graph.adds(n)) {  // not the one reader, next in line
           shared[maker(value)] = true;
           if (l > 0) shared[l - 1] = true;  // the same leaf reads that as well: both lie alike
@@ -85,7 +85,7 @@ struct SplitPath {
       }
     }
     const int last = graph.nodes[graph.node_count - 1].leaf;
-    if (loss.takes.sharded() && !shared[last]) lost = last;
+    if (loss.takes.sharded() && !shared[last]) loss_leaf = last;
     shared[last] = whole[last] = true;
     while (spread_whole()) continue;
   }
@@ -94,9 +94,9 @@ struct SplitPath {
     bool changed = false;
     for (int n = 0; n < graph.node_count; ++n) {
       const Node& node = graph.nodes[n];
-      bool must = first[node.leaf] || leaf(node.leaf).reshapes;
+      bool must = reads_input[node.leaf] || leaf(node.leaf).reshapes;
       for (int k = 0; k < node.operand_count; ++k) must = must || (node.operands[k] > 0 && whole[maker(node.operands[k])]);
-      first[node.leaf] = first[node.leaf] || must;
+      reads_input[node.leaf] = reads_input[node.leaf] || must;
       for (int k = 0; k < node.operand_count; ++k) {
         if (!must || node.operands[k] == 0 || whole[maker(node.operands[k])]) continue;
         whole[maker(node.operands[k])] = changed = true;
@@ -105,25 +105,25 @@ struct SplitPath {
     return changed;
   }
   [[nodiscard]] constexpr Signature signature(int l, int state) const {
-    return state / rests == 0 ? Signature{} : leaf(l).signatures[state / rests - 1];
+    return state / ways_between == 0 ? Signature{} : leaf(l).signatures[state / ways_between - 1];
   }
-  [[nodiscard]] constexpr Laid rest(int l, int state) const {
-    const int kind = state % rests;
+  [[nodiscard]] constexpr Laid laid_between(int l, int state) const {
+    const int kind = state % ways_between;
     return kind == 0 ? laid::replicate : kind == 1 ? signature(l, state).output : sequence;
   }
   [[nodiscard]] constexpr bool legal(int l, int state) const {
-    const int option = state / rests;
+    const int option = state / ways_between;
     if (option > leaf(l).signature_count || (option == 0 && leaf(l).by_hand)) return false;
     const Signature s = signature(l, state);
-    const Laid to = rest(l, state);
+    const Laid to = laid_between(l, state);
     if (ties_alike && in_tie[l] && s.parameters[0] != tied) return false;
-    if (state % rests == 1 && !s.output.sharded()) return false;
-    if (state % rests == 2 && (whole[l] || s.output == sequence)) return false;  // as it comes is enough
+    if (state % ways_between == 1 && !s.output.sharded()) return false;
+    if (state % ways_between == 2 && (whole[l] || s.output == sequence)) return false;  // as it comes is enough
     if (to.sharded() && s.output.sharded() && to != s.output) return false;
     if (leaf(l).reshapes && to != s.output) return false;
     const bool keeps_output = leaf(l).saves == Saves::output || leaf(l).saves == Saves::both;
     if (keeps_output && s.output.partial() && to.sharded()) return false;
-    if (shared[l] && to != (whole[l] ? laid::replicate : sequence) && !(l == lost && to == loss.takes)) return false;
+    if (shared[l] && to != (whole[l] ? laid::replicate : sequence) && !(l == loss_leaf && to == loss.takes)) return false;
     return any_size || indivisible_size(leaf(l), s, ranks) == 0;
   }
   /// The leaf finds its input in `before`. A whole value is cut up for one reader if a person asks for it: a lone Row.
@@ -134,7 +134,7 @@ struct SplitPath {
   }
   [[nodiscard]] constexpr SplitCost price(int l, int state) const {
     const Signature s = signature(l, state);
-    const Laid to = rest(l, state);
+    const Laid to = laid_between(l, state);
     const auto part = [&](std::int64_t size, bool split) { return split ? (size + ranks - 1) / ranks : size; };
     SplitCost c;
     c.beside += part(leaf(l).out.elements(), to.sharded());
@@ -144,9 +144,9 @@ struct SplitPath {
       if (s.parameter_gradients[p].partial()) c.moved += 2 * elements;
     }
     c.moved += moved_between(s.output, to, leaf(l).out.elements()) + moved_between(to, s.output_gradient, leaf(l).out.elements());
-    if (l == lost && to.sharded()) c.moved += ranks * loss.terms;
+    if (l == loss_leaf && to.sharded()) c.moved += ranks * loss.terms;
     SplitCost all{c.work * times[l], c.moved * times[l], c.beside * times[l]};
-    const bool split = state / rests > 0;
+    const bool split = state / ways_between > 0;
     (leaf(l).parameter_count > 0 ? all.work : all.beside) +=
         part(leaf(l).forward_flops + leaf(l).weight_flops, split) * times[l] + part(leaf(l).input_flops(), split) * inner[l];
     return all;
@@ -168,7 +168,7 @@ struct SplitPath {
       const SplitCost own = price(l, o);
       for (int b = 0; b < states; ++b) {
         if (l == 0 ? b > 0 : from[l - 1][b] < 0) continue;
-        const Laid before = l == 0 ? laid::replicate : rest(l - 1, b);
+        const Laid before = l == 0 ? laid::replicate : laid_between(l - 1, b);
         if (!takes(l, o, before)) continue;
         const SplitCost sum = cost[b].plus(own).plus(entry_price(l, o, before));
         if (from[l][o] >= 0 && !sum.less(next[o])) continue;

@@ -118,8 +118,8 @@ constexpr void choose_signatures(const Graph& graph, Layout& layout, int ranks, 
     if (const Diagnosis found = align_ties(graph, path, chosen); !found.ok()) return layout.refuse(found);
   bool splits = false;
   for (int l = 0; l < graph.leaf_count; ++l) {
-    layout.signature[l] = static_cast<std::int8_t>(chosen[l] / SplitPath::rests);
-    layout.rest[l] = path.rest(l, chosen[l]);
+    layout.signature[l] = static_cast<std::int8_t>(chosen[l] / SplitPath::ways_between);
+    layout.laid_between[l] = path.laid_between(l, chosen[l]);
     splits = splits || layout.signature[l] > 0;
   }
   if (!splits) layout.refuse(refuse_nothing(graph, ranks, sequences, layout.loss));

@@ -116,7 +116,7 @@ class BodyRunner : public RankTensors {
   }
   /// Each rank of axis tensor hands its part of the outputs over; of what is whole, one of them.
   void store(const Entry& entry) {
-    const Laid lies = p_->graph->rest(p_->graph->node_count);
+    const Laid lies = p_->graph->laid_between(p_->graph->node_count);
     if (lies.replicated() && part_ > 0) return;
     const Shape whole = whole_output();
     for (int g = 0; g < grains(); ++g)
@@ -136,7 +136,7 @@ class BodyRunner : public RankTensors {
       } else if (left_out) {
         parameter_[k] = arena_.floats(map_.zeros, place.elements);
       } else if (p_->storage.parameters) {
-        const GradientBucket& unit = p_->buckets[p_->bucket_of_node[place.node]];
+        const FlatBucket& unit = p_->buckets[p_->bucket_of_node[place.node]];
         parameter_[k] = whole_parameters(unit) + (place.offset - unit.offset) / 4;
       } else {
         parameter_[k] = arena_.floats(map_.parameters + place.values(), place.elements);
@@ -241,7 +241,7 @@ class BodyRunner : public RankTensors {
   /// Of one row of the output: each has a class number of its own.
   [[nodiscard]] std::int64_t positions() const { return whole_output().elements() / whole_output().last(); }
   [[nodiscard]] Shape whole_output() const {
-    return joined(p_->graph->output().shape, p_->graph->rest(p_->graph->node_count), p_->graph->split.ranks);
+    return joined(p_->graph->output().shape, p_->graph->laid_between(p_->graph->node_count), p_->graph->split.ranks);
   }
 
  protected:

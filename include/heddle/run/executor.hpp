@@ -119,7 +119,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       reduction(bucket) = endpoint_.all_reduce_start(group, norms(), p_->norm_floats());
       return;
     }
-    const GradientBucket& b = p_->buckets[bucket];
+    const FlatBucket& b = p_->buckets[bucket];
     if (!slices(axis)) {
       reduction(bucket) = endpoint_.all_reduce_start(group, gradient_slice(b), slice_elements(b));
       return;
@@ -131,11 +131,11 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     const int group = transport_group(*p_, rank_, axis);
     if (bucket < 0 || !slices(axis)) return endpoint_.all_reduce_wait(group, reduction(bucket));
     endpoint_.reduce_scatter_wait(group, reduction(bucket));
-    const GradientBucket& b = p_->buckets[bucket];
+    const FlatBucket& b = p_->buckets[bucket];
     if (adds_to_slice()) kernels_.add(gradient_slice(b), gradient_slice(b), arrived_slice(b), slice_elements(b));
   }
   void start_gather(int bucket) {
-    const GradientBucket& b = p_->buckets[bucket];
+    const FlatBucket& b = p_->buckets[bucket];
     gather(bucket) = endpoint_.all_gather_start(transport_group(*p_, rank_, p_->storage.axis), parameter_slice(b), whole_parameters(b), b.elements);
   }
   void finish_gather(int bucket) { endpoint_.all_gather_wait(transport_group(*p_, rank_, p_->storage.axis), gather(bucket)); }
@@ -160,7 +160,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   }
   /// All uses in the order of the model, on every owner, into the gradient that is stepped. Until its own turn the sum grows where the first arrived.
   void sum_ties(int bucket) {
-    const GradientBucket& b = p_->buckets[bucket];
+    const FlatBucket& b = p_->buckets[bucket];
     int own = 0;
     while (p_->uses[own].bucket != bucket) ++own;
     int first = own;
@@ -172,7 +172,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       sum = to;
     }
   }
-  void step(const GradientBucket& b) {
+  void step(const FlatBucket& b) {
     if (skipped_) return;
     if (p_->clips) arithmetic_.clip(gradient_slice(b), slice_elements(b), factor_);
     stepped_ = true;

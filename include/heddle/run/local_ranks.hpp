@@ -136,7 +136,7 @@ template <class Session> class LocalRanks {
   [[nodiscard]] bool local(Rank rank) const { return executors_[static_cast<std::size_t>(rank.value)] != nullptr; }
   [[nodiscard]] RankExecutor& executor(Rank rank) { return *executors_[static_cast<std::size_t>(rank.value)]; }
   /// Of a rank that lives in this process; all know the norm, and whether all skipped.
-  [[nodiscard]] RankExecutor& first() {
+  [[nodiscard]] RankExecutor& any_local() {
     return **std::find_if(executors_.begin(), executors_.end(), [](const auto& executor) { return executor != nullptr; });
   }
   [[nodiscard]] Session& session() { return session_; }

@@ -40,7 +40,7 @@ template <class State> class Movable {
     return state_.get();
   }
   /// For as long as a call lasts that calls others back: they may move the holder, or give it another state.
-  [[nodiscard]] std::shared_ptr<State> held() const {
+  [[nodiscard]] std::shared_ptr<State> shared_state() const {
     if (state_ == nullptr) refuse();
     return state_;
   }

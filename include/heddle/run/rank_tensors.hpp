@@ -66,33 +66,33 @@ class RankTensors {
   [[nodiscard]] float* level(int number) { return arena_.floats(map_.gradients + number * map_.gradient_bytes, map_.gradient_bytes / 4); }
 
   // ---- units: whole, or the slice of this rank
-  [[nodiscard]] float* in_ring(std::int64_t ring, const GradientBucket& b) { return arena_.floats(ring + b.slot * map_.unit_bytes, b.elements); }
-  [[nodiscard]] float* whole_parameters(const GradientBucket& b) {
+  [[nodiscard]] float* in_ring(std::int64_t ring, const FlatBucket& b) { return arena_.floats(ring + b.slot * map_.unit_bytes, b.elements); }
+  [[nodiscard]] float* whole_parameters(const FlatBucket& b) {
     if (!p_->storage.parameters) return arena_.floats(map_.parameters + b.values(), b.elements);
     return p_->storage.keeps ? arena_.floats(map_.gathered + b.offset, b.elements) : in_ring(map_.gathered, b);
   }
-  [[nodiscard]] float* whole_gradient(const GradientBucket& b) {
+  [[nodiscard]] float* whole_gradient(const FlatBucket& b) {
     return p_->storage.gradients ? in_ring(map_.fresh, b) : level(p_->batch.levels() - 1) + b.offset / 4;
   }
-  [[nodiscard]] std::int64_t slice_elements(const GradientBucket& b) const { return b.elements / p_->storage.state_parts(); }
-  [[nodiscard]] float* parameter_slice(const GradientBucket& b) {
+  [[nodiscard]] std::int64_t slice_elements(const FlatBucket& b) const { return b.elements / p_->storage.state_parts(); }
+  [[nodiscard]] float* parameter_slice(const FlatBucket& b) {
     if (p_->storage.parameters) return arena_.floats(map_.parameters + b.values() / p_->storage.parts, slice_elements(b));
     return whole_parameters(b) + slice_ * slice_elements(b);
   }
-  [[nodiscard]] float* gradient_slice(const GradientBucket& b) {
+  [[nodiscard]] float* gradient_slice(const FlatBucket& b) {
     if (p_->storage.gradients) return arena_.floats(map_.gradients + b.offset / p_->storage.parts, slice_elements(b));
     return whole_gradient(b) + slice_ * slice_elements(b);
   }
-  [[nodiscard]] float* arrived_slice(const GradientBucket& b) {
+  [[nodiscard]] float* arrived_slice(const FlatBucket& b) {
     return arena_.floats(map_.arrived + b.slot * map_.unit_bytes / p_->storage.parts, slice_elements(b));
   }
-  [[nodiscard]] float* state_slice(int number, const GradientBucket& b) {
+  [[nodiscard]] float* state_slice(int number, const FlatBucket& b) {
     return arena_.floats(map_.states + number * map_.state_bytes + b.offset / p_->storage.state_parts(), slice_elements(b));
   }
   // ---- tied parameters
   /// The gradient slice of one use: of this role, or as it arrived from another.
   [[nodiscard]] float* gradient_of_use(int use) {
-    const GradientBucket& b = p_->buckets[p_->uses[use].bucket];
+    const FlatBucket& b = p_->buckets[p_->uses[use].bucket];
     if (p_->uses[use].role == role_) return gradient_slice(b);
     int t = p_->transfer_count - 1;
     while (p_->transfers[t].use != use || p_->transfers[t].to_role != role_) --t;
@@ -146,7 +146,7 @@ class RankTensors {
     }
   }
   /// Gaps between the tensors of a ring hold what other units left there; they are reduced and stepped like the rest.
-  void zero_gaps(const GradientBucket& b) {
+  void zero_gaps(const FlatBucket& b) {
     float* const whole = whole_gradient(b);
     std::int64_t end = 0;
     const auto zero_until = [&](std::int64_t begin) { std::fill(whole + end, whole + begin, 0.0F); };
@@ -162,7 +162,7 @@ class RankTensors {
   /// Where a grain's gradient of a parameter is written: into a level of the counter, or into the ring.
   [[nodiscard]] float* gradient_of(const ParameterPlace& place, int counted) {
     if (!p_->storage.gradients) return level(counted) + place.offset / 4;
-    const GradientBucket& unit = p_->buckets[p_->bucket_of_node[place.node]];
+    const FlatBucket& unit = p_->buckets[p_->bucket_of_node[place.node]];
     return whole_gradient(unit) + (place.offset - unit.offset) / 4;
   }
 
@@ -180,7 +180,7 @@ class RankTensors {
   [[nodiscard]] HeldPart slice_of(const ParameterPlace& place, std::int64_t base, bool slices_only) {
     const SliceRange range = slice_range(*p_, place, slice_);
     if (range.elements == 0) return {};
-    const GradientBucket& b = p_->buckets[range.bucket];
+    const FlatBucket& b = p_->buckets[range.bucket];
     float* const slice = slices_only ? arena_.floats(base + b.offset / p_->storage.parts, slice_elements(b))
                                      : arena_.floats(base + b.offset, b.elements) + slice_ * slice_elements(b);
     return {range.begin, range.elements, slice + range.at};

@@ -46,7 +46,7 @@ namespace heddle::run_room {
 /// Tested  run/shared_outputs_test
 template <class Session, class Maker> void share_outputs(Session& session, const StepInput& input, const Shape& whole, Maker maker) {
   const Program& p = *input.program;
-  const Laid lies = p.graph->rest(p.graph->node_count);
+  const Laid lies = p.graph->laid_between(p.graph->node_count);
   const int parts = lies.sharded() ? p.graph->split.ranks : 1;
   for (int replica = 0; replica < p.batch.ranks; ++replica) {
     const std::int64_t first = first_row(p.batch, replica, 0, 0);

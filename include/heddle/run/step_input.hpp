@@ -102,12 +102,12 @@ struct SliceRange {
 };
 
 [[nodiscard]] constexpr SliceRange slice_range(const Program& p, const ParameterPlace& place, int slice) {
-  const auto holds = [&](const GradientBucket& b) {
+  const auto holds = [&](const FlatBucket& b) {
     return b.role == place.role && b.offset <= place.offset && place.offset < b.offset + 4 * b.elements;
   };
   SliceRange range;
   while (!holds(p.buckets[range.bucket])) ++range.bucket;
-  const GradientBucket& bucket = p.buckets[range.bucket];
+  const FlatBucket& bucket = p.buckets[range.bucket];
   const std::int64_t first = (place.offset - bucket.offset) / 4;  // of the parameter, in the bucket
   const std::int64_t own = bucket.elements / p.storage.parts;
   const std::int64_t from = first > slice * own ? first : slice * own;

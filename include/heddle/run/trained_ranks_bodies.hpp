@@ -68,12 +68,12 @@ template <class Session, class Target> void TrainedRanks<Session, Target>::prepa
 template <class Session, class Target> void TrainedRanks<Session, Target>::take_result(StepResult& result, const StepInput& input) {
   result.rows = input.rows;
   if (training_.scales_loss) {
-    result.skipped = ranks_->first().skipped();
+    result.skipped = ranks_->any_local().skipped();
     result.scale = input.loss_scale;
     loss_scale_.update(result.skipped);
   }
   if (!result.skipped) ranks_->count(result.step);
-  if (training_.clips && !result.skipped) result.norm = ranks_->first().norm();
+  if (training_.clips && !result.skipped) result.norm = ranks_->any_local().norm();
   if (input.reporting) {
     result.loss = ranks_->shared_loss_sum() / static_cast<float>(input.rows);
     reports_.tell(result);

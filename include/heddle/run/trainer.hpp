@@ -119,7 +119,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   }
   [[nodiscard]] std::int64_t steps() const { return state_->ranks.steps(); }
   /// One optimizer step on one global batch; every rank takes its rows of it.
-  StepResult step(const Examples<Target>& batch) { return state_.held()->ranks.step(batch); }
+  StepResult step(const Examples<Target>& batch) { return state_.shared_state()->ranks.step(batch); }
   template <class Other> StepResult step(const Examples<Other>&) {
     static_assert(sizeof(fired<OfTrained<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
     return {};
@@ -133,7 +133,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   }
 
   /// Loss and outputs without a step, for any number of rows.
-  [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples) { return state_.held()->ranks.evaluate(examples); }
+  [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples) { return state_.shared_state()->ranks.evaluate(examples); }
   template <class Other> [[nodiscard]] Evaluation evaluate(const Examples<Other>&) {
     static_assert(sizeof(fired<OfTrained<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
     return {};
@@ -147,7 +147,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   }
 
   /// Outputs (rows, output features) for inputs without targets, in the order of the rows.
-  [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) { return state_.held()->ranks.predict(inputs); }
+  [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) { return state_.shared_state()->ranks.predict(inputs); }
   template <class... Given>
   requires(!are_inputs<Given...>) std::vector<float> predict(const Given&...) {
     static_assert(are_inputs<Given...> || !TrainerVerdict<Asked>::found.ok(),
@@ -161,7 +161,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   template <class Rows> [[nodiscard]] double accuracy(const Rows& rows) {
     static_assert(has_classes<Target> || !TrainerVerdict<Asked>::found.ok(),
                   "[heddle.D30] the loss of the plan has no classes, so there is no accuracy. Fix: name CrossEntropy, or use evaluate(batch).loss.");
-    const auto state = state_.held();  // for all batches: an observer may move the trainer between two of them
+    const auto state = state_.shared_state();  // for all batches: an observer may move the trainer between two of them
     Accuracy counted;
     if constexpr (has_classes<Target>) count_right(*state, counted, rows);
     return counted.share();
@@ -172,7 +172,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   /// Errors  D20 unwritable, in every process; D31 at build of what is no path
   template <class Path> void save(const Path& path) {
     static_assert(is_path<Path>, "[heddle.D31] save() takes the path of a file. Fix: give a string, a string_view or a std::filesystem::path.");
-    if constexpr (is_path<Path>) state_.held()->ranks.save(path_text(path, Code{'D', 20}));
+    if constexpr (is_path<Path>) state_.shared_state()->ranks.save(path_text(path, Code{'D', 20}));
   }
   /// Takes all parameters by name from a file, a TensorFile, a Runner or a trainer under any plan. They must be those of the model: every one, in its
   /// shape, and none besides. All differences stand in one sentence, and nothing is changed if there are any.
@@ -183,10 +183,10 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
         "[heddle.D31] load() takes a path, a TensorFile, a Runner or a Trainer, of which the last two are not const. Fix: name a file, as in "
         "load(path), or give it what has the parameters.");
     if constexpr (is_path<std::remove_reference_t<Source>>) {
-      state_.held()->ranks.load(path_text(source));
+      state_.shared_state()->ranks.load(path_text(source));
     } else if constexpr (is_parameter_source<std::remove_reference_t<Source>>) {
       SourceOf<std::remove_reference_t<Source>> given{source};
-      state_.held()->ranks.load(given);
+      state_.shared_state()->ranks.load(given);
     }
   }
 

@@ -37,7 +37,7 @@ class LostRanks {
   }
 
   /// The cause of it all, -1 if nobody is lost; and its reason.
-  [[nodiscard]] int first() const {
+  [[nodiscard]] int cause() const {
     const std::lock_guard lock{mutex_};
     return first_;
   }

@@ -78,7 +78,7 @@ class MpiWatch {
   /// Tells the others that this rank starts nothing more, for the first reason there was.
   void say_farewell(const std::string& why) {
     lost_.add_if_first(rank(), why);
-    control_.tell_lost(lost_.first(), lost_.why());
+    control_.tell_lost(lost_.cause(), lost_.why());
     lost_.add(rank(), "");
   }
   /// Listens until quiet() and the farewell has left, or every other rank has said its own, or `length` has passed.
@@ -92,7 +92,7 @@ class MpiWatch {
   }
   [[nodiscard]] bool all_gone() const { return control_.all_gone(); }
   /// Whether the rank that was lost first has said its farewell itself: then its process lives.
-  [[nodiscard]] bool heard_of_the_first() const { return lost_.first() == rank() || control_.gone(lost_.first()); }
+  [[nodiscard]] bool heard_of_the_first() const { return lost_.cause() == rank() || control_.gone(lost_.cause()); }
 
  private:
   /// Messages of a rank that has stopped may still be on their way for so long.

@@ -121,7 +121,7 @@ TEST_CASE("what no rank has a term of must not be summed") {
 }
 
 TEST_CASE("the terms of a loss in parts are gathered once, just before it, of what it takes") {
-  static_assert(Texts::training.graph->rest(7) == laid::shard(1));
+  static_assert(Texts::training.graph->laid_between(7) == laid::shard(1));
   CHECK(mutate_reductions<Texts>() == 6);  // forward the table's features, a sum, terms of the loss; backward two sums and a cut
   for (const bool training : {true, false}) {
     const Program& original = training ? Texts::training : Texts::evaluation;

@@ -116,9 +116,9 @@ TEST_CASE("what is held between the parts is the gradients that weight parts rea
   struct One : Sequential<Linear<8, 6>, ReLU, Linear<6, 5>, Tanh, Linear<5, 3>> {};
   const Program& p = Split<One, 1>::training;
   // Of Linear<6, 5> and Linear<8, 6>; that of the last layer is the gradient of the loss, in the frame.
-  CHECK(p.pools[pool_of(0, PoolKind::held)].slot_bytes == 4 * (p.grain_stride(5) + p.grain_stride(6)));
-  CHECK(p.pools[pool_of(0, PoolKind::held)].slots == 1);
-  CHECK(Trained<One, Single>::training.pools[pool_of(0, PoolKind::held)].slot_bytes == 0);
+  CHECK(p.pools[pool_of(0, PoolKind::gradient_reread)].slot_bytes == 4 * (p.grain_stride(5) + p.grain_stride(6)));
+  CHECK(p.pools[pool_of(0, PoolKind::gradient_reread)].slots == 1);
+  CHECK(Trained<One, Single>::training.pools[pool_of(0, PoolKind::gradient_reread)].slot_bytes == 0);
 }
 
 TEST_CASE("stages interleaved over two devices keep the terms of every gradient and their order") {

@@ -20,8 +20,8 @@ template <class Pipe, int A, int B> struct CutAt {
   static constexpr void answer(const Graph& graph, Layout& layout) {
     Pipe::answer(graph, layout);
     const BalancedCut<64> cut{graph, layout.chunk_count};
-    layout.first_node[1] = cut.first[A];
-    if (layout.chunk_count > 2) layout.first_node[2] = cut.first[B];
+    layout.first_node[1] = cut.piece_node[A];
+    if (layout.chunk_count > 2) layout.first_node[2] = cut.piece_node[B];
     layout.balanced = false;
   }
 };

@@ -55,7 +55,7 @@ TEST_CASE("a weight part finds what ran again in the slot of its micro-batch") {
   for (int c = 0; c < 2; ++c)
     for (int e = P::training.weight_bodies[c].begin; e < P::training.weight_bodies[c].end; ++e)
       CHECK(P::training.entries[e].a.pool != Place::scratch);
-  CHECK(P::training.pools[pool_of(0, PoolKind::held)].slot_bytes > 0);
+  CHECK(P::training.pools[pool_of(0, PoolKind::gradient_reread)].slot_bytes > 0);
 }
 
 TEST_CASE("the parameters of a unit are there before its layers run again") {

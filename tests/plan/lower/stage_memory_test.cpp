@@ -33,7 +33,7 @@ template <class Model, class Policy, class... Options> void check_account(bool g
   constexpr const auto& memory = CutAccount<Request>::memory;
   const auto place_of = [&](int node) {
     int k = 0;
-    while (memory.cut.first[k] < node) ++k;
+    while (memory.cut.piece_node[k] < node) ++k;
     return k;
   };
   for (int c = 0; c < chunks; ++c) {

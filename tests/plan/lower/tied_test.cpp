@@ -50,15 +50,15 @@ TEST_CASE("uses in a row of one owner name its bucket, and gradients without par
     CHECK(p.uses[u].owner == 1);
     CHECK(p.uses[u].node == 1 + 2 * u);
     CHECK(p.uses[u].role == u % 2);
-    const GradientBucket& bucket = p.buckets[p.uses[u].bucket];
+    const FlatBucket& bucket = p.buckets[p.uses[u].bucket];
     CHECK(bucket.shared);
     CHECK(bucket.lowest_node == p.uses[u].node);
     CHECK(bucket.highest_node == p.uses[u].node);
     CHECK(4 * bucket.elements == unit);
     CHECK(bucket.steps() == (u < 2));
   }
-  const GradientBucket& first = p.buckets[p.uses[0].bucket];
-  const GradientBucket& last = p.buckets[p.uses[2].bucket];
+  const FlatBucket& first = p.buckets[p.uses[0].bucket];
+  const FlatBucket& last = p.buckets[p.uses[2].bucket];
   CHECK(last.offset == p.arenas[0].flat_bytes);
   CHECK(last.values() == first.offset);
   CHECK(p.arenas[0].gradient_bytes == p.arenas[0].flat_bytes + unit);

@@ -27,9 +27,9 @@ constexpr Layout cut_at(const Graph& graph, std::initializer_list<int> begins, s
   return layout;
 }
 
-template <class Flat> std::vector<GradientBucket> buckets_of(const Graph& graph, const Layout& layout, const Flat& flat, std::int64_t bytes) {
-  std::vector<GradientBucket> all;
-  each_bucket(graph, layout, flat.view(), bytes, Storage{}, false, [&](const GradientBucket& b) { all.push_back(b); });
+template <class Flat> std::vector<FlatBucket> buckets_of(const Graph& graph, const Layout& layout, const Flat& flat, std::int64_t bytes) {
+  std::vector<FlatBucket> all;
+  each_bucket(graph, layout, flat.view(), bytes, Storage{}, false, [&](const FlatBucket& b) { all.push_back(b); });
   return all;
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("buckets of any size cover every role once, the last layer first") {
   for (const std::int64_t bytes : {std::int64_t{1}, unit_bytes, 2 * unit_bytes, std::int64_t{1} << 30}) {
     std::int64_t payload = 0;
     std::int64_t end[2] = {flat.role_bytes[0], flat.role_bytes[1]};
-    for (const GradientBucket& b : buckets_of(graph, layout, flat, bytes)) {
+    for (const FlatBucket& b : buckets_of(graph, layout, flat, bytes)) {
       CHECK(b.offset + 4 * b.elements == end[b.role]);  // touches the bucket before it
       end[b.role] = b.offset;
       payload += b.payload;

@@ -14,15 +14,15 @@ namespace heddle::graph_room {
 
 /// A leaf with those signatures alone that split what is wanted. Errors  P02 if it has none
 [[nodiscard]] constexpr Leaf keep_signatures(Leaf leaf, bool columns) {
-  int kept = 0;
+  int count = 0;
   for (int i = 0; i < leaf.signature_count; ++i) {
     const Signature s = leaf.signatures[i];
     const bool by_rows = s.output.partial() && (s.input.sharded() || leaf.vocabulary > 0);  // of a table: no rank has a part of the ids
-    if (columns ? s.input.replicated() && s.output.sharded() : by_rows) leaf.signatures[kept++] = s;
+    if (columns ? s.input.replicated() && s.output.sharded() : by_rows) leaf.signatures[count++] = s;
   }
-  leaf.signature_count = static_cast<std::int8_t>(kept);
+  leaf.signature_count = static_cast<std::int8_t>(count);
   leaf.by_hand = true;
-  if (kept == 0 && leaf.fault.ok())
+  if (count == 0 && leaf.fault.ok())
     leaf.fault = Diagnosis{Code{'P', 2}, leaf.spelled.view()} << " cannot be split by " << (columns ? "columns" : "rows")
                                                               << ": it states no such signature. Fix: let the policy choose.";
   return leaf;

@@ -18,7 +18,7 @@ struct FlowSum {
 
   [[nodiscard]] constexpr bool whole() const { return along == 0 && moving < 0; }
   /// The first axis that it is still to be taken over.
-  [[nodiscard]] constexpr Axis first() const {
+  [[nodiscard]] constexpr Axis next_axis() const {
     int a = 0;
     while (a + 1 < axis_count && !along_axis(a)) ++a;
     return static_cast<Axis>(a);
@@ -37,7 +37,7 @@ struct BucketFlow {
   int gathers = 0;  ///< 1: started, 2: waited for
 };
 
-[[nodiscard]] constexpr bool holds(const GradientBucket& b, const ParameterPlace& place) {
+[[nodiscard]] constexpr bool holds(const FlatBucket& b, const ParameterPlace& place) {
   return b.role == place.role && b.offset <= place.offset && place.offset + 4 * place.elements <= b.offset + 4 * b.elements;
 }
 

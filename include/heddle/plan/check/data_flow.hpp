@@ -26,8 +26,8 @@ struct DataFlow {
   const Graph& graph = *p.graph;
   BodyKind kind = BodyKind::forward;
   int chunk = 0;
-  int first = 0;  // nodes of the chunk
-  int behind = 0;
+  int begin_node = 0;  // nodes of the chunk
+  int end_node = 0;
   int number = 0;  // of the entry
   bool stored = false;
   bool judged = false;
@@ -46,7 +46,7 @@ struct DataFlow {
       arrive(c, true);
       body(c, p.splits_backward ? BodyKind::input : BodyKind::backward, p.backward_bodies[c]);
       if (p.splits_backward) body(c, BodyKind::weight, p.weight_bodies[c]);
-      for (int n = first; n < behind && fault.ok(); ++n)
+      for (int n = begin_node; n < end_node && fault.ok(); ++n)
         if (made[n] == 0 && graph.nodes[n].parameter_count > 0 && names.gradients[n + 1] != 0)
           refuse(n) << " makes no gradient of its parameters" << fix;
     }
@@ -75,8 +75,8 @@ struct DataFlow {
   constexpr void body(int of_chunk, BodyKind of_kind, const IndexRange& range) {
     chunk = of_chunk;
     kind = of_kind;
-    first = p.first_node[chunk];
-    behind = p.first_node[chunk + 1];
+    begin_node = p.first_node[chunk];
+    end_node = p.first_node[chunk + 1];
     const int role = p.device_of_chunk[chunk];
     tensors.open(role, p.arenas[role].workspace - p.arenas[role].scratch);
     for (number = range.begin; number < range.end && fault.code.letter == '-'; ++number) {
@@ -188,13 +188,13 @@ struct DataFlow {
 
   // ---- entries
   constexpr bool of_chunk(int node) {
-    if (node >= first && node < behind) return true;
-    refuse(node) << " runs in" << here().view() << ", which has layers " << first << " to " << behind - 1 << fix;
+    if (node >= begin_node && node < end_node) return true;
+    refuse(node) << " runs in" << here().view() << ", which has layers " << begin_node << " to " << end_node - 1 << fix;
     return false;
   }
   constexpr void forward(const Entry& entry) {
     const int n = entry.node;
-    if ((n < first || n >= behind) && !of_chunk(n)) return;
+    if ((n < begin_node || n >= end_node) && !of_chunk(n)) return;
     const Node& node = graph.nodes[n];
     const FlowLeaf& leaf = leaves[node.leaf];
     const FlowTensor& in = tensors.at(entry.a);
@@ -204,7 +204,7 @@ struct DataFlow {
   }
   constexpr void backward(const Entry& entry) {
     const int n = entry.node;
-    if ((n < first || n >= behind) && !of_chunk(n)) return;
+    if ((n < begin_node || n >= end_node) && !of_chunk(n)) return;
     const Node& node = graph.nodes[n];
     const FlowLeaf& leaf = leaves[node.leaf];
     const bool saved = entry.what != BodyOp::leaf_backward_input || leaf.input_part_reads_saved;
@@ -230,7 +230,7 @@ struct DataFlow {
     const FlowTensor& a = tensors.at(entry.a);
     const FlowTensor& b = tensors.at(entry.b);
     if (a.what != 0 && b.what != 0 && a.how == b.how && a.elements == entry.features && b.elements == entry.features)
-      return void(put(first, entry.d, entry.features, a.what + b.what, a.how));
+      return void(put(begin_node, entry.d, entry.features, a.what + b.what, a.how));
     fault = Diagnosis{Code{'S', 17}, ""} << "in" << here().view() << " two tensors of " << entry.features << " elements a row are added";
     if (entry.node >= 0) fault << " for layer " << entry.node;
     fault << ", but one is ";
@@ -241,8 +241,8 @@ struct DataFlow {
   }
   constexpr void copy(const Entry& entry) {
     const FlowTensor& from = tensors.at(entry.a);
-    if (from.what == 0 || from.elements != entry.features) return wrong(first, " what is copied", from, from.how);
-    put(first, entry.d, entry.features, from.what, from.how);
+    if (from.what == 0 || from.elements != entry.features) return wrong(begin_node, " what is copied", from, from.how);
+    put(begin_node, entry.d, entry.features, from.what, from.how);
   }
   /// A collective over the ranks of axis tensor, or a cut: it takes one way to lie and gives another.
   constexpr void convert(const Entry& entry) {
@@ -267,11 +267,11 @@ struct DataFlow {
     if (entry.features == 0)
       untargeted = entry.d;
     else
-      put(first, entry.d, entry.features, what, lying::whole, entry.when != When::always);
+      put(begin_node, entry.d, entry.features, what, lying::whole, entry.when != When::always);
   }
   constexpr void store(const Entry& entry) {
     const int last = graph.node_count;
-    stored = holds(last, entry.a, names.values[last], lies(graph.output().shape, graph.rest(last)), " the output to be stored");
+    stored = holds(last, entry.a, names.values[last], lies(graph.output().shape, graph.laid_between(last)), " the output to be stored");
   }
   /// The loss takes the whole output; or the part of this rank, with the terms of all parts.
   constexpr void loss(const Entry& entry) {

@@ -206,14 +206,15 @@ struct GradientFlow {
     } else if (!bucket.sum.whole()) {
       refuse(doing, b, "");
       fault = Diagnosis{Code{'S', 17}, ""} << "device " << role << doing << "the gradients of bucket " << b
-                                           << ", of which each rank still has a term along axis " << name_of(bucket.sum.first()) << fix;
+                                           << ", of which each rank still has a term along axis " << name_of(bucket.sum.next_axis()) << fix;
     }
     return fault.ok();
   }
   constexpr void report() {
     if (role != p.loss_role()) return void(refuse() << " reports the loss, which is another device's" << fix);
     if (!loss_made) return void(refuse() << " reports the loss before it is made" << fix);
-    if (!loss.whole()) return void(refuse() << " reports the loss, of which each rank still has a term along axis " << name_of(loss.first()) << fix);
+    if (!loss.whole())
+      return void(refuse() << " reports the loss, of which each rank still has a term along axis " << name_of(loss.next_axis()) << fix);
     ++reports;
   }
 
@@ -231,7 +232,7 @@ struct GradientFlow {
   constexpr bool known(std::string_view doing) {
     if (found && norm.whole()) return true;
     refuse() << doing << "by what is not known of all ranks";
-    if (found) fault << ": of the norm or flag each rank has a term along axis " << name_of(norm.first());
+    if (found) fault << ": of the norm or flag each rank has a term along axis " << name_of(norm.next_axis());
     fault << fix;
     return false;
   }

@@ -41,14 +41,14 @@ struct PlacementCheck {
     const Graph& g = *p.graph;
     const int n = entry.node;
     const Signature& s = g.signature(n);
-    if (g.converts_input(n)) expect(e - 1, n, "the input of ", g.rest(g.nodes[n].operands[0]), s.input, entry.a, true);
-    if (g.converts_output(n)) expect(e + 1, n, "the output of ", s.output, g.rest(n + 1), entry.d, false);
+    if (g.converts_input(n)) expect(e - 1, n, "the input of ", g.laid_between(g.nodes[n].operands[0]), s.input, entry.a, true);
+    if (g.converts_output(n)) expect(e + 1, n, "the output of ", s.output, g.laid_between(n + 1), entry.d, false);
   }
   /// What is kept in parts and read whole is gathered just before. False if this entry does not read it.
   constexpr bool again(int e, const Entry& entry) {
     const Graph& g = *p.graph;
     if (!gathers_again(g, entry.node, entry.what)) return false;
-    expect(e - 1, entry.node, "the kept input of ", g.rest(g.nodes[entry.node].operands[0]), g.signature(entry.node).input, entry.a, true);
+    expect(e - 1, entry.node, "the kept input of ", g.laid_between(g.nodes[entry.node].operands[0]), g.signature(entry.node).input, entry.a, true);
     return true;
   }
   constexpr void back(int e, const Entry& entry) {
@@ -57,9 +57,10 @@ struct PlacementCheck {
     const Signature& s = g.signature(n);
     const int value = g.nodes[n].operands[0];
     const int at = again(e, entry) ? e - 2 : e - 1;
-    if (g.rest(n + 1) != s.output_gradient) expect(at, n, "the gradient of the output of ", g.rest(n + 1), s.output_gradient, entry.c, true);
-    if (entry.d.set() && s.input_gradient != g.rest(value))
-      expect(e + 1, n, "the gradient of the input of ", s.input_gradient, g.rest(value), entry.d, false);
+    if (g.laid_between(n + 1) != s.output_gradient)
+      expect(at, n, "the gradient of the output of ", g.laid_between(n + 1), s.output_gradient, entry.c, true);
+    if (entry.d.set() && s.input_gradient != g.laid_between(value))
+      expect(e + 1, n, "the gradient of the input of ", s.input_gradient, g.laid_between(value), entry.d, false);
   }
   /// Of a split backward, a leaf whose input needs no gradient: it is run in the weight body alone, which reads what is laid here.
   [[nodiscard]] constexpr bool only_weighs(int node) const {
@@ -80,7 +81,7 @@ struct PlacementCheck {
   }
   /// A sum has no entry of its own backward: its gradient is laid once, if anybody needs it, and handed on.
   constexpr void sum(int node, bool needed) {
-    const Laid from = p.graph->rest(node + 1);
+    const Laid from = p.graph->laid_between(node + 1);
     const Laid to = p.graph->signature(node).output_gradient;
     if (from == to) return;
     int times = 0;
@@ -93,11 +94,11 @@ struct PlacementCheck {
     int next = e + 1;
     while (next < body.end && !passes_back(p.entries[next].what)) ++next;
     if ((before >= 0 && before < node) || (next < body.end && p.entries[next].node > node))
-      refuse(node, "the gradient of the output of ", p.graph->rest(node + 1), p.graph->signature(node).output_gradient);
+      refuse(node, "the gradient of the output of ", p.graph->laid_between(node + 1), p.graph->signature(node).output_gradient);
   }
   /// The loss takes the whole output; or parts of it, with the terms of all parts gathered just before.
   constexpr void loss(int e, const Entry& entry) {
-    const Laid lies = p.graph->rest(p.graph->node_count);
+    const Laid lies = p.graph->laid_between(p.graph->node_count);
     if (lies.replicated()) return;
     if (lies != p.loss.takes) return refuse(p.graph->node_count - 1, "the output of ", lies, laid::replicate);
     ++expected;
@@ -119,7 +120,7 @@ struct PlacementCheck {
     ++found;
     if (entry.node == p.graph->node_count) return;  // of the loss
     if (entry.axis != Axis::tensor || entry.when != When::always)
-      return refuse(entry.node, "a value of ", p.graph->rest(entry.node + 1), p.graph->signature(entry.node).output);
+      return refuse(entry.node, "a value of ", p.graph->laid_between(entry.node + 1), p.graph->signature(entry.node).output);
     if (backward && p.graph->adds(entry.node) && !of_forward(e)) sum_in_order(e, entry.node, before);
   }
   constexpr void walk(int first_node, int end_node) {

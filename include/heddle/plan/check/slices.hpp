@@ -17,7 +17,7 @@ struct RingWalk {
   const Program& p;
   BodyKind kind = BodyKind::forward;
   int gathering[2]{-1, -1};
-  int held[2]{-1, -1};
+  int gathered[2]{-1, -1};
   int reducing[2]{-1, -1};
 
   constexpr Diagnosis refuse(int node, int bucket, std::string_view what) const {
@@ -38,11 +38,11 @@ struct RingWalk {
       case BodyOp::gather_start:
         if (gathering[slot] >= 0) return refuse(entry.node, gathering[slot], " is gathered while the same place waits for unit ");
         gathering[slot] = entry.bucket;
-        held[slot] = -1;
+        gathered[slot] = -1;
         return {};
       case BodyOp::gather_wait:
         if (gathering[slot] != entry.bucket) return refuse(entry.node, entry.bucket, " waits for a gather that was not started, of unit ");
-        held[slot] = entry.bucket;
+        gathered[slot] = entry.bucket;
         gathering[slot] = -1;
         return {};
       case BodyOp::reduce_start:
@@ -61,7 +61,7 @@ struct RingWalk {
     const int slot = p.buckets[bucket].slot;
     const bool reads = entry.what != BodyOp::leaf_backward_weight || p.graph->leaf(entry.node).weights_read;
     const bool gathers = p.storage.parameters && (kind == BodyKind::forward || !p.storage.keeps);
-    if (gathers && reads && held[slot] != bucket) return refuse(entry.node, bucket, " runs without the gathered parameters of unit ");
+    if (gathers && reads && gathered[slot] != bucket) return refuse(entry.node, bucket, " runs without the gathered parameters of unit ");
     const bool writes = entry.what == BodyOp::leaf_backward || entry.what == BodyOp::leaf_backward_weight;
     if (writes && p.storage.gradients && reducing[slot] >= 0)
       return refuse(entry.node, reducing[slot], " writes a gradient into the place from which is still reduced unit ");

@@ -32,7 +32,7 @@ struct BackwardWriter {
   bool split = in.layout.order.splits_backward;
   int untrained = in.graph.last_untrained();
   int chunk_in_hand = 0;
-  bool* held = tables.make<bool>(in.graph.node_count + 1);         // by value: a weight part reads its gradient again
+  bool* reread = tables.make<bool>(in.graph.node_count + 1);       // by value: a weight part reads its gradient again
   Place gathered{};                                                // what was gathered again, until its leaf has read it
   Place* of_output = tables.make<Place>(in.graph.node_count + 1);  // by node with parameters: the gradient of its output, for its weight part
   int* bucket_of = tables.make<int>(in.graph.node_count + 1);      // by node: 1 + the bucket that its backward completes
@@ -49,7 +49,7 @@ struct BackwardWriter {
     const int first = in.layout.first_node[chunk];
     out.backward[chunk].begin = out.entries.count;
     open(chunk);
-    if (split) find_held(first, in.layout.first_node[chunk + 1]);
+    if (split) find_reread(first, in.layout.first_node[chunk + 1]);
     UnitWalk units{in, out, first, in.layout.first_node[chunk + 1], split ? BodyKind::input : BodyKind::backward, again.facts.again};
     units.open();
     for (int n = in.layout.first_node[chunk + 1] - 1; n >= first; --n) {
@@ -83,15 +83,15 @@ struct BackwardWriter {
   constexpr Place aside(std::int64_t bytes) { return Place{Place::scratch, space.take(bytes)}; }
   constexpr int fresh(int value) {
     const std::int64_t bytes = in.value_bytes(value);
-    return buffer(held[value] ? out.take(chunk_in_hand, PoolKind::held, bytes) : aside(bytes));
+    return buffer(reread[value] ? out.take(chunk_in_hand, PoolKind::gradient_reread, bytes) : aside(bytes));
   }
   /// The gradient that a leaf with parameters reads, also where a sum or a reshape hands it on unchanged.
-  constexpr void find_held(int first, int last) {
+  constexpr void find_reread(int first, int last) {
     for (int n = first; n < last; ++n) {
-      held[n + 1] = in.graph.nodes[n].parameter_count > 0;
+      reread[n + 1] = in.graph.nodes[n].parameter_count > 0;
       if (!in.graph.adds(n) && !in.graph.leaf(n).reshapes) continue;
       for (int k = 0; k < in.graph.nodes[n].operand_count; ++k)
-        if (in.graph.nodes[n].operands[k] > first && held[in.graph.nodes[n].operands[k]]) held[n + 1] = true;
+        if (in.graph.nodes[n].operands[k] > first && reread[in.graph.nodes[n].operands[k]]) reread[n + 1] = true;
     }
   }
   constexpr void drop(int b) {
@@ -168,8 +168,8 @@ struct BackwardWriter {
       gradient[value] = buffer(leaves_at[value]);
       return give_term(entry, node, value, leaves_at[value]);
     }
-    const bool kept = !held[value] || buffers.data[own].place.pool != Place::scratch;
-    const bool as_it_lies = in.graph.signature(node).input_gradient == in.graph.rest(value);
+    const bool kept = !reread[value] || buffers.data[own].place.pool != Place::scratch;
+    const bool as_it_lies = in.graph.signature(node).input_gradient == in.graph.laid_between(value);
     const bool in_place = leaf.elementwise && buffers.data[own].uses == 1 && kept && as_it_lies;
     if (in_place) ++buffers.data[own].uses;
     const int term = in_place ? own : fresh(value);
@@ -193,7 +193,7 @@ struct BackwardWriter {
     const int value = in.graph.nodes[node].operands[0];
     const Place parts = seen(value, first);
     gathered = aside(in.bytes(in.graph.leaf(node).in.elements()));
-    lay(node, in.whole_input(node), in.graph.rest(value), in.graph.signature(node).input, parts, gathered);
+    lay(node, in.whole_input(node), in.graph.laid_between(value), in.graph.signature(node).input, parts, gathered);
   }
   constexpr void drop_gathered() {
     if (gathered.set()) space.release(gathered.offset);
@@ -223,13 +223,13 @@ struct BackwardWriter {
   }
   /// The gradient of the output as the leaf takes it: as the value lies, or made of it. Gives up `own`.
   constexpr int take_gradient(int node, int own) {
-    const Laid from = in.graph.rest(node + 1);
+    const Laid from = in.graph.laid_between(node + 1);
     const Laid to = in.graph.signature(node).output_gradient;
     if (from == to) return own;
     const Shape whole = in.whole_output(node);
     const std::int64_t bytes = in.bytes(in.graph.leaf(node).out.elements());
     const bool read_again = split && in.graph.nodes[node].parameter_count > 0;
-    const int taken = buffer(read_again ? out.take(chunk_in_hand, PoolKind::held, bytes) : aside(bytes));
+    const int taken = buffer(read_again ? out.take(chunk_in_hand, PoolKind::gradient_reread, bytes) : aside(bytes));
     lay(node, whole, from, to, buffers.data[own].place, buffers.data[taken].place);
     drop(own);
     return taken;
@@ -237,7 +237,7 @@ struct BackwardWriter {
   /// The gradient of the input goes to `term` as the value lies; a sum over axis tensor is taken before it is added to anything.
   constexpr void give_term(Entry& entry, int node, int value, const Place& term) {
     const Laid from = in.graph.signature(node).input_gradient;
-    const Laid to = in.graph.rest(value);
+    const Laid to = in.graph.laid_between(value);
     const Shape whole = in.whole_input(node);
     entry.d = term;
     if (from == to) return;

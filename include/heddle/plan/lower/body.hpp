@@ -28,7 +28,7 @@ struct BodyInput {
   const Graph& graph;
   const Layout& layout;
   const BatchDivision& batch;
-  const GradientBucket* buckets = nullptr;
+  const FlatBucket* buckets = nullptr;
   int bucket_count = 0;
   const std::int16_t* bucket_of_node = nullptr;
   Storage storage{};

@@ -20,7 +20,7 @@ struct EmitInput {
   const Layout& layout;
   const Transfer* transfers;
   int transfer_count;
-  const GradientBucket* buckets;
+  const FlatBucket* buckets;
   int bucket_count;
   Storage storage;
   bool clips = false;

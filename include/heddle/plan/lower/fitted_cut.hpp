@@ -171,7 +171,7 @@ template <class Request> struct CutAccount {
     int begin = 0;
     for (int c = 0; c < chunks; ++c) {
       int end = begin;
-      while (memory.cut.first[end] < layout.first_node[c + 1]) ++end;
+      while (memory.cut.piece_node[end] < layout.first_node[c + 1]) ++end;
       if (memory.bytes(begin, end, slots.of[c]) > budget) return false;
       begin = end;
     }
@@ -188,7 +188,7 @@ template <class Request> struct CutAccount {
   static constexpr StageEnds<chunks> smallest_of_all = smallest();
   [[nodiscard]] static constexpr Layout cut(const StageEnds<chunks>& ends) {
     Layout out = A::layout;
-    for (int c = 0; c < chunks && ends.found; ++c) out.first_node[c + 1] = memory.cut.first[ends.end[c]];
+    for (int c = 0; c < chunks && ends.found; ++c) out.first_node[c + 1] = memory.cut.piece_node[ends.end[c]];
     return out;
   }
 };

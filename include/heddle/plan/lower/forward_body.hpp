@@ -110,7 +110,7 @@ struct ForwardWriter {
     loss.a = output;
     loss.b = targets;
     if (in.training) loss.d = out.loss_gradient = out.take(chunk, PoolKind::frame, in.value_bytes(in.graph.node_count));
-    if (!in.graph.rest(in.graph.node_count).replicated()) write_terms(loss);
+    if (!in.graph.laid_between(in.graph.node_count).replicated()) write_terms(loss);
   }
   /// The output lies in parts: before the loss each rank tells the others the terms of its own.
   constexpr void write_terms(Entry& terms) {

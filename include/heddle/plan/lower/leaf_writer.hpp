@@ -62,14 +62,14 @@ struct LeafWriter {
     const int value = in.graph.nodes[node].operands[0];
     if (!in.graph.converts_input(node)) return here[value];
     const Place to = taken.set() ? taken : aside(taken_bytes(node));
-    lay(node, in.whole_input(node), in.graph.rest(value), in.graph.signature(node).input, here[value], to);
+    lay(node, in.whole_input(node), in.graph.laid_between(value), in.graph.signature(node).input, here[value], to);
     return to;
   }
   constexpr void lay_output(int node, const Place& from) {
     const Laid how = in.graph.signature(node).output;
     const Shape whole = in.whole_output(node);
-    if (keeps_output(in.graph, node)) return out.append_conversion(node, whole, how, in.graph.rest(node + 1), {}, {}, from);
-    lay(node, whole, how, in.graph.rest(node + 1), from, here[node + 1]);
+    if (keeps_output(in.graph, node)) return out.append_conversion(node, whole, how, in.graph.laid_between(node + 1), {}, {}, from);
+    lay(node, whole, how, in.graph.laid_between(node + 1), from, here[node + 1]);
   }
 };
 

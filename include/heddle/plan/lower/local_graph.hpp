@@ -15,26 +15,27 @@ template <int Leaves> struct LocalLeaves {
   static constexpr int most = Leaves > 0 ? Leaves : 1;
   TracedLeaf leaves[std::size_t{most}]{};
   Signature signatures[std::size_t{most}]{};
-  Laid rests[std::size_t{most}]{};
-  Spec resting[std::size_t{most}]{};
+  Laid laid_between[std::size_t{most}]{};
+  Spec spec_between[std::size_t{most}]{};
 };
 
 /// All leaves divided by their signatures, in tables of another owner. Paths, types and what a leaf is called stay those of the whole leaf.
-constexpr void divide_leaves(const Graph& graph, const Layout& layout, TracedLeaf* leaves, Signature* signatures, Laid* rests, Spec* resting) {
+constexpr void divide_leaves(const Graph& graph, const Layout& layout, TracedLeaf* leaves, Signature* signatures, Laid* laid_between,
+                             Spec* spec_between) {
   const int ranks = layout.mesh.size(Axis::tensor);
   for (int l = 0; l < graph.leaf_count; ++l) {
     signatures[l] = layout.signature_of(graph, l);
     leaves[l] = graph.leaves[l];
     leaves[l].leaf = local_leaf(graph.leaves[l].leaf, signatures[l], ranks);
-    rests[l] = layout.rest[l];
-    resting[l] = graph.leaves[l].leaf.out;
-    divide(resting[l].shape, rests[l], ranks);
+    laid_between[l] = layout.laid_between[l];
+    spec_between[l] = graph.leaves[l].leaf.out;
+    divide(spec_between[l].shape, laid_between[l], ranks);
   }
 }
 
 template <int Leaves> [[nodiscard]] constexpr LocalLeaves<Leaves> divide_leaves(const Graph& graph, const Layout& layout) {
   LocalLeaves<Leaves> local;
-  if constexpr (Leaves > 0) divide_leaves(graph, layout, local.leaves, local.signatures, local.rests, local.resting);
+  if constexpr (Leaves > 0) divide_leaves(graph, layout, local.leaves, local.signatures, local.laid_between, local.spec_between);
   return local;
 }
 
@@ -46,7 +47,7 @@ template <class Request> struct Localised {
     Graph g = Request::graph;
     if (ranks == 1) return g;
     g.leaves = local.leaves;
-    g.split = GraphSplit{local.signatures, local.rests, local.resting, ranks};
+    g.split = GraphSplit{local.signatures, local.laid_between, local.spec_between, ranks};
     return g;
   }();
 };

@@ -41,12 +41,12 @@ template <class Request> struct SharedPhases : Request {
   static constexpr BucketRequest to_cut{graph, layout, flat.view(), Request::bucket_bytes.value, storage, by_units};
   static constexpr int bucket_count = to_cut.count();
   struct Buckets {
-    GradientBucket list[std::size_t{bucket_count > 0 ? bucket_count : 1}]{};
+    FlatBucket list[std::size_t{bucket_count > 0 ? bucket_count : 1}]{};
     std::int16_t of_node[std::size_t{nodes > 0 ? nodes : 1}]{};
   };
   static constexpr Buckets buckets = [] {
     Buckets out;
-    List<GradientBucket> list{out.list, bucket_count};
+    List<FlatBucket> list{out.list, bucket_count};
     to_cut.write(list, out.of_node);
     return out;
   }();

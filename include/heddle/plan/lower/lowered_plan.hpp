@@ -52,8 +52,8 @@ class LoweredPlan {
   [[nodiscard]] const LoweringRequest& request() const { return all_->request; }
 
  private:
-  using Store = Tables<TracedLeaf, Signature, Laid, Spec, Node, ParameterPlace, FlatUnit, GradientBucket, TiedUse, Segment, Entry, Transfer,
-                       PlacedEdge, IndexRange, Place, TimedCompute, Instruction, Pool, ArenaMap, std::int64_t, int, std::int16_t, bool>;
+  using Store = Tables<TracedLeaf, Signature, Laid, Spec, Node, ParameterPlace, FlatUnit, FlatBucket, TiedUse, Segment, Entry, Transfer, PlacedEdge,
+                       IndexRange, Place, TimedCompute, Instruction, Pool, ArenaMap, std::int64_t, int, std::int16_t, bool>;
 
   /// The tables of one mode that the Programs or the arenas still read.
   struct Mode {
@@ -114,7 +114,7 @@ class LoweredPlan {
       lay_out_parameters(graph, request.layout, flat);
       const Storage storage = storage_of(request.layout, request.batch);
       const BucketRequest to_cut{graph, request.layout, flat.view(), request.bucket_bytes.value, storage, request.clips && storage.parts > 1};
-      auto buckets = store.make_list<GradientBucket>(to_cut.count());
+      auto buckets = store.make_list<FlatBucket>(to_cut.count());
       auto* const of_node = store.make<std::int16_t>(graph.node_count);
       to_cut.write(buckets, of_node);
       auto uses = store.make_list<TiedUse>(count_uses(graph, request.layout, flat.shared));

@@ -28,7 +28,7 @@ struct SlotAllocator {
   int pool_count;
   int micro_batches;
   Tables<bool, int> tables{};
-  bool* held = tables.make<bool>(pool_count * micro_batches);      // by pool and micro-batch
+  bool* taken = tables.make<bool>(pool_count * micro_batches);     // by pool and micro-batch
   bool* occupied = tables.make<bool>(pool_count * micro_batches);  // by pool and slot
   int* sends = tables.make<int>(pool_count * micro_batches);
   bool* computed = tables.make<bool>(pool_count * micro_batches);  // no compute of this device reads it again
@@ -39,19 +39,19 @@ struct SlotAllocator {
 
   constexpr void take(int pool, int m) {
     const int first = pool * micro_batches;
-    if (held[first + m] || pools[pool].slot_bytes == 0) return;
+    if (taken[first + m] || pools[pool].slot_bytes == 0) return;
     int slot = least_free[pool];
     while (occupied[first + slot]) ++slot;
     least_free[pool] = slot + 1;
-    occupied[first + slot] = held[first + m] = true;
+    occupied[first + slot] = taken[first + m] = true;
     slots[first + m] = static_cast<std::int16_t>(slot);
     if (slot + 1 > pools[pool].slots) pools[pool].slots = slot + 1;
   }
   constexpr void free_if_done(int pool, int m) {
     const int at = pool * micro_batches + m;
-    if (!held[at] || !computed[at] || sends[at] > 0) return;
+    if (!taken[at] || !computed[at] || sends[at] > 0) return;
     const int slot = slots[at];
-    held[at] = occupied[pool * micro_batches + slot] = false;
+    taken[at] = occupied[pool * micro_batches + slot] = false;
     if (slot < least_free[pool]) least_free[pool] = slot;
   }
   constexpr void done(int pool, int m) {
@@ -126,7 +126,7 @@ struct SlotPass {
     else if (passes_gradients(op))
       backward(i.chunk, i.micro_batch);
     else if (op == ListOp::backward_weight)
-      for (const PoolKind kind : {PoolKind::frame, PoolKind::gradient_in, PoolKind::held})
+      for (const PoolKind kind : {PoolKind::frame, PoolKind::gradient_in, PoolKind::gradient_reread})
         if (in.weight_reads[pool_of(i.chunk, kind)]) slots.done(pool_of(i.chunk, kind), i.micro_batch);
   }
   constexpr void sent(int pool, int m) {
@@ -146,7 +146,7 @@ struct SlotPass {
   }
   constexpr void backward(int chunk, int m) {
     slots.take(pool_of(chunk, PoolKind::gradient_out), m);
-    slots.take(pool_of(chunk, PoolKind::held), m);
+    slots.take(pool_of(chunk, PoolKind::gradient_reread), m);
     for (int e = 0; e < in.edge_count && takes_locally[chunk]; ++e)
       if (in.edges[e].edge.to_chunk == chunk && !in.edges[e].remote) slots.take(pool_of(in.edges[e].edge.from_chunk, PoolKind::gradient_in), m);
     for (const PoolKind kind : {PoolKind::frame, PoolKind::gradient_in})
@@ -177,7 +177,7 @@ struct ArenaInput {
   const BatchDivision& batch;
   FlatPlaces flat;
   Storage storage;
-  const GradientBucket* buckets = nullptr;
+  const FlatBucket* buckets = nullptr;
   int bucket_count = 0;
   const std::int64_t* tie_room = nullptr;  // by role
   int states = 0;

@@ -80,7 +80,7 @@ struct ListScheduler {
   int* chunk_before = tables.make<int>(chunks);          // the next earlier chunk of the same device, -1 if there is none
   int* position = tables.make<int>(chunks);              // by device: its first chunk
   int* free_at = tables.make<int>(chunks);               // by device
-  int* first = tables.make<int>(chunks);                 // by device: the key of its next compute; the least of all runs next
+  int* next_key = tables.make<int>(chunks);              // by device: the key of its next compute; the least of all runs next
   int* next_forward = tables.make<int>(chunks);
   int* next_backward = tables.make<int>(chunks);
   int* next_weight = tables.make<int>(chunks);
@@ -123,7 +123,7 @@ struct ListScheduler {
     if (ready < 0) return;
     if (ready < free_at[device]) ready = free_at[device];
     const std::int32_t key = (ready * 4 + kind) * Layout::most_chunks + (Layout::most_chunks - 1 - chunk);
-    if (key < first[device]) first[device] = key;
+    if (key < next_key[device]) next_key[device] = key;
   }
   static constexpr int kind_backward = 0;
   static constexpr int kind_forward = 1;
@@ -131,7 +131,7 @@ struct ListScheduler {
 
   /// Finds the next compute of a device anew.
   constexpr void look(int device) {
-    first[device] = none;
+    next_key[device] = none;
     if (in_turns) return take_turn(device);
     for (int c = last_chunk[device]; c >= 0; c = chunk_before[c]) {
       if (training) offer(device, backward_ready(c), kind_backward, c);
@@ -160,9 +160,9 @@ struct ListScheduler {
   [[nodiscard]] constexpr int chunk_of_pass(int device, int pass) const { return pass % chunks / roles * roles + position[device]; }
 
   constexpr TimedCompute pick() const {
-    std::int32_t least = first[0];
+    std::int32_t least = next_key[0];
     for (int d = 1; d < roles; ++d)
-      if (first[d] < least) least = first[d];
+      if (next_key[d] < least) least = next_key[d];
     const int chunk = Layout::most_chunks - 1 - least % Layout::most_chunks;
     const int kind = least / Layout::most_chunks % 4;
     const int m = kind == kind_forward ? next_forward[chunk] : kind == kind_weight ? next_weight[chunk] : next_backward[chunk];
@@ -193,7 +193,7 @@ struct ListScheduler {
       if (c > 0) other = device_of_chunk[c - 1];
     }
     look(device);
-    if (other != device && (!in_turns || first[other] == none)) look(other);  // in turns, what is next stays next
+    if (other != device && (!in_turns || next_key[other] == none)) look(other);  // in turns, what is next stays next
   }
 };
 

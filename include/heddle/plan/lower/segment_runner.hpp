@@ -87,7 +87,7 @@ struct SegmentRunner {
   }
   /// Until its last read, or until the weight part has read it.
   constexpr Place place(bool for_weights, std::int64_t bytes) {
-    if (for_weights) return out.take(chunk_in_hand, PoolKind::held, bytes);
+    if (for_weights) return out.take(chunk_in_hand, PoolKind::gradient_reread, bytes);
     return Place{Place::scratch, space.take(bytes)};
   }
   constexpr void end_use(int root) {

@@ -37,7 +37,7 @@ struct SharedTables {
   const BatchDivision* batch = nullptr;
   FlatPlaces flat;
   Storage storage;
-  const GradientBucket* buckets = nullptr;
+  const FlatBucket* buckets = nullptr;
   int bucket_count = 0;
   const std::int16_t* bucket_of_node = nullptr;
   const TiedUse* uses = nullptr;

@@ -50,7 +50,7 @@ template <int Nodes> struct StageMemory {
   Flat flat[std::size_t{most + 1}]{};
   std::int64_t largest_unit[std::size_t{most}]{};   // of a piece, and of units that go on in the next
   std::int64_t framed[std::size_t{most + 1}]{};     // saved by all pieces before a place, if nothing is cut
-  std::int64_t held[std::size_t{most + 1}]{};       // gradients that the weight parts of a split backward read again
+  std::int64_t reread[std::size_t{most + 1}]{};     // gradients that the weight parts of a split backward read again
   std::int64_t arrives[std::size_t{most + 1}]{};    // of these: what lies where the gradient of the stage's output does
   std::int64_t sent[std::size_t{most + 1}]{};       // more is saved if the stage ends there
   std::int64_t received[std::size_t{most + 1}]{};   // more is saved if it begins there
@@ -70,7 +70,7 @@ template <int Nodes> struct StageMemory {
         ++readers[request.graph.nodes[n].operands[k]];
       }
     for (int k = 0; k <= cut.pieces; ++k) {
-      boundary[k] = request.value_bytes(cut.first[k]);
+      boundary[k] = request.value_bytes(cut.piece_node[k]);
       if (k < cut.pieces) flops[k + 1] = flops[k] + cut.flops[k];
     }
     add_parameters();
@@ -97,7 +97,7 @@ template <int Nodes> struct StageMemory {
   /// The most of scratch and of a unit in pieces that are added one by one, from the last of a stage to its first.
   struct Largest {
     std::int64_t scratch = 0;
-    std::int64_t rest = 0;  // scratch of all pieces but the first
+    std::int64_t later_scratch = 0;  // scratch of all pieces but the first
     std::int64_t unit = 0;
     bool sent = true;  // the output of the piece that is added next takes the place of what is sent
   };
@@ -107,8 +107,8 @@ template <int Nodes> struct StageMemory {
     most_of.sent = most_of.sent && in_place[piece];
     const std::int64_t first = scratch[piece][0][output];
     const std::int64_t later = scratch[piece][most_of.sent ? 0 : 1][output];
-    most_of.scratch = first > most_of.rest ? first : most_of.rest;
-    if (later > most_of.rest) most_of.rest = later;
+    most_of.scratch = first > most_of.later_scratch ? first : most_of.later_scratch;
+    if (later > most_of.later_scratch) most_of.later_scratch = later;
     if (largest_unit[piece] > most_of.unit) most_of.unit = largest_unit[piece];
   }
   /// Of a stage whose pools have `slots` slots each, by PoolKind.
@@ -129,7 +129,7 @@ template <int Nodes> struct StageMemory {
       sum += slots[static_cast<int>(PoolKind::gradient_in)] * boundary[end];
     }
     if (begin > 0) sum += slots[static_cast<int>(PoolKind::gradient_out)] * boundary[begin];
-    if (request.splits_backward) sum += slots[static_cast<int>(PoolKind::held)] * (held[end] - held[begin] - arrives[end]);
+    if (request.splits_backward) sum += slots[static_cast<int>(PoolKind::gradient_reread)] * (reread[end] - reread[begin] - arrives[end]);
     return sum + slots[static_cast<int>(PoolKind::frame)] * frame + most_of.scratch +
            rounded_up(4 * norm_floats(request.clips, request.scales_loss, units), line_bytes);
   }
@@ -151,7 +151,7 @@ template <int Nodes> struct StageMemory {
     for (int p = 0; p < cut.pieces; ++p) {
       unit_at[p] = unit;
       raw_at[p] = unit < 0 ? 0 : raw[unit];
-      for (int n = cut.first[p]; n < cut.first[p + 1]; ++n) {
+      for (int n = cut.piece_node[p]; n < cut.piece_node[p + 1]; ++n) {
         const Node& node = graph.nodes[n];
         if (node.parameter_count == 0) continue;
         if (unit < 0 || node.block < 0 || node.block != block) {
@@ -184,20 +184,20 @@ template <int Nodes> struct StageMemory {
     }
     for (int p = 0; p < cut.pieces; ++p) {
       framed[p + 1] = framed[p];
-      held[p + 1] = held[p];
-      for (int n = cut.first[p]; n < cut.first[p + 1]; ++n) {
+      reread[p + 1] = reread[p];
+      for (int n = cut.piece_node[p]; n < cut.piece_node[p + 1]; ++n) {
         if (facts.root[n + 1] == n + 1 && facts.framed[n + 1]) framed[p + 1] += request.value_bytes(n + 1);
-        if (graph.nodes[n].parameter_count > 0) held[p + 1] += request.value_bytes(n + 1);
+        if (graph.nodes[n].parameter_count > 0) reread[p + 1] += request.value_bytes(n + 1);
       }
     }
     for (int k = 1; k <= cut.pieces && request.splits_backward; ++k) {
-      int node = cut.first[k] - 1;
+      int node = cut.piece_node[k] - 1;
       while (node > 0 && takes_place(node)) --node;
       if (graph.nodes[node].parameter_count > 0) arrives[k] = request.value_bytes(node + 1);
     }
     received[0] = boundary[0];
     for (int k = 1; k < cut.pieces; ++k) {
-      const int value = cut.first[k];
+      const int value = cut.piece_node[k];
       if (!facts.framed[facts.root[value]]) sent[k] = boundary[k];
       received[k] = boundary[k];
       bool again = false;  // by what shares the value's place, but is made behind the cut
@@ -212,15 +212,15 @@ template <int Nodes> struct StageMemory {
       for (int n = recomputed.segments[s].begin; n < recomputed.segments[s].end; ++n)
         if (facts.again[n] && facts.root[n + 1] == n + 1) bytes += request.value_bytes(n + 1);
       for (int p = 0; p < cut.pieces; ++p)
-        if (cut.first[p] < recomputed.segments[s].end && cut.first[p + 1] > recomputed.segments[s].begin)
+        if (cut.piece_node[p] < recomputed.segments[s].end && cut.piece_node[p + 1] > recomputed.segments[s].begin)
           for (int i = 0; i < 4; ++i) scratch[p][i / 2][i % 2] += bytes;
     }
   }
   /// The most that lives at one node of a piece; a value that takes the place of another is counted once.
   [[nodiscard]] constexpr std::int64_t most_alive(int piece, bool input, bool output) {
     const Graph& graph = request.graph;
-    const int first = cut.first[piece];
-    const int last = cut.first[piece + 1];
+    const int first = cut.piece_node[piece];
+    const int last = cut.piece_node[piece + 1];
     std::int64_t now = input ? boundary[piece] : 0;
     std::int64_t peak = now;
     int same = last;  // the first value that has the place of the output

@@ -46,7 +46,7 @@ template <int Uses, int Roles> struct TieTable {
 }
 
 /// Who uses which parameters, and how much arrives where: slices, as they are stepped. Returns how many slices are sent.
-constexpr int find_ties(const BucketRequest& in, const GradientBucket* buckets, int bucket_count, List<TiedUse>& uses, std::int64_t* room_bytes) {
+constexpr int find_ties(const BucketRequest& in, const FlatBucket* buckets, int bucket_count, List<TiedUse>& uses, std::int64_t* room_bytes) {
   each_use(in.graph, in.layout, in.flat.shared, [&](int owner, int node, int role) {
     int bucket = 0;
     while (bucket + 1 < bucket_count && (!buckets[bucket].shared || buckets[bucket].lowest_node != node)) ++bucket;
@@ -65,10 +65,10 @@ constexpr int find_ties(const BucketRequest& in, const GradientBucket* buckets, 
 template <int Count> struct TransferTable { Transfer list[std::size_t{Count > 0 ? Count : 1}]{}; };
 
 /// `room`: bytes that have arrived, by role; zero at first.
-constexpr void append_tied_transfers(const TiedUse* uses, int use_count, const GradientBucket* buckets, const Layout& layout, const Storage& storage,
+constexpr void append_tied_transfers(const TiedUse* uses, int use_count, const FlatBucket* buckets, const Layout& layout, const Storage& storage,
                                      std::int64_t* room, List<Transfer>& to) {
   each_tied_transfer(uses, use_count, [&](int use, int there) {
-    const GradientBucket& bucket = buckets[uses[use].bucket];
+    const FlatBucket& bucket = buckets[uses[use].bucket];
     Transfer t;
     t.value = static_cast<std::int16_t>(uses[use].node + 1);
     t.from_chunk = static_cast<std::int16_t>(layout.chunk_of(uses[use].node));

@@ -13,8 +13,8 @@ namespace heddle::plan_room {
 struct UnitWalk {
   const BodyInput& in;
   Bodies& out;
-  int first = 0;  ///< nodes of the chunk
-  int last = 0;
+  int begin_node = 0;  ///< nodes of the chunk
+  int end_node = 0;
   BodyKind kind = BodyKind::forward;
   const bool* again = nullptr;  ///< by node: run again in an input part, which must give it
   int untrained = in.graph.last_untrained();
@@ -26,8 +26,8 @@ struct UnitWalk {
 
   constexpr void open() {
     if (!gathers()) return;
-    for (int i = 0; i < last - first; ++i) {
-      const int n = kind == BodyKind::forward ? first + i : last - 1 - i;
+    for (int i = 0; i < end_node - begin_node; ++i) {
+      const int n = kind == BodyKind::forward ? begin_node + i : end_node - 1 - i;
       if (in.graph.nodes[n].parameter_count == 0) continue;
       ahead = next_read(in.bucket_of_node[n]);
       return start();
@@ -76,7 +76,7 @@ struct UnitWalk {
   [[nodiscard]] constexpr bool reads(int node) const {
     if (in.graph.nodes[node].parameter_count == 0) return false;
     if (kind == BodyKind::weight) return in.graph.leaf(node).weights_read;
-    return kind != BodyKind::input || again[node] || !needs_no_gradient(in.graph.nodes[node].operands[0], first, untrained);
+    return kind != BodyKind::input || again[node] || !needs_no_gradient(in.graph.nodes[node].operands[0], begin_node, untrained);
   }
   /// The unit itself, or the next one that the body reads.
   [[nodiscard]] constexpr int next_read(int unit) const {
@@ -89,7 +89,7 @@ struct UnitWalk {
   [[nodiscard]] constexpr int neighbour(int unit) const {
     const int next = kind == BodyKind::forward ? unit - 1 : unit + 1;
     if (next < 0 || next >= in.bucket_count || in.buckets[next].role != in.buckets[unit].role) return none;
-    return in.buckets[next].lowest_node >= first && in.buckets[next].lowest_node < last ? next : none;
+    return in.buckets[next].lowest_node >= begin_node && in.buckets[next].lowest_node < end_node ? next : none;
   }
 };
 

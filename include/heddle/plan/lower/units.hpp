@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: plan. Flat buffers: where each parameter lies, how units are padded, which ranges are reduced as one bucket.
 // Sees: graph, policy answers, plan/program.  Does not see: processes, threads, kernels.
-// In: Graph, Layout, bucket size.  Out: ParameterPlace, GradientBucket.
+// In: Graph, Layout, bucket size.  Out: ParameterPlace, FlatBucket.
 #pragma once
 
 #include <cstddef>
@@ -108,7 +108,7 @@ constexpr void lay_out_gradient(const Graph& graph, FlatBuffers& flat, int n, in
   end = rounded_up(lay_out_node(graph, flat, n, role, end), unit_bytes);
   flat.close_unit(end);
   for (int p = 0; p < graph.nodes[n].parameter_count; ++p)
-    flat.parameters[graph.nodes[n].first_parameter + p].kept = flat.parameters[graph.nodes[keeper].first_parameter + p].offset;
+    flat.parameters[graph.nodes[n].first_parameter + p].owner_offset = flat.parameters[graph.nodes[keeper].first_parameter + p].offset;
 }
 
 /// Lays parameters out in the order of nodes. A unit is a block of the outermost Repeat or OneUnit, or a leaf outside; it ends at a cut too.
@@ -185,7 +185,7 @@ template <class Visit> struct BucketCutter {
   const Graph& graph;
   const FlatPlaces& flat;
   Visit& visit;
-  GradientBucket next{};
+  FlatBucket next{};
 
   constexpr void close(std::int64_t begin) {
     next.elements = (next.offset - begin) / 4;
@@ -198,8 +198,8 @@ template <class Visit> struct BucketCutter {
   /// The next lower node with parameters; `ends`: a bucket that holds enough may end with it.
   constexpr void take(int n, std::int64_t enough, bool ends) {
     if (flat.shared[n] && next.payload > 0) close(flat.node_begin[next.lowest_node]);
-    const std::int64_t kept = flat.parameters[graph.nodes[n].first_parameter].kept;
-    if (kept >= 0) return take_gradient(n, kept);
+    const std::int64_t owner_offset = flat.parameters[graph.nodes[n].first_parameter].owner_offset;
+    if (owner_offset >= 0) return take_gradient(n, owner_offset);
     next.payload += graph.parameter_elements(n);
     next.lowest_node = n;
     if (next.highest_node < 0) next.highest_node = n;
@@ -212,21 +212,21 @@ template <class Visit> struct BucketCutter {
     }
   }
   /// Of a leaf whose parameters another one keeps: what lies behind the parameters of the role.
-  constexpr void take_gradient(int n, std::int64_t kept) {
+  constexpr void take_gradient(int n, std::int64_t owner_offset) {
     const ParameterPlace& last = flat.parameters[graph.nodes[n].first_parameter + graph.nodes[n].parameter_count - 1];
-    GradientBucket own = next;
+    FlatBucket own = next;
     own.lowest_node = own.highest_node = n;
     own.payload = graph.parameter_elements(n);
     own.offset = flat.node_begin[n];
     own.elements = rounded_up(last.offset + 4 * last.elements - own.offset, unit_bytes) / 4;
     own.shared = true;
-    own.kept = kept;
+    own.owner_offset = owner_offset;
     visit(own);
     next.slot = static_cast<std::int16_t>(1 - next.slot);
   }
 };
 
-/// Cuts each role's flat buffer, from its end, into buckets of at least `bucket` bytes; visit(GradientBucket) in the order they become final.
+/// Cuts each role's flat buffer, from its end, into buckets of at least `bucket` bytes; visit(FlatBucket) in the order they become final.
 /// Sliced buffers are cut between units only, and unit by unit if asked or where parameters or gradients pass through rings.
 template <class Visit>
 constexpr void each_bucket(const Graph& graph, const Layout& layout, const FlatPlaces& flat, std::int64_t bucket, const Storage& storage,
@@ -257,12 +257,12 @@ struct BucketRequest {
   template <class Visit> constexpr void each(Visit visit) const { each_bucket(graph, layout, flat, bucket_bytes, storage, by_units, visit); }
   [[nodiscard]] constexpr int count() const {
     int n = 0;
-    each([&](const GradientBucket&) { ++n; });
+    each([&](const FlatBucket&) { ++n; });
     return n;
   }
   /// `of_node` is written where units pass through rings.
-  constexpr void write(List<GradientBucket>& list, std::int16_t* of_node) const {
-    each([&](const GradientBucket& b) {
+  constexpr void write(List<FlatBucket>& list, std::int16_t* of_node) const {
+    each([&](const FlatBucket& b) {
       list.append() = b;
       if (storage.parameters || storage.gradients)
         for (int n = b.lowest_node; n <= b.highest_node; ++n) of_node[n] = static_cast<std::int16_t>(list.count - 1);

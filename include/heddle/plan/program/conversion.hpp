@@ -32,7 +32,7 @@ enum class BodyKind : std::uint8_t { forward, backward, input, weight };
 
 /// Each rank has a part of what the leaf takes whole: it is gathered for the forward. The parts are kept, not the whole.
 [[nodiscard]] constexpr bool gathers_input(const Graph& graph, int node) {
-  return graph.converts_input(node) && graph.rest(graph.nodes[node].operands[0]).sharded();
+  return graph.converts_input(node) && graph.laid_between(graph.nodes[node].operands[0]).sharded();
 }
 /// The backward reads the value where it lies, and not a form of it that is kept beside.
 [[nodiscard]] constexpr bool reads_input_value(const Graph& graph, int node) {
@@ -46,7 +46,7 @@ enum class BodyKind : std::uint8_t { forward, backward, input, weight };
 
 /// What the leaf gives is what lies between layers, at most summed in place.
 [[nodiscard]] constexpr bool keeps_output(const Graph& graph, int node) {
-  return !graph.converts_output(node) || (graph.signature(node).output.partial() && graph.rest(node + 1).replicated());
+  return !graph.converts_output(node) || (graph.signature(node).output.partial() && graph.laid_between(node + 1).replicated());
 }
 
 }  // namespace heddle::plan_room

@@ -121,8 +121,8 @@ struct Transfer {
   std::int16_t use = -1;      // of tied parameters: whose gradient slice is sent, once a step; the target's offset is in the room of ties
 };
 
-/// `held`: gradients of outputs that the weight part of a split backward reads again.
-enum class PoolKind : std::uint8_t { frame, gradient_in, gradient_out, held };
+/// `gradient_reread`: gradients of outputs that the weight part of a split backward reads again.
+enum class PoolKind : std::uint8_t { frame, gradient_in, gradient_out, gradient_reread };
 inline constexpr int pool_kinds = 4;
 
 /// Slots of one size for what lives between instructions of one chunk: saved values, received and sent gradients.
@@ -139,16 +139,16 @@ struct ParameterPlace {
   std::int32_t node = 0;
   std::int16_t index = 0;  // in the leaf
   std::int16_t role = 0;
-  std::int64_t offset = 0;    // [bytes], from the start of the flat buffer
-  std::int64_t elements = 0;  // of one rank
-  std::int8_t split = -1;     // dimension along which the ranks of axis tensor hold parts, -1: whole
-  std::int64_t kept = -1;     // [bytes], of a use of tied parameters that another leaf of the role keeps: where; offset is of its gradient alone
+  std::int64_t offset = 0;         // [bytes], from the start of the flat buffer
+  std::int64_t elements = 0;       // of one rank
+  std::int8_t split = -1;          // dimension along which the ranks of axis tensor hold parts, -1: whole
+  std::int64_t owner_offset = -1;  // [bytes], of a use of tied parameters that another leaf of the role keeps: where; offset is of its gradient alone
 
-  [[nodiscard]] constexpr std::int64_t values() const { return kept < 0 ? offset : kept; }
+  [[nodiscard]] constexpr std::int64_t values() const { return owner_offset < 0 ? offset : owner_offset; }
 };
 
 /// A range of the flat buffer that is gathered, reduced and stepped as one.
-struct GradientBucket {
+struct FlatBucket {
   std::int16_t role = 0;
   std::int32_t lowest_node = 0;    // its backward completes the bucket
   std::int32_t highest_node = -1;  // the first whose backward writes to it
@@ -157,11 +157,11 @@ struct GradientBucket {
   std::int64_t payload = 0;        // elements of parameters
   std::int16_t slot = 0;           // in rings of two: neighbours never share one
   bool shared = false;             // of parameters that several leaves use: one leaf, one unit
-  std::int64_t kept = -1;          // as in ParameterPlace
+  std::int64_t owner_offset = -1;  // as in ParameterPlace
 
-  [[nodiscard]] constexpr std::int64_t values() const { return kept < 0 ? offset : kept; }
+  [[nodiscard]] constexpr std::int64_t values() const { return owner_offset < 0 ? offset : owner_offset; }
   /// Has parameters and optimizer states, not a gradient alone.
-  [[nodiscard]] constexpr bool steps() const { return kept < 0; }
+  [[nodiscard]] constexpr bool steps() const { return owner_offset < 0; }
 };
 
 /// One use of parameters that several leaves share; those of one owner follow one another in the order of the model.
@@ -263,7 +263,7 @@ struct Program {
   const Pool* pools = nullptr;          // pool_kinds a chunk
   const std::int16_t* slots = nullptr;  // [pool][micro-batch]
   const ParameterPlace* parameters = nullptr;
-  const GradientBucket* buckets = nullptr;
+  const FlatBucket* buckets = nullptr;
   int bucket_count = 0;
   const FlatUnit* units = nullptr;  // of all roles, in the order of the model
   int unit_count = 0;

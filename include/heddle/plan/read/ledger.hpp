@@ -72,7 +72,7 @@ struct Traffic {
   const Program* program = nullptr;
 
   /// Adds `halves` ring passes of (N-1)/N of a bucket over all groups of the axis; a reduction alone or a gather alone is one, both are two.
-  constexpr void add_passes(Volume& v, Axis a, const GradientBucket& bucket, int slices, std::int64_t halves) const {
+  constexpr void add_passes(Volume& v, Axis a, const FlatBucket& bucket, int slices, std::int64_t halves) const {
     const int n = program->mesh.size(a);
     const std::int64_t groups = program->mesh.ranks() / n / program->roles;  // per role
     v.total_payload += Bytes{groups * halves * (n - 1) * bucket.payload * 4 / slices};
@@ -110,8 +110,7 @@ struct Traffic {
       const Traffic traffic{program};
       Volume v;
       v.ranks = program->mesh.ranks();
-      if (traffic.slices(a))
-        UnitGathers{program}.each([&](const GradientBucket& unit, std::int64_t times) { traffic.add_passes(v, a, unit, 1, times); });
+      if (traffic.slices(a)) UnitGathers{program}.each([&](const FlatBucket& unit, std::int64_t times) { traffic.add_passes(v, a, unit, 1, times); });
       return v;
     }
   };
@@ -242,7 +241,7 @@ struct Traffic {
   /// Bytes that one rank sends in all-gathers of parameters in one step, padding included: its slice to all others.
   [[nodiscard]] constexpr Bytes sent_in_gathers(Rank rank) const {
     Bytes bytes;
-    UnitGathers{program}.each([&](const GradientBucket& unit, std::int64_t times) { bytes += times * sent_in_pass(rank, unit); });
+    UnitGathers{program}.each([&](const FlatBucket& unit, std::int64_t times) { bytes += times * sent_in_pass(rank, unit); });
     return bytes;
   }
   /// All three together.
@@ -250,7 +249,7 @@ struct Traffic {
     return sent_in_reductions(rank) + sent_in_reduce_scatters(rank) + sent_in_gathers(rank);
   }
   /// All slices of a unit but one.
-  [[nodiscard]] constexpr Bytes sent_in_pass(Rank rank, const GradientBucket& unit) const {
+  [[nodiscard]] constexpr Bytes sent_in_pass(Rank rank, const FlatBucket& unit) const {
     const int n = program->storage.parts;
     return unit.role == program->mesh.coordinate(rank, Axis::stage) ? Bytes{4 * unit.elements / n * (n - 1)} : Bytes{};
   }

@@ -87,7 +87,7 @@ constexpr void add_lists(Fnv& hash, const Program& p) {
   for (int b = 0; b < p.bucket_count; ++b) hash.add(p.buckets[b].role, p.buckets[b].offset, p.buckets[b].elements);
   for (int u = 0; u < p.use_count; ++u) hash.add(p.uses[u].owner, p.uses[u].node, p.uses[u].role, p.uses[u].bucket);
   for (int k = 0; k < p.graph->parameter_count; ++k)
-    hash.add(p.parameters[k].role, p.parameters[k].offset, p.parameters[k].elements, p.parameters[k].split, p.parameters[k].kept);
+    hash.add(p.parameters[k].role, p.parameters[k].offset, p.parameters[k].elements, p.parameters[k].split, p.parameters[k].owner_offset);
   return hash.value();
 }
 

@@ -38,7 +38,7 @@ struct NothingLowered {
   Pool pools[pool_kinds];
   std::int16_t numbers[pool_kinds]{};
   ParameterPlace parameters[1];
-  GradientBucket buckets[1];
+  FlatBucket buckets[1];
   FlatUnit units[1];
   TiedUse uses[1];
   ArenaMap arenas[1];

@@ -146,12 +146,12 @@ class WorkWalk {
  private:
   /// Room for a number that is known when the walk begins.
   struct Numbers {
-    std::int64_t* first;
-    constexpr explicit Numbers(int count) : first(new std::int64_t[static_cast<std::size_t>(count)]{}) {}
+    std::int64_t* data;
+    constexpr explicit Numbers(int count) : data(new std::int64_t[static_cast<std::size_t>(count)]{}) {}
     Numbers(const Numbers&) = delete;
     Numbers& operator=(const Numbers&) = delete;
-    constexpr ~Numbers() { delete[] first; }
-    constexpr std::int64_t& operator[](std::int64_t i) const { return first[i]; }
+    constexpr ~Numbers() { delete[] data; }
+    constexpr std::int64_t& operator[](std::int64_t i) const { return data[i]; }
   };
   [[nodiscard]] constexpr std::int64_t work_of(const Instruction& line) const {
     return flops_[3 * line.chunk + (line.op == ListOp::forward ? 0 : passes_gradients(line.op) ? 1 : 2)];
@@ -160,7 +160,7 @@ class WorkWalk {
   constexpr bool passes(int role, const Instruction& line) {
     if (line.op > ListOp::receive_wait) return true;
     std::int64_t& now = clock_[role];
-    std::int64_t* const started = started_.first + 2 * (line.transfer * micro_batches_ + line.micro_batch);
+    std::int64_t* const started = started_.data + 2 * (line.transfer * micro_batches_ + line.micro_batch);
     if (line.op == ListOp::send_start)
       started[0] = 1 + now;
     else if (line.op == ListOp::receive_start)
