@@ -14,6 +14,13 @@ struct Pairing {
   using Compute = int;
   using Session = int;
 };
+struct OfAPrime {
+  static constexpr bool proves = true;
+};
+struct Exact {
+  using Compute = OfAPrime;
+  using Session = int;
+};
 using Sound = Plan<Mnist, CrossEntropy, Adam, Batch<64>, Single>;
 using Uneven = Plan<Mnist, CrossEntropy, Adam, Batch<63>, DataParallel<2>>;
 
@@ -32,6 +39,16 @@ TEST_CASE("a Trainer without a backend, or with something else as its backend, s
   CHECK(NamedBackend<Sound, CpuMpi>::found.text.view() ==
         "[heddle.L09] the header of CpuMpi is not included. Fix: add #include <heddle/backend/cpu_mpi.hpp>.");
   CHECK(NamedBackend<Sound, Adam>::found.text.view() == "[heddle.L09] Adam is no backend. Fix: name the plan first, then CpuThreads or CpuMpi.");
+}
+
+TEST_CASE("a pairing that proves neither trains nor predicts nor verifies") {
+  static_assert(ProvesPlans<Exact> && !RunsPlans<Exact> && !ProvesPlans<Pairing> && !ProvesPlans<void>);
+  CHECK(NamedBackend<Sound, Exact>::found.text.view() ==
+        "[heddle.L09] Exact computes modulo a prime, which is for prove alone. Fix: write Trainer<MyPlan, CpuThreads>.");
+  CHECK(NamedBackend<Sound, Exact, OfRunner>::found.text.view() ==
+        "[heddle.L09] Exact computes modulo a prime, which is for prove alone. Fix: write Runner<MyInference, CpuThreads>.");
+  CHECK(NamedBackend<Sound, Exact, OfVerify>::found.text.view() ==
+        "[heddle.L09] Exact computes modulo a prime, which is for prove alone. Fix: write verify<MyPlan, CpuThreads>(batch).");
 }
 
 TEST_CASE("of a refused plan the refusal is told, and of a plan in the place of the backend their order") {

@@ -17,9 +17,14 @@
 
 namespace heddle::run_room {
 
-/// A pairing of kernels and ranks: CpuThreads, CpuMpi.
+/// A pairing whose elements are no numbers of a user: FieldThreads. It proves a plan, and would train and predict nonsense.
 template <class Backend>
-concept RunsPlans = requires {
+concept ProvesPlans = requires {
+  requires Backend::Compute::proves;
+};
+/// A pairing of kernels and ranks that trains and predicts: CpuThreads, CpuMpi.
+template <class Backend>
+concept RunsPlans = !ProvesPlans<Backend> && requires {
   typename Backend::Compute;
   typename Backend::Session;
 };
@@ -42,6 +47,9 @@ template <class Asked, class Backend, class Who = OfTrainer> struct NamedBackend
       return Verdict<Asked>::found;
     else if constexpr (std::is_void_v<Backend>)
       return Diagnosis{Code{'L', 9}, Who::who} << " names no backend. Fix: write " << Who::call << ", and include heddle/backend/cpu_threads.hpp.";
+    else if constexpr (ProvesPlans<Backend>)
+      return Diagnosis{Code{'L', 9}, ""} << type_name<Backend>().view() << " computes modulo a prime, which is for prove alone. Fix: write "
+                                         << Who::call << ".";
     else if constexpr (RunsPlans<Backend>)  // of a Trainer and of verify the backend has included the header
       return Diagnosis{Code{'L', 9}, "the header of "} << Who::who << " is not included. Fix: add #include <heddle/run/runner.hpp>.";
     else if constexpr (!header_of_backend<Backend>.empty())
@@ -57,7 +65,8 @@ template <class Asked, class Backend, class Who = OfTrainer> struct NamedBackend
 /// their public names.
 ///
 /// Errors  L09
-/// Tested  plan/backend_named_test, fail/L09_trainer_without_a_backend, fail/L09_backend_header_forgotten
+/// Tested  plan/backend_named_test, fail/L09_trainer_without_a_backend, fail/L09_backend_header_forgotten,
+///         fail/L09_trainer_of_the_field
 template <class Asked, class Backend = void> class Trainer {
   static_assert(sizeof(fired<NamedBackend<Asked, Backend>>) > 0);
 

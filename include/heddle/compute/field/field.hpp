@@ -187,6 +187,7 @@ template <class Optimizer> struct FieldOptimizer;
 /// Tested  compute/field/field_test, proof/prove_test
 struct FieldCompute {
   static constexpr Bytes workspace = 64_B;
+  static constexpr bool proves = true;  ///< it trains nothing: a Trainer of it is refused
   static constexpr std::string_view kernel_name = "FieldKernel", loss_kernel_name = "FieldLoss";
   using Arithmetic = FieldArithmetic;
   template <class L> using KernelOf = FieldKernel<L>;
