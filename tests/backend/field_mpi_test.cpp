@@ -55,3 +55,22 @@ TEST_CASE("one process is first, and all of them find what differs") {
   }
   CHECK(firsts == 1);
 }
+
+TEST_CASE("processes that prove with other options are told so, all of them, before anything is compared") {
+  using Spread = Of<DataParallel<4>>;
+  const int rank = MpiSession{transport_needs(Spread::training, Spread::evaluation), std::chrono::seconds{20}}.transport().rank().value;
+  const auto told = [&](ProofOptions how) -> std::string {
+    try {
+      return prove<Spread, FieldMpi>(how).line();
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  CHECK(told({.seed = Seed{rank == 2 ? 7U : 5U}}) ==
+        "[heddle.R18] rank 2 starts with another seed than ranks 0, 1 and 3: rank 2 with 7, rank 0 with 5. Fix: give prove the same ProofOptions in "
+        "every process.");
+  CHECK(told({.most_draws = rank == 1 ? 3 : 8}) ==
+        "[heddle.R18] rank 1 starts with another most_draws than ranks 0, 2 and 3: rank 1 with 3, rank 0 with 8. Fix: give prove the same "
+        "ProofOptions in every process.");
+  CHECK(told({.most_draws = rank == 1 ? 0 : 1}) == prove<Spread, FieldMpi>({.most_draws = 1}).line());  // at least one draw is made
+}

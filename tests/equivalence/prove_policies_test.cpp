@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <set>
+#include <string_view>
 
 #include "heddle/backend/field_threads.hpp"
 
@@ -37,7 +38,23 @@ class OneHash {
 };
 struct Later : Sequential<Input<2, 3>, ReLU, Flatten, Tanh, Linear<6, 6>, GELU, Linear<6, 6>> {};
 template <class... Parts> using OfLater = Plan<Later, MeanSquaredError, SGD, Batch<8>, Parts...>;
+/// Losses of a user: a row has as many targets as they say, of whatever width the output is.
+template <class Element, int count> struct OwnLoss {
+  using Target = Element;
+  static constexpr std::string_view name() { return "OwnLoss"; }
+  static constexpr Diagnosis accepts(const Spec&) { return {}; }
+  static constexpr std::int64_t target_features(const Spec&) { return count; }
+  static constexpr std::int64_t flops(const Spec&) { return 10; }
+};
+template <class Loss, class... Parts> using OfLoss = Plan<Later, Loss, SGD, Batch<8>, Parts...>;
 template <class... Parts> using Staged = Pipeline<Balanced<2>, Parts...>;
+template <class Loss> void end_alike() {
+  OneHash all;
+  all.plan<OfLoss<Loss, Single>>();
+  all.plan<OfLoss<Loss, DataParallel<2>, Accumulate<2>>>();
+  all.plan<OfLoss<Loss, Sharded<4>>>();
+  all.plan<OfLoss<Loss, Hybrid<DataParallel<2>, Staged<OneFOneB, Microbatches<2>>>>>();
+}
 
 }  // namespace
 
@@ -77,6 +94,12 @@ TEST_CASE("a split vocabulary, tied weights, split sequences and clipping do") {
       .plan<OfWords<Staged<Microbatches<2>>>>()
       .plan<OfWords<Hybrid<TensorParallel<2>, Sharded<2>>>>()
       .plan<OfWords<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2>>, LossScaling>>();
+}
+
+TEST_CASE("a loss of a user with more, fewer or other targets than outputs is that of one device") {
+  end_alike<OwnLoss<float, 1>>();
+  end_alike<OwnLoss<float, 9>>();
+  end_alike<OwnLoss<std::int32_t, 3>>();
 }
 
 TEST_CASE("a batch that is padded or shortened is that of one device with the rows that count") {

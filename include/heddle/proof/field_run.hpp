@@ -106,6 +106,18 @@ class FieldNumbers {
   }
 };
 
+/// What is compared between processes that prove: with other numbers they would compare different draws.
+struct ProofPledge {
+  std::uint64_t seed = 0;
+  std::int64_t most_draws = 1;
+};
+[[nodiscard]] inline TransportNeeds needs_of_proof(ProgramPair plan, ProofPledge pledge) {
+  TransportNeeds needs = transport_needs(*plan.training, *plan.evaluation);
+  needs.seed = pledge.seed;
+  needs.most_draws = pledge.most_draws;
+  return needs;
+}
+
 /// R32: a rank runs a part of a layer whose law nobody has stated.
 inline void refuse_split_layers(const FieldWork& work, const Program& program) {
   for (int n = 0; n < program.graph->node_count; ++n) {
@@ -119,13 +131,13 @@ inline void refuse_split_layers(const FieldWork& work, const Program& program) {
 
 /// The ranks of one plan in the field, with the numbers of the draw that is set.
 ///
-/// Errors  what the executor and the transport throw; R32
+/// Errors  what the executor and the transport throw; R18 processes with other pledges; R32
 /// Tested  proof/field_run_test, proof/prove_test
 template <class Session> class FieldRun {
  public:
-  FieldRun(const FieldWork& work, ProgramPair plan, std::chrono::nanoseconds deadline)
-      : work_(work), plan_(plan), ranks_(*plan.training, *plan.evaluation, *work.graph, work.target_features, work.kernels,
-                                         transport_needs(*plan.training, *plan.evaluation), deadline) {
+  FieldRun(const FieldWork& work, ProgramPair plan, std::chrono::nanoseconds deadline, ProofPledge pledge = {})
+      : work_(work), plan_(plan),
+        ranks_(*plan.training, *plan.evaluation, *work.graph, work.target_features, work.kernels, needs_of_proof(plan, pledge), deadline) {
     refuse_split_layers(work, *plan.training);
     ranks_.make(Seed{1});
     for (const std::string& name : ranks_.tensors().names()) {

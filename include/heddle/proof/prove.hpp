@@ -138,7 +138,7 @@ template <class Session, class SessionOfOne>
   proof.steps = static_cast<int>(alone.steps().rows.size());
   proof.modulus = Field::modulus;
   const auto run = [&](std::vector<FieldCall>* calls) {
-    FieldRun<Session> planned{alone.work(), programs, how.deadline};
+    FieldRun<Session> planned{alone.work(), programs, how.deadline, {how.seed.value, std::max(how.most_draws, 1)}};
     FieldOutcome outcome = planned.outcome(alone.steps());
     proof.first_process = planned.first_process();
     if (calls != nullptr) *calls = planned.calls();
@@ -150,13 +150,15 @@ template <class Session, class SessionOfOne>
   for (int draw = 0; draw < draws.count && proof.ok(); ++draw) {
     FieldOutcome outcome;
     if (draw == 0) {
-      FieldCounts counts = alone.counts();
       std::vector<FieldCall> calls;
-      {
+      std::uint64_t compared = 0;
+      {  // first of all: here processes compare what they prove with
         const DrawnField degrees{how.seed, 0, FieldMode::degrees};
-        counts.compared = std::max(counts.compared, highest_degree(run(&calls)));
-        counts.degrees.insert(counts.degrees.end(), calls.begin(), calls.end());
+        compared = highest_degree(run(&calls));
       }
+      FieldCounts counts = alone.counts();
+      counts.compared = std::max(counts.compared, compared);
+      counts.degrees.insert(counts.degrees.end(), calls.begin(), calls.end());
       const DrawnField census{how.seed, 0, FieldMode::census};
       outcome = run(&calls);
       counts.calls.insert(counts.calls.end(), calls.begin(), calls.end());
@@ -268,7 +270,8 @@ template <class ThePlan, class Backend> [[nodiscard]] Proof prove_sound(ProofOpt
 /// function, so what is proved holds for every such function and every input, but for a probability that is printed.
 ///
 /// It says nothing of rounding, of kernels, of deadlock or of other sizes than those of the plan; see docs/proof.md.
-/// Errors  what the executor throws; R31 a difference, as the text of the result; R32 a split layer of a user without a field kernel; L06, L09, L11
+/// Errors  what the executor throws; R18 processes with other options; R31 a difference, as the text of the result; R32 a split layer of a user
+/// without a field kernel; L06, L09, L11
 ///         and what refuses the plan at build
 /// Tested  proof/prove_test, equivalence/prove_policies_test, backend/field_mpi_test, fail/L09_prove_with_floats
 template <class ThePlan, class Backend> [[nodiscard]] Proof prove(ProofOptions how = {}) {

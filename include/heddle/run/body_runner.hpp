@@ -203,7 +203,8 @@ class BodyRunner : public RankTensors {
             positions(),
             entry.c.set() ? part_ : 0,
             entry.c.set() ? p_->graph->split.ranks : 1,
-            at_grain(entry.c, parts * p_->loss.terms, g)};
+            at_grain(entry.c, parts * p_->loss.terms, g),
+            target_features_};
   }
   void make_terms(const Entry& entry) {
     for (int g = 0; g < grains(); ++g) kernels_.loss_terms(loss_call(entry, g, 1));

@@ -52,6 +52,7 @@ struct TransportNeeds : RankNeeds {
   std::uint64_t seed = 0;
   std::uint32_t options = 0;  ///< hash of the optimizer's constants
   float learning_rate = 0;
+  std::int64_t most_draws = 0;  ///< of a proof; 0 of a trainer
 };
 
 /// Groups are numbered as transport_group() does.

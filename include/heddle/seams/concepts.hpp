@@ -55,13 +55,14 @@ struct LossCall {
   std::int64_t features = 0;
   std::int64_t total_rows = 0;
   const float* output = nullptr;  // (rows, features): logits or predictions
-  const void* targets = nullptr;  // int32 (rows, positions) class numbers, or float (rows, features)
+  const void* targets = nullptr;  // (rows, target_features): class numbers in int32, or floats
   float* gradient = nullptr;      // (rows, features), d(mean loss over total_rows)/d(output); null in evaluation
   std::int64_t positions = 1;     // of one row: features are those of all positions together
   // Where the output lies in parts: it, the gradient and features are those of part `part` of `parts`, targets are whole.
   int part = 0;
   int parts = 1;
-  float* terms = nullptr;  // terms(): (rows, terms of a row), written; sum(): (rows, parts, terms of a row), read
+  float* terms = nullptr;            // terms(): (rows, terms of a row), written; sum(): (rows, parts, terms of a row), read
+  std::int64_t target_features = 0;  // targets of one row: Loss::target_features(output)
 };
 
 /// LossKernel<Loss, Compute> has   static float sum(const LossCall&);   the sum over rows of the loss (not yet divided by total_rows).

@@ -27,6 +27,7 @@ struct StartPledge {
   std::uint64_t seed = 0;
   std::uint32_t options = 0;  ///< hash of the optimizer's constants
   float learning_rate = 0;
+  std::int64_t most_draws = 0;  ///< of a proof; 0 of a trainer
 };
 
 /// What a rank says of the call that it is in, with every message: the same on all of them.
@@ -109,7 +110,7 @@ template <class Of> [[nodiscard]] std::string for_example(const std::vector<Star
 
 /// Throws if the ranks, in their order, do not start the same.
 ///
-/// Errors  R08 another program, R18 another seed, O02 other options
+/// Errors  R08 another program, R18 another seed or most_draws, O02 other options
 /// Tested  seams/pledge_test
 inline void check_start(const std::vector<StartPledge>& pledges) {
   const auto odd_in = [&](auto of) {
@@ -127,10 +128,15 @@ inline void check_start(const std::vector<StartPledge>& pledges) {
   if (const auto odd = odd_in([](const StartPledge& p) { return std::array{p.program, static_cast<std::uint64_t>(p.ranks)}; }); !odd.empty())
     throw Error{Code{'R', 8},
                 verb(odd, "run") + "another program than " + others(odd) + ". Fix: start the same binary with the same plan in every process."};
+  const bool proves = std::any_of(pledges.begin(), pledges.end(), [](const StartPledge& p) { return p.most_draws != 0; });
+  const std::string remedy =
+      proves ? ". Fix: give prove the same ProofOptions in every process." : ". Fix: give the trainer the same Seed in every process.";
   if (const auto odd = odd_in([](const StartPledge& p) { return p.seed; }); !odd.empty())
-    throw Error{Code{'R', 18}, verb(odd, "start") + "with another seed than " + others(odd) + for_example(pledges, odd, [](const StartPledge& p) {
-                                 return std::to_string(p.seed);
-                               }) + ". Fix: give the trainer the same Seed in every process."};
+    throw Error{Code{'R', 18}, verb(odd, "start") + "with another seed than " + others(odd) +
+                                   for_example(pledges, odd, [](const StartPledge& p) { return std::to_string(p.seed); }) + remedy};
+  if (const auto odd = odd_in([](const StartPledge& p) { return p.most_draws; }); !odd.empty())
+    throw Error{Code{'R', 18}, verb(odd, "start") + "with another most_draws than " + others(odd) +
+                                   for_example(pledges, odd, [](const StartPledge& p) { return std::to_string(p.most_draws); }) + remedy};
   if (const auto odd = odd_in([](const StartPledge& p) { return std::bit_cast<std::uint32_t>(p.learning_rate); }); !odd.empty())
     throw Error{Code{'O', 2}, verb(odd, "start") + "with another learning_rate than " + others(odd) +
                                   for_example(pledges, odd, [](const StartPledge& p) { return short_number(static_cast<double>(p.learning_rate)); }) +

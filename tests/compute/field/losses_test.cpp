@@ -3,6 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
 #include "compute/field/field.hpp"
 #include "heddle/graph/losses/mean_squared_error.hpp"
 
@@ -62,7 +67,41 @@ std::vector<float> in_parts(int parts, const std::vector<float>& logits, std::ve
   return losses;
 }
 
+/// Of a user, with targets of its own number and type.
+template <class Element> struct Own { using Target = Element; };
+
+/// Two rows of 4 outputs: the loss of both is the sum of the losses of each with its own targets, and depends on each of them.
+template <class Element> void each_row_has_its_targets(std::vector<Element> targets) {
+  const auto features = std::ssize(targets) / 2;
+  CAPTURE(features);
+  const std::vector<float> x = elements(8);
+  const auto loss = [&](std::int64_t first, std::int64_t of_rows) {
+    LossCall call;
+    call.rows = of_rows;
+    call.features = 4;
+    call.total_rows = 2;
+    call.output = x.data() + first * 4;
+    call.targets = targets.data() + first * features;
+    call.target_features = features;
+    return FieldLoss<Own<Element>>::sum(call);
+  };
+  const float both = loss(0, 2);
+  CHECK(same({both}, {FieldArithmetic::plus(loss(0, 1), loss(1, 1))}));
+  for (Element& target : targets) {
+    const Element before = std::exchange(target, std::is_same_v<Element, float> ? Element(Field::write(77)) : Element(77));
+    CHECK_FALSE(same({loss(0, 2)}, {both}));
+    target = before;
+  }
+}
+
 }  // namespace
+
+TEST_CASE("a row of targets has the width that its loss says, whatever the width of the output") {
+  const Drawn drawn{9};
+  each_row_has_its_targets(elements(2 * 1, 60));
+  each_row_has_its_targets(elements(2 * 9, 60));
+  each_row_has_its_targets(std::vector<std::int32_t>{1, 2, 3, 4, 5, 6});
+}
 
 TEST_CASE("a cross-entropy of parts is that of the whole, value and gradient, on every rank") {
   const Drawn drawn{9};
@@ -105,6 +144,7 @@ TEST_CASE("another loss is any function of a row and its targets, and losses of 
   call.total_rows = 2;
   call.output = x.data();
   call.targets = targets.data();
+  call.target_features = 4;
   call.gradient = gradient.data();
   const float both = FieldLoss<MeanSquaredError>::sum(call);
   call.rows = 1;

@@ -19,11 +19,10 @@ namespace heddle::compute_room {
 template <class Loss> struct FieldLossOfRows {
   static float sum(const LossCall& call) {
     float all = 0;
-    const std::int64_t targets = std::is_same_v<typename Loss::Target, float> ? call.features : call.positions;
     for (std::int64_t r = 0; r < call.rows; ++r) {
       const float* const output = call.output + r * call.features;
       const std::uint64_t row = Field::digest(output, call.features);
-      const std::uint64_t wanted = target_digest(call, r, targets);
+      const std::uint64_t wanted = target_digest(call, r);
       all = FieldArithmetic::plus(all, Field::write(Field::hash(symbol_of<Loss>("value"), {row, of_elements(wanted)}, {of_labels(wanted)})));
       for (std::int64_t j = 0; j < call.features && call.gradient != nullptr; ++j)
         call.gradient[r * call.features + j] =
@@ -37,7 +36,8 @@ template <class Loss> struct FieldLossOfRows {
   static constexpr bool labels = std::is_same_v<typename Loss::Target, std::int32_t>;
   [[nodiscard]] static std::uint64_t of_elements(std::uint64_t digest) { return labels ? 0 : digest; }
   [[nodiscard]] static std::uint64_t of_labels(std::uint64_t digest) { return labels ? digest : 0; }
-  [[nodiscard]] static std::uint64_t target_digest(const LossCall& call, std::int64_t r, std::int64_t targets) {
+  [[nodiscard]] static std::uint64_t target_digest(const LossCall& call, std::int64_t r) {
+    const std::int64_t targets = call.target_features;
     if constexpr (!labels) return Field::digest(static_cast<const float*>(call.targets) + r * targets, targets);
     std::uint64_t all = 0;
     for (std::int64_t i = 0; i < targets; ++i)
