@@ -16,6 +16,9 @@ ENTRY = re.compile(r"^\| `(\w+)` \|(.*)\|$", re.M)
 SECTION = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.M | re.S)
 BLOCK = re.compile(r"^```cpp\n(.*?)^```$", re.M | re.S)
 INNER = re.compile(r"^namespace (\w+)_room \{(.*?)\}$", re.M | re.S)
+REMEDY = re.compile(r"Fix: [^\n|]*")
+TYPE = re.compile(r"(?<![\w:~`'-])[A-Z]\w*[a-z]\w*")
+MADE = re.compile(r"^(?:template <.*> )?(?:struct|class|enum class|concept) (\w+)\b", re.M)
 USED = re.compile(r"using namespace (\w+)_room;")
 
 
@@ -85,6 +88,15 @@ def check_rooms(root):
             yield f"core/rooms.hpp: room {room} sees other names than its arrows allow: {', '.join(sorted(wrong))}"
 
 
+def check_remedies(root, public):
+    """What a refusal tells its reader to write is there to be written."""
+    made = {name for path in house.headers(root) for name in MADE.findall(path.read_text())}
+    for page in sorted((root / "docs").glob("*.md")):
+        for remedy in REMEDY.findall(page.read_text()):
+            for name in sorted(set(TYPE.findall(remedy)) & made - public):
+                yield f"{page.relative_to(root)}: a remedy names {name}, which neither heddle nor heddle::extending has"
+
+
 def check(root):
     for path in house.headers(root):
         if re.search(r"namespace heddle::inline|inline namespace \w+_room", path.read_text()):
@@ -94,6 +106,7 @@ def check(root):
     there = visible(root)
     said, faults = listed(page.read_text() if page.exists() else "")
     yield from faults
+    yield from check_remedies(root, {name for names in there.values() for name in names})
     for namespace in sorted(set(there) | set(said)):
         full = f"heddle::{namespace}".removesuffix("::")
         for name in sorted(set(there.get(namespace, {})) - set(said.get(namespace, {}))):
@@ -113,6 +126,7 @@ REFUSED = {
     "heddle has Batch, which docs/reference.md does not list": {HEADER: EXPORT, "docs/reference.md": PAGE.replace("| `Batch` | rows of a step, together |\n", "")},
     "lists Plan, which heddle does not have": {HEADER: EXPORT.replace("plan_room::Plan, ", ""), "docs/reference.md": PAGE},
     "no block of section 'Plans' shows Plan": {HEADER: EXPORT, "docs/reference.md": PAGE.replace("Plan<Batch<64>>", "Batch<64>")},
+    "a remedy names Node, which": {**ACCEPTED, "docs/errors.md": "[heddle.X01] It is not so. Fix: write Node<2>.\n"},
     "Plan stands twice": {HEADER: EXPORT, "docs/reference.md": PAGE.replace("| `Batch`", "| `Plan` | and once more here |\n| `Batch`")},
     "Batch has no line": {HEADER: EXPORT, "docs/reference.md": PAGE.replace("rows of a step, together", "rows")},
     "an inline room": {HEADER: "namespace heddle::inline plan_room {\n}\n" + EXPORT, "docs/reference.md": PAGE},

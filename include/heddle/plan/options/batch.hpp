@@ -294,5 +294,6 @@ constexpr Diagnosis& name_parts(Diagnosis& sentence, const BatchDivision& d) {
 }  // namespace heddle::plan_room
 
 namespace heddle {
-using plan_room::Accumulate, plan_room::Batch, plan_room::DropLast, plan_room::Grain, plan_room::KeepLast, plan_room::Reproducible;
+using plan_room::Accumulate, plan_room::Batch, plan_room::DropLast, plan_room::Grain, plan_room::KeepLast, plan_room::PadLast,
+    plan_room::Reproducible;
 }  // namespace heddle
