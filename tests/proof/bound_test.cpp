@@ -24,6 +24,14 @@ TEST_CASE("pairs of calls of one function count with the degree of their argumen
   CHECK(std::log2(bound_of_a_draw(calls_of_one(1000))) == doctest::Approx(-11).epsilon(0.01));
 }
 
+TEST_CASE("where the census of a function is full there is no bound, whatever it is called with") {
+  CHECK(bound_of_a_draw(calls_of_one(FieldCensus::most_calls)) == 1);
+  FieldCounts constants = calls_of_one(FieldCensus::most_calls);
+  constants.degrees = {{7, 0, 0}};
+  CHECK(bound_of_a_draw(constants) == 1);
+  CHECK(bound_of_a_draw(calls_of_one(FieldCensus::most_calls / 4)) < Draws::useful);
+}
+
 TEST_CASE("calls of different functions do not meet; what is compared counts once") {
   FieldCounts counts = calls_of_one(10);
   for (std::uint64_t i = 0; i < 10; ++i) counts.calls.push_back({8, i, 0});

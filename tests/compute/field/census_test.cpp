@@ -22,6 +22,15 @@ TEST_CASE("a census has a line a call, a degree run one a symbol with the highes
   CHECK((lines[0].first == 2 && lines[0].highest == 3));
 }
 
+TEST_CASE("a census of a large model keeps as many calls of a function as leave no bound, and begins anew") {
+  FieldCensus census;
+  for (int run = 0; run < 2; ++run) {
+    for (std::uint64_t i = 0; i < FieldCensus::most_calls + 1000; ++i) census.note({1, i, 0}, FieldMode::census);
+    census.note({2, 1, 0}, FieldMode::census);
+    CHECK(census.take().size() == FieldCensus::most_calls + 1);
+  }
+}
+
 TEST_CASE("calls of several threads are all there") {
   FieldCensus census;
   std::vector<std::thread> threads;
