@@ -18,7 +18,9 @@ using equivalence::any_plan;
 using equivalence::AnyRun;
 using equivalence::train_any;
 
-[[nodiscard]] inline bool says(const Diagnosis& found, std::string_view words) { return found.text.view().find(words) != std::string_view::npos; }
+[[nodiscard]] inline bool says(const Diagnosis& found, std::string_view words) {
+  return found.sentence().view().find(words) != std::string_view::npos;
+}
 [[nodiscard]] inline std::string code_of(const Diagnosis& found) {
   return found.ok() ? "" : found.code.letter + std::string(found.code.number < 10 ? "0" : "") + std::to_string(found.code.number);
 }

@@ -40,7 +40,7 @@ static_assert(heard(static_cast<fired<Sound>*>(nullptr)));
 static_assert(std::is_same_v<fired<Sound>, rule<true, Code{}, Spelled<0>{Sentence{}}, 0, 0, 0, 0>>);
 
 TEST_CASE("a sentence survives as a template argument, whole and in order") {
-  CHECK(joined(Spelled<spelled_extent(broken.text)>{broken.text}) == "[heddle.B01] Batch<63> does not divide by 4 ranks.");
+  CHECK(joined(Spelled<spelled_extent(broken.sentence())>{broken.sentence()}) == "[heddle.B01] Batch<63> does not divide by 4 ranks.");
   CHECK(joined(Spelled<0>{Sentence{}}).empty());
 }
 

@@ -43,6 +43,6 @@ TEST_CASE("a header that is not read is not taken for one that is") {
 
 TEST_CASE("a backend inside a plan is told where it belongs") {
   struct Net : Sequential<Linear<20, 32>> {};
-  CHECK(check<Plan<Net, CrossEntropy, Adam, Batch<64>, Single, CpuMpi>>().text.view() ==
+  CHECK(check<Plan<Net, CrossEntropy, Adam, Batch<64>, Single, CpuMpi>>().sentence().view() ==
         "[heddle.L03] CpuMpi is no part of a Plan by itself. Fix: write it inside Trainer<MyPlan, CpuThreads>, as its backend.");
 }

@@ -25,13 +25,15 @@ static_assert(Diagnosis{}.ok());
 static_assert(!uneven(63, 4).ok());
 static_assert(uneven(63, 4).code == Code{'B', 1});
 static_assert(uneven(63, 4).code == "B01" && uneven(63, 4).code != "B10" && Code{'P', 42} == "P42");
-static_assert(uneven(63, 4).words() == "a batch of 63 rows does not divide by 4 replicas. Fix: name DropLast, PadLast or KeepLast.");
-static_assert(Diagnosis{}.words().empty());
-static_assert(uneven(63, 4).text.view() == "[heddle.B01] a batch of 63 rows does not divide by 4 replicas. Fix: name DropLast, PadLast or KeepLast.");
+static_assert(uneven(63, 4).words.view() == "a batch of 63 rows does not divide by 4 replicas. Fix: name DropLast, PadLast or KeepLast.");
+static_assert(Diagnosis{}.words.empty() && Diagnosis{}.sentence().empty());
+static_assert(label(Code{'B', 1}).view() == "[heddle.B01] " && label(Code{'B', 1}).length == 13);
+static_assert(uneven(63, 4).sentence().view() ==
+              "[heddle.B01] a batch of 63 rows does not divide by 4 replicas. Fix: name DropLast, PadLast or KeepLast.");
 
 TEST_CASE("a code has two digits in its sentence") {
-  CHECK(Diagnosis(Code{'M', 7}, "x").text.view() == "[heddle.M07] x");
-  CHECK(Diagnosis(Code{'M', 42}, "x").text.view() == "[heddle.M42] x");
+  CHECK(Diagnosis(Code{'M', 7}, "x").sentence().view() == "[heddle.M07] x");
+  CHECK(Diagnosis(Code{'M', 42}, "x").sentence().view() == "[heddle.M42] x");
   CHECK_FALSE(Code{'M', 7} == Code{'G', 7});
   CHECK_FALSE(Code{'M', 7} == Code{'M', 8});
 }
@@ -46,7 +48,7 @@ TEST_CASE("the numbers of the sentence are kept as facts in their order") {
 TEST_CASE("more numbers than are kept still stand in the sentence") {
   Diagnosis found{Code{'C', 1}, ""};
   for (int i = 1; i <= 6; ++i) found << i;
-  CHECK(found.text.view() == "[heddle.C01] 123456");
+  CHECK(found.sentence().view() == "[heddle.C01] 123456");
   CHECK(found.number_count == 4);
   CHECK(found.numbers[3] == 4);
 }
@@ -54,7 +56,7 @@ TEST_CASE("more numbers than are kept still stand in the sentence") {
 TEST_CASE("a shape can be a word of the sentence") {
   Diagnosis found{Code{'G', 1}, "features "};
   found << Shape{28, 28} << '.';
-  CHECK(found.text.view() == "[heddle.G01] features (28, 28).");
+  CHECK(found.sentence().view() == "[heddle.G01] features (28, 28).");
   CHECK(found.number_count == 0);
 }
 

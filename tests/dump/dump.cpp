@@ -177,7 +177,7 @@ struct Writer {
   }
   /// The plan is lowered once more while this program runs.
   void compare(const char* name, const LoweredPlan& again, const Program& training, const Program& evaluation) {
-    std::string words{check(again).text.view()};
+    std::string words{check(again).sentence().view()};
     if (words.empty()) words = tests::Difference(training, again.training()).words() + tests::Difference(evaluation, again.evaluation()).words();
     if (words.empty()) return;
     std::cerr << name << " is lowered otherwise while a program runs: " << words << '\n';

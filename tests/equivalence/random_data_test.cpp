@@ -118,10 +118,10 @@ TEST_CASE(
     INFO(asked.words);
     const LoweredPlan plan = lower(asked.request);
     if (const Diagnosis found = check_answers(asked.request); !found.ok()) {
-      CHECK(plan.fault().text.view() == found.text.view());
+      CHECK(plan.fault().sentence().view() == found.sentence().view());
       continue;
     }
-    REQUIRE(std::string{check(plan).text.view()} == "");
+    REQUIRE(std::string{check(plan).sentence().view()} == "");
     if (++legal % 4 != 0) continue;
     const int batch = plan.training().batch.batch;
     const int grain = plan.training().batch.grain_rows;

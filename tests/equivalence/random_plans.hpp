@@ -146,7 +146,7 @@ template <int seed> void check_seed() {
   static_assert(check<typename D::Alone>().ok());
   CHECK(words_of(found.code) == words_of(D::broken()));
   if constexpr (!found.ok()) {
-    MESSAGE("refused: " << found.text.view());
+    MESSAGE("refused: " << found.sentence().view());
   } else {
     MESSAGE("legal");
     static_assert(heddle::same_bits<typename D::type, typename D::Alone>());

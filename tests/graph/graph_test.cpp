@@ -92,7 +92,7 @@ TEST_CASE("a node is described with its number, its name and its type") {
 TEST_CASE("a batch whose values or operations are more than can be counted is refused") {
   struct Wide : Sequential<Input<(1 << 30), (1 << 9)>, ReLU> {};
   CHECK(check_totals(graph_of<Wide>, 64, 64).ok());
-  CHECK(check_totals(graph_of<Wide>, 1 << 30, 1).text.view() ==
+  CHECK(check_totals(graph_of<Wide>, 1 << 30, 1).sentence().view() ==
         "[heddle.G21] a batch of 1,073,741,824 rows makes more values or operations in Wide than can be counted: 1,649,267,441,664 and "
         "549,755,813,888 for each row. Fix: use a smaller batch, or smaller sizes.");
   CHECK(check_totals(graph_of<Wide>, 1 << 10, 1 << 20).ok());

@@ -51,7 +51,7 @@ struct HasAKernel {
 
 template <class L> constexpr bool refused(std::string_view what) {
   constexpr Diagnosis found = diagnose_layer<L>();
-  return !Layer<L> && found.code == Code{'G', 5} && found.text.view().find(what) != std::string_view::npos;
+  return !Layer<L> && found.code == Code{'G', 5} && found.sentence().view().find(what) != std::string_view::npos;
 }
 
 }  // namespace
@@ -75,20 +75,20 @@ TEST_CASE("what is missing or wrong in a type is said in one sentence") {
   static_assert(refused<NoForward>("it has backward but no forward. Fix: add static float forward(float x)."));
   static_assert(refused<InDouble>("forward or backward has another signature."));
   static_assert(refused<TakesAtRunTime>("its takes() cannot be called at build. Fix: declare it static constexpr"));
-  CHECK(diagnose_layer<NoBackward>().text.view() ==
+  CHECK(diagnose_layer<NoBackward>().sentence().view() ==
         "[heddle.G05] NoBackward is no layer: it has forward but no backward. Fix: add static float backward(float x, float gradient).");
 }
 
 TEST_CASE("a layer with data members is refused, since an object of it never exists") {
   constexpr Diagnosis found = diagnose_layer<WithState>();
   static_assert(found.code == Code{'G', 5});
-  CHECK(found.text.view().find("it has data members") != std::string_view::npos);
+  CHECK(found.words.view().find("it has data members") != std::string_view::npos);
 }
 
 TEST_CASE("the first type of a model that is no layer is told") {
   LayerCheck check;
   check.layer<Sequential<ReLU, NoBackward, Sequential<SaysNothing>>>(0);
-  CHECK(check.fault.text.view().find("NoBackward is no layer") != std::string_view::npos);
+  CHECK(check.fault.words.view().find("NoBackward is no layer") != std::string_view::npos);
   LayerCheck sound;
   sound.layer<Sequential<ReLU, Linear<3, 4>>>(0);
   CHECK(sound.fault.ok());

@@ -22,7 +22,7 @@ constexpr std::int64_t large = std::int64_t{1} << 30;
 
 /// What a model with one more layer is refused for; the layer stands between Linear<8, 4> and Linear<4, 2>.
 template <class L> constexpr Diagnosis fault_with() { return graph_of<Sequential<Linear<8, 4>, L, Linear<4, 2>>>.fault; }
-template <class L> std::string words_with() { return std::string{fault_with<L>().text.view()}; }
+template <class L> std::string words_with() { return std::string{fault_with<L>().sentence().view()}; }
 
 /// A layer of one's own that is right but for what Change makes of it.
 template <auto Change> struct Own {
@@ -121,7 +121,7 @@ TEST_CASE("a layer that refuses some widths is tried on others") {
       "constexpr Spec takes(), or set leaf.fault where the value does not fit.");
   constexpr const Graph& odd =
       graph_of<Sequential<Input<5>, Refusing<[](std::int64_t width) { return width % 2 == 0; }, [](std::int64_t) { return 3; }>>>;
-  CHECK(odd.fault.text.view().find("takes (5) and (15) alike") != std::string_view::npos);
+  CHECK(odd.fault.words.view().find("takes (5) and (15) alike") != std::string_view::npos);
   CHECK(fault_with<Refusing<[](std::int64_t width) { return width % 2 != 0; }, [](std::int64_t width) { return width; }>>().ok());
   CHECK(fault_with<Refusing<[](std::int64_t width) { return width != 4; }, [](std::int64_t) { return 4; }>>().ok());
 }
@@ -192,7 +192,7 @@ TEST_CASE("names of parameters are the last words of a state_dict: unique, whole
 
 TEST_CASE("products of extents beyond what is counted are refused, not wrapped") {
   static_assert(graph_of<Sequential<Linear<large, large>>>.fault.code == Code{'G', 21});
-  CHECK(std::string{graph_of<Sequential<Linear<large, large>>>.fault.text.view()}.find("Linear<1073741824, 1073741824>") != std::string::npos);
+  CHECK(std::string{graph_of<Sequential<Linear<large, large>>>.fault.sentence().view()}.find("Linear<1073741824, 1073741824>") != std::string::npos);
   static_assert(graph_of<Sequential<Input<1 << 20, 1 << 20, 1 << 20>, ReLU>>.fault.code == Code{'G', 21});
   static_assert(graph_of<Sequential<Input<1 << 30, 4>, Linear<4, large>>>.fault.code == Code{'G', 21});
   using Works = Own<[](Leaf& leaf) { leaf.forward_flops = most_countable; }>;

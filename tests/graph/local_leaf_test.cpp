@@ -89,7 +89,7 @@ TEST_CASE("Partial + Replicate is no operation: a bias on every rank would count
   s.parameters[1] = laid::replicate;
   const Diagnosis found = check_signature(with(s), s);
   CHECK(found.code == refused);
-  CHECK(found.text.view() ==
+  CHECK(found.sentence().view() ==
         "[heddle.P03] states parameter 'bias' Replicate and adds it to an output that is Partial, so the sum would hold it once for each rank. "
         "Fix: state it Partial (one rank adds it), or split it.");
 }
@@ -100,7 +100,7 @@ TEST_CASE("a whole parameter of split values has a gradient that is a term (Mega
   Signature s = gain.signatures[0];
   const Diagnosis found = check_signature(gain, s);
   CHECK(found.code == refused);
-  CHECK(found.text.view() ==
+  CHECK(found.sentence().view() ==
         "[heddle.P03] states parameter 'gain' Replicate and its gradient Replicate, but each rank sees its own part of the values, so what it has is "
         "a term. Fix: state the gradient Partial.");
   CHECK(check_signature(gain, s.with(0, laid::replicate, laid::partial)).ok());
@@ -109,7 +109,7 @@ TEST_CASE("a whole parameter of split values has a gradient that is a term (Mega
 TEST_CASE("a whole input of ranks that do different work has a gradient that is a term") {
   Signature s = columns;
   s.input_gradient = laid::replicate;
-  CHECK(check_signature(linear, s).text.view() ==
+  CHECK(check_signature(linear, s).sentence().view() ==
         "[heddle.P03] gives a gradient of its input that is Replicate, but each rank has a term of it from its own part. Fix: give it as Partial.");
   CHECK(check_signature(linear, Signature{}).ok());  // all ranks do the same
 }
@@ -118,7 +118,7 @@ TEST_CASE("a parameter is not split along the first dimension that it lacks") {
   Leaf gain = ReLU::describe(Spec{Shape{12}});
   gain.with({Text<16>{"gain"}, Shape{12}, Initial::ones});
   Signature s = gain.signatures[0];
-  CHECK(check_signature(gain, s.with(0, laid::shard(1), laid::shard(1))).text.view() ==
+  CHECK(check_signature(gain, s.with(0, laid::shard(1), laid::shard(1))).sentence().view() ==
         "[heddle.P03] states parameter 'gain' Shard<1>, but it has 1 dimensions. Fix: name one of them.");
   CHECK(check_signature(gain, s.with(0, laid::shard(0), laid::shard(0))).ok());
 }

@@ -34,20 +34,20 @@ TEST_CASE("a parameter has its shape by name, and a name that there is not is re
   static_assert(parameter_shape<Mnist, "linear1.weight"> == Shape{50, 784} && parameter_shape<Mnist, "linear2.bias"> == Shape{10});
   struct Language : Sequential<Named<"first", Linear<4, 4>>, Repeat<3, Sequential<Linear<4, 4>>>, Tied<"head", Linear<4, 4>, To<"first">>> {};
   static_assert(parameter_shape<Language, "1.2.0.weight"> == Shape{4, 4} && parameter_shape<Language, "head.bias"> == Shape{4});
-  CHECK(AskedParameter<Mnist, "linear1.wieght">::found.text.view() ==
+  CHECK(AskedParameter<Mnist, "linear1.wieght">::found.sentence().view() ==
         "[heddle.G26] Mnist has no parameter 'linear1.wieght'; nearest: 'linear1.weight'. Fix: name a parameter of its state_dict, such as "
         "'linear1.weight'.");
-  CHECK(AskedParameter<Mnist, "wte">::found.text.view() ==
+  CHECK(AskedParameter<Mnist, "wte">::found.sentence().view() ==
         "[heddle.G26] Mnist has no parameter 'wte'. Fix: name a parameter of its state_dict, such as 'linear1.weight'.");
   static_assert(AskedParameter<Language, "1.3.0.weight">::found.code == Code{'G', 26});
   struct Squash : Sequential<Input<4>, ReLU> {};
-  CHECK(AskedParameter<Squash, "0.weight">::found.text.view().find("Squash has no parameters at all") != std::string_view::npos);
+  CHECK(AskedParameter<Squash, "0.weight">::found.words.view().find("Squash has no parameters at all") != std::string_view::npos);
   static_assert(shape_of_parameter<Mnist, "wte">() == Shape{3} && shape_of_parameter<Sequential<Linear<4, 5>, Linear<6, 2>>, "0.bias">() == 7);
 }
 
 TEST_CASE("what is no model, or a broken one, is refused, and its answers compare as true") {
   static_assert(AskedModel<Mnist>::found.ok());
-  CHECK(AskedModel<int>::found.text.view() == "[heddle.G05] int is no layer: it is no class. Fix: name a layer.");
+  CHECK(AskedModel<int>::found.sentence().view() == "[heddle.G05] int is no layer: it is no class. Fix: name a layer.");
   using Broken = Sequential<Linear<4, 5>, Linear<6, 2>>;
   static_assert(AskedModel<Broken>::found.code == Code{'G', 1});
   using Answers = ModelAnswers<Broken>;

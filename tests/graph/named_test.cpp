@@ -43,7 +43,7 @@ TEST_CASE("a layer that has two names is refused, or two layers could have the s
   using Twice = Sequential<Named<"a", Named<"x", Linear<6, 8>>>, ReLU, Named<"b", Named<"x", Linear<8, 2>>>>;
   constexpr Diagnosis found = fault_of<Twice>();
   static_assert(found.code == Code{'G', 4});
-  CHECK(found.text.view() ==
+  CHECK(found.sentence().view() ==
         "[heddle.G04] the layer named 'a' in the model is named 'x' too, but a state_dict has one name for it. Fix: keep one of them, or put "
         "Sequential between both.");
   static_assert(fault_of<Sequential<Named<"first", Head>, ReLU, Named<"second", Head>>>().code == Code{'G', 4});
@@ -59,13 +59,13 @@ TEST_CASE("a layer that has two names is refused, or two layers could have the s
 TEST_CASE("a name that stands twice among siblings is refused with both places") {
   constexpr Diagnosis found = fault_of<Sequential<Named<"a", Linear<8, 4>>, ReLU, Named<"a", Linear<4, 2>>>>();
   static_assert(found.code == Code{'G', 4});
-  CHECK(found.text.view() == "[heddle.G04] the name 'a' stands twice in the model: as layer 0 and as layer 2. Fix: rename one of them.");
+  CHECK(found.sentence().view() == "[heddle.G04] the name 'a' stands twice in the model: as layer 0 and as layer 2. Fix: rename one of them.");
   static_assert(fault_of<Sequential<Named<"a", Linear<8, 4>>, Residual<Named<"a", Linear<4, 4>>>>>().ok());  // other siblings
   static_assert(fault_of<Sequential<Head, Named<"head", Linear<2, 2>>>>().code == Code{'G', 4});
 }
 
 TEST_CASE("a name may not be the number of a sibling without a name") {
-  CHECK(fault_of<Sequential<Linear<8, 4>, Named<"0", Linear<4, 2>>>>().text.view() ==
+  CHECK(fault_of<Sequential<Linear<8, 4>, Named<"0", Linear<4, 2>>>>().sentence().view() ==
         "[heddle.G04] the name '0' of layer 1 in the model is the number of layer 0. Fix: use a name that is no number.");
   static_assert(fault_of<Sequential<Named<"1", Linear<8, 4>>, Linear<4, 2>>>().code == Code{'G', 4});
   static_assert(fault_of<Sequential<Named<"1", Linear<8, 4>>, Named<"0", Linear<4, 2>>>>().ok());
@@ -77,7 +77,7 @@ TEST_CASE("a name that is empty or has a dot or a star cannot stand in a state_d
   static_assert(fault_of<Sequential<Named<"a.b", Linear<8, 4>>>>().code == Code{'G', 4});
   static_assert(fault_of<Sequential<Named<"a*", Linear<8, 4>>>>().code == Code{'G', 4});
   static_assert(fault_of<Sequential<Named<"a_b1", Linear<8, 4>>>>().ok());
-  CHECK(fault_of<Sequential<Linear<8, 8>, Residual<Named<"x.y", Linear<8, 8>>>>>().text.view().find(
+  CHECK(fault_of<Sequential<Linear<8, 8>, Residual<Named<"x.y", Linear<8, 8>>>>>().words.view().find(
             "the name 'x.y' of layer 0 in '1' cannot stand") != std::string_view::npos);
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("a name that is too long to be kept is refused, not cut") {
   static_assert(fault_of<Sequential<Long>>().ok());
   constexpr Diagnosis found = fault_of<Sequential<Named<"a_name_of_forty_characters_for_one_block", Sequential<Long>>>>();  // 40 + 1 + 40
   static_assert(found.code == Code{'G', 4});
-  CHECK(found.text.view().find("has more than 80 characters") != std::string_view::npos);
+  CHECK(found.words.view().find("has more than 80 characters") != std::string_view::npos);
 }
 
 TEST_CASE("the longest name that is kept has all its words, numbers of repetitions without commas") {
@@ -122,8 +122,8 @@ TEST_CASE("a name of hundreds of characters leaves the sentence its remedy") {
       Linear<8, 8>>;
   for (const Diagnosis& found : {fault_of<Sequential<Endless>>(), fault_of<Sequential<Endless, Endless>>(), fault_of<Repeat<2, Endless>>()}) {
     CHECK(found.code == Code{'G', 4});
-    CHECK(found.text.view().find("Fix: ") != std::string_view::npos);
-    CHECK_FALSE(found.text.cut);
+    CHECK(found.words.view().find("Fix: ") != std::string_view::npos);
+    CHECK_FALSE(found.words.cut);
   }
 }
 
@@ -131,6 +131,6 @@ TEST_CASE("equal names are found among hundreds of siblings, the first that stoo
   const std::string_view labels[] = {"d", "b", "", "c", "a", "b", "c"};
   const bool labelled[] = {true, true, false, true, true, true, true};
   const Diagnosis found = check_sibling_names<7>(labels, labelled, "in the model");
-  CHECK(found.text.view() == "[heddle.G04] the name 'b' stands twice in the model: as layer 1 and as layer 5. Fix: rename one of them.");
+  CHECK(found.sentence().view() == "[heddle.G04] the name 'b' stands twice in the model: as layer 1 and as layer 5. Fix: rename one of them.");
   CHECK(check_sibling_names<5>(labels, labelled, "in the model").ok());
 }

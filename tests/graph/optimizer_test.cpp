@@ -58,7 +58,7 @@ TEST_CASE("an update that does not take as many states as it declares is refused
 TEST_CASE("a refused option is one sentence with its value and a remedy") {
   const Diagnosis refused = refused_option("Adam", "beta1", 1.5, "from 0 to below 1", "use 0.9, the default");
   CHECK(refused.code == Code{'O', 1});
-  CHECK(refused.text.view() == "[heddle.O01] Adam has beta1 = 1.5, which must be from 0 to below 1. Fix: use 0.9, the default.");
+  CHECK(refused.sentence().view() == "[heddle.O01] Adam has beta1 = 1.5, which must be from 0 to below 1. Fix: use 0.9, the default.");
 }
 
 TEST_CASE("NaN and infinity are within no range") {

@@ -68,7 +68,7 @@ TEST_CASE("each repetition of the outermost Repeat is a block of its own") {
 TEST_CASE("a block that gives another shape than it takes can only stand once") {
   constexpr Diagnosis found = graph_of<Sequential<Linear<8, 4>, Repeat<2, Linear<4, 6>>>>.fault;
   static_assert(found.code == Code{'G', 8});
-  CHECK(found.text.view().find("Repeat<2, Linear<4, 6>> has a block that takes (4) and gives (6)") != std::string_view::npos);
+  CHECK(found.words.view().find("Repeat<2, Linear<4, 6>> has a block that takes (4) and gives (6)") != std::string_view::npos);
   static_assert(graph_of<Sequential<Linear<8, 4>, Repeat<1, Linear<4, 6>>>>.fault.ok());
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("the first layer of a model may be a Repeat, with the same rule") {
   constexpr Diagnosis found = graph_of<Sequential<Repeat<2, Linear<10, 20>>, Linear<20, 5>>>.fault;
   static_assert(found.code == Code{'G', 8});
   static_assert(graph_of<Sequential<Repeat<2, Linear<10, 10>>, Linear<10, 5>>>.fault.ok());
-  CHECK(found.text.view().find("takes (10) and gives (20)") != std::string_view::npos);
+  CHECK(found.words.view().find("takes (10) and gives (20)") != std::string_view::npos);
 }
 
 TEST_CASE("a Repeat without a block and a Repeat nested too deep are refused") {
@@ -86,13 +86,13 @@ TEST_CASE("a Repeat without a block and a Repeat nested too deep are refused") {
   static_assert(graph_of<Sequential<Linear<8, 4>, Three>>.fault.ok());
   constexpr Diagnosis found = graph_of<Sequential<Linear<8, 4>, Repeat<2, Three>>>.fault;
   static_assert(found.code == Code{'G', 6});
-  CHECK(found.text.view().find("nested more than 3 deep") != std::string_view::npos);
+  CHECK(found.words.view().find("nested more than 3 deep") != std::string_view::npos);
 }
 
 TEST_CASE("a name directly inside a Repeat would be the name of every repetition") {
   constexpr Diagnosis found = graph_of<Sequential<Linear<8, 4>, Repeat<2, Named<"block", Linear<4, 4>>>>>.fault;
   static_assert(found.code == Code{'G', 4});
-  CHECK(found.text.view().find("'block'") != std::string_view::npos);
+  CHECK(found.words.view().find("'block'") != std::string_view::npos);
   constexpr const Graph& repaired = graph_of<Sequential<Linear<8, 4>, Named<"block", Repeat<2, Linear<4, 4>>>>>;
   static_assert(repaired.fault.ok());
   CHECK(repaired.parameter_name(2, 0).view() == "block.1.weight");
@@ -108,7 +108,7 @@ TEST_CASE("a block that stands once may have a name") {
 }
 
 TEST_CASE("a block that is repeated less than once is refused, and what follows it is still described") {
-  CHECK(graph_of<Sequential<Linear<8, 4>, Repeat<-3, ReLU>, Linear<4, 2>>>.fault.text.view() ==
+  CHECK(graph_of<Sequential<Linear<8, 4>, Repeat<-3, ReLU>, Linear<4, 2>>>.fault.sentence().view() ==
         "[heddle.G06] Repeat<-3, ReLU> repeats its block -3 times. Fix: repeat it at least once.");
   static_assert(graph_of<Sequential<Linear<8, 4>, Repeat<0, ReLU>, Linear<4, 2>>>.fault.code == Code{'G', 6});
 }

@@ -42,7 +42,7 @@ TEST_CASE("a Residual may begin the model and may stand in another") {
 TEST_CASE("a Residual whose layers give another shape is refused with both, and its repaired twin is not") {
   constexpr Diagnosis found = graph_of<Sequential<Linear<8, 4>, Residual<Linear<4, 6>>>>.fault;
   static_assert(found.code == Code{'G', 2});
-  CHECK(found.text.view().find("the Residual in '1' takes (4) but its layers give (6)") != std::string_view::npos);
+  CHECK(found.words.view().find("the Residual in '1' takes (4) but its layers give (6)") != std::string_view::npos);
   constexpr Diagnosis repaired = graph_of<Sequential<Linear<8, 4>, Residual<Linear<4, 4>>>>.fault;
   static_assert(repaired.ok());
 }

@@ -56,7 +56,7 @@ TEST_CASE("owners are found by their whole names, tied leaves stand wherever a n
 TEST_CASE("an owner that is not there, stands later or is a block is refused by its name") {
   constexpr Diagnosis unknown = fault_of<Named<"wte", Square>, Tied<"head", Square, To<"embedding">>>();
   static_assert(unknown.code == Code{'G', 15});
-  CHECK(unknown.text.view() ==
+  CHECK(unknown.sentence().view() ==
         "[heddle.G15] 'head' cannot use the parameters of 'embedding': no layer of this name stands before it, outside of Repeat and OneUnit. Fix: "
         "write the "
         "whole name of an earlier layer.");
@@ -68,25 +68,26 @@ TEST_CASE("an owner that is not there, stands later or is a block is refused by 
 
 TEST_CASE("a tied leaf is one leaf, once, and its owner has parameters of its own") {
   constexpr Diagnosis repeated = fault_of<Named<"wte", Square>, Repeat<2, Sequential<Tied<"head", Square, To<"wte">>>>>();
-  CHECK(repeated.text.view().find("'head' cannot use the parameters of 'wte': it is inside a Repeat") != std::string_view::npos);
+  CHECK(repeated.words.view().find("'head' cannot use the parameters of 'wte': it is inside a Repeat") != std::string_view::npos);
   constexpr Diagnosis several = fault_of<Named<"wte", Square>, Tied<"head", Sequential<Square, Tanh>, To<"wte">>>();
-  CHECK(several.text.view().find("it has 2 layers, but single layers are tied") != std::string_view::npos);
+  CHECK(several.words.view().find("it has 2 layers, but single layers are tied") != std::string_view::npos);
   constexpr Diagnosis chain = fault_of<Named<"wte", Square>, Tied<"a", Square, To<"wte">>, Tied<"b", Square, To<"a">>>();
-  CHECK(chain.text.view() == "[heddle.G15] 'b' cannot use the parameters of 'a': that layer uses those of 'wte' itself. Fix: tie both to 'wte'.");
+  CHECK(chain.sentence().view() ==
+        "[heddle.G15] 'b' cannot use the parameters of 'a': that layer uses those of 'wte' itself. Fix: tie both to 'wte'.");
   static_assert(repeated.code == Code{'G', 15} && several.code == Code{'G', 15} && chain.code == Code{'G', 15});
 }
 
 TEST_CASE("number and shapes of the parameters agree, and there is at least one") {
   constexpr Diagnosis bias = fault_of<Named<"wte", Square>, Tied<"head", Linear<8, 8, NoBias>, To<"wte">>>();
-  CHECK(bias.text.view() ==
+  CHECK(bias.sentence().view() ==
         "[heddle.G15] 'head' cannot use the parameters of 'wte': Linear<8, 8, NoBias> has weight (8, 8), but Linear<8, 8> has weight (8, 8) and bias "
         "(8). Fix: tie layers whose parameters have equal shapes.");
   constexpr Diagnosis shape = fault_of<Named<"wte", Linear<8, 4>>, Tied<"head", Linear<4, 8>, To<"wte">>>();
   static_assert(bias.code == Code{'G', 15} && shape.code == Code{'G', 15});
-  CHECK(fault_of<Square, Named<"t", Tanh>, Tied<"head", Tanh, To<"t">>>().text.view() ==
+  CHECK(fault_of<Square, Named<"t", Tanh>, Tied<"head", Tanh, To<"t">>>().sentence().view() ==
         "[heddle.G15] 'head' cannot use the parameters of 't': Tanh has no parameters. Fix: tie a layer that has some, or write Tanh without Tied.");
   constexpr Diagnosis none = fault_of<Square, Named<"t", Tanh>, Tied<"head", Square, To<"t">>>();
-  CHECK(none.text.view().find("Linear<8, 8> has weight (8, 8) and bias (8), but Tanh has no parameters. Fix: tie layers") != std::string_view::npos);
+  CHECK(none.words.view().find("Linear<8, 8> has weight (8, 8) and bias (8), but Tanh has no parameters. Fix: tie layers") != std::string_view::npos);
   CHECK(same_parameters(Square::describe(Spec{Shape{8}}), Square::describe(Spec{Shape{3, 8}})));
 }
 

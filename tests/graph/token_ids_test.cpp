@@ -34,7 +34,7 @@ TEST_CASE("ids may be reshaped on their way from the input") {
 
 TEST_CASE("what a layer computes is no token id") {
   struct Computed : Sequential<Linear<4, 6>, Flatten, Embedding<5, 4>> {};
-  CHECK(graph_of<Computed>.fault.text.view() ==
+  CHECK(graph_of<Computed>.fault.sentence().view() ==
         "[heddle.G18] layer 2 '2' Embedding<5, 4> looks token ids up, but it reads what layer 0 '0' Linear<4, 6> computes, through which no gradient "
         "could come back. Fix: let it read the input of the model.");
 }

@@ -62,14 +62,14 @@ TEST_CASE("features that do not chain are blamed on the layer, by number and nam
   constexpr Diagnosis found = graph_of<Sequential<Linear<784, 50>, ReLU, Named<"linear2", Linear<500, 10>>>>.fault;
   static_assert(found.code == Code{'G', 1});
   static_assert(found.numbers[0] == 500 && found.numbers[1] == 50);
-  CHECK(found.text.view() ==
+  CHECK(found.sentence().view() ==
         "[heddle.G01] layer 2 'linear2': Linear<500, 10> takes 500 features but the value before it has 50. Fix: write Linear<50, 10>.");
 }
 
 TEST_CASE("of several faults the first is told") {
   constexpr Diagnosis found = graph_of<Sequential<Linear<8, 4>, Linear<5, 3>, Linear<9, 0>>>.fault;
   static_assert(found.code == Code{'G', 1});
-  CHECK(found.text.view().find("layer 1 '1'") != std::string_view::npos);
+  CHECK(found.words.view().find("layer 1 '1'") != std::string_view::npos);
 }
 
 TEST_CASE("sizes of nothing are refused") {
@@ -80,14 +80,14 @@ TEST_CASE("sizes of nothing are refused") {
 TEST_CASE("a model that begins with a layer of any shape needs an Input") {
   constexpr Diagnosis found = graph_of<Sequential<ReLU, Linear<8, 4>>>.fault;
   static_assert(found.code == Code{'G', 10});
-  CHECK(found.text.view().find("its first layer ReLU takes any shape. Fix: begin the model with Input<sizes...>.") != std::string_view::npos);
+  CHECK(found.words.view().find("its first layer ReLU takes any shape. Fix: begin the model with Input<sizes...>.") != std::string_view::npos);
   constexpr const Graph& repaired = graph_of<Sequential<Input<2, 4>, Flatten, ReLU, Linear<8, 4>>>;
   static_assert(repaired.fault.ok() && repaired.input == Spec{Shape{2, 4}} && repaired.spec(2) == Spec{Shape{8}});
 }
 
 TEST_CASE("a model without layers takes nothing that is known") {
   constexpr Diagnosis found = graph_of<Sequential<>>.fault;
-  CHECK(found.text.view() ==
+  CHECK(found.sentence().view() ==
         "[heddle.G10] the input shape of the model is not known: Sequential<> has no layer that takes one. Fix: begin the model with "
         "Input<sizes...>, and write its layers.");
   static_assert(graph_of<Sequential<Residual<>, Sequential<>>>.fault.code == Code{'G', 10});
@@ -98,7 +98,7 @@ TEST_CASE("a type that is no layer is found however deep it stands") {
   static_assert(graph_of<Sequential<Linear<8, 4>, NoLayer>>.fault.code == Code{'G', 5});
   static_assert(graph_of<Sequential<Linear<8, 4>, Repeat<2, Residual<Named<"x", NoLayer>>>>>.fault.code == Code{'G', 5});
   static_assert(graph_of<NoLayer>.fault.code == Code{'G', 5});
-  CHECK(graph_of<Sequential<Linear<8, 4>, NoLayer>>.fault.text.view().find("NoLayer is no layer") != std::string_view::npos);
+  CHECK(graph_of<Sequential<Linear<8, 4>, NoLayer>>.fault.words.view().find("NoLayer is no layer") != std::string_view::npos);
 }
 
 TEST_CASE("leaves of one type are the same type wherever they stand") {

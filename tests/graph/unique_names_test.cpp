@@ -31,7 +31,7 @@ struct Labelled {
 TEST_CASE("two layers have different names even where a layer has a label of its own") {
   constexpr Diagnosis found = fault_of<Sequential<Named<"1", Linear<8, 4>>, Labelled>>();
   static_assert(found.code == Code{'G', 4});
-  CHECK(found.text.view() == "[heddle.G04] two layers are named '1' in a state_dict: Linear<8, 4> and Labelled. Fix: rename one of them.");
+  CHECK(found.sentence().view() == "[heddle.G04] two layers are named '1' in a state_dict: Linear<8, 4> and Labelled. Fix: rename one of them.");
   static_assert(fault_of<Sequential<Named<"2", Linear<8, 4>>, Labelled>>().ok());
   static_assert(fault_of<Sequential<Linear<8, 4>, Named<"gain", Labelled>>>().ok());  // its label is no name
 }

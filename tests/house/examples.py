@@ -46,7 +46,7 @@ def source_of(variants):
     for name, bad, says in variants:
         sentence = says.replace("\\", "\\\\").replace('"', '\\"')
         parts.append(f'  {{\n#line 1 "{name}"\n    using Bad = {bad};\n    static constexpr auto found = check<Bad>();\n'
-                     f'    count += differs("{name}", "{sentence}", found.text.view());\n  }}\n')
+                     f'    count += differs("{name}", "{sentence}", found.sentence().view());\n  }}\n')
     return "".join(parts) + "  return count;\n}\n"
 
 

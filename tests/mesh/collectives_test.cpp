@@ -19,7 +19,7 @@ namespace {
 struct Refusing : Echo {
   using Echo::Echo;
   std::string said;
-  void refuse(const Diagnosis& found) { said = found.text.view(); }
+  void refuse(const Diagnosis& found) { said = found.sentence().view(); }
 };
 class Numbers {
  public:

@@ -92,9 +92,9 @@ TEST_CASE("groups are numbered in the order of their lowest ranks") {
 
 TEST_CASE("a mesh has each axis once, with at least one rank, and ranks that can be counted") {
   for (const Mesh& mesh : meshes) CHECK(check_mesh(mesh).ok());
-  static_assert(check_mesh(mesh_of({{axis::data, 0}})).text.view() == "[heddle.M02] axis data has size 0. Fix: use a size of at least 1.");
+  static_assert(check_mesh(mesh_of({{axis::data, 0}})).sentence().view() == "[heddle.M02] axis data has size 0. Fix: use a size of at least 1.");
   static_assert(check_mesh(mesh_of({{axis::data, -4}})).code == Code{'M', 2});
-  static_assert(check_mesh(mesh_of({{axis::data, 2}, {axis::stage, 3}, {axis::data, 4}})).text.view() ==
+  static_assert(check_mesh(mesh_of({{axis::data, 2}, {axis::stage, 3}, {axis::data, 4}})).sentence().view() ==
                 "[heddle.M01] axis data is named twice in a mesh, with sizes 2 and 4. Fix: name it once.");
   static_assert(check_mesh(mesh_of({{axis::data, 65536}, {axis::stage, 65536}})).code == Code{'M', 10});
   static_assert(check_mesh(mesh_of({{axis::data, 1024}, {axis::stage, 1024}})).ok());  // 2^20 ranks, and no more
@@ -102,12 +102,13 @@ TEST_CASE("a mesh has each axis once, with at least one rank, and ranks that can
   static_assert(
       check_mesh(mesh_of({{axis::data, 1}, {axis::shard, 2}, {axis::tensor, 1}, {axis::stage, 1}, {axis::context, 1}, {axis::expert, 1}})).ok());
   static_assert(check_mesh(Mesh{{axis::data}, {1}, 7}).code == Code{'M', 10});
-  CHECK(check_mesh(Mesh{{axis::data}, {1}, -1}).text.view() ==
+  CHECK(check_mesh(Mesh{{axis::data}, {1}, -1}).sentence().view() ==
         "[heddle.M10] a mesh has -1 axes, but there are 6. Fix: let count be the number of axes that are named.");
-  CHECK(check_mesh(Mesh{{axis::data}, {4}}).text.view() ==
+  CHECK(check_mesh(Mesh{{axis::data}, {4}}).sentence().view() ==
         "[heddle.M10] a mesh has 0 axes by its count, but size 4 stands at place 1. Fix: let count, the third member, be the number of axes that are "
         "named, as in Mesh{{axis::data}, {4}, 1}.");
   static_assert(check_mesh(Mesh{{axis::data, axis::stage}, {4, 2}, 1})
-                    .text.view()
+                    .sentence()
+                    .view()
                     .starts_with("[heddle.M10] a mesh has 1 axis by its count, but size 2 stands at place 2."));
 }

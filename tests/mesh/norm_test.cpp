@@ -37,7 +37,7 @@ TEST_CASE("clip takes the reduced norm and leaves what is short enough") {
 TEST_CASE("P17: clip refuses a norm of one part, and a number that says nothing") {
   const Diagnosis found = norm_is_reduced<Distributed<SquaredNorm, Partial<axis::stage>>>();
   CHECK(found.code == Code{'P', 17});
-  CHECK(found.text.view().find("not yet summed over stage") != std::string_view::npos);
+  CHECK(found.words.view().find("not yet summed over stage") != std::string_view::npos);
   CHECK(norm_is_reduced<float>().code == Code{'P', 17});
   CHECK(norm_is_reduced<Distributed<float>>().code == Code{'P', 17});
   CHECK(norm_is_reduced<Distributed<SquaredNorm>>().ok());

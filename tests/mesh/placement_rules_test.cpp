@@ -9,7 +9,7 @@ using namespace heddle;
 
 namespace {
 
-bool says(const Diagnosis& found, std::string_view words) { return found.text.view().find(words) != std::string_view::npos; }
+bool says(const Diagnosis& found, std::string_view words) { return found.sentence().view().find(words) != std::string_view::npos; }
 
 constexpr Placements whole{};
 constexpr Placements term = placements_of<Partial<axis::data>>();

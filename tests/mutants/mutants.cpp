@@ -76,13 +76,14 @@ struct Judge {
     }
     if (options.list)
       std::cout << name << ": " << tests::name_of(mistake) << ", " << where << ": "
-                << (same ? "breaks nothing, but " + std::string{found.text.view()} : std::string{how[static_cast<int>(got.ending)]} + ", accepted")
+                << (same ? "breaks nothing, but " + std::string{found.sentence().view()}
+                         : std::string{how[static_cast<int>(got.ending)]} + ", accepted")
                 << '\n';
   }
   void program(const std::string& name, tests::Machine& machine, const Program& original) {
     const tests::Outcome wanted = machine.run(original);
     if (wanted.ending != Ending::fine || !check(original).ok()) {
-      std::cout << name << ": the Program itself ends with " << static_cast<int>(wanted.ending) << "; " << check(original).text.view() << '\n';
+      std::cout << name << ": the Program itself ends with " << static_cast<int>(wanted.ending) << "; " << check(original).sentence().view() << '\n';
       std::exit(1);
     }
     ++programs;

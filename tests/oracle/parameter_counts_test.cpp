@@ -47,5 +47,5 @@ TEST_CASE("GPT-3 XL as it is printed, 24 heads of 128 for 2048 features, is no m
   static_assert(found.code == Code{'G', 7});
   static_assert(found.numbers[0] == 3072 && found.numbers[1] == 2048);
   static_assert(graph_of<Sequential<Input<2048>, Unflatten<16, 128>>>.fault.ok());
-  CHECK(found.text.view().find("3072") != std::string_view::npos);
+  CHECK(found.words.view().find("3072") != std::string_view::npos);
 }

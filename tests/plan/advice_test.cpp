@@ -24,7 +24,7 @@ static_assert(require_no_advice<EvenPlan<Single>>());
 /// The sentence of the remark with this number; empty if there is none.
 template <class ThePlan> std::string remark(int number, const AdviceLimits& limits = {}) {
   for (const Diagnosis& d : advice<ThePlan>(limits))
-    if (d.code == Code{'A', number}) return std::string{d.text.view()};
+    if (d.code == Code{'A', number}) return std::string{d.sentence().view()};
   return {};
 }
 

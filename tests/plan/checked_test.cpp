@@ -14,7 +14,7 @@ namespace {
 
 template <class... Options> using Alone = Plan<Mnist, CrossEntropy, Adam, Batch<64, KeepLast>, Single, Options...>;
 
-bool says(const Diagnosis& found, std::string_view words) { return found.text.view().find(words) != std::string_view::npos; }
+bool says(const Diagnosis& found, std::string_view words) { return found.sentence().view().find(words) != std::string_view::npos; }
 
 }  // namespace
 
@@ -35,7 +35,7 @@ TEST_CASE("the remedy of a plan over its budget is one for the largest part") {
   CHECK(says(check<Grained>(), " Fix: drop Grain<8>, whose sums keep copies of gradients, or name a larger Memory."));
   CHECK(says(check<Ungrained>(), " Fix: use Recompute, a smaller batch, more stages or a larger Memory."));
   CHECK(says(check<Alone<Memory<10_KiB>>>(), " Fix: use more stages, a smaller batch or a larger Memory."));
-  static_assert(!check<Grained>().text.cut && !check<Ungrained>().text.cut);
+  static_assert(!check<Grained>().words.cut && !check<Ungrained>().words.cut);
 }
 
 TEST_CASE("a budget of nothing is refused and not taken for none, of a plan and of an Inference") {

@@ -28,7 +28,8 @@ using TiedStages = Trained<Language, Hybrid<Pipeline<Balanced<2>, OneFOneB, Micr
 
 /// Rules that stand before the one of this code find nothing, and this one says these words.
 inline bool refused_for(const Diagnosis& found, Code code, std::string_view words) {
-  return found.code == code && found.text.view().find(words) != std::string_view::npos && found.text.view().find(". Fix: ") != std::string_view::npos;
+  return found.code == code && found.sentence().view().find(words) != std::string_view::npos &&
+         found.words.view().find(". Fix: ") != std::string_view::npos;
 }
 
 /// What the rule of gradients alone says, whatever stands before it: with the chain of closing lines that LineCheck would leave.

@@ -146,7 +146,7 @@ TEST_CASE("what only training has is refused by its name") {
   const auto refused = []<class... Options>(std::type_identity<Inference<Options...>>, std::string_view name) {
     constexpr Diagnosis found = check<Inference<Options...>>();
     CHECK(found.code == Code{'L', 10});
-    CHECK(found.text.view().find(name) == 13);
+    CHECK(found.sentence().view().find(name) == 13);
   };
   refused(std::type_identity<Inference<Mnist, Batch<64>, Single, CrossEntropy>>{}, "CrossEntropy is for training, but");
   refused(std::type_identity<Inference<SGD, Mnist, Batch<64>, Single>>{}, "SGD is for training, but");

@@ -73,7 +73,7 @@ TEST_CASE("a plan longer than a compiler may evaluate is lowered and checked at 
   request.batch.rounds = 1'000;  // 4,000 micro-batches: S07 at build
   request.batch.batch *= 1'000;
   CHECK(check_schedule_length(request.graph, request.layout, request.batch).code == Code{'S', 7});
-  CHECK(std::string{check(lower(request)).text.view()} == "");
+  CHECK(std::string{check(lower(request)).sentence().view()} == "");
   CHECK(lower(request).training().lists[0].count() > 16'000);
 }
 

@@ -20,7 +20,7 @@ struct Crowded : Sequential<Linear<20, 10>> {
   static constexpr Bytes memory_budget = 1_MiB, bucket_bytes = 1_KiB;
 };
 
-bool says(const Diagnosis& found, std::string_view words) { return found.text.view().find(words) != std::string_view::npos; }
+bool says(const Diagnosis& found, std::string_view words) { return found.sentence().view().find(words) != std::string_view::npos; }
 
 }  // namespace
 

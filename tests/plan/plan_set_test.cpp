@@ -23,7 +23,7 @@ using Set = PlanSet<Two, Alone, Four>;
 struct Mine : Trained<Chain, Single> {};
 struct Applied : Inference<Chain, Batch<64>, DataParallel<2>> {};
 
-template <class... Plans> std::string refusal() { return std::string{CheckedSet<Plans...>::found.text.view()}; }
+template <class... Plans> std::string refusal() { return std::string{CheckedSet<Plans...>::found.sentence().view()}; }
 
 }  // namespace
 
@@ -86,7 +86,7 @@ TEST_CASE("L04: a name must choose") {
 
 TEST_CASE("a set with a broken plan has the refusal of that plan") {
   using Broken = Plan<Chain, CrossEntropy, Adam, Batch<63>, DataParallel<2>>;
-  CHECK(refusal<Choice<"broken", Broken>>() == std::string{check<Broken>().text.view()});
-  CHECK(refusal<Two, Broken, Two>() == std::string{check<Broken>().text.view()});
+  CHECK(refusal<Choice<"broken", Broken>>() == std::string{check<Broken>().sentence().view()});
+  CHECK(refusal<Two, Broken, Two>() == std::string{check<Broken>().sentence().view()});
   CHECK_FALSE(check<Broken>().ok());
 }

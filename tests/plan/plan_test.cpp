@@ -39,7 +39,7 @@ template <class Model, class Rows, class P, class... Options> constexpr Code bro
   return code_of<Model, CrossEntropy, Adam, Rows, P, Options...>();
 }
 
-bool says(const Diagnosis& found, std::string_view words) { return found.text.view().find(words) != std::string_view::npos; }
+bool says(const Diagnosis& found, std::string_view words) { return found.sentence().view().find(words) != std::string_view::npos; }
 
 struct NoParameters : Sequential<Input<10>, ReLU> {};
 struct Unchained : Sequential<Linear<8, 6>, Linear<5, 3>> {};

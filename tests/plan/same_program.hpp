@@ -15,11 +15,11 @@ namespace heddle::tests {
 /// The plan is lowered once more, from its parts as data: what comes out is what the compiler made.
 template <class ThePlan> void lowers_alike() {
   const LoweredPlan again{request_of<typename ThePlan::Request>()};
-  INFO(again.fault().text.view());
+  INFO(again.fault().sentence().view());
   REQUIRE(again.fault().ok());
   CHECK(Difference(ThePlan::training, again.training()).words() == "");
   CHECK(Difference(ThePlan::evaluation, again.evaluation()).words() == "");
-  CHECK(std::string{check(again).text.view()} == "");
+  CHECK(std::string{check(again).sentence().view()} == "");
 }
 
 }  // namespace heddle::tests

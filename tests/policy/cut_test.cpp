@@ -139,7 +139,7 @@ TEST_CASE("a model with more layers than the cut has room for is refused") {
   Layout layout{graph};
   cut_balanced<2>(graph, layout, 2);
   CHECK(layout.fault.code == Code{'M', 3});
-  CHECK(layout.fault.text.view().find("has 3 layers, but Balanced cuts at most 2") != std::string_view::npos);
+  CHECK(layout.fault.words.view().find("has 3 layers, but Balanced cuts at most 2") != std::string_view::npos);
 }
 
 TEST_CASE("as many stages as a layout has room for are cut, and one more is refused") {
@@ -149,6 +149,6 @@ TEST_CASE("as many stages as a layout has room for are cut, and one more is refu
   CHECK(most.fault.ok());
   CHECK(most.first_node[Layout::most_chunks] == 70);
   cut_balanced<128>(graph, more, Layout::most_chunks + 1);
-  CHECK(more.fault.text.view().find("a balanced cut into 65 needs 64 cuts") != std::string_view::npos);
-  CHECK(more.fault.text.view().find("Fix: ask for at most 64 stages.") != std::string_view::npos);
+  CHECK(more.fault.words.view().find("a balanced cut into 65 needs 64 cuts") != std::string_view::npos);
+  CHECK(more.fault.words.view().find("Fix: ask for at most 64 stages.") != std::string_view::npos);
 }

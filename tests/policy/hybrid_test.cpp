@@ -55,12 +55,12 @@ TEST_CASE("two policies of one axis are refused with both sizes") {
   static_assert(found.numbers[0] == 4 && found.numbers[1] == 2 && found.numbers[2] == 8);
   constexpr Diagnosis stages = answer<Chain, Hybrid<Pipeline<Balanced<2>>, Pipeline<Balanced<2>>>>().fault;
   static_assert(stages.code == Code{'M', 1});
-  CHECK(stages.text.view().find("axis stage is claimed twice") != std::string_view::npos);
+  CHECK(stages.words.view().find("axis stage is claimed twice") != std::string_view::npos);
 }
 
 TEST_CASE("a Hybrid of nothing is refused, and one of what is no policy names it") {
   static_assert(answer<Chain, Hybrid<>>().fault.code == Code{'M', 13});
   constexpr Layout other = answer<Chain, Hybrid<DataParallel<2>, int>>();
   static_assert(other.fault.code == Code{'M', 13});
-  CHECK(other.fault.text.view().find("int is no policy") != std::string_view::npos);
+  CHECK(other.fault.words.view().find("int is no policy") != std::string_view::npos);
 }

@@ -52,7 +52,7 @@ TEST_CASE("an axis claimed twice is refused with both sizes") {
   }();
   static_assert(layout.fault.code == Code{'M', 1});
   static_assert(layout.fault.numbers[0] == 4 && layout.fault.numbers[1] == 2);
-  CHECK(layout.fault.text.view().find("axis data is claimed twice, with sizes 4 and 2. Fix: ") != std::string_view::npos);
+  CHECK(layout.fault.words.view().find("axis data is claimed twice, with sizes 4 and 2. Fix: ") != std::string_view::npos);
   CHECK(layout.fault.numbers[2] == 8);  // the remedy: one policy of the product
 }
 
@@ -90,5 +90,5 @@ TEST_CASE("as many ranks as an int counts are claimed, and not one more") {
   CHECK(layout.fault.ok());
   layout.claim(axis::tensor, 2);
   CHECK(layout.fault.code == Code{'M', 14});
-  CHECK(layout.fault.text.view().find("the plan has 4,294,967,294 ranks, at most 2,147,483,647 are counted") != std::string_view::npos);
+  CHECK(layout.fault.words.view().find("the plan has 4,294,967,294 ranks, at most 2,147,483,647 are counted") != std::string_view::npos);
 }

@@ -35,7 +35,7 @@ template <int... Numbers> struct Many<std::integer_sequence<int, Numbers...>> {
 
 TEST_CASE("more stages than a compiler folds are refused with their number") {
   using ThreeHundred = Many<std::make_integer_sequence<int, 300>>;
-  CHECK(answer<ThreeHundred::Model, ThreeHundred::Stages>().fault.text.view() ==
+  CHECK(answer<ThreeHundred::Model, ThreeHundred::Stages>().fault.sentence().view() ==
         "[heddle.M03] Pipeline has 300 stages, possible are 1 to 64. Fix: name stages, or Balanced<S>.");
 }
 
@@ -72,10 +72,10 @@ TEST_CASE("without an order micro-batches pass one at a time, with one each chun
 TEST_CASE("a layer in no stage is named") {
   constexpr Diagnosis last = fault_of<Pipeline<Stage<Part1>, Stage<Part2>>>();
   static_assert(last.code == Code{'S', 1});
-  CHECK(last.text.view().find("layer 3 '2.0' Tanh of Chain is in no stage: the 2 stages hold 3 of 5 layers.") != std::string_view::npos);
+  CHECK(last.words.view().find("layer 3 '2.0' Tanh of Chain is in no stage: the 2 stages hold 3 of 5 layers.") != std::string_view::npos);
   constexpr Diagnosis middle = fault_of<Pipeline<Stage<Part1>, Stage<Part3>>>();
   static_assert(middle.code == Code{'S', 1});
-  CHECK(middle.text.view().find("layer 2 '1' Linear<6, 6> of Chain") != std::string_view::npos);
+  CHECK(middle.words.view().find("layer 2 '1' Linear<6, 6> of Chain") != std::string_view::npos);
 }
 
 TEST_CASE("a layer that is placed twice, out of order or not in the model is refused") {
@@ -83,13 +83,13 @@ TEST_CASE("a layer that is placed twice, out of order or not in the model is ref
   static_assert(fault_of<Pipeline<Stage<Part2>, Stage<Part1>, Stage<Part3>>>().code == Code{'S', 1});
   constexpr Diagnosis more = fault_of<Pipeline<Stage<Part1>, Stage<Part2>, Stage<Part3>, Stage<ReLU>>>();
   static_assert(more.code == Code{'S', 1});
-  CHECK(more.text.view().find("Chain ends after its 5 layers") != std::string_view::npos);
+  CHECK(more.words.view().find("Chain ends after its 5 layers") != std::string_view::npos);
 }
 
 TEST_CASE("devices without a stage and devices below 0 are refused") {
   constexpr Diagnosis gap = fault_of<Pipeline<Stage<Part1, On<0>>, Stage<Part2, On<2>>, Stage<Part3, On<0>>>>();
   static_assert(gap.code == Code{'M', 3});
-  CHECK(gap.text.view().find("device 1 of 3 holds none of the 3 stages") != std::string_view::npos);
+  CHECK(gap.words.view().find("device 1 of 3 holds none of the 3 stages") != std::string_view::npos);
   static_assert(fault_of<Pipeline<Stage<Part1, On<1>>, Stage<Part2, On<2>>, Stage<Part3, On<1>>>>().code == Code{'M', 3});
   CHECK(fault_of<Pipeline<Stage<Part1, On<0>>, Stage<Part2, On<-1>>, Stage<Part3, On<0>>>>().code == Code{'M', 3});
 }
@@ -102,7 +102,7 @@ TEST_CASE("a pipeline without stages, or with two ways to cut, is refused") {
 }
 
 TEST_CASE("a stage that names two devices is refused") {
-  CHECK(fault_of<Pipeline<Stage<Part1, On<0>, On<1>>, Stage<Part2>, Stage<Part3>>>().text.view() ==
+  CHECK(fault_of<Pipeline<Stage<Part1, On<0>, On<1>>, Stage<Part2>, Stage<Part3>>>().sentence().view() ==
         "[heddle.M12] stage 0 names 2 devices, but it lives on one. Fix: keep one of them.");
 }
 
@@ -111,24 +111,24 @@ TEST_CASE("more stages than places to cut are refused with the most that fit") {
   static_assert(found.code == Code{'M', 3});
   static_assert(fault_of<Pipeline<Balanced<5>>>().ok());
   static_assert(fault_of<Pipeline<Balanced<1000>, GPipe, Microbatches<1000>>>().code == Code{'M', 3});
-  CHECK(found.text.view().find("ask for at most 5 stages") != std::string_view::npos);
-  CHECK(fault_of<Pipeline<Balanced<0>>>().text.view() == "[heddle.M03] Balanced<0> leaves no stage. Fix: ask for at least 1.");
-  CHECK(fault_of<Pipeline<Balanced<-1>, Interleaved<2>, Microbatches<2>>>().text.view() ==
+  CHECK(found.words.view().find("ask for at most 5 stages") != std::string_view::npos);
+  CHECK(fault_of<Pipeline<Balanced<0>>>().sentence().view() == "[heddle.M03] Balanced<0> leaves no stage. Fix: ask for at least 1.");
+  CHECK(fault_of<Pipeline<Balanced<-1>, Interleaved<2>, Microbatches<2>>>().sentence().view() ==
         "[heddle.M03] Balanced<-1> leaves no stage. Fix: ask for at least 1.");
 }
 
 TEST_CASE("a part that is no part of a pipeline is named") {
   constexpr Diagnosis found = fault_of<Pipeline<Balanced<2>, Stray>>();
   static_assert(found.code == Code{'M', 4});
-  CHECK(found.text.view().find("Stray is no part of a Pipeline") != std::string_view::npos);
+  CHECK(found.words.view().find("Stray is no part of a Pipeline") != std::string_view::npos);
 }
 
 TEST_CASE("an order with fewer micro-batches than stages is refused unless said") {
   constexpr Diagnosis found = fault_of<Pipeline<Balanced<4>, OneFOneB, Microbatches<2>>>();
   static_assert(found.code == Code{'S', 2});
   static_assert(found.numbers[0] == 4 && found.numbers[1] == 2);
-  CHECK(found.text.view().find("1F1B over 4 stages has 2 micro-batches, so some stages are always idle.") != std::string_view::npos);
-  CHECK(found.text.view().find("Microbatches<4> or more, or FewMicrobatches") != std::string_view::npos);
+  CHECK(found.words.view().find("1F1B over 4 stages has 2 micro-batches, so some stages are always idle.") != std::string_view::npos);
+  CHECK(found.words.view().find("Microbatches<4> or more, or FewMicrobatches") != std::string_view::npos);
   static_assert(fault_of<Pipeline<Balanced<4>, OneFOneB, Microbatches<2>, FewMicrobatches>>().ok());
   static_assert(fault_of<Pipeline<Balanced<4>, OneFOneB, Microbatches<4>>>().ok());
   static_assert(fault_of<Pipeline<Balanced<4>, Microbatches<2>>>().ok());
@@ -149,7 +149,7 @@ TEST_CASE("a cut, an order or a number of micro-batches that stands twice is ref
   constexpr Diagnosis counts = fault_of<Pipeline<Balanced<2>, GPipe, Microbatches<2>, Microbatches<8>>>();
   constexpr Diagnosis orders = fault_of<Pipeline<Balanced<2>, GPipe, OneFOneB, Microbatches<2>>>();
   static_assert(cuts.code == Code{'M', 4} && counts.code == Code{'M', 4} && orders.code == Code{'M', 4});
-  CHECK(cuts.text.view().find("Pipeline names Balanced 2 times. Fix: keep one of them.") != std::string_view::npos);
+  CHECK(cuts.words.view().find("Pipeline names Balanced 2 times. Fix: keep one of them.") != std::string_view::npos);
   CHECK(fault_of<Pipeline<Stage<Part1>, Stage<Part2>, Stage<Part3>, Balanced<0>>>().code == Code{'M', 3});
 }
 
@@ -164,7 +164,7 @@ TEST_CASE("Balanced<S> and Interleaved<V> make S V chunks, chunk c on device c m
   for (int d = 0; d < 4; ++d) CHECK(layout.turns[d].in_flight == Interleaved<2>::turns(d, 4).in_flight);
   constexpr Diagnosis more = answer<Long, Pipeline<Balanced<4>, Interleaved<3>, Microbatches<4>>>().fault;
   static_assert(more.code == Code{'M', 3});
-  CHECK(more.text.view().find("a balanced cut into 12 needs 11 cuts") != std::string_view::npos);
+  CHECK(more.words.view().find("a balanced cut into 12 needs 11 cuts") != std::string_view::npos);
 }
 
 TEST_CASE("explicit stages may be interleaved on any devices, as long as they come in turn") {
@@ -177,7 +177,7 @@ TEST_CASE("explicit stages may be interleaved on any devices, as long as they co
       Pipeline<Stage<Linear<8, 6>, On<0>>, Stage<ReLU, On<1>>, Stage<Part2, On<1>>, Stage<Part3, On<0>>, Interleaved<2>, Microbatches<2>>;
   constexpr Diagnosis found = fault_of<BackAndForth>();
   static_assert(found.code == Code{'M', 3});
-  CHECK(found.text.view().find("Interleaved takes the 2 devices in turn, each with 2 stages, but the 4 stages lie otherwise.") !=
+  CHECK(found.words.view().find("Interleaved takes the 2 devices in turn, each with 2 stages, but the 4 stages lie otherwise.") !=
         std::string_view::npos);
   static_assert(fault_of<Pipeline<Stage<Part1>, Stage<Part2>, Stage<Part3>, Interleaved<2>, Microbatches<3>>>().code == Code{'M', 3});
   static_assert(fault_of<Pipeline<Stage<Part1>, Stage<Part2>, Stage<Part3>, Interleaved<1>, Microbatches<3>>>().ok());
@@ -189,7 +189,7 @@ TEST_CASE("interleaved micro-batches come in whole groups of the devices") {
   constexpr Diagnosis found = fault_of<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<5>>>();
   static_assert(found.code == Code{'S', 8});
   static_assert(found.numbers[0] == 2 && found.numbers[1] == 5 && found.numbers[2] == 6);
-  CHECK(found.text.view().find("in groups of 2, one for each device, but 5 are no whole groups. Fix: name Microbatches<6>.") !=
+  CHECK(found.words.view().find("in groups of 2, one for each device, but 5 are no whole groups. Fix: name Microbatches<6>.") !=
         std::string_view::npos);
   static_assert(fault_of<Pipeline<Balanced<2>, Interleaved<2>>>().code == Code{'S', 8});  // one micro-batch
   static_assert(fault_of<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<1>, FewMicrobatches>>().code == Code{'S', 8});
@@ -203,7 +203,7 @@ TEST_CASE("ZB-H1 has one stage a device, on any devices, and as many micro-batch
   for (int c = 0; c < 3; ++c) CHECK(layout.turns[layout.device_of_chunk[c]].delayed == c);
   using Back = Pipeline<Stage<Part1, On<0>>, Stage<Part2, On<1>>, Stage<Part3, On<0>>, ZeroBubbleH1, Microbatches<4>>;
   static_assert(fault_of<Back>().code == Code{'M', 3});
-  CHECK(fault_of<Back>().text.view().find("each with 1 stage, but the 3 stages lie otherwise.") != std::string_view::npos);
+  CHECK(fault_of<Back>().words.view().find("each with 1 stage, but the 3 stages lie otherwise.") != std::string_view::npos);
   static_assert(fault_of<Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<2>>>().code == Code{'S', 2});
   static_assert(fault_of<Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<2>, FewMicrobatches>>().ok());
   CHECK(fault_of<Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<3>>>().ok());

@@ -42,17 +42,17 @@ TEST_CASE("options stand in any order, and a gathered copy is kept for the pass 
 TEST_CASE("what Sharded does not know, what it is told twice, and a copy that nobody makes are refused") {
   constexpr Diagnosis unknown = answer_of<Sharded<4, DataParallel<2>>>.fault;
   CHECK(unknown.code == Code{'M', 4});
-  CHECK(unknown.text.view().find("DataParallel<2> is no part of Sharded. Fix: ") != std::string_view::npos);
+  CHECK(unknown.words.view().find("DataParallel<2> is no part of Sharded. Fix: ") != std::string_view::npos);
   CHECK(answer_of<Sharded<4, Gradients, Parameters>>.fault.code == Code{'M', 4});
   constexpr Diagnosis twice = answer_of<Sharded<4, Keep::Step, Keep::Pass>>.fault;
   CHECK(twice.code == Code{'M', 4});
-  CHECK(twice.text.view().find("Sharded names Keep 2 times") != std::string_view::npos);
+  CHECK(twice.words.view().find("Sharded names Keep 2 times") != std::string_view::npos);
   constexpr Diagnosis gradients = answer_of<Sharded<4, Gradients, Keep::Step>>.fault;
   CHECK(gradients.code == Code{'M', 8});
-  CHECK(gradients.text.view().find("slices only gradients and optimizer states") != std::string_view::npos);
+  CHECK(gradients.words.view().find("slices only gradients and optimizer states") != std::string_view::npos);
   constexpr Diagnosis states = answer_of<Sharded<4, Keep::Pass, OptimizerState>>.fault;
   CHECK(states.code == Code{'M', 8});
-  CHECK(states.text.view().find("slices only optimizer states") != std::string_view::npos);
+  CHECK(states.words.view().find("slices only optimizer states") != std::string_view::npos);
 }
 
 TEST_CASE("HSDP is the product of Sharded and DataParallel, in either nesting") {
@@ -67,11 +67,11 @@ TEST_CASE("HSDP is the product of Sharded and DataParallel, in either nesting") 
 TEST_CASE("an axis that does not cut units evenly is refused with the nearest that do") {
   constexpr Diagnosis three = answer_of<Sharded<3>>.fault;
   CHECK(three.code == Code{'M', 5});
-  CHECK(three.text.view().find("size 3") != std::string_view::npos);
-  CHECK(three.text.view().find("Fix: use 2 or 4, ") != std::string_view::npos);
+  CHECK(three.words.view().find("size 3") != std::string_view::npos);
+  CHECK(three.words.view().find("Fix: use 2 or 4, ") != std::string_view::npos);
   constexpr Diagnosis many = answer_of<Sharded<128>>.fault;
   CHECK(many.code == Code{'M', 5});
-  CHECK(many.text.view().find("Fix: use 64, ") != std::string_view::npos);
+  CHECK(many.words.view().find("Fix: use 64, ") != std::string_view::npos);
 }
 
 TEST_CASE("one rank slices nothing, and no rank is refused as for every axis") {

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+
 #include "heddle/graph/layers/by_hand.hpp"
 #include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/input.hpp"
@@ -25,7 +27,7 @@ struct Alone : Sequential<Linear<24, 12>> {};
 struct Three : Sequential<Linear<24, 24>, ReLU, Linear<24, 24>, ReLU, Linear<24, 24>> {};
 
 template <class Model, int N> constexpr Layout layout = answer<Model, TensorParallel<N>>();
-template <class Model, int N> std::string_view words() { return layout<Model, N>.fault.text.view(); }
+template <class Model, int N> std::string words() { return std::string{layout<Model, N>.fault.sentence().view()}; }
 
 }  // namespace
 
@@ -114,7 +116,7 @@ TEST_CASE("a split by hand whose parts cannot lie where a value skips ahead is r
   struct Steps : Sequential<Input<4, 8>, Column<Linear<8, 8>>, Residual<Linear<8, 16>, Tanh, Linear<16, 8>>> {};
   constexpr Layout l = answer<Steps, TensorParallel<2, SequenceParallel>>();
   static_assert(l.fault.code == Code{'P', 2});
-  CHECK(l.fault.text.view().starts_with(
+  CHECK(l.fault.sentence().view().starts_with(
       "[heddle.P02] layer 1 '1' Linear<8, 8> is to be split by hand and takes Replicate and gives Shard<1>, of which "));
 }
 
@@ -159,5 +161,5 @@ TEST_CASE("a model of more different layers than signatures are kept for is refu
   Layout answers{graph};
   choose_signatures(graph, answers, 2, false);
   CHECK(answers.fault.code == Code{'P', 5});
-  CHECK(answers.fault.text.view().find("has 1025 different layers, TensorParallel splits at most 1024") != std::string_view::npos);
+  CHECK(answers.fault.words.view().find("has 1025 different layers, TensorParallel splits at most 1024") != std::string_view::npos);
 }

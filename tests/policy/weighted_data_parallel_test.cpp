@@ -60,7 +60,7 @@ TEST_CASE("shares are taken by their proportion: 6 and 2 are 3 and 1") {
 TEST_CASE("what does not divide is refused with the rows that do, or rounded as the remedy says") {
   constexpr BatchDivision refused = divided(answer_of<WeightedDataParallel<3, 1>>, 62);
   CHECK(refused.fault.code == Code{'B', 1});
-  CHECK(refused.fault.text.view().find("Fix: use 60 or 64 rows") != std::string_view::npos);
+  CHECK(refused.fault.words.view().find("Fix: use 60 or 64 rows") != std::string_view::npos);
   CHECK(divided(answer_of<WeightedDataParallel<3, 1>>, 62, Remedy::keep).capacity() == 64);
   CHECK(divided(answer_of<WeightedDataParallel<3, 1>>, 62, Remedy::drop).capacity() == 60);
   CHECK(divided(answer_of<WeightedDataParallel<3, 1>>, 3).fault.code == Code{'B', 2});

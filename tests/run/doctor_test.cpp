@@ -29,7 +29,7 @@ struct Processes {
 
 std::string sentence(const Checkup& checkup, int number) {
   for (const Finding& f : checkup.findings)
-    if (f.what.code == Code{'R', number}) return std::string{f.what.text.view()};
+    if (f.what.code == Code{'R', number}) return std::string{f.what.sentence().view()};
   return {};
 }
 

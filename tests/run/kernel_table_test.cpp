@@ -69,7 +69,8 @@ TEST_CASE("a split backward needs kernels with parameters in two parts; a whole 
   static_assert(CheckedKernels<Unsplit, EigenCompute, false>::found.ok());
   constexpr const Diagnosis& found = CheckedKernels<Unsplit, EigenCompute, true>::found;
   static_assert(found.code == Code{'G', 14});
-  CHECK(found.text.view().find("layer Whole has parameters, but its kernel for EigenCompute has no backward in two parts") != std::string_view::npos);
+  CHECK(found.words.view().find("layer Whole has parameters, but its kernel for EigenCompute has no backward in two parts") !=
+        std::string_view::npos);
 }
 
 TEST_CASE("a loss that takes parts needs a kernel that makes terms of them") {
@@ -77,7 +78,7 @@ TEST_CASE("a loss that takes parts needs a kernel that makes terms of them") {
   CHECK((table_of<CrossEntropy, SGD>().loss_terms == &LossKernel<CrossEntropy, EigenCompute>::terms));
   CHECK((table_of<MeanSquaredError, SGD>().loss_terms == nullptr));
   CHECK(
-      CheckedLoss<WithoutTerms, EigenCompute>::found.text.view() ==
+      CheckedLoss<WithoutTerms, EigenCompute>::found.sentence().view() ==
       "[heddle.P07] CrossEntropy says that it takes outputs in parts, but its kernel for EigenCompute makes no terms of a part. Fix: give LossKernel "
       "a static void terms(const LossCall&), or drop splits and terms from the loss.");
 }

@@ -63,9 +63,9 @@ TEST_CASE("a set with a name of its own is a set; what is none is refused") {
   struct Mine : Set {};
   CHECK(with_plan<Mine>(2, devices_of) == 2);
   static_assert(AskedSet<Mine>::found.ok());
-  CHECK(AskedSet<Chain>::found.text.view() ==
+  CHECK(AskedSet<Chain>::found.sentence().view() ==
         "[heddle.L04] Chain is no PlanSet, so the number of ranks has no plan to choose. Fix: write with_plan<PlanSet<Plan<...>, Plan<...>>>.");
-  CHECK(CheckedSet<>::found.text.view() == "[heddle.L04] a PlanSet of no plans runs nowhere. Fix: name a plan.");
+  CHECK(CheckedSet<>::found.sentence().view() == "[heddle.L04] a PlanSet of no plans runs nowhere. Fix: name a plan.");
 }
 
 TEST_CASE("R03: a number of ranks that the set does not have is refused with the list") {

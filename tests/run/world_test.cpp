@@ -21,7 +21,7 @@ void is_world(const FakeMachine& machine, std::string_view launcher, int size, i
   CHECK(world.fault.ok());
 }
 
-std::string fault_of(const FakeMachine& machine) { return std::string{read_world(machine.environment()).fault.text.view()}; }
+std::string fault_of(const FakeMachine& machine) { return std::string{read_world(machine.environment()).fault.sentence().view()}; }
 
 }  // namespace
 
@@ -59,7 +59,7 @@ TEST_CASE("the first launcher is believed, and who disagrees is named") {
 
 TEST_CASE("beside MPI the variables say the same, or one sentence has both numbers") {
   const auto words = [](const FakeMachine& machine, int size, int rank) {
-    return std::string{beside_mpi(size, rank, machine.environment()).text.view()};
+    return std::string{beside_mpi(size, rank, machine.environment()).sentence().view()};
   };
   FakeMachine nothing, agreed, only_size, only_rank, no_number;
   agreed.variable("WORLD_SIZE", "4").variable("RANK", "2");
@@ -77,7 +77,7 @@ TEST_CASE("beside MPI the variables say the same, or one sentence has both numbe
 }
 
 TEST_CASE("R03: one device and one process are counted as one") {
-  CHECK(other_number_of_processes(1, 3).text.view() ==
+  CHECK(other_number_of_processes(1, 3).sentence().view() ==
         "[heddle.R03] the plan has 1 device, but MPI has started 3 processes, and each is one rank. Fix: start as many processes as devices: "
         "./heddle run -np 1 PROGRAM, or mpirun -np 1 PROGRAM.");
 }

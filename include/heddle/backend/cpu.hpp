@@ -60,7 +60,7 @@ template <class L> [[nodiscard]] GradientCheck gradcheck(const Spec& in) {
 template <class L> [[nodiscard]] GradientCheck gradcheck() {
   heard(static_cast<fired<LayerToCheck<L>>*>(nullptr));
   if constexpr (LayerToCheck<L>::found.ok()) {
-    if (const Diagnosis found = example_input_fits<L>(); !found.ok()) return GradientCheck{std::string{found.text.view()}};
+    if (const Diagnosis found = example_input_fits<L>(); !found.ok()) return GradientCheck{std::string{found.sentence().view()}};
     return gradcheck<L>(example_input<L>());
   } else {
     return {};

@@ -164,8 +164,8 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
 /// Turns the broken rule in Holder::found into the one compile error: static_assert(sizeof(fired<Holder>)) at class or namespace scope.
 /// A holder instead of a reference: nvcc 13 rewrites reference template arguments wrongly.
 template <class Holder>
-using fired = rule<Holder::found.ok(), Holder::found.code, Spelled<spelled_extent(Holder::found.text)>{Holder::found.text}, Holder::found.numbers[0],
-                   Holder::found.numbers[1], Holder::found.numbers[2], Holder::found.numbers[3]>;
+using fired = rule<Holder::found.ok(), Holder::found.code, Spelled<spelled_extent(Holder::found.sentence())>{Holder::found.sentence()},
+                   Holder::found.numbers[0], Holder::found.numbers[1], Holder::found.numbers[2], Holder::found.numbers[3]>;
 
 /// Fires a rule from an expression, which stays valid: heard(static_cast<fired<Holder>*>(nullptr)). Looking the name up completes the class.
 constexpr bool heard(const void*) { return true; }

@@ -22,31 +22,39 @@ struct Code {
   }
 };
 
-using Sentence = Text<480>;
+/// How each sentence begins: label(Code{'B', 1}) is "[heddle.B01] ", 13 characters.
+using Label = Text<13>;
+[[nodiscard]] constexpr Label label(Code code) {
+  return Label{"[heddle."} << code.letter << static_cast<char>('0' + code.number / 10) << static_cast<char>('0' + code.number % 10) << "] ";
+}
 
-/// What a check found: nothing (ok), or the code of the broken rule, the finished sentence and its numbers.
+/// What compilers, exceptions and reports write: "[heddle.B01] Batch<63> does not divide by 4 ranks. ... Fix: ...".
+using Sentence = Text<480>;
+/// A sentence without its label.
+using Words = Text<480 - 13>;
+
+/// What a check found: nothing (ok), or the code of the broken rule, the words that say how it is broken, and their numbers.
+///
+/// Diagnosis{Code{'B', 1}, "a batch of "} << 63: its code is B01, its words are "a batch of 63", its one number is 63.
 struct Diagnosis {
   Code code;
-  Sentence text;
+  Words words;
   std::int64_t numbers[4]{};
   int number_count = 0;
 
   constexpr Diagnosis() = default;
-  constexpr Diagnosis(Code broken, std::string_view words) : code(broken) {
-    text << "[heddle." << broken.letter << static_cast<char>('0' + broken.number / 10) << static_cast<char>('0' + broken.number % 10) << "] "
-         << words;
-  }
+  constexpr Diagnosis(Code broken, std::string_view begun) : code(broken), words(begun) {}
   [[nodiscard]] constexpr bool ok() const { return code.letter == '-'; }
-  /// The sentence without its code: "Batch<63> does not divide by 4 ranks. ... Fix: ...".
-  [[nodiscard]] constexpr std::string_view words() const { return ok() ? text.view() : text.view().substr(std::string_view{"[heddle.B01] "}.size()); }
+  /// The code and the words; empty if nothing is broken.
+  [[nodiscard]] constexpr Sentence sentence() const { return ok() ? Sentence{} : Sentence{label(code)} << words.view(); }
 
   /// Words and numbers in the order of the sentence; numbers are kept as facts as well.
   template <class Part> constexpr Diagnosis& operator<<(const Part& part) {
-    text << part;
+    words << part;
     return *this;
   }
   constexpr Diagnosis& operator<<(std::int64_t number) {
-    text << number;
+    words << number;
     if (number_count < 4) numbers[number_count++] = number;
     return *this;
   }
@@ -57,7 +65,7 @@ struct Diagnosis {
 template <class Character, class Traits>
 requires requires(std::basic_ostream<Character, Traits>& stream) { stream.width(); }
 std::basic_ostream<Character, Traits>& operator<<(std::basic_ostream<Character, Traits>& stream, const Diagnosis& found) {
-  return stream << found.text.view();
+  return stream << found.sentence().view();
 }
 
 }  // namespace heddle::core_room

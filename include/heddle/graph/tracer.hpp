@@ -228,10 +228,7 @@ template <int Leaves, int Nodes> struct Tracer {
   }
   constexpr void blame(int node, const Diagnosis& found) {
     if (!fault.ok()) return;
-    constexpr int prefix = 13;  // "[heddle.G01] "
-    const auto words = found.text.view();
-    fault = Diagnosis{found.code, ""} << "layer " << node << " '" << leaves[nodes[node].leaf].path.view()
-                                      << "': " << (words.size() > prefix ? words.substr(prefix) : words);
+    fault = Diagnosis{found.code, ""} << "layer " << node << " '" << leaves[nodes[node].leaf].path.view() << "': " << found.words.view();
     for (int i = 0; i < found.number_count; ++i) fault.numbers[i] = found.numbers[i];
     fault.number_count = found.number_count;
   }

@@ -18,7 +18,7 @@ namespace heddle::plan_room {
 /// Yes, or the reason why not: static_assert(same_bits<A, B>()), or same_bits<A, B>().text as a value.
 struct SameBits {
   Diagnosis difference;
-  Sentence text = difference.text;  ///< empty if there is none
+  Sentence text = difference.sentence();  ///< empty if there is none
   [[nodiscard]] constexpr bool ok() const { return difference.ok(); }
   constexpr explicit operator bool() const { return ok(); }
 };
@@ -148,9 +148,9 @@ struct BitComparison {
   [[nodiscard]] constexpr Diagnosis advise_grain(Diagnosis found, int common) const {
     if (const int grain = grain_of_both(common); grain > 0) return found << ". Fix: name Grain<" << grain << "> in both.";
     const Diagnosis refused = a.refusal_of(common).ok() ? b.refusal_of(common) : a.refusal_of(common);
-    std::string_view why = refused.text.view();
-    const auto reason = why.find(", but ");  // "[heddle.B04] sums are to be reproducible, but ... Fix: ..., or drop Grain and Reproducible."
-    why.remove_prefix(reason == std::string_view::npos ? 13 : reason + 6);
+    std::string_view why = refused.words.view();
+    const auto reason = why.find(", but ");  // "sums are to be reproducible, but ... Fix: ..., or drop Grain and Reproducible."
+    why.remove_prefix(reason == std::string_view::npos ? 0 : reason + 6);
     if (const auto end = why.find(", or drop Grain"); end != std::string_view::npos) why = why.substr(0, end);
     return found << ", and Grain<" << common << "> cannot be named in both: " << why << (why.ends_with('.') ? "" : ".");
   }

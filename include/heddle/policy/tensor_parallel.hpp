@@ -16,7 +16,7 @@ constexpr void write_divisors(Diagnosis& sentence, std::int64_t size) {
   const char* before = "";
   for (std::int64_t d = 1; d <= size && d <= most; ++d) {
     if (size % d != 0) continue;
-    sentence.text << before << d;
+    sentence.words << before << d;
     before = ", ";
   }
 }
@@ -64,9 +64,8 @@ constexpr void write_divisors(Diagnosis& sentence, std::int64_t size) {
   for (int l = 0; l < graph.leaf_count; ++l)
     for (int i = 0; i < graph.leaves[l].leaf.signature_count; ++i)
       if (const Diagnosis found = check_signature(graph.leaves[l].leaf, graph.leaves[l].leaf.signatures[i]); !found.ok()) {
-        constexpr int prefix = 13;  // "[heddle.P03] "
         return Diagnosis{found.code, ""} << "signature " << i << " of " << graph.describe(first_node_of(graph, l)).view() << ' '
-                                         << found.text.view().substr(prefix);
+                                         << found.words.view();
       }
   return {};
 }

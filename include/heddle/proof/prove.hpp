@@ -115,9 +115,10 @@ template <class Session> class OneDevice {
       const std::vector<float>& got = planned.tensors[t].copies[copy];
       for (std::size_t i = 0; i < wanted.size(); ++i) {
         if (Field::read(got[i]) == Field::read(wanted[i])) continue;
-        return "[heddle.R31] " + std::string{plan} + " does not compute what one device computes: " + alone.tensors[t].name + " differs at element " +
-               std::to_string(i) + (planned.tensors[t].copies.size() > 1 ? " on rank " + std::to_string(copy) : std::string{}) +
-               ". Fix: look at what is split, moved or summed before it; for a layer of your own at its signatures.";
+        return sentence_of(Code{'R', 31}, std::string{plan} + " does not compute what one device computes: " + alone.tensors[t].name +
+                                              " differs at element " + std::to_string(i) +
+                                              (planned.tensors[t].copies.size() > 1 ? " on rank " + std::to_string(copy) : std::string{}) +
+                                              ". Fix: look at what is split, moved or summed before it; for a layer of your own at its signatures.");
       }
     }
   }

@@ -86,7 +86,7 @@ namespace heddle::report_room {
   if (!c.on_gpus() && c.machine.usable_cores() > 0)
     out += "load       " + decimals(c.local_ranks() / c.machine.usable_cores(), 2) + " ranks a core\n";
   out += '\n' + describe_placement(c) + '\n';
-  for (const Finding& f : c.findings) out += (f.cannot_work ? "cannot work  " : "note         ") + printable(f.what.text.view()) + '\n';
+  for (const Finding& f : c.findings) out += (f.cannot_work ? "cannot work  " : "note         ") + printable(f.what.sentence().view()) + '\n';
   if (!c.can_work()) return out + "This plan cannot run here.\n";
   if (c.backend.name.empty())
     return out + "Nothing was found that keeps this plan from running. Name its backend to know, as in doctor<MyPlan, CpuThreads>().\n";

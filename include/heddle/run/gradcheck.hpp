@@ -20,6 +20,7 @@
 #include "heddle/run/fenced.hpp"
 #include "heddle/run/kernel_table.hpp"
 #include "heddle/seams/concepts.hpp"
+#include "heddle/seams/error.hpp"
 
 namespace heddle::run_room {
 
@@ -153,9 +154,10 @@ template <class Test> void compare_gradient(Test& test, const std::string& what,
     const double difference = std::fabs(numeric - static_cast<double>(gradient[i])) / scale;
     check.worst = std::max(check.worst, difference);
     if (!(is_finite(difference) && difference <= 5e-3))
-      check.text = "[heddle.G11] " + std::string{test.leaf().spelled.view()} + ": backward gives " + std::to_string(gradient[i]) + " for element " +
-                   std::to_string(i) + " of the gradient of its " + what + ", finite differences give " + std::to_string(numeric) +
-                   ". Fix: correct backward, or what describe says it saves.";
+      check.text =
+          sentence_of(Code{'G', 11}, std::string{test.leaf().spelled.view()} + ": backward gives " + std::to_string(gradient[i]) + " for element " +
+                                         std::to_string(i) + " of the gradient of its " + what + ", finite differences give " +
+                                         std::to_string(numeric) + ". Fix: correct backward, or what describe says it saves.");
   }
 }
 
@@ -184,8 +186,10 @@ template <class Test> void compare_split_rows(Test& test, std::int64_t rows, Gra
   for (std::size_t p = 0; p < whole.size(); ++p)
     if (differs(whole[p], test.gradients[p])) wrong = "parameter gradients do not add up over";
   if (!wrong.empty() && check.ok())
-    check.text = "[heddle.G12] " + std::string{test.leaf().spelled.view()} + ": its " + wrong +
-                 " the other rows of the batch, so a split batch would change it. Fix: let each row stand alone, and honour `add` in backward.";
+    check.text = sentence_of(
+        Code{'G', 12},
+        std::string{test.leaf().spelled.view()} + ": its " + wrong +
+            " the other rows of the batch, so a split batch would change it. Fix: let each row stand alone, and honour `add` in backward.");
 }
 
 /// A kernel that says backward_in_parts gives, asked for one gradient at a time, the bits of both at once.
@@ -202,9 +206,11 @@ template <class Test> void compare_parts(Test& test, std::int64_t rows, Gradient
   bool equal = same(whole_input_gradient, test.input_gradient);
   for (std::size_t p = 0; p < whole.size(); ++p) equal = equal && same(whole[p], test.gradients[p]);
   if (!equal && check.ok())
-    check.text = "[heddle.G14] " + std::string{test.leaf().spelled.view()} +
-                 ": its backward in two parts gives other bits than in one. Fix: leave out only the gradient whose pointer is null, let describe say "
-                 "weights_read if the other is made of parameters, or do not say backward_in_parts.";
+    check.text = sentence_of(
+        Code{'G', 14},
+        std::string{test.leaf().spelled.view()} +
+            ": its backward in two parts gives other bits than in one. Fix: leave out only the gradient whose pointer is null, let describe say "
+            "weights_read if the other is made of parameters, or do not say backward_in_parts.");
 }
 
 /// A Trainer hands null over for what is not saved and for a gradient that nobody needs, as that of the input of the first layer: what a kernel makes
@@ -213,7 +219,7 @@ template <class Test> void compare_absent(Test& test, std::int64_t rows, Gradien
   const auto input_gradient = test.input_gradient;
   const auto gradients = test.gradients;
   const auto broken = [&](const std::string& what) {
-    check.text = "[heddle.G11] " + std::string{test.leaf().spelled.view()} + ": backward gives " + what;
+    check.text = sentence_of(Code{'G', 11}, std::string{test.leaf().spelled.view()} + ": backward gives " + what);
   };
   test.absent = true;
   test.backward(0, rows, false);
@@ -236,15 +242,15 @@ template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_on(const
   GradientCheck check;
   const Leaf leaf = L::describe(in);
   if (const Diagnosis fault = fault_of_layer<L>(leaf, in); !fault.ok()) {
-    check.text = std::string{fault.text.view()};
+    check.text = std::string{fault.sentence().view()};
     return check;
   }
   LeafUnderTest<L, Compute> test{leaf, rows, seed};
   test.forward(0, rows);
   test.backward(0, rows, false);
   if (test.beside != nullptr) {
-    check.text = "[heddle.G11] " + std::string{leaf.spelled.view()} + ": " + test.beside +
-                 ", in memory of others. Fix: write as many elements as describe gives it, for each row or in all.";
+    check.text = sentence_of(Code{'G', 11}, std::string{leaf.spelled.view()} + ": " + test.beside +
+                                                ", in memory of others. Fix: write as many elements as describe gives it, for each row or in all.");
     return check;
   }
   const auto input_gradient = test.input_gradient;

@@ -113,7 +113,7 @@ template <class L, class Compute> [[nodiscard]] GradientCheck check_signatures_o
   GradientCheck check;
   const Leaf leaf = L::describe(in);
   if (const Diagnosis fault = fault_of_layer<L>(leaf, in); !fault.ok()) {
-    check.text = std::string{fault.text.view()};
+    check.text = std::string{fault.sentence().view()};
     return check;
   }
   LeafUnderTest<L, Compute> whole{leaf, rows, Seed{1}};
@@ -122,7 +122,7 @@ template <class L, class Compute> [[nodiscard]] GradientCheck check_signatures_o
   const std::string name{leaf.spelled.view()};
   for (int i = 0; i < leaf.signature_count && check.ok(); ++i) {
     if (const Diagnosis found = check_signature(leaf, leaf.signatures[i]); !found.ok()) {
-      check.text = "[heddle.P03] signature " + std::to_string(i) + " of " + name + " " + std::string{found.text.view().substr(13)};
+      check.text = sentence_of(Code{'P', 3}, "signature " + std::to_string(i) + " of " + name + " " + std::string{found.words.view()});
       return check;
     }
     for (const int ranks : {2, 3}) {
@@ -131,8 +131,9 @@ template <class L, class Compute> [[nodiscard]] GradientCheck check_signatures_o
       split.run();
       ++checked;
       if (check.ok() && !split.wrong.empty())
-        check.text = "[heddle.P06] signature " + std::to_string(i) + " of " + name + " does not hold on " + std::to_string(ranks) +
-                     " ranks: " + split.wrong + ". Fix: correct the signature, or let the kernel read its extents from the Leaf that it is given.";
+        check.text = sentence_of(
+            Code{'P', 6}, "signature " + std::to_string(i) + " of " + name + " does not hold on " + std::to_string(ranks) + " ranks: " + split.wrong +
+                              ". Fix: correct the signature, or let the kernel read its extents from the Leaf that it is given.");
     }
   }
   return check;

@@ -184,7 +184,7 @@ template <class ThePlan, class Backend, class Target>
     if (!found.ok()) return;
     ++found.tensors;
     if (const std::string off = difference(x, y, features, tolerance); !off.empty())
-      found.text = "[heddle.R06] " + what + off + ". Fix: look at " + where + '.';
+      found.text = sentence_of(Code{'R', 6}, what + off + ". Fix: look at " + where + '.');
   };
   for (int n = 0; n < graph.node_count; ++n) {
     const auto i = static_cast<std::size_t>(n);

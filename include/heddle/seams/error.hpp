@@ -24,22 +24,22 @@
 
 namespace heddle::seams_room {
 
+/// A sentence of any length, of a code and its words: sentence_of(Code{'D', 2}, "'a' is no file.") is "[heddle.D02] 'a' is no file.".
+[[nodiscard]] inline std::string sentence_of(Code code, const std::string& words) { return std::string{label(code).view()} + words; }
+
 /// Base of everything Heddle throws; what() is the whole sentence, "[heddle.D02] ... Fix: ...". Names from files stand in sentences, so each is
 /// made printable: one line that no terminal obeys.
 ///
 /// Tested  seams/error_test
 class Error : public std::runtime_error {
  public:
-  Error(Code code, const std::string& sentence) : std::runtime_error(prefix(code) + printable(sentence)), code_(code) {}
-  explicit Error(const Diagnosis& diagnosis) : std::runtime_error(printable(diagnosis.text.view())), code_(diagnosis.code) {}
+  Error(Code code, const std::string& words) : std::runtime_error(sentence_of(code, printable(words))), code_(code) {}
+  explicit Error(const Diagnosis& diagnosis) : std::runtime_error(printable(diagnosis.sentence().view())), code_(diagnosis.code) {}
   [[nodiscard]] Code code() const { return code_; }
   /// what() without its code: "row 3 of the batch ... Fix: ...".
-  [[nodiscard]] std::string_view words() const { return std::string_view{what()}.substr(prefix(code_).size()); }
+  [[nodiscard]] std::string_view words() const { return std::string_view{what()}.substr(static_cast<std::size_t>(label(code_).length)); }
 
  private:
-  static std::string prefix(Code code) {
-    return std::string{"[heddle."} + code.letter + static_cast<char>('0' + code.number / 10) + static_cast<char>('0' + code.number % 10) + "] ";
-  }
   Code code_;
 };
 

@@ -33,12 +33,12 @@ TEST_CASE("a kernel is found for the layer itself") {
 TEST_CASE("a layer that cannot be split that way is refused") {
   constexpr Leaf row = Row<ReLU>::describe(Spec{Shape{12}});
   static_assert(row.fault.code == Code{'P', 2});
-  CHECK(row.fault.text.view() == "[heddle.P02] ReLU cannot be split by rows: it states no such signature. Fix: let the policy choose.");
+  CHECK(row.fault.sentence().view() == "[heddle.P02] ReLU cannot be split by rows: it states no such signature. Fix: let the policy choose.");
   CHECK(Column<Flatten>::describe(Spec{Shape{3, 4}}).fault.code == Code{'P', 2});
 }
 
 TEST_CASE("what is no single layer cannot be split by hand") {
-  CHECK(Column<int>::describe(Spec{Shape{4}}).fault.text.view() ==
+  CHECK(Column<int>::describe(Spec{Shape{4}}).fault.sentence().view() ==
         "[heddle.G25] Column<int> is to split what is no single layer. Fix: write Column around a layer such as Linear<64, 10>.");
   static_assert(Row<Sequential<Linear<4, 4>>>::describe(Spec{Shape{4}}).fault.code == Code{'G', 25});
   static_assert(!Composite<Column<Sequential<Linear<4, 4>>>>);

@@ -54,15 +54,15 @@ TEST_CASE("Row splits the vocabulary, Column the features") {
 }
 
 TEST_CASE("sizes that cannot be are refused in one sentence") {
-  CHECK(Embedding<0, 8>::describe(Spec{Shape{6}}).fault.text.view() ==
+  CHECK(Embedding<0, 8>::describe(Spec{Shape{6}}).fault.sentence().view() ==
         "[heddle.G06] Embedding<0, 8> has a size that is not between 1 and 1,073,741,824. Fix: write the number of tokens and the number of features "
         "of each.");
   static_assert(Embedding<8, 0>::describe(Spec{Shape{6}}).fault.code == Code{'G', 6});
   static_assert(Embedding<(1 << 24), 8>::describe(Spec{Shape{6}}).fault.ok());
-  CHECK(Embedding<(1 << 24) + 1, 8>::describe(Spec{Shape{6}}).fault.text.view() ==
+  CHECK(Embedding<(1 << 24) + 1, 8>::describe(Spec{Shape{6}}).fault.sentence().view() ==
         "[heddle.G17] Embedding<16777217, 8> has more than 16,777,216 tokens, but ids are carried as floats, which hold no larger whole numbers "
         "exactly. Fix: use a vocabulary of at most 16,777,216.");
-  CHECK(Embedding<11, 8>::describe(Spec{Shape{1, 2, 3, 4}}).fault.text.view() ==
+  CHECK(Embedding<11, 8>::describe(Spec{Shape{1, 2, 3, 4}}).fault.sentence().view() ==
         "[heddle.G01] Embedding<11, 8> takes float32 ids of at most 3 dimensions but is given float32 (1, 2, 3, 4). Fix: give it such ids.");
   static_assert(Embedding<11, 8>::describe(Spec{Shape{6}, DType::i32}).fault.code == Code{'G', 1});
 }

@@ -26,5 +26,5 @@ TEST_CASE("Input tells the shape of a sample and does no arithmetic") {
 TEST_CASE("an Input that is given another shape is refused with both") {
   constexpr Leaf leaf = Input<28, 28>::describe(Spec{Shape{50}});
   static_assert(leaf.fault.code == Code{'G', 1});
-  CHECK(leaf.fault.text.view() == "[heddle.G01] Input<28, 28> is given (50). Fix: let Input be the first layer only.");
+  CHECK(leaf.fault.sentence().view() == "[heddle.G01] Input<28, 28> is given (50). Fix: let Input be the first layer only.");
 }

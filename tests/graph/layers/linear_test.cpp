@@ -43,7 +43,7 @@ TEST_CASE("leading dimensions stay and multiply the work") {
 TEST_CASE("features that do not chain are refused with both numbers and the repaired type") {
   constexpr Leaf leaf = Linear<500, 10>::describe(Spec{Shape{50}});
   static_assert(leaf.fault.code == Code{'G', 1});
-  CHECK(leaf.fault.text.view() == "[heddle.G01] Linear<500, 10> takes 500 features but the value before it has 50. Fix: write Linear<50, 10>.");
+  CHECK(leaf.fault.sentence().view() == "[heddle.G01] Linear<500, 10> takes 500 features but the value before it has 50. Fix: write Linear<50, 10>.");
   REQUIRE(leaf.fault.number_count == 2);
   CHECK(leaf.fault.numbers[0] == 500);
   CHECK(leaf.fault.numbers[1] == 50);
@@ -53,18 +53,18 @@ TEST_CASE("features that do not chain are refused with both numbers and the repa
 
 TEST_CASE("an image where features are wanted is told to be flattened") {
   constexpr Leaf leaf = Linear<784, 50, NoBias>::describe(Spec{Shape{28, 28}});
-  CHECK(leaf.fault.text.view() ==
+  CHECK(leaf.fault.sentence().view() ==
         "[heddle.G01] Linear<784, 50, NoBias> takes 784 features but the value before it has 28 in the last dimension of (28, 28). "
         "Fix: put Flatten before it.");
   constexpr Leaf other = Linear<512, 50>::describe(Spec{Shape{1, 28, 28}});
-  CHECK(other.fault.text.view() ==
+  CHECK(other.fault.sentence().view() ==
         "[heddle.G01] Linear<512, 50> takes 512 features but the value before it has 28 in the last dimension of (1, 28, 28). "
         "Fix: put Flatten before it and write Linear<784, 50> for all of them, or Linear<28, 50> for the last dimension alone.");
 }
 
 TEST_CASE("class numbers are no features") {
   constexpr Leaf leaf = Linear<10, 5>::describe(Spec{Shape{10}, DType::i32});
-  CHECK(leaf.fault.text.view() ==
+  CHECK(leaf.fault.sentence().view() ==
         "[heddle.G01] Linear<10, 5> takes float32 but the value before it has int32. Fix: put a layer that gives float32 before it.");
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("sizes below 1 or beyond 2^30 are refused before anything is computed 
   constexpr Leaf none = Linear<0, 10>::describe(Spec{Shape{784}});
   static_assert(none.fault.code == Code{'G', 6});
   constexpr Leaf negative = Linear<784, -10>::describe(Spec{Shape{784}});
-  CHECK(negative.fault.text.view() ==
+  CHECK(negative.fault.sentence().view() ==
         "[heddle.G06] Linear<784, -10> has a size that is not between 1 and 1,073,741,824. "
         "Fix: write the numbers of features that go in and come out.");
   constexpr Leaf huge = Linear<784, (std::int64_t{1} << 62)>::describe(Spec{Shape{784}});

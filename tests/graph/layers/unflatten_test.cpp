@@ -17,7 +17,7 @@ TEST_CASE("Unflatten splits the last dimension") {
 TEST_CASE("GPT-3 XL's printed 24 heads of 128 do not make 2048 features") {
   constexpr Leaf leaf = Unflatten<24, 128>::describe(Spec{Shape{2048}});
   static_assert(leaf.fault.code == Code{'G', 7});
-  CHECK(leaf.fault.text.view() ==
+  CHECK(leaf.fault.sentence().view() ==
         "[heddle.G07] Unflatten<24, 128> makes 3072 features of a value that has 2048. Fix: give sizes whose product is 2048.");
   CHECK(leaf.fault.numbers[0] == 3072);
   CHECK(leaf.fault.numbers[1] == 2048);
@@ -27,7 +27,7 @@ TEST_CASE("GPT-3 XL's printed 24 heads of 128 do not make 2048 features") {
 TEST_CASE("a value has at most four dimensions") {
   constexpr Leaf leaf = Unflatten<2, 3, 4, 5>::describe(Spec{Shape{7, 120}});
   static_assert(leaf.fault.code == Code{'G', 7});
-  CHECK(leaf.fault.text.view() ==
+  CHECK(leaf.fault.sentence().view() ==
         "[heddle.G07] Unflatten<2, 3, 4, 5> makes 5 dimensions of (7, 120) but a value has at most 4. "
         "Fix: put Flatten before it or give fewer sizes.");
   static_assert(Unflatten<2, 3, 4, 5>::describe(Spec{Shape{120}}).fault.ok());
@@ -36,7 +36,7 @@ TEST_CASE("a value has at most four dimensions") {
 TEST_CASE("sizes below 1 are refused, also where their product would be right") {
   constexpr Leaf leaf = Unflatten<-2, -60>::describe(Spec{Shape{120}});
   static_assert(leaf.fault.code == Code{'G', 6});
-  CHECK(leaf.fault.text.view() == "[heddle.G06] Unflatten<-2, -60> has a size below 1. Fix: give sizes whose product is 120.");
+  CHECK(leaf.fault.sentence().view() == "[heddle.G06] Unflatten<-2, -60> has a size below 1. Fix: give sizes whose product is 120.");
 }
 
 TEST_CASE("a size of 1 is a size, and one size of 0 among others is none") {

@@ -108,5 +108,6 @@ TEST_CASE_TEMPLATE("options out of range are refused by name and value", O, Adam
 }
 
 TEST_CASE("the refusal names the optimizer") {
-  CHECK(AdamW::check({.beta2 = 1}).text.view() == "[heddle.O01] AdamW has beta2 = 1, which must be from 0 to below 1. Fix: use 0.999, the default.");
+  CHECK(AdamW::check({.beta2 = 1}).sentence().view() ==
+        "[heddle.O01] AdamW has beta2 = 1, which must be from 0 to below 1. Fix: use 0.999, the default.");
 }

@@ -75,7 +75,7 @@ TEST_CASE("options out of range are refused by name and value") {
   CHECK(SGD::check({}).ok());
   CHECK(MomentumSGD::check({}).ok());
   CHECK(MomentumSGD::check({.nesterov = true}).ok());
-  CHECK(SGD::check({.learning_rate = -0.5}).text.view() ==
+  CHECK(SGD::check({.learning_rate = -0.5}).sentence().view() ==
         "[heddle.O01] SGD has learning_rate = -0.5, which must be 0 or more. Fix: use 0.001, the default.");
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK_FALSE(SGD::check({.learning_rate = nan}).ok());
@@ -85,6 +85,6 @@ TEST_CASE("options out of range are refused by name and value") {
   CHECK_FALSE(MomentumSGD::check({.dampening = 1.5}).ok());
   CHECK_FALSE(MomentumSGD::check({.weight_decay = nan}).ok());
   CHECK_FALSE(MomentumSGD::check({.momentum = 0, .nesterov = true}).ok());
-  CHECK(MomentumSGD::check({.dampening = 0.1, .nesterov = true}).text.view() ==
+  CHECK(MomentumSGD::check({.dampening = 0.1, .nesterov = true}).sentence().view() ==
         "[heddle.O01] MomentumSGD has dampening = 0.1, which must be 0 with nesterov. Fix: leave dampening out.");
 }

@@ -14,7 +14,7 @@ namespace {
 struct Small : Sequential<Linear<8, 8>, ReLU, Linear<8, 8>, ReLU, Linear<8, 4>> {};
 template <class P> using Small8 = Plan<Small, CrossEntropy, SGD, Batch<16>, P>;
 
-[[nodiscard]] std::string text_of(const Diagnosis& found) { return std::string{found.text.view()}; }
+[[nodiscard]] std::string text_of(const Diagnosis& found) { return std::string{found.sentence().view()}; }
 
 }  // namespace
 

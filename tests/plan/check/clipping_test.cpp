@@ -73,19 +73,21 @@ TEST_CASE("a norm over one axis too many, of gradients that are not reduced, or 
   Instruction wrong = list[static_cast<std::size_t>(norm) + 1];
   wrong.axis = axis::data;
   list.insert(list.begin() + norm + 1, wrong);
-  CHECK(refused().text.view().find("counts squares several times over axis data") != std::string_view::npos);
+  CHECK(refused().words.view().find("counts squares several times over axis data") != std::string_view::npos);
   list.erase(list.begin() + norm + 1);
   std::swap(list[static_cast<std::size_t>(norm)], list[static_cast<std::size_t>(norm) - 1]);
-  CHECK(refused().text.view().find("sums squares before a gradient is reduced over axis data") != std::string_view::npos);
+  CHECK(refused().words.view().find("sums squares before a gradient is reduced over axis data") != std::string_view::npos);
   std::swap(list[static_cast<std::size_t>(norm)], list[static_cast<std::size_t>(norm) - 1]);
   const auto step = std::find_if(list.begin(), list.end(), [](const Instruction& line) { return line.op == ListOp::step; });
   std::rotate(list.begin(), step, step + 1);
-  CHECK(refused().text.view().find("steps before the norm is known") != std::string_view::npos);
+  CHECK(refused().words.view().find("steps before the norm is known") != std::string_view::npos);
 }
 
 TEST_CASE("a norm that is reduced before it is summed, taken without a sum, or never used is found") {
   const auto is = [](ListOp op) { return [op](const Instruction& line) { return line.op == op; }; };
-  const auto says = [](Copy& copy, std::string_view words) { return check_clipping(copy.view()).text.view().find(words) != std::string_view::npos; };
+  const auto says = [](Copy& copy, std::string_view words) {
+    return check_clipping(copy.view()).sentence().view().find(words) != std::string_view::npos;
+  };
   Copy early{Both::training};
   const auto norm = std::find_if(early.lists[0].begin(), early.lists[0].end(), is(ListOp::norm));
   std::swap(*norm, *(norm + 1));
@@ -122,7 +124,7 @@ TEST_CASE("reductions of a norm follow one another, and a step that is skipped i
   using Two = Trained<Chain, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>, Clip<GlobalNorm>, LossScaling>;
   Copy copy{Two::training};
   auto& list = copy.lists[0];
-  const auto refused = [&] { return std::string{check_clipping(copy.view()).text.view()}; };
+  const auto refused = [&] { return std::string{check_clipping(copy.view()).sentence().view()}; };
   CHECK(refused().empty());
   for (std::size_t i = 0; i + 1 < list.size(); ++i) {
     const bool between = list[i].op == ListOp::reduce_wait && list[i].bucket == norm_bucket && list[i + 1].op == ListOp::reduce_start;

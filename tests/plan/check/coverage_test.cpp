@@ -112,7 +112,7 @@ TEST_CASE("weight parts out of sequence, before their input part, or in a progra
   std::swap(last->micro_batch, before->micro_batch);
   const Diagnosis out_of_sequence = check(copy.view());
   CHECK(out_of_sequence.code == Code{'S', 5});
-  CHECK(out_of_sequence.text.view().find("out of sequence, but gradients are summed in the order of micro-batches") != std::string_view::npos);
+  CHECK(out_of_sequence.words.view().find("out of sequence, but gradients are summed in the order of micro-batches") != std::string_view::npos);
   std::swap(last->micro_batch, before->micro_batch);
   CHECK(check(copy.view()).ok());
   const auto weight = std::find_if(list.begin(), list.end(), is(ListOp::backward_weight));
@@ -121,10 +121,10 @@ TEST_CASE("weight parts out of sequence, before their input part, or in a progra
   CHECK(check(copy.view()).code == Code{'S', 5});
   std::swap(weight->op, input->op);
   input->op = ListOp::backward;
-  CHECK(check(copy.view()).text.view().find("backwards of this program are in two parts") != std::string_view::npos);
+  CHECK(check(copy.view()).words.view().find("backwards of this program are in two parts") != std::string_view::npos);
   Copy whole{lower<Trained<Chain, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>()};
   std::find_if(whole.lists[0].begin(), whole.lists[0].end(), is(ListOp::backward))->op = ListOp::backward_input;
-  CHECK(check(whole.view()).text.view().find("backwards of this program are whole") != std::string_view::npos);
+  CHECK(check(whole.view()).words.view().find("backwards of this program are whole") != std::string_view::npos);
 }
 
 TEST_CASE("a line that stands twice is found as well") {
@@ -157,7 +157,7 @@ TEST_CASE("S04: a compute without the wait that it reads, and a wait without its
     const Diagnosis found = check(copy.view());
     last.insert(place, dropped);
     CHECK(found.code == Code{'S', 4});
-    return std::string{found.text.view()};
+    return std::string{found.sentence().view()};
   };
   CHECK(without(ListOp::receive_wait).find("after 0 of the 1 transfers that it reads") != std::string::npos);
   CHECK(without(ListOp::receive_start).find("role 1 waits at instruction 0 for a transfer that it never starts") != std::string::npos);
@@ -179,7 +179,7 @@ TEST_CASE("a backward before its forward, or on a device without the chunk, is r
   copy.lists[0].push_back(moved);
   const Diagnosis elsewhere = check(copy.view());
   CHECK(elsewhere.code == Code{'S', 5});
-  CHECK(elsewhere.text.view().find("device 0 runs chunk 1, which lives on device 1") != std::string_view::npos);
+  CHECK(elsewhere.words.view().find("device 0 runs chunk 1, which lives on device 1") != std::string_view::npos);
 }
 
 TEST_CASE("a reduction that starts before its lowest layer has run, or for every micro-batch, is refused") {

@@ -35,7 +35,7 @@ Diagnosis without(const Program& p, BodyOp what, int which = 0) {
 
 /// Entries that are left out alone and missed by nobody.
 int missed_deletions(const Program& p) {
-  REQUIRE(check(p).text.view() == "");
+  REQUIRE(check(p).sentence().view() == "");
   Copy copy{p};
   int missed = 0;
   for (std::size_t e = 0; e < copy.entries.size(); ++e) {
@@ -57,7 +57,7 @@ TEST_CASE("what the lowering makes flows as the graph says, under every policy a
   for (const Program* p :
        {&Replicas::training, &InTurns::training, &HalvedSlices::training, &SplitSlices::training, &SplitHalves::training, &TiedStages::training,
         &InTurns::evaluation, &Inferred::training, &Inferred::evaluation, &SplitSlices::evaluation, &SplitHalves::evaluation})
-    CHECK(check(*p).text.view() == "");
+    CHECK(check(*p).sentence().view() == "");
 }
 
 TEST_CASE("any one entry of any body that is missing is found") {

@@ -100,7 +100,7 @@ HandWrittenLists one_f_one_b(int p, int m, bool grouped) {
   return lists;
 }
 
-bool says(const Diagnosis& found, std::string_view words) { return found.text.view().find(words) != std::string_view::npos; }
+bool says(const Diagnosis& found, std::string_view words) { return found.sentence().view().find(words) != std::string_view::npos; }
 
 }  // namespace
 
@@ -148,11 +148,11 @@ TEST_CASE("of a long circle the first and the last ranks are drawn, and a rank t
   HandWrittenLists ring{40};
   for (int r = 0; r < 40; ++r) ring.send(r, (r + 1) % 40, 1), ring.receive(r, (r + 39) % 40, 1);
   const Diagnosis long_one = check(ring);
-  CAPTURE(std::string{long_one.text.view()});
+  CAPTURE(std::string{long_one.sentence().view()});
   CHECK(says(long_one, "next: rank 0 [line 1 send to 1] -> rank 1 [line 1 send to 2] -> "));
   CHECK(says(long_one, " more) -> "));
   CHECK(says(long_one, "-> rank 39 [line 1 send to 0] -> rank 0. Fix: post each send and its receive in one order on both ranks, or start both"));
-  CHECK_FALSE(long_one.text.cut);
+  CHECK_FALSE(long_one.words.cut);
   HandWrittenLists behind{4};  // ranks 1 and 2 wait for each other, 3 for 2; 0 has nothing to do
   behind.send(1, 2, 1), behind.receive(1, 2, 1);
   behind.send(2, 1, 1), behind.receive(2, 1, 1), behind.receive(2, 3, 1);
@@ -175,11 +175,11 @@ TEST_CASE("however long the circle and however many wait behind it, the sentence
         for (int r = 0; r < around; ++r) lists.send(r, (r + 1) % around, 1), lists.receive(r, (r + around - 1) % around, 1);
         for (int r = around; r < around + behind; ++r) lists.receive(r, 0, 1), lists.send(0, r, 1);
         const Diagnosis found = check(lists);
-        CAPTURE(std::string{found.text.view()});
+        CAPTURE(std::string{found.sentence().view()});
         CHECK(found.code == Code{'S', 3});
         CHECK(says(found, " -> rank 0"));
-        CHECK(found.text.view().ends_with(". Fix: post each send and its receive in one order on both ranks, or start both before waiting."));
-        CHECK_FALSE(found.text.cut);
+        CHECK(found.words.view().ends_with(". Fix: post each send and its receive in one order on both ranks, or start both before waiting."));
+        CHECK_FALSE(found.words.cut);
       }
 }
 

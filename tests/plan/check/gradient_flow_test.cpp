@@ -173,7 +173,7 @@ TEST_CASE("a gradient of parameters that is a term along axis tensor is summed o
   int seen = 0;
   using Parts = Trained<Gained, TensorParallel<2>>;
   const Program& normed = Parts::training;
-  REQUIRE(check(normed).text.view() == "");
+  REQUIRE(check(normed).sentence().view() == "");
   Copy other{normed};
   for (std::size_t e = 1; e < other.entries.size(); ++e) {
     Entry& entry = other.entries[e];

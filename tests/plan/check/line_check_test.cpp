@@ -28,7 +28,7 @@ std::size_t find(const std::vector<Instruction>& list, ListOp op, int nth = 0) {
 template <class Change> std::string after(const Program& original, int role, Change change) {
   Changeable changed{original};
   change(changed.lists[static_cast<std::size_t>(role)]);
-  return std::string{check(changed.view()).text.view()};
+  return std::string{check(changed.view()).sentence().view()};
 }
 bool begins(const std::string& text, const std::string& wanted) { return text.substr(0, wanted.size()) == wanted; }
 
@@ -56,7 +56,7 @@ TEST_CASE("the two ends of a transfer are of one micro-batch") {
   for (Instruction& line : changed.lists[1])  // the receiver takes the first two the other way round
     if ((line.op == ListOp::receive_start || line.op == ListOp::receive_wait || line.op == ListOp::forward) && line.micro_batch < 2)
       line.micro_batch = static_cast<std::int16_t>(1 - line.micro_batch);
-  const std::string sentence{check(changed.view()).text.view()};
+  const std::string sentence{check(changed.view()).sentence().view()};
   CHECK(sentence.find("meets on rank 1 the start of another, at instruction 0. Fix: start transfers in one order on both ranks.") !=
         std::string::npos);
 }

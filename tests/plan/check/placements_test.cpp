@@ -99,7 +99,7 @@ TEST_CASE("the sentence names the layer") {
       entry = Entry{};
       break;
     }
-  CHECK(check(copy.view()).text.view() ==
+  CHECK(check(copy.view()).sentence().view() ==
         "[heddle.P04] the output of layer 4 '2.2' Linear<32, 16> is Partial along axis tensor and must be Replicate, but nothing beside it makes it "
         "so. "
         "Fix: convert it once, before anything reads it.");
@@ -146,7 +146,7 @@ TEST_CASE("the terms of a loss in parts are gathered once, just before it, of wh
     CHECK(red([](Entry& terms, Entry& gather, Entry&) { std::swap(terms, gather); }));
     Program whole_only = original;
     whole_only.loss = {};
-    CHECK(check_placements(whole_only).text.view() ==
+    CHECK(check_placements(whole_only).sentence().view() ==
           "[heddle.P04] the output of layer 6 '6' Linear<8, 48, NoBias> is Shard<1> along axis tensor and must be Replicate, but nothing beside it "
           "makes it so. Fix: convert it once, before anything reads it.");
   }
@@ -154,7 +154,7 @@ TEST_CASE("the terms of a loss in parts are gathered once, just before it, of wh
   for (Entry& entry : copy.entries)
     if (entry.what == BodyOp::gather_value && entry.node == 7) entry = Entry{};
   CHECK(
-      check(copy.view()).text.view() ==
+      check(copy.view()).sentence().view() ==
       "[heddle.P04] the loss takes the output of layer 6 '6' Linear<8, 48, NoBias>, which is Shard<1> along axis tensor, but the terms of all parts "
       "are not gathered just before it. Fix: let every rank make its terms and gather them once, before the loss.");
 }
@@ -172,7 +172,7 @@ TEST_CASE("a gradient of which each rank has a term is reduced once, in its body
     ++reductions;
     const Entry kept = entry;
     entry = Entry{};
-    CHECK(check(copy.view()).text.view().find("times, not once") != std::string_view::npos);
+    CHECK(check(copy.view()).words.view().find("times, not once") != std::string_view::npos);
     entry = kept;
     entry.axis = Axis::data;
     CHECK(check(copy.view()).code == Code{'P', 4});

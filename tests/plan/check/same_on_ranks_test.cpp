@@ -40,7 +40,7 @@ template <class Change> Diagnosis with_line(const Program& p, ListOp op, int buc
 TEST_CASE("what the lowering makes does the same on all ranks of a device") {
   for (const Program* p : {&Replicas::training, &InTurns::training, &InTurns::evaluation, &HalvedSlices::training, &SplitSlices::training,
                            &SplitSlices::evaluation, &SplitHalves::training, &TiedStages::training})
-    CHECK(check_same_on_ranks(*p).text.view() == "");
+    CHECK(check_same_on_ranks(*p).sentence().view() == "");
 }
 
 TEST_CASE("a predicate is one that all ranks of a device answer alike") {

@@ -75,7 +75,7 @@ TEST_CASE("a place that waits for a unit, the first as well, is not gathered int
     if (entry.what != BodyOp::gather_wait) continue;
     entry.what = BodyOp::gather_start;
     const std::string waits = " is gathered while the same place waits for unit " + std::to_string(entry.bucket) + ".";
-    CHECK(check_slices(copy.view()).text.view().find(waits) != std::string_view::npos);
+    CHECK(check_slices(copy.view()).sentence().view().find(waits) != std::string_view::npos);
     entry.what = BodyOp::gather_wait;
     ++changed;
   }
@@ -141,7 +141,7 @@ TEST_CASE("a gradient of parameters that is made of parameters which nobody gath
     ++left_out;
   }
   CHECK(left_out == 4);
-  CHECK(check_slices(copy.view()).text.view().find("Squared runs without the gathered parameters of unit 1") != std::string_view::npos);
+  CHECK(check_slices(copy.view()).words.view().find("Squared runs without the gathered parameters of unit 1") != std::string_view::npos);
 }
 
 TEST_CASE("a chunk whose kept units are gathered by another forward than its first is found") {
@@ -151,7 +151,7 @@ TEST_CASE("a chunk whose kept units are gathered by another forward than its fir
       if (line.op == ListOp::forward) line.micro_batch = static_cast<std::int16_t>(1 - line.micro_batch);
   const Diagnosis found = check_slices(copy.view());
   CHECK(found.code == Code{'S', 11});
-  CHECK(found.text.view().find("chunk 0 runs micro-batch 1 before micro-batch 0, which gathers") != std::string_view::npos);
+  CHECK(found.words.view().find("chunk 0 runs micro-batch 1 before micro-batch 0, which gathers") != std::string_view::npos);
 }
 
 TEST_CASE("the sentence says which gather was not started, and which waits for its place") {
@@ -164,8 +164,8 @@ TEST_CASE("the sentence says which gather was not started, and which waits for i
     }
     return check_slices(copy.view());
   };
-  CHECK(with(BodyOp::gather_start, BodyOp::copy).text.view().find("waits for a gather that was not started") != std::string_view::npos);
-  CHECK(with(BodyOp::gather_wait, BodyOp::gather_start).text.view().find("is gathered while the same place waits for unit") !=
+  CHECK(with(BodyOp::gather_start, BodyOp::copy).words.view().find("waits for a gather that was not started") != std::string_view::npos);
+  CHECK(with(BodyOp::gather_wait, BodyOp::gather_start).words.view().find("is gathered while the same place waits for unit") !=
         std::string_view::npos);
 }
 
@@ -177,6 +177,6 @@ TEST_CASE("the sentence names the layer and the unit") {
       break;
     }
   const Diagnosis found = check_slices(copy.view());
-  CHECK(found.text.view().find("layer 0 '0' Linear<8, 6> runs without the gathered parameters of unit ") != std::string_view::npos);
-  CHECK(found.text.view().find("Fix: ") != std::string_view::npos);
+  CHECK(found.words.view().find("layer 0 '0' Linear<8, 6> runs without the gathered parameters of unit ") != std::string_view::npos);
+  CHECK(found.words.view().find("Fix: ") != std::string_view::npos);
 }

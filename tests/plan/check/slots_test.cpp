@@ -40,11 +40,11 @@ TEST_CASE("slots may be given in any way in which no two micro-batches have one 
   CHECK(with_slots(p, frame_of_first, {0, 0, 0, 0}).code == Code{'S', 15});
   CHECK(with_slots(p, frame_of_first, {0, 1, 2, 2}).code == Code{'S', 15});
   const Diagnosis found = with_slots(p, frame_of_first, {0, 0, 1, 2});
-  CHECK(std::string{found.text.view()}.find("has in slot 0 of chunk 0, but micro-batch 1 has taken that slot. Fix: ") != std::string::npos);
+  CHECK(std::string{found.sentence().view()}.find("has in slot 0 of chunk 0, but micro-batch 1 has taken that slot. Fix: ") != std::string::npos);
 }
 
 TEST_CASE("a slot that a pool has not is refused") {
-  CHECK(std::string{with_slots(Staged::training, frame_of_first, {0, 1, 3, 0}).text.view()} ==
+  CHECK(std::string{with_slots(Staged::training, frame_of_first, {0, 1, 3, 0}).sentence().view()} ==
         "[heddle.S15] micro-batch 2 has slot 3 in a pool of chunk 0 with 3. Fix: give it one of them.");
   CHECK(with_slots(Staged::training, frame_of_first, {0, -1, 2, 0}).code == Code{'S', 15});
 }

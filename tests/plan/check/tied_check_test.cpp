@@ -38,7 +38,7 @@ void move(std::vector<Instruction>& list, std::ptrdiff_t from, std::ptrdiff_t to
   list.insert(list.begin() + to, line);
 }
 bool says(const Diagnosis& found, std::string_view words) {
-  return found.code == Code{'S', 9} && found.text.view().find(words) != std::string_view::npos;
+  return found.code == Code{'S', 9} && found.sentence().view().find(words) != std::string_view::npos;
 }
 
 }  // namespace

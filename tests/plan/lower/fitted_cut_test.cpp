@@ -136,7 +136,7 @@ TEST_CASE("memory moves the cut of flops alone, which would not fit; where nothi
   static_assert(peak_memory<Tight>() == 956'416_B);
   constexpr Diagnosis none = check<Plan<Wide, CrossEntropy, Adam, Batch<512>, Pipe, Memory<900'000_B>>>();
   CHECK(none.code == Code{'C', 1});
-  CHECK(none.text.view().find("needs 956,416 bytes in the best cut found, the plan allows 900,000 bytes. Largest: ") != std::string_view::npos);
+  CHECK(none.words.view().find("needs 956,416 bytes in the best cut found, the plan allows 900,000 bytes. Largest: ") != std::string_view::npos);
 }
 
 TEST_CASE("explicit stages and orders with several chunks on a device keep their cut; a plan without a budget is not asked") {

@@ -18,7 +18,7 @@ namespace {
 using Piped = Trained<Skips, Hybrid<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>, DataParallel<2>>>;
 
 LoweringRequest asked() { return request_of<Piped::Request>(); }
-std::string words(const LoweringRequest& request) { return std::string{LoweredPlan{request}.fault().text.view()}; }
+std::string words(const LoweringRequest& request) { return std::string{LoweredPlan{request}.fault().sentence().view()}; }
 
 }  // namespace
 
@@ -71,7 +71,7 @@ TEST_CASE("the same sentence at compile time: bodies with too little room") {
     return small.fault;
   }();
   static_assert(found.code == Code{'S', 14} && found.numbers[1] == 4 && found.numbers[0] > 4);
-  CHECK(found.text.view().find(" entries, but there is room for 4. Fix: ") != std::string_view::npos);
+  CHECK(found.words.view().find(" entries, but there is room for 4. Fix: ") != std::string_view::npos);
 }
 
 TEST_CASE("what indices of 16 bits do not reach is refused before it is lowered") {

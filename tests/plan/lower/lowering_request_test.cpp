@@ -36,7 +36,7 @@ TEST_CASE("the answers of parts are refused at run time by the code and in the w
   asked = request_of<Trained<Chain, TensorParallel<2>>::Request>();
   asked.reproducible = true;
   CHECK(check_answers(asked).code == Code{'B', 8});
-  CHECK(check_answers(asked).text.view() == check<Unsound>().text.view());
+  CHECK(check_answers(asked).sentence().view() == check<Unsound>().sentence().view());
 
   constexpr const Graph& untrained = graph_of<Sequential<Input<4>, ReLU>>;
   asked = LoweringRequest{untrained, Layout{untrained}, divide_batch(Layout{untrained}, BatchRequest{4})};

@@ -38,7 +38,7 @@ std::string again(const Program& p) {
     }
   return all;
 }
-template <class What> std::string words() { return std::string{ChosenLayers<What, Stack>::value.fault.text.view()}; }
+template <class What> std::string words() { return std::string{ChosenLayers<What, Stack>::value.fault.sentence().view()}; }
 
 }  // namespace
 
@@ -66,9 +66,9 @@ TEST_CASE("what the model does not have, and nothing at all, is refused with L05
   CHECK(words<Recompute<Only<"back", "front">>>() ==
         "[heddle.L05] Stack has no layer named 'front' to run again. Fix: use a word of a path such as 'blocks.*.0'.");
   struct Unnamed : Sequential<Linear<8, 6>, ReLU, Linear<6, 3>> {};
-  CHECK(std::string{ChosenLayers<Recompute<Only<"relu">>, Unnamed>::value.fault.text.view()} ==
+  CHECK(std::string{ChosenLayers<Recompute<Only<"relu">>, Unnamed>::value.fault.sentence().view()} ==
         "[heddle.L05] Unnamed has no layer named 'relu' to run again. Fix: name layers by their type, as in Recompute<GELU>.");
-  CHECK(std::string{ChosenLayers<Recompute<EveryBlock>, Chain>::value.fault.text.view()} ==
+  CHECK(std::string{ChosenLayers<Recompute<EveryBlock>, Chain>::value.fault.sentence().view()} ==
         "[heddle.L05] Chain has no Repeat and no OneUnit, so it has no blocks to run again. Fix: name layers, as in Recompute<GELU>.");
   CHECK(check<Trained<Chain, Single, Recompute<Sigmoid>>>().code == Code{'L', 5});
 }

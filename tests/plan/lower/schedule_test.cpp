@@ -211,14 +211,14 @@ TEST_CASE("a schedule that is too long for a constant expression is refused with
   CHECK(found.numbers[0] == 4);
   CHECK(found.numbers[1] == 984);
   CHECK(found.numbers[2] == 32 * 984);
-  CHECK(found.text.view().find("use at most 656 micro-batches") != std::string_view::npos);
+  CHECK(found.words.view().find("use at most 656 micro-batches") != std::string_view::npos);
   layout.order = ZeroBubbleH1::rules();
   batch.rounds = 2;
   CHECK(check_schedule_length(graph, layout, batch).code == Code{'S', 7});  // 36 lines a micro-batch
   for (int c = 0; c < 4; ++c) layout.device_of_chunk[c] = 0;                // nothing is sent
   CHECK(check_schedule_length(graph, layout, batch).ok());                  // 12 x 656
   batch.rounds = 3;
-  CHECK(check_schedule_length(graph, layout, batch).text.view().find("use at most 833 micro-batches") != std::string_view::npos);
+  CHECK(check_schedule_length(graph, layout, batch).words.view().find("use at most 833 micro-batches") != std::string_view::npos);
 }
 
 TEST_CASE("a schedule of exactly as many instructions, or passes, as are checked at build is taken") {
@@ -228,7 +228,8 @@ TEST_CASE("a schedule of exactly as many instructions, or passes, as are checked
   batch.micro_batches = most_computes / 2;  // one chunk: a forward and a backward each
   CHECK(check_schedule_length(graph, layout, batch).ok());
   ++batch.micro_batches;
-  CHECK(check_schedule_length(graph, layout, batch).text.view().find("10,002 passes, at most 10,000 are checked at build") != std::string_view::npos);
+  CHECK(check_schedule_length(graph, layout, batch).words.view().find("10,002 passes, at most 10,000 are checked at build") !=
+        std::string_view::npos);
   layout.chunk_count = 2;
   layout.first_node[1] = 1;
   layout.first_node[2] = graph.node_count;
@@ -236,5 +237,5 @@ TEST_CASE("a schedule of exactly as many instructions, or passes, as are checked
   batch.micro_batches = most_lines / 12;  // 4 passes and 8 lines of transfers each
   CHECK(check_schedule_length(graph, layout, batch).ok());
   ++batch.micro_batches;
-  CHECK(check_schedule_length(graph, layout, batch).text.view().find("21,012 instructions, at most 21,000 are checked") != std::string_view::npos);
+  CHECK(check_schedule_length(graph, layout, batch).words.view().find("21,012 instructions, at most 21,000 are checked") != std::string_view::npos);
 }

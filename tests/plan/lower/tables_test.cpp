@@ -51,7 +51,7 @@ TEST_CASE("a list without room is a diagnosis with the numbers and the remedy") 
   static_assert(check_room("entries", 4, 0).ok());
   constexpr Diagnosis found = check_room("entries", 4, refused(4, 7));
   static_assert(found.code == Code{'S', 14} && found.numbers[0] == 7 && found.numbers[1] == 4);
-  CHECK(std::string{found.text.view()} ==
+  CHECK(std::string{found.sentence().view()} ==
         "[heddle.S14] the plan makes 7 entries, but there is room for 4. Fix: make room for 7, or lower a smaller plan.");
 }
 

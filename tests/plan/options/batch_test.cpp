@@ -49,9 +49,10 @@ TEST_CASE("63 rows over 4 replicas are refused without a remedy, with the neares
   constexpr BatchDivision d = divided(63, Remedy::none, 4);
   static_assert(d.fault.code == Code{'B', 1});
   static_assert(d.fault.numbers[0] == 63 && d.fault.numbers[1] == 4);
-  CHECK(d.fault.text.view() == "[heddle.B01] Batch<63> does not divide by 4 ranks. Fix: use 60 or 64 rows, or name DropLast, PadLast or KeepLast.");
-  CHECK(divided(63, Remedy::none, 4, 2).fault.text.view().find("by 4 ranks x 2 micro-batches. Fix: use 56 or 64 rows") != std::string_view::npos);
-  CHECK(divided(63, Remedy::none, 1, 4).fault.text.view().find("by 4 micro-batches. Fix: use 60 or 64 rows") != std::string_view::npos);
+  CHECK(d.fault.sentence().view() ==
+        "[heddle.B01] Batch<63> does not divide by 4 ranks. Fix: use 60 or 64 rows, or name DropLast, PadLast or KeepLast.");
+  CHECK(divided(63, Remedy::none, 4, 2).fault.words.view().find("by 4 ranks x 2 micro-batches. Fix: use 56 or 64 rows") != std::string_view::npos);
+  CHECK(divided(63, Remedy::none, 1, 4).fault.words.view().find("by 4 micro-batches. Fix: use 60 or 64 rows") != std::string_view::npos);
 }
 
 TEST_CASE("DropLast leaves rows out, PadLast and KeepLast have room for all") {
@@ -84,17 +85,18 @@ TEST_CASE("a batch smaller than its parts is refused, whatever the remedy") {
   for (const Remedy remedy : {Remedy::none, Remedy::drop, Remedy::pad, Remedy::keep}) {
     const BatchDivision d = divided(7, remedy, 4, 2);
     CHECK(d.fault.code == Code{'B', 2});
-    CHECK(d.fault.text.view() ==
+    CHECK(d.fault.sentence().view() ==
           "[heddle.B02] Batch<7> is smaller than the 4 ranks x 2 micro-batches that split it. Fix: use a batch of at least 8 rows.");
   }
   CHECK(divided(8, Remedy::none, 4, 2).fault.ok());
 }
 
 TEST_CASE("a batch that does not divide is told by what: ranks, the rounds of Accumulate, micro-batches") {
-  CHECK(divided(64, Remedy::none, 1, 1, 3).fault.text.view() ==
+  CHECK(divided(64, Remedy::none, 1, 1, 3).fault.sentence().view() ==
         "[heddle.B01] Batch<64> does not divide by 3 rounds. Fix: use 63 or 66 rows, or name DropLast, PadLast or KeepLast.");
   CHECK(divided(64, Remedy::none, 2, 4, 3)
-            .fault.text.view()
+            .fault.sentence()
+            .view()
             .starts_with("[heddle.B01] Batch<64> does not divide by 2 ranks x 3 rounds x 4 micro-batches."));
 }
 
@@ -115,9 +117,9 @@ TEST_CASE("nothing cannot be divided") {
   CHECK(divided(64, Remedy::keep, 1, 1, 1, -1).fault.code == Code{'B', 3});
   constexpr BatchDivision d = divided(-3, Remedy::none, 2);
   static_assert(d.fault.code == Code{'B', 2});
-  CHECK(d.fault.text.view().find("Batch<-3>") != std::string_view::npos);
-  CHECK(divided(64, Remedy::none, 2, 1, 0).fault.text.view().find("Accumulate<0>") != std::string_view::npos);
-  CHECK(divided(64, Remedy::none, 2, 1, 1, -1).fault.text.view().find("a Grain of no rows sums nothing") != std::string_view::npos);
+  CHECK(d.fault.words.view().find("Batch<-3>") != std::string_view::npos);
+  CHECK(divided(64, Remedy::none, 2, 1, 0).fault.words.view().find("Accumulate<0>") != std::string_view::npos);
+  CHECK(divided(64, Remedy::none, 2, 1, 1, -1).fault.words.view().find("a Grain of no rows sums nothing") != std::string_view::npos);
 }
 
 TEST_CASE("the grain is a micro-batch of a replica unless named, and must divide it") {
@@ -127,7 +129,7 @@ TEST_CASE("the grain is a micro-batch of a replica unless named, and must divide
   static_assert(divided(64, Remedy::none, 2, 2, 1, 8).rank_grains() == 4);
   constexpr BatchDivision d = divided(64, Remedy::none, 2, 2, 1, 6);
   static_assert(d.fault.code == Code{'B', 3});
-  CHECK(d.fault.text.view() == "[heddle.B03] Grain<6> does not divide the 16 rows of a micro-batch. Fix: use a grain that divides 16.");
+  CHECK(d.fault.sentence().view() == "[heddle.B03] Grain<6> does not divide the 16 rows of a micro-batch. Fix: use a grain that divides 16.");
   CHECK(divided(64, Remedy::none, 1, 1, 1, 128).fault.code == Code{'B', 3});
 }
 
@@ -190,7 +192,7 @@ TEST_CASE("several ranks of a number of grains that is no power of two are refus
   constexpr BatchDivision two_of_three = divided(6, Remedy::none, 2, 1, 1, 1);
   static_assert(two_of_three.fault.code == Code{'B', 4});
   static_assert(two_of_three.fault.numbers[0] == 3 && two_of_three.fault.numbers[1] == 2);
-  CHECK(two_of_three.fault.text.view() ==
+  CHECK(two_of_three.fault.sentence().view() ==
         "[heddle.B04] sums are to be reproducible, but the number of grains per rank is 3, which is no power of two, while 2 ranks split the batch. "
         "Fix: make that number a power of two, or drop Grain and Reproducible.");
   static_assert(divided(12, Remedy::none, 3, 1, 1, 1).fault.ok());                 // 3 ranks of 4 grains: the outermost axis may be any number
@@ -204,14 +206,14 @@ TEST_CASE("of two axes that split the batch the inner one must be a power of two
   CHECK(divide_batch(split(3, 1, 2), grains).fault.ok());  // shard 2 inside data 3: 24 / 3 = 8 rows, 4 grains
   constexpr BatchDivision inner = divide_batch(split(2, 1, 3), grains);
   static_assert(inner.fault.code == Code{'B', 4});
-  CHECK(inner.fault.text.view().find("the size of an inner axis is 3") != std::string_view::npos);
+  CHECK(inner.fault.words.view().find("the size of an inner axis is 3") != std::string_view::npos);
 }
 
 TEST_CASE("orders that visit micro-batches out of sequence have no reproducible sum") {
   constexpr BatchRequest grains{64, Remedy::none, 1, 2, false};
   constexpr BatchDivision found = divide_batch(split(2, 4, 1, false), grains);
   static_assert(found.fault.code == Code{'B', 4});
-  CHECK(found.fault.text.view() ==
+  CHECK(found.fault.sentence().view() ==
         "[heddle.B04] sums are to be reproducible, but the order visits micro-batches out of sequence. Fix: use another order, or drop Grain and "
         "Reproducible.");
   CHECK(divide_batch(split(2, 4, 1, true), grains).fault.ok());

@@ -16,8 +16,8 @@ TEST_CASE("options keep their quantity in bytes, decimal or binary as written") 
 
 TEST_CASE("a number without a unit is told what it lacks") {
   static_assert(Memory<10_MiB>::unit.ok() && Bucket<1_KiB>::unit.ok());
-  CHECK(Memory<10>::unit.text.view() == "[heddle.C04] Memory<10> names no unit. Fix: write Memory<10_MiB>, or _KiB or _GB.");
-  CHECK(Bucket<25>::unit.text.view() == "[heddle.C04] Bucket<25> names no unit. Fix: write Bucket<25_MiB>, or _KiB or _GB.");
+  CHECK(Memory<10>::unit.sentence().view() == "[heddle.C04] Memory<10> names no unit. Fix: write Memory<10_MiB>, or _KiB or _GB.");
+  CHECK(Bucket<25>::unit.sentence().view() == "[heddle.C04] Bucket<25> names no unit. Fix: write Bucket<25_MiB>, or _KiB or _GB.");
 }
 
 TEST_CASE("the same quantity in another unit is the same option") {

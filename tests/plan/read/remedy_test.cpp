@@ -35,7 +35,7 @@ struct Joined : OneUnit<Repeat<8, Small>> {};
 template <class ThePlan> std::string remark(int number, const AdviceLimits& limits = {}) {
   static_assert(check<ThePlan>().ok());
   for (const Diagnosis& d : advice<ThePlan>(limits))
-    if (d.code == Code{'A', number}) return std::string{d.text.view()};
+    if (d.code == Code{'A', number}) return std::string{d.sentence().view()};
   return {};
 }
 
