@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <limits>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -137,6 +138,93 @@ TEST_CASE("a file that the first process cannot write, or one process cannot rea
   CHECK(trainer.parameter_hash() == before);
   trainer.load(path);
   CHECK(trainer.step(rows_of<Four>(32).batch(0, 32)).step == 1);
+}
+
+namespace {
+
+/// Parameters of a trainer in this process, which the process `odd` does not get whole.
+struct Unwell {
+  Trainer<Alone, CpuThreads>& whole;
+  bool odd;
+  bool throws;
+  int asked = 0;
+  [[nodiscard]] std::vector<std::string> parameter_names() const { return whole.parameter_names(); }
+  [[nodiscard]] const Shape& parameter_shape(const std::string& name) const { return whole.parameter_shape(name); }
+  [[nodiscard]] std::vector<float> parameter(const std::string& name) {
+    std::vector<float> values = whole.parameter(name);
+    if (++asked == 2 && odd && throws) throw std::runtime_error("the network is gone");
+    if (asked == 2 && odd) values.pop_back();
+    return values;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("parameters that would differ between processes are set in none of them, whatever they come from") {
+  const FirstRanks ranks{4};
+  Trainer<Four, CpuMpi> trainer{settings<Adam>(), Seed{5}};
+  const std::uint64_t before = trainer.parameter_hash();
+  const auto unchanged = [&] {
+    for (int replica = 0; replica < 4; ++replica) CHECK(trainer.parameter_hash(replica) == before);
+  };
+  Trainer<Alone, CpuThreads> own{settings<Adam>(), Seed{ranks.rank() == 2 ? 7U : 6U}}, same{settings<Adam>(), Seed{6}};
+  CHECK(refusal({'R', 28}, [&] { trainer.load(own); }) ==
+        "[heddle.R28] rank 2 loads other parameters than rank 0, so they would not agree. Fix: give every process the same source.");
+  unchanged();
+  Unwell throws{same, ranks.rank() == 1, true}, gives_less{same, ranks.rank() == 3, false};
+  CHECK(refusal({'R', 28}, [&] { trainer.load(throws); }) ==
+        "[heddle.R28] rank 1: what has the parameters threw: the network is gone. Fix: look there for what it says.");
+  unchanged();
+  CHECK(refusal({'R', 5}, [&] { trainer.load(gives_less); }).find("[heddle.R05] rank 3: parameter '") == 0);
+  unchanged();
+  const std::string name = trainer.parameter_names().back();
+  std::vector<float> values = trainer.parameter(name);
+  if (ranks.rank() == 3) values.front() += 1;
+  CHECK(refusal({'R', 28}, [&] { trainer.set_parameter(name, values); }) ==
+        "[heddle.R28] rank 3 calls set_parameter() with another parameter, or other values, than rank 0, so they would not agree. Fix: give every "
+        "process the same values of the same parameter.");
+  unchanged();
+  CHECK(refusal({'R', 5}, [&] {
+          trainer.set_parameter(ranks.rank() == 0 ? "none" : name, trainer.parameter(name));
+        }).find("[heddle.R05] rank 0: Mlp has no parameter 'none'") == 0);
+  unchanged();
+  trainer.load(same);
+  for (int replica = 0; replica < 4; ++replica) CHECK(trainer.parameter_hash(replica) == same.parameter_hash());
+  CHECK(trainer.step(rows_of<Four>(32).batch(0, 32)).step == 1);
+}
+
+namespace {
+
+struct Fragile {
+  static constexpr Leaf describe(Spec in) { return elementwise("Fragile", in, 1); }
+  static float forward(float x) {
+    if (x > 100) throw std::range_error("the table ends at 100");
+    return x;
+  }
+  static float backward(float, float gradient) { return gradient; }
+};
+struct Guarded : Sequential<Input<12>, Fragile, Linear<12, 4>> {};
+
+}  // namespace
+
+TEST_CASE("what a kernel of a user throws is told by every process with its rank, its layer and a remedy that fits; nothing is saved after it") {
+  const FirstRanks ranks{4};
+  const SharedFolder folder{ranks};
+  Trainer<Plan<Guarded, CrossEntropy, Adam, Batch<8>, DataParallel<4>>, CpuMpi> trainer{settings<Adam>(), Seed{5}};
+  std::vector<float> inputs(8 * 12, 0.5F);
+  inputs[5 * 12] = 101;  // a row of rank 2
+  const std::vector<std::int32_t> labels(8, 1);
+  const std::string said = refusal({'R', 1}, [&] { trainer.step(examples(inputs, labels, 12)); });
+  CHECK(said.find("[heddle.R01] rank 2 was lost at ") == 0);
+  const std::string cause =
+      ": the forward of layer 1 '1' Fragile threw: the table ends at 100. Fix: look there for what it says; Heddle throws nothing of this kind.";
+  CHECK(said.find(cause) + cause.size() == said.size());
+  CHECK(trainer.interrupted());
+  CHECK(refusal({'R', 4}, [&] { trainer.save(folder.path / "x"); }) ==
+        "[heddle.R04] step 1 was interrupted when a rank was lost, and the processes cannot know what the others have changed since. Fix: make a new "
+        "trainer and load "
+        "the parameters of the last good step.");
+  CHECK_FALSE(std::filesystem::exists(folder.path / "x"));
 }
 
 TEST_CASE("a loss that is not finite is told by the process that finds it, and by the others as the end of its rank") {

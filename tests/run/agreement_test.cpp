@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -63,6 +65,22 @@ TEST_CASE("what fails in any process is thrown by all, with the rank where ranks
   const std::string said = "[heddle.D20] rank 0: the disk is full. Fix: free it.";
   CHECK(sentence([&] { in_every_process(first, 2, fail); }) == said);
   CHECK(sentence([&] { in_every_process(second, 2, [] {}); }) == said);
+}
+
+TEST_CASE("what is thrown that is no error of Heddle is told to all as one, and in one process alone it stays what it is") {
+  const auto loses = [] { throw std::runtime_error("the network is gone"); };
+  const auto has_no_memory = [] { throw std::bad_alloc{}; };
+  std::vector<std::vector<std::byte>> tape;
+  Process threads{-1, &tape};
+  CHECK_THROWS_AS(in_every_process(threads, 2, loses), std::runtime_error);
+  CHECK_THROWS_AS(in_every_process(threads, 2, has_no_memory), std::bad_alloc);
+  Process first{0, &tape}, second{1, &tape};
+  const std::string said = "[heddle.R28] rank 0: what has the parameters threw: the network is gone. Fix: look there for what it says.";
+  CHECK(sentence([&] { in_every_process(first, 2, loses); }) == said);
+  CHECK(sentence([&] { in_every_process(second, 2, [] {}); }) == said);
+  tape.clear();
+  Process third{0, &tape};
+  CHECK(sentence([&] { in_every_process(third, 2, has_no_memory); }).find("[heddle.R14] rank 0: the system gives no memory for") == 0);
 }
 
 TEST_CASE("a number that is another in one process is refused in all of them") {

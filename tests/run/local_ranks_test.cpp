@@ -3,9 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <stdexcept>
+#include <string>
 #include <type_traits>
+#include <vector>
 
 #include "heddle/backend/cpu_threads.hpp"
+#include "heddle/run/parameter_file.hpp"
 
 using namespace heddle;
 
@@ -62,7 +66,7 @@ TEST_CASE("a rank that throws ends the call with its words, and the ranks go on 
     said = lost.what();
   }
   CHECK(said.find("rank 1") != std::string::npos);
-  CHECK(said.find("the disk is gone") != std::string::npos);
+  CHECK(said.find(": the observer threw: the disk is gone. Fix: look there for what it says") != std::string::npos);
   REQUIRE(ranks.failures().size() == 2);
   CHECK(ranks.failures()[1] == "the disk is gone");
   throwing.armed = false;
@@ -83,4 +87,32 @@ TEST_CASE("a call inside another one is refused, and one that writes has a turn 
   CHECK(refused([&] { (void)held.ranks.predict<std::int32_t>(inputs); }));
   CHECK(refused([&] { held.ranks.write("set_parameter()", "second.bias", std::vector<float>(2)); }));
   CHECK(held.ranks.resting("parameter()").parameter(held.ranks.tensors().find("second.bias"), 0).size() == 2);
+}
+
+TEST_CASE("what was interrupted while parameters were set says so, and neither runs nor sets again; agreeing changes nothing") {
+  Held held{Of<DataParallel<2>>{}};
+  const auto said = [](auto call) -> std::string {
+    try {
+      call();
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+    return "nothing";
+  };
+  const auto fails = [](NamedTensors<CpuThreads::Session>&) { throw std::runtime_error("the power is gone"); };
+  const auto passes = [](NamedTensors<CpuThreads::Session>&) {};
+  CHECK(said([&] { held.ranks.change("load()", fails, passes); }) == "the power is gone");
+  CHECK_FALSE(held.ranks.interrupted());
+  CHECK(said([&] { held.ranks.write("set_parameter()", "second.bias", std::vector<float>(3)); }).find("[heddle.R05]") == 0);
+  CHECK_FALSE(held.ranks.interrupted());
+  CHECK(said([&] { held.ranks.change("load()", passes, fails); }) == "the power is gone");
+  CHECK(held.ranks.interrupted());
+  const std::string wanted =
+      "[heddle.R04] a call that sets parameters was interrupted after it had set some of them, so they are of two origins. Fix: make a new trainer "
+      "and "
+      "load the parameters of the last good step.";
+  CHECK(said([&] { held.ranks.change("load()", passes, passes); }) == wanted);
+  CHECK(said([&] { held.ranks.write("set_parameter()", "second.bias", std::vector<float>(2)); }) == wanted);
+  CHECK(said([&] { (void)held.ranks.predict<std::int32_t>(inputs); }) == wanted);
+  CHECK(said([&] { save_parameters(held.ranks, "none/of/this"); }) == wanted);
 }

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -107,4 +108,25 @@ TEST_CASE("an instruction is described by its place in its role's list and by wh
     CAPTURE(words);
     CHECK(all.find(words) != std::string::npos);
   }
+}
+
+TEST_CASE("the code that ran is named by its layer, as the loss or as the optimizer, and what it threw keeps a remedy that it has") {
+  const Program& program = lower<Plan<Model, CrossEntropy, SGD, Batch<3>, Single>>();
+  std::vector<std::string> found;
+  for (int i = program.lists[0].begin; i < program.lists[0].end; ++i) {
+    const Instruction& line = program.instructions[i];
+    if (line.op == ListOp::step) found.push_back(describe_code(program, i, -1));
+    if (line.op != ListOp::forward && line.op != ListOp::backward) continue;
+    const IndexRange body = program.body(line);
+    for (int e = body.begin; e < body.end; ++e) found.push_back(describe_code(program, i, e));
+  }
+  const auto has = [&](const char* words) { return std::find(found.begin(), found.end(), words) != found.end(); };
+  CHECK(has("the forward of layer 2 'in' Linear<4, 3>"));
+  CHECK(has("the backward of layer 2 'in' Linear<4, 3>"));
+  CHECK(has("the loss"));
+  CHECK(has("the step of the optimizer"));
+  CHECK(has("instruction 0 (forward of chunk 0, micro-batch 0)"));  // it loads rows
+  CHECK(describe_throw("the loss", "no memory") ==
+        "the loss threw: no memory. Fix: look there for what it says; Heddle throws nothing of this kind.");
+  CHECK(describe_throw("the observer", "no disk. Fix: buy one.") == "the observer threw: no disk. Fix: buy one.");
 }

@@ -6,7 +6,9 @@
 #include <unistd.h>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -49,7 +51,84 @@ template <class To> void goes_on_under(const fs::path& path, std::uint64_t hash)
   CHECK(bytes_of(again) == bytes_of(path));
 }
 
+/// Has the parameters of a trainer, until the second of them is asked for: that it throws, or gives with one element less.
+struct Unwell {
+  Trained<Single>& whole;
+  bool throws;
+  int asked = 0;
+  [[nodiscard]] std::vector<std::string> parameter_names() const { return whole.parameter_names(); }
+  [[nodiscard]] const Shape& parameter_shape(const std::string& name) const { return whole.parameter_shape(name); }
+  [[nodiscard]] std::vector<float> parameter(const std::string& name) {
+    std::vector<float> values = whole.parameter(name);
+    if (++asked == 2 && throws) throw std::runtime_error("the network is gone");
+    if (asked == 2) values.pop_back();
+    return values;
+  }
+};
+/// Interrupts a step after rank 1 has stepped its first parameters.
+struct Interrupts : Observer {
+  void finished(const Observation& seen) override {
+    if (seen.rank == Rank{1} && seen.entry < 0 && seen.program->instructions[seen.instruction].op == ListOp::step)
+      throw std::runtime_error("the disk is on fire");
+  }
+};
+template <class Action> std::string said(Action action) {
+  try {
+    action();
+  } catch (const std::exception& problem) {
+    return problem.what();
+  }
+  return "nothing";
+}
+
 }  // namespace
+
+TEST_CASE("a source that throws or gives too little in the middle changes nothing, and the trainer goes on") {
+  Trained<Single> whole{{}, Seed{1}};
+  Trained<DataParallel<2>> trainer{{}, Seed{9}};
+  const std::uint64_t before = trainer.parameter_hash();
+  Unwell throws{whole, true}, gives_less{whole, false};
+  CHECK(said([&] { trainer.load(throws); }) == "the network is gone");
+  CHECK(trainer.parameter_hash() == before);
+  CHECK(said([&] { trainer.load(gives_less); }) == "[heddle.R05] parameter 'first.bias' has 8 elements but is given 7. Fix: give as many.");
+  for (int replica = 0; replica < 2; ++replica) CHECK(trainer.parameter_hash(replica) == before);
+  CHECK(trainer.step(examples(inputs, labels, 6)).step == 1);
+  trainer.load(throws);  // it is well now
+  CHECK(trainer.parameter_hash() == whole.parameter_hash());
+}
+
+TEST_CASE("what was interrupted between ranks is not saved, not loaded and loads nothing, but can be looked at") {
+  const Folder folder;
+  const std::string good = folder.path / "good", path = folder.path / "x";
+  Trained<Sharded<2>> trainer{{}, Seed{1}}, other{{}, Seed{2}};
+  trainer.save(good);
+  const std::string before = bytes_of(good);
+  const std::uint64_t of_other = other.parameter_hash();
+  Interrupts observer;
+  trainer.observe(&observer);
+  CHECK_FALSE(trainer.interrupted());
+  CHECK(said([&] { trainer.step(examples(inputs, labels, 6)); }).find("[heddle.R01] rank 1 was lost") == 0);
+  trainer.observe(nullptr);
+  CHECK(trainer.interrupted());
+  const std::string wanted =
+      "[heddle.R04] step 1 was interrupted after some ranks had changed their parameters, so they no longer agree. Fix: make a new trainer and load "
+      "the parameters of the last good step.";
+  CHECK(said([&] { trainer.save(path); }) == wanted);
+  CHECK(said([&] { trainer.save(good); }) == wanted);
+  CHECK_FALSE(fs::exists(path));
+  CHECK(bytes_of(good) == before);
+  CHECK(said([&] { trainer.load(good); }) == wanted);  // the states of its optimizer are of no step either
+  CHECK(said([&] { trainer.set_parameter("first.bias", std::vector<float>(8)); }) == wanted);
+  CHECK(
+      said([&] { other.load(trainer); }) ==
+      "[heddle.R04] a call of the trainer that load() is given was interrupted, so its parameters are those of no step. Fix: load those of the last "
+      "good step.");
+  CHECK(other.parameter_hash() == of_other);
+  CHECK(trainer.parameter("first.bias").size() == 8);
+  other.load(good);
+  CHECK(other.step(examples(inputs, labels, 6)).step == 1);
+  CHECK(std::distance(fs::directory_iterator{folder.path}, fs::directory_iterator{}) == 1);  // nothing was begun beside it
+}
 
 TEST_CASE("what one plan saves another loads, to the bit, and a runner too; the file is that of a TensorFile") {
   const Folder folder;

@@ -27,6 +27,7 @@ std::string cause_of(std::vector<std::exception_ptr> errors) {
   try {
     rethrow_cause(
         session, static_cast<int>(session.errors.size()), input, [](int rank) { return "place " + std::to_string(rank); },
+        [&](int rank) { return "the loss threw: " + words_of(session.error(rank)) + ". Fix: it."; },
         [] { return std::string{"; it begins there. Fix: that."}; });
   } catch (const Error& error) {
     return error.what();
@@ -39,8 +40,8 @@ const auto survivor = thrown(RankLost{Rank{1}, "receive from rank 1", 3, "it thr
 }  // namespace
 
 TEST_CASE("the rank that began it is named, not those that lost it") {
-  CHECK(cause_of({survivor, thrown(std::runtime_error{"no more"}), survivor})
-            .starts_with("[heddle.R01] rank 1 was lost at place 1, sequence 7: no more"));
+  CHECK(cause_of({survivor, thrown(std::runtime_error{"no more"}), survivor}) ==
+        "[heddle.R01] rank 1 was lost at place 1, sequence 7: the loss threw: no more. Fix: it.");
   CHECK(cause_of({survivor, thrown(42)}).find("an exception that is no std::exception") != std::string::npos);
   CHECK(cause_of({nullptr, survivor}).find("receive from rank 1, sequence 3") != std::string::npos);
 }

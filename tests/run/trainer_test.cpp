@@ -537,3 +537,41 @@ TEST_CASE("what is thrown without being a std::exception loses its rank like eve
     }
   }
 }
+
+namespace {
+
+/// A layer of a user that throws at what it was not written for, and an optimizer that does.
+struct Fragile {
+  static constexpr Leaf describe(Spec in) { return elementwise("Fragile", in, 1); }
+  static float forward(float x) {
+    if (x > 100) throw std::range_error("the table ends at 100");
+    return x;
+  }
+  static float backward(float, float gradient) { return gradient; }
+};
+struct Guarded : Sequential<Input<6>, Fragile, Named<"last", Linear<6, 4>>> {};
+using OfGuarded = Plan<Guarded, CrossEntropy, SGD, Batch<16>, DataParallel<2>>;
+
+}  // namespace
+
+TEST_CASE("what a kernel of a user throws is told with its rank, its layer and a remedy that fits, and the trainer goes on") {
+  Trainer<OfGuarded, CpuThreads> trainer{{}, Seed{1}};
+  Rows with_a_spike{16};
+  with_a_spike.inputs[9 * 6] = 101;  // a row of rank 1
+  std::string said;
+  try {
+    trainer.step(with_a_spike.all());
+  } catch (const RankLost& lost) {
+    CHECK(lost.rank() == Rank{1});
+    said = lost.what();
+  }
+  CHECK(said ==
+        "[heddle.R01] rank 1 was lost at instruction 0 (forward of chunk 0, micro-batch 0), sequence 1: the forward of layer 1 '1' Fragile threw: "
+        "the table ends at 100. Fix: look there for what it says; Heddle throws nothing of this kind.");
+  REQUIRE(trainer.failures().size() == 2);
+  CHECK(trainer.failures()[1] == "the table ends at 100");
+  CHECK(said.find("deadline") == std::string::npos);
+  CHECK(trainer.failures()[0].find("deadline") == std::string::npos);  // what the other rank says of it
+  CHECK_FALSE(trainer.interrupted());
+  CHECK(trainer.step(rows.batch()).step == 1);
+}

@@ -35,8 +35,10 @@ TEST_CASE("a lost rank is named with its operation and sequence, and can be caug
     throw RankLost(Rank{3}, "receive from rank 2", 17, "it threw \"bad batch\"");
   } catch (const Error& error) {
     CHECK(std::string{error.what()} ==
-          "[heddle.R01] rank 3 was lost at receive from rank 2, sequence 17: it threw \"bad batch\". Fix: look at the first error of rank 3, or "
-          "raise the deadline if it is only slow.");
+          "[heddle.R01] rank 3 was lost at receive from rank 2, sequence 17: it threw \"bad batch\". Fix: look at the first error of rank 3.");
+    CHECK(std::string{RankLost{Rank{3}, "receive from rank 2", 17, "it started nothing within the deadline of 50 ms"}.what()} ==
+          "[heddle.R01] rank 3 was lost at receive from rank 2, sequence 17: it started nothing within the deadline of 50 ms. Fix: look at the first "
+          "error of rank 3, or raise the deadline if it is only slow.");
     const auto* lost = dynamic_cast<const RankLost*>(&error);
     REQUIRE(lost != nullptr);
     CHECK(lost->rank() == Rank{3});

@@ -321,7 +321,7 @@ TEST_CASE("a process that an exception takes out of the plan tells the others") 
   CHECK(said == (ranks.rank() == 1
                      ? "a file is missing"
                      : "[heddle.R01] rank 1 was lost at all-reduce of group 0, sequence 0: an exception has ended its part in the plan. "
-                       "Fix: look at the first error of rank 1, or raise the deadline if it is only slow."));
+                       "Fix: look at the first error of rank 1."));
 }
 
 // ---- Every rank stops at every operation ------------------------------------------------------------------------------------------------

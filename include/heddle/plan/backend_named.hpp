@@ -99,6 +99,7 @@ template <class Asked, class Backend = void> class Trainer {
   [[nodiscard]] Unanswered parameter_names() const { return {}; }
   [[nodiscard]] Unanswered session() { return {}; }
   [[nodiscard]] Unanswered failures() const { return {}; }
+  [[nodiscard]] bool interrupted() const { return false; }
   [[nodiscard]] int steps() const { return 0; }
   [[nodiscard]] int replicas() const { return 1; }
   [[nodiscard]] bool first_process() const { return true; }
@@ -130,6 +131,7 @@ template <class TheInference, class Backend = void> class Runner {
   template <class... Given> Unanswered executor(const Given&...) { return {}; }
   [[nodiscard]] Unanswered parameter_names() const { return {}; }
   [[nodiscard]] Unanswered session() { return {}; }
+  [[nodiscard]] bool interrupted() const { return false; }
 };
 
 }  // namespace heddle::run_room

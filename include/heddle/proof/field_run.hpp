@@ -140,12 +140,15 @@ template <class Session> class FieldRun {
         ranks_(*plan.training, *plan.evaluation, *work.graph, work.target_features, work.kernels, needs_of_proof(plan, pledge), deadline) {
     refuse_split_layers(work, *plan.training);
     ranks_.make(Seed{1});
-    for (const std::string& name : ranks_.tensors().names()) {
-      const int p = ranks_.tensors().find(name);
-      std::vector<float> values(static_cast<std::size_t>(ranks_.tensors().shape(p).elements()));
-      for (std::int64_t i = 0; i < std::ssize(values); ++i) values[static_cast<std::size_t>(i)] = FieldNumbers::parameter(p, i);
-      ranks_.write("prove()", name, values);
-    }
+    const auto agreed = [](const NamedTensors<Session>&) {};  // on the draw, when the ranks were made
+    ranks_.change("prove()", agreed, [](NamedTensors<Session>& of_ranks) {
+      for (const std::string& name : of_ranks.names()) {
+        const int p = of_ranks.find(name);
+        std::vector<float> values(static_cast<std::size_t>(of_ranks.shape(p).elements()));
+        for (std::int64_t i = 0; i < std::ssize(values); ++i) values[static_cast<std::size_t>(i)] = FieldNumbers::parameter(p, i);
+        of_ranks.write(p, values);
+      }
+    });
   }
 
   [[nodiscard]] FieldOutcome outcome(const FieldSteps& steps) {

@@ -7,6 +7,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,12 +49,30 @@ template <class Session> [[nodiscard]] bool live_apart(const Session& session, i
   return false;
 }
 
-/// Does something in every process. If it throws an Error in one of them, all throw that of the first rank, with its name where ranks are processes.
+/// What an action throws that is no Error, as one: the other processes are told it. Memory is R14.
+[[nodiscard]] inline Error as_error(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return {Code{'R', 14}, "the system gives no memory for the parameters of the whole model. Fix: free memory, or raise the limit on it."};
+  } catch (...) {
+    return {Code{'R', 28}, "what has the parameters threw: " + words_of(thrown) + ". Fix: look there for what it says."};
+  }
+}
+
+/// Does something in every process. If it throws in one of them, all throw that of the first rank, with its name where ranks are processes; in one
+/// process alone it is thrown as it is.
 ///
 /// Tested  run/agreement_test, backend/cpu_mpi_test
 template <class Session, class Action> void in_every_process(Session& session, int ranks, Action action) {
-  std::optional<Error> problem = error_of(action);
-  if (problem && live_apart(session, ranks)) {
+  if (!live_apart(session, ranks)) return action();
+  std::optional<Error> problem;
+  try {
+    action();
+  } catch (...) {
+    problem = as_error(std::current_exception());
     int own = 0;
     while (!session.local(Rank{own})) ++own;
     problem = Error(problem->code(), "rank " + std::to_string(own) + ": " + std::string{problem->words()});

@@ -38,6 +38,8 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     p_ = input.program;
     stepped_ = false;
     skipped_ = false;
+    in_observer_ = false;
+    entry_ = -1;
     const IndexRange list = p_->lists[role_];
     if constexpr (between_processes) endpoint_.begin_call(pledge_of(input));
     for (int i = list.begin; i < list.end; ++i) {
@@ -50,9 +52,12 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     if constexpr (between_processes) endpoint_.end_call();
   }
 
+  [[nodiscard]] const Program* program() const { return in_ == nullptr ? nullptr : p_; }  ///< of the last run; null before the first
   [[nodiscard]] int instruction() const { return instruction_; }
-  [[nodiscard]] bool stepped() const { return stepped_; }  ///< parameters of this rank were changed in this step
-  [[nodiscard]] bool skipped() const { return skipped_; }  ///< no rank stepped: a gradient overflowed on one of them
+  [[nodiscard]] int entry() const { return entry_; }               ///< of the body that runs; -1 outside of one
+  [[nodiscard]] bool in_observer() const { return in_observer_; }  ///< what was thrown was thrown by the observer
+  [[nodiscard]] bool stepped() const { return stepped_; }          ///< parameters of this rank were changed in this step
+  [[nodiscard]] bool skipped() const { return skipped_; }          ///< no rank stepped: a gradient overflowed on one of them
   [[nodiscard]] float loss_sum() const { return loss_sum_; }
   [[nodiscard]] float norm() const { return norm_; }  ///< of the gradients of the last step of a plan that clips
 
@@ -63,10 +68,14 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   template <class Work> void observed(int entry, Work work) {
     if (in_->observer == nullptr) return work();
     Observation seen{rank_, p_, instruction_, entry, static_cast<std::int16_t>(micro_batch_), in_->step, std::chrono::steady_clock::now(), {}};
+    in_observer_ = true;
     in_->observer->started(seen);
+    in_observer_ = false;
     work();
     seen.end = std::chrono::steady_clock::now();
+    in_observer_ = true;
     in_->observer->finished(seen);
+    in_observer_ = false;
   }
 
   void execute(const Instruction& line) {
@@ -187,8 +196,10 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       if (entry.when == When::last_micro_batch && micro_batch_ != last) continue;
       if (entry.when == When::first_micro_batch && micro_batch_ != 0) continue;
       if (entry.when == When::reporting && !in_->reporting) continue;
+      entry_ = e;
       observed(e, [&] { execute(entry); });
     }
+    entry_ = -1;
   }
   void execute(const Entry& entry) {
     switch (entry.what) {
@@ -227,6 +238,8 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
 
   Endpoint& endpoint_;
   int instruction_ = 0;
+  int entry_ = -1;
+  bool in_observer_ = false;
   bool stepped_ = false;
   bool skipped_ = false;
   float loss_sum_ = 0;

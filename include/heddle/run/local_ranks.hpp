@@ -12,9 +12,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heddle/plan/program/program.hpp"
+#include "heddle/run/agreement.hpp"
 #include "heddle/run/examples.hpp"
 #include "heddle/run/executor.hpp"
 #include "heddle/run/initialize.hpp"
@@ -59,11 +61,24 @@ template <class Session> class LocalRanks {
   // ---- calls
   /// The turn of a call that runs ranks; they must agree.
   [[nodiscard]] CallTurns::Hold begin(const char* call) {
-    if (spoiled_)
-      throw Error(Code{'R', 4}, "step " + std::to_string(steps_ + 1) +
-                                    " was interrupted after some ranks had changed their parameters, so they no longer agree. "
-                                    "Fix: make a new trainer and load the parameters of the last good step.");
+    refuse_interrupted();
     return turns_.take(call);
+  }
+  /// Whether a call was interrupted, so that the parameters are those of no step: they may be looked at, and are neither saved nor loaded.
+  [[nodiscard]] bool interrupted() const { return interrupted_ != Interrupted::never; }
+  void refuse_interrupted() const {
+    if (!interrupted()) return;  // most of the time, and then without memory
+    const std::string call = std::string{interrupted_call_} + std::to_string(interrupted_step_) + " was interrupted ";
+    const std::string remedy = ". Fix: make a new trainer and load the parameters of the last good step.";
+    switch (interrupted_) {
+      case Interrupted::never: return;
+      case Interrupted::in_a_step:
+        throw Error(Code{'R', 4}, call + "after some ranks had changed their parameters, so they no longer agree" + remedy);
+      case Interrupted::by_a_lost_rank:
+        throw Error(Code{'R', 4}, call + "when a rank was lost, and the processes cannot know what the others have changed since" + remedy);
+      case Interrupted::while_set:
+        throw Error(Code{'R', 4}, "a call that sets parameters was interrupted after it had set some of them, so they are of two origins" + remedy);
+    }
   }
   void refuse_at_work(const char* call) const { turns_.refuse_at_work(call); }
   void observe(Observer* observer) { observer_.store(observer); }
@@ -85,9 +100,11 @@ template <class Session> class LocalRanks {
   [[nodiscard]] float shared_loss_sum() {
     const Rank owner = training_.mesh.moved(Rank{0}, Axis::stage, training_.loss_role());
     float sum = local(owner) ? executor(owner).loss_sum() : 0;
-    spoiled_ = true;  // a rank that is lost here has ended the plan as well
+    interrupted_call_ = "the report of the loss after step ";
+    interrupted_step_ = steps_;
+    interrupted_ = Interrupted::by_a_lost_rank;  // one that is lost here has ended the plan as well
     session_.share(owner, std::as_writable_bytes(std::span{&sum, 1}));
-    spoiled_ = false;
+    interrupted_ = Interrupted::never;
     return sum;
   }
   template <class Target> [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples) {
@@ -121,13 +138,28 @@ template <class Session> class LocalRanks {
     turns_.refuse_at_work(call);
     return tensors_;
   }
+  /// Errors  R05 no such parameter, or another size; R28 processes that give other values
   void write(const char* call, const std::string& name, std::span<const float> values) {
-    change(call, [&](NamedTensors<Session>& tensors) { tensors.write(tensors.find(name), values); });
+    const auto agree = [&](NamedTensors<Session>& tensors) {
+      in_every_process(session_, ranks(), [&] { tensors.refuse_other_size(tensors.find(name), values); });
+      if (!live_apart(session_, ranks())) return;
+      BitHash bits;
+      bits.add(values);
+      refuse_other_numbers(session_, ranks(), bits.value + static_cast<std::uint64_t>(tensors.find(name)), [&](int rank) {
+        return Error(Code{'R', 28}, "rank " + std::to_string(rank) + " calls " + call +
+                                        " with another parameter, or other values, than rank 0, so they would not agree. Fix: give every process "
+                                        "the same values of the same parameter.");
+      });
+    };
+    change(call, agree, [&](NamedTensors<Session>& tensors) { tensors.write(tensors.find(name), values); });
   }
-  /// act(tensors) in a turn of its own: it may change them.
-  template <class Act> void change(const char* call, Act act) {
-    const auto turn = turns_.take(call);
-    act(tensors_);
+  /// In a turn of its own agree(tensors), which may throw and changes nothing, and then set(tensors), which nothing should interrupt.
+  template <class Agree, class Set> void change(const char* call, Agree agree, Set set) {
+    const auto turn = begin(call);
+    agree(tensors_);
+    interrupted_ = Interrupted::while_set;
+    set(tensors_);
+    interrupted_ = Interrupted::never;
   }
 
   // ---- ranks
@@ -165,18 +197,39 @@ template <class Session> class LocalRanks {
       try {
         job(rank);
       } catch (...) {
-        session_.give_up(Rank{rank}, words_of(std::current_exception()));
+        session_.give_up(Rank{rank}, cause_of(rank, std::current_exception()));
         throw;
       }
     });
   }
+  /// Why a rank is lost. What is no Error of Heddle comes from a kernel, an optimizer or an observer of the user: they are named.
+  [[nodiscard]] std::string cause_of(int rank, const std::exception_ptr& thrown) {
+    std::string words = words_of(thrown);
+    if (error_in(thrown) || !local(Rank{rank})) return words;  // or it was not even made
+    RankExecutor& at = executor(Rank{rank});
+    if (at.program() == nullptr) return words;
+    return describe_throw(at.in_observer() ? "the observer" : describe_code(*at.program(), at.instruction(), at.entry()), words);
+  }
+  [[nodiscard]] static bool error_in(const std::exception_ptr& thrown) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const Error&) {
+      return true;
+    } catch (...) {
+      return false;
+    }
+  }
   /// Turns what the ranks threw into one error; parameters stay usable if no rank had begun its step.
   [[noreturn]] void explain(const StepInput& input) {
-    for (auto& executor : executors_) spoiled_ = spoiled_ || (executor != nullptr && executor->stepped());
-    if (!session_.reset()) spoiled_ = true;
+    interrupted_call_ = input.program->training ? "step " : "an evaluation after step ";
+    interrupted_step_ = input.step;
+    if (!session_.reset()) interrupted_ = Interrupted::by_a_lost_rank;
+    for (auto& executor : executors_)
+      if (executor != nullptr && executor->stepped()) interrupted_ = Interrupted::in_a_step;
     for (int rank = 0; rank < training_.mesh.ranks(); ++rank) failures_.push_back(words_of(session_.error(rank)));
     const auto position = [&](int rank) { return describe(*input.program, executor(Rank{rank}).instruction()); };
-    rethrow_cause(session_, training_.mesh.ranks(), input, position, [&] { return locate(input); });
+    const auto cause = [&](int rank) { return cause_of(rank, session_.error(rank)); };
+    rethrow_cause(session_, training_.mesh.ranks(), input, position, cause, [&] { return locate(input); });
   }
   /// Where a loss that is not finite comes from: a forward of the whole batch, leaf by leaf, with the parameters as they are.
   [[nodiscard]] std::string locate(const StepInput& input) {
@@ -196,7 +249,10 @@ template <class Session> class LocalRanks {
   CallTurns turns_;
   std::atomic<Observer*> observer_ = nullptr;
   std::int64_t steps_ = 0;
-  bool spoiled_ = false;
+  enum class Interrupted : std::uint8_t { never, in_a_step, by_a_lost_rank, while_set };
+  Interrupted interrupted_ = Interrupted::never;
+  std::string_view interrupted_call_;
+  std::int64_t interrupted_step_ = 0;
   std::vector<std::string> failures_;
 };
 

@@ -82,6 +82,32 @@ namespace heddle::run_room {
   return words + ")";
 }
 
+/// Whose code ran: "the forward of layer 1 'second' Linear<4, 2>". `entry` is that of the body, -1 outside of one.
+///
+/// Tested  run/locate_test
+[[nodiscard]] inline std::string describe_code(const Program& p, int instruction, int entry) {
+  if (entry < 0) return p.instructions[instruction].op == ListOp::step ? "the step of the optimizer" : describe(p, instruction);
+  const Entry& at = p.entries[entry];
+  switch (at.what) {
+    case BodyOp::leaf_forward: return "the forward of " + std::string{p.graph->describe(at.node).view()};
+    case BodyOp::leaf_backward:
+    case BodyOp::leaf_backward_input:
+    case BodyOp::leaf_backward_weight: return "the backward of " + std::string{p.graph->describe(at.node).view()};
+    case BodyOp::loss_terms:
+    case BodyOp::loss: return "the loss";
+    default: return describe(p, instruction);
+  }
+}
+
+/// What a rank was doing when it threw something that is no Error of Heddle, what it threw, and what helps. `whose` is described code, or "the
+/// observer".
+///
+/// Tested  run/locate_test
+[[nodiscard]] inline std::string describe_throw(const std::string& whose, const std::string& thrown) {
+  const std::string words = whose + " threw: " + thrown;
+  return thrown.find("Fix: ") != std::string::npos ? words : words + ". Fix: look there for what it says; Heddle throws nothing of this kind.";
+}
+
 }  // namespace heddle::run_room
 
 namespace heddle {

@@ -77,11 +77,14 @@ template <class Session> class NamedTensors {
     }
     return all;
   }
-  /// Sets a parameter on every rank of this process that holds it; the other processes do the same.
-  void write(int p, std::span<const float> values) {
+  void refuse_other_size(int p, std::span<const float> values) const {
     if (std::ssize(values) != shape(p).elements())
       throw Error(Code{'R', 5}, "parameter '" + std::string{name(p).view()} + "' has " + std::to_string(shape(p).elements()) +
                                     " elements but is given " + std::to_string(values.size()) + ". Fix: give as many.");
+  }
+  /// Sets a parameter on every rank of this process that holds it; the other processes do the same.
+  void write(int p, std::span<const float> values) {
+    refuse_other_size(p, values);
     write_range(p, 0, values);
   }
   /// Piece by piece: a whole tensor may be larger than all that a rank holds.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What has parameters by name: a file in memory, a Runner, a Trainer under any plan.
-// Sees: core, io/file, run/strict_load.  Does not see: plans as types, ranks, formats of files, any backend.
+// Sees: core, seams/error, io/file, run/strict_load.  Does not see: plans as types, ranks, formats of files, any backend.
 // In: a source of any type.  Out: ParameterSource, behind which its type is forgotten.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include "heddle/core/shape.hpp"
 #include "heddle/io/file.hpp"
 #include "heddle/run/strict_load.hpp"
+#include "heddle/seams/error.hpp"
 
 namespace heddle::run_room {
 
@@ -58,8 +59,14 @@ template <class Source> class SourceOf final : public ParameterSource {
  public:
   explicit SourceOf(Source& source) : ParameterSource(is_stored), source_(source) {}
 
+  /// Errors  R04 of a trainer whose call was interrupted: its parameters are those of no step
   [[nodiscard]] std::vector<NamedShape> shapes() override {
     std::vector<NamedShape> all;
+    if constexpr (requires { source_.interrupted(); })
+      if (source_.interrupted())
+        throw Error(Code{'R', 4},
+                    "a call of the trainer that load() is given was interrupted, so its parameters are those of no step. Fix: load those of the last "
+                    "good step.");
     if constexpr (is_stored)
       for (const auto& [name, tensor] : source_.tensors()) all.push_back({name, tensor.shape, tensor.type_name()});
     else

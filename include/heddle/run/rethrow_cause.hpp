@@ -13,12 +13,12 @@
 
 namespace heddle::run_room {
 
-/// `position(rank)` says where the rank stopped, `locate()` where a value that is not finite begins.
+/// `position(rank)` says where the rank stopped and `cause(rank)` why, `locate()` where a value that is not finite begins.
 ///
 /// Errors  the first error of the ranks that is no RankLost; what is no Error becomes the RankLost of its rank
 /// Tested  run/rethrow_cause_test, equivalence/lost_rank_test
-template <class Session, class Position, class Locate>
-[[noreturn]] void rethrow_cause(const Session& session, int ranks, const StepInput& input, Position position, Locate locate) {
+template <class Session, class Position, class Cause, class Locate>
+[[noreturn]] void rethrow_cause(const Session& session, int ranks, const StepInput& input, Position position, Cause cause, Locate locate) {
   for (int rank = 0; rank < ranks; ++rank) {
     try {
       if (session.error(rank)) std::rethrow_exception(session.error(rank));
@@ -29,7 +29,7 @@ template <class Session, class Position, class Locate>
     } catch (const Error&) {
       throw;
     } catch (...) {
-      throw RankLost(Rank{rank}, position(rank), input.step, words_of(session.error(rank)));
+      throw RankLost(Rank{rank}, position(rank), input.step, cause(rank));
     }
   }
   session.rethrow_first();

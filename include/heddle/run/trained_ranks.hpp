@@ -86,6 +86,7 @@ template <class Session, class Target> class TrainedRanks {
   [[nodiscard]] RankExecutor& executor(Rank rank);
   [[nodiscard]] Session& session();
   [[nodiscard]] const std::vector<std::string>& failures() const;
+  [[nodiscard]] bool interrupted() const;
 
  private:
   void check_options() const;

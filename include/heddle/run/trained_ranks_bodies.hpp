@@ -140,5 +140,6 @@ template <class Session, class Target> bool TrainedRanks<Session, Target>::local
 template <class Session, class Target> auto TrainedRanks<Session, Target>::executor(Rank rank) -> RankExecutor& { return ranks_->executor(rank); }
 template <class Session, class Target> Session& TrainedRanks<Session, Target>::session() { return ranks_->session(); }
 template <class Session, class Target> const std::vector<std::string>& TrainedRanks<Session, Target>::failures() const { return ranks_->failures(); }
+template <class Session, class Target> bool TrainedRanks<Session, Target>::interrupted() const { return ranks_->interrupted(); }
 
 }  // namespace heddle::run_room

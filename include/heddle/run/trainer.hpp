@@ -169,14 +169,16 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
 
   // ---- parameters in a file
   /// Writes all parameters as safetensors, under their state_dict names: whole and in one moment, or not at all.
-  /// Errors  D20 unwritable, in every process; D31 at build of what is no path
+  /// Errors  D20 unwritable, in every process; R04 after a step that was interrupted between ranks; D31 at build of what is no path
   template <class Path> void save(const Path& path) {
     static_assert(is_path<Path>, "[heddle.D31] save() takes the path of a file. Fix: give a string, a string_view or a std::filesystem::path.");
     if constexpr (is_path<Path>) state_.shared_state()->ranks.save(path_text(path, Code{'D', 20}));
   }
   /// Takes all parameters by name from a file, a TensorFile, a Runner or a trainer under any plan. They must be those of the model: every one, in its
   /// shape, and none besides. All differences stand in one sentence, and nothing is changed if there are any.
-  /// Errors  D01 unreadable; D16 tensors of another model; D21 to D28 a damaged file; R28 processes with other files; D31 at build of another source
+  /// Errors  D01 unreadable; D16 tensors of another model; D21 to D28 a damaged file; R28 processes with other parameters; R04 of this trainer or of
+  /// one
+  ///         that is loaded, if a call of it was interrupted; D31 at build of another source
   template <class Source> void load(Source&& source) {
     static_assert(
         is_parameter_source<std::remove_reference_t<Source>>,
@@ -199,6 +201,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   /// after Clip<GlobalNorm> its values are the clipped ones.
   [[nodiscard]] std::vector<float> gradient(const std::string& name, int replica = 0) { return state_->ranks.gradient(name, replica); }
   /// Sets a parameter on every rank that holds it.
+  /// Errors  R05 no such parameter, or another size; R28 processes that give other values
   void set_parameter(const std::string& name, std::span<const float> values) { state_->ranks.set_parameter(name, values); }
   /// FNV-1a over the bytes of all parameters in the order of the model: the same number for the same bits.
   [[nodiscard]] std::uint64_t parameter_hash(int replica = 0) { return state_->ranks.parameter_hash(replica); }
@@ -209,6 +212,9 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   [[nodiscard]] bool local(Rank rank) const { return state_->ranks.local(rank); }
   [[nodiscard]] RankExecutor& executor(Rank rank) { return state_->ranks.executor(rank); }
   [[nodiscard]] Session& session() { return state_->ranks.session(); }
+  /// True after a call was interrupted between ranks: the parameters are those of no step. They can be looked at, but are neither saved nor loaded
+  /// (R04).
+  [[nodiscard]] bool interrupted() const { return state_->ranks.interrupted(); }
   /// What each rank said when the last call failed; empty where nothing was thrown.
   [[nodiscard]] const std::vector<std::string>& failures() const { return state_->ranks.failures(); }
 

@@ -58,10 +58,11 @@ class RankLost : public Error {
   [[nodiscard]] std::int64_t sequence() const { return sequence_; }
 
  private:
-  /// A cause that is a sentence of Heddle has its remedy already.
+  /// A cause that is a sentence of Heddle has its remedy already; a longer deadline helps whoever has missed one.
   static std::string remedy(Rank lost, const std::string& why) {
     if (why.find("Fix: ") != std::string::npos) return {};
-    return ". Fix: look at the first error of rank " + std::to_string(lost.value) + ", or raise the deadline if it is only slow.";
+    const bool late = why.find("deadline") != std::string::npos;
+    return ". Fix: look at the first error of rank " + std::to_string(lost.value) + (late ? ", or raise the deadline if it is only slow." : ".");
   }
   Rank rank_;
   std::string operation_;

@@ -74,10 +74,11 @@ class MpiShare {
   void check() const {
     if (memory_->theirs == memory_->mine) return;
     const auto words = [](const Heading& h) { return std::to_string(h.bytes) + " bytes as number " + std::to_string(h.number); };
-    throw Error{Code{'T', 9}, "rank " + std::to_string(owner_) + " shares " + words(memory_->theirs) + " with the others, rank " +
-                                  std::to_string(comm_.rank()) + " expects " + words(memory_->mine) +
-                                  ". Fix: make the same calls in the same order in every process, also parameter_hash(), parameter(), accuracy() and "
-                                  "save(); under first_process() only print."};
+    throw Error{Code{'T', 9},
+                "rank " + std::to_string(owner_) + " shares " + words(memory_->theirs) + " with the others, rank " + std::to_string(comm_.rank()) +
+                    " expects " + words(memory_->mine) +
+                    ". Fix: make the same calls in the same order in every process, also parameter_hash(), parameter(), set_parameter(), accuracy(), "
+                    "save() and load(); under first_process() only print."};
   }
 
  private:
