@@ -9,10 +9,12 @@ STAND_INS = [  # header and class of what stands in, and of what it stands in fo
     ("plan/backend_named.hpp", "Runner", [("run/runner.hpp", "Runner")]),
     ("core/unanswered.hpp", "Unanswered", [("run/results.hpp", "StepResult"), ("run/results.hpp", "Evaluation"), ("run/examples.hpp", "Examples"),
                                            ("run/examples.hpp", "Batches"), ("io/ordered_rows.hpp", "RowsInOrder"),
-                                           ("io/ordered_rows.hpp", "RowsInMemory"), ("io/dataset.hpp", "Dataset")]),
+                                           ("io/ordered_rows.hpp", "RowsInMemory"), ("io/dataset.hpp", "Dataset"),
+                                           ("proof/report.hpp", "Proof")]),
     ("core/unanswered.hpp", "UnansweredSettings", [("run/results.hpp", "ClipOptions"), ("run/loss_scale.hpp", "LossScale")]),
     ("report/difference.hpp", "RefusedDifference", [("report/difference.hpp", "Difference")]),
     ("core/not_included.hpp", "UnansweredDifference", [("report/difference.hpp", "Difference")]),
+    ("core/not_included.hpp", "AnyProofOptions", [("proof/prove.hpp", "ProofOptions")]),
     ("core/not_included.hpp", "AnyMainOptions", [("run/run_main.hpp", "MainOptions")]),
     ("report/difference.hpp", "RefusedCosts", [("report/difference.hpp", "PlanCosts")]),
 ]

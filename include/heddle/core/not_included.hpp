@@ -13,8 +13,10 @@
 
 namespace heddle::backend_room {
 
-struct CpuThreads;  // [heddle.L09] Fix: add #include <heddle/backend/cpu_threads.hpp>
-struct CpuMpi;      // [heddle.L09] Fix: add #include <heddle/backend/cpu_mpi.hpp>
+struct CpuThreads;    // [heddle.L09] Fix: add #include <heddle/backend/cpu_threads.hpp>
+struct CpuMpi;        // [heddle.L09] Fix: add #include <heddle/backend/cpu_mpi.hpp>
+struct FieldThreads;  // [heddle.L17] Fix: add #include <heddle/backend/field_threads.hpp>
+struct FieldMpi;      // [heddle.L17] Fix: add #include <heddle/backend/field_mpi.hpp>
 
 }  // namespace heddle::backend_room
 
@@ -35,6 +37,7 @@ struct DifferenceHeader;
 struct RunMainHeader;
 struct WithPlanHeader;
 struct ByRankHeader;
+struct ProofHeader;
 
 /// What run_main is given: worse than every other parameter, so that a program's own run_main is taken.
 struct AnyBody {
@@ -129,7 +132,27 @@ requires(!is_included<DifferenceHeader, A, B, Given...>) constexpr UnansweredDif
 
 }  // namespace heddle::report_room
 
+namespace heddle::proof_room {
+
+struct Proof;  // [heddle.L17] Fix: add #include <heddle/backend/field_threads.hpp>
+
+/// In place of ProofOptions; tests/house/stand_ins.py compares them.
+struct AnyProofOptions {
+  AnyBody seed = 0, deadline = 0, most_draws = 0;
+};
+
+/// L17, unless heddle/proof/prove.hpp is included: a backend of the field includes it.
+template <class ThePlan, class Backend = void, class... Given>
+requires(!is_included<ProofHeader, ThePlan, Backend, Given...>) Unanswered prove(AnyProofOptions = {}, const Given&...) {
+  static_assert(is_included<ProofHeader, ThePlan, Backend, Given...>,
+                "[heddle.L17] prove() stands in a header that is not included. Fix: add #include <heddle/backend/field_threads.hpp>.");
+  return {};
+}
+
+}  // namespace heddle::proof_room
+
 namespace heddle {
-using backend_room::CpuMpi, backend_room::CpuThreads, io_room::Dataset, io_room::IdxDataset, io_room::synthetic, report_room::difference;
-using report_room::summary, run_room::examples, run_room::peak_memory, run_room::run_main, run_room::with_plan;
+using backend_room::CpuMpi, backend_room::CpuThreads, backend_room::FieldMpi, backend_room::FieldThreads, io_room::Dataset, io_room::IdxDataset,
+    io_room::synthetic, report_room::difference;
+using proof_room::Proof, proof_room::prove, report_room::summary, run_room::examples, run_room::peak_memory, run_room::run_main, run_room::with_plan;
 }  // namespace heddle

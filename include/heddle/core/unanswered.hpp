@@ -10,8 +10,8 @@
 
 namespace heddle::core_room {
 
-/// Has the members of a data set, its batches and the result of a step (tests/house/stand_ins.py compares them), and converts into anything; a
-/// comparison with it holds. The compilation has failed where one is made, so nothing here is defined.
+/// Has the members of a data set, its batches, the result of a step and a proof (tests/house/stand_ins.py compares them), and converts into anything;
+/// a comparison with it holds. The compilation has failed where one is made, so nothing here is defined.
 ///
 /// Tested  fail/L09_backend_header_forgotten, fail/L17_synthetic_forgotten
 struct Unanswered : RefusedAnswer {
@@ -31,6 +31,7 @@ struct Unanswered : RefusedAnswer {
   static const Unanswered step, loss, norm, scale, skipped, outputs;
   static const Unanswered rows, inputs, targets, input_features, target_features, order, owner, source_row, input, target, slice;
   static const Unanswered all, in_order, shuffled, split, training, test, features, classes, images, labels, labels_of_a_row;
+  static const Unanswered ok, line, bounded, plan, devices, steps, draws, modulus, log2_of_bound, hash, hash_alone, compared, text, first_process;
   using iterator = const Unanswered*;
   using Order = Unanswered;
 };

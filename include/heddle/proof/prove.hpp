@@ -27,6 +27,12 @@
 #include "heddle/proof/report.hpp"
 #include "heddle/run/trainer.hpp"
 
+namespace heddle::core_room {
+
+template <class... Given> inline constexpr bool is_included<ProofHeader, Given...> = true;
+
+}  // namespace heddle::core_room
+
 namespace heddle::proof_room {
 
 /// Sets the field's draw for as long as it lives. Two threads may prove at once: their runs take turns.
@@ -238,8 +244,10 @@ concept ComputesExactly = requires {
 /// What is wrong with what prove is asked of: what is no plan or is refused, a backend of floats.
 template <class Asked, class Backend> struct AskedToProve {
   static constexpr Diagnosis find() {
-    if constexpr (!TrainerVerdict<Asked>::found.ok()) {
-      return TrainerVerdict<Asked>::found;
+    if constexpr (!Verdict<Asked>::found.ok()) {
+      return Verdict<Asked>::found;
+    } else if constexpr (!Asked::Request::trains) {
+      return Diagnosis{Code{'L', 11}, "prove is given an Inference, which makes no step. Fix: give it the Plan that trains the model."};
     } else if constexpr (!ComputesExactly<Backend>) {
       return Diagnosis{Code{'L', 9}, ""} << "prove computes exactly, which " << type_name<Backend>().view()
                                          << " does not. Fix: write prove<MyPlan, FieldThreads>(), or FieldMpi.";
