@@ -2,6 +2,7 @@
 // Four processes whose program ends in run_main with an error, or without. mains_check.py looks at what they say.
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -27,7 +28,7 @@ int process_of_mpirun() { return read_world().rank; }
 
 }  // namespace
 
-/// mains HOW: HOW is fine, code, early, early_one, late, after, lost, lost_first or quiet.
+/// mains HOW: HOW is fine, code, early, early_one, late, after, lost, lost_first, quiet, leaves_0 or leaves_3.
 int main(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "fine";
   return run_main([&] {
@@ -43,6 +44,8 @@ int main(int argc, char** argv) {
     if (how == "lost_first") lose_one(0);
     lose_one(-1);
     if (how == "late") throw Error(Code{'D', 1}, "no file was given. Fix: give one.");
+    if (how.starts_with("leaves_") && process_of_mpirun() == 1) std::_Exit(how.back() - '0');  // without a word, and without MPI_Finalize
+    if (how.starts_with("leaves_")) std::this_thread::sleep_for(std::chrono::seconds{30});
     if (how == "quiet" && process_of_mpirun() == 1) throw std::runtime_error("only here");  // the others go on
     if (how == "quiet") std::this_thread::sleep_for(std::chrono::seconds{30});
     if (process_of_mpirun() == 0) std::puts("sums are taken");

@@ -3,8 +3,9 @@
 """What run_main says when processes end with an error: mains_check.py PROGRAM MPIRUN [OPTIONS OF MPIRUN...]
 
 A fault that all have found is said once, before MPI begins and after it has ended as well. A lost rank is told by all that have lost it, and by itself. A fault of one process is said although the
-others go on, and nobody hangs.
+others go on, and nobody hangs. Of a process that leaves without a word ./heddle run says it.
 """
+import pathlib
 import re
 import subprocess
 import sys
@@ -51,6 +52,12 @@ def main(program, *mpirun):
     code, printed, said = start(program, mpirun, "quiet")
     expect("quiet: one process ends and the others are ended", code == 1 and printed == "")
     expect("quiet: it says why", re.findall(r"^process.*$", said, re.M) == ["process 1: only here"])
+    script = str(pathlib.Path(__file__).resolve().parents[2] / "heddle")
+    for code, ended, rest in ((0, 1, "0 in the middle, without MPI_Finalize. Fix: let its main function end; look for _exit() or quick_exit() in it."),
+                              (3, 3, "3 while others ran, so all were ended. Fix: look at what it said last, or for an exit() in it.")):
+        found, printed, said = start(program, [script, "run", "-np", "4"], f"leaves_{code}")
+        expect(f"leaves_{code}: ./heddle run says which process has ended and how",
+               found == ended and printed == "" and said == f"heddle: process 1 of '{pathlib.Path(program).name}' ended with exit code {rest}\n")
     for fault in faults:
         print("FAULT", fault)
     print(f"{len(faults)} faults")

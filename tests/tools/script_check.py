@@ -24,7 +24,7 @@ if [[ $1 == --preset ]]; then
   printf '%s\\n' "${@:3}" >>"build/$2/options"; exit
 fi
 if [[ -n ${FAKE_SLOW-} ]]; then touch "$FAKE_SLOW"; sleep 20; fi
-mkdir -p "$2/tools"; printf '#!/bin/bash\\nif [[ -n ${FAKE_RUNS-} ]]; then touch "$FAKE_RUNS"; exec sleep 20; fi\\necho "$PWD: $*"\\n' >"$2/tools/$4"
+mkdir -p "$2/tools"; printf '#!/bin/bash\\nif [[ -n ${FAKE_RUNS-} ]]; then touch "$FAKE_RUNS"; exec sleep 20; fi\\nif [[ -n ${FAKE_QUIET-} && $1 == --check ]]; then exit; fi\\necho "$PWD: $*"\\n' >"$2/tools/$4"
 chmod +x "$2/tools/$4"
 """
 # At ^C or SIGTERM an mpirun ends its processes and then itself, with 1.
@@ -179,15 +179,71 @@ def ends_at_an_interrupt():
     place.remove()
 
 
-BECOMES = 'bash|-c|exec "${@#=}"|heddle|='
+BECOMES = "bash|-c|="  # with what is between: a shell that notes how the program ends, and a folder for its notes
 FIX = "Fix: write ./heddle run -np 4 PROGRAM, with the number of devices of the plan.\n"
+
+
+# An mpirun that starts its processes one after another, and ends the others if one ends otherwise than with 0.
+IN_TURN = """#!/bin/bash
+for ((rank = 0; rank < $2; ++rank)); do
+  OMPI_COMM_WORLD_RANK=$rank "${@:3}" || exit
+done
+if [[ -n ${FAKE_IMPROPER-} ]]; then exit 1; fi
+"""
+FULL = "heddle: [heddle.D20] standard output cannot be written: No space left on device. Fix: free disk space, or send the output elsewhere.\n"
+CLOSED = "heddle: [heddle.D20] standard output cannot be written: Bad file descriptor. Fix: send the output to a file or a terminal.\n"
+UNREAD = "heddle: [heddle.D20] standard output cannot be written: Broken pipe. Fix: let the program behind the pipe read to the end, or write to a file.\n"
+
+
+def tells_how_processes_end():
+    place = Place()
+    place.program("mpirun", IN_TURN)
+    place.file("mine", '#!/bin/bash\nif [[ $OMPI_COMM_WORLD_RANK == "$1" ]]; then if [[ $2 == SEGV ]]; then kill -SEGV $$; fi; exit "$2"; fi\n')
+    for rank, code, words in (("1", "3", "process 1 of 'mine' ended with exit code 3 while others ran, so all were ended. Fix: look at what it said last, or for an exit() in it."),
+                              ("0", "1", "process 0 of 'mine' ended with exit code 1 while others ran, so all were ended. Fix: look at what it said last, or for an exit() in it."),
+                              ("2", "SEGV", "process 2 of 'mine' was ended by signal 11 (SEGV), so all were ended. Fix: look for the place in a debugger, or build with -g "
+                               "-fsanitize=address.")):
+        ended = place.run("run", "-np", "4", "mine", rank, code)
+        check(f"{rank} ends with {code}", ended.returncode == (139 if code == "SEGV" else int(code)) and ended.stderr == f"heddle: {words}\n", ended.stderr)
+    ended = place.run("run", "-np", "1", "mine", "0", "7")
+    check("a code that all have ended with is the program's", ended.returncode == 7 and ended.stderr == "", ended.stderr)
+    ended = place.run("run", "-np", "2", "mine", FAKE_IMPROPER="yes")
+    check("a process that ends with 0 in the middle", ended.returncode == 1 and ended.stderr == "heddle: a process of 'mine' ended with exit code 0 in the middle, without "
+          "MPI_Finalize. Fix: let its main function end; look for _exit() or quick_exit() in it.\n", ended.stderr)
+    place.remove()
+
+
+def output_that_is_refused_is_told():
+    place = Place()
+    place.program("mpirun", IN_TURN)
+    place.file("tells", "#!/bin/bash\necho words\n")
+    place.file("fails", "#!/bin/bash\necho words\nexit 5\n")
+    place.file("goes_on", "#!/bin/bash\nfor ((i = 0; i < 300; ++i)); do echo words; sleep 0.01; done\n")
+    notes = os.path.join(place.folder, "notes")
+    os.mkdir(notes)
+    for command, code in ((("run", "-np", "2", "tells"), 1), (("run", "-np", "1", "fails"), 5), (("train", "--processes", "2"), 1)):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            ended = subprocess.run(place.command(*command), cwd=place.here, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60,
+                                   env=place.environment(TMPDIR=notes, FAKE_QUIET="yes"))
+        check(f"a full output of {command}", ended.returncode == code and ended.stderr.endswith(FULL), (ended.returncode, ended.stderr))
+        ended = subprocess.run(["bash", "-c", '"$@" >&-', "closed", *place.command(*command)], cwd=place.here, stderr=subprocess.PIPE, text=True, timeout=60,
+                               env=place.environment(TMPDIR=notes, FAKE_QUIET="yes"))
+        check(f"a closed output of {command}", ended.returncode == 1 and ended.stderr.endswith(CLOSED), (ended.returncode, ended.stderr))
+    ended = subprocess.run(["bash", "-c", '"$@" | head -n 1; exit "${PIPESTATUS[0]}"', "read", *place.command("run", "-np", "1", "goes_on")], cwd=place.here,
+                           capture_output=True, text=True, timeout=60, env=place.environment(TMPDIR=notes, FAKE_QUIET="yes"))
+    check("an output that nobody reads", ended.returncode == 1 and ended.stdout == "words\n" and ended.stderr == UNREAD, (ended.returncode, ended.stderr))
+    check("nothing is left behind", os.listdir(notes) == [], os.listdir(notes))
+    os.rmdir(notes)
+    ended = place.run("run", "-np", "2", "tells", TMPDIR=notes)
+    check("no folder for notes", ended.returncode == 1 and f"heddle: no folder for notes can be made in {notes}. Fix: " in ended.stderr, ended.stderr)
+    place.remove()
 
 
 def starts_programs_of_others():
     place = Place()
     place.program("mpirun", '#!/bin/bash\nif [[ -n ${FAKE_TRAINING-} ]]; then trap "exit 1" INT; touch "$FAKE_TRAINING"; for ((i = 0; i < 200; ++i)); do sleep 0.1; done; fi\n'
                   'for one in "$@"; do if [[ $one == : ]]; then echo "two programs"; exit 99; fi; done; '
-                  'printf "%s: " "$PWD"; printf "%s|" "$@"; printf "%s\\n" "$OMPI_MCA_rmaps_base_oversubscribe"; exec "${@:3}"\n')
+                  'printf "%s: " "$PWD"; printf "%s|" "${@:1:4}" "${@:8}"; printf "%s\\n" "$OMPI_MCA_rmaps_base_oversubscribe"; exec "${@:3}"\n')
     for name in ("mine", "build/mine"):
         place.file(name, "#!/bin/bash\nexit ${1-0}\n")
     for command, number, program, code in ((("-np", "4", "build/mine", "7", "a b"), "4", "build/mine", 7), (("-n", "02", "./mine"), "2", "./mine", 0),
@@ -296,6 +352,8 @@ paths_are_the_users()
 refuses_an_old_cmake()
 respects_a_foreign_checkout()
 ends_at_an_interrupt()
+tells_how_processes_end()
+output_that_is_refused_is_told()
 starts_programs_of_others()
 builds_one_at_a_time()
 says_what_it_does_not_know()
