@@ -153,6 +153,7 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'M', 12}, "[heddle.M12] A stage does not name one device. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 13}, "[heddle.M13] A Hybrid combines what is no policy. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 14}, "[heddle.M14] The axes have more ranks than an int counts. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'M', 15}, "[heddle.M15] The answers of policies contradict each other. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'C', 2}, "[heddle.C02] A budget of memory allows nothing. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'C', 3}, "[heddle.C03] A bucket holds nothing. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'C', 4}, "[heddle.C04] Bytes have no unit. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");

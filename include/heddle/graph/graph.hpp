@@ -160,3 +160,7 @@ struct Graph {
 }
 
 }  // namespace heddle::graph_room
+
+namespace heddle::extending {
+using graph_room::Graph, graph_room::Node, graph_room::TracedLeaf;
+}  // namespace heddle::extending

@@ -23,7 +23,7 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
 /// G06 a size below 1, G19 a fifth dimension, G21 more elements than are counted.
 [[nodiscard]] constexpr Diagnosis check_shape(const Leaf& leaf, std::string_view what, std::string_view name, const Shape& shape) {
   if (shape.sound() && shape.elements() <= most_elements) return {};
-  const int dimensions = shape.dimensions + shape.surplus;
+  const std::int64_t dimensions = std::int64_t{shape.dimensions} + shape.surplus;
   auto broken = broken_leaf(leaf, dimensions > Shape::most_dimensions ? 19 : shape.sound() ? 21 : 6) << what;
   if (!name.empty()) broken << " '" << name << '\'';
   broken << ' ' << shape;
@@ -58,8 +58,8 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
 }
 /// G19: a parameter or signature too many; G23 fewer than none.
 [[nodiscard]] constexpr Diagnosis check_counts(const Leaf& leaf) {
-  const int parameters = leaf.parameter_count + leaf.surplus_parameters;
-  const int signatures = leaf.signature_count + leaf.surplus_signatures;
+  const std::int64_t parameters = std::int64_t{leaf.parameter_count} + leaf.surplus_parameters;
+  const std::int64_t signatures = std::int64_t{leaf.signature_count} + leaf.surplus_signatures;
   if (parameters > Leaf::most_parameters)
     return broken_leaf(leaf, 19) << " has " << parameters << " parameters, but at most " << Leaf::most_parameters
                                  << " are kept. Fix: make two layers of it, or join parameters.";

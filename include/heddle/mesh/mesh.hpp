@@ -52,9 +52,9 @@ struct Mesh {
 
 /// What makes ranks of axes: every axis once, with at least one rank, and a number of ranks that can be counted.
 ///
-/// Errors  M01 an axis twice, M02 a size below 1, M10 a number of axes that cannot be or is not the one of sizes, or too many ranks
+/// Errors  M01 an axis twice, M02 a size below 1, M10 a number of axes that cannot be or is not the one of sizes, no axis, or too many ranks
 /// Tested  mesh/mesh_test, backend/spmd_threads_test
-[[nodiscard]] constexpr Diagnosis check_mesh(const Mesh& mesh) {
+[[nodiscard]] constexpr Diagnosis check_mesh(const Mesh& mesh, std::int64_t most_ranks = 1 << 20) {
   if (mesh.count < 0 || mesh.count > axis_count)
     return Diagnosis{Code{'M', 10}, ""} << "a mesh has " << mesh.count << " axes, but there are " << axis_count
                                         << ". Fix: let count be the number of axes that are named.";
@@ -64,9 +64,11 @@ struct Mesh {
              << "a mesh has " << mesh.count << (mesh.count == 1 ? " axis" : " axes") << " by its count, but size " << mesh.sizes[i]
              << " stands at place " << i + 1
              << ". Fix: let count, the third member, be the number of axes that are named, as in Mesh{{axis::data}, {4}, 1}.";
-  constexpr std::int64_t most_ranks = 1 << 20;
   std::int64_t ranks = 1;
   for (int i = 0; i < mesh.count; ++i) {
+    if (static_cast<int>(mesh.axes[i]) >= axis_count)
+      return Diagnosis{Code{'M', 10}, ""} << "axis " << i << " of a mesh is number " << static_cast<int>(mesh.axes[i]) << ", but there are "
+                                          << axis_count << ". Fix: name one of them, as in axis::data.";
     for (int j = 0; j < i; ++j)
       if (mesh.axes[i] == mesh.axes[j])
         return Diagnosis{Code{'M', 1}, ""} << "axis " << name_of(mesh.axes[i]) << " is named twice in a mesh, with sizes " << mesh.sizes[j] << " and "

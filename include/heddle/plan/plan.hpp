@@ -56,6 +56,7 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
     if (graph.fault.ok()) answers.loss = split_of_loss<Loss>(graph.output());
     answers.trains = !requires { Loss::trains; };
     ThePolicy::answer(graph, answers);
+    if (graph.fault.ok()) answers.refuse(check_layout(graph, answers));
     return answers;
   }();
   static constexpr BatchRequest batch_request{
@@ -64,7 +65,7 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
       option<PlanPart::accumulate>(1, []<class T>(std::type_identity<T>) { return T::accumulate_rounds; }),
       option<PlanPart::grain>(0, []<class T>(std::type_identity<T>) { return T::grain_rows > 0 ? T::grain_rows : -1; }),
       option<PlanPart::reproducible>(false, []<class T>(std::type_identity<T>) { return true; }),
-      regroups_a_gradient(graph, answered)};
+      answered.fault.ok() && regroups_a_gradient(graph, answered)};
   static constexpr BatchDivision batch = divide_batch(answered, batch_request);
   static constexpr Bytes bucket_bytes = option<PlanPart::bucket>(default_bucket, []<class T>(std::type_identity<T>) { return T::bucket_bytes; });
   static constexpr Diagnosis bucket = check_bucket(bucket_bytes);

@@ -170,3 +170,7 @@ concept Policy = requires(const Graph& graph, Layout& layout) {
 };
 
 }  // namespace heddle::policy_room
+
+namespace heddle::extending {
+using policy_room::Layout;
+}  // namespace heddle::extending

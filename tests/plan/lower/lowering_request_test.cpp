@@ -44,3 +44,26 @@ TEST_CASE("the answers of parts are refused at run time by the code and in the w
   asked.trains = false;
   CHECK(check_answers(asked).ok());
 }
+
+TEST_CASE("a division that is not the one of its layout, and options below nothing, are refused with the numbers") {
+  const auto refused = [](auto change) {
+    LoweringRequest asked = request_of<Trained<Skips, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, Recompute<GELU>>>();
+    CHECK(check_answers(asked).ok());
+    change(asked);
+    return std::string{check_answers(asked).sentence().view()};
+  };
+  CHECK(refused([](LoweringRequest& r) { r.batch.micro_rows = 3; }) ==
+        "[heddle.B13] the division of Batch<16> says micro_rows = 3, but its layout makes it 4. Fix: take what divide_batch(layout, rows) gives.");
+  CHECK(refused([](LoweringRequest& r) { r.batch.ranks = 2; }).find("[heddle.B13] the division of Batch<16> says ranks = 2") == 0);
+  CHECK(refused([](LoweringRequest& r) { r.batch.grain_rows = 0; }).find("[heddle.B13]") == 0);
+  CHECK(refused([](LoweringRequest& r) { r.batch.remedy = static_cast<Remedy>(9); }).find("[heddle.B13] a batch of 16 rows") == 0);
+  CHECK(refused([](LoweringRequest& r) { r.batch.batch = 2; }).find("[heddle.B02]") == 0);
+  CHECK(
+      refused([](LoweringRequest& r) { r.states = -2; }) ==
+      "[heddle.L19] a request names 1 targets of a row, -2 states of a parameter, room for 0 entries and 0 instructions. Fix: name nothing below 0.");
+  CHECK(refused([](LoweringRequest& r) { r.most_entries = -1; }).find("[heddle.L19]") == 0);
+  CHECK(refused([](LoweringRequest& r) { r.bucket_bytes = 0_B; }).find("[heddle.C03]") == 0);
+  CHECK(refused([](LoweringRequest& r) { r.budget = Bytes{-1}; }).find("[heddle.C02]") == 0);
+  CHECK(refused([](LoweringRequest& r) { r.again.leaf = nullptr; }).find("[heddle.L05]") == 0);
+  CHECK(refused([](LoweringRequest& r) { r.target_features = std::int64_t{1} << 60; }).find("[heddle.G21]") == 0);
+}

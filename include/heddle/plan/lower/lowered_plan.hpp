@@ -4,6 +4,7 @@
 // In: a LoweringRequest.  Out: LoweredPlan, which owns both Programs.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,21 +23,7 @@
 
 namespace heddle::plan_room {
 
-inline constexpr int most_indexed = 32'767;  ///< indices have 16 bits
-
-/// S14: a number is kept in 16 bits, or is an index of a table of fixed size.
-///
-/// Tested  plan/lower/lowered_plan_test
-[[nodiscard]] constexpr Diagnosis check_counts(const LoweringRequest& in) {
-  constexpr int most = most_indexed;
-  const int micro_batches = in.batch.total_micro_batches();
-  if (in.graph.node_count >= most) return check_room("layers", most - 1, in.graph.node_count - most + 1);
-  if (in.layout.mesh.size(Axis::tensor) > 1 && in.graph.leaf_count > Layout::most_leaves)
-    return check_room("kinds of layers under split layers", Layout::most_leaves, in.graph.leaf_count - Layout::most_leaves);
-  if (in.layout.chunk_count > Layout::most_chunks) return check_room("chunks", Layout::most_chunks, in.layout.chunk_count - Layout::most_chunks);
-  if (micro_batches > most) return check_room("micro-batches", most, micro_batches - most);
-  return {};
-}
+inline constexpr int most_listed = 1 << 26;  ///< instructions of one mode: a list of them has two gigabytes
 
 /// The Programs of a plan that is data, and all that they show. It can be moved; addresses of Programs stay.
 ///
@@ -72,6 +59,7 @@ class LoweredPlan {
     Diagnosis fault;
 
     explicit All(const LoweringRequest& asked) : request(asked) {
+      if (fault = check_answers(asked); !fault.ok()) return;  // views of what is not sound are not looked into
       request.graph.leaves = copy(asked.graph.leaves, asked.graph.leaf_count);
       request.graph.nodes = copy(asked.graph.nodes, asked.graph.node_count);
       request.again.leaf = asked.again.any ? copy(asked.again.leaf, asked.graph.leaf_count) : nullptr;
@@ -82,8 +70,7 @@ class LoweredPlan {
       return to;
     }
     void run() {
-      if (fault = check_answers(request); !fault.ok()) return;
-      if (fault = check_counts(request); !fault.ok()) return;
+      if (!fault.ok()) return;
       divide();
       share();
       for (const bool training : {true, false})
@@ -158,7 +145,8 @@ class LoweredPlan {
     Bodies open_bodies(bool training, bool recomputes) {
       const int n = graph.node_count + 1;
       const int chunks = request.layout.chunk_count;
-      const int entries = request.most_entries > 0 ? request.most_entries : shared.most_entries(training, recomputes);
+      const int counted = shared.most_entries(training, recomputes);
+      const int entries = request.most_entries > 0 && request.most_entries < counted ? request.most_entries : counted;
       return {store.make_list<Entry>(entries),
               store.make_list<Transfer>(2 * shared.edge_count + (training ? shared.tied_transfers : 0)),
               store.make_list<PlacedEdge>(shared.edge_count),
@@ -190,16 +178,26 @@ class LoweredPlan {
       if (const int count = bodies.transfers.count; count > most_indexed) return check_room("transfers", most_indexed, count - most_indexed);
       return list(training, bodies, transfers);
     }
+    /// S14: each transfer is a start and a wait at either end, once a micro-batch; a role has few lines more for a bucket or a tie.
+    Diagnosis check_length(const Bodies& bodies, int computes) const {
+      const std::int64_t starts = std::int64_t{4} * bodies.transfers.count * request.batch.total_micro_batches();
+      const std::int64_t closing = std::int64_t{request.layout.roles()} * (8 * shared.bucket_count + 16 + 3 * bodies.transfers.count);
+      const std::int64_t lines = computes + starts + closing;
+      return lines > most_listed ? check_room("instructions", most_listed, static_cast<int>(std::min(lines, Layout::most_count) - most_listed))
+                                 : Diagnosis{};
+    }
     /// `transfers`: those of bodies; behind them are those of tied gradients.
     Diagnosis list(bool training, const Bodies& bodies, int transfers) {
       const Layout& layout = request.layout;
       const int micro_batches = request.batch.total_micro_batches();
       const int each = passes(layout, training);
       const int count = layout.chunk_count * micro_batches * each;
+      if (const Diagnosis found = check_length(bodies, count); !found.ok()) return found;
       auto* const computes = store.make<TimedCompute>(count);
       const std::int32_t makespan = schedule_computes(layout, micro_batches, request.batch.micro_batches, training, computes);
       const EmitInput input = shared.emit_input(bodies.transfers.data, transfers, training);
-      const int lines = request.most_instructions > 0 ? request.most_instructions : most_instructions(input, each, micro_batches);
+      const int counted = most_instructions(input, each, micro_batches);
+      const int lines = request.most_instructions > 0 && request.most_instructions < counted ? request.most_instructions : counted;
       const Lists lists{store.make<Instruction>(lines), lines, store.make<IndexRange>(layout.roles()), store.make<IndexRange>(layout.roles())};
       if (const Diagnosis found = emit_lists(input, each, micro_batches, Schedule{computes, count, makespan}, lists); !found.ok()) return found;
 

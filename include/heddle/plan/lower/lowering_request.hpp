@@ -4,11 +4,15 @@
 // In: a Request that is a type, or values of any origin.  Out: LoweringRequest.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 #include "heddle/core/rule.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/graph/graph.hpp"
+#include "heddle/graph/graph_check.hpp"
+#include "heddle/plan/lower/layout_check.hpp"
 #include "heddle/plan/lower/recompute.hpp"
 #include "heddle/plan/lower/units.hpp"
 #include "heddle/plan/options/batch.hpp"
@@ -38,8 +42,17 @@ struct LoweringRequest {
   int most_instructions = 0;  ///< room for instructions in each mode; 0: as many as are counted
 };
 
-/// What a plan that is a type asks.
-template <class Request> [[nodiscard]] constexpr LoweringRequest request_of() {
+/// The parts of a plan, or what names them already.
+template <class ThePlan> struct RequestBehind { using type = ThePlan; };
+template <class ThePlan>
+requires requires { typename ThePlan::Request; }
+struct RequestBehind<ThePlan> {
+  using type = typename ThePlan::Request;
+};
+
+/// What a plan that is a type asks: request_of<MyPlan>().
+template <class ThePlan> [[nodiscard]] constexpr LoweringRequest request_of() {
+  using Request = typename RequestBehind<ThePlan>::type;
   LoweringRequest out{Request::graph, Request::layout, Request::batch};
   out.bucket_bytes = Request::bucket_bytes;
   out.target_features = Request::target_features;
@@ -70,13 +83,80 @@ template <class Request> [[nodiscard]] constexpr LoweringRequest request_of() {
   if (graph.parameter_count > 0) return {};
   return Diagnosis{Code{'G', 9}, ""} << graph.model.view() << " has no parameters, so there is nothing to train. Fix: add a layer with parameters.";
 }
-/// What refuses a plan before it is lowered: the answers of its parts, in the order in which a Plan is checked.
+inline constexpr int most_indexed = 32'767;  ///< indices have 16 bits
+
+/// S14: a number is kept in 16 bits, or is an index of a table of fixed size.
+///
+/// Tested  plan/lower/lowered_plan_test
+[[nodiscard]] constexpr Diagnosis check_counts(const LoweringRequest& in) {
+  constexpr int most = most_indexed;
+  const std::int64_t micro_batches = std::int64_t{in.batch.rounds} * in.batch.micro_batches;
+  if (in.graph.node_count >= most) return check_room("layers", most - 1, in.graph.node_count - most + 1);
+  if (micro_batches > most) return check_room("micro-batches", most, static_cast<int>(std::min(micro_batches, Layout::most_count) - most));
+  return {};
+}
+/// B13: the division is the one that divide_batch makes of these rows, rounds and grains for this layout; what refuses those is told.
+[[nodiscard]] constexpr Diagnosis check_division(const LoweringRequest& in) {
+  const BatchDivision& is = in.batch;
+  if (is.remedy > Remedy::keep)
+    return Diagnosis{Code{'B', 13}, ""} << "a batch of " << is.batch << " rows says of a smaller one what is none. Fix: name one of Remedy.";
+  const int grain = is.grain_named ? is.grain_rows : 0;
+  const bool regrouped = regroups_a_gradient(in.graph, in.layout);
+  const BatchDivision made =
+      divide_batch(in.layout, {is.batch, is.remedy, is.rounds, is.grain_named && grain < 1 ? -1 : grain, in.reproducible, regrouped});
+  if (!made.fault.ok()) return made.fault;
+  struct Number {
+    std::string_view name;
+    int is, made;
+  };
+  for (const Number& n : {Number{"ranks", is.ranks, made.ranks}, Number{"micro_batches", is.micro_batches, made.micro_batches},
+                          Number{"micro_rows", is.micro_rows, made.micro_rows}, Number{"share_count", is.share_count, made.share_count},
+                          Number{"share_rows", is.share_rows, made.share_rows}, Number{"grain_rows", is.grain_rows, made.grain_rows},
+                          Number{"tree", is.tree ? 1 : 0, made.tree ? 1 : 0}})
+    if (n.is != n.made)
+      return Diagnosis{Code{'B', 13}, ""} << "the division of Batch<" << is.batch << "> says " << n.name << " = " << n.is
+                                          << ", but its layout makes it " << n.made << ". Fix: take what divide_batch(layout, rows) gives.";
+  for (int i = 0; i < made.share_count; ++i)
+    if (is.shares[i] != made.shares[i])
+      return Diagnosis{Code{'B', 13}, ""} << "the division of Batch<" << is.batch << "> gives replica " << i << " share " << is.shares[i]
+                                          << ", but its layout gives it " << made.shares[i] << ". Fix: take what divide_batch(layout, rows) gives.";
+  return {};
+}
+/// L19, C02, C03, L05, G21: what a request asks beside its parts.
+[[nodiscard]] constexpr Diagnosis check_asked(const LoweringRequest& in) {
+  if (const Diagnosis found = check_bucket(in.bucket_bytes); !found.ok()) return found;
+  if (in.budget < Bytes{0})
+    return Diagnosis{Code{'C', 2}, ""} << "a budget of " << in.budget.value << " bytes allows no plan. Fix: name what a device has, or 0 for none.";
+  if (in.target_features < 0 || in.states < 0 || in.most_entries < 0 || in.most_instructions < 0)
+    return Diagnosis{Code{'L', 19}, ""} << "a request names " << in.target_features << " targets of a row, " << in.states
+                                        << " states of a parameter, room for " << in.most_entries << " entries and " << in.most_instructions
+                                        << " instructions. Fix: name nothing below 0.";
+  if (in.again.any && in.again.leaf == nullptr)
+    return Diagnosis{Code{'L', 5}, ""} << in.graph.model.view()
+                                       << " is to run layers again, but a view of which is missing. Fix: let again.leaf show " << in.graph.leaf_count
+                                       << " answers, also beside blocks.";
+  constexpr std::int64_t most_targets = std::int64_t{1} << 56;
+  const std::int64_t copies = std::int64_t{in.batch.levels()} + in.states + 4;
+  if (counted_product(in.target_features, in.batch.capacity()) < most_targets &&
+      counted_product(counted_product(in.graph.parameter_elements(), 8), copies) < most_countable)
+    return {};
+  return Diagnosis{Code{'G', 21}, ""} << in.target_features << " targets of a row, or " << in.graph.parameter_elements()
+                                      << " elements of parameters in " << copies
+                                      << " copies, are more bytes than can be counted. Fix: use smaller sizes.";
+}
+/// What refuses a plan before it is lowered: that it is none, then the answers of its parts, in the order in which a Plan is checked.
+///
+/// Errors  G27, M15, B13, L19 of what no plan that is a type could say; else the codes of a Plan
+/// Tested  plan/lower/lowering_request_test, faults/requests_test
 [[nodiscard]] constexpr Diagnosis check_answers(const LoweringRequest& in) {
-  if (!in.graph.fault.ok()) return in.graph.fault;
+  if (const Diagnosis found = check_graph(in.graph); !found.ok()) return found;
   if (in.trains)
     if (const Diagnosis found = check_trained(in.graph); !found.ok()) return found;
-  if (!in.layout.fault.ok()) return in.layout.fault;
+  if (const Diagnosis found = check_layout(in.graph, in.layout); !found.ok()) return found;
   if (!in.batch.fault.ok()) return in.batch.fault;
+  if (const Diagnosis found = check_counts(in); !found.ok()) return found;
+  if (const Diagnosis found = check_division(in); !found.ok()) return found;
+  if (const Diagnosis found = check_asked(in); !found.ok()) return found;
   if (const Diagnosis found = check_sums(in.graph, in.layout, in.batch, in.reproducible, in.clips); !found.ok()) return found;
   return check_totals(in.graph, in.batch.batch, in.batch.total_micro_batches());
 }

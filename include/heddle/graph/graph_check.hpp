@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// Room: graph. What a graph must be that no model made: nodes in order, leaves and values that are there, parameters counted one after another.
+// Sees: graph/graph, graph/leaf_rules.  Does not see: policies, devices, memory.
+// In: a Graph that is data.  Out: ok, or G27, or the code of a leaf.
+#pragma once
+
+#include "heddle/core/rule.hpp"
+#include "heddle/graph/graph.hpp"
+#include "heddle/graph/leaf_rules.hpp"
+#include "heddle/graph/tied.hpp"
+#include "heddle/graph/token_ids.hpp"
+
+namespace heddle::graph_room {
+
+/// What was set by hand is read as far as it was written.
+template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity>& text) { return text.length >= 0 && text.length <= Capacity; }
+
+/// How many ranks hold a tensor is said by a dimension, or by Replicate or Partial.
+[[nodiscard]] constexpr bool lies_somehow(Laid how) { return how.code >= laid::partial.code && how.code < Shape::most_dimensions; }
+
+[[nodiscard]] constexpr Diagnosis broken_graph() { return Diagnosis{Code{'G', 27}, ""}; }
+
+/// G27 of the texts, shapes and placements of a leaf; the rest is that of every description (leaf_rules).
+[[nodiscard]] constexpr Diagnosis check_traced(const TracedLeaf& traced, int number) {
+  const Leaf& leaf = traced.leaf;
+  bool texts = is_text(traced.path) && is_text(leaf.kind) && is_text(leaf.spelled) && is_text(leaf.fault.words);
+  for (const Parameter& p : leaf.parameters) texts = texts && is_text(p.name);
+  if (!texts) return broken_graph() << "kind " << number << " of layers has a text longer than its room. Fix: write texts with <<.";
+  if (leaf.saves > Saves::both || leaf.in.dtype > DType::i32 || leaf.out.dtype > DType::i32)
+    return broken_graph() << "kind " << number << " of layers, " << leaf.spelled.view()
+                          << ", has a type of elements or of what is saved that is none. Fix: name one of DType, and one of Saves.";
+  if (const Diagnosis found = check_counts(leaf); !found.ok()) return found;
+  for (int s = 0; s < leaf.signature_count; ++s) {
+    const Signature& here = leaf.signatures[s];
+    bool lies = lies_somehow(here.input) && lies_somehow(here.output) && lies_somehow(here.input_gradient) && lies_somehow(here.output_gradient);
+    for (int p = 0; p < Signature::most_parameters; ++p) lies = lies && lies_somehow(here.parameters[p]) && lies_somehow(here.parameter_gradients[p]);
+    if (!lies)
+      return broken_graph() << "signature " << s << " of " << leaf.spelled.view()
+                            << " lays a tensor in a way that is none. Fix: write laid::replicate, laid::partial or laid::shard(dimension).";
+  }
+  if (const Diagnosis found = check_shape(leaf, " takes", "", leaf.in.shape); !found.ok()) return found;
+  if (const Diagnosis found = check_leaf(leaf, leaf.in); !found.ok()) return found;
+  int stars = 0;
+  for (const char c : traced.path.view()) stars += c == '*' ? 1 : 0;
+  if (stars <= Node::most_nested_repeats) return {};
+  return broken_graph() << "the path '" << quoted(traced.path.view()).view() << "' has " << stars << " stars, but at most "
+                        << Node::most_nested_repeats << " numbers of repetitions are kept. Fix: write numbers in it.";
+}
+
+/// G27: what a node names is there, and made before it.
+[[nodiscard]] constexpr Diagnosis check_node(const Graph& graph, int number) {
+  const Node& node = graph.nodes[number];
+  const auto broken = [&] { return broken_graph() << "layer " << number; };
+  if (node.leaf < 0 || node.leaf >= graph.leaf_count)
+    return broken() << " is of kind " << node.leaf << ", but the graph has " << graph.leaf_count << " kinds of layers. Fix: count them from 0.";
+  const TracedLeaf& traced = graph.leaves[node.leaf];
+  const int operands = traced.adds ? 2 : 1;
+  if (node.operand_count != operands)
+    return broken() << " takes " << node.operand_count << " values, but " << traced.leaf.spelled.view() << " takes " << operands << ". Fix: name "
+                    << (operands == 2 ? "both." : "one.");
+  for (int k = 0; k < operands; ++k) {
+    const int value = node.operands[k];
+    if (value < 0 || value > number)
+      return broken() << " takes value " << value << ", but only values 0 to " << number << " are made before it. Fix: name one of them.";
+    if (!(graph.spec(value) == traced.leaf.in))
+      return broken() << " takes " << traced.leaf.in.shape << ", but value " << value << " has " << graph.spec(value).shape
+                      << " or other elements. Fix: describe the layer for the value that it takes.";
+  }
+  for (const int time : node.repetition)
+    if (time < 0) return broken() << " stands in repetition " << time << ". Fix: count repetitions from 0.";
+  return {};
+}
+
+/// G27: parameters are numbered in the order of nodes, also those that a node shares with another.
+[[nodiscard]] constexpr Diagnosis check_parameters(const Graph& graph) {
+  int parameters = 0;
+  int ties = 0;
+  for (int n = 0; n < graph.node_count; ++n) {
+    const Node& node = graph.nodes[n];
+    const auto broken = [&] { return broken_graph() << "layer " << n; };
+    const int has = graph.leaf(n).parameter_count;
+    if (node.parameter_count != has || (has > 0 && node.first_parameter != parameters))
+      return broken() << " has " << node.parameter_count << " parameters from number " << node.first_parameter << " on, but its description has "
+                      << has << ", and layers before it " << parameters << ". Fix: number parameters in the order of layers.";
+    parameters += has;
+    if (node.tied_to == -1) continue;
+    ++ties;
+    if (node.tied_to < 0 || node.tied_to >= n || graph.nodes[node.tied_to].tied_to != -1)
+      return broken() << " uses the parameters of layer " << node.tied_to
+                      << ", which does not stand before it or has none of its own. Fix: name the layer that owns them, or -1.";
+    if (has == 0 || !same_parameters(graph.leaf(n), graph.leaf(node.tied_to)))
+      return broken() << " uses the parameters of layer " << node.tied_to
+                      << ", but both do not have the same. Fix: tie layers whose parameters have equal shapes.";
+    if (node.block >= 0 || graph.nodes[node.tied_to].block >= 0)
+      return broken() << " and layer " << node.tied_to << " share parameters, but one is inside a block. Fix: tie layers outside of blocks.";
+  }
+  if (parameters == graph.parameter_count && ties == graph.tie_count) return {};
+  return broken_graph() << "a graph counts " << graph.parameter_count << " parameters and " << graph.tie_count << " tied layers, but its layers have "
+                        << parameters << " and " << ties << ". Fix: count them.";
+}
+
+/// G27: what a layer gives is read by a later one, but for the last. Parameters before a value that nobody reads would have no gradient.
+[[nodiscard]] constexpr Diagnosis check_readers(const Graph& graph) {
+  for (int value = 0; value < graph.node_count; ++value) {
+    bool read = false;
+    for (int n = value; n < graph.node_count && !read; ++n)
+      for (int k = 0; k < graph.nodes[n].operand_count; ++k) read = read || graph.nodes[n].operands[k] == value;
+    if (!read)
+      return broken_graph() << "value " << value << " of " << graph.node_count
+                            << " is read by no layer. Fix: let a later layer take it; the last value is the output.";
+  }
+  return {};
+}
+
+/// A graph of any origin is what the lowering may walk. The counts are trusted: leaves and nodes are views of that many.
+///
+/// Errors  G27 what no model could be; of a leaf the code of its description (leaf_rules); G18
+/// Tested  graph/graph_check_test, faults/requests_test
+[[nodiscard]] constexpr Diagnosis check_graph(const Graph& graph) {
+  if (!graph.fault.ok()) return graph.fault;
+  if (!is_text(graph.model)) return broken_graph() << "the name of the model is longer than its room. Fix: write it with <<.";
+  if (graph.node_count < 1 || graph.leaf_count < 1 || graph.leaves == nullptr || graph.nodes == nullptr)
+    return broken_graph() << "a graph of " << graph.node_count << " layers of " << graph.leaf_count
+                          << " kinds computes nothing, or shows none of them. Fix: let leaves and nodes be views of at least one.";
+  if (graph.split.any() || graph.split.ranks != 1)
+    return broken_graph() << "a graph is given as one of " << graph.split.ranks
+                          << " ranks sees it. Fix: give the whole graph; the lowering splits it as the layout says.";
+  if (graph.input.dtype > DType::i32 || !graph.input.shape.sound() || graph.input.elements() > most_elements)
+    return broken_graph() << "the input of the graph is " << graph.input.shape << ", which is no sample. Fix: give it sizes from 1 to "
+                          << most_elements << '.';
+  for (int l = 0; l < graph.leaf_count; ++l)
+    if (const Diagnosis found = check_traced(graph.leaves[l], l); !found.ok()) return found;
+  for (int n = 0; n < graph.node_count; ++n)
+    if (const Diagnosis found = check_node(graph, n); !found.ok()) return found;
+  if (const Diagnosis found = check_parameters(graph); !found.ok()) return found;
+  if (const Diagnosis found = check_readers(graph); !found.ok()) return found;
+  return check_token_ids(graph);
+}
+
+}  // namespace heddle::graph_room

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/graph/graph_check.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "heddle/graph/layers/linear.hpp"
+#include "heddle/graph/layers/tanh.hpp"
+#include "heddle/graph/named.hpp"
+#include "heddle/graph/residual.hpp"
+#include "heddle/graph/sequential.hpp"
+#include "heddle/graph/tied.hpp"
+#include "heddle/graph/trace.hpp"
+
+using namespace heddle;
+
+namespace {
+
+struct Net : Sequential<Named<"a", Linear<6, 6>>, Residual<Tanh, Linear<6, 6>>, Tied<"b", Linear<6, 6>, To<"a">>> {
+};  // layers a, tanh, linear, sum, b
+
+struct Tables {
+  std::vector<TracedLeaf> leaves{graph_of<Net>.leaves, graph_of<Net>.leaves + graph_of<Net>.leaf_count};
+  std::vector<Node> nodes{graph_of<Net>.nodes, graph_of<Net>.nodes + graph_of<Net>.node_count};
+  Graph graph = graph_of<Net>;
+};
+template <class Change> std::string refused(Change change) {
+  Tables t;
+  t.graph.leaves = t.leaves.data();
+  t.graph.nodes = t.nodes.data();
+  CHECK(std::string{check_graph(t.graph).sentence().view()} == "");
+  change(t);
+  return std::string{check_graph(t.graph).sentence().view()};
+}
+[[nodiscard]] bool begins(const std::string& text, const char* words) { return text.find(words) == 0; }
+
+}  // namespace
+
+TEST_CASE("a layer that names what is not there is refused with the numbers") {
+  CHECK(refused([](Tables& t) { t.nodes[1].leaf = 9; }) ==
+        "[heddle.G27] layer 1 is of kind 9, but the graph has 5 kinds of layers. Fix: count them from 0.");
+  CHECK(refused([](Tables& t) { t.nodes[1].operands[0] = 2; }) ==
+        "[heddle.G27] layer 1 takes value 2, but only values 0 to 1 are made before it. Fix: name one of them.");
+  CHECK(begins(refused([](Tables& t) { t.nodes[1].operands[0] = -1; }), "[heddle.G27] layer 1 takes value -1"));
+  CHECK(begins(refused([](Tables& t) { t.nodes[3].operand_count = 1; }), "[heddle.G27] layer 3 takes 1 values"));
+  CHECK(begins(refused([](Tables& t) { t.nodes[2].operands[0] = 1; }), "[heddle.G27] value 2 of 5 is read by no layer"));
+  CHECK(begins(refused([](Tables& t) { t.nodes[0].repetition[0] = -3; }), "[heddle.G27] layer 0 stands in repetition -3"));
+}
+TEST_CASE("parameters that are counted in another order, or shared with what does not own them, are refused") {
+  CHECK(begins(refused([](Tables& t) { t.nodes[2].first_parameter = 4; }), "[heddle.G27] layer 2 has 2 parameters from number 4 on"));
+  CHECK(begins(refused([](Tables& t) { t.graph.parameter_count = 7; }), "[heddle.G27] a graph counts 7 parameters"));
+  CHECK(begins(refused([](Tables& t) { t.nodes[4].tied_to = 1; }), "[heddle.G27] layer 4 uses the parameters of layer 1, but both do not"));
+  CHECK(begins(refused([](Tables& t) { t.nodes[4].tied_to = 4; }), "[heddle.G27] layer 4 uses the parameters of layer 4, which does not stand"));
+  CHECK(begins(refused([](Tables& t) { t.nodes[0].block = 3; }), "[heddle.G27] layer 4 and layer 0 share parameters"));
+}
+TEST_CASE("a leaf of no description is refused by the code of its rule") {
+  CHECK(begins(refused([](Tables& t) { t.leaves[0].leaf.parameter_count = 9; }), "[heddle.G19]"));
+  CHECK(begins(refused([](Tables& t) { t.leaves[0].leaf.out.shape.sizes[0] = 7; }), "[heddle.G27] layer 1 takes (6), but value 1 has (7)"));
+  CHECK(begins(refused([](Tables& t) { t.leaves[0].leaf.signatures[0].input.code = 9; }), "[heddle.G27] signature 0 of Linear<6, 6> lays"));
+  CHECK(begins(refused([](Tables& t) { t.leaves[0].path.length = 81; }), "[heddle.G27] kind 0 of layers has a text longer"));
+  CHECK(begins(refused([](Tables& t) { t.leaves[0].path = "a.*.*.*.*"; }), "[heddle.G27] the path 'a.*.*.*.*' has 4 stars"));
+  CHECK(
+      begins(refused([](Tables& t) { t.leaves[0].leaf.saves = static_cast<Saves>(9); }), "[heddle.G27] kind 0 of layers, Linear<6, 6>, has a type"));
+}
+TEST_CASE("a graph without layers, of one rank, or of no sample is refused") {
+  CHECK(begins(refused([](Tables& t) { t.graph.node_count = 0; }), "[heddle.G27] a graph of 0 layers"));
+  CHECK(begins(refused([](Tables& t) { t.graph.leaves = nullptr; }), "[heddle.G27] a graph of 5 layers"));
+  CHECK(begins(refused([](Tables& t) { t.graph.split.ranks = 2; }), "[heddle.G27] a graph is given as one of 2 ranks sees it"));
+  CHECK(begins(refused([](Tables& t) { t.graph.input.shape.sizes[0] = 0; }), "[heddle.G27] the input of the graph is (0)"));
+  CHECK(begins(refused([](Tables& t) { t.graph.fault = Diagnosis{Code{'G', 8}, "of the tracer"}; }), "[heddle.G08] of the tracer"));
+}
