@@ -47,17 +47,19 @@ template <class Policy> void compare(const char* name, std::optional<std::uint64
 }
 
 int main() {
-  const Dataset images = synthetic(Seed{1}, 640, 28 * 28, 10);
-  const Dataset others = synthetic(Seed{1}, 320, 28 * 28, 10, DataSplit::test);
-  std::optional<std::uint64_t> alone;  // the parameters of the first plan
-  std::printf("%-36s %7s %8s %8s %8s %12s %7s  %6s  %s\n", "policy", "devices", "seconds", "KiB", "for bits", "KiB a step", "idle", "loss",
-              "parameters");
-  compare<Single>("Single", alone, images, others);
-  compare<Staged<2, 4>>("Pipeline, 2 stages", alone, images, others);
-  compare<Staged<3, 4>>("Pipeline, 3 stages", alone, images, others);
-  compare<DataParallel<2>>("DataParallel<2>", alone, images, others);
-  compare<DataParallel<4>>("DataParallel<4>", alone, images, others);
-  compare<Sharded<2>>("Sharded<2>", alone, images, others);
-  compare<TensorParallel<2>>("TensorParallel<2>", alone, images, others);
-  compare<Hybrid<Staged<2, 2>, DataParallel<2>>>("Pipeline, 2 stages x DataParallel<2>", alone, images, others);
+  return run_main([] {
+    const Dataset images = synthetic(Seed{1}, 640, 28 * 28, 10);
+    const Dataset others = synthetic(Seed{1}, 320, 28 * 28, 10, DataSplit::test);
+    std::optional<std::uint64_t> alone;  // the parameters of the first plan
+    std::printf("%-36s %7s %8s %8s %8s %12s %7s  %6s  %s\n", "policy", "devices", "seconds", "KiB", "for bits", "KiB a step", "idle", "loss",
+                "parameters");
+    compare<Single>("Single", alone, images, others);
+    compare<Staged<2, 4>>("Pipeline, 2 stages", alone, images, others);
+    compare<Staged<3, 4>>("Pipeline, 3 stages", alone, images, others);
+    compare<DataParallel<2>>("DataParallel<2>", alone, images, others);
+    compare<DataParallel<4>>("DataParallel<4>", alone, images, others);
+    compare<Sharded<2>>("Sharded<2>", alone, images, others);
+    compare<TensorParallel<2>>("TensorParallel<2>", alone, images, others);
+    compare<Hybrid<Staged<2, 2>, DataParallel<2>>>("Pipeline, 2 stages x DataParallel<2>", alone, images, others);
+  });
 }

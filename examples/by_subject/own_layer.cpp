@@ -98,14 +98,16 @@ template <class ThePlan> std::uint64_t train(const Dataset& data, bool report) {
 std::string verdict(const std::string& fault) { return fault.empty() ? "nothing differs" : fault; }
 
 int main() {
-  const Dataset data = synthetic(Seed{1}, 1280, 20, 10);
-  const auto batch = *data.in_order().batches<64>().begin();
-  std::cout << std::fixed << std::setprecision(2) << parameters<Network> << " parameters\n";
-  using Mixed = Training<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>;
-  std::cout << "Swish: " << verdict(gradcheck<Swish>().text) << '\n';
-  std::cout << "RMSNorm: " << verdict(gradcheck<RMSNorm<64>>(Spec{Shape{64}}).text) << '\n';
-  std::cout << "one step of the plan against Single: " << verdict(verify<Mixed, CpuThreads>(batch).text) << '\n';
-  const bool equal = train<Mixed>(data, true) == train<Training<Single>>(data, false);
-  std::cout << "parameters equal to Single, to the last bit: " << (equal ? "yes" : "no") << '\n';
-  return equal ? 0 : 1;
+  return run_main([] {
+    const Dataset data = synthetic(Seed{1}, 1280, 20, 10);
+    const auto batch = *data.in_order().batches<64>().begin();
+    std::cout << std::fixed << std::setprecision(2) << parameters<Network> << " parameters\n";
+    using Mixed = Training<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>;
+    std::cout << "Swish: " << verdict(gradcheck<Swish>().text) << '\n';
+    std::cout << "RMSNorm: " << verdict(gradcheck<RMSNorm<64>>(Spec{Shape{64}}).text) << '\n';
+    std::cout << "one step of the plan against Single: " << verdict(verify<Mixed, CpuThreads>(batch).text) << '\n';
+    const bool equal = train<Mixed>(data, true) == train<Training<Single>>(data, false);
+    std::cout << "parameters equal to Single, to the last bit: " << (equal ? "yes" : "no") << '\n';
+    return equal ? 0 : 1;
+  });
 }

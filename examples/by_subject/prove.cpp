@@ -48,20 +48,22 @@ template <class ThePlan> void row(const char* name) {
 }
 
 int main() {
-  std::printf("%-56s %7s   %-16s   %s\n", "plan", "devices", "hash", "a wrong plan passes with");
-  row<Of<Single>>("Single");
-  row<Of<Single, Accumulate<4>>>("Single, Accumulate<4>");
-  row<Of<DataParallel<4>>>("DataParallel<4>");
-  row<Of<WeightedDataParallel<3, 1>>>("WeightedDataParallel<3, 1>");
-  row<Of<Sharded<4, OptimizerState>>>("Sharded<4, OptimizerState>");
-  row<Of<Sharded<4>>>("Sharded<4>");
-  row<Of<TensorParallel<3>>>("TensorParallel<3>");
-  row<Of<TensorParallel<2, SequenceParallel>>>("TensorParallel<2, SequenceParallel>");
-  row<Of<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>>>("Pipeline, 2 stages, ZeroBubbleH1");
-  row<Of<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>, LossScaling>>("Pipeline, 2 stages, Interleaved<2>, LossScaling");
-  row<Of<Hybrid<TensorParallel<2>, DataParallel<2>>, Recompute<EveryBlock>>>("TensorParallel<2> x DataParallel<2>, Recompute");
-  row<Of<Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>>(
-      "TensorParallel<2> x Pipeline, 2 stages x Sharded<2>");
-  std::printf("\n");
-  row<Plan<Centred, MeanSquaredError, SGD, Batch<4>, TensorParallel<2>>>("TensorParallel<2> of a layer that states a wrong split");
+  return run_main([] {
+    std::printf("%-56s %7s   %-16s   %s\n", "plan", "devices", "hash", "a wrong plan passes with");
+    row<Of<Single>>("Single");
+    row<Of<Single, Accumulate<4>>>("Single, Accumulate<4>");
+    row<Of<DataParallel<4>>>("DataParallel<4>");
+    row<Of<WeightedDataParallel<3, 1>>>("WeightedDataParallel<3, 1>");
+    row<Of<Sharded<4, OptimizerState>>>("Sharded<4, OptimizerState>");
+    row<Of<Sharded<4>>>("Sharded<4>");
+    row<Of<TensorParallel<3>>>("TensorParallel<3>");
+    row<Of<TensorParallel<2, SequenceParallel>>>("TensorParallel<2, SequenceParallel>");
+    row<Of<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>>>("Pipeline, 2 stages, ZeroBubbleH1");
+    row<Of<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>, LossScaling>>("Pipeline, 2 stages, Interleaved<2>, LossScaling");
+    row<Of<Hybrid<TensorParallel<2>, DataParallel<2>>, Recompute<EveryBlock>>>("TensorParallel<2> x DataParallel<2>, Recompute");
+    row<Of<Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>>(
+        "TensorParallel<2> x Pipeline, 2 stages x Sharded<2>");
+    std::printf("\n");
+    row<Plan<Centred, MeanSquaredError, SGD, Batch<4>, TensorParallel<2>>>("TensorParallel<2> of a layer that states a wrong split");
+  });
 }

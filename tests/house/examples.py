@@ -14,6 +14,7 @@ import house
 EIGEN = "/usr/include/eigen3"
 MOST_LINES = 40
 BUILD = re.compile(r"// Build: (g\+\+|mpicxx) -std=c\+\+20 -O2 -I include (-I /usr/include/eigen3 )?(\S+)( -pthread)? -o (\w+) && (mpirun -np \d )?\./(\w+)")
+BY_HAND = ("examples/by_hand/data_parallel_mpi.cpp", "examples/by_subject/replicate_scatter_gather.cpp")  # they show what it takes without Heddle
 REFUSAL = re.compile(r"^// Refused: using Bad = (.*);\n// Says: (.*(?:\n// .*)*)\n", re.M)
 
 
@@ -29,6 +30,8 @@ def faults_of(name, text):
         yield f"{name}: its second line does not say how it is built and run. Fix: write // Build: g++ -std=c++20 -O2 -I include ... {name} -o {program} && ./{program}"
     elif ("backend/" in text or '#include "network.hpp"' in text) != bool(build.group(2)):
         yield f"{name}: its second line names Eigen if it includes a backend, and only then"
+    if '#include <heddle/backend/' in text and "return run_main([" not in text and name not in BY_HAND:
+        yield f"{name}: what it throws or cannot print has no sentence. Fix: let main return run_main([] {{ ... }})"
     if name.startswith("examples/0"):
         if len(lines) > MOST_LINES:
             yield f"{name}: it has {len(lines)} lines, a numbered example has at most {MOST_LINES}"
@@ -89,5 +92,7 @@ REFUSED = {
     "does not show one refused variant": SHARED | {"examples/01_a.cpp": FIRST},
     "it has 50 lines": SHARED | {"examples/01_a.cpp": FIRST + SHOWN + "\n" * 43},
     "does not say how it is built and run": {"examples/by_hand/b.cpp": "// SPDX-License-Identifier: MIT\nint main() {}\n"},
+    "what it throws or cannot print has no sentence": {
+        "examples/b.cpp": "//\n// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/b.cpp -pthread -o b && ./b\n#include <heddle/backend/cpu_threads.hpp>\nint main() {}\n"},
     "names Eigen if it includes a backend": {"examples/b.cpp": "//\n// Build: g++ -std=c++20 -O2 -I include examples/b.cpp -o b && ./b\n#include <heddle/backend/cpu_threads.hpp>\n"},
 }

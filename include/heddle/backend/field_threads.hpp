@@ -8,6 +8,7 @@
 #include "heddle/compute/field/field.hpp"
 #include "heddle/heddle.hpp"
 #include "heddle/proof/prove.hpp"
+#include "heddle/run/run_main.hpp"
 #include "heddle/run/world.hpp"
 
 namespace heddle::backend_room {
