@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/run/transport_needs.hpp"
 #include "heddle/run/world.hpp"
 #include "heddle/transport/threads.hpp"
@@ -24,7 +25,7 @@ class ThreadSession {
  public:
   using Endpoint = Threads::Endpoint;
 
-  ThreadSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline)
+  HEDDLE_APART ThreadSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline)
       : world_(needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, {}, needs.add}, deadline), workers_(needs.ranks) {
     if (const Diagnosis odd = RanksAsThreads::refusal(needs.ranks); !odd.ok()) throw Error{odd};
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/core/rooms.hpp"
 
 namespace heddle::core_room {
@@ -72,7 +73,7 @@ struct CodePoint {
 }
 
 /// The text with '?' for each control character and each byte that is not UTF-8: one line, which a terminal shows and does not obey.
-[[nodiscard]] inline std::string printable(std::string_view text) {
+[[nodiscard]] HEDDLE_COLD inline std::string printable(std::string_view text) {
   std::string shown;
   shown.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/core/rule.hpp"
 #include "heddle/core/type_name.hpp"
 #include "heddle/graph/leaf.hpp"
@@ -118,7 +119,7 @@ struct Graph {
   [[nodiscard]] constexpr std::int64_t flops(int node) const { return work(node).total(); }
 
   /// state_dict prefix of a node: "linear1", "3.0.weight" without the last word. A path of 80 characters with three numbers of nine digits fits.
-  [[nodiscard]] constexpr Text<112> name(int node) const {
+  [[nodiscard]] HEDDLE_COLD constexpr Text<112> name(int node) const {
     Text<112> out;
     int star = 0;
     for (const char c : leaves[nodes[node].leaf].path.view()) {
@@ -136,7 +137,7 @@ struct Graph {
     return out << leaf(node).parameters[parameter].name.view();
   }
   /// "layer 2 'linear2' Linear<500, 10>"
-  [[nodiscard]] constexpr Text<200> describe(int node) const {
+  [[nodiscard]] HEDDLE_COLD constexpr Text<200> describe(int node) const {
     Text<200> out{"layer "};
     out << node << " '" << name(node).view() << "' " << leaf(node).spelled.view();
     return out;

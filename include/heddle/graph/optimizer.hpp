@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "heddle/core/finite.hpp"
+#include "heddle/core/host_device.hpp"
 #include "heddle/core/rule.hpp"
 
 namespace heddle::graph_room {
@@ -43,8 +44,8 @@ struct OnlyByName {
 };
 
 /// O01: `value` of the option is not what `must` says.
-[[nodiscard]] inline Diagnosis refused_option(std::string_view optimizer, std::string_view option, double value, std::string_view must,
-                                              std::string_view remedy) {
+[[nodiscard]] HEDDLE_COLD inline Diagnosis refused_option(std::string_view optimizer, std::string_view option, double value, std::string_view must,
+                                                          std::string_view remedy) {
   char digits[32];
   std::snprintf(digits, sizeof digits, "%g", value);
   return Diagnosis{Code{'O', 1}, optimizer} << " has " << option << " = " << digits << ", which must be " << must << ". Fix: " << remedy << '.';

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/core/host_device.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/io/file.hpp"
 #include "heddle/io/ordered_rows.hpp"
 #include "heddle/io/temporary_view.hpp"
@@ -48,18 +50,18 @@ inline void refuse_uneven_targets(std::int64_t rows, std::int64_t targets, std::
   const std::string remedy = each == 1 ? ". Fix: give as many " + what + " as rows."
                                        : ", not " + grouped_digits(each) + " for each row. Fix: give " + grouped_digits(each) + ' ' + what +
                                              " for each row, or another number of them.";
-  throw Error(Code{'D', 7}, "'" + inputs_name + "' has " + grouped_digits(rows) + (rows == 1 ? " row" : " rows") + " but '" + targets_name +
-                                "' has " + grouped_digits(targets) + ' ' + (targets == 1 ? what.substr(0, what.size() - 1) : what) + remedy);
+  throw Error(Code{'D', 7}, written({"'", inputs_name, "' has ", grouped_digits(rows), (rows == 1 ? " row" : " rows"), " but '", targets_name,
+                                     "' has ", grouped_digits(targets), ' ', (targets == 1 ? what.substr(0, what.size() - 1) : what), remedy}));
 }
 
 /// Refuses a number of rows that is none, or more than an order can name. Errors  D06, D10
 inline void refuse_row_count(std::int64_t rows, const std::string& name) {
   if (rows == 0)
-    throw Error(Code{'D', 10}, "'" + name + "' holds 0 rows: there is nothing to learn from. Fix: give a data set with at least one row.");
+    throw Error(Code{'D', 10}, written({"'", name, "' holds 0 rows: there is nothing to learn from. Fix: give a data set with at least one row."}));
   if (rows > std::int64_t{std::numeric_limits<std::uint32_t>::max()})
     throw Error(Code{'D', 6},
-                "'" + name + "' has " + grouped_digits(rows) +
-                    " rows, more than an order of 32-bit numbers can name. Fix: split the data set into parts below 4,294,967,296 rows.");
+                written({"'", name, "' has ", grouped_digits(rows),
+                         " rows, more than an order of 32-bit numbers can name. Fix: split the data set into parts below 4,294,967,296 rows."}));
 }
 
 /// Two parts of a data set: const auto [training, test] = data.split(0.8, Seed{1}).
@@ -106,22 +108,22 @@ class Dataset : public RowsInMemory<std::int32_t> {
                      rows->classes) {}
   static LabelledRows sound(LabelledRows rows, const std::string& images_name, const std::string& labels_name) {
     if (rows.features < 1 || rows.classes < 1)
-      throw Error(Code{'D', 11}, "'" + images_name + "' has " + grouped_digits(rows.features) + " features a row and '" + labels_name + "' " +
-                                     grouped_digits(rows.classes) + " classes. Fix: give at least 1 of each.");
+      throw Error(Code{'D', 11}, written({"'", images_name, "' has ", grouped_digits(rows.features), " features a row and '", labels_name, "' ",
+                                          grouped_digits(rows.classes), " classes. Fix: give at least 1 of each."}));
     if (rows.labels_of_a_row < 1)
-      throw Error(Code{'D', 11}, "'" + labels_name + "' has " + grouped_digits(rows.labels_of_a_row) + " labels a row. Fix: give at least 1.");
+      throw Error(Code{'D', 11}, written({"'", labels_name, "' has ", grouped_digits(rows.labels_of_a_row), " labels a row. Fix: give at least 1."}));
     const std::int64_t images = whole_rows(std::ssize(rows.images), rows.features);
     refuse_uneven_targets(images, std::ssize(rows.labels), rows.labels_of_a_row, images_name, labels_name, "labels");
     refuse_row_count(images, images_name);
     for (std::int64_t i = 0; i < std::ssize(rows.labels); ++i)
       if (const std::int32_t label = rows.labels[static_cast<std::size_t>(i)]; label < 0 || label >= rows.classes)
-        throw Error(Code{'D', 8}, "label " + grouped_digits(label) + position_of(i, rows.labels_of_a_row) + " of '" + labels_name +
-                                      "' is not in 0 to " + grouped_digits(rows.classes - 1) +
-                                      ". Fix: correct the label, or raise the number of classes.");
+        throw Error(Code{'D', 8},
+                    written({"label ", grouped_digits(label), position_of(i, rows.labels_of_a_row), " of '", labels_name, "' is not in 0 to ",
+                             grouped_digits(rows.classes - 1), ". Fix: correct the label, or raise the number of classes."}));
     return rows;
   }
-  static std::string position_of(std::int64_t label, std::int64_t each) {
-    return (each > 1 ? " at position " + grouped_digits(label % each) : std::string{}) + " of row " + grouped_digits(label / each);
+  HEDDLE_COLD static std::string position_of(std::int64_t label, std::int64_t each) {
+    return written({(each > 1 ? " at position " + grouped_digits(label % each) : std::string{}), " of row ", grouped_digits(label / each)});
   }
 };
 using OrderedRows = RowsInOrder<std::int32_t>;
@@ -161,8 +163,8 @@ class RegressionDataset : public RowsInMemory<float> {
                      0) {}
   static RegressionRows sound(RegressionRows rows, const std::string& inputs_name, const std::string& targets_name) {
     if (rows.features < 1 || rows.targets_of_a_row < 1)
-      throw Error(Code{'D', 11}, "'" + inputs_name + "' has " + grouped_digits(rows.features) + " features a row and '" + targets_name + "' " +
-                                     grouped_digits(rows.targets_of_a_row) + " targets. Fix: give at least 1 of each.");
+      throw Error(Code{'D', 11}, written({"'", inputs_name, "' has ", grouped_digits(rows.features), " features a row and '", targets_name, "' ",
+                                          grouped_digits(rows.targets_of_a_row), " targets. Fix: give at least 1 of each."}));
     const std::int64_t count = whole_rows(std::ssize(rows.inputs), rows.features);
     refuse_uneven_targets(count, std::ssize(rows.targets), rows.targets_of_a_row, inputs_name, targets_name, "targets");
     refuse_row_count(count, inputs_name);

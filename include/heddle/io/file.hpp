@@ -26,6 +26,8 @@
 #include <utility>
 
 #include "heddle/core/grouped_digits.hpp"
+#include "heddle/core/host_device.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/seams/error.hpp"
 #include "heddle/seams/system_limits.hpp"
 
@@ -159,8 +161,8 @@ class InputFile {
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& why) const {
-    throw Error(Code{'D', 1}, "'" + name_ + "' cannot be read: " + why + ". Fix: give the path of a file that is there and readable.");
+  [[noreturn]] HEDDLE_COLD void refuse(const std::string& why) const {
+    throw Error(Code{'D', 1}, written({"'", name_, "' cannot be read: ", why, ". Fix: give the path of a file that is there and readable."}));
   }
   void refuse_other_kind(mode_t mode) const {
     if (const std::string kind = other_kind(mode); !kind.empty()) refuse("it is " + kind);
@@ -179,16 +181,16 @@ inline void refuse_beyond_memory(std::uint64_t bytes, const std::string& name, c
   if (bytes <= always_there) return;
   const std::int64_t usable = read_memory_limits().usable().value;
   if (usable > 0 && bytes > static_cast<std::uint64_t>(usable))
-    throw Error(Code{'D', 14}, "'" + name + "' takes " + grouped_digits(bytes) + " bytes of memory, but " + grouped_digits(usable) +
-                                   " are free. Fix: " + remedy + ", or a machine with more memory.");
+    throw Error(Code{'D', 14}, written({"'", name, "' takes ", grouped_digits(bytes), " bytes of memory, but ", grouped_digits(usable),
+                                        " are free. Fix: ", remedy, ", or a machine with more memory."}));
 }
 
 /// Does something with a file; memory that the system refuses becomes an Error that names the file. A path becomes a string in here, because that may
 /// be what fails. Errors  D14, and those of `action`
 template <class Path, class Action> auto within_memory(const Path& path, Action action, const char* remedy = give_a_smaller_file) {
   const auto refusal = [&] {
-    return Error(Code{'D', 14}, quoted_path(path_text(path)) + " takes more memory than the system gives. Fix: " + remedy +
-                                    ", free memory, or raise the limit on it.");
+    return Error(Code{'D', 14}, written({quoted_path(path_text(path)), " takes more memory than the system gives. Fix: ", remedy,
+                                         ", free memory, or raise the limit on it."}));
   };
   try {
     return action();

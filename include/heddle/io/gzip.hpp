@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/core/written.hpp"
 #include "heddle/io/file.hpp"
 #include "heddle/io/idx.hpp"
 
@@ -80,7 +81,7 @@ template <ByteSource Packed> class Unpacked {
   static constexpr std::size_t piece = std::size_t{64} << 10;
 
   [[nodiscard]] Error refusal(const std::string& what) const {
-    return Error(Code{'D', 9}, "'" + name() + "' is " + what + ". Fix: fetch the file again.");
+    return Error(Code{'D', 9}, written({"'", name(), "' is ", what, ". Fix: fetch the file again."}));
   }
   /// The next packed bytes behind those that are left; false at their end.
   bool refill() {

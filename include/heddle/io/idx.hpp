@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/core/written.hpp"
 #include "heddle/io/dataset.hpp"
 #include "heddle/io/file.hpp"
 
@@ -82,10 +83,10 @@ struct IdxHeader {
     const std::int64_t total = header_bytes + data_bytes;
     const std::string need = "sizes " + words() + " need " + grouped_digits(total) + " bytes and ";
     if (has < total)
-      throw Error(Code{'D', 4}, "'" + name + "' is cut off: " + need + "it has " + grouped_digits(has) + ". Fix: fetch the file again.");
+      throw Error(Code{'D', 4}, written({"'", name, "' is cut off: ", need, "it has ", grouped_digits(has), ". Fix: fetch the file again."}));
     if (has > total)
       throw Error(Code{'D', 5},
-                  "'" + name + "' is too long: " + need + grouped_digits(has - total) + " follow after them. Fix: fetch the file again.");
+                  written({"'", name, "' is too long: ", need, grouped_digits(has - total), " follow after them. Fix: fetch the file again."}));
   }
 };
 
@@ -98,19 +99,19 @@ template <ByteSource S> [[nodiscard]] IdxHeader read_idx_header(S& source) {
   const auto byte = [&](std::size_t i) { return std::to_integer<int>(bytes[i]); };
   std::size_t has = source.read(std::span{bytes}.first(4));
   if (has >= 2 && byte(0) == 0x1f && byte(1) == 0x8b)
-    throw Error(Code{'D', 2}, "'" + name + "' is no IDX file but a gzip file (it starts with 1f 8b). Fix: run gunzip on it, or load it with " +
-                                  "load_idx_dataset of heddle/io/gzip.hpp, which needs zlib (-lz).");
+    throw Error(Code{'D', 2}, written({"'", name, "' is no IDX file but a gzip file (it starts with 1f 8b). Fix: run gunzip on it, or load it with ",
+                                       "load_idx_dataset of heddle/io/gzip.hpp, which needs zlib (-lz)."}));
   for (std::size_t i = 0; i < has && i < 3; ++i) {
     const bool right = i < 2 ? byte(i) == 0 : bytes_of(static_cast<IdxType>(byte(2))) != 0;
     if (!right)
-      throw Error(Code{'D', 2}, "'" + name + "' is no IDX file: byte " + std::to_string(i) + " is " + std::to_string(byte(i)) + ", expected " +
-                                    (i < 2 ? "0" : "a type of 8, 9, 11, 12, 13 or 14") + ". Fix: give a file such as train-images-idx3-ubyte.");
+      throw Error(Code{'D', 2}, written({"'", name, "' is no IDX file: byte ", i, " is ", byte(i), ", expected ",
+                                         (i < 2 ? "0" : "a type of 8, 9, 11, 12, 13 or 14"), ". Fix: give a file such as train-images-idx3-ubyte."}));
   }
   const std::size_t header = has < 4 ? 4 : 4 + 4 * static_cast<std::size_t>(byte(3));
   if (has == 4) has += source.read(std::span{bytes}.subspan(4, header - 4));
   if (has < header)
-    throw Error(Code{'D', 4}, "'" + name + "' is cut off in its header: it needs " + grouped_digits(std::uint64_t{header}) +
-                                  " bytes for it and has " + grouped_digits(std::uint64_t{has}) + ". Fix: fetch the file again.");
+    throw Error(Code{'D', 4}, written({"'", name, "' is cut off in its header: it needs ", grouped_digits(std::uint64_t{header}),
+                                       " bytes for it and has ", grouped_digits(std::uint64_t{has}), ". Fix: fetch the file again."}));
   IdxHeader found{static_cast<IdxType>(bytes[2]), {}, static_cast<std::int64_t>(header), 0};
   for (std::size_t at = 4; at < header; at += 4) {
     std::int64_t size = 0;
@@ -122,14 +123,15 @@ template <ByteSource S> [[nodiscard]] IdxHeader read_idx_header(S& source) {
   found.data_bytes = empty ? 0 : bytes_of(found.type);
   for (const std::int64_t size : found.sizes) {
     if (!empty && found.data_bytes > most / size)
-      throw Error(Code{'D', 6}, "'" + name + "' claims sizes " + found.words() +
-                                    ", more bytes than a 64-bit number counts. Fix: fetch the file again, its header is damaged.");
+      throw Error(Code{'D', 6}, written({"'", name, "' claims sizes ", found.words(),
+                                         ", more bytes than a 64-bit number counts. Fix: fetch the file again, its header is damaged."}));
     found.data_bytes *= size;
   }
   if (const std::optional<std::uint64_t> size = source.size()) found.refuse_other_length(static_cast<std::int64_t>(*size), name);
   if (source.most() < static_cast<std::uint64_t>(found.data_bytes))
-    throw Error(Code{'D', 4}, "'" + name + "' is cut off: sizes " + found.words() + " need " + grouped_digits(found.header_bytes + found.data_bytes) +
-                                  " bytes, more than can be packed in it. Fix: fetch the file again.");
+    throw Error(Code{'D', 4},
+                written({"'", name, "' is cut off: sizes ", found.words(), " need ", grouped_digits(found.header_bytes + found.data_bytes),
+                         " bytes, more than can be packed in it. Fix: fetch the file again."}));
   return found;
 }
 
@@ -145,9 +147,9 @@ template <ByteSource S, class Take> void each_idx_piece(S& source, const IdxHead
     if (got < wanted) header.refuse_other_length(header.header_bytes + done, source.name());
   }
   if (source.read(std::span{piece}.first(1)) > 0)
-    throw Error(Code{'D', 5}, "'" + source.name() + "' is too long: sizes " + header.words() + " need " +
-                                  grouped_digits(header.header_bytes + header.data_bytes) +
-                                  " bytes and more follow after them. Fix: fetch the file again.");
+    throw Error(Code{'D', 5},
+                written({"'", source.name(), "' is too long: sizes ", header.words(), " need ",
+                         grouped_digits(header.header_bytes + header.data_bytes), " bytes and more follow after them. Fix: fetch the file again."}));
 }
 
 /// The array in `bytes`; `name` is what the sentences call it.
@@ -164,9 +166,8 @@ template <ByteSource S, class Take> void each_idx_piece(S& source, const IdxHead
 /// Refuses an array that is not of unsigned bytes with this number of dimensions. Errors  D03
 inline void refuse_other_use(const IdxHeader& header, int dimensions, const std::string& use, const std::string& name) {
   if (header.type == IdxType::u8 && std::ssize(header.sizes) == dimensions) return;
-  throw Error(Code{'D', 3}, "'" + name + "' cannot be " + use + ": it has type " + std::to_string(static_cast<int>(header.type)) + " and " +
-                                std::to_string(header.sizes.size()) + " dimensions, expected type 8 (unsigned bytes) and " +
-                                std::to_string(dimensions) + ". Fix: give the file of the " + use + ".");
+  throw Error(Code{'D', 3}, written({"'", name, "' cannot be ", use, ": it has type ", static_cast<int>(header.type), " and ", header.sizes.size(),
+                                     " dimensions, expected type 8 (unsigned bytes) and ", dimensions, ". Fix: give the file of the ", use, "."}));
 }
 
 /// p / 255 for each pixel p, divided by the compiler: -ffast-math would multiply by 1/255 instead, with other bits.
@@ -179,8 +180,8 @@ inline constexpr std::array<float, 256> shade_of = [] {
 /// Refuses images and labels that are not as many. Errors  D07
 inline void refuse_unpaired_rows(std::int64_t images, std::int64_t labels, const std::string& images_name, const std::string& labels_name) {
   if (images != labels)
-    throw Error(Code{'D', 7}, "'" + images_name + "' has " + grouped_digits(images) + " images but '" + labels_name + "' has " +
-                                  grouped_digits(labels) + " labels. Fix: take both files from the same half of the same data set.");
+    throw Error(Code{'D', 7}, written({"'", images_name, "' has ", grouped_digits(images), " images but '", labels_name, "' has ",
+                                       grouped_digits(labels), " labels. Fix: take both files from the same half of the same data set."}));
 }
 
 /// Pixels and labels of two IDX files as one data set; a pixel p becomes p / 255. Both headers are judged before any pixel is read.
@@ -191,9 +192,9 @@ template <ByteSource Images, ByteSource Labels> [[nodiscard]] LabelledRows label
   const IdxHeader numbers = read_idx_header(labels);
   refuse_other_use(numbers, 1, "labels", labels.name());
   if (pixels.elements() == 0)
-    throw Error(Code{'D', 10}, "'" + images.name() + "' holds " + grouped_digits(pixels.sizes[0]) + " images of " + grouped_digits(pixels.sizes[1]) +
-                                   " x " + grouped_digits(pixels.sizes[2]) +
-                                   " pixels: there is nothing to learn from. Fix: give a file with at least one pixel.");
+    throw Error(Code{'D', 10},
+                written({"'", images.name(), "' holds ", grouped_digits(pixels.sizes[0]), " images of ", grouped_digits(pixels.sizes[1]), " x ",
+                         grouped_digits(pixels.sizes[2]), " pixels: there is nothing to learn from. Fix: give a file with at least one pixel."}));
   refuse_unpaired_rows(pixels.sizes[0], numbers.sizes[0], images.name(), labels.name());
   refuse_beyond_memory(sizeof(float) * static_cast<std::uint64_t>(pixels.data_bytes), images.name());
   LabelledRows rows;
@@ -274,9 +275,9 @@ class IdxDataset : public Dataset {
   static InputFile opened(const std::filesystem::path& path) {
     const std::string packed = path.string() + ".gz";
     if (!file_is_there(path) && file_is_there(packed))
-      throw Error(Code{'D', 1}, quoted_path(path) + " is missing, only the gzip file '" + packed +
-                                    "' is there. Fix: run gunzip on it, or load it with " +
-                                    "load_idx_dataset of heddle/io/gzip.hpp, which needs zlib (-lz).");
+      throw Error(Code{'D', 1},
+                  written({quoted_path(path), " is missing, only the gzip file '", packed, "' is there. Fix: run gunzip on it, or load it with ",
+                           "load_idx_dataset of heddle/io/gzip.hpp, which needs zlib (-lz)."}));
     return InputFile{path};
   }
 };

@@ -13,12 +13,13 @@
 #include <memory>
 #include <numeric>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "heddle/core/fire.hpp"
+#include "heddle/core/host_device.hpp"
 #include "heddle/core/random.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/io/temporary_view.hpp"
 #include "heddle/run/examples.hpp"
 #include "heddle/run/plan_rows.hpp"
@@ -107,11 +108,10 @@ template <class Target> class RowsInOrder {
 };
 
 /// Errors  D10 a part of a data set would have no rows
-[[noreturn]] inline void refuse_share(double share, std::int64_t rows) {
+[[noreturn]] HEDDLE_COLD inline void refuse_share(double share, std::int64_t rows) {
   throw Error(Code{'D', 10},
-              "a split of " + std::to_string(rows) + (rows == 1 ? " row" : " rows") + " at " + short_number(share) +
-                  " leaves a part without rows. Fix: " +
-                  (rows < 2 ? "give at least 2 rows." : "give a share between 0 and 1 that leaves a row in each part, as 0.8 of 10 does."));
+              written({"a split of ", rows, (rows == 1 ? " row" : " rows"), " at ", short_number(share), " leaves a part without rows. Fix: ",
+                       (rows < 2 ? "give at least 2 rows." : "give a share between 0 and 1 that leaves a row in each part, as 0.8 of 10 does.")}));
 }
 
 /// Errors  D32

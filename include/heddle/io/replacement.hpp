@@ -24,6 +24,7 @@
 #include <system_error>
 #include <utility>
 
+#include "heddle/core/written.hpp"
 #include "heddle/io/file.hpp"
 
 namespace heddle::io_room {
@@ -107,13 +108,13 @@ class Replacement {
     part_.clear();
     if (flush_folder()) return;
     const int number = errno;
-    throw Error(Code{'D', 20}, "'" + named_ + "' is written, but its folder is not safe on the disk: " + words_of_system(number) +
-                                   ". A loss of power may bring back what was there before. Fix: look after the disk.");
+    throw Error(Code{'D', 20}, written({"'", named_, "' is written, but its folder is not safe on the disk: ", words_of_system(number),
+                                        ". A loss of power may bring back what was there before. Fix: look after the disk."}));
   }
 
  private:
   [[noreturn]] void refuse(const std::string& why, const std::string& fix) const {
-    throw Error(Code{'D', 20}, "'" + named_ + "' cannot be written: " + why + ". Fix: " + fix + ".");
+    throw Error(Code{'D', 20}, written({"'", named_, "' cannot be written: ", why, ". Fix: ", fix, "."}));
   }
   [[noreturn]] void refuse(int number) const { refuse(words_of_system(number), remedy(number)); }
   static std::string remedy(int number) {

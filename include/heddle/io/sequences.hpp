@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <iterator>
 #include <span>
-#include <string>
 #include <utility>
 
+#include "heddle/core/written.hpp"
 #include "heddle/io/dataset.hpp"
 #include "heddle/io/file.hpp"
 
@@ -31,19 +31,20 @@ struct Windows {
 inline void refuse_other_windows(std::span<const std::int32_t> tokens, int vocabulary, const Windows& windows) {
   constexpr int most_tokens = 1 << 24;  // every whole number up to it is a float
   if (vocabulary < 1 || windows.length < 1 || windows.stride < 0)
-    throw Error(Code{'D', 11}, "tokens of a vocabulary of " + grouped_digits(vocabulary) + " are to be cut into rows of " +
-                                   grouped_digits(windows.length) + ", " + grouped_digits(windows.stride) +
-                                   " apart. Fix: give at least 1 of each; 0 apart means the length.");
+    throw Error(Code{'D', 11},
+                written({"tokens of a vocabulary of ", grouped_digits(vocabulary), " are to be cut into rows of ", grouped_digits(windows.length),
+                         ", ", grouped_digits(windows.stride), " apart. Fix: give at least 1 of each; 0 apart means the length."}));
   if (vocabulary > most_tokens)
-    throw Error(Code{'G', 17}, "a vocabulary has " + grouped_digits(vocabulary) + " tokens, but an id is a float, which holds whole numbers up to " +
-                                   grouped_digits(most_tokens) + ". Fix: use a smaller vocabulary.");
+    throw Error(Code{'G', 17},
+                written({"a vocabulary has ", grouped_digits(vocabulary), " tokens, but an id is a float, which holds whole numbers up to ",
+                         grouped_digits(most_tokens), ". Fix: use a smaller vocabulary."}));
   if (std::ssize(tokens) <= windows.length)
-    throw Error(Code{'D', 10}, "there are " + grouped_digits(std::int64_t{std::ssize(tokens)}) + " tokens, too few for a row of " +
-                                   grouped_digits(windows.length) + " and the token after it. Fix: give more tokens, or shorter rows.");
+    throw Error(Code{'D', 10}, written({"there are ", grouped_digits(std::int64_t{std::ssize(tokens)}), " tokens, too few for a row of ",
+                                        grouped_digits(windows.length), " and the token after it. Fix: give more tokens, or shorter rows."}));
   const auto odd = std::find_if(tokens.begin(), tokens.end(), [&](std::int32_t token) { return token < 0 || token >= vocabulary; });
   if (odd != tokens.end())
-    throw Error(Code{'D', 8}, "token " + grouped_digits(*odd) + " at position " + grouped_digits(std::int64_t{odd - tokens.begin()}) +
-                                  " is not in 0 to " + grouped_digits(vocabulary - 1) + ". Fix: correct the token, or raise the vocabulary.");
+    throw Error(Code{'D', 8}, written({"token ", grouped_digits(*odd), " at position ", grouped_digits(std::int64_t{odd - tokens.begin()}),
+                                       " is not in 0 to ", grouped_digits(vocabulary - 1), ". Fix: correct the token, or raise the vocabulary."}));
 }
 
 /// Rows of `length` token ids with the ids that follow: next_token_rows(tokens, 64, {.length = 16}) for a model that begins with Input<16>,

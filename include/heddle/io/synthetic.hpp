@@ -14,6 +14,7 @@
 
 #include "heddle/core/not_included.hpp"
 #include "heddle/core/random.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/io/dataset.hpp"
 #include "heddle/io/file.hpp"
 
@@ -118,8 +119,8 @@ inline void refuse_synthetic_rows(std::int64_t rows, std::int64_t inputs, std::i
   constexpr const char* name = "synthetic tokens";
   constexpr const char* remedy = "ask for fewer tokens";
   if (count < 1 || vocabulary < 1)
-    throw Error(Code{'D', 11}, grouped_digits(count) + " synthetic tokens of a vocabulary of " + grouped_digits(vocabulary) +
-                                   " were asked for. Fix: give at least 1 of each.");
+    throw Error(Code{'D', 11}, written({grouped_digits(count), " synthetic tokens of a vocabulary of ", grouped_digits(vocabulary),
+                                        " were asked for. Fix: give at least 1 of each."}));
   const auto draw = [&](std::uint64_t stream, std::int64_t index, int below) {
     return static_cast<std::int32_t>(bits64(seed, stream, static_cast<std::uint64_t>(index)) % static_cast<std::uint64_t>(below));
   };

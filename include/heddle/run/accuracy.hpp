@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <type_traits>
 
+#include "heddle/core/written.hpp"
 #include "heddle/run/examples.hpp"
 #include "heddle/run/results.hpp"
 #include "heddle/seams/error.hpp"
@@ -33,17 +33,16 @@ class Accuracy {
   void add(std::span<const float> outputs, const Examples<std::int32_t>& batch) {
     const std::int64_t count = batch.rows * batch.target_features;
     if (count <= 0 ? !outputs.empty() : (outputs.empty() || std::ssize(outputs) % count != 0))
-      throw Error(Code{'D', 7}, "there are " + std::to_string(outputs.size()) + " outputs for " + std::to_string(batch.rows) + " rows with " +
-                                    std::to_string(batch.target_features) +
-                                    " labels each. Fix: give the outputs of these rows, and the batch that they were made of.");
+      throw Error(Code{'D', 7}, written({"there are ", outputs.size(), " outputs for ", batch.rows, " rows with ", batch.target_features,
+                                         " labels each. Fix: give the outputs of these rows, and the batch that they were made of."}));
     const std::int64_t classes = count <= 0 ? 0 : std::ssize(outputs) / count;
     const float* at = outputs.data();
     for (std::int64_t row = 0; row < batch.rows; ++row)
       for (std::int64_t position = 0; position < batch.target_features; ++position, at += classes) {
         const std::int32_t label = batch.target(row)[position];
         if (label < 0 || label >= classes)
-          throw Error(Code{'D', 8}, "row " + std::to_string(row) + " of the batch has label " + std::to_string(label) + ", but the outputs have " +
-                                        std::to_string(classes) + " classes. Fix: use labels from 0 to " + std::to_string(classes - 1) + ".");
+          throw Error(Code{'D', 8}, written({"row ", row, " of the batch has label ", label, ", but the outputs have ", classes,
+                                             " classes. Fix: use labels from 0 to ", classes - 1, "."}));
         right_ += is_first_largest(at, classes, label) ? 1 : 0;
       }
     positions_ += count;

@@ -16,20 +16,22 @@
 #include <sys/mman.h>
 #endif
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/core/units.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/seams/error.hpp"
 #include "heddle/seams/system_limits.hpp"
 
 namespace heddle::run_room {
 
 /// R14: what needs so many bytes does not get them.
-[[noreturn]] inline void refuse_memory(const std::string& what, std::int64_t bytes, const char* remedy) {
+[[noreturn]] HEDDLE_COLD inline void refuse_memory(const std::string& what, std::int64_t bytes, const char* remedy) {
   const Bytes there = read_memory_limits().usable();
-  throw Error(Code{'R', 14}, what + " needs " + std::to_string(bytes) + " bytes, but the system gives no such memory" +
-                                 (there.value > 0 ? ": " + std::to_string(there.value) + " bytes are free" : "") + ". Fix: " + remedy +
-                                 ", free memory, or raise the limit (ulimit -v).");
+  throw Error(Code{'R', 14}, written({what, " needs ", bytes, " bytes, but the system gives no such memory",
+                                      (there.value > 0 ? ": " + std::to_string(there.value) + " bytes are free" : ""), ". Fix: ", remedy,
+                                      ", free memory, or raise the limit (ulimit -v)."}));
 }
-[[noreturn]] inline void refuse_memory(std::int64_t bytes) {
+[[noreturn]] HEDDLE_COLD inline void refuse_memory(std::int64_t bytes) {
   refuse_memory("a device", bytes, "use a smaller batch, Recompute, Sharded or more devices");
 }
 

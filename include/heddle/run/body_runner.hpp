@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "heddle/core/finite.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/graph/local_leaf.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/kernel_table.hpp"
@@ -108,9 +109,9 @@ class BodyRunner : public RankTensors {
         const std::int64_t row = first(g) + i / entry.features;
         to[i] = from[source(row) * entry.features + i % entry.features];
         if (to[i] < 0 || to[i] >= classes)
-          throw Error(Code{'D', 8}, "row " + std::to_string(row) + " of the batch has label " + std::to_string(to[i]) +
-                                        (entry.features > 1 ? " at position " + std::to_string(i % entry.features) : "") + ", but the model gives " +
-                                        std::to_string(classes) + " classes. Fix: use labels from 0 to " + std::to_string(classes - 1) + ".");
+          throw Error(Code{'D', 8}, written({"row ", row, " of the batch has label ", to[i],
+                                             (entry.features > 1 ? " at position " + std::to_string(i % entry.features) : ""),
+                                             ", but the model gives ", classes, " classes. Fix: use labels from 0 to ", classes - 1, "."}));
       }
     }
   }
@@ -214,8 +215,8 @@ class BodyRunner : public RankTensors {
       const LossCall call = loss_call(entry, g, p_->graph->split.ranks);
       const float sum = kernels_.loss(call);
       if (!is_finite(sum))
-        throw NonFinite(in_->step, "the loss of step " + std::to_string(in_->step) + " is " + (is_nan(sum) ? "NaN" : "infinite") + " in rows " +
-                                       std::to_string(first(g)) + " to " + std::to_string(first(g) + rows(g) - 1));
+        throw NonFinite(in_->step, written({"the loss of step ", in_->step, " is ", (is_nan(sum) ? "NaN" : "infinite"), " in rows ", first(g), " to ",
+                                            first(g) + rows(g) - 1}));
       *losses(grain_number(g)) = sum;
       if (p_->scales_loss && call.gradient != nullptr) arithmetic_.multiply(call.gradient, call.rows * call.features, in_->loss_scale);
     }

@@ -11,6 +11,7 @@
 
 #include "heddle/core/host_device.hpp"
 #include "heddle/core/version.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/step_input.hpp"
 #include "heddle/seams/error.hpp"
@@ -97,9 +98,9 @@ constexpr BuildFlag flags_of_this_file[] = {
 }
 
 /// Errors  R33 of flags that differ
-[[noreturn]] inline void refuse_build(const std::string& differences) {
-  throw Error(Code{'R', 33}, "this program and heddle::compiled were not compiled alike: " + differences +
-                                 ". Fix: compile both with the same flags, or link heddle::eigen in place of heddle::compiled.");
+[[noreturn]] HEDDLE_COLD inline void refuse_build(const std::string& differences) {
+  throw Error(Code{'R', 33}, written({"this program and heddle::compiled were not compiled alike: ", differences,
+                                      ". Fix: compile both with the same flags, or link heddle::eigen in place of heddle::compiled."}));
 }
 
 #ifdef HEDDLE_COMPILED

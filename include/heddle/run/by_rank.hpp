@@ -5,11 +5,11 @@
 #pragma once
 
 #include <concepts>
-#include <string>
 #include <type_traits>
 
 #include "heddle/core/not_included.hpp"
 #include "heddle/core/units.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/seams/error.hpp"
 
@@ -25,9 +25,8 @@ namespace heddle::run_room {
 constexpr void require_rank(const Program& p, Rank rank) {
   const int n = p.mesh.ranks();
   if (rank.value < 0 || rank.value >= n)
-    throw Error(Code{'L', 7}, "rank " + std::to_string(rank.value) + " is not there: the plan has " + std::to_string(n) +
-                                  (n == 1 ? " device" : " devices") + ", counted from 0. Fix: ask about rank " + std::to_string(n - 1) +
-                                  " or one before it.");
+    throw Error(Code{'L', 7}, written({"rank ", rank.value, " is not there: the plan has ", n, (n == 1 ? " device" : " devices"),
+                                       ", counted from 0. Fix: ask about rank ", n - 1, " or one before it."}));
 }
 
 template <class Number> constexpr void refuse_plain_rank() {

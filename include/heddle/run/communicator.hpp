@@ -5,9 +5,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
+#include "heddle/core/written.hpp"
 #include "heddle/mesh/collectives.hpp"
 #include "heddle/mesh/mesh.hpp"
 #include "heddle/seams/concepts.hpp"
@@ -73,8 +73,8 @@ template <TransportEndpoint Endpoint> class MeshCommunicator {
   }
   void broadcast(Axis a, int root, float* data, std::int64_t elements) {
     if (root < 0 || root >= ranks(a))
-      throw Error{Code{'P', 20}, "broadcast over " + std::string{name_of(a)} + " names root " + std::to_string(root) + ", but the axis has " +
-                                     std::to_string(ranks(a)) + " ranks, counted from 0. Fix: name one of them."};
+      throw Error{Code{'P', 20}, written({"broadcast over ", name_of(a), " names root ", root, ", but the axis has ", ranks(a),
+                                          " ranks, counted from 0. Fix: name one of them."})};
     if (coordinate(a) != root) {
       const int from = mesh_.moved(rank_, a, root).value;
       return endpoint_.receive_wait(from, endpoint_.receive_start(from, data, elements));

@@ -16,9 +16,11 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/core/not_included.hpp"
 #include "heddle/core/rule.hpp"
 #include "heddle/core/type_name.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/seams/error.hpp"
 
 namespace heddle::core_room {
@@ -32,12 +34,12 @@ namespace heddle::run_room {
 template <class Target> class Batches;
 
 /// D07: rows that a batch does not have.
-[[noreturn]] inline void refuse_slice(std::int64_t first, std::int64_t count, std::int64_t rows) {
+[[noreturn]] HEDDLE_COLD inline void refuse_slice(std::int64_t first, std::int64_t count, std::int64_t rows) {
   const std::int64_t there = rows == 0 ? 0 : std::clamp<std::int64_t>(first, 0, rows - 1);
-  const auto call = [](std::int64_t from, std::int64_t how_many) { return "slice(" + std::to_string(from) + ", " + std::to_string(how_many) + ")"; };
-  throw Error(Code{'D', 7}, call(first, count) + " asks for " + std::to_string(count) + (count == 1 ? " row" : " rows") + " from row " +
-                                std::to_string(first) + " on, but the batch has " + std::to_string(rows) + ". Fix: write " +
-                                call(there, std::clamp<std::int64_t>(count, 0, rows - there)) + ".");
+  const auto call = [](std::int64_t from, std::int64_t how_many) { return written({"slice(", from, ", ", how_many, ")"}); };
+  throw Error(Code{'D', 7},
+              written({call(first, count), " asks for ", count, (count == 1 ? " row" : " rows"), " from row ", first, " on, but the batch has ", rows,
+                       ". Fix: write ", call(there, std::clamp<std::int64_t>(count, 0, rows - there)), "."}));
 }
 
 /// D18: data.batches() without a number.
@@ -124,7 +126,7 @@ template <class Target> class Batches {
 
   Batches(const Examples<Target>& all, std::int64_t each) : all_(all), batch_rows_(each) {
     if (batch_rows_ < 1)
-      throw Error(Code{'D', 11}, "batches of " + std::to_string(batch_rows_) + " rows were asked for. Fix: give a number of rows of at least 1.");
+      throw Error(Code{'D', 11}, written({"batches of ", batch_rows_, " rows were asked for. Fix: give a number of rows of at least 1."}));
   }
   [[nodiscard]] iterator begin() const { return {all_, batch_rows_, 0}; }
   [[nodiscard]] iterator end() const { return {all_, batch_rows_, all_.rows}; }
@@ -139,8 +141,8 @@ template <class Target> class Batches {
 /// How many rows of `features` lie in `elements` floats. Errors  D07 if they do not fill whole rows.
 [[nodiscard]] inline std::int64_t whole_rows(std::int64_t elements, std::int64_t features) {
   if (features < 1 || elements % features != 0)
-    throw Error(Code{'D', 7}, std::to_string(elements) + " inputs are no whole rows of " + std::to_string(features) +
-                                  " features. Fix: give rows x features floats, and the number of features of one row.");
+    throw Error(Code{'D', 7}, written({elements, " inputs are no whole rows of ", features,
+                                       " features. Fix: give rows x features floats, and the number of features of one row."}));
   return elements / features;
 }
 
@@ -153,9 +155,8 @@ template <class Target> class Batches {
                                                      std::int64_t labels_of_a_row = 1) {
   const std::int64_t rows = whole_rows(std::ssize(inputs), input_features);
   if (labels_of_a_row < 1 || std::ssize(labels) != rows * labels_of_a_row)
-    throw Error(Code{'D', 7}, "the inputs have " + std::to_string(rows) + " rows but there are " + std::to_string(labels.size()) +
-                                  " labels. Fix: give " + (labels_of_a_row == 1 ? "one label" : std::to_string(labels_of_a_row) + " labels") +
-                                  " for each row.");
+    throw Error(Code{'D', 7}, written({"the inputs have ", rows, " rows but there are ", labels.size(), " labels. Fix: give ",
+                                       (labels_of_a_row == 1 ? "one label" : std::to_string(labels_of_a_row) + " labels"), " for each row."}));
   return {inputs.data(), labels.data(), rows, input_features, labels_of_a_row, nullptr};
 }
 
@@ -168,8 +169,8 @@ template <class Target> class Batches {
   const std::int64_t rows = whole_rows(std::ssize(inputs), input_features);
   const std::int64_t count = std::ssize(targets);
   if (rows == 0 ? count != 0 : (count == 0 || count % rows != 0))
-    throw Error(Code{'D', 7}, "the inputs have " + std::to_string(rows) + " rows but there are " + std::to_string(count) +
-                                  " targets. Fix: give the same number of targets for each row.");
+    throw Error(Code{'D', 7},
+                written({"the inputs have ", rows, " rows but there are ", count, " targets. Fix: give the same number of targets for each row."}));
   return {inputs.data(), targets.data(), rows, input_features, rows == 0 ? 1 : count / rows, nullptr};
 }
 
@@ -232,9 +233,8 @@ requires(!makes_examples<Inputs, Targets, Counts...>) NoExamples examples(Inputs
 inline void refuse_other_shape(std::string_view model, std::int64_t inputs, std::int64_t targets, std::int64_t model_inputs,
                                std::int64_t model_targets) {
   if (inputs != model_inputs || targets != model_targets)
-    throw Error(Code{'D', 7}, "the batch has " + std::to_string(inputs) + " features and " + std::to_string(targets) + " target values a row, but " +
-                                  std::string{model} + " takes " + std::to_string(model_inputs) + " and " + std::to_string(model_targets) +
-                                  ". Fix: give rows of the model's shape.");
+    throw Error(Code{'D', 7}, written({"the batch has ", inputs, " features and ", targets, " target values a row, but ", model, " takes ",
+                                       model_inputs, " and ", model_targets, ". Fix: give rows of the model's shape."}));
 }
 
 /// D12: rows whose targets are of another type than the loss takes. One sentence wherever it is found, so that a program has one error.

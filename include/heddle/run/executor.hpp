@@ -7,10 +7,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "heddle/core/finite.hpp"
+#include "heddle/core/host_device.hpp"
+#include "heddle/core/row_of.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/body_runner.hpp"
 #include "heddle/run/observer.hpp"
@@ -20,17 +21,10 @@ namespace heddle::run_room {
 
 template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
  public:
-  Executor(const Program& training, const Program& evaluation, const KernelTable& kernels, Rank rank, Endpoint& endpoint)
-      : BodyRunner(training, kernels, rank), endpoint_(endpoint) {
-    std::int64_t tokens = 0;
-    for (const Program* p : {&training, &evaluation})
-      for (int i = p->lists[role_].begin; i < p->lists[role_].end; ++i)
-        if (p->instructions[i].token >= tokens) tokens = p->instructions[i].token + 1;
-    tickets_.resize(static_cast<std::size_t>(tokens));
-    reductions_.resize(static_cast<std::size_t>(training.bucket_count + 2));
-    gathers_.resize(static_cast<std::size_t>(training.bucket_count));
-    states_.resize(static_cast<std::size_t>(kernels.states));
-  }
+  HEDDLE_COLD Executor(const Program& training, const Program& evaluation, const KernelTable& kernels, Rank rank, Endpoint& endpoint)
+      : BodyRunner(training, kernels, rank), endpoint_(endpoint), tickets_(tokens(training, evaluation, role_)),
+        reductions_(static_cast<std::size_t>(training.bucket_count + 2)), gathers_(static_cast<std::size_t>(training.bucket_count)),
+        states_(static_cast<std::size_t>(kernels.states)) {}
 
   /// One step. Throws what a kernel, the endpoint or an observer throws, with the position kept in instruction().
   void run(const StepInput& input) {
@@ -62,6 +56,12 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   [[nodiscard]] float norm() const { return norm_; }  ///< of the gradients of the last step of a plan that clips
 
  private:
+  [[nodiscard]] HEDDLE_COLD static std::size_t tokens(const Program& training, const Program& evaluation, int role) {
+    int count = 0;
+    for (const Program* p : {&training, &evaluation})
+      for (int i = p->lists[role].begin; i < p->lists[role].end; ++i) count = std::max<int>(count, p->instructions[i].token + 1);
+    return static_cast<std::size_t>(count);
+  }
   /// Whether ranks can say different things of a step, as processes can.
   static constexpr bool between_processes = requires(Endpoint & e) { e.begin_call(CallPledge{}); };
 
@@ -156,15 +156,15 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   void skip() {
     skipped_ = overflow_flag() > 0;
     if (skipped_ && in_->loss_scale <= 1)
-      throw NonFinite(in_->step, "gradients of step " + std::to_string(in_->step) + " are not finite, and the loss scale is down to " +
-                                     short_number(static_cast<double>(in_->loss_scale)));
+      throw NonFinite(in_->step, written({"gradients of step ", in_->step, " are not finite, and the loss scale is down to ",
+                                          short_number(static_cast<double>(in_->loss_scale))}));
   }
   /// The same on every rank: units are added in the order of the model.
   void clip() {
     if (skipped_) return;
     norm_ = arithmetic_.norm(norms(), p_->unit_count);
     if (!is_finite(norm_))
-      throw NonFinite(in_->step, "the norm of the gradients of step " + std::to_string(in_->step) + " is " + (is_nan(norm_) ? "NaN" : "infinite"));
+      throw NonFinite(in_->step, written({"the norm of the gradients of step ", in_->step, " is ", (is_nan(norm_) ? "NaN" : "infinite")}));
     factor_ = arithmetic_.clip_factor(norm_, in_->max_norm);
   }
   /// All uses in the order of the model, on every owner, into the gradient that is stepped. Until its own turn the sum grows where the first arrived.
@@ -186,7 +186,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     if (p_->clips) arithmetic_.clip(gradient_slice(b), slice_elements(b), factor_);
     stepped_ = true;
     for (std::size_t s = 0; s < states_.size(); ++s) states_[s] = state_slice(static_cast<int>(s), b);
-    kernels_.step(in_->constants, slice_elements(b), parameter_slice(b), gradient_slice(b), states_.data());
+    kernels_.step(in_->constants, slice_elements(b), parameter_slice(b), gradient_slice(b), states_.begin());
   }
 
   void run_body(const IndexRange& body) {
@@ -245,10 +245,10 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   float loss_sum_ = 0;
   float norm_ = 0;
   float factor_ = 1;
-  std::vector<std::int64_t> tickets_;     // by token
-  std::vector<std::int64_t> reductions_;  // by bucket, then the loss and the norm
-  std::vector<std::int64_t> gathers_;     // by bucket
-  std::vector<float*> states_;
+  RowOf<std::int64_t> tickets_;     // by token
+  RowOf<std::int64_t> reductions_;  // by bucket, then the loss and the norm
+  RowOf<std::int64_t> gathers_;     // by bucket
+  RowOf<float*> states_;
 };
 
 }  // namespace heddle::run_room

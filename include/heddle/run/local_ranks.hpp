@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "heddle/core/host_device.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/agreement.hpp"
 #include "heddle/run/examples.hpp"
@@ -44,13 +46,13 @@ template <class Session> class LocalRanks {
   using RankExecutor = Executor<typename Session::Endpoint>;
 
   /// The Programs and `whole`, the model as users know it, outlive this.
-  LocalRanks(const Program& training, const Program& evaluation, const Graph& whole, std::int64_t target_features, const KernelTable& kernels,
-             const TransportNeeds& needs, std::chrono::nanoseconds deadline)
+  HEDDLE_COLD LocalRanks(const Program& training, const Program& evaluation, const Graph& whole, std::int64_t target_features,
+                         const KernelTable& kernels, const TransportNeeds& needs, std::chrono::nanoseconds deadline)
       : training_(training), evaluation_(evaluation), graph_(whole), target_features_(target_features), kernels_(kernels), session_(needs, deadline),
         executors_(static_cast<std::size_t>(training.mesh.ranks())), tensors_(training, whole, session_, executors_) {}
 
   /// Makes the ranks, with memory and first parameters.
-  void make(Seed seed) {
+  HEDDLE_COLD void make(Seed seed) {
     on_every_rank([&](int r) {
       executors_[static_cast<std::size_t>(r)] = std::make_unique<RankExecutor>(training_, evaluation_, kernels_, Rank{r}, session_.endpoint(Rank{r}));
     });
@@ -73,9 +75,9 @@ template <class Session> class LocalRanks {
     switch (interrupted_) {
       case Interrupted::never: return;
       case Interrupted::in_a_step:
-        throw Error(Code{'R', 4}, call + "after some ranks had changed their parameters, so they no longer agree" + remedy);
+        throw Error(Code{'R', 4}, written({call, "after some ranks had changed their parameters, so they no longer agree", remedy}));
       case Interrupted::by_a_lost_rank:
-        throw Error(Code{'R', 4}, call + "when a rank was lost, and the processes cannot know what the others have changed since" + remedy);
+        throw Error(Code{'R', 4}, written({call, "when a rank was lost, and the processes cannot know what the others have changed since", remedy}));
       case Interrupted::while_set:
         throw Error(Code{'R', 4}, "a call that sets parameters was interrupted after it had set some of them, so they are of two origins" + remedy);
     }
@@ -107,7 +109,7 @@ template <class Session> class LocalRanks {
     interrupted_ = Interrupted::never;
     return sum;
   }
-  template <class Target> [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples) {
+  template <class Target> [[nodiscard]] HEDDLE_COLD Evaluation evaluate(const Examples<Target>& examples) {
     const auto turn = begin("evaluate()");
     Evaluation all;
     all.rows = examples.rows;
@@ -116,7 +118,7 @@ template <class Session> class LocalRanks {
     if (all.rows > 0) all.loss /= static_cast<double>(all.rows);
     return all;
   }
-  template <class Target> [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) {
+  template <class Target> [[nodiscard]] HEDDLE_COLD std::vector<float> predict(std::span<const float> inputs) {
     const auto turn = begin("predict()");
     const std::int64_t features = graph_.input.elements();
     const std::int64_t rows = whole_rows(std::ssize(inputs), features);
@@ -146,9 +148,10 @@ template <class Session> class LocalRanks {
       BitHash bits;
       bits.add(values);
       refuse_other_numbers(session_, ranks(), bits.value + static_cast<std::uint64_t>(tensors.find(name)), [&](int rank) {
-        return Error(Code{'R', 28}, "rank " + std::to_string(rank) + " calls " + call +
-                                        " with another parameter, or other values, than rank 0, so they would not agree. Fix: give every process "
-                                        "the same values of the same parameter.");
+        return Error(Code{'R', 28},
+                     written({"rank ", rank, " calls ", call,
+                              " with another parameter, or other values, than rank 0, so they would not agree. Fix: give every process ",
+                              "the same values of the same parameter."}));
       });
     };
     change(call, agree, [&](NamedTensors<Session>& tensors) { tensors.write(tensors.find(name), values); });
@@ -177,7 +180,7 @@ template <class Session> class LocalRanks {
 
  private:
   /// Forwards of all rows, a capacity at a time; the sum of their losses if asked for.
-  template <class Target> double evaluate_rows(const Examples<Target>& examples, float* outputs, bool with_loss) {
+  template <class Target> HEDDLE_COLD double evaluate_rows(const Examples<Target>& examples, float* outputs, bool with_loss) {
     const std::int64_t most = rows_at_once();
     refuse_other_tokens(graph_, examples);
     double sum = 0;
@@ -220,7 +223,7 @@ template <class Session> class LocalRanks {
     }
   }
   /// Turns what the ranks threw into one error; parameters stay usable if no rank had begun its step.
-  [[noreturn]] void explain(const StepInput& input) {
+  [[noreturn]] HEDDLE_COLD void explain(const StepInput& input) {
     interrupted_call_ = input.program->training ? "step " : "an evaluation after step ";
     interrupted_step_ = input.step;
     if (!session_.reset()) interrupted_ = Interrupted::by_a_lost_rank;
@@ -232,7 +235,7 @@ template <class Session> class LocalRanks {
     rethrow_cause(session_, training_.mesh.ranks(), input, position, cause, [&] { return locate(input); });
   }
   /// Where a loss that is not finite comes from: a forward of the whole batch, leaf by leaf, with the parameters as they are.
-  [[nodiscard]] std::string locate(const StepInput& input) {
+  [[nodiscard]] HEDDLE_COLD std::string locate(const StepInput& input) {
     for (int rank = 0; rank < training_.mesh.ranks(); ++rank)
       if (!local(Rank{rank})) return ". Fix: lower the learning rate or repair the data.";  // its process is not here to share its parameters
     return locate_non_finite(graph_, kernels_, input, tensors_.everything());

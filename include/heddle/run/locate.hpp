@@ -4,11 +4,14 @@
 // In: a batch, parameters.  Out: words for a sentence.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "heddle/core/finite.hpp"
+#include "heddle/core/host_device.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/arena.hpp"
 #include "heddle/run/kernel_table.hpp"
@@ -16,29 +19,30 @@
 
 namespace heddle::run_room {
 
-[[nodiscard]] inline std::int64_t first_non_finite(const Floats& values) {
+[[nodiscard]] HEDDLE_COLD inline std::int64_t first_non_finite(const Floats& values) {
   for (std::size_t i = 0; i < values.size(); ++i)
     if (!is_finite(values[i])) return static_cast<std::int64_t>(i);
   return -1;
 }
 
 /// Runs the forward of the whole batch leaf by leaf on one thread and names the first tensor that is not finite.
-[[nodiscard]] inline std::string locate_non_finite(const Graph& graph, const KernelTable& kernels, const StepInput& input,
-                                                   const std::vector<Floats>& parameters) {
+[[nodiscard]] HEDDLE_COLD inline std::string locate_non_finite(const Graph& graph, const KernelTable& kernels, const StepInput& input,
+                                                               const std::vector<Floats>& parameters) {
   const std::string remedy = input.program->training ? " Fix: lower the learning rate or repair the data; the parameters are those before the step."
                                                      : " Fix: lower the learning rate or repair the data; an evaluation changes no parameter.";
   for (int n = 0; n < graph.node_count; ++n)
     for (int k = 0; k < graph.nodes[n].parameter_count; ++k)
       if (first_non_finite(parameters[static_cast<std::size_t>(graph.nodes[n].first_parameter + k)]) >= 0)
-        return "; parameter '" + std::string{graph.parameter_name(n, k).view()} + "' was not finite before it." + remedy;
+        return written({"; parameter '", graph.parameter_name(n, k).view(), "' was not finite before it.", remedy});
   std::vector<Floats> values(static_cast<std::size_t>(graph.node_count) + 1);
   const std::int64_t in = graph.input.elements();
+  values[0].resize(static_cast<std::size_t>(input.source_rows * in));
   for (std::int64_t r = 0; r < input.source_rows; ++r) {
     const float* const row = input.inputs + (input.order == nullptr ? r : static_cast<std::int64_t>(input.order[r])) * in;
-    values[0].insert(values[0].end(), row, row + in);
+    std::copy_n(row, in, values[0].begin() + r * in);
   }
   if (const std::int64_t at = first_non_finite(values[0]); at >= 0)
-    return "; the input has such a value in row " + std::to_string(at / in) + ", feature " + std::to_string(at % in) + "." + remedy;
+    return written({"; the input has such a value in row ", at / in, ", feature ", at % in, ".", remedy});
   Floats workspace(static_cast<std::size_t>(kernels.workspace_bytes / 4));
   for (int n = 0; n < graph.node_count; ++n) {
     const Node& node = graph.nodes[n];
@@ -51,12 +55,11 @@ namespace heddle::run_room {
     if (graph.adds(n))
       kernels.add(to.data(), from.data(), values[static_cast<std::size_t>(node.operands[1])].data(), std::ssize(to));
     else if (graph.leaf(n).reshapes)
-      to = from;
+      std::copy(from.begin(), from.end(), to.begin());
     else
       kernels.leaves[node.leaf].forward({&graph.leaf(n), input.source_rows, from.data(), to.data(), pointers, workspace.data()});
     if (const std::int64_t at = first_non_finite(to); at >= 0)
-      return "; it begins in " + std::string{graph.describe(n).view()} + ", row " + std::to_string(at / features) + ", feature " +
-             std::to_string(at % features) + "." + remedy;
+      return written({"; it begins in ", graph.describe(n).view(), ", row ", at / features, ", feature ", at % features, ".", remedy});
   }
   return "; all outputs of the model are finite, so it begins in the loss, its targets or a backward." + remedy;
 }
@@ -70,7 +73,7 @@ namespace heddle::run_room {
 }
 
 /// "instruction 12 (backward of chunk 1, micro-batch 3)"
-[[nodiscard]] inline std::string describe(const Program& p, int instruction) {
+[[nodiscard]] HEDDLE_COLD inline std::string describe(const Program& p, int instruction) {
   const Instruction& line = p.instructions[instruction];
   int role = 0;
   while (instruction >= p.lists[role].end) ++role;

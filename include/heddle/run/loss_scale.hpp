@@ -11,6 +11,8 @@
 #include <string_view>
 
 #include "heddle/core/finite.hpp"
+#include "heddle/core/host_device.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/seams/error.hpp"
 
 namespace heddle::run_room {
@@ -67,7 +69,9 @@ class LossScale {
   static constexpr double largest = 0x1p126;
   static constexpr std::string_view range = "use a scale from 1.2e-38 to 8.5e+37";
   [[nodiscard]] static bool undoable(const double& scale) { return is_finite(scale) && scale >= smallest && scale <= largest; }
-  [[noreturn]] static void refuse(const std::string& what, const std::string& fix) { throw Error(Code{'O', 1}, what + ". Fix: " + fix + "."); }
+  [[noreturn]] HEDDLE_COLD static void refuse(const std::string& what, const std::string& fix) {
+    throw Error(Code{'O', 1}, written({what, ". Fix: ", fix, "."}));
+  }
   std::optional<float> scale_;  // none: no step yet
 };
 

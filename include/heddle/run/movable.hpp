@@ -10,6 +10,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "heddle/core/host_device.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/seams/error.hpp"
 
 namespace heddle::run_room {
@@ -46,11 +48,10 @@ template <class State> class Movable {
   }
 
  private:
-  [[noreturn]] void refuse() const {
+  [[noreturn]] HEDDLE_COLD void refuse() const {
     const std::string who = who_;
-    throw Error(Code{'R', 27}, "this " + who + " of " + std::string{model_} +
-                                   " was moved into another one, which has its parameters now. Fix: call the " + who +
-                                   " that it was moved into, or assign a new one to it first.");
+    throw Error(Code{'R', 27}, written({"this ", who, " of ", model_, " was moved into another one, which has its parameters now. Fix: call the ",
+                                        who, " that it was moved into, or assign a new one to it first."}));
   }
   std::shared_ptr<State> state_;
   std::string_view model_;

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "heddle/core/host_device.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/executor.hpp"
 #include "heddle/run/initialize.hpp"
@@ -34,7 +36,7 @@ template <class Session> class NamedTensors {
   NamedTensors(const Program& training, const Graph& whole, Session& session, std::vector<std::unique_ptr<RankExecutor>>& executors)
       : training_(training), graph_(whole), session_(session), executors_(executors) {}
 
-  [[nodiscard]] std::vector<std::string> names() const {
+  [[nodiscard]] HEDDLE_COLD std::vector<std::string> names() const {
     std::vector<std::string> all;
     for (int p = 0; p < graph_.parameter_count; ++p)
       if (owner_of(p) == p) all.emplace_back(name(p).view());
@@ -52,12 +54,12 @@ template <class Session> class NamedTensors {
     const int node = training_.parameters[p].node;
     return graph_.nodes[graph_.owner(node)].first_parameter + training_.parameters[p].index;
   }
-  [[nodiscard]] int find(const std::string& wanted) const {
+  [[nodiscard]] HEDDLE_COLD int find(const std::string& wanted) const {
     for (int p = 0; p < graph_.parameter_count; ++p)
       if (name(p).view() == wanted) return owner_of(p);
     const std::vector<std::string> all = names();
-    throw Error(Code{'R', 5}, std::string{graph_.model.view()} + " has no parameter '" + wanted + "'" + nearest_names(wanted, all) +
-                                  ". Fix: use a name of parameter_names().");
+    throw Error(Code{'R', 5}, written({graph_.model.view(), " has no parameter '", wanted, "'", nearest_names(wanted, all),
+                                       ". Fix: use a name of parameter_names()."}));
   }
 
   /// In which users know it; ranks of axis tensor hold parts.
@@ -69,18 +71,20 @@ template <class Session> class NamedTensors {
     return read(owner_of(p), replica, &RankExecutor::held_gradient, training_.storage.states);
   }
   /// Every parameter as the first replica holds it, by number.
-  [[nodiscard]] std::vector<Floats> everything() {
-    std::vector<Floats> all;
+  [[nodiscard]] HEDDLE_COLD std::vector<Floats> everything() {
+    std::vector<Floats> all(static_cast<std::size_t>(graph_.parameter_count));
     for (int p = 0; p < graph_.parameter_count; ++p) {
       const std::vector<float> values = parameter(p, 0);
-      all.emplace_back(values.begin(), values.end());
+      Floats& kept = all[static_cast<std::size_t>(p)];
+      kept.resize(values.size());
+      std::copy(values.begin(), values.end(), kept.begin());
     }
     return all;
   }
   void refuse_other_size(int p, std::span<const float> values) const {
     if (std::ssize(values) != shape(p).elements())
-      throw Error(Code{'R', 5}, "parameter '" + std::string{name(p).view()} + "' has " + std::to_string(shape(p).elements()) +
-                                    " elements but is given " + std::to_string(values.size()) + ". Fix: give as many.");
+      throw Error(Code{'R', 5}, written({"parameter '", name(p).view(), "' has ", shape(p).elements(), " elements but is given ", values.size(),
+                                         ". Fix: give as many."}));
   }
   /// Sets a parameter on every rank of this process that holds it; the other processes do the same.
   void write(int p, std::span<const float> values) {
@@ -88,7 +92,7 @@ template <class Session> class NamedTensors {
     write_range(p, 0, values);
   }
   /// Piece by piece: a whole tensor may be larger than all that a rank holds.
-  void initialize_all(Seed seed) {
+  HEDDLE_COLD void initialize_all(Seed seed) {
     std::vector<float> piece(initial_piece);
     for (int p = 0; p < graph_.parameter_count; ++p) {
       if (owner_of(p) != p) continue;
@@ -110,20 +114,19 @@ template <class Session> class NamedTensors {
   [[nodiscard]] int replicas() const { return training_.batch.ranks; }
 
   /// The rank of a role at one position among those that split the batch.
-  [[nodiscard]] Rank rank_of(int role, int replica) const {
+  [[nodiscard]] HEDDLE_COLD Rank rank_of(int role, int replica) const {
     for (int r = 0; r < training_.mesh.ranks(); ++r)
       if (training_.mesh.coordinate(Rank{r}, Axis::stage) == role && batch_position(training_, Rank{r}) == replica) return Rank{r};
-    throw Error(Code{'R', 5},
-                "replica " + std::to_string(replica) + " of " + std::to_string(replicas()) + " does not exist. Fix: count replicas from 0.");
+    throw Error(Code{'R', 5}, written({"replica ", replica, " of ", replicas(), " does not exist. Fix: count replicas from 0."}));
   }
 
  private:
   /// Elements `first` .. of the whole, into every copy: tied parameters have one on every role that uses them.
-  void write_range(int p, std::int64_t first, std::span<const float> values) {
+  HEDDLE_COLD void write_range(int p, std::int64_t first, std::span<const float> values) {
     for (int q = 0; q < graph_.parameter_count; ++q)
       if (q == p || (owner_of(q) == owner_of(p) && training_.parameters[q].owner_offset < 0)) write_copy(q, first, values);
   }
-  void write_copy(int p, std::int64_t first, std::span<const float> values) {
+  HEDDLE_COLD void write_copy(int p, std::int64_t first, std::span<const float> values) {
     const ParameterPlace& place = training_.parameters[p];
     for (auto& executor : executors_) {
       if (executor == nullptr || executor->role() != place.role) continue;
@@ -139,7 +142,7 @@ template <class Session> class NamedTensors {
   [[nodiscard]] Text<160> name(int p) const { return graph_.parameter_name(training_.parameters[p].node, training_.parameters[p].index); }
   [[nodiscard]] int tensor_ranks() const { return training_.mesh.size(Axis::tensor); }
   /// As a replica holds it: from one rank, or put together from the parts of the ranks of axis tensor.
-  [[nodiscard]] std::vector<float> read(int p, int replica, PartOf held, bool sliced) {
+  [[nodiscard]] HEDDLE_COLD std::vector<float> read(int p, int replica, PartOf held, bool sliced) {
     const ParameterPlace& place = training_.parameters[p];
     const Rank owner = rank_of(place.role, replica);
     if (place.split < 0) return read_part(p, owner, held, sliced);
@@ -152,7 +155,7 @@ template <class Session> class NamedTensors {
     return values;
   }
   /// What the ranks that share a copy with `owner` have of it: from one of them, or put together from their slices.
-  [[nodiscard]] std::vector<float> read_part(int p, Rank owner, PartOf held, bool sliced) {
+  [[nodiscard]] HEDDLE_COLD std::vector<float> read_part(int p, Rank owner, PartOf held, bool sliced) {
     const ParameterPlace& place = training_.parameters[p];
     std::vector<float> values(static_cast<std::size_t>(place.elements));
     for (int slice = 0; slice < (sliced ? training_.storage.parts : 1); ++slice) {

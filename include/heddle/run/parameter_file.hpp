@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "heddle/core/written.hpp"
 #include "heddle/io/safetensors.hpp"
 #include "heddle/io/tensor_writer.hpp"
 #include "heddle/run/agreement.hpp"
@@ -109,8 +110,8 @@ template <class Session>
   if (!live_apart(ranks.session(), ranks.ranks())) return given;
   const std::string verb = source.from_a_file() ? "has read" : "loads", what = source.from_a_file() ? "file" : "source";
   refuse_other_numbers(ranks.session(), ranks.ranks(), given.hash(), [&](int rank) {
-    return Error(Code{'R', 28}, "rank " + std::to_string(rank) + ' ' + verb +
-                                    " other parameters than rank 0, so they would not agree. Fix: give every process the same " + what + '.');
+    return Error(Code{'R', 28}, written({"rank ", rank, ' ', verb,
+                                         " other parameters than rank 0, so they would not agree. Fix: give every process the same ", what, '.'}));
   });
   return given;
 }

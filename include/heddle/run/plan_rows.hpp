@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "heddle/core/rule.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/run/examples.hpp"
 #include "heddle/seams/error.hpp"
@@ -45,19 +46,17 @@ inline void refuse_other_data(const RowsOfPlan& plan, std::int64_t rows, std::in
   const auto number = [](std::int64_t n, const char* one, const char* many) { return std::to_string(n) + (n == 1 ? one : many); };
   const std::string model{plan.model};
   if (inputs != plan.inputs)
-    throw Error(Code{'D', 7}, "the data set has " + number(inputs, " feature", " features") + " a row, but " + model + " takes " +
-                                  std::to_string(plan.inputs) + ". Fix: give rows of the model's shape, or the model the shape of the rows.");
+    throw Error(Code{'D', 7}, written({"the data set has ", number(inputs, " feature", " features"), " a row, but ", model, " takes ", plan.inputs,
+                                       ". Fix: give rows of the model's shape, or the model the shape of the rows."}));
   if (plan.targets != 0 && targets != plan.targets)
-    throw Error(Code{'D', 7}, "the data set has " + number(targets, " target", " targets") + " a row, but the loss of " + model + " takes " +
-                                  std::to_string(plan.targets) + ". Fix: give as many targets a row as the loss takes.");
+    throw Error(Code{'D', 7}, written({"the data set has ", number(targets, " target", " targets"), " a row, but the loss of ", model, " takes ",
+                                       plan.targets, ". Fix: give as many targets a row as the loss takes."}));
   if (plan.classes != 0 && classes > plan.classes)
-    throw Error(Code{'D', 8}, "the data set has " + number(classes, " class", " classes") + ", but " + model + " gives " +
-                                  std::to_string(plan.classes) + ". Fix: give the last layer " + std::to_string(classes) +
-                                  " outputs, or the data set its own number of classes.");
+    throw Error(Code{'D', 8}, written({"the data set has ", number(classes, " class", " classes"), ", but ", model, " gives ", plan.classes,
+                                       ". Fix: give the last layer ", classes, " outputs, or the data set its own number of classes."}));
   if (const std::int64_t last = rows % plan.batch; last != 0 && !plan.has_remedy)
-    throw Error(Code{'B', 5}, "the data set has " + number(rows, " row", " rows") + ", so its last batch has " + std::to_string(last) +
-                                  ", and Batch<" + std::to_string(plan.batch) +
-                                  "> names no remedy. Fix: name KeepLast, PadLast or DropLast in the Batch.");
+    throw Error(Code{'B', 5}, written({"the data set has ", number(rows, " row", " rows"), ", so its last batch has ", last, ", and Batch<",
+                                       plan.batch, "> names no remedy. Fix: name KeepLast, PadLast or DropLast in the Batch."}));
 }
 
 /// The rows of a batch of the plan; 1 where a rule has refused it. The caller fires TargetsOfData, as near to the user as it is.

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 #include <utility>
 
+#include "heddle/core/written.hpp"
 #include "heddle/run/results.hpp"
 #include "heddle/seams/error.hpp"
 
@@ -24,8 +24,7 @@ class Reports {
   using Callback = std::function<void(const StepResult&)>;
 
   void set(Callback callback, Every every) {
-    if (every.steps < 1)
-      throw Error(Code{'O', 1}, "on_step is to be called every " + std::to_string(every.steps) + " steps. Fix: use Every{1} or more.");
+    if (every.steps < 1) throw Error(Code{'O', 1}, written({"on_step is to be called every ", every.steps, " steps. Fix: use Every{1} or more."}));
     callback_ = callback ? std::make_shared<const Callback>(std::move(callback)) : nullptr;
     every_ = every;
   }

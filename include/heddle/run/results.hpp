@@ -16,7 +16,9 @@
 #include <vector>
 
 #include "heddle/core/finite.hpp"
+#include "heddle/core/host_device.hpp"
 #include "heddle/core/not_printed.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/seams/error.hpp"
 
 namespace heddle::run_room {
@@ -58,15 +60,15 @@ class ReadWithAStar : NotForEllipses {
   [[nodiscard]] float value_or(float otherwise) const { return number_.value_or(otherwise); }
 
  private:
-  [[noreturn]] void refuse() const {
+  [[noreturn]] HEDDLE_COLD void refuse() const {
     const std::string name = name_, step = "step " + std::to_string(step_);
     const char* const where = "Fix: read it where ";
     const auto words = [&]() -> std::string {
       switch (why_) {
         case Lacks::report:
-          return "the " + name + " of " + step + " was not reduced: the trainer was told to report " +
-                 (every_.steps == Every::never().steps ? "never" : "every " + std::to_string(every_.steps) + " steps") + ". " + where + name +
-                 ".has_value(), or report every step with Every{1}.";
+          return written({"the ", name, " of ", step, " was not reduced: the trainer was told to report ",
+                          (every_.steps == Every::never().steps ? "never" : "every " + std::to_string(every_.steps) + " steps"), ". ", where, name,
+                          ".has_value(), or report every step with Every{1}."});
         case Lacks::clip: return "the plan does not clip, so " + step + " has no " + name + ". Fix: add Clip<GlobalNorm> to the plan.";
         case Lacks::scaling: return "the plan does not scale its loss, so " + step + " has no " + name + ". Fix: add LossScaling to the plan.";
         case Lacks::update:
@@ -114,7 +116,7 @@ struct ClipOptions {
   double max_norm = 1.0;
   void check() const {
     if (is_nan(max_norm) || !(max_norm > 0))
-      throw Error(Code{'O', 1}, "max_norm is " + short_number(max_norm) + ", so no gradient would be left. Fix: use a norm above 0.");
+      throw Error(Code{'O', 1}, written({"max_norm is ", short_number(max_norm), ", so no gradient would be left. Fix: use a norm above 0."}));
   }
 };
 

@@ -8,6 +8,7 @@
 #include <exception>
 #include <string>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/run/step_input.hpp"
 #include "heddle/seams/error.hpp"
 
@@ -18,7 +19,8 @@ namespace heddle::run_room {
 /// Errors  the first error of the ranks that is no RankLost; what is no Error becomes the RankLost of its rank
 /// Tested  run/rethrow_cause_test, equivalence/lost_rank_test
 template <class Session, class Position, class Cause, class Locate>
-[[noreturn]] void rethrow_cause(const Session& session, int ranks, const StepInput& input, Position position, Cause cause, Locate locate) {
+[[noreturn]] HEDDLE_COLD void rethrow_cause(const Session& session, int ranks, const StepInput& input, Position position, Cause cause,
+                                            Locate locate) {
   for (int rank = 0; rank < ranks; ++rank) {
     try {
       if (session.error(rank)) std::rethrow_exception(session.error(rank));

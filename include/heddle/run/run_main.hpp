@@ -16,8 +16,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/core/not_included.hpp"
 #include "heddle/core/utf8.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/seams/error.hpp"
 
 namespace heddle::core_room {
@@ -55,11 +57,11 @@ struct LastSentence {
 inline void (*tell_with_processes)(const LastSentence&) = nullptr;
 
 /// D20 of a standard output that does not take what was printed.
-[[nodiscard]] inline Error refused_output(int number) {
+[[nodiscard]] HEDDLE_COLD inline Error refused_output(int number) {
   const char* const fix = number == EPIPE   ? "let the program behind the pipe read to the end, or write to a file"
                           : number == EBADF ? "send the output to a file or a terminal"
                                             : "free disk space, or send the output elsewhere";
-  return Error(Code{'D', 20}, "standard output cannot be written: " + std::generic_category().message(number) + ". Fix: " + fix + ".");
+  return Error(Code{'D', 20}, written({"standard output cannot be written: ", std::generic_category().message(number), ". Fix: ", fix, "."}));
 }
 
 /// Hands over what was printed so far.

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/core/shape.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/arena.hpp"
@@ -21,7 +22,7 @@
 namespace heddle::run_room {
 
 /// R14, of the outputs of rows that are evaluated.
-[[noreturn]] inline void refuse_outputs(std::int64_t rows, std::int64_t features) {
+[[noreturn]] HEDDLE_COLD inline void refuse_outputs(std::int64_t rows, std::int64_t features) {
   refuse_memory("room for the outputs of " + std::to_string(rows) + " rows", 4 * counted_product(rows, features), "evaluate fewer rows at a time");
 }
 

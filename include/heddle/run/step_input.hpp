@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "heddle/core/host_device.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/observer.hpp"
 #include "heddle/seams/error.hpp"
@@ -47,8 +49,20 @@ struct StepInput {
   return pledge;
 }
 
-[[noreturn]] inline void refuse_no_rows(std::int64_t rows) {
-  throw Error(Code{'B', 5}, "a batch of " + std::to_string(rows) + " rows was given. Fix: give at least one row.");
+[[noreturn]] HEDDLE_COLD inline void refuse_no_rows(std::int64_t rows) {
+  throw Error(Code{'B', 5}, written({"a batch of ", rows, " rows was given. Fix: give at least one row."}));
+}
+
+[[noreturn]] HEDDLE_COLD inline void refuse_rows(const Program& p, std::int64_t rows, std::int64_t steps, bool drops_all) {
+  const std::string capacity = std::to_string(p.batch.batch);
+  const std::string given = "a batch of " + std::to_string(rows) + " rows was given to a plan with Batch<" + capacity;
+  if (rows > p.batch.batch) throw Error(Code{'B', 6}, written({given, ">. Fix: give at most ", capacity, " rows."}));
+  const std::string smaller = ". Fix: write data.batches<MyPlan>(), or Batch<" + std::to_string(rows);
+  if (drops_all)
+    throw Error(Code{'B', 5},
+                written({given, ", DropLast>, which leaves smaller batches out, and no step was made before", smaller, ", DropLast> in the plan."}));
+  if (steps == 0 || p.batch.batch % rows == 0) throw Error(Code{'B', 5}, written({given, "> that names no remedy", smaller, "> in the plan."}));
+  throw Error(Code{'B', 5}, given + "> that names no remedy. Fix: name KeepLast, PadLast or DropLast in the Batch.");
 }
 
 /// `steps`: those that were made before. A smaller batch is the last of many if a step was made and the plan's batch is no multiple of it.
@@ -58,16 +72,7 @@ inline void refuse_other_rows(const Program& p, std::int64_t rows, std::int64_t 
   if (rows < 1) refuse_no_rows(rows);
   const bool drops_all = p.batch.remedy == Remedy::drop && steps == 0;
   const bool short_of_rows = rows < p.batch.batch && (p.batch.remedy == Remedy::none || drops_all);
-  if (!p.training || (rows <= p.batch.batch && !short_of_rows)) return;  // no word is made of what is in order: a step allocates nothing
-  const std::string capacity = std::to_string(p.batch.batch);
-  const std::string given = "a batch of " + std::to_string(rows) + " rows was given to a plan with Batch<" + capacity;
-  if (rows > p.batch.batch) throw Error(Code{'B', 6}, given + ">. Fix: give at most " + capacity + " rows.");
-  const std::string smaller = ". Fix: write data.batches<MyPlan>(), or Batch<" + std::to_string(rows);
-  if (drops_all)
-    throw Error(Code{'B', 5},
-                given + ", DropLast>, which leaves smaller batches out, and no step was made before" + smaller + ", DropLast> in the plan.");
-  if (steps == 0 || p.batch.batch % rows == 0) throw Error(Code{'B', 5}, given + "> that names no remedy" + smaller + "> in the plan.");
-  throw Error(Code{'B', 5}, given + "> that names no remedy. Fix: name KeepLast, PadLast or DropLast in the Batch.");
+  if (p.training && (rows > p.batch.batch || short_of_rows)) refuse_rows(p, rows, steps, drops_all);
 }
 
 /// Row of the batch of the first row of a grain of one rank.

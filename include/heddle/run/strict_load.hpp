@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "heddle/core/nearest.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/seams/error.hpp"
 
 namespace heddle::run_room {
@@ -123,8 +124,8 @@ void refuse_other_tensors(std::string_view model, const std::string& path, const
   for (const WrongTensors* kind : {&others, &missing, &surplus})
     if (!kind->words().empty()) all += (all.empty() ? "" : "; ") + kind->words();
   if (!all.empty())
-    throw Error(Code{'D', 16}, "the tensors " + (path.empty() ? "" : "of '" + path + "' ") + "are not those of " + std::string{model} + ": " + all +
-                                   ". Fix: load a file of the same model, or set single tensors with set_parameter.");
+    throw Error(Code{'D', 16}, written({"the tensors ", (path.empty() ? "" : "of '" + path + "' "), "are not those of ", model, ": ", all,
+                                        ". Fix: load a file of the same model, or set single tensors with set_parameter."}));
 }
 /// The same of a model that ties nothing.
 inline void refuse_other_tensors(std::string_view model, const std::vector<NamedShape>& wanted, const std::vector<NamedShape>& given,

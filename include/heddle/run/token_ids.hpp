@@ -5,8 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
+#include "heddle/core/written.hpp"
 #include "heddle/graph/token_ids.hpp"
 #include "heddle/run/examples.hpp"
 #include "heddle/seams/error.hpp"
@@ -24,9 +24,9 @@ template <class Target> void refuse_other_tokens(const Graph& graph, const Examp
     for (std::int64_t i = 0; i < batch.input_features; ++i) {
       const float& id = batch.input(row)[i];
       if (is_token(id, vocabulary)) continue;
-      throw Error(Code{'R', 9}, "row " + std::to_string(row) + " of the batch has token id " + short_number(static_cast<double>(id)) +
-                                    " at position " + std::to_string(i) + ", but the vocabulary has " + std::to_string(vocabulary) +
-                                    " tokens. Fix: use whole numbers from 0 to " + std::to_string(vocabulary - 1) + ".");
+      throw Error(Code{'R', 9},
+                  written({"row ", row, " of the batch has token id ", short_number(static_cast<double>(id)), " at position ", i,
+                           ", but the vocabulary has ", vocabulary, " tokens. Fix: use whole numbers from 0 to ", vocabulary - 1, "."}));
     }
 }
 

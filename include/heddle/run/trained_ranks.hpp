@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/accuracy.hpp"
 #include "heddle/run/examples.hpp"
@@ -52,12 +53,12 @@ template <class Session, class Target> class TrainedRanks {
  public:
   using RankExecutor = Executor<typename Session::Endpoint>;
 
-  TrainedRanks(const PlanToTrain& plan, const OptimizerCalls& optimizer, Seed seed, RunOptions how);
+  HEDDLE_APART TrainedRanks(const PlanToTrain& plan, const OptimizerCalls& optimizer, Seed seed, RunOptions how);
   TrainedRanks(const TrainedRanks&) = delete;
   TrainedRanks& operator=(const TrainedRanks&) = delete;
   ~TrainedRanks();
   /// Makes the ranks, with memory and first parameters.
-  void make(Seed seed);
+  HEDDLE_APART void make(Seed seed);
 
   void on_step(std::function<void(const StepResult&)> callback, Every every);
   void observe(Observer* observer);
@@ -65,20 +66,20 @@ template <class Session, class Target> class TrainedRanks {
   [[nodiscard]] LossScale& loss_scale() { return loss_scale_; }
   [[nodiscard]] std::int64_t steps() const;
   StepResult step(const Examples<Target>& batch);
-  [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples);
-  [[nodiscard]] std::vector<float> predict(std::span<const float> inputs);
+  [[nodiscard]] HEDDLE_APART Evaluation evaluate(const Examples<Target>& examples);
+  [[nodiscard]] HEDDLE_APART std::vector<float> predict(std::span<const float> inputs);
   /// Of a loss that has classes.
-  void count_right(Accuracy& counted, const Examples<Target>& batch);
+  HEDDLE_APART void count_right(Accuracy& counted, const Examples<Target>& batch);
 
-  void save(const std::string& path);
-  void load(const std::string& path);
-  void load(ParameterSource& source);
-  [[nodiscard]] std::vector<std::string> parameter_names() const;
-  [[nodiscard]] const Shape& parameter_shape(const std::string& name) const;
-  [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica);
-  [[nodiscard]] std::vector<float> gradient(const std::string& name, int replica);
-  void set_parameter(const std::string& name, std::span<const float> values);
-  [[nodiscard]] std::uint64_t parameter_hash(int replica);
+  HEDDLE_APART void save(const std::string& path);
+  HEDDLE_APART void load(const std::string& path);
+  HEDDLE_APART void load(ParameterSource& source);
+  [[nodiscard]] HEDDLE_APART std::vector<std::string> parameter_names() const;
+  [[nodiscard]] HEDDLE_APART const Shape& parameter_shape(const std::string& name) const;
+  [[nodiscard]] HEDDLE_APART std::vector<float> parameter(const std::string& name, int replica);
+  [[nodiscard]] HEDDLE_APART std::vector<float> gradient(const std::string& name, int replica);
+  HEDDLE_APART void set_parameter(const std::string& name, std::span<const float> values);
+  [[nodiscard]] HEDDLE_APART std::uint64_t parameter_hash(int replica);
   [[nodiscard]] int replicas() const;
 
   [[nodiscard]] bool first_process() const;

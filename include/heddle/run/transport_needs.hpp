@@ -10,6 +10,7 @@
 #include <iterator>
 #include <vector>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/plan/read/collective_size.hpp"
 #include "heddle/plan/read/program_hash.hpp"
@@ -20,7 +21,7 @@
 namespace heddle::run_room {
 
 /// Sizes alone, known at build: memory is counted by them.
-[[nodiscard]] constexpr RankNeeds rank_needs(const Program& training, const Program& evaluation) {
+[[nodiscard]] HEDDLE_COLD constexpr RankNeeds rank_needs(const Program& training, const Program& evaluation) {
   RankNeeds needs;
   needs.ranks = training.mesh.ranks();
   std::size_t own = 0;
@@ -56,7 +57,7 @@ struct TransportNeeds : RankNeeds {
 };
 
 /// Groups are numbered as transport_group() does.
-[[nodiscard]] inline TransportNeeds transport_needs(const Program& training, const Program& evaluation) {
+[[nodiscard]] HEDDLE_COLD inline TransportNeeds transport_needs(const Program& training, const Program& evaluation) {
   TransportNeeds needs;
   static_cast<RankNeeds&>(needs) = rank_needs(training, evaluation);
   for (const Axis a : group_axes) {

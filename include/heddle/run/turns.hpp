@@ -7,6 +7,7 @@
 #include <atomic>
 #include <string>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/seams/error.hpp"
 
 namespace heddle::run_room {
@@ -41,7 +42,7 @@ class CallTurns {
   }
 
  private:
-  [[noreturn]] static void refuse(const char* call) {
+  [[noreturn]] HEDDLE_COLD static void refuse(const char* call) {
     throw Error(Code{'R', 11}, std::string{call} +
                                    " was called while another call of the same trainer is under way, by an observer, a callback or a "
                                    "second thread. Fix: call it after the other call has returned.");

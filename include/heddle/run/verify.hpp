@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "heddle/core/finite.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/policy/single.hpp"
 #include "heddle/run/arena.hpp"
@@ -111,9 +112,8 @@ template <class Backend> struct ReferenceBackend : Backend {
     const double off = std::fabs(static_cast<double>(planned[i]) - static_cast<double>(reference[i]));
     if (is_finite(off) && off <= tolerance * scale) continue;
     const auto at = static_cast<std::int64_t>(i);
-    return " differs at row " + std::to_string(at / features) + ", column " + std::to_string(at % features) + ": " +
-           short_number(static_cast<double>(planned[i])) + " under the plan, " + short_number(static_cast<double>(reference[i])) +
-           " on one device with the reference kernels";
+    return written({" differs at row ", at / features, ", column ", at % features, ": ", short_number(static_cast<double>(planned[i])),
+                    " under the plan, ", short_number(static_cast<double>(reference[i])), " on one device with the reference kernels"});
   }
   return {};
 }

@@ -13,6 +13,7 @@
 #include "heddle/core/not_included.hpp"
 #include "heddle/core/refused.hpp"
 #include "heddle/core/type_name.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/plan/plan_set.hpp"
 #include "heddle/run/world.hpp"
 #include "heddle/seams/error.hpp"
@@ -69,12 +70,12 @@ template <class First, class... Rest> struct PlanChooser<PlanSet<First, Rest...>
   template <class Run> static decltype(auto) choose(int ranks, Run& run) {
     const int chosen = Set::index_of(ranks);
     if (chosen < 0 && Set::has(ranks))
-      throw Error(Code{'R', 3}, "several plans of the set have " + std::to_string(ranks) + (ranks == 1 ? " device" : " devices") +
-                                    ", so their number does not choose. Fix: name one of " + std::string{listed(Set::names(ranks)).view()} +
-                                    ", as in with_plan<Set>(\"" + std::string{*Set::names(ranks).begin()} + "\", run).");
+      throw Error(Code{'R', 3}, written({"several plans of the set have ", ranks, (ranks == 1 ? " device" : " devices"),
+                                         ", so their number does not choose. Fix: name one of ", listed(Set::names(ranks)).view(),
+                                         ", as in with_plan<Set>(\"", *Set::names(ranks).begin(), "\", run)."}));
     if (chosen < 0)
-      throw Error(Code{'R', 3}, "there are " + std::to_string(ranks) + " ranks, but the set has plans for " + std::string{Set::list().view()} +
-                                    ". Fix: start one of these numbers of ranks, or add a plan for " + std::to_string(ranks) + " to the PlanSet.");
+      throw Error(Code{'R', 3}, written({"there are ", ranks, " ranks, but the set has plans for ", Set::list().view(),
+                                         ". Fix: start one of these numbers of ranks, or add a plan for ", ranks, " to the PlanSet."}));
     return start(chosen, run);
   }
   template <class Run> static decltype(auto) choose(std::string_view name, Run& run) {
@@ -88,8 +89,8 @@ template <class First, class... Rest> struct PlanChooser<PlanSet<First, Rest...>
   }
   [[noreturn]] static void refuse_name(const std::string& what) {
     const bool none = Set::names().count == 0;
-    throw Error(Code{'R', 3}, what + (none ? "no names" : std::string{listed(Set::names()).view()}) +
-                                  ". Fix: " + (none ? "write Choice<\"name\", Plan<...>> in the PlanSet." : "write one of these names."));
+    throw Error(Code{'R', 3}, written({what, (none ? "no names" : std::string{listed(Set::names()).view()}),
+                                       ". Fix: ", (none ? "write Choice<\"name\", Plan<...>> in the PlanSet." : "write one of these names.")}));
   }
 };
 

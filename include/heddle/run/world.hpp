@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/core/rule.hpp"
 #include "heddle/seams/error.hpp"
 
@@ -54,7 +55,7 @@ inline constexpr LauncherVariables launchers[] = {
 };
 
 /// A number of at least `least`; R20 says so where a variable holds something else.
-[[nodiscard]] inline int number_in(const Environment& environment, const char* variable, int least, int otherwise, Diagnosis& fault) {
+[[nodiscard]] HEDDLE_COLD inline int number_in(const Environment& environment, const char* variable, int least, int otherwise, Diagnosis& fault) {
   const std::optional<std::string> value = variable == nullptr ? std::nullopt : environment(variable);
   if (!value) return otherwise;
   int number = 0;
@@ -70,7 +71,8 @@ inline constexpr LauncherVariables launchers[] = {
 ///
 /// Errors  R20 as World::fault: a variable that is no number, or a rank that its world does not have
 /// Tested  run/world_test
-[[nodiscard]] inline World read_world(const Environment& environment = process_environment, std::span<const LauncherVariables> known = launchers) {
+[[nodiscard]] HEDDLE_COLD inline World read_world(const Environment& environment = process_environment,
+                                                  std::span<const LauncherVariables> known = launchers) {
   World world;
   for (const LauncherVariables& from : known) {
     if (!environment(from.size) || (from.launcher == "Slurm" && !environment(from.rank))) continue;
@@ -100,7 +102,7 @@ inline constexpr LauncherVariables launchers[] = {
 ///
 /// Errors  R03 another number of processes, R10 another rank, R20 no numbers
 /// Tested  run/world_test
-[[nodiscard]] inline Diagnosis beside_mpi(int size, int rank, const Environment& environment = process_environment) {
+[[nodiscard]] HEDDLE_COLD inline Diagnosis beside_mpi(int size, int rank, const Environment& environment = process_environment) {
   Diagnosis fault;
   const int said = number_in(environment, "WORLD_SIZE", 1, size, fault);
   if (!fault.ok()) return fault;

@@ -18,9 +18,11 @@
 #include <string_view>
 #include <utility>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/core/rule.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/core/utf8.hpp"
+#include "heddle/core/written.hpp"
 
 namespace heddle::seams_room {
 
@@ -33,8 +35,8 @@ namespace heddle::seams_room {
 /// Tested  seams/error_test
 class Error : public std::runtime_error {
  public:
-  Error(Code code, const std::string& words) : std::runtime_error(sentence_of(code, printable(words))), code_(code) {}
-  explicit Error(const Diagnosis& diagnosis) : std::runtime_error(printable(diagnosis.sentence().view())), code_(diagnosis.code) {}
+  HEDDLE_COLD Error(Code code, const std::string& words) : std::runtime_error(sentence_of(code, printable(words))), code_(code) {}
+  HEDDLE_COLD explicit Error(const Diagnosis& diagnosis) : std::runtime_error(printable(diagnosis.sentence().view())), code_(diagnosis.code) {}
   [[nodiscard]] Code code() const { return code_; }
   /// what() without its code: "row 3 of the batch ... Fix: ...".
   [[nodiscard]] std::string_view words() const { return std::string_view{what()}.substr(static_cast<std::size_t>(label(code_).length)); }
@@ -49,9 +51,8 @@ class Error : public std::runtime_error {
 /// Tested  seams/error_test, conformance/transport_threads_test
 class RankLost : public Error {
  public:
-  RankLost(Rank lost, std::string operation, std::int64_t sequence, const std::string& why)
-      : Error(Code{'R', 1}, "rank " + std::to_string(lost.value) + " was lost at " + operation + ", sequence " + std::to_string(sequence) + ": " +
-                                why + remedy(lost, why)),
+  HEDDLE_COLD RankLost(Rank lost, std::string operation, std::int64_t sequence, const std::string& why)
+      : Error(Code{'R', 1}, written({"rank ", lost.value, " was lost at ", operation, ", sequence ", sequence, ": ", why, remedy(lost, why)})),
         rank_(lost), operation_(std::move(operation)), sequence_(sequence) {}
   [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] const std::string& operation() const { return operation_; }
@@ -59,10 +60,10 @@ class RankLost : public Error {
 
  private:
   /// A cause that is a sentence of Heddle has its remedy already; a longer deadline helps whoever has missed one.
-  static std::string remedy(Rank lost, const std::string& why) {
+  HEDDLE_COLD static std::string remedy(Rank lost, const std::string& why) {
     if (why.find("Fix: ") != std::string::npos) return {};
     const bool late = why.find("deadline") != std::string::npos;
-    return ". Fix: look at the first error of rank " + std::to_string(lost.value) + (late ? ", or raise the deadline if it is only slow." : ".");
+    return written({". Fix: look at the first error of rank ", lost.value, (late ? ", or raise the deadline if it is only slow." : ".")});
   }
   Rank rank_;
   std::string operation_;
@@ -75,7 +76,7 @@ class RankLost : public Error {
 /// Tested  seams/error_test
 class NonFinite : public Error {
  public:
-  NonFinite(std::int64_t step, const std::string& sentence) : Error(Code{'R', 2}, sentence), step_(step) {}
+  HEDDLE_COLD NonFinite(std::int64_t step, const std::string& sentence) : Error(Code{'R', 2}, sentence), step_(step) {}
   [[nodiscard]] std::int64_t step() const { return step_; }
 
  private:
@@ -89,15 +90,15 @@ class NonFinite : public Error {
 [[nodiscard]] inline std::chrono::nanoseconds positive_deadline(std::chrono::nanoseconds deadline) {
   if (deadline.count() <= 0)
     throw Error(Code{'R', 13},
-                "the deadline is " + std::to_string(deadline.count()) +
-                    " ns, so every wait would be late before it began. Fix: give a time above 0, for example std::chrono::seconds{60}.");
+                written({"the deadline is ", deadline.count(),
+                         " ns, so every wait would be late before it began. Fix: give a time above 0, for example std::chrono::seconds{60}."}));
   return deadline;
 }
 
 /// A number as a sentence writes it, however small it is: 0.25, 1e-45. Nine digits tell any two floats apart.
 ///
 /// Tested  seams/error_test
-[[nodiscard]] inline std::string short_number(double number) {
+[[nodiscard]] HEDDLE_COLD inline std::string short_number(double number) {
   char digits[32];
   std::snprintf(digits, sizeof digits, "%.9g", number);
   return digits;
@@ -105,12 +106,12 @@ class NonFinite : public Error {
 /// A time as a sentence writes it, in milliseconds: 1200 ms, 0.05 ms.
 ///
 /// Tested  seams/error_test
-[[nodiscard]] inline std::string milliseconds_of(std::chrono::nanoseconds time) {
+[[nodiscard]] HEDDLE_COLD inline std::string milliseconds_of(std::chrono::nanoseconds time) {
   return short_number(static_cast<double>(time.count()) / 1e6) + " ms";
 }
 
 /// What an exception says; empty if there is none.
-[[nodiscard]] inline std::string words_of(const std::exception_ptr& problem) {
+[[nodiscard]] HEDDLE_COLD inline std::string words_of(const std::exception_ptr& problem) {
   if (!problem) return {};
   try {
     std::rethrow_exception(problem);
@@ -124,7 +125,7 @@ class NonFinite : public Error {
 /// R03: MPI has started another number of processes than the plan has devices.
 ///
 /// Tested  run/world_test
-[[nodiscard]] inline Diagnosis other_number_of_processes(int devices, int processes) {
+[[nodiscard]] HEDDLE_COLD inline Diagnosis other_number_of_processes(int devices, int processes) {
   const auto counted = [](int number, std::string_view one, std::string_view more) {
     return std::to_string(number).append(number == 1 ? one : more);
   };

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "heddle/core/rule.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/seams/error.hpp"
 
 namespace heddle::seams_room {
@@ -104,8 +105,8 @@ template <class Value> [[nodiscard]] std::vector<int> odd_ranks(const std::vecto
 template <class Of> [[nodiscard]] std::string for_example(const std::vector<StartPledge>& pledges, const std::vector<int>& odd, Of of) {
   int other = 0;
   while (std::find(odd.begin(), odd.end(), other) != odd.end()) ++other;
-  return ": rank " + std::to_string(odd[0]) + " with " + of(pledges[static_cast<std::size_t>(odd[0])]) + ", rank " + std::to_string(other) +
-         " with " + of(pledges[static_cast<std::size_t>(other)]);
+  return written({": rank ", odd[0], " with ", of(pledges[static_cast<std::size_t>(odd[0])]), ", rank ", other, " with ",
+                  of(pledges[static_cast<std::size_t>(other)])});
 }
 
 /// Throws if the ranks, in their order, do not start the same.
@@ -126,24 +127,25 @@ inline void check_start(const std::vector<StartPledge>& pledges) {
   };
   const auto verb = [](const std::vector<int>& odd, const char* word) { return ranks_in_words(odd) + ' ' + word + (odd.size() == 1 ? "s " : " "); };
   if (const auto odd = odd_in([](const StartPledge& p) { return std::array{p.program, static_cast<std::uint64_t>(p.ranks)}; }); !odd.empty())
-    throw Error{Code{'R', 8},
-                verb(odd, "run") + "another program than " + others(odd) + ". Fix: start the same binary with the same plan in every process."};
+    throw Error{Code{'R', 8}, written({verb(odd, "run"), "another program than ", others(odd),
+                                       ". Fix: start the same binary with the same plan in every process."})};
   const bool proves = std::any_of(pledges.begin(), pledges.end(), [](const StartPledge& p) { return p.most_draws != 0; });
   const std::string remedy =
       proves ? ". Fix: give prove the same ProofOptions in every process." : ". Fix: give the trainer the same Seed in every process.";
   if (const auto odd = odd_in([](const StartPledge& p) { return p.seed; }); !odd.empty())
-    throw Error{Code{'R', 18}, verb(odd, "start") + "with another seed than " + others(odd) +
-                                   for_example(pledges, odd, [](const StartPledge& p) { return std::to_string(p.seed); }) + remedy};
+    throw Error{Code{'R', 18}, written({verb(odd, "start"), "with another seed than ", others(odd),
+                                        for_example(pledges, odd, [](const StartPledge& p) { return std::to_string(p.seed); }), remedy})};
   if (const auto odd = odd_in([](const StartPledge& p) { return p.most_draws; }); !odd.empty())
-    throw Error{Code{'R', 18}, verb(odd, "start") + "with another most_draws than " + others(odd) +
-                                   for_example(pledges, odd, [](const StartPledge& p) { return std::to_string(p.most_draws); }) + remedy};
+    throw Error{Code{'R', 18}, written({verb(odd, "start"), "with another most_draws than ", others(odd),
+                                        for_example(pledges, odd, [](const StartPledge& p) { return std::to_string(p.most_draws); }), remedy})};
   if (const auto odd = odd_in([](const StartPledge& p) { return std::bit_cast<std::uint32_t>(p.learning_rate); }); !odd.empty())
-    throw Error{Code{'O', 2}, verb(odd, "start") + "with another learning_rate than " + others(odd) +
-                                  for_example(pledges, odd, [](const StartPledge& p) { return short_number(static_cast<double>(p.learning_rate)); }) +
-                                  ". Fix: set the same options in every process."};
-  if (const auto odd = odd_in([](const StartPledge& p) { return p.options; }); !odd.empty())
     throw Error{Code{'O', 2},
-                verb(odd, "start") + "with other options of the optimizer than " + others(odd) + ". Fix: set the same options in every process."};
+                written({verb(odd, "start"), "with another learning_rate than ", others(odd),
+                         for_example(pledges, odd, [](const StartPledge& p) { return short_number(static_cast<double>(p.learning_rate)); }),
+                         ". Fix: set the same options in every process."})};
+  if (const auto odd = odd_in([](const StartPledge& p) { return p.options; }); !odd.empty())
+    throw Error{Code{'O', 2}, written({verb(odd, "start"), "with other options of the optimizer than ", others(odd),
+                                       ". Fix: set the same options in every process."})};
 }
 
 [[nodiscard]] inline std::string call_in_words(const CallPledge& pledge) {

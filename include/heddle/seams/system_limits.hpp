@@ -17,12 +17,14 @@
 #include <sys/resource.h>
 #endif
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/core/units.hpp"
+#include "heddle/core/written.hpp"
 
 namespace heddle::seams_room {
 
 /// Empty where there is no such file.
-[[nodiscard]] inline std::string file_text(const std::string& path) {
+[[nodiscard]] HEDDLE_COLD inline std::string file_text(const std::string& path) {
   const auto close = [](std::FILE* file) { std::fclose(file); };
   const std::unique_ptr<std::FILE, decltype(close)> file{std::fopen(path.c_str(), "rb"), close};
   std::string text;
@@ -35,36 +37,34 @@ namespace heddle::seams_room {
   return text;
 }
 
-/// Calls each(line) for every line of a text, until it returns false.
-template <class Each> void each_line(std::string_view text, Each each) {
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    if (!each(text.substr(0, end))) return;
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+/// Takes the first line off a text.
+[[nodiscard]] HEDDLE_COLD inline std::string_view next_line(std::string_view& text) {
+  const auto end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
 }
 
 /// The rest of the line that begins with `key`, without blanks around it.
-[[nodiscard]] inline std::string line_after(const std::string& text, std::string_view key) {
-  std::string rest;
-  each_line(text, [&](std::string_view line) {
-    if (!line.starts_with(key)) return true;
+[[nodiscard]] HEDDLE_COLD inline std::string line_after(const std::string& text, std::string_view key) {
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view line = next_line(rest);
+    if (!line.starts_with(key)) continue;
     const auto begin = line.find_first_not_of(" \t", key.size());
-    if (begin != std::string_view::npos) rest = line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
-    return false;
-  });
-  return rest;
+    return begin == std::string_view::npos ? std::string{} : std::string{line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin)};
+  }
+  return {};
 }
 
 /// The first number of a text, or 0: "max", an empty file and what is larger than any memory count as none.
-[[nodiscard]] inline std::int64_t first_number(const std::string& text) {
+[[nodiscard]] HEDDLE_COLD inline std::int64_t first_number(const std::string& text) {
   long long number = 0;
   constexpr std::int64_t none = std::int64_t{1} << 60;  // cgroup v1 writes a multiple of the page size near 2^63
   return std::sscanf(text.c_str(), "%lld", &number) == 1 && number > 0 && number < none ? number : 0;
 }
 
 /// "0-3,8" -> 0, 1, 2, 3, 8
-[[nodiscard]] inline std::vector<int> numbers_of_list(const std::string& list) {
+[[nodiscard]] HEDDLE_COLD inline std::vector<int> numbers_of_list(const std::string& list) {
   std::vector<int> numbers;
   for (std::size_t at = 0; at < list.size(); at = std::min(list.find(',', at), list.size() - 1) + 1) {
     int first = 0;
@@ -78,22 +78,23 @@ template <class Each> void each_line(std::string_view text, Each each) {
 
 /// Folders of this process's control group for one controller, from its own up to the root of the mount: a limit of any of them holds. Each ends in a
 /// slash.
-[[nodiscard]] inline std::vector<std::string> cgroup_folders(const std::string& root, std::string_view controller) {
+[[nodiscard]] HEDDLE_COLD inline std::vector<std::string> cgroup_folders(const std::string& root, std::string_view controller) {
   std::vector<std::string> folders;
-  each_line(file_text(root + "/proc/self/cgroup"), [&](std::string_view line) {  // "0::/a/b" for version 2, "4:cpu,cpuacct:/a/b" for version 1
+  const std::string groups = file_text(root + "/proc/self/cgroup");  // "0::/a/b" for version 2, "4:cpu,cpuacct:/a/b" for version 1
+  for (std::string_view rest = groups; !rest.empty();) {
+    const std::string_view line = next_line(rest);
     const auto first = line.find(':');
     const auto second = line.find(':', first + 1);
-    if (first == std::string_view::npos || second == std::string_view::npos) return true;
-    const std::string names{line.substr(first + 1, second - first - 1)};
-    if (!names.empty() && (',' + names + ',').find(',' + std::string{controller} + ',') == std::string::npos) return true;
-    const std::string mount = root + "/sys/fs/cgroup/" + (names.empty() ? "" : std::string{controller} + '/');
-    std::string group{line.substr(second + 1)};
-    group.erase(0, group.find_first_not_of('/'));
-    for (; !group.empty(); group.erase(group.find_last_of('/') == std::string::npos ? 0 : group.find_last_of('/')))
-      folders.push_back(mount + group + '/');
+    if (first == std::string_view::npos || second == std::string_view::npos) continue;
+    const std::string_view names = line.substr(first + 1, second - first - 1);
+    if (!names.empty() && written({',', names, ','}).find(written({',', controller, ','})) == std::string::npos) continue;
+    const std::string mount = written({root, "/sys/fs/cgroup/", names.empty() ? "" : controller, names.empty() ? "" : "/"});
+    std::string_view group = line.substr(second + 1);
+    group.remove_prefix(std::min(group.find_first_not_of('/'), group.size()));
+    for (; !group.empty(); group = group.substr(0, group.find_last_of('/') == std::string_view::npos ? 0 : group.find_last_of('/')))
+      folders.push_back(written({mount, group, '/'}));
     folders.push_back(mount);
-    return true;
-  });
+  }
   return folders;
 }
 
@@ -111,7 +112,7 @@ struct CoreLimits {
 };
 
 /// Tested  seams/system_limits_test, run/machine_facts_test
-[[nodiscard]] inline CoreLimits read_core_limits(const std::string& root = "") {
+[[nodiscard]] HEDDLE_COLD inline CoreLimits read_core_limits(const std::string& root = "") {
   CoreLimits cores;
   cores.online = static_cast<int>(numbers_of_list(file_text(root + "/sys/devices/system/cpu/online")).size());
   std::string status = file_text(root + "/proc/thread-self/status");
@@ -147,7 +148,7 @@ struct MemoryLimits {
 };
 
 /// Tested  seams/system_limits_test, run/machine_facts_test
-[[nodiscard]] inline MemoryLimits read_memory_limits(const std::string& root = "") {
+[[nodiscard]] HEDDLE_COLD inline MemoryLimits read_memory_limits(const std::string& root = "") {
   MemoryLimits memory;
   const std::string info = file_text(root + "/proc/meminfo");
   memory.memory = Bytes{1024 * first_number(line_after(info, "MemTotal:"))};
@@ -166,7 +167,7 @@ struct MemoryLimits {
 }
 
 /// Threads that the process may have by the limit of its user and by its control groups, whichever is less; 0 if neither says.
-[[nodiscard]] inline std::int64_t thread_limit(const std::string& root = "") {
+[[nodiscard]] HEDDLE_COLD inline std::int64_t thread_limit(const std::string& root = "") {
   std::int64_t least = 0;
   const auto take = [&](std::int64_t limit) { least = limit > 0 && (least == 0 || limit < least) ? limit : least; };
 #if defined(__linux__)

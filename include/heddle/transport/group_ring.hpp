@@ -8,8 +8,9 @@
 #include <atomic>
 #include <cstdint>
 #include <thread>
-#include <vector>
 
+#include "heddle/core/host_device.hpp"
+#include "heddle/core/row_of.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/transport/collective_work.hpp"
 #include "heddle/transport/mismatch.hpp"
@@ -29,7 +30,7 @@ namespace heddle::transport_room {
 class GroupRing {
  public:
   /// Fewer than 2^15 members: the count shares a word with the number.
-  GroupRing(int members, int limit, AddElements add = nullptr)
+  HEDDLE_COLD GroupRing(int members, int limit, AddElements add = nullptr)
       : members_(members), add_(add), slots_(2 * static_cast<std::size_t>(limit)), sources_(slots_.size() * count(members)),
         targets_(sources_.size()), posted_(sources_.size()), started_(count(members)) {}
 
@@ -100,7 +101,7 @@ class GroupRing {
   }
 
   /// Ends number k if some position has not started it: true if no work has begun and none ever will.
-  bool kill(std::int64_t k) {
+  HEDDLE_COLD bool kill(std::int64_t k) {
     Slot& slot = at(k);
     std::uint64_t seen = slot.posts.load(std::memory_order_acquire);
     std::uint64_t next = 0;
@@ -115,7 +116,7 @@ class GroupRing {
   }
 
   /// Ends what `position` has started and cannot complete, completes the rest. Afterwards nobody touches a buffer it has given.
-  void kill_all(int position) {
+  HEDDLE_COLD void kill_all(int position) {
     for (Slot& slot : slots_) {
       const std::uint64_t seen = slot.posts.load(std::memory_order_acquire);
       const std::int64_t k = static_cast<std::int64_t>(seen >> post_shift) - 1;
@@ -126,7 +127,7 @@ class GroupRing {
     }
   }
 
-  void reset() {
+  HEDDLE_COLD void reset() {
     for (Slot& slot : slots_) {
       slot.posts.store(0, std::memory_order_relaxed);
       slot.open.store(0, std::memory_order_relaxed);
@@ -186,7 +187,7 @@ class GroupRing {
     for (int q = members_ - 1; q > 0; --q)
       if (posted(k, q) != posted(k, 0)) slot.odd = q;
     const std::int64_t elements = posted(k, 0).elements;
-    slot.buffers = {posted(k, 0).kind, members_, elements, sources_.data() + row(k), targets_.data() + row(k), add_};
+    slot.buffers = {posted(k, 0).kind, members_, elements, sources_.begin() + row(k), targets_.begin() + row(k), add_};
     const std::int64_t even = elements / (4 * static_cast<std::int64_t>(members_));
     std::int64_t slice = std::clamp(even, least_slice, usual_slice);
     slice = std::max(slice, elements >> (work_shift - 1));
@@ -203,11 +204,11 @@ class GroupRing {
 
   int members_;
   AddElements add_;
-  std::vector<Slot> slots_;
-  std::vector<const float*> sources_;      // (slots, members)
-  std::vector<float*> targets_;            // (slots, members)
-  std::vector<StartedCollective> posted_;  // (slots, members)
-  std::vector<Started> started_;           // (members)
+  RowOf<Slot> slots_;
+  RowOf<const float*> sources_;      // (slots, members)
+  RowOf<float*> targets_;            // (slots, members)
+  RowOf<StartedCollective> posted_;  // (slots, members)
+  RowOf<Started> started_;           // (members)
 };
 
 }  // namespace heddle::transport_room

@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/core/units.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/seams/error.hpp"
 
 namespace heddle::transport_room {
@@ -27,10 +29,11 @@ class Groups {
   [[nodiscard]] static constexpr Bytes memory(int ranks, int groups) {
     return Bytes{groups * (static_cast<std::int64_t>(sizeof(std::vector<int>)) + 4 * std::int64_t{ranks}) + 4 * 4 * std::int64_t{ranks}};
   }
-  Groups(int ranks, std::vector<std::vector<int>> groups) : ranks_(ranks), groups_(std::move(groups)) {
+  HEDDLE_COLD Groups(int ranks, std::vector<std::vector<int>> groups)
+      : ranks_(ranks), groups_(std::move(groups)), positions_(groups_.size() * static_cast<std::size_t>(ranks < 0 ? 0 : ranks), -1) {
     if (ranks < 1 || ranks > most_ranks)
-      throw Error{Code{'T', 4}, "a transport has from 1 to " + std::to_string(most_ranks) + " ranks, not " + std::to_string(ranks) +
-                                    ". Fix: give it the number of devices of the plan."};
+      throw Error{Code{'T', 4},
+                  written({"a transport has from 1 to ", most_ranks, " ranks, not ", ranks, ". Fix: give it the number of devices of the plan."})};
     for (int g = 0; g < count(); ++g) add_positions(g);
   }
 
@@ -43,39 +46,36 @@ class Groups {
 
   void check_transfer(int rank, int peer, std::int64_t elements) const {
     if (peer < 0 || peer >= ranks_ || peer == rank)
-      throw Error{Code{'T', 4}, name(rank) + " cannot exchange with rank " + std::to_string(peer) + ". There are " + std::to_string(ranks_) +
-                                    " ranks, counted from 0, and none is its own peer. Fix: name another rank of the transport."};
+      throw Error{Code{'T', 4}, written({name(rank), " cannot exchange with rank ", peer, ". There are ", ranks_,
+                                         " ranks, counted from 0, and none is its own peer. Fix: name another rank of the transport."})};
     check_elements(rank, elements);
   }
   void check_collective(int rank, int group, std::int64_t elements) const {
     if (group < 0 || group >= count() || position(group, rank) < 0)
-      throw Error{Code{'T', 4}, name(rank) + " is no member of group " + std::to_string(group) + " of " + std::to_string(count()) +
-                                    ". Fix: name a group, counted from 0, that contains the rank."};
+      throw Error{Code{'T', 4}, written({name(rank), " is no member of group ", group, " of ", count(),
+                                         ". Fix: name a group, counted from 0, that contains the rank."})};
     check_elements(rank, elements);
   }
   /// As check_collective, for a whole that is divided into one slice per member.
   void check_slices(int rank, int group, std::int64_t elements) const {
     check_collective(rank, group, elements);
     if (elements % members(group) != 0)
-      throw Error{Code{'T', 5}, name(rank) + " divides " + std::to_string(elements) + " elements into slices for the " +
-                                    std::to_string(members(group)) + " members of group " + std::to_string(group) + ". Fix: pass a multiple of " +
-                                    std::to_string(members(group)) + "."};
+      throw Error{Code{'T', 5}, written({name(rank), " divides ", elements, " elements into slices for the ", members(group), " members of group ",
+                                         group, ". Fix: pass a multiple of ", members(group), "."})};
   }
 
  private:
   [[nodiscard]] const std::vector<int>& at(int group) const { return groups_[static_cast<std::size_t>(group)]; }
-  static std::string name(int rank) { return "rank " + std::to_string(rank); }
+  HEDDLE_COLD static std::string name(int rank) { return "rank " + std::to_string(rank); }
   static void check_elements(int rank, std::int64_t elements) {
-    if (elements < 0) throw Error{Code{'T', 5}, name(rank) + " moves " + std::to_string(elements) + " elements. Fix: pass a count of 0 or more."};
+    if (elements < 0) throw Error{Code{'T', 5}, written({name(rank), " moves ", elements, " elements. Fix: pass a count of 0 or more."})};
   }
-  void add_positions(int group) {
-    positions_.resize(positions_.size() + static_cast<std::size_t>(ranks_), -1);
+  HEDDLE_COLD void add_positions(int group) {
     for (int q = 0; q < members(group); ++q) {
       const int rank = rank_at(group, q);
       if (rank < 0 || rank >= ranks_ || position(group, rank) >= 0)
-        throw Error{Code{'T', 4}, "group " + std::to_string(group) + " names rank " + std::to_string(rank) +
-                                      ", which is named twice or is none of the " + std::to_string(ranks_) +
-                                      " ranks. Fix: list each member once, counted from 0."};
+        throw Error{Code{'T', 4}, written({"group ", group, " names rank ", rank, ", which is named twice or is none of the ", ranks_,
+                                           " ranks. Fix: list each member once, counted from 0."})};
       positions_[static_cast<std::size_t>(group * ranks_ + rank)] = q;
     }
   }

@@ -9,8 +9,9 @@
 #include <mutex>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "heddle/core/host_device.hpp"
+#include "heddle/core/row_of.hpp"
 #include "heddle/seams/error.hpp"
 #include "heddle/transport/spin_wait.hpp"
 
@@ -26,12 +27,12 @@ class LostRanks {
   [[nodiscard]] bool any() const { return any_.load(std::memory_order_seq_cst); }
   [[nodiscard]] bool contains(int rank) const { return any() && lost_[static_cast<std::size_t>(rank)].load(std::memory_order_seq_cst); }
 
-  void add(int rank, std::string why) {
+  HEDDLE_COLD void add(int rank, std::string why) {
     const std::lock_guard lock{mutex_};
     insert(rank, std::move(why));
   }
   /// As add, unless some rank is lost already.
-  void add_if_first(int rank, std::string why) {
+  HEDDLE_COLD void add_if_first(int rank, std::string why) {
     const std::lock_guard lock{mutex_};
     if (first_ < 0) insert(rank, std::move(why));
   }
@@ -47,7 +48,7 @@ class LostRanks {
   }
 
   /// What a wait throws that cannot complete. Only when any().
-  [[nodiscard]] RankLost error(std::string operation, std::int64_t sequence) const {
+  [[nodiscard]] HEDDLE_COLD RankLost error(std::string operation, std::int64_t sequence) const {
     const std::lock_guard lock{mutex_};
     return {Rank{first_}, std::move(operation), sequence, why_};
   }
@@ -72,7 +73,7 @@ class LostRanks {
   }
 
   std::atomic<bool> any_{false};
-  std::vector<std::atomic<bool>> lost_;
+  RowOf<std::atomic<bool>> lost_;
   mutable std::mutex mutex_;
   int first_ = -1;
   std::string why_;

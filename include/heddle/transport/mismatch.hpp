@@ -7,16 +7,18 @@
 #include <cstdint>
 #include <string>
 
+#include "heddle/core/host_device.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/seams/error.hpp"
 #include "heddle/transport/movement.hpp"
 
 namespace heddle::transport_room {
 
 /// Tested  transport/mismatch_test
-[[nodiscard]] inline Error counts_differ(const std::string& first, std::int64_t first_count, const std::string& second, std::int64_t second_count,
-                                         std::int64_t sequence) {
-  return Error{Code{'T', 1}, first + ' ' + std::to_string(first_count) + " elements, " + second + ' ' + std::to_string(second_count) + ", sequence " +
-                                 std::to_string(sequence) + ". Nothing was moved. Fix: start both with the same count, in the same order."};
+[[nodiscard]] HEDDLE_COLD inline Error counts_differ(const std::string& first, std::int64_t first_count, const std::string& second,
+                                                     std::int64_t second_count, std::int64_t sequence) {
+  return Error{Code{'T', 1}, written({first, ' ', first_count, " elements, ", second, ' ', second_count, ", sequence ", sequence,
+                                      ". Nothing was moved. Fix: start both with the same count, in the same order."})};
 }
 
 /// What one member of a group has started.
@@ -27,9 +29,9 @@ struct StartedCollective {
 };
 
 /// Tested  transport/mismatch_test
-[[nodiscard]] inline Error collectives_differ(int first_rank, StartedCollective first, int second_rank, StartedCollective second,
-                                              std::int64_t sequence) {
-  const auto starts = [](int rank, Movement kind) { return "rank " + std::to_string(rank) + " starts " + name_of(kind) + " of"; };
+[[nodiscard]] HEDDLE_COLD inline Error collectives_differ(int first_rank, StartedCollective first, int second_rank, StartedCollective second,
+                                                          std::int64_t sequence) {
+  const auto starts = [](int rank, Movement kind) { return written({"rank ", rank, " starts ", name_of(kind), " of"}); };
   return counts_differ(starts(first_rank, first.kind), first.elements, starts(second_rank, second.kind), second.elements, sequence);
 }
 

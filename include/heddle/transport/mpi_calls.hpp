@@ -4,6 +4,7 @@
 // In: a communicator, buffers.  Out: MpiCommunicator, MpiRequests.
 #pragma once
 
+#include "heddle/core/written.hpp"
 #include "heddle/transport/mpi_header.hpp"
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -29,7 +29,7 @@ inline void check_mpi(int code, const char* call) {
   char words[MPI_MAX_ERROR_STRING + 1]{};
   int length = 0;
   MPI_Error_string(code, words, &length);
-  throw Error{Code{'T', 6}, std::string{call} + " failed: " + words + ". Fix: look at what mpirun printed before."};
+  throw Error{Code{'T', 6}, written({call, " failed: ", words, ". Fix: look at what mpirun printed before."})};
 }
 
 /// Requests that are looked at together. Every MPI call of this class returns at once.
@@ -86,8 +86,8 @@ class MpiRequests {
   [[nodiscard]] MPI_Request& at(int i) { return requests_[static_cast<std::size_t>(i)]; }
   static int count_of(std::size_t bytes) {
     if (bytes > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-      throw Error{Code{'T', 5}, "a message of " + std::to_string(bytes) + " bytes is longer than MPI counts, " +
-                                    std::to_string(std::numeric_limits<int>::max()) + ". Fix: use smaller buckets or micro-batches."};
+      throw Error{Code{'T', 5}, written({"a message of ", bytes, " bytes is longer than MPI counts, ", std::numeric_limits<int>::max(),
+                                         ". Fix: use smaller buckets or micro-batches."})};
     return static_cast<int>(bytes);
   }
   std::vector<MPI_Request> requests_;
@@ -121,9 +121,8 @@ class MpiCommunicator {
       if (flag != 0 || std::chrono::steady_clock::now() < end.point()) continue;
       MpiProcess::instance().finalize_at_the_end(false);
       MpiProcess::instance().keep(made);  // the others may come after all
-      throw Error{Code{'R', 3}, "not all of the " + std::to_string(size_) + " processes came to the start of the plan within " +
-                                    milliseconds_of(deadline) +
-                                    ". Fix: let every process make the same trainers in the same order, or raise the deadline."};
+      throw Error{Code{'R', 3}, written({"not all of the ", size_, " processes came to the start of the plan within ", milliseconds_of(deadline),
+                                         ". Fix: let every process make the same trainers in the same order, or raise the deadline."})};
     }
     comm_ = *made;
     MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);

@@ -4,6 +4,7 @@
 // In: a communicator.  Out: the same bytes everywhere; a sentence that names the odd rank.
 #pragma once
 
+#include "heddle/core/written.hpp"
 #include "heddle/transport/mpi_header.hpp"
 
 #include <algorithm>
@@ -70,15 +71,15 @@ class MpiShare {
     });
   }
   [[nodiscard]] std::string describe() const { return describe(owner_); }
-  [[nodiscard]] static std::string describe(int owner) { return "sharing what rank " + std::to_string(owner) + " holds"; }
+  [[nodiscard]] static std::string describe(int owner) { return written({"sharing what rank ", owner, " holds"}); }
   void check() const {
     if (memory_->theirs == memory_->mine) return;
-    const auto words = [](const Heading& h) { return std::to_string(h.bytes) + " bytes as number " + std::to_string(h.number); };
-    throw Error{Code{'T', 9},
-                "rank " + std::to_string(owner_) + " shares " + words(memory_->theirs) + " with the others, rank " + std::to_string(comm_.rank()) +
-                    " expects " + words(memory_->mine) +
-                    ". Fix: make the same calls in the same order in every process, also parameter_hash(), parameter(), set_parameter(), accuracy(), "
-                    "save() and load(); under first_process() only print."};
+    const auto words = [](const Heading& h) { return written({h.bytes, " bytes as number ", h.number}); };
+    throw Error{
+        Code{'T', 9},
+        written({"rank ", owner_, " shares ", words(memory_->theirs), " with the others, rank ", comm_.rank(), " expects ", words(memory_->mine),
+                 ". Fix: make the same calls in the same order in every process, also parameter_hash(), parameter(), set_parameter(), accuracy(), ",
+                 "save() and load(); under first_process() only print."})};
   }
 
  private:

@@ -7,10 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "heddle/core/units.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/seams/error.hpp"
 #include "heddle/transport/groups.hpp"
 #include "heddle/transport/mpi_calls.hpp"
@@ -45,9 +45,9 @@ class MpiLanes {
   std::size_t make(const MpiCommunicator& comm, const Groups& groups, int rank, PendingLimits limits) {
     const std::int64_t tags_of_one = std::int64_t{limits.reductions} * MpiCollective::tags;
     if (groups.count() * tags_of_one > comm.most_tag())
-      throw Error{Code{'T', 6}, std::to_string(groups.count()) + " groups with " + std::to_string(limits.reductions) +
-                                    " pending collectives each need more tags than this MPI has, " + std::to_string(comm.most_tag()) +
-                                    ". Fix: use fewer, larger buckets, or another MPI."};
+      throw Error{Code{'T', 6},
+                  written({groups.count(), " groups with ", limits.reductions, " pending collectives each need more tags than this MPI has, ",
+                           comm.most_tag(), ". Fix: use fewer, larger buckets, or another MPI."})};
     lane_of_.resize(static_cast<std::size_t>(groups.count()));
     std::size_t own = 0;  // number of a group among those of this rank
     for (int g = 0; g < groups.count(); ++g) {

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <cstring>
 #include <thread>
-#include <vector>
 
+#include "heddle/core/row_of.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/transport/spin_wait.hpp"
 
@@ -105,7 +105,7 @@ class PairRing {
     return true;
   }
 
-  std::vector<Slot> slots_;
+  RowOf<Slot> slots_;
 };
 
 }  // namespace heddle::transport_room

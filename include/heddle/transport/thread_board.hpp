@@ -4,10 +4,11 @@
 // In: ranks, groups, limits.  Out: ThreadBoard.
 #pragma once
 
-#include <string>
 #include <utility>
 #include <vector>
 
+#include "heddle/core/host_device.hpp"
+#include "heddle/core/row_of.hpp"
 #include "heddle/transport/group_ring.hpp"
 #include "heddle/transport/groups.hpp"
 #include "heddle/transport/lost_ranks.hpp"
@@ -20,12 +21,12 @@ namespace heddle::transport_room {
 /// Tested  transport/thread_board_test
 class ThreadBoard {
  public:
-  ThreadBoard(int ranks, std::vector<std::vector<int>> groups, PendingLimits limits)
-      : groups_(ranks, std::move(groups)), lost_(ranks), sleepers_(static_cast<std::size_t>(ranks)), awaited_(sleepers_.size()) {
-    pairs_.reserve(sleepers_.size() * sleepers_.size());
-    while (pairs_.size() < sleepers_.size() * sleepers_.size()) pairs_.emplace_back(limits.transfers);
-    for (int g = 0; g < groups_.count(); ++g) rings_.emplace_back(groups_.members(g), limits.reductions, limits.add);
-  }
+  HEDDLE_COLD ThreadBoard(int ranks, std::vector<std::vector<int>> groups, PendingLimits limits)
+      : groups_(ranks, std::move(groups)), lost_(ranks), sleepers_(static_cast<std::size_t>(ranks)), awaited_(sleepers_.size()),
+        pairs_(sleepers_.size() * sleepers_.size(), [&](std::size_t) { return PairRing{limits.transfers}; }),
+        rings_(static_cast<std::size_t>(groups_.count()), [&](std::size_t group) {
+          return GroupRing{groups_.members(static_cast<int>(group)), limits.reductions, limits.add};
+        }) {}
 
   [[nodiscard]] int ranks() const { return groups_.ranks(); }
   [[nodiscard]] const Groups& groups() const { return groups_; }
@@ -49,7 +50,7 @@ class ThreadBoard {
     return false;
   }
   /// The rank at the end of the chain of waits, which waits for nobody; `awaited` itself if the chain is a circle.
-  [[nodiscard]] int culprit(int awaited) {
+  [[nodiscard]] HEDDLE_COLD int culprit(int awaited) {
     int last = awaited;
     for (int hop = 0; hop < ranks(); ++hop) {
       const int next = awaited_by(last);
@@ -60,7 +61,7 @@ class ThreadBoard {
   }
 
   /// Ends what the rank has started and cannot complete. When this returns nobody reads or writes a buffer that it has given.
-  void withdraw(int rank) {
+  HEDDLE_COLD void withdraw(int rank) {
     for (int other = 0; other < ranks(); ++other) {
       pair(rank, other).kill_all(PairRing::send);
       pair(other, rank).kill_all(PairRing::receive);
@@ -70,7 +71,7 @@ class ThreadBoard {
     for (Sleeper& sleeper : sleepers_) sleeper.wake();
   }
 
-  void reset() {
+  HEDDLE_COLD void reset() {
     for (PairRing& pair : pairs_) pair.reset();
     for (GroupRing& ring : rings_) ring.reset();
     lost_.clear();
@@ -84,10 +85,10 @@ class ThreadBoard {
 
   Groups groups_;
   LostRanks lost_;
-  std::vector<Sleeper> sleepers_;
-  std::vector<Awaited> awaited_;
-  std::vector<PairRing> pairs_;  // (from, to)
-  std::vector<GroupRing> rings_;
+  RowOf<Sleeper> sleepers_;
+  RowOf<Awaited> awaited_;
+  RowOf<PairRing> pairs_;  // (from, to)
+  RowOf<GroupRing> rings_;
 };
 
 }  // namespace heddle::transport_room

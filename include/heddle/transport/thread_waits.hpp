@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/transport/mismatch.hpp"
 #include "heddle/transport/movement.hpp"
 #include "heddle/transport/thread_board.hpp"
@@ -31,7 +32,9 @@ struct PairWait {
   [[nodiscard]] bool kill() const { return ring().kill(k); }
   [[nodiscard]] int awaited() const { return peer; }
   void publish(Awaited& to) const { to.set_peer(peer); }
-  [[nodiscard]] std::string describe() const { return (side == PairRing::send ? "send to rank " : "receive from rank ") + std::to_string(peer); }
+  [[nodiscard]] HEDDLE_COLD std::string describe() const {
+    return (side == PairRing::send ? "send to rank " : "receive from rank ") + std::to_string(peer);
+  }
   void check_counts() const {
     if (ring().sent(k) == ring().received(k)) return;
     const int from = side == PairRing::send ? rank : peer;
@@ -59,7 +62,7 @@ struct GroupWait {
   [[nodiscard]] bool kill() const { return ring().kill(k); }
   [[nodiscard]] int awaited() const { return board.first_missing(group, k); }
   void publish(Awaited& to) const { to.set_collective(group, k); }
-  [[nodiscard]] std::string describe() const { return describe_collective(kind, group); }
+  [[nodiscard]] HEDDLE_COLD std::string describe() const { return describe_collective(kind, group); }
   void check_counts() const {
     const int odd = ring().odd_position(k);
     if (odd == 0) return;

@@ -6,12 +6,13 @@
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "heddle/core/host_device.hpp"
+#include "heddle/core/row_of.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/seams/concepts.hpp"
 #include "heddle/seams/error.hpp"
@@ -48,7 +49,7 @@ class Threads {
     return share;
   }
   [[nodiscard]] int ranks() const { return board_.ranks(); }
-  [[nodiscard]] Endpoint& endpoint(Rank rank) { return *endpoints_.at(static_cast<std::size_t>(rank.value)); }
+  [[nodiscard]] Endpoint& endpoint(Rank rank);
 
   /// What the rank has sent since construction or the last clear_traffic: in all groups, or in one.
   [[nodiscard]] Sent sent(Rank rank, Movement kind) const { return traffic_.at(static_cast<std::size_t>(rank.value)).sent(kind); }
@@ -59,7 +60,7 @@ class Threads {
 
   /// Marks a rank as lost: what needs it and is not complete throws RankLost at once, now and later. When this returns nobody reads or writes a
   /// buffer that the rank has given: a rank that stops on an error calls it for itself before its buffers go.
-  void give_up(Rank rank, std::string why) {
+  HEDDLE_COLD void give_up(Rank rank, std::string why) {
     board_.lost().add(rank.value, std::move(why));
     board_.withdraw(rank.value);
   }
@@ -71,16 +72,16 @@ class Threads {
   std::chrono::nanoseconds deadline_;
   ThreadBoard board_;
   int spins_;
-  std::vector<SentCounters> traffic_;
-  std::vector<std::unique_ptr<Endpoint>> endpoints_;
+  RowOf<SentCounters> traffic_;
+  RowOf<Endpoint> endpoints_;
 };
 
 /// What one rank holds of the transport. Only the rank's own thread calls it.
 class Threads::Endpoint {
  public:
   Endpoint(Threads& world, int rank, PendingLimits limits)
-      : world_(world), rank_(rank), sends_(static_cast<std::size_t>(world.ranks()), Window{limits.transfers}), receives_(sends_),
-        collectives_(static_cast<std::size_t>(world.board_.groups().count()), Window{limits.reductions}) {}
+      : world_(world), rank_(rank), sends_(windows(world.ranks(), limits.transfers)), receives_(windows(world.ranks(), limits.transfers)),
+        collectives_(windows(world.board_.groups().count(), limits.reductions)) {}
 
   [[nodiscard]] Rank rank() const { return Rank{rank_}; }
 
@@ -128,6 +129,9 @@ class Threads::Endpoint {
  private:
   friend class Threads;
 
+  static RowOf<Window> windows(int count, int limit) {
+    return {static_cast<std::size_t>(count), [limit](std::size_t) { return Window{limit}; }};
+  }
   [[nodiscard]] SentCounters& traffic() { return world_.traffic_[static_cast<std::size_t>(rank_)]; }
   [[nodiscard]] ThreadBoard& board() { return world_.board_; }
   [[nodiscard]] PairWait send(int peer, std::int64_t k) { return {board(), rank_, peer, PairRing::send, k}; }
@@ -146,13 +150,13 @@ class Threads::Endpoint {
   }
 
   // A rank that is lost starts nothing more: its buffers may be gone, and the reuse of slots relies on waits that ended well.
-  template <class Describe> std::int64_t open(std::vector<Window>& windows, int index, Describe describe) {
+  template <class Describe> std::int64_t open(RowOf<Window>& windows, int index, Describe describe) {
     Window& window = windows[static_cast<std::size_t>(index)];
     if (board().lost().contains(rank_)) throw board().lost().error(describe(window.next()).describe(), window.next());
     return window.open([&] { return describe(window.next()).describe(); });
   }
 
-  template <class Wait> void close(std::vector<Window>& windows, int index, const Wait& wait) {
+  template <class Wait> void close(RowOf<Window>& windows, int index, const Wait& wait) {
     windows[static_cast<std::size_t>(index)].close(wait.k, [&] { return wait.describe(); });
     if (!wait.done()) await(wait);
     wait.check_counts();
@@ -173,7 +177,7 @@ class Threads::Endpoint {
     awaited.clear();
   }
 
-  template <class Wait> [[noreturn]] void leave(const Wait& wait, Awaited& awaited, bool in_time) {
+  template <class Wait> [[noreturn]] HEDDLE_COLD void leave(const Wait& wait, Awaited& awaited, bool in_time) {
     if (!in_time)
       board().lost().add_if_first(board().culprit(wait.awaited()), "it started nothing within the deadline of " + milliseconds_of(world_.deadline_));
     world_.give_up(Rank{rank_}, "");  // it starts nothing more, so who needs it must not wait either; the cause is the rank lost first
@@ -188,21 +192,22 @@ class Threads::Endpoint {
 
   Threads& world_;
   int rank_;
-  std::vector<Window> sends_;        // (peers)
-  std::vector<Window> receives_;     // (peers)
-  std::vector<Window> collectives_;  // (groups)
+  RowOf<Window> sends_;        // (peers)
+  RowOf<Window> receives_;     // (peers)
+  RowOf<Window> collectives_;  // (groups)
 };
 
-inline Threads::Threads(int ranks, std::vector<std::vector<int>> groups, PendingLimits limits, std::chrono::nanoseconds deadline)
-    : deadline_(positive_deadline(deadline)), board_(ranks, std::move(groups), limits), spins_(spins_before_sleep(ranks)) {
-  for (int rank = 0; rank < ranks; ++rank) {
-    traffic_.emplace_back(board_.groups().count());
-    endpoints_.push_back(std::make_unique<Endpoint>(*this, rank, limits));
-  }
-}
+HEDDLE_APART inline Threads::Threads(int ranks, std::vector<std::vector<int>> groups, PendingLimits limits, std::chrono::nanoseconds deadline)
+    : deadline_(positive_deadline(deadline)), board_(ranks, std::move(groups), limits), spins_(spins_before_sleep(ranks)),
+      traffic_(static_cast<std::size_t>(ranks), [&](std::size_t) { return SentCounters{board_.groups().count()}; }),
+      endpoints_(static_cast<std::size_t>(ranks), [&](std::size_t rank) {
+        return Endpoint{*this, static_cast<int>(rank), limits};
+      }) {}
+
+inline Threads::Endpoint& Threads::endpoint(Rank rank) { return endpoints_.at(static_cast<std::size_t>(rank.value)); }
 
 inline void Threads::reset() {
-  for (auto& endpoint : endpoints_) endpoint->reset();
+  for (Endpoint& endpoint : endpoints_) endpoint.reset();
   board_.reset();
 }
 

@@ -6,10 +6,10 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "heddle/core/units.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/seams/concepts.hpp"
 #include "heddle/seams/error.hpp"
 
@@ -37,8 +37,8 @@ class Window {
   /// The number of the next start.
   template <class Describe> std::int64_t open(Describe describe) {
     if (next_ - oldest_ >= limit_)
-      throw Error{Code{'T', 2}, std::to_string(limit_) + " starts are pending already at " + describe() + ". The oldest not waited for is sequence " +
-                                    std::to_string(oldest_) + ". Fix: wait for it first, or give the transport a higher limit."};
+      throw Error{Code{'T', 2}, written({limit_, " starts are pending already at ", describe(), ". The oldest not waited for is sequence ", oldest_,
+                                         ". Fix: wait for it first, or give the transport a higher limit."})};
     waited_[slot(next_)] = false;
     return next_++;
   }
@@ -46,8 +46,8 @@ class Window {
   /// Ends the start with this number: a second wait for it is an error.
   template <class Describe> void close(std::int64_t sequence, Describe describe) {
     if (sequence < oldest_ || sequence >= next_ || waited_[slot(sequence)])
-      throw Error{Code{'T', 3}, "sequence " + std::to_string(sequence) + " is not pending at " + describe() + ". " + std::to_string(next_) +
-                                    " were started. Fix: wait once for each start, with the number it gave."};
+      throw Error{Code{'T', 3}, written({"sequence ", sequence, " is not pending at ", describe(), ". ", next_,
+                                         " were started. Fix: wait once for each start, with the number it gave."})};
     waited_[slot(sequence)] = true;
     while (oldest_ < next_ && waited_[slot(oldest_)]) ++oldest_;
   }

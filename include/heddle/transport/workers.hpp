@@ -19,6 +19,9 @@
 #include <sched.h>
 #endif
 
+#include "heddle/core/host_device.hpp"
+#include "heddle/core/row_of.hpp"
+#include "heddle/core/written.hpp"
 #include "heddle/seams/error.hpp"
 #include "heddle/seams/system_limits.hpp"
 #include "heddle/transport/float_environment.hpp"
@@ -58,23 +61,21 @@ inline void move_to_core([[maybe_unused]] int core) noexcept {
 /// Tested  transport/workers_test
 class Workers {
  public:
-  explicit Workers(int ranks) : Workers(ranks, read_core_limits()) {}
-  Workers(int ranks, const CoreLimits& cores)
-      : cores_(cores.allowed), errors_(static_cast<std::size_t>(ranks)), sleepers_(errors_.size()),
-        spins_(have_a_core_each(ranks, cores) ? 4000 : 0) {  // where ranks share cores a spin would be taken from a rank
-    threads_.reserve(errors_.size());
+  HEDDLE_APART explicit Workers(int ranks) : Workers(ranks, read_core_limits()) {}
+  HEDDLE_APART Workers(int ranks, const CoreLimits& cores)
+      : cores_(cores.allowed), errors_(static_cast<std::size_t>(ranks)), sleepers_(errors_.size()), spins_(have_a_core_each(ranks, cores) ? 4000 : 0),
+        threads_(errors_.size()) {  // where ranks share cores a spin would be taken from a rank
+    int started = 0;
     try {
-      for (int rank = 1; rank < ranks; ++rank) threads_.emplace_back([this, rank] { serve(rank); });
+      for (; started < ranks - 1; ++started) threads_[static_cast<std::size_t>(started)] = std::thread{[this, rank = started + 1] { serve(rank); }};
     } catch (const std::system_error& problem) {
-      const std::size_t started = threads_.size();
       stop();
       const std::int64_t limit = thread_limit();
-      throw Error(Code{'R', 15}, "the " + std::to_string(ranks) + " ranks need " + std::to_string(ranks - 1) +
-                                     " threads beside the caller's, but only " + std::to_string(started) + " could be started: " + problem.what() +
-                                     "; " +
-                                     (limit > 0 ? "the limits of user and control group allow " + std::to_string(limit)
-                                                : "user and control group set no limit of their own") +
-                                     ". Fix: use a plan of fewer devices, or raise the limit (ulimit -u, pids.max) or the memory.");
+      throw Error(Code{'R', 15}, written({"the ", ranks, " ranks need ", ranks - 1, " threads beside the caller's, but only ", started,
+                                          " could be started: ", problem.what(), "; ",
+                                          (limit > 0 ? "the limits of user and control group allow " + std::to_string(limit)
+                                                     : "user and control group set no limit of their own"),
+                                          ". Fix: use a plan of fewer devices, or raise the limit (ulimit -u, pids.max) or the memory."}));
     } catch (...) {
       stop();
       throw;
@@ -90,8 +91,21 @@ class Workers {
   /// job(rank) on every rank's thread, rank 0 on this one; returns when all have returned or thrown.
   template <class Job> void run(Job&& job) {
     using Plain = std::remove_reference_t<Job>;
-    context_ = const_cast<void*>(static_cast<const void*>(std::addressof(job)));
-    call_ = [](void* context, int rank) { (*static_cast<Plain*>(context))(rank); };
+    run_plain(const_cast<void*>(static_cast<const void*>(std::addressof(job))),
+              [](void* context, int rank) { (*static_cast<Plain*>(context))(rank); });
+  }
+
+  /// Throws what the lowest rank threw, if any did.
+  void rethrow_first() const {
+    for (const auto& error : errors_)
+      if (error) std::rethrow_exception(error);
+  }
+
+ private:
+  /// The same for every job: it is compiled once.
+  void run_plain(void* context, void (*call)(void*, int)) {
+    context_ = context;
+    call_ = call;
     for (auto& error : errors_) error = nullptr;
     if (ranks() > 1) {
       environment_ = FloatEnvironment{};
@@ -103,13 +117,6 @@ class Workers {
     if (ranks() > 1) caller_.wait(spins_, [&] { return running_.load(std::memory_order_seq_cst) == 0; });
   }
 
-  /// Throws what the lowest rank threw, if any did.
-  void rethrow_first() const {
-    for (const auto& error : errors_)
-      if (error) std::rethrow_exception(error);
-  }
-
- private:
   void announce() {
     round_.fetch_add(1, std::memory_order_seq_cst);
     for (Sleeper& sleeper : sleepers_) sleeper.wake();
@@ -137,12 +144,13 @@ class Workers {
   void stop() {
     stopping_ = true;
     announce();
-    for (std::thread& thread : threads_) thread.join();
+    for (std::thread& thread : threads_)
+      if (thread.joinable()) thread.join();
   }
 
   std::vector<int> cores_;
-  std::vector<std::exception_ptr> errors_;  // (ranks)
-  std::vector<Sleeper> sleepers_;           // (ranks)
+  RowOf<std::exception_ptr> errors_;  // (ranks)
+  RowOf<Sleeper> sleepers_;           // (ranks)
   Sleeper caller_;
   int spins_ = 0;
   FloatEnvironment environment_;  // of whoever called run()
@@ -151,7 +159,7 @@ class Workers {
   void* context_ = nullptr;
   alignas(cache_line_bytes) std::atomic<std::uint64_t> round_{0};
   alignas(cache_line_bytes) std::atomic<int> running_{0};
-  std::vector<std::thread> threads_;
+  RowOf<std::thread> threads_;
 };
 
 }  // namespace heddle::transport_room

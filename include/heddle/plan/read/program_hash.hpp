@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/plan/program/program.hpp"
 
 namespace heddle::plan_room {
@@ -31,7 +32,7 @@ class Fnv {
   std::uint64_t hash_ = 0xcbf29ce484222325U;
 };
 
-constexpr void add_graph(Fnv& hash, const Graph& g) {
+HEDDLE_COLD constexpr void add_graph(Fnv& hash, const Graph& g) {
   hash.add_text(g.model.view()).add(g.node_count, g.parameter_count, g.input.elements());
   for (int n = 0; n < g.node_count; ++n) {
     const Leaf& leaf = g.leaf(n);
@@ -44,7 +45,7 @@ constexpr void add_graph(Fnv& hash, const Graph& g) {
 
 constexpr void add_place(Fnv& hash, const Place& place) { hash.add(place.pool, place.offset); }
 
-constexpr void add_bodies(Fnv& hash, const Program& p) {
+HEDDLE_COLD constexpr void add_bodies(Fnv& hash, const Program& p) {
   for (const IndexRange* bodies : {p.forward_bodies, p.backward_bodies, p.weight_bodies})
     for (int c = 0; c < p.chunks; ++c)
       for (int e = bodies[c].begin; e < bodies[c].end; ++e) {
@@ -65,7 +66,7 @@ constexpr void add_lists(Fnv& hash, const Program& p) {
 /// The ranks of a plan that are processes compare it before they start.
 ///
 /// Tested  plan/read/program_hash_test
-[[nodiscard]] constexpr std::uint64_t program_hash(const Program& p) {
+[[nodiscard]] HEDDLE_COLD constexpr std::uint64_t program_hash(const Program& p) {
   Fnv hash;
   add_graph(hash, *p.graph);
   for (int a = 0; a < p.mesh.count; ++a) hash.add(p.mesh.axes[a], p.mesh.sizes[a]);
