@@ -11,7 +11,7 @@ using Mine = Training<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, S
 
 int main() {
   return run_main([] {
-    const auto& mesh = lower<Mine>().mesh;
+    const auto& mesh = extending::lower<Mine>().mesh;
     for (int r = 0; r < devices<Mine>; ++r) {
       const int stage = mesh.coordinate(Rank{r}, axis::stage), part = mesh.coordinate(Rank{r}, axis::shard);
       std::printf("device %d: stage %d with device %d, part %d with device %d\n", r, stage, mesh.moved(Rank{r}, axis::stage, 1 - stage).value, part,

@@ -7,4 +7,6 @@
 
 namespace heddle {
 using namespace backend_room;  // and so all rooms below it
+namespace extending {}
+using namespace extending;  // kernels are declared there
 }

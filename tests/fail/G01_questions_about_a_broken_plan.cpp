@@ -20,6 +20,6 @@ using Applied = Inference<Mlp, Batch<64>, DataParallel<4>>;
 static_assert(devices<Trained> == 4);
 static_assert(peak_memory<Trained>() < 2_MB && peak_memory<Trained>(device<1>) < 2_MB);
 static_assert(traffic<Trained>().gradients().on(axis::data).moved_per_rank() < 2_MB && traffic<Trained>().messages() > 0);
-static_assert(lower<Trained>().roles == 1 && extending::is_reproducible<Trained>);
+static_assert(extending::lower<Trained>().roles == 1 && extending::is_reproducible<Trained>);
 static_assert(devices<Applied> == 4 && peak_memory<Applied>() < 2_MB);
 static_assert(parameters<Mlp> > 39'000 && check<Plan<Mlp, CrossEntropy, Adam, Batch<64>, Single>>().number_count < 4);

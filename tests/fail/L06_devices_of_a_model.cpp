@@ -17,4 +17,4 @@ using Asked = Mlp;
 
 static_assert(devices<Asked> == 4 && peak_memory<Asked>() < 2_MB && peak_memory<Asked>(device<3>) < 2_MB);
 static_assert(traffic<Asked>().gradients().on(axis::data).total_payload == 24 * Bytes{39'760});
-static_assert(extending::is_reproducible<Asked> && check<Asked>().ok() && lower<Asked>().chunks == 1);
+static_assert(extending::is_reproducible<Asked> && check<Asked>().ok() && extending::lower<Asked>().chunks == 1);

@@ -19,7 +19,7 @@ constexpr bool shared = false;
 #endif
 
 constexpr auto lines = [] {
-  constexpr const Program& made = lower<Trained>();
+  constexpr const Program& made = extending::lower<Trained>();
   std::array<Instruction, made.lists[made.roles - 1].end> out{};
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = made.instructions[i];
@@ -30,7 +30,7 @@ constexpr auto lines = [] {
 
 struct Changed {
   static constexpr Diagnosis found = [] {
-    Program p = lower<Trained>();
+    Program p = extending::lower<Trained>();
     p.instructions = lines.data();
     return check_loss_scaling(p);
   }();

@@ -18,7 +18,7 @@ constexpr Axis along = axis::data;
 constexpr Axis along = axis::stage;
 #endif
 
-constexpr const Program& made = lower<Trained>();
+constexpr const Program& made = extending::lower<Trained>();
 constexpr auto entries = [] {
   std::array<Entry, (made.backward_bodies[0].end > made.backward_bodies[1].end ? made.backward_bodies[0] : made.backward_bodies[1]).end> out{};
   for (std::size_t i = 0; i < out.size(); ++i) {

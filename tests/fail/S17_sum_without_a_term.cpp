@@ -18,7 +18,7 @@ constexpr bool both = true;
 constexpr bool both = false;
 #endif
 
-constexpr const Program& made = lower<Trained>();
+constexpr const Program& made = extending::lower<Trained>();
 constexpr auto entries = [] {
   std::array<Entry, made.backward_bodies[0].end> out{};
   for (std::size_t i = 0; i < out.size(); ++i) {

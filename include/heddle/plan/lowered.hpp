@@ -31,9 +31,9 @@ namespace heddle::plan_room {
 }  // namespace heddle::plan_room
 
 namespace heddle {
-using plan_room::check, plan_room::lower;
+using plan_room::check;
 }  // namespace heddle
 
 namespace heddle::extending {
-using plan_room::BatchRequest, plan_room::LoweredPlan, plan_room::LoweringRequest, plan_room::divide_batch, plan_room::request_of;
+using plan_room::BatchRequest, plan_room::LoweredPlan, plan_room::LoweringRequest, plan_room::divide_batch, plan_room::lower, plan_room::request_of;
 }  // namespace heddle::extending

@@ -290,9 +290,9 @@ template <class ThePlan> inline constexpr auto is_reproducible = (heard(Refusal<
 }  // namespace heddle::plan_room
 
 namespace heddle {
-using plan_room::Plan, plan_room::check, plan_room::device, plan_room::devices, plan_room::lower, plan_room::peak_memory, plan_room::traffic;
+using plan_room::Plan, plan_room::check, plan_room::device, plan_room::devices, plan_room::peak_memory, plan_room::traffic;
 }  // namespace heddle
 
 namespace heddle::extending {
-using plan_room::is_reproducible;
+using plan_room::is_reproducible, plan_room::lower;
 }  // namespace heddle::extending

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "heddle/compute/field/field.hpp"
+#include "heddle/core/units.hpp"
 
 namespace heddle::proof_room {
 
@@ -83,6 +85,13 @@ struct Draws {
   double log2_of_bound = 0;  ///< 0: there is none
 };
 
+/// What a program may say of a proof. Without it there are draws until a wrong plan passes with a probability below 2^-40, but at most 200.
+struct ProofOptions {
+  Seed seed{1};
+  std::chrono::nanoseconds deadline = std::chrono::seconds{60};
+  int most_draws = Draws::most;  ///< fewer give a weaker bound; at least 1 is made
+};
+
 /// Tested  proof/bound_test
 [[nodiscard]] inline Draws draws_for(double bound_of_one, int most = Draws::most) {
   Draws draws;
@@ -97,3 +106,7 @@ struct Draws {
 }
 
 }  // namespace heddle::proof_room
+
+namespace heddle::extending {
+using proof_room::ProofOptions;
+}  // namespace heddle::extending

@@ -51,12 +51,6 @@ class DrawnField {
   FieldDraw before_;
 };
 
-struct ProofOptions {
-  Seed seed{1};
-  std::chrono::nanoseconds deadline = std::chrono::seconds{60};
-  int most_draws = Draws::most;  ///< fewer give a weaker bound; at least 1 is made
-};
-
 /// The highest degree in a degree run.
 [[nodiscard]] inline std::uint64_t highest_degree(const FieldOutcome& outcome) {
   std::uint64_t most = 0;
@@ -198,7 +192,7 @@ template <int Leaves> struct WholeOnly {
     if constexpr (Composite<L>)
       return L::trace(*this, value);
     else if constexpr (
-        requires { FieldKernel<typename KernelLayerOf<L>::type>::whole_only; } && !requires { L::is_input; })
+        requires { extending::FieldKernel<typename KernelLayerOf<L>::type>::whole_only; } && !requires { L::is_input; })
       leaves[count++] = true;
     else
       ++count;
@@ -250,7 +244,7 @@ template <class Asked, class Backend> struct AskedToProve {
       return Diagnosis{Code{'L', 11}, "prove is given an Inference, which makes no step. Fix: give it the Plan that trains the model."};
     } else if constexpr (!ComputesExactly<Backend>) {
       return Diagnosis{Code{'L', 9}, ""} << "prove computes exactly, which " << type_name<Backend>().view()
-                                         << " does not. Fix: write prove<MyPlan, FieldThreads>(), or FieldMpi.";
+                                         << " does not. Fix: write prove<MyPlan, extending::FieldThreads>(), or extending::FieldMpi.";
     } else {
       using Request = typename Asked::Request;
       constexpr Diagnosis kernels = CheckedKernels<typename Request::Model, FieldCompute, Asked::training.splits_backward>::found;
@@ -295,5 +289,5 @@ template <class ThePlan, class Backend> [[nodiscard]] Proof prove(ProofOptions h
 }  // namespace heddle::proof_room
 
 namespace heddle {
-using proof_room::prove, proof_room::ProofOptions;
+using proof_room::prove;
 }  // namespace heddle

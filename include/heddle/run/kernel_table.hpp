@@ -37,7 +37,7 @@ struct KernelTable {
 };
 
 /// A backend names its kernels itself, or they are the specialisations of Kernel, LossKernel and OptimizerKernel for it.
-template <class L, class Compute> struct KernelForOf { using type = Kernel<L, Compute>; };
+template <class L, class Compute> struct KernelForOf { using type = extending::Kernel<L, Compute>; };
 template <class L, class Compute>
 requires requires { typename Compute::template KernelOf<L>; }
 struct KernelForOf<L, Compute> {
@@ -45,7 +45,7 @@ struct KernelForOf<L, Compute> {
 };
 template <class L, class Compute> using KernelFor = typename KernelForOf<typename KernelLayerOf<L>::type, Compute>::type;
 
-template <class Loss, class Compute> struct LossKernelForOf { using type = LossKernel<Loss, Compute>; };
+template <class Loss, class Compute> struct LossKernelForOf { using type = extending::LossKernel<Loss, Compute>; };
 template <class Loss, class Compute>
 requires requires { typename Compute::template LossKernelOf<Loss>; }
 struct LossKernelForOf<Loss, Compute> {
@@ -53,7 +53,7 @@ struct LossKernelForOf<Loss, Compute> {
 };
 template <class Loss, class Compute> using LossKernelFor = typename LossKernelForOf<Loss, Compute>::type;
 
-template <class Optimizer, class Compute> struct OptimizerKernelForOf { using type = OptimizerKernel<Optimizer, Compute>; };
+template <class Optimizer, class Compute> struct OptimizerKernelForOf { using type = extending::OptimizerKernel<Optimizer, Compute>; };
 template <class Optimizer, class Compute>
 requires requires { typename Compute::template OptimizerKernelOf<Optimizer>; }
 struct OptimizerKernelForOf<Optimizer, Compute> {
@@ -107,7 +107,7 @@ template <class Loss, class Compute> struct CheckedLoss {
 /// G13.
 template <class L, class Compute> [[nodiscard]] constexpr Diagnosis refuse_missing_kernel() {
   return Diagnosis{Code{'G', 13}, ""} << "layer " << type_name<L>().view() << " has no kernel for " << type_name<Compute>().view()
-                                      << ". Fix: specialise heddle::" << kernel_name<Compute>() << '<' << type_name<L>().view()
+                                      << ". Fix: specialise heddle::extending::" << kernel_name<Compute>() << '<' << type_name<L>().view()
                                       << (kernel_name<Compute>() == "Kernel" ? ", " : "")
                                       << (kernel_name<Compute>() == "Kernel" ? type_name<Compute>().view() : "")
                                       << "> with forward(ForwardCall) and backward(BackwardCall).";

@@ -71,6 +71,6 @@ template <SplitByHand L> struct Row<L> : L {
 
 }  // namespace heddle::graph_room
 
-namespace heddle {
+namespace heddle::extending {
 using graph_room::Column, graph_room::Row;
-}  // namespace heddle
+}  // namespace heddle::extending

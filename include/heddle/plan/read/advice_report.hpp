@@ -49,6 +49,6 @@ struct RefusedAdvice : RefusedAnswer, AdviceReport {
 
 }  // namespace heddle::plan_room
 
-namespace heddle {
+namespace heddle::extending {
 using plan_room::AdviceLimits;
-}  // namespace heddle
+}  // namespace heddle::extending
