@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "equivalence/training_properties.hpp"
+#include "heddle/plan/lowered.hpp"
 
 namespace equivalence {
 
@@ -18,6 +19,8 @@ struct AnyPlan {
   const Program* evaluation = nullptr;
 };
 template <class ThePlan> [[nodiscard]] constexpr AnyPlan any_plan() { return {&ThePlan::training, &ThePlan::evaluation}; }
+/// It looks at the Programs of `lowered`, which owns them.
+[[nodiscard]] inline AnyPlan any_plan(const LoweredPlan& lowered) { return {&lowered.training(), &lowered.evaluation()}; }
 
 /// What plans of one model, loss and optimizer share.
 struct Work {

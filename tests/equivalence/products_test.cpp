@@ -7,7 +7,9 @@
 #include <tuple>
 
 #include "equivalence/any_plan.hpp"
+#include "heddle/plan/lowered.hpp"
 #include "heddle/plan/read/program_hash.hpp"
+#include "plan/difference.hpp"
 
 using namespace equivalence;
 
@@ -95,87 +97,158 @@ constexpr int batch = 64, grain = 2, partial = 37;
 constexpr double max_norm = 0.3;  // exceeded in some steps and not in others
 
 /// The numbers of product i; those that do not tell products apart are drawn.
-template <int i> struct Product {
-  static constexpr int s = i % stage_count, w = i / stage_count % spread_count;
-  static constexpr bool spread_inside = i >= stage_count * spread_count;
-  static constexpr StageFacts stage = stages[s];
-  static constexpr SpreadFacts spread = spreads[w];
+struct Product {
+  int number, s = number % stage_count, w = number / stage_count % spread_count;
+  bool spread_inside = number >= stage_count * spread_count;
+  StageFacts stage = stages[s];
+  SpreadFacts spread = spreads[w];
+
+  constexpr explicit Product(int i) : number(i) {}
   /// A nesting of one factor is the factor, and there are eight ranks.
-  static constexpr bool wanted = stage.devices * spread.ranks <= 8 && !(spread_inside && (s == 0 || w == 0));
+  [[nodiscard]] constexpr bool wanted() const { return stage.devices * spread.ranks <= 8 && !(spread_inside && (s == 0 || w == 0)); }
 
-  static constexpr int drawn(int what, int choices) {
-    return static_cast<int>(bits64(Seed{17}, static_cast<std::uint64_t>(what), static_cast<std::uint64_t>(i)) % static_cast<std::uint64_t>(choices));
+  [[nodiscard]] constexpr int drawn(int what, int choices) const {
+    return static_cast<int>(bits64(Seed{17}, static_cast<std::uint64_t>(what), static_cast<std::uint64_t>(number)) %
+                            static_cast<std::uint64_t>(choices));
   }
-  static constexpr int micro_batches =
-      s == 0 ? 1 : 1 << (drawn(0, 8) == 0 ? 0 : 1 + (stage.chunks > 2 ? 1 : drawn(1, 2)) + (stage.chunks > 4 ? 1 : 0));
-  static constexpr int rounds = 1 + drawn(2, 2);
-  static constexpr bool clips = drawn(3, 2) == 1;
-  static constexpr Bytes bucket{64 << 3 * drawn(4, 4)};
+  /// Micro-batches are 2 to this power.
+  [[nodiscard]] constexpr int doublings() const {
+    return s == 0 || drawn(0, 8) == 0 ? 0 : 1 + (stage.chunks > 2 ? 1 : drawn(1, 2)) + (stage.chunks > 4 ? 1 : 0);
+  }
+  static constexpr int most_doublings = 3;
+  [[nodiscard]] constexpr int micro_batches() const { return 1 << doublings(); }
+  [[nodiscard]] constexpr int rounds() const { return 1 + drawn(2, 2); }
+  [[nodiscard]] constexpr bool clips() const { return drawn(3, 2) == 1; }
+  [[nodiscard]] constexpr Bytes bucket() const { return Bytes{64 << 3 * drawn(4, 4)}; }
 
-  using Staged = typename Stages<micro_batches>::template type<s>;
-  using Policy =
-      std::conditional_t<s == 0, Spread<w>,
-                         std::conditional_t<w == 0, Staged, std::conditional_t<spread_inside, Hybrid<Spread<w>, Staged>, Hybrid<Staged, Spread<w>>>>>;
-  template <class... Options>
-  using Of = Plan<Deep, CrossEntropy, Adam, Batch<batch, KeepLast>, Grain<grain>, Bucket<bucket>, Accumulate<rounds>, Policy, Options...>;
-  using type = std::conditional_t<clips, Of<Clip<GlobalNorm>>, Of<>>;
-
-  static constexpr Code broken_in_stages() {
+  [[nodiscard]] constexpr Code broken_in_stages() const {
     if (stage.chunks > pieces) return {'M', 3};
-    if (stage.in_turns && micro_batches % stage.devices != 0) return {'S', 8};
-    return stage.ordered && micro_batches < (stage.in_turns ? stage.devices : stage.chunks) ? Code{'S', 2} : Code{};
+    if (stage.in_turns && micro_batches() % stage.devices != 0) return {'S', 8};
+    return stage.ordered && micro_batches() < (stage.in_turns ? stage.devices : stage.chunks) ? Code{'S', 2} : Code{};
   }
-  static constexpr Code broken_in_spread() { return w == spread_count - 1 ? Code{'M', 5} : Code{}; }
+  [[nodiscard]] constexpr Code broken_in_spread() const { return w == spread_count - 1 ? Code{'M', 5} : Code{}; }
   /// The rule that the numbers break, in the order of the checks; '-' if none.
-  static constexpr Code broken() {
+  [[nodiscard]] constexpr Code broken() const {
     for (const Code code : {spread_inside ? broken_in_spread() : broken_in_stages(), spread_inside ? broken_in_stages() : broken_in_spread()})
       if (code.letter != '-') return code;
-    const int parts = spread.ranks * rounds * micro_batches;
+    const int parts = spread.ranks * rounds() * micro_batches();
     if (batch < parts) return {'B', 2};
     const int micro_rows = (batch + parts - 1) / parts;
-    const int rank_grains = (micro_rows + grain - 1) / grain * micro_batches * rounds;
+    const int rank_grains = (micro_rows + grain - 1) / grain * micro_batches() * rounds();
     return spread.ranks > 1 && !power_of_two(rank_grains) ? Code{'B', 4} : Code{};
   }
-};
-
-/// What the loop over products reads.
-struct Line {
-  bool wanted = false;
-  Code expected, found;
-  AnyPlan plan;
-  bool reproducible = false;
-  int number = 0, micro_batches = 0, rounds = 0;
-  bool clips = false;
-
   [[nodiscard]] std::string words() const {
-    return std::string{stages[number % stage_count].words} + " of " + std::to_string(micro_batches) + " micro-batches, " +
-           spreads[number / stage_count % spread_count].words + (number >= stage_count * spread_count ? " inside, " : " outside, ") +
-           std::to_string(rounds) + " rounds" + (clips ? ", clipped" : "");
+    return std::string{stage.words} + " of " + std::to_string(micro_batches()) + " micro-batches, " + spread.words +
+           (spread_inside ? " inside, " : " outside, ") + std::to_string(rounds()) + " rounds" + (clips() ? ", clipped" : "");
   }
 };
-template <int i> [[nodiscard]] Line line() {
-  using P = Product<i>;
-  Line out;
-  out.wanted = P::wanted;
-  out.number = i;
-  if constexpr (P::wanted) {
-    constexpr Diagnosis found = check<typename P::type>();
-    out.expected = P::broken();
-    out.found = found.code;
-    out.micro_batches = P::micro_batches;
-    out.rounds = P::rounds;
-    out.clips = P::clips;
-    if constexpr (found.ok()) {
-      out.plan = any_plan<typename P::type>();
-      out.reproducible = is_reproducible<typename P::type>;
-    }
+
+// ---- A product as data: what both policies answer, the inner one first. So hundreds of them cost nothing while the test is compiled.
+
+using Answer = void (*)(const Graph&, Layout&);
+template <class Policy> constexpr Answer answer_of = [](const Graph& graph, Layout& layout) { Policy::answer(graph, layout); };
+template <int M> [[nodiscard]] Answer staged(int s) {
+  return [&]<int... i>(std::integer_sequence<int, i...>) {
+    const Answer all[] = {answer_of<typename Stages<M>::template type<i>>...};
+    return all[s];
   }
-  return out;
+  (std::make_integer_sequence<int, stage_count>{});
 }
-[[nodiscard]] std::vector<Line> lines() {
-  return []<int... i>(std::integer_sequence<int, i...>) { return std::vector<Line>{line<i>()...}; }
-  (std::make_integer_sequence<int, products>{});
+[[nodiscard]] Answer staged(const Product& p) {
+  static_assert(Product::most_doublings == 3);
+  constexpr Answer (*by_doublings[])(int) = {staged<1>, staged<2>, staged<4>, staged<8>};
+  return by_doublings[p.doublings()](p.s);
 }
+[[nodiscard]] Answer spread(int w) {
+  return [&]<int... i>(std::integer_sequence<int, i...>) {
+    const Answer all[] = {answer_of<Spread<i>>...};
+    return all[w];
+  }
+  (std::make_integer_sequence<int, spread_count>{});
+}
+[[nodiscard]] LoweringRequest request_of_product(const Product& p) {
+  const Graph& graph = graph_of<Deep>;
+  LoweringRequest request{graph, Layout{graph}, {}};
+  request.layout.loss = split_of_loss<CrossEntropy>(graph.output());
+  if (p.spread_inside) spread(p.w)(graph, request.layout);
+  if (p.s > 0) staged(p)(graph, request.layout);
+  if (!p.spread_inside && p.w > 0) spread(p.w)(graph, request.layout);
+  const bool regrouped = request.layout.fault.ok() && regroups_a_gradient(graph, request.layout);
+  request.batch = divide_batch(request.layout, {batch, Remedy::keep, p.rounds(), grain, false, regrouped});
+  request.bucket_bytes = p.bucket();
+  request.target_features = CrossEntropy::target_features(graph.output());
+  request.states = Adam::states;
+  request.clips = p.clips();
+  return request;
+}
+
+// ---- The same as a type. Some of them are lowered both ways.
+
+template <int i> struct ProductType {
+  static constexpr Product p{i};
+  using Staged = typename Stages<p.micro_batches()>::template type<p.s>;
+  using Nested = std::conditional_t<p.spread_inside, Hybrid<Spread<p.w>, Staged>, Hybrid<Staged, Spread<p.w>>>;
+  using Policy = std::conditional_t<p.s == 0, Spread<p.w>, std::conditional_t<p.w == 0, Staged, Nested>>;
+  template <class... Options>
+  using Of = Plan<Deep, CrossEntropy, Adam, Batch<batch, KeepLast>, Grain<grain>, Bucket<p.bucket()>, Accumulate<p.rounds()>, Policy, Options...>;
+  using type = std::conditional_t<p.clips(), Of<Clip<GlobalNorm>>, Of<>>;
+};
+
+/// A product, and what the lowering makes of it.
+struct Line {
+  Product product;
+  LoweredPlan lowered;
+  Diagnosis found = check(lowered);
+
+  explicit Line(int i) : product(i), lowered(request_of_product(product)) {}
+  [[nodiscard]] bool reproducible() const { return lowered.training().batch.tree && !cuts_the_norm(); }
+  [[nodiscard]] bool cuts_the_norm() const { return product.clips() && cuts_a_unit(lowered.request().graph, lowered.request().layout); }
+};
+[[nodiscard]] const std::vector<Line>& lines() {
+  static const std::vector<Line> wanted = [] {
+    std::vector<Line> all;
+    for (int i = 0; i < products; ++i)
+      if (Product{i}.wanted()) all.emplace_back(i);
+    return all;
+  }();
+  return wanted;
+}
+/// The type and the data of product i are one plan, refused alike or lowered alike.
+template <int i> void same_as_type() {
+  using ThePlan = typename ProductType<i>::type;
+  const Line line{i};
+  CAPTURE(line.product.words());
+  constexpr Diagnosis found = check<ThePlan>();
+  CHECK(found.sentence().view() == line.found.sentence().view());
+  if constexpr (found.ok()) {
+    CHECK(line.reproducible() == is_reproducible<ThePlan>);
+    CHECK(tests::Difference(ThePlan::training, line.lowered.training()).words() == "");
+    CHECK(tests::Difference(ThePlan::evaluation, line.lowered.evaluation()).words() == "");
+  }
+}
+
+/// Two dozen of them: every kind of stages and every kind of spread stands in one at least.
+constexpr int as_type_count = 24;
+constexpr std::array<int, as_type_count> as_types = [] {
+  std::array<int, as_type_count> numbers{};
+  bool staged_already[stage_count]{}, spread_already[spread_count]{};
+  int count = 0;
+  for (int turn = 0; turn < 2; ++turn)  // first those in which both are new
+    for (int k = 0; k < products && count < as_type_count; ++k) {
+      const Product p{(k * 59 + 7) % products};
+      if (!p.wanted()) continue;
+      const bool some = !staged_already[p.s] || !spread_already[p.w], both = !staged_already[p.s] && !spread_already[p.w];
+      if (turn == 0 ? !both : !some) continue;
+      staged_already[p.s] = spread_already[p.w] = true;
+      numbers[static_cast<std::size_t>(count++)] = p.number;
+    }
+  for (int i = count; i < as_type_count; ++i) numbers[static_cast<std::size_t>(i)] = numbers[0];
+  for (const bool* all : {staged_already, spread_already})
+    for (int k = 0; k < (all == staged_already ? stage_count : spread_count); ++k)
+      if (!all[k]) numbers[0] = products;  // so that the next line says so
+  return numbers;
+}();
+static_assert(as_types[0] < products, "a kind of stages or of spread stands in no type");
 
 template <class... Options> using Alone = Plan<Deep, CrossEntropy, Adam, Batch<batch, KeepLast>, Grain<grain>, Single, Options...>;
 
@@ -208,29 +281,31 @@ TEST_CASE("no legal product is refused, and every other by the code of its rule"
   int legal = 0, false_refusals = 0;
   std::string codes;
   for (const Line& line : lines()) {
-    if (!line.wanted) continue;
-    CAPTURE(line.words());
-    CHECK(words_of(line.found) == words_of(line.expected));
-    const bool is_legal = line.expected.letter == '-';
+    CAPTURE(line.product.words());
+    CHECK(words_of(line.found.code) == words_of(line.product.broken()));
+    const bool is_legal = line.product.broken().letter == '-';
     legal += is_legal ? 1 : 0;
-    false_refusals += is_legal && line.found.letter != '-' ? 1 : 0;
-    if (const std::string code = words_of(line.found) + ' '; !is_legal && codes.find(code) == std::string::npos) codes += code;
+    false_refusals += is_legal && !line.found.ok() ? 1 : 0;
+    if (const std::string code = words_of(line.found.code) + ' '; !is_legal && codes.find(code) == std::string::npos) codes += code;
   }
   MESSAGE(legal << " legal products, " << false_refusals << " of them refused; the others by " << codes);
   CHECK(false_refusals == 0);
   for (const char* const code : {"B4", "M3", "M5", "S2", "S8"}) CHECK(codes.find(code) != std::string::npos);
 }
 
+TEST_CASE("a product that is a type is the product that is data: each kind of stages and of what splits the batch, at either place") {
+  [&]<int... i>(std::integer_sequence<int, i...>) { (same_as_type<as_types[i]>(), ...); }
+  (std::make_integer_sequence<int, as_type_count>{});
+}
+
 TEST_CASE("at least 200 different plans have the bits of one device, the bytes and the memory that they state") {
   std::set<std::uint64_t> programs;
   for (const Line& line : lines()) {
-    if (line.plan.training == nullptr) continue;
-    CAPTURE(line.words());
-    CHECK(line.reproducible);
-    CHECK(check(*line.plan.training).ok());
-    CHECK(check(*line.plan.evaluation).ok());
-    check_same_run(train_any(line.plan, work(), batch, partial), alone(line.clips));
-    programs.insert(program_hash(*line.plan.training));
+    if (!line.found.ok()) continue;
+    CAPTURE(line.product.words());
+    CHECK(line.reproducible());
+    check_same_run(train_any(any_plan(line.lowered), work(), batch, partial), alone(line.product.clips()));
+    programs.insert(program_hash(line.lowered.training()));
   }
   MESSAGE(programs.size() << " different plans");
   CHECK(programs.size() >= 200);
