@@ -4,7 +4,6 @@
 // In: a float or a double.  Out: is_finite, is_nan.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -22,14 +21,14 @@ inline constexpr bool finite_math_only = false;
 /// The bits of a number. clang 19 takes arguments, results and sums for finite under -ffast-math and draws conclusions for their bits, too; the empty
 /// assembly hides from it where the bits come from.
 [[nodiscard]] HEDDLE_HOST_DEVICE constexpr std::uint32_t bits_of(const float& number) {
-  auto bits = std::bit_cast<std::uint32_t>(number);
+  auto bits = __builtin_bit_cast(std::uint32_t, number);
 #if !defined(__CUDA_ARCH__)
   if (finite_math_only && !std::is_constant_evaluated()) asm("" : "+r"(bits));
 #endif
   return bits;
 }
 [[nodiscard]] HEDDLE_HOST_DEVICE constexpr std::uint64_t bits_of(const double& number) {
-  auto bits = std::bit_cast<std::uint64_t>(number);
+  auto bits = __builtin_bit_cast(std::uint64_t, number);
 #if !defined(__CUDA_ARCH__)
   if (finite_math_only && !std::is_constant_evaluated()) asm("" : "+r"(bits));
 #endif

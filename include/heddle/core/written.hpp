@@ -11,6 +11,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "heddle/core/host_device.hpp"
 
@@ -29,7 +30,8 @@ struct Piece {
   constexpr Piece(char alone) : words(""), before(alone) {}
   template <std::integral Number>
   requires(!std::same_as<Number, char> && !std::same_as<Number, bool>) constexpr Piece(Number number)
-      : size(number < 0 ? 0 - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number)), before(number < 0 ? '-' : char{}) {}
+      : size(std::cmp_less(number, 0) ? 0 - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number)),
+        before(std::cmp_less(number, 0) ? '-' : char{}) {}
   // NOLINTEND(google-explicit-constructor)
 };
 

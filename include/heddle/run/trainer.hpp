@@ -89,7 +89,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
       : state_(TrainerVerdict<Asked>::who, Request::graph.model.view(), options, seed, how) {
     state_->ranks.make(seed);
   } catch (const std::bad_alloc&) {
-    refuse_memory(training.arenas[0].total);
+    refuse_memory(ThePlan::training.arenas[0].total);
   }
   // O04, where nothing else fits; R30 of a copy: std::is_copy_constructible_v, which asks about a const trainer, stays false.
   template <bool Told = true> explicit Trainer(const OptionsByMistake&, Seed = Seed{0}, RunOptions = {}) : Trainer(Options{}) {
@@ -218,16 +218,16 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   /// What each rank said when the last call failed; empty where nothing was thrown.
   [[nodiscard]] const std::vector<std::string>& failures() const { return state_->ranks.failures(); }
 
+  /// A function: nvcc 13 rejects a static member that is a reference.
   static constexpr const Program& training_program() { return ThePlan::training; }
 
  private:
   using Ranks = TrainedRanks<Session, Target>;
-  static constexpr const Program& training = ThePlan::training;
   /// All that a trainer is. Its ranks, threads and callbacks know its address, so the state stays where it is when the trainer is moved.
   struct State {
     State(const Options& given, Seed seed, RunOptions how)
         : options(given),
-          ranks({training, ThePlan::evaluation, Request::graph, Request::target_features,
+          ranks({ThePlan::training, ThePlan::evaluation, Request::graph, Request::target_features,
                  kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute, TrainerVerdict<Asked>::found.ok()>()},
                 {this, &check, &prepare}, seed, how) {}
     static void check(void* holder) {

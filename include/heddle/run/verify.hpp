@@ -37,8 +37,8 @@ struct Verification {
 template <class TrainerType> class Recorder : public Observer {
  public:
   Recorder(TrainerType& trainer, std::int64_t rows) : trainer_(trainer) {
-    for (int n = 0; n < graph.node_count; ++n) {
-      outputs.emplace_back(static_cast<std::size_t>(rows * graph.spec(n + 1).elements()));
+    for (int n = 0; n < model().node_count; ++n) {
+      outputs.emplace_back(static_cast<std::size_t>(rows * model().spec(n + 1).elements()));
       gradients.emplace_back(outputs.back().size());
     }
   }
@@ -49,7 +49,7 @@ template <class TrainerType> class Recorder : public Observer {
   }
   void finished(const Observation& seen) override {
     const Entry* const entry = entry_of(seen);
-    if (entry == nullptr || entry->node < 0 || entry->node == graph.node_count) return;  // of the loss
+    if (entry == nullptr || entry->node < 0 || entry->node == model().node_count) return;  // of the loss
     const Laid output = seen.program->graph->signature(entry->node).output;
     const bool summed = output.partial() && is_forward(seen) && (entry->what == BodyOp::reduce_value || entry->what == BodyOp::scatter_value);
     if (entry->what == BodyOp::add || summed || (entry->what == BodyOp::leaf_forward && !output.partial()))
@@ -83,7 +83,7 @@ template <class TrainerType> class Recorder : public Observer {
     auto& executor = trainer_.executor(seen.rank);
     const int part = seen.program->mesh.coordinate(seen.rank, Axis::tensor);
     if (!how.sharded() && part > 0) return;
-    const Shape& whole = graph.spec(node + 1).shape;
+    const Shape& whole = model().spec(node + 1).shape;
     const std::int64_t features = whole.elements() / (how.sharded() ? seen.program->graph->split.ranks : 1);
     for (int g = 0; g < seen.program->batch.grains(); ++g)
       for (std::int64_t row = 0; row < executor.rows_of(g); ++row) {
@@ -93,7 +93,7 @@ template <class TrainerType> class Recorder : public Observer {
                  [&](std::int64_t a, std::int64_t b, std::int64_t count) { std::copy(from + a, from + a + count, there + b); });
       }
   }
-  static constexpr const Graph& graph = TrainerType::Request::graph;
+  static constexpr const Graph& model() { return TrainerType::Request::graph; }
   TrainerType& trainer_;
 };
 

@@ -4,7 +4,6 @@
 // In: the Spec of the input.  Out: Leaf.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "heddle/core/finite.hpp"
@@ -20,7 +19,8 @@ namespace heddle::graph_room {
 struct ReLU {
   static constexpr Leaf describe(Spec in) { return elementwise("ReLU", in, 1, Saves::output); }
   HEDDLE_HOST_DEVICE static float forward(float x) {
-    if constexpr (finite_math_only) return std::bit_cast<std::uint32_t>(x) - 0x80000001U < 0x7f800000U ? 0.0F : x;  // the bits of -1e-45 to -infinity
+    if constexpr (finite_math_only)
+      return __builtin_bit_cast(std::uint32_t, x) - 0x80000001U < 0x7f800000U ? 0.0F : x;  // the bits of -1e-45 to -infinity
     return x < 0 ? 0.0F : x;
   }
   HEDDLE_HOST_DEVICE static float backward(float y, float gradient) { return y <= 0 ? 0.0F : gradient; }
