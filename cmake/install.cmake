@@ -17,6 +17,12 @@ foreach(component IN LISTS HEDDLE_COMPONENTS)
   install(EXPORT heddle-${component} NAMESPACE heddle:: FILE heddle-${component}-targets.cmake DESTINATION "${package_folder}")
 endforeach()
 
+# The hash is made where headers are installed, so that it belongs to them whether anything was built or not.
+if(TARGET heddle_compiled)
+  install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DINCLUDE_FOLDER=${include_folder}\" \"-DOUTPUT=${headers_hash}\" -P \"${PROJECT_SOURCE_DIR}/cmake/headers_hash.cmake\" COMMAND_ERROR_IS_FATAL ANY)")
+  install(FILES "${headers_hash}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/heddle/run")
+endif()
+
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/heddle-config.cmake.in" "${PROJECT_BINARY_DIR}/heddle-config.cmake" INSTALL_DESTINATION "${package_folder}")
 # Headers only: one package serves 32 and 64 bit; a library serves one. Before 1.0 a new minor number may change interfaces.

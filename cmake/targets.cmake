@@ -58,12 +58,17 @@ if(HEDDLE_WITH_EIGEN)
 endif()
 
 if(TARGET heddle_eigen)
-  # Its flags are those of the project that links it: other flags are refused when a program starts (R33).
-  add_library(heddle_compiled STATIC EXCLUDE_FROM_ALL
+  # Its flags are those of the project that links it: other flags, or other headers, are refused when a program starts (R33).
+  set(headers_hash "${PROJECT_BINARY_DIR}/generated/headers_hash.hpp")
+  set(make_headers_hash "${CMAKE_COMMAND}" "-DINCLUDE_FOLDER=${include_folder}" "-DOUTPUT=${headers_hash}" -P "${PROJECT_SOURCE_DIR}/cmake/headers_hash.cmake")
+  add_custom_command(OUTPUT "${headers_hash}" COMMAND ${make_headers_hash} DEPENDS ${headers} "${PROJECT_SOURCE_DIR}/cmake/headers_hash.cmake"
+    COMMENT "Hashing the headers of Heddle" VERBATIM)
+  add_library(heddle_compiled STATIC EXCLUDE_FROM_ALL "${headers_hash}"
     "${PROJECT_SOURCE_DIR}/src/build_flags.cpp" "${PROJECT_SOURCE_DIR}/src/products.cpp" "${PROJECT_SOURCE_DIR}/src/ranks_of_threads.cpp")
   add_library(heddle::compiled ALIAS heddle_compiled)
   set_target_properties(heddle_compiled PROPERTIES EXPORT_NAME compiled POSITION_INDEPENDENT_CODE ON)
   target_compile_definitions(heddle_compiled PUBLIC HEDDLE_COMPILED)
+  target_include_directories(heddle_compiled PUBLIC "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>")
   target_link_libraries(heddle_compiled PUBLIC heddle_eigen)
 endif()
 if(HEDDLE_BUILD_COMPILED)
@@ -71,6 +76,10 @@ if(HEDDLE_BUILD_COMPILED)
     message(FATAL_ERROR "heddle: HEDDLE_BUILD_COMPILED is ON, but Eigen 3.4 or newer was not found. Fix: install it (package libeigen3-dev on Debian and Ubuntu), or set HEDDLE_BUILD_COMPILED=OFF.")
   endif()
   set_target_properties(heddle_compiled PROPERTIES EXCLUDE_FROM_ALL OFF)
+  get_property(several_build_types GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+  if(NOT CMAKE_BUILD_TYPE AND NOT several_build_types AND NOT CMAKE_CXX_FLAGS MATCHES "-O")
+    message(WARNING "heddle: heddle::compiled is built without optimization, because CMAKE_BUILD_TYPE is empty. Fix: -DCMAKE_BUILD_TYPE=Release, or the preset install.")
+  endif()
   list(APPEND HEDDLE_COMPONENTS compiled)
 endif()
 

@@ -82,9 +82,18 @@ def fetched(project, scratch, compiler):
 
 
 def compiled(project, scratch, compiler):
-    """heddle::compiled, installed: the bits of heddle::eigen; beside it in one program; other flags are refused in one sentence."""
+    """heddle::compiled, installed: the bits of heddle::eigen; beside it in one program; other flags, and headers of another commit, are refused in one sentence."""
     prefix = install(project, scratch, compiler, "-DHEDDLE_BUILD_COMPILED=ON", "-DHEDDLE_WITH_MPI=OFF")
-    configure(HERE / "compiled", scratch / "user", compiler, prefix, "-DCMAKE_BUILD_TYPE=Release")
+    # The same version of Heddle with one line more, as another commit has it; headers are installed without anything being built.
+    newer, headers = scratch / "newer", scratch / "newer_prefix"
+    shutil.copytree(project, newer, ignore=shutil.ignore_patterns(".git", "build", "shared", "tests", "docs", "examples"))
+    with open(newer / "include" / "heddle" / "run" / "results.hpp", "a", encoding="utf-8") as file:
+        file.write("// One line more.\n")
+    said("heddle::compiled is built without optimization, because CMAKE_BUILD_TYPE is empty. Fix: -DCMAKE_BUILD_TYPE=Release", run(
+        "cmake", "--preset", "install", "-B", scratch / "newer_build", f"-DCMAKE_CXX_COMPILER={compiler}", "-DCMAKE_BUILD_TYPE=", "-DHEDDLE_BUILD_COMPILED=ON", cwd=newer))
+    run("cmake", "--preset", "install", "-B", scratch / "newer_build", "-DHEDDLE_BUILD_COMPILED=OFF", cwd=newer)
+    run("cmake", "--install", scratch / "newer_build", "--prefix", headers)
+    configure(HERE / "compiled", scratch / "user", compiler, prefix, "-DCMAKE_BUILD_TYPE=Release", f"-DOTHER_HEADERS={headers / 'include'}")
     run("cmake", "--build", scratch / "user", "--parallel", "1")
     from_headers, from_library = (run(scratch / "user" / name, cwd=scratch) for name in ("from_headers", "from_library"))
     if from_headers != from_library or from_headers.count("parameters") != 3:
@@ -96,7 +105,11 @@ def compiled(project, scratch, compiler):
     other = scratch / "user" / "other_instructions"
     if other.exists():
         said("SSE4.1 is on in the program and off in the library", run(other, fails=True))
-    said("NDEBUG is off in the program and on in the library", run(scratch / "user" / "with_asserts", fails=True))
+    if run(scratch / "user" / "with_asserts", cwd=scratch) != from_headers:
+        sys.exit("consume.py: asserts make a difference")
+    other = run(scratch / "user" / "other_headers", fails=True)
+    if not re.search(re.escape(refused) + "the hash of the headers is ([0-9a-f]{15}) in the program and (?!\\1)[0-9a-f]{15} in the library. Fix: ", other):
+        sys.exit("consume.py: the headers of another commit are not refused")
 
 
 def conan(project, scratch, _):

@@ -15,6 +15,9 @@
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/step_input.hpp"
 #include "heddle/seams/error.hpp"
+#if defined(HEDDLE_COMPILED) && __has_include("headers_hash.hpp")
+#include "headers_hash.hpp"  // of CMake: beside this file where Heddle is installed
+#endif
 
 namespace heddle::run_room {
 
@@ -23,6 +26,7 @@ struct BuildFlag {
   const char* name;
   std::int64_t value;
   static constexpr std::int64_t unseen = -1;   ///< fits everything: the version of Eigen, of a file that includes no Eigen
+  static constexpr std::int64_t no_hash = 0;   ///< fits no other: headers of nobody knows where
   static constexpr std::int64_t clang = 1000;  ///< compilers are told apart by their number: g++ 12 is 12, clang 14 is 1014
 };
 
@@ -53,7 +57,6 @@ constexpr BuildFlag flags_of_this_file[] = {
     told("SVE", "__ARM_FEATURE_SVE", HEDDLE_SPELLED(__ARM_FEATURE_SVE)),
     told("-ffast-math", "__FAST_MATH__", HEDDLE_SPELLED(__FAST_MATH__)),
     told("-ffinite-math-only", "__FINITE_MATH_ONLY__", HEDDLE_SPELLED(__FINITE_MATH_ONLY__)),
-    told("NDEBUG", "NDEBUG", HEDDLE_SPELLED(NDEBUG)),
     told("_GLIBCXX_ASSERTIONS", "_GLIBCXX_ASSERTIONS", HEDDLE_SPELLED(_GLIBCXX_ASSERTIONS)),
     told("_GLIBCXX_DEBUG", "_GLIBCXX_DEBUG", HEDDLE_SPELLED(_GLIBCXX_DEBUG)),
     told("_GLIBCXX_USE_CXX11_ABI", "_GLIBCXX_USE_CXX11_ABI", HEDDLE_SPELLED(_GLIBCXX_USE_CXX11_ABI)),
@@ -72,18 +75,39 @@ constexpr BuildFlag flags_of_this_file[] = {
 #else
     {"the version of Eigen", BuildFlag::unseen},
 #endif
+#if defined(HEDDLE_HEADERS_HASH)
+    {"the hash of the headers", HEDDLE_HEADERS_HASH},
+#else
+    {"the hash of the headers", BuildFlag::no_hash},  // of headers that CMake has not installed
+#endif
     {"sizeof(Program)", sizeof(Program)},
     {"sizeof(StepInput)", sizeof(StepInput)},
 };
 
 }  // namespace
 
+/// "1.2.3" of 1002003, whose parts are below 1000, and "3.4.0" of 30400, whose are below 100.
+[[nodiscard]] inline std::string version_in_words(std::int64_t number, std::int64_t limit) {
+  return std::to_string(number / limit / limit) + '.' + std::to_string(number / limit % limit) + '.' + std::to_string(number % limit);
+}
+/// "0123456789abcde", or "unknown".
+[[nodiscard]] inline std::string hash_in_words(std::int64_t hash) {
+  if (hash == BuildFlag::no_hash) return "unknown";
+  std::string digits;
+  for (int shift = 56; shift >= 0; shift -= 4) digits += "0123456789abcdef"[hash >> shift & 15];
+  return digits;
+}
+
 /// "AVX2 is off in the program and on in the library, the compiler is clang 14 in ..."; empty if they agree.
 ///
 /// Tested  run/build_flags_test
 [[nodiscard]] inline std::string flags_that_differ(std::span<const BuildFlag> program, std::span<const BuildFlag> library) {
   const auto words = [](const BuildFlag& flag) -> std::string {
-    if (std::string_view{flag.name} == "the compiler")
+    const std::string_view name = flag.name;
+    if (name == "the version of Heddle") return version_in_words(flag.value, 1'000);
+    if (name == "the version of Eigen") return version_in_words(flag.value, 100);
+    if (name == "the hash of the headers") return hash_in_words(flag.value);
+    if (name == "the compiler")
       return flag.value > BuildFlag::clang ? "clang " + std::to_string(flag.value - BuildFlag::clang) : "g++ " + std::to_string(flag.value);
     return flag.value > 1 ? std::to_string(flag.value) : flag.value == 1 ? "on" : "off";
   };
@@ -99,8 +123,9 @@ constexpr BuildFlag flags_of_this_file[] = {
 
 /// Errors  R33 of flags that differ
 [[noreturn]] HEDDLE_COLD inline void refuse_build(const std::string& differences) {
-  throw Error(Code{'R', 33}, written({"this program and heddle::compiled were not compiled alike: ", differences,
-                                      ". Fix: compile both with the same flags, or link heddle::eigen in place of heddle::compiled."}));
+  throw Error(Code{'R', 33},
+              written({"this program and heddle::compiled were not compiled alike: ", differences,
+                       ". Fix: compile both from the same headers with the same flags, or link heddle::eigen in place of heddle::compiled."}));
 }
 
 #ifdef HEDDLE_COMPILED
