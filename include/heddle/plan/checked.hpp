@@ -7,11 +7,14 @@
 #include <cstddef>
 #include <string_view>
 
+#include "heddle/plan/check/arenas.hpp"
 #include "heddle/plan/check/clipping.hpp"
 #include "heddle/plan/check/coverage.hpp"
 #include "heddle/plan/check/data_flow.hpp"
+#include "heddle/plan/check/flat.hpp"
 #include "heddle/plan/check/gradient_flow.hpp"
 #include "heddle/plan/check/loss_scaling.hpp"
+#include "heddle/plan/check/noted.hpp"
 #include "heddle/plan/check/paired.hpp"
 #include "heddle/plan/check/placements.hpp"
 #include "heddle/plan/check/same_on_ranks.hpp"
@@ -169,6 +172,12 @@ template <class Request> struct CheckedProgram {
   using TrainedFlow = CheckedFlow<Request, true>;
   using EvaluatedFlow = CheckedFlow<Request, false>;
 
+  static constexpr Diagnosis find_noted() {  // in a lambda clang 14 takes this for no constant expression
+    const MadeFrom from{Request::graph,  Request::layout, Request::batch,      Request::target_features,
+                        Request::states, Request::clips,  Request::scales_loss};
+    return check_noted(LoweredPrograms<Request>::training, LoweredPrograms<Request>::evaluation, from);
+  }
+  static constexpr Diagnosis noted = find_noted();
   static constexpr Diagnosis reductions = [] {
     BucketCounts counts[std::size_t{P::bucket_count > 0 ? P::bucket_count : 1}]{};
     return check_reductions(LoweredPrograms<Request>::training, counts, Trained::lines.after, Trained::lines.first_closing);
@@ -185,6 +194,7 @@ template <class Request> struct CheckedProgram {
   static constexpr Diagnosis found() {
     for (const Diagnosis* d : {&Lowered<Request, true>::fault,
                                &Lowered<Request, false>::fault,
+                               &noted,
                                &Trained::lines.found,
                                &Evaluated::lines.found,
                                &CheckedSlots<Request, true>::found,

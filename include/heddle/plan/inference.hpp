@@ -85,9 +85,14 @@ template <class TheInference> struct ForwardProgram {
 
 /// All checks of an Inference.
 template <class TheInference> struct CheckedInference {
-  static constexpr Diagnosis found = Checked<TheInference>::found.ok()
-                                         ? check_memory(ForwardProgram<TheInference>::program, RequestOf<TheInference>::own_budget)
-                                         : Checked<TheInference>::found;
+  static constexpr Diagnosis find_arenas() {
+    if constexpr (Checked<TheInference>::found.ok())
+      return check_arenas(ForwardProgram<TheInference>::program, 0, false);
+    else
+      return Checked<TheInference>::found;
+  }
+  static constexpr Diagnosis arenas = find_arenas();
+  static constexpr Diagnosis found = arenas.ok() ? check_memory(ForwardProgram<TheInference>::program, RequestOf<TheInference>::own_budget) : arenas;
 };
 
 /// A model, a batch, a policy and options, in any order, that Runner applies: no loss, no optimizer, no gradients.

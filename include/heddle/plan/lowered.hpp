@@ -23,6 +23,9 @@ namespace heddle::plan_room {
 /// Tested  plan/lowered_test
 [[nodiscard]] inline Diagnosis check(const LoweredPlan& plan) {
   if (!plan.fault().ok()) return plan.fault();
+  const LoweringRequest& in = plan.request();
+  const MadeFrom from{in.graph, in.layout, in.batch, in.target_features, in.states, in.clips, in.scales_loss};
+  if (const Diagnosis found = check_noted(plan.training(), plan.evaluation(), from); !found.ok()) return found;
   if (const Diagnosis found = check(plan.training()); !found.ok()) return found;
   if (const Diagnosis found = check(plan.evaluation()); !found.ok()) return found;
   return check_memory(plan.training(), plan.request().budget);

@@ -72,6 +72,14 @@ TEST_CASE("any one entry of any body that is missing is found") {
   CHECK(missed_deletions(TiedStages::training) == 0);
 }
 
+TEST_CASE("what is loaded, stored and judged has the elements of the model") {
+  const Program& p = Trained<Chain, Single>::training;
+  const auto fewer = [](Entry& entry) { --entry.features; };
+  CHECK(refused_for(changed(p, BodyOp::load_input, 0, fewer), flows, "takes in the forward of chunk 0 7 elements a row, but there are 8"));
+  CHECK(refused_for(changed(p, BodyOp::loss, 0, fewer), flows, "the loss takes in the forward of chunk 0 2 elements a row, but there are 3"));
+  CHECK(refused_for(changed(Trained<Chain, Single>::evaluation, BodyOp::store_output, 0, fewer), flows, "2 elements a row, but there are 3"));
+}
+
 TEST_CASE("a layer whose input is not made, or was overwritten, is named with what lies there") {
   const Program& p = Trained<Chain, Single>::training;
   CHECK(refused_for(without(p, BodyOp::load_input), flows,

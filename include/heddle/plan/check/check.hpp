@@ -8,13 +8,16 @@
 #include <memory>
 #include <vector>
 
+#include "heddle/plan/check/arenas.hpp"
 #include "heddle/plan/check/clipping.hpp"
 #include "heddle/plan/check/coverage.hpp"
 #include "heddle/plan/check/data_flow.hpp"
 #include "heddle/plan/check/deadlock.hpp"
+#include "heddle/plan/check/flat.hpp"
 #include "heddle/plan/check/gradient_flow.hpp"
 #include "heddle/plan/check/line_check.hpp"
 #include "heddle/plan/check/loss_scaling.hpp"
+#include "heddle/plan/check/noted.hpp"
 #include "heddle/plan/check/placements.hpp"
 #include "heddle/plan/check/same_on_ranks.hpp"
 #include "heddle/plan/check/slices.hpp"

@@ -131,7 +131,8 @@ struct DataFlow {
     constexpr std::string_view of[] = {"forward", "backward", "backward for inputs", "backward for parameters"};
     return Text<64>{" the "} << of[static_cast<int>(kind)] << " of chunk " << chunk;
   }
-  constexpr void say(const FlowTensor& there, std::int64_t how) {
+  constexpr void say(const FlowTensor& there, std::int64_t how, std::string_view begins = "") {
+    fault << begins;
     if (there.what == 0) return void(fault << "nothing");
     say_what(there.what);
     fault << ", " << there.elements << (there.elements == 1 ? " element" : " elements") << " a row, ";
@@ -231,12 +232,10 @@ struct DataFlow {
     const FlowTensor& b = tensors.at(entry.b);
     if (a.what != 0 && b.what != 0 && a.how == b.how && a.elements == entry.features && b.elements == entry.features)
       return void(put(begin_node, entry.d, entry.features, a.what + b.what, a.how));
-    fault = Diagnosis{Code{'S', 17}, ""} << "in" << here().view() << " two tensors of " << entry.features << " elements a row are added";
+    fault = Diagnosis{Code{'S', 17}, "in"} << here().view() << " two tensors of " << entry.features << " elements a row are added";
     if (entry.node >= 0) fault << " for layer " << entry.node;
-    fault << ", but one is ";
-    say(a, a.how);
-    fault << ", the other ";
-    say(b, b.how);
+    say(a, a.how, ", but one is ");
+    say(b, b.how, ", the other ");
     fault << fix;
   }
   constexpr void copy(const Entry& entry) {
@@ -264,14 +263,20 @@ struct DataFlow {
     put(node, entry.d, cuts ? part : entry.features, from.what, cuts ? entry.runs : lying::whole, entry.when != When::always);
   }
   constexpr void load(const Entry& entry, std::uint64_t what) {
-    if (entry.features == 0)
-      untargeted = entry.d;
-    else
-      put(begin_node, entry.d, entry.features, what, lying::whole, entry.when != When::always);
+    if (what == names.values[0] && !takes(entry, graph.input.elements(), begin_node)) return;
+    if (entry.features == 0) return void(untargeted = entry.d);
+    put(begin_node, entry.d, entry.features, what, lying::whole, entry.when != When::always);
   }
   constexpr void store(const Entry& entry) {
     const int last = graph.node_count;
-    stored = holds(last, entry.a, names.values[last], lies(graph.output().shape, graph.laid_between(last)), " the output to be stored");
+    const std::int64_t how = lies(graph.output().shape, graph.laid_between(last));
+    stored = holds(last, entry.a, names.values[last], how, " the output to be stored") && takes(entry, tensors.at(entry.a).elements);
+  }
+  constexpr bool takes(const Entry& entry, std::int64_t there, int node = -1) {
+    if (entry.features == there) return true;
+    refuse(node < 0 ? graph.node_count : node) << " takes in" << here().view() << ' ' << entry.features << " elements a row, but there are " << there
+                                               << fix;
+    return false;
   }
   /// The loss takes the whole output; or the part of this rank, with the terms of all parts.
   constexpr void loss(const Entry& entry) {
@@ -281,7 +286,7 @@ struct DataFlow {
     const bool in_parts = makes_terms || entry.c.set();
     const std::int64_t how = in_parts ? lies(graph.output().shape, p.loss.takes) : lying::whole;
     if (in_parts && how <= 0) return void(refuse(last) << " takes parts of the output, but can take it whole only" << fix);
-    if (!holds(last, entry.a, names.values[last], how, " the output of the model", asked)) return;
+    if (!holds(last, entry.a, names.values[last], how, " the output of the model", asked) || !takes(entry, tensors.at(entry.a).elements)) return;
     if (!(untargeted.set() && entry.b == untargeted) && !holds(last, entry.b, FlowNames::targets, lying::whole, " the targets", asked)) return;
     if (!makes_terms && in_parts && !holds(last, entry.c, FlowNames::terms, lying::whole, " the terms of all parts", asked)) return;
     if (p.training != entry.d.set()) return void(refuse(last) << (p.training ? " makes no gradient" : " makes a gradient in an evaluation") << fix);

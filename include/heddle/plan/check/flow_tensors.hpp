@@ -87,8 +87,8 @@ struct FlowLeaf {
     gives = lies(leaf.out.shape, s.output);
     takes_back = lies(leaf.out.shape, s.output_gradient);
     gives_back = lies(leaf.in.shape, s.input_gradient);
-    reads_input = saves_input(leaf);
-    reads_output = saves_output(leaf);
+    reads_input = leaf.saves == Saves::input || leaf.saves == Saves::both;
+    reads_output = leaf.saves == Saves::output || leaf.saves == Saves::both;
     input_part_reads_saved = leaf.input_part_reads_saved;
     elementwise = leaf.elementwise;
   }

@@ -31,14 +31,13 @@ inline constexpr int most_listed = 1 << 26;  ///< instructions of one mode: a li
 /// Tested  plan/lower/lowered_plan_test, equivalence/random_data_test
 class LoweredPlan {
  public:
-  explicit LoweredPlan(const LoweringRequest& request) : all_(std::make_unique<All>(request)) { all_->run(); }
+  explicit LoweredPlan(const LoweringRequest& request) : all_(std::make_unique<Phases>(request)) { all_->run(); }
 
   [[nodiscard]] const Diagnosis& fault() const { return all_->fault; }
   [[nodiscard]] const Program& training() const { return all_->programs[0]; }
   [[nodiscard]] const Program& evaluation() const { return all_->programs[1]; }
   [[nodiscard]] const LoweringRequest& request() const { return all_->request; }
 
- private:
   using Store = Tables<TracedLeaf, Signature, Laid, Spec, Node, ParameterPlace, FlatUnit, FlatBucket, TiedUse, Segment, Entry, Transfer, PlacedEdge,
                        IndexRange, Place, TimedCompute, Instruction, Pool, ArenaMap, std::int64_t, int, std::int16_t, bool>;
 
@@ -49,16 +48,19 @@ class LoweredPlan {
     const std::int64_t* scratch_bytes = nullptr;
   };
 
-  struct All {
+  /// One after the other, with all that they leave: what is spoilt between two of them is a fault of the lowering.
+  /// Tested  equivalence/lowering_faults_test
+  struct Phases {
     LoweringRequest request;
     Store store;
     Graph graph;  // as one rank sees it
+    Storage storage;
     SharedTables shared;
     Mode modes[2];
     Program programs[2];  // training and evaluation
     Diagnosis fault;
 
-    explicit All(const LoweringRequest& asked) : request(asked) {
+    explicit Phases(const LoweringRequest& asked) : request(asked) {
       if (fault = check_answers(asked); !fault.ok()) return;  // views of what is not sound are not looked into
       request.graph.leaves = copy(asked.graph.leaves, asked.graph.leaf_count);
       request.graph.nodes = copy(asked.graph.nodes, asked.graph.node_count);
@@ -72,6 +74,7 @@ class LoweredPlan {
     void run() {
       if (!fault.ok()) return;
       divide();
+      storage = storage_of(request.layout, request.batch);
       share();
       for (const bool training : {true, false})
         if (fault = lower(training); !fault.ok()) return;
@@ -99,7 +102,6 @@ class LoweredPlan {
                        store.make<std::int64_t>(roles),
                        store.make<std::int64_t>(roles)};
       lay_out_parameters(graph, request.layout, flat);
-      const Storage storage = storage_of(request.layout, request.batch);
       const BucketRequest to_cut{graph, request.layout, flat.view(), request.bucket_bytes.value, storage, request.clips && storage.parts > 1};
       auto buckets = store.make_list<FlatBucket>(to_cut.count());
       auto* const of_node = store.make<std::int16_t>(graph.node_count);
@@ -229,7 +231,9 @@ class LoweredPlan {
       for (int m = 0; m < 2; ++m) programs[m] = shared.program(modes[m].tables, arenas);
     }
   };
-  std::unique_ptr<All> all_;
+
+ private:
+  std::unique_ptr<Phases> all_;
 };
 
 }  // namespace heddle::plan_room

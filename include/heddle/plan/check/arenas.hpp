@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Memory of a device: what is kept at the same time lies side by side, on lines of 64 bytes, and all of it within the arena.
+// Sees: plan/check/flat, plan/program.  Does not see: lowering, policies, processes, threads.
+// In: a Program.  Out: ok, or S19 with what overlaps and the bytes.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "heddle/core/rule.hpp"
+#include "heddle/plan/check/flat.hpp"
+#include "heddle/plan/program/alignment.hpp"
+#include "heddle/plan/program/program.hpp"
+
+namespace heddle::plan_room {
+
+/// One device. Regions are visited in the order in which they lie, each as large as what is read and written there.
+///
+/// Linear<8, 6> on one device with SGD: parameters at byte 0, gradients at 4096, the loss at 8192, values behind it.
+/// Tested  plan/check/arenas_test
+struct ArenaCheck {
+  const Program& p;
+  int states;   ///< of the optimizer, for each parameter
+  bool trains;  ///< false: nothing is kept for a training, and no loss is reported
+  int role = 0;
+  const ArenaMap& map = p.arenas[role];
+  std::int64_t end = 0;
+  Diagnosis fault{};
+
+  constexpr void run() {
+    const Storage& storage = p.storage;
+    const std::int64_t ring = 2 * map.unit_bytes;
+    put("the parameters", 0, map.parameters, map.flat_bytes / storage.parameter_parts());
+    if (storage.parameters) put("the gathered units", 0, map.gathered, storage.keeps ? map.gradient_bytes * storage.gradient_parts() : ring);
+    if (trains) {
+      for (int l = 0, all = p.batch.levels(); l < all; ++l) put("level ", l, map.gradients + l * map.gradient_bytes, map.gradient_bytes);
+      if (storage.gradients) put("the units before they are reduced", 0, map.fresh, ring);
+      if (storage.adds_slices) put("the slices before they are added", 0, map.arrived, ring / storage.parts);
+      for (int t = 0; t < p.transfer_count; ++t)
+        if (const Transfer& sent = p.transfers[t]; sent.use >= 0 && sent.to_role == role)
+          put("the room of transfer ", t, map.ties + sent.target.offset, 4 * sent.elements);
+      if (map.state_bytes < map.flat_bytes / storage.state_parts()) outside("the states", 0, map.flat_bytes / storage.state_parts(), map.state_bytes);
+      for (int s = 0; s < states; ++s) put("state ", s, map.states + s * map.state_bytes, map.state_bytes);
+      if (role == p.loss_role()) put("the loss", 0, map.losses, 4 * (p.batch.rank_grains() + 1));
+      put("the norms", 0, map.norms, 4 * p.norm_floats());
+    }
+    put("the zeros", 0, map.zeros, 4 * most_zeros());
+    for (int c = 0; c < p.chunks; ++c)
+      for (int i = c * pool_kinds; p.device_of_chunk[c] == role && i < (c + 1) * pool_kinds; ++i) pool(i, c);
+    put("the scratch", 0, map.scratch, map.workspace - map.scratch);
+    if (fault.ok() && end > map.total) outside("the arena", 0, end, map.total);
+  }
+
+ private:
+  constexpr void outside(std::string_view what, std::int64_t number, std::int64_t at, std::int64_t room) {
+    if (fault.ok()) fault = ends_outside(what, number, role, at, room);
+  }
+  /// What has no bytes may lie anywhere.
+  constexpr void put(std::string_view what, std::int64_t number, std::int64_t begin, std::int64_t bytes) {
+    if (bytes == 0 || !fault.ok()) return;
+    if (begin < end || begin % line_bytes != 0 || bytes < 0) return void(fault = overlaps(what, number, role, begin, end));
+    end = begin + bytes;
+  }
+  constexpr void pool(int i, int chunk) {
+    const Pool& in = p.pools[i];
+    if (in.role != role) return void(fault = noted_otherwise<std::int64_t>("the device of a pool", "", in.role, role));
+    if (in.chunk != chunk) return void(fault = noted_otherwise<std::int64_t>("the chunk of a pool", "", in.chunk, chunk));
+    if (in.slots == 0) return;
+    if (in.slot_bytes % line_bytes != 0) return outside("a slot of pool ", i, in.slot_bytes, rounded_up(in.slot_bytes, line_bytes));
+    put("pool ", i, in.base, in.slots * in.slot_bytes);
+  }
+  /// Of parameters that one coordinate of axis tensor adds and the others leave out.
+  [[nodiscard]] constexpr std::int64_t most_zeros() const {
+    std::int64_t most = 0;
+    if (!p.graph->split.any()) return most;
+    for (int k = 0; k < p.graph->parameter_count; ++k) {
+      const ParameterPlace& place = p.parameters[k];
+      if (place.role == role && place.elements > most && p.graph->signature(place.node).parameters[place.index].partial()) most = place.elements;
+    }
+    return most;
+  }
+};
+
+/// S19 of all devices. Tensors of one slot, or of the scratch, are the matter of S17. What a training keeps lies beside the values of an evaluation.
+[[nodiscard]] constexpr Diagnosis check_arenas(const Program& p, int states, bool trains = true) {
+  for (int r = 0; r < p.roles; ++r) {
+    ArenaCheck check{p, states, trains, r};
+    check.run();
+    if (!check.fault.ok()) return check.fault;
+  }
+  return {};
+}
+
+/// S18, S19: what both Programs of a plan note beside their lines, which the other rules believe.
+/// Tested  plan/check/noted_test, equivalence/lowering_faults_test
+[[nodiscard]] constexpr Diagnosis check_noted(const Program& training, const Program& evaluation, const MadeFrom& from) {
+  if (!training.training || evaluation.training)
+    return noted_otherwise<std::int64_t>("how many of two Programs train", "", training.training + evaluation.training, 1);
+  if (const Diagnosis found = NotedModel{*training.graph, from}.find(); !found.ok()) return found;
+  if (const Diagnosis found = NotedHead{training, from}.find(); !found.ok()) return found;
+  if (const Diagnosis found = NotedHead{evaluation, from}.find(); !found.ok()) return found;
+  FlatCheck flat{training, from};
+  if (flat.run(); !flat.fault.ok()) return flat.fault;
+  if (const Diagnosis found = check_arenas(training, from.states); !found.ok()) return found;
+  if (evaluation.graph != training.graph || evaluation.parameters != training.parameters || evaluation.buckets != training.buckets ||
+      evaluation.bucket_count != training.bucket_count || evaluation.bucket_of_node != training.bucket_of_node ||
+      evaluation.arenas != training.arenas)
+    return Diagnosis{Code{'S', 18}, "the evaluation has other tables than the training. Fix: let both have the same parameters, buckets and arenas."};
+  return check_arenas(evaluation, from.states);
+}
+
+}  // namespace heddle::plan_room

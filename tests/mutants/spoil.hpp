@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+// Room: tests. Faults of the lowering: it reads an answer wrongly, or one of its phases leaves a table that is wrong in one number.
+// Sees: plan/lower.  Does not see: the checks, processes, kernels.
+// In: a LoweringRequest.  Out: its faults by name, and both Programs that the lowering makes with one of them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heddle/plan/lower/lowered_plan.hpp"
+
+namespace heddle::tests {
+
+using Phases = LoweredPlan::Phases;
+
+/// After which phase something is spoilt.
+enum class After : std::uint8_t { reading, dividing, slicing, sharing, placing };
+
+struct Fault {
+  std::string name;  ///< "the gradient of a parameter of a leaf": numbers are left out
+  After after = After::reading;
+  std::function<void(Phases&)> spoil;
+};
+
+/// The lowering of a sound request with a fault. False if there is no room for what it makes then.
+inline bool lower_with(Phases& run, const Fault& fault) {
+  const auto spoil = [&](After after) {
+    if (fault.after == after) fault.spoil(run);
+  };
+  spoil(After::reading);
+  if (!run.fault.ok()) return false;
+  run.divide();
+  spoil(After::dividing);
+  run.storage = storage_of(run.request.layout, run.request.batch);
+  spoil(After::slicing);
+  run.share();
+  spoil(After::sharing);
+  for (const bool training : {true, false})
+    if (!run.lower(training).ok()) return false;
+  run.place();
+  spoil(After::placing);
+  return true;
+}
+
+/// Every fault that a request has room for.
+class Faults {
+ public:
+  explicit Faults(const LoweringRequest& request) : asked_(request), whole_(request) {
+    (void)lower_with(whole_, {"", After::reading, [](Phases&) {}});
+    answers();
+    model();
+    if (whole_.graph.split.any()) parts();
+    slices();
+    flat();
+    tables();
+    memory();
+  }
+  [[nodiscard]] const std::vector<Fault>& all() const { return all_; }
+  [[nodiscard]] const Program& training() const { return whole_.programs[0]; }
+  [[nodiscard]] const Program& evaluation() const { return whole_.programs[1]; }
+
+ private:
+  template <class T> [[nodiscard]] static T& of(const T& constant) { return const_cast<T&>(constant); }  // tables belong to the phases
+  void add(std::string name, After after, std::function<void(Phases&)> spoil) { all_.push_back({std::move(name), after, std::move(spoil)}); }
+  /// One number or flag that `field` finds, with each of these added, or turned round.
+  template <class Field> void number(const std::string& name, After after, Field field, std::initializer_list<int> more = {1, -1}) {
+    for (const int by : more)
+      add(name, after, [=](Phases& p) {
+        auto& there = of(field(p));
+        there = static_cast<std::remove_reference_t<decltype(there)>>(there + by);
+      });
+  }
+  template <class Field> void flag(const std::string& name, After after, Field field) {
+    add(name, after, [=](Phases& p) { of(field(p)) = !of(field(p)); });
+  }
+  template <class Field> void laid(const std::string& name, After after, Field field) {
+    for (const Laid how : {laid::replicate, laid::partial, laid::shard(0), laid::shard(1)})
+      if (field(whole_) != how) add(name, after, [=](Phases& p) { of(field(p)) = how; });
+  }
+
+  void answers() {
+    const After read = After::reading;
+    const Layout& layout = asked_.layout;
+    for (const Axis a : {Axis::data, Axis::shard, Axis::tensor})
+      if (layout.mesh.size(a) > 1)
+        flag("whether an axis splits the batch", read, [=](Phases& p) -> bool& { return p.request.layout.batch_split[static_cast<int>(a)]; });
+    if (layout.share_count > 0)
+      add("the shares of replicas", read, [](Phases& p) {
+        std::swap(p.request.layout.shares[0], p.request.layout.shares[1]);
+        std::swap(p.request.batch.shares[0], p.request.batch.shares[1]);
+      });
+    number("the rows of a step", read, [](Phases& p) -> int& { return p.request.batch.batch; });
+    number("the rows of a micro-batch", read, [](Phases& p) -> int& { return p.request.batch.micro_rows; });
+    number("the rounds", read, [](Phases& p) -> int& { return p.request.batch.rounds; }, {1});
+    if (asked_.batch.grains() == 1 && asked_.batch.micro_rows > 1)
+      add("the rows of a grain", read, [](Phases& p) { p.request.batch.grain_rows = 1; });
+    if (asked_.batch.grains() > 1) add("the rows of a grain", read, [](Phases& p) { p.request.batch.grain_rows = p.request.batch.micro_rows; });
+    flag("whether sums follow the tree", read, [](Phases& p) -> bool& { return p.request.batch.tree; });
+    add("what a smaller batch means", read,
+        [](Phases& p) { p.request.batch.remedy = p.request.batch.remedy == Remedy::keep ? Remedy::pad : Remedy::keep; });
+    flag("whether gradients are clipped", read, [](Phases& p) -> bool& { return p.request.clips; });
+    flag("whether the loss is scaled", read, [](Phases& p) -> bool& { return p.request.scales_loss; });
+    if (asked_.states > 0) number("the states of the optimizer", read, [](Phases& p) -> int& { return p.request.states; }, {-1});
+    number("the targets of a row", read, [](Phases& p) -> std::int64_t& { return p.request.target_features; }, {1});
+    if (layout.chunk_count > 1) {
+      number("the end of a chunk", read, [](Phases& p) -> int& { return p.request.layout.first_node[1]; });
+      add("the devices of chunks", After::placing,
+          [](Phases& p) { std::swap(p.request.layout.device_of_chunk[0], p.request.layout.device_of_chunk[1]); });
+    }
+    flag("whether parameters are sliced", read, [](Phases& p) -> bool& { return p.request.layout.sharding.parameters; });
+    flag("whether gradients are sliced", read, [](Phases& p) -> bool& { return p.request.layout.sharding.gradients; });
+    flag("whether states are sliced", read, [](Phases& p) -> bool& { return p.request.layout.sharding.states; });
+    if (layout.mesh.size(Axis::tensor) == 1) return;
+    for (int l = 0; l < asked_.graph.leaf_count; ++l) {
+      const int ways = asked_.graph.leaves[l].leaf.signature_count;
+      for (int s = 0; s <= ways; ++s)
+        if (s != layout.signature[l])
+          add("the signature of a leaf", read, [=](Phases& p) { p.request.layout.signature[l] = static_cast<std::int8_t>(s); });
+      laid("how an output lies between layers", read, [=](Phases& p) -> Laid& { return p.request.layout.laid_between[l]; });
+    }
+    laid("how the loss takes the output", read, [](Phases& p) -> Laid& { return p.request.layout.loss.takes; });
+    if (asked_.layout.loss.terms > 0)
+      number("the terms of the loss", read, [](Phases& p) -> std::int64_t& { return p.request.layout.loss.terms; }, {1});
+  }
+  void model() {
+    for (const After after : {After::reading, After::dividing}) {
+      if (after == After::dividing && !whole_.graph.split.any()) break;
+      const auto leaf = [=](Phases& p, int l) -> Leaf& { return of((after == After::reading ? p.request.graph : p.graph).leaves[l].leaf); };
+      for (int l = 0; l < asked_.graph.leaf_count; ++l) {
+        const Leaf& is = asked_.graph.leaves[l].leaf;
+        for (const Saves saves : {Saves::nothing, Saves::input, Saves::output})
+          if (is.saves != saves) add("what a leaf saves", after, [=](Phases& p) { leaf(p, l).saves = saves; });
+        flag("whether a leaf is elementwise", after, [=](Phases& p) -> bool& { return leaf(p, l).elementwise; });
+        flag("whether the input part reads what is saved", after, [=](Phases& p) -> bool& { return leaf(p, l).input_part_reads_saved; });
+        flag("whether parameters are read for their gradients", after, [=](Phases& p) -> bool& { return leaf(p, l).weights_read; });
+      }
+    }
+    for (int n = 0; n < asked_.graph.node_count; ++n) {
+      const Node& node = asked_.graph.nodes[n];
+      if (node.tied_to >= 0)
+        add("whose parameters a layer uses", After::reading, [=](Phases& p) {
+          of(p.request.graph.nodes[n]).tied_to = -1;
+          --p.request.graph.tie_count;
+        });
+      if (node.block >= 0) number("the block of a layer", After::reading, [=](Phases& p) -> int& { return of(p.request.graph.nodes[n]).block; }, {1});
+      if (node.operands[0] > 0 && asked_.graph.spec(node.operands[0] - 1) == asked_.graph.spec(node.operands[0]))
+        number("what a layer takes", After::reading, [=](Phases& p) -> int& { return of(p.request.graph.nodes[n]).operands[0]; }, {-1});
+    }
+  }
+  void parts() {
+    const After after = After::dividing;
+    const auto signature = [](Phases& p, int l) -> Signature& { return of(p.graph.split.signatures[l]); };
+    number("the ranks that split layers", after, [](Phases& p) -> int& { return p.graph.split.ranks; });
+    for (int l = 0; l < asked_.graph.leaf_count; ++l) {
+      laid("how a leaf takes its input", after, [=](Phases& p) -> Laid& { return signature(p, l).input; });
+      laid("how a leaf gives its output", after, [=](Phases& p) -> Laid& { return signature(p, l).output; });
+      laid("how a leaf gives the gradient of its input", after, [=](Phases& p) -> Laid& { return signature(p, l).input_gradient; });
+      laid("how a leaf takes the gradient of its output", after, [=](Phases& p) -> Laid& { return signature(p, l).output_gradient; });
+      for (int k = 0; k < asked_.graph.leaves[l].leaf.parameter_count; ++k) {
+        laid("how a parameter lies", after, [=](Phases& p) -> Laid& { return signature(p, l).parameters[k]; });
+        laid("how the gradient of a parameter lies", after, [=](Phases& p) -> Laid& { return signature(p, l).parameter_gradients[k]; });
+        number("the size of a parameter", after, [=](Phases& p) -> std::int64_t& { return of(p.graph.leaves[l].leaf.parameters[k].shape.sizes[0]); });
+      }
+      laid("how a divided output lies between layers", after, [=](Phases& p) -> Laid& { return of(p.graph.split.laid_between[l]); });
+      number("the size of an output between layers", after,
+             [=](Phases& p) -> std::int64_t& { return of(p.graph.split.spec_between[l].shape.sizes[0]); });
+      number("the size of an input", after, [=](Phases& p) -> std::int64_t& { return of(p.graph.leaves[l].leaf.in.shape.sizes[0]); });
+      number("the size of an output", after, [=](Phases& p) -> std::int64_t& { return of(p.graph.leaves[l].leaf.out.shape.sizes[0]); });
+    }
+  }
+  void slices() {
+    const After after = After::slicing;
+    flag("storage.adds_slices", after, [](Phases& p) -> bool& { return p.storage.adds_slices; });
+    if (whole_.storage.parts == 1) return;
+    flag("storage.parameters", after, [](Phases& p) -> bool& { return p.storage.parameters; });
+    flag("storage.gradients", after, [](Phases& p) -> bool& { return p.storage.gradients; });
+    flag("storage.states", after, [](Phases& p) -> bool& { return p.storage.states; });
+    flag("storage.keeps", after, [](Phases& p) -> bool& { return p.storage.keeps; });
+    number("storage.parts", after, [](Phases& p) -> int& { return p.storage.parts; }, {-1});
+    add("storage.axis", after, [](Phases& p) { p.storage.axis = Axis::data; });
+  }
+  void flat() {
+    const After after = After::sharing;
+    for (int k = 0; k < asked_.graph.parameter_count; ++k) {
+      const auto place = [=](Phases& p) -> ParameterPlace& { return of(p.shared.flat.parameters[k]); };
+      number("place.offset", after, [=](Phases& p) -> std::int64_t& { return place(p).offset; }, {64, -64, 4});
+      number("place.elements", after, [=](Phases& p) -> std::int64_t& { return place(p).elements; });
+      number("place.role", after, [=](Phases& p) -> std::int16_t& { return place(p).role; }, {1});
+      number("place.split", after, [=](Phases& p) -> std::int8_t& { return place(p).split; }, {1});
+      number("place.index", after, [=](Phases& p) -> std::int16_t& { return place(p).index; }, {1});
+      number("place.owner_offset", after, [=](Phases& p) -> std::int64_t& { return place(p).owner_offset; }, {64, 1});
+    }
+    for (int u = 0; u < whole_.shared.flat.unit_count; ++u) {
+      const auto unit = [=](Phases& p) -> FlatUnit& { return of(p.shared.flat.units[u]); };
+      number("unit.offset", after, [=](Phases& p) -> std::int64_t& { return unit(p).offset; }, {64, -64, 4096});
+      number("unit.elements", after, [=](Phases& p) -> std::int64_t& { return unit(p).elements; }, {16, -16, -1024});
+      number("unit.role", after, [=](Phases& p) -> std::int16_t& { return unit(p).role; }, {1});
+      flag("unit.counts", after, [=](Phases& p) -> bool& { return unit(p).counts; });
+    }
+    for (int r = 0; r < asked_.layout.roles(); ++r) {
+      number("the bytes of a flat buffer", after, [=](Phases& p) -> std::int64_t& { return of(p.shared.flat.role_bytes[r]); }, {-64, -4096});
+      number("the bytes of gradients", after, [=](Phases& p) -> std::int64_t& { return of(p.shared.flat.gradient_bytes[r]); }, {-64, -4096});
+      if (whole_.shared.tie_room[r] > 0)
+        number("the room of ties", after, [=](Phases& p) -> std::int64_t& { return of(p.shared.tie_room[r]); }, {-64});
+    }
+  }
+  void tables() {
+    const After after = After::sharing;
+    for (int b = 0; b < whole_.shared.bucket_count; ++b) {
+      const auto bucket = [=](Phases& p) -> FlatBucket& { return of(p.shared.buckets[b]); };
+      number("bucket.offset", after, [=](Phases& p) -> std::int64_t& { return bucket(p).offset; }, {64, -64});
+      number("bucket.elements", after, [=](Phases& p) -> std::int64_t& { return bucket(p).elements; }, {16, -16});
+      number("bucket.payload", after, [=](Phases& p) -> std::int64_t& { return bucket(p).payload; });
+      number("bucket.lowest_node", After::placing, [=](Phases& p) -> std::int32_t& { return bucket(p).lowest_node; });
+      number("bucket.highest_node", After::placing, [=](Phases& p) -> std::int32_t& { return bucket(p).highest_node; });
+      if (whole_.storage.parts > 1) number("bucket.slot", after, [=](Phases& p) -> std::int16_t& { return bucket(p).slot; }, {1, -1});
+      flag("bucket.shared", after, [=](Phases& p) -> bool& { return bucket(p).shared; });
+      number("bucket.owner_offset", after, [=](Phases& p) -> std::int64_t& { return bucket(p).owner_offset; }, {64});
+    }
+    for (int u = 0; u < whole_.shared.use_count; ++u) {
+      const auto use = [=](Phases& p) -> TiedUse& { return of(p.shared.uses[u]); };
+      number("use.owner", After::placing, [=](Phases& p) -> std::int16_t& { return use(p).owner; });
+      number("use.node", After::placing, [=](Phases& p) -> std::int16_t& { return use(p).node; });
+      number("use.bucket", After::placing, [=](Phases& p) -> std::int16_t& { return use(p).bucket; }, {-1});
+    }
+    if (whole_.storage.parameters || whole_.storage.gradients)
+      for (int n = 0; n < asked_.graph.node_count; ++n)
+        if (asked_.graph.nodes[n].parameter_count > 0 && whole_.shared.bucket_of_node[n] > 0)
+          number("the unit of a layer", after, [=](Phases& p) -> std::int16_t& { return of(p.shared.bucket_of_node[n]); }, {-1});
+  }
+  void memory() {
+    const After after = After::placing;
+    using Offset = std::int64_t ArenaMap::*;
+    const std::pair<const char*, Offset> offsets[] = {{"arena.parameters", &ArenaMap::parameters},
+                                                      {"arena.gathered", &ArenaMap::gathered},
+                                                      {"arena.gradients", &ArenaMap::gradients},
+                                                      {"arena.fresh", &ArenaMap::fresh},
+                                                      {"arena.arrived", &ArenaMap::arrived},
+                                                      {"arena.ties", &ArenaMap::ties},
+                                                      {"arena.states", &ArenaMap::states},
+                                                      {"arena.losses", &ArenaMap::losses},
+                                                      {"arena.norms", &ArenaMap::norms},
+                                                      {"arena.zeros", &ArenaMap::zeros},
+                                                      {"arena.scratch", &ArenaMap::scratch},
+                                                      {"arena.workspace", &ArenaMap::workspace},
+                                                      {"arena.total", &ArenaMap::total},
+                                                      {"arena.flat_bytes", &ArenaMap::flat_bytes},
+                                                      {"arena.gradient_bytes", &ArenaMap::gradient_bytes},
+                                                      {"arena.state_bytes", &ArenaMap::state_bytes},
+                                                      {"arena.unit_bytes", &ArenaMap::unit_bytes}};
+    for (int r = 0; r < asked_.layout.roles(); ++r)
+      for (const auto& [name, field] : offsets)
+        number(name, after, [r, at = field](Phases& p) -> std::int64_t& { return of(p.programs[0].arenas[r]).*at; }, {64, -64, 4});
+    for (int mode = 0; mode < 2; ++mode)
+      for (int i = 0; i < asked_.layout.chunk_count * pool_kinds; ++i) {
+        if (whole_.programs[mode].pools[i].slots == 0) continue;
+        const auto pool = [=](Phases& p) -> Pool& { return of(p.programs[mode].pools[i]); };
+        number("pool.base", after, [=](Phases& p) -> std::int64_t& { return pool(p).base; }, {64, -64, 4});
+        number("pool.slot_bytes", after, [=](Phases& p) -> std::int64_t& { return pool(p).slot_bytes; }, {64, -64});
+        number("pool.slots", after, [=](Phases& p) -> int& { return pool(p).slots; });
+        number("pool.role", after, [=](Phases& p) -> std::int16_t& { return pool(p).role; }, {1});
+      }
+  }
+
+  const LoweringRequest& asked_;
+  Phases whole_;
+  std::vector<Fault> all_;
+};
+
+}  // namespace heddle::tests

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/plan/check/flat.hpp"
+
+#include <doctest/doctest.h>
+
+#include "plan/spoilt.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+constexpr auto facts = Code{'S', 18};
+constexpr auto memory = Code{'S', 19};
+
+template <class ThePlan, class Spoil> Diagnosis with(Spoil spoil) { return noted_with<ThePlan>(After::sharing, spoil); }
+ParameterPlace& place(Phases& p, int parameter) { return changeable(p.shared.flat.parameters[parameter]); }
+
+}  // namespace
+
+TEST_CASE("a parameter over another one, off its line or behind its buffer is found") {
+  using P = Trained<Chain, Single>;
+  CHECK(with<P>([](Phases&) {}).ok());
+  CHECK(refused_for(with<P>([](Phases& p) { place(p, 1).offset -= 64; }), memory,
+                    "the parameters of layer 0 of device 0 begins at byte 128, but what lies before it ends at byte 192"));
+  CHECK(with<P>([](Phases& p) { place(p, 1).offset += 4; }).code == memory);
+  CHECK(refused_for(with<P>([](Phases& p) { place(p, 5).offset += 1 << 20; }), memory, "the parameters of layer 4 of device 0 ends at byte "));
+}
+
+TEST_CASE("a parameter of another size, device or split than that of its layer is found by its name") {
+  CHECK(refused_for(with<InTurns>([](Phases& p) { place(p, 0).elements = 47; }), facts,
+                    "the number of elements on a rank of parameter 0.0.weight is noted as 47, but 48 follows"));
+  CHECK(
+      refused_for(with<InTurns>([](Phases& p) { place(p, 2).role = 0; }), facts, "the device of parameter 1.0.weight is noted as 0, but 1 follows"));
+  CHECK(refused_for(with<SplitHalves>([](Phases& p) { place(p, 2).split = -1; }), facts, "the split dimension of parameter "));
+}
+
+TEST_CASE("units of the norm are the blocks of the model, and shared parameters count once") {
+  const auto counts_all = [](Phases& p) {
+    for (int u = 0; u < p.shared.flat.unit_count; ++u) changeable(p.shared.flat.units[u]).counts = true;
+  };
+  CHECK(refused_for(with<TiedStages>(counts_all), facts, "whether the norm has the gradients of layer middle is noted as 1, but 0 follows"));
+  CHECK(refused_for(with<SplitSlices>([](Phases& p) { --p.shared.flat.unit_count; }), facts, "the number of units is noted as "));
+  CHECK(
+      refused_for(with<SplitSlices>([](Phases& p) { changeable(p.shared.flat.units[0]).elements -= 1024; }), memory, " of unit 0 of device 0 ends"));
+}
+
+TEST_CASE("buckets lie beside each other and say of their layers what is so") {
+  const auto bucket = [](Phases& p, int b) -> FlatBucket& { return changeable(p.shared.buckets[b]); };
+  CHECK(refused_for(with<HalvedSlices>([&](Phases& p) { ++bucket(p, 0).payload; }), facts, "the number of parameters in a bucket is noted as "));
+  CHECK(refused_for(with<HalvedSlices>([&](Phases& p) { bucket(p, 1).elements += 1024; }), memory, "bucket 1 of device 0 ends at byte "));
+  CHECK(refused_for(with<HalvedSlices>([&](Phases& p) { --bucket(p, 0).lowest_node; }), facts, "the lowest layer of a bucket is noted as "));
+  CHECK(refused_for(with<HalvedSlices>([&](Phases& p) { ++bucket(p, 0).highest_node; }), facts, "the highest layer of a bucket is noted as "));
+}
+
+TEST_CASE("each use of shared parameters has its layer, its owner and a bucket like that of the owner") {
+  const auto use = [](Phases& p, int u) -> TiedUse& { return changeable(p.shared.uses[u]); };
+  CHECK(with<TiedStages>([](Phases&) {}).ok());
+  CHECK(refused_for(with<TiedStages>([&](Phases& p) { --use(p, 1).owner; }), facts,
+                    "the owner of the parameters of middle is noted as 0, but 1 follows"));
+  CHECK(refused_for(with<TiedStages>([&](Phases& p) { ++use(p, 1).node; }), facts, "the layer of the use of middle is noted as 6, but 5 follows"));
+  CHECK(refused_for(with<TiedStages>([&](Phases& p) { ++use(p, 0).role; }), facts, "the device of the use of wte is noted as 1, but 0 follows"));
+}

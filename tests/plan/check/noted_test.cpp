@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/plan/check/noted.hpp"
+
+#include <doctest/doctest.h>
+
+#include "heddle/plan/lowered.hpp"
+#include "heddle/policy/weighted_data_parallel.hpp"
+#include "plan/gain.hpp"
+#include "plan/spoilt.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+constexpr auto facts = Code{'S', 18};
+using Rounds = Trained<Chain, Sharded<2, Gradients>, Accumulate<2>>;
+using Shares = Trained<Chain, WeightedDataParallel<3, 1>>;
+struct Gained : Sequential<Linear<8, 16, NoBias>, Gain, ReLU, Linear<16, 8, NoBias>> {};
+using Split = Trained<Gained, TensorParallel<2>>;
+
+/// The leaf whose signature has a gradient of a parameter that is Partial.
+int partial_leaf(const Phases& p, int& parameter) {
+  for (int l = 0; l < p.graph.leaf_count; ++l)
+    for (parameter = 0; parameter < p.graph.leaves[l].leaf.parameter_count; ++parameter)
+      if (p.graph.split.signatures[l].parameter_gradients[parameter].partial()) return l;
+  return -1;
+}
+void takes_a_term_for_whole(Phases& p) {
+  int k = 0;
+  const int l = partial_leaf(p, k);
+  REQUIRE(l >= 0);
+  changeable(p.graph.split.signatures[l]).parameter_gradients[k] = laid::replicate;
+}
+void gives_a_term_for_whole(Phases& p) {
+  for (int l = 0; l < p.graph.leaf_count; ++l)
+    if (Signature& s = changeable(p.graph.split.signatures[l]); s.input_gradient.partial()) s.input_gradient = laid::replicate;
+}
+
+}  // namespace
+
+TEST_CASE("what the lowering notes follows from the model, the layout and the batch, under every policy") {
+  const auto sound = [](const Diagnosis& found) { CHECK(found.sentence().view() == ""); };
+  const auto nothing = [](Phases&) {};
+  sound(noted_with<Replicas>(After::placing, nothing));
+  sound(noted_with<InTurns>(After::placing, nothing));
+  sound(noted_with<SplitSlices>(After::placing, nothing));
+  sound(noted_with<SplitHalves>(After::placing, nothing));
+  sound(noted_with<TiedStages>(After::placing, nothing));
+  sound(noted_with<Rounds>(After::placing, nothing));
+  sound(noted_with<Shares>(After::placing, nothing));
+}
+
+TEST_CASE("a term of a sum that the lowering takes for the whole is found, though all lines are as they would then have to be") {
+  for (const auto& spoil : {takes_a_term_for_whole, gives_a_term_for_whole}) CHECK(lines_are_legal_with<Split>(After::dividing, spoil));
+  CHECK(refused_for(noted_with<Split>(After::dividing, takes_a_term_for_whole), facts,
+                    "the gradient of a parameter of Gain is noted as Replicate, but Partial follows from the model, the layout and the batch"));
+  CHECK(refused_for(noted_with<Split>(After::dividing, gives_a_term_for_whole), facts,
+                    "the gradient of the input of Linear<8, 16, NoBias> is noted as Replicate, but Partial follows"));
+}
+
+TEST_CASE("slices of several backwards that the lowering does not add up are found") {
+  const auto spoil = [](Phases& p) { p.storage.adds_slices = false; };
+  CHECK(lines_are_legal_with<Rounds>(After::slicing, spoil));
+  CHECK(
+      refused_for(noted_with<Rounds>(After::slicing, spoil), facts, "whether slices of several backwards are added up is noted as 0, but 1 follows"));
+}
+
+TEST_CASE("other rows, axes, chunks, terms or targets than those of the plan are found by their names") {
+  const auto read = [](auto spoil) { return [=](Phases& p) { spoil(p.request); }; };
+  CHECK(refused_for(noted_with<Replicas>(After::reading, read([](LoweringRequest& in) { in.layout.batch_split[0] = false; })), facts,
+                    "whether the batch is split along axis data is noted as 0, but 1 follows"));
+  CHECK(refused_for(noted_with<Shares>(After::reading, read([](LoweringRequest& in) { std::swap(in.batch.shares[0], in.batch.shares[1]); })), facts,
+                    "the share of a replica is noted as 1, but 3 follows"));
+  CHECK(refused_for(noted_with<Rounds>(After::reading, read([](LoweringRequest& in) { in.batch.grain_rows = 1; })), facts,
+                    "the number of rows of a grain is noted as 1, but 4 follows"));
+  CHECK(refused_for(noted_with<Rounds>(After::reading, read([](LoweringRequest& in) { in.target_features = 2; })), facts,
+                    "the number of targets of a row is noted as 2, but 1 follows"));
+  CHECK(refused_for(noted_with<InTurns>(After::reading, read([](LoweringRequest& in) { --in.layout.first_node[1]; })), facts,
+                    "the end of a chunk is noted as 1, but 2 follows"));
+  CHECK(refused_for(noted_with<SplitSlices>(After::reading, read([](LoweringRequest& in) { in.clips = false; })), facts,
+                    "whether gradients are clipped is noted as 0, but 1 follows"));
+}
+
+TEST_CASE("a Program that does not train, or a pair with other tables, is no pair") {
+  const LoweringRequest request = request_of<Rounds::Request>();
+  const LoweredPlan one = lower(request);
+  const LoweredPlan other = lower(request);
+  CHECK(refused_for(check_noted(one.evaluation(), one.evaluation(), made_from(request)), facts, "how many of two Programs train is noted as 0"));
+  CHECK(check_noted(one.training(), other.evaluation(), made_from(request)).sentence().view().find("the evaluation has other tables") !=
+        std::string_view::npos);
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Room: tests. A plan that a type names is lowered at run time with one fault, and what the rules of facts and memory say of it.
+// Sees: tests/mutants/spoil, plan/plans.hpp, plan/check.  Does not see: processes, kernels.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "heddle/plan/check/arenas.hpp"
+#include "mutants/spoil.hpp"
+#include "plan/flow.hpp"
+
+namespace heddle::tests {
+
+inline MadeFrom made_from(const LoweringRequest& in) {
+  return {in.graph, in.layout, in.batch, in.target_features, in.states, in.clips, in.scales_loss};
+}
+
+/// What S18 and S19 say of a plan if the lowering leaves `spoil` behind after one of its phases.
+template <class ThePlan> Diagnosis noted_with(After after, std::function<void(Phases&)> spoil) {
+  const LoweringRequest request = request_of<typename ThePlan::Request>();
+  Phases run{request};
+  if (!lower_with(run, {"", after, std::move(spoil)})) return Diagnosis{Code{'S', 14}, "the lowering has seen it"};
+  return check_noted(run.programs[0], run.programs[1], made_from(request));
+}
+
+/// What the rules of lines and entries say of it, which believe what is noted.
+template <class ThePlan> bool lines_are_legal_with(After after, std::function<void(Phases&)> spoil) {
+  Phases run{request_of<typename ThePlan::Request>()};
+  return lower_with(run, {"", after, std::move(spoil)}) && check(run.programs[0]).ok() && check(run.programs[1]).ok();
+}
+
+template <class T> T& changeable(const T& table) { return const_cast<T&>(table); }
+
+}  // namespace heddle::tests
