@@ -22,7 +22,7 @@ struct Squash {
 }  // namespace
 
 namespace heddle {
-template <> struct extending::Kernel<Squash, EigenCompute> {
+template <> struct Kernel<Squash, EigenCompute> {
   static constexpr bool backward_in_parts = true;
   static void forward(const ForwardCall& call) {
     for (std::int64_t i = 0; i < call.rows * call.leaf->in.elements(); ++i) call.output[i] = std::tanh(call.parameters[0][0] * call.input[i]);

@@ -25,7 +25,7 @@ struct Mixed : Sequential<Linear<23, 16>, Squared, Linear<16, 16>, Squared, Tanh
 }  // namespace
 
 namespace heddle {
-template <class Compute> struct extending::Kernel<Squared, Compute> {
+template <class Compute> struct Kernel<Squared, Compute> {
   static constexpr bool backward_in_parts = true;
   static void forward(const ForwardCall& c) {
     const std::int64_t n = c.leaf->in.elements();

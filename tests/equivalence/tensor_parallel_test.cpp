@@ -10,7 +10,7 @@ using namespace equivalence;
 using tests::Gain;
 
 namespace heddle {
-template <> struct extending::Kernel<Gain, EigenCompute> {
+template <> struct Kernel<Gain, EigenCompute> {
   static void forward(const ForwardCall& call) {
     for (std::int64_t i = 0; i < call.rows * call.leaf->in.elements(); ++i) call.output[i] = call.parameters[0][0] * call.input[i];
   }

@@ -37,7 +37,7 @@ template <class ThePlan, class Backend = CpuMpi> [[nodiscard]] std::string verif
 }  // namespace
 
 namespace heddle {
-template <> struct extending::Kernel<Linear<8, 8>, Broken> : Kernel<Linear<8, 8>, EigenCompute> {
+template <> struct Kernel<Linear<8, 8>, Broken> : Kernel<Linear<8, 8>, EigenCompute> {
   static void forward(const ForwardCall& call) {
     Kernel<Linear<8, 8>, EigenCompute>::forward(call);
     if (broken_here && call.rows > 0) call.output[2] += 0.5F;

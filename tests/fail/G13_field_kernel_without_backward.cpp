@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: heddle\.G13
 // expect: FieldCompute
-// expect-g++: specialise heddle::extending::FieldKernel<Gain> with forward
+// expect-g++: specialise heddle::FieldKernel<Gain> with forward
 #include <heddle/backend/field_threads.hpp>
 #include <heddle/heddle.hpp>
 using namespace heddle;
@@ -16,7 +16,7 @@ struct Gain {
     return leaf;
   }
 };
-template <> struct heddle::extending::FieldKernel<Gain> {
+template <> struct heddle::FieldKernel<Gain> {
   static void forward(const ForwardCall&) {}
 #ifdef HEDDLE_REPAIRED
   static void backward(const BackwardCall&) {}

@@ -9,9 +9,9 @@ using namespace heddle;
 #ifdef HEDDLE_REPAIRED
 using Head = Linear<64, 64>;
 #else
-using Head = extending::Row<Linear<64, 64>>;
+using Head = Row<Linear<64, 64>>;
 #endif
 
-struct Model : Sequential<Named<"wte", extending::Column<Linear<64, 64>>>, GELU, Tied<"head", Head, To<"wte">>, Linear<64, 10>> {};
+struct Model : Sequential<Named<"wte", Column<Linear<64, 64>>>, GELU, Tied<"head", Head, To<"wte">>, Linear<64, 10>> {};
 using Trained = Plan<Model, CrossEntropy, Adam, Batch<64>, TensorParallel<2>>;
 static_assert(sizeof(Trained) > 0);

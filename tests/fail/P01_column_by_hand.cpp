@@ -11,8 +11,7 @@ inline constexpr int hidden = 64;
 #else
 inline constexpr int hidden = 63;
 #endif
-struct Mlp
-    : Sequential<extending::Column<Linear<784, hidden>>, ReLU, extending::Row<Linear<hidden, 32>>, ReLU, Linear<32, 64>, ReLU, Linear<64, 10>> {};
+struct Mlp : Sequential<Column<Linear<784, hidden>>, ReLU, Row<Linear<hidden, 32>>, ReLU, Linear<32, 64>, ReLU, Linear<64, 10>> {};
 
 using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, TensorParallel<2>>;
 static_assert(sizeof(Trained) > 0);

@@ -12,7 +12,7 @@ inline constexpr int vocabulary = 50304;
 #else
 inline constexpr int vocabulary = 50257;
 #endif
-struct Model : Sequential<Input<16>, Named<"table", extending::Row<Embedding<vocabulary, 64>>>, Linear<64, 96>> {};
+struct Model : Sequential<Input<16>, Named<"table", Row<Embedding<vocabulary, 64>>>, Linear<64, 96>> {};
 
 using Trained = Plan<Model, CrossEntropy, SGD, Batch<8>, TensorParallel<4>>;
 static_assert(sizeof(Trained) > 0);

@@ -12,7 +12,7 @@ inline constexpr int vocabulary = 50304;
 #else
 inline constexpr int vocabulary = 50257;
 #endif
-struct Model : Sequential<Linear<784, 64>, ReLU, Named<"head", extending::Column<Linear<64, vocabulary>>>> {};
+struct Model : Sequential<Linear<784, 64>, ReLU, Named<"head", Column<Linear<64, vocabulary>>>> {};
 
 using Trained = Plan<Model, CrossEntropy, SGD, Batch<8>, TensorParallel<4>>;
 static_assert(sizeof(Trained) > 0);

@@ -9,7 +9,7 @@ using namespace heddle;
 #ifdef HEDDLE_REPAIRED
 struct Mlp : Sequential<Linear<784, 64>, ReLU, Linear<64, 10>> {};
 #else
-struct Mlp : Sequential<Linear<784, 64>, extending::Row<ReLU>, Linear<64, 10>> {};
+struct Mlp : Sequential<Linear<784, 64>, Row<ReLU>, Linear<64, 10>> {};
 #endif
 
 using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, TensorParallel<2>>;

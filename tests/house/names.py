@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""What `using namespace heddle` makes visible is what docs/reference.md lists, and no more than 114 names. Each name has one line there with the
+"""What `using namespace heddle` makes visible is what docs/reference.md lists, and no more than 125 names. Each name has one line there with the
 header that it comes from, and stands in a block of C++ of its section, which snippets.py compiles. The rooms see each other's names as they include each other (arrows.py)."""
 import re
 
 import arrows
 import house
 
-MOST_NAMES = 114
+MOST_NAMES = 125
 OPENED = re.compile(r"^namespace heddle((?:::\w+)*) \{\n(.*?)^\}  // namespace heddle\1$", re.M | re.S)
 ROOM = re.compile(r"::\w+_room")
 NAMED = re.compile(r"\b\w+_room::(\w+)")
@@ -179,6 +179,6 @@ REFUSED = {
     "Batch is said to come from no header": {HEADER: EXPORT, "docs/reference.md": PAGE.replace("together | `plan/plan.hpp` |", "together |")},
     "axis does not come from core/a.hpp": {HEADER: EXPORT, "include/heddle/core/a.hpp": "", "docs/reference.md": PAGE.replace("axes | `plan/plan.hpp`", "axes | `core/a.hpp`")},
     "an inline room": {HEADER: "namespace heddle::inline plan_room {\n}\n" + EXPORT, "docs/reference.md": PAGE},
-    "more than 114": {HEADER: EXPORT.replace("plan_room::Batch", ", ".join(f"plan_room::A{i}" for i in range(131))), "docs/reference.md": PAGE},
+    "more than 125": {HEADER: EXPORT.replace("plan_room::Batch", ", ".join(f"plan_room::A{i}" for i in range(131))), "docs/reference.md": PAGE},
     "room mesh sees other names": {"include/heddle/core/rooms.hpp": "namespace mesh_room {\nusing namespace plan_room;\n}\n"},
 }

@@ -254,5 +254,5 @@ TEST_CASE("a user's layer needs nothing where it is whole, and is refused by nam
   }
   CHECK(said ==
         "[heddle.R32] layer 1 '1' Gain is split, but in exact arithmetic nothing says how parts of Gain combine. Fix: specialise "
-        "heddle::extending::FieldKernel<Gain> with forward(ForwardCall) and backward(BackwardCall), or leave the layer whole.");
+        "heddle::FieldKernel<Gain> with forward(ForwardCall) and backward(BackwardCall), or leave the layer whole.");
 }

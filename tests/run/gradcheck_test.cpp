@@ -127,11 +127,11 @@ void center(const float* from, float* to, std::int64_t rows, std::int64_t featur
 }  // namespace
 
 namespace heddle {
-template <> struct extending::Kernel<CentersRows, EigenCompute> {
+template <> struct Kernel<CentersRows, EigenCompute> {
   static void forward(const ForwardCall& c) { center(c.input, c.output, c.rows, c.leaf->in.elements()); }
   static void backward(const BackwardCall& c) { center(c.output_gradient, c.input_gradient, c.rows, c.leaf->in.elements()); }
 };
-template <Beyond Where> struct extending::Kernel<OfEight<Where>, EigenCompute> {
+template <Beyond Where> struct Kernel<OfEight<Where>, EigenCompute> {
   static std::int64_t features(std::int64_t given, Beyond here) { return Where == here ? 8 : given; }
   static void forward(const ForwardCall& c) {
     const std::int64_t given = c.leaf->in.elements();
@@ -151,7 +151,7 @@ template <Beyond Where> struct extending::Kernel<OfEight<Where>, EigenCompute> {
       c.parameter_gradients[0][j] = (c.add ? c.parameter_gradients[0][j] : 0) + (j == 0 ? sum : 0);
   }
 };
-template <bool HonoursAdd> struct extending::Kernel<Scale<HonoursAdd>, EigenCompute> {
+template <bool HonoursAdd> struct Kernel<Scale<HonoursAdd>, EigenCompute> {
   static void forward(const ForwardCall& c) {
     const std::int64_t n = c.leaf->in.elements();
     for (std::int64_t i = 0; i < c.rows * n; ++i) c.output[i] = c.input[i] * c.parameters[0][i % n];
@@ -166,7 +166,7 @@ template <bool HonoursAdd> struct extending::Kernel<Scale<HonoursAdd>, EigenComp
     }
   }
 };
-template <> struct extending::Kernel<Watched, EigenCompute> {
+template <> struct Kernel<Watched, EigenCompute> {
   static constexpr bool backward_in_parts = true;
   static void forward(const ForwardCall& c) { Kernel<Scale<true>, EigenCompute>::forward(c); }
   static void backward(const BackwardCall& c) {
@@ -179,14 +179,14 @@ template <> struct extending::Kernel<Watched, EigenCompute> {
     for (std::int64_t i = 0; i < c.rows * n; ++i) c.parameter_gradients[0][i % n] += c.output_gradient[i] * c.input[i];
   }
 };
-template <> struct extending::Kernel<Halves, EigenCompute> {
+template <> struct Kernel<Halves, EigenCompute> {
   static void forward(const ForwardCall& c) { Kernel<Scale<true>, EigenCompute>::forward(c); }
   static void backward(const BackwardCall& c) {
     Kernel<Scale<true>, EigenCompute>::backward(c);
     for (std::int64_t j = 0; j < c.leaf->in.elements() && c.input_gradient == nullptr; ++j) c.parameter_gradients[0][j] /= 2;
   }
 };
-template <bool Honest> struct extending::Kernel<InParts<Honest>, EigenCompute> {
+template <bool Honest> struct Kernel<InParts<Honest>, EigenCompute> {
   static constexpr bool backward_in_parts = true;
   static void forward(const ForwardCall& c) { Kernel<Scale<true>, EigenCompute>::forward(c); }
   static void backward(const BackwardCall& c) {
@@ -198,7 +198,7 @@ template <bool Honest> struct extending::Kernel<InParts<Honest>, EigenCompute> {
       c.parameter_gradients[0][i % n] += c.output_gradient[i] * c.input[i] * (Honest || c.input_gradient != nullptr ? 1.0F : 0.5F);
   }
 };
-template <bool SaysSo> struct extending::Kernel<Bent<SaysSo>, EigenCompute> {
+template <bool SaysSo> struct Kernel<Bent<SaysSo>, EigenCompute> {
   static constexpr bool backward_in_parts = true;
   static void forward(const ForwardCall& c) {
     const std::int64_t n = c.leaf->in.elements();
@@ -213,7 +213,7 @@ template <bool SaysSo> struct extending::Kernel<Bent<SaysSo>, EigenCompute> {
     for (std::int64_t i = 0; i < c.rows * n; ++i) c.parameter_gradients[0][i % n] += c.output_gradient[i] * c.input[i] * c.input[i];
   }
 };
-template <bool SaysSo> struct extending::Kernel<Squared<SaysSo>, EigenCompute> {
+template <bool SaysSo> struct Kernel<Squared<SaysSo>, EigenCompute> {
   static constexpr bool backward_in_parts = true;
   static void forward(const ForwardCall& c) {
     const std::int64_t n = c.leaf->in.elements();

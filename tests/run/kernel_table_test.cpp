@@ -32,7 +32,7 @@ struct Unsplit : Sequential<Linear<4, 4>, Repeat<2, Residual<Tanh>>, Whole, Line
 }  // namespace
 
 namespace heddle {
-template <> struct extending::Kernel<Whole, EigenCompute> {
+template <> struct Kernel<Whole, EigenCompute> {
   static void forward(const ForwardCall&) {}
   static void backward(const BackwardCall&) {}
 };

@@ -43,7 +43,7 @@ template <bool ShiftOnce> struct Total {
 }  // namespace
 
 namespace heddle {
-template <Mistake What> struct extending::Kernel<Gain<What>, EigenCompute> {
+template <Mistake What> struct Kernel<Gain<What>, EigenCompute> {
   static float share(const Leaf& leaf) { return What == Mistake::divides_by_its_features ? 1.0F / static_cast<float>(leaf.in.elements()) : 1.0F; }
   static void forward(const ForwardCall& call) {
     const std::int64_t n = call.rows * call.leaf->in.elements();
@@ -59,7 +59,7 @@ template <Mistake What> struct extending::Kernel<Gain<What>, EigenCompute> {
     call.parameter_gradients[0][0] = call.add ? call.parameter_gradients[0][0] + sum : sum;
   }
 };
-template <bool ShiftOnce> struct extending::Kernel<Total<ShiftOnce>, EigenCompute> {
+template <bool ShiftOnce> struct Kernel<Total<ShiftOnce>, EigenCompute> {
   static void forward(const ForwardCall& call) {
     const std::int64_t n = call.leaf->in.elements();
     for (std::int64_t r = 0; r < call.rows; ++r) {

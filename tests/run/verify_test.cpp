@@ -32,19 +32,19 @@ struct Rows {
 }  // namespace
 
 namespace heddle {
-template <> struct extending::Kernel<Linear<8, 8>, BrokenForward> : Kernel<Linear<8, 8>, EigenCompute> {
+template <> struct Kernel<Linear<8, 8>, BrokenForward> : Kernel<Linear<8, 8>, EigenCompute> {
   static void forward(const ForwardCall& call) {
     Kernel<Linear<8, 8>, EigenCompute>::forward(call);
     if (call.rows > 0) call.output[call.rows * 8 - 1] += 0.5F;
   }
 };
-template <> struct extending::Kernel<Linear<8, 8>, BrokenBackward> : Kernel<Linear<8, 8>, EigenCompute> {
+template <> struct Kernel<Linear<8, 8>, BrokenBackward> : Kernel<Linear<8, 8>, EigenCompute> {
   static void backward(const BackwardCall& call) {
     Kernel<Linear<8, 8>, EigenCompute>::backward(call);
     call.parameter_gradients[1][2] *= 2;
   }
 };
-template <> struct extending::OptimizerKernel<SGD, BrokenStep> {
+template <> struct OptimizerKernel<SGD, BrokenStep> {
   static void step(const SGD::Constants& constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) {
     OptimizerKernel<SGD, EigenCompute>::step(constants, elements, parameters, gradients, states);
     parameters[0] += 1;

@@ -27,6 +27,6 @@ struct FieldMpi {
 
 }  // namespace heddle::backend_room
 
-namespace heddle::extending {
+namespace heddle {
 using backend_room::FieldMpi;
-}  // namespace heddle::extending
+}  // namespace heddle

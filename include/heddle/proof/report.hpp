@@ -50,6 +50,6 @@ struct Proof {
 
 }  // namespace heddle::proof_room
 
-namespace heddle::extending {
+namespace heddle {
 using proof_room::Proof;
-}  // namespace heddle::extending
+}  // namespace heddle

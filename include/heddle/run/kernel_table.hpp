@@ -37,7 +37,7 @@ struct KernelTable {
 };
 
 /// A backend names its kernels itself, or they are the specialisations of Kernel, LossKernel and OptimizerKernel for it.
-template <class L, class Compute> struct KernelForOf { using type = extending::Kernel<L, Compute>; };
+template <class L, class Compute> struct KernelForOf { using type = Kernel<L, Compute>; };
 template <class L, class Compute>
 requires requires { typename Compute::template KernelOf<L>; }
 struct KernelForOf<L, Compute> {
@@ -45,7 +45,7 @@ struct KernelForOf<L, Compute> {
 };
 template <class L, class Compute> using KernelFor = typename KernelForOf<typename KernelLayerOf<L>::type, Compute>::type;
 
-template <class Loss, class Compute> struct LossKernelForOf { using type = extending::LossKernel<Loss, Compute>; };
+template <class Loss, class Compute> struct LossKernelForOf { using type = LossKernel<Loss, Compute>; };
 template <class Loss, class Compute>
 requires requires { typename Compute::template LossKernelOf<Loss>; }
 struct LossKernelForOf<Loss, Compute> {
@@ -53,7 +53,7 @@ struct LossKernelForOf<Loss, Compute> {
 };
 template <class Loss, class Compute> using LossKernelFor = typename LossKernelForOf<Loss, Compute>::type;
 
-template <class Optimizer, class Compute> struct OptimizerKernelForOf { using type = extending::OptimizerKernel<Optimizer, Compute>; };
+template <class Optimizer, class Compute> struct OptimizerKernelForOf { using type = OptimizerKernel<Optimizer, Compute>; };
 template <class Optimizer, class Compute>
 requires requires { typename Compute::template OptimizerKernelOf<Optimizer>; }
 struct OptimizerKernelForOf<Optimizer, Compute> {

@@ -129,8 +129,8 @@ template <class Optimizer, class Reference>
   std::vector<Floats> states(static_cast<std::size_t>(Optimizer::states), Floats(n));
   std::vector<float*> pointers;
   for (Floats& state : states) pointers.push_back(state.data());
-  extending::OptimizerKernel<Optimizer, Reference>::step(Optimizer::constants(typename Optimizer::Options{}, 1), static_cast<std::int64_t>(n),
-                                                         p.data(), g.data(), pointers.data());
+  OptimizerKernel<Optimizer, Reference>::step(Optimizer::constants(typename Optimizer::Options{}, 1), static_cast<std::int64_t>(n), p.data(),
+                                              g.data(), pointers.data());
   return {p.begin(), p.begin() + std::ssize(parameters)};
 }
 
@@ -226,9 +226,5 @@ template <class ThePlan, class Backend = void, class Target>
 }  // namespace heddle::run_room
 
 namespace heddle {
-using run_room::difference;
+using run_room::difference, run_room::verify;
 }  // namespace heddle
-
-namespace heddle::extending {
-using run_room::verify;
-}  // namespace heddle::extending

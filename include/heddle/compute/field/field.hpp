@@ -166,14 +166,14 @@ struct FieldArithmetic {
 
 }  // namespace heddle::compute_room
 
-namespace heddle::extending {
+namespace heddle {
 
 /// What a layer is in exact arithmetic. Without a specialisation it is any function at all, see compute/field/any_layer.hpp.
 template <class L> struct FieldKernel;
 /// The same for a loss.
 template <class Loss> struct FieldLoss;
 
-}  // namespace heddle::extending
+}  // namespace heddle
 
 namespace heddle::compute_room {
 
@@ -190,8 +190,8 @@ struct FieldCompute {
   static constexpr bool proves = true;  ///< it trains nothing: a Trainer of it is refused
   static constexpr std::string_view kernel_name = "FieldKernel", loss_kernel_name = "FieldLoss";
   using Arithmetic = FieldArithmetic;
-  template <class L> using KernelOf = extending::FieldKernel<L>;
-  template <class Loss> using LossKernelOf = extending::FieldLoss<Loss>;
+  template <class L> using KernelOf = FieldKernel<L>;
+  template <class Loss> using LossKernelOf = FieldLoss<Loss>;
   template <class Optimizer> using OptimizerKernelOf = FieldOptimizer<Optimizer>;
 
   static void add(float* target, const float* a, const float* b, std::int64_t n) {

@@ -124,9 +124,9 @@ struct FieldCrossEntropy {
 
 }  // namespace heddle::compute_room
 
-namespace heddle::extending {
+namespace heddle {
 
 template <class Loss> struct FieldLoss : compute_room::FieldLossOfRows<Loss> {};
 template <> struct FieldLoss<graph_room::CrossEntropy> : compute_room::FieldCrossEntropy {};
 
-}  // namespace heddle::extending
+}  // namespace heddle

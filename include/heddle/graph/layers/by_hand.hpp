@@ -71,6 +71,6 @@ template <SplitByHand L> struct Row<L> : L {
 
 }  // namespace heddle::graph_room
 
-namespace heddle::extending {
+namespace heddle {
 using graph_room::Column, graph_room::Row;
-}  // namespace heddle::extending
+}  // namespace heddle
