@@ -61,7 +61,11 @@ class Machine {
   [[nodiscard]] Outcome run(const Program& changed) {
     Program training = training_;
     Program mode = changed;
-    training.arenas = mode.arenas = arenas_.data();
+    arenas_now_.assign(changed.arenas, changed.arenas + changed.roles);
+    for (std::size_t r = 0; r < arenas_.size(); ++r) arenas_now_[r].total = arenas_[r].total;
+    training.arenas = mode.arenas = arenas_now_.data();
+    training.parameters = mode.parameters;
+    training.units = mode.units;
     Outcome out;
     if (!places_are_inside(mode)) return {Ending::address, {}};
     World world{mode.mesh.ranks(), groups_};
@@ -113,7 +117,7 @@ class Machine {
       auto* const begin = reinterpret_cast<float*>(executor.arena().bytes(0));
       world.set_memory(r, {begin, begin + arenas_[static_cast<std::size_t>(executor.role())].total / 4});
       for (int p = 0; p < mode.graph->parameter_count; ++p) {
-        const ParameterPlace& place = training.parameters[p];
+        const ParameterPlace& place = training_.parameters[p];
         if (place.role != executor.role()) continue;
         const HeldPart part = executor.held_parameter(p);
         const int part_of = place.split < 0 ? 0 : mode.mesh.coordinate(Rank{r}, Axis::tensor);
@@ -168,7 +172,7 @@ class Machine {
   [[nodiscard]] bool places_are_inside(const Program& p) const {
     const auto inside = [&](int role, const Place& place) {
       if (!place.set()) return true;
-      const ArenaMap& map = arenas_[static_cast<std::size_t>(role)];
+      const ArenaMap& map = arenas_now_[static_cast<std::size_t>(role)];
       const std::int64_t end = training_.arenas[role].total;
       if (place.pool == Place::scratch) return map.scratch + place.offset >= 0 && map.scratch + place.offset < end;
       for (int m = 0; m < p.batch.total_micro_batches(); ++m) {
@@ -196,7 +200,8 @@ class Machine {
   bool reports_;
   std::vector<std::vector<int>> groups_;
   std::int64_t rows_;
-  std::vector<ArenaMap> arenas_;  // with memory behind each, in which a write is seen
+  std::vector<ArenaMap> arenas_;      // with memory behind each, in which a write is seen
+  std::vector<ArenaMap> arenas_now_;  // those of the Program that runs
   std::vector<float> inputs_;
   std::vector<float> targets_;
   std::vector<float> outputs_;

@@ -11,6 +11,7 @@
 
 #include "dump/plans.hpp"
 #include "heddle/core/random.hpp"
+#include "heddle/plan/check/arenas.hpp"
 #include "heddle/plan/check/check.hpp"
 #include "mutants/machine.hpp"
 #include "mutants/mutate.hpp"
@@ -43,6 +44,29 @@ std::string kind_of(const std::string& where) {
   return begin == std::string::npos ? where.substr(0, where.find(" from")) : where.substr(begin, where.find(')') - begin + 1);
 }
 
+/// All rules, those that know what a Program was made from among them.
+struct Rules {
+  MadeFrom from;
+  const Program& training;
+  const Program& evaluation;
+  bool trains;
+
+  [[nodiscard]] Diagnosis check_all(const Program& changed) const {
+    if (!trains) {
+      FlatCheck flat{changed, from};  // an Inference has no training beside it
+      if (flat.run(); !flat.fault.ok()) return flat.fault;
+      if (const Diagnosis found = check_arenas(changed, 0, false); !found.ok()) return found;
+      return check(changed);
+    }
+    Program other = changed.training ? evaluation : training;  // with the same tables
+    other.arenas = changed.arenas;
+    other.parameters = changed.parameters;
+    other.units = changed.units;
+    if (const Diagnosis found = changed.training ? check_noted(changed, other, from) : check_noted(other, changed, from); !found.ok()) return found;
+    return check(changed);
+  }
+};
+
 struct Judge {
   Options options;
   std::array<Count, tests::mistakes> counts{};
@@ -50,11 +74,11 @@ struct Judge {
   int programs = 0, plans = 0;
   std::uint64_t drawn = 0;
 
-  void judge(const std::string& name, tests::Machine& machine, const tests::Outcome& wanted, Mistake mistake, const std::string& where,
-             const Program& program) {
+  void judge(const std::string& name, tests::Machine& machine, const Rules& rules, const tests::Outcome& wanted, Mistake mistake,
+             const std::string& where, const Program& program) {
     const tests::Outcome got = machine.run(program);
     const bool same = got.ending == Ending::fine && got.same_result(wanted);
-    const Diagnosis found = check(program);
+    const Diagnosis found = rules.check_all(program);
     Count& count = counts[static_cast<std::size_t>(mistake)];
     ++count.mutants;
     if (!same) {
@@ -80,16 +104,17 @@ struct Judge {
                          : std::string{how[static_cast<int>(got.ending)]} + ", accepted")
                 << '\n';
   }
-  void program(const std::string& name, tests::Machine& machine, const Program& original) {
+  void program(const std::string& name, tests::Machine& machine, const Rules& rules, const Program& original) {
     const tests::Outcome wanted = machine.run(original);
-    if (wanted.ending != Ending::fine || !check(original).ok()) {
-      std::cout << name << ": the Program itself ends with " << static_cast<int>(wanted.ending) << "; " << check(original).sentence().view() << '\n';
+    if (wanted.ending != Ending::fine || !rules.check_all(original).ok()) {
+      std::cout << name << ": the Program itself ends with " << static_cast<int>(wanted.ending) << "; " << rules.check_all(original).sentence().view()
+                << '\n';
       std::exit(1);
     }
     ++programs;
     auto visit = [&](Mistake mistake, auto where, const Program& changed) {
       if (bits64(Seed{options.seed}, 1, drawn++) % options.share != 0) return;
-      judge(name, machine, wanted, mistake, where(), changed);
+      judge(name, machine, rules, wanted, mistake, where(), changed);
     };
     tests::Mutator{original, visit}.each();
   }
@@ -102,7 +127,10 @@ struct Judge {
     for (const Program* mode : {&P::training, &P::evaluation}) {
       if (mode == &P::training && !Request::trains) continue;
       tests::Machine machine{P::training, *mode, Request::graph, facts};
-      program(std::string{name} + (mode == &P::training ? "" : ", evaluation"), machine, *mode);
+      const MadeFrom from{Request::graph,  Request::layout, Request::batch,      Request::target_features,
+                          Request::states, Request::clips,  Request::scales_loss};
+      const Rules rules{from, P::training, P::evaluation, Request::trains};
+      program(std::string{name} + (mode == &P::training ? "" : ", evaluation"), machine, rules, *mode);
     }
   }
   void print() const {

@@ -34,9 +34,15 @@ enum class Mistake : std::uint8_t {
   entry_when,
   entry_place,
   transfer_place,
-  slot
+  slot,
+  entry_size,
+  transfer_size,
+  pool,
+  arena,
+  parameter,
+  unit
 };
-inline constexpr int mistakes = static_cast<int>(Mistake::slot) + 1;
+inline constexpr int mistakes = static_cast<int>(Mistake::unit) + 1;
 [[nodiscard]] constexpr std::string_view name_of(Mistake mistake) {
   switch (mistake) {
     case Mistake::line_deleted: return "a line is deleted";
@@ -55,11 +61,17 @@ inline constexpr int mistakes = static_cast<int>(Mistake::slot) + 1;
     case Mistake::entry_place: return "an operand of an entry lies elsewhere";
     case Mistake::transfer_place: return "an end of a transfer lies elsewhere";
     case Mistake::slot: return "a micro-batch has another slot";
+    case Mistake::entry_size: return "an entry has another size, or other runs";
+    case Mistake::transfer_size: return "a transfer has another size, or another room of ties";
+    case Mistake::pool: return "a pool lies elsewhere, or has slots of another size";
+    case Mistake::arena: return "a region of an arena lies elsewhere, or has another size";
+    case Mistake::parameter: return "a parameter lies elsewhere, or has another size";
+    case Mistake::unit: return "the norm counts another unit";
   }
   return "";
 }
 
-/// A Program whose lists, bodies, transfers and slots can be changed.
+/// A Program whose lists, bodies, transfers, slots and tables can be changed.
 class Changeable {
  public:
   explicit Changeable(const Program& original) : program_(original) {
@@ -70,6 +82,10 @@ class Changeable {
       for (int c = 0; c < original.chunks; ++c) bodies[d].emplace_back(original.entries + ranges[d][c].begin, original.entries + ranges[d][c].end);
     transfers.assign(original.transfers, original.transfers + original.transfer_count);
     slots.assign(original.slots, original.slots + original.chunks * pool_kinds * original.batch.total_micro_batches());
+    pools.assign(original.pools, original.pools + original.chunks * pool_kinds);
+    arenas.assign(original.arenas, original.arenas + original.roles);
+    parameters.assign(original.parameters, original.parameters + original.graph->parameter_count);
+    units.assign(original.units, original.units + original.unit_count);
   }
   [[nodiscard]] const Program& original() const { return program_; }
   /// Valid until the next change.
@@ -99,6 +115,10 @@ class Changeable {
     p.weight_bodies = body_ranges_[2].data();
     p.transfers = transfers.data();
     p.slots = slots.data();
+    p.pools = pools.data();
+    p.arenas = arenas.data();
+    p.parameters = parameters.data();
+    p.units = units.data();
     return p;
   }
 
@@ -107,6 +127,10 @@ class Changeable {
   std::array<std::vector<std::vector<Entry>>, directions> bodies;  // forward, backward, weight; by chunk
   std::vector<Transfer> transfers;
   std::vector<std::int16_t> slots;
+  std::vector<Pool> pools;
+  std::vector<ArenaMap> arenas;  // by role
+  std::vector<ParameterPlace> parameters;
+  std::vector<FlatUnit> units;
 
  private:
   Program program_;
@@ -129,6 +153,11 @@ template <class Visit> class Mutator {
         for (std::size_t e = 0; e < changed_.bodies[static_cast<std::size_t>(d)][static_cast<std::size_t>(c)].size(); ++e) entry(d, c, e);
     for (std::size_t t = 0; t < changed_.transfers.size(); ++t) transfer(t);
     slots();
+    for (std::size_t i = 0; i < changed_.pools.size(); ++i) pool(i);
+    for (std::size_t r = 0; r < changed_.arenas.size(); ++r) arena(r);
+    for (std::size_t k = 0; k < changed_.parameters.size() && p_.storage.parts == 1; ++k) parameter(k);
+    for (std::size_t u = 0; u < changed_.units.size() && p_.clips; ++u)
+      other(changed_.units[u].counts, std::array{!changed_.units[u].counts}, Mistake::unit, [=] { return "unit " + std::to_string(u); });
   }
 
  private:
@@ -219,6 +248,9 @@ template <class Visit> class Mutator {
       for (std::int16_t k = 0; k < p_.graph->nodes[here.node].parameter_count; ++k) parameters.push_back(k);
       other(here.bucket, parameters, Mistake::entry_bucket, where);
     }
+    if (here.features > 0) other(here.features, std::array{here.features - 1}, Mistake::entry_size, where);
+    if (here.what == BodyOp::gather_value || here.what == BodyOp::scatter_value || here.what == BodyOp::slice_value)
+      other(here.runs, std::array{std::int64_t{1}, here.features / p_.graph->split.ranks}, Mistake::entry_size, where);
     if (p_.batch.total_micro_batches() > 1)
       other(here.when, std::array{When::always, When::first_micro_batch, When::last_micro_batch}, Mistake::entry_when, where);
     for (Place* place : {&here.a, &here.b, &here.c, &here.d}) {
@@ -241,8 +273,9 @@ template <class Visit> class Mutator {
   }
   void transfer(std::size_t t) {
     Transfer& here = changed_.transfers[t];
-    if (here.use >= 0) return;
     const auto where = [=] { return "transfer " + std::to_string(t); };
+    if (here.elements > 16) other(here.elements, std::array{here.elements - 16}, Mistake::transfer_size, where);
+    if (here.use >= 0) return other(here.target.offset, std::array{here.target.offset + 64}, Mistake::transfer_size, where);
     other_place(here.source, pool_of_chunk(here.from_chunk), Mistake::transfer_place, where);
     other_place(here.target, pool_of_chunk(here.to_chunk), Mistake::transfer_place, where);
   }
@@ -255,6 +288,42 @@ template <class Visit> class Mutator {
         other(changed_.slots[static_cast<std::size_t>(pool * p_.batch.total_micro_batches() + m)], all, Mistake::slot, where);
       }
     }
+  }
+
+  /// Numbers of bytes 64 more or less, but not below 0.
+  template <class Where> void bytes(std::int64_t& field, Mistake mistake, Where where) {
+    other(field, std::array{field + 64, field >= 64 ? field - 64 : field}, mistake, where);
+  }
+  void pool(std::size_t i) {
+    Pool& here = changed_.pools[i];
+    if (here.slots == 0) return;
+    bytes(here.base, Mistake::pool, [=] { return "pool " + std::to_string(i) + " (base)"; });
+    bytes(here.slot_bytes, Mistake::pool, [=] { return "pool " + std::to_string(i) + " (bytes of a slot)"; });
+  }
+  void arena(std::size_t r) {
+    using Field = std::int64_t ArenaMap::*;
+    constexpr std::pair<const char*, Field> fields[] = {{"parameters", &ArenaMap::parameters},
+                                                        {"gathered", &ArenaMap::gathered},
+                                                        {"gradients", &ArenaMap::gradients},
+                                                        {"fresh", &ArenaMap::fresh},
+                                                        {"arrived", &ArenaMap::arrived},
+                                                        {"ties", &ArenaMap::ties},
+                                                        {"states", &ArenaMap::states},
+                                                        {"losses", &ArenaMap::losses},
+                                                        {"norms", &ArenaMap::norms},
+                                                        {"zeros", &ArenaMap::zeros},
+                                                        {"scratch", &ArenaMap::scratch},
+                                                        {"bytes of a unit", &ArenaMap::unit_bytes},
+                                                        {"bytes of gradients", &ArenaMap::gradient_bytes},
+                                                        {"bytes of states", &ArenaMap::state_bytes}};
+    for (const auto& [name, field] : fields)
+      bytes(changed_.arenas[r].*field, Mistake::arena, [r, of = name] { return "role " + std::to_string(r) + " (" + of + ")"; });
+  }
+  void parameter(std::size_t k) {
+    ParameterPlace& here = changed_.parameters[k];
+    bytes(here.offset, Mistake::parameter, [=] { return "parameter " + std::to_string(k) + " (offset)"; });
+    if (here.elements > 1)
+      other(here.elements, std::array{here.elements - 1}, Mistake::parameter, [=] { return "parameter " + std::to_string(k) + " (elements)"; });
   }
 
   const Program& p_;
