@@ -68,10 +68,10 @@ TEST_CASE("processes that prove with other options are told so, all of them, bef
   };
   CHECK(told({.seed = Seed{rank == 2 ? 7U : 5U}}) ==
         "[heddle.R18] rank 2 starts with another seed than ranks 0, 1 and 3: rank 2 with 7, rank 0 with 5. Fix: give prove the same "
-        "extending::ProofOptions in "
+        "seed and most_draws in "
         "every process.");
   CHECK(told({.most_draws = rank == 1 ? 3 : 8}) ==
         "[heddle.R18] rank 1 starts with another most_draws than ranks 0, 2 and 3: rank 1 with 3, rank 0 with 8. Fix: give prove the same "
-        "ProofOptions in every process.");
+        "seed and most_draws in every process.");
   CHECK(told({.most_draws = rank == 1 ? 0 : 1}) == prove<Spread, FieldMpi>({.most_draws = 1}).line());  // at least one draw is made
 }

@@ -72,11 +72,11 @@ TEST_CASE("a start that differs is one sentence that names what differs, with bo
   all[1].most_draws = 3;
   CHECK(words([&] { check_start(all); }) ==
         "[heddle.R18] rank 1 starts with another most_draws than ranks 0 and 2: rank 1 with 3, rank 0 with 200. Fix: give prove the same "
-        "ProofOptions in every process.");
+        "seed and most_draws in every process.");
   all[1].seed = 9;
   CHECK(words([&] { check_start(all); }) ==
         "[heddle.R18] rank 1 starts with another seed than ranks 0 and 2: rank 1 with 9, rank 0 with 4. Fix: give prove the same "
-        "extending::ProofOptions in "
+        "seed and most_draws in "
         "every process.");
   all[1].program = 2;
   CHECK(words([&] { check_start(all); }).find("[heddle.R08] rank 1 runs another program than ranks 0 and 2. Fix: ") == 0);

@@ -30,15 +30,13 @@ using Label = Text<13>;
 
 /// What compilers, exceptions and reports write: "[heddle.B01] Batch<63> does not divide by 4 ranks. ... Fix: ...".
 using Sentence = Text<480>;
-/// A sentence without its label.
-using Words = Text<480 - 13>;
 
 /// What a check found: nothing (ok), or the code of the broken rule, the words that say how it is broken, and their numbers.
 ///
 /// Diagnosis{Code{'B', 1}, "a batch of "} << 63: its code is B01, its words are "a batch of 63", its one number is 63.
 struct Diagnosis {
   Code code;
-  Words words;
+  Text<480 - 13> words;  ///< the sentence without its label
   std::int64_t numbers[4]{};
   int number_count = 0;
 

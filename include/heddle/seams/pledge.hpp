@@ -131,7 +131,7 @@ inline void check_start(const std::vector<StartPledge>& pledges) {
                                        ". Fix: start the same binary with the same plan in every process."})};
   const bool proves = std::any_of(pledges.begin(), pledges.end(), [](const StartPledge& p) { return p.most_draws != 0; });
   const std::string remedy =
-      proves ? ". Fix: give prove the same extending::ProofOptions in every process." : ". Fix: give the trainer the same Seed in every process.";
+      proves ? ". Fix: give prove the same seed and most_draws in every process." : ". Fix: give the trainer the same Seed in every process.";
   if (const auto odd = odd_in([](const StartPledge& p) { return p.seed; }); !odd.empty())
     throw Error{Code{'R', 18}, written({verb(odd, "start"), "with another seed than ", others(odd),
                                         for_example(pledges, odd, [](const StartPledge& p) { return std::to_string(p.seed); }), remedy})};

@@ -249,7 +249,7 @@ template <class Run> [[nodiscard]] constexpr Diagnosis witness(const Run& run) {
       if (told < length && i == (told + 1) / 2) circle << "(" << length - told << " more) -> ";
     }
     circle << "rank " << lowest.role;
-    if (!circle.cut && found.words.length + circle.length + remedy.length < static_cast<int>(sizeof(Words::chars))) break;
+    if (!circle.cut && found.words.length + circle.length + remedy.length < static_cast<int>(sizeof(found.words.chars))) break;
   }
   return found << circle.view() << remedy.view();
 }
