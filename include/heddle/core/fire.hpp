@@ -15,6 +15,7 @@ namespace heddle::core_room {
 /// g++ prints a string whole, nvcc character by character. clang prints the first 36 characters of a string without zeros and the first
 /// 10 elements of an array, so it gets rows of filled-up lines; clang 14 prints numbers.
 #if defined(__clang__)
+/// Spelled<2> holds a sentence of 2 lines of at most 36 characters, in one row of ten lines.
 template <int Lines> struct Spelled {
   static constexpr int width = 36;
   static constexpr int most_lines = 10;
@@ -46,6 +47,7 @@ constexpr int spelled_extent(const Sentence& text) {
   return lines;
 }
 #else
+/// Spelled<5> holds a sentence of 5 characters and a zero behind them.
 template <int Length> struct Spelled {
   char sentence[std::size_t{Length + 1}]{};
   constexpr explicit Spelled(const Sentence& text) {
@@ -58,6 +60,7 @@ constexpr int spelled_extent(const Sentence& text) { return text.length; }
 // Not `!is(...)` of this class: g++ would print the whole argument list a second time in a note.
 // One line a rule, because compilers quote the lines of the one that fails.
 // clang-format off
+/// A rule that holds or is broken: rule<true, ...> compiles, rule<false, Code{'B', 1}, ...> is the one error that says B01 and prints the sentence.
 template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct rule {
   static_assert(Holds || Broken != Code{'A', 1}, "[heddle.A01] The batch is small for the devices. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'A', 2}, "[heddle.A02] The batch does not fill the ranks. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");

@@ -43,6 +43,7 @@ struct ProofHeader;
 struct AnyBody {
   template <class Body> AnyBody(const Body&) {}  // NOLINT(google-explicit-constructor)
 };
+/// In place of MainOptions, of run_main; it has the same 2 members.
 struct AnyMainOptions {
   std::string_view program{};
   void (*before_words)() = nullptr;

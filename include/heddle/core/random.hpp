@@ -12,7 +12,7 @@
 
 namespace heddle::core_room {
 
-/// Four words: the counter that goes into Philox and the block that comes out.
+/// Four words of 32 bits, 16 bytes: the counter that goes into Philox and the block that comes out.
 struct PhiloxBlock {
   std::uint32_t words[4]{};
   friend constexpr bool operator==(const PhiloxBlock&, const PhiloxBlock&) = default;

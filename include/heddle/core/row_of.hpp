@@ -46,6 +46,7 @@ template <class T> class RowOf {
   [[nodiscard]] const T& at(std::size_t place) const { return first_[checked(place)]; }
 
  private:
+  /// How many elements there is to be memory for: Room{4} takes that of 4, and makes none.
   struct Room {
     std::size_t count;
   };

@@ -25,7 +25,7 @@ inline constexpr std::int64_t most_countable = std::int64_t{1} << 60;
 }
 [[nodiscard]] constexpr std::int64_t counted_sum(std::int64_t a, std::int64_t b) { return a >= most_countable - b ? most_countable : a + b; }
 
-/// Sizes of up to four dimensions. The batch dimension is never part of it: shapes are per sample.
+/// Sizes of up to four dimensions. The batch dimension is never part of it: shapes are per sample. Shape{28, 28} has 784 elements.
 struct Shape {
   static constexpr int most_dimensions = 4;
   std::int64_t sizes[most_dimensions]{};

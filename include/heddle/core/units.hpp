@@ -13,7 +13,7 @@
 
 namespace heddle::core_room {
 
-/// A number of bytes. Errors: none; arithmetic is that of std::int64_t.
+/// A number of bytes. Errors: none; arithmetic is that of std::int64_t. 2_MiB is Bytes{2097152}.
 struct Bytes {
   std::int64_t value = 0;
   constexpr Bytes() = default;
@@ -39,7 +39,7 @@ std::basic_ostream<Character, Traits>& operator<<(std::basic_ostream<Character, 
   return stream << bytes.value << " bytes";
 }
 
-/// Floating-point operations; a fused multiply-add counts two.
+/// Floating-point operations; a fused multiply-add counts two. A product of 2 x 3 and 3 x 4 elements is 24 multiply-adds, so 48.
 struct Flops {
   std::int64_t value = 0;
   friend constexpr auto operator<=>(const Flops&, const Flops&) = default;
@@ -47,7 +47,7 @@ struct Flops {
   friend constexpr Flops operator*(std::int64_t n, Flops a) { return Flops{n * a.value}; }
 };
 
-/// A time span.
+/// A time span. Seconds{0.002} is 2 milliseconds.
 struct Seconds {
   double value = 0;
   friend constexpr auto operator<=>(const Seconds&, const Seconds&) = default;

@@ -8,7 +8,8 @@
 
 namespace heddle::cost_room {
 
-/// The alpha-beta model; all in seconds. A machine of zero latency and infinite links shows the shape of a schedule alone.
+/// The alpha-beta model; all in seconds. A machine of zero latency and infinite links shows the shape of a schedule alone. With alpha 50e-6 and beta
+/// 1e-9 a message of 1,000 bytes takes 51 microseconds.
 /// Source  sources.md#collectives
 struct Machine {
   double alpha = 0;     ///< per message

@@ -14,6 +14,7 @@
 
 namespace heddle::graph_room {
 
+/// A tracer that looks at nothing: child() gives back the value that it gets, 3 for 3.
 struct AnyTracer {
   template <class L> constexpr int child(int, int value) { return value; }
 };
@@ -46,6 +47,7 @@ template <class L, int Dimensions> [[nodiscard]] constexpr Spec tried_input() {
   else
     return Spec{Dimensions == 1 ? Shape{6} : Dimensions == 2 ? Shape{6, 6} : Dimensions == 3 ? Shape{6, 6, 6} : Shape{6, 6, 6, 6}};
 }
+/// Constant<4> is a type only if 4 is a constant expression: a concept asks with it whether a number is known at build.
 template <int> struct Constant {};
 template <class L>
 concept TakesAtBuild = !SaysWhatItTakes<L> || requires {
@@ -131,9 +133,10 @@ template <class L> [[nodiscard]] constexpr Diagnosis diagnose_layer() {
     return {};
 }
 
+/// Holds what is wrong with a layer, for fired<...>: G05 and its words, or nothing.
 template <class L> struct ExplainedLayer { static constexpr Diagnosis found = diagnose_layer<L>(); };
 
-/// static_assert(explain_layer<Swish>());
+/// Says in one sentence what a type lacks to be a layer: static_assert(explain_layer<Swish>());
 ///
 /// Errors  G05 at build: one sentence with the missing or wrong member
 /// Tested  graph/layer_test, fail/G05_no_backward

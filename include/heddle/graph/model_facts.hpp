@@ -30,6 +30,7 @@ template <class Model, bool Sound = AskedModel<Model>::found.ok()> struct ModelA
     return sum;
   }();
 };
+/// Answers in place of the Spec of a broken model: each number compares as true, so that the fault of the model stays the only error.
 struct RefusedSpec : RefusedAnswer {
   RefusedNumber shape, dtype;
   [[nodiscard]] constexpr RefusedNumber elements() const { return {}; }

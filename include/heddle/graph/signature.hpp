@@ -10,7 +10,8 @@
 
 namespace heddle::graph_room {
 
-/// How the ranks of one axis hold a tensor: whole on every rank, a part along one dimension, or one term of a sum that is not yet taken.
+/// How the ranks of one axis hold a tensor: whole on every rank, a part along one dimension, or one term of a sum that is not yet taken. A tensor of
+/// 8 features that is Shard<0> over 2 ranks has 4 of them on each.
 struct Laid {
   std::int8_t code = -1;  ///< a dimension, or -1 Replicate, -2 Partial
   [[nodiscard]] constexpr bool replicated() const { return code == -1; }

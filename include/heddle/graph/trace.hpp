@@ -44,6 +44,7 @@ template <class Model, int Leaves, int Nodes> struct Describing {
   }
 };
 
+/// Holds what a model type says of itself, traced once: its tables, its fault, and the numbers of its layers, 3 for Linear, ReLU, Linear.
 template <class Model> struct Traced {
   static constexpr Counter counted = [] {
     Counter counter;

@@ -16,7 +16,8 @@
 
 namespace heddle::graph_room {
 
-struct AddMark {};  ///< stands for the sum of a Residual among leaf types
+/// Stands for the sum of a Residual among leaf types.
+struct AddMark {};
 
 /// Records leaves and nodes, of which so many are described. Every composite calls child, named, repeat, add; each leaf is described with the Spec it
 /// meets.

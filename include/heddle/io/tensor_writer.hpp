@@ -22,6 +22,7 @@ namespace heddle::io_room {
 /// Tested  io/tensor_writer_test
 template <class = void> class FloatTensorWriter {
  public:
+  /// A tensor that is to be written: its name, and its shape such as {10, 50} of 500 floats.
   struct Told {
     std::string name;
     std::vector<std::int64_t> shape;

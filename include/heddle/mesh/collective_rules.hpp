@@ -113,8 +113,10 @@ template <Collective What, class X, Axis... Axes> [[nodiscard]] constexpr Diagno
   else
     return may_call<What, Axes...>(placements_in<X>());
 }
+/// Holds what is wrong with a call of a collective: P13 where all_reduce is called on a value that is Replicate, or nothing.
 template <Collective What, class X, Axis... Axes> struct Calling { static constexpr Diagnosis found = call_is_sound<What, X, Axes...>(); };
 
+/// Holds what is wrong with assume_reduced: P18 if it is given no reason, else what is wrong with the call.
 template <bool HasReason, class X, Axis... Axes> struct Assuming {
   static constexpr Diagnosis found =
       HasReason ? call_is_sound<Collective::assume_reduced, X, Axes...>()

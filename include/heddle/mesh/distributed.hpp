@@ -28,29 +28,39 @@ template <class T, Placements P> [[nodiscard]] constexpr Diagnosis value_is_soun
   else
     return {};
 }
+/// Holds what is wrong with a value and its placements, as P19 where one axis has two of them; or nothing.
 template <class T, Placements P> struct IsSound { static constexpr Diagnosis found = value_is_sound<T, P>(); };
+/// Says whether two values may be added, and how their sum lies: Partial and Partial give Partial, Partial and Replicate are P12.
 template <Placements A, Placements B> struct Adding {
   static constexpr Diagnosis found = was_refused(A) || was_refused(B) ? Diagnosis{} : may_add(A, B);
   static constexpr Placements result = !found.ok() || was_refused(A) || was_refused(B) ? after_a_refusal : added(A, B);
 };
+/// Says whether two values may be multiplied, and how the product lies: Partial times Replicate is Partial, Partial times Partial is P11.
 template <Placements A, Placements B> struct Multiplying {
   static constexpr Diagnosis found = was_refused(A) || was_refused(B) ? Diagnosis{} : may_multiply(A, B);
   static constexpr Placements result = !found.ok() || was_refused(A) || was_refused(B) ? after_a_refusal : multiplied(A, B);
 };
+/// Says whether two values may be divided, and how the quotient lies: a Sum divided by a Sum over the same axes is a Mean.
 template <Placements A, Placements B> struct Dividing {
   static constexpr Diagnosis found = was_refused(A) || was_refused(B) ? Diagnosis{} : may_divide(A, B);
   static constexpr Placements result = !found.ok() || was_refused(A) || was_refused(B) ? after_a_refusal : divided(A, B);
 };
+/// Says whether two values may be compared: both are whole, or P14 names the axis over which one is not.
 template <Placements A, Placements B> struct Comparing {
   static constexpr Diagnosis found = was_refused(A) || was_refused(B) ? Diagnosis{} : may_compare(A, B);
 };
+/// Says whether a value may be given where another placement is asked for: a Partial is no Replicate (P14), a Sum is no Mean (P15).
 template <Placements Is, Placements Asked> struct Giving {
   static constexpr Diagnosis found = was_refused(Is) || was_refused(Asked) ? Diagnosis{} : may_be_given(Is, Asked);
 };
+/// Says whether value() may be called: P14 where a sum is not yet taken.
 template <Placements P> struct Reading { static constexpr Diagnosis found = is_whole("value()", P); };
+/// Says whether a value may stand where a plain number is taken: P14 where a sum is not yet taken, or each rank has a part.
 template <Placements P> struct Converting { static constexpr Diagnosis found = is_whole("a function of plain numbers", P); };
+/// Says whether a function that is not linear may see a value: P11 where a sum is not yet taken.
 template <Name Operation, Placements P> struct Applying { static constexpr Diagnosis found = sums_are_taken(Operation.view(), P); };
 
+/// Holds the refusal of printf with a distributed value: P14.
 struct Printing {
   static constexpr Diagnosis found{Code{'P', 14}, "printf takes plain numbers, but one of its arguments is distributed. Fix: give x.value()."};
 };

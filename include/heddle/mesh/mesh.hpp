@@ -12,7 +12,8 @@
 
 namespace heddle::mesh_room {
 
-/// Axes of a plan. The innermost varies fastest: Hybrid<MP, DP> puts model-parallel groups on consecutive ranks.
+/// Axes of a plan. The innermost varies fastest: Hybrid<MP, DP> puts model-parallel groups on consecutive ranks. Mesh{{axis::data, axis::tensor},
+/// {4, 2}, 2} has 8 ranks.
 struct Mesh {
   Axis axes[axis_count]{};
   int sizes[axis_count]{};

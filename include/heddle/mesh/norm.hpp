@@ -14,7 +14,7 @@
 
 namespace heddle::mesh_room {
 
-/// A sum of squares. Not a float: only what squared_norm() gave, and reduced, is a norm.
+/// A sum of squares. Not a float: only what squared_norm() gave, and reduced, is a norm. That of (3, 4) is 25, and the norm is 5.
 struct SquaredNorm {
   float squares = 0;
   [[nodiscard]] constexpr float* data() { return &squares; }
@@ -62,6 +62,7 @@ template <class N> [[nodiscard]] constexpr Diagnosis norm_is_reduced() {
                                             << missing_reduction(N::placements).view() << " on the squared norm first.";
   }
 }
+/// Holds what is wrong with a norm that clips: P17 if it is not reduced over every axis on which parameters are split.
 template <class N> struct Clipping { static constexpr Diagnosis found = norm_is_reduced<N>(); };
 
 /// What gradients are multiplied with so that their norm is at most `most`: 1 where it is already.

@@ -13,7 +13,7 @@
 
 namespace heddle::mesh_room {
 
-/// The mean of Rows rows, a count known at build: the only mean of which a mean may be taken.
+/// The mean of Rows rows, a count known at build: the only mean of which a mean may be taken. MeanOf<16>{0.5F} is a mean of 0.5 over 16 rows.
 ///
 /// Errors  P16 at build where means of other counts are averaged, or means are summed
 /// Tested  mesh/statistics_test, fail/P16_means_of_unequal_counts
@@ -26,7 +26,8 @@ template <std::int64_t Rows> struct MeanOf {
 
 template <std::int64_t Rows> inline constexpr bool is_mean_of_rows<MeanOf<Rows>> = true;
 
-/// A sum and the weight (rows, tokens) that it is divided by in the end: for counts that are known at run time only.
+/// A sum and the weight (rows, tokens) that it is divided by in the end: for counts that are known at run time only. WeightedSum{24, 16} is a mean
+/// of 1.5 over 16 rows.
 ///
 /// Tested  mesh/statistics_test
 struct WeightedSum {
@@ -40,6 +41,7 @@ struct WeightedSum {
   friend constexpr WeightedSum operator+(WeightedSum a, WeightedSum b) { return {a.sum() + b.sum(), a.weight() + b.weight()}; }
 };
 
+/// Says whether two means may be averaged: of 16 and 16 rows they may, of 32 and 16 rows they may not (P16).
 template <std::int64_t A, std::int64_t B> struct Averaging {
   static constexpr Diagnosis found =
       A == B
@@ -96,6 +98,7 @@ template <class X, Axis... Axes> [[nodiscard]] constexpr Diagnosis mean_is_sound
     return call_is_sound<Collective::all_reduce, X, Axes...>();
   }
 }
+/// Holds what is wrong with mean_over: P16 where a value does not say its rows; or nothing.
 template <class X, Axis... Axes> struct TakingTheMean { static constexpr Diagnosis found = mean_is_sound<X, Axes...>(); };
 
 /// The mean over the rows of all ranks of the axes: of MeanOf<rows>, where every rank has as many, or of WeightedSum. The result is a Mean.

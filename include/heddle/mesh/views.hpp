@@ -39,16 +39,20 @@ template <class T> [[nodiscard]] constexpr bool is_a_view() {
 }
 
 // What a member of an aggregate may be made from tells what it is.
+/// Converts to a value of any type: an aggregate whose member takes it may own that member.
 struct AnyValue {
   template <class V> operator V() const;  // NOLINT(google-explicit-constructor): it stands for a value of any type
 };
+/// Converts to a reference to any type, and to no value: only a member that is a reference takes it.
 struct AnyReference {
   template <class V> operator V&() const;  // NOLINT(google-explicit-constructor)
 };
+/// Converts to views alone: only a member such as std::string_view takes it.
 struct AnyView {
   template <class V>
   requires(is_a_view<V>()) operator V() const;  // NOLINT(google-explicit-constructor)
 };
+/// Converts to nothing: only a member that is made from anything, such as std::any, takes it.
 struct NoValue {};
 
 template <class T, class Probe, class... Before>

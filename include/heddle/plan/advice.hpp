@@ -266,6 +266,7 @@ template <class ThePlan> [[nodiscard]] constexpr auto advice(const AdviceLimits&
     return RefusedAdvice{};
 }
 
+/// Holds the first remark on a plan, as a fault: A01 for 2 rows a micro-batch where 4 are worth one.
 template <class ThePlan, AdviceLimits... Limits> struct Advised {
   // The refusal of a broken plan, word for word: it is the same rule<...> as that of the plan, so it stays one error.
   static constexpr Diagnosis find() {

@@ -33,9 +33,11 @@ concept RunsPlans = !ProvesPlans<Backend> && requires {
 struct OfTrainer {
   static constexpr std::string_view who = "a Trainer", call = "Trainer<MyPlan, CpuThreads>";
 };
+/// Says what the sentence of L09 calls a Runner, and how its call is written.
 struct OfRunner {
   static constexpr std::string_view who = "a Runner", call = "Runner<MyInference, CpuThreads>";
 };
+/// Says what the sentence of L09 calls verify, and how its call is written.
 struct OfVerify {
   static constexpr std::string_view who = "verify", call = "verify<MyPlan, CpuThreads>(batch)";
 };

@@ -44,6 +44,7 @@ namespace heddle::plan_room {
   for (int r = 1; r < p.roles; ++r)
     if (p.arenas[r].total > p.arenas[largest].total) largest = r;
   if (const ArenaMap& map = p.arenas[largest]; map.total > budget.value) {
+    /// A part of the arena, for the sentence that a plan needs too much: {"gradients", 159,040}.
     struct Share {
       std::string_view name;
       std::int64_t bytes;

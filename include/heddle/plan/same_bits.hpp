@@ -177,6 +177,7 @@ struct BitComparison {
   }
 };
 
+/// Holds the first difference of two plans that decides bits, B12; or nothing.
 template <class A, class B> struct ComparedBits {
   template <class ThePlan> static constexpr BitFacts facts_of() {
     return {graph_of<typename ThePlan::Request::Model>, ThePlan::training, ThePlan::Request::layout, ThePlan::Request::batch_request};

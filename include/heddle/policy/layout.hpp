@@ -51,7 +51,7 @@ struct Sharding {
   friend constexpr bool operator==(const Sharding&, const Sharding&) = default;
 };
 
-/// The answers of all policies of a plan.
+/// The answers of all policies of a plan. DataParallel<4> answers with 4 ranks of axis data and 1 chunk.
 struct Layout {
   static constexpr int most_chunks = 64;
   static constexpr int unit_parts = 64;                      ///< a unit is padded to this many parts: shard counts divide it

@@ -31,9 +31,11 @@ struct Parameters {
 /// once a batch then.
 /// Tested  policy/sharded_test, equivalence/keep_test
 struct Keep {
+  /// Gathered parameters stay for one pass of a chunk: with 4 micro-batches each unit is gathered 8 times a step.
   struct Pass {
     static constexpr bool keeps_step = false;
   };
+  /// Gathered parameters stay until the end of the step: each unit is gathered once a step.
   struct Step {
     static constexpr bool keeps_step = true;
   };

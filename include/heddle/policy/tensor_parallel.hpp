@@ -129,6 +129,7 @@ constexpr void choose_signatures(const Graph& graph, Layout& layout, int ranks, 
 struct SequenceParallel {
   static constexpr bool splits_sequences = true;
 };
+/// What lies between split layers is whole on every rank; TensorParallel<2> names it by default.
 struct WholeSequences {
   static constexpr bool splits_sequences = false;
 };

@@ -57,6 +57,7 @@ struct FieldTensor {
   std::string name;                        ///< "the gradient of 'linear1.weight' after step 2"
   std::vector<std::vector<float>> copies;  ///< one, or by rank
 };
+/// The tensors of one run of a proof, in the order in which they are compared.
 struct FieldOutcome {
   std::vector<FieldTensor> tensors;
 };

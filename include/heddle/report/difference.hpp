@@ -117,6 +117,7 @@ struct RefusedCosts : RefusedAnswer {
   RefusedNumber devices, messages, idle_percent, instructions;
   RefusedBytes memory, moved;
 };
+/// Answers in place of the Difference of a broken plan: each number compares as true, so that the fault of the plan stays the only error.
 struct RefusedDifference : RefusedAnswer {
   RefusedCosts first, second;
   SameBits same_bits;

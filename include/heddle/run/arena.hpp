@@ -58,6 +58,7 @@ class Arena {
   static constexpr std::align_val_t huge_page{2 * 1024 * 1024};
   static constexpr auto huge_page_bytes = static_cast<std::int64_t>(huge_page);
 
+  /// Frees memory of the alignment with which it was taken: 64 bytes, or 2 MiB for an arena of at least 2 MiB.
   struct Free {
     std::align_val_t alignment;
     void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }

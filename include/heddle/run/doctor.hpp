@@ -24,6 +24,7 @@ struct Finding {
   Diagnosis what;
 };
 
+/// What a program may tell the doctor: doctor<MyPlan>({}, {.external = 64_MiB}) counts 64 MiB more for each device.
 struct DoctorOptions {
   bool on_gpus = false;  ///< devices are to be GPUs; else cores, or what the backend computes on
   Bytes external{};      ///< memory that a backend adds to each arena; that of a backend that is named is known

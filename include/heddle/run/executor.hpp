@@ -19,6 +19,8 @@
 
 namespace heddle::run_room {
 
+/// Runs the list of one rank, line by line, and for each compute the body of its chunk; rank 1 of `Pipeline<Balanced<2>, ...>` runs the list of role
+/// 1.
 template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
  public:
   HEDDLE_COLD Executor(const Program& training, const Program& evaluation, const KernelTable& kernels, Rank rank, Endpoint& endpoint)

@@ -17,6 +17,7 @@
 
 namespace heddle::run_room {
 
+/// The 2 functions of one traced leaf: its forward and its backward.
 struct LeafKernels {
   void (*forward)(const ForwardCall&) = nullptr;
   void (*backward)(const BackwardCall&) = nullptr;
@@ -45,6 +46,7 @@ struct KernelForOf<L, Compute> {
 };
 template <class L, class Compute> using KernelFor = typename KernelForOf<typename KernelLayerOf<L>::type, Compute>::type;
 
+/// The kernel of a loss on a backend: LossKernel<Loss, Compute>, unless the backend names its own.
 template <class Loss, class Compute> struct LossKernelForOf { using type = LossKernel<Loss, Compute>; };
 template <class Loss, class Compute>
 requires requires { typename Compute::template LossKernelOf<Loss>; }
@@ -53,6 +55,7 @@ struct LossKernelForOf<Loss, Compute> {
 };
 template <class Loss, class Compute> using LossKernelFor = typename LossKernelForOf<Loss, Compute>::type;
 
+/// The kernel of an optimizer on a backend: OptimizerKernel<Optimizer, Compute>, unless the backend names its own.
 template <class Optimizer, class Compute> struct OptimizerKernelForOf { using type = OptimizerKernel<Optimizer, Compute>; };
 template <class Optimizer, class Compute>
 requires requires { typename Compute::template OptimizerKernelOf<Optimizer>; }
@@ -177,6 +180,7 @@ template <class Compute, int Leaves> struct KernelCollector {
   template <class...> constexpr void siblings() {}
 };
 
+/// Owns the kernels of all leaves of a model, as a constant: 3 pairs of functions for Linear, ReLU, Linear<10, 4>.
 template <class Model, class Compute> struct ModelKernels {
   static constexpr auto collected = [] {
     KernelCollector<Compute, Traced<Model>::counted.leaves> collector;

@@ -38,6 +38,7 @@ struct Surroundings {
   std::function<std::string()> nvidia_smi = ask_nvidia_smi;
 };
 
+/// A GPU as nvidia-smi names it: "NVIDIA H200", and a UUID that no other has.
 struct Gpu {
   std::string name;
   std::string uuid;

@@ -16,7 +16,7 @@
 
 namespace heddle::run_room {
 
-/// The part of one tensor that a rank keeps: elements begin .. begin + elements of it.
+/// The part of one tensor that a rank keeps: elements begin .. begin + elements of it. Of 128 elements in 2 slices rank 1 has 64, which begin at 64.
 struct HeldPart {
   std::int64_t begin = 0;
   std::int64_t elements = 0;

@@ -54,6 +54,7 @@ template <class TheInference, RunsPlans Backend> class Runner<TheInference, Back
   [[nodiscard]] auto& session() { return ranks_.session(); }
 
  private:
+  /// Tells a Trainer that its plan is only applied: it takes no step.
   struct Applied : PlanOrNone<TheInference> {
     static constexpr bool is_only_applied = true;
   };

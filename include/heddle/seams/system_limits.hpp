@@ -136,6 +136,7 @@ struct CoreLimits {
   return threads <= (usable > 0 ? usable : static_cast<double>(std::thread::hardware_concurrency()));
 }
 
+/// What the machine and a control group leave: of 16 GiB with 10 available, under a limit of 8 with 3 used, 5 GiB are usable.
 struct MemoryLimits {
   Bytes memory, available;
   Bytes limit, used;  ///< by control group; a limit of 0 is none

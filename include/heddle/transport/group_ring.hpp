@@ -145,6 +145,7 @@ class GroupRing {
   static constexpr std::int64_t least_slice = 4096;   // elements: below, claiming costs more than a second core gives
   static constexpr std::int64_t usual_slice = 65536;  // elements
 
+  /// One collective in flight: who has posted, which slices are open, who has left; each counter has a cache line of its own.
   struct Slot {
     alignas(cache_line_bytes) std::atomic<std::uint64_t> posts{0};
     alignas(cache_line_bytes) std::atomic<std::uint64_t> open{0};
@@ -153,6 +154,7 @@ class GroupRing {
     int odd = 0;
     alignas(cache_line_bytes) std::atomic<std::uint64_t> left{0};
   };
+  /// How many collectives one member has started, on a cache line of its own.
   struct alignas(cache_line_bytes) Started {
     std::atomic<std::int64_t> value{0};
   };

@@ -141,11 +141,13 @@ class MpiCollective {
 
  private:
   enum class Stage : std::uint8_t { agreeing, summing, turning, ending, done };
+  /// What members tell each other before they move anything: the collective that each has started, and where a step stands.
   struct Notice {
     StartedCollective what;
     CallPledge call;
     friend bool operator==(const Notice&, const Notice&) = default;
   };
+  /// The elements of one member: of a reduce-scatter of 8 elements over 4 members two each, those of the second from element 2.
   struct Range {
     std::int64_t first;
     std::int64_t length;

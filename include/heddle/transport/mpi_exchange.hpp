@@ -83,6 +83,7 @@ class MpiShare {
   }
 
  private:
+  /// What a rank says of an exchange before its bytes: its number, and how many bytes follow; both ends must say the same.
   struct Heading {
     std::int64_t number = 0;
     std::int64_t bytes = 0;

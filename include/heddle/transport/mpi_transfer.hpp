@@ -78,6 +78,7 @@ class MpiTransfer {
   [[nodiscard]] bool abandon() { return requests_.abandon(); }
 
  private:
+  /// What the two ends of a transfer tell each other before the elements move: how many there are, and where a step stands.
   struct Notice {
     std::int64_t elements = 0;
     CallPledge call;

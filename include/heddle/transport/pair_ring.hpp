@@ -69,6 +69,7 @@ class PairRing {
   static constexpr std::uint64_t killed = 8;
   static constexpr std::uint64_t bits = 15;
 
+  /// One transfer in flight from one rank to another: its state, the two addresses, and the elements of each end.
   struct alignas(cache_line_bytes) Slot {
     std::atomic<std::uint64_t> state{0};
     const float* source = nullptr;

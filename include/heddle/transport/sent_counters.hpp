@@ -60,6 +60,7 @@ class SentCounters {
   }
 
  private:
+  /// Messages and bytes that have been sent, of one kind: 2 messages of 512 bytes are 2 and 1024.
   struct Tally {
     std::atomic<std::int64_t> messages{0};
     std::atomic<std::int64_t> bytes{0};
@@ -73,6 +74,7 @@ class SentCounters {
       set(messages.load(std::memory_order_relaxed) + more_messages, bytes.load(std::memory_order_relaxed) + more_bytes);
     }
   };
+  /// The tallies of one group, on cache lines that no other group writes to.
   struct alignas(64) Line {
     Tally tallies[movements];
   };

@@ -25,6 +25,7 @@ namespace heddle::transport_room {
 /// Tested  transport/solo_test, conformance/transport_solo_test
 class Solo {
  public:
+  /// The only rank: a collective of one is a copy, and a send or a receive has no peer and throws.
   class Endpoint {
    public:
     [[nodiscard]] Rank rank() const { return Rank{0}; }

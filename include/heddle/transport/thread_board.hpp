@@ -18,6 +18,8 @@
 
 namespace heddle::transport_room {
 
+/// Holds what the threads of one session share: a ring for each pair and each group, and who is lost.
+///
 /// Tested  transport/thread_board_test
 class ThreadBoard {
  public:

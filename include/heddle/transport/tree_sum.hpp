@@ -64,6 +64,7 @@ struct AddFloats {
   static void sum(float* target, const float* a, const float* b, std::int64_t elements) { add_block(target, a, b, elements); }
   static void more(float* target, const float* other, std::int64_t elements) { add_to_block(target, other, elements); }
 };
+/// Adds by a function of the backend, as exact arithmetic has one: 3 + 4 is 7, modulo its prime.
 struct AddBy {
   AddElements add;
   void sum(float* target, const float* a, const float* b, std::int64_t elements) const { add(target, a, b, elements); }

@@ -59,6 +59,7 @@ struct Origin {
 /// The target as Eigen's kernel sees it: what it loads comes from the origin, so that no pass has to clear or fill the target before.
 class Target {
  public:
+  /// One column of the target: Eigen loads a packet of sums from the origin and stores it to the target. With AVX2 a packet has 8 floats.
   class LinearMapper {
    public:
     EIGEN_ALWAYS_INLINE LinearMapper(float* target, const float* origin) : target_(target), origin_(origin) {}
@@ -72,6 +73,7 @@ class Target {
     float* target_;
     const float* origin_;
   };
+  /// One element of the target, where Eigen adds a single sum: with 2 at the origin and a sum of 3 the target gets 5.
   struct Element {
     float* target;
     const float* origin;

@@ -86,6 +86,7 @@ struct PublicProducts {
           tile(a, b, c + i * n + j, n, {i, j, l, std::min(rows, m - i), std::min(columns, n - j), std::min(depth, k - l)});
   }
 
+  /// Where a tile lies: `i` and `j` are its row and column in C, `l` its place in the sum. A tile of 2 rows, 3 columns and depth 4 is 24 products.
   struct Place {
     Index i, j, l, rows, columns, depth;
   };

@@ -95,6 +95,7 @@ template <class L> struct FieldAnyLayer {
 
 namespace heddle {
 
+/// The kernel of a layer that names none: the layer stands for any function at all.
 template <class L> struct FieldKernel : compute_room::FieldAnyLayer<L> {};
 
 }  // namespace heddle

@@ -17,6 +17,7 @@ namespace heddle::graph_room {
 /// An update is two halves with one square root between them, each for a float or for a register of many floats, so that a backend can take the
 /// roots of many elements at once: moments(), root = sqrt(second), apply().
 struct AdamMoments {
+  /// What the kernel reads in a step. At step 1 with the usual options new_first is 0.1, new_second 0.001 and root_scale 1 / sqrt(0.001).
   struct Constants {
     float decay;         // AdamW: 1 - learning_rate weight_decay
     float weight_decay;  // Adam: added to the gradient
@@ -66,6 +67,7 @@ struct AdamMoments {
 /// Tested  graph/optimizers/adam_test, compute/eigen/optimizers_test
 struct Adam {
   static constexpr int states = 2;
+  /// What a program may say: Trainer{{.learning_rate = 0.01}, Seed{1}}. The 5 defaults are those of PyTorch.
   struct Options {
     [[no_unique_address]] OnlyByName by_name = OnlyByName{};
     double learning_rate = 1e-3;
@@ -98,6 +100,7 @@ struct Adam {
 /// Tested  graph/optimizers/adam_test, compute/eigen/optimizers_test
 struct AdamW {
   static constexpr int states = 2;
+  /// What a program may say. The 5 defaults are those of PyTorch: AdamW decays weights by 1e-2, where Adam decays none.
   struct Options {
     [[no_unique_address]] OnlyByName by_name = OnlyByName{};
     double learning_rate = 1e-3;

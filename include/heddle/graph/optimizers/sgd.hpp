@@ -19,11 +19,13 @@ namespace heddle::graph_room {
 /// Tested  graph/optimizers/sgd_test, compute/eigen/optimizers_test
 struct SGD {
   static constexpr int states = 0;
+  /// What a program may say; a step takes p -= learning_rate (gradient + weight_decay p), with 0.001 and 0 if it says nothing.
   struct Options {
     [[no_unique_address]] OnlyByName by_name = OnlyByName{};
     double learning_rate = 1e-3;
     double weight_decay = 0;
   };
+  /// The 2 options as floats, which the kernel reads.
   struct Constants {
     float learning_rate;
     float weight_decay;
@@ -51,6 +53,7 @@ struct SGD {
 /// Tested  graph/optimizers/sgd_test, compute/eigen/optimizers_test
 struct MomentumSGD {
   static constexpr int states = 1;
+  /// What a program may say; the defaults are those of PyTorch but for a momentum of 0.9.
   struct Options {
     [[no_unique_address]] OnlyByName by_name = OnlyByName{};
     double learning_rate = 1e-3;
@@ -59,6 +62,7 @@ struct MomentumSGD {
     double weight_decay = 0;
     bool nesterov = false;
   };
+  /// What the kernel reads in a step. With momentum 0.9 and dampening 0 keep is 0.9 and take is 1; in step 1 keep is 0.
   struct Constants {
     float learning_rate;
     float weight_decay;

@@ -23,6 +23,7 @@ struct RendezvousState {
   bool* active = nullptr;    ///< (roles) may be able to go on
 };
 
+/// Owns the tables of a RendezvousState that is a constant: for 3 roles head and unmet have 18 entries each, one for each pair and direction.
 template <int Events, int Roles> struct RendezvousBuffers {
   int position[std::size_t{Roles}]{};
   int head[std::size_t{2 * Roles * Roles}]{};

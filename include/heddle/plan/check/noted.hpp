@@ -117,6 +117,7 @@ struct NotedModel {
   }
 };
 
+/// A number as the lowering has noted it, and as it follows from the model: {"elements", 50, 50} agree.
 struct NotedNumber {
   std::string_view what;
   std::int64_t noted;

@@ -18,6 +18,7 @@ struct TieCheck {
   int role = 0;
   int begin = p.lists[role].end;  // behind the last compute
 
+  /// How often a line stands in a list, and where: of lines 4 and 9 times is 2, first 4 and last 9.
   struct Seen {
     int times = 0;
     int first = INT32_MAX;

@@ -14,10 +14,10 @@
 
 namespace heddle::plan_room {
 
+/// Writes the backward body of each chunk, from its last layer to its first: of Linear, ReLU, Linear three backward entries, in reverse.
 struct BackwardWriter {
   const BodyInput& in;
   Bodies& out;
-
   /// A place that holds gradients; several values may share one (both operands of a sum do).
   struct Buffer {
     Place place;

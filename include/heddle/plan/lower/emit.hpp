@@ -16,6 +16,7 @@ namespace heddle::plan_room {
 /// Sends of one role that are started and not yet waited for; more than this many are waited for, oldest first.
 inline constexpr int send_window = 2;
 
+/// What the lists are written from: 2 stages have 2 transfers, a value forward and a gradient backward.
 struct EmitInput {
   const Layout& layout;
   const Transfer* transfers;
@@ -23,12 +24,10 @@ struct EmitInput {
   const FlatBucket* buckets;
   int bucket_count;
   Storage storage;
-  bool clips = false;
-  bool scales_loss = false;
+  bool clips = false, scales_loss = false;
   [[nodiscard]] constexpr bool steps_at_the_end() const { return clips || scales_loss; }
   const TiedUse* uses = nullptr;
-  int use_count = 0;
-  int tied_transfers = 0;  // behind the others
+  int use_count = 0, tied_transfers = 0;  // those lie behind the others
 };
 
 /// The lists while they are written, in tables of another owner that have their initial values.
@@ -39,6 +38,7 @@ struct Lists {
   IndexRange* ties;   // by role: starts of tied gradients; the pools of bodies are free before
 };
 
+/// Owns the lists of all roles that are a constant: one array of lines, in which each role has a range.
 template <int Roles, int Most> struct ListTables {
   Instruction instructions[std::size_t{Most > 0 ? Most : 1}]{};
   IndexRange lists[std::size_t{Roles}]{};

@@ -142,6 +142,7 @@ template <class Request> struct CutAccount {
   static constexpr EmitInput emit_input{A::layout, between.transfers, 2 * (chunks - 1), nullptr, 0, Storage{}};
   static constexpr int together = most_instructions(emit_input, passes, micro_batches);
   static constexpr auto lists = emit_lists<chunks, together>(emit_input, passes, micro_batches, schedule.view());
+  /// How many slots each pool of each chunk needs: a first stage of two under OneFOneB has 2 frames in flight.
   struct Slots {
     int of[std::size_t{chunks}][std::size_t{pool_kinds}]{};
   };
@@ -200,6 +201,7 @@ template <class Request> [[nodiscard]] constexpr bool fits_cut_to_memory() {
          answered.chunk_count > 1 && answered.chunk_count == answered.roles() && check_schedule_length(Request::graph, answered, Request::batch).ok();
 }
 
+/// Constant<x> is a type only if x is a constant expression: a concept asks with it whether a phase is one.
 template <auto> struct Constant {};
 
 /// True if all that a search reads is a constant expression. Of a phase that is none the compiler says so, once: no later one is looked at.

@@ -13,6 +13,7 @@
 
 namespace heddle::plan_room {
 
+/// Writes the forward body of each chunk, layer by layer: of Linear, ReLU, Linear three forward entries, in this order.
 struct ForwardWriter {
   const BodyInput& in;
   ValueFacts facts;

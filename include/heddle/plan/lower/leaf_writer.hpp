@@ -9,6 +9,8 @@
 
 namespace heddle::plan_room {
 
+/// Writes the entries of one leaf: its forward, and conversions where its input or output lies another way between layers. Without axis tensor that
+/// is one entry.
 struct LeafWriter {
   const BodyInput& in;
   Bodies& out;

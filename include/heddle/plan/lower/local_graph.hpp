@@ -11,6 +11,7 @@
 
 namespace heddle::plan_room {
 
+/// Owns the leaves as one rank of axis tensor has them: a Linear<8, 6> that is split by columns over 2 ranks gives 3 features.
 template <int Leaves> struct LocalLeaves {
   static constexpr int most = Leaves > 0 ? Leaves : 1;
   TracedLeaf leaves[std::size_t{most}]{};

@@ -40,6 +40,7 @@ template <class Request> struct SharedPhases : Request {
   static constexpr bool by_units = Request::clips && storage.parts > 1;  // a slice is then of the parts over which norms are summed
   static constexpr BucketRequest to_cut{graph, layout, flat.view(), Request::bucket_bytes.value, storage, by_units};
   static constexpr int bucket_count = to_cut.count();
+  /// Owns the buckets of all roles, and by node which of them has its parameters.
   struct Buckets {
     FlatBucket list[std::size_t{bucket_count > 0 ? bucket_count : 1}]{};
     std::int16_t of_node[std::size_t{nodes > 0 ? nodes : 1}]{};
@@ -153,6 +154,7 @@ template <class Request> struct LoweredPrograms {
   using Train = Lowered<Request, true>;
   using Evaluate = Lowered<Request, false>;
 
+  /// Owns the pools of training and evaluation and the arenas: for 2 chunks 8 pools each, 4 kinds a chunk.
   struct Tables {
     Pool training[P::chunks * pool_kinds];
     Pool evaluation[P::chunks * pool_kinds];

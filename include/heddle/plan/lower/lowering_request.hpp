@@ -105,6 +105,7 @@ inline constexpr int most_indexed = 32'767;  ///< indices have 16 bits
   const BatchDivision made =
       divide_batch(in.layout, {is.batch, is.remedy, is.rounds, is.grain_named && grain < 1 ? -1 : grain, in.reproducible, regrouped});
   if (!made.fault.ok()) return made.fault;
+  /// A number of the division as it is told, and as the layout makes it: {"ranks", 3, 4}.
   struct Number {
     std::string_view name;
     int is, made;

@@ -16,6 +16,7 @@
 
 namespace heddle::plan_room {
 
+/// Owns pools and slots that are a constant: 2 chunks have 8 pools, and with 4 micro-batches 32 slot numbers.
 template <int Chunks, int MicroBatches> struct SlotTable {
   Pool pools[std::size_t{Chunks * pool_kinds}]{};
   std::int16_t slots[std::size_t{Chunks * pool_kinds * MicroBatches}]{};  ///< by pool and micro-batch
@@ -60,6 +61,7 @@ struct SlotAllocator {
   }
 };
 
+/// What a walk over lists has to know to give out slots: which transfers there are, and whether a weight part reads a pool again.
 struct SlotInput {
   const Layout& layout;
   const Transfer* transfers;

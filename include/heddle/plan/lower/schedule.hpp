@@ -204,6 +204,7 @@ struct Schedule {
   std::int32_t makespan = 0;
 };
 
+/// Owns a schedule that is a constant: 2 chunks and 4 micro-batches have 16 computes, 8 forwards and 8 backwards.
 template <int Count> struct ScheduleTable {
   static constexpr int count = Count;
   TimedCompute computes[std::size_t{count}]{};

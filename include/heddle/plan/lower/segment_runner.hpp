@@ -12,6 +12,7 @@
 
 namespace heddle::plan_room {
 
+/// Writes the forwards that run again in a backward, segment by segment, before the backward of the last layer of each.
 struct SegmentRunner {
   const BodyInput& in;
   ValueFacts facts;

@@ -67,6 +67,7 @@ template <class T> class TablesOfType {
   }
 
  private:
+  /// One table of the chain: the array, and the table that was made before it; the destructor follows the chain.
   struct Table {
     Table* before;
     T* data;

@@ -33,6 +33,8 @@ template <class Visit> constexpr void each_tied_transfer(const TiedUse* uses, in
     }
 }
 
+/// Owns the uses of tied parameters that are a constant. A head tied to a table is 2 uses; on two devices each sends the other its gradient: 2
+/// transfers.
 template <int Uses, int Roles> struct TieTable {
   TiedUse uses[std::size_t{Uses > 0 ? Uses : 1}]{};
   int transfer_count = 0;

@@ -52,6 +52,7 @@ struct FlatBuffers {
   }
 };
 
+/// Owns where parameters lie in the flat buffers, as a constant: Linear<4, 3> alone is one unit, with its weight at byte 0 and its bias behind it.
 template <int Parameters, int Nodes, int Roles> struct FlatTables {
   static constexpr int most_units = Parameters > 0 ? Parameters : 1;
   ParameterPlace parameters[std::size_t{most_units}]{};

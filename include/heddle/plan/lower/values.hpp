@@ -63,6 +63,7 @@ struct Recomputed {
   int segment_count = 0;
 };
 
+/// Owns which values run again, as a constant; each table has one entry a value, 4 for a model of 3 layers.
 template <int Nodes> struct RecomputedTables {
   bool dropped[std::size_t{Nodes + 1}]{};
   bool runs[std::size_t{Nodes + 1}]{};
@@ -83,6 +84,7 @@ struct ValueFacts {
   [[nodiscard]] constexpr bool saved(int value) const { return framed[root[value]]; }
 };
 
+/// Owns the facts of values, as a constant; each table has one entry a value, 4 for a model of 3 layers.
 template <int Nodes> struct ValueTables {
   int root[std::size_t{Nodes + 1}]{};
   bool framed[std::size_t{Nodes + 1}]{};

@@ -94,7 +94,7 @@ template <int Rounds> struct Accumulate {
   static constexpr int accumulate_rounds = Rounds;
 };
 
-/// The division of the batch; B rows over N ranks, K rounds, M micro-batches, grains of R rows.
+/// The division of the batch; B rows over N ranks, K rounds, M micro-batches, grains of R rows: 64 over 4 ranks in 2 are 8.
 struct BatchDivision {
   int batch = 0;  ///< B
   Remedy remedy = Remedy::none;
@@ -187,6 +187,7 @@ constexpr void check_tree(const Layout& layout, bool regrouped, BatchDivision& d
   }
 }
 
+/// What a plan asks of its batch, as data: Batch<64, PadLast> and Accumulate<2> are batch 64, Remedy::pad and 2 rounds.
 struct BatchRequest {
   int batch = 0;
   Remedy remedy = Remedy::none;

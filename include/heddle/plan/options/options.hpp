@@ -14,7 +14,7 @@
 
 namespace heddle::plan_room {
 
-/// What Memory and Bucket name: bytes, or a number without a unit, which is refused.
+/// What Memory and Bucket name: bytes, or a number without a unit, which is refused. Memory<10_MiB> names 10,485,760.
 struct NamedBytes {
   std::int64_t bytes = 0;
   bool has_unit = true;

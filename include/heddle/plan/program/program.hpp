@@ -106,7 +106,7 @@ struct Entry {
   Place d;                    // what is written: output, gradient of the input, gradient of the loss; loss_terms: what loss makes a gradient of
 };
 
-/// One value that crosses from a role to another, in one direction.
+/// One value that crosses from a role to another, in one direction. 16 rows of 50 features are a payload of 800 elements.
 struct Transfer {
   std::int16_t value = 0;
   std::int16_t from_chunk = 0;
@@ -125,7 +125,8 @@ struct Transfer {
 enum class PoolKind : std::uint8_t { frame, gradient_in, gradient_out, gradient_reread };
 inline constexpr int pool_kinds = 4;
 
-/// Slots of one size for what lives between instructions of one chunk: saved values, received and sent gradients.
+/// Slots of one size for what lives between instructions of one chunk: saved values, received and sent gradients. 2 slots of 1,024 bytes from offset
+/// 4,096 on end at 6,144.
 struct Pool {
   std::int16_t role = 0;
   std::int16_t chunk = 0;
@@ -134,7 +135,7 @@ struct Pool {
   std::int64_t base = 0;  // arena offset
 };
 
-/// Where a parameter lies in the flat buffers of its role.
+/// Where a parameter lies in the flat buffers of its role. The bias of Linear<784, 50> has 50 elements.
 struct ParameterPlace {
   std::int32_t node = 0;
   std::int16_t index = 0;  // in the leaf
@@ -147,7 +148,7 @@ struct ParameterPlace {
   [[nodiscard]] constexpr std::int64_t values() const { return owner_offset < 0 ? offset : owner_offset; }
 };
 
-/// A range of the flat buffer that is gathered, reduced and stepped as one.
+/// A range of the flat buffer that is gathered, reduced and stepped as one. That of Linear<784, 50> alone has a payload of 39,250 elements.
 struct FlatBucket {
   std::int16_t role = 0;
   std::int32_t lowest_node = 0;    // its backward completes the bucket
@@ -164,7 +165,8 @@ struct FlatBucket {
   [[nodiscard]] constexpr bool steps() const { return owner_offset < 0; }
 };
 
-/// One use of parameters that several leaves share; those of one owner follow one another in the order of the model.
+/// One use of parameters that several leaves share; those of one owner follow one another in the order of the model. A head at node 5 that uses the
+/// table of node 0 has owner 0 and node 5.
 struct TiedUse {
   std::int16_t owner = 0;  // node
   std::int16_t node = 0;
@@ -231,6 +233,7 @@ inline constexpr Axis norm_axes[] = {Axis::shard, Axis::tensor, Axis::stage};
 /// Floats that are reduced along these before a step: squares of each unit, then the flag.
 [[nodiscard]] constexpr int norm_floats(bool clips, bool scales_loss, int units) { return (clips ? units : 0) + (scales_loss ? 1 : 0); }
 
+/// Entries or lines of one list among all: begin 3 and end 7 are four of them, 3 to 6.
 struct IndexRange {
   int begin = 0;
   int end = 0;

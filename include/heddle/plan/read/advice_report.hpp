@@ -10,7 +10,7 @@
 
 namespace heddle::plan_room {
 
-/// From where on something is worth a remark.
+/// From where on something is worth a remark. A micro-batch of 2 rows gets A01 under the usual limit of 4.
 struct AdviceLimits {
   int rows = 4;                  ///< A01: a micro-batch on one rank has fewer rows; a product of r rows uses each weight that it reads r times
   int unused_rows_percent = 10;  ///< A02: of the rows that the ranks could take, or of the batch
@@ -21,7 +21,7 @@ struct AdviceLimits {
   int padding_percent = 25;      ///< A08: of what a reduction of gradients moves
 };
 
-/// Remarks in the order of their codes; each has numbers, one sentence and one remedy.
+/// Remarks in the order of their codes; each has numbers, one sentence and one remedy. Of a plan that gets A01 and A04 the count is 2.
 struct AdviceReport {
   static constexpr int most_remarks = 16;
   Diagnosis remarks[most_remarks];

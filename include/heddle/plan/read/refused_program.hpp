@@ -15,11 +15,13 @@ namespace heddle::plan_room {
 
 // Each of these has every word of what it derives from (tests/house/refused.py), and stands where that one is taken.
 
+/// Answers in place of the mesh of a broken plan: each number compares as true, so that the fault of the plan stays the only error.
 struct RefusedMesh : RefusedAnswer, Mesh {
   RefusedWord<RefusedNumber> axes, sizes, size, ranks, stride, coordinate, moved, group, member;
   RefusedNumber count;
 };
 
+/// Answers in place of the division of a batch of a broken plan, as RefusedMesh does.
 struct RefusedBatch : RefusedAnswer, BatchDivision {
   RefusedNumber batch, remedy, ranks, rounds, micro_batches, micro_rows, share_count, share_rows, grain_rows;
   RefusedFact tree, grain_named;
@@ -76,6 +78,7 @@ struct RefusedProgram : RefusedAnswer, Program {
 inline constexpr RefusedProgram no_program{};
 template <bool Sound> using ShownProgram = std::conditional_t<Sound, Program, RefusedProgram>;
 
+/// Answers in place of a Volume of a broken plan, as RefusedMesh does.
 struct RefusedVolume : RefusedAnswer, Volume {
   RefusedBytes total_payload, total_with_padding;
   RefusedNumber messages, ranks;
@@ -83,6 +86,7 @@ struct RefusedVolume : RefusedAnswer, Volume {
   RefusedWord<RefusedVolume> on;
 };
 
+/// Answers in place of the Traffic of a broken plan, as RefusedMesh does.
 struct RefusedTraffic : RefusedAnswer, Traffic {
   RefusedWord<RefusedFact> splits, slices;
   RefusedWord<RefusedVolume> gradients, parameters, activations, ties, values, loss, norm;
