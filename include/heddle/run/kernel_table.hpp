@@ -110,7 +110,7 @@ template <class Loss, class Compute> struct CheckedLoss {
 /// G13.
 template <class L, class Compute> [[nodiscard]] constexpr Diagnosis refuse_missing_kernel() {
   return Diagnosis{Code{'G', 13}, ""} << "layer " << type_name<L>().view() << " has no kernel for " << type_name<Compute>().view()
-                                      << ". Fix: specialise heddle::extending::" << kernel_name<Compute>() << '<' << type_name<L>().view()
+                                      << ". Fix: specialise heddle::" << kernel_name<Compute>() << '<' << type_name<L>().view()
                                       << (kernel_name<Compute>() == "Kernel" ? ", " : "")
                                       << (kernel_name<Compute>() == "Kernel" ? type_name<Compute>().view() : "")
                                       << "> with forward(ForwardCall) and backward(BackwardCall).";
