@@ -22,6 +22,19 @@ TEST_CASE("scratch is reused by what comes after, at the lowest place that fits"
   CHECK(space.peak == 384);
 }
 
+TEST_CASE("a body begins with empty scratch, whatever lived in the one before") {
+  ScratchSpace space;
+  space.take(128);
+  space.take(64);
+  space.clear();
+  CHECK(space.peak == 0);
+  CHECK(space.take(64) == 0);
+  CHECK(space.take(64) == 64);
+  space.release(0);
+  CHECK(space.take(32) == 0);
+  CHECK(space.peak == 128);
+}
+
 TEST_CASE("a single chain of values needs two at a time") {
   constexpr std::int64_t peak = [] {
     ScratchSpace space;

@@ -46,6 +46,8 @@ struct LineCheck {
     for (int t = 0; t < p.transfer_count; ++t)
       if (p.transfers[t].use < 0) ++needed[p.transfers[t].to_chunk][p.transfers[t].gradient ? 1 : 0];
     const Instruction* const lines = p.instructions;
+    int* const by_token = of_token;  // what is local is read faster
+    int* const next_of = after;
     int* closing = &first_closing;
     for (int r = 0; r < p.roles; ++r) {
       const int begin = p.lists[r].begin;
@@ -57,14 +59,14 @@ struct LineCheck {
         if (computes(op)) {
           if (!compute(r, op, line)) return;
         } else if (op == ListOp::send_start || op == ListOp::receive_start) {
-          *start = of_token[begin + line.token] = i + 1;
-          start = after + i;
+          *start = by_token[begin + line.token] = i + 1;
+          start = next_of + i;
           if (op == ListOp::send_start && !send(r, line)) return;
         } else if (op == ListOp::send_wait || op == ListOp::receive_wait) {
-          const int started = of_token[begin + line.token];
+          const int started = by_token[begin + line.token];
           if (started <= begin) return void(refuse(never_started(r, i - begin)));
-          if (lines[started - 1].micro_batch != line.micro_batch || lines[started - 1].transfer != line.transfer ||
-              lines[started - 1].peer != line.peer)
+          const Instruction& begun = lines[started - 1];
+          if (begun.micro_batch != line.micro_batch || begun.transfer != line.transfer || begun.peer != line.peer)
             return void(refuse(other_start(r, i - begin)));
           starts[i] = started - 1;
           if (op == ListOp::send_wait)
@@ -74,7 +76,7 @@ struct LineCheck {
         } else {
           if (!all_made(r, line)) return;
           *closing = i + 1;
-          closing = after + i;
+          closing = next_of + i;
         }
       }
     }

@@ -36,10 +36,11 @@ struct SlotCheck {
         for (int e = bodies[pass][c].begin; e < bodies[pass][c].end; ++e)
           for (const Place* place : {&p.entries[e].a, &p.entries[e].b, &p.entries[e].c, &p.entries[e].d})
             if (place->pool >= 0) note(pass * p.chunks + c, place->pool);
+    const std::int16_t* const slot_of = p.slots;  // what is local is read faster, here and below
     for (int pool = 0; pool < p.chunks * pool_kinds; ++pool)
       if (const int slots = p.pools[pool].slots; slots > 0)
         for (int at = pool * micro_batches, end = at + micro_batches; at < end; ++at)
-          if (p.slots[at] < 0 || p.slots[at] >= slots) return refuse_slot(at);
+          if (const int slot = slot_of[at]; slot < 0 || slot >= slots) return refuse_slot(at);
     for (int r = 0; r < p.roles && found.ok(); ++r) list(r);
   }
 
@@ -53,8 +54,13 @@ struct SlotCheck {
   // Few statements and no calls for each line: the compilers count them.
   constexpr void list(int role) {
     const Instruction* const lines = p.instructions;
+    const std::int16_t* const slot_of = p.slots;
+    std::int16_t* const owner_of = owner;
+    bool* const touched_by = touched;
+    const int all_micro_batches = micro_batches;
     for (int i = p.lists[role].begin, end = p.lists[role].end; i < end; ++i) {
       const ListOp op = lines[i].op;
+      if (op == ListOp::send_start || op == ListOp::receive_wait) continue;
       const int m = lines[i].micro_batch;
       const std::int16_t* all = nullptr;  // the pools that the line touches
       int count = 1;
@@ -69,12 +75,12 @@ struct SlotCheck {
         if (t.use >= 0 || *all < 0) continue;
       }
       for (int k = 0; k < count; ++k) {
-        const int at = all[k] * micro_batches;
-        std::int16_t& last = owner[at + p.slots[at + m]];
-        if (last == m + 1) continue;  // it was there
-        if (touched[at + m]) return refuse(role, i, all[k]);
-        last = static_cast<std::int16_t>(m + 1);
-        touched[at + m] = true;
+        const int at = all[k] * all_micro_batches;
+        const int slot = at + slot_of[at + m];
+        if (owner_of[slot] == m + 1) continue;  // it was there
+        if (touched_by[at + m]) return refuse(role, i, all[k]);
+        owner_of[slot] = static_cast<std::int16_t>(m + 1);
+        touched_by[at + m] = true;
       }
     }
   }

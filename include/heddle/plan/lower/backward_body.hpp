@@ -105,7 +105,7 @@ struct BackwardWriter {
 
   /// Terms that arrive from later chunks come first, the latest chunk's before all.
   constexpr void open(int chunk) {
-    space = ScratchSpace{};
+    space.clear();
     buffers.count = 0;
     chunk_in_hand = again.chunk_in_hand = chunk;
     for (int e = 0; e < out.edges.count; ++e)
@@ -202,7 +202,7 @@ struct BackwardWriter {
   constexpr void write_weights(int chunk) {
     const int first = in.layout.first_node[chunk];
     out.weight[chunk].begin = out.entries.count;
-    space = ScratchSpace{};
+    space.clear();
     UnitWalk units{in, out, first, in.layout.first_node[chunk + 1], BodyKind::weight};
     units.open();
     for (int n = in.layout.first_node[chunk + 1] - 1; n >= first; --n) {

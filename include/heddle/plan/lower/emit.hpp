@@ -130,10 +130,10 @@ struct Emitter {
   /// Ends every compute that is over at `time`, earliest first.
   constexpr void finish_until(std::int32_t time) {
     for (; now <= time; ++now)
-      for (int i = ending[now]; i > 0; i = ending_too[i - 1]) finish(schedule.computes[i - 1]);
+      for (int i = ending[now]; i > 0; i = ending_too[i - 1]) finish(TimedCompute{schedule.computes[i - 1]});  // a copy is read faster
   }
   constexpr void begin(int index) {
-    const TimedCompute& compute = schedule.computes[index];
+    const TimedCompute compute = schedule.computes[index];
     finish_until(compute.begin);
     const int role = in.layout.device_of_chunk[compute.chunk];
     if (compute.op != ListOp::backward_weight)

@@ -29,7 +29,7 @@ struct ForwardWriter {
     const int first = in.layout.first_node[chunk];
     const int last = in.layout.first_node[chunk + 1];
     out.forward[chunk].begin = out.entries.count;
-    scratch = ScratchSpace{};
+    scratch.clear();
     bring_in(chunk, first, last);
     count_uses(chunk, first, last);
     UnitWalk units{in, out, first, last, BodyKind::forward};

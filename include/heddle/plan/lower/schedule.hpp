@@ -218,9 +218,10 @@ constexpr std::int32_t schedule_computes(const Layout& layout, int micro_batches
   const int count = layout.chunk_count * micro_batches * passes(layout, training);
   std::int32_t makespan = 0;
   for (int i = 0; i < count; ++i) {
-    computes[i] = state.pick();
-    state.run(computes[i]);
-    if (computes[i].end > makespan) makespan = computes[i].end;
+    const TimedCompute next = state.pick();
+    computes[i] = next;
+    state.run(next);
+    if (next.end > makespan) makespan = next.end;
   }
   return makespan;
 }

@@ -20,6 +20,12 @@ struct ScratchSpace {
   bool full = false;  // one found no room, and is not remembered
   std::int64_t peak = 0;
 
+  /// For the next body. Of what has been live only the number is forgotten: to write 512 intervals takes a compiler longer than most bodies do.
+  constexpr void clear() {
+    used = 0;
+    full = false;
+    peak = 0;
+  }
   constexpr std::int64_t take(std::int64_t size) {
     std::int64_t at = 0;
     for (bool moved = true; moved;) {
