@@ -36,7 +36,7 @@ struct ArenaCheck {
       for (int l = 0, all = p.batch.levels(); l < all; ++l) put("level ", l, map.gradients + l * map.gradient_bytes, map.gradient_bytes);
       if (storage.gradients) put("the units before they are reduced", 0, map.fresh, ring);
       if (storage.adds_slices) put("the slices before they are added", 0, map.arrived, ring / storage.parts);
-      for (int t = 0; t < p.transfer_count; ++t)
+      for (int t = 0; t < p.transfer_count && p.use_count > 0; ++t)
         if (const Transfer& sent = p.transfers[t]; sent.use >= 0 && sent.to_role == role)
           put("the room of transfer ", t, map.ties + sent.target.offset, 4 * sent.elements);
       if (map.state_bytes < map.flat_bytes / storage.state_parts()) outside("the states", 0, map.flat_bytes / storage.state_parts(), map.state_bytes);
@@ -45,6 +45,12 @@ struct ArenaCheck {
       put("the norms", 0, map.norms, 4 * p.norm_floats());
     }
     put("the zeros", 0, map.zeros, 4 * most_zeros());
+    if (fault.ok() && map.pools < end) fault = overlaps("the first pool", 0, role, map.pools, end);
+    if (fault.ok()) values();
+  }
+  /// Of one mode, behind all that is kept.
+  constexpr void values() {
+    end = map.pools;
     for (int c = 0; c < p.chunks; ++c)
       for (int i = c * pool_kinds; p.device_of_chunk[c] == role && i < (c + 1) * pool_kinds; ++i) pool(i, c);
     put("the scratch", 0, map.scratch, map.workspace - map.scratch);
@@ -73,19 +79,32 @@ struct ArenaCheck {
   [[nodiscard]] constexpr std::int64_t most_zeros() const {
     std::int64_t most = 0;
     if (!p.graph->split.any()) return most;
-    for (int k = 0; k < p.graph->parameter_count; ++k) {
-      const ParameterPlace& place = p.parameters[k];
-      if (place.role == role && place.elements > most && p.graph->signature(place.node).parameters[place.index].partial()) most = place.elements;
-    }
+    for (int c = 0; c < p.chunks; ++c)
+      for (int n = p.first_node[c]; p.device_of_chunk[c] == role && n < p.first_node[c + 1]; ++n) {
+        const Node& node = p.graph->nodes[n];
+        for (int k = 0; k < node.parameter_count; ++k)
+          if (const std::int64_t elements = p.parameters[node.first_parameter + k].elements;
+              elements > most && p.graph->split.signatures[node.leaf].parameters[k].partial())
+            most = elements;
+      }
     return most;
   }
 };
 
-/// S19 of all devices. Tensors of one slot, or of the scratch, are the matter of S17. What a training keeps lies beside the values of an evaluation.
+/// S19 of all devices. Tensors of one slot, or of the scratch, are the matter of S17.
 [[nodiscard]] constexpr Diagnosis check_arenas(const Program& p, int states, bool trains = true) {
   for (int r = 0; r < p.roles; ++r) {
     ArenaCheck check{p, states, trains, r};
     check.run();
+    if (!check.fault.ok()) return check.fault;
+  }
+  return {};
+}
+/// Of an evaluation in the arenas of a training that is checked.
+[[nodiscard]] constexpr Diagnosis check_arenas_of_evaluation(const Program& p) {
+  for (int r = 0; r < p.roles; ++r) {
+    ArenaCheck check{p, 0, false, r};
+    check.values();
     if (!check.fault.ok()) return check.fault;
   }
   return {};
@@ -106,7 +125,7 @@ struct ArenaCheck {
       evaluation.bucket_count != training.bucket_count || evaluation.bucket_of_node != training.bucket_of_node ||
       evaluation.arenas != training.arenas)
     return Diagnosis{Code{'S', 18}, "the evaluation has other tables than the training. Fix: let both have the same parameters, buckets and arenas."};
-  return check_arenas(evaluation, from.states);
+  return check_arenas_of_evaluation(evaluation);
 }
 
 }  // namespace heddle::plan_room

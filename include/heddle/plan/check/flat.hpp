@@ -82,7 +82,7 @@ struct FlatCheck {
   constexpr void places(int n, int role, int keeper) {
     const Node& node = model.nodes[n];
     const Leaf& leaf = model.leaves[node.leaf].leaf;
-    const Signature splits = ranks > 1 ? from.layout.signature_of(model, node.leaf) : unsplit;
+    const Signature& splits = p.graph->signature(n);  // S18 has compared it
     std::int64_t& end = keeper < 0 ? own[role] : other[role];
     for (int k = 0; k < node.parameter_count; ++k) {
       const ParameterPlace& place = p.parameters[node.first_parameter + k];
