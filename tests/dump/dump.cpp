@@ -170,15 +170,18 @@ struct Writer {
     plan.kernels = kernel_table<typename Request::Model, typename Request::Loss, Optimizer, CpuThreads::Compute>();
     plan.constants = &constants;
     plan.trains = Request::trains;
-    if (Request::trains) compare(name, lower(request_of<Request>()), *plan.training, *plan.evaluation);
+    compare(name, lower(request_of<P>()), *plan.training, *plan.evaluation, Request::trains);
     plan.same_on_all_machines = std::is_same_v<typename Request::Loss, MeanSquaredError> || !Request::trains;
     write(out, plan);
     ++plans;
   }
   /// The plan is lowered once more while this program runs.
-  void compare(const char* name, const LoweredPlan& again, const Program& training, const Program& evaluation) {
+  void compare(const char* name, const LoweredPlan& again, const Program& training, const Program& evaluation, bool trains) {
     std::string words{check(again).sentence().view()};
-    if (words.empty()) words = tests::Difference(training, again.training()).words() + tests::Difference(evaluation, again.evaluation()).words();
+    if (words.empty() && trains)
+      words = tests::Difference(training, again.training()).words() + tests::Difference(evaluation, again.evaluation()).words();
+    else if (words.empty())
+      words = tests::Difference(evaluation, again.applied()).words();
     if (words.empty()) return;
     std::cerr << name << " is lowered otherwise while a program runs: " << words << '\n';
     ++different;

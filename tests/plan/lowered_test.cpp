@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "heddle/graph/tied.hpp"
+#include "heddle/plan/inference.hpp"
 #include "heddle/policy/sharded.hpp"
 #include "heddle/policy/tensor_parallel.hpp"
 #include "plan/plans.hpp"
@@ -34,6 +35,25 @@ TEST_CASE("a plan that is lowered while a program runs is the plan that the comp
   lowers_alike<Trained<Chain, Hybrid<TensorParallel<2>, In<2, OneFOneB>, Sharded<2, Gradients>>>>();
   lowers_alike<Trained<Shared, In<3, OneFOneB>>>();
   lowers_alike<Trained<Shared, Hybrid<In<2, OneFOneB>, Sharded<2>>>>();
+}
+
+TEST_CASE("an Inference is lowered to its own arenas, and a budget is of these") {
+  using Applied = Inference<Skips, Batch<16, KeepLast>, Hybrid<In<2, OneFOneB>, DataParallel<2>>>;
+  lowers_alike<Applied, Inference<Chain, Batch<16>, Sharded<2>>, Inference<Chain, Batch<16>, TensorParallel<2>, Accumulate<2>>>();
+  LoweringRequest request = request_of<Applied>();
+  const std::int64_t needs = lower(request).applied().arenas[0].total;
+  CHECK(needs < lower(request).training().arenas[0].total);
+  request.budget = Bytes{2 * needs};
+  CHECK(check(lower(request)).ok());
+  request.budget = Bytes{needs / 4};
+  CHECK(check(lower(request)).code == Code{'C', 1});
+}
+
+TEST_CASE("the plans of this test are noted without a word of it, refused ones are not") {
+  const std::size_t before = noticed_plans().size();
+  CHECK(before > 10);
+  CHECK(check<Trained<Chain, TensorParallel<5>>>().code == Code{'P', 1});
+  CHECK(noticed_plans().size() == before);
 }
 
 TEST_CASE("policies answer for a graph that is data, and the plan of it is checked") {

@@ -12,14 +12,23 @@
 
 namespace heddle::tests {
 
+/// What the compiler made of a plan or an Inference, beside what it asked.
+struct CompiledPlan {
+  LoweringRequest request;
+  const Program* training = nullptr;  ///< of an Inference: its one Program
+  const Program* evaluation = nullptr;
+};
+template <class ThePlan> [[nodiscard]] CompiledPlan compiled_plan() { return {request_of<ThePlan>(), &ThePlan::training, &ThePlan::evaluation}; }
+
 /// The plan is lowered once more, from its parts as data: what comes out is what the compiler made.
-template <class ThePlan> void lowers_alike() {
-  const LoweredPlan again{request_of<typename ThePlan::Request>()};
+inline void lowers_alike(const CompiledPlan& plan) {
+  const LoweredPlan again{plan.request};
   INFO(again.fault().sentence().view());
   REQUIRE(again.fault().ok());
-  CHECK(Difference(ThePlan::training, again.training()).words() == "");
-  CHECK(Difference(ThePlan::evaluation, again.evaluation()).words() == "");
+  CHECK(Difference(*plan.training, plan.request.trains ? again.training() : again.applied()).words() == "");
+  CHECK(Difference(*plan.evaluation, plan.request.trains ? again.evaluation() : again.applied()).words() == "");
   CHECK(std::string{check(again).sentence().view()} == "");
 }
+template <class... Plans> void lowers_alike() { (lowers_alike(compiled_plan<Plans>()), ...); }
 
 }  // namespace heddle::tests

@@ -22,20 +22,7 @@ template <int Roles, int Pools> struct ForwardArenas {
   Pool pools[std::size_t{Pools}]{};
 
   /// `scratch`: bytes that the forward of each chunk uses.
-  constexpr ForwardArenas(const Program& p, const std::int64_t* scratch) {
-    for (int k = 0; k < Pools; ++k) pools[k] = p.pools[k];
-    for (int r = 0; r < Roles; ++r) {
-      ArenaMap& map = maps[r];
-      map = p.arenas[r];
-      map.fresh = map.arrived = map.ties = map.states = map.losses = map.norms = map.zeros = map.gradients;
-      map.pools = map.zeros + (p.arenas[r].pools - p.arenas[r].zeros);
-      map.scratch = place_pools(pools, Pools, r, map.pools);
-      map.workspace = map.scratch;
-      for (int c = 0; c < p.chunks; ++c)
-        if (const std::int64_t end = map.scratch + scratch[c]; p.device_of_chunk[c] == r && end > map.workspace) map.workspace = end;
-      map.total = map.workspace;
-    }
-  }
+  constexpr ForwardArenas(const Program& p, const std::int64_t* scratch) { place_forward_arenas(p, scratch, maps, pools); }
 };
 
 /// The plan that would train a model, with the cut that its policy asked for.

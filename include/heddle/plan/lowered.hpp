@@ -28,7 +28,9 @@ namespace heddle::plan_room {
   if (const Diagnosis found = check_noted(plan.training(), plan.evaluation(), from); !found.ok()) return found;
   if (const Diagnosis found = check(plan.training()); !found.ok()) return found;
   if (const Diagnosis found = check(plan.evaluation()); !found.ok()) return found;
-  return check_memory(plan.training(), plan.request().budget);
+  if (!in.trains)
+    if (const Diagnosis found = check_arenas(plan.applied(), 0, false); !found.ok()) return found;
+  return check_memory(in.trains ? plan.training() : plan.applied(), in.budget);
 }
 
 }  // namespace heddle::plan_room

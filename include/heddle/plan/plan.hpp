@@ -134,7 +134,7 @@ template <class ThePlan> struct Checked {
 };
 
 /// The program of a plan. A plan that was refused before lowering shows one without instructions: the refusal stays the only error.
-template <class ThePlan, bool Training> struct ProgramOf {
+template <class ThePlan, bool Training> struct MadeProgram {
   using Request = RequestOf<ThePlan>;
 
   static constexpr ShownProgram<Checked<ThePlan>::sound.ok()> program = [] {
@@ -144,6 +144,8 @@ template <class ThePlan, bool Training> struct ProgramOf {
       return no_program;
   }();
 };
+/// A class of its own: where a program is compiled as one of Heddle's tests, it notes which plans are there (tests/plan/noticed.hpp).
+template <class ThePlan, bool Training> struct ProgramOf : MadeProgram<ThePlan, Training> {};
 
 /// A model, a loss, an optimizer, a batch, a policy and options, in any order. A complete Plan has passed every check.
 ///

@@ -58,9 +58,9 @@ TEST_CASE("a division that is not the one of its layout, and options below nothi
   CHECK(refused([](LoweringRequest& r) { r.batch.grain_rows = 0; }).find("[heddle.B13]") == 0);
   CHECK(refused([](LoweringRequest& r) { r.batch.remedy = static_cast<Remedy>(9); }).find("[heddle.B13] a batch of 16 rows") == 0);
   CHECK(refused([](LoweringRequest& r) { r.batch.batch = 2; }).find("[heddle.B02]") == 0);
-  CHECK(
-      refused([](LoweringRequest& r) { r.states = -2; }) ==
-      "[heddle.L19] a request names 1 targets of a row, -2 states of a parameter, room for 0 entries and 0 instructions. Fix: name nothing below 0.");
+  CHECK(refused([](LoweringRequest& r) { r.states = -2; }) ==
+        "[heddle.L19] a request names 1 targets of a row, -2 states of a parameter, room for 0 entries and 0 instructions. Fix: name nothing below "
+        "0, and at most 16 states.");
   CHECK(refused([](LoweringRequest& r) { r.most_entries = -1; }).find("[heddle.L19]") == 0);
   CHECK(refused([](LoweringRequest& r) { r.bucket_bytes = 0_B; }).find("[heddle.C03]") == 0);
   CHECK(refused([](LoweringRequest& r) { r.budget = Bytes{-1}; }).find("[heddle.C02]") == 0);

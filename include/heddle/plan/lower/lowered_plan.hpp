@@ -36,6 +36,8 @@ class LoweredPlan {
   [[nodiscard]] const Diagnosis& fault() const { return all_->fault; }
   [[nodiscard]] const Program& training() const { return all_->programs[0]; }
   [[nodiscard]] const Program& evaluation() const { return all_->programs[1]; }
+  /// The evaluation in arenas without what training needs: the Program of an Inference.
+  [[nodiscard]] const Program& applied() const { return all_->programs[2]; }
   [[nodiscard]] const LoweringRequest& request() const { return all_->request; }
 
   using Store = Tables<TracedLeaf, Signature, Laid, Spec, Node, ParameterPlace, FlatUnit, FlatBucket, TiedUse, Segment, Entry, Transfer, PlacedEdge,
@@ -57,7 +59,7 @@ class LoweredPlan {
     Storage storage;
     SharedTables shared;
     Mode modes[2];
-    Program programs[2];  // training and evaluation
+    Program programs[3];  // training, evaluation, evaluation without training
     Diagnosis fault;
 
     explicit Phases(const LoweringRequest& asked) : request(asked) {
@@ -229,6 +231,12 @@ class LoweredPlan {
       const ArenaInput in = shared.arena_input();
       for (int r = 0; r < roles; ++r) arenas[r] = place_arena(in, r, modes[0].pools, modes[1].pools, modes[0].scratch_bytes, modes[1].scratch_bytes);
       for (int m = 0; m < 2; ++m) programs[m] = shared.program(modes[m].tables, arenas);
+      auto* const forward = store.make<ArenaMap>(roles);
+      auto* const pools = store.make<Pool>(request.layout.chunk_count * pool_kinds);
+      place_forward_arenas(programs[1], modes[1].scratch_bytes, forward, pools);
+      programs[2] = programs[1];
+      programs[2].arenas = forward;
+      programs[2].pools = pools;
     }
   };
 

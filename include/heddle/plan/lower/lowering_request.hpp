@@ -62,7 +62,10 @@ template <class ThePlan> [[nodiscard]] constexpr LoweringRequest request_of() {
   out.reproducible = Request::batch_request.reproducible;
   out.trains = Request::trains;
   out.again = Request::Chosen::value.view();
-  out.budget = Request::budget;
+  if constexpr (requires { Request::own_budget; })
+    out.budget = Request::own_budget;  // of an Inference: of the arena that it has itself
+  else
+    out.budget = Request::budget;
   return out;
 }
 
@@ -123,15 +126,17 @@ inline constexpr int most_indexed = 32'767;  ///< indices have 16 bits
                                           << ", but its layout gives it " << made.shares[i] << ". Fix: take what divide_batch(layout, rows) gives.";
   return {};
 }
+inline constexpr int most_states = 16;  ///< of an optimizer, for each parameter
+
 /// L19, C02, C03, L05, G21: what a request asks beside its parts.
 [[nodiscard]] constexpr Diagnosis check_asked(const LoweringRequest& in) {
   if (const Diagnosis found = check_bucket(in.bucket_bytes); !found.ok()) return found;
   if (in.budget < Bytes{0})
     return Diagnosis{Code{'C', 2}, ""} << "a budget of " << in.budget.value << " bytes allows no plan. Fix: name what a device has, or 0 for none.";
-  if (in.target_features < 0 || in.states < 0 || in.most_entries < 0 || in.most_instructions < 0)
+  if (in.target_features < 0 || in.states < 0 || in.states > most_states || in.most_entries < 0 || in.most_instructions < 0)
     return Diagnosis{Code{'L', 19}, ""} << "a request names " << in.target_features << " targets of a row, " << in.states
                                         << " states of a parameter, room for " << in.most_entries << " entries and " << in.most_instructions
-                                        << " instructions. Fix: name nothing below 0.";
+                                        << " instructions. Fix: name nothing below 0, and at most " << most_states << " states.";
   if (in.again.any && in.again.leaf == nullptr)
     return Diagnosis{Code{'L', 5}, ""} << in.graph.model.view()
                                        << " is to run layers again, but a view of which is missing. Fix: let again.leaf show " << in.graph.leaf_count

@@ -249,4 +249,22 @@ constexpr void allot_slots(const SlotInput& in, const std::int64_t* slot_bytes, 
     }
 }
 
+/// The arenas of an evaluation without what training needs: parameters, the zeros that stand for some of them, the pools of the forward, its scratch.
+/// `scratch`: bytes that the forward of each chunk uses; `maps` by role and `pools` are of another owner.
+constexpr void place_forward_arenas(const Program& p, const std::int64_t* scratch, ArenaMap* maps, Pool* pools) {
+  const int count = p.chunks * pool_kinds;
+  for (int k = 0; k < count; ++k) pools[k] = p.pools[k];
+  for (int r = 0; r < p.roles; ++r) {
+    ArenaMap& map = maps[r];
+    map = p.arenas[r];
+    map.fresh = map.arrived = map.ties = map.states = map.losses = map.norms = map.zeros = map.gradients;
+    map.pools = map.zeros + (p.arenas[r].pools - p.arenas[r].zeros);
+    map.scratch = place_pools(pools, count, r, map.pools);
+    map.workspace = map.scratch;
+    for (int c = 0; c < p.chunks; ++c)
+      if (const std::int64_t end = map.scratch + scratch[c]; p.device_of_chunk[c] == r && end > map.workspace) map.workspace = end;
+    map.total = map.workspace;
+  }
+}
+
 }  // namespace heddle::plan_room
