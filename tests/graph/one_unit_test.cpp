@@ -6,6 +6,7 @@
 #include "equivalence/equal.hpp"
 #include "heddle/graph/tied.hpp"
 #include "heddle/heddle.hpp"
+#include "plan/noticed.hpp"
 
 using namespace heddle;
 

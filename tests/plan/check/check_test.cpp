@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "heddle/heddle.hpp"
+#include "plan/noticed.hpp"
 
 using namespace heddle;
 
