@@ -51,6 +51,7 @@ template <class Body> void for_lanes(const Body& body) {
 }
 
 /// Up to block_elements floats; what lies past `count` repeats the first element, so that a tail runs the code of a full block.
+/// The floats 1, 2, 3, 4 and 5 become these five and 11 times 1.
 struct alignas(64) FloatBlock {
   float values[block_elements];
 

@@ -16,6 +16,7 @@
 namespace heddle::compute_room {
 
 /// The rows of the table that one rank has, of one call.
+/// Of 1,000 rows over 4 ranks part 2 has 250 from row 500 on: token 612 lies in its row 112, token 40 elsewhere.
 struct TableRows {
   std::int64_t ids;         // of all samples
   std::int64_t vocabulary;  // rows of all ranks

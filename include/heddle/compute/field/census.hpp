@@ -21,6 +21,7 @@ enum class FieldMode : std::uint8_t { values, census, degrees };
 
 /// Chosen before a run. While ranks run they only read it. A function is another one in each step: what is proved then holds for functions that
 /// change from step to step as well, and fewer calls of one function can meet.
+/// {7, FieldMode::values, 3} has the numbers of key 7 and the functions of step 3.
 struct FieldDraw {
   std::uint64_t key = 1;
   FieldMode mode = FieldMode::values;
@@ -49,6 +50,7 @@ class FieldTurn {
 };
 
 /// One call of a function without a formula: in a census its first argument; in a degree run the degree of the first argument and of the highest.
+/// f(3, 7) is {f, 3, 0} in a census; f of arguments of degrees 1 and 2 is {f, 1, 2} in a degree run.
 struct FieldCall {
   std::uint64_t symbol = 0;
   std::uint64_t first = 0;

@@ -12,6 +12,7 @@
 namespace heddle::compute_room {
 
 /// target (rows, columns) = or += sum over k of a(row, k) b(column, k), from an element, with the strides of a product of matrices.
+/// The forward of Linear<4, 3> has the strides 4, 1, 4 and 1, and depth 4.
 struct FieldProduct {
   const float* a;
   const float* b;
