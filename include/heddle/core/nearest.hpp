@@ -42,6 +42,7 @@ inline constexpr std::size_t most_compared = 160;
 
 /// Of the candidates that it is shown, those nearest to a word: at most three, in the order in which they came. A candidate counts if half of its
 /// letters are in their place, or if one of both contains the other: "wieght" and "first.weight" are both near to "weight".
+/// Nearest{"wieght"} that is shown "bias" as 0 and "weight" as 1 has count() 1 and number(0) 1.
 ///
 /// Tested  core/nearest_test
 class Nearest {

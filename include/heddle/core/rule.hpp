@@ -12,6 +12,7 @@
 namespace heddle::core_room {
 
 /// Permanent code of a rule: the letter is the room, docs/errors.md has cause, example and remedy of each. Code{'B', 1} == "B01".
+/// The letter of "B01" is 'B', the number 1.
 struct Code {
   char letter = '-';
   int number = 0;

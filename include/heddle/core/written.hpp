@@ -18,6 +18,7 @@
 namespace heddle::core_room {
 
 /// A part of a sentence: words, which must live as long as the call, a character, or a whole number of any type.
+/// The number -42 has size 42 and before '-'; "rank " has size 5 and before 0.
 struct Piece {
   const char* words = nullptr;  // null: a number
   std::uint64_t size = 0;       // of the words, or the number without its sign
