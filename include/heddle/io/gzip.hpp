@@ -47,6 +47,7 @@ class Inflation {
 
 /// What a gzip file holds, in pieces: nothing is unpacked that nobody asks for. Several members one after the other are joined, as gzip does.
 /// Checksums are verified when the end is reached: a read of less than was asked for is a promise that all bytes were right.
+/// 100 packed bytes hold at most 103,200.
 ///
 /// Errors  D01 as the source; D09 if it is no gzip file, is damaged, cut off, or followed by anything else
 /// Tested  io/gzip_test

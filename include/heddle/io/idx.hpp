@@ -64,7 +64,7 @@ struct IdxArray {
   }
 };
 
-/// What the first bytes of an IDX file say.
+/// What the first bytes of an IDX file say. 60,000 images of 28 x 28 bytes have header_bytes 16 and data_bytes 47,040,000.
 struct IdxHeader {
   IdxType type = IdxType::u8;
   std::vector<std::int64_t> sizes;  // in C order, the last varies fastest

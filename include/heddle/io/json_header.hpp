@@ -19,6 +19,7 @@
 namespace heddle::io_room {
 
 /// Reads a header. There is no nesting beyond the three levels of the grammar, hence no recursion to exhaust.
+/// {"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}} becomes one entry, whose bytes are 0 to 24.
 ///
 /// Errors  D15 a tensor without a name; D17 more dimensions or metadata than are read; D22 not JSON of this grammar; D23 a name or key that occurs
 ///         twice; D24 an entry that lacks a key or has another one

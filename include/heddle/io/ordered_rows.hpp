@@ -62,6 +62,7 @@ template <class Target, bool Told> [[nodiscard]] constexpr NoRow<Target> refuse_
 }
 
 /// The rows of a data set in one order. It owns the order and shares the rows, so it may be a temporary of a loop.
+/// 60,000 rows in batches of 64 are 938 batches, the last of which has 32 rows.
 ///
 /// Errors  D11 batches of no rows; D12 at build, D07, D08, B05: rows that the plan does not take; D13 at build, a view of a temporary
 /// Tested  io/ordered_rows_test, io/dataset_test
@@ -122,6 +123,7 @@ template <class Target> class RowsInOrder {
 }
 
 /// What every data set can do with its rows. A copy shares them, and they never change.
+/// The training images of MNIST have size() 60,000 and features() 784.
 ///
 /// Tested  io/ordered_rows_test
 template <class Target> class RowsInMemory {

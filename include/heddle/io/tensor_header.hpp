@@ -22,6 +22,7 @@ namespace heddle::io_room {
 // Every trainer can save and load, so every program that trains sees these headers. What is a template here costs only those that do.
 
 /// One tensor as the header states it; whether the numbers make sense is for the reader of the data to judge.
+/// An "F32" of shape {10, 50} that comes first has begin 0 and end 2,000.
 struct HeaderEntry {
   std::string name;
   std::string dtype;                 ///< "F32"

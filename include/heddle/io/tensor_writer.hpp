@@ -17,6 +17,7 @@
 namespace heddle::io_room {
 
 /// A file of float tensors, which are told by name and shape first and then appended in the order of their names.
+/// Tensors of shapes {10, 50} and {10} take the bytes 0 to 2,000 and 2,000 to 2,040 behind the header.
 ///
 /// Errors  D15 a name that cannot be stored; D20 unwritable; D21 a header that is too long; D26 elements that are not those of the shape
 /// Tested  io/tensor_writer_test
