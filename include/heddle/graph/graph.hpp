@@ -36,6 +36,7 @@ struct Node {
 };
 
 /// How the ranks of one axis share a graph: a view that each rank has of its part.
+/// Of Linear<8, 6> split by columns over 2 ranks each rank runs 3 of the 6 outputs.
 struct GraphSplit {
   const Signature* signatures = nullptr;  ///< by leaf
   const Laid* laid_between = nullptr;     ///< by leaf: how its output lies between layers, where all that read it find it
@@ -48,6 +49,7 @@ struct GraphSplit {
 inline constexpr Signature unsplit{};  ///< of every leaf of a graph that is not split
 
 /// Floating-point operations of one leaf on one sample, by what they make.
+/// Linear<4, 3> has 27 forward, 24 for the gradient of its input and 27 for those of its parameters: 78 in all.
 struct LeafFlops {
   std::int64_t forward = 0;
   std::int64_t input_gradient = 0;

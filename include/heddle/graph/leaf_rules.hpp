@@ -168,6 +168,7 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
 
 /// Parameters of a leaf that have shapes of their own, whatever the value: a kernel that indexes them by the value would leave them. One element fits
 /// every value, and a table is indexed by token ids.
+/// A gain of shape (6) for a value of (6) is one, until describe makes it (7) for a value of (7): then it follows the value.
 struct FixedParameters {
   bool fixed[Leaf::most_parameters]{};
   int count = 0;

@@ -43,6 +43,7 @@ concept SplitLossDescription = LossDescription<L> && requires(const Spec& output
 };
 
 /// How a loss takes an output that is not whole.
+/// CrossEntropy over 10 classes takes it in parts along dimension 0, and a rank tells 3 terms of one row.
 struct LossSplit {
   Laid takes;  ///< Replicate: whole only
   std::int64_t terms = 0;

@@ -21,6 +21,7 @@ struct AddMark {};
 
 /// Records leaves and nodes, of which so many are described. Every composite calls child, named, repeat, add; each leaf is described with the Spec it
 /// meets.
+/// Of Linear, ReLU, Linear a Tracer<3, 3> records 3 leaves, 3 nodes and 4 parameters.
 template <int Leaves, int Nodes> struct Tracer {
   TracedLeaf leaves[std::size_t{Leaves > 0 ? Leaves : 1}]{};
   Node nodes[std::size_t{Nodes > 0 ? Nodes : 1}]{};
