@@ -14,6 +14,7 @@
 namespace heddle::policy_room {
 
 /// The leaf types of a part in order of execution, to be found again in the model.
+/// Repeat<2, Residual<ReLU>> has 4 of them: ReLU and the sum, twice.
 template <int Nodes> struct TypeList {
   TypeId types[std::size_t{Nodes > 0 ? Nodes : 1}]{};
   int count = 0;
@@ -80,6 +81,8 @@ template <class Part> constexpr int place_part(const Graph& graph, Layout& layou
 ///
 /// The operations are those that training runs, without what runs again under Recompute: that depends on the cut. A chunk that begins with the first
 /// layer with parameters makes a gradient of its input, which the same layer does not make where it lies in the first chunk.
+///
+/// Repeat<5, Linear<64, 64, NoBias>> has 5 pieces of 2, 3, 3, 3 and 3 products: 2 chunks get 8 and 6 of them.
 template <int MostNodes> struct BalancedCut {
   int piece_node[std::size_t{MostNodes + 1}]{};      ///< node that begins piece i
   std::int64_t flops[std::size_t{MostNodes + 1}]{};  ///< of piece i, wherever the model is cut

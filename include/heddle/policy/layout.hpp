@@ -37,6 +37,7 @@ struct OrderRules {
 
 /// The sequence of one device under an order in turns. Its next compute is the gradient of parameters if more than `delayed` of them wait,
 /// else a forward if fewer than `in_flight` chunk passes are between forward and backward, else a backward.
+/// A device with 4 chunk passes, of which 2 may be in flight and 0 delayed, runs F F B F B F B B.
 struct Turns {
   int in_flight = 1;
   int delayed = 0;

@@ -14,6 +14,7 @@ namespace heddle::policy_room {
 
 /// What a path costs: work and memory of products on every rank first, then elements moved; with what moves first nothing would be split. Layers
 /// without parameters, vectors such as a bias and values are small beside products and what moves: they count last.
+/// {8, 0, 6} is less than {8, 2, 0}: 2 elements that move cost more than 6 beside.
 struct SplitCost {
   std::int64_t work = 0;
   std::int64_t moved = 0;
