@@ -27,6 +27,7 @@ struct FlowSum {
 };
 
 /// What has happened to one bucket of gradients on its device.
+/// Of 2 layers in a bucket `left` is 2 at first, 1 after one backward, and 0 when the bucket may be reduced.
 struct BucketFlow {
   int left = 0;            ///< layers whose gradients are still to be made, and those of parameters still to be summed along axis tensor
   FlowSum sum;             ///< of the slice that this rank steps

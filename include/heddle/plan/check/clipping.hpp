@@ -32,6 +32,7 @@ struct FactFault {
 
 /// What one role's list has done so far about a fact that each rank finds in its own gradients (line `find`), that is then summed over every axis
 /// along which ranks hold different ones, and is acted on (line `act`) before any step.
+/// A plan of Sharded<2> that clips has 1 start and 1 wait along axis shard between `find` and `act`.
 struct FactWalk {
   const Program& p;
   const FactWords& words;

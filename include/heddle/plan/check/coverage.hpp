@@ -15,6 +15,7 @@
 namespace heddle::plan_room {
 
 /// What the lists and bodies do with one gradient bucket, or with the loss. Starts and waits are counted by axis.
+/// A bucket of DataParallel<2> has 1 start and 1 wait along axis data, and 1 step.
 struct BucketCounts {
   int started[axis_count]{};  ///< while no other reduction of it is in flight
   int waited[axis_count]{};   ///< when in flight, before the step or the report
@@ -147,6 +148,7 @@ constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCo
 /// lane it waits for what its device started before and holds up what is started after. But of two starts of one device the second never completes
 /// before the first: a cycle through the reduction leads from the completion of an earlier start to that of a later one, and is a cycle without it.
 /// Norms and flags are reduced over stages too, by ranks of several roles, but after the last compute and transfer of each of them (S12, S13).
+/// Of 2 stages the sends of role 0 have peer 1, and its reductions count as computes.
 /// Tested  oracle/rendezvous_reductions_test
 struct ProgramLists {
   const Program* program = nullptr;

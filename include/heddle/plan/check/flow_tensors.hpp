@@ -106,6 +106,7 @@ struct FlowTensor {
 };
 
 /// Where the tensors of one pool stand among all: from `first` to `last`, with those of other pools between them.
+/// A pool of tensors 3 and 5 has first 3 and last 5, where 4 is in another pool.
 struct FlowPool {
   std::int64_t limit = 0;  // bytes of the pool
   std::int64_t end = 0;    // no tensor lies behind
@@ -117,6 +118,7 @@ struct FlowPool {
 
 /// The memory of one micro-batch. Bodies read and write one tensor beside another, so a search begins where the last one ended. Compilers take each
 /// call and each look through a pointer for more than a few comparisons: what is found at once is found without a call.
+/// Of 2 grains of 3 rows a tensor of 5 elements a row takes 128 bytes: 15 floats fill one line of 64 in each grain.
 struct FlowTensors {
   FlowPool* pools;      ///< two in front of those of the Program: what lies nowhere, and scratch
   FlowTensor* tensors;  ///< one in front of room for every write: it is at no place

@@ -16,6 +16,7 @@ namespace heddle::plan_room {
 
 /// Follows the gradients of one device after another through the bodies of the last micro-batch and the lines around them. S05 has said that each
 /// micro-batch adds its gradients once and that they come in sequence, so those of the last one complete the sum.
+/// Of 4 micro-batches it follows number 3.
 /// Tested  plan/check/gradient_flow_test
 struct GradientFlow {
   const Program& p;

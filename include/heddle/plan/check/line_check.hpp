@@ -13,6 +13,7 @@
 namespace heddle::plan_room {
 
 /// What has happened to one micro-batch in one chunk.
+/// After its forward and its whole backward `times` is {1, 1, 0}.
 struct ChunkPass {
   std::uint8_t times[3]{};    ///< forward; backward or its input part; weight part
   std::uint8_t arrived[2]{};  ///< values and gradients that were waited for
@@ -28,6 +29,7 @@ struct ChunkPass {
 /// it is split, in that order; backwards that make gradients of parameters come in the order of micro-batches, in which these are summed. What a
 /// compute reads of other chunks has been waited for, what is sent has been made, every wait has its start before it, of the same transfer, and
 /// every send is waited for in the end. A gradient or the loss is reduced, stepped or reported when all micro-batches are in it.
+/// In training 2 chunks and 4 micro-batches have 8 forwards and 8 backwards.
 struct LineCheck {
   const Program& p;
   ChunkPass* passes;  ///< (chunks x micro-batches), zeroed

@@ -14,6 +14,7 @@
 namespace heddle::plan_room {
 
 /// What a Program was made from, as nobody has divided it yet.
+/// A plan with CrossEntropy over 10 classes and Adam has 1 target a row and 2 states.
 struct MadeFrom {
   const Graph& model;  ///< whole, as one device has it
   const Layout& layout;

@@ -13,6 +13,7 @@
 namespace heddle::plan_room {
 
 /// One body. A leaf that takes or gives a value another way than it lies has its conversion beside it, on the very place; there is no other.
+/// Linear by rows behind Linear by columns has 1 in the forward: the output, a term on each rank, is summed by the next entry.
 struct PlacementCheck {
   const Program& p;
   IndexRange body;

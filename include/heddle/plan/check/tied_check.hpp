@@ -13,6 +13,7 @@
 namespace heddle::plan_room {
 
 /// What one role does about tied parameters after its last compute.
+/// Of a table on role 0 and its head on role 1 each role sends 1 gradient, receives 1, and adds up both in 1 line.
 struct TieCheck {
   const Program& p;
   int role = 0;
