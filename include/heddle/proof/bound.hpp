@@ -18,6 +18,7 @@
 namespace heddle::proof_room {
 
 /// What a run of a plan and a run of one device have called, together.
+/// A function that each of both runs calls 500 times in one step has 1,000 lines in calls and 2 in degrees.
 struct FieldCounts {
   std::vector<FieldCall> calls;    ///< of a census: a line a call
   std::vector<FieldCall> degrees;  ///< of a degree run: lines of a symbol

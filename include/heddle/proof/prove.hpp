@@ -185,6 +185,7 @@ template <class Session, class SessionOfOne>
 }
 
 /// Walks a model as the kernels are collected and notes the layers that stand for any function.
+/// Linear, a layer without a field kernel of its own and Linear make {false, true, false} and count 3.
 template <int Leaves> struct WholeOnly {
   std::vector<bool> leaves = std::vector<bool>(static_cast<std::size_t>(Leaves));
   std::size_t count = 0;
