@@ -38,7 +38,7 @@ struct OwnParts<Kind<Own...>, OtherKind<Other...>> {
 };
 template <class ThePlan> using PlanBehind = typename decltype(plan_behind(static_cast<ThePlan*>(nullptr)))::type;
 
-/// What one plan costs, from its Program alone.
+/// What one plan costs, from its Program alone. DataParallel<2> of 4,736 parameters has devices 2 and moved 37,888 bytes.
 struct PlanCosts {
   const Program* program = nullptr;
   std::string (*parts)() = nullptr;  ///< the spelling of its policy and of what it has beside the other plan
