@@ -96,6 +96,7 @@ template <class Target> struct Examples {
 };
 
 /// A range of batches. What keeps rows and order alive keeps them alive for the range, and for every batch that it gives.
+/// 10 rows in batches of 4 have size() 3.
 template <class Target> class Batches {
  public:
   /// One place among the batches; 10 rows in batches of 4 are 3 places, the last with 2 rows.

@@ -24,7 +24,7 @@
 
 namespace heddle::run_room {
 
-/// What gradcheck found; text is empty if the layer keeps its word.
+/// What gradcheck found; text is empty if the layer keeps its word. If the largest gradient of a tensor is 4 and one is off by 0.01, worst is 0.0025.
 struct GradientCheck {
   std::string text;
   double worst = 0;  ///< largest difference, relative to the largest gradient of its tensor
@@ -33,6 +33,7 @@ struct GradientCheck {
 };
 
 /// One leaf with tensors of its own; a leaf that is given is run as it is, with the kernels of L.
+/// Linear<4, 3> in 8 rows has an input of 32 floats and an output of 24.
 template <class L, class Compute> class LeafUnderTest {
  public:
   LeafUnderTest(const Leaf& leaf, std::int64_t rows, Seed seed = Seed{1}) : leaf_(leaf), rows_(rows), workspace_(Compute::workspace.value) {

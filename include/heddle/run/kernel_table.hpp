@@ -23,7 +23,7 @@ struct LeafKernels {
   void (*backward)(const BackwardCall&) = nullptr;
 };
 
-/// Everything that runs arithmetic, by traced leaf.
+/// Everything that runs arithmetic, by traced leaf. With Adam states is 2, with MomentumSGD 1.
 struct KernelTable {
   const LeafKernels* leaves = nullptr;
   float (*loss)(const LossCall&) = nullptr;
@@ -117,6 +117,7 @@ template <class L, class Compute> [[nodiscard]] constexpr Diagnosis refuse_missi
 }
 
 /// Looks for a layer that a backend cannot run, whole or, if an order splits the backward, in two parts.
+/// In Sequential<Linear<4, 3>, Mine> the number of Mine is 1.
 template <class Compute, bool Split> struct KernelCheck {
   const TracedLeaf* leaves;
   int number = 0;  // of the leaf in hand
@@ -154,7 +155,7 @@ template <class Model, class Compute, bool Split> struct CheckedKernels {
   }();
 };
 
-/// Walks a model as the tracer does and notes the kernels of each leaf.
+/// Walks a model as the tracer does and notes the kernels of each leaf. Linear, ReLU and Linear give count 3.
 template <class Compute, int Leaves> struct KernelCollector {
   LeafKernels leaves[std::size_t{Leaves > 0 ? Leaves : 1}]{};
   int count = 0;

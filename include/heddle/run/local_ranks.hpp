@@ -38,6 +38,7 @@
 namespace heddle::run_room {
 
 /// What a Trainer does that does not depend on its plan's type: a program with many plans compiles it once for each session.
+/// DataParallel<4> on threads has 4 executors in its process.
 ///
 /// Errors  B05 and B06 batches of other sizes, R01 RankLost, R02 NonFinite, R04 a run that was interrupted between ranks, R11 a call inside another
 /// Tested  run/local_ranks_test, run/trainer_test, equivalence/

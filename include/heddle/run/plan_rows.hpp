@@ -32,6 +32,7 @@ template <class Asked, class Given> struct TargetsOfData {
 };
 
 /// What a plan takes of each row, as plain numbers: one function compares them for all plans.
+/// A model of 784 inputs with CrossEntropy over 10 classes and Batch<64> has inputs 784, targets 1, classes 10 and batch 64.
 struct RowsOfPlan {
   std::string_view model;
   std::int64_t inputs = 0;

@@ -23,7 +23,7 @@ struct HeldPart {
   float* values = nullptr;
 };
 
-/// The arena of one rank, addressed by what the Program calls things.
+/// The arena of one rank, addressed by what the Program calls things. Grains of 3 rows of 10 features have 30 floats each and lie 32 floats apart.
 class RankTensors {
  public:
   RankTensors(const Program& training, Rank rank, const Arithmetic& arithmetic = arithmetic_in<FloatArithmetic>)

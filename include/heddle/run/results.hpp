@@ -37,7 +37,7 @@ template <class> struct ReadingByMistake { static constexpr Diagnosis found{Code
 
 /// A number of one step that it may lack: its loss, its norm or its scale. It is read as *result.loss, and clang's sentence about printf("%f",
 /// result.loss) says no more than the name of the class. A loss that was not reduced in its step never
-/// is: that would be a collective outside the Program.
+/// is: that would be a collective outside the Program. In a plan that does not clip result.norm.value_or(1) is 1.
 ///
 /// Errors  R12 if it is read where it is missing; at build if it is compared or printed without the star
 /// Tested  run/results_test, fail/R12_loss_printed, fail/R12_loss_compared, fail/R12_norm_equals, fail/R12_printf_of_a_loss

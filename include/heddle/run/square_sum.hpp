@@ -11,7 +11,7 @@
 
 namespace heddle::run_room {
 
-/// One sum for each element of a line.
+/// One sum for each element of a line. Two lines of ones make 16 sums of 2.
 struct SquareLanes {
   static constexpr int count = 16;
   float sums[count]{};

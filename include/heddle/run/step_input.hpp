@@ -16,7 +16,7 @@
 
 namespace heddle::run_room {
 
-/// What one step is given, the same on every rank.
+/// What one step is given, the same on every rank. 12 rows that are given to Batch<16, PadLast> have source_rows 12 and rows 16.
 struct StepInput {
   const Program* program = nullptr;
   const float* inputs = nullptr;
@@ -99,6 +99,7 @@ inline void refuse_other_rows(const Program& p, std::int64_t rows, std::int64_t 
 }
 
 /// What one slice of a unit has of a parameter: elements begin .. begin + elements, which lie from `at` on in the slice.
+/// Linear<40, 10> in a bucket of 1,024 elements, slice 1 of 4: of the weight it has 144 elements from 256 on, at 0; of the bias all 10, at 144.
 struct SliceRange {
   int bucket = 0;
   std::int64_t begin = 0;

@@ -44,6 +44,7 @@ struct NamedShape {
 }
 
 /// Tensors that are wrong in one way, up to a number that can be read; the rest is counted.
+/// Of 23 missing tensors 20 are named, and 3 more are counted.
 class WrongTensors {
  public:
   /// Those that are counted only need no words.

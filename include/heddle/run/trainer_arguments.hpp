@@ -20,6 +20,7 @@ template <class Given, class Expected>
 concept OtherThan = !std::is_same_v<Given, Expected>;
 
 /// Options as they are called elsewhere, and Heddle's own without OnlyByName: what fits here alone is refused.
+/// {.lr = 1e-3, .amsgrad = true} fits here alone.
 struct OptionsByMistake {
   double learning_rate, lr, alpha, eta, momentum, beta1, beta2, betas, epsilon, eps, dampening, weight_decay, wd, decay;
   bool nesterov, amsgrad, maximize;

@@ -44,7 +44,7 @@ namespace heddle::run_room {
 }
 static_assert(std::size(group_axes) <= RankNeeds::most_groups);
 
-/// With the ranks of each group.
+/// With the ranks of each group. DataParallel<4> with one bucket has the group {0, 1, 2, 3} and 6 reductions.
 struct TransportNeeds : RankNeeds {
   std::vector<std::vector<int>> groups;
   AddElements add = nullptr;  ///< how sums add; a pairing whose elements are no floats says it

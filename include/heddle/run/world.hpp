@@ -28,6 +28,7 @@ using Environment = std::function<std::optional<std::string>(const char*)>;
 }
 
 /// The processes that a launcher started; one if there is no launcher.
+/// Process 5 of 8 that torchrun starts, 4 on each of 2 machines, has rank 5, local_rank 1 and local_size 4.
 struct World {
   std::string_view launcher;  ///< "torchrun", "Open MPI", "PMI", "Slurm"; empty if there is none
   std::string_view variable;  ///< the one that says the size
