@@ -25,6 +25,7 @@ struct ForwardCall {
 };
 
 /// One backward of a leaf over one grain: both gradients, or one of them, with the same bits.
+/// Linear<4, 3> on 8 rows has 32 floats of input, 24 of output_gradient, and parameter_gradients of 12 and 3.
 struct BackwardCall {
   const Leaf* leaf = nullptr;
   std::int64_t rows = 0;
@@ -50,6 +51,7 @@ template <class L, class Compute> struct Kernel;
 namespace heddle::seams_room {
 
 /// The loss of one grain. `total_rows` is the number of rows of the whole step over all ranks: means divide by it.
+/// 8 rows of 10 classes have an output and a gradient of 80 floats and 8 targets.
 struct LossCall {
   std::int64_t rows = 0;
   std::int64_t features = 0;

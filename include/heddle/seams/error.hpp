@@ -46,6 +46,7 @@ class Error : public std::runtime_error {
 };
 
 /// A rank did not do its part: it threw, it ended, or it missed the deadline.
+/// If rank 2 never sends, the text begins with "rank 2 was lost at receive from rank 2, sequence 7: ".
 ///
 /// Errors  R01
 /// Tested  seams/error_test, conformance/transport_threads_test
@@ -70,7 +71,7 @@ class RankLost : public Error {
   std::int64_t sequence_;
 };
 
-/// The loss of a step is NaN or infinite; parameters are those before the step.
+/// The loss of a step is NaN or infinite; parameters are those before the step. If the loss of step 12 is NaN, step() is 12.
 ///
 /// Errors  R02
 /// Tested  seams/error_test

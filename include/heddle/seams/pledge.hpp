@@ -20,6 +20,7 @@
 namespace heddle::seams_room {
 
 /// What a process says of the plan that it is about to run, before the first step. All zero where there is nothing to say.
+/// A StartPledge has 40 bytes; under DataParallel<4> ranks is 4.
 ///
 /// Tested  seams/pledge_test
 struct StartPledge {
@@ -32,6 +33,7 @@ struct StartPledge {
 };
 
 /// What a rank says of the call that it is in, with every message: the same on all of them.
+/// A CallPledge has 24 bytes; step 7 of 64 rows has call 1, number 7 and rows 64.
 ///
 /// Tested  seams/pledge_test
 struct CallPledge {
