@@ -14,11 +14,11 @@
 
 namespace heddle::plan_room {
 
-/// Writes the backward body of each chunk, from its last layer to its first: of Linear, ReLU, Linear three backward entries, in reverse.
+/// Writes the backward body of each chunk, from its last layer to its first: of Linear, ReLU, Linear 3 backward entries, in reverse.
 struct BackwardWriter {
   const BodyInput& in;
   Bodies& out;
-  /// A place that holds gradients; several values may share one (both operands of a sum do).
+  /// A place that holds gradients; several values may share one: both operands of a sum do, which are 2 uses.
   struct Buffer {
     Place place;
     int uses = 0;

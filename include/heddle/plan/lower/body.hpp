@@ -24,6 +24,7 @@ namespace heddle::plan_room {
 [[nodiscard]] constexpr bool needs_no_gradient(int value, int first, int untrained) { return value == 0 || (value > first && value <= untrained); }
 
 /// What the writers of bodies read.
+/// Of 2 grains of 3 rows 5 features take 128 bytes: 15 floats fill one line of 64 in each grain.
 struct BodyInput {
   const Graph& graph;
   const Layout& layout;
@@ -123,6 +124,7 @@ struct Bodies {
 };
 
 /// The tables of bodies, of the sizes that one plan needs.
+/// A plan of 3 layers in 2 chunks has 4 homes of values and 8 sizes of slots, one for each pool.
 template <int Nodes, int Chunks, int Edges, int MostEntries> struct BodyTables {
   static constexpr int most_transfers = 2 * Edges;
   Entry entries[std::size_t{MostEntries}]{};

@@ -30,7 +30,7 @@ struct EmitInput {
   int use_count = 0, tied_transfers = 0;  // those lie behind the others
 };
 
-/// The lists while they are written, in tables of another owner that have their initial values.
+/// The lists while they are written, in tables of another owner that have their initial values; 2 roles have 2 ranges of one array.
 struct Lists {
   Instruction* instructions;  // of all roles
   int most_instructions;
@@ -46,7 +46,7 @@ template <int Roles, int Most> struct ListTables {
   Diagnosis fault;
 };
 
-/// Appends to one list per role in one global order of events.
+/// Appends to one list per role in one global order of events. A role that has started 3 sends waits for the first of them.
 struct Emitter {
   const EmitInput& in;
   Schedule schedule;

@@ -40,6 +40,7 @@ template <int Chunks> struct PipelineEdges {
 };
 
 /// Where the stages of a cut end, in pieces of the graph.
+/// Of 6 pieces, stages of 4 and 2 end at 4 and 6.
 template <int Chunks> struct StageEnds {
   bool found = false;
   int end[std::size_t{Chunks}]{};
@@ -47,6 +48,7 @@ template <int Chunks> struct StageEnds {
 
 /// Cuts a graph into stages one after another: for each place where a stage may end, the least that the slowest stage up to there can have. All
 /// places are tried if there are at most `most_places`; else evenly spread ones, and then all around those that were chosen.
+/// For 4 stages out of 200 pieces every 4th place is tried, then all up to 4 pieces from each that was chosen.
 template <int Nodes, int Chunks> struct FittedCut {
   static constexpr int most_places = 64;
   static constexpr int most_work = 20'000;  // stages that may be looked at, so that a search is a constant expression for every compiler

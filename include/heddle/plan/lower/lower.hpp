@@ -41,6 +41,7 @@ template <class Request> struct SharedPhases : Request {
   static constexpr BucketRequest to_cut{graph, layout, flat.view(), Request::bucket_bytes.value, storage, by_units};
   static constexpr int bucket_count = to_cut.count();
   /// Owns the buckets of all roles, and by node which of them has its parameters.
+  /// 2 stages of one Linear each have 2 buckets.
   struct Buckets {
     FlatBucket list[std::size_t{bucket_count > 0 ? bucket_count : 1}]{};
     std::int16_t of_node[std::size_t{nodes > 0 ? nodes : 1}]{};

@@ -23,6 +23,7 @@ template <int Chunks, int MicroBatches> struct SlotTable {
 };
 
 /// Takes and frees the slots of all pools while a list is walked in order. Pools and slots belong to another owner.
+/// If micro-batches 0 and 1 have slots 0 and 1 and the first is done, micro-batch 2 takes slot 0.
 struct SlotAllocator {
   Pool* pools;
   std::int16_t* slots;
@@ -62,6 +63,7 @@ struct SlotAllocator {
 };
 
 /// What a walk over lists has to know to give out slots: which transfers there are, and whether a weight part reads a pool again.
+/// In training 2 stages have 1 edge and 2 transfers, a value there and its gradient back.
 struct SlotInput {
   const Layout& layout;
   const Transfer* transfers;
@@ -73,6 +75,7 @@ struct SlotInput {
 
 /// Walks the lists of all roles. Lifetimes: a receive from START to last use, a sent value to its send WAIT, a frame to its backward; what
 /// the weight part of a split backward reads lives until that part has run.
+/// One device that runs 4 micro-batches one after another has 1 frame for all of them.
 struct SlotPass {
   SlotInput in;
   SlotAllocator slots;
@@ -173,6 +176,7 @@ struct SlotPass {
 }
 
 /// What the arena of one role is made of.
+/// Linear<16, 16> with Adam has 4,096 bytes of parameters, as many of gradients, and 8,192 of its 2 states.
 struct ArenaInput {
   const Graph& graph;  // as one rank sees it
   const Layout& layout;

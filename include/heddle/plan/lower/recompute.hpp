@@ -104,6 +104,7 @@ template <class... What, class Model> struct ChosenLayers<Recompute<What...>, Mo
 };
 
 /// What is found, in tables of another owner that have their initial values; as in Recomputed.
+/// A model of 3 layers has 4 entries in each table.
 struct RecomputedOut {
   bool* dropped;
   bool* runs;

@@ -17,6 +17,7 @@
 namespace heddle::plan_room {
 
 /// One compute of one chunk for one micro-batch, in units of one forward.
+/// A forward that begins at 0 ends at 1, and a whole backward that begins at 1 ends at 3.
 struct TimedCompute {
   std::int16_t chunk = 0;
   std::int16_t micro_batch = 0;
@@ -63,6 +64,7 @@ inline constexpr int most_computes = 10'000;
 }
 
 /// State of the simulation: the next forward and backward of each chunk, when the earlier ones ended, and the next compute of each device.
+/// A device of one chunk is free at 12 after 4 micro-batches: each of them takes 1 forward and 2 for its backward.
 struct ListScheduler {
   static constexpr std::int32_t none = INT32_MAX;
   const Layout& layout;
@@ -198,6 +200,7 @@ struct ListScheduler {
 };
 
 /// All computes of a step in order of their begin: the one global order from which lists are emitted.
+/// One chunk and 2 micro-batches have 4 computes, and the last of them ends at 6.
 struct Schedule {
   const TimedCompute* computes = nullptr;
   int count = 0;

@@ -11,6 +11,7 @@
 namespace heddle::plan_room {
 
 /// First-fit among the live intervals of one body; `most` live at a time, which only Residuals nested as deeply could exceed.
+/// Where bytes 0 to 127 and 192 to 255 are live, 64 bytes are taken at 128, but 128 bytes at 256.
 struct ScratchSpace {
   static constexpr int most = 512;
   std::int64_t offset[most]{};

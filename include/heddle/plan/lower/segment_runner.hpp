@@ -13,6 +13,7 @@
 namespace heddle::plan_room {
 
 /// Writes the forwards that run again in a backward, segment by segment, before the backward of the last layer of each.
+/// Recompute<GELU> of Linear, GELU, Linear writes 1 forward again, before the backward of the last Linear, which reads what GELU gives.
 struct SegmentRunner {
   const BodyInput& in;
   ValueFacts facts;

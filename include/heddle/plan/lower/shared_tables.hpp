@@ -14,6 +14,7 @@
 namespace heddle::plan_room {
 
 /// What one mode of a plan has of its own.
+/// Of 2 stages training has 2 transfers, and evaluation has 1.
 struct ModeTables {
   bool training = true;
   const Instruction* instructions = nullptr;
@@ -29,6 +30,7 @@ struct ModeTables {
 };
 
 /// Phases read these tables whether the compiler filled them or a running program.
+/// 2 stages of one Linear each have 1 edge and 2 buckets.
 ///
 /// Tested  plan/lower/lower_test, plan/lower/lowered_plan_test
 struct SharedTables {

@@ -10,6 +10,7 @@ namespace heddle::plan_room {
 
 /// Follows one body through its units; all bodies but the forward meet the last one first. Rings have two slots and neighbours alternate: the slot
 /// of the next unit is that of the one before this, unless a unit between them is not gathered.
+/// Units 0, 1 and 2 of a role have slots 0, 1 and 0.
 struct UnitWalk {
   const BodyInput& in;
   Bodies& out;

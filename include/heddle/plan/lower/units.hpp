@@ -14,6 +14,7 @@
 namespace heddle::plan_room {
 
 /// Where everything lies that has parameters: a view over tables that have been written.
+/// Linear<16, 16>, ReLU, Linear<16, 16> on one role are 2 units, of 4,096 bytes each, in 8,192.
 struct FlatPlaces {
   const ParameterPlace* parameters = nullptr;
   const std::int64_t* node_begin = nullptr;  ///< offset of the first parameter of a node in its role's buffer
@@ -247,6 +248,7 @@ constexpr void each_bucket(const Graph& graph, const Layout& layout, const FlatP
 }
 
 /// What is cut and how: the same for the count of buckets and for the buckets.
+/// 2 units of 4,096 bytes on one role are 2 buckets of at least 4,096 bytes, or 1 of at least 8,192.
 struct BucketRequest {
   const Graph& graph;
   const Layout& layout;

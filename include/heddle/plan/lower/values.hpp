@@ -14,6 +14,7 @@
 namespace heddle::plan_room {
 
 /// An edge between two chunks: a value and the chunk that takes it.
+/// Where chunk 1 begins with node 1 and reads what node 0 of chunk 0 makes, it is {1, 0, 1}.
 struct CutEdge {
   int value = 0;
   int from_chunk = 0;
@@ -46,6 +47,7 @@ template <class Visit> constexpr void each_cut_edge(const Graph& graph, const La
 }
 
 /// Nodes of one chunk that run again together, in their order, before the backward of one of them or of a reader of what they give.
+/// Recompute<GELU> of Linear, GELU, Linear has one that begins at 1, ends at 2 and runs before the backward of node 2.
 struct Segment {
   int begin = 0;
   int end = 0;
@@ -54,6 +56,7 @@ struct Segment {
 };
 
 /// What a plan runs again in its backward; nothing if it does not ask for it. A view over tables that have been written.
+/// Recompute<GELU> of Linear, GELU, Linear drops value 2, which node 1 makes again.
 struct Recomputed {
   const bool* dropped = nullptr;  ///< by value: not kept for the backward
   const bool* runs = nullptr;     ///< by node: makes a dropped value that is read again
