@@ -16,6 +16,7 @@ namespace heddle::transport_room {
 
 /// The buffers of one collective, one per position: all-reduce works on the targets in place, reduce-scatter takes wholes and gives slices,
 /// all-gather takes slices and gives wholes. A slice may be the owner's own place inside its whole.
+/// A reduce-scatter of 6 elements by 3 members has 3 sources of 6 and 3 targets of 2.
 struct CollectiveBuffers {
   Movement kind = Movement::all_reduce;
   int members = 1;

@@ -12,7 +12,7 @@
 namespace heddle::transport_room {
 
 /// Rounding, flush-to-zero, denormals-are-zero and the masks of exceptions, as they are now in the calling thread. Flags that were raised belong to
-/// each thread alone and are not handed on.
+/// each thread alone and are not handed on. On x86-64 MXCSR 0x1fa0, whose last six bits are flags, is kept as 0x1f80.
 ///
 /// Tested  transport/float_environment_test, transport/workers_test
 class FloatEnvironment {

@@ -146,6 +146,7 @@ class GroupRing {
   static constexpr std::int64_t usual_slice = 65536;  // elements
 
   /// One collective in flight: who has posted, which slices are open, who has left; each counter has a cache line of its own.
+  /// A sum of 131,072 elements by 2 members opens 8 slices of 16,384.
   struct Slot {
     alignas(cache_line_bytes) std::atomic<std::uint64_t> posts{0};
     alignas(cache_line_bytes) std::atomic<std::uint64_t> open{0};

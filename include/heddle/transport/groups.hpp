@@ -17,6 +17,7 @@
 namespace heddle::transport_room {
 
 /// The ranks and groups of one transport; the order within a group is the order of the sum's tree.
+/// With the groups {0, 1} and {2, 3} position(1, 3) is 1, and rank 1 has no position in group 1.
 ///
 /// Errors  T04 for ranks that are out of range or named twice, and for peers and groups a rank cannot use; T05 for a count that is negative or does
 ///         not divide

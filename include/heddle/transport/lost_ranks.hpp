@@ -18,6 +18,7 @@
 namespace heddle::transport_room {
 
 /// The first rank lost is the cause; the others mostly follow from it, so every error names the first.
+/// If rank 2 is lost, and rank 0 after it, cause() is 2.
 ///
 /// Tested  transport/lost_ranks_test
 class LostRanks {

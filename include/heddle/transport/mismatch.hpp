@@ -21,7 +21,7 @@ namespace heddle::transport_room {
                                       ". Nothing was moved. Fix: start both with the same count, in the same order."})};
 }
 
-/// What one member of a group has started.
+/// What one member of a group has started. An all-reduce of 512 elements differs from one of 500, and from an all-gather of 512.
 struct StartedCollective {
   Movement kind = Movement::all_reduce;
   std::int64_t elements = 0;

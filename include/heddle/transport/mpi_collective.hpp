@@ -22,7 +22,7 @@
 namespace heddle::transport_room {
 
 /// What the collectives of one group share in one process: who its members are, and memory for the slices that are being summed. One of them at
-/// a time uses it, in the order of their numbers.
+/// a time uses it, in the order of their numbers. A sum of 100 elements by 3 members takes 3 slices of 48 floats, 576 bytes.
 struct MpiGroup {
   MPI_Comm comm = MPI_COMM_NULL;
   int number = 0;

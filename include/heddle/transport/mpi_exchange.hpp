@@ -84,6 +84,7 @@ class MpiShare {
 
  private:
   /// What a rank says of an exchange before its bytes: its number, and how many bytes follow; both ends must say the same.
+  /// A Heading has 16 bytes: {3, 64} announces 64 bytes as exchange 3.
   struct Heading {
     std::int64_t number = 0;
     std::int64_t bytes = 0;

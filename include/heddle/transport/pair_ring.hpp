@@ -70,6 +70,7 @@ class PairRing {
   static constexpr std::uint64_t bits = 15;
 
   /// One transfer in flight from one rank to another: its state, the two addresses, and the elements of each end.
+  /// If rank 0 sends 512 elements and rank 1 expects 500, the slot has sent 512 and received 500, and nothing is copied.
   struct alignas(cache_line_bytes) Slot {
     std::atomic<std::uint64_t> state{0};
     const float* source = nullptr;

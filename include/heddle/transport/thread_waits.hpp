@@ -14,7 +14,7 @@
 
 namespace heddle::transport_room {
 
-/// The k-th transfer of a pair as one side waits for it.
+/// The k-th transfer of a pair as one side waits for it. The third send of rank 2 to rank 3 has rank 2, peer 3 and k 2.
 ///
 /// Tested  transport/thread_waits_test
 struct PairWait {
@@ -43,7 +43,7 @@ struct PairWait {
   }
 };
 
-/// The k-th collective of a group as one member waits for it.
+/// The k-th collective of a group as one member waits for it. The first collective of group 1 has group 1 and k 0.
 ///
 /// Tested  transport/thread_waits_test
 struct GroupWait {

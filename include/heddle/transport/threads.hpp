@@ -25,7 +25,7 @@
 
 namespace heddle::transport_room {
 
-/// Transport between the threads of one process.
+/// Transport between the threads of one process. 4 ranks have 4 endpoints and 16 rings of transfers, one for each sender and receiver.
 ///
 /// A transfer is copied by whoever posts last; a collective is done, slice by slice, by whoever waits for it, alone or together. So completion
 /// depends on starts only. One thread issues the starts and waits of a rank.

@@ -16,6 +16,7 @@
 namespace heddle::transport_room {
 
 /// The most starts that may be pending at once, per ordered pair of ranks and per group; the memory of a transport follows from it.
+/// With the default a rank may have 8 sends to one peer pending.
 struct PendingLimits {
   int transfers = 8;
   int reductions = 8;
@@ -24,6 +25,7 @@ struct PendingLimits {
 };
 
 /// Sequence numbers of one kind of start of one rank. Pending is what lies between the oldest start not waited for and the newest.
+/// With a limit of 2 the starts 0 and 1 may be pending, and start 2 needs the wait for 0.
 ///
 /// Errors  T02 if more starts are pending than the limit; T03 if a wait names no pending start
 /// Tested  transport/window_test
