@@ -5,7 +5,7 @@ import re
 
 import house
 
-MOST_WITHOUT = 12
+MOST_WITHOUT = 0
 MADE = re.compile(r"^( *)(?:template <.*> )?(?:struct|class) (?:alignas\([^)]*\) )?([A-Za-z_]\w*)(?: final)?(?: : [^{]*)? \{")
 HEAD = re.compile(r"^ *(?:template|requires)\b")
 FIELD = re.compile(r"^/// *(?:Shape|Moves|Errors|Source|Tested)  ")

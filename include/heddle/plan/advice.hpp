@@ -187,7 +187,7 @@ struct Adviser {
       report.add((layers > 3 ? d << " and others" : d) << ". Fix: join it with a neighbouring stage.");
     }
   }
-  /// The gradients of one stage, by what they are reduced in.
+  /// The gradients of one stage, by what they are reduced in: Linear<16, 16> has 1 bucket, of 272 elements in 1,024 with padding.
   struct Reduced {
     std::int64_t payload = 0;
     std::int64_t elements = 0;

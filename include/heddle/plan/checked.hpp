@@ -71,6 +71,7 @@ namespace heddle::plan_room {
 }
 
 /// What the check of lines found in one mode of a plan; the checks of how the lists meet and end read it.
+/// FoundInLines<120, 2> has room for 120 lines on 2 roles.
 template <int Most, int Roles> struct FoundInLines {
   Diagnosis found;
   int starts[std::size_t{Most}]{};

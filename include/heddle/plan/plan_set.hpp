@@ -39,6 +39,7 @@ template <Name Label, class Named> struct SetEntry<Choice<Label, Named>> {
 template <class Entry> using PlanIn = typename SetEntry<Entry>::ThePlan;
 
 /// What decides which plan of a set is chosen.
+/// Plans of 1, 2 and 4 devices need no names; of two plans with 2 devices one needs a name.
 template <int Count> struct SetFacts {
   int sizes[std::size_t{Count}]{};
   std::string_view names[std::size_t{Count}]{};
@@ -88,6 +89,7 @@ template <class... Entries> struct CheckedSet {
 };
 
 /// The names of a set in the order of its plans; those without a name are left out.
+/// A set of "alone", "two" and a plan without a name has 2.
 template <int Count> struct SetNames {
   std::string_view names[std::size_t{Count > 0 ? Count : 1}]{};
   int count = 0;

@@ -42,7 +42,7 @@ enum class ListOp : std::uint8_t {
 /// When an instruction or entry applies.
 enum class When : std::uint8_t { always, last_micro_batch, reporting, first_micro_batch };
 
-/// One line of a role's list. A WAIT has the token of its START.
+/// One line of a role's list. A WAIT has the token of its START: both lines of the first transfer of a role have token 0.
 struct Instruction {
   ListOp op = ListOp::forward;
   When when = When::always;
@@ -58,7 +58,7 @@ struct Instruction {
 inline constexpr std::int16_t loss_bucket = -2;
 inline constexpr std::int16_t norm_bucket = -3;
 
-/// Where a tensor lies: a fixed offset in the arena, or an offset inside the slot that the micro-batch has in a pool.
+/// Where a tensor lies: a fixed offset in the arena, or an offset in the slot that the micro-batch has in a pool: {3, 64} is byte 64 of it in pool 3.
 struct Place {
   static constexpr std::int16_t nowhere = -2;
   static constexpr std::int16_t scratch = -1;
@@ -240,7 +240,7 @@ struct IndexRange {
   [[nodiscard]] constexpr int count() const { return end - begin; }
 };
 
-/// A view of everything that the lowering made. The executor walks it; the checks walk it; nothing else decides.
+/// A view of everything that the lowering made; 2 chunks have 8 pools. The executor walks it; the checks walk it; nothing else decides.
 struct Program {
   const Graph* graph = nullptr;  // as one rank sees it: leaves of the size that it runs
   Mesh mesh;

@@ -15,6 +15,7 @@ namespace heddle::plan_room {
 
 /// Bytes that one kind of transfer moves in one step. `payload` leaves out the padding of flat buffers and grains: words with *moved* are without it,
 /// words with *sent* have it.
+/// DataParallel<2> of Linear<16, 16> moves 2,176 bytes of gradients in 4 messages, 8,192 bytes with padding.
 struct Volume {
   Bytes total_payload;  ///< over all ranks
   Bytes total_with_padding;

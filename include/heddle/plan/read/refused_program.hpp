@@ -30,6 +30,7 @@ struct RefusedBatch : RefusedAnswer, BatchDivision {
 };
 
 /// What the lists and bodies of a refused plan are: one line each, which does nothing.
+/// Its one chunk has 4 pools without a slot.
 struct NothingLowered {
   Graph graph;
   int chunks[2]{};

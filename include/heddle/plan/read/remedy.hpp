@@ -67,6 +67,7 @@ namespace heddle::plan_room {
 }
 
 /// Gradients of a role that are complete while its backward still runs.
+/// Of Linear<784, 2000> and Linear<2000, 10> those of the second are: 20,010 elements in 81,920 bytes.
 struct EarlyGradients {
   std::int64_t payload = 0;  ///< elements of parameters
   std::int64_t bytes = 0;    ///< in the flat buffer, to its end

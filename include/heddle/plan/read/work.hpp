@@ -110,11 +110,13 @@ class WorkWalk {
     }
   }
   /// In operations of one sample.
+  /// 2 micro-batches of 100 operations on one device have a step of 200, all of it busy.
   struct Times {
     std::int64_t step = 0;
     std::int64_t busy = 0;  ///< of all roles
   };
   /// One line of a role that computes.
+  /// A forward of 27 operations that begins at 100 ends at 127.
   struct Computed {
     int role = 0;
     const Instruction* line = nullptr;
