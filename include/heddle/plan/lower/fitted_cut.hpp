@@ -144,7 +144,7 @@ template <class Request> struct CutAccount {
   static constexpr EmitInput emit_input{A::layout, between.transfers, 2 * (chunks - 1), nullptr, 0, Storage{}};
   static constexpr int together = most_instructions(emit_input, passes, micro_batches);
   static constexpr auto lists = emit_lists<chunks, together>(emit_input, passes, micro_batches, schedule.view());
-  /// How many slots each pool of each chunk needs: a first stage of two under OneFOneB has 2 frames in flight.
+  /// How many slots each pool of each chunk needs: a first stage of two under OneFOneB has 3 frames, 2 in flight and 1 that is still sent.
   struct Slots {
     int of[std::size_t{chunks}][std::size_t{pool_kinds}]{};
   };
