@@ -84,7 +84,7 @@ FIRST = "// SPDX-License-Identifier: MIT\n// Build: g++ -std=c++20 -O2 -I includ
 SHOWN = "// Refused: using Bad = Plan<3>;\n// Says: [heddle.B01] it is\n// 3.\n\n"
 SHARED = {"examples/network.hpp": "#include <string_view>\n"
                                   "template <int> struct Plan {};\nstruct Words { const char* words; constexpr std::string_view view() const { return words; } };\n"
-                                  "struct Found { Words text; };\ntemplate <class> constexpr Found check() { return {{\"[heddle.B01] it is 3.\"}}; }\n"}
+                                  "struct Found { Words words; constexpr Words sentence() const { return words; } };\ntemplate <class> constexpr Found check() { return {{\"[heddle.B01] it is 3.\"}}; }\n"}
 ACCEPTED = SHARED | {"examples/01_a.cpp": FIRST + SHOWN + "int main() {}\n"}
 REFUSED = {
     "examples/01_a.cpp: the refused variant says: [heddle.B01] it is 3.": SHARED | {"examples/01_a.cpp": FIRST + SHOWN.replace("// 3.", "// 4.")},

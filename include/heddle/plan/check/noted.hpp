@@ -4,6 +4,7 @@
 // In: a Program and what it was made from.  Out: ok, or S18 with what is noted and what follows.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -124,7 +125,7 @@ struct NotedNumber {
   std::int64_t noted;
   std::int64_t follows;
 };
-template <int Count> [[nodiscard]] constexpr Diagnosis differs(const NotedNumber (&all)[Count]) {
+template <std::size_t Count> [[nodiscard]] constexpr Diagnosis differs(const NotedNumber (&all)[Count]) {
   for (const NotedNumber& n : all)
     if (n.noted != n.follows) return noted_otherwise(n.what, "", n.noted, n.follows);
   return {};
