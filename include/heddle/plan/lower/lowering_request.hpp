@@ -4,7 +4,6 @@
 // In: a Request that is a type, or values of any origin.  Out: LoweringRequest.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -95,7 +94,8 @@ inline constexpr int most_indexed = 32'767;  ///< indices have 16 bits
   constexpr int most = most_indexed;
   const std::int64_t micro_batches = std::int64_t{in.batch.rounds} * in.batch.micro_batches;
   if (in.graph.node_count >= most) return check_room("layers", most - 1, in.graph.node_count - most + 1);
-  if (micro_batches > most) return check_room("micro-batches", most, static_cast<int>(std::min(micro_batches, Layout::most_count) - most));
+  if (micro_batches > most)
+    return check_room("micro-batches", most, static_cast<int>((micro_batches < Layout::most_count ? micro_batches : Layout::most_count) - most));
   return {};
 }
 /// B13: the division is the one that divide_batch makes of these rows, rounds and grains for this layout; what refuses those is told.
