@@ -62,7 +62,7 @@ def cases():
     large_seconds = {"g++": 3.0, "clang": 3.0, "nvcc": 8.0}
     return [
         Case("heddle.hpp alone, syntax only", "#include <heddle/heddle.hpp>\n", True, all_kinds(1.0), 250),
-        Case("README's first program, -O2", program_of(readme, FIRST_PROGRAM), False, all_kinds(10.0), 1000, optimise=True),
+        Case("README's first program, -O2", program_of(readme, FIRST_PROGRAM), False, all_kinds(8.0), 1000, optimise=True),
         Case("README's program with images, -O2", program_of(readme, MNIST_PROGRAM), False, all_kinds(10.0), 1000, optimise=True),
         Case("README's first program, -O2, for heddle::compiled", program_of(readme, FIRST_PROGRAM), False, all_kinds(4.0), 1000, optimise=True, compiled=True),
         Case("README's program with images, -O2, for heddle::compiled", program_of(readme, MNIST_PROGRAM), False, all_kinds(None), 1000, optimise=True,
