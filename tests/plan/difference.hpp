@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "heddle/core/written.hpp"
 #include "heddle/plan/program/program.hpp"
 
 namespace heddle::tests {
@@ -23,8 +24,8 @@ class Difference {
  private:
   template <class T> void same(const char* name, int at, const T& a, const T& b) {
     if (!words_.empty() || a == b) return;
-    words_ = std::string{name} + " of number " + std::to_string(at);
-    if constexpr (requires { std::to_string(a); }) words_ += ": " + std::to_string(a) + " and " + std::to_string(b);
+    words_ = written({name, " of number ", at});
+    if constexpr (requires { std::to_string(a); }) words_ += written({": ", std::to_string(a), " and ", std::to_string(b)});
   }
   void same(const char* name, int at, const IndexRange& a, const IndexRange& b) {
     same(name, at, a.begin, b.begin);
