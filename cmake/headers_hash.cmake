@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: MIT
 # cmake -DINCLUDE_FOLDER=include -DOUTPUT=headers_hash.hpp -P headers_hash.cmake: one number of the names and the texts of all headers, as a header of its
 # own. heddle::compiled compares its number with that of the program. The file is written only if it changes.
-file(GLOB_RECURSE names RELATIVE "${INCLUDE_FOLDER}" "${INCLUDE_FOLDER}/heddle/*.hpp")
+get_filename_component(folder "${INCLUDE_FOLDER}" ABSOLUTE)  # below a relative one no header is found
+string(REPLACE "[" "[[]" pattern "${folder}")
+file(GLOB_RECURSE names RELATIVE "${folder}" "${pattern}/heddle/*.hpp")
 list(REMOVE_ITEM names "heddle/run/headers_hash.hpp")
 list(SORT names)
+if(NOT names)
+  message(FATAL_ERROR "there is no header in '${folder}/heddle', so there is nothing to hash. Fix: let INCLUDE_FOLDER be the folder that has heddle/heddle.hpp.")
+endif()
 set(all "")
 foreach(name IN LISTS names)
-  file(SHA256 "${INCLUDE_FOLDER}/${name}" hash)
+  file(SHA256 "${folder}/${name}" hash)
   string(APPEND all "${name} ${hash}\n")
 endforeach()
 string(SHA256 hash "${all}")

@@ -5,7 +5,8 @@
 include(GNUInstallDirs)
 
 set(include_folder "${PROJECT_SOURCE_DIR}/include")
-file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${include_folder}/heddle/*.hpp")
+string(REPLACE "[" "[[]" headers_of_all "${include_folder}/heddle/*.hpp")  # a folder may be called so
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${headers_of_all}")
 set(eigen_headers ${headers})
 list(FILTER eigen_headers INCLUDE REGEX "/heddle/(compute/eigen|transport|backend)/")
 list(FILTER eigen_headers EXCLUDE REGEX "/heddle/(transport/mpi[a-z_]*|backend/[a-z_]*mpi[a-z_]*)\\.hpp$")

@@ -14,7 +14,7 @@ using Spread = Plan<Model, CrossEntropy, Adam, Batch<64, KeepLast>, DataParallel
 int main() {
   Trainer<Spread, CpuThreads> trainer{{.learning_rate = 1e-3f}, Seed{1}};
   try {
-    [[maybe_unused]] const auto data = load_idx_dataset("no-such-folder");
+    [[maybe_unused]] const auto data = datasets::load_idx("no-such-folder");
   } catch (const HeddleError& error) {
     std::puts(error.what());
     return 0;

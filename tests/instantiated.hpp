@@ -6,7 +6,6 @@
 
 #include "heddle/backend/cpu_threads.hpp"
 #include "heddle/heddle.hpp"
-#include "plan/noticed.hpp"
 #include "rooms.hpp"
 
 extern template class heddle::run_room::LocalRanks<heddle::CpuThreads::Session>;

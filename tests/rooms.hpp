@@ -4,6 +4,7 @@
 #pragma once
 
 #include "heddle/core/rooms.hpp"
+#include "plan/noticed.hpp"
 
 namespace heddle {
 using namespace backend_room;  // and so all rooms below it

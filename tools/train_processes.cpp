@@ -21,10 +21,7 @@ int train_all(const training::Settings& settings, int processes, bool only_check
   if (only_check) return 0;
   int process = 0;
   MPI_Comm_rank(MpiProcess::instance().world(), &process);
-  if (process == 0) {
-    output::end_with_a_sentence();
-    training::print_heading(settings, sets);
-  }
+  if (process == 0) training::print_heading(settings, sets);
   std::vector<training::Row> rows;
   const auto add = [&]<class ThePlan>(ThePlan, const char* name) {
     if (devices<ThePlan> == processes) rows.push_back(training::train<ThePlan, CpuMpi>(name, settings, sets.training, sets.test, rows));

@@ -108,7 +108,8 @@ inline void refuse_other(const std::string& name, std::uint64_t hash, const std:
 
 /// Trains one plan from the same seed and fills its row of the table.
 template <class ThePlan, class Backend>
-Row train(const std::string& name, const Settings& settings, const Dataset& training, const Dataset& test, const std::vector<Row>& before) {
+Row train(const std::string& name, const Settings& settings, const datasets::Dataset& training, const datasets::Dataset& test,
+          const std::vector<Row>& before) {
   Trainer<ThePlan, Backend> trainer{{.learning_rate = settings.learning_rate}, Seed{static_cast<std::uint64_t>(settings.seed)}};
   const std::int64_t steps_an_epoch = (training.size() + batch_rows - 1) / batch_rows;
   const std::int64_t steps = settings.epochs * steps_an_epoch;
@@ -173,21 +174,22 @@ inline void prepare_output(const std::string& folder) {
   for (const char* name : {"table.txt", "parameters.safetensors"}) io_room::Replacement{std::filesystem::path{folder} / name};
 }
 
-[[nodiscard]] inline Dataset load(const Settings& settings, DataSplit split) {
+[[nodiscard]] inline datasets::Dataset load(const Settings& settings, datasets::DataSplit split) {
   if (settings.data == "synthetic")
-    return synthetic(Seed{static_cast<std::uint64_t>(settings.seed)}, split == DataSplit::train ? 6000 : 1000, 28 * 28, 10, split);
+    return datasets::synthetic(Seed{static_cast<std::uint64_t>(settings.seed)}, split == datasets::DataSplit::train ? 6000 : 1000, 28 * 28, 10,
+                               split);
   const bool fashion = settings.data == "fashion-mnist";
-  return load_idx_dataset(fashion ? HEDDLE_FASHION_MNIST : settings.data, split);
+  return datasets::load_idx(fashion ? HEDDLE_FASHION_MNIST : settings.data, split);
 }
 
 struct Sets {
-  Dataset training;
-  Dataset test;
+  datasets::Dataset training;
+  datasets::Dataset test;
 };
 
 [[nodiscard]] inline Sets load_both(const Settings& settings) {
-  Sets sets{load(settings, DataSplit::train), load(settings, DataSplit::test)};
-  for (const Dataset* data : {&sets.training, &sets.test})
+  Sets sets{load(settings, datasets::DataSplit::train), load(settings, datasets::DataSplit::test)};
+  for (const datasets::Dataset* data : {&sets.training, &sets.test})
     if (data->features() != 28 * 28)
       throw HeddleError(Code{'D', 3}, "the images of '" + settings.data + "' have " + std::to_string(data->features()) +
                                           " pixels, but the model takes 784. Fix: use images of 28 x 28.");

@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   int same = 1;
   {
-    const Dataset data = synthetic(Seed{1}, 1280, features, classes);
+    const auto data = datasets::synthetic(Seed{1}, 1280, features, classes);
     Trainer<Mine, CpuMpi> trainer{{.learning_rate = rate}, Seed{1}};  // refuses another number of processes with one sentence
     float planned = 0;
     trainer.on_step([&](const StepResult& result) { planned = *result.loss; });

@@ -23,7 +23,7 @@ struct Trained {
 };
 
 /// Three passes over the images, timed each; the evaluation is on other images of the same kind.
-template <class ThePlan> Trained train(const Dataset& images, const Dataset& others) {
+template <class ThePlan> Trained train(const datasets::Dataset& images, const datasets::Dataset& others) {
   Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 3e-4}, Seed{1}};
   double seconds = 1e9;
   for (int epoch = 0; epoch < 3; ++epoch) {
@@ -35,7 +35,8 @@ template <class ThePlan> Trained train(const Dataset& images, const Dataset& oth
   return {seconds, loss, trainer.parameter_hash()};
 }
 
-template <class Policy> void compare(const char* name, std::optional<std::uint64_t>& alone, const Dataset& images, const Dataset& others) {
+template <class Policy>
+void compare(const char* name, std::optional<std::uint64_t>& alone, const datasets::Dataset& images, const datasets::Dataset& others) {
   using ThePlan = Of<Policy, Grain<16>>;  // sums of 16 rows: equal bits, for more copies of gradients where a device has several of them
   constexpr Bytes of_bits = peak_memory<ThePlan>() - peak_memory<Of<Policy>>();
   const Trained mine = train<ThePlan>(images, others);
@@ -48,8 +49,8 @@ template <class Policy> void compare(const char* name, std::optional<std::uint64
 
 int main() {
   return run_main([] {
-    const Dataset images = synthetic(Seed{1}, 640, 28 * 28, 10);
-    const Dataset others = synthetic(Seed{1}, 320, 28 * 28, 10, DataSplit::test);
+    const auto images = datasets::synthetic(Seed{1}, 640, 28 * 28, 10);
+    const auto others = datasets::synthetic(Seed{1}, 320, 28 * 28, 10, datasets::DataSplit::test);
     std::optional<std::uint64_t> alone;  // the parameters of the first plan
     std::printf("%-36s %7s %8s %8s %8s %12s %7s  %6s  %s\n", "policy", "devices", "seconds", "KiB", "for bits", "KiB a step", "idle", "loss",
                 "parameters");

@@ -42,13 +42,13 @@ template <class ThePlan> char next(Trainer<ThePlan, CpuThreads>& trainer, const 
 }
 
 /// Every window of the corpus, and the letter that follows it.
-Dataset windows() {
+datasets::Dataset windows() {
   std::vector<std::int32_t> tokens;
   for (const char c : corpus) tokens.push_back(token(c));
-  return next_token_rows(tokens, letters, {.length = window, .stride = 1, .predict = Predict::last});
+  return datasets::next_token_rows(tokens, letters, {.length = window, .stride = 1, .predict = datasets::Predict::last});
 }
 
-template <class ThePlan> std::string train(const Dataset& data, const char* name) {
+template <class ThePlan> std::string train(const datasets::Dataset& data, const char* name) {
   Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 3e-3}, Seed{1}};
   std::cout << name << ", " << devices<ThePlan> << " device(s)\n";
   trainer.on_step([](const StepResult& r) { std::cout << "  step " << r.step << ", loss " << *r.loss << '\n'; }, Every{20});
@@ -63,7 +63,7 @@ template <class ThePlan> std::string train(const Dataset& data, const char* name
 int main() {
   return run_main([] {
     std::cout << std::fixed << std::setprecision(2);
-    const Dataset data = windows();
+    const datasets::Dataset data = windows();
     const std::string single = train<Training<Single>>(data, "Single");
     const std::string shared = train<Shared>(data, "TensorParallel<2>");
     std::cout << "the same text: " << (shared == single ? "yes" : "no") << '\n';

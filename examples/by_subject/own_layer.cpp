@@ -87,7 +87,7 @@ template <std::int64_t Features, class Compute> struct heddle::Kernel<RMSNorm<Fe
 struct Network : Sequential<Linear<20, 64>, Named<"norm", RMSNorm<64>>, Swish, Linear<64, 10>> {};
 template <class Policy> using Training = Plan<Network, CrossEntropy, Adam, Batch<64>, Grain<16>, Policy>;
 
-template <class ThePlan> std::uint64_t train(const Dataset& data, bool report) {
+template <class ThePlan> std::uint64_t train(const datasets::Dataset& data, bool report) {
   Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 1e-2}, Seed{1}};
   if (report) trainer.on_step([](const StepResult& r) { std::cout << "step " << r.step << ", loss " << *r.loss << '\n'; }, Every{20});
   for (int epoch = 0; epoch < 3; ++epoch)
@@ -99,7 +99,7 @@ std::string verdict(const std::string& fault) { return fault.empty() ? "nothing 
 
 int main() {
   return run_main([] {
-    const Dataset data = synthetic(Seed{1}, 1280, 20, 10);
+    const auto data = datasets::synthetic(Seed{1}, 1280, 20, 10);
     const auto batch = *data.in_order().batches<64>().begin();
     std::cout << std::fixed << std::setprecision(2) << parameters<Network> << " parameters\n";
     using Mixed = Training<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>;

@@ -44,7 +44,7 @@ template <class ThePlan> void row(const char* name) {
   const Proof proof = prove<ThePlan>();
   const std::string odds = proof.bounded() ? "2^" + std::to_string(static_cast<int>(proof.log2_of_bound)) : "-";
   std::printf("%-56s %7d   %016llx   %s\n", name, proof.devices, static_cast<unsigned long long>(proof.hash), odds.c_str());
-  if (!proof) std::printf("%s\n", proof.text.c_str());
+  if (!proof) std::printf("%s\n", (proof.ok() ? proof.line() : proof.text).c_str());
 }
 
 int main() {

@@ -100,7 +100,7 @@ int main() {
   std::vector<Replica> devices;
   for (int r = 0; r < replicas; ++r) devices.emplace_back(r == 0);
   Trainer<Modern, CpuThreads> modern{{.learning_rate = 1e-3}, Seed{1}};
-  for (const Dataset data = synthetic(Seed{1}, steps * rows, 20, 10); const auto& batch : data.in_order().batches<rows>()) {
+  for (const auto data = datasets::synthetic(Seed{1}, steps * rows, 20, 10); const auto& batch : data.in_order().batches<rows>()) {
     modern.step(batch);
     step(devices, batch, Adam::constants(modern.optimizer(), modern.steps()));
   }

@@ -10,6 +10,7 @@
 #include "equivalence/any_plan.hpp"
 #include "heddle/heddle.hpp"
 #include "plan/plans.hpp"
+#include "says.hpp"
 
 namespace anchors {
 
@@ -17,10 +18,8 @@ using namespace heddle;
 using equivalence::any_plan;
 using equivalence::AnyRun;
 using equivalence::train_any;
+using heddle::tests::says;
 
-[[nodiscard]] inline bool says(const Diagnosis& found, std::string_view words) {
-  return found.sentence().view().find(words) != std::string_view::npos;
-}
 [[nodiscard]] inline std::string code_of(const Diagnosis& found) {
   return found.ok() ? "" : found.code.letter + std::string(found.code.number < 10 ? "0" : "") + std::to_string(found.code.number);
 }

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdlib>
 
+#include "sanitized.hpp"
+
 // Every allocation of the program is counted where it ends up: in malloc, or in the hook of the sanitizer that replaces it.
 namespace counted {
 std::atomic<long> allocations{0};
@@ -16,15 +18,8 @@ std::atomic<int> thread_to_refuse{0};
 [[maybe_unused]] bool refuses(std::atomic<int>& number) { return number.load() > 0 && number.fetch_sub(1) == 1; }
 }  // namespace counted
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#endif
 extern "C" {
-#if defined(SANITIZED)
+#if defined(HEDDLE_SANITIZED)
 void __sanitizer_malloc_hook(const volatile void*, std::size_t) { counted::allocations.fetch_add(1, std::memory_order_relaxed); }
 void __sanitizer_free_hook(const volatile void*) {}
 #elif defined(__GLIBC__)
@@ -279,7 +274,7 @@ TEST_CASE("a world size that is not that of one process is refused with both num
   CHECK_NOTHROW(make());
 }
 
-#if !defined(SANITIZED)
+#if !defined(HEDDLE_SANITIZED)
 TEST_CASE("a trainer for which memory or a thread is missing says what was asked, and leaves nothing running") {
   const auto threads_left = [] {  // a thread that has been joined may stay in the list for a moment
     const auto listed = [] { return std::distance(std::filesystem::directory_iterator{"/proc/self/task"}, {}); };

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <stdexcept>
 #include <string>
 
 #include "heddle/backend/field_threads.hpp"
@@ -74,4 +76,52 @@ TEST_CASE("processes that prove with other options are told so, all of them, bef
         "[heddle.R18] rank 1 starts with another most_draws than ranks 0, 2 and 3: rank 1 with 3, rank 0 with 8. Fix: give prove the same "
         "seed and most_draws in every process.");
   CHECK(told({.most_draws = rank == 1 ? 0 : 1}) == prove<Spread, FieldMpi>({.most_draws = 1}).line());  // at least one draw is made
+}
+
+namespace {
+
+/// A layer whose kernel has no more to give from the first draw of elements on: one device makes that, between two draws of the plan.
+struct Failing {
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf;
+    leaf.kind << "Failing";
+    leaf.spelled << "Failing";
+    leaf.in = leaf.out = in;
+    return leaf;
+  }
+  static inline bool fails = false;
+};
+struct Fails : Sequential<Linear<4, 6>, Failing, Linear<6, 4>> {};
+
+}  // namespace
+
+template <> struct heddle::FieldKernel<Failing> {
+  static void forward(const ForwardCall& call) {
+    if (Failing::fails && field_draw.mode == FieldMode::values) throw std::runtime_error("the disk is gone");
+    std::copy_n(call.input, call.rows * call.leaf->in.elements(), call.output);
+  }
+  static void backward(const BackwardCall& call) {
+    if (call.input_gradient != nullptr) std::copy_n(call.output_gradient, call.rows * call.leaf->in.elements(), call.input_gradient);
+  }
+};
+
+TEST_CASE("a process that is lost between two draws of a proof is named by the others") {
+  using Spread = Plan<Fails, MeanSquaredError, SGD, Batch<8>, DataParallel<4>>;
+  CHECK(prove<Spread, FieldMpi>());
+  int process = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &process);
+  Failing::fails = process == 1;
+  std::string said;
+  try {
+    (void)prove<Spread, FieldMpi>({.deadline = std::chrono::seconds{10}});
+  } catch (const Error& error) {
+    said = error.what();
+  }
+  CAPTURE(said);
+  if (process == 1)
+    CHECK(said.find("the forward of layer 1 '1' Failing threw: the disk is gone") != std::string::npos);
+  else
+    CHECK(said.find("[heddle.R01] rank 1 was lost at ") == 0);
+  MpiProcess::instance().finalize_at_the_end(true);  // its process lives on
+  MPI_Barrier(MPI_COMM_WORLD);
 }

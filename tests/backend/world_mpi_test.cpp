@@ -55,3 +55,22 @@ TEST_CASE("an odd number of processes is as good as any other, and known") {
   CHECK(refusal("3", std::to_string(three.rank()).c_str()) == "");
   CHECK(refusal("4", nullptr).find("WORLD_SIZE says 4 processes, but MPI has started 3") != std::string::npos);
 }
+
+TEST_CASE("a process that has lost a silent rank says so and waits for nobody's last words; one that has heard of all compares them") {
+  int process = 0;
+  MPI_Comm_rank(MpiProcess::instance().world(), &process);
+  const auto letter_is_there = [&] {
+    MPI_Barrier(MPI_COMM_WORLD);
+    int there = 0;
+    if (process == 0) MPI_Iprobe(1, tag_of_last_words, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return there != 0;
+  };
+  MpiProcess::instance().finalize_at_the_end(false);
+  if (process > 0) tell_among_processes({"[heddle.R01] rank 0 was lost: a test says so.", true, {}});
+  CHECK_FALSE(letter_is_there());
+  CHECK_FALSE(MpiProcess::instance().finalizes_at_the_end());
+  MpiProcess::instance().finalize_at_the_end(true);
+  tell_among_processes({"[heddle.R01] rank 0 was lost: a test says so.", true, {}});
+  CHECK(MpiProcess::instance().finalizes_at_the_end());  // all have spoken
+}

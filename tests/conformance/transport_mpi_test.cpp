@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "transport.hpp"
+#include "conformance/transport.hpp"
 
 #include <chrono>
 #include <memory>

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Uses Heddle as other projects do, each way in a folder of its own: consume.py <way> <project> <scratch folder> <compiler>."""
+"""Uses Heddle as other projects do, each way in a folder of its own: consume.py <way> <project> <scratch folder> <compiler> <lowered_again.o>.
+That object lowers the plans of a program once more while it runs (tests/lowered_again.cpp). It is "" where the linker cannot wrap main."""
+import fcntl
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import venv
+import zipfile
 
 SKIPPED = 77
 HERE = pathlib.Path(__file__).resolve().parent
@@ -23,7 +25,9 @@ def run(*command, fails=False, **options):
 
 
 def configure(source, scratch, compiler, *options, fails=False):
-    return run("cmake", "-S", source, "-B", scratch, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", f"-DCMAKE_CXX_COMPILER={compiler}", *options, fails=fails)
+    """With asserts; -g would take a fifth of the time of each program and changes nothing that is looked at here."""
+    return run("cmake", "-S", source, "-B", scratch, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=", f"-DCMAKE_CXX_COMPILER={compiler}",
+               *options, fails=fails)
 
 
 def install(project, scratch, compiler, *options):
@@ -33,6 +37,11 @@ def install(project, scratch, compiler, *options):
     run("cmake", "--build", scratch / "heddle", "--parallel", "1")
     run("cmake", "--install", scratch / "heddle", "--prefix", scratch / "prefix")
     return f"-DCMAKE_PREFIX_PATH={scratch / 'prefix'}"
+
+
+def noticing(project):
+    """Flags of programs that check their plans once more, as tests do; a program that links heddle::compiled has other names for the rooms."""
+    return (f"-include {project / 'tests' / 'plan' / 'noticed.hpp'}", f"-Wl,--wrap=main {lowered_again}") if lowered_again else ("", "")
 
 
 def build_and_run(way, project, scratch, compiler, *options):
@@ -74,7 +83,8 @@ def components(project, scratch, compiler):
 
 
 def subdirectory(project, scratch, compiler):
-    build_and_run("subdirectory", project, scratch, compiler)
+    flags, linked = noticing(project)
+    build_and_run("subdirectory", project, scratch, compiler, f"-DCMAKE_CXX_FLAGS={flags}", f"-DCMAKE_EXE_LINKER_FLAGS={linked}")
 
 
 def fetched(project, scratch, compiler):
@@ -93,15 +103,21 @@ def compiled(project, scratch, compiler):
         "cmake", "--preset", "install", "-B", scratch / "newer_build", f"-DCMAKE_CXX_COMPILER={compiler}", "-DCMAKE_BUILD_TYPE=", "-DHEDDLE_BUILD_COMPILED=ON", cwd=newer))
     run("cmake", "--preset", "install", "-B", scratch / "newer_build", "-DHEDDLE_BUILD_COMPILED=OFF", cwd=newer)
     run("cmake", "--install", scratch / "newer_build", "--prefix", headers)
-    configure(HERE / "compiled", scratch / "user", compiler, prefix, "-DCMAKE_BUILD_TYPE=Release", f"-DOTHER_HEADERS={headers / 'include'}")
+    configure(HERE / "compiled", scratch / "user", compiler, prefix, "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", f"-DOTHER_HEADERS={headers / 'include'}",
+              *(f"-DNOTICING_{kind}={flags}" for kind, flags in zip(("COMPILER", "LINKER"), noticing(project))))
     run("cmake", "--build", scratch / "user", "--parallel", "1")
     from_headers, from_library = (run(scratch / "user" / name, cwd=scratch) for name in ("from_headers", "from_library"))
     if from_headers != from_library or from_headers.count("parameters") != 3:
         sys.exit("consume.py: the library does not give what the headers give")
     if run(scratch / "user" / "side_by_side", cwd=scratch) != from_headers + from_library:
         sys.exit("consume.py: side by side headers and library do not give what each gives")
+    said("[heddle.R33] this Trainer of Net was made in a file that uses heddle::compiled and is called in one that compiles Heddle itself, ",
+         run(scratch / "user" / "handed", fails=True))
+    said("[heddle.R33] a file that compiles Heddle itself calls a Trainer or a Runner, but where it looks lies none: ",
+         run(scratch / "user" / "handed", "behind", fails=True))
     refused = "[heddle.R33] this program and heddle::compiled were not compiled alike: "
     said(refused + "EIGEN_MAX_ALIGN_BYTES is 128 in the program and 16 in the library. Fix:", run(scratch / "user" / "other_alignment", fails=True))
+    said(refused + "-fno-math-errno is on in the program and off in the library. Fix:", run(scratch / "user" / "other_errno", fails=True))
     other = scratch / "user" / "other_instructions"
     if other.exists():
         said("SSE4.1 is on in the program and off in the library", run(other, fails=True))
@@ -112,22 +128,88 @@ def compiled(project, scratch, compiler):
         sys.exit("consume.py: the headers of another commit are not refused")
 
 
+def works(*command):
+    """Whether a command can be started and ends well; what it says is shown."""
+    try:
+        done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    except OSError as problem:
+        print("$", *command, f"\n{problem}", flush=True)
+        return False
+    print("$", *command, f"\n{done.stdout}", flush=True)
+    return done.returncode == 0
+
+
+def environment_with(folder, wanted, *pip):
+    """What of an environment of Python fits, and starts if it is a program, after the package is installed there if nothing does; None if it could not be had.
+
+    The environment is kept between runs, so that a second run needs no network. One that a killed run or another Python left broken is made anew, once:
+    so each package has its own, and no test loses what another one uses."""
+    def fitting():
+        return next((found for found in folder.glob(wanted) if found.parent.name != "bin" or works(found, "--version")), None)
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{folder}.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = fitting()
+        for anew in (False, True) if folder.exists() else (True,):
+            if found is None and (not anew or works(sys.executable, "-m", "venv", "--clear", folder)):
+                if works(folder / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", *pip):
+                    found = fitting()
+        return found
+
+
+def from_pypi(project, name, wanted, *pip):
+    return environment_with(project / "build" / "from-pypi" / name, wanted, *pip)
+
+
+def broken_environment(project, scratch, _):
+    """An environment of Python that a killed run left, and a program of one that does not start, are made anew; what works is taken as it is."""
+    if not works(sys.executable, "-c", "import ensurepip"):
+        print("SKIPPED: this Python makes no environments (package python3-venv on Debian and Ubuntu)")
+        return SKIPPED
+    wheel, environment = scratch / "loom-1-py3-none-any.whl", scratch / "environment"
+    with zipfile.ZipFile(wheel, "w") as file:
+        file.writestr("loom.py", "def main():\n    print('loom 1')\n")
+        for name, text in (("METADATA", "Metadata-Version: 2.1\nName: loom\nVersion: 1\n"), ("WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"),
+                           ("entry_points.txt", "[console_scripts]\nloom = loom:main\n"), ("RECORD", "")):
+            file.writestr(f"loom-1.dist-info/{name}", text)
+
+    def loom():
+        return environment_with(environment, "bin/loom", "--no-index", wheel)
+
+    def broken(name):
+        (environment / "bin").mkdir(parents=True, exist_ok=True)
+        (environment / "bin" / name).write_text(f"#!{scratch}/no/python\n")
+        (environment / "bin" / name).chmod(0o755)
+
+    for name in ("pip", "loom"):
+        broken(name)
+        if loom() is None:
+            sys.exit(f"consume.py: an environment whose {name} does not start is not made anew")
+    wheel.unlink()
+    (environment / "kept").touch()
+    if loom() is None or not (environment / "kept").exists():
+        sys.exit("consume.py: a program that starts is not taken as it is")
+    broken("loom")
+    if loom() is not None:
+        sys.exit("consume.py: a program that does not start, and cannot be had anew, is taken")
+    return 0
+
+
 def conan(project, scratch, _):
-    environment = dict(os.environ, CONAN_HOME=str(scratch / "home"), PIP_DISABLE_PIP_VERSION_CHECK="1")
-    tools = project / "build" / "conan-tools"  # kept between runs: a second run needs no network
-    program = tools / "bin" / "conan"
-    if not program.exists():
-        venv.create(tools, with_pip=True, clear=True)
-        got = subprocess.run([tools / "bin" / "pip", "install", "--quiet", "conan>=2,<3"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if got.returncode != 0:
-            print(got.stdout)
-            print("SKIPPED: Conan 2 could not be had from PyPI")
-            return SKIPPED
+    environment = dict(os.environ, CONAN_HOME=str(scratch / "home"))
+    program = from_pypi(project, "conan", "bin/conan", "conan>=2,<3")
+    if program is None:
+        print("SKIPPED: Conan 2 could not be had from PyPI")
+        return SKIPPED
     # The recipe writes its test's build folder beside itself, so it works on a copy.
     copy = scratch / "project"
     shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".git", "build", "shared"))
-    run(program, "create", ".", "--no-remote", "-pr:a", "conan/profile", cwd=copy, env=environment)
-    run(program, "create", ".", "--no-remote", "-pr:a", "conan/profile", "-o", "heddle/*:compiled=True", cwd=copy, env=environment)
+    # Nothing here is looked at that optimization changes, and -O3 takes twice the time.
+    create = (program, "create", ".", "--no-remote", "-pr:a", "conan/profile",
+              "-c:a", 'tools.cmake.cmaketoolchain:extra_variables={"CMAKE_CXX_FLAGS_RELEASE": "-O0"}')
+    run(*create, cwd=copy, env=environment)
+    run(*create, "-o", "heddle/*:compiled=True", cwd=copy, env=environment)
     return 0
 
 
@@ -135,16 +217,11 @@ def other_eigen(project, scratch, compiler):
     """Eigen 5: CMake takes it, its products keep what products promise, and plans on them end with equal bits."""
     folder = os.environ.get("HEDDLE_OTHER_EIGEN")
     if folder is None:
-        tools = project / "build" / "other-eigen"  # kept between runs: a second run needs no network
-        if not list(tools.glob("lib/python*/site-packages/eigency/eigen/Eigen/Core")):
-            venv.create(tools, with_pip=True, clear=True)
-            got = subprocess.run([tools / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "eigency"],
-                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-            if got.returncode != 0:
-                print(got.stdout)
-                print("SKIPPED: a newer Eigen could not be had from PyPI (package eigency); HEDDLE_OTHER_EIGEN names a folder that has one")
-                return SKIPPED
-        folder = next(tools.glob("lib/python*/site-packages/eigency/eigen"))
+        core = from_pypi(project, "eigency", "lib/python*/site-packages/eigency/eigen/Eigen/Core", "--no-deps", "eigency")
+        if core is None:
+            print("SKIPPED: a newer Eigen could not be had from PyPI (package eigency); HEDDLE_OTHER_EIGEN names a folder that has one")
+            return SKIPPED
+        folder = core.parents[1]
     folder = pathlib.Path(folder)
     version = (folder / "Eigen" / "Version").read_text() if (folder / "Eigen" / "Version").exists() else ""
     if "EIGEN_MAJOR_VERSION 5" not in version:
@@ -163,13 +240,36 @@ def other_eigen(project, scratch, compiler):
     tests = project / "tests"
     run(compiler, "-std=c++20", "-O1", "-include", tests / "rooms.hpp", "-I", project / "include", "-I", tests, "-isystem", folder, tests / "compute/eigen/gemm_test.cpp",
         tests / "compute/eigen/public_products_test.cpp", tests / "equivalence/public_products_test.cpp", tests / "main.cpp", "-pthread",
-        "-o", scratch / "tests")
+        *noticing(project)[1].split(), "-o", scratch / "tests")
     run(scratch / "tests")
     return 0
 
 
-def main(way, project, scratch, compiler):
-    ways = {way.__name__: way for way in (installed, components, compiled, subdirectory, fetched, conan, other_eigen)}
+def headers_hash(project, scratch, _):
+    """One number of the headers, however their folder is named, another one for other headers, and none where there is no header."""
+    def hash_of(folder, fails=False):
+        output = scratch / "hash.hpp"
+        output.unlink(missing_ok=True)
+        words = run("cmake", f"-DINCLUDE_FOLDER={folder}", f"-DOUTPUT={output}", "-P", project / "cmake" / "headers_hash.cmake", fails=fails, cwd=scratch)
+        return words if fails else re.search(r"HEDDLE_HEADERS_HASH 0x([0-9a-f]{15})$", output.read_text(), re.M).group(1)
+
+    for folder in ("include", "[1] of 2/include"):
+        (scratch / folder / "heddle").mkdir(parents=True)
+        for name in ("heddle.hpp", "plan.hpp"):
+            (scratch / folder / "heddle" / name).write_text(f"// {name}\n")
+    hashes = [hash_of(folder) for folder in (scratch / "include", "include", "./include/", "[1] of 2/include", scratch / "[1] of 2" / "include")]
+    if len(set(hashes)) != 1:
+        sys.exit(f"consume.py: the same headers have the hashes {', '.join(hashes)}")
+    (scratch / "include" / "heddle" / "plan.hpp").write_text("// another\n")
+    if len({hash_of("include"), hash_of(scratch / "include"), hashes[0]}) != 2:
+        sys.exit("consume.py: other headers are to have one hash, and another one")
+    said("there is no header in", hash_of("nothing", fails=True))
+
+
+def main(way, project, scratch, compiler, object_file):
+    global lowered_again
+    lowered_again = object_file
+    ways = {way.__name__: way for way in (installed, components, compiled, subdirectory, fetched, conan, other_eigen, broken_environment, headers_hash)}
     scratch = pathlib.Path(scratch)
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)

@@ -38,7 +38,7 @@ constexpr int rows = 64, classes = 10, features = 784;
 int main() {
   return run_main([] {
     Trainer<Spread, CpuThreads> trainer{{.learning_rate = 1e-3}, Seed{1}};
-    const Dataset data = synthetic(Seed{1}, rows, features, classes);
+    const auto data = datasets::synthetic(Seed{1}, rows, features, classes);
     for (auto batch : data.shuffled(Seed{1}, 0).batches<Spread>()) {
       trainer.step(batch);
       (void)trainer.evaluate(batch);
@@ -49,7 +49,7 @@ int main() {
     auto moved = std::move(trainer);
     moved.load(runner);
     (void)moved.accuracy(data.all());
-    (void)synthetic_regression(Seed{1}, rows, features, classes).batches<Fitted>();
-    (void)next_token_rows(synthetic_tokens(Seed{1}, rows, classes), classes, {.length = 8}).batches<8>();
+    (void)datasets::synthetic_regression(Seed{1}, rows, features, classes).batches<Fitted>();
+    (void)datasets::next_token_rows(datasets::synthetic_tokens(Seed{1}, rows, classes), classes, {.length = 8}).batches<8>();
   });
 }

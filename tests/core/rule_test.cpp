@@ -65,3 +65,21 @@ TEST_CASE("a sentence is printed as it is, and of what is sound nothing") {
   out << Diagnosis{Code{'C', 1}, "words. Fix: other words."} << Diagnosis{};
   CHECK(out.str() == "[heddle.C01] words. Fix: other words.");
 }
+
+TEST_CASE("code, words and sentence are printed and become strings without another call") {
+  const Diagnosis found = uneven(63, 4);
+  std::ostringstream out;
+  out << found.code << ' ' << found.words << '\n' << found.sentence();
+  CHECK(out.str() ==
+        "B01 a batch of 63 rows does not divide by 4 replicas. Fix: name DropLast, PadLast or KeepLast.\n" + std::string{found.sentence()});
+  const std::string words = found.words;
+  const std::string text{found.sentence()};
+  const std::string sentence(found.sentence());
+  CHECK(words == found.words.view());
+  CHECK(text == "[heddle.B01] " + words);
+  CHECK(sentence == text);
+  std::string again;
+  again = found.sentence();
+  CHECK(again == text);
+  CHECK(std::string{Text<4>{}}.empty());
+}

@@ -16,9 +16,7 @@
 #include "dump/plans.hpp"
 #include "dump/write.hpp"
 #include "heddle/backend/cpu_threads.hpp"
-#include "heddle/plan/lowered.hpp"
 #include "heddle/run/runner.hpp"
-#include "plan/difference.hpp"
 
 namespace {
 
@@ -109,7 +107,7 @@ void train(std::ostream& out, const Dumped& plan, Ranks& ranks) {
     out << "bits of step " << step << ": loss " << bits(ranks.shared_loss_sum());
     if (p.clips) out << ", norm " << bits(ranks.any_local().norm());
     out << ", parameters";
-    for (int replica = 0; replica < p.batch.ranks; ++replica) out << ' ' << Hex{ranks.resting("hash").hash(replica)};
+    for (int replica = 0; replica < p.batch.ranks; ++replica) out << ' ' << Hex{ranks.resting("hash")->hash(replica)};
     out << '\n';
   }
 }
@@ -119,7 +117,7 @@ void run(std::ostream& out, const Dumped& plan) {
               plan.target_features,    plan.kernels,     transport_needs(*plan.training, *plan.evaluation),
               std::chrono::seconds{60}};
   ranks.make(Seed{1});
-  auto& tensors = ranks.resting("names");
+  auto& tensors = ranks.resting("names").tensors;
   for (const std::string& name : tensors.names()) {
     const int number = tensors.find(name);
     std::vector<float> values;
@@ -170,24 +168,11 @@ struct Writer {
     plan.kernels = kernel_table<typename Request::Model, typename Request::Loss, Optimizer, CpuThreads::Compute>();
     plan.constants = &constants;
     plan.trains = Request::trains;
-    compare(name, lower(request_of<P>()), *plan.training, *plan.evaluation, Request::trains);
     plan.same_on_all_machines = std::is_same_v<typename Request::Loss, MeanSquaredError> || !Request::trains;
     write(out, plan);
     ++plans;
   }
-  /// The plan is lowered once more while this program runs.
-  void compare(const char* name, const LoweredPlan& again, const Program& training, const Program& evaluation, bool trains) {
-    std::string words{check(again).sentence().view()};
-    if (words.empty() && trains)
-      words = tests::Difference(training, again.training()).words() + tests::Difference(evaluation, again.evaluation()).words();
-    else if (words.empty())
-      words = tests::Difference(evaluation, again.applied()).words();
-    if (words.empty()) return;
-    std::cerr << name << " is lowered otherwise while a program runs: " << words << '\n';
-    ++different;
-  }
   int plans = 0;
-  int different = 0;
 };
 
 }  // namespace
@@ -200,5 +185,5 @@ int main(int count, char** arguments) {
   tests::dumped::each_dumped_plan(writer);
   file.flush();
   std::cout << writer.plans << " plans\n";
-  return file && writer.different == 0 ? 0 : 1;
+  return file ? 0 : 1;
 }

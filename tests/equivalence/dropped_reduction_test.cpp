@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "equivalence/equal.hpp"
-#include "heddle/plan/check/coverage.hpp"
+#include "heddle/plan/check/check.hpp"
 
 using namespace equivalence;
 
@@ -136,8 +136,7 @@ template <class Plan> void drop_each(Axis axis = Axis::data) {
     const Program program = mutant.view();
     REQUIRE(mutant.dropped == 2);
     CHECK_FALSE(equals_one_device<Plan, Alone>(execute<Plan>(program)));
-    BucketCounts counts[2]{};
-    const Diagnosis refused = check_reductions(program, counts);  // and no such Program passes the checks
+    const Diagnosis refused = check(program);  // and no such Program passes the checks
     CHECK((refused.code == Code{'S', 6}));
   }
 }

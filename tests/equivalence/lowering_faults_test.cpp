@@ -52,8 +52,7 @@ struct Judge {
   std::set<std::string> names_refused;
 
   [[nodiscard]] Diagnosis check_spoilt(const Phases& run, const LoweringRequest& in) const {
-    const MadeFrom from{in.graph, in.layout, in.batch, in.target_features, in.states, in.clips, in.scales_loss};
-    if (const Diagnosis found = check_noted(run.programs[0], run.programs[1], from); !found.ok()) return found;
+    if (const Diagnosis found = check_noted(run.programs[0], run.programs[1], made_from(in)); !found.ok()) return found;
     if (const Diagnosis found = check(run.programs[0]); !found.ok()) return found;
     return check(run.programs[1]);
   }

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,20 +51,17 @@ template <class ThePlan, class Backend> [[nodiscard]] Everything everything() {
   return out;
 }
 
-/// The processes that a plan needs have the bits of `Wanted` on threads: of one device, or of the plan itself.
-template <class ThePlan, class Wanted = ThePlan> void check_bits() {
-  static_assert(std::is_same_v<ThePlan, Wanted> || (devices<Wanted> == 1 && is_reproducible<ThePlan> && is_reproducible<Wanted>));
-  CAPTURE(devices<ThePlan>);
-  const FirstRanks ranks{devices<ThePlan>};
-  if (!ranks.taking_part()) return;
-  static const Everything wanted = everything<Wanted, CpuThreads>();
-  const Everything got = everything<ThePlan, CpuMpi>();
+// The functions below that are no templates are compiled once for all plans: of a template every CHECK and CAPTURE is compiled again for each of
+// them.
+
+inline void check_same_everything(const Everything& got, const Everything& wanted, int ranks, int replicas, bool clips) {
+  CAPTURE(ranks);
   REQUIRE(!wanted.losses.empty());
   CHECK(equal_bits(got.losses, wanted.losses));
   CHECK(equal_bits(got.norms, wanted.norms));
-  CHECK(got.norms.empty() != ThePlan::Request::clips);
+  CHECK(got.norms.empty() != clips);
   CHECK(got.rows == wanted.rows);
-  REQUIRE(static_cast<int>(got.parameters.size()) == ThePlan::training.batch.ranks);
+  REQUIRE(static_cast<int>(got.parameters.size()) == replicas);
   for (std::size_t p = 0; p < wanted.gradients.size(); ++p) {
     CAPTURE(p);
     CHECK(equal_bits(got.gradients[p], wanted.gradients[p]));
@@ -72,10 +70,43 @@ template <class ThePlan, class Wanted = ThePlan> void check_bits() {
   CHECK(std::memcmp(&got.evaluation.loss, &wanted.evaluation.loss, sizeof(double)) == 0);
   CHECK(equal_bits(got.evaluation.outputs, wanted.evaluation.outputs));
 }
+/// On threads, trained once for all plans that are compared with it.
+template <class Wanted> [[nodiscard]] const Everything& everything_on_threads() {
+  static const Everything made = everything<Wanted, CpuThreads>();
+  return made;
+}
+
+/// The processes that a plan needs have the bits of `Wanted` on threads: of one device, or of the plan itself.
+template <class ThePlan, class Wanted = ThePlan> void check_bits() {
+  static_assert(std::is_same_v<ThePlan, Wanted> || (devices<Wanted> == 1 && is_reproducible<ThePlan> && is_reproducible<Wanted>));
+  const FirstRanks ranks{devices<ThePlan>};
+  if (!ranks.taking_part()) return;
+  const Everything& wanted = everything_on_threads<Wanted>();
+  check_same_everything(everything<ThePlan, CpuMpi>(), wanted, devices<ThePlan>, ThePlan::training.batch.ranks, ThePlan::Request::clips);
+}
+
+/// What this rank sends in a step that reports no loss and in one that does; the messages of the second.
+[[nodiscard]] inline std::int64_t check_sent_in_steps(const Program& p, Mpi& transport, const std::function<void(bool reported)>& step) {
+  CAPTURE(p.mesh.ranks());
+  std::int64_t messages = 0;
+  for (const bool reported : {false, true}) {
+    transport.clear_traffic();
+    step(reported);
+    check_sent(p, transport, transport.rank(), reported);
+    messages = 0;
+    for (const Movement kind : every_movement) messages += transport.sent(transport.rank(), kind).messages;
+  }
+  return messages;
+}
+inline void check_messages(const Traffic& stated, std::int64_t messages) {
+  std::int64_t all =
+      stated.activations().messages + stated.ties().messages + stated.values().messages + stated.norm().messages + stated.loss().messages;
+  for (const Axis a : batch_axes) all += stated.gradients().on(a).messages + stated.parameters().on(a).messages;
+  CHECK(sum_over_all(messages) == all);
+}
 
 /// Bytes by rank, axis and collective, messages in all, and the arena of every rank.
 template <class ThePlan> void check_promises() {
-  CAPTURE(devices<ThePlan>);
   constexpr bool partial = ThePlan::Request::batch.remedy == Remedy::keep;
   constexpr std::int64_t batch = ThePlan::Request::batch.batch;
   check_statement(lower<ThePlan>());
@@ -85,22 +116,13 @@ template <class ThePlan> void check_promises() {
     const auto rows = rows_of<ThePlan>(batch);
     Trainer<ThePlan, CpuMpi> trainer{settings<typename ThePlan::Request::Optimizer>(), Seed{5}};
     trainer.on_step([](const StepResult&) {}, Every{2});
-    Mpi& transport = trainer.session().transport();
-    for (const bool reported : {false, true}) {
-      transport.clear_traffic();
+    messages = check_sent_in_steps(ThePlan::training, trainer.session().transport(), [&](bool reported) {
       trainer.step(rows.batch(0, reported || !partial ? batch : 5));  // ranks without rows send as much as the others
-      check_sent(trainer, reported);
-      messages = 0;
-      for (const Movement kind : every_movement) messages += transport.sent(transport.rank(), kind).messages;
-    }
+    });
     (void)trainer.evaluate(rows.batch(0, batch));
     check_arenas(trainer);
   }
-  constexpr Traffic stated = traffic<ThePlan>();
-  std::int64_t all =
-      stated.activations().messages + stated.ties().messages + stated.values().messages + stated.norm().messages + stated.loss().messages;
-  for (const Axis a : batch_axes) all += stated.gradients().on(a).messages + stated.parameters().on(a).messages;
-  CHECK(sum_over_all(messages) == all);
+  check_messages(traffic<ThePlan>(), messages);
 }
 
 /// Bits of one device, and every promise.

@@ -1,24 +1,39 @@
 // SPDX-License-Identifier: MIT
 // Plans drawn while the test runs. HEDDLE_DRAWN_PLANS says how many legal ones are wanted, HEDDLE_DRAWN_SEED where the seeds begin.
+// Of ten plans the ranks of one run on threads, those of the others by turns in one thread, all on the same executor and transport: threads of small
+// plans mostly wait for each other. HEDDLE_DRAWN_ON_THREADS=1 runs all plans on threads, and so do the sanitizers, which do not know the stacks of
+// turns.
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "equivalence/drawn_plans.hpp"
+#include "equivalence/turn_session.hpp"
 #include "proof/mutable_program.hpp"
+#include "sanitized.hpp"
 
 using namespace drawn_plans;
 
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if defined(HEDDLE_SANITIZED)
 constexpr bool sanitized = true;
 #else
 constexpr bool sanitized = false;
 #endif
+
+using ByTurns = FieldSession<equivalence::TurnSession>;
+using OnThreads = FieldThreads::Session;
+
+/// Two Programs against one device.
+Proof proved(const ProgramPair& both, Devices::Alone& alone, const char* name, bool on_threads) {
+  return on_threads ? prove_programs<OnThreads>(both, alone, name) : prove_programs<ByTurns>(both, alone, name);
+}
 
 long number_in(const char* name, long otherwise) {
   const char* const value = std::getenv(name);
@@ -26,7 +41,7 @@ long number_in(const char* name, long otherwise) {
 }
 
 /// What prove says of a Program without one of its backwards of a layer with parameters; nothing if there is none.
-std::string said_without_a_backward(const DrawnPlan& plan, const LoweredPlan& programs, Devices& devices, std::uint64_t seed) {
+std::string said_without_a_backward(const DrawnPlan& plan, const LoweredPlan& programs, Devices& devices, std::uint64_t seed, bool on_threads) {
   const Program& whole = programs.training();
   const auto has_gradients = [&](const Entry& entry) {
     return (entry.what == BodyOp::leaf_backward || entry.what == BodyOp::leaf_backward_weight) && whole.graph->leaf(entry.node).parameter_count > 0;
@@ -35,7 +50,7 @@ std::string said_without_a_backward(const DrawnPlan& plan, const LoweredPlan& pr
   const int backwards = all.drop_entries(has_gradients);
   proof_test::MutableProgram mutant{whole};
   CHECK(mutant.drop_entries(has_gradients, Draw{seed}(backwards)) == 1);
-  return prove_programs<FieldThreads::Session>({&mutant.program(), &programs.evaluation()}, devices.of(plan), "the mutant").text;
+  return proved({&mutant.program(), &programs.evaluation()}, devices.of(plan), "the mutant", on_threads).text;
 }
 
 }  // namespace
@@ -43,10 +58,14 @@ std::string said_without_a_backward(const DrawnPlan& plan, const LoweredPlan& pr
 TEST_CASE("every drawn plan that the checks accept computes what one device computes, and none does without one of its backwards") {
   const long wanted = number_in("HEDDLE_DRAWN_PLANS", sanitized ? 100 : 2000);
   auto seed = static_cast<std::uint64_t>(number_in("HEDDLE_DRAWN_SEED", 1));
+  const bool all_on_threads = sanitized || number_in("HEDDLE_DRAWN_ON_THREADS", 0) != 0;
   Devices devices{ProofOptions{}};
   std::map<std::string, int> refused;
   long legal = 0;
   long of_many = 0;
+  long of_one = 0;
+  long of_threads = 0;
+  long told_by_turns = 0;
   long drawn_in_all = 0;
   double most = -1000;
   for (; legal < wanted; ++seed, ++drawn_in_all) {
@@ -58,15 +77,53 @@ TEST_CASE("every drawn plan that the checks accept computes what one device comp
       continue;
     }
     ++legal;
-    if (programs.training().mesh.ranks() > 1) ++of_many;
-    const Proof proof = prove_programs<FieldThreads::Session>({&programs.training(), &programs.evaluation()}, devices.of(plan), "the plan");
+    const bool many = programs.training().mesh.ranks() > 1;
+    const bool threads = (many ? of_many : of_one)++ % 10 == 0 || all_on_threads;
+    const Proof proof = proved({&programs.training(), &programs.evaluation()}, devices.of(plan), "the plan", threads);
+    if (many && threads) ++of_threads;
     REQUIRE(proof.text == "");
     CHECK(proof.log2_of_bound <= -40);
     most = std::max(most, proof.log2_of_bound);
-    if (legal % 20 == 0) REQUIRE(said_without_a_backward(plan, programs, devices, seed).find("[heddle.R31] the mutant does not compute") == 0);
+    if (legal % 20 != 0) continue;
+    const bool mutant_on_threads = legal % 40 == 0 || all_on_threads;
+    CAPTURE(mutant_on_threads);
+    REQUIRE(said_without_a_backward(plan, programs, devices, seed, mutant_on_threads).find("[heddle.R31] the mutant does not compute") == 0);
+    if (many && !mutant_on_threads) ++told_by_turns;
   }
-  MESSAGE(legal << " legal plans, " << of_many << " of them of several devices, among " << drawn_in_all << " drawn");
+  MESSAGE(legal << " legal plans, " << of_many << " of them of several devices, " << of_threads << " of those on threads, among " << drawn_in_all
+                << " drawn");
+  MESSAGE((legal / 20) << " mutants were told, " << told_by_turns << " of several devices by turns");
   MESSAGE("a wrong one passes with a probability below 2^" << most);
   for (const auto& [code, count] : refused) MESSAGE(code << ": " << count << " refused");
+  CHECK(of_threads >= (all_on_threads ? of_many : (of_many + 9) / 10));
+  if (wanted < 100) return;  // chance decides how many of a few plans have several devices
   CHECK(of_many > wanted * 3 / 4);
+  CHECK((all_on_threads || told_by_turns > wanted / 200));
 }
+
+#if !defined(HEDDLE_SANITIZED)
+TEST_CASE("ranks that take turns hand over at each wait, and are lost as threads are where nobody can go on") {
+  TransportNeeds needs;
+  needs.ranks = 2;
+  needs.transfers = 2;
+  equivalence::TurnSession session{needs, std::chrono::seconds{60}};
+  std::vector<float> values{1, 2};
+  std::string order;
+  session.run([&](int rank) {
+    auto& endpoint = session.endpoint(Rank{rank});
+    float& own = values[static_cast<std::size_t>(rank)];
+    order += rank == 0 ? 'a' : 'c';
+    if (rank == 0) endpoint.receive_wait(1, endpoint.receive_start(1, &own, 1));
+    if (rank == 1) endpoint.send_wait(0, endpoint.send_start(0, &own, 1));
+    order += rank == 0 ? 'b' : 'd';
+  });
+  session.rethrow_first();
+  CHECK(order == "acdb");
+  CHECK(values == std::vector<float>{2, 2});
+  session.run([&](int rank) {
+    auto& endpoint = session.endpoint(Rank{rank});
+    endpoint.receive_wait(1 - rank, endpoint.receive_start(1 - rank, &values[static_cast<std::size_t>(rank)], 1));
+  });
+  for (int rank = 0; rank < 2; ++rank) CHECK_THROWS_AS(std::rethrow_exception(session.error(rank)), RankLost);
+}
+#endif

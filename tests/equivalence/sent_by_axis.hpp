@@ -86,11 +86,14 @@ inline void check_arena(const Program& p, Rank rank, const Arena& arena) {
   CHECK(arena.high_water() == arena.size());
 }
 /// Every rank that lives here; the largest is what the plan states.
-template <class ThePlan, class Backend> void check_arenas(Trainer<ThePlan, Backend>& trainer) {
-  const Program& p = ThePlan::training;
+inline void check_peak(const Program& p, Bytes stated) {
   Bytes most;
   for (int role = 0; role < p.roles; ++role) most = std::max(most, Bytes{p.arenas[role].total}, [](Bytes a, Bytes b) { return a.value < b.value; });
-  CHECK(most == peak_memory<ThePlan>());
+  CHECK(most == stated);
+}
+template <class ThePlan, class Backend> void check_arenas(Trainer<ThePlan, Backend>& trainer) {
+  const Program& p = ThePlan::training;
+  check_peak(p, peak_memory<ThePlan>());
   for (int r = 0; r < devices<ThePlan>; ++r)
     if (trainer.local(Rank{r})) check_arena(p, Rank{r}, trainer.executor(Rank{r}).arena());
 }

@@ -13,4 +13,4 @@ template <class How> using With = Plan<Mlp, CrossEntropy, Adam, Batch<64>, Grain
 template <class How> using With = Plan<Mlp, CrossEntropy, Adam, Batch<64>, How>;
 #endif
 
-static_assert(require_same_bits<With<Single>, With<DataParallel<4>>>());
+static_assert(extending::require_same_bits<With<Single>, With<DataParallel<4>>>());

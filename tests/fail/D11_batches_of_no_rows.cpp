@@ -8,4 +8,4 @@ constexpr int rows = 1;
 constexpr int rows = 0;
 #endif
 
-int main() { return heddle::synthetic(heddle::Seed{1}, 4, 4, 2).in_order().batches<rows>().size() == 4 ? 0 : 1; }
+int main() { return heddle::datasets::synthetic(heddle::Seed{1}, 4, 4, 2).in_order().batches<rows>().size() == 4 ? 0 : 1; }

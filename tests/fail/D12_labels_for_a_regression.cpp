@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.D12\] The batch has targets of another type than the loss takes\.
-// expect-g++: MeanSquaredError takes float targets but the rows have class number targets\. Fix: give a RegressionDataset or Examples<float>, or
+// expect-g++: but the rows have class number targets\. Fix: give a datasets::RegressionDataset or Examples<float>, or
 #include "heddle/heddle.hpp"
 #include "heddle/io/dataset.hpp"
 
 using namespace heddle;
 
 #ifdef HEDDLE_REPAIRED
-using Data = RegressionDataset;
+using Data = datasets::RegressionDataset;
 #else
-using Data = Dataset;
+using Data = datasets::Dataset;
 #endif
 
 struct Line : Sequential<Linear<8, 1>> {};

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // compilers: g++ clang++ clang++-14
 // expect: \[heddle\.D12\] The batch has targets of another type than the loss takes\.
-// expect-g++: but the rows have float targets\. Fix: give a Dataset or Examples<std::int32_t>, or name another loss\.
+// expect-g++: but the rows have float targets\. Fix: give a datasets::Dataset or Examples<std::int32_t>, or name another loss\.
 #include "heddle/backend/cpu_threads.hpp"
 #include "heddle/io/dataset.hpp"
 
 using namespace heddle;
 
 #ifdef HEDDLE_REPAIRED
-using Data = Dataset;
+using Data = datasets::Dataset;
 #else
-using Data = RegressionDataset;
+using Data = datasets::RegressionDataset;
 #endif
 
 struct Mlp : Sequential<Linear<8, 4>> {};

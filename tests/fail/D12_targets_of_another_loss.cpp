@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.D12\] The batch has targets of another type than the loss takes\.
-// expect-g++: CrossEntropy takes class number targets but the rows have float targets\. Fix: give a Dataset or Examples<std::int32_t>, or
+// expect-g++: CrossEntropy takes class number targets but the rows have float targets\. Fix: give a datasets::Dataset or Examples<std::int32_t>, or
 #include "heddle/backend/cpu_threads.hpp"
 
 using namespace heddle;

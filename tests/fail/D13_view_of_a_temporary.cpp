@@ -5,7 +5,7 @@
 using namespace heddle;
 
 int main() {
-  const Dataset data = synthetic(Seed{1}, 4, 4, 2);
+  const auto data = datasets::synthetic(Seed{1}, 4, 4, 2);
   const auto rows = data.shuffled(Seed{1}, 0);
 #ifdef HEDDLE_REPAIRED
   const std::span<const std::uint32_t> order = rows.order();

@@ -10,7 +10,7 @@ struct Mlp : Sequential<Linear<784, 50>, ReLU, Linear<50, 10>> {};
 using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, Single>;
 
 #ifdef HEDDLE_REPAIRED
-double share(Trainer<Trained, CpuThreads>& t, const Dataset& data) { return t.accuracy(data.all()); }
+double share(Trainer<Trained, CpuThreads>& t, const datasets::Dataset& data) { return t.accuracy(data.all()); }
 #else
-double share(Trainer<Trained, CpuThreads>& t, const Dataset& data) { return t.accuracy(data); }
+double share(Trainer<Trained, CpuThreads>& t, const datasets::Dataset& data) { return t.accuracy(data); }
 #endif

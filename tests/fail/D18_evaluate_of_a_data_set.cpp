@@ -10,7 +10,7 @@ struct Mlp : Sequential<Linear<784, 50>, ReLU, Linear<50, 10>> {};
 using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, Single>;
 
 #ifdef HEDDLE_REPAIRED
-double loss(Trainer<Trained, CpuThreads>& t, const Dataset& data) { return t.evaluate(data.in_order().all()).loss; }
+double loss(Trainer<Trained, CpuThreads>& t, const datasets::Dataset& data) { return t.evaluate(data.in_order().all()).loss; }
 #else
-double loss(Trainer<Trained, CpuThreads>& t, const Dataset& data) { return t.evaluate(data).loss; }
+double loss(Trainer<Trained, CpuThreads>& t, const datasets::Dataset& data) { return t.evaluate(data).loss; }
 #endif

@@ -6,7 +6,7 @@
 
 using namespace heddle;
 
-std::int64_t rows_of(const Dataset& data) {
+std::int64_t rows_of(const datasets::Dataset& data) {
   std::int64_t rows = 0;
 #ifdef HEDDLE_REPAIRED
   for (auto batch : data.in_order().batches<64>()) rows += batch.rows;

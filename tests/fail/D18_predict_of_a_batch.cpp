@@ -10,7 +10,7 @@ struct Mlp : Sequential<Linear<784, 50>, ReLU, Linear<50, 10>> {};
 using Trained = Plan<Mlp, CrossEntropy, Adam, Batch<64>, Single>;
 
 #ifdef HEDDLE_REPAIRED
-std::vector<float> outputs(Trainer<Trained, CpuThreads>& t, const Dataset& data) { return t.evaluate(data.all()).outputs; }
+std::vector<float> outputs(Trainer<Trained, CpuThreads>& t, const datasets::Dataset& data) { return t.evaluate(data.all()).outputs; }
 #else
-std::vector<float> outputs(Trainer<Trained, CpuThreads>& t, const Dataset& data) { return t.predict(data.all()); }
+std::vector<float> outputs(Trainer<Trained, CpuThreads>& t, const datasets::Dataset& data) { return t.predict(data.all()); }
 #endif

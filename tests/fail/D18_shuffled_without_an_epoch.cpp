@@ -6,7 +6,7 @@
 using namespace heddle;
 
 int main() {
-  const Dataset data = synthetic(Seed{1}, 128, 20, 4);
+  const auto data = datasets::synthetic(Seed{1}, 128, 20, 4);
   std::int64_t rows = 0;
   for (int epoch = 0; epoch < 2; ++epoch)
 #ifdef HEDDLE_REPAIRED

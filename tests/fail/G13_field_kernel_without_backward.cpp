@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // expect: heddle\.G13
 // expect: FieldCompute
-// expect-g++: specialise heddle::FieldKernel<Gain> with forward
-#include <heddle/backend/field_threads.hpp>
-#include <heddle/heddle.hpp>
+// expect-g++: has a kernel for FieldCompute, but heddle::FieldKernel<Gain> has no static void backward\(const BackwardCall&\)\. Fix: add it
+#include "heddle/backend/field_threads.hpp"
+#include "heddle/heddle.hpp"
 using namespace heddle;
 using namespace heddle::extending;
 struct Gain {

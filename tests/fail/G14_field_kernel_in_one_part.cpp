@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // expect: heddle\.G14
 // expect: FieldCompute
-#include <heddle/backend/field_threads.hpp>
-#include <heddle/heddle.hpp>
+#include "heddle/backend/field_threads.hpp"
+#include "heddle/heddle.hpp"
 using namespace heddle;
 using namespace heddle::extending;
 struct Gain {

@@ -8,7 +8,7 @@ using namespace heddle;
 struct Mlp : Sequential<Named<"linear1", Linear<784, 50>>, ReLU, Named<"linear2", Linear<50, 10>>> {};
 
 #ifdef HEDDLE_REPAIRED
-static_assert(parameter_shape<Mlp, "linear1.weight"> == Shape{50, 784});
+static_assert(extending::parameter_shape<Mlp, "linear1.weight"> == extending::Shape{50, 784});
 #else
-static_assert(parameter_shape<Mlp, "linear1.wieght"> == Shape{50, 784});
+static_assert(extending::parameter_shape<Mlp, "linear1.wieght"> == extending::Shape{50, 784});
 #endif

@@ -23,7 +23,7 @@ int main() {
   trainer.clip().max_norm = 0.5;
   trainer.loss_scale().init_scale = 1024;
   trainer.save("weights.safetensors");
-  if (trainer.parameter_shape("0.weight") != Shape{50, 784} || !trainer.local(Rank{0}) || !trainer.failures().empty()) return 2;
+  if (trainer.parameter_shape("0.weight") != extending::Shape{50, 784} || !trainer.local(Rank{0}) || !trainer.failures().empty()) return 2;
   static_cast<void>(trainer.executor(Rank{0}));
   static_cast<void>(trainer.session());
   Trains::Options options = trainer.optimizer();

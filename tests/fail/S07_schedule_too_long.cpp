@@ -8,7 +8,7 @@ using namespace heddle;
 struct Mlp : Sequential<Linear<784, 50>, ReLU, Linear<50, 10>> {};
 
 #ifdef HEDDLE_REPAIRED
-using Cut = Pipeline<Balanced<2>, OneFOneB, Microbatches<1000>>;
+using Cut = Pipeline<Balanced<2>, OneFOneB, Microbatches<100>>;
 #else
 using Cut = Pipeline<Balanced<2>, OneFOneB, Microbatches<2000>>;
 #endif

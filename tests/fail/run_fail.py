@@ -17,9 +17,14 @@ once, and what the compiler says stays under 15 lines. Lines of a case that are 
 With --precompiled FOLDER the headers that a case names are read from there (--precompile makes them): most of what the cases cost is reading them.
 A twin that does not pass so, or whose answer may be too long without them, is compiled as a user compiles it.
 --precompile also compiles repaired twins, many in one file; those that compile so are not compiled again, unless their text changes.
+So it does with broken twins: where the part of a case in what the compiler says of all (answers.py) passes, the case is not compiled again.
+An error that cases share is said of the first alone. A case without any is compiled alone; a second error of a case that a case before it shares is
+hidden. clang reads the cases from the last to the first, so this stays so on both only where cases on both sides share it; -DHEDDLE_SLOW_TESTS=ON compiles
+each twin alone, and sees that too.
 """
 import argparse
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -27,6 +32,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import answers
 
 SKIPPED = 77
 MOST_LINES = 15
@@ -57,7 +64,10 @@ FRONT_DOOR = "heddle/heddle.hpp"
 DOORS = {  # what is precompiled, and the headers of Heddle that it reads; what takes longest first
     "spmd": ["heddle/backend/spmd_threads.hpp", FRONT_DOOR],
     "cpu": ["heddle/backend/cpu_threads.hpp"],
+    "field": ["heddle/backend/field_threads.hpp"],
     "front_door": [FRONT_DOOR],
+    "synthetic": ["heddle/io/synthetic.hpp"],
+    "deadlock": ["heddle/core/fire.hpp", "heddle/plan/check/deadlock.hpp"],
 }
 
 
@@ -65,9 +75,13 @@ def included_by(text):
     return re.findall(r'^#include "(heddle/[^"]*)"', text, re.M)
 
 
+def headers_of_broken(text):
+    return set(included_by(re.sub(r"^#ifdef HEDDLE_REPAIRED\n.*\n#else\n", "", text, flags=re.M)))
+
+
 def door_of(text):
-    """The first door that reads nothing that the case does not include, since a case may have a name of another header; none if there is none."""
-    return next((door for door, held in DOORS.items() if set(included_by(text)).issuperset(held)), None)
+    """The first door that reads nothing that the broken twin does not include, since a case may have a name of another header; none if there is none."""
+    return next((door for door, held in DOORS.items() if headers_of_broken(text).issuperset(held)), None)
 
 
 def spare_lines(text, kind):
@@ -92,10 +106,21 @@ def precompiled(folder, compiler, door):
     return header, header.with_suffix(".hpp.gch" if family(compiler) == "g++" else ".hpp.pch")
 
 
+def cases_of(compiler):
+    """The cases of this compiler that read a door, by door."""
+    by_door = {}
+    for case in sorted(pathlib.Path(__file__).parent.glob("*.cpp")):
+        text = case.read_text()
+        if door_of(text) and compiler in (words_after("compilers", text) or DEFAULT_COMPILERS.split()) and not flags_of(text) and not breaks_by_command(text):
+            by_door.setdefault(door_of(text), []).append(case)
+    return by_door
+
+
 def precompile(compiler, includes, folder):
-    """Exit code and words of the compiler that turns the doors into files that it reads faster."""
+    """Exit code and words of the compiler that turns the doors of its cases into files that it reads faster."""
     words = ""
-    for door, held in DOORS.items():
+    for door in cases_of(compiler):
+        held = DOORS[door]
         header, target = precompiled(folder, compiler, door)
         header.parent.mkdir(parents=True, exist_ok=True)
         header.write_text("".join(f'#include "{name}"\n' for name in held))
@@ -109,11 +134,15 @@ def precompile(compiler, includes, folder):
 
 
 TOGETHER = 24  # twins in one file
-BY_ITSELF = re.compile(r"^(int main|namespace heddle|#define|template <>)", re.M)  # what cannot stand inside a namespace beside others
+BY_ITSELF = re.compile(r"^(namespace heddle|#define|template <>)", re.M)  # what cannot stand inside a namespace beside others
 
 
 def compiled_together(folder, compiler):
     return pathlib.Path(folder) / pathlib.Path(compiler).name / "repaired.txt"
+
+
+def answers_together(folder, compiler):
+    return pathlib.Path(folder) / pathlib.Path(compiler).name / "broken.json"
 
 
 def mark_of(case):
@@ -127,25 +156,64 @@ def compile_together(cases, door, compiler, includes, folder):
     unit = pathlib.Path(folder) / pathlib.Path(compiler).name / f"{door}_together.cpp"
     unit.write_text("".join(sorted({line for text in texts for line in include.findall(text)})) + "#define HEDDLE_REPAIRED\n" +
                     "".join(f"namespace case_{i} {{\n{include.sub('', text)}}}\n" for i, text in enumerate(texts)))
-    command = [find(compiler), "-std=c++20", "-w", *flags_of_precompiled(folder, compiler, door), *reads(includes), "-fsyntax-only", str(unit)]
+    to = ["-c", "-x", "cu", "-o", str(unit.with_suffix(".o"))] if family(compiler) == "nvcc" else ["-fsyntax-only"]
+    command = [find(compiler), "-std=c++20", "-w", *flags_of_precompiled(folder, compiler, door), *reads(includes), *to, str(unit)]
     if subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
         return cases
     half = len(cases) // 2
     return [case for part in (cases[:half], cases[half:]) if part and half for case in compile_together(part, door, compiler, includes, folder)]
 
 
+def groups(cases, door):
+    """So many as share a file; those that read more than the door are apart, since one may lack what another reads."""
+    held = set(DOORS.get(door, ()))
+    for more in (False, True):
+        group = [case for case in cases if (not headers_of_broken(case.read_text()) <= held) == more]
+        yield from (group[first:first + TOGETHER] for first in range(0, len(group), TOGETHER))
+
+
 def compile_repaired(compiler, includes, folder):
     """Notes which repaired twins need no compilation of their own."""
-    by_door = {}
-    for case in sorted(pathlib.Path(__file__).parent.glob("*.cpp")):
-        text = case.read_text()
-        wanted = (words_after("compilers", text) or DEFAULT_COMPILERS.split())
-        if compiler in wanted and door_of(text) and not flags_of(text) and not breaks_by_command(text) and not BY_ITSELF.search(text):
-            by_door.setdefault(door_of(text), []).append(case)
-    good = [case for door, cases in by_door.items() for first in range(0, len(cases), TOGETHER)
-            for case in compile_together(cases[first:first + TOGETHER], door, compiler, includes, folder)]
+    by_door = {door: [case for case in cases if not BY_ITSELF.search(case.read_text())] for door, cases in cases_of(compiler).items()}
+    if family(compiler) == "nvcc":  # it reads no door
+        by_door = {"every": [case for cases in by_door.values() for case in cases]}
+    good = [case for door, cases in by_door.items() for group in groups(cases, door) for case in compile_together(group, door, compiler, includes, folder)]
     compiled_together(folder, compiler).write_text("".join(f"{mark_of(case)}\n" for case in good))
     return f"{len(good)} of {sum(map(len, by_door.values()))} repaired twins compiled together\n"
+
+
+def compile_broken_together(cases, door, compiler, includes, folder):
+    """What the compiler says of each broken twin, by mark; of some nothing. Where an answer cannot be divided, halves are tried."""
+    include = re.compile(r"^#include .*", re.M)
+    texts = [re.sub(r"^#ifdef HEDDLE_REPAIRED\n.*\n#else\n(.*)\n#endif\n", r"\n\n\n\1\n\n", case.read_text(), flags=re.M) for case in cases]
+    unit = pathlib.Path(folder) / pathlib.Path(compiler).name / f"{door}_broken_together.cpp"
+    unit.write_text("".join(sorted({f"{line}\n" for text in texts for line in include.findall(text)})) +
+                    "".join(f'namespace case_{i} {{\n#line 1 "{case}"\n{include.sub("", text)}\n#line 1 "between_cases"\n}}\n'
+                            for i, (case, text) in enumerate(zip(cases, texts))))
+    every_error = "-ferror-limit=0" if family(compiler) == "clang" else "-fmax-errors=0"
+    command = [find(compiler), "-std=c++20", "-Wno-return-type", every_error, *flags_of_precompiled(folder, compiler, door), *reads(includes), "-fsyntax-only", str(unit)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=dict(os.environ, LC_ALL="C"))
+    parts = answers.divided(done.stdout, [str(case) for case in cases], str(unit)) if done.returncode != 0 else None
+    if parts is not None:
+        return {mark_of(case): parts[str(case)] for case in cases if str(case) in parts}
+    half = len(cases) // 2
+    found = {}
+    for part in (cases[:half], cases[half:]) if half else ():
+        found |= compile_broken_together(part, door, compiler, includes, folder)
+    return found
+
+
+def compile_broken(compiler, includes, folder):
+    """Notes what the compiler says of broken twins that it reads many in one file."""
+    found, tried = {}, 0
+    for door, cases in cases_of(compiler).items():
+        together = [case for case in cases if not BY_ITSELF.search(case.read_text()) and errors_of(case.read_text(), family(compiler)) == 1]
+        together = together[::-1] if family(compiler) == "clang" else together
+        tried += len(together)
+        for group in groups(together, door):
+            found |= compile_broken_together(group, door, compiler, includes, folder)
+    answers_together(folder, compiler).write_text(json.dumps(found))
+    return f"{len(found)} of {tried} broken twins answered for together\n"
 
 
 def flags_of_precompiled(folder, compiler, door):
@@ -257,7 +325,38 @@ def page_complaints(page, case, compiler, output):
         yield f"{page.name} says {' errors, '.join(told[column])} lines, but there are {errors} errors, {lines} lines. Fix: first_mistakes.py --write"
 
 
-def judge(case, compiler, includes, folder=None):
+def answer_together(case, compiler, folder):
+    """What the compiler said of the broken twin beside others; nothing if it was not asked so, or of another text."""
+    together = answers_together(folder, compiler) if folder is not None else None
+    return json.loads(together.read_text()).get(mark_of(case)) if together is not None and together.exists() else None
+
+
+def answered_well(case, compiler, folder, page, said):
+    """Whether the broken twin passes by what the compiler said of it beside others."""
+    text, kind, told = case.read_text(), family(compiler), without_door(said, folder)
+    most_lines = MOST_LINES - spare_lines(text, kind)
+    return not [*complaints_of_broken(1, told, patterns_of(text, kind), most_lines, errors_of(text, kind)), *page_complaints(page, case, compiler, told)]
+
+
+def passed(folder, compiler, case):
+    """Lies beside the doors with the text of the case if both twins pass by what was compiled together: then judged.sh has nothing to start."""
+    return pathlib.Path(folder) / pathlib.Path(compiler).name / "passed" / case.name
+
+
+def note_passed(cases, compiler, folder, page):
+    """Judges what was compiled together, and says how many cases pass so."""
+    shutil.rmtree(passed(folder, compiler, pathlib.Path("case")).parent, ignore_errors=True)
+    passed(folder, compiler, pathlib.Path("case")).parent.mkdir(parents=True)
+    said = json.loads(answers_together(folder, compiler).read_text())
+    repaired = set(compiled_together(folder, compiler).read_text().splitlines())
+    good = [case for case in cases if mark_of(case) in said and mark_of(case) in repaired and not list(twin_complaints(case.read_text()))
+            and answered_well(case, compiler, folder, page, said[mark_of(case)])]
+    for case in good:
+        shutil.copy(case, passed(folder, compiler, case))
+    return f"{len(good)} of {len(cases)} cases pass by what was compiled together\n"
+
+
+def judge(case, compiler, includes, folder=None, page=None):
     """What is wrong with the case, and what the compiler says of the broken twin."""
     text, kind, program = case.read_text(), family(compiler), find(compiler)
     more = flags_of_precompiled(folder, compiler, door_of(text)) if not flags_of(text) and not breaks_by_command(text) else []  # it has no flags of a case
@@ -273,7 +372,15 @@ def judge(case, compiler, includes, folder=None):
     compiles = together is not None and together.exists() and mark_of(case) in together.read_text().splitlines()
     repaired, _ = ([], "") if compiles else compiled(True, complaints_of_repaired)
     wanted = errors_of(text, kind)
-    broken, words = compiled(False, lambda code, output, most_lines: complaints_of_broken(code, output, patterns_of(text, kind), most_lines, wanted))
+
+    def complaints(code, output, most_lines):
+        return complaints_of_broken(code, output, patterns_of(text, kind), most_lines, wanted)
+
+    said = answer_together(case, compiler, folder)
+    if said is not None and answered_well(case, compiler, folder, page, said):
+        broken, words = [], said
+    else:
+        broken, words = compiled(False, complaints)
     return [*twin_complaints(text), *repaired, *broken], words
 
 
@@ -297,6 +404,60 @@ BAD_CASES = {
 }
 
 
+RULE = """template <bool Holds> struct rule { static_assert(Holds, "the sum is not two"); };
+template <int Sum> struct Rules : rule<Sum == 2> {};
+"""
+FIRES = """// expect: the sum is not two
+#include "rule.hpp"
+#ifdef HEDDLE_REPAIRED
+constexpr int sum = 2;
+#else
+constexpr int sum = 3;
+#endif
+"""
+
+
+def check_broken_together():
+    """Beside good cases a bad case is refused still; so is one whose only error is said of its neighbour."""
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "rule.hpp").write_text(RULE)
+        own = 'static_assert(sum == 2, "the sum is not two");\n'
+        bad = {name: text + "int main() { return sum; }\n" for name, text in BAD_CASES.items() if "twins" not in name}
+        written = {"good.cpp": GOOD_CASE, "silent.cpp": FIRES.replace("= 3", "= 2") + own, "first.cpp": FIRES + "Rules<sum> held;\n", "shared.cpp": FIRES + "Rules<sum> held;\n",
+                   "two.cpp": FIRES + own + own.replace("== 2", "< 3"), "own.cpp": FIRES + own}
+        written |= {f"bad_{i}.cpp": text for i, text in enumerate(bad.values())}
+        cases = [pathlib.Path(folder) / name for name in written]
+        for case, text in zip(cases, written.values()):
+            case.write_text(text)
+        for compiler in DEFAULT_COMPILERS.split():
+            if not find(compiler):
+                continue
+            (pathlib.Path(folder) / compiler).mkdir()
+            found = compile_broken_together(cases, None, compiler, [folder], folder)
+            answers_together(folder, compiler).write_text(json.dumps(found))
+            parts = {case.name: found.get(mark_of(case), "") for case in cases}
+            assert counts(parts["good.cpp"])[0] == 1 and counts(parts["two.cpp"])[0] == 2 and not parts["silent.cpp"], parts
+            assert (counts(parts["first.cpp"])[0], counts(parts["shared.cpp"])[0]) == (1, 0), parts
+            alone = compile_twin(find(compiler), family(compiler), cases[0], [], False)[1]
+            assert parts["good.cpp"].splitlines()[:-1] == alone.splitlines()[:-1] and counts(parts["good.cpp"]) == counts(alone), (parts["good.cpp"], alone)
+            refused = {case.name: judge(case, compiler, [folder], folder)[0] for case in cases}
+            assert [name for name, why in refused.items() if not why] == ["good.cpp", "first.cpp", "shared.cpp", "own.cpp"], refused
+            for i, reason in enumerate(bad):
+                assert any(reason in complaint for complaint in refused[f"bad_{i}.cpp"]), f"not refused beside others: {reason}"
+            for good in ({"good.cpp", "first.cpp"}, {"first.cpp"}):  # what has passed before is not kept, and own.cpp has no repaired twin that compiles
+                repaired = [case for case in cases if case.name in good | {"silent.cpp", "shared.cpp", "two.cpp"}]
+                compiled_together(folder, compiler).write_text("".join(f"{mark_of(case)}\n" for case in repaired))
+                note_passed(cases, compiler, folder, None)
+                assert {case.name for case in cases if passed(folder, compiler, case).exists()} == good
+            compiled_together(folder, compiler).unlink()
+            cases[0].write_text(GOOD_CASE.replace("= 3", "= 2"))
+            assert any("the broken twin compiles" in why for why in judge(cases[0], compiler, [folder], folder)[0]), "not refused: an answer for another text"
+            cases[0].write_text(GOOD_CASE)
+    assert answers.divided("In file included from u.cpp:1:\nx.hpp:1:1: error: whose?\n", ["a.cpp"], "u.cpp") is None, "divided: an error of no case"
+    assert answers.divided("a.cpp:1:1: error: no\nb.cpp:1:1: note: here\n", ["a.cpp", "b.cpp"], "u.cpp") is None, "divided: an error of two cases"
+    assert answers.divided("a.cpp:1:1: error: no\nx.hpp:1:1: fatal error: end\n", ["a.cpp"], "u.cpp") is None, "divided: an answer that stops"
+
+
 def self_check():
     with tempfile.TemporaryDirectory() as folder:
         case = pathlib.Path(folder) / "X01_case.cpp"
@@ -309,7 +470,8 @@ def self_check():
             assert any(reason in complaint for complaint in judge(case, "g++", [])[0]), f"not refused: {reason}"
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "g++").mkdir()
-        names = {"X01_good.cpp": GOOD_CASE, "X02_bad.cpp": BAD_CASES["the repaired twin does not compile"], "X03_good.cpp": GOOD_CASE}
+        main_too = "int main() { return sum; }\n"
+        names = {"X01_good.cpp": GOOD_CASE + main_too, "X02_bad.cpp": BAD_CASES["the repaired twin does not compile"] + main_too, "X03_good.cpp": GOOD_CASE + main_too}
         for name, text in names.items():
             (pathlib.Path(folder) / name).write_text(text)
         good = compile_together([pathlib.Path(folder) / name for name in names], None, "g++", [], folder)
@@ -317,6 +479,7 @@ def self_check():
         marks = {mark_of(case) for case in good}
         good[0].write_text(GOOD_CASE + "// changed\n")
         assert mark_of(good[0]) not in marks and mark_of(good[1]) in marks
+    check_broken_together()
     long_answer = "x.cpp:1:1: error: the sum\n" + "note\n" * (MOST_LINES - 1)
     assert any("lines" in c for c in complaints((0, ""), (1, long_answer), ["sum"])), "not refused: a long answer"
     assert not list(complaints((0, ""), (1, long_answer[:-5]), ["sum"])), "refused: an answer of just the lines allowed"
@@ -360,10 +523,18 @@ def main():
         print(f"SKIPPED: {options.compiler} is not installed")
         return SKIPPED
     if options.precompile:
-        code, words = precompile(options.compiler, options.include, options.precompiled)
-        print(words + (compile_repaired(options.compiler, options.include, options.precompiled) if code == 0 else ""))
+        told = (options.compiler, options.include, options.precompiled)
+        if family(options.compiler) == "nvcc":  # what it says of broken twins is not divided
+            compiled_together(options.precompiled, options.compiler).parent.mkdir(parents=True, exist_ok=True)
+            print(compile_repaired(*told))
+            return 0
+        code, words = precompile(*told)
+        if code == 0:
+            words += compile_repaired(*told) + compile_broken(*told)
+            words += note_passed([case for cases in cases_of(options.compiler).values() for case in cases], options.compiler, options.precompiled, options.page)
+        print(words)
         return code
-    found, words = judge(options.case, options.compiler, options.include, options.precompiled)
+    found, words = judge(options.case, options.compiler, options.include, options.precompiled, options.page)
     found += page_complaints(options.page, options.case, options.compiler, without_door(words, options.precompiled))
     print(words)
     for complaint in found:

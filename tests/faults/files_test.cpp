@@ -156,7 +156,7 @@ TEST_CASE("every call of a read fails once: the sentence names the file and says
   idx_bytes::write(folder.path / "train-labels-idx1-ubyte.gz", packed(idx_bytes::three_labels()));
   for (const Call call : {Call::open, Call::read, Call::status}) {
     const auto tensors = each_fails_once(call, EIO, [&] { static_cast<void>(TensorFile::read(folder.path / "weights")); });
-    const auto images = each_fails_once(call, EIO, [&] { static_cast<void>(load_idx_dataset(folder.path)); });
+    const auto images = each_fails_once(call, EIO, [&] { static_cast<void>(load_idx(folder.path)); });
     CHECK(tensors.size() >= 1);
     CHECK(images.size() >= 2);
     for (const Round& round : tensors)
@@ -184,7 +184,7 @@ TEST_CASE("every allocation fails once: an Error names the file, nothing leaks, 
   refused(each_fails_once(failing::Call::memory, ENOMEM, [&] { static_cast<void>(TensorFile::read(path)); }), 10);
   refused(each_fails_once(failing::Call::memory, ENOMEM, [&] { static_cast<void>(TensorFile::parse(std::as_bytes(std::span{bytes}), "bytes")); }),
           10);
-  refused(each_fails_once(failing::Call::memory, ENOMEM, [&] { static_cast<void>(load_idx_dataset(folder.path)); }), 10);
+  refused(each_fails_once(failing::Call::memory, ENOMEM, [&] { static_cast<void>(load_idx(folder.path)); }), 10);
   version(1).write(path);
   for (int place = 1; place < 10; ++place) {
     const Next next{failing::Call::memory, place, ENOMEM};
@@ -239,8 +239,8 @@ TEST_CASE("pixels take the memory of their floats, and a packed file that swells
   idx_bytes::write(folder.path / "train-images-idx3-ubyte.gz", packed(images));
   idx_bytes::write(folder.path / "train-labels-idx1-ubyte.gz", packed(labels));
   constexpr long little = 1L << 20;
-  CHECK(most_memory([&] { CHECK(load_idx_dataset(folder.path).size() == 2000); }) < content + little);
+  CHECK(most_memory([&] { CHECK(load_idx(folder.path).size() == 2000); }) < content + little);
   images.resize(images.size() + (32U << 20));
   idx_bytes::write(folder.path / "train-images-idx3-ubyte.gz", packed(images));
-  CHECK(most_memory([&] { CHECK(has(refusal([&] { static_cast<void>(load_idx_dataset(folder.path)); }), "[heddle.D05]")); }) < content + little);
+  CHECK(most_memory([&] { CHECK(has(refusal([&] { static_cast<void>(load_idx(folder.path)); }), "[heddle.D05]")); }) < content + little);
 }

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -70,4 +71,24 @@ TEST_CASE("a graph without layers, of one rank, or of no sample is refused") {
   CHECK(begins(refused([](Tables& t) { t.graph.split.ranks = 2; }), "[heddle.G27] a graph is given as one of 2 ranks sees it"));
   CHECK(begins(refused([](Tables& t) { t.graph.input.shape.sizes[0] = 0; }), "[heddle.G27] the input of the graph is (0)"));
   CHECK(begins(refused([](Tables& t) { t.graph.fault = Diagnosis{Code{'G', 8}, "of the tracer"}; }), "[heddle.G08] of the tracer"));
+}
+TEST_CASE("a million layers of which the second half reads the first are looked through once") {
+  Tables t;
+  const int half = 500'000;  // by a search for the reader of each value 100'000'000'000 steps
+  const Node layer = t.nodes[1], sum = t.nodes[3];
+  t.nodes.clear();
+  t.nodes.reserve(std::size_t{2} * half);
+  for (int n = 0; n < half; ++n) t.nodes.push_back(layer), t.nodes.back().operands[0] = 0;
+  for (int n = 0; n + 1 < half; ++n) {
+    t.nodes.push_back(sum);
+    t.nodes.back().operands[0] = n == 0 ? 1 : half + n;
+    t.nodes.back().operands[1] = n + 2;
+  }
+  t.graph.leaves = t.leaves.data();
+  t.graph.nodes = t.nodes.data();
+  t.graph.node_count = static_cast<int>(t.nodes.size());
+  t.graph.parameter_count = t.graph.tie_count = 0;
+  CHECK(std::string{check_graph(t.graph).sentence().view()} == "");
+  t.nodes.back().operands[1] = 1;
+  CHECK(begins(std::string{check_graph(t.graph).sentence().view()}, "[heddle.G27] value 500,000 of 999,999 is read by no layer"));
 }

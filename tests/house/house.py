@@ -8,8 +8,10 @@ A rule is a module beside this file with
     REFUSED      pieces of a sentence -> files whose check must say it
     missing()    optional: what the rule needs and is not installed, or nothing
 """
+import functools
 import importlib
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -41,6 +43,100 @@ def mpi_folders():
         return []
     shown = subprocess.run([wrapper, "-show"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
     return [word.replace("-I", "-isystem", 1) for word in shown.split() if word.startswith("-I")]
+
+
+INCLUDE = re.compile(r'#include [<"](.*?)[>"]')
+
+
+def included(text):
+    """What a file includes on any condition and before its first line of code."""
+    conditions = 0
+    for line in text.splitlines():
+        word = line.replace(" ", "")
+        conditions += word.startswith("#if") - word.startswith("#endif")
+        if conditions == 0 and line.startswith("#include"):
+            yield INCLUDE.match(line)[1]
+        elif line.strip() and not word.startswith(("//", "#if", "#el", "#endif", "#pragma", "#include")):
+            return
+
+
+DEFINED = re.compile(r"^ *# *define (\w+)", re.M)
+
+
+def included_perhaps(text, macros):
+    """What a file includes on a condition that names one of these macros."""
+    conditions = []
+    for line in text.splitlines():
+        word = line.replace(" ", "")
+        if word.startswith("#if"):
+            conditions.append(line)
+        elif word.startswith("#el") and conditions:
+            conditions[-1] += line
+        elif word.startswith("#endif") and conditions:
+            conditions.pop()
+        elif word.startswith("#include") and macros.intersection(re.findall(r"\w+", " ".join(conditions))):
+            yield from re.findall(r'[<"](.*?)[>"]', line)[:1]
+
+
+class Reading:
+    """Which headers a header reads: itself, what it includes, and what those include. A header that is not one of the project's reads itself alone."""
+
+    def __init__(self, root):
+        self.base, self.known = root / "include", {}
+
+    def of(self, name):
+        if name not in self.known:
+            self.known[name] = frozenset([name])  # of two headers that include each other
+            path = self.base / name
+            self.known[name] = frozenset([name]).union(*map(self.of, included(path.read_text()) if path.exists() else ()))
+        return self.known[name]
+
+    @functools.cached_property
+    def macros(self):
+        return frozenset().union(*(DEFINED.findall(path.read_text()) for path in self.base.rglob("*.hpp")))
+
+    @functools.cache
+    def perhaps(self, name):
+        """What a header reads, and what it may read beside if another header of the project was read before it, which defines a macro.
+        What it includes on another condition, such as the kind of processor, it includes wherever it is read."""
+        read, rest = {name}, [name]
+        while rest:
+            path = self.base / rest.pop()
+            text = path.read_text() if path.exists() else ""
+            new = {*included(text), *included_perhaps(text, self.macros)} - read
+            read |= new
+            rest += new
+        return frozenset(read)
+
+    @functools.cache
+    def lines(self, name):
+        """About how many lines of ours it takes as long to read as this header: Eigen as long as some thousands."""
+        foreign = {"Eigen/Core": 8000}
+        return sum((self.base / read).read_text().count("\n") if (self.base / read).exists() else foreign.get(read, 100) for read in self.of(name))
+
+
+def in_chains(things, contains, cost):
+    """Chains of things of which each contains the one before it, every thing in one of them, so that the last of the chains cost as little as can be."""
+    before = {}  # thing -> the one before it in its chain
+
+    def put_before_another(thing, tried):
+        for other in things:
+            if other == thing or other in tried or not contains(other, thing) or contains(thing, other) and things.index(other) < things.index(thing):
+                continue
+            tried.add(other)
+            if other not in before or put_before_another(before[other], tried):
+                before[other] = thing
+                return True
+        return False
+
+    last = [thing for thing in sorted(things, key=cost, reverse=True) if not put_before_another(thing, set())]
+    chains = []
+    for thing in last:
+        chain = [thing]
+        while chain[0] in before:
+            chain.insert(0, before[chain[0]])
+        chains.append(chain)
+    return chains
 
 
 def lay_out(folder, texts):

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""What `using namespace heddle` makes visible is what docs/reference.md lists, and no more than 125 names. Each name has one line there with the
-header that it comes from, and stands in a block of C++ of its section, which snippets.py compiles. The rooms see each other's names as they include each other (arrows.py)."""
+"""What `using namespace heddle` makes visible is what docs/reference.md lists, and no more than 105 names. So is what each public namespace within
+heddle has, such as heddle::datasets. A name stands in one of them, so that a program may open all. Each name has one line there with the header
+that it comes from, and stands in a block of C++ of its section, which snippets.py compiles. The rooms see each other's names as they include each other (arrows.py)."""
 import re
 
 import arrows
 import house
 
-MOST_NAMES = 125
+MOST_NAMES = 105
 OPENED = re.compile(r"^namespace heddle((?:::\w+)*) \{\n(.*?)^\}  // namespace heddle\1$", re.M | re.S)
 ROOM = re.compile(r"::\w+_room")
 NAMED = re.compile(r"\b\w+_room::(\w+)")
@@ -133,13 +134,28 @@ def check_rooms(root):
             yield f"core/rooms.hpp: room {room} sees other names than its arrows allow: {', '.join(sorted(wrong))}"
 
 
+def full(namespace):
+    return f"heddle::{namespace}".removesuffix("::")
+
+
+def check_places(root, there):
+    """A name stands in one public namespace: in two it would be ambiguous for a program that opens both, or a second way to write the same."""
+    places = {}
+    for namespace, names in sorted(there.items()):
+        for name in names:
+            places.setdefault(name, []).append(namespace)
+    for name, found in sorted(places.items()):
+        if len(found) > 1:
+            yield f"{there[found[-1]][name].relative_to(root)}: {name} stands in {' and '.join(map(full, found))}; a name stands in one namespace alone"
+
+
 def check_remedies(root, public):
     """What a refusal tells its reader to write is there to be written."""
     made = {name for path in house.headers(root) for name in MADE.findall(path.read_text())}
     for page in sorted((root / "docs").glob("*.md")):
         for remedy in REMEDY.findall(page.read_text()):
             for name in sorted(set(TYPE.findall(remedy)) & made - public):
-                yield f"{page.relative_to(root)}: a remedy names {name}, which neither heddle nor heddle::extending has"
+                yield f"{page.relative_to(root)}: a remedy names {name}, which no public namespace has"
 
 
 def check(root):
@@ -152,13 +168,13 @@ def check(root):
     said, faults = listed(page.read_text() if page.exists() else "")
     yield from faults
     yield from check_headers(root, said)
+    yield from check_places(root, there)
     yield from check_remedies(root, {name for names in there.values() for name in names})
     for namespace in sorted(set(there) | set(said)):
-        full = f"heddle::{namespace}".removesuffix("::")
         for name in sorted(set(there.get(namespace, {})) - set(said.get(namespace, {}))):
-            yield f"{there[namespace][name].relative_to(root)}: {full} has {name}, which docs/reference.md does not list"
+            yield f"{there[namespace][name].relative_to(root)}: {full(namespace)} has {name}, which docs/reference.md does not list"
         for name in sorted(set(said.get(namespace, {})) - set(there.get(namespace, {}))):
-            yield f"docs/reference.md: lists {name}, which {full} does not have"
+            yield f"docs/reference.md: lists {name}, which {full(namespace)} does not have"
     if len(there.get("", {})) > MOST_NAMES:
         yield f"heddle has {len(there[''])} names; more than {MOST_NAMES} are no vocabulary"
 
@@ -166,6 +182,8 @@ def check(root):
 EXPORT = "namespace heddle {\nusing plan_room::Plan, plan_room::Batch;\nnamespace axis = mesh_room::axis;\n}  // namespace heddle\n"
 PAGE = "# Names\n## Plans\n| name | what it is | header |\n|---|---|---|\n| `Plan` | all parts of one training | `plan/plan.hpp` |\n" \
        "| `Batch` | rows of a step, together | `plan/plan.hpp` |\n| `axis` | the names of axes | `plan/plan.hpp` |\n\n```cpp\nusing Mine = Plan<Batch<64>>; axis::data;\n```\n"
+INNER_EXPORT = "namespace heddle::datasets {\nusing plan_room::Plan;\n}  // namespace heddle::datasets\n"
+INNER_PAGE = "## Data: `heddle::datasets`\n| `Plan` | all parts of one training | `plan/plan.hpp` |\n\n```cpp\nPlan<int>;\n```\n"
 HEADER = "include/heddle/plan/plan.hpp"
 ACCEPTED = {HEADER: "namespace heddle::plan_room {\nstruct Node;\n}  // namespace heddle::plan_room\n" + EXPORT, "docs/reference.md": PAGE}
 REFUSED = {
@@ -178,7 +196,9 @@ REFUSED = {
     "Batch is said to come from plan/batch.hpp, which is no header": {HEADER: EXPORT, "docs/reference.md": PAGE.replace("together | `plan/plan.hpp`", "together | `plan/batch.hpp`")},
     "Batch is said to come from no header": {HEADER: EXPORT, "docs/reference.md": PAGE.replace("together | `plan/plan.hpp` |", "together |")},
     "axis does not come from core/a.hpp": {HEADER: EXPORT, "include/heddle/core/a.hpp": "", "docs/reference.md": PAGE.replace("axes | `plan/plan.hpp`", "axes | `core/a.hpp`")},
+    "Plan stands in heddle and heddle::datasets": {HEADER: EXPORT + INNER_EXPORT, "docs/reference.md": PAGE + INNER_PAGE},
+    "heddle::datasets has Plan, which docs/reference.md does not list": {HEADER: EXPORT + INNER_EXPORT, "docs/reference.md": PAGE},
     "an inline room": {HEADER: "namespace heddle::inline plan_room {\n}\n" + EXPORT, "docs/reference.md": PAGE},
-    "more than 125": {HEADER: EXPORT.replace("plan_room::Batch", ", ".join(f"plan_room::A{i}" for i in range(131))), "docs/reference.md": PAGE},
+    "more than 105": {HEADER: EXPORT.replace("plan_room::Batch", ", ".join(f"plan_room::A{i}" for i in range(131))), "docs/reference.md": PAGE},
     "room mesh sees other names": {"include/heddle/core/rooms.hpp": "namespace mesh_room {\nusing namespace plan_room;\n}\n"},
 }

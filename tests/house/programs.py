@@ -2,7 +2,9 @@
 """Programs that README.md and docs/*.md show with a command and an output do what is shown there.
 A line <!-- program: NAME --> is followed by the source (a ```cpp block), the command that builds and runs NAME.cpp (a ```sh block)
 and all that it prints (a block without a language). The command runs in a folder that has the source, include/ and examples/.
+Where HEDDLE_LOWERED_AGAIN names the object of tests/lowered_again.cpp, g++ is given it, so that the program lowers its plans once more while it runs.
 A line <!-- refused: NAME --> is followed by a source that g++ refuses with one error, and by pieces of what it says, a line each."""
+import os
 import pathlib
 import re
 import shutil
@@ -29,6 +31,15 @@ def marked(text):
         yield (*mark.groups(), [fence.group(2) for fence in found] if fits else None)
 
 
+def noticing(root, command):
+    """The command, with g++ told that the plans of the program are to be noted and lowered once more."""
+    again = os.environ.get("HEDDLE_LOWERED_AGAIN")
+    if again is None:
+        return command
+    flags = f"-include {root / 'tests' / 'plan' / 'noticed.hpp'} -Wl,--wrap=main {again}"
+    return re.sub(r"\bg\+\+ ", lambda _: f"g++ {flags} ", command)
+
+
 def run(root, name, source, command):
     with tempfile.TemporaryDirectory() as folder:
         place = pathlib.Path(folder)
@@ -40,7 +51,7 @@ def run(root, name, source, command):
 
 
 def faults_of_program(root, name, source, command, output):
-    done = run(root, name, source, command)
+    done = run(root, name, source, noticing(root, command))
     if done.returncode != 0:
         yield f"the command ends with {done.returncode}\n{done.stdout}{done.stderr}"
     elif done.stdout != output:
@@ -56,6 +67,10 @@ def faults_of_refused(root, name, source, pieces):
 
 
 def check(root):
+    again = os.environ.get("HEDDLE_LOWERED_AGAIN")
+    if again is not None and not os.path.isfile(again):
+        yield f"HEDDLE_LOWERED_AGAIN names no file: '{again}'"
+        return
     count = 0
     for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
         for mark, name, blocks in marked(page.read_text()) if page.exists() else []:

@@ -115,31 +115,31 @@ TEST_CASE("no more is unpacked than the header of the data says: a file that swe
   CHECK(swelling.size() < 100'000);
   idx_bytes::write(folder.path / "train-images-idx3-ubyte.gz", swelling);
   idx_bytes::write(folder.path / "train-labels-idx1-ubyte", idx_bytes::three_labels());
-  CHECK(sentence([&] { static_cast<void>(load_idx_dataset(folder.path)); }) ==
+  CHECK(sentence([&] { static_cast<void>(load_idx(folder.path)); }) ==
         "[heddle.D05] '" + (folder.path / "train-images-idx3-ubyte.gz").string() +
             "' is too long: sizes 3 x 2 x 2 need 28 bytes and more follow after them. Fix: fetch the file again.");
   idx_bytes::write(folder.path / "train-images-idx3-ubyte.gz", bomb({}, std::size_t{64} << 20));  // zeros have no type
-  CHECK(has(sentence([&] { static_cast<void>(load_idx_dataset(folder.path)); }), "[heddle.D02]"));
+  CHECK(has(sentence([&] { static_cast<void>(load_idx(folder.path)); }), "[heddle.D02]"));
 }
 
 TEST_CASE("a header that claims more than the packed bytes can hold is refused before memory is asked for") {
   const idx_bytes::Folder folder{"gzip_test_claim"};
   idx_bytes::write(folder.path / "train-images-idx3-ubyte.gz", packed(idx_bytes::header(8, {4'000'000'000, 1000, 1000})));
   idx_bytes::write(folder.path / "train-labels-idx1-ubyte", idx_bytes::three_labels());
-  CHECK(has(sentence([&] { static_cast<void>(load_idx_dataset(folder.path)); }), "' is cut off: sizes 4,000,000,000 x 1000 x 1000 need "));
+  CHECK(has(sentence([&] { static_cast<void>(load_idx(folder.path)); }), "' is cut off: sizes 4,000,000,000 x 1000 x 1000 need "));
   idx_bytes::Bytes cut = idx_bytes::three_images();
   cut.pop_back();
   idx_bytes::write(folder.path / "train-images-idx3-ubyte.gz", packed(cut));
-  CHECK(has(sentence([&] { static_cast<void>(load_idx_dataset(folder.path)); }), "' is cut off: sizes 3 x 2 x 2 need 28 bytes and it has 27. Fix: "));
+  CHECK(has(sentence([&] { static_cast<void>(load_idx(folder.path)); }), "' is cut off: sizes 3 x 2 x 2 need 28 bytes and it has 27. Fix: "));
 }
 
 TEST_CASE("a data set is taken from plain and packed files alike, and a missing one is refused") {
   const idx_bytes::Folder folder{"gzip_test_folder"};
-  CHECK(has(sentence([&] { static_cast<void>(load_idx_dataset(folder.path)); }),
+  CHECK(has(sentence([&] { static_cast<void>(load_idx(folder.path)); }),
             "[heddle.D01] '" + (folder.path / "train-images-idx3-ubyte").string() + "' cannot be read"));
   idx_bytes::write(folder.path / "train-images-idx3-ubyte.gz", packed(idx_bytes::three_images()));
   idx_bytes::write(folder.path / "train-labels-idx1-ubyte", idx_bytes::three_labels());
-  const IdxDataset data = load_idx_dataset(folder.path);
+  const IdxDataset data = load_idx(folder.path);
   CHECK(data.size() == 3);
   CHECK(data.images()[3] == 1.0F);
   CHECK(has(sentence([&] { IdxDataset{folder.path}; }), "[heddle.D01]"));  // without zlib only plain files are read
@@ -147,7 +147,7 @@ TEST_CASE("a data set is taken from plain and packed files alike, and a missing 
 
 TEST_CASE("a folder that argv does not have is refused") {
   const char* not_given = nullptr;
-  CHECK(sentence([&] { static_cast<void>(load_idx_dataset(not_given)); }) ==
+  CHECK(sentence([&] { static_cast<void>(load_idx(not_given)); }) ==
         "[heddle.D01] no folder of a data set was given. Fix: give the folder that holds train-images-idx3-ubyte.");
 }
 
@@ -157,6 +157,6 @@ TEST_CASE("a packed file that is damaged is named with its path") {
   cut.pop_back();
   idx_bytes::write(folder.path / "train-images-idx3-ubyte.gz", cut);
   idx_bytes::write(folder.path / "train-labels-idx1-ubyte.gz", packed(idx_bytes::three_labels()));
-  CHECK(has(sentence([&] { static_cast<void>(load_idx_dataset(folder.path)); }),
+  CHECK(has(sentence([&] { static_cast<void>(load_idx(folder.path)); }),
             "[heddle.D09] '" + (folder.path / "train-images-idx3-ubyte.gz").string() + "' is cut off"));
 }

@@ -73,7 +73,7 @@ TEST_CASE("what is no IDX file is refused with the byte that says so") {
         "[heddle.D02] 'data' is no IDX file: byte 2 is 10, expected a type of 8, 9, 11, 12, 13 or 14. Fix: give a file such as "
         "train-images-idx3-ubyte.");
   CHECK(refusal({std::byte{0x1f}, std::byte{0x8b}, std::byte{8}}) ==
-        "[heddle.D02] 'data' is no IDX file but a gzip file (it starts with 1f 8b). Fix: run gunzip on it, or load it with load_idx_dataset of "
+        "[heddle.D02] 'data' is no IDX file but a gzip file (it starts with 1f 8b). Fix: run gunzip on it, or load it with datasets::load_idx of "
         "heddle/io/gzip.hpp, which needs zlib (-lz).");
 }
 
@@ -177,7 +177,7 @@ TEST_CASE("a missing file is refused with the path that was looked for") {
   CHECK(has(load(), "[heddle.D01] '" + (folder.path / "train-labels-idx1-ubyte").string() + "' cannot be read"));
   idx_bytes::write(folder.path / "train-labels-idx1-ubyte.gz", {});
   CHECK(has(load(), "is missing, only the gzip file '" + (folder.path / "train-labels-idx1-ubyte.gz").string() +
-                        "' is there. Fix: run gunzip on it, or load it with load_idx_dataset of heddle/io/gzip.hpp, which needs zlib (-lz)."));
+                        "' is there. Fix: run gunzip on it, or load it with datasets::load_idx of heddle/io/gzip.hpp, which needs zlib (-lz)."));
   const auto nowhere = folder.path / "nowhere";
   CHECK(has(sentence([&] { IdxDataset{nowhere}; }), "'" + (nowhere / "train-images-idx3-ubyte").string() + "' cannot be read: No such file"));
   const char* not_given = nullptr;

@@ -5,11 +5,12 @@
 
 #include <vector>
 
+#include "says.hpp"
+
 using namespace heddle;
+using heddle::tests::says;
 
 namespace {
-
-bool says(const Diagnosis& found, std::string_view words) { return found.sentence().view().find(words) != std::string_view::npos; }
 
 constexpr Placements whole{};
 constexpr Placements term = placements_of<Partial<axis::data>>();

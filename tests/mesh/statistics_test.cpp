@@ -6,15 +6,11 @@
 #include <type_traits>
 
 #include "mesh/echo.hpp"
+#include "says.hpp"
 
 using namespace heddle;
+using heddle::tests::says;
 using tests::Echo;
-
-namespace {
-
-bool says(const Diagnosis& found, std::string_view words) { return found.sentence().view().find(words) != std::string_view::npos; }
-
-}  // namespace
 
 TEST_CASE("the mean of means of as many rows is the mean of all rows; with other counts it is not, and is refused") {
   constexpr auto both = average(MeanOf<2>{3.0F}, MeanOf<2>{5.0F});  // rows 2 4, 5 5

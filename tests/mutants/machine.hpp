@@ -67,17 +67,16 @@ class Machine {
     training.parameters = mode.parameters;
     training.units = mode.units;
     Outcome out;
-    if (!places_are_inside(mode)) return {Ending::address, {}};
+    if (!places_are_inside(mode) || reads_absent_targets(mode)) return {Ending::address, {}};
     World world{mode.mesh.ranks(), groups_};
-    world.set_yield([this] { turns_.yield(); });
+    world.set_turns(turns_);
     Ranks ranks = make(training, mode, world);
     outputs_.assign(static_cast<std::size_t>(3 * rows_ * whole_.output().elements()), unwritten());
     for (int step = 1; step <= (mode.scales_loss && mode.training ? 3 : 2) && out.ending == Ending::fine; ++step) {
       poison(ranks);
       Exact::read_unwritten() = false;
       const StepInput input = input_of(mode, step);
-      out.ending = turns_.run(
-          mode.mesh.ranks(), [&](int rank) { ranks.executors[static_cast<std::size_t>(rank)]->run(input); }, [&] { return world.progress(); });
+      out.ending = end_of(mode.mesh.ranks(), [&](int rank) { ranks.executors[static_cast<std::size_t>(rank)]->run(input); });
       if (out.ending == Ending::fine && !world.at_rest()) out.ending = Ending::misuse;
       if (out.ending == Ending::fine && (Exact::read_unwritten() || wrote_outside(ranks))) out.ending = Ending::address;
       if (out.ending == Ending::fine) take_result(mode, ranks, step, out.result);
@@ -94,6 +93,27 @@ class Machine {
     std::vector<std::unique_ptr<RankExecutor>> executors;
   };
 
+  /// How a run of all ranks ends: the first that ends otherwise than well ends it for all. What they start can also throw where they wait for it.
+  template <class Job> [[nodiscard]] Ending end_of(int ranks, Job job) {
+    Ending ending = Ending::fine;
+    const auto caught = [&](auto&& run) {
+      try {
+        run();
+      } catch (const Ended& ended) {
+        ending = ended.how;
+      } catch (const std::exception&) {
+        ending = Ending::misuse;
+      }
+    };
+    caught([&] {
+      const Turns::End end = turns_.run(ranks, [&](int rank) {
+        caught([&] { job(rank); });
+        if (ending != Ending::fine) turns_.stop();
+      });
+      if (end == Turns::End::stuck) ending = Ending::deadlock;
+    });
+    return ending;
+  }
   [[nodiscard]] StepInput input_of(const Program& mode, int step) {
     StepInput input;
     input.program = &mode;
@@ -164,6 +184,13 @@ class Machine {
     if (!mode.training) result.insert(result.end(), outputs_.begin(), outputs_.end());
   }
 
+  /// Outputs that are asked for without a loss have no targets beside them.
+  [[nodiscard]] static bool reads_absent_targets(const Program& p) {
+    for (int c = 0; c < p.chunks && !p.training; ++c)
+      for (int e = p.forward_bodies[c].begin; e < p.forward_bodies[c].end; ++e)
+        if (p.entries[e].what == BodyOp::load_targets && p.entries[e].features > 0 && p.entries[e].when != When::reporting) return true;
+    return false;
+  }
   /// What a layer has saved is named also by the part of a backward that does not read it.
   [[nodiscard]] static bool used(const Program& p, const Entry& entry, const Place* place) {
     return place == &entry.c || place == &entry.d || entry.what != BodyOp::leaf_backward_input || p.graph->leaf(entry.node).input_part_reads_saved;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Counts for every mutant of the dumped plans whether the checks are right: what breaks must be refused, what breaks nothing must not.
-// usage: mutants [--share N] [--seed S] [--plan NAME] [--list] [--table FILE]
+// usage: mutants [--share N] [--seed S] [--plan NAME] [--list]
 #include <array>
 #include <cstdint>
 #include <iostream>
@@ -13,6 +13,7 @@
 #include "heddle/core/random.hpp"
 #include "heddle/plan/check/arenas.hpp"
 #include "heddle/plan/check/check.hpp"
+#include "heddle/plan/check/facts.hpp"
 #include "mutants/machine.hpp"
 #include "mutants/mutate.hpp"
 
@@ -21,6 +22,9 @@ namespace {
 using namespace heddle;
 using tests::Ending;
 using tests::Mistake;
+
+/// The loss takes parts of one run, as the terms of it lie: a sum of names could be taken for another name.
+struct Letters : Sequential<Input<1>, Embedding<12, 6>, Linear<6, 8>, Tanh, Linear<8, 12>> {};
 
 struct Options {
   std::uint64_t share = 1;  // of so many mutants one is tried
@@ -127,9 +131,7 @@ struct Judge {
     for (const Program* mode : {&P::training, &P::evaluation}) {
       if (mode == &P::training && !Request::trains) continue;
       tests::Machine machine{P::training, *mode, Request::graph, facts};
-      const MadeFrom from{Request::graph,  Request::layout, Request::batch,      Request::target_features,
-                          Request::states, Request::clips,  Request::scales_loss};
-      const Rules rules{from, P::training, P::evaluation, Request::trains};
+      const Rules rules{made_from(Request{}), P::training, P::evaluation, Request::trains};
       program(std::string{name} + (mode == &P::training ? "" : ", evaluation"), machine, rules, *mode);
     }
   }
@@ -167,6 +169,7 @@ int main(int count, char** arguments) {
     if (word == "--plan") judge.options.plan = arguments[++i];
   }
   tests::dumped::each_dumped_plan(judge);
+  judge.plan<tests::dumped::Classes<Letters, TensorParallel<2>>>("2 tensor ranks, classes of one token");
   judge.print();
   return 0;
 }

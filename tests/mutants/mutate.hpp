@@ -4,6 +4,7 @@
 // In: a Program.  Out: its mutants, one after another.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -13,7 +14,9 @@
 #include <vector>
 
 #include "dump/words.hpp"
+#include "heddle/core/random.hpp"
 #include "heddle/plan/program/program.hpp"
+#include "mutants/insertions.hpp"
 
 namespace heddle::tests {
 
@@ -26,13 +29,17 @@ enum class Mistake : std::uint8_t {
   line_peer,
   line_bucket,
   line_micro_batch,
+  line_when,
   entry_deleted,
   entry_doubled,
   entries_swapped,
+  entry_inserted,
   entry_axis,
   entry_bucket,
   entry_when,
   entry_place,
+  body_places,
+  entry_node,
   transfer_place,
   slot,
   entry_size,
@@ -52,13 +59,17 @@ inline constexpr int mistakes = static_cast<int>(Mistake::unit) + 1;
     case Mistake::line_peer: return "a line names another peer";
     case Mistake::line_bucket: return "a line names another bucket";
     case Mistake::line_micro_batch: return "a line names another micro-batch";
+    case Mistake::line_when: return "a line applies to other steps";
     case Mistake::entry_deleted: return "an entry is deleted";
     case Mistake::entry_doubled: return "an entry stands twice";
     case Mistake::entries_swapped: return "two entries are swapped";
+    case Mistake::entry_inserted: return "an entry is inserted: a sum, a copy, or one with another operand";
     case Mistake::entry_axis: return "an entry names another axis";
     case Mistake::entry_bucket: return "an entry names another bucket or parameter";
-    case Mistake::entry_when: return "an entry applies to other micro-batches";
+    case Mistake::entry_when: return "an entry applies to other micro-batches or steps";
     case Mistake::entry_place: return "an operand of an entry lies elsewhere";
+    case Mistake::body_places: return "two places of a body are exchanged, or one stands for both";
+    case Mistake::entry_node: return "an entry names another layer of the same sizes";
     case Mistake::transfer_place: return "an end of a transfer lies elsewhere";
     case Mistake::slot: return "a micro-batch has another slot";
     case Mistake::entry_size: return "an entry has another size, or other runs";
@@ -151,6 +162,8 @@ template <class Visit> class Mutator {
     for (int d = 0; d < Changeable::directions; ++d)
       for (int c = 0; c < p_.chunks; ++c)
         for (std::size_t e = 0; e < changed_.bodies[static_cast<std::size_t>(d)][static_cast<std::size_t>(c)].size(); ++e) entry(d, c, e);
+    for (int d = 0; d < Changeable::directions; ++d)
+      for (int c = 0; c < p_.chunks; ++c) body_places(d, c);
     for (std::size_t t = 0; t < changed_.transfers.size(); ++t) transfer(t);
     slots();
     for (std::size_t i = 0; i < changed_.pools.size(); ++i) pool(i);
@@ -225,10 +238,24 @@ template <class Visit> class Mutator {
     if (here.bucket >= 0) other(here.bucket, buckets(role, here.op == ListOp::tie), Mistake::line_bucket, where);
     const bool waits = here.op == ListOp::send_wait || here.op == ListOp::receive_wait;  // for what its start names, whatever it says
     if (here.micro_batch >= 0 && !waits) other(here.micro_batch, micro_batches(), Mistake::line_micro_batch, where);
+    other(here.when, std::array{When::always, When::reporting}, Mistake::line_when, where);
+  }
+  void inserted(int direction, int chunk, std::size_t e) {
+    auto& body = changed_.bodies[static_cast<std::size_t>(direction)][static_cast<std::size_t>(chunk)];
+    const std::vector<Entry> before = body;
+    for (const Entry& more : insertions(p_, before, e)) {
+      body.insert(body.begin() + static_cast<std::ptrdiff_t>(e) + 1, more);
+      tell(Mistake::entry_inserted, [=, what = more.what, behind = before[e].what] {
+        return "body " + std::to_string(direction) + " of chunk " + std::to_string(chunk) + " entry " + std::to_string(e) + " (" +
+               std::string{words_of(what).does} + " behind " + std::string{words_of(behind).does} + ")";
+      });
+      body = before;
+    }
   }
   void entry(int direction, int chunk, std::size_t e) {
     auto& body = changed_.bodies[static_cast<std::size_t>(direction)][static_cast<std::size_t>(chunk)];
     const Entry original = body[e];
+    inserted(direction, chunk, e);
     const auto where = [=] {
       return std::string{direction == 0   ? "forward"
                          : direction == 1 ? "backward"
@@ -248,17 +275,62 @@ template <class Visit> class Mutator {
       for (std::int16_t k = 0; k < p_.graph->nodes[here.node].parameter_count; ++k) parameters.push_back(k);
       other(here.bucket, parameters, Mistake::entry_bucket, where);
     }
+    if (here.what == BodyOp::leaf_forward || here.what == BodyOp::leaf_backward || here.what == BodyOp::leaf_backward_input ||
+        here.what == BodyOp::leaf_backward_weight)
+      other(here.node, same_sizes(chunk, here.node), Mistake::entry_node, where);
     if (here.features > 0) other(here.features, std::array{here.features - 1}, Mistake::entry_size, where);
     if (here.what == BodyOp::gather_value || here.what == BodyOp::scatter_value || here.what == BodyOp::slice_value)
       other(here.runs, std::array{std::int64_t{1}, here.features / p_.graph->split.ranks}, Mistake::entry_size, where);
-    if (p_.batch.total_micro_batches() > 1)
-      other(here.when, std::array{When::always, When::first_micro_batch, When::last_micro_batch}, Mistake::entry_when, where);
+    other(here.when, std::array{When::always, When::reporting}, Mistake::entry_when, where);
+    if (p_.batch.total_micro_batches() > 1) other(here.when, std::array{When::first_micro_batch, When::last_micro_batch}, Mistake::entry_when, where);
     for (Place* place : {&here.a, &here.b, &here.c, &here.d}) {
       const auto operand = [=, &here] {
         return where() + ": operand " + std::to_string(place == &here.a ? 0 : place == &here.b ? 1 : place == &here.c ? 2 : 3);
       };
       other_place(*place, pool_of_chunk(chunk), Mistake::entry_place, operand);
     }
+  }
+  /// In all entries of a body one place stands for another, and that one for the first or for itself. Of many pairs some are drawn.
+  void body_places(int direction, int chunk) {
+    constexpr std::size_t most_pairs = 12;
+    auto& body = changed_.bodies[static_cast<std::size_t>(direction)][static_cast<std::size_t>(chunk)];
+    const std::vector<Entry> before = body;
+    std::vector<Place> places;
+    for (const Entry& entry : before)
+      for (const Place& place : {entry.a, entry.b, entry.c, entry.d})
+        if (place.set() && std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
+    const std::size_t pairs = places.size() * (places.empty() ? 0 : places.size() - 1) / 2;
+    std::size_t pair = 0;
+    for (std::size_t i = 0; i < places.size(); ++i)
+      for (std::size_t j = i + 1; j < places.size(); ++j, ++pair) {
+        if (bits64(Seed{1}, pairs, pair) % pairs >= most_pairs) continue;
+        for (const bool exchanged : {true, false}) {
+          for (Entry& entry : body)
+            for (Place* place : {&entry.a, &entry.b, &entry.c, &entry.d})
+              if (*place == places[i])
+                *place = places[j];
+              else if (exchanged && *place == places[j])
+                *place = places[i];
+          tell(Mistake::body_places, [=, a = places[i], b = places[j]] {
+            return "body " + std::to_string(direction) + " of chunk " + std::to_string(chunk) + (exchanged ? " (exchanged)" : " (one for both)") +
+                   ' ' + std::to_string(a.pool) + '+' + std::to_string(a.offset) + " and " + std::to_string(b.pool) + '+' + std::to_string(b.offset);
+          });
+          body = before;
+        }
+      }
+  }
+  /// Layers of the chunk that take and give as much, with parameters of the same sizes: their kernels touch the same bytes.
+  [[nodiscard]] std::vector<std::int32_t> same_sizes(int chunk, int node) const {
+    std::vector<std::int32_t> all;
+    const Leaf& leaf = p_.graph->leaf(node);
+    for (std::int32_t n = p_.first_node[chunk]; n < p_.first_node[chunk + 1]; ++n) {
+      const Leaf& other = p_.graph->leaf(n);
+      bool same = other.in.elements() == leaf.in.elements() && other.out.elements() == leaf.out.elements() &&
+                  other.parameter_count == leaf.parameter_count && other.saves == leaf.saves;
+      for (int k = 0; k < leaf.parameter_count && same; ++k) same = other.parameters[k].shape.elements() == leaf.parameters[k].shape.elements();
+      if (same) all.push_back(n);
+    }
+    return all;
   }
   [[nodiscard]] static std::int16_t pool_of_chunk(int chunk) { return static_cast<std::int16_t>(chunk * pool_kinds); }
   template <class Where> void other_place(Place& place, std::int16_t frame, Mistake mistake, Where where) {

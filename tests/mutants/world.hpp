@@ -4,19 +4,15 @@
 // In: ranks, groups, the memory of each rank.  Out: World and its endpoints; what went wrong, in one word.
 #pragma once
 
-#include <ucontext.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <functional>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "heddle/transport/groups.hpp"
 #include "mutants/unwritten.hpp"
+#include "turns.hpp"
 
 namespace heddle::tests {
 
@@ -45,8 +41,7 @@ class World {
     float* end = nullptr;
   };
   void set_memory(int rank, Memory memory) { memory_[static_cast<std::size_t>(rank)] = memory; }
-  void set_yield(std::function<void()> yield) { yield_ = std::move(yield); }
-  [[nodiscard]] std::int64_t progress() const { return progress_; }
+  void set_turns(Turns& turns) { turns_ = &turns; }
   /// Every start was waited for.
   [[nodiscard]] bool at_rest() const {
     const auto waited = [](const auto& starts) { return std::all_of(starts.begin(), starts.end(), [](const auto& s) { return s.waited; }); };
@@ -73,7 +68,6 @@ class World {
     const bool sends = kind == Kind::send;
     starts.push_back(begin(rank, {kind, source, target, sends ? elements : 0, sends ? 0 : elements, elements}));
     lanes_[static_cast<std::size_t>(rank)].push_back({kind, peer, static_cast<std::int64_t>(starts.size()) - 1});
-    ++progress_;
     advance_lanes();
     return static_cast<std::int64_t>(starts.size()) - 1;
   }
@@ -92,14 +86,13 @@ class World {
     auto& starts = collectives(rank, group);
     starts.push_back(
         begin(rank, {kind, source, target, kind == Kind::all_gather ? slice : elements, kind == Kind::reduce_scatter ? slice : elements, elements}));
-    ++progress_;
     return static_cast<std::int64_t>(starts.size()) - 1;
   }
   void wait_for_collective(Kind kind, int rank, int group, std::int64_t k) {
     if (group < 0 || group >= groups_.count() || groups_.position(group, rank) < 0) throw Ended{Ending::misuse};
     if (k < 0 || k >= std::ssize(collectives(rank, group))) throw Ended{Ending::misuse};
     if (collectives(rank, group)[static_cast<std::size_t>(k)].kind != kind) throw Ended{Ending::misuse};
-    while (!all_started(group, k)) yield_();
+    turns_->wait([&] { return all_started(group, k); });
     collectives(rank, group)[static_cast<std::size_t>(k)].complete = true;
     await(collectives(rank, group), k);
     Start& own = collectives(rank, group)[static_cast<std::size_t>(k)];
@@ -156,9 +149,8 @@ class World {
   void await(const std::vector<Start>& starts, std::int64_t k) {
     const auto at = static_cast<std::size_t>(k);
     if (k < 0 || k >= std::ssize(starts) || starts[at].waited) throw Ended{Ending::misuse};
-    while (!starts[at].complete) yield_();
+    turns_->wait([&] { return starts[at].complete; });
     const_cast<Start&>(starts[at]).waited = true;
-    ++progress_;
   }
   /// Completes transfers whose two starts are the oldest of their ranks.
   void advance_lanes() {
@@ -213,8 +205,7 @@ class World {
   std::vector<std::vector<Start>> channels_;     // (ranks, ranks, sends and receives)
   std::vector<std::vector<InLane>> lanes_;       // (ranks)
   std::vector<Memory> memory_;                   // (ranks)
-  std::function<void()> yield_;
-  std::int64_t progress_ = 0;
+  Turns* turns_ = nullptr;
 };
 
 /// One rank's side of a World: a TransportEndpoint.
@@ -243,75 +234,6 @@ class WorldEndpoint {
  private:
   World* world_;
   int rank_;
-};
-
-/// Ranks that take turns, each on a stack of its own: a rank runs until it must wait. One run at a time.
-class Turns {
- public:
-  static constexpr std::size_t stack_bytes = 256 * 1024;
-
-  /// Runs job(rank) for every rank to its end. `moved` counts what has happened: a round in which nothing happens is a deadlock.
-  template <class Job> Ending run(int ranks, Job job, const std::function<std::int64_t()>& moved) {
-    while (std::ssize(stacks_) < ranks) stacks_.push_back(std::make_unique<char[]>(stack_bytes));
-    places_.assign(static_cast<std::size_t>(ranks), {});
-    job_ = [&](int rank) {
-      try {
-        job(rank);
-      } catch (const Ended& ended) {
-        ending_ = ended.how;
-      } catch (const std::exception&) {
-        ending_ = Ending::misuse;
-      }
-    };
-    ending_ = Ending::fine;
-    here() = this;
-    for (int r = 0; r < ranks; ++r) prepare(r);
-    for (;;) {
-      const std::int64_t before = moved();
-      bool all = true;
-      bool some = false;
-      for (rank_ = 0; rank_ < ranks; ++rank_) {
-        if (places_[static_cast<std::size_t>(rank_)].done) continue;
-        swapcontext(&home_, &places_[static_cast<std::size_t>(rank_)].context);
-        if (ending_ != Ending::fine) return ending_;
-        (places_[static_cast<std::size_t>(rank_)].done ? some : all) = places_[static_cast<std::size_t>(rank_)].done;
-      }
-      if (all) return Ending::fine;
-      if (!some && moved() == before) return Ending::deadlock;
-    }
-  }
-  void yield() { swapcontext(&places_[static_cast<std::size_t>(rank_)].context, &home_); }
-
- private:
-  struct Place {
-    ucontext_t context{};
-    bool done = false;
-  };
-  [[nodiscard]] static Turns*& here() {
-    static Turns* turns = nullptr;
-    return turns;
-  }
-  static void enter() {
-    Turns& turns = *here();
-    const int rank = turns.rank_;
-    turns.job_(rank);
-    turns.places_[static_cast<std::size_t>(rank)].done = true;
-    swapcontext(&turns.places_[static_cast<std::size_t>(rank)].context, &turns.home_);
-  }
-  void prepare(int rank) {
-    ucontext_t& context = places_[static_cast<std::size_t>(rank)].context;
-    getcontext(&context);
-    context.uc_stack.ss_sp = stacks_[static_cast<std::size_t>(rank)].get();
-    context.uc_stack.ss_size = stack_bytes;
-    context.uc_link = nullptr;
-    makecontext(&context, &Turns::enter, 0);
-  }
-  std::vector<std::unique_ptr<char[]>> stacks_;
-  std::vector<Place> places_;
-  ucontext_t home_{};
-  std::function<void(int)> job_;
-  Ending ending_ = Ending::fine;
-  int rank_ = 0;
 };
 
 }  // namespace heddle::tests

@@ -18,7 +18,7 @@ TEST_CASE("Fashion-MNIST is read from its Debian package: 60,000 and 10,000 imag
     return;
   }
   for (const DataSplit split : {DataSplit::train, DataSplit::test}) {
-    const IdxDataset data = load_idx_dataset(folder, split);
+    const IdxDataset data = load_idx(folder, split);
     const std::int64_t rows = split == DataSplit::train ? 60'000 : 10'000;
     CHECK(data.size() == rows);
     CHECK(data.features() == 784);

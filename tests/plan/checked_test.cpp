@@ -3,9 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include "heddle/graph/losses/mean_squared_error.hpp"
 #include "heddle/plan/inference.hpp"
 #include "plan/plans.hpp"
+#include "says.hpp"
 
 using namespace heddle;
 using namespace heddle::tests;
@@ -13,8 +13,6 @@ using namespace heddle::tests;
 namespace {
 
 template <class... Options> using Alone = Plan<Mnist, CrossEntropy, Adam, Batch<64, KeepLast>, Single, Options...>;
-
-bool says(const Diagnosis& found, std::string_view words) { return found.sentence().view().find(words) != std::string_view::npos; }
 
 }  // namespace
 
@@ -25,17 +23,6 @@ TEST_CASE("a plan over its budget names the stage, its bytes and the largest con
   static_assert(found.code == Code{'C', 1});
   static_assert(found.numbers[0] == 0 && found.numbers[1] == needed.value && found.numbers[2] == needed.value - 1);
   CHECK(says(found, "optimizer states with 327,680 bytes"));
-}
-
-TEST_CASE("the remedy of a plan over its budget is one for the largest part") {
-  struct Wide : Sequential<Linear<64, 128>, ReLU, Linear<128, 64>> {};
-  using Grained = Plan<Wide, MeanSquaredError, SGD, Batch<128>, Single, Memory<10_KiB>, Grain<8>>;
-  using Ungrained = Plan<Wide, MeanSquaredError, SGD, Batch<128>, Single, Memory<10_KiB>>;
-  CHECK(says(check<Grained>(), "Largest: gradients with 368,640 bytes"));
-  CHECK(says(check<Grained>(), " Fix: drop Grain<8>, whose sums keep copies of gradients, or name a larger Memory."));
-  CHECK(says(check<Ungrained>(), " Fix: use Recompute, a smaller batch, more stages or a larger Memory."));
-  CHECK(says(check<Alone<Memory<10_KiB>>>(), " Fix: use more stages, a smaller batch or a larger Memory."));
-  static_assert(!check<Grained>().words.cut && !check<Ungrained>().words.cut);
 }
 
 TEST_CASE("a budget of nothing is refused and not taken for none, of a plan and of an Inference") {

@@ -4,14 +4,16 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
+#include <typeinfo>
 #include <vector>
 
 #include "heddle/graph/tied.hpp"
 #include "heddle/plan/inference.hpp"
 #include "heddle/policy/sharded.hpp"
 #include "heddle/policy/tensor_parallel.hpp"
+#include "plan/lowered_again.hpp"
 #include "plan/plans.hpp"
-#include "plan/same_program.hpp"
 
 using namespace heddle;
 using namespace heddle::tests;
@@ -20,6 +22,13 @@ namespace {
 
 template <int S, class Order, int M = 4> using In = Pipeline<Balanced<S>, Order, Microbatches<M>>;
 struct Shared : Sequential<Named<"a", Linear<8, 8>>, Tanh, Tied<"b", Linear<8, 8>, To<"a">>, Linear<8, 3>> {};
+
+template <class ThePlan> void lowers_alike() {
+  const NoticedPlan* const noticed = Noticing<ThePlan>::noticed;
+  CHECK(noticed->request().graph.node_count > 0);
+  CHECK(noticed->training != nullptr);
+  CHECK(lowered_otherwise(*noticed) == "");
+}
 
 }  // namespace
 
@@ -39,7 +48,9 @@ TEST_CASE("a plan that is lowered while a program runs is the plan that the comp
 
 TEST_CASE("an Inference is lowered to its own arenas, and a budget is of these") {
   using Applied = Inference<Skips, Batch<16, KeepLast>, Hybrid<In<2, OneFOneB>, DataParallel<2>>>;
-  lowers_alike<Applied, Inference<Chain, Batch<16>, Sharded<2>>, Inference<Chain, Batch<16>, TensorParallel<2>, Accumulate<2>>>();
+  lowers_alike<Applied>();
+  lowers_alike<Inference<Chain, Batch<16>, Sharded<2>>>();
+  lowers_alike<Inference<Chain, Batch<16>, TensorParallel<2>, Accumulate<2>>>();
   LoweringRequest request = request_of<Applied>();
   const std::int64_t needs = lower(request).applied().arenas[0].total;
   CHECK(needs < lower(request).training().arenas[0].total);
@@ -49,11 +60,64 @@ TEST_CASE("an Inference is lowered to its own arenas, and a budget is of these")
   CHECK(check(lower(request)).code == Code{'C', 1});
 }
 
-TEST_CASE("the plans of this test are noted without a word of it, refused ones are not") {
-  const std::size_t before = noticed_plans().size();
-  CHECK(before > 10);
-  CHECK(check<Trained<Chain, TensorParallel<5>>>().code == Code{'P', 1});
-  CHECK(noticed_plans().size() == before);
+/// What this program has noted of a plan, looked for by name: to name Noticing<ThePlan> would note it.
+template <class ThePlan> const NoticedPlan* noted() {
+  const NoticedPlan* plan = first_noticed;
+  while (plan != nullptr && std::string_view{plan->name} != typeid(ThePlan*).name()) plan = plan->next;
+  return plan;
+}
+
+TEST_CASE("the plans of this test are noted without a word of it, also those that are only asked for, and refused ones with what is said") {
+  using Asked = Trained<Chain, DataParallel<16>, Bucket<7_B>>;
+  CHECK(check<Asked>().ok());
+  REQUIRE(noted<Asked>() != nullptr);
+  CHECK(noted<Asked>()->training->mesh.ranks() == 16);
+  CHECK(noted<Asked>()->request().bucket_bytes == 7_B);
+  using Applied = Inference<Chain, Batch<48>, Single>;
+  CHECK(devices<Applied> == 1);
+  REQUIRE(noted<Applied>() != nullptr);
+  CHECK(noted<Applied>()->training->batch.batch == 48);
+  using Refused = Trained<Chain, TensorParallel<5>>;
+  CHECK(check<Refused>().code == Code{'P', 1});
+  REQUIRE(noted<Refused>() != nullptr);
+  CHECK(noted<Refused>()->found->code == Code{'P', 1});
+  CHECK((noted<Refused>()->request != nullptr));
+  CHECK(noted<Refused>()->training == nullptr);
+  using TooLarge = Trained<Chain, Single, Memory<64_B>>;
+  CHECK(check<TooLarge>().code == Code{'C', 1});
+  REQUIRE(noted<TooLarge>() != nullptr);
+  CHECK(noted<TooLarge>()->training != nullptr);
+  using Twice = Trained<Chain, Single, Single>;
+  CHECK(check<Twice>().code == Code{'L', 2});
+  REQUIRE(noted<Twice>() != nullptr);
+  CHECK((noted<Twice>()->request == nullptr));
+  CHECK(noted<Trained<Chain, DataParallel<16>, Bucket<9_B>>>() == nullptr);
+}
+
+TEST_CASE("a noted plan that is lowered otherwise is told in words") {
+  using Piped = Trained<Chain, In<2, OneFOneB>>;
+  NoticedPlan noticed = *Noticing<Piped>::noticed;
+  REQUIRE(lowered_otherwise(noticed) == "");
+  SUBCASE("another order of its list") {
+    noticed.request = request_of<Trained<Chain, In<2, GPipe>>>;
+    CHECK(lowered_otherwise(noticed).starts_with("op of a line of number "));
+  }
+  SUBCASE("another training, the same evaluation") {
+    noticed.training = noticed.evaluation;
+    CHECK(lowered_otherwise(noticed) != "");
+  }
+  SUBCASE("another evaluation, the same training") {
+    noticed.evaluation = noticed.training;
+    CHECK(lowered_otherwise(noticed) != "");
+  }
+  SUBCASE("refused, and not by the compiler") {
+    noticed.request = request_of<RequestOf<Trained<Chain, TensorParallel<5>>>>;
+    CHECK(lowered_otherwise(noticed).starts_with("check says '' and '[heddle.P01] "));
+  }
+  SUBCASE("refused by the compiler alone") {
+    noticed.found = &Verdict<Trained<Chain, TensorParallel<5>>>::found;
+    CHECK(lowered_otherwise(noticed).starts_with("check says '[heddle.P01] "));
+  }
 }
 
 TEST_CASE("policies answer for a graph that is data, and the plan of it is checked") {

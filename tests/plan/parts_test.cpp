@@ -6,12 +6,35 @@
 #include <type_traits>
 
 #include "plan/plans.hpp"
+#include "says.hpp"
 
 using namespace heddle;
 using namespace heddle::tests;
 
 namespace {
 
+struct LossWithoutAccepts {
+  using Target = float;
+  static constexpr std::string_view name() { return "LossWithoutAccepts"; }
+  static constexpr std::int64_t target_features(const Spec& output) { return output.elements(); }
+};
+struct LossOfDoubles {
+  using Target = double;
+  static constexpr std::string_view name() { return "LossOfDoubles"; }
+  static constexpr Diagnosis accepts(const Spec&) { return {}; }
+};
+struct OptimizerWithoutCheck {
+  static constexpr int states = 0;
+  struct Options {};
+  struct Constants {};
+  static Constants constants(const Options&, std::int64_t) { return {}; }
+  static void update(const Constants&, float&, float) {}
+};
+struct OptimizerOfTwoStates : OptimizerWithoutCheck {
+  static constexpr int states = 2;
+  static constexpr std::string_view name() { return "OptimizerOfTwoStates"; }
+  static Diagnosis check(const Options&) { return {}; }
+};
 struct Stray {};
 
 struct Crowded : Sequential<Linear<20, 10>> {
@@ -19,8 +42,6 @@ struct Crowded : Sequential<Linear<20, 10>> {
   static constexpr bool is_reproducible = true, clips = true, recomputes = true, scales_loss = true, states = true;
   static constexpr Bytes memory_budget = 1_MiB, bucket_bytes = 1_KiB;
 };
-
-bool says(const Diagnosis& found, std::string_view words) { return found.sentence().view().find(words) != std::string_view::npos; }
 
 }  // namespace
 
@@ -73,6 +94,19 @@ TEST_CASE("a part that is named twice is refused with both names") {
   CHECK(says(found, "names its policy twice: Single and DataParallel<2>"));
   CHECK(check_parts<Mnist, CrossEntropy, Adam, Batch<64>, Batch<32>, Single>().code == Code{'L', 2});
   CHECK(check_parts<Mnist, Chain, CrossEntropy, Adam, Batch<64>, Single>().code == Code{'L', 2});
+}
+
+TEST_CASE("what is begun as a loss or an optimizer of one's own is told what it lacks") {
+  constexpr auto loss = check_parts<Mnist, LossWithoutAccepts, Adam, Batch<64>, Single>();
+  static_assert(loss.code == Code{'L', 3});
+  CHECK(says(loss, "LossWithoutAccepts is no part of a Plan: as a loss it lacks accepts(Spec), flops(Spec). Fix: add it, static constexpr."));
+  constexpr auto doubles = check_parts<Mnist, LossOfDoubles, Adam, Batch<64>, Single>();
+  CHECK(says(doubles, "as a loss it lacks using Target = float or std::int32_t, target_features(Spec), flops(Spec)."));
+  constexpr auto optimizer = check_parts<Mnist, CrossEntropy, OptimizerWithoutCheck, Batch<64>, Single>();
+  CHECK(says(optimizer, "as an optimizer it lacks name(), check(Options). Fix: add it, static."));
+  constexpr auto update = check_parts<Mnist, CrossEntropy, OptimizerOfTwoStates, Batch<64>, Single>();
+  CHECK(says(update, "as an optimizer it lacks update(Constants, parameter, gradient) with a float& for each of its states."));
+  CHECK(says(check_parts<Mnist, CrossEntropy, Adam, Batch<64>, Single, Stray>(), "target_features() and flops() if it is your loss"));
 }
 
 TEST_CASE("what is no part of a plan is named") {

@@ -10,6 +10,7 @@
 #include "heddle/policy/tensor_parallel.hpp"
 #include "heddle/policy/weighted_data_parallel.hpp"
 #include "plan/plans.hpp"
+#include "says.hpp"
 
 using namespace heddle;
 using namespace heddle::tests;
@@ -38,8 +39,6 @@ template <class... Parts> constexpr Code code_of() { return check<Plan<Parts...>
 template <class Model, class Rows, class P, class... Options> constexpr Code broken() {
   return code_of<Model, CrossEntropy, Adam, Rows, P, Options...>();
 }
-
-bool says(const Diagnosis& found, std::string_view words) { return found.sentence().view().find(words) != std::string_view::npos; }
 
 struct NoParameters : Sequential<Input<10>, ReLU> {};
 struct Unchained : Sequential<Linear<8, 6>, Linear<5, 3>> {};

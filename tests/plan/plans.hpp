@@ -27,7 +27,6 @@
 #include "heddle/policy/schedule/one_f_one_b.hpp"
 #include "heddle/policy/schedule/zero_bubble_h1.hpp"
 #include "heddle/policy/single.hpp"
-#include "plan/noticed.hpp"
 
 namespace heddle::tests {
 

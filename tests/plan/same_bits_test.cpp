@@ -7,7 +7,6 @@
 #include <type_traits>
 
 #include "heddle/heddle.hpp"
-#include "plan/noticed.hpp"
 
 using namespace heddle;
 

@@ -7,15 +7,11 @@
 #include <string>
 #include <utility>
 
-#include "heddle/plan/check/arenas.hpp"
+#include "heddle/plan/check/facts.hpp"
 #include "mutants/spoil.hpp"
 #include "plan/flow.hpp"
 
 namespace heddle::tests {
-
-inline MadeFrom made_from(const LoweringRequest& in) {
-  return {in.graph, in.layout, in.batch, in.target_features, in.states, in.clips, in.scales_loss};
-}
 
 /// What S18 and S19 say of a plan if the lowering leaves `spoil` behind after one of its phases.
 template <class ThePlan> Diagnosis noted_with(After after, std::function<void(Phases&)> spoil) {

@@ -107,9 +107,9 @@ template <class ThePlan> int play(const Group& world, unsigned seed, std::chrono
     }
   } catch (const std::exception& error) {
     std::printf("said %d %d %.3f %.3f %s\n", world.number, rank, last, now(), error.what());
+    std::fflush(stdout);
+    throw;  // to run_main
   }
-  std::fflush(stdout);
-  return 1;
 }
 
 int play_any(const Group& world, unsigned seed, std::chrono::seconds deadline) {
@@ -140,7 +140,8 @@ int main(int argc, char** argv) {
     world.plan = words.substr(0, words.find(':'));
     world.how = words.substr(words.find(':') + 1);
     const int size = world.plan.back() - '0';
-    if (process < world.first + size) return play_any(world, static_cast<unsigned>(std::atoi(argv[2])), std::chrono::seconds{std::atoi(argv[1])});
+    if (process < world.first + size)
+      return run_main([&] { return play_any(world, static_cast<unsigned>(std::atoi(argv[2])), std::chrono::seconds{std::atoi(argv[1])}); });
     world.first += size;
   }
   return 2;

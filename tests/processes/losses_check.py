@@ -37,9 +37,8 @@ class Round:
     def __init__(self, program, mpirun, flag, seed, worlds):
         self.program, self.worlds = program, worlds
         self.sizes = [int(plan[-1]) for plan, _ in worlds]
-        recovery = ["--enable-recovery"] if any(how in SILENT for _, how in worlds) else []
         words = [f"{plan}:{how}" for plan, how in worlds]
-        command = [mpirun, *recovery, flag, str(sum(self.sizes)), program, str(DEADLINE), str(seed), *words]
+        command = [mpirun, "--enable-recovery", flag, str(sum(self.sizes)), program, str(DEADLINE), str(seed), *words]
         self.lines, self.pids, self.victims, self.said, self.ended = [], {}, {}, {}, {}
         self.job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
         self.reader = threading.Thread(target=self.read, daemon=True)

@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
     if (how == "early") throw Error(Code{'D', 1}, "no folder was given. Fix: give one.");  // before anybody has called MPI
     if (how == "early_one" && process_of_mpirun() == 0) return 0;                          // the others wait for it in MPI_Init
     if (how == "early_one" && process_of_mpirun() == 1) throw std::runtime_error("only here");
+    if (how == "early_one") std::this_thread::sleep_for(std::chrono::seconds{1});  // mpirun ends all in silence if others begin MPI before 0 ends
     if (how == "after") {
       MPI_Init(nullptr, nullptr);
       MPI_Finalize();

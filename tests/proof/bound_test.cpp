@@ -47,6 +47,20 @@ TEST_CASE("pairs with one first argument count with the highest degree of the ot
   CHECK(ways(counts) == doctest::Approx((10 - 3) * 1 + 3 * 10));
 }
 
+TEST_CASE("what is inverted adds its degrees, on one device and under the plan; quotients count with numerator and denominator") {
+  FieldCounts counts;
+  counts.degrees = {{FieldCensus::inverses, 30, 0}, {FieldCensus::inverses, 12, 0}};
+  CHECK(ways(counts) == doctest::Approx(42));
+  counts.compared = Degrees{3, 4}.number();
+  CHECK(ways(counts) == doctest::Approx(49));
+  counts.calls.push_back({1, 9, 0});
+  counts.degrees.push_back({1, Degrees{1, 0}.number(), Degrees{1, 0}.number()});
+  counts.degrees.push_back({1, Degrees{0, 5}.number(), Degrees{0, 5}.number()});
+  CHECK(ways(counts) == doctest::Approx(49 + 1 * 6));
+  counts.compared = Degrees{0, Degrees::unknown}.number();
+  CHECK(bound_of_a_draw(counts) >= 1);
+}
+
 TEST_CASE("draws are added until the bound is below 2^-40, at least five; above three quarters there is none") {
   CHECK(draws_for(1.0 / 64).count == 7);
   CHECK(draws_for(1.0 / 64).log2_of_bound == doctest::Approx(-42));

@@ -26,8 +26,8 @@ FieldOutcome outcome(const FieldSteps& steps) {
 
 TEST_CASE("the numbers of a draw depend on its key alone") {
   const DrawnField drawn{Seed{3}, 0, FieldMode::values};
-  const FieldNumbers a(work(), 4);
-  const FieldNumbers b(work(), 4);
+  const FieldNumbers a(work(), 4, 1);
+  const FieldNumbers b(work(), 4, 1);
   CHECK(a.inputs == b.inputs);
   CHECK(a.labels == b.labels);
   CHECK(a.targets.empty());
@@ -37,9 +37,21 @@ TEST_CASE("the numbers of a draw depend on its key alone") {
   CHECK(FieldNumbers::parameter(0, 1) == FieldNumbers::parameter(0, 1));
   CHECK(FieldNumbers::parameter(0, 1) != FieldNumbers::parameter(1, 1));
   const DrawnField other{Seed{3}, 1, FieldMode::values};
-  CHECK(FieldNumbers(work(), 4).inputs != a.inputs);
+  CHECK(FieldNumbers(work(), 4, 1).inputs != a.inputs);
   const DrawnField degrees{Seed{3}, 1, FieldMode::degrees};
-  for (const float input : FieldNumbers(work(), 4).inputs) CHECK(Field::read(input) == 1);
+  for (const float input : FieldNumbers(work(), 4, 1).inputs) CHECK(Field::read(input) == 1);
+}
+
+TEST_CASE("every step has rows, targets, constants of the optimizer and parameters of its own") {
+  const DrawnField drawn{Seed{3}, 0, FieldMode::values};
+  const FieldNumbers one(work(), 64, 1);
+  const FieldNumbers two(work(), 64, 2);
+  for (std::size_t i = 0; i < one.inputs.size(); ++i) CHECK(one.inputs[i] != two.inputs[i]);
+  CHECK(one.labels != two.labels);
+  CHECK(FieldNumbers(work(), 8, 1).inputs == std::vector<float>(one.inputs.begin(), one.inputs.begin() + 24));
+  const auto rate = [](std::int64_t step) { return static_cast<const SGD::Constants*>(work().constants(step).get())->learning_rate; };
+  CHECK(rate(1) != rate(2));
+  CHECK(rate(2) != rate(3));
 }
 
 TEST_CASE("a run ends with losses where they are reported, gradients and parameters of every step, and an evaluation") {
@@ -47,7 +59,7 @@ TEST_CASE("a run ends with losses where they are reported, gradients and paramet
   const FieldOutcome made = outcome({{4, 4}, 4});
   std::vector<std::string> names;
   for (const FieldTensor& tensor : made.tensors) names.push_back(tensor.name);
-  REQUIRE(names.size() == 1 + 2 * 8 + 2);
+  REQUIRE(names.size() == 1 + 2 * 8 + 3);
   CHECK(names[0] == "the loss after step 1");
   CHECK(names[1] == "the gradient of '0.weight' after step 1");
   CHECK(names[2] == "parameter '0.weight' after step 1");
@@ -56,6 +68,9 @@ TEST_CASE("a run ends with losses where they are reported, gradients and paramet
   CHECK(made.tensors[2].copies[0] != made.tensors[10].copies[0]);
   CHECK(names[17] == "the outputs of an evaluation");
   CHECK(made.tensors[17].copies[0].size() == 8);
+  CHECK(names[19] == "the outputs of a prediction");
+  CHECK(made.tensors[19].copies[0].size() == 8);
+  CHECK(made.tensors[19].copies[0] != made.tensors[17].copies[0]);
   const FieldOutcome less = outcome({{4, 3}, 4});
   CHECK(less.tensors[2].copies[0] == made.tensors[2].copies[0]);
   CHECK(less.tensors[10].copies[0] != made.tensors[10].copies[0]);

@@ -18,8 +18,16 @@ TEST_CASE("a proof is one line: what was compared, how often, and how likely a w
         "DataParallel<4>: 4 devices, hash 91d8f0a1b2c3d4e5 as one device, 3 steps, 6 draws modulo 2139095017, a wrong plan passes with probability "
         "below 2^-41");
   CHECK(proof);
+  proof.log2_of_bound = -1.4;
+  CHECK(proof.ok());
+  CHECK(proof.bounded());
+  CHECK_FALSE(proof);  // too few draws were allowed for what is promised
+  CHECK(proof.line().find("below 2^-1, but 2^-40 is promised: allow more draws in most_draws") != std::string::npos);
+  proof.log2_of_bound = -40;
+  CHECK_FALSE(proof);
   proof.log2_of_bound = 0;
   CHECK(proof.ok());
+  CHECK_FALSE(proof.bounded());
   CHECK_FALSE(proof);  // nothing differs, but nothing is proved either
   proof.devices = 1;
   CHECK(proof.line().find("DataParallel<4>: 1 device, ") == 0);

@@ -50,7 +50,8 @@ TEST_CASE("the page says machine, launcher, placement, findings and verdict") {
   CHECK(says(page, "note         [heddle.A03] stages are out of balance"));
   CHECK(page.ends_with("This plan can run here with Threads.\n"));
   CHECK(describe(doctor<Staged>(machine.surroundings()))
-            .ends_with("Nothing was found that keeps this plan from running. Name its backend to know, as in doctor<MyPlan, CpuThreads>().\n"));
+            .ends_with(
+                "Nothing was found that keeps this plan from running. Name its backend to know, as in extending::doctor<MyPlan, CpuThreads>().\n"));
 }
 
 TEST_CASE("what cannot work is the verdict") {

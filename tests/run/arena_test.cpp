@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "sanitized.hpp"
+
 using namespace heddle;
 
 namespace {
@@ -59,7 +61,7 @@ TEST_CASE("an arena that is moved keeps its place") {
 }
 
 TEST_CASE("memory that no system has is refused with both numbers") {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(HEDDLE_SANITIZED)
   MESSAGE("SKIPPED: a sanitizer ends the program where memory is asked for that it cannot give");
 #else
   const auto refuse = [] { const Arena arena{std::int64_t{1} << 60}; };

@@ -37,11 +37,24 @@ TEST_CASE("this file knows what it was compiled with") {
 #else
   CHECK(value_of("AVX2") == 0);
 #endif
-  CHECK(value_of("-ffast-math") == 0);
+  for (const char* flag : {"-ffast-math", "-ffinite-math-only", "-fassociative-math", "-freciprocal-math", "-fno-signed-zeros", "-fno-math-errno",
+                           "-fsingle-precision-constant", "-mfpmath=387"})
+    CHECK_MESSAGE(value_of(flag) == 0, flag);
   CHECK(value_of("sizeof(Program)") == sizeof(Program));
   CHECK((value_of("the compiler") > BuildFlag::clang) == (std::string{__VERSION__}.find("lang") != std::string::npos));
   std::set<std::string> names;
   for (const BuildFlag& flag : flags_of_this_file) CHECK_MESSAGE(names.insert(flag.name).second, flag.name, " stands twice");
+}
+
+TEST_CASE("ranks tell each other all flags that bits depend on, and no others") {
+  const Text<1000> all = build_in_words();
+  CHECK_FALSE(all.cut);
+  for (const BuildFlag& flag : flags_of_this_file) {
+    const std::string_view name = flag.name;
+    const bool known = flag.value != BuildFlag::unseen && !(name == "the hash of the headers" && flag.value == BuildFlag::no_hash);
+    const bool told = (';' + std::string{all.view()}).find(';' + std::string{name} + '=' + in_words(flag) + ';') != std::string::npos;
+    CHECK_MESSAGE(told == (known && name.find("_GLIBCXX") != 0 && name.find("sizeof") != 0), name);
+  }
 }
 
 TEST_CASE("every flag that differs is named with both values, and nothing else") {

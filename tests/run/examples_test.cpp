@@ -176,12 +176,15 @@ TEST_CASE("temporaries of any type live as long as the batch; only what looks at
 
 TEST_CASE("targets of a type that no loss takes are told by its name") {
   CHECK(WrongTargets<CrossEntropy, double>::found.sentence().view() ==
-        "[heddle.D12] CrossEntropy takes class number targets but the rows have double targets. Fix: give a Dataset or Examples<std::int32_t>.");
+        "[heddle.D12] CrossEntropy takes class number targets but the rows have double targets. Fix: give a datasets::Dataset or "
+        "Examples<std::int32_t>.");
   CHECK(WrongTargets<CrossEntropy, float>::found.sentence().view() ==
-        "[heddle.D12] CrossEntropy takes class number targets but the rows have float targets. Fix: give a Dataset or Examples<std::int32_t>, or "
+        "[heddle.D12] CrossEntropy takes class number targets but the rows have float targets. Fix: give a datasets::Dataset or "
+        "Examples<std::int32_t>, or "
         "name another loss.");
   CHECK(WrongTargets<MeanSquaredError, std::int32_t>::found.sentence().view() ==
-        "[heddle.D12] MeanSquaredError takes float targets but the rows have class number targets. Fix: give a RegressionDataset or Examples<float>, "
+        "[heddle.D12] MeanSquaredError takes float targets but the rows have class number targets. Fix: give a datasets::RegressionDataset or "
+        "Examples<float>, "
         "or name another loss.");
   static_assert(WrongTargets<MeanSquaredError, float>::found.ok());
 }

@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -44,7 +45,7 @@ TEST_CASE("ranks of plans of any type are ranks of one type, and give what their
   Trainer<Of<Single>, CpuThreads> trainer{{}, Seed{4}};
   CHECK(one.ranks.predict<std::int32_t>(inputs) == trainer.predict(inputs));
   CHECK(four.ranks.predict<std::int32_t>(inputs) == trainer.predict(inputs));
-  CHECK(four.ranks.resting("a test").hash(1) == trainer.parameter_hash());
+  CHECK(four.ranks.resting("a test")->hash(1) == trainer.parameter_hash());
   CHECK((four.ranks.local(Rank{3}) && four.ranks.executor(Rank{3}).role() == 1));
 }
 
@@ -86,7 +87,7 @@ TEST_CASE("a call inside another one is refused, and one that writes has a turn 
   };
   CHECK(refused([&] { (void)held.ranks.predict<std::int32_t>(inputs); }));
   CHECK(refused([&] { held.ranks.write("set_parameter()", "second.bias", std::vector<float>(2)); }));
-  CHECK(held.ranks.resting("parameter()").parameter(held.ranks.tensors().find("second.bias"), 0).size() == 2);
+  CHECK(held.ranks.resting("parameter()")->parameter(held.ranks.tensors().find("second.bias"), 0).size() == 2);
 }
 
 TEST_CASE("what was interrupted while parameters were set says so, and neither runs nor sets again; agreeing changes nothing") {
@@ -105,6 +106,12 @@ TEST_CASE("what was interrupted while parameters were set says so, and neither r
   CHECK_FALSE(held.ranks.interrupted());
   CHECK(said([&] { held.ranks.write("set_parameter()", "second.bias", std::vector<float>(3)); }).find("[heddle.R05]") == 0);
   CHECK_FALSE(held.ranks.interrupted());
+  const auto saves_beside = [&](NamedTensors<CpuThreads::Session>&) {
+    std::thread second{[&] { CHECK(said([&] { save_parameters(held.ranks, "none/of/this"); }).find("[heddle.R11] save() was called while") == 0); }};
+    second.join();
+    CHECK_FALSE(held.ranks.interrupted());  // nothing has failed
+  };
+  CHECK(said([&] { held.ranks.change("load()", saves_beside, saves_beside); }) == "nothing");
   CHECK(said([&] { held.ranks.change("load()", passes, fails); }) == "the power is gone");
   CHECK(held.ranks.interrupted());
   const std::string wanted =

@@ -128,5 +128,7 @@ TEST_CASE("the code that ran is named by its layer, as the loss or as the optimi
   CHECK(has("instruction 0 (forward of chunk 0, micro-batch 0)"));  // it loads rows
   CHECK(describe_throw("the loss", "no memory") ==
         "the loss threw: no memory. Fix: look there for what it says; Heddle throws nothing of this kind.");
+  CHECK(describe_no_memory("the loss") == "the system gave no memory to the loss. Fix: free memory, or raise the limit (ulimit -v).");
+  CHECK(describe_no_memory("") == "the system gave no memory. Fix: free memory, or raise the limit (ulimit -v).");
   CHECK(describe_throw("the observer", "no disk. Fix: buy one.") == "the observer threw: no disk. Fix: buy one.");
 }

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -20,11 +22,11 @@ struct Counted {
   int value = 3;
 };
 
-template <class Action> std::string sentence(Action action) {
+template <class Action> std::string sentence(Action action, int number = 27) {
   try {
     action();
   } catch (const Error& error) {
-    CHECK(error.code() == Code{'R', 27});
+    CHECK(error.code() == Code{'R', number});
     return error.what();
   }
   return "nothing was thrown";
@@ -59,4 +61,28 @@ TEST_CASE("a state that is replaced lives until the call that is under way has e
     CHECK(gone == 0);
   }
   CHECK(gone == 1);
+}
+
+TEST_CASE("a file of another kind is told both kinds before it looks at the state; consume.compiled links two such files") {
+  int gone = 0;
+  Movable<Counted> trainer{"Trainer", "Mnist", &gone};
+  const auto found = [&](auto kind) { std::memcpy(static_cast<void*>(&trainer), &kind, sizeof kind); };
+  static_assert(sizeof(FileKind) == 8 && kind_of_this_file == FileKind::headers);
+  found(FileKind::library);
+  const std::string refused =
+      "[heddle.R33] this Trainer of Mnist was made in a file that uses heddle::compiled and is called in one that compiles Heddle itself, and the "
+      "two may "
+      "lay its state out in two ways. Fix: compile both files for heddle::compiled, or both for heddle::eigen.";
+  CHECK(sentence([&] { trainer->value = 4; }, 33) == refused);
+  CHECK(sentence([&] { (void)trainer.shared_state(); }, 33) == refused);
+  Movable<Counted> moved{std::move(trainer)};
+  CHECK(sentence([&] { moved->value = 4; }, 33) == refused);
+  trainer = std::move(moved);
+  found(std::uint64_t{0x7f00'0000'1000});
+  CHECK(sentence([&] { trainer->value = 4; }, 33) ==
+        "[heddle.R33] a file that compiles Heddle itself calls a Trainer or a Runner, but where it looks lies none: the file that made it lays the "
+        "objects "
+        "around it out otherwise, or it is gone. Fix: compile both files with the same flags, both for heddle::compiled or both for heddle::eigen.");
+  found(FileKind::headers);
+  CHECK(trainer->value == 3);
 }

@@ -6,10 +6,12 @@
 #include <unistd.h>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "heddle/backend/cpu_threads.hpp"
@@ -81,7 +83,32 @@ template <class Action> std::string said(Action action) {
   return "nothing";
 }
 
+/// The ranks of a plan, of which only its Programs are given.
+struct Held {
+  using P = Of<Single>;
+  LocalRanks<CpuThreads::Session> ranks{P::training,
+                                        P::evaluation,
+                                        P::Request::graph,
+                                        P::Request::target_features,
+                                        kernel_table<Model, CrossEntropy, Adam, EigenCompute>(),
+                                        transport_needs(P::training, P::evaluation),
+                                        std::chrono::seconds{60}};
+  Held() { ranks.make(Seed{4}); }
+};
+
+struct Beside {};
+
 }  // namespace
+
+/// Writes nothing. At every tensor something else is done.
+template <> class heddle::io_room::FloatTensorWriter<Beside> {
+ public:
+  using Told = FloatTensorWriter<void>::Told;
+  FloatTensorWriter(const std::string&, const std::vector<Told>&) {}
+  static void append(std::span<const float>) { meanwhile(); }
+  static void commit() {}
+  static inline std::function<void()> meanwhile;
+};
 
 TEST_CASE("a source that throws or gives too little in the middle changes nothing, and the trainer goes on") {
   Trained<Single> whole{{}, Seed{1}};
@@ -128,6 +155,73 @@ TEST_CASE("what was interrupted between ranks is not saved, not loaded and loads
   other.load(good);
   CHECK(other.step(examples(inputs, labels, 6)).step == 1);
   CHECK(std::distance(fs::directory_iterator{folder.path}, fs::directory_iterator{}) == 1);  // nothing was begun beside it
+}
+
+TEST_CASE("in a callback its own thread reads and no other does: neither saves, loads from the trainer, nor replaces the callback") {
+  const Folder folder;
+  Trained<DataParallel<2>> trainer{{}, Seed{1}};
+  Trained<Single> other{{}, Seed{9}};
+  const std::uint64_t of_other = other.parameter_hash();
+  int refused = 0;
+  trainer.on_step([&](const StepResult&) {
+    const auto elsewhere = [&](const char* call, auto action) {
+      std::string words;
+      std::thread second{[&] { words = said(action); }};
+      second.join();
+      INFO(words);
+      CHECK(words.find(std::string{"[heddle.R11] "} + call + " was called while another call of the same trainer is under way") == 0);
+      ++refused;
+    };
+    elsewhere("save()", [&] { trainer.save(folder.path / "torn"); });
+    elsewhere("parameter()", [&] { (void)trainer.parameter("first.bias"); });
+    elsewhere("gradient()", [&] { (void)trainer.gradient("first.bias"); });
+    elsewhere("parameter_hash()", [&] { (void)trainer.parameter_hash(); });
+    elsewhere("load() of the parameters of a trainer", [&] { other.load(trainer); });
+    elsewhere("on_step()", [&] { trainer.on_step({}); });
+    trainer.save(folder.path / "whole");
+  });
+  trainer.step(examples(inputs, labels, 6));
+  CHECK(refused == 6);
+  CHECK_FALSE(fs::exists(folder.path / "torn"));
+  CHECK(other.parameter_hash() == of_other);
+  other.load(folder.path / "whole");
+  CHECK(other.parameter_hash() == trainer.parameter_hash());
+}
+
+TEST_CASE("no call begins in the middle of a save, in no thread, and the trainer goes on after it") {
+  Held held;
+  int began = 0, refused = 0;
+  FloatTensorWriter<Beside>::meanwhile = [&] {
+    const auto step = [&] {
+      const auto turn = held.ranks.begin("step()");
+      ++began;
+    };
+    refused += said(step).find("[heddle.R11] step() was called") == 0;
+    std::thread second{[&] { refused += said(step).find("[heddle.R11] step() was called") == 0; }};
+    second.join();
+  };
+  save_parameters<CpuThreads::Session, Beside>(held.ranks, "nowhere");
+  CHECK(refused == 2 * 4);  // at each of 4 tensors
+  CHECK(began == 0);
+  CHECK_NOTHROW((void)held.ranks.begin("step()"));
+}
+
+TEST_CASE("while a reading lives its trainer can be saved, loaded from and looked at, and makes no step") {
+  const Folder folder;
+  Trained<DataParallel<2>> trainer{{}, Seed{1}};
+  Trained<Single> other{{}, Seed{9}};
+  {
+    const auto reading = trainer.reading();
+    CHECK(said([&] { trainer.step(examples(inputs, labels, 6)); }).find("[heddle.R11] step() was called") == 0);
+    CHECK(said([&] { (void)trainer.accuracy(examples(inputs, labels, 6)); }).find("[heddle.R11] accuracy() was called") == 0);
+    CHECK(said([&] { trainer.load(other); }).find("[heddle.R11] load() was called") == 0);
+    std::thread second{[&] { trainer.save(folder.path / "x"); }};
+    second.join();
+    other.load(trainer);
+    CHECK(other.parameter_hash() == trainer.parameter_hash());
+  }
+  trainer.load(trainer);  // under its own turn
+  CHECK(trainer.step(examples(inputs, labels, 6)).step == 1);
 }
 
 TEST_CASE("what one plan saves another loads, to the bit, and a runner too; the file is that of a TensorFile") {

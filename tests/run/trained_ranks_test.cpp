@@ -100,9 +100,12 @@ TEST_CASE("options that the optimizer refuses begin no step") {
 TEST_CASE("parameters come from whatever has them, and labels are counted in pieces") {
   Held held{Of<DataParallel<2>>{}};
   Trainer<Of<Single>, CpuThreads> trainer{{}, Seed{9}};
-  SourceOf<decltype(trainer)> source{trainer};
   CHECK(held.ranks.parameter_hash(0) != trainer.parameter_hash());
-  held.ranks.load(source);
+  {
+    SourceOf<decltype(trainer)> source{trainer};
+    held.ranks.load(source);
+    CHECK_THROWS_WITH_AS(trainer.step(examples(inputs, labels, 3)), doctest::Contains("[heddle.R11] step() was called"), Error);  // it is read from
+  }
   CHECK(held.ranks.parameter_hash(1) == trainer.parameter_hash());
   Accuracy counted;
   held.ranks.count_right(counted, examples(inputs, labels, 3));

@@ -554,6 +554,23 @@ using OfGuarded = Plan<Guarded, CrossEntropy, SGD, Batch<16>, DataParallel<2>>;
 
 }  // namespace
 
+TEST_CASE("a rank without memory is told as that, and no layer is blamed for it") {
+  struct Greedy : Observer {
+    void started(const Observation& seen) override {
+      if (seen.rank.value == 1) throw std::bad_alloc();
+    }
+  } greedy;
+  Trainer<OfGuarded, CpuThreads> trainer{{}, Seed{1}};
+  trainer.observe(&greedy);
+  const std::string said = refused(Code{'R', 1}, [&] { trainer.step(rows.batch()); });
+  CHECK(contains(said,
+                 "rank 1 was lost at instruction 0 (forward of chunk 0, micro-batch 0), sequence 1: "
+                 "the system gave no memory to the observer. Fix: free memory, or raise the limit (ulimit -v)."));
+  CHECK_FALSE(contains(said, "look there"));
+  trainer.observe(nullptr);
+  CHECK(trainer.step(rows.batch()).step == 1);
+}
+
 TEST_CASE("what a kernel of a user throws is told with its rank, its layer and a remedy that fits, and the trainer goes on") {
   Trainer<OfGuarded, CpuThreads> trainer{{}, Seed{1}};
   Rows with_a_spike{16};

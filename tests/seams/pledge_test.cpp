@@ -82,6 +82,38 @@ TEST_CASE("a start that differs is one sentence that names what differs, with bo
   CHECK(words([&] { check_start(all); }).find("[heddle.R08] rank 1 runs another program than ranks 0 and 2. Fix: ") == 0);
 }
 
+TEST_CASE("ranks that were compiled otherwise are told with every flag that both say and that differs") {
+  std::vector<StartPledge> all(3);
+  for (StartPledge& pledge : all) pledge.build = "the compiler=g++ 12;AVX=off;AVX2=off;-ffast-math=off;";
+  CHECK(words([&] { check_start(all); }).empty());
+  all[1].build = "the compiler=g++ 12;AVX=off;AVX2=on;-ffast-math=on;";
+  CHECK(words([&] { check_start(all); }) ==
+        "[heddle.R08] rank 1 was compiled otherwise than ranks 0 and 2: AVX2 is on in rank 1 and off in rank 0, -ffast-math is on in rank 1 and off "
+        "in rank 0. Fix: start the same binary in every process, or compile each with the same compiler and the same flags.");
+  all[0].build = all[1].build;
+  all[2].build = "the compiler=clang 14;AVX=off;AVX2=on;-ffast-math=on;";
+  CHECK(words([&] {
+          check_start(all);
+        }).find("rank 2 was compiled otherwise than ranks 0 and 1: the compiler is clang 14 in rank 2 and g++ 12 in ") != std::string::npos);
+  all[2].build = "AVX2=on;-ffast-math=on;the version of Eigen=3.4.0;";  // what only one of them knows tells nothing
+  CHECK(words([&] { check_start(all); }).empty());
+  all[2].build = "AVX2";
+  CHECK(words([&] { check_start(all); }).empty());
+}
+
+TEST_CASE("another version of Heddle is told by its version before all that it may mean otherwise") {
+  std::vector<StartPledge> all(3);
+  all[2].version += 2'003;
+  all[2].program = 4;
+  CHECK(words([&] { check_start(all); }) ==
+        "[heddle.R08] rank 2 runs another version of Heddle than ranks 0 and 1: rank 2 with 0.3.3, rank 0 with 0.1.0. Fix: compile the program of "
+        "every process with the same version of Heddle.");
+  all[2] = {.size = 40};
+  CHECK(words([&] { check_start(all); }).find("ranks 0 and 1: rank 2 with 0.1.0 in another state, rank 0 with 0.1.0. Fix: ") != std::string::npos);
+  all[2] = {.mark = 7, .version = 4, .size = 0};
+  CHECK(words([&] { check_start(all); }).find("ranks 0 and 1: rank 2 with an earlier one, rank 0 with 0.1.0. Fix: ") != std::string::npos);
+}
+
 TEST_CASE("calls that differ are one sentence, the cause before what follows from it") {
   const CallPledge common{.options = 1, .learning_rate = 0.5F, .order = 2, .rows = 16, .number = 4, .call = CallPledge::step, .reports = 1};
   CallPledge other = common;

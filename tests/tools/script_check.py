@@ -29,7 +29,7 @@ chmod +x "$2/tools/$4"
 """
 # At ^C or SIGTERM an mpirun ends its processes and then itself, with 1.
 MPIRUN = """#!/bin/bash
-if [[ -n ${FAKE_TRAINING-} ]]; then trap 'echo ended; exit 1' INT TERM; touch "$FAKE_TRAINING"; for ((i = 0; i < 200; ++i)); do sleep 0.1; done; fi
+if [[ -n ${FAKE_TRAINING-} ]]; then trap 'echo ended; exit ${FAKE_END-1}' INT TERM; touch "$FAKE_TRAINING"; for ((i = 0; i < 200; ++i)); do sleep 0.1; done; fi
 if [[ -n ${FAKE_CODE-} ]]; then exit "$FAKE_CODE"; fi
 exec "${@:3}"
 """
@@ -161,13 +161,19 @@ def ends_at_an_interrupt():
     code, _, said = interrupt(place, begun, "doctor", FAKE_SLOW=begun)
     check("^C in a build", code == 130 and said.endswith("\nheddle: stopped before the end; what is built so far stays\n"), said)
     begun = os.path.join(place.folder, "training")
-    code, printed, said = interrupt(place, begun, "train", "--processes", "2", FAKE_TRAINING=begun)
-    check("^C while processes train", code == 130 and printed.endswith("ended\n"), (code, printed, said))
+    code, printed, said = interrupt(place, begun, "train", "--processes", "2", FAKE_TRAINING=begun, TMPDIR=place.folder)
+    check("the folder of notes is gone", not [name for name in os.listdir(place.folder) if name.startswith("tmp.")], os.listdir(place.folder))
+    told = "\nheddle: stopped before the end; there is no table\n"  # not by the processes: mpirun drops what they say after it
+    check("^C while processes train", code == 130 and printed.endswith("ended\n") and said.endswith(told), (code, printed, said))
+    os.remove(begun)
+    code, printed, said = interrupt(place, begun, "train", "--processes", "2", FAKE_TRAINING=begun, FAKE_END="0")
+    check("^C after the table", code == 130 and printed.endswith("ended\n") and "there is no table" not in said, (code, printed, said))
     # A scheduler, or docker stop, tells the script alone.
     for what, expected in ((signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)):
         os.remove(begun)
         code, printed, said = interrupt(place, begun, "train", "--processes", "2", send=os.kill, what=what, FAKE_TRAINING=begun)
-        check(f"{what} of the script is passed on", code == expected and printed.endswith("ended\n") and "signal" not in said, (code, printed, said))
+        check(f"{what} of the script is passed on", code == expected and printed.endswith("ended\n") and "signal" not in said and said.endswith(told),
+              (code, printed, said))
     check("the exit code of mpirun", place.run("train", "--processes", "2", FAKE_CODE="7").returncode == 7)
     for code, words in ((137, "9 (KILL), so all were ended. Fix: look whether memory ran out"), (139, "11 (SEGV), so all were ended. Fix: look for the place in"),
                         (152, "24 (XCPU), so all were ended. Fix: look for who has sent it")):

@@ -48,7 +48,7 @@ def refused(what, words, *command):
 
 
 def ends_at_an_interrupt():
-    """^C in the middle of a plan: one sentence on a line of its own, and nobody is left."""
+    """^C in the middle of a plan: nobody is left. The sentence is that of ./heddle (script_check.py)."""
     ours, terminal = pty.openpty()
     running = subprocess.Popen([*MPIRUN, "4", PROCESSES, "--data", "synthetic", "--epochs", "1000", "--processes", "4"], stdin=terminal, stdout=terminal,
                                stderr=terminal, start_new_session=True)
@@ -59,11 +59,9 @@ def ends_at_an_interrupt():
         seen += os.read(ours, 4096)
     running.send_signal(signal.SIGINT)
     with contextlib.suppress(OSError):  # until nobody has the terminal open any more
-        while more := os.read(ours, 4096):
-            seen += more
+        while os.read(ours, 4096):
+            pass
     check("^C ends mpirun", running.wait(timeout=60) != 0, running.returncode)
-    lines = seen.decode().replace("\r\n", "\n").split("\n")
-    check("^C is said once, on a line of its own", lines.count("heddle train: stopped before the end; there is no table.") == 1, lines[-8:])
     left = [folder for folder in os.listdir("/proc") if folder.isdigit() and runs_here(folder)]
     check("no process is left", not left, left)
 

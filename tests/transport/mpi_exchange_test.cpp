@@ -88,6 +88,31 @@ TEST_CASE("processes that pledge the same agree, others are named everywhere") {
       doctest::Contains("[heddle.O02] rank 0 starts with another learning_rate than ranks 1, 2 and 3: rank 0 with 0.5, rank 1 with 0.25."), Error);
 }
 
+TEST_CASE("another version of Heddle is told, whether it says less or more at the start") {
+  const FirstRanks ranks{4};
+  MpiCommunicator comm{ranks.get(), std::chrono::minutes{2}};
+  for (const std::size_t bytes : {32U, 40U, 48U, 4096U}) {
+    if (comm.rank() == 1) {
+      const std::vector<char> mine(bytes, 'x');
+      std::vector<std::vector<char>> theirs(4, std::vector<char>(StartPledge::most_bytes));
+      std::vector<MPI_Request> requests;
+      for (int rank = 0; rank < 4; ++rank) {
+        if (rank == 1) continue;
+        MPI_Isend(mine.data(), static_cast<int>(bytes), MPI_BYTE, rank, 2, comm.get(), &requests.emplace_back());
+        MPI_Irecv(theirs[static_cast<std::size_t>(rank)].data(), StartPledge::most_bytes, MPI_BYTE, rank, 2, comm.get(), &requests.emplace_back());
+      }
+      MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    } else {
+      MpiAgreement agreement{comm, {.program = 7, .ranks = 4}};
+      while (!agreement.done()) std::this_thread::yield();
+      CHECK_THROWS_WITH_AS(
+          agreement.check(),
+          doctest::Contains("[heddle.R08] rank 1 runs another version of Heddle than ranks 0, 2 and 3: rank 1 with an earlier one, "), Error);
+    }
+    MPI_Barrier(ranks.get());
+  }
+}
+
 TEST_CASE("the one that has not come to the start is the one that is missing") {
   const FirstRanks ranks{4};
   MpiCommunicator comm{ranks.get(), std::chrono::minutes{2}};

@@ -30,7 +30,12 @@ class MpiSession {
   MpiSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline) : MpiSession(needs, deadline, agreed_world()) {}
   MpiSession(const TransportNeeds& needs, std::chrono::nanoseconds deadline, MPI_Comm world)
       : world_(world, needs.ranks, needs.groups, PendingLimits{needs.transfers, needs.reductions, needs.elements, needs.add}, deadline,
-               {needs.program, 0, needs.seed, needs.options, needs.learning_rate, needs.most_draws}) {}
+               {.program = needs.program,
+                .seed = needs.seed,
+                .options = needs.options,
+                .learning_rate = needs.learning_rate,
+                .most_draws = needs.most_draws,
+                .build = needs.build}) {}
 
   [[nodiscard]] static constexpr Bytes memory(const RankNeeds& needs) { return mpi_memory(needs); }
   /// job(rank) for the rank of this process.

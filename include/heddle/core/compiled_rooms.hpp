@@ -9,8 +9,9 @@
 #ifdef HEDDLE_COMPILED
 // Linked into one program, files that were compiled with and without HEDDLE_COMPILED, perhaps with other flags, would otherwise share functions:
 // the linker takes one of each name, and whichever it takes is wrong for half of the callers. An object of one kind that is handed to a function
-// of the other is now a name that the linker does not find. clang 14 to 19 open a second namespace where `namespace heddle::run_room` meets a room
-// inside an inline namespace, so the rooms themselves have two names.
+// of the other is now a name that the linker does not find. Inside a struct, or returned, it has no name: run/movable.hpp refuses a trainer there.
+// clang 14 to 19 open a second namespace where `namespace heddle::run_room` meets a room inside an inline namespace, so the rooms themselves have
+// two names.
 #define core_room compiled_core_room
 #define graph_room compiled_graph_room
 #define mesh_room compiled_mesh_room

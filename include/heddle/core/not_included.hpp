@@ -69,7 +69,7 @@ class IdxDataset;  // [heddle.L17] Fix: add #include <heddle/io/idx.hpp>
 template <class... Given>
 requires(!is_included<SyntheticHeader, Given...>) Unanswered synthetic(const Given&...) {
   static_assert(is_included<SyntheticHeader, Given...>,
-                "[heddle.L17] synthetic() stands in a header that is not included. Fix: add #include <heddle/io/synthetic.hpp>.");
+                "[heddle.L17] datasets::synthetic() stands in a header that is not included. Fix: add #include <heddle/io/synthetic.hpp>.");
   return {};
 }
 
@@ -153,7 +153,11 @@ requires(!is_included<ProofHeader, ThePlan, Backend, Given...>) Unanswered prove
 }  // namespace heddle::proof_room
 
 namespace heddle {
-using backend_room::CpuMpi, backend_room::CpuThreads, io_room::Dataset, io_room::IdxDataset, io_room::synthetic, report_room::difference;
+using backend_room::CpuMpi, backend_room::CpuThreads, report_room::difference;
 using backend_room::FieldMpi, backend_room::FieldThreads, proof_room::Proof, proof_room::prove, report_room::summary, run_room::examples,
     run_room::peak_memory, run_room::run_main, run_room::with_plan;
 }  // namespace heddle
+
+namespace heddle::datasets {
+using io_room::Dataset, io_room::IdxDataset, io_room::synthetic;
+}  // namespace heddle::datasets

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Room: core. The namespaces of the rooms: each sees the names of the rooms below it, as the arrows of docs/rooms.md say, and no others.
 // Sees: core/language.  Does not see: what the rooms have.
-// In: -.  Out: heddle::core_room to heddle::backend_room. What users write is named in heddle itself, at the end of the header that has it.
+// In: -.  Out: heddle::core_room to heddle::backend_room. What users write is named in heddle, heddle::datasets or heddle::extending as well,
+// at the end of the header that has it.
 #pragma once
 
 #include "heddle/core/language.hpp"

@@ -29,6 +29,13 @@ using Label = Text<13>;
   return Label{"[heddle."} << code.letter << static_cast<char>('0' + code.number / 10) << static_cast<char>('0' + code.number % 10) << "] ";
 }
 
+/// "B01": std::cout << found.code. There is none where <ostream> is not included.
+template <class Character, class Traits>
+requires requires(std::basic_ostream<Character, Traits>& stream) { stream.width(); }
+std::basic_ostream<Character, Traits>& operator<<(std::basic_ostream<Character, Traits>& stream, const Code& code) {
+  return stream << label(code).view().substr(8, 3);
+}
+
 /// What compilers, exceptions and reports write: "[heddle.B01] Batch<63> does not divide by 4 ranks. ... Fix: ...".
 using Sentence = Text<480>;
 
@@ -64,7 +71,7 @@ struct Diagnosis {
 template <class Character, class Traits>
 requires requires(std::basic_ostream<Character, Traits>& stream) { stream.width(); }
 std::basic_ostream<Character, Traits>& operator<<(std::basic_ostream<Character, Traits>& stream, const Diagnosis& found) {
-  return stream << found.sentence().view();
+  return stream << found.sentence();
 }
 
 }  // namespace heddle::core_room

@@ -53,6 +53,7 @@ struct Shape {
   }
   /// At most most_countable; 0 if a size is not positive.
   [[nodiscard]] constexpr std::int64_t elements() const {
+    if (dimensions == 1 && sizes[0] > 0 && sizes[0] <= most_countable) return sizes[0];  // of most values, without a call
     std::int64_t n = 1;
     for (int i = 0; i < dimensions && i < most_dimensions; ++i) n = counted_product(n, sizes[i]);
     return n;
@@ -89,10 +90,6 @@ struct Spec {
 
 }  // namespace heddle::core_room
 
-namespace heddle {
-using core_room::Shape;
-}  // namespace heddle
-
 namespace heddle::extending {
-using core_room::Spec;
+using core_room::Shape, core_room::Spec;
 }  // namespace heddle::extending

@@ -4,8 +4,10 @@
 // In: words and numbers.  Out: Text<Capacity>, Name (a template argument).
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <string_view>
 
 #include "heddle/core/rooms.hpp"
@@ -20,6 +22,14 @@ template <std::size_t Length> struct Name {
     for (std::size_t i = 0; i < Length; ++i) chars[i] = literal[i];
   }
   [[nodiscard]] constexpr std::string_view view() const { return {chars, Length - 1}; }
+};
+
+/// std::string, which this header does not include.
+template <class String>
+concept OwnsItsCharacters = std::same_as<typename String::value_type, char> && requires(const String& string, const char* from) {
+  typename String::traits_type;
+  { string.c_str() } -> std::same_as<const char*>;
+  String(from, String::npos);
 };
 
 /// Text of at most Capacity characters. What does not fit is cut, never written past the end and never in silence: the text then ends in dots and
@@ -80,6 +90,12 @@ template <int Capacity> struct Text {
 
   [[nodiscard]] constexpr std::string_view view() const { return {chars, static_cast<std::size_t>(length)}; }
   [[nodiscard]] constexpr bool empty() const { return length == 0; }
+  /// std::string words = found.words;
+  template <OwnsItsCharacters String>
+  // NOLINTNEXTLINE(google-explicit-constructor): a text is its characters.
+  operator String() const {
+    return String(chars, static_cast<std::size_t>(length));
+  }
   friend constexpr bool operator==(const Text& a, const Text& b) { return a.view() == b.view(); }
 
  private:
@@ -89,6 +105,13 @@ template <int Capacity> struct Text {
     return *this;
   }
 };
+
+/// std::cout << found.words. There is none where <ostream> is not included.
+template <class Character, class Traits, int Capacity>
+requires requires(std::basic_ostream<Character, Traits>& stream) { stream.width(); }
+std::basic_ostream<Character, Traits>& operator<<(std::basic_ostream<Character, Traits>& stream, const Text<Capacity>& text) {
+  return stream << text.view();
+}
 
 /// Words of a user as a sentence quotes them: a long name leaves room for the rest.
 [[nodiscard]] constexpr Text<40> quoted(std::string_view words) { return Text<40>{words}; }

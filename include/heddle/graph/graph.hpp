@@ -74,16 +74,26 @@ struct Graph {
   [[nodiscard]] constexpr bool adds(int node) const { return leaves[nodes[node].leaf].adds; }
   [[nodiscard]] constexpr const Spec& spec(int value) const {
     if (value == 0) return input;
-    return split.any() ? split.spec_between[nodes[value - 1].leaf] : leaf(value - 1).out;
+    return split.ranks > 1 ? split.spec_between[nodes[value - 1].leaf] : leaves[nodes[value - 1].leaf].leaf.out;
   }
-  [[nodiscard]] constexpr const Signature& signature(int node) const { return split.any() ? split.signatures[nodes[node].leaf] : unsplit; }
+  [[nodiscard]] constexpr const Signature& signature(int node) const { return split.ranks > 1 ? split.signatures[nodes[node].leaf] : unsplit; }
   /// How a value lies between layers; its gradient lies as it does.
   [[nodiscard]] constexpr Laid laid_between(int value) const {
-    return value == 0 || !split.any() ? laid::replicate : split.laid_between[nodes[value - 1].leaf];
+    return value == 0 || split.ranks == 1 ? laid::replicate : split.laid_between[nodes[value - 1].leaf];
   }
   /// The leaf reads its input another way than it lies, or gives its output another way than it is to lie.
-  [[nodiscard]] constexpr bool converts_input(int node) const { return laid_between(nodes[node].operands[0]) != signature(node).input; }
-  [[nodiscard]] constexpr bool converts_output(int node) const { return laid_between(node + 1) != signature(node).output; }
+  [[nodiscard]] constexpr bool converts_input(int node) const {
+    if (split.ranks == 1) return false;  // few calls, here and below: bodies ask this many times of each layer
+    const Node& n = nodes[node];
+    const int value = n.operands[0];
+    const std::int8_t lies = value == 0 ? laid::replicate.code : split.laid_between[nodes[value - 1].leaf].code;
+    return lies != split.signatures[n.leaf].input.code;
+  }
+  [[nodiscard]] constexpr bool converts_output(int node) const {
+    if (split.ranks == 1) return false;
+    const int leaf = nodes[node].leaf;
+    return split.laid_between[leaf].code != split.signatures[leaf].output.code;
+  }
   [[nodiscard]] constexpr const Spec& output() const { return spec(node_count); }
 
   /// No parameter has a part in values up to this one, so nobody needs their gradients.

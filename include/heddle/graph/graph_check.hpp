@@ -4,6 +4,8 @@
 // In: a Graph that is data.  Out: ok, or G27, or the code of a leaf.
 #pragma once
 
+#include <cstddef>
+
 #include "heddle/core/rule.hpp"
 #include "heddle/graph/graph.hpp"
 #include "heddle/graph/leaf_rules.hpp"
@@ -101,15 +103,16 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
 
 /// G27: what a layer gives is read by a later one, but for the last. Parameters before a value that nobody reads would have no gradient.
 [[nodiscard]] constexpr Diagnosis check_readers(const Graph& graph) {
-  for (int value = 0; value < graph.node_count; ++value) {
-    bool read = false;
-    for (int n = value; n < graph.node_count && !read; ++n)
-      for (int k = 0; k < graph.nodes[n].operand_count; ++k) read = read || graph.nodes[n].operands[k] == value;
-    if (!read)
-      return broken_graph() << "value " << value << " of " << graph.node_count
-                            << " is read by no layer. Fix: let a later layer take it; the last value is the output.";
-  }
-  return {};
+  const auto values = static_cast<std::size_t>(graph.node_count);
+  auto* const read = new bool[values]();
+  for (int n = 0; n < graph.node_count; ++n)
+    for (int k = 0; k < graph.nodes[n].operand_count; ++k) read[graph.nodes[n].operands[k]] = true;
+  int value = 0;
+  while (value < graph.node_count && read[value]) ++value;
+  delete[] read;
+  if (value == graph.node_count) return {};
+  return broken_graph() << "value " << value << " of " << graph.node_count
+                        << " is read by no layer. Fix: let a later layer take it; the last value is the output.";
 }
 
 /// A graph of any origin is what the lowering may walk. The counts are trusted: leaves and nodes are views of that many.

@@ -109,9 +109,9 @@ template <class Model> inline constexpr auto flops = (heard(ModelRefusal<Model>{
 }  // namespace heddle::graph_room
 
 namespace heddle {
-using graph_room::parameter_shape, graph_room::parameters;
+using graph_room::parameters;
 }  // namespace heddle
 
 namespace heddle::extending {
-using graph_room::flops, graph_room::output_spec;
+using graph_room::flops, graph_room::output_spec, graph_room::parameter_shape;
 }  // namespace heddle::extending

@@ -77,7 +77,7 @@ template <class Data> struct Parts {
 /// Errors  D06 more rows than an order can number, D07 images and labels differ in number, D08 label out of range,
 ///         D10 no rows, D11 features, classes or labels of a row below 1; D13 at build, a view of a temporary; D32 images() or labels() of a part
 /// Tested  io/dataset_test
-class Dataset : public RowsInMemory<std::int32_t> {
+class Dataset : public RowsInMemory<std::int32_t> {  // Fix: write datasets::Dataset (clang shows this line)
  public:
   explicit Dataset(LabelledRows rows, const std::string& images_name = "images", const std::string& labels_name = "labels")
       : Dataset(std::make_shared<const LabelledRows>(sound(std::move(rows), images_name, labels_name))) {}
@@ -175,6 +175,6 @@ class RegressionDataset : public RowsInMemory<float> {
 
 }  // namespace heddle::io_room
 
-namespace heddle {
+namespace heddle::datasets {
 using io_room::DataSplit, io_room::Dataset, io_room::LabelledRows, io_room::RegressionDataset, io_room::RegressionRows;
-}  // namespace heddle
+}  // namespace heddle::datasets

@@ -21,7 +21,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "heddle/core/written.hpp"
 #include "heddle/io/file.hpp"
@@ -134,8 +133,7 @@ template <ByteSource Packed> class Unpacked {
 ///
 /// Errors  D01 to D11 and D14, each one sentence that names the file
 /// Tested  io/gzip_test
-[[nodiscard]] inline IdxDataset load_idx_dataset(const std::filesystem::path& folder_or_prefix, DataSplit split = DataSplit::train,
-                                                 int classes = 10) {
+[[nodiscard]] inline IdxDataset load_idx(const std::filesystem::path& folder_or_prefix, DataSplit split = DataSplit::train, int classes = 10) {
   const auto with = [](const std::filesystem::path& path, auto use) {
     const std::filesystem::path packed = path.string() + ".gz";
     if (file_is_there(path) || !file_is_there(packed)) {
@@ -154,12 +152,12 @@ template <ByteSource Packed> class Unpacked {
 }
 
 /// The same of a folder as argv gives it. Errors  D01 also of a null pointer
-[[nodiscard]] inline IdxDataset load_idx_dataset(const char* folder_or_prefix, DataSplit split = DataSplit::train, int classes = 10) {
-  return load_idx_dataset(given_folder(folder_or_prefix), split, classes);
+[[nodiscard]] inline IdxDataset load_idx(const char* folder_or_prefix, DataSplit split = DataSplit::train, int classes = 10) {
+  return load_idx(given_folder(folder_or_prefix), split, classes);
 }
 
 }  // namespace heddle::io_room
 
-namespace heddle {
-using io_room::load_idx_dataset;
-}  // namespace heddle
+namespace heddle::datasets {
+using io_room::load_idx;
+}  // namespace heddle::datasets

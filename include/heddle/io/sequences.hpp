@@ -81,10 +81,6 @@ inline void refuse_other_windows(std::span<const std::int32_t> tokens, int vocab
 
 }  // namespace heddle::io_room
 
-namespace heddle {
-using io_room::next_token_rows;
-}  // namespace heddle
-
-namespace heddle::extending {
-using io_room::Predict;
-}  // namespace heddle::extending
+namespace heddle::datasets {
+using io_room::next_token_rows, io_room::Predict;
+}  // namespace heddle::datasets

@@ -43,7 +43,8 @@ inline void refuse_synthetic_rows(std::int64_t rows, std::int64_t inputs, std::i
 /// Errors  D06 more rows than an order can number, D10 no rows, D11 features or classes below 1, D14 more than there is memory for; all before
 ///         anything is made
 /// Tested  io/synthetic_test
-[[nodiscard]] inline Dataset synthetic(Seed seed, std::int64_t rows, std::int64_t features, int classes, DataSplit split = DataSplit::train) {
+[[nodiscard]] inline Dataset synthetic(  // Fix: write datasets::synthetic (compilers show this line where a program leaves that out)
+    Seed seed, std::int64_t rows, std::int64_t features, int classes, DataSplit split = DataSplit::train) {
   constexpr const char* name = "synthetic rows and labels";
   constexpr const char* remedy = "ask for fewer rows";
   const std::uint64_t noise = split == DataSplit::train ? 1 : 2;  // stream 0 has the centres
@@ -142,6 +143,6 @@ inline void refuse_synthetic_rows(std::int64_t rows, std::int64_t inputs, std::i
 
 }  // namespace heddle::io_room
 
-namespace heddle {
+namespace heddle::datasets {
 using io_room::synthetic, io_room::synthetic_regression, io_room::synthetic_tokens;
-}  // namespace heddle
+}  // namespace heddle::datasets

@@ -100,6 +100,7 @@ template <class Asked, class Backend = void> class Trainer {
   template <class... Given> bool local(const Given&...) const { return true; }
   [[nodiscard]] Unanswered parameter_names() const { return {}; }
   [[nodiscard]] Unanswered session() { return {}; }
+  template <class... Given> Unanswered reading(const Given&...) { return {}; }
   [[nodiscard]] Unanswered failures() const { return {}; }
   [[nodiscard]] bool interrupted() const { return false; }
   [[nodiscard]] int steps() const { return 0; }
@@ -133,6 +134,7 @@ template <class TheInference, class Backend = void> class Runner {
   template <class... Given> Unanswered executor(const Given&...) { return {}; }
   [[nodiscard]] Unanswered parameter_names() const { return {}; }
   [[nodiscard]] Unanswered session() { return {}; }
+  template <class... Given> Unanswered reading(const Given&...) { return {}; }
   [[nodiscard]] bool interrupted() const { return false; }
 };
 

@@ -5,16 +5,14 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
 
-#include "heddle/plan/check/arenas.hpp"
+#include "heddle/plan/check/budget.hpp"
 #include "heddle/plan/check/clipping.hpp"
 #include "heddle/plan/check/coverage.hpp"
 #include "heddle/plan/check/data_flow.hpp"
-#include "heddle/plan/check/flat.hpp"
+#include "heddle/plan/check/facts.hpp"
 #include "heddle/plan/check/gradient_flow.hpp"
 #include "heddle/plan/check/loss_scaling.hpp"
-#include "heddle/plan/check/noted.hpp"
 #include "heddle/plan/check/paired.hpp"
 #include "heddle/plan/check/placements.hpp"
 #include "heddle/plan/check/same_on_ranks.hpp"
@@ -26,72 +24,25 @@
 
 namespace heddle::plan_room {
 
-/// What brings the largest part of an arena down. Copies of gradients along the tree over grains are far more than one: 30 grains on a rank are up to
-/// five.
-[[nodiscard]] constexpr Text<96> smaller_memory(const Program& p, std::string_view largest, bool copies_gradients) {
-  Text<96> fix;
-  if (largest == "gradients" && copies_gradients)
-    return p.batch.grain_named ? fix << "drop Grain<" << p.batch.grain_rows << ">, whose sums keep copies of gradients, or name a larger Memory."
-                               : fix << "drop Reproducible, whose sums keep copies of gradients, or name a larger Memory.";
-  if (largest == "activations and transfers") return fix << "use Recompute, a smaller batch, more stages or a larger Memory.";
-  return fix << "use more stages, a smaller batch or a larger Memory.";
-}
-
-/// C01: the sentence names the stage that needs most, its bytes and the two largest contributors. `fitted`: its cut was chosen for the budget.
-[[nodiscard]] constexpr Diagnosis check_memory(const Program& p, Bytes budget, bool fitted = false) {
-  if (budget.value == 0) return {};
-  int largest = 0;
-  for (int r = 1; r < p.roles; ++r)
-    if (p.arenas[r].total > p.arenas[largest].total) largest = r;
-  if (const ArenaMap& map = p.arenas[largest]; map.total > budget.value) {
-    /// A part of the arena, for the sentence that a plan needs too much: {"gradients", 159,040}.
-    struct Share {
-      std::string_view name;
-      std::int64_t bytes;
-    };
-    Share parts[] = {{"parameters", map.gradients - map.parameters},  // with units that are gathered
-                     {"gradients", map.states - map.gradients},
-                     {"optimizer states", map.losses - map.states},
-                     {"activations and transfers", map.scratch - map.pools},
-                     {"scratch", map.total - map.scratch}};
-    for (Share& a : parts)
-      for (Share& b : parts)
-        if (a.bytes > b.bytes) {
-          const Share t = a;
-          a = b;
-          b = t;
-        }
-    const bool copies_gradients = p.batch.tree && map.states - map.gradients > map.gradients - map.parameters;
-    return Diagnosis{Code{'C', 1}, ""} << "stage " << largest << " needs " << map.total << " bytes" << (fitted ? " in the best cut found" : "")
-                                       << ", the plan allows " << budget.value << " bytes. Largest: " << parts[0].name << " with " << parts[0].bytes
-                                       << " bytes, " << parts[1].name << " with " << parts[1].bytes
-                                       << " bytes. Fix: " << smaller_memory(p, parts[0].name, copies_gradients).view();
-  }
-  return {};
-}
-
 /// What the check of lines found in one mode of a plan; the checks of how the lists meet and end read it.
 /// FoundInLines<120, 2> has room for 120 lines on 2 roles.
 template <int Most, int Roles> struct FoundInLines {
   Diagnosis found;
-  int starts[std::size_t{Most}]{};
   int after[std::size_t{Most}]{};
   int first_start[std::size_t{Roles}]{};
   int first_closing = 0;
+  bool conditional = false;
 };
 
 /// The slots of one mode of a plan.
 template <class Request, bool Training> struct CheckedSlots {
   using P = SharedPhases<Request>;
-  static constexpr int slots = P::chunks * pool_kinds * P::micro_batches;
-  static constexpr int bodies = SlotCheck::passes * P::chunks;
+  using L = Lowered<Request, Training>;
   static constexpr Diagnosis find() {  // in a lambda clang 14 takes this for no constant expression
-    std::int16_t owner[std::size_t{slots}]{};
-    bool touched[std::size_t{slots}]{};
-    std::int16_t named[std::size_t{bodies * SlotCheck::most_named(P::chunks)}]{};
-    int named_count[std::size_t{bodies}]{};
-    SlotCheck check{Training ? LoweredPrograms<Request>::training : LoweredPrograms<Request>::evaluation, owner, touched, named, named_count};
-    check.run();
+    using Notes = SlotNotes<P::chunks, P::micro_batches, 2 * P::edges + L::tied>;
+    Notes notes;
+    SlotCheck<Notes> check{Training ? LoweredPrograms<Request>::training : LoweredPrograms<Request>::evaluation, notes};
+    check.run(L::lists.instructions, L::all_bodies.entries, L::slots.slots);
     return check.found;
   }
   static constexpr Diagnosis found = find();
@@ -104,14 +55,17 @@ template <class Request, bool Training> struct CheckedLines {
   /// A function: nvcc 13 rejects a static member that is a reference.
   static constexpr const Program& program() { return Training ? LoweredPrograms<Request>::training : LoweredPrograms<Request>::evaluation; }
 
-  static constexpr FoundInLines<most, P::roles> check_lines() {  // in a lambda clang 14 takes this for no constant expression
+  /// `starts`: those of LineCheck, if anybody asks.
+  static constexpr FoundInLines<most, P::roles> check_lines(int* starts = nullptr) {  // in a lambda clang 14 takes this for no constant expression
     FoundInLines<most, P::roles> out;
     ChunkPass passes[P::chunks * P::micro_batches]{};
     int of_token[std::size_t{most}]{};
-    LineCheck check{program(), passes, out.starts, of_token, out.after, out.first_start};
-    check.run();
+    using Check = LineCheck<decltype(passes)&, decltype(of_token)&, decltype(out.after)&, decltype(out.first_start)&>;
+    Check check{program(), passes, starts, of_token, out.after, out.first_start};
+    check.run(Lowered<Request, Training>::lists.instructions);
     out.found = check.found;
     out.first_closing = check.first_closing;
+    out.conditional = check.conditional;
     return out;
   }
   static constexpr FoundInLines<most, P::roles> lines = check_lines();
@@ -119,14 +73,16 @@ template <class Request, bool Training> struct CheckedLines {
   static constexpr bool paired = [] {
     int next[P::roles]{};
     for (int r = 0; r < P::roles; ++r) next[r] = lines.first_start[r];
-    return lines.found.ok() && starts_pair_up(program(), lines.after, next);
+    return lines.found.ok() && starts_pair_up(program(), Lowered<Request, Training>::lists.instructions, lines.after, next);
   }();
   static constexpr Diagnosis rendezvous = [] {
     if constexpr (paired || !lines.found.ok()) {
       return lines.found;
     } else {
+      int starts[std::size_t{most}]{};
+      check_lines(starts);
       RendezvousBuffers<most, P::roles> buffers;
-      return check_rendezvous(ProgramLists{&program(), lines.starts, P::roles}, Lanes::one_per_device, buffers.view());
+      return check_rendezvous(ProgramLists{&program(), starts, P::roles}, Lanes::one_per_device, buffers.view());
     }
   }();
 };
@@ -161,7 +117,8 @@ template <class Request, bool Training> struct CheckedFlow {
     flow.run();
     return flow.fault;
   }
-  static constexpr Diagnosis same = check_same_on_ranks(Lines::program());
+  static constexpr Diagnosis same =
+      check_same_on_ranks(Lines::program(), Lines::lines.after, Lines::lines.conditional ? -1 : Lines::lines.first_closing);
   static constexpr Diagnosis values = find_values();
   static constexpr Diagnosis steps = find_steps();
 };
@@ -174,9 +131,8 @@ template <class Request> struct CheckedProgram {
   using TrainedFlow = CheckedFlow<Request, true>;
   using EvaluatedFlow = CheckedFlow<Request, false>;
 
-  static constexpr Diagnosis find_noted() {  // in a lambda clang 14 takes this for no constant expression
-    const MadeFrom from{Request::graph,  Request::layout, Request::batch,      Request::target_features,
-                        Request::states, Request::clips,  Request::scales_loss};
+  static constexpr Diagnosis find_noted() {                 // in a lambda clang 14 takes this for no constant expression
+    const MadeFrom from = plan_room::made_from(Request{});  // without the room's name the compiler looks into the Plan, which is not checked yet
     return check_noted(LoweredPrograms<Request>::training, LoweredPrograms<Request>::evaluation, from);
   }
   static constexpr Diagnosis noted = find_noted();

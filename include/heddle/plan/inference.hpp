@@ -37,7 +37,7 @@ inline constexpr ForwardArenas<SharedPhases<Request>::roles, SharedPhases<Reques
 template <class Trained> struct ForwardLayout {
   using Request = RequestOf<Trained>;
   static constexpr Layout layout = [] {
-    if constexpr (Checked<Trained>::sound.ok() && fits_cut_to_memory<Request>()) {
+    if constexpr (CheckedParts<Trained>::sound.ok() && fits_cut_to_memory<Request>()) {
       Program p = LoweredPrograms<CutAsAsked<Request>>::evaluation;
       p.arenas = forward_arenas<CutAsAsked<Request>>.maps;
       if (check_memory(p, Request::budget).ok()) return Request::answered;
@@ -62,7 +62,7 @@ template <class TheInference> struct ForwardProgram {
   static constexpr auto whole = ProgramOf<TheInference, false>::program;
   static constexpr auto program = [] {
     auto p = whole;
-    if constexpr (Checked<TheInference>::sound.ok()) {
+    if constexpr (CheckedParts<TheInference>::sound.ok()) {
       p.arenas = forward_arenas<RequestOf<TheInference>>.maps;
       p.pools = forward_arenas<RequestOf<TheInference>>.pools;
     }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Room: plan. Plans that are data: lowered and checked while a program runs, by the code that the compiler runs for a Plan.
-// Sees: plan/lower, plan/check, plan/checked.  Does not see: policies by name, processes, threads, kernels.
+// Sees: plan/lower, plan/check.  Does not see: policies by name, processes, threads, kernels.
 // In: a LoweringRequest.  Out: LoweredPlan, Diagnosis.
 #pragma once
 
+#include "heddle/plan/check/arenas.hpp"
+#include "heddle/plan/check/budget.hpp"
 #include "heddle/plan/check/check.hpp"
-#include "heddle/plan/checked.hpp"
+#include "heddle/plan/check/facts.hpp"
 #include "heddle/plan/lower/lowered_plan.hpp"
 
 namespace heddle::plan_room {
@@ -24,13 +26,12 @@ namespace heddle::plan_room {
 [[nodiscard]] inline Diagnosis check(const LoweredPlan& plan) {
   if (!plan.fault().ok()) return plan.fault();
   const LoweringRequest& in = plan.request();
-  const MadeFrom from{in.graph, in.layout, in.batch, in.target_features, in.states, in.clips, in.scales_loss};
-  if (const Diagnosis found = check_noted(plan.training(), plan.evaluation(), from); !found.ok()) return found;
+  if (const Diagnosis found = check_noted(plan.training(), plan.evaluation(), made_from(in)); !found.ok()) return found;
   if (const Diagnosis found = check(plan.training()); !found.ok()) return found;
   if (const Diagnosis found = check(plan.evaluation()); !found.ok()) return found;
   if (!in.trains)
     if (const Diagnosis found = check_arenas(plan.applied(), 0, false); !found.ok()) return found;
-  return check_memory(in.trains ? plan.training() : plan.applied(), in.budget);
+  return check_memory(in.trains ? plan.training() : plan.applied(), in.budget, in.fitted);
 }
 
 }  // namespace heddle::plan_room

@@ -4,9 +4,12 @@
 // In: a pack of types.  Out: PartsOf<Plan>, with a Diagnosis if a part is missing, doubled or unknown.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "heddle/core/not_included.hpp"
 #include "heddle/core/type_name.hpp"
@@ -83,14 +86,90 @@ template <class T> [[nodiscard]] constexpr std::string_view home_of() {
     return {};
 }
 
+/// What a type lacks that is begun as a loss or as an optimizer. Of a loss with a Target and a name it is "accepts(Spec), target_features(Spec),
+/// flops(Spec)".
+///
+/// Tested  plan/parts_test, fail/L03_loss_without_accepts
+template <class T> struct Lacking {
+  Text<160> members;
+  constexpr void unless(bool has, std::string_view member) {
+    if (!has) members << (members.empty() ? "" : ", ") << member;
+  }
+  static constexpr bool loss = requires { typename T::Target; }
+  || requires(const Spec& output) { T::accepts(output); };
+  static constexpr bool optimizer = requires { typename T::Options; }
+  || requires { typename T::Constants; }
+  || requires { T::states; };
+  [[nodiscard]] static constexpr Lacking of_a_loss() {
+    Lacking all;
+    all.unless(
+        requires { requires TargetElement<typename T::Target>; }, "using Target = float or std::int32_t");
+    all.unless(
+        requires {
+          { T::name() } -> std::convertible_to<std::string_view>;
+        },
+        "name()");
+    all.unless(
+        requires(const Spec& output) {
+          { T::accepts(output) } -> std::same_as<Diagnosis>;
+        },
+        "accepts(Spec)");
+    all.unless(
+        requires(const Spec& output) {
+          { T::target_features(output) } -> std::same_as<std::int64_t>;
+        },
+        "target_features(Spec)");
+    all.unless(
+        requires(const Spec& output) {
+          { T::flops(output) } -> std::same_as<std::int64_t>;
+        },
+        "flops(Spec)");
+    return all;
+  }
+  [[nodiscard]] static constexpr Lacking of_an_optimizer() {
+    Lacking all;
+    all.unless(
+        requires { typename T::Options; }, "struct Options");
+    all.unless(
+        requires { typename T::Constants; }, "struct Constants");
+    all.unless(
+        requires {
+          { T::states } -> std::convertible_to<int>;
+        },
+        "states");
+    all.unless(
+        requires {
+          { T::name() } -> std::convertible_to<std::string_view>;
+        },
+        "name()");
+    all.unless(
+        requires {
+          { T::constants(std::declval<const typename T::Options&>(), std::int64_t{1}) } -> std::same_as<typename T::Constants>;
+        },
+        "constants(Options, step)");
+    all.unless(
+        requires {
+          { T::check(std::declval<const typename T::Options&>()) } -> std::same_as<Diagnosis>;
+        },
+        "check(Options)");
+    if (all.members.empty()) all.members << "update(Constants, parameter, gradient) with a float& for each of its states";
+    return all;
+  }
+};
+
 /// What is wrong with a type of which nothing is known, and the remedy.
 template <class T> constexpr void explain_unknown(Diagnosis& sentence) {
   if constexpr (std::is_function_v<T>)
     sentence << ": the parentheses make a function of it. Fix: write it without them; a Plan names types.";
-  else if constexpr (std::is_class_v<T> && !is_named_in_heddle<T>)
-    sentence << ": it has no layers. Fix: derive it from Sequential<...> if it is your model; if the compiler refuses that line, mend it first.";
-  else
+  else if constexpr (!std::is_class_v<T> || is_named_in_heddle<T>)
     sentence << ". Fix: remove it; a Plan takes a model, a loss, an optimizer, Batch<B>, a policy and options.";
+  else if constexpr (Lacking<T>::loss)
+    sentence << ": as a loss it lacks " << Lacking<T>::of_a_loss().members.view() << ". Fix: add it, static constexpr.";
+  else if constexpr (Lacking<T>::optimizer)
+    sentence << ": as an optimizer it lacks " << Lacking<T>::of_an_optimizer().members.view() << ". Fix: add it, static.";
+  else
+    sentence << ": it has no layers. Fix: derive it from Sequential<...> if it is your model, or give it a type of targets, name(), accepts(), "
+                "target_features() and flops() if it is your loss; if the compiler refuses that line, mend it first.";
 }
 
 /// L02. Two policies are combined, of all else one is kept.

@@ -83,8 +83,11 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
   static constexpr Layout layout = FittedLayout<RequestOf>::layout;
 };
 
-/// All checks of a plan, in order; each phase is looked at only if the phases before it are sound.
-template <class ThePlan> struct Checked {
+/// An empty base class of Checked: users pay nothing for it. Tests specialise it to list each plan that is checked (tests/plan/noticed.hpp).
+template <class ThePlan> struct Noticing {};
+
+/// The checks of what a plan names, in order; each phase is looked at only if the phases before it are sound.
+template <class ThePlan> struct CheckedParts {
   using Request = RequestOf<ThePlan>;
 
   static constexpr Diagnosis before_lowering() {
@@ -124,28 +127,28 @@ template <class ThePlan> struct Checked {
     }
   }
   static constexpr Diagnosis sound = before_lowering();
-
+};
+/// All checks of a plan: those of its Programs come after those of its parts.
+template <class ThePlan> struct Checked : CheckedParts<ThePlan>, Noticing<ThePlan> {
   static constexpr Diagnosis found = [] {
-    if constexpr (!sound.ok())
-      return sound;
+    if constexpr (!CheckedParts<ThePlan>::sound.ok())
+      return CheckedParts<ThePlan>::sound;
     else
-      return CheckedProgram<Request>::found();
+      return CheckedProgram<RequestOf<ThePlan>>::found();
   }();
 };
 
 /// The program of a plan. A plan that was refused before lowering shows one without instructions: the refusal stays the only error.
-template <class ThePlan, bool Training> struct MadeProgram {
+template <class ThePlan, bool Training> struct ProgramOf {
   using Request = RequestOf<ThePlan>;
 
-  static constexpr ShownProgram<Checked<ThePlan>::sound.ok()> program = [] {
-    if constexpr (Checked<ThePlan>::sound.ok())
+  static constexpr ShownProgram<CheckedParts<ThePlan>::sound.ok()> program = [] {
+    if constexpr (CheckedParts<ThePlan>::sound.ok())
       return Training ? LoweredPrograms<Request>::training : LoweredPrograms<Request>::evaluation;
     else
       return no_program;
   }();
 };
-/// A class of its own: where a program is compiled as one of Heddle's tests, it notes which plans are there (tests/plan/noticed.hpp).
-template <class ThePlan, bool Training> struct ProgramOf : MadeProgram<ThePlan, Training> {};
 
 /// A model, a loss, an optimizer, a batch, a policy and options, in any order. A complete Plan has passed every check.
 ///
@@ -255,9 +258,6 @@ struct NoPlan {
 };
 template <> struct Verdict<NoPlan> { static constexpr Diagnosis found{}; };
 template <class ThePlan> using PlanOrNone = std::conditional_t<Verdict<ThePlan>::found.code == Code{'L', 6}, NoPlan, ThePlan>;
-
-/// Another check of a plan; of a refused plan, or of none, nothing more is asked.
-template <class ThePlan, class Check> using OfSound = std::conditional_t<Verdict<ThePlan>::found.ok(), Check, Verdict<NoPlan>>;
 
 /// The Program of a plan as data: lists, bodies, addresses. Of a refused plan one without instructions.
 template <class ThePlan> [[nodiscard]] constexpr const auto& lower() {

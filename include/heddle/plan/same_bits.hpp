@@ -235,5 +235,9 @@ template <class A, class B> struct require_same_bits {
 }  // namespace heddle::plan_room
 
 namespace heddle {
-using plan_room::require_same_bits, plan_room::same_bits;
+using plan_room::same_bits;
 }  // namespace heddle
+
+namespace heddle::extending {
+using plan_room::require_same_bits;
+}  // namespace heddle::extending

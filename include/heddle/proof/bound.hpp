@@ -22,19 +22,21 @@ namespace heddle::proof_room {
 struct FieldCounts {
   std::vector<FieldCall> calls;    ///< of a census: a line a call
   std::vector<FieldCall> degrees;  ///< of a degree run: lines of a symbol
-  std::uint64_t compared = 0;      ///< the highest degree of what is compared
+  std::uint64_t compared = 0;      ///< the higher Degrees of what is compared
 };
 
 /// A bound of the probability that one draw does not tell two different functions apart.
 ///
-/// All values of both runs are polynomials modulo p in the numbers drawn (inputs, targets, parameters) and in results of functions without a formula.
+/// All values of both runs are polynomials modulo p in the numbers drawn (inputs, targets, parameters) and in results of functions without a formula,
+/// or quotients of two such; as a degree these have that of the numerator of a difference, and an inverse may meet a 0.
 /// As long as no two calls of a function, whose arguments differ as polynomials, meet in one argument, their results are independent and evenly
 /// distributed, so a polynomial of degree d that is not zero is 0 with probability at most d / (p - 1) (Schwartz, Zippel). Two calls whose first
 /// arguments differ here differ as polynomials in the first: they meet with at most its degree / (p - 1). Other pairs are counted with the highest
 /// degree of their arguments, though most of them are the same call on two ranks. An optimizer leaves zeros as they are: that is one call more of
 /// each function. The last term is what is compared at the end.
 ///
-///   (sum over functions (pairs that differ in the first x degree of the first + other pairs x highest degree) + degree compared) / (p - 1)
+///   (sum over functions (pairs that differ in the first x degree of the first + other pairs x highest degree)
+///    + degree compared + sum of the degrees of all that is inverted) / (p - 1)
 ///
 /// 1,000 calls of ReLU on sums of products (degree 2), and the zero, make 500,500 pairs: 1,001,000 / 2,139,095,016 = 2^-11.
 /// From 65,536 calls of one function on, where a census ends, it is 1: there is none.
@@ -42,15 +44,17 @@ struct FieldCounts {
 /// Tested  proof/bound_test
 [[nodiscard]] inline double bound_of_a_draw(FieldCounts counts) {
   std::map<std::uint64_t, FieldCall> degrees;
+  auto ways = static_cast<double>(Degrees::read(counts.compared).of_difference());
   for (const FieldCall& line : counts.degrees) {
     FieldCall& most = degrees[line.symbol];
-    most = {line.symbol, std::max(most.first, line.first), std::max(most.highest, line.highest)};
+    most = {line.symbol, higher_degrees(most.first, line.first), higher_degrees(most.highest, line.highest)};
+    if (line.symbol == FieldCensus::inverses) ways += static_cast<double>(line.first);
   }
   std::vector<FieldCall>& calls = counts.calls;
   std::sort(calls.begin(), calls.end(),
             [](const FieldCall& a, const FieldCall& b) { return a.symbol != b.symbol ? a.symbol < b.symbol : a.first < b.first; });
+  const auto of_difference = [](std::uint64_t degrees_of) { return static_cast<double>(Degrees::read(degrees_of).of_difference()); };
   const auto pairs = [](std::size_t n) { return static_cast<double>(n) * (static_cast<double>(n) - 1) / 2; };
-  double ways = static_cast<double>(counts.compared);
   for (std::size_t begin = 0; begin < calls.size();) {
     std::size_t end = begin;
     double equal = 0;
@@ -61,7 +65,7 @@ struct FieldCounts {
     }
     if (end - begin >= FieldCensus::most_calls) return 1;
     const FieldCall& degree = degrees[calls[begin].symbol];
-    ways += (pairs(end - begin + 1) - equal) * static_cast<double>(degree.first) + equal * static_cast<double>(degree.highest);
+    ways += (pairs(end - begin + 1) - equal) * of_difference(degree.first) + equal * of_difference(degree.highest);
     begin = end;
   }
   return ways / static_cast<double>(Field::modulus - 1);
@@ -90,7 +94,7 @@ struct Draws {
 struct ProofOptions {
   Seed seed{1};
   std::chrono::nanoseconds deadline = std::chrono::seconds{60};
-  int most_draws = Draws::most;  ///< fewer give a weaker bound; at least 1 is made
+  int most_draws = Draws::most;  ///< fewer give a weaker bound, and the Proof is false; at least 1 is made
 };
 
 /// Tested  proof/bound_test

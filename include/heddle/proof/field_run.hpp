@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Room: proof. One draw of one plan: some steps and an evaluation in the field on the ranks of a session, and all that they end with.
+// Room: proof. One draw of one plan: some steps, an evaluation and a prediction in the field on the ranks of a session, and all that they end with.
 // Sees: plan/program, run/local_ranks, compute/field.  Does not see: plans as types, any transport by name.
 // In: Programs, what is trained, a draw.  Out: FieldOutcome.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -49,7 +50,7 @@ struct ProgramPair {
 /// Steps of a proof, by the rows that are given to them. The second reports no loss. Batch<8, KeepLast> is proved in steps of 8, 5 and 8 rows.
 struct FieldSteps {
   std::vector<std::int64_t> rows;
-  std::int64_t evaluated = 1;  ///< rows of the evaluation at the end
+  std::int64_t evaluated = 1;  ///< rows of the evaluation, and of the prediction, at the end
   [[nodiscard]] static constexpr bool reports(std::size_t step) { return step != 1; }
 };
 
@@ -63,18 +64,27 @@ struct FieldOutcome {
   std::vector<FieldTensor> tensors;
 };
 
-/// Where sums add modulo the prime: of any session, the same with these sums.
+/// Where sums add modulo the prime: of any session, the same with these sums. Its jobs know that they are in a run.
 template <class Session> class FieldSession : public Session {
  public:
   FieldSession(TransportNeeds needs, std::chrono::nanoseconds deadline) : Session((needs.add = &FieldCompute::add, needs), deadline) {}
+  template <class Job> void run(Job&& job) {
+    Session::run([&](int rank) {
+      const InFieldRun here;
+      job(rank);
+    });
+  }
 };
 
-/// The numbers of a draw: inputs, targets and parameters depend on the key alone, never on the plan. In a degree run every element has degree 1.
+/// The numbers of a draw: inputs, targets and parameters depend on the key alone, never on the plan. Each step has rows of its own, so one that uses
+/// the row of another step is told. Row 0 of step 1 has other elements than row 0 of step 2. In a degree run every element has degree 1.
 ///
 /// Tested  proof/field_run_test
 class FieldNumbers {
  public:
-  FieldNumbers(const FieldWork& work, std::int64_t rows) {
+  FieldNumbers(const FieldWork& work, std::int64_t rows, std::uint64_t step) {
+    const std::uint64_t inputs_stream = first_of_steps + 2 * step;
+    const std::uint64_t targets_stream = inputs_stream + 1;
     const std::int64_t vocabulary = vocabulary_of(*work.graph);
     for (std::int64_t i = 0; i < rows * work.graph->input.elements(); ++i)
       inputs.push_back(vocabulary > 0 ? static_cast<float>(below(inputs_stream, i, vocabulary)) : element(inputs_stream, i));
@@ -95,8 +105,7 @@ class FieldNumbers {
   std::vector<std::int32_t> labels;
 
  private:
-  static constexpr std::uint64_t inputs_stream = 1ULL << 40;
-  static constexpr std::uint64_t targets_stream = inputs_stream + 1;
+  static constexpr std::uint64_t first_of_steps = 1ULL << 40;  // before it the streams of parameters
   [[nodiscard]] static std::uint64_t bits(std::uint64_t stream, std::int64_t i) {
     return bits64(Seed{field_draw.key}, stream, static_cast<std::uint64_t>(i));
   }
@@ -132,7 +141,8 @@ inline void refuse_split_layers(const FieldWork& work, const Program& program) {
   }
 }
 
-/// The ranks of one plan in the field, with the numbers of the draw that is set.
+/// The ranks of one plan in the field. Each outcome has new ranks, with the numbers of the draw that is set, on the transport of those before: who is
+/// lost between two draws is named by the others.
 ///
 /// Errors  what the executor and the transport throw; R18 processes with other pledges; R32
 /// Tested  proof/field_run_test, proof/prove_test
@@ -142,31 +152,22 @@ template <class Session> class FieldRun {
       : work_(work), plan_(plan),
         ranks_(*plan.training, *plan.evaluation, *work.graph, work.target_features, work.kernels, needs_of_proof(plan, pledge), deadline) {
     refuse_split_layers(work, *plan.training);
-    ranks_.make(Seed{1});
-    const auto agreed = [](const NamedTensors<Session>&) {};  // on the draw, when the ranks were made
-    ranks_.change("prove()", agreed, [](NamedTensors<Session>& of_ranks) {
-      for (const std::string& name : of_ranks.names()) {
-        const int p = of_ranks.find(name);
-        std::vector<float> values(static_cast<std::size_t>(of_ranks.shape(p).elements()));
-        for (std::int64_t i = 0; i < std::ssize(values); ++i) values[static_cast<std::size_t>(i)] = FieldNumbers::parameter(p, i);
-        of_ranks.write(p, values);
-      }
-    });
   }
 
   [[nodiscard]] FieldOutcome outcome(const FieldSteps& steps) {
     FieldOutcome all;
-    const FieldNumbers numbers(work_, std::max(*std::max_element(steps.rows.begin(), steps.rows.end()), steps.evaluated));
+    make_ranks();
     for (std::size_t s = 0; s < steps.rows.size(); ++s) {
       const std::string after = " after step " + std::to_string(s + 1);
-      take_step(numbers, s, steps.rows[s], after, all);
+      take_step(s, steps.rows[s], after, all);
       for (const std::string& name : ranks_.tensors().names()) {
         const int p = ranks_.tensors().find(name);
-        all.tensors.push_back({"the gradient of '" + name + "'" + after, {tensors().gradient(p, 0)}});
+        all.tensors.push_back({"the gradient of '" + name + "'" + after, {tensors()->gradient(p, 0)}});
         all.tensors.push_back({"parameter '" + name + "'" + after, copies_of(p)});
       }
     }
-    evaluate(numbers, steps.evaluated, all);
+    evaluate(steps.evaluated, true, all);
+    evaluate(steps.evaluated, false, all);
     return all;
   }
   /// What all ranks have called since the last time, in every process.
@@ -188,16 +189,29 @@ template <class Session> class FieldRun {
   [[nodiscard]] bool first_process() const { return ranks_.first_process(); }
 
  private:
-  [[nodiscard]] NamedTensors<Session>& tensors() { return ranks_.resting("prove()"); }
+  void make_ranks() {
+    ranks_.make(Seed{1});
+    ranks_.count(0);
+    const auto agreed = [](const NamedTensors<Session>&) {};  // on the draw, when the session was made
+    ranks_.change("prove()", agreed, [](NamedTensors<Session>& of_ranks) {
+      for (const std::string& name : of_ranks.names()) {
+        const int p = of_ranks.find(name);
+        std::vector<float> values(static_cast<std::size_t>(of_ranks.shape(p).elements()));
+        for (std::int64_t i = 0; i < std::ssize(values); ++i) values[static_cast<std::size_t>(i)] = FieldNumbers::parameter(p, i);
+        of_ranks.write(p, values);
+      }
+    });
+  }
+  [[nodiscard]] auto tensors() { return ranks_.resting("prove()"); }
   /// Parameter p as every rank has it, and every use of it if it is tied.
   [[nodiscard]] std::vector<std::vector<float>> copies_of(int p) {
-    const std::vector<float> whole = tensors().parameter(p, 0);
+    const std::vector<float> whole = tensors()->parameter(p, 0);
     std::vector<std::vector<float>> copies;
     for (int r = 0; r < ranks_.ranks(); ++r) {
       copies.push_back(whole);
       if (ranks_.local(Rank{r}))
         for (int q = 0; q < work_.graph->parameter_count; ++q)
-          if (tensors().owner_of(q) == p && plan_.training->parameters[q].owner_offset < 0) read_copy(ranks_.executor(Rank{r}), q, copies.back());
+          if (tensors()->owner_of(q) == p && plan_.training->parameters[q].owner_offset < 0) read_copy(ranks_.executor(Rank{r}), q, copies.back());
       ranks_.session().share(Rank{r}, std::as_writable_bytes(std::span{copies.back()}));
     }
     return copies;
@@ -208,14 +222,16 @@ template <class Session> class FieldRun {
     const ParameterPlace& place = program.parameters[q];
     if (executor.role() != place.role) return;
     const HeldPart held = executor.held_parameter(q);
-    each_run(tensors().shape(q), place.split, program.mesh.size(Axis::tensor), program.mesh.coordinate(executor.rank(), Axis::tensor),
+    each_run(tensors()->shape(q), place.split, program.mesh.size(Axis::tensor), program.mesh.coordinate(executor.rank(), Axis::tensor),
              [&](std::int64_t here, std::int64_t there, std::int64_t count) {
                const std::int64_t begin = std::max(here, held.begin);
                const std::int64_t end = std::min(here + count, held.begin + held.elements);
                if (begin < end) std::copy_n(held.values + (begin - held.begin), end - begin, whole.data() + (there + begin - here));
              });
   }
-  void take_step(const FieldNumbers& numbers, std::size_t s, std::int64_t rows, const std::string& after, FieldOutcome& all) {
+  /// Rows, the rate of learning, the largest norm and the loss scale are others in every step, as its functions are.
+  void take_step(std::size_t s, std::int64_t rows, const std::string& after, FieldOutcome& all) {
+    const FieldNumbers numbers(work_, rows, s + 1);
     StepInput input = input_of(numbers, *plan_.training, rows);
     input.step = static_cast<std::int64_t>(s) + 1;
     field_draw.step = s + 1;
@@ -224,8 +240,8 @@ template <class Session> class FieldRun {
     input.reporting = FieldSteps::reports(s);
     const std::shared_ptr<const void> constants = work_.constants(input.step);
     input.constants = constants.get();
-    input.max_norm = 1;
-    input.loss_scale = plan_.training->scales_loss ? 65536 : 1;
+    input.max_norm = static_cast<double>(s + 1);
+    input.loss_scale = plan_.training->scales_loss ? std::ldexp(1.0F, 16 - static_cast<int>(s)) : 1;
     ranks_.run(input);
     ranks_.count(input.step);
     if (input.reporting) all.tensors.push_back({"the loss" + after, {{ranks_.shared_loss_sum()}}});
@@ -238,19 +254,20 @@ template <class Session> class FieldRun {
     }
     all.tensors.push_back(std::move(norms));
   }
-  void evaluate(const FieldNumbers& numbers, std::int64_t rows, FieldOutcome& all) {
+  void evaluate(std::int64_t rows, bool reporting, FieldOutcome& all) {
     rows = std::min(rows, ranks_.rows_at_once());
+    field_draw.step = static_cast<std::uint64_t>(ranks_.steps()) + (reporting ? 1 : 2);
+    const FieldNumbers numbers(work_, rows, field_draw.step);
     std::vector<float> outputs(static_cast<std::size_t>(rows * work_.graph->output().elements()));
     StepInput input = input_of(numbers, *plan_.evaluation, rows);
     input.step = ranks_.steps();
-    field_draw.step = static_cast<std::uint64_t>(ranks_.steps()) + 1;
-    input.reporting = true;
+    input.reporting = reporting;
     input.outputs = outputs.data();
     ranks_.run(input);
     share_outputs(ranks_.session(), input, work_.graph->output().shape,
-                  [&](int replica) { return tensors().rank_of(plan_.evaluation->loss_role(), replica); });
-    all.tensors.push_back({"the outputs of an evaluation", {outputs}});
-    all.tensors.push_back({"the loss of an evaluation", {{ranks_.shared_loss_sum()}}});
+                  [&](int replica) { return tensors()->rank_of(plan_.evaluation->loss_role(), replica); });
+    all.tensors.push_back({reporting ? "the outputs of an evaluation" : "the outputs of a prediction", {outputs}});
+    if (reporting) all.tensors.push_back({"the loss of an evaluation", {{ranks_.shared_loss_sum()}}});
   }
   [[nodiscard]] static StepInput input_of(const FieldNumbers& numbers, const Program& program, std::int64_t rows) {
     StepInput input;

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <deque>
@@ -20,6 +19,7 @@
 #include "heddle/compute/field/losses.hpp"
 #include "heddle/compute/field/optimizers.hpp"
 #include "heddle/compute/field/reshape.hpp"
+#include "heddle/compute/field/watched.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/policy/single.hpp"
 #include "heddle/proof/bound.hpp"
@@ -34,6 +34,8 @@ template <class... Given> inline constexpr bool is_included<ProofHeader, Given..
 }  // namespace heddle::core_room
 
 namespace heddle::proof_room {
+
+static_assert(promised_log2_of_bound == Draws::wanted);
 
 /// Sets the field's draw for as long as it lives. Two threads may prove at once: their runs take turns.
 class DrawnField {
@@ -51,12 +53,12 @@ class DrawnField {
   FieldDraw before_;
 };
 
-/// The highest degree in a degree run.
-[[nodiscard]] inline std::uint64_t highest_degree(const FieldOutcome& outcome) {
+/// The higher Degrees of all that is compared, in a degree run.
+[[nodiscard]] inline std::uint64_t highest_degrees(const FieldOutcome& outcome) {
   std::uint64_t most = 0;
   for (const FieldTensor& tensor : outcome.tensors)
     for (const std::vector<float>& copy : tensor.copies)
-      for (const float element : copy) most = std::max(most, Field::read(element));
+      for (const float element : copy) most = higher_degrees(most, Field::read(element));
   return most;
 }
 
@@ -82,7 +84,7 @@ template <class Session> class OneDevice {
     const DrawnField census{how_.seed, 0, FieldMode::census};
     (void)run(&counts_.calls);
     const DrawnField degrees{how_.seed, 0, FieldMode::degrees};
-    counts_.compared = highest_degree(run(&counts_.degrees));
+    counts_.compared = highest_degrees(run(&counts_.degrees));
     return counts_;
   }
   [[nodiscard]] const FieldWork& work() const { return work_; }
@@ -104,9 +106,8 @@ template <class Session> class OneDevice {
   FieldCounts counts_;
 };
 
-/// Empty, or where a plan and one device first differ.
+/// Empty, or where a plan and one device first differ: R31, as text.
 ///
-/// Errors  R31, as text
 /// Tested  proof/prove_test
 [[nodiscard]] inline std::string first_difference(const FieldOutcome& planned, const FieldOutcome& alone, std::string_view plan) {
   for (std::size_t t = 0; t < alone.tensors.size(); ++t) {
@@ -118,7 +119,8 @@ template <class Session> class OneDevice {
         return sentence_of(Code{'R', 31}, std::string{plan} + " does not compute what one device computes: " + alone.tensors[t].name +
                                               " differs at element " + std::to_string(i) +
                                               (planned.tensors[t].copies.size() > 1 ? " on rank " + std::to_string(copy) : std::string{}) +
-                                              ". Fix: look at what is split, moved or summed before it; for a layer of your own at its signatures.");
+                                              ". Fix: look at what is split, moved or summed before it; for a layer of your own at its signatures, "
+                                              "and at its FieldKernel: does it honour add and every row?");
       }
     }
   }
@@ -126,22 +128,24 @@ template <class Session> class OneDevice {
 }
 
 /// The plan that `programs` are, drawn against one device until a wrong plan passes with a probability below 2^-40. Programs made at run time are
-/// taken as well.
+/// taken as well, if check() has accepted them: what another one does to memory is not looked at.
 ///
-/// Errors  what a run throws; R31 as the text of the result; R32
+/// Errors  what a run throws; R11 in a kernel of another proof; R31 as the text of the result; R32
 /// Tested  proof/prove_test, equivalence/prove_random_test
 template <class Session, class SessionOfOne>
 [[nodiscard]] Proof prove_programs(ProgramPair programs, OneDevice<SessionOfOne>& alone, std::string name) {
+  if (InFieldRun::here())
+    throw Error(Code{'R', 11}, "prove() was called by a kernel in the middle of another proof. Fix: call it after the other proof has returned.");
   const ProofOptions& how = alone.how();
   Proof proof;
   proof.plan = std::move(name);
   proof.devices = programs.training->mesh.ranks();
   proof.steps = static_cast<int>(alone.steps().rows.size());
   proof.modulus = Field::modulus;
+  FieldRun<Session> planned{alone.work(), programs, how.deadline, {how.seed.value, std::max(how.most_draws, 1)}};  // here processes compare it
+  proof.first_process = planned.first_process();
   const auto run = [&](std::vector<FieldCall>* calls) {
-    FieldRun<Session> planned{alone.work(), programs, how.deadline, {how.seed.value, std::max(how.most_draws, 1)}};
     FieldOutcome outcome = planned.outcome(alone.steps());
-    proof.first_process = planned.first_process();
     if (calls != nullptr) *calls = planned.calls();
     return outcome;
   };
@@ -153,12 +157,12 @@ template <class Session, class SessionOfOne>
     if (draw == 0) {
       std::vector<FieldCall> calls;
       std::uint64_t compared = 0;
-      {  // first of all: here processes compare what they prove with
+      {
         const DrawnField degrees{how.seed, 0, FieldMode::degrees};
-        compared = highest_degree(run(&calls));
+        compared = highest_degrees(run(&calls));
       }
       FieldCounts counts = alone.counts();
-      counts.compared = std::max(counts.compared, compared);
+      counts.compared = higher_degrees(counts.compared, compared);
       counts.degrees.insert(counts.degrees.end(), calls.begin(), calls.end());
       const DrawnField census{how.seed, 0, FieldMode::census};
       outcome = run(&calls);
@@ -220,7 +224,9 @@ template <class Model, class Loss, class Optimizer> [[nodiscard]] FieldWork fiel
   work.whole_only = std::move(walk.leaves);
   work.target_features = Loss::target_features(graph.output());
   work.constants = [](std::int64_t step) -> std::shared_ptr<const void> {
-    return std::make_shared<typename Optimizer::Constants>(Optimizer::constants(typename Optimizer::Options{}, step));
+    typename Optimizer::Options options{};
+    if constexpr (requires { options.learning_rate /= 2; }) options.learning_rate /= static_cast<decltype(options.learning_rate)>(step);
+    return std::make_shared<typename Optimizer::Constants>(Optimizer::constants(options, step));
   };
   return work;
 }
@@ -275,7 +281,7 @@ template <class ThePlan, class Backend> [[nodiscard]] Proof prove_sound(ProofOpt
 ///
 /// It says nothing of rounding, of kernels, of deadlock or of other sizes than those of the plan; see docs/proof.md.
 /// Errors  what the executor throws; R18 processes with other options; R31 a difference, as the text of the result; R32 a split layer of a user
-/// without a field kernel; L06, L09, L11
+/// without a field kernel; R34 a field kernel of a user that computes with floats; L06, L09, L11
 ///         and what refuses the plan at build
 /// Tested  proof/prove_test, equivalence/prove_policies_test, backend/field_mpi_test, fail/L09_prove_with_floats
 template <class ThePlan, class Backend> [[nodiscard]] Proof prove(ProofOptions how = {}) {

@@ -4,7 +4,6 @@
 // In: a Checkup.  Out: text.
 #pragma once
 
-#include <algorithm>
 #include <string>
 
 #include "heddle/core/utf8.hpp"
@@ -89,12 +88,12 @@ namespace heddle::report_room {
   for (const Finding& f : c.findings) out += (f.cannot_work ? "cannot work  " : "note         ") + printable(f.what.sentence().view()) + '\n';
   if (!c.can_work()) return out + "This plan cannot run here.\n";
   if (c.backend.name.empty())
-    return out + "Nothing was found that keeps this plan from running. Name its backend to know, as in doctor<MyPlan, CpuThreads>().\n";
+    return out + "Nothing was found that keeps this plan from running. Name its backend to know, as in extending::doctor<MyPlan, CpuThreads>().\n";
   return out + "This plan can run here with " + c.backend.name + ".\n";
 }
 
 }  // namespace heddle::report_room
 
-namespace heddle {
+namespace heddle::extending {
 using report_room::describe;
-}  // namespace heddle
+}  // namespace heddle::extending

@@ -86,6 +86,6 @@ template <class Target> [[nodiscard]] double accuracy(const Evaluation& evaluati
 
 }  // namespace heddle::run_room
 
-namespace heddle {
+namespace heddle::extending {
 using run_room::Accuracy;
-}  // namespace heddle
+}  // namespace heddle::extending

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include "heddle/core/finite.hpp"
 #include "heddle/core/written.hpp"

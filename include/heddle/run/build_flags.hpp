@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What a file was compiled with, as far as code or bits depend on it, compared with what heddle::compiled was compiled with.
 // Sees: core, plan/program, seams/error.  Does not see: policies, threads, any backend.
-// In: macros of the compiler, of the standard library and of Eigen.  Out: flags_of_this_file, flags_that_differ, refuse_other_build.
+// In: macros of the compiler, of the standard library and of Eigen.  Out: flags_of_this_file, flags_that_differ, refuse_other_build, build_in_words.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "heddle/core/host_device.hpp"
+#include "heddle/core/text.hpp"
 #include "heddle/core/version.hpp"
 #include "heddle/core/written.hpp"
 #include "heddle/plan/program/program.hpp"
@@ -35,10 +37,8 @@ struct BuildFlag {
   return {name, spelled != macro && spelled != "0" ? 1 : 0};
 }
 
-// In a namespace without a name: each file has its own flags, and the linker must not take those of one file for all.
-namespace {
-
-constexpr BuildFlag flags_of_this_file[] = {
+/// The same in all files that are compiled alike; of others the linker takes those of one file, as it does of their code.
+inline constexpr BuildFlag build_flags[] = {
     {"the version of Heddle", HEDDLE_VERSION},
 #if defined(__clang__)
     {"the compiler", BuildFlag::clang + __clang_major__},
@@ -57,6 +57,14 @@ constexpr BuildFlag flags_of_this_file[] = {
     told("SVE", "__ARM_FEATURE_SVE", HEDDLE_SPELLED(__ARM_FEATURE_SVE)),
     told("-ffast-math", "__FAST_MATH__", HEDDLE_SPELLED(__FAST_MATH__)),
     told("-ffinite-math-only", "__FINITE_MATH_ONLY__", HEDDLE_SPELLED(__FINITE_MATH_ONLY__)),
+    told("-fassociative-math", "__ASSOCIATIVE_MATH__", HEDDLE_SPELLED(__ASSOCIATIVE_MATH__)),  // this and the next two: of g++ alone
+    told("-freciprocal-math", "__RECIPROCAL_MATH__", HEDDLE_SPELLED(__RECIPROCAL_MATH__)),
+    told("-fno-signed-zeros", "__NO_SIGNED_ZEROS__", HEDDLE_SPELLED(__NO_SIGNED_ZEROS__)),
+    told("-fno-math-errno", "__NO_MATH_ERRNO__", HEDDLE_SPELLED(__NO_MATH_ERRNO__)),
+    {"-fsingle-precision-constant", sizeof(1.0) == sizeof(float) ? 1 : 0},
+#ifdef __FLT_EVAL_METHOD__
+    {"-mfpmath=387", __FLT_EVAL_METHOD__ == 2 ? 1 : 0},
+#endif
     told("_GLIBCXX_ASSERTIONS", "_GLIBCXX_ASSERTIONS", HEDDLE_SPELLED(_GLIBCXX_ASSERTIONS)),
     told("_GLIBCXX_DEBUG", "_GLIBCXX_DEBUG", HEDDLE_SPELLED(_GLIBCXX_DEBUG)),
     told("_GLIBCXX_USE_CXX11_ABI", "_GLIBCXX_USE_CXX11_ABI", HEDDLE_SPELLED(_GLIBCXX_USE_CXX11_ABI)),
@@ -84,6 +92,11 @@ constexpr BuildFlag flags_of_this_file[] = {
     {"sizeof(StepInput)", sizeof(StepInput)},
 };
 
+// In a namespace without a name: each file has its own flags, and the linker must not take those of one file for all.
+namespace {
+
+constexpr auto flags_of_this_file = std::to_array(build_flags);
+
 }  // namespace
 
 /// "1.2.3" of 1002003, whose parts are below 1000, and "3.4.0" of 30400, whose are below 100.
@@ -98,25 +111,41 @@ constexpr BuildFlag flags_of_this_file[] = {
   return digits;
 }
 
+/// "on", "g++ 12", "3.4.0": the value of a flag as users know it.
+[[nodiscard]] inline std::string in_words(const BuildFlag& flag) {
+  const std::string_view name = flag.name;
+  if (name == "the version of Heddle") return version_in_words(flag.value, 1'000);
+  if (name == "the version of Eigen") return version_in_words(flag.value, 100);
+  if (name == "the hash of the headers") return hash_in_words(flag.value);
+  if (name == "the compiler")
+    return flag.value > BuildFlag::clang ? "clang " + std::to_string(flag.value - BuildFlag::clang) : "g++ " + std::to_string(flag.value);
+  return flag.value > 1 ? std::to_string(flag.value) : flag.value == 1 ? "on" : "off";
+}
+
+/// What ranks that are processes tell each other: "the compiler=g++ 12;AVX2=on;". Checks of the standard library and sizes change no bits.
+///
+/// Tested  run/build_flags_test
+[[nodiscard]] HEDDLE_COLD inline Text<1000> build_in_words() {
+  Text<1000> all;
+  for (const BuildFlag& flag : build_flags) {
+    const std::string_view name = flag.name;
+    const bool unknown = flag.value == BuildFlag::unseen || (name == "the hash of the headers" && flag.value == BuildFlag::no_hash);
+    if (!unknown && !name.starts_with("_GLIBCXX") && !name.starts_with("sizeof")) all << name << '=' << std::string_view{in_words(flag)} << ';';
+  }
+  return all;
+}
+
 /// "AVX2 is off in the program and on in the library, the compiler is clang 14 in ..."; empty if they agree.
 ///
 /// Tested  run/build_flags_test
 [[nodiscard]] inline std::string flags_that_differ(std::span<const BuildFlag> program, std::span<const BuildFlag> library) {
-  const auto words = [](const BuildFlag& flag) -> std::string {
-    const std::string_view name = flag.name;
-    if (name == "the version of Heddle") return version_in_words(flag.value, 1'000);
-    if (name == "the version of Eigen") return version_in_words(flag.value, 100);
-    if (name == "the hash of the headers") return hash_in_words(flag.value);
-    if (name == "the compiler")
-      return flag.value > BuildFlag::clang ? "clang " + std::to_string(flag.value - BuildFlag::clang) : "g++ " + std::to_string(flag.value);
-    return flag.value > 1 ? std::to_string(flag.value) : flag.value == 1 ? "on" : "off";
-  };
   std::string all;
   for (const BuildFlag& mine : program)
     for (const BuildFlag& theirs : library) {
       const bool known = mine.value != BuildFlag::unseen && theirs.value != BuildFlag::unseen;
       if (std::string_view{mine.name} != theirs.name || mine.value == theirs.value || !known) continue;
-      all += (all.empty() ? "" : ", ") + std::string{mine.name} + " is " + words(mine) + " in the program and " + words(theirs) + " in the library";
+      all += (all.empty() ? "" : ", ") + std::string{mine.name} + " is " + in_words(mine) + " in the program and " + in_words(theirs) +
+             " in the library";
     }
   return all;
 }

@@ -209,10 +209,6 @@ template <class ThePlan, class Backend = void>
 
 }  // namespace heddle::run_room
 
-namespace heddle {
-using run_room::doctor;
-}  // namespace heddle
-
 namespace heddle::extending {
-using run_room::Checkup;
+using run_room::Checkup, run_room::doctor;
 }  // namespace heddle::extending

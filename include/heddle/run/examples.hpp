@@ -249,8 +249,8 @@ template <class Loss, class Given> struct WrongTargets {
     if (std::is_same_v<Given, Taken>) return Diagnosis{};
     auto wrong = Diagnosis{Code{'D', 12}, ""} << Loss::name() << " takes " << words<Taken>().view() << " targets but the rows have "
                                               << words<Given>().view() << " targets. Fix: give "
-                                              << (is_label<Taken>                ? "a Dataset or "
-                                                  : std::is_same_v<Taken, float> ? "a RegressionDataset or "
+                                              << (is_label<Taken>                ? "a datasets::Dataset or "
+                                                  : std::is_same_v<Taken, float> ? "a datasets::RegressionDataset or "
                                                                                  : "")
                                               << "Examples<" << (is_label<Taken> ? "std::int32_t" : words<Taken>().view()) << '>';
     return wrong << (is_label<Given> || std::is_same_v<Given, float> ? ", or name another loss." : ".");

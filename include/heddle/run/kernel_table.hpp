@@ -107,13 +107,31 @@ template <class Loss, class Compute> struct CheckedLoss {
           : Diagnosis{};
 };
 
-/// G13.
+template <class L, class Compute>
+concept HasKernelForward = requires(const ForwardCall& call) {
+  KernelFor<L, Compute>::forward(call);
+};
+template <class L, class Compute>
+concept HasKernelOfAnySort = requires {
+  sizeof(KernelFor<L, Compute>);
+};
+
+/// G13: there is no kernel, or one whose functions do not take the calls.
 template <class L, class Compute> [[nodiscard]] constexpr Diagnosis refuse_missing_kernel() {
-  return Diagnosis{Code{'G', 13}, ""} << "layer " << type_name<L>().view() << " has no kernel for " << type_name<Compute>().view()
-                                      << ". Fix: specialise heddle::" << kernel_name<Compute>() << '<' << type_name<L>().view()
-                                      << (kernel_name<Compute>() == "Kernel" ? ", " : "")
-                                      << (kernel_name<Compute>() == "Kernel" ? type_name<Compute>().view() : "")
-                                      << "> with forward(ForwardCall) and backward(BackwardCall).";
+  constexpr bool names_compute = kernel_name<Compute>() == "Kernel";
+  Text<128> kernel{"heddle::"};
+  kernel << kernel_name<Compute>() << '<' << type_name<L>().view() << (names_compute ? ", " : "")
+         << (names_compute ? type_name<Compute>().view() : "") << '>';
+  if constexpr (HasKernelOfAnySort<L, Compute>) {
+    constexpr bool forward = !HasKernelForward<L, Compute>;  // both may be missing: the first one is named
+    return Diagnosis{Code{'G', 13}, ""} << "layer " << type_name<L>().view() << " has a kernel for " << type_name<Compute>().view() << ", but "
+                                        << kernel.view() << " has no static void "
+                                        << (forward ? "forward(const ForwardCall&)" : "backward(const BackwardCall&)")
+                                        << ". Fix: add it; the call has the rows, the sizes and the pointers.";
+  } else {
+    return Diagnosis{Code{'G', 13}, ""} << "layer " << type_name<L>().view() << " has no kernel for " << type_name<Compute>().view()
+                                        << ". Fix: specialise " << kernel.view() << " with forward(ForwardCall) and backward(BackwardCall).";
+  }
 }
 
 /// Looks for a layer that a backend cannot run, whole or, if an order splits the backward, in two parts.

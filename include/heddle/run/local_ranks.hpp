@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,10 @@ namespace heddle::run_room {
 /// What a Trainer does that does not depend on its plan's type: a program with many plans compiles it once for each session.
 /// DataParallel<4> on threads has 4 executors in its process.
 ///
+/// What a Session offers: run(job), error(rank), failed() and rethrow_first() for the ranks that live in this process, local(rank) which says
+/// whether one does, first_process(), endpoint(rank), give_up(rank, why), share(owner, bytes), after which every process has the owner's bytes,
+/// and reset(), which says whether the ranks can go on after one of them has thrown.
+///
 /// Errors  B05 and B06 batches of other sizes, R01 RankLost, R02 NonFinite, R04 a run that was interrupted between ranks, R11 a call inside another
 /// Tested  run/local_ranks_test, run/trainer_test, equivalence/
 template <class Session> class LocalRanks {
@@ -52,9 +57,10 @@ template <class Session> class LocalRanks {
       : training_(training), evaluation_(evaluation), graph_(whole), target_features_(target_features), kernels_(kernels), session_(needs, deadline),
         executors_(static_cast<std::size_t>(training.mesh.ranks())), tensors_(training, whole, session_, executors_) {}
 
-  /// Makes the ranks, with memory and first parameters.
+  /// Makes the ranks, with memory and first parameters: where there are some already, in their place.
   HEDDLE_COLD void make(Seed seed) {
     on_every_rank([&](int r) {
+      executors_[static_cast<std::size_t>(r)].reset();  // its memory is free before there is more
       executors_[static_cast<std::size_t>(r)] = std::make_unique<RankExecutor>(training_, evaluation_, kernels_, Rank{r}, session_.endpoint(Rank{r}));
     });
     session_.rethrow_first();
@@ -63,17 +69,19 @@ template <class Session> class LocalRanks {
 
   // ---- calls
   /// The turn of a call that runs ranks; they must agree.
-  [[nodiscard]] CallTurns::Hold begin(const char* call) {
+  [[nodiscard]] CallTurns::Turn begin(const char* call) {
+    CallTurns::Turn turn = turns_.take(call);
     refuse_interrupted();
-    return turns_.take(call);
+    return turn;
   }
   /// Whether a call was interrupted, so that the parameters are those of no step: they may be looked at, and are neither saved nor loaded.
-  [[nodiscard]] bool interrupted() const { return interrupted_ != Interrupted::never; }
+  [[nodiscard]] bool interrupted() const { return interrupted_.load() != Interrupted::never; }
+  /// In a turn: what another thread interrupts is not said half.
   void refuse_interrupted() const {
     if (!interrupted()) return;  // most of the time, and then without memory
     const std::string call = std::string{interrupted_call_} + std::to_string(interrupted_step_) + " was interrupted ";
     const std::string remedy = ". Fix: make a new trainer and load the parameters of the last good step.";
-    switch (interrupted_) {
+    switch (interrupted_.load()) {
       case Interrupted::never: return;
       case Interrupted::in_a_step:
         throw Error(Code{'R', 4}, written({call, "after some ranks had changed their parameters, so they no longer agree", remedy}));
@@ -83,7 +91,10 @@ template <class Session> class LocalRanks {
         throw Error(Code{'R', 4}, "a call that sets parameters was interrupted after it had set some of them, so they are of two origins" + remedy);
     }
   }
-  void refuse_at_work(const char* call) const { turns_.refuse_at_work(call); }
+  /// The turn of a call that reads: no other call begins while it lives. Processes read together, and so one thing after another.
+  [[nodiscard]] CallTurns::Turn reading(const char* call) { return turns_.read(call, live_apart(session_, ranks())); }
+  /// The turn of a call that a callback makes too, and that no other call is beside.
+  [[nodiscard]] CallTurns::Turn alone(const char* call) { return turns_.read(call, true); }
   void observe(Observer* observer) { observer_.store(observer); }
   [[nodiscard]] std::int64_t steps() const { return steps_; }
   void count(std::int64_t steps) { steps_ = steps; }
@@ -105,13 +116,18 @@ template <class Session> class LocalRanks {
     float sum = local(owner) ? executor(owner).loss_sum() : 0;
     interrupted_call_ = "the report of the loss after step ";
     interrupted_step_ = steps_;
-    interrupted_ = Interrupted::by_a_lost_rank;  // one that is lost here has ended the plan as well
-    session_.share(owner, std::as_writable_bytes(std::span{&sum, 1}));
-    interrupted_ = Interrupted::never;
+    or_interrupted(Interrupted::by_a_lost_rank,  // one that is lost here has ended the plan as well
+                   [&] {
+                     session_.share(owner, std::as_writable_bytes(std::span{&sum, 1}));
+                   });
     return sum;
   }
   template <class Target> [[nodiscard]] HEDDLE_COLD Evaluation evaluate(const Examples<Target>& examples) {
     const auto turn = begin("evaluate()");
+    return evaluated(examples);
+  }
+  /// In a turn of the caller's.
+  template <class Target> [[nodiscard]] HEDDLE_COLD Evaluation evaluated(const Examples<Target>& examples) {
     Evaluation all;
     all.rows = examples.rows;
     all.outputs = room_for_outputs(examples.rows, graph_.output().elements());
@@ -136,11 +152,13 @@ template <class Session> class LocalRanks {
 
   // ---- tensors
   [[nodiscard]] const NamedTensors<Session>& tensors() const { return tensors_; }
-  /// Tensors may be read while no rank is at work.
-  [[nodiscard]] NamedTensors<Session>& resting(const char* call) {
-    turns_.refuse_at_work(call);
-    return tensors_;
-  }
+  /// Tensors may be read while no rank is at work, and no call begins while they are.
+  struct Resting {
+    CallTurns::Turn turn;
+    NamedTensors<Session>& tensors;
+    [[nodiscard]] NamedTensors<Session>* operator->() const { return &tensors; }
+  };
+  [[nodiscard]] Resting resting(const char* call) { return {reading(call), tensors_}; }
   /// Errors  R05 no such parameter, or another size; R28 processes that give other values
   void write(const char* call, const std::string& name, std::span<const float> values) {
     const auto agree = [&](NamedTensors<Session>& tensors) {
@@ -161,9 +179,7 @@ template <class Session> class LocalRanks {
   template <class Agree, class Set> void change(const char* call, Agree agree, Set set) {
     const auto turn = begin(call);
     agree(tensors_);
-    interrupted_ = Interrupted::while_set;
-    set(tensors_);
-    interrupted_ = Interrupted::never;
+    or_interrupted(Interrupted::while_set, [&] { set(tensors_); });
   }
 
   // ---- ranks
@@ -180,6 +196,16 @@ template <class Session> class LocalRanks {
   [[nodiscard]] const std::vector<std::string>& failures() const { return failures_; }
 
  private:
+  enum class Interrupted : std::uint8_t { never, in_a_step, by_a_lost_rank, while_set };
+  /// What `job` throws leaves the trainer interrupted.
+  template <class Job> void or_interrupted(Interrupted how, Job job) {
+    try {
+      job();
+    } catch (...) {
+      interrupted_ = how;
+      throw;
+    }
+  }
   /// Forwards of all rows, a capacity at a time; the sum of their losses if asked for.
   template <class Target> HEDDLE_COLD double evaluate_rows(const Examples<Target>& examples, float* outputs, bool with_loss) {
     const std::int64_t most = rows_at_once();
@@ -206,22 +232,26 @@ template <class Session> class LocalRanks {
       }
     });
   }
-  /// Why a rank is lost. What is no Error of Heddle comes from a kernel, an optimizer or an observer of the user: they are named.
+  /// Why a rank is lost. What is no Error of Heddle comes from a kernel, an optimizer or an observer of the user: they are named. Memory anybody
+  /// may lack.
   [[nodiscard]] std::string cause_of(int rank, const std::exception_ptr& thrown) {
-    std::string words = words_of(thrown);
-    if (error_in(thrown) || !local(Rank{rank})) return words;  // or it was not even made
-    RankExecutor& at = executor(Rank{rank});
-    if (at.program() == nullptr) return words;
-    return describe_throw(at.in_observer() ? "the observer" : describe_code(*at.program(), at.instruction(), at.entry()), words);
-  }
-  [[nodiscard]] static bool error_in(const std::exception_ptr& thrown) {
     try {
       std::rethrow_exception(thrown);
-    } catch (const Error&) {
-      return true;
+    } catch (const Error& error) {
+      return error.what();
+    } catch (const std::bad_alloc&) {
+      return describe_no_memory(code_at(rank));
     } catch (...) {
-      return false;
+      const std::string whose = code_at(rank);
+      return whose.empty() ? words_of(thrown) : describe_throw(whose, words_of(thrown));
     }
+  }
+  /// Whose code the rank runs; empty before it is made or has begun.
+  [[nodiscard]] std::string code_at(int rank) {
+    if (!local(Rank{rank})) return {};
+    RankExecutor& at = executor(Rank{rank});
+    if (at.program() == nullptr) return {};
+    return at.in_observer() ? "the observer" : describe_code(*at.program(), at.instruction(), at.entry());
   }
   /// Turns what the ranks threw into one error; parameters stay usable if no rank had begun its step.
   [[noreturn]] HEDDLE_COLD void explain(const StepInput& input) {
@@ -252,9 +282,8 @@ template <class Session> class LocalRanks {
   NamedTensors<Session> tensors_;
   CallTurns turns_;
   std::atomic<Observer*> observer_ = nullptr;
-  std::int64_t steps_ = 0;
-  enum class Interrupted : std::uint8_t { never, in_a_step, by_a_lost_rank, while_set };
-  Interrupted interrupted_ = Interrupted::never;
+  std::atomic<std::int64_t> steps_ = 0;
+  std::atomic<Interrupted> interrupted_ = Interrupted::never;
   std::string_view interrupted_call_;
   std::int64_t interrupted_step_ = 0;
   std::vector<std::string> failures_;

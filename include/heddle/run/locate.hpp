@@ -111,8 +111,15 @@ namespace heddle::run_room {
   return thrown.find("Fix: ") != std::string::npos ? words : words + ". Fix: look there for what it says; Heddle throws nothing of this kind.";
 }
 
+/// As describe_throw, of std::bad_alloc: whoever threw it, the cause is not there. Heddle takes memory under `whose` as well.
+///
+/// Tested  run/locate_test, run/trainer_test
+[[nodiscard]] inline std::string describe_no_memory(const std::string& whose) {
+  return "the system gave no memory" + (whose.empty() ? whose : " to " + whose) + ". Fix: free memory, or raise the limit (ulimit -v).";
+}
+
 }  // namespace heddle::run_room
 
-namespace heddle {
+namespace heddle::extending {
 using run_room::describe;
-}  // namespace heddle
+}  // namespace heddle::extending

@@ -29,7 +29,8 @@ namespace heddle::run_room {
 /// Errors  D20 unwritable; D14, D15, D21; R04 after an interrupted call, and no file is written
 /// Tested  run/parameter_file_test, backend/cpu_mpi_test
 template <class Session, class Late = void> void save_parameters(LocalRanks<Session>& ranks, const std::string& path) {
-  NamedTensors<Session>& tensors = ranks.resting("save()");
+  const auto resting = ranks.resting("save()");
+  NamedTensors<Session>& tensors = resting.tensors;
   ranks.refuse_interrupted();
   using Writer = FloatTensorWriter<Late>;
   std::vector<typename Writer::Told> told;

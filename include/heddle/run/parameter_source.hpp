@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What has parameters by name: a file in memory, a Runner, a Trainer under any plan.
-// Sees: core, seams/error, io/file, run/strict_load.  Does not see: plans as types, ranks, formats of files, any backend.
+// Sees: core, seams/error, io/file, run/strict_load, run/turns.  Does not see: plans as types, ranks, formats of files, any backend.
 // In: a source of any type.  Out: ParameterSource, behind which its type is forgotten.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include "heddle/core/shape.hpp"
 #include "heddle/io/file.hpp"
 #include "heddle/run/strict_load.hpp"
+#include "heddle/run/turns.hpp"
 #include "heddle/seams/error.hpp"
 
 namespace heddle::run_room {
@@ -59,9 +60,14 @@ template <class Source> class SourceOf final : public ParameterSource {
  public:
   explicit SourceOf(Source& source) : ParameterSource(is_stored), source_(source) {}
 
-  /// Errors  R04 of a trainer whose call was interrupted: its parameters are those of no step
+  /// From here on a trainer takes no step: all values are of the same one.
+  /// Errors  R04 of a trainer whose call was interrupted: its parameters are those of no step; R11 of one with a call under way in another thread
   [[nodiscard]] std::vector<NamedShape> shapes() override {
     std::vector<NamedShape> all;
+    if constexpr (requires { CallTurns::Turn{source_.reading("")}; }) {
+      turn_.reset();  // its own, of an earlier call
+      turn_ = source_.reading("load() of the parameters of a trainer");
+    }
     if constexpr (requires { source_.interrupted(); })
       if (source_.interrupted())
         throw Error(Code{'R', 4},
@@ -82,6 +88,7 @@ template <class Source> class SourceOf final : public ParameterSource {
 
  private:
   Source& source_;
+  CallTurns::Turn turn_;
 };
 
 }  // namespace heddle::run_room

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "heddle/policy/cut.hpp"

@@ -111,7 +111,8 @@ struct StepResult {
   ReadWithAStar scale{"scale"};  ///< of the loss in this step, of a plan that scales it
 };
 
-/// What a plan with Clip<GlobalNorm> clips to; may change between steps. With a max_norm of 1 a gradient of norm 2 is halved, but for a rounding.
+/// What a plan with Clip<GlobalNorm> clips to; may change between steps. With a max_norm of 1 a gradient of norm 2 is halved, but for
+/// the 1e-6 that PyTorch adds to the norm.
 struct ClipOptions {
   double max_norm = 1.0;
   void check() const {
@@ -146,5 +147,9 @@ struct RunOptions {
 }  // namespace heddle::run_room
 
 namespace heddle {
-using run_room::Evaluation, run_room::Every, run_room::StepResult;
+using run_room::Every, run_room::StepResult;
 }  // namespace heddle
+
+namespace heddle::extending {
+using run_room::Evaluation;
+}  // namespace heddle::extending

@@ -29,7 +29,7 @@ namespace heddle::run_room {
 /// Applies a model under a policy. Parameters start as a trainer with this seed starts them.
 ///
 /// Errors  D07 inputs that are no whole rows; D16 tensors of another model; R05 a parameter that does not exist or has another size; R01 RankLost;
-///         R27 a runner that was moved from
+///         R27 a runner that was moved from; R33 one of a file of another kind
 /// Tested  run/runner_test
 template <class TheInference, RunsPlans Backend> class Runner<TheInference, Backend> {
   static_assert(sizeof(fired<Verdict<TheInference>>) > 0);
@@ -48,6 +48,7 @@ template <class TheInference, RunsPlans Backend> class Runner<TheInference, Back
   [[nodiscard]] const Shape& parameter_shape(const std::string& name) const { return ranks_.parameter_shape(name); }
   [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) { return ranks_.parameter(name, replica); }
   void set_parameter(const std::string& name, std::span<const float> values) { ranks_.set_parameter(name, values); }
+  [[nodiscard]] auto reading(const char* call = "reading()") { return ranks_.reading(call); }
   [[nodiscard]] bool interrupted() const { return ranks_.interrupted(); }
   void observe(Observer* observer) { ranks_.observe(observer); }
   [[nodiscard]] auto& executor(Rank rank) { return ranks_.executor(rank); }

@@ -23,6 +23,7 @@
 #include "heddle/run/reports.hpp"
 #include "heddle/run/results.hpp"
 #include "heddle/run/step_input.hpp"
+#include "heddle/run/turns.hpp"
 
 namespace heddle::run_room {
 
@@ -45,8 +46,8 @@ struct OptimizerCalls {
   void (*prepare)(void* holder, std::int64_t step, StepInput& input);  ///< constants of one step, their hash, the learning rate
 };
 
-/// The ranks of one trainer that live in this process, and what steps them. None of its functions is a template on a plan, and none is inline:
-/// a program with many plans compiles them once for each backend, and with heddle::compiled not at all.
+/// The ranks of one trainer that live in this process, and what steps them. None of its functions is a template on a plan, and only clip() and
+/// loss_scale() have their bodies here: a program with many plans compiles the others once for each backend, and with heddle::compiled not at all.
 ///
 /// Errors  those of Trainer, but for what is refused at build
 /// Tested  run/trained_ranks_test, run/trainer_test, equivalence/
@@ -69,9 +70,12 @@ template <class Session, class Target> class TrainedRanks {
   StepResult step(const Examples<Target>& batch);
   [[nodiscard]] HEDDLE_APART Evaluation evaluate(const Examples<Target>& examples);
   [[nodiscard]] HEDDLE_APART std::vector<float> predict(std::span<const float> inputs);
-  /// Of a loss that has classes.
+  /// Of a loss that has classes, in a turn of the caller's: all batches are of the same parameters.
   HEDDLE_APART void count_right(Accuracy& counted, const Examples<Target>& batch);
 
+  /// The turn of a call, and of one that only reads.
+  [[nodiscard]] HEDDLE_APART CallTurns::Turn begin(const char* call);
+  [[nodiscard]] HEDDLE_APART CallTurns::Turn reading(const char* call);
   HEDDLE_APART void save(const std::string& path);
   HEDDLE_APART void load(const std::string& path);
   HEDDLE_APART void load(ParameterSource& source);

@@ -52,7 +52,7 @@ template <class Session, class Target> void TrainedRanks<Session, Target>::check
 
 // ---- steps
 template <class Session, class Target> void TrainedRanks<Session, Target>::on_step(std::function<void(const StepResult&)> callback, Every every) {
-  ranks_->refuse_at_work("on_step()");
+  const auto turn = ranks_->alone("on_step()");
   reports_.set(std::move(callback), every);
 }
 template <class Session, class Target> void TrainedRanks<Session, Target>::observe(Observer* observer) { ranks_->observe(observer); }
@@ -103,10 +103,12 @@ template <class Session, class Target> std::vector<float> TrainedRanks<Session, 
 }
 template <class Session, class Target> void TrainedRanks<Session, Target>::count_right(Accuracy& counted, const Examples<Target>& batch) {
   if constexpr (has_classes<Target>)
-    for (const auto& piece : batch.batches(ranks_->rows_at_once())) counted.add(ranks_->evaluate(piece), piece);
+    for (const auto& piece : batch.batches(ranks_->rows_at_once())) counted.add(ranks_->evaluated(piece), piece);
 }
 
 // ---- parameters
+template <class Session, class Target> CallTurns::Turn TrainedRanks<Session, Target>::begin(const char* call) { return ranks_->begin(call); }
+template <class Session, class Target> CallTurns::Turn TrainedRanks<Session, Target>::reading(const char* call) { return ranks_->reading(call); }
 template <class Session, class Target> void TrainedRanks<Session, Target>::save(const std::string& path) { save_parameters(*ranks_, path); }
 template <class Session, class Target> void TrainedRanks<Session, Target>::load(const std::string& path) {
   load_parameter_file(*ranks_, graph_.model.view(), path);
@@ -121,16 +123,16 @@ template <class Session, class Target> const Shape& TrainedRanks<Session, Target
   return ranks_->tensors().shape(ranks_->tensors().find(name));
 }
 template <class Session, class Target> std::vector<float> TrainedRanks<Session, Target>::parameter(const std::string& name, int replica) {
-  return ranks_->resting("parameter()").parameter(ranks_->tensors().find(name), replica);
+  return ranks_->resting("parameter()")->parameter(ranks_->tensors().find(name), replica);
 }
 template <class Session, class Target> std::vector<float> TrainedRanks<Session, Target>::gradient(const std::string& name, int replica) {
-  return ranks_->resting("gradient()").gradient(ranks_->tensors().find(name), replica);
+  return ranks_->resting("gradient()")->gradient(ranks_->tensors().find(name), replica);
 }
 template <class Session, class Target> void TrainedRanks<Session, Target>::set_parameter(const std::string& name, std::span<const float> values) {
   ranks_->write("set_parameter()", name, values);
 }
 template <class Session, class Target> std::uint64_t TrainedRanks<Session, Target>::parameter_hash(int replica) {
-  return ranks_->resting("parameter_hash()").hash(replica);
+  return ranks_->resting("parameter_hash()")->hash(replica);
 }
 template <class Session, class Target> int TrainedRanks<Session, Target>::replicas() const { return ranks_->tensors().replicas(); }
 

@@ -53,20 +53,17 @@ template <class Asked> struct TrainerVerdict {
   static constexpr const char* who = requires { Asked::is_only_applied; }
   ? "Runner" : "Trainer";
 };
-/// As PlanOrNone and OfSound are of a Verdict.
+/// The plan, or what stands for one that cannot be trained.
 template <class Asked> using TrainedOrNone = std::conditional_t<TrainerVerdict<Asked>::found.code == Code{'L', 11}, NoPlan, PlanOrNone<Asked>>;
+/// Another check of a plan that is trained; of a refused plan, or of none, nothing more is asked.
 template <class Asked, class Check> using OfTrained = std::conditional_t<TrainerVerdict<Asked>::found.ok(), Check, Verdict<NoPlan>>;
 
 /// Trains one plan on one backend. Where the ranks are processes, each process makes the same trainer and the same calls in the same order, and
 /// gets the same results; every process gives the whole batch, of which its rank takes its rows.
 ///
-/// What a Session offers: run(job), error(rank), failed() and rethrow_first() for the ranks that live in this process, local(rank) which says
-/// whether one does, first_process(), endpoint(rank), give_up(rank, why), share(owner, bytes), after which every process has the owner's bytes,
-/// and reset(), which says whether the ranks can go on after one of them has thrown.
-///
 /// Errors  L11 of an Inference, at build; O01 an option out of range; B05 a smaller batch without a remedy, B06 a larger one; R01 RankLost,
 ///         R02 NonFinite, R04 a step that was interrupted between ranks; R11 a call inside another one, R13 a deadline that is none, R14 memory,
-///         R15 threads; R27 a trainer that was moved from; D07, D08 rows and labels
+///         R15 threads; R27 a trainer that was moved from; R33 a trainer of a file of another kind; D07, D08 rows and labels
 /// Tested  run/trainer_test, equivalence/, fail/L11_trainer_of_an_inference, fail/D18_step_of_two_arrays, fail/D18_predict_of_a_batch,
 ///         fail/D18_accuracy_of_a_data_set
 template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
@@ -162,6 +159,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
     static_assert(has_classes<Target> || !TrainerVerdict<Asked>::found.ok(),
                   "[heddle.D30] the loss of the plan has no classes, so there is no accuracy. Fix: name CrossEntropy, or use evaluate(batch).loss.");
     const auto state = state_.shared_state();  // for all batches: an observer may move the trainer between two of them
+    const auto turn = state->ranks.begin("accuracy()");
     Accuracy counted;
     if constexpr (has_classes<Target>) count_right(*state, counted, rows);
     return counted.share();
@@ -205,6 +203,8 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   void set_parameter(const std::string& name, std::span<const float> values) { state_->ranks.set_parameter(name, values); }
   /// FNV-1a over the bytes of all parameters in the order of the model: the same number for the same bits.
   [[nodiscard]] std::uint64_t parameter_hash(int replica = 0) { return state_->ranks.parameter_hash(replica); }
+  /// No call begins while it lives (R11), so that all parameters that are read are of one step: load() of this trainer by another one has it.
+  [[nodiscard]] auto reading(const char* call = "reading()") { return state_->ranks.reading(call); }
   [[nodiscard]] int replicas() const { return state_->ranks.replicas(); }
   /// True in one process only: the one that prints and writes files.
   [[nodiscard]] bool first_process() const { return state_->ranks.first_process(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What a Program asks of a transport: groups, and how many starts may be pending.
-// Sees: plan/program, plan/read/collective_size, plan/read/program_hash, seams/concepts, run/step_input.  Does not see: policies, any backend.
+// Sees: plan/program, plan/read, seams/concepts, run/step_input, run/build_flags.  Does not see: policies, any backend.
 // In: the training and the evaluation Program, options, a seed.  Out: RankNeeds, TransportNeeds.
 #pragma once
 
@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "heddle/core/host_device.hpp"
+#include "heddle/core/text.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/plan/read/collective_size.hpp"
 #include "heddle/plan/read/program_hash.hpp"
+#include "heddle/run/build_flags.hpp"
 #include "heddle/run/step_input.hpp"
 #include "heddle/seams/concepts.hpp"
 #include "heddle/seams/pledge.hpp"
@@ -54,6 +56,7 @@ struct TransportNeeds : RankNeeds {
   std::uint32_t options = 0;  ///< hash of the optimizer's constants
   float learning_rate = 0;
   std::int64_t most_draws = 0;  ///< of a proof; 0 of a trainer
+  Text<1000> build{};           ///< build_in_words
 };
 
 /// Groups are numbered as transport_group() does.
@@ -70,6 +73,7 @@ struct TransportNeeds : RankNeeds {
     }
   }
   needs.program = Fnv{}.add(program_hash(training), program_hash(evaluation)).value();
+  needs.build = build_in_words();
   return needs;
 }
 

@@ -4,7 +4,6 @@
 // In: a PlanSet, a name or a number of ranks, a generic callable.  Out: what the callable returns.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <type_traits>

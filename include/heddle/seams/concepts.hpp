@@ -58,7 +58,7 @@ struct LossCall {
   std::int64_t total_rows = 0;
   const float* output = nullptr;  // (rows, features): logits or predictions
   const void* targets = nullptr;  // (rows, target_features): class numbers in int32, or floats
-  float* gradient = nullptr;      // (rows, features), d(mean loss over total_rows)/d(output); null in evaluation
+  float* gradient = nullptr;      // (rows, features), d(mean loss over total_rows)/d(output); null in evaluation; may equal output
   std::int64_t positions = 1;     // of one row: features are those of all positions together
   // Where the output lies in parts: it, the gradient and features are those of part `part` of `parts`, targets are whole.
   int part = 0;

@@ -141,5 +141,8 @@ class NonFinite : public Error {
 
 namespace heddle {
 using HeddleError = seams_room::Error;
-using seams_room::NonFinite, seams_room::RankLost;
 }  // namespace heddle
+
+namespace heddle::extending {
+using seams_room::NonFinite, seams_room::RankLost;
+}  // namespace heddle::extending

@@ -7,30 +7,42 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "heddle/core/rule.hpp"
+#include "heddle/core/text.hpp"
+#include "heddle/core/version.hpp"
 #include "heddle/core/written.hpp"
 #include "heddle/seams/error.hpp"
 
 namespace heddle::seams_room {
 
-/// What a process says of the plan that it is about to run, before the first step. All zero where there is nothing to say.
-/// A StartPledge has 40 bytes; under DataParallel<4> ranks is 4.
+/// What a process says of the plan that it is about to run, before the first step. Zero, and no text, where there is nothing to say.
+/// In every version the first 16 bytes mean the same, and `most_bytes` hold all of it: what any version sends can be received and told.
+/// A StartPledge has 1072 bytes; under DataParallel<4> ranks is 4.
 ///
 /// Tested  seams/pledge_test
 struct StartPledge {
+  static constexpr std::uint64_t mark_of_all = 0x656c64646568;  ///< "heddle"
+  static constexpr std::size_t most_bytes = 4096;
+  std::uint64_t mark = mark_of_all;
+  std::uint32_t version = HEDDLE_VERSION;
+  std::uint32_t size = sizeof(StartPledge);
   std::uint64_t program = 0;
   std::int64_t ranks = 0;
   std::uint64_t seed = 0;
   std::uint32_t options = 0;  ///< hash of the optimizer's constants
   float learning_rate = 0;
   std::int64_t most_draws = 0;  ///< of a proof; 0 of a trainer
+  Text<1000> build{};           ///< what bits depend on: "the compiler=g++ 12;AVX2=on;"
 };
+static_assert(sizeof(StartPledge) <= StartPledge::most_bytes && std::is_trivially_copyable_v<StartPledge>);
 
 /// What a rank says of the call that it is in, with every message: the same on all of them.
 /// A CallPledge has 24 bytes; step 7 of 64 rows has call 1, number 7 and rows 64.
@@ -111,9 +123,37 @@ template <class Of> [[nodiscard]] std::string for_example(const std::vector<Star
                   of(pledges[static_cast<std::size_t>(other)])});
 }
 
+/// "0.1.0", or what else is known of it.
+[[nodiscard]] inline std::string version_in_words(const StartPledge& pledge) {
+  if (pledge.mark != StartPledge::mark_of_all) return "an earlier one";
+  return written({pledge.version / 1'000'000, ".", pledge.version / 1'000 % 1'000, ".", pledge.version % 1'000,
+                  pledge.version == HEDDLE_VERSION && pledge.size != sizeof(StartPledge) ? " in another state" : ""});
+}
+
+/// "AVX2 is on in rank 1 and off in rank 0", of each flag that both say; empty if these agree.
+[[nodiscard]] inline std::string builds_that_differ(const std::vector<StartPledge>& pledges, int first, int second) {
+  const auto build = [&](int rank) { return pledges[static_cast<std::size_t>(rank)].build.view(); };
+  std::string all;
+  const std::string theirs = ';' + std::string{build(second)};
+  for (std::string_view rest = build(first); !rest.empty();) {
+    const std::string_view flag = rest.substr(0, rest.find(';'));
+    rest.remove_prefix(std::min(rest.size(), flag.size() + 1));
+    const std::string_view name = flag.substr(0, flag.find('=') + 1);
+    const std::size_t at = theirs.find(';' + std::string{name});
+    if (name.empty() || at == std::string::npos) continue;
+    const std::size_t begin = at + 1 + name.size();
+    const std::string_view value = flag.substr(name.size());
+    const std::string other = theirs.substr(begin, theirs.find(';', begin) - begin);
+    if (value != other)
+      all +=
+          written({all.empty() ? "" : ", ", name.substr(0, name.size() - 1), " is ", value, " in rank ", first, " and ", other, " in rank ", second});
+  }
+  return all;
+}
+
 /// Throws if the ranks, in their order, do not start the same.
 ///
-/// Errors  R08 another program, R18 another seed or most_draws, O02 other options
+/// Errors  R08 another version of Heddle, another program, or the same compiled otherwise, R18 another seed or most_draws, O02 other options
 /// Tested  seams/pledge_test
 inline void check_start(const std::vector<StartPledge>& pledges) {
   const auto odd_in = [&](auto of) {
@@ -128,9 +168,22 @@ inline void check_start(const std::vector<StartPledge>& pledges) {
     return ranks_in_words(rest);
   };
   const auto verb = [](const std::vector<int>& odd, const char* word) { return ranks_in_words(odd) + ' ' + word + (odd.size() == 1 ? "s " : " "); };
+  if (const auto odd = odd_in([](const StartPledge& p) { return std::array{p.mark, std::uint64_t{p.version}, std::uint64_t{p.size}}; }); !odd.empty())
+    throw Error{Code{'R', 8}, written({verb(odd, "run"), "another version of Heddle than ", others(odd), for_example(pledges, odd, version_in_words),
+                                       ". Fix: compile the program of every process with the same version of Heddle."})};
   if (const auto odd = odd_in([](const StartPledge& p) { return std::array{p.program, static_cast<std::uint64_t>(p.ranks)}; }); !odd.empty())
     throw Error{Code{'R', 8}, written({verb(odd, "run"), "another program than ", others(odd),
                                        ". Fix: start the same binary with the same plan in every process."})};
+  const auto odd_builds = odd_in([](const StartPledge& p) { return p.build.view(); });
+  const auto is_odd = [&](int rank) { return std::find(odd_builds.begin(), odd_builds.end(), rank) != odd_builds.end(); };
+  int other = 0;
+  while (is_odd(other)) ++other;
+  for (const int rank : odd_builds)
+    if (const std::string differences = builds_that_differ(pledges, rank, other); !differences.empty())
+      throw Error{
+          Code{'R', 8},
+          written({ranks_in_words(odd_builds), odd_builds.size() == 1 ? " was" : " were", " compiled otherwise than ", others(odd_builds), ": ",
+                   differences, ". Fix: start the same binary in every process, or compile each with the same compiler and the same flags."})};
   const bool proves = std::any_of(pledges.begin(), pledges.end(), [](const StartPledge& p) { return p.most_draws != 0; });
   const std::string remedy =
       proves ? ". Fix: give prove the same seed and most_draws in every process." : ". Fix: give the trainer the same Seed in every process.";

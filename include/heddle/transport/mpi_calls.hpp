@@ -123,7 +123,8 @@ class MpiCommunicator {
       MpiProcess::instance().finalize_at_the_end(false);
       MpiProcess::instance().keep(made);  // the others may come after all
       throw Error{Code{'R', 3}, written({"not all of the ", size_, " processes came to the start of the plan within ", milliseconds_of(deadline),
-                                         ". Fix: let every process make the same trainers in the same order, or raise the deadline."})};
+                                         ": one has ended, or makes something else. Fix: let every process make the same trainers and proofs in the ",
+                                         "same order, or raise the deadline."})};
     }
     comm_ = *made;
     MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -122,25 +123,26 @@ class MpiShare {
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
 };
 
-/// Every process tells every other what it is going to run.
+/// Every process tells every other what it is going to run. What another version of Heddle tells is longer or shorter; there is room for both.
 ///
 /// Errors  those of check_start if they differ
 /// Tested  transport/mpi_exchange_test
 class MpiAgreement {
  public:
   MpiAgreement(const MpiCommunicator& comm, StartPledge mine)
-      : comm_(comm), requests_(2 * comm.size()), pledges_(std::make_shared<std::vector<StartPledge>>(static_cast<std::size_t>(comm.size()), mine)) {
+      : comm_(comm), requests_(2 * comm.size()), pledged_(std::make_shared<std::vector<Pledged>>(static_cast<std::size_t>(comm.size()))) {
+    std::memcpy(of(comm.rank()).bytes, &mine, sizeof mine);
     for (int rank = 0; rank < comm.size(); ++rank) {
       if (rank == comm.rank()) continue;
-      requests_.receive(rank, comm.get(), rank, tag, &of(rank), sizeof mine);
-      requests_.send(comm.size() + rank, comm.get(), rank, tag, &of(comm.rank()), sizeof mine);
+      requests_.receive(rank, comm.get(), rank, tag, of(rank).bytes, sizeof(Pledged));
+      requests_.send(comm.size() + rank, comm.get(), rank, tag, of(comm.rank()).bytes, sizeof mine);
     }
   }
   MpiAgreement(const MpiAgreement&) = delete;
   MpiAgreement& operator=(const MpiAgreement&) = delete;
   ~MpiAgreement() {
     for (int rank = 0; rank < comm_.size(); ++rank) requests_.cancel(rank);
-    if (requests_.abandon()) MpiProcess::instance().keep(pledges_);
+    if (requests_.abandon()) MpiProcess::instance().keep(pledged_);
   }
   [[nodiscard]] bool done() { return requests_.done(); }
   [[nodiscard]] bool needs(int) const { return true; }
@@ -150,15 +152,23 @@ class MpiAgreement {
       if (!(requests_.empty(rank) && requests_.empty(comm_.size() + rank))) visit(rank);
   }
   [[nodiscard]] static std::string describe() { return "the start of the plan"; }
-  void check() const { check_start(*pledges_); }
+  void check() const {
+    std::vector<StartPledge> pledges(pledged_->size());
+    for (std::size_t rank = 0; rank < pledges.size(); ++rank) std::memcpy(&pledges[rank], (*pledged_)[rank].bytes, sizeof(StartPledge));
+    check_start(pledges);
+  }
 
  private:
+  /// What one rank has said: a StartPledge of this version takes 1072 of its 4096 bytes, the others are 0.
+  struct Pledged {
+    std::byte bytes[StartPledge::most_bytes]{};
+  };
   static constexpr int tag = 2;
-  [[nodiscard]] StartPledge& of(int rank) { return (*pledges_)[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] Pledged& of(int rank) { return (*pledged_)[static_cast<std::size_t>(rank)]; }
 
   const MpiCommunicator& comm_;
-  MpiRequests requests_;                               // by rank: theirs, then mine
-  std::shared_ptr<std::vector<StartPledge>> pledges_;  // by rank
+  MpiRequests requests_;                           // by rank: theirs, then mine
+  std::shared_ptr<std::vector<Pledged>> pledged_;  // by rank
 };
 
 }  // namespace heddle::transport_room

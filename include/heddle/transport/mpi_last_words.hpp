@@ -21,6 +21,9 @@ namespace heddle::transport_room {
 /// How a process ends: while others go on, with all others, or with all others and for the same reason.
 enum class HowProcessesEnd : std::uint64_t { alone = 1, together = 2, with_one_sentence = 3 };
 
+/// No message of a plan has it.
+inline constexpr int tag_of_last_words = 31'401;
+
 /// What is on its way between process 0 and the others; it stays until the process ends.
 struct LastWords {
   std::uint64_t mine = 0;
@@ -46,7 +49,7 @@ struct LastWords {
 /// Tested  transport/mpi_last_words_test, processes/mains_check
 [[nodiscard]] inline HowProcessesEnd compare_last_words(MPI_Comm world, std::uint64_t sentence,
                                                         std::chrono::nanoseconds patience = std::chrono::seconds{2}) {
-  constexpr int tag = 31'401;
+  constexpr int tag = tag_of_last_words;
   constexpr int bytes = sizeof(std::uint64_t);
   int process = 0;
   int processes = 1;

@@ -46,6 +46,7 @@ class MpiProcess {
 
   /// Whether the end of the process calls MPI_Finalize, if it is Heddle's to call. Not where a rank is gone for good: it would wait for it.
   void finalize_at_the_end(bool finalize) { finalize_ = finalize; }
+  [[nodiscard]] bool finalizes_at_the_end() const { return finalize_; }
 
   /// MPI may still read or write this memory, because a rank was given up in the middle of a message: it stays until the process ends.
   void keep(std::shared_ptr<void> memory) { kept_.push_back(std::move(memory)); }

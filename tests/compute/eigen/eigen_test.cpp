@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "arrays.hpp"
+#include "compute/eigen/arrays.hpp"
 
 using namespace heddle;
 using arrays::Array;

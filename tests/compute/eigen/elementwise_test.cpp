@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "arrays.hpp"
+#include "compute/eigen/arrays.hpp"
 #include "heddle/core/finite.hpp"
 #include "heddle/graph/layers/gelu.hpp"
 #include "heddle/graph/layers/relu.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "counted_allocations.hpp"
+#include "compute/eigen/counted_allocations.hpp"
 
 #include <doctest/doctest.h>
 
-#include "arrays.hpp"
+#include "compute/eigen/arrays.hpp"
 #include "heddle/backend/cpu.hpp"
 #include "heddle/compute/eigen/embedding.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "counted_allocations.hpp"
+#include "compute/eigen/counted_allocations.hpp"
 
 #include "heddle/compute/eigen/eigen_core.hpp"
 
@@ -8,7 +8,7 @@
 namespace {
 using Products = heddle::InternalProducts;
 }
-#include "products.hpp"
+#include "compute/eigen/products.hpp"
 
 TEST_CASE("the blocks of a product fit the workspace for all extents") {
   for (const std::int64_t m : {1, 10, 1000, 4096, 50257})

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "arrays.hpp"
+#include "compute/eigen/arrays.hpp"
 
 using namespace heddle;
 using arrays::Array;

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "arrays.hpp"
+#include "compute/eigen/arrays.hpp"
 #include "heddle/graph/optimizers/adam.hpp"
 #include "heddle/graph/optimizers/sgd.hpp"
 

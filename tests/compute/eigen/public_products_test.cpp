@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Eigen 3.4 has the public product as well, so it is tested whatever version is there; tests/consume compiles this against a newer one.
-#include "counted_allocations.hpp"
+#include "compute/eigen/counted_allocations.hpp"
 
 #include "heddle/compute/eigen/public_products.hpp"
 
 namespace {
 using Products = heddle::PublicProducts;
 }
-#include "products.hpp"
+#include "compute/eigen/products.hpp"
 
 TEST_CASE("caches of 16 KiB and more change no bit") {
   for (const Case& c : {Case{300, 260, 700}, Case{64, 1000, 2000}, Case{1, 500, 900}, Case{500, 1, 900}}) {

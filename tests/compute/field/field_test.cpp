@@ -92,6 +92,37 @@ TEST_CASE("in a degree run a sum has the larger degree, a product the sum, a fun
   CHECK(calls[0].highest == 5);
 }
 
+TEST_CASE("in a degree run 64 quotients have one denominator of all of theirs, added by hand, as sums of products, or by ranks") {
+  const Drawn degrees{1, FieldMode::degrees};
+  std::uint64_t by_hand = 0;
+  FieldSum products;
+  float of_ranks = 0;
+  for (int i = 0; i < 64; ++i) {
+    const std::uint64_t quotient = Field::inverse(Field::times(1, 1));
+    by_hand = Field::plus(by_hand, quotient);
+    products.add(quotient, Field::image(1));
+    const float own = Field::write(quotient);
+    FieldCompute::add(&of_ranks, &of_ranks, &own, 1);
+  }
+  for (const std::uint64_t sum : {by_hand, Field::read(products.element()), Field::read(of_ranks)}) {
+    CHECK(Degrees::read(sum).of_difference() >= 254);  // of numerators of degree 126 and denominators of 128
+    CHECK(Degrees::read(sum).of_difference() <= 256);
+  }
+  const std::vector<float> row{Field::write(2), Field::write(by_hand), Field::write(1)};
+  CHECK(Degrees::read(Field::digest(row.data(), 3)).of_difference() <= 256);
+}
+
+TEST_CASE("a degree run counts in how many ways an inverse meets a 0; one of what is never 0 meets none") {
+  const Drawn degrees{1, FieldMode::degrees};
+  for (int i = 0; i < 10; ++i) (void)Field::inverse(3);
+  (void)Field::inverse(Field::image(7));
+  (void)Field::inverse_of_unit(1);
+  const std::vector<FieldCall> calls = field_census.take();
+  REQUIRE(calls.size() == 1);
+  CHECK(calls[0].symbol == FieldCensus::inverses);
+  CHECK(calls[0].first == 30);
+}
+
 TEST_CASE("the arithmetic of a step: squares add up part by part, clipping always multiplies, scaling by powers of two is undone") {
   const Drawn drawn{3};
   std::vector<float> v = elements(64);

@@ -134,6 +134,33 @@ TEST_CASE("the gradient of a class depends on all logits of its position, on the
   CHECK(Field::read(FieldLoss<CrossEntropy>::sum(evaluated)) != 0);
 }
 
+TEST_CASE("terms of a part have one divisor, so their sum is no more of a quotient than each of them") {
+  const Drawn degrees{9, FieldMode::degrees};
+  std::vector<float> logits = variables(rows * positions * classes), gradient(logits.size());
+  (void)in_parts(2, logits, gradient);
+  for (const FieldCall& line : field_census.take()) {
+    CHECK(line.symbol != FieldCensus::inverses);  // e(m) is never 0
+    CHECK(Degrees::read(line.highest).of_difference() <= 5);
+  }
+}
+
+TEST_CASE("bits that are no label name some class: a wrong Program may show them to a loss") {
+  const Drawn drawn{9};
+  std::vector<float> logits = elements(rows * positions * classes), gradient(logits.size());
+  LossCall call = whole(logits, gradient);
+  const auto of = [&](const std::vector<std::int32_t>& shown) {
+    call.targets = shown.data();
+    return FieldLoss<CrossEntropy>::sum(call);
+  };
+  CHECK(same({of({6, 13, 100, 1'000'000'002, 9, 3})}, {of({0, 1, 4, 0, 3, 3})}));
+  const float of_negative = of({-1, -2, -1'000'000'000, 0, 0, 0});
+  bool named = false;
+  for (const std::int32_t a : {0, 1, 2, 3, 4, 5})
+    for (const std::int32_t b : {0, 1, 2, 3, 4, 5})
+      for (const std::int32_t c : {0, 1, 2, 3, 4, 5}) named = named || same({of({a, b, c, 0, 0, 0})}, {of_negative});
+  CHECK(named);
+}
+
 TEST_CASE("another loss is any function of a row and its targets, and losses of rows add up") {
   const Drawn drawn{9};
   const std::vector<float> x = elements(8), targets = elements(8, 60);

@@ -38,7 +38,7 @@ using Numbers = Plan<Fit, MeanSquaredError, MomentumSGD, Batch<8>, Clip<GlobalNo
 
 /// Classes under two policies, with a file between them; then numbers, with clipping.
 std::string trained() {
-  const Dataset data = synthetic(Seed{1}, 256, 20, 10);
+  const auto data = datasets::synthetic(Seed{1}, 256, 20, 10);
   Trainer<Classes<DataParallel<2>>, CpuThreads> first{{.learning_rate = 0.01}, Seed{1}};
   for (int epoch = 1; epoch <= 2; ++epoch)
     for (const auto& batch : data.shuffled(Seed{1}, epoch).batches<64>()) first.step(batch);

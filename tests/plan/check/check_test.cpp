@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "heddle/heddle.hpp"
-#include "plan/noticed.hpp"
 
 using namespace heddle;
 

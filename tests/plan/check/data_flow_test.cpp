@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "heddle/graph/layers/embedding.hpp"
+#include "heddle/graph/losses/mean_squared_error.hpp"
 #include "heddle/plan/check/check.hpp"
 #include "heddle/plan/inference.hpp"
 #include "plan/flow.hpp"
@@ -17,6 +19,12 @@ namespace {
 
 constexpr auto flows = Code{'S', 17};
 using Inferred = Inference<Chain, Batch<16>, Single>;  // its targets have no elements
+struct Letters : Sequential<Input<1>, Embedding<12, 6>, Linear<6, 8>, Tanh, Linear<8, 12>> {};
+struct Begun : Sequential<Input<8>, Linear<8, 6>, Linear<6, 3>> {};  // its input is copied
+using Copied = Trained<Begun, Single>;
+struct Wide : Sequential<Linear<7, 12>, ReLU, Linear<12, 12>, Tanh, Linear<12, 6>> {};
+using InSequence = Plan<Wide, MeanSquaredError, SGD, Batch<12>, TensorParallel<2, SequenceParallel>>;
+using InParts = Plan<Letters, CrossEntropy, SGD, Batch<4>, TensorParallel<2>>;  // the loss takes parts of the output
 
 /// What check says with one entry changed.
 template <class Change> Diagnosis changed(const Program& p, BodyOp what, int which, Change change) {
@@ -33,6 +41,44 @@ Diagnosis without(const Program& p, BodyOp what, int which = 0) {
   return changed(p, what, which, [](Entry& entry) { entry = no_entry(); });
 }
 
+int index_of(const Program& p, BodyOp what) {
+  int e = p.forward_bodies[0].begin;
+  while (e < p.forward_bodies[0].end && p.entries[e].what != what) ++e;
+  REQUIRE(e < p.forward_bodies[0].end);
+  return e;
+}
+/// What check says of a Program of one chunk with entries inserted into its forward, behind number `at`.
+Diagnosis inserted(Program p, int at, const std::vector<Entry>& more) {
+  std::vector<Entry> entries(p.entries, p.entries + std::max(p.forward_bodies[0].end, p.training ? p.backward_bodies[0].end : 0));
+  entries.insert(entries.begin() + at + 1, more.begin(), more.end());
+  const auto longer = static_cast<int>(more.size());
+  const IndexRange forward{p.forward_bodies[0].begin, p.forward_bodies[0].end + longer};
+  const IndexRange backward{p.backward_bodies[0].begin + longer, p.backward_bodies[0].end + longer};
+  p.entries = entries.data();
+  p.forward_bodies = &forward;
+  if (p.training) p.backward_bodies = &backward;
+  return check(p);
+}
+
+/// What the rule says if in all bodies of a chunk one place stands for another, and if so asked that one for the first.
+Diagnosis renamed(const Program& p, int entry, Place from, Place to, bool exchanged = false) {
+  Copy copy{p};
+  for (int c = 0; c < p.chunks; ++c) {
+    const IndexRange bodies[] = {p.forward_bodies[c], p.training ? p.backward_bodies[c] : IndexRange{},
+                                 p.training ? p.weight_bodies[c] : IndexRange{}};
+    const auto is_in = [](const IndexRange& body, int e) { return e >= body.begin && e < body.end; };
+    if (std::none_of(std::begin(bodies), std::end(bodies), [&](const IndexRange& body) { return is_in(body, entry); })) continue;
+    for (const IndexRange& body : bodies)
+      for (int e = body.begin; e < body.end; ++e)
+        for (Place* place : {&copy.entries[static_cast<std::size_t>(e)].a, &copy.entries[static_cast<std::size_t>(e)].b,
+                             &copy.entries[static_cast<std::size_t>(e)].c, &copy.entries[static_cast<std::size_t>(e)].d})
+          if (*place == from && (from.pool != Place::scratch || is_in(body, entry)))
+            *place = to;
+          else if (exchanged && *place == to)
+            *place = from;
+  }
+  return run_time::value_flow(copy.view());
+}
 /// Entries that are left out alone and missed by nobody.
 int missed_deletions(const Program& p) {
   REQUIRE(check(p).sentence().view() == "");
@@ -101,7 +147,7 @@ TEST_CASE("a value in another place than its reader looks is found, and so is a 
   const auto back = [](Entry& entry) { entry.c = entry.a; };
   CHECK(refused_for(changed(p, BodyOp::leaf_backward, 2, back), flows,
                     " reads in the backward of chunk 0 the gradient of its output, but there lies the output"));
-  const auto away = [](Entry& entry) { entry.d.offset += 1 << 20; };
+  const auto away = [&p](Entry& entry) { entry.d.offset = p.arenas[0].total; };
   CHECK(refused_for(changed(p, BodyOp::leaf_forward, 2, away), flows, "6 elements a row to a place that is too small, or not of its device"));
   const auto over = [](Entry& entry) { entry.d = entry.a; };
   CHECK(refused_for(changed(p, BodyOp::leaf_forward, 2, over), flows, " writes in the forward of chunk 0 over its input"));
@@ -111,6 +157,52 @@ TEST_CASE("a value in another place than its reader looks is found, and so is a 
   CHECK(refused_for(changed(p, BodyOp::leaf_backward, 2, again), flows, " writes in the backward of chunk 0 over the gradient of its output"));
   const auto saved = [](Entry& entry) { entry.d = entry.a; };
   CHECK(refused_for(changed(p, BodyOp::leaf_backward, 2, saved), flows, " writes in the backward of chunk 0 over what it has saved"));
+}
+
+TEST_CASE("a loss writes its gradient over nothing that it reads, but at the very place of the output it may") {
+  const Program& whole = Trained<Chain, Single>::training;
+  const int at = index_of(whole, BodyOp::loss);
+  const Entry& loss = whole.entries[at];
+  REQUIRE(loss.d.offset == loss.b.offset + line_bytes);  // nobody reads any of them again in the forward
+  CHECK(refused_for(renamed(whole, at, loss.a, loss.b, true), flows, "the loss writes in the forward of chunk 0 over the output of the model"));
+  CHECK(refused_for(renamed(whole, at, loss.b, {loss.d.pool, loss.d.offset + line_bytes}), flows,
+                    "the loss writes in the forward of chunk 0 over the targets"));
+  CHECK(refused_for(renamed(whole, at, loss.b, loss.d), flows, " over the targets"));
+  CHECK(renamed(whole, at, loss.a, loss.d).sentence().view() == "");
+  const Program& parts = InParts::training;
+  const int last = index_of(parts, BodyOp::loss);
+  const Entry& terms = parts.entries[index_of(parts, BodyOp::loss_terms)];
+  REQUIRE(parts.entries[last].c.set());
+  CHECK(refused_for(renamed(parts, last, terms.c, terms.a), flows, "the loss writes in the forward of chunk 0 over the output of the model"));
+  CHECK(refused_for(renamed(parts, last, terms.c, terms.b), flows, "the loss writes in the forward of chunk 0 over the targets"));
+}
+
+TEST_CASE("what is added, copied or laid another way lies neither partly over what it is made of, nor over the room of a collective") {
+  int added = 0, copied = 0, gathered = 0, scattered = 0, sliced = 0;
+  for (const Program* p : {&Replicas::training, &HalvedSlices::training, &SplitSlices::training, &SplitHalves::training, &InSequence::training,
+                           &InParts::training, &Copied::training}) {
+    const int entries = static_cast<int>(Copy{*p}.entries.size());
+    for (int e = 0; e < entries; ++e) {
+      if (body_of(*p, e).count() == 0) continue;
+      const Entry& entry = p->entries[e];
+      const auto over = [&](const Place& read, const char* words, int& count, std::int64_t further = line_bytes) {
+        if (entry.features * p->batch.grain_rows <= 16) return;  // one line
+        const Diagnosis found = renamed(*p, e, entry.d, {read.pool, read.offset + further});
+        CHECK(found.code == flows);
+        if (found.words.view().find(words) != std::string_view::npos) ++count;
+      };
+      if (entry.what == BodyOp::add) over(entry.a, " over a term of its sum", added);
+      if (entry.what == BodyOp::copy) over(entry.a, " over what it copies", copied);
+      if (entry.what == BodyOp::gather_value) over(entry.b, ", or the room of its parts", gathered);
+      if (entry.what == BodyOp::scatter_value) over(entry.b, ", or the room of its parts", scattered, 0);
+      if (entry.what == BodyOp::slice_value) over(entry.a, " over what is to lie another way", sliced);
+    }
+  }
+  CHECK(added > 0);
+  CHECK(copied > 0);
+  CHECK(gathered > 0);
+  CHECK(scattered > 0);
+  CHECK(sliced > 0);
 }
 
 TEST_CASE("a sum has each of its terms once: one term twice, or that of another sum, is found where the sum is read") {
@@ -123,6 +215,21 @@ TEST_CASE("a sum has each of its terms once: one term twice, or that of another 
   const auto longer = [](Entry& entry) { entry.features = 9; };
   CHECK(refused_for(changed(p, BodyOp::add, 0, longer), flows,
                     "two tensors of 9 elements a row are added for layer 4, but one is the output of layer "));
+}
+
+TEST_CASE("no sum of what the loss knows is another thing that it knows: its gradient is made by itself alone") {
+  const Program& p = InParts::training;
+  const Entry& terms = p.entries[index_of(p, BodyOp::loss_terms)];
+  const int at = index_of(p, BodyOp::loss);
+  Entry add;
+  add.what = BodyOp::add;
+  add.features = p.loss.terms;
+  add.a = add.b = terms.c;
+  add.d = p.entries[at].d;
+  CHECK(
+      refused_for(inserted(p, at, {add}), flows, "reads in the backward of chunk 0 the gradient of its output, but there lies a sum of other terms"));
+  add.d = terms.c;  // beside the gradient: nobody reads the terms again
+  CHECK(inserted(p, at, {add}).sentence().view() == "");
 }
 
 TEST_CASE("what is laid another way along axis tensor lies as the collective takes it; a sum is not taken twice") {
@@ -171,6 +278,14 @@ TEST_CASE("an entry that is left out for some micro-batches, or runs in another 
   CHECK(refused_for(changed(InTurns::training, BodyOp::leaf_backward, 0, [](Entry& entry) { entry.node = 0; }), flows, "which has layers 4 to 4"));
   const auto asked = [](Entry& entry) { entry.when = When::reporting; };
   CHECK(refused_for(changed(InTurns::evaluation, BodyOp::store_output, 0, asked), flows, "the loss is left out for some micro-batches"));
+  CHECK(refused_for(changed(InTurns::training, BodyOp::load_targets, 0, asked), flows, "the loss is left out for some micro-batches"));
+}
+
+TEST_CASE("an evaluation loads targets and makes a loss only if it is asked for one: a prediction has no targets") {
+  const auto always = [](Entry& entry) { entry.when = When::always; };
+  for (const BodyOp what : {BodyOp::load_targets, BodyOp::loss})
+    for (const Program* p : {&InTurns::evaluation, &Inferred::evaluation})
+      CHECK(refused_for(changed(*p, what, 0, always), flows, "the loss is made unasked in the forward of chunk "));
 }
 
 TEST_CASE("gradients of parameters are made once and reduced where they are made") {

@@ -9,8 +9,10 @@
 #include <type_traits>
 
 #include "heddle/plan/check/check.hpp"
+#include "says.hpp"
 
 using namespace heddle;
+using heddle::tests::says;
 
 namespace {
 
@@ -99,8 +101,6 @@ HandWrittenLists one_f_one_b(int p, int m, bool grouped) {
   }
   return lists;
 }
-
-bool says(const Diagnosis& found, std::string_view words) { return found.sentence().view().find(words) != std::string_view::npos; }
 
 }  // namespace
 

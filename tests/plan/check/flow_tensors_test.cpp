@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "plan/plans.hpp"
 
 using namespace heddle;
@@ -65,6 +68,22 @@ TEST_CASE("pools and scratch are apart; a place that is too small, or of another
   CHECK(memory.at(at(Place::scratch, 0)).what == 0);
   CHECK(memory.put(at(1, 64), 4, 26, lying::whole));
   CHECK_FALSE(memory.put(at(1, 65), 4, 26, lying::whole));
+}
+
+TEST_CASE("no sum of up to three of the names of the loss and of the first layers is another such sum") {
+  std::vector<std::uint64_t> names{FlowNames::targets, FlowNames::terms, FlowNames::shares, FlowNames::loss};
+  for (std::uint64_t n = 5; n < 12; ++n) names.push_back(flow_name(n));
+  std::vector<std::uint64_t> sums{0};  // of names that are chosen in one order: (0) (a) (a, b) (a, b, c)
+  for (std::size_t a = 0; a < names.size(); ++a) {
+    sums.push_back(names[a]);
+    for (std::size_t b = a; b < names.size(); ++b) {
+      sums.push_back(names[a] + names[b]);
+      for (std::size_t c = b; c < names.size(); ++c) sums.push_back(names[a] + names[b] + names[c]);
+    }
+  }
+  std::sort(sums.begin(), sums.end());
+  CHECK(sums.size() == 1 + 11 + 66 + 286);
+  CHECK(std::adjacent_find(sums.begin(), sums.end()) == sums.end());
 }
 
 TEST_CASE("a part is known by its runs, whatever shape it is read under") {

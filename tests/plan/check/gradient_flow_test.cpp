@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "plan/flow.hpp"
@@ -130,6 +131,20 @@ TEST_CASE("the loss of all micro-batches is added up in the last one and whole w
                     "device 0 reports the loss before it is made"));
   CHECK(refused_for(behind(Replicas::training, 0, {ListOp::reduce_wait, loss_bucket}, {ListOp::report}), flows,
                     "device 0 reports the loss, of which each rank still has a term along axis data"));
+}
+
+TEST_CASE("the loss is reported once by the device that makes it") {
+  for (const Program* p : {&Replicas::training, &Replicas::evaluation, &InTurns::training, &InTurns::evaluation, &TiedStages::evaluation}) {
+    REQUIRE(followed(*p).sentence().view() == "");
+    Copy copy{*p};
+    Lines& list = copy.lists[static_cast<std::size_t>(p->loss_role())];
+    const auto report = list.begin() + find(list, {ListOp::report});
+    const std::string of = "device " + std::to_string(p->loss_role()) + " reports the loss ";
+    list.insert(report, *report);
+    CHECK(refused_for(followed(copy.view()), flows, of + "2 times, not once"));
+    std::erase_if(list, Line{ListOp::report});
+    CHECK(refused_for(followed(copy.view()), flows, of + "0 times, not once"));
+  }
 }
 
 TEST_CASE("norms and flags are found once, known to all, and acted on in order") {

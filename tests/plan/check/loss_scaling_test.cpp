@@ -10,6 +10,7 @@
 #include "heddle/policy/sharded.hpp"
 #include "heddle/policy/tensor_parallel.hpp"
 #include "plan/plans.hpp"
+#include "says.hpp"
 
 using namespace heddle;
 using namespace heddle::tests;
@@ -26,7 +27,6 @@ int over(const Program& p, Axis a) {
   return static_cast<int>(std::count_if(p.instructions, p.instructions + p.lists[p.roles - 1].end,
                                         [&](const Instruction& line) { return line.bucket == norm_bucket && line.axis == a; }));
 }
-bool says(const Diagnosis& found, std::string_view words) { return found.sentence().view().find(words) != std::string_view::npos; }
 std::ptrdiff_t line_of(const std::vector<Instruction>& list, ListOp op) {
   return std::find_if(list.begin(), list.end(), [&](const Instruction& line) { return line.op == op; }) - list.begin();
 }

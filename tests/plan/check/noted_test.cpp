@@ -81,12 +81,3 @@ TEST_CASE("other rows, axes, chunks, terms or targets than those of the plan are
   CHECK(refused_for(noted_with<SplitSlices>(After::reading, read([](LoweringRequest& in) { in.clips = false; })), facts,
                     "whether gradients are clipped is noted as 0, but 1 follows"));
 }
-
-TEST_CASE("a Program that does not train, or a pair with other tables, is no pair") {
-  const LoweringRequest request = request_of<Rounds::Request>();
-  const LoweredPlan one = lower(request);
-  const LoweredPlan other = lower(request);
-  CHECK(refused_for(check_noted(one.evaluation(), one.evaluation(), made_from(request)), facts, "how many of two Programs train is noted as 0"));
-  CHECK(check_noted(one.training(), other.evaluation(), made_from(request)).sentence().view().find("the evaluation has other tables") !=
-        std::string_view::npos);
-}

@@ -34,7 +34,7 @@ Verdicts judge(const Program& p) {
   Verdicts v;
   v.sound = each.found.ok();
   if (!v.sound) return v;
-  v.paired = starts_pair_up(p, after.data(), next.data());
+  v.paired = starts_pair_up(p, p.instructions, after.data(), next.data());
   for (const Lanes lanes : {Lanes::free, Lanes::per_communicator, Lanes::one_per_device})
     v.executed = v.executed && run_time::rendezvous(ProgramLists{&p, starts.data(), p.roles}, lanes).ok();
   return v;
@@ -108,5 +108,5 @@ TEST_CASE("a start that has no other end does not pair up") {
   std::vector<int> after(lines), next(3);
   for (int i = p.lists[0].begin; i < p.lists[0].end && next[0] == 0; ++i)
     if (p.instructions[i].op == ListOp::send_start) next[0] = i + 1;
-  CHECK_FALSE(starts_pair_up(p, after.data(), next.data()));
+  CHECK_FALSE(starts_pair_up(p, p.instructions, after.data(), next.data()));
 }

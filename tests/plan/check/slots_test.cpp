@@ -49,6 +49,17 @@ TEST_CASE("a slot that a pool has not is refused") {
   CHECK(with_slots(Staged::training, frame_of_first, {0, -1, 2, 0}).code == Code{'S', 15});
 }
 
+TEST_CASE("an evaluation has no bodies of backwards, so a line of one touches no slot") {
+  Changeable changed{Staged::evaluation};
+  const int forward = find(changed.lists[0], ListOp::forward, 0);
+  CHECK(run_time::slots(changed.view()).ok());
+  for (const ListOp op : {ListOp::backward, ListOp::backward_weight}) {
+    changed.lists[0][static_cast<std::size_t>(forward)].op = op;
+    CHECK(run_time::slots(changed.view()).ok());
+    CHECK(check(changed.view()).code == Code{'S', 5});
+  }
+}
+
 TEST_CASE("what arrives takes its slot from the start of the receive on") {
   Changeable changed{Staged::training};
   auto& list = changed.lists[0];

@@ -74,6 +74,12 @@ TEST_CASE("axes, shares and slices of no policy are refused") {
   CHECK(
       begins(refused<Sliced>([](Layout& l) { l.batch_split[static_cast<int>(axis::data)] = false; }), "[heddle.M15] the ranks of axis data do not"));
   CHECK(begins(refused<Sliced>([](Layout& l) { l.storage_axis = axis::tensor; }), "[heddle.M15] units are sliced along axis tensor"));
+  const auto along_data = [](Layout& l) {
+    if (l.mesh.size(axis::data) == 1) l.claim(axis::data, 2);
+    l.splits_batch(axis::data);
+    l.storage_axis = axis::data;
+  };
+  CHECK(begins(refused<Sliced>(along_data), "[heddle.M15] units are sliced along axis data, but gradients are summed along axis shard before"));
   CHECK(begins(refused<Sliced>([](Layout& l) { l.mesh.sizes[0] = 3; }), "[heddle.M05] axis shard has size 3"));
   CHECK(begins(refused<Sliced>([](Layout& l) { l.sharding.states = false; }), "[heddle.M15] parameters or gradients are sliced"));
   CHECK(begins(refused<Sliced>([](Layout& l) { l.sharding.keeps = true; }), "[heddle.M08]"));

@@ -77,9 +77,17 @@ TEST_CASE("the same sentence at compile time: bodies with too little room") {
 TEST_CASE("what indices of 16 bits do not reach is refused before it is lowered") {
   LoweringRequest request = asked();
   request.batch.rounds = 10'000;
-  CHECK(words(request) ==
-        "[heddle.S14] the plan makes 40,000 micro-batches, but there is room for 32,767. Fix: make room for 40,000, or lower a smaller plan.");
+  CHECK(words(request) == "[heddle.S14] the plan makes 40,000 micro-batches, but there is room for 32,767. Fix: lower a smaller plan.");
+  request.batch.rounds = 1'000'000'000;
+  CHECK(words(request).find("makes 4,000,000,000 micro-batches, ") != std::string::npos);
   request = asked();
   request.layout.chunk_count = 65;
-  CHECK(words(request).find("makes 65 chunks, but there is room for 64") != std::string::npos);
+  CHECK(words(request).find("makes 65 chunks, but there is room for 64. Fix: lower a smaller plan.") != std::string::npos);
+  request = asked();
+  const std::vector<Node> nodes(40'000);  // no walk is made over what is too long: it would find that they are no layers of this model
+  request.graph.nodes = nodes.data();
+  request.graph.node_count = 40'000;
+  CHECK(words(request) == "[heddle.S14] the plan makes 40,000 layers, but there is room for 32,766. Fix: lower a smaller plan.");
+  request.graph.node_count = 32'766;
+  CHECK(words(request).find("[heddle.G27]") == 0);
 }

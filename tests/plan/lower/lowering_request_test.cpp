@@ -5,11 +5,47 @@
 
 #include <string>
 
+#include "heddle/graph/layers/input.hpp"
 #include "heddle/policy/tensor_parallel.hpp"
 #include "plan/plans.hpp"
 
 using namespace heddle;
 using namespace heddle::tests;
+
+namespace {
+
+struct Torn : Sequential<Linear<8, 6>, Linear<7, 3>> {};
+struct Bare : Sequential<Input<4>, ReLU> {};
+template <int Rows, class Model, class Policy, class... Options> using Twice = Plan<Model, CrossEntropy, Adam, Batch<Rows>, Policy, Options...>;
+using Doubled = Hybrid<DataParallel<2>, DataParallel<4>>;
+using Parts = Hybrid<TensorParallel<2>, DataParallel<2>>;
+
+/// A plan with two mistakes is refused for the same one at build and as data.
+template <class P> bool refused_alike(Code code) {
+  constexpr Diagnosis at_build = check<P>();
+  const Diagnosis as_data = check_answers(request_of<RequestOf<P>>());
+  CHECK(at_build.sentence().view().substr(0, 12) == as_data.sentence().view().substr(0, 12));
+  return at_build.code == code && as_data.code == code;
+}
+
+}  // namespace
+
+TEST_CASE("of two mistakes a plan that is data is refused for the one that a Plan is refused for") {
+  CHECK(refused_alike<Twice<9, Chain, DataParallel<2>, Bucket<0_B>>>({'C', 3}));
+  CHECK(refused_alike<Twice<16, Chain, Single, Bucket<0_B>, Memory<Bytes{-1}>>>({'C', 2}));
+  CHECK(refused_alike<Twice<9, Chain, DataParallel<2>, Memory<Bytes{-1}>>>({'C', 2}));
+  CHECK(refused_alike<Twice<16, Bare, Single, Memory<Bytes{-1}>>>({'C', 2}));
+  CHECK(refused_alike<Twice<16, Torn, Single, Bucket<0_B>>>({'C', 3}));
+  CHECK(refused_alike<Twice<16, Bare, Single, Bucket<0_B>>>({'C', 3}));
+  CHECK(refused_alike<Twice<16, Chain, Doubled, Bucket<0_B>>>({'C', 3}));
+  CHECK(refused_alike<Twice<16, Chain, Parts, Reproducible, Bucket<0_B>>>({'C', 3}));
+  CHECK(refused_alike<Twice<9, Torn, DataParallel<2>>>({'G', 1}));
+  CHECK(refused_alike<Twice<9, Bare, DataParallel<2>>>({'G', 9}));
+  CHECK(refused_alike<Twice<16, Bare, Doubled>>({'G', 9}));
+  CHECK(refused_alike<Twice<9, Chain, Doubled>>({'M', 1}));
+  CHECK(refused_alike<Twice<16, Chain, Hybrid<TensorParallel<2>, Doubled>, Reproducible>>({'M', 1}));
+  CHECK(refused_alike<Twice<9, Chain, Parts, Reproducible>>({'B', 1}));
+}
 
 TEST_CASE("what a plan asks is taken from its type as it stands there") {
   using P = Trained<Skips, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, Clip<GlobalNorm>, Bucket<64_B>, Recompute<GELU>, Memory<1_MB>>;

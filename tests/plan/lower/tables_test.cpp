@@ -55,6 +55,13 @@ TEST_CASE("a list without room is a diagnosis with the numbers and the remedy") 
         "[heddle.S14] the plan makes 7 entries, but there is room for 4. Fix: make room for 7, or lower a smaller plan.");
 }
 
+TEST_CASE("where nobody can make room the remedy is a smaller plan alone") {
+  static_assert(check_limit("layers", 4, 4).ok());
+  constexpr Diagnosis found = check_limit("layers", 4, 5'000'000'000);
+  CHECK(std::string{found.sentence().view()} ==
+        "[heddle.S14] the plan makes 5,000,000,000 layers, but there is room for 4. Fix: lower a smaller plan.");
+}
+
 TEST_CASE("tables have their initial values, at compile time too, and keep their addresses when the owner moves") {
   static_assert(sum_of_tables(4) == 6 + 12);
   Tables<int, Pair> tables;

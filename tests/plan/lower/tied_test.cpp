@@ -3,6 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
 #include "heddle/graph/tied.hpp"
 #include "heddle/plan/inference.hpp"
 #include "heddle/plan/options/options.hpp"
@@ -105,6 +110,21 @@ TEST_CASE("an Inference keeps one copy a device and exchanges nothing") {
   using Apart0 = Inference<Apart, Batch<16>, Single>;
   CHECK(peak_memory<Apart0>() - peak_memory<Tied0>() == Bytes{2 * unit});
   CHECK(Inference<Language, Batch<16>, Stages<2>>::evaluation.transfer_count == 2);
+}
+
+TEST_CASE("each use is sent to the first use on every other role, and 30,000 uses of one owner are walked as often as there are roles") {
+  using Sent = std::vector<std::pair<int, int>>;
+  const auto sent = [](const std::vector<TiedUse>& uses) {
+    Sent all;
+    each_tied_transfer(uses.data(), static_cast<int>(uses.size()), [&](int use, int to) { all.emplace_back(use, to); });
+    return all;
+  };
+  CHECK(sent({{0, 0, 2}, {0, 1, 0}, {0, 2, 2}, {3, 3, 1}, {3, 4, 1}, {5, 5, 2}, {5, 6, 1}}) == Sent{{0, 1}, {1, 0}, {2, 1}, {5, 6}, {6, 5}});
+  std::vector<TiedUse> many(30'000);
+  for (std::size_t u = 0; u < many.size(); ++u) many[u] = TiedUse{0, static_cast<std::int16_t>(u), static_cast<std::int16_t>(u % 64)};
+  const Sent all = sent(many);  // by a search for each pair 10'000'000'000'000 steps
+  CHECK(all.size() == many.size() * 63);
+  CHECK(all.back() == std::pair{29'999, 63});
 }
 
 TEST_CASE("ranks whose programs tie otherwise have other hashes") {

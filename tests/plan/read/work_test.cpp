@@ -9,6 +9,7 @@
 
 #include "heddle/cost/simulate.hpp"
 #include "heddle/heddle.hpp"
+#include "heddle/plan/lowered.hpp"
 #include "plan/plans.hpp"
 
 using namespace heddle;
@@ -32,21 +33,27 @@ constexpr std::int64_t formula(const Program& p, const OrderRules& order) {
   return 100 * s * (s - 1) / ((order.splits_backward ? 3 : 1) * m * p.chunks + s * (s - 1));
 }
 
-template <class P> void agree(std::string_view name, bool equal) {
+/// Of the Programs that this program lowers while it runs: the compiler lowers the same, more slowly.
+void agree(std::string_view name, const LoweringRequest& request, bool equal) {
   CAPTURE(name);
+  const LoweredPlan plan = lower(request);
+  const Program& p = plan.training();
+  REQUIRE(check(plan).ok());
   // The share is cut to whole percents; 1e-9 keeps one that is whole exactly from falling below it.
-  CHECK(bubble_percent(P::training) == static_cast<int>(100 * simulate(P::training, Machine{}).bubble() + 1e-9));
-  CHECK(waiting_percent(P::training) <= bubble_percent(P::training));  // stages that wait for the slowest are idle
-  if (equal) CHECK(bubble_percent(P::training) == formula(P::training, P::Request::layout.order));
+  CHECK(bubble_percent(p) == static_cast<int>(100 * simulate(p, Machine{}).bubble() + 1e-9));
+  CHECK(waiting_percent(p) <= bubble_percent(p));  // stages that wait for the slowest are idle
+  if (equal) CHECK(bubble_percent(p) == formula(p, request.layout.order));
 }
 template <class Order, class... More> void agree_for_all(std::string_view name) {
   struct Uneven : Sequential<Linear<300, 64>, ReLU, Repeat<5, Square>, Tanh, Linear<64, 200>, Linear<200, 64>> {};
-  agree<Of<Pipeline<Balanced<2>, Order, More...>>>(name, true);
-  agree<Of<Pipeline<Balanced<4>, Order, More...>>>(name, true);
-  agree<Of<Pipeline<Balanced<2>, Order, More...>, Equal<8>, Accumulate<2>>>(name, true);
-  agree<Of<Pipeline<Balanced<2>, Order, More...>, Uneven>>(name, false);
-  agree<Of<Pipeline<Balanced<4>, Order, More...>, Uneven>>(name, false);
-  agree<Of<Pipeline<Balanced<4>, Order, More...>, Uneven, Recompute<EveryBlock>, Accumulate<2>>>(name, false);
+  using Two = Of<Pipeline<Balanced<2>, Order, More...>>;
+  CHECK(bubble_percent(Two::training) == formula(Two::training, Two::Request::layout.order));
+  agree(name, request_of<RequestOf<Two>>(), true);
+  agree(name, request_of<RequestOf<Of<Pipeline<Balanced<4>, Order, More...>>>>(), true);
+  agree(name, request_of<RequestOf<Of<Pipeline<Balanced<2>, Order, More...>, Equal<8>, Accumulate<2>>>>(), true);
+  agree(name, request_of<RequestOf<Of<Pipeline<Balanced<2>, Order, More...>, Uneven>>>(), false);
+  agree(name, request_of<RequestOf<Of<Pipeline<Balanced<4>, Order, More...>, Uneven>>>(), false);
+  agree(name, request_of<RequestOf<Of<Pipeline<Balanced<4>, Order, More...>, Uneven, Recompute<EveryBlock>, Accumulate<2>>>>(), false);
 }
 
 /// Operations of one sample by the graph, chunk by chunk.
@@ -130,7 +137,7 @@ struct Squares : Sequential<Tokens, Twice, Square, Square> {};
 
 template <int Micro, class... Order> void agree_at_home() {
   using Home = Pipeline<Stage<Narrow, On<0>>, Stage<Broad, On<1>>, Stage<Classes, On<0>>, Microbatches<Micro>, FewMicrobatches, Order...>;
-  agree<Plan<Parts, CrossEntropy, SGD, Batch<240>, Home>>("the third part on the first device", false);
+  agree("the third part on the first device", request_of<RequestOf<Plan<Parts, CrossEntropy, SGD, Batch<240>, Home>>>(), false);
 }
 template <class... Order> void agree_on_devices_twice() {
   agree_at_home<2, Order...>();
@@ -139,7 +146,7 @@ template <class... Order> void agree_on_devices_twice() {
   agree_at_home<16, Order...>();
   const auto four = []<int... Device>(std::integer_sequence<int, Device...>) {
     using Turned = Pipeline<Stage<Tokens, On<0>>, Stage<Twice, On<1>>, Stage<Square, On<Device>>..., Microbatches<8>, Order...>;
-    agree<Of<Turned, Squares>>("four parts on two devices", false);
+    agree("four parts on two devices", request_of<RequestOf<Of<Turned, Squares>>>(), false);
   };
   four(std::integer_sequence<int, 1, 0>{});
   four(std::integer_sequence<int, 0, 1>{});

@@ -19,6 +19,7 @@ namespace heddle::compute_room {
 /// Errors  R32 from prove, if a plan splits such a layer
 /// Tested  compute/field/any_layer_test
 template <class L> struct FieldAnyLayer {
+  static constexpr bool of_heddle = true;
   static constexpr bool backward_in_parts = true;
   static constexpr bool whole_only = true;
 
@@ -61,7 +62,7 @@ template <class L> struct FieldAnyLayer {
     std::uint64_t all = 0;
     for (int k = 0; k < leaf.parameter_count; ++k) {
       const std::uint64_t one = Field::digest(parameters[k], leaf.parameters[k].shape.elements());
-      all = Field::in_degrees() ? Field::plus(all, one) : all * 0x9e3779b97f4a7c15ULL + one;
+      all = Field::in_degrees() ? higher_degrees(all, one) : all * 0x9e3779b97f4a7c15ULL + one;
     }
     return all;
   }
@@ -74,7 +75,7 @@ template <class L> struct FieldAnyLayer {
     if (reads && (saves == Saves::input || saves == Saves::both)) row = Field::digest(call.input + r * in, in);
     if (reads && (saves == Saves::output || saves == Saves::both)) {
       const std::uint64_t made = Field::digest(call.output + r * out, out);
-      row = Field::in_degrees() ? Field::plus(row, made) : row * 0x9e3779b97f4a7c15ULL + made;
+      row = Field::in_degrees() ? higher_degrees(row, made) : row * 0x9e3779b97f4a7c15ULL + made;
     }
     return row;
   }

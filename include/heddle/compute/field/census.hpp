@@ -4,7 +4,6 @@
 // In: a key, a mode.  Out: FieldDraw, FieldCensus.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/compute/field/degrees.hpp"
 #include "heddle/core/rooms.hpp"
 
 namespace heddle::compute_room {
@@ -49,8 +49,24 @@ class FieldTurn {
   static inline std::atomic_flag taken_ = ATOMIC_FLAG_INIT;
 };
 
-/// One call of a function without a formula: in a census its first argument; in a degree run the degree of the first argument and of the highest.
-/// f(3, 7) is {f, 3, 0} in a census; f of arguments of degrees 1 and 2 is {f, 1, 2} in a degree run.
+/// A thread that runs ranks in the field, as long as this lives. A proof that began in a kernel there would wait for the draw that its own run has,
+/// or take what that one counts.
+///
+/// Tested  proof/prove_test
+class InFieldRun {
+ public:
+  InFieldRun() { ++depth_; }
+  InFieldRun(const InFieldRun&) = delete;
+  InFieldRun& operator=(const InFieldRun&) = delete;
+  ~InFieldRun() { --depth_; }
+  [[nodiscard]] static bool here() { return depth_ > 0; }
+
+ private:
+  static inline thread_local int depth_ = 0;
+};
+
+/// One call of a function without a formula: in a census its first argument; in a degree run the Degrees of the first argument and the higher
+/// of all. f(3, 7) is {f, 3, 0} in a census; f of arguments of degrees 1 and 2 is {f, 1, 2} in a degree run.
 struct FieldCall {
   std::uint64_t symbol = 0;
   std::uint64_t first = 0;
@@ -65,6 +81,7 @@ struct FieldCall {
 class FieldCensus {
  public:
   static constexpr std::size_t most_calls = 65'536;  ///< of one symbol
+  static constexpr std::uint64_t inverses = 0;       ///< in the place of a symbol
   void note(const FieldCall& call, FieldMode mode) {
     const Noting noting{busy_};
     if (mode == FieldMode::census) {
@@ -74,8 +91,14 @@ class FieldCensus {
       ++lines;
     } else {
       FieldCall& line = degrees_[call.symbol];
-      line = {call.symbol, std::max(line.first, call.first), std::max(line.highest, call.highest)};
+      line = {call.symbol, higher_degrees(line.first, call.first), higher_degrees(line.highest, call.highest)};
     }
+  }
+  /// Counts, in a degree run, in how many ways an inverse may meet a 0: the sum of the degrees of all that is inverted is the first of one line.
+  void note_inverse(std::uint64_t degrees) {
+    const Noting noting{busy_};
+    degrees_[inverses].first += Degrees::read(degrees).numerator < Degrees::unknown ? Degrees::read(degrees).numerator : Degrees::of_unknown;
+    degrees_[inverses].symbol = inverses;
   }
   /// Hands over what was counted and begins anew.
   [[nodiscard]] std::vector<FieldCall> take() {

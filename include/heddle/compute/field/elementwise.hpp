@@ -15,6 +15,7 @@ namespace heddle::compute_room {
 ///
 /// Tested  compute/field/elementwise_test
 template <ElementwiseLayer L> struct FieldElementwise {
+  static constexpr bool of_heddle = true;
   static void forward(const ForwardCall& call) {
     for (std::int64_t i = 0; i < call.rows * call.leaf->in.elements(); ++i)
       call.output[i] = Field::write(Field::hash(symbol_of<L>("forward"), {Field::read(call.input[i])}));

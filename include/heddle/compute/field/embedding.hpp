@@ -16,6 +16,7 @@ namespace heddle::compute_room {
 ///
 /// Tested  compute/field/embedding_test
 struct FieldEmbedding {
+  static constexpr bool of_heddle = true;
   static constexpr bool backward_in_parts = true;
 
   static void forward(const ForwardCall& call) {

@@ -11,6 +11,8 @@
 #include <initializer_list>
 
 #include "heddle/compute/field/census.hpp"
+#include "heddle/compute/field/degrees.hpp"
+#include "heddle/compute/field/handles.hpp"
 #include "heddle/core/type_name.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/seams/concepts.hpp"
@@ -27,24 +29,39 @@ template <class Owner> [[nodiscard]] constexpr std::uint64_t symbol_of(std::stri
 /// The field of integers modulo 2139095017, the largest prime below the bits of infinity: as bits of a float every element is finite and at least 0,
 /// so nothing that only moves floats, or asks whether they are finite, sees a difference. 3 has the bits of 4.2e-45.
 ///
-/// A degree run (FieldMode::degrees) has degrees of polynomials in the place of elements: a sum has the larger degree of two, a product the sum.
+/// A degree run (FieldMode::degrees) has Degrees in the place of elements: a sum of polynomials has the larger degree of two, a product the sum.
 /// Law     plus and times are those of a field; the result depends on the operands alone
 /// Tested  compute/field/field_test
 struct Field {
   static constexpr std::uint64_t modulus = 2139095017;
 
-  [[nodiscard]] static std::uint64_t read(float element) { return std::bit_cast<std::uint32_t>(element) % modulus; }
-  [[nodiscard]] static float write(std::uint64_t value) { return std::bit_cast<float>(static_cast<std::uint32_t>(value)); }
+  [[nodiscard]] static std::uint64_t read(float element) {
+    if (FieldHandles::may_be(element) && field_handles != nullptr && field_handles->knows(element)) return field_handles->value(element);
+    return std::bit_cast<std::uint32_t>(element) % modulus;
+  }
+  [[nodiscard]] static float write(std::uint64_t value) {
+    if (in_degrees() && field_handles != nullptr) return field_handles->of(value);
+    return std::bit_cast<float>(static_cast<std::uint32_t>(value));
+  }
   [[nodiscard]] static bool in_degrees() { return field_draw.mode == FieldMode::degrees; }
 
   [[nodiscard]] static std::uint64_t plus(std::uint64_t a, std::uint64_t b) {
-    if (in_degrees()) return a > b ? a : b;
+    if (in_degrees()) return (Degrees::read(a) + Degrees::read(b)).number();
     const std::uint64_t sum = a + b;
     return sum >= modulus ? sum - modulus : sum;
   }
-  [[nodiscard]] static std::uint64_t times(std::uint64_t a, std::uint64_t b) { return in_degrees() ? a + b : a * b % modulus; }
-  /// Of what is not 0. A quotient of two polynomials has the degree of their product.
-  [[nodiscard]] static std::uint64_t inverse(std::uint64_t a) { return in_degrees() ? a : power(a, modulus - 2); }
+  [[nodiscard]] static std::uint64_t times(std::uint64_t a, std::uint64_t b) {
+    return in_degrees() ? (Degrees::read(a) * Degrees::read(b)).number() : a * b % modulus;
+  }
+  /// Of what is not 0 but by chance: the bound of a draw has this chance as a term. The inverse of 0 is 0.
+  [[nodiscard]] static std::uint64_t inverse(std::uint64_t a) {
+    if (in_degrees()) field_census.note_inverse(a);
+    return inverse_of_unit(a);
+  }
+  /// Of what is never 0, as hash_to_unit is not.
+  [[nodiscard]] static std::uint64_t inverse_of_unit(std::uint64_t a) {
+    return in_degrees() ? Degrees::read(a).inverse().number() : power(a, modulus - 2);
+  }
 
   /// An element that depends on a symbol, on elements, and on constants, which no degree counts. With other arguments it is another element, as good
   /// as drawn at random. Functions of one symbol with different constants are different functions.
@@ -68,7 +85,7 @@ struct Field {
     std::uint64_t all = in_degrees() ? 0 : 0x51afd7ed558ccdULL + static_cast<std::uint64_t>(count);
     for (std::int64_t i = 0; i < count; ++i) {
       const std::uint64_t element = read(elements[i]);
-      all = in_degrees() ? plus(all, element) : mix(all ^ element);
+      all = in_degrees() ? higher_degrees(all, element) : mix(all ^ element);
     }
     return all;
   }
@@ -96,7 +113,7 @@ struct Field {
     symbol = mix(symbol ^ field_draw.step);
     for (const std::uint64_t constant : constants) symbol = mix(symbol ^ constant);
     FieldCall call{symbol, *elements.begin(), 0};
-    for (const std::uint64_t element : elements) call.highest = in_degrees() && element > call.highest ? element : call.highest;
+    for (const std::uint64_t element : elements) call.highest = in_degrees() ? higher_degrees(call.highest, element) : 0;
     field_census.note(call, field_draw.mode);
   }
   /// The finaliser of SplitMix64: every bit of the result depends on every bit of x.
@@ -121,7 +138,7 @@ class FieldSum {
   explicit FieldSum(std::uint64_t first = 0) : sum_(first), in_degrees_(Field::in_degrees()) {}
   void add(std::uint64_t a, std::uint64_t b) {
     if (in_degrees_) {
-      sum_ = sum_ > a + b ? sum_ : a + b;
+      sum_ = Field::plus(sum_, Field::times(a, b));
     } else {
       sum_ += a * b;
       if (sum_ >= 2 * square) sum_ -= 2 * square;
@@ -179,6 +196,25 @@ namespace heddle::compute_room {
 
 /// The same for an optimizer.
 template <class Optimizer> struct FieldOptimizer;
+/// The kernel of a user with a watch on each call, see compute/field/watched.hpp.
+template <class L> struct FieldWatched;
+/// Heddle's own kernels in the field.
+template <class L>
+concept FieldKernelOfHeddle = requires {
+  requires FieldKernel<L>::of_heddle;
+};
+/// What a proof calls: a kernel of Heddle as it is, one of a user under watch.
+template <class L> struct FieldKernelInUse { using type = FieldWatched<L>; };
+template <FieldKernelOfHeddle L> struct FieldKernelInUse<L> { using type = FieldKernel<L>; };
+/// The same of a loss.
+template <class Loss> struct FieldLossWatched;
+template <class Loss>
+concept FieldLossOfHeddle = requires {
+  requires FieldLoss<Loss>::of_heddle;
+};
+/// What a proof calls for a loss.
+template <class Loss> struct FieldLossInUse { using type = FieldLossWatched<Loss>; };
+template <FieldLossOfHeddle Loss> struct FieldLossInUse<Loss> { using type = FieldLoss<Loss>; };
 
 /// Compute in the field. It brings kernels of its own for every layer, loss and optimizer, so one that a user has written for all backends is not
 /// taken.
@@ -190,8 +226,8 @@ struct FieldCompute {
   static constexpr bool proves = true;  ///< it trains nothing: a Trainer of it is refused
   static constexpr std::string_view kernel_name = "FieldKernel", loss_kernel_name = "FieldLoss";
   using Arithmetic = FieldArithmetic;
-  template <class L> using KernelOf = FieldKernel<L>;
-  template <class Loss> using LossKernelOf = FieldLoss<Loss>;
+  template <class L> using KernelOf = typename FieldKernelInUse<L>::type;
+  template <class Loss> using LossKernelOf = typename FieldLossInUse<Loss>::type;
   template <class Optimizer> using OptimizerKernelOf = FieldOptimizer<Optimizer>;
 
   static void add(float* target, const float* a, const float* b, std::int64_t n) {

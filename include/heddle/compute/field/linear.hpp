@@ -30,6 +30,7 @@ struct FieldProduct {
 ///
 /// Tested  compute/field/linear_test
 struct FieldLinear {
+  static constexpr bool of_heddle = true;
   static constexpr bool backward_in_parts = true;
 
   /// Y = X W^T + b.

@@ -17,6 +17,7 @@ namespace heddle::compute_room {
 ///
 /// Tested  compute/field/losses_test
 template <class Loss> struct FieldLossOfRows {
+  static constexpr bool of_heddle = true;
   static float sum(const LossCall& call) {
     float all = 0;
     for (std::int64_t r = 0; r < call.rows; ++r) {
@@ -53,6 +54,7 @@ template <class Loss> struct FieldLossOfRows {
 ///
 /// Tested  compute/field/losses_test
 struct FieldCrossEntropy {
+  static constexpr bool of_heddle = true;
   static float sum(const LossCall& call) {
     float all = 0;
     for (std::int64_t i = 0; i < call.rows * call.positions; ++i)
@@ -63,26 +65,31 @@ struct FieldCrossEntropy {
     const std::int64_t classes = call.features / call.positions;
     for (std::int64_t i = 0; i < call.rows * call.positions; ++i) {
       const float* const logits = call.output + i * classes;
-      const std::int64_t own = target(call, i) - call.part * classes;
+      const std::int64_t own = label(call, i) - call.part * classes;
       float* const terms = call.terms + 3 * i;
       const std::uint64_t most = Field::hash(symbol("largest"), {Field::digest(logits, classes)});
       terms[0] = Field::write(most);
       terms[2] = own >= 0 && own < classes ? logits[own] : 0;
-      const std::uint64_t scale = Field::inverse(power_of(most));
+      const std::uint64_t scale = Field::inverse_of_unit(power_of(most));
       std::uint64_t sum = 0;
       for (std::int64_t j = 0; j < classes; ++j) {
-        const std::uint64_t power = Field::times(power_of(Field::read(logits[j])), scale);
-        if (call.gradient != nullptr) call.gradient[i * classes + j] = Field::write(power);
+        const std::uint64_t power = power_of(Field::read(logits[j]));
+        if (call.gradient != nullptr) call.gradient[i * classes + j] = Field::write(Field::times(power, scale));
         sum = Field::plus(sum, power);
       }
-      terms[1] = Field::write(sum);
+      terms[1] = Field::write(Field::times(sum, scale));  // one division: all of a part have one divisor
     }
   }
 
  private:
   [[nodiscard]] static std::uint64_t symbol(std::string_view role) { return symbol_of<CrossEntropy>(role); }
   [[nodiscard]] static std::uint64_t power_of(std::uint64_t x) { return Field::hash_to_unit(symbol("exp"), x); }
-  [[nodiscard]] static std::int64_t target(const LossCall& call, std::int64_t i) { return static_cast<const std::int32_t*>(call.targets)[i]; }
+  [[nodiscard]] static std::int64_t label(const LossCall& call, std::int64_t i) { return static_cast<const std::int32_t*>(call.targets)[i]; }
+  /// The class that a label names; bits that are no label, which a wrong Program may show, name any.
+  [[nodiscard]] static std::int64_t target(const LossCall& call, std::int64_t i) {
+    const auto classes = static_cast<std::uint64_t>(call.features / call.positions * call.parts);
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(label(call, i)) % classes);
+  }
 
   [[nodiscard]] static float value(std::uint64_t sum, std::uint64_t of_target) {
     return Field::write(Field::hash(symbol("value"), {of_target, sum}));
@@ -108,10 +115,7 @@ struct FieldCrossEntropy {
     const auto terms = [&](std::int64_t part) { return first + part * 3 * call.positions; };
     const auto scale = [&](std::int64_t part) { return power_of(Field::read(terms(part)[0])); };
     std::uint64_t sum = 0;
-    for (int p = 0; p < call.parts; ++p) {
-      const std::uint64_t of_part = Field::times(Field::read(terms(p)[1]), scale(p));
-      sum = Field::in_degrees() ? sum + of_part : Field::plus(sum, of_part);  // quotients of several divisors: their degrees add up
-    }
+    for (int p = 0; p < call.parts; ++p) sum = Field::plus(sum, Field::times(Field::read(terms(p)[1]), scale(p)));
     const std::int64_t owner = target(call, i) / classes;
     for (std::int64_t j = 0; j < classes && call.gradient != nullptr; ++j) {
       float& gradient = call.gradient[i * classes + j];

@@ -16,6 +16,7 @@ namespace heddle::compute_room {
 ///
 /// Tested  compute/field/reshape_test
 struct FieldReshape {
+  static constexpr bool of_heddle = true;
   static void forward(const ForwardCall& call) {
     if (call.output != call.input) FieldCompute::copy(call.output, call.input, call.rows * call.leaf->in.elements());
   }

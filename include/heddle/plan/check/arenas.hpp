@@ -110,22 +110,4 @@ struct ArenaCheck {
   return {};
 }
 
-/// S18, S19: what both Programs of a plan note beside their lines, which the other rules believe.
-/// Tested  plan/check/noted_test, equivalence/lowering_faults_test
-[[nodiscard]] constexpr Diagnosis check_noted(const Program& training, const Program& evaluation, const MadeFrom& from) {
-  if (!training.training || evaluation.training)
-    return noted_otherwise<std::int64_t>("how many of two Programs train", "", training.training + evaluation.training, 1);
-  if (const Diagnosis found = NotedModel{*training.graph, from}.find(); !found.ok()) return found;
-  if (const Diagnosis found = NotedHead{training, from}.find(); !found.ok()) return found;
-  if (const Diagnosis found = NotedHead{evaluation, from}.find(); !found.ok()) return found;
-  FlatCheck flat{training, from};
-  if (flat.run(); !flat.fault.ok()) return flat.fault;
-  if (const Diagnosis found = check_arenas(training, from.states); !found.ok()) return found;
-  if (evaluation.graph != training.graph || evaluation.parameters != training.parameters || evaluation.buckets != training.buckets ||
-      evaluation.bucket_count != training.bucket_count || evaluation.bucket_of_node != training.bucket_of_node ||
-      evaluation.arenas != training.arenas)
-    return Diagnosis{Code{'S', 18}, "the evaluation has other tables than the training. Fix: let both have the same parameters, buckets and arenas."};
-  return check_arenas_of_evaluation(evaluation);
-}
-
 }  // namespace heddle::plan_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: plan. The checks at run time, by the same code as at build: on a Program, and on lists that a person writes.
-// Sees: plan/check/coverage, plan/check/deadlock.  Does not see: policies, processes, threads.
+// Sees: plan/check but for what needs more than a Program, plan/program.  Does not see: lowering, policies, processes, threads.
 // In: a Program or HandWrittenLists.  Out: Diagnosis.
 #pragma once
 
@@ -8,17 +8,15 @@
 #include <memory>
 #include <vector>
 
-#include "heddle/plan/check/arenas.hpp"
 #include "heddle/plan/check/clipping.hpp"
 #include "heddle/plan/check/coverage.hpp"
 #include "heddle/plan/check/data_flow.hpp"
 #include "heddle/plan/check/deadlock.hpp"
-#include "heddle/plan/check/flat.hpp"
 #include "heddle/plan/check/gradient_flow.hpp"
 #include "heddle/plan/check/line_check.hpp"
 #include "heddle/plan/check/loss_scaling.hpp"
-#include "heddle/plan/check/noted.hpp"
 #include "heddle/plan/check/placements.hpp"
+#include "heddle/plan/check/ranges.hpp"
 #include "heddle/plan/check/same_on_ranks.hpp"
 #include "heddle/plan/check/slices.hpp"
 #include "heddle/plan/check/slots.hpp"
@@ -68,12 +66,14 @@ template <class Lists> [[nodiscard]] Diagnosis rendezvous(const Lists& lists, La
 
 [[nodiscard]] inline Diagnosis slots(const Program& p) {
   const auto micro_batches = static_cast<std::size_t>(p.chunks * pool_kinds * p.batch.total_micro_batches());
-  const auto bodies = static_cast<std::size_t>(SlotCheck::passes * p.chunks);
-  std::vector<std::int16_t> owner(micro_batches), named(bodies * static_cast<std::size_t>(SlotCheck::most_named(p.chunks)));
-  std::vector<int> named_count(bodies);
+  const auto bodies = static_cast<std::size_t>(3 * p.chunks);
+  const auto transfers = static_cast<std::size_t>(p.transfer_count) + 1;
+  std::vector<std::int16_t> owner(micro_batches);
+  std::vector<int> named(1 + bodies * static_cast<std::size_t>(pool_kinds + p.chunks + 1)), sent_from(transfers), received_to(transfers);
   const auto touched = std::make_unique<bool[]>(micro_batches);
-  SlotCheck check{p, owner.data(), touched.get(), named.data(), named_count.data()};
-  check.run();
+  ShownSlotNotes notes{owner.data(), touched.get(), named.data(), sent_from.data(), received_to.data()};
+  SlotCheck<ShownSlotNotes> check{p, notes};
+  check.run(p.instructions, p.entries, p.slots);
   return check.found;
 }
 
@@ -129,8 +129,14 @@ template <class Lists> [[nodiscard]] Diagnosis rendezvous(const Lists& lists, La
   return run_time::rendezvous(EventLists{events.data(), begins.data(), written.ranks()}, lanes);
 }
 
-/// All rules that read a Program: S03, S04, S05, S06, S09, S11, S12, S13, S17, S15, S16, P04.
+/// All rules that need no more than a Program, in this order: S20, S04 and S05 and S06 (lines), S06 (counts), S11, S12, S13, S09, P04, S15, S16, S17,
+/// S03. S18, S19 and C01 need more: what the Program was made from, the Program of the other mode, a budget. check(LoweredPlan) asks them too.
+///
+/// Errors  the code of the first broken rule
+/// Tested  plan/check/check_test, mutants.table
 [[nodiscard]] inline Diagnosis check(const Program& p, Lanes lanes = Lanes::one_per_device) {
+  RangeCheck ranges{p};
+  if (ranges.run(); !ranges.fault.ok()) return ranges.fault;
   const auto lines = static_cast<std::size_t>(p.lists[p.roles - 1].end);
   int tokens = 0;
   for (std::size_t i = 0; i < lines; ++i) tokens = p.instructions[i].token >= tokens ? p.instructions[i].token + 1 : tokens;
@@ -140,14 +146,14 @@ template <class Lists> [[nodiscard]] Diagnosis rendezvous(const Lists& lists, La
   each.run();
   if (!each.found.ok()) return each.found;
   std::vector<BucketCounts> counts(static_cast<std::size_t>(p.bucket_count));
-  if (const Diagnosis found = check_reductions(p, counts.data()); !found.ok()) return found;
+  if (const Diagnosis found = check_reductions(p, counts.data(), after.data(), each.first_closing); !found.ok()) return found;
   if (const Diagnosis found = check_slices(p); !found.ok()) return found;
   if (const Diagnosis found = check_clipping(p); !found.ok()) return found;
   if (const Diagnosis found = check_loss_scaling(p); !found.ok()) return found;
   if (const Diagnosis found = check_ties(p); !found.ok()) return found;
   if (const Diagnosis found = check_placements(p); !found.ok()) return found;
   if (const Diagnosis found = run_time::slots(p); !found.ok()) return found;
-  if (const Diagnosis found = check_same_on_ranks(p); !found.ok()) return found;
+  if (const Diagnosis found = check_same_on_ranks(p, after.data(), each.conditional ? -1 : each.first_closing); !found.ok()) return found;
   if (const Diagnosis found = run_time::value_flow(p); !found.ok()) return found;
   if (const Diagnosis found = run_time::gradient_flow(p, {p, after.data(), each.first_closing}); !found.ok()) return found;
   return run_time::rendezvous(ProgramLists{&p, starts.data(), p.roles}, lanes);

@@ -65,19 +65,14 @@ constexpr void count_line(const Instruction& line, BucketCounts* counts, BucketC
   if (line.op == ListOp::gather_wait) bucket.gathered += bucket.gathers > bucket.gathered ? 1 : 2;
 }
 
-/// One pass over lists and bodies. `counts` has one zeroed entry a bucket. Of the lists, all lines, or those of a chain as LineCheck leaves it,
-/// the lines that neither compute nor transfer; first_closing below 0 is no chain.
+/// One pass over bodies, and over those lines that neither compute nor transfer: a chain, as LineCheck leaves it. `counts` has one zeroed entry a
+/// bucket.
 constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCounts& loss, const int* after, int first_closing) {
   for (int c = 0; c < p.chunks && p.training; ++c) {
     count_body(p, p.backward_bodies[c], counts);
     if (p.splits_backward) count_body(p, p.weight_bodies[c], counts);
   }
-  if (first_closing >= 0) {
-    for (int i = first_closing; i > 0; i = after[i - 1]) count_line(p.instructions[i - 1], counts, loss);
-    return;
-  }
-  for (int r = 0; r < p.roles; ++r)
-    for (int i = p.lists[r].begin; i < p.lists[r].end; ++i) count_line(p.instructions[i], counts, loss);
+  for (int i = first_closing; i > 0; i = after[i - 1]) count_line(p.instructions[i - 1], counts, loss);
 }
 
 /// How often a bucket is reduced over an axis in one step: once, or in every backward where the gradient passes through a ring.
@@ -103,8 +98,8 @@ constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCo
 }
 
 /// S06. Every parameter lies in one bucket; along every axis that splits the batch the bucket is reduced once, after the backward of its
-/// lowest layer for the last micro-batch, and stepped once after that. `counts` has one zeroed entry a bucket.
-[[nodiscard]] constexpr Diagnosis check_reductions(const Program& p, BucketCounts* counts, const int* after = nullptr, int first_closing = -1) {
+/// lowest layer for the last micro-batch, and stepped once after that. `counts` has one zeroed entry a bucket; the chain is of LineCheck.
+[[nodiscard]] constexpr Diagnosis check_reductions(const Program& p, BucketCounts* counts, const int* after, int first_closing) {
   const auto wrong = [&](int bucket, std::string_view what, std::string_view where, int times, int wanted) {
     Diagnosis found{Code{'S', 6}, ""};
     found << "gradient bucket " << bucket << " of device " << static_cast<int>(p.buckets[bucket].role) << " is " << what << where << ' ' << times

@@ -29,8 +29,7 @@ struct DataFlow {
   int begin_node = 0;  // nodes of the chunk
   int end_node = 0;
   int number = 0;  // of the entry
-  bool stored = false;
-  bool judged = false;
+  bool stored = false, judged = false;
   Place untargeted{};  // where the loss of an inference has targets of no elements
 
   constexpr void run() {
@@ -79,25 +78,28 @@ struct DataFlow {
     end_node = p.first_node[chunk + 1];
     const int role = p.device_of_chunk[chunk];
     tensors.open(role, p.arenas[role].workspace - p.arenas[role].scratch);
-    for (number = range.begin; number < range.end && fault.code.letter == '-'; ++number) {
-      const Entry& entry = p.entries[number];
+    for (int e = range.begin, end = range.end; e < end && fault.code.letter == '-'; ++e) {
+      const Entry& entry = p.entries[number = e];
       const BodyOp what = entry.what;
-      if (entry.when == When::always && what == BodyOp::leaf_forward)
+      const bool always = entry.when == When::always;
+      if (always && what == BodyOp::leaf_forward)
         forward(entry);
-      else if (entry.when == When::always &&
-               (what == BodyOp::leaf_backward || what == BodyOp::leaf_backward_input || what == BodyOp::leaf_backward_weight))
+      else if (always && what >= BodyOp::leaf_backward && what <= BodyOp::leaf_backward_weight)
         backward(entry);
-      else if (entry.when == When::always || (!p.training && entry.when == When::reporting && of_loss(entry)) || moves_parameters(entry.what))
+      else if (what == BodyOp::gather_start || what == BodyOp::gather_wait)
+        continue;  // of parameters: another rule follows them
+      else if (moves_parameters(what) || (always && (p.training || !of_loss(what))) ||
+               (!p.training && entry.when == When::reporting && (of_loss(what) || what == BodyOp::gather_value)))
         visit(entry);
       else
-        refuse(entry.node < 0 ? graph.node_count : entry.node) << " is left out for some micro-batches in" << here().view() << fix;
+        refuse(entry.node) << (always ? " is made unasked in" : " is left out for some micro-batches in") << here().view() << fix;
     }
   }
-  [[nodiscard]] static constexpr bool of_loss(const Entry& entry) {
-    return entry.what == BodyOp::load_targets || entry.what == BodyOp::loss_terms || entry.what == BodyOp::loss || entry.what == BodyOp::gather_value;
+  [[nodiscard]] static constexpr bool of_loss(BodyOp what) {  // a prediction has no targets
+    return what == BodyOp::load_targets || what == BodyOp::loss_terms || what == BodyOp::loss;
   }
   [[nodiscard]] static constexpr bool moves_parameters(BodyOp what) {
-    return what == BodyOp::reduce_parameter || (what >= BodyOp::reduce_start && what <= BodyOp::gather_wait);
+    return what == BodyOp::reduce_parameter || what == BodyOp::reduce_start || what == BodyOp::reduce_wait;
   }
   constexpr void visit(const Entry& entry) {
     switch (entry.what) {
@@ -124,7 +126,7 @@ struct DataFlow {
   // ---- sentences
   constexpr Diagnosis& refuse(int node) {
     fault = Diagnosis{Code{'S', 17}, ""};
-    if (node >= graph.node_count) return fault << "the loss";
+    if (node < 0 || node >= graph.node_count) return fault << "the loss";
     return fault << graph.describe(node).view();
   }
   [[nodiscard]] constexpr Text<64> here() const {
@@ -132,30 +134,7 @@ struct DataFlow {
     return Text<64>{" the "} << of[static_cast<int>(kind)] << " of chunk " << chunk;
   }
   constexpr void say(const FlowTensor& there, std::int64_t how, std::string_view begins = "") {
-    fault << begins;
-    if (there.what == 0) return void(fault << "nothing");
-    say_what(there.what);
-    fault << ", " << there.elements << (there.elements == 1 ? " element" : " elements") << " a row, ";
-    say_how(there.how);
-    if (there.how == how) return;
-    fault << ", not ";
-    say_how(how);
-  }
-  constexpr void say_how(std::int64_t how) {
-    if (how == lying::whole) fault << "whole on every rank";
-    if (how == lying::term) fault << "a term of a sum on every rank";
-    if (how > 0) fault << "a part of " << how << (how == 1 ? " run" : " runs") << " on every rank";
-  }
-  constexpr void say_what(std::uint64_t what) {
-    if (what == names.values[0]) return void(fault << "the input of the model");
-    if (what == FlowNames::targets) return void(fault << "the targets");
-    if (what == FlowNames::terms) return void(fault << "the terms of the loss");
-    for (int n = 0; n < graph.node_count; ++n) {
-      if (names.values[n + 1] == what) return void(fault << "the output of layer " << n);
-      if (names.gradients[n + 1] == what) return void(fault << "the gradient of the output of layer " << n);
-      if (names.terms_of[n] == what) return void(fault << "what layer " << n << " hands back");
-    }
-    fault << "a sum of other terms";
+    say_tensor(fault << begins, names, graph.node_count, there, how);
   }
   /// The sentence of a place that does not hold what is read there.
   constexpr void wrong(int node, std::string_view wants, const FlowTensor& there, std::int64_t how) {
@@ -181,10 +160,15 @@ struct DataFlow {
   constexpr void too_small(int node, std::int64_t elements) {
     refuse(node) << " writes in" << here().view() << ' ' << elements << " elements a row to a place that is too small, or not of its device" << fix;
   }
-  /// What was read at `place` is not there any more: its own output was written over it, and not element by element.
+  /// What was read at `place`, as `read`, is not there any more: its own output was written over it, and not element by element.
+  [[nodiscard]] static constexpr bool gone(const Place& place, const FlowTensor& read, const Place& written, bool elementwise) {
+    return place.offset == written.offset ? !elementwise : read.what == 0;
+  }
   [[nodiscard]] constexpr bool gone(const Place& place, const Place& written, bool elementwise) {
-    if (place.offset == written.offset) return !elementwise;
-    return tensors.at(place).what == 0;
+    return gone(place, tensors.at(place), written, elementwise);
+  }
+  constexpr void spare(int node, const Place& read, const Place& written, bool elementwise, std::string_view what) {
+    if (read.pool == written.pool && fault.code.letter == '-' && gone(read, written, elementwise)) writes_over(node, what);
   }
 
   // ---- entries
@@ -201,7 +185,7 @@ struct DataFlow {
     const FlowTensor& in = tensors.at(entry.a);
     if (in.what != names.values[node.operands[0]] || in.how != leaf.takes || in.asked) return wrong(n, " its input", in, leaf.takes);
     if (!tensors.put(entry.d, leaf.out, names.values[n + 1], leaf.gives)) return too_small(n, leaf.out);
-    if (entry.a.pool == entry.d.pool && gone(entry.a, entry.d, leaf.elementwise)) writes_over(n, "its input");
+    if (entry.a.pool == entry.d.pool && gone(entry.a, in, entry.d, leaf.elementwise)) writes_over(n, "its input");
   }
   constexpr void backward(const Entry& entry) {
     const int n = entry.node;
@@ -221,7 +205,7 @@ struct DataFlow {
     const std::int16_t to = entry.d.pool;
     if (to == Place::nowhere || entry.what == BodyOp::leaf_backward_weight) return;
     if (!tensors.put(entry.d, leaf.in, names.terms_of[n], leaf.gives_back)) return too_small(n, leaf.in);
-    if (entry.c.pool == to && gone(entry.c, entry.d, leaf.elementwise)) return writes_over(n, "the gradient of its output");
+    if (entry.c.pool == to && gone(entry.c, back, entry.d, leaf.elementwise)) return writes_over(n, "the gradient of its output");
     if (saved && ((leaf.reads_input && entry.a.pool == to && gone(entry.a, entry.d, leaf.elementwise)) ||
                   (leaf.reads_output && entry.b.pool == to && gone(entry.b, entry.d, leaf.elementwise))))
       writes_over(n, "what it has saved");
@@ -230,8 +214,14 @@ struct DataFlow {
   constexpr void add(const Entry& entry) {
     const FlowTensor& a = tensors.at(entry.a);
     const FlowTensor& b = tensors.at(entry.b);
-    if (a.what != 0 && b.what != 0 && a.how == b.how && a.elements == entry.features && b.elements == entry.features)
-      return void(put(begin_node, entry.d, entry.features, a.what + b.what, a.how));
+    const int n = entry.node < 0 ? begin_node : entry.node;
+    if (a.what != 0 && b.what != 0 && a.how == b.how && a.elements == entry.features && b.elements == entry.features) {
+      const std::int16_t to = entry.d.pool;
+      if (!tensors.put(entry.d, entry.features, a.what + b.what, a.how)) return too_small(n, entry.features);
+      if ((entry.a.pool == to && gone(entry.a, a, entry.d, true)) || (entry.b.pool == to && gone(entry.b, b, entry.d, true)))
+        writes_over(n, "a term of its sum");
+      return;
+    }
     fault = Diagnosis{Code{'S', 17}, "in"} << here().view() << " two tensors of " << entry.features << " elements a row are added";
     if (entry.node >= 0) fault << " for layer " << entry.node;
     say(a, a.how, ", but one is ");
@@ -242,6 +232,7 @@ struct DataFlow {
     const FlowTensor& from = tensors.at(entry.a);
     if (from.what == 0 || from.elements != entry.features) return wrong(begin_node, " what is copied", from, from.how);
     put(begin_node, entry.d, entry.features, from.what, from.how);
+    spare(begin_node, entry.a, entry.d, true, "what it copies");
   }
   /// A collective over the ranks of axis tensor, or a cut: it takes one way to lie and gives another.
   constexpr void convert(const Entry& entry) {
@@ -261,6 +252,8 @@ struct DataFlow {
     if (from.what == 0 || from.how != takes || from.elements != (gathers ? part : entry.features) || (from.asked && entry.when == When::always))
       return wrong(node, " what is to lie another way", from, takes);
     put(node, entry.d, cuts ? part : entry.features, from.what, cuts ? entry.runs : lying::whole, entry.when != When::always);
+    if (what != BodyOp::reduce_value)
+      spare(node, what == BodyOp::slice_value ? entry.a : entry.b, entry.d, false, "what is to lie another way, or the room of its parts");
   }
   constexpr void load(const Entry& entry, std::uint64_t what) {
     if (what == names.values[0] && !takes(entry, graph.input.elements(), begin_node)) return;
@@ -287,13 +280,20 @@ struct DataFlow {
     const std::int64_t how = in_parts ? lies(graph.output().shape, p.loss.takes) : lying::whole;
     if (in_parts && how <= 0) return void(refuse(last) << " takes parts of the output, but can take it whole only" << fix);
     if (!holds(last, entry.a, names.values[last], how, " the output of the model", asked) || !takes(entry, tensors.at(entry.a).elements)) return;
-    if (!(untargeted.set() && entry.b == untargeted) && !holds(last, entry.b, FlowNames::targets, lying::whole, " the targets", asked)) return;
+    const bool reads_targets = !untargeted.set() || entry.b != untargeted;
+    if (reads_targets && !holds(last, entry.b, FlowNames::targets, lying::whole, " the targets", asked)) return;
     if (!makes_terms && in_parts && !holds(last, entry.c, FlowNames::terms, lying::whole, " the terms of all parts", asked)) return;
     if (p.training != entry.d.set()) return void(refuse(last) << (p.training ? " makes no gradient" : " makes a gradient in an evaluation") << fix);
     if (!makes_terms && in_parts && p.training && !holds(last, entry.d, FlowNames::shares, how, " what its terms have left")) return;
     if (makes_terms && !put(last, entry.c, p.loss.terms, FlowNames::terms, 1, asked)) return;
     judged = judged || !makes_terms;
     if (p.training) put(last, entry.d, entry.features, makes_terms ? FlowNames::shares : FlowNames::loss, how);
+    if (makes_terms) spare(last, entry.a, entry.c, false, "the output of the model");
+    if (makes_terms && reads_targets) spare(last, entry.b, entry.c, false, "the targets");
+    if (!p.training) return;
+    spare(last, entry.a, entry.d, true, "the output of the model");  // a gradient may lie where the output does, see LossCall
+    if (reads_targets) spare(last, entry.b, entry.d, false, "the targets");
+    if (in_parts) spare(last, entry.c, entry.d, false, "the terms of all parts");
   }
 };
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "heddle/core/rule.hpp"
 #include "heddle/plan/program/conversion.hpp"
 #include "heddle/plan/program/program.hpp"
 
@@ -24,7 +25,8 @@ inline constexpr std::int64_t term = -1;
   return runs;
 }
 
-/// A name of 64 bits for the n-th thing; no small sum of names is another small sum (splitmix64).
+/// A name of 64 bits for the n-th thing (splitmix64): no small sum of such names is another small sum. A number that is not drawn is no name, for
+/// 2 + 2 is 1 + 3.
 [[nodiscard]] constexpr std::uint64_t flow_name(std::uint64_t n) {
   std::uint64_t z = (n + 1) * 0x9E3779B97F4A7C15U;
   z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
@@ -37,11 +39,13 @@ inline constexpr std::int64_t term = -1;
 ///
 /// Of y = x + f(x): the value y is x + f, and the gradient of x is the gradient of y plus the term of f.
 struct FlowNames {
-  static constexpr std::uint64_t targets = 1, terms = 2, shares = 3;  ///< of the loss: labels, what ranks tell each other, what is read back
-  static constexpr std::uint64_t loss = 4;                            ///< the gradient of the last value
-  std::uint64_t* values;                                              ///< (nodes + 1)
-  std::uint64_t* gradients;                                           ///< (nodes + 1), zeroed; 0 is of a value that nobody needs
-  std::uint64_t* terms_of;                                            ///< (nodes): what a layer hands back
+  static constexpr std::uint64_t targets = flow_name(1);  ///< of the loss
+  static constexpr std::uint64_t terms = flow_name(2);    ///< of the loss: what ranks tell each other
+  static constexpr std::uint64_t shares = flow_name(3);   ///< of the loss: what is read back
+  static constexpr std::uint64_t loss = flow_name(4);     ///< the gradient of the last value
+  std::uint64_t* values;                                  ///< (nodes + 1)
+  std::uint64_t* gradients;                               ///< (nodes + 1), zeroed; 0 is of a value that nobody needs
+  std::uint64_t* terms_of;                                ///< (nodes): what a layer hands back
 
   constexpr void find(const Graph& graph, bool training) const {
     const int nodes = graph.node_count;
@@ -175,5 +179,33 @@ struct FlowTensors {
       if (tensors[i].pool == place.pool && tensors[i].offset < end && place.offset < tensors[i].end) tensors[i].what = 0;
   }
 };
+
+// ---- sentences
+constexpr void say_how(Diagnosis& to, std::int64_t how) {
+  if (how == lying::whole) to << "whole on every rank";
+  if (how == lying::term) to << "a term of a sum on every rank";
+  if (how > 0) to << "a part of " << how << (how == 1 ? " run" : " runs") << " on every rank";
+}
+constexpr void say_what(Diagnosis& to, const FlowNames& names, int nodes, std::uint64_t what) {
+  if (what == names.values[0]) return void(to << "the input of the model");
+  if (what == FlowNames::targets) return void(to << "the targets");
+  if (what == FlowNames::terms) return void(to << "the terms of the loss");
+  for (int n = 0; n < nodes; ++n) {
+    if (names.values[n + 1] == what) return void(to << "the output of layer " << n);
+    if (names.gradients[n + 1] == what) return void(to << "the gradient of the output of layer " << n);
+    if (names.terms_of[n] == what) return void(to << "what layer " << n << " hands back");
+  }
+  to << "a sum of other terms";
+}
+/// "the output of layer 3, 6 elements a row, a term of a sum on every rank, not whole on every rank": what lies there, of a model of so many nodes.
+constexpr void say_tensor(Diagnosis& to, const FlowNames& names, int nodes, const FlowTensor& there, std::int64_t how) {
+  if (there.what == 0) return void(to << "nothing");
+  say_what(to, names, nodes, there.what);
+  to << ", " << there.elements << (there.elements == 1 ? " element" : " elements") << " a row, ";
+  say_how(to, there.how);
+  if (there.how == how) return;
+  to << ", not ";
+  say_how(to, how);
+}
 
 }  // namespace heddle::plan_room

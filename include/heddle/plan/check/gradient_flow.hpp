@@ -66,6 +66,7 @@ struct GradientFlow {
     for (const Axis a : {Axis::tensor, Axis::stage})
       if (p.mesh.size(a) > 1) norm.along |= bit(a);
     found = skipped = clipped = loss_made = false;
+    reports = 0;
     loss.along = batch_axes_of_plan;
     for (int u = 0; u < p.use_count; ++u) arrived[u] = sending[u] = 0;
     lines.open(role);
@@ -83,6 +84,7 @@ struct GradientFlow {
       if (p.storage.gathers_after_step() && buckets[b].gathers != 2 * steps) return refuse(" does not gather what it has stepped with ", b, "");
       if (buckets[b].sum.moving >= 0) return refuse(" never waits for a reduction of ", b, "");
     }
+    if (reports != (role == p.loss_role() ? 1 : 0)) return void(refuse() << " reports the loss " << reports << " times, not once" << fix);
     if (p.training && norm.moving >= 0) refuse() << " never waits for a reduction of the norm" << fix;
   }
   constexpr void visit(const Instruction& line) {
@@ -202,13 +204,11 @@ struct GradientFlow {
   }
   constexpr bool whole(int b, std::string_view doing) {
     const BucketFlow& bucket = buckets[b];
-    if (bucket.left > 0) {
+    if (bucket.left > 0)
       refuse(doing, b, " before all of them are made");
-    } else if (!bucket.sum.whole()) {
-      refuse(doing, b, "");
-      fault = Diagnosis{Code{'S', 17}, ""} << "device " << role << doing << "the gradients of bucket " << b
-                                           << ", of which each rank still has a term along axis " << name_of(bucket.sum.next_axis()) << fix;
-    }
+    else if (!bucket.sum.whole())
+      refuse() << doing << "the gradients of bucket " << b << ", of which each rank still has a term along axis " << name_of(bucket.sum.next_axis())
+               << fix;
     return fault.ok();
   }
   constexpr void report() {

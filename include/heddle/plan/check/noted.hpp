@@ -25,6 +25,16 @@ struct MadeFrom {
   bool clips = false;
   bool scales_loss = false;
 };
+/// Of a request that is data, or of one that is a type: plan_room::made_from(Request{}).
+template <class Request> [[nodiscard]] constexpr MadeFrom made_from(const Request& in) {
+  return {.model = in.graph,
+          .layout = in.layout,
+          .batch = in.batch,
+          .target_features = in.target_features,
+          .states = in.states,
+          .clips = in.clips,
+          .scales_loss = in.scales_loss};
+}
 
 /// S18 of a fact: "the size of axis tensor is noted as 1, but 2 follows from the model, the layout and the batch. Fix: ...".
 template <class Fact> [[nodiscard]] constexpr Diagnosis noted_otherwise(std::string_view what, std::string_view of, Fact noted, Fact follows) {

@@ -15,24 +15,27 @@ namespace heddle::plan_room {
 /// start stands before it (LineCheck), has passed. Both ends are of one transfer, so their payloads agree; and since both lists are left in
 /// order, the k-th start from a to b meets the k-th start of b for a. Lists in the paired form, which is what the lowering writes, pass; others
 /// may be legal all the same. `next` has by role 1 + its first start, and `after` by start 1 + the next one of its list; 0 ends a chain.
+/// Lines and both tables are pointers or the arrays that they are, which compilers read faster.
 /// Tested  plan/check/paired_test
-[[nodiscard]] constexpr bool starts_pair_up(const Program& p, const int* after, int* next) {
-  const Instruction* const lines = p.instructions;
-  for (int first = 0; first < p.roles; ++first) {
+template <class Lines, class Chain, class Firsts>
+[[nodiscard]] constexpr bool starts_pair_up(const Program& p, const Lines& lines, const Chain& after, Firsts&& next) {
+  const int roles = p.roles;
+  for (int first = 0; first < roles; ++first) {
     int role = first;
     int followed = 0;  // roles from one that waits to the one that it waits for
     while (next[first] > 0) {
       if (next[role] == 0) role = first;
-      const Instruction& here = lines[next[role] - 1];
-      const int peer = here.peer;
-      if (next[peer] == 0) return false;
-      const Instruction& there = lines[next[peer] - 1];
-      if (there.peer == role && there.transfer == here.transfer && there.micro_batch == here.micro_batch && there.op != here.op) {
-        next[role] = after[next[role] - 1];
-        next[peer] = after[next[peer] - 1];
+      const int here = next[role] - 1;
+      const int peer = lines[here].peer;
+      const int there = next[peer] - 1;
+      if (there < 0) return false;
+      if (lines[there].peer == role && lines[there].transfer == lines[here].transfer && lines[there].micro_batch == lines[here].micro_batch &&
+          lines[there].op != lines[here].op) {
+        next[role] = after[here];
+        next[peer] = after[there];
         followed = 0;
       } else {
-        if (++followed > p.roles) return false;  // they wait in a circle
+        if (++followed > roles) return false;  // they wait in a circle
         role = peer;
       }
     }

@@ -48,7 +48,7 @@ struct PlacementCheck {
   /// What is kept in parts and read whole is gathered just before. False if this entry does not read it.
   constexpr bool again(int e, const Entry& entry) {
     const Graph& g = *p.graph;
-    if (!gathers_again(g, entry.node, entry.what)) return false;
+    if (!g.converts_input(entry.node) || !gathers_again(g, entry.node, entry.what)) return false;
     expect(e - 1, entry.node, "the kept input of ", g.laid_between(g.nodes[entry.node].operands[0]), g.signature(entry.node).input, entry.a, true);
     return true;
   }
@@ -58,9 +58,9 @@ struct PlacementCheck {
     const Signature& s = g.signature(n);
     const int value = g.nodes[n].operands[0];
     const int at = again(e, entry) ? e - 2 : e - 1;
-    if (g.laid_between(n + 1) != s.output_gradient)
+    if (g.laid_between(n + 1).code != s.output_gradient.code)
       expect(at, n, "the gradient of the output of ", g.laid_between(n + 1), s.output_gradient, entry.c, true);
-    if (entry.d.set() && s.input_gradient != g.laid_between(value))
+    if (entry.d.set() && s.input_gradient.code != g.laid_between(value).code)
       expect(e + 1, n, "the gradient of the input of ", s.input_gradient, g.laid_between(value), entry.d, false);
   }
   /// Of a split backward, a leaf whose input needs no gradient: it is run in the weight body alone, which reads what is laid here.

@@ -26,15 +26,12 @@ namespace heddle::plan_room {
 /// The ranks of a group along an axis are of one role, so they run one list: all of them come to a collective, or none does.
 [[nodiscard]] constexpr bool within_one_role(const Mesh& mesh, Axis axis) { return axis != Axis::stage && mesh.size(axis) > 1; }
 
-[[nodiscard]] constexpr bool is_collective(BodyOp what) {
-  return (what >= BodyOp::reduce_start && what <= BodyOp::scatter_value) || what == BodyOp::reduce_parameter;
-}
-
 /// S16 of one body.
 [[nodiscard]] constexpr Diagnosis check_same_on_ranks(const Program& p, int chunk, const IndexRange& body) {
   for (int e = body.begin; e < body.end; ++e) {
     const Entry& entry = p.entries[e];
-    const bool collective = is_collective(entry.what);
+    const BodyOp what = entry.what;
+    const bool collective = (what >= BodyOp::reduce_start && what <= BodyOp::scatter_value) || what == BodyOp::reduce_parameter;
     if (!collective && entry.when == When::always) continue;
     if (!same_on_all_ranks(entry.when))
       return Diagnosis{Code{'S', 16}, ""} << "entry " << e - body.begin << " of a body of chunk " << chunk
@@ -67,16 +64,23 @@ namespace heddle::plan_room {
                                          "reported, and all others always.";
 }
 
-/// S16. Bodies always; of the lists, all lines, or those of a chain as LineCheck leaves it.
+/// S16. Bodies always; of the lists all lines, or those of a chain as LineCheck leaves it, if it has met no condition on a line that computes or
+/// transfers: lines that neither compute nor transfer. `first_closing` below 0 is no chain.
 /// Tested  plan/check/same_on_ranks_test
-[[nodiscard]] constexpr Diagnosis check_same_on_ranks(const Program& p) {
+[[nodiscard]] constexpr Diagnosis check_same_on_ranks(const Program& p, const int* after = nullptr, int first_closing = -1) {
   for (int c = 0; c < p.chunks; ++c)
     for (const IndexRange* bodies : {p.forward_bodies, p.backward_bodies, p.weight_bodies}) {
       if (bodies != p.forward_bodies && !p.training) continue;
       if (const Diagnosis found = check_same_on_ranks(p, c, bodies[c]); !found.ok()) return found;
     }
+  int chain = first_closing;
   for (int r = 0; r < p.roles; ++r)
     for (int i = p.lists[r].begin; i < p.lists[r].end; ++i) {
+      if (chain >= 0) {  // on to the next line of the chain
+        if (chain == 0 || chain > p.lists[r].end) break;
+        i = chain - 1;
+        chain = after[i];
+      }
       const Instruction& line = p.instructions[i];
       if (line.bucket == -1 && line.when == When::always) continue;
       if (const Diagnosis found = check_same_on_ranks(p, r, line, i - p.lists[r].begin); !found.ok()) return found;

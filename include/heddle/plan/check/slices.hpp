@@ -19,15 +19,16 @@ struct RingWalk {
   int gathering[2]{-1, -1};
   int gathered[2]{-1, -1};
   int reducing[2]{-1, -1};
+  Diagnosis found{};  // a member: to hand one back for each entry costs compilers more than the rest
 
-  constexpr Diagnosis refuse(int node, int bucket, std::string_view what) const {
-    return Diagnosis{Code{'S', 11}, ""}
-           << p.graph->describe(node).view() << what << bucket
-           << ". Fix: gather a unit before its layers run, and wait for its reduction before its place is written again.";
+  constexpr bool refuse(int node, int bucket, std::string_view what) {
+    found =
+        Diagnosis{Code{'S', 11}, ""} << p.graph->describe(node).view() << what << bucket
+                                     << ". Fix: gather a unit before its layers run, and wait for its reduction before its place is written again.";
+    return false;
   }
-  constexpr Diagnosis visit(const Entry& entry) {
-    if (entry.what == BodyOp::leaf_forward || passes_back(entry.what) || entry.what == BodyOp::leaf_backward_weight) return run(entry);
-    if (entry.bucket < 0) return {};
+  /// A gather or a reduction.
+  constexpr bool visit(const Entry& entry) {
     const int slot = p.buckets[entry.bucket].slot;
     if (entry.what == BodyOp::gather_start || entry.what == BodyOp::gather_wait)
       if (entry.when != (p.storage.keeps ? When::first_micro_batch : When::always) || (p.storage.keeps && kind != BodyKind::forward))
@@ -39,24 +40,24 @@ struct RingWalk {
         if (gathering[slot] >= 0) return refuse(entry.node, gathering[slot], " is gathered while the same place waits for unit ");
         gathering[slot] = entry.bucket;
         gathered[slot] = -1;
-        return {};
+        return true;
       case BodyOp::gather_wait:
         if (gathering[slot] != entry.bucket) return refuse(entry.node, entry.bucket, " waits for a gather that was not started, of unit ");
         gathered[slot] = entry.bucket;
         gathering[slot] = -1;
-        return {};
+        return true;
       case BodyOp::reduce_start:
         if (p.storage.gradients) reducing[slot] = entry.bucket;
-        return {};
+        return true;
       case BodyOp::reduce_wait:
         if (reducing[slot] != entry.bucket) return refuse(entry.node, entry.bucket, " waits for a reduction that was not started, of unit ");
         reducing[slot] = -1;
-        return {};
-      default: return {};
+        return true;
+      default: return true;
     }
   }
-  constexpr Diagnosis run(const Entry& entry) const {
-    if (p.graph->nodes[entry.node].parameter_count == 0) return {};
+  /// A layer with parameters.
+  constexpr bool run(const Entry& entry) {
     const int bucket = p.bucket_of_node[entry.node];
     const int slot = p.buckets[bucket].slot;
     const bool reads = entry.what != BodyOp::leaf_backward_weight || p.graph->leaf(entry.node).weights_read;
@@ -65,12 +66,12 @@ struct RingWalk {
     const bool writes = entry.what == BodyOp::leaf_backward || entry.what == BodyOp::leaf_backward_weight;
     if (writes && p.storage.gradients && reducing[slot] >= 0)
       return refuse(entry.node, reducing[slot], " writes a gradient into the place from which is still reduced unit ");
-    return {};
+    return true;
   }
-  constexpr Diagnosis close() const {
+  constexpr bool close() {
     for (const int bucket : {gathering[0], gathering[1], reducing[0], reducing[1]})
       if (bucket >= 0) return refuse(p.buckets[bucket].lowest_node, bucket, " ends its body with an open gather or reduction of unit ");
-    return {};
+    return true;
   }
 };
 
@@ -96,9 +97,14 @@ struct RingWalk {
     for (const BodyKind kind : {BodyKind::forward, BodyKind::backward, BodyKind::weight}) {
       const IndexRange body = (kind == BodyKind::forward ? p.forward_bodies : kind == BodyKind::weight ? p.weight_bodies : p.backward_bodies)[c];
       RingWalk walk{p, kind};
-      for (int e = body.begin; e < body.end; ++e)
-        if (const Diagnosis found = walk.visit(p.entries[e]); !found.ok()) return found;
-      if (const Diagnosis found = walk.close(); !found.ok()) return found;
+      for (int e = body.begin; e < body.end; ++e) {
+        const Entry& entry = p.entries[e];
+        const BodyOp what = entry.what;
+        const bool runs = what == BodyOp::leaf_forward || (what >= BodyOp::leaf_backward && what <= BodyOp::leaf_backward_weight);
+        if (runs ? p.graph->nodes[entry.node].parameter_count == 0 : entry.bucket < 0) continue;  // nothing of a unit
+        if (!(runs ? walk.run(entry) : walk.visit(entry))) return walk.found;
+      }
+      if (!walk.close()) return walk.found;
     }
   return p.storage.keeps ? check_first_forwards(p) : Diagnosis{};
 }

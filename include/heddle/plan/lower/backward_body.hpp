@@ -30,8 +30,7 @@ struct BackwardWriter {
   Place* leaves_at = tables.make<Place>(in.graph.node_count + 1);  // by value of another chunk: where its gradient is written
   ScratchSpace space{};
   bool split = in.layout.order.splits_backward;
-  int untrained = in.graph.last_untrained();
-  int chunk_in_hand = 0;
+  int untrained = in.graph.last_untrained(), chunk_in_hand = 0;
   bool* reread = tables.make<bool>(in.graph.node_count + 1);       // by value: a weight part reads its gradient again
   Place gathered{};                                                // what was gathered again, until its leaf has read it
   Place* of_output = tables.make<Place>(in.graph.node_count + 1);  // by node with parameters: the gradient of its output, for its weight part
@@ -52,21 +51,22 @@ struct BackwardWriter {
     if (split) find_reread(first, in.layout.first_node[chunk + 1]);
     UnitWalk units{in, out, first, in.layout.first_node[chunk + 1], split ? BodyKind::input : BodyKind::backward, again.facts.again};
     units.open();
+    const bool runs_again = again.recomputed.segment_count > 0;
     for (int n = in.layout.first_node[chunk + 1] - 1; n >= first; --n) {
-      units.enter(n);
+      const Node& node = in.graph.nodes[n];
+      const TracedLeaf& traced = in.graph.leaves[node.leaf];
+      if (node.parameter_count > 0) units.enter(n);
       if (gradient[n + 1] == none) continue;  // nobody needs it
-      again.before(n, units, [&](int value) { return seen(value, first); });
+      if (runs_again) again.before(n, units, [&](int value) { return seen(value, first); });
       const int own = take_gradient(n, gradient[n + 1]);
-      if (in.graph.adds(n) || in.graph.leaf(n).reshapes)
-        for (int k = in.graph.nodes[n].operand_count - 1; k >= 0; --k) give(in.graph.nodes[n].operands[k], own, first);
+      if (traced.adds || traced.leaf.reshapes)
+        for (int k = node.operand_count - 1; k >= 0; --k) give(node.operands[k], own, first);
       else
         write_leaf(n, own, first);
-      drop_gathered();
+      if (gathered.set()) drop_gathered();
       drop(own);
-      again.after(n);
-      if (split) continue;
-      reduce_parameters(n);
-      start_reductions(n);
+      if (runs_again) again.after(n);
+      if (!split && node.parameter_count > 0) finish_parameters(n);
     }
     close(chunk);
     units.close();
@@ -169,7 +169,7 @@ struct BackwardWriter {
       return give_term(entry, node, value, leaves_at[value]);
     }
     const bool kept = !reread[value] || buffers.data[own].place.pool != Place::scratch;
-    const bool as_it_lies = in.graph.signature(node).input_gradient == in.graph.laid_between(value);
+    const bool as_it_lies = in.graph.signature(node).input_gradient.code == in.graph.laid_between(value).code;
     const bool in_place = leaf.elementwise && buffers.data[own].uses == 1 && kept && as_it_lies;
     if (in_place) ++buffers.data[own].uses;
     const int term = in_place ? own : fresh(value);
@@ -214,8 +214,7 @@ struct BackwardWriter {
       for (const Place* place : {&kept, &entry.b, &entry.c})
         if (place->pool >= 0) out.weight_reads[place->pool] = true;
       drop_gathered();
-      reduce_parameters(n);
-      start_reductions(n);
+      finish_parameters(n);
     }
     units.close();
     note_scratch(chunk);
@@ -225,7 +224,7 @@ struct BackwardWriter {
   constexpr int take_gradient(int node, int own) {
     const Laid from = in.graph.laid_between(node + 1);
     const Laid to = in.graph.signature(node).output_gradient;
-    if (from == to) return own;
+    if (from.code == to.code) return own;
     const Shape whole = in.whole_output(node);
     const std::int64_t bytes = in.bytes(in.graph.leaf(node).out.elements());
     const bool read_again = split && in.graph.nodes[node].parameter_count > 0;
@@ -238,9 +237,9 @@ struct BackwardWriter {
   constexpr void give_term(Entry& entry, int node, int value, const Place& term) {
     const Laid from = in.graph.signature(node).input_gradient;
     const Laid to = in.graph.laid_between(value);
-    const Shape whole = in.whole_input(node);
     entry.d = term;
-    if (from == to) return;
+    if (from.code == to.code) return;
+    const Shape whole = in.whole_input(node);
     if (from.partial() && to.replicated()) return out.append_conversion(node, whole, from, to, {}, {}, term);
     entry.d = aside(in.bytes(in.graph.leaf(node).in.elements()));
     drop_gathered();
@@ -253,7 +252,7 @@ struct BackwardWriter {
     if (parts.set()) space.release(parts.offset);
   }
   /// Gradients of parameters that are whole on every rank of axis tensor, and of which each rank has a term.
-  constexpr void reduce_parameters(int node) {
+  constexpr void finish_parameters(int node) {
     for (int p = 0; p < in.graph.nodes[node].parameter_count; ++p) {
       if (!in.graph.signature(node).parameter_gradients[p].partial()) continue;
       Entry& entry = out.append(BodyOp::reduce_parameter, node);
@@ -261,6 +260,7 @@ struct BackwardWriter {
       entry.axis = Axis::tensor;
       entry.bucket = static_cast<std::int16_t>(p);
     }
+    start_reductions(node);
   }
   /// Where this chunk saw a value in its forward.
   [[nodiscard]] constexpr Place seen(int value, int first) const {

@@ -119,7 +119,7 @@ struct Bodies {
     if (const Diagnosis found = check_room("entries", entries); !found.ok()) return found;
     if (const Diagnosis found = check_room("transfers", transfers); !found.ok()) return found;
     if (const Diagnosis found = check_room("edges", edges); !found.ok()) return found;
-    return check_room("values in the scratch of one body", ScratchSpace::most, scratch_full ? 1 : 0);
+    return check_limit("values in the scratch of one body", ScratchSpace::most, ScratchSpace::most + (scratch_full ? 1 : 0));
   }
 };
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "heddle/plan/lower/phase_tables.hpp"
 #include "heddle/plan/lower/schedule.hpp"
 #include "heddle/plan/lower/tables.hpp"
 #include "heddle/plan/program/program.hpp"
@@ -30,52 +31,26 @@ struct EmitInput {
   int use_count = 0, tied_transfers = 0;  // those lie behind the others
 };
 
-/// The lists while they are written, in tables of another owner that have their initial values; 2 roles have 2 ranges of one array.
-struct Lists {
-  Instruction* instructions;  // of all roles
-  int most_instructions;
-  IndexRange* lists;  // by role
-  IndexRange* ties;   // by role: starts of tied gradients; the pools of bodies are free before
-};
-
-/// Owns the lists of all roles that are a constant: one array of lines, in which each role has a range.
-template <int Roles, int Most> struct ListTables {
-  Instruction instructions[std::size_t{Most > 0 ? Most : 1}]{};
-  IndexRange lists[std::size_t{Roles}]{};
-  IndexRange ties[std::size_t{Roles}]{};
-  Diagnosis fault;
-};
-
 /// Appends to one list per role in one global order of events. A role that has started 3 sends waits for the first of them.
-struct Emitter {
+template <class Work> struct Emitter {
   const EmitInput& in;
   Schedule schedule;
-  Instruction* lines;
-  IndexRange* lists;
-  IndexRange* ties;
-  int refused = 0;
-  int micro_batches;
-  int chunks = in.layout.chunk_count;
-  int roles = in.layout.roles();
-  int pending_room = send_window + 1;
-  Tables<int> tables;
-  // Transfers by the chunk at one end and their direction, as lists: first of each, then the next; -1 ends a list.
-  int* first_out = tables.make<int>(2 * chunks);  // by chunk and gradient
-  int* first_in = tables.make<int>(2 * chunks);
-  int* next_out = tables.make<int>(in.transfer_count);
-  int* next_in = tables.make<int>(in.transfer_count);
-  int* received = tables.make<int>(in.transfer_count * micro_batches);  // where the receive starts in the list
-  int* tokens = tables.make<int>(roles);
-  int* sent = tables.make<int>(roles * roles);            // starts on the channel from the first to the second role
-  int* pending = tables.make<int>(roles * pending_room);  // by role: where these sends start in the list
-  int* pending_count = tables.make<int>(roles);
-  int* ending = tables.make<int>(schedule.makespan + 1);  // by time: 1 + a compute that ends then
-  int* ending_too = tables.make<int>(schedule.count);     // by compute: the next one that ends at the same time
-  int* limit = tables.make<int>(roles);                   // where the list of the next role begins
+  Work& work;
+  int micro_batches, refused = 0;
+  int chunks = in.layout.chunk_count, roles = in.layout.roles();
+  static constexpr int pending_room = send_window + 1, most = Layout::most_chunks;
+  // What is by chunk or role is an array, which compilers read faster than what a pointer shows. Transfers by the chunk at one end and their
+  // direction, as lists: first of each, then the next; -1 ends a list.
+  int first_out[2 * most]{}, first_in[2 * most]{};
+  int end_of[most]{};                  // by role: where its list ends, so far
+  int limit[most]{};                   // by role: where the list of the next role begins
+  int pending[most * pending_room]{};  // by role: where these sends start in the list
+  int pending_count[most]{}, tokens[most]{};
+  int sent[most * most]{};  // starts on the channel from the first to the second role
   std::int32_t now = 0;
 
-  constexpr Emitter(const EmitInput& input, const Schedule& computes, const Lists& out, int all_micro_batches)
-      : in(input), schedule(computes), lines(out.instructions), lists(out.lists), ties(out.ties), micro_batches(all_micro_batches) {
+  constexpr Emitter(const EmitInput& input, const Schedule& computes, Work& out, int all_micro_batches)
+      : in(input), schedule(computes), work(out), micro_batches(all_micro_batches) {
     sort_transfers();
   }
   constexpr void sort_transfers() {
@@ -84,65 +59,65 @@ struct Emitter {
       const Transfer& transfer = in.transfers[t];
       int& taken_from = first_out[2 * transfer.from_chunk + (transfer.gradient ? 1 : 0)];
       int& taken_by = first_in[2 * transfer.to_chunk + (transfer.gradient ? 1 : 0)];
-      next_out[t] = taken_from;
-      next_in[t] = taken_by;
+      work.next_out[t] = taken_from;
+      work.next_in[t] = taken_by;
       taken_from = taken_by = t;
     }
   }
   /// A line without room is written over the last one and counted.
   constexpr int refuse(int role) {
     ++refused;
-    return lists[role].end > lists[role].begin ? lists[role].end - 1 : 0;
+    return end_of[role] > work.lists[role].begin ? end_of[role] - 1 : 0;
   }
-  constexpr void append(int role, const Instruction& line) { lines[lists[role].end < limit[role] ? lists[role].end++ : refuse(role)] = line; }
+  constexpr void append(int role, const Instruction& line) { work.instructions[end_of[role] < limit[role] ? end_of[role]++ : refuse(role)] = line; }
   constexpr void append_wait(int role, int start, ListOp op) {
-    Instruction& wait = lines[lists[role].end < limit[role] ? lists[role].end++ : refuse(role)];
-    wait = lines[start];
+    Instruction wait = work.instructions[start];
     wait.op = op;
+    work.instructions[end_of[role] < limit[role] ? end_of[role]++ : refuse(role)] = wait;
   }
 
   constexpr void wait_oldest_send(int role) {
-    int* const sends = pending + role * pending_room;
-    append_wait(role, sends[0], ListOp::send_wait);
-    for (int i = 1; i < pending_count[role]; ++i) sends[i - 1] = sends[i];
+    const int first = role * pending_room;
+    append_wait(role, pending[first], ListOp::send_wait);
+    for (int i = 1; i < pending_count[role]; ++i) pending[first + i - 1] = pending[first + i];
     --pending_count[role];
   }
   /// Both STARTs of a transfer, one after another in the global order.
   constexpr void start_transfer(int number, int micro_batch) {
-    const Transfer& t = in.transfers[number];
-    const int from = t.from_role;
-    const int to = t.to_role;
+    const Transfer t = in.transfers[number];  // a copy is read faster
+    const int from = t.from_role, to = t.to_role;
     const int sequence = sent[from * roles + to]++;
-    const int here = lists[from].end < limit[from] ? lists[from].end++ : refuse(from);
-    const int there = lists[to].end < limit[to] ? lists[to].end++ : refuse(to);
-    const auto transfer = static_cast<std::int16_t>(number);
-    const auto m = static_cast<std::int16_t>(micro_batch);
-    lines[here] = Instruction{ListOp::send_start, When::always, Axis::data, t.from_chunk, m, transfer, t.to_role, -1, tokens[from]++, sequence};
-    lines[there] = Instruction{ListOp::receive_start, When::always, Axis::data, t.to_chunk, m, transfer, t.from_role, -1, tokens[to]++, sequence};
-    received[number * micro_batches + micro_batch] = there;
+    const int here = end_of[from] < limit[from] ? end_of[from]++ : refuse(from);
+    const int there = end_of[to] < limit[to] ? end_of[to]++ : refuse(to);
+    const auto transfer = static_cast<std::int16_t>(number), m = static_cast<std::int16_t>(micro_batch);
+    work.instructions[here] =
+        Instruction{ListOp::send_start, When::always, Axis::data, t.from_chunk, m, transfer, t.to_role, -1, tokens[from]++, sequence};
+    work.instructions[there] =
+        Instruction{ListOp::receive_start, When::always, Axis::data, t.to_chunk, m, transfer, t.from_role, -1, tokens[to]++, sequence};
+    work.received[number * micro_batches + micro_batch] = there;
     pending[from * pending_room + pending_count[from]++] = here;
     if (pending_count[from] > send_window) wait_oldest_send(from);
   }
   constexpr void finish(const TimedCompute& done) {
     if (done.op == ListOp::backward_weight) return;
-    for (int t = first_out[2 * done.chunk + (passes_gradients(done.op) ? 1 : 0)]; t >= 0; t = next_out[t]) start_transfer(t, done.micro_batch);
+    for (int t = first_out[2 * done.chunk + (passes_gradients(done.op) ? 1 : 0)]; t >= 0; t = work.next_out[t]) start_transfer(t, done.micro_batch);
   }
   /// Ends every compute that is over at `time`, earliest first.
   constexpr void finish_until(std::int32_t time) {
     for (; now <= time; ++now)
-      for (int i = ending[now]; i > 0; i = ending_too[i - 1]) finish(TimedCompute{schedule.computes[i - 1]});  // a copy is read faster
+      for (int i = work.ending[now]; i > 0; i = work.ending_too[i - 1]) finish(TimedCompute{schedule.computes[i - 1]});  // a copy is read faster
   }
   constexpr void begin(int index) {
     const TimedCompute compute = schedule.computes[index];
     finish_until(compute.begin);
     const int role = in.layout.device_of_chunk[compute.chunk];
     if (compute.op != ListOp::backward_weight)
-      for (int t = first_in[2 * compute.chunk + (passes_gradients(compute.op) ? 1 : 0)]; t >= 0; t = next_in[t])
-        append_wait(role, received[t * micro_batches + compute.micro_batch], ListOp::receive_wait);
-    lines[lists[role].end < limit[role] ? lists[role].end++ : refuse(role)] =
+      for (int t = first_in[2 * compute.chunk + (passes_gradients(compute.op) ? 1 : 0)]; t >= 0; t = work.next_in[t])
+        append_wait(role, work.received[t * micro_batches + compute.micro_batch], ListOp::receive_wait);
+    work.instructions[end_of[role] < limit[role] ? end_of[role]++ : refuse(role)] =
         Instruction{compute.op, When::always, Axis::data, compute.chunk, compute.micro_batch};
-    ending_too[index] = ending[compute.end];
-    ending[compute.end] = index + 1;
+    work.ending_too[index] = work.ending[compute.end];
+    work.ending[compute.end] = index + 1;
   }
   /// After the last compute: the loss if asked for, and the rest of the reductions of what other roles wait for.
   constexpr void end_computes(int role) {
@@ -150,7 +125,7 @@ struct Emitter {
     if (role == in.layout.device_of_chunk[in.layout.chunk_count - 1]) close_loss(role);
     for (int u = 0; u < in.use_count; ++u)
       if (in.uses[u].role == role) reduce(role, line_of(in.uses[u].bucket), true);
-    ties[role].begin = lists[role].end;
+    work.ties[role].begin = end_of[role];
   }
   /// A gradient of tied parameters, as this role has reduced it, to another that uses them: both STARTs.
   constexpr void start_tie(int number) {
@@ -170,7 +145,7 @@ struct Emitter {
   }
   /// Then bucket by bucket the rest of its reduction and its step; stepped slices are gathered.
   constexpr void close(int role) {
-    ties[role].end = lists[role].end;
+    work.ties[role].end = end_of[role];
     for (int b = 0; b < in.bucket_count; ++b) {
       if (in.buckets[b].role != role || in.buckets[b].shared) continue;
       reduce(role, line_of(b), true);  // its first START stands in the backward body of its lowest layer
@@ -183,8 +158,8 @@ struct Emitter {
   }
   /// The gradients of all uses are there: they are added up, and the sum is stepped.
   constexpr void close_ties(int role) {
-    for (int i = ties[role].begin; i < ties[role].end; ++i)
-      append_wait(role, i, lines[i].op == ListOp::send_start ? ListOp::send_wait : ListOp::receive_wait);
+    for (int i = work.ties[role].begin; i < work.ties[role].end; ++i)
+      append_wait(role, i, work.instructions[i].op == ListOp::send_start ? ListOp::send_wait : ListOp::receive_wait);
     for (int u = 0; u < in.use_count; ++u) {
       Instruction line = line_of(in.uses[u].bucket);
       if (in.uses[u].role != role || !in.buckets[line.bucket].steps()) continue;
@@ -262,23 +237,25 @@ struct Emitter {
   for (int t = 0; t < in.transfer_count; ++t)
     if (in.transfers[t].from_role == role || in.transfers[t].to_role == role) n += 2 * micro_batches;
   // Two axes at most split the batch: start and wait of each, the step or report, and a gather; the norm and its axes; what is tied.
-  return n + 7 * in.bucket_count + 5 + (in.steps_at_the_end() ? 9 : 0) + in.use_count + 2 * in.tied_transfers;
+  for (int b = 0; b < in.bucket_count; ++b)
+    if (in.buckets[b].role == role) n += 7;
+  return n + 5 + (in.steps_at_the_end() ? 9 : 0) + in.use_count + 2 * in.tied_transfers;
 }
 
-/// Instructions of all roles, at most.
-[[nodiscard]] constexpr int most_instructions(const EmitInput& in, int passes, int micro_batches) {
+[[nodiscard]] constexpr int most_instructions(const EmitInput& in, int passes, int micro_batches) {  // of all roles
   int n = 0;
-  for (int r = 0; r < in.layout.roles(); ++r) n += most_instructions(in, passes, micro_batches, r);
+  for (int r = in.layout.roles(); r-- > 0;) n += most_instructions(in, passes, micro_batches, r);
   return n;
 }
 
 /// Each role's list begins behind the most that the roles before it may have. Returns what found no room.
-constexpr Diagnosis emit_lists(const EmitInput& in, int passes, int micro_batches, const Schedule& schedule, const Lists& out) {
-  Emitter emitter{in, schedule, out, micro_batches};
+template <class Work> constexpr Diagnosis write_lists(const EmitInput& in, int passes, int micro_batches, const Schedule& schedule, Work& out) {
+  Emitter<Work> emitter{in, schedule, out, micro_batches};
   int begin = 0;
   for (int r = 0; r < emitter.roles; ++r) {
     const int first = begin < out.most_instructions ? begin : out.most_instructions;
-    emitter.lists[r] = IndexRange{first, first};
+    out.lists[r] = IndexRange{first, first};
+    emitter.end_of[r] = first;
     begin += most_instructions(in, passes, micro_batches, r);
     emitter.limit[r] = begin < out.most_instructions ? begin : out.most_instructions;
   }
@@ -286,15 +263,23 @@ constexpr Diagnosis emit_lists(const EmitInput& in, int passes, int micro_batche
   emitter.finish_until(schedule.makespan);
   for (int r = 0; r < emitter.roles; ++r) emitter.end_computes(r);
   for (int t = 0; t < in.tied_transfers; ++t) emitter.start_tie(in.transfer_count + t);
-  for (int r = 0; r < emitter.roles; ++r) emitter.close(r);
+  for (int r = 0; r < emitter.roles; ++r) {
+    emitter.close(r);
+    out.lists[r].end = emitter.end_of[r];
+  }
   return check_room("instructions", out.most_instructions, emitter.refused);
 }
 
-template <int Roles, int Most>
-[[nodiscard]] constexpr ListTables<Roles, Most> emit_lists(const EmitInput& in, int passes, int micro_batches, const Schedule& schedule) {
-  ListTables<Roles, Most> out;
-  out.fault = emit_lists(in, passes, micro_batches, schedule, Lists{out.instructions, Most, out.lists, out.ties});
-  return out;
+constexpr Diagnosis emit_lists(const EmitInput& in, int passes, int micro_batches, const Schedule& schedule, const Lists& out) {
+  AllottedListWork work{out, in.transfer_count, micro_batches, schedule.count, schedule.makespan};
+  return write_lists(in, passes, micro_batches, schedule, work);
+}
+
+template <int Roles, int Most, int Transfers, int MicroBatches, int Computes, int Makespan>
+[[nodiscard]] constexpr ListTables<Roles, Most> emit_lists(const EmitInput& in, int passes, const Schedule& schedule) {
+  ListWork<Roles, Most, Transfers, MicroBatches, Computes, Makespan> work;
+  work.fault = write_lists(in, passes, MicroBatches, schedule, work);
+  return ListTables<Roles, Most>{work};
 }
 
 }  // namespace heddle::plan_room

@@ -143,18 +143,21 @@ template <class Request> struct CutAccount {
   static constexpr PipelineEdges<chunks> between{A::layout.order.splits_backward};
   static constexpr EmitInput emit_input{A::layout, between.transfers, 2 * (chunks - 1), nullptr, 0, Storage{}};
   static constexpr int together = most_instructions(emit_input, passes, micro_batches);
-  static constexpr auto lists = emit_lists<chunks, together>(emit_input, passes, micro_batches, schedule.view());
+  static constexpr auto lists =
+      emit_lists<chunks, together, emit_input.transfer_count, micro_batches, schedule.count, schedule.makespan>(emit_input, passes, schedule.view());
   /// How many slots each pool of each chunk needs: a first stage of two under OneFOneB has 3 frames, 2 in flight and 1 that is still sent.
   struct Slots {
     int of[std::size_t{chunks}][std::size_t{pool_kinds}]{};
   };
   static constexpr Slots slots = [] {
-    SlotTable<chunks, micro_batches> table;
-    for (Pool& pool : table.pools) pool.slot_bytes = 1;
-    SlotPass pass{SlotInput{A::layout, between.transfers, between.edges, chunks - 1, true, between.weight_reads}, table.pools, table.slots,
-                  micro_batches};
-    for (const IndexRange& list : lists.lists)
-      for (int i = list.begin; i < list.end; ++i) pass.visit(lists.instructions[i]);
+    using Work = SlotWork<chunks, micro_batches>;
+    Work table;
+    std::int64_t a_byte[std::size_t{chunks * pool_kinds}]{};  // the number of slots does not depend on their size
+    for (std::int64_t& bytes : a_byte) bytes = 1;
+    SlotPass<Work> pass{SlotInput{A::layout, between.transfers, between.edges, chunks - 1, true, between.weight_reads}, table, micro_batches};
+    pass.open(a_byte);
+    for (const IndexRange& list : lists.lists) pass.visit(lists.instructions, list.begin, list.end);
+    pass.close();
     Slots out;
     for (int p = 0; p < chunks * pool_kinds; ++p) out.of[p / pool_kinds][p % pool_kinds] = table.pools[p].slots;
     return out;

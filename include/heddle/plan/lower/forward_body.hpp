@@ -22,6 +22,7 @@ struct ForwardWriter {
   Place* here = tables.make<Place>(in.graph.node_count + 1);  // by value: where the current chunk sees it
   int* uses = tables.make<int>(in.graph.node_count + 1);      // by root: reads still to come in this body
   ScratchSpace scratch{};
+  bool takes_input = false;  // a node of the chunk takes the input of the model
 
   constexpr ForwardWriter(const BodyInput& input, const ValueFacts& all, Bodies& bodies) : in(input), facts(all), out(bodies) {}
 
@@ -30,15 +31,17 @@ struct ForwardWriter {
     const int last = in.layout.first_node[chunk + 1];
     out.forward[chunk].begin = out.entries.count;
     scratch.clear();
-    bring_in(chunk, first, last);
     count_uses(chunk, first, last);
+    bring_in(chunk);
+    const Node* const nodes = in.graph.nodes;
     UnitWalk units{in, out, first, last, BodyKind::forward};
     units.open();
     for (int n = first; n < last; ++n) {
-      units.enter(n);
+      const Node& node = nodes[n];
+      if (node.parameter_count > 0) units.enter(n);
       place_output(chunk, n);
       write_leaf(chunk, n);
-      for (int k = 0; k < in.graph.nodes[n].operand_count; ++k) end_use(in.graph.nodes[n].operands[k], first);
+      for (int k = 0; k < node.operand_count; ++k) end_use(node.operands[k], first);
     }
     if (chunk + 1 == in.layout.chunk_count) write_loss(chunk);
     out.forward[chunk].end = out.entries.count;
@@ -48,13 +51,10 @@ struct ForwardWriter {
 
  private:
   /// Values of other chunks: received into this frame, or seen in the frame of a chunk on the same device; the input is loaded.
-  constexpr void bring_in(int chunk, int first, int last) {
+  constexpr void bring_in(int chunk) {
     for (int e = 0; e < out.edges.count; ++e)
       if (const PlacedEdge& placed = out.edges.data[e]; placed.edge.to_chunk == chunk)
         here[placed.edge.value] = placed.remote ? placed.value_target : out.home[placed.edge.value];
-    bool takes_input = false;
-    for (int n = first; n < last; ++n)
-      for (int k = 0; k < in.graph.nodes[n].operand_count; ++k) takes_input = takes_input || in.graph.nodes[n].operands[k] == 0;
     if (!takes_input) return;
     here[0] = out.take(chunk, PoolKind::frame, in.value_bytes(0));
     Entry& load = out.append(BodyOp::load_input);
@@ -62,9 +62,16 @@ struct ForwardWriter {
     load.d = here[0];
   }
   constexpr void count_uses(int chunk, int first, int last) {
-    for (int n = first; n < last; ++n)
-      for (int k = 0; k < in.graph.nodes[n].operand_count; ++k)
-        if (in.graph.nodes[n].operands[k] > first) ++uses[facts.root[in.graph.nodes[n].operands[k]]];
+    const Node* const nodes = in.graph.nodes;
+    takes_input = false;
+    for (int n = first; n < last; ++n) {
+      const Node& node = nodes[n];
+      for (int k = 0; k < node.operand_count; ++k) {
+        const int value = node.operands[k];
+        if (value > first) ++uses[facts.root[value]];
+        if (value == 0) takes_input = true;
+      }
+    }
     if (chunk + 1 == in.layout.chunk_count) ++uses[facts.root[in.graph.node_count]];
   }
   constexpr void place_output(int chunk, int node) {

@@ -10,36 +10,10 @@
 #include "heddle/graph/graph_check.hpp"
 #include "heddle/graph/local_leaf.hpp"
 #include "heddle/plan/lower/tables.hpp"
+#include "heddle/plan/options/split_batch.hpp"
 #include "heddle/policy/layout.hpp"
 
 namespace heddle::plan_room {
-
-[[nodiscard]] constexpr Diagnosis broken_layout() { return Diagnosis{Code{'M', 15}, ""}; }
-
-/// M15: which ranks take other rows. Gradients are reduced over axes shard and data and over no others.
-[[nodiscard]] constexpr Diagnosis check_split_batch(const Layout& layout) {
-  for (int a = 0; a < axis_count; ++a) {
-    const auto axis = static_cast<Axis>(a);
-    const bool splits = layout.batch_split[a];
-    if (splits && axis != Axis::data && axis != Axis::shard)
-      return broken_layout() << "axis " << name_of(axis)
-                             << " splits the batch, but gradients are reduced over axes data and shard. Fix: split the batch along one of these.";
-    if ((layout.gradients[a] == Placement::partial) != splits || layout.gradients[a] == Placement::shard)
-      return broken_layout() << "the ranks of axis " << name_of(axis) << (splits ? " take" : " do not take")
-                             << " other rows, but their gradients lie otherwise. Fix: let splits_batch(axis) answer both.";
-  }
-  if (layout.share_count == 0) return {};
-  if (layout.share_count < 0 || layout.share_count > Layout::most_shares)
-    return Diagnosis{Code{'M', 7}, ""} << layout.share_count << " shares of the batch are named, but 0 to " << Layout::most_shares
-                                       << " are kept. Fix: let splits_unevenly count them.";
-  if (const int ranks = layout.mesh.size(Axis::data); layout.share_count != ranks || !layout.batch_split[static_cast<int>(Axis::data)])
-    return Diagnosis{Code{'M', 7}, ""} << layout.share_count << " shares of the batch are named for the " << ranks
-                                       << " ranks of axis data. Fix: split the batch along axis data, with a share for each rank.";
-  for (int i = 0; i < layout.share_count; ++i)
-    if (layout.shares[i] < 1)
-      return Diagnosis{Code{'M', 7}, ""} << "replica " << i << " has share " << layout.shares[i] << " of the batch. Fix: give it at least 1.";
-  return {};
-}
 
 /// M15, M05, M08: what a rank keeps only its slice of.
 [[nodiscard]] constexpr Diagnosis check_slicing(const Layout& layout) {
@@ -49,6 +23,9 @@ namespace heddle::plan_room {
   if (axis >= axis_count || !layout.batch_split[axis])
     return broken_layout() << "units are sliced along axis " << (axis < axis_count ? name_of(layout.storage_axis) : "without a name")
                            << ", whose ranks do not take other rows. Fix: slice them along an axis that splits the batch.";
+  if (layout.storage_axis == Axis::data && layout.batch_split[static_cast<int>(Axis::shard)] && layout.mesh.size(Axis::shard) > 1)
+    return broken_layout() << "units are sliced along axis data, but gradients are summed along axis shard before, of which only slices would be "
+                              "left. Fix: slice them along axis shard, or do not split the batch along it.";
   if (const int ranks = layout.mesh.size(layout.storage_axis); ranks > Layout::unit_parts || Layout::unit_parts % ranks != 0)
     return Diagnosis{Code{'M', 5}, ""} << "axis " << name_of(layout.storage_axis) << " has size " << ranks << ", but units are cut into "
                                        << Layout::unit_parts << " even parts. Fix: use a size that divides " << Layout::unit_parts << '.';
@@ -63,7 +40,7 @@ namespace heddle::plan_room {
 [[nodiscard]] constexpr Diagnosis check_chunks(const Graph& graph, const Layout& layout) {
   const int chunks = layout.chunk_count;
   if (chunks < 1) return broken_layout() << "a layout has " << chunks << " chunks. Fix: use at least 1.";
-  if (chunks > Layout::most_chunks) return check_room("chunks", Layout::most_chunks, chunks - Layout::most_chunks);
+  if (const Diagnosis found = check_limit("chunks", Layout::most_chunks, chunks); !found.ok()) return found;
   if (layout.first_node[0] != 0 || layout.first_node[chunks] != graph.node_count)
     return broken_layout() << "the " << chunks << " chunks hold layers " << layout.first_node[0] << " to " << layout.first_node[chunks]
                            << ", but the graph has layers 0 to " << graph.node_count << ". Fix: let first_node begin with 0 and end with "
@@ -124,8 +101,7 @@ namespace heddle::plan_room {
 [[nodiscard]] constexpr Diagnosis check_order(const Layout& layout) {
   const OrderRules& order = layout.order;
   if (!is_text(order.name)) return broken_layout() << "the name of the order is longer than its room. Fix: write it with <<.";
-  if (layout.micro_batches < 1)
-    return Diagnosis{Code{'S', 2}, ""} << "a layout of " << layout.micro_batches << " micro-batches does nothing. Fix: use at least 1.";
+  if (const Diagnosis found = check_micro_batches(layout); !found.ok()) return found;
   if (order.splits_backward && !order.in_turns)
     return broken_layout() << order.name.view()
                            << " splits the backward, but no turn is named in which the second part runs. Fix: answer in_turns and turns as well.";
@@ -144,8 +120,7 @@ namespace heddle::plan_room {
 [[nodiscard]] constexpr Diagnosis check_split_layers(const Graph& graph, const Layout& layout) {
   const int ranks = layout.mesh.size(Axis::tensor);
   if (ranks == 1) return {};
-  if (graph.leaf_count > Layout::most_leaves)
-    return check_room("kinds of layers under split layers", Layout::most_leaves, graph.leaf_count - Layout::most_leaves);
+  if (const Diagnosis found = check_limit("kinds of layers under split layers", Layout::most_leaves, graph.leaf_count); !found.ok()) return found;
   for (int l = 0; l < graph.leaf_count; ++l) {
     const Leaf& leaf = graph.leaves[l].leaf;
     const std::int8_t named = layout.signature[l];

@@ -28,12 +28,15 @@ struct LeafWriter {
   /// `taken` and `given`: where these forms are kept; unset: aside, until the leaf has run.
   constexpr void write(int node, const Place& taken, const Place& given) {
     const Node& n = in.graph.nodes[node];
-    const Place from = take_input(node, taken);
-    const Place to = keeps_output(in.graph, node) ? here[node + 1] : given.set() ? given : aside(given_bytes(node));
-    const std::int64_t features = in.graph.leaf(node).out.elements();
-    if (in.graph.adds(node)) {
+    const TracedLeaf& traced = in.graph.leaves[n.leaf];
+    const bool converts_input = in.graph.converts_input(node);
+    const bool keeps = keeps_output(in.graph, node);
+    const std::int64_t features = traced.leaf.out.elements();
+    const Place from = converts_input ? take_input(node, taken) : here[n.operands[0]];
+    const Place to = keeps ? here[node + 1] : given.set() ? given : aside(in.bytes(features));
+    if (traced.adds) {
       out.append_sum(features, here[n.operands[1]], from, to).node = node;
-    } else if (in.graph.leaf(node).reshapes) {
+    } else if (traced.leaf.reshapes) {
       if (!(from == to)) out.append_copy(features, from, to);
     } else {
       Entry& entry = out.append(BodyOp::leaf_forward, node);
@@ -41,10 +44,10 @@ struct LeafWriter {
       entry.a = from;
       entry.d = to;
     }
-    if (in.graph.converts_input(node) && !taken.set()) release(from);
+    if (converts_input && !taken.set()) release(from);
     if (!in.graph.converts_output(node)) return;
-    lay_output(node, to);
-    if (!keeps_output(in.graph, node) && !given.set()) release(to);
+    lay_output(node, to, keeps);
+    if (!keeps && !given.set()) release(to);
   }
 
   constexpr Place aside(std::int64_t bytes) { return Place{Place::scratch, scratch.take(bytes)}; }
@@ -59,18 +62,17 @@ struct LeafWriter {
   }
 
  private:
-  /// The input as the leaf takes it: as it lies, or made of it.
+  /// The input as the leaf takes it, made of what lies another way.
   constexpr Place take_input(int node, const Place& taken) {
     const int value = in.graph.nodes[node].operands[0];
-    if (!in.graph.converts_input(node)) return here[value];
     const Place to = taken.set() ? taken : aside(taken_bytes(node));
     lay(node, in.whole_input(node), in.graph.laid_between(value), in.graph.signature(node).input, here[value], to);
     return to;
   }
-  constexpr void lay_output(int node, const Place& from) {
+  constexpr void lay_output(int node, const Place& from, bool keeps) {
     const Laid how = in.graph.signature(node).output;
     const Shape whole = in.whole_output(node);
-    if (keeps_output(in.graph, node)) return out.append_conversion(node, whole, how, in.graph.laid_between(node + 1), {}, {}, from);
+    if (keeps) return out.append_conversion(node, whole, how, in.graph.laid_between(node + 1), {}, {}, from);
     lay(node, whole, how, in.graph.laid_between(node + 1), from, here[node + 1]);
   }
 };

@@ -37,8 +37,7 @@ template <class Request> struct SharedPhases : Request {
   static constexpr int edges = count_edges(graph, layout);
   static constexpr auto flat = lay_out_parameters<graph.parameter_count, nodes, roles>(graph, layout);
   static constexpr Storage storage = storage_of(layout, batch);
-  static constexpr bool by_units = Request::clips && storage.parts > 1;  // a slice is then of the parts over which norms are summed
-  static constexpr BucketRequest to_cut{graph, layout, flat.view(), Request::bucket_bytes.value, storage, by_units};
+  static constexpr BucketRequest to_cut{graph, layout, flat.view(), Request::bucket_bytes.value, storage, Request::clips};
   static constexpr int bucket_count = to_cut.count();
   /// Owns the buckets of all roles, and by node which of them has its parameters.
   /// 2 stages of one Linear each have 2 buckets.
@@ -59,23 +58,23 @@ template <class Request> struct SharedPhases : Request {
     out.transfer_count = find_ties(to_cut, buckets.list, bucket_count, list, out.room_bytes);
     return out;
   }();
-  static constexpr SharedTables tables{&graph,
-                                       &layout,
-                                       &batch,
-                                       flat.view(),
-                                       storage,
-                                       buckets.list,
-                                       bucket_count,
-                                       buckets.of_node,
-                                       ties.uses,
-                                       uses,
-                                       ties.transfer_count,
-                                       ties.room_bytes,
-                                       edges,
-                                       Request::target_features,
-                                       Request::states,
-                                       Request::clips,
-                                       Request::scales_loss};
+  static constexpr SharedTables tables{.graph = &graph,
+                                       .layout = &layout,
+                                       .batch = &batch,
+                                       .flat = flat.view(),
+                                       .storage = storage,
+                                       .buckets = buckets.list,
+                                       .bucket_count = bucket_count,
+                                       .bucket_of_node = buckets.of_node,
+                                       .uses = ties.uses,
+                                       .use_count = uses,
+                                       .tied_transfers = ties.transfer_count,
+                                       .tie_room = ties.room_bytes,
+                                       .edge_count = edges,
+                                       .target_features = Request::target_features,
+                                       .states = Request::states,
+                                       .clips = Request::clips,
+                                       .scales_loss = Request::scales_loss};
 };
 
 /// The Program of one mode of a plan.
@@ -92,18 +91,23 @@ template <class Request, bool Training> struct Lowered {
       return RecomputedTables<P::nodes>{};
   }();
   static constexpr auto facts = study_values<P::nodes>(P::graph, P::layout, Training, recomputed);
-  static constexpr auto bodies = [] {
-    BodyTables<P::nodes, P::chunks, P::edges, most_entries> out;
+  using Tables = BodyTables<P::nodes, P::chunks, P::edges, most_entries>;
+  /// The forwards of training, in a variable of their own: what one variable costs is limited. In evaluation they are all there is.
+  static constexpr auto forwards = [] {
+    Tables out;
+    if (!Training) return out;
     Bodies open = out.open();
     write_forwards(body_input, facts.view(), open);
     out.close(open);
     return out;
   }();
   static constexpr auto all_bodies = [] {
-    auto out = bodies;
-    if (!Training) return out;
+    Tables out = forwards;
     Bodies open = out.open();
-    write_backwards(body_input, facts.view(), recomputed.view(), open);
+    if (Training)
+      write_backwards(body_input, facts.view(), recomputed.view(), open);
+    else
+      write_forwards(body_input, facts.view(), open);
     out.close(open);
     return out;
   }();
@@ -125,13 +129,14 @@ template <class Request, bool Training> struct Lowered {
   static constexpr auto schedule = schedule_computes<P::chunks, P::micro_batches, passes>(P::layout, P::batch.micro_batches);
   static constexpr EmitInput emit_input = P::tables.emit_input(transfers(), all_bodies.transfer_count, Training);
   static constexpr int together = most_instructions(emit_input, passes, P::micro_batches);
-  static constexpr auto lists = emit_lists<P::roles, together>(emit_input, passes, P::micro_batches, schedule.view());
+  static constexpr auto lists = emit_lists<P::roles, together, emit_input.transfer_count, P::micro_batches, schedule.count, schedule.makespan>(
+      emit_input, passes, schedule.view());
 
   static constexpr auto slots = [] {
-    SlotTable<P::chunks, P::micro_batches> out;
+    SlotWork<P::chunks, P::micro_batches> work;
     const SlotInput in{P::layout, transfers(), all_bodies.edges, P::edges, Training, all_bodies.weight_reads};
-    allot_slots(in, all_bodies.slot_bytes, lists.instructions, lists.lists, lists.ties, P::micro_batches, out.pools, out.slots);
-    return out;
+    allot_slots(in, all_bodies.slot_bytes, lists.instructions, lists.lists, lists.ties, P::micro_batches, work);
+    return SlotTable<P::chunks, P::micro_batches>{work};
   }();
   static constexpr Diagnosis fault = all_bodies.fault.ok() ? lists.fault : all_bodies.fault;
   static constexpr ModeTables tables(const Pool* pools) {

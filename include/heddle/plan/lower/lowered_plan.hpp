@@ -4,7 +4,6 @@
 // In: a LoweringRequest.  Out: LoweredPlan, which owns both Programs.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -104,30 +103,30 @@ class LoweredPlan {
                        store.make<std::int64_t>(roles),
                        store.make<std::int64_t>(roles)};
       lay_out_parameters(graph, request.layout, flat);
-      const BucketRequest to_cut{graph, request.layout, flat.view(), request.bucket_bytes.value, storage, request.clips && storage.parts > 1};
+      const BucketRequest to_cut{graph, request.layout, flat.view(), request.bucket_bytes.value, storage, request.clips};
       auto buckets = store.make_list<FlatBucket>(to_cut.count());
       auto* const of_node = store.make<std::int16_t>(graph.node_count);
       to_cut.write(buckets, of_node);
       auto uses = store.make_list<TiedUse>(count_uses(graph, request.layout, flat.shared));
       auto* const tie_room = store.make<std::int64_t>(roles);
       const int tied = find_ties(to_cut, buckets.data, buckets.count, uses, tie_room);
-      shared = SharedTables{&graph,
-                            &request.layout,
-                            &request.batch,
-                            flat.view(),
-                            storage,
-                            buckets.data,
-                            buckets.count,
-                            of_node,
-                            uses.data,
-                            uses.count,
-                            tied,
-                            tie_room,
-                            count_edges(graph, request.layout),
-                            request.target_features,
-                            request.states,
-                            request.clips,
-                            request.scales_loss};
+      shared = SharedTables{.graph = &graph,
+                            .layout = &request.layout,
+                            .batch = &request.batch,
+                            .flat = flat.view(),
+                            .storage = storage,
+                            .buckets = buckets.data,
+                            .bucket_count = buckets.count,
+                            .bucket_of_node = of_node,
+                            .uses = uses.data,
+                            .use_count = uses.count,
+                            .tied_transfers = tied,
+                            .tie_room = tie_room,
+                            .edge_count = count_edges(graph, request.layout),
+                            .target_features = request.target_features,
+                            .states = request.states,
+                            .clips = request.clips,
+                            .scales_loss = request.scales_loss};
     }
     Recomputed run_again(int count) {
       RecomputedOut out{store.make<bool>(count), store.make<bool>(count), store.make<bool>(count), store.make<Segment>(count),
@@ -179,7 +178,7 @@ class LoweredPlan {
                               store.make<std::int64_t>(request.layout.roles()), bodies.transfers);
       }
       if (const Diagnosis found = bodies.fault(); !found.ok()) return found;
-      if (const int count = bodies.transfers.count; count > most_indexed) return check_room("transfers", most_indexed, count - most_indexed);
+      if (const Diagnosis found = check_limit("transfers", most_indexed, bodies.transfers.count); !found.ok()) return found;
       return list(training, bodies, transfers);
     }
     /// S14: each transfer is a start and a wait at either end, once a micro-batch; a role has few lines more for a bucket or a tie.
@@ -187,8 +186,7 @@ class LoweredPlan {
       const std::int64_t starts = std::int64_t{4} * bodies.transfers.count * request.batch.total_micro_batches();
       const std::int64_t closing = std::int64_t{request.layout.roles()} * (8 * shared.bucket_count + 16 + 3 * bodies.transfers.count);
       const std::int64_t lines = computes + starts + closing;
-      return lines > most_listed ? check_room("instructions", most_listed, static_cast<int>(std::min(lines, Layout::most_count) - most_listed))
-                                 : Diagnosis{};
+      return check_limit("instructions", most_listed, lines);
     }
     /// `transfers`: those of bodies; behind them are those of tied gradients.
     Diagnosis list(bool training, const Bodies& bodies, int transfers) {
@@ -211,7 +209,8 @@ class LoweredPlan {
       mode.scratch_bytes = bodies.scratch_bytes;
       auto* const slots = store.make<std::int16_t>(pools * micro_batches);
       const SlotInput slot_input{layout, bodies.transfers.data, bodies.edges.data, bodies.edges.count, training, bodies.weight_reads};
-      allot_slots(slot_input, bodies.slot_bytes, lists.instructions, lists.lists, lists.ties, micro_batches, mode.pools, slots);
+      ShownSlotWork work{mode.pools, slots, store.make<int>(pools * micro_batches), store.make<bool>(pools * micro_batches)};
+      allot_slots(slot_input, bodies.slot_bytes, lists.instructions, lists.lists, lists.ties, micro_batches, work);
       mode.tables = {training,
                      lists.instructions,
                      lists.lists,

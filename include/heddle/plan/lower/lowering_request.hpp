@@ -11,6 +11,7 @@
 #include "heddle/core/units.hpp"
 #include "heddle/graph/graph.hpp"
 #include "heddle/graph/graph_check.hpp"
+#include "heddle/plan/lower/fitted_cut.hpp"
 #include "heddle/plan/lower/layout_check.hpp"
 #include "heddle/plan/lower/recompute.hpp"
 #include "heddle/plan/lower/units.hpp"
@@ -37,6 +38,7 @@ struct LoweringRequest {
   bool trains = true;         ///< false: there need be nothing to train
   ChosenLeaves again{};       ///< what Recompute names
   Bytes budget{0};            ///< of one device; 0: none
+  bool fitted = false;        ///< the cut was chosen for the budget: Balanced<2> beside Memory<1_MB>. C01 then speaks of the best cut found
   int most_entries = 0;       ///< room for entries of bodies in each mode; 0: as many as are counted
   int most_instructions = 0;  ///< room for instructions in each mode; 0: as many as are counted
 };
@@ -61,10 +63,12 @@ template <class ThePlan> [[nodiscard]] constexpr LoweringRequest request_of() {
   out.reproducible = Request::batch_request.reproducible;
   out.trains = Request::trains;
   out.again = Request::Chosen::value.view();
-  if constexpr (requires { Request::own_budget; })
+  if constexpr (requires { Request::own_budget; }) {
     out.budget = Request::own_budget;  // of an Inference: of the arena that it has itself
-  else
+  } else {
     out.budget = Request::budget;
+    out.fitted = fits_cut_to_memory<Request>();
+  }
   return out;
 }
 
@@ -87,16 +91,11 @@ template <class ThePlan> [[nodiscard]] constexpr LoweringRequest request_of() {
 }
 inline constexpr int most_indexed = 32'767;  ///< indices have 16 bits
 
-/// S14: a number is kept in 16 bits, or is an index of a table of fixed size.
+/// S14: a micro-batch has an index of 16 bits.
 ///
 /// Tested  plan/lower/lowered_plan_test
-[[nodiscard]] constexpr Diagnosis check_counts(const LoweringRequest& in) {
-  constexpr int most = most_indexed;
-  const std::int64_t micro_batches = std::int64_t{in.batch.rounds} * in.batch.micro_batches;
-  if (in.graph.node_count >= most) return check_room("layers", most - 1, in.graph.node_count - most + 1);
-  if (micro_batches > most)
-    return check_room("micro-batches", most, static_cast<int>((micro_batches < Layout::most_count ? micro_batches : Layout::most_count) - most));
-  return {};
+[[nodiscard]] constexpr Diagnosis check_micro_batches(const BatchDivision& batch) {
+  return check_limit("micro-batches", most_indexed, std::int64_t{batch.rounds} * batch.micro_batches);
 }
 /// B13: the division is the one that divide_batch makes of these rows, rounds and grains for this layout; what refuses those is told.
 [[nodiscard]] constexpr Diagnosis check_division(const LoweringRequest& in) {
@@ -128,11 +127,14 @@ inline constexpr int most_indexed = 32'767;  ///< indices have 16 bits
 }
 inline constexpr int most_states = 16;  ///< of an optimizer, for each parameter
 
-/// L19, C02, C03, L05, G21: what a request asks beside its parts.
-[[nodiscard]] constexpr Diagnosis check_asked(const LoweringRequest& in) {
-  if (const Diagnosis found = check_bucket(in.bucket_bytes); !found.ok()) return found;
+/// C02, C03: bytes that a request names.
+[[nodiscard]] constexpr Diagnosis check_bytes(const LoweringRequest& in) {
   if (in.budget < Bytes{0})
     return Diagnosis{Code{'C', 2}, ""} << "a budget of " << in.budget.value << " bytes allows no plan. Fix: name what a device has, or 0 for none.";
+  return check_bucket(in.bucket_bytes);
+}
+/// L19, L05, G21: what a request asks beside its parts.
+[[nodiscard]] constexpr Diagnosis check_asked(const LoweringRequest& in) {
   if (in.target_features < 0 || in.states < 0 || in.states > most_states || in.most_entries < 0 || in.most_instructions < 0)
     return Diagnosis{Code{'L', 19}, ""} << "a request names " << in.target_features << " targets of a row, " << in.states
                                         << " states of a parameter, room for " << in.most_entries << " entries and " << in.most_instructions
@@ -150,17 +152,21 @@ inline constexpr int most_states = 16;  ///< of an optimizer, for each parameter
                                       << " elements of parameters in " << copies
                                       << " copies, are more bytes than can be counted. Fix: use smaller sizes.";
 }
-/// What refuses a plan before it is lowered: that it is none, then the answers of its parts, in the order in which a Plan is checked.
+/// What refuses a plan before it is lowered. Of several mistakes that a Plan could have too, the one is told that a Plan is refused for; what no plan
+/// that is a type could say is asked after where it would stand.
 ///
 /// Errors  G27, M15, B13, L19 of what no plan that is a type could say; else the codes of a Plan
 /// Tested  plan/lower/lowering_request_test, faults/requests_test
 [[nodiscard]] constexpr Diagnosis check_answers(const LoweringRequest& in) {
+  if (const Diagnosis found = check_bytes(in); !found.ok()) return found;
+  if (in.graph.fault.ok())  // a value is the node before it plus 1; what is too long is not walked first
+    if (const Diagnosis found = check_limit("layers", most_indexed - 1, in.graph.node_count); !found.ok()) return found;
   if (const Diagnosis found = check_graph(in.graph); !found.ok()) return found;
   if (in.trains)
     if (const Diagnosis found = check_trained(in.graph); !found.ok()) return found;
   if (const Diagnosis found = check_layout(in.graph, in.layout); !found.ok()) return found;
   if (!in.batch.fault.ok()) return in.batch.fault;
-  if (const Diagnosis found = check_counts(in); !found.ok()) return found;
+  if (const Diagnosis found = check_micro_batches(in.batch); !found.ok()) return found;
   if (const Diagnosis found = check_division(in); !found.ok()) return found;
   if (const Diagnosis found = check_asked(in); !found.ok()) return found;
   if (const Diagnosis found = check_sums(in.graph, in.layout, in.batch, in.reproducible, in.clips); !found.ok()) return found;

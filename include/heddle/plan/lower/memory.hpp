@@ -10,55 +10,66 @@
 #include "heddle/core/rule.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/plan/lower/body.hpp"
+#include "heddle/plan/lower/phase_tables.hpp"
 #include "heddle/plan/lower/tables.hpp"
 #include "heddle/plan/lower/units.hpp"
 #include "heddle/plan/program/program.hpp"
 
 namespace heddle::plan_room {
 
-/// Owns pools and slots that are a constant: 2 chunks have 8 pools, and with 4 micro-batches 32 slot numbers.
-template <int Chunks, int MicroBatches> struct SlotTable {
-  Pool pools[std::size_t{Chunks * pool_kinds}]{};
-  std::int16_t slots[std::size_t{Chunks * pool_kinds * MicroBatches}]{};  ///< by pool and micro-batch
-};
-
-/// Takes and frees the slots of all pools while a list is walked in order. Pools and slots belong to another owner.
+/// Takes and frees the slots of all pools while a list is walked in order. Pools have their initial values but for the bytes of slots.
 /// If micro-batches 0 and 1 have slots 0 and 1 and the first is done, micro-batch 2 takes slot 0.
-struct SlotAllocator {
-  Pool* pools;
-  std::int16_t* slots;
-  int pool_count;
+template <class Work> struct SlotAllocator {
+  Work& work;
   int micro_batches;
-  Tables<bool, int> tables{};
-  bool* taken = tables.make<bool>(pool_count * micro_batches);     // by pool and micro-batch
-  bool* occupied = tables.make<bool>(pool_count * micro_batches);  // by pool and slot
-  int* sends = tables.make<int>(pool_count * micro_batches);
-  bool* computed = tables.make<bool>(pool_count * micro_batches);  // no compute of this device reads it again
-  int* least_free = tables.make<int>(pool_count);                  // slots before this one are occupied
-
-  constexpr SlotAllocator(Pool* pool_table, std::int16_t* slot_table, int pools_in_all, int micro_batches_in_all)
-      : pools(pool_table), slots(slot_table), pool_count(pools_in_all), micro_batches(micro_batches_in_all) {}
+  static constexpr int most_pools = Layout::most_chunks * pool_kinds;
+  static constexpr int taken = 1;
+  static constexpr int computed = 2;  // no compute of this device reads it again
+  static constexpr int send = 4;      // once for each send that is started and not waited for
+  bool has_bytes[most_pools]{};       // by pool
+  int least_free[most_pools]{};       // by pool: slots before this one are occupied
+  int slot_count[most_pools]{};       // by pool: what goes to Pool::slots
 
   constexpr void take(int pool, int m) {
+    if (!has_bytes[pool]) return;
+    Work& w = work;
     const int first = pool * micro_batches;
-    if (taken[first + m] || pools[pool].slot_bytes == 0) return;
+    const int now = w.state[first + m];
+    if (now % computed == taken) return;
     int slot = least_free[pool];
-    while (occupied[first + slot]) ++slot;
+    while (w.occupied[first + slot]) ++slot;
     least_free[pool] = slot + 1;
-    occupied[first + slot] = taken[first + m] = true;
-    slots[first + m] = static_cast<std::int16_t>(slot);
-    if (slot + 1 > pools[pool].slots) pools[pool].slots = slot + 1;
+    w.occupied[first + slot] = true;
+    w.state[first + m] = now + taken;
+    w.slots[first + m] = static_cast<std::int16_t>(slot);
+    if (slot >= slot_count[pool]) slot_count[pool] = slot + 1;
   }
-  constexpr void free_if_done(int pool, int m) {
-    const int at = pool * micro_batches + m;
-    if (!taken[at] || !computed[at] || sends[at] > 0) return;
-    const int slot = slots[at];
-    taken[at] = occupied[pool * micro_batches + slot] = false;
-    if (slot < least_free[pool]) least_free[pool] = slot;
+  constexpr void compute(int pool, int m) {
+    int& now = work.state[pool * micro_batches + m];
+    if (now / computed % 2 == 0) now += computed;
   }
   constexpr void done(int pool, int m) {
-    computed[pool * micro_batches + m] = true;
-    free_if_done(pool, m);
+    Work& w = work;
+    const int at = pool * micro_batches + m;
+    const int now = w.state[at];
+    if (now / computed % 2 == 0) return settle(pool, at, now + computed);
+    settle(pool, at, now);
+  }
+  /// What is sent is kept until the wait of the last of its sends.
+  constexpr void sent(int pool, int m) {
+    const int at = pool * micro_batches + m;
+    settle(pool, at, work.state[at] - send);
+  }
+
+ private:
+  /// Frees the slot if nothing else needs it.
+  constexpr void settle(int pool, int at, int now) {
+    Work& w = work;
+    if (now != taken + computed) return void(w.state[at] = now);
+    w.state[at] = computed;
+    const int slot = w.slots[at];
+    w.occupied[pool * micro_batches + slot] = false;
+    if (slot < least_free[pool]) least_free[pool] = slot;
   }
 };
 
@@ -76,20 +87,18 @@ struct SlotInput {
 /// Walks the lists of all roles. Lifetimes: a receive from START to last use, a sent value to its send WAIT, a frame to its backward; what
 /// the weight part of a split backward reads lives until that part has run.
 /// One device that runs 4 micro-batches one after another has 1 frame for all of them.
-struct SlotPass {
+template <class Work> struct SlotPass {
   SlotInput in;
-  SlotAllocator slots;
+  SlotAllocator<Work> slots;
   int chunks = in.layout.chunk_count;
-  Tables<bool, int> tables{};
-  bool* sends_on = tables.make<bool>(chunks);
-  bool* takes_locally = tables.make<bool>(chunks);  // a value of another chunk of its device
-  int* read_last = tables.make<int>(chunks);        // by chunk: a chunk whose frame it is the last to read, then the next of them; -1 ends the list
-  int* next_read = tables.make<int>(chunks);
+  static constexpr int most = Layout::most_chunks;
+  bool sends_on[most]{};
+  bool takes_locally[most]{};  // a value of another chunk of its device
+  int read_last[most]{};       // by chunk: a chunk whose frame it is the last to read, then the next of them; -1 ends the list
+  int next_read[most]{};
 
-  /// `pools` and `by_micro_batch`: tables of another owner, with their initial values but for the bytes of slots.
-  constexpr SlotPass(const SlotInput& input, Pool* pools, std::int16_t* by_micro_batch, int micro_batches)
-      : in(input), slots(pools, by_micro_batch, input.layout.chunk_count * pool_kinds, micro_batches) {
-    int* const last_reader = tables.make<int>(chunks);
+  constexpr SlotPass(const SlotInput& input, Work& work, int micro_batches) : in(input), slots{work, micro_batches} {
+    int last_reader[most]{};
     for (int c = 0; c < chunks; ++c) {
       last_reader[c] = c;
       read_last[c] = -1;
@@ -109,34 +118,45 @@ struct SlotPass {
     }
   }
 
-  /// Every pool has its chunk, its role and the bytes of its slots before the first line is visited.
+  /// Every pool has its chunk, its role and the bytes of its slots before the first line is visited, and their number after the last.
   constexpr void open(const std::int64_t* slot_bytes) {
     for (int p = 0; p < chunks * pool_kinds; ++p) {
-      slots.pools[p].chunk = static_cast<std::int16_t>(p / pool_kinds);
-      slots.pools[p].role = static_cast<std::int16_t>(in.layout.device_of_chunk[p / pool_kinds]);
-      slots.pools[p].slot_bytes = slot_bytes[p];
+      Pool& pool = slots.work.pools[p];
+      pool.chunk = static_cast<std::int16_t>(p / pool_kinds);
+      pool.role = static_cast<std::int16_t>(in.layout.device_of_chunk[p / pool_kinds]);
+      pool.slot_bytes = slot_bytes[p];
+      slots.has_bytes[p] = slot_bytes[p] != 0;
     }
   }
-  constexpr void visit(const Instruction& i) {
-    const ListOp op = i.op;
-    if (op == ListOp::receive_wait) return;
-    if (op == ListOp::receive_start)
-      slots.take(in.transfers[i.transfer].target.pool, i.micro_batch);
-    else if (op == ListOp::send_start)
-      ++slots.sends[in.transfers[i.transfer].source.pool * slots.micro_batches + i.micro_batch];
-    else if (op == ListOp::send_wait)
-      sent(in.transfers[i.transfer].source.pool, i.micro_batch);
-    else if (op == ListOp::forward)
-      forward(i.chunk, i.micro_batch);
-    else if (passes_gradients(op))
-      backward(i.chunk, i.micro_batch);
-    else if (op == ListOp::backward_weight)
-      for (const PoolKind kind : {PoolKind::frame, PoolKind::gradient_in, PoolKind::gradient_reread})
-        if (in.weight_reads[pool_of(i.chunk, kind)]) slots.done(pool_of(i.chunk, kind), i.micro_batch);
+  constexpr void close() {
+    for (int p = 0; p < chunks * pool_kinds; ++p) slots.work.pools[p].slots = slots.slot_count[p];
   }
-  constexpr void sent(int pool, int m) {
-    --slots.sends[pool * slots.micro_batches + m];
-    slots.free_if_done(pool, m);
+  /// These lines of a list; of a line only the fields that it has: compilers count them.
+  template <class Instructions> constexpr void visit(const Instructions& instructions, int begin, int end) {
+    const Transfer* const transfers = in.transfers;
+    for (int i = begin; i < end; ++i) {
+      const ListOp op = instructions[i].op;
+      if (op >= ListOp::receive_wait) continue;
+      const int m = instructions[i].micro_batch;
+      if (op == ListOp::receive_start)
+        slots.take(transfers[instructions[i].transfer].target.pool, m);
+      else if (op == ListOp::send_start)
+        slots.work.state[transfers[instructions[i].transfer].source.pool * slots.micro_batches + m] += SlotAllocator<Work>::send;
+      else if (op == ListOp::send_wait)
+        slots.sent(transfers[instructions[i].transfer].source.pool, m);
+      else if (op == ListOp::forward)
+        forward(instructions[i].chunk, m);
+      else if (op != ListOp::backward_weight)
+        backward(instructions[i].chunk, m);
+      else
+        weight(instructions[i].chunk, m);
+    }
+  }
+
+ private:
+  constexpr void weight(int chunk, int m) {
+    for (const PoolKind kind : {PoolKind::frame, PoolKind::gradient_in, PoolKind::gradient_reread})
+      if (in.weight_reads[pool_of(chunk, kind)]) slots.done(pool_of(chunk, kind), m);
   }
   /// In evaluation a frame is read last by the last chunk of the same device that takes one of its values.
   constexpr void forward(int chunk, int m) {
@@ -144,24 +164,24 @@ struct SlotPass {
     if (in.training) return;
     for (int c = read_last[chunk]; c >= 0; c = next_read[c]) {
       if (c == chunk && sends_on[c])
-        finish_after_sends(pool_of(c, PoolKind::frame), m);
+        slots.compute(pool_of(c, PoolKind::frame), m);
       else
         slots.done(pool_of(c, PoolKind::frame), m);
     }
   }
   constexpr void backward(int chunk, int m) {
-    slots.take(pool_of(chunk, PoolKind::gradient_out), m);
-    slots.take(pool_of(chunk, PoolKind::gradient_reread), m);
+    const int frame = pool_of(chunk, PoolKind::frame);
+    const int arrived = pool_of(chunk, PoolKind::gradient_in);
+    const int leaves = pool_of(chunk, PoolKind::gradient_out);
+    const int reread = pool_of(chunk, PoolKind::gradient_reread);
+    if (slots.has_bytes[leaves]) slots.take(leaves, m);  // asked here too: a call costs compilers more
+    if (slots.has_bytes[reread]) slots.take(reread, m);
     for (int e = 0; e < in.edge_count && takes_locally[chunk]; ++e)
       if (in.edges[e].edge.to_chunk == chunk && !in.edges[e].remote) slots.take(pool_of(in.edges[e].edge.from_chunk, PoolKind::gradient_in), m);
-    for (const PoolKind kind : {PoolKind::frame, PoolKind::gradient_in})
-      if (!in.weight_reads[pool_of(chunk, kind)]) slots.done(pool_of(chunk, kind), m);
-    finish_after_sends(pool_of(chunk, PoolKind::gradient_out), m);
+    if (!in.weight_reads[frame]) slots.done(frame, m);
+    if (!in.weight_reads[arrived]) slots.done(arrived, m);
+    slots.compute(leaves, m);  // the sends of this pool start after the compute: the slot is freed by their waits
   }
-
- private:
-  // The sends of this pool start after the compute: the slot is freed by their waits.
-  constexpr void finish_after_sends(int pool, int m) { slots.computed[pool * slots.micro_batches + m] = true; }
 };
 
 /// Adds the pools of one role behind each other; returns the end.
@@ -241,16 +261,15 @@ struct ArenaInput {
   return map;
 }
 
-/// The slots of all pools, by one pass over the list of each role up to its tied gradients.
-constexpr void allot_slots(const SlotInput& in, const std::int64_t* slot_bytes, const Instruction* instructions, const IndexRange* lists,
-                           const IndexRange* ties, int micro_batches, Pool* pools, std::int16_t* slots) {
-  SlotPass pass{in, pools, slots, micro_batches};
+/// The slots of all pools, by one pass over the list of each role up to its tied gradients. The instructions are a pointer or the array that they
+/// are.
+template <class Instructions, class Work>
+constexpr void allot_slots(const SlotInput& in, const std::int64_t* slot_bytes, const Instructions& instructions, const IndexRange* lists,
+                           const IndexRange* ties, int micro_batches, Work& work) {
+  SlotPass<Work> pass{in, work, micro_batches};
   pass.open(slot_bytes);
-  for (int r = 0; r < in.layout.roles(); ++r)
-    for (int i = lists[r].begin; i < ties[r].begin; ++i) {
-      const Instruction line = instructions[i];  // a copy: compilers read what is local faster
-      pass.visit(line);
-    }
+  for (int r = 0; r < in.layout.roles(); ++r) pass.visit(instructions, lists[r].begin, ties[r].begin);
+  pass.close();
 }
 
 /// The arenas of an evaluation without what training needs: parameters, the zeros that stand for some of them, the pools of the forward, its scratch.

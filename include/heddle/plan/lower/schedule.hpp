@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "heddle/core/rule.hpp"
+#include "heddle/plan/lower/phase_tables.hpp"
 #include "heddle/plan/lower/tables.hpp"
 #include "heddle/plan/lower/values.hpp"
 #include "heddle/plan/options/batch.hpp"
@@ -37,7 +38,7 @@ inline constexpr int weight_time = backward_time - input_time;
 [[nodiscard]] constexpr int passes(const Layout& layout, bool training) { return !training ? 1 : layout.order.splits_backward ? 3 : 2; }
 
 /// Above this many instructions of sends, receives and computes a program does not fit into constant expressions with the compilers' default
-/// limits (S07). The costliest variable takes 33 to 41 of clang's 2^20 steps for each, on 2 to 64 devices, and 80 where nothing is sent.
+/// limits (S07). The costliest variable takes 25 to 29 of clang's 2^20 steps for each, on 2 to 32 stages, and 64 where nothing is sent.
 inline constexpr int most_lines = 21'000;
 inline constexpr int most_computes = 10'000;
 
@@ -65,7 +66,7 @@ inline constexpr int most_computes = 10'000;
 
 /// State of the simulation: the next forward and backward of each chunk, when the earlier ones ended, and the next compute of each device.
 /// A device of one chunk is free at 12 after 4 micro-batches: each of them takes 1 forward and 2 for its backward.
-struct ListScheduler {
+template <class Ends = AllottedEnds> struct ListScheduler {
   static constexpr std::int32_t none = INT32_MAX;
   const Layout& layout;
   int micro_batches = 1;
@@ -77,18 +78,20 @@ struct ListScheduler {
   bool in_turns = layout.order.in_turns;
   bool splits = training && layout.order.splits_backward;
   int passes_a_device = chunks / roles * micro_batches;  // chunk passes of a device under an order in turns, each way
-  Tables<int> tables{};                                  // std::int32_t is an int
-  int* last_chunk = tables.make<int>(chunks);            // by device
-  int* chunk_before = tables.make<int>(chunks);          // the next earlier chunk of the same device, -1 if there is none
-  int* position = tables.make<int>(chunks);              // by device: its first chunk
-  int* free_at = tables.make<int>(chunks);               // by device
-  int* next_key = tables.make<int>(chunks);              // by device: the key of its next compute; the least of all runs next
-  int* next_forward = tables.make<int>(chunks);
-  int* next_backward = tables.make<int>(chunks);
-  int* next_weight = tables.make<int>(chunks);
-  int* turn = tables.make<int>(3 * chunks);  // by device: chunk passes forward, backward and of parameters' gradients that have begun
-  int* forward_end = tables.make<int>(chunks * micro_batches);  // by chunk and micro-batch
-  int* backward_end = tables.make<int>(chunks * micro_batches);
+  bool forwards_first = layout.order.forwards_first;
+  static constexpr int most = Layout::most_chunks;  // what is by chunk or device is an array, which compilers read faster than what a pointer shows
+  int last_chunk[most]{};                           // by device
+  int chunk_before[most]{};                         // the next earlier chunk of the same device, -1 if there is none
+  int position[most]{};                             // by device: its first chunk
+  int free_at[most]{};                              // by device
+  int next_key[most]{};                             // by device: the key of its next compute; the least of all runs next
+  int next_forward[most]{};
+  int next_backward[most]{};
+  int next_weight[most]{};
+  int turn[3 * most]{};      // by device: chunk passes forward, backward and of parameters' gradients that have begun
+  std::int32_t due[most]{};  // keys of what begins next, all at one time, in their order
+  int due_count = 0, due_next = 0;
+  Ends ends{chunks * micro_batches};
 
   constexpr ListScheduler(const Layout& answers, int all, int round, bool trains)
       : layout(answers), micro_batches(all), round_size(round), training(trains) {
@@ -107,8 +110,8 @@ struct ListScheduler {
     const int m = next_backward[c];
     if (m >= next_forward[c]) return -1;
     if (c + 1 < chunks && next_backward[c + 1] <= m) return -1;
-    if (layout.order.forwards_first && next_forward[c] < (m / round_size + 1) * round_size) return -1;
-    return c + 1 < chunks ? backward_end[(c + 1) * micro_batches + m] : forward_end[c * micro_batches + m];
+    if (forwards_first && next_forward[c] < (m / round_size + 1) * round_size) return -1;
+    return c + 1 < chunks ? ends.backward_end[(c + 1) * micro_batches + m] : ends.forward_end[c * micro_batches + m];
   }
   [[nodiscard]] constexpr std::int32_t forward_ready(int c) const {
     const int m = next_forward[c];
@@ -116,9 +119,9 @@ struct ListScheduler {
     if (c > 0 && next_forward[c - 1] <= m) return -1;
     if (training && !in_turns) {
       if (m - next_backward[c] >= layout.in_flight[c]) return -1;
-      if (layout.order.forwards_first && next_backward[c] < m / round_size * round_size) return -1;
+      if (forwards_first && next_backward[c] < m / round_size * round_size) return -1;
     }
-    return c > 0 ? forward_end[(c - 1) * micro_batches + m] : 0;
+    return c > 0 ? ends.forward_end[(c - 1) * micro_batches + m] : 0;
   }
   /// Order of keys: begin; a backward before a forward; a later chunk before an earlier one.
   constexpr void offer(int device, std::int32_t ready, int kind, int chunk) {
@@ -148,7 +151,7 @@ struct ListScheduler {
       const int weights = turn[3 * device + 2];
       if (backwards - weights > layout.turns[device].delayed || (backwards == passes_a_device && weights < passes_a_device)) {
         const int c = chunk_of_pass(device, weights);
-        return offer(device, backward_end[c * micro_batches + next_weight[c]], kind_weight, c);
+        return offer(device, ends.backward_end[c * micro_batches + next_weight[c]], kind_weight, c);
       }
     }
     if (forwards < passes_a_device && (!training || forwards - backwards < layout.turns[device].in_flight)) {
@@ -161,18 +164,34 @@ struct ListScheduler {
   }
   [[nodiscard]] constexpr int chunk_of_pass(int device, int pass) const { return pass % chunks / roles * roles + position[device]; }
 
-  constexpr TimedCompute pick() const {
-    std::int32_t least = next_key[0];
-    for (int d = 1; d < roles; ++d)
-      if (next_key[d] < least) least = next_key[d];
-    const int chunk = Layout::most_chunks - 1 - least % Layout::most_chunks;
-    const int kind = least / Layout::most_chunks % 4;
+  /// Finds all that begins next. What one of them makes ready begins later, so none is to be looked for again before all of them have run.
+  constexpr void find_due() {
+    constexpr std::int32_t keys_a_time = 4 * Layout::most_chunks;
+    std::int32_t later = none;
+    due_count = due_next = 0;
+    for (int d = 0; d < roles; ++d) {
+      const std::int32_t key = next_key[d];
+      if (key >= later) continue;
+      const std::int32_t end = key - key % keys_a_time + keys_a_time;
+      if (end < later) due_count = 0;  // before those that were found
+      later = end;
+      int to = due_count++;
+      for (; to > 0 && due[to - 1] > key; --to) due[to] = due[to - 1];
+      due[to] = key;
+    }
+  }
+  /// The next compute, which is to be run before the next is picked.
+  [[nodiscard]] constexpr TimedCompute pick() {
+    if (due_next == due_count) find_due();
+    const std::int32_t key = due[due_next++];
+    const int chunk = Layout::most_chunks - 1 - key % Layout::most_chunks;
+    const int kind = key / Layout::most_chunks % 4;
     const int m = kind == kind_forward ? next_forward[chunk] : kind == kind_weight ? next_weight[chunk] : next_backward[chunk];
     const ListOp op = kind == kind_forward  ? ListOp::forward
                       : kind == kind_weight ? ListOp::backward_weight
                       : splits              ? ListOp::backward_input
                                             : ListOp::backward;
-    const std::int32_t begin = least / Layout::most_chunks / 4;
+    const std::int32_t begin = key / Layout::most_chunks / 4;
     return TimedCompute{static_cast<std::int16_t>(chunk), static_cast<std::int16_t>(m), op, begin, begin + time_of(op)};
   }
   constexpr void run(const TimedCompute& compute) {
@@ -181,7 +200,7 @@ struct ListScheduler {
     free_at[device] = compute.end;
     int other = device;  // the device that may have waited for this
     if (compute.op == ListOp::forward) {
-      forward_end[c * micro_batches + compute.micro_batch] = compute.end;
+      ends.forward_end[c * micro_batches + compute.micro_batch] = compute.end;
       ++next_forward[c];
       ++turn[3 * device];
       if (c + 1 < chunks) other = device_of_chunk[c + 1];
@@ -189,7 +208,7 @@ struct ListScheduler {
       ++next_weight[c];
       ++turn[3 * device + 2];
     } else {
-      backward_end[c * micro_batches + compute.micro_batch] = compute.end;
+      ends.backward_end[c * micro_batches + compute.micro_batch] = compute.end;
       ++next_backward[c];
       ++turn[3 * device + 1];
       if (c > 0) other = device_of_chunk[c - 1];
@@ -216,8 +235,10 @@ template <int Count> struct ScheduleTable {
 };
 
 /// Writes all computes of a step; returns when the last one ends.
-constexpr std::int32_t schedule_computes(const Layout& layout, int micro_batches, int round_size, bool training, TimedCompute* computes) {
-  ListScheduler state{layout, micro_batches, round_size, training};
+/// The table is a pointer or the array that it is.
+template <class Ends = AllottedEnds, class Computes>
+constexpr std::int32_t schedule_computes(const Layout& layout, int micro_batches, int round_size, bool training, Computes& computes) {
+  ListScheduler<Ends> state{layout, micro_batches, round_size, training};
   const int count = layout.chunk_count * micro_batches * passes(layout, training);
   std::int32_t makespan = 0;
   for (int i = 0; i < count; ++i) {
@@ -231,7 +252,7 @@ constexpr std::int32_t schedule_computes(const Layout& layout, int micro_batches
 
 template <int Chunks, int MicroBatches, int Passes> [[nodiscard]] constexpr auto schedule_computes(const Layout& layout, int round_size) {
   ScheduleTable<Chunks * MicroBatches * Passes> out;
-  out.makespan = schedule_computes(layout, MicroBatches, round_size, Passes > 1, out.computes);
+  out.makespan = schedule_computes<EndTables<Chunks * MicroBatches>>(layout, MicroBatches, round_size, Passes > 1, out.computes);
   return out;
 }
 

@@ -57,27 +57,31 @@ struct SharedTables {
   /// each with start and wait. What runs again is one entry more, and two where layers are split.
   [[nodiscard]] constexpr int most_entries(bool training, bool recomputes) const {
     const int nodes = graph->node_count;
-    const int conversions = graph->split.any() ? 6 * nodes + graph->parameter_count + 2 : 0;
-    const int again = training && recomputes ? (graph->split.any() ? 3 : 1) * nodes : 0;
-    return again + (training ? layout->order.splits_backward ? 4 : 3 : 1) * nodes + 2 * edge_count + 3 * layout->chunk_count +
-           (storage.parts > 1 ? 8 : 1) * bucket_count + 8 + conversions;
+    const bool split = graph->split.any();
+    const bool halves = layout->order.splits_backward;
+    const int around = 2 * edge_count + 3 * layout->chunk_count + 8;
+    const int forward = (split ? 3 : 1) * nodes + (storage.parts > 1 ? 2 : 0) * bucket_count + (split ? 2 : 0);
+    if (!training) return forward + around;
+    const int backward = (halves ? 3 : 2) * nodes + (storage.parts > 1 ? halves ? 6 : 4 : 1) * bucket_count;
+    const int conversions = split ? (halves ? 4 : 3) * nodes + graph->parameter_count : 0;
+    return forward + backward + conversions + around + (recomputes ? (split ? 3 : 1) * nodes : 0);
   }
   [[nodiscard]] constexpr BodyInput body_input(bool training) const {
     return {*graph, *layout, *batch, buckets, bucket_count, bucket_of_node, storage, training, target_features};
   }
   /// `transfers`: those of the bodies, and behind them those of tied gradients in training.
   [[nodiscard]] constexpr EmitInput emit_input(const Transfer* transfers, int count, bool training) const {
-    return {*layout,
-            transfers,
-            count,
-            buckets,
-            training ? bucket_count : 0,
-            storage,
-            clips,
-            scales_loss,
-            uses,
-            training ? use_count : 0,
-            training ? tied_transfers : 0};
+    return {.layout = *layout,
+            .transfers = transfers,
+            .transfer_count = count,
+            .buckets = buckets,
+            .bucket_count = training ? bucket_count : 0,
+            .storage = storage,
+            .clips = clips,
+            .scales_loss = scales_loss,
+            .uses = uses,
+            .use_count = training ? use_count : 0,
+            .tied_transfers = training ? tied_transfers : 0};
   }
   [[nodiscard]] constexpr ArenaInput arena_input() const {
     return {*graph, *layout, *batch, flat, storage, buckets, bucket_count, tie_room, states, clips, scales_loss};

@@ -22,15 +22,21 @@ template <class Visit> constexpr void each_use(const Graph& graph, const Layout&
   }
 }
 
-/// Every use is sent to every other role that uses the same parameters: visit(use, first use on that role).
+/// Every use is sent to every other role that uses the same parameters: visit(use, first use on that role). Uses of one owner lie one after another.
 template <class Visit> constexpr void each_tied_transfer(const TiedUse* uses, int count, Visit visit) {
-  for (int u = 0; u < count; ++u)
-    for (int to = 0; to < count; ++to) {
-      if (uses[to].owner != uses[u].owner || uses[to].role == uses[u].role) continue;
-      bool first = true;
-      for (int before = 0; before < to; ++before) first = first && (uses[before].owner != uses[to].owner || uses[before].role != uses[to].role);
-      if (first) visit(u, to);
+  for (int begin = 0, end = 0; begin < count; begin = end) {
+    bool met[Layout::most_chunks]{};  // by role
+    int first[Layout::most_chunks]{};
+    int roles = 0;
+    for (end = begin; end < count && uses[end].owner == uses[begin].owner; ++end) {
+      if (met[uses[end].role]) continue;
+      met[uses[end].role] = true;
+      first[roles++] = end;
     }
+    for (int u = begin; u < end; ++u)
+      for (int r = 0; r < roles; ++r)
+        if (uses[first[r]].role != uses[u].role) visit(u, first[r]);
+  }
 }
 
 /// Owns the uses of tied parameters that are a constant. A head tied to a table is 2 uses; on two devices each sends the other its gradient: 2

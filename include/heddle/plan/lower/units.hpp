@@ -255,9 +255,12 @@ struct BucketRequest {
   FlatPlaces flat;
   std::int64_t bucket_bytes = 0;
   Storage storage;
-  bool by_units = false;
+  bool clips = false;
 
-  template <class Visit> constexpr void each(Visit visit) const { each_bucket(graph, layout, flat, bucket_bytes, storage, by_units, visit); }
+  /// What is clipped and sliced is cut by units: a slice is then of the parts over which norms are summed.
+  template <class Visit> constexpr void each(Visit visit) const {
+    each_bucket(graph, layout, flat, bucket_bytes, storage, clips && storage.parts > 1, visit);
+  }
   [[nodiscard]] constexpr int count() const {
     int n = 0;
     each([&](const FlatBucket&) { ++n; });

@@ -10,6 +10,7 @@
 #include "heddle/core/an_object.hpp"
 #include "heddle/core/rule.hpp"
 #include "heddle/plan/options/plan_part.hpp"
+#include "heddle/plan/options/split_batch.hpp"
 #include "heddle/policy/layout.hpp"
 
 namespace heddle::plan_room {
@@ -209,12 +210,6 @@ constexpr Diagnosis& name_parts(Diagnosis& sentence, const BatchDivision& d) {
   return sentence;
 }
 
-/// A product that stays small enough to be multiplied again.
-[[nodiscard]] constexpr std::int64_t bounded_product(std::int64_t a, std::int64_t b) {
-  constexpr std::int64_t most = Layout::most_count + 1;
-  return (a < most ? a : most) * (b < most ? b : most);
-}
-
 /// Divides the batch by what the policies answered.
 [[nodiscard]] constexpr BatchDivision divide_batch(const Layout& layout, const BatchRequest& request) {
   BatchDivision d;
@@ -222,6 +217,7 @@ constexpr Diagnosis& name_parts(Diagnosis& sentence, const BatchDivision& d) {
   d.remedy = request.remedy;
   d.grain_rows = d.micro_rows = 1;
   if (!layout.fault.ok()) return d;  // which is told instead
+  if (d.fault = check_divided_by(layout); !d.fault.ok()) return d;
   d.ranks = layout.batch_ranks();
   d.rounds = request.rounds;
   d.micro_batches = layout.micro_batches;

@@ -46,7 +46,8 @@ enum class BodyKind : std::uint8_t { forward, backward, input, weight };
 
 /// What the leaf gives is what lies between layers, at most summed in place.
 [[nodiscard]] constexpr bool keeps_output(const Graph& graph, int node) {
-  return !graph.converts_output(node) || (graph.signature(node).output.partial() && graph.laid_between(node + 1).replicated());
+  return graph.split.ranks == 1 || !graph.converts_output(node) ||
+         (graph.signature(node).output.partial() && graph.laid_between(node + 1).replicated());
 }
 
 }  // namespace heddle::plan_room

@@ -229,7 +229,7 @@ struct ArenaMap {
   if (mesh.size(a) == 1) return false;
   return a == Axis::stage || a == Axis::tensor || (a == storage.axis && storage.parts > 1);
 }
-inline constexpr Axis norm_axes[] = {Axis::shard, Axis::tensor, Axis::stage};
+inline constexpr Axis norm_axes[] = {Axis::data, Axis::shard, Axis::tensor, Axis::stage};
 /// Floats that are reduced along these before a step: squares of each unit, then the flag.
 [[nodiscard]] constexpr int norm_floats(bool clips, bool scales_loss, int units) { return (clips ? units : 0) + (scales_loss ? 1 : 0); }
 
