@@ -14,7 +14,7 @@ int main() {
   return run_main([] {
     std::fputs(summary<Mine>().c_str(), stdout);
     for (int r = 0; r < devices<Mine>; ++r)
-      std::printf("device %d sends %lld bytes in a step\n", r, static_cast<long long>(sent<Mine>(Rank{r}).value));
+      std::printf("device %d sends %lld bytes in a step\n", r, static_cast<long long>(traffic<Mine>().sent(Rank{r}).value));
     return train_beside_one_device<Mine>("two parts") ? 0 : 1;
   });
 }

@@ -23,5 +23,6 @@ int main() {
   std::puts(difference<Alone, Staged>().text().c_str());
   std::puts(table<Both>().c_str());
   for (int r = 0; r < devices<Both>; ++r)
-    std::printf("device %d: %ld bytes of memory, sends %ld bytes in a step\n", r, peak_memory<Both>(Rank{r}).value, sent<Both>(Rank{r}).value);
+    std::printf("device %d: %ld bytes of memory, sends %ld bytes in a step\n", r, peak_memory<Both>(Rank{r}).value,
+                traffic<Both>().sent(Rank{r}).value);
 }

@@ -21,7 +21,7 @@ struct AbsoluteError {
   static constexpr std::int64_t flops(const Spec& output) { return 3 * output.elements(); }
 };
 
-template <> struct heddle::LossKernel<AbsoluteError, EigenCompute> {
+template <> struct heddle::extending::LossKernel<AbsoluteError, EigenCompute> {
   static float sum(const LossCall& call) {
     const auto* const targets = static_cast<const float*>(call.targets);
     const auto slope = static_cast<float>(1 / (static_cast<double>(call.features) * static_cast<double>(call.total_rows)));
@@ -85,7 +85,7 @@ int main() {
     }
     const bool equal = trainer.parameter_hash() == alone.parameter_hash();
     std::cout << "parameters equal to Single, to the last bit: " << (equal ? "yes" : "no") << '\n';
-    const Proof proof = prove<Plan<Narrow, AbsoluteError, SignOfVelocity, Batch<8>, DataParallel<2>>>();
+    const auto proof = prove<Plan<Narrow, AbsoluteError, SignOfVelocity, Batch<8>, DataParallel<2>>>();
     std::cout << "proved: " << (proof ? "yes" : proof.line()) << '\n';
     return equal && proof ? 0 : 1;
   });

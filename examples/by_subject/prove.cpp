@@ -21,7 +21,7 @@ struct Centre {
     return leaf;
   }
 };
-template <> struct heddle::FieldKernel<Centre> {
+template <> struct heddle::extending::FieldKernel<Centre> {
   static std::uint64_t sum(const float* row, std::int64_t n) {
     std::uint64_t all = 0;
     for (std::int64_t i = 0; i < n; ++i) all = Field::plus(all, Field::read(row[i]));
@@ -41,7 +41,7 @@ template <> struct heddle::FieldKernel<Centre> {
 struct Centred : Sequential<Linear<6, 8>, Centre, Linear<8, 4>> {};
 
 template <class ThePlan> void row(const char* name) {
-  const Proof proof = prove<ThePlan>();
+  const auto proof = prove<ThePlan>();
   const std::string odds = proof.bounded() ? "2^" + std::to_string(static_cast<int>(proof.log2_of_bound)) : "-";
   std::printf("%-56s %7d   %016llx   %s\n", name, proof.devices, static_cast<unsigned long long>(proof.hash), odds.c_str());
   if (!proof) std::printf("%s\n", (proof.ok() ? proof.line() : proof.text).c_str());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A program that has everyday names of its own beside `using namespace heddle`: none of them is one of Heddle's.
 #include <heddle/backend/cpu_threads.hpp>
+#include <heddle/backend/field_threads.hpp>
 #include <heddle/heddle.hpp>
 #include <heddle/io/synthetic.hpp>
 #include <heddle/report/difference.hpp>
@@ -71,6 +72,20 @@ struct Leaf {
 struct Code {
   int c;
 };
+struct Proof {
+  int steps;
+};
+struct Kernel {
+  int k;
+};
+struct LossKernel : Kernel {};
+struct OptimizerKernel : Kernel {};
+struct FieldKernel : Kernel {};
+struct FieldLoss : Kernel {};
+struct FieldThreads : Worker {};
+struct FieldMpi : Worker {};
+int sent = 0;
+bool require_no_advice() { return true; }
 void fill(int* to, int value) { *to = value; }
 int product(int a, int b) { return a * b; }
 
@@ -99,8 +114,17 @@ int main() {
   const Profile profile{1};
   const Leaf leaf{1};
   const Code code{1};
+  const Proof proof{1};
+  const LossKernel loss_kernel{{1}};
+  const OptimizerKernel optimizer_kernel{{1}};
+  const FieldKernel field_kernel{{1}};
+  const FieldLoss field_loss{{1}};
+  const FieldThreads field_threads{{1}};
+  const FieldMpi field_mpi{{1}};
+  sent += 1;
   int sum = 0;
   fill(&sum, product(node.n + window.w + error.e + entry.e + group.g + program.p + rows.rows + session.s + worker.w, 1));
   sum += target.t + layer.l + layout.l + arena.a + transfer.t + profile.p + leaf.l + code.c + static_cast<int>(unit.u + split.f);
-  return sum == 19 && device_of_mine == Device::cpu && text.t[0] == 'a' && devices<Mine> == 2 ? 0 : 1;
+  sum += proof.steps + loss_kernel.k + optimizer_kernel.k + field_kernel.k + field_loss.k + field_threads.w + field_mpi.w + sent;
+  return sum == 27 && require_no_advice() && device_of_mine == Device::cpu && text.t[0] == 'a' && devices<Mine> == 2 ? 0 : 1;
 }

@@ -15,4 +15,4 @@ using Rows = Batch<16>;
 
 using How = DataParallel<8>;
 using Trained = Plan<Mlp, CrossEntropy, Adam, Rows, How>;
-static_assert(require_no_advice<Trained>());
+static_assert(extending::require_no_advice<Trained>());

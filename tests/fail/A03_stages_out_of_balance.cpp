@@ -18,4 +18,4 @@ struct Mlp : Sequential<Head, Tail> {};
 using Rows = Batch<64>;
 using How = Pipeline<Stage<Head>, Stage<Tail>, OneFOneB, Microbatches<4>>;
 using Trained = Plan<Mlp, CrossEntropy, Adam, Rows, How>;
-static_assert(require_no_advice<Trained>());
+static_assert(extending::require_no_advice<Trained>());

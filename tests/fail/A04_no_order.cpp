@@ -17,4 +17,4 @@ using How = Pipeline<Stage<Head>, Stage<Tail>>;
 
 using Rows = Batch<64>;
 using Trained = Plan<Mlp, CrossEntropy, Adam, Rows, How>;
-static_assert(require_no_advice<Trained>());
+static_assert(extending::require_no_advice<Trained>());

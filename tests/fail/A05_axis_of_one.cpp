@@ -15,4 +15,4 @@ using How = DataParallel<1>;
 
 using Rows = Batch<64>;
 using Trained = Plan<Mlp, CrossEntropy, Adam, Rows, How>;
-static_assert(require_no_advice<Trained>());
+static_assert(extending::require_no_advice<Trained>());

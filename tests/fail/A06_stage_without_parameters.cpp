@@ -15,4 +15,4 @@ using How = Pipeline<Stage<Linear<64, 64>>, Stage<ReLU>, Stage<Linear<64, 64>>, 
 
 using Rows = Batch<64>;
 using Trained = Plan<Mlp, CrossEntropy, Adam, Rows, How>;
-static_assert(require_no_advice<Trained, extending::AdviceLimits{.imbalance_percent = 100, .bubble_percent = 60}>());
+static_assert(extending::require_no_advice<Trained, extending::AdviceLimits{.imbalance_percent = 100, .bubble_percent = 60}>());

@@ -16,4 +16,4 @@ using Pieces = Bucket<8_MiB>;
 using Rows = Batch<64>;
 using How = DataParallel<2>;
 using Trained = Plan<Mlp, CrossEntropy, Adam, Rows, How, Pieces>;
-static_assert(require_no_advice<Trained>());
+static_assert(extending::require_no_advice<Trained>());

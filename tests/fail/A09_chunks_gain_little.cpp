@@ -13,4 +13,4 @@ using Order = OneFOneB;
 using Order = Interleaved<2>;
 #endif
 using Trained = Plan<Deep, CrossEntropy, Adam, Rows, Pipeline<Balanced<2>, Order, Microbatches<16>>>;
-static_assert(require_no_advice<Trained>());
+static_assert(extending::require_no_advice<Trained>());

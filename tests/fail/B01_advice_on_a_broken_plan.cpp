@@ -15,4 +15,4 @@ using Rows = Batch<63>;
 #endif
 
 using Trained = Plan<Mlp, CrossEntropy, Adam, Rows, DataParallel<4>>;
-static_assert(require_no_advice<Trained>());
+static_assert(extending::require_no_advice<Trained>());

@@ -14,6 +14,6 @@ using Asked = Plan<Mlp, CrossEntropy, Adam, Batch<64>, Single>;
 using Asked = Mlp;
 #endif
 
-static_assert(require_no_advice<Asked>());
+static_assert(extending::require_no_advice<Asked>());
 static_assert(advice<Asked>().empty());
 static_assert(same_bits<Asked, Asked>());

@@ -13,7 +13,7 @@ using Spread = Plan<Mlp, CrossEntropy, Adam, Batch<8>, DataParallel<2>>;
 #ifdef HEDDLE_REPAIRED
 using Trains = Trainer<Spread, CpuThreads>;
 #else
-using Trains = Trainer<Spread, FieldThreads>;
+using Trains = Trainer<Spread, extending::FieldThreads>;
 #endif
 
 int main() {

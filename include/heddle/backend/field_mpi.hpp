@@ -27,6 +27,6 @@ struct FieldMpi {
 
 }  // namespace heddle::backend_room
 
-namespace heddle {
+namespace heddle::extending {
 using backend_room::FieldMpi;
-}  // namespace heddle
+}  // namespace heddle::extending

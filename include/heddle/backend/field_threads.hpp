@@ -39,5 +39,9 @@ template <class ThePlan> [[nodiscard]] Proof prove(ProofOptions how = {}) {
 }  // namespace heddle::backend_room
 
 namespace heddle {
-using backend_room::FieldThreads, backend_room::prove;
+using backend_room::prove;
 }  // namespace heddle
+
+namespace heddle::extending {
+using backend_room::FieldThreads;
+}  // namespace heddle::extending

@@ -153,10 +153,13 @@ requires(!is_included<ProofHeader, ThePlan, Backend, Given...>) Unanswered prove
 }  // namespace heddle::proof_room
 
 namespace heddle {
-using backend_room::CpuMpi, backend_room::CpuThreads, report_room::difference;
-using backend_room::FieldMpi, backend_room::FieldThreads, proof_room::Proof, proof_room::prove, report_room::summary, run_room::examples,
-    run_room::peak_memory, run_room::run_main, run_room::with_plan;
+using backend_room::CpuMpi, backend_room::CpuThreads, proof_room::prove, report_room::difference, report_room::summary;
+using run_room::examples, run_room::peak_memory, run_room::run_main, run_room::with_plan;
 }  // namespace heddle
+
+namespace heddle::extending {
+using backend_room::FieldMpi, backend_room::FieldThreads, proof_room::Proof;
+}  // namespace heddle::extending
 
 namespace heddle::datasets {
 using io_room::Dataset, io_room::IdxDataset, io_room::synthetic;

@@ -290,5 +290,9 @@ template <class ThePlan, AdviceLimits... Limits> struct require_no_advice {  // 
 }  // namespace heddle::plan_room
 
 namespace heddle {
-using plan_room::advice, plan_room::require_no_advice;
+using plan_room::advice;
 }  // namespace heddle
+
+namespace heddle::extending {
+using plan_room::require_no_advice;
+}  // namespace heddle::extending

@@ -251,7 +251,7 @@ template <class Asked, class Backend> struct AskedToProve {
       return Diagnosis{Code{'L', 11}, "prove is given an Inference, which makes no step. Fix: give it the Plan that trains the model."};
     } else if constexpr (!ComputesExactly<Backend>) {
       return Diagnosis{Code{'L', 9}, ""} << "prove computes exactly, which " << type_name<Backend>().view()
-                                         << " does not. Fix: write prove<MyPlan, FieldThreads>(), or FieldMpi.";
+                                         << " does not. Fix: write prove<MyPlan, extending::FieldThreads>(), or extending::FieldMpi.";
     } else {
       using Request = typename Asked::Request;
       constexpr Diagnosis kernels = CheckedKernels<typename Request::Model, FieldCompute, Asked::training.splits_backward>::found;

@@ -56,6 +56,6 @@ struct Proof {
 
 }  // namespace heddle::proof_room
 
-namespace heddle {
+namespace heddle::extending {
 using proof_room::Proof;
-}  // namespace heddle
+}  // namespace heddle::extending

@@ -78,5 +78,9 @@ template <class ThePlan, std::integral Number> [[nodiscard]] constexpr RefusedBy
 }  // namespace heddle::run_room
 
 namespace heddle {
-using run_room::peak_memory, run_room::sent;
+using run_room::peak_memory;
 }  // namespace heddle
+
+namespace heddle::extending {
+using run_room::sent;
+}  // namespace heddle::extending

@@ -126,9 +126,9 @@ template <OptimizerDescription O> struct OptimizerOfBlocks {
 
 }  // namespace heddle::compute_room
 
-namespace heddle {
+namespace heddle::extending {
 
 template <graph_room::OptimizerDescription O, std::derived_from<compute_room::EigenCompute> C>
 struct OptimizerKernel<O, C> : compute_room::OptimizerOfBlocks<O> {};
 
-}  // namespace heddle
+}  // namespace heddle::extending

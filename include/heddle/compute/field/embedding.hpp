@@ -53,9 +53,9 @@ struct FieldEmbedding {
 
 }  // namespace heddle::compute_room
 
-namespace heddle {
+namespace heddle::extending {
 
 template <std::int64_t Vocabulary, std::int64_t Features>
 struct FieldKernel<graph_room::Embedding<Vocabulary, Features>> : compute_room::FieldEmbedding {};
 
-}  // namespace heddle
+}  // namespace heddle::extending
