@@ -48,7 +48,7 @@ template <std::int64_t Features> struct RMSNorm {
 static_assert(explain_layer<RMSNorm<64>>());
 
 /// The kernel: pointers and run-time extents, row by row. It may be called with 0 rows.
-template <std::int64_t Features, class Compute> struct heddle::extending::Kernel<RMSNorm<Features>, Compute> {
+template <std::int64_t Features, class Compute> struct heddle::Kernel<RMSNorm<Features>, Compute> {
   static float inverse_of_r(const float* x, std::int64_t n) {
     float sum = 0;
     for (std::int64_t j = 0; j < n; ++j) sum += x[j] * x[j];

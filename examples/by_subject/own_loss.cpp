@@ -21,7 +21,7 @@ struct AbsoluteError {
   static constexpr std::int64_t flops(const Spec& output) { return 3 * output.elements(); }
 };
 
-template <> struct heddle::extending::LossKernel<AbsoluteError, EigenCompute> {
+template <> struct heddle::LossKernel<AbsoluteError, EigenCompute> {
   static float sum(const LossCall& call) {
     const auto* const targets = static_cast<const float*>(call.targets);
     const auto slope = static_cast<float>(1 / (static_cast<double>(call.features) * static_cast<double>(call.total_rows)));

@@ -21,7 +21,7 @@ struct Centre {
     return leaf;
   }
 };
-template <> struct heddle::extending::FieldKernel<Centre> {
+template <> struct heddle::FieldKernel<Centre> {
   static std::uint64_t sum(const float* row, std::int64_t n) {
     std::uint64_t all = 0;
     for (std::int64_t i = 0; i < n; ++i) all = Field::plus(all, Field::read(row[i]));

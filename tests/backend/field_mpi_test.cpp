@@ -95,7 +95,7 @@ struct Fails : Sequential<Linear<4, 6>, Failing, Linear<6, 4>> {};
 
 }  // namespace
 
-template <> struct heddle::extending::FieldKernel<Failing> {
+template <> struct heddle::FieldKernel<Failing> {
   static void forward(const ForwardCall& call) {
     if (Failing::fails && field_draw.mode == FieldMode::values) throw std::runtime_error("the disk is gone");
     std::copy_n(call.input, call.rows * call.leaf->in.elements(), call.output);

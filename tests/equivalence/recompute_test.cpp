@@ -21,7 +21,7 @@ struct Squash {
 
 }  // namespace
 
-namespace heddle::extending {
+namespace heddle {
 template <> struct Kernel<Squash, EigenCompute> {
   static constexpr bool backward_in_parts = true;
   static void forward(const ForwardCall& call) {
@@ -37,7 +37,7 @@ template <> struct Kernel<Squash, EigenCompute> {
     if (call.parameter_gradients != nullptr) call.parameter_gradients[0][0] = call.add ? call.parameter_gradients[0][0] + sum : sum;
   }
 };
-}  // namespace heddle::extending
+}  // namespace heddle
 
 namespace {
 

@@ -24,7 +24,7 @@ struct Mixed : Sequential<Linear<23, 16>, Squared, Linear<16, 16>, Squared, Tanh
 
 }  // namespace
 
-namespace heddle::extending {
+namespace heddle {
 template <class Compute> struct Kernel<Squared, Compute> {
   static constexpr bool backward_in_parts = true;
   static void forward(const ForwardCall& c) {
@@ -40,7 +40,7 @@ template <class Compute> struct Kernel<Squared, Compute> {
     for (std::int64_t i = 0; i < c.rows * n; ++i) c.parameter_gradients[0][i % n] += 2 * c.output_gradient[i] * c.input[i] * c.parameters[0][i % n];
   }
 };
-}  // namespace heddle::extending
+}  // namespace heddle
 
 TEST_CASE("split backwards with sliced parameters train to the bits of one device, alone and in products") {
   trains_as_one_device<Of<Split<Sharded<2>>>>();

@@ -9,7 +9,7 @@
 using namespace equivalence;
 using tests::Gain;
 
-namespace heddle::extending {
+namespace heddle {
 template <> struct Kernel<Gain, EigenCompute> {
   static void forward(const ForwardCall& call) {
     for (std::int64_t i = 0; i < call.rows * call.leaf->in.elements(); ++i) call.output[i] = call.parameters[0][0] * call.input[i];
@@ -23,7 +23,7 @@ template <> struct Kernel<Gain, EigenCompute> {
     call.parameter_gradients[0][0] = call.add ? call.parameter_gradients[0][0] + sum : sum;
   }
 };
-}  // namespace heddle::extending
+}  // namespace heddle
 
 // A split product adds its terms in another order than one device. On integers every order gives the same bits, so there equality is demanded;
 // elsewhere the differential oracle holds each tensor of one step within a share of its largest element.

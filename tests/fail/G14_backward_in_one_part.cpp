@@ -15,7 +15,7 @@ struct Gain {
     return leaf.with({"weight", Shape{in.elements()}, Initial::ones});
   }
 };
-template <> struct heddle::extending::Kernel<Gain, EigenCompute> {
+template <> struct heddle::Kernel<Gain, EigenCompute> {
 #ifdef HEDDLE_REPAIRED
   static constexpr bool backward_in_parts = true;
 #endif

@@ -15,7 +15,7 @@ struct Gain {
     return leaf;
   }
 };
-template <> struct heddle::extending::FieldKernel<Gain> {
+template <> struct heddle::FieldKernel<Gain> {
 #ifdef HEDDLE_REPAIRED
   static constexpr bool backward_in_parts = true;
 #endif

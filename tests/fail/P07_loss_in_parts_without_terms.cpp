@@ -15,7 +15,7 @@ struct Hinge {
   static constexpr auto splits(const Spec&) { return laid::shard(0); }
   static constexpr std::int64_t terms(const Spec&) { return 1; }
 };
-template <> struct heddle::extending::LossKernel<Hinge, EigenCompute> {
+template <> struct heddle::LossKernel<Hinge, EigenCompute> {
 #ifdef HEDDLE_REPAIRED
   static void terms(const LossCall&);
 #endif

@@ -277,7 +277,7 @@ struct Harmonic {
 
 }  // namespace
 
-template <> struct heddle::extending::FieldKernel<Harmonic> {
+template <> struct heddle::FieldKernel<Harmonic> {
   static constexpr bool backward_in_parts = true;
   static void forward(const ForwardCall& call) {
     for (std::int64_t r = 0; r < call.rows; ++r)
@@ -322,7 +322,7 @@ template <class Policy> using OfAsked = Plan<Asked, MeanSquaredError, SGD, Batch
 
 }  // namespace
 
-template <> struct heddle::extending::FieldKernel<Asking> {
+template <> struct heddle::FieldKernel<Asking> {
   static void forward(const ForwardCall& call) {
     if (Asking::asks) (void)prove<Of<Single>>();
     std::copy_n(call.input, call.rows * call.leaf->in.elements(), call.output);
@@ -415,7 +415,7 @@ struct Shifted : Sequential<Linear<4, 64>, Shift, Linear<64, 4>> {};
 
 }  // namespace
 
-template <Fault Wrong> struct heddle::extending::FieldKernel<Faulty<Wrong>> {
+template <Fault Wrong> struct heddle::FieldKernel<Faulty<Wrong>> {
   static constexpr bool backward_in_parts = true;
   static float product(float a, float b) { return Wrong == Fault::floats ? a * b : Field::write(Field::times(Field::read(a), Field::read(b))); }
   static void forward(const ForwardCall& call) {
@@ -434,7 +434,7 @@ template <Fault Wrong> struct heddle::extending::FieldKernel<Faulty<Wrong>> {
       call.input_gradient[i] = Wrong == Fault::one_as_gradient ? 1.0F : product(call.output_gradient[i], call.parameters[0][i % n]);
   }
 };
-template <> struct heddle::extending::FieldKernel<Shift> {
+template <> struct heddle::FieldKernel<Shift> {
   static void forward(const ForwardCall& call) {
     const std::int64_t n = call.leaf->in.shape.last();
     for (std::int64_t r = 0; r < call.rows; ++r) {
@@ -464,11 +464,11 @@ template <class Model> std::string stops() {
 
 TEST_CASE("a kernel that does not compute in the field proves nothing: it computes with floats, writes nothing, or a float of its own") {
   CHECK(stops<FaultyGained<Fault::none>>() == "");
-  CHECK(stops<FaultyGained<Fault::floats>>().find("[heddle.R34] heddle::extending::FieldKernel<Faulty<") == 0);
+  CHECK(stops<FaultyGained<Fault::floats>>().find("[heddle.R34] heddle::FieldKernel<Faulty<") == 0);
   CHECK(stops<FaultyGained<Fault::floats>>().find("::forward computes with the floats that hold elements") != std::string::npos);
   CHECK(stops<FaultyGained<Fault::empty>>().find("::forward leaves element 0 of the output unwritten") != std::string::npos);
   CHECK(stops<FaultyGained<Fault::one_as_gradient>>().find("::backward writes at element 0 of the gradient of its input what") != std::string::npos);
-  CHECK(stops<Shifted>().find("[heddle.R34] heddle::extending::FieldKernel<Shift>::forward computes with the floats") == 0);
+  CHECK(stops<Shifted>().find("[heddle.R34] heddle::FieldKernel<Shift>::forward computes with the floats") == 0);
 }
 
 /// A policy of a user: replicas that keep slices along the axis that splits the batch, without an axis shard.
@@ -499,5 +499,5 @@ TEST_CASE("a user's layer needs nothing where it is whole, and is refused by nam
   }
   CHECK(said ==
         "[heddle.R32] layer 1 '1' Gain is split, but in exact arithmetic nothing says how parts of Gain combine. Fix: specialise "
-        "heddle::extending::FieldKernel<Gain> with forward(ForwardCall) and backward(BackwardCall), or leave the layer whole.");
+        "heddle::FieldKernel<Gain> with forward(ForwardCall) and backward(BackwardCall), or leave the layer whole.");
 }

@@ -19,7 +19,7 @@ struct OneTarget {
   static constexpr std::int64_t target_features(const Spec&) { return 1; }
   static constexpr std::int64_t flops(const Spec& s) { return s.elements(); }
 };
-template <class Compute> struct heddle::extending::LossKernel<OneTarget, Compute> {
+template <class Compute> struct heddle::LossKernel<OneTarget, Compute> {
   static float sum(const LossCall& call) {
     float all = 0;
     for (std::int64_t r = 0; r < call.rows; ++r) all += static_cast<const float*>(call.targets)[r];

@@ -126,7 +126,7 @@ void center(const float* from, float* to, std::int64_t rows, std::int64_t featur
 
 }  // namespace
 
-namespace heddle::extending {
+namespace heddle {
 template <> struct Kernel<CentersRows, EigenCompute> {
   static void forward(const ForwardCall& c) { center(c.input, c.output, c.rows, c.leaf->in.elements()); }
   static void backward(const BackwardCall& c) { center(c.output_gradient, c.input_gradient, c.rows, c.leaf->in.elements()); }
@@ -228,7 +228,7 @@ template <bool SaysSo> struct Kernel<Squared<SaysSo>, EigenCompute> {
     for (std::int64_t i = 0; i < c.rows * n; ++i) c.parameter_gradients[0][i % n] += 2 * c.output_gradient[i] * c.input[i] * c.parameters[0][i % n];
   }
 };
-}  // namespace heddle::extending
+}  // namespace heddle
 
 TEST_CASE("the layers of the toolkit have the gradients that finite differences give") {
   CHECK(gradcheck<Linear<5, 3>>().text == "");

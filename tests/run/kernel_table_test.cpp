@@ -31,12 +31,12 @@ struct Unsplit : Sequential<Linear<4, 4>, Repeat<2, Residual<Tanh>>, Whole, Line
 
 }  // namespace
 
-namespace heddle::extending {
+namespace heddle {
 template <> struct Kernel<Whole, EigenCompute> {
   static void forward(const ForwardCall&) {}
   static void backward(const BackwardCall&) {}
 };
-}  // namespace heddle::extending
+}  // namespace heddle
 
 /// A backend with kernels of its own for everything.
 struct OwnCompute : EigenCompute {

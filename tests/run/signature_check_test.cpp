@@ -42,7 +42,7 @@ template <bool ShiftOnce> struct Total {
 
 }  // namespace
 
-namespace heddle::extending {
+namespace heddle {
 template <Mistake What> struct Kernel<Gain<What>, EigenCompute> {
   static float share(const Leaf& leaf) { return What == Mistake::divides_by_its_features ? 1.0F / static_cast<float>(leaf.in.elements()) : 1.0F; }
   static void forward(const ForwardCall& call) {
@@ -77,7 +77,7 @@ template <bool ShiftOnce> struct Kernel<Total<ShiftOnce>, EigenCompute> {
     call.parameter_gradients[0][0] = sum;
   }
 };
-}  // namespace heddle::extending
+}  // namespace heddle
 
 namespace {
 

@@ -31,7 +31,7 @@ struct Rows {
 
 }  // namespace
 
-namespace heddle::extending {
+namespace heddle {
 template <> struct Kernel<Linear<8, 8>, BrokenForward> : Kernel<Linear<8, 8>, EigenCompute> {
   static void forward(const ForwardCall& call) {
     Kernel<Linear<8, 8>, EigenCompute>::forward(call);
@@ -50,7 +50,7 @@ template <> struct OptimizerKernel<SGD, BrokenStep> {
     parameters[0] += 1;
   }
 };
-}  // namespace heddle::extending
+}  // namespace heddle
 
 TEST_CASE("plans on threads agree with one device on the reference kernels") {
   const Rows rows;

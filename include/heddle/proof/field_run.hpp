@@ -136,7 +136,7 @@ inline void refuse_split_layers(const FieldWork& work, const Program& program) {
     if (!work.whole_only[static_cast<std::size_t>(program.graph->nodes[n].leaf)] || program.graph->signature(n) == Signature{}) continue;
     const std::string name{program.graph->leaf(n).kind.view()};
     throw Error(Code{'R', 32}, std::string{work.graph->describe(n).view()} + " is split, but in exact arithmetic nothing says how parts of " + name +
-                                   " combine. Fix: specialise heddle::extending::FieldKernel<" + name +
+                                   " combine. Fix: specialise heddle::FieldKernel<" + name +
                                    "> with forward(ForwardCall) and backward(BackwardCall), or leave the layer whole.");
   }
 }

@@ -119,7 +119,7 @@ concept HasKernelOfAnySort = requires {
 /// G13: there is no kernel, or one whose functions do not take the calls.
 template <class L, class Compute> [[nodiscard]] constexpr Diagnosis refuse_missing_kernel() {
   constexpr bool names_compute = kernel_name<Compute>() == "Kernel";
-  Text<144> kernel{"heddle::extending::"};
+  Text<128> kernel{"heddle::"};
   kernel << kernel_name<Compute>() << '<' << type_name<L>().view() << (names_compute ? ", " : "")
          << (names_compute ? type_name<Compute>().view() : "") << '>';
   if constexpr (HasKernelOfAnySort<L, Compute>) {

@@ -15,14 +15,14 @@
 #include "heddle/run/trainer.hpp"
 #include "heddle/seams/concepts.hpp"
 
-namespace heddle::extending {
+namespace heddle {
 
 /// Never called: a Runner asks for no loss.
 template <class Compute> struct LossKernel<graph_room::NoLoss, Compute> {
   static float sum(const seams_room::LossCall&) { return 0; }
 };
 
-}  // namespace heddle::extending
+}  // namespace heddle
 
 namespace heddle::run_room {
 

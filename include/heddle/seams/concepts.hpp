@@ -45,9 +45,9 @@ struct BackwardCall {
 /// split it is smaller than the type says. One with parameters that also says
 /// static constexpr bool backward_in_parts = true   may be called for either gradient alone, as an order that splits the backward does.
 }  // namespace heddle::seams_room
-namespace heddle::extending {
+namespace heddle {
 template <class L, class Compute> struct Kernel;
-}  // namespace heddle::extending
+}  // namespace heddle
 namespace heddle::seams_room {
 
 /// The loss of one grain. `total_rows` is the number of rows of the whole step over all ranks: means divide by it.
@@ -70,19 +70,18 @@ struct LossCall {
 /// LossKernel<Loss, Compute> has   static float sum(const LossCall&);   the sum over rows of the loss (not yet divided by total_rows).
 /// That of a SplitLossDescription also has   static void terms(const LossCall&);   what it leaves in gradient is there when sum is called.
 }  // namespace heddle::seams_room
-namespace heddle::extending {
+namespace heddle {
 template <class Loss, class Compute> struct LossKernel;
-}  // namespace heddle::extending
+}  // namespace heddle
 namespace heddle::seams_room {
 
 /// OptimizerKernel<Optimizer, Compute> has   static void step(const typename Optimizer::Constants&, std::int64_t elements, float* parameters,
 /// const float* gradients, float* const* states);   all flat, 64-byte aligned; elements is a multiple of 16.
 }  // namespace heddle::seams_room
-namespace heddle::extending {
+namespace heddle {
 template <class Optimizer, class Compute> struct OptimizerKernel;
-}  // namespace heddle::extending
+}  // namespace heddle
 namespace heddle::seams_room {
-using extending::Kernel, extending::LossKernel, extending::OptimizerKernel;
 
 /// A compute backend: kernels take pointers and run-time extents, never types of sizes.
 ///   static constexpr Bytes workspace;                                       scratch per device that kernels may use

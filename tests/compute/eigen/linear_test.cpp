@@ -214,7 +214,7 @@ TEST_CASE("neither direction allocates") {
 namespace {
 struct BrokenCompute : EigenCompute {};
 }  // namespace
-template <> struct heddle::extending::Kernel<Linear<2, 2>, BrokenCompute> {
+template <> struct heddle::Kernel<Linear<2, 2>, BrokenCompute> {
   static void forward(const ForwardCall& call) { call.output[0] = 42; }
   static void backward(const BackwardCall&) {}
 };

@@ -33,7 +33,7 @@ enum : int { exact, sums, compares, writes_nothing, writes_one, adds_nothing, sk
 
 }  // namespace
 
-template <int Way> struct heddle::extending::FieldKernel<Doubtful<Way>> {
+template <int Way> struct heddle::FieldKernel<Doubtful<Way>> {
   static constexpr bool backward_in_parts = true;
   static std::uint64_t product(float a, float b) { return Field::times(Field::read(a), Field::read(b)); }
   static void forward(const ForwardCall& call) {
@@ -97,7 +97,7 @@ template <int Way> Called watched(FieldMode mode, bool add = false) { return cal
 
 bool says(const Called& all, const std::string& what) {
   CAPTURE(all.said);
-  const bool said = all.said.find("[heddle.R34] heddle::extending::FieldKernel<Doubtful<") == 0 && all.said.find(what) != std::string::npos;
+  const bool said = all.said.find("[heddle.R34] heddle::FieldKernel<Doubtful<") == 0 && all.said.find(what) != std::string::npos;
   CHECK(said);
   return said;
 }
@@ -165,13 +165,13 @@ template <class Loss> std::string said_by_loss(std::uint64_t wanted) {
 
 }  // namespace
 
-template <> struct heddle::extending::FieldLoss<Whole> {
+template <> struct heddle::FieldLoss<Whole> {
   static float sum(const LossCall& call) {
     for (std::int64_t i = 0; i < call.features; ++i) call.gradient[i] = Field::write(1);
     return Field::write(Field::times(Field::read(call.output[0]), Field::read(static_cast<const float*>(call.targets)[1])));
   }
 };
-template <> struct heddle::extending::FieldLoss<InFloats> {
+template <> struct heddle::FieldLoss<InFloats> {
   static float sum(const LossCall& call) {
     for (std::int64_t i = 0; i < call.features; ++i) call.gradient[i] = Field::write(1);
     return call.output[0] - static_cast<const float*>(call.targets)[1];
@@ -180,7 +180,7 @@ template <> struct heddle::extending::FieldLoss<InFloats> {
 
 TEST_CASE("a loss of a user is watched where its output is whole") {
   CHECK(said_by_loss<Whole>(7).empty());  // degrees 2 and 5
-  CHECK(said_by_loss<InFloats>(0).find("[heddle.R34] heddle::extending::FieldLoss<InFloats>::sum computes with the floats") == 0);
+  CHECK(said_by_loss<InFloats>(0).find("[heddle.R34] heddle::FieldLoss<InFloats>::sum computes with the floats") == 0);
   CHECK(std::is_same_v<FieldCompute::LossKernelOf<CrossEntropy>, FieldLoss<CrossEntropy>>);
 }
 

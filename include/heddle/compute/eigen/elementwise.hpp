@@ -47,9 +47,9 @@ template <ElementwiseLayer L> struct ElementwiseKernel {
 
 }  // namespace heddle::compute_room
 
-namespace heddle::extending {
+namespace heddle {
 
 template <graph_room::ElementwiseLayer L, std::derived_from<compute_room::EigenCompute> C>
 struct Kernel<L, C> : compute_room::ElementwiseKernel<L> {};
 
-}  // namespace heddle::extending
+}  // namespace heddle

@@ -67,7 +67,7 @@ inline void embedding_backward(const BackwardCall& call) {
 
 }  // namespace heddle::compute_room
 
-namespace heddle::extending {
+namespace heddle {
 
 /// Embedding on EigenCompute or what derives from it; the code does not depend on Vocabulary and Features.
 ///
@@ -80,4 +80,4 @@ struct Kernel<graph_room::Embedding<Vocabulary, Features>, C> {
   static void backward(const seams_room::BackwardCall& call) { compute_room::embedding_backward(call); }
 };
 
-}  // namespace heddle::extending
+}  // namespace heddle

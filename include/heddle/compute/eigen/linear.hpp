@@ -64,7 +64,7 @@ template <class Products> void linear_backward(const BackwardCall& call) {
 
 }  // namespace heddle::compute_room
 
-namespace heddle::extending {
+namespace heddle {
 
 /// Linear on EigenCompute or what derives from it; the code does not depend on In and Out.
 ///
@@ -77,4 +77,4 @@ struct Kernel<graph_room::Linear<In, Out, Bias>, C> {
   static void backward(const seams_room::BackwardCall& call) { compute_room::linear_backward<typename compute_room::ProductsOf<C>::type>(call); }
 };
 
-}  // namespace heddle::extending
+}  // namespace heddle

@@ -145,7 +145,7 @@ inline float squared_error_sum(const LossCall& call) {
 
 }  // namespace heddle::compute_room
 
-namespace heddle::extending {
+namespace heddle {
 
 /// Sums of a grain are taken in double, row after row.
 ///
@@ -158,4 +158,4 @@ template <std::derived_from<compute_room::EigenCompute> C> struct LossKernel<gra
   static float sum(const seams_room::LossCall& call) { return compute_room::squared_error_sum(call); }
 };
 
-}  // namespace heddle::extending
+}  // namespace heddle

@@ -126,9 +126,9 @@ template <OptimizerDescription O> struct OptimizerOfBlocks {
 
 }  // namespace heddle::compute_room
 
-namespace heddle::extending {
+namespace heddle {
 
 template <graph_room::OptimizerDescription O, std::derived_from<compute_room::EigenCompute> C>
 struct OptimizerKernel<O, C> : compute_room::OptimizerOfBlocks<O> {};
 
-}  // namespace heddle::extending
+}  // namespace heddle

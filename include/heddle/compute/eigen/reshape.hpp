@@ -26,11 +26,11 @@ struct Reshape {
 
 }  // namespace heddle::compute_room
 
-namespace heddle::extending {
+namespace heddle {
 
 /// Tested  compute/eigen/reshape_test
 template <std::derived_from<compute_room::EigenCompute> C> struct Kernel<graph_room::Flatten, C> : compute_room::Reshape {};
 template <std::int64_t... Sizes, std::derived_from<compute_room::EigenCompute> C>
 struct Kernel<graph_room::Unflatten<Sizes...>, C> : compute_room::Reshape {};
 
-}  // namespace heddle::extending
+}  // namespace heddle

@@ -13,8 +13,7 @@ namespace heddle::compute_room {
 
 /// Each output of a row is a function of the whole row and of all parameters. The gradient of an input, and of a parameter, is a sum of the output's
 /// gradients times functions of what the backward may read; that of a parameter is summed over the rows. So any layer without a line of its own can
-/// stand in a proof, as long as no rank runs a part of it: a law by which parts combine is not known. Then specialise
-/// heddle::extending::FieldKernel.
+/// stand in a proof, as long as no rank runs a part of it: a law by which parts combine is not known. Then specialise heddle::FieldKernel.
 ///
 /// Shape   any
 /// Errors  R32 from prove, if a plan splits such a layer
@@ -95,9 +94,9 @@ template <class L> struct FieldAnyLayer {
 
 }  // namespace heddle::compute_room
 
-namespace heddle::extending {
+namespace heddle {
 
 /// The kernel of a layer that names none: the layer stands for any function at all.
 template <class L> struct FieldKernel : compute_room::FieldAnyLayer<L> {};
 
-}  // namespace heddle::extending
+}  // namespace heddle

@@ -32,8 +32,8 @@ template <ElementwiseLayer L> struct FieldElementwise {
 
 }  // namespace heddle::compute_room
 
-namespace heddle::extending {
+namespace heddle {
 
 template <graph_room::ElementwiseLayer L> struct FieldKernel<L> : compute_room::FieldElementwise<L> {};
 
-}  // namespace heddle::extending
+}  // namespace heddle

@@ -53,9 +53,9 @@ struct FieldEmbedding {
 
 }  // namespace heddle::compute_room
 
-namespace heddle::extending {
+namespace heddle {
 
 template <std::int64_t Vocabulary, std::int64_t Features>
 struct FieldKernel<graph_room::Embedding<Vocabulary, Features>> : compute_room::FieldEmbedding {};
 
-}  // namespace heddle::extending
+}  // namespace heddle

@@ -183,18 +183,16 @@ struct FieldArithmetic {
 
 }  // namespace heddle::compute_room
 
-namespace heddle::extending {
+namespace heddle {
 
 /// What a layer is in exact arithmetic. Without a specialisation it is any function at all, see compute/field/any_layer.hpp.
 template <class L> struct FieldKernel;
 /// The same for a loss.
 template <class Loss> struct FieldLoss;
 
-}  // namespace heddle::extending
+}  // namespace heddle
 
 namespace heddle::compute_room {
-
-using extending::FieldKernel, extending::FieldLoss;
 
 /// The same for an optimizer.
 template <class Optimizer> struct FieldOptimizer;

@@ -70,8 +70,8 @@ struct FieldLinear {
 
 }  // namespace heddle::compute_room
 
-namespace heddle::extending {
+namespace heddle {
 
 template <std::int64_t In, std::int64_t Out, class Bias> struct FieldKernel<graph_room::Linear<In, Out, Bias>> : compute_room::FieldLinear {};
 
-}  // namespace heddle::extending
+}  // namespace heddle

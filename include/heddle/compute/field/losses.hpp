@@ -128,10 +128,10 @@ struct FieldCrossEntropy {
 
 }  // namespace heddle::compute_room
 
-namespace heddle::extending {
+namespace heddle {
 
 /// The kernel of a loss that names none: 16 rows give a sum of 16 terms, each of one row.
 template <class Loss> struct FieldLoss : compute_room::FieldLossOfRows<Loss> {};
 template <> struct FieldLoss<graph_room::CrossEntropy> : compute_room::FieldCrossEntropy {};
 
-}  // namespace heddle::extending
+}  // namespace heddle

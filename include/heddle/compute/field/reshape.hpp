@@ -28,9 +28,9 @@ struct FieldReshape {
 
 }  // namespace heddle::compute_room
 
-namespace heddle::extending {
+namespace heddle {
 
 template <> struct FieldKernel<graph_room::Flatten> : compute_room::FieldReshape {};
 template <std::int64_t... Sizes> struct FieldKernel<graph_room::Unflatten<Sizes...>> : compute_room::FieldReshape {};
 
-}  // namespace heddle::extending
+}  // namespace heddle

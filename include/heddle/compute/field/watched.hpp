@@ -107,7 +107,7 @@ class FieldCallWatch {
     constexpr const char* fix =
         ", so nothing is proved of it. Fix: let it write every element of every row, take elements out with Field::read, "
         "compute with Field::plus, Field::times and Field::hash alone, and put them back with Field::write.";
-    throw Error(Code{'R', 34}, written({"heddle::extending::", kernel_, "<", owner_, ">::", function_, what, fix}));
+    throw Error(Code{'R', 34}, written({"heddle::", kernel_, "<", owner_, ">::", function_, what, fix}));
   }
 
   std::string_view kernel_, owner_, function_;
