@@ -24,6 +24,5 @@ class HeddleTestConan(ConanFile):
 
     def test(self):
         if can_run(self):
-            compiled = ("pairing_compiled",) if self.dependencies["heddle"].options.compiled else ()
-            for program in ("types", "pairing", *compiled):
+            for program in ("types", "pairing_compiled" if self.dependencies["heddle"].options.compiled else "pairing"):
                 self.run(os.path.join(self.cpp.build.bindir, program), env="conanrun")

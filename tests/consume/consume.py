@@ -24,6 +24,11 @@ def run(*command, fails=False, **options):
     return done.stdout
 
 
+def quick_flags():
+    """What lets g++ compile in less time and changes no code (cmake/development.cmake); CMake takes it where it is told no flags."""
+    return os.environ.get("CXXFLAGS", "")
+
+
 def configure(source, scratch, compiler, *options, fails=False):
     """With asserts; -g would take a fifth of the time of each program and changes nothing that is looked at here."""
     return run("cmake", "-S", source, "-B", scratch, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=", f"-DCMAKE_CXX_COMPILER={compiler}",
@@ -45,10 +50,13 @@ def noticing(project):
 
 
 def build_and_run(way, project, scratch, compiler, *options):
+    """Each way builds types and one program that calls what heddle::eigen and heddle::gzip bring."""
     configure(HERE / way, scratch / "user", compiler, f"-DPROGRAMS={project / 'test_package'}", f"-DHEDDLE={project}", *options)
     run("cmake", "--build", scratch / "user", "--parallel", "1")
     run(scratch / "user" / "types")
-    run(scratch / "user" / "pairing", cwd=scratch)
+    for name in ("pairing", "products"):
+        if (scratch / "user" / name).exists():
+            run(scratch / "user" / name, cwd=scratch)
     if (scratch / "user" / "processes").exists():
         run(scratch / "user" / "processes")
 
@@ -84,7 +92,7 @@ def components(project, scratch, compiler):
 
 def subdirectory(project, scratch, compiler):
     flags, linked = noticing(project)
-    build_and_run("subdirectory", project, scratch, compiler, f"-DCMAKE_CXX_FLAGS={flags}", f"-DCMAKE_EXE_LINKER_FLAGS={linked}")
+    build_and_run("subdirectory", project, scratch, compiler, f"-DCMAKE_CXX_FLAGS={flags} {quick_flags()}", f"-DCMAKE_EXE_LINKER_FLAGS={linked}")
 
 
 def fetched(project, scratch, compiler):
@@ -139,7 +147,11 @@ def works(*command):
     return done.returncode == 0
 
 
-def environment_with(folder, wanted, *pip):
+def make_environment(folder):
+    return works(sys.executable, "-m", "venv", "--clear", folder)
+
+
+def environment_with(folder, wanted, *pip, make=make_environment):
     """What of an environment of Python fits, and starts if it is a program, after the package is installed there if nothing does; None if it could not be had.
 
     The environment is kept between runs, so that a second run needs no network. One that a killed run or another Python left broken is made anew, once:
@@ -152,7 +164,7 @@ def environment_with(folder, wanted, *pip):
         fcntl.flock(lock, fcntl.LOCK_EX)
         found = fitting()
         for anew in (False, True) if folder.exists() else (True,):
-            if found is None and (not anew or works(sys.executable, "-m", "venv", "--clear", folder)):
+            if found is None and (not anew or make(folder)):
                 if works(folder / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", *pip):
                     found = fitting()
         return found
@@ -174,8 +186,20 @@ def broken_environment(project, scratch, _):
                            ("entry_points.txt", "[console_scripts]\nloom = loom:main\n"), ("RECORD", "")):
             file.writestr(f"loom-1.dist-info/{name}", text)
 
+    kept = scratch / "kept"
+
+    def make(folder):
+        """Python makes the first one, in the place of a broken one; its copy serves for those that follow, at the same place and so with the same paths."""
+        if not kept.exists():
+            if not make_environment(folder):
+                return False
+            shutil.copytree(folder, kept, symlinks=True)
+        shutil.rmtree(folder)
+        shutil.copytree(kept, folder, symlinks=True)
+        return True
+
     def loom():
-        return environment_with(environment, "bin/loom", "--no-index", wheel)
+        return environment_with(environment, "bin/loom", "--no-index", wheel, make=make)
 
     def broken(name):
         (environment / "bin").mkdir(parents=True, exist_ok=True)
@@ -238,7 +262,7 @@ def other_eigen(project, scratch, compiler):
     if str(folder) not in (scratch / "user" / "build.ninja").read_text():
         sys.exit("consume.py: CMake does not take Eigen 5")
     tests = project / "tests"
-    run(compiler, "-std=c++20", "-O1", "-include", tests / "rooms.hpp", "-I", project / "include", "-I", tests, "-isystem", folder, tests / "compute/eigen/gemm_test.cpp",
+    run(compiler, "-std=c++20", "-O1", *quick_flags().split(), "-include", tests / "rooms.hpp", "-I", project / "include", "-I", tests, "-isystem", folder, tests / "compute/eigen/gemm_test.cpp",
         tests / "compute/eigen/public_products_test.cpp", tests / "equivalence/public_products_test.cpp", tests / "main.cpp", "-pthread",
         *noticing(project)[1].split(), "-o", scratch / "tests")
     run(scratch / "tests")
@@ -269,6 +293,8 @@ def headers_hash(project, scratch, _):
 def main(way, project, scratch, compiler, object_file):
     global lowered_again
     lowered_again = object_file
+    if "Free Software Foundation" in run(compiler, "--version"):
+        os.environ["CXXFLAGS"] = os.environ.get("CXXFLAGS", "") + " --param ggc-min-heapsize=1048576"
     ways = {way.__name__: way for way in (installed, components, compiled, subdirectory, fetched, conan, other_eigen, broken_environment, headers_hash)}
     scratch = pathlib.Path(scratch)
     shutil.rmtree(scratch, ignore_errors=True)
