@@ -39,7 +39,7 @@ def blocks(text):
 
 
 def compiled(root, *arguments):
-    command = ["g++", "-std=c++20", f"-I{root / 'include'}", "-isystem", EIGEN, *house.mpi_folders(), *map(str, arguments)]
+    command = ["g++", "-std=c++20", "--param", "ggc-min-heapsize=1048576", f"-I{root / 'include'}", "-isystem", EIGEN, *house.mpi_folders(), *map(str, arguments)]
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
 
 
