@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "equivalence/plan_as_data.hpp"
 #include "heddle/backend/cpu_threads.hpp"
 
 namespace equivalence {
@@ -81,24 +82,36 @@ struct Run {
   Evaluation evaluation;                                    // of more rows than a batch has
 };
 
-template <class Plan> [[nodiscard]] std::vector<std::vector<float>> parameters_of(Trainer<Plan, CpuThreads>& trainer, int replica) {
+template <class AnyTrainer> [[nodiscard]] std::vector<std::vector<float>> parameters_of(AnyTrainer& trainer, int replica) {
   std::vector<std::vector<float>> all;
   for (const std::string& name : trainer.parameter_names()) all.push_back(trainer.parameter(name, replica));
   return all;
 }
 
+/// Twenty steps of a new trainer, of batches of so many rows at most, and an evaluation.
+template <class AnyTrainer, class Target>
+[[nodiscard]] Run run_of(AnyTrainer& trainer, const Rows<Target>& rows, std::int64_t batch, RowCount count) {
+  Run out;
+  out.before = parameters_of(trainer, 0);
+  trainer.on_step([&](const StepResult& result) { out.losses.push_back(result.loss.value()); });
+  for (int step = 0; step < steps; ++step) out.rows.push_back(trainer.step(rows.batch(3 * step % (batch + 7), count(step))).rows);
+  for (int replica = 0; replica < trainer.replicas(); ++replica) out.parameters.push_back(parameters_of(trainer, replica));
+  for (const std::string& name : trainer.parameter_names()) out.gradients.push_back(trainer.gradient(name));
+  out.evaluation = trainer.evaluate(rows.batch(0, 2 * batch + 7));
+  return out;
+}
 template <class Plan> [[nodiscard]] Run train(RowCount count) {
   constexpr std::int64_t batch = Plan::Request::batch.batch;
   const auto rows = rows_of<Plan>(2 * batch + 7);
   Trainer<Plan, CpuThreads> trainer{settings<typename Plan::Request::Optimizer>(), Seed{5}};
-  Run out;
-  out.before = parameters_of<Plan>(trainer, 0);
-  trainer.on_step([&](const StepResult& result) { out.losses.push_back(result.loss.value()); });
-  for (int step = 0; step < steps; ++step) out.rows.push_back(trainer.step(rows.batch(3 * step % (batch + 7), count(step))).rows);
-  for (int replica = 0; replica < trainer.replicas(); ++replica) out.parameters.push_back(parameters_of<Plan>(trainer, replica));
-  for (const std::string& name : trainer.parameter_names()) out.gradients.push_back(trainer.gradient(name));
-  out.evaluation = trainer.evaluate(rows.batch(0, 2 * batch + 7));
-  return out;
+  return run_of(trainer, rows, batch, count);
+}
+/// The same of a plan that is data.
+template <class OfPlan> [[nodiscard]] Run train_data(const PlanAsData& plan, RowCount count) {
+  const std::int64_t batch = plan.training().batch.batch;
+  const Rows<typename OfPlan::Loss::Target> rows{2 * batch + 7, plan.graph().input.elements(), plan.graph().output().elements()};
+  DataTrainer<OfPlan> trainer{plan, settings<typename OfPlan::Optimizer>(), Seed{5}};
+  return run_of(trainer, rows, batch, count);
 }
 
 /// A run is worth comparing with only if it trained.
@@ -138,11 +151,21 @@ inline void check_same_run(const Run& got, const Run& wanted, [[maybe_unused]] i
   CHECK(std::memcmp(&got.evaluation.loss, &wanted.evaluation.loss, sizeof(double)) == 0);
   CHECK(equal_bits(got.evaluation.outputs, wanted.evaluation.outputs));
 }
+template <class OfPlan> void check_data(const PlanAsData& plan, std::string (*other_bits)(const PlanAsData&), const Run& wanted, RowCount count) {
+  CAPTURE(plan.training().mesh.ranks());
+  CHECK(other_bits(plan) == "");
+  check_same_run(train_data<OfPlan>(plan, count), wanted, plan.training().batch.ranks);
+}
 template <class Plan, class Reference> void check_same_bits(RowCount count = &whole_batch<Reference>) {
   static_assert(heddle::same_bits<Plan, Reference>());
   static_assert(devices<Reference> == 1);
   CAPTURE(devices<Plan>);
   check_same_run(train<Plan>(count), reference<Reference>(count), Plan::training.batch.ranks);
+}
+/// The same of a plan that the test lowers while it runs.
+template <class Plan, class Reference> void check_same_bits_as_data(RowCount count = &whole_batch<Reference>) {
+  static_assert(same_types<Plan, Reference> && devices<Reference> == 1);
+  check_data<TypesOf<Plan>>(as_data<Plan>(), &other_bits<Reference>, reference<Reference>(count), count);
 }
 
 // ---- models. Sizes are no multiples of a cache line, so padding is everywhere.

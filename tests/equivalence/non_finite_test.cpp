@@ -13,7 +13,7 @@ constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 template <class Plan> std::vector<std::vector<std::vector<float>>> all_replicas(Trainer<Plan, CpuThreads>& trainer) {
   std::vector<std::vector<std::vector<float>>> all;
-  for (int replica = 0; replica < trainer.replicas(); ++replica) all.push_back(parameters_of<Plan>(trainer, replica));
+  for (int replica = 0; replica < trainer.replicas(); ++replica) all.push_back(parameters_of(trainer, replica));
   return all;
 }
 

@@ -53,11 +53,6 @@ template <class Transport> void check_sent(const Program& p, const Transport& tr
     CHECK(transport.sent(rank, kind).bytes == along_axes);
   }
 }
-/// Of every rank that lives here.
-template <class ThePlan, class Backend> void check_sent(Trainer<ThePlan, Backend>& trainer, bool reported) {
-  for (int r = 0; r < devices<ThePlan>; ++r)
-    if (trainer.local(Rank{r})) check_sent(ThePlan::training, trainer.session().transport(), Rank{r}, reported);
-}
 
 /// What the plan states of its ranks sums up to what it states of itself, axis by axis.
 inline void check_statement(const Program& p) {

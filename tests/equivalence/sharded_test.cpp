@@ -14,14 +14,14 @@ using AloneInTwo = TwoGrains<Single>;
 
 TEST_CASE("two ranks that slice optimizer states, gradients or parameters train to the bits of one device") {
   check_same_bits<TwoGrains<Sharded<2, OptimizerState>>, AloneInTwo>();
-  check_same_bits<TwoGrains<Sharded<2, Gradients>>, AloneInTwo>();
-  check_same_bits<TwoGrains<Sharded<2, Parameters>>, AloneInTwo>();
+  check_same_bits_as_data<TwoGrains<Sharded<2, Gradients>>, AloneInTwo>();
+  check_same_bits_as_data<TwoGrains<Sharded<2, Parameters>>, AloneInTwo>();
 }
 
 TEST_CASE("four ranks that slice optimizer states, gradients or parameters train to the bits of one device") {
   check_same_bits<OneGrain<Sharded<4, OptimizerState>>, Alone>();
-  check_same_bits<OneGrain<Sharded<4, Gradients>>, Alone>();
-  check_same_bits<OneGrain<Sharded<4, Parameters>>, Alone>();
+  check_same_bits_as_data<OneGrain<Sharded<4, Gradients>>, Alone>();
+  check_same_bits_as_data<OneGrain<Sharded<4, Parameters>>, Alone>();
 }
 
 TEST_CASE("with several grains a rank gradients stay whole until the last micro-batch, and the bits are those of one device") {
@@ -30,7 +30,7 @@ TEST_CASE("with several grains a rank gradients stay whole until the last micro-
   static_assert(!Kept::training.storage.gradients && Rounds::training.storage.parameters && !Rounds::training.storage.gradients);
   check_same_bits<Kept, Alone>();
   check_same_bits<Rounds, Alone>();
-  check_same_bits<OneGrain<Sharded<2, OptimizerState>, Accumulate<2>>, Alone>();
+  check_same_bits_as_data<OneGrain<Sharded<2, OptimizerState>, Accumulate<2>>, Alone>();
 }
 
 TEST_CASE("one rank that slices is one device") { check_same_bits<OneGrain<Sharded<1>>, Alone>(); }

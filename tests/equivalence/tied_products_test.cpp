@@ -46,25 +46,25 @@ using Stages = Pipeline<Balanced<4>, OneFOneB, Microbatches<4>>;
 
 TEST_CASE("replicas and slices of every kind train to the bits of one device") {
   holds_tied<Woven, DataParallel<4>>();
-  holds_tied<Woven, Sharded<2, OptimizerState>>();
-  holds_tied<Woven, Sharded<4, Gradients>>();
-  holds_tied<Woven, Sharded<2, Parameters>>();
+  holds_tied_as_data<Woven, Sharded<2, OptimizerState>>();
+  holds_tied_as_data<Woven, Sharded<4, Gradients>>();
+  holds_tied_as_data<Woven, Sharded<2, Parameters>>();
 }
 
 TEST_CASE("three owners and two, on four stages, exchange what they have reduced") {
   holds_tied<Woven, Stages>();
-  holds_tied<Woven, Pipeline<Balanced<3>, GPipe, Microbatches<4>>>();
-  holds_tied<Woven, Pipeline<Balanced<2>, Interleaved<3>, Microbatches<4>>>();
-  holds_tied<Woven, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, Sharded<2, OptimizerState>>>();
-  holds_tied<Woven, Hybrid<Stages, DataParallel<2>>>();
+  holds_tied_as_data<Woven, Pipeline<Balanced<3>, GPipe, Microbatches<4>>>();
+  holds_tied_as_data<Woven, Pipeline<Balanced<2>, Interleaved<3>, Microbatches<4>>>();
+  holds_tied_as_data<Woven, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, Sharded<2, OptimizerState>>>();
+  holds_tied_as_data<Woven, Hybrid<Stages, DataParallel<2>>>();
 }
 
 TEST_CASE("slices of every kind within stages are exchanged slice by slice") {
   holds_tied<Woven, Hybrid<Sharded<2, OptimizerState>, Stages>>();
-  holds_tied<Woven, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2, Gradients>, DataParallel<2>>>();
-  holds_tied<Woven, Hybrid<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>, Sharded<2, Parameters>>>();
-  holds_tied<Woven, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, Sharded<2>>>();
-  holds_tied<Woven, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2, Keep::Step>>>();
+  holds_tied_as_data<Woven, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2, Gradients>, DataParallel<2>>>();
+  holds_tied_as_data<Woven, Hybrid<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>, Sharded<2, Parameters>>>();
+  holds_tied_as_data<Woven, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, Sharded<2>>>();
+  holds_tied_as_data<Woven, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2, Keep::Step>>>();
 }
 
 TEST_CASE("a gradient of tied parameters is the sum of those that each use alone would have, by the chain rule") {
@@ -77,7 +77,7 @@ TEST_CASE("a gradient of tied parameters is the sum of those that each use alone
 
 TEST_CASE("accumulated and clipped, the norm counts tied parameters once") {
   holds_tied<Woven, Hybrid<Stages, Sharded<2>>, Accumulate<2>, Clip<GlobalNorm>>();
-  holds_tied<Woven, Hybrid<Pipeline<Balanced<2>>, DataParallel<2>>, Clip<GlobalNorm>>();
-  holds_tied<Woven, Hybrid<Pipeline<Balanced<2>>, DataParallel<2>>, Clip<GlobalNorm>, LossScaling>();
-  holds_tied<Woven, Hybrid<Stages, Sharded<2>>, LossScaling>();
+  holds_tied_as_data<Woven, Hybrid<Pipeline<Balanced<2>>, DataParallel<2>>, Clip<GlobalNorm>>();
+  holds_tied_as_data<Woven, Hybrid<Pipeline<Balanced<2>>, DataParallel<2>>, Clip<GlobalNorm>, LossScaling>();
+  holds_tied_as_data<Woven, Hybrid<Stages, Sharded<2>>, LossScaling>();
 }

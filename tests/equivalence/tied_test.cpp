@@ -21,10 +21,10 @@ template <class... Parts> using Returning = Pipeline<Stage<First, On<0>>, Stage<
 TEST_CASE("uses on two stages train to the bits of one device, in every order") {
   static_assert(TiedPlan<Language, Three<OneFOneB, 4>>::training.transfer_count == 2 * 2 + 2);  // the gradients of both uses cross
   holds_tied<Language, Three<GPipe, 4>>();
-  holds_tied<Language, Three<OneFOneB, 8>>();
-  holds_tied<Language, Three<ZeroBubbleH1, 4>>();
-  holds_tied<Language, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>();
-  holds_tied<Language, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>>();
+  holds_tied_as_data<Language, Three<OneFOneB, 8>>();
+  holds_tied_as_data<Language, Three<ZeroBubbleH1, 4>>();
+  holds_tied_as_data<Language, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>();
+  holds_tied_as_data<Language, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>>();
 }
 
 TEST_CASE("uses on one device that a pipeline comes back to share one copy and add up where they are") {
@@ -32,5 +32,5 @@ TEST_CASE("uses on one device that a pipeline comes back to share one copy and a
   static_assert(TiedPlan<Language, Returning<>>::training.arenas[0].state_bytes ==
                 TiedPlan<Language, Three<OneFOneB, 4>>::training.arenas[0].state_bytes);
   holds_tied<Language, Returning<>>();
-  holds_tied<Language, Hybrid<Returning<>, Sharded<2>, DataParallel<2>>>();
+  holds_tied_as_data<Language, Hybrid<Returning<>, Sharded<2>, DataParallel<2>>>();
 }

@@ -29,9 +29,10 @@ struct Trained {
 };
 
 /// Steps of a full batch, a part of one, one row and a full batch again; then rows that need several evaluations.
-template <class ThePlan, bool may_diverge = false> [[nodiscard]] Trained train_and_check(int batch, int partial) {
-  const auto rows = rows_of<ThePlan>(3 * batch + 5);
-  Trainer<ThePlan, CpuThreads> trainer{settings<typename ThePlan::Request::Optimizer>(), Seed{11}};
+template <class AnyTrainer, class Target>
+[[nodiscard]] Trained trained(AnyTrainer& trainer, const Rows<Target>& rows, const Program& training, const Program& evaluation, int batch,
+                              int partial, bool may_diverge = false) {
+  const int ranks = training.mesh.ranks();
   Trained out;
   trainer.on_step([&](const StepResult& result) { out.losses.push_back(result.loss.value()); });
   for (const int count : {batch, partial, 1, batch}) {
@@ -44,23 +45,36 @@ template <class ThePlan, bool may_diverge = false> [[nodiscard]] Trained train_a
       out.not_finite_in = error.step();
       return out;
     }
-    check_sent(trainer, true);
+    for (int r = 0; r < ranks; ++r) check_sent(training, trainer.session().transport(), Rank{r}, true);
     out.parameters.emplace_back();
     out.gradients.emplace_back();
     for (int replica = 0; replica < trainer.replicas(); ++replica) {
-      out.parameters.back().push_back(parameters_of<ThePlan>(trainer, replica));
+      out.parameters.back().push_back(parameters_of(trainer, replica));
       out.gradients.back().emplace_back();
       for (const std::string& name : trainer.parameter_names()) out.gradients.back().back().push_back(trainer.gradient(name, replica));
     }
   }
   out.of_a_batch = trainer.evaluate(rows.batch(2, batch));
   out.of_many = trainer.evaluate(rows.batch(0, 3 * batch + 5));
-  out.evaluated_at_once = ThePlan::evaluation.batch.capacity();
-  check_statement(lower<ThePlan>());
-  check_arenas(trainer);
-  CHECK(check(lower<ThePlan>()).ok());
-  CHECK(check(ThePlan::evaluation, Lanes::one_per_device).ok());
+  out.evaluated_at_once = evaluation.batch.capacity();
+  check_statement(training);
+  for (int r = 0; r < ranks; ++r) check_arena(training, Rank{r}, trainer.executor(Rank{r}).arena());
+  CHECK(check(training).ok());
+  CHECK(check(evaluation, Lanes::one_per_device).ok());
   return out;
+}
+template <class ThePlan, bool may_diverge = false> [[nodiscard]] Trained train_and_check(int batch, int partial) {
+  const auto rows = rows_of<ThePlan>(3 * batch + 5);
+  Trainer<ThePlan, CpuThreads> trainer{settings<typename ThePlan::Request::Optimizer>(), Seed{11}};
+  check_peak(lower<ThePlan>(), peak_memory<ThePlan>());
+  return trained(trainer, rows, ThePlan::training, ThePlan::evaluation, batch, partial, may_diverge);
+}
+/// The same of a plan that is data.
+template <class OfPlan> [[nodiscard]] Trained train_and_check_data(const PlanAsData& plan, int batch, int partial) {
+  CAPTURE(plan.training().mesh.ranks());
+  const Rows<typename OfPlan::Loss::Target> rows{3 * batch + 5, plan.graph().input.elements(), plan.graph().output().elements()};
+  DataTrainer<OfPlan> trainer{plan, settings<typename OfPlan::Optimizer>(), Seed{11}};
+  return trained(trainer, rows, plan.training(), plan.evaluation(), batch, partial);
 }
 
 /// Two runs have the same bits: `wanted` of one replica, each replica of `got`.

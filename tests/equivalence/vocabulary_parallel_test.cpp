@@ -14,12 +14,8 @@ struct Outcome {
 };
 
 /// One step on integers: ids of all tokens, parameters in {-1, 0, 1}.
-template <class ThePlan> Outcome integer_step(double rate) {
-  using Target = typename ThePlan::Request::Loss::Target;
-  const Graph& graph = ThePlan::Request::graph;
-  const std::int64_t rows = ThePlan::Request::batch.batch;
+template <class Target, class AnyTrainer> Outcome integer_step(AnyTrainer& trainer, const Graph& graph, std::int64_t rows, std::int64_t targets) {
   const std::int64_t positions = graph.input.elements();
-  const std::int64_t targets = ThePlan::Request::target_features;
   const std::int64_t tokens = vocabulary_of(graph);
   std::vector<float> ids;
   std::vector<Target> wanted;
@@ -27,7 +23,6 @@ template <class ThePlan> Outcome integer_step(double rate) {
   for (std::int64_t i = 0; i < rows * targets; ++i)
     wanted.push_back(std::is_same_v<Target, float> ? static_cast<Target>((i * 7 + i / 8) % 15 - 7) : static_cast<Target>((i * 7 + i / 5) % tokens));
   Examples<Target> batch{ids.data(), wanted.data(), rows, positions, targets, nullptr};
-  Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = rate}, Seed{1}};
   std::size_t p = 0;
   for (const std::string& name : trainer.parameter_names()) {
     std::vector<float> values(trainer.parameter(name).size());
@@ -50,6 +45,17 @@ template <class ThePlan> Outcome integer_step(double rate) {
   return out;
 }
 
+template <class ThePlan> Outcome integer_outcome(double rate) {
+  using Request = typename ThePlan::Request;
+  Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = rate}, Seed{1}};
+  return integer_step<typename Request::Loss::Target>(trainer, Request::graph, Request::batch.batch, Request::target_features);
+}
+/// The same of a plan that is data.
+template <class OfPlan> Outcome integer_outcome_of_data(const PlanAsData& plan, double rate) {
+  DataTrainer<OfPlan> trainer{plan, {.learning_rate = rate}, Seed{1}};
+  return integer_step<typename OfPlan::Loss::Target>(trainer, plan.graph(), plan.training().batch.batch, plan.request().target_features);
+}
+
 // ---- the table alone, on exact data. 4 rows of 4 ids; a row of the table and all weights are in {-1, 0, 1}, targets have 4 bits. Values are at most
 // 1, 8, 128; the gradient of the mean is (output - target) 2 / (4 x 32): 9 bits above 2^-6. A last weight's gradient sums 16 terms of 9 + 4 bits; the
 // gradient of a hidden value sums 8 terms: 12 bits; that of a looked up value 16 terms: 16 bits; that of a row of the table at most 16 of these: 20
@@ -59,10 +65,12 @@ template <class Table> struct Skips : Sequential<Input<4>, Table, Residual<Linea
 using Tokens = Embedding<12, 8>;
 template <class Model, class... Parts> using Exact = Plan<Model, MeanSquaredError, SGD, Batch<4>, Grain<1>, Parts...>;
 
-template <class ThePlan, class Alone> void check_bits() {
-  static const Outcome wanted = integer_step<Alone>(0.0625);
-  const Outcome got = integer_step<ThePlan>(0.0625);
-  CAPTURE(devices<ThePlan>);
+template <class Alone> const Outcome& outcome_alone(double rate) {
+  static const Outcome made = integer_outcome<Alone>(rate);
+  return made;
+}
+void check_same_outcome(const Outcome& got, const Outcome& wanted, int ranks) {
+  CAPTURE(ranks);
   CHECK(equal_bits(got.outputs, wanted.outputs));
   CHECK(got.step_loss == wanted.step_loss);
   for (std::size_t k = 0; k < wanted.gradients.size(); ++k) {
@@ -70,6 +78,22 @@ template <class ThePlan, class Alone> void check_bits() {
     CHECK(equal_bits(got.gradients[k], wanted.gradients[k]));
     CHECK(equal_bits(got.parameters[k], wanted.parameters[k]));
   }
+}
+template <class ThePlan, class Alone> void check_bits() {
+  check_same_outcome(integer_outcome<ThePlan>(0.0625), outcome_alone<Alone>(0.0625), devices<ThePlan>);
+}
+template <class OfPlan> void check_bits_of_data(const PlanAsData& plan, const Outcome& wanted) {
+  check_same_outcome(integer_outcome_of_data<OfPlan>(plan, 0.0625), wanted, plan.training().mesh.ranks());
+}
+/// The same of a plan that the test lowers while it runs.
+template <class ThePlan, class Alone> void check_bits_as_data() {
+  check_bits_of_data<TypesOf<ThePlan>>(as_data<ThePlan>(), outcome_alone<Alone>(0.0625));
+}
+template <class Table, class... Parts> void check_table_as_data() {
+  check_bits_as_data<Exact<Chain<Table>, Parts...>, Exact<Chain<Tokens>, Single>>();
+}
+template <class Table, class... Parts> void check_skips_as_data() {
+  check_bits_as_data<Exact<Skips<Table>, Parts...>, Exact<Skips<Tokens>, Single>>();
 }
 template <class Table, class... Parts> void check_table() { check_bits<Exact<Chain<Table>, Parts...>, Exact<Chain<Tokens>, Single>>(); }
 template <class Table, class... Parts> void check_skips() { check_bits<Exact<Skips<Table>, Parts...>, Exact<Skips<Tokens>, Single>>(); }
@@ -100,19 +124,25 @@ double worst(const std::vector<float>& a, const std::vector<float>& b) {
   return most;
 }
 
-template <class... Parts> void check_loss() {
-  using ThePlan = Wrote<Parts...>;
-  static_assert(ThePlan::training.graph->laid_between(3) == laid::shard(1) && table_split<ThePlan>() == 0);  // parts of the vocabulary at both ends
-  static const Outcome wanted = integer_step<Wrote<Single>>(0.5);
+void check_same_loss(const Program& p, const Outcome& got) {
+  const Outcome& wanted = outcome_alone<Wrote<Single>>(0.5);
+  CHECK(p.graph->laid_between(3) == laid::shard(1));  // parts of the vocabulary at both ends
+  CHECK(p.parameters[0].split == 0);
   REQUIRE(wanted.loss > 1);
-  const Outcome got = integer_step<ThePlan>(0.5);
-  CAPTURE(devices<ThePlan>);
+  CAPTURE(p.mesh.ranks());
   CHECK(equal_bits(got.outputs, wanted.outputs));  // put together from the parts
   CHECK(std::abs(got.loss - wanted.loss) <= 5 * u + 2 * 6 * u * wanted.loss);
   CHECK(std::abs(got.step_loss - wanted.step_loss) <= 5 * u + 2 * 6 * u * wanted.loss);
   CHECK(worst(got.gradients[1], wanted.gradients[1]) <= head_bound);
   CHECK(worst(got.gradients[0], wanted.gradients[0]) <= table_bound);
   for (int k = 0; k < 2; ++k) CHECK(worst(got.parameters[k], wanted.parameters[k]) <= 0.5 * (k == 0 ? table_bound : head_bound) + 4 * u);
+}
+
+template <class... Parts> void check_loss() { check_same_loss(Wrote<Parts...>::training, integer_outcome<Wrote<Parts...>>(0.5)); }
+/// The same of a plan that the test lowers while it runs.
+template <class... Parts> void check_loss_as_data() {
+  const PlanAsData plan = as_data<Wrote<Parts...>>();
+  check_same_loss(plan.training(), integer_outcome_of_data<TypesOf<Wrote<Parts...>>>(plan, 0.5));
 }
 
 // ---- any data
@@ -164,42 +194,42 @@ TEST_CASE("on integers a table split by rows of the vocabulary, or by features, 
   static_assert(table_split<Exact<Chain<Row<Tokens>>, TensorParallel<2>>>() == 0);
   static_assert(table_split<Exact<Chain<Column<Tokens>>, TensorParallel<2>>>() == 1);
   check_table<Row<Tokens>, TensorParallel<2>>();
-  check_table<Row<Tokens>, TensorParallel<4>>();
-  check_table<Column<Tokens>, TensorParallel<2>>();
-  check_table<Column<Tokens>, TensorParallel<4>>();
-  check_table<Tokens, TensorParallel<2>>();
-  check_table<Tokens, TensorParallel<8>>();  // 12 tokens do not divide by 8, 8 features do
+  check_table_as_data<Row<Tokens>, TensorParallel<4>>();
+  check_table_as_data<Column<Tokens>, TensorParallel<2>>();
+  check_table_as_data<Column<Tokens>, TensorParallel<4>>();
+  check_table_as_data<Tokens, TensorParallel<2>>();
+  check_table_as_data<Tokens, TensorParallel<8>>();  // 12 tokens do not divide by 8, 8 features do
 }
 
 TEST_CASE("on integers a split table in every product has the bits of one device") {
   check_table<Row<Tokens>, Hybrid<TensorParallel<2>, DataParallel<2>>>();
-  check_table<Row<Tokens>, Hybrid<Sharded<2>, TensorParallel<2>>>();
-  check_table<Row<Tokens>, Hybrid<TensorParallel<2>, Sharded<2, Gradients>>>();
-  check_table<Row<Tokens>, Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>>();
-  check_table<Row<Tokens>, Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>>>();
-  check_table<Column<Tokens>, Hybrid<Pipeline<Balanced<2>, GPipe, Microbatches<2>>, TensorParallel<2>, DataParallel<2>>>();
-  check_table<Tokens, TensorParallel<2>, Accumulate<2>>();
+  check_table_as_data<Row<Tokens>, Hybrid<Sharded<2>, TensorParallel<2>>>();
+  check_table_as_data<Row<Tokens>, Hybrid<TensorParallel<2>, Sharded<2, Gradients>>>();
+  check_table_as_data<Row<Tokens>, Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>>();
+  check_table_as_data<Row<Tokens>, Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>>>();
+  check_table_as_data<Column<Tokens>, Hybrid<Pipeline<Balanced<2>, GPipe, Microbatches<2>>, TensorParallel<2>, DataParallel<2>>>();
+  check_table_as_data<Tokens, TensorParallel<2>, Accumulate<2>>();
 }
 
 TEST_CASE("on integers sequences are split after the table: its terms are summed and scattered") {
   using Split = Exact<Skips<Row<Tokens>>, TensorParallel<2, SequenceParallel>>;
   static_assert(traffic<Split>().value_collectives(0, BodyOp::scatter_value) > 0);
   check_skips<Row<Tokens>, TensorParallel<2, SequenceParallel>>();
-  check_skips<Tokens, TensorParallel<4, SequenceParallel>>();
-  check_skips<Row<Tokens>, Hybrid<TensorParallel<2, SequenceParallel>, DataParallel<2>>>();
+  check_skips_as_data<Tokens, TensorParallel<4, SequenceParallel>>();
+  check_skips_as_data<Row<Tokens>, Hybrid<TensorParallel<2, SequenceParallel>, DataParallel<2>>>();
 }
 
 TEST_CASE("a loss over parts of the vocabulary is that of one device within its bound, and so are its gradients") {
   check_loss<TensorParallel<2>>();
-  check_loss<TensorParallel<4>>();
-  check_loss<TensorParallel<3>>();
-  check_loss<TensorParallel<2>, Accumulate<2>>();
-  check_loss<Hybrid<TensorParallel<2>, DataParallel<2>>>();
-  check_loss<Hybrid<DataParallel<2>, TensorParallel<4>>>();
-  check_loss<Hybrid<TensorParallel<2>, Sharded<2>>>();
-  check_loss<Hybrid<Sharded<2, OptimizerState>, TensorParallel<2>>>();
-  check_loss<Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>();
-  check_loss<Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, TensorParallel<2>, DataParallel<2>>>();
+  check_loss_as_data<TensorParallel<4>>();
+  check_loss_as_data<TensorParallel<3>>();
+  check_loss_as_data<TensorParallel<2>, Accumulate<2>>();
+  check_loss_as_data<Hybrid<TensorParallel<2>, DataParallel<2>>>();
+  check_loss_as_data<Hybrid<DataParallel<2>, TensorParallel<4>>>();
+  check_loss_as_data<Hybrid<TensorParallel<2>, Sharded<2>>>();
+  check_loss_as_data<Hybrid<Sharded<2, OptimizerState>, TensorParallel<2>>>();
+  check_loss_as_data<Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>();
+  check_loss_as_data<Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, TensorParallel<2>, DataParallel<2>>>();
 }
 
 TEST_CASE("a model that is only applied has whole outputs, those of one device") {
