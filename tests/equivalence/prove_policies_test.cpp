@@ -7,9 +7,11 @@
 #include <set>
 #include <string_view>
 
+#include "equivalence/plan_as_data.hpp"
 #include "heddle/backend/field_threads.hpp"
 
 using namespace heddle;
+using equivalence::PlanAsData, equivalence::as_data;
 
 namespace {
 
@@ -19,11 +21,30 @@ template <class... Parts> using OfNet = Plan<Net, CrossEntropy, AdamW, Batch<12,
 struct Words : Sequential<Input<4>, Named<"in", Embedding<12, 4>>, Repeat<2, Block>, Tied<"out", Linear<4, 12, NoBias>, To<"in">>> {};
 template <class... Parts> using OfWords = Plan<Words, CrossEntropy, MomentumSGD, Batch<4>, Clip<GlobalNorm>, Parts...>;
 
+/// One device with the rows of a plan, as prove<ThePlan>() takes it.
+template <class ThePlan, class Request = plan_room::RequestOf<ThePlan>>
+using AloneOf = std::conditional_t<
+    Request::clips,
+    Plan<typename Request::Model, typename Request::Loss, typename Request::Optimizer, typename Request::Rows, Single, Clip<GlobalNorm>>,
+    Plan<typename Request::Model, typename Request::Loss, typename Request::Optimizer, typename Request::Rows, Single>>;
+template <class OfPlan> Proof proof_of_data(const PlanAsData& plan, const PlanAsData& one) {
+  CHECK(plan.training().batch.remedy != Remedy::drop);  // prove<ThePlan>() then compares with the rows that are left
+  const FieldWork work = field_work<typename OfPlan::Model, typename OfPlan::Loss, typename OfPlan::Optimizer>();
+  OneDevice<FieldThreads::SessionOfOne> alone{work, {&one.training(), &one.evaluation()}, steps_of(plan.training().batch)};
+  return prove_programs<FieldThreads::Session>({&plan.training(), &plan.evaluation()}, alone, "a plan that is data");
+}
+
 /// All proofs hold, none is without a bound, and all have one hash.
 class OneHash {
  public:
-  template <class ThePlan> OneHash& plan() {
-    const Proof proof = prove<ThePlan>();
+  template <class ThePlan> OneHash& plan() { return take(prove<ThePlan>()); }
+  /// The same of a plan that the test lowers while it runs.
+  template <class ThePlan> OneHash& data() {
+    return take(proof_of_data<equivalence::TypesOf<ThePlan>>(as_data<ThePlan>(), as_data<AloneOf<ThePlan>>()));
+  }
+
+ private:
+  OneHash& take(const Proof& proof) {
     CAPTURE(proof.line());
     CHECK(proof.ok());
     CHECK(proof.log2_of_bound <= -40);
@@ -32,8 +53,6 @@ class OneHash {
     CHECK(hashes_.size() == 1);
     return *this;
   }
-
- private:
   std::set<std::uint64_t> hashes_;
 };
 struct Later : Sequential<Input<2, 3>, ReLU, Flatten, Tanh, Linear<6, 6>, GELU, Linear<6, 6>> {};
@@ -50,9 +69,9 @@ template <class Loss, class... Parts> using OfLoss = Plan<Later, Loss, SGD, Batc
 template <class... Parts> using Staged = Pipeline<Balanced<2>, Parts...>;
 template <class Loss> void end_alike() {
   OneHash all;
-  all.plan<OfLoss<Loss, Single>>();
-  all.plan<OfLoss<Loss, DataParallel<2>, Accumulate<2>>>();
-  all.plan<OfLoss<Loss, Sharded<4>>>();
+  all.data<OfLoss<Loss, Single>>();
+  all.data<OfLoss<Loss, DataParallel<2>, Accumulate<2>>>();
+  all.data<OfLoss<Loss, Sharded<4>>>();
   all.plan<OfLoss<Loss, Hybrid<DataParallel<2>, Staged<OneFOneB, Microbatches<2>>>>>();
 }
 
@@ -61,38 +80,38 @@ template <class Loss> void end_alike() {
 TEST_CASE("replicas, even and weighted, slices of all kinds and rounds end with the hash of one device") {
   OneHash{}
       .plan<OfNet<Single>>()
-      .plan<OfNet<Single, Accumulate<3>>>()
+      .data<OfNet<Single, Accumulate<3>>>()
       .plan<OfNet<DataParallel<3>>>()
-      .plan<OfNet<DataParallel<2>, Accumulate<2>, Bucket<64_B>>>()
+      .data<OfNet<DataParallel<2>, Accumulate<2>, Bucket<64_B>>>()
       .plan<OfNet<WeightedDataParallel<2, 1>>>()
       .plan<OfNet<Sharded<4>>>()
       .plan<OfNet<Sharded<2, Keep::Step>, Accumulate<2>>>()
-      .plan<OfNet<Sharded<4, Gradients>>>()
-      .plan<OfNet<Sharded<2, OptimizerState>>>()
-      .plan<OfNet<Hybrid<Sharded<2>, DataParallel<2>>>>();
+      .data<OfNet<Sharded<4, Gradients>>>()
+      .data<OfNet<Sharded<2, OptimizerState>>>()
+      .data<OfNet<Hybrid<Sharded<2>, DataParallel<2>>>>();
 }
 
 TEST_CASE("stages in every order, split layers, products of them, recomputation and a scaled loss do") {
   OneHash{}
-      .plan<OfNet<Staged<>>>()
-      .plan<OfNet<Staged<GPipe, Microbatches<3>>>>()
+      .data<OfNet<Staged<>>>()
+      .data<OfNet<Staged<GPipe, Microbatches<3>>>>()
       .plan<OfNet<Staged<OneFOneB, Microbatches<4>>, Recompute<EveryBlock>>>()
-      .plan<OfNet<Staged<Interleaved<2>, Microbatches<2>>>>()
+      .data<OfNet<Staged<Interleaved<2>, Microbatches<2>>>>()
       .plan<OfNet<Staged<ZeroBubbleH1, Microbatches<4>>, LossScaling>>()
       .plan<OfNet<TensorParallel<2>>>()
-      .plan<OfNet<TensorParallel<3>, Recompute<GELU>>>()
-      .plan<OfNet<Hybrid<TensorParallel<2>, DataParallel<3>>, Grain<2>>>()
-      .plan<OfNet<Hybrid<TensorParallel<2>, Staged<OneFOneB, Microbatches<2>>, Sharded<2>>>>();
+      .data<OfNet<TensorParallel<3>, Recompute<GELU>>>()
+      .data<OfNet<Hybrid<TensorParallel<2>, DataParallel<3>>, Grain<2>>>()
+      .data<OfNet<Hybrid<TensorParallel<2>, Staged<OneFOneB, Microbatches<2>>, Sharded<2>>>>();
 }
 
 TEST_CASE("a split vocabulary, tied weights, split sequences and clipping do") {
   OneHash{}
-      .plan<OfWords<Single>>()
-      .plan<OfWords<TensorParallel<2>>>()
+      .data<OfWords<Single>>()
+      .data<OfWords<TensorParallel<2>>>()
       .plan<OfWords<TensorParallel<2, SequenceParallel>>>()
-      .plan<OfWords<TensorParallel<4>>>()
-      .plan<OfWords<Staged<Microbatches<2>>>>()
-      .plan<OfWords<Hybrid<TensorParallel<2>, Sharded<2>>>>()
+      .data<OfWords<TensorParallel<4>>>()
+      .data<OfWords<Staged<Microbatches<2>>>>()
+      .data<OfWords<Hybrid<TensorParallel<2>, Sharded<2>>>>()
       .plan<OfWords<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2>>, LossScaling>>();
 }
 
@@ -110,10 +129,10 @@ TEST_CASE("a batch that is padded or shortened is that of one device with the ro
 
 TEST_CASE("stages before the first parameters run no backward, and nobody sends them a gradient") {
   OneHash{}
-      .plan<OfLater<Single>>()
-      .plan<OfLater<Staged<OneFOneB, Microbatches<2>>>>()
+      .data<OfLater<Single>>()
+      .data<OfLater<Staged<OneFOneB, Microbatches<2>>>>()
       .plan<OfLater<Pipeline<Balanced<4>, ZeroBubbleH1, Microbatches<4>>>>()
-      .plan<OfLater<Pipeline<Balanced<1>, Interleaved<3>, Microbatches<2>>>>()
-      .plan<OfLater<Hybrid<TensorParallel<2>, Pipeline<Balanced<3>, GPipe, Microbatches<4>>>>>();
+      .data<OfLater<Pipeline<Balanced<1>, Interleaved<3>, Microbatches<2>>>>()
+      .data<OfLater<Hybrid<TensorParallel<2>, Pipeline<Balanced<3>, GPipe, Microbatches<4>>>>>();
   static_assert(OfLater<Pipeline<Balanced<4>, ZeroBubbleH1, Microbatches<4>>>::training.transfer_count < 6);  // 3 values, fewer gradients
 }

@@ -13,12 +13,23 @@ template <class... Options> using Of = Plan<Blocks, CrossEntropy, Adam, Batch<64
 template <class... Slices> using Split = Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, Slices...>;
 template <class... Slices> using Whole = Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, Slices...>;
 
+template <class Alone> const equivalence::Trained& alone() {
+  static const equivalence::Trained made = train_and_check<Alone>(64, 23);
+  return made;
+}
 template <class P, class Alone = Of<Single>> void trains_as_one_device() {
   static_assert(is_reproducible<P> && P::training.splits_backward && P::training.storage.parts > 1);
-  static const equivalence::Trained alone = train_and_check<Alone>(64, 23);
   CAPTURE(devices<P>);
-  check_same_training(train_and_check<P>(64, 23), alone);
+  check_same_training(train_and_check<P>(64, 23), alone<Alone>());
 }
+template <class OfPlan> void data_trains_as(const PlanAsData& plan, const equivalence::Trained& alone) {
+  CHECK(plan.reproducible());
+  CHECK(plan.training().splits_backward);
+  CHECK(plan.training().storage.parts > 1);
+  check_same_training(train_and_check_data<OfPlan>(plan, 64, 23), alone);
+}
+/// The same of a plan that the test lowers while it runs.
+template <class P, class Alone = Of<Single>> void data_trains_as_one_device() { data_trains_as<TypesOf<P>>(as_data<P>(), alone<Alone>()); }
 
 struct Mixed : Sequential<Linear<23, 16>, Squared, Linear<16, 16>, Squared, Tanh, Linear<16, 10>> {};
 
@@ -44,9 +55,9 @@ template <class Compute> struct Kernel<Squared, Compute> {
 
 TEST_CASE("split backwards with sliced parameters train to the bits of one device, alone and in products") {
   trains_as_one_device<Of<Split<Sharded<2>>>>();
-  trains_as_one_device<Of<Hybrid<Sharded<2>, Pipeline<Balanced<4>, ZeroBubbleH1, Microbatches<4>>>>>();
-  trains_as_one_device<Of<Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, Sharded<2>, DataParallel<2>>>>();
-  trains_as_one_device<Of<Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, Sharded<2>>, Accumulate<2>>>();
+  data_trains_as_one_device<Of<Hybrid<Sharded<2>, Pipeline<Balanced<4>, ZeroBubbleH1, Microbatches<4>>>>>();
+  data_trains_as_one_device<Of<Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, Sharded<2>, DataParallel<2>>>>();
+  data_trains_as_one_device<Of<Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, Sharded<2>>, Accumulate<2>>>();
 }
 
 TEST_CASE("split backwards whose gathered copies are kept train to the bits of one device") {
