@@ -182,6 +182,7 @@ template <class Visit> struct Numbers {
     for (bool* option : {&r.clips, &r.scales_loss, &r.reproducible, &r.trains, &r.again.any, &r.again.blocks}) visit("option", *option);
     for (std::size_t l = 0; l < own.leaves.size(); ++l) visit("again.leaf", own.again[l]);
     visit("budget", r.budget.value);
+    visit("fitted", r.fitted);
     visit("most_entries", r.most_entries);
     visit("most_instructions", r.most_instructions);
   }
@@ -249,6 +250,7 @@ template <int S, class Order, int M = 4> using In = Pipeline<Balanced<S>, Order,
           request_of<Trained<Chain, Back, Clip<GlobalNorm>>::Request>(),
           request_of<Trained<Chain, DataParallel<2>, Bucket<1_B>, Grain<2>>::Request>(),
           request_of<Trained<Chain, WeightedDataParallel<3, 1>, Memory<1_GB>>::Request>(),
+          request_of<Trained<Chain, In<2, OneFOneB>, Memory<1_GB>>::Request>(),
           request_of<Trained<Skips, In<2, GPipe>, Accumulate<2>, Recompute<GELU>>::Request>(),
           request_of<Trained<Skips, In<2, Interleaved<2>>, LossScaling>::Request>(),
           request_of<Trained<Skips, Hybrid<In<4, ZeroBubbleH1>, DataParallel<2>>, Recompute<GELU, Tanh>>::Request>(),

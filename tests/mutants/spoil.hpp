@@ -35,6 +35,7 @@ inline bool lower_with(Phases& run, const Fault& fault) {
   spoil(After::dividing);
   run.storage = storage_of(run.request.layout, run.request.batch);
   spoil(After::slicing);
+  if (run.fit(); !run.fault.ok()) return false;
   run.share();
   spoil(After::sharing);
   for (const bool training : {true, false})

@@ -19,7 +19,7 @@
 #include "heddle/plan/check/slices.hpp"
 #include "heddle/plan/check/slots.hpp"
 #include "heddle/plan/check/tied_check.hpp"
-#include "heddle/plan/lower/fitted_cut.hpp"
+#include "heddle/plan/lower/fitted_layout.hpp"
 #include "heddle/plan/lower/lower.hpp"
 
 namespace heddle::plan_room {

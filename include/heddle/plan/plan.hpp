@@ -16,7 +16,7 @@
 #include "heddle/graph/losses/cross_entropy.hpp"
 #include "heddle/graph/optimizers/adam.hpp"
 #include "heddle/plan/checked.hpp"
-#include "heddle/plan/lower/fitted_cut.hpp"
+#include "heddle/plan/lower/fitted_layout.hpp"
 #include "heddle/plan/lower/lower.hpp"
 #include "heddle/plan/lower/lowering_request.hpp"
 #include "heddle/plan/parts.hpp"

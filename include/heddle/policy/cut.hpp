@@ -77,15 +77,23 @@ template <class Part> constexpr int place_part(const Graph& graph, Layout& layou
   return true;
 }
 
-/// The pieces of a graph between which it may be cut, and chunks made of them.
+/// What a cut notes of a graph, as arrays of a constant.
+/// CutArrays<3> has room for 3 pieces, and for the place behind the last.
+template <int Most> struct CutArrays {
+  int piece_node[std::size_t{Most + 1}]{};      ///< node that begins piece i
+  std::int64_t flops[std::size_t{Most + 1}]{};  ///< of piece i, wherever the model is cut
+  int last_reader[std::size_t{Most + 1}]{};     ///< by value: a node; 0: nobody
+  explicit constexpr CutArrays(int) {}
+};
+
+/// The pieces of a graph between which it may be cut, and chunks made of them. Their tables are CutArrays, or as long as a graph that is data.
 ///
 /// The operations are those that training runs, without what runs again under Recompute: that depends on the cut. A chunk that begins with the first
 /// layer with parameters makes a gradient of its input, which the same layer does not make where it lies in the first chunk.
 ///
 /// Repeat<5, Linear<64, 64, NoBias>> has 5 pieces of 2, 3, 3, 3 and 3 products: 2 chunks get 8 and 6 of them.
-template <int MostNodes> struct BalancedCut {
-  int piece_node[std::size_t{MostNodes + 1}]{};      ///< node that begins piece i
-  std::int64_t flops[std::size_t{MostNodes + 1}]{};  ///< of piece i, wherever the model is cut
+template <class Arrays> struct CutPieces : Arrays {
+  using Arrays::flops, Arrays::last_reader, Arrays::piece_node;
   int trained = 0;                  ///< the piece that begins with the first layer with parameters, 0: no piece but perhaps the first does
   std::int64_t extra = 0;           ///< more operations in a chunk that begins with it
   std::int64_t before_trained = 0;  ///< operations of the pieces before it
@@ -94,9 +102,8 @@ template <int MostNodes> struct BalancedCut {
   std::int64_t total = 0;
   std::int64_t largest = 0;
 
-  constexpr BalancedCut(const Graph& traced, int asked, bool trains = true) : chunks(asked) {
+  constexpr CutPieces(const Graph& traced, int asked, bool trains = true) : Arrays(traced.node_count), chunks(asked) {
     const int untrained = trains ? traced.last_untrained() : traced.node_count;  // without training no layer runs a backward
-    int last_reader[std::size_t{MostNodes + 1}]{};                               // by value; 0: nobody
     for (int n = 0; n < traced.node_count; ++n)
       for (int k = 0; k < traced.nodes[n].operand_count; ++k) last_reader[traced.nodes[n].operands[k]] = n;
     int joined = 0;  // nodes up to here read a value from before the one in hand
@@ -147,6 +154,9 @@ template <int MostNodes> struct BalancedCut {
     return chunk + 1 == chunks;
   }
 };
+
+/// Owns the tables of a graph of at most so many nodes.
+template <int MostNodes> using BalancedCut = CutPieces<CutArrays<MostNodes>>;
 
 /// Cuts into `chunks` so that the slowest has the fewest flops; never through a skip connection.
 /// Errors  M03 if there are fewer places to cut than chunks ask for

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/plan/lower/fitted_layout.hpp"
 #include "heddle/plan/lowered.hpp"
 #include "heddle/policy/sharded.hpp"
 #include "plan/plans.hpp"
@@ -141,15 +142,6 @@ TEST_CASE("memory moves the cut of flops alone, which would not fit; where nothi
   constexpr Diagnosis none = check<Plan<Wide, CrossEntropy, Adam, Batch<512>, Pipe, Memory<900'000_B>>>();
   CHECK(none.code == Code{'C', 1});
   CHECK(none.words.view().find("needs 956,416 bytes in the best cut found, the plan allows 900,000 bytes. Largest: ") != std::string_view::npos);
-}
-
-TEST_CASE("explicit stages and orders with several chunks on a device keep their cut; a plan without a budget is not asked") {
-  using Several = RequestOf<Plan<Wide, CrossEntropy, Adam, Batch<512>, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>, Memory<1_MiB>>>;
-  static_assert(Several::answered.balanced && !fits_cut_to_memory<Several>());
-  using Named = RequestOf<Plan<Chain, CrossEntropy, Adam, Batch<512>, Back, Memory<1_MiB>>>;
-  static_assert(!Named::answered.balanced && !fits_cut_to_memory<Named>());
-  static_assert(!fits_cut_to_memory<RequestOf<Plan<Wide, CrossEntropy, Adam, Batch<512>, Pipeline<Balanced<2>>>>>());
-  static_assert(fits_cut_to_memory<RequestOf<Plan<Wide, CrossEntropy, Adam, Batch<512>, Pipeline<Balanced<2>>, Memory<1_MiB>>>>());
 }
 
 TEST_CASE("a model with more places to cut than are tried at once is cut near the best places") {

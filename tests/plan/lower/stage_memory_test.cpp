@@ -7,6 +7,7 @@
 
 #include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/unflatten.hpp"
+#include "heddle/plan/lower/fitted_layout.hpp"
 #include "heddle/policy/sharded.hpp"
 #include "plan/plans.hpp"
 
@@ -41,7 +42,7 @@ template <class Model, class Policy, class... Options> void check_account(bool g
     int counts[pool_kinds];
     for (int kind = 0; kind < pool_kinds; ++kind) {
       const Pool& pool = LoweredPrograms<Request>::tables.training[c * pool_kinds + kind];
-      counts[kind] = slots.of[c][kind];
+      counts[kind] = slots.of[c * pool_kinds + kind];
       if (pool.slot_bytes > 0) CHECK(counts[kind] == pool.slots);
     }
     const int begin = place_of(Request::layout.first_node[c]);

@@ -10,6 +10,7 @@
 
 #include "heddle/plan/lower/backward_body.hpp"
 #include "heddle/plan/lower/emit.hpp"
+#include "heddle/plan/lower/fitted_request.hpp"
 #include "heddle/plan/lower/forward_body.hpp"
 #include "heddle/plan/lower/local_graph.hpp"
 #include "heddle/plan/lower/lowering_request.hpp"
@@ -21,8 +22,6 @@
 #include "heddle/plan/lower/units.hpp"
 
 namespace heddle::plan_room {
-
-inline constexpr int most_listed = 1 << 26;  ///< instructions of one mode: a list of them has two gigabytes
 
 /// The Programs of a plan that is data, and all that they show. It can be moved; addresses of Programs stay.
 ///
@@ -76,6 +75,7 @@ class LoweredPlan {
       if (!fault.ok()) return;
       divide();
       storage = storage_of(request.layout, request.batch);
+      if (fit(); !fault.ok()) return;
       share();
       for (const bool training : {true, false})
         if (fault = lower(training); !fault.ok()) return;
@@ -92,6 +92,13 @@ class LoweredPlan {
       divide_leaves(request.graph, request.layout, leaves, signatures, lies, parts);
       graph.leaves = leaves;
       graph.split = GraphSplit{signatures, lies, parts, ranks};
+    }
+    /// The cut gives way to one that fits the budget, if the request asks so.
+    void fit() {
+      request.fitted = fits_cut_to_memory(request);
+      if (!request.fitted) return;
+      request.layout = FittedRequest{request, graph}.layout();
+      fault = check_sums(request.graph, request.layout, request.batch, request.reproducible, request.clips);
     }
     void share() {
       const int roles = request.layout.roles();

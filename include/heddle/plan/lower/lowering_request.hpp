@@ -11,7 +11,7 @@
 #include "heddle/core/units.hpp"
 #include "heddle/graph/graph.hpp"
 #include "heddle/graph/graph_check.hpp"
-#include "heddle/plan/lower/fitted_cut.hpp"
+#include "heddle/plan/lower/fitted_layout.hpp"
 #include "heddle/plan/lower/layout_check.hpp"
 #include "heddle/plan/lower/recompute.hpp"
 #include "heddle/plan/lower/units.hpp"
@@ -38,7 +38,7 @@ struct LoweringRequest {
   bool trains = true;         ///< false: there need be nothing to train
   ChosenLeaves again{};       ///< what Recompute names
   Bytes budget{0};            ///< of one device; 0: none
-  bool fitted = false;        ///< the cut was chosen for the budget: Balanced<2> beside Memory<1_MB>. C01 then speaks of the best cut found
+  bool fitted = false;        ///< a balanced cut that does not fit the budget gives way to one that does: Balanced<2> beside Memory<1_MB>
   int most_entries = 0;       ///< room for entries of bodies in each mode; 0: as many as are counted
   int most_instructions = 0;  ///< room for instructions in each mode; 0: as many as are counted
 };
@@ -51,7 +51,7 @@ struct RequestBehind<ThePlan> {
   using type = typename ThePlan::Request;
 };
 
-/// What a plan that is a type asks: request_of<MyPlan>().
+/// What a plan that is a type asks: request_of<MyPlan>(). The cut is the one that its policy asks for, also where the plan has another to fit.
 template <class ThePlan> [[nodiscard]] constexpr LoweringRequest request_of() {
   using Request = typename RequestBehind<ThePlan>::type;
   LoweringRequest out{Request::graph, Request::layout, Request::batch};
@@ -67,9 +67,19 @@ template <class ThePlan> [[nodiscard]] constexpr LoweringRequest request_of() {
     out.budget = Request::own_budget;  // of an Inference: of the arena that it has itself
   } else {
     out.budget = Request::budget;
-    out.fitted = fits_cut_to_memory<Request>();
+    if constexpr (fits_cut_to_memory<Request>()) {
+      out.fitted = true;
+      out.layout = Request::answered;
+    }
   }
   return out;
+}
+
+/// True if the cut is chosen when the plan is lowered; C01 then speaks of the best cut found.
+///
+/// Tested  plan/lower/fitted_request_test
+[[nodiscard]] constexpr bool fits_cut_to_memory(const LoweringRequest& in) {
+  return in.fitted && in.trains && fits_cut_to_memory(in.layout, in.budget);
 }
 
 /// B08, B09: what a plan promises of its sums and its policies do not keep.
@@ -169,7 +179,8 @@ inline constexpr int most_states = 16;  ///< of an optimizer, for each parameter
   if (const Diagnosis found = check_micro_batches(in.batch); !found.ok()) return found;
   if (const Diagnosis found = check_division(in); !found.ok()) return found;
   if (const Diagnosis found = check_asked(in); !found.ok()) return found;
-  if (const Diagnosis found = check_sums(in.graph, in.layout, in.batch, in.reproducible, in.clips); !found.ok()) return found;
+  const bool cut_here = !fits_cut_to_memory(in);  // else B09 is asked of the cut that is chosen
+  if (const Diagnosis found = check_sums(in.graph, in.layout, in.batch, in.reproducible, in.clips && cut_here); !found.ok()) return found;
   return check_totals(in.graph, in.batch.batch, in.batch.total_micro_batches());
 }
 

@@ -13,6 +13,8 @@
 
 namespace heddle::plan_room {
 
+inline constexpr int most_listed = 1 << 26;  ///< instructions of one mode: a list of them has two gigabytes
+
 /// When forwards and backwards have ended, by chunk and micro-batch, as arrays of a constant: compilers read those several times faster than what a
 /// pointer shows. 2 chunks with 4 micro-batches have 8 ends each way.
 template <int Count> struct EndTables {

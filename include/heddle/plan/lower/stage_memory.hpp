@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "heddle/plan/lower/memory.hpp"
+#include "heddle/plan/lower/tables.hpp"
 #include "heddle/plan/lower/units.hpp"
 #include "heddle/plan/lower/values.hpp"
 #include "heddle/policy/cut.hpp"
@@ -30,47 +31,87 @@ struct StageRequest {
   [[nodiscard]] constexpr std::int64_t value_bytes(int value) const { return bytes(graph.spec(value).elements()); }
 };
 
+/// Parameters up to a place: whole units before the one that it goes through, and that unit up to there and in all, without padding.
+/// Between two Linear<16, 16> of a first block, 1,088 bytes each, closed is 0, open is 1,088 and unit is 2,176.
+struct FlatUpTo {
+  std::int64_t closed = 0;
+  std::int64_t open = 0;
+  std::int64_t unit = 0;
+};
+/// Scratch of one piece, by whether its input lies there and whether its output does.
+/// Of a Tanh on 64 bytes of[1][0] is 64: its output lies elsewhere.
+struct PieceScratch {
+  std::int64_t of[2][2]{};
+};
+
+/// What is noted of the places and the pieces of a graph, as arrays of a constant: compilers read those several times faster than what a pointer
+/// shows. A graph of 3 nodes has 4 places.
+template <int Nodes> struct StageArrays {
+  static constexpr int most = Nodes > 0 ? Nodes : 1;
+  using Cut = BalancedCut<most>;
+  std::int64_t flops[std::size_t{most + 1}]{};     ///< of all pieces before a place
+  std::int64_t boundary[std::size_t{most + 1}]{};  ///< [bytes] of the value that passes there
+  FlatUpTo flat[std::size_t{most + 1}]{};
+  std::int64_t largest_unit[std::size_t{most}]{};  ///< of a piece, and of units that go on in the next
+  std::int64_t framed[std::size_t{most + 1}]{};    ///< saved by all pieces before a place, if nothing is cut
+  std::int64_t reread[std::size_t{most + 1}]{};    ///< gradients that the weight parts of a split backward read again
+  std::int64_t arrives[std::size_t{most + 1}]{};   ///< of these: what lies where the gradient of the stage's output does
+  std::int64_t sent[std::size_t{most + 1}]{};      ///< more is saved if the stage ends there
+  std::int64_t received[std::size_t{most + 1}]{};  ///< more is saved if it begins there
+  PieceScratch scratch[std::size_t{most}]{};
+  bool in_place[std::size_t{most}]{};    ///< of a piece: its output takes the place of its input
+  int readers[std::size_t{most + 1}]{};  ///< by value
+  explicit constexpr StageArrays(int) {}
+};
+/// CutArrays for a graph that is data.
+struct AllottedCut {
+  Tables<std::int64_t, int> tables{};
+  int* piece_node;
+  std::int64_t* flops;
+  int* last_reader;
+  explicit constexpr AllottedCut(int nodes)
+      : piece_node(tables.make<int>(nodes + 1)), flops(tables.make<std::int64_t>(nodes + 1)), last_reader(tables.make<int>(nodes + 1)) {}
+};
+/// StageArrays for a graph that is data.
+struct AllottedStages {
+  using Cut = CutPieces<AllottedCut>;
+  Tables<std::int64_t, int, bool, FlatUpTo, PieceScratch> tables{};
+  std::int64_t *flops, *boundary, *largest_unit, *framed, *reread, *arrives, *sent, *received;
+  FlatUpTo* flat;
+  PieceScratch* scratch;
+  bool* in_place;
+  int* readers;
+  explicit constexpr AllottedStages(int nodes)
+      : flops(bytes(nodes)), boundary(bytes(nodes)), largest_unit(bytes(nodes)), framed(bytes(nodes)), reread(bytes(nodes)), arrives(bytes(nodes)),
+        sent(bytes(nodes)), received(bytes(nodes)), flat(tables.make<FlatUpTo>(nodes + 1)), scratch(tables.make<PieceScratch>(nodes + 1)),
+        in_place(tables.make<bool>(nodes + 1)), readers(tables.make<int>(nodes + 1)) {}
+
+ private:
+  constexpr std::int64_t* bytes(int nodes) { return tables.make<std::int64_t>(nodes + 1); }
+};
+
 /// Places to cut are numbered from 0, before the first piece, to `pieces`, after the last; a stage begins at one and ends at a later one.
 ///
 /// Parameters, gradients, states and what is saved or sent are those of the lowering; scratch is the most that lives at one node of a forward
 /// without a backward, which that of the gradients mirrors, but for gaps between tensors; what runs again lies beside all of it.
 /// Tested  plan/lower/stage_memory_test, plan/lower/fitted_cut_test
-template <int Nodes> struct StageMemory {
-  static constexpr int most = Nodes > 0 ? Nodes : 1;
-  BalancedCut<most> cut;
-  std::int64_t flops[std::size_t{most + 1}]{};     ///< of all pieces before a place
-  std::int64_t boundary[std::size_t{most + 1}]{};  ///< [bytes] of the value that passes there
+template <class Arrays> struct StageMemory : Arrays {
+  using Arrays::arrives, Arrays::boundary, Arrays::flat, Arrays::flops, Arrays::framed, Arrays::in_place, Arrays::largest_unit, Arrays::readers;
+  using Arrays::received, Arrays::reread, Arrays::scratch, Arrays::sent;
+  typename Arrays::Cut cut;
 
  private:
-  /// Parameters up to a place: whole units before the one that it goes through, and that unit up to there and in all, without padding.
-  /// Between two Linear<16, 16> of a first block, 1,088 bytes each, closed is 0, open is 1,088 and unit is 2,176.
-  struct Flat {
-    std::int64_t closed = 0;
-    std::int64_t open = 0;
-    std::int64_t unit = 0;
-  };
-  Flat flat[std::size_t{most + 1}]{};
-  std::int64_t largest_unit[std::size_t{most}]{};   // of a piece, and of units that go on in the next
-  std::int64_t framed[std::size_t{most + 1}]{};     // saved by all pieces before a place, if nothing is cut
-  std::int64_t reread[std::size_t{most + 1}]{};     // gradients that the weight parts of a split backward read again
-  std::int64_t arrives[std::size_t{most + 1}]{};    // of these: what lies where the gradient of the stage's output does
-  std::int64_t sent[std::size_t{most + 1}]{};       // more is saved if the stage ends there
-  std::int64_t received[std::size_t{most + 1}]{};   // more is saved if it begins there
-  std::int64_t scratch[std::size_t{most}][2][2]{};  // by piece: its input lies in scratch, its output does
-  bool in_place[std::size_t{most}]{};               // of a piece: its output takes the place of its input
-  int last_reader[std::size_t{most + 1}]{};         // by value
-  int readers[std::size_t{most + 1}]{};             // by value
-  int units = 0;                                    // if nothing is cut
-  std::int64_t ties = 0;                            // at most: a slice of every use of tied parameters but its own arrives
+  int units = 0;          // if nothing is cut
+  std::int64_t ties = 0;  // at most: a slice of every use of tied parameters but its own arrives
   StageRequest request;
 
  public:
-  constexpr explicit StageMemory(const StageRequest& asked, const RecomputedTables<most>& recomputed = {}) : cut{asked.graph, 1}, request(asked) {
+  /// `facts`: of values, as ValueTables or as ValueFacts that show them; `recomputed` alike. Both are of a plan that nothing cuts.
+  template <class Facts, class Again>
+  constexpr StageMemory(const StageRequest& asked, const Facts& facts, const Again& recomputed)
+      : Arrays(asked.graph.node_count), cut{asked.graph, 1}, request(asked) {
     for (int n = 0; n < request.graph.node_count; ++n)
-      for (int k = 0; k < request.graph.nodes[n].operand_count; ++k) {
-        last_reader[request.graph.nodes[n].operands[k]] = n;
-        ++readers[request.graph.nodes[n].operands[k]];
-      }
+      for (int k = 0; k < request.graph.nodes[n].operand_count; ++k) ++readers[request.graph.nodes[n].operands[k]];
     for (int k = 0; k <= cut.pieces; ++k) {
       boundary[k] = request.value_bytes(cut.piece_node[k]);
       if (k < cut.pieces) flops[k + 1] = flops[k] + cut.flops[k];
@@ -80,18 +121,17 @@ template <int Nodes> struct StageMemory {
       if (request.graph.nodes[n].tied_to >= 0)
         ties += rounded_up(4 * request.graph.parameter_elements(n) + line_bytes * request.graph.nodes[n].parameter_count, unit_bytes) /
                 request.storage.state_parts();
-    const ValueTables<most> facts = study_values<most>(request.graph, Layout{request.graph}, true, recomputed);
     add_saved(facts);
     for (int p = 0; p < cut.pieces; ++p)
-      for (int i = 0; i < 4; ++i) scratch[p][i / 2][i % 2] = most_alive(p, i / 2 == 1, i % 2 == 1);
+      for (int i = 0; i < 4; ++i) scratch[p].of[i / 2][i % 2] = most_alive(p, i / 2 == 1, i % 2 == 1);
     add_made_again(facts, recomputed);
   }
   [[nodiscard]] constexpr int pieces() const { return cut.pieces; }
 
   /// Bytes of the flat buffer of pieces begin to end - 1: each unit is padded, also where a cut has made two of it.
   [[nodiscard]] constexpr std::int64_t flat_bytes(int begin, int end) const {
-    const Flat& a = flat[begin];
-    const Flat& b = flat[end];
+    const FlatUpTo& a = flat[begin];
+    const FlatUpTo& b = flat[end];
     if (a.open == 0) return b.closed - a.closed + rounded_up(b.open, unit_bytes);
     if (a.closed == b.closed && b.open > 0) return rounded_up(b.open - a.open, unit_bytes);
     return rounded_up(a.unit - a.open, unit_bytes) + b.closed - a.closed - rounded_up(a.unit, unit_bytes) + rounded_up(b.open, unit_bytes);
@@ -108,8 +148,8 @@ template <int Nodes> struct StageMemory {
     most_of.sent = most_of.sent && end < cut.pieces;
     const int output = most_of.sent ? 0 : 1;
     most_of.sent = most_of.sent && in_place[piece];
-    const std::int64_t first = scratch[piece][0][output];
-    const std::int64_t later = scratch[piece][most_of.sent ? 0 : 1][output];
+    const std::int64_t first = scratch[piece].of[0][output];
+    const std::int64_t later = scratch[piece].of[most_of.sent ? 0 : 1][output];
     most_of.scratch = first > most_of.later_scratch ? first : most_of.later_scratch;
     if (later > most_of.later_scratch) most_of.later_scratch = later;
     if (largest_unit[piece] > most_of.unit) most_of.unit = largest_unit[piece];
@@ -145,10 +185,11 @@ template <int Nodes> struct StageMemory {
  private:
   constexpr void add_parameters() {
     const Graph& graph = request.graph;
-    std::int64_t raw[std::size_t{most}]{};     // by unit
-    std::int64_t before[std::size_t{most}]{};  // by unit: padded bytes of those before it
-    int unit_at[std::size_t{most + 1}]{};      // by place: the last unit that has begun, -1: none
-    std::int64_t raw_at[std::size_t{most + 1}]{};
+    Tables<std::int64_t, int> notes;
+    auto* const raw = notes.make<std::int64_t>(graph.node_count);     // by unit
+    auto* const before = notes.make<std::int64_t>(graph.node_count);  // by unit: padded bytes of those before it
+    int* const unit_at = notes.make<int>(cut.pieces + 1);             // by place: the last unit that has begun, -1: none
+    auto* const raw_at = notes.make<std::int64_t>(cut.pieces + 1);
     int unit = -1;
     int block = -1;
     for (int p = 0; p < cut.pieces; ++p) {
@@ -171,15 +212,16 @@ template <int Nodes> struct StageMemory {
     for (int k = 0; k <= cut.pieces; ++k) {
       const int u = unit_at[k];
       if (u < 0) continue;
-      flat[k] = raw_at[k] == raw[u] ? Flat{before[u] + rounded_up(raw[u], unit_bytes), 0, 0} : Flat{before[u], raw_at[k], raw[u]};
+      flat[k] = raw_at[k] == raw[u] ? FlatUpTo{before[u] + rounded_up(raw[u], unit_bytes), 0, 0} : FlatUpTo{before[u], raw_at[k], raw[u]};
     }
     for (int p = 0; p < cut.pieces; ++p)
       for (int u = flat[p].open > 0 ? unit_at[p] : unit_at[p] + 1; u <= unit_at[p + 1]; ++u)
         if (rounded_up(raw[u], unit_bytes) > largest_unit[p]) largest_unit[p] = rounded_up(raw[u], unit_bytes);
   }
-  constexpr void add_saved(const ValueTables<most>& facts) {
+  template <class Facts> constexpr void add_saved(const Facts& facts) {
     const Graph& graph = request.graph;
-    bool needed[std::size_t{most + 1}]{};  // by value: read again in the backward
+    Tables<bool> notes;
+    bool* const needed = notes.make<bool>(graph.node_count + 1);  // by value: read again in the backward
     for (int n = 0; n < graph.node_count; ++n) {
       const Leaf& leaf = graph.leaf(n);
       for (int k = 0; k < graph.nodes[n].operand_count && saves_input(leaf); ++k) needed[graph.nodes[n].operands[k]] = true;
@@ -209,14 +251,14 @@ template <int Nodes> struct StageMemory {
     }
   }
   /// What a segment makes again lies in scratch beside the gradients of its pieces.
-  constexpr void add_made_again(const ValueTables<most>& facts, const RecomputedTables<most>& recomputed) {
+  template <class Facts, class Again> constexpr void add_made_again(const Facts& facts, const Again& recomputed) {
     for (int s = 0; s < recomputed.segment_count; ++s) {
       std::int64_t bytes = 0;
       for (int n = recomputed.segments[s].begin; n < recomputed.segments[s].end; ++n)
         if (facts.again[n] && facts.root[n + 1] == n + 1) bytes += request.value_bytes(n + 1);
       for (int p = 0; p < cut.pieces; ++p)
         if (cut.piece_node[p] < recomputed.segments[s].end && cut.piece_node[p + 1] > recomputed.segments[s].begin)
-          for (int i = 0; i < 4; ++i) scratch[p][i / 2][i % 2] += bytes;
+          for (int i = 0; i < 4; ++i) scratch[p].of[i / 2][i % 2] += bytes;
     }
   }
   /// The most that lives at one node of a piece; a value that takes the place of another is counted once.
@@ -235,7 +277,7 @@ template <int Nodes> struct StageMemory {
       for (int k = 0; k < node.operand_count; ++k) {
         const int v = node.operands[k];
         const bool counted = v > first ? v < same || output : input;
-        if (last_reader[v] == n && (k == 0 || v != node.operands[0]) && counted) freed += request.value_bytes(v);
+        if (cut.last_reader[v] == n && (k == 0 || v != node.operands[0]) && counted) freed += request.value_bytes(v);
       }
       if (takes_place(n)) now -= freed;
       if (n + 1 < same || output) now += request.value_bytes(n + 1);
