@@ -35,6 +35,22 @@ TEST_CASE("a transfer completes when both sides have started it, in either order
     }
 }
 
+TEST_CASE("elements move when the other side has come") {
+  const FirstRanks ranks{2};
+  if (!ranks.taking_part()) return;
+  MpiCommunicator comm{ranks.get(), std::chrono::minutes{2}};
+  float value = 1;
+  MpiTransfer transfer;
+  if (comm.rank() == 0) {
+    transfer.start_send(comm.get(), 0, 1, 0, 5, {}, &value, 1);
+    CHECK_FALSE((transfer.advance() || transfer.moves()));
+  }
+  MPI_Barrier(ranks.get());
+  if (comm.rank() == 1) transfer.start_receive(comm.get(), 1, 0, 0, 5, {}, &value, 1);
+  complete(transfer);
+  CHECK(transfer.moves());
+}
+
 TEST_CASE("counts that differ are named on both sides, nothing is written, and the next transfer is not disturbed") {
   const FirstRanks ranks{2};
   if (!ranks.taking_part()) return;

@@ -73,6 +73,26 @@ TEST_CASE("a wait for a rank that says farewell ends at once, and the first caus
   CHECK((watch.lost().cause() == 0 && watch.lost().why() == "the disk is on fire"));
 }
 
+TEST_CASE("who waits long for another process looks rarely") {
+  const FirstRanks ranks{2};
+  if (!ranks.taking_part()) return;
+  MpiWatch watch{ranks.get(), 2min};
+  Waits other{{1 - watch.rank()}};
+  int looks = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(watch.await(
+      other,
+      [&] {
+        ++looks;
+        other.complete = std::chrono::steady_clock::now() - begin > 1s;
+      },
+      [](auto visit) { visit(0); }));
+  CHECK(looks < 20'000);  // without a sleep some 100,000; with sleeps of 20 us and more, and what a system adds to them, fewer than 10,000
+  MPI_Barrier(ranks.get());
+  watch.say_farewell("");
+  watch.linger(2s, [] { return false; });
+}
+
 namespace {
 
 /// The ranks that wait name the one that is silent. Each waits for what `from` gives it.

@@ -100,6 +100,8 @@ class MpiCollective {
   }
 
   [[nodiscard]] bool done() const { return stage_ == Stage::done; }
+  /// Whether all members have come, and it has the turn.
+  [[nodiscard]] bool moves() const { return stage_ != Stage::agreeing; }
   [[nodiscard]] bool needs(int rank) const {
     for (const int member : group_->ranks)
       if (member == rank) return rank != group_->ranks[at(group_->position)];

@@ -63,6 +63,8 @@ class MpiShare {
     }
     return false;
   }
+  /// Whether the owner has come; it does not know who of the others has.
+  [[nodiscard]] bool moves() const { return !asked_; }
   [[nodiscard]] bool needs(int rank) const { return owns() || rank == owner_; }
   template <class Visit> void each_missing(Visit visit) {
     requests_.done();

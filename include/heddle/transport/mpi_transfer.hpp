@@ -57,6 +57,8 @@ class MpiTransfer {
   }
 
   [[nodiscard]] bool done() const { return done_; }
+  /// Whether the other side has come.
+  [[nodiscard]] bool moves() const { return requests_.empty(theirs_arrive); }
   [[nodiscard]] bool needs(int rank) const { return rank == peer_; }
   template <class Visit> void each_missing(Visit visit) const { visit(peer_); }
   [[nodiscard]] std::string describe() const { return describe(sends_, peer_); }

@@ -18,7 +18,8 @@
 namespace heddle::transport_room {
 
 /// What one process knows of the others. An operation has done(), needs(rank) and describe(); each_missing(visit) visits the ranks that it still
-/// expects something from.
+/// expects something from. One that has moves() says whether all others have come: bytes are on their way then, which MPI moves only while somebody
+/// looks, so nobody sleeps between two looks before the first question.
 ///
 /// Who is lost is found by asking. After half the deadline a rank that waits asks all others; a rank that waits as well answers at once whom it waits
 /// for, a rank that is gone, stopped or busy does not. At the deadline the silent one among those that the rank waits for, also by way of others, is
@@ -42,12 +43,13 @@ class MpiWatch {
     const auto begin = std::chrono::steady_clock::now();
     auto lost_since = std::chrono::steady_clock::time_point::max();
     auto asked = begin;
-    for (int asks = 0;; pause_between_looks(asks > 0)) {
+    auto now = begin;
+    for (int asks = 0;; pause_between_looks(moves(operation) ? of_bytes(asks) : now - begin)) {
       progress();
       if (operation.done()) return true;
       listen();
       if (owes_) tell(operation, each_missing);
-      const auto now = std::chrono::steady_clock::now();
+      now = std::chrono::steady_clock::now();
       if (hopeless(operation)) {
         lost_since = std::min(lost_since, now);
         if (out() || now - lost_since > std::min(deadline_, last_messages)) return false;
@@ -83,10 +85,11 @@ class MpiWatch {
   /// Listens until quiet() and the farewell has left, or every other rank has said its own, or `length` has passed.
   template <class Quiet> void linger(std::chrono::nanoseconds length, Quiet quiet) {
     const auto begin = std::chrono::steady_clock::now();
-    for (; std::chrono::steady_clock::now() - begin < std::min(deadline_, length) && !control_.all_gone(); pause_between_looks(true)) {
+    for (auto waited = begin - begin; waited < std::min(deadline_, length) && !control_.all_gone(); pause_between_looks(waited)) {
       listen();
       const bool left = control_.farewell_has_left();
       if (quiet() && left) return;
+      waited = std::chrono::steady_clock::now() - begin;
     }
   }
   [[nodiscard]] bool all_gone() const { return control_.all_gone(); }
@@ -97,6 +100,12 @@ class MpiWatch {
   /// Messages of a rank that has stopped may still be on their way for so long.
   static constexpr std::chrono::nanoseconds last_messages = std::chrono::milliseconds{50};
 
+  /// As long as that counts the wait for bytes on their way: who sends them may be gone all the same.
+  [[nodiscard]] static std::chrono::nanoseconds of_bytes(int asks) { return std::chrono::milliseconds{asks > 0 ? 200 : 0}; }
+  template <class Operation> [[nodiscard]] static bool moves(const Operation& operation) {
+    if constexpr (requires { operation.moves(); }) return operation.moves();
+    return false;
+  }
   template <class Operation> [[nodiscard]] bool hopeless(const Operation& operation) const {
     if (!lost_.any()) return false;
     for (int other = 0; other < size(); ++other)
