@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Two processes train two replicas. builds_check.py starts them from two programs that are compiled from this file with other flags.
+// Two processes train two replicas. builds_check.py starts them from two programs that are compiled with other flags.
+#pragma once
+
 #include <cstdint>
 #include <cstdio>
 #include <vector>
@@ -7,9 +9,11 @@
 #include "heddle/backend/cpu_mpi.hpp"
 #include "heddle/run/run_main.hpp"
 
+namespace processes::builds {
+
 using namespace heddle;
 
-int main() {
+inline int main_of_process() {
   return run_main([] {
     struct Net : Sequential<Linear<3, 4>, Tanh, Linear<4, 2>> {};
     const std::vector<float> rows{0.1F, 0.2F, 0.3F, 0.4F, 0.5F, 0.6F};
@@ -20,3 +24,5 @@ int main() {
     if (trainer.first_process()) std::puts(same ? "replicas are the same" : "replicas differ");
   });
 }
+
+}  // namespace processes::builds

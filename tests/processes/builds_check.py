@@ -11,7 +11,7 @@ faults = []
 
 
 def start(mpirun, number, *programs):
-    parts = [part for program in programs for part in (":", number, "1", program)][1:]
+    parts = [part for program in programs for part in (":", number, "1", program, "builds")][1:]
     done = subprocess.run([mpirun, *parts], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", timeout=60)
     print(f"$ {done.args}: {done.returncode}\n{done.stdout}{done.stderr}", flush=True)
     return done.returncode, done.stdout, done.stderr

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Four processes train; one of them ends in the third step as it is told to. ending_check.py looks at what the others say and how they end.
-#define DOCTEST_CONFIG_DISABLE  // only the models and rows of equal.hpp are wanted
+#pragma once
+
 #include <unistd.h>
 
 #include <chrono>
@@ -13,9 +14,9 @@
 #include "equivalence/equal.hpp"
 #include "heddle/backend/cpu_mpi.hpp"
 
-using namespace equivalence;
+namespace processes::ending {
 
-namespace {
+using namespace equivalence;
 
 using Four = Plan<Mlp, CrossEntropy, Adam, Batch<16>, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>, Grain<2>>;
 
@@ -31,10 +32,8 @@ struct Ending : Observer {
   }
 };
 
-}  // namespace
-
 /// ending HOW RANK: HOW is throw, exit, kill, silent or fine.
-int main(int argc, char** argv) {
+inline int main_of_process(int argc, char** argv) {
   Ending ending;
   ending.how = argc > 1 ? argv[1] : "fine";
   ending.rank = argc > 2 ? std::atoi(argv[2]) : 0;
@@ -52,3 +51,5 @@ int main(int argc, char** argv) {
     return 1;
   }
 }
+
+}  // namespace processes::ending

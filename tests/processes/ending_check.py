@@ -13,7 +13,7 @@ PATIENCE = 100  # seconds: only a hang reaches it
 
 
 def start(program, mpirun, how, rank):
-    done = subprocess.run([*mpirun, program, how, str(rank)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=PATIENCE)
+    done = subprocess.run([*mpirun, program, "ending", how, str(rank)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=PATIENCE)
     print(f"$ {how} {rank}: {done.returncode}\n{done.stdout}", flush=True)
     said = dict(re.findall(r"process (\d): (.*)", done.stdout))
     return done.returncode, {int(process): words for process, words in said.items()}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Many small worlds under one mpirun. In each of them one process ends without a word, at another place of a step; the others say what they find.
 // exits_check.py starts it until every process has ended in every collective and transfer of a step of every plan.
-#define DOCTEST_CONFIG_DISABLE  // only the models and rows of equal.hpp are wanted
+#pragma once
+
 #include <unistd.h>
 
 #include <chrono>
@@ -14,9 +15,9 @@
 #include "equivalence/lost_places.hpp"
 #include "heddle/backend/cpu_mpi.hpp"
 
-using namespace equivalence;
+namespace processes::exits {
 
-namespace {
+using namespace equivalence;
 
 struct Even : Sequential<Linear<24, 16>, ReLU, Linear<16, 12>> {};
 struct Steps : Sequential<Input<4, 6>, Linear<6, 6>, Residual<Linear<6, 8>, GELU, Linear<8, 6>>, Flatten, Linear<24, 10>> {};
@@ -77,10 +78,8 @@ template <class ThePlan> int play(int first, std::chrono::seconds deadline) {
   return 1;
 }
 
-}  // namespace
-
 /// exits PLAN FIRST SECONDS
-int main(int argc, char** argv) {
+inline int main_of_process(int argc, char** argv) {
   if (argc != 4) return 2;
   const std::string plan = argv[1];
   const int first = std::atoi(argv[2]);
@@ -92,3 +91,5 @@ int main(int argc, char** argv) {
   if (plan == "product") return play<Product>(first, deadline);
   return 2;
 }
+
+}  // namespace processes::exits

@@ -18,7 +18,7 @@ RANKS = {"slices": 2, "sequences": 2, "interleaves": 2, "halves": 2, "product": 
 
 def start(program, mpirun, flag, plan, first):
     worlds = PROCESSES // RANKS[plan]
-    command = [mpirun, "--enable-recovery", flag, str(worlds * RANKS[plan]), program, plan, str(first), str(DEADLINE)]
+    command = [mpirun, "--enable-recovery", flag, str(worlds * RANKS[plan]), program, "exits", plan, str(first), str(DEADLINE)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", timeout=PATIENCE)
     cases = re.search(r"^cases (\d+)$", done.stdout, re.M)
     if not cases:

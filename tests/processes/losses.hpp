@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Several worlds of three, four and eight processes under one mpirun, each with a plan of its own. In each of them one process is lost at a moment
 // that the seed decides; the others say whom they miss. losses_check.py starts it and looks at what they say and whether they end.
-#define DOCTEST_CONFIG_DISABLE  // only the models and rows of equal.hpp are wanted
+#pragma once
+
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -17,9 +18,9 @@
 #include "equivalence/equal.hpp"
 #include "heddle/backend/cpu_mpi.hpp"
 
-using namespace equivalence;
+namespace processes::losses {
 
-namespace {
+using namespace equivalence;
 
 struct Deep : Sequential<Linear<24, 64>, ReLU, Linear<64, 64>, ReLU, Linear<64, 64>, ReLU, Linear<64, 16>> {};
 struct Steps : Sequential<Input<4, 8>, Linear<8, 8>, Residual<Linear<8, 16>, GELU, Linear<16, 8>>, Flatten, Linear<32, 16>> {};
@@ -61,12 +62,12 @@ struct Loser : Observer {
     if (how == "_exit") _exit(3);
   }
 };
-Loser loser;
+inline Loser loser;
 
-double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+inline double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 /// At most 0.3 s of training, then the process is lost: in any instruction of the machine, or at a place where an observer is called.
-void arm(std::mt19937& random) {
+inline void arm(std::mt19937& random) {
   const bool at_any_moment = loser.how != "throw" && loser.how != "exit" && random() % 2 == 0;
   if (!at_any_moment) {
     loser.countdown = 1 + static_cast<int>(random() % 2000);
@@ -112,7 +113,7 @@ template <class ThePlan> int play(const Group& world, unsigned seed, std::chrono
   }
 }
 
-int play_any(const Group& world, unsigned seed, std::chrono::seconds deadline) {
+inline int play_any(const Group& world, unsigned seed, std::chrono::seconds deadline) {
   if (world.plan == "replicas3") return play<Replicas3>(world, seed, deadline);
   if (world.plan == "stages3") return play<Stages3>(world, seed, deadline);
   if (world.plan == "turns3") return play<Turns3>(world, seed, deadline);
@@ -127,10 +128,8 @@ int play_any(const Group& world, unsigned seed, std::chrono::seconds deadline) {
   return 2;
 }
 
-}  // namespace
-
 /// losses SECONDS SEED PLAN:HOW...; a plan is named with its number of processes
-int main(int argc, char** argv) {
+inline int main_of_process(int argc, char** argv) {
   if (argc < 4) return 2;
   int process = 0;
   MPI_Comm_rank(MpiProcess::instance().world(), &process);
@@ -146,3 +145,5 @@ int main(int argc, char** argv) {
   }
   return 2;
 }
+
+}  // namespace processes::losses

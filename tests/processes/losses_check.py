@@ -38,7 +38,7 @@ class Round:
         self.program, self.worlds = program, worlds
         self.sizes = [int(plan[-1]) for plan, _ in worlds]
         words = [f"{plan}:{how}" for plan, how in worlds]
-        command = [mpirun, "--enable-recovery", flag, str(sum(self.sizes)), program, str(DEADLINE), str(seed), *words]
+        command = [mpirun, "--enable-recovery", flag, str(sum(self.sizes)), program, "losses", str(DEADLINE), str(seed), *words]
         self.lines, self.pids, self.victims, self.said, self.ended = [], {}, {}, {}, {}
         self.job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
         self.reader = threading.Thread(target=self.read, daemon=True)

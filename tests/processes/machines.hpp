@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A process of a plan whose ranks are on several machines. machines_check.py starts it in network namespaces that act as machines, and alone.
-#define DOCTEST_CONFIG_DISABLE  // only the models and rows of equal.hpp are wanted
+#pragma once
+
 #include <unistd.h>
 
 #include <chrono>
@@ -11,9 +12,9 @@
 #include "equivalence/equal.hpp"
 #include "heddle/backend/cpu_mpi.hpp"
 
-using namespace equivalence;
+namespace processes::machines {
 
-namespace {
+using namespace equivalence;
 
 template <class... Parts> using Of = Plan<Blocks, CrossEntropy, Adam, Batch<32>, Grain<4>, Bucket<1_KiB>, Parts...>;
 using Alone = Of<Single>;
@@ -42,7 +43,7 @@ template <class ThePlan> int train_and_print() {
 }
 
 /// Steps until the other machine is gone.
-int train_until_lost() {
+inline int train_until_lost() {
   const auto rows = rows_of<Replicas>(32);
   Trainer<Replicas, CpuMpi> trainer{settings<Adam>(), Seed{5}, RunOptions{std::chrono::seconds{4}}};
   for (;;) {
@@ -53,10 +54,8 @@ int train_until_lost() {
   }
 }
 
-}  // namespace
-
 /// machines PLAN: alone, replicas, stages, product, product-alone; or until-lost
-int main(int argc, char** argv) {
+inline int main_of_process(int argc, char** argv) {
   const std::string plan = argc > 1 ? argv[1] : "";
   try {
     if (plan == "alone") return train_and_print<Alone>();
@@ -71,3 +70,5 @@ int main(int argc, char** argv) {
   }
   return 2;
 }
+
+}  // namespace processes::machines

@@ -65,7 +65,7 @@ class Machines:
     def command(self, mpirun, flag, program, plan):
         """Ranks 0 and 2 on the first machine, 1 and 3 on the second."""
         hosts = ",".join(f"{name}:2" for name in self.names)
-        words = [mpirun, "--mca", "plm_rsh_agent", str(HERE / "on_machine.sh"), "--host", hosts, "--map-by", "node", flag, "4", program, plan]
+        words = [mpirun, "--mca", "plm_rsh_agent", str(HERE / "on_machine.sh"), "--host", hosts, "--map-by", "node", flag, "4", program, "machines", plan]
         return [str(HERE / "on_machine.sh"), self.names[0], "exec " + shlex.join(words)]
 
     def start(self, *mpirun_and_program):
@@ -100,7 +100,7 @@ def main(program, mpirun, flag):
     faults = []
     with Machines() as machines:
         for plan, reference, share in PLANS:
-            wanted = RANK.findall(said([mpirun, flag, "1", program, reference]).stdout)
+            wanted = RANK.findall(said([mpirun, flag, "1", program, "machines", reference]).stdout)
             before = machines.crossed()
             done = machines.start(mpirun, flag, program, plan)
             crossed = machines.crossed() - before

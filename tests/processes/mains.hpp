@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Four processes whose program ends in run_main with an error, or without. mains_check.py looks at what they say.
+#pragma once
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -9,12 +11,12 @@
 
 #include "heddle/backend/spmd_mpi.hpp"
 
+namespace processes::mains {
+
 using namespace heddle;
 
-namespace {
-
 /// One process throws beside the others' sums; they lose it.
-void lose_one(int which) {
+inline void lose_one(int which) {
   spmd_processes(Mesh{{axis::data}, {4}, 1}, [&](auto& comm) {
     const Distributed<float, Partial<axis::data>> mine{1.0F};
     for (int step = 0; step < 3; ++step) {
@@ -24,12 +26,10 @@ void lose_one(int which) {
   });
 }
 
-int process_of_mpirun() { return read_world().rank; }
-
-}  // namespace
+inline int process_of_mpirun() { return read_world().rank; }
 
 /// mains HOW: HOW is fine, code, early, early_one, late, after, lost, lost_first, quiet, leaves_0 or leaves_3.
-int main(int argc, char** argv) {
+inline int main_of_process(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "fine";
   return run_main([&] {
     if (how == "early") throw Error(Code{'D', 1}, "no folder was given. Fix: give one.");  // before anybody has called MPI
@@ -53,3 +53,5 @@ int main(int argc, char** argv) {
     return how == "code" ? 7 : 0;
   });
 }
+
+}  // namespace processes::mains

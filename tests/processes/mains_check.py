@@ -17,7 +17,7 @@ faults = []
 
 def start(program, mpirun, how):
     begun = time.monotonic()
-    done = subprocess.run([*mpirun, program, how], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", timeout=PATIENCE)
+    done = subprocess.run([*mpirun, program, "mains", how], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", timeout=PATIENCE)
     print(f"$ {how}: {done.returncode} after {time.monotonic() - begun:.1f} s\n{done.stdout}{done.stderr}", flush=True)
     return done.returncode, done.stdout, done.stderr
 
