@@ -262,7 +262,7 @@ def other_eigen(project, scratch, compiler):
     if str(folder) not in (scratch / "user" / "build.ninja").read_text():
         sys.exit("consume.py: CMake does not take Eigen 5")
     tests = project / "tests"
-    run(compiler, "-std=c++20", "-O1", *quick_flags().split(), "-include", tests / "rooms.hpp", "-I", project / "include", "-I", tests, "-isystem", folder, tests / "compute/eigen/gemm_test.cpp",
+    run(compiler, "-std=c++20", "-Og", *quick_flags().split(), "-include", tests / "rooms.hpp", "-I", project / "include", "-I", tests, "-isystem", folder, tests / "compute/eigen/gemm_test.cpp",
         tests / "compute/eigen/public_products_test.cpp", tests / "equivalence/public_products_test.cpp", tests / "main.cpp", "-pthread",
         *noticing(project)[1].split(), "-o", scratch / "tests")
     run(scratch / "tests")
