@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 // expect: heddle\.G13
 // expect: FieldCompute
-// expect-g++: has a kernel for FieldCompute, but heddle::FieldKernel<Gain> has no static void forward\(const ForwardCall&\)\. Fix: add it
+// expect-g++: has a kernel for FieldCompute, but heddle::FieldKernel<Scale> has no static void forward\(const ForwardCall&\)\. Fix: add it
 #include "heddle/backend/field_threads.hpp"
 #include "heddle/heddle.hpp"
 using namespace heddle;
 using namespace heddle::extending;
-struct Gain {
+struct Scale {
   static constexpr Leaf describe(Spec in) {
     Leaf leaf;
-    leaf.kind << "Gain";
-    leaf.spelled << "Gain";
+    leaf.kind << "Scale";
+    leaf.spelled << "Scale";
     leaf.in = leaf.out = in;
     leaf.with({"weight", Shape{in.shape.last()}, Initial::ones});
     return leaf;
   }
 };
-template <> struct heddle::FieldKernel<Gain> {
+template <> struct heddle::FieldKernel<Scale> {
 #ifdef HEDDLE_REPAIRED
   static void forward(const ForwardCall&) {}
 #else
@@ -24,5 +24,5 @@ template <> struct heddle::FieldKernel<Gain> {
 #endif
   static void backward(const BackwardCall&) {}
 };
-struct Model : Sequential<Linear<4, 4>, Gain, Linear<4, 4>> {};
-bool proved() { return prove<Plan<Model, MeanSquaredError, SGD, Batch<8>, Single>>().ok(); }
+struct Scaled : Sequential<Linear<4, 4>, Scale, Linear<4, 4>> {};
+bool scaled_is_proved() { return prove<Plan<Scaled, MeanSquaredError, SGD, Batch<8>, Single>>().ok(); }

@@ -14,6 +14,6 @@ template <> struct heddle::Kernel<Bare, EigenCompute> : compute_room::Reshape {}
 #else
 template <> struct heddle::Kernel<ReLU, EigenCompute> : compute_room::Reshape {};
 #endif
-struct Model : Sequential<Linear<4, 4>, Bare> {};
-using Alone = Plan<Model, CrossEntropy, SGD, Batch<4>, Single>;
-void train() { Trainer<Alone, CpuThreads> trainer{{}}; }
+struct EndsBare : Sequential<Linear<4, 4>, Bare> {};
+using Alone = Plan<EndsBare, CrossEntropy, SGD, Batch<4>, Single>;
+void train_bare() { Trainer<Alone, CpuThreads> trainer{{}}; }

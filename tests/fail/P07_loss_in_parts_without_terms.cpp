@@ -21,6 +21,6 @@ template <> struct heddle::LossKernel<Hinge, EigenCompute> {
 #endif
   static float sum(const LossCall&);
 };
-struct Model : Sequential<Linear<4, 64>> {};
-using Trained = Plan<Model, Hinge, SGD, Batch<4>, TensorParallel<2>>;
-void train() { Trainer<Trained, CpuThreads> trainer{{}}; }
+struct Widened : Sequential<Linear<4, 64>> {};
+using Trained = Plan<Widened, Hinge, SGD, Batch<4>, TensorParallel<2>>;
+void train_widened() { Trainer<Trained, CpuThreads> trainer{{}}; }

@@ -2,7 +2,7 @@
 """Divides what a compiler says of many broken twins in one file among their cases, as if each had been compiled alone.
 
 Each twin stands in a namespace case_<number> behind a #line with the name of its case, so each error has a line that begins with that name.
-A compiler leaves out what it said last: through which headers a header is read, and a line of text that it just quoted. Both are put back.
+A compiler leaves out what it has said: through which headers a header is read, and a line of text that it just quoted. Both are put back.
 Nothing is divided where an error belongs to no case or to two, since then nobody knows whose it is.
 """
 import re
@@ -40,14 +40,28 @@ def blocks_of(answer):
     return blocks
 
 
-def restored(block, remembered):
-    """The block with what the compiler left out; nothing if it never said it."""
-    found = said(block)
-    chain = [line for line in block if INCLUDED.match(line)]
-    if chain:
-        remembered[found["file"]] = chain
-    elif found["file"] in remembered:
-        block = [*remembered[found["file"]], *block]
+def remember(chain, file, remembered):
+    """All headers through which a file is read, of which g++ leaves out what a chain before has named, so each of them has one too."""
+    if not chain or any(line.startswith("In") for line in chain[1:]):  # clang says all of it each time
+        remembered.update({file: chain} if chain else {})
+        return chain
+    places = [INCLUDED.sub("", line)[:-1] for line in chain]
+    places += [INCLUDED.sub("", line)[:-1] for line in remembered.get(places[-1].split(":")[0], [])]
+    for n, name in enumerate([file, *(place.split(":")[0] for place in places[:-1])]):
+        remembered[name] = ("In file included from " + (",\n" + " " * 17 + "from ").join(places[n:]) + ":").split("\n")
+    return remembered[file]
+
+
+def restored(block, remembered, case):
+    """The block of a case with what the compiler left out since it has said it of another case; nothing if it never said it."""
+    found, chain, own = said(block), [], None
+    for line in block:
+        if INCLUDED.match(line):
+            chain.append(line)
+        elif at := AT.match(line):
+            whole = remember(chain, at["file"], remembered)
+            own, chain = whole if own is None else own, []
+    block = [*(own or remembered.get(found["file"], [])), *(block[next(n for n, line in enumerate(block) if not INCLUDED.match(line)):])]
     at = block.index(found.string)
     quoted = at + 1
     while quoted < len(block) and QUOTED.match(block[quoted]):
@@ -55,7 +69,7 @@ def restored(block, remembered):
     place = (found["file"], found["place"])
     if quoted > at + 1:
         remembered[place] = block[at + 1:quoted]
-    elif place in remembered:
+    elif place in remembered and found["file"] != case:
         block = [*block[:at + 1], *remembered[place], *block[at + 1:]]
     return block
 
@@ -69,10 +83,10 @@ def divided(answer, cases, unit):
         named = {case for case in cases if any(line.startswith(f"{case}:") for line in block)}
         if len(named) != 1:
             return None
-        block = restored(block, remembered)
-        if not any(INCLUDED.match(line) for line in block) and said(block)["file"] not in named:
-            return None
         case = named.pop()
+        block = restored(block, remembered, case)
+        if not any(INCLUDED.match(line) for line in block) and said(block)["file"] != case:
+            return None
         parts.setdefault(case, []).extend(line.replace(unit, case) for line in block)
     for part in parts.values():  # clang counts at the end
         part += ["The compiler counts its errors here."] if TOTAL.search(answer) else []

@@ -18,9 +18,9 @@ With --precompiled FOLDER the headers that a case names are read from there (--p
 A twin that does not pass so, or whose answer may be too long without them, is compiled as a user compiles it.
 --precompile also compiles repaired twins, many in one file; those that compile so are not compiled again, unless their text changes.
 So it does with broken twins: where the part of a case in what the compiler says of all (answers.py) passes, the case is not compiled again.
-An error that cases share is said of the first alone. A case without any is compiled alone; a second error of a case that a case before it shares is
-hidden. clang reads the cases from the last to the first, so this stays so on both only where cases on both sides share it; -DHEDDLE_SLOW_TESTS=ON compiles
-each twin alone, and sees that too.
+An error that cases share is said of the first alone. Cases without any are compiled together again, as long as one more is answered for. A second error of
+a case that a case before it shares is hidden. clang reads the cases from the last to the first, so this stays so on both only where cases on both sides
+share it; -DHEDDLE_SLOW_TESTS=ON compiles each twin alone, and sees that too.
 """
 import argparse
 import hashlib
@@ -106,6 +106,9 @@ def precompiled(folder, compiler, door):
     return header, header.with_suffix(".hpp.gch" if family(compiler) == "g++" else ".hpp.pch")
 
 
+NOT_PRECOMPILED = {"g++": ("synthetic", "spmd")}  # this compiler reads these doors so few times that to precompile them takes longer
+
+
 def cases_of(compiler):
     """The cases of this compiler that read a door, by door."""
     by_door = {}
@@ -120,10 +123,12 @@ def precompile(compiler, includes, folder):
     """Exit code and words of the compiler that turns the doors of its cases into files that it reads faster."""
     words = ""
     for door in cases_of(compiler):
-        held = DOORS[door]
         header, target = precompiled(folder, compiler, door)
+        if door in NOT_PRECOMPILED.get(family(compiler), ()):
+            target.unlink(missing_ok=True)
+            continue
         header.parent.mkdir(parents=True, exist_ok=True)
-        header.write_text("".join(f'#include "{name}"\n' for name in held))
+        header.write_text("".join(f'#include "{name}"\n' for name in DOORS[door]))
         more = ["-fpch-instantiate-templates"] if family(compiler) == "clang" else []  # else every case instantiates what inline functions use
         command = [find(compiler), "-std=c++20", *reads(includes), "-w", *more, "-x", "c++-header", str(header), "-o", str(target)]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
@@ -133,8 +138,10 @@ def precompile(compiler, includes, folder):
     return 0, words
 
 
-TOGETHER = 24  # twins in one file
-BY_ITSELF = re.compile(r"^(namespace heddle|#define|template <>)", re.M)  # what cannot stand inside a namespace beside others
+TO_AN_OBJECT = ["-c", "-x", "cu", "-Xcompiler", "-fsyntax-only"]  # the host's compiler, which comes last, only reads: no object is left
+TOGETHER = 40  # twins in one file
+BY_ITSELF = re.compile(r"^#define", re.M)  # what cannot stand beside others
+OUTSIDE = re.compile(r"^(namespace heddle|template <>)", re.M)  # what cannot stand inside a namespace: cases with it share a file if their names differ
 
 
 def compiled_together(folder, compiler):
@@ -155,8 +162,8 @@ def compile_together(cases, door, compiler, includes, folder):
     include = re.compile(r"^#include .*\n", re.M)
     unit = pathlib.Path(folder) / pathlib.Path(compiler).name / f"{door}_together.cpp"
     unit.write_text("".join(sorted({line for text in texts for line in include.findall(text)})) + "#define HEDDLE_REPAIRED\n" +
-                    "".join(f"namespace case_{i} {{\n{include.sub('', text)}}}\n" for i, text in enumerate(texts)))
-    to = ["-c", "-x", "cu", "-o", str(unit.with_suffix(".o"))] if family(compiler) == "nvcc" else ["-fsyntax-only"]
+                    "".join(apart(i, text, include.sub("", text)) for i, text in enumerate(texts)))
+    to = TO_AN_OBJECT if family(compiler) == "nvcc" else ["-fsyntax-only"]
     command = [find(compiler), "-std=c++20", "-w", *flags_of_precompiled(folder, compiler, door), *reads(includes), *to, str(unit)]
     if subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
         return cases
@@ -165,11 +172,16 @@ def compile_together(cases, door, compiler, includes, folder):
 
 
 def groups(cases, door):
-    """So many as share a file; those that read more than the door are apart, since one may lack what another reads."""
+    """So many as share a file; those that read more than the door are apart, since one may lack what another reads, and so are those outside a namespace."""
     held = set(DOORS.get(door, ()))
-    for more in (False, True):
-        group = [case for case in cases if (not headers_of_broken(case.read_text()) <= held) == more]
-        yield from (group[first:first + TOGETHER] for first in range(0, len(group), TOGETHER))
+    for more, outside in ((False, False), (True, False), (False, True), (True, True)):
+        kind = [case for case in cases if (not headers_of_broken(text := case.read_text()) <= held, bool(OUTSIDE.search(text))) == (more, outside)]
+        yield from (kind[first:first + TOGETHER] for first in range(0, len(kind), TOGETHER))
+
+
+def apart(number, text, inside):
+    """The text of a case between others."""
+    return f"{inside}\n" if OUTSIDE.search(text) else f"namespace case_{number} {{\n{inside}}}\n"
 
 
 def compile_repaired(compiler, includes, folder):
@@ -188,7 +200,7 @@ def compile_broken_together(cases, door, compiler, includes, folder):
     texts = [re.sub(r"^#ifdef HEDDLE_REPAIRED\n.*\n#else\n(.*)\n#endif\n", r"\n\n\n\1\n\n", case.read_text(), flags=re.M) for case in cases]
     unit = pathlib.Path(folder) / pathlib.Path(compiler).name / f"{door}_broken_together.cpp"
     unit.write_text("".join(sorted({f"{line}\n" for text in texts for line in include.findall(text)})) +
-                    "".join(f'namespace case_{i} {{\n#line 1 "{case}"\n{include.sub("", text)}\n#line 1 "between_cases"\n}}\n'
+                    "".join(apart(i, text, f'#line 1 "{case}"\n{include.sub("", text)}\n#line 1 "between_cases"\n')
                             for i, (case, text) in enumerate(zip(cases, texts))))
     every_error = "-ferror-limit=0" if family(compiler) == "clang" else "-fmax-errors=0"
     command = [find(compiler), "-std=c++20", "-Wno-return-type", every_error, *flags_of_precompiled(folder, compiler, door), *reads(includes), "-fsyntax-only", str(unit)]
@@ -204,14 +216,18 @@ def compile_broken_together(cases, door, compiler, includes, folder):
 
 
 def compile_broken(compiler, includes, folder):
-    """Notes what the compiler says of broken twins that it reads many in one file."""
+    """Notes what the compiler says of broken twins that it reads many in one file; those without an answer are asked again, as long as one more gets an answer.
+    A case to which every compiler adds an error is compiled alone, since the added error may name no case."""
     found, tried = {}, 0
     for door, cases in cases_of(compiler).items():
-        together = [case for case in cases if not BY_ITSELF.search(case.read_text()) and errors_of(case.read_text(), family(compiler)) == 1]
-        together = together[::-1] if family(compiler) == "clang" else together
-        tried += len(together)
-        for group in groups(together, door):
-            found |= compile_broken_together(group, door, compiler, includes, folder)
+        left = [case for case in cases if not BY_ITSELF.search(case.read_text()) and not words_after("errors", case.read_text())]
+        left = left[::-1] if family(compiler) == "clang" else left
+        tried, before = tried + len(left), len(left) + 1
+        while 0 < len(left) < before:
+            before = len(left)
+            for group in groups(left, door):
+                found |= compile_broken_together(group, door, compiler, includes, folder)
+            left = [case for case in left if mark_of(case) not in found]
     answers_together(folder, compiler).write_text(json.dumps(found))
     return f"{len(found)} of {tried} broken twins answered for together\n"
 
@@ -453,12 +469,37 @@ def check_broken_together():
             cases[0].write_text(GOOD_CASE.replace("= 3", "= 2"))
             assert any("the broken twin compiles" in why for why in judge(cases[0], compiler, [folder], folder)[0]), "not refused: an answer for another text"
             cases[0].write_text(GOOD_CASE)
+    told = "In file included from b.hpp:2,\n                 from c.hpp:3:\na.cpp:1:1:   required from here\na.hpp:1:1: error: no\n"
+    told += "b.cpp:1:1:   required from here\nb.hpp:1:1: error: no\nIn file included from a.hpp:4:\nb.cpp:2:1:   required from here\nd.hpp:1:1: error: no\n"
+    of_b = answers.divided(told, ["a.cpp", "b.cpp"], "u.cpp")["b.cpp"]
+    assert of_b.startswith("In file included from c.hpp:3:\nb.cpp:1:1"), f"not put back: by which headers b.hpp is read: {of_b}"
+    assert "In file included from a.hpp:4,\n                 from b.hpp:2,\n                 from c.hpp:3:\nb.cpp:2:1" in of_b, f"not whole: by which headers d.hpp is read: {of_b}"
+    twice = "a.cpp:1:1: error: no\n    1 | text\n"
+    assert answers.divided(twice + twice[:21] + "\n", ["a.cpp"], "u.cpp")["a.cpp"].count("text") == 1, "put back: what a case has had quoted before"
     assert answers.divided("In file included from u.cpp:1:\nx.hpp:1:1: error: whose?\n", ["a.cpp"], "u.cpp") is None, "divided: an error of no case"
     assert answers.divided("a.cpp:1:1: error: no\nb.cpp:1:1: note: here\n", ["a.cpp", "b.cpp"], "u.cpp") is None, "divided: an error of two cases"
     assert answers.divided("a.cpp:1:1: error: no\nx.hpp:1:1: fatal error: end\n", ["a.cpp"], "u.cpp") is None, "divided: an answer that stops"
 
 
+def check_outside():
+    """Twins that specialise a template share a file too, and are still told apart."""
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "sum.hpp").write_text("template <int> struct Sum;\n")
+        text = GOOD_CASE.replace("\n#ifdef", '\n#include "sum.hpp"\n#ifdef', 1) + "template <> struct Sum<0> { static_assert(sum < 4); };\n"
+        written = {"one.cpp": text, "two.cpp": text.replace("Sum<0>", "Sum<1>").replace("sum ", "other ").replace("sum <", "other <"), "silent.cpp": "template <> struct Sum<2> {};\n"}
+        cases = [pathlib.Path(folder) / name for name in written]
+        for case, words in zip(cases, written.values()):
+            case.write_text(words)
+        assert [len(group) for group in groups(cases, None)] == [3]
+        for compiler in filter(find, DEFAULT_COMPILERS.split()):
+            (pathlib.Path(folder) / compiler).mkdir()
+            assert compile_together(cases, None, compiler, [folder], folder) == cases
+            found = compile_broken_together(cases, None, compiler, [folder], folder)
+            assert {mark: counts(said)[0] for mark, said in found.items()} == {mark_of(case): 1 for case in cases[:2]}, found
+
+
 def self_check():
+    check_outside()
     with tempfile.TemporaryDirectory() as folder:
         case = pathlib.Path(folder) / "X01_case.cpp"
         case.write_text(GOOD_CASE)
