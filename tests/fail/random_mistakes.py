@@ -23,6 +23,7 @@ import run_fail
 
 MOST_LINES = 15
 LONGEST_SECONDS = 30
+FRONT_DOOR = '#include "heddle/heddle.hpp"'
 QUESTIONS = [
     "static_assert(devices<Asked> > 0);",
     "static_assert(peak_memory<Asked>() > 0_MiB);",
@@ -81,7 +82,7 @@ class Program:
         model = f"{self.base} Net : Sequential<{', '.join(self.layers)}> {{}};"
         plan = f"using Trained = Plan<{', '.join(self.parts())}>;"
         question = self.question.replace("Asked", self.asked)
-        return "\n".join(['#include "heddle/heddle.hpp"', "", "using namespace heddle;", "using namespace heddle::extending;", *self.before, model, plan, question, ""])
+        return "\n".join([FRONT_DOOR, "", "using namespace heddle;", "using namespace heddle::extending;", *self.before, model, plan, question, ""])
 
     def any_linear(self):
         return self.draw.choice([n for n, layer in enumerate(self.layers) if "Linear<" in layer and "Residual" not in layer])
@@ -444,6 +445,27 @@ def compiled(compiler, includes, more, text):
     return done.returncode, done.stdout
 
 
+def compiled_together(compiler, includes, more, texts):
+    """What the compiler says of each of these programs, many in one file (answers.py), by name; of some nothing."""
+    said = {}
+    with tempfile.TemporaryDirectory() as folder:
+        unit, names = pathlib.Path(folder) / "together.cpp", sorted(texts)
+        for few in (names[first:first + run_fail.TOGETHER] for first in range(0, len(names), run_fail.TOGETHER)):
+            paths = {f"{folder}/{name}.cpp": name for name in few}
+            for path, name in paths.items():  # the compiler quotes them
+                pathlib.Path(path).write_text(texts[name])
+            inside = (f'#line 1 "{path}"\n{texts[name].replace(FRONT_DOOR, "", 1)}\n#line 1 "between"\n' for path, name in paths.items())
+            unit.write_text(FRONT_DOOR + "\n" + "".join(run_fail.apart(i, "", text) for i, text in enumerate(inside)))
+            command = [run_fail.find(compiler), "-std=c++20", "-fsyntax-only", "-fmax-errors=0", *more, *run_fail.reads(includes), str(unit)]
+            try:
+                done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=LONGEST_SECONDS)
+            except subprocess.TimeoutExpired:
+                continue  # alone it is seen which one takes so long
+            parts = run_fail.answers.divided(done.stdout, list(paths), str(unit)) or {}
+            said |= {paths[path]: words for path, words in parts.items()}
+    return said
+
+
 def complaints(code, output):
     if code == 0:
         yield "it compiles"
@@ -531,10 +553,16 @@ def main():
         return run_fail.SKIPPED
     more = run_fail.flags_of_precompiled(options.precompiled, options.compiler, "front_door")
     faults, sentences = 0, {}
-    for number, (name, seed) in enumerate(tried(options, options.seed)):
+    drawn = list(tried(options, options.seed))
+    broken_by_name = {name: written(name, seed)[0] for name, seed in drawn} if more and options.table else {}
+    together = compiled_together(options.compiler, options.include, more, broken_by_name)
+    for number, (name, seed) in enumerate(drawn):
         broken, sound = written(name, seed)
         progress(number, options.cases, name)
-        found = list(complaints(*(said := compiled(options.compiler, options.include, more, broken))))
+        said = (1, together.get(name, ""))
+        if list(complaints(*said)):  # it has no answer of its own, or one that may be wrong only beside others
+            said = compiled(options.compiler, options.include, more, broken)
+        found = list(complaints(*said))
         text = broken
         sentences[name] = (SENTENCE.findall(said[1]) or ["?"])[0]
         if not found and number % 10 == 0:  # what is drawn around the mistake is sound
