@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -70,41 +69,29 @@ template <class OfPlan> class DataTrainer {
 
   /// The plan outlives it.
   DataTrainer(const PlanAsData& plan, const typename Optimizer::Options& options, Seed seed)
-      : options_(options), ranks_({plan.training(), plan.evaluation(), plan.graph(), plan.request().target_features,
-                                   kernel_table<typename OfPlan::Model, typename OfPlan::Loss, Optimizer, CpuThreads::Compute>()},
-                                  {this, &check_options, &prepare}, seed, {}) {
-    ranks_.make(seed);
+      : state_({plan.training(), plan.evaluation(), plan.graph(), plan.request().target_features,
+                kernel_table<typename OfPlan::Model, typename OfPlan::Loss, Optimizer, CpuThreads::Compute>()},
+               options, seed, {}) {
+    state_.ranks.make(seed);
   }
   DataTrainer(const DataTrainer&) = delete;
   DataTrainer& operator=(const DataTrainer&) = delete;
 
-  void on_step(std::function<void(const StepResult&)> callback, Every every = {}) { ranks_.on_step(std::move(callback), every); }
-  StepResult step(const Examples<Target>& batch) { return ranks_.step(batch); }
-  [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples) { return ranks_.evaluate(examples); }
-  [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) { return ranks_.predict(inputs); }
-  [[nodiscard]] std::vector<std::string> parameter_names() const { return ranks_.parameter_names(); }
-  [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) { return ranks_.parameter(name, replica); }
-  [[nodiscard]] std::vector<float> gradient(const std::string& name, int replica = 0) { return ranks_.gradient(name, replica); }
-  void set_parameter(const std::string& name, std::span<const float> values) { ranks_.set_parameter(name, values); }
-  [[nodiscard]] std::uint64_t parameter_hash(int replica = 0) { return ranks_.parameter_hash(replica); }
-  [[nodiscard]] int replicas() const { return ranks_.replicas(); }
-  [[nodiscard]] auto& executor(Rank rank) { return ranks_.executor(rank); }
-  [[nodiscard]] Session& session() { return ranks_.session(); }
+  void on_step(std::function<void(const StepResult&)> callback, Every every = {}) { state_.ranks.on_step(std::move(callback), every); }
+  StepResult step(const Examples<Target>& batch) { return state_.ranks.step(batch); }
+  [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples) { return state_.ranks.evaluate(examples); }
+  [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) { return state_.ranks.predict(inputs); }
+  [[nodiscard]] std::vector<std::string> parameter_names() const { return state_.ranks.parameter_names(); }
+  [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) { return state_.ranks.parameter(name, replica); }
+  [[nodiscard]] std::vector<float> gradient(const std::string& name, int replica = 0) { return state_.ranks.gradient(name, replica); }
+  void set_parameter(const std::string& name, std::span<const float> values) { state_.ranks.set_parameter(name, values); }
+  [[nodiscard]] std::uint64_t parameter_hash(int replica = 0) { return state_.ranks.parameter_hash(replica); }
+  [[nodiscard]] int replicas() const { return state_.ranks.replicas(); }
+  [[nodiscard]] auto& executor(Rank rank) { return state_.ranks.executor(rank); }
+  [[nodiscard]] Session& session() { return state_.ranks.session(); }
 
  private:
-  static void check_options(void* holder) {
-    if (const Diagnosis wrong = Optimizer::check(static_cast<DataTrainer*>(holder)->options_); !wrong.ok()) throw Error(wrong);
-  }
-  static void prepare(void* holder, std::int64_t step, StepInput& input) {
-    auto& trainer = *static_cast<DataTrainer*>(holder);
-    const auto& constants = trainer.constants_.emplace(Optimizer::constants(trainer.options_, step));
-    input.constants = &constants;
-    input.options = hash_of_constants(constants);
-    input.learning_rate = learning_rate_of(trainer.options_);
-  }
-  typename Optimizer::Options options_;
-  std::optional<typename Optimizer::Constants> constants_;  // of the step in hand
-  TrainedRanks<Session, Target> ranks_;
+  TrainerState<Optimizer, TrainedRanks<Session, Target>> state_;
 };
 
 /// What same_bits<ThePlan, Reference>() says, of a plan that is data: empty if it is true.

@@ -58,6 +58,27 @@ template <class Asked> using TrainedOrNone = std::conditional_t<TrainerVerdict<A
 /// Another check of a plan that is trained; of a refused plan, or of none, nothing more is asked.
 template <class Asked, class Check> using OfTrained = std::conditional_t<TrainerVerdict<Asked>::found.ok(), Check, Verdict<NoPlan>>;
 
+/// All that a trainer is. Its ranks, threads and callbacks know its address, so the state stays where it is when the trainer is moved. It knows no
+/// plan: twenty plans of one optimizer, one kind of targets and one backend have one type of state, which is compiled once for all of them.
+template <class Optimizer, class Ranks> struct TrainerState {
+  using Options = typename Optimizer::Options;
+  TrainerState(const PlanToTrain& plan, const Options& given, Seed seed, RunOptions how)
+      : options(given), ranks(plan, {this, &check, &prepare}, seed, how) {}
+  static void check(void* holder) {
+    if (const Diagnosis wrong = Optimizer::check(static_cast<TrainerState*>(holder)->options); !wrong.ok()) throw Error(wrong);
+  }
+  static void prepare(void* holder, std::int64_t step, StepInput& input) {
+    TrainerState& state = *static_cast<TrainerState*>(holder);
+    const auto& constants = state.constants.emplace(Optimizer::constants(state.options, step));
+    input.constants = &constants;
+    input.options = hash_of_constants(constants);
+    input.learning_rate = learning_rate_of(state.options);
+  }
+  Options options;
+  std::optional<typename Optimizer::Constants> constants;  // of the step in hand
+  Ranks ranks;
+};
+
 /// Trains one plan on one backend. Where the ranks are processes, each process makes the same trainer and the same calls in the same order, and
 /// gets the same results; every process gives the whole batch, of which its rank takes its rows.
 ///
@@ -83,7 +104,10 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   using RankExecutor = Executor<typename Session::Endpoint>;
 
   explicit Trainer(const Options& options, Seed seed = Seed{0}, RunOptions how = {}) try
-      : state_(TrainerVerdict<Asked>::who, Request::graph.model.view(), options, seed, how) {
+      : state_(TrainerVerdict<Asked>::who, Request::graph.model.view(),
+               PlanToTrain{ThePlan::training, ThePlan::evaluation, Request::graph, Request::target_features,
+                           kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute, TrainerVerdict<Asked>::found.ok()>()},
+               options, seed, how) {
     state_->ranks.make(seed);
   } catch (const std::bad_alloc&) {
     refuse_memory(ThePlan::training.arenas[0].total);
@@ -222,28 +246,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   static constexpr const Program& training_program() { return ThePlan::training; }
 
  private:
-  using Ranks = TrainedRanks<Session, Target>;
-  /// All that a trainer is. Its ranks, threads and callbacks know its address, so the state stays where it is when the trainer is moved.
-  struct State {
-    State(const Options& given, Seed seed, RunOptions how)
-        : options(given),
-          ranks({ThePlan::training, ThePlan::evaluation, Request::graph, Request::target_features,
-                 kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute, TrainerVerdict<Asked>::found.ok()>()},
-                {this, &check, &prepare}, seed, how) {}
-    static void check(void* holder) {
-      if (const Diagnosis wrong = Optimizer::check(static_cast<State*>(holder)->options); !wrong.ok()) throw Error(wrong);
-    }
-    static void prepare(void* holder, std::int64_t step, StepInput& input) {
-      State& state = *static_cast<State*>(holder);
-      const auto& constants = state.constants.emplace(Optimizer::constants(state.options, step));
-      input.constants = &constants;
-      input.options = hash_of_constants(constants);
-      input.learning_rate = learning_rate_of(state.options);
-    }
-    Options options;
-    std::optional<typename Optimizer::Constants> constants;  // of the step in hand
-    Ranks ranks;
-  };
+  using State = TrainerState<Optimizer, TrainedRanks<Session, Target>>;
 
   static void count_right(State& s, Accuracy& counted, const Examples<Target>& batch) { s.ranks.count_right(counted, batch); }
   template <class Other> static void count_right(State&, Accuracy&, const Examples<Other>&) {
