@@ -15,6 +15,7 @@
 #include "heddle/plan/check/loss_scaling.hpp"
 #include "heddle/plan/check/paired.hpp"
 #include "heddle/plan/check/placements.hpp"
+#include "heddle/plan/check/rules.hpp"
 #include "heddle/plan/check/same_on_ranks.hpp"
 #include "heddle/plan/check/slices.hpp"
 #include "heddle/plan/check/slots.hpp"
@@ -127,9 +128,7 @@ template <class Request, bool Training> struct CheckedFlow {
 template <class Request> struct CheckedProgram {
   using P = SharedPhases<Request>;
   using Trained = CheckedLines<Request, true>;
-  using Evaluated = CheckedLines<Request, false>;
-  using TrainedFlow = CheckedFlow<Request, true>;
-  using EvaluatedFlow = CheckedFlow<Request, false>;
+  static constexpr Diagnosis fine{};
 
   static constexpr Diagnosis find_noted() {                 // in a lambda clang 14 takes this for no constant expression
     const MadeFrom from = plan_room::made_from(Request{});  // without the room's name the compiler looks into the Plan, which is not checked yet
@@ -149,33 +148,35 @@ template <class Request> struct CheckedProgram {
   static constexpr Diagnosis ties = check_ties(LoweredPrograms<Request>::training);
   static constexpr Diagnosis memory = check_memory(LoweredPrograms<Request>::training, Request::budget, fits_cut_to_memory<Request>());
 
+  /// What one mode says of a rule. An evaluation reduces, clips, scales and ties nothing.
+  template <bool Training> static constexpr const Diagnosis& of(Rule rule) {
+    using Lines = CheckedLines<Request, Training>;
+    using Flow = CheckedFlow<Request, Training>;
+    switch (rule) {
+      case Rule::ranges: return fine;  // what is out of range is no constant expression
+      case Rule::lines: return Lines::lines.found;
+      case Rule::reductions: return Training ? reductions : fine;
+      case Rule::slices: return Training ? slices : slices_in_evaluation;
+      case Rule::clipping: return Training ? clipping : fine;
+      case Rule::loss_scaling: return Training ? scaling : fine;
+      case Rule::ties: return Training ? ties : fine;
+      case Rule::placements: return Training ? placements : placements_in_evaluation;
+      case Rule::slots: return CheckedSlots<Request, Training>::found;
+      case Rule::same_on_ranks: return Flow::same;
+      case Rule::values: return Flow::values;
+      case Rule::steps: return Flow::steps;
+      case Rule::rendezvous: return Lines::rendezvous;
+    }
+    return fine;
+  }
+
+  /// As check(LoweredPlan) asks.
   static constexpr Diagnosis found() {
-    for (const Diagnosis* d : {&Lowered<Request, true>::fault,
-                               &Lowered<Request, false>::fault,
-                               &noted,
-                               &Trained::lines.found,
-                               &Evaluated::lines.found,
-                               &CheckedSlots<Request, true>::found,
-                               &CheckedSlots<Request, false>::found,
-                               &reductions,
-                               &slices,
-                               &slices_in_evaluation,
-                               &placements,
-                               &placements_in_evaluation,
-                               &clipping,
-                               &scaling,
-                               &ties,
-                               &TrainedFlow::same,
-                               &EvaluatedFlow::same,
-                               &TrainedFlow::values,
-                               &EvaluatedFlow::values,
-                               &TrainedFlow::steps,
-                               &EvaluatedFlow::steps,
-                               &Trained::rendezvous,
-                               &Evaluated::rendezvous,
-                               &memory})
+    for (const Diagnosis* d : {&Lowered<Request, true>::fault, &Lowered<Request, false>::fault, &noted})
       if (!d->ok()) return *d;
-    return {};
+    if (const Diagnosis* const d = first_broken(of<true>); d != nullptr) return *d;
+    if (const Diagnosis* const d = first_broken(of<false>); d != nullptr) return *d;
+    return memory;
   }
 };
 

@@ -17,6 +17,7 @@
 #include "heddle/plan/check/loss_scaling.hpp"
 #include "heddle/plan/check/placements.hpp"
 #include "heddle/plan/check/ranges.hpp"
+#include "heddle/plan/check/rules.hpp"
 #include "heddle/plan/check/same_on_ranks.hpp"
 #include "heddle/plan/check/slices.hpp"
 #include "heddle/plan/check/slots.hpp"
@@ -129,34 +130,74 @@ template <class Lists> [[nodiscard]] Diagnosis rendezvous(const Lists& lists, La
   return run_time::rendezvous(EventLists{events.data(), begins.data(), written.ranks()}, lanes);
 }
 
-/// All rules that need no more than a Program, in this order: S20, S04 and S05 and S06 (lines), S06 (counts), S11, S12, S13, S09, P04, S15, S16, S17,
-/// S03. S18, S19 and C01 need more: what the Program was made from, the Program of the other mode, a budget. check(LoweredPlan) asks them too.
+/// Answers for each rule of one Program; what the check of lines notes is read by those that come after it.
+/// Of a Program with lists of 20 lines it notes 20 starts.
+class ProgramRules {
+ public:
+  ProgramRules(const Program& program, Lanes lanes) : p_(program), lanes_(lanes) {}
+
+  const Diagnosis& operator()(Rule rule) { return found_ = find(rule); }
+
+ private:
+  Diagnosis find(Rule rule) {
+    switch (rule) {
+      case Rule::ranges: return ranges();
+      case Rule::lines: return lines();
+      case Rule::reductions: return reductions();
+      case Rule::slices: return check_slices(p_);
+      case Rule::clipping: return check_clipping(p_);
+      case Rule::loss_scaling: return check_loss_scaling(p_);
+      case Rule::ties: return check_ties(p_);
+      case Rule::placements: return check_placements(p_);
+      case Rule::slots: return run_time::slots(p_);
+      case Rule::same_on_ranks: return check_same_on_ranks(p_, after_.data(), conditional_ ? -1 : first_closing_);
+      case Rule::values: return run_time::value_flow(p_);
+      case Rule::steps: return run_time::gradient_flow(p_, {p_, after_.data(), first_closing_});
+      case Rule::rendezvous: return run_time::rendezvous(ProgramLists{&p_, starts_.data(), p_.roles}, lanes_);
+    }
+    return {};
+  }
+  [[nodiscard]] Diagnosis ranges() const {
+    RangeCheck check{p_};
+    check.run();
+    return check.fault;
+  }
+  Diagnosis lines() {
+    const auto lines = static_cast<std::size_t>(p_.lists[p_.roles - 1].end);
+    int tokens = 0;
+    for (std::size_t i = 0; i < lines; ++i) tokens = p_.instructions[i].token >= tokens ? p_.instructions[i].token + 1 : tokens;
+    starts_.resize(lines);
+    after_.resize(lines);
+    std::vector<int> first_start(static_cast<std::size_t>(p_.roles)), of_token(lines + static_cast<std::size_t>(tokens));
+    std::vector<ChunkPass> passes(static_cast<std::size_t>(p_.chunks * p_.batch.total_micro_batches()));
+    LineCheck each{p_, passes.data(), starts_.data(), of_token.data(), after_.data(), first_start.data()};
+    each.run();
+    first_closing_ = each.first_closing;
+    conditional_ = each.conditional;
+    return each.found;
+  }
+  [[nodiscard]] Diagnosis reductions() const {
+    std::vector<BucketCounts> counts(static_cast<std::size_t>(p_.bucket_count));
+    return check_reductions(p_, counts.data(), after_.data(), first_closing_);
+  }
+
+  Diagnosis found_;
+  const Program& p_;
+  Lanes lanes_;
+  std::vector<int> starts_, after_;
+  int first_closing_ = 0;
+  bool conditional_ = false;
+};
+
+/// All rules that need no more than a Program, in the order of Rule. S18, S19 and C01 need more: what the Program was made from, the Program of the
+/// other mode, a budget. check(LoweredPlan) asks them too.
 ///
 /// Errors  the code of the first broken rule
 /// Tested  plan/check/check_test, mutants.table
 [[nodiscard]] inline Diagnosis check(const Program& p, Lanes lanes = Lanes::one_per_device) {
-  RangeCheck ranges{p};
-  if (ranges.run(); !ranges.fault.ok()) return ranges.fault;
-  const auto lines = static_cast<std::size_t>(p.lists[p.roles - 1].end);
-  int tokens = 0;
-  for (std::size_t i = 0; i < lines; ++i) tokens = p.instructions[i].token >= tokens ? p.instructions[i].token + 1 : tokens;
-  std::vector<int> starts(lines), after(lines), first_start(static_cast<std::size_t>(p.roles)), of_token(lines + static_cast<std::size_t>(tokens));
-  std::vector<ChunkPass> passes(static_cast<std::size_t>(p.chunks * p.batch.total_micro_batches()));
-  LineCheck each{p, passes.data(), starts.data(), of_token.data(), after.data(), first_start.data()};
-  each.run();
-  if (!each.found.ok()) return each.found;
-  std::vector<BucketCounts> counts(static_cast<std::size_t>(p.bucket_count));
-  if (const Diagnosis found = check_reductions(p, counts.data(), after.data(), each.first_closing); !found.ok()) return found;
-  if (const Diagnosis found = check_slices(p); !found.ok()) return found;
-  if (const Diagnosis found = check_clipping(p); !found.ok()) return found;
-  if (const Diagnosis found = check_loss_scaling(p); !found.ok()) return found;
-  if (const Diagnosis found = check_ties(p); !found.ok()) return found;
-  if (const Diagnosis found = check_placements(p); !found.ok()) return found;
-  if (const Diagnosis found = run_time::slots(p); !found.ok()) return found;
-  if (const Diagnosis found = check_same_on_ranks(p, after.data(), each.conditional ? -1 : each.first_closing); !found.ok()) return found;
-  if (const Diagnosis found = run_time::value_flow(p); !found.ok()) return found;
-  if (const Diagnosis found = run_time::gradient_flow(p, {p, after.data(), each.first_closing}); !found.ok()) return found;
-  return run_time::rendezvous(ProgramLists{&p, starts.data(), p.roles}, lanes);
+  ProgramRules rules{p, lanes};
+  const Diagnosis* const broken = first_broken(rules);
+  return broken == nullptr ? Diagnosis{} : *broken;
 }
 
 }  // namespace heddle::plan_room
