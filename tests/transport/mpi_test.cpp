@@ -152,6 +152,30 @@ TEST_CASE("Heddle allocates nothing after construction where the largest collect
   CHECK(allocations.load() == before);
 }
 
+TEST_CASE("a wait so long that ranks ask and tell each other where they wait allocates nothing") {
+  const FirstRanks ranks{2};
+  if (!ranks.taking_part()) return;
+  Mpi mpi{ranks.get(), 2, {{0, 1}}, {.transfers = 1, .reductions = 1, .elements = {16}}, 2s};
+  const int rank = mpi.rank().value;
+  std::vector<float> data(16, 1.0F);
+  MPI_Barrier(ranks.get());
+  const int before = allocations.load();
+  // Rank 1 asks after a second; rank 0 hears of it when it waits itself, and tells.
+  if (rank == 0) {
+    std::this_thread::sleep_for(1200ms);
+    mpi.all_reduce_wait(0, mpi.all_reduce_start(0, data.data(), 16));
+    mpi.receive_wait(1, mpi.receive_start(1, data.data(), 16));
+  } else {
+    mpi.all_reduce_wait(0, mpi.all_reduce_start(0, data.data(), 16));
+    std::this_thread::sleep_for(200ms);
+    mpi.send_wait(0, mpi.send_start(0, data.data(), 16));
+  }
+  const int taken = allocations.load() - before;  // before doctest takes some
+  CAPTURE(rank);
+  CHECK(taken == 0);
+  CHECK(data == std::vector<float>(16, 2.0F));
+}
+
 TEST_CASE("long messages complete although both sides wait for something else first") {
   const FirstRanks ranks{2};
   if (!ranks.taking_part()) return;

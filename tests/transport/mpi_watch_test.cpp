@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/transport/movement.hpp"
 #include "transport/mpi_ranks.hpp"
 
 using namespace heddle;
@@ -23,7 +24,11 @@ struct Waits {
   bool complete = false;
   [[nodiscard]] bool done() const { return complete; }
   [[nodiscard]] bool needs(int rank) const { return std::find(from.begin(), from.end(), rank) != from.end(); }
-  [[nodiscard]] std::string describe() const { return "a wait for rank " + std::to_string(from.front()); }
+  [[nodiscard]] OperationName describe() const {
+    OperationName name{"a wait for rank "};
+    name << from.front();
+    return name;
+  }
 };
 
 const auto nothing = [] {};

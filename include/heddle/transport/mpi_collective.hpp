@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <vector>
 
 #include "heddle/core/ring_volume.hpp"
@@ -118,7 +117,7 @@ class MpiCollective {
       if (stage_ == Stage::agreeing ? group_->turn == k_ && !agrees : !idle) visit(rank);
     });
   }
-  [[nodiscard]] std::string describe() const { return describe_collective(what().kind, group_->number); }
+  [[nodiscard]] OperationName describe() const { return describe_collective(what().kind, group_->number); }
   void check_counts() const {
     if (odd_ < 0) return;
     const Notice& first = notice(0);

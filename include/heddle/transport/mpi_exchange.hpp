@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: transport. What all processes of a plan do together beside its program: they compare it at the start and share what one of them holds.
-// Sees: transport/mpi_calls, transport/mpi_process, seams/pledge.  Does not see: transfers, groups, deadlines.
+// Sees: transport/movement, transport/mpi_calls, transport/mpi_process, seams/pledge.  Does not see: transfers, groups, deadlines.
 // In: a communicator.  Out: the same bytes everywhere; a sentence that names the odd rank.
 #pragma once
 
@@ -18,6 +18,7 @@
 
 #include "heddle/seams/error.hpp"
 #include "heddle/seams/pledge.hpp"
+#include "heddle/transport/movement.hpp"
 #include "heddle/transport/mpi_calls.hpp"
 #include "heddle/transport/mpi_process.hpp"
 
@@ -73,8 +74,12 @@ class MpiShare {
       if (!(requests_.empty(rank) && requests_.empty(comm_.size() + rank))) visit(rank);
     });
   }
-  [[nodiscard]] std::string describe() const { return describe(owner_); }
-  [[nodiscard]] static std::string describe(int owner) { return written({"sharing what rank ", owner, " holds"}); }
+  [[nodiscard]] OperationName describe() const { return describe(owner_); }
+  [[nodiscard]] static OperationName describe(int owner) {
+    OperationName name{"sharing what rank "};
+    name << std::to_string(owner) << " holds";
+    return name;
+  }
   void check() const {
     if (memory_->theirs == memory_->mine) return;
     const auto words = [](const Heading& h) { return written({h.bytes, " bytes as number ", h.number}); };
@@ -153,7 +158,7 @@ class MpiAgreement {
     for (int rank = 0; rank < comm_.size(); ++rank)
       if (!(requests_.empty(rank) && requests_.empty(comm_.size() + rank))) visit(rank);
   }
-  [[nodiscard]] static std::string describe() { return "the start of the plan"; }
+  [[nodiscard]] static OperationName describe() { return "the start of the plan"; }
   void check() const {
     std::vector<StartPledge> pledges(pledged_->size());
     for (std::size_t rank = 0; rank < pledges.size(); ++rank) std::memcpy(&pledges[rank], (*pledged_)[rank].bytes, sizeof(StartPledge));

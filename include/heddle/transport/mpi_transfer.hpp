@@ -12,6 +12,7 @@
 
 #include "heddle/seams/pledge.hpp"
 #include "heddle/transport/mismatch.hpp"
+#include "heddle/transport/movement.hpp"
 #include "heddle/transport/mpi_calls.hpp"
 
 namespace heddle::transport_room {
@@ -61,8 +62,12 @@ class MpiTransfer {
   [[nodiscard]] bool moves() const { return requests_.empty(theirs_arrive); }
   [[nodiscard]] bool needs(int rank) const { return rank == peer_; }
   template <class Visit> void each_missing(Visit visit) const { visit(peer_); }
-  [[nodiscard]] std::string describe() const { return describe(sends_, peer_); }
-  [[nodiscard]] static std::string describe(bool sends, int peer) { return (sends ? "send to rank " : "receive from rank ") + std::to_string(peer); }
+  [[nodiscard]] OperationName describe() const { return describe(sends_, peer_); }
+  [[nodiscard]] static OperationName describe(bool sends, int peer) {
+    OperationName name{sends ? "send to rank " : "receive from rank "};
+    name << std::to_string(peer);
+    return name;
+  }
   void check_counts() const {
     if (mine_.call != theirs_.call)
       throw rank_ < peer_ ? calls_differ(rank_, mine_.call, peer_, theirs_.call) : calls_differ(peer_, theirs_.call, rank_, mine_.call);

@@ -17,9 +17,9 @@
 
 namespace heddle::transport_room {
 
-/// What one process knows of the others. An operation has done(), needs(rank) and describe(); each_missing(visit) visits the ranks that it still
-/// expects something from. One that has moves() says whether all others have come: bytes are on their way then, which MPI moves only while somebody
-/// looks, so nobody sleeps between two looks before the first question.
+/// What one process knows of the others. An operation has done(), needs(rank) and describe(), a Text; each_missing(visit) visits the ranks that it
+/// still expects something from. One that has moves() says whether all others have come: bytes are on their way then, which MPI moves only while
+/// somebody looks, so nobody sleeps between two looks before the first question.
 ///
 /// Who is lost is found by asking. After half the deadline a rank that waits asks all others; a rank that waits as well answers at once whom it waits
 /// for, a rank that is gone, stopped or busy does not. At the deadline the silent one among those that the rank waits for, also by way of others, is
@@ -129,7 +129,7 @@ class MpiWatch {
   /// Tells the others whom this rank waits for. Who is still being told something else is told at a later look.
   template <class Operation, class Missing> void tell(const Operation& operation, Missing& each_missing) {
     ControlMessage words;
-    words.say(operation.describe());
+    words.say(operation.describe().view());
     each_missing([&](int missing) { words.await(missing); });
     owes_ = false;
     for (int other = 0; other < size(); ++other) {

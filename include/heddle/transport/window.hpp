@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "heddle/core/units.hpp"
@@ -39,8 +40,9 @@ class Window {
   /// The number of the next start.
   template <class Describe> std::int64_t open(Describe describe) {
     if (next_ - oldest_ >= limit_)
-      throw Error{Code{'T', 2}, written({limit_, " starts are pending already at ", describe(), ". The oldest not waited for is sequence ", oldest_,
-                                         ". Fix: wait for it first, or give the transport a higher limit."})};
+      throw Error{Code{'T', 2},
+                  written({limit_, " starts are pending already at ", std::string{describe()}, ". The oldest not waited for is sequence ", oldest_,
+                           ". Fix: wait for it first, or give the transport a higher limit."})};
     waited_[slot(next_)] = false;
     return next_++;
   }
@@ -48,7 +50,7 @@ class Window {
   /// Ends the start with this number: a second wait for it is an error.
   template <class Describe> void close(std::int64_t sequence, Describe describe) {
     if (sequence < oldest_ || sequence >= next_ || waited_[slot(sequence)])
-      throw Error{Code{'T', 3}, written({"sequence ", sequence, " is not pending at ", describe(), ". ", next_,
+      throw Error{Code{'T', 3}, written({"sequence ", sequence, " is not pending at ", std::string{describe()}, ". ", next_,
                                          " were started. Fix: wait once for each start, with the number it gave."})};
     waited_[slot(sequence)] = true;
     while (oldest_ < next_ && waited_[slot(oldest_)]) ++oldest_;
