@@ -2,6 +2,7 @@
 // What tests share as compiled code, and one test that all of them have: each plan that a program checks is lowered once more while it runs.
 #include "instantiated.hpp"
 
+#include "equivalence/plan_as_data.hpp"
 #include "plan/lowered_again.hpp"
 
 template class heddle::run_room::LocalRanks<heddle::CpuThreads::Session>;
@@ -9,6 +10,10 @@ template class heddle::run_room::TrainedRanks<heddle::CpuThreads::Session, std::
 template class heddle::run_room::TrainedRanks<heddle::CpuThreads::Session, float>;
 template class heddle::run_room::NamedTensors<heddle::CpuThreads::Session>;
 template class heddle::run_room::Executor<heddle::CpuThreads::Session::Endpoint>;
+
+equivalence::PlanAsData::PlanAsData(const LoweringRequest& request, const BatchRequest& rows) : lowered_(request), rows_(rows) {
+  REQUIRE(check(lowered_).sentence().view() == "");
+}
 
 TEST_CASE("every plan that this program checks is lowered and checked while it runs: the same Programs, or refused in the same words") {
   const heddle::tests::LoweredAgain all;
