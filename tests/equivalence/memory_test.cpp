@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What ranks that are threads of one process take: every operator new is counted.
+#include <chrono>
+#include <string>
+
 #include "equivalence/counted_memory.hpp"
+#include "equivalence/counted_steps.hpp"
 #include "equivalence/equal.hpp"
 
 using namespace equivalence;
@@ -23,7 +27,31 @@ template <class ThePlan> void takes_what_is_declared() {
   CHECK(Bytes{counted::most - before} >= declared - devices<ThePlan> * 192_KiB);  // pieces of parameters are made one after another
 }
 
+/// All ranks are threads of this process.
+struct AllRanks {
+  explicit AllRanks(int) {}
+  [[nodiscard]] static bool taking_part() { return true; }
+};
+
 }  // namespace
+
+TEST_CASE("no rank that is a thread takes memory in a step, from the first on, under any policy") {
+  check_steps_under_every_policy<CpuThreads, AllRanks>();
+}
+
+TEST_CASE("what a thread takes is said of its rank") {
+  TransportNeeds needs;
+  needs.ranks = 3;
+  ThreadSession session{needs, std::chrono::seconds{60}};
+  CountedRanks counted{session, 3};
+  CHECK(counted.taken() == "");
+  session.run([](int rank) {
+    if (rank != 2) return;
+    void* volatile const seen = ::operator new(1000);  // volatile, or the compiler leaves the pair out
+    ::operator delete(seen);
+  });
+  CHECK(counted.taken().starts_with("rank 2 took 10"));
+}
 
 TEST_CASE("threads take at most what is declared for their ranks") {
   takes_what_is_declared<Any<Single>>();
