@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // compilers: g++ clang++ clang++-14
+// slow: clang++-14
 // expect: \[heddle\.D12\] The batch has targets of another type than the loss takes\.
 // expect-g++: but the rows have float targets\. Fix: give a datasets::Dataset or Examples<std::int32_t>, or name another loss\.
 #include "heddle/backend/cpu_threads.hpp"

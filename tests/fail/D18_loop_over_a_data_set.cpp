@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // mistake: `for (auto batch : data)`
 // compilers: g++ clang++ clang++-14
+// slow: clang++-14
 // expect: \[heddle\.D18\] a data set gives its rows in batches\. Fix: write for \(auto batch : data\.in_order\(\)\.batches<64>\(\)\)
 #include "heddle/io/synthetic.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the documents ask of a plan adds no error to its refusal either: idle shares, operations, bytes, remarks, places in the Program.
 // compilers: g++ clang++ clang++-14 nvcc
+// slow: nvcc
 // expect: \[heddle\.G01\] A layer takes another shape than the layer before it gives\.
 // expect-g++: layer 2 `linear2`: Linear<60, 10> takes 60 features
 #include "heddle/heddle.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Whatever is asked of a broken plan, its refusal stays one error under 15 lines: questions lead straight to the rule, not through the plan.
 // compilers: g++ clang++ clang++-14 nvcc
+// slow: nvcc
 // expect: \[heddle\.G01\] A layer takes another shape than the layer before it gives\.
 // expect-g++: layer 2 `linear2`: Linear<60, 10> takes 60 features
 #include "heddle/heddle.hpp"

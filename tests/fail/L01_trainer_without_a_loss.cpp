@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A trainer of a plan that lacks a part adds no error, whatever is asked of it.
 // compilers: g++ clang++ clang++-14
+// slow: clang++-14
 // expect: \[heddle\.L01\] A part of the plan is missing\.
 // expect-g++: the plan names no loss\. Fix: add CrossEntropy or another loss\.
 #include "heddle/backend/cpu_threads.hpp"

@@ -2,6 +2,7 @@
 // mistake: a `Trainer` of a model
 // A trainer of a model says that it takes a plan, and nothing else.
 // compilers: g++ clang++ clang++-14
+// slow: clang++-14
 // expect: \[heddle\.L06\] A question is asked of what is no plan\.
 // expect-g++: Mlp is no Plan, but what a Plan names as its model\. Fix: name the Plan<\.\.\.> itself\.
 #include "heddle/backend/cpu_threads.hpp"

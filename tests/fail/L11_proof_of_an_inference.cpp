@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // compilers: g++ clang++ nvcc
+// slow: nvcc
 // expect: \[heddle\.L11\] An Inference trains nothing\.
 // expect-g++: prove is given an Inference, which makes no step\. Fix: give it the Plan that trains the model\.
 #include "heddle/backend/field_threads.hpp"

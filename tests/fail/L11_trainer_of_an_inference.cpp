@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // compilers: g++ clang++ clang++-14
+// slow: clang++-14
 // expect: \[heddle\.L11\] An Inference trains nothing\.
 // expect-g++: a Trainer is given an Inference, which has no loss and no optimizer\. Fix: write Runner<\.\.\.> of heddle/run/runner\.hpp, or give it a
 // Plan\.

@@ -3,6 +3,7 @@
 // The compiler finds no mpi.h: g++ is called where mpicxx is meant.
 // broken-without: mpi.h
 // compilers: g++ clang++ clang++-14
+// slow: clang++-14
 // expect: fatal error: '?\[heddle\.L14\] mpi\.h of MPI is not found\. Fix: compile with mpicxx in place of g\+\+
 #ifdef HEDDLE_REPAIRED
 #include "heddle/transport/movement.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // mistake: `42` for `Seed{42}`
 // compilers: g++ clang++ clang++-14
+// slow: clang++-14
 // expect: \[heddle\.O03\] a plain number is given where a Seed is taken\. Fix: write Seed\{42\}\.
 #include "heddle/backend/cpu_threads.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // mistake: `.lr` for `.learning_rate`, and `.amsgrad`
 // compilers: g++ clang++ clang++-14
+// slow: clang++-14
 // expect: \[heddle\.O04\] a Trainer takes the options of its optimizer by name, then a Seed\.
 #include "heddle/backend/cpu_threads.hpp"
 

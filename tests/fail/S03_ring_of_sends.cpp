@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // compilers: g++ clang++ clang++-14
+// slow: clang++-14
 // expect: \[heddle\.S03\] The schedule deadlocks under rendezvous\.
 // expect-g++: rank 0 \[line 1 send to 1\] -> rank 1 \[line 1 send to 2\] -> rank 2 \[line 1 send to 0\] -> rank 0\.
 #include "heddle/core/fire.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // mistake: `ProofOptions` without `using namespace heddle::extending`
 // compilers: g++ clang++ clang++-14
+// slow: clang++-14
 // expect: ProofOptions
 #include "heddle/backend/field_threads.hpp"
 #include "heddle/heddle.hpp"

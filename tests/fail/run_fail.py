@@ -8,6 +8,7 @@ once, and what the compiler says stays under 15 lines. Lines of a case that are 
     // expect: <regular expression>            every compiler
     // expect-g++: / expect-clang: / expect-nvcc: <regular expression>
     // compilers: g++ clang++ nvcc             default: g++ clang++
+    // slow: nvcc                              of these compilers, those on which only -DHEDDLE_SLOW_TESTS=ON judges the case
     // mistake: <words>                        a row of docs/first_mistakes.md, which must say as many errors and, but for the door, lines
     // flags: -fno-exceptions                  for both twins
     // broken-flags: -std=c++17                for the broken twin, which then needs no text of its own
@@ -114,7 +115,8 @@ def cases_of(compiler):
     by_door = {}
     for case in sorted(pathlib.Path(__file__).parent.glob("*.cpp")):
         text = case.read_text()
-        if door_of(text) and compiler in (words_after("compilers", text) or DEFAULT_COMPILERS.split()) and not flags_of(text) and not breaks_by_command(text):
+        compilers = [name for name in words_after("compilers", text) or DEFAULT_COMPILERS.split() if name not in words_after("slow", text)]
+        if door_of(text) and compiler in compilers and not flags_of(text) and not breaks_by_command(text):
             by_door.setdefault(door_of(text), []).append(case)
     return by_door
 
