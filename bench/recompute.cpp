@@ -35,7 +35,7 @@ template <class P> struct Runs {
   void print(double kept, std::int64_t flops_kept) const {
     const auto& map = P::training.arenas[0];
     const std::int64_t more = 512 * flops_run_again(P::training).value;
-    std::printf("%-22s %14.1f %12.1f %10.2f %12.2f\n", name, static_cast<double>(map.total - map.pools) / (1 << 20),
+    std::printf("%-22s %14.1f %12.1f %10.2f %12.2f\n", name, static_cast<double>(map.value_bytes()) / (1 << 20),
                 static_cast<double>(peak_memory<P>().value) / (1 << 20), best / kept,
                 1 + static_cast<double>(more) / static_cast<double>(flops_kept));
   }

@@ -17,7 +17,7 @@ constexpr int rows = 128, replicas = 4, share = rows / replicas, steps = 10;
 using Modern = Plan<Network, CrossEntropy, Adam, Batch<rows>, Grain<share>, DataParallel<replicas>>;
 
 constexpr const Graph& graph = graph_of<Network>;
-constexpr std::int64_t flat = Modern::training.arenas[0].flat_bytes / 4;  // parameters lie in one flat buffer, where the plan has them
+constexpr std::int64_t flat = Modern::training.arenas[0].flat_elements();  // parameters lie in one flat buffer, where the plan has them
 const KernelTable compute = kernel_table<Network, CrossEntropy, Adam, EigenCompute>();
 
 /// What one device holds and moves.
@@ -35,9 +35,9 @@ struct Replica {
     value_gradients[0].clear();  // nobody needs it
     for (int p = 0; p < graph.parameter_count; ++p) {
       const auto& place = Modern::training.parameters[p];
-      weights.push_back(parameters.data() + place.offset / 4);
-      sums.push_back(gradients.data() + place.offset / 4);
-      if (main) initialize(graph.leaf(place.node).parameters[place.index], Seed{1}, p, parameters.data() + place.offset / 4);
+      weights.push_back(parameters.data() + place.begin);
+      sums.push_back(gradients.data() + place.begin);
+      if (main) initialize(graph.leaf(place.node).parameters[place.index], Seed{1}, p, parameters.data() + place.begin);
     }
     if (!main) return;
     states[0] = states[1] = Floats(flat);

@@ -37,7 +37,7 @@ template <class Order> void print_order(const char* name) {
   const auto moved = traffic<Ordered<Order>>().activations();
   const auto& second = program.arenas[1];
   std::printf("%-16s %16.0f %9.1f %% %9d %19.0f %25.1f\n", name, step.idle[1].value, 100 * step.bubble(), static_cast<int>(moved.messages),
-              static_cast<double>(moved.total_payload.value) / 1024, static_cast<double>(second.total - second.pools) / 1024);
+              static_cast<double>(moved.total_payload.value) / 1024, static_cast<double>(second.value_bytes()) / 1024);
 }
 
 int main() {

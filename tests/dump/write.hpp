@@ -4,6 +4,7 @@
 // In: a Program.  Out: lines that stay as they are as long as the Program does, whatever its members are called.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <ostream>
 #include <string>
@@ -88,23 +89,23 @@ class ProgramWriter {
     for (int k = 0; k < p_.graph->parameter_count; ++k) {
       const ParameterPlace& place = p_.parameters[k];
       out_ << p_.graph->parameter_name(place.node, place.index).view() << ": role " << place.role << ", " << place.elements << " elements at "
-           << place.offset;
+           << 4 * place.begin;
       if (place.split >= 0) out_ << ", part along dimension " << int{place.split};
-      if (place.owner_offset >= 0) out_ << ", values at " << place.owner_offset;
+      if (place.owner_begin >= 0) out_ << ", values at " << 4 * place.owner_begin;
       out_ << '\n';
     }
     for (int b = 0; b < p_.bucket_count; ++b) {
       const FlatBucket& bucket = p_.buckets[b];
       out_ << "bucket " << b << ": role " << bucket.role << ", layers " << bucket.lowest_node << " to " << bucket.highest_node << ", "
-           << bucket.elements << " elements at " << bucket.offset << ", " << bucket.payload << " of parameters, place " << bucket.slot
+           << bucket.elements << " elements at " << 4 * bucket.begin << ", " << bucket.payload << " of parameters, place " << bucket.slot
            << " of a ring";
       if (bucket.shared) out_ << ", tied";
-      if (bucket.owner_offset >= 0) out_ << ", values at " << bucket.owner_offset;
+      if (bucket.owner_begin >= 0) out_ << ", values at " << 4 * bucket.owner_begin;
       out_ << '\n';
     }
     for (int u = 0; u < p_.unit_count; ++u) {
       const FlatUnit& unit = p_.units[u];
-      out_ << "unit " << u << ": role " << unit.role << ", " << unit.elements << " elements at " << unit.offset
+      out_ << "unit " << u << ": role " << unit.role << ", " << unit.elements << " elements at " << 4 * unit.begin
            << (unit.counts ? "" : ", not in the norm") << '\n';
     }
     for (int u = 0; u < p_.use_count; ++u) {
@@ -116,26 +117,19 @@ class ProgramWriter {
     for (int r = 0; r < p_.roles; ++r) {
       const ArenaMap& a = p_.arenas[r];
       out_ << "-- arena of role " << r << '\n';
-      const struct {
-        std::string_view name;
-        std::int64_t begin, end;
-      } regions[] = {{"parameters", a.parameters, a.gathered},
-                     {"gathered parameters", a.gathered, a.gradients},
-                     {"gradients", a.gradients, a.fresh},
-                     {"unreduced gradients", a.fresh, a.arrived},
-                     {"arrived slices", a.arrived, a.ties},
-                     {"gradients of uses", a.ties, a.states},
-                     {"states", a.states, a.losses},
-                     {"losses", a.losses, a.norms},
-                     {"norms", a.norms, a.zeros},
-                     {"zeros", a.zeros, a.pools},
-                     {"pools", a.pools, a.scratch},
-                     {"scratch", a.scratch, a.workspace},
-                     {"workspace", a.workspace, a.total}};
-      for (const auto& region : regions)
-        if (region.end > region.begin) out_ << region.name << ": bytes " << region.begin << " to " << region.end << '\n';
-      out_ << "all parameters " << a.flat_bytes << ", a level of gradients " << a.gradient_bytes << ", a state " << a.state_bytes
-           << ", the largest bucket " << a.unit_bytes << " bytes\n";
+      constexpr std::string_view names[region_kinds] = {"parameters",     "gathered parameters",
+                                                        "gradients",      "unreduced gradients",
+                                                        "arrived slices", "gradients of uses",
+                                                        "states",         "losses",
+                                                        "norms",          "zeros",
+                                                        "pools",          "scratch"};
+      for (int k = 0; k < region_kinds; ++k)
+        if (a.regions[k].bytes() > 0) out_ << names[k] << ": bytes " << a.regions[k].begin << " to " << a.regions[k].end() << '\n';
+      std::int64_t largest = 0;
+      for (int b = 0; b < p_.bucket_count; ++b)
+        if (p_.buckets[b].role == r) largest = std::max(largest, 4 * p_.buckets[b].elements);
+      out_ << "all parameters " << 4 * a.flat_elements() << ", a level of gradients " << a[RegionKind::gradients].slot_bytes << ", a state "
+           << a[RegionKind::states].slot_bytes << ", the largest bucket " << largest << " bytes\n";
     }
   }
   void write(int number, const Transfer& t) {

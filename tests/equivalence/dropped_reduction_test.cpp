@@ -104,8 +104,8 @@ template <class Plan> Outcome execute(const Program& training) {
     out.losses.push_back(executors[static_cast<std::size_t>(training.mesh.moved(Rank{0}, Axis::stage, training.loss_role()).value)]->loss_sum());
   }
   for (auto& executor : executors) {
-    const float* const begin = executor->arena().floats(training.arenas[executor->role()].parameters, 0);
-    out.flat.emplace_back(begin, begin + training.arenas[executor->role()].flat_bytes / 4);
+    const float* const begin = executor->arena().floats(training.arenas[executor->role()][RegionKind::parameters].begin, 0);
+    out.flat.emplace_back(begin, begin + training.arenas[executor->role()].flat_elements());
   }
   return out;
 }
@@ -118,8 +118,8 @@ template <class Plan, class Alone> bool equals_one_device(const Outcome& outcome
     for (int p = 0; p < Plan::Request::graph.parameter_count; ++p) {
       const ParameterPlace& here = Plan::training.parameters[p];
       if (here.role != Plan::training.mesh.coordinate(Rank{rank}, Axis::stage)) continue;
-      same = same && std::memcmp(outcome.flat[static_cast<std::size_t>(rank)].data() + here.offset / 4,
-                                 wanted.flat[0].data() + Alone::training.parameters[p].offset / 4, static_cast<std::size_t>(here.elements) * 4) == 0;
+      same = same && std::memcmp(outcome.flat[static_cast<std::size_t>(rank)].data() + here.begin,
+                                 wanted.flat[0].data() + Alone::training.parameters[p].begin, static_cast<std::size_t>(here.elements) * 4) == 0;
     }
   return same;
 }

@@ -29,8 +29,8 @@ TEST_CASE("uses on two stages train to the bits of one device, in every order") 
 
 TEST_CASE("uses on one device that a pipeline comes back to share one copy and add up where they are") {
   static_assert(TiedPlan<Language, Returning<>>::training.transfer_count == 2 * 2);
-  static_assert(TiedPlan<Language, Returning<>>::training.arenas[0].state_bytes ==
-                TiedPlan<Language, Three<OneFOneB, 4>>::training.arenas[0].state_bytes);
+  static_assert(TiedPlan<Language, Returning<>>::training.arenas[0][RegionKind::states].slot_bytes ==
+                TiedPlan<Language, Three<OneFOneB, 4>>::training.arenas[0][RegionKind::states].slot_bytes);
   holds_tied<Language, Returning<>>();
   holds_tied_as_data<Language, Hybrid<Returning<>, Sharded<2>, DataParallel<2>>>();
 }

@@ -155,10 +155,10 @@ class Machine {
         std::fill(reinterpret_cast<float*>(executor->arena().bytes(begin)), reinterpret_cast<float*>(executor->arena().bytes(0)) + end / 4,
                   unwritten());
       };
-      fill(map.gathered, map.gradients);
-      fill(map.fresh, map.states);
-      fill(map.losses, map.zeros);
-      fill(map.pools, map.total);
+      fill(map[RegionKind::gathered].begin, map[RegionKind::gradients].begin);
+      fill(map[RegionKind::fresh].begin, map[RegionKind::states].begin);
+      fill(map[RegionKind::losses].begin, map[RegionKind::zeros].begin);
+      fill(map[RegionKind::pools].begin, map.total);
     }
   }
   [[nodiscard]] bool wrote_outside(Ranks& ranks) const {
@@ -201,7 +201,8 @@ class Machine {
       if (!place.set()) return true;
       const ArenaMap& map = arenas_now_[static_cast<std::size_t>(role)];
       const std::int64_t end = training_.arenas[role].total;
-      if (place.pool == Place::scratch) return map.scratch + place.offset >= 0 && map.scratch + place.offset < end;
+      if (place.pool == Place::scratch)
+        return map[RegionKind::scratch].begin + place.offset >= 0 && map[RegionKind::scratch].begin + place.offset < end;
       for (int m = 0; m < p.batch.total_micro_batches(); ++m) {
         const Pool& pool = p.pools[place.pool];
         const std::int64_t at = pool.base + p.slot(place.pool, m) * pool.slot_bytes + place.offset;

@@ -17,6 +17,7 @@
 #include "heddle/core/random.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "mutants/insertions.hpp"
+#include "plan/arena_numbers.hpp"
 
 namespace heddle::tests {
 
@@ -373,27 +374,13 @@ template <class Visit> class Mutator {
     bytes(here.slot_bytes, Mistake::pool, [=] { return "pool " + std::to_string(i) + " (bytes of a slot)"; });
   }
   void arena(std::size_t r) {
-    using Field = std::int64_t ArenaMap::*;
-    constexpr std::pair<const char*, Field> fields[] = {{"parameters", &ArenaMap::parameters},
-                                                        {"gathered", &ArenaMap::gathered},
-                                                        {"gradients", &ArenaMap::gradients},
-                                                        {"fresh", &ArenaMap::fresh},
-                                                        {"arrived", &ArenaMap::arrived},
-                                                        {"ties", &ArenaMap::ties},
-                                                        {"states", &ArenaMap::states},
-                                                        {"losses", &ArenaMap::losses},
-                                                        {"norms", &ArenaMap::norms},
-                                                        {"zeros", &ArenaMap::zeros},
-                                                        {"scratch", &ArenaMap::scratch},
-                                                        {"bytes of a unit", &ArenaMap::unit_bytes},
-                                                        {"bytes of gradients", &ArenaMap::gradient_bytes},
-                                                        {"bytes of states", &ArenaMap::state_bytes}};
-    for (const auto& [name, field] : fields)
-      bytes(changed_.arenas[r].*field, Mistake::arena, [r, of = name] { return "role " + std::to_string(r) + " (" + of + ")"; });
+    for (const tests::ArenaNumber& at : tests::arena_numbers)
+      bytes(at.of(changed_.arenas[r]), Mistake::arena, [r, of = at.name] { return "role " + std::to_string(r) + " (" + of + ")"; });
   }
   void parameter(std::size_t k) {
     ParameterPlace& here = changed_.parameters[k];
-    bytes(here.offset, Mistake::parameter, [=] { return "parameter " + std::to_string(k) + " (offset)"; });
+    other(here.begin, std::array{here.begin + 16, here.begin >= 16 ? here.begin - 16 : here.begin}, Mistake::parameter,
+          [=] { return "parameter " + std::to_string(k) + " (begin)"; });
     if (here.elements > 1)
       other(here.elements, std::array{here.elements - 1}, Mistake::parameter, [=] { return "parameter " + std::to_string(k) + " (elements)"; });
   }

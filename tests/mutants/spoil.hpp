@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "heddle/plan/lower/lowered_plan.hpp"
+#include "plan/arena_numbers.hpp"
 
 namespace heddle::tests {
 
@@ -186,23 +187,23 @@ class Faults {
     const After after = After::sharing;
     for (int k = 0; k < asked_.graph.parameter_count; ++k) {
       const auto place = [=](Phases& p) -> ParameterPlace& { return of(p.shared.flat.parameters[k]); };
-      number("place.offset", after, [=](Phases& p) -> std::int64_t& { return place(p).offset; }, {64, -64, 4});
+      number("place.begin", after, [=](Phases& p) -> std::int64_t& { return place(p).begin; }, {16, -16, 1});
       number("place.elements", after, [=](Phases& p) -> std::int64_t& { return place(p).elements; });
       number("place.role", after, [=](Phases& p) -> std::int16_t& { return place(p).role; }, {1});
       number("place.split", after, [=](Phases& p) -> std::int8_t& { return place(p).split; }, {1});
       number("place.index", after, [=](Phases& p) -> std::int16_t& { return place(p).index; }, {1});
-      number("place.owner_offset", after, [=](Phases& p) -> std::int64_t& { return place(p).owner_offset; }, {64, 1});
+      number("place.owner_begin", after, [=](Phases& p) -> std::int64_t& { return place(p).owner_begin; }, {16, 1});
     }
     for (int u = 0; u < whole_.shared.flat.unit_count; ++u) {
       const auto unit = [=](Phases& p) -> FlatUnit& { return of(p.shared.flat.units[u]); };
-      number("unit.offset", after, [=](Phases& p) -> std::int64_t& { return unit(p).offset; }, {64, -64, 4096});
+      number("unit.begin", after, [=](Phases& p) -> std::int64_t& { return unit(p).begin; }, {16, -16, 1024});
       number("unit.elements", after, [=](Phases& p) -> std::int64_t& { return unit(p).elements; }, {16, -16, -1024});
       number("unit.role", after, [=](Phases& p) -> std::int16_t& { return unit(p).role; }, {1});
       flag("unit.counts", after, [=](Phases& p) -> bool& { return unit(p).counts; });
     }
     for (int r = 0; r < asked_.layout.roles(); ++r) {
-      number("the bytes of a flat buffer", after, [=](Phases& p) -> std::int64_t& { return of(p.shared.flat.role_bytes[r]); }, {-64, -4096});
-      number("the bytes of gradients", after, [=](Phases& p) -> std::int64_t& { return of(p.shared.flat.gradient_bytes[r]); }, {-64, -4096});
+      number("the elements of a flat buffer", after, [=](Phases& p) -> std::int64_t& { return of(p.shared.flat.role_elements[r]); }, {-16, -1024});
+      number("the elements of gradients", after, [=](Phases& p) -> std::int64_t& { return of(p.shared.flat.gradient_elements[r]); }, {-16, -1024});
       if (whole_.shared.tie_room[r] > 0)
         number("the room of ties", after, [=](Phases& p) -> std::int64_t& { return of(p.shared.tie_room[r]); }, {-64});
     }
@@ -211,14 +212,14 @@ class Faults {
     const After after = After::sharing;
     for (int b = 0; b < whole_.shared.bucket_count; ++b) {
       const auto bucket = [=](Phases& p) -> FlatBucket& { return of(p.shared.buckets[b]); };
-      number("bucket.offset", after, [=](Phases& p) -> std::int64_t& { return bucket(p).offset; }, {64, -64});
+      number("bucket.begin", after, [=](Phases& p) -> std::int64_t& { return bucket(p).begin; }, {16, -16});
       number("bucket.elements", after, [=](Phases& p) -> std::int64_t& { return bucket(p).elements; }, {16, -16});
       number("bucket.payload", after, [=](Phases& p) -> std::int64_t& { return bucket(p).payload; });
       number("bucket.lowest_node", After::placing, [=](Phases& p) -> std::int32_t& { return bucket(p).lowest_node; });
       number("bucket.highest_node", After::placing, [=](Phases& p) -> std::int32_t& { return bucket(p).highest_node; });
       if (whole_.storage.parts > 1) number("bucket.slot", after, [=](Phases& p) -> std::int16_t& { return bucket(p).slot; }, {1, -1});
       flag("bucket.shared", after, [=](Phases& p) -> bool& { return bucket(p).shared; });
-      number("bucket.owner_offset", after, [=](Phases& p) -> std::int64_t& { return bucket(p).owner_offset; }, {64});
+      number("bucket.owner_begin", after, [=](Phases& p) -> std::int64_t& { return bucket(p).owner_begin; }, {16});
     }
     for (int u = 0; u < whole_.shared.use_count; ++u) {
       const auto use = [=](Phases& p) -> TiedUse& { return of(p.shared.uses[u]); };
@@ -233,27 +234,11 @@ class Faults {
   }
   void memory() {
     const After after = After::placing;
-    using Offset = std::int64_t ArenaMap::*;
-    const std::pair<const char*, Offset> offsets[] = {{"arena.parameters", &ArenaMap::parameters},
-                                                      {"arena.gathered", &ArenaMap::gathered},
-                                                      {"arena.gradients", &ArenaMap::gradients},
-                                                      {"arena.fresh", &ArenaMap::fresh},
-                                                      {"arena.arrived", &ArenaMap::arrived},
-                                                      {"arena.ties", &ArenaMap::ties},
-                                                      {"arena.states", &ArenaMap::states},
-                                                      {"arena.losses", &ArenaMap::losses},
-                                                      {"arena.norms", &ArenaMap::norms},
-                                                      {"arena.zeros", &ArenaMap::zeros},
-                                                      {"arena.scratch", &ArenaMap::scratch},
-                                                      {"arena.workspace", &ArenaMap::workspace},
-                                                      {"arena.total", &ArenaMap::total},
-                                                      {"arena.flat_bytes", &ArenaMap::flat_bytes},
-                                                      {"arena.gradient_bytes", &ArenaMap::gradient_bytes},
-                                                      {"arena.state_bytes", &ArenaMap::state_bytes},
-                                                      {"arena.unit_bytes", &ArenaMap::unit_bytes}};
-    for (int r = 0; r < asked_.layout.roles(); ++r)
-      for (const auto& [name, field] : offsets)
-        number(name, after, [r, at = field](Phases& p) -> std::int64_t& { return of(p.programs[0].arenas[r]).*at; }, {64, -64, 4});
+    for (int r = 0; r < asked_.layout.roles(); ++r) {
+      for (const tests::ArenaNumber& at : tests::arena_numbers)
+        number(at.name, after, [r, at](Phases& p) -> std::int64_t& { return at.of(of(p.programs[0].arenas[r])); }, {64, -64, 4});
+      number("arena.total", after, [r](Phases& p) -> std::int64_t& { return of(p.programs[0].arenas[r]).total; }, {64, -64, 4});
+    }
     for (int mode = 0; mode < 2; ++mode)
       for (int i = 0; i < asked_.layout.chunk_count * pool_kinds; ++i) {
         if (whole_.programs[mode].pools[i].slots == 0) continue;

@@ -21,7 +21,7 @@ template <int L, class... Options>
 using Between = Plan<Sequential<Input<s, h>, Linear<h, h>, Repeat<L, Mlp>, Linear<h, h>>, MeanSquaredError, Adam, Batch<b>, Options...>;
 
 template <class P> constexpr std::int64_t frame(int chunk = 0) { return P::training.pools[pool_of(chunk, PoolKind::frame)].slot_bytes; }
-template <class P> constexpr std::int64_t scratch() { return P::training.arenas[0].workspace - P::training.arenas[0].scratch; }
+template <class P> constexpr std::int64_t scratch() { return P::training.arenas[0][RegionKind::scratch].bytes(); }
 /// Bytes of one value of s b h elements in float32.
 constexpr std::int64_t sbh = 4 * s * b * h;
 
@@ -51,7 +51,7 @@ TEST_CASE("peak memory of L blocks that run again: L + 3 values and one block as
   using P = Of<12, Single, Recompute<EveryBlock>>;
   static_assert(frame<P>() == (12 + 3) * sbh);
   static_assert(scratch<P>() == (4 + 4 + 4) * sbh);
-  constexpr std::int64_t pools = P::training.arenas[0].pools;
+  constexpr std::int64_t pools = P::training.arenas[0][RegionKind::pools].begin;
   static_assert(peak_memory<P>() == Bytes{pools + (12 + 3 + 12) * sbh});
   static_assert(peak_memory<Of<12, Single>>() == Bytes{pools + (12 * 9 + 3 + 7) * sbh});
   CHECK(scratch<Of<12, Single>>() == (1 + 4 + 1 + 1) * sbh);  // the evaluation's: h, 4 h, h, and a hole

@@ -45,13 +45,13 @@ constexpr std::int64_t psi = parameters<Mnist>;
 /// Bytes of parameters, gradients and states of one device, padding of units and the rings of a gathered unit left out.
 template <class P> constexpr std::int64_t held_bytes() {
   const ArenaMap& map = P::training.arenas[0];
-  return (map.gathered - map.parameters) + (map.fresh - map.gradients) + (map.losses - map.states);
+  return map[RegionKind::parameters].bytes() + map[RegionKind::gradients].bytes() + map[RegionKind::states].bytes();
 }
 template <class P> constexpr std::int64_t formula_bytes() {
   const Storage& kept = P::training.storage;
   const Sharding what{kept.parameters, kept.gradients, kept.states};
   return static_cast<std::int64_t>(
-      model_state_bytes(full_precision_adam, static_cast<double>(P::training.arenas[0].flat_bytes / 4), kept.parts, what));
+      model_state_bytes(full_precision_adam, static_cast<double>(P::training.arenas[0].flat_elements()), kept.parts, what));
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ TEST_CASE("a rank that keeps what it gathered sends 2 times (N-1)/N of the param
 TEST_CASE("a rank that keeps what it gathered holds the whole parameters in the place of two units") {
   constexpr auto difference = []<class Kept, class Dropped>(const Kept*, const Dropped*) {
     const ArenaMap& dropped = Dropped::training.arenas[0];
-    return peak_memory<Kept>() + Bytes{2 * dropped.unit_bytes} - peak_memory<Dropped>() - Bytes{dropped.flat_bytes};
+    return peak_memory<Kept>() + Bytes{dropped[RegionKind::gathered].bytes()} - peak_memory<Dropped>() - Bytes{4 * dropped.flat_elements()};
   };
   using Kept = Of<Sharded<4, Keep::Step>>;
   using Dropped = Of<Sharded<4>>;
@@ -129,8 +129,8 @@ TEST_CASE("a rank that keeps what it gathered holds the whole parameters in the 
   using StagedKept = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, Sharded<4, Keep::Step>>>;
   for (int r = 0; r < 2; ++r) {
     const ArenaMap& map = StagedKept::training.arenas[r];
-    CHECK(map.gradients - map.gathered == map.flat_bytes);
-    CHECK(map.total - Staged::training.arenas[r].total == map.flat_bytes - 2 * map.unit_bytes);
+    CHECK(map[RegionKind::gathered].bytes() == 4 * map.flat_elements());
+    CHECK(map.total - Staged::training.arenas[r].total == 4 * map.flat_elements() - Staged::training.arenas[r][RegionKind::gathered].bytes());
   }
 }
 

@@ -141,7 +141,7 @@ class Difference {
       same("node of a parameter", p, a.parameters[p].node, b.parameters[p].node);
       same("index of a parameter", p, a.parameters[p].index, b.parameters[p].index);
       same("role of a parameter", p, a.parameters[p].role, b.parameters[p].role);
-      same("offset of a parameter", p, a.parameters[p].offset, b.parameters[p].offset);
+      same("begin of a parameter", p, a.parameters[p].begin, b.parameters[p].begin);
       same("elements of a parameter", p, a.parameters[p].elements, b.parameters[p].elements);
       same("split of a parameter", p, a.parameters[p].split, b.parameters[p].split);
       same("values of a parameter", p, a.parameters[p].values(), b.parameters[p].values());
@@ -149,7 +149,7 @@ class Difference {
     for (int k = 0; k < a.bucket_count && words_.empty(); ++k) bucket(k, a.buckets[k], b.buckets[k]);
     for (int u = 0; u < a.unit_count; ++u) {
       same("role of a unit", u, a.units[u].role, b.units[u].role);
-      same("offset of a unit", u, a.units[u].offset, b.units[u].offset);
+      same("begin of a unit", u, a.units[u].begin, b.units[u].begin);
       same("elements of a unit", u, a.units[u].elements, b.units[u].elements);
       same("unit in the norm", u, a.units[u].counts, b.units[u].counts);
     }
@@ -166,7 +166,7 @@ class Difference {
     same("role of a bucket", k, a.role, b.role);
     same("lowest node of a bucket", k, a.lowest_node, b.lowest_node);
     same("highest node of a bucket", k, a.highest_node, b.highest_node);
-    same("offset of a bucket", k, a.offset, b.offset);
+    same("begin of a bucket", k, a.begin, b.begin);
     same("elements of a bucket", k, a.elements, b.elements);
     same("payload of a bucket", k, a.payload, b.payload);
     same("slot of a bucket", k, a.slot, b.slot);
@@ -174,12 +174,15 @@ class Difference {
     same("values of a bucket", k, a.values(), b.values());
   }
   void arena(int r, const ArenaMap& a, const ArenaMap& b) {
-    const auto parts = {&ArenaMap::parameters,     &ArenaMap::gathered,    &ArenaMap::gradients, &ArenaMap::fresh, &ArenaMap::arrived,
-                        &ArenaMap::ties,           &ArenaMap::states,      &ArenaMap::losses,    &ArenaMap::norms, &ArenaMap::zeros,
-                        &ArenaMap::pools,          &ArenaMap::scratch,     &ArenaMap::workspace, &ArenaMap::total, &ArenaMap::flat_bytes,
-                        &ArenaMap::gradient_bytes, &ArenaMap::state_bytes, &ArenaMap::unit_bytes};
-    int part = 0;
-    for (const auto member : parts) same("bytes of an arena", 100 * r + part++, a.*member, b.*member);
+    for (int k = 0; k < region_kinds; ++k) {
+      const int number = 100 * r + k;
+      same("begin of a region", number, a.regions[k].begin, b.regions[k].begin);
+      same("bytes of a region", number, a.regions[k].slot_bytes, b.regions[k].slot_bytes);
+      same("copies of a region", number, a.regions[k].copies, b.regions[k].copies);
+      same("slices of a region", number, a.regions[k].parts, b.regions[k].parts);
+      same("addressing of a region", number, static_cast<int>(a.regions[k].addressing), static_cast<int>(b.regions[k].addressing));
+    }
+    same("bytes of an arena", r, a.total, b.total);
   }
   std::string words_;
 };

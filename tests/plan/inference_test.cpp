@@ -26,17 +26,17 @@ template <class Model, class Policy, class... Options> using Applied = Inference
 template <class I> void arena_is_what_the_forward_needs() {
   const Program& p = I::evaluation;
   for (int r = 0; r < p.roles; ++r) {
-    std::int64_t bytes = p.arenas[r].flat_bytes;  // of plans that slice nothing
+    std::int64_t bytes = 4 * p.arenas[r].flat_elements();  // of plans that slice nothing
     for (int k = 0; k < p.chunks * pool_kinds; ++k)
       if (p.pools[k].role == r) bytes += p.pools[k].slots * p.pools[k].slot_bytes;
-    CHECK(p.arenas[r].scratch == bytes);
+    CHECK(p.arenas[r][RegionKind::scratch].begin == bytes);
   }
 }
 template <class Model, class Policy> void is_smaller_than_its_plan() {
   using I = Applied<Model, Policy>;
   static_assert(devices<I> == devices<Trained<Model, Policy>>);
   for (int r = 0; r < I::evaluation.roles; ++r) {
-    const std::int64_t flat = I::evaluation.arenas[r].flat_bytes;
+    const std::int64_t flat = 4 * I::evaluation.arenas[r].flat_elements();
     CHECK(I::evaluation.arenas[r].total <= Trained<Model, Policy>::training.arenas[r].total - 3 * flat);  // a gradient, two states of Adam
   }
   arena_is_what_the_forward_needs<I>();
@@ -92,7 +92,7 @@ TEST_CASE("sliced parameters are gathered for the forward alone, once for each m
   static_assert(traffic<Applied<Chain, Sharded<4, OptimizerState>>>().total() == Bytes{0});
   // A quarter of the units, two of the largest to gather into, and the forward.
   const ArenaMap& map = I::evaluation.arenas[0];
-  CHECK(map.pools == map.flat_bytes / 4 + 2 * map.unit_bytes);
+  CHECK(map[RegionKind::pools].begin == map.flat_elements() + map[RegionKind::gathered].bytes());
 }
 
 TEST_CASE("sliced parameters that are kept are gathered once a batch") {
@@ -100,7 +100,7 @@ TEST_CASE("sliced parameters that are kept are gathered once a batch") {
   using P = Trained<Chain, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<4, Keep::Step>>>;
   static_assert(traffic<I>().parameters().on(axis::shard).total_payload == traffic<P>().parameters().on(axis::shard).total_payload);
   const ArenaMap& map = I::evaluation.arenas[0];
-  CHECK(map.pools == map.flat_bytes / 4 + map.flat_bytes);
+  CHECK(map[RegionKind::pools].begin == map.flat_elements() + 4 * map.flat_elements());
 }
 
 TEST_CASE("a budget is of the arena without training") {

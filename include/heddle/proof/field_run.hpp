@@ -211,7 +211,7 @@ template <class Session> class FieldRun {
       copies.push_back(whole);
       if (ranks_.local(Rank{r}))
         for (int q = 0; q < work_.graph->parameter_count; ++q)
-          if (tensors()->owner_of(q) == p && plan_.training->parameters[q].owner_offset < 0) read_copy(ranks_.executor(Rank{r}), q, copies.back());
+          if (tensors()->owner_of(q) == p && plan_.training->parameters[q].owner_begin < 0) read_copy(ranks_.executor(Rank{r}), q, copies.back());
       ranks_.session().share(Rank{r}, std::as_writable_bytes(std::span{copies.back()}));
     }
     return copies;

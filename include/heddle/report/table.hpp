@@ -184,9 +184,11 @@ template <class ThePlan> [[nodiscard]] std::string table() {
   out += "stage     layers   parameters KiB   gradients KiB   optimizer KiB   activations KiB   arena KiB\n";
   for (int r = 0; r < p.roles; ++r) {
     const ArenaMap& map = p.arenas[r];
-    out += padded(std::to_string(r), 5) + padded(layers_of(p, r), 11) + padded(kibibytes(map.gradients - map.parameters), 17) +
-           padded(kibibytes(map.states - map.gradients), 16) + padded(kibibytes(map.losses - map.states), 16) +
-           padded(kibibytes(map.total - map.pools), 18) + padded(kibibytes(map.total), 12) + '\n';
+    out += padded(std::to_string(r), 5) + padded(layers_of(p, r), 11) +
+           padded(kibibytes(map.bytes(RegionKind::parameters, RegionKind::gradients)), 17) +
+           padded(kibibytes(map.bytes(RegionKind::gradients, RegionKind::states)), 16) +
+           padded(kibibytes(map.bytes(RegionKind::states, RegionKind::losses)), 16) + padded(kibibytes(map.value_bytes()), 18) +
+           padded(kibibytes(map.total), 12) + '\n';
   }
   out += "over all ranks, one step moves " + moved_words(p, traffic<ThePlan>());
   if (const Flops again = flops_run_again(p); again.value > 0)

@@ -57,7 +57,7 @@ class BodyRunner : public RankTensors {
     }
   }
 
-  [[nodiscard]] float* losses(int grain) { return arena_.floats(map_.losses, p_->batch.rank_grains() + 1) + grain; }
+  [[nodiscard]] float* losses(int grain) { return arena_.floats(map_[RegionKind::losses].begin, p_->batch.rank_grains() + 1) + grain; }
   [[nodiscard]] void* workspace() { return workspace_.bytes(0); }
 
   /// Rows of parts that stand one after another and rows of the whole: copied from one to the other, of one part or of all.
@@ -135,12 +135,12 @@ class BodyRunner : public RankTensors {
       if (!read) {
         parameter_[k] = nullptr;  // may not be gathered
       } else if (left_out) {
-        parameter_[k] = arena_.floats(map_.zeros, place.elements);
+        parameter_[k] = arena_.floats(map_[RegionKind::zeros].begin, place.elements);
       } else if (p_->storage.parameters) {
         const FlatBucket& unit = p_->buckets[p_->bucket_of_node[place.node]];
-        parameter_[k] = whole_parameters(unit) + (place.offset - unit.offset) / 4;
+        parameter_[k] = whole_parameters(unit) + (place.begin - unit.begin);
       } else {
-        parameter_[k] = arena_.floats(map_.parameters + place.values(), place.elements);
+        parameter_[k] = in_region(RegionKind::parameters, place.values(), place.elements);
       }
     }
   }
@@ -182,14 +182,14 @@ class BodyRunner : public RankTensors {
   void carry(const Node& node, int number, int counted) {
     const ParameterPlace& begin = p_->parameters[node.first_parameter];
     const ParameterPlace& end = p_->parameters[node.first_parameter + node.parameter_count - 1];
-    const std::int64_t offset = begin.offset / 4;
-    const std::int64_t n = (end.offset / 4 + end.elements + 15) / 16 * 16 - offset;
-    for (int l = 0; l < counted; ++l) kernels_.add(level(counted) + offset, level(l) + offset, level(counted) + offset, n);
+    const std::int64_t first = begin.begin;
+    const std::int64_t n = rounded_up(end.begin + end.elements, line_elements) - first;
+    for (int l = 0; l < counted; ++l) kernels_.add(level(counted) + first, level(l) + first, level(counted) + first, n);
     if (number + 1 != p_->batch.rank_grains()) return;
     int held = counted;
     for (int l = counted + 1; l < p_->batch.levels(); ++l) {
       if (((number + 1) >> l & 1) == 0) continue;
-      kernels_.add(level(l) + offset, level(l) + offset, level(held) + offset, n);
+      kernels_.add(level(l) + first, level(l) + first, level(held) + first, n);
       held = l;
     }
   }

@@ -124,7 +124,7 @@ template <class Session> class NamedTensors {
   /// Elements `first` .. of the whole, into every copy: tied parameters have one on every role that uses them.
   HEDDLE_COLD void write_range(int p, std::int64_t first, std::span<const float> values) {
     for (int q = 0; q < graph_.parameter_count; ++q)
-      if (q == p || (owner_of(q) == owner_of(p) && training_.parameters[q].owner_offset < 0)) write_copy(q, first, values);
+      if (q == p || (owner_of(q) == owner_of(p) && training_.parameters[q].owner_begin < 0)) write_copy(q, first, values);
   }
   HEDDLE_COLD void write_copy(int p, std::int64_t first, std::span<const float> values) {
     const ParameterPlace& place = training_.parameters[p];

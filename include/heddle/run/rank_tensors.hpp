@@ -38,22 +38,21 @@ class RankTensors {
   /// What this rank keeps of a parameter.
   [[nodiscard]] HeldPart held_parameter(int parameter) {
     ParameterPlace place = p_->parameters[parameter];
-    place.offset = place.values();
-    if (p_->storage.parameters) return slice_of(place, map_.parameters, true);
-    return {0, place.elements, arena_.floats(map_.parameters + place.offset, place.elements)};
+    place.begin = place.values();
+    if (p_->storage.parameters) return slice_of(place, RegionKind::parameters);
+    return {0, place.elements, in_region(RegionKind::parameters, place.begin, place.elements)};
   }
   /// What this rank has of the gradient of a parameter after a step.
   [[nodiscard]] HeldPart held_gradient(int parameter) {
     const ParameterPlace& place = p_->parameters[parameter];
-    const std::int64_t base = map_.gradients + (p_->batch.levels() - 1) * map_.gradient_bytes;
-    if (p_->storage.states) return slice_of(place, base, p_->storage.gradients);
-    return {0, place.elements, arena_.floats(base + place.offset, place.elements)};
+    if (p_->storage.states) return slice_of(place, RegionKind::gradients, last_level());
+    return {0, place.elements, in_region(RegionKind::gradients, place.begin, place.elements, last_level())};
   }
 
  protected:
   // ---- addresses
   [[nodiscard]] float* at(const Place& place, std::int64_t elements) {
-    if (place.pool == Place::scratch) return arena_.floats(map_.scratch + place.offset, elements);
+    if (place.pool == Place::scratch) return arena_.floats(map_[RegionKind::scratch].begin + place.offset, elements);
     const Pool& pool = p_->pools[place.pool];
     return arena_.floats(pool.base + p_->slot(place.pool, micro_batch_) * pool.slot_bytes + place.offset, elements);
   }
@@ -63,32 +62,36 @@ class RankTensors {
   }
   [[nodiscard]] std::int64_t stride(std::int64_t features) const { return p_->grain_stride(features); }
   [[nodiscard]] int grains() const { return p_->batch.grains(); }
-  [[nodiscard]] float* level(int number) { return arena_.floats(map_.gradients + number * map_.gradient_bytes, map_.gradient_bytes / 4); }
+  [[nodiscard]] int last_level() const { return p_->batch.levels() - 1; }
+  [[nodiscard]] float* level(int number) { return in_region(RegionKind::gradients, 0, map_[RegionKind::gradients].slot_bytes / 4, number); }
+  /// What begins at `element` of the flat buffer of this role.
+  [[nodiscard]] float* in_region(RegionKind kind, std::int64_t element, std::int64_t elements, int copy = 0) {
+    return arena_.floats(map_[kind].at(element, 0, copy), elements);
+  }
+  /// A bucket that begins at `element` of the flat buffer: whole, or the slice of this rank where the region has slices.
+  [[nodiscard]] float* in_region(RegionKind kind, std::int64_t element, const FlatBucket& b, int copy = 0) {
+    const Region& region = map_[kind];
+    return arena_.floats(region.at(element, b.slot, copy), b.elements / region.parts);
+  }
 
   // ---- units: whole, or the slice of this rank
-  [[nodiscard]] float* in_ring(std::int64_t ring, const FlatBucket& b) { return arena_.floats(ring + b.slot * map_.unit_bytes, b.elements); }
   [[nodiscard]] float* whole_parameters(const FlatBucket& b) {
-    if (!p_->storage.parameters) return arena_.floats(map_.parameters + b.values(), b.elements);
-    return p_->storage.keeps ? arena_.floats(map_.gathered + b.offset, b.elements) : in_ring(map_.gathered, b);
+    return p_->storage.parameters ? in_region(RegionKind::gathered, b.begin, b) : in_region(RegionKind::parameters, b.values(), b);
   }
   [[nodiscard]] float* whole_gradient(const FlatBucket& b) {
-    return p_->storage.gradients ? in_ring(map_.fresh, b) : level(p_->batch.levels() - 1) + b.offset / 4;
+    return p_->storage.gradients ? in_region(RegionKind::fresh, b.begin, b) : in_region(RegionKind::gradients, b.begin, b, last_level());
   }
   [[nodiscard]] std::int64_t slice_elements(const FlatBucket& b) const { return b.elements / p_->storage.state_parts(); }
   [[nodiscard]] float* parameter_slice(const FlatBucket& b) {
-    if (p_->storage.parameters) return arena_.floats(map_.parameters + b.values() / p_->storage.parts, slice_elements(b));
+    if (p_->storage.parameters) return in_region(RegionKind::parameters, b.values(), b);
     return whole_parameters(b) + slice_ * slice_elements(b);
   }
   [[nodiscard]] float* gradient_slice(const FlatBucket& b) {
-    if (p_->storage.gradients) return arena_.floats(map_.gradients + b.offset / p_->storage.parts, slice_elements(b));
+    if (p_->storage.gradients) return in_region(RegionKind::gradients, b.begin, b);
     return whole_gradient(b) + slice_ * slice_elements(b);
   }
-  [[nodiscard]] float* arrived_slice(const FlatBucket& b) {
-    return arena_.floats(map_.arrived + b.slot * map_.unit_bytes / p_->storage.parts, slice_elements(b));
-  }
-  [[nodiscard]] float* state_slice(int number, const FlatBucket& b) {
-    return arena_.floats(map_.states + number * map_.state_bytes + b.offset / p_->storage.state_parts(), slice_elements(b));
-  }
+  [[nodiscard]] float* arrived_slice(const FlatBucket& b) { return in_region(RegionKind::arrived, b.begin, b); }
+  [[nodiscard]] float* state_slice(int number, const FlatBucket& b) { return in_region(RegionKind::states, b.begin, b, number); }
   // ---- tied parameters
   /// The gradient slice of one use: of this role, or as it arrived from another.
   [[nodiscard]] float* gradient_of_use(int use) {
@@ -98,9 +101,9 @@ class RankTensors {
     while (p_->transfers[t].use != use || p_->transfers[t].to_role != role_) --t;
     return tie_room(p_->transfers[t]);
   }
-  [[nodiscard]] float* tie_room(const Transfer& t) { return arena_.floats(map_.ties + t.target.offset, t.elements); }
+  [[nodiscard]] float* tie_room(const Transfer& t) { return arena_.floats(map_[RegionKind::ties].begin + t.target.offset, t.elements); }
   /// One float a unit of the model if the plan clips, then the flag if it scales its loss.
-  [[nodiscard]] float* norms() { return arena_.floats(map_.norms, p_->norm_floats()); }
+  [[nodiscard]] float* norms() { return arena_.floats(map_[RegionKind::norms].begin, p_->norm_floats()); }
   /// Squares of what this rank has of each unit; nothing of the units of other roles. Parameters that every coordinate of axis tensor holds
   /// whole are counted on the first. `before(values, elements)` is called with every part before its squares are taken.
   template <class Before> void sum_squares(Before before) {
@@ -109,10 +112,10 @@ class RankTensors {
       const FlatUnit& unit = p_->units[u];
       norms()[u] = 0;
       if (unit.role != role_) continue;
-      float* values = level(p_->batch.levels() - 1) + unit.offset / 4;
+      float* values = level(last_level()) + unit.begin;
       if (p_->storage.parts > 1) {
         int b = 0;
-        while (p_->buckets[b].role != role_ || p_->buckets[b].offset != unit.offset) ++b;  // each unit is a bucket
+        while (p_->buckets[b].role != role_ || p_->buckets[b].begin != unit.begin) ++b;  // each unit is a bucket
         values = gradient_slice(p_->buckets[b]);
       }
       const std::int64_t elements = unit.elements / p_->storage.parts;
@@ -141,7 +144,7 @@ class RankTensors {
       if (place.role != role_ || place.split < 0 || p_->graph->nodes[place.node].tied_to >= 0) continue;
       const HeldPart part = held_gradient(parameter);
       int u = 0;
-      while (p_->units[u].role != role_ || place.offset >= p_->units[u].offset + 4 * p_->units[u].elements) ++u;
+      while (p_->units[u].role != role_ || place.begin >= p_->units[u].end()) ++u;
       norms()[u] = arithmetic_.plus(norms()[u], arithmetic_.square_sum(part.values, rounded_up(part.elements, SquareLanes::count)));
     }
   }
@@ -153,17 +156,17 @@ class RankTensors {
     for (int n = b.lowest_node; n <= b.highest_node; ++n)
       for (int k = 0; k < p_->graph->nodes[n].parameter_count; ++k) {
         const ParameterPlace& place = p_->parameters[p_->graph->nodes[n].first_parameter + k];
-        zero_until((place.offset - b.offset) / 4);
-        end = (place.offset - b.offset) / 4 + place.elements;
+        zero_until(place.begin - b.begin);
+        end = place.begin - b.begin + place.elements;
       }
     zero_until(b.elements);
   }
 
   /// Where a grain's gradient of a parameter is written: into a level of the counter, or into the ring.
   [[nodiscard]] float* gradient_of(const ParameterPlace& place, int counted) {
-    if (!p_->storage.gradients) return level(counted) + place.offset / 4;
+    if (!p_->storage.gradients) return level(counted) + place.begin;
     const FlatBucket& unit = p_->buckets[p_->bucket_of_node[place.node]];
-    return whole_gradient(unit) + (place.offset - unit.offset) / 4;
+    return whole_gradient(unit) + (place.begin - unit.begin);
   }
 
   Rank rank_;
@@ -176,14 +179,13 @@ class RankTensors {
   int micro_batch_ = 0;
 
  private:
-  /// `base` begins the slices of all units, or the whole units.
-  [[nodiscard]] HeldPart slice_of(const ParameterPlace& place, std::int64_t base, bool slices_only) {
+  /// Of a region that has slices of all units, or has them whole.
+  [[nodiscard]] HeldPart slice_of(const ParameterPlace& place, RegionKind kind, int copy = 0) {
     const SliceRange range = slice_range(*p_, place, slice_);
     if (range.elements == 0) return {};
     const FlatBucket& b = p_->buckets[range.bucket];
-    float* const slice = slices_only ? arena_.floats(base + b.offset / p_->storage.parts, slice_elements(b))
-                                     : arena_.floats(base + b.offset, b.elements) + slice_ * slice_elements(b);
-    return {range.begin, range.elements, slice + range.at};
+    float* const there = in_region(kind, b.begin, b, copy);
+    return {range.begin, range.elements, (map_[kind].parts > 1 ? there : there + slice_ * slice_elements(b)) + range.at};
   }
 };
 

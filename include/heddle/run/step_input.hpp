@@ -108,13 +108,11 @@ struct SliceRange {
 };
 
 [[nodiscard]] constexpr SliceRange slice_range(const Program& p, const ParameterPlace& place, int slice) {
-  const auto holds = [&](const FlatBucket& b) {
-    return b.role == place.role && b.offset <= place.offset && place.offset < b.offset + 4 * b.elements;
-  };
+  const auto holds = [&](const FlatBucket& b) { return b.role == place.role && b.begin <= place.begin && place.begin < b.end(); };
   SliceRange range;
   while (!holds(p.buckets[range.bucket])) ++range.bucket;
   const FlatBucket& bucket = p.buckets[range.bucket];
-  const std::int64_t first = (place.offset - bucket.offset) / 4;  // of the parameter, in the bucket
+  const std::int64_t first = place.begin - bucket.begin;  // of the parameter, in the bucket
   const std::int64_t own = bucket.elements / p.storage.parts;
   const std::int64_t from = first > slice * own ? first : slice * own;
   const std::int64_t to = first + place.elements < (slice + 1) * own ? first + place.elements : (slice + 1) * own;

@@ -28,21 +28,32 @@ TEST_CASE("what is kept lies side by side in the arena of each device, in both m
 
 TEST_CASE("a region that begins in the one before it, or off a line, is found by its name") {
   using P = Trained<Chain, Sharded<2>, Accumulate<2>, Clip<GlobalNorm>>;
-  using Field = std::int64_t ArenaMap::*;
-  const std::pair<Field, const char*> regions[] = {{&ArenaMap::gathered, "the gathered units"},
-                                                   {&ArenaMap::gradients, "level 0"},
-                                                   {&ArenaMap::fresh, "the units before they are reduced"},
-                                                   {&ArenaMap::arrived, "the slices before they are added"},
-                                                   {&ArenaMap::states, "state 0"},
-                                                   {&ArenaMap::losses, "the loss"},
-                                                   {&ArenaMap::norms, "the norms"},
-                                                   {&ArenaMap::scratch, "the scratch"}};
-  for (const auto& [field, name] : regions) {
+  const std::pair<RegionKind, const char*> regions[] = {{RegionKind::gathered, "ring of gathered units, slot 0 of device 0 begins at byte "},
+                                                        {RegionKind::gradients, "level 0 of device 0 begins at byte "},
+                                                        {RegionKind::fresh, "ring of unreduced units, slot 0 of device 0 begins at byte "},
+                                                        {RegionKind::arrived, "ring of arrived slices, slot 0 of device 0 begins at byte "},
+                                                        {RegionKind::states, "state 0 of device 0 begins at byte "},
+                                                        {RegionKind::losses, "the loss of device 0 begins at byte "},
+                                                        {RegionKind::norms, "the norms of device 0 begins at byte "},
+                                                        {RegionKind::scratch, "the scratch of device 0 begins at byte "}};
+  for (const auto& [kind, name] : regions) {
     CAPTURE(name);
-    CHECK(refused_for(with<P>([at = field](Phases& p) { arena(p, 0).*at -= 64; }), memory, name));
-    CHECK(with<P>([at = field](Phases& p) { arena(p, 0).*at += 4; }).code == memory);
+    CHECK(refused_for(with<P>([at = kind](Phases& p) { arena(p, 0)[at].begin -= 64; }), memory, name));
+    CHECK(with<P>([at = kind](Phases& p) { arena(p, 0)[at].begin += 4; }).code == memory);
   }
-  CHECK(refused_for(with<P>([](Phases& p) { arena(p, 0).total = arena(p, 0).workspace - 64; }), memory, "the arena"));
+  CHECK(refused_for(with<P>([](Phases& p) { arena(p, 0).total -= 64; }), memory, "the arena of device 0 ends at byte "));
+}
+
+TEST_CASE("a region that is found in another way, has other slices or too little room for a copy is found by its name") {
+  using P = Trained<Chain, Sharded<2>, Accumulate<2>, Clip<GlobalNorm>>;
+  const Code noted{'S', 18};
+  for (const RegionKind kind :
+       {RegionKind::parameters, RegionKind::gathered, RegionKind::gradients, RegionKind::fresh, RegionKind::arrived, RegionKind::states}) {
+    CAPTURE(static_cast<int>(kind));
+    CHECK(with<P>([=](Phases& p) { arena(p, 0)[kind].addressing = Addressing::list; }).code == noted);
+    CHECK(!with<P>([=](Phases& p) { ++arena(p, 0)[kind].parts; }).ok());
+    CHECK(!with<P>([=](Phases& p) { arena(p, 0)[kind].slot_bytes -= 64; }).ok());
+  }
 }
 
 TEST_CASE("pools of training and evaluation lie behind what is kept, and before the scratch") {

@@ -46,7 +46,7 @@ TEST_CASE("layers that share parameters are known by the graph") {
 
 TEST_CASE("a parameter that no bucket holds, or that lies in another ring than its layer looks, is named") {
   Copy copy{Replicas::training};
-  copy.buckets[0].offset += 64;
+  copy.buckets[0].begin += 16;
   CHECK(refused_for(Found{copy.view()}.fault, Code{'S', 17}, "the gradient of parameter '0.weight' lies in no bucket"));
   Program p = HalvedSlices::training;
   std::vector<std::int16_t> other(p.bucket_of_node, p.bucket_of_node + p.graph->node_count);

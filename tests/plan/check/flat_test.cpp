@@ -21,10 +21,10 @@ ParameterPlace& place(Phases& p, int parameter) { return changeable(p.shared.fla
 TEST_CASE("a parameter over another one, off its line or behind its buffer is found") {
   using P = Trained<Chain, Single>;
   CHECK(with<P>([](Phases&) {}).ok());
-  CHECK(refused_for(with<P>([](Phases& p) { place(p, 1).offset -= 64; }), memory,
+  CHECK(refused_for(with<P>([](Phases& p) { place(p, 1).begin -= 16; }), memory,
                     "the parameters of layer 0 of device 0 begins at byte 128, but what lies before it ends at byte 192"));
-  CHECK(with<P>([](Phases& p) { place(p, 1).offset += 4; }).code == memory);
-  CHECK(refused_for(with<P>([](Phases& p) { place(p, 5).offset += 1 << 20; }), memory, "the parameters of layer 4 of device 0 ends at byte "));
+  CHECK(with<P>([](Phases& p) { place(p, 1).begin += 1; }).code == memory);
+  CHECK(refused_for(with<P>([](Phases& p) { place(p, 5).begin += 1 << 18; }), memory, "the parameters of layer 4 of device 0 ends at byte "));
 }
 
 TEST_CASE("a parameter of another size, device or split than that of its layer is found by its name") {

@@ -59,7 +59,7 @@ void slots_are_exclusive(const Program& p, int role) {
     const std::int64_t begin = pool.base + p.slot(one.first, one.second) * pool.slot_bytes;
     CHECK(pool.role == role);
     CHECK(p.slot(one.first, one.second) < pool.slots);
-    CHECK((begin >= p.arenas[role].pools && begin + pool.slot_bytes <= p.arenas[role].scratch));
+    CHECK((begin >= p.arenas[role][RegionKind::pools].begin && begin + pool.slot_bytes <= p.arenas[role][RegionKind::scratch].begin));
     int together = 0;
     for (const auto& [other, other_life] : lives) {
       if (other_life.begin > life.begin || other_life.end < life.begin) continue;  // not alive when this one begins
@@ -88,7 +88,7 @@ void writes_are_inside(const Program& p, int role) {
         const std::int64_t features = back ? p.graph->leaf(entry.node).in.elements() : entry.features / (part ? p.graph->split.ranks : 1);
         const std::int64_t bytes = 4 * p.grain_stride(features) * p.batch.grains();
         const ArenaMap& map = p.arenas[role];
-        const std::int64_t room = entry.d.pool == Place::scratch ? map.workspace - map.scratch : p.pools[entry.d.pool].slot_bytes;
+        const std::int64_t room = entry.d.pool == Place::scratch ? map[RegionKind::scratch].bytes() : p.pools[entry.d.pool].slot_bytes;
         CHECK((features > 0 && entry.d.offset >= 0 && entry.d.offset + bytes <= room));
       }
   }
@@ -96,18 +96,29 @@ void writes_are_inside(const Program& p, int role) {
 
 void regions_follow_one_another(const Program& p, int role, int states) {
   const ArenaMap& map = p.arenas[role];
-  for (const std::int64_t at : {map.parameters, map.gathered, map.gradients, map.fresh, map.arrived, map.states, map.losses, map.pools, map.scratch,
-                                map.workspace, map.total, map.flat_bytes, map.gradient_bytes, map.state_bytes})
-    CHECK(aligned(at));
+  std::int64_t end = 0;
+  for (const Region& region : map.regions) {
+    CHECK((aligned(region.begin) && aligned(region.slot_bytes)));
+    CHECK(region.begin == end);
+    end = region.end();
+  }
+  CHECK(map.total == end);
   const Storage& kept = p.storage;
-  CHECK(map.gathered - map.parameters == map.flat_bytes / kept.parameter_parts());
-  CHECK(map.gradients - map.gathered == (kept.keeps ? map.flat_bytes : kept.parameters ? 2 * map.unit_bytes : 0));
-  CHECK(map.fresh - map.gradients == map.flat_bytes / kept.gradient_parts() * p.batch.levels());
-  CHECK(map.arrived - map.fresh == (kept.gradients ? 2 * map.unit_bytes : 0));
-  CHECK(map.states - map.arrived == (kept.adds_slices ? 2 * map.unit_bytes / kept.parts : 0));
-  CHECK(map.losses - map.states == map.flat_bytes / kept.state_parts() * states);
-  CHECK((map.losses <= map.pools && map.pools <= map.scratch && map.scratch <= map.workspace && map.workspace <= map.total));
-  if (role == p.loss_role()) CHECK(map.pools - map.losses >= 4 * (p.batch.rank_grains() + 1));
+  std::int64_t flat = 0;
+  std::int64_t largest = 0;
+  for (int b = 0; b < p.bucket_count; ++b)
+    if (p.buckets[b].role == role) {
+      flat = std::max(flat, 4 * p.buckets[b].end());
+      largest = std::max(largest, 4 * p.buckets[b].elements);
+    }
+  CHECK(4 * map.flat_elements() == flat);
+  CHECK(map[RegionKind::parameters].bytes() == flat / kept.parameter_parts());
+  CHECK(map[RegionKind::gathered].bytes() == (kept.keeps ? flat : kept.parameters ? 2 * largest : 0));
+  CHECK(map[RegionKind::gradients].bytes() == flat / kept.gradient_parts() * p.batch.levels());
+  CHECK(map[RegionKind::fresh].bytes() == (kept.gradients ? 2 * largest : 0));
+  CHECK(map[RegionKind::arrived].bytes() == (kept.adds_slices ? 2 * largest / kept.parts : 0));
+  CHECK(map[RegionKind::states].bytes() == flat / kept.state_parts() * states);
+  if (role == p.loss_role()) CHECK(map[RegionKind::losses].bytes() >= 4 * (p.batch.rank_grains() + 1));
 }
 
 template <class P> void every_tensor_has_its_place() {

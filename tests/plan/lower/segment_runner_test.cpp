@@ -14,7 +14,7 @@ using namespace heddle::tests;
 namespace {
 
 template <int L> struct Deep : Sequential<Repeat<L, Residual<Linear<6, 24>, GELU, Linear<24, 6>>>> {};
-template <class P> constexpr std::int64_t scratch() { return P::training.arenas[0].workspace - P::training.arenas[0].scratch; }
+template <class P> constexpr std::int64_t scratch() { return P::training.arenas[0][RegionKind::scratch].bytes(); }
 
 }  // namespace
 

@@ -48,10 +48,10 @@ template <class Model, class Policy, class... Options> void check_account(bool g
     const int begin = place_of(Request::layout.first_node[c]);
     const int end = place_of(Request::layout.first_node[c + 1]);
     const ArenaMap& map = LoweredPrograms<Request>::tables.arenas[c];
-    CHECK(memory.flat_bytes(begin, end) == map.flat_bytes);
+    CHECK(memory.flat_bytes(begin, end) == 4 * map.flat_elements());
     const std::int64_t off = map.total - memory.bytes(begin, end, counts);
     if (gaps)
-      CHECK(std::abs(off) <= map.total - map.scratch);
+      CHECK(std::abs(off) <= map[RegionKind::scratch].bytes());
     else
       CHECK((off <= 0 && -off <= over));
   }

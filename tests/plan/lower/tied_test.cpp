@@ -41,11 +41,11 @@ static_assert(4 * (32 * 32 + 32) > unit_bytes && 4 * (32 * 32 + 32) <= unit);
 TEST_CASE("on one device there is one copy of tied parameters and of their states, and a gradient for every use") {
   const ArenaMap& tied = Trained<Language, Single>::training.arenas[0];
   const ArenaMap& apart = Trained<Apart, Single>::training.arenas[0];
-  CHECK(tied.flat_bytes == apart.flat_bytes - 2 * unit);
-  CHECK(tied.state_bytes == apart.state_bytes - 2 * unit);
-  CHECK(tied.gradient_bytes == apart.gradient_bytes);
+  CHECK(4 * tied.flat_elements() == 4 * apart.flat_elements() - 2 * unit);
+  CHECK(tied[RegionKind::states].slot_bytes == apart[RegionKind::states].slot_bytes - 2 * unit);
+  CHECK(tied[RegionKind::gradients].slot_bytes == apart[RegionKind::gradients].slot_bytes);
   CHECK(tied.total == apart.total - (1 + 2) * 2 * unit);  // parameters and two moments
-  CHECK(tied.states == tied.ties);                        // nothing arrives
+  CHECK(tied[RegionKind::ties].bytes() == 0);             // nothing arrives
 }
 
 TEST_CASE("uses in a row of one owner name its bucket, and gradients without parameters lie behind all parameters") {
@@ -64,11 +64,11 @@ TEST_CASE("uses in a row of one owner name its bucket, and gradients without par
   }
   const FlatBucket& first = p.buckets[p.uses[0].bucket];
   const FlatBucket& last = p.buckets[p.uses[2].bucket];
-  CHECK(last.offset == p.arenas[0].flat_bytes);
-  CHECK(last.values() == first.offset);
-  CHECK(p.arenas[0].gradient_bytes == p.arenas[0].flat_bytes + unit);
+  CHECK(last.begin == p.arenas[0].flat_elements());
+  CHECK(last.values() == first.begin);
+  CHECK(p.arenas[0][RegionKind::gradients].slot_bytes == 4 * p.arenas[0].flat_elements() + unit);
   const Node& head = p.graph->nodes[5];
-  CHECK(p.parameters[head.first_parameter].values() == p.parameters[p.graph->nodes[1].first_parameter].offset);
+  CHECK(p.parameters[head.first_parameter].values() == p.parameters[p.graph->nodes[1].first_parameter].begin);
 }
 
 TEST_CASE("every use is sent to every other owner once a step, as a slice where states are slices") {
@@ -76,14 +76,14 @@ TEST_CASE("every use is sent to every other owner once a step, as a slice where 
   CHECK(two.transfer_count == 4 + 3);
   const Program& three = Trained<Language, Stages<2>>::training;
   CHECK(three.transfer_count == 4 + 3 * 2);
-  CHECK(two.arenas[0].states - two.arenas[0].ties == unit);
-  CHECK(two.arenas[1].states - two.arenas[1].ties == 2 * unit);
+  CHECK(two.arenas[0][RegionKind::ties].bytes() == unit);
+  CHECK(two.arenas[1][RegionKind::ties].bytes() == 2 * unit);
   const Program& sliced = Trained<Language, Hybrid<Stages<2>, Sharded<4>>>::training;
   for (int t = 4; t < sliced.transfer_count; ++t) {
     CHECK(sliced.transfers[t].use >= 0);
     CHECK(sliced.transfers[t].elements == unit / 4 / 4);
   }
-  CHECK(sliced.arenas[2].states - sliced.arenas[2].ties == 2 * unit / 4);
+  CHECK(sliced.arenas[2][RegionKind::ties].bytes() == 2 * unit / 4);
 }
 
 TEST_CASE("what owners exchange is stated, and is part of what a step moves") {

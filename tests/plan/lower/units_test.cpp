@@ -44,11 +44,11 @@ TEST_CASE("parameters lie in the order of nodes, each on a line of its own, a un
   constexpr const Graph& graph = graph_of<Mnist>;
   constexpr Layout layout = cut_at(graph, {0}, {0});
   constexpr auto flat = lay_out_parameters<graph.parameter_count, graph.node_count, 1>(graph, layout);
-  static_assert(flat.parameters[0].offset == 0 && flat.parameters[0].elements == 39'200);
-  static_assert(flat.parameters[1].offset == 4 * 39'200);
-  static_assert(flat.parameters[2].offset == 159'744 && flat.parameters[2].node == 2 && flat.parameters[2].index == 0);
-  static_assert(flat.parameters[3].offset == 159'744 + 2'048);  // 500 floats fill 32 lines
-  CHECK(flat.role_bytes[0] == 159'744 + 4'096);
+  static_assert(flat.parameters[0].begin == 0 && flat.parameters[0].elements == 39'200);
+  static_assert(flat.parameters[1].begin == 39'200);
+  static_assert(flat.parameters[2].begin == 159'744 / 4 && flat.parameters[2].node == 2 && flat.parameters[2].index == 0);
+  static_assert(flat.parameters[3].begin == (159'744 + 2'048) / 4);  // 500 floats fill 32 lines
+  CHECK(flat.role_elements[0] == (159'744 + 4'096) / 4);
 }
 
 TEST_CASE("no two parameters of a role overlap, and each unit starts and ends at whole units") {
@@ -57,13 +57,13 @@ TEST_CASE("no two parameters of a role overlap, and each unit starts and ends at
   constexpr auto flat = lay_out_parameters<graph.parameter_count, graph.node_count, 2>(graph, layout);
   for (int a = 0; a < graph.parameter_count; ++a) {
     const ParameterPlace& p = flat.parameters[a];
-    CHECK(p.offset % line_bytes == 0);
-    CHECK(p.offset + 4 * p.elements <= flat.role_bytes[p.role]);
+    CHECK(p.begin % line_elements == 0);
+    CHECK(p.begin + p.elements <= flat.role_elements[p.role]);
     CHECK(p.role == layout.device_of_chunk[layout.chunk_of(p.node)]);
-    if (p.index == 0) CHECK(p.offset % unit_bytes == 0);  // outside a Repeat each leaf is a unit
+    if (p.index == 0) CHECK(p.begin % unit_elements == 0);  // outside a Repeat each leaf is a unit
     for (int b = 0; b < a; ++b) {
       const ParameterPlace& q = flat.parameters[b];
-      if (q.role == p.role) CHECK((q.offset + 4 * q.elements <= p.offset || p.offset + 4 * p.elements <= q.offset));
+      if (q.role == p.role) CHECK((q.begin + q.elements <= p.begin || p.begin + p.elements <= q.begin));
     }
   }
 }
@@ -72,9 +72,9 @@ TEST_CASE("a repetition of a block is one unit, so its parameters lie together")
   constexpr const Graph& graph = graph_of<Sequential<Linear<8, 4>, Repeat<2, Sequential<Linear<4, 4>, Linear<4, 4>>>, Linear<4, 2>>>;
   constexpr Layout layout = cut_at(graph, {0}, {0});
   constexpr auto flat = lay_out_parameters<graph.parameter_count, graph.node_count, 1>(graph, layout);
-  static_assert(flat.node_begin[1] == unit_bytes && flat.node_begin[2] == unit_bytes + 2 * line_bytes);
-  static_assert(flat.node_begin[3] == 2 * unit_bytes && flat.node_begin[5] == 3 * unit_bytes);
-  CHECK(flat.role_bytes[0] == 4 * unit_bytes);
+  static_assert(flat.node_begin[1] == unit_elements && flat.node_begin[2] == unit_elements + 2 * line_elements);
+  static_assert(flat.node_begin[3] == 2 * unit_elements && flat.node_begin[5] == 3 * unit_elements);
+  CHECK(flat.role_elements[0] == 4 * unit_elements);
 }
 
 TEST_CASE("buckets of any size cover every role once, the last layer first") {
@@ -83,12 +83,12 @@ TEST_CASE("buckets of any size cover every role once, the last layer first") {
   constexpr auto flat = lay_out_parameters<graph.parameter_count, graph.node_count, 2>(graph, layout);
   for (const std::int64_t bytes : {std::int64_t{1}, unit_bytes, 2 * unit_bytes, std::int64_t{1} << 30}) {
     std::int64_t payload = 0;
-    std::int64_t end[2] = {flat.role_bytes[0], flat.role_bytes[1]};
+    std::int64_t end[2] = {flat.role_elements[0], flat.role_elements[1]};
     for (const FlatBucket& b : buckets_of(graph, layout, flat, bytes)) {
-      CHECK(b.offset + 4 * b.elements == end[b.role]);  // touches the bucket before it
-      end[b.role] = b.offset;
+      CHECK(b.end() == end[b.role]);  // touches the bucket before it
+      end[b.role] = b.begin;
       payload += b.payload;
-      CHECK((b.offset == 0 || 4 * b.elements >= bytes));
+      CHECK((b.begin == 0 || 4 * b.elements >= bytes));
       CHECK(layout.device_of_chunk[layout.chunk_of(b.lowest_node)] == b.role);
     }
     CHECK(end[0] == 0);

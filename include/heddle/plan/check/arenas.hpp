@@ -29,31 +29,34 @@ struct ArenaCheck {
 
   constexpr void run() {
     const Storage& storage = p.storage;
-    const std::int64_t ring = 2 * map.unit_bytes;
-    put("the parameters", 0, map.parameters, map.flat_bytes / storage.parameter_parts());
-    if (storage.parameters) put("the gathered units", 0, map.gathered, storage.keeps ? map.gradient_bytes * storage.gradient_parts() : ring);
+    const std::int64_t flat = map[RegionKind::parameters].elements();
+    const std::int64_t all = map[RegionKind::gradients].elements();
+    region({RegionKind::parameters, "the parameters", Addressing::flat, 4 * flat / storage.parameter_parts(), 1, storage.parameter_parts()});
+    if (storage.parameters && storage.keeps)
+      region({RegionKind::gathered, "the gathered units", Addressing::flat, 4 * all});
+    else if (storage.parameters)
+      region({RegionKind::gathered, "ring of gathered units, slot ", Addressing::ring, 0, 2});
     if (trains) {
-      for (int l = 0, all = p.batch.levels(); l < all; ++l) put("level ", l, map.gradients + l * map.gradient_bytes, map.gradient_bytes);
-      if (storage.gradients) put("the units before they are reduced", 0, map.fresh, ring);
-      if (storage.adds_slices) put("the slices before they are added", 0, map.arrived, ring / storage.parts);
+      region({RegionKind::gradients, "level ", Addressing::flat, 4 * all / storage.gradient_parts(), p.batch.levels(), storage.gradient_parts()});
+      if (storage.gradients) region({RegionKind::fresh, "ring of unreduced units, slot ", Addressing::ring, 0, 2});
+      if (storage.adds_slices) region({RegionKind::arrived, "ring of arrived slices, slot ", Addressing::ring, 0, 2, storage.parts});
       for (int t = 0; t < p.transfer_count && p.use_count > 0; ++t)
         if (const Transfer& sent = p.transfers[t]; sent.use >= 0 && sent.to_role == role)
-          put("the room of transfer ", t, map.ties + sent.target.offset, 4 * sent.elements);
-      if (map.state_bytes < map.flat_bytes / storage.state_parts()) outside("the states", 0, map.flat_bytes / storage.state_parts(), map.state_bytes);
-      for (int s = 0; s < states; ++s) put("state ", s, map.states + s * map.state_bytes, map.state_bytes);
-      if (role == p.loss_role()) put("the loss", 0, map.losses, 4 * (p.batch.rank_grains() + 1));
-      put("the norms", 0, map.norms, 4 * p.norm_floats());
+          put("the room of transfer ", t, map[RegionKind::ties].begin + sent.target.offset, 4 * sent.elements);
+      region({RegionKind::states, "state ", Addressing::flat, 4 * flat / storage.state_parts(), states, storage.state_parts()});
+      if (role == p.loss_role()) put("the loss", 0, map[RegionKind::losses].begin, 4 * (p.batch.rank_grains() + 1));
+      put("the norms", 0, map[RegionKind::norms].begin, 4 * p.norm_floats());
     }
-    put("the zeros", 0, map.zeros, 4 * most_zeros());
-    if (fault.ok() && map.pools < end) fault = overlaps("the first pool", 0, role, map.pools, end);
+    put("the zeros", 0, map[RegionKind::zeros].begin, 4 * most_zeros());
+    if (fault.ok() && map[RegionKind::pools].begin < end) fault = overlaps("the first pool", 0, role, map[RegionKind::pools].begin, end);
     if (fault.ok()) values();
   }
   /// Of one mode, behind all that is kept.
   constexpr void values() {
-    end = map.pools;
+    end = map[RegionKind::pools].begin;
     for (int c = 0; c < p.chunks; ++c)
       for (int i = c * pool_kinds; p.device_of_chunk[c] == role && i < (c + 1) * pool_kinds; ++i) pool(i, c);
-    put("the scratch", 0, map.scratch, map.workspace - map.scratch);
+    put("the scratch", 0, map[RegionKind::scratch].begin, map[RegionKind::scratch].bytes());
     if (fault.ok() && end > map.total) outside("the arena", 0, end, map.total);
   }
 
@@ -66,6 +69,26 @@ struct ArenaCheck {
     if (bytes == 0 || !fault.ok()) return;
     if (begin < end || begin % line_bytes != 0 || bytes < 0) return void(fault = overlaps(what, number, role, begin, end));
     end = begin + bytes;
+  }
+  /// What follows for a region from what is sliced and how often: Linear<16, 16> with Adam has 2 states of 4,096 bytes, of one part.
+  struct Expected {
+    RegionKind kind;
+    std::string_view what;
+    Addressing addressing;
+    std::int64_t slot_bytes;
+    int copies = 1;
+    int parts = 1;
+  };
+  /// A region is found as it must be, in so many slices, and each of its copies has the room for it.
+  constexpr void region(const Expected& asked) {
+    const Region& in = map[asked.kind];
+    if (!fault.ok() || asked.copies == 0) return;
+    if (in.addressing != asked.addressing)
+      return void(fault = noted_otherwise<std::int64_t>("how tensors are found in ", asked.what, static_cast<int>(in.addressing),
+                                                        static_cast<int>(asked.addressing)));
+    if (in.parts != asked.parts) return void(fault = noted_otherwise<std::int64_t>("the number of slices of ", asked.what, in.parts, asked.parts));
+    if (in.slot_bytes < asked.slot_bytes) return outside(asked.what, 0, asked.slot_bytes, in.slot_bytes);
+    for (int c = 0; c < asked.copies; ++c) put(asked.what, c, in.begin + c * in.slot_bytes, in.slot_bytes);
   }
   constexpr void pool(int i, int chunk) {
     const Pool& in = p.pools[i];

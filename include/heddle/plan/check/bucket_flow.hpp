@@ -39,7 +39,7 @@ struct BucketFlow {
 };
 
 [[nodiscard]] constexpr bool holds(const FlatBucket& b, const ParameterPlace& place) {
-  return b.role == place.role && b.offset <= place.offset && place.offset + 4 * place.elements <= b.offset + 4 * b.elements;
+  return b.role == place.role && b.begin <= place.begin && place.begin + place.elements <= b.end();
 }
 
 /// Finds the bucket of each layer by where its parameters lie, and counts in each what is to come. Buckets of a device lie in descending order of

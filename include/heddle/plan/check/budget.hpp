@@ -36,11 +36,11 @@ namespace heddle::plan_room {
       std::string_view name;
       std::int64_t bytes;
     };
-    Share parts[] = {{"parameters", map.gradients - map.parameters},  // with units that are gathered
-                     {"gradients", map.states - map.gradients},
-                     {"optimizer states", map.losses - map.states},
-                     {"activations and transfers", map.scratch - map.pools},
-                     {"scratch", map.total - map.scratch}};
+    Share parts[] = {{"parameters", map.bytes(RegionKind::parameters, RegionKind::gradients)},  // with units that are gathered
+                     {"gradients", map.bytes(RegionKind::gradients, RegionKind::states)},
+                     {"optimizer states", map.bytes(RegionKind::states, RegionKind::losses)},
+                     {"activations and transfers", map[RegionKind::pools].bytes()},
+                     {"scratch", map[RegionKind::scratch].bytes()}};
     for (Share& a : parts)
       for (Share& b : parts)
         if (a.bytes > b.bytes) {
@@ -48,7 +48,8 @@ namespace heddle::plan_room {
           a = b;
           b = t;
         }
-    const bool copies_gradients = p.batch.tree && map.states - map.gradients > map.gradients - map.parameters;
+    const bool copies_gradients =
+        p.batch.tree && map.bytes(RegionKind::gradients, RegionKind::states) > map.bytes(RegionKind::parameters, RegionKind::gradients);
     return Diagnosis{Code{'C', 1}, ""} << "stage " << largest << " needs " << map.total << " bytes" << (fitted ? " in the best cut found" : "")
                                        << ", the plan allows " << budget.value << " bytes. Largest: " << parts[0].name << " with " << parts[0].bytes
                                        << " bytes, " << parts[1].name << " with " << parts[1].bytes

@@ -77,7 +77,7 @@ struct DataFlow {
     begin_node = p.first_node[chunk];
     end_node = p.first_node[chunk + 1];
     const int role = p.device_of_chunk[chunk];
-    tensors.open(role, p.arenas[role].workspace - p.arenas[role].scratch);
+    tensors.open(role, p.arenas[role][RegionKind::scratch].bytes());
     for (int e = range.begin, end = range.end; e < end && fault.code.letter == '-'; ++e) {
       const Entry& entry = p.entries[number = e];
       const BodyOp what = entry.what;

@@ -14,14 +14,19 @@
 
 namespace heddle::plan_room {
 
-/// S19: "the parameters of layer 2 begin at byte 64 of device 0, but 128 bytes before it are taken".
+/// "level 2 of device 0", "the scratch of device 0": words that end with a space are followed by a number.
+[[nodiscard]] constexpr Diagnosis misplaced(std::string_view what, std::int64_t number, int role) {
+  Diagnosis found{Code{'S', 19}, what};
+  if (what.back() == ' ') found << number;
+  return found << " of device " << role;
+}
+/// S19: "unit 2 of device 0 begins at byte 64, but what lies before it ends at byte 128".
 [[nodiscard]] constexpr Diagnosis overlaps(std::string_view what, std::int64_t number, int role, std::int64_t begin, std::int64_t free) {
-  return Diagnosis{Code{'S', 19}, what} << number << " of device " << role << " begins at byte " << begin << ", but what lies before it ends at byte "
-                                        << free << ". Fix: begin each thing at a line of 64 bytes behind the last.";
+  return misplaced(what, number, role) << " begins at byte " << begin << ", but what lies before it ends at byte " << free
+                                       << ". Fix: begin each thing at a line of 64 bytes behind the last.";
 }
 [[nodiscard]] constexpr Diagnosis ends_outside(std::string_view what, std::int64_t number, int role, std::int64_t end, std::int64_t room) {
-  return Diagnosis{Code{'S', 19}, what} << number << " of device " << role << " ends at byte " << end << ", but there are " << room
-                                        << " bytes for it. Fix: make room for all of it.";
+  return misplaced(what, number, role) << " ends at byte " << end << ", but there are " << room << " bytes for it. Fix: make room for all of it.";
 }
 
 /// Walks the model once. Parameters of a device lie one behind the other in its order, uses of parameters that another layer keeps behind them.
@@ -43,9 +48,9 @@ struct FlatCheck {
   constexpr void run() {
     int block = -1;
     for (int r = 0; r < p.roles && fault.ok(); ++r) {
-      other[r] = other_units[r] = p.arenas[r].flat_bytes;
-      if (const std::int64_t room = p.arenas[r].gradient_bytes * p.storage.gradient_parts(); room < p.arenas[r].flat_bytes)
-        fault = ends_outside("the gradients of level ", 0, r, p.arenas[r].flat_bytes, room);
+      other[r] = other_units[r] = room_of(RegionKind::parameters, r);
+      if (const std::int64_t room = room_of(RegionKind::gradients, r); room < other[r])
+        fault = past("each level of the gradients", 0, r, other[r], room);
     }
     for (int c = 0; c < p.chunks && fault.ok(); ++c, block = -1)
       for (int n = p.first_node[c]; n < p.first_node[c + 1] && fault.ok(); ++n) {
@@ -76,6 +81,15 @@ struct FlatCheck {
     while (node >= p.first_node[c + 1]) ++c;
     return p.device_of_chunk[c];
   }
+  /// Elements of a flat buffer, all slices together.
+  [[nodiscard]] constexpr std::int64_t room_of(RegionKind kind, int role) const { return p.arenas[role][kind].elements(); }
+  /// S19 of what is counted in elements.
+  [[nodiscard]] static constexpr Diagnosis covers(std::string_view what, std::int64_t number, int role, std::int64_t begin, std::int64_t free) {
+    return overlaps(what, number, role, 4 * begin, 4 * free);
+  }
+  [[nodiscard]] static constexpr Diagnosis past(std::string_view what, std::int64_t number, int role, std::int64_t end, std::int64_t room) {
+    return ends_outside(what, number, role, 4 * end, 4 * room);
+  }
   constexpr void wrong(std::string_view what, int node, int parameter, std::int64_t noted, std::int64_t follows) {
     fault = noted_otherwise(what, model.parameter_name(node, parameter).view(), noted, follows);
   }
@@ -88,34 +102,33 @@ struct FlatCheck {
       const ParameterPlace& place = p.parameters[node.first_parameter + k];
       const Laid how = splits.parameters[k];
       const std::int64_t elements = leaf.parameters[k].shape.elements() / (how.sharded() ? ranks : 1);
-      const std::int64_t owned = keeper < 0 ? -1 : p.parameters[model.nodes[keeper].first_parameter + k].offset;
+      const std::int64_t owned = keeper < 0 ? -1 : p.parameters[model.nodes[keeper].first_parameter + k].begin;
       if (place.node != n) return wrong("the layer of parameter ", n, k, place.node, n);
       if (place.index != k) return wrong("the number in its layer of parameter ", n, k, place.index, k);
       if (place.role != role) return wrong("the device of parameter ", n, k, place.role, role);
       if (place.elements != elements) return wrong("the number of elements on a rank of parameter ", n, k, place.elements, elements);
       if (place.split != (how.sharded() ? how.code : -1)) return wrong("the split dimension of parameter ", n, k, place.split, how.code);
-      if (place.owner_offset != owned) return wrong("where another layer keeps parameter ", n, k, place.owner_offset, owned);
-      if (place.offset < end || place.offset % line_bytes != 0) return void(fault = overlaps("the parameters of layer ", n, role, place.offset, end));
-      end = place.offset + 4 * elements;
+      if (place.owner_begin != owned) return wrong("where another layer keeps parameter ", n, k, place.owner_begin, owned);
+      if (place.begin < end || place.begin % line_elements != 0) return void(fault = covers("the parameters of layer ", n, role, place.begin, end));
+      end = place.begin + elements;
     }
-    const std::int64_t room = keeper < 0 ? p.arenas[role].flat_bytes : p.arenas[role].gradient_bytes * p.storage.gradient_parts();
-    if (end > room) fault = ends_outside("the parameters of layer ", n, role, end, room);
+    const std::int64_t room = room_of(keeper < 0 ? RegionKind::parameters : RegionKind::gradients, role);
+    if (end > room) fault = past("the parameters of layer ", n, role, end, room);
   }
   /// A unit is a block of the outermost Repeat or OneUnit, or a layer outside; it ends with its chunk, and is of even slices. Shared parameters count
   /// in the norm where they are owned.
   constexpr void in_unit(int n, int role, int keeper, bool begins) {
     if (begins && ++unit == p.unit_count) return void(fault = noted_otherwise("the number of units", "", p.unit_count, unit + 1));
     const FlatUnit& in = p.units[unit];
-    const std::int64_t bytes = 4 * in.elements;
     if (begins) {
       std::int64_t& end = keeper < 0 ? units[role] : other_units[role];
       if (in.role != role)
         return void(fault = noted_otherwise<std::int64_t>("the device of the unit that begins with layer ", model.name(n).view(), in.role, role));
-      if (in.offset < end || in.offset % unit_bytes != 0) return void(fault = overlaps("unit ", unit, role, in.offset, end));
-      end = in.offset + bytes;
-      if (bytes % unit_bytes != 0)
-        return void(fault =
-                        noted_otherwise("the bytes of the unit that begins with layer ", model.name(n).view(), bytes, rounded_up(bytes, unit_bytes)));
+      if (in.begin < end || in.begin % unit_elements != 0) return void(fault = covers("unit ", unit, role, in.begin, end));
+      end = in.end();
+      if (in.elements % unit_elements != 0)
+        return void(fault = noted_otherwise("the elements of the unit that begins with layer ", model.name(n).view(), in.elements,
+                                            rounded_up(in.elements, unit_elements)));
     }
     const Node& node = model.nodes[n];
     if (in.counts != (node.tied_to < 0))
@@ -123,38 +136,46 @@ struct FlatCheck {
           fault = noted_otherwise<std::int64_t>("whether the norm has the gradients of layer ", model.name(n).view(), in.counts, node.tied_to < 0));
     const ParameterPlace& first = p.parameters[node.first_parameter];
     const ParameterPlace& last = p.parameters[node.first_parameter + node.parameter_count - 1];
-    if (first.offset < in.offset || last.offset + 4 * last.elements > in.offset + bytes)
-      fault = ends_outside("a parameter of unit ", unit, role, last.offset + 4 * last.elements, in.offset + bytes);
+    if (first.begin < in.begin || last.begin + last.elements > in.end())
+      fault = past("a parameter of unit ", unit, role, last.begin + last.elements, in.end());
   }
 
   /// Buckets of a device come from the end of its buffer and of what lies behind.
   constexpr void buckets() {
     std::int64_t before[Layout::most_chunks][2]{};
     for (int r = 0; r < p.roles; ++r) {
-      before[r][0] = p.arenas[r].flat_bytes;
-      before[r][1] = p.arenas[r].gradient_bytes * p.storage.gradient_parts();
+      before[r][0] = room_of(RegionKind::parameters, r);
+      before[r][1] = room_of(RegionKind::gradients, r);
     }
-    const bool in_rings = p.storage.parameters || p.storage.gradients;
     for (int b = 0; b < p.bucket_count && fault.ok(); ++b) {
       const FlatBucket& bucket = p.buckets[b];
       if (bucket.role < 0 || bucket.role >= p.roles)
         return void(fault = noted_otherwise<std::int64_t>("the device of a bucket", "", bucket.role, p.roles - 1));
-      std::int64_t& begin = before[bucket.role][bucket.owner_offset < 0 ? 0 : 1];
-      const std::int64_t end = bucket.offset + 4 * bucket.elements;
-      if (end > begin) return void(fault = ends_outside("bucket ", b, bucket.role, end, begin));
-      const std::int64_t least = bucket.owner_offset < 0 ? 0 : p.arenas[bucket.role].flat_bytes;
-      const std::int64_t line = p.storage.parts > 1 || bucket.owner_offset >= 0 ? unit_bytes : line_bytes;
-      if (bucket.offset < least || bucket.elements <= 0 || bucket.offset % line != 0)
-        return void(fault = overlaps("bucket ", b, bucket.role, bucket.offset, least));
-      if (p.storage.parts > 1 && bucket.elements % (unit_bytes / 4) != 0)
-        return void(fault = noted_otherwise("the elements of a sliced bucket", "", bucket.elements, rounded_up(bucket.elements, unit_bytes / 4)));
-      begin = bucket.offset;
-      if (in_rings && (bucket.slot < 0 || bucket.slot > 1 || 4 * bucket.elements > p.arenas[bucket.role].unit_bytes))
-        return void(fault = ends_outside("bucket ", b, bucket.role, bucket.slot * p.arenas[bucket.role].unit_bytes + 4 * bucket.elements,
-                                         2 * p.arenas[bucket.role].unit_bytes));
-      filled(bucket);
+      std::int64_t& begin = before[bucket.role][bucket.owner_begin < 0 ? 0 : 1];
+      if (bucket.end() > begin) return void(fault = past("bucket ", b, bucket.role, bucket.end(), begin));
+      const std::int64_t least = bucket.owner_begin < 0 ? 0 : room_of(RegionKind::parameters, bucket.role);
+      const std::int64_t line = p.storage.parts > 1 || bucket.owner_begin >= 0 ? unit_elements : line_elements;
+      if (bucket.begin < least || bucket.elements <= 0 || bucket.begin % line != 0)
+        return void(fault = covers("bucket ", b, bucket.role, bucket.begin, least));
+      if (p.storage.parts > 1 && bucket.elements % unit_elements != 0)
+        return void(fault = noted_otherwise("the elements of a sliced bucket", "", bucket.elements, rounded_up(bucket.elements, unit_elements)));
+      begin = bucket.begin;
+      in_slot(b);
+      if (fault.ok()) filled(bucket);
     }
     if (p.storage.parts > 1 && p.clips && fault.ok()) sliced_units();
+  }
+  /// Neighbours take turns in the two slots of each ring, which have room for the largest bucket.
+  constexpr void in_slot(int b) {
+    const FlatBucket& bucket = p.buckets[b];
+    const Storage& kept = p.storage;
+    const bool used[] = {kept.parameters && !kept.keeps, kept.gradients, kept.adds_slices};
+    constexpr RegionKind rings[] = {RegionKind::gathered, RegionKind::fresh, RegionKind::arrived};
+    for (int k = 0; k < 3; ++k) {
+      const std::int64_t room = used[k] ? p.arenas[bucket.role][rings[k]].elements() : 0;
+      if (used[k] && (bucket.slot < 0 || bucket.slot > 1 || bucket.elements > room))
+        return void(fault = past("bucket ", b, bucket.role, bucket.slot * room + bucket.elements, 2 * room));
+    }
   }
   /// What a bucket says of its layers is so of those that lie in it.
   constexpr void filled(const FlatBucket& bucket) {
@@ -165,14 +186,14 @@ struct FlatCheck {
       const Node& node = model.nodes[n];
       if (node.parameter_count == 0) continue;
       const ParameterPlace& first = p.parameters[node.first_parameter];
-      if (first.role != bucket.role || first.offset < bucket.offset || first.offset >= bucket.offset + 4 * bucket.elements) continue;
+      if (first.role != bucket.role || first.begin < bucket.begin || first.begin >= bucket.end()) continue;
       if (lowest < 0) lowest = n;
       highest = n;
       for (int k = 0; k < node.parameter_count; ++k) {
         const ParameterPlace& place = p.parameters[node.first_parameter + k];
         payload += place.elements;
-        const std::int64_t owned = place.owner_offset < 0 ? -1 : bucket.offset - place.offset + place.owner_offset;
-        if (bucket.owner_offset != owned) return wrong("where another layer keeps the bucket of parameter ", n, k, bucket.owner_offset, owned);
+        const std::int64_t owned = place.owner_begin < 0 ? -1 : bucket.begin - place.begin + place.owner_begin;
+        if (bucket.owner_begin != owned) return wrong("where another layer keeps the bucket of parameter ", n, k, bucket.owner_begin, owned);
       }
     }
     if (bucket.lowest_node != lowest || bucket.highest_node != highest) {
@@ -187,7 +208,7 @@ struct FlatCheck {
   constexpr void sliced_units() {
     for (int u = 0; u < p.unit_count && fault.ok(); ++u) {
       int b = 0;
-      while (b < p.bucket_count && (p.buckets[b].role != p.units[u].role || p.buckets[b].offset != p.units[u].offset)) ++b;
+      while (b < p.bucket_count && (p.buckets[b].role != p.units[u].role || p.buckets[b].begin != p.units[u].begin)) ++b;
       if (b == p.bucket_count || p.buckets[b].elements != p.units[u].elements)
         fault = noted_otherwise("the elements of the bucket of a unit", "", b == p.bucket_count ? 0 : p.buckets[b].elements, p.units[u].elements);
     }
@@ -231,8 +252,8 @@ struct FlatCheck {
     const FlatBucket& of_owner = p.buckets[p.uses[first].bucket];
     if (bucket.elements != of_owner.elements) return otherwise("the elements of the bucket of ", bucket.elements, of_owner.elements);
     for (int k = 0; k < model.nodes[n].parameter_count; ++k) {
-      const std::int64_t here = p.parameters[model.nodes[n].first_parameter + k].offset - bucket.offset;
-      const std::int64_t at_owner = p.parameters[model.nodes[owner].first_parameter + k].offset - of_owner.offset;
+      const std::int64_t here = p.parameters[model.nodes[n].first_parameter + k].begin - bucket.begin;
+      const std::int64_t at_owner = p.parameters[model.nodes[owner].first_parameter + k].begin - of_owner.begin;
       if (here != at_owner) return otherwise("the offset in its bucket of a parameter of ", here, at_owner);
     }
   }

@@ -160,7 +160,8 @@ template <class Arrays> struct StageMemory : Arrays {
     const std::int64_t all = flat_bytes(begin, end);
     std::int64_t sum =
         all / kept.parameter_parts() + all / kept.gradient_parts() * request.batch.levels() + all / kept.state_parts() * request.states;
-    sum += kept.gathered_bytes(most_of.unit, all) + ties;
+    if (kept.parameters) sum += kept.keeps ? all : 2 * most_of.unit;
+    sum += ties;
     if (kept.gradients) sum += 2 * most_of.unit;
     if (kept.adds_slices) sum += 2 * most_of.unit / kept.parts;
     std::int64_t frame = framed[end] - framed[begin] + received[begin];

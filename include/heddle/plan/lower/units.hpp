@@ -14,15 +14,15 @@
 namespace heddle::plan_room {
 
 /// Where everything lies that has parameters: a view over tables that have been written.
-/// Linear<16, 16>, ReLU, Linear<16, 16> on one role are 2 units, of 4,096 bytes each, in 8,192.
+/// Linear<16, 16>, ReLU, Linear<16, 16> on one role are 2 units, of 1,024 elements each, in 2,048.
 struct FlatPlaces {
   const ParameterPlace* parameters = nullptr;
-  const std::int64_t* node_begin = nullptr;  ///< offset of the first parameter of a node in its role's buffer
+  const std::int64_t* node_begin = nullptr;  ///< [elements], of the first parameter of a node in its role's buffer
   const bool* starts_unit = nullptr;         ///< by node
   const bool* shared = nullptr;              ///< by node: several leaves use its parameters
   const FlatUnit* units = nullptr;
-  const std::int64_t* role_bytes = nullptr;
-  const std::int64_t* gradient_bytes = nullptr;  ///< behind those: gradients of uses of tied parameters that another leaf of the role keeps
+  const std::int64_t* role_elements = nullptr;
+  const std::int64_t* gradient_elements = nullptr;  ///< with gradients of uses of tied parameters that another leaf of the role keeps, behind those
   int unit_count = 0;
 };
 
@@ -33,23 +33,23 @@ struct FlatBuffers {
   bool* starts_unit;
   bool* shared;
   List<FlatUnit> units;
-  std::int64_t* role_bytes;
-  std::int64_t* gradient_bytes;
+  std::int64_t* role_elements;
+  std::int64_t* gradient_elements;
 
   [[nodiscard]] constexpr FlatPlaces view() const {
-    return {parameters, node_begin, starts_unit, shared, units.data, role_bytes, gradient_bytes, units.count};
+    return {parameters, node_begin, starts_unit, shared, units.data, role_elements, gradient_elements, units.count};
   }
-  constexpr void open_unit(int role, std::int64_t offset, bool counts) {
+  constexpr void open_unit(int role, std::int64_t begin, bool counts) {
     FlatUnit& unit = units.append();
     unit = FlatUnit{};
     unit.role = static_cast<std::int16_t>(role);
     unit.counts = counts;
-    unit.offset = offset;
+    unit.begin = begin;
   }
   constexpr void close_unit(std::int64_t end) {
     if (units.count == 0) return;
     FlatUnit& last = units.data[units.count - 1];
-    if (last.elements == 0) last.elements = (end - last.offset) / 4;
+    if (last.elements == 0) last.elements = end - last.begin;
   }
 };
 
@@ -61,12 +61,12 @@ template <int Parameters, int Nodes, int Roles> struct FlatTables {
   bool starts_unit[std::size_t{Nodes > 0 ? Nodes : 1}]{};
   bool shared[std::size_t{Nodes > 0 ? Nodes : 1}]{};
   FlatUnit units[std::size_t{most_units}]{};
-  std::int64_t role_bytes[std::size_t{Roles}]{};
-  std::int64_t gradient_bytes[std::size_t{Roles}]{};
+  std::int64_t role_elements[std::size_t{Roles}]{};
+  std::int64_t gradient_elements[std::size_t{Roles}]{};
   int unit_count = 0;
 
   [[nodiscard]] constexpr FlatPlaces view() const {
-    return {parameters, node_begin, starts_unit, shared, units, role_bytes, gradient_bytes, unit_count};
+    return {parameters, node_begin, starts_unit, shared, units, role_elements, gradient_elements, unit_count};
   }
 };
 
@@ -96,29 +96,29 @@ constexpr std::int64_t lay_out_node(const Graph& graph, FlatBuffers& flat, int n
     place.node = n;
     place.index = static_cast<std::int16_t>(p);
     place.role = static_cast<std::int16_t>(role);
-    place.offset = end;
+    place.begin = end;
     place.elements = graph.leaf(n).parameters[p].shape.elements();
     if (const Laid used = graph.signature(n).parameters[p]; used.sharded()) place.split = static_cast<std::int8_t>(used.dimension());
-    end = rounded_up(end + 4 * place.elements, line_bytes);
+    end = rounded_up(end + place.elements, line_elements);
   }
   return end;
 }
 
 /// Places the gradient of a node whose tied parameters `keeper` has, as a unit of its own behind all parameters of the role.
 constexpr void lay_out_gradient(const Graph& graph, FlatBuffers& flat, int n, int role, int keeper) {
-  std::int64_t& end = flat.gradient_bytes[role];
-  end = rounded_up(lay_out_node(graph, flat, n, role, end), unit_bytes);
+  std::int64_t& end = flat.gradient_elements[role];
+  end = rounded_up(lay_out_node(graph, flat, n, role, end), unit_elements);
   flat.close_unit(end);
   for (int p = 0; p < graph.nodes[n].parameter_count; ++p)
-    flat.parameters[graph.nodes[n].first_parameter + p].owner_offset = flat.parameters[graph.nodes[keeper].first_parameter + p].offset;
+    flat.parameters[graph.nodes[n].first_parameter + p].owner_begin = flat.parameters[graph.nodes[keeper].first_parameter + p].begin;
 }
 
 /// Lays parameters out in the order of nodes. A unit is a block of the outermost Repeat or OneUnit, or a leaf outside; it ends at a cut too.
-/// Gradients without parameters lie from gradient_bytes on, by role.
+/// Gradients without parameters lie behind those of parameters.
 constexpr void lay_out_units(const Graph& graph, const Layout& layout, FlatBuffers& flat) {
   for (int c = 0; c < layout.chunk_count; ++c) {
     const int role = layout.device_of_chunk[c];
-    std::int64_t& end = flat.role_bytes[role];
+    std::int64_t& end = flat.role_elements[role];
     int block = -1;
     for (int n = layout.first_node[c]; n < layout.first_node[c + 1]; ++n) {
       const Node& node = graph.nodes[n];
@@ -129,9 +129,9 @@ constexpr void lay_out_units(const Graph& graph, const Layout& layout, FlatBuffe
       flat.starts_unit[n] = node.block < 0 || node.block != block;
       const int keeper = node.tied_to < 0 ? -1 : keeper_of(graph, layout, n, role);
       if (flat.starts_unit[n]) {
-        end = rounded_up(end, unit_bytes);
+        end = rounded_up(end, unit_elements);
         flat.close_unit(end);
-        flat.open_unit(role, keeper < 0 ? end : flat.gradient_bytes[role], node.tied_to < 0);
+        flat.open_unit(role, keeper < 0 ? end : flat.gradient_elements[role], node.tied_to < 0);
       }
       block = node.block;
       if (keeper < 0)
@@ -139,7 +139,7 @@ constexpr void lay_out_units(const Graph& graph, const Layout& layout, FlatBuffe
       else
         lay_out_gradient(graph, flat, n, role, keeper);
     }
-    end = rounded_up(end, unit_bytes);
+    end = rounded_up(end, unit_elements);
     flat.close_unit(end);
   }
 }
@@ -147,9 +147,9 @@ constexpr void lay_out_units(const Graph& graph, const Layout& layout, FlatBuffe
 /// The flat buffers of all roles. Where leaves are tied, a first pass tells where the parameters of a role end.
 constexpr void lay_out_parameters(const Graph& graph, const Layout& layout, FlatBuffers& flat) {
   lay_out_units(graph, layout, flat);
-  for (int r = 0; r < layout.roles(); ++r) flat.gradient_bytes[r] = flat.role_bytes[r];
+  for (int r = 0; r < layout.roles(); ++r) flat.gradient_elements[r] = flat.role_elements[r];
   if (graph.tie_count == 0) return;
-  for (int r = 0; r < layout.roles(); ++r) flat.role_bytes[r] = 0;
+  for (int r = 0; r < layout.roles(); ++r) flat.role_elements[r] = 0;
   flat.units.count = 0;
   lay_out_units(graph, layout, flat);
   for (int n = 0; n < graph.node_count; ++n)
@@ -160,8 +160,8 @@ template <int Parameters, int Nodes, int Roles>
 [[nodiscard]] constexpr FlatTables<Parameters, Nodes, Roles> lay_out_parameters(const Graph& graph, const Layout& layout) {
   using Out = FlatTables<Parameters, Nodes, Roles>;
   Out out;
-  FlatBuffers flat{out.parameters, out.node_begin,    out.starts_unit, out.shared, List<FlatUnit>{out.units, Out::most_units},
-                   out.role_bytes, out.gradient_bytes};
+  FlatBuffers flat{out.parameters,    out.node_begin,       out.starts_unit, out.shared, List<FlatUnit>{out.units, Out::most_units},
+                   out.role_elements, out.gradient_elements};
   lay_out_parameters(graph, layout, flat);
   out.unit_count = flat.units.count;
   return out;
@@ -190,8 +190,8 @@ template <class Visit> struct BucketCutter {
   FlatBucket next{};
 
   constexpr void close(std::int64_t begin) {
-    next.elements = (next.offset - begin) / 4;
-    next.offset = begin;
+    next.elements = next.begin - begin;
+    next.begin = begin;
     visit(next);
     next.payload = 0;
     next.highest_node = -1;
@@ -200,8 +200,8 @@ template <class Visit> struct BucketCutter {
   /// The next lower node with parameters; `ends`: a bucket that holds enough may end with it.
   constexpr void take(int n, std::int64_t enough, bool ends) {
     if (flat.shared[n] && next.payload > 0) close(flat.node_begin[next.lowest_node]);
-    const std::int64_t owner_offset = flat.parameters[graph.nodes[n].first_parameter].owner_offset;
-    if (owner_offset >= 0) return take_gradient(n, owner_offset);
+    const std::int64_t owner_begin = flat.parameters[graph.nodes[n].first_parameter].owner_begin;
+    if (owner_begin >= 0) return take_gradient(n, owner_begin);
     next.payload += graph.parameter_elements(n);
     next.lowest_node = n;
     if (next.highest_node < 0) next.highest_node = n;
@@ -209,39 +209,39 @@ template <class Visit> struct BucketCutter {
       next.shared = true;
       close(flat.node_begin[n]);
       next.shared = false;
-    } else if (next.offset - flat.node_begin[n] >= enough && ends) {
+    } else if (next.begin - flat.node_begin[n] >= enough && ends) {
       close(flat.node_begin[n]);
     }
   }
   /// Of a leaf whose parameters another one keeps: what lies behind the parameters of the role.
-  constexpr void take_gradient(int n, std::int64_t owner_offset) {
+  constexpr void take_gradient(int n, std::int64_t owner_begin) {
     const ParameterPlace& last = flat.parameters[graph.nodes[n].first_parameter + graph.nodes[n].parameter_count - 1];
     FlatBucket own = next;
     own.lowest_node = own.highest_node = n;
     own.payload = graph.parameter_elements(n);
-    own.offset = flat.node_begin[n];
-    own.elements = rounded_up(last.offset + 4 * last.elements - own.offset, unit_bytes) / 4;
+    own.begin = flat.node_begin[n];
+    own.elements = rounded_up(last.begin + last.elements - own.begin, unit_elements);
     own.shared = true;
-    own.owner_offset = owner_offset;
+    own.owner_begin = owner_begin;
     visit(own);
     next.slot = static_cast<std::int16_t>(1 - next.slot);
   }
 };
 
-/// Cuts each role's flat buffer, from its end, into buckets of at least `bucket` bytes; visit(FlatBucket) in the order they become final.
+/// Cuts each role's flat buffer, from its end, into buckets of at least `bucket_bytes`; visit(FlatBucket) in the order they become final.
 /// Sliced buffers are cut between units only, and unit by unit if asked or where parameters or gradients pass through rings.
 template <class Visit>
-constexpr void each_bucket(const Graph& graph, const Layout& layout, const FlatPlaces& flat, std::int64_t bucket, const Storage& storage,
+constexpr void each_bucket(const Graph& graph, const Layout& layout, const FlatPlaces& flat, std::int64_t bucket_bytes, const Storage& storage,
                            bool by_units, Visit visit) {
-  if (by_units || storage.parameters || storage.gradients) bucket = 0;
+  const std::int64_t enough = by_units || storage.parameters || storage.gradients ? 0 : (bucket_bytes + 3) / 4;  // elements
   for (int role = 0; role < layout.roles(); ++role) {
     BucketCutter<Visit> cutter{graph, flat, visit};
     cutter.next.role = static_cast<std::int16_t>(role);
-    cutter.next.offset = flat.role_bytes[role];
+    cutter.next.begin = flat.role_elements[role];
     for (int c = layout.chunk_count - 1; c >= 0; --c) {
       if (layout.device_of_chunk[c] != role) continue;
       for (int n = layout.first_node[c + 1] - 1; n >= layout.first_node[c]; --n)
-        if (graph.nodes[n].parameter_count > 0) cutter.take(n, bucket, storage.parts == 1 || flat.starts_unit[n]);
+        if (graph.nodes[n].parameter_count > 0) cutter.take(n, enough, storage.parts == 1 || flat.starts_unit[n]);
     }
     if (cutter.next.payload > 0) cutter.close(0);
   }

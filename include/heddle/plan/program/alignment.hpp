@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: plan. Where tensors may begin: lines, units, and the multiple that a size is rounded up to.
 // Sees: core.  Does not see: graph, policies, processes, threads.
-// In: bytes.  Out: bytes.
+// In: bytes or elements.  Out: the same.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,11 @@
 
 namespace heddle::plan_room {
 
-inline constexpr std::int64_t line_bytes = 64;       ///< every tensor starts at a multiple of this
-inline constexpr std::int64_t unit_bytes = 64 * 64;  ///< a unit is padded to 64 parts of 64 bytes, whatever the layout
+inline constexpr std::int64_t line_bytes = 64;                 ///< every tensor starts at a multiple of this
+inline constexpr std::int64_t unit_bytes = 64 * 64;            ///< a unit is padded to 64 parts of 64 bytes, whatever the layout
+inline constexpr std::int64_t line_elements = line_bytes / 4;  ///< of the smallest type of elements, float32: offsets in flat buffers count elements
+inline constexpr std::int64_t unit_elements = unit_bytes / 4;
 
-[[nodiscard]] constexpr std::int64_t rounded_up(std::int64_t bytes, std::int64_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
+[[nodiscard]] constexpr std::int64_t rounded_up(std::int64_t size, std::int64_t multiple) { return (size + multiple - 1) / multiple * multiple; }
 
 }  // namespace heddle::plan_room

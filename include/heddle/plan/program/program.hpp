@@ -11,6 +11,7 @@
 #include "heddle/graph/loss.hpp"
 #include "heddle/mesh/mesh.hpp"
 #include "heddle/plan/options/batch.hpp"
+#include "heddle/plan/program/region.hpp"
 
 namespace heddle::plan_room {
 
@@ -140,12 +141,13 @@ struct ParameterPlace {
   std::int32_t node = 0;
   std::int16_t index = 0;  // in the leaf
   std::int16_t role = 0;
-  std::int64_t offset = 0;         // [bytes], from the start of the flat buffer
-  std::int64_t elements = 0;       // of one rank
-  std::int8_t split = -1;          // dimension along which the ranks of axis tensor hold parts, -1: whole
-  std::int64_t owner_offset = -1;  // [bytes], of a use of tied parameters that another leaf of the role keeps: where; offset is of its gradient alone
+  std::int64_t begin = 0;     // [elements], from the start of the flat buffer
+  std::int64_t elements = 0;  // of one rank
+  std::int8_t split = -1;     // dimension along which the ranks of axis tensor hold parts, -1: whole
+  std::int64_t owner_begin =
+      -1;  // [elements], of a use of tied parameters that another leaf of the role keeps: where; begin is of its gradient alone
 
-  [[nodiscard]] constexpr std::int64_t values() const { return owner_offset < 0 ? offset : owner_offset; }
+  [[nodiscard]] constexpr std::int64_t values() const { return owner_begin < 0 ? begin : owner_begin; }
 };
 
 /// A range of the flat buffer that is gathered, reduced and stepped as one. That of Linear<784, 50> alone has a payload of 39,250 elements.
@@ -153,16 +155,17 @@ struct FlatBucket {
   std::int16_t role = 0;
   std::int32_t lowest_node = 0;    // its backward completes the bucket
   std::int32_t highest_node = -1;  // the first whose backward writes to it
-  std::int64_t offset = 0;         // [bytes]
+  std::int64_t begin = 0;          // [elements]
   std::int64_t elements = 0;       // with padding
   std::int64_t payload = 0;        // elements of parameters
   std::int16_t slot = 0;           // in rings of two: neighbours never share one
   bool shared = false;             // of parameters that several leaves use: one leaf, one unit
-  std::int64_t owner_offset = -1;  // as in ParameterPlace
+  std::int64_t owner_begin = -1;   // as in ParameterPlace
 
-  [[nodiscard]] constexpr std::int64_t values() const { return owner_offset < 0 ? offset : owner_offset; }
+  [[nodiscard]] constexpr std::int64_t end() const { return begin + elements; }
+  [[nodiscard]] constexpr std::int64_t values() const { return owner_begin < 0 ? begin : owner_begin; }
   /// Has parameters and optimizer states, not a gradient alone.
-  [[nodiscard]] constexpr bool steps() const { return owner_offset < 0; }
+  [[nodiscard]] constexpr bool steps() const { return owner_begin < 0; }
 };
 
 /// One use of parameters that several leaves share; those of one owner follow one another in the order of the model. A head at node 5 that uses the
@@ -177,9 +180,11 @@ struct TiedUse {
 /// Parameters that lie together whatever the layout: 64 even parts, over which norms are summed.
 struct FlatUnit {
   std::int16_t role = 0;
-  std::int64_t offset = 0;    // [bytes]
+  std::int64_t begin = 0;     // [elements]
   std::int64_t elements = 0;  // with padding
   bool counts = true;         // in the norm: false for a use of tied parameters beside their owner's
+
+  [[nodiscard]] constexpr std::int64_t end() const { return begin + elements; }
 };
 
 /// How parameters, gradients and optimizer states lie along the axis that slices units. parts == 1: every rank holds them whole.
@@ -195,33 +200,8 @@ struct Storage {
   [[nodiscard]] constexpr int parameter_parts() const { return parameters ? parts : 1; }
   [[nodiscard]] constexpr int gradient_parts() const { return gradients ? parts : 1; }
   [[nodiscard]] constexpr int state_parts() const { return states ? parts : 1; }
-  [[nodiscard]] constexpr std::int64_t gathered_bytes(std::int64_t largest_unit, std::int64_t all_units) const {
-    return !parameters ? 0 : keeps ? all_units : 2 * largest_unit;
-  }
   /// Each rank steps its slice of whole parameters, so they are gathered after the step.
   [[nodiscard]] constexpr bool gathers_after_step() const { return states && !parameters; }
-};
-
-/// Arena of one role: offsets in bytes, each a multiple of 64.
-struct ArenaMap {
-  std::int64_t parameters = 0;  // whole, or the slices of all units
-  std::int64_t gathered = 0;    // two units, or all where they are kept
-  std::int64_t gradients = 0;   // levels of the counter, gradient_bytes apart
-  std::int64_t fresh = 0;       // gradients of two units before their reduction
-  std::int64_t arrived = 0;     // reduced slices of two units that are still to be added
-  std::int64_t ties = 0;        // slices of gradients of tied parameters from other roles
-  std::int64_t states = 0;      // optimizer states, state_bytes apart
-  std::int64_t losses = 0;      // one float a grain, then the sum
-  std::int64_t norms = 0;       // one float a unit of the model, then the flag of an overflow
-  std::int64_t zeros = 0;       // in place of parameters that another coordinate of axis tensor adds
-  std::int64_t pools = 0;
-  std::int64_t scratch = 0;
-  std::int64_t workspace = 0;
-  std::int64_t total = 0;
-  std::int64_t flat_bytes = 0;  // all units of the role
-  std::int64_t gradient_bytes = 0;
-  std::int64_t state_bytes = 0;
-  std::int64_t unit_bytes = 0;  // the largest unit
 };
 
 /// The axes along which ranks hold different parameters and gradients: a sum of squares and a flag are partial along these and no others.

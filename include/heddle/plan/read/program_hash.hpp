@@ -75,7 +75,7 @@ constexpr void add_lists(Fnv& hash, const Program& p) {
   hash.add(p.training, p.roles, p.chunks, p.loss.takes.code, p.loss.terms);
   hash.add(p.storage.axis, p.storage.parts, p.storage.parameters, p.storage.gradients, p.storage.states, p.storage.adds_slices, p.storage.keeps,
            p.clips, p.scales_loss, p.unit_count);
-  for (int role = 0; role < p.roles; ++role) hash.add(p.arenas[role].total, p.arenas[role].flat_bytes);
+  for (int role = 0; role < p.roles; ++role) hash.add(p.arenas[role].total, p.arenas[role].flat_elements());
   for (int c = 0; c < p.chunks; ++c) hash.add(p.device_of_chunk[c], p.first_node[c]);
   add_lists(hash, p);
   add_bodies(hash, p);
@@ -85,10 +85,10 @@ constexpr void add_lists(Fnv& hash, const Program& p) {
     add_place(hash, transfer.source);
     add_place(hash, transfer.target);
   }
-  for (int b = 0; b < p.bucket_count; ++b) hash.add(p.buckets[b].role, p.buckets[b].offset, p.buckets[b].elements);
+  for (int b = 0; b < p.bucket_count; ++b) hash.add(p.buckets[b].role, p.buckets[b].begin, p.buckets[b].elements);
   for (int u = 0; u < p.use_count; ++u) hash.add(p.uses[u].owner, p.uses[u].node, p.uses[u].role, p.uses[u].bucket);
   for (int k = 0; k < p.graph->parameter_count; ++k)
-    hash.add(p.parameters[k].role, p.parameters[k].offset, p.parameters[k].elements, p.parameters[k].split, p.parameters[k].owner_offset);
+    hash.add(p.parameters[k].role, p.parameters[k].begin, p.parameters[k].elements, p.parameters[k].split, p.parameters[k].owner_begin);
   return hash.value();
 }
 

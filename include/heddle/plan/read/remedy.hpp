@@ -88,18 +88,18 @@ struct EarlyGradients {
   if (p.storage.parts > 1)
     for (int u = 0; u < p.unit_count && begin < 0; ++u) {
       if (p.units[u].role != role) continue;
-      if (first >= 0) begin = p.units[u].offset;
+      if (first >= 0) begin = p.units[u].begin;
       first = u;
     }
   else
     each_place([&](const ParameterPlace& place) {
       if (first < 0) first = place.node;
-      if (begin < 0 && place.node != first) begin = place.offset;
+      if (begin < 0 && place.node != first) begin = place.begin;
     });
   EarlyGradients early;
   if (begin < 0) return early;
-  early.bytes = p.arenas[role].flat_bytes - begin;
-  each_place([&](const ParameterPlace& place) { early.payload += place.offset >= begin ? place.elements : 0; });
+  early.bytes = 4 * (p.arenas[role].flat_elements() - begin);
+  each_place([&](const ParameterPlace& place) { early.payload += place.begin >= begin ? place.elements : 0; });
   return early;
 }
 
