@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Many small worlds under one mpirun. In each of them one process ends without a word, at another place of a step; the others say what they find.
-// exits_check.py starts it until every process has ended in every collective and transfer of a step of every plan.
+// exits_check.py starts it until a process has ended in every collective and transfer of a step of every plan, or every process has.
 #pragma once
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "equivalence/equal.hpp"
@@ -34,8 +36,22 @@ struct Leaver : Thrower {
   void lose() const override { _exit(3); }
 };
 
-/// World number `world` of those that mpirun has started plays case `first + world`; cases are counted along ranks, then along places.
-template <class ThePlan> int play(int first, std::chrono::seconds deadline) {
+/// (rank that ends, place where it ends) of every case. The first of each `ranks` parts leaves every collective and transfer once. Where all ranks do
+/// the same, place p of them is the same collective, and the ranks take turns to leave. In a pipeline of two each rank takes part in all transfers.
+inline std::vector<std::pair<int, int>> cases_of(const std::vector<int>& counts, bool take_turns) {
+  const int ranks = static_cast<int>(counts.size());
+  const int most = *std::max_element(counts.begin(), counts.end());
+  std::vector<std::pair<int, int>> cases;
+  for (int part = 0; part < ranks; ++part)
+    for (int place = 0; place < most; ++place) {
+      const int rank = take_turns ? (part + place) % ranks : part;
+      if (place < counts[static_cast<std::size_t>(rank)]) cases.emplace_back(rank, place);
+    }
+  return cases;
+}
+
+/// World number `world` of those that mpirun has started plays case `first + world`.
+template <class ThePlan, bool TakeTurns = true> int play(int first, std::chrono::seconds deadline) {
   constexpr int ranks = devices<ThePlan>;
   int process = 0;
   MPI_Comm_rank(MpiProcess::instance().world(), &process);
@@ -54,18 +70,14 @@ template <class ThePlan> int play(int first, std::chrono::seconds deadline) {
   int count = static_cast<int>(places.by_rank[static_cast<std::size_t>(rank)].size());
   std::vector<int> counts(ranks);
   MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, mine);
-  Leaver leaver;
-  int place = first + world;
-  for (leaver.rank = 0; leaver.rank < ranks && place >= counts[static_cast<std::size_t>(leaver.rank)]; ++leaver.rank)
-    place -= counts[static_cast<std::size_t>(leaver.rank)];
-  if (process == 0) {
-    int cases = 0;
-    for (const int of_one : counts) cases += of_one;
-    std::printf("cases %d\n", cases);
-  }
+  const auto cases = cases_of(counts, TakeTurns);
+  if (process == 0) std::printf("cases %d\n", static_cast<int>(cases.size()));
   std::fflush(stdout);
-  if (leaver.rank == ranks) _exit(0);  // more worlds than cases; MPI_Finalize would wait for those that end in the others
-  if (leaver.rank == rank) leaver.at = places.by_rank[static_cast<std::size_t>(rank)][static_cast<std::size_t>(place)];
+  const auto played = static_cast<std::size_t>(first + world);
+  if (played >= cases.size()) _exit(0);  // more worlds than cases; MPI_Finalize would wait for those that end in the others
+  Leaver leaver;
+  leaver.rank = cases[played].first;
+  if (leaver.rank == rank) leaver.at = places.by_rank[static_cast<std::size_t>(rank)][static_cast<std::size_t>(cases[played].second)];
   try {
     Trainer<ThePlan, CpuMpi> trainer{settings<Adam>(), Seed{5}, RunOptions{deadline}};
     trainer.observe(&leaver);
@@ -86,8 +98,8 @@ inline int main_of_process(int argc, char** argv) {
   const std::chrono::seconds deadline{std::atoi(argv[3])};
   if (plan == "slices") return play<Slices>(first, deadline);
   if (plan == "sequences") return play<Sequences>(first, deadline);
-  if (plan == "interleaves") return play<Interleaves>(first, deadline);
-  if (plan == "halves") return play<Halves>(first, deadline);
+  if (plan == "interleaves") return play<Interleaves, false>(first, deadline);
+  if (plan == "halves") return play<Halves, false>(first, deadline);
   if (plan == "product") return play<Product>(first, deadline);
   return 2;
 }
