@@ -56,7 +56,7 @@ std::string said_without_a_backward(const DrawnPlan& plan, const LoweredPlan& pr
 }  // namespace
 
 TEST_CASE("every drawn plan that the checks accept computes what one device computes, and none does without one of its backwards") {
-  const long wanted = number_in("HEDDLE_DRAWN_PLANS", sanitized ? 100 : 1000);
+  const long wanted = number_in("HEDDLE_DRAWN_PLANS", sanitized ? 100 : 2000);
   auto seed = static_cast<std::uint64_t>(number_in("HEDDLE_DRAWN_SEED", 1));
   const bool all_on_threads = sanitized || number_in("HEDDLE_DRAWN_ON_THREADS", 0) != 0;
   Devices devices{ProofOptions{}};
