@@ -43,6 +43,7 @@ namespace heddle::tests {
     case When::last_micro_batch: return ", in the last micro-batch";
     case When::reporting: return ", if the loss is reported";
     case When::first_micro_batch: return ", in the first micro-batch";
+    case When::later_micro_batches: return ", in later micro-batches";
   }
   return "";
 }
@@ -105,6 +106,8 @@ struct EntryWords {
     case BodyOp::slice_value: return {"slice of a value", {"whole", "", "", "part"}};
     case BodyOp::reduce_parameter: return {"sum of the gradient of a parameter", {}};
     case BodyOp::loss_terms: return {"terms of the loss", {"output", "targets", "terms", "gradient"}};
+    case BodyOp::zero_gaps: return {"zeros between tensors", {}};
+    case BodyOp::add_slice: return {"sum of slices", {}};
   }
   return {};
 }

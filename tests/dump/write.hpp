@@ -241,6 +241,8 @@ class ProgramWriter {
       case BodyOp::leaf_backward_input:
       case BodyOp::leaf_backward_weight:
       case BodyOp::store_output:
+      case BodyOp::zero_gaps:
+      case BodyOp::add_slice:
       case BodyOp::loss_terms: return false;
     }
     return false;

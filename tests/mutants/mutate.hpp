@@ -266,7 +266,7 @@ template <class Visit> class Mutator {
     delete_double_swap(body, e, Mistake::entry_deleted, where);
     Entry& here = body[e];
     const bool of_bucket = here.what == BodyOp::reduce_start || here.what == BodyOp::reduce_wait || here.what == BodyOp::gather_start ||
-                           here.what == BodyOp::gather_wait;
+                           here.what == BodyOp::gather_wait || here.what == BodyOp::zero_gaps || here.what == BodyOp::add_slice;
     const bool of_value = here.what == BodyOp::reduce_value || here.what == BodyOp::gather_value || here.what == BodyOp::scatter_value;
     if (here.what == BodyOp::reduce_start || here.what == BodyOp::reduce_wait || of_value || here.what == BodyOp::reduce_parameter)
       other(here.axis, axes(), Mistake::entry_axis, where);

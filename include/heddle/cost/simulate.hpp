@@ -113,6 +113,7 @@ class Simulation {
       const Entry& entry = p_.entries[e];
       if (entry.when == When::last_micro_batch && line.micro_batch + 1 != p_.batch.total_micro_batches()) continue;
       if (entry.when == When::first_micro_batch && line.micro_batch != 0) continue;
+      if (entry.when == When::later_micro_batches && line.micro_batch == 0) continue;
       switch (entry.what) {
         case BodyOp::leaf_forward:
         case BodyOp::add:
@@ -133,6 +134,8 @@ class Simulation {
         case BodyOp::loss:
         case BodyOp::loss_terms:
         case BodyOp::store_output:
+        case BodyOp::zero_gaps:
+        case BodyOp::add_slice:
         case BodyOp::slice_value: break;
       }
     }

@@ -135,23 +135,21 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       reduction(bucket) = endpoint_.all_reduce_start(group, gradient_slice(b), slice_elements(b));
       return;
     }
-    if (p_->storage.gradients) zero_gaps(b);
     reduction(bucket) = endpoint_.reduce_scatter_start(group, whole_gradient(b), adds_to_slice() ? arrived_slice(b) : gradient_slice(b), b.elements);
   }
   void finish_reduction(int bucket, Axis axis) {
     const int group = transport_group(*p_, rank_, axis);
     if (bucket < 0 || !slices(axis)) return endpoint_.all_reduce_wait(group, reduction(bucket));
     endpoint_.reduce_scatter_wait(group, reduction(bucket));
-    const FlatBucket& b = p_->buckets[bucket];
-    if (adds_to_slice()) kernels_.add(gradient_slice(b), gradient_slice(b), arrived_slice(b), slice_elements(b));
   }
+  void add_slice(const FlatBucket& b) { kernels_.add(gradient_slice(b), gradient_slice(b), arrived_slice(b), slice_elements(b)); }
   void start_gather(int bucket) {
     const FlatBucket& b = p_->buckets[bucket];
     gather(bucket) = endpoint_.all_gather_start(transport_group(*p_, rank_, p_->storage.axis), parameter_slice(b), whole_parameters(b), b.elements);
   }
   void finish_gather(int bucket) { endpoint_.all_gather_wait(transport_group(*p_, rank_, p_->storage.axis), gather(bucket)); }
   [[nodiscard]] bool slices(Axis axis) const { return p_->storage.parts > 1 && axis == p_->storage.axis; }
-  /// The first micro-batch's slice is the sum so far, later ones are added to it.
+  /// The first micro-batch's slice is the sum so far; those of later ones arrive elsewhere and are added to it.
   [[nodiscard]] bool adds_to_slice() const { return p_->storage.adds_slices && micro_batch_ > 0; }
 
   /// The same on every rank. A smaller scale mends an overflow that the scale has made, and no other.
@@ -197,6 +195,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       const Entry& entry = p_->entries[e];
       if (entry.when == When::last_micro_batch && micro_batch_ != last) continue;
       if (entry.when == When::first_micro_batch && micro_batch_ != 0) continue;
+      if (entry.when == When::later_micro_batches && micro_batch_ == 0) continue;
       if (entry.when == When::reporting && !in_->reporting) continue;
       entry_ = e;
       observed(e, [&] { execute(entry); });
@@ -209,6 +208,8 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       case BodyOp::reduce_wait: return finish_reduction(entry.bucket, entry.axis);
       case BodyOp::gather_start: return start_gather(entry.bucket);
       case BodyOp::gather_wait: return finish_gather(entry.bucket);
+      case BodyOp::zero_gaps: return zero_gaps(p_->buckets[entry.bucket]);
+      case BodyOp::add_slice: return add_slice(p_->buckets[entry.bucket]);
       case BodyOp::reduce_value: return reduce_now(entry.axis, whole(entry.d, entry), stride(entry.features) * grains());
       case BodyOp::gather_value: {
         const std::int64_t part = stride(entry.features / p_->graph->split.ranks) * grains();

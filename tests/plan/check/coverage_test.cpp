@@ -39,8 +39,9 @@ struct Drops {
       entry = Entry{};
       ++dropped;
       const Diagnosis faulty = check(copy.view());
-      const bool gathers = kept.what == BodyOp::gather_start || kept.what == BodyOp::gather_wait;
-      CHECK(faulty.code == (gathers ? Code{'S', 11} : Code{'S', 6}));
+      const bool of_ring =
+          kept.what == BodyOp::gather_start || kept.what == BodyOp::gather_wait || kept.what == BodyOp::zero_gaps || kept.what == BodyOp::add_slice;
+      CHECK(faulty.code == (of_ring ? Code{'S', 11} : Code{'S', 6}));
       if (!faulty.ok()) ++found;
       entry = kept;
     }

@@ -44,7 +44,8 @@ TEST_CASE("what the lowering makes does the same on all ranks of a device") {
 }
 
 TEST_CASE("a predicate is one that all ranks of a device answer alike") {
-  for (const When when : {When::always, When::last_micro_batch, When::reporting, When::first_micro_batch}) CHECK(same_on_all_ranks(when));
+  for (const When when : {When::always, When::last_micro_batch, When::reporting, When::first_micro_batch, When::later_micro_batches})
+    CHECK(same_on_all_ranks(when));
   CHECK_FALSE(same_on_all_ranks(of_a_rank));
   const auto by_rank = [](Entry& entry) { entry.when = of_a_rank; };
   CHECK(refused_for(with_entry(SplitSlices::training, BodyOp::reduce_value, by_rank), same,

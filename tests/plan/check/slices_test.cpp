@@ -117,9 +117,9 @@ TEST_CASE("a gradient of parameters that is made where another is still reduced 
   for (const Program* p : {&Halved::training, &Staged::training}) {
     Copy copy{*p};
     int changed = 0;
-    for (std::size_t e = 0; e + 1 < copy.entries.size(); ++e) {
+    for (std::size_t e = 0; e + 2 < copy.entries.size(); ++e) {
       Entry& wait = copy.entries[e];
-      Entry& next = copy.entries[e + 1];
+      Entry& next = copy.entries[e + (copy.entries[e + 1].what == BodyOp::add_slice ? 2 : 1)];
       if (wait.what != BodyOp::reduce_wait || (next.what != BodyOp::leaf_backward && next.what != BodyOp::leaf_backward_weight)) continue;
       std::swap(wait, next);
       CHECK(check_slices(copy.view()).code == Code{'S', 11});
@@ -142,6 +142,31 @@ TEST_CASE("a gradient of parameters that is made of parameters which nobody gath
   }
   CHECK(left_out == 4);
   CHECK(check_slices(copy.view()).words.view().find("Squared runs without the gathered parameters of unit 1") != std::string_view::npos);
+}
+
+TEST_CASE("gaps that are not zeroed in every micro-batch, or for another unit, and slices that are added too often or too rarely are found") {
+  const auto spoiled = [](const Program& p, BodyOp what, auto spoil) {
+    Copy copy{p};
+    for (Entry& entry : copy.entries)
+      if (entry.what == what) {
+        spoil(entry);
+        break;
+      }
+    return std::string{check_slices(copy.view()).words.view()};
+  };
+  const auto contains = [](const std::string& words, std::string_view wanted) { return words.find(wanted) != std::string::npos; };
+  for (const Program* p : {&Halves::training, &Staged::training}) {
+    REQUIRE(p->storage.adds_slices);
+    CHECK(contains(spoiled(*p, BodyOp::zero_gaps, [](Entry& e) { e.when = When::first_micro_batch; }), " has gaps zeroed for some micro-batches"));
+    CHECK(contains(spoiled(*p, BodyOp::zero_gaps, [](Entry& e) { e = Entry{}; }), " is reduced with what other units left between its tensors"));
+    CHECK(contains(spoiled(*p, BodyOp::zero_gaps, [](Entry& e) { e.bucket = static_cast<std::int16_t>(e.bucket == 0 ? 1 : 0); }),
+                   " is reduced with what other units left between its tensors"));
+    CHECK(contains(spoiled(*p, BodyOp::add_slice, [](Entry& e) { e.when = When::always; }), " adds a slice that did not arrive, or not for each"));
+    CHECK(contains(spoiled(*p, BodyOp::add_slice, [](Entry& e) { e = Entry{}; }), "add"));
+    CHECK(contains(spoiled(*p, BodyOp::reduce_wait, [](Entry& e) { e.what = BodyOp::add_slice; }), " adds a slice that did not arrive"));
+  }
+  REQUIRE_FALSE(Kept::training.storage.adds_slices);  // one micro-batch
+  CHECK(contains(spoiled(Kept::training, BodyOp::zero_gaps, [](Entry& e) { e.what = BodyOp::add_slice; }), " adds a slice that did not arrive"));
 }
 
 TEST_CASE("a chunk whose kept units are gathered by another forward than its first is found") {

@@ -99,7 +99,8 @@ struct DataFlow {
     return what == BodyOp::load_targets || what == BodyOp::loss_terms || what == BodyOp::loss;
   }
   [[nodiscard]] static constexpr bool moves_parameters(BodyOp what) {
-    return what == BodyOp::reduce_parameter || what == BodyOp::reduce_start || what == BodyOp::reduce_wait;
+    return what == BodyOp::reduce_start || what == BodyOp::reduce_wait || what == BodyOp::reduce_parameter || what == BodyOp::zero_gaps ||
+           what == BodyOp::add_slice;
   }
   constexpr void visit(const Entry& entry) {
     switch (entry.what) {
@@ -114,12 +115,10 @@ struct DataFlow {
       case BodyOp::loss_terms:
       case BodyOp::loss: return loss(entry);
       case BodyOp::store_output: return store(entry);
-      case BodyOp::reduce_start:
-      case BodyOp::reduce_wait:
-      case BodyOp::reduce_parameter:
-        if (kind == BodyKind::forward || kind == BodyKind::input) refuse(entry.node) << " has gradients reduced in" << here().view() << fix;
-        return;  // else GradientFlow follows them
-      default: return;
+      default:  // else GradientFlow follows them
+        if (moves_parameters(entry.what) && (kind == BodyKind::forward || kind == BodyKind::input))
+          refuse(entry.node) << " has gradients reduced in" << here().view() << fix;
+        return;
     }
   }
 

@@ -105,7 +105,7 @@ struct RangeCheck {
     const Where where{"entry ", number, kinds[kind], chunk};
     const BodyOp what = entry.what;
     const int nodes = p.graph->node_count;
-    if (!is_in(where, "condition", static_cast<int>(entry.when), static_cast<int>(When::first_micro_batch) + 1) ||
+    if (!is_in(where, "condition", static_cast<int>(entry.when), static_cast<int>(When::later_micro_batches) + 1) ||
         !is_in(where, "axis", static_cast<int>(entry.axis), axis_count))
       return;
     const bool of_leaf =
@@ -113,7 +113,8 @@ struct RangeCheck {
     const bool converts_value = what >= BodyOp::reduce_value && what <= BodyOp::slice_value;
     if (!is_in(where, "layer", entry.node, of_leaf ? nodes : nodes + 1, of_leaf || converts_value ? 0 : -1)) return;
     if (what == BodyOp::reduce_parameter && !is_in(where, "parameter", entry.bucket, p.graph->nodes[entry.node].parameter_count)) return;
-    if (what >= BodyOp::reduce_start && what <= BodyOp::gather_wait && !is_in(where, "bucket", entry.bucket, p.bucket_count)) return;
+    const bool of_bucket = (what >= BodyOp::reduce_start && what <= BodyOp::gather_wait) || what == BodyOp::zero_gaps || what == BodyOp::add_slice;
+    if (of_bucket && !is_in(where, "bucket", entry.bucket, p.bucket_count)) return;
     const std::int64_t bytes = p.arenas[p.device_of_chunk[chunk]].total;
     if (!is_in(where, "elements of a row", entry.features, bytes / 4 + 1) || !is_in(where, "runs", entry.runs, bytes / 4 + 1, 1)) return;
     for (const Place* place : {&entry.a, &entry.b, &entry.c, &entry.d})

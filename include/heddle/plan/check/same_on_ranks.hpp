@@ -18,7 +18,8 @@ namespace heddle::plan_room {
     case When::always:
     case When::last_micro_batch:
     case When::reporting:
-    case When::first_micro_batch: return true;
+    case When::first_micro_batch:
+    case When::later_micro_batches: return true;
   }
   return false;
 }

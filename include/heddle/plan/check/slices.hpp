@@ -18,16 +18,23 @@ struct RingWalk {
   BodyKind kind = BodyKind::forward;
   int gathering[2]{-1, -1};
   int gathered[2]{-1, -1};
+  int zeroed[2]{-1, -1};  // whose gaps are
   int reducing[2]{-1, -1};
-  Diagnosis found{};  // a member: to hand one back for each entry costs compilers more than the rest
+  int arrived[2]{-1, -1};  // of whom a slice is still to be added
+  Diagnosis found{};       // a member: to hand one back for each entry costs compilers more than the rest
 
+  static constexpr std::string_view odd_zeros = " has gaps zeroed for some micro-batches, or where nothing passes through a ring, of unit ";
+  static constexpr std::string_view unzeroed = " is reduced with what other units left between its tensors, as gradient of unit ";
+  static constexpr std::string_view overwritten = " is reduced over a slice that arrived and was not added, of unit ";
+  static constexpr std::string_view odd_addition = " adds a slice that did not arrive, or not for each later micro-batch, of unit ";
   constexpr bool refuse(int node, int bucket, std::string_view what) {
-    found =
-        Diagnosis{Code{'S', 11}, ""} << p.graph->describe(node).view() << what << bucket
-                                     << ". Fix: gather a unit before its layers run, and wait for its reduction before its place is written again.";
+    found = Diagnosis{Code{'S', 11}, ""}
+            << p.graph->describe(node).view() << what << bucket
+            << ". Fix: gather a unit before its layers run, zero its gaps before its reduction, wait for that before its place is written again, and "
+               "add what arrived.";
     return false;
   }
-  /// A gather or a reduction.
+  /// A gather, a reduction, or what stands around one.
   constexpr bool visit(const Entry& entry) {
     const int slot = p.buckets[entry.bucket].slot;
     if (entry.what == BodyOp::gather_start || entry.what == BodyOp::gather_wait)
@@ -46,12 +53,24 @@ struct RingWalk {
         gathered[slot] = entry.bucket;
         gathering[slot] = -1;
         return true;
+      case BodyOp::zero_gaps:
+        if (!p.storage.gradients || entry.when != When::always) return refuse(entry.node, entry.bucket, odd_zeros);
+        zeroed[slot] = entry.bucket;
+        return true;
       case BodyOp::reduce_start:
-        if (p.storage.gradients) reducing[slot] = entry.bucket;
+        if (!p.storage.gradients) return true;
+        if (zeroed[slot] != entry.bucket) return refuse(entry.node, entry.bucket, unzeroed);
+        if (arrived[slot] >= 0) return refuse(entry.node, arrived[slot], overwritten);
+        reducing[slot] = entry.bucket;
         return true;
       case BodyOp::reduce_wait:
         if (reducing[slot] != entry.bucket) return refuse(entry.node, entry.bucket, " waits for a reduction that was not started, of unit ");
         reducing[slot] = -1;
+        if (p.storage.adds_slices) arrived[slot] = entry.bucket;
+        return true;
+      case BodyOp::add_slice:
+        if (arrived[slot] != entry.bucket || entry.when != When::later_micro_batches) return refuse(entry.node, entry.bucket, odd_addition);
+        arrived[slot] = -1;
         return true;
       default: return true;
     }
@@ -64,6 +83,7 @@ struct RingWalk {
     const bool gathers = p.storage.parameters && (kind == BodyKind::forward || !p.storage.keeps);
     if (gathers && reads && gathered[slot] != bucket) return refuse(entry.node, bucket, " runs without the gathered parameters of unit ");
     const bool writes = entry.what == BodyOp::leaf_backward || entry.what == BodyOp::leaf_backward_weight;
+    if (writes && p.storage.gradients && zeroed[slot] != bucket) zeroed[slot] = -1;
     if (writes && p.storage.gradients && reducing[slot] >= 0)
       return refuse(entry.node, reducing[slot], " writes a gradient into the place from which is still reduced unit ");
     return true;
@@ -71,6 +91,8 @@ struct RingWalk {
   constexpr bool close() {
     for (const int bucket : {gathering[0], gathering[1], reducing[0], reducing[1]})
       if (bucket >= 0) return refuse(p.buckets[bucket].lowest_node, bucket, " ends its body with an open gather or reduction of unit ");
+    for (const int bucket : arrived)
+      if (bucket >= 0) return refuse(p.buckets[bucket].lowest_node, bucket, " ends its body before it has added the slice that arrived of unit ");
     return true;
   }
 };

@@ -280,9 +280,9 @@ struct BackwardWriter {
   }
   /// A gradient bucket is final when the backward of its lowest layer has run for the last micro-batch; one that is made in a ring, in every one.
   constexpr void start_reductions(int node) {
-    if (bucket_of[node] == 0) return;
     for (const Axis a : batch_axes) {
-      if (!in.layout.batch_split[static_cast<int>(a)] || in.layout.mesh.size(a) == 1) continue;
+      if (bucket_of[node] == 0 || !in.layout.batch_split[static_cast<int>(a)] || in.layout.mesh.size(a) == 1) continue;
+      if (in.storage.gradients) out.append(BodyOp::zero_gaps, node).bucket = static_cast<std::int16_t>(bucket_of[node] - 1);
       Entry& start = out.append(BodyOp::reduce_start, node);
       start.when = in.storage.gradients ? When::always : When::last_micro_batch;
       start.bucket = static_cast<std::int16_t>(bucket_of[node] - 1);

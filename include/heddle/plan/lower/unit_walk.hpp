@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: plan. What a body does around its units where they are sliced: gather the next one while this one computes, reduce what is final.
 // Sees: graph, plan/lower/body.  Does not see: processes, threads, kernels.
-// In: BodyInput, the nodes of a chunk in the order of the body.  Out: gather and reduce entries.
+// In: BodyInput, the nodes of a chunk in the order of the body.  Out: entries that gather, wait for reductions and add slices.
 #pragma once
 
 #include "heddle/plan/lower/body.hpp"
@@ -47,14 +47,14 @@ struct UnitWalk {
       started = false;
     }
     if (ahead != none && !(read && in.buckets[ahead].slot == in.buckets[unit].slot)) start();
-    if (reduces() && before != none) append(BodyOp::reduce_wait, before);
+    if (reduces() && before != none) finish(before);
     before = now;
     now = unit;
   }
   constexpr void close() {
     if (!reduces()) return;
-    if (before != none) append(BodyOp::reduce_wait, before);
-    if (now != none) append(BodyOp::reduce_wait, now);
+    if (before != none) finish(before);
+    if (now != none) finish(now);
   }
 
  private:
@@ -67,11 +67,17 @@ struct UnitWalk {
     append(BodyOp::gather_start, ahead);
     started = true;
   }
+  constexpr void finish(int unit) {
+    append(BodyOp::reduce_wait, unit);
+    if (in.storage.adds_slices) append(BodyOp::add_slice, unit);
+  }
   constexpr void append(BodyOp what, int bucket) {
     Entry& entry = out.append(what, in.buckets[bucket].lowest_node);
     entry.bucket = static_cast<std::int16_t>(bucket);
     entry.axis = in.storage.axis;
-    if (in.storage.keeps && what != BodyOp::reduce_wait) entry.when = When::first_micro_batch;
+    const bool gathers = what == BodyOp::gather_start || what == BodyOp::gather_wait;
+    if (in.storage.keeps && gathers) entry.when = When::first_micro_batch;
+    if (what == BodyOp::add_slice) entry.when = When::later_micro_batches;
   }
   /// The input part of a backward leaves out a layer whose input needs no gradient; gradients of parameters are rarely made of parameters.
   [[nodiscard]] constexpr bool reads(int node) const {

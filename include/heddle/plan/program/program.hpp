@@ -41,7 +41,7 @@ enum class ListOp : std::uint8_t {
 [[nodiscard]] constexpr bool passes_gradients(ListOp op) { return op == ListOp::backward || op == ListOp::backward_input; }
 
 /// When an instruction or entry applies.
-enum class When : std::uint8_t { always, last_micro_batch, reporting, first_micro_batch };
+enum class When : std::uint8_t { always, last_micro_batch, reporting, first_micro_batch, later_micro_batches };
 
 /// One line of a role's list. A WAIT has the token of its START: both lines of the first transfer of a role have token 0.
 struct Instruction {
@@ -89,7 +89,9 @@ enum class BodyOp : std::uint8_t {
   scatter_value,     // start and wait: a is a term on every rank, d becomes the own part of the sum; b is room for the parts as they leave
   slice_value,       // a is whole, d becomes the own part
   reduce_parameter,  // as reduce_value, of the gradient of parameter `bucket` of the leaf, where it lies in the flat buffer
-  loss_terms         // of the own part of the output, where the loss takes parts
+  loss_terms,        // of the own part of the output, where the loss takes parts
+  zero_gaps,         // between the tensors of a unit in the ring of its gradient: other units left there what would be reduced with it
+  add_slice          // what a later micro-batch has reduced of a unit, to the sum of those before
 };
 
 /// One line of a body. Tensors of R rows a grain lie grain by grain, each grain at a multiple of 64 bytes.
@@ -97,7 +99,7 @@ struct Entry {
   BodyOp what = BodyOp::copy;
   When when = When::always;
   Axis axis = Axis::data;
-  std::int16_t bucket = -1;  // reduce_start; reduce_parameter: number of the parameter in its leaf
+  std::int16_t bucket = -1;  // reductions, gathers, gaps and slices of units; reduce_parameter: number of the parameter in its leaf
   std::int32_t node = -1;
   std::int64_t features = 0;  // of the tensors of add, copy, load, loss, store; of the whole in reduce, gather, scatter, slice
   std::int64_t runs = 1;      // gather, scatter, slice: of consecutive elements that one row of a part has

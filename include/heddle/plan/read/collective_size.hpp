@@ -63,7 +63,9 @@ struct CollectiveSize {
     case BodyOp::reduce_wait:
     case BodyOp::gather_wait:
     case BodyOp::slice_value:
-    case BodyOp::loss_terms: return {};
+    case BodyOp::loss_terms:
+    case BodyOp::zero_gaps:
+    case BodyOp::add_slice: return {};
   }
   return {};
 }
