@@ -81,3 +81,15 @@ TEST_CASE("every start is visited: in lists, in bodies, as often as it is run") 
   CHECK(largest_sum<Trained<Mnist, DataParallel<2>>>().elements == 40'960);
   CHECK(largest_sum<Trained<Mnist, Single>>().elements == 0);
 }
+
+TEST_CASE("an entry runs once, in every micro-batch, or in all but the first") {
+  using P = Trained<Chain, Sharded<2>, Accumulate<4>>;
+  Entry entry;
+  CHECK(times_in_a_step(P::training, entry) == 4);
+  entry.when = When::later_micro_batches;
+  CHECK(times_in_a_step(P::training, entry) == 3);
+  for (const When once : {When::first_micro_batch, When::last_micro_batch}) {
+    entry.when = once;
+    CHECK(times_in_a_step(P::training, entry) == 1);
+  }
+}

@@ -72,7 +72,9 @@ struct CollectiveSize {
 
 /// How often an entry of a body is run in one step.
 [[nodiscard]] constexpr std::int64_t times_in_a_step(const Program& p, const Entry& entry) {
-  return entry.when == When::first_micro_batch || entry.when == When::last_micro_batch ? 1 : p.batch.total_micro_batches();
+  const std::int64_t micro_batches = p.batch.total_micro_batches();
+  if (entry.when == When::first_micro_batch || entry.when == When::last_micro_batch) return 1;
+  return entry.when == When::later_micro_batches ? micro_batches - 1 : micro_batches;
 }
 
 /// visit(role, size, times) for every collective that ranks of a role start in one step, in lists and in bodies.
