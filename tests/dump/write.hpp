@@ -117,12 +117,19 @@ class ProgramWriter {
     for (int r = 0; r < p_.roles; ++r) {
       const ArenaMap& a = p_.arenas[r];
       out_ << "-- arena of role " << r << '\n';
-      constexpr std::string_view names[region_kinds] = {"parameters",     "gathered parameters",
-                                                        "gradients",      "unreduced gradients",
-                                                        "arrived slices", "gradients of uses",
-                                                        "states",         "losses",
-                                                        "norms",          "zeros",
-                                                        "pools",          "scratch"};
+      constexpr std::string_view names[region_kinds] = {"parameters",
+                                                        "frozen parameters",
+                                                        "gathered parameters",
+                                                        "gradients",
+                                                        "unreduced gradients",
+                                                        "arrived slices",
+                                                        "gradients of uses",
+                                                        "states",
+                                                        "losses",
+                                                        "norms",
+                                                        "zeros",
+                                                        "pools",
+                                                        "scratch"};
       for (int k = 0; k < region_kinds; ++k)
         if (a.regions[k].bytes() > 0) out_ << names[k] << ": bytes " << a.regions[k].begin << " to " << a.regions[k].end() << '\n';
       std::int64_t largest = 0;

@@ -55,6 +55,12 @@ class OneHash {
   }
   std::set<std::uint64_t> hashes_;
 };
+/// Frozen layers in front, inside a block, around a block and behind.
+struct Adapted : Sequential<Frozen<Linear<3, 4>>, GELU, Linear<4, 4>, Repeat<3, Residual<Frozen<Linear<4, 6>>, GELU, Linear<6, 4>>>,
+                            Frozen<Sequential<Repeat<2, Block>, Linear<4, 6>>>> {};
+template <class... Parts> using OfAdapted = Plan<Adapted, CrossEntropy, AdamW, Batch<12, KeepLast>, Parts...>;
+struct Tokens : Sequential<Input<4>, Frozen<Embedding<12, 4>>, Repeat<2, Block>, Linear<4, 4>, Frozen<Block>, Linear<4, 12, NoBias>> {};
+template <class... Parts> using OfTokens = Plan<Tokens, CrossEntropy, MomentumSGD, Batch<4>, Clip<GlobalNorm>, Parts...>;
 struct Later : Sequential<Input<2, 3>, ReLU, Flatten, Tanh, Linear<6, 6>, GELU, Linear<6, 6>> {};
 template <class... Parts> using OfLater = Plan<Later, MeanSquaredError, SGD, Batch<8>, Parts...>;
 /// Losses of a user: a row has as many targets as they say, of whatever width the output is.
@@ -135,4 +141,32 @@ TEST_CASE("stages before the first parameters run no backward, and nobody sends 
       .data<OfLater<Pipeline<Balanced<1>, Interleaved<3>, Microbatches<2>>>>()
       .data<OfLater<Hybrid<TensorParallel<2>, Pipeline<Balanced<3>, GPipe, Microbatches<4>>>>>();
   static_assert(OfLater<Pipeline<Balanced<4>, ZeroBubbleH1, Microbatches<4>>>::training.transfer_count < 6);  // 3 values, fewer gradients
+}
+
+TEST_CASE("models with frozen layers end with one hash, whatever slices, splits, stages, orders and rounds") {
+  OneHash{}
+      .plan<OfAdapted<Single>>()
+      .data<OfAdapted<Single, Accumulate<3>>>()
+      .plan<OfAdapted<DataParallel<3>>>()
+      .data<OfAdapted<WeightedDataParallel<2, 1>>>()
+      .plan<OfAdapted<Sharded<4>>>()
+      .data<OfAdapted<Sharded<2, Keep::Step>, Accumulate<2>>>()
+      .data<OfAdapted<Sharded<4, Gradients>>>()
+      .data<OfAdapted<Sharded<2, OptimizerState>>>()
+      .plan<OfAdapted<TensorParallel<2>>>()
+      .data<OfAdapted<TensorParallel<2>, LossScaling>>()
+      .data<OfAdapted<Pipeline<Balanced<2>, GPipe, Microbatches<2>>>>()
+      .data<OfAdapted<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>>()
+      .plan<OfAdapted<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<3>>>>()
+      .data<OfAdapted<Pipeline<Balanced<2>, Interleaved<2>, Microbatches<2>>>>()
+      .data<OfAdapted<Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, TensorParallel<2>>>>()
+      .data<OfAdapted<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>>();
+  OneHash{}
+      .plan<OfTokens<Single>>()
+      .data<OfTokens<DataParallel<2>>>()
+      .data<OfTokens<Sharded<2>>>()
+      .data<OfTokens<TensorParallel<2, SequenceParallel>>>()
+      .data<OfTokens<Hybrid<TensorParallel<2, SequenceParallel>, Sharded<2, Gradients>>>>()
+      .data<OfTokens<Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, TensorParallel<2>>>>()
+      .data<OfTokens<Single, Recompute<EveryBlock>>>();
 }

@@ -116,6 +116,7 @@ template <class Visit> struct Numbers {
     visit("node.block", n.block);
     visit("node.first_parameter", n.first_parameter);
     visit("node.parameter_count", n.parameter_count);
+    visit("node.frozen_count", n.frozen_count);
     visit("node.tied_to", n.tied_to);
   }
   void graph(OwnRequest& own) {
@@ -124,6 +125,7 @@ template <class Visit> struct Numbers {
     Graph& g = own.request.graph;
     visit("graph.parameter_count", g.parameter_count);
     visit("graph.tie_count", g.tie_count);
+    visit("graph.first_backward", g.first_backward);
     spec("graph.input", g.input);
     visit("graph.model.length", g.model.length);
     visit("graph.split.ranks", g.split.ranks);

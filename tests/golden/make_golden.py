@@ -7,7 +7,7 @@ usage: make_golden.py [FOLDER]      with a Python that has torch (tools/peers_se
 The tests read only the committed results. Tensors of a file:
   input, labels or targets   the batch (absent for 784 features: rows follow from the formula below)
   initial.NAME               parameters before step 1, NAME as in the state_dict
-  output, loss, gradient.NAME   of step 1
+  output, loss, gradient.NAME   of step 1; a frozen parameter has no gradient
   after1.NAME, after20.NAME, losses   after optimizer steps on the same batch; losses[k] is that before step k + 1
 Token ids are (3 i + 5 j + i j) mod 13, the labels the ids that follow. Other inputs are multiples of 1/128, targets of 1/16, made from integers, so every program makes the same ones:
   input(i, j) = ((37 i + 101 j + i j) mod 127) / 128, label(i) = (7 i + 3) mod 10, target(i, j) = (((53 i + 29 j + i j) mod 31) - 15) / 16
@@ -100,6 +100,13 @@ class LanguageModel(nn.Module):
         return self.head(self.block(self.embedding(x.long())))
 
 
+def frozen(model, *layers):
+    """The model with requires_grad_(False) on the parameters of these layers."""
+    for layer in layers:
+        model.get_submodule(layer).requires_grad_(False)
+    return model
+
+
 def tokens(rows, positions, vocabulary):
     i = torch.arange(rows).reshape(-1, 1)
     j = torch.arange(positions).reshape(1, -1)
@@ -111,7 +118,7 @@ def named(prefix, items):
 
 
 def gradients(model):
-    return named("gradient", ((name, p.grad) for name, p in model.named_parameters()))
+    return named("gradient", ((name, p.grad) for name, p in model.named_parameters() if p.requires_grad))
 
 
 def steps(model, optimizer, loss, batches, store_after):
@@ -172,6 +179,16 @@ def main():
         "language_model_13_8": (
             lambda: LanguageModel(13, 8), 1, lambda p: torch.optim.SGD(p, lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", cross_entropy,
             [sentences] * 20, (1, 20), None),
+        "frozen_front_20_16_10": (
+            lambda: frozen(ResidualMlp(20, 16, 10), "linear1", "block"), 1, lambda p: torch.optim.AdamW(p, lr=1e-2), "AdamW lr=1e-2", mse,
+            [regression] * 20, (1, 20), None),
+        "frozen_middle_20_16_10": (
+            lambda: frozen(ResidualMlp(20, 16, 10), "block"), 1, lambda p: torch.optim.AdamW(p, lr=1e-2), "AdamW lr=1e-2", mse,
+            [regression] * 20, (1, 20), None),
+        "frozen_last_20_16_10": (
+            lambda: frozen(ResidualMlp(20, 16, 10), "linear2"), 1,
+            lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True, weight_decay=1e-2),
+            "SGD lr=0.1 momentum=0.9 nesterov weight_decay=1e-2", mse, [regression] * 20, (1, 20), None),
         "accumulate_20_16_10": (mlp, 1, adam, "Adam lr=1e-3, 4 micro-batches of 4 rows, each loss / 4", cross_entropy, [quarters], (1,), None),
         "keep_last_20_16_10": (
             mlp, 1, adam, "Adam lr=1e-3, one batch of rows 0-63, one of rows 64-86", cross_entropy,

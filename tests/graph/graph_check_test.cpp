@@ -92,3 +92,21 @@ TEST_CASE("a million layers of which the second half reads the first are looked 
   t.nodes.back().operands[1] = 1;
   CHECK(begins(std::string{check_graph(t.graph).sentence().view()}, "[heddle.G27] value 500,000 of 999,999 is read by no layer"));
 }
+TEST_CASE("a frozen layer of a graph is frozen as a whole, alone, and the first backward is that of a trained one") {
+  const auto freeze = [](int count, int first) {
+    return refused([=](Tables& t) {
+      t.nodes[0].frozen_count = count;
+      t.nodes.back().tied_to = -1;
+      t.graph.tie_count = 0;
+      t.graph.first_backward = first;
+    });
+  };
+  Tables t;
+  CHECK(t.graph.first_backward == 0);
+  int trained = 1;  // the next layer with parameters
+  while (trained < t.graph.node_count && t.nodes[static_cast<std::size_t>(trained)].parameter_count == 0) ++trained;
+  CHECK(freeze(t.nodes[0].parameter_count, trained) == "");
+  CHECK(begins(freeze(t.nodes[0].parameter_count, 0), "[heddle.G27] a graph says that the first backward is that of layer 0, but with its"));
+  CHECK(begins(freeze(1, 0), "[heddle.G27] layer 0 freezes 1 of its 2 parameters"));
+  CHECK(begins(freeze(0, 1), "[heddle.G27] a graph says that the first backward is that of layer 1, but with its trained layers it is 0"));
+}

@@ -26,6 +26,9 @@ using tests::Mistake;
 /// The loss takes parts of one run, as the terms of it lie: a sum of names could be taken for another name.
 struct Letters : Sequential<Input<1>, Embedding<12, 6>, Linear<6, 8>, Tanh, Linear<8, 12>> {};
 
+/// Frozen layers in front, in a unit with trained ones, and behind them.
+struct Adapted : Sequential<Frozen<Linear<5, 6>>, Tanh, Linear<6, 6>, OneUnit<Frozen<Linear<6, 6>>, GELU, Linear<6, 6>>, Frozen<Linear<6, 4>>> {};
+
 struct Options {
   std::uint64_t share = 1;  // of so many mutants one is tried
   std::uint64_t seed = 1;
@@ -170,6 +173,10 @@ int main(int count, char** arguments) {
   }
   tests::dumped::each_dumped_plan(judge);
   judge.plan<tests::dumped::Classes<Letters, TensorParallel<2>>>("2 tensor ranks, classes of one token");
+  judge.plan<tests::dumped::Classes<Adapted, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>>(
+      "frozen layers, slices in stages");
+  judge.plan<tests::dumped::Classes<Adapted, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, TensorParallel<2>>>>(
+      "frozen layers, halves of a backward, 2 tensor ranks");
   judge.print();
   return 0;
 }

@@ -203,6 +203,7 @@ class Faults {
     }
     for (int r = 0; r < asked_.layout.roles(); ++r) {
       number("the elements of a flat buffer", after, [=](Phases& p) -> std::int64_t& { return of(p.shared.flat.role_elements[r]); }, {-16, -1024});
+      number("the elements of frozen parameters", after, [=](Phases& p) -> std::int64_t& { return of(p.shared.flat.frozen_elements[r]); }, {16});
       number("the elements of gradients", after, [=](Phases& p) -> std::int64_t& { return of(p.shared.flat.gradient_elements[r]); }, {-16, -1024});
       if (whole_.shared.tie_room[r] > 0)
         number("the room of ties", after, [=](Phases& p) -> std::int64_t& { return of(p.shared.tie_room[r]); }, {-64});

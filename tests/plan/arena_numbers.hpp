@@ -17,6 +17,7 @@ struct ArenaNumber {
 };
 
 inline constexpr ArenaNumber arena_numbers[] = {{"arena.parameters", plan_room::RegionKind::parameters, &plan_room::Region::begin},
+                                                {"arena.frozen", plan_room::RegionKind::frozen, &plan_room::Region::begin},
                                                 {"arena.gathered", plan_room::RegionKind::gathered, &plan_room::Region::begin},
                                                 {"arena.gradients", plan_room::RegionKind::gradients, &plan_room::Region::begin},
                                                 {"arena.fresh", plan_room::RegionKind::fresh, &plan_room::Region::begin},
@@ -28,6 +29,7 @@ inline constexpr ArenaNumber arena_numbers[] = {{"arena.parameters", plan_room::
                                                 {"arena.zeros", plan_room::RegionKind::zeros, &plan_room::Region::begin},
                                                 {"arena.scratch", plan_room::RegionKind::scratch, &plan_room::Region::begin},
                                                 {"arena.parameters of a copy", plan_room::RegionKind::parameters, &plan_room::Region::slot_bytes},
+                                                {"arena.frozen of a copy", plan_room::RegionKind::frozen, &plan_room::Region::slot_bytes},
                                                 {"arena.gathered of a copy", plan_room::RegionKind::gathered, &plan_room::Region::slot_bytes},
                                                 {"arena.gradients of a copy", plan_room::RegionKind::gradients, &plan_room::Region::slot_bytes},
                                                 {"arena.fresh of a copy", plan_room::RegionKind::fresh, &plan_room::Region::slot_bytes},

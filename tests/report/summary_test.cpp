@@ -102,3 +102,9 @@ TEST_CASE("numbers of devices are told in few words") {
   CHECK(numbers_words({0, 2, 4, 6, 8, 10, 12}) == "0, 2, ... 12 (7)");
   CHECK(bytes_words(Bytes{std::int64_t{3} << 29}) == "1,610,612,736 bytes (1.5 GiB)");
 }
+
+TEST_CASE("frozen layers are told, and how many parameters are not trained") {
+  struct Tuned : Sequential<Frozen<Linear<6, 4>>, ReLU, Linear<4, 3>> {};
+  CHECK(summary<Tuned>().find("  weight (4, 6), bias (4), frozen ") != std::string::npos);
+  CHECK(summary<Tuned>().ends_with("\nparameters  43, 172 bytes (0.2 KiB), of which 28 frozen\n"));
+}

@@ -73,6 +73,19 @@ TEST_CASE("a split backward needs kernels with parameters in two parts; a whole 
         std::string_view::npos);
 }
 
+TEST_CASE("a frozen layer that passes a gradient on needs a kernel in two parts; one in front of all trained layers does not") {
+  using Passing = Sequential<Linear<4, 4>, Frozen<Whole>, Linear<4, 3>>;
+  using Before = Sequential<Frozen<Sequential<Linear<4, 4>, Whole>>, Linear<4, 3>>;
+  using Apart = Sequential<Linear<4, 4>, Whole, Frozen<Linear<4, 3>>>;
+  static_assert(CheckedKernels<Before, EigenCompute, false>::found.ok());
+  static_assert(CheckedKernels<Apart, EigenCompute, false>::found.ok());
+  constexpr const Diagnosis& found = CheckedKernels<Passing, EigenCompute, false>::found;
+  static_assert(found.code == Code{'G', 14});
+  CHECK(found.words.view().find(
+            "layer Whole has parameters, but its kernel for EigenCompute has no backward in two parts, which Frozen needs. Fix: let "
+            "it leave out a gradient whose pointer is null and say static constexpr bool backward_in_parts = true.") != std::string_view::npos);
+}
+
 TEST_CASE("a loss that takes parts needs a kernel that makes terms of them") {
   static_assert(CheckedLoss<CrossEntropy, EigenCompute>::found.ok() && CheckedLoss<MeanSquaredError, EigenCompute>::found.ok());
   CHECK((table_of<CrossEntropy, SGD>().loss_terms == &LossKernel<CrossEntropy, EigenCompute>::terms));

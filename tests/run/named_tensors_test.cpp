@@ -132,3 +132,20 @@ TEST_CASE("a tied parameter has the name of its owner, is read under both names,
   CHECK(copy(2) == ones);
   CHECK_THROWS_WITH_AS((void)trainer.parameter("tail.weight"), doctest::Contains("[heddle.R05]"), Error);
 }
+
+TEST_CASE("a frozen parameter is read and written wherever it is, and has no gradient") {
+  struct Tuned : Sequential<Frozen<Named<"first", Linear<3, 4>>>, Named<"second", Linear<4, 2>>> {};
+  using Sliced = Plan<Tuned, CrossEntropy, SGD, Batch<8>, Sharded<2>>;
+  Trainer<Sliced, CpuThreads> trainer{{}, Seed{3}};
+  CHECK((trainer.parameter_names() == std::vector<std::string>{"first.weight", "first.bias", "second.weight", "second.bias"}));
+  trainer.set_parameter("first.bias", std::vector<float>{1, 2, 3, 4});
+  for (int replica = 0; replica < 2; ++replica) CHECK((trainer.parameter("first.bias", replica) == std::vector<float>{1, 2, 3, 4}));
+  std::string words;
+  try {
+    (void)trainer.gradient("first.bias");
+  } catch (const Error& error) {
+    words = error.what();
+  }
+  CHECK(words == "[heddle.R05] parameter 'first.bias' is frozen, so it has no gradient. Fix: ask for one of a layer outside of Frozen.");
+  CHECK(trainer.gradient("second.bias").size() == 2);
+}

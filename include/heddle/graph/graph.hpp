@@ -32,7 +32,9 @@ struct Node {
   int block = -1;  ///< block of the outermost Repeat or OneUnit that it belongs to, -1 outside
   int first_parameter = 0;
   int parameter_count = 0;
-  int tied_to = -1;  ///< node whose parameters it uses, -1: its own
+  int frozen_count = 0;  ///< of these, not trained: all of them or none
+  int tied_to = -1;      ///< node whose parameters it uses, -1: its own
+  [[nodiscard]] constexpr int trained_count() const { return parameter_count - frozen_count; }
 };
 
 /// How the ranks of one axis share a graph: a view that each rank has of its part.
@@ -64,7 +66,8 @@ struct Graph {
   int leaf_count = 0;
   int node_count = 0;
   int parameter_count = 0;
-  int tie_count = 0;  ///< nodes that use the parameters of another
+  int tie_count = 0;       ///< nodes that use the parameters of another
+  int first_backward = 0;  ///< where some parameters are frozen, the first node with trained ones: no node before it runs a backward; else 0
   Spec input;
   Text<64> model;
   Diagnosis fault;
@@ -96,12 +99,14 @@ struct Graph {
   }
   [[nodiscard]] constexpr const Spec& output() const { return spec(node_count); }
 
-  /// No parameter has a part in values up to this one, so nobody needs their gradients.
+  /// No trained parameter has a part in values up to this one, so nobody needs their gradients.
   [[nodiscard]] constexpr int last_untrained() const {
     int value = 0;
-    while (value < node_count && nodes[value].parameter_count == 0) ++value;
+    while (value < node_count && nodes[value].trained_count() == 0) ++value;
     return value;
   }
+  /// The node has parameters, and none of them is trained.
+  [[nodiscard]] constexpr bool frozen(int node) const { return nodes[node].frozen_count > 0; }
   /// The node whose parameters a node uses: itself unless it is tied.
   [[nodiscard]] constexpr int owner(int node) const { return nodes[node].tied_to < 0 ? node : nodes[node].tied_to; }
   /// Tied parameters count once.
@@ -115,16 +120,27 @@ struct Graph {
     for (int p = 0; p < leaf(node).parameter_count; ++p) sum += leaf(node).parameters[p].shape.elements();
     return sum;
   }
-  /// What training runs of a node in a chunk that begins with value `first`; `untrained` is last_untrained(). The first layer with parameters makes
-  /// no gradient of its input, unless another chunk made that input and has it sent back; layers before it run no backward.
+  /// Some backward needs the gradient of the input of the node, or of its parameters.
+  [[nodiscard]] constexpr bool runs_backward(int node) const {
+    return node >= first_backward && (!frozen(node) || nodes[node].operands[0] > first_backward);
+  }
+  /// Of these parameters no step changes any. Tied parameters count once.
+  [[nodiscard]] constexpr std::int64_t frozen_elements() const {
+    std::int64_t sum = 0;
+    for (int n = 0; n < node_count; ++n) sum += frozen(n) && nodes[n].tied_to < 0 ? parameter_elements(n) : 0;
+    return sum;
+  }
+  /// What training runs of a node in a chunk that begins with value `first`; `untrained` is last_untrained(). The first layer with trained parameters
+  /// makes no gradient of its input, unless another chunk made that input and has it sent back; layers before it run no backward. A frozen layer
+  /// makes no gradients of parameters.
   ///
   /// Linear<4, 3> as the first layer: forward 27, gradients of parameters 27. Behind another: 24 more for the gradient of its input.
   [[nodiscard]] constexpr LeafFlops work(int node, int untrained, int first = 0) const {
     const Leaf& runs = leaf(node);
     const int value = nodes[node].operands[0];
     if (node < untrained) return {runs.forward_flops, 0, 0};
-    const bool wanted = value > untrained || (value > 0 && value <= first);
-    return {runs.forward_flops, wanted ? runs.input_flops() : 0, runs.weight_flops};
+    const bool wanted = value > untrained || (value > first_backward && value <= first);
+    return {runs.forward_flops, wanted ? runs.input_flops() : 0, frozen(node) ? 0 : runs.weight_flops};
   }
   [[nodiscard]] constexpr LeafFlops work(int node) const { return work(node, last_untrained()); }
   /// Forward and backward of one sample, where the model is not cut before its first parameter.
@@ -155,6 +171,13 @@ struct Graph {
     return out;
   }
 };
+
+/// Graph::first_backward, from the nodes.
+[[nodiscard]] constexpr int first_backward_of(const Graph& graph) {
+  int n = 0;
+  while (n < graph.node_count && !graph.frozen(n)) ++n;
+  return n < graph.node_count ? graph.last_untrained() : 0;
+}
 
 /// G21: the values of a batch, or the operations on a row of each micro-batch, are more than can be counted. `rows` of the whole batch.
 /// Tested  graph/graph_test, oracle/large_meshes_test

@@ -84,6 +84,8 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
     if (node.parameter_count != has || (has > 0 && node.first_parameter != parameters))
       return broken() << " has " << node.parameter_count << " parameters from number " << node.first_parameter << " on, but its description has "
                       << has << ", and layers before it " << parameters << ". Fix: number parameters in the order of layers.";
+    if (node.frozen_count != has && node.frozen_count != 0)
+      return broken() << " freezes " << node.frozen_count << " of its " << has << " parameters. Fix: freeze all of them, or none.";
     parameters += has;
     if (node.tied_to == -1) continue;
     ++ties;
@@ -95,7 +97,12 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
                       << ", but both do not have the same. Fix: tie layers whose parameters have equal shapes.";
     if (node.block >= 0 || graph.nodes[node.tied_to].block >= 0)
       return broken() << " and layer " << node.tied_to << " share parameters, but one is inside a block. Fix: tie layers outside of blocks.";
+    if (graph.frozen(n) || graph.frozen(node.tied_to))
+      return broken() << " and layer " << node.tied_to << " share parameters, but one is frozen. Fix: train both, or let neither use the other's.";
   }
+  if (const int first = first_backward_of(graph); graph.first_backward != first)
+    return broken_graph() << "a graph says that the first backward is that of layer " << graph.first_backward
+                          << ", but with its trained layers it is " << first << ". Fix: take what first_backward_of(graph) gives.";
   if (parameters == graph.parameter_count && ties == graph.tie_count) return {};
   return broken_graph() << "a graph counts " << graph.parameter_count << " parameters and " << graph.tie_count << " tied layers, but its layers have "
                         << parameters << " and " << ties << ". Fix: count them.";

@@ -87,7 +87,7 @@ template <class Model, Name Asked> constexpr auto shape_of_parameter() {
     return RefusedNumber{};
 }
 
-/// Number of trainable elements of a model.
+/// Number of elements of all parameters of a model, also of frozen ones.
 ///
 /// Errors  the first fault of the model, as in a plan; G05 of what is none
 /// Tested  graph/model_facts_test, fail/G05_parameters_of_an_int

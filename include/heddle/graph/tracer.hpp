@@ -122,6 +122,14 @@ template <int Leaves, int Nodes> struct Tracer {
   constexpr void end_unit(bool begun) {
     if (begun) block_ = -1;
   }
+  /// True if frozen layers begin here, false among them.
+  constexpr bool begin_frozen() {
+    if (frozen_) return false;
+    return frozen_ = true;
+  }
+  constexpr void end_frozen(bool begun) {
+    if (begun) frozen_ = false;
+  }
   constexpr int add(int skip, int value) {
     TracedLeaf& entry = leaves[leaf_count];
     entry.leaf.kind << "Add";
@@ -147,6 +155,7 @@ template <int Leaves, int Nodes> struct Tracer {
     const bool labelled[std::size_t{count + 1}] = {(requires { Layers::label.view(); })..., false};
     if (fault.ok()) fault = check_sibling_names<count>(labels, labelled, place().view());
   }
+  [[nodiscard]] constexpr bool frozen(int node) const { return nodes[node].frozen_count > 0; }
   constexpr void refuse(const Diagnosis& diagnosis) {
     if (fault.ok()) fault = diagnosis;
   }
@@ -159,6 +168,7 @@ template <int Leaves, int Nodes> struct Tracer {
   int repetition_[Node::most_nested_repeats]{};
   int block_ = -1;
   int next_block_ = 0;
+  bool frozen_ = false;
 
   [[nodiscard]] constexpr const Spec& spec(int value) const { return value == 0 ? input : leaves[nodes[value - 1].leaf].leaf.out; }
 
@@ -203,6 +213,7 @@ template <int Leaves, int Nodes> struct Tracer {
     for (int d = 0; d < Node::most_nested_repeats; ++d) node.repetition[d] = repetition_[d];
     node.block = block_;
     number_parameters(node);
+    node.frozen_count = frozen_ ? node.parameter_count : 0;
     ++leaf_count;
     return node_count++;
   }

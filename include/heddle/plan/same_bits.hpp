@@ -31,7 +31,7 @@ struct SameBits {
     const Node& left = a.nodes[n];
     const Node& right = b.nodes[n];
     bool alike = a.leaves[left.leaf].type == b.leaves[right.leaf].type && left.operand_count == right.operand_count &&
-                 left.tied_to == right.tied_to && left.parameter_count == right.parameter_count;
+                 left.tied_to == right.tied_to && left.parameter_count == right.parameter_count && left.frozen_count == right.frozen_count;
     for (int k = 0; k < left.operand_count && alike; ++k) alike = left.operands[k] == right.operands[k];
     if (!alike) return n;
   }

@@ -53,6 +53,7 @@ struct SplitPath {
   bool whole[Layout::most_leaves]{};                 // it cannot be split along the sequence
   bool reads_input[Layout::most_leaves]{};           // reads the input of the model
   bool in_tie[Layout::most_leaves]{};                // shares its parameters
+  bool frozen[Layout::most_leaves]{};                // has parameters that are not trained
   int times[Layout::most_leaves]{};                  // nodes that run the leaf
   int inner[Layout::most_leaves]{};                  // those of them whose input needs a gradient
   std::int16_t from[Layout::most_leaves][states]{};  // state of the leaf before, -1 if none leads here
@@ -73,6 +74,7 @@ struct SplitPath {
     for (int n = 0; n < graph.node_count; ++n) {
       const int l = graph.nodes[n].leaf;
       ++times[l];
+      frozen[l] = graph.frozen(n);
       if (graph.nodes[n].tied_to >= 0) in_tie[l] = in_tie[graph.nodes[graph.nodes[n].tied_to].leaf] = true;
       if (graph.nodes[n].operands[0] > untrained) ++inner[l];
       for (int k = 0; k < graph.nodes[n].operand_count; ++k) {
@@ -142,14 +144,14 @@ struct SplitPath {
     for (int p = 0; p < leaf(l).parameter_count; ++p) {
       const std::int64_t elements = leaf(l).parameters[p].shape.elements();
       (leaf(l).parameters[p].shape.dimensions > 1 ? c.work : c.beside) += part(elements, s.parameters[p].sharded());
-      if (s.parameter_gradients[p].partial()) c.moved += 2 * elements;
+      if (s.parameter_gradients[p].partial() && !frozen[l]) c.moved += 2 * elements;
     }
     c.moved += moved_between(s.output, to, leaf(l).out.elements()) + moved_between(to, s.output_gradient, leaf(l).out.elements());
     if (l == loss_leaf && to.sharded()) c.moved += ranks * loss.terms;
     SplitCost all{c.work * times[l], c.moved * times[l], c.beside * times[l]};
     const bool split = state / ways_between > 0;
     (leaf(l).parameter_count > 0 ? all.work : all.beside) +=
-        part(leaf(l).forward_flops + leaf(l).weight_flops, split) * times[l] + part(leaf(l).input_flops(), split) * inner[l];
+        part(leaf(l).forward_flops + (frozen[l] ? 0 : leaf(l).weight_flops), split) * times[l] + part(leaf(l).input_flops(), split) * inner[l];
     return all;
   }
   /// What entering a leaf costs beside: its input made as it takes it, the gradient as the value lies.

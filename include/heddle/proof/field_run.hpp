@@ -162,7 +162,8 @@ template <class Session> class FieldRun {
       take_step(s, steps.rows[s], after, all);
       for (const std::string& name : ranks_.tensors().names()) {
         const int p = ranks_.tensors().find(name);
-        all.tensors.push_back({"the gradient of '" + name + "'" + after, {tensors()->gradient(p, 0)}});
+        if (!work_.graph->frozen(plan_.training->parameters[p].node))
+          all.tensors.push_back({"the gradient of '" + name + "'" + after, {tensors()->gradient(p, 0)}});
         all.tensors.push_back({"parameter '" + name + "'" + after, copies_of(p)});
       }
     }

@@ -113,6 +113,7 @@ class LayerRows {
     std::string parameters;
     for (int p = 0; p < leaf.parameter_count && owner < 0; ++p)
       parameters += (p > 0 ? ", " : "") + (names_ ? said(leaf.parameters[p].name.view(), ' ') : std::string{}) + said(leaf.parameters[p].shape);
+    if (whole_.frozen(n)) parameters += ", frozen";
     if (owner >= 0) parameters = "tied to " + said(whole_.name(owner).view());
     grid_.add({std::to_string(n), said(whole_.name(n).view()), said(leaf.spelled.view()), shapes_words(leaf), splits_ ? shapes_words(local(n)) : "",
                parameters, owner < 0 && leaf.parameter_count > 0 ? grouped_digits(whole_.parameter_elements(n)) : "",
@@ -139,7 +140,11 @@ inline constexpr std::size_t totals_indent = 12;
 
 [[nodiscard]] inline std::string parameters_line(const Graph& graph) {
   const std::int64_t elements = graph.parameter_elements();
-  return wrapped("parameters", grouped_digits(elements) + ", " + bytes_words(Bytes{4 * elements}), totals_indent);
+  const std::int64_t frozen = graph.frozen_elements();
+  return wrapped(
+      "parameters",
+      grouped_digits(elements) + ", " + bytes_words(Bytes{4 * elements}) + (frozen > 0 ? ", of which " + grouped_digits(frozen) + " frozen" : ""),
+      totals_indent);
 }
 
 /// "device 0: 6,811,136 bytes (6.5 MiB)"; devices that need the same stand in one line.

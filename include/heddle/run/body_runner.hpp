@@ -136,6 +136,8 @@ class BodyRunner : public RankTensors {
         parameter_[k] = nullptr;  // may not be gathered
       } else if (left_out) {
         parameter_[k] = arena_.floats(map_[RegionKind::zeros].begin, place.elements);
+      } else if (node.trained_count() == 0) {
+        parameter_[k] = in_region(RegionKind::frozen, place.begin, place.elements);
       } else if (p_->storage.parameters) {
         const FlatBucket& unit = p_->buckets[p_->bucket_of_node[place.node]];
         parameter_[k] = whole_parameters(unit) + (place.begin - unit.begin);
@@ -161,13 +163,13 @@ class BodyRunner : public RankTensors {
     const TracedLeaf& traced = p_->graph->leaves[node.leaf];
     const std::int64_t in = traced.leaf.in.elements();
     const std::int64_t out = traced.leaf.out.elements();
-    const bool sums = node.parameter_count > 0 && entry.what != BodyOp::leaf_backward_input;
+    const bool sums = node.trained_count() > 0 && entry.what != BodyOp::leaf_backward_input;
     find_parameters(node, entry.node, entry.what != BodyOp::leaf_backward_weight || traced.leaf.weights_read);
     BackwardCall call{&traced.leaf, 0, nullptr, nullptr, nullptr, nullptr, parameter_, sums ? gradient_ : nullptr, false, workspace(), part_};
     for (int g = 0; g < grains(); ++g) {
       const int number = grain_number(g);
       const int counted = p_->batch.tree ? std::countr_one(static_cast<unsigned>(number)) : 0;
-      for (int k = 0; k < node.parameter_count; ++k) gradient_[k] = gradient_of(p_->parameters[node.first_parameter + k], counted);
+      for (int k = 0; k < node.parameter_count && sums; ++k) gradient_[k] = gradient_of(p_->parameters[node.first_parameter + k], counted);
       call.rows = rows(g);
       call.input = at_grain(entry.a, in, g);
       call.output = at_grain(entry.b, out, g);

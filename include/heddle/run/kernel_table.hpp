@@ -134,10 +134,10 @@ template <class L, class Compute> [[nodiscard]] constexpr Diagnosis refuse_missi
   }
 }
 
-/// Looks for a layer that a backend cannot run, whole or, if an order splits the backward, in two parts.
+/// Looks for a layer that a backend cannot run, whole or in two parts: if an order splits the backward, or if it is frozen and passes a gradient on.
 /// In Sequential<Linear<4, 3>, Mine> the number of Mine is 1.
 template <class Compute, bool Split> struct KernelCheck {
-  const TracedLeaf* leaves;
+  const Graph& graph;
   int number = 0;  // of the leaf in hand
   Diagnosis fault{};
   template <class L> constexpr int layer(int value) {
@@ -145,12 +145,13 @@ template <class Compute, bool Split> struct KernelCheck {
       L::trace(*this, value);
     else if constexpr (!HasKernel<L, Compute> && !requires { L::is_input; })
       fault = refuse_missing_kernel<L, Compute>();
-    else if constexpr (Split && !HasBackwardInParts<L, Compute> && !requires { L::is_input; })
-      if (leaves[number].leaf.parameter_count > 0)
+    else if constexpr (!HasBackwardInParts<L, Compute> && !requires { L::is_input; })
+      if (runs_in_parts())
         fault = Diagnosis{Code{'G', 14}, ""} << "layer " << type_name<L>().view() << " has parameters, but its kernel for "
-                                             << type_name<Compute>().view()
-                                             << " has no backward in two parts, which the order of the plan needs. Fix: let it leave out a gradient "
-                                                "whose pointer is null and say static constexpr bool backward_in_parts = true.";
+                                             << type_name<Compute>().view() << " has no backward in two parts, which "
+                                             << (Split ? "the order of the plan" : "Frozen")
+                                             << " needs. Fix: let it leave out a gradient whose pointer is null and say"
+                                                " static constexpr bool backward_in_parts = true.";
     if constexpr (!Composite<L>) ++number;
     return value;
   }
@@ -162,12 +163,20 @@ template <class Compute, bool Split> struct KernelCheck {
     return value;
   }
   template <class...> constexpr void siblings() {}
+
+ private:
+  [[nodiscard]] constexpr bool runs_in_parts() const {
+    if (graph.leaves[number].leaf.parameter_count == 0) return false;
+    bool runs = Split;
+    for (int n = 0; n < graph.node_count && !runs; ++n) runs = graph.nodes[n].leaf == number && graph.frozen(n) && graph.runs_backward(n);
+    return runs;
+  }
 };
 
-/// G13, and G14 if an order splits the backward: static_assert(sizeof(fired<CheckedKernels<Model, Compute, Split>>)).
+/// G13, and G14 if an order splits the backward or a layer is frozen: static_assert(sizeof(fired<CheckedKernels<Model, Compute, Split>>)).
 template <class Model, class Compute, bool Split> struct CheckedKernels {
   static constexpr Diagnosis found = [] {
-    KernelCheck<Compute, Split> check{Traced<Model>::recorded.leaves};
+    KernelCheck<Compute, Split> check{Traced<Model>::graph};
     check.template layer<Model>(0);
     return check.fault;
   }();

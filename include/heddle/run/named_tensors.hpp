@@ -65,9 +65,12 @@ template <class Session> class NamedTensors {
   /// In which users know it; ranks of axis tensor hold parts.
   [[nodiscard]] const Shape& shape(int p) const { return graph_.leaf(training_.parameters[p].node).parameters[training_.parameters[p].index].shape; }
   [[nodiscard]] std::vector<float> parameter(int p, int replica) {
-    return read(owner_of(p), replica, &RankExecutor::held_parameter, training_.storage.parameters);
+    return read(owner_of(p), replica, &RankExecutor::held_parameter, training_.storage.parameters && !frozen(p));
   }
   [[nodiscard]] std::vector<float> gradient(int p, int replica) {
+    if (frozen(p))
+      throw Error(Code{'R', 5},
+                  written({"parameter '", name(p).view(), "' is frozen, so it has no gradient. Fix: ask for one of a layer outside of Frozen."}));
     return read(owner_of(p), replica, &RankExecutor::held_gradient, training_.storage.states);
   }
   /// Every parameter as the first replica holds it, by number.
@@ -121,6 +124,7 @@ template <class Session> class NamedTensors {
   }
 
  private:
+  [[nodiscard]] bool frozen(int p) const { return graph_.frozen(training_.parameters[p].node); }
   /// Elements `first` .. of the whole, into every copy: tied parameters have one on every role that uses them.
   HEDDLE_COLD void write_range(int p, std::int64_t first, std::span<const float> values) {
     for (int q = 0; q < graph_.parameter_count; ++q)

@@ -38,13 +38,15 @@ class RankTensors {
   /// What this rank keeps of a parameter.
   [[nodiscard]] HeldPart held_parameter(int parameter) {
     ParameterPlace place = p_->parameters[parameter];
+    if (p_->graph->frozen(place.node)) return {0, place.elements, in_region(RegionKind::frozen, place.begin, place.elements)};
     place.begin = place.values();
     if (p_->storage.parameters) return slice_of(place, RegionKind::parameters);
     return {0, place.elements, in_region(RegionKind::parameters, place.begin, place.elements)};
   }
-  /// What this rank has of the gradient of a parameter after a step.
+  /// What this rank has of the gradient of a parameter after a step: nothing of a frozen one.
   [[nodiscard]] HeldPart held_gradient(int parameter) {
     const ParameterPlace& place = p_->parameters[parameter];
+    if (p_->graph->frozen(place.node)) return {};
     if (p_->storage.states) return slice_of(place, RegionKind::gradients, last_level());
     return {0, place.elements, in_region(RegionKind::gradients, place.begin, place.elements, last_level())};
   }
@@ -141,7 +143,7 @@ class RankTensors {
   void sum_squares_of_parts() {
     for (int parameter = 0; parameter < p_->graph->parameter_count; ++parameter) {
       const ParameterPlace& place = p_->parameters[parameter];
-      if (place.role != role_ || place.split < 0 || p_->graph->nodes[place.node].tied_to >= 0) continue;
+      if (place.role != role_ || place.split < 0 || p_->graph->frozen(place.node) || p_->graph->nodes[place.node].tied_to >= 0) continue;
       const HeldPart part = held_gradient(parameter);
       int u = 0;
       while (p_->units[u].role != role_ || place.begin >= p_->units[u].end()) ++u;
@@ -154,7 +156,7 @@ class RankTensors {
     std::int64_t end = 0;
     const auto zero_until = [&](std::int64_t begin) { std::fill(whole + end, whole + begin, 0.0F); };
     for (int n = b.lowest_node; n <= b.highest_node; ++n)
-      for (int k = 0; k < p_->graph->nodes[n].parameter_count; ++k) {
+      for (int k = 0; k < p_->graph->nodes[n].trained_count(); ++k) {
         const ParameterPlace& place = p_->parameters[p_->graph->nodes[n].first_parameter + k];
         zero_until(place.begin - b.begin);
         end = place.begin - b.begin + place.elements;

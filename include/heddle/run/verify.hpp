@@ -197,16 +197,22 @@ template <class ThePlan, class Backend, class Target>
     if (graph.adds(n) || graph.leaf(n).reshapes) continue;  // passes its gradient on as it is
     compare("the gradient of the output of " + std::string{graph.describe(n).view()}, a.gradients[i], b.gradients[i], graph.spec(n + 1).elements(),
             "the backward of the layers that take it");
-    for (int k = graph.nodes[n].parameter_count - 1; k >= 0; --k) {
+    for (int k = graph.nodes[n].trained_count() - 1; k >= 0; --k) {
       const std::string name{graph.parameter_name(n, k).view()};
       const std::int64_t columns = graph.leaf(n).parameters[k].shape.last();
       compare("the gradient of parameter '" + name + "'", planned.gradient(name), reference.gradient(name), columns, "the backward of its layer");
     }
   }
   std::size_t p = 0;
-  for (const std::string& name : planned.parameter_names())  // from the plan's own gradients: Adam makes much of their last bits
-    compare("parameter '" + name + "' after the step", planned.parameter(name),
-            stepped_once<typename Request::Optimizer, typename Backend::Reference>(before[p++], planned.gradient(name)), 1, "the optimizer");
+  for (int n = 0; n < graph.node_count; ++n)
+    for (int k = 0; k < graph.nodes[n].parameter_count && graph.nodes[n].tied_to < 0; ++k, ++p) {
+      const std::string name{graph.parameter_name(n, k).view()};
+      if (graph.frozen(n))
+        compare("frozen parameter '" + name + "' after the step", planned.parameter(name), before[p], 1, "what is stepped");
+      else  // from the plan's own gradients: Adam makes much of their last bits
+        compare("parameter '" + name + "' after the step", planned.parameter(name),
+                stepped_once<typename Request::Optimizer, typename Backend::Reference>(before[p], planned.gradient(name)), 1, "the optimizer");
+    }
   return found;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "heddle/graph/frozen.hpp"
 #include "heddle/graph/layers/embedding.hpp"
 #include "heddle/graph/losses/mean_squared_error.hpp"
 #include "heddle/plan/check/check.hpp"
@@ -320,4 +321,28 @@ TEST_CASE("what is sent is what lies where it is sent from, and arrives where it
   transfers[0] = p.transfers[0];
   transfers[1].source = transfers[0].source;
   CHECK(run_time::value_flow(other).code == flows);
+}
+
+TEST_CASE("a frozen layer makes no gradients of its parameters, though all else would stay as it is") {
+  struct Fixed : Sequential<Linear<8, 6>, Frozen<Linear<6, 6>>, Tanh, Linear<6, 3>> {};
+  using Whole = Trained<Fixed, Single>;
+  using Halved = Trained<Fixed, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>>;
+  const Program& p = Whole::training;
+  REQUIRE(check(p).ok());
+  const auto more = [](BodyOp what) { return [what](Entry& entry) { entry.what = what; }; };
+  CHECK(refused_for(changed(p, BodyOp::leaf_backward_input, 0, more(BodyOp::leaf_backward)), flows,
+                    "layer 1 '1' Linear<6, 6> is frozen, but makes gradients of its parameters in the backward of chunk 0"));
+  const Program& halved = Halved::training;
+  REQUIRE(check(halved).ok());
+  Copy copy{halved};
+  int weights = 0;
+  for (Entry& entry : copy.entries) {
+    if (entry.what != BodyOp::leaf_backward_weight || entry.node != 0) continue;
+    entry.node = 1;
+    ++weights;
+  }
+  REQUIRE(weights == 1);
+  CHECK(check(copy.view()).code == flows);
+  CHECK(refused_for(without(p, BodyOp::leaf_backward_input), flows,
+                    "layer 0 '0' Linear<8, 6> reads in the backward of chunk 0 the gradient of its output"));
 }

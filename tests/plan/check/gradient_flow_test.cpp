@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "heddle/graph/frozen.hpp"
 #include "plan/flow.hpp"
 #include "plan/gain.hpp"
 
@@ -212,4 +213,23 @@ TEST_CASE("a gradient of parameters that is a term along axis tensor is summed o
     std::swap(other.entries[e - 1], other.entries[e]);
   }
   CHECK(seen > 0);
+}
+
+TEST_CASE("no line reduces or steps what is frozen: it lies in no bucket") {
+  struct Fixed : Sequential<Linear<8, 6>, Frozen<Linear<6, 6>>, Linear<6, 3>> {};
+  using Whole = Trained<Fixed, Hybrid<Sharded<2>, DataParallel<2>>>;
+  const Program& p = Whole::training;
+  REQUIRE(check(p).ok());
+  REQUIRE(p.bucket_count == 2);
+  const ParameterPlace& frozen = p.parameters[2];
+  REQUIRE(p.graph->frozen(frozen.node));
+  for (int b = 0; b < p.bucket_count; ++b) CHECK((p.buckets[b].lowest_node == p.buckets[b].highest_node && p.buckets[b].lowest_node != frozen.node));
+  Copy copy{p};  // a bucket of the frozen layer in place of another
+  copy.buckets[0].lowest_node = copy.buckets[0].highest_node = frozen.node;
+  CHECK_FALSE(check(copy.view()).ok());
+  copy.buckets = std::vector<FlatBucket>(p.buckets, p.buckets + p.bucket_count);
+  copy.lists[0].push_back(copy.lists[0].back());  // one more step, of whatever bucket
+  copy.lists[0].back().op = ListOp::step;
+  copy.lists[0].back().bucket = 0;
+  CHECK_FALSE(check(copy.view()).ok());
 }

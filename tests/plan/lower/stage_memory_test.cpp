@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "heddle/graph/frozen.hpp"
 #include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/unflatten.hpp"
 #include "heddle/plan/lower/fitted_layout.hpp"
@@ -58,12 +59,17 @@ template <class Model, class Policy, class... Options> void check_account(bool g
 }
 
 struct Wide : Sequential<Linear<200, 24>, ReLU, Linear<24, 96>, Tanh, Linear<96, 8>, GELU, Linear<8, 40>, Linear<40, 10>> {};
+/// Wide with frozen layers.
+struct Tuned : Sequential<Linear<200, 24>, ReLU, Frozen<Linear<24, 96>>, Tanh, Linear<96, 8>, GELU, Linear<8, 40>, Frozen<Linear<40, 10>>> {};
+struct Fixed : Sequential<Frozen<Sequential<Linear<200, 24>, ReLU, Linear<24, 96>, Tanh, Linear<96, 8>, GELU>>, Linear<8, 40>, Linear<40, 10>> {};
 struct Deep : Sequential<Linear<23, 16>, Repeat<4, Residual<Linear<16, 19>, GELU, Linear<19, 16, NoBias>, Tanh>>, Tanh, Linear<16, 10>> {};
 /// Cut inside blocks, whose parameters are then two units.
 struct Chained : Sequential<Linear<8, 24>, Repeat<3, Sequential<Linear<24, 24>, Tanh, Linear<24, 24>>>, Linear<24, 4>> {};
 struct Shaped : Sequential<Linear<24, 24>, Unflatten<4, 6>, Linear<6, 6>, Tanh, Flatten, Linear<24, 10>> {};
 /// Nothing in its backward reads what passes to the last layer.
 struct Flat : Sequential<Linear<24, 24>, Unflatten<4, 6>, Linear<6, 5>, Flatten> {};
+
+constexpr std::int64_t value(std::int64_t features) { return 4 * 8 * features; }  // of a micro-batch
 
 using Alternating = Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>;
 using Filled = Pipeline<Balanced<3>, GPipe, Microbatches<4>>;
@@ -93,6 +99,24 @@ TEST_CASE("where a small tensor is freed before a large one is placed, the arena
   check_account<Wide, CutBefore<Alternating, 2, 5>>(true);
   check_account<Wide, CutBefore<Alternating, 1, 7>>(true);
   check_account<Shaped, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>(true);
+}
+
+TEST_CASE("the account of a stage is its arena where layers are frozen in front, between others and behind") {
+  check_account<Tuned, CutBefore<Alternating, 3, 6>>();
+  check_account<Tuned, CutBefore<Split, 2, 6>>();
+  check_account<Tuned, Hybrid<CutBefore<Alternating, 3, 6>, Sharded<2>>>();
+  check_account<Fixed, CutBefore<Alternating, 6, 7>>(false, 4 * value(8));  // no gradient is sent to the first stage, nor back to it
+  check_account<Fixed, CutBefore<Alternating, 2, 5>>(false, 4 * (value(24) + value(8)));
+}
+
+TEST_CASE("a frozen Linear keeps no input, and layers in front of all trained ones keep nothing") {
+  const auto frame = [](const Program& p) { return p.pools[0].slot_bytes; };
+  using Trains = Plan<Wide, CrossEntropy, Adam, Batch<32>, Single>;
+  constexpr std::int64_t value = 4 * 32;  // one feature of all rows
+  constexpr std::int64_t input = 200 * value;
+  CHECK(frame(lower<Trains>()) == input + (24 + 96 + 8 + 8 + 40 + 10) * value + 4 * 32);
+  CHECK(frame(lower<Plan<Tuned, CrossEntropy, Adam, Batch<32>, Single>>()) < frame(lower<Trains>()));
+  CHECK(frame(lower<Plan<Fixed, CrossEntropy, Adam, Batch<32>, Single>>()) == input + (8 + 40 + 10) * value + 4 * 32);
 }
 
 TEST_CASE("what runs again is not saved; it lies in scratch, of which the account may have some more") {

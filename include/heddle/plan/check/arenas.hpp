@@ -32,6 +32,7 @@ struct ArenaCheck {
     const std::int64_t flat = map[RegionKind::parameters].elements();
     const std::int64_t all = map[RegionKind::gradients].elements();
     region({RegionKind::parameters, "the parameters", Addressing::flat, 4 * flat / storage.parameter_parts(), 1, storage.parameter_parts()});
+    region({RegionKind::frozen, "the frozen parameters", Addressing::flat, 0});
     if (storage.parameters && storage.keeps)
       region({RegionKind::gathered, "the gathered units", Addressing::flat, 4 * all});
     else if (storage.parameters)

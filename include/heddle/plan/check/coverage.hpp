@@ -130,9 +130,10 @@ constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCo
       if (gathered != steps) return wrong(b, "gathered after its step", "", gathered, steps);
   }
   std::int64_t all = 0;  // each use of tied parameters has a gradient
-  for (int n = 0; n < p.graph->node_count; ++n) all += p.graph->parameter_elements(n);
+  for (int n = 0; n < p.graph->node_count; ++n) all += p.graph->frozen(n) ? 0 : p.graph->parameter_elements(n);
   if (covered != all)
-    return Diagnosis{Code{'S', 6}, ""} << "the buckets hold " << covered << " of " << all << " parameters. Fix: put every parameter into one bucket.";
+    return Diagnosis{Code{'S', 6}, ""} << "the buckets hold " << covered << " of " << all
+                                       << " trained parameters. Fix: put every one of them into one bucket.";
   return {};
 }
 

@@ -25,10 +25,8 @@ struct DataFlow {
   Diagnosis fault{};
   const Graph& graph = *p.graph;
   BodyKind kind = BodyKind::forward;
-  int chunk = 0;
-  int begin_node = 0;  // nodes of the chunk
-  int end_node = 0;
-  int number = 0;  // of the entry
+  int chunk = 0, number = 0;         // the latter of the entry
+  int begin_node = 0, end_node = 0;  // nodes of the chunk
   bool stored = false, judged = false;
   Place untargeted{};  // where the loss of an inference has targets of no elements
 
@@ -46,7 +44,7 @@ struct DataFlow {
       body(c, p.splits_backward ? BodyKind::input : BodyKind::backward, p.backward_bodies[c]);
       if (p.splits_backward) body(c, BodyKind::weight, p.weight_bodies[c]);
       for (int n = begin_node; n < end_node && fault.ok(); ++n)
-        if (made[n] == 0 && graph.nodes[n].parameter_count > 0 && names.gradients[n + 1] != 0)
+        if (made[n] == 0 && graph.nodes[n].trained_count() > 0 && names.gradients[n + 1] != 0)
           refuse(n) << " makes no gradient of its parameters" << fix;
     }
   }
@@ -191,12 +189,14 @@ struct DataFlow {
     if ((n < begin_node || n >= end_node) && !of_chunk(n)) return;
     const Node& node = graph.nodes[n];
     const FlowLeaf& leaf = leaves[node.leaf];
+    if (graph.frozen(n) && entry.what != BodyOp::leaf_backward_input)
+      return void(refuse(n) << " is frozen, but makes gradients of its parameters in" << here().view() << fix);
     const bool saved = entry.what != BodyOp::leaf_backward_input || leaf.input_part_reads_saved;
     if (saved && leaf.reads_input && !holds(n, entry.a, names.values[node.operands[0]], leaf.takes, " its saved input")) return;
     if (saved && leaf.reads_output && !holds(n, entry.b, names.values[n + 1], leaf.gives, " its saved output")) return;
     const FlowTensor& back = tensors.at(entry.c);
     if (back.what != names.gradients[n + 1] || back.how != leaf.takes_back) return wrong(n, " the gradient of its output", back, leaf.takes_back);
-    if (node.parameter_count > 0 && entry.what != BodyOp::leaf_backward_input) {
+    if (node.trained_count() > 0 && entry.what != BodyOp::leaf_backward_input) {
       if (made[n] != 0 && !p.storage.gradients && p.batch.rank_grains() > 1)
         return void(refuse(n) << " makes the gradients of its parameters twice in" << here().view() << fix);
       made[n] = number + 1;

@@ -39,9 +39,10 @@ struct FlatCheck {
   const Graph& model = from.model;
   const int ranks = from.layout.mesh.size(Axis::tensor);
   Diagnosis fault{};
-  std::int64_t own[Layout::most_chunks]{};    // by role: where parameters end
-  std::int64_t other[Layout::most_chunks]{};  // by role: where gradients of parameters kept elsewhere end
-  std::int64_t units[Layout::most_chunks]{};  // by role: where units of parameters end
+  std::int64_t own[Layout::most_chunks]{};     // by role: where parameters end
+  std::int64_t frozen[Layout::most_chunks]{};  // by role: where parameters that are not trained end
+  std::int64_t other[Layout::most_chunks]{};   // by role: where gradients of parameters kept elsewhere end
+  std::int64_t units[Layout::most_chunks]{};   // by role: where units of parameters end
   std::int64_t other_units[Layout::most_chunks]{};
   int unit = -1;
 
@@ -57,6 +58,10 @@ struct FlatCheck {
         const Node& node = model.nodes[n];
         if (node.parameter_count == 0) continue;
         const int role = p.device_of_chunk[c];
+        if (node.trained_count() == 0) {
+          places(n, role, -1);
+          continue;
+        }
         const int keeper = node.tied_to < 0 ? -1 : first_use(n, role);
         const bool begins = node.block < 0 || node.block != block;
         block = node.block;
@@ -97,7 +102,8 @@ struct FlatCheck {
     const Node& node = model.nodes[n];
     const Leaf& leaf = model.leaves[node.leaf].leaf;
     const Signature& splits = p.graph->signature(n);  // S18 has compared it
-    std::int64_t& end = keeper < 0 ? own[role] : other[role];
+    const bool trained = node.trained_count() > 0;
+    std::int64_t& end = !trained ? frozen[role] : keeper < 0 ? own[role] : other[role];
     for (int k = 0; k < node.parameter_count; ++k) {
       const ParameterPlace& place = p.parameters[node.first_parameter + k];
       const Laid how = splits.parameters[k];
@@ -112,7 +118,7 @@ struct FlatCheck {
       if (place.begin < end || place.begin % line_elements != 0) return void(fault = covers("the parameters of layer ", n, role, place.begin, end));
       end = place.begin + elements;
     }
-    const std::int64_t room = room_of(keeper < 0 ? RegionKind::parameters : RegionKind::gradients, role);
+    const std::int64_t room = room_of(!trained ? RegionKind::frozen : keeper < 0 ? RegionKind::parameters : RegionKind::gradients, role);
     if (end > room) fault = past("the parameters of layer ", n, role, end, room);
   }
   /// A unit is a block of the outermost Repeat or OneUnit, or a layer outside; it ends with its chunk, and is of even slices. Shared parameters count
@@ -184,7 +190,7 @@ struct FlatCheck {
     int highest = -1;
     for (int n = bucket.lowest_node < 0 ? 0 : bucket.lowest_node; n <= bucket.highest_node && n < model.node_count; ++n) {
       const Node& node = model.nodes[n];
-      if (node.parameter_count == 0) continue;
+      if (node.trained_count() == 0) continue;
       const ParameterPlace& first = p.parameters[node.first_parameter];
       if (first.role != bucket.role || first.begin < bucket.begin || first.begin >= bucket.end()) continue;
       if (lowest < 0) lowest = n;

@@ -123,7 +123,7 @@ struct GradientFlow {
       switch (entry.what) {
         case BodyOp::leaf_backward:
         case BodyOp::leaf_backward_weight:
-          if (graph.nodes[entry.node].parameter_count > 0) make(entry.node);
+          if (graph.nodes[entry.node].trained_count() > 0) make(entry.node);
           break;
         case BodyOp::reduce_parameter: along_tensor(range, e); break;
         case BodyOp::reduce_start:
@@ -159,7 +159,7 @@ struct GradientFlow {
   constexpr void along_tensor(const IndexRange& range, int at) {
     const Entry& entry = p.entries[at];
     const int n = entry.node;
-    const bool partial = entry.bucket < graph.nodes[n].parameter_count && graph.signature(n).parameter_gradients[entry.bucket].partial();
+    const bool partial = entry.bucket < graph.nodes[n].trained_count() && graph.signature(n).parameter_gradients[entry.bucket].partial();
     int before = 0;
     bool is_made = false;
     for (int e = range.begin; e < at; ++e) {

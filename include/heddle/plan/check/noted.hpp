@@ -63,6 +63,8 @@ struct NotedModel {
     if (noted.node_count != whole.node_count) return count("the number of layers", noted.node_count, whole.node_count);
     if (noted.parameter_count != whole.parameter_count) return count("the number of parameters", noted.parameter_count, whole.parameter_count);
     if (noted.tie_count != whole.tie_count) return count("the number of tied layers", noted.tie_count, whole.tie_count);
+    if (noted.first_backward != whole.first_backward)
+      return count("the first layer that runs a backward", noted.first_backward, whole.first_backward);
     if (!(noted.input == whole.input)) return count("the size of the input of the model", noted.input.elements(), whole.input.elements());
     for (int l = 0; l < whole.leaf_count && (ranks > 1 || noted.leaves != whole.leaves); ++l)
       if (const Diagnosis found = leaf(l); !found.ok()) return found;
@@ -74,7 +76,8 @@ struct NotedModel {
  private:
   [[nodiscard]] static constexpr bool same(const Node& a, const Node& b) {
     bool all = a.leaf == b.leaf && a.operands[0] == b.operands[0] && a.operands[1] == b.operands[1] && a.operand_count == b.operand_count &&
-               a.block == b.block && a.first_parameter == b.first_parameter && a.parameter_count == b.parameter_count && a.tied_to == b.tied_to;
+               a.block == b.block && a.first_parameter == b.first_parameter && a.parameter_count == b.parameter_count &&
+               a.frozen_count == b.frozen_count && a.tied_to == b.tied_to;
     for (int k = 0; k < Node::most_nested_repeats; ++k) all = all && a.repetition[k] == b.repetition[k];
     return all;
   }

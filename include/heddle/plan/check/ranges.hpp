@@ -112,7 +112,7 @@ struct RangeCheck {
         what == BodyOp::leaf_forward || (what >= BodyOp::leaf_backward && what <= BodyOp::leaf_backward_weight) || what == BodyOp::reduce_parameter;
     const bool converts_value = what >= BodyOp::reduce_value && what <= BodyOp::slice_value;
     if (!is_in(where, "layer", entry.node, of_leaf ? nodes : nodes + 1, of_leaf || converts_value ? 0 : -1)) return;
-    if (what == BodyOp::reduce_parameter && !is_in(where, "parameter", entry.bucket, p.graph->nodes[entry.node].parameter_count)) return;
+    if (what == BodyOp::reduce_parameter && !is_in(where, "parameter", entry.bucket, p.graph->nodes[entry.node].trained_count())) return;
     const bool of_bucket = (what >= BodyOp::reduce_start && what <= BodyOp::gather_wait) || what == BodyOp::zero_gaps || what == BodyOp::add_slice;
     if (of_bucket && !is_in(where, "bucket", entry.bucket, p.bucket_count)) return;
     const std::int64_t bytes = p.arenas[p.device_of_chunk[chunk]].total;

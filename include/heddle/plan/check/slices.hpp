@@ -123,7 +123,7 @@ struct RingWalk {
         const Entry& entry = p.entries[e];
         const BodyOp what = entry.what;
         const bool runs = what == BodyOp::leaf_forward || (what >= BodyOp::leaf_backward && what <= BodyOp::leaf_backward_weight);
-        if (runs ? p.graph->nodes[entry.node].parameter_count == 0 : entry.bucket < 0) continue;  // nothing of a unit
+        if (runs ? p.graph->nodes[entry.node].trained_count() == 0 : entry.bucket < 0) continue;  // nothing of a unit
         if (!(runs ? walk.run(entry) : walk.visit(entry))) return walk.found;
       }
       if (!walk.close()) return walk.found;

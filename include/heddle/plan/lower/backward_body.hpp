@@ -55,8 +55,8 @@ struct BackwardWriter {
     for (int n = in.layout.first_node[chunk + 1] - 1; n >= first; --n) {
       const Node& node = in.graph.nodes[n];
       const TracedLeaf& traced = in.graph.leaves[node.leaf];
-      if (node.parameter_count > 0) units.enter(n);
-      if (gradient[n + 1] == none) continue;  // nobody needs it
+      if (node.trained_count() > 0) units.enter(n);
+      if (gradient[n + 1] == none || !in.graph.runs_backward(n)) continue;  // nobody needs it
       if (runs_again) again.before(n, units, [&](int value) { return seen(value, first); });
       const int own = take_gradient(n, gradient[n + 1]);
       if (traced.adds || traced.leaf.reshapes)
@@ -66,7 +66,7 @@ struct BackwardWriter {
       if (gathered.set()) drop_gathered();
       drop(own);
       if (runs_again) again.after(n);
-      if (!split && node.parameter_count > 0) finish_parameters(n);
+      if (!split && node.trained_count() > 0) finish_parameters(n);
     }
     close(chunk);
     units.close();
@@ -88,7 +88,7 @@ struct BackwardWriter {
   /// The gradient that a leaf with parameters reads, also where a sum or a reshape hands it on unchanged.
   constexpr void find_reread(int first, int last) {
     for (int n = first; n < last; ++n) {
-      reread[n + 1] = in.graph.nodes[n].parameter_count > 0;
+      reread[n + 1] = in.graph.nodes[n].trained_count() > 0;
       if (!in.graph.adds(n) && !in.graph.leaf(n).reshapes) continue;
       for (int k = 0; k < in.graph.nodes[n].operand_count; ++k)
         if (in.graph.nodes[n].operands[k] > first && reread[in.graph.nodes[n].operands[k]]) reread[n + 1] = true;
@@ -136,7 +136,7 @@ struct BackwardWriter {
     if (g != old) drop(old);
     drop(term);
   }
-  [[nodiscard]] constexpr bool needs_none(int value, int first) const { return needs_no_gradient(value, first, untrained); }
+  [[nodiscard]] constexpr bool needs_none(int value, int first) const { return needs_no_gradient(in.graph, value, first, untrained); }
   /// Passes the gradient in buffer `own` on to an operand as it is.
   constexpr void give(int value, int own, int first) {
     if (needs_none(value, first)) return;
@@ -154,13 +154,14 @@ struct BackwardWriter {
   constexpr void write_leaf(int node, int own, int first) {
     const Leaf& leaf = in.graph.leaf(node);
     const int value = in.graph.nodes[node].operands[0];
-    const bool in_parts = split && in.graph.nodes[node].parameter_count > 0;
+    const bool in_parts = split && in.graph.nodes[node].trained_count() > 0;
+    const bool alone = in_parts || in.graph.frozen(node);
     if (in_parts) {
       of_output[node] = buffers.data[own].place;
       ++buffers.data[own].uses;  // never given up: nothing may write there before the weight part
       if (needs_none(value, first)) return;
     }
-    Entry& entry = read_saved(in_parts ? BodyOp::leaf_backward_input : BodyOp::leaf_backward, node, first);
+    Entry& entry = read_saved(alone ? BodyOp::leaf_backward_input : BodyOp::leaf_backward, node, first);
     entry.c = buffers.data[own].place;
     if (needs_none(value, first)) return;
     const bool leaves = value <= first;
@@ -179,14 +180,13 @@ struct BackwardWriter {
     drop(term);
   }
   constexpr Entry& read_saved(BodyOp what, int node, int first) {
-    const Leaf& leaf = in.graph.leaf(node);
     if (gathers_again(in.graph, node, what)) gather_again(node, first);
     Entry& entry = out.append(what, node);
     if (gathers_input(in.graph, node))
       entry.a = gathered;
-    else if (saves_input(leaf))
+    else if (saves_input(in.graph, node))
       entry.a = out.taken[node].set() ? out.taken[node] : seen(in.graph.nodes[node].operands[0], first);
-    if (saves_output(leaf)) entry.b = out.given[node].set() ? out.given[node] : out.home[node + 1];
+    if (saves_output(in.graph, node)) entry.b = out.given[node].set() ? out.given[node] : out.home[node + 1];
     return entry;
   }
   constexpr void gather_again(int node, int first) {
@@ -206,7 +206,7 @@ struct BackwardWriter {
     UnitWalk units{in, out, first, in.layout.first_node[chunk + 1], BodyKind::weight};
     units.open();
     for (int n = in.layout.first_node[chunk + 1] - 1; n >= first; --n) {
-      if (in.graph.nodes[n].parameter_count == 0) continue;
+      if (in.graph.nodes[n].trained_count() == 0) continue;
       units.enter(n);
       Entry& entry = read_saved(BodyOp::leaf_backward_weight, n, first);
       entry.c = of_output[n];
@@ -227,7 +227,7 @@ struct BackwardWriter {
     if (from.code == to.code) return own;
     const Shape whole = in.whole_output(node);
     const std::int64_t bytes = in.bytes(in.graph.leaf(node).out.elements());
-    const bool read_again = split && in.graph.nodes[node].parameter_count > 0;
+    const bool read_again = split && in.graph.nodes[node].trained_count() > 0;
     const int taken = buffer(read_again ? out.take(chunk_in_hand, PoolKind::gradient_reread, bytes) : aside(bytes));
     lay(node, whole, from, to, buffers.data[own].place, buffers.data[taken].place);
     drop(own);
@@ -253,7 +253,7 @@ struct BackwardWriter {
   }
   /// Gradients of parameters that are whole on every rank of axis tensor, and of which each rank has a term.
   constexpr void finish_parameters(int node) {
-    for (int p = 0; p < in.graph.nodes[node].parameter_count; ++p) {
+    for (int p = 0; p < in.graph.nodes[node].trained_count(); ++p) {
       if (!in.graph.signature(node).parameter_gradients[p].partial()) continue;
       Entry& entry = out.append(BodyOp::reduce_parameter, node);
       entry.when = in.storage.gradients ? When::always : When::last_micro_batch;

@@ -20,8 +20,11 @@ namespace heddle::plan_room {
   return static_cast<std::int16_t>(chunk * pool_kinds + static_cast<int>(kind));
 }
 
-/// No parameter has a part in the value, or it is the input. What another chunk made (up to value `first`) is sent back all the same.
-[[nodiscard]] constexpr bool needs_no_gradient(int value, int first, int untrained) { return value == 0 || (value > first && value <= untrained); }
+/// No parameter has a part in the value, or it is the input. What another chunk made (up to value `first`) is sent back all the same, but not to
+/// layers that run no backward since all their parameters are frozen.
+[[nodiscard]] constexpr bool needs_no_gradient(const Graph& graph, int value, int first, int untrained) {
+  return value <= graph.first_backward || (value > first && value <= untrained);
+}
 
 /// What the writers of bodies read.
 /// Of 2 grains of 3 rows 5 features take 128 bytes: 15 floats fill one line of 64 in each grain.
@@ -169,8 +172,9 @@ template <int Nodes, int Chunks, int Edges, int MostEntries> struct BodyTables {
   }
 };
 
-/// Layers before the first one with parameters run no backward, so of what only they take there is no gradient.
+/// Layers before the first one with trained parameters run no backward, so of what only they take there is no gradient.
 [[nodiscard]] constexpr bool returns_gradient(const BodyInput& in, const CutEdge& edge, int untrained) {
+  if (edge.value <= in.graph.first_backward) return false;
   for (int n = in.layout.first_node[edge.to_chunk]; n < in.layout.first_node[edge.to_chunk + 1]; ++n)
     for (int k = 0; k < in.graph.nodes[n].operand_count; ++k)
       if (n >= untrained && in.graph.nodes[n].operands[k] == edge.value) return true;

@@ -19,9 +19,9 @@ struct LeafWriter {
 
   /// The backward of the leaf reads its input, or its output, in a form that lies beside the value.
   [[nodiscard]] constexpr bool has_taken(int node) const {
-    return in.graph.converts_input(node) && saves_input(in.graph.leaf(node)) && !reads_input_value(in.graph, node);
+    return in.graph.converts_input(node) && saves_input(in.graph, node) && !reads_input_value(in.graph, node);
   }
-  [[nodiscard]] constexpr bool has_given(int node) const { return !keeps_output(in.graph, node) && saves_output(in.graph.leaf(node)); }
+  [[nodiscard]] constexpr bool has_given(int node) const { return !keeps_output(in.graph, node) && saves_output(in.graph, node); }
   [[nodiscard]] constexpr std::int64_t taken_bytes(int node) const { return in.bytes(in.graph.leaf(node).in.elements()); }
   [[nodiscard]] constexpr std::int64_t given_bytes(int node) const { return in.bytes(in.graph.leaf(node).out.elements()); }
 

@@ -108,6 +108,7 @@ class LoweredPlan {
                        store.make<bool>(graph.node_count),
                        store.make_list<FlatUnit>(graph.parameter_count),
                        store.make<std::int64_t>(roles),
+                       store.make<std::int64_t>(roles),
                        store.make<std::int64_t>(roles)};
       lay_out_parameters(graph, request.layout, flat);
       const BucketRequest to_cut{graph, request.layout, flat.view(), request.bucket_bytes.value, storage, request.clips};

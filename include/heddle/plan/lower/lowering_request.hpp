@@ -96,8 +96,11 @@ template <class ThePlan> [[nodiscard]] constexpr LoweringRequest request_of() {
 }
 /// G09: a plan that trains has something to train.
 [[nodiscard]] constexpr Diagnosis check_trained(const Graph& graph) {
-  if (graph.parameter_count > 0) return {};
-  return Diagnosis{Code{'G', 9}, ""} << graph.model.view() << " has no parameters, so there is nothing to train. Fix: add a layer with parameters.";
+  if (graph.last_untrained() < graph.node_count) return {};
+  Diagnosis found = Diagnosis{Code{'G', 9}, ""} << graph.model.view();
+  if (graph.parameter_count > 0)
+    return found << " has parameters in frozen layers alone, so there is nothing to train. Fix: leave a layer with parameters outside of Frozen.";
+  return found << " has no parameters, so there is nothing to train. Fix: add a layer with parameters.";
 }
 inline constexpr int most_indexed = 32'767;  ///< indices have 16 bits
 

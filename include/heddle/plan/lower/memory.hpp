@@ -80,6 +80,7 @@ constexpr void put_flat_regions(const ArenaInput& in, int role, std::int64_t lar
   const std::int64_t own = 4 * in.flat.role_elements[role];
   const std::int64_t all = 4 * in.flat.gradient_elements[role];
   to.put(RegionKind::parameters, Addressing::flat, own / kept.parameter_parts(), 1, kept.parameter_parts());
+  to.put(RegionKind::frozen, Addressing::flat, 4 * in.flat.frozen_elements[role]);
   if (kept.parameters && kept.keeps)
     to.put(RegionKind::gathered, Addressing::flat, all);
   else

@@ -171,10 +171,9 @@ struct RecomputeStudy {
     return graph.nodes[node].block >= 0 && graph.nodes[node].block == graph.nodes[reader].block;
   }
   template <class Visit> constexpr void each_read_in_backward(int node, Visit visit) const {
-    const Leaf& leaf = graph.leaf(node);
     for (int k = 0; k < graph.nodes[node].operand_count; ++k)
       if (reads_input_value(graph, node)) visit(graph.nodes[node].operands[k]);
-    if (saves_output(leaf) && keeps_output(graph, node)) visit(node + 1);
+    if (saves_output(graph, node) && keeps_output(graph, node)) visit(node + 1);
   }
   /// From the last node to the first, so that all readers of what a node gives are decided before it.
   constexpr void decide(int node) {

@@ -30,10 +30,9 @@ struct SegmentRunner {
   /// Calls visit(root) for what is made again and read by the backward of a node. It stands before its callers: clang evaluates no constant with a
   /// template that it sees later.
   template <class Visit> constexpr void each_read(int node, Visit visit) const {
-    const Leaf& leaf = in.graph.leaf(node);
     const int value = in.graph.nodes[node].operands[0];
     if (reads_input_value(in.graph, node) && value > 0 && facts.again[value - 1]) visit(facts.root[value]);
-    if (saves_output(leaf) && keeps_output(in.graph, node) && facts.again[node]) visit(facts.root[node + 1]);
+    if (saves_output(in.graph, node) && keeps_output(in.graph, node) && facts.again[node]) visit(facts.root[node + 1]);
   }
 
   constexpr SegmentRunner(const BodyInput& input, const ValueFacts& all, const Recomputed& what, Bodies& bodies, ScratchSpace& scratch)
@@ -42,7 +41,7 @@ struct SegmentRunner {
     for (int n = 0; n < in.graph.node_count; ++n)
       each_read(n, [&](int root) {
         ++reads[root];
-        if (in.layout.order.splits_backward && in.graph.nodes[n].parameter_count > 0) weighed[root] = true;
+        if (in.layout.order.splits_backward && in.graph.nodes[n].trained_count() > 0) weighed[root] = true;
       });
   }
 
@@ -80,7 +79,7 @@ struct SegmentRunner {
     here[value] = root == value ? place(weighed[root], in.value_bytes(value)) : out.home[root];
     out.home[value] = here[value];
     LeafWriter writer{in, out, space, here};
-    const bool weighs = in.layout.order.splits_backward && in.graph.nodes[node].parameter_count > 0;
+    const bool weighs = in.layout.order.splits_backward && in.graph.nodes[node].trained_count() > 0;
     if (writer.has_taken(node)) out.taken[node] = place(weighs, writer.taken_bytes(node));
     if (writer.has_given(node)) out.given[node] = place(weighs, writer.given_bytes(node));
     writer.write(node, out.taken[node], out.given[node]);

@@ -50,6 +50,7 @@ template <int Nodes> struct StageArrays {
   static constexpr int most = Nodes > 0 ? Nodes : 1;
   using Cut = BalancedCut<most>;
   std::int64_t flops[std::size_t{most + 1}]{};     ///< of all pieces before a place
+  std::int64_t frozen[std::size_t{most + 1}]{};    ///< parameters that are not trained, of all pieces before a place
   std::int64_t boundary[std::size_t{most + 1}]{};  ///< [bytes] of the value that passes there
   FlatUpTo flat[std::size_t{most + 1}]{};
   std::int64_t largest_unit[std::size_t{most}]{};  ///< of a piece, and of units that go on in the next
@@ -76,15 +77,15 @@ struct AllottedCut {
 struct AllottedStages {
   using Cut = CutPieces<AllottedCut>;
   Tables<std::int64_t, int, bool, FlatUpTo, PieceScratch> tables{};
-  std::int64_t *flops, *boundary, *largest_unit, *framed, *reread, *arrives, *sent, *received;
+  std::int64_t *flops, *frozen, *boundary, *largest_unit, *framed, *reread, *arrives, *sent, *received;
   FlatUpTo* flat;
   PieceScratch* scratch;
   bool* in_place;
   int* readers;
   explicit constexpr AllottedStages(int nodes)
-      : flops(bytes(nodes)), boundary(bytes(nodes)), largest_unit(bytes(nodes)), framed(bytes(nodes)), reread(bytes(nodes)), arrives(bytes(nodes)),
-        sent(bytes(nodes)), received(bytes(nodes)), flat(tables.make<FlatUpTo>(nodes + 1)), scratch(tables.make<PieceScratch>(nodes + 1)),
-        in_place(tables.make<bool>(nodes + 1)), readers(tables.make<int>(nodes + 1)) {}
+      : flops(bytes(nodes)), frozen(bytes(nodes)), boundary(bytes(nodes)), largest_unit(bytes(nodes)), framed(bytes(nodes)), reread(bytes(nodes)),
+        arrives(bytes(nodes)), sent(bytes(nodes)), received(bytes(nodes)), flat(tables.make<FlatUpTo>(nodes + 1)),
+        scratch(tables.make<PieceScratch>(nodes + 1)), in_place(tables.make<bool>(nodes + 1)), readers(tables.make<int>(nodes + 1)) {}
 
  private:
   constexpr std::int64_t* bytes(int nodes) { return tables.make<std::int64_t>(nodes + 1); }
@@ -93,10 +94,12 @@ struct AllottedStages {
 /// Places to cut are numbered from 0, before the first piece, to `pieces`, after the last; a stage begins at one and ends at a later one.
 ///
 /// Parameters, gradients, states and what is saved or sent are those of the lowering; scratch is the most that lives at one node of a forward
-/// without a backward, which that of the gradients mirrors, but for gaps between tensors; what runs again lies beside all of it.
+/// without a backward, which that of the gradients mirrors, but for gaps between tensors; what runs again lies beside all of it. Frozen stages too
+/// have room for gradients that are not sent to them.
 /// Tested  plan/lower/stage_memory_test, plan/lower/fitted_cut_test
 template <class Arrays> struct StageMemory : Arrays {
-  using Arrays::arrives, Arrays::boundary, Arrays::flat, Arrays::flops, Arrays::framed, Arrays::in_place, Arrays::largest_unit, Arrays::readers;
+  using Arrays::arrives, Arrays::boundary, Arrays::flat, Arrays::flops, Arrays::framed, Arrays::frozen, Arrays::in_place, Arrays::largest_unit,
+      Arrays::readers;
   using Arrays::received, Arrays::reread, Arrays::scratch, Arrays::sent;
   typename Arrays::Cut cut;
 
@@ -160,8 +163,7 @@ template <class Arrays> struct StageMemory : Arrays {
     const std::int64_t all = flat_bytes(begin, end);
     std::int64_t sum =
         all / kept.parameter_parts() + all / kept.gradient_parts() * request.batch.levels() + all / kept.state_parts() * request.states;
-    if (kept.parameters) sum += kept.keeps ? all : 2 * most_of.unit;
-    sum += ties;
+    sum += ties + frozen[end] - frozen[begin] + (!kept.parameters ? 0 : kept.keeps ? all : 2 * most_of.unit);
     if (kept.gradients) sum += 2 * most_of.unit;
     if (kept.adds_slices) sum += 2 * most_of.unit / kept.parts;
     std::int64_t frame = framed[end] - framed[begin] + received[begin];
@@ -194,17 +196,19 @@ template <class Arrays> struct StageMemory : Arrays {
     int unit = -1;
     int block = -1;
     for (int p = 0; p < cut.pieces; ++p) {
+      frozen[p + 1] = frozen[p];
       unit_at[p] = unit;
       raw_at[p] = unit < 0 ? 0 : raw[unit];
       for (int n = cut.piece_node[p]; n < cut.piece_node[p + 1]; ++n) {
         const Node& node = graph.nodes[n];
-        if (node.parameter_count == 0) continue;
+        if (graph.frozen(n)) frozen[p + 1] += parameter_bytes(graph, n);
+        if (node.trained_count() == 0) continue;
         if (unit < 0 || node.block < 0 || node.block != block) {
           ++unit;
           if (unit > 0) before[unit] = before[unit - 1] + rounded_up(raw[unit - 1], unit_bytes);
         }
         block = node.block;
-        for (int k = 0; k < node.parameter_count; ++k) raw[unit] += rounded_up(4 * graph.leaf(n).parameters[k].shape.elements(), line_bytes);
+        raw[unit] += parameter_bytes(graph, n);
       }
     }
     units = unit + 1;
@@ -224,22 +228,21 @@ template <class Arrays> struct StageMemory : Arrays {
     Tables<bool> notes;
     bool* const needed = notes.make<bool>(graph.node_count + 1);  // by value: read again in the backward
     for (int n = 0; n < graph.node_count; ++n) {
-      const Leaf& leaf = graph.leaf(n);
-      for (int k = 0; k < graph.nodes[n].operand_count && saves_input(leaf); ++k) needed[graph.nodes[n].operands[k]] = true;
-      if (saves_output(leaf)) needed[n + 1] = true;
+      for (int k = 0; k < graph.nodes[n].operand_count && saves_input(graph, n); ++k) needed[graph.nodes[n].operands[k]] = true;
+      if (saves_output(graph, n)) needed[n + 1] = true;
     }
     for (int p = 0; p < cut.pieces; ++p) {
       framed[p + 1] = framed[p];
       reread[p + 1] = reread[p];
       for (int n = cut.piece_node[p]; n < cut.piece_node[p + 1]; ++n) {
         if (facts.root[n + 1] == n + 1 && facts.framed[n + 1]) framed[p + 1] += request.value_bytes(n + 1);
-        if (graph.nodes[n].parameter_count > 0) reread[p + 1] += request.value_bytes(n + 1);
+        if (graph.nodes[n].trained_count() > 0) reread[p + 1] += request.value_bytes(n + 1);
       }
     }
     for (int k = 1; k <= cut.pieces && request.splits_backward; ++k) {
       int node = cut.piece_node[k] - 1;
       while (node > 0 && takes_place(node)) --node;
-      if (graph.nodes[node].parameter_count > 0) arrives[k] = request.value_bytes(node + 1);
+      if (graph.nodes[node].trained_count() > 0) arrives[k] = request.value_bytes(node + 1);
     }
     received[0] = boundary[0];
     for (int k = 1; k < cut.pieces; ++k) {

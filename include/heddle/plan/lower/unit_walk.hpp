@@ -29,14 +29,14 @@ struct UnitWalk {
     if (!gathers()) return;
     for (int i = 0; i < end_node - begin_node; ++i) {
       const int n = kind == BodyKind::forward ? begin_node + i : end_node - 1 - i;
-      if (in.graph.nodes[n].parameter_count == 0) continue;
+      if (in.graph.nodes[n].trained_count() == 0) continue;
       ahead = next_read(in.bucket_of_node[n]);
       return start();
     }
   }
   /// Before the entries of a node.
   constexpr void enter(int node) {
-    if (in.graph.nodes[node].parameter_count == 0 || !(in.storage.parameters || in.storage.gradients)) return;
+    if (in.graph.nodes[node].trained_count() == 0 || !(in.storage.parameters || in.storage.gradients)) return;
     const int unit = in.bucket_of_node[node];
     if (unit == now) return;
     const bool read = unit == ahead;
@@ -81,9 +81,9 @@ struct UnitWalk {
   }
   /// The input part of a backward leaves out a layer whose input needs no gradient; gradients of parameters are rarely made of parameters.
   [[nodiscard]] constexpr bool reads(int node) const {
-    if (in.graph.nodes[node].parameter_count == 0) return false;
+    if (in.graph.nodes[node].trained_count() == 0) return false;
     if (kind == BodyKind::weight) return in.graph.leaf(node).weights_read;
-    return kind != BodyKind::input || again[node] || !needs_no_gradient(in.graph.nodes[node].operands[0], begin_node, untrained);
+    return kind != BodyKind::input || again[node] || !needs_no_gradient(in.graph, in.graph.nodes[node].operands[0], begin_node, untrained);
   }
   /// The unit itself, or the next one that the body reads.
   [[nodiscard]] constexpr int next_read(int unit) const {

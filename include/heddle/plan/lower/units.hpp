@@ -23,6 +23,7 @@ struct FlatPlaces {
   const FlatUnit* units = nullptr;
   const std::int64_t* role_elements = nullptr;
   const std::int64_t* gradient_elements = nullptr;  ///< with gradients of uses of tied parameters that another leaf of the role keeps, behind those
+  const std::int64_t* frozen_elements = nullptr;    ///< by role: of parameters that are not trained, which lie apart
   int unit_count = 0;
 };
 
@@ -35,9 +36,10 @@ struct FlatBuffers {
   List<FlatUnit> units;
   std::int64_t* role_elements;
   std::int64_t* gradient_elements;
+  std::int64_t* frozen_elements;
 
   [[nodiscard]] constexpr FlatPlaces view() const {
-    return {parameters, node_begin, starts_unit, shared, units.data, role_elements, gradient_elements, units.count};
+    return {parameters, node_begin, starts_unit, shared, units.data, role_elements, gradient_elements, frozen_elements, units.count};
   }
   constexpr void open_unit(int role, std::int64_t begin, bool counts) {
     FlatUnit& unit = units.append();
@@ -63,10 +65,11 @@ template <int Parameters, int Nodes, int Roles> struct FlatTables {
   FlatUnit units[std::size_t{most_units}]{};
   std::int64_t role_elements[std::size_t{Roles}]{};
   std::int64_t gradient_elements[std::size_t{Roles}]{};
+  std::int64_t frozen_elements[std::size_t{Roles}]{};
   int unit_count = 0;
 
   [[nodiscard]] constexpr FlatPlaces view() const {
-    return {parameters, node_begin, starts_unit, shared, units, role_elements, gradient_elements, unit_count};
+    return {parameters, node_begin, starts_unit, shared, units, role_elements, gradient_elements, frozen_elements, unit_count};
   }
 };
 
@@ -114,7 +117,7 @@ constexpr void lay_out_gradient(const Graph& graph, FlatBuffers& flat, int n, in
 }
 
 /// Lays parameters out in the order of nodes. A unit is a block of the outermost Repeat or OneUnit, or a leaf outside; it ends at a cut too.
-/// Gradients without parameters lie behind those of parameters.
+/// Gradients without parameters lie behind those of parameters; parameters that are not trained lie apart and are no units.
 constexpr void lay_out_units(const Graph& graph, const Layout& layout, FlatBuffers& flat) {
   for (int c = 0; c < layout.chunk_count; ++c) {
     const int role = layout.device_of_chunk[c];
@@ -122,7 +125,8 @@ constexpr void lay_out_units(const Graph& graph, const Layout& layout, FlatBuffe
     int block = -1;
     for (int n = layout.first_node[c]; n < layout.first_node[c + 1]; ++n) {
       const Node& node = graph.nodes[n];
-      if (node.parameter_count == 0) {
+      if (node.trained_count() == 0) {
+        if (graph.frozen(n)) flat.frozen_elements[role] = lay_out_node(graph, flat, n, role, flat.frozen_elements[role]);
         flat.node_begin[n] = end;
         continue;
       }
@@ -149,7 +153,7 @@ constexpr void lay_out_parameters(const Graph& graph, const Layout& layout, Flat
   lay_out_units(graph, layout, flat);
   for (int r = 0; r < layout.roles(); ++r) flat.gradient_elements[r] = flat.role_elements[r];
   if (graph.tie_count == 0) return;
-  for (int r = 0; r < layout.roles(); ++r) flat.role_elements[r] = 0;
+  for (int r = 0; r < layout.roles(); ++r) flat.role_elements[r] = flat.frozen_elements[r] = 0;
   flat.units.count = 0;
   lay_out_units(graph, layout, flat);
   for (int n = 0; n < graph.node_count; ++n)
@@ -160,8 +164,8 @@ template <int Parameters, int Nodes, int Roles>
 [[nodiscard]] constexpr FlatTables<Parameters, Nodes, Roles> lay_out_parameters(const Graph& graph, const Layout& layout) {
   using Out = FlatTables<Parameters, Nodes, Roles>;
   Out out;
-  FlatBuffers flat{out.parameters,    out.node_begin,       out.starts_unit, out.shared, List<FlatUnit>{out.units, Out::most_units},
-                   out.role_elements, out.gradient_elements};
+  FlatBuffers flat{out.parameters,    out.node_begin,        out.starts_unit,    out.shared, List<FlatUnit>{out.units, Out::most_units},
+                   out.role_elements, out.gradient_elements, out.frozen_elements};
   lay_out_parameters(graph, layout, flat);
   out.unit_count = flat.units.count;
   return out;
@@ -241,7 +245,7 @@ constexpr void each_bucket(const Graph& graph, const Layout& layout, const FlatP
     for (int c = layout.chunk_count - 1; c >= 0; --c) {
       if (layout.device_of_chunk[c] != role) continue;
       for (int n = layout.first_node[c + 1] - 1; n >= layout.first_node[c]; --n)
-        if (graph.nodes[n].parameter_count > 0) cutter.take(n, enough, storage.parts == 1 || flat.starts_unit[n]);
+        if (graph.nodes[n].trained_count() > 0) cutter.take(n, enough, storage.parts == 1 || flat.starts_unit[n]);
     }
     if (cutter.next.payload > 0) cutter.close(0);
   }

@@ -8,10 +8,18 @@
 #include <cstdint>
 
 #include "heddle/plan/lower/tables.hpp"
+#include "heddle/plan/program/alignment.hpp"
 #include "heddle/plan/program/conversion.hpp"
 #include "heddle/plan/program/program.hpp"
 
 namespace heddle::plan_room {
+
+/// Of all parameters of a node, each on lines of its own: 128 of Linear<4, 3>.
+[[nodiscard]] constexpr std::int64_t parameter_bytes(const Graph& graph, int node) {
+  std::int64_t sum = 0;
+  for (int k = 0; k < graph.nodes[node].parameter_count; ++k) sum += rounded_up(4 * graph.leaf(node).parameters[k].shape.elements(), line_bytes);
+  return sum;
+}
 
 /// An edge between two chunks: a value and the chunk that takes it.
 /// Where chunk 1 begins with node 1 and reads what node 0 of chunk 0 makes, it is {1, 0, 1}.
@@ -127,7 +135,7 @@ struct ValueStudy {
         ++consumers[value];
         if (training && reads_input_value(graph, n)) needed[value] = true;
       }
-      if (training && saves_output(graph.leaf(n)) && keeps_output(graph, n)) needed[n + 1] = true;
+      if (training && saves_output(graph, n) && keeps_output(graph, n)) needed[n + 1] = true;
     }
     for (int v = 0; v <= graph.node_count; ++v)
       if (recomputed.read[v] && !recomputed.dropped[v]) needed[v] = true;

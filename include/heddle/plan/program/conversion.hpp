@@ -30,18 +30,26 @@ enum class BodyKind : std::uint8_t { forward, backward, input, weight };
 [[nodiscard]] constexpr bool saves_input(const Leaf& leaf) { return leaf.saves == Saves::input || leaf.saves == Saves::both; }
 [[nodiscard]] constexpr bool saves_output(const Leaf& leaf) { return leaf.saves == Saves::output || leaf.saves == Saves::both; }
 
+/// The backward of a node reads what its leaf saves. Before the first trained layer there is none; that of a frozen leaf makes the gradient of the
+/// input alone, for which not every leaf needs it. A Linear in front saves its input, a frozen one nothing.
+[[nodiscard]] constexpr bool reads_saved(const Graph& graph, int node) {
+  return graph.runs_backward(node) && (!graph.frozen(node) || graph.leaf(node).input_part_reads_saved);
+}
+[[nodiscard]] constexpr bool saves_input(const Graph& graph, int node) { return saves_input(graph.leaf(node)) && reads_saved(graph, node); }
+[[nodiscard]] constexpr bool saves_output(const Graph& graph, int node) { return saves_output(graph.leaf(node)) && reads_saved(graph, node); }
+
 /// Each rank has a part of what the leaf takes whole: it is gathered for the forward. The parts are kept, not the whole.
 [[nodiscard]] constexpr bool gathers_input(const Graph& graph, int node) {
   return graph.converts_input(node) && graph.laid_between(graph.nodes[node].operands[0]).sharded();
 }
 /// The backward reads the value where it lies, and not a form of it that is kept beside.
 [[nodiscard]] constexpr bool reads_input_value(const Graph& graph, int node) {
-  return saves_input(graph.leaf(node)) && (!graph.converts_input(node) || gathers_input(graph, node));
+  return saves_input(graph, node) && (!graph.converts_input(node) || gathers_input(graph, node));
 }
 /// So a backward, or the part of one, that reads it gathers it again.
 [[nodiscard]] constexpr bool gathers_again(const Graph& graph, int node, BodyOp backward) {
   const Leaf& leaf = graph.leaf(node);
-  return gathers_input(graph, node) && saves_input(leaf) && (backward != BodyOp::leaf_backward_input || leaf.input_part_reads_saved);
+  return gathers_input(graph, node) && saves_input(graph, node) && (backward != BodyOp::leaf_backward_input || leaf.input_part_reads_saved);
 }
 
 /// What the leaf gives is what lies between layers, at most summed in place.

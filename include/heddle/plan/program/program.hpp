@@ -143,7 +143,7 @@ struct ParameterPlace {
   std::int32_t node = 0;
   std::int16_t index = 0;  // in the leaf
   std::int16_t role = 0;
-  std::int64_t begin = 0;     // [elements], from the start of the flat buffer
+  std::int64_t begin = 0;     // [elements], from the start of the flat buffer, or of what is not trained
   std::int64_t elements = 0;  // of one rank
   std::int8_t split = -1;     // dimension along which the ranks of axis tensor hold parts, -1: whole
   std::int64_t owner_begin =

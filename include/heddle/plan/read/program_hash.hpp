@@ -38,6 +38,7 @@ HEDDLE_COLD constexpr void add_graph(Fnv& hash, const Graph& g) {
     const Leaf& leaf = g.leaf(n);
     hash.add_text(leaf.spelled.view())
         .add(leaf.in.elements(), leaf.out.elements(), leaf.parameter_count, leaf.saves, leaf.weights_read, leaf.input_part_reads_saved);
+    if (g.frozen(n)) hash.add_text("frozen");
     for (int k = 0; k < g.nodes[n].operand_count; ++k) hash.add(g.nodes[n].operands[k]);
     for (int k = 0; k < leaf.parameter_count; ++k) hash.add(leaf.parameters[k].shape.elements(), leaf.parameters[k].initial);
   }

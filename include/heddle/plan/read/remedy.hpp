@@ -81,7 +81,7 @@ struct EarlyGradients {
   const auto each_place = [&](auto visit) {
     for (int c = 0; c < p.chunks; ++c)
       for (int n = p.first_node[c]; p.device_of_chunk[c] == role && n < p.first_node[c + 1]; ++n)
-        for (int i = 0; i < p.graph->nodes[n].parameter_count; ++i) visit(p.parameters[p.graph->nodes[n].first_parameter + i]);
+        for (int i = 0; i < p.graph->nodes[n].trained_count(); ++i) visit(p.parameters[p.graph->nodes[n].first_parameter + i]);
   };
   std::int64_t begin = -1;
   int first = -1;
@@ -116,7 +116,7 @@ struct EarlyGradients {
     for (int n = p.first_node[c]; p.device_of_chunk[c] == role && n < p.first_node[c + 1]; ++n) {
       bool shared = false;
       for (int u = 0; u < p.use_count; ++u) shared = shared || p.uses[u].node == n;
-      for (int i = 0; i < p.graph->nodes[n].parameter_count && !shared; ++i)
+      for (int i = 0; i < p.graph->nodes[n].trained_count() && !shared; ++i)
         chunk += rounded_up(4 * p.parameters[p.graph->nodes[n].first_parameter + i].elements, line_bytes);
     }
     all += rounded_up(chunk, unit_bytes);

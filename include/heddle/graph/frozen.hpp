@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Room: graph. Layers whose parameters are used and saved, but not trained.
+// Sees: graph/composite.  Does not see: policies, devices, memory.
+// In: a layer type.  Out: Frozen<L>.
+#pragma once
+
+#include "heddle/graph/composite.hpp"
+
+namespace heddle::graph_room {
+
+/// Hands the label of a layer on: Frozen<Named<"head", L>> is known as "head" among its siblings.
+template <class L> struct LabelOf {};
+template <class L>
+requires requires { L::label.view(); }
+struct LabelOf<L> {
+  static constexpr auto label = L::label;
+};
+
+/// L with parameters that stay as they are: no gradient, no optimizer state, no step, nothing in a norm. They are initialised, loaded, saved and
+/// hashed as before, under the names that L gives them. Gradients pass through to trained layers before it; layers before the first trained one run
+/// no backward. PyTorch: requires_grad_(False) on all parameters of L.
+///
+/// Shape   as L
+/// Errors  G09 if nothing is left to train; G14 at build of a trainer if a kernel in L cannot leave gradients of parameters out; G15 on tied layers
+/// Tested  graph/frozen_test, equivalence/frozen_test, golden/frozen_test
+template <class L> struct Frozen : PlacesLayers, LabelOf<L> {
+  template <class Tracer> static constexpr int trace(Tracer& tracer, int value) {
+    if constexpr (requires { tracer.begin_frozen(); }) {
+      const bool begun = tracer.begin_frozen();
+      value = tracer.template layer<L>(value);
+      tracer.end_frozen(begun);
+      return value;
+    } else {
+      return tracer.template layer<L>(value);
+    }
+  }
+};
+
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::Frozen;
+}  // namespace heddle
