@@ -32,6 +32,20 @@ struct ByHand : Sequential<Column<Linear<5, 12>>, ReLU, Row<Linear<12, 6>>, Tanh
 struct Skips : Sequential<Linear<5, 6>, Residual<Residual<Linear<6, 6>, Tanh>, GELU, Block>, Linear<6, 4>> {};
 struct Later : Sequential<Input<2, 3>, ReLU, Flatten, Tanh, Linear<6, 6>, GELU, Linear<6, 6>, Sigmoid> {};  // its first layers run no backward
 
+/// Three groups that take turns among the parameters of a model; uses of tied parameters are of their owner's.
+struct DrawnGroups {
+  std::vector<ParameterGroup> list{{}, {1, 10, false}, {3, 2, true}};
+  std::vector<std::int16_t> of_parameter;
+
+  explicit DrawnGroups(const Graph& graph) : of_parameter(static_cast<std::size_t>(graph.parameter_count)) {
+    for (int n = 0; n < graph.node_count; ++n)
+      for (int k = 0; k < graph.nodes[n].parameter_count; ++k)
+        of_parameter[static_cast<std::size_t>(graph.nodes[n].first_parameter + k)] =
+            static_cast<std::int16_t>((graph.nodes[graph.owner(n)].first_parameter + k) % 3);
+  }
+  [[nodiscard]] ParameterGroups view() const { return {list.data(), of_parameter.data(), static_cast<int>(list.size())}; }
+};
+
 /// What a drawn plan needs to know of a model, its loss and its optimizer.
 struct DrawnModel {
   std::string name;
@@ -39,9 +53,11 @@ struct DrawnModel {
   LossSplit loss;
   int states = 0;
   int blocks = 0;  // layers that stand in a Repeat
+  DrawnGroups groups;
 };
 template <class Model, class Loss, class Optimizer> DrawnModel drawn_model(const char* name) {
-  DrawnModel model{name, field_work<Model, Loss, Optimizer>(), split_of_loss<Loss>(graph_of<Model>.output()), Optimizer::states, 0};
+  DrawnModel model{name, field_work<Model, Loss, Optimizer>(), split_of_loss<Loss>(graph_of<Model>.output()), Optimizer::states,
+                   0,    DrawnGroups{graph_of<Model>}};
   for (int n = 0; n < model.work.graph->node_count; ++n) model.blocks += model.work.graph->nodes[n].block >= 0 ? 1 : 0;
   return model;
 }
@@ -154,6 +170,10 @@ inline void draw_batch(Draw& draw, const Graph& graph, DrawnPlan& plan) {
     for (std::size_t l = 0; l < plan.again.size(); ++l) plan.again[l] = draw.one_in(2);
   plan.text += ", bucket " + std::to_string(plan.request.bucket_bytes.value) + (plan.request.clips ? ", clips" : "") +
                (plan.request.scales_loss ? ", scales its loss" : "") + ", runs again " + std::to_string(again);
+  if (draw.one_in(3)) {
+    plan.request.groups = model.groups.view();
+    plan.text += ", groups";
+  }
   return plan;
 }
 
@@ -170,7 +190,7 @@ inline void draw_batch(Draw& draw, const Graph& graph, DrawnPlan& plan) {
 
 // ---- one device
 
-/// References of all drawn plans, by model, rows and clipping.
+/// References of all drawn plans, by model, rows, clipping and groups.
 class Devices {
  public:
   using Alone = OneDevice<FieldThreads::SessionOfOne>;
@@ -179,15 +199,21 @@ class Devices {
   [[nodiscard]] Alone& of(const DrawnPlan& plan) {
     const BatchDivision& batch = plan.request.batch;
     const bool drops = batch.remedy == Remedy::drop;
-    const Key key{plan.model, batch.batch, drops ? batch.capacity() : batch.batch, drops ? Remedy::keep : batch.remedy, drops, plan.request.clips};
+    const Key key{plan.model,
+                  batch.batch,
+                  drops ? batch.capacity() : batch.batch,
+                  drops ? Remedy::keep : batch.remedy,
+                  drops,
+                  plan.request.clips,
+                  plan.request.groups.any()};
     auto found = all_.find(key);
     if (found == all_.end()) found = all_.emplace(key, make(plan, key)).first;
     return *found->second->alone;
   }
 
  private:
-  /// Model, rows that are given, rows that count, what a smaller batch means, whether some are dropped, clipping.
-  using Key = std::tuple<const DrawnModel*, int, int, Remedy, bool, bool>;
+  /// Model, rows that are given, rows that count, what a smaller batch means, whether some are dropped, clipping, groups.
+  using Key = std::tuple<const DrawnModel*, int, int, Remedy, bool, bool, bool>;
   struct Made {
     LoweredPlan programs;
     std::unique_ptr<Alone> alone;

@@ -141,17 +141,31 @@ def steps(model, optimizer, loss, batches, store_after):
     return made | {"losses": torch.stack(losses)}
 
 
+GROUPS = "no decay of biases and linear2.weight, lr of linear1 x 1/10, of block x 3/2, of block.inner.bias x 1/4"
+
+
+def groups(model, rate, decay):
+    """GROUPS as torch.optim takes them: a group of its own for each parameter."""
+    factors = {"linear1": 1 / 10, "block": 3 / 2, "block.inner.bias": 1 / 4}
+    made = []
+    for name, parameter in model.named_parameters():
+        own = [factors[prefix] for prefix in sorted(factors, key=len) if name == prefix or name.startswith(prefix + ".")]
+        spared = parameter.dim() < 2 or name == "linear2.weight"
+        made.append({"params": [parameter], "lr": rate * (own[-1] if own else 1), "weight_decay": 0.0 if spared else decay})
+    return made
+
+
 def run(make_model, seed, make_optimizer, loss, batches, store_after):
     """Float32 results and their largest difference from the same run in float64."""
     torch.manual_seed(seed)
     model = make_model()
     start = {name: value.clone() for name, value in model.state_dict().items()}
-    made = steps(model, make_optimizer(model.parameters()), loss, batches, store_after)
+    made = steps(model, make_optimizer(model), loss, batches, store_after)
     precise = make_model().double()
     precise.load_state_dict({name: value.double() for name, value in start.items()})
     cast = lambda t: t.double() if t.is_floating_point() else t
     wide = [[(cast(x), cast(y)) for x, y in micro_batches] for micro_batches in batches]
-    reference = steps(precise, make_optimizer(precise.parameters()), loss, wide, store_after)
+    reference = steps(precise, make_optimizer(precise), loss, wide, store_after)
     return made, max(float((made[name].double() - reference[name]).abs().max()) for name in made)
 
 
@@ -161,7 +175,7 @@ def main():
     torch.use_deterministic_algorithms(True)
     mse = nn.MSELoss()
     cross_entropy = lambda z, y: nn.functional.cross_entropy(z.flatten(0, -2), y.flatten())  # mean over rows and positions
-    adam = lambda p: torch.optim.Adam(p, lr=1e-3)
+    adam = lambda m: torch.optim.Adam(m.parameters(), lr=1e-3)
     mlp, residual = lambda: Mlp(20, 16, 10), lambda: ResidualMlp(20, 16, 10)
     classes = lambda rows, first=0: (inputs(rows, 20, first), labels(rows, first))
     large = [(inputs(64, 784), labels(64))]
@@ -171,13 +185,20 @@ def main():
     quarters = [classes(4, first) for first in (0, 4, 8, 12)]
     cases = {  # file: model, seed, optimizer, its words, loss, batches, steps whose parameters are stored, tensors of the batch
         "mlp_784_50_10_adam": (lambda: Mlp(784, 50, 10), 1, adam, "Adam lr=1e-3", cross_entropy, [large] * 20, (1, 20), {"labels": large[0][1]}),
-        "residual_20_16_10_sgd": (residual, 1, lambda p: torch.optim.SGD(p, lr=0.1), "SGD lr=0.1", mse, [regression] * 20, (1, 20), None),
+        "residual_20_16_10_sgd": (residual, 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.1), "SGD lr=0.1", mse, [regression] * 20, (1, 20), None),
         "residual_20_16_10_momentum": (
-            residual, 1, lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True, weight_decay=1e-2),
+            residual, 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9, nesterov=True, weight_decay=1e-2),
             "SGD lr=0.1 momentum=0.9 nesterov weight_decay=1e-2", mse, [regression] * 20, (1, 20), None),
-        "residual_20_16_10_adamw": (residual, 1, lambda p: torch.optim.AdamW(p, lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
+        "residual_20_16_10_adamw": (
+            residual, 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
+        "groups_20_16_10_momentum": (
+            residual, 1, lambda m: torch.optim.SGD(groups(m, 0.1, 0.05), lr=0.1, momentum=0.9), f"SGD lr=0.1 momentum=0.9 weight_decay=0.05, {GROUPS}",
+            mse, [regression] * 20, (1, 20), None),
+        "groups_20_16_10_adamw": (
+            residual, 1, lambda m: torch.optim.AdamW(groups(m, 1e-2, 0.2), lr=1e-2), f"AdamW lr=1e-2 weight_decay=0.2, {GROUPS}",
+            mse, [regression] * 20, (1, 20), None),
         "language_model_13_8": (
-            lambda: LanguageModel(13, 8), 1, lambda p: torch.optim.SGD(p, lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", cross_entropy,
+            lambda: LanguageModel(13, 8), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", cross_entropy,
             [sentences] * 20, (1, 20), None),
         "frozen_front_20_16_10": (
             lambda: frozen(ResidualMlp(20, 16, 10), "linear1", "block"), 1, lambda p: torch.optim.AdamW(p, lr=1e-2), "AdamW lr=1e-2", mse,

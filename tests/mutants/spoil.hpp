@@ -228,6 +228,21 @@ class Faults {
       number("use.node", After::placing, [=](Phases& p) -> std::int16_t& { return use(p).node; });
       number("use.bucket", After::placing, [=](Phases& p) -> std::int16_t& { return use(p).bucket; }, {-1});
     }
+    for (int i = 0; i < whole_.shared.piece_count; ++i) {
+      const auto piece = [=](Phases& p) -> StepPiece& { return of(p.shared.pieces[i]); };
+      number("piece.bucket", after, [=](Phases& p) -> std::int16_t& { return piece(p).bucket; });
+      number("piece.group", after, [=](Phases& p) -> std::int16_t& { return piece(p).group; });
+      number("piece.begin", after, [=](Phases& p) -> std::int64_t& { return piece(p).begin; }, {16, -16, 1});
+      number("piece.elements", after, [=](Phases& p) -> std::int64_t& { return piece(p).elements; }, {16, -16, 1});
+    }
+    for (int k = 0; k < asked_.graph.parameter_count && asked_.groups.any(); ++k)
+      number("the group of a parameter", After::reading, [=](Phases& p) -> std::int16_t& { return of(p.request.groups.of_parameter[k]); });
+    for (int g = 0; g < asked_.groups.count; ++g) {
+      const auto group = [=](Phases& p) -> ParameterGroup& { return of(p.request.groups.list[g]); };
+      number("the numerator of a group", After::reading, [=](Phases& p) -> int& { return group(p).numerator; }, {1});
+      number("the denominator of a group", After::reading, [=](Phases& p) -> int& { return group(p).denominator; }, {1});
+      flag("whether a group decays", After::reading, [=](Phases& p) -> bool& { return group(p).decays; });
+    }
     if (whole_.storage.parameters || whole_.storage.gradients)
       for (int n = 0; n < asked_.graph.node_count; ++n)
         if (asked_.graph.nodes[n].parameter_count > 0 && whole_.shared.bucket_of_node[n] > 0)

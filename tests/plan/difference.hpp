@@ -64,12 +64,21 @@ class Difference {
     same("buckets", 0, a.bucket_count, b.bucket_count);
     same("units", 0, a.unit_count, b.unit_count);
     same("uses", 0, a.use_count, b.use_count);
+    groups(a, b);
     for (int n = 0; n < a.graph->node_count && words_.empty(); ++n) {
       same("name", n, a.graph->name(n), b.graph->name(n));
       same("input of a leaf", n, a.graph->leaf(n).in.shape, b.graph->leaf(n).in.shape);
       same("value", n, a.graph->spec(n + 1).shape, b.graph->spec(n + 1).shape);
       same("signature", n, a.graph->signature(n), b.graph->signature(n));
     }
+  }
+  void groups(const Program& a, const Program& b) {
+    same("groups", 0, a.groups.count, b.groups.count);
+    same("pieces", 0, a.piece_count, b.piece_count);
+    for (int g = 0; g < a.groups.count && words_.empty(); ++g) same("group", g, a.groups.list[g], b.groups.list[g]);
+    for (int k = 0; k < a.graph->parameter_count && a.groups.any() && words_.empty(); ++k)
+      same("group of a parameter", k, a.groups.of_parameter[k], b.groups.of_parameter[k]);
+    for (int i = 0; i < a.piece_count && words_.empty(); ++i) same("piece", i, a.pieces[i], b.pieces[i]);
   }
   void lists(const Program& a, const Program& b) {
     for (int r = 0; r < a.roles; ++r) {

@@ -124,6 +124,16 @@ TEST_CASE("clipping, the units of its norm, and the scale of the loss are compar
   CHECK(reason<Whole, Cut>() == "they clip, and a cut goes through a block whose squares the other adds as one unit. Fix: cut between blocks.");
 }
 
+TEST_CASE("groups of parameters are compared by what they make of the options, not by how they are named") {
+  using Spared = Of<G, Single, NoDecay<>>;
+  static_assert(same_bits<Spared, Of<G, Sharded<4>, NoDecay<"bias">>>());
+  static_assert(same_bits<Of<G, Single>, Of<G, Single, LearningRateFactor<"linear1", 2, 2>>>());
+  CHECK(reason<Spared, Of<G, Single>>() ==
+        "weight decay or learning rate of parameter 'linear1.bias' differ. Fix: name the same NoDecay and LearningRateFactor in both.");
+  CHECK(reason<Of<G, Single, LearningRateFactor<"linear2", 1, 10>>, Of<G, Single, LearningRateFactor<"linear2", 1, 5>>>().find(
+            "of parameter 'linear2.weight' differ") != std::string::npos);
+}
+
 TEST_CASE("products that are split over ranks are compared, so equal splits agree and others do not") {
   static_assert(same_bits<Of<G, TensorParallel<2>>, Of<G, Hybrid<TensorParallel<2>, DataParallel<2>>>>());
   CHECK(reason<Of<G, Single>, Of<G, TensorParallel<2>>>() ==

@@ -49,7 +49,7 @@ TEST_CASE("every step has rows, targets, constants of the optimizer and paramete
   for (std::size_t i = 0; i < one.inputs.size(); ++i) CHECK(one.inputs[i] != two.inputs[i]);
   CHECK(one.labels != two.labels);
   CHECK(FieldNumbers(work(), 8, 1).inputs == std::vector<float>(one.inputs.begin(), one.inputs.begin() + 24));
-  const auto rate = [](std::int64_t step) { return static_cast<const SGD::Constants*>(work().constants(step).get())->learning_rate; };
+  const auto rate = [](std::int64_t step) { return static_cast<const SGD::Constants*>(work().constants(step, {}).get())->learning_rate; };
   CHECK(rate(1) != rate(2));
   CHECK(rate(2) != rate(3));
 }

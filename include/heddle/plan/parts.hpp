@@ -195,7 +195,7 @@ template <class... Types> [[nodiscard]] constexpr Diagnosis check_parts() {
       return found;
     }
     for (int j = 0; j < i; ++j)
-      if (parts[j] == parts[i]) return refuse_twice(parts[i], names[j].view(), names[i].view());
+      if (parts[j] == parts[i] && !may_be_several(parts[i])) return refuse_twice(parts[i], names[j].view(), names[i].view());
   }
   for (const PlanPart needed : {PlanPart::model, PlanPart::loss, PlanPart::optimizer, PlanPart::batch, PlanPart::policy}) {
     bool found = false;
@@ -205,13 +205,27 @@ template <class... Types> [[nodiscard]] constexpr Diagnosis check_parts() {
   return {};
 }
 
+/// B10: what a Batch names beside its rows.
+template <class Rows> [[nodiscard]] constexpr Diagnosis check_remedy() {
+  if constexpr (Rows::batch_remedy == Remedy::other) {
+    using Named = typename Rows::remedy_named;
+    return Diagnosis{Code{'B', 10}, ""} << "Batch<" << Rows::batch_rows << "> names " << type_name<Named>().view()
+                                        << ", which does not say how a smaller batch is taken. Fix: "
+                                        << (part_of<Named>() == PlanPart::unknown ? "name DropLast, PadLast or KeepLast, or nothing."
+                                                                                  : "write it beside the Batch, not in it.");
+  } else {
+    return {};
+  }
+}
+
 /// L10: a loss, an optimizer, or an option that says something of gradients. Rounds of Accumulate<K> are taken: rows pass in parts, in less memory.
 template <class... Types> [[nodiscard]] constexpr Diagnosis check_parts_of_inference() {
   constexpr int count = sizeof...(Types);
   const PlanPart parts[std::size_t{count + 1}] = {part_of<Types>()..., PlanPart::unknown};
   const Text<64> names[std::size_t{count + 1}] = {type_name<Types>()..., Text<64>{}};
   for (int i = 0; i < count; ++i)
-    for (const PlanPart trains : {PlanPart::loss, PlanPart::optimizer, PlanPart::bucket, PlanPart::clip, PlanPart::recompute, PlanPart::loss_scaling})
+    for (const PlanPart trains : {PlanPart::loss, PlanPart::optimizer, PlanPart::bucket, PlanPart::clip, PlanPart::recompute, PlanPart::loss_scaling,
+                                  PlanPart::no_decay, PlanPart::learning_rate_factor})
       if (parts[i] == trains)
         return Diagnosis{Code{'L', 10}, ""} << names[i].view() << " is for training, but an Inference is only applied. Fix: remove "
                                             << names[i].view() << ", or write a Plan to train.";

@@ -77,6 +77,8 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
   static constexpr bool allows_nothing = !std::is_void_v<Find<PlanPart::memory>> && budget < Bytes{1};
   static constexpr bool clips = option<PlanPart::clip>(false, []<class T>(std::type_identity<T>) { return T::clips; });
   using Chosen = ChosenLayers<Find<PlanPart::recompute>, Model>;
+  using Grouped = ChosenGroups<Model, Optimizer, Types...>;
+  static constexpr ParameterGroups groups = Grouped::value.view();
   static constexpr bool scales_loss = option<PlanPart::loss_scaling>(false, []<class T>(std::type_identity<T>) { return T::scales_loss; });
   static constexpr std::int64_t target_features = Loss::target_features(graph.output());
   static constexpr int states = Optimizer::states;
@@ -93,12 +95,8 @@ template <class ThePlan> struct CheckedParts {
   static constexpr Diagnosis before_lowering() {
     if constexpr (!Request::parts.ok()) {
       return Request::parts;
-    } else if constexpr (Request::Rows::batch_remedy == Remedy::other) {
-      using Named = typename Request::Rows::remedy_named;
-      return Diagnosis{Code{'B', 10}, ""} << "Batch<" << Request::Rows::batch_rows << "> names " << type_name<Named>().view()
-                                          << ", which does not say how a smaller batch is taken. Fix: "
-                                          << (part_of<Named>() == PlanPart::unknown ? "name DropLast, PadLast or KeepLast, or nothing."
-                                                                                    : "write it beside the Batch, not in it.");
+    } else if constexpr (constexpr Diagnosis remedy = check_remedy<typename Request::Rows>(); !remedy.ok()) {
+      return remedy;
     } else if constexpr (!Request::unit.ok()) {
       return Request::unit;
     } else if constexpr (Request::allows_nothing) {
@@ -114,6 +112,8 @@ template <class ThePlan> struct CheckedParts {
       return check_trained(Request::graph);
     } else if constexpr (!Request::Chosen::value.fault.ok()) {
       return Request::Chosen::value.fault;
+    } else if constexpr (!Request::Grouped::value.fault.ok()) {
+      return Request::Grouped::value.fault;
     } else if constexpr (!Request::layout.fault.ok()) {
       return Request::layout.fault;
     } else if constexpr (!Request::batch.fault.ok()) {

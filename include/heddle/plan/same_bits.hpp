@@ -110,6 +110,11 @@ struct BitComparison {
     const auto refuse = [](std::string_view what) { return because() << "one of them " << what << " in both or in neither."; };
     if (a.program.clips != b.program.clips) return refuse("clips its gradients. Fix: name Clip<GlobalNorm>");
     if (a.program.scales_loss != b.program.scales_loss) return refuse("scales its loss. Fix: name LossScaling");
+    for (int n = 0; n < a.graph.node_count; ++n)
+      for (int k = a.graph.nodes[n].first_parameter; k < a.graph.nodes[n].first_parameter + a.graph.nodes[n].parameter_count; ++k)
+        if (a.program.groups.of(k) != b.program.groups.of(k))
+          return because() << "weight decay or learning rate of parameter '" << a.graph.parameter_name(n, k - a.graph.nodes[n].first_parameter).view()
+                           << "' differ. Fix: name the same NoDecay and LearningRateFactor in both.";
     if (!a.program.clips) return {};
     if (!same_units(a.graph, b.graph))
       return because() << "they clip by a norm that is summed over other units. Fix: write the same Repeat and OneUnit in both models.";
@@ -215,8 +220,8 @@ template <class A, class B> struct AskSameBits : NotAsked {
 
 /// True if two plans that start with one seed, and see the same batches and options, end with the same parameters, to the last bit; for two
 /// Inferences, if outputs are. Compared: model, loss, optimizer, batch, how a smaller one is taken, grain, tree, shares, clipping and its units, loss
-/// scaling, splits over axis tensor. Buckets, orders, Recompute, slices and the number of ranks on other axes change no bit. It holds for one binary
-/// on one kind of processor. Where it is false bits may still agree; nothing promises it.
+/// scaling, groups of parameters, splits over axis tensor. Buckets, orders, Recompute, slices and the number of ranks on other axes change no bit. It
+/// holds for one binary on one kind of processor. Where it is false bits may still agree; nothing promises it.
 ///
 /// Errors  L12 without the call; B12 is the code of the reason; L06 and the refusals of the plans
 /// Source  sources.md#reproducible-sums

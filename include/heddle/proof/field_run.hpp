@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -30,7 +31,8 @@ struct FieldWork {
   KernelTable kernels;
   std::vector<bool> whole_only;
   std::int64_t target_features = 0;
-  std::shared_ptr<const void> (*constants)(std::int64_t step) = nullptr;
+  std::shared_ptr<const void> (*constants)(std::int64_t step, const ParameterGroups& groups) = nullptr;  ///< of every group, the first at least
+  std::size_t constants_bytes = 0;                                                                       ///< of one group
 };
 
 /// Among how many values labels and token ids are drawn, the fewer of both; 1: the model has neither, or they can be one value only.
@@ -239,8 +241,9 @@ template <class Session> class FieldRun {
     if (plan_.training->batch.remedy == Remedy::pad) input.rows = plan_.training->batch.batch;
     input.rows = std::min<std::int64_t>(input.rows, plan_.training->batch.capacity());
     input.reporting = FieldSteps::reports(s);
-    const std::shared_ptr<const void> constants = work_.constants(input.step);
+    const std::shared_ptr<const void> constants = work_.constants(input.step, plan_.training->groups);
     input.constants = constants.get();
+    input.constants_bytes = work_.constants_bytes;
     input.max_norm = static_cast<double>(s + 1);
     input.loss_scale = plan_.training->scales_loss ? std::ldexp(1.0F, 16 - static_cast<int>(s)) : 1;
     ranks_.run(input);

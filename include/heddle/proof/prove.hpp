@@ -12,18 +12,12 @@
 #include <type_traits>
 #include <utility>
 
-#include "heddle/compute/field/any_layer.hpp"
-#include "heddle/compute/field/elementwise.hpp"
-#include "heddle/compute/field/embedding.hpp"
-#include "heddle/compute/field/linear.hpp"
-#include "heddle/compute/field/losses.hpp"
-#include "heddle/compute/field/optimizers.hpp"
-#include "heddle/compute/field/reshape.hpp"
-#include "heddle/compute/field/watched.hpp"
+#include "heddle/compute/field/field.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/policy/single.hpp"
 #include "heddle/proof/bound.hpp"
 #include "heddle/proof/field_run.hpp"
+#include "heddle/proof/field_work.hpp"
 #include "heddle/proof/report.hpp"
 #include "heddle/run/trainer.hpp"
 
@@ -188,49 +182,6 @@ template <class Session, class SessionOfOne>
   return proof;
 }
 
-/// Walks a model as the kernels are collected and notes the layers that stand for any function.
-/// Linear, a layer without a field kernel of its own and Linear make {false, true, false} and count 3.
-template <int Leaves> struct WholeOnly {
-  std::vector<bool> leaves = std::vector<bool>(static_cast<std::size_t>(Leaves));
-  std::size_t count = 0;
-  template <class L> int layer(int value) {
-    if constexpr (Composite<L>)
-      return L::trace(*this, value);
-    else if constexpr (
-        requires { FieldKernel<typename KernelLayerOf<L>::type>::whole_only; } && !requires { L::is_input; })
-      leaves[count++] = true;
-    else
-      ++count;
-    return value;
-  }
-  template <class L> int child(int, int value) { return layer<L>(value); }
-  template <class L> int named(std::string_view, int value) { return layer<L>(value); }
-  template <int, class Block> int repeat(int value) { return layer<Block>(value); }
-  int add(int, int value) {
-    ++count;
-    return value;
-  }
-  template <class...> void siblings() {}
-};
-
-/// The graph that a plan is compared over lives as long as the program.
-template <class Model, class Loss, class Optimizer> [[nodiscard]] FieldWork field_work() {
-  static constexpr Graph graph = graph_of<Model>;
-  FieldWork work;
-  work.graph = &graph;
-  work.kernels = kernel_table<Model, Loss, Optimizer, FieldCompute>();
-  WholeOnly<Traced<Model>::counted.leaves> walk;
-  walk.template layer<Model>(0);
-  work.whole_only = std::move(walk.leaves);
-  work.target_features = Loss::target_features(graph.output());
-  work.constants = [](std::int64_t step) -> std::shared_ptr<const void> {
-    typename Optimizer::Options options{};
-    if constexpr (requires { options.learning_rate /= 2; }) options.learning_rate /= static_cast<decltype(options.learning_rate)>(step);
-    return std::make_shared<typename Optimizer::Constants>(Optimizer::constants(options, step));
-  };
-  return work;
-}
-
 /// Whole batches, and one that is smaller in the middle if the plan takes such.
 [[nodiscard]] inline FieldSteps steps_of(const BatchDivision& batch) {
   const bool takes_less = batch.remedy == Remedy::keep || batch.remedy == Remedy::pad;
@@ -262,13 +213,17 @@ template <class Asked, class Backend> struct AskedToProve {
   static constexpr Diagnosis found = find();
 };
 
+/// One device has the groups of the plan.
+template <class Alone, class... Types> [[nodiscard]] WithGroupOptions<Alone, Types...> with_groups_of(const plan_room::RequestOf<Plan<Types...>>*);
+
 template <class ThePlan, class Backend> [[nodiscard]] Proof prove_sound(ProofOptions how) {
   using Request = typename ThePlan::Request;
   constexpr int capacity = ThePlan::training.batch.capacity();
   using Rows = std::conditional_t<Request::batch.remedy == Remedy::drop, Batch<capacity, KeepLast>, typename Request::Rows>;
   using Unclipped = Plan<typename Request::Model, typename Request::Loss, typename Request::Optimizer, Rows, Single>;
   using Clipped = Plan<typename Request::Model, typename Request::Loss, typename Request::Optimizer, Rows, Single, Clip<GlobalNorm>>;
-  using Alone = std::conditional_t<Request::clips, Clipped, Unclipped>;
+  using Ungrouped = std::conditional_t<Request::clips, Clipped, Unclipped>;
+  using Alone = typename decltype(with_groups_of<Ungrouped>(static_cast<const Request*>(nullptr)))::type;
   const FieldWork work = field_work<typename Request::Model, typename Request::Loss, typename Request::Optimizer>();
   OneDevice<typename Backend::SessionOfOne> alone{work, {&Alone::training, &Alone::evaluation}, steps_of(ThePlan::training.batch), how};
   return prove_programs<typename Backend::Session>({&ThePlan::training, &ThePlan::evaluation}, alone,

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 #include "heddle/core/finite.hpp"
@@ -108,7 +109,7 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       case ListOp::skip: return skip();
       case ListOp::tie: return sum_ties(line.bucket);
       case ListOp::report: loss_sum_ = *losses(p_->batch.rank_grains()); return;
-      case ListOp::step: return step(p_->buckets[line.bucket]);
+      case ListOp::step: return step(line.bucket);
     }
   }
   [[nodiscard]] std::int64_t& ticket(const Instruction& line) { return tickets_[static_cast<std::size_t>(line.token)]; }
@@ -181,12 +182,26 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       sum = to;
     }
   }
-  void step(const FlatBucket& b) {
+  void step(int bucket) {
     if (skipped_) return;
-    if (p_->clips) arithmetic_.clip(gradient_slice(b), slice_elements(b), factor_);
+    const FlatBucket& b = p_->buckets[bucket];
+    const std::int64_t all = slice_elements(b);
+    if (p_->clips) arithmetic_.clip(gradient_slice(b), all, factor_);
     stepped_ = true;
-    for (std::size_t s = 0; s < states_.size(); ++s) states_[s] = state_slice(static_cast<int>(s), b);
-    kernels_.step(in_->constants, slice_elements(b), parameter_slice(b), gradient_slice(b), states_.begin());
+    if (!p_->groups.any()) return step_range(b, 0, all, 0);
+    const StepPiece* const end = p_->pieces + p_->piece_count;
+    const StepPiece* piece = std::lower_bound(p_->pieces, end, bucket, [](const StepPiece& of, int wanted) { return of.bucket < wanted; });
+    for (; piece != end && piece->bucket == bucket; ++piece) {
+      const std::int64_t from = std::max(piece->begin - slice_ * all, std::int64_t{0});
+      const std::int64_t to = std::min(piece->end() - slice_ * all, all);
+      if (from < to) step_range(b, from, to, piece->group);
+    }
+  }
+  /// Elements of this rank's slice, with the constants of one group.
+  void step_range(const FlatBucket& b, std::int64_t from, std::int64_t to, int group) {
+    for (std::size_t s = 0; s < states_.size(); ++s) states_[s] = state_slice(static_cast<int>(s), b) + from;
+    const void* const constants = static_cast<const std::byte*>(in_->constants) + static_cast<std::size_t>(group) * in_->constants_bytes;
+    kernels_.step(constants, to - from, parameter_slice(b) + from, gradient_slice(b) + from, states_.begin());
   }
 
   void run_body(const IndexRange& body) {

@@ -4,6 +4,7 @@
 // In: a Program, a rank.  Out: StepInput, rows of a grain, groups of the transport.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -26,13 +27,14 @@ struct StepInput {
   std::int64_t rows = 0;                 // rows that count: source rows, or the capacity if missing rows are repeated
   std::int64_t step = 0;
   bool reporting = false;
-  const void* constants = nullptr;  // of the optimizer
+  const void* constants = nullptr;  // of the optimizer, for one group of parameters behind the other
   float* outputs = nullptr;         // evaluation: (rows, output features)
   Observer* observer = nullptr;
   double max_norm = 0;        // of a plan that clips
   float loss_scale = 1;       // of a plan that scales its loss
   std::uint32_t options = 0;  // hash of the constants
   float learning_rate = 0;
+  std::size_t constants_bytes = 0;  // of one group
 };
 
 /// What a rank says of this step to ranks in other processes.

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <functional>
 #include <new>
-#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -19,6 +18,7 @@
 #include "heddle/run/accuracy.hpp"
 #include "heddle/run/by_rank.hpp"
 #include "heddle/run/examples.hpp"
+#include "heddle/run/group_constants.hpp"
 #include "heddle/run/kernel_table.hpp"
 #include "heddle/run/movable.hpp"
 #include "heddle/run/observer.hpp"
@@ -63,19 +63,21 @@ template <class Asked, class Check> using OfTrained = std::conditional_t<Trainer
 template <class Optimizer, class Ranks> struct TrainerState {
   using Options = typename Optimizer::Options;
   TrainerState(const PlanToTrain& plan, const Options& given, Seed seed, RunOptions how)
-      : options(given), ranks(plan, {this, &check, &prepare}, seed, how) {}
+      : options(given), groups(plan.training.groups), ranks(plan, {this, &check, &prepare}, seed, how) {}
   static void check(void* holder) {
-    if (const Diagnosis wrong = Optimizer::check(static_cast<TrainerState*>(holder)->options); !wrong.ok()) throw Error(wrong);
+    const TrainerState& state = *static_cast<TrainerState*>(holder);
+    if (const Diagnosis wrong = GroupConstants<Optimizer>::check(state.options, state.groups); !wrong.ok()) throw Error(wrong);
   }
   static void prepare(void* holder, std::int64_t step, StepInput& input) {
     TrainerState& state = *static_cast<TrainerState*>(holder);
-    const auto& constants = state.constants.emplace(Optimizer::constants(state.options, step));
-    input.constants = &constants;
-    input.options = hash_of_constants(constants);
+    input.constants = state.constants.make(state.options, step, state.groups);
+    input.constants_bytes = sizeof(typename Optimizer::Constants);
+    input.options = state.constants.hash();
     input.learning_rate = learning_rate_of(state.options);
   }
   Options options;
-  std::optional<typename Optimizer::Constants> constants;  // of the step in hand
+  ParameterGroups groups;
+  GroupConstants<Optimizer> constants;  // of the step in hand
   Ranks ranks;
 };
 

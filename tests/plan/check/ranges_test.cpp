@@ -5,6 +5,7 @@
 
 #include "heddle/plan/check/check.hpp"
 #include "heddle/plan/inference.hpp"
+#include "heddle/plan/options/groups.hpp"
 #include "plan/flow.hpp"
 
 using namespace heddle;
@@ -146,5 +147,27 @@ TEST_CASE("tables whose ranges run backwards or whose devices are not there are 
   other = tied;
   other.uses = uses.data();
   uses[0].bucket = static_cast<std::int16_t>(tied.bucket_count);
-  CHECK(check(other).sentence().view().find("use 0 of tied parameters") != std::string_view::npos);
+  CHECK(check(other).sentence().view().find("use 0 of tied parameters names ") != std::string_view::npos);
+}
+
+TEST_CASE("a piece of a step, or a parameter, of what is not there is refused") {
+  using Grouped = Trained<Chain, Sharded<2>, NoDecay<>>;
+  const Program& p = Grouped::training;
+  const auto told = [&](auto change) {
+    std::vector<StepPiece> pieces(p.pieces, p.pieces + p.piece_count);
+    std::vector<std::int16_t> of(p.groups.of_parameter, p.groups.of_parameter + p.graph->parameter_count);
+    change(pieces, of);
+    Program now = p;
+    now.pieces = pieces.data();
+    now.groups.of_parameter = of.data();
+    return std::string{check(now).sentence().view()};
+  };
+  CHECK(told([](auto&, auto&) {}).empty());
+  CHECK(told([](auto& pieces, auto&) { pieces[1].group = 2; }) ==
+        "[heddle.S20] piece 1 of a step names group 2, but what is there is 0 to 1. Fix: name one of them.");
+  CHECK(told([](auto& pieces, auto&) { pieces[0].bucket = 99; }).find("[heddle.S20] piece 0 of a step names bucket 99") == 0);
+  CHECK(told([](auto& pieces, auto&) { pieces[0].begin = -16; }).find("[heddle.S20] piece 0 of a step names as its begin element -16") == 0);
+  CHECK(told([](auto& pieces, auto&) { pieces[0].elements = std::int64_t{1} << 40; }).find("[heddle.S20] piece 0 of a step names elements") == 0);
+  CHECK(told([](auto& pieces, auto&) { pieces[0].elements = -1; }).find("[heddle.S20]") == 0);
+  CHECK(told([](auto&, auto& of) { of[3] = -1; }) == "[heddle.S20] parameter 3 names group -1, but what is there is 0 to 1. Fix: name one of them.");
 }

@@ -4,10 +4,13 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 #include "heddle/graph/layers/input.hpp"
+#include "heddle/plan/lowered.hpp"
+#include "heddle/plan/options/groups.hpp"
 #include "heddle/policy/tensor_parallel.hpp"
-#include "plan/plans.hpp"
+#include "plan/flow.hpp"
 
 using namespace heddle;
 using namespace heddle::tests;
@@ -102,4 +105,47 @@ TEST_CASE("a division that is not the one of its layout, and options below nothi
   CHECK(refused([](LoweringRequest& r) { r.budget = Bytes{-1}; }).find("[heddle.C02]") == 0);
   CHECK(refused([](LoweringRequest& r) { r.again.leaf = nullptr; }).find("[heddle.L05]") == 0);
   CHECK(refused([](LoweringRequest& r) { r.target_features = std::int64_t{1} << 60; }).find("[heddle.G21]") == 0);
+}
+
+TEST_CASE("groups of parameters that no options made are refused if they are none") {
+  using Grouped = Trained<Skips, Single, NoDecay<>, LearningRateFactor<"0", 1, 10>>;
+  static constexpr int parameters = graph_of<Skips>.parameter_count;
+  const ParameterGroups made = request_of<Grouped>().groups;
+  REQUIRE(made.count == 4);
+  const auto refused = [&](auto change) {
+    LoweringRequest asked = request_of<Grouped>();
+    std::vector<ParameterGroup> list(made.list, made.list + made.count);
+    std::vector<std::int16_t> of(made.of_parameter, made.of_parameter + parameters);
+    asked.groups = {list.data(), of.data(), made.count};
+    CHECK(check_answers(asked).ok());
+    change(asked, list, of);
+    CHECK(lower(asked).fault().code == check_answers(asked).code);
+    return std::string{check_answers(asked).sentence().view()};
+  };
+  CHECK(refused([](LoweringRequest& r, auto&, auto&) { r.groups.list = nullptr; }) ==
+        "[heddle.L20] Skips is to have 4 groups of parameters, or a view of them is missing. Fix: let groups show 1 to 13 groups, and the group of "
+        "each of 12 parameters.");
+  CHECK(refused([](LoweringRequest& r, auto&, auto&) { r.groups.of_parameter = nullptr; }).find("[heddle.L20]") == 0);
+  CHECK(refused([](LoweringRequest& r, auto&, auto&) { r.groups.count = -1; }).find("[heddle.L20] Skips is to have -1 groups") == 0);
+  CHECK(refused([](LoweringRequest& r, auto&, auto&) { r.groups.count = 1 << 30; }).find("[heddle.L20] Skips is to have 1,073,741,824 groups") == 0);
+  CHECK(refused([](LoweringRequest&, auto& list, auto&) { list[3].denominator = 0; }) ==
+        "[heddle.L21] group 3 of parameters has the factor 1 / 0, which is not above 0. Fix: name a numerator and a denominator of at least 1.");
+  CHECK(refused([](LoweringRequest&, auto& list, auto&) {
+          list[0].numerator = -5;
+        }).find("[heddle.L21] group 0 of parameters has the factor -5 / 1") == 0);
+  CHECK(refused([](LoweringRequest&, auto&, auto& of) { of[1] = 4; }) ==
+        "[heddle.L20] parameter '0.bias' is of group 4, but groups are 0 to 3. Fix: name one of them.");
+  CHECK(refused([](LoweringRequest&, auto&, auto& of) { of[1] = -30000; }).find("[heddle.L20] parameter '0.bias' is of group -30,000") == 0);
+}
+
+TEST_CASE("a use of tied parameters that is of another group than its owner is refused") {
+  LoweringRequest asked = request_of<Trained<Language, Single, LearningRateFactor<"wte", 1, 10>>>();
+  std::vector<std::int16_t> of(asked.groups.of_parameter, asked.groups.of_parameter + asked.graph.parameter_count);
+  asked.groups.of_parameter = of.data();
+  CHECK(check_answers(asked).ok());
+  int use = 0;
+  while (asked.graph.nodes[use].tied_to < 0) ++use;
+  of[static_cast<std::size_t>(asked.graph.nodes[use].first_parameter)] = 0;
+  CHECK(check_answers(asked).sentence().view() ==
+        "[heddle.L20] parameter 'middle.weight' is of group 0, but what it is tied to is of group 1. Fix: name one of them.");
 }

@@ -4,7 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <set>
+#include <vector>
 
+#include "heddle/plan/options/groups.hpp"
 #include "plan/plans.hpp"
 
 using namespace heddle;
@@ -44,6 +46,23 @@ TEST_CASE("one changed line of a list, of a body or of a bucket is another progr
   Program kept = Two::training;
   kept.storage.keeps = true;
   CHECK(program_hash(kept) != before);
+}
+
+TEST_CASE("groups of parameters and their pieces are part of a Program") {
+  using Grouped = Trained<Chain, Single, NoDecay<>>;
+  const std::uint64_t before = program_hash(Grouped::training);
+  CHECK(before != program_hash(One::training));
+  CHECK(before != program_hash(Trained<Chain, Single, NoDecay<"0.0.bias">>::training));
+  CHECK(before == program_hash(Trained<Chain, Single, NoDecay<"bias">>::training));
+  Program other = Grouped::training;
+  const ParameterGroup list[] = {{}, {1, 2, false}};
+  other.groups.list = list;
+  CHECK(program_hash(other) != before);
+  other = Grouped::training;
+  std::vector<StepPiece> pieces(other.pieces, other.pieces + other.piece_count);
+  pieces[1].group = 0;
+  other.pieces = pieces.data();
+  CHECK(program_hash(other) != before);
 }
 
 TEST_CASE("numbers and texts are told apart from their neighbours") {

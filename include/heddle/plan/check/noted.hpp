@@ -24,6 +24,7 @@ struct MadeFrom {
   int states = 0;  ///< of the optimizer, for each parameter
   bool clips = false;
   bool scales_loss = false;
+  ParameterGroups groups{};
 };
 /// Of a request that is data, or of one that is a type: plan_room::made_from(Request{}).
 template <class Request> [[nodiscard]] constexpr MadeFrom made_from(const Request& in) {
@@ -33,7 +34,8 @@ template <class Request> [[nodiscard]] constexpr MadeFrom made_from(const Reques
           .target_features = in.target_features,
           .states = in.states,
           .clips = in.clips,
-          .scales_loss = in.scales_loss};
+          .scales_loss = in.scales_loss,
+          .groups = in.groups};
 }
 
 /// S18 of a fact: "the size of axis tensor is noted as 1, but 2 follows from the model, the layout and the batch. Fix: ...".

@@ -39,14 +39,15 @@ struct RangeCheck {
     std::string_view what;
     int number = 0;
     std::string_view of;
-    int whose = 0;
+    int whose = 0;  // -1: no number behind `of`
   };
 
   /// `number` is one of first .. count - 1.
   constexpr bool is_in(const Where& where, std::string_view field, std::int64_t number, std::int64_t count, std::int64_t first = 0) {
     if (number >= first && number < count) return true;
     fault = Diagnosis{Code{'S', 20}, where.what} << where.number;
-    if (!where.of.empty()) fault << where.of << where.whose;
+    fault << where.of;
+    if (!where.of.empty() && where.whose >= 0) fault << where.whose;
     fault << " names " << field << ' ' << number << ", but ";
     if (count <= first)
       fault << "there is none";
@@ -75,12 +76,24 @@ struct RangeCheck {
       if (!is_in(where, "device", p.device_of_chunk[c], p.roles)) return;
       if (!is_in(where, "as its end layer", p.first_node[c + 1], p.graph->node_count + 1, p.first_node[c])) return;
     }
-    for (int u = 0; u < p.use_count; ++u) {
-      const Where where{"use ", u, " of tied parameters", 0};
+    pieces();
+    for (int u = 0; u < p.use_count && fault.ok(); ++u) {
+      const Where where{"use ", u, " of tied parameters", -1};
       const TiedUse& use = p.uses[u];
       if (!is_in(where, "device", use.role, p.roles) || !is_in(where, "bucket", use.bucket, p.bucket_count) ||
           !is_in(where, "layer", use.node, p.graph->node_count) || !is_in(where, "layer", use.owner, p.graph->node_count))
         return;
+    }
+  }
+  constexpr void pieces() {
+    for (int k = 0; k < p.graph->parameter_count && p.groups.any(); ++k)
+      if (!is_in({"parameter ", k, "", 0}, "group", p.groups.of_parameter[k], p.groups.count)) return;
+    for (int i = 0; i < p.piece_count; ++i) {
+      const Where where{"piece ", i, " of a step", -1};
+      const StepPiece& piece = p.pieces[i];
+      if (!is_in(where, "bucket", piece.bucket, p.bucket_count) || !is_in(where, "group", piece.group, p.groups.count)) return;
+      if (!is_in(where, "as its begin element", piece.begin, p.buckets[piece.bucket].elements)) return;
+      if (!is_in(where, "elements", piece.elements, p.buckets[piece.bucket].elements - piece.begin + 1)) return;
     }
   }
   constexpr void line(const Instruction& line, int role, int number) {

@@ -12,6 +12,7 @@
 #include "heddle/plan/lower/body.hpp"
 #include "heddle/plan/lower/emit.hpp"
 #include "heddle/plan/lower/forward_body.hpp"
+#include "heddle/plan/lower/groups.hpp"
 #include "heddle/plan/lower/local_graph.hpp"
 #include "heddle/plan/lower/memory.hpp"
 #include "heddle/plan/lower/recompute.hpp"
@@ -24,7 +25,7 @@
 
 namespace heddle::plan_room {
 
-/// Phases that training and evaluation share. Request names graph, layout, batch, bucket_bytes, target_features, states, Chosen.
+/// Phases that training and evaluation share. Request names graph, layout, batch, bucket_bytes, target_features, states, Chosen, groups.
 template <class Request> struct SharedPhases : Request {
   using Request::batch;
   using Request::layout;
@@ -51,6 +52,18 @@ template <class Request> struct SharedPhases : Request {
     to_cut.write(list, out.of_node);
     return out;
   }();
+  /// Owns the pieces in which buckets are stepped, if the plan names groups; Linear<16, 16> under NoDecay<> has 2.
+  struct Pieces {
+    StepPiece list[std::size_t{Request::groups.any() ? graph.parameter_count + 1 : 1}]{};
+    int count = 0;
+  };
+  static constexpr Pieces pieces = [] {
+    Pieces out;
+    List<StepPiece> list{out.list, Request::groups.any() ? graph.parameter_count : 0};
+    write_pieces(graph, Request::groups, flat.parameters, buckets.list, bucket_count, list);
+    out.count = list.count;
+    return out;
+  }();
   static constexpr int uses = count_uses(graph, layout, flat.shared);
   static constexpr auto ties = [] {
     TieTable<uses, roles> out;
@@ -66,6 +79,9 @@ template <class Request> struct SharedPhases : Request {
                                        .buckets = buckets.list,
                                        .bucket_count = bucket_count,
                                        .bucket_of_node = buckets.of_node,
+                                       .groups = Request::groups,
+                                       .pieces = pieces.list,
+                                       .piece_count = pieces.count,
                                        .uses = ties.uses,
                                        .use_count = uses,
                                        .tied_transfers = ties.transfer_count,

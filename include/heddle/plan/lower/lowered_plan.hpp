@@ -12,6 +12,7 @@
 #include "heddle/plan/lower/emit.hpp"
 #include "heddle/plan/lower/fitted_request.hpp"
 #include "heddle/plan/lower/forward_body.hpp"
+#include "heddle/plan/lower/groups.hpp"
 #include "heddle/plan/lower/local_graph.hpp"
 #include "heddle/plan/lower/lowering_request.hpp"
 #include "heddle/plan/lower/memory.hpp"
@@ -38,8 +39,9 @@ class LoweredPlan {
   [[nodiscard]] const Program& applied() const { return all_->programs[2]; }
   [[nodiscard]] const LoweringRequest& request() const { return all_->request; }
 
-  using Store = Tables<TracedLeaf, Signature, Laid, Spec, Node, ParameterPlace, FlatUnit, FlatBucket, TiedUse, Segment, Entry, Transfer, PlacedEdge,
-                       IndexRange, Place, TimedCompute, Instruction, Pool, ArenaMap, std::int64_t, int, std::int16_t, bool>;
+  using Store =
+      Tables<TracedLeaf, Signature, Laid, Spec, Node, ParameterPlace, FlatUnit, FlatBucket, ParameterGroup, StepPiece, TiedUse, Segment, Entry,
+             Transfer, PlacedEdge, IndexRange, Place, TimedCompute, Instruction, Pool, ArenaMap, std::int64_t, int, std::int16_t, bool>;
 
   /// The tables of one mode that the Programs or the arenas still read.
   struct Mode {
@@ -65,6 +67,9 @@ class LoweredPlan {
       request.graph.leaves = copy(asked.graph.leaves, asked.graph.leaf_count);
       request.graph.nodes = copy(asked.graph.nodes, asked.graph.node_count);
       request.again.leaf = asked.again.any ? copy(asked.again.leaf, asked.graph.leaf_count) : nullptr;
+      if (!asked.groups.any()) return;
+      request.groups.list = copy(asked.groups.list, asked.groups.count);
+      request.groups.of_parameter = copy(asked.groups.of_parameter, asked.graph.parameter_count);
     }
     template <class T> const T* copy(const T* from, int count) {
       T* const to = store.make<T>(count);
@@ -115,6 +120,8 @@ class LoweredPlan {
       auto buckets = store.make_list<FlatBucket>(to_cut.count());
       auto* const of_node = store.make<std::int16_t>(graph.node_count);
       to_cut.write(buckets, of_node);
+      auto pieces = store.make_list<StepPiece>(request.groups.any() ? graph.parameter_count : 0);
+      write_pieces(graph, request.groups, flat.parameters, buckets.data, buckets.count, pieces);
       auto uses = store.make_list<TiedUse>(count_uses(graph, request.layout, flat.shared));
       auto* const tie_room = store.make<std::int64_t>(roles);
       const int tied = find_ties(to_cut, buckets.data, buckets.count, uses, tie_room);
@@ -126,6 +133,9 @@ class LoweredPlan {
                             .buckets = buckets.data,
                             .bucket_count = buckets.count,
                             .bucket_of_node = of_node,
+                            .groups = request.groups,
+                            .pieces = pieces.data,
+                            .piece_count = pieces.count,
                             .uses = uses.data,
                             .use_count = uses.count,
                             .tied_transfers = tied,

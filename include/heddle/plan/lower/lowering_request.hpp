@@ -12,6 +12,7 @@
 #include "heddle/graph/graph.hpp"
 #include "heddle/graph/graph_check.hpp"
 #include "heddle/plan/lower/fitted_layout.hpp"
+#include "heddle/plan/lower/groups.hpp"
 #include "heddle/plan/lower/layout_check.hpp"
 #include "heddle/plan/lower/recompute.hpp"
 #include "heddle/plan/lower/units.hpp"
@@ -21,7 +22,7 @@
 
 namespace heddle::plan_room {
 
-/// What a plan asks of the lowering. Its graph and the leaves to run again are views: a LoweredPlan copies what they show.
+/// What a plan asks of the lowering. Its graph, the leaves to run again and groups are views: a LoweredPlan copies what they show.
 ///
 /// Linear<4, 3> under DataParallel<2> with Batch<8>: a graph of one node, a layout whose axis data has size 2, 8 rows over 2 ranks.
 /// Tested  plan/lower/lowering_request_test, plan/lower/lowered_plan_test
@@ -37,6 +38,7 @@ struct LoweringRequest {
   bool reproducible = false;  ///< the plan names Reproducible
   bool trains = true;         ///< false: there need be nothing to train
   ChosenLeaves again{};       ///< what Recompute names
+  ParameterGroups groups{};   ///< what NoDecay and LearningRateFactor name
   Bytes budget{0};            ///< of one device; 0: none
   bool fitted = false;        ///< a balanced cut that does not fit the budget gives way to one that does: Balanced<2> beside Memory<1_MB>
   int most_entries = 0;       ///< room for entries of bodies in each mode; 0: as many as are counted
@@ -63,6 +65,7 @@ template <class ThePlan> [[nodiscard]] constexpr LoweringRequest request_of() {
   out.reproducible = Request::batch_request.reproducible;
   out.trains = Request::trains;
   out.again = Request::Chosen::value.view();
+  out.groups = Request::groups;
   if constexpr (requires { Request::own_budget; }) {
     out.budget = Request::own_budget;  // of an Inference: of the arena that it has itself
   } else {
@@ -146,7 +149,7 @@ inline constexpr int most_states = 16;  ///< of an optimizer, for each parameter
     return Diagnosis{Code{'C', 2}, ""} << "a budget of " << in.budget.value << " bytes allows no plan. Fix: name what a device has, or 0 for none.";
   return check_bucket(in.bucket_bytes);
 }
-/// L19, L05, G21: what a request asks beside its parts.
+/// L19, L05, L20, L21, G21: what a request asks beside its parts.
 [[nodiscard]] constexpr Diagnosis check_asked(const LoweringRequest& in) {
   if (in.target_features < 0 || in.states < 0 || in.states > most_states || in.most_entries < 0 || in.most_instructions < 0)
     return Diagnosis{Code{'L', 19}, ""} << "a request names " << in.target_features << " targets of a row, " << in.states
@@ -156,6 +159,7 @@ inline constexpr int most_states = 16;  ///< of an optimizer, for each parameter
     return Diagnosis{Code{'L', 5}, ""} << in.graph.model.view()
                                        << " is to run layers again, but a view of which is missing. Fix: let again.leaf show " << in.graph.leaf_count
                                        << " answers, also beside blocks.";
+  if (const Diagnosis found = check_groups(in.graph, in.groups); !found.ok()) return found;
   constexpr std::int64_t most_targets = std::int64_t{1} << 56;
   const std::int64_t copies = std::int64_t{in.batch.levels()} + in.states + 4;
   if (counted_product(in.target_features, in.batch.capacity()) < most_targets &&

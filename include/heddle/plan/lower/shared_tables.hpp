@@ -42,6 +42,9 @@ struct SharedTables {
   const FlatBucket* buckets = nullptr;
   int bucket_count = 0;
   const std::int16_t* bucket_of_node = nullptr;
+  ParameterGroups groups;
+  const StepPiece* pieces = nullptr;
+  int piece_count = 0;
   const TiedUse* uses = nullptr;
   int use_count = 0;
   int tied_transfers = 0;
@@ -108,6 +111,9 @@ struct SharedTables {
     p.weight_bodies = mode.weight;
     p.transfers = mode.transfers;
     p.transfer_count = mode.transfer_count;
+    p.groups = groups;
+    p.pieces = pieces;
+    p.piece_count = piece_count;
     p.uses = uses;
     p.use_count = use_count;
     p.pools = mode.pools;

@@ -26,14 +26,18 @@ enum class PlanPart : std::uint8_t {
   bucket,
   clip,
   recompute,
-  loss_scaling
+  loss_scaling,
+  no_decay,
+  learning_rate_factor
 };
 
 [[nodiscard]] constexpr std::string_view name_of(PlanPart p) {
-  constexpr std::string_view names[] = {"unknown part", "model",      "loss",   "optimizer", "Batch", "policy",    "Grain",
-                                        "Reproducible", "Accumulate", "Memory", "Bucket",    "Clip",  "Recompute", "LossScaling"};
+  constexpr std::string_view names[] = {"unknown part", "model",  "loss",   "optimizer", "Batch",     "policy",      "Grain",   "Reproducible",
+                                        "Accumulate",   "Memory", "Bucket", "Clip",      "Recompute", "LossScaling", "NoDecay", "LearningRateFactor"};
   return names[static_cast<int>(p)];
 }
+/// Options that say something of some parameters: each of several is kept.
+[[nodiscard]] constexpr bool may_be_several(PlanPart p) { return p == PlanPart::no_decay || p == PlanPart::learning_rate_factor; }
 
 /// A type that says itself which part of a plan it is: `static constexpr PlanPart plan_part = PlanPart::batch;`. The type of the member counts, so a
 /// model with a member of any name stays a model.

@@ -11,6 +11,7 @@
 #include "heddle/graph/loss.hpp"
 #include "heddle/mesh/mesh.hpp"
 #include "heddle/plan/options/batch.hpp"
+#include "heddle/plan/program/groups.hpp"
 #include "heddle/plan/program/region.hpp"
 
 namespace heddle::plan_room {
@@ -252,6 +253,9 @@ struct Program {
   int bucket_count = 0;
   const FlatUnit* units = nullptr;  // of all roles, in the order of the model
   int unit_count = 0;
+  ParameterGroups groups;             // what the optimizer's options are by parameter
+  const StepPiece* pieces = nullptr;  // bucket by bucket; without groups there is none, and each bucket is stepped as one
+  int piece_count = 0;
   const TiedUse* uses = nullptr;  // of tied parameters
   int use_count = 0;
   bool clips = false;                            // by the norm of all gradients

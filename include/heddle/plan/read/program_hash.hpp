@@ -64,6 +64,13 @@ constexpr void add_lists(Fnv& hash, const Program& p) {
     }
 }
 
+/// Of a plan without groups nothing.
+constexpr void add_groups(Fnv& hash, const Program& p) {
+  for (int g = 0; g < p.groups.count; ++g) hash.add(p.groups.list[g].numerator, p.groups.list[g].denominator, p.groups.list[g].decays);
+  for (int k = 0; k < p.graph->parameter_count && p.groups.any(); ++k) hash.add(p.groups.of_parameter[k]);
+  for (int i = 0; i < p.piece_count; ++i) hash.add(p.pieces[i].bucket, p.pieces[i].group, p.pieces[i].begin, p.pieces[i].elements);
+}
+
 /// The ranks of a plan that are processes compare it before they start.
 ///
 /// Tested  plan/read/program_hash_test
@@ -90,6 +97,7 @@ constexpr void add_lists(Fnv& hash, const Program& p) {
   for (int u = 0; u < p.use_count; ++u) hash.add(p.uses[u].owner, p.uses[u].node, p.uses[u].role, p.uses[u].bucket);
   for (int k = 0; k < p.graph->parameter_count; ++k)
     hash.add(p.parameters[k].role, p.parameters[k].begin, p.parameters[k].elements, p.parameters[k].split, p.parameters[k].owner_begin);
+  add_groups(hash, p);
   return hash.value();
 }
 

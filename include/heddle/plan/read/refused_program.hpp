@@ -43,6 +43,7 @@ struct NothingLowered {
   ParameterPlace parameters[1];
   FlatBucket buckets[1];
   FlatUnit units[1];
+  StepPiece pieces[1];
   TiedUse uses[1];
   ArenaMap arenas[1];
 };
@@ -54,7 +55,7 @@ inline constexpr NothingLowered nothing_lowered{};
 struct RefusedProgram : RefusedAnswer, Program {
   RefusedMesh mesh;
   RefusedBatch batch;
-  RefusedNumber roles, chunks, transfer_count, bucket_count, unit_count, use_count;
+  RefusedNumber roles, chunks, transfer_count, bucket_count, unit_count, piece_count, use_count;
   RefusedFact clips, scales_loss;
   RefusedWord<RefusedFact> batch_split, reduces_norm_along;
   RefusedWord<RefusedNumber> device_of_chunk, first_node, loss_role, slot, norm_floats, grain_stride;
@@ -72,6 +73,7 @@ struct RefusedProgram : RefusedAnswer, Program {
     parameters = none.parameters;
     buckets = none.buckets;
     units = none.units;
+    pieces = none.pieces;
     uses = none.uses;
     arenas = none.arenas;
   }
