@@ -199,6 +199,6 @@ REFUSED = {
     "Plan stands in heddle and heddle::datasets": {HEADER: EXPORT + INNER_EXPORT, "docs/reference.md": PAGE + INNER_PAGE},
     "heddle::datasets has Plan, which docs/reference.md does not list": {HEADER: EXPORT + INNER_EXPORT, "docs/reference.md": PAGE},
     "an inline room": {HEADER: "namespace heddle::inline plan_room {\n}\n" + EXPORT, "docs/reference.md": PAGE},
-    "more than 100": {HEADER: EXPORT.replace("plan_room::Batch", ", ".join(f"plan_room::A{i}" for i in range(131))), "docs/reference.md": PAGE},
+    f"more than {MOST_NAMES}": {HEADER: EXPORT.replace("plan_room::Batch", ", ".join(f"plan_room::A{i}" for i in range(131))), "docs/reference.md": PAGE},
     "room mesh sees other names": {"include/heddle/core/rooms.hpp": "namespace mesh_room {\nusing namespace plan_room;\n}\n"},
 }

@@ -23,7 +23,7 @@
 // - Tests of equivalence lower most of their plans themselves (equivalence/plan_as_data.hpp): no compiler has made those.
 // - tests/plan/read/work_test.cpp and tests/plan/lower/fitted_cut_test.cpp lower most of their plans only at run time, so no compiler has made them.
 // - Some mistakes can be made only in a type: parts that are missing or stand twice, units, remedies, a loss that does not take the output, and
-//   names of what Recompute runs again. S07 is asked only of types, since it limits what a compiler evaluates.
+//   names of what Recompute runs again or of groups of parameters. S07 is asked only of types, since it limits what a compiler evaluates.
 #include <typeinfo>
 
 namespace heddle::core_room {
@@ -58,7 +58,8 @@ struct NoticedPlan {
 };
 inline const NoticedPlan* first_noticed = nullptr;
 
-/// What is wrong with such a plan is said of its types: of parts, units and remedies, the loss, names of what runs again. S07 limits compilers.
+/// What is wrong with such a plan is said of its types: of parts, units and remedies, the loss, names of what runs again or of groups of parameters.
+/// S07 limits compilers.
 template <class ThePlan> constexpr bool only_types_ask() {
   using Request = plan_room::RequestOf<ThePlan>;
   if constexpr (!Request::parts.ok() || !Request::unit.ok() || Request::allows_nothing) {
@@ -69,7 +70,8 @@ template <class ThePlan> constexpr bool only_types_ask() {
     return true;
   } else {
     constexpr auto code = plan_room::Verdict<ThePlan>::found.code;
-    return !Request::Chosen::value.fault.ok() || (code.letter == 'B' && code.number == 10) || (code.letter == 'S' && code.number == 7);
+    return !Request::Chosen::value.fault.ok() || !Request::Grouped::value.fault.ok() || (code.letter == 'B' && code.number == 10) ||
+           (code.letter == 'S' && code.number == 7);
   }
 }
 
