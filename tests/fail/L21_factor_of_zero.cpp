@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.L21\] A factor of the learning rate is not above 0\.
-// expect-g++: LearningRateFactor of `head` is 0 / 10, which is not above 0\. Fix: name a numerator and a denominator of at least 1\.
+// expect-g++: LearningRateFactor of `head` is 0 / 10, which is not above 0\. Fix: name a numerator and a denominator of at least 1, or Frozen<L> for
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

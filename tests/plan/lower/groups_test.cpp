@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/graph/frozen.hpp"
 #include "heddle/graph/tied.hpp"
 #include "heddle/plan/inference.hpp"
 #include "heddle/policy/sharded.hpp"
@@ -20,6 +21,8 @@ struct Inner : Residual<Named<"up", Linear<16, 32>>, GELU, Named<"down", Linear<
 struct Deep : Sequential<Named<"stem", Linear<8, 16>>, Named<"blocks", Repeat<2, Inner>>, Named<"head", Linear<16, 4>>> {};
 struct Positions : Sequential<Linear<8, 6>, ReLU, Repeat<2, Residual<Linear<6, 6>, Tanh>>> {};  // 0.weight, 2.0.0.weight
 struct TiedEnds : Sequential<Named<"in", Linear<6, 6>>, Tanh, Tied<"out", Linear<6, 6>, To<"in">>, Named<"last", Linear<6, 3>>> {};
+struct Tuned : Sequential<Frozen<Named<"stem", Linear<8, 16>>>, Frozen<Named<"blocks", Repeat<2, Inner>>>, Named<"head", Linear<16, 4>>> {};
+struct FrozenBiases : Sequential<Frozen<Linear<8, 6>>, ReLU, Linear<6, 3, NoBias>> {};
 struct NoBiases : Sequential<Linear<8, 6, NoBias>, ReLU, Linear<6, 3, NoBias>> {};
 
 /// An optimizer whose Options have neither of what groups change.
@@ -135,10 +138,27 @@ TEST_CASE("names that mean nothing or are said twice are refused with L20") {
   CHECK(said<Deep, LearningRateFactor<"head", 2>, NoDecay<"head">>() == "head.weight 2/1 no decay, head.bias 2/1 no decay");
 }
 
+TEST_CASE("names that mean frozen parameters alone are refused with L20, and those that mean others too are not") {
+  CHECK(said<Tuned, NoDecay<"stem">>() ==
+        "[heddle.L20] Tuned has parameters of the name 'stem' in frozen layers alone, which are not trained, so NoDecay of it changes nothing. Fix: "
+        "drop it, or use words of a name such as 'head.weight'.");
+  CHECK(said<Tuned, NoDecay<>, LearningRateFactor<"blocks.1.up", 1, 10>>() ==
+        "[heddle.L20] Tuned has parameters of the name 'blocks.1.up' in frozen layers alone, which are not trained, so LearningRateFactor of it "
+        "changes nothing. Fix: drop it, or use words of a name such as 'head.weight'.");
+  CHECK(said<Tuned, NoDecay<"down", "head">>().find("[heddle.L20] Tuned has parameters of the name 'down' in frozen layers alone") == 0);
+  CHECK(said<FrozenBiases, NoDecay<>>() ==
+        "[heddle.L20] FrozenBiases has parameters of fewer than two dimensions in frozen layers alone, which are not trained, so NoDecay<> means "
+        "none. Fix: name parameters such as '2.weight', or drop it.");
+  CHECK(said<Tuned, NoDecay<>, LearningRateFactor<"weight", 1, 2>>().find("head.weight 1/2, head.bias no decay") != std::string::npos);
+  CHECK(check<Plan<Tuned, CrossEntropy, AdamW, Batch<64>, Single, NoDecay<"stem">>>().code == "L20");
+}
+
 TEST_CASE("a factor that is not above 0 is refused with L21, and an optimizer without what a group changes with L22") {
   CHECK(said<Deep, LearningRateFactor<"head", 0>>() ==
         "[heddle.L21] LearningRateFactor of 'head' is 0 / 1, which is not above 0. Fix: name a numerator "
-        "and a denominator of at least 1.");
+        "and a denominator of at least 1, or Frozen<L> for a layer that is not to change.");
+  CHECK(
+      said<Deep, LearningRateFactor<"head", -1>>().ends_with("-1 / 1, which is not above 0. Fix: name a numerator and a denominator of at least 1."));
   CHECK(said<Deep, LearningRateFactor<"head", 1, 0>>().find("[heddle.L21]") == 0);
   CHECK(said<Deep, LearningRateFactor<"head", -1, -10>>().find("[heddle.L21]") == 0);
   const auto refused = [](const Diagnosis& found) { return std::string{found.sentence().view()}; };

@@ -23,13 +23,15 @@ struct GroupName {
   bool spares = false;  ///< of NoDecay
   int numerator = 1;
   int denominator = 1;
-  bool found = false;  ///< a parameter has this name
+  bool found = false;   ///< a parameter that is trained has this name
+  bool frozen = false;  ///< one that is not has it
 
   [[nodiscard]] constexpr int count() const {
     int dots = 0;
     for (const char c : words) dots += c == '.' ? 1 : 0;
     return dots + 1;
   }
+  [[nodiscard]] constexpr std::string_view option() const { return spares ? "NoDecay" : "LearningRateFactor"; }
 };
 
 /// True if `words` are words of a state_dict name that follow one another; from its front if they begin with a number, which is a position.
@@ -69,18 +71,16 @@ struct GroupStudy {
 
   constexpr void run() {
     check_names();
-    bool any_vector = false;
+    bool trained_vector = false, frozen_vector = false;
     for (int n = 0; n < graph.node_count && fault.ok(); ++n)
       for (int k = 0; k < graph.nodes[n].parameter_count && fault.ok(); ++k) {
-        any_vector = any_vector || is_vector(n, k);
+        if (is_vector(n, k)) (graph.frozen(n) ? frozen_vector : trained_vector) = true;
         read_names(n, k);
       }
     if (!fault.ok()) return;
     for (int i = 0; i < name_count; ++i)
-      if (!names[i].found) return refuse_missing(names[i].words);
-    if (spares_vectors > 0 && !any_vector)
-      return void(fault = refuse() << " has no parameter of fewer than two dimensions, so NoDecay<> means none. Fix: name parameters such as '"
-                                   << first_name().view() << "', or drop it.");
+      if (!names[i].found) return refuse_unfound(names[i]);
+    if (spares_vectors > 0 && !trained_vector) return refuse_no_vector(frozen_vector);
     for (int n = 0; n < graph.node_count; ++n)
       for (int k = 0; k < graph.nodes[n].parameter_count; ++k) of_parameter[number(n, k)] = group_of(n, k);
   }
@@ -91,9 +91,9 @@ struct GroupStudy {
   /// Of a use of tied parameters that of its owner, which is before it.
   [[nodiscard]] constexpr int owner(int node, int k) const { return number(graph.owner(node), k); }
   [[nodiscard]] constexpr bool is_vector(int node, int k) const { return graph.leaf(node).parameters[k].shape.dimensions < 2; }
-  [[nodiscard]] constexpr Text<160> first_name() const {
+  [[nodiscard]] constexpr Text<160> first_trained_name() const {
     int n = 0;
-    while (n < graph.node_count && graph.nodes[n].parameter_count == 0) ++n;
+    while (n < graph.node_count && graph.nodes[n].trained_count() == 0) ++n;
     return n < graph.node_count ? graph.parameter_name(n, 0) : Text<160>{};
   }
 
@@ -101,21 +101,21 @@ struct GroupStudy {
     if (spares_vectors > 1) return void(fault = Diagnosis{Code{'L', 20}, "NoDecay<> is named twice. Fix: keep one of them."});
     for (int i = 0; i < name_count && fault.ok(); ++i) {
       const GroupName& name = names[i];
-      const std::string_view option = name.spares ? "NoDecay" : "LearningRateFactor";
       if (!name.spares && (name.numerator < 1 || name.denominator < 1))
         return void(fault = Diagnosis{Code{'L', 21}, ""} << "LearningRateFactor of '" << name.words << "' is " << name.numerator << " / "
                                                          << name.denominator
-                                                         << ", which is not above 0. Fix: name a numerator and a denominator of at least 1.");
+                                                         << ", which is not above 0. Fix: name a numerator and a denominator of at least 1"
+                                                         << (name.numerator == 0 ? ", or Frozen<L> for a layer that is not to change." : "."));
       for (int j = 0; j < i; ++j)
         if (names[j].words == name.words && names[j].spares == name.spares)
-          return void(fault = Diagnosis{Code{'L', 20}, ""} << option << " names '" << name.words << "' twice. Fix: keep one of them.");
+          return void(fault = Diagnosis{Code{'L', 20}, ""} << name.option() << " names '" << name.words << "' twice. Fix: keep one of them.");
     }
   }
   constexpr void read_names(int node, int k) {
     const Text<160> own = graph.parameter_name(node, k);
     for (int i = 0; i < name_count; ++i) {
       if (!has_words(own.view(), names[i].words)) continue;
-      names[i].found = true;
+      (graph.frozen(node) ? names[i].frozen : names[i].found) = true;
       if (names[i].spares)
         of_parameter[owner(node, k)] = 1;  // until groups are numbered
       else
@@ -129,8 +129,15 @@ struct GroupStudy {
     else if (factor.name != &name && factor.name->count() == name.count())
       factor.rival = &name;
   }
-  constexpr void refuse_missing(std::string_view words) {
-    fault = refuse() << " has no parameter of the name '" << words << "'. Fix: use words of a name such as '" << first_name().view() << "'.";
+  constexpr void refuse_unfound(const GroupName& name) {
+    fault = refuse() << " has " << (name.frozen ? "parameters" : "no parameter") << " of the name '" << name.words << "'";
+    if (name.frozen) fault << " in frozen layers alone, which are not trained, so " << name.option() << " of it changes nothing";
+    fault << ". Fix: " << (name.frozen ? "drop it, or " : "") << "use words of a name such as '" << first_trained_name().view() << "'.";
+  }
+  constexpr void refuse_no_vector(bool frozen) {
+    fault = refuse() << " has " << (frozen ? "" : "no ") << "parameter" << (frozen ? "s" : "") << " of fewer than two dimensions"
+                     << (frozen ? " in frozen layers alone, which are not trained" : "")
+                     << ", so NoDecay<> means none. Fix: name parameters such as '" << first_trained_name().view() << "', or drop it.";
   }
   [[nodiscard]] static constexpr int common_factor(int a, int b) { return b == 0 ? a : common_factor(b, a % b); }
   [[nodiscard]] constexpr std::int16_t group_of(int node, int k) {

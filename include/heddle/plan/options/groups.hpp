@@ -14,7 +14,7 @@ namespace heddle::plan_room {
 /// A name is one or more words of state_dict names, joined by dots: "head" means head.weight and head.bias, "norm" what is in every layer of that
 /// name, "blocks.0" one block. A name that begins with a number stands at the front: "0" means 0.weight, and not blocks.0.weight.
 ///
-/// Errors  L20 for a name that the model does not have, or twice; L22 for an optimizer whose Options have no weight_decay
+/// Errors  L20 for a name that the model does not have, or in frozen layers alone, or twice; L22 for an optimizer whose Options have no weight_decay
 /// Source  sources.md#parameter-groups
 /// Tested  plan/options/groups_test, plan/lower/groups_test, golden/groups_test, equivalence/groups_test, fail/L20_name_not_there
 template <Name... Names> struct NoDecay { static constexpr PlanPart plan_part = PlanPart::no_decay; };
@@ -23,8 +23,8 @@ template <Name... Names> struct NoDecay { static constexpr PlanPart plan_part = 
 /// decay that multiplies by the learning rate, as that of AdamW, shrinks with it. Several may stand in a plan; of two names for one parameter the one
 /// of more words counts, so "backbone.norm" is an exception to "backbone". Names are read as those of NoDecay.
 ///
-/// Errors  L20 for a name that the model does not have, or two factors for one parameter; L21 for a factor of 0 or below; L22 for an optimizer whose
-///         Options have no learning_rate
+/// Errors  L20 for a name that the model does not have, or in frozen layers alone, or two factors for one parameter; L21 for a factor
+///         of 0 or below; L22 for an optimizer whose Options have no learning_rate
 /// Source  sources.md#parameter-groups
 /// Tested  plan/options/groups_test, plan/lower/groups_test, golden/groups_test, equivalence/groups_test, fail/L21_factor_of_zero
 template <Name Label, int Numerator, int Denominator = 1> struct LearningRateFactor {
