@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Frozen layers in front, between trained ones, inside blocks and behind: every policy has the bits of one device, and what is frozen stays as it
-// was.
+// was, also where what is trained is of several groups.
 #include <doctest/doctest.h>
 
 #include "equivalence/equal.hpp"
@@ -16,6 +16,14 @@ struct Adapted : Sequential<Linear<23, 16>, Repeat<4, Residual<Frozen<Linear<16,
 
 template <class Model, class... Parts> using Of = Plan<Model, CrossEntropy, AdamW, Batch<32, KeepLast>, Grain<2>, Parts...>;
 template <class Order, class... More> using Two = Pipeline<Balanced<2>, Order, Microbatches<4>, More...>;
+
+/// Frozen and trained parameters lie side by side in units, and those that are trained are of seven groups.
+struct Inner : Residual<Frozen<Named<"up", Linear<16, 19>>>, GELU, Named<"down", Linear<19, 16>>> {};
+struct Tuned
+    : Sequential<Named<"stem", Linear<23, 16>>, Named<"blocks", Repeat<4, Inner>>, Frozen<Linear<16, 16>>, Tanh, Named<"head", Linear<16, 10>>> {};
+template <class Optimizer, class... Parts>
+using Grouped = Plan<Tuned, CrossEntropy, Optimizer, Batch<32, KeepLast>, Grain<2>, NoDecay<>, LearningRateFactor<"stem", 1, 10>,
+                     LearningRateFactor<"blocks.1", 3, 2>, LearningRateFactor<"blocks.2.down.bias", 1, 4>, Parts...>;
 
 template <class Model> void every_policy() {
   using Alone = Of<Model, Single>;
@@ -40,3 +48,43 @@ template <class Model> void every_policy() {
 TEST_CASE("frozen layers in front run no backward, and every policy ends with the bits of one device") { every_policy<Front>(); }
 TEST_CASE("frozen layers between trained ones pass gradients on, with the same bits everywhere") { every_policy<Within>(); }
 TEST_CASE("frozen layers inside blocks and behind all others do so too") { every_policy<Adapted>(); }
+
+TEST_CASE("beside frozen parameters each trained one is stepped with the rate and the decay of its group") {
+  using P = Grouped<SGD, Single>;
+  const auto plan = equivalence::as_data<P>();
+  REQUIRE(plan.training().groups.count == 7);
+  const equivalence::Rows<std::int32_t> rows{32, 23, 10};
+  equivalence::DataTrainer<equivalence::TypesOf<P>> trainer{plan, {.learning_rate = 0.25, .weight_decay = 0.5}, Seed{11}};
+  const auto before = equivalence::parameters_of(trainer, 0);
+  trainer.step(rows.batch(0, 32));
+  const std::vector<std::string> names = trainer.parameter_names();
+  int frozen = 0;
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    const std::string& name = names[k];
+    CAPTURE(name);
+    const std::vector<float> after = trainer.parameter(name);
+    const std::vector<float> gradient = equivalence::gradient_of(trainer, name);
+    REQUIRE(after.size() == before[k].size());
+    CHECK(equivalence::equal_bits(after, before[k]) == gradient.empty());
+    frozen += gradient.empty() ? 1 : 0;
+    const double factor = name.starts_with("stem") ? 0.1 : name.starts_with("blocks.1") ? 1.5 : name == "blocks.2.down.bias" ? 0.25 : 1;
+    const double decay = name.ends_with("bias") ? 0 : 0.5;
+    int other = 0;
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+      const double wanted = before[k][i] - 0.25 * factor * (gradient[i] + decay * before[k][i]);
+      other += std::fabs(after[i] - wanted) < 1e-6 * (1 + std::fabs(wanted)) ? 0 : 1;
+    }
+    CHECK(other == 0);
+  }
+  CHECK(frozen == 10);
+}
+
+TEST_CASE("frozen layers beside groups of parameters have the bits of one device with the same groups") {
+  using Alone = Grouped<AdamW, Single>;
+  equivalence::check_same_bits_as_data<Grouped<AdamW, DataParallel<4>, Bucket<64_B>>, Alone>();
+  equivalence::check_same_bits_as_data<Grouped<AdamW, Sharded<4>>, Alone>();
+  equivalence::check_same_bits_as_data<Grouped<AdamW, Sharded<2, heddle::Gradients>, Accumulate<2>>, Alone>();
+  equivalence::check_same_bits_as_data<Grouped<AdamW, Two<Interleaved<2>>>, Alone>();
+  equivalence::check_same_bits_as_data<Grouped<AdamW, Hybrid<Two<ZeroBubbleH1>, Sharded<2>>>, Alone>();
+  equivalence::check_same_bits_as_data<Grouped<AdamW, Hybrid<Sharded<2, OptimizerState>, DataParallel<2>>>, Alone>();
+}

@@ -45,7 +45,7 @@ template <class ThePlan, class Backend> [[nodiscard]] Everything everything() {
     for (const std::string& name : trainer.parameter_names()) out.parameters.back().push_back(trainer.parameter(name, replica));
     CHECK(trainer.parameter_hash(replica) == trainer.parameter_hash());
   }
-  for (const std::string& name : trainer.parameter_names()) out.gradients.push_back(trainer.gradient(name));
+  for (const std::string& name : trainer.parameter_names()) out.gradients.push_back(gradient_of(trainer, name));
   out.evaluation = trainer.evaluate(rows.batch(0, 2 * batch + 7));
   CHECK(equal_bits(trainer.predict(rows.inputs), out.evaluation.outputs));
   return out;

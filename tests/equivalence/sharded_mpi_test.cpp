@@ -9,6 +9,12 @@ namespace {
 
 template <class... Parts> using Of = Plan<Blocks, CrossEntropy, Adam, Batch<32, KeepLast>, Grain<2>, Parts...>;
 using Alone = Of<Single>;
+struct Inner : Residual<Frozen<Named<"up", Linear<16, 19>>>, GELU, Named<"down", Linear<19, 16>>> {};
+struct Tuned
+    : Sequential<Named<"stem", Linear<23, 16>>, Named<"blocks", Repeat<3, Inner>>, Frozen<Linear<16, 16>>, Tanh, Named<"head", Linear<16, 10>>> {};
+template <class... Parts>
+using Grouped = Plan<Tuned, CrossEntropy, AdamW, Batch<32, KeepLast>, Grain<2>, NoDecay<>, LearningRateFactor<"stem", 1, 10>,
+                     LearningRateFactor<"blocks.1", 3, 2>, Parts...>;
 using Clipped = Of<Single, Clip<GlobalNorm>>;
 template <class Order> using Two = Pipeline<Balanced<2>, Order, Microbatches<4>>;
 
@@ -37,4 +43,8 @@ TEST_CASE("the norm of gradients that lie in slices, in stages and in replicas o
   hold_as_one_device<Clipped, Of<DataParallel<4>, Clip<GlobalNorm>>, Of<Sharded<4>, Clip<GlobalNorm>>,
                      Of<Hybrid<Sharded<2, heddle::Gradients>, DataParallel<2>>, Clip<GlobalNorm>>,
                      Of<Hybrid<Two<GPipe>, Sharded<2>>, Clip<GlobalNorm>>>();
+}
+
+TEST_CASE("frozen layers beside groups of parameters hold in slices inside stages") {
+  hold_as_one_device<Grouped<Single>, Grouped<Hybrid<Two<OneFOneB>, Sharded<2>>>>();
 }
