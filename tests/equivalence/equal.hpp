@@ -89,9 +89,9 @@ template <class AnyTrainer> [[nodiscard]] std::vector<std::vector<float>> parame
 }
 
 /// Nothing of a frozen parameter, which has none.
-template <class AnyTrainer> [[nodiscard]] std::vector<float> gradient_of(AnyTrainer& trainer, const std::string& name) {
+template <class AnyTrainer> [[nodiscard]] std::vector<float> gradient_of(AnyTrainer& trainer, const std::string& name, int replica = 0) {
   try {
-    return trainer.gradient(name);
+    return trainer.gradient(name, replica);
   } catch (const Error& error) {
     if (std::string{error.what()}.find("is frozen, so it has no gradient") == std::string::npos) throw;
     return {};

@@ -11,7 +11,7 @@
 namespace equivalence {
 
 /// What a draw is for; draws of two kinds are independent.
-enum Stream : std::uint64_t { of_kinds, of_widths, of_activations, of_repeats, of_policies, of_batches, of_recomputes };
+enum Stream : std::uint64_t { of_kinds, of_widths, of_activations, of_repeats, of_policies, of_batches, of_recomputes, of_frozen };
 
 [[nodiscard]] constexpr int draw(int seed, Stream stream, int index, int choices) {
   const std::uint64_t bits = bits64(Seed{static_cast<std::uint64_t>(seed)}, stream, static_cast<std::uint64_t>(index));
@@ -23,6 +23,11 @@ template <int Number, class... Types> using Pick = std::tuple_element_t<static_c
 
 template <class...> struct Layers {};
 
+/// A quarter of the pieces is frozen; the last layer of a model is in no piece, so something is left to train.
+template <bool frozen, class List> struct FrozenIf { using type = List; };
+template <class... L> struct FrozenIf<true, Layers<L...>> { using type = Layers<Frozen<L>...>; };
+[[nodiscard]] constexpr bool freezes(int seed, int at) { return draw(seed, of_frozen, at, 4) == 0; }
+
 /// One to four layers after a value of `in` features.
 template <int seed, int at, int in> struct Piece {
   static constexpr int kind = draw(seed, of_kinds, at, 10);
@@ -32,9 +37,10 @@ template <int seed, int at, int in> struct Piece {
   using Act = Pick<draw(seed, of_activations, at, 4), ReLU, GELU, Tanh, Sigmoid>;
   using Wide = Residual<Linear<in, wide>, Act, Linear<wide, in>>;
   using Early = Residual<Act, Linear<in, in, NoBias>>;  // the first layer inside must not write over the value that is added
-  using type = Pick<kind, Layers<Linear<in, wide>>, Layers<Act>, Layers<Linear<in, wide, NoBias>, Act>, Layers<Wide>, Layers<Early>,
-                    Layers<Residual<Wide, Act>>, Layers<Residual<Act, Wide, Linear<in, in>>>, Layers<Repeat<times, Pick<times - 2, Wide, Early>>>,
-                    Layers<Unflatten<split, in / split>, Linear<in / split, 3>, Act, Flatten>, Layers<Residual<Residual<>, Act>>>;
+  using Whole = Pick<kind, Layers<Linear<in, wide>>, Layers<Act>, Layers<Linear<in, wide, NoBias>, Act>, Layers<Wide>, Layers<Early>,
+                     Layers<Residual<Wide, Act>>, Layers<Residual<Act, Wide, Linear<in, in>>>, Layers<Repeat<times, Pick<times - 2, Wide, Early>>>,
+                     Layers<Unflatten<split, in / split>, Linear<in / split, 3>, Act, Flatten>, Layers<Residual<Residual<>, Act>>>;
+  using type = typename FrozenIf<freezes(seed, at), Whole>::type;
   static constexpr int out = kind == 0 || kind == 2 ? wide : (kind == 8 ? 3 * split : in);
 };
 
@@ -42,7 +48,8 @@ template <int seed, int at, int in> struct Piece {
 template <int seed> struct Start {
   static constexpr int kind = draw(seed, of_kinds, 100, 3);
   static constexpr int wide = 3 + draw(seed, of_widths, 100, 7);
-  using type = Pick<kind, Layers<Linear<7, wide>>, Layers<Input<2, 4>, Flatten>, Layers<Input<3, 5>, Linear<5, 3>, Flatten>>;
+  using First = typename FrozenIf<freezes(seed, 100), Layers<Linear<7, wide>>>::type;
+  using type = Pick<kind, First, Layers<Input<2, 4>, Flatten>, Layers<Input<3, 5>, Linear<5, 3>, Flatten>>;
   static constexpr int out = kind == 0 ? wide : (kind == 1 ? 8 : 9);
 };
 
@@ -127,7 +134,8 @@ template <int seed> struct Drawn {
 
   static std::string text() {
     std::string words = "seed " + std::to_string(seed) + ':';
-    for (int n = 0; n < graph_of<Model>.node_count; ++n) words += ' ' + std::string{graph_of<Model>.leaf(n).spelled.view()};
+    for (int n = 0; n < graph_of<Model>.node_count; ++n)
+      words += (graph_of<Model>.frozen(n) ? " frozen " : " ") + std::string{graph_of<Model>.leaf(n).spelled.view()};
     words += "; policy kind " + std::to_string(kind) + ", spread " + std::to_string(spread) + ' ' + std::string{type_name<What>().view()} +
              (keeps ? ", kept" : "") + " over " + std::to_string(replicas) + " replicas, " + std::to_string(stages) + " stages, " +
              std::to_string(micro_batches) + " micro-batches" + (ordered ? " in " + std::string{Named::rules().name.view()} : std::string{});
@@ -166,6 +174,12 @@ template <int First, int Count, int legal> void check_seeds() {
   []<int... I>(std::integer_sequence<int, I...>) {
     constexpr int sound = (0 + ... + (check<typename Drawn<First + I>::type>().ok() ? 1 : 0));
     static_assert(sound >= legal, "draw more seeds: too few of these plans are legal");
+    constexpr auto freezes_some = []<int seed>(std::integral_constant<int, seed>) {
+      return graph_of<typename Drawn<seed>::Model>.frozen_elements() > 0 && check<typename Drawn<seed>::type>().ok();
+    };
+    constexpr int frozen = (0 + ... + (freezes_some(std::integral_constant<int, First + I>{}) ? 1 : 0));
+    static_assert(legal == 0 || frozen > 0, "draw more seeds: no legal plan has frozen layers");
+    MESSAGE(frozen << " legal plans with frozen layers");
     MESSAGE(sound << " legal plans");
     (check_seed<First + I>(), ...);
   }

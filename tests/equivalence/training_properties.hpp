@@ -51,7 +51,7 @@ template <class AnyTrainer, class Target>
     for (int replica = 0; replica < trainer.replicas(); ++replica) {
       out.parameters.back().push_back(parameters_of(trainer, replica));
       out.gradients.back().emplace_back();
-      for (const std::string& name : trainer.parameter_names()) out.gradients.back().back().push_back(trainer.gradient(name, replica));
+      for (const std::string& name : trainer.parameter_names()) out.gradients.back().back().push_back(gradient_of(trainer, name, replica));
     }
   }
   out.of_a_batch = trainer.evaluate(rows.batch(2, batch));
