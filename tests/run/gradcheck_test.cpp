@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <span>
+#include <vector>
 
 #include "heddle/backend/cpu_threads.hpp"
 
@@ -93,6 +96,9 @@ struct Halves : Scale<true> {};
 
 /// The same with a backward in two parts; Honest says whether a null pointer leaves out that part alone.
 template <bool Honest> struct InParts : Scale<true> {};
+
+/// A gain whose gradient of the input is right, or half as large where nobody needs that of the weight, as in Frozen.
+template <bool Honest> struct WhereFrozen : Scale<true> {};
 
 /// out = in x weight^2: the gradient of the weight is made of the weight, whatever describe says.
 template <bool SaysSo> struct Squared {
@@ -198,6 +204,15 @@ template <bool Honest> struct Kernel<InParts<Honest>, EigenCompute> {
       c.parameter_gradients[0][i % n] += c.output_gradient[i] * c.input[i] * (Honest || c.input_gradient != nullptr ? 1.0F : 0.5F);
   }
 };
+template <bool Honest> struct Kernel<WhereFrozen<Honest>, EigenCompute> {
+  static constexpr bool backward_in_parts = true;
+  static void forward(const ForwardCall& c) { Kernel<Scale<true>, EigenCompute>::forward(c); }
+  static void backward(const BackwardCall& c) {
+    Kernel<InParts<true>, EigenCompute>::backward(c);
+    if (c.parameter_gradients != nullptr || Honest) return;
+    for (std::int64_t i = 0; i < c.rows * c.leaf->in.elements(); ++i) c.input_gradient[i] /= 2;
+  }
+};
 template <bool SaysSo> struct Kernel<Bent<SaysSo>, EigenCompute> {
   static constexpr bool backward_in_parts = true;
   static void forward(const ForwardCall& c) {
@@ -229,6 +244,56 @@ template <bool SaysSo> struct Kernel<Squared<SaysSo>, EigenCompute> {
   }
 };
 }  // namespace heddle
+
+namespace {
+
+/// The loss of a trainer by a trained weight in front of a layer under test.
+template <class Middle> struct LossBehind {
+  using Model = Sequential<Linear<4, 5>, Middle, Tanh, Linear<5, 3>>;
+  Trainer<Plan<Model, MeanSquaredError, SGD, Batch<6>, Single>, CpuThreads> trainer{{}, Seed{3}};
+  std::vector<float> inputs, targets, weight;
+
+  LossBehind() {
+    for (int i = 0; i < 6 * 4; ++i) inputs.push_back(static_cast<float>(11 * i % 17) / 8 - 1);
+    for (int i = 0; i < 6 * 3; ++i) targets.push_back(static_cast<float>(7 * i % 13) / 4 - 1);
+    weight = trainer.parameter("0.weight");
+    std::vector<float> middle = trainer.parameter("1.weight");
+    for (std::size_t i = 0; i < middle.size(); ++i) middle[i] += 0.25F * static_cast<float>(i % 4);
+    trainer.set_parameter("1.weight", middle);
+  }
+  [[nodiscard]] Examples<float> rows() const { return examples(std::span<const float>{inputs}, std::span<const float>{targets}, 4); }
+  [[nodiscard]] double objective() {
+    trainer.set_parameter("0.weight", weight);
+    return trainer.evaluate(rows()).loss;
+  }
+  /// The largest difference of a gradient of the weight from the numeric one, relative to the largest gradient.
+  [[nodiscard]] double worst() {
+    std::vector<double> numeric;
+    for (float& w : weight) numeric.push_back(run_room::numeric_gradient(*this, w));
+    (void)objective();  // sets the weight as it was
+    trainer.step(rows());
+    const std::vector<float> gradient = trainer.gradient("0.weight");
+    double most = 0, difference = 0;
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+      most = std::max(most, std::fabs(numeric[i]));
+      difference = std::max(difference, std::fabs(numeric[i] - static_cast<double>(gradient[i])));
+    }
+    REQUIRE(most > 0.1);
+    return difference / most;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a frozen layer passes on the gradient of its input that finite differences of the loss give") {
+  // A loss of about 1 is rounded to 2^-24 some times and divided by h = 1/64: 1e-5 beside gradients of more than 0.1.
+  CHECK(LossBehind<Frozen<Linear<5, 5>>>{}.worst() < 1e-3);
+  CHECK(LossBehind<Frozen<Linear<5, 5, NoBias>>>{}.worst() < 1e-3);
+  CHECK(LossBehind<Frozen<Squared<true>>>{}.worst() < 1e-3);
+  CHECK(LossBehind<Frozen<WhereFrozen<true>>>{}.worst() < 1e-3);
+  CHECK(LossBehind<WhereFrozen<false>>{}.worst() < 1e-3);
+  CHECK(LossBehind<Frozen<WhereFrozen<false>>>{}.worst() > 0.1);  // what is wrong in frozen layers alone is seen
+}
 
 TEST_CASE("the layers of the toolkit have the gradients that finite differences give") {
   CHECK(gradcheck<Linear<5, 3>>().text == "");
