@@ -24,8 +24,8 @@ static_assert(Shape{}.last() == 1);
 static_assert(Shape{50} == Shape{50});
 static_assert(!(Shape{50} == Shape{50, 1}));
 static_assert(!(Shape{2, 3} == Shape{3, 2}));
-static_assert(bytes_of(DType::f32) == 4 && bytes_of(DType::i32) == 4);
-static_assert(name_of(DType::f32) == "float32" && name_of(DType::i32) == "int32");
+static_assert(bytes_of(ElementType::float32) == 4 && bytes_of(ElementType::int32) == 4);
+static_assert(name_of(ElementType::float32) == "float32" && name_of(ElementType::int32) == "int32");
 
 TEST_CASE("a shape is written as its sizes in parentheses") {
   CHECK(spelled(Shape{50}) == "(50)");
@@ -56,8 +56,8 @@ TEST_CASE("a shape with a size below 1 or more than four dimensions is not sound
 }
 
 TEST_CASE("two specs are equal if shape and element type are") {
-  CHECK(Spec{Shape{50}} == Spec{Shape{50}, DType::f32});
-  CHECK_FALSE(Spec{Shape{50}} == Spec{Shape{50}, DType::i32});
+  CHECK(Spec{Shape{50}} == Spec{Shape{50}, ElementType::float32});
+  CHECK_FALSE(Spec{Shape{50}} == Spec{Shape{50}, ElementType::int32});
   CHECK_FALSE(Spec{Shape{50}} == Spec{Shape{51}});
   CHECK(Spec{Shape{2, 3}}.elements() == 6);
 }

@@ -68,7 +68,7 @@ template <class Visit> struct Numbers {
   }
   void spec(const char* name, Spec& s) {
     shape(name, s.shape);
-    visit(name, s.dtype);
+    visit(name, s.type);
   }
   void signature(Signature& s) {
     for (Laid* how : {&s.input, &s.output, &s.input_gradient, &s.output_gradient}) visit("signature", how->code);

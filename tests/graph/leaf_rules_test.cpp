@@ -64,7 +64,7 @@ TEST_CASE("a layer that says it takes another shape than it is given is refused,
   CHECK(words_with<Takes7>() ==
         "[heddle.G01] layer 1 '1': Own takes (7) but the value before it has (4). Fix: give it what it takes, or let its describe say leaf.in = in.");
   static_assert(fault_with<Own<[](Leaf& leaf) { leaf.in = Spec{Shape{2, 2}}; }>>().code == Code{'G', 1});
-  static_assert(fault_with<Own<[](Leaf& leaf) { leaf.in.dtype = DType::i32; }>>().code == Code{'G', 1});
+  static_assert(fault_with<Own<[](Leaf& leaf) { leaf.in.type = ElementType::int32; }>>().code == Code{'G', 1});
   CHECK(fault_with<Own<[](Leaf&) {}>>().ok());
 }
 
@@ -205,7 +205,7 @@ TEST_CASE("a description that contradicts itself is refused") {
   static_assert(fault_with<Own<[](Leaf& leaf) { leaf.spelled = {}; }>>().code == Code{'G', 23});
   static_assert(fault_with<Own<[](Leaf& leaf) { leaf.out.shape = Shape{2, 3}, leaf.reshapes = true; }>>().code == Code{'G', 23});
   static_assert(fault_with<Own<[](Leaf& leaf) { leaf.out.shape = Shape{3}, leaf.elementwise = true; }>>().code == Code{'G', 23});
-  static_assert(fault_with<Own<[](Leaf& leaf) { leaf.out.dtype = DType::i32; }>>().code == Code{'G', 23});
+  static_assert(fault_with<Own<[](Leaf& leaf) { leaf.out.type = ElementType::int32; }>>().code == Code{'G', 23});
   static_assert(fault_with<Own<[](Leaf& leaf) { leaf.weight_flops = -1; }>>().code == Code{'G', 23});
   CHECK(words_with<Own<[](Leaf& leaf) { leaf.out.shape = Shape{3}, leaf.elementwise = true; }>>() ==
         "[heddle.G23] layer 1 '1': Own says that it is elementwise, but makes (3) of (4). Fix: give the shape that it takes, or drop elementwise.");

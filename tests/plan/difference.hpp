@@ -68,6 +68,7 @@ class Difference {
     for (int n = 0; n < a.graph->node_count && words_.empty(); ++n) {
       same("name", n, a.graph->name(n), b.graph->name(n));
       same("input of a leaf", n, a.graph->leaf(n).in.shape, b.graph->leaf(n).in.shape);
+      same("elements of a leaf", n, a.graph->leaf(n).in.type, b.graph->leaf(n).in.type);
       same("value", n, a.graph->spec(n + 1).shape, b.graph->spec(n + 1).shape);
       same("signature", n, a.graph->signature(n), b.graph->signature(n));
     }

@@ -10,10 +10,12 @@
 
 namespace heddle::core_room {
 
-enum class DType : std::uint8_t { f32, i32 };
+/// What the elements of a tensor are. Layers compute float32, which has gradients; token ids are int32, which has none.
+enum class ElementType : std::uint8_t { float32, int32 };
 
-[[nodiscard]] constexpr std::int64_t bytes_of(DType) { return 4; }
-[[nodiscard]] constexpr std::string_view name_of(DType t) { return t == DType::f32 ? "float32" : "int32"; }
+/// Of one element: 4 of either type.
+[[nodiscard]] constexpr std::int64_t bytes_of(ElementType) { return 4; }
+[[nodiscard]] constexpr std::string_view name_of(ElementType t) { return t == ElementType::float32 ? "float32" : "int32"; }
 
 /// Every number of elements or operations that is counted stays below this, so that a sum of two and a product with a few bytes are numbers too.
 inline constexpr std::int64_t most_countable = std::int64_t{1} << 60;
@@ -83,7 +85,7 @@ template <int Capacity> constexpr Text<Capacity>& operator<<(Text<Capacity>& tex
 /// One value of the graph: the shape of one sample and its element type.
 struct Spec {
   Shape shape;
-  DType dtype = DType::f32;
+  ElementType type = ElementType::float32;
   [[nodiscard]] constexpr std::int64_t elements() const { return shape.elements(); }
   friend constexpr bool operator==(const Spec&, const Spec&) = default;
 };
@@ -91,5 +93,5 @@ struct Spec {
 }  // namespace heddle::core_room
 
 namespace heddle::extending {
-using core_room::Shape, core_room::Spec;
+using core_room::ElementType, core_room::Shape, core_room::Spec;
 }  // namespace heddle::extending

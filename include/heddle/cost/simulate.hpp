@@ -157,7 +157,7 @@ class Simulation {
     const double sent = posted(line, true);
     const double received = posted(line, false);
     if (sent < 0 || received < 0) return false;
-    const double seconds = machine_.alpha + machine_.beta * 4 * static_cast<double>(p_.transfers[line.transfer].elements);
+    const double seconds = machine_.alpha + machine_.beta * static_cast<double>(p_.bytes(p_.transfers[line.transfer]).value);
     if (line.op == ListOp::send_wait) result_.sending[at(role)].value += seconds;
     now(role) = std::max(now(role), std::max(sent, received) + seconds);
     return true;

@@ -98,8 +98,8 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
                                  << ". Fix: give the shape that it takes, or drop elementwise.";
   if (leaf.elementwise)
     if (const Diagnosis found = check_elementwise_splits(leaf); !found.ok()) return found;
-  if (leaf.out.dtype != DType::f32 && !leaf.reshapes)
-    return broken_leaf(leaf, 23) << " says that it gives " << name_of(leaf.out.dtype) << ", but layers compute float32. Fix: give float32.";
+  if (leaf.out.type != ElementType::float32 && !leaf.reshapes)
+    return broken_leaf(leaf, 23) << " says that it gives " << name_of(leaf.out.type) << ", but layers compute float32. Fix: give float32.";
   if (leaf.forward_flops > most_flops || leaf.backward_flops > most_flops || leaf.weight_flops > most_flops)
     return broken_leaf(leaf, 21) << " needs more than the " << most_flops
                                  << " operations for one sample that can be counted. Fix: use smaller sizes, or fewer positions.";
@@ -115,7 +115,7 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
   if (const Diagnosis found = check_counts(leaf); !found.ok()) return found;
   if (!(leaf.in == given)) {
     auto broken = broken_leaf(leaf, 1) << " takes " << leaf.in.shape << " but the value before it has " << given.shape;
-    if (leaf.in.dtype != given.dtype) broken << " of " << name_of(given.dtype);
+    if (leaf.in.type != given.type) broken << " of " << name_of(given.type);
     return broken << ". Fix: give it what it takes, or let its describe say leaf.in = in.";
   }
   if (const Diagnosis found = check_shape(leaf, " gives", "", leaf.out.shape); !found.ok()) return found;
@@ -145,7 +145,7 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
   }
   for (int i = 0; i < leaf.signature_count; ++i)
     if (leaf.signatures[i].surplus > 0) return false;
-  if (leaf.elementwise || leaf.reshapes || leaf.out.dtype != DType::f32) return check_facts(leaf).ok();
+  if (leaf.elementwise || leaf.reshapes || leaf.out.type != ElementType::float32) return check_facts(leaf).ok();
   return leaf.forward_flops >= 0 && leaf.backward_flops >= 0 && leaf.weight_flops >= 0 && leaf.vocabulary >= 0 && leaf.forward_flops <= most_flops &&
          leaf.backward_flops <= most_flops && leaf.weight_flops <= most_flops;
 }

@@ -32,7 +32,7 @@ template <class Model, bool Sound = AskedModel<Model>::found.ok()> struct ModelA
 };
 /// Answers in place of the Spec of a broken model: each number compares as true, so that the fault of the model stays the only error.
 struct RefusedSpec : RefusedAnswer {
-  RefusedNumber shape, dtype;
+  RefusedNumber shape, type;
   [[nodiscard]] constexpr RefusedNumber elements() const { return {}; }
 };
 template <class Model> struct ModelAnswers<Model, false> {

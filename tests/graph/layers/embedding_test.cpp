@@ -64,7 +64,7 @@ TEST_CASE("sizes that cannot be are refused in one sentence") {
         "exactly. Fix: use a vocabulary of at most 16,777,216.");
   CHECK(Embedding<11, 8>::describe(Spec{Shape{1, 2, 3, 4}}).fault.sentence().view() ==
         "[heddle.G01] Embedding<11, 8> takes float32 ids of at most 3 dimensions but is given float32 (1, 2, 3, 4). Fix: give it such ids.");
-  static_assert(Embedding<11, 8>::describe(Spec{Shape{6}, DType::i32}).fault.code == Code{'G', 1});
+  static_assert(Embedding<11, 8>::describe(Spec{Shape{6}, ElementType::int32}).fault.code == Code{'G', 1});
 }
 
 TEST_CASE("the shape of the ids is told by Input") {

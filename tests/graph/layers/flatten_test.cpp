@@ -18,5 +18,5 @@ TEST_CASE("Flatten makes one dimension of all and computes nothing") {
 TEST_CASE("what is flat stays, a scalar becomes one feature, the element type is kept") {
   static_assert(Flatten::describe(Spec{Shape{7}}).out == Spec{Shape{7}});
   static_assert(Flatten::describe(Spec{}).out == Spec{Shape{1}});
-  CHECK(Flatten::describe(Spec{Shape{2, 3}, DType::i32}).out == Spec{Shape{6}, DType::i32});
+  CHECK(Flatten::describe(Spec{Shape{2, 3}, ElementType::int32}).out == Spec{Shape{6}, ElementType::int32});
 }

@@ -63,7 +63,7 @@ TEST_CASE("an image where features are wanted is told to be flattened") {
 }
 
 TEST_CASE("class numbers are no features") {
-  constexpr Leaf leaf = Linear<10, 5>::describe(Spec{Shape{10}, DType::i32});
+  constexpr Leaf leaf = Linear<10, 5>::describe(Spec{Shape{10}, ElementType::int32});
   CHECK(leaf.fault.sentence().view() ==
         "[heddle.G01] Linear<10, 5> takes float32 but the value before it has int32. Fix: put a layer that gives float32 before it.");
 }

@@ -32,7 +32,7 @@ TEST_CASE("outputs that are no classes are refused in one sentence") {
   static_assert(CrossEntropy::accepts(Spec{Shape{28, 1}}).code == Code{'G', 3});
   CHECK(CrossEntropy::accepts(Spec{Shape{1}}).sentence().view() ==
         "[heddle.G03] CrossEntropy takes at least 2 classes but the model gives 1. Fix: give the last Linear layer one output per class.");
-  CHECK(CrossEntropy::accepts(Spec{Shape{10}, DType::i32}).sentence().view() ==
+  CHECK(CrossEntropy::accepts(Spec{Shape{10}, ElementType::int32}).sentence().view() ==
         "[heddle.G03] CrossEntropy takes float32 but the model gives int32. Fix: end the model with a layer that gives float32.");
   CHECK_FALSE(CrossEntropy::accepts(Spec{}).ok());
 }

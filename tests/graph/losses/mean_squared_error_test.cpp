@@ -15,7 +15,7 @@ TEST_CASE("MeanSquaredError takes any shape and one target per element") {
 }
 
 TEST_CASE("integers are refused in one sentence") {
-  constexpr Diagnosis integers = MeanSquaredError::accepts(Spec{Shape{3}, DType::i32});
+  constexpr Diagnosis integers = MeanSquaredError::accepts(Spec{Shape{3}, ElementType::int32});
   static_assert(integers.code == Code{'G', 3});
   CHECK(integers.sentence().view() ==
         "[heddle.G03] MeanSquaredError takes float32 but the model gives int32. Fix: end the model with a layer that gives float32.");

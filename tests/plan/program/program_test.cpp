@@ -33,6 +33,22 @@ TEST_CASE("a program by hand answers where the loss is, which slot a micro-batch
   CHECK(program.grain_stride(16) == 48);
 }
 
+TEST_CASE("a transfer has the elements of its value, and a gradient float32") {
+  Graph graph;
+  graph.input.type = ElementType::int32;
+  Program program;
+  program.graph = &graph;
+  Transfer sent;
+  sent.elements = 800;
+  CHECK(program.type_of(sent) == ElementType::int32);
+  CHECK(program.bytes(sent) == Bytes{3200});
+  sent.gradient = true;
+  CHECK(program.type_of(sent) == ElementType::float32);
+  sent = {};
+  sent.use = 0;  // of tied parameters
+  CHECK(program.type_of(sent) == ElementType::float32);
+}
+
 TEST_CASE("an instruction names nothing until it is filled in, and the loss is no bucket of gradients") {
   constexpr Instruction line;
   static_assert(line.chunk == -1 && line.micro_batch == -1 && line.transfer == -1 && line.peer == -1 && line.bucket == -1 && line.token == -1);

@@ -48,6 +48,17 @@ TEST_CASE("one changed line of a list, of a body or of a bucket is another progr
   CHECK(program_hash(kept) != before);
 }
 
+TEST_CASE("the type of the elements that a layer takes is part of a Program") {
+  const Graph& graph = *One::training.graph;
+  std::vector<TracedLeaf> leaves{graph.leaves, graph.leaves + graph.leaf_count};
+  leaves[0].leaf.in.type = ElementType::int32;
+  Graph other = graph;
+  other.leaves = leaves.data();
+  Program program = One::training;
+  program.graph = &other;
+  CHECK(program_hash(program) != program_hash(One::training));
+}
+
 TEST_CASE("groups of parameters and their pieces are part of a Program") {
   using Grouped = Trained<Chain, Single, NoDecay<>>;
   const std::uint64_t before = program_hash(Grouped::training);

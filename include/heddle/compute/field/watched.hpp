@@ -130,7 +130,7 @@ template <class L> struct FieldWatched : FieldKernel<L> {
     FieldCallWatch watch{"FieldKernel", name.view(), "forward"};
     Parameters parameters{watch, leaf, call.parameters};
     ForwardCall own = call;
-    if (leaf.in.dtype == DType::f32) own.input = watch.reads(call.input, call.rows * leaf.in.elements());
+    if (leaf.in.type == ElementType::float32) own.input = watch.reads(call.input, call.rows * leaf.in.elements());
     own.parameters = parameters.all();
     own.output = watch.writes(call.output, call.rows * leaf.out.elements(), "output");
     watch.run([&own] { Kernel::forward(own); });
@@ -141,7 +141,7 @@ template <class L> struct FieldWatched : FieldKernel<L> {
     FieldCallWatch watch{"FieldKernel", name.view(), "backward"};
     Parameters parameters{watch, leaf, call.parameters};
     BackwardCall own = call;
-    if (leaf.in.dtype == DType::f32) own.input = watch.reads(call.input, call.rows * leaf.in.elements());
+    if (leaf.in.type == ElementType::float32) own.input = watch.reads(call.input, call.rows * leaf.in.elements());
     own.output = watch.reads(call.output, call.rows * leaf.out.elements());
     own.output_gradient = watch.reads(call.output_gradient, call.rows * leaf.out.elements());
     own.parameters = parameters.all();

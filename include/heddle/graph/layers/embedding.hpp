@@ -56,9 +56,9 @@ template <std::int64_t Vocabulary, std::int64_t Features> struct Embedding {
                                                            << " tokens, but ids are carried as floats, which hold no larger whole numbers exactly. "
                                                               "Fix: use a vocabulary of at most "
                                                            << most_tokens << '.';
-    if (in.dtype != DType::f32 || in.shape.dimensions + 1 > Shape::most_dimensions)
+    if (in.type != ElementType::float32 || in.shape.dimensions + 1 > Shape::most_dimensions)
       return Diagnosis{Code{'G', 1}, leaf.spelled.view()} << " takes float32 ids of at most " << Shape::most_dimensions - 1
-                                                          << " dimensions but is given " << name_of(in.dtype) << ' ' << in.shape
+                                                          << " dimensions but is given " << name_of(in.type) << ' ' << in.shape
                                                           << ". Fix: give it such ids.";
     return {};
   }

@@ -19,7 +19,7 @@ struct Flatten {
     leaf.kind << "Flatten";
     leaf.spelled << "Flatten";
     leaf.in = in;
-    leaf.out = Spec{Shape{in.elements()}, in.dtype};
+    leaf.out = Spec{Shape{in.elements()}, in.type};
     leaf.saves = Saves::nothing;
     leaf.reshapes = true;
     return leaf;

@@ -74,8 +74,8 @@ template <std::int64_t In, std::int64_t Out = 0, class Bias = WithBias> struct L
       return Diagnosis{Code{'G', 6}, leaf.spelled.view()} << " has a size that is not between 1 and " << most_features
                                                           << ". Fix: write the numbers of features that go in and come out.";
     }
-    if (in.dtype != DType::f32) {
-      return Diagnosis{Code{'G', 1}, leaf.spelled.view()} << " takes float32 but the value before it has " << name_of(in.dtype)
+    if (in.type != ElementType::float32) {
+      return Diagnosis{Code{'G', 1}, leaf.spelled.view()} << " takes float32 but the value before it has " << name_of(in.type)
                                                           << ". Fix: put a layer that gives float32 before it.";
     }
     if (in.shape.dimensions > 0 && in.shape.last() == In) return {};

@@ -28,8 +28,8 @@ struct CrossEntropy {
 
   static constexpr std::string_view name() { return "CrossEntropy"; }
   static constexpr Diagnosis accepts(const Spec& output) {
-    if (output.dtype != DType::f32) {
-      return Diagnosis{Code{'G', 3}, name()} << " takes float32 but the model gives " << name_of(output.dtype)
+    if (output.type != ElementType::float32) {
+      return Diagnosis{Code{'G', 3}, name()} << " takes float32 but the model gives " << name_of(output.type)
                                              << ". Fix: end the model with a layer that gives float32.";
     }
     if (output.shape.last() < 2) {

@@ -21,8 +21,8 @@ struct MeanSquaredError {
 
   static constexpr std::string_view name() { return "MeanSquaredError"; }
   static constexpr Diagnosis accepts(const Spec& output) {
-    if (output.dtype == DType::f32) return {};
-    return Diagnosis{Code{'G', 3}, name()} << " takes float32 but the model gives " << name_of(output.dtype)
+    if (output.type == ElementType::float32) return {};
+    return Diagnosis{Code{'G', 3}, name()} << " takes float32 but the model gives " << name_of(output.type)
                                            << ". Fix: end the model with a layer that gives float32.";
   }
   static constexpr std::int64_t target_features(const Spec& output) { return output.elements(); }

@@ -43,7 +43,7 @@ struct ArenaCheck {
       if (storage.adds_slices) region({RegionKind::arrived, "ring of arrived slices, slot ", Addressing::ring, 0, 2, storage.parts});
       for (int t = 0; t < p.transfer_count && p.use_count > 0; ++t)
         if (const Transfer& sent = p.transfers[t]; sent.use >= 0 && sent.to_role == role)
-          put("the room of transfer ", t, map[RegionKind::ties].begin + sent.target.offset, 4 * sent.elements);
+          put("the room of transfer ", t, map[RegionKind::ties].begin + sent.target.offset, p.bytes(sent).value);
       region({RegionKind::states, "state ", Addressing::flat, 4 * flat / storage.state_parts(), states, storage.state_parts()});
       if (role == p.loss_role()) put("the loss", 0, map[RegionKind::losses].begin, 4 * (p.batch.rank_grains() + 1));
       put("the norms", 0, map[RegionKind::norms].begin, 4 * p.norm_floats());

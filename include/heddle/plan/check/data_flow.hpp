@@ -59,7 +59,7 @@ struct DataFlow {
       const Transfer& transfer = p.transfers[t];
       if (transfer.to_chunk != to || transfer.use >= 0 || transfer.gradient != gradients) continue;
       const FlowTensor sent = tensors.at(transfer.source);
-      if (sent.what != 0 && sent.end - sent.offset == 4 * transfer.elements && tensors.put(transfer.target, sent.elements, sent.what, sent.how))
+      if (sent.what != 0 && sent.end - sent.offset == p.bytes(transfer).value && tensors.put(transfer.target, sent.elements, sent.what, sent.how))
         continue;
       fault = Diagnosis{Code{'S', 17}, ""} << "chunk " << static_cast<int>(transfer.from_chunk) << " sends chunk " << to << ' ' << transfer.elements
                                            << (gradients ? " elements of a gradient" : " elements of a value") << ", but "

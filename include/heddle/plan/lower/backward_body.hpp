@@ -192,7 +192,7 @@ struct BackwardWriter {
   constexpr void gather_again(int node, int first) {
     const int value = in.graph.nodes[node].operands[0];
     const Place parts = seen(value, first);
-    gathered = aside(in.bytes(in.graph.leaf(node).in.elements()));
+    gathered = aside(in.bytes(in.graph.leaf(node).in));
     lay(node, in.whole_input(node), in.graph.laid_between(value), in.graph.signature(node).input, parts, gathered);
   }
   constexpr void drop_gathered() {
@@ -226,7 +226,7 @@ struct BackwardWriter {
     const Laid to = in.graph.signature(node).output_gradient;
     if (from.code == to.code) return own;
     const Shape whole = in.whole_output(node);
-    const std::int64_t bytes = in.bytes(in.graph.leaf(node).out.elements());
+    const std::int64_t bytes = in.bytes(in.graph.leaf(node).out);
     const bool read_again = split && in.graph.nodes[node].trained_count() > 0;
     const int taken = buffer(read_again ? out.take(chunk_in_hand, PoolKind::gradient_reread, bytes) : aside(bytes));
     lay(node, whole, from, to, buffers.data[own].place, buffers.data[taken].place);
@@ -241,7 +241,7 @@ struct BackwardWriter {
     if (from.code == to.code) return;
     const Shape whole = in.whole_input(node);
     if (from.partial() && to.replicated()) return out.append_conversion(node, whole, from, to, {}, {}, term);
-    entry.d = aside(in.bytes(in.graph.leaf(node).in.elements()));
+    entry.d = aside(in.bytes(in.graph.leaf(node).in));
     drop_gathered();
     lay(node, whole, from, to, entry.d, term);
     space.release(entry.d.offset);

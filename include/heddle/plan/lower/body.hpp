@@ -47,12 +47,15 @@ struct BodyInput {
     return joined(graph.leaf(node).out.shape, graph.signature(node).output, graph.split.ranks);
   }
   [[nodiscard]] constexpr int device(int chunk) const { return layout.device_of_chunk[chunk]; }
-  [[nodiscard]] constexpr std::int64_t bytes(std::int64_t features) const { return (batch.grain_rows * features + 15) / 16 * 64 * batch.grains(); }
+  [[nodiscard]] constexpr std::int64_t bytes(std::int64_t features, ElementType type = ElementType::float32) const {
+    return grain_bytes(batch.grain_rows, features, type) * batch.grains();
+  }
+  [[nodiscard]] constexpr std::int64_t bytes(const Spec& value) const { return bytes(value.elements(), value.type); }
   /// Of the room in which parts stand one after another.
   [[nodiscard]] constexpr std::int64_t parts_bytes(std::int64_t whole_features) const {
     return graph.split.ranks * bytes(whole_features / graph.split.ranks);
   }
-  [[nodiscard]] constexpr std::int64_t value_bytes(int value) const { return bytes(graph.spec(value).elements()); }
+  [[nodiscard]] constexpr std::int64_t value_bytes(int value) const { return bytes(graph.spec(value)); }
 };
 
 /// An edge between chunks with the places at its ends. On one device both ends are the same place.
@@ -210,7 +213,7 @@ constexpr void place_transfers(const BodyInput& in, Bodies& bodies) {
     t.to_role = static_cast<std::int16_t>(in.device(t.to_chunk));
     t.source = bodies.home[t.value];
     t.target = placed.value_target;
-    t.elements = in.value_bytes(t.value) / 4;
+    t.elements = in.value_bytes(t.value) / bytes_of(in.graph.spec(t.value).type);
     t.payload = in.graph.spec(t.value).elements() * in.batch.micro_rows;
     bodies.transfers.append() = t;
     if (!placed.returns) continue;

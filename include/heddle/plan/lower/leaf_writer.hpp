@@ -22,8 +22,8 @@ struct LeafWriter {
     return in.graph.converts_input(node) && saves_input(in.graph, node) && !reads_input_value(in.graph, node);
   }
   [[nodiscard]] constexpr bool has_given(int node) const { return !keeps_output(in.graph, node) && saves_output(in.graph, node); }
-  [[nodiscard]] constexpr std::int64_t taken_bytes(int node) const { return in.bytes(in.graph.leaf(node).in.elements()); }
-  [[nodiscard]] constexpr std::int64_t given_bytes(int node) const { return in.bytes(in.graph.leaf(node).out.elements()); }
+  [[nodiscard]] constexpr std::int64_t taken_bytes(int node) const { return in.bytes(in.graph.leaf(node).in); }
+  [[nodiscard]] constexpr std::int64_t given_bytes(int node) const { return in.bytes(in.graph.leaf(node).out); }
 
   /// `taken` and `given`: where these forms are kept; unset: aside, until the leaf has run.
   constexpr void write(int node, const Place& taken, const Place& given) {
@@ -33,7 +33,7 @@ struct LeafWriter {
     const bool keeps = keeps_output(in.graph, node);
     const std::int64_t features = traced.leaf.out.elements();
     const Place from = converts_input ? take_input(node, taken) : here[n.operands[0]];
-    const Place to = keeps ? here[node + 1] : given.set() ? given : aside(in.bytes(features));
+    const Place to = keeps ? here[node + 1] : given.set() ? given : aside(in.bytes(traced.leaf.out));
     if (traced.adds) {
       out.append_sum(features, here[n.operands[1]], from, to).node = node;
     } else if (traced.leaf.reshapes) {

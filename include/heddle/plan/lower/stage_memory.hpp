@@ -27,8 +27,8 @@ struct StageRequest {
   std::int64_t target_features = 1;
   bool splits_backward = false;
 
-  [[nodiscard]] constexpr std::int64_t bytes(std::int64_t features) const { return (batch.grain_rows * features + 15) / 16 * 64 * batch.grains(); }
-  [[nodiscard]] constexpr std::int64_t value_bytes(int value) const { return bytes(graph.spec(value).elements()); }
+  [[nodiscard]] constexpr std::int64_t bytes(const Spec& of) const { return grain_bytes(batch.grain_rows, of.elements(), of.type) * batch.grains(); }
+  [[nodiscard]] constexpr std::int64_t value_bytes(int value) const { return bytes(graph.spec(value)); }
 };
 
 /// Parameters up to a place: whole units before the one that it goes through, and that unit up to there and in all, without padding.
@@ -168,7 +168,7 @@ template <class Arrays> struct StageMemory : Arrays {
     if (kept.adds_slices) sum += 2 * most_of.unit / kept.parts;
     std::int64_t frame = framed[end] - framed[begin] + received[begin];
     if (end == cut.pieces) {
-      frame += request.bytes(request.target_features) + boundary[end];
+      frame += request.bytes(Spec{Shape{request.target_features}}) + boundary[end];
       sum += rounded_up(4 * (request.batch.rank_grains() + 1), line_bytes);
     } else {
       frame += sent[end];

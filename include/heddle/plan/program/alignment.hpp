@@ -7,14 +7,20 @@
 #include <cstdint>
 
 #include "heddle/core/rooms.hpp"
+#include "heddle/core/shape.hpp"
 
 namespace heddle::plan_room {
 
-inline constexpr std::int64_t line_bytes = 64;                 ///< every tensor starts at a multiple of this
-inline constexpr std::int64_t unit_bytes = 64 * 64;            ///< a unit is padded to 64 parts of 64 bytes, whatever the layout
-inline constexpr std::int64_t line_elements = line_bytes / 4;  ///< of the smallest type of elements, float32: offsets in flat buffers count elements
-inline constexpr std::int64_t unit_elements = unit_bytes / 4;
+inline constexpr std::int64_t line_bytes = 64;       ///< every tensor starts at a multiple of this
+inline constexpr std::int64_t unit_bytes = 64 * 64;  ///< a unit is padded to 64 parts of 64 bytes, whatever the layout
+inline constexpr std::int64_t line_elements = line_bytes / bytes_of(ElementType::float32);  ///< of parameters: offsets in flat buffers count elements
+inline constexpr std::int64_t unit_elements = unit_bytes / bytes_of(ElementType::float32);
 
 [[nodiscard]] constexpr std::int64_t rounded_up(std::int64_t size, std::int64_t multiple) { return (size + multiple - 1) / multiple * multiple; }
+
+/// Of so many rows of a value, from one grain to the next: whole lines. 3 rows of 5 float32 take one line of 64 bytes.
+[[nodiscard]] constexpr std::int64_t grain_bytes(std::int64_t rows, std::int64_t features, ElementType type) {
+  return rounded_up(rows * features * bytes_of(type), line_bytes);
+}
 
 }  // namespace heddle::plan_room

@@ -11,6 +11,7 @@
 #include "heddle/graph/loss.hpp"
 #include "heddle/mesh/mesh.hpp"
 #include "heddle/plan/options/batch.hpp"
+#include "heddle/plan/program/alignment.hpp"
 #include "heddle/plan/program/groups.hpp"
 #include "heddle/plan/program/region.hpp"
 
@@ -274,8 +275,16 @@ struct Program {
   [[nodiscard]] constexpr int slot(int pool, int micro_batch) const { return slots[pool * batch.total_micro_batches() + micro_batch]; }
   [[nodiscard]] constexpr bool reduces_norm_along(Axis a) const { return (clips || scales_loss) && plan_room::reduces_norm_along(a, mesh, storage); }
   [[nodiscard]] constexpr int norm_floats() const { return plan_room::norm_floats(clips, scales_loss, unit_count); }
-  /// Floats from one grain of a value to the next.
-  [[nodiscard]] constexpr std::int64_t grain_stride(std::int64_t features) const { return (batch.grain_rows * features + 15) / 16 * 16; }
+  /// Elements from one grain of a value to the next, float32 or int32 alike.
+  [[nodiscard]] constexpr std::int64_t grain_stride(std::int64_t features) const {
+    return grain_bytes(batch.grain_rows, features, ElementType::float32) / bytes_of(ElementType::float32);
+  }
+  /// What a transfer moves elements of: a gradient is float32, a value what its layer gives.
+  [[nodiscard]] constexpr ElementType type_of(const Transfer& t) const {
+    return t.gradient || t.use >= 0 ? ElementType::float32 : graph->spec(t.value).type;
+  }
+  /// With padding: 16 rows of 50 token ids or features are 3,200 bytes.
+  [[nodiscard]] constexpr Bytes bytes(const Transfer& t) const { return Bytes{t.elements * bytes_of(type_of(t))}; }
 };
 
 }  // namespace heddle::plan_room

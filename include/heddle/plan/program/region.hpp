@@ -7,12 +7,9 @@
 #include <cstdint>
 
 #include "heddle/core/rooms.hpp"
+#include "heddle/core/shape.hpp"
 
 namespace heddle::plan_room {
-
-/// What the elements of a region are.
-enum class ElementType : std::uint8_t { float32 };
-[[nodiscard]] constexpr std::int64_t bytes_of(ElementType) { return 4; }
 
 /// What a region holds, in the order in which regions lie.
 enum class RegionKind : std::uint8_t {

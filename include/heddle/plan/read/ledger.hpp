@@ -126,8 +126,9 @@ struct Traffic {
     for (int t = 0; t < program->transfer_count; ++t) {
       if (program->transfers[t].use >= 0) continue;
       const std::int64_t times = replicas * program->batch.total_micro_batches();
-      v.total_payload += Bytes{program->transfers[t].payload / program->batch.micro_rows * rows * 4};
-      v.total_with_padding += Bytes{times * program->transfers[t].elements * 4};
+      const Transfer& sent = program->transfers[t];
+      v.total_payload += Bytes{sent.payload / program->batch.micro_rows * rows * bytes_of(program->type_of(sent))};
+      v.total_with_padding += times * program->bytes(sent);
       v.messages += times;
     }
     return v;
@@ -139,8 +140,9 @@ struct Traffic {
     const std::int64_t replicas = program->mesh.ranks() / program->roles;
     for (int t = 0; t < program->transfer_count; ++t) {
       if (program->transfers[t].use < 0) continue;
-      v.total_payload += Bytes{replicas * program->transfers[t].payload * 4 / program->storage.state_parts()};
-      v.total_with_padding += Bytes{replicas * program->transfers[t].elements * 4};
+      const Transfer& sent = program->transfers[t];
+      v.total_payload += Bytes{replicas * sent.payload * bytes_of(program->type_of(sent)) / program->storage.state_parts()};
+      v.total_with_padding += replicas * program->bytes(sent);
       v.messages += replicas;
     }
     return v;
@@ -211,10 +213,10 @@ struct Traffic {
   /// Point-to-point bytes that one rank sends in one step, padding included.
   [[nodiscard]] constexpr Bytes sent_to_peers(Rank rank) const {
     const int role = program->mesh.coordinate(rank, Axis::stage);
-    std::int64_t elements = 0;
+    Bytes sent;
     for (int i = program->lists[role].begin; i < program->lists[role].end; ++i)
-      if (program->instructions[i].op == ListOp::send_start) elements += program->transfers[program->instructions[i].transfer].elements;
-    return Bytes{4 * elements};
+      if (program->instructions[i].op == ListOp::send_start) sent += program->bytes(program->transfers[program->instructions[i].transfer]);
+    return sent;
   }
   /// Bytes that one rank sends in all-reduces of gradients in one step, padding included; the lines it owns depend on its position.
   [[nodiscard]] constexpr Bytes sent_in_reductions(Rank rank) const {
