@@ -12,38 +12,46 @@
 
 namespace heddle::core_room {
 
-/// The type of a __PRETTY_FUNCTION__ "... [T = X]" or "[with T = X]", of which at most `enough` characters are read, without its namespaces.
+/// The type of a __PRETTY_FUNCTION__ "... [T = X]" or "[with T = X]", of which at most `enough` characters are read, without its namespaces. Few
+/// steps of a constant expression: each plan names its model so.
 template <int Capacity> [[nodiscard]] constexpr Text<Capacity> short_name(std::string_view all, std::size_t enough) {
   const auto begin = all.find("T = ") + 4;
   const auto end = all.rfind(']');
   all = all.substr(begin, end - begin < enough ? end - begin : enough);
-  if (const auto second = all.find("; "); second != std::string_view::npos) all = all.substr(0, second);
   Text<Capacity> name;
-  std::size_t word = 0;
-  const auto flush = [&](std::size_t upto) { name << all.substr(word, upto - word); };
   constexpr std::string_view unnamed = "(anonymous namespace)";  // clang; g++ writes it without a space
-  for (std::size_t i = 0; i < all.size() && !name.cut; ++i) {
-    if (all.substr(i, unnamed.size()) == unnamed) {
-      i += unnamed.size() - 1;
-    } else if (all[i] == ':' && i + 1 < all.size() && all[i + 1] == ':') {
-      word = i + 2;
-      ++i;
-    } else if (all[i] == '<' || all[i] == ' ' || all[i] == ',') {
-      flush(i + 1);
+  const char* const text = all.data();
+  const std::size_t size = all.size();
+  std::size_t word = 0;
+  std::size_t i = 0;
+  for (; i < size && !name.cut; ++i) {
+    const char c = text[i];
+    if (c == ':') {
+      if (i + 1 < size && text[i + 1] == ':') word = ++i + 1;
+    } else if (c == '<' || c == ' ' || c == ',') {
+      name << all.substr(word, i + 1 - word);
       word = i + 1;
+    } else if (c == ';') {
+      if (i + 1 < size && text[i + 1] == ' ') break;
+    } else if (c == '(' && all.substr(i, unnamed.size()) == unnamed) {
+      i += unnamed.size() - 1;
     }
   }
-  flush(all.size());
+  if (!name.cut) name << all.substr(word, i - word);
   return name;
 }
 
-template <class T> [[nodiscard]] constexpr Text<64> type_name() {
+/// One constant for each type, however many sentences and layers name it.
+template <class T> struct NamedType {
 #if defined(__clang__) || defined(__GNUC__)
-  return short_name<64>(__PRETTY_FUNCTION__, 1000);  // with all namespaces; the list of a long pipeline takes more than a constant expression may
+  // With all namespaces at most 1000 characters: the list of a long pipeline takes more than a constant expression may.
+  static constexpr Text<64> of() { return short_name<64>(__PRETTY_FUNCTION__, 1000); }
 #else
-  return Text<64>{"a type"};
+  static constexpr Text<64> of() { return Text<64>{"a type"}; }
 #endif
-}
+  static constexpr Text<64> name = of();
+};
+template <class T> [[nodiscard]] constexpr const Text<64>& type_name() { return NamedType<T>::name; }
 
 /// The same for reports, which are made at run time: at most 240 characters, however long the type is.
 ///

@@ -180,22 +180,25 @@ template <class T> constexpr void explain_unknown(Diagnosis& sentence) {
   return found << "combine them as Hybrid<" << first << ", " << second << ">, the inner one first, or keep one.";
 }
 
+/// A name that only a sentence asks for.
+using NameOfType = const Text<64>&();
+
 template <class... Types> [[nodiscard]] constexpr Diagnosis check_parts() {
   constexpr int count = sizeof...(Types);
   const PlanPart parts[std::size_t{count + 1}] = {part_of<Types>()..., PlanPart::unknown};
   const std::string_view homes[std::size_t{count + 1}] = {home_of<Types>()..., ""};
-  const Text<64> names[std::size_t{count + 1}] = {type_name<Types>()..., Text<64>{}};
+  constexpr NameOfType* names[std::size_t{count + 1}] = {&type_name<Types>..., nullptr};
   for (int i = 0; i < count; ++i) {
     if (parts[i] == PlanPart::unknown && !homes[i].empty())
-      return Diagnosis{Code{'L', 3}, ""} << names[i].view() << " is no part of a Plan by itself. Fix: write it inside " << homes[i] << '.';
+      return Diagnosis{Code{'L', 3}, ""} << names[i]().view() << " is no part of a Plan by itself. Fix: write it inside " << homes[i] << '.';
     if (parts[i] == PlanPart::unknown) {
-      auto found = Diagnosis{Code{'L', 3}, ""} << names[i].view() << " is no part of a Plan";
+      auto found = Diagnosis{Code{'L', 3}, ""} << names[i]().view() << " is no part of a Plan";
       [[maybe_unused]] int at = 0;
       [[maybe_unused]] const int told[] = {0, (at++ == i ? explain_unknown<Types>(found) : void(), 0)...};
       return found;
     }
     for (int j = 0; j < i; ++j)
-      if (parts[j] == parts[i] && !may_be_several(parts[i])) return refuse_twice(parts[i], names[j].view(), names[i].view());
+      if (parts[j] == parts[i] && !may_be_several(parts[i])) return refuse_twice(parts[i], names[j]().view(), names[i]().view());
   }
   for (const PlanPart needed : {PlanPart::model, PlanPart::loss, PlanPart::optimizer, PlanPart::batch, PlanPart::policy}) {
     bool found = false;
@@ -222,13 +225,13 @@ template <class Rows> [[nodiscard]] constexpr Diagnosis check_remedy() {
 template <class... Types> [[nodiscard]] constexpr Diagnosis check_parts_of_inference() {
   constexpr int count = sizeof...(Types);
   const PlanPart parts[std::size_t{count + 1}] = {part_of<Types>()..., PlanPart::unknown};
-  const Text<64> names[std::size_t{count + 1}] = {type_name<Types>()..., Text<64>{}};
+  constexpr NameOfType* names[std::size_t{count + 1}] = {&type_name<Types>..., nullptr};
   for (int i = 0; i < count; ++i)
     for (const PlanPart trains : {PlanPart::loss, PlanPart::optimizer, PlanPart::bucket, PlanPart::clip, PlanPart::recompute, PlanPart::loss_scaling,
                                   PlanPart::no_decay, PlanPart::learning_rate_factor})
       if (parts[i] == trains)
-        return Diagnosis{Code{'L', 10}, ""} << names[i].view() << " is for training, but an Inference is only applied. Fix: remove "
-                                            << names[i].view() << ", or write a Plan to train.";
+        return Diagnosis{Code{'L', 10}, ""} << names[i]().view() << " is for training, but an Inference is only applied. Fix: remove "
+                                            << names[i]().view() << ", or write a Plan to train.";
   return {};
 }
 
