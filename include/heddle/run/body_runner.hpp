@@ -177,15 +177,14 @@ class BodyRunner : public RankTensors {
       call.input_gradient = at_grain(entry.d, in, g);
       call.add = !p_->batch.tree && !p_->storage.gradients && number > 0;
       kernels_.leaves[node.leaf].backward(call);
-      if (p_->batch.tree && !p_->storage.gradients && sums) carry(node, number, counted);
+      for (int k = 0; k < node.parameter_count && p_->batch.tree && !p_->storage.gradients && sums; ++k)
+        carry(p_->parameters[node.first_parameter + k], number, counted);
     }
   }
   /// Binary counter: the grain in level `counted` takes up the full levels below it; after the last grain the rest is added, low to high.
-  void carry(const Node& node, int number, int counted) {
-    const ParameterPlace& begin = p_->parameters[node.first_parameter];
-    const ParameterPlace& end = p_->parameters[node.first_parameter + node.parameter_count - 1];
-    const std::int64_t first = begin.begin;
-    const std::int64_t n = rounded_up(end.begin + end.elements, line_elements) - first;
+  void carry(const ParameterPlace& place, int number, int counted) {
+    const std::int64_t first = place.begin;
+    const std::int64_t n = rounded_up(place.elements, line_elements);
     for (int l = 0; l < counted; ++l) kernels_.add(level(counted) + first, level(l) + first, level(counted) + first, n);
     if (number + 1 != p_->batch.rank_grains()) return;
     int held = counted;

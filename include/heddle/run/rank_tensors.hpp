@@ -153,15 +153,24 @@ class RankTensors {
   /// Gaps between the tensors of a ring hold what other units left there; they are reduced and stepped like the rest.
   void zero_gaps(const FlatBucket& b) {
     float* const whole = whole_gradient(b);
-    std::int64_t end = 0;
-    const auto zero_until = [&](std::int64_t begin) { std::fill(whole + end, whole + begin, 0.0F); };
+    for (std::int64_t end = b.begin; end < b.end();) {
+      const ParameterPlace* const next = next_in(b, end);
+      const std::int64_t begin = next == nullptr ? b.end() : next->begin;
+      std::fill(whole + (end - b.begin), whole + (begin - b.begin), 0.0F);
+      end = next == nullptr ? begin : begin + next->elements;
+    }
+  }
+  /// The parameter of a bucket that lies first from element `from` of the flat buffer on; null if none does.
+  [[nodiscard]] const ParameterPlace* next_in(const FlatBucket& b, std::int64_t from) const {
+    const ParameterPlace* next = nullptr;
     for (int n = b.lowest_node; n <= b.highest_node; ++n)
       for (int k = 0; k < p_->graph->nodes[n].trained_count(); ++k) {
         const ParameterPlace& place = p_->parameters[p_->graph->nodes[n].first_parameter + k];
-        zero_until(place.begin - b.begin);
-        end = place.begin - b.begin + place.elements;
+        if (place.begin < from || (next != nullptr && next->begin < place.begin)) continue;
+        next = &place;
+        if (!p_->groups.any()) return next;  // parameters lie in the order of the model
       }
-    zero_until(b.elements);
+    return next;
   }
 
   /// Where a grain's gradient of a parameter is written: into a level of the counter, or into the ring.

@@ -3,6 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
+
+#include "heddle/graph/one_unit.hpp"
+#include "heddle/plan/options/groups.hpp"
 #include "plan/spoilt.hpp"
 
 using namespace heddle;
@@ -33,6 +37,21 @@ TEST_CASE("a parameter of another size, device or split than that of its layer i
   CHECK(
       refused_for(with<InTurns>([](Phases& p) { place(p, 2).role = 0; }), facts, "the device of parameter 1.0.weight is noted as 0, but 1 follows"));
   CHECK(refused_for(with<SplitHalves>([](Phases& p) { place(p, 2).split = -1; }), facts, "the split dimension of parameter "));
+}
+
+TEST_CASE("in a plan with groups a unit whose parameters do not lie by group, or lie over another, is found") {
+  // a block of two layers with weights of 256 elements: weights at 0 and 256, biases at 512 and 528; the last layer has its bias in front.
+  using P = Plan<Sequential<OneUnit<Linear<16, 16>, Tanh, Linear<16, 16>>, Linear<16, 8>>, CrossEntropy, Adam, Batch<8>, Single, NoDecay<>>;
+  const auto swapped = [](int a, int b) { return [=](Phases& p) { std::swap(place(p, a).begin, place(p, b).begin); }; };
+  CHECK(with<P>([](Phases& p) { CHECK((place(p, 2).begin == 256 && place(p, 1).begin == 512 && place(p, 5).begin < place(p, 4).begin)); }).ok());
+  CHECK(refused_for(with<P>(swapped(0, 2)), memory,
+                    "the parameters of layer 2 of device 0 begins at byte 0, but what lies before it ends at byte 2048"));
+  CHECK(with<P>(swapped(1, 3)).code == memory);
+  CHECK(with<P>(swapped(1, 2)).code == memory);
+  CHECK(with<P>(swapped(4, 5)).code == memory);
+  CHECK(with<P>([](Phases& p) { place(p, 2).begin -= 16; }).code == memory);
+  CHECK(refused_for(with<P>([](Phases& p) { place(p, 4).begin += 1 << 18; }), memory,
+                    "the parameters of the unit of layer 3 of device 0 ends at byte "));
 }
 
 TEST_CASE("units of the norm are the blocks of the model, and shared parameters count once") {

@@ -4,12 +4,10 @@
 #include <doctest/doctest.h>
 
 #include <string>
-#include <vector>
 
 #include "heddle/graph/frozen.hpp"
 #include "heddle/graph/tied.hpp"
 #include "heddle/plan/inference.hpp"
-#include "heddle/policy/sharded.hpp"
 #include "plan/plans.hpp"
 
 using namespace heddle;
@@ -54,19 +52,6 @@ template <class Model, class... Options> std::string said() {
       if (group.scales()) all += ' ' + std::to_string(group.numerator) + '/' + std::to_string(group.denominator);
       if (!group.decays) all += " no decay";
     }
-  return all;
-}
-/// "0: 0-319 of 1, 320-1023 of 0;": the pieces of each bucket.
-std::string pieces_of(const Program& p) {
-  std::string all;
-  for (int i = 0; i < p.piece_count; ++i) {
-    const StepPiece& piece = p.pieces[i];
-    if (i == 0 || p.pieces[i - 1].bucket != piece.bucket)
-      all += (i == 0 ? "" : "; ") + std::to_string(piece.bucket) + ": ";
-    else
-      all += ", ";
-    all += std::to_string(piece.begin) + '-' + std::to_string(piece.end() - 1) + " of " + std::to_string(piece.group);
-  }
   return all;
 }
 
@@ -173,32 +158,4 @@ TEST_CASE("a plan that is refused for its groups says so, and an Inference takes
   CHECK(check<Plan<Mnist, CrossEntropy, AdamW, Batch<64>, Single, NoDecay<"linear3">>>().code == "L20");
   CHECK(check<Plan<Mnist, CrossEntropy, AdamW, Batch<64>, Single, LearningRateFactor<"linear1", 0>>>().code == "L21");
   CHECK(RequestOf<Inference<Mnist, Batch<64>, Single, NoDecay<>>>::parts.code == Code{'L', 10});
-}
-
-TEST_CASE("pieces of one group cover each bucket from its first element to its last") {
-  using Plain = Plan<Deep, CrossEntropy, AdamW, Batch<8>, Single>;
-  CHECK(Plain::training.piece_count == 0);
-  CHECK_FALSE(Plain::training.groups.any());
-  using One = Plan<Deep, CrossEntropy, AdamW, Batch<8>, Single, NoDecay<>>;
-  // stem 8 x 16 and 16; each block 16 x 32, 32, 32 x 16, 16; head 16 x 4 and 4: units of 1,024, 2,048, 2,048 and 1,024 elements.
-  CHECK(
-      pieces_of(One::training) ==
-      "0: 0-127 of 0, 128-1023 of 1, 1024-1535 of 0, 1536-1567 of 1, 1568-2079 of 0, 2080-3071 of 1, 3072-3583 of 0, 3584-3615 of 1, 3616-4127 of 0, "
-      "4128-5119 of 1, 5120-5183 of 0, 5184-6143 of 1");
-  using Units = Plan<Deep, CrossEntropy, AdamW, Batch<8>, Sharded<2>, LearningRateFactor<"head", 2>, LearningRateFactor<"blocks.0", 2>>;
-  CHECK(pieces_of(Units::training) == "0: 0-1023 of 1; 1: 0-2047 of 0; 2: 0-2047 of 1; 3: 0-1023 of 0");
-  using Stages = Plan<Deep, CrossEntropy, AdamW, Batch<8>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, NoDecay<"stem", "head">>;
-  CHECK(pieces_of(Stages::training) == "0: 0-1023 of 1, 1024-3071 of 0; 1: 0-2047 of 0, 2048-3071 of 1");
-}
-
-TEST_CASE("a gradient of a tied use that another layer keeps is in no piece") {
-  using Ties = Plan<TiedEnds, CrossEntropy, AdamW, Batch<8>, Single, NoDecay<>>;
-  int stepped = 0;
-  for (int b = 0; b < Ties::training.bucket_count; ++b) {
-    std::int64_t elements = 0;
-    for (int i = 0; i < Ties::training.piece_count; ++i) elements += Ties::training.pieces[i].bucket == b ? Ties::training.pieces[i].elements : 0;
-    CHECK(elements == (Ties::training.buckets[b].steps() ? Ties::training.buckets[b].elements : 0));
-    stepped += Ties::training.buckets[b].steps() ? 1 : 0;
-  }
-  CHECK(stepped == Ties::training.bucket_count - 1);
 }

@@ -23,9 +23,10 @@ namespace heddle::plan_room {
   if (const Diagnosis found = NotedModel{*training.graph, from}.find(); !found.ok()) return found;
   if (const Diagnosis found = NotedHead{training, from}.find(); !found.ok()) return found;
   if (const Diagnosis found = NotedHead{evaluation, from}.find(); !found.ok()) return found;
+  GroupCheck groups{training, from};
+  if (groups.tables(); !groups.fault.ok()) return groups.fault;
   FlatCheck flat{training, from};
   if (flat.run(); !flat.fault.ok()) return flat.fault;
-  GroupCheck groups{training, from};
   if (groups.run(); !groups.fault.ok()) return groups.fault;
   if (const Diagnosis found = check_arenas(training, from.states); !found.ok()) return found;
   if (evaluation.graph != training.graph || evaluation.parameters != training.parameters || evaluation.buckets != training.buckets ||

@@ -29,7 +29,8 @@ namespace heddle::plan_room {
   return misplaced(what, number, role) << " ends at byte " << end << ", but there are " << room << " bytes for it. Fix: make room for all of it.";
 }
 
-/// Walks the model once. Parameters of a device lie one behind the other in its order, uses of parameters that another layer keeps behind them.
+/// Walks the model once. Parameters of a device lie one behind the other in its order, or unit by unit and by group within one where there are
+/// groups; uses of parameters that another layer keeps lie behind them.
 ///
 /// Linear<8, 6> on one device: the weight at byte 0, 48 elements; the bias at byte 192, 6 elements.
 /// Tested  plan/check/flat_test
@@ -65,7 +66,10 @@ struct FlatCheck {
         const int keeper = node.tied_to < 0 ? -1 : first_use(n, role);
         const bool begins = node.block < 0 || node.block != block;
         block = node.block;
-        places(n, role, keeper);
+        if (!from.groups.any())
+          places(n, role, keeper);
+        else if (begins)
+          places_by_group(n, p.first_node[c + 1], role, keeper);
         if (fault.ok()) in_unit(n, role, keeper, begins);
       }
     if (fault.ok() && unit + 1 != p.unit_count) fault = noted_otherwise("the number of units", "", p.unit_count, unit + 1);
@@ -99,27 +103,43 @@ struct FlatCheck {
     fault = noted_otherwise(what, model.parameter_name(node, parameter).view(), noted, follows);
   }
   constexpr void places(int n, int role, int keeper) {
-    const Node& node = model.nodes[n];
-    const Leaf& leaf = model.leaves[node.leaf].leaf;
-    const Signature& splits = p.graph->signature(n);  // S18 has compared it
-    const bool trained = node.trained_count() > 0;
+    const bool trained = model.nodes[n].trained_count() > 0;
     std::int64_t& end = !trained ? frozen[role] : keeper < 0 ? own[role] : other[role];
-    for (int k = 0; k < node.parameter_count; ++k) {
-      const ParameterPlace& place = p.parameters[node.first_parameter + k];
-      const Laid how = splits.parameters[k];
-      const std::int64_t elements = leaf.parameters[k].shape.elements() / (how.sharded() ? ranks : 1);
-      const std::int64_t owned = keeper < 0 ? -1 : p.parameters[model.nodes[keeper].first_parameter + k].begin;
-      if (place.node != n) return wrong("the layer of parameter ", n, k, place.node, n);
-      if (place.index != k) return wrong("the number in its layer of parameter ", n, k, place.index, k);
-      if (place.role != role) return wrong("the device of parameter ", n, k, place.role, role);
-      if (place.elements != elements) return wrong("the number of elements on a rank of parameter ", n, k, place.elements, elements);
-      if (place.split != (how.sharded() ? how.code : -1)) return wrong("the split dimension of parameter ", n, k, place.split, how.code);
-      if (place.owner_begin != owned) return wrong("where another layer keeps parameter ", n, k, place.owner_begin, owned);
-      if (place.begin < end || place.begin % line_elements != 0) return void(fault = covers("the parameters of layer ", n, role, place.begin, end));
-      end = place.begin + elements;
-    }
+    for (int k = 0; k < model.nodes[n].parameter_count && fault.ok(); ++k) place_of(n, k, role, keeper, end);
     const std::int64_t room = room_of(!trained ? RegionKind::frozen : keeper < 0 ? RegionKind::parameters : RegionKind::gradients, role);
-    if (end > room) fault = past("the parameters of layer ", n, role, end, room);
+    if (fault.ok() && end > room) fault = past("the parameters of layer ", n, role, end, room);
+  }
+  /// Parameters of the unit that begins with node n: by group, groups from the first to the last in units 0, 2, 4 .. and where parameters are shared,
+  /// else from the last to the first.
+  constexpr void places_by_group(int n, int chunk_end, int role, int keeper) {
+    bool shared = model.nodes[n].tied_to >= 0;
+    for (int m = n + 1; m < model.node_count && model.tie_count > 0; ++m) shared = shared || model.nodes[m].tied_to == n;
+    const bool last_first = (unit + 1) % 2 == 1 && !shared;
+    std::int64_t& end = keeper < 0 ? own[role] : other[role];
+    for (int i = 0; i < from.groups.count; ++i) {
+      const int group = last_first ? from.groups.count - 1 - i : i;
+      for (int m = n; m < chunk_end && (m == n || (model.nodes[n].block >= 0 && model.nodes[m].block == model.nodes[n].block)); ++m)
+        for (int k = 0; k < model.nodes[m].trained_count() && fault.ok(); ++k)
+          if (from.groups.of_parameter[model.nodes[m].first_parameter + k] == group) place_of(m, k, role, keeper, end);
+    }
+    const std::int64_t room = room_of(keeper < 0 ? RegionKind::parameters : RegionKind::gradients, role);
+    if (fault.ok() && end > room) fault = past("the parameters of the unit of layer ", n, role, end, room);
+  }
+  /// Parameter k of node n lies behind `end`, which becomes its own.
+  constexpr void place_of(int n, int k, int role, int keeper, std::int64_t& end) {
+    const Node& node = model.nodes[n];
+    const ParameterPlace& place = p.parameters[node.first_parameter + k];
+    const Laid how = p.graph->signature(n).parameters[k];  // S18 has compared it
+    const std::int64_t elements = model.leaves[node.leaf].leaf.parameters[k].shape.elements() / (how.sharded() ? ranks : 1);
+    const std::int64_t owned = keeper < 0 ? -1 : p.parameters[model.nodes[keeper].first_parameter + k].begin;
+    if (place.node != n) return wrong("the layer of parameter ", n, k, place.node, n);
+    if (place.index != k) return wrong("the number in its layer of parameter ", n, k, place.index, k);
+    if (place.role != role) return wrong("the device of parameter ", n, k, place.role, role);
+    if (place.elements != elements) return wrong("the number of elements on a rank of parameter ", n, k, place.elements, elements);
+    if (place.split != (how.sharded() ? how.code : -1)) return wrong("the split dimension of parameter ", n, k, place.split, how.code);
+    if (place.owner_begin != owned) return wrong("where another layer keeps parameter ", n, k, place.owner_begin, owned);
+    if (place.begin < end || place.begin % line_elements != 0) return void(fault = covers("the parameters of layer ", n, role, place.begin, end));
+    end = place.begin + elements;
   }
   /// A unit is a block of the outermost Repeat or OneUnit, or a layer outside; it ends with its chunk, and is of even slices. Shared parameters count
   /// in the norm where they are owned.
@@ -140,10 +160,9 @@ struct FlatCheck {
     if (in.counts != (node.tied_to < 0))
       return void(
           fault = noted_otherwise<std::int64_t>("whether the norm has the gradients of layer ", model.name(n).view(), in.counts, node.tied_to < 0));
-    const ParameterPlace& first = p.parameters[node.first_parameter];
-    const ParameterPlace& last = p.parameters[node.first_parameter + node.parameter_count - 1];
-    if (first.begin < in.begin || last.begin + last.elements > in.end())
-      fault = past("a parameter of unit ", unit, role, last.begin + last.elements, in.end());
+    for (int k = 0; k < node.parameter_count && fault.ok(); ++k)
+      if (const ParameterPlace& place = p.parameters[node.first_parameter + k]; place.begin < in.begin || place.begin + place.elements > in.end())
+        fault = past("a parameter of unit ", unit, role, place.begin + place.elements, in.end());
   }
 
   /// Buckets of a device come from the end of its buffer and of what lies behind.

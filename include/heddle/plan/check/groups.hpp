@@ -13,7 +13,8 @@
 
 namespace heddle::plan_room {
 
-/// Asked after FlatCheck, which has compared where parameters and buckets lie. Kernels take whole lines, so a piece begins at one.
+/// FlatCheck comes between both parts: parameters lie by the groups that tables() has compared, and pieces by what FlatCheck has. Kernels take whole
+/// lines, so a piece begins at one.
 ///
 /// Linear<16, 16> under NoDecay<>: elements 0 to 255 of group 0, elements 256 to 1,023 of group 1.
 /// Tested  plan/check/groups_test
@@ -22,15 +23,7 @@ struct GroupCheck {
   const MadeFrom& from;
   Diagnosis fault{};
 
-  constexpr void run() {
-    if (tables(); !fault.ok()) return;
-    int i = 0;
-    for (int b = 0; b < p.bucket_count && fault.ok() && p.groups.any(); ++b)
-      if (p.buckets[b].steps()) i = pieces(b, i);
-    if (fault.ok() && i != p.piece_count) fault = noted_otherwise("the number of pieces of a step", "", p.piece_count, i);
-  }
-
- private:
+  /// Each parameter has the group that the plan gives it, and groups change what they are to change.
   constexpr void tables() {
     const ParameterGroups& is = p.groups;
     if (is.count != from.groups.count) return void(fault = noted_otherwise("the number of groups of parameters", "", is.count, from.groups.count));
@@ -48,6 +41,15 @@ struct GroupCheck {
           return void(
               fault = noted_otherwise("the group of parameter ", model.parameter_name(n, k).view(), is.of_parameter[q], from.groups.of_parameter[q]));
   }
+  /// What a step changes in which group.
+  constexpr void run() {
+    int i = 0;
+    for (int b = 0; b < p.bucket_count && fault.ok() && p.groups.any(); ++b)
+      if (p.buckets[b].steps()) i = pieces(b, i);
+    if (fault.ok() && i != p.piece_count) fault = noted_otherwise("the number of pieces of a step", "", p.piece_count, i);
+  }
+
+ private:
   /// Those of one bucket, from piece i on; returns the first piece behind them.
   constexpr int pieces(int b, int i) {
     const FlatBucket& bucket = p.buckets[b];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Room: plan. Parameter groups: which parameters the options of a plan name, and the pieces in which a bucket is stepped.
+// Room: plan. Parameter groups: which parameters the options of a plan name.
 // Sees: graph, plan/options, plan/program.  Does not see: memory, instructions, processes, threads.
-// In: NoDecay<...>, LearningRateFactor<...>, Graph; buckets.  Out: ChosenGroups, StepPiece, or L20, L21, L22.
+// In: NoDecay<...>, LearningRateFactor<...>, Graph.  Out: ChosenGroups, or L20, L21, L22.
 #pragma once
 
 #include <cstddef>
@@ -264,37 +264,6 @@ struct WithGroupOptions<Of<Parts...>, First, Rest...>
                                           << (own == owner ? groups.count - 1 : owner) << ". Fix: name one of them.";
     }
   return {};
-}
-
-/// A parameter lies in a bucket with its values, not with a gradient alone.
-[[nodiscard]] constexpr bool lies_in(const ParameterPlace& place, const FlatBucket& bucket) {
-  return place.role == bucket.role && place.owner_begin < 0 && place.begin >= bucket.begin && place.begin < bucket.end();
-}
-
-/// Cuts every bucket that is stepped into pieces of one group, from its first element to its last; a list of as many as there are parameters is long
-/// enough. Without groups there is nothing to cut: each bucket is stepped as one.
-/// Tested  plan/lower/groups_test
-constexpr void write_pieces(const Graph& graph, const ParameterGroups& groups, const ParameterPlace* places, const FlatBucket* buckets,
-                            int bucket_count, List<StepPiece>& pieces) {
-  if (!groups.any()) return;
-  for (int b = 0; b < bucket_count; ++b) {
-    const FlatBucket& bucket = buckets[b];
-    if (!bucket.steps()) continue;
-    StepPiece piece{static_cast<std::int16_t>(b), -1};
-    const auto close = [&](std::int64_t end) {
-      piece.elements = end - piece.begin;
-      if (piece.group >= 0) pieces.append() = piece;
-      piece.begin = piece.group >= 0 ? end : 0;
-    };
-    for (int n = bucket.lowest_node; n <= bucket.highest_node; ++n)
-      for (int k = 0; k < graph.nodes[n].trained_count(); ++k) {
-        const int p = graph.nodes[n].first_parameter + k;
-        if (!lies_in(places[p], bucket) || groups.number_of(p) == piece.group) continue;
-        close(places[p].begin - bucket.begin);
-        piece.group = static_cast<std::int16_t>(groups.number_of(p));
-      }
-    close(bucket.elements);
-  }
 }
 
 }  // namespace heddle::plan_room

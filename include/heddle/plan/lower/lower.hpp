@@ -10,11 +10,13 @@
 #include "heddle/graph/trace.hpp"
 #include "heddle/plan/lower/backward_body.hpp"
 #include "heddle/plan/lower/body.hpp"
+#include "heddle/plan/lower/buckets.hpp"
 #include "heddle/plan/lower/emit.hpp"
 #include "heddle/plan/lower/forward_body.hpp"
 #include "heddle/plan/lower/groups.hpp"
 #include "heddle/plan/lower/local_graph.hpp"
 #include "heddle/plan/lower/memory.hpp"
+#include "heddle/plan/lower/pieces.hpp"
 #include "heddle/plan/lower/recompute.hpp"
 #include "heddle/plan/lower/schedule.hpp"
 #include "heddle/plan/lower/shared_tables.hpp"
@@ -36,7 +38,7 @@ template <class Request> struct SharedPhases : Request {
   static constexpr int micro_batches = batch.total_micro_batches();
 
   static constexpr int edges = count_edges(graph, layout);
-  static constexpr auto flat = lay_out_parameters<graph.parameter_count, nodes, roles>(graph, layout);
+  static constexpr auto flat = lay_out_parameters<graph.parameter_count, nodes, roles>(graph, layout, Request::groups);
   static constexpr Storage storage = storage_of(layout, batch);
   static constexpr BucketRequest to_cut{graph, layout, flat.view(), Request::bucket_bytes.value, storage, Request::clips};
   static constexpr int bucket_count = to_cut.count();
@@ -60,7 +62,7 @@ template <class Request> struct SharedPhases : Request {
   static constexpr Pieces pieces = [] {
     Pieces out;
     List<StepPiece> list{out.list, Request::groups.any() ? graph.parameter_count : 0};
-    write_pieces(graph, Request::groups, flat.parameters, buckets.list, bucket_count, list);
+    write_pieces(graph, Request::groups, flat.view(), buckets.list, bucket_count, list);
     out.count = list.count;
     return out;
   }();

@@ -16,11 +16,11 @@
 #include "heddle/plan/lower/local_graph.hpp"
 #include "heddle/plan/lower/lowering_request.hpp"
 #include "heddle/plan/lower/memory.hpp"
+#include "heddle/plan/lower/pieces.hpp"
 #include "heddle/plan/lower/recompute.hpp"
 #include "heddle/plan/lower/schedule.hpp"
 #include "heddle/plan/lower/shared_tables.hpp"
 #include "heddle/plan/lower/tied.hpp"
-#include "heddle/plan/lower/units.hpp"
 
 namespace heddle::plan_room {
 
@@ -109,19 +109,19 @@ class LoweredPlan {
       const int roles = request.layout.roles();
       FlatBuffers flat{store.make<ParameterPlace>(graph.parameter_count),
                        store.make<std::int64_t>(graph.node_count),
-                       store.make<bool>(graph.node_count),
+                       store.make<std::int16_t>(graph.node_count),
                        store.make<bool>(graph.node_count),
                        store.make_list<FlatUnit>(graph.parameter_count),
                        store.make<std::int64_t>(roles),
                        store.make<std::int64_t>(roles),
                        store.make<std::int64_t>(roles)};
-      lay_out_parameters(graph, request.layout, flat);
+      FlatRequest{graph, request.layout, request.groups}.run(flat);
       const BucketRequest to_cut{graph, request.layout, flat.view(), request.bucket_bytes.value, storage, request.clips};
       auto buckets = store.make_list<FlatBucket>(to_cut.count());
       auto* const of_node = store.make<std::int16_t>(graph.node_count);
       to_cut.write(buckets, of_node);
       auto pieces = store.make_list<StepPiece>(request.groups.any() ? graph.parameter_count : 0);
-      write_pieces(graph, request.groups, flat.parameters, buckets.data, buckets.count, pieces);
+      write_pieces(graph, request.groups, flat.view(), buckets.data, buckets.count, pieces);
       auto uses = store.make_list<TiedUse>(count_uses(graph, request.layout, flat.shared));
       auto* const tie_room = store.make<std::int64_t>(roles);
       const int tied = find_ties(to_cut, buckets.data, buckets.count, uses, tie_room);

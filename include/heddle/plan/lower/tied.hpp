@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "heddle/plan/lower/buckets.hpp"
 #include "heddle/plan/lower/tables.hpp"
-#include "heddle/plan/lower/units.hpp"
 #include "heddle/plan/program/program.hpp"
 
 namespace heddle::plan_room {

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. Buckets: which ranges of a flat buffer are gathered, reduced and stepped as one.
+// Sees: graph, policy answers, plan/lower/units, plan/program.  Does not see: processes, threads, kernels.
+// In: Graph, Layout, FlatPlaces, bucket size.  Out: FlatBucket.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/plan/lower/tables.hpp"
+#include "heddle/plan/lower/units.hpp"
+#include "heddle/plan/program/alignment.hpp"
+#include "heddle/plan/program/program.hpp"
+
+namespace heddle::plan_room {
+
+/// Cuts the flat buffer of one role, from its end. A leaf that shares its parameters is a bucket by itself.
+template <class Visit> struct BucketCutter {
+  const Graph& graph;
+  const FlatPlaces& flat;
+  Visit& visit;
+  FlatBucket next{};
+
+  constexpr void close(std::int64_t begin) {
+    next.elements = next.begin - begin;
+    next.begin = begin;
+    visit(next);
+    next.payload = 0;
+    next.highest_node = -1;
+    next.slot = static_cast<std::int16_t>(1 - next.slot);
+  }
+  /// The next lower node with parameters; `ends`: a bucket that holds enough may end with it.
+  constexpr void take(int n, std::int64_t enough, bool ends) {
+    if (flat.shared[n] && next.payload > 0) close(flat.node_begin[next.lowest_node]);
+    const std::int64_t owner_begin = flat.parameters[graph.nodes[n].first_parameter].owner_begin;
+    if (owner_begin >= 0) return take_gradient(n, owner_begin);
+    next.payload += graph.parameter_elements(n);
+    next.lowest_node = n;
+    if (next.highest_node < 0) next.highest_node = n;
+    if (flat.shared[n]) {
+      next.shared = true;
+      close(flat.node_begin[n]);
+      next.shared = false;
+    } else if (next.begin - flat.node_begin[n] >= enough && ends) {
+      close(flat.node_begin[n]);
+    }
+  }
+  /// Of a leaf whose parameters another one keeps: what lies behind the parameters of the role.
+  constexpr void take_gradient(int n, std::int64_t owner_begin) {
+    const ParameterPlace* const places = flat.parameters + graph.nodes[n].first_parameter;
+    FlatBucket own{.role = next.role, .slot = next.slot};
+    own.lowest_node = own.highest_node = n;
+    own.payload = graph.parameter_elements(n);
+    own.begin = flat.node_begin[n];
+    for (int k = 0; k < graph.nodes[n].parameter_count; ++k)
+      if (const std::int64_t all = places[k].begin + places[k].elements - own.begin; all > own.elements) own.elements = all;
+    own.elements = rounded_up(own.elements, unit_elements);
+    own.shared = true;
+    own.owner_begin = owner_begin - (places[0].begin - own.begin);
+    visit(own);
+    next.slot = static_cast<std::int16_t>(1 - next.slot);
+  }
+};
+
+/// Cuts each role's flat buffer, from its end, into buckets of at least `bucket_bytes`; visit(FlatBucket) in the order they become final.
+/// Buffers that are sliced, or lie by group, are cut between units only, and unit by unit if asked or where parameters or gradients pass through
+/// rings.
+template <class Visit>
+constexpr void each_bucket(const Graph& graph, const Layout& layout, const FlatPlaces& flat, std::int64_t bucket_bytes, const Storage& storage,
+                           bool by_units, Visit visit) {
+  const std::int64_t enough = by_units || storage.parameters || storage.gradients ? 0 : (bucket_bytes + 3) / 4;  // elements
+  for (int role = 0; role < layout.roles(); ++role) {
+    BucketCutter<Visit> cutter{graph, flat, visit};
+    cutter.next.role = static_cast<std::int16_t>(role);
+    cutter.next.begin = flat.role_elements[role];
+    for (int c = layout.chunk_count - 1; c >= 0; --c) {
+      if (layout.device_of_chunk[c] != role) continue;
+      for (int n = layout.first_node[c + 1] - 1; n >= layout.first_node[c]; --n)
+        if (graph.nodes[n].trained_count() > 0) cutter.take(n, enough, (storage.parts == 1 && !flat.grouped) || flat.opens[n] > 0);
+    }
+    if (cutter.next.payload > 0) cutter.close(0);
+  }
+}
+
+/// What is cut and how: the same for the count of buckets and for the buckets.
+/// 2 units of 4,096 bytes on one role are 2 buckets of at least 4,096 bytes, or 1 of at least 8,192.
+struct BucketRequest {
+  const Graph& graph;
+  const Layout& layout;
+  FlatPlaces flat;
+  std::int64_t bucket_bytes = 0;
+  Storage storage;
+  bool clips = false;
+
+  /// What is clipped and sliced is cut by units: a slice is then of the parts over which norms are summed.
+  template <class Visit> constexpr void each(Visit visit) const {
+    each_bucket(graph, layout, flat, bucket_bytes, storage, clips && storage.parts > 1, visit);
+  }
+  [[nodiscard]] constexpr int count() const {
+    int n = 0;
+    each([&](const FlatBucket&) { ++n; });
+    return n;
+  }
+  /// `of_node` is written where units pass through rings.
+  constexpr void write(List<FlatBucket>& list, std::int16_t* of_node) const {
+    each([&](const FlatBucket& b) {
+      list.append() = b;
+      if (storage.parameters || storage.gradients)
+        for (int n = b.lowest_node; n <= b.highest_node; ++n) of_node[n] = static_cast<std::int16_t>(list.count - 1);
+    });
+  }
+};
+
+}  // namespace heddle::plan_room
