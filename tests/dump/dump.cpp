@@ -130,7 +130,8 @@ void run(std::ostream& out, const Dumped& plan) {
   for (const std::string& name : tensors.names()) {
     const int number = tensors.find(name);
     out << "bits of " << name << ": " << hash(tensors.parameter(number, 0));
-    if (plan.trains) out << ", gradient " << hash(tensors.gradient(number, 0));
+    if (plan.trains && !plan.training->graph->frozen(plan.training->parameters[number].node))
+      out << ", gradient " << hash(tensors.gradient(number, 0));
     out << '\n';
   }
   const Rows rows{plan, 40};

@@ -24,6 +24,7 @@ struct Words : Sequential<Input<4>, Named<"table", Row<Embedding<12, 8>>>, Resid
                           Linear<8, 12, NoBias>> {};
 struct Tokens : Sequential<Input<4>, Named<"table", Embedding<12, 8>>, Residual<Linear<8, 16, NoBias>, ReLU, Linear<16, 8, NoBias>>,
                            Tied<"head", Linear<8, 12, NoBias>, To<"table">>> {};
+struct Tuned : Sequential<Frozen<Linear<7, 6>>, ReLU, Linear<6, 6>, OneUnit<Frozen<Linear<6, 8>>, ReLU, Linear<8, 6>>, Frozen<Linear<6, 5>>> {};
 using Soft = Residual<Linear<8, 12>, GELU, Linear<12, 8>>;
 struct Smooth : Sequential<Linear<6, 8>, Repeat<2, Soft>, Tanh, Linear<8, 12>, Sigmoid, Linear<12, 8>> {};
 
@@ -65,6 +66,7 @@ template <class Visit> void each_batch_plan(Visit& visit) {
   visit.template plan<Of<Blocks, Sharded<2, Gradients>>>("2 slices of gradients");
   visit.template plan<Free<Blocks, Sharded<2, Gradients>, Accumulate<2>>>("2 slices of gradients, 2 rounds, sums without a tree");
   visit.template plan<Of<Blocks, Sharded<2, Parameters>>>("2 slices of parameters");
+  visit.template plan<Of<Tuned, Sharded<2, Parameters>, Accumulate<2>>>("2 slices of parameters, some of them frozen, 2 rounds");
   visit.template plan<Free<Blocks, Sharded<4>, Accumulate<2>, Clip<GlobalNorm>>>("4 slices of parameters, 2 rounds, clipped");
   visit.template plan<Of<Blocks, Sharded<2, Keep::Step>, Accumulate<2>>>("2 slices of parameters gathered once a step");
   visit.template plan<Of<Blocks, Sharded<2>, Recompute<EveryBlock>, LossScaling>>("2 slices of parameters, blocks run again, scaled");

@@ -94,12 +94,13 @@ class ProgramWriter {
       if (place.owner_begin >= 0) out_ << ", values at " << 4 * place.owner_begin;
       out_ << '\n';
     }
-    for (int b = 0; b < p_.bucket_count; ++b) {
+    for (int b = 0; b < p_.bucket_count + p_.frozen_count; ++b) {
       const FlatBucket& bucket = p_.buckets[b];
       out_ << "bucket " << b << ": role " << bucket.role << ", layers " << bucket.lowest_node << " to " << bucket.highest_node << ", "
            << bucket.elements << " elements at " << 4 * bucket.begin << ", " << bucket.payload << " of parameters, place " << bucket.slot
            << " of a ring";
       if (bucket.shared) out_ << ", tied";
+      if (bucket.frozen) out_ << ", frozen";
       if (bucket.owner_begin >= 0) out_ << ", values at " << 4 * bucket.owner_begin;
       out_ << '\n';
     }
@@ -120,6 +121,7 @@ class ProgramWriter {
       constexpr std::string_view names[region_kinds] = {"parameters",
                                                         "frozen parameters",
                                                         "gathered parameters",
+                                                        "gathered frozen parameters",
                                                         "gradients",
                                                         "unreduced gradients",
                                                         "arrived slices",

@@ -207,10 +207,10 @@ template <class Visit> class Mutator {
       if (p_.mesh.axes[k] != Axis::stage && p_.mesh.sizes[k] > 1) all.push_back(p_.mesh.axes[k]);
     return all;
   }
-  /// Those of a role; ties are summed into those that have uses.
-  [[nodiscard]] std::vector<std::int16_t> buckets(int role, bool with_uses) const {
+  /// Those of a role; ties are summed into those that have uses, and frozen ones are gathered alone.
+  [[nodiscard]] std::vector<std::int16_t> buckets(int role, bool with_uses, bool gathers = false) const {
     std::vector<std::int16_t> all;
-    for (std::int16_t b = 0; b < p_.bucket_count; ++b) {
+    for (std::int16_t b = 0; b < p_.bucket_count + (gathers ? p_.frozen_count : 0); ++b) {
       bool used = false;
       for (int u = 0; u < p_.use_count; ++u) used = used || p_.uses[u].bucket == b;
       if (p_.buckets[b].role == role && (used || !with_uses)) all.push_back(b);
@@ -270,7 +270,8 @@ template <class Visit> class Mutator {
     const bool of_value = here.what == BodyOp::reduce_value || here.what == BodyOp::gather_value || here.what == BodyOp::scatter_value;
     if (here.what == BodyOp::reduce_start || here.what == BodyOp::reduce_wait || of_value || here.what == BodyOp::reduce_parameter)
       other(here.axis, axes(), Mistake::entry_axis, where);
-    if (of_bucket) other(here.bucket, buckets(p_.device_of_chunk[chunk], false), Mistake::entry_bucket, where);
+    const bool gathers = here.what == BodyOp::gather_start || here.what == BodyOp::gather_wait;
+    if (of_bucket) other(here.bucket, buckets(p_.device_of_chunk[chunk], false, gathers), Mistake::entry_bucket, where);
     if (here.what == BodyOp::reduce_parameter) {
       std::vector<std::int16_t> parameters;
       for (std::int16_t k = 0; k < p_.graph->nodes[here.node].parameter_count; ++k) parameters.push_back(k);

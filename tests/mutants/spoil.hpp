@@ -211,7 +211,7 @@ class Faults {
   }
   void tables() {
     const After after = After::sharing;
-    for (int b = 0; b < whole_.shared.bucket_count; ++b) {
+    for (int b = 0; b < whole_.shared.bucket_count + whole_.shared.frozen_count; ++b) {
       const auto bucket = [=](Phases& p) -> FlatBucket& { return of(p.shared.buckets[b]); };
       number("bucket.begin", after, [=](Phases& p) -> std::int64_t& { return bucket(p).begin; }, {16, -16});
       number("bucket.elements", after, [=](Phases& p) -> std::int64_t& { return bucket(p).elements; }, {16, -16});
@@ -220,6 +220,7 @@ class Faults {
       number("bucket.highest_node", After::placing, [=](Phases& p) -> std::int32_t& { return bucket(p).highest_node; });
       if (whole_.storage.parts > 1) number("bucket.slot", after, [=](Phases& p) -> std::int16_t& { return bucket(p).slot; }, {1, -1});
       flag("bucket.shared", after, [=](Phases& p) -> bool& { return bucket(p).shared; });
+      flag("bucket.frozen", After::placing, [=](Phases& p) -> bool& { return bucket(p).frozen; });
       number("bucket.owner_begin", after, [=](Phases& p) -> std::int64_t& { return bucket(p).owner_begin; }, {16});
     }
     for (int u = 0; u < whole_.shared.use_count; ++u) {

@@ -62,6 +62,7 @@ class Difference {
     same("storage", 0, flags(a.storage), flags(b.storage));
     same("transfers", 0, a.transfer_count, b.transfer_count);
     same("buckets", 0, a.bucket_count, b.bucket_count);
+    same("buckets of frozen parameters", 0, a.frozen_count, b.frozen_count);
     same("units", 0, a.unit_count, b.unit_count);
     same("uses", 0, a.use_count, b.use_count);
     groups(a, b);
@@ -156,7 +157,7 @@ class Difference {
       same("split of a parameter", p, a.parameters[p].split, b.parameters[p].split);
       same("values of a parameter", p, a.parameters[p].values(), b.parameters[p].values());
     }
-    for (int k = 0; k < a.bucket_count && words_.empty(); ++k) bucket(k, a.buckets[k], b.buckets[k]);
+    for (int k = 0; k < a.bucket_count + a.frozen_count && words_.empty(); ++k) bucket(k, a.buckets[k], b.buckets[k]);
     for (int u = 0; u < a.unit_count; ++u) {
       same("role of a unit", u, a.units[u].role, b.units[u].role);
       same("begin of a unit", u, a.units[u].begin, b.units[u].begin);
@@ -181,6 +182,7 @@ class Difference {
     same("payload of a bucket", k, a.payload, b.payload);
     same("slot of a bucket", k, a.slot, b.slot);
     same("sharing of a bucket", k, a.shared, b.shared);
+    same("training of a bucket", k, !a.frozen, !b.frozen);
     same("values of a bucket", k, a.values(), b.values());
   }
   void arena(int r, const ArenaMap& a, const ArenaMap& b) {

@@ -67,7 +67,7 @@ class Copy {
       for (const IndexRange& body : {original.forward_bodies[c], original.backward_bodies[c], original.weight_bodies[c]})
         last = body.end > last ? body.end : last;
     entries.assign(original.entries, original.entries + last);
-    buckets.assign(original.buckets, original.buckets + original.bucket_count);
+    buckets.assign(original.buckets, original.buckets + original.bucket_count + original.frozen_count);
   }
   /// Valid until the next change.
   Program view() {

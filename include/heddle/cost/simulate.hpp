@@ -43,7 +43,7 @@ class Simulation {
     const auto transfers = static_cast<std::size_t>(p.transfer_count * p.batch.total_micro_batches());
     posted_.assign(2 * transfers, -1);
     reduced_.resize(static_cast<std::size_t>(p.bucket_count));
-    gathered_.resize(reduced_.size());
+    gathered_.resize(static_cast<std::size_t>(p.bucket_count + p.frozen_count));
     norm_.resize(roles);
     joined_.assign(roles, -1);
     wire_.resize(roles);

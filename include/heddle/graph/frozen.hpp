@@ -20,7 +20,7 @@ struct LabelOf<L> {
 /// hashed as before, under the names that L gives them. Gradients pass through to trained layers before it; layers before the first trained one run
 /// no backward. PyTorch: requires_grad_(False) on all parameters of L.
 ///
-/// Shape   as L
+/// Shape   as L; of what Sharded<N> slices each rank has 1/N, and gathers it for the forward and for a backward that passes a gradient on
 /// Errors  G09 if nothing is left to train; G14 at build of a trainer if a kernel in L cannot leave gradients of parameters out; G15 on tied layers
 /// Tested  graph/frozen_test, equivalence/frozen_test, golden/frozen_test
 template <class L> struct Frozen : PlacesLayers, LabelOf<L> {

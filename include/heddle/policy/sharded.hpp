@@ -43,6 +43,7 @@ struct Keep {
 
 /// Splits the batch, and keeps of optimizer states, gradients and parameters only the slice of this rank.
 /// A unit is a block of the outermost Repeat or OneUnit, or a leaf outside; it is one flat buffer, padded so that every N divides it.
+/// Frozen parameters are sliced and gathered where others are; they have nothing else to slice.
 /// Where sums are reproducible over several grains a rank, gradients stay whole until the last micro-batch.
 /// Options, in any order: OptimizerState, Gradients or Parameters (default); Keep::Pass (default) or Keep::Step.
 ///

@@ -136,13 +136,11 @@ class BodyRunner : public RankTensors {
         parameter_[k] = nullptr;  // may not be gathered
       } else if (left_out) {
         parameter_[k] = arena_.floats(map_[RegionKind::zeros].begin, place.elements);
-      } else if (node.trained_count() == 0) {
-        parameter_[k] = in_region(RegionKind::frozen, place.begin, place.elements);
       } else if (p_->storage.parameters) {
         const FlatBucket& unit = p_->buckets[p_->bucket_of_node[place.node]];
         parameter_[k] = whole_parameters(unit) + (place.begin - unit.begin);
       } else {
-        parameter_[k] = in_region(RegionKind::parameters, place.values(), place.elements);
+        parameter_[k] = in_region(node.frozen_count > 0 ? RegionKind::frozen : RegionKind::parameters, place.values(), place.elements);
       }
     }
   }

@@ -26,8 +26,8 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
  public:
   HEDDLE_COLD Executor(const Program& training, const Program& evaluation, const KernelTable& kernels, Rank rank, Endpoint& endpoint)
       : BodyRunner(training, kernels, rank), endpoint_(endpoint), tickets_(tokens(training, evaluation, role_)),
-        reductions_(static_cast<std::size_t>(training.bucket_count + 2)), gathers_(static_cast<std::size_t>(training.bucket_count)),
-        states_(static_cast<std::size_t>(kernels.states)) {}
+        reductions_(static_cast<std::size_t>(training.bucket_count + 2)),
+        gathers_(static_cast<std::size_t>(training.bucket_count + training.frozen_count)), states_(static_cast<std::size_t>(kernels.states)) {}
 
   /// One step. Throws what a kernel, the endpoint or an observer throws, with the position kept in instruction().
   void run(const StepInput& input) {

@@ -17,7 +17,7 @@ namespace heddle::run_room {
 /// What a trainer keeps for one rank: a piece of a parameter while they are made, a number for each start, names and small lists.
 [[nodiscard]] constexpr Bytes trainer_memory(const Program& training, const Program& evaluation) {
   constexpr Bytes small_lists = 32_KiB;
-  std::int64_t starts = 2 * std::int64_t{training.bucket_count} + 2;
+  std::int64_t starts = 2 * std::int64_t{training.bucket_count} + training.frozen_count + 2;
   for (const Program* p : {&training, &evaluation})
     for (int i = 0; i < p->lists[p->roles - 1].end; ++i) starts = std::max(starts, std::int64_t{p->instructions[i].token} + 1);
   return Bytes{4 * initial_piece} + 3 * starts * Bytes{sizeof(std::int64_t)} + small_lists;

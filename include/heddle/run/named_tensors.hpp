@@ -65,7 +65,7 @@ template <class Session> class NamedTensors {
   /// In which users know it; ranks of axis tensor hold parts.
   [[nodiscard]] const Shape& shape(int p) const { return graph_.leaf(training_.parameters[p].node).parameters[training_.parameters[p].index].shape; }
   [[nodiscard]] std::vector<float> parameter(int p, int replica) {
-    return read(owner_of(p), replica, &RankExecutor::held_parameter, training_.storage.parameters && !frozen(p));
+    return read(owner_of(p), replica, &RankExecutor::held_parameter, training_.storage.parameters);
   }
   [[nodiscard]] std::vector<float> gradient(int p, int replica) {
     if (frozen(p))

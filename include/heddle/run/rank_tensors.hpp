@@ -38,10 +38,10 @@ class RankTensors {
   /// What this rank keeps of a parameter.
   [[nodiscard]] HeldPart held_parameter(int parameter) {
     ParameterPlace place = p_->parameters[parameter];
-    if (p_->graph->frozen(place.node)) return {0, place.elements, in_region(RegionKind::frozen, place.begin, place.elements)};
+    const RegionKind kind = p_->graph->frozen(place.node) ? RegionKind::frozen : RegionKind::parameters;
     place.begin = place.values();
-    if (p_->storage.parameters) return slice_of(place, RegionKind::parameters);
-    return {0, place.elements, in_region(RegionKind::parameters, place.begin, place.elements)};
+    if (p_->storage.parameters) return slice_of(place, kind);
+    return {0, place.elements, in_region(kind, place.begin, place.elements)};
   }
   /// What this rank has of the gradient of a parameter after a step: nothing of a frozen one.
   [[nodiscard]] HeldPart held_gradient(int parameter) {
@@ -78,6 +78,7 @@ class RankTensors {
 
   // ---- units: whole, or the slice of this rank
   [[nodiscard]] float* whole_parameters(const FlatBucket& b) {
+    if (b.frozen) return in_region(RegionKind::thawed, b.begin, b);
     return p_->storage.parameters ? in_region(RegionKind::gathered, b.begin, b) : in_region(RegionKind::parameters, b.values(), b);
   }
   [[nodiscard]] float* whole_gradient(const FlatBucket& b) {
@@ -85,7 +86,7 @@ class RankTensors {
   }
   [[nodiscard]] std::int64_t slice_elements(const FlatBucket& b) const { return b.elements / p_->storage.state_parts(); }
   [[nodiscard]] float* parameter_slice(const FlatBucket& b) {
-    if (p_->storage.parameters) return in_region(RegionKind::parameters, b.values(), b);
+    if (p_->storage.parameters) return in_region(b.frozen ? RegionKind::frozen : RegionKind::parameters, b.values(), b);
     return whole_parameters(b) + slice_ * slice_elements(b);
   }
   [[nodiscard]] float* gradient_slice(const FlatBucket& b) {

@@ -110,7 +110,10 @@ struct SliceRange {
 };
 
 [[nodiscard]] constexpr SliceRange slice_range(const Program& p, const ParameterPlace& place, int slice) {
-  const auto holds = [&](const FlatBucket& b) { return b.role == place.role && b.begin <= place.begin && place.begin < b.end(); };
+  const bool frozen = p.graph->frozen(place.node);
+  const auto holds = [&](const FlatBucket& b) {
+    return b.role == place.role && b.frozen == frozen && b.begin <= place.begin && place.begin < b.end();
+  };
   SliceRange range;
   while (!holds(p.buckets[range.bucket])) ++range.bucket;
   const FlatBucket& bucket = p.buckets[range.bucket];

@@ -41,7 +41,7 @@ namespace heddle::run_room {
       if (size.sums && p->mesh.size(size.axis) > 1) most = std::max(most, size.elements);
     });
   }
-  needs.reductions = 2 * training.bucket_count + 4;  // a reduction and a gather of each, two of the loss, two of a ring
+  needs.reductions = 2 * training.bucket_count + training.frozen_count + 4;  // a reduction and a gather of each, two of the loss, two of a ring
   return needs;
 }
 static_assert(std::size(group_axes) <= RankNeeds::most_groups);

@@ -215,7 +215,7 @@ TEST_CASE("a gradient of parameters that is a term along axis tensor is summed o
   CHECK(seen > 0);
 }
 
-TEST_CASE("no line reduces or steps what is frozen: it lies in no bucket") {
+TEST_CASE("no line reduces or steps what is frozen: it lies in no bucket that is") {
   struct Fixed : Sequential<Linear<8, 6>, Frozen<Linear<6, 6>>, Linear<6, 3>> {};
   using Whole = Trained<Fixed, Hybrid<Sharded<2>, DataParallel<2>>>;
   const Program& p = Whole::training;
@@ -227,7 +227,7 @@ TEST_CASE("no line reduces or steps what is frozen: it lies in no bucket") {
   Copy copy{p};  // a bucket of the frozen layer in place of another
   copy.buckets[0].lowest_node = copy.buckets[0].highest_node = frozen.node;
   CHECK_FALSE(check(copy.view()).ok());
-  copy.buckets = std::vector<FlatBucket>(p.buckets, p.buckets + p.bucket_count);
+  copy.buckets = std::vector<FlatBucket>(p.buckets, p.buckets + p.bucket_count + p.frozen_count);
   copy.lists[0].push_back(copy.lists[0].back());  // one more step, of whatever bucket
   copy.lists[0].back().op = ListOp::step;
   copy.lists[0].back().bucket = 0;

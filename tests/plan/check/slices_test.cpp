@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/graph/frozen.hpp"
+#include "heddle/graph/one_unit.hpp"
 #include "heddle/policy/sharded.hpp"
 #include "plan/plans.hpp"
 
@@ -23,6 +25,10 @@ using Held = Trained<Skips, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<
 using Halved = Trained<Skips, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, Sharded<2>>>;
 using Halves = Trained<Skips, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, Sharded<2, Gradients>>>;
 using Staged = Trained<Skips, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>;
+/// Frozen units are gathered beside trained ones: in front, in a block with one, behind.
+struct Adapted : Sequential<Frozen<Linear<8, 6>>, Tanh, Linear<6, 6>, OneUnit<Frozen<Linear<6, 12>>, GELU, Linear<12, 6>>, Frozen<Linear<6, 4>>> {};
+using Thawed = Trained<Adapted, Sharded<2>>;
+using ThawedHalves = Trained<Adapted, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, Sharded<2>>>;
 
 bool moves(const Entry& entry) { return entry.bucket >= 0; }
 
@@ -58,6 +64,9 @@ TEST_CASE("a plan whose units pass through rings gathers and waits as it must") 
 TEST_CASE("any one gather, reduction or wait that is missing is found") {
   CHECK(found_without_an_entry<Kept>(Kept::training) == 0);
   CHECK(found_without_an_entry<Sliced>(Sliced::training) == 0);
+  CHECK(found_without_an_entry<Thawed>(Thawed::training) == 0);
+  CHECK(found_without_an_entry<Thawed>(Thawed::evaluation) == 0);
+  CHECK(found_without_an_entry<ThawedHalves>(ThawedHalves::training) == 0);
   CHECK(found_without_an_entry<Sliced>(Sliced::evaluation) == 0);
   CHECK(found_without_an_entry<Staged>(Staged::training) == 0);
   CHECK(found_without_an_entry<Held>(Held::training) == 0);
@@ -204,4 +213,29 @@ TEST_CASE("the sentence names the layer and the unit") {
   const Diagnosis found = check_slices(copy.view());
   CHECK(found.words.view().find("layer 0 '0' Linear<8, 6> runs without the gathered parameters of unit ") != std::string_view::npos);
   CHECK(found.words.view().find("Fix: ") != std::string_view::npos);
+}
+
+TEST_CASE("a gather of another frozen unit, of a trained one in its place, or a frozen unit that is reduced is found") {
+  const Program& p = Thawed::training;
+  Copy copy{p};
+  int tried = 0;
+  for (Entry& entry : copy.entries) {
+    if (entry.what != BodyOp::gather_start && entry.what != BodyOp::gather_wait) continue;
+    const Entry kept = entry;
+    for (std::int16_t b = 0; b < p.bucket_count + p.frozen_count; ++b) {
+      if (b == kept.bucket) continue;
+      entry.bucket = b;
+      ++tried;
+      CHECK(check_slices(copy.view()).code == Code{'S', 11});
+    }
+    entry = kept;
+  }
+  CHECK(tried > 40);
+  for (Entry& entry : copy.entries) {
+    if (entry.what != BodyOp::reduce_start) continue;
+    const Entry kept = entry;
+    entry.bucket = static_cast<std::int16_t>(p.bucket_count);
+    CHECK(check_slices(copy.view()).code == Code{'S', 11});
+    entry = kept;
+  }
 }

@@ -8,7 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/graph/frozen.hpp"
 #include "heddle/graph/losses/mean_squared_error.hpp"
+#include "heddle/plan/inference.hpp"
+#include "heddle/plan/read/ledger.hpp"
 #include "heddle/policy/sharded.hpp"
 #include "heddle/policy/tensor_parallel.hpp"
 #include "plan/plans.hpp"
@@ -227,4 +230,40 @@ TEST_CASE("1F1B needs fewer slots than GPipe, on every stage but where all are i
     CHECK(Few::training.pools[pool].slots >= 3 - c);
   }
   CHECK(peak_memory<Few>() < peak_memory<All>());
+}
+
+namespace {
+
+/// A backbone of 9 blocks, each of 2 x 64 x 64 weights and 128 biases, and a head that is trained.
+struct Backbone : Repeat<9, Residual<Linear<64, 64>, Tanh, Linear<64, 64>>> {};
+struct Headed : Sequential<Frozen<Backbone>, Linear<64, 8>> {};
+constexpr std::int64_t block = 4 * (2 * 64 * 64 + 2 * 64);  // [bytes]
+constexpr std::int64_t padded = rounded_up(block, unit_bytes);
+template <class Policy> using Fine = Plan<Headed, CrossEntropy, Adam, Batch<16>, Policy>;
+template <class Policy> [[nodiscard]] constexpr std::int64_t frozen_bytes() {
+  const ArenaMap& map = Fine<Policy>::training.arenas[0];
+  return map[RegionKind::frozen].bytes() + map[RegionKind::thawed].bytes();
+}
+
+}  // namespace
+
+TEST_CASE("frozen parameters of a rank fall to 1/N where parameters are sliced, and two blocks are gathered at a time") {
+  static_assert(frozen_bytes<Single>() == 9 * block);
+  static_assert(frozen_bytes<Sharded<8, Gradients>>() == 9 * block);
+  static_assert(frozen_bytes<Sharded<2>>() == 9 * padded / 2 + 2 * padded);
+  static_assert(frozen_bytes<Sharded<8>>() == 9 * padded / 8 + 2 * padded);
+  static_assert(frozen_bytes<Sharded<8, Keep::Step>>() == 9 * padded / 8 + 9 * padded);
+  static_assert(peak_memory<Fine<Sharded<2>>>(device<0>) - peak_memory<Fine<Sharded<8>>>(device<0>) > Bytes{9 * padded * 3 / 8});
+  static_assert(peak_memory<Fine<Sharded<8>>>(device<0>) < peak_memory<Fine<Sharded<8, Gradients>>>(device<0>));
+  CHECK(traffic<Fine<Sharded<8, Gradients>>>().parameters().on(axis::shard).total_payload == Bytes{0} + Bytes{7 * 4 * (64 * 8 + 8)});
+  // Gathered for the forward alone: no gradient passes through what stands in front. The head is gathered for both directions.
+  CHECK(traffic<Fine<Sharded<8>>>().parameters().on(axis::shard).total_payload == Bytes{7 * (9 * block + 2 * 4 * (64 * 8 + 8))});
+}
+
+TEST_CASE("an inference gathers frozen parameters as others, and has room for no more") {
+  using I = Inference<Headed, Batch<16>, Sharded<8>>;
+  const ArenaMap& map = I::evaluation.arenas[0];
+  CHECK(map[RegionKind::frozen].bytes() == 9 * padded / 8);
+  CHECK(map[RegionKind::thawed].bytes() == 2 * padded);
+  CHECK(map[RegionKind::gradients].bytes() == 0);
 }

@@ -62,6 +62,8 @@ struct Wide : Sequential<Linear<200, 24>, ReLU, Linear<24, 96>, Tanh, Linear<96,
 /// Wide with frozen layers.
 struct Tuned : Sequential<Linear<200, 24>, ReLU, Frozen<Linear<24, 96>>, Tanh, Linear<96, 8>, GELU, Linear<8, 40>, Frozen<Linear<40, 10>>> {};
 struct Fixed : Sequential<Frozen<Sequential<Linear<200, 24>, ReLU, Linear<24, 96>, Tanh, Linear<96, 8>, GELU>>, Linear<8, 40>, Linear<40, 10>> {};
+struct Thawed
+    : Sequential<Linear<8, 24>, Repeat<3, Sequential<Frozen<Linear<24, 24>>, Tanh, Linear<24, 24>, Frozen<Linear<24, 24>>>>, Linear<24, 4>> {};
 struct Deep : Sequential<Linear<23, 16>, Repeat<4, Residual<Linear<16, 19>, GELU, Linear<19, 16, NoBias>, Tanh>>, Tanh, Linear<16, 10>> {};
 /// Cut inside blocks, whose parameters are then two units.
 struct Chained : Sequential<Linear<8, 24>, Repeat<3, Sequential<Linear<24, 24>, Tanh, Linear<24, 24>>>, Linear<24, 4>> {};
@@ -105,6 +107,12 @@ TEST_CASE("the account of a stage is its arena where layers are frozen in front,
   check_account<Tuned, CutBefore<Alternating, 3, 6>>();
   check_account<Tuned, CutBefore<Split, 2, 6>>();
   check_account<Tuned, Hybrid<CutBefore<Alternating, 3, 6>, Sharded<2>>>();
+  check_account<Tuned, Hybrid<CutBefore<Alternating, 3, 6>, Sharded<2, Keep::Step>>>();
+  check_account<Tuned, Hybrid<CutBefore<Alternating, 3, 6>, Sharded<2, Gradients>>>();
+  // Cut inside blocks, whose frozen parameters are then two units: the account has rings for a whole one, of 8,192 bytes.
+  check_account<Thawed, Hybrid<CutBefore<Alternating, 2, 8>, Sharded<4>>>(false, 2 * (8192 - 4096));
+  check_account<Thawed, Hybrid<CutBefore<Alternating, 6, 9>, Sharded<2, Keep::Step>>>();
+  check_account<Thawed, CutBefore<Alternating, 2, 8>>();
   check_account<Fixed, CutBefore<Alternating, 6, 7>>(false, 4 * value(8));  // no gradient is sent to the first stage, nor back to it
   check_account<Fixed, CutBefore<Alternating, 2, 5>>(false, 4 * (value(24) + value(8)));
 }

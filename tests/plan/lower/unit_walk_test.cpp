@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "heddle/graph/frozen.hpp"
+#include "heddle/graph/one_unit.hpp"
 #include "heddle/policy/sharded.hpp"
 #include "plan/plans.hpp"
 
@@ -87,4 +89,20 @@ TEST_CASE("a block of a Repeat is one unit, and a walk stays within its chunk") 
   CHECK(spelled(repeated, repeated.forward_bodies[0]) == "g4 G4 g3 L4 G3 g2 L3 L3 G2 g1 L2 L2 G1 g0 L1 L1 G0 L0");
   const Program& staged = Trained<Chain, Hybrid<Pipeline<Balanced<2>>, Sharded<2>>>::training;
   for (int c = 0; c < 2; ++c) CHECK(spelled(staged, staged.forward_bodies[c]).substr(0, 1) == "g");
+}
+
+TEST_CASE("frozen units are gathered in a ring of their own, also beside trained ones of one block, and in a backward only where a gradient passes") {
+  // layer 0 is frozen in front; the block has a frozen and a trained layer; the last is frozen. Trained units are 0 and 1, frozen ones 2, 3 and 4.
+  struct Adapted : Sequential<Frozen<Linear<8, 6>>, Tanh, Linear<6, 6>, OneUnit<Frozen<Linear<6, 12>>, GELU, Linear<12, 6>>, Frozen<Linear<6, 4>>> {};
+  const Program& p = Trained<Adapted, Sharded<2>>::training;
+  CHECK(spelled(p, p.forward_bodies[0]) == "g1 g4 G4 g3 L4 G1 g0 L1 G3 g2 L3 G0 L0 G2 L2");
+  CHECK(spelled(p, p.backward_bodies[0]) == "g0 g2 G2 g3 I2 G0 g1 L0 r0 G3 I3 G1 L1 r1 R0 R1");
+  const Program& kept = Trained<Adapted, Sharded<2, Keep::Step>>::training;
+  CHECK(spelled(kept, kept.forward_bodies[0]) == spelled(p, p.forward_bodies[0]));
+  CHECK(spelled(kept, kept.backward_bodies[0]) == "I2 L0 r0 I3 L1 r1 R0 R1");
+  const Program& whole = Trained<Adapted, Sharded<2, Gradients>>::training;
+  CHECK(whole.frozen_count == 0);
+  const Program& halves = Split<Adapted, Sharded<2>>::training;
+  CHECK(spelled(halves, halves.backward_bodies[0]) == "g0 g2 G2 g3 I2 G0 I0 G3 I3");
+  CHECK(spelled(halves, halves.weight_bodies[0]) == "W0 r0 W1 r1 R0 R1");
 }

@@ -32,11 +32,15 @@ struct ArenaCheck {
     const std::int64_t flat = map[RegionKind::parameters].elements();
     const std::int64_t all = map[RegionKind::gradients].elements();
     region({RegionKind::parameters, "the parameters", Addressing::flat, 4 * flat / storage.parameter_parts(), 1, storage.parameter_parts()});
-    region({RegionKind::frozen, "the frozen parameters", Addressing::flat, 0});
-    if (storage.parameters && storage.keeps)
+    const int parts = storage.parameter_parts();
+    region({RegionKind::frozen, "the frozen parameters", Addressing::flat, 0, 1, parts});
+    if (storage.parameters && storage.keeps) {
       region({RegionKind::gathered, "the gathered units", Addressing::flat, 4 * all});
-    else if (storage.parameters)
+      region({RegionKind::thawed, "the gathered frozen units", Addressing::flat, 4 * map[RegionKind::frozen].elements()});
+    } else if (storage.parameters) {
       region({RegionKind::gathered, "ring of gathered units, slot ", Addressing::ring, 0, 2});
+      region({RegionKind::thawed, "ring of gathered frozen units, slot ", Addressing::ring, 0, 2});
+    }
     if (trains) {
       region({RegionKind::gradients, "level ", Addressing::flat, 4 * all / storage.gradient_parts(), p.batch.levels(), storage.gradient_parts()});
       if (storage.gradients) region({RegionKind::fresh, "ring of unreduced units, slot ", Addressing::ring, 0, 2});

@@ -127,7 +127,8 @@ struct RangeCheck {
     if (!is_in(where, "layer", entry.node, of_leaf ? nodes : nodes + 1, of_leaf || converts_value ? 0 : -1)) return;
     if (what == BodyOp::reduce_parameter && !is_in(where, "parameter", entry.bucket, p.graph->nodes[entry.node].trained_count())) return;
     const bool of_bucket = (what >= BodyOp::reduce_start && what <= BodyOp::gather_wait) || what == BodyOp::zero_gaps || what == BodyOp::add_slice;
-    if (of_bucket && !is_in(where, "bucket", entry.bucket, p.bucket_count)) return;
+    const bool gathers = what == BodyOp::gather_start || what == BodyOp::gather_wait;
+    if (of_bucket && !is_in(where, "bucket", entry.bucket, p.bucket_count + (gathers ? p.frozen_count : 0))) return;
     const std::int64_t bytes = p.arenas[p.device_of_chunk[chunk]].total;
     if (!is_in(where, "elements of a row", entry.features, bytes / 4 + 1) || !is_in(where, "runs", entry.runs, bytes / 4 + 1, 1)) return;
     for (const Place* place : {&entry.a, &entry.b, &entry.c, &entry.d})

@@ -12,21 +12,23 @@
 
 namespace heddle::plan_room {
 
-/// Walks one body with the two slots of each ring; -1 is an empty slot.
+/// Walks one body with the two slots of each ring; -1 is an empty slot. Units of frozen parameters are gathered into a ring of their own, whose slots
+/// are 2 and 3 here, so that no number of a slot is outside.
 struct RingWalk {
   const Program& p;
   BodyKind kind = BodyKind::forward;
-  int gathering[2]{-1, -1};
-  int gathered[2]{-1, -1};
-  int zeroed[2]{-1, -1};  // whose gaps are
-  int reducing[2]{-1, -1};
-  int arrived[2]{-1, -1};  // of whom a slice is still to be added
-  Diagnosis found{};       // a member: to hand one back for each entry costs compilers more than the rest
+  int gathering[4]{-1, -1, -1, -1};
+  int gathered[4]{-1, -1, -1, -1};
+  int zeroed[4]{-1, -1, -1, -1};  // whose gaps are
+  int reducing[4]{-1, -1, -1, -1};
+  int arrived[4]{-1, -1, -1, -1};  // of whom a slice is still to be added
+  Diagnosis found{};               // a member: to hand one back for each entry costs compilers more than the rest
 
   static constexpr std::string_view odd_zeros = " has gaps zeroed for some micro-batches, or where nothing passes through a ring, of unit ";
   static constexpr std::string_view unzeroed = " is reduced with what other units left between its tensors, as gradient of unit ";
   static constexpr std::string_view overwritten = " is reduced over a slice that arrived and was not added, of unit ";
   static constexpr std::string_view odd_addition = " adds a slice that did not arrive, or not for each later micro-batch, of unit ";
+  [[nodiscard]] constexpr int slot_of(int bucket) const { return p.buckets[bucket].slot + (p.buckets[bucket].frozen ? 2 : 0); }
   constexpr bool refuse(int node, int bucket, std::string_view what) {
     found = Diagnosis{Code{'S', 11}, ""}
             << p.graph->describe(node).view() << what << bucket
@@ -36,7 +38,7 @@ struct RingWalk {
   }
   /// A gather, a reduction, or what stands around one.
   constexpr bool visit(const Entry& entry) {
-    const int slot = p.buckets[entry.bucket].slot;
+    const int slot = slot_of(entry.bucket);
     if (entry.what == BodyOp::gather_start || entry.what == BodyOp::gather_wait)
       if (entry.when != (p.storage.keeps ? When::first_micro_batch : When::always) || (p.storage.keeps && kind != BodyKind::forward))
         return refuse(entry.node, entry.bucket,
@@ -78,7 +80,7 @@ struct RingWalk {
   /// A layer with parameters.
   constexpr bool run(const Entry& entry) {
     const int bucket = p.bucket_of_node[entry.node];
-    const int slot = p.buckets[bucket].slot;
+    const int slot = slot_of(bucket);
     const bool reads = entry.what != BodyOp::leaf_backward_weight || p.graph->leaf(entry.node).weights_read;
     const bool gathers = p.storage.parameters && (kind == BodyKind::forward || !p.storage.keeps);
     if (gathers && reads && gathered[slot] != bucket) return refuse(entry.node, bucket, " runs without the gathered parameters of unit ");
@@ -89,7 +91,7 @@ struct RingWalk {
     return true;
   }
   constexpr bool close() {
-    for (const int bucket : {gathering[0], gathering[1], reducing[0], reducing[1]})
+    for (const int bucket : {gathering[0], gathering[1], gathering[2], gathering[3], reducing[0], reducing[1]})
       if (bucket >= 0) return refuse(p.buckets[bucket].lowest_node, bucket, " ends its body with an open gather or reduction of unit ");
     for (const int bucket : arrived)
       if (bucket >= 0) return refuse(p.buckets[bucket].lowest_node, bucket, " ends its body before it has added the slice that arrived of unit ");
@@ -112,6 +114,11 @@ struct RingWalk {
   return {};
 }
 
+/// Parameters of the layer are gathered for it, or their gradient is reduced.
+[[nodiscard]] constexpr bool has_unit(const Program& p, int node) {
+  return p.graph->nodes[node].trained_count() > 0 || (p.storage.parameters && p.graph->frozen(node));
+}
+
 /// S11, for all bodies of a Program whose units pass through rings.
 [[nodiscard]] constexpr Diagnosis check_slices(const Program& p) {
   if (!p.storage.parameters && !p.storage.gradients) return {};
@@ -123,7 +130,7 @@ struct RingWalk {
         const Entry& entry = p.entries[e];
         const BodyOp what = entry.what;
         const bool runs = what == BodyOp::leaf_forward || (what >= BodyOp::leaf_backward && what <= BodyOp::leaf_backward_weight);
-        if (runs ? p.graph->nodes[entry.node].trained_count() == 0 : entry.bucket < 0) continue;  // nothing of a unit
+        if (runs ? !has_unit(p, entry.node) : entry.bucket < 0) continue;  // nothing of a unit
         if (!(runs ? walk.run(entry) : walk.visit(entry))) return walk.found;
       }
       if (!walk.close()) return walk.found;

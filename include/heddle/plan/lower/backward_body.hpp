@@ -49,13 +49,13 @@ struct BackwardWriter {
     out.backward[chunk].begin = out.entries.count;
     open(chunk);
     if (split) find_reread(first, in.layout.first_node[chunk + 1]);
-    UnitWalk units{in, out, first, in.layout.first_node[chunk + 1], split ? BodyKind::input : BodyKind::backward, again.facts.again};
+    UnitWalks units{in, out, first, in.layout.first_node[chunk + 1], split ? BodyKind::input : BodyKind::backward, again.facts.again};
     units.open();
     const bool runs_again = again.recomputed.segment_count > 0;
     for (int n = in.layout.first_node[chunk + 1] - 1; n >= first; --n) {
       const Node& node = in.graph.nodes[n];
       const TracedLeaf& traced = in.graph.leaves[node.leaf];
-      if (node.trained_count() > 0) units.enter(n);
+      if (node.parameter_count > 0) units.enter(n);
       if (gradient[n + 1] == none || !in.graph.runs_backward(n)) continue;  // nobody needs it
       if (runs_again) again.before(n, units, [&](int value) { return seen(value, first); });
       const int own = take_gradient(n, gradient[n + 1]);

@@ -34,6 +34,7 @@ struct BodyInput {
   const BatchDivision& batch;
   const FlatBucket* buckets = nullptr;
   int bucket_count = 0;
+  int frozen_count = 0;  ///< behind these
   const std::int16_t* bucket_of_node = nullptr;
   Storage storage{};
   bool training = true;

@@ -81,6 +81,34 @@ constexpr void each_bucket(const Graph& graph, const Layout& layout, const FlatP
   }
 }
 
+/// Units of parameters that are not trained, where they are sliced: visit(FlatBucket) from the last of each role to its first.
+template <class Visit> constexpr void each_frozen_unit(const Graph& graph, const Layout& layout, const FlatPlaces& flat, Visit visit) {
+  for (int role = 0; role < layout.roles(); ++role) {
+    FlatBucket next{.role = static_cast<std::int16_t>(role), .begin = flat.frozen_elements[role], .frozen = true};
+    const auto close = [&] {
+      if (next.payload == 0) return;
+      next.elements = next.begin - flat.node_begin[next.lowest_node];
+      next.begin = flat.node_begin[next.lowest_node];
+      visit(next);
+      next.payload = 0;
+      next.highest_node = -1;
+      next.slot = static_cast<std::int16_t>(1 - next.slot);
+    };
+    for (int c = layout.chunk_count - 1; c >= 0; --c) {
+      if (layout.device_of_chunk[c] != role) continue;
+      for (int n = layout.first_node[c + 1] - 1; n >= layout.first_node[c]; --n) {
+        if (!graph.frozen(n)) continue;
+        const int block = graph.nodes[n].block;
+        if (next.payload > 0 && (block < 0 || block != graph.nodes[next.lowest_node].block)) close();
+        next.payload += graph.parameter_elements(n);
+        next.lowest_node = n;
+        if (next.highest_node < 0) next.highest_node = n;
+      }
+      close();
+    }
+  }
+}
+
 /// What is cut and how: the same for the count of buckets and for the buckets.
 /// 2 units of 4,096 bytes on one role are 2 buckets of at least 4,096 bytes, or 1 of at least 8,192.
 struct BucketRequest {
@@ -100,12 +128,23 @@ struct BucketRequest {
     each([&](const FlatBucket&) { ++n; });
     return n;
   }
+  [[nodiscard]] constexpr int frozen_count() const {
+    int n = 0;
+    if (storage.parameters) each_frozen_unit(graph, layout, flat, [&](const FlatBucket&) { ++n; });
+    return n;
+  }
   /// `of_node` is written where units pass through rings.
   constexpr void write(List<FlatBucket>& list, std::int16_t* of_node) const {
     each([&](const FlatBucket& b) {
       list.append() = b;
       if (storage.parameters || storage.gradients)
         for (int n = b.lowest_node; n <= b.highest_node; ++n) of_node[n] = static_cast<std::int16_t>(list.count - 1);
+    });
+    if (!storage.parameters) return;
+    each_frozen_unit(graph, layout, flat, [&](const FlatBucket& b) {
+      list.append() = b;
+      for (int n = b.lowest_node; n <= b.highest_node; ++n)
+        if (graph.frozen(n)) of_node[n] = static_cast<std::int16_t>(list.count - 1);
     });
   }
 };

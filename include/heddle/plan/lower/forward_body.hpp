@@ -34,11 +34,11 @@ struct ForwardWriter {
     count_uses(chunk, first, last);
     bring_in(chunk);
     const Node* const nodes = in.graph.nodes;
-    UnitWalk units{in, out, first, last, BodyKind::forward};
+    UnitWalks units{in, out, first, last, BodyKind::forward};
     units.open();
     for (int n = first; n < last; ++n) {
       const Node& node = nodes[n];
-      if (node.trained_count() > 0) units.enter(n);
+      if (node.parameter_count > 0) units.enter(n);
       place_output(chunk, n);
       write_leaf(chunk, n);
       for (int k = 0; k < node.operand_count; ++k) end_use(node.operands[k], first);

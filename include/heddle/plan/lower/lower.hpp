@@ -38,19 +38,20 @@ template <class Request> struct SharedPhases : Request {
   static constexpr int micro_batches = batch.total_micro_batches();
 
   static constexpr int edges = count_edges(graph, layout);
-  static constexpr auto flat = lay_out_parameters<graph.parameter_count, nodes, roles>(graph, layout, Request::groups);
   static constexpr Storage storage = storage_of(layout, batch);
+  static constexpr auto flat = lay_out_parameters<graph.parameter_count, nodes, roles>(graph, layout, Request::groups, storage.parameters);
   static constexpr BucketRequest to_cut{graph, layout, flat.view(), Request::bucket_bytes.value, storage, Request::clips};
   static constexpr int bucket_count = to_cut.count();
+  static constexpr int frozen_count = to_cut.frozen_count();
   /// Owns the buckets of all roles, and by node which of them has its parameters.
   /// 2 stages of one Linear each have 2 buckets.
   struct Buckets {
-    FlatBucket list[std::size_t{bucket_count > 0 ? bucket_count : 1}]{};
+    FlatBucket list[std::size_t{bucket_count + frozen_count > 0 ? bucket_count + frozen_count : 1}]{};
     std::int16_t of_node[std::size_t{nodes > 0 ? nodes : 1}]{};
   };
   static constexpr Buckets buckets = [] {
     Buckets out;
-    List<FlatBucket> list{out.list, bucket_count};
+    List<FlatBucket> list{out.list, bucket_count + frozen_count};
     to_cut.write(list, out.of_node);
     return out;
   }();
@@ -80,6 +81,7 @@ template <class Request> struct SharedPhases : Request {
                                        .storage = storage,
                                        .buckets = buckets.list,
                                        .bucket_count = bucket_count,
+                                       .frozen_count = frozen_count,
                                        .bucket_of_node = buckets.of_node,
                                        .groups = Request::groups,
                                        .pieces = pieces.list,

@@ -115,23 +115,26 @@ class LoweredPlan {
                        store.make<std::int64_t>(roles),
                        store.make<std::int64_t>(roles),
                        store.make<std::int64_t>(roles)};
-      FlatRequest{graph, request.layout, request.groups}.run(flat);
+      FlatRequest{graph, request.layout, request.groups, storage.parameters}.run(flat);
       const BucketRequest to_cut{graph, request.layout, flat.view(), request.bucket_bytes.value, storage, request.clips};
-      auto buckets = store.make_list<FlatBucket>(to_cut.count());
+      const int bucket_count = to_cut.count();
+      const int frozen_count = to_cut.frozen_count();
+      auto buckets = store.make_list<FlatBucket>(bucket_count + frozen_count);
       auto* const of_node = store.make<std::int16_t>(graph.node_count);
       to_cut.write(buckets, of_node);
       auto pieces = store.make_list<StepPiece>(request.groups.any() ? graph.parameter_count : 0);
-      write_pieces(graph, request.groups, flat.view(), buckets.data, buckets.count, pieces);
+      write_pieces(graph, request.groups, flat.view(), buckets.data, bucket_count, pieces);
       auto uses = store.make_list<TiedUse>(count_uses(graph, request.layout, flat.shared));
       auto* const tie_room = store.make<std::int64_t>(roles);
-      const int tied = find_ties(to_cut, buckets.data, buckets.count, uses, tie_room);
+      const int tied = find_ties(to_cut, buckets.data, bucket_count, uses, tie_room);
       shared = SharedTables{.graph = &graph,
                             .layout = &request.layout,
                             .batch = &request.batch,
                             .flat = flat.view(),
                             .storage = storage,
                             .buckets = buckets.data,
-                            .bucket_count = buckets.count,
+                            .bucket_count = bucket_count,
+                            .frozen_count = frozen_count,
                             .bucket_of_node = of_node,
                             .groups = request.groups,
                             .pieces = pieces.data,

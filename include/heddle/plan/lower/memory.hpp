@@ -34,6 +34,7 @@ struct ArenaInput {
   Storage storage;
   const FlatBucket* buckets = nullptr;
   int bucket_count = 0;
+  int frozen_count = 0;                    ///< behind these
   const std::int64_t* tie_room = nullptr;  // by role
   int states = 0;
   bool clips = false;
@@ -43,6 +44,13 @@ struct ArenaInput {
     std::int64_t most = 0;
     for (int c = 0; c < layout.chunk_count; ++c)
       if (layout.device_of_chunk[c] == role && by_chunk[c] > most) most = by_chunk[c];
+    return most;
+  }
+  /// Elements of the largest of `count` buckets from `first` on, if they are of the role.
+  [[nodiscard]] constexpr std::int64_t largest(int role, int first, int count) const {
+    std::int64_t most = 0;
+    for (int b = first; b < first + count; ++b)
+      if (buckets[b].role == role && buckets[b].elements > most) most = buckets[b].elements;
     return most;
   }
   /// Elements of the largest parameter that one coordinate of axis tensor adds and the others leave out.
@@ -74,17 +82,22 @@ struct ArenaWriter {
   constexpr void put_list(RegionKind kind, std::int64_t bytes) { put(kind, Addressing::list, bytes); }
 };
 
-/// Regions of parameters, gradients and states. `largest`: elements of the largest bucket of the role.
-constexpr void put_flat_regions(const ArenaInput& in, int role, std::int64_t largest, ArenaWriter& to) {
+/// Regions of parameters, gradients and states. Rings have room for the largest bucket of the role.
+constexpr void put_flat_regions(const ArenaInput& in, int role, ArenaWriter& to) {
   const Storage& kept = in.storage;
+  const std::int64_t largest = in.largest(role, 0, in.bucket_count);
+  const std::int64_t frozen = 4 * in.flat.frozen_elements[role];
   const std::int64_t own = 4 * in.flat.role_elements[role];
   const std::int64_t all = 4 * in.flat.gradient_elements[role];
   to.put(RegionKind::parameters, Addressing::flat, own / kept.parameter_parts(), 1, kept.parameter_parts());
-  to.put(RegionKind::frozen, Addressing::flat, 4 * in.flat.frozen_elements[role]);
-  if (kept.parameters && kept.keeps)
+  to.put(RegionKind::frozen, Addressing::flat, frozen / kept.parameter_parts(), 1, kept.parameter_parts());
+  if (kept.parameters && kept.keeps) {
     to.put(RegionKind::gathered, Addressing::flat, all);
-  else
+    to.put(RegionKind::thawed, Addressing::flat, frozen);
+  } else {
     to.put(RegionKind::gathered, Addressing::ring, 4 * largest, kept.parameters ? 2 : 0);
+    to.put(RegionKind::thawed, Addressing::ring, 4 * in.largest(role, in.bucket_count, in.frozen_count), kept.parameters ? 2 : 0);
+  }
   to.put(RegionKind::gradients, Addressing::flat, all / kept.gradient_parts(), in.batch.levels(), kept.gradient_parts());
   to.put(RegionKind::fresh, Addressing::ring, 4 * largest, kept.gradients ? 2 : 0);
   to.put(RegionKind::arrived, Addressing::ring, 4 * largest / kept.parts, kept.adds_slices ? 2 : 0, kept.parts);
@@ -97,11 +110,8 @@ constexpr void put_flat_regions(const ArenaInput& in, int role, std::int64_t lar
 [[nodiscard]] constexpr ArenaMap place_arena(const ArenaInput& in, int role, Pool* training, Pool* evaluation, const std::int64_t* training_scratch,
                                              const std::int64_t* evaluation_scratch) {
   const int chunks = in.layout.chunk_count;
-  std::int64_t largest = 0;
-  for (int b = 0; b < in.bucket_count; ++b)
-    if (in.buckets[b].role == role && in.buckets[b].elements > largest) largest = in.buckets[b].elements;
   ArenaWriter to;
-  put_flat_regions(in, role, largest, to);
+  put_flat_regions(in, role, to);
   const bool has_loss = role == in.layout.device_of_chunk[chunks - 1];
   to.put_list(RegionKind::losses, has_loss ? rounded_up(4 * (in.batch.rank_grains() + 1), line_bytes) : 0);
   to.put_list(RegionKind::norms, rounded_up(4 * norm_floats(in.clips, in.scales_loss, in.flat.unit_count), line_bytes));

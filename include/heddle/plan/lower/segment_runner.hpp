@@ -46,7 +46,7 @@ struct SegmentRunner {
   }
 
   /// Before the backward of a node. seen(value): where the chunk sees what it has kept.
-  template <class Seen> constexpr void before(int node, UnitWalk& units, Seen seen) {
+  template <class Seen> constexpr void before(int node, UnitWalks& units, Seen seen) {
     for (int s = recomputed.first_before[node]; s > 0; s = recomputed.segments[s - 1].next) {
       const Segment& segment = recomputed.segments[s - 1];
       count_uses(segment);
@@ -71,7 +71,7 @@ struct SegmentRunner {
       for (int k = 0; facts.again[n] && k < in.graph.nodes[n].operand_count; ++k)
         if (const int v = in.graph.nodes[n].operands[k]; v > 0 && facts.again[v - 1]) ++uses[facts.root[v]];
   }
-  template <class Seen> constexpr void run(int node, UnitWalk& units, Seen seen) {
+  template <class Seen> constexpr void run(int node, UnitWalks& units, Seen seen) {
     units.enter(node);
     for (int k = 0; k < in.graph.nodes[node].operand_count; ++k) here[in.graph.nodes[node].operands[k]] = seen(in.graph.nodes[node].operands[k]);
     const int value = node + 1;

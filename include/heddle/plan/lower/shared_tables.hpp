@@ -41,6 +41,7 @@ struct SharedTables {
   Storage storage;
   const FlatBucket* buckets = nullptr;
   int bucket_count = 0;
+  int frozen_count = 0;
   const std::int16_t* bucket_of_node = nullptr;
   ParameterGroups groups;
   const StepPiece* pieces = nullptr;
@@ -57,21 +58,22 @@ struct SharedTables {
 
   /// A node is one entry forward and at most two backward: itself and one sum, or a copy or sum for each operand; a third if it is split; and where
   /// layers are split two more each way, what is gathered again, and terms of the loss. A unit adds at most a gather in each body and a reduction,
-  /// each with start and wait, and zeros and an addition where gradients pass through a ring. What runs again is one entry more, and two where layers
-  /// are split.
+  /// each with start and wait, and zeros and an addition where gradients pass through a ring; a frozen one a gather in each body but the weight part.
+  /// What runs again is one entry more, and two where layers are split.
   [[nodiscard]] constexpr int most_entries(bool training, bool recomputes) const {
     const int nodes = graph->node_count;
     const bool split = graph->split.any();
     const bool halves = layout->order.splits_backward;
     const int around = 2 * edge_count + 3 * layout->chunk_count + 8;
-    const int forward = (split ? 3 : 1) * nodes + (storage.parts > 1 ? 2 : 0) * bucket_count + (split ? 2 : 0);
+    const int forward = (split ? 3 : 1) * nodes + (storage.parts > 1 ? 2 : 0) * bucket_count + 2 * frozen_count + (split ? 2 : 0);
     if (!training) return forward + around;
-    const int backward = (halves ? 3 : 2) * nodes + ((storage.parts > 1 ? halves ? 6 : 4 : 1) + (storage.gradients ? 2 : 0)) * bucket_count;
+    const int backward =
+        (halves ? 3 : 2) * nodes + ((storage.parts > 1 ? halves ? 6 : 4 : 1) + (storage.gradients ? 2 : 0)) * bucket_count + 2 * frozen_count;
     const int conversions = split ? (halves ? 4 : 3) * nodes + graph->parameter_count : 0;
     return forward + backward + conversions + around + (recomputes ? (split ? 3 : 1) * nodes : 0);
   }
   [[nodiscard]] constexpr BodyInput body_input(bool training) const {
-    return {*graph, *layout, *batch, buckets, bucket_count, bucket_of_node, storage, training, target_features};
+    return {*graph, *layout, *batch, buckets, bucket_count, frozen_count, bucket_of_node, storage, training, target_features};
   }
   /// `transfers`: those of the bodies, and behind them those of tied gradients in training.
   [[nodiscard]] constexpr EmitInput emit_input(const Transfer* transfers, int count, bool training) const {
@@ -88,7 +90,7 @@ struct SharedTables {
             .tied_transfers = training ? tied_transfers : 0};
   }
   [[nodiscard]] constexpr ArenaInput arena_input() const {
-    return {*graph, *layout, *batch, flat, storage, buckets, bucket_count, tie_room, states, clips, scales_loss};
+    return {*graph, *layout, *batch, flat, storage, buckets, bucket_count, frozen_count, tie_room, states, clips, scales_loss};
   }
   [[nodiscard]] constexpr Program program(const ModeTables& mode, const ArenaMap* arenas) const {
     Program p;
@@ -122,6 +124,7 @@ struct SharedTables {
     p.storage = storage;
     p.buckets = buckets;
     p.bucket_count = bucket_count;
+    p.frozen_count = frozen_count;
     p.bucket_of_node = bucket_of_node;
     p.units = flat.units;
     p.unit_count = flat.unit_count;

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "heddle/plan/lower/memory.hpp"
+#include "heddle/plan/lower/stage_arrays.hpp"
 #include "heddle/plan/lower/tables.hpp"
 #include "heddle/plan/lower/units.hpp"
 #include "heddle/plan/lower/values.hpp"
@@ -31,66 +32,6 @@ struct StageRequest {
   [[nodiscard]] constexpr std::int64_t value_bytes(int value) const { return bytes(graph.spec(value)); }
 };
 
-/// Parameters up to a place: whole units before the one that it goes through, and that unit up to there and in all, without padding.
-/// Between two Linear<16, 16> of a first block, 1,088 bytes each, closed is 0, open is 1,088 and unit is 2,176.
-struct FlatUpTo {
-  std::int64_t closed = 0;
-  std::int64_t open = 0;
-  std::int64_t unit = 0;
-};
-/// Scratch of one piece, by whether its input lies there and whether its output does.
-/// Of a Tanh on 64 bytes of[1][0] is 64: its output lies elsewhere.
-struct PieceScratch {
-  std::int64_t of[2][2]{};
-};
-
-/// What is noted of the places and the pieces of a graph, as arrays of a constant: compilers read those several times faster than what a pointer
-/// shows. A graph of 3 nodes has 4 places.
-template <int Nodes> struct StageArrays {
-  static constexpr int most = Nodes > 0 ? Nodes : 1;
-  using Cut = BalancedCut<most>;
-  std::int64_t flops[std::size_t{most + 1}]{};     ///< of all pieces before a place
-  std::int64_t frozen[std::size_t{most + 1}]{};    ///< parameters that are not trained, of all pieces before a place
-  std::int64_t boundary[std::size_t{most + 1}]{};  ///< [bytes] of the value that passes there
-  FlatUpTo flat[std::size_t{most + 1}]{};
-  std::int64_t largest_unit[std::size_t{most}]{};  ///< of a piece, and of units that go on in the next
-  std::int64_t framed[std::size_t{most + 1}]{};    ///< saved by all pieces before a place, if nothing is cut
-  std::int64_t reread[std::size_t{most + 1}]{};    ///< gradients that the weight parts of a split backward read again
-  std::int64_t arrives[std::size_t{most + 1}]{};   ///< of these: what lies where the gradient of the stage's output does
-  std::int64_t sent[std::size_t{most + 1}]{};      ///< more is saved if the stage ends there
-  std::int64_t received[std::size_t{most + 1}]{};  ///< more is saved if it begins there
-  PieceScratch scratch[std::size_t{most}]{};
-  bool in_place[std::size_t{most}]{};    ///< of a piece: its output takes the place of its input
-  int readers[std::size_t{most + 1}]{};  ///< by value
-  explicit constexpr StageArrays(int) {}
-};
-/// CutArrays for a graph that is data.
-struct AllottedCut {
-  Tables<std::int64_t, int> tables{};
-  int* piece_node;
-  std::int64_t* flops;
-  int* last_reader;
-  explicit constexpr AllottedCut(int nodes)
-      : piece_node(tables.make<int>(nodes + 1)), flops(tables.make<std::int64_t>(nodes + 1)), last_reader(tables.make<int>(nodes + 1)) {}
-};
-/// StageArrays for a graph that is data.
-struct AllottedStages {
-  using Cut = CutPieces<AllottedCut>;
-  Tables<std::int64_t, int, bool, FlatUpTo, PieceScratch> tables{};
-  std::int64_t *flops, *frozen, *boundary, *largest_unit, *framed, *reread, *arrives, *sent, *received;
-  FlatUpTo* flat;
-  PieceScratch* scratch;
-  bool* in_place;
-  int* readers;
-  explicit constexpr AllottedStages(int nodes)
-      : flops(bytes(nodes)), frozen(bytes(nodes)), boundary(bytes(nodes)), largest_unit(bytes(nodes)), framed(bytes(nodes)), reread(bytes(nodes)),
-        arrives(bytes(nodes)), sent(bytes(nodes)), received(bytes(nodes)), flat(tables.make<FlatUpTo>(nodes + 1)),
-        scratch(tables.make<PieceScratch>(nodes + 1)), in_place(tables.make<bool>(nodes + 1)), readers(tables.make<int>(nodes + 1)) {}
-
- private:
-  constexpr std::int64_t* bytes(int nodes) { return tables.make<std::int64_t>(nodes + 1); }
-};
-
 /// Places to cut are numbered from 0, before the first piece, to `pieces`, after the last; a stage begins at one and ends at a later one.
 ///
 /// Parameters, gradients, states and what is saved or sent are those of the lowering; scratch is the most that lives at one node of a forward
@@ -98,9 +39,8 @@ struct AllottedStages {
 /// have room for gradients that are not sent to them.
 /// Tested  plan/lower/stage_memory_test, plan/lower/fitted_cut_test
 template <class Arrays> struct StageMemory : Arrays {
-  using Arrays::arrives, Arrays::boundary, Arrays::flat, Arrays::flops, Arrays::framed, Arrays::frozen, Arrays::in_place, Arrays::largest_unit,
-      Arrays::readers;
-  using Arrays::received, Arrays::reread, Arrays::scratch, Arrays::sent;
+  using Arrays::arrives, Arrays::boundary, Arrays::flat, Arrays::flops, Arrays::framed, Arrays::frozen, Arrays::in_place, Arrays::largest_unit;
+  using Arrays::largest_frozen_unit, Arrays::readers, Arrays::received, Arrays::reread, Arrays::scratch, Arrays::sent;
   typename Arrays::Cut cut;
 
  private:
@@ -119,7 +59,8 @@ template <class Arrays> struct StageMemory : Arrays {
       boundary[k] = request.value_bytes(cut.piece_node[k]);
       if (k < cut.pieces) flops[k + 1] = flops[k] + cut.flops[k];
     }
-    add_parameters();
+    units = add_units(flat, largest_unit, false, true);
+    if (holds_frozen()) add_units(frozen, largest_frozen_unit, true, request.storage.parameters);
     for (int n = 0; n < request.graph.node_count; ++n)
       if (request.graph.nodes[n].tied_to >= 0)
         ties += rounded_up(4 * request.graph.parameter_elements(n) + line_bytes * request.graph.nodes[n].parameter_count, unit_bytes) /
@@ -132,9 +73,10 @@ template <class Arrays> struct StageMemory : Arrays {
   [[nodiscard]] constexpr int pieces() const { return cut.pieces; }
 
   /// Bytes of the flat buffer of pieces begin to end - 1: each unit is padded, also where a cut has made two of it.
-  [[nodiscard]] constexpr std::int64_t flat_bytes(int begin, int end) const {
-    const FlatUpTo& a = flat[begin];
-    const FlatUpTo& b = flat[end];
+  [[nodiscard]] constexpr std::int64_t flat_bytes(int begin, int end) const { return between(flat[begin], flat[end]); }
+  /// Of parameters that are not trained.
+  [[nodiscard]] constexpr std::int64_t frozen_bytes(int begin, int end) const { return between(frozen[begin], frozen[end]); }
+  [[nodiscard]] static constexpr std::int64_t between(const FlatUpTo& a, const FlatUpTo& b) {
     if (a.open == 0) return b.closed - a.closed + rounded_up(b.open, unit_bytes);
     if (a.closed == b.closed && b.open > 0) return rounded_up(b.open - a.open, unit_bytes);
     return rounded_up(a.unit - a.open, unit_bytes) + b.closed - a.closed - rounded_up(a.unit, unit_bytes) + rounded_up(b.open, unit_bytes);
@@ -145,6 +87,7 @@ template <class Arrays> struct StageMemory : Arrays {
     std::int64_t scratch = 0;
     std::int64_t later_scratch = 0;  // scratch of all pieces but the first
     std::int64_t unit = 0;
+    std::int64_t frozen_unit = 0;
     bool sent = true;  // the output of the piece that is added next takes the place of what is sent
   };
   constexpr void add(int piece, int end, Largest& most_of) const {
@@ -156,6 +99,7 @@ template <class Arrays> struct StageMemory : Arrays {
     most_of.scratch = first > most_of.later_scratch ? first : most_of.later_scratch;
     if (later > most_of.later_scratch) most_of.later_scratch = later;
     if (largest_unit[piece] > most_of.unit) most_of.unit = largest_unit[piece];
+    if (largest_frozen_unit[piece] > most_of.frozen_unit) most_of.frozen_unit = largest_frozen_unit[piece];
   }
   /// Of a stage whose pools have `slots` slots each, by PoolKind.
   [[nodiscard]] constexpr std::int64_t bytes(int begin, int end, const int* slots, const Largest& most_of) const {
@@ -163,7 +107,8 @@ template <class Arrays> struct StageMemory : Arrays {
     const std::int64_t all = flat_bytes(begin, end);
     std::int64_t sum =
         all / kept.parameter_parts() + all / kept.gradient_parts() * request.batch.levels() + all / kept.state_parts() * request.states;
-    sum += ties + frozen[end] - frozen[begin] + (!kept.parameters ? 0 : kept.keeps ? all : 2 * most_of.unit);
+    const std::int64_t still = frozen_bytes(begin, end);
+    sum += ties + still / kept.parameter_parts() + (!kept.parameters ? 0 : kept.keeps ? all + still : 2 * (most_of.unit + most_of.frozen_unit));
     if (kept.gradients) sum += 2 * most_of.unit;
     if (kept.adds_slices) sum += 2 * most_of.unit / kept.parts;
     std::int64_t frame = framed[end] - framed[begin] + received[begin];
@@ -186,8 +131,15 @@ template <class Arrays> struct StageMemory : Arrays {
   }
 
  private:
-  constexpr void add_parameters() {
+  [[nodiscard]] constexpr bool holds_frozen() const {
+    int n = 0;
+    while (n < request.graph.node_count && !request.graph.frozen(n)) ++n;
+    return n < request.graph.node_count;
+  }
+  /// Units of what is trained, or of what is not: `pads` each of them, or lets them lie side by side. Returns how many there are if nothing is cut.
+  template <class Flat, class Units> constexpr int add_units(Flat& up_to, Units& largest, bool still, bool pads) {
     const Graph& graph = request.graph;
+    const std::int64_t multiple = pads ? unit_bytes : 1;
     Tables<std::int64_t, int> notes;
     auto* const raw = notes.make<std::int64_t>(graph.node_count);     // by unit
     auto* const before = notes.make<std::int64_t>(graph.node_count);  // by unit: padded bytes of those before it
@@ -196,32 +148,31 @@ template <class Arrays> struct StageMemory : Arrays {
     int unit = -1;
     int block = -1;
     for (int p = 0; p < cut.pieces; ++p) {
-      frozen[p + 1] = frozen[p];
       unit_at[p] = unit;
       raw_at[p] = unit < 0 ? 0 : raw[unit];
       for (int n = cut.piece_node[p]; n < cut.piece_node[p + 1]; ++n) {
         const Node& node = graph.nodes[n];
-        if (graph.frozen(n)) frozen[p + 1] += parameter_bytes(graph, n);
-        if (node.trained_count() == 0) continue;
+        if ((still ? node.frozen_count : node.trained_count()) == 0) continue;
         if (unit < 0 || node.block < 0 || node.block != block) {
           ++unit;
-          if (unit > 0) before[unit] = before[unit - 1] + rounded_up(raw[unit - 1], unit_bytes);
+          if (unit > 0) before[unit] = before[unit - 1] + rounded_up(raw[unit - 1], multiple);
         }
         block = node.block;
         raw[unit] += parameter_bytes(graph, n);
       }
     }
-    units = unit + 1;
     unit_at[cut.pieces] = unit;
     raw_at[cut.pieces] = unit < 0 ? 0 : raw[unit];
     for (int k = 0; k <= cut.pieces; ++k) {
       const int u = unit_at[k];
       if (u < 0) continue;
-      flat[k] = raw_at[k] == raw[u] ? FlatUpTo{before[u] + rounded_up(raw[u], unit_bytes), 0, 0} : FlatUpTo{before[u], raw_at[k], raw[u]};
+      const bool whole = !pads || raw_at[k] == raw[u];
+      up_to[k] = whole ? FlatUpTo{before[u] + rounded_up(raw_at[k], multiple), 0, 0} : FlatUpTo{before[u], raw_at[k], raw[u]};
     }
-    for (int p = 0; p < cut.pieces; ++p)
-      for (int u = flat[p].open > 0 ? unit_at[p] : unit_at[p] + 1; u <= unit_at[p + 1]; ++u)
-        if (rounded_up(raw[u], unit_bytes) > largest_unit[p]) largest_unit[p] = rounded_up(raw[u], unit_bytes);
+    for (int p = 0; p < cut.pieces && pads; ++p)
+      for (int u = up_to[p].open > 0 ? unit_at[p] : unit_at[p] + 1; u <= unit_at[p + 1]; ++u)
+        if (rounded_up(raw[u], unit_bytes) > largest[p]) largest[p] = rounded_up(raw[u], unit_bytes);
+    return unit + 1;
   }
   template <class Facts> constexpr void add_saved(const Facts& facts) {
     const Graph& graph = request.graph;

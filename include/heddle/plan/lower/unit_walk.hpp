@@ -18,6 +18,7 @@ struct UnitWalk {
   int end_node = 0;
   BodyKind kind = BodyKind::forward;
   const bool* again = nullptr;  ///< by node: run again in an input part, which must give it
+  bool frozen = false;          ///< follows units of parameters that are not trained: those are gathered, and nothing else
   int untrained = in.graph.last_untrained();
   int now = none;        ///< unit entered last
   int before = none;     ///< the one before it
@@ -29,14 +30,14 @@ struct UnitWalk {
     if (!gathers()) return;
     for (int i = 0; i < end_node - begin_node; ++i) {
       const int n = kind == BodyKind::forward ? begin_node + i : end_node - 1 - i;
-      if (in.graph.nodes[n].trained_count() == 0) continue;
+      if (!holds(n)) continue;
       ahead = next_read(in.bucket_of_node[n]);
       return start();
     }
   }
   /// Before the entries of a node.
   constexpr void enter(int node) {
-    if (in.graph.nodes[node].trained_count() == 0 || !(in.storage.parameters || in.storage.gradients)) return;
+    if (!holds(node) || !(in.storage.parameters || in.storage.gradients)) return;
     const int unit = in.bucket_of_node[node];
     if (unit == now) return;
     const bool read = unit == ahead;
@@ -58,9 +59,13 @@ struct UnitWalk {
   }
 
  private:
+  /// The node has parameters of the units that are followed.
+  [[nodiscard]] constexpr bool holds(int node) const {
+    return (frozen ? in.graph.nodes[node].frozen_count : in.graph.nodes[node].trained_count()) > 0;
+  }
   /// A unit that is kept was gathered in the first forward of its chunk.
   [[nodiscard]] constexpr bool gathers() const { return in.storage.parameters && (kind == BodyKind::forward || !in.storage.keeps); }
-  [[nodiscard]] constexpr bool reduces() const { return in.storage.gradients && (kind == BodyKind::backward || kind == BodyKind::weight); }
+  [[nodiscard]] constexpr bool reduces() const { return !frozen && in.storage.gradients && (kind == BodyKind::backward || kind == BodyKind::weight); }
 
   constexpr void start() {
     if (ahead == none || started) return;
@@ -81,7 +86,8 @@ struct UnitWalk {
   }
   /// The input part of a backward leaves out a layer whose input needs no gradient; gradients of parameters are rarely made of parameters.
   [[nodiscard]] constexpr bool reads(int node) const {
-    if (in.graph.nodes[node].trained_count() == 0) return false;
+    if (!holds(node)) return false;
+    if (frozen) return kind == BodyKind::forward || again[node] || (kind != BodyKind::weight && in.graph.runs_backward(node));
     if (kind == BodyKind::weight) return in.graph.leaf(node).weights_read;
     return kind != BodyKind::input || again[node] || !needs_no_gradient(in.graph, in.graph.nodes[node].operands[0], begin_node, untrained);
   }
@@ -95,9 +101,31 @@ struct UnitWalk {
   /// The unit that the body meets next; buckets of a role lie in descending order of their nodes.
   [[nodiscard]] constexpr int neighbour(int unit) const {
     const int next = kind == BodyKind::forward ? unit - 1 : unit + 1;
-    if (next < 0 || next >= in.bucket_count || in.buckets[next].role != in.buckets[unit].role) return none;
+    if (next < (frozen ? in.bucket_count : 0) || next >= in.bucket_count + (frozen ? in.frozen_count : 0)) return none;
+    if (in.buckets[next].role != in.buckets[unit].role) return none;
     return in.buckets[next].lowest_node >= begin_node && in.buckets[next].lowest_node < end_node ? next : none;
   }
+};
+
+/// Both kinds of units of one body side by side, each with slots of its own: a block may have parameters of both.
+/// Of a frozen layer in front of a trained one the first is gathered, and the gather of the second starts with it.
+struct UnitWalks {
+  UnitWalk trained;
+  UnitWalk frozen;
+
+  constexpr UnitWalks(const BodyInput& in, Bodies& out, int begin_node, int end_node, BodyKind kind, const bool* again = nullptr)
+      : trained{in, out, begin_node, end_node, kind, again}, frozen{in, out, begin_node, end_node, kind, again, true, trained.untrained} {}
+  constexpr void open() {
+    trained.open();
+    if (trained.in.frozen_count > 0) frozen.open();
+  }
+  constexpr void enter(int node) {
+    const Node& entered = trained.in.graph.nodes[node];
+    if (entered.parameter_count == 0) return;
+    if (entered.frozen_count == 0) return trained.enter(node);
+    if (trained.in.frozen_count > 0) frozen.enter(node);
+  }
+  constexpr void close() { trained.close(); }
 };
 
 }  // namespace heddle::plan_room

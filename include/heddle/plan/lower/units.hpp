@@ -124,6 +124,7 @@ struct FlatRequest {
   const Graph& graph;
   const Layout& layout;
   const ParameterGroups& groups;
+  bool slices = false;  ///< parameters are sliced: those that are not trained lie in padded units too
 
   /// Places what begins a unit with node n, or goes on with it; returns the end.
   [[nodiscard]] constexpr std::int64_t lay_out(FlatBuffers& flat, int n, int chunk_end, int role, std::int64_t begin) const {
@@ -140,17 +141,20 @@ struct FlatRequest {
       flat.parameters[graph.nodes[n].first_parameter + p].owner_begin = flat.parameters[graph.nodes[keeper].first_parameter + p].begin;
   }
   /// Lays units out in the order of the model. A unit is a block of the outermost Repeat or OneUnit, or a leaf outside; it ends at a cut too.
-  /// Gradients without parameters lie behind those of parameters; parameters that are not trained lie apart and are no units.
+  /// Gradients without parameters lie behind those of parameters; parameters that are not trained lie apart and are in no norm.
   constexpr void lay_out_units(FlatBuffers& flat) const {
     for (int c = 0; c < layout.chunk_count; ++c) {
       const int role = layout.device_of_chunk[c];
       std::int64_t& end = flat.role_elements[role];
       int block = -1;
+      int frozen_block = -1;
       for (int n = layout.first_node[c]; n < layout.first_node[c + 1]; ++n) {
         const Node& node = graph.nodes[n];
         if (node.trained_count() == 0) {
-          if (graph.frozen(n)) flat.frozen_elements[role] = lay_out_node(graph, flat, n, role, flat.frozen_elements[role]);
-          flat.node_begin[n] = end;
+          if (!graph.frozen(n)) continue;
+          if (node.block < 0 || node.block != frozen_block) pad_frozen(flat, role);
+          frozen_block = node.block;
+          flat.frozen_elements[role] = lay_out_node(graph, flat, n, role, flat.frozen_elements[role]);
           continue;
         }
         const int keeper = node.tied_to < 0 ? -1 : keeper_of(graph, layout, n, role);
@@ -168,7 +172,11 @@ struct FlatRequest {
       }
       end = rounded_up(end, unit_elements);
       flat.close_unit(end);
+      pad_frozen(flat, role);
     }
+  }
+  constexpr void pad_frozen(FlatBuffers& flat, int role) const {
+    if (slices) flat.frozen_elements[role] = rounded_up(flat.frozen_elements[role], unit_elements);
   }
   /// The flat buffers of all roles. Where leaves are tied, a first pass tells where the parameters of a role end.
   constexpr void run(FlatBuffers& flat) const {
@@ -186,12 +194,12 @@ struct FlatRequest {
 
 template <int Parameters, int Nodes, int Roles>
 [[nodiscard]] constexpr FlatTables<Parameters, Nodes, Roles> lay_out_parameters(const Graph& graph, const Layout& layout,
-                                                                                const ParameterGroups& groups = {}) {
+                                                                                const ParameterGroups& groups = {}, bool slices = false) {
   using Out = FlatTables<Parameters, Nodes, Roles>;
   Out out;
   FlatBuffers flat{out.parameters,    out.node_begin,        out.opens,          out.shared, List<FlatUnit>{out.units, Out::most_units},
                    out.role_elements, out.gradient_elements, out.frozen_elements};
-  FlatRequest{graph, layout, groups}.run(flat);
+  FlatRequest{graph, layout, groups, slices}.run(flat);
   out.unit_count = flat.units.count;
   out.grouped = flat.grouped;
   return out;

@@ -164,6 +164,7 @@ struct FlatBucket {
   std::int64_t payload = 0;        // elements of parameters
   std::int16_t slot = 0;           // in rings of two: neighbours never share one
   bool shared = false;             // of parameters that several leaves use: one leaf, one unit
+  bool frozen = false;             // of parameters that are not trained, where they are sliced: gathered, and that is all
   std::int64_t owner_begin = -1;   // as in ParameterPlace
 
   [[nodiscard]] constexpr std::int64_t end() const { return begin + elements; }
@@ -252,6 +253,7 @@ struct Program {
   const ParameterPlace* parameters = nullptr;
   const FlatBucket* buckets = nullptr;
   int bucket_count = 0;
+  int frozen_count = 0;             // buckets behind these, of parameters that are not trained: none where they lie whole on each rank
   const FlatUnit* units = nullptr;  // of all roles, in the order of the model
   int unit_count = 0;
   ParameterGroups groups;             // what the optimizer's options are by parameter

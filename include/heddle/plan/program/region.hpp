@@ -14,8 +14,9 @@ namespace heddle::plan_room {
 /// What a region holds, in the order in which regions lie.
 enum class RegionKind : std::uint8_t {
   parameters,  // whole, or the slices of all units
-  frozen,      // whole parameters that are not trained
+  frozen,      // parameters that are not trained: whole, or the slices of all units
   gathered,    // units while they are read: a ring of two, or all where they are kept
+  thawed,      // the same of parameters that are not trained
   gradients,   // one copy for each level of the counter
   fresh,       // gradients of units before their reduction, a ring of two
   arrived,     // reduced slices of units that are still to be added, a ring of two
@@ -27,7 +28,7 @@ enum class RegionKind : std::uint8_t {
   pools,       // of values
   scratch
 };
-inline constexpr int region_kinds = 13;
+inline constexpr int region_kinds = 14;
 
 /// How a tensor is found in a region: by its place in the flat buffer of its role, by the slot of its bucket, or by an offset that a table has.
 enum class Addressing : std::uint8_t { flat, ring, list };

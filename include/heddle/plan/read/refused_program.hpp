@@ -55,7 +55,7 @@ inline constexpr NothingLowered nothing_lowered{};
 struct RefusedProgram : RefusedAnswer, Program {
   RefusedMesh mesh;
   RefusedBatch batch;
-  RefusedNumber roles, chunks, transfer_count, bucket_count, unit_count, piece_count, use_count;
+  RefusedNumber roles, chunks, transfer_count, bucket_count, frozen_count, unit_count, piece_count, use_count;
   RefusedFact clips, scales_loss;
   RefusedWord<RefusedFact> batch_split, reduces_norm_along;
   RefusedWord<RefusedNumber> device_of_chunk, first_node, loss_role, slot, norm_floats, grain_stride, type_of;
