@@ -35,8 +35,7 @@ struct StageRequest {
 /// Places to cut are numbered from 0, before the first piece, to `pieces`, after the last; a stage begins at one and ends at a later one.
 ///
 /// Parameters, gradients, states and what is saved or sent are those of the lowering; scratch is the most that lives at one node of a forward
-/// without a backward, which that of the gradients mirrors, but for gaps between tensors; what runs again lies beside all of it. Frozen stages too
-/// have room for gradients that are not sent to them.
+/// without a backward, which that of the gradients mirrors, but for gaps between tensors; what runs again lies beside all of it.
 /// Tested  plan/lower/stage_memory_test, plan/lower/fitted_cut_test
 template <class Arrays> struct StageMemory : Arrays {
   using Arrays::arrives, Arrays::boundary, Arrays::flat, Arrays::flops, Arrays::framed, Arrays::frozen, Arrays::in_place, Arrays::largest_unit;
@@ -112,17 +111,31 @@ template <class Arrays> struct StageMemory : Arrays {
     if (kept.gradients) sum += 2 * most_of.unit;
     if (kept.adds_slices) sum += 2 * most_of.unit / kept.parts;
     std::int64_t frame = framed[end] - framed[begin] + received[begin];
+    std::int64_t pools = 0;
     if (end == cut.pieces) {
       frame += request.bytes(Spec{Shape{request.target_features}}) + boundary[end];
       sum += rounded_up(4 * (request.batch.rank_grains() + 1), line_bytes);
     } else {
       frame += sent[end];
-      sum += slots[static_cast<int>(PoolKind::gradient_in)] * boundary[end];
+      pools += slots[static_cast<int>(PoolKind::gradient_in)] * gradient_at(end);
     }
-    if (begin > 0) sum += slots[static_cast<int>(PoolKind::gradient_out)] * boundary[begin];
-    if (request.splits_backward) sum += slots[static_cast<int>(PoolKind::gradient_reread)] * (reread[end] - reread[begin] - arrives[end]);
-    return sum + slots[static_cast<int>(PoolKind::frame)] * frame + most_of.scratch +
-           rounded_up(4 * norm_floats(request.clips, request.scales_loss, units), line_bytes);
+    if (begin > 0) pools += slots[static_cast<int>(PoolKind::gradient_out)] * gradient_at(begin);
+    if (request.splits_backward) pools += slots[static_cast<int>(PoolKind::gradient_reread)] * (reread[end] - reread[begin] - arrives[end]);
+    pools += slots[static_cast<int>(PoolKind::frame)] * frame;
+    if (begin > 0 && gradient_at(begin) == 0 && pools < of_evaluation(begin, end)) pools = of_evaluation(begin, end);
+    return sum + pools + most_of.scratch + rounded_up(4 * norm_floats(request.clips, request.scales_loss, units), line_bytes);
+  }
+  /// Frames of an evaluation in a stage that others stand before and behind: one is received, one computes, two are sent. Where gradients are sent
+  /// back a training has more room than these take.
+  static constexpr int frames_of_evaluation = 4;
+  [[nodiscard]] constexpr std::int64_t of_evaluation(int begin, int end) const {
+    const int micro_batches = request.batch.total_micro_batches();
+    if (end == cut.pieces) return 0;
+    return (micro_batches < frames_of_evaluation ? micro_batches : frames_of_evaluation) * (boundary[begin] + boundary[end]);
+  }
+  /// Bytes of the gradient that is sent back there: none where all layers before are frozen.
+  [[nodiscard]] constexpr std::int64_t gradient_at(int place) const {
+    return cut.piece_node[place] > request.graph.first_backward ? boundary[place] : 0;
   }
   [[nodiscard]] constexpr std::int64_t bytes(int begin, int end, const int* slots) const {
     Largest most_of;
