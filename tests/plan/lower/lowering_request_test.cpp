@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/graph/frozen.hpp"
 #include "heddle/graph/layers/input.hpp"
 #include "heddle/plan/lowered.hpp"
 #include "heddle/plan/options/groups.hpp"
@@ -105,6 +106,29 @@ TEST_CASE("a division that is not the one of its layout, and options below nothi
   CHECK(refused([](LoweringRequest& r) { r.budget = Bytes{-1}; }).find("[heddle.C02]") == 0);
   CHECK(refused([](LoweringRequest& r) { r.again.leaf = nullptr; }).find("[heddle.L05]") == 0);
   CHECK(refused([](LoweringRequest& r) { r.target_features = std::int64_t{1} << 60; }).find("[heddle.G21]") == 0);
+}
+
+TEST_CASE("a group of frozen parameters alone that no options made is refused, unless it changes nothing") {
+  struct Fixed : Sequential<Linear<8, 6>, Frozen<Linear<6, 6>>, Linear<6, 3>> {};
+  using P = Trained<Fixed, Single, NoDecay<>>;
+  LoweringRequest asked = request_of<P>();
+  REQUIRE(check_answers(asked).ok());
+  REQUIRE(asked.groups.count == 2);
+  std::vector<ParameterGroup> list{{}, {1, 1, false}, {1, 10, true}};
+  std::vector<std::int16_t> of(asked.groups.of_parameter, asked.groups.of_parameter + asked.graph.parameter_count);
+  CHECK((of[2] == 0 && of[3] == 0));  // what is frozen is of group 0, also a bias
+  asked.groups = {list.data(), of.data(), 3};
+  CHECK(check_answers(asked).ok());
+  of[2] = 2;
+  CHECK(check_answers(asked).sentence().view() ==
+        "[heddle.L20] group 2 has parameters of frozen layers alone, such as layer 1 '1' Linear<6, 6>, which are not trained, so it changes nothing. "
+        "Fix: give them a group of factor 1 that decays, such as group 0 of a Plan.");
+  CHECK(lower(asked).fault().code == Code{'L', 20});
+  of[4] = 2;  // a trained weight has it too
+  CHECK(check_answers(asked).ok());
+  of[4] = 0;
+  list[2] = {};
+  CHECK(check_answers(asked).ok());
 }
 
 TEST_CASE("groups of parameters that no options made are refused if they are none") {

@@ -141,6 +141,7 @@ struct GroupStudy {
   }
   [[nodiscard]] static constexpr int common_factor(int a, int b) { return b == 0 ? a : common_factor(b, a % b); }
   [[nodiscard]] constexpr std::int16_t group_of(int node, int k) {
+    if (graph.frozen(node)) return 0;  // nothing changes it
     if (const int p = owner(node, k); p != number(node, k)) return of_parameter[p];
     ParameterGroup own;
     own.decays = of_parameter[number(node, k)] == 0 && !(spares_vectors > 0 && is_vector(node, k));
@@ -239,6 +240,21 @@ template <template <class...> class Of, class... Parts, class First, class... Re
 struct WithGroupOptions<Of<Parts...>, First, Rest...>
     : WithGroupOptions<std::conditional_t<is_group_option<First>, Of<Parts..., First>, Of<Parts...>>, Rest...> {};
 
+/// L20 of a group that changes something, but of parameters that are not trained alone: it would change nothing without a word.
+[[nodiscard]] constexpr Diagnosis check_frozen_groups(const Graph& graph, const ParameterGroups& groups) {
+  for (int g = 0; g < groups.count; ++g) {
+    int frozen = -1, trained = -1;  // nodes
+    for (int n = 0; n < graph.node_count; ++n)
+      for (int k = 0; k < graph.nodes[n].parameter_count; ++k)
+        if (groups.of_parameter[graph.nodes[n].first_parameter + k] == g) (graph.frozen(n) ? frozen : trained) = n;
+    if (frozen < 0 || trained >= 0 || groups.list[g] == ParameterGroup{}) continue;
+    return Diagnosis{Code{'L', 20}, ""} << "group " << g << " has parameters of frozen layers alone, such as " << graph.describe(frozen).view()
+                                        << ", which are not trained, so it changes nothing. Fix: give them a group of factor 1 that decays, such as "
+                                           "group 0 of a Plan.";
+  }
+  return {};
+}
+
 /// L20, L21 of groups that no options of a Plan made.
 ///
 /// Tested  plan/lower/lowering_request_test
@@ -263,7 +279,7 @@ struct WithGroupOptions<Of<Parts...>, First, Rest...>
                                           << (own == owner ? "groups are 0 to " : "what it is tied to is of group ")
                                           << (own == owner ? groups.count - 1 : owner) << ". Fix: name one of them.";
     }
-  return {};
+  return check_frozen_groups(graph, groups);
 }
 
 }  // namespace heddle::plan_room
