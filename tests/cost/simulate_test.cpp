@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heddle/heddle.hpp"
+#include "heddle/plan/read/collective_size.hpp"
 #include "plan/gain.hpp"
 
 using namespace heddle;
@@ -97,6 +98,23 @@ TEST_CASE("units that are kept are gathered for the first micro-batch alone") {
   const Machine machine{0.25, 0, 0};  // the wire alone: three messages a unit, four units; four reductions of slices
   CHECK(simulate(lower<Dropped>(), machine).step.value == doctest::Approx(4 * 3 * 0.25 * (2 * 4 + 4)));
   CHECK(simulate(lower<Kept>(), machine).step.value == doctest::Approx(4 * 3 * 0.25 * (1 + 4)));
+}
+
+TEST_CASE("frozen units take their time on the wire beside trained ones, for the forward and where a gradient passes") {
+  struct Tail : Sequential<Linear<64, 64, NoBias>, Frozen<Repeat<3, Linear<64, 64, NoBias>>>> {};
+  struct Front : Sequential<Frozen<Repeat<3, Linear<64, 64, NoBias>>>, Linear<64, 64, NoBias>> {};
+  using Passes = Plan<Tail, MeanSquaredError, SGD, Batch<64>, Sharded<4>>;
+  using Stops = Plan<Front, MeanSquaredError, SGD, Batch<64>, Sharded<4>>;
+  const auto gathers = [](const Program& p) {
+    int count = 0;
+    each_collective(p, [&](int, const CollectiveSize& size, std::int64_t) { count += size.sums ? 0 : 1; });
+    return count;
+  };
+  CHECK(gathers(lower<Passes>()) == 8);
+  CHECK(gathers(lower<Stops>()) == 5);
+  const Machine machine{0.25, 0, 0};  // the wire alone: three messages a unit, of which one is reduced
+  CHECK(simulate(lower<Passes>(), machine).step.value == doctest::Approx(3 * 0.25 * (8 + 1)));
+  CHECK(simulate(lower<Stops>(), machine).step.value == doctest::Approx(3 * 0.25 * (5 + 1)));
 }
 
 TEST_CASE("one device is never idle and takes its flops") {
