@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/by_subject/own_layer.cpp -pthread -o own_layer && ./own_layer
-// Two layers of one's own: Swish, two functions of one float, and RMSNorm, which has a parameter and brings its kernel.
+// Two layers of one's own: Swish, two functions of one float, and RootMeanSquare, which has a parameter and brings its kernel.
 #include <cmath>
 #include <cstdint>
 #include <heddle/backend/cpu_threads.hpp>
@@ -28,11 +28,11 @@ static_assert(explain_layer<Swish>());
 
 /// y_j = gain_j x_j / r with r = sqrt(mean of x_j^2 + 1e-6), for every row.
 /// Source  sources.md#rmsnorm
-template <std::int64_t Features> struct RMSNorm {
+template <std::int64_t Features> struct RootMeanSquare {
   static constexpr Leaf describe(Spec in) {
     Leaf leaf;
-    leaf.kind << "RMSNorm";
-    leaf.spelled << "RMSNorm<" << Features << '>';
+    leaf.kind << "RootMeanSquare";
+    leaf.spelled << "RootMeanSquare<" << Features << '>';
     leaf.in = leaf.out = in;
     leaf.saves = Saves::input;  // the backward reads x again, so the plan keeps it
     leaf.forward_flops = 4 * Features;
@@ -40,15 +40,15 @@ template <std::int64_t Features> struct RMSNorm {
     leaf.weight_flops = 3 * Features;  // of those: the gradient of the gain
     if (in.shape.dimensions != 1 || in.shape.last() != Features)
       leaf.fault = Diagnosis{Code{'G', 1}, leaf.spelled.view()} << " takes " << Features << " features but the value before it has " << in.shape
-                                                                << ". Fix: write RMSNorm<" << in.shape.last() << ">.";
+                                                                << ". Fix: write RootMeanSquare<" << in.shape.last() << ">.";
     leaf.with({"weight", Shape{Features}, Initial::ones});
     return leaf;
   }
 };
-static_assert(explain_layer<RMSNorm<64>>());
+static_assert(explain_layer<RootMeanSquare<64>>());
 
 /// The kernel: pointers and run-time extents, row by row. It may be called with 0 rows.
-template <std::int64_t Features, class Compute> struct heddle::Kernel<RMSNorm<Features>, Compute> {
+template <std::int64_t Features, class Compute> struct heddle::Kernel<RootMeanSquare<Features>, Compute> {
   static float inverse_of_r(const float* x, std::int64_t n) {
     float sum = 0;
     for (std::int64_t j = 0; j < n; ++j) sum += x[j] * x[j];
@@ -84,7 +84,7 @@ template <std::int64_t Features, class Compute> struct heddle::Kernel<RMSNorm<Fe
   }
 };
 
-struct Network : Sequential<Linear<20, 64>, Named<"norm", RMSNorm<64>>, Swish, Linear<64, 10>> {};
+struct Network : Sequential<Linear<20, 64>, Named<"norm", RootMeanSquare<64>>, Swish, Linear<64, 10>> {};
 template <class Policy> using Training = Plan<Network, CrossEntropy, Adam, Batch<64>, Grain<16>, Policy>;
 
 template <class ThePlan> std::uint64_t train(const datasets::Dataset& data, bool report) {
@@ -104,7 +104,7 @@ int main() {
     std::cout << std::fixed << std::setprecision(2) << parameters<Network> << " parameters\n";
     using Mixed = Training<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>;
     std::cout << "Swish: " << verdict(gradcheck<Swish>().text) << '\n';
-    std::cout << "RMSNorm: " << verdict(gradcheck<RMSNorm<64>>(Spec{Shape{64}}).text) << '\n';
+    std::cout << "RootMeanSquare: " << verdict(gradcheck<RootMeanSquare<64>>(Spec{Shape{64}}).text) << '\n';
     std::cout << "one step of the plan against Single: " << verdict(verify<Mixed, CpuThreads>(batch).text) << '\n';
     const bool equal = train<Mixed>(data, true) == train<Training<Single>>(data, false);
     std::cout << "parameters equal to Single, to the last bit: " << (equal ? "yes" : "no") << '\n';

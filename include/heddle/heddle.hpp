@@ -16,6 +16,7 @@
 #include "heddle/graph/layers/gelu.hpp"
 #include "heddle/graph/layers/input.hpp"
 #include "heddle/graph/layers/linear.hpp"
+#include "heddle/graph/layers/norm.hpp"
 #include "heddle/graph/layers/relu.hpp"
 #include "heddle/graph/layers/sigmoid.hpp"
 #include "heddle/graph/layers/tanh.hpp"

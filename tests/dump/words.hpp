@@ -79,7 +79,7 @@ namespace heddle::tests {
   return "";
 }
 
-/// What an entry does, and what its four places are to it.
+/// What an entry does, and what four of its places are to it; the fifth are statistics.
 struct EntryWords {
   std::string_view does;
   std::string_view places[4] = {"unused a", "unused b", "unused c", "unused d"};

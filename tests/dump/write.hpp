@@ -205,6 +205,7 @@ class ProgramWriter {
     const Place* const places[4] = {&entry.a, &entry.b, &entry.c, &entry.d};
     for (int k = 0; k < 4; ++k)
       if (places[k]->set()) write(", " + std::string{words.places[k]}, *places[k]);
+    write(", statistics", entry.e);
     write_axis(moves(entry.what), entry.axis);
     write(collective_size(p_, entry));
     out_ << word_of(entry.when) << '\n';

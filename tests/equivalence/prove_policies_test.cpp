@@ -59,6 +59,10 @@ class OneHash {
 struct Adapted : Sequential<Frozen<Linear<3, 4>>, GELU, Linear<4, 4>, Repeat<3, Residual<Frozen<Linear<4, 6>>, GELU, Linear<6, 4>>>,
                             Frozen<Sequential<Repeat<2, Block>, Linear<4, 6>>>> {};
 template <class... Parts> using OfAdapted = Plan<Adapted, CrossEntropy, AdamW, Batch<12, KeepLast>, Parts...>;
+/// Norms of sequences: vectors may be split over ranks, features not.
+struct NormedBlock : Residual<RMSNorm<4, Epsilon<6>>, Linear<4, 6>, GELU, Linear<6, 4>> {};
+struct Normed : Sequential<Input<4, 4>, LayerNorm<4>, Repeat<2, NormedBlock>, LayerNorm<4, NoBias>, Linear<4, 6>> {};
+template <class... Parts> using OfNormed = Plan<Normed, CrossEntropy, AdamW, Batch<8>, Parts...>;
 struct Tokens : Sequential<Input<4>, Frozen<Embedding<12, 4>>, Repeat<2, Block>, Linear<4, 4>, Frozen<Block>, Linear<4, 12, NoBias>> {};
 template <class... Parts> using OfTokens = Plan<Tokens, CrossEntropy, MomentumSGD, Batch<4>, Clip<GlobalNorm>, Parts...>;
 struct Later : Sequential<Input<2, 3>, ReLU, Flatten, Tanh, Linear<6, 6>, GELU, Linear<6, 6>> {};
@@ -119,6 +123,18 @@ TEST_CASE("a split vocabulary, tied weights, split sequences and clipping do") {
       .data<OfWords<Staged<Microbatches<2>>>>()
       .data<OfWords<Hybrid<TensorParallel<2>, Sharded<2>>>>()
       .plan<OfWords<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2>>, LossScaling>>();
+}
+
+TEST_CASE("norms do, with vectors whole or in parts on ranks that split layers and sequences, and where they run again") {
+  OneHash{}
+      .plan<OfNormed<Single>>()
+      .data<OfNormed<DataParallel<2>, Accumulate<2>>>()
+      .data<OfNormed<Sharded<4>>>()
+      .plan<OfNormed<TensorParallel<2, SequenceParallel>>>()
+      .data<OfNormed<TensorParallel<2>>>()
+      .data<OfNormed<Hybrid<TensorParallel<2, SequenceParallel>, Staged<OneFOneB, Microbatches<2>>, DataParallel<2>>>>()
+      .data<OfNormed<TensorParallel<2, SequenceParallel>, Recompute<EveryBlock>>>()
+      .data<OfNormed<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2, SequenceParallel>>, Recompute<RMSNorm<4, Epsilon<6>>>>>();
 }
 
 TEST_CASE("a loss of a user with more, fewer or other targets than outputs is that of one device") {

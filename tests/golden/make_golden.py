@@ -89,6 +89,29 @@ class ResidualMlp(nn.Module):
         return self.linear2(torch.sigmoid(self.block(nn.functional.gelu(self.linear1(x)))))
 
 
+class NormedBlock(nn.Module):
+    """x + tanh(linear(norm(x)))"""
+
+    def __init__(self, width):
+        super().__init__()
+        self.norm, self.linear = nn.RMSNorm(width, eps=1e-3), nn.Linear(width, width)
+
+    def forward(self, x):
+        return x + torch.tanh(self.linear(self.norm(x)))
+
+
+class Normed(nn.Module):
+    """linear2(norm2(block(gelu(norm1(linear1(x)))))), each vector of 20 features by itself"""
+
+    def __init__(self, features, width, outputs):
+        super().__init__()
+        self.linear1, self.norm1, self.block = nn.Linear(features, width), nn.LayerNorm(width), NormedBlock(width)
+        self.norm2, self.linear2 = nn.LayerNorm(width, eps=1e-6, bias=False), nn.Linear(width, outputs)
+
+    def forward(self, x):
+        return self.linear2(self.norm2(self.block(nn.functional.gelu(self.norm1(self.linear1(x))))))
+
+
 class LanguageModel(nn.Module):
     """Sequential<Input, Named<"embedding", Embedding>, Named<"block", Residual<Named<"inner", Linear>, Tanh>>, Named<"head", Linear<.., NoBias>>>"""
 
@@ -180,6 +203,7 @@ def main():
     classes = lambda rows, first=0: (inputs(rows, 20, first), labels(rows, first))
     large = [(inputs(64, 784), labels(64))]
     regression = [(inputs(8, 20), targets(8, 10))]
+    sequences = [(inputs(24, 20).reshape(8, 3, 20), targets(24, 10).reshape(8, 3, 10))]
     text = tokens(8, 7, 13)
     sentences = [(text[:, :-1].float(), text[:, 1:])]
     quarters = [classes(4, first) for first in (0, 4, 8, 12)]
@@ -197,18 +221,20 @@ def main():
         "groups_20_16_10_adamw": (
             residual, 1, lambda m: torch.optim.AdamW(groups(m, 1e-2, 0.2), lr=1e-2), f"AdamW lr=1e-2 weight_decay=0.2, {GROUPS}",
             mse, [regression] * 20, (1, 20), None),
+        "norm_20_16_10_adamw": (
+            lambda: Normed(20, 16, 10), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [sequences] * 20, (1, 20), None),
         "language_model_13_8": (
             lambda: LanguageModel(13, 8), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", cross_entropy,
             [sentences] * 20, (1, 20), None),
         "frozen_front_20_16_10": (
-            lambda: frozen(ResidualMlp(20, 16, 10), "linear1", "block"), 1, lambda p: torch.optim.AdamW(p, lr=1e-2), "AdamW lr=1e-2", mse,
+            lambda: frozen(ResidualMlp(20, 16, 10), "linear1", "block"), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse,
             [regression] * 20, (1, 20), None),
         "frozen_middle_20_16_10": (
-            lambda: frozen(ResidualMlp(20, 16, 10), "block"), 1, lambda p: torch.optim.AdamW(p, lr=1e-2), "AdamW lr=1e-2", mse,
+            lambda: frozen(ResidualMlp(20, 16, 10), "block"), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse,
             [regression] * 20, (1, 20), None),
         "frozen_last_20_16_10": (
             lambda: frozen(ResidualMlp(20, 16, 10), "linear2"), 1,
-            lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True, weight_decay=1e-2),
+            lambda m: torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9, nesterov=True, weight_decay=1e-2),
             "SGD lr=0.1 momentum=0.9 nesterov weight_decay=1e-2", mse, [regression] * 20, (1, 20), None),
         "accumulate_20_16_10": (mlp, 1, adam, "Adam lr=1e-3, 4 micro-batches of 4 rows, each loss / 4", cross_entropy, [quarters], (1,), None),
         "keep_last_20_16_10": (

@@ -249,6 +249,19 @@ TEST_CASE("a layer that only reshapes has nothing to compute with") {
   CHECK(fault_with<Own<[](Leaf& leaf) { leaf.reshapes = true; }>>().ok());
 }
 
+TEST_CASE("statistics are a tensor that can be counted, of a layer with a kernel") {
+  static_assert(fault_with<Own<[](Leaf& leaf) { leaf.statistics = Shape{2}; }>>().ok());
+  CHECK(words_with<Own<[](Leaf& leaf) {
+          leaf.statistics = Shape{2, 0};
+        }>>() == "[heddle.G06] layer 1 '1': Own keeps statistics (2, 0), which has a size below 1. Fix: give every dimension a size of at least 1.");
+  static_assert(fault_with<Own<[](Leaf& leaf) { leaf.statistics = Shape(1, 1, 1, 1, 1); }>>().code == Code{'G', 19});
+  static_assert(fault_with<Own<[](Leaf& leaf) { leaf.statistics = Shape(large, large, large); }>>().code == Code{'G', 21});
+  CHECK(
+      words_with<Own<[](Leaf& leaf) { leaf.reshapes = true, leaf.statistics = Shape{2}; }>>() ==
+      "[heddle.G23] layer 1 '1': Own says that it only reshapes, but keeps statistics (2). Fix: drop reshapes, by which its kernel would never run, "
+      "or the statistics.");
+}
+
 TEST_CASE("after a layer that is refused the graph has numbers that can be counted") {
   constexpr const Graph& graph = graph_of<Sequential<Linear<large, large>, Linear<large, large>>>;
   static_assert(!graph.fault.ok() && graph.parameter_elements() == 0 && graph.flops(0) == 0);

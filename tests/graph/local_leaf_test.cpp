@@ -122,3 +122,17 @@ TEST_CASE("a parameter is not split along the first dimension that it lacks") {
         "[heddle.P03] states parameter 'gain' Shard<1>, but it has 1 dimensions. Fix: name one of them.");
   CHECK(check_signature(gain, s.with(0, laid::shard(0), laid::shard(0))).ok());
 }
+
+TEST_CASE("statistics lie whole or in parts along a dimension that they have") {
+  Leaf kept = ReLU::describe(Spec{Shape{4, 12}});
+  kept.statistics = Shape{4};
+  Signature s = kept.signatures[0];
+  CHECK(check_signature(kept, s.with_statistics(laid::shard(0))).ok());
+  CHECK(local_leaf(kept, s, 2).statistics == Shape{2});
+  CHECK(indivisible_size(kept, s, 4) == 0);
+  kept.statistics = Shape{6};
+  CHECK(indivisible_size(kept, s, 4) == 6);
+  CHECK(check_signature(kept, s.with_statistics(laid::shard(1))).sentence().view() ==
+        "[heddle.P03] keeps statistics that are Shard<1>, which they cannot be. Fix: keep a dimension that is there, or Replicate.");
+  CHECK(check_signature(kept, s.with_statistics(laid::partial)).code == refused);
+}

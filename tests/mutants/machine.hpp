@@ -213,7 +213,7 @@ class Machine {
     for (int c = 0; c < p.chunks; ++c)
       for (const IndexRange* bodies : {p.forward_bodies, p.backward_bodies, p.weight_bodies})
         for (int e = bodies[c].begin; e < bodies[c].end; ++e)
-          for (const Place* place : {&p.entries[e].a, &p.entries[e].b, &p.entries[e].c, &p.entries[e].d})
+          for (const Place* place : {&p.entries[e].a, &p.entries[e].b, &p.entries[e].c, &p.entries[e].d, &p.entries[e].e})
             if (used(p, p.entries[e], place) && !inside(p.device_of_chunk[c], *place)) return false;
     for (int t = 0; t < p.transfer_count; ++t)
       if (p.transfers[t].use < 0 &&

@@ -29,6 +29,9 @@ struct Letters : Sequential<Input<1>, Embedding<12, 6>, Linear<6, 8>, Tanh, Line
 /// Frozen layers in front, in a unit with trained ones, and behind them.
 struct Adapted : Sequential<Frozen<Linear<5, 6>>, Tanh, Linear<6, 6>, OneUnit<Frozen<Linear<6, 6>>, GELU, Linear<6, 6>>, Frozen<Linear<6, 4>>> {};
 
+/// Norms leave statistics for their backward.
+struct Normed : Sequential<Input<2, 4>, LayerNorm<4>, Linear<4, 4>, RMSNorm<4>, Tanh, Linear<4, 4>> {};
+
 struct Options {
   std::uint64_t share = 1;  // of so many mutants one is tried
   std::uint64_t seed = 1;
@@ -177,6 +180,9 @@ int main(int count, char** arguments) {
       "frozen layers, slices in stages");
   judge.plan<tests::dumped::Classes<Adapted, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, TensorParallel<2>>>>(
       "frozen layers, halves of a backward, 2 tensor ranks");
+  judge.plan<tests::dumped::Classes<Normed, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, TensorParallel<2, SequenceParallel>>>>(
+      "norms, halves of a backward, split sequences");
+  judge.plan<tests::dumped::Classes<Normed, Single, Recompute<LayerNorm<4>, RMSNorm<4>>>>("norms that run again");
   judge.print();
   return 0;
 }

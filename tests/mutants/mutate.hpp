@@ -285,9 +285,9 @@ template <class Visit> class Mutator {
       other(here.runs, std::array{std::int64_t{1}, here.features / p_.graph->split.ranks}, Mistake::entry_size, where);
     other(here.when, std::array{When::always, When::reporting}, Mistake::entry_when, where);
     if (p_.batch.total_micro_batches() > 1) other(here.when, std::array{When::first_micro_batch, When::last_micro_batch}, Mistake::entry_when, where);
-    for (Place* place : {&here.a, &here.b, &here.c, &here.d}) {
+    for (Place* place : {&here.a, &here.b, &here.c, &here.d, &here.e}) {
       const auto operand = [=, &here] {
-        return where() + ": operand " + std::to_string(place == &here.a ? 0 : place == &here.b ? 1 : place == &here.c ? 2 : 3);
+        return where() + ": operand " + std::to_string(place == &here.a ? 0 : place == &here.b ? 1 : place == &here.c ? 2 : place == &here.d ? 3 : 4);
       };
       other_place(*place, pool_of_chunk(chunk), Mistake::entry_place, operand);
     }
@@ -299,7 +299,7 @@ template <class Visit> class Mutator {
     const std::vector<Entry> before = body;
     std::vector<Place> places;
     for (const Entry& entry : before)
-      for (const Place& place : {entry.a, entry.b, entry.c, entry.d})
+      for (const Place& place : {entry.a, entry.b, entry.c, entry.d, entry.e})
         if (place.set() && std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
     const std::size_t pairs = places.size() * (places.empty() ? 0 : places.size() - 1) / 2;
     std::size_t pair = 0;
@@ -308,7 +308,7 @@ template <class Visit> class Mutator {
         if (bits64(Seed{1}, pairs, pair) % pairs >= most_pairs) continue;
         for (const bool exchanged : {true, false}) {
           for (Entry& entry : body)
-            for (Place* place : {&entry.a, &entry.b, &entry.c, &entry.d})
+            for (Place* place : {&entry.a, &entry.b, &entry.c, &entry.d, &entry.e})
               if (*place == places[i])
                 *place = places[j];
               else if (exchanged && *place == places[j])

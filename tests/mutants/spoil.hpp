@@ -134,6 +134,10 @@ class Faults {
         const Leaf& is = asked_.graph.leaves[l].leaf;
         for (const Saves saves : {Saves::nothing, Saves::input, Saves::output})
           if (is.saves != saves) add("what a leaf saves", after, [=](Phases& p) { leaf(p, l).saves = saves; });
+        if (is.statistics.dimensions > 0) {
+          number("the size of statistics", after, [=](Phases& p) -> std::int64_t& { return leaf(p, l).statistics.sizes[0]; });
+          add("whether a leaf leaves statistics", after, [=](Phases& p) { leaf(p, l).statistics = Shape{}; });
+        }
         flag("whether a leaf is elementwise", after, [=](Phases& p) -> bool& { return leaf(p, l).elementwise; });
         flag("whether the input part reads what is saved", after, [=](Phases& p) -> bool& { return leaf(p, l).input_part_reads_saved; });
         flag("whether parameters are read for their gradients", after, [=](Phases& p) -> bool& { return leaf(p, l).weights_read; });
@@ -160,6 +164,8 @@ class Faults {
       laid("how a leaf gives its output", after, [=](Phases& p) -> Laid& { return signature(p, l).output; });
       laid("how a leaf gives the gradient of its input", after, [=](Phases& p) -> Laid& { return signature(p, l).input_gradient; });
       laid("how a leaf takes the gradient of its output", after, [=](Phases& p) -> Laid& { return signature(p, l).output_gradient; });
+      if (asked_.graph.leaves[l].leaf.statistics.dimensions > 0)
+        laid("how statistics lie", after, [=](Phases& p) -> Laid& { return signature(p, l).statistics; });
       for (int k = 0; k < asked_.graph.leaves[l].leaf.parameter_count; ++k) {
         laid("how a parameter lies", after, [=](Phases& p) -> Laid& { return signature(p, l).parameters[k]; });
         laid("how the gradient of a parameter lies", after, [=](Phases& p) -> Laid& { return signature(p, l).parameter_gradients[k]; });

@@ -137,6 +137,7 @@ class Difference {
     same("place b of an entry", e, a.b, b.b);
     same("place c of an entry", e, a.c, b.c);
     same("place d of an entry", e, a.d, b.d);
+    same("place e of an entry", e, a.e, b.e);
   }
   void places(const Program& a, const Program& b) {
     const int micro_batches = a.batch.total_micro_batches();

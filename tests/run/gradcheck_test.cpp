@@ -118,6 +118,19 @@ template <bool SaysSo> struct Bent {
   }
 };
 
+/// out = in x mean of in: the mean is left for the backward, or another number is; a kernel may also need the room for it where none is given.
+enum class Leaves { the_mean, another, it_or_zeros, one_more };
+template <Leaves What> struct Level {
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf;
+    leaf.kind << "Level";
+    leaf.spelled << "Level";
+    leaf.in = leaf.out = in;
+    leaf.statistics = Shape{1};
+    return leaf;
+  }
+};
+
 /// Its kernel takes eight features whatever it is given: forward, or backward, writes behind its rows, or only reads there.
 enum class Beyond { output, input_gradient, weight_gradient, reading };
 template <Beyond Where> struct OfEight : Scale<true> {};
@@ -136,6 +149,28 @@ namespace heddle {
 template <> struct Kernel<CentersRows, EigenCompute> {
   static void forward(const ForwardCall& c) { center(c.input, c.output, c.rows, c.leaf->in.elements()); }
   static void backward(const BackwardCall& c) { center(c.output_gradient, c.input_gradient, c.rows, c.leaf->in.elements()); }
+};
+template <Leaves What> struct Kernel<Level<What>, EigenCompute> {
+  static void forward(const ForwardCall& c) {
+    const std::int64_t n = c.leaf->in.elements();
+    for (std::int64_t r = 0; r < c.rows; ++r) {
+      float mean = 0;
+      for (std::int64_t j = 0; j < n; ++j) mean += c.input[r * n + j] / static_cast<float>(n);
+      const bool lost = What == Leaves::it_or_zeros && c.statistics == nullptr;
+      for (std::int64_t j = 0; j < n; ++j) c.output[r * n + j] = lost ? 0 : mean * c.input[r * n + j];
+      if (c.statistics != nullptr && What == Leaves::one_more) c.statistics[r + 1] = 0;
+      if (c.statistics != nullptr) c.statistics[r] = What == Leaves::another ? 2 * mean : mean;
+    }
+  }
+  /// dx_i = mean dy_i + sum of dy_j x_j / n
+  static void backward(const BackwardCall& c) {
+    const std::int64_t n = c.leaf->in.elements();
+    for (std::int64_t r = 0; r < c.rows && c.input_gradient != nullptr; ++r) {
+      float sum = 0;
+      for (std::int64_t j = 0; j < n; ++j) sum += c.output_gradient[r * n + j] * c.input[r * n + j] / static_cast<float>(n);
+      for (std::int64_t j = 0; j < n; ++j) c.input_gradient[r * n + j] = c.statistics[r] * c.output_gradient[r * n + j] + sum;
+    }
+  }
 };
 template <Beyond Where> struct Kernel<OfEight<Where>, EigenCompute> {
   static std::int64_t features(std::int64_t given, Beyond here) { return Where == here ? 8 : given; }
@@ -303,6 +338,21 @@ TEST_CASE("the layers of the toolkit have the gradients that finite differences 
   CHECK(gradcheck<Tanh>().text == "");
   CHECK(gradcheck<Sigmoid>().text == "");
   CHECK(gradcheck<Flatten>(Spec{Shape{2, 3}}).text == "");
+  CHECK(gradcheck<LayerNorm<7>>().text == "");
+  CHECK(gradcheck<LayerNorm<37, NoBias>>().text == "");
+  CHECK(gradcheck<LayerNorm<5>>(Spec{Shape{3, 5}}).text == "");
+  CHECK(gradcheck<RMSNorm<7, Epsilon<6>>>().text == "");
+}
+
+TEST_CASE("what a forward leaves for its backward is read there, and a forward without room for it gives the same output") {
+  CHECK(gradcheck<Level<Leaves::the_mean>>().text == "");
+  CHECK(gradcheck<Level<Leaves::one_more>>().text ==
+        "[heddle.G11] Level: forward writes beside its statistics, in memory of others. Fix: write as many elements as describe gives it, for each "
+        "row or in all.");
+  CHECK(gradcheck<Level<Leaves::another>>().text.find("[heddle.G11] Level: backward gives") == 0);
+  CHECK(gradcheck<Level<Leaves::it_or_zeros>>().text ==
+        "[heddle.G11] Level: forward gives another output where `statistics` is null, as it is where no backward follows. Fix: leave out the "
+        "statistics alone.");
 }
 
 TEST_CASE("a user's own layer passes, elementwise or with a parameter") {

@@ -11,6 +11,7 @@
 #include "heddle/compute/eigen/embedding.hpp"
 #include "heddle/compute/eigen/linear.hpp"
 #include "heddle/compute/eigen/losses.hpp"
+#include "heddle/compute/eigen/norm.hpp"
 #include "heddle/compute/eigen/optimizers.hpp"
 #include "heddle/compute/eigen/reshape.hpp"
 #include "heddle/core/type_name.hpp"

@@ -43,6 +43,7 @@ struct Leaf {
   Parameter parameters[most_parameters];
   int parameter_count = 0;
   Saves saves = Saves::input;
+  Shape statistics;                    ///< what a forward leaves for the backward beside values, per sample: (2) of a mean and a deviation; else ()
   bool weights_read = true;            ///< gradients of parameters are made of parameters too: a part of a backward that makes only them has these
   bool input_part_reads_saved = true;  ///< the gradient of the input is made of what is saved too
   bool elementwise = false;            ///< out(i) depends on in(i) alone: may run in place
@@ -58,6 +59,7 @@ struct Leaf {
   int surplus_parameters = 0;       ///< beyond the fourth, which are not kept: a model with such a layer is refused (G19)
   int surplus_signatures = 0;
 
+  [[nodiscard]] constexpr std::int64_t statistics_elements() const { return statistics.dimensions == 0 ? 0 : statistics.elements(); }
   /// Of those: the gradient of the input, where somebody needs it.
   [[nodiscard]] constexpr std::int64_t input_flops() const { return backward_flops - weight_flops; }
   constexpr Leaf& with(const Parameter& parameter) {

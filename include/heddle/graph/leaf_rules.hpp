@@ -93,6 +93,9 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
   if (leaf.reshapes && leaf.parameter_count > 0)
     return broken_leaf(leaf, 23) << " says that it only reshapes, but has parameter '" << leaf.parameters[0].name.view()
                                  << "'. Fix: drop reshapes, by which its kernel would never run, or the parameter.";
+  if (leaf.reshapes && leaf.statistics.dimensions != 0)
+    return broken_leaf(leaf, 23) << " says that it only reshapes, but keeps statistics " << leaf.statistics
+                                 << ". Fix: drop reshapes, by which its kernel would never run, or the statistics.";
   if (leaf.elementwise && !(leaf.in == leaf.out))
     return broken_leaf(leaf, 23) << " says that it is elementwise, but makes " << leaf.out.shape << " of " << leaf.in.shape
                                  << ". Fix: give the shape that it takes, or drop elementwise.";
@@ -119,6 +122,8 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
     return broken << ". Fix: give it what it takes, or let its describe say leaf.in = in.";
   }
   if (const Diagnosis found = check_shape(leaf, " gives", "", leaf.out.shape); !found.ok()) return found;
+  if (leaf.statistics.dimensions != 0 || leaf.statistics.surplus != 0)
+    if (const Diagnosis found = check_shape(leaf, " keeps statistics", "", leaf.statistics); !found.ok()) return found;
   for (int p = 0; p < leaf.parameter_count; ++p)
     if (const Diagnosis found = check_shape(leaf, " has parameter", leaf.parameters[p].name.view(), leaf.parameters[p].shape); !found.ok())
       return found;
@@ -135,6 +140,7 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
 [[nodiscard]] constexpr bool is_sound(const Leaf& leaf, const Spec& given) {
   if (!leaf.fault.ok() || leaf.spelled.length == 0 || !counts_what_it_keeps(leaf) || !(leaf.in == given)) return false;
   if (!is_countable(leaf.out.shape)) return false;
+  if ((leaf.statistics.dimensions != 0 || leaf.statistics.surplus != 0) && !is_countable(leaf.statistics)) return false;
   for (int p = 0; p < leaf.parameter_count; ++p) {
     const Parameter& here = leaf.parameters[p];
     if (here.name.cut || here.name.length == 0 || !is_countable(here.shape)) return false;

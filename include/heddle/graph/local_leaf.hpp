@@ -15,7 +15,8 @@ namespace heddle::graph_room {
 
 /// The first size that a signature splits and `ranks` does not divide, or 0.
 [[nodiscard]] constexpr std::int64_t indivisible_size(const Leaf& leaf, const Signature& signature, int ranks) {
-  for (const std::int64_t size : {size_along(leaf.in.shape, signature.input), size_along(leaf.out.shape, signature.output)})
+  for (const std::int64_t size :
+       {size_along(leaf.in.shape, signature.input), size_along(leaf.out.shape, signature.output), size_along(leaf.statistics, signature.statistics)})
     if (size % ranks != 0) return size;
   for (int p = 0; p < leaf.parameter_count; ++p)
     if (const std::int64_t size = size_along(leaf.parameters[p].shape, signature.parameters[p]); size % ranks != 0) return size;
@@ -39,6 +40,7 @@ constexpr void divide(Shape& shape, Laid how, int ranks) {
   if (signature == Signature{}) return local;
   divide(local.in.shape, signature.input, ranks);
   divide(local.out.shape, signature.output, ranks);
+  divide(local.statistics, signature.statistics, ranks);
   for (int p = 0; p < leaf.parameter_count; ++p) divide(local.parameters[p].shape, signature.parameters[p], ranks);
   local.forward_flops = (leaf.forward_flops + ranks - 1) / ranks;
   local.backward_flops = (leaf.backward_flops + ranks - 1) / ranks;
@@ -88,6 +90,8 @@ constexpr void divide(Shape& shape, Laid how, int ranks) {
     return broken("takes an input that is ", s.input, ", which it cannot be. Fix: take a dimension that is there, or ", laid::replicate);
   if (missing(leaf.out.shape, s.output))
     return broken("gives an output that is ", s.output, ", a dimension that it does not have. Fix: give it as ", laid::replicate);
+  if (s.statistics.partial() || missing(leaf.statistics, s.statistics))
+    return broken("keeps statistics that are ", s.statistics, ", which they cannot be. Fix: keep a dimension that is there, or ", laid::replicate);
   const Laid back = s.output.sharded() ? s.output : laid::replicate;
   if (s.output_gradient != back)
     return broken("takes a gradient of its output that is ", s.output_gradient, ", but a gradient lies as its value does. Fix: take it as ", back);

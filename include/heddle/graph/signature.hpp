@@ -48,6 +48,7 @@ struct Signature {
   Laid parameters[most_parameters];
   Laid parameter_gradients[most_parameters];
   std::int8_t surplus = 0;  ///< parameters that a leaf cannot have, which are not kept (G19)
+  Laid statistics{};        ///< of Leaf::statistics
 
   /// The tensor of a parameter and of its gradient.
   constexpr Signature& with(int parameter, Laid used, Laid gradient) {
@@ -57,6 +58,10 @@ struct Signature {
     }
     parameters[parameter] = used;
     parameter_gradients[parameter] = gradient;
+    return *this;
+  }
+  constexpr Signature& with_statistics(Laid how) {
+    statistics = how;
     return *this;
   }
   friend constexpr bool operator==(const Signature&, const Signature&) = default;

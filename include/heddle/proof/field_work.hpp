@@ -16,6 +16,7 @@
 #include "heddle/compute/field/embedding.hpp"
 #include "heddle/compute/field/linear.hpp"
 #include "heddle/compute/field/losses.hpp"
+#include "heddle/compute/field/norm.hpp"
 #include "heddle/compute/field/optimizers.hpp"
 #include "heddle/compute/field/reshape.hpp"
 #include "heddle/compute/field/watched.hpp"

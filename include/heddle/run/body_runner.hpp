@@ -153,6 +153,7 @@ class BodyRunner : public RankTensors {
       call.rows = rows(g);
       call.input = at_grain(entry.a, traced.leaf.in.elements(), g);
       call.output = at_grain(entry.d, traced.leaf.out.elements(), g);
+      call.statistics = at_grain(entry.e, traced.leaf.statistics_elements(), g);
       kernels_.leaves[node.leaf].forward(call);
     }
   }
@@ -173,6 +174,7 @@ class BodyRunner : public RankTensors {
       call.output = at_grain(entry.b, out, g);
       call.output_gradient = at_grain(entry.c, out, g);
       call.input_gradient = at_grain(entry.d, in, g);
+      call.statistics = at_grain(entry.e, traced.leaf.statistics_elements(), g);
       call.add = !p_->batch.tree && !p_->storage.gradients && number > 0;
       kernels_.leaves[node.leaf].backward(call);
       for (int k = 0; k < node.parameter_count && p_->batch.tree && !p_->storage.gradients && sums; ++k)

@@ -16,9 +16,8 @@
 #include "heddle/core/random.hpp"
 #include "heddle/graph/leaf.hpp"
 #include "heddle/graph/leaf_rules.hpp"
-#include "heddle/run/arena.hpp"
-#include "heddle/run/fenced.hpp"
 #include "heddle/run/kernel_table.hpp"
+#include "heddle/run/leaf_under_test.hpp"
 #include "heddle/seams/concepts.hpp"
 #include "heddle/seams/error.hpp"
 
@@ -30,104 +29,6 @@ struct GradientCheck {
   double worst = 0;  ///< largest difference, relative to the largest gradient of its tensor
   [[nodiscard]] bool ok() const { return text.empty(); }
   explicit operator bool() const { return ok(); }
-};
-
-/// One leaf with tensors of its own; a leaf that is given is run as it is, with the kernels of L.
-/// Linear<4, 3> in 8 rows has an input of 32 floats and an output of 24.
-template <class L, class Compute> class LeafUnderTest {
- public:
-  LeafUnderTest(const Leaf& leaf, std::int64_t rows, Seed seed = Seed{1}) : leaf_(leaf), rows_(rows), workspace_(Compute::workspace.value) {
-    input = values(rows * leaf_.in.elements(), seed, 0);
-    for (std::size_t i = 0; leaf_.vocabulary > 0 && i < input.size(); ++i) input[i] = static_cast<float>((5 * i + i / 3) % tokens());
-    output.resize(static_cast<std::size_t>(rows * leaf_.out.elements()));
-    output_gradient = values(rows * leaf_.out.elements(), seed, 1);
-    input_gradient.resize(input.size());
-    for (int p = 0; p < leaf_.parameter_count; ++p) {
-      parameters.push_back(values(leaf_.parameters[p].shape.elements(), seed, 2 + p));
-      gradients.emplace_back(parameters.back().size());
-    }
-  }
-  [[nodiscard]] const Leaf& leaf() const { return leaf_; }
-  void forward(std::int64_t first, std::int64_t rows) {
-    float* const given = output.data() + first * leaf_.out.elements();
-    Fenced in = to_read(input.data() + first * leaf_.in.elements(), rows * leaf_.in.elements());
-    Fenced out = to_write(given, rows * leaf_.out.elements());
-    std::vector<Fenced> held;
-    std::vector<const float*> p;
-    for (const auto& parameter : parameters) p.push_back(held.emplace_back(to_read(parameter.data(), std::ssize(parameter))).data());
-    KernelFor<L, Compute>::forward({&leaf_, rows, in.data(), out.data(), p.data(), workspace_.bytes(0), part});
-    take(out, given, "forward writes beside its output");
-  }
-  /// all_but_input: no part of its own, but a backward whose gradient of the input nobody needs.
-  enum class Part { whole, input, parameters, all_but_input };
-  /// What is not declared as saved, or as read by the part, is handed over as NaN, or as a Trainer does it: as null.
-  void backward(std::int64_t first, std::int64_t rows, bool add, Part asked = Part::whole) {
-    const Floats hidden(std::max(input.size(), output.size()), std::numeric_limits<float>::quiet_NaN());
-    const bool reads = asked != Part::input || leaf_.input_part_reads_saved;
-    const bool in = reads && (leaf_.saves == Saves::input || leaf_.saves == Saves::both);
-    const bool out = reads && (leaf_.saves == Saves::output || leaf_.saves == Saves::both);
-    const float nan = std::numeric_limits<float>::quiet_NaN();
-    std::vector<Fenced> held, made;
-    std::vector<const float*> p;
-    std::vector<float*> g;
-    for (const auto& parameter : parameters) {
-      const bool unread = asked == Part::parameters && !leaf_.weights_read;
-      held.push_back(to_read(unread ? Floats(parameter.size(), nan).data() : parameter.data(), std::ssize(parameter)));
-      p.push_back(unread && absent ? nullptr : held.back().data());
-    }
-    for (const auto& gradient : gradients) g.push_back(made.emplace_back(to_write(gradient.data(), std::ssize(gradient))).data());
-    const std::int64_t i = first * leaf_.in.elements();
-    const std::int64_t o = first * leaf_.out.elements();
-    Fenced read_input = to_read(in ? input.data() + i : hidden.data(), rows * leaf_.in.elements());
-    Fenced read_output = to_read(out ? output.data() + o : hidden.data(), rows * leaf_.out.elements());
-    Fenced arrived = to_read(output_gradient.data() + o, rows * leaf_.out.elements());
-    Fenced left = to_write(input_gradient.data() + i, rows * leaf_.in.elements());
-    const bool wanted = asked == Part::whole || asked == Part::input;
-    KernelFor<L, Compute>::backward({&leaf_, rows, in || !absent ? read_input.data() : nullptr, out || !absent ? read_output.data() : nullptr,
-                                     arrived.data(), wanted ? left.data() : nullptr, p.data(), asked == Part::input ? nullptr : g.data(), add,
-                                     workspace_.bytes(0), part});
-    take(left, input_gradient.data() + i, "backward writes beside the gradient of its input");
-    for (std::size_t k = 0; k < made.size(); ++k) take(made[k], gradients[k].data(), "backward writes beside the gradient of a parameter");
-  }
-  /// sum(output x output_gradient) in double: what the gradients are gradients of.
-  [[nodiscard]] double objective() {
-    forward(0, rows_);
-    double sum = 0;
-    for (std::size_t i = 0; i < output.size(); ++i) sum += static_cast<double>(output[i]) * static_cast<double>(output_gradient[i]);
-    return sum;
-  }
-  Floats input, output, output_gradient, input_gradient;
-  std::vector<Floats> parameters, gradients;
-  int part = 0;                  ///< of a leaf that is split
-  bool absent = false;           ///< what is not declared is null
-  const char* beside = nullptr;  ///< what a kernel wrote outside of its tensors, if it did
-
- private:
-  [[nodiscard]] Fenced to_read(const float* values, std::int64_t count) const { return {values, count, widest(), Fenced::For::reading}; }
-  [[nodiscard]] Fenced to_write(const float* values, std::int64_t count) const { return {values, count, widest(), Fenced::For::writing}; }
-  /// Of a fence: enough for a kernel that takes one tensor of the leaf for another.
-  [[nodiscard]] std::int64_t widest() const {
-    std::int64_t most = rows_ * std::max(leaf_.in.elements(), leaf_.out.elements());
-    for (int p = 0; p < leaf_.parameter_count; ++p) most = std::max(most, leaf_.parameters[p].shape.elements());
-    return most;
-  }
-  void take(const Fenced& made, float* values, const char* trespass) {
-    if (!made.stands() && beside == nullptr) beside = trespass;
-    made.copy_to(values);
-  }
-  [[nodiscard]] std::size_t tokens() const { return static_cast<std::size_t>(leaf_.vocabulary); }
-  /// Away from 0 by at least 0.1, where ReLU and its like have a kink.
-  static Floats values(std::int64_t n, Seed seed, int stream) {
-    Floats out(static_cast<std::size_t>(n));
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const float u = uniform(seed, static_cast<std::uint64_t>(stream), i, -1.0F, 1.0F);
-      out[i] = u < 0 ? u - 0.1F : u + 0.1F;
-    }
-    return out;
-  }
-  Leaf leaf_;
-  std::int64_t rows_;
-  Arena workspace_;
 };
 
 /// d objective / d x by four points: error h^4, so h = 1/64 leaves about 1e-7 of truncation and eps |objective| / h of rounding.
@@ -226,6 +127,12 @@ template <class Test> void compare_absent(Test& test, std::int64_t rows, Gradien
   test.backward(0, rows, false);
   if (differs(input_gradient, test.input_gradient))
     broken("another gradient of its input where what describe does not save is null. Fix: correct backward, or what describe says it saves.");
+  const auto output = test.output;
+  test.forward(0, rows);
+  if (differs(output, test.output) && check.ok())
+    check.text = sentence_of(Code{'G', 11}, std::string{test.leaf().spelled.view()} +
+                                                ": forward gives another output where `statistics` is null, as it is where no backward follows. Fix: "
+                                                "leave out the statistics alone.");
   if (gradients.empty() || !check.ok()) return;
   test.backward(0, rows, false, Test::Part::all_but_input);
   for (std::size_t p = 0; p < gradients.size() && check.ok(); ++p)

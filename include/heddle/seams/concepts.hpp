@@ -22,6 +22,7 @@ struct ForwardCall {
   const float* const* parameters = nullptr;  // one per leaf->parameters
   void* workspace = nullptr;                 // Compute::workspace bytes, 64-byte aligned, this rank's alone
   int part = 0;                              // of a leaf that is split: which one, counted along the axis
+  float* statistics = nullptr;               // (rows, Leaf::statistics), written for the backward; null if there is none to come
 };
 
 /// One backward of a leaf over one grain: both gradients, or one of them, with the same bits.
@@ -37,7 +38,8 @@ struct BackwardCall {
   float* const* parameter_gradients = nullptr;  // one per leaf->parameters; null: not in this call, if the kernel says backward_in_parts
   bool add = false;                             // parameter gradients: added to what is there (true) or overwritten (false)
   void* workspace = nullptr;
-  int part = 0;  // as of ForwardCall
+  int part = 0;                       // as of ForwardCall
+  const float* statistics = nullptr;  // (rows, Leaf::statistics), as the forward left them; null where nothing that is saved is read
 };
 
 /// Kernel<L, Compute> has   static void forward(const ForwardCall&);   static void backward(const BackwardCall&);

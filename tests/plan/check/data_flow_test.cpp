@@ -8,6 +8,7 @@
 
 #include "heddle/graph/frozen.hpp"
 #include "heddle/graph/layers/embedding.hpp"
+#include "heddle/graph/layers/norm.hpp"
 #include "heddle/graph/losses/mean_squared_error.hpp"
 #include "heddle/plan/check/check.hpp"
 #include "heddle/plan/inference.hpp"
@@ -26,6 +27,9 @@ using Copied = Trained<Begun, Single>;
 struct Wide : Sequential<Linear<7, 12>, ReLU, Linear<12, 12>, Tanh, Linear<12, 6>> {};
 using InSequence = Plan<Wide, MeanSquaredError, SGD, Batch<12>, TensorParallel<2, SequenceParallel>>;
 using InParts = Plan<Letters, CrossEntropy, SGD, Batch<4>, TensorParallel<2>>;  // the loss takes parts of the output
+
+struct Normed : Sequential<LayerNorm<8>, Linear<8, 6>, RMSNorm<6>, Linear<6, 3>> {};
+using WithNorms = Trained<Normed, Single>;
 
 /// What check says with one entry changed.
 template <class Change> Diagnosis changed(const Program& p, BodyOp what, int which, Change change) {
@@ -138,6 +142,23 @@ TEST_CASE("a layer whose input is not made, or was overwritten, is named with wh
   CHECK(refused_for(without(p, BodyOp::load_targets), flows, "the loss reads in the forward of chunk 0 the targets, but there lies nothing"));
   CHECK(refused_for(without(p, BodyOp::leaf_backward, 4), flows, "layer 0 '0.0' Linear<8, 6> makes no gradient of its parameters"));
   CHECK(refused_for(without(InTurns::evaluation, BodyOp::store_output), flows, "the loss has no output stored"));
+}
+
+TEST_CASE("the backward of a norm reads the statistics that its own forward has left, which nothing lies over") {
+  const Program& p = lower<WithNorms>();
+  const auto statistics = [&](int node) {
+    for (int e = p.forward_bodies[0].begin; e < p.forward_bodies[0].end; ++e)
+      if (p.entries[e].what == BodyOp::leaf_forward && p.entries[e].node == node) return p.entries[e].e;
+    return Place{};
+  };
+  CHECK(refused_for(changed(p, BodyOp::leaf_forward, 0, [](Entry& e) { e.e = Place{}; }), flows,
+                    "layer 0 '0' LayerNorm<8> reads in the backward of chunk 0 its statistics, but there lies nothing"));
+  CHECK(refused_for(changed(p, BodyOp::leaf_backward, 1, [&](Entry& e) { e.e = statistics(0); }), flows,
+                    "layer 2 '2' RMSNorm<6> reads in the backward of chunk 0 its statistics, but there lies the statistics of layer 0"));
+  CHECK(changed(p, BodyOp::leaf_forward, 0, [](Entry& e) { e.e = e.d; }).code == flows);
+  CHECK(changed(p, BodyOp::leaf_forward, 0, [](Entry& e) { e.e = e.a; }).code == flows);
+  CHECK(changed(p, BodyOp::leaf_forward, 1, [&](Entry& e) { e.d = statistics(0); }).code == flows);
+  CHECK(changed(p, BodyOp::leaf_backward, 1, [&](Entry& e) { e.d = e.e; }).code == flows);
 }
 
 TEST_CASE("a value in another place than its reader looks is found, and so is a gradient") {

@@ -7,6 +7,7 @@
 
 #include "heddle/graph/frozen.hpp"
 #include "heddle/graph/layers/flatten.hpp"
+#include "heddle/graph/layers/norm.hpp"
 #include "heddle/graph/layers/unflatten.hpp"
 #include "heddle/plan/lower/fitted_layout.hpp"
 #include "heddle/policy/sharded.hpp"
@@ -51,6 +52,7 @@ template <class Model, class Policy, class... Options> void check_account(bool g
     const ArenaMap& map = LoweredPrograms<Request>::tables.arenas[c];
     CHECK(memory.flat_bytes(begin, end) == 4 * map.flat_elements());
     const std::int64_t off = map.total - memory.bytes(begin, end, counts);
+    CAPTURE(off);
     if (gaps)
       CHECK(std::abs(off) <= map[RegionKind::scratch].bytes());
     else
@@ -64,6 +66,9 @@ struct Tuned : Sequential<Linear<200, 24>, ReLU, Frozen<Linear<24, 96>>, Tanh, L
 struct Fixed : Sequential<Frozen<Sequential<Linear<200, 24>, ReLU, Linear<24, 96>, Tanh, Linear<96, 8>, GELU>>, Linear<8, 40>, Linear<40, 10>> {};
 struct Thawed
     : Sequential<Linear<8, 24>, Repeat<3, Sequential<Frozen<Linear<24, 24>>, Tanh, Linear<24, 24>, Frozen<Linear<24, 24>>>>, Linear<24, 4>> {};
+/// Statistics are kept for each norm with a backward. All values have one width, so scratch has no gaps.
+struct Normed : Sequential<Frozen<LayerNorm<24>>, Linear<24, 24>, LayerNorm<24>, GELU, Linear<24, 24>, RMSNorm<24>, Tanh, Linear<24, 24>,
+                           LayerNorm<24>, Linear<24, 24>> {};
 struct Deep : Sequential<Linear<23, 16>, Repeat<4, Residual<Linear<16, 19>, GELU, Linear<19, 16, NoBias>, Tanh>>, Tanh, Linear<16, 10>> {};
 /// Cut inside blocks, whose parameters are then two units.
 struct Chained : Sequential<Linear<8, 24>, Repeat<3, Sequential<Linear<24, 24>, Tanh, Linear<24, 24>>>, Linear<24, 4>> {};
@@ -119,6 +124,17 @@ TEST_CASE("the account of a stage is its arena where layers are frozen in front,
   check_account<Fixed, CutBefore<Alternating, 2, 6>>();
   check_account<Fixed, CutBefore<Split, 2, 7>>();
   check_account<Fixed, Hybrid<CutBefore<Filled, 3, 6>, Sharded<2>>>();
+}
+
+TEST_CASE("the account of a stage has the statistics of norms, also of those that run again") {
+  check_account<Normed, CutBefore<Alternating, 3, 6>>();
+  check_account<Normed, CutBefore<Split, 3, 8>>();
+  check_account<Normed, Hybrid<CutBefore<Filled, 4, 7>, Sharded<2>>>();
+  check_account<Normed, CutBefore<Alternating, 3, 6>, Recompute<RMSNorm<24>>>(true);
+  constexpr const Program& p = lower<Plan<Normed, CrossEntropy, Adam, Batch<32>, Single>>();
+  constexpr std::int64_t value = 4 * 32;                                // one feature of all rows
+  constexpr std::int64_t kept = 10 * 24;                                // Tanh takes the place of what RMSNorm gives
+  CHECK(p.pools[0].slot_bytes == (kept + 2 + 1 + 2) * value + 4 * 32);  // the frozen norm in front leaves no statistics
 }
 
 TEST_CASE("a frozen Linear keeps no input, and layers in front of all trained ones keep nothing") {

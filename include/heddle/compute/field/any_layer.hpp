@@ -30,6 +30,8 @@ template <class L> struct FieldAnyLayer {
     for (std::int64_t r = 0; r < call.rows; ++r) {
       const std::uint64_t row = Field::digest(call.input + r * in, in);
       for (std::int64_t o = 0; o < out; ++o) call.output[r * out + o] = Field::write(any("forward", {row, parameters}, {number(o)}));
+      const std::int64_t left = call.statistics == nullptr ? 0 : call.leaf->statistics_elements();
+      for (std::int64_t s = 0; s < left; ++s) call.statistics[r * left + s] = Field::write(any("statistics", {row, parameters}, {number(s)}));
     }
   }
   static void backward(const BackwardCall& call) {
@@ -76,6 +78,10 @@ template <class L> struct FieldAnyLayer {
     if (reads && (saves == Saves::output || saves == Saves::both)) {
       const std::uint64_t made = Field::digest(call.output + r * out, out);
       row = Field::in_degrees() ? higher_degrees(row, made) : row * 0x9e3779b97f4a7c15ULL + made;
+    }
+    if (const std::int64_t left = call.leaf->statistics_elements(); reads && left > 0) {
+      const std::uint64_t found = Field::digest(call.statistics + r * left, left);
+      row = Field::in_degrees() ? higher_degrees(row, found) : row * 0x9e3779b97f4a7c15ULL + found;
     }
     return row;
   }

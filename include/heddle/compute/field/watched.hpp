@@ -133,6 +133,7 @@ template <class L> struct FieldWatched : FieldKernel<L> {
     if (leaf.in.type == ElementType::float32) own.input = watch.reads(call.input, call.rows * leaf.in.elements());
     own.parameters = parameters.all();
     own.output = watch.writes(call.output, call.rows * leaf.out.elements(), "output");
+    own.statistics = watch.writes(call.statistics, call.rows * leaf.statistics_elements(), "statistics");
     watch.run([&own] { Kernel::forward(own); });
   }
   static void backward(const BackwardCall& call) requires requires { Kernel::backward(call); }
@@ -143,6 +144,7 @@ template <class L> struct FieldWatched : FieldKernel<L> {
     BackwardCall own = call;
     if (leaf.in.type == ElementType::float32) own.input = watch.reads(call.input, call.rows * leaf.in.elements());
     own.output = watch.reads(call.output, call.rows * leaf.out.elements());
+    own.statistics = watch.reads(call.statistics, call.rows * leaf.statistics_elements());
     own.output_gradient = watch.reads(call.output_gradient, call.rows * leaf.out.elements());
     own.parameters = parameters.all();
     own.input_gradient = watch.writes(call.input_gradient, call.rows * leaf.in.elements(), "gradient of its input");

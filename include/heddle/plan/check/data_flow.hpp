@@ -119,8 +119,6 @@ struct DataFlow {
         return;
     }
   }
-
-  // ---- sentences
   constexpr Diagnosis& refuse(int node) {
     fault = Diagnosis{Code{'S', 17}, ""};
     if (node < 0 || node >= graph.node_count) return fault << "the loss";
@@ -141,8 +139,6 @@ struct DataFlow {
     fault << fix;
   }
   constexpr void writes_over(int node, std::string_view what) { refuse(node) << " writes in" << here().view() << " over " << what << fix; }
-
-  // ---- reads and writes
   constexpr bool holds(int node, const Place& place, std::uint64_t what, std::int64_t how, std::string_view wants, bool asked = false) {
     const FlowTensor& there = tensors.at(place);
     if (there.what == what && there.how == how && (asked || !there.asked)) return true;
@@ -167,8 +163,6 @@ struct DataFlow {
   constexpr void spare(int node, const Place& read, const Place& written, bool elementwise, std::string_view what) {
     if (read.pool == written.pool && fault.code.letter == '-' && gone(read, written, elementwise)) writes_over(node, what);
   }
-
-  // ---- entries
   constexpr bool of_chunk(int node) {
     if (node >= begin_node && node < end_node) return true;
     refuse(node) << " runs in" << here().view() << ", which has layers " << begin_node << " to " << end_node - 1 << fix;
@@ -182,7 +176,11 @@ struct DataFlow {
     const FlowTensor& in = tensors.at(entry.a);
     if (in.what != names.values[node.operands[0]] || in.how != leaf.takes || in.asked) return wrong(n, " its input", in, leaf.takes);
     if (!tensors.put(entry.d, leaf.out, names.values[n + 1], leaf.gives)) return too_small(n, leaf.out);
-    if (entry.a.pool == entry.d.pool && gone(entry.a, in, entry.d, leaf.elementwise)) writes_over(n, "its input");
+    if (entry.a.pool == entry.d.pool && gone(entry.a, in, entry.d, leaf.elementwise)) return writes_over(n, "its input");
+    if (leaf.statistics == 0 || !entry.e.set()) return;
+    if (!tensors.put(entry.e, leaf.statistics, FlowNames::statistics(n), leaf.keeps)) return too_small(n, leaf.statistics);
+    if (tensors.at(entry.d).what != names.values[n + 1]) return writes_over(n, "its output");
+    if (entry.a != entry.d && tensors.at(entry.a).what != names.values[graph.nodes[n].operands[0]]) writes_over(n, "its input");
   }
   constexpr void backward(const Entry& entry) {
     const int n = entry.node;
@@ -194,6 +192,7 @@ struct DataFlow {
     const bool saved = entry.what != BodyOp::leaf_backward_input || leaf.input_part_reads_saved;
     if (saved && leaf.reads_input && !holds(n, entry.a, names.values[node.operands[0]], leaf.takes, " its saved input")) return;
     if (saved && leaf.reads_output && !holds(n, entry.b, names.values[n + 1], leaf.gives, " its saved output")) return;
+    if (saved && leaf.statistics > 0 && !holds(n, entry.e, FlowNames::statistics(n), leaf.keeps, " its statistics")) return;
     const FlowTensor& back = tensors.at(entry.c);
     if (back.what != names.gradients[n + 1] || back.how != leaf.takes_back) return wrong(n, " the gradient of its output", back, leaf.takes_back);
     if (node.trained_count() > 0 && entry.what != BodyOp::leaf_backward_input) {
@@ -206,7 +205,8 @@ struct DataFlow {
     if (!tensors.put(entry.d, leaf.in, names.terms_of[n], leaf.gives_back)) return too_small(n, leaf.in);
     if (entry.c.pool == to && gone(entry.c, back, entry.d, leaf.elementwise)) return writes_over(n, "the gradient of its output");
     if (saved && ((leaf.reads_input && entry.a.pool == to && gone(entry.a, entry.d, leaf.elementwise)) ||
-                  (leaf.reads_output && entry.b.pool == to && gone(entry.b, entry.d, leaf.elementwise))))
+                  (leaf.reads_output && entry.b.pool == to && gone(entry.b, entry.d, leaf.elementwise)) ||
+                  (leaf.statistics > 0 && entry.e.pool == to && gone(entry.e, entry.d, false))))
       writes_over(n, "what it has saved");
   }
   /// Two terms of a sum of ranks are added to a term; of two wholes, or two parts, the sum lies as they do.

@@ -43,9 +43,11 @@ struct FlowNames {
   static constexpr std::uint64_t terms = flow_name(2);    ///< of the loss: what ranks tell each other
   static constexpr std::uint64_t shares = flow_name(3);   ///< of the loss: what is read back
   static constexpr std::uint64_t loss = flow_name(4);     ///< the gradient of the last value
-  std::uint64_t* values;                                  ///< (nodes + 1)
-  std::uint64_t* gradients;                               ///< (nodes + 1), zeroed; 0 is of a value that nobody needs
-  std::uint64_t* terms_of;                                ///< (nodes): what a layer hands back
+  /// What the forward of a layer leaves for its backward; numbers from the last one down, but for that which has the name 0.
+  [[nodiscard]] static constexpr std::uint64_t statistics(int node) { return flow_name(~static_cast<std::uint64_t>(node + 1)); }
+  std::uint64_t* values;     ///< (nodes + 1)
+  std::uint64_t* gradients;  ///< (nodes + 1), zeroed; 0 is of a value that nobody needs
+  std::uint64_t* terms_of;   ///< (nodes): what a layer hands back
 
   constexpr void find(const Graph& graph, bool training) const {
     const int nodes = graph.node_count;
@@ -81,6 +83,8 @@ struct FlowLeaf {
   std::int64_t gives_back = 0;  // how the gradient of the input lies
   bool reads_input = false;     // in its backward
   bool reads_output = false;
+  std::int64_t statistics = 0;  // elements of a row, 0: none
+  std::int64_t keeps = 0;       // how the statistics lie
   bool input_part_reads_saved = false;
   bool elementwise = false;
 
@@ -93,6 +97,8 @@ struct FlowLeaf {
     gives_back = lies(leaf.in.shape, s.input_gradient);
     reads_input = leaf.saves == Saves::input || leaf.saves == Saves::both;
     reads_output = leaf.saves == Saves::output || leaf.saves == Saves::both;
+    statistics = leaf.statistics_elements();
+    keeps = lies(leaf.statistics, s.statistics);
     input_part_reads_saved = leaf.input_part_reads_saved;
     elementwise = leaf.elementwise;
   }
@@ -192,6 +198,7 @@ constexpr void say_what(Diagnosis& to, const FlowNames& names, int nodes, std::u
   if (what == FlowNames::terms) return void(to << "the terms of the loss");
   for (int n = 0; n < nodes; ++n) {
     if (names.values[n + 1] == what) return void(to << "the output of layer " << n);
+    if (FlowNames::statistics(n) == what) return void(to << "the statistics of layer " << n);
     if (names.gradients[n + 1] == what) return void(to << "the gradient of the output of layer " << n);
     if (names.terms_of[n] == what) return void(to << "what layer " << n << " hands back");
   }

@@ -93,6 +93,9 @@ struct NotedModel {
     if (!is_part(is.in.shape, all.in.shape, splits.input, ranks)) return size("the size of the input of ", is.in.shape, all.in.shape, splits.input);
     if (!is_part(is.out.shape, all.out.shape, splits.output, ranks))
       return size("the size of the output of ", is.out.shape, all.out.shape, splits.output);
+    if (!is_part(is.statistics, all.statistics, splits.statistics, ranks))
+      return noted_otherwise("the size of the statistics of ", all.spelled.view(), is.statistics_elements(),
+                             all.statistics_elements() / (splits.statistics.sharded() ? ranks : 1));
     if (is.parameter_count != all.parameter_count)
       return noted_otherwise<std::int64_t>("the number of parameters of ", all.spelled.view(), is.parameter_count, all.parameter_count);
     for (int k = 0; k < all.parameter_count; ++k)
@@ -118,6 +121,7 @@ struct NotedModel {
       return noted_otherwise("the gradient of the input of ", of, is.input_gradient, splits.input_gradient);
     if (is.output_gradient != splits.output_gradient)
       return noted_otherwise("the gradient of the output of ", of, is.output_gradient, splits.output_gradient);
+    if (is.statistics != splits.statistics) return noted_otherwise("the statistics of ", of, is.statistics, splits.statistics);
     for (int k = 0; k < whole.leaves[l].leaf.parameter_count; ++k) {
       if (is.parameters[k] != splits.parameters[k]) return noted_otherwise("a parameter of ", of, is.parameters[k], splits.parameters[k]);
       if (is.parameter_gradients[k] != splits.parameter_gradients[k])

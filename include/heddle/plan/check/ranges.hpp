@@ -131,7 +131,7 @@ struct RangeCheck {
     if (of_bucket && !is_in(where, "bucket", entry.bucket, p.bucket_count + (gathers ? p.frozen_count : 0))) return;
     const std::int64_t bytes = p.arenas[p.device_of_chunk[chunk]].total;
     if (!is_in(where, "elements of a row", entry.features, bytes / 4 + 1) || !is_in(where, "runs", entry.runs, bytes / 4 + 1, 1)) return;
-    for (const Place* place : {&entry.a, &entry.b, &entry.c, &entry.d})
+    for (const Place* place : {&entry.a, &entry.b, &entry.c, &entry.d, &entry.e})
       if (!is_there(where, *place, bytes)) return;
   }
   constexpr bool is_there(const Where& where, const Place& place, std::int64_t bytes) {

@@ -83,10 +83,12 @@ template <class Notes> struct SlotCheck {
           const int b = entries[e].b.pool;
           const int g = entries[e].c.pool;
           const int d = entries[e].d.pool;
+          const int s = entries[e].e.pool;
           if (a >= 0 && named_by[a] != first) name(a);
           if (b >= 0 && named_by[b] != first) name(b);
           if (g >= 0 && named_by[g] != first) name(g);
           if (d >= 0 && named_by[d] != first) name(d);
+          if (s >= 0 && named_by[s] != first) name(s);
         }
         notes.named[next] = -1;
       }

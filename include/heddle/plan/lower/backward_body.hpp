@@ -89,8 +89,7 @@ struct BackwardWriter {
   constexpr void find_reread(int first, int last) {
     for (int n = first; n < last; ++n) {
       reread[n + 1] = in.graph.nodes[n].trained_count() > 0;
-      if (!in.graph.adds(n) && !in.graph.leaf(n).reshapes) continue;
-      for (int k = 0; k < in.graph.nodes[n].operand_count; ++k)
+      for (int k = 0; k < in.graph.nodes[n].operand_count && (in.graph.adds(n) || in.graph.leaf(n).reshapes); ++k)
         if (in.graph.nodes[n].operands[k] > first && reread[in.graph.nodes[n].operands[k]]) reread[n + 1] = true;
     }
   }
@@ -187,6 +186,7 @@ struct BackwardWriter {
     else if (saves_input(in.graph, node))
       entry.a = out.taken[node].set() ? out.taken[node] : seen(in.graph.nodes[node].operands[0], first);
     if (saves_output(in.graph, node)) entry.b = out.given[node].set() ? out.given[node] : out.home[node + 1];
+    entry.e = out.statistics[node];
     return entry;
   }
   constexpr void gather_again(int node, int first) {
@@ -211,7 +211,7 @@ struct BackwardWriter {
       Entry& entry = read_saved(BodyOp::leaf_backward_weight, n, first);
       entry.c = of_output[n];
       Place kept = gathered.set() ? seen(in.graph.nodes[n].operands[0], first) : entry.a;
-      for (const Place* place : {&kept, &entry.b, &entry.c})
+      for (const Place* place : {&kept, &entry.b, &entry.c, &entry.e})
         if (place->pool >= 0) out.weight_reads[place->pool] = true;
       drop_gathered();
       finish_parameters(n);

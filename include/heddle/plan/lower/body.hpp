@@ -81,6 +81,7 @@ struct Bodies {
   Place* home;                  ///< by value: where its producer puts it
   Place* taken;                 ///< by node: its input as its leaf takes it, where that is kept beside the value
   Place* given;                 ///< by node: its output as its leaf gives it, where that is kept beside the value
+  Place* statistics;            ///< by node: what its forward leaves for its backward
   std::int64_t* slot_bytes;     ///< by pool
   std::int64_t* scratch_bytes;  ///< by chunk: the larger of both directions
   Place loss_gradient{};
@@ -144,6 +145,7 @@ template <int Nodes, int Chunks, int Edges, int MostEntries> struct BodyTables {
   Place home[std::size_t{Nodes + 1}]{};
   Place taken[std::size_t{Nodes + 1}]{};
   Place given[std::size_t{Nodes + 1}]{};
+  Place statistics[std::size_t{Nodes + 1}]{};
   std::int64_t slot_bytes[std::size_t{Chunks * pool_kinds}]{};
   std::int64_t scratch_bytes[std::size_t{Chunks}]{};
   Place loss_gradient{};
@@ -163,6 +165,7 @@ template <int Nodes, int Chunks, int Edges, int MostEntries> struct BodyTables {
             home,
             taken,
             given,
+            statistics,
             slot_bytes,
             scratch_bytes,
             loss_gradient};

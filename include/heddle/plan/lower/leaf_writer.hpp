@@ -22,10 +22,11 @@ struct LeafWriter {
     return in.graph.converts_input(node) && saves_input(in.graph, node) && !reads_input_value(in.graph, node);
   }
   [[nodiscard]] constexpr bool has_given(int node) const { return !keeps_output(in.graph, node) && saves_output(in.graph, node); }
+  [[nodiscard]] constexpr std::int64_t statistics_bytes(int node) const { return in.bytes(saved_statistics(in.graph, node)); }
   [[nodiscard]] constexpr std::int64_t taken_bytes(int node) const { return in.bytes(in.graph.leaf(node).in); }
   [[nodiscard]] constexpr std::int64_t given_bytes(int node) const { return in.bytes(in.graph.leaf(node).out); }
 
-  /// `taken` and `given`: where these forms are kept; unset: aside, until the leaf has run.
+  /// `taken` and `given`: where these forms are kept; unset: aside, until the leaf has run. Statistics that no backward reads are not made.
   constexpr void write(int node, const Place& taken, const Place& given) {
     const Node& n = in.graph.nodes[node];
     const TracedLeaf& traced = in.graph.leaves[n.leaf];
@@ -43,6 +44,7 @@ struct LeafWriter {
       entry.features = features;
       entry.a = from;
       entry.d = to;
+      entry.e = out.statistics[node];
     }
     if (converts_input && !taken.set()) release(from);
     if (!in.graph.converts_output(node)) return;

@@ -181,6 +181,7 @@ class LoweredPlan {
               store.make<Place>(n),
               store.make<Place>(n),
               store.make<Place>(n),
+              store.make<Place>(n),
               store.make<std::int64_t>(chunks * pool_kinds),
               store.make<std::int64_t>(chunks)};
     }

@@ -61,6 +61,7 @@ struct SegmentRunner {
     if (!facts.again[node]) return;
     release(out.taken[node]);
     release(out.given[node]);
+    release(out.statistics[node]);
   }
 
  private:
@@ -82,6 +83,7 @@ struct SegmentRunner {
     const bool weighs = in.layout.order.splits_backward && in.graph.nodes[node].trained_count() > 0;
     if (writer.has_taken(node)) out.taken[node] = place(weighs, writer.taken_bytes(node));
     if (writer.has_given(node)) out.given[node] = place(weighs, writer.given_bytes(node));
+    if (writer.statistics_bytes(node) > 0) out.statistics[node] = place(weighs, writer.statistics_bytes(node));
     writer.write(node, out.taken[node], out.given[node]);
     for (int k = 0; k < in.graph.nodes[node].operand_count; ++k)
       if (const int v = in.graph.nodes[node].operands[k]; v > 0 && facts.again[v - 1]) end_use(facts.root[v]);

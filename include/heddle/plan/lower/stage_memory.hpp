@@ -29,6 +29,7 @@ struct StageRequest {
   bool splits_backward = false;
 
   [[nodiscard]] constexpr std::int64_t bytes(const Spec& of) const { return grain_bytes(batch.grain_rows, of.elements(), of.type) * batch.grains(); }
+  [[nodiscard]] constexpr std::int64_t statistics_bytes(int node) const { return bytes(Spec{Shape{saved_statistics(graph, node)}}); }
   [[nodiscard]] constexpr std::int64_t value_bytes(int value) const { return bytes(graph.spec(value)); }
 };
 
@@ -158,8 +159,7 @@ template <class Arrays> struct StageMemory : Arrays {
     auto* const before = notes.make<std::int64_t>(graph.node_count);  // by unit: padded bytes of those before it
     int* const unit_at = notes.make<int>(cut.pieces + 1);             // by place: the last unit that has begun, -1: none
     auto* const raw_at = notes.make<std::int64_t>(cut.pieces + 1);
-    int unit = -1;
-    int block = -1;
+    int unit = -1, block = -1;
     for (int p = 0; p < cut.pieces; ++p) {
       unit_at[p] = unit;
       raw_at[p] = unit < 0 ? 0 : raw[unit];
@@ -200,6 +200,7 @@ template <class Arrays> struct StageMemory : Arrays {
       reread[p + 1] = reread[p];
       for (int n = cut.piece_node[p]; n < cut.piece_node[p + 1]; ++n) {
         if (facts.root[n + 1] == n + 1 && facts.framed[n + 1]) framed[p + 1] += request.value_bytes(n + 1);
+        if (!facts.again[n]) framed[p + 1] += request.statistics_bytes(n);
         if (graph.nodes[n].trained_count() > 0) reread[p + 1] += request.value_bytes(n + 1);
       }
     }
@@ -223,7 +224,7 @@ template <class Arrays> struct StageMemory : Arrays {
     for (int s = 0; s < recomputed.segment_count; ++s) {
       std::int64_t bytes = 0;
       for (int n = recomputed.segments[s].begin; n < recomputed.segments[s].end; ++n)
-        if (facts.again[n] && facts.root[n + 1] == n + 1) bytes += request.value_bytes(n + 1);
+        if (facts.again[n]) bytes += (facts.root[n + 1] == n + 1 ? request.value_bytes(n + 1) : 0) + request.statistics_bytes(n);
       for (int p = 0; p < cut.pieces; ++p)
         if (cut.piece_node[p] < recomputed.segments[s].end && cut.piece_node[p + 1] > recomputed.segments[s].begin)
           for (int i = 0; i < 4; ++i) scratch[p].of[i / 2][i % 2] += bytes;
@@ -232,8 +233,7 @@ template <class Arrays> struct StageMemory : Arrays {
   /// The most that lives at one node of a piece; a value that takes the place of another is counted once.
   [[nodiscard]] constexpr std::int64_t most_alive(int piece, bool input, bool output) {
     const Graph& graph = request.graph;
-    const int first = cut.piece_node[piece];
-    const int last = cut.piece_node[piece + 1];
+    const int first = cut.piece_node[piece], last = cut.piece_node[piece + 1];
     std::int64_t now = input ? boundary[piece] : 0;
     std::int64_t peak = now;
     int same = last;  // the first value that has the place of the output

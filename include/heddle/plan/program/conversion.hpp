@@ -37,6 +37,11 @@ enum class BodyKind : std::uint8_t { forward, backward, input, weight };
 }
 [[nodiscard]] constexpr bool saves_input(const Graph& graph, int node) { return saves_input(graph.leaf(node)) && reads_saved(graph, node); }
 [[nodiscard]] constexpr bool saves_output(const Graph& graph, int node) { return saves_output(graph.leaf(node)) && reads_saved(graph, node); }
+/// Elements of a row that the forward leaves for the backward beside values.
+[[nodiscard]] constexpr std::int64_t saved_statistics(const Graph& graph, int node) {
+  const std::int64_t left = graph.leaf(node).statistics_elements();
+  return left > 0 && reads_saved(graph, node) ? left : 0;
+}
 
 /// Each rank has a part of what the leaf takes whole: it is gathered for the forward. The parts are kept, not the whole.
 [[nodiscard]] constexpr bool gathers_input(const Graph& graph, int node) {

@@ -109,6 +109,7 @@ struct Entry {
   Place b;                    // leaf_backward: saved output; add: second operand; loss, loss_terms: targets
   Place c;                    // leaf_backward: gradient of the output; loss: terms of all parts, rank by rank in each row; loss_terms: its terms
   Place d;                    // what is written: output, gradient of the input, gradient of the loss; loss_terms: what loss makes a gradient of
+  Place e;                    // leaf_forward: statistics, written if a backward reads them; leaf_backward and its parts: statistics
 };
 
 /// One value that crosses from a role to another, in one direction. 16 rows of 50 features are a payload of 800 elements.

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// Models with norms, whose forward leaves statistics for the backward: every policy has the bits of one device, and split sequences its numbers.
+#include <doctest/doctest.h>
+
+#include "equivalence/equal.hpp"
+
+using namespace heddle;
+
+namespace {
+
+/// Norms first, inside of blocks, without and with a bias, and in front of a loss.
+struct Inner : Residual<RMSNorm<16, Epsilon<6>>, Linear<16, 19>, GELU, Linear<19, 16, NoBias>> {};
+struct Normed : Sequential<LayerNorm<23>, Linear<23, 16>, Repeat<3, Inner>, LayerNorm<16, NoBias>, Linear<16, 10>, LayerNorm<10>> {};
+/// What is frozen passes a gradient on, and reads its statistics for it; what lies in front of all trained layers leaves none.
+struct Adapted
+    : Sequential<Frozen<Sequential<LayerNorm<23>, Linear<23, 16>>>, LayerNorm<16>, Linear<16, 16>, Frozen<RMSNorm<16>>, Tanh, Linear<16, 10>> {};
+
+template <class Model, class... Parts> using Of = Plan<Model, CrossEntropy, AdamW, Batch<32, KeepLast>, Grain<2>, Parts...>;
+template <class Order, class... More> using Two = Pipeline<Balanced<2>, Order, Microbatches<4>, More...>;
+
+template <class Model> void every_policy() {
+  using Alone = Of<Model, Single>;
+  equivalence::check_same_bits<Of<Model, DataParallel<2>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Model, DataParallel<4>, Bucket<64_B>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Model, Single, Accumulate<4>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Model, Single, Recompute<LayerNorm<16, NoBias>, RMSNorm<16, Epsilon<6>>, GELU>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Model, Sharded<4, OptimizerState>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Model, Sharded<2, heddle::Gradients>, Accumulate<2>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Model, Sharded<4>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Model, Sharded<2, Keep::Step>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Model, Two<GPipe>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Model, Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Model, Two<Interleaved<2>>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Model, Two<ZeroBubbleH1>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Model, Hybrid<Two<OneFOneB>, DataParallel<2>>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Model, Hybrid<Two<ZeroBubbleH1>, Sharded<2>>>, Alone>();
+}
+
+}  // namespace
+
+TEST_CASE("norms anywhere in a model have the bits of one device under every policy") { every_policy<Normed>(); }
+TEST_CASE("frozen norms, and norms that run no backward, do so too") {
+  using Alone = Of<Adapted, Single>;
+  equivalence::check_same_bits_as_data<Of<Adapted, Recompute<LayerNorm<16>, RMSNorm<16>>, Single>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Adapted, DataParallel<4>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Adapted, Sharded<2>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Adapted, Two<OneFOneB>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Adapted, Two<ZeroBubbleH1>>, Alone>();
+}
+
+TEST_CASE("statistics are kept for a backward alone: an evaluation has none, nor what runs no backward, and what runs again makes its own") {
+  const auto written = [](const Program& p, const IndexRange* bodies) {
+    int count = 0;
+    for (int c = 0; c < p.chunks; ++c)
+      for (int e = bodies[c].begin; e < bodies[c].end; ++e) count += p.entries[e].what == BodyOp::leaf_forward && p.entries[e].e.set() ? 1 : 0;
+    return count;
+  };
+  const auto plain = equivalence::as_data<Of<Normed, Single>>();
+  CHECK(written(plain.training(), plain.training().forward_bodies) == 6);
+  CHECK(written(plain.evaluation(), plain.evaluation().forward_bodies) == 0);
+  const auto adapted = equivalence::as_data<Of<Adapted, Single>>();
+  CHECK(written(adapted.training(), adapted.training().forward_bodies) == 2);  // not the norm in front
+  const auto again = equivalence::as_data<Of<Normed, Single, Recompute<RMSNorm<16, Epsilon<6>>>>>();
+  CHECK(written(again.training(), again.training().forward_bodies) == 3);
+  CHECK(written(again.training(), again.training().backward_bodies) == 3);
+}
