@@ -73,7 +73,7 @@ TEST_CASE("pytorch #172932, torchtitan #2106: a bias is not added to a term, and
   Signature everywhere = by_rows;
   everywhere.parameters[1] = laid::replicate;
   CHECK(says(check_signature(linear, everywhere), "so the sum would hold it once for each rank"));
-  CHECK(code_of(may_reduce(Collective::all_reduce, axis::tensor, whole)) == "P13");
+  CHECK(code_of(may_reduce(CalledCollective::all_reduce, axis::tensor, whole)) == "P13");
 }
 
 TEST_CASE("pytorch #147180: -5 * dt == 2 * dt is no question for a sum that is not yet taken") {

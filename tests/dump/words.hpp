@@ -37,6 +37,43 @@ namespace heddle::tests {
   return "";
 }
 
+[[nodiscard]] constexpr std::string_view word_of(Purpose purpose) {
+  switch (purpose) {
+    case Purpose::gradient: return "gradient";
+    case Purpose::parameters: return "parameters";
+    case Purpose::value: return "value";
+    case Purpose::parameter_term: return "term of a parameter";
+    case Purpose::loss: return "loss";
+    case Purpose::norm: return "norm";
+  }
+  return "";
+}
+
+[[nodiscard]] constexpr std::string_view word_of(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::all_reduce: return "all-reduce";
+    case CollectiveKind::reduce_scatter: return "reduce-scatter";
+    case CollectiveKind::all_gather: return "all-gather";
+  }
+  return "";
+}
+
+/// Of regions; the bytes of an arena follow one another in this order.
+inline constexpr std::string_view region_words[region_kinds] = {"parameters",
+                                                                "frozen parameters",
+                                                                "gathered parameters",
+                                                                "gathered frozen parameters",
+                                                                "gradients",
+                                                                "unreduced gradients",
+                                                                "arrived slices",
+                                                                "gradients of uses",
+                                                                "states",
+                                                                "losses",
+                                                                "norms",
+                                                                "zeros",
+                                                                "pools",
+                                                                "scratch"};
+
 [[nodiscard]] constexpr std::string_view word_of(When when) {
   switch (when) {
     case When::always: return "";

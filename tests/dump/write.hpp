@@ -32,6 +32,7 @@ class ProgramWriter {
   /// What runs in one of them.
   void write_mode() {
     for (int t = 0; t < p_.transfer_count; ++t) write(t, p_.transfers[t]);
+    for (int c = 0; c < p_.collective_count; ++c) write(c, p_.collectives[c]);
     for (int pool = 0; pool < p_.chunks * pool_kinds; ++pool) write_pool(pool);
     write_groups();
     for (int r = 0; r < p_.roles; ++r) write_list(r);
@@ -118,22 +119,8 @@ class ProgramWriter {
     for (int r = 0; r < p_.roles; ++r) {
       const ArenaMap& a = p_.arenas[r];
       out_ << "-- arena of role " << r << '\n';
-      constexpr std::string_view names[region_kinds] = {"parameters",
-                                                        "frozen parameters",
-                                                        "gathered parameters",
-                                                        "gathered frozen parameters",
-                                                        "gradients",
-                                                        "unreduced gradients",
-                                                        "arrived slices",
-                                                        "gradients of uses",
-                                                        "states",
-                                                        "losses",
-                                                        "norms",
-                                                        "zeros",
-                                                        "pools",
-                                                        "scratch"};
       for (int k = 0; k < region_kinds; ++k)
-        if (a.regions[k].bytes() > 0) out_ << names[k] << ": bytes " << a.regions[k].begin << " to " << a.regions[k].end() << '\n';
+        if (a.regions[k].bytes() > 0) out_ << region_words[k] << ": bytes " << a.regions[k].begin << " to " << a.regions[k].end() << '\n';
       std::int64_t largest = 0;
       for (int b = 0; b < p_.bucket_count; ++b)
         if (p_.buckets[b].role == r) largest = std::max(largest, 4 * p_.buckets[b].elements);
@@ -149,6 +136,20 @@ class ProgramWriter {
     write(" from", t.source);
     write(" to", t.target);
     out_ << '\n';
+  }
+  /// Values lie where their entries have them.
+  void write(int number, const Collective& c) {
+    if (c.purpose == Purpose::value) return;
+    out_ << "collective " << number << ": " << word_of(c.kind) << " of " << word_of(c.purpose) << " along " << name_of(c.axis) << ", " << c.payload
+         << " in " << c.slices << " x " << c.elements << " elements";
+    if (c.kind != CollectiveKind::all_reduce) write(" from ", c.source);
+    write(c.kind == CollectiveKind::all_reduce ? " at " : " to ", c.target);
+    if (c.accumulates) write(", later ones to ", c.arrived);
+    out_ << '\n';
+  }
+  void write(std::string_view before, const Address& end) {
+    out_ << before << region_words[static_cast<int>(end.region)] << ' ' << end.copy << '+' << end.begin;
+    if (end.stride > 0) out_ << " by " << end.stride << " along " << name_of(end.along);
   }
   void write_pool(int number) {
     const Pool& pool = p_.pools[number];
@@ -183,7 +184,7 @@ class ProgramWriter {
       write_axis(
           line.op == ListOp::reduce_start || line.op == ListOp::reduce_wait || line.op == ListOp::gather_start || line.op == ListOp::gather_wait,
           line.axis);
-      write(collective_size(p_, line));
+      if (starts(line.op)) write(p_.collectives[line.collective]);
       out_ << word_of(line.when) << '\n';
     }
   }
@@ -207,7 +208,7 @@ class ProgramWriter {
       if (places[k]->set()) write(", " + std::string{words.places[k]}, *places[k]);
     write(", statistics", entry.e);
     write_axis(moves(entry.what), entry.axis);
-    write(collective_size(p_, entry));
+    if (moves(entry.what) && entry.collective >= 0 && !waits(entry.what)) write(p_.collectives[entry.collective]);
     out_ << word_of(entry.when) << '\n';
   }
   void write(std::string_view before, const Place& place) {
@@ -219,14 +220,9 @@ class ProgramWriter {
       out_ << word_of(static_cast<PoolKind>(place.pool % pool_kinds)) << ' ' << place.pool / pool_kinds;
     out_ << '+' << place.offset;
   }
-  void write(const CollectiveSize& size) {
-    if (size.halves == 0) return;
-    out_ << ", "
-         << (size.halves == 2 ? "all-reduce"
-             : size.sums      ? "reduce-scatter"
-                              : "all-gather")
-         << " of " << size.payload << " of " << size.elements << " elements";
-  }
+  void write(const Collective& c) { out_ << ", " << word_of(c.kind) << " of " << c.payload / c.slices << " of " << c.elements << " elements"; }
+  [[nodiscard]] static constexpr bool starts(ListOp op) { return op == ListOp::reduce_start || op == ListOp::gather_start; }
+  [[nodiscard]] static constexpr bool waits(BodyOp what) { return what == BodyOp::reduce_wait || what == BodyOp::gather_wait; }
   void write_axis(bool moves, Axis axis) {
     if (moves) out_ << ", along " << name_of(axis);
   }

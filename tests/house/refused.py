@@ -13,7 +13,7 @@ TWINS = {
     ("plan/options/batch.hpp", "BatchDivision"): ("plan/read/refused_program.hpp", "RefusedBatch", {"fault": "the refusal is told already"}),
     ("plan/program/program.hpp", "Program"): ("plan/read/refused_program.hpp", "RefusedProgram", {
         **{view: "one line that does nothing" for view in (
-            "graph instructions lists entries forward_bodies backward_bodies weight_bodies body transfers pools slots parameters buckets units pieces uses "
+            "graph instructions lists entries forward_bodies backward_bodies weight_bodies body transfers collectives pools slots parameters buckets units pieces uses "
             "bucket_of_node arenas").split()},
         "training": "a backend asks for it", "splits_backward": "it chooses kernels", "loss": "a description", "groups": "there is none", "storage": "a description"}),
 }

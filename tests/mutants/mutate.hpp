@@ -15,6 +15,7 @@
 
 #include "dump/words.hpp"
 #include "heddle/core/random.hpp"
+#include "heddle/plan/check/collectives.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "mutants/insertions.hpp"
 #include "plan/arena_numbers.hpp"
@@ -48,9 +49,10 @@ enum class Mistake : std::uint8_t {
   pool,
   arena,
   parameter,
-  unit
+  unit,
+  collective
 };
-inline constexpr int mistakes = static_cast<int>(Mistake::unit) + 1;
+inline constexpr int mistakes = static_cast<int>(Mistake::collective) + 1;
 [[nodiscard]] constexpr std::string_view name_of(Mistake mistake) {
   switch (mistake) {
     case Mistake::line_deleted: return "a line is deleted";
@@ -79,6 +81,7 @@ inline constexpr int mistakes = static_cast<int>(Mistake::unit) + 1;
     case Mistake::arena: return "a region of an arena lies elsewhere, or has another size";
     case Mistake::parameter: return "a parameter lies elsewhere, or has another size";
     case Mistake::unit: return "the norm counts another unit";
+    case Mistake::collective: return "a collective is of another kind, axis or size, or lies elsewhere";
   }
   return "";
 }
@@ -98,6 +101,7 @@ class Changeable {
     arenas.assign(original.arenas, original.arenas + original.roles);
     parameters.assign(original.parameters, original.parameters + original.graph->parameter_count);
     units.assign(original.units, original.units + original.unit_count);
+    collectives.assign(original.collectives, original.collectives + original.collective_count);
   }
   [[nodiscard]] const Program& original() const { return program_; }
   /// Valid until the next change.
@@ -131,6 +135,21 @@ class Changeable {
     p.arenas = arenas.data();
     p.parameters = parameters.data();
     p.units = units.data();
+    p.collectives = collectives.data();
+    p.collective_count = static_cast<int>(collectives.size());
+    return p;
+  }
+  /// The same, where each line and entry moves what it says, as if the lowering had noted it so: of a changed axis, bucket, place or size.
+  [[nodiscard]] Program noted_again() {
+    Program p = view();
+    collectives_ = collectives;
+    const FollowingCollective following{p};
+    for (Instruction& line : flat_)
+      if (line.collective >= 0) line.collective = number_of(following.of(line));
+    for (Entry& entry : entries_)
+      if (entry.collective >= 0) entry.collective = number_of(following.of(entry));
+    p.collectives = collectives_.data();
+    p.collective_count = static_cast<int>(collectives_.size());
     return p;
   }
 
@@ -143,12 +162,20 @@ class Changeable {
   std::vector<ArenaMap> arenas;  // by role
   std::vector<ParameterPlace> parameters;
   std::vector<FlatUnit> units;
+  std::vector<Collective> collectives;
 
  private:
+  std::int16_t number_of(const Collective& wanted) {
+    const auto found = std::find(collectives_.begin(), collectives_.end(), wanted);
+    const auto number = static_cast<std::int16_t>(found - collectives_.begin());
+    if (found == collectives_.end()) collectives_.push_back(wanted);
+    return number;
+  }
   Program program_;
   std::vector<Instruction> flat_;
   std::vector<IndexRange> list_ranges_;
   std::vector<Entry> entries_;
+  std::vector<Collective> collectives_;
   std::array<std::vector<IndexRange>, directions> body_ranges_;
 };
 
@@ -172,10 +199,13 @@ template <class Visit> class Mutator {
     for (std::size_t k = 0; k < changed_.parameters.size() && p_.storage.parts == 1; ++k) parameter(k);
     for (std::size_t u = 0; u < changed_.units.size() && p_.clips; ++u)
       other(changed_.units[u].counts, std::array{!changed_.units[u].counts}, Mistake::unit, [=] { return "unit " + std::to_string(u); });
+    for (std::size_t c = 0; c < changed_.collectives.size(); ++c) collective(c);
   }
 
  private:
-  template <class Where> void tell(Mistake mistake, Where where) { visit_(mistake, where, changed_.view()); }
+  template <class Where> void tell(Mistake mistake, Where where) {
+    visit_(mistake, where, mistake == Mistake::collective ? changed_.view() : changed_.noted_again());
+  }
 
   template <class Item, class Where> void delete_double_swap(std::vector<Item>& all, std::size_t i, Mistake deleted, Where where) {
     const auto kind = [&](int k) { return static_cast<Mistake>(static_cast<int>(deleted) + k); };
@@ -384,6 +414,38 @@ template <class Visit> class Mutator {
           [=] { return "parameter " + std::to_string(k) + " (begin)"; });
     if (here.elements > 1)
       other(here.elements, std::array{here.elements - 1}, Mistake::parameter, [=] { return "parameter " + std::to_string(k) + " (elements)"; });
+  }
+
+  /// What lines and entries say stays as it is: other ends, another kind and size are what the table alone says.
+  void collective(std::size_t number) {
+    Collective& here = changed_.collectives[number];
+    if (!named(static_cast<std::int16_t>(number))) return;
+    const auto where = [=](const char* what) { return [=] { return "collective " + std::to_string(number) + " (" + what + ")"; }; };
+    other(here.axis, axes(), Mistake::collective, where("axis"));
+    other(here.kind, std::array{CollectiveKind::all_reduce, CollectiveKind::reduce_scatter, CollectiveKind::all_gather}, Mistake::collective,
+          where("kind"));
+    if (here.elements > 16) other(here.elements, std::array{here.elements - 16}, Mistake::collective, where("elements"));
+    if (here.kind == CollectiveKind::reduce_scatter && here.purpose == Purpose::gradient)
+      other(here.accumulates, std::array{!here.accumulates}, Mistake::collective, where("accumulation"));
+    if (here.kind != CollectiveKind::all_reduce) end(here.source, where("source"));
+    end(here.target, where("target"));
+    if (here.accumulates) end(here.arrived, where("arrival"));
+  }
+  template <class Where> void end(Address& here, Where where) {
+    other(here.begin, std::array{here.begin + 16, here.begin - 16}, Mistake::collective, where);
+    if (here.stride > 0) other(here.stride, std::array{std::int64_t{0}, here.stride - 16}, Mistake::collective, where);
+    if (here.region == RegionKind::fresh || here.region == RegionKind::arrived || here.region == RegionKind::gathered)
+      other(here.copy, std::array{static_cast<std::int16_t>(1 - here.copy)}, Mistake::collective, where);
+    if (here.region == RegionKind::gradients || here.region == RegionKind::parameters)
+      other(here.region, std::array{RegionKind::gradients, RegionKind::parameters}, Mistake::collective, where);
+  }
+  [[nodiscard]] bool named(std::int16_t number) const {
+    const auto names = [=](const auto& lists) {
+      return std::any_of(lists.begin(), lists.end(), [=](const auto& list) {
+        return std::any_of(list.begin(), list.end(), [=](const auto& at) { return at.collective == number; });
+      });
+    };
+    return names(changed_.lists) || names(changed_.bodies[0]) || names(changed_.bodies[1]) || names(changed_.bodies[2]);
   }
 
   const Program& p_;

@@ -58,6 +58,7 @@ class Faults {
     flat();
     tables();
     memory();
+    for (int mode = 0; mode < 2; ++mode) collectives(mode);
   }
   [[nodiscard]] const std::vector<Fault>& all() const { return all_; }
   [[nodiscard]] const Program& training() const { return whole_.programs[0]; }
@@ -271,6 +272,57 @@ class Faults {
         number("pool.slots", after, [=](Phases& p) -> int& { return pool(p).slots; });
         number("pool.role", after, [=](Phases& p) -> std::int16_t& { return pool(p).role; }, {1});
       }
+  }
+
+  /// The first collective of each purpose and kind stands for all of them.
+  void collectives(int mode) {
+    const After after = After::placing;
+    const Program& program = whole_.programs[mode];
+    bool seen[6][3]{};
+    for (int c = 0; c < program.collective_count; ++c) {
+      const Collective& is = program.collectives[c];
+      if (std::exchange(seen[static_cast<int>(is.purpose)][static_cast<int>(is.kind)], true)) continue;
+      const auto collective = [=](Phases& p) -> Collective& { return of(p.programs[mode].collectives[c]); };
+      add("collective.kind", after, [=](Phases& p) {
+        CollectiveKind& kind = collective(p).kind;
+        kind = kind == CollectiveKind::all_gather ? CollectiveKind::all_reduce : CollectiveKind::all_gather;
+      });
+      add("collective.axis", after, [=](Phases& p) {
+        Axis& axis = collective(p).axis;
+        axis = axis == Axis::tensor ? Axis::data : Axis::tensor;
+      });
+      add("collective.purpose", after, [=](Phases& p) {
+        Purpose& purpose = collective(p).purpose;
+        purpose = purpose == Purpose::value ? Purpose::loss : Purpose::value;
+      });
+      flag("collective.accumulates", after, [=](Phases& p) -> bool& { return collective(p).accumulates; });
+      number("collective.slices", after, [=](Phases& p) -> std::int16_t& { return collective(p).slices; });
+      number("collective.elements", after, [=](Phases& p) -> std::int64_t& { return collective(p).elements; }, {16, -16});
+      number("collective.payload", after, [=](Phases& p) -> std::int64_t& { return collective(p).payload; });
+      end("collective.source", [=](Phases& p) -> Address& { return collective(p).source; });
+      end("collective.target", [=](Phases& p) -> Address& { return collective(p).target; });
+      if (is.accumulates) end("collective.arrived", [=](Phases& p) -> Address& { return collective(p).arrived; });
+    }
+    for (int i = 0; i < program.lists[program.roles - 1].end; ++i) {
+      if (program.instructions[i].collective < 0) continue;
+      number("the collective of a line", after, [=](Phases& p) -> std::int16_t& { return of(p.programs[mode].instructions[i].collective); });
+      return;
+    }
+  }
+  template <class Field> void end(const std::string& name, Field field) {
+    const After after = After::placing;
+    number(name + ".begin", after, [=](Phases& p) -> std::int64_t& { return field(p).begin; }, {16, -16});
+    number(name + ".stride", after, [=](Phases& p) -> std::int64_t& { return field(p).stride; }, {16});
+    number(name + ".copy", after, [=](Phases& p) -> std::int16_t& { return field(p).copy; });
+    number(name + ".pool", after, [=](Phases& p) -> std::int16_t& { return field(p).pool; }, {1});
+    add(name + ".region", after, [=](Phases& p) {
+      RegionKind& region = field(p).region;
+      region = region == RegionKind::gradients ? RegionKind::parameters : RegionKind::gradients;
+    });
+    add(name + ".along", after, [=](Phases& p) {
+      Axis& along = field(p).along;
+      along = along == Axis::stage ? Axis::data : Axis::stage;
+    });
   }
 
   const LoweringRequest& asked_;

@@ -61,6 +61,7 @@ class Difference {
     };
     same("storage", 0, flags(a.storage), flags(b.storage));
     same("transfers", 0, a.transfer_count, b.transfer_count);
+    same("collectives", 0, a.collective_count, b.collective_count);
     same("buckets", 0, a.bucket_count, b.bucket_count);
     same("buckets of frozen parameters", 0, a.frozen_count, b.frozen_count);
     same("units", 0, a.unit_count, b.unit_count);
@@ -88,6 +89,7 @@ class Difference {
       for (int i = a.lists[r].begin; i < a.lists[r].end && words_.empty(); ++i) line(i, a.instructions[i], b.instructions[i]);
     }
     for (int t = 0; t < a.transfer_count && words_.empty(); ++t) transfer(t, a.transfers[t], b.transfers[t]);
+    for (int c = 0; c < a.collective_count && words_.empty(); ++c) collective(c, a.collectives[c], b.collectives[c]);
   }
   void line(int i, const Instruction& a, const Instruction& b) {
     same("op of a line", i, a.op, b.op);
@@ -100,6 +102,7 @@ class Difference {
     same("bucket of a line", i, a.bucket, b.bucket);
     same("token of a line", i, a.token, b.token);
     same("sequence of a line", i, a.sequence, b.sequence);
+    same("collective of a line", i, a.collective, b.collective);
   }
   void transfer(int t, const Transfer& a, const Transfer& b) {
     same("value of a transfer", t, a.value, b.value);
@@ -113,6 +116,18 @@ class Difference {
     same("elements of a transfer", t, a.elements, b.elements);
     same("payload of a transfer", t, a.payload, b.payload);
     same("use of a transfer", t, a.use, b.use);
+  }
+  void collective(int c, const Collective& a, const Collective& b) {
+    same("kind of a collective", c, a.kind, b.kind);
+    same("purpose of a collective", c, a.purpose, b.purpose);
+    same("axis of a collective", c, a.axis, b.axis);
+    same("source of a collective", c, a.source, b.source);
+    same("target of a collective", c, a.target, b.target);
+    same("elements of a collective", c, a.elements, b.elements);
+    same("payload of a collective", c, a.payload, b.payload);
+    same("slices of a collective", c, a.slices, b.slices);
+    same("accumulation of a collective", c, a.accumulates, b.accumulates);
+    same("where a collective arrives", c, a.arrived, b.arrived);
   }
   void bodies(const Program& a, const Program& b) {
     for (int c = 0; c < a.chunks; ++c) {
@@ -130,6 +145,7 @@ class Difference {
     same("when of an entry", e, a.when, b.when);
     same("axis of an entry", e, a.axis, b.axis);
     same("bucket of an entry", e, a.bucket, b.bucket);
+    same("collective of an entry", e, a.collective, b.collective);
     same("node of an entry", e, a.node, b.node);
     same("features of an entry", e, a.features, b.features);
     same("runs of an entry", e, a.runs, b.runs);

@@ -60,14 +60,14 @@ template <class Comm, class X> [[nodiscard]] auto own_copy(Comm& comm, const X& 
 /// Errors  P13 at build if x is no sum over an axis that is named, P16 if it is a mean, P18 if it cannot be moved
 /// Tested  mesh/collectives_test, backend/spmd_threads_test, backend/spmd_mpi_test, fail/P13_all_reduce_of_a_whole_value
 template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto all_reduce(Comm& comm, const X& x) {
-  using Rule = Calling<Collective::all_reduce, X, Axes...>;
+  using Rule = Calling<CalledCollective::all_reduce, X, Axes...>;
   static_assert(sizeof(fired<Rule>) > 0);
   if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
     return refused(x);
   } else {
     auto held = own_copy(comm, x);
     (comm.all_reduce(Axes, floats_of(held), float_count(held)), ...);
-    return DistributedValue<typename X::Value, placements_after<Collective::all_reduce, X, Axes...>()>{std::move(held)};
+    return DistributedValue<typename X::Value, placements_after<CalledCollective::all_reduce, X, Axes...>()>{std::move(held)};
   }
 }
 
@@ -78,7 +78,7 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto all_reduc
 /// Errors  as all_reduce
 /// Tested  mesh/collectives_test, backend/spmd_threads_test, backend/spmd_mpi_test
 template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto reduce_scatter(Comm& comm, const X& x) {
-  using Rule = Calling<Collective::reduce_scatter, X, Axes...>;
+  using Rule = Calling<CalledCollective::reduce_scatter, X, Axes...>;
   static_assert(sizeof(fired<Rule>) > 0);
   if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
     return refused(x);
@@ -91,7 +91,7 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto reduce_sc
       held = std::move(part);
     };
     (along(Axes), ...);
-    return DistributedValue<typename X::Value, placements_after<Collective::reduce_scatter, X, Axes...>()>{std::move(held)};
+    return DistributedValue<typename X::Value, placements_after<CalledCollective::reduce_scatter, X, Axes...>()>{std::move(held)};
   }
 }
 
@@ -102,7 +102,7 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto reduce_sc
 /// Errors  P13 at build if x is not split over the axis, or not along dimension 0; P18 if it cannot grow
 /// Tested  mesh/collectives_test, backend/spmd_threads_test, backend/spmd_mpi_test
 template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto all_gather(Comm& comm, const X& x) {
-  using Rule = Calling<Collective::all_gather, X, Axes...>;
+  using Rule = Calling<CalledCollective::all_gather, X, Axes...>;
   static_assert(sizeof(fired<Rule>) > 0);
   if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
     return refused(x);
@@ -115,7 +115,7 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto all_gathe
       held = std::move(whole);
     };
     (along(Axes), ...);
-    return DistributedValue<typename X::Value, placements_after<Collective::all_gather, X, Axes...>()>{std::move(held)};
+    return DistributedValue<typename X::Value, placements_after<CalledCollective::all_gather, X, Axes...>()>{std::move(held)};
   }
 }
 
@@ -126,7 +126,7 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto all_gathe
 /// Errors  P13 at build if the others hold parts or terms; P20 at run time for a root that is not there
 /// Tested  mesh/collectives_test, backend/spmd_threads_test, backend/spmd_mpi_test
 template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto broadcast(Comm& comm, const X& x, int root = 0) {
-  using Rule = Calling<Collective::broadcast, X, Axes...>;
+  using Rule = Calling<CalledCollective::broadcast, X, Axes...>;
   static_assert(sizeof(fired<Rule>) > 0);
   if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
     return refused(x);
@@ -148,7 +148,7 @@ template <Axis... Axes, class X, std::size_t Length = 1> [[nodiscard]] constexpr
   if constexpr (!Rule::found.ok() || was_refused(placements_in<X>()))
     return refused(x);
   else
-    return DistributedValue<typename X::Value, placements_after<Collective::assume_reduced, X, Axes...>()>{x.held_by_this_rank()};
+    return DistributedValue<typename X::Value, placements_after<CalledCollective::assume_reduced, X, Axes...>()>{x.held_by_this_rank()};
 }
 
 }  // namespace heddle::mesh_room

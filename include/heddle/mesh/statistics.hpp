@@ -71,7 +71,7 @@ template <Taken How, class X, Axis... Axes> [[nodiscard]] constexpr Placements p
 /// Errors  as all_reduce
 /// Tested  mesh/statistics_test
 template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto sum_over(Comm& comm, const X& x) {
-  using Rule = Calling<Collective::all_reduce, X, Axes...>;
+  using Rule = Calling<CalledCollective::all_reduce, X, Axes...>;
   static_assert(sizeof(fired<Rule>) > 0);
   if constexpr (!Rule::found.ok() || was_refused(placements_in<X>())) {
     return refused(x);
@@ -90,12 +90,12 @@ template <class X, Axis... Axes> [[nodiscard]] constexpr Diagnosis mean_is_sound
     if constexpr (!std::same_as<Held, WeightedSum> && !is_mean_of_rows<Held>)
       return Diagnosis{Code{'P', 16}, "mean_over"} << " is given " << type_name<Held>().view()
                                                    << ", which does not say over how many rows it was taken. Fix: give MeanOf<rows> or WeightedSum.";
-    else if constexpr (may_call<Collective::all_reduce, Axes...>(X::placements).ok())
+    else if constexpr (may_call<CalledCollective::all_reduce, Axes...>(X::placements).ok())
       return is_whole("mean_over", placements_taken<Taken::mean, X, Axes...>());
     else
-      return may_call<Collective::all_reduce, Axes...>(X::placements);
+      return may_call<CalledCollective::all_reduce, Axes...>(X::placements);
   } else {
-    return call_is_sound<Collective::all_reduce, X, Axes...>();
+    return call_is_sound<CalledCollective::all_reduce, X, Axes...>();
   }
 }
 /// Holds what is wrong with mean_over: P16 where a value does not say its rows; or nothing.

@@ -8,6 +8,7 @@
 
 #include "heddle/plan/check/budget.hpp"
 #include "heddle/plan/check/clipping.hpp"
+#include "heddle/plan/check/collectives.hpp"
 #include "heddle/plan/check/coverage.hpp"
 #include "heddle/plan/check/data_flow.hpp"
 #include "heddle/plan/check/facts.hpp"
@@ -118,10 +119,18 @@ template <class Request, bool Training> struct CheckedFlow {
     flow.run();
     return flow.fault;
   }
+  static constexpr Diagnosis find_collectives() {
+    if (!Lines::lines.found.ok()) return {};
+    int started[std::size_t{2 * (P::bucket_count + P::frozen_count) + 1}]{};
+    CollectiveCheck<int*> check{Lines::program(), started};
+    check.run(Lines::lines.after, Lines::lines.first_closing);
+    return check.fault;
+  }
   static constexpr Diagnosis same =
       check_same_on_ranks(Lines::program(), Lines::lines.after, Lines::lines.conditional ? -1 : Lines::lines.first_closing);
   static constexpr Diagnosis values = find_values();
   static constexpr Diagnosis steps = find_steps();
+  static constexpr Diagnosis collectives = find_collectives();
 };
 
 /// The checks that read the lowered Program, one constexpr variable each.
@@ -166,6 +175,7 @@ template <class Request> struct CheckedProgram {
       case Rule::values: return Flow::values;
       case Rule::steps: return Flow::steps;
       case Rule::rendezvous: return Lines::rendezvous;
+      case Rule::collectives: return Flow::collectives;
     }
     return fine;
   }

@@ -26,8 +26,8 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
  public:
   HEDDLE_COLD Executor(const Program& training, const Program& evaluation, const KernelTable& kernels, Rank rank, Endpoint& endpoint)
       : BodyRunner(training, kernels, rank), endpoint_(endpoint), tickets_(tokens(training, evaluation, role_)),
-        reductions_(static_cast<std::size_t>(training.bucket_count + 2)),
-        gathers_(static_cast<std::size_t>(training.bucket_count + training.frozen_count)), states_(static_cast<std::size_t>(kernels.states)) {}
+        collectives_(static_cast<std::size_t>(std::max(training.collective_count, evaluation.collective_count))),
+        states_(static_cast<std::size_t>(kernels.states)) {}
 
   /// One step. Throws what a kernel, the endpoint or an observer throws, with the position kept in instruction().
   void run(const StepInput& input) {
@@ -99,10 +99,10 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
         return;
       }
       case ListOp::receive_wait: return endpoint_.receive_wait(peer(line), ticket(line));
-      case ListOp::reduce_start: return start_reduction(line.bucket, line.axis);
-      case ListOp::reduce_wait: return finish_reduction(line.bucket, line.axis);
-      case ListOp::gather_start: return start_gather(line.bucket);
-      case ListOp::gather_wait: return finish_gather(line.bucket);
+      case ListOp::reduce_start:
+      case ListOp::gather_start: return start(line.collective);
+      case ListOp::reduce_wait:
+      case ListOp::gather_wait: return finish(line.collective);
       case ListOp::norm: return sum_squares([](const float*, std::int64_t) {});
       case ListOp::clip: return clip();
       case ListOp::unscale: return unscale(in_->loss_scale);
@@ -113,45 +113,44 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     }
   }
   [[nodiscard]] std::int64_t& ticket(const Instruction& line) { return tickets_[static_cast<std::size_t>(line.token)]; }
-  [[nodiscard]] std::int64_t& reduction(int bucket) {
-    return reductions_[static_cast<std::size_t>(bucket == loss_bucket ? p_->bucket_count : bucket == norm_bucket ? p_->bucket_count + 1 : bucket)];
-  }
-  [[nodiscard]] std::int64_t& gather(int bucket) { return gathers_[static_cast<std::size_t>(bucket)]; }
   [[nodiscard]] const float* sent(const Transfer& t) { return t.use < 0 ? at(t.source, t.elements) : gradient_of_use(t.use); }
   [[nodiscard]] float* received(const Transfer& t) { return t.use < 0 ? at(t.target, t.elements) : tie_room(t); }
   [[nodiscard]] int peer(const Instruction& line) const { return p_->mesh.moved(rank_, Axis::stage, line.peer).value; }
 
-  void start_reduction(int bucket, Axis axis) {
-    const int group = transport_group(*p_, rank_, axis);
-    if (bucket == loss_bucket) {
-      reduction(bucket) = endpoint_.all_reduce_start(group, losses(p_->batch.rank_grains()), 1);
-      return;
+  void start(int number) {
+    const Collective& c = p_->collectives[number];
+    std::int64_t& ticket = collectives_[static_cast<std::size_t>(number)];
+    const int group = transport_group(*p_, rank_, c.axis);
+    const std::int64_t part = c.elements / p_->mesh.size(c.axis);
+    switch (c.kind) {
+      case CollectiveKind::all_reduce: ticket = endpoint_.all_reduce_start(group, at(c.target, c.elements), c.elements); return;
+      case CollectiveKind::reduce_scatter:
+        ticket = endpoint_.reduce_scatter_start(group, at(c.source, c.elements), at(adds(c) ? c.arrived : c.target, part), c.elements);
+        return;
+      case CollectiveKind::all_gather: ticket = endpoint_.all_gather_start(group, at(c.source, part), at(c.target, c.elements), c.elements); return;
     }
-    if (bucket == norm_bucket) {
-      reduction(bucket) = endpoint_.all_reduce_start(group, norms(), p_->norm_floats());
-      return;
+  }
+  void finish(int number) {
+    const Collective& c = p_->collectives[number];
+    const std::int64_t ticket = collectives_[static_cast<std::size_t>(number)];
+    const int group = transport_group(*p_, rank_, c.axis);
+    switch (c.kind) {
+      case CollectiveKind::all_reduce: return endpoint_.all_reduce_wait(group, ticket);
+      case CollectiveKind::reduce_scatter: return endpoint_.reduce_scatter_wait(group, ticket);
+      case CollectiveKind::all_gather: return endpoint_.all_gather_wait(group, ticket);
     }
-    const FlatBucket& b = p_->buckets[bucket];
-    if (!slices(axis)) {
-      reduction(bucket) = endpoint_.all_reduce_start(group, gradient_slice(b), slice_elements(b));
-      return;
-    }
-    reduction(bucket) = endpoint_.reduce_scatter_start(group, whole_gradient(b), adds_to_slice() ? arrived_slice(b) : gradient_slice(b), b.elements);
   }
-  void finish_reduction(int bucket, Axis axis) {
-    const int group = transport_group(*p_, rank_, axis);
-    if (bucket < 0 || !slices(axis)) return endpoint_.all_reduce_wait(group, reduction(bucket));
-    endpoint_.reduce_scatter_wait(group, reduction(bucket));
+  /// What the next entry reads: there is nothing to do until it is there.
+  void move_now(const Entry& entry) {
+    start(entry.collective);
+    finish(entry.collective);
   }
-  void add_slice(const FlatBucket& b) { kernels_.add(gradient_slice(b), gradient_slice(b), arrived_slice(b), slice_elements(b)); }
-  void start_gather(int bucket) {
-    const FlatBucket& b = p_->buckets[bucket];
-    gather(bucket) = endpoint_.all_gather_start(transport_group(*p_, rank_, p_->storage.axis), parameter_slice(b), whole_parameters(b), b.elements);
-  }
-  void finish_gather(int bucket) { endpoint_.all_gather_wait(transport_group(*p_, rank_, p_->storage.axis), gather(bucket)); }
-  [[nodiscard]] bool slices(Axis axis) const { return p_->storage.parts > 1 && axis == p_->storage.axis; }
   /// The first micro-batch's slice is the sum so far; those of later ones arrive elsewhere and are added to it.
-  [[nodiscard]] bool adds_to_slice() const { return p_->storage.adds_slices && micro_batch_ > 0; }
+  [[nodiscard]] bool adds(const Collective& c) const { return c.accumulates && micro_batch_ > 0; }
+  void add_slice(const Collective& c) {
+    const std::int64_t part = c.elements / p_->mesh.size(c.axis);
+    kernels_.add(at(c.target, part), at(c.target, part), at(c.arrived, part), part);
+  }
 
   /// The same on every rank. A smaller scale mends an overflow that the scale has made, and no other.
   void skip() {
@@ -219,39 +218,19 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   }
   void execute(const Entry& entry) {
     switch (entry.what) {
-      case BodyOp::reduce_start: return start_reduction(entry.bucket, entry.axis);
-      case BodyOp::reduce_wait: return finish_reduction(entry.bucket, entry.axis);
-      case BodyOp::gather_start: return start_gather(entry.bucket);
-      case BodyOp::gather_wait: return finish_gather(entry.bucket);
+      case BodyOp::reduce_start:
+      case BodyOp::gather_start: return start(entry.collective);
+      case BodyOp::reduce_wait:
+      case BodyOp::gather_wait: return finish(entry.collective);
       case BodyOp::zero_gaps: return zero_gaps(p_->buckets[entry.bucket]);
-      case BodyOp::add_slice: return add_slice(p_->buckets[entry.bucket]);
-      case BodyOp::reduce_value: return reduce_now(entry.axis, whole(entry.d, entry), stride(entry.features) * grains());
-      case BodyOp::gather_value: {
-        const std::int64_t part = stride(entry.features / p_->graph->split.ranks) * grains();
-        const int group = transport_group(*p_, rank_, entry.axis);
-        const std::int64_t all = part * p_->graph->split.ranks;
-        endpoint_.all_gather_wait(group, endpoint_.all_gather_start(group, at(entry.a, part), at(entry.b, all), all));
-        return lay(entry, entry.b, entry.d, Lay::together);
-      }
-      case BodyOp::scatter_value: {
-        lay(entry, entry.b, entry.a, Lay::apart);
-        const std::int64_t part = stride(entry.features / p_->graph->split.ranks) * grains();
-        const int group = transport_group(*p_, rank_, entry.axis);
-        const std::int64_t all = part * p_->graph->split.ranks;
-        return endpoint_.reduce_scatter_wait(group, endpoint_.reduce_scatter_start(group, at(entry.b, all), at(entry.d, part), all));
-      }
+      case BodyOp::add_slice: return add_slice(p_->collectives[entry.collective]);
+      case BodyOp::reduce_value:
+      case BodyOp::reduce_parameter: return move_now(entry);
+      case BodyOp::gather_value: move_now(entry); return lay(entry, entry.b, entry.d, Lay::together);
+      case BodyOp::scatter_value: lay(entry, entry.b, entry.a, Lay::apart); return move_now(entry);
       case BodyOp::slice_value: return lay(entry, entry.d, entry.a, Lay::own_part);
-      case BodyOp::reduce_parameter: {
-        const ParameterPlace& place = p_->parameters[p_->graph->nodes[entry.node].first_parameter + entry.bucket];
-        return reduce_now(entry.axis, gradient_of(place, p_->batch.levels() - 1), place.elements);
-      }
       default: return compute(entry);
     }
-  }
-  /// What the next entry reads: there is nothing to do until it is there.
-  void reduce_now(Axis axis, float* data, std::int64_t elements) {
-    const int group = transport_group(*p_, rank_, axis);
-    endpoint_.all_reduce_wait(group, endpoint_.all_reduce_start(group, data, elements));
   }
 
   Endpoint& endpoint_;
@@ -263,9 +242,8 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   float loss_sum_ = 0;
   float norm_ = 0;
   float factor_ = 1;
-  RowOf<std::int64_t> tickets_;     // by token
-  RowOf<std::int64_t> reductions_;  // by bucket, then the loss and the norm
-  RowOf<std::int64_t> gathers_;     // by bucket
+  RowOf<std::int64_t> tickets_;      // by token
+  RowOf<std::int64_t> collectives_;  // tickets as well, by the number of the collective
   RowOf<float*> states_;
 };
 

@@ -58,6 +58,12 @@ class RankTensors {
     const Pool& pool = p_->pools[place.pool];
     return arena_.floats(pool.base + p_->slot(place.pool, micro_batch_) * pool.slot_bytes + place.offset, elements);
   }
+  /// One end of a collective.
+  [[nodiscard]] float* at(const Address& end, std::int64_t elements) {
+    const std::int64_t begin = end.begin + (end.stride > 0 ? p_->mesh.coordinate(rank_, end.along) * end.stride : 0);
+    if (end.pool >= 0) return at(Place{end.pool, 4 * begin}, elements);
+    return arena_.floats(map_[end.region].in_copy(end.copy, begin), elements);
+  }
   [[nodiscard]] float* whole(const Place& place, const Entry& entry) { return at(place, stride(entry.features) * grains()); }
   [[nodiscard]] float* at_grain(const Place& place, std::int64_t features, int grain) {
     return place.set() ? at(place, stride(features) * grains()) + grain * stride(features) : nullptr;
@@ -93,7 +99,6 @@ class RankTensors {
     if (p_->storage.gradients) return in_region(RegionKind::gradients, b.begin, b);
     return whole_gradient(b) + slice_ * slice_elements(b);
   }
-  [[nodiscard]] float* arrived_slice(const FlatBucket& b) { return in_region(RegionKind::arrived, b.begin, b); }
   [[nodiscard]] float* state_slice(int number, const FlatBucket& b) { return in_region(RegionKind::states, b.begin, b, number); }
   // ---- tied parameters
   /// The gradient slice of one use: of this role, or as it arrived from another.

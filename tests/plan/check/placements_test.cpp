@@ -113,6 +113,7 @@ TEST_CASE("what no rank has a term of must not be summed") {
       sum.what = BodyOp::reduce_value;
       sum.axis = Axis::tensor;
       sum.node = 0;
+      sum.collective = 0;
       sum.d = copy.entries[e].a;
       copy.entries[e] = sum;
       break;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "heddle/plan/check/clipping.hpp"
+#include "heddle/plan/check/collectives.hpp"
 #include "heddle/plan/check/coverage.hpp"
 #include "heddle/plan/check/data_flow.hpp"
 #include "heddle/plan/check/deadlock.hpp"
@@ -154,6 +155,7 @@ class ProgramRules {
       case Rule::values: return run_time::value_flow(p_);
       case Rule::steps: return run_time::gradient_flow(p_, {p_, after_.data(), first_closing_});
       case Rule::rendezvous: return run_time::rendezvous(ProgramLists{&p_, starts_.data(), p_.roles}, lanes_);
+      case Rule::collectives: return collectives();
     }
     return {};
   }
@@ -176,6 +178,12 @@ class ProgramRules {
     conditional_ = each.conditional;
     return each.found;
   }
+  [[nodiscard]] Diagnosis collectives() const {
+    std::vector<int> started(2 * static_cast<std::size_t>(p_.bucket_count + p_.frozen_count) + 1);
+    CollectiveCheck check{p_, started.data()};
+    check.run(after_.data(), first_closing_);
+    return check.fault;
+  }
   [[nodiscard]] Diagnosis reductions() const {
     std::vector<BucketCounts> counts(static_cast<std::size_t>(p_.bucket_count));
     return check_reductions(p_, counts.data(), after_.data(), first_closing_);
@@ -189,8 +197,8 @@ class ProgramRules {
   bool conditional_ = false;
 };
 
-/// All rules that need no more than a Program, in the order of Rule. S18, S19 and C01 need more: what the Program was made from, the Program of the
-/// other mode, a budget. check(LoweredPlan) asks them too.
+/// All rules that need no more than a Program, in the order of Rule. S19, C01 and S18 of all but collectives need more: what the Program was made
+/// from, the Program of the other mode, a budget. check(LoweredPlan) asks them too.
 ///
 /// Errors  the code of the first broken rule
 /// Tested  plan/check/check_test, mutants.table

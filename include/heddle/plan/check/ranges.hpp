@@ -112,6 +112,8 @@ struct RangeCheck {
     const bool reduces = op == ListOp::reduce_start || op == ListOp::reduce_wait;
     const bool of_bucket = op == ListOp::step || op == ListOp::gather_start || op == ListOp::gather_wait || op == ListOp::tie;
     const bool must = of_bucket || (reduces && line.bucket == -1);
+    const bool starts_or_waits = reduces || op == ListOp::gather_start || op == ListOp::gather_wait;
+    if (starts_or_waits && !is_in(where, "collective", line.collective, p.collective_count)) return;
     is_in(where, "bucket", line.bucket, p.bucket_count, must ? 0 : norm_bucket);
   }
   constexpr void entry(const Entry& entry, int kind, int chunk, int number) {
@@ -129,6 +131,9 @@ struct RangeCheck {
     const bool of_bucket = (what >= BodyOp::reduce_start && what <= BodyOp::gather_wait) || what == BodyOp::zero_gaps || what == BodyOp::add_slice;
     const bool gathers = what == BodyOp::gather_start || what == BodyOp::gather_wait;
     if (of_bucket && !is_in(where, "bucket", entry.bucket, p.bucket_count + (gathers ? p.frozen_count : 0))) return;
+    const bool of_collective =
+        what == BodyOp::add_slice || what == BodyOp::reduce_parameter || (what >= BodyOp::reduce_start && what <= BodyOp::scatter_value);
+    if (of_collective && !is_in(where, "collective", entry.collective, p.collective_count)) return;
     const std::int64_t bytes = p.arenas[p.device_of_chunk[chunk]].total;
     if (!is_in(where, "elements of a row", entry.features, bytes / 4 + 1) || !is_in(where, "runs", entry.runs, bytes / 4 + 1, 1)) return;
     for (const Place* place : {&entry.a, &entry.b, &entry.c, &entry.d, &entry.e})

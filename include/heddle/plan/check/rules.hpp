@@ -23,8 +23,9 @@ enum class Rule {
   values,         ///< S17, of values and their gradients
   steps,          ///< S17, of gradients of parameters
   rendezvous,     ///< S03
+  collectives,    ///< S18, of what lines and entries move
 };
-inline constexpr int rule_count = static_cast<int>(Rule::rendezvous) + 1;
+inline constexpr int rule_count = static_cast<int>(Rule::collectives) + 1;
 
 /// Asks rule after rule until one is broken; `ask` shows a Diagnosis of each. Null if none is.
 ///

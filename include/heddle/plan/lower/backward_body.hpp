@@ -240,7 +240,7 @@ struct BackwardWriter {
     entry.d = term;
     if (from.code == to.code) return;
     const Shape whole = in.whole_input(node);
-    if (from.partial() && to.replicated()) return out.append_conversion(node, whole, from, to, {}, {}, term);
+    if (from.partial() && to.replicated()) return out.append_conversion(in, node, whole, from, to, {}, {}, term);
     entry.d = aside(in.bytes(in.graph.leaf(node).in));
     drop_gathered();
     lay(node, whole, from, to, entry.d, term);
@@ -248,17 +248,14 @@ struct BackwardWriter {
   }
   constexpr void lay(int node, const Shape& whole, Laid from, Laid to, const Place& a, const Place& d) {
     const Place parts = travels(from, to) ? aside(in.parts_bytes(whole.elements())) : Place{};
-    out.append_conversion(node, whole, from, to, a, parts, d);
+    out.append_conversion(in, node, whole, from, to, a, parts, d);
     if (parts.set()) space.release(parts.offset);
   }
   /// Gradients of parameters that are whole on every rank of axis tensor, and of which each rank has a term.
   constexpr void finish_parameters(int node) {
     for (int p = 0; p < in.graph.nodes[node].trained_count(); ++p) {
       if (!in.graph.signature(node).parameter_gradients[p].partial()) continue;
-      Entry& entry = out.append(BodyOp::reduce_parameter, node);
-      entry.when = in.storage.gradients ? When::always : When::last_micro_batch;
-      entry.axis = Axis::tensor;
-      entry.bucket = static_cast<std::int16_t>(p);
+      out.append_parameter_sum(in, node, p);
     }
     start_reductions(node);
   }
@@ -287,6 +284,7 @@ struct BackwardWriter {
       start.when = in.storage.gradients ? When::always : When::last_micro_batch;
       start.bucket = static_cast<std::int16_t>(bucket_of[node] - 1);
       start.axis = a;
+      start.collective = in.numbers.reduction(start.bucket, a);
       break;
     }
   }

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "heddle/graph/local_leaf.hpp"
+#include "heddle/plan/lower/collectives.hpp"
 #include "heddle/plan/lower/scratch.hpp"
 #include "heddle/plan/lower/tables.hpp"
 #include "heddle/plan/lower/values.hpp"
@@ -39,6 +40,9 @@ struct BodyInput {
   Storage storage{};
   bool training = true;
   std::int64_t target_features = 1;
+  const ParameterPlace* parameters = nullptr;
+  CollectiveNumbers numbers{};
+  int norm_elements = 0;
 
   /// What a leaf takes and gives, as one device has it.
   [[nodiscard]] constexpr Shape whole_input(int node) const {
@@ -74,6 +78,7 @@ struct Bodies {
   List<Entry> entries;
   List<Transfer> transfers;
   List<PlacedEdge> edges;
+  List<Collective> collectives;
   IndexRange* forward;          ///< by chunk
   IndexRange* backward;         ///< by chunk; the input part if the backward is split
   IndexRange* weight;           ///< by chunk; empty unless the backward is split
@@ -107,8 +112,18 @@ struct Bodies {
     entry.d = d;
     return entry;
   }
+  /// The collective of the last entry, which is of axis tensor.
+  constexpr Collective& append_collective(Entry& entry, CollectiveKind kind, Purpose purpose) {
+    Collective& c = collectives.append();
+    entry.collective = static_cast<std::int16_t>(collectives.count - 1);
+    c.kind = kind;
+    c.purpose = purpose;
+    c.axis = entry.axis;
+    return c;
+  }
   /// A value of the ranks of axis tensor that lies one way is laid another way; `whole` is its shape on one device.
-  constexpr void append_conversion(int node, const Shape& whole, Laid from, Laid to, const Place& a, const Place& b, const Place& d) {
+  constexpr void append_conversion(const BodyInput& in, int node, const Shape& whole, Laid from, Laid to, const Place& a, const Place& b,
+                                   const Place& d) {
     Entry& entry = append(conversion(from, to), node);
     entry.axis = Axis::tensor;
     entry.features = whole.elements();
@@ -116,6 +131,32 @@ struct Bodies {
     entry.a = a;
     entry.b = b;
     entry.d = d;
+    if (entry.what == BodyOp::slice_value) return;
+    const bool sums = entry.what == BodyOp::reduce_value, gathers = entry.what == BodyOp::gather_value;
+    Collective& c = append_collective(entry,
+                                      sums      ? CollectiveKind::all_reduce
+                                      : gathers ? CollectiveKind::all_gather
+                                                : CollectiveKind::reduce_scatter,
+                                      Purpose::value);
+    c.source = address_of(sums ? d : gathers ? a : b);
+    c.target = address_of(gathers ? b : d);
+    c.payload = entry.features * in.batch.micro_rows;
+    c.elements = (sums ? in.bytes(entry.features) : in.parts_bytes(entry.features)) / 4;
+  }
+  /// Of a gradient that is whole on every rank of axis tensor, where it is made: in the last level, or in the ring of its unit.
+  constexpr void append_parameter_sum(const BodyInput& in, int node, int parameter) {
+    const ParameterPlace& place = in.parameters[in.graph.nodes[node].first_parameter + parameter];
+    const bool ring = in.storage.gradients;
+    Entry& entry = append(BodyOp::reduce_parameter, node);
+    entry.when = ring ? When::always : When::last_micro_batch;
+    entry.axis = Axis::tensor;
+    entry.bucket = static_cast<std::int16_t>(parameter);
+    Collective& c = append_collective(entry, CollectiveKind::all_reduce, Purpose::parameter_term);
+    c.target.region = ring ? RegionKind::fresh : RegionKind::gradients;
+    c.target.copy = static_cast<std::int16_t>(ring ? in.buckets[in.bucket_of_node[node]].slot : in.batch.levels() - 1);
+    c.target.begin = place.begin - (ring ? in.buckets[in.bucket_of_node[node]].begin : 0);
+    c.source = c.target;
+    c.elements = c.payload = place.elements;
   }
   constexpr void append_copy(std::int64_t features, const Place& from, const Place& to) {
     Entry& entry = append(BodyOp::copy);
@@ -127,17 +168,19 @@ struct Bodies {
     if (const Diagnosis found = check_room("entries", entries); !found.ok()) return found;
     if (const Diagnosis found = check_room("transfers", transfers); !found.ok()) return found;
     if (const Diagnosis found = check_room("edges", edges); !found.ok()) return found;
+    if (const Diagnosis found = check_room("collectives", collectives); !found.ok()) return found;
     return check_limit("values in the scratch of one body", ScratchSpace::most, ScratchSpace::most + (scratch_full ? 1 : 0));
   }
 };
 
 /// The tables of bodies, of the sizes that one plan needs.
 /// A plan of 3 layers in 2 chunks has 4 homes of values and 8 sizes of slots, one for each pool.
-template <int Nodes, int Chunks, int Edges, int MostEntries> struct BodyTables {
+template <int Nodes, int Chunks, int Edges, int MostEntries, int MostCollectives = 0> struct BodyTables {
   static constexpr int most_transfers = 2 * Edges;
   Entry entries[std::size_t{MostEntries}]{};
   Transfer transfers[std::size_t{Edges > 0 ? most_transfers : 1}]{};
   PlacedEdge edges[std::size_t{Edges > 0 ? Edges : 1}]{};
+  Collective collectives[std::size_t{MostCollectives > 0 ? MostCollectives : 1}]{};
   IndexRange forward[std::size_t{Chunks}]{};
   IndexRange backward[std::size_t{Chunks}]{};
   IndexRange weight[std::size_t{Chunks}]{};
@@ -152,12 +195,14 @@ template <int Nodes, int Chunks, int Edges, int MostEntries> struct BodyTables {
   int entry_count = 0;
   int transfer_count = 0;
   int edge_count = 0;
+  int collective_count = 0;
   Diagnosis fault;
 
   constexpr Bodies open() {
     return {{entries, MostEntries, entry_count},
             {transfers, most_transfers, transfer_count},
             {edges, Edges, edge_count},
+            {collectives, MostCollectives, collective_count},
             forward,
             backward,
             weight,
@@ -175,6 +220,7 @@ template <int Nodes, int Chunks, int Edges, int MostEntries> struct BodyTables {
     entry_count = written.entries.count;
     transfer_count = written.transfers.count;
     edge_count = written.edges.count;
+    collective_count = written.collectives.count;
     fault = written.fault();
   }
 };

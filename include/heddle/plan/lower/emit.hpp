@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "heddle/plan/lower/collectives.hpp"
 #include "heddle/plan/lower/phase_tables.hpp"
 #include "heddle/plan/lower/schedule.hpp"
 #include "heddle/plan/lower/tables.hpp"
@@ -29,6 +30,7 @@ struct EmitInput {
   [[nodiscard]] constexpr bool steps_at_the_end() const { return clips || scales_loss; }
   const TiedUse* uses = nullptr;
   int use_count = 0, tied_transfers = 0;  // those lie behind the others
+  CollectiveNumbers numbers{};
 };
 
 /// Appends to one list per role in one global order of events. A role that has started 3 sends waits for the first of them.
@@ -196,6 +198,7 @@ template <class Work> struct Emitter {
   }
   constexpr void reduce_along(int role, Instruction line, Axis a, bool starts) {
     line.axis = a;
+    line.collective = in.numbers.reduction(line.bucket, a);
     line.op = ListOp::reduce_start;
     if (starts) append(role, line);
     line.op = ListOp::reduce_wait;
@@ -205,6 +208,7 @@ template <class Work> struct Emitter {
     if (!in.storage.gathers_after_step()) return;
     line.op = op;
     line.axis = in.storage.axis;
+    line.collective = in.numbers.gather(line.bucket);
     append(role, line);
   }
   constexpr void close_loss(int role) {

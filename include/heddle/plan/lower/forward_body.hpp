@@ -141,6 +141,8 @@ struct ForwardWriter {
 
 /// The edges between chunks, the forward bodies of all chunks, and what is sent.
 constexpr void write_forwards(const BodyInput& in, const ValueFacts& facts, Bodies& out) {
+  UnitCollectives{in.layout, in.batch, in.storage, {in.buckets, in.bucket_count, in.frozen_count}, in.norm_elements, in.training}.write(
+      in.numbers, out.collectives);
   place_edges(in, out);
   ForwardWriter forward{in, facts, out};
   for (int c = 0; c < in.layout.chunk_count; ++c) forward.write(c);

@@ -59,7 +59,7 @@ struct LeafWriter {
   /// What lies at `a` in one form is laid at `d` in another.
   constexpr void lay(int node, const Shape& whole, Laid from, Laid to, const Place& a, const Place& d) {
     const Place parts = travels(from, to) ? aside(in.parts_bytes(whole.elements())) : Place{};
-    out.append_conversion(node, whole, from, to, a, parts, d);
+    out.append_conversion(in, node, whole, from, to, a, parts, d);
     release(parts);
   }
 
@@ -74,7 +74,7 @@ struct LeafWriter {
   constexpr void lay_output(int node, const Place& from, bool keeps) {
     const Laid how = in.graph.signature(node).output;
     const Shape whole = in.whole_output(node);
-    if (keeps) return out.append_conversion(node, whole, how, in.graph.laid_between(node + 1), {}, {}, from);
+    if (keeps) return out.append_conversion(in, node, whole, how, in.graph.laid_between(node + 1), {}, {}, from);
     lay(node, whole, how, in.graph.laid_between(node + 1), from, here[node + 1]);
   }
 };

@@ -102,6 +102,7 @@ template <class Request, bool Training> struct Lowered {
   using P = SharedPhases<Request>;
   static constexpr bool recomputes = Training && Request::Chosen::value.any;
   static constexpr int most_entries = P::tables.most_entries(Training, recomputes);
+  static constexpr int most_collectives = P::tables.most_collectives(Training, recomputes);
 
   static constexpr BodyInput body_input = P::tables.body_input(Training);
   static constexpr auto recomputed = [] {
@@ -111,7 +112,7 @@ template <class Request, bool Training> struct Lowered {
       return RecomputedTables<P::nodes>{};
   }();
   static constexpr auto facts = study_values<P::nodes>(P::graph, P::layout, Training, recomputed);
-  using Tables = BodyTables<P::nodes, P::chunks, P::edges, most_entries>;
+  using Tables = BodyTables<P::nodes, P::chunks, P::edges, most_entries, most_collectives>;
   /// The forwards of training, in a variable of their own: what one variable costs is limited. In evaluation they are all there is.
   static constexpr auto forwards = [] {
     Tables out;
@@ -169,6 +170,8 @@ template <class Request, bool Training> struct Lowered {
             all_bodies.weight,
             transfers(),
             all_bodies.transfer_count + tied,
+            all_bodies.collectives,
+            all_bodies.collective_count,
             pools,
             slots.slots};
   }

@@ -41,7 +41,7 @@ class LoweredPlan {
 
   using Store =
       Tables<TracedLeaf, Signature, Laid, Spec, Node, ParameterPlace, FlatUnit, FlatBucket, ParameterGroup, StepPiece, TiedUse, Segment, Entry,
-             Transfer, PlacedEdge, IndexRange, Place, TimedCompute, Instruction, Pool, ArenaMap, std::int64_t, int, std::int16_t, bool>;
+             Transfer, PlacedEdge, Collective, IndexRange, Place, TimedCompute, Instruction, Pool, ArenaMap, std::int64_t, int, std::int16_t, bool>;
 
   /// The tables of one mode that the Programs or the arenas still read.
   struct Mode {
@@ -174,6 +174,7 @@ class LoweredPlan {
       return {store.make_list<Entry>(entries),
               store.make_list<Transfer>(2 * shared.edge_count + (training ? shared.tied_transfers : 0)),
               store.make_list<PlacedEdge>(shared.edge_count),
+              store.make_list<Collective>(shared.most_collectives(training, recomputes)),
               store.make<IndexRange>(chunks),
               store.make<IndexRange>(chunks),
               store.make<IndexRange>(chunks),
@@ -201,6 +202,7 @@ class LoweredPlan {
       }
       if (const Diagnosis found = bodies.fault(); !found.ok()) return found;
       if (const Diagnosis found = check_limit("transfers", most_indexed, bodies.transfers.count); !found.ok()) return found;
+      if (const Diagnosis found = check_limit("collectives", most_indexed, bodies.collectives.count); !found.ok()) return found;
       return list(training, bodies, transfers);
     }
     /// S14: each transfer is a start and a wait at either end, once a micro-batch; a role has few lines more for a bucket or a tie.
@@ -242,6 +244,8 @@ class LoweredPlan {
                      bodies.weight,
                      bodies.transfers.data,
                      bodies.transfers.count,
+                     bodies.collectives.data,
+                     bodies.collectives.count,
                      mode.pools,
                      slots};
       return {};

@@ -25,6 +25,8 @@ struct ModeTables {
   const IndexRange* weight = nullptr;
   const Transfer* transfers = nullptr;
   int transfer_count = 0;
+  const Collective* collectives = nullptr;
+  int collective_count = 0;
   const Pool* pools = nullptr;
   const std::int16_t* slots = nullptr;
 };
@@ -72,8 +74,40 @@ struct SharedTables {
     const int conversions = split ? (halves ? 4 : 3) * nodes + graph->parameter_count : 0;
     return forward + backward + conversions + around + (recomputes ? (split ? 3 : 1) * nodes : 0);
   }
+  [[nodiscard]] constexpr CollectiveNumbers numbers(bool training) const {
+    return {*layout, storage, {buckets, bucket_count, frozen_count}, training, bucket_count > 0 && (clips || scales_loss)};
+  }
+  /// Those of buckets, loss and norm, and at most those of values: where a node takes or gives another form than lies between layers, forward, when
+  /// it runs again, and backward; what a backward or either part of it gathers again; of each gradient that the ranks hold whole; two of the loss.
+  [[nodiscard]] constexpr int most_collectives(bool training, bool recomputes) const {
+    const int first = numbers(training).count;
+    if (!graph->split.any()) return first;
+    int forward = 0, backward = 0;
+    for (int n = 0; n < graph->node_count; ++n) {
+      const Signature& s = graph->split.signatures[graph->nodes[n].leaf];
+      forward += (graph->converts_input(n) ? 1 : 0) + (graph->converts_output(n) ? 1 : 0);
+      if (!training) continue;
+      if (gathers_input(*graph, n)) backward += layout->order.splits_backward ? 2 : 1;
+      if (graph->laid_between(n + 1).code != s.output_gradient.code) ++backward;
+      if (graph->laid_between(graph->nodes[n].operands[0]).code != s.input_gradient.code) ++backward;
+      for (int k = 0; k < graph->nodes[n].trained_count(); ++k) backward += s.parameter_gradients[k].partial() ? 1 : 0;
+    }
+    return first + 2 + forward * (recomputes ? 2 : 1) + backward;
+  }
   [[nodiscard]] constexpr BodyInput body_input(bool training) const {
-    return {*graph, *layout, *batch, buckets, bucket_count, frozen_count, bucket_of_node, storage, training, target_features};
+    return {*graph,
+            *layout,
+            *batch,
+            buckets,
+            bucket_count,
+            frozen_count,
+            bucket_of_node,
+            storage,
+            training,
+            target_features,
+            flat.parameters,
+            numbers(training),
+            norm_floats(clips, scales_loss, flat.unit_count)};
   }
   /// `transfers`: those of the bodies, and behind them those of tied gradients in training.
   [[nodiscard]] constexpr EmitInput emit_input(const Transfer* transfers, int count, bool training) const {
@@ -87,7 +121,8 @@ struct SharedTables {
             .scales_loss = scales_loss,
             .uses = uses,
             .use_count = training ? use_count : 0,
-            .tied_transfers = training ? tied_transfers : 0};
+            .tied_transfers = training ? tied_transfers : 0,
+            .numbers = numbers(training)};
   }
   [[nodiscard]] constexpr ArenaInput arena_input() const {
     return {*graph, *layout, *batch, flat, storage, buckets, bucket_count, frozen_count, tie_room, states, clips, scales_loss};
@@ -113,6 +148,8 @@ struct SharedTables {
     p.weight_bodies = mode.weight;
     p.transfers = mode.transfers;
     p.transfer_count = mode.transfer_count;
+    p.collectives = mode.collectives;
+    p.collective_count = mode.collective_count;
     p.groups = groups;
     p.pieces = pieces;
     p.piece_count = piece_count;

@@ -81,6 +81,7 @@ struct UnitWalk {
     entry.bucket = static_cast<std::int16_t>(bucket);
     entry.axis = in.storage.axis;
     const bool gathers = what == BodyOp::gather_start || what == BodyOp::gather_wait;
+    entry.collective = gathers ? in.numbers.gather(bucket) : in.numbers.reduction(bucket, in.storage.axis);
     if (in.storage.keeps && gathers) entry.when = When::first_micro_batch;
     if (what == BodyOp::add_slice) entry.when = When::later_micro_batches;
   }

@@ -12,6 +12,7 @@
 #include "heddle/mesh/mesh.hpp"
 #include "heddle/plan/options/batch.hpp"
 #include "heddle/plan/program/alignment.hpp"
+#include "heddle/plan/program/collective.hpp"
 #include "heddle/plan/program/groups.hpp"
 #include "heddle/plan/program/region.hpp"
 
@@ -57,9 +58,9 @@ struct Instruction {
   std::int16_t bucket = -1;       // reductions, gathers and steps; loss_bucket is the loss, norm_bucket the norm and the flag
   std::int32_t token = -1;        // pairs START and WAIT within the role
   std::int32_t sequence = -1;     // k-th start of its channel in this step
+  std::int16_t collective = -1;   // reductions and gathers: number in Program::collectives
 };
-inline constexpr std::int16_t loss_bucket = -2;
-inline constexpr std::int16_t norm_bucket = -3;
+inline constexpr std::int16_t loss_bucket = -2, norm_bucket = -3;
 
 /// Where a tensor lies: a fixed offset in the arena, or an offset in the slot that the micro-batch has in a pool: {3, 64} is byte 64 of it in pool 3.
 struct Place {
@@ -101,7 +102,8 @@ struct Entry {
   BodyOp what = BodyOp::copy;
   When when = When::always;
   Axis axis = Axis::data;
-  std::int16_t bucket = -1;  // reductions, gathers, gaps and slices of units; reduce_parameter: number of the parameter in its leaf
+  std::int16_t bucket = -1;      // reductions, gathers, gaps and slices of units; reduce_parameter: number of the parameter in its leaf
+  std::int16_t collective = -1;  // of reductions and gathers, also of values, and of what adds a slice: number in Program::collectives
   std::int32_t node = -1;
   std::int64_t features = 0;  // of the tensors of add, copy, load, loss, store; of the whole in reduce, gather, scatter, slice
   std::int64_t runs = 1;      // gather, scatter, slice: of consecutive elements that one row of a part has
@@ -240,7 +242,6 @@ struct Program {
   bool splits_backward = false;
   LossSplit loss;  // how the loss takes an output that is not whole
   Storage storage;
-
   const Instruction* instructions = nullptr;
   const IndexRange* lists = nullptr;  // by role
   const Entry* entries = nullptr;
@@ -249,6 +250,8 @@ struct Program {
   const IndexRange* weight_bodies = nullptr;    // by chunk; empty unless the backward is split
   const Transfer* transfers = nullptr;
   int transfer_count = 0;
+  const Collective* collectives = nullptr;
+  int collective_count = 0;
   const Pool* pools = nullptr;          // pool_kinds a chunk
   const std::int16_t* slots = nullptr;  // [pool][micro-batch]
   const ParameterPlace* parameters = nullptr;

@@ -46,10 +46,13 @@ struct Region {
   [[nodiscard]] constexpr std::int64_t end() const { return begin + copies * slot_bytes; }
   /// Of the flat buffer, all slices together.
   [[nodiscard]] constexpr std::int64_t elements() const { return slot_bytes / bytes_of(type) * parts; }
+  /// Where in the arena an element of a copy lies, counted over all slices. [bytes]
+  [[nodiscard]] constexpr std::int64_t in_copy(int copy, std::int64_t element) const {
+    return begin + copy * slot_bytes + element / parts * bytes_of(type);
+  }
   /// Where in the arena a bucket or parameter lies that begins at `element` of the flat buffer and whose bucket has that slot. [bytes]
   [[nodiscard]] constexpr std::int64_t at(std::int64_t element, int slot, int copy = 0) const {
-    if (addressing == Addressing::ring) return begin + slot * slot_bytes;
-    return begin + copy * slot_bytes + element / parts * bytes_of(type);
+    return addressing == Addressing::ring ? in_copy(slot, 0) : in_copy(copy, element);
   }
 };
 

@@ -53,7 +53,7 @@ HEDDLE_COLD constexpr void add_bodies(Fnv& hash, const Program& p) {
     for (int c = 0; c < p.chunks; ++c)
       for (int e = bodies[c].begin; e < bodies[c].end; ++e) {
         const Entry& entry = p.entries[e];
-        hash.add(entry.what, entry.when, entry.axis, entry.bucket, entry.node, entry.features, entry.runs);
+        hash.add(entry.what, entry.when, entry.axis, entry.bucket, entry.collective, entry.node, entry.features, entry.runs);
         for (const Place& place : {entry.a, entry.b, entry.c, entry.d}) add_place(hash, place);
         if (entry.e.set()) add_place(hash, entry.e);
       }
@@ -63,8 +63,19 @@ constexpr void add_lists(Fnv& hash, const Program& p) {
   for (int role = 0; role < p.roles; ++role)
     for (int i = p.lists[role].begin; i < p.lists[role].end; ++i) {
       const Instruction& line = p.instructions[i];
-      hash.add(line.op, line.when, line.axis, line.chunk, line.micro_batch, line.transfer, line.peer, line.bucket, line.token, line.sequence);
+      hash.add(line.op, line.when, line.axis, line.chunk, line.micro_batch, line.transfer, line.peer, line.bucket, line.token, line.sequence,
+               line.collective);
     }
+}
+
+constexpr void add_address(Fnv& hash, const Address& a) { hash.add(a.region, a.along, a.pool, a.copy, a.begin, a.stride); }
+
+HEDDLE_COLD constexpr void add_collectives(Fnv& hash, const Program& p) {
+  for (int i = 0; i < p.collective_count; ++i) {
+    const Collective& c = p.collectives[i];
+    hash.add(c.kind, c.purpose, c.axis, c.accumulates, c.slices, c.elements, c.payload);
+    for (const Address* end : {&c.source, &c.target, &c.arrived}) add_address(hash, *end);
+  }
 }
 
 /// Of a plan without groups nothing.
@@ -90,6 +101,7 @@ constexpr void add_groups(Fnv& hash, const Program& p) {
   for (int c = 0; c < p.chunks; ++c) hash.add(p.device_of_chunk[c], p.first_node[c]);
   add_lists(hash, p);
   add_bodies(hash, p);
+  add_collectives(hash, p);
   for (int t = 0; t < p.transfer_count; ++t) {
     const Transfer& transfer = p.transfers[t];
     hash.add(transfer.value, transfer.from_chunk, transfer.to_chunk, transfer.gradient, transfer.elements, transfer.use);

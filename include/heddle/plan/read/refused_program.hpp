@@ -38,6 +38,7 @@ struct NothingLowered {
   IndexRange ranges[1];
   Entry entries[1];
   Transfer transfers[1];
+  Collective collectives[1];
   Pool pools[pool_kinds];
   std::int16_t numbers[pool_kinds]{};
   ParameterPlace parameters[1];
@@ -55,7 +56,7 @@ inline constexpr NothingLowered nothing_lowered{};
 struct RefusedProgram : RefusedAnswer, Program {
   RefusedMesh mesh;
   RefusedBatch batch;
-  RefusedNumber roles, chunks, transfer_count, bucket_count, frozen_count, unit_count, piece_count, use_count;
+  RefusedNumber roles, chunks, transfer_count, collective_count, bucket_count, frozen_count, unit_count, piece_count, use_count;
   RefusedFact clips, scales_loss;
   RefusedWord<RefusedFact> batch_split, reduces_norm_along;
   RefusedWord<RefusedNumber> device_of_chunk, first_node, loss_role, slot, norm_floats, grain_stride, type_of;
@@ -69,6 +70,7 @@ struct RefusedProgram : RefusedAnswer, Program {
     lists = forward_bodies = backward_bodies = weight_bodies = none.ranges;
     entries = none.entries;
     transfers = none.transfers;
+    collectives = none.collectives;
     pools = none.pools;
     slots = bucket_of_node = none.numbers;
     parameters = none.parameters;

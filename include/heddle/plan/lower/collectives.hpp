@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. The table of collectives: those of buckets, of the loss and of the norm in front, those of values as bodies are written.
+// Sees: policy answers, plan/program.  Does not see: instructions, entries, processes, threads.
+// In: Layout, Storage, buckets.  Out: the number of each collective, and what it moves from where to where.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/plan/lower/tables.hpp"
+#include "heddle/plan/program/program.hpp"
+
+namespace heddle::plan_room {
+
+/// Buckets of all roles, behind them those that are not trained, where these are sliced: 2 stages of one Linear each have 2 and none.
+struct CutBuckets {
+  const FlatBucket* list = nullptr;
+  int count = 0;
+  int frozen = 0;
+};
+
+/// Which collective has which number. Bucket by bucket come the reductions along the axes that split the batch and a gather, then the loss along the
+/// same axes, the norm, and gathers of what is not trained. With two such axes and slices bucket 1 has the reductions 3 and 4 and the gather 5.
+struct CollectiveNumbers {
+  int along[axis_count]{};             ///< by axis: which of the reductions of a bucket, and of the loss
+  int norm_along[axis_count]{};        ///< by axis: which of the norm
+  int reductions = 0;                  ///< of the loss, and in training of a bucket
+  int each = 0;                        ///< of a bucket
+  int loss = 0, norm = 0, frozen = 0;  ///< the first of each
+  int bucket_count = 0;
+  int count = 0;
+  const FlatBucket* not_all_gathered = nullptr;  ///< buckets of which those that are not stepped have no gather; null where all have one
+
+  constexpr CollectiveNumbers() = default;
+  constexpr CollectiveNumbers(const Layout& layout, const Storage& storage, const CutBuckets& buckets, bool training, bool norms)
+      : bucket_count(buckets.count) {
+    for (const Axis a : batch_axes)
+      if (layout.batch_split[static_cast<int>(a)] && layout.mesh.size(a) > 1) along[static_cast<int>(a)] = reductions++;
+    each = (training ? reductions : 0) + ((training ? storage.gathers_after_step() : false) || storage.parameters ? 1 : 0);
+    for (int b = 0; b < bucket_count && training && storage.gathers_after_step(); ++b)
+      if (!buckets.list[b].steps()) not_all_gathered = buckets.list;
+    loss = first_of(bucket_count);
+    norm = frozen = loss + reductions;
+    for (const Axis a : norm_axes)
+      if (training && norms && reduces_norm_along(a, layout.mesh, storage)) norm_along[static_cast<int>(a)] = frozen++ - norm;
+    count = frozen + (storage.parameters ? buckets.frozen : 0);
+  }
+  [[nodiscard]] constexpr int first_of(int bucket) const {
+    int first = bucket * each;
+    for (int b = 0; b < bucket && not_all_gathered != nullptr; ++b) first -= not_all_gathered[b].steps() ? 0 : 1;
+    return first;
+  }
+  [[nodiscard]] constexpr std::int16_t reduction(int bucket, Axis a) const {
+    const int k = static_cast<int>(a);
+    return static_cast<std::int16_t>(bucket == loss_bucket   ? loss + along[k]
+                                     : bucket == norm_bucket ? norm + norm_along[k]
+                                                             : first_of(bucket) + along[k]);
+  }
+  [[nodiscard]] constexpr std::int16_t gather(int bucket) const {
+    return static_cast<std::int16_t>(bucket < bucket_count ? first_of(bucket) + each - 1 : frozen + bucket - bucket_count);
+  }
+};
+
+/// Writes what stands in front of the collectives of values.
+/// Linear<16, 16> in 2 slices has a reduce-scatter of 1,024 elements and a gather of as many, each rank with 512 of them.
+///
+/// Tested  plan/lower/collectives_test
+struct UnitCollectives {
+  const Layout& layout;
+  const BatchDivision& batch;
+  const Storage& storage;
+  CutBuckets buckets;
+  int norm_elements;
+  bool training;
+  int last_level = batch.levels() - 1;
+
+  constexpr void write(const CollectiveNumbers& numbers, List<Collective>& out) const {
+    const bool gathers = numbers.each > (training ? numbers.reductions : 0);
+    for (int b = 0; b < buckets.count && numbers.each > 0; ++b) {
+      for (const Axis a : batch_axes)
+        if (training && splits(a)) gradient(buckets.list[b], a, out.append());
+      if (gathers && (storage.parameters || buckets.list[b].steps())) parameters(buckets.list[b], out.append());
+    }
+    for (const Axis a : batch_axes)
+      if (splits(a)) whole(Purpose::loss, a, RegionKind::losses, batch.rank_grains(), 1, out.append());
+    for (const Axis a : norm_axes)
+      if (out.count < numbers.frozen && reduces_norm_along(a, layout.mesh, storage))
+        whole(Purpose::norm, a, RegionKind::norms, 0, norm_elements, out.append());
+    for (int b = 0; b < numbers.count - numbers.frozen; ++b) parameters(buckets.list[buckets.count + b], out.append());
+  }
+
+ private:
+  [[nodiscard]] constexpr bool splits(Axis a) const { return layout.batch_split[static_cast<int>(a)] && layout.mesh.size(a) > 1; }
+  static constexpr void whole(Purpose purpose, Axis a, RegionKind region, std::int64_t begin, std::int64_t elements, Collective& c) {
+    c.purpose = purpose;
+    c.axis = a;
+    c.target.region = region;
+    c.target.begin = begin;
+    c.source = c.target;
+    c.elements = c.payload = elements;
+  }
+  /// The slice of a rank lies by itself, or in the whole at the place of its coordinate.
+  constexpr void slice(RegionKind region, int copy, std::int64_t begin, bool apart, std::int64_t elements, Address& to) const {
+    to.region = region;
+    to.copy = static_cast<std::int16_t>(copy);
+    to.begin = begin;
+    if (apart || !storage.states) return;
+    to.along = storage.axis;
+    to.stride = elements / storage.parts;
+  }
+  constexpr void in_ring(RegionKind region, const FlatBucket& b, Address& to) const {
+    to.region = region;
+    to.copy = b.slot;
+  }
+  /// Along the axis that slices units a whole is reduced to slices, along another one slices are reduced.
+  constexpr void gradient(const FlatBucket& b, Axis a, Collective& c) const {
+    c.axis = a;
+    c.payload = b.payload;
+    slice(RegionKind::gradients, storage.gradients ? 0 : last_level, b.begin, storage.gradients, b.elements, c.target);
+    if (storage.parts == 1 || a != storage.axis) {
+      c.source = c.target;
+      c.slices = static_cast<std::int16_t>(storage.state_parts());
+      c.elements = b.elements / storage.state_parts();
+      return;
+    }
+    c.kind = CollectiveKind::reduce_scatter;
+    c.elements = b.elements;
+    if (!storage.gradients) {
+      slice(RegionKind::gradients, last_level, b.begin, true, b.elements, c.source);
+      return;
+    }
+    in_ring(RegionKind::fresh, b, c.source);
+    c.accumulates = storage.adds_slices;
+    if (c.accumulates) in_ring(RegionKind::arrived, b, c.arrived);
+  }
+  constexpr void parameters(const FlatBucket& b, Collective& c) const {
+    c.kind = CollectiveKind::all_gather;
+    c.purpose = Purpose::parameters;
+    c.axis = storage.axis;
+    c.elements = b.elements;
+    c.payload = b.payload;
+    const RegionKind whole = b.frozen ? RegionKind::thawed : RegionKind::gathered;
+    slice(b.frozen ? RegionKind::frozen : RegionKind::parameters, 0, b.values(), storage.parameters, b.elements, c.source);
+    if (storage.parameters && !storage.keeps) return in_ring(whole, b, c.target);
+    c.target.region = storage.parameters ? whole : RegionKind::parameters;
+    c.target.begin = storage.parameters ? b.begin : b.values();
+  }
+};
+
+/// Of a value: where an entry has it.
+[[nodiscard]] constexpr Address address_of(const Place& place) {
+  Address to;
+  to.region = place.pool == Place::scratch ? RegionKind::scratch : RegionKind::pools;
+  to.pool = place.pool;
+  to.begin = place.offset / 4;
+  return to;
+}
+
+}  // namespace heddle::plan_room
