@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "heddle/heddle.hpp"
-#include "heddle/plan/read/collective_size.hpp"
+#include "heddle/plan/read/each_collective.hpp"
 #include "plan/gain.hpp"
 
 using namespace heddle;
@@ -107,7 +107,7 @@ TEST_CASE("frozen units take their time on the wire beside trained ones, for the
   using Stops = Plan<Front, MeanSquaredError, SGD, Batch<64>, Sharded<4>>;
   const auto gathers = [](const Program& p) {
     int count = 0;
-    each_collective(p, [&](int, const CollectiveSize& size, std::int64_t) { count += size.sums ? 0 : 1; });
+    each_collective(p, [&](int, const Collective& c, std::int64_t) { count += c.sums() ? 0 : 1; });
     return count;
   };
   CHECK(gathers(lower<Passes>()) == 8);

@@ -13,7 +13,6 @@
 
 #include "dump/words.hpp"
 #include "heddle/plan/program/program.hpp"
-#include "heddle/plan/read/collective_size.hpp"
 #include "heddle/run/transport_needs.hpp"
 
 namespace heddle::tests {

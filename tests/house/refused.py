@@ -5,7 +5,7 @@ import re
 # The header and the struct of an answer -> the header and the struct of the refused one, and the words that only one of them has, with the reason.
 TWINS = {
     ("plan/read/ledger.hpp", "Traffic"): ("plan/read/refused_program.hpp", "RefusedTraffic", {
-        "program": "it is no_program", "add_passes": "it writes into a Volume"}),
+        "program": "it is no_program"}),
     ("plan/read/ledger.hpp", "Volume"): ("plan/read/refused_program.hpp", "RefusedVolume", {"on": "gradients() and parameters() are asked by axis"}),
     ("plan/read/advice_report.hpp", "AdviceReport"): ("plan/read/advice_report.hpp", "RefusedAdvice", {
         "remarks": "there is none", "begin": "a loop over no remark", "end": "a loop over no remark", "add": "it writes"}),

@@ -11,7 +11,6 @@
 #include "heddle/core/units.hpp"
 #include "heddle/cost/machine.hpp"
 #include "heddle/plan/program/program.hpp"
-#include "heddle/plan/read/collective_size.hpp"
 #include "heddle/plan/read/work.hpp"
 
 namespace heddle::cost_room {
@@ -42,9 +41,7 @@ class Simulation {
     for (std::size_t r = 0; r < roles; ++r) position_[r] = p.lists[r].begin;
     const auto transfers = static_cast<std::size_t>(p.transfer_count * p.batch.total_micro_batches());
     posted_.assign(2 * transfers, -1);
-    reduced_.resize(static_cast<std::size_t>(p.bucket_count));
-    gathered_.resize(static_cast<std::size_t>(p.bucket_count + p.frozen_count));
-    norm_.resize(roles);
+    done_.resize(roles * static_cast<std::size_t>(p.collective_count));
     joined_.assign(roles, -1);
     wire_.resize(roles);
     result_.busy.resize(roles);
@@ -69,7 +66,8 @@ class Simulation {
   [[nodiscard]] static std::size_t at(int number) { return static_cast<std::size_t>(number); }
   [[nodiscard]] int& position(int role) { return position_[at(role)]; }
   [[nodiscard]] double& now(int role) { return clock_[at(role)]; }
-  [[nodiscard]] double& reduced(int role, int bucket) { return bucket == norm_bucket ? norm_[at(role)] : reduced_[at(bucket)]; }
+  [[nodiscard]] double& done(int role, int collective) { return done_[at(role * p_.collective_count + collective)]; }
+  [[nodiscard]] bool over_stages(const Instruction& line) const { return p_.collectives[line.collective].axis == Axis::stage; }
   [[nodiscard]] double& posted(const Instruction& line, bool send) {
     return posted_[static_cast<std::size_t>(2 * (line.transfer * p_.batch.total_micro_batches() + line.micro_batch) + (send ? 1 : 0))];
   }
@@ -85,17 +83,17 @@ class Simulation {
       case ListOp::send_wait:
       case ListOp::receive_wait: return wait(role, line);
       case ListOp::reduce_start:
-        if (line.bucket == norm_bucket && line.axis == Axis::stage)
+        if (over_stages(line))
           joined_[at(role)] = now(role);
         else if (line.when != When::reporting)
-          start(role, reduced(role, line.bucket), collective_size(p_, line));
+          start(role, line.collective);
         return true;
       case ListOp::reduce_wait:
-        if (line.bucket == norm_bucket && line.axis == Axis::stage) return join(role);
-        if (line.when != When::reporting) finish(role, reduced(role, line.bucket));
+        if (over_stages(line)) return join(role, p_.collectives[line.collective]);
+        if (line.when != When::reporting) finish(role, line.collective);
         return true;
-      case ListOp::gather_start: start(role, gathered_[at(line.bucket)], collective_size(p_, line)); return true;
-      case ListOp::gather_wait: finish(role, gathered_[at(line.bucket)]); return true;
+      case ListOp::gather_start: start(role, line.collective); return true;
+      case ListOp::gather_wait: finish(role, line.collective); return true;
       case ListOp::norm:
       case ListOp::clip:
       case ListOp::unscale:
@@ -120,14 +118,14 @@ class Simulation {
         case BodyOp::leaf_backward:
         case BodyOp::leaf_backward_input:
         case BodyOp::leaf_backward_weight: work(role, flops_of(p_, entry)); break;
-        case BodyOp::reduce_start: start(role, reduced_[at(entry.bucket)], collective_size(p_, entry)); break;
-        case BodyOp::reduce_wait: finish(role, reduced_[at(entry.bucket)]); break;
-        case BodyOp::gather_start: start(role, gathered_[at(entry.bucket)], collective_size(p_, entry)); break;
-        case BodyOp::gather_wait: finish(role, gathered_[at(entry.bucket)]); break;
+        case BodyOp::reduce_start:
+        case BodyOp::gather_start: start(role, entry.collective); break;
+        case BodyOp::reduce_wait:
+        case BodyOp::gather_wait: finish(role, entry.collective); break;
         case BodyOp::reduce_value:
         case BodyOp::gather_value:
         case BodyOp::scatter_value:
-        case BodyOp::reduce_parameter: now(role) += ring(role, collective_size(p_, entry)); break;  // the next entry waits for it
+        case BodyOp::reduce_parameter: now(role) += ring(role, p_.collectives[entry.collective]); break;  // the next entry waits for it
         case BodyOp::load_input:
         case BodyOp::load_targets:
         case BodyOp::copy:
@@ -146,10 +144,10 @@ class Simulation {
     now(role) += seconds;
   }
   /// As a ring: (N-1) messages of an N-th in each half.
-  [[nodiscard]] double ring(int role, const CollectiveSize& size) {
-    const int n = p_.mesh.size(size.axis);
-    const double bytes = 4 * static_cast<double>(size.elements);
-    const double seconds = static_cast<double>(size.halves) * (n - 1) * (machine_.alpha + bytes / n * machine_.beta);
+  [[nodiscard]] double ring(int role, const Collective& c) {
+    const int n = p_.mesh.size(c.axis);
+    const double bytes = 4 * static_cast<double>(c.elements);
+    const double seconds = static_cast<double>(c.halves()) * (n - 1) * (machine_.alpha + bytes / n * machine_.beta);
     result_.sending[at(role)].value += seconds;
     return seconds;
   }
@@ -163,33 +161,31 @@ class Simulation {
     return true;
   }
   /// A norm over all stages begins when the last of them has its own.
-  bool join(int role) {
+  bool join(int role, const Collective& norm) {
     double begin = 0;
     for (const double joined : joined_) {
       if (joined < 0) return false;
       begin = std::max(begin, joined);
     }
-    now(role) = begin + ring(role, bucket_collective(p_, norm_bucket, Axis::stage, false));
+    now(role) = begin + ring(role, norm);
     return true;
   }
   /// Begins when it is started and the wire of the role is free.
-  void start(int role, double& done, const CollectiveSize& size) {
+  void start(int role, int collective) {
     double& wire = wire_[at(role)];
-    wire = std::max(wire, now(role)) + ring(role, size);
-    done = wire;
+    wire = std::max(wire, now(role)) + ring(role, p_.collectives[collective]);
+    done(role, collective) = wire;
   }
-  void finish(int role, double done) { now(role) = std::max(now(role), done); }
+  void finish(int role, int collective) { now(role) = std::max(now(role), done(role, collective)); }
 
   const Program& p_;
   const Machine& machine_;
   std::vector<double> clock_;
   std::vector<int> position_;
-  std::vector<double> posted_;    // by transfer, micro-batch and side; -1 before the start
-  std::vector<double> reduced_;   // by bucket
-  std::vector<double> gathered_;  // by bucket
-  std::vector<double> norm_;      // by role
-  std::vector<double> joined_;    // by role: when it has started the norm over all stages; -1 before
-  std::vector<double> wire_;      // by role: until when its collectives take
+  std::vector<double> posted_;  // by transfer, micro-batch and side; -1 before the start
+  std::vector<double> done_;    // by role and collective
+  std::vector<double> joined_;  // by role: when it has started the norm over all stages; -1 before
+  std::vector<double> wire_;    // by role: until when its collectives take
   Estimate result_;
 };
 

@@ -13,7 +13,6 @@
 #include "heddle/core/host_device.hpp"
 #include "heddle/core/text.hpp"
 #include "heddle/plan/program/program.hpp"
-#include "heddle/plan/read/collective_size.hpp"
 #include "heddle/plan/read/program_hash.hpp"
 #include "heddle/run/build_flags.hpp"
 #include "heddle/run/step_input.hpp"
@@ -36,10 +35,11 @@ namespace heddle::run_room {
   }
   for (const Program* p : {&training, &evaluation}) {
     for (int i = 0; i < p->lists[p->roles - 1].end; ++i) needs.transfers = std::max(needs.transfers, p->instructions[i].sequence + 1);
-    each_collective(*p, [&](int, const CollectiveSize& size, std::int64_t) {
-      std::int64_t& most = needs.elements[group_along[static_cast<int>(size.axis)]];
-      if (size.sums && p->mesh.size(size.axis) > 1) most = std::max(most, size.elements);
-    });
+    for (int i = 0; i < p->collective_count; ++i) {
+      const Collective& c = p->collectives[i];
+      std::int64_t& most = needs.elements[group_along[static_cast<int>(c.axis)]];
+      if (c.sums() && p->mesh.size(c.axis) > 1) most = std::max(most, c.elements);
+    }
   }
   needs.reductions = 2 * training.bucket_count + training.frozen_count + 4;  // a reduction and a gather of each, two of the loss, two of a ring
   return needs;

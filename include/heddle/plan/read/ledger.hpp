@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: plan. Messages and bytes of one step, per rank, axis and kind, read off the Program.
-// Sees: plan/program, plan/read/collective_size, mesh, core.  Does not see: policies, processes, threads.
+// Sees: plan/program, plan/read/each_collective, mesh, core.  Does not see: policies, processes, threads.
 // In: a Program.  Out: Traffic.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "heddle/core/ring_volume.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/plan/program/program.hpp"
-#include "heddle/plan/read/collective_size.hpp"
+#include "heddle/plan/read/each_collective.hpp"
 
 namespace heddle::plan_room {
 
@@ -26,44 +26,42 @@ struct Volume {
   [[nodiscard]] constexpr Bytes padding() const { return total_with_padding - total_payload; }
 };
 
-/// The collectives over axis tensor that stand in bodies. Before what uses it: clang instantiates its templates too late otherwise.
-struct ValueCollectives {
-  const Program* program = nullptr;
-
-  /// visit(chunk, entry, size, times in a step) for every collective of the bodies.
-  template <class Visit> constexpr void each_collective(Visit visit) const {
-    if (program->mesh.size(Axis::tensor) == 1 || program->bucket_count == 0) return;  // nothing to do, or a refused plan
-    for (const IndexRange* bodies : {program->forward_bodies, program->backward_bodies, program->weight_bodies})
-      for (int c = 0; c < program->chunks; ++c)
-        for (int e = bodies[c].begin; e < bodies[c].end; ++e) visit_collective(c, program->entries[e], visit);
-  }
-  template <class Visit> constexpr void visit_collective(int chunk, const Entry& entry, Visit visit) const {
-    if (entry.what != BodyOp::reduce_value && entry.what != BodyOp::gather_value && entry.what != BodyOp::scatter_value &&
-        entry.what != BodyOp::reduce_parameter)
-      return;
-    visit(chunk, entry, collective_size(*program, entry), times_in_a_step(*program, entry));
-  }
-};
-
-/// The gathers of units that a step does.
-struct UnitGathers {
-  const Program* program = nullptr;
-
-  /// visit(bucket, times in a step): after the step where parameters are whole, else as the bodies say.
-  template <class Visit> constexpr void each(Visit visit) const {
-    const Storage& storage = program->storage;
-    for (int b = 0; b < program->bucket_count && program->training && storage.gathers_after_step(); ++b)
-      if (program->buckets[b].steps()) visit(program->buckets[b], std::int64_t{1});
-    if (!storage.parameters) return;
-    for (const IndexRange* bodies : {program->forward_bodies, program->backward_bodies, program->weight_bodies})
-      for (int c = 0; c < program->chunks; ++c)
-        for (int e = bodies[c].begin; e < bodies[c].end; ++e) {
-          const Entry& entry = program->entries[e];
-          if (entry.what != BodyOp::gather_start) continue;
-          visit(program->buckets[entry.bucket], times_in_a_step(*program, entry));
-        }
-  }
-};
+/// The collectives of a step for which `wanted` is true, over all ranks: of each the passes round a ring, (N-1)/N of it, in all groups of its axis.
+template <class Wanted> [[nodiscard]] constexpr Volume volume_of(const Program& p, Wanted wanted) {
+  Volume v;
+  v.ranks = p.mesh.ranks();
+  each_collective(p, [&](int role, const Collective& c, std::int64_t times) {
+    if (!wanted(c) || (c.axis == Axis::stage && role > 0)) return;  // a group along axis stage has a rank of each role
+    const int n = p.mesh.size(c.axis);
+    const std::int64_t groups = p.mesh.ranks() / n / (c.axis == Axis::stage ? 1 : p.roles);
+    const std::int64_t passes = groups * times * c.halves() * (n - 1);
+    v.total_payload += Bytes{passes * c.payload * 4 / c.slices};
+    v.total_with_padding += Bytes{passes * c.elements * 4};
+    v.messages += passes * n;
+  });
+  return v;
+}
+[[nodiscard]] constexpr Volume volume_along(const Program& p, Purpose purpose, Axis a) {
+  return volume_of(p, [=](const Collective& c) { return c.purpose == purpose && c.axis == a; });
+}
+/// Bytes that one rank sends in them, padding included; in an all-reduce the lines that it owns depend on its position.
+template <class Wanted> [[nodiscard]] constexpr Bytes sent_by(const Program& p, Rank rank, Wanted wanted) {
+  Bytes bytes;
+  each_collective(p, [&](int role, const Collective& c, std::int64_t times) {
+    if (role != p.mesh.coordinate(rank, Axis::stage) || !wanted(c)) return;
+    const int n = p.mesh.size(c.axis);
+    bytes += times * (c.halves() == 2 ? ring_bytes_sent(c.elements, n, p.mesh.coordinate(rank, c.axis)) : half_ring_bytes_sent(c.elements, n));
+  });
+  return bytes;
+}
+/// What an entry of this kind moves between ranks of axis tensor.
+[[nodiscard]] constexpr bool is_moved_by(BodyOp what, const Collective& c) {
+  if (c.purpose == Purpose::parameter_term) return what == BodyOp::reduce_parameter;
+  if (c.purpose != Purpose::value) return false;
+  return what == (c.kind == CollectiveKind::all_reduce   ? BodyOp::reduce_value
+                  : c.kind == CollectiveKind::all_gather ? BodyOp::gather_value
+                                                         : BodyOp::scatter_value);
+}
 
 /// What a plan moves in one step.
 ///
@@ -72,34 +70,11 @@ struct UnitGathers {
 struct Traffic {
   const Program* program = nullptr;
 
-  /// Adds `halves` ring passes of (N-1)/N of a bucket over all groups of the axis; a reduction alone or a gather alone is one, both are two.
-  constexpr void add_passes(Volume& v, Axis a, const FlatBucket& bucket, int slices, std::int64_t halves) const {
-    const int n = program->mesh.size(a);
-    const std::int64_t groups = program->mesh.ranks() / n / program->roles;  // per role
-    v.total_payload += Bytes{groups * halves * (n - 1) * bucket.payload * 4 / slices};
-    v.total_with_padding += Bytes{groups * halves * (n - 1) * bucket.elements * 4 / slices};
-    v.messages += groups * n * halves * (n - 1);
-  }
-  [[nodiscard]] constexpr bool splits(Axis a) const { return program->batch_split[static_cast<int>(a)] && program->mesh.size(a) > 1; }
-  [[nodiscard]] constexpr bool slices(Axis a) const { return program->storage.parts > 1 && a == program->storage.axis; }
-
   /// Reductions of gradients, by the axis they run along.
   struct Gradients {
     const Program* program;
     /// Shape   ring volume: reduce-scatter and all-gather of every bucket; the reduce-scatter alone along the axis that slices units
-    [[nodiscard]] constexpr Volume on(Axis a) const {
-      const Traffic traffic{program};
-      Volume v;
-      v.ranks = program->mesh.ranks();
-      if (!program->training || !traffic.splits(a)) return v;
-      const int reductions = program->storage.gradients ? program->batch.total_micro_batches() : 1;
-      for (int b = 0; b < program->bucket_count; ++b)
-        if (traffic.slices(a))
-          traffic.add_passes(v, a, program->buckets[b], 1, reductions);
-        else
-          traffic.add_passes(v, a, program->buckets[b], program->storage.state_parts(), 2);
-      return v;
-    }
+    [[nodiscard]] constexpr Volume on(Axis a) const { return volume_along(*program, Purpose::gradient, a); }
   };
   [[nodiscard]] constexpr Gradients gradients() const { return {program}; }
 
@@ -107,13 +82,7 @@ struct Traffic {
   struct ParameterGathers {
     const Program* program;
     /// Shape   once after the step, or before every forward and backward, or once before the first forward if they are kept
-    [[nodiscard]] constexpr Volume on(Axis a) const {
-      const Traffic traffic{program};
-      Volume v;
-      v.ranks = program->mesh.ranks();
-      if (traffic.slices(a)) UnitGathers{program}.each([&](const FlatBucket& unit, std::int64_t times) { traffic.add_passes(v, a, unit, 1, times); });
-      return v;
-    }
+    [[nodiscard]] constexpr Volume on(Axis a) const { return volume_along(*program, Purpose::parameters, a); }
   };
   [[nodiscard]] constexpr ParameterGathers parameters() const { return {program}; }
 
@@ -149,66 +118,35 @@ struct Traffic {
   }
   /// What the ranks of axis tensor sum, scatter and gather in bodies: values, their gradients, gradients of whole parameters.
   [[nodiscard]] constexpr Volume values() const {
-    Volume v;
-    v.ranks = program->mesh.ranks();
-    const int n = program->mesh.size(Axis::tensor);
-    const std::int64_t groups = program->mesh.ranks() / n / program->roles;
-    ValueCollectives{program}.each_collective([&](int, const Entry&, const CollectiveSize& size, std::int64_t times) {
-      v.total_payload += Bytes{groups * times * size.halves * (n - 1) * size.payload * 4};
-      v.total_with_padding += Bytes{groups * times * size.halves * (n - 1) * size.elements * 4};
-      v.messages += groups * times * n * size.halves * (n - 1);
-    });
-    return v;
+    return volume_of(*program, [](const Collective& c) { return c.purpose == Purpose::value || c.purpose == Purpose::parameter_term; });
   }
   /// Collectives of one kind over axis tensor in one step, of one rank of a role: forward and backward, all micro-batches.
   [[nodiscard]] constexpr std::int64_t value_collectives(int role, BodyOp kind) const {
     std::int64_t sum = 0;
-    ValueCollectives{program}.each_collective([&](int chunk, const Entry& entry, const CollectiveSize&, std::int64_t times) {
-      if (program->device_of_chunk[chunk] == role && entry.what == kind) sum += times;
+    each_collective(*program, [&](int of, const Collective& c, std::int64_t times) {
+      if (of == role && is_moved_by(kind, c)) sum += times;
     });
     return sum;
   }
   /// The loss, in a step that reports it.
   [[nodiscard]] constexpr Volume loss() const {
-    Volume v;
-    v.ranks = program->mesh.ranks();
-    for (const Axis a : batch_axes) {
-      const int n = program->mesh.size(a);
-      if (!program->training || !program->batch_split[static_cast<int>(a)] || n == 1) continue;
-      const std::int64_t groups = program->mesh.ranks() / n / program->roles;
-      v.total_payload += Bytes{groups * 2 * (n - 1) * 4};
-      v.messages += groups * n * 2 * (n - 1);
-    }
-    v.total_with_padding = v.total_payload;
-    return v;
+    return volume_of(*program, [trains = program->training](const Collective& c) { return trains && c.purpose == Purpose::loss; });
   }
   /// The norm of a plan that clips and the flag of one that scales its loss, in one reduction along every axis on which parameters are split: one
   /// float a unit, and one.
   [[nodiscard]] constexpr Volume norm() const {
-    Volume v;
-    v.ranks = program->mesh.ranks();
-    for (const Axis a : norm_axes) {
-      if (!program->training || !program->reduces_norm_along(a)) continue;
-      const int n = program->mesh.size(a);
-      v.total_payload += Bytes{program->mesh.ranks() / n * 2 * (n - 1) * program->norm_floats() * 4};
-      v.messages += program->mesh.ranks() * 2 * (n - 1);
-    }
-    v.total_with_padding = v.total_payload;
-    return v;
+    return volume_of(*program, [](const Collective& c) { return c.purpose == Purpose::norm; });
   }
   [[nodiscard]] constexpr Bytes sent_in_norm(Rank rank) const {
-    Bytes bytes;
-    for (const Axis a : norm_axes) bytes += sent_in_norm(rank, a);
-    return bytes;
+    return sent_by(*program, rank, [](const Collective& c) { return c.purpose == Purpose::norm; });
   }
   [[nodiscard]] constexpr Bytes sent_in_norm(Rank rank, Axis a) const {
-    if (!program->training || !program->reduces_norm_along(a)) return {};
-    return ring_bytes_sent(program->norm_floats(), program->mesh.size(a), program->mesh.coordinate(rank, a));
+    return sent_by(*program, rank, [=](const Collective& c) { return c.purpose == Purpose::norm && c.axis == a; });
   }
   /// Bytes that one rank sends along one axis so that a step can report its loss.
   [[nodiscard]] constexpr Bytes sent_for_loss(Rank rank, Axis a) const {
-    if (!program->training || !splits(a) || program->mesh.coordinate(rank, Axis::stage) != program->loss_role()) return {};
-    return ring_bytes_sent(1, program->mesh.size(a), program->mesh.coordinate(rank, a));
+    return sent_by(*program, rank,
+                   [=, trains = program->training](const Collective& c) { return trains && c.purpose == Purpose::loss && c.axis == a; });
   }
   /// Point-to-point bytes that one rank sends in one step, padding included.
   [[nodiscard]] constexpr Bytes sent_to_peers(Rank rank) const {
@@ -225,47 +163,24 @@ struct Traffic {
     return bytes;
   }
   [[nodiscard]] constexpr Bytes sent_in_reductions(Rank rank, Axis a) const {
-    const int role = program->mesh.coordinate(rank, Axis::stage);
-    Bytes bytes;
-    if (!program->training || !splits(a) || slices(a)) return bytes;
-    for (int b = 0; b < program->bucket_count; ++b)
-      if (program->buckets[b].role == role)
-        bytes +=
-            ring_bytes_sent(program->buckets[b].elements / program->storage.state_parts(), program->mesh.size(a), program->mesh.coordinate(rank, a));
-    return bytes;
+    return sent_by(*program, rank,
+                   [=](const Collective& c) { return c.purpose == Purpose::gradient && c.kind == CollectiveKind::all_reduce && c.axis == a; });
   }
   /// Bytes that one rank sends in reduce-scatters of gradients in one step, padding included: all but its own slice.
   [[nodiscard]] constexpr Bytes sent_in_reduce_scatters(Rank rank) const {
-    Bytes bytes;
-    const std::int64_t times = program->storage.gradients ? program->batch.total_micro_batches() : 1;
-    for (int b = 0; b < program->bucket_count && program->training; ++b) bytes += times * sent_in_pass(rank, program->buckets[b]);
-    return bytes;
+    return sent_by(*program, rank, [](const Collective& c) { return c.purpose == Purpose::gradient && c.kind == CollectiveKind::reduce_scatter; });
   }
   /// Bytes that one rank sends in all-gathers of parameters in one step, padding included: its slice to all others.
   [[nodiscard]] constexpr Bytes sent_in_gathers(Rank rank) const {
-    Bytes bytes;
-    UnitGathers{program}.each([&](const FlatBucket& unit, std::int64_t times) { bytes += times * sent_in_pass(rank, unit); });
-    return bytes;
+    return sent_by(*program, rank, [](const Collective& c) { return c.purpose == Purpose::parameters; });
   }
   /// All three together.
   [[nodiscard]] constexpr Bytes sent_in_collectives(Rank rank) const {
     return sent_in_reductions(rank) + sent_in_reduce_scatters(rank) + sent_in_gathers(rank);
   }
-  /// All slices of a unit but one.
-  [[nodiscard]] constexpr Bytes sent_in_pass(Rank rank, const FlatBucket& unit) const {
-    const int n = program->storage.parts;
-    return unit.role == program->mesh.coordinate(rank, Axis::stage) ? Bytes{4 * unit.elements / n * (n - 1)} : Bytes{};
-  }
   /// Bytes that one rank sends over axis tensor in one step, padding included: in collectives of one kind, or in all.
   [[nodiscard]] constexpr Bytes sent_in_values(Rank rank, BodyOp kind) const {
-    const int n = program->mesh.size(Axis::tensor);
-    Bytes bytes;
-    ValueCollectives{program}.each_collective([&](int chunk, const Entry& entry, const CollectiveSize& size, std::int64_t times) {
-      if (program->device_of_chunk[chunk] != program->mesh.coordinate(rank, Axis::stage) || entry.what != kind) return;
-      bytes += times * (size.halves == 2 ? ring_bytes_sent(size.elements, n, program->mesh.coordinate(rank, Axis::tensor))
-                                         : half_ring_bytes_sent(size.elements, n));
-    });
-    return bytes;
+    return sent_by(*program, rank, [=](const Collective& c) { return is_moved_by(kind, c); });
   }
   [[nodiscard]] constexpr Bytes sent_in_values(Rank rank) const {
     Bytes bytes;

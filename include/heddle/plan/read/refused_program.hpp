@@ -94,11 +94,10 @@ struct RefusedVolume : RefusedAnswer, Volume {
 
 /// Answers in place of the Traffic of a broken plan, as RefusedMesh does.
 struct RefusedTraffic : RefusedAnswer, Traffic {
-  RefusedWord<RefusedFact> splits, slices;
   RefusedWord<RefusedVolume> gradients, parameters, activations, ties, values, loss, norm;
   RefusedWord<RefusedNumber> value_collectives, messages;
   RefusedWord<RefusedBytes> sent_in_norm, sent_for_loss, sent_to_peers, sent_in_reductions, sent_in_reduce_scatters, sent_in_gathers,
-      sent_in_collectives, sent_in_pass, sent_in_values, sent, total;
+      sent_in_collectives, sent_in_values, sent, total;
 
   constexpr RefusedTraffic() : Traffic{&no_program} {}
 };
