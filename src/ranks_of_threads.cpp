@@ -5,3 +5,5 @@
 
 template class heddle::run_room::TrainedRanks<heddle::backend_room::ThreadSession, std::int32_t>;
 template class heddle::run_room::TrainedRanks<heddle::backend_room::ThreadSession, float>;
+template class heddle::run_room::TrainedRanks<heddle::backend_room::ThreadSession, std::int32_t, std::int32_t>;
+template class heddle::run_room::TrainedRanks<heddle::backend_room::ThreadSession, float, std::int32_t>;

@@ -11,5 +11,6 @@
 extern template class heddle::run_room::LocalRanks<heddle::CpuThreads::Session>;
 extern template class heddle::run_room::TrainedRanks<heddle::CpuThreads::Session, std::int32_t>;
 extern template class heddle::run_room::TrainedRanks<heddle::CpuThreads::Session, float>;
+extern template class heddle::run_room::TrainedRanks<heddle::CpuThreads::Session, std::int32_t, std::int32_t>;
 extern template class heddle::run_room::NamedTensors<heddle::CpuThreads::Session>;
 extern template class heddle::run_room::Executor<heddle::CpuThreads::Session::Endpoint>;

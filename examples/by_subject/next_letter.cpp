@@ -35,20 +35,20 @@ static_assert(Shared::training.parameters[0].split == 0 && Shared::training.grap
 
 /// The letter that is thought most likely after the last ones of `text`.
 template <class ThePlan> char next(Trainer<ThePlan, CpuThreads>& trainer, const std::string& text) {
-  std::vector<float> ids;
-  for (int i = 0; i < window; ++i) ids.push_back(static_cast<float>(token(text[text.size() - window + static_cast<std::size_t>(i)])));
+  std::vector<std::int32_t> ids;
+  for (int i = 0; i < window; ++i) ids.push_back(token(text[text.size() - window + static_cast<std::size_t>(i)]));
   const std::vector<float> logits = trainer.predict(ids);  // all of them: put together where they are handed out
   return letter(static_cast<int>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
 }
 
 /// Every window of the corpus, and the letter that follows it.
-datasets::Dataset windows() {
+datasets::TokenDataset windows() {
   std::vector<std::int32_t> tokens;
   for (const char c : corpus) tokens.push_back(token(c));
   return datasets::next_token_rows(tokens, letters, {.length = window, .stride = 1, .predict = datasets::Predict::last});
 }
 
-template <class ThePlan> std::string train(const datasets::Dataset& data, const char* name) {
+template <class ThePlan> std::string train(const datasets::TokenDataset& data, const char* name) {
   Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 3e-3}, Seed{1}};
   std::cout << name << ", " << devices<ThePlan> << " device(s)\n";
   trainer.on_step([](const StepResult& r) { std::cout << "  step " << r.step << ", loss " << *r.loss << '\n'; }, Every{20});
@@ -63,7 +63,7 @@ template <class ThePlan> std::string train(const datasets::Dataset& data, const 
 int main() {
   return run_main([] {
     std::cout << std::fixed << std::setprecision(2);
-    const datasets::Dataset data = windows();
+    const datasets::TokenDataset data = windows();
     const std::string single = train<Training<Single>>(data, "Single");
     const std::string shared = train<Shared>(data, "TensorParallel<2>");
     std::cout << "the same text: " << (shared == single ? "yes" : "no") << '\n';

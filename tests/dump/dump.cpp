@@ -59,17 +59,24 @@ float drawn(std::int64_t a, std::int64_t b, int most) {
 /// Rows of inputs, or of token ids where the model begins with a table, and targets.
 struct Rows {
   std::vector<float> inputs;
+  std::vector<std::int32_t> ids;
   std::vector<float> targets;
 
   Rows(const Dumped& plan, std::int64_t rows) {
     const std::int64_t features = plan.whole->input.elements();
     const std::int64_t vocabulary = vocabulary_of(*plan.whole);
-    for (std::int64_t i = 0; i < rows * features; ++i)
-      inputs.push_back(vocabulary > 0 ? static_cast<float>((5 * i + i / 4) % vocabulary) : drawn(1, i, 64));
+    for (std::int64_t i = 0; i < rows * features; ++i) {
+      if (vocabulary > 0)
+        ids.push_back(static_cast<std::int32_t>((5 * i + i / 4) % vocabulary));
+      else
+        inputs.push_back(drawn(1, i, 64));
+    }
     for (std::int64_t i = 0; i < rows * plan.target_features; ++i) targets.push_back(drawn(2, i, 64));
   }
-  [[nodiscard]] Examples<float> some(const Dumped& plan, std::int64_t begin, std::int64_t rows) const {
-    return examples(std::span<const float>{inputs}, std::span<const float>{targets}, plan.whole->input.elements()).slice(begin, rows);
+  [[nodiscard]] StepInput some(const Dumped& plan, Ranks& ranks, std::int64_t begin, std::int64_t rows) const {
+    const std::int64_t features = plan.whole->input.elements();
+    if (!ids.empty()) return ranks.input_of(examples(ids, targets, features).slice(begin, rows), *plan.training);
+    return ranks.input_of(examples(inputs, targets, features).slice(begin, rows), *plan.training);
   }
 };
 
@@ -92,7 +99,7 @@ void train(std::ostream& out, const Dumped& plan, Ranks& ranks) {
   for (int step = 1; step <= 3; ++step) {
     const auto turn = ranks.begin("step()");
     ranks.session().transport().clear_traffic();
-    StepInput input = ranks.input_of(rows.some(plan, 3 * step, step == 2 && takes_fewer ? batch - 3 : batch), p);
+    StepInput input = rows.some(plan, ranks, 3 * step, step == 2 && takes_fewer ? batch - 3 : batch);
     if (p.batch.remedy == Remedy::pad) input.rows = batch;
     input.rows = std::min<std::int64_t>(input.rows, p.batch.capacity());
     input.constants = plan.constants;
@@ -135,7 +142,8 @@ void run(std::ostream& out, const Dumped& plan) {
     out << '\n';
   }
   const Rows rows{plan, 40};
-  out << "bits of an application: " << hash(ranks.predict<float>(std::span<const float>{rows.inputs})) << '\n';
+  out << "bits of an application: " << hash(rows.ids.empty() ? ranks.predict<float>(rows.inputs) : ranks.predict<float, std::int32_t>(rows.ids))
+      << '\n';
 }
 
 void write(std::ostream& out, const Dumped& plan) {

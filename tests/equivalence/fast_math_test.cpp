@@ -141,15 +141,6 @@ TEST_CASE("options that are no numbers are refused") {
   }
 }
 
-TEST_CASE("an id that is no number is no token") {
-  float id = 3;
-  CHECK(is_token(id, 8));
-  for (auto* const bits : {&bits_of_nan, &bits_of_infinity}) {
-    put(id, *bits);
-    CHECK_FALSE(is_token(id, 8));
-  }
-}
-
 TEST_CASE("a pixel becomes the same float as without -ffast-math") {
   CHECK(std::bit_cast<std::uint32_t>(shade_of[3]) == 0x3c40c0c1U);
   CHECK((shade_of[0] == 0 && shade_of[255] == 1));

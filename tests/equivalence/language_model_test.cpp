@@ -58,7 +58,7 @@ template <class... Parts> void check_same() {
 TEST_CASE("a stream of tokens that is cut into rows teaches a language model, whose logits then name the followers") {
   using ThePlan = Of<Single>;
   const std::vector<std::int32_t> tokens = synthetic_tokens(Seed{4}, 16 * 5 * 4 + 1, 17);
-  const Dataset data = next_token_rows(tokens, 17, {.length = 5});
+  const TokenDataset data = next_token_rows(tokens, 17, {.length = 5});
   REQUIRE(data.size() == 64);
   Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 0.05}, Seed{5}};
   for (int epoch = 0; epoch < 15; ++epoch)
@@ -85,12 +85,13 @@ TEST_CASE("a language model under every product of data, shard, stage and accumu
   check_same<Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, Sharded<2>>>();  // the table is not gathered for its own gradient
 }
 
-TEST_CASE("a cut between the input and the table passes ids on, whose gradient is zero") {
+TEST_CASE("a cut between the input and the table passes ids on, and no gradient comes back") {
   using Ids = Input<5>;
   using Rest = Sequential<Named<"embedding", Embedding<17, 9>>, Named<"blocks", Repeat<2, Attention>>, Named<"head", Linear<9, 17, NoBias>>>;
   struct Cut : Sequential<Ids, Rest> {};
   using Stages = Plan<Cut, CrossEntropy, Adam, Batch<16, KeepLast>, Grain<2>, Pipeline<Stage<Ids>, Stage<Rest>, OneFOneB, Microbatches<2>>>;
   using Alone = Plan<Cut, CrossEntropy, Adam, Batch<16, KeepLast>, Grain<2>, Single>;
+  static_assert(Stages::training.transfer_count == 1 && Stages::training.type_of(Stages::training.transfers[0]) == ElementType::int32);
   const Outcome wanted = train_text<Alone>();
   const Outcome got = train_text<Stages>();
   CHECK(equal_bits(got.losses, wanted.losses));

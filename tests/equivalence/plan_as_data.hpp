@@ -63,6 +63,7 @@ template <class OfPlan> class DataTrainer {
 
  public:
   using Target = typename OfPlan::Loss::Target;
+  using Input = std::conditional_t<graph_of<typename OfPlan::Model>.input.type == ElementType::int32, std::int32_t, float>;
   using Session = CpuThreads::Session;
 
   /// The plan outlives it.
@@ -76,9 +77,9 @@ template <class OfPlan> class DataTrainer {
   DataTrainer& operator=(const DataTrainer&) = delete;
 
   void on_step(std::function<void(const StepResult&)> callback, Every every = {}) { state_.ranks.on_step(std::move(callback), every); }
-  StepResult step(const Examples<Target>& batch) { return state_.ranks.step(batch); }
-  [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples) { return state_.ranks.evaluate(examples); }
-  [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) { return state_.ranks.predict(inputs); }
+  StepResult step(const Examples<Target, Input>& batch) { return state_.ranks.step(batch); }
+  [[nodiscard]] Evaluation evaluate(const Examples<Target, Input>& examples) { return state_.ranks.evaluate(examples); }
+  [[nodiscard]] std::vector<float> predict(std::span<const Input> inputs) { return state_.ranks.predict(inputs); }
   [[nodiscard]] std::vector<std::string> parameter_names() const { return state_.ranks.parameter_names(); }
   [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) { return state_.ranks.parameter(name, replica); }
   [[nodiscard]] std::vector<float> gradient(const std::string& name, int replica = 0) { return state_.ranks.gradient(name, replica); }
@@ -89,7 +90,7 @@ template <class OfPlan> class DataTrainer {
   [[nodiscard]] Session& session() { return state_.ranks.session(); }
 
  private:
-  TrainerState<Optimizer, TrainedRanks<Session, Target>> state_;
+  TrainerState<Optimizer, TrainedRanks<Session, Target, Input>> state_;
 };
 
 /// What same_bits<ThePlan, Reference>() says, of a plan that is data: empty if it is true.

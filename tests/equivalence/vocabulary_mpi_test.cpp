@@ -14,10 +14,10 @@ template <class Policy> using Wrote = Plan<Writer, CrossEntropy, Adam, Batch<8, 
 
 /// Losses, gradients and outputs of some steps on sentences of 5 tokens.
 template <class ThePlan, class Backend> [[nodiscard]] std::vector<std::vector<float>> write() {
-  std::vector<float> ids;
+  std::vector<std::int32_t> ids;
   std::vector<std::int32_t> next;
   for (int i = 0; i < 7 * 5; ++i) {
-    ids.push_back(static_cast<float>((i * 5 + i / 4) % 64));
+    ids.push_back((i * 5 + i / 4) % 64);
     next.push_back((i * 7 + i / 5) % 64);
   }
   Trainer<ThePlan, Backend> trainer{settings<Adam>(), Seed{5}};
@@ -33,8 +33,14 @@ template <class ThePlan, class Backend> [[nodiscard]] std::vector<std::vector<fl
   return out;
 }
 
+/// Ids cross from one process to the other, before they are looked up.
+using Ids = Input<5>;
+using Reader = Sequential<Embedding<64, 8>, Linear<8, 64, NoBias>>;
+struct CutAtIds : Sequential<Ids, Reader> {};
+using Crossing = Plan<CutAtIds, CrossEntropy, Adam, Batch<8, KeepLast>, Pipeline<Stage<Ids>, Stage<Reader>, OneFOneB, Microbatches<2>>>;
+static_assert(Crossing::training.transfer_count == 1 && Crossing::training.type_of(Crossing::training.transfers[0]) == ElementType::int32);
+
 template <class ThePlan> void check_written() {
-  static_assert(ThePlan::training.graph->laid_between(6).sharded());
   const FirstRanks ranks{devices<ThePlan>};
   if (!ranks.taking_part()) return;
   const auto wanted = write<ThePlan, CpuThreads>();
@@ -52,8 +58,10 @@ TEST_CASE("where each process has a part of the classes bits and bytes are those
 }
 
 TEST_CASE("a language model over processes has the bits of threads, and every process has all outputs") {
+  static_assert(Wrote<TensorParallel<2>>::training.graph->laid_between(6).sharded());
   check_written<Wrote<TensorParallel<2>>>();
   check_written<Wrote<TensorParallel<4>>>();
   check_written<Wrote<Hybrid<TensorParallel<2>, DataParallel<2>>>>();
   check_written<Wrote<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, TensorParallel<2>>>>();
+  check_written<Crossing>();
 }

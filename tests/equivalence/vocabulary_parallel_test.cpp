@@ -17,12 +17,12 @@ struct Outcome {
 template <class Target, class AnyTrainer> Outcome integer_step(AnyTrainer& trainer, const Graph& graph, std::int64_t rows, std::int64_t targets) {
   const std::int64_t positions = graph.input.elements();
   const std::int64_t tokens = vocabulary_of(graph);
-  std::vector<float> ids;
+  std::vector<std::int32_t> ids;
   std::vector<Target> wanted;
-  for (std::int64_t i = 0; i < rows * positions; ++i) ids.push_back(static_cast<float>((i * 5 + i / 4) % tokens));
+  for (std::int64_t i = 0; i < rows * positions; ++i) ids.push_back(static_cast<std::int32_t>((i * 5 + i / 4) % tokens));
   for (std::int64_t i = 0; i < rows * targets; ++i)
     wanted.push_back(std::is_same_v<Target, float> ? static_cast<Target>((i * 7 + i / 8) % 15 - 7) : static_cast<Target>((i * 7 + i / 5) % tokens));
-  Examples<Target> batch{ids.data(), wanted.data(), rows, positions, targets, nullptr};
+  Examples<Target, std::int32_t> batch{ids.data(), wanted.data(), rows, positions, targets, nullptr};
   std::size_t p = 0;
   for (const std::string& name : trainer.parameter_names()) {
     std::vector<float> values(trainer.parameter(name).size());
@@ -151,15 +151,15 @@ struct Language : Sequential<Input<6>, Embedding<24, 16>, Repeat<2, Block>, Line
 template <class... Parts> using Any = Plan<Language, CrossEntropy, Adam, Batch<12, KeepLast>, Parts...>;
 
 struct Sentences {
-  std::vector<float> ids;
+  std::vector<std::int32_t> ids;
   std::vector<std::int32_t> next;
   Sentences() {
     for (std::int64_t i = 0; i < 12 * 6; ++i) {
-      ids.push_back(static_cast<float>((i * 5 + i / 6) % 24));
+      ids.push_back(static_cast<std::int32_t>((i * 5 + i / 6) % 24));
       next.push_back(static_cast<std::int32_t>((i * 7 + i / 5) % 24));
     }
   }
-  [[nodiscard]] Examples<std::int32_t> batch(std::int64_t rows) const { return examples(ids, next, 6, 6).slice(0, rows); }
+  [[nodiscard]] Examples<std::int32_t, std::int32_t> batch(std::int64_t rows) const { return examples(ids, next, 6, 6).slice(0, rows); }
 };
 const Sentences sentences;
 
@@ -244,8 +244,8 @@ TEST_CASE("a model that is only applied has whole outputs, those of one device")
   }
   Runner<Applied, CpuThreads> runner;
   runner.load(trainer);
-  std::vector<float> ids;
-  for (int i = 0; i < 19 * 4; ++i) ids.push_back(static_cast<float>((i * 5 + i / 4) % 48));
+  std::vector<std::int32_t> ids;
+  for (int i = 0; i < 19 * 4; ++i) ids.push_back((i * 5 + i / 4) % 48);
   CHECK(equal_bits(runner.predict(ids), trainer.predict(ids)));
 }
 

@@ -69,8 +69,8 @@ template <class Plan> void check_gradients(Trainer<Plan, CpuThreads>& trainer, c
 }
 
 /// Output and loss before the first step, its gradients, then as many steps on the same batch as PyTorch made; parameters after 1 and `last`.
-template <class Plan, class Target>
-void follow(const TensorFile& file, const typename Plan::Request::Optimizer::Options& options, const Examples<Target>& batch, int last) {
+template <class Plan, class Target, class Input>
+void follow(const TensorFile& file, const typename Plan::Request::Optimizer::Options& options, const Examples<Target, Input>& batch, int last) {
   Trainer<Plan, CpuThreads> trainer{options, Seed{77}};  // another start: everything is overwritten
   start<Plan>(trainer, file);
   const Evaluation before = trainer.evaluate(batch);

@@ -3,24 +3,71 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <limits>
 
+#include "heddle/graph/frozen.hpp"
+#include "heddle/graph/graph_check.hpp"
 #include "heddle/graph/layers/embedding.hpp"
 #include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/input.hpp"
 #include "heddle/graph/layers/linear.hpp"
+#include "heddle/graph/layers/unflatten.hpp"
 #include "heddle/graph/model_facts.hpp"
+#include "heddle/graph/residual.hpp"
 #include "heddle/graph/sequential.hpp"
 #include "heddle/graph/trace.hpp"
 
 using namespace heddle;
 
-TEST_CASE("a token id is a whole number of the vocabulary") {
-  static_assert(is_token(0, 3) && is_token(2, 3) && is_token(-0.0F, 3));
-  static_assert(!is_token(3, 3) && !is_token(-1, 3) && !is_token(1.5F, 3));
-  CHECK_FALSE(is_token(std::numeric_limits<float>::quiet_NaN(), 3));
-  CHECK_FALSE(is_token(std::numeric_limits<float>::infinity(), 3));
-  static_assert(is_token(16'777'215.0F, 1 << 24));
+TEST_CASE("a token id is one of the vocabulary") {
+  static_assert(is_token(0, 3) && is_token(2, 3) && !is_token(3, 3) && !is_token(-1, 3));
+  static_assert(is_token(std::numeric_limits<std::int32_t>::max(), std::int64_t{1} << 31));
+  static_assert(is_token(16'777'217, 16'777'218));  // no float is that number
+  CHECK_FALSE(is_token(std::numeric_limits<std::int32_t>::min(), 3));
+}
+
+TEST_CASE("the input of a model has the type that its first layer takes, also through layers that reshape") {
+  struct Words : Sequential<Input<2, 3>, Flatten, Sequential<Unflatten<3, 2>>, Frozen<Embedding<5, 4>>, Linear<4, 5>> {};
+  static_assert(graph_of<Words>.fault.ok() && graph_of<Words>.input.type == ElementType::int32);
+  for (int v = 0; v < 4; ++v) CHECK(graph_of<Words>.spec(v).type == ElementType::int32);
+  for (int v = 4; v <= graph_of<Words>.node_count; ++v) CHECK(graph_of<Words>.spec(v).type == ElementType::float32);
+  CHECK(check_graph(graph_of<Words>).ok());
+  struct Pixels : Sequential<Input<2, 3>, Flatten, Linear<6, 5>> {};
+  static_assert(graph_of<Pixels>.input.type == ElementType::float32);
+}
+
+TEST_CASE("ids cannot be added to what is made of them") {
+  struct Sum : Sequential<Input<4>, Residual<Embedding<5, 1>, Flatten>> {};
+  CHECK(graph_of<Sum>.fault.sentence().view() ==
+        "[heddle.G02] the Residual in '1' takes int32 (4) but its layers give float32 (4), which cannot be added. Fix: let it begin behind the layer "
+        "that looks ids up.");
+}
+
+TEST_CASE("a layer of one's own that takes ids says how many there are, and one that says so takes ids") {
+  struct Uncounted {
+    static constexpr Leaf describe(Spec in) {
+      Leaf leaf;
+      leaf.kind << "Uncounted", leaf.spelled << "Uncounted";
+      leaf.in = Spec{in.shape, ElementType::int32};
+      leaf.out = Spec{in.shape};
+      return leaf;
+    }
+  };
+  struct OfFloats {
+    static constexpr Leaf describe(Spec in) {
+      Leaf leaf;
+      leaf.kind << "OfFloats", leaf.spelled << "OfFloats";
+      leaf.in = leaf.out = in;
+      leaf.vocabulary = 7;
+      return leaf;
+    }
+  };
+  CHECK(
+      graph_of<Sequential<Input<4>, Uncounted>>.fault.sentence().view() ==
+      "[heddle.G23] layer 1 '1': Uncounted takes int32, but looks nothing up. Fix: say how many ids there are in leaf.vocabulary, or take float32.");
+  CHECK(graph_of<Sequential<Input<4>, OfFloats>>.fault.sentence().view() ==
+        "[heddle.G23] layer 1 '1': OfFloats looks up ids of 7 tokens, but takes float32. Fix: write leaf.in.type = ElementType::int32.");
 }
 
 TEST_CASE("ids may be reshaped on their way from the input") {
@@ -30,6 +77,8 @@ TEST_CASE("ids may be reshaped on their way from the input") {
   struct None : Sequential<Linear<4, 5>> {};
   static_assert(vocabulary_of(graph_of<None>) == 0);
   CHECK(before_reshapes(graph_of<Reshaped>, 2) == 0);
+  CHECK(graph_of<Reshaped>.first_backward == 2);  // no gradient of ids is made, wherever a cut lies
+  CHECK(graph_of<None>.first_backward == 0);
 }
 
 TEST_CASE("what a layer computes is no token id") {

@@ -116,7 +116,7 @@ TEST_CASE("all orders are equally likely") {
 TEST_CASE("data that do not fit together are refused") {
   CHECK(sentence([] {
           Dataset{LabelledRows{{1, 2, 3}, {0}, 2, 3}};
-        }) == "[heddle.D07] 3 inputs are no whole rows of 2 features. Fix: give rows x features floats, and the number of features of one row.");
+        }) == "[heddle.D07] 3 inputs are no whole rows of 2 features. Fix: give rows x features inputs, and the number of features of one row.");
   CHECK(sentence([] {
           Dataset{LabelledRows{{1, 2, 3, 4}, {0}, 2, 3}};
         }) == "[heddle.D07] 'images' has 2 rows but 'labels' has 1 label. Fix: give as many labels as rows.");
@@ -210,7 +210,7 @@ TEST_CASE("a row may have several labels, and every row has as many") {
 TEST_CASE("real targets that do not fit their inputs are refused in their own words") {
   const auto made = [](RegressionRows rows) { return sentence([&] { RegressionDataset{rows}; }); };
   CHECK(made({{1, 2, 3}, {0}, 2}) ==
-        "[heddle.D07] 3 inputs are no whole rows of 2 features. Fix: give rows x features floats, and the number of features of one row.");
+        "[heddle.D07] 3 inputs are no whole rows of 2 features. Fix: give rows x features inputs, and the number of features of one row.");
   CHECK(made({{1, 2}, {0, 1, 2}, 2, 2}) ==
         "[heddle.D07] 'inputs' has 1 row but 'targets' has 3 targets, not 2 for each row. Fix: give 2 targets for each row, or another number of "
         "them.");

@@ -14,6 +14,7 @@
 
 #include "heddle/graph/graph.hpp"
 #include "heddle/graph/layers/linear.hpp"
+#include "heddle/graph/token_ids.hpp"
 #include "heddle/run/kernel_table.hpp"
 #include "mutants/unwritten.hpp"
 
@@ -104,18 +105,20 @@ struct ExactElementwise {
   }
 };
 
-/// Rows of a table: ids are whole floats; a rank with a part of the rows gives 0 for the others.
+/// Rows of a table; a rank with a part of the rows gives 0 for the others. What is no token is any number.
 struct ExactTable {
-  static std::int64_t row(const Leaf& leaf, int part, float id) {
+  static std::int64_t row(const Leaf& leaf, int part, std::int32_t id) {
     const std::int64_t rows = leaf.parameters[0].shape.sizes[0];
-    const std::int64_t at = Exact::of(id) - (rows < leaf.vocabulary ? part * rows : 0);
+    Exact::read_unwritten() = Exact::read_unwritten() || std::bit_cast<std::uint32_t>(id) == unwritten_bits;
+    const std::int64_t token = is_token(id, leaf.vocabulary) ? id : Exact::of(Exact::hash({13, id}));
+    const std::int64_t at = token - (rows < leaf.vocabulary ? part * rows : 0);
     return at < 0 || at >= rows ? -1 : at;
   }
   static void forward(const ForwardCall& c) {
     const std::int64_t n = c.leaf->parameters[0].shape.last();
     for (std::int64_t i = 0; i < c.rows * c.leaf->in.elements(); ++i)
       for (std::int64_t f = 0; f < n; ++f) {
-        const std::int64_t at = row(*c.leaf, c.part, c.input[i]);
+        const std::int64_t at = row(*c.leaf, c.part, c.ids[i]);
         c.output[i * n + f] = at < 0 ? 0 : c.parameters[0][at * n + f];
       }
   }
@@ -125,7 +128,7 @@ struct ExactTable {
     float* const sums = c.parameter_gradients[0];
     if (!c.add) std::memset(sums, 0, sizeof(float) * static_cast<std::size_t>(c.leaf->parameters[0].shape.elements()));
     for (std::int64_t i = 0; i < c.rows * c.leaf->in.elements(); ++i)
-      if (const std::int64_t at = row(*c.leaf, c.part, c.input[i]); at >= 0)
+      if (const std::int64_t at = row(*c.leaf, c.part, c.ids[i]); at >= 0)
         for (std::int64_t f = 0; f < n; ++f) sums[at * n + f] = Exact::reduced(Exact::of(sums[at * n + f]) + Exact::of(c.output_gradient[i * n + f]));
   }
 };

@@ -49,7 +49,8 @@ class Machine {
     for (const ArenaMap& map : arenas_) most = std::max(most, map.total);
     for (ArenaMap& map : arenas_) map.total += most + slack_bytes;
     for (std::int64_t i = 0; i < 3 * rows_ * whole.input.elements(); ++i)
-      inputs_.push_back(vocabulary_of(whole) > 0 ? static_cast<float>((5 * i + i / 4) % vocabulary_of(whole)) : Exact::hash({11, i}));
+      inputs_.push_back(vocabulary_of(whole) > 0 ? std::bit_cast<float>(static_cast<std::int32_t>((5 * i + i / 4) % vocabulary_of(whole)))
+                                                 : Exact::hash({11, i}));
     for (std::int64_t i = 0; i < 3 * rows_ * facts.target_features; ++i)
       targets_.push_back(facts.labels ? std::bit_cast<float>(static_cast<std::int32_t>((7 * i + i / 3) % whole.output().shape.last()))
                                       : Exact::hash({12, i}));

@@ -125,9 +125,9 @@ TEST_CASE("no rows are a batch of no rows") {
 TEST_CASE("arrays that do not fit together are refused with their numbers") {
   const std::vector<float> five(5);
   CHECK(sentence([&] { static_cast<void>(examples(five, labels, 2)); }) ==
-        "[heddle.D07] 5 inputs are no whole rows of 2 features. Fix: give rows x features floats, and the number of features of one row.");
+        "[heddle.D07] 5 inputs are no whole rows of 2 features. Fix: give rows x features inputs, and the number of features of one row.");
   CHECK(sentence([&] { static_cast<void>(examples(inputs, labels, 0)); }) ==
-        "[heddle.D07] 6 inputs are no whole rows of 0 features. Fix: give rows x features floats, and the number of features of one row.");
+        "[heddle.D07] 6 inputs are no whole rows of 0 features. Fix: give rows x features inputs, and the number of features of one row.");
   CHECK(sentence([&] { static_cast<void>(examples(inputs, labels, 3)); }) ==
         "[heddle.D07] the inputs have 2 rows but there are 3 labels. Fix: give one label for each row.");
   CHECK(sentence([&] { static_cast<void>(examples(inputs, five, 2)); }) ==

@@ -65,6 +65,25 @@ TEST_CASE("the earliest cause is named: a parameter before the input, the input 
   begins(damaged.found(), "; the input has such a value in row 1, feature 1.");
 }
 
+TEST_CASE("token ids are read as they are, in the order of the batch, and are never what is not finite") {
+  struct Words : Sequential<Input<1, 2>, Flatten, Embedding<4, 3>, Named<"head", Linear<3, 2>>> {};
+  const std::vector<std::int32_t> ids{0, 1, 2, 3, 1, 0}, labels(6);
+  std::vector<Floats> parameters{Floats(12, 1.0F), Floats(6, 2.0F), Floats(2, 1.0F)};
+  std::fill(parameters[0].begin() + 9, parameters[0].end(), 3e38F);  // of token 3
+  const std::vector<std::uint32_t> order{2, 0, 1};
+  StepInput input;
+  input.program = &lower<Plan<Words, CrossEntropy, SGD, Batch<3>, Single>>();
+  input.inputs = ids.data();
+  input.targets = labels.data();
+  input.source_rows = input.rows = 3;
+  const KernelTable kernels = kernel_table<Words, CrossEntropy, SGD, EigenCompute>();
+  begins(locate_non_finite(graph_of<Words>, kernels, input, parameters), "; it begins in layer 3 'head' Linear<3, 2>, row 1, feature 2.");
+  input.order = order.data();
+  begins(locate_non_finite(graph_of<Words>, kernels, input, parameters), "; it begins in layer 3 'head' Linear<3, 2>, row 2, feature 2.");
+  std::fill(parameters[0].begin() + 9, parameters[0].end(), 1.0F);
+  begins(locate_non_finite(graph_of<Words>, kernels, input, parameters), "; all outputs of the model are finite");
+}
+
 TEST_CASE("rows are counted in the order of the batch") {
   Case damaged;
   damaged.inputs[4 * 2 + 3] = infinite;

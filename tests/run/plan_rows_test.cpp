@@ -35,11 +35,11 @@ template <class ThePlan, class Data> std::string refusal(const Data& data) {
 }
 
 // D12 as a value; fail/D12_labels_for_a_regression compiles one.
-static_assert(TargetsOfData<Classifies, std::int32_t>::found.ok() && TargetsOfData<Regresses, float>::found.ok());
-static_assert(TargetsOfData<Classifies, float>::found.words == WrongTargets<CrossEntropy, float>::found.words);  // so that both are one error
-static_assert(TargetsOfData<Regresses, std::int32_t>::found.words == WrongTargets<MeanSquaredError, std::int32_t>::found.words);
-static_assert(TargetsOfData<Batch<8>, float>::found.code == Code{'L', 6});
-static_assert(TargetsOfData<Inference<Small, Batch<8>, Single>, float>::found.ok());
+static_assert(RowsOfData<Classifies, std::int32_t>::found.ok() && RowsOfData<Regresses, float>::found.ok());
+static_assert(RowsOfData<Classifies, float>::found.words == WrongTargets<CrossEntropy, float>::found.words);  // so that both are one error
+static_assert(RowsOfData<Regresses, std::int32_t>::found.words == WrongTargets<MeanSquaredError, std::int32_t>::found.words);
+static_assert(RowsOfData<Batch<8>, float>::found.code == Code{'L', 6});
+static_assert(RowsOfData<Inference<Small, Batch<8>, Single>, float>::found.ok());
 
 }  // namespace
 

@@ -29,16 +29,16 @@ template <class Action> std::string sentence(Action action) {
 const std::vector<std::int32_t> next{1, 2, 3, 2, 3, 4, 3, 4, 5, 4, 5, 6};
 
 template <class Policy> void check_refused() {
-  std::vector<float> ids{0, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4, 5};
+  std::vector<std::int32_t> ids{0, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4, 5};
   Trainer<Of<Policy>, CpuThreads> trainer{{.learning_rate = 0.1}, Seed{1}};
   trainer.step(examples(ids, next, 3, 3));
   const auto before = trainer.parameter_hash();
   ids[7] = 8;
   CHECK(sentence([&] { trainer.step(examples(ids, next, 3, 3)); }) ==
-        "[heddle.R09] row 2 of the batch has token id 8 at position 1, but the vocabulary has 8 tokens. Fix: use whole numbers from 0 to 7.");
-  ids[7] = 2.5F;
+        "[heddle.R09] row 2 of the batch has token id 8 at position 1, but the vocabulary has 8 tokens. Fix: use ids from 0 to 7.");
+  ids[7] = 16'777'217;
   CHECK(sentence([&] { (void)trainer.evaluate(examples(ids, next, 3, 3)); }) ==
-        "[heddle.R09] row 2 of the batch has token id 2.5 at position 1, but the vocabulary has 8 tokens. Fix: use whole numbers from 0 to 7.");
+        "[heddle.R09] row 2 of the batch has token id 16777217 at position 1, but the vocabulary has 8 tokens. Fix: use ids from 0 to 7.");
   ids[7] = -1;
   CHECK(sentence([&] { (void)trainer.predict(ids); }).find("has token id -1 at position 1") != std::string::npos);
   CHECK(trainer.parameter_hash() == before);  // nothing is lost: the trainer goes on
@@ -55,10 +55,10 @@ TEST_CASE("a wrong token id is refused before a step, an evaluation and a predic
 }
 
 TEST_CASE("rows are those of the batch in its order") {
-  const std::vector<float> ids{0, 1, 2, 9, 2, 3};
+  const std::vector<std::int32_t> ids{0, 1, 2, 9, 2, 3};
   const std::vector<std::int32_t> labels(6);
   const std::vector<std::uint32_t> order{0, 0, 1};
-  Examples<std::int32_t> batch = examples(ids, labels, 3, 3);
+  Examples<std::int32_t, std::int32_t> batch = examples(ids, labels, 3, 3);
   batch.rows = 3;
   batch.order = order.data();
   CHECK(sentence([&] { refuse_other_tokens(graph_of<Language>, batch); }).find("row 2 of the batch has token id 9 at position 0") !=
@@ -72,5 +72,6 @@ TEST_CASE("numbers that are no ids are any numbers; rows of another shape are an
   const std::vector<std::int32_t> labels(1);
   CHECK(sentence([&] { refuse_other_tokens(graph_of<Pixels>, examples(values, labels, 3)); }) == "nothing was thrown");
   const std::vector<std::int32_t> three(3);
-  CHECK(sentence([&] { refuse_other_tokens(graph_of<Language>, examples(values, three, 1)); }) == "nothing was thrown");
+  const std::vector<std::int32_t> ids{9, -1, 8};
+  CHECK(sentence([&] { refuse_other_tokens(graph_of<Language>, examples(ids, three, 1)); }) == "nothing was thrown");
 }

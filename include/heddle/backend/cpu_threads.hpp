@@ -29,6 +29,8 @@ struct CpuThreads {
 #ifdef HEDDLE_COMPILED
 extern template class heddle::run_room::TrainedRanks<heddle::backend_room::ThreadSession, std::int32_t>;  // these lie in the library
 extern template class heddle::run_room::TrainedRanks<heddle::backend_room::ThreadSession, float>;
+extern template class heddle::run_room::TrainedRanks<heddle::backend_room::ThreadSession, std::int32_t, std::int32_t>;
+extern template class heddle::run_room::TrainedRanks<heddle::backend_room::ThreadSession, float, std::int32_t>;
 #endif
 
 namespace heddle {

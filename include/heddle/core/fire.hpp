@@ -86,7 +86,6 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'G', 14}, "[heddle.G14] A kernel has no backward in two parts. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 15}, "[heddle.G15] A layer cannot use the parameters of another. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 16}, "[heddle.G16] Layers with the same parameters are split in two ways. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'G', 17}, "[heddle.G17] A vocabulary is too large for token ids. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 18}, "[heddle.G18] A layer looks up what is no token id. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 19}, "[heddle.G19] A layer has more parameters, signatures or dimensions than are kept. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 20}, "[heddle.G20] The parameters of a layer do not follow what it takes. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
@@ -167,6 +166,7 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'C', 3}, "[heddle.C03] A bucket holds nothing. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'C', 4}, "[heddle.C04] Bytes have no unit. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'D', 12}, "[heddle.D12] The batch has targets of another type than the loss takes. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'D', 33}, "[heddle.D33] The rows have inputs of another element type than the model takes. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'R', 12}, "[heddle.R12] a step may have no loss, norm or scale. Fix: write *result.loss.");
 };
 // clang-format on

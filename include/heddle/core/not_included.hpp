@@ -62,8 +62,9 @@ struct UnansweredDifference : RefusedAnswer {
 
 namespace heddle::io_room {
 
-class Dataset;     // [heddle.L17] Fix: add #include <heddle/io/dataset.hpp>, <heddle/io/synthetic.hpp> or <heddle/io/idx.hpp>
-class IdxDataset;  // [heddle.L17] Fix: add #include <heddle/io/idx.hpp>
+class Dataset;       // [heddle.L17] Fix: add #include <heddle/io/dataset.hpp>, <heddle/io/synthetic.hpp> or <heddle/io/idx.hpp>
+class IdxDataset;    // [heddle.L17] Fix: add #include <heddle/io/idx.hpp>
+class TokenDataset;  // [heddle.L17] Fix: add #include <heddle/io/token_dataset.hpp> or <heddle/io/sequences.hpp>
 
 /// L17, unless heddle/io/synthetic.hpp is included.
 template <class... Given>
@@ -162,5 +163,5 @@ using backend_room::FieldMpi, backend_room::FieldThreads, proof_room::Proof;
 }  // namespace heddle::extending
 
 namespace heddle::datasets {
-using io_room::Dataset, io_room::IdxDataset, io_room::synthetic;
+using io_room::Dataset, io_room::IdxDataset, io_room::TokenDataset, io_room::synthetic;
 }  // namespace heddle::datasets

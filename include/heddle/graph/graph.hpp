@@ -67,7 +67,7 @@ struct Graph {
   int node_count = 0;
   int parameter_count = 0;
   int tie_count = 0;       ///< nodes that use the parameters of another
-  int first_backward = 0;  ///< where some parameters are frozen, the first node with trained ones: no node before it runs a backward; else 0
+  int first_backward = 0;  ///< where parameters are frozen or ids are read, the first node with trained ones: no backward runs before it; else 0
   Spec input;
   Text<64> model;
   Diagnosis fault;
@@ -172,8 +172,10 @@ struct Graph {
   }
 };
 
-/// Graph::first_backward, from the nodes.
+/// Graph::first_backward, from the input and the nodes: token ids have no gradient, so none of them is made, or sent where a cut lies before the
+/// table.
 [[nodiscard]] constexpr int first_backward_of(const Graph& graph) {
+  if (graph.input.type != ElementType::float32) return graph.last_untrained();
   int n = 0;
   while (n < graph.node_count && !graph.frozen(n)) ++n;
   return n < graph.node_count ? graph.last_untrained() : 0;

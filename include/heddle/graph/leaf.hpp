@@ -48,7 +48,7 @@ struct Leaf {
   bool input_part_reads_saved = true;  ///< the gradient of the input is made of what is saved too
   bool elementwise = false;            ///< out(i) depends on in(i) alone: may run in place
   bool reshapes = false;               ///< no arithmetic: output is the input under another shape
-  std::int64_t vocabulary = 0;         ///< not 0: the input holds whole numbers from 0 to vocabulary - 1, which have no gradient
+  std::int64_t vocabulary = 0;         ///< not 0: the input holds token ids, int32 from 0 to vocabulary - 1, which have no gradient
   std::int64_t forward_flops = 0;      ///< per sample
   std::int64_t backward_flops = 0;     ///< per sample, both gradients
   std::int64_t weight_flops = 0;       ///< per sample, of those: the gradients of parameters

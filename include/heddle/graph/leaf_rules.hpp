@@ -101,6 +101,12 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
                                  << ". Fix: give the shape that it takes, or drop elementwise.";
   if (leaf.elementwise)
     if (const Diagnosis found = check_elementwise_splits(leaf); !found.ok()) return found;
+  if (!leaf.reshapes && (leaf.in.type == ElementType::int32) != (leaf.vocabulary > 0))
+    return leaf.vocabulary > 0 ? broken_leaf(leaf, 23) << " looks up ids of " << leaf.vocabulary
+                                                       << " tokens, but takes float32. Fix: write leaf.in.type = ElementType::int32."
+                               : broken_leaf(leaf, 23)
+                                     << " takes int32, but looks nothing up. Fix: say how many ids there are in leaf.vocabulary, or "
+                                        "take float32.";
   if (leaf.out.type != ElementType::float32 && !leaf.reshapes)
     return broken_leaf(leaf, 23) << " says that it gives " << name_of(leaf.out.type) << ", but layers compute float32. Fix: give float32.";
   if (leaf.forward_flops > most_flops || leaf.backward_flops > most_flops || leaf.weight_flops > most_flops)
@@ -109,6 +115,12 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
   if (leaf.forward_flops < 0 || leaf.backward_flops < 0 || leaf.weight_flops < 0 || leaf.vocabulary < 0)
     return broken_leaf(leaf, 23) << " counts operations or tokens below 0. Fix: count from 0.";
   return {};
+}
+
+/// The input of a model as its first layer takes it that does more than reshape: token ids, if that says int32.
+[[nodiscard]] constexpr Spec as_input_of(const Leaf& reader, Spec given) {
+  if (!reader.reshapes) given.type = reader.in.type;
+  return given;
 }
 
 /// What is wrong with a leaf where it stands.
@@ -151,8 +163,9 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
   }
   for (int i = 0; i < leaf.signature_count; ++i)
     if (leaf.signatures[i].surplus > 0) return false;
-  if (leaf.elementwise || leaf.reshapes || leaf.out.type != ElementType::float32) return check_facts(leaf).ok();
-  return leaf.forward_flops >= 0 && leaf.backward_flops >= 0 && leaf.weight_flops >= 0 && leaf.vocabulary >= 0 && leaf.forward_flops <= most_flops &&
+  if (leaf.elementwise || leaf.reshapes || leaf.out.type != ElementType::float32 || leaf.in.type != ElementType::float32 || leaf.vocabulary != 0)
+    return check_facts(leaf).ok();
+  return leaf.forward_flops >= 0 && leaf.backward_flops >= 0 && leaf.weight_flops >= 0 && leaf.forward_flops <= most_flops &&
          leaf.backward_flops <= most_flops && leaf.weight_flops <= most_flops;
 }
 

@@ -6,17 +6,14 @@
 
 #include <cstdint>
 
-#include "heddle/core/finite.hpp"
 #include "heddle/core/host_device.hpp"
 #include "heddle/core/rule.hpp"
 #include "heddle/graph/graph.hpp"
 
 namespace heddle::graph_room {
 
-/// A whole number from 0 to vocabulary - 1.
-[[nodiscard]] HEDDLE_HOST_DEVICE constexpr bool is_token(const float& id, std::int64_t vocabulary) {
-  return is_finite(id) && id >= 0 && id < static_cast<float>(vocabulary) && id == static_cast<float>(static_cast<std::int64_t>(id));
-}
+/// From 0 to vocabulary - 1.
+[[nodiscard]] HEDDLE_HOST_DEVICE constexpr bool is_token(std::int32_t id, std::int64_t vocabulary) { return id >= 0 && id < vocabulary; }
 
 /// The smallest vocabulary of the layers that look ids up; 0 if there is none.
 [[nodiscard]] constexpr std::int64_t vocabulary_of(const Graph& graph) {

@@ -78,8 +78,8 @@ template <class Model> struct Traced {
     g.node_count = recorded.node_count;
     g.parameter_count = recorded.parameter_count;
     g.tie_count = recorded.tie_count;
-    g.first_backward = first_backward_of(g);
     g.input = recorded.input;
+    g.first_backward = first_backward_of(g);
     g.model = type_name<Model>();
     g.fault = !layers.ok()           ? layers
               : !recorded.fault.ok() ? recorded.fault

@@ -44,7 +44,7 @@ template <int Leaves, int Nodes> struct Tracer {
       Diagnosis found;
       if (leaf_count < described) {
         entry.leaf = L::describe(spec(value));
-        found = fault_of_layer<L>(entry.leaf, spec(value), values_to_try(leaf_count));
+        found = fault_of_layer<L>(entry.leaf, given_to(entry.leaf, value), values_to_try(leaf_count));
       } else {
         entry.leaf.spelled = type_name<L>();
         found = refuse_description(entry.leaf, spec(value));
@@ -142,6 +142,10 @@ template <int Leaves, int Nodes> struct Tracer {
     entry.path = path_;
     entry.type = type_id<AddMark>();
     entry.adds = true;
+    if (fault.ok() && spec(skip).type != spec(value).type)
+      fault = Diagnosis{Code{'G', 2}, ""} << "the Residual " << place().view() << " takes " << name_of(spec(skip).type) << ' ' << spec(skip).shape
+                                          << " but its layers give " << name_of(spec(value).type) << ' ' << spec(value).shape
+                                          << ", which cannot be added. Fix: let it begin behind the layer that looks ids up.";
     if (fault.ok() && !(spec(skip) == spec(value)))
       fault = Diagnosis{Code{'G', 2}, ""} << "the Residual " << place().view() << " takes " << spec(skip).shape << " but its layers give "
                                           << spec(value).shape << ", which cannot be added. Fix: let the last layer inside give " << spec(skip).shape
@@ -187,6 +191,18 @@ template <int Leaves, int Nodes> struct Tracer {
   constexpr void leave(int before) {
     path_.length = parent_;
     parent_ = before;
+  }
+  /// What a leaf is given. Only the first layer that does more than reshape reads the input of the model: one that looks ids up says that they are
+  /// int32. Where it reads what a layer computes, check_token_ids says so, with both layers.
+  [[nodiscard]] constexpr Spec given_to(const Leaf& reader, int value) {
+    const Spec given = as_input_of(reader, spec(value));
+    if (given.type == spec(value).type) return given;
+    int made = value;
+    while (made > 0 && leaves[nodes[made - 1].leaf].leaf.reshapes) made = nodes[made - 1].operands[0];
+    if (made > 0) return reader.vocabulary > 0 ? given : spec(value);
+    input.type = given.type;
+    for (int n = 0; n < value; ++n) leaves[nodes[n].leaf].leaf.in.type = leaves[nodes[n].leaf].leaf.out.type = given.type;
+    return given;
   }
   template <class L> constexpr void learn_input() {
     if (input_known) return;

@@ -65,6 +65,28 @@ inline void refuse_row_count(std::int64_t rows, const std::string& name) {
                          " rows, more than an order of 32-bit numbers can name. Fix: split the data set into parts below 4,294,967,296 rows."}));
 }
 
+/// " at position 3 of row 7", or " of row 7" where each row has one label.
+[[nodiscard]] HEDDLE_COLD inline std::string position_of(std::int64_t label, std::int64_t each) {
+  return written({(each > 1 ? " at position " + grouped_digits(label % each) : std::string{}), " of row ", grouped_digits(label / each)});
+}
+/// Refuses labels that do not fit so many inputs, or the classes of `rows`. Errors  D06, D07, D08, D10, D11
+template <class Rows>
+void refuse_unsound_labels(std::int64_t inputs, const Rows& rows, const std::string& inputs_name, const std::string& labels_name) {
+  if (rows.features < 1 || rows.classes < 1)
+    throw Error(Code{'D', 11}, written({"'", inputs_name, "' has ", grouped_digits(rows.features), " features a row and '", labels_name, "' ",
+                                        grouped_digits(rows.classes), " classes. Fix: give at least 1 of each."}));
+  if (rows.labels_of_a_row < 1)
+    throw Error(Code{'D', 11}, written({"'", labels_name, "' has ", grouped_digits(rows.labels_of_a_row), " labels a row. Fix: give at least 1."}));
+  const std::int64_t count = whole_rows(inputs, rows.features);
+  refuse_uneven_targets(count, std::ssize(rows.labels), rows.labels_of_a_row, inputs_name, labels_name, "labels");
+  refuse_row_count(count, inputs_name);
+  for (std::int64_t i = 0; i < std::ssize(rows.labels); ++i)
+    if (const std::int32_t label = rows.labels[static_cast<std::size_t>(i)]; label < 0 || label >= rows.classes)
+      throw Error(Code{'D', 8},
+                  written({"label ", grouped_digits(label), position_of(i, rows.labels_of_a_row), " of '", labels_name, "' is not in 0 to ",
+                           grouped_digits(rows.classes - 1), ". Fix: correct the label, or raise the number of classes."}));
+}
+
 /// Two parts of a data set: const auto [training, test] = data.split(0.8, Seed{1}).
 template <class Data> struct Parts {
   Data training;
@@ -108,23 +130,8 @@ class Dataset : public RowsInMemory<std::int32_t> {  // Fix: write datasets::Dat
                       rows->labels_of_a_row, nullptr, rows},
                      rows->classes) {}
   static LabelledRows sound(LabelledRows rows, const std::string& images_name, const std::string& labels_name) {
-    if (rows.features < 1 || rows.classes < 1)
-      throw Error(Code{'D', 11}, written({"'", images_name, "' has ", grouped_digits(rows.features), " features a row and '", labels_name, "' ",
-                                          grouped_digits(rows.classes), " classes. Fix: give at least 1 of each."}));
-    if (rows.labels_of_a_row < 1)
-      throw Error(Code{'D', 11}, written({"'", labels_name, "' has ", grouped_digits(rows.labels_of_a_row), " labels a row. Fix: give at least 1."}));
-    const std::int64_t images = whole_rows(std::ssize(rows.images), rows.features);
-    refuse_uneven_targets(images, std::ssize(rows.labels), rows.labels_of_a_row, images_name, labels_name, "labels");
-    refuse_row_count(images, images_name);
-    for (std::int64_t i = 0; i < std::ssize(rows.labels); ++i)
-      if (const std::int32_t label = rows.labels[static_cast<std::size_t>(i)]; label < 0 || label >= rows.classes)
-        throw Error(Code{'D', 8},
-                    written({"label ", grouped_digits(label), position_of(i, rows.labels_of_a_row), " of '", labels_name, "' is not in 0 to ",
-                             grouped_digits(rows.classes - 1), ". Fix: correct the label, or raise the number of classes."}));
+    refuse_unsound_labels(std::ssize(rows.images), rows, images_name, labels_name);
     return rows;
-  }
-  HEDDLE_COLD static std::string position_of(std::int64_t label, std::int64_t each) {
-    return written({(each > 1 ? " at position " + grouped_digits(label % each) : std::string{}), " of row ", grouped_digits(label / each)});
   }
 };
 using OrderedRows = RowsInOrder<std::int32_t>;

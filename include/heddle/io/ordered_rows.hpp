@@ -46,14 +46,14 @@ namespace heddle::io_room {
 }
 
 /// What begin() of a data set gives: no iterator, so that nothing but a loop takes a data set for a range of floats.
-template <class Target> struct NoRow {
-  const Examples<Target>& operator*() const;
+template <class Target, class Input> struct NoRow {
+  const Examples<Target, Input>& operator*() const;
   NoRow& operator++();
   bool operator!=(const NoRow&) const;
 };
 
 /// D18: for (auto batch : data).
-template <class Target, bool Told> [[nodiscard]] constexpr NoRow<Target> refuse_single_rows() {
+template <class Target, class Input, bool Told> [[nodiscard]] constexpr NoRow<Target, Input> refuse_single_rows() {
   static_assert(
       !Told,
       "[heddle.D18] a data set gives its rows in batches. Fix: write for (auto batch : data.in_order().batches<64>()), or data.shuffled(Seed{1}, "
@@ -64,37 +64,37 @@ template <class Target, bool Told> [[nodiscard]] constexpr NoRow<Target> refuse_
 /// The rows of a data set in one order. It owns the order and shares the rows, so it may be a temporary of a loop.
 /// 60,000 rows in batches of 64 are 938 batches, the last of which has 32 rows.
 ///
-/// Errors  D11 batches of no rows; D12 at build, D07, D08, B05: rows that the plan does not take; D13 at build, a view of a temporary
+/// Errors  D11 batches of no rows; D12 and D33 at build, D07, D08, B05: rows that the plan does not take; D13 at build, a view of a temporary
 /// Tested  io/ordered_rows_test, io/dataset_test
-template <class Target> class RowsInOrder {
+template <class Target, class Input = float> class RowsInOrder {
  public:
   using Order = std::shared_ptr<const std::vector<std::uint32_t>>;
 
   /// Without an order the rows are taken as they lie.
-  RowsInOrder(Examples<Target> as_they_lie, std::int64_t class_count, Order its_order = nullptr)
+  RowsInOrder(Examples<Target, Input> as_they_lie, std::int64_t class_count, Order its_order = nullptr)
       : all_(std::move(as_they_lie)), classes_(class_count), order_(std::move(its_order)) {
     if (order_ == nullptr) return;
     all_.order = order_->data();
     all_.owner = std::make_shared<const std::pair<std::shared_ptr<const void>, Order>>(all_.owner, order_);
   }
-  template <bool Told = true> [[nodiscard]] NoRow<Target> begin() const { return refuse_single_rows<Target, Told>(); }
-  [[nodiscard]] NoRow<Target> end() const { return {}; }
+  template <bool Told = true> [[nodiscard]] NoRow<Target, Input> begin() const { return refuse_single_rows<Target, Input, Told>(); }
+  [[nodiscard]] NoRow<Target, Input> end() const { return {}; }
   /// Batches of BatchRows rows: data.shuffled(Seed{1}, epoch).batches<64>(). Copies no row.
-  template <std::int64_t BatchRows> [[nodiscard]] Batches<Target> batches() const { return all_.template batches<BatchRows>(); }
+  template <std::int64_t BatchRows> [[nodiscard]] Batches<Target, Input> batches() const { return all_.template batches<BatchRows>(); }
   /// Batches of the plan, whose rows, targets and classes are compared with the data once: batches<MyPlan>().
-  template <class ThePlan> [[nodiscard]] Batches<Target> batches() const {
-    static_assert(sizeof(fired<TargetsOfData<ThePlan, Target>>) > 0);
+  template <class ThePlan> [[nodiscard]] Batches<Target, Input> batches() const {
+    static_assert(sizeof(fired<RowsOfData<ThePlan, Target, Input>>) > 0);
     return all_.batches(batch_rows_of<ThePlan>(all_, classes_));
   }
-  [[nodiscard]] Batches<Target> batches(std::int64_t each) const { return all_.batches(each); }
+  [[nodiscard]] Batches<Target, Input> batches(std::int64_t each) const { return all_.batches(each); }
   template <class... None>
-  requires(sizeof...(None) == 0) Batches<Target> batches()
+  requires(sizeof...(None) == 0) Batches<Target, Input> batches()
   const {
     refuse_batches_of_no_size<Target>();
     return all_.batches(1);
   }
   /// All rows as one batch, which keeps them and their order alive.
-  [[nodiscard]] Examples<Target> all() const { return all_; }
+  [[nodiscard]] Examples<Target, Input> all() const { return all_; }
   /// The source rows in this order; empty where they are taken as they lie.
   [[nodiscard]] std::span<const std::uint32_t> order() const& { return order_ ? std::span{*order_} : std::span<const std::uint32_t>{}; }
   template <bool Lives = false> std::span<const std::uint32_t> order() const&& {
@@ -103,7 +103,7 @@ template <class Target> class RowsInOrder {
   }
 
  private:
-  Examples<Target> all_;
+  Examples<Target, Input> all_;
   std::int64_t classes_;
   Order order_;
 };
@@ -126,51 +126,51 @@ template <class Target> class RowsInOrder {
 /// The training images of MNIST have size() 60,000 and features() 784.
 ///
 /// Tested  io/ordered_rows_test
-template <class Target> class RowsInMemory {
+template <class Target, class Input = float> class RowsInMemory {
  public:
   [[nodiscard]] std::int64_t size() const { return rows_.rows; }
   [[nodiscard]] std::int64_t features() const { return rows_.input_features; }
 
-  template <bool Told = true> [[nodiscard]] NoRow<Target> begin() const { return refuse_single_rows<Target, Told>(); }
-  [[nodiscard]] NoRow<Target> end() const { return {}; }
+  template <bool Told = true> [[nodiscard]] NoRow<Target, Input> begin() const { return refuse_single_rows<Target, Input, Told>(); }
+  [[nodiscard]] NoRow<Target, Input> end() const { return {}; }
   /// Rows as they lie.
-  [[nodiscard]] RowsInOrder<Target> in_order() const { return {rows_, classes_, part_}; }
+  [[nodiscard]] RowsInOrder<Target, Input> in_order() const { return {rows_, classes_, part_}; }
   /// Rows in the order of one epoch; (seed, epoch) alone decides it.
-  [[nodiscard]] RowsInOrder<Target> shuffled(Seed seed, std::int64_t epoch) const {
+  [[nodiscard]] RowsInOrder<Target, Input> shuffled(Seed seed, std::int64_t epoch) const {
     return {rows_, classes_, std::make_shared<const std::vector<std::uint32_t>>(drawn(seed, static_cast<std::uint64_t>(epoch)))};
   }
   /// D18, without an epoch.
-  template <bool Told = true> [[nodiscard]] RowsInOrder<Target> shuffled(Seed = Seed{0}) const {
+  template <bool Told = true> [[nodiscard]] RowsInOrder<Target, Input> shuffled(Seed = Seed{0}) const {
     static_assert(!Told,
                   "[heddle.D18] shuffled() is not told the epoch, without which every epoch has one order. Fix: write shuffled(Seed{1}, epoch).");
     return in_order();
   }
   /// Short for those of in_order().
-  template <std::int64_t BatchRows> [[nodiscard]] Batches<Target> batches() const { return in_order().template batches<BatchRows>(); }
-  template <class ThePlan> [[nodiscard]] Batches<Target> batches() const {
-    static_assert(sizeof(fired<TargetsOfData<ThePlan, Target>>) > 0);
+  template <std::int64_t BatchRows> [[nodiscard]] Batches<Target, Input> batches() const { return in_order().template batches<BatchRows>(); }
+  template <class ThePlan> [[nodiscard]] Batches<Target, Input> batches() const {
+    static_assert(sizeof(fired<RowsOfData<ThePlan, Target, Input>>) > 0);
     return in_order().template batches<ThePlan>();
   }
-  [[nodiscard]] Batches<Target> batches(std::int64_t each) const { return in_order().batches(each); }
+  [[nodiscard]] Batches<Target, Input> batches(std::int64_t each) const { return in_order().batches(each); }
   template <class... None>
-  requires(sizeof...(None) == 0) Batches<Target> batches()
+  requires(sizeof...(None) == 0) Batches<Target, Input> batches()
   const {
     refuse_batches_of_no_size<Target>();
     return in_order().batches(1);
   }
   /// All rows as one batch: trainer.evaluate(data.all()).
-  [[nodiscard]] Examples<Target> all() const { return rows_; }
+  [[nodiscard]] Examples<Target, Input> all() const { return rows_; }
 
  protected:
-  using Order = typename RowsInOrder<Target>::Order;
+  using Order = typename RowsInOrder<Target, Input>::Order;
   /// Rows of one part and of the other, as they lie.
   using OrdersOfParts = std::pair<Order, Order>;
 
   /// `owned` has the owner of its rows. `class_count`: 0 where targets are real numbers.
-  RowsInMemory(Examples<Target> owned, std::int64_t class_count) : rows_(std::move(owned)), classes_(class_count) {}
+  RowsInMemory(Examples<Target, Input> owned, std::int64_t class_count) : rows_(std::move(owned)), classes_(class_count) {}
   /// Those rows of a data set that `part` numbers.
   RowsInMemory(const RowsInMemory& whole, const Order& part)
-      : rows_(RowsInOrder<Target>{whole.rows_, whole.classes_, part}.all()), classes_(whole.classes_), part_(part) {
+      : rows_(RowsInOrder<Target, Input>{whole.rows_, whole.classes_, part}.all()), classes_(whole.classes_), part_(part) {
     rows_.rows = std::ssize(*part);
   }
   [[nodiscard]] OrdersOfParts parts(double share, Seed seed) const {
@@ -187,7 +187,7 @@ template <class Target> class RowsInMemory {
   }
   [[nodiscard]] std::int64_t known_classes() const { return classes_; }
   [[nodiscard]] std::int64_t targets_of_a_row() const { return rows_.target_features; }
-  [[nodiscard]] std::span<const float> all_inputs() const {
+  [[nodiscard]] std::span<const Input> all_inputs() const {
     if (part_ != nullptr) refuse_array_of_a_part();
     return {rows_.inputs, static_cast<std::size_t>(size() * features())};
   }
@@ -205,7 +205,7 @@ template <class Target> class RowsInMemory {
     return rows;
   }
 
-  Examples<Target> rows_;
+  Examples<Target, Input> rows_;
   std::int64_t classes_;
   Order part_;  ///< of a part of a data set: its rows in the arrays
 };

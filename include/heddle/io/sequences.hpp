@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Room: io. A long stream of tokens becomes rows of ids and the ids that follow, as a language model learns from them.
-// Sees: io/dataset, io/file.  Does not see: text, file formats, policies, devices.
-// In: tokens, a vocabulary, how to cut.  Out: a Dataset with one label for each position, or one for each row.
+// Sees: io/token_dataset, io/file.  Does not see: text, file formats, policies, devices.
+// In: tokens, a vocabulary, how to cut.  Out: a TokenDataset with one label for each position, or one for each row.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <utility>
 
 #include "heddle/core/written.hpp"
-#include "heddle/io/dataset.hpp"
 #include "heddle/io/file.hpp"
+#include "heddle/io/token_dataset.hpp"
 
 namespace heddle::io_room {
 
@@ -27,17 +26,12 @@ struct Windows {
   Predict predict = Predict::each;  ///< the token after each position, or only the one after the row
 };
 
-/// Refuses numbers that cut nothing, and tokens that the vocabulary does not have. Errors  D08, D10, D11, G17
+/// Refuses numbers that cut nothing, and tokens that the vocabulary does not have. Errors  D08, D10, D11
 inline void refuse_other_windows(std::span<const std::int32_t> tokens, int vocabulary, const Windows& windows) {
-  constexpr int most_tokens = 1 << 24;  // every whole number up to it is a float
   if (vocabulary < 1 || windows.length < 1 || windows.stride < 0)
     throw Error(Code{'D', 11},
                 written({"tokens of a vocabulary of ", grouped_digits(vocabulary), " are to be cut into rows of ", grouped_digits(windows.length),
                          ", ", grouped_digits(windows.stride), " apart. Fix: give at least 1 of each; 0 apart means the length."}));
-  if (vocabulary > most_tokens)
-    throw Error(Code{'G', 17},
-                written({"a vocabulary has ", grouped_digits(vocabulary), " tokens, but an id is a float, which holds whole numbers up to ",
-                         grouped_digits(most_tokens), ". Fix: use a smaller vocabulary."}));
   if (std::ssize(tokens) <= windows.length)
     throw Error(Code{'D', 10}, written({"there are ", grouped_digits(std::int64_t{std::ssize(tokens)}), " tokens, too few for a row of ",
                                         grouped_digits(windows.length), " and the token after it. Fix: give more tokens, or shorter rows."}));
@@ -50,31 +44,31 @@ inline void refuse_other_windows(std::span<const std::int32_t> tokens, int vocab
 /// Rows of `length` token ids with the ids that follow: next_token_rows(tokens, 64, {.length = 16}) for a model that begins with Input<16>,
 /// Embedding<64, ...> and gives 64 logits at each position. Tokens at the end that fill no row are left out.
 ///
-/// Shape   images (rows, length) holds ids, labels (rows, length), or (rows) with Predict::last
-/// Errors  D08 a token that the vocabulary does not have, D10 too few tokens, D11 no numbers, D14 memory, G17 a vocabulary above 2^24
+/// Shape   ids (rows, length), labels (rows, length), or (rows) with Predict::last
+/// Errors  D08 a token that the vocabulary does not have, D10 too few tokens, D11 no numbers, D14 memory
 /// Tested  io/sequences_test, examples/by_subject/next_letter
-[[nodiscard]] inline Dataset next_token_rows(std::span<const std::int32_t> tokens, int vocabulary, Windows windows) {
+[[nodiscard]] inline TokenDataset next_token_rows(std::span<const std::int32_t> tokens, int vocabulary, Windows windows) {
   constexpr const char* name = "rows of tokens";
   constexpr const char* remedy = "give a larger stride";
   refuse_other_windows(tokens, vocabulary, windows);
   const std::int64_t stride = windows.stride == 0 ? windows.length : windows.stride;
   const std::int64_t rows = (std::ssize(tokens) - windows.length - 1) / stride + 1;
   const std::int64_t each = windows.predict == Predict::each ? windows.length : 1;
-  const std::uint64_t row_bytes = product_or_most(sizeof(float), static_cast<std::uint64_t>(windows.length + each));
+  const std::uint64_t row_bytes = product_or_most(sizeof(std::int32_t), static_cast<std::uint64_t>(windows.length + each));
   refuse_beyond_memory(product_or_most(row_bytes, static_cast<std::uint64_t>(rows)), name, remedy);
   const auto make = [&] {
-    LabelledRows made;
+    TokenRows made;
     made.features = windows.length;
     made.classes = vocabulary;
     made.labels_of_a_row = each;
-    made.images.reserve(static_cast<std::size_t>(rows * windows.length));
+    made.ids.reserve(static_cast<std::size_t>(rows * windows.length));
     made.labels.reserve(static_cast<std::size_t>(rows * each));
     for (std::int64_t row = 0; row < rows; ++row) {
       const auto ids = tokens.subspan(static_cast<std::size_t>(row * stride), static_cast<std::size_t>(windows.length + 1));
-      std::transform(ids.begin(), ids.end() - 1, std::back_inserter(made.images), [](std::int32_t token) { return static_cast<float>(token); });
+      made.ids.insert(made.ids.end(), ids.begin(), ids.end() - 1);
       made.labels.insert(made.labels.end(), ids.end() - each, ids.end());
     }
-    return Dataset{std::move(made), name, "tokens that follow"};
+    return TokenDataset{std::move(made), name, "tokens that follow"};
   };
   return within_memory(name, make, remedy);
 }

@@ -88,8 +88,12 @@ class FieldNumbers {
     const std::uint64_t inputs_stream = first_of_steps + 2 * step;
     const std::uint64_t targets_stream = inputs_stream + 1;
     const std::int64_t vocabulary = vocabulary_of(*work.graph);
-    for (std::int64_t i = 0; i < rows * work.graph->input.elements(); ++i)
-      inputs.push_back(vocabulary > 0 ? static_cast<float>(below(inputs_stream, i, vocabulary)) : element(inputs_stream, i));
+    for (std::int64_t i = 0; i < rows * work.graph->input.elements(); ++i) {
+      if (work.graph->input.type == ElementType::int32)
+        ids.push_back(static_cast<std::int32_t>(below(inputs_stream, i, vocabulary)));
+      else
+        inputs.push_back(element(inputs_stream, i));
+    }
     const std::int64_t classes = work.graph->output().shape.last();
     for (std::int64_t i = 0; i < rows * work.target_features; ++i) {
       if (work.kernels.labels)
@@ -98,11 +102,13 @@ class FieldNumbers {
         targets.push_back(element(targets_stream, i));
     }
   }
+  [[nodiscard]] const void* all_inputs() const { return ids.empty() ? static_cast<const void*>(inputs.data()) : ids.data(); }
   [[nodiscard]] const void* all_targets() const { return labels.empty() ? static_cast<const void*>(targets.data()) : labels.data(); }
   /// Element i of parameter p of the model.
   [[nodiscard]] static float parameter(int p, std::int64_t i) { return element(static_cast<std::uint64_t>(p), i); }
 
   std::vector<float> inputs;
+  std::vector<std::int32_t> ids;  ///< of a model that begins with token ids
   std::vector<float> targets;
   std::vector<std::int32_t> labels;
 
@@ -276,7 +282,7 @@ template <class Session> class FieldRun {
   [[nodiscard]] static StepInput input_of(const FieldNumbers& numbers, const Program& program, std::int64_t rows) {
     StepInput input;
     input.program = &program;
-    input.inputs = numbers.inputs.data();
+    input.inputs = numbers.all_inputs();
     input.targets = numbers.all_targets();
     input.source_rows = input.rows = rows;
     return input;

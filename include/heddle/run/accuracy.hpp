@@ -30,7 +30,7 @@ template <class Target> inline constexpr bool has_classes = std::is_same_v<Targe
 class Accuracy {
  public:
   /// Shape   outputs (rows, positions, classes), as predict() and evaluate() give them for the rows of the batch
-  void add(std::span<const float> outputs, const Examples<std::int32_t>& batch) {
+  template <class Input> void add(std::span<const float> outputs, const Examples<std::int32_t, Input>& batch) {
     const std::int64_t count = batch.rows * batch.target_features;
     if (count <= 0 ? !outputs.empty() : (outputs.empty() || std::ssize(outputs) % count != 0))
       throw Error(Code{'D', 7}, written({"there are ", outputs.size(), " outputs for ", batch.rows, " rows with ", batch.target_features,
@@ -47,7 +47,9 @@ class Accuracy {
       }
     positions_ += count;
   }
-  void add(const Evaluation& evaluation, const Examples<std::int32_t>& batch) { add(evaluation.outputs, batch); }
+  template <class Input> void add(const Evaluation& evaluation, const Examples<std::int32_t, Input>& batch) {
+    add(std::span<const float>{evaluation.outputs}, batch);
+  }
 
   [[nodiscard]] std::int64_t positions() const { return positions_; }
   [[nodiscard]] std::int64_t right() const { return right_; }
@@ -73,7 +75,7 @@ class Accuracy {
 ///
 /// Errors  D07, D08, D10; D30 at build, of targets that are no classes
 /// Tested  run/accuracy_test, fail/D30_accuracy_of_a_regression
-template <class Target> [[nodiscard]] double accuracy(const Evaluation& evaluation, const Examples<Target>& batch) {
+template <class Target, class Input> [[nodiscard]] double accuracy(const Evaluation& evaluation, const Examples<Target, Input>& batch) {
   static_assert(has_classes<Target>, "[heddle.D30] accuracy() counts class numbers, but the targets are real. Fix: compare evaluation.loss.");
   if constexpr (has_classes<Target>) {
     Accuracy counted;

@@ -40,10 +40,10 @@ class BodyRunner : public RankTensors {
   /// One entry that stays within the rank.
   void compute(const Entry& entry) {
     switch (entry.what) {
-      case BodyOp::load_input: return load(entry, in_->inputs);
+      case BodyOp::load_input: return load(entry, in_->inputs, p_->graph->input.type);
       case BodyOp::load_targets:
         target_features_ = entry.features;
-        return kernels_.labels ? load_labels(entry) : load(entry, static_cast<const float*>(in_->targets));
+        return kernels_.labels ? load_labels(entry) : load(entry, in_->targets, ElementType::float32);
       case BodyOp::leaf_forward: return forward(entry);
       case BodyOp::leaf_backward:
       case BodyOp::leaf_backward_input:
@@ -93,11 +93,12 @@ class BodyRunner : public RankTensors {
 
  private:
   // ---- entries
-  void load(const Entry& entry, const float* from) {
+  void load(const Entry& entry, const void* from, ElementType type) {
+    const std::int64_t row_bytes = entry.features * bytes_of(type);
     for (int g = 0; g < grains(); ++g) {
-      float* const to = at_grain(entry.d, entry.features, g);
+      auto* const to = reinterpret_cast<std::byte*>(at_grain(entry.d, entry.features, g));
       for (std::int64_t r = 0; r < rows(g); ++r)
-        std::memcpy(to + r * entry.features, from + source(first(g) + r) * entry.features, static_cast<std::size_t>(entry.features) * sizeof(float));
+        std::memcpy(to + r * row_bytes, static_cast<const std::byte*>(from) + source(first(g) + r) * row_bytes, static_cast<std::size_t>(row_bytes));
     }
   }
   void load_labels(const Entry& entry) {
@@ -144,6 +145,14 @@ class BodyRunner : public RankTensors {
       }
     }
   }
+  /// Ids lie where floats would, an element of four bytes each.
+  template <class Call> static void set_input(Call& call, float* lies) {
+    static_assert(bytes_of(ElementType::int32) == bytes_of(ElementType::float32));
+    if (call.leaf->in.type == ElementType::int32)
+      call.ids = reinterpret_cast<const std::int32_t*>(lies);
+    else
+      call.input = lies;
+  }
   void forward(const Entry& entry) {
     const Node& node = p_->graph->nodes[entry.node];
     const TracedLeaf& traced = p_->graph->leaves[node.leaf];
@@ -151,7 +160,7 @@ class BodyRunner : public RankTensors {
     ForwardCall call{&traced.leaf, 0, nullptr, nullptr, parameter_, workspace(), part_};
     for (int g = 0; g < grains(); ++g) {
       call.rows = rows(g);
-      call.input = at_grain(entry.a, traced.leaf.in.elements(), g);
+      set_input(call, at_grain(entry.a, traced.leaf.in.elements(), g));
       call.output = at_grain(entry.d, traced.leaf.out.elements(), g);
       call.statistics = at_grain(entry.e, traced.leaf.statistics_elements(), g);
       kernels_.leaves[node.leaf].forward(call);
@@ -170,7 +179,7 @@ class BodyRunner : public RankTensors {
       const int counted = p_->batch.tree ? std::countr_one(static_cast<unsigned>(number)) : 0;
       for (int k = 0; k < node.parameter_count && sums; ++k) gradient_[k] = gradient_of(p_->parameters[node.first_parameter + k], counted);
       call.rows = rows(g);
-      call.input = at_grain(entry.a, in, g);
+      set_input(call, at_grain(entry.a, in, g));
       call.output = at_grain(entry.b, out, g);
       call.output_gradient = at_grain(entry.c, out, g);
       call.input_gradient = at_grain(entry.d, in, g);

@@ -31,7 +31,7 @@ template <class... Given> inline constexpr bool is_included<ExamplesHeader, Give
 
 namespace heddle::run_room {
 
-template <class Target> class Batches;
+template <class Target, class Input = float> class Batches;
 
 /// D07: rows that a batch does not have.
 [[noreturn]] HEDDLE_COLD inline void refuse_slice(std::int64_t first, std::int64_t count, std::int64_t rows) {
@@ -50,13 +50,13 @@ template <class Target> constexpr void refuse_batches_of_no_size() {
 
 /// A batch: row i of it is row source_row(i) of the arrays. What a data set gives, and arrays that are given as temporaries, live as long as the
 /// batch and its slices; other arrays, what a span looks at, and an order that is set by hand, must outlive them. 64 rows of 20 features are 1,280
-/// inputs.
+/// inputs. Input is float, or std::int32_t for a model that begins with token ids.
 ///
 /// Shape   inputs (source rows, input_features), targets (source rows, target_features), both row-major
 /// Errors  D07 a slice of rows that are not there; D11 batches of no rows
 /// Tested  run/examples_test
-template <class Target> struct Examples {
-  const float* inputs = nullptr;
+template <class Target, class Input = float> struct Examples {
+  const Input* inputs = nullptr;
   const Target* targets = nullptr;
   std::int64_t rows = 0;
   std::int64_t input_features = 0;
@@ -65,7 +65,7 @@ template <class Target> struct Examples {
   std::shared_ptr<const void> owner{};   // of what the pointers point to, or null
 
   [[nodiscard]] constexpr std::int64_t source_row(std::int64_t row) const { return order == nullptr ? row : order[row]; }
-  [[nodiscard]] constexpr const float* input(std::int64_t row) const { return inputs + source_row(row) * input_features; }
+  [[nodiscard]] constexpr const Input* input(std::int64_t row) const { return inputs + source_row(row) * input_features; }
   [[nodiscard]] constexpr const Target* target(std::int64_t row) const { return targets + source_row(row) * target_features; }
 
   /// Rows first to first + count - 1: slice(96, 4) is rows 96 to 99.
@@ -82,13 +82,13 @@ template <class Target> struct Examples {
     return part;
   }
   /// Batches of BatchRows rows, the last one may be smaller: 100 rows are four batches<32>(), of 32, 32, 32 and 4 rows. Copies no row.
-  template <std::int64_t BatchRows> [[nodiscard]] Batches<Target> batches() const {
+  template <std::int64_t BatchRows> [[nodiscard]] Batches<Target, Input> batches() const {
     static_assert(BatchRows > 0, "[heddle.D11] a batch has no rows. Fix: give a number of rows of at least 1.");
     return {*this, BatchRows};
   }
-  [[nodiscard]] Batches<Target> batches(std::int64_t each) const { return {*this, each}; }
+  [[nodiscard]] Batches<Target, Input> batches(std::int64_t each) const { return {*this, each}; }
   template <class... None>
-  requires(sizeof...(None) == 0) Batches<Target> batches()
+  requires(sizeof...(None) == 0) Batches<Target, Input> batches()
   const {
     refuse_batches_of_no_size<Target>();
     return {*this, 1};
@@ -97,12 +97,12 @@ template <class Target> struct Examples {
 
 /// A range of batches. What keeps rows and order alive keeps them alive for the range, and for every batch that it gives.
 /// 10 rows in batches of 4 have size() 3.
-template <class Target> class Batches {
+template <class Target, class Input> class Batches {
  public:
   /// One place among the batches; 10 rows in batches of 4 are 3 places, the last with 2 rows.
   class iterator {
    public:
-    using value_type = Examples<Target>;
+    using value_type = Examples<Target, Input>;
     using difference_type = std::ptrdiff_t;
     using iterator_concept = std::forward_iterator_tag;
     using iterator_category = std::input_iterator_tag;
@@ -127,7 +127,7 @@ template <class Target> class Batches {
     std::int64_t first_ = 0;
   };
 
-  Batches(const Examples<Target>& all, std::int64_t each) : all_(all), batch_rows_(each) {
+  Batches(const Examples<Target, Input>& all, std::int64_t each) : all_(all), batch_rows_(each) {
     if (batch_rows_ < 1)
       throw Error(Code{'D', 11}, written({"batches of ", batch_rows_, " rows were asked for. Fix: give a number of rows of at least 1."}));
   }
@@ -137,15 +137,15 @@ template <class Target> class Batches {
   [[nodiscard]] std::int64_t size() const { return all_.rows / batch_rows_ + (all_.rows % batch_rows_ > 0 ? 1 : 0); }
 
  private:
-  Examples<Target> all_;
+  Examples<Target, Input> all_;
   std::int64_t batch_rows_;
 };
 
-/// How many rows of `features` lie in `elements` floats. Errors  D07 if they do not fill whole rows.
+/// How many rows of `features` lie in so many elements. Errors  D07 if they do not fill whole rows.
 [[nodiscard]] inline std::int64_t whole_rows(std::int64_t elements, std::int64_t features) {
   if (features < 1 || elements % features != 0)
     throw Error(Code{'D', 7}, written({elements, " inputs are no whole rows of ", features,
-                                       " features. Fix: give rows x features floats, and the number of features of one row."}));
+                                       " features. Fix: give rows x features inputs, and the number of features of one row."}));
   return elements / features;
 }
 
@@ -154,13 +154,22 @@ template <class Target> class Batches {
 /// Shape   inputs (rows, input_features), labels (rows, labels_of_a_row)
 /// Errors  D07 if inputs and labels differ in number
 /// Tested  run/examples_test
-[[nodiscard]] inline Examples<std::int32_t> examples(std::span<const float> inputs, std::span<const std::int32_t> labels, std::int64_t input_features,
-                                                     std::int64_t labels_of_a_row = 1) {
+template <class Input>
+[[nodiscard]] Examples<std::int32_t, Input> labelled_examples(std::span<const Input> inputs, std::span<const std::int32_t> labels,
+                                                              std::int64_t input_features, std::int64_t labels_of_a_row) {
   const std::int64_t rows = whole_rows(std::ssize(inputs), input_features);
   if (labels_of_a_row < 1 || std::ssize(labels) != rows * labels_of_a_row)
     throw Error(Code{'D', 7}, written({"the inputs have ", rows, " rows but there are ", labels.size(), " labels. Fix: give ",
                                        (labels_of_a_row == 1 ? "one label" : std::to_string(labels_of_a_row) + " labels"), " for each row."}));
   return {inputs.data(), labels.data(), rows, input_features, labels_of_a_row, nullptr};
+}
+[[nodiscard]] inline Examples<std::int32_t> examples(std::span<const float> inputs, std::span<const std::int32_t> labels, std::int64_t input_features,
+                                                     std::int64_t labels_of_a_row = 1) {
+  return labelled_examples(inputs, labels, input_features, labels_of_a_row);
+}
+[[nodiscard]] inline Examples<std::int32_t, std::int32_t> examples(std::span<const std::int32_t> ids, std::span<const std::int32_t> labels,
+                                                                   std::int64_t ids_of_a_row, std::int64_t labels_of_a_row = 1) {
+  return labelled_examples(ids, labels, ids_of_a_row, labels_of_a_row);
 }
 
 /// A batch of real targets from two arrays, every row with the same number of targets.
@@ -168,13 +177,21 @@ template <class Target> class Batches {
 /// Shape   inputs (rows, input_features), targets (rows, targets a row)
 /// Errors  D07 if that number is not whole
 /// Tested  run/examples_test
-[[nodiscard]] inline Examples<float> examples(std::span<const float> inputs, std::span<const float> targets, std::int64_t input_features) {
+template <class Input>
+[[nodiscard]] Examples<float, Input> valued_examples(std::span<const Input> inputs, std::span<const float> targets, std::int64_t input_features) {
   const std::int64_t rows = whole_rows(std::ssize(inputs), input_features);
   const std::int64_t count = std::ssize(targets);
   if (rows == 0 ? count != 0 : (count == 0 || count % rows != 0))
     throw Error(Code{'D', 7},
                 written({"the inputs have ", rows, " rows but there are ", count, " targets. Fix: give the same number of targets for each row."}));
   return {inputs.data(), targets.data(), rows, input_features, rows == 0 ? 1 : count / rows, nullptr};
+}
+[[nodiscard]] inline Examples<float> examples(std::span<const float> inputs, std::span<const float> targets, std::int64_t input_features) {
+  return valued_examples(inputs, targets, input_features);
+}
+[[nodiscard]] inline Examples<float, std::int32_t> examples(std::span<const std::int32_t> ids, std::span<const float> targets,
+                                                            std::int64_t ids_of_a_row) {
+  return valued_examples(ids, targets, ids_of_a_row);
 }
 
 /// Whether examples() must keep an array: a temporary, unless it says that it only looks at numbers of others, as a span does.
@@ -197,38 +214,41 @@ template <class Element, class Array> [[nodiscard]] auto kept_array(Array&& arra
   }
 }
 
+/// What an array has the elements of: float, std::int32_t, or void.
+template <class Array>
+using ElementOf = std::conditional_t<std::is_convertible_v<Array, std::span<const float>>, float,
+                                     std::conditional_t<std::is_convertible_v<Array, std::span<const std::int32_t>>, std::int32_t, void>>;
+template <class... Arrays> inline constexpr bool are_arrays = !(std::is_void_v<ElementOf<Arrays>> || ...);
+
 /// The same of arrays of which one or both are temporaries: they are kept with the batch.
 ///
 /// Tested  run/examples_test
 template <class Inputs, class Targets, class... Counts>
-requires((is_temporary_array<Inputs> || is_temporary_array<Targets>)&&std::is_convertible_v<Inputs, std::span<const float>> &&
-         (std::is_convertible_v<Targets, std::span<const float>> || std::is_convertible_v<Targets, std::span<const std::int32_t>>))
+requires((is_temporary_array<Inputs> || is_temporary_array<Targets>)&&are_arrays<Inputs, Targets>)
     [[nodiscard]] auto examples(Inputs&& inputs, Targets&& targets, Counts... counts) {
-  using Target = std::conditional_t<std::is_convertible_v<Targets, std::span<const float>>, float, std::int32_t>;
-  const auto first = [&] { return kept_array<float>(std::forward<Inputs>(inputs)); };
+  using Input = ElementOf<Inputs>;
+  using Target = ElementOf<Targets>;
+  const auto first = [&] { return kept_array<Input>(std::forward<Inputs>(inputs)); };
   const auto second = [&] { return kept_array<Target>(std::forward<Targets>(targets)); };
   using Both = std::pair<decltype(first()), decltype(second())>;
   const auto both = std::make_shared<const Both>(first(), second());
-  auto batch = examples(std::span<const float>{both->first}, std::span<const Target>{both->second}, counts...);
+  auto batch = examples(std::span<const Input>{both->first}, std::span<const Target>{both->second}, counts...);
   batch.owner = both;
   return batch;
 }
 
-/// What examples() gives of arrays that it refuses: a batch of any targets, so that nothing else is refused.
+/// What examples() gives of arrays that it refuses: a batch of any inputs and targets, so that nothing else is refused.
 struct NoExamples {
-  template <class Target> operator Examples<Target>() const { return {}; }  // NOLINT(google-explicit-constructor)
+  template <class Target, class Input> operator Examples<Target, Input>() const { return {}; }  // NOLINT(google-explicit-constructor)
 };
-template <class Inputs, class Targets, class... Counts>
-inline constexpr bool makes_examples = std::is_convertible_v<Inputs, std::span<const float>> &&  // no concept: compilers would explain it
-                                       (std::is_convertible_v<Targets, std::span<const float>> ||
-                                        std::is_convertible_v<Targets, std::span<const std::int32_t>>)&&(sizeof...(Counts) > 0) &&
-                                       (std::is_convertible_v<Counts, std::int64_t> && ...);
+template <class Inputs, class Targets, class... Counts>  // no concept: compilers would explain it
+inline constexpr bool makes_examples = are_arrays<Inputs, Targets> && (sizeof...(Counts) > 0) && (std::is_convertible_v<Counts, std::int64_t> && ...);
 /// D18: arrays of double or long, arrays without the number of features.
 template <class Inputs, class Targets, class... Counts>
 requires(!makes_examples<Inputs, Targets, Counts...>) NoExamples examples(Inputs&&, Targets&&, Counts&&...) {
   static_assert(makes_examples<Inputs, Targets, Counts...>,
-                "[heddle.D18] a batch takes float inputs, std::int32_t labels or float targets, and the features of a row. Fix: "
-                "examples(inputs, labels, 784), with std::vector<float> and std::vector<std::int32_t>.");
+                "[heddle.D18] a batch takes float inputs or std::int32_t token ids, std::int32_t labels or float targets, and the features of a row. "
+                "Fix: examples(inputs, labels, 784), with std::vector<float> and std::vector<std::int32_t>.");
   return {};
 }
 

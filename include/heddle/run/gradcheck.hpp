@@ -101,7 +101,7 @@ template <class Test> void compare_parts(Test& test, std::int64_t rows, Gradient
   test.backward(0, rows, false);
   const auto whole_input_gradient = test.input_gradient;
   const auto whole = test.gradients;
-  forget(test.input_gradient);
+  if (!test.takes_ids()) forget(test.input_gradient);
   for (Floats& gradient : test.gradients) forget(gradient);
   test.backward(0, rows, false, Test::Part::input);
   test.backward(0, rows, false, Test::Part::parameters);
@@ -149,7 +149,7 @@ template <class Test> void compare_absent(Test& test, std::int64_t rows, Gradien
 template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_on(const Spec& in, std::int64_t rows = 4, Seed seed = Seed{1}) {
   GradientCheck check;
   const Leaf leaf = L::describe(in);
-  if (const Diagnosis fault = fault_of_layer<L>(leaf, in); !fault.ok()) {
+  if (const Diagnosis fault = fault_of_layer<L>(leaf, as_input_of(leaf, in)); !fault.ok()) {
     check.text = std::string{fault.sentence().view()};
     return check;
   }
@@ -163,7 +163,7 @@ template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_on(const
   }
   const auto input_gradient = test.input_gradient;
   const auto gradients = test.gradients;
-  if (test.leaf().vocabulary == 0) compare_gradient(test, "input", test.input, input_gradient, check);  // whole numbers have no neighbours
+  if (!test.takes_ids()) compare_gradient(test, "input", test.input, input_gradient, check);  // whole numbers have no neighbours
   for (std::size_t p = 0; p < gradients.size(); ++p)
     compare_gradient(test, "parameter '" + std::string{test.leaf().parameters[p].name.view()} + "'", test.parameters[p], gradients[p], check);
   test.forward(0, rows);
@@ -188,7 +188,7 @@ template <class L> [[nodiscard]] constexpr Spec example_input() {
 template <class L> [[nodiscard]] constexpr Diagnosis example_input_fits() {
   const Spec tried = example_input<L>();
   const Leaf leaf = L::describe(tried);
-  const Diagnosis found = fault_of_layer<L>(leaf, tried);
+  const Diagnosis found = fault_of_layer<L>(leaf, as_input_of(leaf, tried));
   const bool of_the_input = !leaf.fault.ok() || found.code == Code{'G', 1} || found.code == Code{'G', 20};
   if (found.ok() || !of_the_input) return {};
   return Diagnosis{Code{'G', 24}, "gradcheck<"} << leaf.spelled.view() << ">() does not know the shape that the layer takes, and it does not take "

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -23,7 +24,8 @@ template <class L, class Compute> class LeafUnderTest {
  public:
   LeafUnderTest(const Leaf& leaf, std::int64_t rows, Seed seed = Seed{1}) : leaf_(leaf), rows_(rows), workspace_(Compute::workspace.value) {
     input = values(rows * leaf_.in.elements(), seed, 0);
-    for (std::size_t i = 0; leaf_.vocabulary > 0 && i < input.size(); ++i) input[i] = static_cast<float>((5 * i + i / 3) % tokens());
+    for (std::size_t i = 0; takes_ids() && i < input.size(); ++i)
+      input[i] = std::bit_cast<float>(static_cast<std::int32_t>((5 * i + i / 3) % tokens()));
     output.resize(static_cast<std::size_t>(rows * leaf_.out.elements()));
     statistics.resize(static_cast<std::size_t>(rows * leaf_.statistics_elements()));
     output_gradient = values(rows * leaf_.out.elements(), seed, 1);
@@ -43,8 +45,8 @@ template <class L, class Compute> class LeafUnderTest {
     for (const auto& parameter : parameters) p.push_back(held.emplace_back(to_read(parameter.data(), std::ssize(parameter))).data());
     float* const left = statistics.data() + first * leaf_.statistics_elements();
     Fenced found = to_write(left, rows * leaf_.statistics_elements());
-    KernelFor<L, Compute>::forward(
-        {&leaf_, rows, in.data(), out.data(), p.data(), workspace_.bytes(0), part, absent || statistics.empty() ? nullptr : found.data()});
+    KernelFor<L, Compute>::forward({&leaf_, rows, floats_of(in.data()), out.data(), p.data(), workspace_.bytes(0), part,
+                                    absent || statistics.empty() ? nullptr : found.data(), ids_of(in.data())});
     take(out, given, "forward writes beside its output");
     if (!absent) take(found, left, "forward writes beside its statistics");
   }
@@ -74,10 +76,11 @@ template <class L, class Compute> class LeafUnderTest {
     Fenced found = to_read((reads ? statistics : unknown).data() + first * leaf_.statistics_elements(), rows * leaf_.statistics_elements());
     Fenced arrived = to_read(output_gradient.data() + o, rows * leaf_.out.elements());
     Fenced left = to_write(input_gradient.data() + i, rows * leaf_.in.elements());
-    const bool wanted = asked == Part::whole || asked == Part::input;
-    KernelFor<L, Compute>::backward({&leaf_, rows, in || !absent ? read_input.data() : nullptr, out || !absent ? read_output.data() : nullptr,
-                                     arrived.data(), wanted ? left.data() : nullptr, p.data(), asked == Part::input ? nullptr : g.data(), add,
-                                     workspace_.bytes(0), part, statistics.empty() || (absent && !reads) ? nullptr : found.data()});
+    const bool wanted = (asked == Part::whole || asked == Part::input) && !takes_ids();
+    const float* const saved = in || !absent ? read_input.data() : nullptr;
+    KernelFor<L, Compute>::backward({&leaf_, rows, floats_of(saved), out || !absent ? read_output.data() : nullptr, arrived.data(),
+                                     wanted ? left.data() : nullptr, p.data(), asked == Part::input ? nullptr : g.data(), add, workspace_.bytes(0),
+                                     part, statistics.empty() || (absent && !reads) ? nullptr : found.data(), ids_of(saved)});
     take(left, input_gradient.data() + i, "backward writes beside the gradient of its input");
     for (std::size_t k = 0; k < made.size(); ++k) take(made[k], gradients[k].data(), "backward writes beside the gradient of a parameter");
   }
@@ -88,13 +91,17 @@ template <class L, class Compute> class LeafUnderTest {
     for (std::size_t i = 0; i < output.size(); ++i) sum += static_cast<double>(output[i]) * static_cast<double>(output_gradient[i]);
     return sum;
   }
-  Floats input, output, output_gradient, input_gradient, statistics;
+  [[nodiscard]] bool takes_ids() const { return leaf_.in.type == ElementType::int32; }
+  Floats input;  ///< or ids in their places; these have no gradient
+  Floats output, output_gradient, input_gradient, statistics;
   std::vector<Floats> parameters, gradients;
   int part = 0;                  ///< of a leaf that is split
   bool absent = false;           ///< what is not declared is null
   const char* beside = nullptr;  ///< what a kernel wrote outside of its tensors, if it did
 
  private:
+  [[nodiscard]] const float* floats_of(const float* given) const { return takes_ids() ? nullptr : given; }
+  [[nodiscard]] const std::int32_t* ids_of(const float* given) const { return takes_ids() ? reinterpret_cast<const std::int32_t*>(given) : nullptr; }
   [[nodiscard]] Fenced to_read(const float* values, std::int64_t count) const { return {values, count, widest(), Fenced::For::reading}; }
   [[nodiscard]] Fenced to_write(const float* values, std::int64_t count) const { return {values, count, widest(), Fenced::For::writing}; }
   /// Of a fence: enough for a kernel that takes one tensor of the leaf for another.

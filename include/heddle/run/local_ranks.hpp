@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "heddle/core/host_device.hpp"
@@ -23,6 +24,7 @@
 #include "heddle/run/examples.hpp"
 #include "heddle/run/executor.hpp"
 #include "heddle/run/initialize.hpp"
+#include "heddle/run/input_elements.hpp"
 #include "heddle/run/kernel_table.hpp"
 #include "heddle/run/locate.hpp"
 #include "heddle/run/named_tensors.hpp"
@@ -99,7 +101,8 @@ template <class Session> class LocalRanks {
   [[nodiscard]] std::int64_t steps() const { return steps_; }
   void count(std::int64_t steps) { steps_ = steps; }
 
-  template <class Target> [[nodiscard]] StepInput input_of(const Examples<Target>& batch, const Program& program) const {
+  template <class Target, class Input> [[nodiscard]] StepInput input_of(const Examples<Target, Input>& batch, const Program& program) const {
+    if (const Diagnosis wrong = check_inputs(graph_.model.view(), graph_.input.type, element_type<Input>); !wrong.ok()) throw Error(wrong);
     refuse_other_shape(graph_.model.view(), batch.input_features, batch.target_features, graph_.input.elements(), target_features_);
     refuse_other_rows(program, batch.rows, steps_);
     return StepInput{&program, batch.inputs, batch.targets, batch.order, batch.rows, batch.rows, 0, false, nullptr, nullptr, observer_.load()};
@@ -122,12 +125,12 @@ template <class Session> class LocalRanks {
                    });
     return sum;
   }
-  template <class Target> [[nodiscard]] HEDDLE_COLD Evaluation evaluate(const Examples<Target>& examples) {
+  template <class Target, class Input> [[nodiscard]] HEDDLE_COLD Evaluation evaluate(const Examples<Target, Input>& examples) {
     const auto turn = begin("evaluate()");
     return evaluated(examples);
   }
   /// In a turn of the caller's.
-  template <class Target> [[nodiscard]] HEDDLE_COLD Evaluation evaluated(const Examples<Target>& examples) {
+  template <class Target, class Input> [[nodiscard]] HEDDLE_COLD Evaluation evaluated(const Examples<Target, Input>& examples) {
     Evaluation all;
     all.rows = examples.rows;
     all.outputs = room_for_outputs(examples.rows, graph_.output().elements());
@@ -135,12 +138,13 @@ template <class Session> class LocalRanks {
     if (all.rows > 0) all.loss /= static_cast<double>(all.rows);
     return all;
   }
-  template <class Target> [[nodiscard]] HEDDLE_COLD std::vector<float> predict(std::span<const float> inputs) {
+  template <class Target, class Input = float>
+  [[nodiscard]] HEDDLE_COLD std::vector<float> predict(std::span<const std::type_identity_t<Input>> inputs) {
     const auto turn = begin("predict()");
     const std::int64_t features = graph_.input.elements();
     const std::int64_t rows = whole_rows(std::ssize(inputs), features);
     std::vector<float> all = room_for_outputs(rows, graph_.output().elements());
-    evaluate_rows(Examples<Target>{inputs.data(), nullptr, rows, features, target_features_, nullptr}, all.data(), false);
+    evaluate_rows(Examples<Target, Input>{inputs.data(), nullptr, rows, features, target_features_, nullptr}, all.data(), false);
     return all;
   }
 
@@ -207,7 +211,7 @@ template <class Session> class LocalRanks {
     }
   }
   /// Forwards of all rows, a capacity at a time; the sum of their losses if asked for.
-  template <class Target> HEDDLE_COLD double evaluate_rows(const Examples<Target>& examples, float* outputs, bool with_loss) {
+  template <class Target, class Input> HEDDLE_COLD double evaluate_rows(const Examples<Target, Input>& examples, float* outputs, bool with_loss) {
     const std::int64_t most = rows_at_once();
     refuse_other_tokens(graph_, examples);
     double sum = 0;

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -37,11 +39,15 @@ namespace heddle::run_room {
   std::vector<Floats> values(static_cast<std::size_t>(graph.node_count) + 1);
   const std::int64_t in = graph.input.elements();
   values[0].resize(static_cast<std::size_t>(input.source_rows * in));
+  const std::int64_t row_bytes = in * bytes_of(graph.input.type);
   for (std::int64_t r = 0; r < input.source_rows; ++r) {
-    const float* const row = input.inputs + (input.order == nullptr ? r : static_cast<std::int64_t>(input.order[r])) * in;
-    std::copy_n(row, in, values[0].begin() + r * in);
+    const std::int64_t row = input.order == nullptr ? r : static_cast<std::int64_t>(input.order[r]);
+    std::memcpy(values[0].data() + r * in, static_cast<const std::byte*>(input.inputs) + row * row_bytes, static_cast<std::size_t>(row_bytes));
   }
-  if (const std::int64_t at = first_non_finite(values[0]); at >= 0)
+  const auto first_of_value = [&](int value) {
+    return graph.spec(value).type == ElementType::int32 ? -1 : first_non_finite(values[static_cast<std::size_t>(value)]);
+  };
+  if (const std::int64_t at = first_of_value(0); at >= 0)
     return written({"; the input has such a value in row ", at / in, ", feature ", at % in, ".", remedy});
   Floats workspace(static_cast<std::size_t>(kernels.workspace_bytes / 4));
   for (int n = 0; n < graph.node_count; ++n) {
@@ -57,8 +63,11 @@ namespace heddle::run_room {
     else if (graph.leaf(n).reshapes)
       std::copy(from.begin(), from.end(), to.begin());
     else
-      kernels.leaves[node.leaf].forward({&graph.leaf(n), input.source_rows, from.data(), to.data(), pointers, workspace.data()});
-    if (const std::int64_t at = first_non_finite(to); at >= 0)
+      kernels.leaves[node.leaf].forward(graph.leaf(n).in.type == ElementType::int32
+                                            ? ForwardCall{&graph.leaf(n), input.source_rows, nullptr, to.data(), pointers, workspace.data(), 0,
+                                                          nullptr, reinterpret_cast<const std::int32_t*>(from.data())}
+                                            : ForwardCall{&graph.leaf(n), input.source_rows, from.data(), to.data(), pointers, workspace.data()});
+    if (const std::int64_t at = first_of_value(n + 1); at >= 0)
       return written({"; it begins in ", graph.describe(n).view(), ", row ", at / features, ", feature ", at % features, ".", remedy});
   }
   return "; all outputs of the model are finite, so it begins in the loss, its targets or a backward." + remedy;

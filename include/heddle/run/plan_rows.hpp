@@ -13,20 +13,18 @@
 #include "heddle/core/written.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/run/examples.hpp"
+#include "heddle/run/input_elements.hpp"
 #include "heddle/seams/error.hpp"
 
 namespace heddle::run_room {
 
-/// D12, or what refuses the plan: targets of a data set that the loss of a plan does not take.
-template <class Asked, class Given> struct TargetsOfData {
+/// D33 or D12, or what refuses the plan: inputs or targets of a data set that the plan does not take.
+template <class Asked, class Target, class Input = float> struct RowsOfData {
   static constexpr Diagnosis find() {
-    if constexpr (!Verdict<Asked>::found.ok()) {
+    if constexpr (!Verdict<Asked>::found.ok())
       return Verdict<Asked>::found;
-    } else if constexpr (!Asked::Request::trains) {
-      return {};
-    } else {
-      return WrongTargets<typename Asked::Request::Loss, Given>::found;
-    }
+    else
+      return WrongRows<typename Asked::Request, Target, Input>::found;
   }
   static constexpr Diagnosis found = find();
 };
@@ -60,12 +58,13 @@ inline void refuse_other_data(const RowsOfPlan& plan, std::int64_t rows, std::in
                                        plan.batch, "> names no remedy. Fix: name KeepLast, PadLast or DropLast in the Batch."}));
 }
 
-/// The rows of a batch of the plan; 1 where a rule has refused it. The caller fires TargetsOfData, as near to the user as it is.
+/// The rows of a batch of the plan; 1 where a rule has refused it. The caller fires RowsOfData, as near to the user as it is.
 ///
 /// Errors  D07, D08, B05
-/// Tested  run/plan_rows_test, fail/D12_labels_for_a_regression
-template <class Asked, class Target> [[nodiscard]] std::int64_t batch_rows_of(const Examples<Target>& all, std::int64_t class_count) {
-  if constexpr (TargetsOfData<Asked, Target>::found.ok()) {
+/// Tested  run/plan_rows_test, fail/D12_labels_for_a_regression, fail/D33_floats_for_token_ids
+template <class Asked, class Target, class Input>
+[[nodiscard]] std::int64_t batch_rows_of(const Examples<Target, Input>& all, std::int64_t class_count) {
+  if constexpr (RowsOfData<Asked, Target, Input>::found.ok()) {
     using Request = typename Asked::Request;
     constexpr bool takes_classes = std::is_same_v<typename Request::Loss::Target, std::int32_t>;
     const RowsOfPlan asked{Request::graph.model.view(),

@@ -28,11 +28,19 @@ namespace heddle::run_room {
 
 /// Applies a model under a policy. Parameters start as a trainer with this seed starts them.
 ///
-/// Errors  D07 inputs that are no whole rows; D16 tensors of another model; R05 a parameter that does not exist or has another size; R01 RankLost;
+/// Errors  D07 inputs that are no whole rows; D33 at build, floats for token ids or the reverse; D16 tensors of another model; R05 a parameter that
+/// does not exist or has another size; R01 RankLost;
 ///         R27 a runner that was moved from; R33 one of a file of another kind
 /// Tested  run/runner_test
 template <class TheInference, RunsPlans Backend> class Runner<TheInference, Backend> {
   static_assert(sizeof(fired<Verdict<TheInference>>) > 0);
+  /// Tells a Trainer that its plan is only applied: it takes no step.
+  struct Applied : PlanOrNone<TheInference> {
+    static constexpr bool is_only_applied = true;
+  };
+  static constexpr bool is_none = Verdict<TheInference>::found.code == Code{'L', 6};
+  using Ranks = Trainer<std::conditional_t<is_none, NoPlan, Applied>, Backend>;  // of which no step is ever asked
+  using Input = InputOf<typename Ranks::Request>;
 
  public:
   explicit Runner(Seed seed = Seed{0}, RunOptions how = {}) : ranks_({}, seed, how) {}
@@ -42,7 +50,13 @@ template <class TheInference, RunsPlans Backend> class Runner<TheInference, Back
   /// Errors  D16 tensors of another model; D01, D21 to D28 a file that cannot be read; R28 processes with other files
   template <class Source> void load(Source&& source) { ranks_.load(source); }
   /// Outputs (rows, output features) for any number of rows, in their order.
-  [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) { return ranks_.predict(inputs); }
+  [[nodiscard]] std::vector<float> predict(std::span<const Input> inputs) { return ranks_.predict(inputs); }
+  template <class Given>
+  requires(are_inputs<OtherInput<Input>, Given>) std::vector<float> predict(const Given&) {
+    using Wrong = WrongInputs<typename Ranks::Request, ElementOf<const Given&>>;
+    static_assert(sizeof(fired<std::conditional_t<Verdict<TheInference>::found.ok(), Wrong, Verdict<TheInference>>>) > 0);
+    return {};
+  }
 
   [[nodiscard]] std::vector<std::string> parameter_names() const { return ranks_.parameter_names(); }
   [[nodiscard]] const Shape& parameter_shape(const std::string& name) const { return ranks_.parameter_shape(name); }
@@ -55,13 +69,6 @@ template <class TheInference, RunsPlans Backend> class Runner<TheInference, Back
   [[nodiscard]] auto& session() { return ranks_.session(); }
 
  private:
-  /// Tells a Trainer that its plan is only applied: it takes no step.
-  struct Applied : PlanOrNone<TheInference> {
-    static constexpr bool is_only_applied = true;
-  };
-  static constexpr bool is_none = Verdict<TheInference>::found.code == Code{'L', 6};
-  using Ranks = Trainer<std::conditional_t<is_none, NoPlan, Applied>, Backend>;  // of which no step is ever asked
-
   Ranks ranks_;
 };
 

@@ -112,7 +112,7 @@ template <class L, class Compute> struct SplitUnderTest {
 template <class L, class Compute> [[nodiscard]] GradientCheck check_signatures_on(const Spec& in, int& checked, std::int64_t rows = 4) {
   GradientCheck check;
   const Leaf leaf = L::describe(in);
-  if (const Diagnosis fault = fault_of_layer<L>(leaf, in); !fault.ok()) {
+  if (const Diagnosis fault = fault_of_layer<L>(leaf, as_input_of(leaf, in)); !fault.ok()) {
     check.text = std::string{fault.sentence().view()};
     return check;
   }

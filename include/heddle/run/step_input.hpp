@@ -20,7 +20,7 @@ namespace heddle::run_room {
 /// What one step is given, the same on every rank. 12 rows that are given to Batch<16, PadLast> have source_rows 12 and rows 16.
 struct StepInput {
   const Program* program = nullptr;
-  const float* inputs = nullptr;
+  const void* inputs = nullptr;  // of the type of the graph's input
   const void* targets = nullptr;
   const std::uint32_t* order = nullptr;  // row -> source row, or null
   std::int64_t source_rows = 0;          // rows that are there

@@ -15,19 +15,20 @@ namespace heddle::run_room {
 
 /// Positions are those of the input of one sample, row-major. Rows of another shape are left to D07.
 ///
-/// Errors  R09 an id that is not whole or that the vocabulary does not have
+/// Errors  R09 an id that the vocabulary does not have
 /// Tested  run/token_ids_test
-template <class Target> void refuse_other_tokens(const Graph& graph, const Examples<Target>& batch) {
+template <class Target> void refuse_other_tokens(const Graph& graph, const Examples<Target, std::int32_t>& batch) {
   const std::int64_t vocabulary = vocabulary_of(graph);
-  if (vocabulary == 0 || batch.input_features != graph.input.elements()) return;
+  if (batch.input_features != graph.input.elements()) return;
   for (std::int64_t row = 0; row < batch.rows; ++row)
     for (std::int64_t i = 0; i < batch.input_features; ++i) {
-      const float& id = batch.input(row)[i];
+      const std::int32_t id = batch.input(row)[i];
       if (is_token(id, vocabulary)) continue;
-      throw Error(Code{'R', 9},
-                  written({"row ", row, " of the batch has token id ", short_number(static_cast<double>(id)), " at position ", i,
-                           ", but the vocabulary has ", vocabulary, " tokens. Fix: use whole numbers from 0 to ", vocabulary - 1, "."}));
+      throw Error(Code{'R', 9}, written({"row ", row, " of the batch has token id ", id, " at position ", i, ", but the vocabulary has ", vocabulary,
+                                         " tokens. Fix: use ids from 0 to ", vocabulary - 1, "."}));
     }
 }
+/// Floats are no ids.
+template <class Target> void refuse_other_tokens(const Graph&, const Examples<Target, float>&) {}
 
 }  // namespace heddle::run_room

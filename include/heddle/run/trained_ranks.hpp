@@ -51,7 +51,7 @@ struct OptimizerCalls {
 ///
 /// Errors  those of Trainer, but for what is refused at build
 /// Tested  run/trained_ranks_test, run/trainer_test, equivalence/
-template <class Session, class Target> class TrainedRanks {
+template <class Session, class Target, class Input = float> class TrainedRanks {
  public:
   using RankExecutor = Executor<typename Session::Endpoint>;
 
@@ -67,11 +67,11 @@ template <class Session, class Target> class TrainedRanks {
   [[nodiscard]] ClipOptions& clip() { return clip_; }
   [[nodiscard]] LossScale& loss_scale() { return loss_scale_; }
   [[nodiscard]] std::int64_t steps() const;
-  StepResult step(const Examples<Target>& batch);
-  [[nodiscard]] HEDDLE_APART Evaluation evaluate(const Examples<Target>& examples);
-  [[nodiscard]] HEDDLE_APART std::vector<float> predict(std::span<const float> inputs);
+  StepResult step(const Examples<Target, Input>& batch);
+  [[nodiscard]] HEDDLE_APART Evaluation evaluate(const Examples<Target, Input>& examples);
+  [[nodiscard]] HEDDLE_APART std::vector<float> predict(std::span<const Input> inputs);
   /// Of a loss that has classes, in a turn of the caller's: all batches are of the same parameters.
-  HEDDLE_APART void count_right(Accuracy& counted, const Examples<Target>& batch);
+  HEDDLE_APART void count_right(Accuracy& counted, const Examples<Target, Input>& batch);
 
   /// The turn of a call, and of one that only reads.
   [[nodiscard]] HEDDLE_APART CallTurns::Turn begin(const char* call);

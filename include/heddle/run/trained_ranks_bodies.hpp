@@ -34,38 +34,42 @@ namespace heddle::run_room {
   return needs;
 }
 
-template <class Session, class Target>
-TrainedRanks<Session, Target>::TrainedRanks(const PlanToTrain& plan, const OptimizerCalls& optimizer, Seed seed, RunOptions how)
+template <class Session, class Target, class Input>
+TrainedRanks<Session, Target, Input>::TrainedRanks(const PlanToTrain& plan, const OptimizerCalls& optimizer, Seed seed, RunOptions how)
     : training_(plan.training), graph_(plan.whole), optimizer_(optimizer),
       ranks_(std::make_unique<LocalRanks<Session>>(plan.training, plan.evaluation, plan.whole, plan.target_features, plan.kernels,
                                                    needs_of(plan, optimizer, seed), how.deadline)) {}
-template <class Session, class Target> TrainedRanks<Session, Target>::~TrainedRanks() = default;
-template <class Session, class Target> void TrainedRanks<Session, Target>::make(Seed seed) {
+template <class Session, class Target, class Input> TrainedRanks<Session, Target, Input>::~TrainedRanks() = default;
+template <class Session, class Target, class Input> void TrainedRanks<Session, Target, Input>::make(Seed seed) {
   check_options();
   ranks_->make(seed);
 }
-template <class Session, class Target> void TrainedRanks<Session, Target>::check_options() const {
+template <class Session, class Target, class Input> void TrainedRanks<Session, Target, Input>::check_options() const {
   optimizer_.check(optimizer_.holder);
   clip_.check();
   loss_scale_.check();
 }
 
 // ---- steps
-template <class Session, class Target> void TrainedRanks<Session, Target>::on_step(std::function<void(const StepResult&)> callback, Every every) {
+template <class Session, class Target, class Input>
+void TrainedRanks<Session, Target, Input>::on_step(std::function<void(const StepResult&)> callback, Every every) {
   const auto turn = ranks_->alone("on_step()");
   reports_.set(std::move(callback), every);
 }
-template <class Session, class Target> void TrainedRanks<Session, Target>::observe(Observer* observer) { ranks_->observe(observer); }
-template <class Session, class Target> std::int64_t TrainedRanks<Session, Target>::steps() const { return ranks_->steps(); }
+template <class Session, class Target, class Input> void TrainedRanks<Session, Target, Input>::observe(Observer* observer) {
+  ranks_->observe(observer);
+}
+template <class Session, class Target, class Input> std::int64_t TrainedRanks<Session, Target, Input>::steps() const { return ranks_->steps(); }
 
-template <class Session, class Target> void TrainedRanks<Session, Target>::prepare(StepInput& input, std::int64_t step) {
+template <class Session, class Target, class Input> void TrainedRanks<Session, Target, Input>::prepare(StepInput& input, std::int64_t step) {
   optimizer_.prepare(optimizer_.holder, step, input);
   input.step = step;
   input.max_norm = clip_.max_norm;
   input.loss_scale = loss_scale_.scale();
   input.reporting = reports_.due(step);
 }
-template <class Session, class Target> void TrainedRanks<Session, Target>::take_result(StepResult& result, const StepInput& input) {
+template <class Session, class Target, class Input>
+void TrainedRanks<Session, Target, Input>::take_result(StepResult& result, const StepInput& input) {
   result.rows = input.rows;
   if (training_.scales_loss) {
     result.skipped = ranks_->any_local().skipped();
@@ -79,7 +83,7 @@ template <class Session, class Target> void TrainedRanks<Session, Target>::take_
     reports_.tell(result);
   }
 }
-template <class Session, class Target> StepResult TrainedRanks<Session, Target>::step(const Examples<Target>& batch) {
+template <class Session, class Target, class Input> StepResult TrainedRanks<Session, Target, Input>::step(const Examples<Target, Input>& batch) {
   const auto turn = ranks_->begin("step()");
   check_options();
   StepResult result = reports_.begun(ranks_->steps() + 1, training_.clips, training_.scales_loss);
@@ -95,53 +99,73 @@ template <class Session, class Target> StepResult TrainedRanks<Session, Target>:
   take_result(result, input);
   return result;
 }
-template <class Session, class Target> Evaluation TrainedRanks<Session, Target>::evaluate(const Examples<Target>& examples) {
+template <class Session, class Target, class Input>
+Evaluation TrainedRanks<Session, Target, Input>::evaluate(const Examples<Target, Input>& examples) {
   return ranks_->evaluate(examples);
 }
-template <class Session, class Target> std::vector<float> TrainedRanks<Session, Target>::predict(std::span<const float> inputs) {
-  return ranks_->template predict<Target>(inputs);
+template <class Session, class Target, class Input> std::vector<float> TrainedRanks<Session, Target, Input>::predict(std::span<const Input> inputs) {
+  return ranks_->template predict<Target, Input>(inputs);
 }
-template <class Session, class Target> void TrainedRanks<Session, Target>::count_right(Accuracy& counted, const Examples<Target>& batch) {
+template <class Session, class Target, class Input>
+void TrainedRanks<Session, Target, Input>::count_right(Accuracy& counted, const Examples<Target, Input>& batch) {
   if constexpr (has_classes<Target>)
     for (const auto& piece : batch.batches(ranks_->rows_at_once())) counted.add(ranks_->evaluated(piece), piece);
 }
 
 // ---- parameters
-template <class Session, class Target> CallTurns::Turn TrainedRanks<Session, Target>::begin(const char* call) { return ranks_->begin(call); }
-template <class Session, class Target> CallTurns::Turn TrainedRanks<Session, Target>::reading(const char* call) { return ranks_->reading(call); }
-template <class Session, class Target> void TrainedRanks<Session, Target>::save(const std::string& path) { save_parameters(*ranks_, path); }
-template <class Session, class Target> void TrainedRanks<Session, Target>::load(const std::string& path) {
+template <class Session, class Target, class Input> CallTurns::Turn TrainedRanks<Session, Target, Input>::begin(const char* call) {
+  return ranks_->begin(call);
+}
+template <class Session, class Target, class Input> CallTurns::Turn TrainedRanks<Session, Target, Input>::reading(const char* call) {
+  return ranks_->reading(call);
+}
+template <class Session, class Target, class Input> void TrainedRanks<Session, Target, Input>::save(const std::string& path) {
+  save_parameters(*ranks_, path);
+}
+template <class Session, class Target, class Input> void TrainedRanks<Session, Target, Input>::load(const std::string& path) {
   load_parameter_file(*ranks_, graph_.model.view(), path);
 }
-template <class Session, class Target> void TrainedRanks<Session, Target>::load(ParameterSource& source) {
+template <class Session, class Target, class Input> void TrainedRanks<Session, Target, Input>::load(ParameterSource& source) {
   load_parameters(*ranks_, graph_.model.view(), source);
 }
-template <class Session, class Target> std::vector<std::string> TrainedRanks<Session, Target>::parameter_names() const {
+template <class Session, class Target, class Input> std::vector<std::string> TrainedRanks<Session, Target, Input>::parameter_names() const {
   return ranks_->tensors().names();
 }
-template <class Session, class Target> const Shape& TrainedRanks<Session, Target>::parameter_shape(const std::string& name) const {
+template <class Session, class Target, class Input>
+const Shape& TrainedRanks<Session, Target, Input>::parameter_shape(const std::string& name) const {
   return ranks_->tensors().shape(ranks_->tensors().find(name));
 }
-template <class Session, class Target> std::vector<float> TrainedRanks<Session, Target>::parameter(const std::string& name, int replica) {
+template <class Session, class Target, class Input>
+std::vector<float> TrainedRanks<Session, Target, Input>::parameter(const std::string& name, int replica) {
   return ranks_->resting("parameter()")->parameter(ranks_->tensors().find(name), replica);
 }
-template <class Session, class Target> std::vector<float> TrainedRanks<Session, Target>::gradient(const std::string& name, int replica) {
+template <class Session, class Target, class Input>
+std::vector<float> TrainedRanks<Session, Target, Input>::gradient(const std::string& name, int replica) {
   return ranks_->resting("gradient()")->gradient(ranks_->tensors().find(name), replica);
 }
-template <class Session, class Target> void TrainedRanks<Session, Target>::set_parameter(const std::string& name, std::span<const float> values) {
+template <class Session, class Target, class Input>
+void TrainedRanks<Session, Target, Input>::set_parameter(const std::string& name, std::span<const float> values) {
   ranks_->write("set_parameter()", name, values);
 }
-template <class Session, class Target> std::uint64_t TrainedRanks<Session, Target>::parameter_hash(int replica) {
+template <class Session, class Target, class Input> std::uint64_t TrainedRanks<Session, Target, Input>::parameter_hash(int replica) {
   return ranks_->resting("parameter_hash()")->hash(replica);
 }
-template <class Session, class Target> int TrainedRanks<Session, Target>::replicas() const { return ranks_->tensors().replicas(); }
+template <class Session, class Target, class Input> int TrainedRanks<Session, Target, Input>::replicas() const {
+  return ranks_->tensors().replicas();
+}
 
 // ---- ranks
-template <class Session, class Target> bool TrainedRanks<Session, Target>::first_process() const { return ranks_->first_process(); }
-template <class Session, class Target> bool TrainedRanks<Session, Target>::local(Rank rank) const { return ranks_->local(rank); }
-template <class Session, class Target> auto TrainedRanks<Session, Target>::executor(Rank rank) -> RankExecutor& { return ranks_->executor(rank); }
-template <class Session, class Target> Session& TrainedRanks<Session, Target>::session() { return ranks_->session(); }
-template <class Session, class Target> const std::vector<std::string>& TrainedRanks<Session, Target>::failures() const { return ranks_->failures(); }
-template <class Session, class Target> bool TrainedRanks<Session, Target>::interrupted() const { return ranks_->interrupted(); }
+template <class Session, class Target, class Input> bool TrainedRanks<Session, Target, Input>::first_process() const {
+  return ranks_->first_process();
+}
+template <class Session, class Target, class Input> bool TrainedRanks<Session, Target, Input>::local(Rank rank) const { return ranks_->local(rank); }
+template <class Session, class Target, class Input> auto TrainedRanks<Session, Target, Input>::executor(Rank rank) -> RankExecutor& {
+  return ranks_->executor(rank);
+}
+template <class Session, class Target, class Input> Session& TrainedRanks<Session, Target, Input>::session() { return ranks_->session(); }
+template <class Session, class Target, class Input> const std::vector<std::string>& TrainedRanks<Session, Target, Input>::failures() const {
+  return ranks_->failures();
+}
+template <class Session, class Target, class Input> bool TrainedRanks<Session, Target, Input>::interrupted() const { return ranks_->interrupted(); }
 
 }  // namespace heddle::run_room

@@ -19,6 +19,7 @@
 #include "heddle/run/by_rank.hpp"
 #include "heddle/run/examples.hpp"
 #include "heddle/run/group_constants.hpp"
+#include "heddle/run/input_elements.hpp"
 #include "heddle/run/kernel_table.hpp"
 #include "heddle/run/movable.hpp"
 #include "heddle/run/observer.hpp"
@@ -86,12 +87,15 @@ template <class Optimizer, class Ranks> struct TrainerState {
 ///
 /// Errors  L11 of an Inference, at build; O01 an option out of range; B05 a smaller batch without a remedy, B06 a larger one; R01 RankLost,
 ///         R02 NonFinite, R04 a step that was interrupted between ranks; R11 a call inside another one, R13 a deadline that is none, R14 memory,
-///         R15 threads; R27 a trainer that was moved from; R33 a trainer of a file of another kind; D07, D08 rows and labels
+///         R15 threads; D33 at build, inputs of another type than the model takes; R27 a trainer that was moved from; R33 a trainer of a file of
+///         another kind; D07, D08 rows and labels
 /// Tested  run/trainer_test, equivalence/, fail/L11_trainer_of_an_inference, fail/D18_step_of_two_arrays, fail/D18_predict_of_a_batch,
 ///         fail/D18_accuracy_of_a_data_set
 template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   static_assert(sizeof(fired<TrainerVerdict<Asked>>) > 0);
   using ThePlan = TrainedOrNone<Asked>;
+  using Input = InputOf<typename ThePlan::Request>;
+  using Rows = Examples<typename ThePlan::Request::Loss::Target, Input>;
   using Kernels = CheckedKernels<typename ThePlan::Request::Model, typename Backend::Compute, ThePlan::training.splits_backward>;
   using OfLoss = CheckedLoss<typename ThePlan::Request::Loss, typename Backend::Compute>;
   static_assert(sizeof(fired<OfTrained<Asked, Kernels>>) > 0 && sizeof(fired<OfTrained<Asked, OfLoss>>) > 0);
@@ -142,46 +146,49 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   }
   [[nodiscard]] std::int64_t steps() const { return state_->ranks.steps(); }
   /// One optimizer step on one global batch; every rank takes its rows of it.
-  StepResult step(const Examples<Target>& batch) { return state_.shared_state()->ranks.step(batch); }
-  template <class Other> StepResult step(const Examples<Other>&) {
-    static_assert(sizeof(fired<OfTrained<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
+  StepResult step(const Rows& batch) { return state_.shared_state()->ranks.step(batch); }
+  template <class T, class I> StepResult step(const Examples<T, I>&) {
+    static_assert(sizeof(fired<OfTrained<Asked, WrongRows<Request, T, I>>>) > 0);
     return {};
   }
   template <class... Given>
-  requires(!is_batch<Target, Given...>) StepResult step(const Given&...) {
+  requires(!is_batch<Rows, Given...>) StepResult step(const Given&...) {
     static_assert(
-        is_batch<Target, Given...> || !TrainerVerdict<Asked>::found.ok(),
+        is_batch<Rows, Given...> || !TrainerVerdict<Asked>::found.ok(),
         "[heddle.D18] step() takes one batch. Fix: give it examples(inputs, targets, features), or each batch of data.in_order().batches<64>().");
     return {};
   }
 
   /// Loss and outputs without a step, for any number of rows.
-  [[nodiscard]] Evaluation evaluate(const Examples<Target>& examples) { return state_.shared_state()->ranks.evaluate(examples); }
-  template <class Other> [[nodiscard]] Evaluation evaluate(const Examples<Other>&) {
-    static_assert(sizeof(fired<OfTrained<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
+  [[nodiscard]] Evaluation evaluate(const Rows& examples) { return state_.shared_state()->ranks.evaluate(examples); }
+  template <class T, class I> [[nodiscard]] Evaluation evaluate(const Examples<T, I>&) {
+    static_assert(sizeof(fired<OfTrained<Asked, WrongRows<Request, T, I>>>) > 0);
     return {};
   }
   template <class... Given>
-  requires(!is_batch<Target, Given...>) Evaluation evaluate(const Given&...) {
+  requires(!is_batch<Rows, Given...>) Evaluation evaluate(const Given&...) {
     static_assert(
-        is_batch<Target, Given...> || !TrainerVerdict<Asked>::found.ok(),
+        is_batch<Rows, Given...> || !TrainerVerdict<Asked>::found.ok(),
         "[heddle.D18] evaluate() takes one batch. Fix: give it examples(inputs, targets, features), or each batch of data.in_order().batches<64>().");
     return {};
   }
 
   /// Outputs (rows, output features) for inputs without targets, in the order of the rows.
-  [[nodiscard]] std::vector<float> predict(std::span<const float> inputs) { return state_.shared_state()->ranks.predict(inputs); }
+  [[nodiscard]] std::vector<float> predict(std::span<const Input> inputs) { return state_.shared_state()->ranks.predict(inputs); }
   template <class... Given>
-  requires(!are_inputs<Given...>) std::vector<float> predict(const Given&...) {
-    static_assert(are_inputs<Given...> || !TrainerVerdict<Asked>::found.ok(),
-                  "[heddle.D18] predict() takes inputs without targets, as floats. Fix: write evaluate(batch).outputs, or of a data set "
-                  "evaluate(data.all()).outputs.");
+  requires(!are_inputs<Input, Given...>) std::vector<float> predict(const Given&...) {
+    if constexpr (are_inputs<OtherInput<Input>, Given...>)
+      static_assert(sizeof(fired<OfTrained<Asked, WrongInputs<Request, OtherInput<Input>>>>) > 0);
+    else
+      static_assert(are_inputs<Input, Given...> || !TrainerVerdict<Asked>::found.ok(),
+                    "[heddle.D18] predict() takes inputs without targets, as floats or token ids. Fix: write evaluate(batch).outputs, or of a data "
+                    "set evaluate(data.all()).outputs.");
     return {};
   }
 
   /// The share of positions whose largest output is the label: of a batch of any number of rows, or of batches, as data.batches<64>()
   /// gives them. It holds the outputs of one batch of the plan at a time.
-  template <class Rows> [[nodiscard]] double accuracy(const Rows& rows) {
+  template <class Given> [[nodiscard]] double accuracy(const Given& rows) {
     static_assert(has_classes<Target> || !TrainerVerdict<Asked>::found.ok(),
                   "[heddle.D30] the loss of the plan has no classes, so there is no accuracy. Fix: name CrossEntropy, or use evaluate(batch).loss.");
     const auto state = state_.shared_state();  // for all batches: an observer may move the trainer between two of them
@@ -248,21 +255,21 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   static constexpr const Program& training_program() { return ThePlan::training; }
 
  private:
-  using State = TrainerState<Optimizer, TrainedRanks<Session, Target>>;
+  using State = TrainerState<Optimizer, TrainedRanks<Session, Target, Input>>;
 
-  static void count_right(State& s, Accuracy& counted, const Examples<Target>& batch) { s.ranks.count_right(counted, batch); }
-  template <class Other> static void count_right(State&, Accuracy&, const Examples<Other>&) {
-    static_assert(sizeof(fired<OfTrained<Asked, WrongTargets<typename Request::Loss, Other>>>) > 0);
+  static void count_right(State& s, Accuracy& counted, const Rows& batch) { s.ranks.count_right(counted, batch); }
+  template <class T, class I> static void count_right(State&, Accuracy&, const Examples<T, I>&) {
+    static_assert(sizeof(fired<OfTrained<Asked, WrongRows<Request, T, I>>>) > 0);
   }
-  template <class Rows> static void count_right(State& s, Accuracy& counted, const Rows& rows) {
-    if constexpr (std::is_convertible_v<Rows, Examples<Target>>) {
-      count_right(s, counted, static_cast<const Examples<Target>&>(rows));
+  template <class Given> static void count_right(State& s, Accuracy& counted, const Given& rows) {
+    if constexpr (std::is_convertible_v<Given, Rows>) {
+      count_right(s, counted, static_cast<const Rows&>(rows));
     } else if constexpr (requires { rows.all(); }) {
-      static_assert(std::is_void_v<Rows>, "[heddle.D18] accuracy() takes a batch, or batches. Fix: write accuracy(data.all()).");
+      static_assert(std::is_void_v<Given>, "[heddle.D18] accuracy() takes a batch, or batches. Fix: write accuracy(data.all()).");
     } else if constexpr (requires { rows.begin(); }) {
       for (const auto& batch : rows) count_right(s, counted, batch);
     } else {
-      static_assert(std::is_void_v<Rows>, "[heddle.D18] accuracy() takes a batch, or batches. Fix: data.in_order().batches<64>().");
+      static_assert(std::is_void_v<Given>, "[heddle.D18] accuracy() takes a batch, or batches. Fix: data.in_order().batches<64>().");
     }
   }
   Movable<State> state_;

@@ -11,10 +11,9 @@
 
 namespace heddle::run_room {
 
-template <class Target, class... Given>
-inline constexpr bool is_batch = sizeof...(Given) == 1 && (std::is_convertible_v<Given, Examples<Target>> && ...);
-template <class... Given>
-inline constexpr bool are_inputs = sizeof...(Given) == 1 && (std::is_convertible_v<const Given&, std::span<const float>> && ...);
+template <class Batch, class... Given> inline constexpr bool is_batch = sizeof...(Given) == 1 && (std::is_convertible_v<Given, Batch> && ...);
+template <class Input, class... Given>
+inline constexpr bool are_inputs = sizeof...(Given) == 1 && (std::is_convertible_v<const Given&, std::span<const Input>> && ...);
 
 template <class Given, class Expected>
 concept OtherThan = !std::is_same_v<Given, Expected>;

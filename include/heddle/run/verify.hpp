@@ -135,15 +135,15 @@ template <class Optimizer, class Reference>
   return {p.begin(), p.begin() + std::ssize(parameters)};
 }
 
-/// What is wrong with what verify is asked of: no backend, what is no plan or is refused, targets of another type.
-template <class Asked, class Backend, class Target> struct AskedToVerify {
+/// What is wrong with what verify is asked of: no backend, what is no plan or is refused, rows of another type.
+template <class Asked, class Backend, class Target, class Input> struct AskedToVerify {
   static constexpr Diagnosis find() {
     if constexpr (!RunsPlans<Backend>)
       return NamedBackend<Asked, Backend, OfVerify>::found;
     else if constexpr (!TrainerVerdict<Asked>::found.ok())
       return TrainerVerdict<Asked>::found;
     else
-      return WrongTargets<typename Asked::Request::Loss, Target>::found;
+      return WrongRows<typename Asked::Request, Target, Input>::found;
   }
   static constexpr Diagnosis found = find();
 };
@@ -152,8 +152,8 @@ template <class Asked, class Backend, class Target> struct AskedToVerify {
 /// named. Where ranks are processes each of them makes the call and runs one device beside its rank. The tolerance is a share of the largest element
 /// of a tensor: sums of up to some hundred rows in another order stay within 1e-5.
 ///
-template <class ThePlan, class Backend, class Target>
-[[nodiscard]] Verification verify_sound(const Examples<Target>& batch, Seed seed, double tolerance) {
+template <class ThePlan, class Backend, class Target, class Input>
+[[nodiscard]] Verification verify_sound(const Examples<Target, Input>& batch, Seed seed, double tolerance) {
   using Request = typename ThePlan::Request;
   constexpr int capacity = ThePlan::training.batch.capacity();
   using Rows = std::conditional_t<Request::batch.remedy == Remedy::drop, Batch<capacity, KeepLast>, typename Request::Rows>;
@@ -218,11 +218,11 @@ template <class ThePlan, class Backend, class Target>
 
 /// verify<MyPlan, CpuThreads>(batch) holds one step of a plan against one device with the reference kernels, as verify_sound says.
 ///
-/// Errors  what the trainers throw; R06 a tensor that differs, as the text of the result; L06, L09, L11, D12 at build
+/// Errors  what the trainers throw; R06 a tensor that differs, as the text of the result; L06, L09, L11, D12, D33 at build
 /// Tested  run/verify_test, equivalence/verify_mpi_test
-template <class ThePlan, class Backend = void, class Target>
-[[nodiscard]] Verification verify(const Examples<Target>& batch, Seed seed = Seed{1}, double tolerance = 1e-4) {
-  using Asked = AskedToVerify<ThePlan, Backend, Target>;
+template <class ThePlan, class Backend = void, class Target, class Input>
+[[nodiscard]] Verification verify(const Examples<Target, Input>& batch, Seed seed = Seed{1}, double tolerance = 1e-4) {
+  using Asked = AskedToVerify<ThePlan, Backend, Target, Input>;
   heard(static_cast<fired<Asked>*>(nullptr));
   if constexpr (Asked::found.ok())
     return verify_sound<ThePlan, Backend>(batch, seed, tolerance);

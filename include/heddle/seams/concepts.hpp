@@ -23,6 +23,7 @@ struct ForwardCall {
   void* workspace = nullptr;                 // Compute::workspace bytes, 64-byte aligned, this rank's alone
   int part = 0;                              // of a leaf that is split: which one, counted along the axis
   float* statistics = nullptr;               // (rows, Leaf::statistics), written for the backward; null if there is none to come
+  const std::int32_t* ids = nullptr;         // (rows, In) of a leaf that takes int32: input is null then
 };
 
 /// One backward of a leaf over one grain: both gradients, or one of them, with the same bits.
@@ -40,6 +41,7 @@ struct BackwardCall {
   void* workspace = nullptr;
   int part = 0;                       // as of ForwardCall
   const float* statistics = nullptr;  // (rows, Leaf::statistics), as the forward left them; null where nothing that is saved is read
+  const std::int32_t* ids = nullptr;  // (rows, In), if saved, of a leaf that takes int32: input and input_gradient are null then
 };
 
 /// Kernel<L, Compute> has   static void forward(const ForwardCall&);   static void backward(const BackwardCall&);

@@ -16,22 +16,24 @@ namespace {
 struct Bench {
   Leaf leaf;
   std::int64_t rows, ids, tokens, features;
-  Array x, w, y, dy, dx, dw;
+  std::vector<std::int32_t> x;
+  Array w, y, dy, dw;
 
   Bench(const Leaf& described, std::int64_t samples)
       : leaf(described), rows(samples), ids(samples * leaf.in.elements()), tokens(leaf.parameters[0].shape.sizes[0]),
-        features(leaf.parameters[0].shape.last()), x(ids), w(tokens * features, 2), y(ids * features, 0, arrays::nan), dy(ids * features, 4),
-        dx(ids, 0, arrays::nan), dw(tokens * features, 5) {
-    for (std::int64_t i = 0; i < ids; ++i) x[i] = static_cast<float>((5 * i + i / 3) % leaf.vocabulary);
+        features(leaf.parameters[0].shape.last()), w(tokens * features, 2), y(ids * features, 0, arrays::nan), dy(ids * features, 4),
+        dw(tokens * features, 5) {
+    for (std::int64_t i = 0; i < ids; ++i) x.push_back(static_cast<std::int32_t>((5 * i + i / 3) % leaf.vocabulary));
   }
   template <class L> void forward(int part = 0) {
     const float* const parameters[] = {w.data()};
-    Kernel<L, EigenCompute>::forward({&leaf, rows, x.data(), y.data(), parameters, nullptr, part});
+    Kernel<L, EigenCompute>::forward({&leaf, rows, nullptr, y.data(), parameters, nullptr, part, nullptr, x.data()});
   }
   template <class L> void backward(bool add, int part = 0) {
     const float* const parameters[] = {w.data()};
     float* const gradients[] = {dw.data()};
-    Kernel<L, EigenCompute>::backward({&leaf, rows, x.data(), nullptr, dy.data(), dx.data(), parameters, gradients, add, nullptr, part});
+    Kernel<L, EigenCompute>::backward(
+        {&leaf, rows, nullptr, nullptr, dy.data(), nullptr, parameters, gradients, add, nullptr, part, nullptr, x.data()});
   }
 };
 
@@ -41,7 +43,7 @@ void reference_gradient(const Bench& t, std::int64_t first, bool add, const Arra
     for (std::int64_t j = 0; j < t.features; ++j) {
       float sum = add ? start[token * t.features + j] : 0;
       for (std::int64_t i = 0; i < t.ids; ++i)
-        if (t.x[i] == static_cast<float>(first + token)) sum += t.dy[i * t.features + j];
+        if (t.x[static_cast<std::size_t>(i)] == first + token) sum += t.dy[i * t.features + j];
       wanted[token * t.features + j] = sum;
     }
 }
@@ -53,7 +55,7 @@ template <std::int64_t Tokens, std::int64_t Features> void check(std::int64_t sa
   t.template forward<L>();
   std::int64_t wrong = 0;
   for (std::int64_t i = 0; i < t.ids; ++i)
-    for (std::int64_t j = 0; j < Features; ++j) wrong += t.y[i * Features + j] == t.w[static_cast<std::int64_t>(t.x[i]) * Features + j] ? 0 : 1;
+    for (std::int64_t j = 0; j < Features; ++j) wrong += t.y[i * Features + j] == t.w[t.x[static_cast<std::size_t>(i)] * Features + j] ? 0 : 1;
   CHECK(wrong == 0);
   for (const bool add : {false, true}) {
     const Array start = t.dw;
@@ -62,9 +64,7 @@ template <std::int64_t Tokens, std::int64_t Features> void check(std::int64_t sa
     t.template backward<L>(add);
     CHECK(t.dw.same_bits(wanted));  // the same sums in the same order
   }
-  for (std::int64_t i = 0; i < t.ids; ++i) wrong += t.dx[i] == 0 ? 0 : 1;
-  CHECK(wrong == 0);
-  CHECK((t.y.guarded() && t.dw.guarded() && t.dx.guarded()));
+  CHECK((t.y.guarded() && t.dw.guarded()));
 }
 
 }  // namespace
@@ -99,7 +99,7 @@ TEST_CASE("a part of the table gives zeros for the tokens of others, and parts a
 
 TEST_CASE("ids that are no tokens give NaN, touch no row and read nothing outside the table") {
   using L = Embedding<4, 3>;
-  for (const float id : {-1.0F, 4.0F, 1.5F, 1e30F, -1e30F, arrays::nan, std::numeric_limits<float>::infinity()}) {
+  for (const std::int32_t id : {-1, 4, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()}) {
     Bench t(L::describe(Spec{Shape{2}}), 1);
     t.x[1] = id;
     t.forward<L>();

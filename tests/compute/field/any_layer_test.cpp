@@ -84,3 +84,35 @@ TEST_CASE("a backward in two parts is the whole one, whatever the layer says tha
       CHECK(same(parts.dw, whole.dw));
     }
 }
+
+TEST_CASE("token ids are constants of a layer that looks them up: another id is another function, and no element") {
+  struct Lookup {
+    static constexpr Leaf describe(Spec in) {
+      Leaf leaf;
+      leaf.kind << "Lookup";
+      leaf.spelled << "Lookup";
+      leaf.in = Spec{in.shape, ElementType::int32};
+      leaf.out = Spec{in.shape};
+      leaf.vocabulary = 9;
+      leaf.with({"table", Shape{9}, Initial::ones});
+      return leaf;
+    }
+  };
+  const Drawn drawn{2};
+  constexpr Leaf of = Lookup::describe(Spec{Shape{2}});
+  const auto table = elements(9), dy = elements(4, 70);
+  const float* parameters[] = {table.data()};
+  std::vector<float> y(4), again(4), dw(9), other(9);
+  float* gradients[] = {dw.data()};
+  float* others[] = {other.data()};
+  std::vector<std::int32_t> ids{1, 8, 1, 8};
+  FieldKernel<Lookup>::forward({&of, 2, nullptr, y.data(), parameters, nullptr, 0, nullptr, ids.data()});
+  FieldKernel<Lookup>::backward({&of, 2, nullptr, nullptr, dy.data(), nullptr, parameters, gradients, false, nullptr, 0, nullptr, ids.data()});
+  CHECK(Field::read(y[0]) == Field::read(y[2]));  // two rows of the same ids
+  ids[3] = 7;
+  FieldKernel<Lookup>::forward({&of, 2, nullptr, again.data(), parameters, nullptr, 0, nullptr, ids.data()});
+  FieldKernel<Lookup>::backward({&of, 2, nullptr, nullptr, dy.data(), nullptr, parameters, others, false, nullptr, 0, nullptr, ids.data()});
+  CHECK(Field::read(again[0]) == Field::read(y[0]));
+  CHECK(Field::read(again[2]) != Field::read(y[2]));
+  CHECK(Field::read(dw[4]) != Field::read(other[4]));
+}

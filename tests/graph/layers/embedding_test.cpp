@@ -21,7 +21,8 @@ struct Language : Sequential<Input<6>, Embedding<11, 8>, Linear<8, 11, NoBias>> 
 
 TEST_CASE("Embedding adds a dimension of features, with PyTorch's name, shape and start") {
   constexpr Leaf leaf = Embedding<11, 8>::describe(Spec{Shape{6}});
-  static_assert(leaf.fault.ok() && leaf.out.shape == Shape(6, 8) && leaf.in.shape == Shape{6});
+  static_assert(leaf.fault.ok() && leaf.out.shape == Shape(6, 8) && leaf.in == Spec{Shape{6}, ElementType::int32} &&
+                leaf.out.type == ElementType::float32);
   static_assert(leaf.parameter_count == 1 && leaf.parameters[0].shape == Shape(11, 8) && leaf.parameters[0].initial == Initial::normal);
   static_assert(leaf.vocabulary == 11 && leaf.saves == Saves::input && leaf.forward_flops == 0 && leaf.backward_flops == 0);
   CHECK(leaf.spelled.view() == "Embedding<11, 8>");
@@ -58,13 +59,10 @@ TEST_CASE("sizes that cannot be are refused in one sentence") {
         "[heddle.G06] Embedding<0, 8> has a size that is not between 1 and 1,073,741,824. Fix: write the number of tokens and the number of features "
         "of each.");
   static_assert(Embedding<8, 0>::describe(Spec{Shape{6}}).fault.code == Code{'G', 6});
-  static_assert(Embedding<(1 << 24), 8>::describe(Spec{Shape{6}}).fault.ok());
-  CHECK(Embedding<(1 << 24) + 1, 8>::describe(Spec{Shape{6}}).fault.sentence().view() ==
-        "[heddle.G17] Embedding<16777217, 8> has more than 16,777,216 tokens, but ids are carried as floats, which hold no larger whole numbers "
-        "exactly. Fix: use a vocabulary of at most 16,777,216.");
+  static_assert(Embedding<(1 << 24) + 1, 8>::describe(Spec{Shape{6}}).fault.ok());  // more than floats could number
   CHECK(Embedding<11, 8>::describe(Spec{Shape{1, 2, 3, 4}}).fault.sentence().view() ==
-        "[heddle.G01] Embedding<11, 8> takes float32 ids of at most 3 dimensions but is given float32 (1, 2, 3, 4). Fix: give it such ids.");
-  static_assert(Embedding<11, 8>::describe(Spec{Shape{6}, ElementType::int32}).fault.code == Code{'G', 1});
+        "[heddle.G01] Embedding<11, 8> takes ids of at most 3 dimensions but is given (1, 2, 3, 4). Fix: give it such ids.");
+  static_assert(Embedding<11, 8>::describe(Spec{Shape{6}, ElementType::int32}).fault.ok());
 }
 
 TEST_CASE("the shape of the ids is told by Input") {
@@ -72,12 +70,12 @@ TEST_CASE("the shape of the ids is told by Input") {
   static_assert(graph_of<Bare>.fault.code == Code{'G', 10});
 }
 
-TEST_CASE("one token and one feature are the least, 2^30 features the most") {
+TEST_CASE("one token and one feature are the least, 2^30 of each the most") {
   constexpr std::int64_t most = std::int64_t{1} << 30;
   static_assert(Embedding<1, 1>::describe(Spec{Shape{6}}).fault.ok() && Embedding<1, most>::describe(Spec{Shape{6}}).fault.ok());
   static_assert(Embedding<1, most + 1>::describe(Spec{Shape{6}}).fault.code == Code{'G', 6});
   static_assert(Embedding<most + 1, 1>::describe(Spec{Shape{6}}).fault.code == Code{'G', 6});
-  static_assert(Embedding<most, 1>::describe(Spec{Shape{6}}).fault.code == Code{'G', 17});
+  static_assert(Embedding<most, 1>::describe(Spec{Shape{6}}).fault.ok());
 }
 
 TEST_CASE("ids have at most one dimension less than a value can have") {

@@ -32,9 +32,9 @@ struct TableRows {
     if (rows < vocabulary) first = part * rows;
   }
   /// Where a token's row lies in what this rank has.
-  [[nodiscard]] std::int64_t row_of(const float& id) const {
+  [[nodiscard]] std::int64_t row_of(std::int32_t id) const {
     if (!is_token(id, vocabulary)) return nowhere;
-    const std::int64_t row = static_cast<std::int64_t>(id) - first;
+    const std::int64_t row = id - first;
     return row >= 0 && row < rows ? row : elsewhere;
   }
 };
@@ -44,7 +44,7 @@ inline void embedding_forward(const ForwardCall& call) {
   const TableRows table(*call.leaf, call.rows, call.part);
   float* to = call.output;
   for (std::int64_t i = 0; i < table.ids; ++i, to += table.features) {
-    const std::int64_t row = table.row_of(call.input[i]);
+    const std::int64_t row = table.row_of(call.ids[i]);
     if (row >= 0)
       EigenCompute::copy(to, call.parameters[0] + row * table.features, table.features);
     else
@@ -55,13 +55,12 @@ inline void embedding_forward(const ForwardCall& call) {
 /// dW: for each row the sum over the ids that name it, in their order. Ids have no gradient.
 inline void embedding_backward(const BackwardCall& call) {
   const TableRows table(*call.leaf, call.rows, call.part);
-  if (call.input_gradient != nullptr) EigenCompute::zero(call.input_gradient, table.ids);
   if (call.parameter_gradients == nullptr) return;
   float* const sums = call.parameter_gradients[0];
   if (!call.add) EigenCompute::zero(sums, table.rows * table.features);
   const float* from = call.output_gradient;
   for (std::int64_t i = 0; i < table.ids; ++i, from += table.features)
-    if (const std::int64_t row = table.row_of(call.input[i]); row >= 0)
+    if (const std::int64_t row = table.row_of(call.ids[i]); row >= 0)
       EigenCompute::add(sums + row * table.features, sums + row * table.features, from, table.features);
 }
 

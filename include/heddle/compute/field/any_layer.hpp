@@ -13,7 +13,8 @@ namespace heddle::compute_room {
 
 /// Each output of a row is a function of the whole row and of all parameters. The gradient of an input, and of a parameter, is a sum of the output's
 /// gradients times functions of what the backward may read; that of a parameter is summed over the rows. So any layer without a line of its own can
-/// stand in a proof, as long as no rank runs a part of it: a law by which parts combine is not known. Then specialise heddle::FieldKernel.
+/// stand in a proof, as long as no rank runs a part of it: a law by which parts combine is not known. Then specialise heddle::FieldKernel. Token ids
+/// are constants of these functions.
 ///
 /// Shape   any
 /// Errors  R32 from prove, if a plan splits such a layer
@@ -28,10 +29,11 @@ template <class L> struct FieldAnyLayer {
     const std::int64_t out = call.leaf->out.elements();
     const std::uint64_t parameters = digest_of(*call.leaf, call.parameters);
     for (std::int64_t r = 0; r < call.rows; ++r) {
-      const std::uint64_t row = Field::digest(call.input + r * in, in);
-      for (std::int64_t o = 0; o < out; ++o) call.output[r * out + o] = Field::write(any("forward", {row, parameters}, {number(o)}));
+      const std::uint64_t row = call.ids != nullptr ? 0 : Field::digest(call.input + r * in, in);
+      const std::uint64_t ids = digest_of(call.ids, r, in);
+      for (std::int64_t o = 0; o < out; ++o) call.output[r * out + o] = Field::write(any("forward", {row, parameters}, {number(o) + ids}));
       const std::int64_t left = call.statistics == nullptr ? 0 : call.leaf->statistics_elements();
-      for (std::int64_t s = 0; s < left; ++s) call.statistics[r * left + s] = Field::write(any("statistics", {row, parameters}, {number(s)}));
+      for (std::int64_t s = 0; s < left; ++s) call.statistics[r * left + s] = Field::write(any("statistics", {row, parameters}, {number(s) + ids}));
     }
   }
   static void backward(const BackwardCall& call) {
@@ -41,6 +43,7 @@ template <class L> struct FieldAnyLayer {
     const std::uint64_t parameters = call.input_gradient != nullptr || leaf.weights_read ? digest_of(leaf, call.parameters) : 0;
     for (std::int64_t r = 0; r < call.rows; ++r) {
       const std::uint64_t row = saved_row(call, r);
+      const std::uint64_t ids = digest_of(call.ids, r, leaf.in.elements());
       const float* const gradient = call.output_gradient + r * leaf.out.elements();
       if (call.input_gradient != nullptr)
         for (std::int64_t i = 0; i < leaf.in.elements(); ++i)
@@ -49,7 +52,7 @@ template <class L> struct FieldAnyLayer {
       for (int k = 0; k < leaf.parameter_count && call.parameter_gradients != nullptr; ++k)
         for (std::int64_t i = 0; i < leaf.parameters[k].shape.elements(); ++i) {
           float& sum = call.parameter_gradients[k][i];
-          sum = FieldArithmetic::plus(sum, pulled_back(leaf, gradient, row, leaf.weights_read ? parameters : 0, {number(k), number(i)}));
+          sum = FieldArithmetic::plus(sum, pulled_back(leaf, gradient, row, leaf.weights_read ? parameters : 0, {number(k) + ids, number(i)}));
         }
     }
   }
@@ -59,6 +62,12 @@ template <class L> struct FieldAnyLayer {
   [[nodiscard]] static std::uint64_t any(std::string_view role, std::initializer_list<std::uint64_t> elements,
                                          std::initializer_list<std::uint64_t> constants) {
     return Field::hash(symbol_of<L>(role), elements, constants);
+  }
+  /// Of the ids of one row; 0 of a leaf that takes none.
+  [[nodiscard]] static std::uint64_t digest_of(const std::int32_t* ids, std::int64_t row, std::int64_t each) {
+    std::uint64_t all = 0;
+    for (std::int64_t i = 0; i < each && ids != nullptr; ++i) all = all * 0x100000001b3ULL + static_cast<std::uint32_t>(ids[row * each + i]) + 1;
+    return all;
   }
   [[nodiscard]] static std::uint64_t digest_of(const Leaf& leaf, const float* const* parameters) {
     std::uint64_t all = 0;
@@ -74,7 +83,7 @@ template <class L> struct FieldAnyLayer {
     const std::int64_t out = call.leaf->out.elements();
     const bool reads = call.parameter_gradients != nullptr || call.leaf->input_part_reads_saved;
     std::uint64_t row = 0;
-    if (reads && (saves == Saves::input || saves == Saves::both)) row = Field::digest(call.input + r * in, in);
+    if (reads && call.ids == nullptr && (saves == Saves::input || saves == Saves::both)) row = Field::digest(call.input + r * in, in);
     if (reads && (saves == Saves::output || saves == Saves::both)) {
       const std::uint64_t made = Field::digest(call.output + r * out, out);
       row = Field::in_degrees() ? higher_degrees(row, made) : row * 0x9e3779b97f4a7c15ULL + made;

@@ -12,7 +12,7 @@
 
 namespace heddle::compute_room {
 
-/// Ids are whole floats as they are for every backend: no elements of the field. A rank that has a part of the vocabulary gives 0 for other ids.
+/// Ids are int32 as they are for every backend: no elements of the field. A rank that has a part of the vocabulary gives 0 for other ids.
 ///
 /// Tested  compute/field/embedding_test
 struct FieldEmbedding {
@@ -22,7 +22,7 @@ struct FieldEmbedding {
   static void forward(const ForwardCall& call) {
     const std::int64_t features = width(*call.leaf);
     for (std::int64_t i = 0; i < call.rows * call.leaf->in.elements(); ++i) {
-      const std::int64_t row = row_of(*call.leaf, call.part, call.input[i]);
+      const std::int64_t row = row_of(*call.leaf, call.part, call.ids[i]);
       if (row >= 0)
         FieldCompute::copy(call.output + i * features, call.parameters[0] + row * features, features);
       else
@@ -32,21 +32,20 @@ struct FieldEmbedding {
   static void backward(const BackwardCall& call) {
     const std::int64_t features = width(*call.leaf);
     const std::int64_t ids = call.rows * call.leaf->in.elements();
-    if (call.input_gradient != nullptr) FieldCompute::zero(call.input_gradient, ids);
     if (call.parameter_gradients == nullptr) return;
     float* const sums = call.parameter_gradients[0];
     if (!call.add) FieldCompute::zero(sums, call.leaf->parameters[0].shape.elements());
     for (std::int64_t i = 0; i < ids; ++i)
-      if (const std::int64_t row = row_of(*call.leaf, call.part, call.input[i]); row >= 0)
+      if (const std::int64_t row = row_of(*call.leaf, call.part, call.ids[i]); row >= 0)
         FieldCompute::add(sums + row * features, sums + row * features, call.output_gradient + i * features, features);
   }
 
  private:
   [[nodiscard]] static std::int64_t width(const Leaf& leaf) { return leaf.parameters[0].shape.last(); }
   /// In what this rank has of the table; below 0 if another rank has it.
-  [[nodiscard]] static std::int64_t row_of(const Leaf& leaf, int part, float id) {
+  [[nodiscard]] static std::int64_t row_of(const Leaf& leaf, int part, std::int32_t id) {
     const std::int64_t rows = leaf.parameters[0].shape.sizes[0];
-    const std::int64_t row = static_cast<std::int64_t>(id) - (rows < leaf.vocabulary ? part * rows : 0);
+    const std::int64_t row = id - (rows < leaf.vocabulary ? part * rows : 0);
     return row < rows ? std::max<std::int64_t>(row, -1) : -1;
   }
 };

@@ -130,7 +130,7 @@ template <class L> struct FieldWatched : FieldKernel<L> {
     FieldCallWatch watch{"FieldKernel", name.view(), "forward"};
     Parameters parameters{watch, leaf, call.parameters};
     ForwardCall own = call;
-    if (leaf.in.type == ElementType::float32) own.input = watch.reads(call.input, call.rows * leaf.in.elements());
+    own.input = watch.reads(call.input, call.rows * leaf.in.elements());  // ids are read as they are
     own.parameters = parameters.all();
     own.output = watch.writes(call.output, call.rows * leaf.out.elements(), "output");
     own.statistics = watch.writes(call.statistics, call.rows * leaf.statistics_elements(), "statistics");
@@ -142,7 +142,7 @@ template <class L> struct FieldWatched : FieldKernel<L> {
     FieldCallWatch watch{"FieldKernel", name.view(), "backward"};
     Parameters parameters{watch, leaf, call.parameters};
     BackwardCall own = call;
-    if (leaf.in.type == ElementType::float32) own.input = watch.reads(call.input, call.rows * leaf.in.elements());
+    own.input = watch.reads(call.input, call.rows * leaf.in.elements());  // ids are read as they are
     own.output = watch.reads(call.output, call.rows * leaf.out.elements());
     own.statistics = watch.reads(call.statistics, call.rows * leaf.statistics_elements());
     own.output_gradient = watch.reads(call.output_gradient, call.rows * leaf.out.elements());

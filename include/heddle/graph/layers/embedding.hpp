@@ -11,13 +11,13 @@
 
 namespace heddle::graph_room {
 
-/// Row x of the table for each token id x, as torch.nn.Embedding. Ids are whole numbers from 0 to Vocabulary - 1, carried as floats, which hold
-/// them exactly; they have no gradient. Split by rows of the table (a rank gives zeros for the tokens of others) or by features.
+/// Row x of the table for each token id x, as torch.nn.Embedding. Ids are int32, from 0 to Vocabulary - 1, and have no gradient: a model that begins
+/// with an Embedding takes std::int32_t inputs. Split by rows of the table (a rank gives zeros for the tokens of others) or by features.
 ///
 /// Shape   (...) ids become (..., Features); weight (Vocabulary, Features)
 /// Moves   by rows: the output is a sum over the ranks; by features: nothing, each rank has its features of every token
-/// Errors  G06 if a size is not in 1 .. 2^30, G17 if Vocabulary is more than 2^24, G01 if the ids have more than three dimensions or are no float32,
-///         G18 if what it reads is made by a layer that computes; R09 at run time: an id that is not whole or out of range
+/// Errors  G06 if a size is not in 1 .. 2^30, G01 if the ids have more than three dimensions, G18 if what it reads is made by a layer that computes;
+///         D33 of a batch with float inputs; R09 at run time: an id out of range
 /// Source  sources.md#pytorch-init, sources.md#megatron
 /// Tested  graph/layers/embedding_test, compute/eigen/embedding_test
 template <std::int64_t Vocabulary, std::int64_t Features> struct Embedding {
@@ -27,7 +27,8 @@ template <std::int64_t Vocabulary, std::int64_t Features> struct Embedding {
     Leaf leaf;
     leaf.kind << "Embedding";
     leaf.spelled = graph_room::spelled("Embedding", Vocabulary, Features);
-    leaf.in = leaf.out = in;
+    leaf.in = Spec{in.shape, ElementType::int32};
+    leaf.out = Spec{in.shape};
     leaf.saves = Saves::input;
     leaf.weights_read = leaf.input_part_reads_saved = false;
     leaf.vocabulary = Vocabulary;
@@ -44,22 +45,15 @@ template <std::int64_t Vocabulary, std::int64_t Features> struct Embedding {
   }
 
  private:
-  static constexpr std::int64_t most_features = std::int64_t{1} << 30;
-  static constexpr std::int64_t most_tokens = std::int64_t{1} << 24;  // every whole number up to it is a float
+  static constexpr std::int64_t most = std::int64_t{1} << 30;
 
   static constexpr Diagnosis refusal(const Leaf& leaf, const Spec& in) {
-    if (Vocabulary < 1 || Features < 1 || Vocabulary > most_features || Features > most_features)
-      return Diagnosis{Code{'G', 6}, leaf.spelled.view()} << " has a size that is not between 1 and " << most_features
+    if (Vocabulary < 1 || Features < 1 || Vocabulary > most || Features > most)
+      return Diagnosis{Code{'G', 6}, leaf.spelled.view()} << " has a size that is not between 1 and " << most
                                                           << ". Fix: write the number of tokens and the number of features of each.";
-    if (Vocabulary > most_tokens)
-      return Diagnosis{Code{'G', 17}, leaf.spelled.view()} << " has more than " << most_tokens
-                                                           << " tokens, but ids are carried as floats, which hold no larger whole numbers exactly. "
-                                                              "Fix: use a vocabulary of at most "
-                                                           << most_tokens << '.';
-    if (in.type != ElementType::float32 || in.shape.dimensions + 1 > Shape::most_dimensions)
-      return Diagnosis{Code{'G', 1}, leaf.spelled.view()} << " takes float32 ids of at most " << Shape::most_dimensions - 1
-                                                          << " dimensions but is given " << name_of(in.type) << ' ' << in.shape
-                                                          << ". Fix: give it such ids.";
+    if (in.shape.dimensions + 1 > Shape::most_dimensions)
+      return Diagnosis{Code{'G', 1}, leaf.spelled.view()} << " takes ids of at most " << Shape::most_dimensions - 1 << " dimensions but is given "
+                                                          << in.shape << ". Fix: give it such ids.";
     return {};
   }
 };

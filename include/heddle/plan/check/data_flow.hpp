@@ -138,6 +138,7 @@ struct DataFlow {
     if (there.asked) fault << ", only if the loss is asked for";
     fault << fix;
   }
+  constexpr void unasked(int node, std::string_view what) { refuse(node) << what << here().view() << fix; }
   constexpr void writes_over(int node, std::string_view what) { refuse(node) << " writes in" << here().view() << " over " << what << fix; }
   constexpr bool holds(int node, const Place& place, std::uint64_t what, std::int64_t how, std::string_view wants, bool asked = false) {
     const FlowTensor& there = tensors.at(place);
@@ -187,8 +188,7 @@ struct DataFlow {
     if ((n < begin_node || n >= end_node) && !of_chunk(n)) return;
     const Node& node = graph.nodes[n];
     const FlowLeaf& leaf = leaves[node.leaf];
-    if (graph.frozen(n) && entry.what != BodyOp::leaf_backward_input)
-      return void(refuse(n) << " is frozen, but makes gradients of its parameters in" << here().view() << fix);
+    if (graph.frozen(n) && entry.what != BodyOp::leaf_backward_input) return unasked(n, " is frozen, but makes gradients of its parameters in");
     const bool saved = entry.what != BodyOp::leaf_backward_input || leaf.input_part_reads_saved;
     if (saved && leaf.reads_input && !holds(n, entry.a, names.values[node.operands[0]], leaf.takes, " its saved input")) return;
     if (saved && leaf.reads_output && !holds(n, entry.b, names.values[n + 1], leaf.gives, " its saved output")) return;
@@ -196,12 +196,12 @@ struct DataFlow {
     const FlowTensor& back = tensors.at(entry.c);
     if (back.what != names.gradients[n + 1] || back.how != leaf.takes_back) return wrong(n, " the gradient of its output", back, leaf.takes_back);
     if (node.trained_count() > 0 && entry.what != BodyOp::leaf_backward_input) {
-      if (made[n] != 0 && !p.storage.gradients && p.batch.rank_grains() > 1)
-        return void(refuse(n) << " makes the gradients of its parameters twice in" << here().view() << fix);
+      if (made[n] != 0 && !p.storage.gradients && p.batch.rank_grains() > 1) return unasked(n, " makes the gradients of its parameters twice in");
       made[n] = number + 1;
     }
     const std::int16_t to = entry.d.pool;
     if (to == Place::nowhere || entry.what == BodyOp::leaf_backward_weight) return;
+    if (graph.leaf(n).in.type != ElementType::float32) return unasked(n, " reads token ids, which have no gradient, but makes one in");
     if (!tensors.put(entry.d, leaf.in, names.terms_of[n], leaf.gives_back)) return too_small(n, leaf.in);
     if (entry.c.pool == to && gone(entry.c, back, entry.d, leaf.elementwise)) return writes_over(n, "the gradient of its output");
     if (saved && ((leaf.reads_input && entry.a.pool == to && gone(entry.a, entry.d, leaf.elementwise)) ||

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/io/token_dataset.hpp"
+
+#include <doctest/doctest.h>
+
+#include <type_traits>
+#include <vector>
+
+#include "io/idx_bytes.hpp"
+
+using namespace heddle;
+using idx_bytes::sentence;
+
+namespace {
+
+TokenRows four() { return {{0, 1, 2, 3, 4, 5, 6, 7}, {1, 3, 5, 7}, 2, 8}; }
+
+}  // namespace
+
+TEST_CASE("token ids are handed out as they are, in order, shuffled and in batches") {
+  const TokenDataset data{four()};
+  CHECK(data.size() == 4);
+  CHECK(data.features() == 2);
+  CHECK(data.classes() == 8);
+  CHECK(data.labels_of_a_row() == 1);
+  CHECK(std::vector<std::int32_t>{data.ids().begin(), data.ids().end()} == four().ids);
+  CHECK(std::vector<std::int32_t>{data.labels().begin(), data.labels().end()} == four().labels);
+  static_assert(std::is_same_v<decltype(data.all()), Examples<std::int32_t, std::int32_t>>);
+  const auto shuffled = data.shuffled(Seed{1}, 2).all();
+  for (std::int64_t row = 0; row < 4; ++row) {
+    CHECK(data.all().input(row)[1] == 2 * row + 1);
+    CHECK(*shuffled.target(row) == shuffled.input(row)[1]);  // a row keeps its label
+  }
+  int rows = 0;
+  for (const auto& batch : data.batches<3>()) {
+    CHECK(batch.input(0)[0] == 2 * rows);
+    rows += static_cast<int>(batch.rows);
+  }
+  CHECK(rows == 4);
+}
+
+TEST_CASE("2^24 + 1 is an id, though no float is that number") {
+  const TokenDataset data{TokenRows{{16'777'217, 16'777'216}, {0}, 2, 1}};
+  CHECK(data.all().input(0)[0] == 16'777'217);
+}
+
+TEST_CASE("the parts of a split share the rows, and outlive the whole") {
+  const auto [training, test] = TokenDataset{four()}.split(0.5, Seed{3});
+  CHECK(training.size() == 2);
+  CHECK(test.size() == 2);
+  std::int64_t sum = 0;
+  for (const TokenDataset& part : {training, test})
+    for (std::int64_t row = 0; row < 2; ++row) sum += part.all().input(row)[0];
+  CHECK(sum == 0 + 2 + 4 + 6);
+  CHECK(sentence([&part = training] { static_cast<void>(part.ids()); }).starts_with("[heddle.D32]"));
+}
+
+TEST_CASE("what is no data set is refused by name") {
+  const auto refused = [](TokenRows rows) { return sentence([&] { TokenDataset{std::move(rows), "words", "next"}; }); };
+  TokenRows rows = four();
+  rows.labels.pop_back();
+  CHECK(refused(rows) == "[heddle.D07] 'words' has 4 rows but 'next' has 3 labels. Fix: give as many labels as rows.");
+  rows = four();
+  rows.labels[2] = 8;
+  CHECK(refused(rows) == "[heddle.D08] label 8 of row 2 of 'next' is not in 0 to 7. Fix: correct the label, or raise the number of classes.");
+  CHECK(refused({{}, {}, 2, 8}).starts_with("[heddle.D10]"));
+  rows = four();
+  rows.features = 0;
+  CHECK(refused(rows).starts_with("[heddle.D11]"));
+}
