@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include "equivalence/equal.hpp"
+#include "heddle/backend/field_threads.hpp"
+#include "heddle/proof/prove.hpp"
 
 using namespace heddle;
 
@@ -13,6 +15,10 @@ namespace {
 struct Front : Sequential<Frozen<Sequential<Linear<23, 16>, GELU, Linear<16, 16>, Tanh>>, Linear<16, 19>, ReLU, Linear<19, 10>> {};
 struct Within : Sequential<Linear<23, 16>, Frozen<Sequential<Linear<16, 19>, Sigmoid, Linear<19, 16>>>, Tanh, Linear<16, 10>> {};
 struct Adapted : Sequential<Linear<23, 16>, Repeat<4, Residual<Frozen<Linear<16, 18>>, GELU, Linear<18, 16, NoBias>>>, Frozen<Linear<16, 10>>> {};
+
+/// A table and a head that share what is frozen, with trained layers between and behind; a second head far from both.
+struct Shared : Sequential<Linear<23, 16>, Frozen<Named<"in", Linear<16, 16>>>, Tanh, Linear<16, 16>, Frozen<Tied<"out", Linear<16, 16>, To<"in">>>,
+                           ReLU, Frozen<Tied<"again", Linear<16, 16>, To<"in">>>, Linear<16, 10>> {};
 
 template <class Model, class... Parts> using Of = Plan<Model, CrossEntropy, AdamW, Batch<32, KeepLast>, Grain<2>, Parts...>;
 template <class Order, class... More> using Two = Pipeline<Balanced<2>, Order, Microbatches<4>, More...>;
@@ -48,6 +54,37 @@ template <class Model> void every_policy() {
 TEST_CASE("frozen layers in front run no backward, and every policy ends with the bits of one device") { every_policy<Front>(); }
 TEST_CASE("frozen layers between trained ones pass gradients on, with the same bits everywhere") { every_policy<Within>(); }
 TEST_CASE("frozen layers inside blocks and behind all others do so too") { every_policy<Adapted>(); }
+
+TEST_CASE("tied layers that are frozen share their parameters, on one device or on several, with the same bits everywhere") {
+  every_policy<Shared>();
+}
+
+TEST_CASE("a device keeps frozen parameters once for all layers that use them, and gathers them for each") {
+  constexpr const Program& alone = Of<Shared, Single>::training;
+  static_assert(alone.arenas[0][plan_room::RegionKind::frozen].bytes() == 4 * (16 * 16 + 16));
+  using Sliced = Of<Shared, Sharded<4>>;
+  static_assert(Sliced::training.frozen_count == 3);
+  static_assert(Sliced::training.arenas[0][plan_room::RegionKind::frozen].bytes() == 4096 / 4);
+  using Held = Of<Shared, Sharded<4, Keep::Step>>;
+  CHECK(Held::training.arenas[0][plan_room::RegionKind::thawed].bytes() == 3 * 4096);
+  Trainer<Sliced, CpuThreads> trainer{equivalence::settings<AdamW>(), Seed{7}};
+  const std::vector<float> values(16 * 16, 0.25F);
+  trainer.set_parameter("out.weight", values);
+  CHECK(equivalence::equal_bits(trainer.parameter("in.weight"), values));
+  CHECK(equivalence::equal_bits(trainer.parameter("again.weight"), values));
+  using Cut = Of<Shared, Two<OneFOneB>>;  // each stage has a copy
+  Trainer<Cut, CpuThreads> stages{equivalence::settings<AdamW>(), Seed{7}};
+  stages.set_parameter("again.weight", values);
+  CHECK(equivalence::equal_bits(stages.parameter("in.weight"), values));
+  CHECK(Cut::training.arenas[0][plan_room::RegionKind::frozen].bytes() == Cut::training.arenas[1][plan_room::RegionKind::frozen].bytes());
+}
+
+TEST_CASE("plans whose frozen layers are tied compute what one device computes") {
+  CHECK(prove<Plan<Shared, CrossEntropy, Adam, Batch<8>, Sharded<2>>, extending::FieldThreads>());
+  CHECK(prove<Plan<Shared, CrossEntropy, Adam, Batch<8>, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2, Keep::Step>>>,
+              extending::FieldThreads>());
+  CHECK(prove<Plan<Shared, CrossEntropy, Adam, Batch<8>, TensorParallel<2>>, extending::FieldThreads>());
+}
 
 TEST_CASE("beside frozen parameters each trained one is stepped with the rate and the decay of its group") {
   using P = Grouped<SGD, Single>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G15\] A layer cannot use the parameters of another\.
-// expect-g++: `head` cannot use the parameters of `wte`: that layer is frozen, but what is frozen is not shared\. Fix: write neither inside Frozen
+// expect-g++: `head` cannot use the parameters of `wte`: that layer is frozen, but only one of both\. Fix: write both inside Frozen, or neither
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

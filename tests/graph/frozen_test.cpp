@@ -93,11 +93,18 @@ TEST_CASE("all layers frozen leave nothing to train, but can be applied") {
   CHECK(check<Inference<All, Batch<8>, Single>>().ok());
 }
 
-TEST_CASE("a frozen layer shares no parameters") {
+TEST_CASE("a frozen layer shares parameters with frozen ones alone") {
   using Owner = Sequential<Frozen<Named<"first", Linear<8, 8>>>, Tied<"second", Linear<8, 8>, To<"first">>, Linear<8, 3>>;
   using User = Sequential<Named<"first", Linear<8, 8>>, Frozen<Tied<"second", Linear<8, 8>, To<"first">>>, Linear<8, 3>>;
-  using Both = Sequential<Frozen<Sequential<Named<"first", Linear<8, 8>>, Tied<"second", Linear<8, 8>, To<"first">>>>, Linear<8, 3>>;
+  using Both = Sequential<Frozen<Named<"first", Linear<8, 8>>>, Frozen<Tied<"second", Linear<8, 8>, To<"first">>>, Linear<8, 3>>;
+  using Together =
+      Sequential<Frozen<Named<"body", Sequential<Named<"first", Linear<8, 8>>, Tied<"second", Linear<8, 8>, To<"body.first">>>>>, Linear<8, 3>>;
   CHECK(graph_of<Owner>.fault.code == Code{'G', 15});
   CHECK(graph_of<User>.fault.code == Code{'G', 15});
-  CHECK_FALSE(graph_of<Both>.fault.ok());
+  CHECK(std::string{graph_of<User>.fault.words.view()}.find("it is frozen, but only one of both. Fix: write both inside Frozen, or neither") !=
+        std::string::npos);
+  CHECK(graph_of<Both>.fault.ok());
+  CHECK(graph_of<Together>.fault.ok());
+  CHECK(graph_of<Both>.frozen_elements() == 8 * 8 + 8);  // they count once
+  CHECK(graph_of<Both>.tie_count == 1);
 }

@@ -92,7 +92,23 @@ TEST_CASE("a million layers of which the second half reads the first are looked 
   t.nodes.back().operands[1] = 1;
   CHECK(begins(std::string{check_graph(t.graph).sentence().view()}, "[heddle.G27] value 500,000 of 999,999 is read by no layer"));
 }
-TEST_CASE("a frozen layer of a graph is frozen as a whole, alone, and the first backward is that of a trained one") {
+TEST_CASE("of two layers of a graph that share parameters both are frozen, or none") {
+  const auto freeze = [](bool owner, bool user) {
+    return refused([=](Tables& t) {
+      const int use = static_cast<int>(t.nodes.size()) - 1;
+      const int own = t.nodes.back().tied_to;
+      REQUIRE(own >= 0);
+      if (owner) t.nodes[static_cast<std::size_t>(own)].frozen_count = t.nodes[static_cast<std::size_t>(own)].parameter_count;
+      if (user) t.nodes[static_cast<std::size_t>(use)].frozen_count = t.nodes[static_cast<std::size_t>(use)].parameter_count;
+      t.graph.first_backward = first_backward_of(t.graph);
+    });
+  };
+  CHECK(freeze(false, false) == "");
+  CHECK(freeze(true, true) == "");
+  CHECK(freeze(true, false).find(" share parameters, but only one is frozen. Fix: train both, or freeze both.") != std::string::npos);
+  CHECK(freeze(false, true).find(" share parameters, but only one is frozen. Fix: train both, or freeze both.") != std::string::npos);
+}
+TEST_CASE("a frozen layer of a graph is frozen as a whole, and the first backward is that of a trained one") {
   const auto freeze = [](int count, int first) {
     return refused([=](Tables& t) {
       t.nodes[0].frozen_count = count;

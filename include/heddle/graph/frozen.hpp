@@ -21,7 +21,8 @@ struct LabelOf<L> {
 /// no backward. PyTorch: requires_grad_(False) on all parameters of L.
 ///
 /// Shape   as L; of what Sharded<N> slices each rank has 1/N, and gathers it for the forward and for a backward that passes a gradient on
-/// Errors  G09 if nothing is left to train; G14 at build of a trainer if a kernel in L cannot leave gradients of parameters out; G15 on tied layers
+/// Errors  G09 if nothing is left to train; G14 at build of a trainer if a kernel in L cannot leave gradients of parameters out; G15 on one of two
+///         tied layers
 /// Tested  graph/frozen_test, equivalence/frozen_test, golden/frozen_test
 template <class L> struct Frozen : PlacesLayers, LabelOf<L> {
   template <class Tracer> static constexpr int trace(Tracer& tracer, int value) {

@@ -97,8 +97,8 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
                       << ", but both do not have the same. Fix: tie layers whose parameters have equal shapes.";
     if (node.block >= 0 || graph.nodes[node.tied_to].block >= 0)
       return broken() << " and layer " << node.tied_to << " share parameters, but one is inside a block. Fix: tie layers outside of blocks.";
-    if (graph.frozen(n) || graph.frozen(node.tied_to))
-      return broken() << " and layer " << node.tied_to << " share parameters, but one is frozen. Fix: train both, or let neither use the other's.";
+    if (graph.frozen(n) != graph.frozen(node.tied_to))
+      return broken() << " and layer " << node.tied_to << " share parameters, but only one is frozen. Fix: train both, or freeze both.";
   }
   if (const int first = first_backward_of(graph); graph.first_backward != first)
     return broken_graph() << "a graph says that the first backward is that of layer " << graph.first_backward

@@ -42,6 +42,7 @@ struct FlatCheck {
   Diagnosis fault{};
   std::int64_t own[Layout::most_chunks]{};     // by role: where parameters end
   std::int64_t frozen[Layout::most_chunks]{};  // by role: where parameters that are not trained end
+  std::int64_t thawed[Layout::most_chunks]{};  // by role: where uses of these that another layer keeps end
   std::int64_t other[Layout::most_chunks]{};   // by role: where gradients of parameters kept elsewhere end
   std::int64_t units[Layout::most_chunks]{};   // by role: where units of parameters end
   std::int64_t other_units[Layout::most_chunks]{};
@@ -51,6 +52,7 @@ struct FlatCheck {
     int block = -1;
     for (int r = 0; r < p.roles && fault.ok(); ++r) {
       other[r] = other_units[r] = room_of(RegionKind::parameters, r);
+      thawed[r] = room_of(RegionKind::frozen, r);
       if (const std::int64_t room = room_of(RegionKind::gradients, r); room < other[r])
         fault = past("each level of the gradients", 0, r, other[r], room);
     }
@@ -59,11 +61,11 @@ struct FlatCheck {
         const Node& node = model.nodes[n];
         if (node.parameter_count == 0) continue;
         const int role = p.device_of_chunk[c];
+        const int keeper = node.tied_to < 0 ? -1 : first_use(n, role);
         if (node.trained_count() == 0) {
-          places(n, role, -1);
+          places(n, role, keeper);
           continue;
         }
-        const int keeper = node.tied_to < 0 ? -1 : first_use(n, role);
         const bool begins = node.block < 0 || node.block != block;
         block = node.block;
         if (!from.groups.any())
@@ -104,8 +106,9 @@ struct FlatCheck {
   }
   constexpr void places(int n, int role, int keeper) {
     const bool trained = model.nodes[n].trained_count() > 0;
-    std::int64_t& end = !trained ? frozen[role] : keeper < 0 ? own[role] : other[role];
+    std::int64_t& end = !trained ? (keeper < 0 ? frozen : thawed)[role] : keeper < 0 ? own[role] : other[role];
     for (int k = 0; k < model.nodes[n].parameter_count && fault.ok(); ++k) place_of(n, k, role, keeper, end);
+    if (!trained && keeper >= 0) return;  // they lie there only while they are gathered
     const std::int64_t room = room_of(!trained ? RegionKind::frozen : keeper < 0 ? RegionKind::parameters : RegionKind::gradients, role);
     if (fault.ok() && end > room) fault = past("the parameters of layer ", n, role, end, room);
   }
@@ -256,7 +259,7 @@ struct FlatCheck {
   [[nodiscard]] constexpr int next_owner(int after) const {
     int next = -1;
     for (int n = 0; n < model.node_count && model.tie_count > 0; ++n)
-      if (const int owner = model.nodes[n].tied_to; owner > after && (next < 0 || owner < next)) next = owner;
+      if (const int owner = model.nodes[n].tied_to; owner > after && !model.frozen(n) && (next < 0 || owner < next)) next = owner;
     return next;
   }
   constexpr void use(int u, int n, int owner) {

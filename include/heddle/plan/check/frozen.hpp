@@ -31,8 +31,11 @@ struct FrozenCheck {
       if (p.frozen_count != 0) fault = noted_otherwise<std::int64_t>("the number of buckets of frozen parameters", "", p.frozen_count, 0);
       return;
     }
-    std::int64_t before[Layout::most_chunks]{};
-    for (int r = 0; r < p.roles; ++r) before[r] = p.arenas[r][RegionKind::frozen].elements();
+    std::int64_t before[Layout::most_chunks][2]{};
+    for (int r = 0; r < p.roles; ++r) {
+      before[r][0] = p.arenas[r][RegionKind::frozen].elements();
+      before[r][1] = p.storage.keeps ? p.arenas[r][RegionKind::thawed].elements() : INT64_MAX;
+    }
     for (int b = p.bucket_count; b < p.bucket_count + p.frozen_count && fault.ok(); ++b) bucket(b, before);
     for (int n = 0; n < model.node_count && fault.ok(); ++n)
       if (model.frozen(n)) has_bucket(n);
@@ -43,16 +46,18 @@ struct FrozenCheck {
     return place.role == bucket.role && place.begin >= bucket.begin && place.begin + place.elements <= bucket.end();
   }
   /// Bucket b ends before the one before it begins, is of even slices and has room in its ring.
-  constexpr void bucket(int b, std::int64_t* before) {
+  constexpr void bucket(int b, std::int64_t (*before)[2]) {
     const FlatBucket& is = p.buckets[b];
     if (is.role < 0 || is.role >= p.roles)
       return void(fault = noted_otherwise<std::int64_t>("the device of a bucket of frozen parameters", "", is.role, p.roles - 1));
     if (!is.frozen) return void(fault = noted_otherwise<std::int64_t>("whether the parameters of a bucket are frozen", "", 0, 1));
-    if (is.owner_begin >= 0 || is.shared)
-      return void(fault = noted_otherwise<std::int64_t>("whether a bucket of frozen parameters is shared", "", 1, 0));
-    std::int64_t& end = before[is.role];
+    if (is.shared)
+      return void(fault = noted_otherwise<std::int64_t>("whether a bucket of frozen parameters has gradients that are shared", "", 1, 0));
+    std::int64_t& end = before[is.role][is.steps() ? 0 : 1];
+    const std::int64_t least = is.steps() ? 0 : p.arenas[is.role][RegionKind::frozen].elements();
     if (is.end() > end) return void(fault = ends_outside("bucket ", b, is.role, 4 * is.end(), 4 * end));
-    if (is.begin < 0 || is.elements <= 0 || is.begin % unit_elements != 0) return void(fault = overlaps("bucket ", b, is.role, 4 * is.begin, 0));
+    if (is.begin < least || is.elements <= 0 || is.begin % unit_elements != 0)
+      return void(fault = overlaps("bucket ", b, is.role, 4 * is.begin, 4 * least));
     if (is.elements % unit_elements != 0)
       return void(fault = noted_otherwise("the elements of a sliced bucket", "", is.elements, rounded_up(is.elements, unit_elements)));
     end = is.begin;
@@ -70,12 +75,29 @@ struct FrozenCheck {
       if (!model.frozen(n) || !lies_in(p.parameters[model.nodes[n].first_parameter], is)) continue;
       if (lowest < 0) lowest = n;
       highest = n;
-      for (int k = 0; k < model.nodes[n].parameter_count; ++k) payload += p.parameters[model.nodes[n].first_parameter + k].elements;
+      for (int k = 0; k < model.nodes[n].parameter_count && fault.ok(); ++k) {
+        const ParameterPlace& place = p.parameters[model.nodes[n].first_parameter + k];
+        payload += place.elements;
+        const std::int64_t owned = place.owner_begin < 0 ? -1 : is.begin - place.begin + place.owner_begin;
+        if (is.owner_begin != owned)
+          fault = noted_otherwise("where another layer keeps the bucket of parameter ", model.parameter_name(n, k).view(), is.owner_begin, owned);
+      }
     }
+    if (!fault.ok()) return;
     const NotedNumber all[] = {{"the lowest layer of a bucket of frozen parameters", is.lowest_node, lowest},
                                {"the highest layer of a bucket of frozen parameters", is.highest_node, highest},
                                {"the number of frozen parameters in a bucket", is.payload, payload}};
-    fault = differs(all);
+    if (fault = differs(all); fault.ok() && !is.steps()) has_keeper(is);
+  }
+  /// Slices of a use are those of the bucket that keeps it.
+  constexpr void has_keeper(const FlatBucket& use) {
+    for (int b = p.bucket_count; b < p.bucket_count + p.frozen_count; ++b)
+      if (const FlatBucket& keeper = p.buckets[b]; keeper.role == use.role && keeper.steps() && keeper.begin == use.owner_begin) {
+        if (keeper.elements != use.elements)
+          fault = noted_otherwise("the elements of a bucket of frozen parameters that another layer keeps", "", use.elements, keeper.elements);
+        return;
+      }
+    fault = noted_otherwise("the begin of the bucket that keeps frozen parameters", "", use.owner_begin, std::int64_t{-1});
   }
   constexpr void has_bucket(int n) {
     const int b = p.bucket_of_node[n];

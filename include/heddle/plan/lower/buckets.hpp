@@ -99,6 +99,20 @@ template <class Visit> constexpr void each_frozen_unit(const Graph& graph, const
       for (int n = layout.first_node[c + 1] - 1; n >= layout.first_node[c]; --n) {
         if (!graph.frozen(n)) continue;
         const int block = graph.nodes[n].block;
+        const ParameterPlace& first = flat.parameters[graph.nodes[n].first_parameter];
+        if (first.owner_begin >= 0) {  // a unit of its own, gathered of what another leaf keeps
+          close();
+          FlatBucket use = next;
+          use.lowest_node = use.highest_node = n;
+          use.payload = graph.parameter_elements(n);
+          use.begin = first.begin;
+          use.owner_begin = first.owner_begin;
+          for (int k = 0; k < graph.nodes[n].parameter_count; ++k) use.elements = (&first)[k].begin + (&first)[k].elements - first.begin;
+          use.elements = rounded_up(use.elements, unit_elements);
+          visit(use);
+          next.slot = static_cast<std::int16_t>(1 - next.slot);
+          continue;
+        }
         if (next.payload > 0 && (block < 0 || block != graph.nodes[next.lowest_node].block)) close();
         next.payload += graph.parameter_elements(n);
         next.lowest_node = n;

@@ -114,6 +114,7 @@ class LoweredPlan {
                        store.make_list<FlatUnit>(graph.parameter_count),
                        store.make<std::int64_t>(roles),
                        store.make<std::int64_t>(roles),
+                       store.make<std::int64_t>(roles),
                        store.make<std::int64_t>(roles)};
       FlatRequest{graph, request.layout, request.groups, storage.parameters}.run(flat);
       const BucketRequest to_cut{graph, request.layout, flat.view(), request.bucket_bytes.value, storage, request.clips};

@@ -93,7 +93,7 @@ constexpr void put_flat_regions(const ArenaInput& in, int role, ArenaWriter& to)
   to.put(RegionKind::frozen, Addressing::flat, frozen / kept.parameter_parts(), 1, kept.parameter_parts());
   if (kept.parameters && kept.keeps) {
     to.put(RegionKind::gathered, Addressing::flat, all);
-    to.put(RegionKind::thawed, Addressing::flat, frozen);
+    to.put(RegionKind::thawed, Addressing::flat, 4 * in.flat.thawed_elements[role]);
   } else {
     to.put(RegionKind::gathered, Addressing::ring, 4 * largest, kept.parameters ? 2 : 0);
     to.put(RegionKind::thawed, Addressing::ring, 4 * in.largest(role, in.bucket_count, in.frozen_count), kept.parameters ? 2 : 0);

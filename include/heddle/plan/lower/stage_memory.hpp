@@ -62,7 +62,7 @@ template <class Arrays> struct StageMemory : Arrays {
     units = add_units(flat, largest_unit, false, true);
     if (holds_frozen()) add_units(frozen, largest_frozen_unit, true, request.storage.parameters);
     for (int n = 0; n < request.graph.node_count; ++n)
-      if (request.graph.nodes[n].tied_to >= 0)
+      if (request.graph.nodes[n].tied_to >= 0 && !request.graph.frozen(n))
         ties += rounded_up(4 * request.graph.parameter_elements(n) + line_bytes * request.graph.nodes[n].parameter_count, unit_bytes) /
                 request.storage.state_parts();
     add_saved(facts);

@@ -25,6 +25,7 @@ struct FlatPlaces {
   const std::int64_t* role_elements = nullptr;
   const std::int64_t* gradient_elements = nullptr;  ///< with gradients of uses of tied parameters that another leaf of the role keeps, behind those
   const std::int64_t* frozen_elements = nullptr;    ///< by role: of parameters that are not trained, which lie apart
+  const std::int64_t* thawed_elements = nullptr;    ///< with uses of these that another leaf of the role keeps, which lie behind them while gathered
   int unit_count = 0;
   bool grouped = false;  ///< parameters of a unit lie by group
 };
@@ -39,10 +40,12 @@ struct FlatBuffers {
   std::int64_t* role_elements;
   std::int64_t* gradient_elements;
   std::int64_t* frozen_elements;
+  std::int64_t* thawed_elements;
   bool grouped = false;
 
   [[nodiscard]] constexpr FlatPlaces view() const {
-    return {parameters, node_begin, opens, shared, units.data, role_elements, gradient_elements, frozen_elements, units.count, grouped};
+    return {parameters,        node_begin,      opens,           shared,      units.data, role_elements,
+            gradient_elements, frozen_elements, thawed_elements, units.count, grouped};
   }
   constexpr void open_unit(int role, std::int64_t begin, bool counts) {
     FlatUnit& unit = units.append();
@@ -69,11 +72,12 @@ template <int Parameters, int Nodes, int Roles> struct FlatTables {
   std::int64_t role_elements[std::size_t{Roles}]{};
   std::int64_t gradient_elements[std::size_t{Roles}]{};
   std::int64_t frozen_elements[std::size_t{Roles}]{};
+  std::int64_t thawed_elements[std::size_t{Roles}]{};
   int unit_count = 0;
   bool grouped = false;
 
   [[nodiscard]] constexpr FlatPlaces view() const {
-    return {parameters, node_begin, opens, shared, units, role_elements, gradient_elements, frozen_elements, unit_count, grouped};
+    return {parameters, node_begin, opens, shared, units, role_elements, gradient_elements, frozen_elements, thawed_elements, unit_count, grouped};
   }
 };
 
@@ -151,10 +155,8 @@ struct FlatRequest {
       for (int n = layout.first_node[c]; n < layout.first_node[c + 1]; ++n) {
         const Node& node = graph.nodes[n];
         if (node.trained_count() == 0) {
-          if (!graph.frozen(n)) continue;
-          if (node.block < 0 || node.block != frozen_block) pad_frozen(flat, role);
-          frozen_block = node.block;
-          flat.frozen_elements[role] = lay_out_node(graph, flat, n, role, flat.frozen_elements[role]);
+          if (graph.frozen(n)) lay_out_frozen(flat, n, role, node.block < 0 || node.block != frozen_block);
+          if (graph.frozen(n)) frozen_block = node.block;
           continue;
         }
         const int keeper = node.tied_to < 0 ? -1 : keeper_of(graph, layout, n, role);
@@ -172,19 +174,33 @@ struct FlatRequest {
       }
       end = rounded_up(end, unit_elements);
       flat.close_unit(end);
-      pad_frozen(flat, role);
+      pad(flat.frozen_elements[role]);
     }
   }
-  constexpr void pad_frozen(FlatBuffers& flat, int role) const {
-    if (slices) flat.frozen_elements[role] = rounded_up(flat.frozen_elements[role], unit_elements);
+  /// Of a node whose parameters another one of the role keeps: where they lie once they are gathered for it.
+  constexpr void lay_out_frozen(FlatBuffers& flat, int n, int role, bool begins) const {
+    const int keeper = graph.nodes[n].tied_to < 0 ? -1 : keeper_of(graph, layout, n, role);
+    std::int64_t& end = (keeper < 0 ? flat.frozen_elements : flat.thawed_elements)[role];
+    if (begins) pad(end);
+    end = lay_out_node(graph, flat, n, role, end);
+    if (keeper < 0) return;
+    pad(end);
+    for (int p = 0; p < graph.nodes[n].parameter_count; ++p)
+      flat.parameters[graph.nodes[n].first_parameter + p].owner_begin = flat.parameters[graph.nodes[keeper].first_parameter + p].begin;
+  }
+  constexpr void pad(std::int64_t& end) const {
+    if (slices) end = rounded_up(end, unit_elements);
   }
   /// The flat buffers of all roles. Where leaves are tied, a first pass tells where the parameters of a role end.
   constexpr void run(FlatBuffers& flat) const {
     flat.grouped = groups.any();
     for (int n = 0; n < graph.node_count; ++n)
-      if (graph.nodes[n].tied_to >= 0) flat.shared[n] = flat.shared[graph.nodes[n].tied_to] = true;
+      if (graph.nodes[n].tied_to >= 0 && !graph.frozen(n)) flat.shared[n] = flat.shared[graph.nodes[n].tied_to] = true;
     lay_out_units(flat);
-    for (int r = 0; r < layout.roles(); ++r) flat.gradient_elements[r] = flat.role_elements[r];
+    for (int r = 0; r < layout.roles(); ++r) {
+      flat.gradient_elements[r] = flat.role_elements[r];
+      flat.thawed_elements[r] = flat.frozen_elements[r];
+    }
     if (graph.tie_count == 0) return;
     for (int r = 0; r < layout.roles(); ++r) flat.role_elements[r] = flat.frozen_elements[r] = 0;
     flat.units.count = 0;
@@ -197,8 +213,8 @@ template <int Parameters, int Nodes, int Roles>
                                                                                 const ParameterGroups& groups = {}, bool slices = false) {
   using Out = FlatTables<Parameters, Nodes, Roles>;
   Out out;
-  FlatBuffers flat{out.parameters,    out.node_begin,        out.opens,          out.shared, List<FlatUnit>{out.units, Out::most_units},
-                   out.role_elements, out.gradient_elements, out.frozen_elements};
+  FlatBuffers flat{out.parameters,    out.node_begin,        out.opens,           out.shared,         List<FlatUnit>{out.units, Out::most_units},
+                   out.role_elements, out.gradient_elements, out.frozen_elements, out.thawed_elements};
   FlatRequest{graph, layout, groups, slices}.run(flat);
   out.unit_count = flat.units.count;
   out.grouped = flat.grouped;
