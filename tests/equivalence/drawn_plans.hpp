@@ -32,7 +32,7 @@ struct ByHand : Sequential<Column<Linear<5, 12>>, ReLU, Row<Linear<12, 6>>, Tanh
 struct Skips : Sequential<Linear<5, 6>, Residual<Residual<Linear<6, 6>, Tanh>, GELU, Block>, Linear<6, 4>> {};
 struct Later : Sequential<Input<2, 3>, ReLU, Flatten, Tanh, Linear<6, 6>, GELU, Linear<6, 6>, Sigmoid> {};  // its first layers run no backward
 /// Norms leave statistics for their backward, a frozen one for the gradient of its input alone.
-struct NormedBlock : Residual<LayerNorm<6>, Linear<6, 12>, GELU, RMSNorm<12, Epsilon<6>>, Linear<12, 6>> {};
+struct NormedBlock : Residual<LayerNorm<6>, Linear<6, 12>, GELU, RMSNorm<12, Epsilon<6>>, Dropout<1, 3>, Linear<12, 6>, Dropout<1, 4>> {};
 struct Normed : Sequential<Input<4, 6>, RMSNorm<6>, Linear<6, 6>, Repeat<2, NormedBlock>, Frozen<LayerNorm<6>>, Linear<6, 4>> {};
 /// Frozen layers in front, in blocks and behind, where they pass gradients on to what is trained.
 struct Tuned : Sequential<Frozen<Sequential<Linear<5, 6>, Tanh>>, Linear<6, 6>, Repeat<2, Residual<Frozen<Linear<6, 12>>, GELU, Linear<12, 6>>>,

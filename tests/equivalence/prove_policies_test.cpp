@@ -60,7 +60,8 @@ struct Adapted : Sequential<Frozen<Linear<3, 4>>, GELU, Linear<4, 4>, Repeat<3, 
                             Frozen<Sequential<Repeat<2, Block>, Linear<4, 6>>>> {};
 template <class... Parts> using OfAdapted = Plan<Adapted, CrossEntropy, AdamW, Batch<12, KeepLast>, Parts...>;
 /// Norms of sequences: vectors may be split over ranks, features not.
-struct NormedBlock : Residual<RMSNorm<4, Epsilon<6>>, Linear<4, 6>, GELU, Linear<6, 4>> {};
+/// Masks of dropout are those of the whole.
+struct NormedBlock : Residual<RMSNorm<4, Epsilon<6>>, Linear<4, 6>, GELU, Dropout<1, 4>, Linear<6, 4>, Dropout<1, 3>> {};
 struct Normed : Sequential<Input<4, 4>, LayerNorm<4>, Repeat<2, NormedBlock>, LayerNorm<4, NoBias>, Linear<4, 6>> {};
 template <class... Parts> using OfNormed = Plan<Normed, CrossEntropy, AdamW, Batch<8>, Parts...>;
 struct Tokens : Sequential<Input<4>, Frozen<Embedding<12, 4>>, Repeat<2, Block>, Linear<4, 4>, Frozen<Block>, Linear<4, 12, NoBias>> {};
@@ -125,10 +126,11 @@ TEST_CASE("a split vocabulary, tied weights, split sequences and clipping do") {
       .plan<OfWords<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2>>, LossScaling>>();
 }
 
-TEST_CASE("norms do, with vectors whole or in parts on ranks that split layers and sequences, and where they run again") {
+TEST_CASE("norms and dropout do, with vectors whole or in parts on ranks that split layers and sequences, and where they run again") {
   OneHash{}
       .plan<OfNormed<Single>>()
       .data<OfNormed<DataParallel<2>, Accumulate<2>>>()
+      .data<OfNormed<WeightedDataParallel<3, 1>>>()
       .data<OfNormed<Sharded<4>>>()
       .plan<OfNormed<TensorParallel<2, SequenceParallel>>>()
       .data<OfNormed<TensorParallel<2>>>()

@@ -342,6 +342,7 @@ TEST_CASE("the layers of the toolkit have the gradients that finite differences 
   CHECK(gradcheck<LayerNorm<37, NoBias>>().text == "");
   CHECK(gradcheck<LayerNorm<5>>(Spec{Shape{3, 5}}).text == "");
   CHECK(gradcheck<RMSNorm<7, Epsilon<6>>>().text == "");
+  CHECK(gradcheck<Dropout<1, 4>>().text == "");
 }
 
 TEST_CASE("what a forward leaves for its backward is read there, and a forward without room for it gives the same output") {

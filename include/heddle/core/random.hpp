@@ -39,7 +39,7 @@ struct PhiloxBlock {
 }
 
 /// What a draw is for. Draws of two kinds never share a block, so uniform and normal numbers of one stream are independent.
-enum class RandomDraw : std::uint8_t { uniform = 0, normal = 1, bits = 2 };
+enum class RandomDraw : std::uint8_t { uniform = 0, normal = 1, bits = 2, mask = 3 };
 
 /// The block of one draw: the key is the seed; the counter is the block's index (62 bits), the kind of draw (2 bits), the stream (64 bits).
 [[nodiscard]] HEDDLE_HOST_DEVICE constexpr PhiloxBlock random_block(Seed seed, std::uint64_t stream, RandomDraw kind, std::uint64_t index) {
@@ -79,6 +79,11 @@ enum class RandomDraw : std::uint8_t { uniform = 0, normal = 1, bits = 2 };
 [[nodiscard]] HEDDLE_HOST_DEVICE constexpr std::uint64_t bits64(Seed seed, std::uint64_t stream, std::uint64_t index) {
   const PhiloxBlock block = random_block(seed, stream, RandomDraw::bits, index);
   return block.words[0] | (static_cast<std::uint64_t>(block.words[1]) << 32);
+}
+
+/// 32 random bits of an element, as masks take them; four elements share a block.
+[[nodiscard]] HEDDLE_HOST_DEVICE constexpr std::uint32_t mask_bits(Seed seed, std::uint64_t stream, std::uint64_t element) {
+  return random_block(seed, stream, RandomDraw::mask, element / 4).words[element % 4];
 }
 
 }  // namespace heddle::core_room

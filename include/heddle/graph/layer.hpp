@@ -108,8 +108,6 @@ template <class L> [[nodiscard]] constexpr Diagnosis diagnose_layer() {
                        L::states;
                      })
     return broken("it is an optimizer.", "name it in the Plan, beside the model.");
-  else if constexpr (requires { L::not_in_this_version; })
-    return broken("this version has none.", L::not_in_this_version);
   else if constexpr (requires { &L::answer; })
     return broken("it is a policy.", "name it in the Plan, beside the model.");
   else if constexpr (!requires { &L::describe; })

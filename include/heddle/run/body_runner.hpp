@@ -153,6 +153,15 @@ class BodyRunner : public RankTensors {
     else
       call.input = lies;
   }
+  [[nodiscard]] CallContext context(int node, int g) const {
+    CallContext here{in_->seed, in_->step, node, p_->training, first(g)};
+    const Laid how = p_->graph->signature(node).output;
+    if (!how.sharded()) return here;
+    here.parts = p_->graph->split.ranks;
+    here.part = part_;
+    for (int d = 0; d < how.dimension(); ++d) here.runs *= p_->graph->leaf(node).out.shape.sizes[d];
+    return here;
+  }
   void forward(const Entry& entry) {
     const Node& node = p_->graph->nodes[entry.node];
     const TracedLeaf& traced = p_->graph->leaves[node.leaf];
@@ -163,6 +172,7 @@ class BodyRunner : public RankTensors {
       set_input(call, at_grain(entry.a, traced.leaf.in.elements(), g));
       call.output = at_grain(entry.d, traced.leaf.out.elements(), g);
       call.statistics = at_grain(entry.e, traced.leaf.statistics_elements(), g);
+      call.context = context(entry.node, g);
       kernels_.leaves[node.leaf].forward(call);
     }
   }
@@ -184,6 +194,7 @@ class BodyRunner : public RankTensors {
       call.output_gradient = at_grain(entry.c, out, g);
       call.input_gradient = at_grain(entry.d, in, g);
       call.statistics = at_grain(entry.e, traced.leaf.statistics_elements(), g);
+      call.context = context(entry.node, g);
       call.add = !p_->batch.tree && !p_->storage.gradients && number > 0;
       kernels_.leaves[node.leaf].backward(call);
       for (int k = 0; k < node.parameter_count && p_->batch.tree && !p_->storage.gradients && sums; ++k)

@@ -46,7 +46,7 @@ template <class L, class Compute> class LeafUnderTest {
     float* const left = statistics.data() + first * leaf_.statistics_elements();
     Fenced found = to_write(left, rows * leaf_.statistics_elements());
     KernelFor<L, Compute>::forward({&leaf_, rows, floats_of(in.data()), out.data(), p.data(), workspace_.bytes(0), part,
-                                    absent || statistics.empty() ? nullptr : found.data(), ids_of(in.data())});
+                                    absent || statistics.empty() ? nullptr : found.data(), ids_of(in.data()), context_from(first)});
     take(out, given, "forward writes beside its output");
     if (!absent) take(found, left, "forward writes beside its statistics");
   }
@@ -80,7 +80,7 @@ template <class L, class Compute> class LeafUnderTest {
     const float* const saved = in || !absent ? read_input.data() : nullptr;
     KernelFor<L, Compute>::backward({&leaf_, rows, floats_of(saved), out || !absent ? read_output.data() : nullptr, arrived.data(),
                                      wanted ? left.data() : nullptr, p.data(), asked == Part::input ? nullptr : g.data(), add, workspace_.bytes(0),
-                                     part, statistics.empty() || (absent && !reads) ? nullptr : found.data(), ids_of(saved)});
+                                     part, statistics.empty() || (absent && !reads) ? nullptr : found.data(), ids_of(saved), context_from(first)});
     take(left, input_gradient.data() + i, "backward writes beside the gradient of its input");
     for (std::size_t k = 0; k < made.size(); ++k) take(made[k], gradients[k].data(), "backward writes beside the gradient of a parameter");
   }
@@ -96,12 +96,18 @@ template <class L, class Compute> class LeafUnderTest {
   Floats output, output_gradient, input_gradient, statistics;
   std::vector<Floats> parameters, gradients;
   int part = 0;                  ///< of a leaf that is split
+  CallContext context{};         ///< of its first row
   bool absent = false;           ///< what is not declared is null
   const char* beside = nullptr;  ///< what a kernel wrote outside of its tensors, if it did
 
  private:
   [[nodiscard]] const float* floats_of(const float* given) const { return takes_ids() ? nullptr : given; }
   [[nodiscard]] const std::int32_t* ids_of(const float* given) const { return takes_ids() ? reinterpret_cast<const std::int32_t*>(given) : nullptr; }
+  [[nodiscard]] CallContext context_from(std::int64_t first) const {
+    CallContext here = context;
+    here.first_row += first;
+    return here;
+  }
   [[nodiscard]] Fenced to_read(const float* values, std::int64_t count) const { return {values, count, widest(), Fenced::For::reading}; }
   [[nodiscard]] Fenced to_write(const float* values, std::int64_t count) const { return {values, count, widest(), Fenced::For::writing}; }
   /// Of a fence: enough for a kernel that takes one tensor of the leaf for another.

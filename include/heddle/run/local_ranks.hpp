@@ -61,6 +61,7 @@ template <class Session> class LocalRanks {
 
   /// Makes the ranks, with memory and first parameters: where there are some already, in their place.
   HEDDLE_COLD void make(Seed seed) {
+    seed_ = seed;
     on_every_rank([&](int r) {
       executors_[static_cast<std::size_t>(r)].reset();  // its memory is free before there is more
       executors_[static_cast<std::size_t>(r)] = std::make_unique<RankExecutor>(training_, evaluation_, kernels_, Rank{r}, session_.endpoint(Rank{r}));
@@ -105,7 +106,9 @@ template <class Session> class LocalRanks {
     if (const Diagnosis wrong = check_inputs(graph_.model.view(), graph_.input.type, element_type<Input>); !wrong.ok()) throw Error(wrong);
     refuse_other_shape(graph_.model.view(), batch.input_features, batch.target_features, graph_.input.elements(), target_features_);
     refuse_other_rows(program, batch.rows, steps_);
-    return StepInput{&program, batch.inputs, batch.targets, batch.order, batch.rows, batch.rows, 0, false, nullptr, nullptr, observer_.load()};
+    StepInput input{&program, batch.inputs, batch.targets, batch.order, batch.rows, batch.rows, 0, false, nullptr, nullptr, observer_.load()};
+    input.seed = seed_;
+    return input;
   }
   void run(const StepInput& input) {
     failures_.clear();
@@ -287,6 +290,7 @@ template <class Session> class LocalRanks {
   CallTurns turns_;
   std::atomic<Observer*> observer_ = nullptr;
   std::atomic<std::int64_t> steps_ = 0;
+  Seed seed_{0};
   std::atomic<Interrupted> interrupted_ = Interrupted::never;
   std::string_view interrupted_call_;
   std::int64_t interrupted_step_ = 0;

@@ -76,12 +76,14 @@ template <class L, class Compute> struct SplitUnderTest {
   void run() {
     const Leaf& leaf = whole.leaf();
     const Leaf local = local_leaf(leaf, signature, ranks);
-    std::vector<Floats> outputs, input_gradients;
+    std::vector<Floats> outputs, statistics, input_gradients;
     std::vector<std::vector<Floats>> gradients(whole.parameters.size());
     const Floats saved_output = whole.output;
     for (int rank = 0; rank < ranks; ++rank) {
       LeafUnderTest<L, Compute> part{local, rows};
-      part.part = rank;
+      part.part = part.context.part = rank;
+      if (signature.output.sharded()) part.context.parts = ranks;
+      for (int d = 0; d < signature.output.dimension(); ++d) part.context.runs *= leaf.out.shape.sizes[d];
       const auto cut = [&](const Floats& from, const Shape& shape, std::int64_t times, Laid how) {
         return part_of(from, shape, times, how, ranks, rank);
       };
@@ -91,12 +93,14 @@ template <class L, class Compute> struct SplitUnderTest {
         part.parameters[p] = cut(whole.parameters[p], leaf.parameters[p].shape, 1, signature.parameters[p]);
       part.forward(0, rows);
       outputs.push_back(part.output);
+      statistics.push_back(part.statistics);
       part.output = signature.output.sharded() ? part.output : saved_output;  // a Partial output is summed before the backward sees it
       part.backward(0, rows, false);
       input_gradients.push_back(part.input_gradient);
       for (std::size_t p = 0; p < gradients.size(); ++p) gradients[p].push_back(part.gradients[p]);
     }
     compare("its output", whole.output, outputs, leaf.out.shape, rows, signature.output);
+    if (leaf.statistics.dimensions > 0) compare("its statistics", whole.statistics, statistics, leaf.statistics, rows, signature.statistics);
     compare("the gradient of its input", whole.input_gradient, input_gradients, leaf.in.shape, rows, signature.input_gradient);
     for (std::size_t p = 0; p < gradients.size(); ++p)
       compare("the gradient of parameter '" + std::string{leaf.parameters[p].name.view()} + "'", whole.gradients[p], gradients[p],

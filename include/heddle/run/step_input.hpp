@@ -35,6 +35,7 @@ struct StepInput {
   std::uint32_t options = 0;  // hash of the constants
   float learning_rate = 0;
   std::size_t constants_bytes = 0;  // of one group
+  Seed seed{0};                     // of what layers draw
 };
 
 /// What a rank says of this step to ranks in other processes.

@@ -13,6 +13,28 @@
 
 namespace heddle::seams_room {
 
+/// Where a call stands in the training, for what a layer draws at random: an element has one number in the whole batch, whichever rank has it, and
+/// whether it is made for the first time or again. Element 2 of row 3 of a value of 8, of which this rank has the second half, is 3 * 16 + 8 + 2.
+struct CallContext {
+  Seed seed{0};                // of the trainer
+  std::int64_t step = 0;       // counted from 1
+  std::int64_t node = 0;       // the layer, counted in the order of the model
+  bool trains = true;          // false: an evaluation, or a prediction
+  std::int64_t first_row = 0;  // of the grain, in the batch of the step
+  std::int64_t runs = 1;       // of consecutive elements that one row has of a part
+  int parts = 1;               // of the output along its split dimension
+  int part = 0;
+
+  /// For draws of this layer in this step.
+  [[nodiscard]] constexpr std::uint64_t stream() const {
+    return static_cast<std::uint64_t>(node) << 40U | (static_cast<std::uint64_t>(step) & ((std::uint64_t{1} << 40U) - 1));
+  }
+  /// The first element of run `run` of row `row`, of `elements` that one row has here.
+  [[nodiscard]] constexpr std::uint64_t first_of_run(std::int64_t row, std::int64_t run, std::int64_t elements) const {
+    return static_cast<std::uint64_t>((first_row + row) * elements * parts + (run * parts + part) * (elements / runs));
+  }
+};
+
 /// One forward of a leaf over one grain. All tensors are row-major and 64-byte aligned; rows may be 0.
 struct ForwardCall {
   const Leaf* leaf = nullptr;
@@ -24,6 +46,7 @@ struct ForwardCall {
   int part = 0;                              // of a leaf that is split: which one, counted along the axis
   float* statistics = nullptr;               // (rows, Leaf::statistics), written for the backward; null if there is none to come
   const std::int32_t* ids = nullptr;         // (rows, In) of a leaf that takes int32: input is null then
+  CallContext context{};
 };
 
 /// One backward of a leaf over one grain: both gradients, or one of them, with the same bits.
@@ -42,6 +65,7 @@ struct BackwardCall {
   int part = 0;                       // as of ForwardCall
   const float* statistics = nullptr;  // (rows, Leaf::statistics), as the forward left them; null where nothing that is saved is read
   const std::int32_t* ids = nullptr;  // (rows, In), if saved, of a leaf that takes int32: input and input_gradient are null then
+  CallContext context{};
 };
 
 /// Kernel<L, Compute> has   static void forward(const ForwardCall&);   static void backward(const BackwardCall&);
@@ -139,5 +163,5 @@ concept TransportEndpoint = requires(E& e, int peer, int group, std::int64_t k, 
 }  // namespace heddle::seams_room
 
 namespace heddle::extending {
-using seams_room::BackwardCall, seams_room::ForwardCall, seams_room::LossCall;
+using seams_room::BackwardCall, seams_room::CallContext, seams_room::ForwardCall, seams_room::LossCall;
 }  // namespace heddle::extending
