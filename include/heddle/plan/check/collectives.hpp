@@ -123,7 +123,8 @@ template <class Started> struct CollectiveCheck {
   constexpr void run(const int* after, int first_closing) {
     for (const IndexRange* bodies : {p.forward_bodies, p.backward_bodies, p.weight_bodies})
       for (int c = 0; c < p.chunks; ++c)
-        for (int e = bodies[c].begin; e < bodies[c].end && fault.ok(); ++e) entry(p.entries[e]);
+        for (int e = bodies[c].begin, end = bodies[c].end; e < end && fault.code.letter == '-'; ++e)
+          if (p.entries[e].what >= BodyOp::reduce_start) entry(p.entries[e]);
     for (int i = first_closing; i > 0 && fault.ok(); i = after[i - 1]) line(p.instructions[i - 1]);
   }
 
@@ -137,7 +138,7 @@ template <class Started> struct CollectiveCheck {
   }
   constexpr void entry(const Entry& entry) {
     const BodyOp what = entry.what;
-    if (what < BodyOp::reduce_start || what == BodyOp::slice_value || what == BodyOp::loss_terms || what == BodyOp::zero_gaps) return;
+    if (what == BodyOp::slice_value || what == BodyOp::loss_terms || what == BodyOp::zero_gaps) return;
     if (what > BodyOp::gather_wait && what != BodyOp::add_slice) return compare(entry.collective, following.of(entry));
     const bool starts = what == BodyOp::reduce_start || what == BodyOp::gather_start;
     of_bucket(entry, what == BodyOp::gather_start || what == BodyOp::gather_wait, !starts);

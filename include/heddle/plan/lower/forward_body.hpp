@@ -96,7 +96,8 @@ struct ForwardWriter {
     const bool keeps = in.training && !facts.again[node];
     if (keeps && writer.has_taken(node)) out.taken[node] = out.take(chunk, PoolKind::frame, writer.taken_bytes(node));
     if (keeps && writer.has_given(node)) out.given[node] = out.take(chunk, PoolKind::frame, writer.given_bytes(node));
-    if (keeps && writer.statistics_bytes(node) > 0) out.statistics[node] = out.take(chunk, PoolKind::frame, writer.statistics_bytes(node));
+    if (keeps && in.graph.leaf(node).statistics.dimensions != 0 && writer.statistics_bytes(node) > 0)
+      out.statistics[node] = out.take(chunk, PoolKind::frame, writer.statistics_bytes(node));
     writer.write(node, out.taken[node], out.given[node]);
   }
   /// In training the gradient of the loss is made in the same pass; in evaluation outputs are stored, the loss only if asked for.

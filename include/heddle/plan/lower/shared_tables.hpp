@@ -82,15 +82,20 @@ struct SharedTables {
   [[nodiscard]] constexpr int most_collectives(bool training, bool recomputes) const {
     const int first = numbers(training).count;
     if (!graph->split.any()) return first;
+    const Node* const nodes = graph->nodes;  // no calls: compilers count them, twice for each layer
+    const Laid* const between = graph->split.laid_between;
     int forward = 0, backward = 0;
-    for (int n = 0; n < graph->node_count; ++n) {
-      const Signature& s = graph->split.signatures[graph->nodes[n].leaf];
-      forward += (graph->converts_input(n) ? 1 : 0) + (graph->converts_output(n) ? 1 : 0);
+    for (int n = 0, count = graph->node_count; n < count; ++n) {
+      const Node& node = nodes[n];
+      const Signature& s = graph->split.signatures[node.leaf];
+      const int from = node.operands[0];
+      const int takes = from == 0 ? laid::replicate.code : between[nodes[from - 1].leaf].code;
+      const int gives = between[node.leaf].code;
+      forward += (takes != s.input.code ? 1 : 0) + (gives != s.output.code ? 1 : 0);
       if (!training) continue;
-      if (gathers_input(*graph, n)) backward += layout->order.splits_backward ? 2 : 1;
-      if (graph->laid_between(n + 1).code != s.output_gradient.code) ++backward;
-      if (graph->laid_between(graph->nodes[n].operands[0]).code != s.input_gradient.code) ++backward;
-      for (int k = 0; k < graph->nodes[n].trained_count(); ++k) backward += s.parameter_gradients[k].partial() ? 1 : 0;
+      if (takes != s.input.code && takes >= 0) backward += layout->order.splits_backward ? 2 : 1;
+      backward += (gives != s.output_gradient.code ? 1 : 0) + (takes != s.input_gradient.code ? 1 : 0);
+      for (int k = 0, all = node.parameter_count; k < all; ++k) backward += s.parameter_gradients[k].code == laid::partial.code ? 1 : 0;
     }
     return first + 2 + forward * (recomputes ? 2 : 1) + backward;
   }

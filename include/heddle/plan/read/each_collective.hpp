@@ -29,7 +29,7 @@ namespace heddle::plan_room {
 template <class Visit> constexpr void each_collective(const Program& p, Visit visit) {
   if (p.collective_count == 0) return;  // nothing to do, or a refused plan
   for (int r = 0; r < p.roles; ++r)
-    for (int i = p.lists[r].end; i-- > p.lists[r].begin && !computes(p.instructions[i].op);)
+    for (int i = p.lists[r].end - 1; i >= p.lists[r].begin && !computes(p.instructions[i].op); --i)
       if (starts_collective(p.instructions[i].op)) visit(r, p.collectives[p.instructions[i].collective], std::int64_t{1});
   for (const IndexRange* bodies : {p.forward_bodies, p.backward_bodies, p.weight_bodies})
     for (int c = 0; c < p.chunks; ++c)
