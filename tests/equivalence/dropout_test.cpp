@@ -2,7 +2,7 @@
 // Dropout draws one mask for an element of the batch, whichever rank has it, however often the layer runs: every policy has the bits of one device.
 #include <doctest/doctest.h>
 
-#include "equivalence/equal.hpp"
+#include "equivalence/every_policy.hpp"
 
 using namespace heddle;
 
@@ -10,8 +10,8 @@ namespace {
 
 struct Inner : Residual<LayerNorm<16>, Linear<16, 19>, GELU, Dropout<1, 4>, Linear<19, 16, NoBias>, Dropout<1, 10>> {};
 struct Dropped : Sequential<Input<23>, Dropout<1, 5>, Linear<23, 16>, Repeat<3, Inner>, Linear<16, 10>> {};
-template <class... Parts> using Of = Plan<Dropped, CrossEntropy, AdamW, Batch<32, KeepLast>, Grain<2>, Parts...>;
-template <class Order, class... More> using Two = Pipeline<Balanced<2>, Order, Microbatches<4>, More...>;
+template <class Model, class... Parts> using OfModel = Plan<Model, CrossEntropy, AdamW, Batch<32, KeepLast>, Grain<2>, Parts...>;
+template <class... Parts> using Of = OfModel<Dropped, Parts...>;
 
 template <class P> std::vector<float> after_steps(int steps, Seed seed = Seed{11}) {
   const auto plan = equivalence::as_data<P>();
@@ -24,20 +24,11 @@ template <class P> std::vector<float> after_steps(int steps, Seed seed = Seed{11
 }  // namespace
 
 TEST_CASE("every policy has the bits of one device, whose masks it draws") {
+  equivalence::check_every_policy<OfModel, Dropped>();
   using Alone = Of<Single>;
-  equivalence::check_same_bits<Of<DataParallel<2>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<DataParallel<4>, Bucket<64_B>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Single, Accumulate<4>>, Alone>();
   equivalence::check_same_bits_as_data<Of<Single, Recompute<EveryBlock>>, Alone>();
   equivalence::check_same_bits_as_data<Of<Single, Recompute<Dropout<1, 4>, GELU>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Sharded<4>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Sharded<2, heddle::Gradients>, Accumulate<2>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Two<GPipe>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Two<Interleaved<2>>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Two<ZeroBubbleH1>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Two<OneFOneB>, Recompute<EveryBlock>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Hybrid<Two<ZeroBubbleH1>, Sharded<2>>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Hybrid<Sharded<2, OptimizerState>, DataParallel<2>>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<equivalence::TwoStages<OneFOneB>, Recompute<EveryBlock>>, Alone>();
 }
 
 TEST_CASE("the seed of the trainer is that of the masks, and each step has others") {

@@ -3,7 +3,7 @@
 // was, also where what is trained is of several groups.
 #include <doctest/doctest.h>
 
-#include "equivalence/equal.hpp"
+#include "equivalence/every_policy.hpp"
 #include "heddle/backend/field_threads.hpp"
 #include "heddle/proof/prove.hpp"
 
@@ -21,7 +21,7 @@ struct Shared : Sequential<Linear<23, 16>, Frozen<Named<"in", Linear<16, 16>>>, 
                            ReLU, Frozen<Tied<"again", Linear<16, 16>, To<"in">>>, Linear<16, 10>> {};
 
 template <class Model, class... Parts> using Of = Plan<Model, CrossEntropy, AdamW, Batch<32, KeepLast>, Grain<2>, Parts...>;
-template <class Order, class... More> using Two = Pipeline<Balanced<2>, Order, Microbatches<4>, More...>;
+template <class Order> using Two = equivalence::TwoStages<Order>;
 
 /// Frozen and trained parameters lie side by side in units, and those that are trained are of seven groups.
 struct Inner : Residual<Frozen<Named<"up", Linear<16, 19>>>, GELU, Named<"down", Linear<19, 16>>> {};
@@ -31,23 +31,7 @@ template <class Optimizer, class... Parts>
 using Grouped = Plan<Tuned, CrossEntropy, Optimizer, Batch<32, KeepLast>, Grain<2>, NoDecay<>, LearningRateFactor<"stem", 1, 10>,
                      LearningRateFactor<"blocks.1", 3, 2>, LearningRateFactor<"blocks.2.down.bias", 1, 4>, Parts...>;
 
-template <class Model> void every_policy() {
-  using Alone = Of<Model, Single>;
-  equivalence::check_same_bits<Of<Model, DataParallel<2>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, DataParallel<4>, Bucket<64_B>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Single, Accumulate<4>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Sharded<4, OptimizerState>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Sharded<2, heddle::Gradients>, Accumulate<2>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Sharded<4>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Sharded<2, Keep::Step>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Two<GPipe>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Two<Interleaved<2>>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Two<ZeroBubbleH1>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Hybrid<Two<OneFOneB>, DataParallel<2>>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Hybrid<Two<ZeroBubbleH1>, Sharded<2>>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Hybrid<Sharded<2, heddle::Gradients>, DataParallel<2>>>, Alone>();
-}
+template <class Model> void every_policy() { equivalence::check_every_policy<Of, Model>(); }
 
 }  // namespace
 

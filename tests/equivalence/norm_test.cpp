@@ -2,7 +2,7 @@
 // Models with norms, whose forward leaves statistics for the backward: every policy has the bits of one device, and split sequences its numbers.
 #include <doctest/doctest.h>
 
-#include "equivalence/equal.hpp"
+#include "equivalence/every_policy.hpp"
 
 using namespace heddle;
 
@@ -16,29 +16,14 @@ struct Adapted
     : Sequential<Frozen<Sequential<LayerNorm<23>, Linear<23, 16>>>, LayerNorm<16>, Linear<16, 16>, Frozen<RMSNorm<16>>, Tanh, Linear<16, 10>> {};
 
 template <class Model, class... Parts> using Of = Plan<Model, CrossEntropy, AdamW, Batch<32, KeepLast>, Grain<2>, Parts...>;
-template <class Order, class... More> using Two = Pipeline<Balanced<2>, Order, Microbatches<4>, More...>;
-
-template <class Model> void every_policy() {
-  using Alone = Of<Model, Single>;
-  equivalence::check_same_bits<Of<Model, DataParallel<2>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, DataParallel<4>, Bucket<64_B>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Single, Accumulate<4>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Single, Recompute<LayerNorm<16, NoBias>, RMSNorm<16, Epsilon<6>>, GELU>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Sharded<4, OptimizerState>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Sharded<2, heddle::Gradients>, Accumulate<2>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Sharded<4>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Sharded<2, Keep::Step>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Two<GPipe>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Two<Interleaved<2>>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Two<ZeroBubbleH1>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Hybrid<Two<OneFOneB>, DataParallel<2>>>, Alone>();
-  equivalence::check_same_bits_as_data<Of<Model, Hybrid<Two<ZeroBubbleH1>, Sharded<2>>>, Alone>();
-}
+template <class Order> using Two = equivalence::TwoStages<Order>;
 
 }  // namespace
 
-TEST_CASE("norms anywhere in a model have the bits of one device under every policy") { every_policy<Normed>(); }
+TEST_CASE("norms anywhere in a model have the bits of one device under every policy") {
+  equivalence::check_every_policy<Of, Normed>();
+  equivalence::check_same_bits_as_data<Of<Normed, Single, Recompute<LayerNorm<16, NoBias>, RMSNorm<16, Epsilon<6>>, GELU>>, Of<Normed, Single>>();
+}
 TEST_CASE("frozen norms, and norms that run no backward, do so too") {
   using Alone = Of<Adapted, Single>;
   equivalence::check_same_bits_as_data<Of<Adapted, Recompute<LayerNorm<16>, RMSNorm<16>>, Single>, Alone>();

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "heddle/io/idx.hpp"
+#include "says.hpp"
 
 namespace idx_bytes {
 
@@ -60,15 +61,7 @@ struct Folder {
   Folder& operator=(const Folder&) = delete;
 };
 
-/// What the thrown heddle::Error says; "nothing was thrown" if nothing was. Anything else that is thrown fails the test.
-template <class Action> std::string sentence(Action action) {
-  try {
-    action();
-  } catch (const heddle::Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
+using heddle::tests::sentence;
 
 inline bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "heddle/io/safetensors.hpp"
+#include "says.hpp"
 
 using namespace heddle;
+using heddle::tests::sentence;
 
 namespace {
 
@@ -25,15 +27,6 @@ struct Folder {
 using Told = FloatTensorWriter<>::Told;
 const std::vector<Told> two{{"a", {2, 3}}, {"b", {}}};
 const std::vector<float> six{1, 2, 3, 4, 5, 6}, one{7};
-
-template <class Action> std::string sentence(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 }  // namespace
 

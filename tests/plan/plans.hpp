@@ -3,6 +3,7 @@
 // Sees: graph, policies, plan.  Does not see: processes, kernels.
 #pragma once
 
+#include <initializer_list>
 #include <vector>
 
 #include "heddle/graph/layers/gelu.hpp"
@@ -55,6 +56,22 @@ struct Squared {
 struct Mixed : Sequential<Linear<8, 6>, Squared, Linear<6, 6>, Squared, Linear<6, 3>> {};  // units from the last layer on: 0 to 4
 
 template <class Model, class Policy, class... Options> using Trained = Plan<Model, CrossEntropy, Adam, Batch<16, KeepLast>, Policy, Options...>;
+
+/// Chunks that begin with these nodes, each on its device.
+[[nodiscard]] constexpr Layout cut_at(const Graph& graph, std::initializer_list<int> begins, std::initializer_list<int> devices) {
+  Layout layout{graph};
+  layout.chunk_count = 0;
+  int roles = 1;
+  for (const int b : begins) layout.first_node[layout.chunk_count++] = b;
+  layout.first_node[layout.chunk_count] = graph.node_count;
+  int c = 0;
+  for (const int d : devices) {
+    layout.device_of_chunk[c++] = d;
+    roles = d + 1 > roles ? d + 1 : roles;
+  }
+  layout.claim(axis::stage, roles);
+  return layout;
+}
 
 /// A Program whose lists and bodies can be changed.
 class Copy {

@@ -13,19 +13,12 @@
 
 #include "heddle/graph/losses/cross_entropy.hpp"
 #include "heddle/graph/losses/mean_squared_error.hpp"
+#include "says.hpp"
 
 using namespace heddle;
+using heddle::tests::sentence;
 
 namespace {
-
-template <class Action> std::string sentence(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 const std::vector<float> inputs{0, 1, 10, 11, 20, 21};
 const std::vector<std::int32_t> labels{5, 6, 7};

@@ -9,8 +9,10 @@
 
 #include "heddle/backend/cpu_threads.hpp"
 #include "heddle/run/runner.hpp"
+#include "says.hpp"
 
 using namespace heddle;
+using heddle::tests::sentence;
 
 namespace {
 
@@ -27,15 +29,6 @@ static_assert(WrongRows<Applied::Request, float, std::int32_t>::found.ok());  //
 static_assert(WrongRows<Applied::Request, float, float>::found.code == Code{'D', 33});
 static_assert(WrongRows<OfWords::Request, float, std::int32_t>::found.code == Code{'D', 12});
 static_assert(WrongRows<OfWords::Request, float, float>::found.code == Code{'D', 33});  // what the model takes comes first
-
-template <class Action> std::string sentence(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 }  // namespace
 

@@ -8,23 +8,16 @@
 #include <vector>
 
 #include "heddle/backend/cpu_threads.hpp"
+#include "says.hpp"
 
 using namespace heddle;
+using heddle::tests::sentence;
 
 namespace {
 
 struct Language : Sequential<Input<3>, Embedding<8, 4>, Linear<4, 8, NoBias>> {};
 struct Pixels : Sequential<Linear<3, 8>> {};
 template <class Policy> using Of = Plan<Language, CrossEntropy, SGD, Batch<4, KeepLast>, Policy>;
-
-template <class Action> std::string sentence(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 const std::vector<std::int32_t> next{1, 2, 3, 2, 3, 4, 3, 4, 5, 4, 5, 6};
 

@@ -93,18 +93,38 @@ template <class Data> struct Parts {
   Data test;
 };
 
+/// What data sets with class labels have in common, whatever their inputs are. One of 10 rows of 4 labels each has 40 labels.
+template <class Input> class LabelledInMemory : public RowsInMemory<std::int32_t, Input> {
+  using AllRows = RowsInMemory<std::int32_t, Input>;
+
+ public:
+  [[nodiscard]] int classes() const { return static_cast<int>(AllRows::known_classes()); }
+  [[nodiscard]] std::int64_t labels_of_a_row() const { return AllRows::targets_of_a_row(); }
+  [[nodiscard]] std::span<const std::int32_t> labels() const& { return AllRows::all_targets(); }
+  template <bool Lives = false> std::span<const std::int32_t> labels() const&& {
+    view_of_a_temporary<Lives>();
+    return {};
+  }
+
+ protected:
+  LabelledInMemory(const LabelledInMemory& whole, const typename AllRows::Order& part) : AllRows(whole, part) {}
+  /// The inputs are those of `rows`, which own them.
+  template <class Rows>
+  LabelledInMemory(const Input* inputs, const std::shared_ptr<const Rows>& rows)
+      : AllRows({inputs, rows->labels.data(), std::ssize(rows->labels) / rows->labels_of_a_row, rows->features, rows->labels_of_a_row, nullptr, rows},
+                rows->classes) {}
+};
+
 /// Rows and their labels in memory, as the TensorDataset of PyTorch. A copy shares the rows, which never change.
 ///
 /// Shape   images (size, features), labels (size, labels_of_a_row), each label in 0 to classes - 1
 /// Errors  D06 more rows than an order can number, D07 images and labels differ in number, D08 label out of range,
 ///         D10 no rows, D11 features, classes or labels of a row below 1; D13 at build, a view of a temporary; D32 images() or labels() of a part
 /// Tested  io/dataset_test
-class Dataset : public RowsInMemory<std::int32_t> {  // Fix: write datasets::Dataset (clang shows this line)
+class Dataset : public LabelledInMemory<float> {  // Fix: write datasets::Dataset (clang shows this line)
  public:
   explicit Dataset(LabelledRows rows, const std::string& images_name = "images", const std::string& labels_name = "labels")
       : Dataset(std::make_shared<const LabelledRows>(sound(std::move(rows), images_name, labels_name))) {}
-  [[nodiscard]] int classes() const { return static_cast<int>(known_classes()); }
-  [[nodiscard]] std::int64_t labels_of_a_row() const { return targets_of_a_row(); }
   /// Two data sets that share the rows: `share` of the rows, drawn by the seed alone, and all others. In both the rows keep their order.
   /// 10 rows split at 0.8 are 8 and 2.
   /// Errors  D10 if one of them would have no rows
@@ -117,18 +137,10 @@ class Dataset : public RowsInMemory<std::int32_t> {  // Fix: write datasets::Dat
     view_of_a_temporary<Lives>();
     return {};
   }
-  [[nodiscard]] std::span<const std::int32_t> labels() const& { return all_targets(); }
-  template <bool Lives = false> std::span<const std::int32_t> labels() const&& {
-    view_of_a_temporary<Lives>();
-    return {};
-  }
 
  private:
-  Dataset(const Dataset& whole, const Order& part) : RowsInMemory(whole, part) {}
-  explicit Dataset(const std::shared_ptr<const LabelledRows>& rows)
-      : RowsInMemory({rows->images.data(), rows->labels.data(), std::ssize(rows->labels) / rows->labels_of_a_row, rows->features,
-                      rows->labels_of_a_row, nullptr, rows},
-                     rows->classes) {}
+  Dataset(const Dataset& whole, const Order& part) : LabelledInMemory(whole, part) {}
+  explicit Dataset(const std::shared_ptr<const LabelledRows>& rows) : LabelledInMemory(rows->images.data(), rows) {}
   static LabelledRows sound(LabelledRows rows, const std::string& images_name, const std::string& labels_name) {
     refuse_unsound_labels(std::ssize(rows.images), rows, images_name, labels_name);
     return rows;

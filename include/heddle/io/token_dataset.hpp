@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,12 +30,10 @@ struct TokenRows {
 /// Shape   ids (size, features), labels (size, labels_of_a_row), each label in 0 to classes - 1
 /// Errors  D06, D07, D08, D10, D11 as of a Dataset; D13 at build, a view of a temporary; D32 ids() or labels() of a part
 /// Tested  io/token_dataset_test
-class TokenDataset : public RowsInMemory<std::int32_t, std::int32_t> {
+class TokenDataset : public LabelledInMemory<std::int32_t> {
  public:
   explicit TokenDataset(TokenRows rows, const std::string& ids_name = "ids", const std::string& labels_name = "labels")
       : TokenDataset(std::make_shared<const TokenRows>(sound(std::move(rows), ids_name, labels_name))) {}
-  [[nodiscard]] int classes() const { return static_cast<int>(known_classes()); }
-  [[nodiscard]] std::int64_t labels_of_a_row() const { return targets_of_a_row(); }
   /// As that of a Dataset.
   [[nodiscard]] Parts<TokenDataset> split(double share, Seed seed) const {
     const OrdersOfParts orders = parts(share, seed);
@@ -47,18 +44,10 @@ class TokenDataset : public RowsInMemory<std::int32_t, std::int32_t> {
     view_of_a_temporary<Lives>();
     return {};
   }
-  [[nodiscard]] std::span<const std::int32_t> labels() const& { return all_targets(); }
-  template <bool Lives = false> std::span<const std::int32_t> labels() const&& {
-    view_of_a_temporary<Lives>();
-    return {};
-  }
 
  private:
-  TokenDataset(const TokenDataset& whole, const Order& part) : RowsInMemory(whole, part) {}
-  explicit TokenDataset(const std::shared_ptr<const TokenRows>& rows)
-      : RowsInMemory({rows->ids.data(), rows->labels.data(), std::ssize(rows->labels) / rows->labels_of_a_row, rows->features, rows->labels_of_a_row,
-                      nullptr, rows},
-                     rows->classes) {}
+  TokenDataset(const TokenDataset& whole, const Order& part) : LabelledInMemory(whole, part) {}
+  explicit TokenDataset(const std::shared_ptr<const TokenRows>& rows) : LabelledInMemory(rows->ids.data(), rows) {}
   static TokenRows sound(TokenRows rows, const std::string& ids_name, const std::string& labels_name) {
     refuse_unsound_labels(std::ssize(rows.ids), rows, ids_name, labels_name);
     return rows;

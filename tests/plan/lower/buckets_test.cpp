@@ -12,21 +12,6 @@ using namespace heddle::tests;
 
 namespace {
 
-constexpr Layout cut_at(const Graph& graph, std::initializer_list<int> begins, std::initializer_list<int> devices) {
-  Layout layout{graph};
-  layout.chunk_count = 0;
-  int roles = 1;
-  for (const int b : begins) layout.first_node[layout.chunk_count++] = b;
-  layout.first_node[layout.chunk_count] = graph.node_count;
-  int c = 0;
-  for (const int d : devices) {
-    layout.device_of_chunk[c++] = d;
-    roles = d + 1 > roles ? d + 1 : roles;
-  }
-  layout.claim(axis::stage, roles);
-  return layout;
-}
-
 template <class Flat> std::vector<FlatBucket> buckets_of(const Graph& graph, const Layout& layout, const Flat& flat, std::int64_t bytes) {
   std::vector<FlatBucket> all;
   each_bucket(graph, layout, flat.view(), bytes, Storage{}, false, [&](const FlatBucket& b) { all.push_back(b); });

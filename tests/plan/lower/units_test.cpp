@@ -8,25 +8,6 @@
 using namespace heddle;
 using namespace heddle::tests;
 
-namespace {
-
-constexpr Layout cut_at(const Graph& graph, std::initializer_list<int> begins, std::initializer_list<int> devices) {
-  Layout layout{graph};
-  layout.chunk_count = 0;
-  int roles = 1;
-  for (const int b : begins) layout.first_node[layout.chunk_count++] = b;
-  layout.first_node[layout.chunk_count] = graph.node_count;
-  int c = 0;
-  for (const int d : devices) {
-    layout.device_of_chunk[c++] = d;
-    roles = d + 1 > roles ? d + 1 : roles;
-  }
-  layout.claim(axis::stage, roles);
-  return layout;
-}
-
-}  // namespace
-
 TEST_CASE("sizes are rounded up to whole lines and units") {
   static_assert(rounded_up(0, 64) == 0 && rounded_up(1, 64) == 64 && rounded_up(64, 64) == 64 && rounded_up(65, 64) == 128);
   CHECK(unit_bytes == 64 * line_bytes);
