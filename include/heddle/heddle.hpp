@@ -8,6 +8,7 @@
 #include "heddle/core/not_included.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/core/version.hpp"
+#include "heddle/graph/branches.hpp"
 #include "heddle/graph/frozen.hpp"
 #include "heddle/graph/layers/by_hand.hpp"
 #include "heddle/graph/layers/dropout.hpp"

@@ -77,6 +77,13 @@ template <class Element, int count> struct OwnLoss {
   static constexpr std::int64_t flops(const Spec&) { return 10; }
 };
 template <class Loss, class... Parts> using OfLoss = Plan<Later, Loss, SGD, Batch<8>, Parts...>;
+/// Layers side by side: on the input, in a block, on sequences; a frozen branch and the value itself.
+struct Side : Branches<Add, Linear<4, 6>, Sequential<Linear<4, 4>, GELU, Linear<4, 6>>> {};
+struct Beside
+    : Branches<Add, Sequential<Linear<6, 4>, GELU, Linear<4, 6>>, Sequential<>, Frozen<Sequential<Linear<6, 6>, Tanh, Linear<6, 6>>>, LayerNorm<6>> {
+};
+struct Forked : Sequential<Input<4, 4>, Side, Repeat<2, Beside>, Linear<6, 4>> {};
+template <class... Parts> using OfForked = Plan<Forked, CrossEntropy, AdamW, Batch<8, KeepLast>, Parts...>;
 template <class... Parts> using Staged = Pipeline<Balanced<2>, Parts...>;
 template <class Loss> void end_alike() {
   OneHash all;
@@ -187,4 +194,22 @@ TEST_CASE("models with frozen layers end with one hash, whatever slices, splits,
       .data<OfTokens<Hybrid<TensorParallel<2, SequenceParallel>, Sharded<2, Gradients>>>>()
       .data<OfTokens<Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, TensorParallel<2>>>>()
       .data<OfTokens<Single, Recompute<EveryBlock>>>();
+}
+
+TEST_CASE("branches side by side do, whatever slices, splits, stages, orders and rounds") {
+  OneHash{}
+      .plan<OfForked<Single>>()
+      .data<OfForked<DataParallel<2>, Accumulate<2>>>()
+      .data<OfForked<WeightedDataParallel<3, 1>>>()
+      .data<OfForked<Sharded<4>>>()
+      .data<OfForked<Sharded<2, Gradients>, Accumulate<2>>>()
+      .data<OfForked<TensorParallel<2>>>()
+      .plan<OfForked<TensorParallel<2, SequenceParallel>>>()
+      .data<OfForked<TensorParallel<4, SequenceParallel>>>()
+      .data<OfForked<Staged<GPipe, Microbatches<2>>>>()
+      .data<OfForked<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>>()
+      .data<OfForked<Staged<Interleaved<2>, Microbatches<2>>>>()
+      .data<OfForked<Staged<ZeroBubbleH1, Microbatches<2>>, Recompute<EveryBlock>>>()
+      .data<OfForked<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2, SequenceParallel>>, Recompute<GELU, Add>>>()
+      .data<OfForked<Hybrid<TensorParallel<2>, Staged<OneFOneB, Microbatches<2>>, Sharded<2>>>>();
 }

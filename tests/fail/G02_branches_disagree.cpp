@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: \[heddle\.G02\] A Residual adds values of different shapes\.
+// expect: \[heddle\.G02\] Branches give values that cannot be joined\.
 // expect-g++: the Residual in `1` takes \(16\) but its layers give \(8\), which cannot be added\. Fix: let the last layer inside give \(16\)\.
 #include "heddle/heddle.hpp"
 

@@ -112,6 +112,20 @@ class Normed(nn.Module):
         return self.linear2(self.norm2(self.block(nn.functional.gelu(self.norm1(self.linear1(x))))))
 
 
+class Branched(nn.Module):
+    """linear2(norm(sum of three branches and of what they read)), which is gelu(linear1(x))"""
+
+    def __init__(self, features, width, outputs):
+        super().__init__()
+        self.linear1, self.norm, self.linear2 = nn.Linear(features, width), nn.LayerNorm(width), nn.Linear(width, outputs)
+        narrow = nn.Sequential(nn.Linear(width, 6), nn.Tanh(), nn.Linear(6, width))
+        self.mix = nn.ModuleList([nn.Linear(width, width), narrow, nn.Identity(), nn.Sequential(nn.Sigmoid(), nn.Linear(width, width, bias=False))])
+
+    def forward(self, x):
+        h = nn.functional.gelu(self.linear1(x))
+        return self.linear2(self.norm(sum(branch(h) for branch in self.mix)))
+
+
 class LanguageModel(nn.Module):
     """Sequential<Input, Named<"embedding", Embedding>, Named<"block", Residual<Named<"inner", Linear>, Tanh>>, Named<"head", Linear<.., NoBias>>>"""
 
@@ -223,6 +237,8 @@ def main():
             mse, [regression] * 20, (1, 20), None),
         "norm_20_16_10_adamw": (
             lambda: Normed(20, 16, 10), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [sequences] * 20, (1, 20), None),
+        "branches_20_16_10_adamw": (
+            lambda: Branched(20, 16, 10), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
         "language_model_13_8": (
             lambda: LanguageModel(13, 8), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", cross_entropy,
             [sentences] * 20, (1, 20), None),

@@ -105,5 +105,5 @@ TEST_CASE("leaves of one type are the same type wherever they stand") {
   constexpr const Graph& graph = graph_of<Sequential<Linear<8, 8>, ReLU, Named<"again", Linear<8, 8>>, Residual<ReLU>>>;
   CHECK(graph.leaves[0].type == graph.leaves[2].type);
   CHECK(graph.leaves[0].type != graph.leaves[1].type);
-  CHECK(graph.leaves[4].type == type_id<AddMark>());
+  CHECK(graph.leaves[4].type == type_id<Add>());
 }

@@ -119,7 +119,7 @@ TEST_CASE("a part is found in the model by the types of its leaves, names and ne
   static_assert(part.count == 5);
   CHECK(part.types[0] == type_id<Linear<8, 6>>());
   CHECK(part.types[1] == type_id<ReLU>());
-  CHECK(part.types[2] == type_id<AddMark>());
+  CHECK(part.types[2] == type_id<Add>());
   CHECK(part.types[3] == type_id<ReLU>());
 }
 

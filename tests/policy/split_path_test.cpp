@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "heddle/graph/branches.hpp"
 #include "heddle/graph/layers/embedding.hpp"
 #include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/input.hpp"
@@ -21,6 +22,8 @@ struct Skips : Sequential<Linear<12, 6>, Residual<Linear<6, 6>, Residual<Linear<
 
 struct Sequences : Sequential<Input<6, 12>, Linear<12, 6>, Residual<Linear<6, 12>, ReLU, Linear<12, 6>>, Tanh, Linear<6, 6>, Flatten, Linear<36, 6>> {
 };
+struct Beside : Sequential<Input<6, 12>, Branches<Add, Linear<12, 6>, Sequential<Linear<12, 6>, Tanh>>, Linear<6, 6>,
+                           Branches<Add, Sequential<Linear<6, 12>, ReLU, Linear<12, 6>>, Linear<6, 6>, Sequential<>>, Linear<6, 6>> {};
 
 /// Every choice of states, one by one: the cheapest that fits, or no choice.
 struct Exhaustive {
@@ -28,12 +31,13 @@ struct Exhaustive {
   SplitCost best{};
   bool found = false;
 
-  void from(int leaf, Laid before, SplitCost sum) {
+  void from(int leaf, Laid last, SplitCost sum) {
     if (leaf == path.graph.leaf_count) {
       if (!found || sum.less(best)) best = sum;
       found = true;
       return;
     }
+    const Laid before = path.found_by(leaf, last);
     for (int o = 0; o < SplitPath::states; ++o)
       if (path.legal(leaf, o) && path.takes(leaf, o, before))
         from(leaf + 1, path.laid_between(leaf, o), sum.plus(path.price(leaf, o)).plus(path.entry_price(leaf, o, before)));
@@ -48,6 +52,7 @@ template <class Model> void compare(int ranks, bool sequences = false, LossSplit
   Laid before = laid::replicate;
   for (int l = 0; l < graph_of<Model>.leaf_count; ++l) {
     CAPTURE(l);
+    before = path.found_by(l, before);
     CHECK(path.legal(l, chosen[l]));
     CHECK(path.takes(l, chosen[l], before));
     sum = sum.plus(path.price(l, chosen[l])).plus(path.entry_price(l, chosen[l], before));
@@ -72,6 +77,8 @@ TEST_CASE("the path is the cheapest of all choices that fit") {
     compare<Skips>(ranks);
     compare<Sequences>(ranks);
     compare<Sequences>(ranks, true);
+    compare<Beside>(ranks);
+    compare<Beside>(ranks, true);
     compare<Wide>(ranks, false, LossSplit{laid::shard(0), 3});
     compare<Writer>(ranks, false, LossSplit{laid::shard(1), 9});
     compare<Writer>(ranks, true, LossSplit{laid::shard(1), 9});
@@ -129,6 +136,17 @@ TEST_CASE("a value that more than the next leaf reads is shared") {
     CHECK(path.shared[l] == wanted[l]);
     CHECK(path.whole[l]);  // samples of one dimension have no sequence
   }
+}
+
+TEST_CASE("a branch finds its input as the value lies that all branches read, not as the branch before it gives its own") {
+  SplitPath path{graph_of<Beside>, 2, true};
+  path.study();
+  // leaves: Input, Linear | Linear, Tanh | Add, Linear, Linear, ReLU, Linear | Linear | Add, Add, Linear
+  REQUIRE_FALSE(path.whole[1]);
+  CHECK(path.found_by(2, laid::shard(0)).replicated());  // Input gives it whole
+  CHECK(path.found_by(3, laid::shard(1)) == laid::shard(1));
+  CHECK(path.found_by(9, laid::replicate) == laid::shard(0));
+  CHECK(path.found_by(10, laid::replicate) == laid::shard(0));
 }
 
 TEST_CASE("the stream of residuals is split along the sequence up to what must be whole: a reshape, the output, what is read beside the input") {

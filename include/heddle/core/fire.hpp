@@ -73,7 +73,7 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'A', 9}, "[heddle.A09] Chunks in turn gain little. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'L', 4}, "[heddle.L04] A set of plans cannot choose. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 1}, "[heddle.G01] A layer takes another shape than the layer before it gives. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
-  static_assert(Holds || Broken != Code{'G', 2}, "[heddle.G02] A Residual adds values of different shapes. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'G', 2}, "[heddle.G02] Branches give values that cannot be joined. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 3}, "[heddle.G03] The loss does not accept the output of the model. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 4}, "[heddle.G04] A name stands twice or cannot stand in a state_dict. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 5}, "[heddle.G05] A type is no layer. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");

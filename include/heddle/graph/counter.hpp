@@ -53,7 +53,7 @@ struct Counter {
     own = own || block.own;
     return value;
   }
-  constexpr int add(int, int value) {
+  template <class> constexpr int join(int, int value, const Joint& = {}) {
     ++leaves;
     ++nodes;
     ++descriptions;

@@ -10,6 +10,7 @@
 #include "heddle/core/fire.hpp"
 #include "heddle/core/type_name.hpp"
 #include "heddle/graph/composite.hpp"
+#include "heddle/graph/join.hpp"
 #include "heddle/graph/leaf.hpp"
 
 namespace heddle::graph_room {
@@ -157,7 +158,7 @@ struct LayerCheck {
   template <class L> constexpr int child(int, int value) { return layer<L>(value); }
   template <class L> constexpr int named(std::string_view, int value) { return layer<L>(value); }
   template <int, class Block> constexpr int repeat(int value) { return layer<Block>(value); }
-  constexpr int add(int, int value) { return value; }
+  template <class> constexpr int join(int, int value, const Joint& = {}) { return value; }
   template <class...> constexpr void siblings() {}
 };
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "heddle/graph/composite.hpp"
+#include "heddle/graph/join.hpp"
 
 namespace heddle::graph_room {
 
@@ -16,7 +17,7 @@ namespace heddle::graph_room {
 /// Tested  graph/residual_test, equivalence/residual_test
 template <class... Layers> struct Residual : PlacesLayers {
   template <class Tracer> static constexpr int trace(Tracer& tracer, int value) {
-    return tracer.add(value, trace_children<Layers...>(tracer, value));
+    return tracer.template join<Add>(trace_children<Layers...>(tracer, value), value);
   }
 };
 

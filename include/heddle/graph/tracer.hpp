@@ -9,19 +9,17 @@
 #include <string_view>
 
 #include "heddle/core/type_name.hpp"
+#include "heddle/graph/branches.hpp"
 #include "heddle/graph/graph.hpp"
+#include "heddle/graph/join.hpp"
 #include "heddle/graph/layer.hpp"
 #include "heddle/graph/leaf_rules.hpp"
 #include "heddle/graph/named.hpp"
 
 namespace heddle::graph_room {
 
-/// Stands for the sum of a Residual among leaf types.
-struct AddMark {};
-
-/// Records leaves and nodes, of which so many are described. Every composite calls child, named, repeat, add; each leaf is described with the Spec it
-/// meets.
-/// Of Linear, ReLU, Linear a Tracer<3, 3> records 3 leaves, 3 nodes and 4 parameters.
+/// Records leaves and nodes, of which so many are described. Every composite calls child, named, repeat, join; each leaf is described with the Spec
+/// it meets. Of Linear, ReLU, Linear a Tracer<3, 3> records 3 leaves, 3 nodes and 4 parameters.
 template <int Leaves, int Nodes> struct Tracer {
   TracedLeaf leaves[std::size_t{Leaves > 0 ? Leaves : 1}]{};
   Node nodes[std::size_t{Nodes > 0 ? Nodes : 1}]{};
@@ -130,27 +128,19 @@ template <int Leaves, int Nodes> struct Tracer {
   constexpr void end_frozen(bool begun) {
     if (begun) frozen_ = false;
   }
-  constexpr int add(int skip, int value) {
+  /// What Op makes of two values.
+  template <class Op> constexpr int join(int first, int second, const Joint& joint = {}) {
     TracedLeaf& entry = leaves[leaf_count];
-    entry.leaf.kind << "Add";
-    entry.leaf.spelled << "Add";
-    entry.leaf.in = entry.leaf.out = spec(value);
-    entry.leaf.saves = Saves::nothing;
-    entry.leaf.forward_flops = spec(value).elements();
-    for (int d = 0; d < spec(value).shape.dimensions; ++d)
-      entry.leaf.splits({laid::shard(d), laid::shard(d), laid::shard(d), laid::shard(d), {}, {}});
+    entry.leaf = Op::describe(spec(first), spec(second));
     entry.path = path_;
-    entry.type = type_id<AddMark>();
+    entry.type = type_id<Op>();
     entry.adds = true;
-    if (fault.ok() && spec(skip).type != spec(value).type)
-      fault = Diagnosis{Code{'G', 2}, ""} << "the Residual " << place().view() << " takes " << name_of(spec(skip).type) << ' ' << spec(skip).shape
-                                          << " but its layers give " << name_of(spec(value).type) << ' ' << spec(value).shape
-                                          << ", which cannot be added. Fix: let it begin behind the layer that looks ids up.";
-    if (fault.ok() && !(spec(skip) == spec(value)))
-      fault = Diagnosis{Code{'G', 2}, ""} << "the Residual " << place().view() << " takes " << spec(skip).shape << " but its layers give "
-                                          << spec(value).shape << ", which cannot be added. Fix: let the last layer inside give " << spec(skip).shape
-                                          << '.';
-    return record(value, skip, 2) + 1;
+    if (fault.ok() && !(Op::wanted(spec(first), spec(second)) == spec(second)))
+      fault = refuse_join<Op>(spec(first), spec(second), joint, place().view());
+    return record(first, second, 2) + 1;
+  }
+  template <class Op, class... Layers> constexpr void check_branches() {
+    if (const Diagnosis found = graph_room::check_branches<Op, Layers...>(place().view()); !found.ok()) refuse(found);
   }
   /// Names among siblings: a path is then unique in the whole model.
   template <class... Layers> constexpr void siblings() {

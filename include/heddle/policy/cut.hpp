@@ -32,8 +32,8 @@ template <int Nodes> struct TypeList {
     for (int t = 0; t < Times; ++t) layer<Block>(value);
     return value;
   }
-  constexpr int add(int, int value) {
-    types[count++] = type_id<AddMark>();
+  template <class Op> constexpr int join(int, int value, const Joint& = {}) {
+    types[count++] = type_id<Op>();
     return value;
   }
   template <class...> constexpr void siblings() {}

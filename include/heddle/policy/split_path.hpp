@@ -56,6 +56,7 @@ struct SplitPath {
   bool frozen[Layout::most_leaves]{};                // has parameters that are not trained
   int times[Layout::most_leaves]{};                  // nodes that run the leaf
   int inner[Layout::most_leaves]{};                  // those of them whose input needs a gradient
+  std::int16_t read_from[Layout::most_leaves]{};     // 1 + the leaf whose output it reads as its first input, 0: the input of the model
   std::int16_t from[Layout::most_leaves][states]{};  // state of the leaf before, -1 if none leads here
   SplitCost cost[states]{};
   SplitCost least{};
@@ -79,6 +80,7 @@ struct SplitPath {
       if (graph.nodes[n].operands[0] > untrained) ++inner[l];
       for (int k = 0; k < graph.nodes[n].operand_count; ++k) {
         const int value = graph.nodes[n].operands[k];
+        if (k == 0) read_from[l] = static_cast<std::int16_t>(value == 0 ? 0 : maker(value) + 1);
         if (value == 0) {
           reads_input[l] = true;
         } else if (value != n || maker(value) != l - 1 || graph.adds(n)) {  // not the one reader, next in line
@@ -161,6 +163,11 @@ struct SplitPath {
     return {0, moved_between(before, s.input, n) * times[l] + moved_between(s.input_gradient, before, n) * inner[l],
             before == s.input ? 0 : n * times[l]};
   }
+  /// How a leaf finds its input, where what the leaf before it gives lies as `last`. A branch reads what another one has read, not that.
+  [[nodiscard]] constexpr Laid found_by(int l, Laid last) const {
+    if (read_from[l] == l) return last;
+    return read_from[l] == 0 || whole[read_from[l] - 1] ? laid::replicate : sequence;
+  }
   /// One step of the path; false if nothing leads to this leaf.
   constexpr bool extend(int l) {
     SplitCost next[states]{};
@@ -171,7 +178,7 @@ struct SplitPath {
       const SplitCost own = price(l, o);
       for (int b = 0; b < states; ++b) {
         if (l == 0 ? b > 0 : from[l - 1][b] < 0) continue;
-        const Laid before = l == 0 ? laid::replicate : laid_between(l - 1, b);
+        const Laid before = found_by(l, l == 0 ? laid::replicate : laid_between(l - 1, b));
         if (!takes(l, o, before)) continue;
         const SplitCost sum = cost[b].plus(own).plus(entry_price(l, o, before));
         if (from[l][o] >= 0 && !sum.less(next[o])) continue;

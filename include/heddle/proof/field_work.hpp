@@ -46,7 +46,7 @@ template <int Leaves> struct WholeOnly {
   template <class L> int child(int, int value) { return layer<L>(value); }
   template <class L> int named(std::string_view, int value) { return layer<L>(value); }
   template <int, class Block> int repeat(int value) { return layer<Block>(value); }
-  int add(int, int value) {
+  template <class> int join(int, int value, const Joint& = {}) {
     ++count;
     return value;
   }

@@ -158,7 +158,7 @@ template <class Compute, bool Split> struct KernelCheck {
   template <class L> constexpr int child(int, int value) { return layer<L>(value); }
   template <class L> constexpr int named(std::string_view, int value) { return layer<L>(value); }
   template <int, class Block> constexpr int repeat(int value) { return layer<Block>(value); }
-  constexpr int add(int, int value) {
+  template <class> constexpr int join(int, int value, const Joint& = {}) {
     ++number;
     return value;
   }
@@ -201,7 +201,7 @@ template <class Compute, int Leaves> struct KernelCollector {
   template <class L> constexpr int child(int, int value) { return layer<L>(value); }
   template <class L> constexpr int named(std::string_view, int value) { return layer<L>(value); }
   template <int, class Block> constexpr int repeat(int value) { return layer<Block>(value); }
-  constexpr int add(int, int value) {
+  template <class> constexpr int join(int, int value, const Joint& = {}) {
     ++count;
     return value;
   }

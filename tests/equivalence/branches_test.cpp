@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Models with branches side by side: every policy has the bits of one device, and Residual<F> those of Branches<Add, F, Sequential<>>.
+#include <doctest/doctest.h>
+
+#include "equivalence/every_policy.hpp"
+
+using namespace heddle;
+
+namespace {
+
+/// Three branches and the value itself, which has four readers; branches in branches; branches in blocks.
+struct Mix : Branches<Add, Linear<16, 16>, Sequential<Linear<16, 19>, GELU, Linear<19, 16>>, Sequential<>, Residual<Tanh, Linear<16, 16, NoBias>>> {};
+struct Wide : Sequential<Branches<Add, Linear<23, 16>, Sequential<Linear<23, 7>, ReLU, Linear<7, 16>>>, Mix, ReLU,
+                         Repeat<2, Branches<Add, Branches<Add, Tanh, Sequential<>, Sequential<>>, LayerNorm<16>, Linear<16, 16>>>, Linear<16, 10>> {};
+/// Frozen branches beside trained ones, in front of all trained layers and behind some; a branch that runs no backward.
+struct Adapted : Sequential<Branches<Add, Frozen<Linear<23, 16>>, Frozen<Sequential<Linear<23, 16>, Tanh>>>,
+                            Branches<Add, Frozen<Sequential<Linear<16, 16>, GELU>>, Sequential<Linear<16, 4>, Linear<4, 16>>>,
+                            Branches<Add, Linear<16, 16>, Frozen<Sequential<Linear<16, 16>, Linear<16, 16>>>>, Linear<16, 10>> {};
+struct Frozens : Branches<Add, Sequential<Linear<23, 16>, ReLU>, Frozen<Sequential<Linear<23, 16>, Tanh, Linear<16, 16>>>> {};
+struct Late : Sequential<Frozens, Linear<16, 10>> {};
+struct WithResidual : Sequential<Linear<23, 16>, Residual<Linear<16, 16>>, Linear<16, 10>> {};
+struct WithBranches : Sequential<Linear<23, 16>, Branches<Add, Linear<16, 16>, Sequential<>>, Linear<16, 10>> {};
+
+template <class Model, class... Parts> using Of = Plan<Model, CrossEntropy, AdamW, Batch<32, KeepLast>, Grain<2>, Parts...>;
+template <class Order> using Two = equivalence::TwoStages<Order>;
+
+}  // namespace
+
+TEST_CASE("branches anywhere in a model have the bits of one device under every policy, and where they run again") {
+  using Alone = Of<Wide, Single>;
+  equivalence::check_every_policy<Of, Wide>();
+  equivalence::check_same_bits_as_data<Of<Wide, Single, Recompute<EveryBlock>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Wide, Single, Recompute<Tanh, ReLU, Add>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Wide, Two<ZeroBubbleH1>, Recompute<EveryBlock, GELU>>, Alone>();
+}
+
+TEST_CASE("frozen branches do, in front of trained layers, beside them and behind them") {
+  using Alone = Of<Adapted, Single>;
+  equivalence::check_same_bits_as_data<Of<Adapted, DataParallel<4>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Adapted, Sharded<2>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Adapted, Two<OneFOneB>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Adapted, Two<ZeroBubbleH1>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Adapted, Recompute<Tanh, GELU>, Hybrid<Two<ZeroBubbleH1>, Sharded<2>>>, Alone>();
+  equivalence::check_same_bits_as_data<Of<Late, Two<ZeroBubbleH1>>, Of<Late, Single>>();
+  equivalence::check_same_bits_as_data<Of<Late, Sharded<2>>, Of<Late, Single>>();
+}
+
+TEST_CASE("a Residual trains to the bits of the branches that it is") {
+  equivalence::check_same_bits_as_data<Of<WithBranches, Single>, Of<WithResidual, Single>>();
+}
