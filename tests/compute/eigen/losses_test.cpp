@@ -33,34 +33,6 @@ std::vector<std::int32_t> classes_of(std::int64_t rows, std::int64_t classes) {
 
 }  // namespace
 
-TEST_CASE("cross-entropy is the sum of log sum exp minus the target's logit, its gradient softmax minus one-hot over the rows of all ranks") {
-  for (const std::int64_t rows : {0, 1, 2, 3, 16, 63, 64}) {
-    for (const std::int64_t classes : {2, 3, 10, 33}) {
-      const Array logits(rows * classes, 1);
-      const Array gradient(rows * classes, 0, arrays::nan);
-      const auto targets = classes_of(rows, classes);
-      const std::int64_t total = 2 * rows + 1;  // this grain is a part of the step
-      const float got = sum<CrossEntropy>(rows, classes, total, logits.data(), targets.data(), gradient.data());
-      double expected = 0;
-      for (std::int64_t i = 0; i < rows; ++i) {
-        const float* const row = logits.data() + i * classes;
-        const double loss = cross_entropy(row, classes, targets[static_cast<std::size_t>(i)]);
-        expected += loss;
-        for (std::int64_t j = 0; j < classes; ++j) {
-          const bool is_target = j == targets[static_cast<std::size_t>(i)];
-          const double softmax = std::exp(static_cast<double>(row[j]) - loss - static_cast<double>(row[targets[static_cast<std::size_t>(i)]]));
-          const double slope = (softmax - (is_target ? 1 : 0)) / static_cast<double>(total);
-          // x - max rounds (4 u absolute), exp 2 u, the scale and two products and the difference u each, all at most 1 / total.
-          CHECK(std::abs(static_cast<double>(gradient[i * classes + j]) - slope) <= 10 * u / static_cast<double>(total));
-        }
-      }
-      // Each power is off by 6 u relative, so the logarithm by 6 u per row; the sum rounds once to float.
-      CHECK(std::abs(static_cast<double>(got) - expected) <= 6 * u * static_cast<double>(rows) + u * expected);
-      CHECK(gradient.guarded());
-    }
-  }
-}
-
 TEST_CASE("a row of several positions has the mean of their losses, and their gradients are of that mean") {
   constexpr std::int64_t rows = 5;
   constexpr std::int64_t positions = 4;
@@ -76,57 +48,6 @@ TEST_CASE("a row of several positions has the mean of their losses, and their gr
   CHECK(mean == whole / positions);
   CHECK(together.same_bits(apart));
   CHECK(together.guarded());
-}
-
-// Both compared with one whole row: a power is off by 6 u as above, the sum of a part is rounded once: 7 u. The scale rounds once, the product and
-// the difference u each, 1 / total too: 7 + 6 + 4 = 17 u over total for a gradient of at most 1 / total.
-TEST_CASE("parts of the classes give the loss of the whole, whichever part is looked at, and each its part of the gradient") {
-  constexpr std::int64_t rows = 5;
-  constexpr std::int64_t positions = 3;
-  for (const int parts : {2, 3, 4}) {
-    for (const std::int64_t own : {1, 2, 17}) {
-      const std::int64_t classes = parts * own;
-      const std::int64_t places = rows * positions;
-      const Array logits(places * classes, 1);
-      logits[3] = 20;  // one part far above the others
-      const auto targets = classes_of(places, classes);
-      const Array whole(places * classes);
-      const LossCall one{rows, positions * classes, 7, logits.data(), targets.data(), whole.data(), positions};
-      const double wanted = static_cast<double>(LossKernel<CrossEntropy, EigenCompute>::sum(one));
-      const Array together(rows * parts * positions * 3);
-      std::vector<Array> cut(static_cast<std::size_t>(parts), Array(places * own));
-      std::vector<Array> gradients(static_cast<std::size_t>(parts), Array(places * own, 0, arrays::nan));
-      const auto call = [&](int part, float* terms, float* gradient) {
-        return LossCall{rows, positions * own, 7,    cut[static_cast<std::size_t>(part)].data(), targets.data(), gradient, positions,
-                        part, parts,           terms};
-      };
-      for (int part = 0; part < parts; ++part) {
-        const auto p = static_cast<std::size_t>(part);
-        for (std::int64_t i = 0; i < places * own; ++i) cut[p][i] = logits[i / own * classes + part * own + i % own];
-        const Array terms(places * 3, 0, arrays::nan);
-        LossKernel<CrossEntropy, EigenCompute>::terms(call(part, terms.data(), gradients[p].data()));
-        CHECK(terms.guarded());
-        for (std::int64_t i = 0; i < places * 3; ++i)  // rank by rank in each row, as they are gathered
-          together[(i / (positions * 3) * parts + part) * positions * 3 + i % (positions * 3)] = terms[i];
-      }
-      std::int64_t wrong = 0;
-      float first = 0;
-      for (int part = 0; part < parts; ++part) {
-        const auto p = static_cast<std::size_t>(part);
-        const float loss = LossKernel<CrossEntropy, EigenCompute>::sum(call(part, together.data(), gradients[p].data()));
-        if (part == 0) first = loss;
-        CHECK(loss == first);  // all ranks have the same bits
-        CHECK(LossKernel<CrossEntropy, EigenCompute>::sum(call(part, together.data(), nullptr)) == loss);
-        CHECK(std::abs(static_cast<double>(loss) - wanted) <= 13 * u * rows + 2 * u * wanted);
-        for (std::int64_t i = 0; i < places * own; ++i) {
-          const float there = whole[i / own * classes + part * own + i % own];
-          wrong += std::abs(static_cast<double>(gradients[p][i]) - static_cast<double>(there)) <= 17 * u / (7 * positions) ? 0 : 1;
-        }
-        CHECK(gradients[p].guarded());
-      }
-      CHECK(wrong == 0);
-    }
-  }
 }
 
 TEST_CASE("a part that is masked out has no share; a class number outside all parts, or a NaN in one, makes the loss NaN") {
@@ -183,30 +104,6 @@ TEST_CASE("finite differences of the loss give its gradient") {
   }
 }
 
-TEST_CASE("evaluation needs no gradient and gives the same bits") {
-  const Array logits(6 * 10, 1);
-  const Array predictions(6 * 10, 2);
-  const Array wanted(6 * 10, 3);
-  const Array gradient(60);
-  const auto targets = classes_of(6, 10);
-  CHECK(sum<CrossEntropy>(6, 10, 6, logits.data(), targets.data(), nullptr) ==
-        sum<CrossEntropy>(6, 10, 6, logits.data(), targets.data(), gradient.data()));
-  CHECK(sum<MeanSquaredError>(6, 10, 6, predictions.data(), wanted.data(), nullptr) ==
-        sum<MeanSquaredError>(6, 10, 6, predictions.data(), wanted.data(), gradient.data()));
-}
-
-TEST_CASE("a class number outside the classes makes the loss NaN and reads nothing") {
-  const Array logits(4, 1);
-  for (const std::int32_t target : {-1, 2, 1 << 30}) {
-    const std::int32_t targets[] = {0, target};
-    const Array gradient(4);
-    CHECK(std::isnan(sum<CrossEntropy>(2, 2, 2, logits.data(), targets, gradient.data())));
-    CHECK_FALSE(std::isnan(gradient[0]));
-    CHECK(std::isnan(gradient[2]));
-    CHECK(std::isnan(gradient[3]));
-  }
-}
-
 TEST_CASE("a NaN among the logits is a NaN loss, wherever it stands") {
   for (std::int64_t at = 0; at < 3; ++at) {
     const Array logits(3, 1);
@@ -214,40 +111,4 @@ TEST_CASE("a NaN among the logits is a NaN loss, wherever it stands") {
     const std::int32_t target = 1;
     CHECK(std::isnan(sum<CrossEntropy>(1, 3, 1, logits.data(), &target, nullptr)));
   }
-}
-
-TEST_CASE("squared error is the sum over rows of the mean over features, its gradient that of the mean over all ranks") {
-  for (const std::int64_t rows : {0, 1, 2, 3, 16, 63, 64}) {
-    for (const std::int64_t features : {1, 2, 15, 16, 17, 50}) {
-      const Array output(rows * features, 1);
-      const Array targets(rows * features, 2);
-      const Array gradient(rows * features, 0, arrays::nan);
-      const std::int64_t total = rows + 3;
-      const float got = sum<MeanSquaredError>(rows, features, total, output.data(), targets.data(), gradient.data());
-      double expected = 0;
-      for (std::int64_t i = 0; i < rows * features; ++i) {
-        const double difference = static_cast<double>(output[i]) - static_cast<double>(targets[i]);
-        expected += difference * difference / static_cast<double>(features);
-        const double slope = 2 * difference / static_cast<double>(features * total);
-        CHECK(std::abs(static_cast<double>(gradient[i]) - slope) <= 3.01 * u * std::abs(slope));  // difference, scale, product
-      }
-      CHECK(std::abs(static_cast<double>(got) - expected) <= 3.01 * u * expected);  // squares of rounded differences, one rounding at the end
-      CHECK(gradient.guarded());
-    }
-  }
-}
-
-TEST_CASE("the gradient may lie where the output was") {
-  const Array output(21, 1);
-  const Array targets(21, 2);
-  const Array apart(21);
-  const Array in_place = output;
-  sum<MeanSquaredError>(3, 7, 3, output.data(), targets.data(), apart.data());
-  sum<MeanSquaredError>(3, 7, 3, in_place.data(), targets.data(), in_place.data());
-  CHECK(in_place.same_bits(apart));
-  const Array logits = output;
-  const auto classes = classes_of(3, 7);
-  const float loss = sum<CrossEntropy>(3, 7, 3, output.data(), classes.data(), apart.data());
-  CHECK(sum<CrossEntropy>(3, 7, 3, logits.data(), classes.data(), logits.data()) == loss);
-  CHECK(logits.same_bits(apart));
 }

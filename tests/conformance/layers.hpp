@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// Room: tests. Every layer, loss and optimizer that a Compute must know; house.conformance finds one that is missing.
+// Sees: graph.  Does not see: any backend.
+// In: nothing.  Out: Layers, Losses, Optimizers.
+#pragma once
+
+#include <tuple>
+
+#include "heddle/heddle.hpp"
+
+namespace conformance {
+
+using namespace heddle;
+
+/// Some with options that have kernels or branches of their own. Sizes are those of the type alone: each trial draws others.
+using Layers = std::tuple<Linear<4, 3>, Linear<4, 3, NoBias>, LayerNorm<4>, LayerNorm<4, NoBias, Epsilon<3>>, RMSNorm<4>, RMSNorm<4, Epsilon<4>>,
+                          Embedding<5, 3>, ReLU, GELU, Tanh, Sigmoid, Dropout<1, 10>, Dropout<2, 3>, Dropout<0>, Flatten, Unflatten<3, 4>>;
+using Losses = std::tuple<CrossEntropy, MeanSquaredError>;
+using Optimizers = std::tuple<SGD, MomentumSGD, Adam, AdamW>;
+
+/// call.operator()<L>() for each of them.
+template <class... L, class Call> void for_each_of(const std::tuple<L...>*, const Call& call) { (call.template operator()<L>(), ...); }
+template <class List, class Call> void for_each_of(const Call& call) { for_each_of(static_cast<const List*>(nullptr), call); }
+
+}  // namespace conformance

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: MIT
+// Room: tests. Every layer and loss as loops in double, each result with the error that float32 may have: what every Compute is held against.
+// Sees: graph, core.  Does not see: which backend is tested.
+// In: a leaf of any extents with its tensors.  Out: Results, LossResults.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "heddle/core/random.hpp"
+#include "heddle/heddle.hpp"
+#include "heddle/run/leaf_under_test.hpp"
+
+namespace conformance {
+
+using namespace heddle;
+
+/// One number, and how far from it a result may lie. A NaN asks for a NaN.
+struct Wanted {
+  double value = 0;
+  double bound = 0;
+  [[nodiscard]] bool agrees(float got) const {
+    if (std::isnan(value)) return std::isnan(got);
+    return std::abs(static_cast<double>(got) - value) <= bound;
+  }
+};
+using Numbers = std::vector<Wanted>;
+
+/// Half the distance from 1 to the next number of the element type that a backend computes with.
+struct Precision {
+  double u = 0x1p-24;
+};
+
+/// A sum of n products in any order, fused or not: the error is at most n u / (1 - n u) times the sum of magnitudes (Higham, sec. 3.1). Two more
+/// roundings are for what is there before and for the end. `off` is what the terms themselves may be wrong by.
+class Sum {
+ public:
+  void add(double term, double off = 0) {
+    value_ += term;
+    magnitudes_ += std::abs(term);
+    off_ += off;
+    ++terms_;
+  }
+  [[nodiscard]] Wanted with(Precision p) const { return {value_, static_cast<double>(terms_ + 2) * 1.01 * p.u * magnitudes_ + 1.01 * off_}; }
+
+ private:
+  double value_ = 0, magnitudes_ = 0, off_ = 0;
+  std::int64_t terms_ = 0;
+};
+
+/// What one forward and one backward of a leaf should give.
+struct Results {
+  Numbers output, statistics, input_gradient;
+  std::vector<Numbers> gradients;
+};
+
+/// The tensors of a leaf, as a backend is given them. `gradients` are those that are there before, empty where they are overwritten.
+struct Tensors {
+  const Leaf& leaf;
+  std::int64_t rows;
+  const Floats& input;
+  const Floats& output_gradient;
+  const std::vector<Floats>& parameters;
+  const std::vector<Floats>& gradients;
+  const CallContext& context;
+
+  [[nodiscard]] std::int64_t vectors() const { return rows * (leaf.in.elements() / leaf.in.shape.last()); }
+  [[nodiscard]] double x(std::int64_t i) const { return at(input, i); }
+  [[nodiscard]] double dy(std::int64_t i) const { return at(output_gradient, i); }
+  [[nodiscard]] double parameter(int p, std::int64_t i) const { return at(parameters[static_cast<std::size_t>(p)], i); }
+  /// A sum that begins with the gradient that is there before.
+  [[nodiscard]] Sum gradient(int p, std::int64_t i) const {
+    Sum sum;
+    if (!gradients.empty()) sum.add(at(gradients[static_cast<std::size_t>(p)], i));
+    return sum;
+  }
+
+ private:
+  static double at(const Floats& values, std::int64_t i) { return static_cast<double>(values[static_cast<std::size_t>(i)]); }
+};
+
+/// Sizes at, below and beyond blocks and registers, drawn from a seed.
+class Sizes {
+ public:
+  explicit Sizes(std::uint64_t seed) : seed_(seed) {}
+  /// 0 .. choices - 1
+  std::int64_t below(std::int64_t choices) {
+    return static_cast<std::int64_t>(bits64(Seed{seed_}, 7, next_++) % static_cast<std::uint64_t>(choices));
+  }
+  std::int64_t features(std::int64_t most = 140) {
+    constexpr std::int64_t edges[] = {1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 129};
+    const std::int64_t drawn = below(3) == 0 ? 1 + below(std::min<std::int64_t>(most, 80)) : edges[below(std::ssize(edges))];
+    return std::min(drawn, most);
+  }
+  std::int64_t rows() {
+    constexpr std::int64_t edges[] = {0, 1, 2, 3, 5, 8, 16, 17};
+    return edges[below(std::ssize(edges))];
+  }
+  /// Up to two dimensions before the last one.
+  Shape shape(std::int64_t last) {
+    Shape drawn;
+    for (std::int64_t d = below(3); d > 0; --d) drawn.append(1 + below(4));
+    drawn.append(last);
+    return drawn;
+  }
+
+ private:
+  std::uint64_t seed_;
+  std::uint64_t next_ = 0;
+};
+
+/// Slow<L> has   static Leaf leaf(Sizes&);   L with extents of its own, and   static Results run(const Tensors&, Precision);
+template <class L> struct Slow;
+
+// ---- Linear
+
+template <std::int64_t In, std::int64_t Out, class Bias> struct Slow<Linear<In, Out, Bias>> {
+  static Leaf leaf(Sizes& sizes) {
+    const bool large = sizes.below(16) == 0;
+    const std::int64_t in = large ? 300 + sizes.below(40) : sizes.features();
+    const std::int64_t out = large ? 130 : sizes.features();
+    Leaf drawn = Linear<In, Out, Bias>::describe(Spec{Shape{In}});
+    drawn.in.shape = sizes.shape(in);
+    drawn.out.shape = drawn.in.shape;
+    drawn.out.shape.sizes[drawn.out.shape.dimensions - 1] = out;
+    drawn.parameters[0].shape = Shape{out, in};
+    drawn.parameters[1].shape = Shape{out};
+    return drawn;
+  }
+  static Results run(const Tensors& t, Precision p) {
+    const std::int64_t n = t.vectors(), in = t.leaf.in.shape.last(), out = t.leaf.out.shape.last();
+    const bool biased = t.leaf.parameter_count == 2;
+    Results r;
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t o = 0; o < out; ++o) {
+        Sum sum;
+        if (biased) sum.add(t.parameter(1, o));
+        for (std::int64_t k = 0; k < in; ++k) sum.add(t.x(i * in + k) * t.parameter(0, o * in + k));
+        r.output.push_back(sum.with(p));
+      }
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t k = 0; k < in; ++k) {
+        Sum sum;
+        for (std::int64_t o = 0; o < out; ++o) sum.add(t.dy(i * out + o) * t.parameter(0, o * in + k));
+        r.input_gradient.push_back(sum.with(p));
+      }
+    r.gradients.resize(biased ? 2 : 1);
+    for (std::int64_t o = 0; o < out; ++o) {
+      for (std::int64_t k = 0; k < in; ++k) {
+        Sum sum = t.gradient(0, o * in + k);
+        for (std::int64_t i = 0; i < n; ++i) sum.add(t.dy(i * out + o) * t.x(i * in + k));
+        r.gradients[0].push_back(sum.with(p));
+      }
+      if (!biased) continue;
+      Sum sum = t.gradient(1, o);
+      for (std::int64_t i = 0; i < n; ++i) sum.add(t.dy(i * out + o));
+      r.gradients[1].push_back(sum.with(p));
+    }
+    return r;
+  }
+};
+
+// ---- norms
+
+/// With statistics of a vector x of d features: a sum of d terms is off by d u times their magnitudes, so the mean by d u max|x|, each difference by
+/// that and a rounding, and what is normalised by e = (d + 8) u (1 + max|x| inverse). The inverse has half the relative error of the variance, at
+/// most e.
+template <class L> struct SlowNorm {
+  static Leaf leaf(Sizes& sizes) {
+    Leaf drawn = L::describe(L::takes());
+    const std::int64_t d = sizes.features();
+    drawn.in.shape = drawn.out.shape = sizes.shape(d);
+    const std::int64_t kept = drawn.statistics.last();
+    drawn.statistics = drawn.in.shape;
+    drawn.statistics.sizes[drawn.in.shape.dimensions - 1] = kept;
+    for (int k = 0; k < drawn.parameter_count; ++k) drawn.parameters[k].shape = Shape{d};
+    return drawn;
+  }
+  static Results run(const Tensors& t, Precision p) {
+    const std::int64_t d = t.leaf.in.shape.last();
+    const bool centred = t.leaf.statistics.last() == 2;
+    const bool biased = t.leaf.parameter_count == 2;
+    const double steps = static_cast<double>(d + 8) * p.u;
+    Results r;
+    std::vector<std::vector<Sum>> sums(static_cast<std::size_t>(t.leaf.parameter_count));
+    for (int k = 0; k < t.leaf.parameter_count; ++k)
+      for (std::int64_t j = 0; j < d; ++j) sums[static_cast<std::size_t>(k)].push_back(t.gradient(k, j));
+    for (std::int64_t v = 0; v < t.vectors(); ++v) {
+      const Vector s{t, v, centred};
+      const double e = steps * (1 + s.most * s.inverse);
+      if (centred) r.statistics.push_back({s.mean, steps * s.most});
+      r.statistics.push_back({s.inverse, 2 * e * s.inverse});
+      double level = 0, along = 0, size = 0;
+      for (std::int64_t j = 0; j < d; ++j) {
+        const double weight = t.parameter(0, j), dy = t.dy(v * d + j), hat = s.hat(t.x(v * d + j));
+        r.output.push_back({hat * weight + (biased ? t.parameter(1, j) : 0), 4 * e * (1 + std::abs(hat)) * (1 + std::abs(weight))});
+        sums[0][static_cast<std::size_t>(j)].add(dy * hat, std::abs(dy) * 2 * e * (1 + std::abs(hat)));
+        if (biased) sums[1][static_cast<std::size_t>(j)].add(dy);
+        level += centred ? dy * weight / static_cast<double>(d) : 0;
+        along += dy * weight * hat / static_cast<double>(d);
+        size = std::max({size, std::abs(dy * weight), std::abs(hat)});
+      }
+      for (std::int64_t j = 0; j < d; ++j) {
+        const double hat = s.hat(t.x(v * d + j));
+        r.input_gradient.push_back(
+            {s.inverse * (t.dy(v * d + j) * t.parameter(0, j) - level - hat * along), 8 * e * s.inverse * (1 + size) * (1 + size) * (1 + size)});
+      }
+    }
+    r.gradients.resize(sums.size());
+    for (std::size_t k = 0; k < sums.size(); ++k)
+      for (const Sum& sum : sums[k]) r.gradients[k].push_back(sum.with(p));
+    return r;
+  }
+
+ private:
+  struct Vector {
+    double mean = 0, inverse = 0, most = 0;
+    Vector(const Tensors& t, std::int64_t v, bool centred) {
+      const std::int64_t d = t.leaf.in.shape.last();
+      double variance = 0;
+      for (std::int64_t j = 0; j < d && centred; ++j) mean += t.x(v * d + j) / static_cast<double>(d);
+      for (std::int64_t j = 0; j < d; ++j) {
+        const double x = t.x(v * d + j);
+        most = std::max(most, std::abs(x));
+        variance += (x - mean) * (x - mean) / static_cast<double>(d);
+      }
+      inverse = 1 / std::sqrt(variance + static_cast<double>(L::epsilon));
+    }
+    [[nodiscard]] double hat(double x) const { return (x - mean) * inverse; }
+  };
+};
+template <std::int64_t Features, class... Options> struct Slow<LayerNorm<Features, Options...>> : SlowNorm<LayerNorm<Features, Options...>> {};
+template <std::int64_t Features, class... Options> struct Slow<RMSNorm<Features, Options...>> : SlowNorm<RMSNorm<Features, Options...>> {};
+
+// ---- layers of one element
+
+/// A function and its derivative, both from the input. Eight roundings of numbers of the size of the input, or of 1.
+template <class L> struct SlowElementwise {
+  static Leaf leaf(Sizes& sizes) { return L::describe(Spec{sizes.shape(sizes.features())}); }
+  static Results run(const Tensors& t, Precision p) {
+    Results r;
+    for (std::int64_t i = 0; i < t.rows * t.leaf.in.elements(); ++i) {
+      const double x = t.x(i);
+      const double far = std::isnan(x) ? 0 : std::abs(x);
+      const double size = 8 * p.u * (1 + far);
+      const double slope = Slow<L>::slope(x);
+      r.output.push_back({Slow<L>::value(x), size});
+      r.input_gradient.push_back({t.dy(i) * slope, size * std::abs(t.dy(i)) * (1 + far)});
+    }
+    return r;
+  }
+};
+template <> struct Slow<ReLU> : SlowElementwise<ReLU> {
+  static double value(double x) { return x < 0 ? 0 : x; }
+  static double slope(double x) { return x <= 0 ? 0 : 1; }
+};
+template <> struct Slow<GELU> : SlowElementwise<GELU> {
+  static double value(double x) { return x * distribution(x); }
+  static double slope(double x) { return distribution(x) + x * std::exp(-x * x / 2) / std::sqrt(2 * pi); }
+
+ private:
+  static constexpr double pi = 3.14159265358979323846;
+  static double distribution(double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; }
+};
+template <> struct Slow<Tanh> : SlowElementwise<Tanh> {
+  static double value(double x) { return std::tanh(x); }
+  static double slope(double x) { return 1 / (std::cosh(x) * std::cosh(x)); }
+};
+template <> struct Slow<Sigmoid> : SlowElementwise<Sigmoid> {
+  static double value(double x) { return 1 / (1 + std::exp(-x)); }
+  static double slope(double x) { return value(x) * value(-x); }
+};
+
+/// The mask of each element is drawn from its number in the batch, alone. What is dropped is 0, whatever it was.
+template <auto Numerator, auto Denominator> struct Slow<Dropout<Numerator, Denominator>> {
+  using L = Dropout<Numerator, Denominator>;
+  static Leaf leaf(Sizes& sizes) { return L::describe(Spec{sizes.shape(sizes.features())}); }
+  static Results run(const Tensors& t, Precision p) {
+    Results r;
+    const std::int64_t n = t.leaf.in.elements();
+    for (std::int64_t i = 0; i < t.rows * n; ++i) {
+      const auto number = static_cast<std::uint64_t>(t.context.first_row * n + i);
+      const bool dropped = mask_bits(t.context.seed, t.context.stream(), number) < L::threshold();
+      const double factor = !t.context.trains ? 1 : dropped ? 0 : static_cast<double>(Denominator) / static_cast<double>(Denominator - Numerator);
+      const auto scaled = [&](double of) { return factor == 0 ? Wanted{} : Wanted{of * factor, 2.02 * p.u * std::abs(of * factor)}; };
+      r.output.push_back(scaled(t.x(i)));
+      r.input_gradient.push_back(scaled(t.dy(i)));
+    }
+    return r;
+  }
+};
+
+// ---- layers without arithmetic
+
+/// Values and gradients go on as they are.
+template <class L> struct SlowReshape {
+  static Results run(const Tensors& t, Precision) {
+    Results r;
+    for (std::int64_t i = 0; i < t.rows * t.leaf.in.elements(); ++i) {
+      r.output.push_back({t.x(i), 0});
+      r.input_gradient.push_back({t.dy(i), 0});
+    }
+    return r;
+  }
+};
+template <> struct Slow<Flatten> : SlowReshape<Flatten> {
+  static Leaf leaf(Sizes& sizes) { return Flatten::describe(Spec{sizes.shape(sizes.features())}); }
+};
+template <std::int64_t... Of> struct Slow<Unflatten<Of...>> : SlowReshape<Unflatten<Of...>> {
+  static Leaf leaf(Sizes& sizes) {
+    Shape shape;
+    if (sizes.below(2) == 0) shape.append(1 + sizes.below(4));
+    shape.append((1 * ... * Of));
+    return Unflatten<Of...>::describe(Spec{shape});
+  }
+};
+
+// ---- Embedding
+
+template <std::int64_t Vocabulary, std::int64_t Features> struct Slow<Embedding<Vocabulary, Features>> {
+  static Leaf leaf(Sizes& sizes) {
+    const std::int64_t tokens = 1 + sizes.below(40), features = sizes.features();
+    Leaf drawn = Embedding<Vocabulary, Features>::describe(Spec{Shape{1}, ElementType::int32});
+    drawn.in.shape = sizes.shape(1 + sizes.below(9));
+    drawn.out.shape = drawn.in.shape;
+    drawn.out.shape.append(features);
+    drawn.parameters[0].shape = Shape{tokens, features};
+    drawn.vocabulary = tokens;
+    return drawn;
+  }
+  static Results run(const Tensors& t, Precision p) {
+    const std::int64_t ids = t.rows * t.leaf.in.elements(), d = t.leaf.out.shape.last(), tokens = t.leaf.vocabulary;
+    const auto id = [&](std::int64_t i) { return std::bit_cast<std::int32_t>(t.input[static_cast<std::size_t>(i)]); };
+    Results r;
+    for (std::int64_t i = 0; i < ids; ++i)
+      for (std::int64_t j = 0; j < d; ++j) r.output.push_back({t.parameter(0, id(i) * d + j), 0});
+    r.gradients.resize(1);
+    for (std::int64_t token = 0; token < tokens; ++token)
+      for (std::int64_t j = 0; j < d; ++j) {
+        Sum sum = t.gradient(0, token * d + j);
+        for (std::int64_t i = 0; i < ids; ++i)
+          if (id(i) == token) sum.add(t.dy(i * d + j));
+        r.gradients[0].push_back(sum.with(p));
+      }
+    return r;
+  }
+};
+
+// ---- losses
+
+/// One grain of a loss: `features` of all `positions` of a row together, whole.
+struct LossCase {
+  std::int64_t rows, features, positions, total_rows;
+  const Floats& output;
+};
+struct LossResults {
+  Wanted sum;
+  Numbers gradient;
+};
+
+/// SlowLoss<Loss> has   static std::vector<Loss::Target> targets(const LossCase&);   and   static LossResults run(const LossCase&, targets,
+/// Precision).
+template <class Loss> struct SlowLoss;
+
+template <> struct SlowLoss<CrossEntropy> {
+  using Targets = std::vector<std::int32_t>;
+  static Targets targets(const LossCase& c) {
+    Targets drawn;
+    for (std::int64_t i = 0; i < c.rows * c.positions; ++i) drawn.push_back(static_cast<std::int32_t>((7 * i + 3) % (c.features / c.positions)));
+    return drawn;
+  }
+  /// x - max rounds (4 u absolute of logits up to 2), exp 2 u, the scale, two products and the difference u each, all at most 1 / total. Each power
+  /// is off by 6 u relative, and so is the logarithm of their sum; the sum over rows rounds once to a float. 16 u cover parts, whose terms round once
+  /// more.
+  static LossResults run(const LossCase& c, const Targets& targets, Precision p) {
+    const std::int64_t classes = c.features / c.positions;
+    const double total = static_cast<double>(c.total_rows * c.positions);
+    LossResults r;
+    for (std::int64_t i = 0; i < c.rows * c.positions; ++i) {
+      const auto x = [&](std::int64_t j) { return static_cast<double>(c.output[static_cast<std::size_t>(i * classes + j)]); };
+      double powers = 0;
+      for (std::int64_t j = 0; j < classes; ++j) powers += std::exp(x(j));
+      const std::int64_t target = targets[static_cast<std::size_t>(i)];
+      r.sum.value += (std::log(powers) - x(target)) / static_cast<double>(c.positions);
+      for (std::int64_t j = 0; j < classes; ++j) r.gradient.push_back({(std::exp(x(j)) / powers - (j == target ? 1 : 0)) / total, 16 * p.u / total});
+    }
+    r.sum.bound = 12 * p.u * static_cast<double>(c.rows) + 2 * p.u * r.sum.value;
+    return r;
+  }
+};
+
+template <> struct SlowLoss<MeanSquaredError> {
+  using Targets = std::vector<float>;
+  static Targets targets(const LossCase& c) {
+    Targets drawn;
+    for (std::int64_t i = 0; i < c.rows * c.features; ++i) drawn.push_back(uniform(Seed{77}, 1, static_cast<std::uint64_t>(i), -1.0F, 1.0F));
+    return drawn;
+  }
+  /// The difference, the scale and a product round once each; squares of rounded differences, and one rounding at the end.
+  static LossResults run(const LossCase& c, const Targets& targets, Precision p) {
+    LossResults r;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const double difference = static_cast<double>(c.output[i]) - static_cast<double>(targets[i]);
+      const double slope = 2 * difference / static_cast<double>(c.features * c.total_rows);
+      r.sum.value += difference * difference / static_cast<double>(c.features);
+      r.gradient.push_back({slope, 3.01 * p.u * std::abs(slope)});
+    }
+    r.sum.bound = 3.01 * p.u * r.sum.value;
+    return r;
+  }
+};
+
+}  // namespace conformance
