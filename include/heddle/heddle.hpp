@@ -10,6 +10,7 @@
 #include "heddle/core/version.hpp"
 #include "heddle/graph/branches.hpp"
 #include "heddle/graph/frozen.hpp"
+#include "heddle/graph/layers/attention.hpp"
 #include "heddle/graph/layers/by_hand.hpp"
 #include "heddle/graph/layers/dropout.hpp"
 #include "heddle/graph/layers/embedding.hpp"

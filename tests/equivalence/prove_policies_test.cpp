@@ -64,6 +64,10 @@ template <class... Parts> using OfAdapted = Plan<Adapted, CrossEntropy, AdamW, B
 struct NormedBlock : Residual<RMSNorm<4, Epsilon<6>>, Linear<4, 6>, GELU, Dropout<1, 4>, Linear<6, 4>, Dropout<1, 3>> {};
 struct Normed : Sequential<Input<4, 4>, LayerNorm<4>, Repeat<2, NormedBlock>, LayerNorm<4, NoBias>, Linear<4, 6>> {};
 template <class... Parts> using OfNormed = Plan<Normed, CrossEntropy, AdamW, Batch<8>, Parts...>;
+/// Attention, causal and with shared keys and values, between norms.
+struct Attending : Sequential<Input<4, 4>, LayerNorm<4>, Linear<4, 12>, SelfAttention<Heads<4>, Causal>, Linear<4, 8>,
+                              Residual<RMSNorm<8>, Linear<8, 16>, SelfAttention<Heads<4>, KeyValueHeads<2>>, Linear<8, 8>>, Linear<8, 6>> {};
+template <class... Parts> using OfAttending = Plan<Attending, CrossEntropy, AdamW, Batch<8>, Parts...>;
 struct Tokens : Sequential<Input<4>, Frozen<Embedding<12, 4>>, Repeat<2, Block>, Linear<4, 4>, Frozen<Block>, Linear<4, 12, NoBias>> {};
 template <class... Parts> using OfTokens = Plan<Tokens, CrossEntropy, MomentumSGD, Batch<4>, Clip<GlobalNorm>, Parts...>;
 struct Later : Sequential<Input<2, 3>, ReLU, Flatten, Tanh, Linear<6, 6>, GELU, Linear<6, 6>> {};
@@ -144,6 +148,18 @@ TEST_CASE("norms and dropout do, with vectors whole or in parts on ranks that sp
       .data<OfNormed<Hybrid<TensorParallel<2, SequenceParallel>, Staged<OneFOneB, Microbatches<2>>, DataParallel<2>>>>()
       .data<OfNormed<TensorParallel<2, SequenceParallel>, Recompute<EveryBlock>>>()
       .data<OfNormed<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2, SequenceParallel>>, Recompute<RMSNorm<4, Epsilon<6>>>>>();
+}
+
+TEST_CASE("attention, of replicas, slices, stages and split layers, does") {
+  OneHash{}
+      .plan<OfAttending<Single>>()
+      .data<OfAttending<WeightedDataParallel<3, 1>>>()
+      .data<OfAttending<Sharded<4>>>()
+      .plan<OfAttending<TensorParallel<2>>>()
+      .data<OfAttending<TensorParallel<2, SequenceParallel>>>()
+      .data<OfAttending<Hybrid<TensorParallel<2>, Staged<OneFOneB, Microbatches<2>>, DataParallel<2>>>>()
+      .data<OfAttending<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2, SequenceParallel>>,
+                        Recompute<SelfAttention<Heads<4>, Causal>>>>();
 }
 
 TEST_CASE("a loss of a user with more, fewer or other targets than outputs is that of one device") {

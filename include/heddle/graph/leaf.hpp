@@ -37,7 +37,7 @@ struct Leaf {
   static constexpr int most_parameters = Signature::most_parameters;
   static constexpr int most_signatures = 4;
   Text<24> kind;     ///< "Linear"
-  Text<48> spelled;  ///< "Linear<784, 50>"
+  Text<64> spelled;  ///< "Linear<784, 50>"
   Spec in;
   Spec out;
   Parameter parameters[most_parameters];

@@ -29,8 +29,8 @@ template <int Capacity> constexpr void write_word(Text<Capacity>& text, std::str
 /// spelled("Linear", 784, 50) is "Linear<784, 50>"; words such as "NoBias" may stand among the sizes.
 ///
 /// Tested  graph/spelled_test
-template <class... Part> [[nodiscard]] constexpr Text<48> spelled(std::string_view kind, const Part&... parts) {
-  Text<48> text{kind};
+template <class... Part> [[nodiscard]] constexpr Text<64> spelled(std::string_view kind, const Part&... parts) {
+  Text<64> text{kind};
   text << '<';
   int written = 0;
   const auto comma = [&] {

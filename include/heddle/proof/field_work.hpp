@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "heddle/compute/field/any_layer.hpp"
+#include "heddle/compute/field/attention.hpp"
 #include "heddle/compute/field/dropout.hpp"
 #include "heddle/compute/field/elementwise.hpp"
 #include "heddle/compute/field/embedding.hpp"

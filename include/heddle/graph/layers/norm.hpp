@@ -54,7 +54,7 @@ template <class... Options> struct NormOptions {
     return otherwise;
   }
   /// ", NoBias, Epsilon<6>" as they were written.
-  static constexpr void write(Text<48>& to) { (void(to << ", " << type_name<Options>().view()), ...); }
+  static constexpr void write(Text<64>& to) { (void(to << ", " << type_name<Options>().view()), ...); }
 };
 
 /// What both norms have in common: each vector of the last dimension is divided by its own size, and by nothing of other vectors, so any other
