@@ -81,7 +81,9 @@ template <class Visit> struct Numbers {
   void leaf(TracedLeaf& traced) {
     Leaf& l = traced.leaf;
     visit("leaf.path.length", traced.path.length);
-    visit("leaf.adds", traced.adds);
+    visit("leaf.operands", l.operands);
+    visit("leaf.sums", l.sums);
+    spec("leaf.other", l.other);
     visit("leaf.kind.length", l.kind.length);
     visit("leaf.spelled.length", l.spelled.length);
     spec("leaf.in", l.in);

@@ -32,8 +32,8 @@ struct ByHand {
   Graph graph;
 
   ByHand() {
-    leaves[0] = {described("Affine<6, 4>", 6, 4), Text<80>{"first"}, TypeId::none, false};
-    leaves[1] = {described("Affine<4, 4>", 4, 4), Text<80>{"body.*.inner.*"}, TypeId::none, false};
+    leaves[0] = {described("Affine<6, 4>", 6, 4), Text<80>{"first"}, TypeId::none};
+    leaves[1] = {described("Affine<4, 4>", 4, 4), Text<80>{"body.*.inner.*"}, TypeId::none};
     for (int n = 0; n < 3; ++n) {
       nodes[n].leaf = n == 0 ? 0 : 1;
       nodes[n].operands[0] = n;

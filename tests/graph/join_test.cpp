@@ -39,6 +39,33 @@ TEST_CASE("branches that cannot be added are named by number or name, with both 
              "that looks ids up, or each of them look ids up."));
 }
 
+TEST_CASE("what joins says what its second value is, and adds or has a kernel that keeps neither parameters nor statistics") {
+  const Spec six = of(Shape{6});
+  const auto joined = [&](auto change) {
+    Leaf leaf = Add::describe(six, six);
+    change(leaf);
+    return check_joined(leaf, six, six);
+  };
+  const auto finds = [](const Diagnosis& found, int code, std::string_view words) {
+    return found.code == Code{'G', code} && found.words.view().find(words) != std::string_view::npos;
+  };
+  const auto kernel = [](Leaf& leaf) { leaf.sums = false; };
+  CHECK(joined([](Leaf&) {}).ok());
+  CHECK(joined(kernel).ok());
+  CHECK(finds(joined([&](Leaf& leaf) { kernel(leaf), leaf.other.shape = Shape{5}; }), 1, "takes 2 values, the second (5), but joins (6) and (6)"));
+  CHECK(finds(joined([](Leaf& leaf) { leaf.in.shape = Shape{5}; }), 1, "takes (5) but the value before it has (6)"));
+  CHECK(finds(joined([&](Leaf& leaf) { kernel(leaf), leaf.operands = 1, leaf.other = Spec{}; }), 1, "takes 1 values"));
+  CHECK(finds(joined([](Leaf& leaf) { leaf.operands = 3; }), 23, "takes 3 values. Fix: take one, or two"));
+  CHECK(finds(joined([](Leaf& leaf) { leaf.operands = 1; }), 23, "takes one value, but says what the second is, or that it adds both"));
+  CHECK(finds(joined([&](Leaf& leaf) { kernel(leaf), leaf.with({"weight", Shape{6}}); }), 23, "so it can have no parameters, statistics"));
+  CHECK(finds(joined([&](Leaf& leaf) { kernel(leaf), leaf.statistics = Shape{2}; }), 23, "so it can have no parameters, statistics"));
+  CHECK(finds(joined([&](Leaf& leaf) { kernel(leaf), leaf.elementwise = true; }), 23, "is neither elementwise nor a reshape"));
+  CHECK(finds(joined([&](Leaf& leaf) { kernel(leaf), leaf.saves = Saves::output; }), 23, "saves its output, which is not kept"));
+  CHECK(finds(joined([](Leaf& leaf) { leaf.saves = Saves::input; }), 23, "says that it adds (6) and (6) to (6)"));
+  CHECK(finds(joined([](Leaf& leaf) { leaf.other.shape = Shape{5}; }), 23, "says that it adds (6) and (5) to (6)"));
+  CHECK(finds(joined([&](Leaf& leaf) { kernel(leaf), leaf.other.shape = Shape{0}; }), 6, "takes as its second value (0), which has a size below 1"));
+}
+
 TEST_CASE("a Residual is told of as one") {
   CHECK(says(refused(of(Shape{6}), of(Shape{4}), {}),
              "the Residual in 'mix' takes (4) but its layers give (6), which cannot be added. Fix: let the last layer inside give (4)."));

@@ -136,3 +136,21 @@ TEST_CASE("statistics lie whole or in parts along a dimension that they have") {
         "[heddle.P03] keeps statistics that are Shard<1>, which they cannot be. Fix: keep a dimension that is there, or Replicate.");
   CHECK(check_signature(kept, s.with_statistics(laid::partial)).code == refused);
 }
+
+TEST_CASE("of two operands the second is divided as the first is, and a rank count must divide both") {
+  Leaf leaf;
+  leaf.in = Spec{Shape{4, 6}};
+  leaf.other = Spec{Shape{4, 9}};
+  leaf.out = Spec{Shape{4, 15}};
+  leaf.operands = 2;
+  const Signature rows{laid::shard(0), laid::shard(0), laid::shard(0), laid::shard(0), {}, {}};
+  const Signature columns{laid::shard(1), laid::replicate, laid::shard(1), laid::replicate, {}, {}};
+  const Leaf local = local_leaf(leaf, rows, 2);
+  CHECK(local.in.shape == Shape{2, 6});
+  CHECK(local.other.shape == Shape{2, 9});
+  CHECK(local.out.shape == Shape{2, 15});
+  CHECK(indivisible_size(leaf, rows, 2) == 0);
+  CHECK(indivisible_size(leaf, columns, 2) == 9);
+  leaf.other = Spec{Shape{9}};
+  CHECK(check_signature(leaf, columns).code == Code{'P', 3});
+}

@@ -19,7 +19,6 @@ struct TracedLeaf {
   Leaf leaf;
   Text<80> path;  ///< state_dict prefix; '*' stands for the number of a repetition: "blocks.*.linear1"
   TypeId type = TypeId::none;
-  bool adds = false;  ///< the sum at the end of a Residual: two operands
 };
 
 /// One execution of a leaf. Value v is the output of node v - 1; value 0 is the input of the model.
@@ -27,7 +26,7 @@ struct Node {
   static constexpr int most_nested_repeats = 3;
   int leaf = 0;
   int operands[2]{};
-  int operand_count = 1;
+  int operand_count = 1;  ///< Leaf::operands of its leaf
   int repetition[most_nested_repeats]{};
   int block = -1;  ///< block of the outermost Repeat or OneUnit that it belongs to, -1 outside
   int first_parameter = 0;
@@ -74,7 +73,7 @@ struct Graph {
   GraphSplit split;  ///< leaves are then of the size that one rank runs
 
   [[nodiscard]] constexpr const Leaf& leaf(int node) const { return leaves[nodes[node].leaf].leaf; }
-  [[nodiscard]] constexpr bool adds(int node) const { return leaves[nodes[node].leaf].adds; }
+  [[nodiscard]] constexpr bool adds(int node) const { return leaves[nodes[node].leaf].leaf.sums; }
   [[nodiscard]] constexpr const Spec& spec(int value) const {
     if (value == 0) return input;
     return split.ranks > 1 ? split.spec_between[nodes[value - 1].leaf] : leaves[nodes[value - 1].leaf].leaf.out;

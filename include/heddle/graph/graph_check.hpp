@@ -28,7 +28,7 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
   bool texts = is_text(traced.path) && is_text(leaf.kind) && is_text(leaf.spelled) && is_text(leaf.fault.words);
   for (const Parameter& p : leaf.parameters) texts = texts && is_text(p.name);
   if (!texts) return broken_graph() << "kind " << number << " of layers has a text longer than its room. Fix: write texts with <<.";
-  if (leaf.saves > Saves::both || leaf.in.type > ElementType::int32 || leaf.out.type > ElementType::int32)
+  if (leaf.saves > Saves::both || leaf.in.type > ElementType::int32 || leaf.other.type > ElementType::int32 || leaf.out.type > ElementType::int32)
     return broken_graph() << "kind " << number << " of layers, " << leaf.spelled.view()
                           << ", has a type of elements or of what is saved that is none. Fix: name one of ElementType, and one of Saves.";
   if (const Diagnosis found = check_counts(leaf); !found.ok()) return found;
@@ -56,7 +56,7 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
   if (node.leaf < 0 || node.leaf >= graph.leaf_count)
     return broken() << " is of kind " << node.leaf << ", but the graph has " << graph.leaf_count << " kinds of layers. Fix: count them from 0.";
   const TracedLeaf& traced = graph.leaves[node.leaf];
-  const int operands = traced.adds ? 2 : 1;
+  const int operands = traced.leaf.operands;
   if (node.operand_count != operands)
     return broken() << " takes " << node.operand_count << " values, but " << traced.leaf.spelled.view() << " takes " << operands << ". Fix: name "
                     << (operands == 2 ? "both." : "one.");
@@ -64,8 +64,8 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
     const int value = node.operands[k];
     if (value < 0 || value > number)
       return broken() << " takes value " << value << ", but only values 0 to " << number << " are made before it. Fix: name one of them.";
-    if (!(graph.spec(value) == traced.leaf.in))
-      return broken() << " takes " << traced.leaf.in.shape << ", but value " << value << " has " << graph.spec(value).shape
+    if (!(graph.spec(value) == traced.leaf.operand(k)))
+      return broken() << " takes " << traced.leaf.operand(k).shape << ", but value " << value << " has " << graph.spec(value).shape
                       << " or other elements. Fix: describe the layer for the value that it takes.";
   }
   for (const int time : node.repetition)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: graph. A leaf that makes one value of two: what it says of itself, and the sentence for two that do not fit.
-// Sees: core, graph/leaf.  Does not see: policies, devices, memory.
+// Sees: core, graph/leaf_rules.  Does not see: policies, devices, memory.
 // In: the Specs of both values.  Out: Add, the concept Joins, Joint, G02.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include "heddle/core/rule.hpp"
 #include "heddle/core/shape.hpp"
 #include "heddle/graph/leaf.hpp"
+#include "heddle/graph/leaf_rules.hpp"
 
 namespace heddle::graph_room {
 
@@ -33,13 +34,25 @@ struct Add {
     Leaf leaf;
     leaf.kind << "Add";
     leaf.spelled << "Add";
-    leaf.in = leaf.out = first;
+    leaf.in = leaf.other = leaf.out = first;
+    leaf.operands = 2;
+    leaf.sums = true;
     leaf.saves = Saves::nothing;
     leaf.forward_flops = first.elements();
     for (int d = 0; d < first.shape.dimensions; ++d) leaf.splits({laid::shard(d), laid::shard(d), laid::shard(d), laid::shard(d), {}, {}});
     return leaf;
   }
 };
+
+/// What is wrong with a leaf that is to make one value of these two.
+/// Errors  G01 too, if its description takes another second value than there is
+/// Tested  graph/join_test
+[[nodiscard]] constexpr Diagnosis check_joined(const Leaf& leaf, const Spec& first, const Spec& second) {
+  if (const Diagnosis found = check_leaf(leaf, first); !found.ok()) return found;
+  if (leaf.operands == 2 && leaf.other == second) return {};
+  return broken_leaf(leaf, 1) << " takes " << int{leaf.operands} << " values, the second " << leaf.other.shape << ", but joins " << first.shape
+                              << " and " << second.shape << ". Fix: let its describe say leaf.operands = 2 and leaf.other = second.";
+}
 
 /// What a sentence calls two values that are joined: branch 0 and another one, by their names or numbers. Of a Residual the second value is what it
 /// takes, and `position` is 0.

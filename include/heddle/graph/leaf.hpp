@@ -40,6 +40,9 @@ struct Leaf {
   Text<64> spelled;  ///< "Linear<784, 50>"
   Spec in;
   Spec out;
+  Spec other{};              ///< what a leaf of two operands takes as its second
+  std::int8_t operands = 1;  ///< values that it takes: 2 of what joins branches
+  bool sums = false;         ///< no arithmetic of its own: the output is the sum of both operands, whose gradient is that of each
   Parameter parameters[most_parameters];
   int parameter_count = 0;
   Saves saves = Saves::input;
@@ -59,6 +62,9 @@ struct Leaf {
   int surplus_parameters = 0;       ///< beyond the fourth, which are not kept: a model with such a layer is refused (G19)
   int surplus_signatures = 0;
 
+  [[nodiscard]] constexpr const Spec& operand(int k) const { return k == 0 ? in : other; }
+  /// The gradient of the output is that of each operand as it is.
+  [[nodiscard]] constexpr bool hands_on() const { return sums || reshapes; }
   [[nodiscard]] constexpr std::int64_t statistics_elements() const { return statistics.dimensions == 0 ? 0 : statistics.elements(); }
   /// Of those: the gradient of the input, where somebody needs it.
   [[nodiscard]] constexpr std::int64_t input_flops() const { return backward_flops - weight_flops; }

@@ -85,8 +85,28 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
   }
   return {};
 }
+/// G23: what takes two values has a kernel that makes one value of them, and the gradient of either, and nothing else.
+[[nodiscard]] constexpr Diagnosis check_operands(const Leaf& leaf) {
+  const auto broken = [&] { return broken_leaf(leaf, 23); };
+  if (leaf.operands < 1 || leaf.operands > 2)
+    return broken() << " takes " << int{leaf.operands} << " values. Fix: take one, or two; Branches join more of them one after another.";
+  if (leaf.operands == 1 && (leaf.sums || leaf.other.shape.dimensions != 0))
+    return broken() << " takes one value, but says what the second is, or that it adds both. Fix: set leaf.operands to 2.";
+  if (leaf.operands == 1) return {};
+  if (const Diagnosis found = check_shape(leaf, " takes as its second value", "", leaf.other.shape); !found.ok()) return found;
+  if (leaf.parameter_count > 0 || leaf.statistics.dimensions != 0 || leaf.elementwise || leaf.reshapes || leaf.vocabulary != 0)
+    return broken() << " takes two values, so it can have no parameters, statistics or token ids, and is neither elementwise nor a reshape. Fix: "
+                       "let another layer do that.";
+  if (leaf.saves == Saves::output || leaf.saves == Saves::both)
+    return broken() << " takes two values and saves its output, which is not kept. Fix: save the input, which is both values, or nothing.";
+  if (leaf.sums && (leaf.saves != Saves::nothing || !(leaf.in == leaf.other) || !(leaf.in == leaf.out)))
+    return broken() << " says that it adds " << leaf.in.shape << " and " << leaf.other.shape << " to " << leaf.out.shape
+                    << ". Fix: let all be alike and save nothing, or drop sums and write a kernel.";
+  return {};
+}
 /// G23: what contradicts itself; G21 operations that cannot be counted.
 [[nodiscard]] constexpr Diagnosis check_facts(const Leaf& leaf) {
+  if (const Diagnosis found = check_operands(leaf); !found.ok()) return found;
   if (leaf.reshapes && leaf.in.elements() != leaf.out.elements())
     return broken_leaf(leaf, 23) << " says that it only reshapes, but makes " << leaf.out.shape << " of " << leaf.in.shape
                                  << ". Fix: give as many elements as it takes, or drop reshapes.";
@@ -163,7 +183,8 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
   }
   for (int i = 0; i < leaf.signature_count; ++i)
     if (leaf.signatures[i].surplus > 0) return false;
-  if (leaf.elementwise || leaf.reshapes || leaf.out.type != ElementType::float32 || leaf.in.type != ElementType::float32 || leaf.vocabulary != 0)
+  if (leaf.operands != 1 || leaf.sums || leaf.other.shape.dimensions != 0 || leaf.elementwise || leaf.reshapes ||
+      leaf.out.type != ElementType::float32 || leaf.in.type != ElementType::float32 || leaf.vocabulary != 0)
     return check_facts(leaf).ok();
   return leaf.forward_flops >= 0 && leaf.backward_flops >= 0 && leaf.weight_flops >= 0 && leaf.forward_flops <= most_flops &&
          leaf.backward_flops <= most_flops && leaf.weight_flops <= most_flops;

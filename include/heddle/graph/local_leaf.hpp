@@ -18,6 +18,7 @@ namespace heddle::graph_room {
   for (const std::int64_t size :
        {size_along(leaf.in.shape, signature.input), size_along(leaf.out.shape, signature.output), size_along(leaf.statistics, signature.statistics)})
     if (size % ranks != 0) return size;
+  if (const std::int64_t size = leaf.operands == 2 ? size_along(leaf.other.shape, signature.input) : 0; size % ranks != 0) return size;
   for (int p = 0; p < leaf.parameter_count; ++p)
     if (const std::int64_t size = size_along(leaf.parameters[p].shape, signature.parameters[p]); size % ranks != 0) return size;
   return 0;
@@ -39,6 +40,7 @@ constexpr void divide(Shape& shape, Laid how, int ranks) {
   Leaf local = leaf;
   if (signature == Signature{}) return local;
   divide(local.in.shape, signature.input, ranks);
+  if (leaf.operands == 2) divide(local.other.shape, signature.input, ranks);
   divide(local.out.shape, signature.output, ranks);
   divide(local.statistics, signature.statistics, ranks);
   for (int p = 0; p < leaf.parameter_count; ++p) divide(local.parameters[p].shape, signature.parameters[p], ranks);
@@ -86,7 +88,7 @@ constexpr void divide(Shape& shape, Laid how, int ranks) {
     return Diagnosis{Code{'P', 3}, what} << how << why << wanted << '.';
   };
   const auto missing = [](const Shape& shape, Laid how) { return how.sharded() && how.dimension() >= shape.dimensions; };
-  if (s.input.partial() || missing(leaf.in.shape, s.input))
+  if (s.input.partial() || missing(leaf.in.shape, s.input) || (leaf.operands == 2 && missing(leaf.other.shape, s.input)))
     return broken("takes an input that is ", s.input, ", which it cannot be. Fix: take a dimension that is there, or ", laid::replicate);
   if (missing(leaf.out.shape, s.output))
     return broken("gives an output that is ", s.output, ", a dimension that it does not have. Fix: give it as ", laid::replicate);

@@ -29,9 +29,16 @@ namespace heddle::graph_room {
   return value;
 }
 
-/// G18: what a layer computes is no token id, and no gradient goes through a lookup, so layers before it would never be trained.
+/// G18: what a layer computes is no token id, and no gradient goes through a lookup, so layers before it would never be trained. What one branch
+/// looks up another one does not read as numbers.
 /// Tested  graph/token_ids_test, fail/G18_lookup_of_computed_values
 [[nodiscard]] constexpr Diagnosis check_token_ids(const Graph& graph) {
+  for (int n = 0; n < graph.node_count && graph.input.type != ElementType::float32; ++n)
+    for (int k = 0; k < graph.nodes[n].operand_count; ++k)
+      if (graph.spec(graph.nodes[n].operands[k]).type != graph.leaf(n).operand(k).type)
+        return Diagnosis{Code{'G', 18}, ""} << graph.describe(n).view()
+                                            << " reads numbers, but what it reads are token ids, which another layer looks up. Fix: let it stand "
+                                               "behind a layer that looks them up.";
   for (int n = 0; n < graph.node_count; ++n) {
     if (graph.leaf(n).vocabulary == 0) continue;
     if (const int made = before_reshapes(graph, graph.nodes[n].operands[0]); made > 0)

@@ -134,10 +134,15 @@ template <int Leaves, int Nodes> struct Tracer {
     entry.leaf = Op::describe(spec(first), spec(second));
     entry.path = path_;
     entry.type = type_id<Op>();
-    entry.adds = true;
-    if (fault.ok() && !(Op::wanted(spec(first), spec(second)) == spec(second)))
-      fault = refuse_join<Op>(spec(first), spec(second), joint, place().view());
-    return record(first, second, 2) + 1;
+    Diagnosis found;
+    if (!(Op::wanted(spec(first), spec(second)) == spec(second)))
+      refuse(found = refuse_join<Op>(spec(first), spec(second), joint, place().view()));
+    else
+      found = check_joined(entry.leaf, spec(first), spec(second));
+    if (!found.ok()) entry.leaf = nothing_of(entry.leaf, spec(first));
+    const int node = record(first, second, 2);
+    if (!found.ok()) blame(node, found);
+    return node + 1;
   }
   template <class Op, class... Layers> constexpr void check_branches() {
     if (const Diagnosis found = graph_room::check_branches<Op, Layers...>(place().view()); !found.ok()) refuse(found);
@@ -191,7 +196,8 @@ template <int Leaves, int Nodes> struct Tracer {
     while (made > 0 && leaves[nodes[made - 1].leaf].leaf.reshapes) made = nodes[made - 1].operands[0];
     if (made > 0) return reader.vocabulary > 0 ? given : spec(value);
     input.type = given.type;
-    for (int n = 0; n < value; ++n) leaves[nodes[n].leaf].leaf.in.type = leaves[nodes[n].leaf].leaf.out.type = given.type;
+    for (int v = value; v > 0; v = nodes[v - 1].operands[0])
+      leaves[nodes[v - 1].leaf].leaf.in.type = leaves[nodes[v - 1].leaf].leaf.out.type = given.type;
     return given;
   }
   template <class L> constexpr void learn_input() {

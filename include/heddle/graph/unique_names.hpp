@@ -20,7 +20,7 @@ template <int Most> [[nodiscard]] constexpr Diagnosis check_unique_names(const T
   bool wanted[std::size_t{Most + 1}]{};
   for (int i = 0; i < count; ++i) {
     paths[i] = leaves[i].path.view();
-    wanted[i] = !leaves[i].adds;  // the sum of a Residual has the path of that Residual and no parameters
+    wanted[i] = leaves[i].leaf.operands == 1;  // what joins branches has the path of these Branches and no parameters
   }
   int earlier = 0;
   const int twice = SortedLabels<Most>{paths, wanted}.first_twice(earlier);

@@ -83,7 +83,7 @@ struct SplitPath {
         if (k == 0) read_from[l] = static_cast<std::int16_t>(value == 0 ? 0 : maker(value) + 1);
         if (value == 0) {
           reads_input[l] = true;
-        } else if (value != n || maker(value) != l - 1 || graph.adds(n)) {  // not the one reader, next in line
+        } else if (value != n || maker(value) != l - 1 || leaf(l).operands > 1) {  // not the one reader, next in line
           shared[maker(value)] = true;
           if (l > 0) shared[l - 1] = true;  // the same leaf reads that as well: both lie alike
         }
@@ -135,7 +135,7 @@ struct SplitPath {
   [[nodiscard]] constexpr bool takes(int l, int state, Laid before) const {
     const Laid wanted = signature(l, state).input;
     const bool cut = before.replicated() && wanted.sharded() && leaf(l).by_hand;
-    return before == wanted || cut || (before == sequence && wanted.replicated() && splits_sequences && !leaf(l).reshapes && !graph.leaves[l].adds);
+    return before == wanted || cut || (before == sequence && wanted.replicated() && splits_sequences && !leaf(l).reshapes && leaf(l).operands == 1);
   }
   [[nodiscard]] constexpr SplitCost price(int l, int state) const {
     const Signature s = signature(l, state);

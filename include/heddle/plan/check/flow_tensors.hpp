@@ -56,7 +56,7 @@ struct FlowNames {
       const Node& node = graph.nodes[n];
       const TracedLeaf& traced = graph.leaves[node.leaf];
       const std::uint64_t first = values[node.operands[0]];
-      values[n + 1] = traced.adds            ? first + values[node.operands[1]]
+      values[n + 1] = traced.leaf.sums       ? first + values[node.operands[1]]
                       : traced.leaf.reshapes ? first
                                              : flow_name(6 + 2 * static_cast<std::uint64_t>(n));
     }
@@ -67,8 +67,8 @@ struct FlowNames {
       const TracedLeaf& traced = graph.leaves[node.leaf];
       const std::uint64_t back = gradients[n + 1];
       if (back == 0) continue;
-      terms_of[n] = traced.adds || traced.leaf.reshapes ? back : flow_name(7 + 2 * static_cast<std::uint64_t>(n));
-      for (int k = 0; k < (traced.adds ? 2 : 1); ++k) gradients[node.operands[k]] += terms_of[n];
+      terms_of[n] = traced.leaf.hands_on() ? back : flow_name(7 + 2 * static_cast<std::uint64_t>(n));
+      for (int k = 0; k < node.operand_count; ++k) gradients[node.operands[k]] += terms_of[n];
     }
   }
 };

@@ -91,6 +91,8 @@ struct NotedModel {
       return noted_otherwise(what, all.spelled.view(), part.elements(), of.elements() / (how.sharded() ? ranks : 1));
     };
     if (!is_part(is.in.shape, all.in.shape, splits.input, ranks)) return size("the size of the input of ", is.in.shape, all.in.shape, splits.input);
+    if (all.operands == 2 && !is_part(is.other.shape, all.other.shape, splits.input, ranks))
+      return size("the size of the second input of ", is.other.shape, all.other.shape, splits.input);
     if (!is_part(is.out.shape, all.out.shape, splits.output, ranks))
       return size("the size of the output of ", is.out.shape, all.out.shape, splits.output);
     if (!is_part(is.statistics, all.statistics, splits.statistics, ranks))
@@ -134,7 +136,7 @@ struct NotedModel {
   /// What does not change when a leaf is divided, as one number.
   [[nodiscard]] static constexpr std::int64_t facts(const TracedLeaf& t) {
     return static_cast<std::int64_t>(t.leaf.saves) + (t.leaf.weights_read ? 4 : 0) + (t.leaf.input_part_reads_saved ? 8 : 0) +
-           (t.leaf.elementwise ? 16 : 0) + (t.leaf.reshapes ? 32 : 0) + (t.adds ? 64 : 0);
+           (t.leaf.elementwise ? 16 : 0) + (t.leaf.reshapes ? 32 : 0) + (t.leaf.sums ? 64 : 0) + (t.leaf.operands == 2 ? 128 : 0);
   }
 };
 

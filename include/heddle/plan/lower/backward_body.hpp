@@ -59,7 +59,7 @@ struct BackwardWriter {
       if (gradient[n + 1] == none || !in.graph.runs_backward(n)) continue;  // nobody needs it
       if (runs_again) again.before(n, units, [&](int value) { return seen(value, first); });
       const int own = take_gradient(n, gradient[n + 1]);
-      if (traced.adds || traced.leaf.reshapes)
+      if (traced.leaf.hands_on())
         for (int k = node.operand_count - 1; k >= 0; --k) give(node.operands[k], own, first);
       else
         write_leaf(n, own, first);
@@ -89,7 +89,7 @@ struct BackwardWriter {
   constexpr void find_reread(int first, int last) {
     for (int n = first; n < last; ++n) {
       reread[n + 1] = in.graph.nodes[n].trained_count() > 0;
-      for (int k = 0; k < in.graph.nodes[n].operand_count && (in.graph.adds(n) || in.graph.leaf(n).reshapes); ++k)
+      for (int k = 0; k < in.graph.nodes[n].operand_count && in.graph.leaf(n).hands_on(); ++k)
         if (in.graph.nodes[n].operands[k] > first && reread[in.graph.nodes[n].operands[k]]) reread[n + 1] = true;
     }
   }

@@ -35,7 +35,7 @@ struct LeafWriter {
     const std::int64_t features = traced.leaf.out.elements();
     const Place from = converts_input ? take_input(node, taken) : here[n.operands[0]];
     const Place to = keeps ? here[node + 1] : given.set() ? given : aside(in.bytes(traced.leaf.out));
-    if (traced.adds) {
+    if (traced.leaf.sums) {
       out.append_sum(features, here[n.operands[1]], from, to).node = node;
     } else if (traced.leaf.reshapes) {
       if (!(from == to)) out.append_copy(features, from, to);
