@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "conformance/attention_reference.hpp"
 #include "conformance/reference.hpp"
 #include "heddle/run/kernel_table.hpp"
 

@@ -23,8 +23,10 @@ using namespace heddle;
 struct Wanted {
   double value = 0;
   double bound = 0;
+  bool may_be_nan = false;
   [[nodiscard]] bool agrees(float got) const {
     if (std::isnan(value)) return std::isnan(got);
+    if (may_be_nan && std::isnan(got)) return true;
     return std::abs(static_cast<double>(got) - value) <= bound;
   }
 };
