@@ -39,14 +39,6 @@ TEST_CASE("every chunk has a pool of each kind, numbered without a gap") {
   CHECK(pool_of(7, PoolKind::gradient_in) == 7 * pool_kinds + 1);
 }
 
-TEST_CASE("a tensor takes whole lines for each grain") {
-  constexpr Layout layout = three_on(0, 1, 2);
-  const BodyInput in{chain, layout, two_grains};
-  CHECK(in.bytes(5) == 2 * 64);   // 15 floats a grain
-  CHECK(in.bytes(6) == 2 * 128);  // 18
-  CHECK(in.value_bytes(0) == in.bytes(8));
-}
-
 TEST_CASE("places of one pool follow one another") {
   TwoEdges tables;
   Bodies bodies = tables.open();

@@ -11,6 +11,7 @@
 #include "heddle/graph/layers/unflatten.hpp"
 #include "heddle/plan/lower/fitted_layout.hpp"
 #include "heddle/policy/sharded.hpp"
+#include "heddle/policy/tensor_parallel.hpp"
 #include "plan/plans.hpp"
 
 using namespace heddle;
@@ -76,6 +77,16 @@ struct Shaped : Sequential<Linear<24, 24>, Unflatten<4, 6>, Linear<6, 6>, Tanh, 
 /// Nothing in its backward reads what passes to the last layer.
 struct Flat : Sequential<Linear<24, 24>, Unflatten<4, 6>, Linear<6, 5>, Flatten> {};
 
+/// Pairs of Linear layers, whose inner values lie in parts.
+struct Tall : Sequential<Linear<64, 64>, GELU, Linear<64, 64>, Tanh, Linear<64, 64>, GELU, Linear<64, 64>, Linear<64, 64>> {};
+struct Wavy : Sequential<Linear<64, 96>, GELU, Linear<96, 64>, LayerNorm<64>, Linear<64, 128>, Tanh, Linear<128, 64>, Tanh, Linear<64, 64>, GELU,
+                         Linear<64, 8>> {};
+/// Sequences, which SequenceParallel splits between pairs: a leaf that takes whole ones gathers them aside.
+struct Spoken : Sequential<Input<4, 16>, Linear<16, 64>, GELU, Linear<64, 16>, LayerNorm<16>, Linear<16, 64>, GELU, Linear<64, 16>, LayerNorm<16>,
+                           Linear<16, 32>> {};
+/// Of many classes, whose scores the loss takes in parts.
+struct Voiced : Sequential<Linear<16, 16>, Tanh, Linear<16, 16>, Tanh, Linear<16, 16>, Tanh, Linear<16, 128>> {};
+
 constexpr std::int64_t value(std::int64_t features) { return 4 * 8 * features; }  // of a micro-batch
 
 using Alternating = Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>;
@@ -135,6 +146,18 @@ TEST_CASE("the account of a stage has the statistics of norms, also of those tha
   constexpr std::int64_t value = 4 * 32;                                // one feature of all rows
   constexpr std::int64_t kept = 10 * 24;                                // Tanh takes the place of what RMSNorm gives
   CHECK(p.pools[0].slot_bytes == (kept + 2 + 1 + 2) * value + 4 * 32);  // the frozen norm in front leaves no statistics
+}
+
+TEST_CASE("the account of a stage is its arena where ranks split layers: what is gathered, laid otherwise, and zeros in the place of biases") {
+  check_account<Tall, Hybrid<TensorParallel<2>, CutBefore<Alternating, 3, 6>>>();
+  check_account<Tall, Hybrid<TensorParallel<2>, CutBefore<Alternating, 2, 5>>>();
+  check_account<Wavy, Hybrid<TensorParallel<2>, CutBefore<Alternating, 4, 8>>>();
+  check_account<Wavy, Hybrid<TensorParallel<4>, CutBefore<Split, 3, 7>>>();
+  check_account<Wavy, Hybrid<TensorParallel<2>, CutBefore<Filled, 3, 7>, Sharded<2>>>();
+  check_account<Spoken, Hybrid<TensorParallel<2, SequenceParallel>, CutBefore<Alternating, 3, 6>>>(true);
+  check_account<Spoken, Hybrid<TensorParallel<2, SequenceParallel>, CutBefore<Alternating, 4, 7>>>(true);
+  check_account<Spoken, Hybrid<TensorParallel<4, SequenceParallel>, CutBefore<Filled, 4, 8>>>(true);
+  check_account<Voiced, Hybrid<TensorParallel<2>, CutBefore<Alternating, 2, 6>>>();
 }
 
 TEST_CASE("a frozen Linear keeps no input, and layers in front of all trained ones keep nothing") {

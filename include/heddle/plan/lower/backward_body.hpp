@@ -82,7 +82,7 @@ struct BackwardWriter {
   }
   constexpr Place aside(std::int64_t bytes) { return Place{Place::scratch, space.take(bytes)}; }
   constexpr int fresh(int value) {
-    const std::int64_t bytes = in.value_bytes(value);
+    const std::int64_t bytes = in.held().value(value);
     return buffer(reread[value] ? out.take(chunk_in_hand, PoolKind::gradient_reread, bytes) : aside(bytes));
   }
   /// The gradient that a leaf with parameters reads, also where a sum or a reshape hands it on unchanged.
@@ -192,8 +192,8 @@ struct BackwardWriter {
   constexpr void gather_again(int node, int first) {
     const int value = in.graph.nodes[node].operands[0];
     const Place parts = seen(value, first);
-    gathered = aside(in.bytes(in.graph.leaf(node).in));
-    lay(node, in.whole_input(node), in.graph.laid_between(value), in.graph.signature(node).input, parts, gathered);
+    gathered = aside(in.held().taken(node));
+    lay(node, in.held().whole_input(node), in.graph.laid_between(value), in.graph.signature(node).input, parts, gathered);
   }
   constexpr void drop_gathered() {
     if (gathered.set()) space.release(gathered.offset);
@@ -225,8 +225,8 @@ struct BackwardWriter {
     const Laid from = in.graph.laid_between(node + 1);
     const Laid to = in.graph.signature(node).output_gradient;
     if (from.code == to.code) return own;
-    const Shape whole = in.whole_output(node);
-    const std::int64_t bytes = in.bytes(in.graph.leaf(node).out);
+    const Shape whole = in.held().whole_output(node);
+    const std::int64_t bytes = in.held().given(node);
     const bool read_again = split && in.graph.nodes[node].trained_count() > 0;
     const int taken = buffer(read_again ? out.take(chunk_in_hand, PoolKind::gradient_reread, bytes) : aside(bytes));
     lay(node, whole, from, to, buffers.data[own].place, buffers.data[taken].place);
@@ -239,15 +239,15 @@ struct BackwardWriter {
     const Laid to = in.graph.laid_between(value);
     entry.d = term;
     if (from.code == to.code) return;
-    const Shape whole = in.whole_input(node);
+    const Shape whole = in.held().whole_input(node);
     if (from.partial() && to.replicated()) return out.append_conversion(in, node, whole, from, to, {}, {}, term);
-    entry.d = aside(in.bytes(in.graph.leaf(node).in));
+    entry.d = aside(in.held().taken(node));
     drop_gathered();
     lay(node, whole, from, to, entry.d, term);
     space.release(entry.d.offset);
   }
   constexpr void lay(int node, const Shape& whole, Laid from, Laid to, const Place& a, const Place& d) {
-    const Place parts = travels(from, to) ? aside(in.parts_bytes(whole.elements())) : Place{};
+    const Place parts = travels(from, to) ? aside(in.held().parts(whole.elements())) : Place{};
     out.append_conversion(in, node, whole, from, to, a, parts, d);
     if (parts.set()) space.release(parts.offset);
   }

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "heddle/graph/local_leaf.hpp"
 #include "heddle/plan/lower/collectives.hpp"
+#include "heddle/plan/lower/held.hpp"
 #include "heddle/plan/lower/scratch.hpp"
 #include "heddle/plan/lower/tables.hpp"
 #include "heddle/plan/lower/values.hpp"
@@ -44,23 +44,8 @@ struct BodyInput {
   CollectiveNumbers numbers{};
   int norm_elements = 0;
 
-  /// What a leaf takes and gives, as one device has it.
-  [[nodiscard]] constexpr Shape whole_input(int node) const {
-    return joined(graph.leaf(node).in.shape, graph.signature(node).input, graph.split.ranks);
-  }
-  [[nodiscard]] constexpr Shape whole_output(int node) const {
-    return joined(graph.leaf(node).out.shape, graph.signature(node).output, graph.split.ranks);
-  }
+  [[nodiscard]] constexpr HeldBytes held() const { return {graph, batch}; }
   [[nodiscard]] constexpr int device(int chunk) const { return layout.device_of_chunk[chunk]; }
-  [[nodiscard]] constexpr std::int64_t bytes(std::int64_t features, ElementType type = ElementType::float32) const {
-    return grain_bytes(batch.grain_rows, features, type) * batch.grains();
-  }
-  [[nodiscard]] constexpr std::int64_t bytes(const Spec& value) const { return bytes(value.elements(), value.type); }
-  /// Of the room in which parts stand one after another.
-  [[nodiscard]] constexpr std::int64_t parts_bytes(std::int64_t whole_features) const {
-    return graph.split.ranks * bytes(whole_features / graph.split.ranks);
-  }
-  [[nodiscard]] constexpr std::int64_t value_bytes(int value) const { return bytes(graph.spec(value)); }
 };
 
 /// An edge between chunks with the places at its ends. On one device both ends are the same place.
@@ -141,7 +126,7 @@ struct Bodies {
     c.source = address_of(sums ? d : gathers ? a : b);
     c.target = address_of(gathers ? b : d);
     c.payload = entry.features * in.batch.micro_rows;
-    c.elements = (sums ? in.bytes(entry.features) : in.parts_bytes(entry.features)) / 4;
+    c.elements = (sums ? in.held().of(entry.features) : in.held().parts(entry.features)) / 4;
   }
   /// Of a gradient that is whole on every rank of axis tensor, where it is made: in the last level, or in the ring of its unit.
   constexpr void append_parameter_sum(const BodyInput& in, int node, int parameter) {
@@ -241,7 +226,7 @@ constexpr void place_edges(const BodyInput& in, Bodies& bodies) {
     PlacedEdge& placed = bodies.edges.append();
     placed.edge = edge;
     placed.remote = in.device(edge.from_chunk) != in.device(edge.to_chunk);
-    const std::int64_t bytes = in.value_bytes(edge.value);
+    const std::int64_t bytes = in.held().value(edge.value);
     if (placed.remote) placed.value_target = bodies.take(edge.to_chunk, PoolKind::frame, bytes);
     placed.returns = in.training && returns_gradient(in, edge, untrained);
     if (!placed.returns) return;
@@ -263,7 +248,7 @@ constexpr void place_transfers(const BodyInput& in, Bodies& bodies) {
     t.to_role = static_cast<std::int16_t>(in.device(t.to_chunk));
     t.source = bodies.home[t.value];
     t.target = placed.value_target;
-    t.elements = in.value_bytes(t.value) / bytes_of(in.graph.spec(t.value).type);
+    t.elements = in.held().value(t.value) / bytes_of(in.graph.spec(t.value).type);
     t.payload = in.graph.spec(t.value).elements() * in.batch.micro_rows;
     bodies.transfers.append() = t;
     if (!placed.returns) continue;

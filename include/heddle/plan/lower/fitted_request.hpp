@@ -89,7 +89,8 @@ class FittedRequest {
                              request_.clips,
                              request_.scales_loss,
                              request_.target_features,
-                             request_.layout.order.splits_backward};
+                             request_.layout.order.splits_backward,
+                             request_.layout.loss.terms};
     return {asked, ValueFacts{study.root, study.framed, study.again, study.consumers}, recomputed};
   }
 

@@ -56,7 +56,7 @@ struct ForwardWriter {
       if (const PlacedEdge& placed = out.edges.data[e]; placed.edge.to_chunk == chunk)
         here[placed.edge.value] = placed.remote ? placed.value_target : out.home[placed.edge.value];
     if (!takes_input) return;
-    here[0] = out.take(chunk, PoolKind::frame, in.value_bytes(0));
+    here[0] = out.take(chunk, PoolKind::frame, in.held().value(0));
     Entry& load = out.append(BodyOp::load_input);
     load.features = in.graph.input.elements();
     load.d = here[0];
@@ -80,9 +80,9 @@ struct ForwardWriter {
     if (root != value)
       here[value] = here[root];
     else if (facts.framed[root])
-      here[value] = out.take(chunk, PoolKind::frame, in.value_bytes(value));
+      here[value] = out.take(chunk, PoolKind::frame, in.held().value(value));
     else
-      here[value] = Place{Place::scratch, scratch.take(in.value_bytes(value))};
+      here[value] = Place{Place::scratch, scratch.take(in.held().value(value))};
     out.home[value] = here[value];
   }
   constexpr void end_use(int value, int first) {
@@ -94,10 +94,10 @@ struct ForwardWriter {
   constexpr void write_leaf(int chunk, int node) {
     LeafWriter writer{in, out, scratch, here};
     const bool keeps = in.training && !facts.again[node];
-    if (keeps && writer.has_taken(node)) out.taken[node] = out.take(chunk, PoolKind::frame, writer.taken_bytes(node));
-    if (keeps && writer.has_given(node)) out.given[node] = out.take(chunk, PoolKind::frame, writer.given_bytes(node));
-    if (keeps && in.graph.leaf(node).statistics.dimensions != 0 && writer.statistics_bytes(node) > 0)
-      out.statistics[node] = out.take(chunk, PoolKind::frame, writer.statistics_bytes(node));
+    if (keeps && in.held().has_taken(node)) out.taken[node] = out.take(chunk, PoolKind::frame, in.held().taken(node));
+    if (keeps && in.held().has_given(node)) out.given[node] = out.take(chunk, PoolKind::frame, in.held().given(node));
+    if (keeps && in.graph.leaf(node).statistics.dimensions != 0 && in.held().statistics(node) > 0)
+      out.statistics[node] = out.take(chunk, PoolKind::frame, in.held().statistics(node));
     writer.write(node, out.taken[node], out.given[node]);
   }
   /// In training the gradient of the loss is made in the same pass; in evaluation outputs are stored, the loss only if asked for.
@@ -109,7 +109,7 @@ struct ForwardWriter {
       store.features = in.graph.output().elements();
       store.a = output;
     }
-    const Place targets = out.take(chunk, PoolKind::frame, in.bytes(in.target_features));
+    const Place targets = out.take(chunk, PoolKind::frame, in.held().of(in.target_features));
     Entry& load = out.append(BodyOp::load_targets);
     load.when = when;
     load.features = in.target_features;
@@ -119,7 +119,7 @@ struct ForwardWriter {
     loss.features = in.graph.output().elements();
     loss.a = output;
     loss.b = targets;
-    if (in.training) loss.d = out.loss_gradient = out.take(chunk, PoolKind::frame, in.value_bytes(in.graph.node_count));
+    if (in.training) loss.d = out.loss_gradient = out.take(chunk, PoolKind::frame, in.held().value(in.graph.node_count));
     if (!in.graph.laid_between(in.graph.node_count).replicated()) write_terms(loss);
   }
   /// The output lies in parts: before the loss each rank tells the others the terms of its own.
@@ -128,8 +128,8 @@ struct ForwardWriter {
     LeafWriter writer{in, out, scratch, here};
     const Shape all{in.graph.split.ranks * in.layout.loss.terms};
     terms.what = BodyOp::loss_terms;
-    terms.c = writer.aside(in.bytes(in.layout.loss.terms));
-    const Place together = writer.aside(in.bytes(all.elements()));
+    terms.c = writer.aside(in.held().of(in.layout.loss.terms));
+    const Place together = writer.aside(in.held().of(all.elements()));
     writer.lay(loss.node, all, laid::shard(0), laid::replicate, terms.c, together);
     out.entries.data[out.entries.count - 1].when = loss.when;
     writer.release(terms.c);

@@ -17,15 +17,6 @@ struct LeafWriter {
   ScratchSpace& scratch;
   const Place* here;  ///< by value
 
-  /// The backward of the leaf reads its input, or its output, in a form that lies beside the value.
-  [[nodiscard]] constexpr bool has_taken(int node) const {
-    return in.graph.converts_input(node) && saves_input(in.graph, node) && !reads_input_value(in.graph, node);
-  }
-  [[nodiscard]] constexpr bool has_given(int node) const { return !keeps_output(in.graph, node) && saves_output(in.graph, node); }
-  [[nodiscard]] constexpr std::int64_t statistics_bytes(int node) const { return in.bytes(saved_statistics(in.graph, node)); }
-  [[nodiscard]] constexpr std::int64_t taken_bytes(int node) const { return in.bytes(in.graph.leaf(node).in); }
-  [[nodiscard]] constexpr std::int64_t given_bytes(int node) const { return in.bytes(in.graph.leaf(node).out); }
-
   /// `taken` and `given`: where these forms are kept; unset: aside, until the leaf has run. Statistics that no backward reads are not made.
   constexpr void write(int node, const Place& taken, const Place& given) {
     const Node& n = in.graph.nodes[node];
@@ -34,7 +25,7 @@ struct LeafWriter {
     const bool keeps = keeps_output(in.graph, node);
     const std::int64_t features = traced.leaf.out.elements();
     const Place from = converts_input ? take_input(node, taken) : here[n.operands[0]];
-    const Place to = keeps ? here[node + 1] : given.set() ? given : aside(in.bytes(traced.leaf.out));
+    const Place to = keeps ? here[node + 1] : given.set() ? given : aside(in.held().given(node));
     if (traced.leaf.sums) {
       out.append_sum(features, here[n.operands[1]], from, to).node = node;
     } else if (traced.leaf.reshapes) {
@@ -58,7 +49,7 @@ struct LeafWriter {
   }
   /// What lies at `a` in one form is laid at `d` in another.
   constexpr void lay(int node, const Shape& whole, Laid from, Laid to, const Place& a, const Place& d) {
-    const Place parts = travels(from, to) ? aside(in.parts_bytes(whole.elements())) : Place{};
+    const Place parts = travels(from, to) ? aside(in.held().parts(whole.elements())) : Place{};
     out.append_conversion(in, node, whole, from, to, a, parts, d);
     release(parts);
   }
@@ -67,13 +58,13 @@ struct LeafWriter {
   /// The input as the leaf takes it, made of what lies another way.
   constexpr Place take_input(int node, const Place& taken) {
     const int value = in.graph.nodes[node].operands[0];
-    const Place to = taken.set() ? taken : aside(taken_bytes(node));
-    lay(node, in.whole_input(node), in.graph.laid_between(value), in.graph.signature(node).input, here[value], to);
+    const Place to = taken.set() ? taken : aside(in.held().taken(node));
+    lay(node, in.held().whole_input(node), in.graph.laid_between(value), in.graph.signature(node).input, here[value], to);
     return to;
   }
   constexpr void lay_output(int node, const Place& from, bool keeps) {
     const Laid how = in.graph.signature(node).output;
-    const Shape whole = in.whole_output(node);
+    const Shape whole = in.held().whole_output(node);
     if (keeps) return out.append_conversion(in, node, whole, how, in.graph.laid_between(node + 1), {}, {}, from);
     lay(node, whole, how, in.graph.laid_between(node + 1), from, here[node + 1]);
   }

@@ -77,13 +77,13 @@ struct SegmentRunner {
     for (int k = 0; k < in.graph.nodes[node].operand_count; ++k) here[in.graph.nodes[node].operands[k]] = seen(in.graph.nodes[node].operands[k]);
     const int value = node + 1;
     const int root = facts.root[value];
-    here[value] = root == value ? place(weighed[root], in.value_bytes(value)) : out.home[root];
+    here[value] = root == value ? place(weighed[root], in.held().value(value)) : out.home[root];
     out.home[value] = here[value];
     LeafWriter writer{in, out, space, here};
     const bool weighs = in.layout.order.splits_backward && in.graph.nodes[node].trained_count() > 0;
-    if (writer.has_taken(node)) out.taken[node] = place(weighs, writer.taken_bytes(node));
-    if (writer.has_given(node)) out.given[node] = place(weighs, writer.given_bytes(node));
-    if (writer.statistics_bytes(node) > 0) out.statistics[node] = place(weighs, writer.statistics_bytes(node));
+    if (in.held().has_taken(node)) out.taken[node] = place(weighs, in.held().taken(node));
+    if (in.held().has_given(node)) out.given[node] = place(weighs, in.held().given(node));
+    if (in.held().statistics(node) > 0) out.statistics[node] = place(weighs, in.held().statistics(node));
     writer.write(node, out.taken[node], out.given[node]);
     for (int k = 0; k < in.graph.nodes[node].operand_count; ++k)
       if (const int v = in.graph.nodes[node].operands[k]; v > 0 && facts.again[v - 1]) end_use(facts.root[v]);

@@ -41,6 +41,7 @@ template <int Nodes> struct StageArrays {
   std::int64_t arrives[std::size_t{most + 1}]{};          ///< of these: what lies where the gradient of the stage's output does
   std::int64_t sent[std::size_t{most + 1}]{};             ///< more is saved if the stage ends there
   std::int64_t received[std::size_t{most + 1}]{};         ///< more is saved if it begins there
+  std::int64_t zeros[std::size_t{most}]{};                ///< [elements] of a piece: what one coordinate of axis tensor adds and others leave out
   PieceScratch scratch[std::size_t{most}]{};
   bool in_place[std::size_t{most}]{};    ///< of a piece: its output takes the place of its input
   int readers[std::size_t{most + 1}]{};  ///< by value
@@ -60,16 +61,16 @@ struct AllottedCut {
 struct AllottedStages {
   using Cut = CutPieces<AllottedCut>;
   Tables<std::int64_t, int, bool, FlatUpTo, PieceScratch> tables{};
-  std::int64_t *flops, *boundary, *largest_unit, *largest_frozen_unit, *framed, *reread, *arrives, *sent, *received;
+  std::int64_t *flops, *boundary, *largest_unit, *largest_frozen_unit, *framed, *reread, *arrives, *sent, *received, *zeros;
   FlatUpTo *flat, *frozen;
   PieceScratch* scratch;
   bool* in_place;
   int* readers;
   explicit constexpr AllottedStages(int nodes)
       : flops(bytes(nodes)), boundary(bytes(nodes)), largest_unit(bytes(nodes)), largest_frozen_unit(bytes(nodes)), framed(bytes(nodes)),
-        reread(bytes(nodes)), arrives(bytes(nodes)), sent(bytes(nodes)), received(bytes(nodes)), flat(tables.make<FlatUpTo>(nodes + 1)),
-        frozen(tables.make<FlatUpTo>(nodes + 1)), scratch(tables.make<PieceScratch>(nodes + 1)), in_place(tables.make<bool>(nodes + 1)),
-        readers(tables.make<int>(nodes + 1)) {}
+        reread(bytes(nodes)), arrives(bytes(nodes)), sent(bytes(nodes)), received(bytes(nodes)), zeros(bytes(nodes)),
+        flat(tables.make<FlatUpTo>(nodes + 1)), frozen(tables.make<FlatUpTo>(nodes + 1)), scratch(tables.make<PieceScratch>(nodes + 1)),
+        in_place(tables.make<bool>(nodes + 1)), readers(tables.make<int>(nodes + 1)) {}
 
  private:
   constexpr std::int64_t* bytes(int nodes) { return tables.make<std::int64_t>(nodes + 1); }

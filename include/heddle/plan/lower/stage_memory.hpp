@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "heddle/plan/lower/held.hpp"
 #include "heddle/plan/lower/memory.hpp"
 #include "heddle/plan/lower/stage_arrays.hpp"
 #include "heddle/plan/lower/tables.hpp"
@@ -27,10 +28,9 @@ struct StageRequest {
   bool scales_loss = false;
   std::int64_t target_features = 1;
   bool splits_backward = false;
+  std::int64_t loss_terms = 0;  ///< floats that a rank tells of one row, where the output lies in parts
 
-  [[nodiscard]] constexpr std::int64_t bytes(const Spec& of) const { return grain_bytes(batch.grain_rows, of.elements(), of.type) * batch.grains(); }
-  [[nodiscard]] constexpr std::int64_t statistics_bytes(int node) const { return bytes(Spec{Shape{saved_statistics(graph, node)}}); }
-  [[nodiscard]] constexpr std::int64_t value_bytes(int value) const { return bytes(graph.spec(value)); }
+  [[nodiscard]] constexpr HeldBytes held() const { return {graph, batch}; }
 };
 
 /// Places to cut are numbered from 0, before the first piece, to `pieces`, after the last; a stage begins at one and ends at a later one.
@@ -40,7 +40,7 @@ struct StageRequest {
 /// Tested  plan/lower/stage_memory_test, plan/lower/fitted_cut_test
 template <class Arrays> struct StageMemory : Arrays {
   using Arrays::arrives, Arrays::boundary, Arrays::flat, Arrays::flops, Arrays::framed, Arrays::frozen, Arrays::in_place, Arrays::largest_unit;
-  using Arrays::largest_frozen_unit, Arrays::readers, Arrays::received, Arrays::reread, Arrays::scratch, Arrays::sent;
+  using Arrays::largest_frozen_unit, Arrays::readers, Arrays::received, Arrays::reread, Arrays::scratch, Arrays::sent, Arrays::zeros;
   typename Arrays::Cut cut;
 
  private:
@@ -56,7 +56,7 @@ template <class Arrays> struct StageMemory : Arrays {
     for (int n = 0; n < request.graph.node_count; ++n)
       for (int k = 0; k < request.graph.nodes[n].operand_count; ++k) ++readers[request.graph.nodes[n].operands[k]];
     for (int k = 0; k <= cut.pieces; ++k) {
-      boundary[k] = request.value_bytes(cut.piece_node[k]);
+      boundary[k] = request.held().value(cut.piece_node[k]);
       if (k < cut.pieces) flops[k + 1] = flops[k] + cut.flops[k];
     }
     units = add_units(flat, largest_unit, false, true);
@@ -69,6 +69,7 @@ template <class Arrays> struct StageMemory : Arrays {
     for (int p = 0; p < cut.pieces; ++p)
       for (int i = 0; i < 4; ++i) scratch[p].of[i / 2][i % 2] = most_alive(p, i / 2 == 1, i % 2 == 1);
     add_made_again(facts, recomputed);
+    if (cut.pieces > 0 && !request.graph.laid_between(request.graph.node_count).replicated()) add_loss_terms();
   }
   [[nodiscard]] constexpr int pieces() const { return cut.pieces; }
 
@@ -88,6 +89,7 @@ template <class Arrays> struct StageMemory : Arrays {
     std::int64_t later_scratch = 0;  // scratch of all pieces but the first
     std::int64_t unit = 0;
     std::int64_t frozen_unit = 0;
+    std::int64_t zeros = 0;
     bool sent = true;  // the output of the piece that is added next takes the place of what is sent
   };
   constexpr void add(int piece, int end, Largest& most_of) const {
@@ -99,6 +101,7 @@ template <class Arrays> struct StageMemory : Arrays {
     most_of.scratch = first > most_of.later_scratch ? first : most_of.later_scratch;
     if (later > most_of.later_scratch) most_of.later_scratch = later;
     if (largest_unit[piece] > most_of.unit) most_of.unit = largest_unit[piece];
+    if (zeros[piece] > most_of.zeros) most_of.zeros = zeros[piece];
     if (largest_frozen_unit[piece] > most_of.frozen_unit) most_of.frozen_unit = largest_frozen_unit[piece];
   }
   /// Of a stage whose pools have `slots` slots each, by PoolKind.
@@ -111,10 +114,11 @@ template <class Arrays> struct StageMemory : Arrays {
     sum += ties + still / kept.parameter_parts() + (!kept.parameters ? 0 : kept.keeps ? all + still : 2 * (most_of.unit + most_of.frozen_unit));
     if (kept.gradients) sum += 2 * most_of.unit;
     if (kept.adds_slices) sum += 2 * most_of.unit / kept.parts;
+    sum += rounded_up(4 * most_of.zeros, line_bytes);
     std::int64_t frame = framed[end] - framed[begin] + received[begin];
     std::int64_t pools = 0;
     if (end == cut.pieces) {
-      frame += request.bytes(Spec{Shape{request.target_features}}) + boundary[end];
+      frame += request.held().of(request.target_features) + boundary[end];
       sum += rounded_up(4 * (request.batch.rank_grains() + 1), line_bytes);
     } else {
       frame += sent[end];
@@ -199,15 +203,18 @@ template <class Arrays> struct StageMemory : Arrays {
       framed[p + 1] = framed[p];
       reread[p + 1] = reread[p];
       for (int n = cut.piece_node[p]; n < cut.piece_node[p + 1]; ++n) {
-        if (facts.root[n + 1] == n + 1 && facts.framed[n + 1]) framed[p + 1] += request.value_bytes(n + 1);
-        if (!facts.again[n]) framed[p + 1] += request.statistics_bytes(n);
-        if (graph.nodes[n].trained_count() > 0) reread[p + 1] += request.value_bytes(n + 1);
+        if (facts.root[n + 1] == n + 1 && facts.framed[n + 1]) framed[p + 1] += request.held().value(n + 1);
+        if (!facts.again[n]) framed[p + 1] += request.held().beside(n);
+        if (graph.nodes[n].trained_count() > 0) reread[p + 1] += request.held().value(n + 1) + request.held().laid_gradient(n);
+        for (int k = 0; k < graph.nodes[n].parameter_count && graph.split.any(); ++k)
+          if (const std::int64_t all = graph.leaf(n).parameters[k].shape.elements(); graph.signature(n).parameters[k].partial() && all > zeros[p])
+            zeros[p] = all;
       }
     }
     for (int k = 1; k <= cut.pieces && request.splits_backward; ++k) {
       int node = cut.piece_node[k] - 1;
       while (node > 0 && takes_place(node)) --node;
-      if (graph.nodes[node].trained_count() > 0) arrives[k] = request.value_bytes(node + 1);
+      if (graph.nodes[node].trained_count() > 0) arrives[k] = request.held().value(node + 1);
     }
     received[0] = boundary[0];
     for (int k = 1; k < cut.pieces; ++k) {
@@ -224,10 +231,21 @@ template <class Arrays> struct StageMemory : Arrays {
     for (int s = 0; s < recomputed.segment_count; ++s) {
       std::int64_t bytes = 0;
       for (int n = recomputed.segments[s].begin; n < recomputed.segments[s].end; ++n)
-        if (facts.again[n]) bytes += (facts.root[n + 1] == n + 1 ? request.value_bytes(n + 1) : 0) + request.statistics_bytes(n);
+        if (facts.again[n]) bytes += (facts.root[n + 1] == n + 1 ? request.held().value(n + 1) : 0) + request.held().beside(n);
       for (int p = 0; p < cut.pieces; ++p)
         if (cut.piece_node[p] < recomputed.segments[s].end && cut.piece_node[p + 1] > recomputed.segments[s].begin)
           for (int i = 0; i < 4; ++i) scratch[p].of[i / 2][i % 2] += bytes;
+    }
+  }
+  /// The terms of the own part of the output, those of all parts, and what travels, beside the output.
+  constexpr void add_loss_terms() {
+    const HeldBytes held = request.held();
+    const std::int64_t all = request.graph.split.ranks * request.loss_terms;
+    const std::int64_t beside = held.of(request.loss_terms) + held.of(all) + held.parts(all);
+    for (int i = 0; i < 4; ++i) {
+      std::int64_t& greatest = scratch[cut.pieces - 1].of[i / 2][i % 2];
+      const std::int64_t now = (i % 2 == 1 ? held.value(request.graph.node_count) : 0) + beside;
+      if (now > greatest) greatest = now;
     }
   }
   /// The most that lives at one node of a piece; a value that takes the place of another is counted once.
@@ -241,23 +259,26 @@ template <class Arrays> struct StageMemory : Arrays {
     in_place[piece] = same == first;
     for (int n = first; n < last; ++n) {
       const Node& node = graph.nodes[n];
-      std::int64_t freed = 0;
+      std::int64_t freed = 0, taken = 0;
       for (int k = 0; k < node.operand_count; ++k) {
         const int v = node.operands[k];
         const bool counted = v > first ? v < same || output : input;
-        if (cut.last_reader[v] == n && (k == 0 || v != node.operands[0]) && counted) freed += request.value_bytes(v);
+        if (cut.last_reader[v] == n && (k == 0 || v != node.operands[0]) && counted) freed += request.held().value(v);
+        if (counted && (k == 0 || v != node.operands[0])) taken += request.held().value(v);
       }
       if (takes_place(n)) now -= freed;
-      if (n + 1 < same || output) now += request.value_bytes(n + 1);
-      if (now > peak) peak = now;
+      const std::int64_t given = n + 1 < same || output ? request.held().value(n + 1) : 0;
+      if (takes_place(n)) taken = 0;
+      const std::int64_t others = now - taken;
+      now += given;
+      const std::int64_t here = others + request.held().most_of_node(n, taken, given);
+      if (here > peak) peak = here;
       if (!takes_place(n)) now -= freed;
     }
     return peak;
   }
   [[nodiscard]] constexpr bool takes_place(int node) const {
-    const Leaf& leaf = request.graph.leaf(node);
-    const int value = request.graph.nodes[node].operands[0];
-    return request.graph.nodes[node].operand_count == 1 && (leaf.elementwise || leaf.reshapes) && readers[value] == 1;
+    return may_take_place(request.graph, node) && readers[request.graph.nodes[node].operands[0]] == 1;
   }
 };
 

@@ -105,6 +105,13 @@ template <int Nodes> struct ValueTables {
   [[nodiscard]] constexpr bool saved(int value) const { return framed[root[value]]; }
 };
 
+/// What the node gives may lie where the value lies that it takes, if nothing else reads that again.
+[[nodiscard]] constexpr bool may_take_place(const Graph& graph, int node) {
+  const Leaf& leaf = graph.leaf(node);
+  const bool as_it_lies = !graph.converts_input(node) && keeps_output(graph, node);
+  return graph.nodes[node].operand_count == 1 && (leaf.reshapes || (leaf.elementwise && as_it_lies));
+}
+
 /// Finds the facts and writes them to tables of another owner, which have the initial values.
 struct ValueStudy {
   const Graph& graph;
@@ -149,8 +156,7 @@ struct ValueStudy {
       const int in = graph.nodes[n].operands[0];
       const bool same_chunk = in > layout.first_node[chunk];  // made by a node of this chunk
       stays[root[in]] = stays[root[in]] || needed[in] || consumers[in] > 1;
-      const bool in_place = leaf.elementwise && !stays[root[in]] && !graph.converts_input(n) && keeps_output(graph, n);
-      const bool shares = same_chunk && (leaf.reshapes || in_place) && graph.nodes[n].operand_count == 1;
+      const bool shares = same_chunk && may_take_place(graph, n) && (leaf.reshapes || !stays[root[in]]);
       root[n + 1] = shares ? root[in] : n + 1;
     }
   }
