@@ -12,6 +12,7 @@
 #include "heddle/graph/frozen.hpp"
 #include "heddle/graph/layers/attention.hpp"
 #include "heddle/graph/layers/by_hand.hpp"
+#include "heddle/graph/layers/concat.hpp"
 #include "heddle/graph/layers/dropout.hpp"
 #include "heddle/graph/layers/embedding.hpp"
 #include "heddle/graph/layers/flatten.hpp"

@@ -125,7 +125,7 @@ struct EntryWords {
   switch (what) {
     case BodyOp::load_input: return {"load the input", {"", "", "", "to"}};
     case BodyOp::load_targets: return {"load the targets", {"", "", "", "to"}};
-    case BodyOp::leaf_forward: return {"forward", {"input", "", "", "output"}};
+    case BodyOp::leaf_forward: return {"forward", {"input", "second input", "", "output"}};
     case BodyOp::add: return {"add", {"term", "term", "", "sum"}};
     case BodyOp::copy: return {"copy", {"from", "", "", "to"}};
     case BodyOp::loss: return {"loss", {"output", "targets", "terms", "gradient"}};

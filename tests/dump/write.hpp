@@ -200,6 +200,7 @@ class ProgramWriter {
     else if (entry.bucket >= 0)
       out_ << ", bucket " << entry.bucket;
     if (entry.node >= 0) out_ << ", layer " << entry.node;
+    if (entry.operand > 0) out_ << ", operand " << int{entry.operand};
     if (entry.features > 0) out_ << ", " << entry.features << " features";
     if (entry.runs > 1) out_ << " in " << entry.runs << " runs";
     const Place* const places[4] = {&entry.a, &entry.b, &entry.c, &entry.d};

@@ -34,6 +34,10 @@ struct Later : Sequential<Input<2, 3>, ReLU, Flatten, Tanh, Linear<6, 6>, GELU, 
 /// Norms leave statistics for their backward, a frozen one for the gradient of its input alone.
 struct NormedBlock : Residual<LayerNorm<6>, Linear<6, 12>, GELU, RMSNorm<12, Epsilon<6>>, Dropout<1, 3>, Linear<12, 6>, Dropout<1, 4>> {};
 struct Normed : Sequential<Input<4, 6>, RMSNorm<6>, Linear<6, 6>, Repeat<2, NormedBlock>, Frozen<LayerNorm<6>>, Linear<6, 4>> {};
+/// Branches that are added or joined, of the input, in blocks and of a value with itself.
+struct ForkedBlock : Branches<Add, Sequential<Branches<Concat, Linear<6, 4>, Tanh>, Linear<10, 6>>, Sequential<>, Frozen<Linear<6, 6>>> {};
+struct Forked : Sequential<Input<4, 6>, Branches<ConcatAlong<0>, Linear<6, 6>, Sequential<>>, Repeat<2, ForkedBlock>,
+                           Branches<Concat, ReLU, Sequential<>>, Linear<12, 4>> {};
 /// Attention, whose backward reads its output and what it has left.
 struct Attending
     : Sequential<Input<3, 6>, Linear<6, 6>, Repeat<2, Residual<LayerNorm<6>, Linear<6, 18>, SelfAttention<Heads<2>, Causal>, Linear<6, 6>>>,
@@ -73,19 +77,13 @@ template <class Model, class Loss, class Optimizer> DrawnModel drawn_model(const
 }
 [[nodiscard]] inline const std::vector<DrawnModel>& models() {
   static const std::vector<DrawnModel> all{
-      drawn_model<Deep, CrossEntropy, Adam>("Deep"),
-      drawn_model<Mixed, MeanSquaredError, SGD>("Mixed"),
-      drawn_model<Plain, CrossEntropy, MomentumSGD>("Plain"),
-      drawn_model<Shaped, MeanSquaredError, AdamW>("Shaped"),
-      drawn_model<Words, CrossEntropy, AdamW>("Words"),
-      drawn_model<TiedWords, CrossEntropy, Adam>("TiedWords"),
-      drawn_model<TiedTwice, CrossEntropy, SGD>("TiedTwice"),
-      drawn_model<ByHand, MeanSquaredError, Adam>("ByHand"),
-      drawn_model<Skips, CrossEntropy, MomentumSGD>("Skips"),
-      drawn_model<Later, MeanSquaredError, Adam>("Later"),
-      drawn_model<Tuned, CrossEntropy, AdamW>("Tuned"),
-      drawn_model<Normed, CrossEntropy, AdamW>("Normed"),
-      drawn_model<Attending, MeanSquaredError, Adam>("Attending"),
+      drawn_model<Deep, CrossEntropy, Adam>("Deep"),          drawn_model<Mixed, MeanSquaredError, SGD>("Mixed"),
+      drawn_model<Plain, CrossEntropy, MomentumSGD>("Plain"), drawn_model<Shaped, MeanSquaredError, AdamW>("Shaped"),
+      drawn_model<Words, CrossEntropy, AdamW>("Words"),       drawn_model<TiedWords, CrossEntropy, Adam>("TiedWords"),
+      drawn_model<TiedTwice, CrossEntropy, SGD>("TiedTwice"), drawn_model<ByHand, MeanSquaredError, Adam>("ByHand"),
+      drawn_model<Skips, CrossEntropy, MomentumSGD>("Skips"), drawn_model<Later, MeanSquaredError, Adam>("Later"),
+      drawn_model<Tuned, CrossEntropy, AdamW>("Tuned"),       drawn_model<Normed, CrossEntropy, AdamW>("Normed"),
+      drawn_model<Forked, CrossEntropy, Adam>("Forked"),      drawn_model<Attending, MeanSquaredError, Adam>("Attending"),
   };
   return all;
 }

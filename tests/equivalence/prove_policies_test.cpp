@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "equivalence/own_join.hpp"
 #include "equivalence/plan_as_data.hpp"
 #include "heddle/backend/field_threads.hpp"
 
@@ -88,6 +89,16 @@ struct Beside
 };
 struct Forked : Sequential<Input<4, 4>, Side, Repeat<2, Beside>, Linear<6, 4>> {};
 template <class... Parts> using OfForked = Plan<Forked, CrossEntropy, AdamW, Batch<8, KeepLast>, Parts...>;
+/// A join of a user, which has no field kernel of its own: any function of both values.
+struct Gate : Residual<Branches<own::Multiply, Sequential<Linear<4, 4>, Sigmoid>, Linear<4, 4>>> {};
+struct Gated : Sequential<Linear<3, 4>, Repeat<2, Gate>, Branches<own::Multiply, Frozen<Linear<4, 4>>, Sequential<>>, Linear<4, 6>> {};
+template <class... Parts> using OfGated = Plan<Gated, CrossEntropy, AdamW, Batch<8, KeepLast>, Parts...>;
+/// Values one behind the other: features, sequences, a value and itself.
+struct Pair : Branches<Concat, Linear<4, 6>, Sequential<>, Sequential<Linear<4, 4>, GELU, Linear<4, 2>>> {};
+struct Longer : Branches<ConcatAlong<0>, Linear<4, 4>, Frozen<Sequential<Linear<4, 4>, Tanh>>> {};
+struct Chained : Sequential<Input<4, 4>, Pair, Linear<12, 4>, Repeat<2, Sequential<Branches<Concat, Tanh, Linear<4, 4>>, Linear<8, 4>>>, Longer, Tanh,
+                            Longer, Linear<4, 6>, Branches<Concat, Sequential<>, Sequential<>>> {};
+template <class... Parts> using OfChained = Plan<Chained, CrossEntropy, AdamW, Batch<8, KeepLast>, Parts...>;
 template <class... Parts> using Staged = Pipeline<Balanced<2>, Parts...>;
 template <class Loss> void end_alike() {
   OneHash all;
@@ -228,4 +239,33 @@ TEST_CASE("branches side by side do, whatever slices, splits, stages, orders and
       .data<OfForked<Staged<ZeroBubbleH1, Microbatches<2>>, Recompute<EveryBlock>>>()
       .data<OfForked<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2, SequenceParallel>>, Recompute<GELU, Add>>>()
       .data<OfForked<Hybrid<TensorParallel<2>, Staged<OneFOneB, Microbatches<2>>, Sharded<2>>>>();
+}
+
+TEST_CASE("branches that are joined one behind the other do, whatever slices, splits, stages, orders and rounds") {
+  OneHash{}
+      .plan<OfChained<Single>>()
+      .data<OfChained<DataParallel<2>, Accumulate<2>>>()
+      .data<OfChained<WeightedDataParallel<3, 1>>>()
+      .data<OfChained<Sharded<4>>>()
+      .data<OfChained<Sharded<2, Gradients>, Accumulate<2>>>()
+      .data<OfChained<TensorParallel<2>>>()
+      .plan<OfChained<TensorParallel<2, SequenceParallel>>>()
+      .data<OfChained<TensorParallel<4, SequenceParallel>>>()
+      .data<OfChained<Staged<GPipe, Microbatches<2>>>>()
+      .data<OfChained<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>>()
+      .data<OfChained<Staged<Interleaved<2>, Microbatches<2>>>>()
+      .data<OfChained<Staged<ZeroBubbleH1, Microbatches<2>>, Recompute<EveryBlock>>>()
+      .data<OfChained<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2, SequenceParallel>>, Recompute<GELU, Concat>>>()
+      .data<OfChained<Hybrid<TensorParallel<2>, Staged<OneFOneB, Microbatches<2>>, Sharded<2>>>>();
+}
+
+TEST_CASE("a join of a user does") {
+  OneHash{}
+      .plan<OfGated<Single>>()
+      .data<OfGated<DataParallel<2>, Accumulate<2>>>()
+      .data<OfGated<Sharded<4>>>()
+      .data<OfGated<Staged<ZeroBubbleH1, Microbatches<2>>>>()
+      .data<OfGated<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>>()
+      .data<OfGated<Single, Recompute<Sigmoid, own::Multiply>>>()
+      .data<OfGated<Staged<ZeroBubbleH1, Microbatches<2>>, Recompute<EveryBlock>>>();
 }

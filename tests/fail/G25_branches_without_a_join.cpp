@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G25\] A layer has an argument of another kind\.
-// expect-g++: Branches in `1` begins with Linear<16, 16>, which does not say how branches are joined\. Fix: write Branches<Add, \.\.\.>\.
+// expect-g++: Branches in `1` begins with Linear<16, 16>, which does not say how branches are joined\. Fix: write Branches<Add, \.\.\.> or
+// Branches<Concat, \.\.\.>\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

@@ -156,6 +156,22 @@ class Attention(nn.Module):
         return self.linear2(self.block3(self.block2(self.block1(self.linear1(x)))))
 
 
+class Joined(nn.Module):
+    """linear2(mix(longer(gelu(linear1(x))))): longer joins two sequences into one, mix joins the features of four branches"""
+
+    def __init__(self, features, width, outputs):
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(features, width), nn.Linear(2 * width + 9, outputs)
+        narrow = nn.Sequential(nn.Linear(width, 6), nn.Tanh(), nn.Linear(6, 5))
+        self.mix = nn.ModuleList([nn.Linear(width, width), narrow, nn.Identity(), nn.Sequential(nn.Sigmoid(), nn.Linear(width, 4, bias=False))])
+        self.longer = nn.ModuleList([nn.Linear(width, width), nn.Tanh()])
+
+    def forward(self, x):
+        h = nn.functional.gelu(self.linear1(x))
+        h = torch.cat([branch(h) for branch in self.longer], dim=1)
+        return self.linear2(torch.cat([branch(h) for branch in self.mix], dim=-1))
+
+
 class LanguageModel(nn.Module):
     """Sequential<Input, Named<"embedding", Embedding>, Named<"block", Residual<Named<"inner", Linear>, Tanh>>, Named<"head", Linear<.., NoBias>>>"""
 
@@ -249,6 +265,7 @@ def main():
     regression = [(inputs(8, 20), targets(8, 10))]
     sequences = [(inputs(24, 20).reshape(8, 3, 20), targets(24, 10).reshape(8, 3, 10))]
     longer = [(inputs(48, 20).reshape(8, 6, 20), targets(48, 10).reshape(8, 6, 10))]
+    doubled = [(inputs(24, 20).reshape(8, 3, 20), targets(48, 10).reshape(8, 6, 10))]
     text = tokens(8, 7, 13)
     sentences = [(text[:, :-1].float(), text[:, 1:])]
     quarters = [classes(4, first) for first in (0, 4, 8, 12)]
@@ -273,6 +290,8 @@ def main():
         "attention_20_16_10_momentum": (  # no Adam: the bias of a key has no gradient but rounding, which it would divide by itself
             lambda: Attention(20, 16, 10), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.02, momentum=0.9, nesterov=True, weight_decay=1e-2),
             "SGD lr=0.02 momentum=0.9 nesterov weight_decay=1e-2", mse, [longer] * 20, (1, 20), None),
+        "joined_20_16_10_adamw": (
+            lambda: Joined(20, 16, 10), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [doubled] * 20, (1, 20), None),
         "language_model_13_8": (
             lambda: LanguageModel(13, 8), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", cross_entropy,
             [sentences] * 20, (1, 20), None),

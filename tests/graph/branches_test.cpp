@@ -93,8 +93,9 @@ TEST_CASE("fewer than two branches join nothing, and the first argument says how
   CHECK(says(fault<Sequential<Input<4>, Branches<Add, ReLU>>>, Code{'G', 2},
              "Branches in '1' has 1 branch, so nothing can be joined. Fix: name at least two; Sequential<> hands on what it takes."));
   CHECK(fault<Sequential<Input<4>, Branches<Add>>>.words.view().find("has 0 branches") != std::string_view::npos);
-  CHECK(says(fault<Sequential<Input<4>, Branches<ReLU, Linear<4, 4>, ReLU>>>, Code{'G', 25},
-             "Branches in '1' begins with ReLU, which does not say how branches are joined. Fix: write Branches<Add, ...>."));
+  CHECK(
+      says(fault<Sequential<Input<4>, Branches<ReLU, Linear<4, 4>, ReLU>>>, Code{'G', 25},
+           "Branches in '1' begins with ReLU, which does not say how branches are joined. Fix: write Branches<Add, ...> or Branches<Concat, ...>."));
   CHECK(fault<Sequential<Input<4>, Branches<Add, Linear<4, 4>, ReLU>>>.ok());
 }
 

@@ -7,7 +7,7 @@ import re
 import arrows
 import house
 
-MOST_NAMES = 112
+MOST_NAMES = 114
 OPENED = re.compile(r"^namespace heddle((?:::\w+)*) \{\n(.*?)^\}  // namespace heddle\1$", re.M | re.S)
 ROOM = re.compile(r"::\w+_room")
 NAMED = re.compile(r"\b\w+_room::(\w+)")

@@ -133,6 +133,33 @@ struct ExactTable {
   }
 };
 
+/// Two values one behind the other along the dimension that differs, or along the first of those that are doubled.
+struct ExactConcat {
+  template <class Visit> static void each(const Leaf& leaf, std::int64_t rows, const Visit& visit) {
+    int along = 0;
+    while (leaf.out.shape.sizes[along] == leaf.in.shape.sizes[along]) ++along;
+    std::int64_t inner = 1;
+    for (int d = along + 1; d < leaf.out.shape.dimensions; ++d) inner *= leaf.out.shape.sizes[d];
+    const std::int64_t first = leaf.in.shape.sizes[along] * inner, all = leaf.out.shape.sizes[along] * inner;
+    for (std::int64_t i = 0; i < rows * leaf.out.elements(); ++i)
+      if (const std::int64_t place = i % all; place < first)
+        visit(i, 0, i / all * first + place);
+      else
+        visit(i, 1, i / all * (all - first) + place - first);
+  }
+  static void forward(const ForwardCall& c) {
+    each(*c.leaf, c.rows, [&](std::int64_t to, int operand, std::int64_t from) {
+      c.output[to] = Exact::reduced(Exact::of((operand == 0 ? c.input : c.second)[from]));
+    });
+  }
+  static void backward(const BackwardCall& c) {
+    if (c.input_gradient == nullptr) return;
+    each(*c.leaf, c.rows, [&](std::int64_t from, int operand, std::int64_t to) {
+      if (operand == c.operand) c.input_gradient[to] = Exact::reduced(Exact::of(c.output_gradient[from]));
+    });
+  }
+};
+
 /// The kernels of all leaves of a graph, of any loss with float targets or with labels, of an optimizer with this number of states.
 class ExactKernels {
  public:
@@ -144,6 +171,8 @@ class ExactKernels {
         leaves_.push_back({&ExactLinear::forward, &ExactLinear::backward});
       else if (kind == "Embedding")
         leaves_.push_back({&ExactTable::forward, &ExactTable::backward});
+      else if (kind == "Concat")
+        leaves_.push_back({&ExactConcat::forward, &ExactConcat::backward});
       else
         leaves_.push_back({&ExactElementwise::forward, &ExactElementwise::backward});
     }

@@ -32,6 +32,10 @@ struct Adapted : Sequential<Frozen<Linear<5, 6>>, Tanh, Linear<6, 6>, OneUnit<Fr
 /// Norms leave statistics for their backward.
 struct Normed : Sequential<Input<2, 4>, LayerNorm<4>, Linear<4, 4>, RMSNorm<4>, Tanh, Linear<4, 4>> {};
 
+/// Two values joined, also with themselves, and one of them added.
+struct Joined : Sequential<Input<2, 4>, Branches<Concat, Linear<4, 4>, Tanh>, Linear<8, 4>, Branches<ConcatAlong<0>, Linear<4, 4>, Sequential<>>,
+                           Branches<Concat, Sequential<>, Sequential<>>, Linear<8, 4>> {};
+
 struct Options {
   std::uint64_t share = 1;  // of so many mutants one is tried
   std::uint64_t seed = 1;
@@ -183,6 +187,9 @@ int main(int count, char** arguments) {
   judge.plan<tests::dumped::Classes<Normed, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, TensorParallel<2, SequenceParallel>>>>(
       "norms, halves of a backward, split sequences");
   judge.plan<tests::dumped::Classes<Normed, Single, Recompute<LayerNorm<4>, RMSNorm<4>>>>("norms that run again");
+  judge.plan<tests::dumped::Classes<Joined, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, TensorParallel<2, SequenceParallel>>>>(
+      "joined values, halves of a backward, split sequences");
+  judge.plan<tests::dumped::Classes<Joined, Single, Recompute<Tanh, Concat>>>("joined values that run again");
   judge.print();
   return 0;
 }

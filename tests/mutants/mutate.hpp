@@ -310,6 +310,8 @@ template <class Visit> class Mutator {
     if (here.what == BodyOp::leaf_forward || here.what == BodyOp::leaf_backward || here.what == BodyOp::leaf_backward_input ||
         here.what == BodyOp::leaf_backward_weight)
       other(here.node, same_sizes(chunk, here.node), Mistake::entry_node, where);
+    if (here.what == BodyOp::leaf_backward && p_.graph->nodes[here.node].operand_count == 2)
+      other(here.operand, std::array{std::int8_t{0}, std::int8_t{1}}, Mistake::entry_node, where);
     if (here.features > 0) other(here.features, std::array{here.features - 1}, Mistake::entry_size, where);
     if (here.what == BodyOp::gather_value || here.what == BodyOp::scatter_value || here.what == BodyOp::slice_value)
       other(here.runs, std::array{std::int64_t{1}, here.features / p_.graph->split.ranks}, Mistake::entry_size, where);

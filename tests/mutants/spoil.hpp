@@ -139,6 +139,10 @@ class Faults {
           number("the size of statistics", after, [=](Phases& p) -> std::int64_t& { return leaf(p, l).statistics.sizes[0]; });
           add("whether a leaf leaves statistics", after, [=](Phases& p) { leaf(p, l).statistics = Shape{}; });
         }
+        if (is.operands == 2) {
+          number("the size of a second input", after, [=](Phases& p) -> std::int64_t& { return leaf(p, l).other.shape.sizes[0]; });
+          flag("whether a leaf adds both", after, [=](Phases& p) -> bool& { return leaf(p, l).sums; });
+        }
         flag("whether a leaf is elementwise", after, [=](Phases& p) -> bool& { return leaf(p, l).elementwise; });
         flag("whether the input part reads what is saved", after, [=](Phases& p) -> bool& { return leaf(p, l).input_part_reads_saved; });
         flag("whether parameters are read for their gradients", after, [=](Phases& p) -> bool& { return leaf(p, l).weights_read; });

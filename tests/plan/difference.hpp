@@ -154,6 +154,7 @@ class Difference {
     same("place c of an entry", e, a.c, b.c);
     same("place d of an entry", e, a.d, b.d);
     same("place e of an entry", e, a.e, b.e);
+    same("operand of an entry", e, a.operand, b.operand);
   }
   void places(const Program& a, const Program& b) {
     const int micro_batches = a.batch.total_micro_batches();

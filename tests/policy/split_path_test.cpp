@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "heddle/graph/branches.hpp"
+#include "heddle/graph/layers/concat.hpp"
 #include "heddle/graph/layers/embedding.hpp"
 #include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/input.hpp"
@@ -147,6 +148,21 @@ TEST_CASE("a branch finds its input as the value lies that all branches read, no
   CHECK(path.found_by(3, laid::shard(1)) == laid::shard(1));
   CHECK(path.found_by(9, laid::replicate) == laid::shard(0));
   CHECK(path.found_by(10, laid::replicate) == laid::shard(0));
+}
+
+TEST_CASE("what is joined along the sequence is whole before the join, and what is joined along features is not") {
+  struct Longer : Sequential<Input<6, 12>, Linear<12, 6>, Branches<ConcatAlong<0>, Linear<6, 6>, Tanh>, Linear<6, 6>> {};
+  struct Wider : Sequential<Input<6, 12>, Linear<12, 6>, Branches<Concat, Linear<6, 6>, Tanh>, Linear<12, 6>> {};
+  for (const int ranks : {2, 3, 6}) {
+    compare<Longer>(ranks, true);
+    compare<Wider>(ranks, true);
+  }
+  SplitPath longer{graph_of<Longer>, 2, true};
+  longer.study();
+  CHECK((longer.joins_sequences(4) && longer.whole[2] && longer.whole[3] && !longer.whole[1]));
+  SplitPath wider{graph_of<Wider>, 2, true};
+  wider.study();
+  CHECK((!wider.joins_sequences(4) && !wider.whole[2] && !wider.whole[3]));
 }
 
 TEST_CASE("the stream of residuals is split along the sequence up to what must be whole: a reshape, the output, what is read beside the input") {

@@ -108,3 +108,10 @@ TEST_CASE("frozen layers are told, and how many parameters are not trained") {
   CHECK(summary<Tuned>().find("  weight (4, 6), bias (4), frozen ") != std::string::npos);
   CHECK(summary<Tuned>().ends_with("\nparameters  43, 172 bytes (0.2 KiB), of which 28 frozen\n"));
 }
+
+TEST_CASE("what joins two values is told with both shapes") {
+  struct Forked : Sequential<Linear<8, 4>, Branches<Concat, Linear<4, 3>, Tanh>, Linear<7, 2>> {};
+  const std::string text = summary<Plan<Forked, CrossEntropy, Adam, Batch<8>, Single>>();
+  CAPTURE(text);
+  CHECK(text.find("Concat        (3) and (4) -> (7)") != std::string::npos);
+}

@@ -168,3 +168,17 @@ TEST_CASE("the step of the table is the step of the optimizer") {
   table.copy(direct, gradients, 16);
   CHECK(direct[15] == -12.0F);
 }
+
+TEST_CASE("what joins two values has a kernel as a layer has, or is refused") {
+  struct Unknown : Concat {
+    using KernelLayer = Unknown;
+  };
+  struct Joined : Sequential<Linear<4, 4>, Branches<Concat, Tanh, Sequential<>>, Linear<8, 2>> {};
+  struct Lacking : Sequential<Linear<4, 4>, Branches<Unknown, Tanh, Sequential<>>, Linear<8, 2>> {};
+  const KernelTable table = kernel_table<Joined, CrossEntropy, SGD, EigenCompute>();
+  using Joins = Kernel<ConcatAlong<graph_room::last_dimension>, EigenCompute>;
+  CHECK((table.leaves[2].forward == &Joins::forward && table.leaves[2].backward == &Joins::backward));
+  CHECK((table.leaves[3].forward == &Kernel<Linear<8, 2>, EigenCompute>::forward));
+  CHECK(CheckedKernels<Joined, EigenCompute, true>::found.ok());
+  CHECK(CheckedKernels<Lacking, EigenCompute, false>::found.code == Code{'G', 13});
+}

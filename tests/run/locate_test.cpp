@@ -151,3 +151,19 @@ TEST_CASE("the code that ran is named by its layer, as the loss or as the optimi
   CHECK(describe_no_memory("") == "the system gave no memory. Fix: free memory, or raise the limit (ulimit -v).");
   CHECK(describe_throw("the observer", "no disk. Fix: buy one.") == "the observer threw: no disk. Fix: buy one.");
 }
+
+TEST_CASE("what joins two values is run with both, and a value that is not finite is found behind it") {
+  struct Forked : Sequential<Linear<4, 3>, Branches<Concat, Named<"left", Linear<3, 2>>, Sequential<>>, Named<"last", Linear<5, 2, NoBias>>> {};
+  using Forks = Plan<Forked, CrossEntropy, SGD, Batch<3>, Single>;
+  const std::vector<float> inputs(12, 1.0F);
+  const std::vector<std::int32_t> labels{0, 1, 0};
+  StepInput input;
+  input.program = &lower<Forks>();
+  input.inputs = inputs.data();
+  input.targets = labels.data();
+  input.source_rows = input.rows = 3;
+  const KernelTable kernels = kernel_table<Forked, CrossEntropy, SGD, EigenCompute>();
+  // the last element of the joined value is 4e37, so the second output overflows by the tenfold of it
+  std::vector<Floats> parameters{Floats(12, 1e37F), Floats(3, 0.0F), Floats(6, 0.0F), Floats(2, 0.0F), {0, 0, 0, 0, 0, 0, 0, 0, 0, 10}};
+  begins(locate_non_finite(graph_of<Forked>, kernels, input, parameters), "; it begins in layer 3 'last' Linear<5, 2, NoBias>, row 0, feature 1.");
+}

@@ -16,7 +16,7 @@ namespace heddle::graph_room {
 template <class Op, class... Layers> [[nodiscard]] constexpr Diagnosis check_branches(std::string_view place) {
   if constexpr (!Joins<Op>)
     return Diagnosis{Code{'G', 25}, ""} << "Branches " << place << " begins with " << type_name<Op>().view()
-                                        << ", which does not say how branches are joined. Fix: write Branches<Add, ...>.";
+                                        << ", which does not say how branches are joined. Fix: write Branches<Add, ...> or Branches<Concat, ...>.";
   else if constexpr (sizeof...(Layers) < 2)
     return Diagnosis{Code{'G', 2}, ""} << "Branches " << place << " has " << static_cast<int>(sizeof...(Layers))
                                        << (sizeof...(Layers) == 1 ? " branch" : " branches")

@@ -98,6 +98,12 @@ struct Graph {
   }
   [[nodiscard]] constexpr const Spec& output() const { return spec(node_count); }
 
+  /// Nodes of two operands that are no sums: their kernels make a gradient of each.
+  [[nodiscard]] constexpr int joins() const {
+    int count = 0;
+    for (int n = 0; n < node_count; ++n) count += nodes[n].operand_count > 1 && !leaves[nodes[n].leaf].leaf.sums ? 1 : 0;
+    return count;
+  }
   /// No trained parameter has a part in values up to this one, so nobody needs their gradients.
   [[nodiscard]] constexpr int last_untrained() const {
     int value = 0;

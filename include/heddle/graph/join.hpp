@@ -28,6 +28,7 @@ concept Joins = requires(const Spec& first, const Spec& second) {
 /// Errors  G02 if branches give different shapes, or token ids and numbers
 /// Tested  graph/join_test, graph/branches_test
 struct Add {
+  static constexpr bool is_sum = true;
   static constexpr std::string_view done() { return "added"; }
   static constexpr Spec wanted(const Spec& first, const Spec&) { return first; }
   static constexpr Leaf describe(const Spec& first, const Spec&) {

@@ -94,12 +94,18 @@ struct SplitPath {
     shared[last] = whole[last] = true;
     while (spread_whole()) continue;
   }
+  /// A leaf of two operands takes them as they lie, and this one cannot take parts of a sequence: it joins values along it.
+  [[nodiscard]] constexpr bool joins_sequences(int l) const {
+    bool takes_parts = leaf(l).operands == 1;
+    for (int i = 0; i < leaf(l).signature_count; ++i) takes_parts = takes_parts || leaf(l).signatures[i].input == sequence;
+    return !takes_parts;
+  }
   /// Values that one leaf reads lie alike; what a reshape reads, or what is read beside the input of the model, is whole.
   constexpr bool spread_whole() {
     bool changed = false;
     for (int n = 0; n < graph.node_count; ++n) {
       const Node& node = graph.nodes[n];
-      bool must = reads_input[node.leaf] || leaf(node.leaf).reshapes;
+      bool must = reads_input[node.leaf] || leaf(node.leaf).reshapes || joins_sequences(node.leaf);
       for (int k = 0; k < node.operand_count; ++k) must = must || (node.operands[k] > 0 && whole[maker(node.operands[k])]);
       reads_input[node.leaf] = reads_input[node.leaf] || must;
       for (int k = 0; k < node.operand_count; ++k) {

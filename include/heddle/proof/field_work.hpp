@@ -13,6 +13,7 @@
 
 #include "heddle/compute/field/any_layer.hpp"
 #include "heddle/compute/field/attention.hpp"
+#include "heddle/compute/field/concat.hpp"
 #include "heddle/compute/field/dropout.hpp"
 #include "heddle/compute/field/elementwise.hpp"
 #include "heddle/compute/field/embedding.hpp"
@@ -37,8 +38,7 @@ template <int Leaves> struct WholeOnly {
   template <class L> int layer(int value) {
     if constexpr (Composite<L>)
       return L::trace(*this, value);
-    else if constexpr (
-        requires { FieldKernel<typename KernelLayerOf<L>::type>::whole_only; } && !requires { L::is_input; })
+    else if constexpr (requires { FieldKernel<typename KernelLayerOf<L>::type>::whole_only; } && !run_room::RunsNoKernel<L>)
       leaves[count++] = true;
     else
       ++count;
@@ -47,10 +47,7 @@ template <int Leaves> struct WholeOnly {
   template <class L> int child(int, int value) { return layer<L>(value); }
   template <class L> int named(std::string_view, int value) { return layer<L>(value); }
   template <int, class Block> int repeat(int value) { return layer<Block>(value); }
-  template <class> int join(int, int value, const Joint& = {}) {
-    ++count;
-    return value;
-  }
+  template <class Op> int join(int, int value, const Joint& = {}) { return layer<Op>(value); }
   template <class...> void siblings() {}
 };
 

@@ -45,7 +45,9 @@ namespace heddle::report_room {
   return out;
 }
 
-[[nodiscard]] inline std::string shapes_words(const Leaf& leaf) { return said(leaf.in.shape, " -> ", leaf.out.shape); }
+[[nodiscard]] inline std::string shapes_words(const Leaf& leaf) {
+  return said(leaf.in.shape, leaf.operands == 2 && !leaf.sums ? said(" and ", leaf.other.shape) : "", " -> ", leaf.out.shape);
+}
 
 /// Ranks that hold a pipeline position: each replica has one.
 [[nodiscard]] inline std::vector<int> ranks_of(const Program& p, int role) {

@@ -173,6 +173,7 @@ class BodyRunner : public RankTensors {
       call.output = at_grain(entry.d, traced.leaf.out.elements(), g);
       call.statistics = at_grain(entry.e, traced.leaf.statistics_elements(), g);
       call.context = context(entry.node, g);
+      if (traced.leaf.operands == 2) call.second = at_grain(entry.b, traced.leaf.other.elements(), g);
       kernels_.leaves[node.leaf].forward(call);
     }
   }
@@ -184,15 +185,19 @@ class BodyRunner : public RankTensors {
     const bool sums = node.trained_count() > 0 && entry.what != BodyOp::leaf_backward_input;
     find_parameters(node, entry.node, entry.what != BodyOp::leaf_backward_weight || traced.leaf.weights_read);
     BackwardCall call{&traced.leaf, 0, nullptr, nullptr, nullptr, nullptr, parameter_, sums ? gradient_ : nullptr, false, workspace(), part_};
+    call.operand = entry.operand;
     for (int g = 0; g < grains(); ++g) {
       const int number = grain_number(g);
       const int counted = p_->batch.tree ? std::countr_one(static_cast<unsigned>(number)) : 0;
       for (int k = 0; k < node.parameter_count && sums; ++k) gradient_[k] = gradient_of(p_->parameters[node.first_parameter + k], counted);
       call.rows = rows(g);
       set_input(call, at_grain(entry.a, in, g));
-      call.output = at_grain(entry.b, out, g);
+      if (traced.leaf.operands == 2)
+        call.second = at_grain(entry.b, traced.leaf.other.elements(), g);
+      else
+        call.output = at_grain(entry.b, out, g);
       call.output_gradient = at_grain(entry.c, out, g);
-      call.input_gradient = at_grain(entry.d, in, g);
+      call.input_gradient = at_grain(entry.d, traced.leaf.operand(entry.operand).elements(), g);
       call.statistics = at_grain(entry.e, traced.leaf.statistics_elements(), g);
       call.context = context(entry.node, g);
       call.add = !p_->batch.tree && !p_->storage.gradients && number > 0;

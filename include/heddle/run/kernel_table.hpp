@@ -81,6 +81,13 @@ concept HasTerms = requires(const LossCall& call) {
   LossKernelFor<Loss, Compute>::terms(call);
 };
 
+/// Neither the input of a model nor a sum calls a kernel.
+template <class L>
+concept RunsNoKernel = requires {
+  L::is_input;
+}
+|| requires { L::is_sum; };
+
 /// The template that a user specialises for a layer on this backend: Kernel<L, Compute>, or what the backend names instead.
 template <class Compute> [[nodiscard]] constexpr std::string_view kernel_name() {
   if constexpr (requires { Compute::kernel_name; })
@@ -143,9 +150,9 @@ template <class Compute, bool Split> struct KernelCheck {
   template <class L> constexpr int layer(int value) {
     if constexpr (Composite<L>)
       L::trace(*this, value);
-    else if constexpr (!HasKernel<L, Compute> && !requires { L::is_input; })
+    else if constexpr (!HasKernel<L, Compute> && !RunsNoKernel<L>)
       fault = refuse_missing_kernel<L, Compute>();
-    else if constexpr (!HasBackwardInParts<L, Compute> && !requires { L::is_input; })
+    else if constexpr (!HasBackwardInParts<L, Compute> && !RunsNoKernel<L>)
       if (runs_in_parts())
         fault = Diagnosis{Code{'G', 14}, ""} << "layer " << type_name<L>().view() << " has parameters, but its kernel for "
                                              << type_name<Compute>().view() << " has no backward in two parts, which "
@@ -158,10 +165,7 @@ template <class Compute, bool Split> struct KernelCheck {
   template <class L> constexpr int child(int, int value) { return layer<L>(value); }
   template <class L> constexpr int named(std::string_view, int value) { return layer<L>(value); }
   template <int, class Block> constexpr int repeat(int value) { return layer<Block>(value); }
-  template <class> constexpr int join(int, int value, const Joint& = {}) {
-    ++number;
-    return value;
-  }
+  template <class Op> constexpr int join(int, int value, const Joint& = {}) { return layer<Op>(value); }
   template <class...> constexpr void siblings() {}
 
  private:
@@ -190,7 +194,7 @@ template <class Compute, int Leaves> struct KernelCollector {
   template <class L> constexpr int layer(int value) {
     if constexpr (Composite<L>)
       return L::trace(*this, value);
-    else if constexpr (requires { L::is_input; })
+    else if constexpr (RunsNoKernel<L>)
       ++count;
     else if constexpr (!HasKernel<L, Compute>)
       ++count;  // refused by CheckedKernels
@@ -201,10 +205,7 @@ template <class Compute, int Leaves> struct KernelCollector {
   template <class L> constexpr int child(int, int value) { return layer<L>(value); }
   template <class L> constexpr int named(std::string_view, int value) { return layer<L>(value); }
   template <int, class Block> constexpr int repeat(int value) { return layer<Block>(value); }
-  template <class> constexpr int join(int, int value, const Joint& = {}) {
-    ++count;
-    return value;
-  }
+  template <class Op> constexpr int join(int, int value, const Joint& = {}) { return layer<Op>(value); }
   template <class...> constexpr void siblings() {}
 };
 

@@ -62,11 +62,15 @@ namespace heddle::run_room {
       kernels.add(to.data(), from.data(), values[static_cast<std::size_t>(node.operands[1])].data(), std::ssize(to));
     else if (graph.leaf(n).reshapes)
       std::copy(from.begin(), from.end(), to.begin());
-    else
-      kernels.leaves[node.leaf].forward(graph.leaf(n).in.type == ElementType::int32
-                                            ? ForwardCall{&graph.leaf(n), input.source_rows, nullptr, to.data(), pointers, workspace.data(), 0,
-                                                          nullptr, reinterpret_cast<const std::int32_t*>(from.data())}
-                                            : ForwardCall{&graph.leaf(n), input.source_rows, from.data(), to.data(), pointers, workspace.data()});
+    else {
+      ForwardCall call{&graph.leaf(n), input.source_rows, from.data(), to.data(), pointers, workspace.data()};
+      if (graph.leaf(n).in.type == ElementType::int32) {
+        call.ids = reinterpret_cast<const std::int32_t*>(from.data());
+        call.input = nullptr;
+      }
+      if (node.operand_count == 2) call.second = values[static_cast<std::size_t>(node.operands[1])].data();
+      kernels.leaves[node.leaf].forward(call);
+    }
     if (const std::int64_t at = first_of_value(n + 1); at >= 0)
       return written({"; it begins in ", graph.describe(n).view(), ", row ", at / features, ", feature ", at % features, ".", remedy});
   }

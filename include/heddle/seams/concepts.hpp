@@ -47,6 +47,7 @@ struct ForwardCall {
   float* statistics = nullptr;               // (rows, Leaf::statistics), written for the backward; null if there is none to come
   const std::int32_t* ids = nullptr;         // (rows, In) of a leaf that takes int32: input is null then
   CallContext context{};
+  const float* second = nullptr;  // (rows, Leaf::other) of a leaf of two operands
 };
 
 /// One backward of a leaf over one grain: both gradients, or one of them, with the same bits.
@@ -66,6 +67,9 @@ struct BackwardCall {
   const float* statistics = nullptr;  // (rows, Leaf::statistics), as the forward left them; null where nothing that is saved is read
   const std::int32_t* ids = nullptr;  // (rows, In), if saved, of a leaf that takes int32: input and input_gradient are null then
   CallContext context{};
+  // A leaf of two operands is called once for each whose gradient is needed.
+  int operand = 0;                // whose gradient is made: input_gradient is (rows, Leaf::other) of operand 1
+  const float* second = nullptr;  // (rows, Leaf::other), null unless saved
 };
 
 /// Kernel<L, Compute> has   static void forward(const ForwardCall&);   static void backward(const BackwardCall&);

@@ -22,6 +22,17 @@ struct Mine {
 };
 constexpr Leaf leaf = Mine::describe(Spec{Shape{3}});
 
+/// A join of a user, which saves both values.
+struct Join {};
+Leaf joined() {
+  Leaf made;
+  made.kind << "Join";
+  made.in = made.out = Spec{Shape{3}};
+  made.other = Spec{Shape{2}};
+  made.operands = 2;
+  return made;
+}
+
 struct Backward {
   std::vector<float> dx, dw;
 };
@@ -115,4 +126,33 @@ TEST_CASE("token ids are constants of a layer that looks them up: another id is 
   CHECK(Field::read(again[0]) == Field::read(y[0]));
   CHECK(Field::read(again[2]) != Field::read(y[2]));
   CHECK(Field::read(dw[4]) != Field::read(other[4]));
+}
+
+TEST_CASE("a join depends on both values of its row, and hands each a gradient of its own") {
+  const Drawn drawn{2};
+  const Leaf of = joined();
+  std::vector<float> x = elements(6), second = elements(4, 50), y(6), again(6);
+  const auto forward = [&](std::vector<float>& to) {
+    ForwardCall call{&of, 2, x.data(), to.data()};
+    call.second = second.data();
+    FieldKernel<Join>::forward(call);
+  };
+  const auto handed = [&](int operand, std::int64_t elements) {
+    std::vector<float> dx(static_cast<std::size_t>(2 * elements));
+    BackwardCall call{&of, 2, x.data(), nullptr, y.data(), dx.data()};
+    call.second = second.data();
+    call.operand = operand;
+    FieldKernel<Join>::backward(call);
+    return dx;
+  };
+  forward(y);
+  const auto first = handed(0, 3), other = handed(1, 2);
+  CHECK(Field::read(first[0]) != Field::read(other[0]));
+  second[3] = Field::write(1);
+  forward(again);
+  for (std::size_t i = 0; i < 6; ++i) CHECK((Field::read(y[i]) == Field::read(again[i])) == (i < 3));
+  const auto changed = handed(0, 3);
+  for (std::size_t i = 0; i < 6; ++i) CHECK((Field::read(first[i]) == Field::read(changed[i])) == (i < 3));
+  const auto also = handed(1, 2);
+  for (std::size_t i = 0; i < 4; ++i) CHECK((Field::read(other[i]) == Field::read(also[i])) == (i < 2));
 }

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "heddle/graph/branches.hpp"
 #include "heddle/graph/frozen.hpp"
+#include "heddle/graph/layers/concat.hpp"
 #include "heddle/graph/layers/embedding.hpp"
 #include "heddle/graph/layers/norm.hpp"
 #include "heddle/graph/losses/mean_squared_error.hpp"
@@ -30,6 +32,9 @@ using InParts = Plan<Letters, CrossEntropy, SGD, Batch<4>, TensorParallel<2>>;  
 
 struct Normed : Sequential<LayerNorm<8>, Linear<8, 6>, RMSNorm<6>, Linear<6, 3>> {};
 using WithNorms = Trained<Normed, Single>;
+
+struct Joined : Sequential<Linear<8, 6>, Branches<Concat, Linear<6, 4>, Tanh>, Linear<10, 3>> {};
+using WithJoin = Trained<Joined, Single>;
 
 /// What check says with one entry changed.
 template <class Change> Diagnosis changed(const Program& p, BodyOp what, int which, Change change) {
@@ -375,4 +380,22 @@ TEST_CASE("token ids have no gradient: a lookup that makes one is named") {
       found.sentence().view() ==
       "[heddle.S17] layer 1 '1' Embedding<12, 6> reads token ids, which have no gradient, but makes one in the backward of chunk 0. Fix: make, move "
       "and lay every tensor once, before it is read, and write nothing over it.");
+}
+
+TEST_CASE("a leaf of two operands reads both where they lie, and its backward hands each its own gradient") {
+  const Program& p = WithJoin::training;
+  const auto says = [](const Diagnosis& found, std::string_view words) {
+    return found.code == flows && found.words.view().find(words) != std::string_view::npos;
+  };
+  // forward: Linear, Linear, Tanh, Concat, Linear; backward: Linear, Concat of Tanh, Concat of Linear, Tanh, Linear, Linear
+  CHECK(p.entries[p.forward_bodies[0].begin + 4].b.set());
+  CHECK(says(changed(p, BodyOp::leaf_forward, 3, [](Entry& entry) { entry.b = entry.a; }),
+             "layer 3 '1' Concat reads in the forward of chunk 0 its second input"));
+  CHECK(says(changed(p, BodyOp::leaf_forward, 3, [](Entry& entry) { entry.a = entry.b; }),
+             "layer 3 '1' Concat reads in the forward of chunk 0 its input"));
+  CHECK(says(changed(p, BodyOp::leaf_forward, 3, [](Entry& entry) { entry.d = entry.b; }), "over its second input"));
+  CHECK(says(changed(p, BodyOp::leaf_backward, 1, [](Entry& entry) { entry.operand = 0; }), "reads in the backward of chunk 0"));
+  CHECK(says(changed(p, BodyOp::leaf_backward, 2, [](Entry& entry) { entry.operand = 1; }), "reads in the backward of chunk 0"));
+  CHECK(says(without(p, BodyOp::leaf_backward, 1), "reads in the backward of chunk 0 the gradient of its output"));
+  CHECK(says(without(p, BodyOp::leaf_backward, 2), "reads in the backward of chunk 0 the gradient of its output"));
 }

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "heddle/plan/check/check.hpp"
 #include "heddle/plan/inference.hpp"
 #include "heddle/plan/options/groups.hpp"
@@ -170,4 +172,15 @@ TEST_CASE("a piece of a step, or a parameter, of what is not there is refused") 
   CHECK(told([](auto& pieces, auto&) { pieces[0].elements = std::int64_t{1} << 40; }).find("[heddle.S20] piece 0 of a step names elements") == 0);
   CHECK(told([](auto& pieces, auto&) { pieces[0].elements = -1; }).find("[heddle.S20]") == 0);
   CHECK(told([](auto&, auto& of) { of[3] = -1; }) == "[heddle.S20] parameter 3 names group -1, but what is there is 0 to 1. Fix: name one of them.");
+}
+
+TEST_CASE("an entry of a leaf that takes one value names no second operand, and none a third") {
+  for (const BodyOp what : {BodyOp::leaf_backward, BodyOp::leaf_forward, BodyOp::loss})
+    for (const int operand : {-1, 1, 2}) {
+      Copy copy{lower<InTurns4>()};
+      const auto found = std::find_if(copy.entries.begin(), copy.entries.end(), [&](const Entry& entry) { return entry.what == what; });
+      REQUIRE(found != copy.entries.end());
+      found->operand = static_cast<std::int8_t>(operand);
+      CHECK(check(copy.view()).code == outside);
+    }
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "heddle/cost/simulate.hpp"
 #include "heddle/heddle.hpp"
@@ -207,4 +208,18 @@ TEST_CASE("stages wait 1 - mean / most, cut to a whole number, whatever the oper
   static_assert(idle_percent(2, 1, 2) == 0 && idle_percent(3, 2, 2) == 25 && idle_percent(5, 3, 2) == 16 && idle_percent(0, 0, 2) == 0);
   constexpr std::int64_t most = std::int64_t{1} << 55;  // a hundred times the sum of all stages is no number
   static_assert(idle_percent(64 * most, most, 64) == 0 && idle_percent(48 * most, most, 64) == 25);
+}
+
+TEST_CASE("the two backwards of a leaf of two operands share its operations") {
+  struct Forked : Sequential<Linear<8, 4>, Branches<Concat, Linear<4, 3>, Tanh>, Linear<7, 2>> {};
+  Program p = Plan<Forked, CrossEntropy, Adam, Batch<8>, Single>::training;
+  Graph graph = *p.graph;
+  std::vector<TracedLeaf> leaves(graph.leaves, graph.leaves + graph.leaf_count);
+  leaves[static_cast<std::size_t>(graph.nodes[3].leaf)].leaf.backward_flops = 15;
+  graph.leaves = leaves.data();
+  p.graph = &graph;
+  std::int64_t of_both = 0;
+  for (int e = p.backward_bodies[0].begin; e < p.backward_bodies[0].end; ++e)
+    if (p.entries[e].node == 3 && p.entries[e].what == BodyOp::leaf_backward) of_both += flops_of(p, p.entries[e]);
+  CHECK(of_both == 15);
 }

@@ -29,7 +29,7 @@ template <class L> struct FieldAnyLayer {
     const std::int64_t out = call.leaf->out.elements();
     const std::uint64_t parameters = digest_of(*call.leaf, call.parameters);
     for (std::int64_t r = 0; r < call.rows; ++r) {
-      const std::uint64_t row = call.ids != nullptr ? 0 : Field::digest(call.input + r * in, in);
+      const std::uint64_t row = with_second(*call.leaf, call.ids != nullptr ? 0 : Field::digest(call.input + r * in, in), call.second, r);
       const std::uint64_t ids = digest_of(call.ids, r, in);
       for (std::int64_t o = 0; o < out; ++o) call.output[r * out + o] = Field::write(any("forward", {row, parameters}, {number(o) + ids}));
       const std::int64_t left = call.statistics == nullptr ? 0 : call.leaf->statistics_elements();
@@ -46,9 +46,9 @@ template <class L> struct FieldAnyLayer {
       const std::uint64_t ids = digest_of(call.ids, r, leaf.in.elements());
       const float* const gradient = call.output_gradient + r * leaf.out.elements();
       if (call.input_gradient != nullptr)
-        for (std::int64_t i = 0; i < leaf.in.elements(); ++i)
-          call.input_gradient[r * leaf.in.elements() + i] =
-              pulled_back(leaf, gradient, leaf.input_part_reads_saved ? row : 0, parameters, {number(i)});
+        for (std::int64_t i = 0, all = leaf.operand(call.operand).elements(); i < all; ++i)
+          call.input_gradient[r * all + i] =
+              pulled_back(leaf, gradient, leaf.input_part_reads_saved ? row : 0, parameters, {number(i + call.operand * leaf.in.elements())});
       for (int k = 0; k < leaf.parameter_count && call.parameter_gradients != nullptr; ++k)
         for (std::int64_t i = 0; i < leaf.parameters[k].shape.elements(); ++i) {
           float& sum = call.parameter_gradients[k][i];
@@ -77,13 +77,20 @@ template <class L> struct FieldAnyLayer {
     }
     return all;
   }
+  /// Of a row of both values, where there are two.
+  [[nodiscard]] static std::uint64_t with_second(const Leaf& leaf, std::uint64_t row, const float* second, std::int64_t r) {
+    if (second == nullptr) return row;
+    const std::uint64_t other = Field::digest(second + r * leaf.other.elements(), leaf.other.elements());
+    return Field::in_degrees() ? higher_degrees(row, other) : row * 0x9e3779b97f4a7c15ULL + other;
+  }
   [[nodiscard]] static std::uint64_t saved_row(const BackwardCall& call, std::int64_t r) {
     const Saves saves = call.leaf->saves;
     const std::int64_t in = call.leaf->in.elements();
     const std::int64_t out = call.leaf->out.elements();
     const bool reads = call.parameter_gradients != nullptr || call.leaf->input_part_reads_saved;
     std::uint64_t row = 0;
-    if (reads && call.ids == nullptr && (saves == Saves::input || saves == Saves::both)) row = Field::digest(call.input + r * in, in);
+    if (reads && call.ids == nullptr && (saves == Saves::input || saves == Saves::both))
+      row = with_second(*call.leaf, Field::digest(call.input + r * in, in), call.second, r);
     if (reads && (saves == Saves::output || saves == Saves::both)) {
       const std::uint64_t made = Field::digest(call.output + r * out, out);
       row = Field::in_degrees() ? higher_degrees(row, made) : row * 0x9e3779b97f4a7c15ULL + made;

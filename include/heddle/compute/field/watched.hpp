@@ -131,6 +131,7 @@ template <class L> struct FieldWatched : FieldKernel<L> {
     Parameters parameters{watch, leaf, call.parameters};
     ForwardCall own = call;
     own.input = watch.reads(call.input, call.rows * leaf.in.elements());  // ids are read as they are
+    own.second = watch.reads(call.second, call.rows * leaf.other.elements());
     own.parameters = parameters.all();
     own.output = watch.writes(call.output, call.rows * leaf.out.elements(), "output");
     own.statistics = watch.writes(call.statistics, call.rows * leaf.statistics_elements(), "statistics");
@@ -143,11 +144,12 @@ template <class L> struct FieldWatched : FieldKernel<L> {
     Parameters parameters{watch, leaf, call.parameters};
     BackwardCall own = call;
     own.input = watch.reads(call.input, call.rows * leaf.in.elements());  // ids are read as they are
+    own.second = watch.reads(call.second, call.rows * leaf.other.elements());
     own.output = watch.reads(call.output, call.rows * leaf.out.elements());
     own.statistics = watch.reads(call.statistics, call.rows * leaf.statistics_elements());
     own.output_gradient = watch.reads(call.output_gradient, call.rows * leaf.out.elements());
     own.parameters = parameters.all();
-    own.input_gradient = watch.writes(call.input_gradient, call.rows * leaf.in.elements(), "gradient of its input");
+    own.input_gradient = watch.writes(call.input_gradient, call.rows * leaf.operand(call.operand).elements(), "gradient of its input");
     float* gradients[Leaf::most_parameters]{};
     for (int k = 0; k < leaf.parameter_count && call.parameter_gradients != nullptr; ++k)
       gradients[k] = watch.writes(call.parameter_gradients[k], leaf.parameters[k].shape.elements(), "gradient of a parameter", call.add);

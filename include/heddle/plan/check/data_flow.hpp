@@ -93,13 +93,6 @@ struct DataFlow {
         refuse(entry.node) << (always ? " is made unasked in" : " is left out for some micro-batches in") << here().view() << fix;
     }
   }
-  [[nodiscard]] static constexpr bool of_loss(BodyOp what) {  // a prediction has no targets
-    return what == BodyOp::load_targets || what == BodyOp::loss_terms || what == BodyOp::loss;
-  }
-  [[nodiscard]] static constexpr bool moves_parameters(BodyOp what) {
-    return what == BodyOp::reduce_start || what == BodyOp::reduce_wait || what == BodyOp::reduce_parameter || what == BodyOp::zero_gaps ||
-           what == BodyOp::add_slice;
-  }
   constexpr void visit(const Entry& entry) {
     switch (entry.what) {
       case BodyOp::add: return add(entry);
@@ -176,7 +169,9 @@ struct DataFlow {
     const FlowLeaf& leaf = leaves[node.leaf];
     const FlowTensor& in = tensors.at(entry.a);
     if (in.what != names.values[node.operands[0]] || in.how != leaf.takes || in.asked) return wrong(n, " its input", in, leaf.takes);
+    if (leaf.other > 0 && !holds(n, entry.b, names.values[node.operands[1]], leaf.takes_other, " its second input")) return;
     if (!tensors.put(entry.d, leaf.out, names.values[n + 1], leaf.gives)) return too_small(n, leaf.out);
+    if (leaf.other > 0 && entry.b.pool == entry.d.pool && gone(entry.b, entry.d, false)) return writes_over(n, "its second input");
     if (entry.a.pool == entry.d.pool && gone(entry.a, in, entry.d, leaf.elementwise)) return writes_over(n, "its input");
     if (leaf.statistics == 0 || !entry.e.set()) return;
     if (!tensors.put(entry.e, leaf.statistics, FlowNames::statistics(n), leaf.keeps)) return too_small(n, leaf.statistics);
@@ -190,7 +185,9 @@ struct DataFlow {
     const FlowLeaf& leaf = leaves[node.leaf];
     if (graph.frozen(n) && entry.what != BodyOp::leaf_backward_input) return unasked(n, " is frozen, but makes gradients of its parameters in");
     const bool saved = entry.what != BodyOp::leaf_backward_input || leaf.input_part_reads_saved;
+    const bool both = saved && leaf.reads_input && leaf.other > 0;
     if (saved && leaf.reads_input && !holds(n, entry.a, names.values[node.operands[0]], leaf.takes, " its saved input")) return;
+    if (both && !holds(n, entry.b, names.values[node.operands[1]], leaf.takes_other, " its second saved input")) return;
     if (saved && leaf.reads_output && !holds(n, entry.b, names.values[n + 1], leaf.gives, " its saved output")) return;
     if (saved && leaf.statistics > 0 && !holds(n, entry.e, FlowNames::statistics(n), leaf.keeps, " its statistics")) return;
     const FlowTensor& back = tensors.at(entry.c);
@@ -202,10 +199,12 @@ struct DataFlow {
     const std::int16_t to = entry.d.pool;
     if (to == Place::nowhere || entry.what == BodyOp::leaf_backward_weight) return;
     if (graph.leaf(n).in.type != ElementType::float32) return unasked(n, " reads token ids, which have no gradient, but makes one in");
-    if (!tensors.put(entry.d, leaf.in, names.terms_of[n], leaf.gives_back)) return too_small(n, leaf.in);
+    const std::int64_t back_to = entry.operand == 0 ? leaf.in : leaf.other;
+    if (!tensors.put(entry.d, back_to, names.term(graph, n, entry.operand), entry.operand == 0 ? leaf.gives_back : leaf.gives_other_back))
+      return too_small(n, back_to);
     if (entry.c.pool == to && gone(entry.c, back, entry.d, leaf.elementwise)) return writes_over(n, "the gradient of its output");
     if (saved && ((leaf.reads_input && entry.a.pool == to && gone(entry.a, entry.d, leaf.elementwise)) ||
-                  (leaf.reads_output && entry.b.pool == to && gone(entry.b, entry.d, leaf.elementwise)) ||
+                  ((leaf.reads_output || both) && entry.b.pool == to && gone(entry.b, entry.d, leaf.elementwise)) ||
                   (leaf.statistics > 0 && entry.e.pool == to && gone(entry.e, entry.d, false))))
       writes_over(n, "what it has saved");
   }

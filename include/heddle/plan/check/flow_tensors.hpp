@@ -45,6 +45,11 @@ struct FlowNames {
   static constexpr std::uint64_t loss = flow_name(4);     ///< the gradient of the last value
   /// What the forward of a layer leaves for its backward; numbers from the last one down, but for that which has the name 0.
   [[nodiscard]] static constexpr std::uint64_t statistics(int node) { return flow_name(~static_cast<std::uint64_t>(node + 1)); }
+  /// What a leaf of two operands hands back to the second.
+  [[nodiscard]] static constexpr std::uint64_t second_term(int node) { return flow_name(~(static_cast<std::uint64_t>(node + 1) << 32U)); }
+  [[nodiscard]] constexpr std::uint64_t term(const Graph& graph, int node, int operand) const {
+    return operand == 0 || graph.leaf(node).hands_on() ? terms_of[node] : second_term(node);
+  }
   std::uint64_t* values;     ///< (nodes + 1)
   std::uint64_t* gradients;  ///< (nodes + 1), zeroed; 0 is of a value that nobody needs
   std::uint64_t* terms_of;   ///< (nodes): what a layer hands back
@@ -68,7 +73,7 @@ struct FlowNames {
       const std::uint64_t back = gradients[n + 1];
       if (back == 0) continue;
       terms_of[n] = traced.leaf.hands_on() ? back : flow_name(7 + 2 * static_cast<std::uint64_t>(n));
-      for (int k = 0; k < node.operand_count; ++k) gradients[node.operands[k]] += terms_of[n];
+      for (int k = 0; k < node.operand_count; ++k) gradients[node.operands[k]] += term(graph, n, k);
     }
   }
 };
@@ -77,11 +82,14 @@ struct FlowNames {
 struct FlowLeaf {
   std::int64_t in = 0;  // elements of a row
   std::int64_t out = 0;
-  std::int64_t takes = 0;       // how the input lies
+  std::int64_t takes = 0;  // how the input lies
+  std::int64_t other = 0;  // elements of a row of the second input, if there are two
+  std::int64_t takes_other = 0;
   std::int64_t gives = 0;       // how the output lies
   std::int64_t takes_back = 0;  // how the gradient of the output lies
   std::int64_t gives_back = 0;  // how the gradient of the input lies
-  bool reads_input = false;     // in its backward
+  std::int64_t gives_other_back = 0;
+  bool reads_input = false;  // in its backward
   bool reads_output = false;
   std::int64_t statistics = 0;  // elements of a row, 0: none
   std::int64_t keeps = 0;       // how the statistics lie
@@ -92,6 +100,11 @@ struct FlowLeaf {
     in = leaf.in.elements();
     out = leaf.out.elements();
     takes = lies(leaf.in.shape, s.input);
+    if (leaf.operands == 2) {
+      other = leaf.other.elements();
+      takes_other = lies(leaf.other.shape, s.input);
+      gives_other_back = lies(leaf.other.shape, s.input_gradient);
+    }
     gives = lies(leaf.out.shape, s.output);
     takes_back = lies(leaf.out.shape, s.output_gradient);
     gives_back = lies(leaf.in.shape, s.input_gradient);
@@ -186,6 +199,15 @@ struct FlowTensors {
   }
 };
 
+// ---- kinds of entries
+[[nodiscard]] constexpr bool of_loss(BodyOp what) {  // a prediction has no targets
+  return what == BodyOp::load_targets || what == BodyOp::loss_terms || what == BodyOp::loss;
+}
+[[nodiscard]] constexpr bool moves_parameters(BodyOp what) {
+  return what == BodyOp::reduce_start || what == BodyOp::reduce_wait || what == BodyOp::reduce_parameter || what == BodyOp::zero_gaps ||
+         what == BodyOp::add_slice;
+}
+
 // ---- sentences
 constexpr void say_how(Diagnosis& to, std::int64_t how) {
   if (how == lying::whole) to << "whole on every rank";
@@ -201,6 +223,7 @@ constexpr void say_what(Diagnosis& to, const FlowNames& names, int nodes, std::u
     if (FlowNames::statistics(n) == what) return void(to << "the statistics of layer " << n);
     if (names.gradients[n + 1] == what) return void(to << "the gradient of the output of layer " << n);
     if (names.terms_of[n] == what) return void(to << "what layer " << n << " hands back");
+    if (FlowNames::second_term(n) == what) return void(to << "what layer " << n << " hands back to its second input");
   }
   to << "a sum of other terms";
 }

@@ -52,13 +52,19 @@ struct PlacementCheck {
     expect(e - 1, entry.node, "the kept input of ", g.laid_between(g.nodes[entry.node].operands[0]), g.signature(entry.node).input, entry.a, true);
     return true;
   }
+  /// A leaf of two operands has a backward for each: what both read is laid before the first.
+  [[nodiscard]] constexpr bool is_first(int e, int node) const {
+    while (--e >= body.begin)
+      if (passes_back(p.entries[e].what) && p.entries[e].node == node) return false;
+    return true;
+  }
   constexpr void back(int e, const Entry& entry) {
     const Graph& g = *p.graph;
     const int n = entry.node;
     const Signature& s = g.signature(n);
-    const int value = g.nodes[n].operands[0];
+    const int value = g.nodes[n].operands[entry.operand];
     const int at = again(e, entry) ? e - 2 : e - 1;
-    if (g.laid_between(n + 1).code != s.output_gradient.code)
+    if (g.laid_between(n + 1).code != s.output_gradient.code && (g.nodes[n].operand_count == 1 || is_first(e, n)))
       expect(at, n, "the gradient of the output of ", g.laid_between(n + 1), s.output_gradient, entry.c, true);
     if (entry.d.set() && s.input_gradient.code != g.laid_between(value).code)
       expect(e + 1, n, "the gradient of the input of ", s.input_gradient, g.laid_between(value), entry.d, false);

@@ -25,7 +25,7 @@ struct BackwardWriter {
   };
   static constexpr int none = -1;
   Tables<Buffer, Place, int, bool> tables{};
-  List<Buffer> buffers = tables.make_list<Buffer>(3 * in.graph.node_count + 4);
+  List<Buffer> buffers = tables.make_list<Buffer>(3 * in.graph.node_count + 2 * in.graph.joins() + 4);
   int* gradient = tables.make<int>(in.graph.node_count + 1);       // by value: number of its buffer, none before the first term
   Place* leaves_at = tables.make<Place>(in.graph.node_count + 1);  // by value of another chunk: where its gradient is written
   ScratchSpace space{};
@@ -59,10 +59,7 @@ struct BackwardWriter {
       if (gradient[n + 1] == none || !in.graph.runs_backward(n)) continue;  // nobody needs it
       if (runs_again) again.before(n, units, [&](int value) { return seen(value, first); });
       const int own = take_gradient(n, gradient[n + 1]);
-      if (traced.leaf.hands_on())
-        for (int k = node.operand_count - 1; k >= 0; --k) give(node.operands[k], own, first);
-      else
-        write_leaf(n, own, first);
+      for (int k = node.operand_count - 1; k >= 0; --k) traced.leaf.hands_on() ? give(node.operands[k], own, first) : write_leaf(n, k, own, first);
       if (gathered.set()) drop_gathered();
       drop(own);
       if (runs_again) again.after(n);
@@ -150,9 +147,11 @@ struct BackwardWriter {
       out.append_sum(features(value), leaves_at[value], buffers.data[own].place, leaves_at[value]);
     }
   }
-  constexpr void write_leaf(int node, int own, int first) {
+  /// The gradient of one operand, and of the parameters.
+  constexpr void write_leaf(int node, int operand, int own, int first) {
     const Leaf& leaf = in.graph.leaf(node);
-    const int value = in.graph.nodes[node].operands[0];
+    const int value = in.graph.nodes[node].operands[operand];
+    if (leaf.operands == 2 && needs_none(value, first)) return;
     const bool in_parts = split && in.graph.nodes[node].trained_count() > 0;
     const bool alone = in_parts || in.graph.frozen(node);
     if (in_parts) {
@@ -162,6 +161,7 @@ struct BackwardWriter {
     }
     Entry& entry = read_saved(alone ? BodyOp::leaf_backward_input : BodyOp::leaf_backward, node, first);
     entry.c = buffers.data[own].place;
+    entry.operand = static_cast<std::int8_t>(operand);
     if (needs_none(value, first)) return;
     const bool leaves = value <= first;
     if (leaves && gradient[value] == none) {
@@ -185,6 +185,7 @@ struct BackwardWriter {
       entry.a = gathered;
     else if (saves_input(in.graph, node))
       entry.a = out.taken[node].set() ? out.taken[node] : seen(in.graph.nodes[node].operands[0], first);
+    if (in.graph.nodes[node].operand_count == 2 && saves_input(in.graph, node)) entry.b = seen(in.graph.nodes[node].operands[1], first);
     if (saves_output(in.graph, node)) entry.b = out.given[node].set() ? out.given[node] : out.home[node + 1];
     entry.e = out.statistics[node];
     return entry;

@@ -34,6 +34,7 @@ struct LeafWriter {
       Entry& entry = out.append(BodyOp::leaf_forward, node);
       entry.features = features;
       entry.a = from;
+      if (n.operand_count == 2) entry.b = here[n.operands[1]];
       entry.d = to;
       entry.e = out.statistics[node];
     }

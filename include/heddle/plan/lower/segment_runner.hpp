@@ -30,8 +30,8 @@ struct SegmentRunner {
   /// Calls visit(root) for what is made again and read by the backward of a node. It stands before its callers: clang evaluates no constant with a
   /// template that it sees later.
   template <class Visit> constexpr void each_read(int node, Visit visit) const {
-    const int value = in.graph.nodes[node].operands[0];
-    if (reads_input_value(in.graph, node) && value > 0 && facts.again[value - 1]) visit(facts.root[value]);
+    for (int k = 0; k < in.graph.nodes[node].operand_count && reads_input_value(in.graph, node); ++k)
+      if (const int value = in.graph.nodes[node].operands[k]; value > 0 && facts.again[value - 1]) visit(facts.root[value]);
     if (saves_output(in.graph, node) && keeps_output(in.graph, node) && facts.again[node]) visit(facts.root[node + 1]);
   }
 

@@ -61,7 +61,7 @@ struct SharedTables {
   /// A node is one entry forward and at most two backward: itself and one sum, or a copy or sum for each operand; a third if it is split; and where
   /// layers are split two more each way, what is gathered again, and terms of the loss. A unit adds at most a gather in each body and a reduction,
   /// each with start and wait, and zeros and an addition where gradients pass through a ring; a frozen one a gather in each body but the weight part.
-  /// What runs again is one entry more, and two where layers are split.
+  /// What runs again is one entry more, and two where layers are split. A leaf of two operands has a backward and a sum for each.
   [[nodiscard]] constexpr int most_entries(bool training, bool recomputes) const {
     const int nodes = graph->node_count;
     const bool split = graph->split.any();
@@ -69,8 +69,8 @@ struct SharedTables {
     const int around = 2 * edge_count + 3 * layout->chunk_count + 8;
     const int forward = (split ? 3 : 1) * nodes + (storage.parts > 1 ? 2 : 0) * bucket_count + 2 * frozen_count + (split ? 2 : 0);
     if (!training) return forward + around;
-    const int backward =
-        (halves ? 3 : 2) * nodes + ((storage.parts > 1 ? halves ? 6 : 4 : 1) + (storage.gradients ? 2 : 0)) * bucket_count + 2 * frozen_count;
+    const int backward = (halves ? 3 : 2) * nodes + 2 * graph->joins() +
+                         ((storage.parts > 1 ? halves ? 6 : 4 : 1) + (storage.gradients ? 2 : 0)) * bucket_count + 2 * frozen_count;
     const int conversions = split ? (halves ? 4 : 3) * nodes + graph->parameter_count : 0;
     return forward + backward + conversions + around + (recomputes ? (split ? 3 : 1) * nodes : 0);
   }

@@ -102,13 +102,14 @@ struct Entry {
   BodyOp what = BodyOp::copy;
   When when = When::always;
   Axis axis = Axis::data;
+  std::int8_t operand = 0;       // leaf_backward of a leaf of two operands: whose gradient it makes
   std::int16_t bucket = -1;      // reductions, gathers, gaps and slices of units; reduce_parameter: number of the parameter in its leaf
   std::int16_t collective = -1;  // of reductions and gathers, also of values, and of what adds a slice: number in Program::collectives
   std::int32_t node = -1;
   std::int64_t features = 0;  // of the tensors of add, copy, load, loss, store; of the whole in reduce, gather, scatter, slice
   std::int64_t runs = 1;      // gather, scatter, slice: of consecutive elements that one row of a part has
   Place a;                    // leaf_forward, loss, loss_terms, store, copy: input; leaf_backward and its parts: saved input; add: first operand
-  Place b;                    // leaf_backward: saved output; add: second operand; loss, loss_terms: targets
+  Place b;                    // leaf_backward: saved output; add, leaves of two operands: the second; loss, loss_terms: targets
   Place c;                    // leaf_backward: gradient of the output; loss: terms of all parts, rank by rank in each row; loss_terms: its terms
   Place d;                    // what is written: output, gradient of the input, gradient of the loss; loss_terms: what loss makes a gradient of
   Place e;                    // leaf_forward: statistics, written if a backward reads them; leaf_backward and its parts: statistics
@@ -122,8 +123,7 @@ struct Transfer {
   std::int16_t from_role = 0;
   std::int16_t to_role = 0;
   bool gradient = false;
-  Place source;
-  Place target;
+  Place source, target;
   std::int64_t elements = 0;  // padded to whole 64-byte lines a grain
   std::int64_t payload = 0;   // without the padding
   std::int16_t use = -1;      // of tied parameters: whose gradient slice is sent, once a step; the target's offset is in the room of ties

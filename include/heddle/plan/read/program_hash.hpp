@@ -40,6 +40,7 @@ HEDDLE_COLD constexpr void add_graph(Fnv& hash, const Graph& g) {
         .add(leaf.in.elements(), leaf.out.elements(), leaf.parameter_count, leaf.saves, leaf.weights_read, leaf.input_part_reads_saved);
     if (g.frozen(n)) hash.add_text("frozen");
     if (leaf.statistics.dimensions != 0) hash.add(leaf.statistics_elements());
+    if (leaf.operands == 2 && !leaf.sums) hash.add(leaf.other.elements());
     if (leaf.in.type != ElementType::float32) hash.add_text(name_of(leaf.in.type));
     for (int k = 0; k < g.nodes[n].operand_count; ++k) hash.add(g.nodes[n].operands[k]);
     for (int k = 0; k < leaf.parameter_count; ++k) hash.add(leaf.parameters[k].shape.elements(), leaf.parameters[k].initial);
@@ -56,6 +57,7 @@ HEDDLE_COLD constexpr void add_bodies(Fnv& hash, const Program& p) {
         hash.add(entry.what, entry.when, entry.axis, entry.bucket, entry.collective, entry.node, entry.features, entry.runs);
         for (const Place& place : {entry.a, entry.b, entry.c, entry.d}) add_place(hash, place);
         if (entry.e.set()) add_place(hash, entry.e);
+        if (entry.operand != 0) hash.add(entry.operand);
       }
 }
 

@@ -18,7 +18,8 @@ namespace heddle::plan_room {
 [[nodiscard]] constexpr std::int64_t flops_of(const Program& p, const Entry& entry) {
   if (entry.node < 0 || entry.node >= p.graph->node_count) return 0;  // a sum of gradients; the loss
   const Leaf& leaf = p.graph->leaf(entry.node);
-  const std::int64_t input = entry.d.set() ? leaf.input_flops() : 0;
+  const std::int64_t both = entry.d.set() ? leaf.input_flops() : 0;
+  const std::int64_t input = leaf.operands == 1 ? both : (both + 1 - entry.operand) / 2;  // one entry for each operand
   switch (entry.what) {
     case BodyOp::leaf_forward:
     case BodyOp::add: return leaf.forward_flops;
