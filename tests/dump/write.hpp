@@ -90,7 +90,8 @@ class ProgramWriter {
       const ParameterPlace& place = p_.parameters[k];
       out_ << p_.graph->parameter_name(place.node, place.index).view() << ": role " << place.role << ", " << place.elements << " elements at "
            << 4 * place.begin;
-      if (place.split >= 0) out_ << ", part along dimension " << int{place.split};
+      if (place.split.sharded()) out_ << ", part along dimension " << place.split.dimension();
+      if (place.split.in_sections()) out_ << " in sections, the first " << place.split.first() << " of " << place.split.shares();
       if (place.owner_begin >= 0) out_ << ", values at " << 4 * place.owner_begin;
       out_ << '\n';
     }

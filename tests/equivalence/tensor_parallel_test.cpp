@@ -143,7 +143,7 @@ template <class ThePlan> void check_copies() {
       if (executor.role() != place.role) continue;
       const float* const from = executor.held_parameter(k).values;
       const std::vector<float> here(from, from + place.elements);
-      const int part = place.split < 0 ? 0 : p.mesh.coordinate(Rank{rank}, Axis::tensor);
+      const int part = !place.split.sharded() ? 0 : p.mesh.coordinate(Rank{rank}, Axis::tensor);
       if (!first.count(part)) {
         first[part] = here;
         continue;

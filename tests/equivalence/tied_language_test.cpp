@@ -91,8 +91,8 @@ TEST_CASE("and under replicas, slices of every kind and rounds") {
 
 TEST_CASE("split over a vocabulary, table and head hold the same rows") {
   using Split = Plan<Language, CrossEntropy, Adam, Batch<16>, TensorParallel<2>>;
-  static_assert(Split::training.parameters[0].split == 0);
-  static_assert(Split::training.parameters[Split::training.graph->parameter_count - 1].split == 0);
+  static_assert(Split::training.parameters[0].split == laid::shard(0));
+  static_assert(Split::training.parameters[Split::training.graph->parameter_count - 1].split == laid::shard(0));
   check_verified<TensorParallel<2>>();
   check_verified<Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>();
 }

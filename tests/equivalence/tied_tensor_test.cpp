@@ -32,8 +32,8 @@ template <class Policy> [[nodiscard]] float norm_of() {
 }  // namespace
 
 TEST_CASE("split alike, on one stage and on several, tied leaves train as on one device") {
-  static_assert(Of<Twice, TensorParallel<2>>::training.parameters[2].split == 0);  // up.weight by columns
-  static_assert(Of<Twice, TensorParallel<2>>::training.parameters[6].split == 0);  // up2.weight too
+  static_assert(Of<Twice, TensorParallel<2>>::training.parameters[2].split == laid::shard(0));  // up.weight by columns
+  static_assert(Of<Twice, TensorParallel<2>>::training.parameters[6].split == laid::shard(0));  // up2.weight too
   check_verified<Twice, TensorParallel<2>>();
   check_verified<Twice, Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>>();
   check_verified<Twice, Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>();

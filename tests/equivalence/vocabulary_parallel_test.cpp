@@ -97,7 +97,7 @@ template <class Table, class... Parts> void check_skips_as_data() {
 }
 template <class Table, class... Parts> void check_table() { check_bits<Exact<Chain<Table>, Parts...>, Exact<Chain<Tokens>, Single>>(); }
 template <class Table, class... Parts> void check_skips() { check_bits<Exact<Skips<Table>, Parts...>, Exact<Skips<Tokens>, Single>>(); }
-template <class ThePlan> constexpr int table_split() { return ThePlan::training.parameters[0].split; }
+template <class ThePlan> constexpr int table_split() { return ThePlan::training.parameters[0].split.dimension(); }
 
 // ---- the loss. On the same integers logits are exact under every plan, at most 8 x 1 in size, so plans differ by the loss alone.
 template <std::int64_t Count, class Table = Embedding<Count, 8>> struct Writer : Sequential<Input<4>, Table, Linear<8, Count, NoBias>> {};
@@ -127,7 +127,7 @@ double worst(const std::vector<float>& a, const std::vector<float>& b) {
 void check_same_loss(const Program& p, const Outcome& got) {
   const Outcome& wanted = outcome_alone<Wrote<Single>>(0.5);
   CHECK(p.graph->laid_between(3) == laid::shard(1));  // parts of the vocabulary at both ends
-  CHECK(p.parameters[0].split == 0);
+  CHECK(p.parameters[0].split == laid::shard(0));
   REQUIRE(wanted.loss > 1);
   CAPTURE(p.mesh.ranks());
   CHECK(equal_bits(got.outputs, wanted.outputs));  // put together from the parts

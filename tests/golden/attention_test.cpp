@@ -30,6 +30,8 @@ TEST_CASE("20 steps of a model with causal, grouped and full attention are PyTor
   check_plan<Of<Sharded<4>>>();
   check_plan<Of<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>>>();
   check_plan<Of<TensorParallel<2>>>();
+  check_plan<Of<TensorParallel<4>>>();
+  check_plan<Of<Hybrid<TensorParallel<2, SequenceParallel>, Sharded<2>>>>();
   check_plan<Of<Single, Recompute<SelfAttention<Heads<2>>>>>();
 }
 

@@ -5,11 +5,11 @@
 
 using namespace heddle;
 
-static_assert(sizeof(Signature) == 14);  // leaves are copied a lot in constant expressions
+static_assert(sizeof(Signature) == 30);  // leaves are copied a lot in constant expressions
 
 TEST_CASE("a tensor is whole, a part or a term, and says so") {
   constexpr auto spelled = [](Laid how) {
-    Text<16> words;
+    Text<48> words;
     words << how;
     return words;
   };
@@ -19,6 +19,27 @@ TEST_CASE("a tensor is whole, a part or a term, and says so") {
   CHECK(spelled(laid::replicate).view() == "Replicate");
   CHECK(spelled(laid::partial).view() == "Partial");
   CHECK(spelled(laid::shard(1)).view() == "Shard<1>");
+  static_assert(laid::shard(1).sections() == 1 && laid::shard(1).first() == 1 && laid::shard(1).shares() == 1 && !laid::shard(1).in_sections());
+  static_assert(laid::replicate.sections() == 1 && laid::partial.shares() == 1 && laid::partial.dimension() == -2);
+  static_assert(laid::shard(-1) == laid::replicate && laid::shard(40).dimension() == 15 && !laid::shard(40).in_sections());
+}
+
+TEST_CASE("a part may be one of each section, of which the first may be larger") {
+  constexpr Laid packed = laid::shard(2, 3, 4);
+  static_assert(packed.sharded() && packed.in_sections() && packed.dimension() == 2 && packed.sections() == 3 && packed.first() == 4);
+  static_assert(packed.shares() == 6 && packed != laid::shard(2) && packed != laid::shard(2, 3) && packed == laid::shard(2, 3, 4));
+  constexpr Laid most = laid::shard(3, Laid::most_sections, Laid::most_of_first);
+  static_assert(most.sharded() && most.dimension() == 3 && most.sections() == 8 && most.first() == 256);
+  Text<64> words;
+  words << packed << ", " << laid::shard(0, 2);
+  CHECK(words.view() == "Shard<2> in sections 4:1:1, Shard<0> in sections 1:1");
+  constexpr Signature columns = Signature{laid::replicate, laid::shard(1), laid::partial, laid::shard(1), {}, {}}
+                                    .with(0, laid::shard(0), laid::shard(0))
+                                    .with(1, laid::replicate, laid::partial);
+  constexpr Signature cut = columns.in_sections_of(packed);
+  static_assert(cut.input.replicated() && cut.input_gradient.partial() && cut.output == laid::shard(1, 3, 4) && cut.output_gradient == cut.output);
+  static_assert(cut.parameters[0] == laid::shard(0, 3, 4) && cut.parameter_gradients[0] == cut.parameters[0]);
+  static_assert(cut.parameters[1].replicated() && cut.parameter_gradients[1].partial());
 }
 
 TEST_CASE("a signature that states nothing runs the whole leaf on every rank") {

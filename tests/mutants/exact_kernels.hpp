@@ -105,6 +105,34 @@ struct ExactElementwise {
   }
 };
 
+/// Any function of a whole row, which leaves others of it; its gradient is linear in that of the output, and reads all that the forward has left.
+struct ExactRow {
+  static std::int64_t digest(std::int64_t key, const float* values, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) key = Exact::of(Exact::hash({9, key, Exact::of(values[i])}));
+    return key;
+  }
+  static void forward(const ForwardCall& c) {
+    const std::int64_t in = c.leaf->in.elements(), out = c.leaf->out.elements(), left = c.leaf->statistics_elements();
+    for (std::int64_t r = 0; r < c.rows; ++r) {
+      const std::int64_t row = digest(0, c.input + r * in, in);
+      for (std::int64_t o = 0; o < out; ++o) c.output[r * out + o] = Exact::hash({10, row, o});
+      for (std::int64_t s = 0; s < left && c.statistics != nullptr; ++s) c.statistics[r * left + s] = Exact::hash({11, row, s});
+    }
+  }
+  static void backward(const BackwardCall& c) {
+    const std::int64_t in = c.leaf->in.elements(), out = c.leaf->out.elements(), left = c.leaf->statistics_elements();
+    for (std::int64_t r = 0; r < c.rows && c.input_gradient != nullptr; ++r) {
+      const std::int64_t row = digest(digest(digest(0, c.input + r * in, in), c.output + r * out, out), c.statistics + r * left, left);
+      for (std::int64_t i = 0; i < in; ++i) {
+        std::int64_t sum = 0;
+        for (std::int64_t o = 0; o < out; ++o)
+          sum += Exact::of(Exact::reduced(Exact::of(c.output_gradient[r * out + o]) * Exact::of(Exact::hash({12, row, i, o}))));
+        c.input_gradient[r * in + i] = Exact::reduced(sum);
+      }
+    }
+  }
+};
+
 /// Rows of a table; a rank with a part of the rows gives 0 for the others. What is no token is any number.
 struct ExactTable {
   static std::int64_t row(const Leaf& leaf, int part, std::int32_t id) {
@@ -173,6 +201,8 @@ class ExactKernels {
         leaves_.push_back({&ExactTable::forward, &ExactTable::backward});
       else if (kind == "Concat")
         leaves_.push_back({&ExactConcat::forward, &ExactConcat::backward});
+      else if (kind == "SelfAttention")
+        leaves_.push_back({&ExactRow::forward, &ExactRow::backward});
       else
         leaves_.push_back({&ExactElementwise::forward, &ExactElementwise::backward});
     }

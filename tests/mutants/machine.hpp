@@ -141,7 +141,7 @@ class Machine {
         const ParameterPlace& place = training_.parameters[p];
         if (place.role != executor.role()) continue;
         const HeldPart part = executor.held_parameter(p);
-        const int part_of = place.split < 0 ? 0 : mode.mesh.coordinate(Rank{r}, Axis::tensor);
+        const int part_of = !place.split.sharded() ? 0 : mode.mesh.coordinate(Rank{r}, Axis::tensor);
         const int owner = mode.graph->nodes[mode.graph->owner(place.node)].first_parameter + place.index;
         for (std::int64_t i = 0; i < part.elements; ++i) part.values[i] = Exact::hash({13, owner, part_of, part.begin + i});
       }

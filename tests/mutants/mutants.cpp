@@ -36,6 +36,9 @@ struct Normed : Sequential<Input<2, 4>, LayerNorm<4>, Linear<4, 4>, RMSNorm<4>, 
 struct Joined : Sequential<Input<2, 4>, Branches<Concat, Linear<4, 4>, Tanh>, Linear<8, 4>, Branches<ConcatAlong<0>, Linear<4, 4>, Sequential<>>,
                            Branches<Concat, Sequential<>, Sequential<>>, Linear<8, 4>> {};
 
+/// Attention leaves log-sums, reads its output again, and its heads may be split.
+struct Attending : Sequential<Input<3, 4>, Linear<4, 12>, SelfAttention<Heads<2>, Causal>, Linear<4, 4>, Tanh, Linear<4, 4>> {};
+
 struct Options {
   std::uint64_t share = 1;  // of so many mutants one is tried
   std::uint64_t seed = 1;
@@ -190,6 +193,9 @@ int main(int count, char** arguments) {
   judge.plan<tests::dumped::Classes<Joined, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, TensorParallel<2, SequenceParallel>>>>(
       "joined values, halves of a backward, split sequences");
   judge.plan<tests::dumped::Classes<Joined, Single, Recompute<Tanh, Concat>>>("joined values that run again");
+  judge.plan<tests::dumped::Classes<Attending, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, TensorParallel<2>>>>(
+      "split heads, halves of a backward");
+  judge.plan<tests::dumped::Classes<Attending, Single, Recompute<SelfAttention<Heads<2>, Causal>>>>("attention that runs again");
   judge.print();
   return 0;
 }

@@ -79,7 +79,7 @@ class Faults {
     add(name, after, [=](Phases& p) { of(field(p)) = !of(field(p)); });
   }
   template <class Field> void laid(const std::string& name, After after, Field field) {
-    for (const Laid how : {laid::replicate, laid::partial, laid::shard(0), laid::shard(1)})
+    for (const Laid how : {laid::replicate, laid::partial, laid::shard(0), laid::shard(1), laid::shard(1, 3)})
       if (field(whole_) != how) add(name, after, [=](Phases& p) { of(field(p)) = how; });
   }
 
@@ -201,7 +201,7 @@ class Faults {
       number("place.begin", after, [=](Phases& p) -> std::int64_t& { return place(p).begin; }, {16, -16, 1});
       number("place.elements", after, [=](Phases& p) -> std::int64_t& { return place(p).elements; });
       number("place.role", after, [=](Phases& p) -> std::int16_t& { return place(p).role; }, {1});
-      number("place.split", after, [=](Phases& p) -> std::int8_t& { return place(p).split; }, {1});
+      number("place.split", after, [=](Phases& p) -> std::int16_t& { return place(p).split.code; }, {1, 16});
       number("place.index", after, [=](Phases& p) -> std::int16_t& { return place(p).index; }, {1});
       number("place.owner_begin", after, [=](Phases& p) -> std::int64_t& { return place(p).owner_begin; }, {16, 1});
     }

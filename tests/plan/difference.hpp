@@ -172,7 +172,7 @@ class Difference {
       same("role of a parameter", p, a.parameters[p].role, b.parameters[p].role);
       same("begin of a parameter", p, a.parameters[p].begin, b.parameters[p].begin);
       same("elements of a parameter", p, a.parameters[p].elements, b.parameters[p].elements);
-      same("split of a parameter", p, a.parameters[p].split, b.parameters[p].split);
+      same("split of a parameter", p, a.parameters[p].split.code, b.parameters[p].split.code);
       same("values of a parameter", p, a.parameters[p].values(), b.parameters[p].values());
     }
     for (int k = 0; k < a.bucket_count + a.frozen_count && words_.empty(); ++k) bucket(k, a.buckets[k], b.buckets[k]);

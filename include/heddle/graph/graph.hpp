@@ -88,7 +88,7 @@ struct Graph {
     if (split.ranks == 1) return false;  // few calls, here and below: bodies ask this many times of each layer
     const Node& n = nodes[node];
     const int value = n.operands[0];
-    const std::int8_t lies = value == 0 ? laid::replicate.code : split.laid_between[nodes[value - 1].leaf].code;
+    const std::int16_t lies = value == 0 ? laid::replicate.code : split.laid_between[nodes[value - 1].leaf].code;
     return lies != split.signatures[n.leaf].input.code;
   }
   [[nodiscard]] constexpr bool converts_output(int node) const {

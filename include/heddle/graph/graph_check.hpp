@@ -18,7 +18,7 @@ namespace heddle::graph_room {
 template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity>& text) { return text.length >= 0 && text.length <= Capacity; }
 
 /// How many ranks hold a tensor is said by a dimension, or by Replicate or Partial.
-[[nodiscard]] constexpr bool lies_somehow(Laid how) { return how.code >= laid::partial.code && how.code < Shape::most_dimensions; }
+[[nodiscard]] constexpr bool lies_somehow(Laid how) { return how.code >= laid::partial.code && how.dimension() < Shape::most_dimensions; }
 
 [[nodiscard]] constexpr Diagnosis broken_graph() { return Diagnosis{Code{'G', 27}, ""}; }
 

@@ -13,14 +13,22 @@ namespace heddle::graph_room {
 
 [[nodiscard]] constexpr std::int64_t size_along(const Shape& shape, Laid how) { return how.sharded() ? shape.sizes[how.dimension()] : 0; }
 
+/// The size that does not divide where `ranks` hold a tensor so, or 0: of sections that of the smallest, or of all where they are not whole.
+[[nodiscard]] constexpr std::int64_t indivisible_size(const Shape& shape, Laid how, int ranks) {
+  const std::int64_t size = size_along(shape, how);
+  if (!how.in_sections()) return size % ranks != 0 ? size : 0;
+  if (size % how.shares() != 0) return size;
+  return size / how.shares() % ranks != 0 ? size / how.shares() : 0;
+}
 /// The first size that a signature splits and `ranks` does not divide, or 0.
 [[nodiscard]] constexpr std::int64_t indivisible_size(const Leaf& leaf, const Signature& signature, int ranks) {
-  for (const std::int64_t size :
-       {size_along(leaf.in.shape, signature.input), size_along(leaf.out.shape, signature.output), size_along(leaf.statistics, signature.statistics)})
-    if (size % ranks != 0) return size;
-  if (const std::int64_t size = leaf.operands == 2 ? size_along(leaf.other.shape, signature.input) : 0; size % ranks != 0) return size;
+  if (signature.pieces % ranks != 0) return signature.pieces;
+  if (const std::int64_t size = indivisible_size(leaf.in.shape, signature.input, ranks); size != 0) return size;
+  if (const std::int64_t size = leaf.operands == 2 ? indivisible_size(leaf.other.shape, signature.input, ranks) : 0; size != 0) return size;
+  if (const std::int64_t size = indivisible_size(leaf.out.shape, signature.output, ranks); size != 0) return size;
+  if (const std::int64_t size = indivisible_size(leaf.statistics, signature.statistics, ranks); size != 0) return size;
   for (int p = 0; p < leaf.parameter_count; ++p)
-    if (const std::int64_t size = size_along(leaf.parameters[p].shape, signature.parameters[p]); size % ranks != 0) return size;
+    if (const std::int64_t size = indivisible_size(leaf.parameters[p].shape, signature.parameters[p], ranks); size != 0) return size;
   return 0;
 }
 

@@ -157,9 +157,11 @@ struct Layout {
     while (c + 1 < chunk_count && node >= first_node[c + 1]) ++c;
     return c;
   }
-  /// How the ranks of axis tensor share a leaf.
+  /// How the ranks of axis tensor share a leaf: in sections where its output lies so, if it may.
   [[nodiscard]] constexpr Signature signature_of(const Graph& graph, int leaf) const {
-    return signature[leaf] == 0 ? Signature{} : graph.leaves[leaf].leaf.signatures[signature[leaf] - 1];
+    if (signature[leaf] == 0) return {};
+    const Signature& stated = graph.leaves[leaf].leaf.signatures[signature[leaf] - 1];
+    return stated.any_sections && laid_between[leaf].in_sections() ? stated.in_sections_of(laid_between[leaf]) : stated;
   }
   [[nodiscard]] constexpr int roles() const { return mesh.size(Axis::stage); }
 };

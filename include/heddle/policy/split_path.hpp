@@ -37,7 +37,7 @@ struct SplitCost {
 /// dimension of a sample. The output may lie in parts as the loss takes them.
 struct SplitPath {
   static constexpr int options = Leaf::most_signatures + 1;  // of a leaf: whole, then its signatures
-  static constexpr int ways_between = 3;                     // of its output: whole, as it comes, along the sequence
+  static constexpr int ways_between = 4;                     // of its output: whole, as it comes, along the sequence, in sections of its reader
   static constexpr int states = options * ways_between;
   static constexpr Laid sequence = laid::shard(0);
 
@@ -116,15 +116,26 @@ struct SplitPath {
     return changed;
   }
   [[nodiscard]] constexpr Signature signature(int l, int state) const {
-    return state / ways_between == 0 ? Signature{} : leaf(l).signatures[state / ways_between - 1];
+    if (state / ways_between == 0) return {};
+    const Signature& stated = leaf(l).signatures[state / ways_between - 1];
+    return state % ways_between == 3 ? stated.in_sections_of(asked(l)) : stated;
+  }
+  /// The sections in which the one reader of what a leaf gives may take it; whole if there are none.
+  [[nodiscard]] constexpr Laid asked(int l) const {
+    if (l + 1 == graph.leaf_count || shared[l] || read_from[l + 1] != l + 1) return laid::replicate;
+    const Leaf& reader = leaf(l + 1);
+    for (int i = 0; i < reader.signature_count; ++i)
+      if (reader.signatures[i].input.in_sections()) return reader.signatures[i].input;
+    return laid::replicate;
   }
   [[nodiscard]] constexpr Laid laid_between(int l, int state) const {
     const int kind = state % ways_between;
-    return kind == 0 ? laid::replicate : kind == 1 ? signature(l, state).output : sequence;
+    return kind == 0 ? laid::replicate : kind == 2 ? sequence : signature(l, state).output;
   }
   [[nodiscard]] constexpr bool legal(int l, int state) const {
     const int option = state / ways_between;
     if (option > leaf(l).signature_count || (option == 0 && leaf(l).by_hand)) return false;
+    if (state % ways_between == 3 && (option == 0 || !leaf(l).signatures[option - 1].any_sections || !asked(l).in_sections())) return false;
     const Signature s = signature(l, state);
     const Laid to = laid_between(l, state);
     if (ties_alike && in_tie[l] && s.parameters[0] != tied) return false;
@@ -140,7 +151,7 @@ struct SplitPath {
   /// The leaf finds its input in `before`. A whole value is cut up for one reader if a person asks for it: a lone Row.
   [[nodiscard]] constexpr bool takes(int l, int state, Laid before) const {
     const Laid wanted = signature(l, state).input;
-    const bool cut = before.replicated() && wanted.sharded() && leaf(l).by_hand;
+    const bool cut = before.replicated() && wanted.sharded() && !wanted.in_sections() && leaf(l).by_hand;
     return before == wanted || cut || (before == sequence && wanted.replicated() && splits_sequences && !leaf(l).reshapes && leaf(l).operands == 1);
   }
   [[nodiscard]] constexpr SplitCost price(int l, int state) const {

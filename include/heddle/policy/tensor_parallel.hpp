@@ -28,8 +28,10 @@ constexpr void write_divisors(Diagnosis& sentence, std::int64_t size) {
 }
 
 /// P01: a layer is to be split into parts of unequal size.
-[[nodiscard]] constexpr Diagnosis refuse_size(const Graph& graph, int leaf, std::int64_t size, int ranks) {
-  auto found = Diagnosis{Code{'P', 1}, ""} << "TensorParallel<" << ranks << "> cannot split the " << size << " features of "
+[[nodiscard]] constexpr Diagnosis refuse_size(const Graph& graph, int leaf, const Signature& how, int ranks) {
+  const std::int64_t size = indivisible_size(graph.leaves[leaf].leaf, how, ranks);
+  auto found = Diagnosis{Code{'P', 1}, ""} << "TensorParallel<" << ranks << "> cannot split the " << size
+                                           << (how.pieces % ranks != 0 ? " pieces that stay whole of " : " features of ")
                                            << graph.describe(first_node_of(graph, leaf)).view() << " evenly. Fix: use as many ranks as divide "
                                            << size << ": ";
   write_divisors(found, size);
@@ -40,8 +42,7 @@ constexpr void write_divisors(Diagnosis& sentence, std::int64_t size) {
 [[nodiscard]] constexpr Diagnosis refuse_path(const Graph& graph, const SplitPath& path) {
   const Leaf& here = path.leaf(path.stuck);
   for (int i = 0; i < here.signature_count; ++i)
-    if (const std::int64_t size = indivisible_size(here, here.signatures[i], path.ranks); size != 0)
-      return refuse_size(graph, path.stuck, size, path.ranks);
+    if (indivisible_size(here, here.signatures[i], path.ranks) != 0) return refuse_size(graph, path.stuck, here.signatures[i], path.ranks);
   return Diagnosis{Code{'P', 2}, ""} << graph.describe(first_node_of(graph, path.stuck)).view() << " is to be split by hand and takes "
                                      << here.signatures[0].input << " and gives " << here.signatures[0].output
                                      << ", of which one cannot lie so here. Fix: let the policy choose how it is split.";
@@ -53,8 +54,8 @@ constexpr void write_divisors(Diagnosis& sentence, std::int64_t size) {
   std::int8_t chosen[Layout::most_leaves]{};
   if (ideal.solve(chosen))
     for (int l = 0; l < graph.leaf_count; ++l)
-      if (const std::int64_t size = indivisible_size(ideal.leaf(l), ideal.signature(l, chosen[l]), ranks); size != 0)
-        return refuse_size(graph, l, size, ranks);
+      if (const Signature how = ideal.signature(l, chosen[l]); indivisible_size(ideal.leaf(l), how, ranks) != 0)
+        return refuse_size(graph, l, how, ranks);
   return Diagnosis{Code{'P', 5}, ""} << "TensorParallel<" << ranks << "> finds nothing to split in " << graph.model.view() << ", so its " << ranks
                                      << " ranks would all do the same work. Fix: use another policy, or layers that state how they may be split.";
 }
@@ -135,6 +136,8 @@ struct WholeSequences {
 };
 
 /// Splits products over the ranks of axis tensor, in pairs: one by columns, the next by rows, with one sum of a value in each direction.
+///
+/// Attention between the two is split by heads: the first then gives each rank its part of queries, of keys and of values.
 ///
 /// Shape   batch (B, ...) stays (B, ...) on every rank; values between the two layers of a pair become (B, Features/N), weights 1/N
 /// Moves   per pair and direction 2 (N-1)/N x rows x features; none backward where the input needs no gradient   [elements]

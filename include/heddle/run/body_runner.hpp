@@ -125,7 +125,7 @@ class BodyRunner : public RankTensors {
       for (std::int64_t r = 0; r < rows(g); ++r) {
         const float* const from = at_grain(entry.a, entry.features, g) + r * entry.features;
         float* const to = in_->outputs + (first(g) + r) * whole.elements();
-        each_run(whole, lies.sharded() ? lies.dimension() : -1, p_->graph->split.ranks, part_,
+        each_run(whole, lies, p_->graph->split.ranks, part_,
                  [&](std::int64_t here, std::int64_t there, std::int64_t count) { std::copy_n(from + here, count, to + there); });
       }
   }

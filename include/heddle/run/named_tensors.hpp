@@ -149,7 +149,7 @@ template <class Session> class NamedTensors {
   [[nodiscard]] HEDDLE_COLD std::vector<float> read(int p, int replica, PartOf held, bool sliced) {
     const ParameterPlace& place = training_.parameters[p];
     const Rank owner = rank_of(place.role, replica);
-    if (place.split < 0) return read_part(p, owner, held, sliced);
+    if (!place.split.sharded()) return read_part(p, owner, held, sliced);
     std::vector<float> values(static_cast<std::size_t>(shape(p).elements()));
     for (int part = 0; part < tensor_ranks(); ++part) {
       const std::vector<float> local = read_part(p, training_.mesh.moved(owner, Axis::tensor, part), held, sliced);

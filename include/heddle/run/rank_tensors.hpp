@@ -149,7 +149,7 @@ class RankTensors {
   void sum_squares_of_parts() {
     for (int parameter = 0; parameter < p_->graph->parameter_count; ++parameter) {
       const ParameterPlace& place = p_->parameters[parameter];
-      if (place.role != role_ || place.split < 0 || p_->graph->frozen(place.node) || p_->graph->nodes[place.node].tied_to >= 0) continue;
+      if (place.role != role_ || !place.split.sharded() || p_->graph->frozen(place.node) || p_->graph->nodes[place.node].tied_to >= 0) continue;
       const HeldPart part = held_gradient(parameter);
       int u = 0;
       while (p_->units[u].role != role_ || place.begin >= p_->units[u].end()) ++u;

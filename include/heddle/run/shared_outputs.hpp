@@ -60,7 +60,7 @@ template <class Session, class Maker> void share_outputs(Session& session, const
       std::vector<float> packed(static_cast<std::size_t>(rows * own));
       const auto each = [&](auto copy) {
         for (std::int64_t r = 0; r < rows; ++r)
-          each_run(whole, lies.dimension(), parts, part, [&](std::int64_t here, std::int64_t there, std::int64_t count) {
+          each_run(whole, lies, parts, part, [&](std::int64_t here, std::int64_t there, std::int64_t count) {
             copy(packed.data() + r * own + here, made + r * whole.elements() + there, count);
           });
       };

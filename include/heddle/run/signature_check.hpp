@@ -23,7 +23,7 @@ namespace heddle::run_room {
   Floats part(whole.size() / static_cast<std::size_t>(ranks));
   const std::int64_t size = shape.elements();
   for (std::int64_t r = 0; r < rows; ++r)
-    each_run(shape, how.dimension(), ranks, rank, [&](std::int64_t here, std::int64_t there, std::int64_t count) {
+    each_run(shape, how, ranks, rank, [&](std::int64_t here, std::int64_t there, std::int64_t count) {
       std::copy_n(whole.begin() + r * size + there, count, part.begin() + r * (size / ranks) + here);
     });
   return part;
@@ -45,7 +45,7 @@ namespace heddle::run_room {
   const std::int64_t size = shape.elements();
   for (int rank = 0; rank < ranks; ++rank)
     for (std::int64_t r = 0; r < rows; ++r)
-      each_run(shape, how.dimension(), ranks, rank, [&](std::int64_t here, std::int64_t there, std::int64_t count) {
+      each_run(shape, how, ranks, rank, [&](std::int64_t here, std::int64_t there, std::int64_t count) {
         std::copy_n(parts[static_cast<std::size_t>(rank)].begin() + r * (size / ranks) + here, count, whole.begin() + r * size + there);
       });
   return whole;
@@ -68,7 +68,7 @@ template <class L, class Compute> struct SplitUnderTest {
     bool near = got.size() == one.size();
     for (std::size_t i = 0; near && i < one.size(); ++i) near = std::fabs(static_cast<double>(got[i]) - static_cast<double>(one[i])) <= 1e-5 * scale;
     if (!wrong.empty() || (equal && near)) return;
-    Text<16> lies;
+    Text<48> lies;
     lies << how;
     wrong = what + ", stated " + std::string{lies.view()} + ", is " +
             (near ? "not the same on all of them" : "not that of the whole layer when it is put together");

@@ -90,7 +90,7 @@ template <class TrainerType> class Recorder : public Observer {
       for (std::int64_t row = 0; row < executor.rows_of(g); ++row) {
         const float* const from = executor.tensor(place, features, g) + row * features;
         float* const there = to[static_cast<std::size_t>(node)].data() + (executor.first_row_of(g) + row) * whole.elements();
-        each_run(whole, how.sharded() ? how.dimension() : -1, seen.program->mesh.size(Axis::tensor), part,
+        each_run(whole, how, seen.program->mesh.size(Axis::tensor), part,
                  [&](std::int64_t a, std::int64_t b, std::int64_t count) { std::copy(from + a, from + a + count, there + b); });
       }
   }

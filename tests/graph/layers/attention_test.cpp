@@ -52,11 +52,23 @@ TEST_CASE("operations are those of two products forward and five backward, of ha
 
 TEST_CASE("sequences stand alone: what lies in front of the positions may be split") {
   constexpr Leaf leaf = SelfAttention<Heads<4>>::describe(Spec{Shape{6, 5, 24}});
-  static_assert(leaf.fault.ok() && leaf.out.shape == Shape(6, 5, 8) && leaf.statistics == Shape(6, 5, 4) && leaf.signature_count == 1);
+  static_assert(leaf.fault.ok() && leaf.out.shape == Shape(6, 5, 8) && leaf.statistics == Shape(6, 5, 4) && leaf.signature_count == 2);
   CHECK(check_signature(leaf, leaf.signatures[0]).ok());
   constexpr Leaf half = local_leaf(leaf, leaf.signatures[0], 2);
   static_assert(half.in.shape == Shape(3, 5, 24) && half.out.shape == Shape(3, 5, 8) && half.statistics == Shape(3, 5, 4));
-  static_assert(SelfAttention<Heads<4>>::describe(Spec{Shape{5, 24}}).signature_count == 0);
+}
+
+TEST_CASE("heads may be split: each rank has a part of the queries, of the keys and of the values, as many as divide those of keys and values") {
+  constexpr Leaf leaf = SelfAttention<Heads<4>, KeyValueHeads<2>>::describe(Spec{Shape{5, 16}});
+  static_assert(leaf.signature_count == 1);
+  constexpr Signature heads = leaf.signatures[0];
+  CHECK(check_signature(leaf, heads).ok());
+  static_assert(heads.input == laid::shard(1, 3, 2) && heads.input_gradient == heads.input && heads.output == laid::shard(1));
+  static_assert(heads.statistics == laid::shard(1) && heads.pieces == 2);
+  constexpr Leaf half = local_leaf(leaf, heads, 2);
+  static_assert(half.in.shape == Shape(5, 8) && half.out.shape == Shape(5, 4) && half.statistics == Shape(5, 2));
+  static_assert(indivisible_size(leaf, heads, 2) == 0 && indivisible_size(leaf, heads, 4) == 2);                   // a head of keys is not cut
+  static_assert(SelfAttention<Heads<512>, KeyValueHeads<1>>::describe(Spec{Shape{5, 514}}).signature_count == 0);  // more than sections count
 }
 
 TEST_CASE("a value that is no sequence of queries, keys and values is refused with the width that it should have") {

@@ -36,7 +36,8 @@ TEST_CASE("a parameter of another size, device or split than that of its layer i
                     "the number of elements on a rank of parameter 0.0.weight is noted as 47, but 48 follows"));
   CHECK(
       refused_for(with<InTurns>([](Phases& p) { place(p, 2).role = 0; }), facts, "the device of parameter 1.0.weight is noted as 0, but 1 follows"));
-  CHECK(refused_for(with<SplitHalves>([](Phases& p) { place(p, 2).split = -1; }), facts, "the split dimension of parameter "));
+  CHECK(refused_for(with<SplitHalves>([](Phases& p) { place(p, 2).split = laid::replicate; }), facts, "the split dimension of parameter "));
+  CHECK(refused_for(with<SplitHalves>([](Phases& p) { place(p, 2).split.code += 16; }), facts, "the split dimension of parameter "));
 }
 
 TEST_CASE("in a plan with groups a unit whose parameters do not lie by group, or lie over another, is found") {

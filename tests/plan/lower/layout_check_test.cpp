@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "heddle/graph/layers/attention.hpp"
+#include "heddle/graph/layers/input.hpp"
 #include "heddle/graph/tied.hpp"
 #include "heddle/plan/lowered.hpp"
 #include "heddle/policy/sharded.hpp"
@@ -18,6 +20,8 @@ using namespace heddle::tests;
 namespace {
 
 template <int S, class Order, int M = 4> using In = Pipeline<Balanced<S>, Order, Microbatches<M>>;
+
+struct Attending : Sequential<Input<3, 4>, Linear<4, 12>, SelfAttention<Heads<2>>, Linear<4, 5>> {};
 
 /// The sentence about the layout of a plan after a change; lower(request) says the same.
 template <class ThePlan, class Change> std::string refused(Change change) {
@@ -127,7 +131,26 @@ TEST_CASE("split layers of no policy are refused") {
   CHECK(begins(refused<Split>([](Layout& l) { l.signature[0] = 5; }), "[heddle.M15] Linear<8, 6> is split by signature 4, but it states "));
   CHECK(begins(refused<Split>([](Layout& l) { l.laid_between[0].code = 3; }), "[heddle.M15] the output of Linear<8, 6> is to lie"));
   CHECK(begins(refused<Split>([](Layout& l) { l.laid_between[0] = laid::partial; }), "[heddle.M15] the output of Linear<8, 6> is to lie"));
+  CHECK(begins(refused<Split>([](Layout& l) { l.laid_between[0] = laid::shard(0, 2); }),
+               "[heddle.P01] axis tensor of size 2 cannot split the 3 features"));
   CHECK(begins(refused<Split>([](Layout& l) { l.mesh.sizes[0] = 4; }), "[heddle.P01] axis tensor of size 4 cannot split the "));
+}
+
+TEST_CASE("what lies in sections is given and taken so: no policy may let it be gathered, or cut") {
+  using Split = Trained<Attending, TensorParallel<2>>;
+  static_assert(RequestOf<Split>::layout.laid_between[1] == laid::shard(1, 3));
+  CHECK(refused<Split>([](Layout& l) { l.laid_between[1] = laid::shard(1); }) ==
+        "[heddle.M15] SelfAttention<Heads<2>> takes its input Shard<1> in sections 1:1:1, but it lies Shard<1>: nothing is gathered or cut in "
+        "sections. "
+        "Fix: let it lie as it is taken.");
+  CHECK(refused<Split>([](Layout& l) { l.laid_between[1] = laid::replicate; }).find("but it lies Replicate: nothing is gathered") !=
+        std::string::npos);
+  CHECK(refused<Split>([](Layout& l) { l.signature[2] = 0; }).find("takes its input Replicate, but it lies Shard<1> in sections 1:1:1") !=
+        std::string::npos);
+  CHECK(
+      refused<Split>([](Layout& l) { l.laid_between[2] = laid::shard(1, 2); }) ==
+      "[heddle.M15] SelfAttention<Heads<2>> gives its output Shard<1>, but it is to lie between layers Shard<1> in sections 1:1: nothing is gathered "
+      "or cut in sections. Fix: let it lie as it is given.");
 }
 
 TEST_CASE("a policy of one's own is asked at build what a layout that is data is asked") {

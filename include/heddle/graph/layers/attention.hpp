@@ -68,6 +68,8 @@ template <class... Options> struct AttentionOptions {
 /// The forward leaves log of sum over j of exp(q_i k_j / sqrt(...)) of each position and head; the backward makes the p_ij from it again, tile by
 /// tile, so nothing that grows with the square of the sequence is kept.
 ///
+/// Heads may be split over ranks: each has some heads of queries with their keys and values, and TensorParallel lets the Linear before it give them.
+///
 /// Shape   (..., T, C + 2 C KeyValueHeads / Heads), that is (..., T, 3 C) without KeyValueHeads, becomes (..., T, C); statistics (..., T, Heads)
 /// Errors  G01 if the value is no sequence, or its features do not divide by the heads; G06 a number of heads out of range;
 ///         G25 an option twice, none of Heads, no option, or heads that share unevenly
@@ -100,6 +102,12 @@ template <class... Options> struct SelfAttention {
     leaf.backward_flops = counted_sum(counted_product(10, products), counted_product(6, powers));
     for (int d = 0; d + 2 < in.shape.dimensions; ++d)
       leaf.splits(Signature{laid::shard(d), laid::shard(d), laid::shard(d), laid::shard(d), {}, {}}.with_statistics(laid::shard(d)));
+    if constexpr (constexpr int larger = Said::heads() / shared; larger <= Laid::most_of_first && shared < 32'768) {  // heads
+      const Laid packed = laid::shard(last, 3, larger);
+      leaf.splits(Signature{packed, laid::shard(last), packed, laid::shard(last), {}, {}}
+                      .with_statistics(laid::shard(last))
+                      .with_pieces(static_cast<std::int16_t>(shared)));
+    }
     return leaf;
   }
 

@@ -55,7 +55,8 @@ template <std::int64_t In, std::int64_t Out = 0, class Bias = WithBias> struct L
     const Laid last = laid::shard(in.shape.dimensions - 1);
     leaf.splits(Signature{laid::replicate, last, laid::partial, last, {}, {}}  // columns
                     .with(0, laid::shard(0), laid::shard(0))
-                    .with(1, has_bias ? laid::shard(0) : laid::replicate, has_bias ? laid::shard(0) : laid::replicate));
+                    .with(1, has_bias ? laid::shard(0) : laid::replicate, has_bias ? laid::shard(0) : laid::replicate)
+                    .with_any_sections());
     leaf.splits(Signature{last, laid::partial, last, laid::replicate, {}, {}}  // rows
                     .with(0, laid::shard(1), laid::shard(1))
                     .with(1, has_bias ? laid::partial : laid::replicate, laid::replicate));

@@ -139,7 +139,7 @@ struct FlatCheck {
     if (place.index != k) return wrong("the number in its layer of parameter ", n, k, place.index, k);
     if (place.role != role) return wrong("the device of parameter ", n, k, place.role, role);
     if (place.elements != elements) return wrong("the number of elements on a rank of parameter ", n, k, place.elements, elements);
-    if (place.split != (how.sharded() ? how.code : -1)) return wrong("the split dimension of parameter ", n, k, place.split, how.code);
+    if (place.split != (how.sharded() ? how : laid::replicate)) return wrong("the split dimension of parameter ", n, k, place.split.code, how.code);
     if (place.owner_begin != owned) return wrong("where another layer keeps parameter ", n, k, place.owner_begin, owned);
     if (place.begin < end || place.begin % line_elements != 0) return void(fault = covers("the parameters of layer ", n, role, place.begin, end));
     end = place.begin + elements;

@@ -13,16 +13,17 @@
 namespace heddle::plan_room {
 
 /// How the ranks of axis tensor hold a tensor, whatever shape it is read under: whole on each rank, a term of a sum on each rank, or on each rank a
-/// part. The part of a rank is known by its runs: of a whole of (4, 6), Shard<0> is 1 run and Shard<1> is 4.
+/// part. The part of a rank is known by its runs: of a whole of (4, 6), Shard<0> is 1 run and Shard<1> is 4. In sections it is another part.
 namespace lying {
 inline constexpr std::int64_t whole = 0;
 inline constexpr std::int64_t term = -1;
+inline constexpr std::int64_t section = std::int64_t{1} << 48;  // beyond all runs
 }  // namespace lying
 [[nodiscard]] constexpr std::int64_t lies(const Shape& shape, Laid how) {
   if (how.code < 0) return how.replicated() ? lying::whole : lying::term;
   std::int64_t runs = 1;
-  for (int d = 0; d < how.code; ++d) runs *= shape.sizes[d];
-  return runs;
+  for (int d = 0; d < how.dimension(); ++d) runs *= shape.sizes[d];
+  return runs + how.code / 16 * lying::section;
 }
 
 /// A name of 64 bits for the n-th thing (splitmix64): no small sum of such names is another small sum. A number that is not drawn is no name, for
@@ -212,7 +213,9 @@ struct FlowTensors {
 constexpr void say_how(Diagnosis& to, std::int64_t how) {
   if (how == lying::whole) to << "whole on every rank";
   if (how == lying::term) to << "a term of a sum on every rank";
-  if (how > 0) to << "a part of " << how << (how == 1 ? " run" : " runs") << " on every rank";
+  if (how > 0) to << "a part of " << how % lying::section << (how % lying::section == 1 ? " run" : " runs");
+  if (how > lying::section) to << " in sections";
+  if (how > 0) to << " on every rank";
 }
 constexpr void say_what(Diagnosis& to, const FlowNames& names, int nodes, std::uint64_t what) {
   if (what == names.values[0]) return void(to << "the input of the model");

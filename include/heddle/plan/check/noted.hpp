@@ -47,7 +47,7 @@ template <class Fact> [[nodiscard]] constexpr Diagnosis noted_otherwise(std::str
 /// True if the whole of `how` lies so on `ranks` ranks: of (4, 6) in Shard<1> on 2 ranks each has (4, 3).
 [[nodiscard]] constexpr bool is_part(const Shape& part, const Shape& whole, Laid how, int ranks) {
   bool fits = part.dimensions == whole.dimensions;
-  for (int d = 0; d < whole.dimensions && fits; ++d) fits = part.sizes[d] * (how.code == d ? ranks : 1) == whole.sizes[d];
+  for (int d = 0; d < whole.dimensions && fits; ++d) fits = part.sizes[d] * (how.dimension() == d ? ranks : 1) == whole.sizes[d];
   return fits;
 }
 

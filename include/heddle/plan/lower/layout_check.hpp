@@ -134,11 +134,24 @@ namespace heddle::plan_room {
     if (!lies_somehow(between) || between.partial() || (between.sharded() && between.dimension() >= leaf.out.shape.dimensions))
       return broken_layout() << "the output of " << leaf.spelled.view() << " is to lie between layers in a way that " << leaf.out.shape
                              << " cannot. Fix: answer laid::replicate or one of its dimensions.";
+    if ((between.in_sections() || how.output.in_sections()) && between != how.output)
+      return broken_layout() << leaf.spelled.view() << " gives its output " << how.output << ", but it is to lie between layers " << between
+                             << ": nothing is gathered or cut in sections. Fix: let it lie as it is given.";
     std::int64_t size = indivisible_size(leaf, how, ranks);
-    if (size == 0 && size_along(leaf.out.shape, between) % ranks != 0) size = size_along(leaf.out.shape, between);
+    if (size == 0) size = indivisible_size(leaf.out.shape, between, ranks);
     if (size != 0)
       return Diagnosis{Code{'P', 1}, ""} << "axis tensor of size " << ranks << " cannot split the " << size << " features of " << leaf.spelled.view()
                                          << " evenly. Fix: use as many ranks as divide " << size << '.';
+  }
+  for (int n = 0; n < graph.node_count; ++n) {
+    const Node& node = graph.nodes[n];
+    const Laid takes = layout.signature_of(graph, node.leaf).input;
+    for (int k = 0; k < node.operand_count; ++k) {
+      const Laid lies = node.operands[k] == 0 ? laid::replicate : layout.laid_between[graph.nodes[node.operands[k] - 1].leaf];
+      if ((takes.in_sections() || lies.in_sections()) && takes != lies)
+        return broken_layout() << graph.leaves[node.leaf].leaf.spelled.view() << " takes its input " << takes << ", but it lies " << lies
+                               << ": nothing is gathered or cut in sections. Fix: let it lie as it is taken.";
+    }
   }
   for (int n = 0; n < graph.node_count && graph.tie_count > 0; ++n) {
     if (graph.nodes[n].tied_to < 0) continue;

@@ -89,8 +89,8 @@ struct SharedTables {
       const Node& node = nodes[n];
       const Signature& s = graph->split.signatures[node.leaf];
       const int from = node.operands[0];
-      const std::int8_t takes = from == 0 ? laid::replicate.code : between[nodes[from - 1].leaf].code;
-      const std::int8_t gives = between[node.leaf].code;
+      const std::int16_t takes = from == 0 ? laid::replicate.code : between[nodes[from - 1].leaf].code;
+      const std::int16_t gives = between[node.leaf].code;
       forward += (takes != s.input.code ? 1 : 0) + (gives != s.output.code ? 1 : 0);
       if (!training) continue;
       if (takes != s.input.code && takes >= 0) backward += layout->order.splits_backward ? 2 : 1;

@@ -106,7 +106,7 @@ constexpr std::int64_t lay_out_parameter(const Graph& graph, FlatBuffers& flat, 
   place.role = static_cast<std::int16_t>(role);
   place.begin = begin;
   place.elements = graph.leaf(n).parameters[k].shape.elements();
-  if (const Laid used = graph.signature(n).parameters[k]; used.sharded()) place.split = static_cast<std::int8_t>(used.dimension());
+  if (const Laid used = graph.signature(n).parameters[k]; used.sharded()) place.split = used;
   return rounded_up(begin + place.elements, line_elements);
 }
 /// Places the parameters of a node one after another from `begin` on; returns their end.

@@ -150,7 +150,7 @@ struct ParameterPlace {
   std::int16_t role = 0;
   std::int64_t begin = 0;     // [elements], from the start of the flat buffer, or of what is not trained
   std::int64_t elements = 0;  // of one rank
-  std::int8_t split = -1;     // dimension along which the ranks of axis tensor hold parts, -1: whole
+  Laid split;                 // how the ranks of axis tensor hold it: whole, or parts
   std::int64_t owner_begin =
       -1;  // [elements], of a use of tied parameters that another leaf of the role keeps: where; begin is of its gradient alone
 

@@ -113,7 +113,7 @@ constexpr void add_groups(Fnv& hash, const Program& p) {
   for (int b = 0; b < p.bucket_count + p.frozen_count; ++b) hash.add(p.buckets[b].role, p.buckets[b].begin, p.buckets[b].elements);
   for (int u = 0; u < p.use_count; ++u) hash.add(p.uses[u].owner, p.uses[u].node, p.uses[u].role, p.uses[u].bucket);
   for (int k = 0; k < p.graph->parameter_count; ++k)
-    hash.add(p.parameters[k].role, p.parameters[k].begin, p.parameters[k].elements, p.parameters[k].split, p.parameters[k].owner_begin);
+    hash.add(p.parameters[k].role, p.parameters[k].begin, p.parameters[k].elements, p.parameters[k].split.code, p.parameters[k].owner_begin);
   add_groups(hash, p);
   return hash.value();
 }
