@@ -87,6 +87,10 @@ struct Spoken : Sequential<Input<4, 16>, Linear<16, 64>, GELU, Linear<64, 16>, L
 /// Of many classes, whose scores the loss takes in parts.
 struct Voiced : Sequential<Linear<16, 16>, Tanh, Linear<16, 16>, Tanh, Linear<16, 16>, Tanh, Linear<16, 128>> {};
 
+/// Branches that are added, and joined: in the second stage, or the first, or the last.
+struct Forked : Sequential<Linear<24, 24>, Branches<Add, Linear<24, 24>, Sequential<Linear<24, 24>, Tanh, Linear<24, 24>>, Sequential<>>,
+                           Linear<24, 24>, Branches<Concat, Linear<24, 24>, Tanh>, Linear<48, 24>, Linear<24, 24>> {};
+
 constexpr std::int64_t value(std::int64_t features) { return 4 * 8 * features; }  // of a micro-batch
 
 using Alternating = Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>;
@@ -168,6 +172,15 @@ TEST_CASE("a frozen Linear keeps no input, and layers in front of all trained on
   CHECK(frame(lower<Trains>()) == input + (24 + 96 + 8 + 8 + 40 + 10) * value + 4 * 32);
   CHECK(frame(lower<Plan<Tuned, CrossEntropy, Adam, Batch<32>, Single>>()) < frame(lower<Trains>()));
   CHECK(frame(lower<Plan<Fixed, CrossEntropy, Adam, Batch<32>, Single>>()) == input + (8 + 40 + 10) * value + 4 * 32);
+}
+
+TEST_CASE("the account of a stage has what branches read, give and hand back, joined or added") {
+  check_account<Forked, CutBefore<Alternating, 7, 11>>();
+  check_account<Forked, CutBefore<Split, 7, 8>>();
+  check_account<Forked, Hybrid<CutBefore<Alternating, 7, 11>, Sharded<2, Gradients>>>();
+  // An evaluation frees the value that branches read before it places what is joined, twice as wide.
+  check_account<Forked, CutBefore<Filled, 1, 12>>(true);
+  check_account<Forked, Hybrid<CutBefore<Alternating, 7, 12>, Sharded<2, Gradients>>>(true);
 }
 
 TEST_CASE("what runs again is not saved; it lies in scratch, of which the account may have some more") {
