@@ -200,8 +200,8 @@ template <class Loss, class C> class LossTrial {
   explicit LossTrial(std::uint64_t seed)
       : sizes_(seed), parts_(1 + static_cast<int>(sizes_.below(4))), positions_(sizes_.below(2) == 0 ? 1 : 1 + sizes_.below(4)),
         own_(std::max<std::int64_t>(sizes_.features(40), parts_ == 1 ? 2 : 1)), rows_(sizes_.rows()),
-        total_(rows_ + sizes_.below(3) * (rows_ + 1) + 1),
-        output_(drawn(rows_ * positions_ * own_ * parts_, seed)), wanted_case_{rows_, positions_ * own_ * parts_, positions_, total_, output_},
+        total_(rows_ + sizes_.below(3) * (rows_ + 1) + 1), output_(drawn(rows_ * positions_ * own_ * parts_, seed)),
+        wanted_case_{rows_, positions_ * own_ * parts_, positions_, total_, sizes_.below(3) * CountsTargets<Loss>, output_},
         targets_(SlowLoss<Loss>::targets(wanted_case_)) {
     if (seed % 4 == 0 && !output_.empty()) output_[output_.size() / 2] = 20;  // one far above the others
   }
@@ -252,7 +252,8 @@ template <class Loss, class C> class LossTrial {
 
  private:
   float run(const float* output, float* gradient) const {
-    return LossKernelFor<Loss, C>::sum({rows_, positions_ * own_ * parts_, total_, output, targets_.data(), gradient, positions_});
+    return LossKernelFor<Loss, C>::sum(
+        {rows_, positions_ * own_ * parts_, total_, output, targets_.data(), gradient, positions_, 0, 1, nullptr, 0, wanted_case_.left_out});
   }
   /// Parts of the features, each with its terms, gathered rank by rank in each row: every rank makes the same sum, and its part of the gradient.
   std::string in_parts(const LossResults& wanted) const {
@@ -274,7 +275,8 @@ template <class Loss, class C> class LossTrial {
     const auto call = [&](int part, float* of_row, bool evaluates = false) {
       const auto p = static_cast<std::size_t>(part);
       float* const gradient = evaluates ? nullptr : gradients[p].data();
-      return LossCall{rows_, positions_ * own_, total_, cut[p].data(), targets_.data(), gradient, positions_, part, parts_, of_row};
+      return LossCall{rows_, positions_ * own_,    total_, cut[p].data(), targets_.data(), gradient, positions_, part, parts_, of_row,
+                      0,     wanted_case_.left_out};
     };
     for (int part = 0; part < parts_; ++part) {
       Floats told(static_cast<std::size_t>(rows_ * terms), nan);

@@ -268,6 +268,8 @@ def main():
     doubled = [(inputs(24, 20).reshape(8, 3, 20), targets(48, 10).reshape(8, 6, 10))]
     text = tokens(8, 7, 13)
     sentences = [(text[:, :-1].float(), text[:, 1:])]
+    ends = torch.where(torch.arange(6) > torch.arange(8).reshape(-1, 1) % 5, -100, text[:, 1:])  # sentences of 1 to 5 words
+    unequal = [(text[:, :-1].float(), ends)]
     quarters = [classes(4, first) for first in (0, 4, 8, 12)]
     cases = {  # file: model, seed, optimizer, its words, loss, batches, steps whose parameters are stored, tensors of the batch
         "mlp_784_50_10_adam": (lambda: Mlp(784, 50, 10), 1, adam, "Adam lr=1e-3", cross_entropy, [large] * 20, (1, 20), {"labels": large[0][1]}),
@@ -295,6 +297,9 @@ def main():
         "language_model_13_8": (
             lambda: LanguageModel(13, 8), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", cross_entropy,
             [sentences] * 20, (1, 20), None),
+        "ignored_13_8": (
+            lambda: LanguageModel(13, 8), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", cross_entropy,
+            [unequal] * 20, (1, 20), None),
         "frozen_front_20_16_10": (
             lambda: frozen(ResidualMlp(20, 16, 10), "linear1", "block"), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse,
             [regression] * 20, (1, 20), None),

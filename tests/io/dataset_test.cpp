@@ -227,3 +227,10 @@ TEST_CASE("a batch of more rows than any number of rows is the whole data set") 
   CHECK(std::distance(batches.begin(), batches.end()) == 1);
   CHECK((*batches.begin()).rows == 3);
 }
+
+TEST_CASE("a label that is ignored is no class, and the only one that may lie outside") {
+  const datasets::Dataset data{{.images = {1, 2, 3}, .labels = {0, -100, 1}, .features = 1, .classes = 2, .ignored = -100}};
+  CHECK(data.labels()[1] == -100);
+  CHECK_THROWS_AS((datasets::Dataset{{.images = {1, 2, 3}, .labels = {0, -99, 1}, .features = 1, .classes = 2, .ignored = -100}}), Error);
+  CHECK_THROWS_AS((datasets::Dataset{{.images = {1, 2, 3}, .labels = {0, -100, 1}, .features = 1, .classes = 2}}), Error);
+}

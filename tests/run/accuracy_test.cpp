@@ -83,3 +83,13 @@ TEST_CASE("outputs of other rows, labels that are no class and the share of noth
   CHECK(refusal([] { (void)share({1, 2, 3, 4}, {0, -1}); }) == Code{'D', 8});
   CHECK(refusal([] { (void)share({}, {}); }) == Code{'D', 10});
 }
+
+TEST_CASE("positions whose target the loss leaves out are no positions") {
+  const std::vector<float> outputs{0.1F, 0.9F, 0.8F, 0.2F, 0.3F, 0.7F};
+  const std::vector<std::int32_t> labels{1, -100, 0};
+  const auto batch = examples(std::span<const float>{outputs}, std::span<const std::int32_t>{labels}, 2);
+  Accuracy counted{&CrossEntropyWith<Ignored<-100>>::counts};
+  counted.add(std::span<const float>{outputs}, batch);
+  CHECK(counted.positions() == 2);
+  CHECK(counted.right() == 1);
+}

@@ -68,3 +68,38 @@ TEST_CASE("ranks of one stage share a group of the transport, ranks of different
   const Program& p = lower<Mixed>();
   for (int rank = 0; rank < 6; ++rank) CHECK(transport_group(p, Rank{rank}, axis::data) == rank % 2);
 }
+
+TEST_CASE("targets that count nothing are counted in the rows that take part, in their order, repeated where rows are") {
+  const std::int32_t targets[] = {1, -100, -100, -100, 0, 1};  // of 3 rows
+  const TargetCount counts = &CrossEntropyWith<Ignored<-100>>::counts;
+  StepInput in;
+  in.program = &lower<Mixed>();
+  in.targets = targets;
+  in.source_rows = in.rows = 3;
+  count_left_out(in, 2, counts);
+  CHECK(in.left_out == 3);
+  CHECK(in.rows_of_loss(2) == 1.5);
+  in.rows = 5;  // rows 0 and 1 again
+  count_left_out(in, 2, counts);
+  CHECK(in.left_out == 6);
+  CHECK(in.rows_of_loss(2) == 2);
+  const std::uint32_t order[] = {1, 1};
+  in.order = order;
+  in.source_rows = in.rows = 2;
+  CHECK_THROWS_WITH_AS(
+      count_left_out(in, 2, counts),
+      "[heddle.D10] a batch of 2 rows has no target that the loss counts, so there is no mean of losses. Fix: leave such batches out.", Error);
+  count_left_out(in, 2, nullptr);
+  in.targets = nullptr;  // a prediction
+  count_left_out(in, 2, counts);
+  CHECK(in.source(1) == 1);
+}
+
+TEST_CASE("a rank whose batch leaves other targets out makes another call") {
+  StepInput in;
+  in.program = &lower<Mixed>();
+  in.source_rows = in.rows = 3;
+  const CallPledge all = pledge_of(in);
+  in.left_out = 1;
+  CHECK_FALSE(pledge_of(in) == all);
+}

@@ -40,9 +40,9 @@ struct Leaf {
   Text<64> spelled;  ///< "Linear<784, 50>"
   Spec in;
   Spec out;
-  Spec other{};              ///< what a leaf of two operands takes as its second
-  std::int8_t operands = 1;  ///< values that it takes: 2 of what joins branches
-  bool sums = false;         ///< no arithmetic of its own: the output is the sum of both operands, whose gradient is that of each
+  Spec other{};       ///< what a leaf of two operands takes as its second
+  int operands = 1;   ///< values that it takes: 2 of what joins branches
+  bool sums = false;  ///< no arithmetic of its own: the output is the sum of both operands, whose gradient is that of each
   Parameter parameters[most_parameters];
   int parameter_count = 0;
   Saves saves = Saves::input;

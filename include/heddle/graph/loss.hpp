@@ -42,6 +42,29 @@ concept SplitLossDescription = LossDescription<L> && requires(const Spec& output
   { L::terms(output) } -> std::same_as<std::int64_t>;
 };
 
+/// A loss of class numbers, some of which count nothing: they have no loss and no gradient, and the mean is that over the others.
+///   static constexpr bool counts(target)                    whether a target has a loss
+template <class L>
+concept CountsTargets = LossDescription<L> && requires(std::int32_t target) {
+  { L::counts(target) } -> std::same_as<bool>;
+};
+
+/// True of a loss each of whose targets counts.
+template <class L> [[nodiscard]] constexpr bool counts_target(std::int32_t target) {
+  if constexpr (CountsTargets<L>)
+    return L::counts(target);
+  else
+    return (static_cast<void>(target), true);
+}
+/// The function that asks it of a loss that leaves targets out, else null.
+using TargetCount = bool (*)(std::int32_t target);
+template <class L> [[nodiscard]] constexpr TargetCount target_count() {
+  if constexpr (CountsTargets<L>)
+    return &L::counts;
+  else
+    return nullptr;
+}
+
 /// How a loss takes an output that is not whole.
 /// CrossEntropy over 10 classes takes it in parts along dimension 0, and a rank tells 3 terms of one row.
 struct LossSplit {

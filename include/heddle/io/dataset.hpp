@@ -9,6 +9,7 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -34,6 +35,7 @@ struct LabelledRows {
   std::int64_t features = 0;
   int classes = 0;
   std::int64_t labels_of_a_row = 1;
+  std::optional<std::int32_t> ignored{};  // a label that is no class, for CrossEntropyWith<Ignored<...>>
 };
 
 /// Rows with real targets, for MeanSquaredError. 640 rows of 8 features with one target each are 5,120 and 640 floats.
@@ -81,7 +83,7 @@ void refuse_unsound_labels(std::int64_t inputs, const Rows& rows, const std::str
   refuse_uneven_targets(count, std::ssize(rows.labels), rows.labels_of_a_row, inputs_name, labels_name, "labels");
   refuse_row_count(count, inputs_name);
   for (std::int64_t i = 0; i < std::ssize(rows.labels); ++i)
-    if (const std::int32_t label = rows.labels[static_cast<std::size_t>(i)]; label < 0 || label >= rows.classes)
+    if (const std::int32_t label = rows.labels[static_cast<std::size_t>(i)]; (label < 0 || label >= rows.classes) && rows.ignored != label)
       throw Error(Code{'D', 8},
                   written({"label ", grouped_digits(label), position_of(i, rows.labels_of_a_row), " of '", labels_name, "' is not in 0 to ",
                            grouped_digits(rows.classes - 1), ". Fix: correct the label, or raise the number of classes."}));
@@ -108,16 +110,17 @@ template <class Input> class LabelledInMemory : public RowsInMemory<std::int32_t
 
  protected:
   LabelledInMemory(const LabelledInMemory& whole, const typename AllRows::Order& part) : AllRows(whole, part) {}
-  /// The inputs are those of `rows`, which own them.
+  /// The inputs are those of `owner`.
   template <class Rows>
-  LabelledInMemory(const Input* inputs, const std::shared_ptr<const Rows>& rows)
-      : AllRows({inputs, rows->labels.data(), std::ssize(rows->labels) / rows->labels_of_a_row, rows->features, rows->labels_of_a_row, nullptr, rows},
-                rows->classes) {}
+  LabelledInMemory(const Input* inputs, const std::shared_ptr<const Rows>& owner)
+      : AllRows({inputs, owner->labels.data(), std::ssize(owner->labels) / owner->labels_of_a_row, owner->features, owner->labels_of_a_row, nullptr,
+                 owner},
+                owner->classes) {}
 };
 
 /// Rows and their labels in memory, as the TensorDataset of PyTorch. A copy shares the rows, which never change.
 ///
-/// Shape   images (size, features), labels (size, labels_of_a_row), each label in 0 to classes - 1
+/// Shape   images (size, features), labels (size, labels_of_a_row), each label in 0 to classes - 1, or the ignored one
 /// Errors  D06 more rows than an order can number, D07 images and labels differ in number, D08 label out of range,
 ///         D10 no rows, D11 features, classes or labels of a row below 1; D13 at build, a view of a temporary; D32 images() or labels() of a part
 /// Tested  io/dataset_test

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -22,12 +23,13 @@ struct TokenRows {
   std::int64_t features = 0;         ///< ids of a row
   int classes = 0;
   std::int64_t labels_of_a_row = 1;
+  std::optional<std::int32_t> ignored{};  ///< a label that is no class, for CrossEntropyWith<Ignored<...>>
 };
 
 /// Token ids and their labels in memory: a Dataset whose inputs are int32. Whether an id is in the vocabulary is asked in each step (R09), since the
 /// model knows how many there are.
 ///
-/// Shape   ids (size, features), labels (size, labels_of_a_row), each label in 0 to classes - 1
+/// Shape   ids (size, features), labels (size, labels_of_a_row), each label in 0 to classes - 1, or the ignored one
 /// Errors  D06, D07, D08, D10, D11 as of a Dataset; D13 at build, a view of a temporary; D32 ids() or labels() of a part
 /// Tested  io/token_dataset_test
 class TokenDataset : public LabelledInMemory<std::int32_t> {

@@ -18,6 +18,7 @@
 #include "heddle/compute/field/field.hpp"
 #include "heddle/core/random.hpp"
 #include "heddle/plan/program/program.hpp"
+#include "heddle/proof/left_out.hpp"
 #include "heddle/run/local_ranks.hpp"
 #include "heddle/run/slices.hpp"
 #include "heddle/run/token_ids.hpp"
@@ -97,7 +98,7 @@ class FieldNumbers {
     const std::int64_t classes = work.graph->output().shape.last();
     for (std::int64_t i = 0; i < rows * work.target_features; ++i) {
       if (work.kernels.labels)
-        labels.push_back(static_cast<std::int32_t>(below(targets_stream, i, classes)));
+        labels.push_back(or_left_out(work.kernels.counts, i, below(targets_stream, i, classes)));
       else
         targets.push_back(element(targets_stream, i));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. How many outputs of a classifier have their largest value at the label.
-// Sees: seams, run/examples, run/results.  Does not see: plans, memory, threads, any backend.
+// Sees: graph/loss, seams, run/examples, run/results.  Does not see: plans, memory, threads, any backend.
 // In: outputs and the batch that they were made of.  Out: Accuracy, accuracy().
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "heddle/core/written.hpp"
+#include "heddle/graph/loss.hpp"
 #include "heddle/run/examples.hpp"
 #include "heddle/run/results.hpp"
 #include "heddle/seams/error.hpp"
@@ -29,6 +30,9 @@ template <class Target> inline constexpr bool has_classes = std::is_same_v<Targe
 /// Tested  run/accuracy_test
 class Accuracy {
  public:
+  Accuracy() = default;
+  /// Positions whose target a loss leaves out are no positions: Accuracy{&CrossEntropyWith<Ignored<-100>>::counts}.
+  explicit Accuracy(TargetCount counts) : counts_(counts) {}
   /// Shape   outputs (rows, positions, classes), as predict() and evaluate() give them for the rows of the batch
   template <class Input> void add(std::span<const float> outputs, const Examples<std::int32_t, Input>& batch) {
     const std::int64_t count = batch.rows * batch.target_features;
@@ -40,12 +44,13 @@ class Accuracy {
     for (std::int64_t row = 0; row < batch.rows; ++row)
       for (std::int64_t position = 0; position < batch.target_features; ++position, at += classes) {
         const std::int32_t label = batch.target(row)[position];
+        if (counts_ != nullptr && !counts_(label)) continue;
+        ++positions_;
         if (label < 0 || label >= classes)
           throw Error(Code{'D', 8}, written({"row ", row, " of the batch has label ", label, ", but the outputs have ", classes,
                                              " classes. Fix: use labels from 0 to ", classes - 1, "."}));
         right_ += is_first_largest(at, classes, label) ? 1 : 0;
       }
-    positions_ += count;
   }
   template <class Input> void add(const Evaluation& evaluation, const Examples<std::int32_t, Input>& batch) {
     add(std::span<const float>{evaluation.outputs}, batch);
@@ -60,6 +65,7 @@ class Accuracy {
   }
 
  private:
+  TargetCount counts_ = nullptr;
   /// Comparisons with NaN are false, so every one must hold.
   static bool is_first_largest(const float* outputs, std::int64_t classes, std::int64_t label) {
     const float largest = outputs[label];

@@ -84,10 +84,6 @@ class BodyRunner : public RankTensors {
     const std::int64_t most = std::min(p_->batch.grain_rows, p_->batch.micro_rows_of(position_));
     return std::clamp<std::int64_t>(there, 0, most);
   }
-  [[nodiscard]] std::int64_t source(std::int64_t row) const {
-    if (row >= in_->source_rows) row %= in_->source_rows;
-    return in_->order == nullptr ? row : static_cast<std::int64_t>(in_->order[row]);
-  }
   /// Index of a grain among all grains of this rank in the step.
   [[nodiscard]] int grain_number(int grain) const { return micro_batch_ * grains() + grain; }
 
@@ -98,7 +94,8 @@ class BodyRunner : public RankTensors {
     for (int g = 0; g < grains(); ++g) {
       auto* const to = reinterpret_cast<std::byte*>(at_grain(entry.d, entry.features, g));
       for (std::int64_t r = 0; r < rows(g); ++r)
-        std::memcpy(to + r * row_bytes, static_cast<const std::byte*>(from) + source(first(g) + r) * row_bytes, static_cast<std::size_t>(row_bytes));
+        std::memcpy(to + r * row_bytes, static_cast<const std::byte*>(from) + in_->source(first(g) + r) * row_bytes,
+                    static_cast<std::size_t>(row_bytes));
     }
   }
   void load_labels(const Entry& entry) {
@@ -108,7 +105,8 @@ class BodyRunner : public RankTensors {
       auto* const to = reinterpret_cast<std::int32_t*>(at_grain(entry.d, entry.features, g));
       for (std::int64_t i = 0; i < rows(g) * entry.features; ++i) {
         const std::int64_t row = first(g) + i / entry.features;
-        to[i] = from[source(row) * entry.features + i % entry.features];
+        to[i] = from[in_->source(row) * entry.features + i % entry.features];
+        if (kernels_.counts != nullptr && !kernels_.counts(to[i])) continue;
         if (to[i] < 0 || to[i] >= classes)
           throw Error(Code{'D', 8}, written({"row ", row, " of the batch has label ", to[i],
                                              (entry.features > 1 ? " at position " + std::to_string(i % entry.features) : ""),
@@ -185,7 +183,7 @@ class BodyRunner : public RankTensors {
     const bool sums = node.trained_count() > 0 && entry.what != BodyOp::leaf_backward_input;
     find_parameters(node, entry.node, entry.what != BodyOp::leaf_backward_weight || traced.leaf.weights_read);
     BackwardCall call{&traced.leaf, 0, nullptr, nullptr, nullptr, nullptr, parameter_, sums ? gradient_ : nullptr, false, workspace(), part_};
-    call.operand = entry.operand;
+    call.operand = static_cast<int>(entry.operand);
     for (int g = 0; g < grains(); ++g) {
       const int number = grain_number(g);
       const int counted = p_->batch.tree ? std::countr_one(static_cast<unsigned>(number)) : 0;
@@ -231,7 +229,8 @@ class BodyRunner : public RankTensors {
             entry.c.set() ? part_ : 0,
             entry.c.set() ? p_->graph->split.ranks : 1,
             at_grain(entry.c, parts * p_->loss.terms, g),
-            target_features_};
+            target_features_,
+            in_->left_out};
   }
   void make_terms(const Entry& entry) {
     for (int g = 0; g < grains(); ++g) kernels_.loss_terms(loss_call(entry, g, 1));

@@ -29,6 +29,7 @@ struct KernelTable {
   float (*loss)(const LossCall&) = nullptr;
   void (*loss_terms)(const LossCall&) = nullptr;  ///< null where the loss takes whole outputs only
   bool labels = true;                             ///< targets are class numbers, else floats
+  TargetCount counts = nullptr;                   ///< whether a target has a loss; null: each has one
   int states = 0;
   void (*step)(const void* constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) = nullptr;
   void (*add)(float* target, const float* a, const float* b, std::int64_t n) = nullptr;
@@ -226,6 +227,7 @@ template <class Model, class Loss, class Optimizer, class Compute, bool Sound = 
     table.loss = &LossKernelFor<Loss, Compute>::sum;
     if constexpr (HasTerms<Loss, Compute>) table.loss_terms = &LossKernelFor<Loss, Compute>::terms;
     table.labels = std::is_same_v<typename Loss::Target, std::int32_t>;
+    table.counts = target_count<Loss>();
     table.states = Optimizer::states;
     table.step = [](const void* constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) {
       OptimizerKernelFor<Optimizer, Compute>::step(*static_cast<const typename Optimizer::Constants*>(constants), elements, parameters, gradients,

@@ -110,11 +110,14 @@ template <class Session> class LocalRanks {
     input.seed = seed_;
     return input;
   }
-  void run(const StepInput& input) {
+  /// Returns by what the sum of its losses is divided: the rows, less those of targets that count nothing.
+  double run(StepInput input) {
+    count_left_out(input, target_features_, kernels_.counts);
     failures_.clear();
     const auto work = turns_.work();
     on_every_rank([&](int rank) { executor(Rank{rank}).run(input); });
     if (session_.failed()) explain(input);
+    return input.rows_of_loss(target_features_);
   }
   /// The sum over the rows of the last run, in every process.
   [[nodiscard]] float shared_loss_sum() {
@@ -122,10 +125,8 @@ template <class Session> class LocalRanks {
     float sum = local(owner) ? executor(owner).loss_sum() : 0;
     interrupted_call_ = "the report of the loss after step ";
     interrupted_step_ = steps_;
-    or_interrupted(Interrupted::by_a_lost_rank,  // one that is lost here has ended the plan as well
-                   [&] {
-                     session_.share(owner, std::as_writable_bytes(std::span{&sum, 1}));
-                   });
+    // One that is lost here has ended the plan as well.
+    or_interrupted(Interrupted::by_a_lost_rank, [&] { session_.share(owner, std::as_writable_bytes(std::span{&sum, 1})); });
     return sum;
   }
   template <class Target, class Input> [[nodiscard]] HEDDLE_COLD Evaluation evaluate(const Examples<Target, Input>& examples) {
@@ -138,7 +139,6 @@ template <class Session> class LocalRanks {
     all.rows = examples.rows;
     all.outputs = room_for_outputs(examples.rows, graph_.output().elements());
     all.loss = evaluate_rows(examples, all.outputs.data(), true);
-    if (all.rows > 0) all.loss /= static_cast<double>(all.rows);
     return all;
   }
   template <class Target, class Input = float>
@@ -150,7 +150,6 @@ template <class Session> class LocalRanks {
     evaluate_rows(Examples<Target, Input>{inputs.data(), nullptr, rows, features, target_features_, nullptr}, all.data(), false);
     return all;
   }
-
   /// Rows that an evaluation takes together: the same pieces of whole grains under every layout.
   [[nodiscard]] std::int64_t rows_at_once() const {
     const std::int64_t grain = evaluation_.batch.grain_rows;
@@ -213,21 +212,22 @@ template <class Session> class LocalRanks {
       throw;
     }
   }
-  /// Forwards of all rows, a capacity at a time; the sum of their losses if asked for.
+  /// Forwards of all rows, a capacity at a time; the mean of their losses if asked for.
   template <class Target, class Input> HEDDLE_COLD double evaluate_rows(const Examples<Target, Input>& examples, float* outputs, bool with_loss) {
     const std::int64_t most = rows_at_once();
     refuse_other_tokens(graph_, examples);
-    double sum = 0;
+    double sum = 0, counted = 0;
     for (std::int64_t first = 0; first < examples.rows; first += most) {
       StepInput input = input_of(examples.slice(first, std::min(most, examples.rows - first)), evaluation_);
       input.reporting = with_loss;
       input.step = steps_;
       input.outputs = outputs + first * graph_.output().elements();
-      run(input);
+      counted += run(input);
       share_outputs(session_, input, graph_.output().shape, [&](int replica) { return tensors_.rank_of(evaluation_.loss_role(), replica); });
       if (with_loss) sum += static_cast<double>(shared_loss_sum());
     }
-    return sum;
+    if (with_loss && examples.rows > 0 && counted == 0) refuse_no_targets(examples.rows);
+    return examples.rows == 0 ? 0 : sum / counted;
   }
   template <class Job> void on_every_rank(Job job) {
     session_.run([&](int rank) {

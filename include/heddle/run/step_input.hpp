@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What one step is given, and which rows and groups belong to a rank.
-// Sees: plan/program, mesh, seams/error.  Does not see: policies, threads, any backend.
+// Sees: graph/loss, plan/program, mesh, seams/error.  Does not see: policies, threads, any backend.
 // In: a Program, a rank.  Out: StepInput, rows of a grain, groups of the transport.
 #pragma once
 
@@ -10,6 +10,7 @@
 
 #include "heddle/core/host_device.hpp"
 #include "heddle/core/written.hpp"
+#include "heddle/graph/loss.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/observer.hpp"
 #include "heddle/seams/error.hpp"
@@ -36,6 +37,18 @@ struct StepInput {
   float learning_rate = 0;
   std::size_t constants_bytes = 0;  // of one group
   Seed seed{0};                     // of what layers draw
+  std::int64_t left_out = 0;        // targets of all rows that count nothing
+
+  /// Row of the arrays of a row of the batch; missing rows are repeated.
+  [[nodiscard]] std::int64_t source(std::int64_t row) const {
+    if (row >= source_rows) row %= source_rows;
+    return order == nullptr ? row : static_cast<std::int64_t>(order[row]);
+  }
+  /// By what the sum of losses is divided: the rows, less those of targets that count nothing. Of 4 rows of 8 targets, 8 of which are left out, it
+  /// is 3.
+  [[nodiscard]] double rows_of_loss(std::int64_t targets_of_a_row) const {
+    return static_cast<double>(rows) - static_cast<double>(left_out) / static_cast<double>(targets_of_a_row);
+  }
 };
 
 /// What a rank says of this step to ranks in other processes.
@@ -48,6 +61,7 @@ struct StepInput {
   pledge.rows = static_cast<std::int32_t>(in.source_rows);
   if (in.order != nullptr) pledge.order = hash_of_words({in.order, static_cast<std::size_t>(in.source_rows)});
   pledge.options = hash_of_number(static_cast<double>(in.loss_scale), hash_of_number(in.max_norm, in.options));
+  if (in.left_out > 0) pledge.options = hash_of_number(static_cast<double>(in.left_out), pledge.options);
   pledge.learning_rate = in.learning_rate;
   return pledge;
 }
@@ -76,6 +90,24 @@ inline void refuse_other_rows(const Program& p, std::int64_t rows, std::int64_t 
   const bool drops_all = p.batch.remedy == Remedy::drop && steps == 0;
   const bool short_of_rows = rows < p.batch.batch && (p.batch.remedy == Remedy::none || drops_all);
   if (p.training && (rows > p.batch.batch || short_of_rows)) refuse_rows(p, rows, steps, drops_all);
+}
+
+[[noreturn]] HEDDLE_COLD inline void refuse_no_targets(std::int64_t rows) {
+  throw Error(Code{'D', 10}, written({"a batch of ", rows, (rows == 1 ? " row" : " rows"),
+                                      " has no target that the loss counts, so there is no mean of losses. Fix: leave such batches out."}));
+}
+
+/// Counts the targets that count nothing, before a step or an evaluation. Every rank is given the whole batch, so none has to be asked.
+///
+/// Errors  D10 of a step all of whose targets are left out
+/// Tested  run/step_input_test
+inline void count_left_out(StepInput& in, std::int64_t targets_of_a_row, TargetCount counts) {
+  if (counts == nullptr || in.targets == nullptr) return;
+  const auto* const targets = static_cast<const std::int32_t*>(in.targets);
+  in.left_out = 0;
+  for (std::int64_t row = 0; row < in.rows; ++row)
+    for (std::int64_t i = 0; i < targets_of_a_row; ++i) in.left_out += counts(targets[in.source(row) * targets_of_a_row + i]) ? 0 : 1;
+  if (in.program->training && in.left_out == in.rows * targets_of_a_row) refuse_no_targets(in.rows);
 }
 
 /// Row of the batch of the first row of a grain of one rank.

@@ -99,7 +99,7 @@ template <class Session, class Target, class Input = float> class TrainedRanks {
   /// What is the same for every row of a step: numbers of the optimizer, and whether the loss is reduced.
   void prepare(StepInput& input, std::int64_t step);
   /// What the ranks know after a step.
-  void take_result(StepResult& result, const StepInput& input);
+  void take_result(StepResult& result, const StepInput& input, double divided_by);
 
   const Program& training_;
   const Graph& graph_;

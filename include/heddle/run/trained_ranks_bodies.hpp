@@ -69,7 +69,7 @@ template <class Session, class Target, class Input> void TrainedRanks<Session, T
   input.reporting = reports_.due(step);
 }
 template <class Session, class Target, class Input>
-void TrainedRanks<Session, Target, Input>::take_result(StepResult& result, const StepInput& input) {
+void TrainedRanks<Session, Target, Input>::take_result(StepResult& result, const StepInput& input, double divided_by) {
   result.rows = input.rows;
   if (training_.scales_loss) {
     result.skipped = ranks_->any_local().skipped();
@@ -79,7 +79,7 @@ void TrainedRanks<Session, Target, Input>::take_result(StepResult& result, const
   if (!result.skipped) ranks_->count(result.step);
   if (training_.clips && !result.skipped) result.norm = ranks_->any_local().norm();
   if (input.reporting) {
-    result.loss = ranks_->shared_loss_sum() / static_cast<float>(input.rows);
+    result.loss = ranks_->shared_loss_sum() / static_cast<float>(divided_by);
     reports_.tell(result);
   }
 }
@@ -95,8 +95,8 @@ template <class Session, class Target, class Input> StepResult TrainedRanks<Sess
   }
   input.rows = std::min<std::int64_t>(input.rows, training_.batch.capacity());
   prepare(input, result.step);
-  ranks_->run(input);
-  take_result(result, input);
+  const double divided_by = ranks_->run(input);
+  take_result(result, input, divided_by);
   return result;
 }
 template <class Session, class Target, class Input>

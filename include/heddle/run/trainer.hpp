@@ -193,7 +193,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
                   "[heddle.D30] the loss of the plan has no classes, so there is no accuracy. Fix: name CrossEntropy, or use evaluate(batch).loss.");
     const auto state = state_.shared_state();  // for all batches: an observer may move the trainer between two of them
     const auto turn = state->ranks.begin("accuracy()");
-    Accuracy counted;
+    Accuracy counted{target_count<typename Request::Loss>()};
     if constexpr (has_classes<Target>) count_right(*state, counted, rows);
     return counted.share();
   }

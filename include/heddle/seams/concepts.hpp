@@ -97,6 +97,10 @@ struct LossCall {
   int parts = 1;
   float* terms = nullptr;            // terms(): (rows, terms of a row), written; sum(): (rows, parts, terms of a row), read
   std::int64_t target_features = 0;  // targets of one row: Loss::target_features(output)
+  std::int64_t left_out = 0;         // targets of the whole step, over all ranks, that count nothing
+
+  /// By how many a mean over positions divides.
+  [[nodiscard]] std::int64_t counted() const { return total_rows * positions - left_out; }
 };
 
 /// LossKernel<Loss, Compute> has   static float sum(const LossCall&);   the sum over rows of the loss (not yet divided by total_rows).

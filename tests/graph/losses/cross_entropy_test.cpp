@@ -36,3 +36,17 @@ TEST_CASE("outputs that are no classes are refused in one sentence") {
         "[heddle.G03] CrossEntropy takes float32 but the model gives int32. Fix: end the model with a layer that gives float32.");
   CHECK_FALSE(CrossEntropy::accepts(Spec{}).ok());
 }
+
+TEST_CASE("a loss with an ignored target is the same loss that leaves targets out; what is no option, or one twice, is refused") {
+  using Padded = CrossEntropyWith<Ignored<-100>>;
+  static_assert(CountsTargets<Padded> && SplitLossDescription<Padded> && !CountsTargets<CrossEntropy>);
+  static_assert(Padded::counts(0) && Padded::counts(-1) && !Padded::counts(-100));
+  static_assert(CrossEntropyWith<>::counts(-100) && CrossEntropyWith<>::accepts(Spec{Shape{10}}).ok());
+  CHECK(Padded::accepts(Spec{Shape{10}}).ok());
+  CHECK(Padded::accepts(Spec{Shape{1}}).code == Code{'G', 3});
+  CHECK(Padded::target_features(Spec{Shape{6, 10}}) == 6);
+  CHECK(CrossEntropyWith<int>::accepts(Spec{Shape{10}}).sentence().view() ==
+        "[heddle.G03] CrossEntropyWith names what is no option of a loss. Fix: write CrossEntropyWith<Ignored<-100>>, or CrossEntropy.");
+  CHECK(CrossEntropyWith<Ignored<0>, Ignored<1>>::accepts(Spec{Shape{10}}).sentence().view() ==
+        "[heddle.G03] CrossEntropyWith names an option twice. Fix: write CrossEntropyWith<Ignored<-100>>, or CrossEntropy.");
+}

@@ -18,8 +18,13 @@
 namespace heddle::compute_room {
 
 /// One position of a row: log(sum_j exp(x_j - max)) + max - x_target, gradient (softmax - one_hot) / total.
-/// A class number outside 0 .. classes - 1 gives NaN and reads nothing outside the row. The gradient may lie where the logits are.
-inline double cross_entropy_row(const float* logits, std::int64_t classes, std::int32_t target, double total, float* gradient) {
+/// A class number outside 0 .. classes - 1 gives NaN and reads nothing outside the row. The gradient may lie where the logits are. A target that
+/// counts nothing has neither loss nor gradient.
+template <class Loss> double cross_entropy_row(const float* logits, std::int64_t classes, std::int32_t target, double total, float* gradient) {
+  if (!graph_room::counts_target<Loss>(target)) {
+    if (gradient != nullptr) std::fill(gradient, gradient + classes, 0.0F);
+    return 0;
+  }
   if (target < 0 || target >= classes) {
     if (gradient != nullptr) std::fill(gradient, gradient + classes, std::numeric_limits<float>::quiet_NaN());
     return std::numeric_limits<double>::quiet_NaN();
@@ -63,9 +68,13 @@ inline void cross_entropy_terms(const LossCall& call) {
 }
 
 /// One position of one row, from the terms of all parts, `stride` floats apart; `gradient` holds the powers of the own part.
-inline double cross_entropy_of_terms(const LossCall& call, const float* terms, std::int64_t stride, std::int32_t target, double total,
-                                     float* gradient) {
+template <class Loss>
+double cross_entropy_of_terms(const LossCall& call, const float* terms, std::int64_t stride, std::int32_t target, double total, float* gradient) {
   const std::int64_t classes = call.features / call.positions;
+  if (!graph_room::counts_target<Loss>(target)) {
+    if (gradient != nullptr) std::fill(gradient, gradient + classes, 0.0F);
+    return 0;
+  }
   if (target < 0 || target >= classes * call.parts) {
     if (gradient != nullptr) std::fill(gradient, gradient + classes, std::numeric_limits<float>::quiet_NaN());
     return std::numeric_limits<double>::quiet_NaN();
@@ -83,28 +92,28 @@ inline double cross_entropy_of_terms(const LossCall& call, const float* terms, s
   return std::log(sum) + most - static_cast<double>(terms[owner * stride + 2]);
 }
 
-inline float cross_entropy_sum_of_terms(const LossCall& call) {
+template <class Loss> float cross_entropy_sum_of_terms(const LossCall& call) {
   const auto* const targets = static_cast<const std::int32_t*>(call.targets);
   const std::int64_t classes = call.features / call.positions;
-  const auto total = static_cast<double>(call.total_rows * call.positions);
+  const auto total = static_cast<double>(call.counted());
   const std::int64_t stride = 3 * call.positions;  // from one part to the next
   double sum = 0;
   for (std::int64_t i = 0; i < call.rows * call.positions; ++i) {
     const float* const terms = call.terms + (i / call.positions * call.parts * call.positions + i % call.positions) * 3;
-    sum += cross_entropy_of_terms(call, terms, stride, targets[i], total, call.gradient == nullptr ? nullptr : call.gradient + i * classes);
+    sum += cross_entropy_of_terms<Loss>(call, terms, stride, targets[i], total, call.gradient == nullptr ? nullptr : call.gradient + i * classes);
   }
   return static_cast<float>(sum / static_cast<double>(call.positions));
 }
 
-inline float cross_entropy_sum(const LossCall& call) {
-  if (call.parts > 1) return cross_entropy_sum_of_terms(call);
+template <class Loss> float cross_entropy_sum(const LossCall& call) {
+  if (call.parts > 1) return cross_entropy_sum_of_terms<Loss>(call);
   const auto* const targets = static_cast<const std::int32_t*>(call.targets);
   const std::int64_t classes = call.features / call.positions;
-  const auto total = static_cast<double>(call.total_rows * call.positions);
+  const auto total = static_cast<double>(call.counted());
   double sum = 0;
   for (std::int64_t i = 0; i < call.rows * call.positions; ++i) {
     float* const gradient = call.gradient == nullptr ? nullptr : call.gradient + i * classes;
-    sum += cross_entropy_row(call.output + i * classes, classes, targets[i], total, gradient);
+    sum += cross_entropy_row<Loss>(call.output + i * classes, classes, targets[i], total, gradient);
   }
   return static_cast<float>(sum / static_cast<double>(call.positions));
 }
@@ -150,8 +159,8 @@ namespace heddle {
 /// Sums of a grain are taken in double, row after row.
 ///
 /// Tested  compute/eigen/losses_test
-template <std::derived_from<compute_room::EigenCompute> C> struct LossKernel<graph_room::CrossEntropy, C> {
-  static float sum(const seams_room::LossCall& call) { return compute_room::cross_entropy_sum(call); }
+template <std::derived_from<graph_room::CrossEntropy> Loss, std::derived_from<compute_room::EigenCompute> C> struct LossKernel<Loss, C> {
+  static float sum(const seams_room::LossCall& call) { return compute_room::cross_entropy_sum<Loss>(call); }
   static void terms(const seams_room::LossCall& call) { compute_room::cross_entropy_terms(call); }
 };
 template <std::derived_from<compute_room::EigenCompute> C> struct LossKernel<graph_room::MeanSquaredError, C> {

@@ -4,6 +4,7 @@
 // In: LossCall.  Out: FieldLoss<Loss>.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <type_traits>
 
@@ -49,16 +50,16 @@ template <class Loss> struct FieldLossOfRows {
 
 /// The parts of a split cross-entropy combine by exp(x - m) = exp(x) / exp(m) alone. Here e is any function that is never 0 in the place of exp, and
 /// m any function of the part's logits in the place of their largest: the terms of a part are (m, sum_j e(x_j) / e(m), logit of the target). The
-/// gradient is any function of e(x_j), of S = the sum of e over all parts, of whether j is the target, and of the rows of the step; the value one of
-/// S and of the target's logit.
+/// gradient is any function of e(x_j), of S = the sum of e over all parts, of whether j is the target, and of how many targets of the step count; the
+/// value one of S and of the target's logit. A target that counts nothing has a value and a gradient of 0.
 ///
 /// Tested  compute/field/losses_test
-struct FieldCrossEntropy {
+template <class Loss> struct FieldCrossEntropy {
   static constexpr bool of_heddle = true;
   static float sum(const LossCall& call) {
     float all = 0;
     for (std::int64_t i = 0; i < call.rows * call.positions; ++i)
-      all = FieldArithmetic::plus(all, call.parts > 1 ? of_terms(call, i) : of_whole(call, i));
+      all = FieldArithmetic::plus(all, !counts(call, i) ? nothing(call, i) : call.parts > 1 ? of_terms(call, i) : of_whole(call, i));
     return all;
   }
   static void terms(const LossCall& call) {
@@ -82,7 +83,7 @@ struct FieldCrossEntropy {
   }
 
  private:
-  [[nodiscard]] static std::uint64_t symbol(std::string_view role) { return symbol_of<CrossEntropy>(role); }
+  [[nodiscard]] static std::uint64_t symbol(std::string_view role) { return symbol_of<graph_room::CrossEntropy>(role); }
   [[nodiscard]] static std::uint64_t power_of(std::uint64_t x) { return Field::hash_to_unit(symbol("exp"), x); }
   [[nodiscard]] static std::int64_t label(const LossCall& call, std::int64_t i) { return static_cast<const std::int32_t*>(call.targets)[i]; }
   /// The class that a label names; bits that are no label, which a wrong Program may show, name any.
@@ -95,8 +96,15 @@ struct FieldCrossEntropy {
     return Field::write(Field::hash(symbol("value"), {of_target, sum}));
   }
   [[nodiscard]] static float slope(const LossCall& call, std::uint64_t power, std::uint64_t sum, bool is_target) {
-    return Field::write(
-        Field::hash(symbol("gradient"), {power, sum}, {is_target ? 1U : 0U, static_cast<std::uint64_t>(call.total_rows * call.positions)}));
+    return Field::write(Field::hash(symbol("gradient"), {power, sum}, {is_target ? 1U : 0U, static_cast<std::uint64_t>(call.counted())}));
+  }
+  [[nodiscard]] static float nothing(const LossCall& call, std::int64_t i) {
+    const std::int64_t classes = call.features / call.positions;
+    for (std::int64_t j = 0; j < classes && call.gradient != nullptr; ++j) call.gradient[i * classes + j] = Field::write(0);
+    return Field::write(0);
+  }
+  [[nodiscard]] static bool counts(const LossCall& call, std::int64_t i) {
+    return graph_room::counts_target<Loss>(static_cast<std::int32_t>(label(call, i)));
   }
   [[nodiscard]] static float of_whole(const LossCall& call, std::int64_t i) {
     const std::int64_t classes = call.features / call.positions;
@@ -132,6 +140,6 @@ namespace heddle {
 
 /// The kernel of a loss that names none: 16 rows give a sum of 16 terms, each of one row.
 template <class Loss> struct FieldLoss : compute_room::FieldLossOfRows<Loss> {};
-template <> struct FieldLoss<graph_room::CrossEntropy> : compute_room::FieldCrossEntropy {};
+template <std::derived_from<graph_room::CrossEntropy> Loss> struct FieldLoss<Loss> : compute_room::FieldCrossEntropy<Loss> {};
 
 }  // namespace heddle

@@ -44,8 +44,43 @@ struct CrossEntropy {
   static constexpr std::int64_t terms(const Spec& output) { return 3 * target_features(output); }
 };
 
+/// Targets of this number count nothing: no loss, no gradient, and no share of the mean. PyTorch's ignore_index is Ignored<-100> unless it is told
+/// otherwise; padding of sequences has it.
+template <std::int32_t Target> struct Ignored { static constexpr std::int32_t target = Target; };
+
+/// CrossEntropy with options, as torch.nn.CrossEntropyLoss(ignore_index=-100): the mean is that over the targets of all ranks that count. They are
+/// counted in the batch before a step, which every rank is given whole, so it costs no message, and the bits are those of one device.
+/// Of 3 targets of which one is ignored the loss is the sum of two losses, divided by 2.
+///
+/// Shape   as CrossEntropy; targets are class numbers, or the ignored number
+/// Errors  G03 an option that is none, or one twice; D10 at run time, before anything changes, of a batch all of whose targets are ignored
+/// Source  sources.md#ignored-targets
+/// Tested  graph/losses/cross_entropy_test, compute/eigen/losses_test, conformance/compute_eigen_test, golden/ignored_test, equivalence/ignored_test,
+///         fail/G03_no_option_of_a_loss
+template <class... Options> struct CrossEntropyWith : CrossEntropy {
+  static constexpr std::string_view name() { return "CrossEntropyWith"; }
+  static constexpr Diagnosis accepts(const Spec& output) {
+    constexpr int named = (0 + ... + (is_ignored<Options> ? 1 : 0));
+    if (named != static_cast<int>(sizeof...(Options)) || named > 1)
+      return Diagnosis{Code{'G', 3}, name()} << (named > 1 ? " names an option twice" : " names what is no option of a loss")
+                                             << ". Fix: write CrossEntropyWith<Ignored<-100>>, or CrossEntropy.";
+    return CrossEntropy::accepts(output);
+  }
+  /// Whether a target has a loss.
+  static constexpr bool counts([[maybe_unused]] std::int32_t target) { return (true && ... && !ignores<Options>(target)); }
+
+ private:
+  template <class Option> static constexpr bool is_ignored = requires { Option::target; };
+  template <class Option> static constexpr bool ignores([[maybe_unused]] std::int32_t target) {
+    if constexpr (is_ignored<Option>)
+      return target == Option::target;
+    else
+      return false;
+  }
+};
+
 }  // namespace heddle::graph_room
 
 namespace heddle {
-using graph_room::CrossEntropy;
+using graph_room::CrossEntropy, graph_room::CrossEntropyWith, graph_room::Ignored;
 }  // namespace heddle

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "golden/golden.hpp"
+
+using namespace golden;
+
+namespace {
+
+struct Inner : Residual<Named<"inner", Linear<8, 8>>, Tanh> {};
+struct Language : Sequential<Input<6>, Named<"embedding", Embedding<13, 8>>, Named<"block", Inner>, Named<"head", Linear<8, 13, NoBias>>> {};
+using Loss = CrossEntropyWith<Ignored<-100>>;
+template <class... Parts> using Of = Plan<Language, Loss, MomentumSGD, Batch<8>, Parts...>;
+
+std::vector<std::int32_t> ids_of(const TensorFile& file) {
+  std::vector<std::int32_t> ids;
+  for (const float id : file.get<float>("input", {8, 6})) ids.push_back(static_cast<std::int32_t>(id));
+  return ids;
+}
+template <class ThePlan> void check_plan() {
+  const TensorFile file = golden_file("ignored_13_8");
+  const std::vector<std::int32_t> ids = ids_of(file);
+  const std::vector<std::int32_t> next = labels_of(file);
+  follow<ThePlan>(file, {.learning_rate = 0.5, .momentum = 0.9}, examples(ids, next, 6, 6), 20);
+}
+
+}  // namespace
+
+TEST_CASE("20 steps whose padding is ignored are PyTorch's, on one device, replicas, slices, stages and parts of the vocabulary") {
+  check_plan<Of<Single>>();
+  check_plan<Of<DataParallel<4>>>();
+  check_plan<Of<Sharded<2>>>();
+  check_plan<Of<Single, Accumulate<2>>>();
+  check_plan<Of<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>>();
+}
+
+TEST_CASE("the comparison can fail: a mean over all positions is another loss") {
+  const TensorFile file = golden_file("ignored_13_8");
+  const std::vector<std::int32_t> ids = ids_of(file);
+  std::vector<std::int32_t> next = labels_of(file);
+  CHECK(std::count(next.begin(), next.end(), -100) == 27);
+  Trainer<Of<Single>, CpuThreads> trainer{{}, Seed{1}};
+  start<Of<Single>>(trainer, file);
+  const double there = static_cast<double>(file.get<float>("loss")[0]);
+  const double ours = trainer.evaluate(examples(ids, next, 6, 6)).loss;
+  CHECK(std::abs(ours - there) <= tolerance);
+  CHECK(std::abs(ours * 21 / 48 - there) > 10 * tolerance);
+}
