@@ -183,7 +183,7 @@ class BodyRunner : public RankTensors {
     const bool sums = node.trained_count() > 0 && entry.what != BodyOp::leaf_backward_input;
     find_parameters(node, entry.node, entry.what != BodyOp::leaf_backward_weight || traced.leaf.weights_read);
     BackwardCall call{&traced.leaf, 0, nullptr, nullptr, nullptr, nullptr, parameter_, sums ? gradient_ : nullptr, false, workspace(), part_};
-    call.operand = static_cast<int>(entry.operand);
+    call.operand = entry.operand;
     for (int g = 0; g < grains(); ++g) {
       const int number = grain_number(g);
       const int counted = p_->batch.tree ? std::countr_one(static_cast<unsigned>(number)) : 0;

@@ -68,7 +68,7 @@ struct BackwardCall {
   const std::int32_t* ids = nullptr;  // (rows, In), if saved, of a leaf that takes int32: input and input_gradient are null then
   CallContext context{};
   // A leaf of two operands is called once for each whose gradient is needed.
-  int operand = 0;                // whose gradient is made: input_gradient is (rows, Leaf::other) of operand 1
+  std::int8_t operand = 0;        // whose gradient is made: input_gradient is (rows, Leaf::other) of operand 1
   const float* second = nullptr;  // (rows, Leaf::other), null unless saved
 };
 
