@@ -22,6 +22,7 @@
 #include "heddle/graph/layers/norm.hpp"
 #include "heddle/graph/layers/relu.hpp"
 #include "heddle/graph/layers/sigmoid.hpp"
+#include "heddle/graph/layers/swiglu.hpp"
 #include "heddle/graph/layers/tanh.hpp"
 #include "heddle/graph/layers/unflatten.hpp"
 #include "heddle/graph/losses/cross_entropy.hpp"

@@ -278,6 +278,26 @@ template <> struct Slow<Sigmoid> : SlowElementwise<Sigmoid> {
   static double slope(double x) { return value(x) * value(-x); }
 };
 
+/// A gate and its value, both half a vector away from each other. Roundings as those of a layer of one element, times the size of the other factor.
+template <> struct Slow<SwiGLU> {
+  static Leaf leaf(Sizes& sizes) { return SwiGLU::describe(Spec{sizes.shape(2 * sizes.features(70))}); }
+  static Results run(const Tensors& t, Precision p) {
+    Results r;
+    const std::int64_t half = t.leaf.out.shape.last();
+    r.input_gradient.resize(static_cast<std::size_t>(t.rows * t.leaf.in.elements()));
+    for (std::int64_t i = 0; i < t.rows * t.leaf.out.elements(); ++i) {
+      const std::int64_t at = i / half * 2 * half + i % half;
+      const double gate = t.x(at), value = t.x(at + half), dy = t.dy(i), open = 1 / (1 + std::exp(-gate));
+      const auto size = [](double of) { return std::isnan(of) ? 1 : 1 + std::abs(of); };
+      const double bound = 16 * p.u * size(gate) * size(value) * size(dy);
+      r.output.push_back({gate * open * value, bound});
+      r.input_gradient[static_cast<std::size_t>(at)] = {dy * value * open * (1 + gate * (1 - open)), bound};
+      r.input_gradient[static_cast<std::size_t>(at + half)] = {dy * gate * open, bound};
+    }
+    return r;
+  }
+};
+
 /// The mask of each element is drawn from its number in the batch, alone. What is dropped is 0, whatever it was.
 template <auto Numerator, auto Denominator> struct Slow<Dropout<Numerator, Denominator>> {
   using L = Dropout<Numerator, Denominator>;

@@ -69,6 +69,9 @@ template <class... Parts> using OfNormed = Plan<Normed, CrossEntropy, AdamW, Bat
 struct Attending : Sequential<Input<4, 4>, LayerNorm<4>, Linear<4, 12>, SelfAttention<Heads<4>, Causal>, Linear<4, 8>,
                               Residual<RMSNorm<8>, Linear<8, 16>, SelfAttention<Heads<4>, KeyValueHeads<2>>, Linear<8, 8>>, Linear<8, 6>> {};
 template <class... Parts> using OfAttending = Plan<Attending, CrossEntropy, AdamW, Batch<8>, Parts...>;
+/// A gate and a value in two sections.
+struct Swish : Sequential<Input<4, 4>, RMSNorm<4>, Residual<Linear<4, 12>, SwiGLU, Linear<6, 4>>, Linear<4, 6>> {};
+template <class... Parts> using OfSwish = Plan<Swish, CrossEntropy, AdamW, Batch<8>, Parts...>;
 struct Tokens : Sequential<Input<4>, Frozen<Embedding<12, 4>>, Repeat<2, Block>, Linear<4, 4>, Frozen<Block>, Linear<4, 12, NoBias>> {};
 template <class... Parts> using OfTokens = Plan<Tokens, CrossEntropy, MomentumSGD, Batch<4>, Clip<GlobalNorm>, Parts...>;
 struct Later : Sequential<Input<2, 3>, ReLU, Flatten, Tanh, Linear<6, 6>, GELU, Linear<6, 6>> {};
@@ -159,6 +162,15 @@ TEST_CASE("norms and dropout do, with vectors whole or in parts on ranks that sp
       .data<OfNormed<Hybrid<TensorParallel<2, SequenceParallel>, Staged<OneFOneB, Microbatches<2>>, DataParallel<2>>>>()
       .data<OfNormed<TensorParallel<2, SequenceParallel>, Recompute<EveryBlock>>>()
       .data<OfNormed<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2, SequenceParallel>>, Recompute<RMSNorm<4, Epsilon<6>>>>>();
+}
+
+TEST_CASE("gates and their values, whole and in sections, do") {
+  OneHash{}
+      .plan<OfSwish<Single>>()
+      .data<OfSwish<Sharded<4>>>()
+      .plan<OfSwish<TensorParallel<2>>>()
+      .data<OfSwish<TensorParallel<3>, Recompute<SwiGLU>>>()
+      .data<OfSwish<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2, SequenceParallel>>>>();
 }
 
 TEST_CASE("attention, of replicas, slices, stages and split layers, does") {

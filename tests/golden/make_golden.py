@@ -172,6 +172,29 @@ class Joined(nn.Module):
         return self.linear2(torch.cat([branch(h) for branch in self.mix], dim=-1))
 
 
+class GatedBlock(nn.Module):
+    """x + linear2(silu(gate) value), both halves of linear1(norm(x))"""
+
+    def __init__(self, width, inner):
+        super().__init__()
+        self.norm, self.linear1, self.linear2 = nn.RMSNorm(width, eps=1e-3), nn.Linear(width, 2 * inner, bias=False), nn.Linear(inner, width)
+
+    def forward(self, x):
+        gate, value = self.linear1(self.norm(x)).chunk(2, -1)
+        return x + self.linear2(nn.functional.silu(gate) * value)
+
+
+class Gated(nn.Module):
+    """linear2(block(linear1(x)))"""
+
+    def __init__(self, features, width, outputs):
+        super().__init__()
+        self.linear1, self.block, self.linear2 = nn.Linear(features, width), GatedBlock(width, 24), nn.Linear(width, outputs)
+
+    def forward(self, x):
+        return self.linear2(self.block(self.linear1(x)))
+
+
 class LanguageModel(nn.Module):
     """Sequential<Input, Named<"embedding", Embedding>, Named<"block", Residual<Named<"inner", Linear>, Tanh>>, Named<"head", Linear<.., NoBias>>>"""
 
@@ -294,6 +317,8 @@ def main():
             "SGD lr=0.02 momentum=0.9 nesterov weight_decay=1e-2", mse, [longer] * 20, (1, 20), None),
         "joined_20_16_10_adamw": (
             lambda: Joined(20, 16, 10), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [doubled] * 20, (1, 20), None),
+        "swiglu_20_16_10_adamw": (
+            lambda: Gated(20, 16, 10), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
         "language_model_13_8": (
             lambda: LanguageModel(13, 8), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", cross_entropy,
             [sentences] * 20, (1, 20), None),

@@ -84,6 +84,21 @@ TEST_CASE("a number of ranks that divides nothing is refused with those that do"
       "[heddle.P01] TensorParallel<2> cannot split the 9 features of layer 0 '0' Linear<24, 9> evenly. Fix: use as many ranks as divide 9: 1, 3, 9.");
 }
 
+TEST_CASE("what is never cut is refused with the numbers of ranks that divide it, though they divide the features") {
+  struct OfThree {
+    static constexpr Leaf describe(Spec in) {
+      Leaf leaf = elementwise("OfThree", in, 1);
+      leaf.signatures[0].with_pieces(3);
+      leaf.by_hand = true;
+      return leaf;
+    }
+  };
+  struct Net : Sequential<Linear<6, 6>, OfThree, Linear<6, 6>> {};
+  CHECK(words<Net, 2>() ==
+        "[heddle.P01] TensorParallel<2> cannot split the 3 pieces that stay whole of layer 1 '1' OfThree evenly. Fix: use as many "
+        "ranks as divide 3: 1, 3.");
+}
+
 TEST_CASE("a model in which nothing can be split is refused") {
   struct Plain {
     static constexpr Spec takes() { return Spec{Shape{8}}; }

@@ -342,6 +342,7 @@ TEST_CASE("the layers of the toolkit have the gradients that finite differences 
   CHECK(gradcheck<LayerNorm<37, NoBias>>().text == "");
   CHECK(gradcheck<LayerNorm<5>>(Spec{Shape{3, 5}}).text == "");
   CHECK(gradcheck<RMSNorm<7, Epsilon<6>>>().text == "");
+  CHECK(gradcheck<SwiGLU>(Spec{Shape{3, 10}}).text == "");
   CHECK(gradcheck<SelfAttention<Heads<2>, Causal>>(Spec{Shape{5, 18}}).text == "");
   CHECK(gradcheck<SelfAttention<Heads<4>, KeyValueHeads<2>>>(Spec{Shape{3, 8}}).text == "");
   CHECK(gradcheck<Dropout<1, 4>>().text == "");

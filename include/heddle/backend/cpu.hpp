@@ -17,6 +17,7 @@
 #include "heddle/compute/eigen/norm.hpp"
 #include "heddle/compute/eigen/optimizers.hpp"
 #include "heddle/compute/eigen/reshape.hpp"
+#include "heddle/compute/eigen/swiglu.hpp"
 #include "heddle/core/type_name.hpp"
 #include "heddle/heddle.hpp"
 #include "heddle/run/external_memory.hpp"
