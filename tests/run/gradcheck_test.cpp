@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "equivalence/own_join.hpp"
 #include "heddle/backend/cpu_threads.hpp"
 
 using namespace heddle;
@@ -320,6 +321,52 @@ template <class Middle> struct LossBehind {
 
 }  // namespace
 
+namespace {
+
+/// Products of two values with one fault each.
+struct Crossed : own::Multiply {};
+struct Forgetful : own::Multiply {
+  static constexpr Leaf describe(const Spec& first, const Spec& second) {
+    Leaf leaf = Multiply::describe(first, second);
+    leaf.saves = Saves::nothing;
+    return leaf;
+  }
+};
+struct SeesOneRow : own::Multiply {};
+struct Beside : own::Multiply {};
+
+}  // namespace
+
+template <> struct heddle::Kernel<Crossed, EigenCompute> : heddle::Kernel<own::Multiply, EigenCompute> {
+  static void backward(BackwardCall call) {
+    call.operand = 1 - call.operand;
+    Kernel<own::Multiply, EigenCompute>::backward(call);
+  }
+};
+template <> struct heddle::Kernel<Forgetful, EigenCompute> : heddle::Kernel<own::Multiply, EigenCompute> {
+  static void backward(const BackwardCall& call) {
+    if (call.input != nullptr) Kernel<own::Multiply, EigenCompute>::backward(call);
+  }
+};
+template <> struct heddle::Kernel<SeesOneRow, EigenCompute> : heddle::Kernel<own::Multiply, EigenCompute> {
+  static void forward(const ForwardCall& call) {
+    const std::int64_t n = call.leaf->in.elements();
+    for (std::int64_t i = 0; i < call.rows * n; ++i) call.output[i] = call.input[i] * call.second[i % n];
+  }
+  static void backward(const BackwardCall& call) {
+    const std::int64_t n = call.leaf->in.elements();
+    for (std::int64_t i = 0; i < call.rows * n && call.operand == 0; ++i) call.input_gradient[i] = call.output_gradient[i] * call.second[i % n];
+    for (std::int64_t i = 0; i < call.rows * n && call.operand == 1; ++i) call.input_gradient[i] = 0;
+    for (std::int64_t i = 0; i < call.rows * n && call.operand == 1; ++i) call.input_gradient[i % n] += call.output_gradient[i] * call.input[i];
+  }
+};
+template <> struct heddle::Kernel<Beside, EigenCompute> : heddle::Kernel<own::Multiply, EigenCompute> {
+  static void backward(const BackwardCall& call) {
+    Kernel<own::Multiply, EigenCompute>::backward(call);
+    if (call.operand == 1) call.input_gradient[call.rows * call.leaf->other.elements()] = 1;
+  }
+};
+
 TEST_CASE("a frozen layer passes on the gradient of its input that finite differences of the loss give") {
   // A loss of about 1 is rounded to 2^-24 some times and divided by h = 1/64: 1e-5 beside gradients of more than 0.1.
   CHECK(LossBehind<Frozen<Linear<5, 5>>>{}.worst() < 1e-3);
@@ -440,3 +487,25 @@ TEST_CASE("a kernel that says it has a backward in two parts is asked for each p
 }
 
 TEST_CASE("a shape that the layer does not take is said, not run") { CHECK(gradcheck<Linear<5, 3>>(Spec{Shape{4}}).text.find("[heddle.G01]") == 0); }
+
+TEST_CASE("what joins branches is checked with both of its values") {
+  CHECK(gradcheck<Concat>(Spec{Shape{6}}, Spec{Shape{4}}).text == "");
+  CHECK(gradcheck<Concat>(Spec{Shape{6, 3}}, Spec{Shape{6, 5}}).text == "");
+  CHECK(gradcheck<ConcatAlong<0>>(Spec{Shape{2, 6}}, Spec{Shape{3, 6}}).text == "");
+  CHECK(gradcheck<ConcatAlong<1>>(Spec{Shape{2, 6, 3}}, Spec{Shape{2, 1, 3}}).text == "");
+  CHECK(gradcheck<own::Multiply>(Spec{Shape{6}}, Spec{Shape{6}}).text == "");
+}
+
+TEST_CASE(
+    "a join is refused whose gradient is that of the other value, that does not say what it saves, that mixes rows, or whose parts do not fit") {
+  const auto finds = [](const std::string& text, std::string_view words) {
+    CAPTURE(text);
+    return text.find(words) != std::string::npos;
+  };
+  const Spec six{Shape{6}};
+  CHECK(finds(gradcheck<Crossed>(six, six).text, "[heddle.G11] Multiply: backward gives "));
+  CHECK(finds(gradcheck<Forgetful>(six, six).text, "[heddle.G11] Multiply: backward gives "));
+  CHECK(finds(gradcheck<SeesOneRow>(six, six).text, "[heddle.G12] Multiply: its "));
+  CHECK(finds(gradcheck<Concat>(six, Spec{Shape{2, 3}}).text, "[heddle.G02] branches '0' and '1' of a gradcheck give (6) and (2, 3)"));
+  CHECK(finds(gradcheck<Beside>(six, six).text, "[heddle.G11] Multiply: backward writes beside the gradient of its input"));
+}

@@ -56,3 +56,14 @@ TEST_CASE("either part of a backward is run by itself, and its objective is the 
   for (std::size_t i = 0; i < test.output.size(); ++i) sum += static_cast<double>(test.output[i]) * static_cast<double>(test.output_gradient[i]);
   CHECK(test.objective() == sum);
 }
+
+TEST_CASE("a leaf of two operands has a second value, and its backward is called for each") {
+  LeafUnderTest<Concat, EigenCompute> test{Concat::describe(Spec{Shape{3}}, Spec{Shape{2}}), 4};
+  CHECK((test.input.size() == 12 && test.second.size() == 8 && test.output.size() == 20 && test.second_gradient.size() == 8));
+  test.forward(0, 4);
+  CHECK((test.output[5] == test.input[3] && test.output[8] == test.second[2]));  // row 1
+  test.backward(0, 2, false);
+  test.backward(2, 2, false);
+  CHECK((test.input_gradient[3] == test.output_gradient[5] && test.second_gradient[7] == test.output_gradient[19]));
+  CHECK(test.beside == nullptr);
+}

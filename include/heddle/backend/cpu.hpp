@@ -46,6 +46,11 @@ template <class L> struct LayerToCheck {
   static constexpr Diagnosis found = find();
 };
 
+/// G13 of what joins branches without a kernel.
+template <class Op> struct JoinToCheck {
+  static constexpr Diagnosis found = HasKernel<Op, EigenCompute> ? Diagnosis{} : refuse_missing_kernel<Op, EigenCompute>();
+};
+
 /// In a test: gradcheck<Swish>() compares backward with finite differences, tests that rows do not mix, and that the layer may be split as it states.
 ///
 /// Errors  G05 at build of what is no layer, G13 of a layer without a kernel
@@ -57,6 +62,17 @@ template <class L> [[nodiscard]] GradientCheck gradcheck(const Spec& in) {
     found = gradcheck_on<L, EigenCompute>(in);
     int signatures = 0;
     if (found.ok()) found.text = check_signatures_on<L, EigenCompute>(in, signatures).text;
+  }
+  return found;
+}
+/// The same of what joins branches of these two shapes: gradcheck<Concat>(Spec{Shape{6}}, Spec{Shape{4}}).
+template <Joins Op> [[nodiscard]] GradientCheck gradcheck(const Spec& first, const Spec& second) {
+  heard(static_cast<fired<JoinToCheck<Op>>*>(nullptr));
+  GradientCheck found;
+  if constexpr (JoinToCheck<Op>::found.ok()) {
+    found = gradcheck_on<Op, EigenCompute>(first, second);
+    int signatures = 0;
+    if (found.ok()) found.text = check_signatures_of<Op, EigenCompute>(Op::describe(first, second), signatures).text;
   }
   return found;
 }

@@ -14,6 +14,7 @@
 
 #include "heddle/core/finite.hpp"
 #include "heddle/core/random.hpp"
+#include "heddle/graph/join.hpp"
 #include "heddle/graph/leaf.hpp"
 #include "heddle/graph/leaf_rules.hpp"
 #include "heddle/run/kernel_table.hpp"
@@ -76,6 +77,7 @@ template <class Test> void compare_gradient(Test& test, const std::string& what,
 template <class Test> void compare_split_rows(Test& test, std::int64_t rows, GradientCheck& check) {
   const auto whole_output = test.output;
   const auto whole_input_gradient = test.input_gradient;
+  const auto whole_second = test.second_gradient;
   const auto whole = test.gradients;
   const std::int64_t half = rows / 2;
   test.forward(0, half);
@@ -85,6 +87,7 @@ template <class Test> void compare_split_rows(Test& test, std::int64_t rows, Gra
   std::string wrong;
   if (differs(whole_output, test.output)) wrong = "output depends on";
   if (differs(whole_input_gradient, test.input_gradient)) wrong = "input gradient depends on";
+  if (differs(whole_second, test.second_gradient)) wrong = "gradient of its second input depends on";
   for (std::size_t p = 0; p < whole.size(); ++p)
     if (differs(whole[p], test.gradients[p])) wrong = "parameter gradients do not add up over";
   if (!wrong.empty() && check.ok())
@@ -119,13 +122,14 @@ template <class Test> void compare_parts(Test& test, std::int64_t rows, Gradient
 /// of the rest stays the same. One that reads through such a pointer ends the program here, in a test, and not in a training run.
 template <class Test> void compare_absent(Test& test, std::int64_t rows, GradientCheck& check) {
   const auto input_gradient = test.input_gradient;
+  const auto second_gradient = test.second_gradient;
   const auto gradients = test.gradients;
   const auto broken = [&](const std::string& what) {
     check.text = sentence_of(Code{'G', 11}, std::string{test.leaf().spelled.view()} + ": backward gives " + what);
   };
   test.absent = true;
   test.backward(0, rows, false);
-  if (differs(input_gradient, test.input_gradient))
+  if (differs(input_gradient, test.input_gradient) || differs(second_gradient, test.second_gradient))
     broken("another gradient of its input where what describe does not save is null. Fix: correct backward, or what describe says it saves.");
   const auto output = test.output;
   test.forward(0, rows);
@@ -141,15 +145,10 @@ template <class Test> void compare_absent(Test& test, std::int64_t rows, Gradien
              "' where `input_gradient` is null, as it is in the first layer of a model. Fix: leave out the gradient of the input alone.");
 }
 
-/// Checks one layer on `rows` rows of the given shape.
-///
-/// Errors  none; G01 to G23 what describe says cannot be; G11 a wrong gradient, G12 rows that mix, G14 two parts that are not the whole, as the text
-///         of the result
-/// Tested  run/gradcheck_test
-template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_on(const Spec& in, std::int64_t rows = 4, Seed seed = Seed{1}) {
+/// Checks a leaf that is described, unless the description is at fault.
+template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_leaf(const Leaf& leaf, const Diagnosis& fault, std::int64_t rows, Seed seed) {
   GradientCheck check;
-  const Leaf leaf = L::describe(in);
-  if (const Diagnosis fault = fault_of_layer<L>(leaf, as_input_of(leaf, in)); !fault.ok()) {
+  if (!fault.ok()) {
     check.text = std::string{fault.sentence().view()};
     return check;
   }
@@ -162,7 +161,9 @@ template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_on(const
     return check;
   }
   const auto input_gradient = test.input_gradient;
+  const auto second_gradient = test.second_gradient;
   const auto gradients = test.gradients;
+  compare_gradient(test, "second input", test.second, second_gradient, check);
   if (!test.takes_ids()) compare_gradient(test, "input", test.input, input_gradient, check);  // whole numbers have no neighbours
   for (std::size_t p = 0; p < gradients.size(); ++p)
     compare_gradient(test, "parameter '" + std::string{test.leaf().parameters[p].name.view()} + "'", test.parameters[p], gradients[p], check);
@@ -176,6 +177,23 @@ template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_on(const
   return check;
 }
 
+/// Checks one layer on `rows` rows of the given shape.
+///
+/// Errors  none; G01 to G23 what describe says cannot be; G11 a wrong gradient, G12 rows that mix, G14 two parts that are not the whole, as the text
+///         of the result
+/// Tested  run/gradcheck_test
+template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_on(const Spec& in, std::int64_t rows = 4, Seed seed = Seed{1}) {
+  const Leaf leaf = L::describe(in);
+  return gradcheck_leaf<L, Compute>(leaf, fault_of_layer<L>(leaf, as_input_of(leaf, in)), rows, seed);
+}
+/// The same of what makes one value of two: the gradients of both.
+template <class Op, class Compute>
+[[nodiscard]] GradientCheck gradcheck_on(const Spec& first, const Spec& second, std::int64_t rows = 4, Seed seed = Seed{1}) {
+  const Leaf leaf = Op::describe(first, second);
+  const bool fits = Op::wanted(first, second) == second;
+  return gradcheck_leaf<Op, Compute>(leaf, fits ? check_joined(leaf, first, second) : refuse_join<Op>(first, second, {1, "", ""}, "of a gradcheck"),
+                                     rows, seed);
+}
 /// The shape that a layer takes, or 6 features where it takes any: 2 and 3 ranks divide them.
 template <class L> [[nodiscard]] constexpr Spec example_input() {
   if constexpr (SaysWhatItTakes<L>)

@@ -30,6 +30,8 @@ template <class L, class Compute> class LeafUnderTest {
     statistics.resize(static_cast<std::size_t>(rows * leaf_.statistics_elements()));
     output_gradient = values(rows * leaf_.out.elements(), seed, 1);
     input_gradient.resize(input.size());
+    second = values(rows * leaf_.other.elements() * (leaf_.operands - 1), seed, 2 + Leaf::most_parameters);
+    second_gradient.resize(second.size());
     for (int p = 0; p < leaf_.parameter_count; ++p) {
       parameters.push_back(values(leaf_.parameters[p].shape.elements(), seed, 2 + p));
       gradients.emplace_back(parameters.back().size());
@@ -43,18 +45,42 @@ template <class L, class Compute> class LeafUnderTest {
     std::vector<Fenced> held;
     std::vector<const float*> p;
     for (const auto& parameter : parameters) p.push_back(held.emplace_back(to_read(parameter.data(), std::ssize(parameter))).data());
+    Fenced also = to_read(second.data() + second_from(first), second_from(rows));
     float* const left = statistics.data() + first * leaf_.statistics_elements();
     Fenced found = to_write(left, rows * leaf_.statistics_elements());
     KernelFor<L, Compute>::forward({&leaf_, rows, floats_of(in.data()), out.data(), p.data(), workspace_.bytes(0), part,
-                                    absent || statistics.empty() ? nullptr : found.data(), ids_of(in.data()), context_from(first)});
+                                    absent || statistics.empty() ? nullptr : found.data(), ids_of(in.data()), context_from(first),
+                                    second.empty() ? nullptr : also.data()});
     take(out, given, "forward writes beside its output");
     if (!absent) take(found, left, "forward writes beside its statistics");
   }
   /// all_but_input: no part of its own, but a backward whose gradient of the input nobody needs.
   enum class Part { whole, input, parameters, all_but_input };
-  /// What is not declared as saved, or as read by the part, is handed over as NaN, or as a Trainer does it: as null.
+  /// What is not declared as saved, or as read by the part, is handed over as NaN, or as a Trainer does it: as null. A leaf of two operands is called
+  /// for each.
   void backward(std::int64_t first, std::int64_t rows, bool add, Part asked = Part::whole) {
-    const Floats hidden(std::max(input.size(), output.size()), std::numeric_limits<float>::quiet_NaN());
+    for (int operand = 0; operand < leaf_.operands; ++operand) hand_back(operand, first, rows, add, asked);
+  }
+  /// sum(output x output_gradient) in double: what the gradients are gradients of.
+  [[nodiscard]] double objective() {
+    forward(0, rows_);
+    double sum = 0;
+    for (std::size_t i = 0; i < output.size(); ++i) sum += static_cast<double>(output[i]) * static_cast<double>(output_gradient[i]);
+    return sum;
+  }
+  [[nodiscard]] bool takes_ids() const { return leaf_.in.type == ElementType::int32; }
+  Floats input;  ///< or ids in their places; these have no gradient
+  Floats output, output_gradient, input_gradient, statistics;
+  Floats second, second_gradient;  ///< of a leaf of two operands
+  std::vector<Floats> parameters, gradients;
+  int part = 0;                  ///< of a leaf that is split
+  CallContext context{};         ///< of its first row
+  bool absent = false;           ///< what is not declared is null
+  const char* beside = nullptr;  ///< what a kernel wrote outside of its tensors, if it did
+
+ private:
+  void hand_back(int operand, std::int64_t first, std::int64_t rows, bool add, Part asked) {
+    const Floats hidden(std::max({input.size(), second.size(), output.size()}), std::numeric_limits<float>::quiet_NaN());
     const bool reads = asked != Part::input || leaf_.input_part_reads_saved;
     const bool in = reads && (leaf_.saves == Saves::input || leaf_.saves == Saves::both);
     const bool out = reads && (leaf_.saves == Saves::output || leaf_.saves == Saves::both);
@@ -75,34 +101,22 @@ template <class L, class Compute> class LeafUnderTest {
     const Floats unknown(statistics.size(), std::numeric_limits<float>::quiet_NaN());
     Fenced found = to_read((reads ? statistics : unknown).data() + first * leaf_.statistics_elements(), rows * leaf_.statistics_elements());
     Fenced arrived = to_read(output_gradient.data() + o, rows * leaf_.out.elements());
-    Fenced left = to_write(input_gradient.data() + i, rows * leaf_.in.elements());
+    Fenced also = to_read(in ? second.data() + second_from(first) : hidden.data(), second_from(rows));
+    float* const back_to = operand == 0 ? input_gradient.data() + i : second_gradient.data() + second_from(first);
+    Fenced left = to_write(back_to, rows * leaf_.operand(operand).elements());
     const bool wanted = (asked == Part::whole || asked == Part::input) && !takes_ids();
     const float* const saved = in || !absent ? read_input.data() : nullptr;
     KernelFor<L, Compute>::backward({&leaf_, rows, floats_of(saved), out || !absent ? read_output.data() : nullptr, arrived.data(),
                                      wanted ? left.data() : nullptr, p.data(), asked == Part::input ? nullptr : g.data(), add, workspace_.bytes(0),
-                                     part, statistics.empty() || (absent && !reads) ? nullptr : found.data(), ids_of(saved), context_from(first)});
-    take(left, input_gradient.data() + i, "backward writes beside the gradient of its input");
+                                     part, statistics.empty() || (absent && !reads) ? nullptr : found.data(), ids_of(saved), context_from(first),
+                                     operand, second.empty() || (absent && !in) ? nullptr : also.data()});
+    take(left, back_to, "backward writes beside the gradient of its input");
     for (std::size_t k = 0; k < made.size(); ++k) take(made[k], gradients[k].data(), "backward writes beside the gradient of a parameter");
   }
-  /// sum(output x output_gradient) in double: what the gradients are gradients of.
-  [[nodiscard]] double objective() {
-    forward(0, rows_);
-    double sum = 0;
-    for (std::size_t i = 0; i < output.size(); ++i) sum += static_cast<double>(output[i]) * static_cast<double>(output_gradient[i]);
-    return sum;
-  }
-  [[nodiscard]] bool takes_ids() const { return leaf_.in.type == ElementType::int32; }
-  Floats input;  ///< or ids in their places; these have no gradient
-  Floats output, output_gradient, input_gradient, statistics;
-  std::vector<Floats> parameters, gradients;
-  int part = 0;                  ///< of a leaf that is split
-  CallContext context{};         ///< of its first row
-  bool absent = false;           ///< what is not declared is null
-  const char* beside = nullptr;  ///< what a kernel wrote outside of its tensors, if it did
-
- private:
   [[nodiscard]] const float* floats_of(const float* given) const { return takes_ids() ? nullptr : given; }
   [[nodiscard]] const std::int32_t* ids_of(const float* given) const { return takes_ids() ? reinterpret_cast<const std::int32_t*>(given) : nullptr; }
+  /// Elements of so many rows of the second value, if there is one.
+  [[nodiscard]] std::int64_t second_from(std::int64_t rows) const { return leaf_.operands == 1 ? 0 : rows * leaf_.other.elements(); }
   [[nodiscard]] CallContext context_from(std::int64_t first) const {
     CallContext here = context;
     here.first_row += first;
@@ -112,7 +126,7 @@ template <class L, class Compute> class LeafUnderTest {
   [[nodiscard]] Fenced to_write(const float* values, std::int64_t count) const { return {values, count, widest(), Fenced::For::writing}; }
   /// Of a fence: enough for a kernel that takes one tensor of the leaf for another.
   [[nodiscard]] std::int64_t widest() const {
-    std::int64_t most = rows_ * std::max({leaf_.in.elements(), leaf_.out.elements(), leaf_.statistics_elements()});
+    std::int64_t most = rows_ * std::max({leaf_.in.elements(), second_from(1), leaf_.out.elements(), leaf_.statistics_elements()});
     for (int p = 0; p < leaf_.parameter_count; ++p) most = std::max(most, leaf_.parameters[p].shape.elements());
     return most;
   }

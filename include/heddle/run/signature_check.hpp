@@ -76,7 +76,7 @@ template <class L, class Compute> struct SplitUnderTest {
   void run() {
     const Leaf& leaf = whole.leaf();
     const Leaf local = local_leaf(leaf, signature, ranks);
-    std::vector<Floats> outputs, statistics, input_gradients;
+    std::vector<Floats> outputs, statistics, input_gradients, second_gradients;
     std::vector<std::vector<Floats>> gradients(whole.parameters.size());
     const Floats saved_output = whole.output;
     for (int rank = 0; rank < ranks; ++rank) {
@@ -88,6 +88,7 @@ template <class L, class Compute> struct SplitUnderTest {
         return part_of(from, shape, times, how, ranks, rank);
       };
       part.input = cut(whole.input, leaf.in.shape, rows, signature.input);
+      if (leaf.operands == 2) part.second = cut(whole.second, leaf.other.shape, rows, signature.input);
       part.output_gradient = cut(whole.output_gradient, leaf.out.shape, rows, signature.output_gradient);
       for (std::size_t p = 0; p < whole.parameters.size(); ++p)
         part.parameters[p] = cut(whole.parameters[p], leaf.parameters[p].shape, 1, signature.parameters[p]);
@@ -97,11 +98,14 @@ template <class L, class Compute> struct SplitUnderTest {
       part.output = signature.output.sharded() ? part.output : saved_output;  // a Partial output is summed before the backward sees it
       part.backward(0, rows, false);
       input_gradients.push_back(part.input_gradient);
+      second_gradients.push_back(part.second_gradient);
       for (std::size_t p = 0; p < gradients.size(); ++p) gradients[p].push_back(part.gradients[p]);
     }
     compare("its output", whole.output, outputs, leaf.out.shape, rows, signature.output);
     if (leaf.statistics.dimensions > 0) compare("its statistics", whole.statistics, statistics, leaf.statistics, rows, signature.statistics);
     compare("the gradient of its input", whole.input_gradient, input_gradients, leaf.in.shape, rows, signature.input_gradient);
+    if (leaf.operands == 2)
+      compare("the gradient of its second input", whole.second_gradient, second_gradients, leaf.other.shape, rows, signature.input_gradient);
     for (std::size_t p = 0; p < gradients.size(); ++p)
       compare("the gradient of parameter '" + std::string{leaf.parameters[p].name.view()} + "'", whole.gradients[p], gradients[p],
               leaf.parameters[p].shape, 1, signature.parameter_gradients[p]);
@@ -113,13 +117,8 @@ template <class L, class Compute> struct SplitUnderTest {
 ///
 /// Errors  none; P03 a signature that cannot be, P06 one that does not hold, as the text of the result
 /// Tested  run/signature_check_test
-template <class L, class Compute> [[nodiscard]] GradientCheck check_signatures_on(const Spec& in, int& checked, std::int64_t rows = 4) {
+template <class L, class Compute> [[nodiscard]] GradientCheck check_signatures_of(const Leaf& leaf, int& checked, std::int64_t rows = 4) {
   GradientCheck check;
-  const Leaf leaf = L::describe(in);
-  if (const Diagnosis fault = fault_of_layer<L>(leaf, as_input_of(leaf, in)); !fault.ok()) {
-    check.text = std::string{fault.sentence().view()};
-    return check;
-  }
   LeafUnderTest<L, Compute> whole{leaf, rows, Seed{1}};
   whole.forward(0, rows);
   whole.backward(0, rows, false);
@@ -141,6 +140,13 @@ template <class L, class Compute> [[nodiscard]] GradientCheck check_signatures_o
     }
   }
   return check;
+}
+
+/// Of a layer on values of one shape.
+template <class L, class Compute> [[nodiscard]] GradientCheck check_signatures_on(const Spec& in, int& checked, std::int64_t rows = 4) {
+  const Leaf leaf = L::describe(in);
+  if (const Diagnosis fault = fault_of_layer<L>(leaf, as_input_of(leaf, in)); !fault.ok()) return GradientCheck{std::string{fault.sentence().view()}};
+  return check_signatures_of<L, Compute>(leaf, checked, rows);
 }
 
 }  // namespace heddle::run_room
