@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "conformance/attention_reference.hpp"
+#include "conformance/join_reference.hpp"
 #include "conformance/reference.hpp"
 #include "heddle/run/kernel_table.hpp"
 
@@ -112,7 +113,7 @@ template <class L, class C> class LayerTrial {
     for (std::size_t k = 0; k < test_.gradients.size(); ++k) before.push_back(drawn(std::ssize(test_.gradients[k]), 40 + k));
     test_.gradients = before;
     test_.backward(0, rows_, true);
-    broken = compare({made.input, test_.gradients}, Slow<L>::run(given(before), p));
+    broken = compare({made.input, test_.gradients, made.second}, Slow<L>::run(given(before), p));
     return broken.empty() ? broken : broken + ", where gradients are added";
   }
 
@@ -122,24 +123,27 @@ template <class L, class C> class LayerTrial {
   struct Gradients {
     Floats input;
     std::vector<Floats> parameters;
+    Floats second{};
     bool operator==(const Gradients& other) const {
-      bool same = equal_bits(input, other.input) && parameters.size() == other.parameters.size();
+      bool same = equal_bits(input, other.input) && equal_bits(second, other.second) && parameters.size() == other.parameters.size();
       for (std::size_t k = 0; same && k < parameters.size(); ++k) same = equal_bits(parameters[k], other.parameters[k]);
       return same;
     }
   };
 
   [[nodiscard]] Tensors given(const std::vector<Floats>& before) const {
-    return {leaf_, rows_, test_.input, test_.output_gradient, test_.parameters, before, test_.context};
+    return {leaf_, rows_, test_.input, test_.output_gradient, test_.parameters, before, test_.context, test_.second};
   }
   Gradients backward(Part part, bool add, float before) {
     fill(test_.input_gradient, before);
+    fill(test_.second_gradient, before);
     for (Floats& gradient : test_.gradients) fill(gradient, before);
     test_.backward(0, rows_, add, part);
-    return {test_.takes_ids() ? Floats{} : test_.input_gradient, test_.gradients};  // ids have no gradient
+    return {test_.takes_ids() ? Floats{} : test_.input_gradient, test_.gradients, test_.second_gradient};  // ids have no gradient
   }
   std::string compare(const Gradients& made, const Results& wanted) const {
     if (std::string broken = off("the gradient of the input", made.input, wanted.input_gradient); !broken.empty()) return broken;
+    if (std::string broken = off("the gradient of the second input", made.second, wanted.second_gradient); !broken.empty()) return broken;
     for (std::size_t k = 0; k < made.parameters.size(); ++k)
       if (std::string broken = off("the gradient of '" + std::string{leaf_.parameters[k].name.view()} + "'", made.parameters[k], wanted.gradients[k]);
           !broken.empty())

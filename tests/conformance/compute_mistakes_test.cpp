@@ -31,6 +31,7 @@ enum class Mistake {
   writes_both_parts,
   wrong_in_place,
   wrong_gradient,
+  second_for_first,
   wrong_weight_gradient,
 };
 
@@ -66,12 +67,13 @@ template <class L, Mistake What> struct Mistaken {
     if (What == Mistake::leaves_gradients_without_rows && call.rows == 0) return;
     const bool alone = call.parameter_gradients == nullptr;
     float* const kept = call.input_gradient;
+    if (What == Mistake::second_for_first && leaf.operands == 2 && leaf.in == leaf.other) call.operand = 0;
     Right::backward(call);
     if (call.rows == 0) return;
     if (What == Mistake::part_of_its_own && alone && kept != nullptr) kept[0] += 1e-3F;
     if (What == Mistake::writes_both_parts && kept == nullptr && call.parameter_gradients != nullptr && leaf.parameter_count > 0)
       call.parameter_gradients[0][leaf.parameters[0].shape.elements()] = 1;
-    if (What == Mistake::wrong_gradient && kept != nullptr) kept[call.rows * leaf.in.elements() - 1] += 0.01F;
+    if (What == Mistake::wrong_gradient && kept != nullptr) kept[call.rows * leaf.operand(call.operand).elements() - 1] += 0.01F;
     if (What == Mistake::wrong_weight_gradient && call.parameter_gradients != nullptr && leaf.parameter_count > 0)
       call.parameter_gradients[leaf.parameter_count - 1][0] *= 1.001F;
   }
@@ -123,6 +125,13 @@ TEST_CASE("without a mistake nothing is said") {
   CHECK(said<Linear<4, 3>, Mistake::none>() == "");
   CHECK(said<ReLU, Mistake::none>() == "");
   CHECK(conformance::broken_law_of_loss<CrossEntropy, MistakenCompute<Mistake::none>>(40) == "");
+}
+
+TEST_CASE("what joins two values and hands one of them a gradient that is not its own is refused") {
+  CHECK(said<Concat, Mistake::none>() == "");
+  tells(said<Concat, Mistake::wrong_gradient>(), "of the gradient of the input is");
+  tells(said<Concat, Mistake::second_for_first>(), "of the gradient of the second input is");
+  tells(said<ConcatAlong<1>, Mistake::leaves_an_element>(), "of the output is 0 and should be");
 }
 
 TEST_CASE("a forward with a mistake is refused, with the layer, its extents and what is wrong") {

@@ -59,6 +59,7 @@ class Sum {
 struct Results {
   Numbers output, statistics, input_gradient;
   std::vector<Numbers> gradients;
+  Numbers second_gradient;  ///< of a leaf of two operands
 };
 
 /// The tensors of a leaf, as a backend is given them. `gradients` are those that are there before, empty where they are overwritten.
@@ -70,9 +71,11 @@ struct Tensors {
   const std::vector<Floats>& parameters;
   const std::vector<Floats>& gradients;
   const CallContext& context;
+  const Floats& second;  ///< of a leaf of two operands
 
   [[nodiscard]] std::int64_t vectors() const { return rows * (leaf.in.elements() / leaf.in.shape.last()); }
   [[nodiscard]] double x(std::int64_t i) const { return at(input, i); }
+  [[nodiscard]] double also(std::int64_t i) const { return at(second, i); }
   [[nodiscard]] double dy(std::int64_t i) const { return at(output_gradient, i); }
   [[nodiscard]] double parameter(int p, std::int64_t i) const { return at(parameters[static_cast<std::size_t>(p)], i); }
   /// A sum that begins with the gradient that is there before.

@@ -59,7 +59,7 @@ template <class L, class Compute> class LeafUnderTest {
   /// What is not declared as saved, or as read by the part, is handed over as NaN, or as a Trainer does it: as null. A leaf of two operands is called
   /// for each.
   void backward(std::int64_t first, std::int64_t rows, bool add, Part asked = Part::whole) {
-    for (int operand = 0; operand < leaf_.operands; ++operand) hand_back(operand, first, rows, add, asked);
+    for (std::int8_t operand = 0; operand < leaf_.operands; ++operand) hand_back(operand, first, rows, add, asked);
   }
   /// sum(output x output_gradient) in double: what the gradients are gradients of.
   [[nodiscard]] double objective() {
@@ -79,7 +79,7 @@ template <class L, class Compute> class LeafUnderTest {
   const char* beside = nullptr;  ///< what a kernel wrote outside of its tensors, if it did
 
  private:
-  void hand_back(int operand, std::int64_t first, std::int64_t rows, bool add, Part asked) {
+  void hand_back(std::int8_t operand, std::int64_t first, std::int64_t rows, bool add, Part asked) {
     const Floats hidden(std::max({input.size(), second.size(), output.size()}), std::numeric_limits<float>::quiet_NaN());
     const bool reads = asked != Part::input || leaf_.input_part_reads_saved;
     const bool in = reads && (leaf_.saves == Saves::input || leaf_.saves == Saves::both);
