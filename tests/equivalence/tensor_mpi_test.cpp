@@ -11,6 +11,11 @@ struct Steps
     : Sequential<Input<23>, Linear<23, 24>, Unflatten<4, 6>, Linear<6, 6>, Residual<Linear<6, 8>, GELU, Linear<8, 6>>, Flatten, Linear<24, 10>> {};
 template <class... Parts> using Split = Plan<Even, CrossEntropy, Adam, Batch<48, KeepLast>, Bucket<1_KiB>, Parts...>;
 template <class... Parts> using Sequences = Plan<Steps, CrossEntropy, Adam, Batch<48, KeepLast>, Bucket<1_KiB>, Parts...>;
+struct Gated : Residual<RMSNorm<8>, Linear<8, 24, NoBias>, SwiGLU, Linear<12, 8>> {};
+struct Heedful
+    : Sequential<Input<5, 7>, Linear<7, 8>, Residual<LayerNorm<8>, Linear<8, 16>, SelfAttention<Heads<8>, KeyValueHeads<4>, Causal>, Linear<8, 8>>,
+                 Gated, Linear<8, 4>> {};
+template <class... Parts> using Heeded = Plan<Heedful, MeanSquaredError, Adam, Batch<48, KeepLast>, Bucket<1_KiB>, Parts...>;
 
 }  // namespace
 
@@ -29,4 +34,9 @@ TEST_CASE("split layers in stages and under slices have the bits of threads") {
   hold_as_threads<Split<Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>>();
   hold_as_threads<Split<Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, TensorParallel<2>>>>();
   hold_as_threads<Split<Hybrid<TensorParallel<2>, Sharded<2>>, Accumulate<2>, Clip<GlobalNorm>>>();
+}
+
+TEST_CASE("heads, gates and their values in sections have the bits of threads") {
+  static_assert(Heeded<TensorParallel<4>>::training.parameters[4].split == laid::shard(0, 3, 2));
+  hold_as_threads<Heeded<TensorParallel<4>>, Heeded<Hybrid<TensorParallel<2>, Sharded<2>>>>();
 }
