@@ -11,6 +11,5 @@ using How = Concat;
 using How = ConcatAlong<0>;
 #endif
 struct Net : Sequential<Input<8, 16>, Branches<How, Linear<16, 4>, Linear<16, 5>>, Flatten> {};
-struct Whole : Sequential<Net, GELU> {};
-using Trained = Plan<Whole, MeanSquaredError, Adam, Batch<64>, Single>;
+using Trained = Plan<Net, MeanSquaredError, Adam, Batch<64>, Single>;
 static_assert(sizeof(Trained) > 0);
