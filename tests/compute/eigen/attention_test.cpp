@@ -48,7 +48,7 @@ template <class L> void follows_the_definition(const Shape& shape, std::int64_t 
   test.backward(0, rows, false);
   const std::vector<Floats> none;
   const conformance::Results wanted =
-      conformance::Slow<L>::run({leaf, rows, test.input, test.output_gradient, test.parameters, none, test.context}, {});
+      conformance::Slow<L>::run({leaf, rows, test.input, test.output_gradient, test.parameters, none, test.context, test.second}, {});
   CHECK(conformance::off("the output", test.output, wanted.output) == "");
   CHECK(conformance::off("the statistics", test.statistics, wanted.statistics) == "");
   CHECK(conformance::off("the gradient of the input", test.input_gradient, wanted.input_gradient) == "");
@@ -80,8 +80,8 @@ TEST_CASE("the comparison can fail: attention that sees what is behind it is ano
   LeafUnderTest<Seeing, EigenCompute> test{leaf, 2, Seed{1}};
   test.forward(0, 2);
   const std::vector<Floats> none;
-  const conformance::Results wanted =
-      conformance::Slow<SelfAttention<Heads<2>, Causal>>::run({leaf, 2, test.input, test.output_gradient, test.parameters, none, test.context}, {});
+  const conformance::Results wanted = conformance::Slow<SelfAttention<Heads<2>, Causal>>::run(
+      {leaf, 2, test.input, test.output_gradient, test.parameters, none, test.context, test.second}, {});
   CHECK(conformance::off("the output", test.output, wanted.output) != "");
 }
 
