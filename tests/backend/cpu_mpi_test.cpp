@@ -193,6 +193,29 @@ TEST_CASE("parameters that would differ between processes are set in none of the
   CHECK(trainer.step(rows_of<Four>(32).batch(0, 32)).step == 1);
 }
 
+TEST_CASE("classes weigh in processes what they weigh on one device, and other weights in one process are refused before they are taken") {
+  const FirstRanks ranks{4};
+  using Weighed = Plan<Mlp, CrossEntropyWith<ClassWeights>, Adam, Batch<32, KeepLast>, Grain<4>, DataParallel<4>>;
+  using One = Plan<Mlp, CrossEntropyWith<ClassWeights>, Adam, Batch<32, KeepLast>, Grain<4>, Single>;
+  std::vector<float> weights{1, 2, 0.5F, 3, 0, 1, 1, 4, 0.25F, 1};
+  Trainer<Weighed, CpuMpi> trainer{settings<Adam>(), Seed{5}};
+  Trainer<One, CpuThreads> alone{settings<Adam>(), Seed{5}};
+  alone.class_weights(weights);
+  std::vector<float> other = weights;
+  if (ranks.rank() == 1) std::swap(other[0], other[1]);
+  CHECK(
+      refusal({'R', 28}, [&] { trainer.class_weights(other); }) ==
+      "[heddle.R28] rank 1 calls class_weights() with other weights than rank 0, so their losses would not be one. Fix: give every process the same "
+      "weights.");
+  other = weights;
+  if (ranks.rank() == 2) other[3] = -1;
+  CHECK(refusal({'O', 1}, [&] { trainer.class_weights(other); }).find("class 3 has weight -1") != std::string::npos);
+  trainer.class_weights(weights);
+  for (int step = 0; step < 3; ++step)
+    CHECK(*trainer.step(rows_of<One>(32).batch(0, step == 1 ? 7 : 32)).loss == *alone.step(rows_of<One>(32).batch(0, step == 1 ? 7 : 32)).loss);
+  CHECK(trainer.parameter_hash(ranks.rank()) == alone.parameter_hash());
+}
+
 namespace {
 
 struct Fragile {

@@ -205,8 +205,10 @@ template <class Loss, class C> class LossTrial {
       : sizes_(seed), parts_(1 + static_cast<int>(sizes_.below(4))), positions_(sizes_.below(2) == 0 ? 1 : 1 + sizes_.below(4)),
         own_(std::max<std::int64_t>(sizes_.features(40), parts_ == 1 ? 2 : 1)), rows_(sizes_.rows()),
         total_(rows_ + sizes_.below(3) * (rows_ + 1) + 1), output_(drawn(rows_ * positions_ * own_ * parts_, seed)),
-        wanted_case_{rows_, positions_ * own_ * parts_, positions_, total_, sizes_.below(3) * CountsTargets<Loss>, output_},
+        wanted_case_{rows_, positions_ * own_ * parts_, positions_, total_, sizes_.below(3) * CountsTargets<Loss>, output_, class_weights_},
         targets_(SlowLoss<Loss>::targets(wanted_case_)) {
+    if (weighs_classes<Loss>() && seed % 2 == 0)
+      for (std::int64_t j = 0; j < own_ * parts_; ++j) class_weights_.push_back(static_cast<float>(j % 5) / 2);
     if (seed % 4 == 0 && !output_.empty()) output_[output_.size() / 2] = 20;  // one far above the others
   }
   [[nodiscard]] std::string place() const {
@@ -255,9 +257,10 @@ template <class Loss, class C> class LossTrial {
   }
 
  private:
+  [[nodiscard]] const float* weights() const { return class_weights_.empty() ? nullptr : class_weights_.data(); }
   float run(const float* output, float* gradient) const {
-    return LossKernelFor<Loss, C>::sum(
-        {rows_, positions_ * own_ * parts_, total_, output, targets_.data(), gradient, positions_, 0, 1, nullptr, 0, wanted_case_.left_out});
+    return LossKernelFor<Loss, C>::sum({rows_, positions_ * own_ * parts_, total_, output, targets_.data(), gradient, positions_, 0, 1, nullptr, 0,
+                                        wanted_case_.left_out, weights(), wanted_case_.sum_of_weights()});
   }
   /// Parts of the features, each with its terms, gathered rank by rank in each row: every rank makes the same sum, and its part of the gradient.
   std::string in_parts(const LossResults& wanted) const {
@@ -279,8 +282,20 @@ template <class Loss, class C> class LossTrial {
     const auto call = [&](int part, float* of_row, bool evaluates = false) {
       const auto p = static_cast<std::size_t>(part);
       float* const gradient = evaluates ? nullptr : gradients[p].data();
-      return LossCall{rows_, positions_ * own_,    total_, cut[p].data(), targets_.data(), gradient, positions_, part, parts_, of_row,
-                      0,     wanted_case_.left_out};
+      return LossCall{rows_,
+                      positions_ * own_,
+                      total_,
+                      cut[p].data(),
+                      targets_.data(),
+                      gradient,
+                      positions_,
+                      part,
+                      parts_,
+                      of_row,
+                      0,
+                      wanted_case_.left_out,
+                      weights(),
+                      wanted_case_.sum_of_weights()};
     };
     for (int part = 0; part < parts_; ++part) {
       Floats told(static_cast<std::size_t>(rows_ * terms), nan);
@@ -306,6 +321,7 @@ template <class Loss, class C> class LossTrial {
   int parts_;
   std::int64_t positions_, own_, rows_, total_;
   Floats output_;
+  Floats class_weights_;
   LossCase wanted_case_;
   typename SlowLoss<Loss>::Targets targets_;
   float sum_ = 0;

@@ -382,6 +382,10 @@ template <std::int64_t Vocabulary, std::int64_t Features> struct Slow<Embedding<
 struct LossCase {
   std::int64_t rows, features, positions, total_rows, left_out;
   const Floats& output;
+  const Floats& class_weights;  // none: each is 1
+
+  /// Any sum of the weights of a step, of which this grain is a part.
+  [[nodiscard]] double sum_of_weights() const { return class_weights.empty() ? 0 : 0.75 * static_cast<double>(total_rows * positions); }
 };
 struct LossResults {
   Wanted sum;
@@ -406,7 +410,7 @@ template <std::derived_from<CrossEntropy> Loss> struct SlowLoss<Loss> {
   /// more.
   static LossResults run(const LossCase& c, const Targets& targets, Precision p) {
     const std::int64_t classes = c.features / c.positions;
-    const double total = static_cast<double>(c.total_rows * c.positions - c.left_out);
+    const double total = c.class_weights.empty() ? static_cast<double>(c.total_rows * c.positions - c.left_out) : c.sum_of_weights();
     LossResults r;
     for (std::int64_t i = 0; i < c.rows * c.positions; ++i) {
       if (leaves_out && targets[static_cast<std::size_t>(i)] == -100) {
@@ -417,10 +421,13 @@ template <std::derived_from<CrossEntropy> Loss> struct SlowLoss<Loss> {
       double powers = 0;
       for (std::int64_t j = 0; j < classes; ++j) powers += std::exp(x(j));
       const std::int64_t target = targets[static_cast<std::size_t>(i)];
-      r.sum.value += (std::log(powers) - x(target)) / static_cast<double>(c.positions);
-      for (std::int64_t j = 0; j < classes; ++j) r.gradient.push_back({(std::exp(x(j)) / powers - (j == target ? 1 : 0)) / total, 16 * p.u / total});
+      const double weight = c.class_weights.empty() ? 1 : static_cast<double>(c.class_weights[static_cast<std::size_t>(target)]);
+      r.sum.value += weight * (std::log(powers) - x(target)) / static_cast<double>(c.positions);
+      for (std::int64_t j = 0; j < classes; ++j)
+        r.gradient.push_back({weight * (std::exp(x(j)) / powers - (j == target ? 1 : 0)) / total, 16 * weight * p.u / total});
     }
-    r.sum.bound = 12 * p.u * static_cast<double>(c.rows) + 2 * p.u * r.sum.value;
+    const double most = c.class_weights.empty() ? 1 : static_cast<double>(*std::max_element(c.class_weights.begin(), c.class_weights.end()));
+    r.sum.bound = 12 * most * p.u * static_cast<double>(c.rows) + 2 * p.u * r.sum.value;
     return r;
   }
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Targets that count nothing: the mean is that over the others of all ranks, with the bits of one device, also where a rank has none that counts.
+// Targets that count nothing, and classes that have weights: the mean is that of all ranks, with the bits of one device, also where a rank has no
+// target that counts.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -16,7 +17,7 @@ using heddle::tests::sentence;
 
 namespace {
 
-using Loss = CrossEntropyWith<Ignored<-100>>;
+using Loss = CrossEntropyWith<Ignored<-100>, ClassWeights>;
 struct Words : Sequential<Input<4, 6>, Linear<6, 16>, Tanh, Linear<16, 16>, ReLU, Linear<16, 8>> {};
 template <class Policy, class... Options> using Of = Plan<Words, Loss, Adam, Batch<16, KeepLast>, Policy, Grain<2>, Options...>;
 using Alone = Of<Single>;
@@ -39,9 +40,10 @@ struct Seen {
   Evaluation evaluation;
   double accuracy = 0;
 };
-template <class ThePlan> Seen trained() {
+template <class ThePlan> Seen trained(std::span<const float> weights) {
   const Rows<std::int32_t> all = padded(40);
   Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 0.01}, Seed{5}};
+  if (!weights.empty()) trainer.class_weights(weights);
   Seen seen;
   trainer.on_step([&](const StepResult& result) { seen.losses.push_back(*result.loss); });
   for (int step = 0; step < 6; ++step) trainer.step(batch_of(all, 16 * (step % 2), step == 4 ? 11 : 16));
@@ -50,19 +52,24 @@ template <class ThePlan> Seen trained() {
   seen.accuracy = trainer.accuracy(batch_of(all, 0, 40));
   return seen;
 }
-const Seen& alone() {
-  static const Seen seen = trained<Alone>();
-  return seen;
+constexpr float unequal[] = {1, 0.25F, 3, 0, 1.5F, 2, 0.125F, 7};
+const Seen& alone(bool weighed) {
+  static const Seen seen[] = {trained<Alone>({}), trained<Alone>(unequal)};
+  return seen[weighed ? 1 : 0];
 }
 template <class Policy, class... Options> void check_same_as_one_device() {
   using ThePlan = Of<Policy, Options...>;
   CAPTURE(devices<ThePlan>);
   static_assert(same_bits<ThePlan, Alone>());
-  const Seen seen = trained<ThePlan>();
-  CHECK(equal_bits(seen.losses, alone().losses));
-  for (std::size_t p = 0; p < seen.parameters.size(); ++p) CHECK(equal_bits(seen.parameters[p], alone().parameters[p]));
-  CHECK(seen.evaluation.loss == alone().evaluation.loss);
-  CHECK(seen.accuracy == alone().accuracy);
+  for (const bool weighed : {false, true}) {
+    CAPTURE(weighed);
+    const Seen& wanted = alone(weighed);
+    const Seen seen = weighed ? trained<ThePlan>(unequal) : trained<ThePlan>({});
+    CHECK(equal_bits(seen.losses, wanted.losses));
+    for (std::size_t p = 0; p < seen.parameters.size(); ++p) CHECK(equal_bits(seen.parameters[p], wanted.parameters[p]));
+    CHECK(seen.evaluation.loss == wanted.evaluation.loss);
+    CHECK(seen.accuracy == wanted.accuracy);
+  }
 }
 
 }  // namespace
@@ -73,6 +80,18 @@ TEST_CASE("losses, parameters and an evaluation have the bits of one device, als
   check_same_as_one_device<Single, Accumulate<2>>();
   check_same_as_one_device<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>();
   check_same_as_one_device<Hybrid<Pipeline<Balanced<2>, GPipe, Microbatches<2>>, DataParallel<2>>>();
+}
+
+TEST_CASE("weights change the loss, weights of 1 change no bit, and they are taken as a whole or not at all") {
+  const float ones[] = {1, 1, 1, 1, 1, 1, 1, 1};
+  const Seen same = trained<Alone>(ones);
+  CHECK(equal_bits(same.losses, alone(false).losses));
+  CHECK(equal_bits(same.parameters[0], alone(false).parameters[0]));
+  CHECK_FALSE(equal_bits(alone(true).losses, alone(false).losses));
+  Trainer<Alone, CpuThreads> trainer{{}, Seed{5}};
+  CHECK(sentence([&] {
+          trainer.class_weights({1, 2});
+        }) == "[heddle.O01] 2 class weights were given, but the model gives 8 classes. Fix: give one for each.");
 }
 
 TEST_CASE("the loss is the mean over the targets that count: that of the same rows without the others") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G03\] The loss does not accept the output of the model\.
-// expect-g++: CrossEntropyWith names what is no option of a loss\. Fix: write CrossEntropyWith<Ignored<-100>>, or CrossEntropy\.
+// expect-g++: CrossEntropyWith names what is no option of a loss\. Fix: write CrossEntropyWith<Ignored<-100>, ClassWeights>, one of both, or
+// CrossEntropy\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -70,9 +71,11 @@ template <class Plan> void check_gradients(Trainer<Plan, CpuThreads>& trainer, c
 
 /// Output and loss before the first step, its gradients, then as many steps on the same batch as PyTorch made; parameters after 1 and `last`.
 template <class Plan, class Target, class Input>
-void follow(const TensorFile& file, const typename Plan::Request::Optimizer::Options& options, const Examples<Target, Input>& batch, int last) {
+void follow(const TensorFile& file, const typename Plan::Request::Optimizer::Options& options, const Examples<Target, Input>& batch, int last,
+            const std::function<void(Trainer<Plan, CpuThreads>&)>& prepare = {}) {
   Trainer<Plan, CpuThreads> trainer{options, Seed{77}};  // another start: everything is overwritten
   start<Plan>(trainer, file);
+  if (prepare) prepare(trainer);
   const Evaluation before = trainer.evaluate(batch);
   check_close(before.outputs, file.get<float>("output"), "output");
   CHECK(std::abs(before.loss - static_cast<double>(file.get<float>("loss")[0])) <= tolerance);

@@ -9,6 +9,7 @@ struct Inner : Residual<Named<"inner", Linear<8, 8>>, Tanh> {};
 struct Language : Sequential<Input<6>, Named<"embedding", Embedding<13, 8>>, Named<"block", Inner>, Named<"head", Linear<8, 13, NoBias>>> {};
 using Loss = CrossEntropyWith<Ignored<-100>>;
 template <class... Parts> using Of = Plan<Language, Loss, MomentumSGD, Batch<8>, Parts...>;
+template <class... Parts> using Weighed = Plan<Language, CrossEntropyWith<ClassWeights, Ignored<-100>>, MomentumSGD, Batch<8>, Parts...>;
 
 std::vector<std::int32_t> ids_of(const TensorFile& file) {
   std::vector<std::int32_t> ids;
@@ -30,6 +31,21 @@ TEST_CASE("20 steps whose padding is ignored are PyTorch's, on one device, repli
   check_plan<Of<Sharded<2>>>();
   check_plan<Of<Single, Accumulate<2>>>();
   check_plan<Of<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>>();
+}
+
+TEST_CASE("20 steps of classes that have weights are PyTorch's too") {
+  const TensorFile file = golden_file("weighted_13_8");
+  const std::vector<std::int32_t> ids = ids_of(file);
+  const std::vector<std::int32_t> next = labels_of(file);
+  std::vector<float> weights;
+  for (int j = 0; j < 13; ++j) weights.push_back(static_cast<float>(j % 9) / 4);
+  const auto check = [&]<class ThePlan>(const ThePlan*) {
+    follow<ThePlan>(file, {.learning_rate = 0.5, .momentum = 0.9}, examples(ids, next, 6, 6), 20,
+                    [&](Trainer<ThePlan, CpuThreads>& trainer) { trainer.class_weights(weights); });
+  };
+  check(static_cast<const Weighed<Single>*>(nullptr));
+  check(static_cast<const Weighed<DataParallel<4>>*>(nullptr));
+  check(static_cast<const Weighed<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>*>(nullptr));
 }
 
 TEST_CASE("the comparison can fail: a mean over all positions is another loss") {

@@ -281,6 +281,8 @@ def main():
     torch.use_deterministic_algorithms(True)
     mse = nn.MSELoss()
     cross_entropy = lambda z, y: nn.functional.cross_entropy(z.flatten(0, -2), y.flatten())  # mean over rows and positions
+    ninths = torch.arange(13) % 9 / 4  # class weights 0 to 2
+    weighted = lambda z, y: nn.functional.cross_entropy(z.flatten(0, -2), y.flatten(), weight=ninths.to(z.dtype))
     adam = lambda m: torch.optim.Adam(m.parameters(), lr=1e-3)
     mlp, residual = lambda: Mlp(20, 16, 10), lambda: ResidualMlp(20, 16, 10)
     classes = lambda rows, first=0: (inputs(rows, 20, first), labels(rows, first))
@@ -324,6 +326,9 @@ def main():
             [sentences] * 20, (1, 20), None),
         "ignored_13_8": (
             lambda: LanguageModel(13, 8), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", cross_entropy,
+            [unequal] * 20, (1, 20), None),
+        "weighted_13_8": (
+            lambda: LanguageModel(13, 8), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", weighted,
             [unequal] * 20, (1, 20), None),
         "frozen_front_20_16_10": (
             lambda: frozen(ResidualMlp(20, 16, 10), "linear1", "block"), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse,

@@ -76,22 +76,22 @@ TEST_CASE("targets that count nothing are counted in the rows that take part, in
   in.program = &lower<Mixed>();
   in.targets = targets;
   in.source_rows = in.rows = 3;
-  count_left_out(in, 2, counts);
+  count_targets(in, 2, {}, counts);
   CHECK(in.left_out == 3);
   CHECK(in.rows_of_loss(2) == 1.5);
   in.rows = 5;  // rows 0 and 1 again
-  count_left_out(in, 2, counts);
+  count_targets(in, 2, {}, counts);
   CHECK(in.left_out == 6);
   CHECK(in.rows_of_loss(2) == 2);
   const std::uint32_t order[] = {1, 1};
   in.order = order;
   in.source_rows = in.rows = 2;
   CHECK_THROWS_WITH_AS(
-      count_left_out(in, 2, counts),
+      count_targets(in, 2, {}, counts),
       "[heddle.D10] a batch of 2 rows has no target that the loss counts, so there is no mean of losses. Fix: leave such batches out.", Error);
-  count_left_out(in, 2, nullptr);
+  count_targets(in, 2, {}, nullptr);
   in.targets = nullptr;  // a prediction
-  count_left_out(in, 2, counts);
+  count_targets(in, 2, {}, counts);
   CHECK(in.source(1) == 1);
 }
 
@@ -102,4 +102,36 @@ TEST_CASE("a rank whose batch leaves other targets out makes another call") {
   const CallPledge all = pledge_of(in);
   in.left_out = 1;
   CHECK_FALSE(pledge_of(in) == all);
+}
+
+TEST_CASE("weights of classes are added in the rows that take part, and only of targets that count") {
+  const std::int32_t targets[] = {1, -100, 0, 7, 1, 1};  // of 3 rows; 7 is no class and is refused elsewhere
+  const float weights[] = {0.5F, 2};
+  StepInput in;
+  in.program = &lower<Mixed>();
+  in.targets = targets;
+  in.source_rows = in.rows = 3;
+  count_targets(in, 2, weights, &CrossEntropyWith<Ignored<-100>>::counts);
+  CHECK(in.left_out == 1);
+  CHECK(in.sum_of_weights == 6.5);
+  CHECK(in.rows_of_loss(2) == 3.25);
+  CHECK_FALSE(pledge_of(in) == pledge_of(StepInput{.program = in.program, .source_rows = 3, .rows = 3}));
+  const float none[] = {0, 0};
+  CHECK_THROWS_AS(count_targets(in, 2, none, nullptr), Error);
+}
+
+TEST_CASE("weights of other classes, below 0, no numbers or all 0 are refused with the number") {
+  const auto said = [](std::vector<float> weights) -> std::string {
+    try {
+      refuse_class_weights(weights, 3);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(said({1, 0, 5}) == "");
+  CHECK(said({1, 2}) == "[heddle.O01] 2 class weights were given, but the model gives 3 classes. Fix: give one for each.");
+  CHECK(said({1, -2, 1}) == "[heddle.O01] class 1 has weight -2, which must be 0 or more. Fix: leave a class out with the weight 0.");
+  CHECK(said({1, std::numeric_limits<float>::quiet_NaN(), 1}).find("[heddle.O01] class 1 has weight nan") == 0);
+  CHECK(said({0, 0, 0}) == "[heddle.O01] all class weights are 0, so no target would have a loss. Fix: give one class a weight above 0.");
 }

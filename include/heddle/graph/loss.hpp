@@ -56,7 +56,14 @@ template <class L> [[nodiscard]] constexpr bool counts_target(std::int32_t targe
   else
     return (static_cast<void>(target), true);
 }
-/// The function that asks it of a loss that leaves targets out, else null.
+/// True of a loss whose classes have weights:   static constexpr bool weighs_classes = true.
+template <class L> [[nodiscard]] constexpr bool weighs_classes() {
+  if constexpr (requires { L::weighs_classes; })
+    return L::weighs_classes;
+  else
+    return false;
+}
+/// The function that asks a loss which targets count; null of one that leaves none out.
 using TargetCount = bool (*)(std::int32_t target);
 template <class L> [[nodiscard]] constexpr TargetCount target_count() {
   if constexpr (CountsTargets<L>)

@@ -4,6 +4,7 @@
 // In: a plan, and no backend or one whose header is not included.  Out: the Trainer and the Runner that are refused.
 #pragma once
 
+#include <initializer_list>
 #include <string_view>
 #include <type_traits>
 
@@ -109,6 +110,8 @@ template <class Asked, class Backend = void> class Trainer {
   [[nodiscard]] Options& optimizer() { return options_; }
   [[nodiscard]] UnansweredSettings& clip() { return settings_; }
   [[nodiscard]] UnansweredSettings& loss_scale() { return settings_; }
+  template <class... Given> void class_weights(const Given&...) {}
+  void class_weights(std::initializer_list<float>) {}
   static constexpr const Program& training_program() { return PlanOrNone<Asked>::training; }
 
  private:

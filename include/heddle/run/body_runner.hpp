@@ -230,7 +230,9 @@ class BodyRunner : public RankTensors {
             entry.c.set() ? p_->graph->split.ranks : 1,
             at_grain(entry.c, parts * p_->loss.terms, g),
             target_features_,
-            in_->left_out};
+            in_->left_out,
+            in_->class_weights,
+            in_->sum_of_weights};
   }
   void make_terms(const Entry& entry) {
     for (int g = 0; g < grains(); ++g) kernels_.loss_terms(loss_call(entry, g, 1));

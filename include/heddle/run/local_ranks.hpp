@@ -99,6 +99,7 @@ template <class Session> class LocalRanks {
   /// The turn of a call that a callback makes too, and that no other call is beside.
   [[nodiscard]] CallTurns::Turn alone(const char* call) { return turns_.read(call, true); }
   void observe(Observer* observer) { observer_.store(observer); }
+  void weigh_classes(std::span<const float> weights) { class_weights_.assign(weights.begin(), weights.end()); }
   [[nodiscard]] std::int64_t steps() const { return steps_; }
   void count(std::int64_t steps) { steps_ = steps; }
 
@@ -112,7 +113,7 @@ template <class Session> class LocalRanks {
   }
   /// Returns by what the sum of its losses is divided: the rows, less those of targets that count nothing.
   double run(StepInput input) {
-    count_left_out(input, target_features_, kernels_.counts);
+    count_targets(input, target_features_, class_weights_, kernels_.counts);
     failures_.clear();
     const auto work = turns_.work();
     on_every_rank([&](int rank) { executor(Rank{rank}).run(input); });
@@ -155,7 +156,6 @@ template <class Session> class LocalRanks {
     const std::int64_t grain = evaluation_.batch.grain_rows;
     return std::min<std::int64_t>(evaluation_.batch.capacity(), (evaluation_.batch.batch + grain - 1) / grain * grain);
   }
-
   // ---- tensors
   [[nodiscard]] const NamedTensors<Session>& tensors() const { return tensors_; }
   /// Tensors may be read while no rank is at work, and no call begins while they are.
@@ -187,7 +187,6 @@ template <class Session> class LocalRanks {
     agree(tensors_);
     or_interrupted(Interrupted::while_set, [&] { set(tensors_); });
   }
-
   // ---- ranks
   [[nodiscard]] int ranks() const { return training_.mesh.ranks(); }
   [[nodiscard]] static constexpr Rank writing_rank() { return Rank{0}; }  // lives in first_process()
@@ -284,6 +283,7 @@ template <class Session> class LocalRanks {
   const Graph& graph_;
   std::int64_t target_features_;
   KernelTable kernels_;
+  std::vector<float> class_weights_;  // none: each is 1
   Session session_;
   std::vector<std::unique_ptr<RankExecutor>> executors_;  // by rank; null where the rank lives in another process
   NamedTensors<Session> tensors_;

@@ -6,8 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
+#include "heddle/core/finite.hpp"
 #include "heddle/core/host_device.hpp"
 #include "heddle/core/written.hpp"
 #include "heddle/graph/loss.hpp"
@@ -38,6 +40,9 @@ struct StepInput {
   std::size_t constants_bytes = 0;  // of one group
   Seed seed{0};                     // of what layers draw
   std::int64_t left_out = 0;        // targets of all rows that count nothing
+  // Of a loss that weighs classes: the weights, and the sum of those of all targets that count.
+  const float* class_weights = nullptr;
+  double sum_of_weights = 0;
 
   /// Row of the arrays of a row of the batch; missing rows are repeated.
   [[nodiscard]] std::int64_t source(std::int64_t row) const {
@@ -47,6 +52,7 @@ struct StepInput {
   /// By what the sum of losses is divided: the rows, less those of targets that count nothing. Of 4 rows of 8 targets, 8 of which are left out, it
   /// is 3.
   [[nodiscard]] double rows_of_loss(std::int64_t targets_of_a_row) const {
+    if (class_weights != nullptr) return sum_of_weights / static_cast<double>(targets_of_a_row);
     return static_cast<double>(rows) - static_cast<double>(left_out) / static_cast<double>(targets_of_a_row);
   }
 };
@@ -61,6 +67,7 @@ struct StepInput {
   pledge.rows = static_cast<std::int32_t>(in.source_rows);
   if (in.order != nullptr) pledge.order = hash_of_words({in.order, static_cast<std::size_t>(in.source_rows)});
   pledge.options = hash_of_number(static_cast<double>(in.loss_scale), hash_of_number(in.max_norm, in.options));
+  if (in.class_weights != nullptr) pledge.options = hash_of_number(in.sum_of_weights, pledge.options);
   if (in.left_out > 0) pledge.options = hash_of_number(static_cast<double>(in.left_out), pledge.options);
   pledge.learning_rate = in.learning_rate;
   return pledge;
@@ -97,17 +104,41 @@ inline void refuse_other_rows(const Program& p, std::int64_t rows, std::int64_t 
                                       " has no target that the loss counts, so there is no mean of losses. Fix: leave such batches out."}));
 }
 
-/// Counts the targets that count nothing, before a step or an evaluation. Every rank is given the whole batch, so none has to be asked.
+/// Counts the targets that count nothing, and adds the weights of the others if classes have some, before a step or an evaluation. Every rank is
+/// given the whole batch, so none has to be asked. A label that is no class has no weight: it is refused where its row is loaded.
 ///
-/// Errors  D10 of a step all of whose targets are left out
+/// Errors  D10 of a step all of whose targets are left out, or have the weight 0
 /// Tested  run/step_input_test
-inline void count_left_out(StepInput& in, std::int64_t targets_of_a_row, TargetCount counts) {
-  if (counts == nullptr || in.targets == nullptr) return;
+inline void count_targets(StepInput& in, std::int64_t targets_of_a_row, std::span<const float> class_weights, TargetCount counts) {
+  in.class_weights = class_weights.empty() ? nullptr : class_weights.data();
+  if ((counts == nullptr && in.class_weights == nullptr) || in.targets == nullptr) return;
   const auto* const targets = static_cast<const std::int32_t*>(in.targets);
   in.left_out = 0;
+  in.sum_of_weights = 0;
   for (std::int64_t row = 0; row < in.rows; ++row)
-    for (std::int64_t i = 0; i < targets_of_a_row; ++i) in.left_out += counts(targets[in.source(row) * targets_of_a_row + i]) ? 0 : 1;
-  if (in.program->training && in.left_out == in.rows * targets_of_a_row) refuse_no_targets(in.rows);
+    for (std::int64_t i = 0; i < targets_of_a_row; ++i) {
+      const std::int32_t target = targets[in.source(row) * targets_of_a_row + i];
+      if (counts != nullptr && !counts(target))
+        ++in.left_out;
+      else if (in.class_weights != nullptr && target >= 0 && target < std::ssize(class_weights))
+        in.sum_of_weights += static_cast<double>(in.class_weights[target]);
+    }
+  if (in.program->training && !(in.rows_of_loss(targets_of_a_row) > 0)) refuse_no_targets(in.rows);
+}
+
+/// O01: weights of other classes, below 0 or no numbers, or all 0.
+inline void refuse_class_weights(std::span<const float> weights, std::int64_t classes) {
+  if (std::ssize(weights) != classes)
+    throw Error(Code{'O', 1},
+                written({std::ssize(weights), " class weights were given, but the model gives ", classes, " classes. Fix: give one for each."}));
+  double sum = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (!is_finite(weights[i]) || weights[i] < 0)
+      throw Error(Code{'O', 1}, written({"class ", static_cast<std::int64_t>(i), " has weight ", short_number(static_cast<double>(weights[i])),
+                                         ", which must be 0 or more. Fix: leave a class out with the weight 0."}));
+    sum += static_cast<double>(weights[i]);
+  }
+  if (sum == 0) throw Error(Code{'O', 1}, "all class weights are 0, so no target would have a loss. Fix: give one class a weight above 0.");
 }
 
 /// Row of the batch of the first row of a grain of one rank.

@@ -66,6 +66,7 @@ template <class Session, class Target, class Input = float> class TrainedRanks {
   void observe(Observer* observer);
   [[nodiscard]] ClipOptions& clip() { return clip_; }
   [[nodiscard]] LossScale& loss_scale() { return loss_scale_; }
+  HEDDLE_APART void weigh_classes(std::span<const float> weights);
   [[nodiscard]] std::int64_t steps() const;
   StepResult step(const Examples<Target, Input>& batch);
   [[nodiscard]] HEDDLE_APART Evaluation evaluate(const Examples<Target, Input>& examples);

@@ -59,6 +59,20 @@ void TrainedRanks<Session, Target, Input>::on_step(std::function<void(const Step
 template <class Session, class Target, class Input> void TrainedRanks<Session, Target, Input>::observe(Observer* observer) {
   ranks_->observe(observer);
 }
+template <class Session, class Target, class Input> void TrainedRanks<Session, Target, Input>::weigh_classes(std::span<const float> weights) {
+  const auto turn = ranks_->begin("class_weights()");
+  Session& session = ranks_->session();
+  in_every_process(session, ranks_->ranks(), [&] { refuse_class_weights(weights, graph_.output().shape.last()); });
+  BitHash bits;
+  bits.add(weights);
+  if (live_apart(session, ranks_->ranks()))
+    refuse_other_numbers(session, ranks_->ranks(), bits.value, [](int rank) {
+      return Error(Code{'R', 28}, written({"rank ", rank,
+                                           " calls class_weights() with other weights than rank 0, so their losses would not be one. "
+                                           "Fix: give every process the same weights."}));
+    });
+  ranks_->weigh_classes(weights);
+}
 template <class Session, class Target, class Input> std::int64_t TrainedRanks<Session, Target, Input>::steps() const { return ranks_->steps(); }
 
 template <class Session, class Target, class Input> void TrainedRanks<Session, Target, Input>::prepare(StepInput& input, std::int64_t step) {

@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <new>
 #include <span>
 #include <string>
@@ -144,6 +145,15 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
                   "[heddle.O05] the plan does not scale its loss. Fix: add LossScaling to it.");
     return state_->ranks.loss_scale();
   }
+  /// What each class weighs from the next call on, one number a class, in the loss of steps and evaluations: of a plan with
+  /// CrossEntropyWith<ClassWeights>. Every process gives the same. Without a call each weighs 1. Errors  O01 another number of weights, one below 0,
+  /// or all 0; O05 at build, of a loss that weighs no classes
+  void class_weights(std::span<const float> weights) {
+    static_assert(weighs_classes<typename Request::Loss>() || !TrainerVerdict<Asked>::found.ok(),
+                  "[heddle.O05] the loss of the plan weighs no classes. Fix: name CrossEntropyWith<ClassWeights>.");
+    state_->ranks.weigh_classes(weights);
+  }
+  void class_weights(std::initializer_list<float> weights) { class_weights(std::span{weights.begin(), weights.size()}); }
   [[nodiscard]] std::int64_t steps() const { return state_->ranks.steps(); }
   /// One optimizer step on one global batch; every rank takes its rows of it.
   StepResult step(const Rows& batch) { return state_.shared_state()->ranks.step(batch); }

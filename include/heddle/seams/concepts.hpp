@@ -99,8 +99,12 @@ struct LossCall {
   std::int64_t target_features = 0;  // targets of one row: Loss::target_features(output)
   std::int64_t left_out = 0;         // targets of the whole step, over all ranks, that count nothing
 
-  /// By how many a mean over positions divides.
-  [[nodiscard]] std::int64_t counted() const { return total_rows * positions - left_out; }
+  // Of a loss that weighs classes: the weight of each class, and the sum of those of all targets of the step that count. Null: each has the weight 1.
+  const float* class_weights = nullptr;
+  double sum_of_weights = 0;
+
+  /// By what a mean over positions divides.
+  [[nodiscard]] double counted() const { return class_weights != nullptr ? sum_of_weights : static_cast<double>(total_rows * positions - left_out); }
 };
 
 /// LossKernel<Loss, Compute> has   static float sum(const LossCall&);   the sum over rows of the loss (not yet divided by total_rows).

@@ -46,7 +46,16 @@ TEST_CASE("a loss with an ignored target is the same loss that leaves targets ou
   CHECK(Padded::accepts(Spec{Shape{1}}).code == Code{'G', 3});
   CHECK(Padded::target_features(Spec{Shape{6, 10}}) == 6);
   CHECK(CrossEntropyWith<int>::accepts(Spec{Shape{10}}).sentence().view() ==
-        "[heddle.G03] CrossEntropyWith names what is no option of a loss. Fix: write CrossEntropyWith<Ignored<-100>>, or CrossEntropy.");
-  CHECK(CrossEntropyWith<Ignored<0>, Ignored<1>>::accepts(Spec{Shape{10}}).sentence().view() ==
-        "[heddle.G03] CrossEntropyWith names an option twice. Fix: write CrossEntropyWith<Ignored<-100>>, or CrossEntropy.");
+        "[heddle.G03] CrossEntropyWith names what is no option of a loss. Fix: write CrossEntropyWith<Ignored<-100>, ClassWeights>, one of both, or "
+        "CrossEntropy.");
+  CHECK(
+      CrossEntropyWith<Ignored<0>, Ignored<1>>::accepts(Spec{Shape{10}}).sentence().view() ==
+      "[heddle.G03] CrossEntropyWith names an option twice. Fix: write CrossEntropyWith<Ignored<-100>, ClassWeights>, one of both, or CrossEntropy.");
+}
+
+TEST_CASE("a loss whose classes have weights says so") {
+  static_assert(weighs_classes<CrossEntropyWith<ClassWeights>>() && weighs_classes<CrossEntropyWith<Ignored<0>, ClassWeights>>());
+  static_assert(!weighs_classes<CrossEntropyWith<Ignored<0>>>() && !weighs_classes<CrossEntropy>());
+  CHECK(CrossEntropyWith<ClassWeights, Ignored<-1>>::accepts(Spec{Shape{10}}).ok());
+  CHECK(CrossEntropyWith<ClassWeights, ClassWeights>::accepts(Spec{Shape{10}}).code == Code{'G', 3});
 }

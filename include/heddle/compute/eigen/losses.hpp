@@ -20,7 +20,9 @@ namespace heddle::compute_room {
 /// One position of a row: log(sum_j exp(x_j - max)) + max - x_target, gradient (softmax - one_hot) / total.
 /// A class number outside 0 .. classes - 1 gives NaN and reads nothing outside the row. The gradient may lie where the logits are. A target that
 /// counts nothing has neither loss nor gradient.
-template <class Loss> double cross_entropy_row(const float* logits, std::int64_t classes, std::int32_t target, double total, float* gradient) {
+template <class Loss>
+double cross_entropy_row(const float* logits, std::int64_t classes, std::int32_t target, double total, float* gradient,
+                         const float* weights = nullptr) {
   if (!graph_room::counts_target<Loss>(target)) {
     if (gradient != nullptr) std::fill(gradient, gradient + classes, 0.0F);
     return 0;
@@ -29,6 +31,7 @@ template <class Loss> double cross_entropy_row(const float* logits, std::int64_t
     if (gradient != nullptr) std::fill(gradient, gradient + classes, std::numeric_limits<float>::quiet_NaN());
     return std::numeric_limits<double>::quiet_NaN();
   }
+  const double weight = weights == nullptr ? 1 : static_cast<double>(weights[target]);
   const float most = *std::max_element(logits, logits + classes);
   const double below = static_cast<double>(most) - static_cast<double>(logits[target]);  // before gradient may overwrite the logits
   double sum = 0;
@@ -38,11 +41,11 @@ template <class Loss> double cross_entropy_row(const float* logits, std::int64_t
     sum += static_cast<double>(power);
   }
   if (gradient != nullptr) {
-    const auto scale = static_cast<float>(1 / (sum * total));
+    const auto scale = static_cast<float>(weight / (sum * total));
     for (std::int64_t j = 0; j < classes; ++j) gradient[j] *= scale;
-    gradient[target] -= static_cast<float>(1 / total);
+    gradient[target] -= static_cast<float>(weight / total);
   }
-  return std::log(sum) + below;
+  return weight * (std::log(sum) + below);
 }
 
 /// Of each position (largest logit m, sum_j exp(x_j - m), logit of the target or 0) over the classes of one part. The powers stay in gradient.
@@ -79,23 +82,24 @@ double cross_entropy_of_terms(const LossCall& call, const float* terms, std::int
     if (gradient != nullptr) std::fill(gradient, gradient + classes, std::numeric_limits<float>::quiet_NaN());
     return std::numeric_limits<double>::quiet_NaN();
   }
+  const double weight = call.class_weights == nullptr ? 1 : static_cast<double>(call.class_weights[target]);
   double most = static_cast<double>(terms[0]);
   for (int p = 1; p < call.parts; ++p) most = std::max(most, static_cast<double>(terms[p * stride]));
   double sum = 0;
   for (int p = 0; p < call.parts; ++p) sum += static_cast<double>(terms[p * stride + 1]) * std::exp(static_cast<double>(terms[p * stride]) - most);
   const std::int64_t owner = target / classes;
   if (gradient != nullptr) {
-    const auto scale = static_cast<float>(std::exp(static_cast<double>(terms[call.part * stride]) - most) / (sum * total));
+    const auto scale = static_cast<float>(weight * std::exp(static_cast<double>(terms[call.part * stride]) - most) / (sum * total));
     for (std::int64_t j = 0; j < classes; ++j) gradient[j] *= scale;
-    if (owner == call.part) gradient[target - owner * classes] -= static_cast<float>(1 / total);
+    if (owner == call.part) gradient[target - owner * classes] -= static_cast<float>(weight / total);
   }
-  return std::log(sum) + most - static_cast<double>(terms[owner * stride + 2]);
+  return weight * (std::log(sum) + most - static_cast<double>(terms[owner * stride + 2]));
 }
 
 template <class Loss> float cross_entropy_sum_of_terms(const LossCall& call) {
   const auto* const targets = static_cast<const std::int32_t*>(call.targets);
   const std::int64_t classes = call.features / call.positions;
-  const auto total = static_cast<double>(call.counted());
+  const auto total = call.counted();
   const std::int64_t stride = 3 * call.positions;  // from one part to the next
   double sum = 0;
   for (std::int64_t i = 0; i < call.rows * call.positions; ++i) {
@@ -109,11 +113,11 @@ template <class Loss> float cross_entropy_sum(const LossCall& call) {
   if (call.parts > 1) return cross_entropy_sum_of_terms<Loss>(call);
   const auto* const targets = static_cast<const std::int32_t*>(call.targets);
   const std::int64_t classes = call.features / call.positions;
-  const auto total = static_cast<double>(call.counted());
+  const auto total = call.counted();
   double sum = 0;
   for (std::int64_t i = 0; i < call.rows * call.positions; ++i) {
     float* const gradient = call.gradient == nullptr ? nullptr : call.gradient + i * classes;
-    sum += cross_entropy_row<Loss>(call.output + i * classes, classes, targets[i], total, gradient);
+    sum += cross_entropy_row<Loss>(call.output + i * classes, classes, targets[i], total, gradient, call.class_weights);
   }
   return static_cast<float>(sum / static_cast<double>(call.positions));
 }

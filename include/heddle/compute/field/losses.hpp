@@ -4,6 +4,7 @@
 // In: LossCall.  Out: FieldLoss<Loss>.
 #pragma once
 
+#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
@@ -96,7 +97,7 @@ template <class Loss> struct FieldCrossEntropy {
     return Field::write(Field::hash(symbol("value"), {of_target, sum}));
   }
   [[nodiscard]] static float slope(const LossCall& call, std::uint64_t power, std::uint64_t sum, bool is_target) {
-    return Field::write(Field::hash(symbol("gradient"), {power, sum}, {is_target ? 1U : 0U, static_cast<std::uint64_t>(call.counted())}));
+    return Field::write(Field::hash(symbol("gradient"), {power, sum}, {is_target ? 1U : 0U, std::bit_cast<std::uint64_t>(call.counted())}));
   }
   [[nodiscard]] static float nothing(const LossCall& call, std::int64_t i) {
     const std::int64_t classes = call.features / call.positions;

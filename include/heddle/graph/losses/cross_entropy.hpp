@@ -48,9 +48,15 @@ struct CrossEntropy {
 /// otherwise; padding of sequences has it.
 template <std::int32_t Target> struct Ignored { static constexpr std::int32_t target = Target; };
 
-/// CrossEntropy with options, as torch.nn.CrossEntropyLoss(ignore_index=-100): the mean is that over the targets of all ranks that count. They are
-/// counted in the batch before a step, which every rank is given whole, so it costs no message, and the bits are those of one device.
-/// Of 3 targets of which one is ignored the loss is the sum of two losses, divided by 2.
+/// Classes have weights, as rare ones often do: trainer.class_weights({1, 1, 5}) of three. A target has the weight of its class in the loss, in the
+/// gradient and in the mean, which divides by the sum of the weights of all targets that count.
+struct ClassWeights {
+  static constexpr bool weighs = true;
+};
+
+/// CrossEntropy with options, as torch.nn.CrossEntropyLoss(weight=..., ignore_index=-100): the mean is that over the targets of all ranks that count.
+/// They are counted in the batch before a step, which every rank is given whole, so it costs no message, and the bits are those of one device. Of 3
+/// targets of which one is ignored the loss is the sum of two losses, divided by 2.
 ///
 /// Shape   as CrossEntropy; targets are class numbers, or the ignored number
 /// Errors  G03 an option that is none, or one twice; D10 at run time, before anything changes, of a batch all of whose targets are ignored
@@ -58,19 +64,22 @@ template <std::int32_t Target> struct Ignored { static constexpr std::int32_t ta
 /// Tested  graph/losses/cross_entropy_test, compute/eigen/losses_test, conformance/compute_eigen_test, golden/ignored_test, equivalence/ignored_test,
 ///         fail/G03_no_option_of_a_loss
 template <class... Options> struct CrossEntropyWith : CrossEntropy {
+  template <class Option> static constexpr bool is_ignored = requires { Option::target; };
+  template <class Option> static constexpr bool is_weights = requires { Option::weighs; };
+  static constexpr bool weighs_classes = (false || ... || is_weights<Options>);
+
   static constexpr std::string_view name() { return "CrossEntropyWith"; }
   static constexpr Diagnosis accepts(const Spec& output) {
-    constexpr int named = (0 + ... + (is_ignored<Options> ? 1 : 0));
-    if (named != static_cast<int>(sizeof...(Options)) || named > 1)
-      return Diagnosis{Code{'G', 3}, name()} << (named > 1 ? " names an option twice" : " names what is no option of a loss")
-                                             << ". Fix: write CrossEntropyWith<Ignored<-100>>, or CrossEntropy.";
+    constexpr int ignored = (0 + ... + (is_ignored<Options> ? 1 : 0)), weights = (0 + ... + (is_weights<Options> ? 1 : 0));
+    if (ignored + weights != static_cast<int>(sizeof...(Options)) || ignored > 1 || weights > 1)
+      return Diagnosis{Code{'G', 3}, name()} << (ignored > 1 || weights > 1 ? " names an option twice" : " names what is no option of a loss")
+                                             << ". Fix: write CrossEntropyWith<Ignored<-100>, ClassWeights>, one of both, or CrossEntropy.";
     return CrossEntropy::accepts(output);
   }
   /// Whether a target has a loss.
   static constexpr bool counts([[maybe_unused]] std::int32_t target) { return (true && ... && !ignores<Options>(target)); }
 
  private:
-  template <class Option> static constexpr bool is_ignored = requires { Option::target; };
   template <class Option> static constexpr bool ignores([[maybe_unused]] std::int32_t target) {
     if constexpr (is_ignored<Option>)
       return target == Option::target;
@@ -82,5 +91,5 @@ template <class... Options> struct CrossEntropyWith : CrossEntropy {
 }  // namespace heddle::graph_room
 
 namespace heddle {
-using graph_room::CrossEntropy, graph_room::CrossEntropyWith, graph_room::Ignored;
+using graph_room::ClassWeights, graph_room::CrossEntropy, graph_room::CrossEntropyWith, graph_room::Ignored;
 }  // namespace heddle
