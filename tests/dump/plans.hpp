@@ -27,6 +27,9 @@ struct Tokens : Sequential<Input<4>, Named<"table", Embedding<12, 8>>, Residual<
 struct Tuned : Sequential<Frozen<Linear<7, 6>>, ReLU, Linear<6, 6>, OneUnit<Frozen<Linear<6, 8>>, ReLU, Linear<8, 6>>, Frozen<Linear<6, 5>>> {};
 using Soft = Residual<Linear<8, 12>, GELU, Linear<12, 8>>;
 struct Smooth : Sequential<Linear<6, 8>, Repeat<2, Soft>, Tanh, Linear<8, 12>, Sigmoid, Linear<12, 8>> {};
+struct Forked : Sequential<Linear<7, 6>, Branches<Add, Linear<6, 6>, Sequential<Linear<6, 8>, ReLU, Linear<8, 6>>>,
+                           Branches<Concat, Sequential<>, Linear<6, 4>>, Linear<10, 5>> {};
+struct Talk : Sequential<Input<4, 6>, Linear<6, 24>, SelfAttention<Heads<2>, Causal>, Linear<8, 8>, Linear<8, 24>, SwiGLU, Linear<12, 8>> {};
 
 // ---- plans.
 
@@ -132,10 +135,19 @@ template <class Visit> void each_split_plan(Visit& visit) {
   visit.template plan<Inference<Shared, Batch<16>, Sharded<2, Keep::Step>>>("applied only, tied, 2 slices of parameters");
 }
 
+template <class Visit> void each_forked_plan(Visit& visit) {
+  visit.template plan<Of<Forked, Single>>("branches, single");
+  visit.template plan<Of<Forked, Hybrid<In<2, OneFOneB>, Sharded<2>>>>("branches, 2 stages x 2 slices of parameters");
+  visit.template plan<Free<Forked, TensorParallel<2>>>("branches, 2 tensor ranks");
+  visit.template plan<Classes<Talk, DataParallel<2>, Recompute<SwiGLU>>>("heads, 2 replicas, gates run again");
+  visit.template plan<Classes<Talk, Hybrid<TensorParallel<2>, In<2, ZeroBubbleH1, 2>>>>("heads, 2 tensor ranks x 2 stages, ZB-H1");
+}
+
 template <class Visit> void each_dumped_plan(Visit& visit) {
   each_batch_plan(visit);
   each_stage_plan(visit);
   each_split_plan(visit);
+  each_forked_plan(visit);
 }
 
 }  // namespace heddle::tests::dumped

@@ -59,7 +59,7 @@ class ProgramWriter {
   }
   void write_split(int n) {
     const Signature& s = p_.graph->signature(n);
-    Text<120> text;
+    Text<240> text;
     text << ", split: " << s.input << " to " << s.output << ", gradients " << s.output_gradient << " to " << s.input_gradient << ", lies "
          << p_.graph->laid_between(n + 1);
     out_ << text.view();
