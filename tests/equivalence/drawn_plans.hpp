@@ -25,7 +25,8 @@ struct Deep : Sequential<Linear<5, 6>, Repeat<3, Block>, Linear<6, 4>> {};
 struct Mixed : Sequential<Linear<5, 6>, ReLU, Repeat<2, Early>, Residual<Block, Sigmoid>, Linear<6, 6>> {};
 struct Plain : Sequential<Named<"a", Linear<7, 12>>, ReLU, Named<"b", Linear<12, 12, NoBias>>, Tanh, Named<"c", Linear<12, 6>>> {};
 struct Shaped : Sequential<Input<4, 6>, Repeat<2, Block>, Flatten, Linear<24, 12>, GELU, Unflatten<2, 6>, Linear<6, 4>> {};
-struct Words : Sequential<Input<4>, Embedding<12, 6>, Repeat<2, Block>, Linear<6, 12>> {};
+struct Gate : Residual<Linear<6, 16>, SwiGLU, Linear<8, 6>> {};
+struct Words : Sequential<Input<4>, Embedding<12, 6>, Repeat<2, Gate>, Linear<6, 12>> {};
 struct TiedWords : Sequential<Input<6>, Named<"in", Embedding<12, 6>>, Repeat<2, Block>, Tied<"out", Linear<6, 12, NoBias>, To<"in">>> {};
 struct TiedTwice : Sequential<Named<"a", Linear<6, 6>>, GELU, Tied<"b", Linear<6, 6>, To<"a">>, Block, Tied<"c", Linear<6, 6>, To<"a">>> {};
 struct ByHand : Sequential<Column<Linear<5, 12>>, ReLU, Row<Linear<12, 6>>, Tanh, Linear<6, 6>> {};
@@ -77,13 +78,20 @@ template <class Model, class Loss, class Optimizer> DrawnModel drawn_model(const
 }
 [[nodiscard]] inline const std::vector<DrawnModel>& models() {
   static const std::vector<DrawnModel> all{
-      drawn_model<Deep, CrossEntropy, Adam>("Deep"),          drawn_model<Mixed, MeanSquaredError, SGD>("Mixed"),
-      drawn_model<Plain, CrossEntropy, MomentumSGD>("Plain"), drawn_model<Shaped, MeanSquaredError, AdamW>("Shaped"),
-      drawn_model<Words, CrossEntropy, AdamW>("Words"),       drawn_model<TiedWords, CrossEntropy, Adam>("TiedWords"),
-      drawn_model<TiedTwice, CrossEntropy, SGD>("TiedTwice"), drawn_model<ByHand, MeanSquaredError, Adam>("ByHand"),
-      drawn_model<Skips, CrossEntropy, MomentumSGD>("Skips"), drawn_model<Later, MeanSquaredError, Adam>("Later"),
-      drawn_model<Tuned, CrossEntropy, AdamW>("Tuned"),       drawn_model<Normed, CrossEntropy, AdamW>("Normed"),
-      drawn_model<Forked, CrossEntropy, Adam>("Forked"),      drawn_model<Attending, MeanSquaredError, Adam>("Attending"),
+      drawn_model<Deep, CrossEntropy, Adam>("Deep"),
+      drawn_model<Mixed, MeanSquaredError, SGD>("Mixed"),
+      drawn_model<Plain, CrossEntropy, MomentumSGD>("Plain"),
+      drawn_model<Shaped, MeanSquaredError, AdamW>("Shaped"),
+      drawn_model<Words, CrossEntropyWith<Ignored<-100>>, AdamW>("Words"),
+      drawn_model<TiedWords, CrossEntropy, Adam>("TiedWords"),
+      drawn_model<TiedTwice, CrossEntropy, SGD>("TiedTwice"),
+      drawn_model<ByHand, MeanSquaredError, Adam>("ByHand"),
+      drawn_model<Skips, CrossEntropy, MomentumSGD>("Skips"),
+      drawn_model<Later, MeanSquaredError, Adam>("Later"),
+      drawn_model<Tuned, CrossEntropy, AdamW>("Tuned"),
+      drawn_model<Normed, CrossEntropy, AdamW>("Normed"),
+      drawn_model<Forked, CrossEntropy, Adam>("Forked"),
+      drawn_model<Attending, MeanSquaredError, Adam>("Attending"),
   };
   return all;
 }
