@@ -31,7 +31,7 @@ struct Reader : Sequential<Input<window>, Named<"table", Row<Embedding<letters, 
 template <class Policy> using Training = Plan<Reader, CrossEntropy, Adam, Batch<rows>, Policy>;
 using Shared = Training<TensorParallel<2>>;
 
-static_assert(Shared::training.parameters[0].split == 0 && Shared::training.graph->output().shape == Shape{letters / 2});
+static_assert(Shared::training.parameters[0].split == laid::shard(0) && Shared::training.graph->output().shape == Shape{letters / 2});
 
 /// The letter that is thought most likely after the last ones of `text`.
 template <class ThePlan> char next(Trainer<ThePlan, CpuThreads>& trainer, const std::string& text) {
