@@ -105,30 +105,49 @@ struct ExactElementwise {
   }
 };
 
-/// Any function of a whole row, which leaves others of it; its gradient is linear in that of the output, and reads all that the forward has left.
+/// Any function of a whole row and of all parameters, which leaves others of it; gradients are linear in that of the output, and read all that is
+/// saved or left.
 struct ExactRow {
   static std::int64_t digest(std::int64_t key, const float* values, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) key = Exact::of(Exact::hash({9, key, Exact::of(values[i])}));
     return key;
   }
+  static std::int64_t digest_of_parameters(const Leaf& leaf, const float* const* parameters) {
+    std::int64_t key = 0;
+    for (int k = 0; k < leaf.parameter_count; ++k) key = digest(key, parameters[k], leaf.parameters[k].shape.elements());
+    return key;
+  }
   static void forward(const ForwardCall& c) {
     const std::int64_t in = c.leaf->in.elements(), out = c.leaf->out.elements(), left = c.leaf->statistics_elements();
+    const std::int64_t weights = digest_of_parameters(*c.leaf, c.parameters);
     for (std::int64_t r = 0; r < c.rows; ++r) {
       const std::int64_t row = digest(0, c.input + r * in, in);
-      for (std::int64_t o = 0; o < out; ++o) c.output[r * out + o] = Exact::hash({10, row, o});
+      for (std::int64_t o = 0; o < out; ++o) c.output[r * out + o] = Exact::hash({10, row, weights, o});
       for (std::int64_t s = 0; s < left && c.statistics != nullptr; ++s) c.statistics[r * left + s] = Exact::hash({11, row, s});
     }
   }
   static void backward(const BackwardCall& c) {
-    const std::int64_t in = c.leaf->in.elements(), out = c.leaf->out.elements(), left = c.leaf->statistics_elements();
-    for (std::int64_t r = 0; r < c.rows && c.input_gradient != nullptr; ++r) {
-      const std::int64_t row = digest(digest(digest(0, c.input + r * in, in), c.output + r * out, out), c.statistics + r * left, left);
-      for (std::int64_t i = 0; i < in; ++i) {
+    const Leaf& leaf = *c.leaf;
+    const std::int64_t in = leaf.in.elements(), out = leaf.out.elements(), left = leaf.statistics_elements();
+    for (int k = 0; k < leaf.parameter_count && c.parameter_gradients != nullptr && !c.add; ++k)
+      std::memset(c.parameter_gradients[k], 0, sizeof(float) * static_cast<std::size_t>(leaf.parameters[k].shape.elements()));
+    const std::int64_t weights = c.input_gradient == nullptr ? 0 : digest_of_parameters(leaf, c.parameters);
+    for (std::int64_t r = 0; r < c.rows; ++r) {
+      std::int64_t row = digest(0, c.statistics + r * left, left);
+      if (leaf.saves == Saves::input || leaf.saves == Saves::both) row = digest(row, c.input + r * in, in);
+      if (leaf.saves == Saves::output || leaf.saves == Saves::both) row = digest(row, c.output + r * out, out);
+      const auto pulled_back = [&](std::int64_t key, std::int64_t i) {
         std::int64_t sum = 0;
         for (std::int64_t o = 0; o < out; ++o)
-          sum += Exact::of(Exact::reduced(Exact::of(c.output_gradient[r * out + o]) * Exact::of(Exact::hash({12, row, i, o}))));
-        c.input_gradient[r * in + i] = Exact::reduced(sum);
-      }
+          sum += Exact::of(Exact::reduced(Exact::of(c.output_gradient[r * out + o]) * Exact::of(Exact::hash({12, row, key, i, o}))));
+        return sum;
+      };
+      for (std::int64_t i = 0; i < in && c.input_gradient != nullptr; ++i) c.input_gradient[r * in + i] = Exact::reduced(pulled_back(weights, i));
+      for (int k = 0; k < leaf.parameter_count && c.parameter_gradients != nullptr; ++k)
+        for (std::int64_t i = 0; i < leaf.parameters[k].shape.elements(); ++i) {
+          float& to = c.parameter_gradients[k][i];
+          to = Exact::reduced(Exact::of(to) + pulled_back(-1 - k, i));
+        }
     }
   }
 };
@@ -201,10 +220,10 @@ class ExactKernels {
         leaves_.push_back({&ExactTable::forward, &ExactTable::backward});
       else if (kind == "Concat")
         leaves_.push_back({&ExactConcat::forward, &ExactConcat::backward});
-      else if (kind == "SelfAttention")
-        leaves_.push_back({&ExactRow::forward, &ExactRow::backward});
-      else
+      else if (leaf.elementwise || leaf.reshapes || leaf.sums)
         leaves_.push_back({&ExactElementwise::forward, &ExactElementwise::backward});
+      else
+        leaves_.push_back({&ExactRow::forward, &ExactRow::backward});
     }
     table_.leaves = leaves_.data();
     table_.loss = labels ? &loss_of_labels : &loss;

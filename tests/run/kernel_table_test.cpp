@@ -26,7 +26,17 @@ struct Whole {
     return leaf.with({Text<16>{"weight"}, Shape{in.elements()}, Initial::ones});
   }
 };
-struct WithoutTerms : CrossEntropy {};
+/// What CrossEntropy says of parts, with a kernel that knows whole outputs alone.
+struct WithoutTerms {
+  using Target = CrossEntropy::Target;
+  static constexpr std::string_view name() { return "WithoutTerms"; }
+  static constexpr Diagnosis accepts(const Spec& output) { return CrossEntropy::accepts(output); }
+  static constexpr std::int64_t target_features(const Spec& output) { return CrossEntropy::target_features(output); }
+  static constexpr std::int64_t flops(const Spec& output) { return CrossEntropy::flops(output); }
+  static constexpr Laid splits(const Spec& output) { return CrossEntropy::splits(output); }
+  static constexpr std::int64_t terms(const Spec& output) { return CrossEntropy::terms(output); }
+};
+struct Renamed : CrossEntropy {};
 struct Unsplit : Sequential<Linear<4, 4>, Repeat<2, Residual<Tanh>>, Whole, Linear<4, 3>> {};
 
 }  // namespace
@@ -35,6 +45,9 @@ namespace heddle {
 template <> struct Kernel<Whole, EigenCompute> {
   static void forward(const ForwardCall&) {}
   static void backward(const BackwardCall&) {}
+};
+template <> struct LossKernel<WithoutTerms, EigenCompute> {
+  static float sum(const LossCall&) { return 0; }
 };
 }  // namespace heddle
 
@@ -90,9 +103,11 @@ TEST_CASE("a loss that takes parts needs a kernel that makes terms of them") {
   static_assert(CheckedLoss<CrossEntropy, EigenCompute>::found.ok() && CheckedLoss<MeanSquaredError, EigenCompute>::found.ok());
   CHECK((table_of<CrossEntropy, SGD>().loss_terms == &LossKernel<CrossEntropy, EigenCompute>::terms));
   CHECK((table_of<MeanSquaredError, SGD>().loss_terms == nullptr));
+  static_assert(SplitLossDescription<WithoutTerms>);
+  CHECK((table_of<Renamed, SGD>().loss_terms == &LossKernel<Renamed, EigenCompute>::terms));  // a name derived from a loss has its kernel
   CHECK(
       CheckedLoss<WithoutTerms, EigenCompute>::found.sentence().view() ==
-      "[heddle.P07] CrossEntropy says that it takes outputs in parts, but its kernel for EigenCompute makes no terms of a part. Fix: give LossKernel "
+      "[heddle.P07] WithoutTerms says that it takes outputs in parts, but its kernel for EigenCompute makes no terms of a part. Fix: give LossKernel "
       "a static void terms(const LossCall&), or drop splits and terms from the loss.");
 }
 

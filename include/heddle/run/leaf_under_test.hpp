@@ -59,7 +59,7 @@ template <class L, class Compute> class LeafUnderTest {
   /// What is not declared as saved, or as read by the part, is handed over as NaN, or as a Trainer does it: as null. A leaf of two operands is called
   /// for each.
   void backward(std::int64_t first, std::int64_t rows, bool add, Part asked = Part::whole) {
-    for (std::int8_t operand = 0; operand < leaf_.operands; ++operand) hand_back(operand, first, rows, add, asked);
+    for (int operand = 0; operand < leaf_.operands; ++operand) hand_back(static_cast<std::int8_t>(operand), first, rows, add, asked);
   }
   /// sum(output x output_gradient) in double: what the gradients are gradients of.
   [[nodiscard]] double objective() {
