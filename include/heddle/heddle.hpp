@@ -21,6 +21,7 @@
 #include "heddle/graph/layers/linear.hpp"
 #include "heddle/graph/layers/norm.hpp"
 #include "heddle/graph/layers/relu.hpp"
+#include "heddle/graph/layers/rescaling.hpp"
 #include "heddle/graph/layers/sigmoid.hpp"
 #include "heddle/graph/layers/swiglu.hpp"
 #include "heddle/graph/layers/tanh.hpp"

@@ -97,7 +97,8 @@ template <class L, class C> class LayerTrial {
 
   /// Against the loops; in one of three trials with a NaN among the inputs, which must spoil what it is part of and nothing else.
   std::string numbers(Precision p, bool spoilt) {
-    if (spoilt && !test_.takes_ids() && !test_.input.empty()) test_.input[static_cast<std::size_t>(sizes_.below(std::ssize(test_.input)))] = nan;
+    if (spoilt && test_.has_input_gradient() && !test_.input.empty())
+      test_.input[static_cast<std::size_t>(sizes_.below(std::ssize(test_.input)))] = nan;
     fill(test_.output, nan);
     fill(test_.statistics, nan);
     test_.forward(0, rows_);
@@ -139,7 +140,7 @@ template <class L, class C> class LayerTrial {
     fill(test_.second_gradient, before);
     for (Floats& gradient : test_.gradients) fill(gradient, before);
     test_.backward(0, rows_, add, part);
-    return {test_.takes_ids() ? Floats{} : test_.input_gradient, test_.gradients, test_.second_gradient};  // ids have no gradient
+    return {test_.has_input_gradient() ? test_.input_gradient : Floats{}, test_.gradients, test_.second_gradient};  // ids have no gradient
   }
   std::string compare(const Gradients& made, const Results& wanted) const {
     if (std::string broken = off("the gradient of the input", made.input, wanted.input_gradient); !broken.empty()) return broken;

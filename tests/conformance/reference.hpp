@@ -376,6 +376,20 @@ template <std::int64_t Vocabulary, std::int64_t Features> struct Slow<Embedding<
   }
 };
 
+// ---- Rescaling
+
+template <std::int64_t Numerator, std::int64_t Denominator> struct Slow<Rescaling<Numerator, Denominator>> {
+  static Leaf leaf(Sizes& sizes) { return Rescaling<Numerator, Denominator>::describe(Spec{sizes.shape(sizes.features()), ElementType::uint8}); }
+  static Results run(const Tensors& t, Precision p) {
+    Results r;
+    for (std::int64_t i = 0; i < t.rows * t.leaf.in.elements(); ++i) {
+      const double exact = static_cast<double>(reinterpret_cast<const std::uint8_t*>(t.input.data())[i]) * Numerator / Denominator;
+      r.output.push_back({exact, 2 * p.u * exact});
+    }
+    return r;
+  }
+};
+
 // ---- losses
 
 /// One grain of a loss: `features` of all `positions` of a row together, whole.

@@ -61,3 +61,10 @@ TEST_CASE("two specs are equal if shape and element type are") {
   CHECK_FALSE(Spec{Shape{50}} == Spec{Shape{51}});
   CHECK(Spec{Shape{2, 3}}.elements() == 6);
 }
+
+TEST_CASE("an element type has a name and a number of bytes") {
+  static_assert(bytes_of(ElementType::float32) == 4 && bytes_of(ElementType::int32) == 4 && bytes_of(ElementType::uint8) == 1 && float_bytes == 4);
+  CHECK(name_of(ElementType::float32) == "float32");
+  CHECK(name_of(ElementType::int32) == "int32");
+  CHECK(name_of(ElementType::uint8) == "uint8");
+}

@@ -203,6 +203,7 @@ class ProgramWriter {
     if (entry.node >= 0) out_ << ", layer " << entry.node;
     if (entry.operand > 0) out_ << ", operand " << int{entry.operand};
     if (entry.features > 0) out_ << ", " << entry.features << " features";
+    if (entry.type != ElementType::float32) out_ << " in " << name_of(entry.type);
     if (entry.runs > 1) out_ << " in " << entry.runs << " runs";
     const Place* const places[4] = {&entry.a, &entry.b, &entry.c, &entry.d};
     for (int k = 0; k < 4; ++k)

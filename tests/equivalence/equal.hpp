@@ -26,28 +26,34 @@ template <class T> [[nodiscard]] bool equal_bits(const std::vector<T>& a, const 
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-/// Rows made from integers: inputs in [0, 1), class numbers or targets in [-1, 1].
-template <class Target> struct Rows {
+/// Rows made from integers: inputs in [0, 1) or bytes, class numbers or targets in [-1, 1].
+template <class Target, class Input = float> struct Rows {
   std::int64_t features;
   std::int64_t outputs;
-  std::vector<float> inputs;
+  std::vector<Input> inputs;
   std::vector<Target> targets;
 
   Rows(std::int64_t rows, std::int64_t input_features, std::int64_t output_features) : features(input_features), outputs(output_features) {
     for (std::int64_t i = 0; i < rows; ++i) {
-      for (std::int64_t j = 0; j < features; ++j) inputs.push_back(static_cast<float>((37 * i + 101 * j + i * j) % 127) / 128.0F);
+      for (std::int64_t j = 0; j < features; ++j) {
+        const std::int64_t number = 37 * i + 101 * j + i * j;
+        if constexpr (std::is_same_v<Input, std::uint8_t>)
+          inputs.push_back(static_cast<std::uint8_t>(number % 256));
+        else
+          inputs.push_back(static_cast<float>(number % 127) / 128.0F);
+      }
       if constexpr (std::is_same_v<Target, std::int32_t>)
         targets.push_back(static_cast<std::int32_t>((7 * i + 3) % outputs));
       else
         for (std::int64_t j = 0; j < outputs; ++j) targets.push_back(static_cast<float>((53 * i + 29 * j + i * j) % 31 - 15) / 16.0F);
     }
   }
-  [[nodiscard]] Examples<Target> batch(std::int64_t first, std::int64_t count) const {
-    return examples(std::span<const float>{inputs}, std::span<const Target>{targets}, features).slice(first, count);
+  [[nodiscard]] Examples<Target, Input> batch(std::int64_t first, std::int64_t count) const {
+    return examples(std::span<const Input>{inputs}, std::span<const Target>{targets}, features).slice(first, count);
   }
 };
 
-template <class Plan> using RowsOf = Rows<typename Plan::Request::Loss::Target>;
+template <class Plan> using RowsOf = Rows<typename Plan::Request::Loss::Target, run_room::InputOf<typename Plan::Request>>;
 template <class Plan> [[nodiscard]] RowsOf<Plan> rows_of(std::int64_t rows) {
   return {rows, Plan::Request::graph.input.elements(), Plan::Request::graph.output().elements()};
 }
@@ -99,8 +105,7 @@ template <class AnyTrainer> [[nodiscard]] std::vector<float> gradient_of(AnyTrai
 }
 
 /// Twenty steps of a new trainer, of batches of so many rows at most, and an evaluation.
-template <class AnyTrainer, class Target>
-[[nodiscard]] Run run_of(AnyTrainer& trainer, const Rows<Target>& rows, std::int64_t batch, RowCount count) {
+template <class AnyTrainer, class SomeRows> [[nodiscard]] Run run_of(AnyTrainer& trainer, const SomeRows& rows, std::int64_t batch, RowCount count) {
   Run out;
   out.before = parameters_of(trainer, 0);
   trainer.on_step([&](const StepResult& result) { out.losses.push_back(result.loss.value()); });
@@ -119,7 +124,8 @@ template <class Plan> [[nodiscard]] Run train(RowCount count) {
 /// The same of a plan that is data.
 template <class OfPlan> [[nodiscard]] Run train_data(const PlanAsData& plan, RowCount count) {
   const std::int64_t batch = plan.training().batch.batch;
-  const Rows<typename OfPlan::Loss::Target> rows{2 * batch + 7, plan.graph().input.elements(), plan.graph().output().elements()};
+  const Rows<typename OfPlan::Loss::Target, typename DataTrainer<OfPlan>::Input> rows{2 * batch + 7, plan.graph().input.elements(),
+                                                                                      plan.graph().output().elements()};
   DataTrainer<OfPlan> trainer{plan, settings<typename OfPlan::Optimizer>(), Seed{5}};
   return run_of(trainer, rows, batch, count);
 }

@@ -63,7 +63,7 @@ template <class OfPlan> class DataTrainer {
 
  public:
   using Target = typename OfPlan::Loss::Target;
-  using Input = std::conditional_t<graph_of<typename OfPlan::Model>.input.type == ElementType::int32, std::int32_t, float>;
+  using Input = ElementsOf<graph_of<typename OfPlan::Model>.input.type>;
   using Session = CpuThreads::Session;
 
   /// The plan outlives it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // mistake: labels as `std::vector<std::int64_t>`
-// expect: \[heddle\.D18\] a batch takes float inputs or std::int32_t token ids, std::int32_t labels or float targets, and the features of a row\.
-// Fix:
+// expect: \[heddle\.D18\] a batch takes float inputs, std::int32_t token ids or std::uint8_t bytes, std::int32_t labels or float targets, and the
+// features of a row\. Fix:
 #include "heddle/backend/cpu_threads.hpp"
 
 using namespace heddle;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // mistake: `predict(batch)`: rows with targets
-// expect: \[heddle\.D18\] predict\(\) takes inputs without targets, as floats or token ids\. Fix: write evaluate\(batch\)\.outputs
+// expect: \[heddle\.D18\] predict\(\) takes inputs without targets, as floats, token ids or bytes\. Fix: write evaluate\(batch\)\.outputs
 #include "heddle/backend/cpu_threads.hpp"
 #include "heddle/io/dataset.hpp"
 

@@ -36,7 +36,7 @@ TEST_CASE("branches that cannot be added are named by number or name, with both 
              "branches 'left' and 'right' in 'mix' give (4) and (2, 2), which cannot be added. Fix: let branch 'right' give (4)."));
   CHECK(says(refused(of(Shape{4}), of(Shape{4}, ElementType::int32), {1, "", "skip"}),
              "branches '0' and 'skip' in 'mix' give float32 (4) and int32 (4), which cannot be added. Fix: let the branches begin behind the layer "
-             "that looks ids up, or each of them look ids up."));
+             "that takes int32, or each of them begin with one."));
 }
 
 TEST_CASE("what joins says what its second value is, and adds or has a kernel that keeps neither parameters nor statistics") {

@@ -5,13 +5,16 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 
+#include "heddle/graph/branches.hpp"
 #include "heddle/graph/frozen.hpp"
 #include "heddle/graph/graph_check.hpp"
 #include "heddle/graph/layers/embedding.hpp"
 #include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/input.hpp"
 #include "heddle/graph/layers/linear.hpp"
+#include "heddle/graph/layers/rescaling.hpp"
 #include "heddle/graph/layers/unflatten.hpp"
 #include "heddle/graph/model_facts.hpp"
 #include "heddle/graph/residual.hpp"
@@ -41,7 +44,7 @@ TEST_CASE("ids cannot be added to what is made of them") {
   struct Sum : Sequential<Input<4>, Residual<Embedding<5, 1>, Flatten>> {};
   CHECK(graph_of<Sum>.fault.sentence().view() ==
         "[heddle.G02] the Residual in '1' takes int32 (4) but its layers give float32 (4), which cannot be added. Fix: let it begin behind the layer "
-        "that looks ids up.");
+        "that takes int32.");
 }
 
 TEST_CASE("a layer of one's own that takes ids says how many there are, and one that says so takes ids") {
@@ -86,4 +89,32 @@ TEST_CASE("what a layer computes is no token id") {
   CHECK(graph_of<Computed>.fault.sentence().view() ==
         "[heddle.G18] layer 2 '2' Embedding<5, 4> looks token ids up, but it reads what layer 0 '0' Linear<4, 6> computes, through which no gradient "
         "could come back. Fix: let it read the input of the model.");
+}
+
+TEST_CASE("bytes lie whole on every rank, and a layer that would have parts of them is refused") {
+  struct OfParts {
+    static constexpr Leaf describe(Spec in) {
+      Leaf leaf;
+      leaf.kind << "OfParts", leaf.spelled << "OfParts";
+      leaf.in = Spec{in.shape, ElementType::uint8};
+      leaf.out = Spec{in.shape};
+      leaf.splits({laid::shard(0), laid::shard(0), laid::shard(0), laid::shard(0), {}, {}});
+      return leaf;
+    }
+  };
+  CHECK(graph_of<Sequential<Input<4>, OfParts>>.fault.sentence().view() ==
+        "[heddle.G23] layer 1 '1' OfParts reads uint8, which lies whole on every rank, but signature 0 has it Shard<0>. Fix: let that signature take "
+        "it as laid::replicate.");
+}
+
+TEST_CASE("what a layer computes are no bytes, and bytes are no numbers") {
+  const auto said = [](const auto& graph) { return std::string{graph.fault.sentence().view()}; };
+  struct Computed : Sequential<Input<4>, Linear<4, 6>, Flatten, Rescaling<>, Linear<6, 2>> {};
+  CHECK(said(graph_of<Computed>) ==
+        "[heddle.G01] layer 3 '3': Rescaling<1, 255> takes uint8 but the value before it has float32. Fix: let it read the input of the model.");
+  struct Twice : Sequential<Input<4>, Branches<Add, Rescaling<>, Linear<4, 4>>> {};
+  CHECK(said(graph_of<Twice>) ==
+        "[heddle.G01] layer 2 '1.1': Linear<4, 4> takes float32 but the value before it has uint8. Fix: put a layer that gives float32 before it.");
+  struct Both : Sequential<Input<4>, Branches<Add, Sequential<Rescaling<>, Linear<4, 4>>, Rescaling<1, 128>>, Linear<4, 2>> {};
+  static_assert(graph_of<Both>.fault.ok() && graph_of<Both>.input.type == ElementType::uint8);
 }

@@ -142,6 +142,9 @@ TEST_CASE("a data set is taken from plain and packed files alike, and a missing 
   const IdxDataset data = load_idx(folder.path);
   CHECK(data.size() == 3);
   CHECK(data.images()[3] == 1.0F);
+  const auto bytes = load_idx<IdxByteDataset>(folder.path);
+  CHECK(bytes.size() == 3);
+  CHECK(bytes.bytes()[3] == 255);
   CHECK(has(sentence([&] { IdxDataset{folder.path}; }), "[heddle.D01]"));  // without zlib only plain files are read
 }
 

@@ -16,6 +16,7 @@ namespace heddle::tests {
 struct Written {
   Place place;
   std::int64_t features = 0;
+  ElementType type = ElementType::float32;
 };
 /// The terms of a loss stand for what it writes; what it leaves for its gradient lies where the loss writes too.
 [[nodiscard]] inline Written written_by(const Program& p, const Entry& entry) {
@@ -26,7 +27,7 @@ struct Written {
     case BodyOp::loss_terms: return {entry.c, p.loss.terms};
     case BodyOp::scatter_value:
     case BodyOp::slice_value: return {entry.d, entry.features / p.graph->split.ranks};
-    default: return {entry.d, entry.features};
+    default: return {entry.d, entry.features, entry.type};
   }
 }
 
@@ -51,6 +52,7 @@ struct Written {
     all.push_back(more);
     if (&source != &sources.front()) continue;
     more.what = BodyOp::copy;
+    more.type = source.type;
     more.b = Place{};
     all.push_back(more);
     if (!before.a.set() || before.a == source.place) continue;

@@ -42,6 +42,7 @@ enum class Mistake : std::uint8_t {
   entry_place,
   body_places,
   entry_node,
+  entry_type,
   transfer_place,
   slot,
   entry_size,
@@ -73,6 +74,7 @@ inline constexpr int mistakes = static_cast<int>(Mistake::collective) + 1;
     case Mistake::entry_place: return "an operand of an entry lies elsewhere";
     case Mistake::body_places: return "two places of a body are exchanged, or one stands for both";
     case Mistake::entry_node: return "an entry names another layer of the same sizes";
+    case Mistake::entry_type: return "an entry has elements of another size";
     case Mistake::transfer_place: return "an end of a transfer lies elsewhere";
     case Mistake::slot: return "a micro-batch has another slot";
     case Mistake::entry_size: return "an entry has another size, or other runs";
@@ -312,6 +314,8 @@ template <class Visit> class Mutator {
       other(here.node, same_sizes(chunk, here.node), Mistake::entry_node, where);
     if (here.what == BodyOp::leaf_backward && p_.graph->nodes[here.node].operand_count == 2)
       other(here.operand, std::array{std::int8_t{0}, std::int8_t{1}}, Mistake::entry_node, where);
+    if (here.what == BodyOp::load_input || here.what == BodyOp::copy)
+      other(here.type, std::array{here.type == ElementType::uint8 ? ElementType::float32 : ElementType::uint8}, Mistake::entry_type, where);
     if (here.features > 0) other(here.features, std::array{here.features - 1}, Mistake::entry_size, where);
     if (here.what == BodyOp::gather_value || here.what == BodyOp::scatter_value || here.what == BodyOp::slice_value)
       other(here.runs, std::array{std::int64_t{1}, here.features / p_.graph->split.ranks}, Mistake::entry_size, where);

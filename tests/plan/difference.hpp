@@ -144,6 +144,7 @@ class Difference {
     same("kind of an entry", e, a.what, b.what);
     same("when of an entry", e, a.when, b.when);
     same("axis of an entry", e, a.axis, b.axis);
+    same("element type of an entry", e, a.type, b.type);
     same("bucket of an entry", e, a.bucket, b.bucket);
     same("collective of an entry", e, a.collective, b.collective);
     same("node of an entry", e, a.node, b.node);

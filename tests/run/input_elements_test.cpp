@@ -23,7 +23,8 @@ using OfPixels = Plan<Pixels, CrossEntropy, SGD, Batch<4>, Single>;
 using Applied = Inference<Words, Batch<4>, Single>;
 
 static_assert(std::is_same_v<InputOf<OfWords::Request>, std::int32_t> && std::is_same_v<InputOf<OfPixels::Request>, float>);
-static_assert(std::is_same_v<OtherInput<float>, std::int32_t> && std::is_same_v<OtherInput<std::int32_t>, float>);
+static_assert(element_type<float> == ElementType::float32 && element_type<std::int32_t> == ElementType::int32 &&
+              element_type<std::uint8_t> == ElementType::uint8);
 static_assert(WrongRows<OfWords::Request, std::int32_t, std::int32_t>::found.ok() && WrongRows<OfPixels::Request, std::int32_t, float>::found.ok());
 static_assert(WrongRows<Applied::Request, float, std::int32_t>::found.ok());  // it has no loss
 static_assert(WrongRows<Applied::Request, float, float>::found.code == Code{'D', 33});
@@ -82,4 +83,23 @@ TEST_CASE("ids of a row that the order takes twice, beyond the batch and of a sm
   const auto seen = other.evaluate(ordered).outputs;
   const auto straight = other.predict(filled);
   CHECK(std::vector<float>(seen.begin(), seen.begin() + 24) == std::vector<float>(straight.begin() + 72, straight.end()));
+}
+
+TEST_CASE("each pair of types that differ has one sentence with both, and what is alike none") {
+  const auto said = [](ElementType taken, ElementType given) { return std::string{check_inputs("Model", taken, given).sentence().view()}; };
+  CHECK(said(ElementType::uint8, ElementType::float32) ==
+        "[heddle.D33] Model takes bytes but the rows have float inputs. Fix: give std::uint8_t inputs, as datasets::ByteDataset and "
+        "datasets::IdxByteDataset have them.");
+  CHECK(said(ElementType::uint8, ElementType::int32) ==
+        "[heddle.D33] Model takes bytes but the rows have std::int32_t inputs. Fix: give std::uint8_t inputs, as datasets::ByteDataset and "
+        "datasets::IdxByteDataset have them.");
+  CHECK(
+      said(ElementType::float32, ElementType::uint8) ==
+      "[heddle.D33] Model takes float inputs but the rows have std::uint8_t inputs. Fix: give float inputs, or begin the model with Input<sizes...>, "
+      "Rescaling<>.");
+  CHECK(said(ElementType::int32, ElementType::uint8) ==
+        "[heddle.D33] Model takes token ids but the rows have std::uint8_t inputs. Fix: give std::int32_t inputs, as datasets::next_token_rows and "
+        "datasets::TokenDataset have them.");
+  CHECK(check_inputs("Model", ElementType::uint8, ElementType::uint8).ok());
+  static_assert(std::is_same_v<ElementsOf<ElementType::uint8>, std::uint8_t> && element_type<std::uint8_t> == ElementType::uint8);
 }

@@ -16,6 +16,7 @@
 #include "heddle/compute/eigen/losses.hpp"
 #include "heddle/compute/eigen/norm.hpp"
 #include "heddle/compute/eigen/optimizers.hpp"
+#include "heddle/compute/eigen/rescaling.hpp"
 #include "heddle/compute/eigen/reshape.hpp"
 #include "heddle/compute/eigen/swiglu.hpp"
 #include "heddle/core/type_name.hpp"

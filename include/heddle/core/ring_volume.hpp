@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "heddle/core/shape.hpp"
 #include "heddle/core/units.hpp"
 
 namespace heddle::core_room {
@@ -30,7 +31,7 @@ inline constexpr std::int64_t elements_per_line = 16;
 /// Tested  core/ring_volume_test
 [[nodiscard]] constexpr Bytes ring_bytes_sent(std::int64_t elements, int members, int position) {
   const std::int64_t owned = ring_elements_owned(elements, members, position);
-  return Bytes{4 * ((elements - owned) + (members - 1) * owned)};
+  return Bytes{float_bytes * ((elements - owned) + (members - 1) * owned)};
 }
 
 /// Messages that each position sends in one all-reduce: one per other member in either half.
@@ -40,7 +41,9 @@ inline constexpr std::int64_t elements_per_line = 16;
 ///
 /// Moves   (n-1)/n x elements x 4                                                                                [bytes]
 /// Tested  core/ring_volume_test
-[[nodiscard]] constexpr Bytes half_ring_bytes_sent(std::int64_t elements, int members) { return Bytes{4 * (elements / members * (members - 1))}; }
+[[nodiscard]] constexpr Bytes half_ring_bytes_sent(std::int64_t elements, int members) {
+  return Bytes{float_bytes * (elements / members * (members - 1))};
+}
 [[nodiscard]] constexpr std::int64_t half_ring_messages_sent(int members) { return static_cast<std::int64_t>(members) - 1; }
 
 }  // namespace heddle::core_room

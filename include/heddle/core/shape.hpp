@@ -10,12 +10,17 @@
 
 namespace heddle::core_room {
 
-/// What the elements of a tensor are. Layers compute float32, which has gradients; token ids are int32, which has none.
-enum class ElementType : std::uint8_t { float32, int32 };
+/// What the elements of a tensor are. Layers compute float32, which has gradients; token ids are int32 and pixels may be uint8, which have none.
+enum class ElementType : std::uint8_t { float32, int32, uint8 };
+inline constexpr int element_types = 3;
 
-/// Of one element: 4 of either type.
-[[nodiscard]] constexpr std::int64_t bytes_of(ElementType) { return 4; }
-[[nodiscard]] constexpr std::string_view name_of(ElementType t) { return t == ElementType::float32 ? "float32" : "int32"; }
+/// Of one element: 4 of float32 and int32, 1 of uint8.
+[[nodiscard]] constexpr std::int64_t bytes_of(ElementType t) { return t == ElementType::uint8 ? 1 : 4; }
+[[nodiscard]] constexpr std::string_view name_of(ElementType t) {
+  return t == ElementType::float32 ? "float32" : t == ElementType::int32 ? "int32" : "uint8";
+}
+/// Of one float32: parameters, gradients and states are float32.
+inline constexpr std::int64_t float_bytes = bytes_of(ElementType::float32);
 
 /// Every number of elements or operations that is counted stays below this, so that a sum of two and a product with a few bytes are numbers too.
 inline constexpr std::int64_t most_countable = std::int64_t{1} << 60;

@@ -66,7 +66,7 @@ struct Graph {
   int node_count = 0;
   int parameter_count = 0;
   int tie_count = 0;       ///< nodes that use the parameters of another
-  int first_backward = 0;  ///< where parameters are frozen or ids are read, the first node with trained ones: no backward runs before it; else 0
+  int first_backward = 0;  ///< where parameters are frozen or the input is no float, the first node with trained ones: no backward runs before it
   Spec input;
   Text<64> model;
   Diagnosis fault;
@@ -177,8 +177,8 @@ struct Graph {
   }
 };
 
-/// Graph::first_backward, from the input and the nodes: token ids have no gradient, so none of them is made, or sent where a cut lies before the
-/// table.
+/// Graph::first_backward, from the input and the nodes: token ids and bytes have no gradient, so none of them is made, or sent where a cut lies
+/// before the layer that reads them.
 [[nodiscard]] constexpr int first_backward_of(const Graph& graph) {
   if (graph.input.type != ElementType::float32) return graph.last_untrained();
   int n = 0;

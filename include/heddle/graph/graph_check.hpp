@@ -28,7 +28,7 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
   bool texts = is_text(traced.path) && is_text(leaf.kind) && is_text(leaf.spelled) && is_text(leaf.fault.words);
   for (const Parameter& p : leaf.parameters) texts = texts && is_text(p.name);
   if (!texts) return broken_graph() << "kind " << number << " of layers has a text longer than its room. Fix: write texts with <<.";
-  if (leaf.saves > Saves::both || leaf.in.type > ElementType::int32 || leaf.other.type > ElementType::int32 || leaf.out.type > ElementType::int32)
+  if (leaf.saves > Saves::both || leaf.in.type > ElementType::uint8 || leaf.other.type > ElementType::uint8 || leaf.out.type > ElementType::uint8)
     return broken_graph() << "kind " << number << " of layers, " << leaf.spelled.view()
                           << ", has a type of elements or of what is saved that is none. Fix: name one of ElementType, and one of Saves.";
   if (const Diagnosis found = check_counts(leaf); !found.ok()) return found;
@@ -135,7 +135,7 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
   if (graph.split.any() || graph.split.ranks != 1)
     return broken_graph() << "a graph is given as one of " << graph.split.ranks
                           << " ranks sees it. Fix: give the whole graph; the lowering splits it as the layout says.";
-  if (graph.input.type > ElementType::int32 || !graph.input.shape.sound() || graph.input.elements() > most_elements)
+  if (graph.input.type > ElementType::uint8 || !graph.input.shape.sound() || graph.input.elements() > most_elements)
     return broken_graph() << "the input of the graph is " << graph.input.shape << ", which is no sample. Fix: give it sizes from 1 to "
                           << most_elements << '.';
   for (int l = 0; l < graph.leaf_count; ++l)

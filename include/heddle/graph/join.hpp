@@ -95,12 +95,13 @@ template <class Op> [[nodiscard]] constexpr Diagnosis refuse_join(const Spec& fi
     broken << " and ";
     value(second);
   }
+  const std::string_view not_float = name_of(first.type != ElementType::float32 ? first.type : second.type);
   broken << ", which cannot be " << Op::done() << ". Fix: let ";
   if (of.position == 0) {
-    if (types) return broken << "it begin behind the layer that looks ids up.";
+    if (types) return broken << "it begin behind the layer that takes " << not_float << '.';
     return broken << "the last layer inside give " << second.shape << '.';
   }
-  if (types) return broken << "the branches begin behind the layer that looks ids up, or each of them look ids up.";
+  if (types) return broken << "the branches begin behind the layer that takes " << not_float << ", or each of them begin with one.";
   broken << "branch ";
   branch(of.position, of.other);
   return broken << " give " << Op::wanted(first, second).shape << '.';

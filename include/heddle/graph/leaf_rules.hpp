@@ -122,8 +122,8 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
   if (leaf.elementwise)
     if (const Diagnosis found = check_elementwise_splits(leaf); !found.ok()) return found;
   if (!leaf.reshapes && (leaf.in.type == ElementType::int32) != (leaf.vocabulary > 0))
-    return leaf.vocabulary > 0 ? broken_leaf(leaf, 23) << " looks up ids of " << leaf.vocabulary
-                                                       << " tokens, but takes float32. Fix: write leaf.in.type = ElementType::int32."
+    return leaf.vocabulary > 0 ? broken_leaf(leaf, 23) << " looks up ids of " << leaf.vocabulary << " tokens, but takes " << name_of(leaf.in.type)
+                                                       << ". Fix: write leaf.in.type = ElementType::int32."
                                : broken_leaf(leaf, 23)
                                      << " takes int32, but looks nothing up. Fix: say how many ids there are in leaf.vocabulary, or "
                                         "take float32.";
@@ -149,9 +149,15 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
   if (leaf.spelled.empty()) return Diagnosis{Code{'G', 23}, "a layer has no name. Fix: write leaf.kind and leaf.spelled in its describe."};
   if (const Diagnosis found = check_counts(leaf); !found.ok()) return found;
   if (!(leaf.in == given)) {
-    auto broken = broken_leaf(leaf, 1) << " takes " << leaf.in.shape << " but the value before it has " << given.shape;
-    if (leaf.in.type != given.type) broken << " of " << name_of(given.type);
-    return broken << ". Fix: give it what it takes, or let its describe say leaf.in = in.";
+    const bool shapes = leaf.in.shape == given.shape;
+    auto broken = broken_leaf(leaf, 1) << " takes ";
+    if (!shapes)
+      broken << leaf.in.shape << " but the value before it has " << given.shape
+             << ". Fix: give it what it takes, or let its describe say leaf.in = in.";
+    else
+      broken << name_of(leaf.in.type) << " but the value before it has " << name_of(given.type) << ". Fix: "
+             << (leaf.in.type == ElementType::float32 ? "put a layer that gives float32 before it." : "let it read the input of the model.");
+    return broken;
   }
   if (const Diagnosis found = check_shape(leaf, " gives", "", leaf.out.shape); !found.ok()) return found;
   if (leaf.statistics.dimensions != 0 || leaf.statistics.surplus != 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Room: graph. Layers that look rows of a table up read token ids: the input of the model, which no layer has computed.
+// Room: graph. Layers that look rows of a table up read token ids: the input of the model, which no layer has computed. Ids and bytes lie whole.
 // Sees: core, graph/graph.  Does not see: policies, devices, memory.
-// In: a Graph.  Out: what a token id is; ok, or G18 with both layers.
+// In: a Graph.  Out: what a token id is; ok, or G18 with both layers, or G23.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,24 @@ namespace heddle::graph_room {
     if (const int made = before_reshapes(graph, graph.nodes[n].operands[0]); made > 0)
       return Diagnosis{Code{'G', 18}, ""} << graph.describe(n).view() << " looks token ids up, but it reads what " << graph.describe(made - 1).view()
                                           << " computes, through which no gradient could come back. Fix: let it read the input of the model.";
+  }
+  return {};
+}
+
+/// G23: what has no gradient is never laid another way than it is loaded. It lies whole on every rank of axis tensor.
+/// Tested  graph/token_ids_test
+[[nodiscard]] constexpr Diagnosis check_whole_inputs(const Graph& graph) {
+  for (int n = 0; n < graph.node_count && graph.input.type != ElementType::float32; ++n) {
+    const Leaf& leaf = graph.leaf(n);
+    const ElementType type = graph.spec(graph.nodes[n].operands[0]).type;
+    for (int i = 0; i < leaf.signature_count && type != ElementType::float32; ++i) {
+      const Signature& here = leaf.signatures[i];
+      const Laid lies = here.input.replicated() && leaf.reshapes ? here.output : here.input;
+      if (lies.replicated()) continue;
+      return Diagnosis{Code{'G', 23}, ""} << graph.describe(n).view() << " reads " << name_of(type)
+                                          << ", which lies whole on every rank, but signature " << i << " has it " << lies
+                                          << ". Fix: let that signature take it as laid::replicate.";
+    }
   }
   return {};
 }

@@ -89,6 +89,7 @@ template <class Model> struct Traced {
       g.fault = Diagnosis{Code{'G', 10}, ""} << "the input shape of the model is not known: " << g.model.view()
                                              << " has no layer that takes one. Fix: begin the model with Input<sizes...>, and write its layers.";
     if (g.fault.ok()) g.fault = check_token_ids(g);
+    if (g.fault.ok()) g.fault = check_whole_inputs(g);
     return g;
   }();
 };

@@ -30,12 +30,14 @@ enum class DataSplit : std::uint8_t { train, test };
 /// Rows with class labels. A row may have several, one for each position: the tokens that follow those of a sequence. 640 rows of 20 features are
 /// 12,800 floats and 640 labels.
 struct LabelledRows {
+  using Input = float;
   std::vector<float> images;         // (rows, features)
   std::vector<std::int32_t> labels;  // (rows, labels_of_a_row)
   std::int64_t features = 0;
   int classes = 0;
   std::int64_t labels_of_a_row = 1;
   std::optional<std::int32_t> ignored{};  // a label that is no class, for CrossEntropyWith<Ignored<...>>
+  [[nodiscard]] const std::vector<float>& inputs() const { return images; }
 };
 
 /// Rows with real targets, for MeanSquaredError. 640 rows of 8 features with one target each are 5,120 and 640 floats.
@@ -71,15 +73,14 @@ inline void refuse_row_count(std::int64_t rows, const std::string& name) {
 [[nodiscard]] HEDDLE_COLD inline std::string position_of(std::int64_t label, std::int64_t each) {
   return written({(each > 1 ? " at position " + grouped_digits(label % each) : std::string{}), " of row ", grouped_digits(label / each)});
 }
-/// Refuses labels that do not fit so many inputs, or the classes of `rows`. Errors  D06, D07, D08, D10, D11
-template <class Rows>
-void refuse_unsound_labels(std::int64_t inputs, const Rows& rows, const std::string& inputs_name, const std::string& labels_name) {
+/// Refuses labels that do not fit the inputs, or the classes. Errors  D06, D07, D08, D10, D11
+template <class Rows> void refuse_unsound_labels(const Rows& rows, const std::string& inputs_name, const std::string& labels_name) {
   if (rows.features < 1 || rows.classes < 1)
     throw Error(Code{'D', 11}, written({"'", inputs_name, "' has ", grouped_digits(rows.features), " features a row and '", labels_name, "' ",
                                         grouped_digits(rows.classes), " classes. Fix: give at least 1 of each."}));
   if (rows.labels_of_a_row < 1)
     throw Error(Code{'D', 11}, written({"'", labels_name, "' has ", grouped_digits(rows.labels_of_a_row), " labels a row. Fix: give at least 1."}));
-  const std::int64_t count = whole_rows(inputs, rows.features);
+  const std::int64_t count = whole_rows(std::ssize(rows.inputs()), rows.features);
   refuse_uneven_targets(count, std::ssize(rows.labels), rows.labels_of_a_row, inputs_name, labels_name, "labels");
   refuse_row_count(count, inputs_name);
   for (std::int64_t i = 0; i < std::ssize(rows.labels); ++i)
@@ -95,9 +96,10 @@ template <class Data> struct Parts {
   Data test;
 };
 
-/// What data sets with class labels have in common, whatever their inputs are. One of 10 rows of 4 labels each has 40 labels.
-template <class Input> class LabelledInMemory : public RowsInMemory<std::int32_t, Input> {
-  using AllRows = RowsInMemory<std::int32_t, Input>;
+/// What data sets with class labels have in common, whatever their inputs are: Data owns Rows, which name their inputs() and the type of these.
+/// One of 10 rows of 4 labels each has 40 labels.
+template <class Data, class Rows> class LabelledInMemory : public RowsInMemory<std::int32_t, typename Rows::Input> {
+  using AllRows = RowsInMemory<std::int32_t, typename Rows::Input>;
 
  public:
   [[nodiscard]] int classes() const { return static_cast<int>(AllRows::known_classes()); }
@@ -107,15 +109,31 @@ template <class Input> class LabelledInMemory : public RowsInMemory<std::int32_t
     view_of_a_temporary<Lives>();
     return {};
   }
+  /// Two data sets that share the rows: `share` of the rows, drawn by the seed alone, and all others. In both the rows keep their order.
+  /// 10 rows split at 0.8 are 8 and 2.
+  /// Errors  D10 if one of them would have no rows
+  [[nodiscard]] Parts<Data> split(double share, Seed seed) const {
+    const typename AllRows::OrdersOfParts orders = AllRows::parts(share, seed);
+    return {Data{part(orders.first)}, Data{part(orders.second)}};
+  }
 
  protected:
-  LabelledInMemory(const LabelledInMemory& whole, const typename AllRows::Order& part) : AllRows(whole, part) {}
-  /// The inputs are those of `owner`.
-  template <class Rows>
-  LabelledInMemory(const Input* inputs, const std::shared_ptr<const Rows>& owner)
-      : AllRows({inputs, owner->labels.data(), std::ssize(owner->labels) / owner->labels_of_a_row, owner->features, owner->labels_of_a_row, nullptr,
-                 owner},
+  LabelledInMemory(Rows rows, const std::string& inputs_name, const std::string& labels_name)
+      : LabelledInMemory(std::make_shared<const Rows>(sound(std::move(rows), inputs_name, labels_name))) {}
+
+ private:
+  using typename AllRows::Order;
+
+  LabelledInMemory(const LabelledInMemory& whole, const Order& numbered) : AllRows(whole, numbered) {}
+  explicit LabelledInMemory(const std::shared_ptr<const Rows>& owner)
+      : AllRows({owner->inputs().data(), owner->labels.data(), std::ssize(owner->labels) / owner->labels_of_a_row, owner->features,
+                 owner->labels_of_a_row, nullptr, owner},
                 owner->classes) {}
+  [[nodiscard]] LabelledInMemory part(const Order& numbered) const { return {*this, numbered}; }
+  static Rows sound(Rows rows, const std::string& inputs_name, const std::string& labels_name) {
+    refuse_unsound_labels(rows, inputs_name, labels_name);
+    return rows;
+  }
 };
 
 /// Rows and their labels in memory, as the TensorDataset of PyTorch. A copy shares the rows, which never change.
@@ -124,17 +142,10 @@ template <class Input> class LabelledInMemory : public RowsInMemory<std::int32_t
 /// Errors  D06 more rows than an order can number, D07 images and labels differ in number, D08 label out of range,
 ///         D10 no rows, D11 features, classes or labels of a row below 1; D13 at build, a view of a temporary; D32 images() or labels() of a part
 /// Tested  io/dataset_test
-class Dataset : public LabelledInMemory<float> {  // Fix: write datasets::Dataset (clang shows this line)
+class Dataset : public LabelledInMemory<Dataset, LabelledRows> {  // Fix: write datasets::Dataset (clang shows this line)
  public:
   explicit Dataset(LabelledRows rows, const std::string& images_name = "images", const std::string& labels_name = "labels")
-      : Dataset(std::make_shared<const LabelledRows>(sound(std::move(rows), images_name, labels_name))) {}
-  /// Two data sets that share the rows: `share` of the rows, drawn by the seed alone, and all others. In both the rows keep their order.
-  /// 10 rows split at 0.8 are 8 and 2.
-  /// Errors  D10 if one of them would have no rows
-  [[nodiscard]] Parts<Dataset> split(double share, Seed seed) const {
-    const OrdersOfParts orders = parts(share, seed);
-    return {Dataset{*this, orders.first}, Dataset{*this, orders.second}};
-  }
+      : LabelledInMemory(std::move(rows), images_name, labels_name) {}
   [[nodiscard]] std::span<const float> images() const& { return all_inputs(); }
   template <bool Lives = false> std::span<const float> images() const&& {
     view_of_a_temporary<Lives>();
@@ -142,12 +153,8 @@ class Dataset : public LabelledInMemory<float> {  // Fix: write datasets::Datase
   }
 
  private:
-  Dataset(const Dataset& whole, const Order& part) : LabelledInMemory(whole, part) {}
-  explicit Dataset(const std::shared_ptr<const LabelledRows>& rows) : LabelledInMemory(rows->images.data(), rows) {}
-  static LabelledRows sound(LabelledRows rows, const std::string& images_name, const std::string& labels_name) {
-    refuse_unsound_labels(std::ssize(rows.images), rows, images_name, labels_name);
-    return rows;
-  }
+  friend LabelledInMemory;
+  explicit Dataset(LabelledInMemory&& part) : LabelledInMemory(std::move(part)) {}
 };
 using OrderedRows = RowsInOrder<std::int32_t>;
 

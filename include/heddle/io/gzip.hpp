@@ -129,11 +129,13 @@ template <ByteSource Packed> class Unpacked {
   bool ended_ = false;
 };
 
-/// The same data set as IdxDataset{folder, split}, from plain files or, where only that is there, from .gz files.
+/// The same data set as IdxDataset{folder, split}, from plain files or, where only that is there, from .gz files. load_idx<IdxByteDataset>(folder)
+/// keeps the bytes.
 ///
 /// Errors  D01 to D11 and D14, each one sentence that names the file
 /// Tested  io/gzip_test
-[[nodiscard]] inline IdxDataset load_idx(const std::filesystem::path& folder_or_prefix, DataSplit split = DataSplit::train, int classes = 10) {
+template <class Data = IdxDataset>
+[[nodiscard]] Data load_idx(const std::filesystem::path& folder_or_prefix, DataSplit split = DataSplit::train, int classes = 10) {
   const auto with = [](const std::filesystem::path& path, auto use) {
     const std::filesystem::path packed = path.string() + ".gz";
     if (file_is_there(path) || !file_is_there(packed)) {
@@ -146,14 +148,16 @@ template <ByteSource Packed> class Unpacked {
   return within_memory(folder_or_prefix, [&] {
     const IdxPaths paths{folder_or_prefix, split};
     return with(paths.images, [&](auto& images) {
-      return with(paths.labels, [&](auto& labels) { return IdxDataset{labelled_rows(images, labels, classes), images.name(), labels.name()}; });
+      return with(paths.labels, [&](auto& labels) {
+        return Data{labelled_rows<typename Data::Rows>(images, labels, classes), images.name(), labels.name()};
+      });
     });
   });
 }
 
 /// The same of a folder as argv gives it. Errors  D01 also of a null pointer
-[[nodiscard]] inline IdxDataset load_idx(const char* folder_or_prefix, DataSplit split = DataSplit::train, int classes = 10) {
-  return load_idx(given_folder(folder_or_prefix), split, classes);
+template <class Data = IdxDataset> [[nodiscard]] Data load_idx(const char* folder_or_prefix, DataSplit split = DataSplit::train, int classes = 10) {
+  return load_idx<Data>(given_folder(folder_or_prefix), split, classes);
 }
 
 }  // namespace heddle::io_room

@@ -1,167 +1,27 @@
 // SPDX-License-Identifier: MIT
-// Room: io. The IDX format of MNIST and its kin: a small header, then numbers, all big-endian.
-// Sees: core, seams/error, io/file, io/dataset.  Does not see: compression, policies, devices.
-// In: any source of bytes, or a folder.  Out: IdxArray (a checked view), IdxDataset (images in [0, 1], labels), or one sentence.
+// Room: io. Data sets from files in the IDX format of MNIST and its kin.
+// Sees: core, seams/error, io/file, io/idx_header, io/dataset, io/byte_dataset.  Does not see: compression, policies, devices.
+// In: any source of bytes, or a folder.  Out: IdxDataset (images in [0, 1], labels), IdxByteDataset (bytes), or one sentence.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
-#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "heddle/core/written.hpp"
+#include "heddle/io/byte_dataset.hpp"
 #include "heddle/io/dataset.hpp"
 #include "heddle/io/file.hpp"
+#include "heddle/io/idx_header.hpp"
 
 namespace heddle::io_room {
-
-/// The third byte of the file.
-enum class IdxType : std::uint8_t { u8 = 0x08, i8 = 0x09, i16 = 0x0B, i32 = 0x0C, f32 = 0x0D, f64 = 0x0E };
-
-/// Bytes of one number; 0 for a byte that names no type.
-[[nodiscard]] constexpr std::int64_t bytes_of(IdxType type) {
-  switch (type) {
-    case IdxType::u8:
-    case IdxType::i8: return 1;
-    case IdxType::i16: return 2;
-    case IdxType::i32:
-    case IdxType::f32: return 4;
-    case IdxType::f64: return 8;
-  }
-  return 0;
-}
-
-/// An IDX file in memory, checked: data.size() is elements() x bytes_of(type). The bytes must outlive it.
-struct IdxArray {
-  IdxType type = IdxType::u8;
-  std::vector<std::int64_t> sizes;  // in C order, the last varies fastest
-  std::span<const std::byte> data;  // big-endian
-
-  [[nodiscard]] std::int64_t elements() const { return std::ssize(data) / bytes_of(type); }
-  /// Element number `index`; every type of the format is exact in a double.
-  [[nodiscard]] double number(std::int64_t index) const {
-    const std::int64_t width = bytes_of(type);
-    std::uint64_t bits = 0;
-    for (std::int64_t i = 0; i < width; ++i) bits = bits << 8 | std::to_integer<std::uint64_t>(data[static_cast<std::size_t>(index * width + i)]);
-    switch (type) {
-      case IdxType::u8: return static_cast<double>(bits);
-      case IdxType::i8: return static_cast<std::int8_t>(bits);
-      case IdxType::i16: return static_cast<std::int16_t>(bits);
-      case IdxType::i32: return static_cast<std::int32_t>(bits);
-      case IdxType::f32: return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-      case IdxType::f64: return std::bit_cast<double>(bits);
-    }
-    return 0;
-  }
-};
-
-/// What the first bytes of an IDX file say. 60,000 images of 28 x 28 bytes have header_bytes 16 and data_bytes 47,040,000.
-struct IdxHeader {
-  IdxType type = IdxType::u8;
-  std::vector<std::int64_t> sizes;  // in C order, the last varies fastest
-  std::int64_t header_bytes = 0;
-  std::int64_t data_bytes = 0;
-
-  [[nodiscard]] std::int64_t elements() const { return data_bytes / bytes_of(type); }
-  /// Writes 60,000 x 28 x 28.
-  [[nodiscard]] std::string words() const {
-    std::string spelled;
-    for (const std::int64_t size : sizes) spelled += (spelled.empty() ? "" : " x ") + grouped_digits(size);
-    return spelled;
-  }
-  /// Refuses a file of `has` bytes in all if it is not what the header says. Errors  D04 shorter, D05 longer
-  void refuse_other_length(std::int64_t has, const std::string& name) const {
-    const std::int64_t total = header_bytes + data_bytes;
-    const std::string need = "sizes " + words() + " need " + grouped_digits(total) + " bytes and ";
-    if (has < total)
-      throw Error(Code{'D', 4}, written({"'", name, "' is cut off: ", need, "it has ", grouped_digits(has), ". Fix: fetch the file again."}));
-    if (has > total)
-      throw Error(Code{'D', 5},
-                  written({"'", name, "' is too long: ", need, grouped_digits(has - total), " follow after them. Fix: fetch the file again."}));
-  }
-};
-
-/// Reads the header of an IDX file and holds it against the bytes that can follow, before any of them is read.
-///
-/// Errors  D02 wrong first bytes, D04 shorter than it says, D05 longer, D06 sizes whose product overflows, and those of the source
-template <ByteSource S> [[nodiscard]] IdxHeader read_idx_header(S& source) {
-  const std::string& name = source.name();
-  std::array<std::byte, 4 + 4 * 255> bytes{};
-  const auto byte = [&](std::size_t i) { return std::to_integer<int>(bytes[i]); };
-  std::size_t has = source.read(std::span{bytes}.first(4));
-  if (has >= 2 && byte(0) == 0x1f && byte(1) == 0x8b)
-    throw Error(Code{'D', 2}, written({"'", name, "' is no IDX file but a gzip file (it starts with 1f 8b). Fix: run gunzip on it, or load it with ",
-                                       "datasets::load_idx of heddle/io/gzip.hpp, which needs zlib (-lz)."}));
-  for (std::size_t i = 0; i < has && i < 3; ++i) {
-    const bool right = i < 2 ? byte(i) == 0 : bytes_of(static_cast<IdxType>(byte(2))) != 0;
-    if (!right)
-      throw Error(Code{'D', 2}, written({"'", name, "' is no IDX file: byte ", i, " is ", byte(i), ", expected ",
-                                         (i < 2 ? "0" : "a type of 8, 9, 11, 12, 13 or 14"), ". Fix: give a file such as train-images-idx3-ubyte."}));
-  }
-  const std::size_t header = has < 4 ? 4 : 4 + 4 * static_cast<std::size_t>(byte(3));
-  if (has == 4) has += source.read(std::span{bytes}.subspan(4, header - 4));
-  if (has < header)
-    throw Error(Code{'D', 4}, written({"'", name, "' is cut off in its header: it needs ", grouped_digits(std::uint64_t{header}),
-                                       " bytes for it and has ", grouped_digits(std::uint64_t{has}), ". Fix: fetch the file again."}));
-  IdxHeader found{static_cast<IdxType>(bytes[2]), {}, static_cast<std::int64_t>(header), 0};
-  for (std::size_t at = 4; at < header; at += 4) {
-    std::int64_t size = 0;
-    for (std::size_t i = 0; i < 4; ++i) size = size << 8 | std::to_integer<std::int64_t>(bytes[at + i]);
-    found.sizes.push_back(size);
-  }
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 2;  // room for the header in sums
-  const bool empty = std::find(found.sizes.begin(), found.sizes.end(), 0) != found.sizes.end();
-  found.data_bytes = empty ? 0 : bytes_of(found.type);
-  for (const std::int64_t size : found.sizes) {
-    if (!empty && found.data_bytes > most / size)
-      throw Error(Code{'D', 6}, written({"'", name, "' claims sizes ", found.words(),
-                                         ", more bytes than a 64-bit number counts. Fix: fetch the file again, its header is damaged."}));
-    found.data_bytes *= size;
-  }
-  if (const std::optional<std::uint64_t> size = source.size()) found.refuse_other_length(static_cast<std::int64_t>(*size), name);
-  if (source.most() < static_cast<std::uint64_t>(found.data_bytes))
-    throw Error(Code{'D', 4},
-                written({"'", name, "' is cut off: sizes ", found.words(), " need ", grouped_digits(found.header_bytes + found.data_bytes),
-                         " bytes, more than can be packed in it. Fix: fetch the file again."}));
-  return found;
-}
-
-/// Calls take(bytes) with pieces of the data behind the header, and verifies that they end where the header says. Errors  D04, D05
-template <ByteSource S, class Take> void each_idx_piece(S& source, const IdxHeader& header, Take take) {
-  std::vector<std::byte> piece(std::size_t{64} << 10);
-  std::int64_t done = 0;
-  while (done < header.data_bytes) {
-    const auto wanted = std::min<std::size_t>(piece.size(), static_cast<std::size_t>(header.data_bytes - done));
-    const std::size_t got = source.read(std::span{piece}.first(wanted));
-    take(std::span<const std::byte>{piece}.first(got));
-    done += static_cast<std::int64_t>(got);
-    if (got < wanted) header.refuse_other_length(header.header_bytes + done, source.name());
-  }
-  if (source.read(std::span{piece}.first(1)) > 0)
-    throw Error(Code{'D', 5},
-                written({"'", source.name(), "' is too long: sizes ", header.words(), " need ",
-                         grouped_digits(header.header_bytes + header.data_bytes), " bytes and more follow after them. Fix: fetch the file again."}));
-}
-
-/// The array in `bytes`; `name` is what the sentences call it.
-///
-/// Errors  D02 not IDX, D04 truncated, D05 over-long, D06 sizes whose product overflows
-/// Source  sources.md#idx
-/// Tested  io/idx_test
-[[nodiscard]] inline IdxArray parse_idx(std::span<const std::byte> bytes, const std::string& name) {
-  BytesInMemory source{bytes, name};
-  IdxHeader header = read_idx_header(source);
-  return {header.type, std::move(header.sizes), bytes.subspan(static_cast<std::size_t>(header.header_bytes))};
-}
 
 /// Refuses an array that is not of unsigned bytes with this number of dimensions. Errors  D03
 inline void refuse_other_use(const IdxHeader& header, int dimensions, const std::string& use, const std::string& name) {
@@ -184,9 +44,12 @@ inline void refuse_unpaired_rows(std::int64_t images, std::int64_t labels, const
                                        grouped_digits(labels), " labels. Fix: take both files from the same half of the same data set."}));
 }
 
-/// Pixels and labels of two IDX files as one data set; a pixel p becomes p / 255. Both headers are judged before any pixel is read.
+/// Pixels and labels of two IDX files as one data set; a pixel p becomes p / 255 where inputs are floats, and stays p where they are bytes. Both
+/// headers are judged before any pixel is read.
 /// Errors  D02 to D08, D10, D11 as the headers and Dataset; D03 other types or dimensions than (images, rows, columns) and (labels); D14
-template <ByteSource Images, ByteSource Labels> [[nodiscard]] LabelledRows labelled_rows(Images& images, Labels& labels, int classes) {
+template <class Rows = LabelledRows, ByteSource Images, ByteSource Labels>
+[[nodiscard]] Rows labelled_rows(Images& images, Labels& labels, int classes) {
+  using Input = typename Rows::Input;
   const IdxHeader pixels = read_idx_header(images);
   refuse_other_use(pixels, 3, "images", images.name());
   const IdxHeader numbers = read_idx_header(labels);
@@ -196,19 +59,22 @@ template <ByteSource Images, ByteSource Labels> [[nodiscard]] LabelledRows label
                 written({"'", images.name(), "' holds ", grouped_digits(pixels.sizes[0]), " images of ", grouped_digits(pixels.sizes[1]), " x ",
                          grouped_digits(pixels.sizes[2]), " pixels: there is nothing to learn from. Fix: give a file with at least one pixel."}));
   refuse_unpaired_rows(pixels.sizes[0], numbers.sizes[0], images.name(), labels.name());
-  refuse_beyond_memory(sizeof(float) * static_cast<std::uint64_t>(pixels.data_bytes), images.name());
-  LabelledRows rows;
-  rows.features = pixels.sizes[1] * pixels.sizes[2];
-  rows.classes = classes;
-  rows.images.reserve(static_cast<std::size_t>(pixels.data_bytes));
+  refuse_beyond_memory(sizeof(Input) * static_cast<std::uint64_t>(pixels.data_bytes), images.name());
+  std::vector<Input> inputs;
+  inputs.reserve(static_cast<std::size_t>(pixels.data_bytes));
   each_idx_piece(images, pixels, [&](std::span<const std::byte> piece) {
-    for (const std::byte pixel : piece) rows.images.push_back(shade_of[std::to_integer<std::size_t>(pixel)]);
+    for (const std::byte pixel : piece)
+      if constexpr (std::is_same_v<Input, float>)
+        inputs.push_back(shade_of[std::to_integer<std::size_t>(pixel)]);
+      else
+        inputs.push_back(std::to_integer<Input>(pixel));
   });
-  rows.labels.reserve(static_cast<std::size_t>(numbers.data_bytes));
+  std::vector<std::int32_t> of_rows;
+  of_rows.reserve(static_cast<std::size_t>(numbers.data_bytes));
   each_idx_piece(labels, numbers, [&](std::span<const std::byte> piece) {
-    for (const std::byte label : piece) rows.labels.push_back(std::to_integer<std::int32_t>(label));
+    for (const std::byte label : piece) of_rows.push_back(std::to_integer<std::int32_t>(label));
   });
-  return rows;
+  return Rows{std::move(inputs), std::move(of_rows), pixels.sizes[1] * pixels.sizes[2], classes};
 }
 
 /// The folder that argv gives. Errors  D01 of a null pointer
@@ -240,35 +106,31 @@ struct IdxPaths {
   }
 };
 
-/// A data set from two IDX files: images scaled to [0, 1] once, labels checked; batches copy nothing.
-///
-/// Shape   images (size, rows x columns), labels (size)
-/// Errors  D01 to D08, D10, D11, each one sentence that names the file
-/// Tested  io/idx_test
-class IdxDataset : public Dataset {  // Fix: write datasets::IdxDataset (clang shows this line)
+/// What data sets from two IDX files have in common, whatever they make of a pixel: 60,000 images of 28 x 28 have features() 784.
+template <class Data, class OfRows> class IdxImages : public Data {
  public:
-  explicit IdxDataset(const std::filesystem::path& folder_or_prefix, DataSplit split = DataSplit::train, int classes = 10)
-      : IdxDataset(within_memory(folder_or_prefix, [&] {
+  using Rows = OfRows;
+  explicit IdxImages(const std::filesystem::path& folder_or_prefix, DataSplit split = DataSplit::train, int classes = 10)
+      : IdxImages(within_memory(folder_or_prefix, [&] {
           return read(IdxPaths{folder_or_prefix, split}, classes);
         })) {}
   /// As argv gives it: a null pointer is refused with D01.
-  explicit IdxDataset(const char* folder_or_prefix, DataSplit split = DataSplit::train, int classes = 10)
-      : IdxDataset(given_folder(folder_or_prefix), split, classes) {}
+  explicit IdxImages(const char* folder_or_prefix, DataSplit split = DataSplit::train, int classes = 10)
+      : IdxImages(given_folder(folder_or_prefix), split, classes) {}
   /// From files that are in memory already.
-  IdxDataset(std::span<const std::byte> images, std::span<const std::byte> labels, int classes = 10, const std::string& images_name = "images",
-             const std::string& labels_name = "labels")
-      : IdxDataset(within_memory(images_name, [&] {
+  IdxImages(std::span<const std::byte> images, std::span<const std::byte> labels, int classes = 10, const std::string& images_name = "images",
+            const std::string& labels_name = "labels")
+      : IdxImages(within_memory(images_name, [&] {
           return read(BytesInMemory{images, images_name}, BytesInMemory{labels, labels_name}, classes);
         })) {}
   /// From rows that labelled_rows has read.
-  IdxDataset(LabelledRows rows, const std::string& images_name, const std::string& labels_name)
-      : Dataset(std::move(rows), images_name, labels_name) {}
+  IdxImages(Rows rows, const std::string& images_name, const std::string& labels_name) : Data(std::move(rows), images_name, labels_name) {}
 
  private:
-  template <ByteSource Source> static IdxDataset read(Source images, Source labels, int classes) {
-    return {labelled_rows(images, labels, classes), images.name(), labels.name()};
+  template <ByteSource Source> static IdxImages read(Source images, Source labels, int classes) {
+    return {labelled_rows<Rows>(images, labels, classes), images.name(), labels.name()};
   }
-  static IdxDataset read(const IdxPaths& paths, int classes) {
+  static IdxImages read(const IdxPaths& paths, int classes) {
     InputFile images = opened(paths.images);  // images first
     return read(std::move(images), opened(paths.labels), classes);
   }
@@ -282,8 +144,28 @@ class IdxDataset : public Dataset {  // Fix: write datasets::IdxDataset (clang s
   }
 };
 
+/// A data set from two IDX files: images scaled to [0, 1] once, labels checked; batches copy nothing.
+///
+/// Shape   images (size, rows x columns), labels (size)
+/// Errors  D01 to D08, D10, D11, each one sentence that names the file
+/// Tested  io/idx_test
+class IdxDataset : public IdxImages<Dataset, LabelledRows> {  // Fix: write datasets::IdxDataset (clang shows this line)
+ public:
+  using IdxImages::IdxImages;
+};
+
+/// The same files for a model that begins with Rescaling or another layer that takes bytes: pixels stay as they are, in a quarter of the memory.
+///
+/// Shape   bytes (size, rows x columns), labels (size)
+/// Errors  D01 to D08, D10, D11, each one sentence that names the file
+/// Tested  io/idx_test
+class IdxByteDataset : public IdxImages<ByteDataset, ByteRows> {
+ public:
+  using IdxImages::IdxImages;
+};
+
 }  // namespace heddle::io_room
 
 namespace heddle::datasets {
-using io_room::IdxDataset;
+using io_room::IdxByteDataset, io_room::IdxDataset;
 }  // namespace heddle::datasets

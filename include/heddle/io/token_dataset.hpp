@@ -18,12 +18,14 @@ namespace heddle::io_room {
 
 /// Rows of token ids with class labels: 2 rows of 4 ids with a label at each position are 8 ids and 8 labels.
 struct TokenRows {
+  using Input = std::int32_t;
   std::vector<std::int32_t> ids;     // (rows, features)
   std::vector<std::int32_t> labels;  // (rows, labels_of_a_row)
   std::int64_t features = 0;         ///< ids of a row
   int classes = 0;
   std::int64_t labels_of_a_row = 1;
   std::optional<std::int32_t> ignored{};  ///< a label that is no class, for CrossEntropyWith<Ignored<...>>
+  [[nodiscard]] const std::vector<std::int32_t>& inputs() const { return ids; }
 };
 
 /// Token ids and their labels in memory: a Dataset whose inputs are int32. Whether an id is in the vocabulary is asked in each step (R09), since the
@@ -32,15 +34,10 @@ struct TokenRows {
 /// Shape   ids (size, features), labels (size, labels_of_a_row), each label in 0 to classes - 1, or the ignored one
 /// Errors  D06, D07, D08, D10, D11 as of a Dataset; D13 at build, a view of a temporary; D32 ids() or labels() of a part
 /// Tested  io/token_dataset_test
-class TokenDataset : public LabelledInMemory<std::int32_t> {
+class TokenDataset : public LabelledInMemory<TokenDataset, TokenRows> {
  public:
   explicit TokenDataset(TokenRows rows, const std::string& ids_name = "ids", const std::string& labels_name = "labels")
-      : TokenDataset(std::make_shared<const TokenRows>(sound(std::move(rows), ids_name, labels_name))) {}
-  /// As that of a Dataset.
-  [[nodiscard]] Parts<TokenDataset> split(double share, Seed seed) const {
-    const OrdersOfParts orders = parts(share, seed);
-    return {TokenDataset{*this, orders.first}, TokenDataset{*this, orders.second}};
-  }
+      : LabelledInMemory(std::move(rows), ids_name, labels_name) {}
   [[nodiscard]] std::span<const std::int32_t> ids() const& { return all_inputs(); }
   template <bool Lives = false> std::span<const std::int32_t> ids() const&& {
     view_of_a_temporary<Lives>();
@@ -48,12 +45,8 @@ class TokenDataset : public LabelledInMemory<std::int32_t> {
   }
 
  private:
-  TokenDataset(const TokenDataset& whole, const Order& part) : LabelledInMemory(whole, part) {}
-  explicit TokenDataset(const std::shared_ptr<const TokenRows>& rows) : LabelledInMemory(rows->ids.data(), rows) {}
-  static TokenRows sound(TokenRows rows, const std::string& ids_name, const std::string& labels_name) {
-    refuse_unsound_labels(std::ssize(rows.ids), rows, ids_name, labels_name);
-    return rows;
-  }
+  friend LabelledInMemory;
+  explicit TokenDataset(LabelledInMemory&& part) : LabelledInMemory(std::move(part)) {}
 };
 
 }  // namespace heddle::io_room

@@ -213,8 +213,8 @@ struct Adviser {
       largest = r;
       most = early;
     }
-    if (p.batch.ranks == 1 || largest < 0 || 4 * most.payload < limits.overlap.value || most.bytes < 1024) return;
-    const std::int64_t bytes = 4 * reduced(largest).payload;
+    if (p.batch.ranks == 1 || largest < 0 || float_bytes * most.payload < limits.overlap.value || most.bytes < 1024) return;
+    const std::int64_t bytes = float_bytes * reduced(largest).payload;
     const std::int64_t quarter = (bytes / 4 + 1023) / 1024;
     report.add(
         Diagnosis{Code{'A', 7}, ""} << "the " << bytes << " bytes of gradients of stage " << largest
@@ -232,10 +232,11 @@ struct Adviser {
     if (p.batch.ranks == 1 || all.elements == 0) return;
     const std::int64_t percent = 100 * (all.elements - all.payload) / all.elements;
     if (percent < limits.padding_percent) return;
-    report.add(Diagnosis{Code{'A', 8}, ""} << percent << " % of the " << 4 * all.elements
-                                           << " bytes of gradients that are reduced are padding, since each layer or block fills a multiple of "
-                                           << unit_bytes << " bytes. Fix: use wider layers"
-                                           << (joined < 4 * all.elements ? ", or put small ones, or their Repeat, into one OneUnit<...>." : "."));
+    report.add(
+        Diagnosis{Code{'A', 8}, ""} << percent << " % of the " << float_bytes * all.elements
+                                    << " bytes of gradients that are reduced are padding, since each layer or block fills a multiple of "
+                                    << unit_bytes << " bytes. Fix: use wider layers"
+                                    << (joined < float_bytes * all.elements ? ", or put small ones, or their Repeat, into one OneUnit<...>." : "."));
   }
 };
 

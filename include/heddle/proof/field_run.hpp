@@ -90,10 +90,11 @@ class FieldNumbers {
     const std::uint64_t targets_stream = inputs_stream + 1;
     const std::int64_t vocabulary = vocabulary_of(*work.graph);
     for (std::int64_t i = 0; i < rows * work.graph->input.elements(); ++i) {
-      if (work.graph->input.type == ElementType::int32)
-        ids.push_back(static_cast<std::int32_t>(below(inputs_stream, i, vocabulary)));
-      else
-        inputs.push_back(element(inputs_stream, i));
+      switch (work.graph->input.type) {
+        case ElementType::float32: inputs.push_back(element(inputs_stream, i)); break;
+        case ElementType::int32: ids.push_back(static_cast<std::int32_t>(below(inputs_stream, i, vocabulary))); break;
+        case ElementType::uint8: bytes.push_back(static_cast<std::uint8_t>(below(inputs_stream, i, 256))); break;
+      }
     }
     const std::int64_t classes = work.graph->output().shape.last();
     for (std::int64_t i = 0; i < rows * work.target_features; ++i) {
@@ -103,14 +104,16 @@ class FieldNumbers {
         targets.push_back(element(targets_stream, i));
     }
   }
-  [[nodiscard]] const void* all_inputs() const { return ids.empty() ? static_cast<const void*>(inputs.data()) : ids.data(); }
+  [[nodiscard]] const void* all_inputs() const {
+    return !bytes.empty() ? static_cast<const void*>(bytes.data()) : !ids.empty() ? static_cast<const void*>(ids.data()) : inputs.data();
+  }
   [[nodiscard]] const void* all_targets() const { return labels.empty() ? static_cast<const void*>(targets.data()) : labels.data(); }
   /// Element i of parameter p of the model.
   [[nodiscard]] static float parameter(int p, std::int64_t i) { return element(static_cast<std::uint64_t>(p), i); }
 
-  std::vector<float> inputs;
-  std::vector<std::int32_t> ids;  ///< of a model that begins with token ids
-  std::vector<float> targets;
+  std::vector<float> inputs, targets;
+  std::vector<std::int32_t> ids;    ///< of a model that begins with token ids
+  std::vector<std::uint8_t> bytes;  ///< of one that begins with bytes
   std::vector<std::int32_t> labels;
 
  private:

@@ -143,10 +143,10 @@ inline constexpr std::size_t totals_indent = 12;
 [[nodiscard]] inline std::string parameters_line(const Graph& graph) {
   const std::int64_t elements = graph.parameter_elements();
   const std::int64_t frozen = graph.frozen_elements();
-  return wrapped(
-      "parameters",
-      grouped_digits(elements) + ", " + bytes_words(Bytes{4 * elements}) + (frozen > 0 ? ", of which " + grouped_digits(frozen) + " frozen" : ""),
-      totals_indent);
+  return wrapped("parameters",
+                 grouped_digits(elements) + ", " + bytes_words(Bytes{float_bytes * elements}) +
+                     (frozen > 0 ? ", of which " + grouped_digits(frozen) + " frozen" : ""),
+                 totals_indent);
 }
 
 /// "device 0: 6,811,136 bytes (6.5 MiB)"; devices that need the same stand in one line.

@@ -45,7 +45,7 @@ class Arena {
 
   /// Floats from `offset` [bytes] on; notes that `elements` of them are in use.
   [[nodiscard]] float* floats(std::int64_t offset, std::int64_t elements) {
-    const std::int64_t end = offset + 4 * elements;
+    const std::int64_t end = offset + float_bytes * elements;
     if (end > high_water_) high_water_ = end;
     return reinterpret_cast<float*>(memory_.get() + offset);
   }

@@ -40,10 +40,8 @@ class BodyRunner : public RankTensors {
   /// One entry that stays within the rank.
   void compute(const Entry& entry) {
     switch (entry.what) {
-      case BodyOp::load_input: return load(entry, in_->inputs, p_->graph->input.type);
-      case BodyOp::load_targets:
-        target_features_ = entry.features;
-        return kernels_.labels ? load_labels(entry) : load(entry, in_->targets, ElementType::float32);
+      case BodyOp::load_input: return load(entry, in_->inputs);
+      case BodyOp::load_targets: target_features_ = entry.features; return kernels_.labels ? load_labels(entry) : load(entry, in_->targets);
       case BodyOp::leaf_forward: return forward(entry);
       case BodyOp::leaf_backward:
       case BodyOp::leaf_backward_input:
@@ -52,7 +50,7 @@ class BodyRunner : public RankTensors {
       case BodyOp::loss: return loss(entry);
       case BodyOp::store_output: return store(entry);
       case BodyOp::add: return kernels_.add(whole(entry.d, entry), whole(entry.a, entry), whole(entry.b, entry), stride(entry.features) * grains());
-      case BodyOp::copy: return kernels_.copy(whole(entry.d, entry), whole(entry.a, entry), stride(entry.features) * grains());
+      case BodyOp::copy: return kernels_.copy(whole(entry.d, entry), whole(entry.a, entry), stride(entry.features, entry.type) * grains());
       default: return;  // what moves
     }
   }
@@ -89,10 +87,10 @@ class BodyRunner : public RankTensors {
 
  private:
   // ---- entries
-  void load(const Entry& entry, const void* from, ElementType type) {
-    const std::int64_t row_bytes = entry.features * bytes_of(type);
+  void load(const Entry& entry, const void* from) {
+    const std::int64_t row_bytes = entry.features * bytes_of(entry.type);
     for (int g = 0; g < grains(); ++g) {
-      auto* const to = reinterpret_cast<std::byte*>(at_grain(entry.d, entry.features, g));
+      auto* const to = reinterpret_cast<std::byte*>(at_grain(entry.d, entry.features, g, entry.type));
       for (std::int64_t r = 0; r < rows(g); ++r)
         std::memcpy(to + r * row_bytes, static_cast<const std::byte*>(from) + in_->source(first(g) + r) * row_bytes,
                     static_cast<std::size_t>(row_bytes));
@@ -143,14 +141,6 @@ class BodyRunner : public RankTensors {
       }
     }
   }
-  /// Ids lie where floats would, an element of four bytes each.
-  template <class Call> static void set_input(Call& call, float* lies) {
-    static_assert(bytes_of(ElementType::int32) == bytes_of(ElementType::float32));
-    if (call.leaf->in.type == ElementType::int32)
-      call.ids = reinterpret_cast<const std::int32_t*>(lies);
-    else
-      call.input = lies;
-  }
   [[nodiscard]] CallContext context(int node, int g) const {
     CallContext here{in_->seed, in_->step, node, p_->training, first(g)};
     const Laid how = p_->graph->signature(node).output;
@@ -167,7 +157,7 @@ class BodyRunner : public RankTensors {
     ForwardCall call{&traced.leaf, 0, nullptr, nullptr, parameter_, workspace(), part_};
     for (int g = 0; g < grains(); ++g) {
       call.rows = rows(g);
-      set_input(call, at_grain(entry.a, traced.leaf.in.elements(), g));
+      set_input(call, at_grain(entry.a, traced.leaf.in.elements(), g, traced.leaf.in.type));
       call.output = at_grain(entry.d, traced.leaf.out.elements(), g);
       call.statistics = at_grain(entry.e, traced.leaf.statistics_elements(), g);
       call.context = context(entry.node, g);
@@ -178,7 +168,6 @@ class BodyRunner : public RankTensors {
   void backward(const Entry& entry) {
     const Node& node = p_->graph->nodes[entry.node];
     const TracedLeaf& traced = p_->graph->leaves[node.leaf];
-    const std::int64_t in = traced.leaf.in.elements();
     const std::int64_t out = traced.leaf.out.elements();
     const bool sums = node.trained_count() > 0 && entry.what != BodyOp::leaf_backward_input;
     find_parameters(node, entry.node, entry.what != BodyOp::leaf_backward_weight || traced.leaf.weights_read);
@@ -189,7 +178,7 @@ class BodyRunner : public RankTensors {
       const int counted = p_->batch.tree ? std::countr_one(static_cast<unsigned>(number)) : 0;
       for (int k = 0; k < node.parameter_count && sums; ++k) gradient_[k] = gradient_of(p_->parameters[node.first_parameter + k], counted);
       call.rows = rows(g);
-      set_input(call, at_grain(entry.a, in, g));
+      set_input(call, at_grain(entry.a, traced.leaf.in.elements(), g, traced.leaf.in.type));
       if (traced.leaf.operands == 2)
         call.second = at_grain(entry.b, traced.leaf.other.elements(), g);
       else

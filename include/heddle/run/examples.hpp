@@ -50,7 +50,7 @@ template <class Target> constexpr void refuse_batches_of_no_size() {
 
 /// A batch: row i of it is row source_row(i) of the arrays. What a data set gives, and arrays that are given as temporaries, live as long as the
 /// batch and its slices; other arrays, what a span looks at, and an order that is set by hand, must outlive them. 64 rows of 20 features are 1,280
-/// inputs. Input is float, or std::int32_t for a model that begins with token ids.
+/// inputs. Input is float, std::int32_t for a model that begins with token ids, or std::uint8_t for one that begins with bytes.
 ///
 /// Shape   inputs (source rows, input_features), targets (source rows, target_features), both row-major
 /// Errors  D07 a slice of rows that are not there; D11 batches of no rows
@@ -171,6 +171,10 @@ template <class Input>
                                                                    std::int64_t ids_of_a_row, std::int64_t labels_of_a_row = 1) {
   return labelled_examples(ids, labels, ids_of_a_row, labels_of_a_row);
 }
+[[nodiscard]] inline Examples<std::int32_t, std::uint8_t> examples(std::span<const std::uint8_t> bytes, std::span<const std::int32_t> labels,
+                                                                   std::int64_t bytes_of_a_row, std::int64_t labels_of_a_row = 1) {
+  return labelled_examples(bytes, labels, bytes_of_a_row, labels_of_a_row);
+}
 
 /// A batch of real targets from two arrays, every row with the same number of targets.
 ///
@@ -193,6 +197,10 @@ template <class Input>
                                                             std::int64_t ids_of_a_row) {
   return valued_examples(ids, targets, ids_of_a_row);
 }
+[[nodiscard]] inline Examples<float, std::uint8_t> examples(std::span<const std::uint8_t> bytes, std::span<const float> targets,
+                                                            std::int64_t bytes_of_a_row) {
+  return valued_examples(bytes, targets, bytes_of_a_row);
+}
 
 /// Whether examples() must keep an array: a temporary, unless it says that it only looks at numbers of others, as a span does.
 template <class Array>
@@ -214,17 +222,19 @@ template <class Element, class Array> [[nodiscard]] auto kept_array(Array&& arra
   }
 }
 
-/// What an array has the elements of: float, std::int32_t, or void.
+/// What an array has the elements of: float, std::int32_t, std::uint8_t, or void.
+template <class Array, class Element> inline constexpr bool has_elements = std::is_convertible_v<Array, std::span<const Element>>;
 template <class Array>
-using ElementOf = std::conditional_t<std::is_convertible_v<Array, std::span<const float>>, float,
-                                     std::conditional_t<std::is_convertible_v<Array, std::span<const std::int32_t>>, std::int32_t, void>>;
+using ElementOf = std::conditional_t<
+    has_elements<Array, float>, float,
+    std::conditional_t<has_elements<Array, std::int32_t>, std::int32_t, std::conditional_t<has_elements<Array, std::uint8_t>, std::uint8_t, void>>>;
 template <class... Arrays> inline constexpr bool are_arrays = !(std::is_void_v<ElementOf<Arrays>> || ...);
 
 /// The same of arrays of which one or both are temporaries: they are kept with the batch.
 ///
 /// Tested  run/examples_test
 template <class Inputs, class Targets, class... Counts>
-requires((is_temporary_array<Inputs> || is_temporary_array<Targets>)&&are_arrays<Inputs, Targets>)
+requires((is_temporary_array<Inputs> || is_temporary_array<Targets>)&&are_arrays<Inputs, Targets> && !has_elements<Targets, std::uint8_t>)
     [[nodiscard]] auto examples(Inputs&& inputs, Targets&& targets, Counts... counts) {
   using Input = ElementOf<Inputs>;
   using Target = ElementOf<Targets>;
@@ -242,13 +252,16 @@ struct NoExamples {
   template <class Target, class Input> operator Examples<Target, Input>() const { return {}; }  // NOLINT(google-explicit-constructor)
 };
 template <class Inputs, class Targets, class... Counts>  // no concept: compilers would explain it
-inline constexpr bool makes_examples = are_arrays<Inputs, Targets> && (sizeof...(Counts) > 0) && (std::is_convertible_v<Counts, std::int64_t> && ...);
+inline constexpr bool makes_examples = are_arrays<Inputs, Targets> && !has_elements<Targets, std::uint8_t> && (sizeof...(Counts) > 0) &&
+                                       (std::is_convertible_v<Counts, std::int64_t> && ...);
 /// D18: arrays of double or long, arrays without the number of features.
 template <class Inputs, class Targets, class... Counts>
 requires(!makes_examples<Inputs, Targets, Counts...>) NoExamples examples(Inputs&&, Targets&&, Counts&&...) {
-  static_assert(makes_examples<Inputs, Targets, Counts...>,
-                "[heddle.D18] a batch takes float inputs or std::int32_t token ids, std::int32_t labels or float targets, and the features of a row. "
-                "Fix: examples(inputs, labels, 784), with std::vector<float> and std::vector<std::int32_t>.");
+  static_assert(
+      makes_examples<Inputs, Targets, Counts...>,
+      "[heddle.D18] a batch takes float inputs, std::int32_t token ids or std::uint8_t bytes, std::int32_t labels or float targets, and the features "
+      "of a row. "
+      "Fix: examples(inputs, labels, 784), with std::vector<float> and std::vector<std::int32_t>.");
   return {};
 }
 

@@ -89,13 +89,13 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       case ListOp::backward_weight: return run_body(p_->body(line));
       case ListOp::send_start: {
         const Transfer& t = p_->transfers[line.transfer];
-        ticket(line) = endpoint_.send_start(peer(line), sent(t), t.elements);
+        ticket(line) = endpoint_.send_start(peer(line), sent(t), p_->floats(t));
         return;
       }
       case ListOp::send_wait: return endpoint_.send_wait(peer(line), ticket(line));
       case ListOp::receive_start: {
         const Transfer& t = p_->transfers[line.transfer];
-        ticket(line) = endpoint_.receive_start(peer(line), received(t), t.elements);
+        ticket(line) = endpoint_.receive_start(peer(line), received(t), p_->floats(t));
         return;
       }
       case ListOp::receive_wait: return endpoint_.receive_wait(peer(line), ticket(line));
@@ -113,8 +113,8 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     }
   }
   [[nodiscard]] std::int64_t& ticket(const Instruction& line) { return tickets_[static_cast<std::size_t>(line.token)]; }
-  [[nodiscard]] const float* sent(const Transfer& t) { return t.use < 0 ? at(t.source, t.elements) : gradient_of_use(t.use); }
-  [[nodiscard]] float* received(const Transfer& t) { return t.use < 0 ? at(t.target, t.elements) : tie_room(t); }
+  [[nodiscard]] const float* sent(const Transfer& t) { return t.use < 0 ? at(t.source, p_->floats(t)) : gradient_of_use(t.use); }
+  [[nodiscard]] float* received(const Transfer& t) { return t.use < 0 ? at(t.target, p_->floats(t)) : tie_room(t); }
   [[nodiscard]] int peer(const Instruction& line) const { return p_->mesh.moved(rank_, Axis::stage, line.peer).value; }
 
   void start(int number) {

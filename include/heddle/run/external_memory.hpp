@@ -20,7 +20,7 @@ namespace heddle::run_room {
   std::int64_t starts = 2 * std::int64_t{training.bucket_count} + training.frozen_count + 2;
   for (const Program* p : {&training, &evaluation})
     for (int i = 0; i < p->lists[p->roles - 1].end; ++i) starts = std::max(starts, std::int64_t{p->instructions[i].token} + 1);
-  return Bytes{4 * initial_piece} + 3 * starts * Bytes{sizeof(std::int64_t)} + small_lists;
+  return Bytes{float_bytes * initial_piece} + 3 * starts * Bytes{sizeof(std::int64_t)} + small_lists;
 }
 
 /// Memory that a backend takes on each device beside its arena, once a trainer is made: scratch of kernels, sums and pending starts of the transport,

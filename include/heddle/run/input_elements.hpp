@@ -14,23 +14,35 @@
 
 namespace heddle::run_room {
 
-template <class Input> inline constexpr ElementType element_type = std::is_same_v<Input, std::int32_t> ? ElementType::int32 : ElementType::float32;
+template <class Input>
+inline constexpr ElementType element_type = std::is_same_v<Input, std::int32_t>   ? ElementType::int32
+                                            : std::is_same_v<Input, std::uint8_t> ? ElementType::uint8
+                                                                                  : ElementType::float32;
 
-/// Elements of the inputs of a plan: std::int32_t where its model begins with token ids, else float.
-template <class Request> using InputOf = std::conditional_t<Request::graph.input.type == ElementType::int32, std::int32_t, float>;
-/// The type that the model does not take.
-template <class Input> using OtherInput = std::conditional_t<std::is_same_v<Input, float>, std::int32_t, float>;
+template <ElementType Type>
+using ElementsOf = std::conditional_t<Type == ElementType::int32, std::int32_t, std::conditional_t<Type == ElementType::uint8, std::uint8_t, float>>;
+/// Elements of the inputs of a plan: std::int32_t where its model begins with token ids, std::uint8_t where it begins with bytes, else float.
+template <class Request> using InputOf = ElementsOf<Request::graph.input.type>;
 
-/// D33: floats for a model that looks token ids up, or ids for one that computes with floats. The same words at build and at run time.
+/// The type that rows have in the words of the sentences, and what a model takes.
+[[nodiscard]] constexpr std::string_view inputs_in_words(ElementType type) {
+  return type == ElementType::int32 ? "std::int32_t" : type == ElementType::uint8 ? "std::uint8_t" : "float";
+}
+[[nodiscard]] constexpr std::string_view taken_in_words(ElementType type) {
+  return type == ElementType::int32 ? "token ids" : type == ElementType::uint8 ? "bytes" : "float inputs";
+}
+/// D33: rows of another element type than the model takes: floats for one that looks token ids up, bytes for one that computes with floats. The same
+/// words at build and at run time.
 /// Tested  run/input_elements_test
 [[nodiscard]] constexpr Diagnosis check_inputs(std::string_view model, ElementType taken, ElementType given) {
   if (taken == given) return {};
-  auto wrong = Diagnosis{Code{'D', 33}, ""} << model;
-  if (taken == ElementType::int32)
-    return wrong << " takes token ids but the rows have float inputs. Fix: give std::int32_t inputs, as datasets::next_token_rows and "
-                    "datasets::TokenDataset have them.";
-  return wrong << " takes float inputs but the rows have std::int32_t inputs. Fix: give float inputs, or begin the model with Input<length>, "
-                  "Embedding<tokens, features>.";
+  auto wrong = Diagnosis{Code{'D', 33}, ""} << model << " takes " << taken_in_words(taken) << " but the rows have " << inputs_in_words(given)
+                                            << " inputs. Fix: give " << inputs_in_words(taken) << " inputs";
+  if (taken == ElementType::int32) wrong << ", as datasets::next_token_rows and datasets::TokenDataset have them";
+  if (taken == ElementType::uint8) wrong << ", as datasets::ByteDataset and datasets::IdxByteDataset have them";
+  if (taken == ElementType::float32 && given == ElementType::int32) wrong << ", or begin the model with Input<length>, Embedding<tokens, features>";
+  if (taken == ElementType::float32 && given == ElementType::uint8) wrong << ", or begin the model with Input<sizes...>, Rescaling<>";
+  return wrong << '.';
 }
 
 /// D33 at build.

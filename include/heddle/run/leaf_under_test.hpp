@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -24,8 +26,10 @@ template <class L, class Compute> class LeafUnderTest {
  public:
   LeafUnderTest(const Leaf& leaf, std::int64_t rows, Seed seed = Seed{1}) : leaf_(leaf), rows_(rows), workspace_(Compute::workspace.value) {
     input = values(rows * leaf_.in.elements(), seed, 0);
-    for (std::size_t i = 0; takes_ids() && i < input.size(); ++i)
+    for (std::size_t i = 0; leaf_.in.type == ElementType::int32 && i < input.size(); ++i)
       input[i] = std::bit_cast<float>(static_cast<std::int32_t>((5 * i + i / 3) % tokens()));
+    for (std::size_t i = 0; leaf_.in.type == ElementType::uint8 && i < input.size(); ++i)
+      reinterpret_cast<std::uint8_t*>(input.data())[i] = static_cast<std::uint8_t>(37 * i + i / 3);
     output.resize(static_cast<std::size_t>(rows * leaf_.out.elements()));
     statistics.resize(static_cast<std::size_t>(rows * leaf_.statistics_elements()));
     output_gradient = values(rows * leaf_.out.elements(), seed, 1);
@@ -40,7 +44,7 @@ template <class L, class Compute> class LeafUnderTest {
   [[nodiscard]] const Leaf& leaf() const { return leaf_; }
   void forward(std::int64_t first, std::int64_t rows) {
     float* const given = output.data() + first * leaf_.out.elements();
-    Fenced in = to_read(input.data() + first * leaf_.in.elements(), rows * leaf_.in.elements());
+    Fenced in = input_rows(first, rows);
     Fenced out = to_write(given, rows * leaf_.out.elements());
     std::vector<Fenced> held;
     std::vector<const float*> p;
@@ -48,9 +52,11 @@ template <class L, class Compute> class LeafUnderTest {
     Fenced also = to_read(second.data() + second_from(first), second_from(rows));
     float* const left = statistics.data() + first * leaf_.statistics_elements();
     Fenced found = to_write(left, rows * leaf_.statistics_elements());
-    KernelFor<L, Compute>::forward({&leaf_, rows, floats_of(in.data()), out.data(), p.data(), workspace_.bytes(0), part,
-                                    absent || statistics.empty() ? nullptr : found.data(), ids_of(in.data()), context_from(first),
-                                    second.empty() ? nullptr : also.data()});
+    ForwardCall call{&leaf_, rows, nullptr, out.data(), p.data(), workspace_.bytes(0), part, absent || statistics.empty() ? nullptr : found.data()};
+    set_input(call, in.data());
+    call.context = context_from(first);
+    if (!second.empty()) call.second = also.data();
+    KernelFor<L, Compute>::forward(call);
     take(out, given, "forward writes beside its output");
     if (!absent) take(found, left, "forward writes beside its statistics");
   }
@@ -68,8 +74,8 @@ template <class L, class Compute> class LeafUnderTest {
     for (std::size_t i = 0; i < output.size(); ++i) sum += static_cast<double>(output[i]) * static_cast<double>(output_gradient[i]);
     return sum;
   }
-  [[nodiscard]] bool takes_ids() const { return leaf_.in.type == ElementType::int32; }
-  Floats input;  ///< or ids in their places; these have no gradient
+  [[nodiscard]] bool has_input_gradient() const { return leaf_.in.type == ElementType::float32; }
+  Floats input;  ///< or ids in their places, or bytes from the first on; these have no gradient
   Floats output, output_gradient, input_gradient, statistics;
   Floats second, second_gradient;  ///< of a leaf of two operands
   std::vector<Floats> parameters, gradients;
@@ -96,7 +102,7 @@ template <class L, class Compute> class LeafUnderTest {
     for (const auto& gradient : gradients) g.push_back(made.emplace_back(to_write(gradient.data(), std::ssize(gradient))).data());
     const std::int64_t i = first * leaf_.in.elements();
     const std::int64_t o = first * leaf_.out.elements();
-    Fenced read_input = to_read(in ? input.data() + i : hidden.data(), rows * leaf_.in.elements());
+    Fenced read_input = in ? input_rows(first, rows) : to_read(hidden.data(), rows * leaf_.in.elements());
     Fenced read_output = to_read(out ? output.data() + o : hidden.data(), rows * leaf_.out.elements());
     const Floats unknown(statistics.size(), std::numeric_limits<float>::quiet_NaN());
     Fenced found = to_read((reads ? statistics : unknown).data() + first * leaf_.statistics_elements(), rows * leaf_.statistics_elements());
@@ -104,19 +110,37 @@ template <class L, class Compute> class LeafUnderTest {
     Fenced also = to_read(in ? second.data() + second_from(first) : hidden.data(), second_from(rows));
     float* const back_to = operand == 0 ? input_gradient.data() + i : second_gradient.data() + second_from(first);
     Fenced left = to_write(back_to, rows * leaf_.operand(operand).elements());
-    const bool wanted = (asked == Part::whole || asked == Part::input) && !takes_ids();
-    const float* const saved = in || !absent ? read_input.data() : nullptr;
-    KernelFor<L, Compute>::backward({&leaf_, rows, floats_of(saved), out || !absent ? read_output.data() : nullptr, arrived.data(),
-                                     wanted ? left.data() : nullptr, p.data(), asked == Part::input ? nullptr : g.data(), add, workspace_.bytes(0),
-                                     part, statistics.empty() || (absent && !reads) ? nullptr : found.data(), ids_of(saved), context_from(first),
-                                     operand, second.empty() || (absent && !in) ? nullptr : also.data()});
+    const bool wanted = (asked == Part::whole || asked == Part::input) && has_input_gradient();
+    BackwardCall call{&leaf_,
+                      rows,
+                      nullptr,
+                      out || !absent ? read_output.data() : nullptr,
+                      arrived.data(),
+                      wanted ? left.data() : nullptr,
+                      p.data(),
+                      asked == Part::input ? nullptr : g.data(),
+                      add,
+                      workspace_.bytes(0),
+                      part,
+                      statistics.empty() || (absent && !reads) ? nullptr : found.data()};
+    set_input(call, in || !absent ? read_input.data() : nullptr);
+    call.context = context_from(first);
+    call.operand = operand;
+    if (!second.empty() && (!absent || in)) call.second = also.data();
+    KernelFor<L, Compute>::backward(call);
     take(left, back_to, "backward writes beside the gradient of its input");
     for (std::size_t k = 0; k < made.size(); ++k) take(made[k], gradients[k].data(), "backward writes beside the gradient of a parameter");
   }
-  [[nodiscard]] const float* floats_of(const float* given) const { return takes_ids() ? nullptr : given; }
-  [[nodiscard]] const std::int32_t* ids_of(const float* given) const { return takes_ids() ? reinterpret_cast<const std::int32_t*>(given) : nullptr; }
   /// Elements of so many rows of the second value, if there is one.
   [[nodiscard]] std::int64_t second_from(std::int64_t rows) const { return leaf_.operands == 1 ? 0 : rows * leaf_.other.elements(); }
+  /// Elements of one byte fill fewer floats than there are.
+  [[nodiscard]] Fenced input_rows(std::int64_t first, std::int64_t rows) const {
+    const std::int64_t row_bytes = leaf_.in.elements() * bytes_of(leaf_.in.type);
+    Floats own(static_cast<std::size_t>((rows * row_bytes + float_bytes - 1) / float_bytes));
+    if (rows > 0)
+      std::memcpy(own.data(), reinterpret_cast<const std::byte*>(input.data()) + first * row_bytes, static_cast<std::size_t>(rows * row_bytes));
+    return to_read(own.data(), std::ssize(own));
+  }
   [[nodiscard]] CallContext context_from(std::int64_t first) const {
     CallContext here = context;
     here.first_row += first;

@@ -42,14 +42,15 @@ namespace heddle::run_room {
   const std::int64_t row_bytes = in * bytes_of(graph.input.type);
   for (std::int64_t r = 0; r < input.source_rows; ++r) {
     const std::int64_t row = input.order == nullptr ? r : static_cast<std::int64_t>(input.order[r]);
-    std::memcpy(values[0].data() + r * in, static_cast<const std::byte*>(input.inputs) + row * row_bytes, static_cast<std::size_t>(row_bytes));
+    std::memcpy(reinterpret_cast<std::byte*>(values[0].data()) + r * row_bytes, static_cast<const std::byte*>(input.inputs) + row * row_bytes,
+                static_cast<std::size_t>(row_bytes));
   }
   const auto first_of_value = [&](int value) {
-    return graph.spec(value).type == ElementType::int32 ? -1 : first_non_finite(values[static_cast<std::size_t>(value)]);
+    return graph.spec(value).type != ElementType::float32 ? -1 : first_non_finite(values[static_cast<std::size_t>(value)]);
   };
   if (const std::int64_t at = first_of_value(0); at >= 0)
     return written({"; the input has such a value in row ", at / in, ", feature ", at % in, ".", remedy});
-  Floats workspace(static_cast<std::size_t>(kernels.workspace_bytes / 4));
+  Floats workspace(static_cast<std::size_t>(kernels.workspace_bytes / float_bytes));
   for (int n = 0; n < graph.node_count; ++n) {
     const Node& node = graph.nodes[n];
     const Floats& from = values[static_cast<std::size_t>(node.operands[0])];
@@ -58,16 +59,13 @@ namespace heddle::run_room {
     to.resize(static_cast<std::size_t>(input.source_rows * features));
     const float* pointers[Leaf::most_parameters]{};
     for (int k = 0; k < node.parameter_count; ++k) pointers[k] = parameters[static_cast<std::size_t>(node.first_parameter + k)].data();
-    if (graph.adds(n))
+    if (graph.adds(n)) {
       kernels.add(to.data(), from.data(), values[static_cast<std::size_t>(node.operands[1])].data(), std::ssize(to));
-    else if (graph.leaf(n).reshapes)
+    } else if (graph.leaf(n).reshapes) {
       std::copy(from.begin(), from.end(), to.begin());
-    else {
-      ForwardCall call{&graph.leaf(n), input.source_rows, from.data(), to.data(), pointers, workspace.data()};
-      if (graph.leaf(n).in.type == ElementType::int32) {
-        call.ids = reinterpret_cast<const std::int32_t*>(from.data());
-        call.input = nullptr;
-      }
+    } else {
+      ForwardCall call{&graph.leaf(n), input.source_rows, nullptr, to.data(), pointers, workspace.data()};
+      set_input(call, from.data());
       if (node.operand_count == 2) call.second = values[static_cast<std::size_t>(node.operands[1])].data();
       kernels.leaves[node.leaf].forward(call);
     }

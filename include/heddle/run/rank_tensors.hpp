@@ -61,17 +61,18 @@ class RankTensors {
   /// One end of a collective.
   [[nodiscard]] float* at(const Address& end, std::int64_t elements) {
     const std::int64_t begin = end.begin + (end.stride > 0 ? p_->mesh.coordinate(rank_, end.along) * end.stride : 0);
-    if (end.pool >= 0) return at(Place{end.pool, 4 * begin}, elements);
+    if (end.pool >= 0) return at(Place{end.pool, float_bytes * begin}, elements);
     return arena_.floats(map_[end.region].in_copy(end.copy, begin), elements);
   }
-  [[nodiscard]] float* whole(const Place& place, const Entry& entry) { return at(place, stride(entry.features) * grains()); }
-  [[nodiscard]] float* at_grain(const Place& place, std::int64_t features, int grain) {
-    return place.set() ? at(place, stride(features) * grains()) + grain * stride(features) : nullptr;
+  [[nodiscard]] float* whole(const Place& place, const Entry& entry) { return at(place, stride(entry.features, entry.type) * grains()); }
+  /// Elements of another type lie where floats would, in whole lines.
+  [[nodiscard]] float* at_grain(const Place& place, std::int64_t features, int grain, ElementType type = ElementType::float32) {
+    return place.set() ? at(place, stride(features, type) * grains()) + grain * stride(features, type) : nullptr;
   }
-  [[nodiscard]] std::int64_t stride(std::int64_t features) const { return p_->grain_stride(features); }
+  [[nodiscard]] std::int64_t stride(std::int64_t features, ElementType type = ElementType::float32) const { return p_->grain_stride(features, type); }
   [[nodiscard]] int grains() const { return p_->batch.grains(); }
   [[nodiscard]] int last_level() const { return p_->batch.levels() - 1; }
-  [[nodiscard]] float* level(int number) { return in_region(RegionKind::gradients, 0, map_[RegionKind::gradients].slot_bytes / 4, number); }
+  [[nodiscard]] float* level(int number) { return in_region(RegionKind::gradients, 0, map_[RegionKind::gradients].slot_bytes / float_bytes, number); }
   /// What begins at `element` of the flat buffer of this role.
   [[nodiscard]] float* in_region(RegionKind kind, std::int64_t element, std::int64_t elements, int copy = 0) {
     return arena_.floats(map_[kind].at(element, 0, copy), elements);

@@ -52,7 +52,7 @@ template <class TheInference, RunsPlans Backend> class Runner<TheInference, Back
   /// Outputs (rows, output features) for any number of rows, in their order.
   [[nodiscard]] std::vector<float> predict(std::span<const Input> inputs) { return ranks_.predict(inputs); }
   template <class Given>
-  requires(are_inputs<OtherInput<Input>, Given>) std::vector<float> predict(const Given&) {
+  requires(are_other_inputs<Input, Given>) std::vector<float> predict(const Given&) {
     using Wrong = WrongInputs<typename Ranks::Request, ElementOf<const Given&>>;
     static_assert(sizeof(fired<std::conditional_t<Verdict<TheInference>::found.ok(), Wrong, Verdict<TheInference>>>) > 0);
     return {};

@@ -23,7 +23,8 @@ namespace heddle::run_room {
 
 /// R14, of the outputs of rows that are evaluated.
 [[noreturn]] HEDDLE_COLD inline void refuse_outputs(std::int64_t rows, std::int64_t features) {
-  refuse_memory("room for the outputs of " + std::to_string(rows) + " rows", 4 * counted_product(rows, features), "evaluate fewer rows at a time");
+  refuse_memory("room for the outputs of " + std::to_string(rows) + " rows", float_bytes * counted_product(rows, features),
+                "evaluate fewer rows at a time");
 }
 
 /// Room for the outputs of rows that are evaluated; of no rows none.

@@ -28,7 +28,7 @@ template <class Target> void refuse_other_tokens(const Graph& graph, const Examp
                                          " tokens. Fix: use ids from 0 to ", vocabulary - 1, "."}));
     }
 }
-/// Floats are no ids.
-template <class Target> void refuse_other_tokens(const Graph&, const Examples<Target, float>&) {}
+/// Floats and bytes are no ids.
+template <class Target, class Input> void refuse_other_tokens(const Graph&, const Examples<Target, Input>&) {}
 
 }  // namespace heddle::run_room

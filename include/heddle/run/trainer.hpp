@@ -187,12 +187,12 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   [[nodiscard]] std::vector<float> predict(std::span<const Input> inputs) { return state_.shared_state()->ranks.predict(inputs); }
   template <class... Given>
   requires(!are_inputs<Input, Given...>) std::vector<float> predict(const Given&...) {
-    if constexpr (are_inputs<OtherInput<Input>, Given...>)
-      static_assert(sizeof(fired<OfTrained<Asked, WrongInputs<Request, OtherInput<Input>>>>) > 0);
+    if constexpr (are_other_inputs<Input, Given...>)
+      static_assert(sizeof(fired<OfTrained<Asked, WrongInputs<Request, ElementOf<const Given&>...>>>) > 0);
     else
       static_assert(are_inputs<Input, Given...> || !TrainerVerdict<Asked>::found.ok(),
-                    "[heddle.D18] predict() takes inputs without targets, as floats or token ids. Fix: write evaluate(batch).outputs, or of a data "
-                    "set evaluate(data.all()).outputs.");
+                    "[heddle.D18] predict() takes inputs without targets, as floats, token ids or bytes. Fix: write evaluate(batch).outputs, or of a "
+                    "data set evaluate(data.all()).outputs.");
     return {};
   }
 

@@ -47,7 +47,8 @@ struct ForwardCall {
   float* statistics = nullptr;               // (rows, Leaf::statistics), written for the backward; null if there is none to come
   const std::int32_t* ids = nullptr;         // (rows, In) of a leaf that takes int32: input is null then
   CallContext context{};
-  const float* second = nullptr;  // (rows, Leaf::other) of a leaf of two operands
+  const float* second = nullptr;        // (rows, Leaf::other) of a leaf of two operands
+  const std::uint8_t* bytes = nullptr;  // (rows, In) of a leaf that takes uint8: input is null then
 };
 
 /// One backward of a leaf over one grain: both gradients, or one of them, with the same bits.
@@ -68,9 +69,19 @@ struct BackwardCall {
   const std::int32_t* ids = nullptr;  // (rows, In), if saved, of a leaf that takes int32: input and input_gradient are null then
   CallContext context{};
   // A leaf of two operands is called once for each whose gradient is needed.
-  std::int8_t operand = 0;        // whose gradient is made: input_gradient is (rows, Leaf::other) of operand 1
-  const float* second = nullptr;  // (rows, Leaf::other), null unless saved
+  std::int8_t operand = 0;              // whose gradient is made: input_gradient is (rows, Leaf::other) of operand 1
+  const float* second = nullptr;        // (rows, Leaf::other), null unless saved
+  const std::uint8_t* bytes = nullptr;  // as ids, of a leaf that takes uint8
 };
+
+/// Gives a call the input of its leaf: floats, or what lies in their place. Null stays null.
+template <class Call> void set_input(Call& call, const float* lies) {
+  switch (call.leaf->in.type) {
+    case ElementType::float32: call.input = lies; return;
+    case ElementType::int32: call.ids = reinterpret_cast<const std::int32_t*>(lies); return;
+    case ElementType::uint8: call.bytes = reinterpret_cast<const std::uint8_t*>(lies); return;
+  }
+}
 
 /// Kernel<L, Compute> has   static void forward(const ForwardCall&);   static void backward(const BackwardCall&);
 /// A compute room specialises it for the leaves it knows, a user for an own layer with parameters. Extents are those of call.leaf: where layers are
@@ -155,9 +166,9 @@ struct RankNeeds {
 /// collective of a group, of whatever kind, meets the k-th of every member. start gives k (from 0). Completion depends on starts only, never on
 /// another rank's wait. wait throws RankLost after the deadline, or at once when a rank it depends on was given up.
 ///
-/// Sums run along one fixed binary tree over positions. `elements` is the length of a whole; where it is divided into slices, a multiple of the
-/// members, and position j owns the j-th. A slice may be the own place inside the whole or lie elsewhere; reduce_scatter changes nothing else
-/// of the whole.
+/// Elements are floats; a send or receive moves any bytes, four for each element that it names. Sums run along one fixed binary tree over positions.
+/// `elements` is the length of a whole; where it is divided into slices, a multiple of the members, and position j owns the j-th. A slice may be the
+/// own place inside the whole or lie elsewhere; reduce_scatter changes nothing else of the whole.
 template <class E>
 concept TransportEndpoint = requires(E& e, int peer, int group, std::int64_t k, const float* source, float* target, std::int64_t elements) {
   { e.send_start(peer, source, elements) } -> std::same_as<std::int64_t>;

@@ -38,7 +38,9 @@ struct MpiGroup {
     return (elements / members / elements_per_line + 1) * elements_per_line;
   }
   [[nodiscard]] std::int64_t slice_room(std::int64_t elements) const { return slice_room(elements, members()); }
-  [[nodiscard]] static constexpr Bytes scratch_of(std::int64_t elements, int members) { return Bytes{4 * slice_room(elements, members) * members}; }
+  [[nodiscard]] static constexpr Bytes scratch_of(std::int64_t elements, int members) {
+    return Bytes{float_bytes * slice_room(elements, members) * members};
+  }
   void reserve(std::int64_t elements) {
     const auto needed = static_cast<std::size_t>(slice_room(elements) * members());
     if (scratch.size() < needed) scratch.resize(needed);

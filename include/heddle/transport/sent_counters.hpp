@@ -31,9 +31,9 @@ class SentCounters {
   [[nodiscard]] static constexpr Bytes memory(int groups) { return (groups + 1) * Bytes{sizeof(Line)}; }
   explicit SentCounters(int groups = 1) : groups_(groups), lines_(std::make_unique<Line[]>(static_cast<std::size_t>(groups) + 1)) {}
 
-  void count_send(std::int64_t elements) noexcept { tally(-1, Movement::point_to_point).add(1, 4 * elements); }
+  void count_send(std::int64_t elements) noexcept { tally(-1, Movement::point_to_point).add(1, float_bytes * elements); }
   /// One message of a collective, where a transport sends messages.
-  void count_message(int group, Movement kind, std::int64_t elements) noexcept { tally(group, kind).add(1, 4 * elements); }
+  void count_message(int group, Movement kind, std::int64_t elements) noexcept { tally(group, kind).add(1, float_bytes * elements); }
   void count_collective(int group, Movement kind, std::int64_t elements, int members, int position) noexcept {
     if (kind == Movement::all_reduce)
       tally(group, kind).add(ring_messages_sent(members), ring_bytes_sent(elements, members, position).value);

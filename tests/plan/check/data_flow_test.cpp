@@ -376,10 +376,9 @@ TEST_CASE("a frozen layer makes no gradients of its parameters, though all else 
 TEST_CASE("token ids have no gradient: a lookup that makes one is named") {
   using Alone = Plan<Letters, CrossEntropy, SGD, Batch<4>, Single>;
   const Diagnosis found = changed(Alone::training, BodyOp::leaf_backward, 3, [](Entry& entry) { entry.d = entry.c; });
-  CHECK(
-      found.sentence().view() ==
-      "[heddle.S17] layer 1 '1' Embedding<12, 6> reads token ids, which have no gradient, but makes one in the backward of chunk 0. Fix: make, move "
-      "and lay every tensor once, before it is read, and write nothing over it.");
+  CHECK(found.sentence().view() ==
+        "[heddle.S17] layer 1 '1' Embedding<12, 6> reads what has no gradient, but makes one in the backward of chunk 0. Fix: make, move "
+        "and lay every tensor once, before it is read, and write nothing over it.");
 }
 
 TEST_CASE("a leaf of two operands reads both where they lie, and its backward hands each its own gradient") {

@@ -18,7 +18,7 @@ constexpr Place at(int pool, std::int64_t offset) { return {static_cast<std::int
 struct Room {
   FlowPool pools[4]{};
   FlowTensor tensors[32]{};
-  FlowTensors memory{pools, tensors, 4, 4};  // one grain of 4 rows: 4 elements a row are 64 bytes
+  FlowTensors memory{pools, tensors, 4, 1};  // one grain of 4 rows: 4 elements a row are 64 bytes
   constexpr Room() {
     pools[2] = FlowPool{1024, 0, 0, 0, 0, 0};
     pools[3] = FlowPool{128, 0, 1, 0, 0, 0};

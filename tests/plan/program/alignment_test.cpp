@@ -21,3 +21,10 @@ TEST_CASE("A grain of a value takes whole lines, by the bytes of its elements") 
 TEST_CASE("A unit is cut into 2, 4, ... 64 slices that begin at lines") {
   for (std::int64_t parts = 1; parts <= 64; parts *= 2) CHECK(unit_bytes / parts % line_bytes == 0);
 }
+
+TEST_CASE("a grain of bytes takes the lines that bytes fill") {
+  static_assert(grain_bytes(2, 15, ElementType::uint8) == 64);  // 30 bytes
+  static_assert(grain_bytes(2, 15, ElementType::float32) == 128);
+  static_assert(grain_bytes(5, 13, ElementType::uint8) == 128);  // 65 bytes
+  CHECK(grain_bytes(0, 15, ElementType::uint8) == 0);
+}

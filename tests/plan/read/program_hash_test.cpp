@@ -40,6 +40,9 @@ TEST_CASE("one changed line of a list, of a body or of a bucket is another progr
   Copy entry{Two::training};
   entry.entries.front().features += 1;
   CHECK(program_hash(entry.view()) != before);
+  Copy type{Two::training};
+  type.entries.front().type = ElementType::uint8;
+  CHECK(program_hash(type.view()) != before);
   Copy bucket{Two::training};
   bucket.buckets.front().elements += 16;
   CHECK(program_hash(bucket.view()) != before);

@@ -14,7 +14,7 @@ namespace heddle::compute_room {
 /// Each output of a row is a function of the whole row and of all parameters. The gradient of an input, and of a parameter, is a sum of the output's
 /// gradients times functions of what the backward may read; that of a parameter is summed over the rows. So any layer without a line of its own can
 /// stand in a proof, as long as no rank runs a part of it: a law by which parts combine is not known. Then specialise heddle::FieldKernel. Token ids
-/// are constants of these functions.
+/// and bytes are constants of these functions.
 ///
 /// Shape   any
 /// Errors  R32 from prove, if a plan splits such a layer
@@ -29,8 +29,9 @@ template <class L> struct FieldAnyLayer {
     const std::int64_t out = call.leaf->out.elements();
     const std::uint64_t parameters = digest_of(*call.leaf, call.parameters);
     for (std::int64_t r = 0; r < call.rows; ++r) {
-      const std::uint64_t row = with_second(*call.leaf, call.ids != nullptr ? 0 : Field::digest(call.input + r * in, in), call.second, r);
-      const std::uint64_t ids = digest_of(call.ids, r, in);
+      const std::uint64_t own = call.leaf->in.type != ElementType::float32 ? 0 : Field::digest(call.input + r * in, in);
+      const std::uint64_t row = with_second(*call.leaf, own, call.second, r);
+      const std::uint64_t ids = digest_of(call, r);
       for (std::int64_t o = 0; o < out; ++o) call.output[r * out + o] = Field::write(any("forward", {row, parameters}, {number(o) + ids}));
       const std::int64_t left = call.statistics == nullptr ? 0 : call.leaf->statistics_elements();
       for (std::int64_t s = 0; s < left; ++s) call.statistics[r * left + s] = Field::write(any("statistics", {row, parameters}, {number(s) + ids}));
@@ -43,7 +44,7 @@ template <class L> struct FieldAnyLayer {
     const std::uint64_t parameters = call.input_gradient != nullptr || leaf.weights_read ? digest_of(leaf, call.parameters) : 0;
     for (std::int64_t r = 0; r < call.rows; ++r) {
       const std::uint64_t row = saved_row(call, r);
-      const std::uint64_t ids = digest_of(call.ids, r, leaf.in.elements());
+      const std::uint64_t ids = digest_of(call, r);
       const float* const gradient = call.output_gradient + r * leaf.out.elements();
       if (call.input_gradient != nullptr)
         for (std::int64_t i = 0, all = leaf.operand(call.operand).elements(); i < all; ++i)
@@ -63,10 +64,13 @@ template <class L> struct FieldAnyLayer {
                                          std::initializer_list<std::uint64_t> constants) {
     return Field::hash(symbol_of<L>(role), elements, constants);
   }
-  /// Of the ids of one row; 0 of a leaf that takes none.
-  [[nodiscard]] static std::uint64_t digest_of(const std::int32_t* ids, std::int64_t row, std::int64_t each) {
+  /// Of the ids or bytes of one row; 0 of a leaf that takes floats, or where they are not saved.
+  template <class Call> [[nodiscard]] static std::uint64_t digest_of(const Call& call, std::int64_t row) {
+    const std::int64_t each = call.leaf->in.elements();
     std::uint64_t all = 0;
-    for (std::int64_t i = 0; i < each && ids != nullptr; ++i) all = all * 0x100000001b3ULL + static_cast<std::uint32_t>(ids[row * each + i]) + 1;
+    for (std::int64_t i = 0; i < each && call.ids != nullptr; ++i)
+      all = all * 0x100000001b3ULL + static_cast<std::uint32_t>(call.ids[row * each + i]) + 1;
+    for (std::int64_t i = 0; i < each && call.bytes != nullptr; ++i) all = all * 0x100000001b3ULL + call.bytes[row * each + i] + 1;
     return all;
   }
   [[nodiscard]] static std::uint64_t digest_of(const Leaf& leaf, const float* const* parameters) {
@@ -89,7 +93,7 @@ template <class L> struct FieldAnyLayer {
     const std::int64_t out = call.leaf->out.elements();
     const bool reads = call.parameter_gradients != nullptr || call.leaf->input_part_reads_saved;
     std::uint64_t row = 0;
-    if (reads && call.ids == nullptr && (saves == Saves::input || saves == Saves::both))
+    if (reads && call.input != nullptr && (saves == Saves::input || saves == Saves::both))
       row = with_second(*call.leaf, Field::digest(call.input + r * in, in), call.second, r);
     if (reads && (saves == Saves::output || saves == Saves::both)) {
       const std::uint64_t made = Field::digest(call.output + r * out, out);

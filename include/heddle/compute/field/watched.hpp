@@ -130,7 +130,7 @@ template <class L> struct FieldWatched : FieldKernel<L> {
     FieldCallWatch watch{"FieldKernel", name.view(), "forward"};
     Parameters parameters{watch, leaf, call.parameters};
     ForwardCall own = call;
-    own.input = watch.reads(call.input, call.rows * leaf.in.elements());  // ids are read as they are
+    own.input = watch.reads(call.input, call.rows * leaf.in.elements());  // ids and bytes are read as they are
     own.second = watch.reads(call.second, call.rows * leaf.other.elements());
     own.parameters = parameters.all();
     own.output = watch.writes(call.output, call.rows * leaf.out.elements(), "output");
@@ -143,7 +143,7 @@ template <class L> struct FieldWatched : FieldKernel<L> {
     FieldCallWatch watch{"FieldKernel", name.view(), "backward"};
     Parameters parameters{watch, leaf, call.parameters};
     BackwardCall own = call;
-    own.input = watch.reads(call.input, call.rows * leaf.in.elements());  // ids are read as they are
+    own.input = watch.reads(call.input, call.rows * leaf.in.elements());  // ids and bytes are read as they are
     own.second = watch.reads(call.second, call.rows * leaf.other.elements());
     own.output = watch.reads(call.output, call.rows * leaf.out.elements());
     own.statistics = watch.reads(call.statistics, call.rows * leaf.statistics_elements());

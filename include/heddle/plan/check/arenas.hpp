@@ -31,28 +31,30 @@ struct ArenaCheck {
     const Storage& storage = p.storage;
     const std::int64_t flat = map[RegionKind::parameters].elements();
     const std::int64_t all = map[RegionKind::gradients].elements();
-    region({RegionKind::parameters, "the parameters", Addressing::flat, 4 * flat / storage.parameter_parts(), 1, storage.parameter_parts()});
+    region(
+        {RegionKind::parameters, "the parameters", Addressing::flat, float_bytes * flat / storage.parameter_parts(), 1, storage.parameter_parts()});
     const int parts = storage.parameter_parts();
     region({RegionKind::frozen, "the frozen parameters", Addressing::flat, 0, 1, parts});
     if (storage.parameters && storage.keeps) {
-      region({RegionKind::gathered, "the gathered units", Addressing::flat, 4 * all});
-      region({RegionKind::thawed, "the gathered frozen units", Addressing::flat, 4 * map[RegionKind::frozen].elements()});
+      region({RegionKind::gathered, "the gathered units", Addressing::flat, float_bytes * all});
+      region({RegionKind::thawed, "the gathered frozen units", Addressing::flat, float_bytes * map[RegionKind::frozen].elements()});
     } else if (storage.parameters) {
       region({RegionKind::gathered, "ring of gathered units, slot ", Addressing::ring, 0, 2});
       region({RegionKind::thawed, "ring of gathered frozen units, slot ", Addressing::ring, 0, 2});
     }
     if (trains) {
-      region({RegionKind::gradients, "level ", Addressing::flat, 4 * all / storage.gradient_parts(), p.batch.levels(), storage.gradient_parts()});
+      region({RegionKind::gradients, "level ", Addressing::flat, float_bytes * all / storage.gradient_parts(), p.batch.levels(),
+              storage.gradient_parts()});
       if (storage.gradients) region({RegionKind::fresh, "ring of unreduced units, slot ", Addressing::ring, 0, 2});
       if (storage.adds_slices) region({RegionKind::arrived, "ring of arrived slices, slot ", Addressing::ring, 0, 2, storage.parts});
       for (int t = 0; t < p.transfer_count && p.use_count > 0; ++t)
         if (const Transfer& sent = p.transfers[t]; sent.use >= 0 && sent.to_role == role)
           put("the room of transfer ", t, map[RegionKind::ties].begin + sent.target.offset, p.bytes(sent).value);
-      region({RegionKind::states, "state ", Addressing::flat, 4 * flat / storage.state_parts(), states, storage.state_parts()});
-      if (role == p.loss_role()) put("the loss", 0, map[RegionKind::losses].begin, 4 * (p.batch.rank_grains() + 1));
-      put("the norms", 0, map[RegionKind::norms].begin, 4 * p.norm_floats());
+      region({RegionKind::states, "state ", Addressing::flat, float_bytes * flat / storage.state_parts(), states, storage.state_parts()});
+      if (role == p.loss_role()) put("the loss", 0, map[RegionKind::losses].begin, float_bytes * (p.batch.rank_grains() + 1));
+      put("the norms", 0, map[RegionKind::norms].begin, float_bytes * p.norm_floats());
     }
-    put("the zeros", 0, map[RegionKind::zeros].begin, 4 * most_zeros());
+    put("the zeros", 0, map[RegionKind::zeros].begin, float_bytes * most_zeros());
     if (fault.ok() && map[RegionKind::pools].begin < end) fault = overlaps("the first pool", 0, role, map[RegionKind::pools].begin, end);
     if (fault.ok()) values();
   }

@@ -93,7 +93,7 @@ template <class Lists> [[nodiscard]] Diagnosis rendezvous(const Lists& lists, La
   std::vector<int> made(nodes);
   DataFlow flow{p,
                 {values.data(), gradients.data(), terms.data()},
-                {pools.data(), tensors.data(), p.batch.grain_rows, 4 * p.batch.grains()},
+                {pools.data(), tensors.data(), p.batch.grain_rows, p.batch.grains(), bytes_of(p.graph->input.type)},
                 leaves.data(),
                 made.data()};
   flow.run();

@@ -43,7 +43,7 @@ struct FollowingCollective {
 
  private:
   [[nodiscard]] static constexpr Address of_place(const Place& place) {
-    return {.region = place.pool < 0 ? RegionKind::scratch : RegionKind::pools, .pool = place.pool, .begin = place.offset / 4};
+    return {.region = place.pool < 0 ? RegionKind::scratch : RegionKind::pools, .pool = place.pool, .begin = place.offset / float_bytes};
   }
   /// What begins at `element` of the flat buffer, or the bucket itself in its slot of a ring.
   [[nodiscard]] static constexpr Address within(RegionKind kind, const FlatBucket& b, bool ring, std::int64_t element, int copy) {

@@ -121,13 +121,10 @@ struct DataFlow {
     constexpr std::string_view of[] = {"forward", "backward", "backward for inputs", "backward for parameters"};
     return Text<64>{" the "} << of[static_cast<int>(kind)] << " of chunk " << chunk;
   }
-  constexpr void say(const FlowTensor& there, std::int64_t how, std::string_view begins = "") {
-    say_tensor(fault << begins, names, graph.node_count, there, how);
-  }
   /// The sentence of a place that does not hold what is read there.
   constexpr void wrong(int node, std::string_view wants, const FlowTensor& there, std::int64_t how) {
     refuse(node) << " reads in" << here().view() << wants << ", but there lies ";
-    say(there, how);
+    say_tensor(fault, names, graph.node_count, there, how);
     if (there.asked) fault << ", only if the loss is asked for";
     fault << fix;
   }
@@ -144,6 +141,13 @@ struct DataFlow {
     too_small(node, elements);
     return false;
   }
+  /// What is loaded or copied has elements of one type: the input of the model of its own, all else float32, or as large.
+  constexpr bool has_type(const Entry& entry, std::uint64_t what) {
+    const ElementType type = what == FlowNames::input ? graph.input.type : ElementType::float32;
+    if (entry.type == type) return true;
+    refuse(begin_node) << " writes in" << here().view() << ' ' << name_of(entry.type) << ", but what is read is " << name_of(type) << fix;
+    return false;
+  }
   constexpr void too_small(int node, std::int64_t elements) {
     refuse(node) << " writes in" << here().view() << ' ' << elements << " elements a row to a place that is too small, or not of its device" << fix;
   }
@@ -151,11 +155,8 @@ struct DataFlow {
   [[nodiscard]] static constexpr bool gone(const Place& place, const FlowTensor& read, const Place& written, bool elementwise) {
     return place.offset == written.offset ? !elementwise : read.what == 0;
   }
-  [[nodiscard]] constexpr bool gone(const Place& place, const Place& written, bool elementwise) {
-    return gone(place, tensors.at(place), written, elementwise);
-  }
   constexpr void spare(int node, const Place& read, const Place& written, bool elementwise, std::string_view what) {
-    if (read.pool == written.pool && fault.code.letter == '-' && gone(read, written, elementwise)) writes_over(node, what);
+    if (read.pool == written.pool && fault.code.letter == '-' && gone(read, tensors.at(read), written, elementwise)) writes_over(node, what);
   }
   constexpr bool of_chunk(int node) {
     if (node >= begin_node && node < end_node) return true;
@@ -170,8 +171,9 @@ struct DataFlow {
     const FlowTensor& in = tensors.at(entry.a);
     if (in.what != names.values[node.operands[0]] || in.how != leaf.takes || in.asked) return wrong(n, " its input", in, leaf.takes);
     if (leaf.other > 0 && !holds(n, entry.b, names.values[node.operands[1]], leaf.takes_other, " its second input")) return;
+    if (!leaf.computes) return unasked(n, " only hands on what it takes, but is run in");
     if (!tensors.put(entry.d, leaf.out, names.values[n + 1], leaf.gives)) return too_small(n, leaf.out);
-    if (leaf.other > 0 && entry.b.pool == entry.d.pool && gone(entry.b, entry.d, false)) return writes_over(n, "its second input");
+    if (leaf.other > 0) spare(n, entry.b, entry.d, false, "its second input");
     if (entry.a.pool == entry.d.pool && gone(entry.a, in, entry.d, leaf.elementwise)) return writes_over(n, "its input");
     if (leaf.statistics == 0 || !entry.e.set()) return;
     if (!tensors.put(entry.e, leaf.statistics, FlowNames::statistics(n), leaf.keeps)) return too_small(n, leaf.statistics);
@@ -198,14 +200,14 @@ struct DataFlow {
     }
     const std::int16_t to = entry.d.pool;
     if (to == Place::nowhere || entry.what == BodyOp::leaf_backward_weight) return;
-    if (graph.leaf(n).in.type != ElementType::float32) return unasked(n, " reads token ids, which have no gradient, but makes one in");
+    if (graph.leaf(n).in.type != ElementType::float32) return unasked(n, " reads what has no gradient, but makes one in");
     const std::int64_t back_to = entry.operand == 0 ? leaf.in : leaf.other;
     if (!tensors.put(entry.d, back_to, names.term(graph, n, entry.operand), entry.operand == 0 ? leaf.gives_back : leaf.gives_other_back))
       return too_small(n, back_to);
     if (entry.c.pool == to && gone(entry.c, back, entry.d, leaf.elementwise)) return writes_over(n, "the gradient of its output");
-    if (saved && ((leaf.reads_input && entry.a.pool == to && gone(entry.a, entry.d, leaf.elementwise)) ||
-                  ((leaf.reads_output || both) && entry.b.pool == to && gone(entry.b, entry.d, leaf.elementwise)) ||
-                  (leaf.statistics > 0 && entry.e.pool == to && gone(entry.e, entry.d, false))))
+    const auto over = [&](const Place& read, bool elementwise) { return read.pool == to && gone(read, tensors.at(read), entry.d, elementwise); };
+    if (saved && ((leaf.reads_input && over(entry.a, leaf.elementwise)) || ((leaf.reads_output || both) && over(entry.b, leaf.elementwise)) ||
+                  (leaf.statistics > 0 && over(entry.e, false))))
       writes_over(n, "what it has saved");
   }
   /// Two terms of a sum of ranks are added to a term; of two wholes, or two parts, the sum lies as they do.
@@ -222,14 +224,14 @@ struct DataFlow {
     }
     fault = Diagnosis{Code{'S', 17}, "in"} << here().view() << " two tensors of " << entry.features << " elements a row are added";
     if (entry.node >= 0) fault << " for layer " << entry.node;
-    say(a, a.how, ", but one is ");
-    say(b, b.how, ", the other ");
+    say_tensor(fault << ", but one is ", names, graph.node_count, a, a.how);
+    say_tensor(fault << ", the other ", names, graph.node_count, b, b.how);
     fault << fix;
   }
   constexpr void copy(const Entry& entry) {
     const FlowTensor& from = tensors.at(entry.a);
     if (from.what == 0 || from.elements != entry.features) return wrong(begin_node, " what is copied", from, from.how);
-    put(begin_node, entry.d, entry.features, from.what, from.how);
+    if (!has_type(entry, from.what) || !put(begin_node, entry.d, entry.features, from.what, from.how)) return;
     spare(begin_node, entry.a, entry.d, true, "what it copies");
   }
   /// A collective over the ranks of axis tensor, or a cut: it takes one way to lie and gives another.
@@ -254,9 +256,9 @@ struct DataFlow {
       spare(node, what == BodyOp::slice_value ? entry.a : entry.b, entry.d, false, "what is to lie another way, or the room of its parts");
   }
   constexpr void load(const Entry& entry, std::uint64_t what) {
-    if (what == names.values[0] && !takes(entry, graph.input.elements(), begin_node)) return;
+    if (what == FlowNames::input && !takes(entry, graph.input.elements(), begin_node)) return;
     if (entry.features == 0) return void(untargeted = entry.d);
-    put(begin_node, entry.d, entry.features, what, lying::whole, entry.when != When::always);
+    if (has_type(entry, what)) put(begin_node, entry.d, entry.features, what, lying::whole, entry.when != When::always);
   }
   constexpr void store(const Entry& entry) {
     const int last = graph.node_count;

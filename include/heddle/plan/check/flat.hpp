@@ -96,10 +96,10 @@ struct FlatCheck {
   [[nodiscard]] constexpr std::int64_t room_of(RegionKind kind, int role) const { return p.arenas[role][kind].elements(); }
   /// S19 of what is counted in elements.
   [[nodiscard]] static constexpr Diagnosis covers(std::string_view what, std::int64_t number, int role, std::int64_t begin, std::int64_t free) {
-    return overlaps(what, number, role, 4 * begin, 4 * free);
+    return overlaps(what, number, role, float_bytes * begin, float_bytes * free);
   }
   [[nodiscard]] static constexpr Diagnosis past(std::string_view what, std::int64_t number, int role, std::int64_t end, std::int64_t room) {
-    return ends_outside(what, number, role, 4 * end, 4 * room);
+    return ends_outside(what, number, role, float_bytes * end, float_bytes * room);
   }
   constexpr void wrong(std::string_view what, int node, int parameter, std::int64_t noted, std::int64_t follows) {
     fault = noted_otherwise(what, model.parameter_name(node, parameter).view(), noted, follows);

@@ -44,6 +44,7 @@ struct FlowNames {
   static constexpr std::uint64_t terms = flow_name(2);    ///< of the loss: what ranks tell each other
   static constexpr std::uint64_t shares = flow_name(3);   ///< of the loss: what is read back
   static constexpr std::uint64_t loss = flow_name(4);     ///< the gradient of the last value
+  static constexpr std::uint64_t input = flow_name(5);    ///< of the model
   /// What the forward of a layer leaves for its backward; numbers from the last one down, but for that which has the name 0.
   [[nodiscard]] static constexpr std::uint64_t statistics(int node) { return flow_name(~static_cast<std::uint64_t>(node + 1)); }
   /// What a leaf of two operands hands back to the second.
@@ -57,7 +58,7 @@ struct FlowNames {
 
   constexpr void find(const Graph& graph, bool training) const {
     const int nodes = graph.node_count;
-    values[0] = flow_name(5);
+    values[0] = input;
     for (int n = 0; n < nodes; ++n) {
       const Node& node = graph.nodes[n];
       const TracedLeaf& traced = graph.leaves[node.leaf];
@@ -96,6 +97,7 @@ struct FlowLeaf {
   std::int64_t keeps = 0;       // how the statistics lie
   bool input_part_reads_saved = false;
   bool elementwise = false;
+  bool computes = false;  // gives what it has made, in float32
 
   constexpr void describe(const Leaf& leaf, const Signature& s) {
     in = leaf.in.elements();
@@ -115,6 +117,7 @@ struct FlowLeaf {
     keeps = lies(leaf.statistics, s.statistics);
     input_part_reads_saved = leaf.input_part_reads_saved;
     elementwise = leaf.elementwise;
+    computes = leaf.out.type == ElementType::float32;
   }
 };
 
@@ -147,7 +150,8 @@ struct FlowTensors {
   FlowPool* pools;      ///< two in front of those of the Program: what lies nowhere, and scratch
   FlowTensor* tensors;  ///< one in front of room for every write: it is at no place
   std::int64_t grain_rows;
-  std::int64_t grain_bytes;
+  int grains;
+  std::int64_t input_bytes = float_bytes;  ///< of one element of the model's input
   int count = 1;
   int role = 0;
 
@@ -162,7 +166,8 @@ struct FlowTensors {
   constexpr bool put(const Place& place, std::int64_t elements, std::uint64_t what, std::int64_t how, bool asked = false, int parts = 1) {
     FlowPool& in = pools[place.pool + 2];
     const std::int64_t offset = place.offset;
-    const std::int64_t end = offset + (grain_rows * elements + 15) / 16 * 16 * grain_bytes * parts;
+    const std::int64_t bytes = grain_rows * elements * (what == FlowNames::input ? input_bytes : float_bytes);
+    const std::int64_t end = offset + (bytes + line_bytes - 1) / line_bytes * line_bytes * grains * parts;
     if (end > in.limit || in.role != role) return false;
     int to = 0;
     if (offset < in.end) {

@@ -55,15 +55,15 @@ struct FrozenCheck {
       return void(fault = noted_otherwise<std::int64_t>("whether a bucket of frozen parameters has gradients that are shared", "", 1, 0));
     std::int64_t& end = before[is.role][is.steps() ? 0 : 1];
     const std::int64_t least = is.steps() ? 0 : p.arenas[is.role][RegionKind::frozen].elements();
-    if (is.end() > end) return void(fault = ends_outside("bucket ", b, is.role, 4 * is.end(), 4 * end));
+    if (is.end() > end) return void(fault = ends_outside("bucket ", b, is.role, float_bytes * is.end(), float_bytes * end));
     if (is.begin < least || is.elements <= 0 || is.begin % unit_elements != 0)
-      return void(fault = overlaps("bucket ", b, is.role, 4 * is.begin, 4 * least));
+      return void(fault = overlaps("bucket ", b, is.role, float_bytes * is.begin, float_bytes * least));
     if (is.elements % unit_elements != 0)
       return void(fault = noted_otherwise("the elements of a sliced bucket", "", is.elements, rounded_up(is.elements, unit_elements)));
     end = is.begin;
     const std::int64_t room = p.arenas[is.role][RegionKind::thawed].elements();
     if (!p.storage.keeps && (is.slot < 0 || is.slot > 1 || is.elements > room))
-      return void(fault = ends_outside("bucket ", b, is.role, 4 * (is.slot * room + is.elements), 8 * room));
+      return void(fault = ends_outside("bucket ", b, is.role, float_bytes * (is.slot * room + is.elements), 2 * float_bytes * room));
     filled(b);
   }
   /// What a bucket says of its layers is so of those that lie in it.

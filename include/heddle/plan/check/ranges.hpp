@@ -136,7 +136,9 @@ struct RangeCheck {
         what == BodyOp::add_slice || what == BodyOp::reduce_parameter || (what >= BodyOp::reduce_start && what <= BodyOp::scatter_value);
     if (of_collective && !is_in(where, "collective", entry.collective, p.collective_count)) return;
     const std::int64_t bytes = p.arenas[p.device_of_chunk[chunk]].total;
-    if (!is_in(where, "elements of a row", entry.features, bytes / 4 + 1) || !is_in(where, "runs", entry.runs, bytes / 4 + 1, 1)) return;
+    if (!is_in(where, "element type", static_cast<int>(entry.type), element_types)) return;
+    const std::int64_t most = bytes / bytes_of(entry.type);
+    if (!is_in(where, "elements of a row", entry.features, most + 1) || !is_in(where, "runs", entry.runs, most + 1, 1)) return;
     for (const Place* place : {&entry.a, &entry.b, &entry.c, &entry.d, &entry.e})
       if (!is_there(where, *place, bytes)) return;
   }
@@ -149,7 +151,7 @@ struct RangeCheck {
     const Where where{"transfer ", number, "", 0};
     if (!is_in(where, "chunk", t.from_chunk, p.chunks) || !is_in(where, "chunk", t.to_chunk, p.chunks) ||
         !is_in(where, "device", t.from_role, p.roles) || !is_in(where, "device", t.to_role, p.roles) ||
-        !is_in(where, "use", t.use, p.use_count, -1) || !is_in(where, "elements", t.elements, p.arenas[t.to_role].total / 4 + 1))
+        !is_in(where, "use", t.use, p.use_count, -1) || !is_in(where, "elements", t.elements, p.arenas[t.to_role].total + 1))
       return;
     if (t.use < 0 && is_there(where, t.source, p.arenas[t.from_role].total)) is_there(where, t.target, p.arenas[t.to_role].total);
   }

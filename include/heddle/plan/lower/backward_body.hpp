@@ -141,7 +141,7 @@ struct BackwardWriter {
       return sum(value, own);
     }
     if (gradient[value] == none) {
-      out.append_copy(features(value), buffers.data[own].place, leaves_at[value]);
+      out.append_copy(in.graph.spec(value), buffers.data[own].place, leaves_at[value]);
       gradient[value] = buffer(leaves_at[value]);
     } else {
       out.append_sum(features(value), leaves_at[value], buffers.data[own].place, leaves_at[value]);

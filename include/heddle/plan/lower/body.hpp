@@ -126,7 +126,7 @@ struct Bodies {
     c.source = address_of(sums ? d : gathers ? a : b);
     c.target = address_of(gathers ? b : d);
     c.payload = entry.features * in.batch.micro_rows;
-    c.elements = (sums ? in.held().of(entry.features) : in.held().parts(entry.features)) / 4;
+    c.elements = (sums ? in.held().of(entry.features) : in.held().parts(entry.features)) / float_bytes;
   }
   /// Of a gradient that is whole on every rank of axis tensor, where it is made: in the last level, or in the ring of its unit.
   constexpr void append_parameter_sum(const BodyInput& in, int node, int parameter) {
@@ -143,9 +143,10 @@ struct Bodies {
     c.source = c.target;
     c.elements = c.payload = place.elements;
   }
-  constexpr void append_copy(std::int64_t features, const Place& from, const Place& to) {
+  constexpr void append_copy(const Spec& value, const Place& from, const Place& to) {
     Entry& entry = append(BodyOp::copy);
-    entry.features = features;
+    entry.type = value.type;
+    entry.features = value.elements();
     entry.a = from;
     entry.d = to;
   }

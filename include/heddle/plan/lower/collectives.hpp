@@ -151,7 +151,7 @@ struct UnitCollectives {
   Address to;
   to.region = place.pool == Place::scratch ? RegionKind::scratch : RegionKind::pools;
   to.pool = place.pool;
-  to.begin = place.offset / 4;
+  to.begin = place.offset / float_bytes;
   return to;
 }
 

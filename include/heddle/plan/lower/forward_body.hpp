@@ -58,6 +58,7 @@ struct ForwardWriter {
     if (!takes_input) return;
     here[0] = out.take(chunk, PoolKind::frame, in.held().value(0));
     Entry& load = out.append(BodyOp::load_input);
+    load.type = in.graph.input.type;
     load.features = in.graph.input.elements();
     load.d = here[0];
   }

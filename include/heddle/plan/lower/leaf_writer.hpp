@@ -29,7 +29,7 @@ struct LeafWriter {
     if (traced.leaf.sums) {
       out.append_sum(features, here[n.operands[1]], from, to).node = node;
     } else if (traced.leaf.reshapes) {
-      if (!(from == to)) out.append_copy(features, from, to);
+      if (!(from == to)) out.append_copy(traced.leaf.out, from, to);
     } else {
       Entry& entry = out.append(BodyOp::leaf_forward, node);
       entry.features = features;

@@ -86,21 +86,21 @@ struct ArenaWriter {
 constexpr void put_flat_regions(const ArenaInput& in, int role, ArenaWriter& to) {
   const Storage& kept = in.storage;
   const std::int64_t largest = in.largest(role, 0, in.bucket_count);
-  const std::int64_t frozen = 4 * in.flat.frozen_elements[role];
-  const std::int64_t own = 4 * in.flat.role_elements[role];
-  const std::int64_t all = 4 * in.flat.gradient_elements[role];
+  const std::int64_t frozen = float_bytes * in.flat.frozen_elements[role];
+  const std::int64_t own = float_bytes * in.flat.role_elements[role];
+  const std::int64_t all = float_bytes * in.flat.gradient_elements[role];
   to.put(RegionKind::parameters, Addressing::flat, own / kept.parameter_parts(), 1, kept.parameter_parts());
   to.put(RegionKind::frozen, Addressing::flat, frozen / kept.parameter_parts(), 1, kept.parameter_parts());
   if (kept.parameters && kept.keeps) {
     to.put(RegionKind::gathered, Addressing::flat, all);
-    to.put(RegionKind::thawed, Addressing::flat, 4 * in.flat.thawed_elements[role]);
+    to.put(RegionKind::thawed, Addressing::flat, float_bytes * in.flat.thawed_elements[role]);
   } else {
-    to.put(RegionKind::gathered, Addressing::ring, 4 * largest, kept.parameters ? 2 : 0);
-    to.put(RegionKind::thawed, Addressing::ring, 4 * in.largest(role, in.bucket_count, in.frozen_count), kept.parameters ? 2 : 0);
+    to.put(RegionKind::gathered, Addressing::ring, float_bytes * largest, kept.parameters ? 2 : 0);
+    to.put(RegionKind::thawed, Addressing::ring, float_bytes * in.largest(role, in.bucket_count, in.frozen_count), kept.parameters ? 2 : 0);
   }
   to.put(RegionKind::gradients, Addressing::flat, all / kept.gradient_parts(), in.batch.levels(), kept.gradient_parts());
-  to.put(RegionKind::fresh, Addressing::ring, 4 * largest, kept.gradients ? 2 : 0);
-  to.put(RegionKind::arrived, Addressing::ring, 4 * largest / kept.parts, kept.adds_slices ? 2 : 0, kept.parts);
+  to.put(RegionKind::fresh, Addressing::ring, float_bytes * largest, kept.gradients ? 2 : 0);
+  to.put(RegionKind::arrived, Addressing::ring, float_bytes * largest / kept.parts, kept.adds_slices ? 2 : 0, kept.parts);
   to.put_list(RegionKind::ties, in.tie_room[role]);
   to.put(RegionKind::states, Addressing::flat, own / kept.state_parts(), in.states, kept.state_parts());
 }
@@ -113,9 +113,9 @@ constexpr void put_flat_regions(const ArenaInput& in, int role, ArenaWriter& to)
   ArenaWriter to;
   put_flat_regions(in, role, to);
   const bool has_loss = role == in.layout.device_of_chunk[chunks - 1];
-  to.put_list(RegionKind::losses, has_loss ? rounded_up(4 * (in.batch.rank_grains() + 1), line_bytes) : 0);
-  to.put_list(RegionKind::norms, rounded_up(4 * norm_floats(in.clips, in.scales_loss, in.flat.unit_count), line_bytes));
-  to.put_list(RegionKind::zeros, rounded_up(4 * in.most_zeros(role), line_bytes));
+  to.put_list(RegionKind::losses, has_loss ? rounded_up(float_bytes * (in.batch.rank_grains() + 1), line_bytes) : 0);
+  to.put_list(RegionKind::norms, rounded_up(float_bytes * norm_floats(in.clips, in.scales_loss, in.flat.unit_count), line_bytes));
+  to.put_list(RegionKind::zeros, rounded_up(float_bytes * in.most_zeros(role), line_bytes));
   const std::int64_t trained = place_pools(training, chunks * pool_kinds, role, to.end);
   const std::int64_t evaluated = place_pools(evaluation, chunks * pool_kinds, role, to.end);
   to.put_list(RegionKind::pools, (trained > evaluated ? trained : evaluated) - to.end);

@@ -63,7 +63,7 @@ template <class Arrays> struct StageMemory : Arrays {
     if (holds_frozen()) add_units(frozen, largest_frozen_unit, true, request.storage.parameters);
     for (int n = 0; n < request.graph.node_count; ++n)
       if (request.graph.nodes[n].tied_to >= 0 && !request.graph.frozen(n))
-        ties += rounded_up(4 * request.graph.parameter_elements(n) + line_bytes * request.graph.nodes[n].parameter_count, unit_bytes) /
+        ties += rounded_up(float_bytes * request.graph.parameter_elements(n) + line_bytes * request.graph.nodes[n].parameter_count, unit_bytes) /
                 request.storage.state_parts();
     add_saved(facts);
     for (int p = 0; p < cut.pieces; ++p)
@@ -114,12 +114,12 @@ template <class Arrays> struct StageMemory : Arrays {
     sum += ties + still / kept.parameter_parts() + (!kept.parameters ? 0 : kept.keeps ? all + still : 2 * (most_of.unit + most_of.frozen_unit));
     if (kept.gradients) sum += 2 * most_of.unit;
     if (kept.adds_slices) sum += 2 * most_of.unit / kept.parts;
-    sum += rounded_up(4 * most_of.zeros, line_bytes);
+    sum += rounded_up(float_bytes * most_of.zeros, line_bytes);
     std::int64_t frame = framed[end] - framed[begin] + received[begin];
     std::int64_t pools = 0;
     if (end == cut.pieces) {
       frame += request.held().of(request.target_features) + boundary[end];
-      sum += rounded_up(4 * (request.batch.rank_grains() + 1), line_bytes);
+      sum += rounded_up(float_bytes * (request.batch.rank_grains() + 1), line_bytes);
     } else {
       frame += sent[end];
       pools += slots[static_cast<int>(PoolKind::gradient_in)] * gradient_at(end);
@@ -128,7 +128,7 @@ template <class Arrays> struct StageMemory : Arrays {
     if (request.splits_backward) pools += slots[static_cast<int>(PoolKind::gradient_reread)] * (reread[end] - reread[begin] - arrives[end]);
     pools += slots[static_cast<int>(PoolKind::frame)] * frame;
     if (begin > 0 && gradient_at(begin) == 0 && pools < of_evaluation(begin, end)) pools = of_evaluation(begin, end);
-    return sum + pools + most_of.scratch + rounded_up(4 * norm_floats(request.clips, request.scales_loss, units), line_bytes);
+    return sum + pools + most_of.scratch + rounded_up(float_bytes * norm_floats(request.clips, request.scales_loss, units), line_bytes);
   }
   /// Frames of an evaluation in a stage that others stand before and behind: one is received, one computes, two are sent. Where gradients are sent
   /// back a training has more room than these take.

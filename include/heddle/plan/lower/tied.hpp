@@ -64,7 +64,7 @@ constexpr int find_ties(const BucketRequest& in, const FlatBucket* buckets, int 
   int transfers = 0;
   each_tied_transfer(uses.data, uses.count, [&](int use, int to) {
     ++transfers;
-    room_bytes[uses.data[to].role] += 4 * buckets[uses.data[use].bucket].elements / in.storage.state_parts();
+    room_bytes[uses.data[to].role] += float_bytes * buckets[uses.data[use].bucket].elements / in.storage.state_parts();
   });
   return transfers;
 }
@@ -88,7 +88,7 @@ constexpr void append_tied_transfers(const TiedUse* uses, int use_count, const F
     t.payload = bucket.payload;  // of all slices
     t.use = static_cast<std::int16_t>(use);
     t.target.offset = room[t.to_role];
-    room[t.to_role] += 4 * t.elements;
+    room[t.to_role] += float_bytes * t.elements;
     to.append() = t;
   });
 }

@@ -17,7 +17,8 @@ namespace heddle::plan_room {
 /// Of all parameters of a node, each on lines of its own: 128 of Linear<4, 3>.
 [[nodiscard]] constexpr std::int64_t parameter_bytes(const Graph& graph, int node) {
   std::int64_t sum = 0;
-  for (int k = 0; k < graph.nodes[node].parameter_count; ++k) sum += rounded_up(4 * graph.leaf(node).parameters[k].shape.elements(), line_bytes);
+  for (int k = 0; k < graph.nodes[node].parameter_count; ++k)
+    sum += rounded_up(float_bytes * graph.leaf(node).parameters[k].shape.elements(), line_bytes);
   return sum;
 }
 

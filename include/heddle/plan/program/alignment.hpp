@@ -11,10 +11,10 @@
 
 namespace heddle::plan_room {
 
-inline constexpr std::int64_t line_bytes = 64;       ///< every tensor starts at a multiple of this
-inline constexpr std::int64_t unit_bytes = 64 * 64;  ///< a unit is padded to 64 parts of 64 bytes, whatever the layout
-inline constexpr std::int64_t line_elements = line_bytes / bytes_of(ElementType::float32);  ///< of parameters: offsets in flat buffers count elements
-inline constexpr std::int64_t unit_elements = unit_bytes / bytes_of(ElementType::float32);
+inline constexpr std::int64_t line_bytes = 64;                           ///< every tensor starts at a multiple of this
+inline constexpr std::int64_t unit_bytes = 64 * 64;                      ///< a unit is padded to 64 parts of 64 bytes, whatever the layout
+inline constexpr std::int64_t line_elements = line_bytes / float_bytes;  ///< of parameters: offsets in flat buffers count elements
+inline constexpr std::int64_t unit_elements = unit_bytes / float_bytes;
 
 [[nodiscard]] constexpr std::int64_t rounded_up(std::int64_t size, std::int64_t multiple) { return (size + multiple - 1) / multiple * multiple; }
 

@@ -102,9 +102,10 @@ struct Entry {
   BodyOp what = BodyOp::copy;
   When when = When::always;
   Axis axis = Axis::data;
-  std::int8_t operand = 0;       // leaf_backward of a leaf of two operands: whose gradient it makes
-  std::int16_t bucket = -1;      // reductions, gathers, gaps and slices of units; reduce_parameter: number of the parameter in its leaf
-  std::int16_t collective = -1;  // of reductions and gathers, also of values, and of what adds a slice: number in Program::collectives
+  std::int8_t operand = 0;                  // leaf_backward of a leaf of two operands: whose gradient it makes
+  ElementType type = ElementType::float32;  // of what load_input and copy write
+  std::int16_t bucket = -1;                 // reductions, gathers, gaps and slices of units; reduce_parameter: number of the parameter in its leaf
+  std::int16_t collective = -1;             // of reductions and gathers, also of values, and of what adds a slice: number in Program::collectives
   std::int32_t node = -1;
   std::int64_t features = 0;  // of the tensors of add, copy, load, loss, store; of the whole in reduce, gather, scatter, slice
   std::int64_t runs = 1;      // gather, scatter, slice: of consecutive elements that one row of a part has
@@ -272,25 +273,24 @@ struct Program {
 
   /// What a compute runs.
   [[nodiscard]] constexpr const IndexRange& body(const Instruction& compute) const {
-    const IndexRange* const bodies = compute.op == ListOp::forward           ? forward_bodies
-                                     : compute.op == ListOp::backward_weight ? weight_bodies
-                                                                             : backward_bodies;
-    return bodies[compute.chunk];
+    if (compute.op == ListOp::forward) return forward_bodies[compute.chunk];
+    return compute.op == ListOp::backward_weight ? weight_bodies[compute.chunk] : backward_bodies[compute.chunk];
   }
   [[nodiscard]] constexpr int loss_role() const { return device_of_chunk[chunks - 1]; }
   [[nodiscard]] constexpr int slot(int pool, int micro_batch) const { return slots[pool * batch.total_micro_batches() + micro_batch]; }
   [[nodiscard]] constexpr bool reduces_norm_along(Axis a) const { return (clips || scales_loss) && plan_room::reduces_norm_along(a, mesh, storage); }
   [[nodiscard]] constexpr int norm_floats() const { return plan_room::norm_floats(clips, scales_loss, unit_count); }
-  /// Elements from one grain of a value to the next, float32 or int32 alike.
-  [[nodiscard]] constexpr std::int64_t grain_stride(std::int64_t features) const {
-    return grain_bytes(batch.grain_rows, features, ElementType::float32) / bytes_of(ElementType::float32);
+  /// Room for so many floats from one grain of a value to the next: its lines are full whatever its elements are.
+  [[nodiscard]] constexpr std::int64_t grain_stride(std::int64_t features, ElementType type = ElementType::float32) const {
+    return grain_bytes(batch.grain_rows, features, type) / float_bytes;
   }
   /// What a transfer moves elements of: a gradient is float32, a value what its layer gives.
   [[nodiscard]] constexpr ElementType type_of(const Transfer& t) const {
     return t.gradient || t.use >= 0 ? ElementType::float32 : graph->spec(t.value).type;
   }
-  /// With padding: 16 rows of 50 token ids or features are 3,200 bytes.
+  /// With padding: 16 rows of 50 token ids or features are 3,200 bytes, of 50 pixels in uint8 832.
   [[nodiscard]] constexpr Bytes bytes(const Transfer& t) const { return Bytes{t.elements * bytes_of(type_of(t))}; }
+  [[nodiscard]] constexpr std::int64_t floats(const Transfer& t) const { return bytes(t).value / float_bytes; }  ///< whole lines, whatever is in them
 };
 
 }  // namespace heddle::plan_room

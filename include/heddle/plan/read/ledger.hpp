@@ -35,8 +35,8 @@ template <class Wanted> [[nodiscard]] constexpr Volume volume_of(const Program& 
     const int n = p.mesh.size(c.axis);
     const std::int64_t groups = p.mesh.ranks() / n / (c.axis == Axis::stage ? 1 : p.roles);
     const std::int64_t passes = groups * times * c.halves() * (n - 1);
-    v.total_payload += Bytes{passes * c.payload * 4 / c.slices};
-    v.total_with_padding += Bytes{passes * c.elements * 4};
+    v.total_payload += Bytes{passes * c.payload * float_bytes / c.slices};
+    v.total_with_padding += Bytes{passes * c.elements * float_bytes};
     v.messages += passes * n;
   });
   return v;

@@ -58,6 +58,7 @@ HEDDLE_COLD constexpr void add_bodies(Fnv& hash, const Program& p) {
         for (const Place& place : {entry.a, entry.b, entry.c, entry.d}) add_place(hash, place);
         if (entry.e.set()) add_place(hash, entry.e);
         if (entry.operand != 0) hash.add(entry.operand);
+        if (entry.type != ElementType::float32) hash.add_text(name_of(entry.type));
       }
 }
 

@@ -98,7 +98,7 @@ struct EarlyGradients {
     });
   EarlyGradients early;
   if (begin < 0) return early;
-  early.bytes = 4 * (p.arenas[role].flat_elements() - begin);
+  early.bytes = float_bytes * (p.arenas[role].flat_elements() - begin);
   each_place([&](const ParameterPlace& place) { early.payload += place.begin >= begin ? place.elements : 0; });
   return early;
 }
@@ -110,14 +110,14 @@ struct EarlyGradients {
 [[nodiscard]] constexpr std::int64_t joined_bytes(const Program& p, int role) {
   std::int64_t all = 0;
   for (int b = 0; b < p.bucket_count; ++b)
-    if (p.buckets[b].role == role && p.buckets[b].shared) all += 4 * p.buckets[b].elements;
+    if (p.buckets[b].role == role && p.buckets[b].shared) all += float_bytes * p.buckets[b].elements;
   for (int c = 0; c < p.chunks; ++c) {
     std::int64_t chunk = 0;
     for (int n = p.first_node[c]; p.device_of_chunk[c] == role && n < p.first_node[c + 1]; ++n) {
       bool shared = false;
       for (int u = 0; u < p.use_count; ++u) shared = shared || p.uses[u].node == n;
       for (int i = 0; i < p.graph->nodes[n].trained_count() && !shared; ++i)
-        chunk += rounded_up(4 * p.parameters[p.graph->nodes[n].first_parameter + i].elements, line_bytes);
+        chunk += rounded_up(float_bytes * p.parameters[p.graph->nodes[n].first_parameter + i].elements, line_bytes);
     }
     all += rounded_up(chunk, unit_bytes);
   }
