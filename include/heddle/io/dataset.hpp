@@ -118,8 +118,8 @@ template <class Data, class Rows> class LabelledInMemory : public RowsInMemory<s
   }
 
  protected:
-  LabelledInMemory(Rows rows, const std::string& inputs_name, const std::string& labels_name)
-      : LabelledInMemory(std::make_shared<const Rows>(sound(std::move(rows), inputs_name, labels_name))) {}
+  LabelledInMemory(Rows given, const std::string& inputs_name, const std::string& labels_name)
+      : LabelledInMemory(std::make_shared<const Rows>(sound(std::move(given), inputs_name, labels_name))) {}
 
  private:
   using typename AllRows::Order;
@@ -130,9 +130,9 @@ template <class Data, class Rows> class LabelledInMemory : public RowsInMemory<s
                  owner->labels_of_a_row, nullptr, owner},
                 owner->classes) {}
   [[nodiscard]] LabelledInMemory part(const Order& numbered) const { return {*this, numbered}; }
-  static Rows sound(Rows rows, const std::string& inputs_name, const std::string& labels_name) {
-    refuse_unsound_labels(rows, inputs_name, labels_name);
-    return rows;
+  static Rows sound(Rows given, const std::string& inputs_name, const std::string& labels_name) {
+    refuse_unsound_labels(given, inputs_name, labels_name);
+    return given;
   }
 };
 

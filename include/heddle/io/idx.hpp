@@ -124,7 +124,7 @@ template <class Data, class OfRows> class IdxImages : public Data {
           return read(BytesInMemory{images, images_name}, BytesInMemory{labels, labels_name}, classes);
         })) {}
   /// From rows that labelled_rows has read.
-  IdxImages(Rows rows, const std::string& images_name, const std::string& labels_name) : Data(std::move(rows), images_name, labels_name) {}
+  IdxImages(Rows given, const std::string& images_name, const std::string& labels_name) : Data(std::move(given), images_name, labels_name) {}
 
  private:
   template <ByteSource Source> static IdxImages read(Source images, Source labels, int classes) {
