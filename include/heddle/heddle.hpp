@@ -11,6 +11,7 @@
 #include "heddle/graph/branches.hpp"
 #include "heddle/graph/frozen.hpp"
 #include "heddle/graph/layers/attention.hpp"
+#include "heddle/graph/layers/batch_norm.hpp"
 #include "heddle/graph/layers/by_hand.hpp"
 #include "heddle/graph/layers/concat.hpp"
 #include "heddle/graph/layers/dropout.hpp"

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "conformance/attention_reference.hpp"
+#include "conformance/batch_norm_reference.hpp"
 #include "conformance/join_reference.hpp"
 #include "conformance/reference.hpp"
 #include "heddle/run/kernel_table.hpp"
@@ -54,6 +55,9 @@ template <class L, class C> class LayerTrial {
     test_.context.trains = seed % 4 != 0;
     test_.context.first_row = sizes_.below(9);
     if (leaf_.elementwise) special_numbers();
+    for (std::size_t p = 0; p < test_.parameters.size(); ++p)
+      if (leaf_.parameters[p].tracks == 2)  // a variance
+        for (float& value : test_.parameters[p]) value = std::abs(value);
   }
   [[nodiscard]] std::string place() const {
     Text<64> words;

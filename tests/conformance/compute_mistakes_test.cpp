@@ -134,6 +134,15 @@ TEST_CASE("what joins two values and hands one of them a gradient that is not it
   tells(said<ConcatAlong<1>, Mistake::leaves_an_element>(), "of the output is 0 and should be");
 }
 
+TEST_CASE("what normalises rows together is refused that leaves rows out, other statistics, or other sums of what it tracks") {
+  CHECK(said<BatchNorm2d<3>, Mistake::none>() == "");
+  tells(said<BatchNorm2d<3>, Mistake::forgets_late_rows>(), "changes the forward");
+  tells(said<BatchNorm2d<3>, Mistake::statistics_of_others>(), "element 0 of the statistics");
+  tells(said<BatchNorm2d<3>, Mistake::wrong_weight_gradient>(), "of the gradient of 'running_var' is");
+  tells(said<BatchNorm2d<3>, Mistake::adds_always>(), "what was in the gradients before changes a backward that overwrites");
+  tells(said<BatchNorm2d<3>, Mistake::leaves_gradients_without_rows>(), "changes a backward that overwrites");
+}
+
 TEST_CASE("a forward with a mistake is refused, with the layer, its extents and what is wrong") {
   tells(said<Linear<4, 3>, Mistake::leaves_an_element>(), "of the output is 0 and should be");
   tells(said<Tanh, Mistake::writes_beyond>(), "forward writes beside its output");

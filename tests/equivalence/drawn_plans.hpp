@@ -12,6 +12,7 @@
 
 #include "heddle/backend/field_threads.hpp"
 #include "heddle/plan/lowered.hpp"
+#include "heddle/plan/one_device.hpp"
 
 namespace drawn_plans {
 
@@ -35,6 +36,10 @@ struct Later : Sequential<Input<2, 3>, ReLU, Flatten, Tanh, Linear<6, 6>, GELU, 
 /// Norms leave statistics for their backward, a frozen one for the gradient of its input alone.
 struct NormedBlock : Residual<LayerNorm<6>, Linear<6, 12>, GELU, RMSNorm<12, Epsilon<6>>, Dropout<1, 3>, Linear<12, 6>, Dropout<1, 4>> {};
 struct Normed : Sequential<Input<4, 6>, RMSNorm<6>, Linear<6, 6>, Repeat<2, NormedBlock>, Frozen<LayerNorm<6>>, Linear<6, 4>> {};
+/// Images whose channels are normalised over grains, and by what was tracked where that is frozen.
+struct ImagedBlock : Residual<BatchNorm2d<6, Momentum<1, 3>>, Tanh> {};
+struct Imaged : Sequential<Input<3>, Linear<3, 12>, Unflatten<6, 2, 1>, BatchNorm2d<6>, Repeat<2, ImagedBlock>, Frozen<BatchNorm2d<6>>, GELU, Flatten,
+                           Linear<12, 6>, Unflatten<6, 1, 1>, BatchNorm2d<6>, Flatten> {};
 /// Branches that are added or joined, of the input, in blocks and of a value with itself.
 struct ForkedBlock : Branches<Add, Sequential<Branches<Concat, Linear<6, 4>, Tanh>, Linear<10, 6>>, Sequential<>, Frozen<Linear<6, 6>>> {};
 struct Forked : Sequential<Input<4, 6>, Branches<ConcatAlong<0>, Linear<6, 6>, Sequential<>>, Repeat<2, ForkedBlock>,
@@ -91,6 +96,7 @@ template <class Model, class Loss, class Optimizer> DrawnModel drawn_model(const
       drawn_model<Tuned, CrossEntropy, AdamW>("Tuned"),
       drawn_model<Normed, CrossEntropy, AdamW>("Normed"),
       drawn_model<Forked, CrossEntropy, Adam>("Forked"),
+      drawn_model<Imaged, CrossEntropy, AdamW>("Imaged"),
       drawn_model<Attending, MeanSquaredError, Adam>("Attending"),
   };
   return all;
@@ -214,7 +220,7 @@ inline void draw_batch(Draw& draw, const Graph& graph, DrawnPlan& plan) {
 
 // ---- one device
 
-/// References of all drawn plans, by model, rows, clipping and groups.
+/// References of all drawn plans, by model, rows, clipping and groups, and by grains where rows are normalised together.
 class Devices {
  public:
   using Alone = OneDevice<FieldThreads::SessionOfOne>;
@@ -222,22 +228,25 @@ class Devices {
   explicit Devices(ProofOptions how) : how_(how) {}
   [[nodiscard]] Alone& of(const DrawnPlan& plan) {
     const BatchDivision& batch = plan.request.batch;
-    const bool drops = batch.remedy == Remedy::drop;
+    const bool joins = first_joining_rows(*plan.model->work.graph) >= 0;
+    const bool fills = batch.remedy == Remedy::drop || (joins && batch.remedy != Remedy::pad);
     const Key key{plan.model,
                   batch.batch,
-                  drops ? batch.capacity() : batch.batch,
-                  drops ? Remedy::keep : batch.remedy,
-                  drops,
+                  fills ? batch.capacity() : batch.batch,
+                  fills ? Remedy::keep : batch.remedy,
+                  fills ? batch.remedy : Remedy::none,
                   plan.request.clips,
-                  plan.request.groups.any()};
+                  plan.request.groups.any(),
+                  joins ? batch.grain_rows : 0};
     auto found = all_.find(key);
     if (found == all_.end()) found = all_.emplace(key, make(plan, key)).first;
     return *found->second->alone;
   }
 
  private:
-  /// Model, rows that are given, rows that count, what a smaller batch means, whether some are dropped, clipping, groups.
-  using Key = std::tuple<const DrawnModel*, int, int, Remedy, bool, bool, bool>;
+  /// Model, rows that are given, rows that count, what a smaller batch means, what it means to the plan if that is something else, clipping, groups,
+  /// rows of a grain if they count.
+  using Key = std::tuple<const DrawnModel*, int, int, Remedy, Remedy, bool, bool, int>;
   struct Made {
     LoweredPlan programs;
     std::unique_ptr<Alone> alone;
@@ -249,6 +258,11 @@ class Devices {
     BatchRequest rows;
     rows.batch = std::get<2>(key);
     rows.remedy = std::get<3>(key);
+    const int grain = std::get<7>(key);
+    if (rows.remedy == Remedy::pad && grain > 0)
+      rows.rounds = plan.request.batch.capacity() / grain;  // as OneDeviceOf
+    else
+      rows.grain_rows = grain;
     request.batch = divide_batch(request.layout, rows);
     request.scales_loss = false;
     request.again = {};

@@ -23,11 +23,7 @@ struct Words : Sequential<Input<4>, Named<"in", Embedding<12, 4>>, Repeat<2, Blo
 template <class... Parts> using OfWords = Plan<Words, CrossEntropy, MomentumSGD, Batch<4>, Clip<GlobalNorm>, Parts...>;
 
 /// One device with the rows of a plan, as prove<ThePlan>() takes it.
-template <class ThePlan, class Request = plan_room::RequestOf<ThePlan>>
-using AloneOf = std::conditional_t<
-    Request::clips,
-    Plan<typename Request::Model, typename Request::Loss, typename Request::Optimizer, typename Request::Rows, Single, Clip<GlobalNorm>>,
-    Plan<typename Request::Model, typename Request::Loss, typename Request::Optimizer, typename Request::Rows, Single>>;
+template <class ThePlan> using AloneOf = typename plan_room::OneDeviceOf<plan_room::RequestOf<ThePlan>>::Unscaled;
 template <class OfPlan> Proof proof_of_data(const PlanAsData& plan, const PlanAsData& one) {
   CHECK(plan.training().batch.remedy != Remedy::drop);  // prove<ThePlan>() then compares with the rows that are left
   const FieldWork work = field_work<typename OfPlan::Model, typename OfPlan::Loss, typename OfPlan::Optimizer>();
@@ -65,6 +61,13 @@ template <class... Parts> using OfAdapted = Plan<Adapted, CrossEntropy, AdamW, B
 struct NormedBlock : Residual<RMSNorm<4, Epsilon<6>>, Linear<4, 6>, GELU, Dropout<1, 4>, Linear<6, 4>, Dropout<1, 3>> {};
 struct Normed : Sequential<Input<4, 4>, LayerNorm<4>, Repeat<2, NormedBlock>, LayerNorm<4, NoBias>, Linear<4, 6>> {};
 template <class... Parts> using OfNormed = Plan<Normed, CrossEntropy, AdamW, Batch<8>, Parts...>;
+/// Images whose channels are normalised over a grain, once as they are.
+struct ImagedBlock : Residual<BatchNorm2d<6, Momentum<1, 3>>, Tanh> {};
+struct Imaged
+    : Sequential<Linear<3, 12>, Unflatten<6, 1, 2>, BatchNorm2d<6>, Repeat<2, ImagedBlock>, Frozen<BatchNorm2d<6>>, GELU, Flatten, Linear<12, 6>> {};
+template <class... Parts> using OfImaged = Plan<Imaged, CrossEntropy, AdamW, Batch<8, KeepLast>, Grain<2>, Parts...>;
+struct Maps : Sequential<Input<6, 1, 2>, Linear<2, 4>, BatchNorm2d<6>, GELU, BatchNorm2d<6, Epsilon<3>>, Linear<4, 3>> {};
+template <class... Parts> using OfMaps = Plan<Maps, MeanSquaredError, AdamW, Batch<4>, Grain<2>, Parts...>;
 /// Attention, causal and with shared keys and values, between norms.
 struct Attending : Sequential<Input<4, 4>, LayerNorm<4>, Linear<4, 12>, SelfAttention<Heads<4>, Causal>, Linear<4, 8>,
                               Residual<RMSNorm<8>, Linear<8, 16>, SelfAttention<Heads<4>, KeyValueHeads<2>>, Linear<8, 8>>, Linear<8, 6>> {};
@@ -162,6 +165,27 @@ TEST_CASE("norms and dropout do, with vectors whole or in parts on ranks that sp
       .data<OfNormed<Hybrid<TensorParallel<2, SequenceParallel>, Staged<OneFOneB, Microbatches<2>>, DataParallel<2>>>>()
       .data<OfNormed<TensorParallel<2, SequenceParallel>, Recompute<EveryBlock>>>()
       .data<OfNormed<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2, SequenceParallel>>, Recompute<RMSNorm<4, Epsilon<6>>>>>();
+}
+
+TEST_CASE("norms over grains do, where these have the same rows, and what they track does") {
+  OneHash{}
+      .plan<OfImaged<Single>>()
+      .plan<OfImaged<DataParallel<2>>>()
+      .data<OfImaged<DataParallel<2>, Accumulate<2>>>()
+      .data<OfImaged<Sharded<4>>>()
+      .data<OfImaged<TensorParallel<2>>>()
+      .plan<OfImaged<TensorParallel<3>, Recompute<EveryBlock>, LossScaling>>()
+      .data<OfImaged<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2>, Sharded<2>>>>()
+      .data<OfImaged<Staged<OneFOneB, Microbatches<4>>>>();
+  using Split = OfMaps<TensorParallel<2, SequenceParallel>>;
+  static_assert(Split::training.parameters[2].split == laid::shard(0));
+  OneHash{}
+      .plan<Split>()
+      .plan<OfMaps<TensorParallel<3, SequenceParallel>>>()
+      .data<OfMaps<Hybrid<TensorParallel<2, SequenceParallel>, Sharded<2>>, Recompute<BatchNorm2d<6>>>>();
+  CHECK(prove<OfImaged<Hybrid<TensorParallel<2>, DataParallel<2>>, Clip<GlobalNorm>>>().ok());
+  CHECK(prove<Plan<Imaged, CrossEntropy, SGD, Batch<11, PadLast>, DataParallel<3>>>().ok());  // grains of 4 rows, the last of 3
+  CHECK(prove<Plan<Imaged, CrossEntropy, SGD, Batch<11, DropLast>, DataParallel<3>>>().ok());
 }
 
 TEST_CASE("gates and their values, whole and in sections, do") {

@@ -76,6 +76,10 @@ TEST_CASE("every drawn plan that the checks accept computes what one device comp
       ++refused[found.code.letter + std::to_string(found.code.number)];
       continue;
     }
+    if (const Diagnosis found = check_one_device(*plan.model->work.graph, plan.request.batch); !found.ok()) {
+      ++refused[found.code.letter + std::to_string(found.code.number)];
+      continue;
+    }
     ++legal;
     const bool many = programs.training().mesh.ranks() > 1;
     const bool threads = (many ? of_many : of_one)++ % 10 == 0 || all_on_threads;

@@ -8,6 +8,7 @@ The tests read only the committed results. Tensors of a file:
   input, labels or targets   the batch (absent for 784 features: rows follow from the formula below)
   initial.NAME               parameters before step 1, NAME as in the state_dict
   output, loss, gradient.NAME   of step 1; a frozen parameter has no gradient
+  predicted                  where a model tracks running statistics: outputs after the last step; output and loss are then of a prediction, too
   after1.NAME, after20.NAME, losses   after optimizer steps on the same batch; losses[k] is that before step k + 1
 Token ids are (3 i + 5 j + i j) mod 13, the labels the ids that follow. Other inputs are multiples of 1/128, targets of 1/16, made from integers, so every program makes the same ones:
   input(i, j) = ((37 i + 101 j + i j) mod 127) / 128, label(i) = (7 i + 3) mod 10, target(i, j) = (((53 i + 29 j + i j) mod 31) - 15) / 16
@@ -195,6 +196,27 @@ class Gated(nn.Module):
         return self.linear2(self.block(self.linear1(x)))
 
 
+class Imaged(nn.Module):
+    """linear3(tanh(norm2(linear2(gelu(norm1(linear1(x))))))), norms over images of 3 and of 8 channels"""
+
+    def __init__(self, features, outputs):
+        super().__init__()
+        self.linear1, self.linear2, self.linear3 = nn.Linear(features, 48), nn.Linear(48, 32), nn.Linear(32, outputs)
+        self.norm1, self.norm2 = nn.BatchNorm2d(3), nn.BatchNorm2d(8, eps=1e-3, momentum=0.25)
+
+    def forward(self, x):
+        h = nn.functional.gelu(self.norm1(self.linear1(x).unflatten(-1, (3, 4, 4))))
+        return self.linear3(torch.tanh(self.norm2(self.linear2(h.flatten(1)).unflatten(-1, (8, 2, 2)))).flatten(1))
+
+
+def still(model):
+    """The model with norm2 as it is: no gradient, and what it has tracked in the place of statistics of the batch."""
+    model.norm2.running_mean.copy_(torch.arange(8) / 16 - 0.25)
+    model.norm2.running_var.copy_(torch.arange(8) / 8 + 0.5)
+    model.norm2.eval()
+    return frozen(model, "norm2")
+
+
 class LanguageModel(nn.Module):
     """Sequential<Input, Named<"embedding", Embedding>, Named<"block", Residual<Named<"inner", Linear>, Tanh>>, Named<"head", Linear<.., NoBias>>>"""
 
@@ -223,16 +245,34 @@ def named(prefix, items):
     return {f"{prefix}.{name}": value.detach().clone() for name, value in items}
 
 
+def tensors(model):
+    """Parameters, and what is tracked beside them, but for counters."""
+    return [*model.named_parameters(), *((name, buffer) for name, buffer in model.named_buffers() if buffer.is_floating_point())]
+
+
+def predicted(model, batches):
+    """Outputs of a batch as a prediction makes them; the model is as it was."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    with torch.no_grad():
+        outputs = [model(x) for x, _ in batches]
+    for module, training in modes:
+        module.training = training
+    return outputs
+
+
 def gradients(model):
     return named("gradient", ((name, p.grad) for name, p in model.named_parameters() if p.requires_grad))
 
 
 def steps(model, optimizer, loss, batches, store_after):
     """Runs one optimizer step a batch; each batch is a list of micro-batches, whose losses are scaled by 1 / their number."""
-    made, losses = named("initial", model.named_parameters()), []
+    made, losses = named("initial", tensors(model)), []
+    tracks = any(True for _ in model.buffers())
     for k, micro_batches in enumerate(batches, start=1):
         optimizer.zero_grad()
         total, outputs = 0.0, []
+        first = predicted(model, micro_batches) if tracks and k == 1 else None
         for x, y in micro_batches:
             z = model(x)
             part = loss(z, y) / len(micro_batches)
@@ -240,10 +280,15 @@ def steps(model, optimizer, loss, batches, store_after):
             total, outputs = total + part.detach(), outputs + [z.detach()]
         losses.append(total)
         if k == 1:
+            if tracks:
+                outputs = first
+                total = sum(loss(z, y) / len(micro_batches) for z, (_, y) in zip(first, micro_batches))
             made |= {"output": torch.cat(outputs), "loss": total.clone()} | gradients(model)
         optimizer.step()
         if k in store_after:
-            made |= named(f"after{k}", model.named_parameters())
+            made |= named(f"after{k}", tensors(model))
+    if tracks:
+        made |= {"predicted": torch.cat(predicted(model, batches[-1]))}
     return made | {"losses": torch.stack(losses)}
 
 
@@ -321,6 +366,10 @@ def main():
             lambda: Joined(20, 16, 10), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [doubled] * 20, (1, 20), None),
         "swiglu_20_16_10_adamw": (
             lambda: Gated(20, 16, 10), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
+        "batch_norm_20_10_adamw": (
+            lambda: Imaged(20, 10), 2, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
+        "batch_norm_still_20_10_adamw": (
+            lambda: still(Imaged(20, 10)), 2, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
         "language_model_13_8": (
             lambda: LanguageModel(13, 8), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", cross_entropy,
             [sentences] * 20, (1, 20), None),

@@ -108,6 +108,14 @@ TEST_CASE("of two layers of a graph that share parameters both are frozen, or no
   CHECK(freeze(true, false).find(" share parameters, but only one is frozen. Fix: train both, or freeze both.") != std::string::npos);
   CHECK(freeze(false, true).find(" share parameters, but only one is frozen. Fix: train both, or freeze both.") != std::string::npos);
 }
+TEST_CASE("what a layer of a graph tracks is shared with no other") {
+  CHECK(refused([](Tables& t) {
+          for (TracedLeaf& traced : t.leaves) {
+            if (traced.leaf.parameter_count > 0) traced.leaf.parameters[1].tracks = 1;
+            traced.leaf.signature_count = 0;  // else a rank would have a part of a mean
+          }
+        }) == "[heddle.G27] layer 4 and layer 0 share parameters, but one tracks what its own rows have. Fix: give each its own.");
+}
 TEST_CASE("a frozen layer of a graph is frozen as a whole, and the first backward is that of a trained one") {
   const auto freeze = [](int count, int first) {
     return refused([=](Tables& t) {

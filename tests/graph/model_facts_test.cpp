@@ -6,6 +6,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "heddle/graph/layers/batch_norm.hpp"
+#include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/input.hpp"
 #include "heddle/graph/layers/linear.hpp"
 #include "heddle/graph/layers/relu.hpp"
@@ -25,6 +27,9 @@ struct Mnist : Sequential<Named<"linear1", Linear<784, 50>>, ReLU, Named<"linear
 TEST_CASE("a model is asked for its parameters, its output and its operations") {
   static_assert(parameters<Mnist> == 39'760 && std::is_same_v<decltype(parameters<Mnist>), const std::int64_t>);
   static_assert(output_spec<Mnist> == Spec{Shape{10}});
+  struct Tracking : Sequential<Input<3, 2, 2>, Named<"norm", BatchNorm2d<3>>, Flatten, Linear<12, 4>> {};
+  static_assert(parameters<Tracking> == 3 + 3 + 12 * 4 + 4);  // as PyTorch counts: running statistics are no parameters
+  static_assert(parameter_shape<Tracking, "norm.running_var"> == Shape{3} && graph_of<Tracking>.tracked_elements() == 6);
   // forward: two products and their biases, 50 comparisons; backward: the same products for weights, one for the value between, biases, comparisons
   CHECK(flops<Mnist>.value > 4 * (784 * 50 + 50 * 10));
   CHECK(flops<Mnist>.value < 7 * (784 * 50 + 50 * 10));

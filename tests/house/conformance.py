@@ -12,6 +12,7 @@ EXEMPT = {
     "Input": "it is no layer that runs",
     "NoBias": "an option",
     "Epsilon": "an option",
+    "Momentum": "an option",
     "NoLoss": "an inference has no loss",
 }
 

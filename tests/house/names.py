@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `using namespace heddle` makes visible is what docs/reference.md lists, and no more than 119 names. So is what each public namespace within
+"""What `using namespace heddle` makes visible is what docs/reference.md lists, and no more than 121 names. So is what each public namespace within
 heddle has, such as heddle::datasets. A name stands in one of them, so that a program may open all. Each name has one line there with the header
 that it comes from, and stands in a block of C++ of its section, which snippets.py compiles. The rooms see each other's names as they include each other (arrows.py)."""
 import re
@@ -7,7 +7,7 @@ import re
 import arrows
 import house
 
-MOST_NAMES = 119
+MOST_NAMES = 121
 OPENED = re.compile(r"^namespace heddle((?:::\w+)*) \{\n(.*?)^\}  // namespace heddle\1$", re.M | re.S)
 ROOM = re.compile(r"::\w+_room")
 NAMED = re.compile(r"\b\w+_room::(\w+)")

@@ -109,6 +109,12 @@ TEST_CASE("frozen layers are told, and how many parameters are not trained") {
   CHECK(summary<Tuned>().ends_with("\nparameters  43, 172 bytes (0.2 KiB), of which 28 frozen\n"));
 }
 
+TEST_CASE("what is tracked is told") {
+  struct Tracking : Sequential<Input<3, 2, 2>, BatchNorm2d<3>, Flatten, Linear<12, 4>> {};
+  CHECK(summary<Tracking>().find("BatchNorm2d<3>  (3, 2, 2) -> (3, 2, 2)  (3), (3), (3), (3)  ") != std::string::npos);
+  CHECK(summary<Tracking>().ends_with("\nparameters  64, 256 bytes (0.2 KiB), of which 6 tracked\n"));
+}
+
 TEST_CASE("what joins two values is told with both shapes") {
   struct Forked : Sequential<Linear<8, 4>, Branches<Concat, Linear<4, 3>, Tanh>, Linear<7, 2>> {};
   const std::string text = summary<Plan<Forked, CrossEntropy, Adam, Batch<8>, Single>>();

@@ -26,6 +26,17 @@ TEST_CASE("a backend without an arithmetic has that of floats, another its own")
   CHECK((arithmetic_of<Counting>().clip == &FloatArithmetic::clip));
 }
 
+TEST_CASE("what is tracked goes its momentum of the way to the mean of so many values") {
+  float values[] = {1, -2};
+  const float sums[] = {30, 0};
+  FloatArithmetic::fold(values, sums, 2, 0.25F, 10);
+  CHECK((values[0] == 1.5F && values[1] == -1.5F));
+  FloatArithmetic::fold(values, sums, 2, 0, 10);
+  CHECK((values[0] == 1.5F && values[1] == -1.5F));
+  FloatArithmetic::fold(values, sums, 1, 1, 10);
+  CHECK((values[0] == doctest::Approx(3.0) && values[1] == -1.5F));
+}
+
 TEST_CASE("the norm is the root of all squares, and gradients above the greatest norm are shrunk to it") {
   const float squares[] = {9, 16, 0};
   CHECK(FloatArithmetic::norm(squares, 3) == 5);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "equivalence/own_join.hpp"
@@ -55,6 +56,21 @@ struct CentersRows {
     leaf.elementwise = false;
     return leaf;
   }
+};
+
+/// The same of a layer that says so.
+struct CentersGrain {
+  using KernelLayer = CentersRows;
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf = CentersRows::describe(in);
+    leaf.rows_together = 1;
+    return leaf;
+  }
+};
+/// A norm over grains with a mistake.
+enum class Sums { right, overwritten, of_gradients };
+template <Sums What> struct Norm {
+  static constexpr Leaf describe(Spec in) { return BatchNorm2d<3>::describe(in); }
 };
 
 /// out = in x weight, feature by feature; Add says whether backward honours `add`.
@@ -150,6 +166,15 @@ namespace heddle {
 template <> struct Kernel<CentersRows, EigenCompute> {
   static void forward(const ForwardCall& c) { center(c.input, c.output, c.rows, c.leaf->in.elements()); }
   static void backward(const BackwardCall& c) { center(c.output_gradient, c.input_gradient, c.rows, c.leaf->in.elements()); }
+};
+template <Sums What> struct Kernel<Norm<What>, EigenCompute> {
+  static constexpr bool backward_in_parts = true;
+  static void forward(const ForwardCall& c) { Kernel<BatchNorm2d<3>, EigenCompute>::forward(c); }
+  static void backward(BackwardCall c) {
+    if (What == Sums::overwritten) c.add = false;
+    Kernel<BatchNorm2d<3>, EigenCompute>::backward(c);
+    if (What == Sums::of_gradients && c.parameter_gradients != nullptr && c.rows > 0) c.parameter_gradients[2][0] += c.output_gradient[0];
+  }
 };
 template <Leaves What> struct Kernel<Level<What>, EigenCompute> {
   static void forward(const ForwardCall& c) {
@@ -390,6 +415,8 @@ TEST_CASE("the layers of the toolkit have the gradients that finite differences 
   CHECK(gradcheck<LayerNorm<5>>(Spec{Shape{3, 5}}).text == "");
   CHECK(gradcheck<RMSNorm<7, Epsilon<6>>>().text == "");
   CHECK(gradcheck<SwiGLU>(Spec{Shape{3, 10}}).text == "");
+  CHECK(gradcheck<BatchNorm2d<3>>(Spec{Shape{3, 2, 5}}).text == "");
+  CHECK(gradcheck<BatchNorm2d<2, Epsilon<2>, Momentum<1, 2>>>(Spec{Shape{2, 1, 1}}).text == "");
   CHECK(gradcheck<SelfAttention<Heads<2>, Causal>>(Spec{Shape{5, 18}}).text == "");
   CHECK(gradcheck<SelfAttention<Heads<4>, KeyValueHeads<2>>>(Spec{Shape{3, 8}}).text == "");
   CHECK(gradcheck<Dropout<1, 4>>().text == "");
@@ -468,7 +495,19 @@ TEST_CASE("a kernel is handed null wherever a Trainer may: for what is not saved
         "model. Fix: leave out the gradient of the input alone.");
 }
 
-TEST_CASE("a layer whose rows mix is found") { CHECK(gradcheck<CentersRows>().text.find("[heddle.G12] CentersRows: its") == 0); }
+TEST_CASE("a layer whose rows mix is found, unless it says that it normalises the rows of a grain together") {
+  CHECK(gradcheck<CentersRows>().text.find("[heddle.G12] CentersRows: its") == 0);
+  CHECK(gradcheck<CentersGrain>().text == "");
+}
+
+TEST_CASE("of grains gradients add up, and so do sums of what is tracked, which no gradient changes") {
+  const auto said = []<Sums What>(std::integral_constant<Sums, What>) { return gradcheck<Norm<What>>(Spec{Shape{3, 2, 2}}).text; };
+  CHECK(said(std::integral_constant<Sums, Sums::right>{}) == "");
+  CHECK(said(std::integral_constant<Sums, Sums::overwritten>{}) ==
+        "[heddle.G12] BatchNorm2d<3>: its parameter gradients do not add up over grains. Fix: honour `add` in backward.");
+  CHECK(said(std::integral_constant<Sums, Sums::of_gradients>{}) ==
+        "[heddle.G12] BatchNorm2d<3>: its sums of what it tracks depend on the gradient of its output. Fix: make them of what the forward saw.");
+}
 
 TEST_CASE("a backward that overwrites where it must add is found") {
   const std::string text = gradcheck<Scale<false>>().text;

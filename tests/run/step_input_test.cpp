@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "heddle/heddle.hpp"
@@ -26,6 +27,8 @@ TEST_CASE("ranks, micro-batches and grains cover every row of the batch once, in
       for (int g = 0; g < p.batch.grains(); ++g) {
         const std::int64_t first = first_row(p.batch, replica, m, g);
         CHECK(first == next);
+        CHECK(rows_in_grain(p.batch, 48, replica, m, g) == 4);
+        CHECK(rows_in_grain(p.batch, 22, replica, m, g) == std::clamp<std::int64_t>(22 - first, 0, 4));
         next = first + p.batch.grain_rows;
         for (std::int64_t r = first; r < next; ++r) ++seen[static_cast<std::size_t>(r)];
       }

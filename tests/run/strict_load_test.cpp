@@ -56,6 +56,16 @@ TEST_CASE("a tensor that the model does not have is told with the names that it 
   CHECK(nearest_names("0.bias", {"1.bias", "2.bias"}) == "; nearest: '1.bias', '2.bias'");
 }
 
+TEST_CASE("PyTorch's number of steps beside what is tracked is no tensor of a model, and is left where it is") {
+  const std::vector<NamedShape> norm{{"norm.running_mean", {3}}, {"norm.running_var", {3}}};
+  const auto beside = [&](const NamedShape& third) { return sentence(norm, {norm[0], norm[1], third}); };
+  CHECK(beside({"norm.num_batches_tracked", {}, "I64"}) == "the same");
+  CHECK(beside({"other.num_batches_tracked", {}, "I64"}).find("'other.num_batches_tracked' is not in the model") != std::string::npos);
+  CHECK(beside({"norm.num_batches_tracked", {3}, "I64"}).find("is not in the model") != std::string::npos);
+  CHECK(beside({"norm.num_batches_tracked", {}}).find("is not in the model") != std::string::npos);
+  CHECK(sentence(two, {two[0], two[1], {"a.num_batches_tracked", {}, "I64"}}).find("is not in the model") != std::string::npos);
+}
+
 TEST_CASE("a tied tensor may have either of its names, or both with the same values") {
   const std::vector<TiedName> ties{{"head.weight", "a.weight"}, {"tail.weight", "a.weight"}};
   const auto said_of = [&](std::vector<NamedShape> given, bool same) -> std::string {

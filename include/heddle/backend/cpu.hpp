@@ -7,6 +7,7 @@
 #include <string>
 
 #include "heddle/compute/eigen/attention.hpp"
+#include "heddle/compute/eigen/batch_norm.hpp"
 #include "heddle/compute/eigen/concat.hpp"
 #include "heddle/compute/eigen/dropout.hpp"
 #include "heddle/compute/eigen/eigen.hpp"

@@ -158,6 +158,7 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'B', 10}, "[heddle.B10] A Batch says something else than how a smaller batch is taken. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 11}, "[heddle.B11] The counts of a batch are too large. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'B', 12}, "[heddle.B12] Two plans do not end with the same bits. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'B', 14}, "[heddle.B14] A layer normalises more rows together than are summed as one. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 12}, "[heddle.M12] A stage does not name one device. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 13}, "[heddle.M13] A Hybrid combines what is no policy. Names and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'M', 14}, "[heddle.M14] The axes have more ranks than an int counts. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");

@@ -130,6 +130,14 @@ struct Graph {
     return node >= first_backward && (!frozen(node) || nodes[node].operands[0] > first_backward);
   }
   /// Of these parameters no step changes any. Tied parameters count once.
+  /// Of parameters that are tracked: each leaf with them owns them.
+  [[nodiscard]] constexpr std::int64_t tracked_elements() const {
+    std::int64_t sum = 0;
+    for (int n = 0; n < node_count; ++n)
+      for (int k = 0; k < nodes[n].parameter_count; ++k)
+        if (leaf(n).parameters[k].tracked()) sum += leaf(n).parameters[k].shape.elements();
+    return sum;
+  }
   [[nodiscard]] constexpr std::int64_t frozen_elements() const {
     std::int64_t sum = 0;
     for (int n = 0; n < node_count; ++n) sum += frozen(n) && nodes[n].tied_to < 0 ? parameter_elements(n) : 0;

@@ -95,6 +95,8 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
     if (has == 0 || !same_parameters(graph.leaf(n), graph.leaf(node.tied_to)))
       return broken() << " uses the parameters of layer " << node.tied_to
                       << ", but both do not have the same. Fix: tie layers whose parameters have equal shapes.";
+    if (graph.leaf(n).tracks() || graph.leaf(node.tied_to).tracks())
+      return broken() << " and layer " << node.tied_to << " share parameters, but one tracks what its own rows have. Fix: give each its own.";
     if (node.block >= 0 || graph.nodes[node.tied_to].block >= 0)
       return broken() << " and layer " << node.tied_to << " share parameters, but one is inside a block. Fix: tie layers outside of blocks.";
     if (graph.frozen(n) != graph.frozen(node.tied_to))

@@ -21,12 +21,19 @@ enum class Initial : std::uint8_t {
   normal           ///< N(0, 1), as Embedding
 };
 
-/// One trainable tensor of a leaf, with its state_dict name ("weight"), which is kept whole up to 40 characters and refused beyond (G04).
+/// One tensor of a leaf, with its state_dict name ("weight"), which is kept whole up to 40 characters and refused beyond (G04): trained, or tracked.
+///
+/// No optimizer steps what is tracked: once a step it goes Leaf::momentum of the way to the mean, over all rows, of what the backward has seen. An
+/// element is of n = rows x (elements of the input / elements of the parameter) values of a grain, and the backward leaves n times what those have
+/// in the place of its gradient. Of running_mean (3) and an input of (3, 4, 4) 8 rows have n = 128.
 struct Parameter {
   Text<40> name;
   Shape shape;
   Initial initial = Initial::zeros;
   std::int64_t fan_in = 1;
+  std::int8_t tracks = 0;  ///< 0: trained; else tracked, and a grain with fewer values of an element than this counts nothing
+
+  [[nodiscard]] constexpr bool tracked() const { return tracks != 0; }
 };
 
 /// What the backward of a leaf reads again.
@@ -47,6 +54,8 @@ struct Leaf {
   int parameter_count = 0;
   Saves saves = Saves::input;
   Shape statistics;                    ///< what a forward leaves for the backward beside values, per sample: (2) of a mean and a deviation; else ()
+  int rows_together = 0;               ///< not 0: rows of a grain are normalised together, at least so many in training; else each stands alone
+  float momentum = 0;                  ///< of parameters that are tracked
   bool weights_read = true;            ///< gradients of parameters are made of parameters too: a part of a backward that makes only them has these
   bool input_part_reads_saved = true;  ///< the gradient of the input is made of what is saved too
   bool elementwise = false;            ///< out(i) depends on in(i) alone: may run in place
@@ -65,6 +74,13 @@ struct Leaf {
   [[nodiscard]] constexpr const Spec& operand(int k) const { return k == 0 ? in : other; }
   /// The gradient of the output is that of each operand as it is.
   [[nodiscard]] constexpr bool hands_on() const { return sums || reshapes; }
+  [[nodiscard]] constexpr bool tracks() const {
+    for (int p = 0; p < parameter_count; ++p)
+      if (parameters[p].tracked()) return true;
+    return false;
+  }
+  /// Values of one row that an element of a parameter is of.
+  [[nodiscard]] constexpr std::int64_t values_a_row(int p) const { return in.elements() / parameters[p].shape.elements(); }
   [[nodiscard]] constexpr std::int64_t statistics_elements() const { return statistics.dimensions == 0 ? 0 : statistics.elements(); }
   /// Of those: the gradient of the input, where somebody needs it.
   [[nodiscard]] constexpr std::int64_t input_flops() const { return backward_flops - weight_flops; }

@@ -10,6 +10,7 @@
 #include "heddle/core/rule.hpp"
 #include "heddle/graph/leaf.hpp"
 #include "heddle/graph/named.hpp"
+#include "heddle/graph/tracked_rules.hpp"
 
 namespace heddle::graph_room {
 
@@ -119,8 +120,8 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
   if (leaf.elementwise && !(leaf.in == leaf.out))
     return broken_leaf(leaf, 23) << " says that it is elementwise, but makes " << leaf.out.shape << " of " << leaf.in.shape
                                  << ". Fix: give the shape that it takes, or drop elementwise.";
-  if (leaf.elementwise)
-    if (const Diagnosis found = check_elementwise_splits(leaf); !found.ok()) return found;
+  if (const Diagnosis found = check_tracked(leaf); !found.ok()) return found;
+  if (const Diagnosis found = leaf.elementwise ? check_elementwise_splits(leaf) : Diagnosis{}; !found.ok()) return found;
   if (!leaf.reshapes && (leaf.in.type == ElementType::int32) != (leaf.vocabulary > 0))
     return leaf.vocabulary > 0 ? broken_leaf(leaf, 23) << " looks up ids of " << leaf.vocabulary << " tokens, but takes " << name_of(leaf.in.type)
                                                        << ". Fix: write leaf.in.type = ElementType::int32."
@@ -190,7 +191,8 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
   for (int i = 0; i < leaf.signature_count; ++i)
     if (leaf.signatures[i].surplus > 0) return false;
   if (leaf.operands != 1 || leaf.sums || leaf.other.shape.dimensions != 0 || leaf.elementwise || leaf.reshapes ||
-      leaf.out.type != ElementType::float32 || leaf.in.type != ElementType::float32 || leaf.vocabulary != 0)
+      leaf.out.type != ElementType::float32 || leaf.in.type != ElementType::float32 || leaf.vocabulary != 0 || leaf.rows_together != 0 ||
+      leaf.tracks())
     return check_facts(leaf).ok();
   return leaf.forward_flops >= 0 && leaf.backward_flops >= 0 && leaf.weight_flops >= 0 && leaf.forward_flops <= most_flops &&
          leaf.backward_flops <= most_flops && leaf.weight_flops <= most_flops;

@@ -21,7 +21,7 @@ template <class Model> struct AskedModel { static constexpr Diagnosis found = gr
 
 /// The answers about a model, and about a broken one: those compare as true, so that its fault stays the only error.
 template <class Model, bool Sound = AskedModel<Model>::found.ok()> struct ModelAnswers {
-  static constexpr std::int64_t parameters = graph_of<Model>.parameter_elements();
+  static constexpr std::int64_t parameters = graph_of<Model>.parameter_elements() - graph_of<Model>.tracked_elements();
   static constexpr Spec output = graph_of<Model>.output();
   static constexpr Flops flops = [] {
     Flops sum;
@@ -87,7 +87,7 @@ template <class Model, Name Asked> constexpr auto shape_of_parameter() {
     return RefusedNumber{};
 }
 
-/// Number of elements of all parameters of a model, also of frozen ones.
+/// Number of elements of all parameters of a model, also of frozen ones, but not of what is tracked: PyTorch calls that buffers.
 ///
 /// Errors  the first fault of the model, as in a plan; G05 of what is none
 /// Tested  graph/model_facts_test, fail/G05_parameters_of_an_int

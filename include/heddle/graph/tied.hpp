@@ -64,6 +64,9 @@ template <class Tracer> constexpr void tie(Tracer& tracer, int first, std::strin
   if (!same_parameters(here, there))
     return refuse(broken() << here.spelled.view() << " has " << parameter_shapes(here).view() << ", but " << there.spelled.view() << " has "
                            << parameter_shapes(there).view() << ". Fix: tie layers whose parameters have equal shapes.");
+  if (here.tracks() || there.tracks())
+    return refuse(broken() << (here.tracks() ? here : there).spelled.view()
+                           << " tracks what its own rows have, which two layers cannot share. Fix: give each layer parameters of its own.");
   if (tracer.frozen(first) != tracer.frozen(before))
     return refuse(broken() << (tracer.frozen(before) ? "that layer is frozen" : "it is frozen")
                            << ", but only one of both. Fix: write both inside Frozen, or neither, or a layer with parameters of its own.");

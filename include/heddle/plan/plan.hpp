@@ -108,8 +108,8 @@ template <class ThePlan> struct CheckedParts {
       return Request::graph.fault;
     } else if constexpr (constexpr Diagnosis loss = Request::Loss::accepts(Request::graph.output()); !loss.ok()) {
       return loss;
-    } else if constexpr (Request::trains && !check_trained(Request::graph).ok()) {
-      return check_trained(Request::graph);
+    } else if constexpr (Request::trains && !check_trained(Request::graph, Request::batch).ok()) {
+      return check_trained(Request::graph, Request::batch);
     } else if constexpr (!Request::Chosen::value.fault.ok()) {
       return Request::Chosen::value.fault;
     } else if constexpr (!Request::Grouped::value.fault.ok()) {

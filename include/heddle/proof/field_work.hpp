@@ -13,6 +13,7 @@
 
 #include "heddle/compute/field/any_layer.hpp"
 #include "heddle/compute/field/attention.hpp"
+#include "heddle/compute/field/batch_norm.hpp"
 #include "heddle/compute/field/concat.hpp"
 #include "heddle/compute/field/dropout.hpp"
 #include "heddle/compute/field/elementwise.hpp"

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "heddle/compute/field/field.hpp"
+#include "heddle/plan/one_device.hpp"
 #include "heddle/plan/plan.hpp"
-#include "heddle/policy/single.hpp"
 #include "heddle/proof/bound.hpp"
 #include "heddle/proof/field_run.hpp"
 #include "heddle/proof/field_work.hpp"
@@ -193,7 +193,7 @@ template <class Backend>
 concept ComputesExactly = requires {
   requires std::same_as<typename Backend::Compute, FieldCompute>;
 };
-/// What is wrong with what prove is asked of: what is no plan or is refused, a backend of floats.
+/// What is wrong with what prove is asked of: what is no plan, is refused or has no one device like it, a backend of floats.
 template <class Asked, class Backend> struct AskedToProve {
   static constexpr Diagnosis find() {
     if constexpr (!Verdict<Asked>::found.ok()) {
@@ -203,6 +203,8 @@ template <class Asked, class Backend> struct AskedToProve {
     } else if constexpr (!ComputesExactly<Backend>) {
       return Diagnosis{Code{'L', 9}, ""} << "prove computes exactly, which " << type_name<Backend>().view()
                                          << " does not. Fix: write prove<MyPlan, extending::FieldThreads>(), or extending::FieldMpi.";
+    } else if constexpr (!check_one_device(Asked::Request::graph, Asked::Request::batch).ok()) {
+      return check_one_device(Asked::Request::graph, Asked::Request::batch);
     } else {
       using Request = typename Asked::Request;
       constexpr Diagnosis kernels = CheckedKernels<typename Request::Model, FieldCompute, Asked::training.splits_backward>::found;
@@ -218,11 +220,7 @@ template <class Alone, class... Types> [[nodiscard]] WithGroupOptions<Alone, Typ
 
 template <class ThePlan, class Backend> [[nodiscard]] Proof prove_sound(ProofOptions how) {
   using Request = typename ThePlan::Request;
-  constexpr int capacity = ThePlan::training.batch.capacity();
-  using Rows = std::conditional_t<Request::batch.remedy == Remedy::drop, Batch<capacity, KeepLast>, typename Request::Rows>;
-  using Unclipped = Plan<typename Request::Model, typename Request::Loss, typename Request::Optimizer, Rows, Single>;
-  using Clipped = Plan<typename Request::Model, typename Request::Loss, typename Request::Optimizer, Rows, Single, Clip<GlobalNorm>>;
-  using Ungrouped = std::conditional_t<Request::clips, Clipped, Unclipped>;
+  using Ungrouped = typename plan_room::OneDeviceOf<Request>::Unscaled;
   using Alone = typename decltype(with_groups_of<Ungrouped>(static_cast<const Request*>(nullptr)))::type;
   const FieldWork work = field_work<typename Request::Model, typename Request::Loss, typename Request::Optimizer>();
   OneDevice<typename Backend::SessionOfOne> alone{work, {&Alone::training, &Alone::evaluation}, steps_of(ThePlan::training.batch), how};

@@ -142,10 +142,10 @@ inline constexpr std::size_t totals_indent = 12;
 
 [[nodiscard]] inline std::string parameters_line(const Graph& graph) {
   const std::int64_t elements = graph.parameter_elements();
-  const std::int64_t frozen = graph.frozen_elements();
+  const auto share = [](std::int64_t part, const char* what) { return part > 0 ? ", of which " + grouped_digits(part) + what : std::string{}; };
   return wrapped("parameters",
-                 grouped_digits(elements) + ", " + bytes_words(Bytes{float_bytes * elements}) +
-                     (frozen > 0 ? ", of which " + grouped_digits(frozen) + " frozen" : ""),
+                 grouped_digits(elements) + ", " + bytes_words(Bytes{float_bytes * elements}) + share(graph.frozen_elements(), " frozen") +
+                     share(graph.tracked_elements(), " tracked"),
                  totals_indent);
 }
 

@@ -26,6 +26,10 @@ struct FloatArithmetic {
   static void clip(float* values, std::int64_t elements, float factor) {
     for (std::int64_t i = 0; i < elements && factor < 1; ++i) values[i] *= factor;
   }
+  static void fold(float* values, const float* sums, std::int64_t elements, float momentum, std::int64_t counted) {
+    const auto each = static_cast<float>(1 / static_cast<double>(counted));
+    for (std::int64_t i = 0; i < elements; ++i) values[i] = (1 - momentum) * values[i] + momentum * (sums[i] * each);
+  }
 };
 
 /// A backend whose numbers are no floats has a `using Arithmetic` with these functions; a norm is what it takes for one.
@@ -36,10 +40,12 @@ struct Arithmetic {
   float (*norm)(const float* square_sums, int count);                    ///< of all gradients, from the squares of each unit
   float (*clip_factor)(float norm, double max_norm);                     ///< what gradients are multiplied with
   void (*clip)(float* values, std::int64_t elements, float factor);      ///< multiplies gradients with the factor
+  /// Takes what is tracked `momentum` of the way to sums / counted.
+  void (*fold)(float* values, const float* sums, std::int64_t elements, float momentum, std::int64_t counted);
 };
 
 template <class Own>
-inline constexpr Arithmetic arithmetic_in{&Own::plus, &Own::multiply, &Own::square_sum, &Own::norm, &Own::clip_factor, &Own::clip};
+inline constexpr Arithmetic arithmetic_in{&Own::plus, &Own::multiply, &Own::square_sum, &Own::norm, &Own::clip_factor, &Own::clip, &Own::fold};
 
 /// That of a compute backend.
 ///

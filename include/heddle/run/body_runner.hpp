@@ -77,11 +77,7 @@ class BodyRunner : public RankTensors {
 
   // ---- rows
   [[nodiscard]] std::int64_t first(int grain) const { return first_row(p_->batch, position_, micro_batch_, grain); }
-  [[nodiscard]] std::int64_t rows(int grain) const {
-    const std::int64_t there = in_->rows - first(grain);
-    const std::int64_t most = std::min(p_->batch.grain_rows, p_->batch.micro_rows_of(position_));
-    return std::clamp<std::int64_t>(there, 0, most);
-  }
+  [[nodiscard]] std::int64_t rows(int grain) const { return rows_in_grain(p_->batch, in_->rows, position_, micro_batch_, grain); }
   /// Index of a grain among all grains of this rank in the step.
   [[nodiscard]] int grain_number(int grain) const { return micro_batch_ * grains() + grain; }
 
@@ -142,7 +138,8 @@ class BodyRunner : public RankTensors {
     }
   }
   [[nodiscard]] CallContext context(int node, int g) const {
-    CallContext here{in_->seed, in_->step, node, p_->training, first(g)};
+    const bool still = p_->graph->frozen(node) && p_->graph->leaf(node).tracks();  // what is not to change is read, as in a prediction
+    CallContext here{in_->seed, in_->step, node, p_->training && !still, first(g)};
     const Laid how = p_->graph->signature(node).output;
     if (!how.sharded()) return here;
     here.parts = p_->graph->split.ranks;

@@ -185,8 +185,9 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     if (skipped_) return;
     const FlatBucket& b = p_->buckets[bucket];
     const std::int64_t all = slice_elements(b);
-    if (p_->clips) arithmetic_.clip(gradient_slice(b), all, factor_);
+    if (p_->clips) each_trained(b, 0, all, [&](std::int64_t from, std::int64_t n) { arithmetic_.clip(gradient_slice(b) + from, n, factor_); });
     stepped_ = true;
+    tracked_.fold(slice_begin(b), all, parameter_slice(b), gradient_slice(b), in_->rows, arithmetic_);
     if (!p_->groups.any()) return step_range(b, 0, all, 0);
     const StepPiece* const end = p_->pieces + p_->piece_count;
     const StepPiece* piece = std::lower_bound(p_->pieces, end, bucket, [](const StepPiece& of, int wanted) { return of.bucket < wanted; });
@@ -198,9 +199,11 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   }
   /// Elements of this rank's slice, with the constants of one group.
   void step_range(const FlatBucket& b, std::int64_t from, std::int64_t to, int group) {
-    for (std::size_t s = 0; s < states_.size(); ++s) states_[s] = state_slice(static_cast<int>(s), b) + from;
     const void* const constants = static_cast<const std::byte*>(in_->constants) + static_cast<std::size_t>(group) * in_->constants_bytes;
-    kernels_.step(constants, to - from, parameter_slice(b) + from, gradient_slice(b) + from, states_.begin());
+    each_trained(b, from, to, [&](std::int64_t first, std::int64_t n) {
+      for (std::size_t s = 0; s < states_.size(); ++s) states_[s] = state_slice(static_cast<int>(s), b) + first;
+      kernels_.step(constants, n, parameter_slice(b) + first, gradient_slice(b) + first, states_.begin());
+    });
   }
 
   void run_body(const IndexRange& body) {

@@ -97,6 +97,34 @@ template <class Test> void compare_split_rows(Test& test, std::int64_t rows, Gra
             " the other rows of the batch, so a split batch would change it. Fix: let each row stand alone, and honour `add` in backward.");
 }
 
+/// Rows that are normalised together may mix, but grains must not: gradients of parameters of two grains add up, and so do the sums for what is
+/// tracked, which no gradient of the output changes.
+template <class Test> void compare_grains(Test& test, std::int64_t rows, GradientCheck& check) {
+  const std::int64_t half = rows / 2;
+  test.forward(0, half);
+  test.forward(half, rows - half);
+  test.backward(half, rows - half, false);
+  auto sum = test.gradients;
+  test.backward(0, half, false);
+  for (std::size_t p = 0; p < sum.size(); ++p)
+    for (std::size_t i = 0; i < sum[p].size(); ++i) sum[p][i] += test.gradients[p][i];
+  test.backward(half, rows - half, true);
+  const auto added = test.gradients;
+  std::string wrong;
+  for (std::size_t p = 0; p < sum.size(); ++p)
+    if (differs(sum[p], added[p])) wrong = "parameter gradients do not add up over grains. Fix: honour `add` in backward.";
+  for (float& g : test.output_gradient) g *= -2;
+  test.backward(0, half, false);
+  test.backward(half, rows - half, true);
+  for (float& g : test.output_gradient) g /= -2;
+  for (std::size_t p = 0; p < sum.size(); ++p)
+    if (test.leaf().parameters[p].tracked() && differs(test.gradients[p], added[p]))
+      wrong = "sums of what it tracks depend on the gradient of its output. Fix: make them of what the forward saw.";
+  if (!wrong.empty() && check.ok()) check.text = sentence_of(Code{'G', 12}, std::string{test.leaf().spelled.view()} + ": its " + wrong);
+  test.forward(0, rows);
+  test.backward(0, rows, false);
+}
+
 /// A kernel that says backward_in_parts gives, asked for one gradient at a time, the bits of both at once.
 template <class Test> void compare_parts(Test& test, std::int64_t rows, GradientCheck& check) {
   const auto forget = [](Floats& values) { std::fill(values.begin(), values.end(), std::numeric_limits<float>::quiet_NaN()); };
@@ -166,11 +194,12 @@ template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_leaf(con
   compare_gradient(test, "second input", test.second, second_gradient, check);
   if (test.has_input_gradient()) compare_gradient(test, "input", test.input, input_gradient, check);  // whole numbers have no neighbours
   for (std::size_t p = 0; p < gradients.size(); ++p)
-    compare_gradient(test, "parameter '" + std::string{test.leaf().parameters[p].name.view()} + "'", test.parameters[p], gradients[p], check);
+    if (const Parameter& parameter = leaf.parameters[p]; !parameter.tracked())  // else no derivative: a step makes its value of it
+      compare_gradient(test, "parameter '" + std::string{parameter.name.view()} + "'", test.parameters[p], gradients[p], check);
   test.forward(0, rows);
   if constexpr (HasBackwardInParts<L, Compute>) compare_parts(test, rows, check);
   test.backward(0, rows, false);
-  compare_split_rows(test, rows, check);
+  leaf.rows_together > 0 ? compare_grains(test, rows, check) : compare_split_rows(test, rows, check);
   if (check.ok()) compare_absent(test, rows, check);
   if constexpr (HasBackwardInParts<L, Compute>)
     if (check.ok()) compare_parts(test, rows, check);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "heddle/plan/program/alignment.hpp"
 #include "heddle/plan/program/program.hpp"
@@ -13,6 +14,7 @@
 #include "heddle/run/arithmetic.hpp"
 #include "heddle/run/square_sum.hpp"
 #include "heddle/run/step_input.hpp"
+#include "heddle/run/tracked.hpp"
 
 namespace heddle::run_room {
 
@@ -29,7 +31,7 @@ class RankTensors {
   RankTensors(const Program& training, Rank rank, const Arithmetic& arithmetic = arithmetic_in<FloatArithmetic>)
       : rank_(rank), role_(training.mesh.coordinate(rank, Axis::stage)),
         slice_(training.storage.parts == 1 ? 0 : training.mesh.coordinate(rank, training.storage.axis)), map_(training.arenas[role_]),
-        arena_(map_.total), p_(&training), arithmetic_(arithmetic) {}
+        arena_(map_.total), p_(&training), arithmetic_(arithmetic), tracked_(training, role_) {}
 
   [[nodiscard]] Arena& arena() { return arena_; }
   [[nodiscard]] const Arena& arena() const { return arena_; }
@@ -128,10 +130,23 @@ class RankTensors {
         values = gradient_slice(p_->buckets[b]);
       }
       const std::int64_t elements = unit.elements / p_->storage.parts;
+      const std::int64_t begin = unit.begin + (p_->storage.parts > 1 ? slice_ * elements : 0);
+      const auto squares = [&](const float* part, std::int64_t count) {
+        float sum = 0;
+        bool first = true;
+        tracked_.each_other(begin + (part - values), count, [&](std::int64_t at, std::int64_t n) {
+          const float here = arithmetic_.square_sum(part + at, n);
+          sum = std::exchange(first, false) ? here : arithmetic_.plus(sum, here);
+        });
+        return sum;
+      };
+      const auto prepare = [&](float* part, std::int64_t count) {
+        tracked_.each_other(begin + (part - values), count, [&](std::int64_t at, std::int64_t n) { before(part + at, n); });
+      };
       if (counts && unit.counts)
-        norms()[u] = square_sum(values, elements, Layout::unit_parts / p_->storage.parts, before, arithmetic_.square_sum, arithmetic_.plus);
+        norms()[u] = square_sum(values, elements, Layout::unit_parts / p_->storage.parts, prepare, squares, arithmetic_.plus);
       else
-        before(values, elements);
+        prepare(values, elements);
     }
     if (!counts) sum_squares_of_parts();
   }
@@ -142,15 +157,23 @@ class RankTensors {
     const auto divide = [&](float* values, std::int64_t elements) { finite = arithmetic_.multiply(values, elements, inverse) && finite; };
     if (p_->clips) sum_squares(divide);
     for (int b = 0; b < p_->bucket_count && !p_->clips; ++b)
-      if (p_->buckets[b].role == role_) divide(gradient_slice(p_->buckets[b]), slice_elements(p_->buckets[b]));
+      if (const FlatBucket& bucket = p_->buckets[b]; bucket.role == role_)
+        each_trained(bucket, 0, slice_elements(bucket), [&](std::int64_t at, std::int64_t n) { divide(gradient_slice(bucket) + at, n); });
     overflow_flag() = finite ? 0.0F : 1.0F;
   }
+  /// visit(first, elements) of what an optimizer steps among elements `from` to `to` of this rank's slice.
+  template <class Visit> void each_trained(const FlatBucket& b, std::int64_t from, std::int64_t to, const Visit& visit) const {
+    tracked_.each_other(slice_begin(b) + from, to - from, [&](std::int64_t at, std::int64_t n) { visit(from + at, n); });
+  }
+  /// Where this rank's slice begins in the flat buffer.
+  [[nodiscard]] std::int64_t slice_begin(const FlatBucket& b) const { return b.begin + (p_->storage.states ? slice_ * slice_elements(b) : 0); }
   [[nodiscard]] float& overflow_flag() { return norms()[p_->norm_floats() - 1]; }
   /// Of split parameters, whole lines: the rest of the last line of each is 0, as in the sum of a unit.
   void sum_squares_of_parts() {
     for (int parameter = 0; parameter < p_->graph->parameter_count; ++parameter) {
       const ParameterPlace& place = p_->parameters[parameter];
       if (place.role != role_ || !place.split.sharded() || p_->graph->frozen(place.node) || p_->graph->nodes[place.node].tied_to >= 0) continue;
+      if (p_->graph->leaf(place.node).parameters[place.index].tracked()) continue;
       const HeldPart part = held_gradient(parameter);
       int u = 0;
       while (p_->units[u].role != role_ || place.begin >= p_->units[u].end()) ++u;
@@ -194,6 +217,7 @@ class RankTensors {
   Arena arena_;
   const Program* p_;
   Arithmetic arithmetic_;
+  Tracked tracked_;
   int micro_batch_ = 0;
 
  private:

@@ -4,6 +4,7 @@
 // In: a Program, a rank.  Out: StepInput, rows of a grain, groups of the transport.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -145,6 +146,12 @@ inline void refuse_class_weights(std::span<const float> weights, std::int64_t cl
 [[nodiscard]] constexpr std::int64_t first_row(const BatchDivision& batch, int batch_position, int micro_batch, int grain) {
   return static_cast<std::int64_t>(batch.first_row_of(batch_position)) +
          static_cast<std::int64_t>(micro_batch) * batch.micro_rows_of(batch_position) + static_cast<std::int64_t>(grain) * batch.grain_rows;
+}
+
+/// Rows of a grain that a step of `rows` rows in all has there.
+[[nodiscard]] constexpr std::int64_t rows_in_grain(const BatchDivision& batch, std::int64_t rows, int batch_position, int micro_batch, int grain) {
+  const std::int64_t there = rows - first_row(batch, batch_position, micro_batch, grain);
+  return std::clamp<std::int64_t>(there, 0, std::min(batch.grain_rows, batch.micro_rows_of(batch_position)));
 }
 
 /// Position of a rank among those that split the batch, in the canonical order: shard, then data.

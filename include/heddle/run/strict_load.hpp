@@ -80,6 +80,16 @@ struct TiedName {
   return name;
 }
 
+/// PyTorch counts the steps of a BatchNorm beside what it tracks; nothing reads that number where a momentum is named, so a model need not have it:
+/// 'norm.num_batches_tracked' beside 'norm.running_mean'.
+[[nodiscard]] inline bool counts_steps(const NamedShape& tensor, const std::vector<std::string>& names) {
+  constexpr std::string_view last = "num_batches_tracked";
+  const std::string_view name = tensor.name;
+  if (!name.ends_with(last) || tensor.type != "I64" || !tensor.shape.empty()) return false;
+  const std::string tracked = std::string{name.substr(0, name.size() - last.size())} + "running_mean";
+  return std::find(names.begin(), names.end(), tracked) != names.end();
+}
+
 /// Refuses tensors that are not those of a model: other shapes and element types, missing ones, and ones that the model does not have. A tied tensor
 /// may be given under any of its names, or under several with the same values: same_values(a, b) is asked of two that have the same shape.
 /// `path` is the file that has them, if one was named.
@@ -116,7 +126,7 @@ void refuse_other_tensors(std::string_view model, const std::string& path, const
   std::vector<std::string> names;
   for (const NamedShape& tensor : wanted) names.push_back(tensor.name);
   for (const NamedShape& tensor : given)
-    if (left.contains(tensor.name))
+    if (left.contains(tensor.name) && !counts_steps(tensor, names))
       surplus.add("'" + tensor.name.substr(0, 100) + "' is not in the model" + (surplus.names_more() ? nearest_names(tensor.name, names) : ""));
   others.finish("have another shape, type or values");
   missing.finish("are missing");

@@ -16,8 +16,8 @@
 
 #include "heddle/core/finite.hpp"
 #include "heddle/core/written.hpp"
+#include "heddle/plan/one_device.hpp"
 #include "heddle/plan/plan.hpp"
-#include "heddle/policy/single.hpp"
 #include "heddle/run/arena.hpp"
 #include "heddle/run/slices.hpp"
 #include "heddle/run/trainer.hpp"
@@ -135,13 +135,15 @@ template <class Optimizer, class Reference>
   return {p.begin(), p.begin() + std::ssize(parameters)};
 }
 
-/// What is wrong with what verify is asked of: no backend, what is no plan or is refused, rows of another type.
+/// What is wrong with what verify is asked of: no backend, what is no plan or is refused or has no one device like it, rows of another type.
 template <class Asked, class Backend, class Target, class Input> struct AskedToVerify {
   static constexpr Diagnosis find() {
     if constexpr (!RunsPlans<Backend>)
       return NamedBackend<Asked, Backend, OfVerify>::found;
     else if constexpr (!TrainerVerdict<Asked>::found.ok())
       return TrainerVerdict<Asked>::found;
+    else if constexpr (!check_one_device(Asked::Request::graph, Asked::Request::batch).ok())
+      return check_one_device(Asked::Request::graph, Asked::Request::batch);
     else
       return WrongRows<typename Asked::Request, Target, Input>::found;
   }
@@ -156,10 +158,7 @@ template <class ThePlan, class Backend, class Target, class Input>
 [[nodiscard]] Verification verify_sound(const Examples<Target, Input>& batch, Seed seed, double tolerance) {
   using Request = typename ThePlan::Request;
   constexpr int capacity = ThePlan::training.batch.capacity();
-  using Rows = std::conditional_t<Request::batch.remedy == Remedy::drop, Batch<capacity, KeepLast>, typename Request::Rows>;
-  using Unclipped = Plan<typename Request::Model, typename Request::Loss, typename Request::Optimizer, Rows, Single>;
-  using Clipped = Plan<typename Request::Model, typename Request::Loss, typename Request::Optimizer, Rows, Single, Clip<GlobalNorm>>;
-  using Alone = std::conditional_t<Request::clips, Clipped, Unclipped>;  // gradients are compared as they are stepped
+  using Alone = typename plan_room::OneDeviceOf<Request>::Unscaled;
   using Options = typename Request::Optimizer::Options;
   Trainer<ThePlan, Backend> planned{Options{}, seed};
   Trainer<Alone, ReferenceBackend<Backend>> reference{Options{}, seed};
@@ -209,6 +208,9 @@ template <class ThePlan, class Backend, class Target, class Input>
       const std::string name{graph.parameter_name(n, k).view()};
       if (graph.frozen(n))
         compare("frozen parameter '" + name + "' after the step", planned.parameter(name), before[p], 1, "what is stepped");
+      else if (graph.leaf(n).parameters[k].tracked())
+        compare("tracked parameter '" + name + "' after the step", planned.parameter(name), reference.parameter(name), 1,
+                "the backward of its layer");
       else  // from the plan's own gradients: Adam makes much of their last bits
         compare("parameter '" + name + "' after the step", planned.parameter(name),
                 stepped_once<typename Request::Optimizer, typename Backend::Reference>(before[p], planned.gradient(name)), 1, "the optimizer");
@@ -218,7 +220,7 @@ template <class ThePlan, class Backend, class Target, class Input>
 
 /// verify<MyPlan, CpuThreads>(batch) holds one step of a plan against one device with the reference kernels, as verify_sound says.
 ///
-/// Errors  what the trainers throw; R06 a tensor that differs, as the text of the result; L06, L09, L11, D12, D33 at build
+/// Errors  what the trainers throw; R06 a tensor that differs, as the text of the result; B12, L06, L09, L11, D12, D33 at build
 /// Tested  run/verify_test, equivalence/verify_mpi_test
 template <class ThePlan, class Backend = void, class Target, class Input>
 [[nodiscard]] Verification verify(const Examples<Target, Input>& batch, Seed seed = Seed{1}, double tolerance = 1e-4) {

@@ -6,6 +6,9 @@
 #include <string>
 
 #include "heddle/graph/frozen.hpp"
+#include "heddle/graph/layers/batch_norm.hpp"
+#include "heddle/graph/layers/flatten.hpp"
+#include "heddle/graph/layers/input.hpp"
 #include "heddle/graph/tied.hpp"
 #include "heddle/plan/inference.hpp"
 #include "plan/plans.hpp"
@@ -21,6 +24,7 @@ struct Positions : Sequential<Linear<8, 6>, ReLU, Repeat<2, Residual<Linear<6, 6
 struct TiedEnds : Sequential<Named<"in", Linear<6, 6>>, Tanh, Tied<"out", Linear<6, 6>, To<"in">>, Named<"last", Linear<6, 3>>> {};
 struct Tuned : Sequential<Frozen<Named<"stem", Linear<8, 16>>>, Frozen<Named<"blocks", Repeat<2, Inner>>>, Named<"head", Linear<16, 4>>> {};
 struct FrozenBiases : Sequential<Frozen<Linear<8, 6>>, ReLU, Linear<6, 3, NoBias>> {};
+struct Tracking : Sequential<Input<3, 2, 2>, Named<"norm", BatchNorm2d<3>>, Flatten, Named<"head", Linear<12, 4>>> {};
 struct NoBiases : Sequential<Linear<8, 6, NoBias>, ReLU, Linear<6, 3, NoBias>> {};
 
 /// An optimizer whose Options have neither of what groups change.
@@ -136,6 +140,14 @@ TEST_CASE("names that mean frozen parameters alone are refused with L20, and tho
         "none. Fix: name parameters such as '2.weight', or drop it.");
   CHECK(said<Tuned, NoDecay<>, LearningRateFactor<"weight", 1, 2>>().find("head.weight 1/2, head.bias no decay") != std::string::npos);
   CHECK(check<Plan<Tuned, CrossEntropy, AdamW, Batch<64>, Single, NoDecay<"stem">>>().code == "L20");
+}
+
+TEST_CASE("what a layer tracks has no group, and names that mean nothing else are refused with L20") {
+  CHECK(said<Tracking, NoDecay<>>() == "norm.weight no decay, norm.bias no decay, head.bias no decay");
+  CHECK(said<Tracking, LearningRateFactor<"norm", 1, 2>>() == "norm.weight 1/2, norm.bias 1/2");
+  CHECK(said<Tracking, NoDecay<"running_mean">>() ==
+        "[heddle.L20] Tracking has parameters of the name 'running_mean' in what layers track alone, which are not trained, so NoDecay of it changes "
+        "nothing. Fix: drop it, or use words of a name such as 'norm.weight'.");
 }
 
 TEST_CASE("a factor that is not above 0 is refused with L21, and an optimizer without what a group changes with L22") {

@@ -7,10 +7,14 @@
 #include <vector>
 
 #include "heddle/graph/frozen.hpp"
+#include "heddle/graph/layers/batch_norm.hpp"
+#include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/input.hpp"
+#include "heddle/plan/inference.hpp"
 #include "heddle/plan/lowered.hpp"
 #include "heddle/plan/options/groups.hpp"
 #include "heddle/policy/tensor_parallel.hpp"
+#include "heddle/policy/weighted_data_parallel.hpp"
 #include "plan/flow.hpp"
 
 using namespace heddle;
@@ -83,6 +87,28 @@ TEST_CASE("the answers of parts are refused at run time by the code and in the w
   CHECK(check_answers(asked).code == Code{'G', 9});
   asked.trains = false;
   CHECK(check_answers(asked).ok());
+}
+
+TEST_CASE("rows that are normalised together are in a grain of the smallest share, at run time and at build; a prediction needs none") {
+  struct Pixels : Sequential<Input<6, 1, 1>, BatchNorm2d<6>, Flatten, Linear<6, 3>> {};
+  const auto words = [](const LoweringRequest& asked) { return std::string{check_answers(asked).sentence().view()}; };
+  LoweringRequest asked = request_of<Plan<Pixels, CrossEntropy, Adam, Batch<8>, DataParallel<4>>>();
+  CHECK(words(asked) == "");
+  asked.batch = divide_batch(asked.layout, BatchRequest{.batch = 8, .grain_rows = 1});
+  CHECK(words(asked) ==
+        "[heddle.B14] layer 1 '1' BatchNorm2d<6> normalises at least 2 rows together, but those that are summed as one, a grain of one rank, are 1. "
+        "Fix: give each rank a larger batch, or name a Grain of at least 2 rows.");
+  CHECK(words(asked) == std::string{check<Plan<Pixels, CrossEntropy, Adam, Batch<8>, DataParallel<4>, Grain<1>>>().sentence().view()});
+  asked.trains = false;
+  CHECK(words(asked) == "");
+  CHECK(check<Plan<Pixels, CrossEntropy, Adam, Batch<8>, WeightedDataParallel<3, 1>>>().ok());
+  CHECK(check<Plan<Pixels, CrossEntropy, Adam, Batch<4>, WeightedDataParallel<3, 1>>>().code == Code{'B', 14});
+  CHECK(check<Plan<Pixels, CrossEntropy, Adam, Batch<8>, DataParallel<2>, Accumulate<4>>>().code == Code{'B', 14});
+  CHECK(check<Inference<Pixels, Batch<1>, Single>>().ok());
+  struct Still : Sequential<Input<6, 1, 1>, Frozen<BatchNorm2d<6>>, Flatten, Linear<6, 3>> {};
+  CHECK(check<Plan<Still, CrossEntropy, Adam, Batch<4>, DataParallel<4>>>().ok());
+  struct Lines : Sequential<Input<6, 1, 2>, BatchNorm2d<6>, Flatten, Linear<12, 3>> {};
+  CHECK(check<Plan<Lines, CrossEntropy, Adam, Batch<4>, DataParallel<4>>>().ok());
 }
 
 TEST_CASE("a division that is not the one of its layout, and options below nothing, are refused with the numbers") {

@@ -62,6 +62,30 @@ TEST_CASE("the type of the elements that a layer takes is part of a Program") {
   CHECK(program_hash(program) != program_hash(One::training));
 }
 
+TEST_CASE("what a layer tracks, of how many values and how fast, and that it normalises rows together is part of a Program") {
+  const Graph& graph = *One::training.graph;
+  const auto hash_with = [&](auto change) {
+    std::vector<TracedLeaf> leaves{graph.leaves, graph.leaves + graph.leaf_count};
+    change(leaves[0].leaf);
+    Graph other = graph;
+    other.leaves = leaves.data();
+    Program program = One::training;
+    program.graph = &other;
+    return program_hash(program);
+  };
+  const std::uint64_t seen[] = {program_hash(One::training),
+                                hash_with([](Leaf& leaf) { leaf.parameters[1].tracks = 1; }),
+                                hash_with([](Leaf& leaf) { leaf.parameters[1].tracks = 2; }),
+                                hash_with([](Leaf& leaf) { leaf.parameters[0].tracks = 1; }),
+                                hash_with([](Leaf& leaf) {
+                                  leaf.parameters[1].tracks = 1;
+                                  leaf.momentum = 0.5F;
+                                }),
+                                hash_with([](Leaf& leaf) { leaf.rows_together = 1; })};
+  for (const std::uint64_t& a : seen)
+    for (const std::uint64_t& b : seen) CHECK((&a == &b) == (a == b));
+}
+
 TEST_CASE("groups of parameters and their pieces are part of a Program") {
   using Grouped = Trained<Chain, Single, NoDecay<>>;
   const std::uint64_t before = program_hash(Grouped::training);

@@ -108,6 +108,10 @@ struct NotedModel {
       if (const Laid between = from.layout.laid_between[l]; !is_part(noted.split.spec_between[l].shape, all.out.shape, between, ranks))
         return size("the size between layers of the output of ", noted.split.spec_between[l].shape, all.out.shape, between);
     }
+    for (int k = 0; k < all.parameter_count; ++k)
+      if (is.parameters[k].tracks != all.parameters[k].tracks || is.momentum != all.momentum)
+        return noted_otherwise<std::int64_t>("of how many values a parameter is tracked, or the momentum, of ", all.spelled.view(),
+                                             is.parameters[k].tracks, all.parameters[k].tracks);
     if (facts(noted.leaves[l]) != facts(whole.leaves[l]) || is.vocabulary != all.vocabulary)
       return noted_otherwise<std::int64_t>("what the backward reads, where it may write and what it is, in bits, of ", all.spelled.view(),
                                            facts(noted.leaves[l]), facts(whole.leaves[l]));
@@ -136,7 +140,8 @@ struct NotedModel {
   /// What does not change when a leaf is divided, as one number.
   [[nodiscard]] static constexpr std::int64_t facts(const TracedLeaf& t) {
     return static_cast<std::int64_t>(t.leaf.saves) + (t.leaf.weights_read ? 4 : 0) + (t.leaf.input_part_reads_saved ? 8 : 0) +
-           (t.leaf.elementwise ? 16 : 0) + (t.leaf.reshapes ? 32 : 0) + (t.leaf.sums ? 64 : 0) + (t.leaf.operands == 2 ? 128 : 0);
+           (t.leaf.elementwise ? 16 : 0) + (t.leaf.reshapes ? 32 : 0) + (t.leaf.sums ? 64 : 0) + (t.leaf.operands == 2 ? 128 : 0) +
+           std::int64_t{256} * t.leaf.rows_together;
   }
 };
 

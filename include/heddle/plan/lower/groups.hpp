@@ -23,8 +23,9 @@ struct GroupName {
   bool spares = false;  ///< of NoDecay
   int numerator = 1;
   int denominator = 1;
-  bool found = false;   ///< a parameter that is trained has this name
-  bool frozen = false;  ///< one that is not has it
+  bool found = false;    ///< a parameter that is trained has this name
+  bool frozen = false;   ///< one that is not has it
+  bool tracked = false;  ///< one that is tracked has it
 
   [[nodiscard]] constexpr int count() const {
     int dots = 0;
@@ -74,7 +75,7 @@ struct GroupStudy {
     bool trained_vector = false, frozen_vector = false;
     for (int n = 0; n < graph.node_count && fault.ok(); ++n)
       for (int k = 0; k < graph.nodes[n].parameter_count && fault.ok(); ++k) {
-        if (is_vector(n, k)) (graph.frozen(n) ? frozen_vector : trained_vector) = true;
+        if (is_vector(n, k) && !tracked(n, k)) (graph.frozen(n) ? frozen_vector : trained_vector) = true;
         read_names(n, k);
       }
     if (!fault.ok()) return;
@@ -90,6 +91,7 @@ struct GroupStudy {
   [[nodiscard]] constexpr int number(int node, int k) const { return graph.nodes[node].first_parameter + k; }
   /// Of a use of tied parameters that of its owner, which is before it.
   [[nodiscard]] constexpr int owner(int node, int k) const { return number(graph.owner(node), k); }
+  [[nodiscard]] constexpr bool tracked(int node, int k) const { return graph.leaf(node).parameters[k].tracked(); }
   [[nodiscard]] constexpr bool is_vector(int node, int k) const { return graph.leaf(node).parameters[k].shape.dimensions < 2; }
   [[nodiscard]] constexpr Text<160> first_trained_name() const {
     int n = 0;
@@ -115,7 +117,8 @@ struct GroupStudy {
     const Text<160> own = graph.parameter_name(node, k);
     for (int i = 0; i < name_count; ++i) {
       if (!has_words(own.view(), names[i].words)) continue;
-      (graph.frozen(node) ? names[i].frozen : names[i].found) = true;
+      (tracked(node, k) ? names[i].tracked : graph.frozen(node) ? names[i].frozen : names[i].found) = true;
+      if (tracked(node, k)) continue;
       if (names[i].spares)
         of_parameter[owner(node, k)] = 1;  // until groups are numbered
       else
@@ -130,9 +133,12 @@ struct GroupStudy {
       factor.rival = &name;
   }
   constexpr void refuse_unfound(const GroupName& name) {
-    fault = refuse() << " has " << (name.frozen ? "parameters" : "no parameter") << " of the name '" << name.words << "'";
-    if (name.frozen) fault << " in frozen layers alone, which are not trained, so " << name.option() << " of it changes nothing";
-    fault << ". Fix: " << (name.frozen ? "drop it, or " : "") << "use words of a name such as '" << first_trained_name().view() << "'.";
+    const bool untrained = name.frozen || name.tracked;
+    fault = refuse() << " has " << (untrained ? "parameters" : "no parameter") << " of the name '" << name.words << "'";
+    if (untrained)
+      fault << " in " << (name.frozen ? "frozen layers" : "what layers track") << " alone, which are not trained, so " << name.option()
+            << " of it changes nothing";
+    fault << ". Fix: " << (untrained ? "drop it, or " : "") << "use words of a name such as '" << first_trained_name().view() << "'.";
   }
   constexpr void refuse_no_vector(bool frozen) {
     fault = refuse() << " has " << (frozen ? "" : "no ") << "parameter" << (frozen ? "s" : "") << " of fewer than two dimensions"
@@ -141,7 +147,7 @@ struct GroupStudy {
   }
   [[nodiscard]] static constexpr int common_factor(int a, int b) { return b == 0 ? a : common_factor(b, a % b); }
   [[nodiscard]] constexpr std::int16_t group_of(int node, int k) {
-    if (graph.frozen(node)) return 0;  // nothing changes it
+    if (graph.frozen(node) || tracked(node, k)) return 0;  // nothing changes it
     if (const int p = owner(node, k); p != number(node, k)) return of_parameter[p];
     ParameterGroup own;
     own.decays = of_parameter[number(node, k)] == 0 && !(spares_vectors > 0 && is_vector(node, k));

@@ -97,9 +97,22 @@ template <class ThePlan> [[nodiscard]] constexpr LoweringRequest request_of() {
                                        << ", whose squares one device adds as one unit. Fix: cut between blocks, or drop Grain and Reproducible.";
   return {};
 }
-/// G09: a plan that trains has something to train.
-[[nodiscard]] constexpr Diagnosis check_trained(const Graph& graph) {
-  if (graph.last_untrained() < graph.node_count) return {};
+/// B14: where rows are normalised together a grain has enough of them. Of a batch that is refused nothing is asked.
+[[nodiscard]] constexpr Diagnosis check_rows_together(const Graph& graph, const BatchDivision& batch) {
+  if (!batch.fault.ok() || batch.share_rows == 0) return {};
+  int rows = batch.grain_rows;
+  for (int i = 0; i < batch.share_count; ++i)
+    if (const int share = batch.share_rows * batch.shares[i]; share < rows) rows = share;
+  for (int n = 0; n < graph.node_count; ++n)
+    if (const Leaf& leaf = graph.leaf(n); leaf.rows_together > rows && !(leaf.tracks() && graph.frozen(n)))
+      return Diagnosis{Code{'B', 14}, ""} << graph.describe(n).view() << " normalises at least " << leaf.rows_together
+                                          << " rows together, but those that are summed as one, a grain of one rank, are " << rows
+                                          << ". Fix: give each rank a larger batch, or name a Grain of at least " << leaf.rows_together << " rows.";
+  return {};
+}
+/// G09: a plan that trains has something to train. B14: and rows to normalise.
+[[nodiscard]] constexpr Diagnosis check_trained(const Graph& graph, const BatchDivision& batch) {
+  if (graph.last_untrained() < graph.node_count) return check_rows_together(graph, batch);
   Diagnosis found = Diagnosis{Code{'G', 9}, ""} << graph.model.view();
   if (graph.parameter_count > 0)
     return found << " has parameters in frozen layers alone, so there is nothing to train. Fix: leave a layer with parameters outside of Frozen.";
@@ -180,7 +193,7 @@ inline constexpr int most_states = 16;  ///< of an optimizer, for each parameter
     if (const Diagnosis found = check_limit("layers", most_indexed - 1, in.graph.node_count); !found.ok()) return found;
   if (const Diagnosis found = check_graph(in.graph); !found.ok()) return found;
   if (in.trains)
-    if (const Diagnosis found = check_trained(in.graph); !found.ok()) return found;
+    if (const Diagnosis found = check_trained(in.graph, in.batch); !found.ok()) return found;
   if (const Diagnosis found = check_layout(in.graph, in.layout); !found.ok()) return found;
   if (!in.batch.fault.ok()) return in.batch.fault;
   if (const Diagnosis found = check_micro_batches(in.batch); !found.ok()) return found;

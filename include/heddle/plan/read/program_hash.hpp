@@ -4,6 +4,7 @@
 // In: a Program.  Out: FNV-1a over everything that ranks must agree on.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string_view>
 
@@ -44,6 +45,9 @@ HEDDLE_COLD constexpr void add_graph(Fnv& hash, const Graph& g) {
     if (leaf.in.type != ElementType::float32) hash.add_text(name_of(leaf.in.type));
     for (int k = 0; k < g.nodes[n].operand_count; ++k) hash.add(g.nodes[n].operands[k]);
     for (int k = 0; k < leaf.parameter_count; ++k) hash.add(leaf.parameters[k].shape.elements(), leaf.parameters[k].initial);
+    if (leaf.rows_together != 0) hash.add(leaf.rows_together);
+    for (int k = 0; k < leaf.parameter_count; ++k)
+      if (leaf.parameters[k].tracked()) hash.add(k, leaf.parameters[k].tracks, std::bit_cast<std::uint32_t>(leaf.momentum));
   }
 }
 

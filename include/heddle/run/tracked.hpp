@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// Room: run. Parameters that are tracked: where they lie among those that are stepped, of how many values they are, what a step makes of them.
+// Sees: plan/program, run/step_input, run/arithmetic.  Does not see: policies, kernels, threads, transports.
+// In: a Program and a role.  Out: Tracked.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "heddle/core/host_device.hpp"
+#include "heddle/plan/program/alignment.hpp"
+#include "heddle/plan/program/program.hpp"
+#include "heddle/run/arithmetic.hpp"
+#include "heddle/run/step_input.hpp"
+
+namespace heddle::run_room {
+
+/// Values that a step of so many rows has for an element that is of `each` of a row, in grains that have at least `least` of them. 5 rows in grains
+/// of 2 have 5 values of 1 a row, 4 of which are in grains of at least 2.
+///
+/// Tested  run/tracked_test
+[[nodiscard]] inline std::int64_t counted_values(const BatchDivision& batch, std::int64_t rows, std::int64_t each, std::int64_t least) {
+  if (each >= least) return rows * each;
+  std::int64_t counted = 0;
+  for (int position = 0; position < batch.ranks; ++position)
+    for (int m = 0; m < batch.total_micro_batches(); ++m)
+      for (int g = 0; g < batch.grains(); ++g) {
+        const std::int64_t values = each * rows_in_grain(batch, rows, position, m, g);
+        if (values >= least) counted += values;
+      }
+  return counted;
+}
+
+/// The tracked parameters of one role, in the order in which they lie: no optimizer steps them, no norm and no loss scale counts their sums. A
+/// BatchNorm2d<3> has two, of 3 elements in a line of 16 each.
+///
+/// Tested  run/tracked_test, equivalence/batch_norm_test
+class Tracked {
+ public:
+  HEDDLE_COLD Tracked(const Program& training, int role) : batch_(training.batch) {
+    const Graph& graph = *training.graph;
+    for (int n = 0; n < graph.node_count; ++n)
+      for (int k = 0; k < graph.nodes[n].trained_count(); ++k) {
+        const Parameter& parameter = graph.leaf(n).parameters[k];
+        const ParameterPlace& place = training.parameters[graph.nodes[n].first_parameter + k];
+        if (!parameter.tracked() || place.role != role) continue;
+        all_.push_back({place.begin, place.elements, graph.leaf(n).values_a_row(k), parameter.tracks, graph.leaf(n).momentum});
+      }
+    std::sort(all_.begin(), all_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  }
+
+  /// visit(first, elements) of what is not tracked among `elements` from element `begin` of the flat buffer on; first counts from there.
+  template <class Visit> void each_other(std::int64_t begin, std::int64_t elements, const Visit& visit) const {
+    std::int64_t from = 0;
+    for (const Range& range : all_) {
+      const std::int64_t first = std::clamp<std::int64_t>(range.begin - begin, from, elements);
+      const std::int64_t end = std::clamp<std::int64_t>(rounded_up(range.begin + range.elements, line_elements) - begin, from, elements);
+      if (from < first && first < end) visit(from, first - from);
+      if (first < end) from = end;
+    }
+    if (from < elements) visit(from, elements - from);
+  }
+  /// What a step of so many rows makes of those among `elements` from element `begin` of the flat buffer on.
+  void fold(std::int64_t begin, std::int64_t elements, float* values, const float* sums, std::int64_t rows, const Arithmetic& arithmetic) const {
+    for (const Range& range : all_) {
+      const std::int64_t first = std::max(range.begin, begin);
+      const std::int64_t end = std::min(range.begin + range.elements, begin + elements);
+      if (first >= end) continue;
+      const std::int64_t counted = counted_values(batch_, rows, range.values, range.least);
+      if (counted > 0) arithmetic.fold(values + (first - begin), sums + (first - begin), end - first, range.momentum, counted);
+    }
+  }
+
+ private:
+  /// Of a BatchNorm2d<3> on (3, 4, 4) the running variance has 3 elements, each of 16 values of a row, in grains of at least 2.
+  struct Range {
+    std::int64_t begin = 0;  // [elements]
+    std::int64_t elements = 0;
+    std::int64_t values = 0;  // of one row, for each element
+    std::int64_t least = 1;   // in a grain that counts
+    float momentum = 0;
+  };
+  BatchDivision batch_;
+  std::vector<Range> all_;
+};
+
+}  // namespace heddle::run_room
