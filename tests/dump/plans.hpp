@@ -31,6 +31,10 @@ struct Forked : Sequential<Linear<7, 6>, Branches<Add, Linear<6, 6>, Sequential<
                            Branches<Concat, Sequential<>, Linear<6, 4>>, Linear<10, 5>> {};
 struct Talk : Sequential<Input<4, 6>, Linear<6, 24>, SelfAttention<Heads<2>, Causal>, Linear<8, 8>, Linear<8, 24>, SwiGLU, Linear<12, 8>> {};
 
+/// Channels that are normalised over a grain, and once by what was tracked.
+struct Imaged : Sequential<Linear<7, 12>, Unflatten<3, 2, 2>, BatchNorm2d<3>, ReLU, Residual<BatchNorm2d<3, Momentum<1, 4>>, ReLU>,
+                           Frozen<BatchNorm2d<3>>, Flatten, Linear<12, 5>> {};
+
 // ---- plans.
 
 template <class Model, class... Parts> using Of = Plan<Model, MeanSquaredError, SGD, Batch<16, KeepLast>, Grain<2>, Parts...>;
@@ -143,11 +147,17 @@ template <class Visit> void each_forked_plan(Visit& visit) {
   visit.template plan<Classes<Talk, Hybrid<TensorParallel<2>, In<2, ZeroBubbleH1, 2>>>>("heads, 2 tensor ranks x 2 stages, ZB-H1");
 }
 
+template <class Visit> void each_tracking_plan(Visit& visit) {
+  visit.template plan<Of<Imaged, Single, Clip<GlobalNorm>, Recompute<ReLU, BatchNorm2d<3>>>>("norms over grains, clipped, run again");
+  visit.template plan<Of<Imaged, Hybrid<In<2, ZeroBubbleH1>, Sharded<2>>, LossScaling>>("norms over grains, 2 stages, ZB-H1, x 2 slices, scaled");
+}
+
 template <class Visit> void each_dumped_plan(Visit& visit) {
   each_batch_plan(visit);
   each_stage_plan(visit);
   each_split_plan(visit);
   each_forked_plan(visit);
+  each_tracking_plan(visit);
 }
 
 }  // namespace heddle::tests::dumped

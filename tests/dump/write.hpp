@@ -93,6 +93,9 @@ class ProgramWriter {
       if (place.split.sharded()) out_ << ", part along dimension " << place.split.dimension();
       if (place.split.in_sections()) out_ << " in sections, the first " << place.split.first() << " of " << place.split.shares();
       if (place.owner_begin >= 0) out_ << ", values at " << 4 * place.owner_begin;
+      const Leaf& leaf = p_.graph->leaf(place.node);
+      if (const Parameter& parameter = leaf.parameters[place.index]; parameter.tracked())
+        out_ << ", tracked of " << leaf.values_a_row(place.index) << " values a row, at least " << int{parameter.tracks} << " of a grain";
       out_ << '\n';
     }
     for (int b = 0; b < p_.bucket_count + p_.frozen_count; ++b) {

@@ -167,3 +167,25 @@ TEST_CASE("what joins two values is run with both, and a value that is not finit
   std::vector<Floats> parameters{Floats(12, 1e37F), Floats(3, 0.0F), Floats(6, 0.0F), Floats(2, 0.0F), {0, 0, 0, 0, 0, 0, 0, 0, 0, 10}};
   begins(locate_non_finite(graph_of<Forked>, kernels, input, parameters), "; it begins in layer 3 'last' Linear<5, 2, NoBias>, row 0, feature 1.");
 }
+
+TEST_CASE("a layer that reads what was tracked is run as it was: in an evaluation, and frozen") {
+  struct Images : Sequential<Input<2, 1, 2>, Named<"first", BatchNorm2d<2>>, Named<"still", Frozen<BatchNorm2d<2>>>, Flatten, Linear<4, 2>> {};
+  using P = Plan<Images, CrossEntropy, SGD, Batch<4>, Single, Grain<2>>;
+  const std::vector<float> inputs{1, 2, 3, 4, 5, 6, 7, 9, 2, 1, 4, 3, 6, 5, 9, 7};
+  const std::vector<std::int32_t> labels{0, 1, 0, 1};
+  std::vector<Floats> parameters{Floats(2, 1), Floats(2), Floats(2),    Floats(2, -1.0F), Floats(2, 1),
+                                 Floats(2),    Floats(2), Floats(2, 1), Floats(8, 1),     Floats(2)};
+  StepInput input;
+  input.program = &P::training;
+  input.inputs = inputs.data();
+  input.targets = labels.data();
+  input.source_rows = input.rows = 4;
+  const KernelTable kernels = kernel_table<Images, CrossEntropy, SGD, EigenCompute>();
+  const auto found = [&] { return locate_non_finite(graph_of<Images>, kernels, input, parameters); };
+  begins(found(), "; all outputs of the model are finite");  // a negative variance that no training reads
+  input.program = &P::evaluation;
+  CHECK(found().find("; it begins in layer 1 'first' BatchNorm2d<2>, row 0, feature 0.") == 0);
+  input.program = &P::training;
+  std::swap(parameters[3], parameters[7]);
+  begins(found(), "; it begins in layer 2 'still' BatchNorm2d<2>, row 0, feature 0.");
+}

@@ -130,6 +130,8 @@ struct Graph {
     return node >= first_backward && (!frozen(node) || nodes[node].operands[0] > first_backward);
   }
   /// Of these parameters no step changes any. Tied parameters count once.
+  /// A frozen leaf that tracks values leaves them as they are, and takes them as it does in a prediction.
+  [[nodiscard]] constexpr bool still(int node) const { return frozen(node) && leaf(node).tracks(); }
   /// Of parameters that are tracked: each leaf with them owns them.
   [[nodiscard]] constexpr std::int64_t tracked_elements() const {
     std::int64_t sum = 0;

@@ -15,7 +15,7 @@ namespace heddle::plan_room {
 /// The first layer that trains and normalises the rows of a grain together; -1 if there is none.
 [[nodiscard]] constexpr int first_joining_rows(const Graph& graph) {
   for (int n = 0; n < graph.node_count; ++n)
-    if (graph.leaf(n).rows_together > 0 && !(graph.leaf(n).tracks() && graph.frozen(n))) return n;
+    if (graph.leaf(n).rows_together > 0 && !graph.still(n)) return n;
   return -1;
 }
 

@@ -138,8 +138,7 @@ class BodyRunner : public RankTensors {
     }
   }
   [[nodiscard]] CallContext context(int node, int g) const {
-    const bool still = p_->graph->frozen(node) && p_->graph->leaf(node).tracks();  // what is not to change is read, as in a prediction
-    CallContext here{in_->seed, in_->step, node, p_->training && !still, first(g)};
+    CallContext here{in_->seed, in_->step, node, p_->training && !p_->graph->still(node), first(g)};
     const Laid how = p_->graph->signature(node).output;
     if (!how.sharded()) return here;
     here.parts = p_->graph->split.ranks;

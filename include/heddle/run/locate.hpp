@@ -64,10 +64,16 @@ namespace heddle::run_room {
     } else if (graph.leaf(n).reshapes) {
       std::copy(from.begin(), from.end(), to.begin());
     } else {
-      ForwardCall call{&graph.leaf(n), input.source_rows, nullptr, to.data(), pointers, workspace.data()};
-      set_input(call, from.data());
-      if (node.operand_count == 2) call.second = values[static_cast<std::size_t>(node.operands[1])].data();
-      kernels.leaves[node.leaf].forward(call);
+      const Leaf& leaf = graph.leaf(n);
+      const std::int64_t together = leaf.rows_together > 0 ? input.program->batch.grain_rows : std::max<std::int64_t>(input.source_rows, 1);
+      for (std::int64_t first = 0; first < input.source_rows; first += together) {
+        ForwardCall call{&leaf, std::min(together, input.source_rows - first), nullptr, to.data() + first * features, pointers, workspace.data()};
+        set_input(call, reinterpret_cast<const float*>(reinterpret_cast<const std::byte*>(from.data()) +
+                                                       first * leaf.in.elements() * bytes_of(leaf.in.type)));
+        if (node.operand_count == 2) call.second = values[static_cast<std::size_t>(node.operands[1])].data();
+        call.context = {input.seed, input.step, n, input.program->training && !graph.still(n), first};
+        kernels.leaves[node.leaf].forward(call);
+      }
     }
     if (const std::int64_t at = first_of_value(n + 1); at >= 0)
       return written({"; it begins in ", graph.describe(n).view(), ", row ", at / features, ", feature ", at % features, ".", remedy});

@@ -104,7 +104,7 @@ template <class ThePlan> [[nodiscard]] constexpr LoweringRequest request_of() {
   for (int i = 0; i < batch.share_count; ++i)
     if (const int share = batch.share_rows * batch.shares[i]; share < rows) rows = share;
   for (int n = 0; n < graph.node_count; ++n)
-    if (const Leaf& leaf = graph.leaf(n); leaf.rows_together > rows && !(leaf.tracks() && graph.frozen(n)))
+    if (const Leaf& leaf = graph.leaf(n); leaf.rows_together > rows && !graph.still(n))
       return Diagnosis{Code{'B', 14}, ""} << graph.describe(n).view() << " normalises at least " << leaf.rows_together
                                           << " rows together, but those that are summed as one, a grain of one rank, are " << rows
                                           << ". Fix: give each rank a larger batch, or name a Grain of at least " << leaf.rows_together << " rows.";
