@@ -139,6 +139,14 @@ class Faults {
           number("the size of statistics", after, [=](Phases& p) -> std::int64_t& { return leaf(p, l).statistics.sizes[0]; });
           add("whether a leaf leaves statistics", after, [=](Phases& p) { leaf(p, l).statistics = Shape{}; });
         }
+        if (is.rows_together > 0) number("how many rows are normalised together", after, [=](Phases& p) -> int& { return leaf(p, l).rows_together; });
+        for (int k = 0; k < is.parameter_count; ++k)
+          if (is.parameters[k].tracked()) {
+            add("what a leaf tracks", after, [=](Phases& p) { leaf(p, l).parameters[k].tracks = 0; });
+            number("of how many values a parameter is tracked", after, [=](Phases& p) -> std::int8_t& { return leaf(p, l).parameters[k].tracks; },
+                   {1});
+            add("the momentum of what is tracked", after, [=](Phases& p) { leaf(p, l).momentum /= 2; });
+          }
         if (is.operands == 2) {
           number("the size of a second input", after, [=](Phases& p) -> std::int64_t& { return leaf(p, l).other.shape.sizes[0]; });
           flag("whether a leaf adds both", after, [=](Phases& p) -> bool& { return leaf(p, l).sums; });
