@@ -16,6 +16,9 @@ template <class... Parts>
 using Grouped = Plan<Tuned, CrossEntropy, AdamW, Batch<32, KeepLast>, Grain<2>, NoDecay<>, LearningRateFactor<"stem", 1, 10>,
                      LearningRateFactor<"blocks.1", 3, 2>, Parts...>;
 using Clipped = Of<Single, Clip<GlobalNorm>>;
+struct Imaged : Sequential<Linear<23, 48>, Unflatten<3, 4, 4>, BatchNorm2d<3>, Repeat<2, Residual<BatchNorm2d<3, Momentum<1, 3>>, Tanh>>, Flatten,
+                           Linear<48, 10>, Unflatten<10, 1, 1>, BatchNorm2d<10>, Flatten> {};
+template <class... Parts> using Tracked = Plan<Imaged, CrossEntropy, AdamW, Batch<32, KeepLast>, Grain<2>, Clip<GlobalNorm>, Parts...>;
 template <class Order> using Two = Pipeline<Balanced<2>, Order, Microbatches<4>>;
 
 }  // namespace
@@ -47,4 +50,8 @@ TEST_CASE("the norm of gradients that lie in slices, in stages and in replicas o
 
 TEST_CASE("frozen layers beside groups of parameters hold in slices inside stages") {
   hold_as_one_device<Grouped<Single>, Grouped<Hybrid<Two<OneFOneB>, Sharded<2>>>>();
+}
+
+TEST_CASE("norms over grains, and what they track, hold in slices inside stages and beside replicas") {
+  hold_as_one_device<Tracked<Single>, Tracked<Hybrid<Two<ZeroBubbleH1>, Sharded<2>>>, Tracked<Hybrid<Sharded<2>, DataParallel<2>>>>();
 }

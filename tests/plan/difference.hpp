@@ -71,6 +71,10 @@ class Difference {
       same("name", n, a.graph->name(n), b.graph->name(n));
       same("input of a leaf", n, a.graph->leaf(n).in.shape, b.graph->leaf(n).in.shape);
       same("elements of a leaf", n, a.graph->leaf(n).in.type, b.graph->leaf(n).in.type);
+      same("rows of a leaf together", n, a.graph->leaf(n).rows_together, b.graph->leaf(n).rows_together);
+      same("momentum of a leaf", n, a.graph->leaf(n).momentum, b.graph->leaf(n).momentum);
+      for (int k = 0; k < Leaf::most_parameters; ++k)
+        same("what a leaf tracks", n, int{a.graph->leaf(n).parameters[k].tracks}, int{b.graph->leaf(n).parameters[k].tracks});
       same("value", n, a.graph->spec(n + 1).shape, b.graph->spec(n + 1).shape);
       same("signature", n, a.graph->signature(n), b.graph->signature(n));
     }

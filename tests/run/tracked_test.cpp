@@ -29,9 +29,8 @@ template <class... Parts> using Of = Plan<Net, CrossEntropy, SGD, Batch<8>, Part
 /// "0+64 80+16": what is not tracked, as begin and length.
 std::string others(const Tracked& tracked, std::int64_t begin, std::int64_t elements) {
   std::string words;
-  tracked.each_other(begin, elements, [&](std::int64_t first, std::int64_t n) {
-    words += (words.empty() ? "" : " ") + std::to_string(begin + first) + "+" + std::to_string(n);
-  });
+  for (OtherRange range = tracked.other(begin, 0, elements); range.elements > 0; range = tracked.other(begin, range.end(), elements))
+    words += (words.empty() ? "" : " ") + std::to_string(begin + range.first) + "+" + std::to_string(range.elements);
   return words;
 }
 std::int64_t place(const Program& p, int node, int k) { return p.parameters[p.graph->nodes[node].first_parameter + k].begin; }
@@ -62,6 +61,9 @@ TEST_CASE("what is tracked lies in whole lines, and any range leaves them out") 
   CHECK(others(tracked, second, 16).empty());
   CHECK(others(tracked, second + 64, 16) == std::to_string(second + 64) + "+16");
   CHECK(others(tracked, 5, 0).empty());
+  CHECK(tracked.other(first - 16, 3, 64).first == 3);  // from number 3 on, up to what is tracked
+  CHECK(tracked.other(first - 16, 3, 64).elements == 13);
+  CHECK(tracked.other(first - 16, 16, 40).elements == 0);
 }
 
 TEST_CASE("a step goes its momentum of the way to the mean, in the slice of a rank, and leaves padding and what is trained") {
@@ -80,9 +82,10 @@ TEST_CASE("a role has its own, and a frozen layer tracks nothing") {
   const Program& p = Staged::training;
   int in_all = 0;
   for (int role = 0; role < 2; ++role) {
-    std::int64_t tracked_elements = 1 << 12;
-    Tracked{p, role}.each_other(0, 1 << 12, [&](std::int64_t, std::int64_t n) { tracked_elements -= n; });
-    in_all += static_cast<int>(tracked_elements);
+    const Tracked tracked{p, role};
+    in_all += 1 << 12;
+    for (OtherRange range = tracked.other(0, 0, 1 << 12); range.elements > 0; range = tracked.other(0, range.end(), 1 << 12))
+      in_all -= static_cast<int>(range.elements);
   }
   CHECK(in_all == 4 * 16);
   struct Still : Sequential<Linear<4, 12>, Unflatten<3, 2, 2>, Frozen<BatchNorm2d<3>>, Flatten, Linear<12, 2>> {};

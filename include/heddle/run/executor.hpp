@@ -185,7 +185,8 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     if (skipped_) return;
     const FlatBucket& b = p_->buckets[bucket];
     const std::int64_t all = slice_elements(b);
-    if (p_->clips) each_trained(b, 0, all, [&](std::int64_t from, std::int64_t n) { arithmetic_.clip(gradient_slice(b) + from, n, factor_); });
+    for (OtherRange range = trained_from(b, 0); range.elements > 0 && p_->clips; range = trained_from(b, range.end()))
+      arithmetic_.clip(gradient_slice(b) + range.first, range.elements, factor_);
     stepped_ = true;
     tracked_.fold(slice_begin(b), all, parameter_slice(b), gradient_slice(b), in_->rows, arithmetic_);
     if (!p_->groups.any()) return step_range(b, 0, all, 0);
@@ -200,10 +201,11 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   /// Elements of this rank's slice, with the constants of one group.
   void step_range(const FlatBucket& b, std::int64_t from, std::int64_t to, int group) {
     const void* const constants = static_cast<const std::byte*>(in_->constants) + static_cast<std::size_t>(group) * in_->constants_bytes;
-    each_trained(b, from, to, [&](std::int64_t first, std::int64_t n) {
-      for (std::size_t s = 0; s < states_.size(); ++s) states_[s] = state_slice(static_cast<int>(s), b) + first;
-      kernels_.step(constants, n, parameter_slice(b) + first, gradient_slice(b) + first, states_.begin());
-    });
+    for (OtherRange range = trained_from(b, from); range.first < to && range.elements > 0; range = trained_from(b, range.end())) {
+      for (std::size_t s = 0; s < states_.size(); ++s) states_[s] = state_slice(static_cast<int>(s), b) + range.first;
+      kernels_.step(constants, std::min(range.end(), to) - range.first, parameter_slice(b) + range.first, gradient_slice(b) + range.first,
+                    states_.begin());
+    }
   }
 
   void run_body(const IndexRange& body) {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 
 #include "heddle/plan/program/alignment.hpp"
 #include "heddle/plan/program/program.hpp"
@@ -132,16 +131,17 @@ class RankTensors {
       const std::int64_t elements = unit.elements / p_->storage.parts;
       const std::int64_t begin = unit.begin + (p_->storage.parts > 1 ? slice_ * elements : 0);
       const auto squares = [&](const float* part, std::int64_t count) {
-        float sum = 0;
-        bool first = true;
-        tracked_.each_other(begin + (part - values), count, [&](std::int64_t at, std::int64_t n) {
-          const float here = arithmetic_.square_sum(part + at, n);
-          sum = std::exchange(first, false) ? here : arithmetic_.plus(sum, here);
-        });
+        const std::int64_t from = begin + (part - values);
+        OtherRange range = tracked_.other(from, 0, count);
+        float sum = range.elements > 0 ? arithmetic_.square_sum(part + range.first, range.elements) : 0;
+        while ((range = tracked_.other(from, range.end(), count)).elements > 0)
+          sum = arithmetic_.plus(sum, arithmetic_.square_sum(part + range.first, range.elements));
         return sum;
       };
       const auto prepare = [&](float* part, std::int64_t count) {
-        tracked_.each_other(begin + (part - values), count, [&](std::int64_t at, std::int64_t n) { before(part + at, n); });
+        const std::int64_t from = begin + (part - values);
+        for (OtherRange range = tracked_.other(from, 0, count); range.elements > 0; range = tracked_.other(from, range.end(), count))
+          before(part + range.first, range.elements);
       };
       if (counts && unit.counts)
         norms()[u] = square_sum(values, elements, Layout::unit_parts / p_->storage.parts, prepare, squares, arithmetic_.plus);
@@ -158,12 +158,13 @@ class RankTensors {
     if (p_->clips) sum_squares(divide);
     for (int b = 0; b < p_->bucket_count && !p_->clips; ++b)
       if (const FlatBucket& bucket = p_->buckets[b]; bucket.role == role_)
-        each_trained(bucket, 0, slice_elements(bucket), [&](std::int64_t at, std::int64_t n) { divide(gradient_slice(bucket) + at, n); });
+        for (OtherRange range = trained_from(bucket, 0); range.elements > 0; range = trained_from(bucket, range.end()))
+          divide(gradient_slice(bucket) + range.first, range.elements);
     overflow_flag() = finite ? 0.0F : 1.0F;
   }
-  /// visit(first, elements) of what an optimizer steps among elements `from` to `to` of this rank's slice.
-  template <class Visit> void each_trained(const FlatBucket& b, std::int64_t from, std::int64_t to, const Visit& visit) const {
-    tracked_.each_other(slice_begin(b) + from, to - from, [&](std::int64_t at, std::int64_t n) { visit(from + at, n); });
+  /// What an optimizer steps of this rank's slice: the next elements from number `from` on.
+  [[nodiscard]] OtherRange trained_from(const FlatBucket& b, std::int64_t from) const {
+    return tracked_.other(slice_begin(b), from, slice_elements(b));
   }
   /// Where this rank's slice begins in the flat buffer.
   [[nodiscard]] std::int64_t slice_begin(const FlatBucket& b) const { return b.begin + (p_->storage.states ? slice_ * slice_elements(b) : 0); }

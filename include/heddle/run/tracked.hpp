@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "heddle/core/host_device.hpp"
+#include "heddle/core/row_of.hpp"
 #include "heddle/plan/program/alignment.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/arithmetic.hpp"
@@ -33,38 +33,51 @@ namespace heddle::run_room {
   return counted;
 }
 
+/// Elements that an optimizer steps, between those that are tracked: {64, 16} are 64 to 79.
+struct OtherRange {
+  std::int64_t first = 0;
+  std::int64_t elements = 0;
+  [[nodiscard]] std::int64_t end() const { return first + elements; }
+};
+
 /// The tracked parameters of one role, in the order in which they lie: no optimizer steps them, no norm and no loss scale counts their sums. A
 /// BatchNorm2d<3> has two, of 3 elements in a line of 16 each.
 ///
 /// Tested  run/tracked_test, equivalence/batch_norm_test
 class Tracked {
  public:
-  HEDDLE_COLD Tracked(const Program& training, int role) : batch_(training.batch) {
+  HEDDLE_COLD Tracked(const Program& training, int role) : batch_(training.batch), all_(count(*training.graph)) {
     const Graph& graph = *training.graph;
     for (int n = 0; n < graph.node_count; ++n)
       for (int k = 0; k < graph.nodes[n].trained_count(); ++k) {
         const Parameter& parameter = graph.leaf(n).parameters[k];
         const ParameterPlace& place = training.parameters[graph.nodes[n].first_parameter + k];
         if (!parameter.tracked() || place.role != role) continue;
-        all_.push_back({place.begin, place.elements, graph.leaf(n).values_a_row(k), parameter.tracks, graph.leaf(n).momentum});
+        Range* at = all_.begin() + used_++;
+        for (; at != all_.begin() && at[-1].begin > place.begin; --at) *at = at[-1];  // groups of parameters may lie the other way round
+        *at = {place.begin, place.elements, graph.leaf(n).values_a_row(k), parameter.tracks, graph.leaf(n).momentum};
       }
-    std::sort(all_.begin(), all_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
   }
 
-  /// visit(first, elements) of what is not tracked among `elements` from element `begin` of the flat buffer on; first counts from there.
-  template <class Visit> void each_other(std::int64_t begin, std::int64_t elements, const Visit& visit) const {
-    std::int64_t from = 0;
-    for (const Range& range : all_) {
-      const std::int64_t first = std::clamp<std::int64_t>(range.begin - begin, from, elements);
-      const std::int64_t end = std::clamp<std::int64_t>(rounded_up(range.begin + range.elements, line_elements) - begin, from, elements);
-      if (from < first && first < end) visit(from, first - from);
-      if (first < end) from = end;
+  /// Of `elements` from element `begin` of the flat buffer on, the next that are not tracked, from number `from` on; none if all that are left are.
+  [[nodiscard]] OtherRange other(std::int64_t begin, std::int64_t from, std::int64_t elements) const {
+    std::int64_t to = elements;
+    for (const Range* at = all_.begin(); at != all_.begin() + used_; ++at) {
+      const std::int64_t first = at->begin - begin;
+      const std::int64_t end = rounded_up(at->begin + at->elements, line_elements) - begin;
+      if (first > from) {
+        to = std::min(first, elements);
+        break;
+      }
+      from = std::max(from, end);
     }
-    if (from < elements) visit(from, elements - from);
+    return {from, std::max(to - from, std::int64_t{0})};
   }
   /// What a step of so many rows makes of those among `elements` from element `begin` of the flat buffer on.
-  void fold(std::int64_t begin, std::int64_t elements, float* values, const float* sums, std::int64_t rows, const Arithmetic& arithmetic) const {
-    for (const Range& range : all_) {
+  HEDDLE_COLD void fold(std::int64_t begin, std::int64_t elements, float* values, const float* sums, std::int64_t rows,
+                        const Arithmetic& arithmetic) const {
+    for (const Range* at = all_.begin(); at != all_.begin() + used_; ++at) {
+      const Range& range = *at;
       const std::int64_t first = std::max(range.begin, begin);
       const std::int64_t end = std::min(range.begin + range.elements, begin + elements);
       if (first >= end) continue;
@@ -82,8 +95,15 @@ class Tracked {
     std::int64_t least = 1;   // in a grain that counts
     float momentum = 0;
   };
+  [[nodiscard]] static std::size_t count(const Graph& graph) {
+    std::size_t count = 0;
+    for (int n = 0; n < graph.node_count; ++n)
+      for (int k = 0; k < graph.nodes[n].trained_count(); ++k) count += graph.leaf(n).parameters[k].tracked() ? 1 : 0;
+    return count;
+  }
   BatchDivision batch_;
-  std::vector<Range> all_;
+  RowOf<Range> all_;  // of which this role has the first `used_`
+  std::ptrdiff_t used_ = 0;
 };
 
 }  // namespace heddle::run_room
