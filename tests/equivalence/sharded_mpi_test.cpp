@@ -18,7 +18,7 @@ using Grouped = Plan<Tuned, CrossEntropy, AdamW, Batch<32, KeepLast>, Grain<2>, 
 using Clipped = Of<Single, Clip<GlobalNorm>>;
 struct Imaged : Sequential<Linear<23, 48>, Unflatten<3, 4, 4>, BatchNorm2d<3>, Repeat<2, Residual<BatchNorm2d<3, Momentum<1, 3>>, Tanh>>, Flatten,
                            Linear<48, 10>, Unflatten<10, 1, 1>, BatchNorm2d<10>, Flatten> {};
-template <class... Parts> using Tracked = Plan<Imaged, CrossEntropy, AdamW, Batch<32, KeepLast>, Grain<2>, Clip<GlobalNorm>, Parts...>;
+template <class... Parts> using OfImaged = Plan<Imaged, CrossEntropy, AdamW, Batch<32, KeepLast>, Grain<2>, Clip<GlobalNorm>, Parts...>;
 template <class Order> using Two = Pipeline<Balanced<2>, Order, Microbatches<4>>;
 
 }  // namespace
@@ -53,5 +53,5 @@ TEST_CASE("frozen layers beside groups of parameters hold in slices inside stage
 }
 
 TEST_CASE("norms over grains, and what they track, hold in slices inside stages and beside replicas") {
-  hold_as_one_device<Tracked<Single>, Tracked<Hybrid<Two<ZeroBubbleH1>, Sharded<2>>>, Tracked<Hybrid<Sharded<2>, DataParallel<2>>>>();
+  hold_as_one_device<OfImaged<Single>, OfImaged<Hybrid<Two<ZeroBubbleH1>, Sharded<2>>>, OfImaged<Hybrid<Sharded<2>, DataParallel<2>>>>();
 }

@@ -17,7 +17,7 @@ template <class... Parts> using Still = Plan<Imaged<BatchNorm2d<3>, Frozen<Secon
 
 Examples<float> batch_of(const TensorFile& file) { return examples(file.get<float>("input"), file.get<float>("targets"), 20); }
 
-template <class ThePlan> void check(const std::string& name = "batch_norm_20_10_adamw") {
+template <class ThePlan> void check_plan(const std::string& name = "batch_norm_20_10_adamw") {
   const TensorFile file = golden_file(name);
   follow<ThePlan>(file, {.learning_rate = 1e-2}, batch_of(file), 20);
 }
@@ -33,10 +33,10 @@ template <class ThePlan> Trainer<ThePlan, CpuThreads> trained(const TensorFile& 
 
 TEST_CASE(
     "20 steps of a model with BatchNorm2d are PyTorch's, running statistics too, where a step is one grain: alone, on stages, split, run again") {
-  check<Of<Single>>();
-  check<Of<Pipeline<Balanced<2>>>>();
-  check<Of<TensorParallel<2>>>();
-  check<Of<Single, Recompute<BatchNorm2d<3>, GELU>>>();
+  check_plan<Of<Single>>();
+  check_plan<Of<Pipeline<Balanced<2>>>>();
+  check_plan<Of<TensorParallel<2>>>();
+  check_plan<Of<Single, Recompute<BatchNorm2d<3>, GELU>>>();
 }
 
 TEST_CASE("a prediction takes what was tracked, as PyTorch's does") {
@@ -54,9 +54,9 @@ TEST_CASE("a prediction takes what was tracked, as PyTorch's does") {
 
 TEST_CASE("a frozen one is PyTorch's in eval(): it takes what was tracked, and leaves it") {
   const std::string name = "batch_norm_still_20_10_adamw";
-  check<Still<Single>>(name);
-  check<Still<Pipeline<Balanced<2>>>>(name);
-  check<Still<TensorParallel<2>>>(name);
+  check_plan<Still<Single>>(name);
+  check_plan<Still<Pipeline<Balanced<2>>>>(name);
+  check_plan<Still<TensorParallel<2>>>(name);
 }
 
 TEST_CASE("the comparison can fail: grains of half the rows, another momentum are another training") {

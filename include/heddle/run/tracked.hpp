@@ -98,7 +98,8 @@ class Tracked {
   [[nodiscard]] static std::size_t count(const Graph& graph) {
     std::size_t count = 0;
     for (int n = 0; n < graph.node_count; ++n)
-      for (int k = 0; k < graph.nodes[n].trained_count(); ++k) count += graph.leaf(n).parameters[k].tracked() ? 1 : 0;
+      for (int k = 0; k < graph.nodes[n].trained_count(); ++k)
+        if (graph.leaf(n).parameters[k].tracked()) ++count;
     return count;
   }
   BatchDivision batch_;

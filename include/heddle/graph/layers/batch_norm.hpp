@@ -36,13 +36,13 @@ template <class... Options> struct BatchNormOptions {
   }
   static constexpr bool momentum_in_range = (true && ... && sound<Options>());
   template <class Option> static constexpr float named_or(float otherwise) {
-    if constexpr (is_momentum<Option>)
+    if constexpr (is_momentum<Option> && sound<Option>())
       return Option::value();
     else
       return otherwise;
   }
   static constexpr float momentum(float otherwise) {
-    if (momentum_in_range) ((otherwise = named_or<Options>(otherwise)), ...);
+    ((otherwise = named_or<Options>(otherwise)), ...);
     return otherwise;
   }
 };
@@ -76,7 +76,7 @@ template <std::int64_t Channels, class... Options> struct BatchNorm2d {
     leaf.saves = Saves::input;
     leaf.weights_read = false;  // what the weight multiplies is made of the input and its statistics
     if (leaf.fault = refusal(leaf, in); !leaf.fault.ok()) return leaf;
-    const std::int64_t values = in.elements() / Channels;
+    const std::int64_t values = in.elements() / in.shape.sizes[0];
     leaf.statistics = Shape{Channels, 2};
     leaf.rows_together = values == 1 ? 2 : 1;
     leaf.momentum = momentum;
