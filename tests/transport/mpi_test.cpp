@@ -200,14 +200,14 @@ TEST_CASE("a deadline names the rank that is late, the operation and the sequenc
   for (int operation = 0; operation < 6; ++operation) {
     CAPTURE(operation);
     MPI_Barrier(ranks.get());  // the transport before is gone everywhere, so all come to the next one
-    Mpi mpi{ranks.get(), 2, {{0, 1}}, four, 100ms};
+    Mpi mpi{ranks.get(), 2, {{0, 1}}, four, 500ms};
     if (mpi.rank() == Rank{1}) {
       MPI_Barrier(ranks.get());
       continue;
     }
     float one = 1, two[2] = {1, 2};
     const auto expect = [&](const char* words, auto call) { CHECK_THROWS_WITH_AS(call(), doctest::Contains(words), RankLost); };
-    const std::string tail = ", sequence 0: it started nothing within the deadline of 100 ms";
+    const std::string tail = ", sequence 0: it started nothing within the deadline of 500 ms";
     const auto lost = [&](const char* what) { return "[heddle.R01] rank 1 was lost at " + std::string{what} + tail; };
     if (operation == 0) expect(lost("receive from rank 1").c_str(), [&] { mpi.receive_wait(1, mpi.receive_start(1, &one, 1)); });
     if (operation == 1) expect(lost("send to rank 1").c_str(), [&] { mpi.send_wait(1, mpi.send_start(1, &one, 1)); });

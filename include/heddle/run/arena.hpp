@@ -17,6 +17,7 @@
 #endif
 
 #include "heddle/core/host_device.hpp"
+#include "heddle/core/shape.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/core/written.hpp"
 #include "heddle/seams/error.hpp"
