@@ -14,12 +14,8 @@
 #include <vector>
 
 #include "heddle/core/random.hpp"
-#include "heddle/graph/tied.hpp"
-#include "heddle/plan/inference.hpp"
+#include "heddle/heddle.hpp"
 #include "heddle/plan/lowered.hpp"
-#include "heddle/policy/sharded.hpp"
-#include "heddle/policy/tensor_parallel.hpp"
-#include "heddle/policy/weighted_data_parallel.hpp"
 #include "plan/plans.hpp"
 
 using namespace heddle;
@@ -44,6 +40,7 @@ struct OwnRequest {
   std::vector<TracedLeaf> leaves;
   std::vector<Node> nodes;
   std::unique_ptr<bool[]> again;
+  std::vector<std::int16_t> group_of;  // by parameter, where there are groups
   LoweringRequest request;
 
   explicit OwnRequest(const LoweringRequest& asked)
@@ -53,6 +50,9 @@ struct OwnRequest {
     request.graph.leaves = leaves.data();
     request.graph.nodes = nodes.data();
     request.again.leaf = asked.again.any ? again.get() : nullptr;
+    if (!asked.groups.any()) return;
+    group_of.assign(asked.groups.of_parameter, asked.groups.of_parameter + asked.graph.parameter_count);
+    request.groups.of_parameter = group_of.data();
   }
 };
 
@@ -76,6 +76,8 @@ template <class Visit> struct Numbers {
       visit("signature.parameters", s.parameters[p].code);
       visit("signature.parameter_gradients", s.parameter_gradients[p].code);
     }
+    visit("signature.statistics", s.statistics.code);
+    visit("signature.pieces", s.pieces);
     visit("signature.surplus", s.surplus);
   }
   void leaf(TracedLeaf& traced) {
@@ -93,9 +95,12 @@ template <class Visit> struct Numbers {
       shape("parameter.shape", p.shape);
       visit("parameter.initial", p.initial);
       visit("parameter.fan_in", p.fan_in);
+      visit("parameter.tracks", p.tracks);
     }
     visit("leaf.parameter_count", l.parameter_count);
     visit("leaf.saves", l.saves);
+    shape("leaf.statistics", l.statistics);
+    visit("leaf.rows_together", l.rows_together);
     visit("leaf.weights_read", l.weights_read);
     visit("leaf.input_part_reads_saved", l.input_part_reads_saved);
     visit("leaf.elementwise", l.elementwise);
@@ -185,6 +190,7 @@ template <class Visit> struct Numbers {
     visit("states", r.states);
     for (bool* option : {&r.clips, &r.scales_loss, &r.reproducible, &r.trains, &r.again.any, &r.again.blocks}) visit("option", *option);
     for (std::size_t l = 0; l < own.leaves.size(); ++l) visit("again.leaf", own.again[l]);
+    for (std::int16_t& group : own.group_of) visit("groups.of_parameter", group);
     visit("budget", r.budget.value);
     visit("fitted", r.fitted);
     visit("most_entries", r.most_entries);
@@ -247,6 +253,10 @@ std::string shorten(OwnRequest& own, Draw& draw) {
 
 struct Shared : Sequential<Named<"a", Linear<8, 8>>, Tanh, Tied<"b", Linear<8, 8>, To<"a">>, Linear<8, 4>> {};
 struct Wide : Sequential<Linear<8, 12>, GELU, Linear<12, 8>, Repeat<2, Residual<Linear<8, 12>, GELU, Linear<12, 8>>>, Linear<8, 4>> {};
+struct Normed : Sequential<Input<2, 8>, LayerNorm<8>, Branches<Add, Linear<8, 8>, RMSNorm<8>, Sequential<>>, Frozen<Linear<8, 8>>, Linear<8, 24>,
+                           SelfAttention<Heads<2>, Causal>, Branches<Concat, Linear<8, 4>, Sequential<Dropout<1, 10>, Linear<8, 4>>>, Linear<8, 8>,
+                           SwiGLU, Linear<4, 4>> {};
+struct Pixels : Sequential<Input<2, 2, 2>, Linear<2, 4>, BatchNorm2d<2>, ReLU, Flatten, Linear<16, 4>> {};
 template <int S, class Order, int M = 4> using In = Pipeline<Balanced<S>, Order, Microbatches<M>>;
 
 [[nodiscard]] std::vector<LoweringRequest> sound_requests() {
@@ -263,6 +273,10 @@ template <int S, class Order, int M = 4> using In = Pipeline<Balanced<S>, Order,
           request_of<Trained<Wide, TensorParallel<4, SequenceParallel>>::Request>(),
           request_of<Trained<Shared, In<3, OneFOneB>>::Request>(),
           request_of<Trained<Shared, Hybrid<TensorParallel<2>, In<2, ZeroBubbleH1>, Sharded<2>>, Clip<GlobalNorm>>::Request>(),
+          request_of<Trained<Normed, Hybrid<TensorParallel<2>, In<2, OneFOneB>, Sharded<2>>, NoDecay<>, Clip<GlobalNorm>>::Request>(),
+          request_of<Trained<Normed, TensorParallel<2, SequenceParallel>, Recompute<RMSNorm<8>>>::Request>(),
+          request_of<Trained<Pixels, Hybrid<In<2, OneFOneB>, Sharded<2>>, Grain<2>>::Request>(),
+          request_of<Trained<Pixels, WeightedDataParallel<3, 1>>::Request>(),
           request_of<Inference<Wide, Batch<16, KeepLast>, Hybrid<In<2, OneFOneB>, DataParallel<2>>>::Request>()};
 }
 
@@ -292,7 +306,7 @@ TEST_CASE("a request with any one number changed in any way is refused with a co
   for (const LoweringRequest& request : sound_requests()) {
     OwnRequest own{request};
     const int count = numbers_of(own);
-    for (int i = 0; i < 4'000; ++i, ++cases) {
+    for (int i = 0; i < 3'000; ++i, ++cases) {
       OwnRequest changed{request};
       Draw draw{seed++};
       std::string words;

@@ -117,13 +117,12 @@ template <class Data, class Rows> class LabelledInMemory : public RowsInMemory<s
     return {Data{part(orders.first)}, Data{part(orders.second)}};
   }
 
- protected:
-  LabelledInMemory(Rows given, const std::string& inputs_name, const std::string& labels_name)
-      : LabelledInMemory(std::make_shared<const Rows>(sound(std::move(given), inputs_name, labels_name))) {}
-
  private:
+  friend Data;
   using typename AllRows::Order;
 
+  LabelledInMemory(Rows given, const std::string& inputs_name, const std::string& labels_name)
+      : LabelledInMemory(std::make_shared<const Rows>(sound(std::move(given), inputs_name, labels_name))) {}
   LabelledInMemory(const LabelledInMemory& whole, const Order& numbered) : AllRows(whole, numbered) {}
   explicit LabelledInMemory(const std::shared_ptr<const Rows>& owner)
       : AllRows({owner->inputs().data(), owner->labels.data(), std::ssize(owner->labels) / owner->labels_of_a_row, owner->features,

@@ -108,16 +108,16 @@ template <class ThePlan> struct CheckedParts {
       return Request::graph.fault;
     } else if constexpr (constexpr Diagnosis loss = Request::Loss::accepts(Request::graph.output()); !loss.ok()) {
       return loss;
-    } else if constexpr (Request::trains && !check_trained(Request::graph, Request::batch).ok()) {
-      return check_trained(Request::graph, Request::batch);
+    } else if constexpr (Request::trains && !check_trained(Request::graph).ok()) {
+      return check_trained(Request::graph);
     } else if constexpr (!Request::Chosen::value.fault.ok()) {
       return Request::Chosen::value.fault;
     } else if constexpr (!Request::Grouped::value.fault.ok()) {
       return Request::Grouped::value.fault;
     } else if constexpr (!Request::layout.fault.ok()) {
       return Request::layout.fault;
-    } else if constexpr (!Request::batch.fault.ok()) {
-      return Request::batch.fault;
+    } else if constexpr (constexpr Diagnosis batch = check_batch(Request::graph, Request::batch, Request::trains); !batch.ok()) {
+      return batch;
     } else if constexpr (constexpr Diagnosis sums =
                              check_sums(Request::graph, Request::layout, Request::batch, Request::batch_request.reproducible, Request::clips);
                          !sums.ok()) {

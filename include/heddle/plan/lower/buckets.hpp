@@ -67,7 +67,7 @@ template <class Visit> struct BucketCutter {
 template <class Visit>
 constexpr void each_bucket(const Graph& graph, const Layout& layout, const FlatPlaces& flat, std::int64_t bucket_bytes, const Storage& storage,
                            bool by_units, Visit visit) {
-  const std::int64_t enough = by_units || storage.parameters || storage.gradients ? 0 : (bucket_bytes + float_bytes - 1) / float_bytes;  // elements
+  const std::int64_t enough = by_units || storage.parameters || storage.gradients ? 0 : 1 + (bucket_bytes - 1) / float_bytes;  // elements
   for (int role = 0; role < layout.roles(); ++role) {
     BucketCutter<Visit> cutter{graph, flat, visit};
     cutter.next.role = static_cast<std::int16_t>(role);

@@ -97,9 +97,9 @@ template <class ThePlan> [[nodiscard]] constexpr LoweringRequest request_of() {
                                        << ", whose squares one device adds as one unit. Fix: cut between blocks, or drop Grain and Reproducible.";
   return {};
 }
-/// B14: where rows are normalised together a grain has enough of them. Of a batch that is refused nothing is asked.
-[[nodiscard]] constexpr Diagnosis check_rows_together(const Graph& graph, const BatchDivision& batch) {
-  if (!batch.fault.ok() || batch.share_rows == 0) return {};
+/// What refuses a division, or B14: where rows are normalised together in training a grain has enough of them.
+[[nodiscard]] constexpr Diagnosis check_batch(const Graph& graph, const BatchDivision& batch, bool trains) {
+  if (!batch.fault.ok() || !trains) return batch.fault;
   int rows = batch.grain_rows;
   for (int i = 0; i < batch.share_count; ++i)
     if (const int share = batch.share_rows * batch.shares[i]; share < rows) rows = share;
@@ -110,9 +110,9 @@ template <class ThePlan> [[nodiscard]] constexpr LoweringRequest request_of() {
                                           << ". Fix: give each rank a larger batch, or name a Grain of at least " << leaf.rows_together << " rows.";
   return {};
 }
-/// G09: a plan that trains has something to train. B14: and rows to normalise.
-[[nodiscard]] constexpr Diagnosis check_trained(const Graph& graph, const BatchDivision& batch) {
-  if (graph.last_untrained() < graph.node_count) return check_rows_together(graph, batch);
+/// G09: a plan that trains has something to train.
+[[nodiscard]] constexpr Diagnosis check_trained(const Graph& graph) {
+  if (graph.last_untrained() < graph.node_count) return {};
   Diagnosis found = Diagnosis{Code{'G', 9}, ""} << graph.model.view();
   if (graph.parameter_count > 0)
     return found << " has parameters in frozen layers alone, so there is nothing to train. Fix: leave a layer with parameters outside of Frozen.";
@@ -193,11 +193,12 @@ inline constexpr int most_states = 16;  ///< of an optimizer, for each parameter
     if (const Diagnosis found = check_limit("layers", most_indexed - 1, in.graph.node_count); !found.ok()) return found;
   if (const Diagnosis found = check_graph(in.graph); !found.ok()) return found;
   if (in.trains)
-    if (const Diagnosis found = check_trained(in.graph, in.batch); !found.ok()) return found;
+    if (const Diagnosis found = check_trained(in.graph); !found.ok()) return found;
   if (const Diagnosis found = check_layout(in.graph, in.layout); !found.ok()) return found;
   if (!in.batch.fault.ok()) return in.batch.fault;
   if (const Diagnosis found = check_micro_batches(in.batch); !found.ok()) return found;
   if (const Diagnosis found = check_division(in); !found.ok()) return found;
+  if (const Diagnosis found = check_batch(in.graph, in.batch, in.trains); !found.ok()) return found;
   if (const Diagnosis found = check_asked(in); !found.ok()) return found;
   const bool cut_here = !fits_cut_to_memory(in);  // else B09 is asked of the cut that is chosen
   if (const Diagnosis found = check_sums(in.graph, in.layout, in.batch, in.reproducible, in.clips && cut_here); !found.ok()) return found;
