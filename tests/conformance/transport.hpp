@@ -334,6 +334,90 @@ template <class World> void traffic_is_counted_as_the_ledger_counts_it() {
   }) == "");
 }
 
+/// Whether it becomes passable within a minute.
+template <class Endpoint> bool becomes_passable(Endpoint& endpoint, const heddle::Ticket& ticket) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+  while (!endpoint.passable(ticket) && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  return endpoint.passable(ticket);
+}
+
+template <class World> void what_a_rank_alone_has_started_is_passable() {
+  World world(1, {{0}});
+  CHECK(world.run([](auto& endpoint, int) -> std::string {
+    using heddle::Ticket;
+    Floats data(32, 1.0F), more(32);
+    if (!endpoint.passable({Ticket::all_reduce, 0, endpoint.all_reduce_start(0, data.data(), 32)})) return "a sum of one is kept";
+    if (!endpoint.passable({Ticket::reduce_scatter, 0, endpoint.reduce_scatter_start(0, data.data(), more.data(), 32)})) return "a slice is kept";
+    if (!endpoint.passable({Ticket::all_gather, 0, endpoint.all_gather_start(0, data.data(), more.data(), 32)})) return "a gather of one is kept";
+    endpoint.all_reduce_wait(0, 0);
+    endpoint.reduce_scatter_wait(0, 1);
+    endpoint.all_gather_wait(0, 2);
+    if (auto fault = expect_code({'T', 4}, [&] { (void)endpoint.passable({Ticket::send, 0, 0}); }); !fault.empty()) return fault;
+    if (auto fault = expect_code({'T', 4}, [&] { (void)endpoint.passable({Ticket::all_gather, 1, 0}); }); !fault.empty()) return fault;
+    return endpoint.passable({Ticket::all_reduce, 0, 0}) ? "" : "what its wait refuses at once is kept";
+  }) == "");
+}
+
+/// A rank that is kept knows it, and one that is not finds its wait over: with each kind of start, few elements and many.
+template <class World> void what_was_started_is_passable_when_all_have_started_it() {
+  World world(2, {{0, 1}});
+  CHECK(world.run([](auto& endpoint, int rank) -> std::string {
+    using heddle::Ticket;
+    Floats token(1);
+    const auto first_rank_says_go = [&] {
+      if (rank == 0) return endpoint.send_wait(1, endpoint.send_start(1, token.data(), 1));
+      endpoint.receive_wait(0, endpoint.receive_start(0, token.data(), 1));
+    };
+    for (const std::int64_t elements : {2, 60000}) {
+      const auto length = static_cast<std::size_t>(elements);
+      Floats whole(length, 1.0F), other(length, 2.0F);
+      const auto start = [&](Ticket::Kind kind) -> Ticket {
+        switch (kind) {
+          case Ticket::send:
+          case Ticket::receive:
+            if ((rank == 0) == (kind == Ticket::send)) return {Ticket::send, 1 - rank, endpoint.send_start(1 - rank, whole.data(), elements)};
+            return {Ticket::receive, 1 - rank, endpoint.receive_start(1 - rank, other.data(), elements)};
+          case Ticket::all_reduce: return {kind, 0, endpoint.all_reduce_start(0, whole.data(), elements)};
+          case Ticket::reduce_scatter: return {kind, 0, endpoint.reduce_scatter_start(0, whole.data(), other.data(), elements)};
+          case Ticket::all_gather: break;
+        }
+        return {kind, 0, endpoint.all_gather_start(0, whole.data(), other.data(), elements)};
+      };
+      const auto wait = [&](const Ticket& ticket) {
+        switch (ticket.kind) {
+          case Ticket::send: return endpoint.send_wait(ticket.with, ticket.k);
+          case Ticket::receive: return endpoint.receive_wait(ticket.with, ticket.k);
+          case Ticket::all_reduce: return endpoint.all_reduce_wait(ticket.with, ticket.k);
+          case Ticket::reduce_scatter: return endpoint.reduce_scatter_wait(ticket.with, ticket.k);
+          case Ticket::all_gather: return endpoint.all_gather_wait(ticket.with, ticket.k);
+        }
+      };
+      for (const Ticket::Kind kind : {Ticket::send, Ticket::receive, Ticket::all_reduce, Ticket::reduce_scatter, Ticket::all_gather}) {
+        const std::string where = " in kind " + std::to_string(kind) + " of " + std::to_string(elements);
+        Ticket ticket;
+        // Rank 1 starts after rank 0 has asked. The word to go is of the other sort, so that it has another numbering.
+        const bool transfers = kind == Ticket::send || kind == Ticket::receive;
+        if (!transfers) {
+          if (rank == 0) ticket = start(kind);
+          if (rank == 0 && endpoint.passable(ticket)) return "passable before all have started" + where;
+          first_rank_says_go();
+          if (rank == 1) ticket = start(kind);
+        } else {
+          const auto sum = [&] { endpoint.all_reduce_wait(0, endpoint.all_reduce_start(0, token.data(), 1)); };
+          if (rank == 0) ticket = start(kind);
+          if (rank == 0 && endpoint.passable(ticket)) return "passable before both have started" + where;
+          sum();
+          if (rank == 1) ticket = start(kind);
+        }
+        if (!becomes_passable(endpoint, ticket)) return "never passable" + where;
+        wait(ticket);
+        if (!endpoint.passable(ticket)) return "what was waited for is kept" + where;
+      }
+    }
+    return "";
+  }) == "");
+}
+
 // ---- Random programs --------------------------------------------------------------------------------------------------------------------
 
 struct Operation {
@@ -514,7 +598,9 @@ template <class World> void every_transport() {
   SUBCASE("several reductions are pending at once") { several_reductions_are_pending_at_once<World>(); }
   SUBCASE("misuse is an error and not a hang") { misuse_is_an_error_and_not_a_hang<World>(); }
   SUBCASE("traffic is counted as the ledger counts it") { traffic_is_counted_as_the_ledger_counts_it<World>(); }
+  SUBCASE("what a rank alone has started is passable") { what_a_rank_alone_has_started_is_passable<World>(); }
   if constexpr (World::most_ranks > 1) {
+    SUBCASE("what was started is passable when all have started it") { what_was_started_is_passable_when_all_have_started_it<World>(); }
     SUBCASE("the k-th send meets the k-th receive") { the_kth_send_meets_the_kth_receive<World>(); }
     SUBCASE("completion depends on starts only") { completion_depends_on_starts_only<World>(); }
     SUBCASE("counts that differ are an error on every side") { counts_that_differ_are_an_error_on_every_side<World>(); }

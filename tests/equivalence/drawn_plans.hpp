@@ -81,24 +81,30 @@ template <class Model, class Loss, class Optimizer> DrawnModel drawn_model(const
   for (int n = 0; n < model.work.graph->node_count; ++n) model.blocks += model.work.graph->nodes[n].block >= 0 ? 1 : 0;
   return model;
 }
+/// visit.operator()<Model, Loss, Optimizer>(name) of each model that may be drawn.
+template <class Visit> void each_model(Visit visit) {
+  visit.template operator()<Deep, CrossEntropy, Adam>("Deep");
+  visit.template operator()<Mixed, MeanSquaredError, SGD>("Mixed");
+  visit.template operator()<Plain, CrossEntropy, MomentumSGD>("Plain");
+  visit.template operator()<Shaped, MeanSquaredError, AdamW>("Shaped");
+  visit.template operator()<Words, CrossEntropyWith<Ignored<-100>>, AdamW>("Words");
+  visit.template operator()<TiedWords, CrossEntropy, Adam>("TiedWords");
+  visit.template operator()<TiedTwice, CrossEntropy, SGD>("TiedTwice");
+  visit.template operator()<ByHand, MeanSquaredError, Adam>("ByHand");
+  visit.template operator()<Skips, CrossEntropy, MomentumSGD>("Skips");
+  visit.template operator()<Later, MeanSquaredError, Adam>("Later");
+  visit.template operator()<Tuned, CrossEntropy, AdamW>("Tuned");
+  visit.template operator()<Normed, CrossEntropy, AdamW>("Normed");
+  visit.template operator()<Forked, CrossEntropy, Adam>("Forked");
+  visit.template operator()<Imaged, CrossEntropy, AdamW>("Imaged");
+  visit.template operator()<Attending, MeanSquaredError, Adam>("Attending");
+}
 [[nodiscard]] inline const std::vector<DrawnModel>& models() {
-  static const std::vector<DrawnModel> all{
-      drawn_model<Deep, CrossEntropy, Adam>("Deep"),
-      drawn_model<Mixed, MeanSquaredError, SGD>("Mixed"),
-      drawn_model<Plain, CrossEntropy, MomentumSGD>("Plain"),
-      drawn_model<Shaped, MeanSquaredError, AdamW>("Shaped"),
-      drawn_model<Words, CrossEntropyWith<Ignored<-100>>, AdamW>("Words"),
-      drawn_model<TiedWords, CrossEntropy, Adam>("TiedWords"),
-      drawn_model<TiedTwice, CrossEntropy, SGD>("TiedTwice"),
-      drawn_model<ByHand, MeanSquaredError, Adam>("ByHand"),
-      drawn_model<Skips, CrossEntropy, MomentumSGD>("Skips"),
-      drawn_model<Later, MeanSquaredError, Adam>("Later"),
-      drawn_model<Tuned, CrossEntropy, AdamW>("Tuned"),
-      drawn_model<Normed, CrossEntropy, AdamW>("Normed"),
-      drawn_model<Forked, CrossEntropy, Adam>("Forked"),
-      drawn_model<Imaged, CrossEntropy, AdamW>("Imaged"),
-      drawn_model<Attending, MeanSquaredError, Adam>("Attending"),
-  };
+  static const std::vector<DrawnModel> all = [] {
+    std::vector<DrawnModel> made;
+    each_model([&]<class Model, class Loss, class Optimizer>(const char* name) { made.push_back(drawn_model<Model, Loss, Optimizer>(name)); });
+    return made;
+  }();
   return all;
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Plans drawn while the test runs. HEDDLE_DRAWN_PLANS says how many legal ones are wanted, HEDDLE_DRAWN_SEED where the seeds begin.
 // Of ten plans the ranks of one run on threads, those of the others by turns in one thread, all on the same executor and transport: threads of small
-// plans mostly wait for each other. HEDDLE_DRAWN_ON_THREADS=1 runs all plans on threads, and so do the sanitizers, which do not know the stacks of
-// turns.
+// plans mostly wait for each other. HEDDLE_DRAWN_ON_THREADS=1 runs all plans on threads, and so do the sanitizers, which look for races.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -12,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "equivalence/conducted_session.hpp"
 #include "equivalence/drawn_plans.hpp"
-#include "equivalence/turn_session.hpp"
 #include "proof/mutable_program.hpp"
 #include "sanitized.hpp"
 
@@ -27,7 +26,14 @@ constexpr bool sanitized = true;
 constexpr bool sanitized = false;
 #endif
 
-using ByTurns = FieldSession<equivalence::TurnSession>;
+/// The thread that conducts the ranks knows that they are in a run.
+struct ByTurns : FieldSession<equivalence::ConductedSession<InTurn>> {
+  using FieldSession::FieldSession;
+  template <class Executors> void conduct(Executors& executors) {
+    const InFieldRun here;
+    ConductedSession::conduct(executors);
+  }
+};
 using OnThreads = FieldThreads::Session;
 
 /// Two Programs against one device.
@@ -104,30 +110,3 @@ TEST_CASE("every drawn plan that the checks accept computes what one device comp
   CHECK(of_many > wanted * 3 / 4);
   CHECK((all_on_threads || told_by_turns > wanted / 200));
 }
-
-#if !defined(HEDDLE_SANITIZED)
-TEST_CASE("ranks that take turns hand over at each wait, and are lost as threads are where nobody can go on") {
-  TransportNeeds needs;
-  needs.ranks = 2;
-  needs.transfers = 2;
-  equivalence::TurnSession session{needs, std::chrono::seconds{60}};
-  std::vector<float> values{1, 2};
-  std::string order;
-  session.run([&](int rank) {
-    auto& endpoint = session.endpoint(Rank{rank});
-    float& own = values[static_cast<std::size_t>(rank)];
-    order += rank == 0 ? 'a' : 'c';
-    if (rank == 0) endpoint.receive_wait(1, endpoint.receive_start(1, &own, 1));
-    if (rank == 1) endpoint.send_wait(0, endpoint.send_start(0, &own, 1));
-    order += rank == 0 ? 'b' : 'd';
-  });
-  session.rethrow_first();
-  CHECK(order == "acdb");
-  CHECK(values == std::vector<float>{2, 2});
-  session.run([&](int rank) {
-    auto& endpoint = session.endpoint(Rank{rank});
-    endpoint.receive_wait(1 - rank, endpoint.receive_start(1 - rank, &values[static_cast<std::size_t>(rank)], 1));
-  });
-  for (int rank = 0; rank < 2; ++rank) CHECK_THROWS_AS(std::rethrow_exception(session.error(rank)), RankLost);
-}
-#endif

@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "heddle/run/conductor.hpp"
 #include "heddle/run/executor.hpp"
 #include "heddle/run/transport_needs.hpp"
 #include "mutants/exact_kernels.hpp"
@@ -70,14 +72,13 @@ class Machine {
     Outcome out;
     if (!places_are_inside(mode) || reads_absent_targets(mode)) return {Ending::address, {}};
     World world{mode.mesh.ranks(), groups_};
-    world.set_turns(turns_);
     Ranks ranks = make(training, mode, world);
     outputs_.assign(static_cast<std::size_t>(3 * rows_ * whole_.output().elements()), unwritten());
     for (int step = 1; step <= (mode.scales_loss && mode.training ? 3 : 2) && out.ending == Ending::fine; ++step) {
       poison(ranks);
       Exact::read_unwritten() = false;
       const StepInput input = input_of(mode, step);
-      out.ending = end_of(mode.mesh.ranks(), [&](int rank) { ranks.executors[static_cast<std::size_t>(rank)]->run(input); });
+      out.ending = end_of(ranks, input);
       if (out.ending == Ending::fine && !world.at_rest()) out.ending = Ending::misuse;
       if (out.ending == Ending::fine && (Exact::read_unwritten() || wrote_outside(ranks))) out.ending = Ending::address;
       if (out.ending == Ending::fine) take_result(mode, ranks, step, out.result);
@@ -94,26 +95,20 @@ class Machine {
     std::vector<std::unique_ptr<RankExecutor>> executors;
   };
 
-  /// How a run of all ranks ends: the first that ends otherwise than well ends it for all. What they start can also throw where they wait for it.
-  template <class Job> [[nodiscard]] Ending end_of(int ranks, Job job) {
-    Ending ending = Ending::fine;
-    const auto caught = [&](auto&& run) {
-      try {
-        run();
-      } catch (const Ended& ended) {
-        ending = ended.how;
-      } catch (const std::exception&) {
-        ending = Ending::misuse;
-      }
-    };
-    caught([&] {
-      const Turns::End end = turns_.run(ranks, [&](int rank) {
-        caught([&] { job(rank); });
-        if (ending != Ending::fine) turns_.stop();
-      });
-      if (end == Turns::End::stuck) ending = Ending::deadlock;
-    });
-    return ending;
+  /// How a step of all ranks ends: the first that throws ends it for all.
+  [[nodiscard]] static Ending end_of(Ranks& ranks, const StepInput& input) {
+    InTurn order;
+    std::vector<std::exception_ptr> errors;
+    try {
+      for (auto& executor : ranks.executors) executor->begin(input);
+      conduct(ranks.executors, order, errors, [&](int rank) { std::rethrow_exception(errors[static_cast<std::size_t>(rank)]); });
+    } catch (const Ended& ended) {
+      return ended.how;
+    } catch (const std::exception&) {
+      return Ending::misuse;
+    }
+    const bool stuck = std::any_of(errors.begin(), errors.end(), [](const std::exception_ptr& error) { return error != nullptr; });
+    return stuck ? Ending::deadlock : Ending::fine;
   }
   [[nodiscard]] StepInput input_of(const Program& mode, int step) {
     StepInput input;
@@ -234,7 +229,6 @@ class Machine {
   std::vector<float> inputs_;
   std::vector<float> targets_;
   std::vector<float> outputs_;
-  Turns turns_;
 };
 
 }  // namespace heddle::tests

@@ -12,7 +12,6 @@
 
 #include "heddle/transport/groups.hpp"
 #include "mutants/unwritten.hpp"
-#include "turns.hpp"
 
 namespace heddle::tests {
 
@@ -41,14 +40,19 @@ class World {
     float* end = nullptr;
   };
   void set_memory(int rank, Memory memory) { memory_[static_cast<std::size_t>(rank)] = memory; }
-  void set_turns(Turns& turns) { turns_ = &turns; }
   /// Every start was waited for.
   [[nodiscard]] bool at_rest() const {
     const auto waited = [](const auto& starts) { return std::all_of(starts.begin(), starts.end(), [](const auto& s) { return s.waited; }); };
     return std::all_of(channels_.begin(), channels_.end(), waited) && std::all_of(collectives_.begin(), collectives_.end(), waited);
   }
 
-  enum class Kind : std::uint8_t { send, receive, all_reduce, reduce_scatter, all_gather };
+  enum class Kind : std::uint8_t {  // as those of a Ticket
+    send,
+    receive,
+    all_reduce,
+    reduce_scatter,
+    all_gather
+  };
 
   struct Start {
     Kind kind = Kind::send;
@@ -92,15 +96,29 @@ class World {
     if (group < 0 || group >= groups_.count() || groups_.position(group, rank) < 0) throw Ended{Ending::misuse};
     if (k < 0 || k >= std::ssize(collectives(rank, group))) throw Ended{Ending::misuse};
     if (collectives(rank, group)[static_cast<std::size_t>(k)].kind != kind) throw Ended{Ending::misuse};
-    turns_->wait([&] { return all_started(group, k); });
+    if (!all_started(group, k)) throw Ended{Ending::deadlock};
     collectives(rank, group)[static_cast<std::size_t>(k)].complete = true;
     await(collectives(rank, group), k);
     Start& own = collectives(rank, group)[static_cast<std::size_t>(k)];
     end(own);
     finish(own, rank, group, k);
   }
+  /// Also where the wait has something to say of it.
+  [[nodiscard]] bool passable(int rank, const Ticket& ticket) {
+    if (ticket.collective()) {
+      if (ticket.with < 0 || ticket.with >= groups_.count() || groups_.position(ticket.with, rank) < 0) return true;
+      const std::vector<Start>& own = collectives(rank, ticket.with);
+      if (ticket.k < 0 || ticket.k >= std::ssize(own) || own[static_cast<std::size_t>(ticket.k)].kind != kind_of(ticket)) return true;
+      return all_started(ticket.with, ticket.k);
+    }
+    if (ticket.with < 0 || ticket.with >= groups_.ranks() || ticket.with == rank) return true;
+    const std::vector<Start>& own = channel(kind_of(ticket), rank, ticket.with);
+    return ticket.k < 0 || ticket.k >= std::ssize(own) || own[static_cast<std::size_t>(ticket.k)].waited ||
+           own[static_cast<std::size_t>(ticket.k)].complete;
+  }
 
  private:
+  [[nodiscard]] static Kind kind_of(const Ticket& ticket) { return static_cast<Kind>(ticket.kind); }
   struct InLane {
     Kind kind;
     int peer;
@@ -149,7 +167,7 @@ class World {
   void await(const std::vector<Start>& starts, std::int64_t k) {
     const auto at = static_cast<std::size_t>(k);
     if (k < 0 || k >= std::ssize(starts) || starts[at].waited) throw Ended{Ending::misuse};
-    turns_->wait([&] { return starts[at].complete; });
+    if (!starts[at].complete) throw Ended{Ending::deadlock};
     const_cast<Start&>(starts[at]).waited = true;
   }
   /// Completes transfers whose two starts are the oldest of their ranks.
@@ -205,7 +223,6 @@ class World {
   std::vector<std::vector<Start>> channels_;     // (ranks, ranks, sends and receives)
   std::vector<std::vector<InLane>> lanes_;       // (ranks)
   std::vector<Memory> memory_;                   // (ranks)
-  Turns* turns_ = nullptr;
 };
 
 /// One rank's side of a World: a TransportEndpoint.
@@ -230,6 +247,7 @@ class WorldEndpoint {
     return world_->start_collective(Kind::all_gather, rank_, group, slice, whole, n);
   }
   void all_gather_wait(int group, std::int64_t k) { world_->wait_for_collective(Kind::all_gather, rank_, group, k); }
+  [[nodiscard]] bool passable(const Ticket& ticket) { return world_->passable(rank_, ticket); }
 
  private:
   World* world_;

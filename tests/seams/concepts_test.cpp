@@ -39,6 +39,10 @@ struct Silent {
   void reduce_scatter_wait(int, std::int64_t) {}
   std::int64_t all_gather_start(int, const float*, float*, std::int64_t) { return 0; }
   void all_gather_wait(int, std::int64_t) {}
+  [[nodiscard]] bool passable(const Ticket&) { return true; }
+};
+struct SaysNothingOfTickets : Silent {
+  bool passable(const Ticket&) = delete;
 };
 struct StartGivesNoNumber : Silent {
   void send_start(int, const float*, std::int64_t) {}
@@ -58,6 +62,7 @@ static_assert(TransportEndpoint<Silent>);
 static_assert(TransportEndpoint<Threads::Endpoint>);
 static_assert(TransportEndpoint<Solo::Endpoint>);
 static_assert(!TransportEndpoint<StartGivesNoNumber>);
+static_assert(!TransportEndpoint<SaysNothingOfTickets>);
 static_assert(!TransportEndpoint<ReceivesIntoConst>);
 static_assert(!TransportEndpoint<int>);
 

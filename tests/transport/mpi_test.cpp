@@ -330,6 +330,28 @@ TEST_CASE("what was complete when a rank gave up succeeds, the rest throws, with
   CHECK(later == 5);
 }
 
+TEST_CASE("what a rank that gave up keeps is passable, and its wait names that rank") {
+  const FirstRanks ranks{2};
+  if (!ranks.taking_part()) return;
+  Mpi mpi{ranks.get(), 2, {{0, 1}}, {}, 1min};
+  float value = 0, sum = 0;
+  if (mpi.rank().value == 1) {
+    MPI_Barrier(ranks.get());
+    mpi.give_up(Rank{1}, "its kernel threw");
+    return;
+  }
+  const std::array tickets{Ticket{Ticket::receive, 1, mpi.receive_start(1, &value, 1)},
+                           Ticket{Ticket::all_reduce, 0, mpi.all_reduce_start(0, &sum, 1)}};
+  for (const Ticket& ticket : tickets) CHECK_FALSE(mpi.passable(ticket));
+  MPI_Barrier(ranks.get());
+  const auto end = std::chrono::steady_clock::now() + 30s;
+  for (const Ticket& ticket : tickets) {
+    while (!mpi.passable(ticket) && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    CHECK(mpi.passable(ticket));
+  }
+  CHECK_THROWS_WITH_AS(mpi.receive_wait(1, 0), doctest::Contains("its kernel threw"), RankLost);
+}
+
 TEST_CASE("a process that an exception takes out of the plan tells the others") {
   const FirstRanks ranks{3};
   if (!ranks.taking_part()) return;

@@ -55,3 +55,18 @@ TEST_CASE("each start is waited for once") {
   window.reset();
   CHECK(window.open(here) == 0);
 }
+
+TEST_CASE("a number is pending from its start to its wait") {
+  Window window{3};
+  CHECK_FALSE(window.pending(0));
+  for (int k = 0; k < 3; ++k) window.open(here);
+  window.close(1, here);
+  CHECK(window.pending(0));
+  CHECK_FALSE(window.pending(1));
+  CHECK(window.pending(2));
+  CHECK_FALSE(window.pending(3));
+  CHECK_FALSE(window.pending(-1));
+  window.close(0, here);
+  CHECK_FALSE(window.pending(0));
+  CHECK(window.pending(2));
+}

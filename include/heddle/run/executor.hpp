@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,7 +14,7 @@
 #include "heddle/core/written.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/body_runner.hpp"
-#include "heddle/run/observer.hpp"
+#include "heddle/run/program_walk.hpp"
 #include "heddle/seams/concepts.hpp"
 
 namespace heddle::run_room {
@@ -29,30 +28,39 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
         collectives_(static_cast<std::size_t>(std::max(training.collective_count, evaluation.collective_count))),
         states_(static_cast<std::size_t>(kernels.states)) {}
 
-  /// One step. Throws what a kernel, the endpoint or an observer throws, with the position kept in instruction().
+  /// One step. Throws what a kernel, the endpoint or an observer throws; walk() says where.
   void run(const StepInput& input) {
+    begin(input);
+    finish();
+  }
+
+  // ---- the same step in pieces
+  /// `input` lives until the step is done.
+  void begin(const StepInput& input) {
     in_ = &input;
     p_ = input.program;
     stepped_ = false;
     skipped_ = false;
-    in_observer_ = false;
-    entry_ = -1;
-    const IndexRange list = p_->lists[role_];
     if constexpr (between_processes) endpoint_.begin_call(pledge_of(input));
-    for (int i = list.begin; i < list.end; ++i) {
-      const Instruction& line = p_->instructions[i];
-      if (line.when == When::reporting && !input.reporting) continue;
-      instruction_ = i;
-      micro_batch_ = line.micro_batch;
-      observed(-1, [&] { execute(line); });
-    }
-    if constexpr (between_processes) endpoint_.end_call();
+    walk_.begin(input);
   }
+  /// Does the line or the entry that is next. One that is kept has changed nothing, but it may have started what it waits for.
+  Progress advance(Meeting meeting = Meeting::comes_back) {
+    meeting_ = meeting;
+    micro_batch_ = walk_.micro_batch();
+    const Progress made = walk_.advance([&](const Instruction& line) { return execute(line); }, [&](const Entry& entry) { return execute(entry); });
+    if constexpr (between_processes)
+      if (made == Progress::done) endpoint_.end_call();
+    return made;
+  }
+  void finish() {
+    while (advance(Meeting::waits) != Progress::done) {
+    }
+  }
+  /// What a rank that is kept waits for.
+  [[nodiscard]] const Ticket& awaited() const { return awaited_; }
 
-  [[nodiscard]] const Program* program() const { return in_ == nullptr ? nullptr : p_; }  ///< of the last run; null before the first
-  [[nodiscard]] int instruction() const { return instruction_; }
-  [[nodiscard]] int entry() const { return entry_; }               ///< of the body that runs; -1 outside of one
-  [[nodiscard]] bool in_observer() const { return in_observer_; }  ///< what was thrown was thrown by the observer
+  [[nodiscard]] const ProgramWalk& walk() const { return walk_; }  ///< where the rank stands
   [[nodiscard]] bool stepped() const { return stepped_; }          ///< parameters of this rank were changed in this step
   [[nodiscard]] bool skipped() const { return skipped_; }          ///< no rank stepped: a gradient overflowed on one of them
   [[nodiscard]] float loss_sum() const { return loss_sum_; }
@@ -68,49 +76,51 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   /// Whether ranks can say different things of a step, as processes can.
   static constexpr bool between_processes = requires(Endpoint & e) { e.begin_call(CallPledge{}); };
 
-  template <class Work> void observed(int entry, Work work) {
-    if (in_->observer == nullptr) return work();
-    Observation seen{rank_, p_, instruction_, entry, static_cast<std::int16_t>(micro_batch_), in_->step, std::chrono::steady_clock::now(), {}};
-    in_observer_ = true;
-    in_->observer->started(seen);
-    in_observer_ = false;
-    work();
-    seen.end = std::chrono::steady_clock::now();
-    in_observer_ = true;
-    in_->observer->finished(seen);
-    in_observer_ = false;
-  }
-
-  void execute(const Instruction& line) {
+  // ---- lines
+  /// False if others keep it.
+  bool execute(const Instruction& line) {
     switch (line.op) {
-      case ListOp::forward:
-      case ListOp::backward:
-      case ListOp::backward_input:
-      case ListOp::backward_weight: return run_body(p_->body(line));
       case ListOp::send_start: {
         const Transfer& t = p_->transfers[line.transfer];
         ticket(line) = endpoint_.send_start(peer(line), sent(t), p_->floats(t));
-        return;
+        break;
       }
-      case ListOp::send_wait: return endpoint_.send_wait(peer(line), ticket(line));
       case ListOp::receive_start: {
         const Transfer& t = p_->transfers[line.transfer];
         ticket(line) = endpoint_.receive_start(peer(line), received(t), p_->floats(t));
-        return;
+        break;
       }
-      case ListOp::receive_wait: return endpoint_.receive_wait(peer(line), ticket(line));
+      case ListOp::send_wait:
+        if (kept({Ticket::send, peer(line), ticket(line)})) return false;
+        endpoint_.send_wait(peer(line), ticket(line));
+        break;
+      case ListOp::receive_wait:
+        if (kept({Ticket::receive, peer(line), ticket(line)})) return false;
+        endpoint_.receive_wait(peer(line), ticket(line));
+        break;
       case ListOp::reduce_start:
-      case ListOp::gather_start: return start(line.collective);
+      case ListOp::gather_start: start(line.collective); break;
       case ListOp::reduce_wait:
-      case ListOp::gather_wait: return finish(line.collective);
-      case ListOp::norm: return sum_squares([](const float*, std::int64_t) {});
-      case ListOp::clip: return clip();
-      case ListOp::unscale: return unscale(in_->loss_scale);
-      case ListOp::skip: return skip();
-      case ListOp::tie: return sum_ties(line.bucket);
-      case ListOp::report: loss_sum_ = *losses(p_->batch.rank_grains()); return;
-      case ListOp::step: return step(line.bucket);
+      case ListOp::gather_wait: return wait(line.collective);
+      case ListOp::norm: sum_squares([](const float*, std::int64_t) {}); break;
+      case ListOp::clip: clip(); break;
+      case ListOp::unscale: unscale(in_->loss_scale); break;
+      case ListOp::skip: skip(); break;
+      case ListOp::tie: sum_ties(line.bucket); break;
+      case ListOp::report: loss_sum_ = *losses(p_->batch.rank_grains()); break;
+      case ListOp::step: step(line.bucket); break;
+      case ListOp::forward:
+      case ListOp::backward:
+      case ListOp::backward_input:
+      case ListOp::backward_weight: break;  // their bodies run, entry by entry
     }
+    return true;
+  }
+  /// Whether a rank that comes back does so here.
+  [[nodiscard]] bool kept(const Ticket& ticket) {
+    if (meeting_ == Meeting::waits) return false;
+    awaited_ = ticket;
+    return !endpoint_.passable(ticket);
   }
   [[nodiscard]] std::int64_t& ticket(const Instruction& line) { return tickets_[static_cast<std::size_t>(line.token)]; }
   [[nodiscard]] const float* sent(const Transfer& t) { return t.use < 0 ? at(t.source, p_->floats(t)) : gradient_of_use(t.use); }
@@ -130,20 +140,34 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       case CollectiveKind::all_gather: ticket = endpoint_.all_gather_start(group, at(c.source, part), at(c.target, c.elements), c.elements); return;
     }
   }
-  void finish(int number) {
+  /// False if others keep it.
+  bool wait(int number) {
     const Collective& c = p_->collectives[number];
     const std::int64_t ticket = collectives_[static_cast<std::size_t>(number)];
     const int group = transport_group(*p_, rank_, c.axis);
     switch (c.kind) {
-      case CollectiveKind::all_reduce: return endpoint_.all_reduce_wait(group, ticket);
-      case CollectiveKind::reduce_scatter: return endpoint_.reduce_scatter_wait(group, ticket);
-      case CollectiveKind::all_gather: return endpoint_.all_gather_wait(group, ticket);
+      case CollectiveKind::all_reduce:
+        if (kept({Ticket::all_reduce, group, ticket})) return false;
+        endpoint_.all_reduce_wait(group, ticket);
+        break;
+      case CollectiveKind::reduce_scatter:
+        if (kept({Ticket::reduce_scatter, group, ticket})) return false;
+        endpoint_.reduce_scatter_wait(group, ticket);
+        break;
+      case CollectiveKind::all_gather:
+        if (kept({Ticket::all_gather, group, ticket})) return false;
+        endpoint_.all_gather_wait(group, ticket);
+        break;
     }
+    return true;
   }
-  /// What the next entry reads: there is nothing to do until it is there.
-  void move_now(const Entry& entry) {
-    start(entry.collective);
-    finish(entry.collective);
+  /// What the next entry reads: there is nothing to do until it is there. `before` makes what moves.
+  template <class Before> bool move_now(const Entry& entry, Before before) {
+    if (walk_.starts()) {
+      before();
+      start(entry.collective);
+    }
+    return wait(entry.collective);
   }
   /// The first micro-batch's slice is the sum so far; those of later ones arrive elsewhere and are added to it.
   [[nodiscard]] bool adds(const Collective& c) const { return c.accumulates && micro_batch_ > 0; }
@@ -208,40 +232,34 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     }
   }
 
-  void run_body(const IndexRange& body) {
-    const int last = p_->batch.total_micro_batches() - 1;
-    for (int e = body.begin; e < body.end; ++e) {
-      const Entry& entry = p_->entries[e];
-      if (entry.when == When::last_micro_batch && micro_batch_ != last) continue;
-      if (entry.when == When::first_micro_batch && micro_batch_ != 0) continue;
-      if (entry.when == When::later_micro_batches && micro_batch_ == 0) continue;
-      if (entry.when == When::reporting && !in_->reporting) continue;
-      entry_ = e;
-      observed(e, [&] { execute(entry); });
-    }
-    entry_ = -1;
-  }
-  void execute(const Entry& entry) {
+  // ---- entries
+  /// False if others keep it.
+  bool execute(const Entry& entry) {
+    const auto nothing = [] {};
     switch (entry.what) {
       case BodyOp::reduce_start:
-      case BodyOp::gather_start: return start(entry.collective);
+      case BodyOp::gather_start: start(entry.collective); break;
       case BodyOp::reduce_wait:
-      case BodyOp::gather_wait: return finish(entry.collective);
-      case BodyOp::zero_gaps: return zero_gaps(p_->buckets[entry.bucket]);
-      case BodyOp::add_slice: return add_slice(p_->collectives[entry.collective]);
+      case BodyOp::gather_wait: return wait(entry.collective);
+      case BodyOp::zero_gaps: zero_gaps(p_->buckets[entry.bucket]); break;
+      case BodyOp::add_slice: add_slice(p_->collectives[entry.collective]); break;
       case BodyOp::reduce_value:
-      case BodyOp::reduce_parameter: return move_now(entry);
-      case BodyOp::gather_value: move_now(entry); return lay(entry, entry.b, entry.d, Lay::together);
-      case BodyOp::scatter_value: lay(entry, entry.b, entry.a, Lay::apart); return move_now(entry);
-      case BodyOp::slice_value: return lay(entry, entry.d, entry.a, Lay::own_part);
-      default: return compute(entry);
+      case BodyOp::reduce_parameter: return move_now(entry, nothing);
+      case BodyOp::gather_value:
+        if (!move_now(entry, nothing)) return false;
+        lay(entry, entry.b, entry.d, Lay::together);
+        break;
+      case BodyOp::scatter_value: return move_now(entry, [&] { lay(entry, entry.b, entry.a, Lay::apart); });
+      case BodyOp::slice_value: lay(entry, entry.d, entry.a, Lay::own_part); break;
+      default: compute(entry);
     }
+    return true;
   }
 
   Endpoint& endpoint_;
-  int instruction_ = 0;
-  int entry_ = -1;
-  bool in_observer_ = false;
+  ProgramWalk walk_{rank_, role_};
+  Meeting meeting_ = Meeting::waits;
+  Ticket awaited_;
   bool stepped_ = false;
   bool skipped_ = false;
   float loss_sum_ = 0;

@@ -21,9 +21,9 @@
 #include "heddle/core/written.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/agreement.hpp"
+#include "heddle/run/conductor.hpp"
 #include "heddle/run/examples.hpp"
 #include "heddle/run/executor.hpp"
-#include "heddle/run/initialize.hpp"
 #include "heddle/run/input_elements.hpp"
 #include "heddle/run/kernel_table.hpp"
 #include "heddle/run/locate.hpp"
@@ -43,9 +43,9 @@ namespace heddle::run_room {
 /// What a Trainer does that does not depend on its plan's type: a program with many plans compiles it once for each session.
 /// DataParallel<4> on threads has 4 executors in its process.
 ///
-/// What a Session offers: run(job), error(rank), failed() and rethrow_first() for the ranks that live in this process, local(rank) which says
-/// whether one does, first_process(), endpoint(rank), give_up(rank, why), share(owner, bytes), after which every process has the owner's bytes,
-/// and reset(), which says whether the ranks can go on after one of them has thrown.
+/// What a Session offers for the ranks of this process: run(job), error(rank), failed() and rethrow_first(), local(rank) which says whether one lives
+/// here, first_process(), endpoint(rank), give_up(rank, why), share(owner, bytes), after which every process has the owner's bytes, reset(), which
+/// says whether the ranks can go on after one of them has thrown, and, if they share one thread, conduct(executors).
 ///
 /// Errors  B05 and B06 batches of other sizes, R01 RankLost, R02 NonFinite, R04 a run that was interrupted between ranks, R11 a call inside another
 /// Tested  run/local_ranks_test, run/trainer_test, equivalence/
@@ -116,7 +116,7 @@ template <class Session> class LocalRanks {
     count_targets(input, target_features_, class_weights_, kernels_.counts);
     failures_.clear();
     const auto work = turns_.work();
-    on_every_rank([&](int rank) { executor(Rank{rank}).run(input); });
+    step_on(session_, executors_, input, [&] { on_every_rank([&](int rank) { executor(Rank{rank}).run(input); }); });
     if (session_.failed()) explain(input);
     return input.rows_of_loss(target_features_);
   }
@@ -255,9 +255,9 @@ template <class Session> class LocalRanks {
   /// Whose code the rank runs; empty before it is made or has begun.
   [[nodiscard]] std::string code_at(int rank) {
     if (!local(Rank{rank})) return {};
-    RankExecutor& at = executor(Rank{rank});
+    const ProgramWalk& at = executor(Rank{rank}).walk();
     if (at.program() == nullptr) return {};
-    return at.in_observer() ? "the observer" : describe_code(*at.program(), at.instruction(), at.entry());
+    return at.in_observer() ? "the observer" : describe_code(*at.program(), at.line(), at.entry());
   }
   /// Turns what the ranks threw into one error; parameters stay usable if no rank had begun its step.
   [[noreturn]] HEDDLE_COLD void explain(const StepInput& input) {
@@ -267,7 +267,7 @@ template <class Session> class LocalRanks {
     for (auto& executor : executors_)
       if (executor != nullptr && executor->stepped()) interrupted_ = Interrupted::in_a_step;
     for (int rank = 0; rank < training_.mesh.ranks(); ++rank) failures_.push_back(words_of(session_.error(rank)));
-    const auto position = [&](int rank) { return describe(*input.program, executor(Rank{rank}).instruction()); };
+    const auto position = [&](int rank) { return describe(*input.program, executor(Rank{rank}).walk().line()); };
     const auto cause = [&](int rank) { return cause_of(rank, session_.error(rank)); };
     rethrow_cause(session_, training_.mesh.ranks(), input, position, cause, [&] { return locate(input); });
   }

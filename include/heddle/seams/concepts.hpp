@@ -162,15 +162,31 @@ struct RankNeeds {
   std::array<std::int64_t, most_groups> elements{};  ///< of the largest sum over each of these groups, in a list or in a body
 };
 
+/// What a rank has started and not waited for yet: the k-th send to a peer or receive from one, or the k-th collective of a group and its kind.
+/// {Ticket::receive, 2, 5} is the sixth receive from rank 2.
+struct Ticket {
+  enum Kind : std::uint8_t { send, receive, all_reduce, reduce_scatter, all_gather };
+  Kind kind = send;
+  int with = 0;  // the peer, or the group
+  std::int64_t k = 0;
+  [[nodiscard]] constexpr bool collective() const { return kind >= all_reduce; }
+};
+
 /// What one rank holds of a transport: start/wait pairs. The k-th send to a peer meets the peer's k-th receive from this rank; the k-th
 /// collective of a group, of whatever kind, meets the k-th of every member. start gives k (from 0). Completion depends on starts only, never on
 /// another rank's wait. wait throws RankLost after the deadline, or at once when a rank it depends on was given up.
+///
+/// passable says of what was started whether its wait would return or throw at once; it throws nothing but what the wait would. A rank that asks it
+/// before each wait leaves its thread to other ranks. Where a wait only queues work behind that of the others, as on a GPU, it is passable when all
+/// of them have started.
 ///
 /// Elements are floats; a send or receive moves any bytes, four for each element that it names. Sums run along one fixed binary tree over positions.
 /// `elements` is the length of a whole; where it is divided into slices, a multiple of the members, and position j owns the j-th. A slice may be the
 /// own place inside the whole or lie elsewhere; reduce_scatter changes nothing else of the whole.
 template <class E>
-concept TransportEndpoint = requires(E& e, int peer, int group, std::int64_t k, const float* source, float* target, std::int64_t elements) {
+concept TransportEndpoint = requires(E& e, Ticket ticket, int peer, int group, std::int64_t k, const float* source, float* target,
+                                     std::int64_t elements) {
+  { e.passable(ticket) } -> std::same_as<bool>;
   { e.send_start(peer, source, elements) } -> std::same_as<std::int64_t>;
   e.send_wait(peer, k);
   { e.receive_start(peer, target, elements) } -> std::same_as<std::int64_t>;

@@ -29,6 +29,7 @@
 #include "heddle/transport/mpi_lanes.hpp"
 #include "heddle/transport/mpi_process.hpp"
 #include "heddle/transport/mpi_transfer.hpp"
+#include "heddle/transport/mpi_under_way.hpp"
 #include "heddle/transport/mpi_watch.hpp"
 #include "heddle/transport/sent_counters.hpp"
 #include "heddle/transport/window.hpp"
@@ -104,6 +105,16 @@ class Mpi final : private MpiResident {
     return start(Movement::all_gather, group, slice, whole, elements);
   }
   void all_gather_wait(int group, std::int64_t k) { wait(Movement::all_gather, group, k); }
+  /// What this process has started goes on here as well.
+  [[nodiscard]] bool passable(const Ticket& ticket) {
+    if (ticket.collective()) {
+      groups_.check_collective(rank().value, ticket.with, 0);
+      return passable(lanes_.at(ticket.with).window, ticket.k, lanes_.at(ticket.with).slot(ticket.k));
+    }
+    groups_.check_transfer(rank().value, ticket.with, 0);
+    const bool sends = ticket.kind == Ticket::send;
+    return passable((sends ? sends_ : receives_)[static_cast<std::size_t>(ticket.with)], ticket.k, transfer(ticket.with, ticket.k, sends));
+  }
 
   /// Collective: afterwards every process has the owner's bytes. Not counted.
   void share(Rank owner, std::span<std::byte> bytes) {
@@ -164,32 +175,23 @@ class Mpi final : private MpiResident {
 
   template <class Operation, class Start> std::int64_t started(Operation& operation, Start start, std::int64_t k) {
     start(operation);
-    active(operation).push_back(&operation);
-    progress();
+    under_way_.add(operation);
+    under_way_.progress();
     return k;
   }
-  [[nodiscard]] std::vector<MpiTransfer*>& active(const MpiTransfer&) { return active_transfers_; }
-  [[nodiscard]] std::vector<MpiCollective*>& active(const MpiCollective&) { return active_collectives_; }
-
-  /// Everything that was started goes on as far as it can now.
-  void progress() {
-    std::erase_if(active_transfers_, [](MpiTransfer* t) { return t->advance(); });
-    std::erase_if(active_collectives_, [](MpiCollective* c) { return c->advance(); });
-  }
   template <class Operation> void finish(Operation& operation, std::int64_t k) {
-    progress();
+    under_way_.progress();
     if (operation.done() || watch_.await(
-                                operation, [&] { progress(); }, [&](auto visit) { each_missing(operation, visit); }))
+                                operation, [&] { under_way_.progress(); }, [&](auto visit) { under_way_.each_missing(operation, visit); }))
       return;
     RankLost error = watch_.lost().error(operation.describe(), k);
     give_up(rank(), "");
     throw error;
   }
-  template <class Operation, class Visit> void each_missing(Operation& operation, Visit visit) { operation.each_missing(visit); }
-  /// Whoever keeps an earlier one of the group from its sum keeps this one from it.
-  template <class Visit> void each_missing(MpiCollective& waited, Visit visit) {
-    for (MpiCollective* const c : active_collectives_)
-      if (c->goes_first(waited)) c->each_missing(visit);
+  /// The wait ends at once: all is there, or a rank was lost that keeps it, which the wait tells.
+  template <class Operation> [[nodiscard]] bool passable(const Window& window, std::int64_t k, Operation& operation) {
+    under_way_.progress();
+    return !window.pending(k) || operation.done() || watch_.ends(operation);
   }
   void agree(StartPledge start);
   static constexpr const char* end_of_the_process = "its process has ended in the middle of the plan, by exit() or by the end of main";
@@ -216,8 +218,7 @@ class Mpi final : private MpiResident {
   std::vector<Window> receives_;        // by peer
   std::vector<MpiTransfer> transfers_;  // (peers, directions, slots)
   MpiLanes lanes_;
-  std::vector<MpiTransfer*> active_transfers_;
-  std::vector<MpiCollective*> active_collectives_;
+  MpiUnderWay under_way_;
 };
 
 inline Mpi::Mpi(MPI_Comm world, int ranks, std::vector<std::vector<int>> groups, PendingLimits limits, std::chrono::nanoseconds deadline,
@@ -229,8 +230,7 @@ inline Mpi::Mpi(MPI_Comm world, int ranks, std::vector<std::vector<int>> groups,
   agree(start);
   if (ranks != watch_.size()) throw Error{other_number_of_processes(ranks, watch_.size())};
   transfers_ = std::vector<MpiTransfer>(2 * sends_.size() * static_cast<std::size_t>(limits_.transfers));
-  active_transfers_.reserve(transfers_.size());
-  active_collectives_.reserve(lanes_.make(collectives_comm_, groups_, rank().value, limits_));
+  under_way_.reserve(transfers_.size(), lanes_.make(collectives_comm_, groups_, rank().value, limits_));
   MpiProcess::instance().add(*this);
 }
 
@@ -255,18 +255,9 @@ inline void Mpi::give_up(Rank, const std::string& why) {
 
 /// Receives are taken back; what others are reading now is waited for, but not for ever.
 inline void Mpi::quiet_down() {
-  for (MpiTransfer* const t : active_transfers_) t->cancel_receives();
-  for (MpiCollective* const c : active_collectives_) c->cancel_receives();
-  watch_.linger(std::chrono::seconds{1}, [&] {
-    bool quiet = true;
-    for (MpiTransfer* const t : active_transfers_) quiet = t->quiet() && quiet;
-    for (MpiCollective* const c : active_collectives_) quiet = c->quiet() && quiet;
-    return quiet;
-  });
-  for (MpiTransfer* const t : active_transfers_) abandoned_ = t->abandon() || abandoned_;
-  for (MpiCollective* const c : active_collectives_) abandoned_ = c->abandon() || abandoned_;
-  active_transfers_.clear();
-  active_collectives_.clear();
+  under_way_.cancel_receives();
+  watch_.linger(std::chrono::seconds{1}, [&] { return under_way_.quiet(); });
+  abandoned_ = under_way_.abandon() || abandoned_;
 }
 
 /// Before the transport goes; `why` is for the others if it goes in the middle of the plan.
@@ -278,7 +269,7 @@ inline void Mpi::leave(bool gives_up, const std::string& why) {
       // The rank that was lost first says so itself, or it is silent, and MPI_Finalize must not wait for it.
       watch_.linger(std::chrono::seconds{2}, [&] { return watch_.heard_of_the_first(); });
       if (!watch_.heard_of_the_first()) MpiProcess::instance().finalize_at_the_end(false);
-    } else if (active_transfers_.empty() && active_collectives_.empty()) {
+    } else if (under_way_.empty()) {
       return;
     } else {
       quiet_down();

@@ -63,6 +63,12 @@ class MpiWatch {
     }
   }
 
+  /// Whether a wait for the operation ends soon: it needs a rank that is lost, whose last messages alone may still come.
+  template <class Operation> [[nodiscard]] bool ends(const Operation& operation) {
+    listen();
+    return hopeless(operation);
+  }
+
   /// Hears what has arrived.
   void listen() {
     control_.listen([&](int from, const ControlMessage& message) {

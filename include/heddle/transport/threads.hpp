@@ -126,6 +126,17 @@ class Threads::Endpoint {
   }
   void all_gather_wait(int group, std::int64_t k) { wait(Movement::all_gather, group, k); }
 
+  /// What all have started is passable also where its work is left: whoever waits does it.
+  [[nodiscard]] bool passable(const Ticket& ticket) {
+    if (ticket.collective()) {
+      board().groups().check_collective(rank_, ticket.with, 0);
+      return passable(collectives_, ticket.with, GroupWait{board(), ticket.with, Movement::all_reduce, ticket.k});
+    }
+    board().groups().check_transfer(rank_, ticket.with, 0);
+    if (ticket.kind == Ticket::send) return passable(sends_, ticket.with, send(ticket.with, ticket.k));
+    return passable(receives_, ticket.with, receive(ticket.with, ticket.k));
+  }
+
  private:
   friend class Threads;
 
@@ -162,14 +173,20 @@ class Threads::Endpoint {
     wait.check_counts();
   }
 
+  template <class Wait> [[nodiscard]] bool passable(const RowOf<Window>& windows, int index, const Wait& wait) {
+    return !windows[static_cast<std::size_t>(index)].pending(wait.k) || wait.done() || goes_on(wait);
+  }
+  /// There is work to do, or none that could be waited for.
+  template <class Wait> [[nodiscard]] bool goes_on(const Wait& wait) {
+    return wait.has_work() || (board().lost().any() && (board().lost().contains(rank_) || wait.hopeless()));
+  }
+
   template <class Wait> void await(const Wait& wait) {
     Deadline deadline{world_.deadline_};
     Awaited& awaited = board().awaited(rank_);
     wait.publish(awaited);
     for (wait.work(); !wait.done(); wait.work()) {
-      const bool in_time = board().sleeper(rank_).wait(world_.spins_, deadline, [&] {
-        return wait.done() || wait.has_work() || (board().lost().any() && (board().lost().contains(rank_) || wait.hopeless()));
-      });
+      const bool in_time = board().sleeper(rank_).wait(world_.spins_, deadline, [&] { return wait.done() || goes_on(wait); });
       if (wait.done() || wait.has_work()) continue;
       if (wait.kill()) leave(wait, awaited, in_time);
       std::this_thread::yield();  // all have posted: somebody is at work and needs nobody to finish

@@ -49,13 +49,15 @@ class Window {
 
   /// Ends the start with this number: a second wait for it is an error.
   template <class Describe> void close(std::int64_t sequence, Describe describe) {
-    if (sequence < oldest_ || sequence >= next_ || waited_[slot(sequence)])
+    if (!pending(sequence))
       throw Error{Code{'T', 3}, written({"sequence ", sequence, " is not pending at ", std::string{describe()}, ". ", next_,
                                          " were started. Fix: wait once for each start, with the number it gave."})};
     waited_[slot(sequence)] = true;
     while (oldest_ < next_ && waited_[slot(oldest_)]) ++oldest_;
   }
 
+  /// Whether close would take this number.
+  [[nodiscard]] bool pending(std::int64_t sequence) const { return sequence >= oldest_ && sequence < next_ && !waited_[slot(sequence)]; }
   [[nodiscard]] std::int64_t next() const { return next_; }
   void reset() { next_ = oldest_ = 0; }
 
