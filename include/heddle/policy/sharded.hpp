@@ -27,8 +27,8 @@ struct Parameters {
   static constexpr Sharding sharding{true, true, true};
 };
 /// How long a gathered copy of parameters lives: until the end of the pass, forward or backward (FSDP's reshard_after_forward=True, the default),
-/// or to the end of the step (False): gathered in the first forward, kept for all micro-batches and both directions. An evaluation gathers
-/// once a batch then.
+/// or to the end of the step: gathered in the first forward, there for all micro-batches and both directions, as in FSDP with neither
+/// reshard_after_forward nor set_reshard_after_backward. An evaluation gathers once a batch then.
 /// Tested  policy/sharded_test, equivalence/keep_test
 struct Keep {
   /// Gathered parameters stay for one pass of a chunk: with 4 micro-batches each unit is gathered 8 times a step.

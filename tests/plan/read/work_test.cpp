@@ -198,6 +198,22 @@ TEST_CASE("four equal stages on two devices in turn: GPipe and Interleaved follo
   CHECK(idle(std::type_identity<GPipe>{}) == 100 * 1 / (2 * 8 + 1));
   CHECK(idle(std::type_identity<Interleaved<2>>{}) == 100 * 1 / (2 * 8 + 1));
   CHECK(idle(std::type_identity<OneFOneB>{}) == 11);
+  // Where two devices do not divide the micro-batches GPipe begins its backwards with half a turn.
+  using Odd = Pipeline<Stage<First, On<0>>, Stage<Square, On<1>>, Stage<Square, On<0>>, Stage<Square, On<1>>, GPipe, Microbatches<5>>;
+  CHECK(bubble_percent(Plan<Model, MeanSquaredError, Adam, Batch<60>, Odd>::training) == 11);  // (S-1)/(V M + S-1) is 9
+}
+
+TEST_CASE("of three equal parts the third is back on device 0: idle for a quarter with an even number of micro-batches, for longer with 3 or 5") {
+  struct First : Sequential<Input<1>, Embedding<2, 64>, Square> {};
+  struct Model : Sequential<First, Square, Square> {};
+  const auto idle = []<class Order, int M>(std::type_identity<Order>, std::integral_constant<int, M>) {
+    return bubble_percent(Plan<Model, MeanSquaredError, Adam, Batch<60>,
+                               Pipeline<Stage<First, On<0>>, Stage<Square, On<1>>, Stage<Square, On<0>>, Order, Microbatches<M>>>::training);
+  };
+  CHECK(idle(std::type_identity<OneFOneB>{}, std::integral_constant<int, 6>{}) == 25);
+  CHECK(idle(std::type_identity<GPipe>{}, std::integral_constant<int, 6>{}) == 25);
+  CHECK(idle(std::type_identity<OneFOneB>{}, std::integral_constant<int, 3>{}) == 35);
+  CHECK(idle(std::type_identity<GPipe>{}, std::integral_constant<int, 5>{}) == 27);
 }
 
 TEST_CASE("stages wait 1 - mean / most, cut to a whole number, whatever the operations") {

@@ -95,7 +95,7 @@ template <class... Options> struct SelfAttention {
     leaf.out.shape.sizes[last] = in.shape.last() / all_heads * Said::heads();
     leaf.statistics = in.shape;
     leaf.statistics.sizes[last] = Said::heads();
-    const std::int64_t seen = causal ? (positions + 1) / 2 : positions;  // by one position, in the mean and rounded up
+    const std::int64_t seen = causal ? (positions + 1) / 2 : positions;  // by one position: half of them, without the half of one that the mean has beyond it
     const std::int64_t products = counted_product(seen, leaf.out.elements());
     const std::int64_t powers = counted_product(seen, leaf.statistics_elements());
     leaf.forward_flops = counted_sum(counted_product(4, products), counted_product(6, powers));
