@@ -3,12 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <vector>
 
-#include "heddle/graph/losses/mean_squared_error.hpp"
 #include "heddle/policy/sharded.hpp"
-#include "heddle/policy/tensor_parallel.hpp"
 #include "plan/plans.hpp"
 
 using namespace heddle;
@@ -35,29 +32,7 @@ template <class P, class Held> void every_element_is_held(int times, Held held) 
 constexpr auto parameter = [](RankTensors& t, int p) { return t.held_parameter(p); };
 constexpr auto gradient = [](RankTensors& t, int p) { return t.held_gradient(p); };
 
-struct Squares : RankTensors {
-  using RankTensors::norms;
-  using RankTensors::RankTensors;
-  using RankTensors::sum_squares;
-};
-
 }  // namespace
-
-TEST_CASE("ranks that share a layer sum the squares of their parts alike, also of more than a float counts one by one") {
-  struct Wide : Sequential<Linear<8192, 4608, NoBias>> {};
-  using Halves = Plan<Wide, MeanSquaredError, SGD, Batch<1>, TensorParallel<2>, Clip<GlobalNorm>>;
-  constexpr std::int64_t part = 8192 * 4608 / 2;
-  static_assert(part > std::int64_t{1} << 24);
-  for (int rank = 0; rank < 2; ++rank) {
-    CAPTURE(rank);
-    Squares tensors{Halves::training, Rank{rank}};
-    const HeldPart held = tensors.held_gradient(0);
-    REQUIRE(held.elements == part);
-    std::fill(held.values, held.values + held.elements, 1.0F);
-    tensors.sum_squares([](const float*, std::int64_t) {});
-    CHECK(tensors.norms()[0] == static_cast<float>(part));
-  }
-}
 
 TEST_CASE("replicas hold every element each") {
   every_element_is_held<Trained<Mnist, DataParallel<2>>>(2, parameter);

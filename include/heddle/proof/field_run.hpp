@@ -239,7 +239,7 @@ template <class Session> class FieldRun {
              [&](std::int64_t here, std::int64_t there, std::int64_t count) {
                const std::int64_t begin = std::max(here, held.begin);
                const std::int64_t end = std::min(here + count, held.begin + held.elements);
-               if (begin < end) std::copy_n(held.values + (begin - held.begin), end - begin, whole.data() + (there + begin - here));
+               if (begin < end) executor.device().download(whole.data() + (there + begin - here), held.values + (begin - held.begin), end - begin);
              });
   }
   /// Rows, the rate of learning, the largest norm and the loss scale are others in every step, as its functions are.

@@ -23,20 +23,19 @@
 
 namespace heddle::run_room {
 
-/// Tensors and arithmetic of one rank; what moves between ranks is the Executor's.
+/// The entries of one rank, in the memory of the host; what moves between ranks is the Executor's.
 /// For a micro-batch of 2 grains of 16 rows one leaf_forward calls the kernel of its leaf 2 times, with 16 rows each.
-class BodyRunner : public RankTensors {
+class BodyRunner {
  public:
-  BodyRunner(const Program& training, const KernelTable& kernels, Rank rank)
-      : RankTensors(training, rank, kernels.arithmetic), kernels_(kernels), position_(batch_position(training, rank)),
-        part_(training.mesh.coordinate(rank, Axis::tensor)), workspace_(kernels.workspace_bytes) {}
+  BodyRunner(const Program& training, const KernelTable& kernels, RankTensors& tensors)
+      : t_(tensors), kernels_(kernels), position_(batch_position(training, tensors.rank())),
+        part_(training.mesh.coordinate(tensors.rank(), Axis::tensor)), workspace_(kernels.workspace_bytes) {}
 
-  /// One grain of a tensor of the micro-batch that runs now, for observers: (rows, features).
-  [[nodiscard]] const float* tensor(const Place& place, std::int64_t features, int grain) { return at_grain(place, features, grain); }
-  [[nodiscard]] std::int64_t rows_of(int grain) const { return rows(grain); }
-  [[nodiscard]] std::int64_t first_row_of(int grain) const { return first(grain); }
-
- protected:
+  /// `input` lives until the step is done.
+  void begin(const StepInput& input) {
+    in_ = &input;
+    p_ = input.program;
+  }
   /// One entry that stays within the rank.
   void compute(const Entry& entry) {
     switch (entry.what) {
@@ -49,14 +48,12 @@ class BodyRunner : public RankTensors {
       case BodyOp::loss_terms: return make_terms(entry);
       case BodyOp::loss: return loss(entry);
       case BodyOp::store_output: return store(entry);
-      case BodyOp::add: return kernels_.add(whole(entry.d, entry), whole(entry.a, entry), whole(entry.b, entry), stride(entry.features) * grains());
-      case BodyOp::copy: return kernels_.copy(whole(entry.d, entry), whole(entry.a, entry), stride(entry.features, entry.type) * grains());
+      case BodyOp::add:
+        return kernels_.add(whole(entry.d, entry), whole(entry.a, entry), whole(entry.b, entry), t_.stride(entry.features) * t_.grains());
+      case BodyOp::copy: return kernels_.copy(whole(entry.d, entry), whole(entry.a, entry), t_.stride(entry.features, entry.type) * t_.grains());
       default: return;  // what moves
     }
   }
-
-  [[nodiscard]] float* losses(int grain) { return arena_.floats(map_[RegionKind::losses].begin, p_->batch.rank_grains() + 1) + grain; }
-  [[nodiscard]] void* workspace() { return workspace_.bytes(0); }
 
   /// Rows of parts that stand one after another and rows of the whole: copied from one to the other, of one part or of all.
   enum class Lay : std::uint8_t { together, apart, own_part };
@@ -64,29 +61,29 @@ class BodyRunner : public RankTensors {
     const int ranks = p_->graph->split.ranks;
     const std::int64_t features = entry.features / ranks;
     const std::int64_t run = features / entry.runs;
-    const std::int64_t part_stride = stride(features) * grains();
-    float* const at_parts = at(parts, how == Lay::own_part ? part_stride : ranks * part_stride);
+    const std::int64_t part_stride = t_.stride(features) * t_.grains();
+    float* const at_parts = t_.at(parts, how == Lay::own_part ? part_stride : ranks * part_stride);
     for (int part = how == Lay::own_part ? part_ : 0; part < (how == Lay::own_part ? part_ + 1 : ranks); ++part)
-      for (int g = 0; g < grains(); ++g) {
-        float* one = at_parts + (how == Lay::own_part ? 0 : part * part_stride) + g * stride(features);
-        float* all = at_grain(whole_place, entry.features, g) + part * run;
+      for (int g = 0; g < t_.grains(); ++g) {
+        float* one = at_parts + (how == Lay::own_part ? 0 : part * part_stride) + g * t_.stride(features);
+        float* all = t_.at_grain(whole_place, entry.features, g) + part * run;
         for (std::int64_t i = 0; i < rows(g) * entry.runs; ++i, one += run, all += ranks * run)
           kernels_.copy(how == Lay::together ? all : one, how == Lay::together ? one : all, run);
       }
   }
 
   // ---- rows
-  [[nodiscard]] std::int64_t first(int grain) const { return first_row(p_->batch, position_, micro_batch_, grain); }
-  [[nodiscard]] std::int64_t rows(int grain) const { return rows_in_grain(p_->batch, in_->rows, position_, micro_batch_, grain); }
+  [[nodiscard]] std::int64_t first(int grain) const { return first_row(p_->batch, position_, t_.micro_batch(), grain); }
+  [[nodiscard]] std::int64_t rows(int grain) const { return rows_in_grain(p_->batch, in_->rows, position_, t_.micro_batch(), grain); }
   /// Index of a grain among all grains of this rank in the step.
-  [[nodiscard]] int grain_number(int grain) const { return micro_batch_ * grains() + grain; }
+  [[nodiscard]] int grain_number(int grain) const { return t_.micro_batch() * t_.grains() + grain; }
 
  private:
   // ---- entries
   void load(const Entry& entry, const void* from) {
     const std::int64_t row_bytes = entry.features * bytes_of(entry.type);
-    for (int g = 0; g < grains(); ++g) {
-      auto* const to = reinterpret_cast<std::byte*>(at_grain(entry.d, entry.features, g, entry.type));
+    for (int g = 0; g < t_.grains(); ++g) {
+      auto* const to = reinterpret_cast<std::byte*>(t_.at_grain(entry.d, entry.features, g, entry.type));
       for (std::int64_t r = 0; r < rows(g); ++r)
         std::memcpy(to + r * row_bytes, static_cast<const std::byte*>(from) + in_->source(first(g) + r) * row_bytes,
                     static_cast<std::size_t>(row_bytes));
@@ -95,8 +92,8 @@ class BodyRunner : public RankTensors {
   void load_labels(const Entry& entry) {
     const auto* const from = static_cast<const std::int32_t*>(in_->targets);
     const std::int64_t classes = whole_output().last();
-    for (int g = 0; g < grains(); ++g) {
-      auto* const to = reinterpret_cast<std::int32_t*>(at_grain(entry.d, entry.features, g));
+    for (int g = 0; g < t_.grains(); ++g) {
+      auto* const to = reinterpret_cast<std::int32_t*>(t_.at_grain(entry.d, entry.features, g));
       for (std::int64_t i = 0; i < rows(g) * entry.features; ++i) {
         const std::int64_t row = first(g) + i / entry.features;
         to[i] = from[in_->source(row) * entry.features + i % entry.features];
@@ -113,9 +110,9 @@ class BodyRunner : public RankTensors {
     const Laid lies = p_->graph->laid_between(p_->graph->node_count);
     if (lies.replicated() && part_ > 0) return;
     const Shape whole = whole_output();
-    for (int g = 0; g < grains(); ++g)
+    for (int g = 0; g < t_.grains(); ++g)
       for (std::int64_t r = 0; r < rows(g); ++r) {
-        const float* const from = at_grain(entry.a, entry.features, g) + r * entry.features;
+        const float* const from = t_.at_grain(entry.a, entry.features, g) + r * entry.features;
         float* const to = in_->outputs + (first(g) + r) * whole.elements();
         each_run(whole, lies, p_->graph->split.ranks, part_,
                  [&](std::int64_t here, std::int64_t there, std::int64_t count) { std::copy_n(from + here, count, to + there); });
@@ -128,12 +125,12 @@ class BodyRunner : public RankTensors {
       if (!read) {
         parameter_[k] = nullptr;  // may not be gathered
       } else if (left_out) {
-        parameter_[k] = arena_.floats(map_[RegionKind::zeros].begin, place.elements);
+        parameter_[k] = t_.arena().floats(t_.map()[RegionKind::zeros].begin, place.elements);
       } else if (p_->storage.parameters) {
         const FlatBucket& unit = p_->buckets[p_->bucket_of_node[place.node]];
-        parameter_[k] = whole_parameters(unit) + (place.begin - unit.begin);
+        parameter_[k] = t_.whole_parameters(unit) + (place.begin - unit.begin);
       } else {
-        parameter_[k] = in_region(node.frozen_count > 0 ? RegionKind::frozen : RegionKind::parameters, place.values(), place.elements);
+        parameter_[k] = t_.in_region(node.frozen_count > 0 ? RegionKind::frozen : RegionKind::parameters, place.values(), place.elements);
       }
     }
   }
@@ -151,13 +148,13 @@ class BodyRunner : public RankTensors {
     const TracedLeaf& traced = p_->graph->leaves[node.leaf];
     find_parameters(node, entry.node);
     ForwardCall call{&traced.leaf, 0, nullptr, nullptr, parameter_, workspace(), part_};
-    for (int g = 0; g < grains(); ++g) {
+    for (int g = 0; g < t_.grains(); ++g) {
       call.rows = rows(g);
-      set_input(call, at_grain(entry.a, traced.leaf.in.elements(), g, traced.leaf.in.type));
-      call.output = at_grain(entry.d, traced.leaf.out.elements(), g);
-      call.statistics = at_grain(entry.e, traced.leaf.statistics_elements(), g);
+      set_input(call, t_.at_grain(entry.a, traced.leaf.in.elements(), g, traced.leaf.in.type));
+      call.output = t_.at_grain(entry.d, traced.leaf.out.elements(), g);
+      call.statistics = t_.at_grain(entry.e, traced.leaf.statistics_elements(), g);
       call.context = context(entry.node, g);
-      if (traced.leaf.operands == 2) call.second = at_grain(entry.b, traced.leaf.other.elements(), g);
+      if (traced.leaf.operands == 2) call.second = t_.at_grain(entry.b, traced.leaf.other.elements(), g);
       kernels_.leaves[node.leaf].forward(call);
     }
   }
@@ -169,19 +166,19 @@ class BodyRunner : public RankTensors {
     find_parameters(node, entry.node, entry.what != BodyOp::leaf_backward_weight || traced.leaf.weights_read);
     BackwardCall call{&traced.leaf, 0, nullptr, nullptr, nullptr, nullptr, parameter_, sums ? gradient_ : nullptr, false, workspace(), part_};
     call.operand = entry.operand;
-    for (int g = 0; g < grains(); ++g) {
+    for (int g = 0; g < t_.grains(); ++g) {
       const int number = grain_number(g);
       const int counted = p_->batch.tree ? std::countr_one(static_cast<unsigned>(number)) : 0;
-      for (int k = 0; k < node.parameter_count && sums; ++k) gradient_[k] = gradient_of(p_->parameters[node.first_parameter + k], counted);
+      for (int k = 0; k < node.parameter_count && sums; ++k) gradient_[k] = t_.gradient_of(p_->parameters[node.first_parameter + k], counted);
       call.rows = rows(g);
-      set_input(call, at_grain(entry.a, traced.leaf.in.elements(), g, traced.leaf.in.type));
+      set_input(call, t_.at_grain(entry.a, traced.leaf.in.elements(), g, traced.leaf.in.type));
       if (traced.leaf.operands == 2)
-        call.second = at_grain(entry.b, traced.leaf.other.elements(), g);
+        call.second = t_.at_grain(entry.b, traced.leaf.other.elements(), g);
       else
-        call.output = at_grain(entry.b, out, g);
-      call.output_gradient = at_grain(entry.c, out, g);
-      call.input_gradient = at_grain(entry.d, traced.leaf.operand(entry.operand).elements(), g);
-      call.statistics = at_grain(entry.e, traced.leaf.statistics_elements(), g);
+        call.output = t_.at_grain(entry.b, out, g);
+      call.output_gradient = t_.at_grain(entry.c, out, g);
+      call.input_gradient = t_.at_grain(entry.d, traced.leaf.operand(entry.operand).elements(), g);
+      call.statistics = t_.at_grain(entry.e, traced.leaf.statistics_elements(), g);
       call.context = context(entry.node, g);
       call.add = !p_->batch.tree && !p_->storage.gradients && number > 0;
       kernels_.leaves[node.leaf].backward(call);
@@ -193,12 +190,12 @@ class BodyRunner : public RankTensors {
   void carry(const ParameterPlace& place, int number, int counted) {
     const std::int64_t first = place.begin;
     const std::int64_t n = rounded_up(place.elements, line_elements);
-    for (int l = 0; l < counted; ++l) kernels_.add(level(counted) + first, level(l) + first, level(counted) + first, n);
+    for (int l = 0; l < counted; ++l) kernels_.add(t_.level(counted) + first, t_.level(l) + first, t_.level(counted) + first, n);
     if (number + 1 != p_->batch.rank_grains()) return;
     int held = counted;
     for (int l = counted + 1; l < p_->batch.levels(); ++l) {
       if (((number + 1) >> l & 1) == 0) continue;
-      kernels_.add(level(l) + first, level(l) + first, level(held) + first, n);
+      kernels_.add(t_.level(l) + first, t_.level(l) + first, t_.level(held) + first, n);
       held = l;
     }
   }
@@ -207,32 +204,32 @@ class BodyRunner : public RankTensors {
     return {rows(g),
             entry.features,
             in_->rows,
-            at_grain(entry.a, entry.features, g),
-            at_grain(entry.b, target_features_, g),
-            at_grain(entry.d, entry.features, g),
+            t_.at_grain(entry.a, entry.features, g),
+            t_.at_grain(entry.b, target_features_, g),
+            t_.at_grain(entry.d, entry.features, g),
             positions(),
             entry.c.set() ? part_ : 0,
             entry.c.set() ? p_->graph->split.ranks : 1,
-            at_grain(entry.c, parts * p_->loss.terms, g),
+            t_.at_grain(entry.c, parts * p_->loss.terms, g),
             target_features_,
             in_->left_out,
             in_->class_weights,
             in_->sum_of_weights};
   }
   void make_terms(const Entry& entry) {
-    for (int g = 0; g < grains(); ++g) kernels_.loss_terms(loss_call(entry, g, 1));
+    for (int g = 0; g < t_.grains(); ++g) kernels_.loss_terms(loss_call(entry, g, 1));
   }
   void loss(const Entry& entry) {
-    for (int g = 0; g < grains(); ++g) {
+    for (int g = 0; g < t_.grains(); ++g) {
       const LossCall call = loss_call(entry, g, p_->graph->split.ranks);
       const float sum = kernels_.loss(call);
       if (!is_finite(sum))
         throw NonFinite(in_->step, written({"the loss of step ", in_->step, " is ", (is_nan(sum) ? "NaN" : "infinite"), " in rows ", first(g), " to ",
                                             first(g) + rows(g) - 1}));
-      *losses(grain_number(g)) = sum;
-      if (p_->scales_loss && call.gradient != nullptr) arithmetic_.multiply(call.gradient, call.rows * call.features, in_->loss_scale);
+      *t_.losses(grain_number(g)) = sum;
+      if (p_->scales_loss && call.gradient != nullptr) arithmetic().multiply(call.gradient, call.rows * call.features, in_->loss_scale);
     }
-    if (grain_number(grains() - 1) + 1 == p_->batch.rank_grains()) sum_losses();
+    if (grain_number(t_.grains() - 1) + 1 == p_->batch.rank_grains()) sum_losses();
   }
   /// The same tree as for gradients, over one number a grain.
   void sum_losses() {
@@ -240,32 +237,34 @@ class BodyRunner : public RankTensors {
     float levels[32] = {};
     for (int t = 0; t < count; ++t) {
       const int counted = std::countr_one(static_cast<unsigned>(t));
-      float sum = *losses(t);
-      for (int l = 0; l < counted; ++l) sum = arithmetic_.plus(levels[l], sum);
+      float sum = *t_.losses(t);
+      for (int l = 0; l < counted; ++l) sum = arithmetic().plus(levels[l], sum);
       levels[counted] = sum;
     }
     int held = std::countr_zero(static_cast<unsigned>(count));
     for (int l = held + 1; l < 32; ++l)
       if ((static_cast<unsigned>(count) >> l & 1U) != 0) {
-        levels[l] = arithmetic_.plus(levels[l], levels[held]);
+        levels[l] = arithmetic().plus(levels[l], levels[held]);
         held = l;
       }
-    *losses(count) = levels[held];
+    *t_.losses(count) = levels[held];
   }
   /// Of one row of the output: each has a class number of its own.
   [[nodiscard]] std::int64_t positions() const { return whole_output().elements() / whole_output().last(); }
   [[nodiscard]] Shape whole_output() const {
     return joined(p_->graph->output().shape, p_->graph->laid_between(p_->graph->node_count), p_->graph->split.ranks);
   }
+  [[nodiscard]] void* workspace() { return workspace_.bytes(0); }
+  [[nodiscard]] float* whole(const Place& place, const Entry& entry) { return t_.whole(place, entry); }
+  [[nodiscard]] const Arithmetic& arithmetic() const { return kernels_.arithmetic; }
 
- protected:
+  RankTensors& t_;
   const KernelTable& kernels_;
   int position_;  // among the ranks that split the batch
   int part_;      // coordinate on axis tensor; what is used as Partial is used on 0
   Arena workspace_;
   const StepInput* in_ = nullptr;
-
- private:
+  const Program* p_ = nullptr;
   std::int64_t target_features_ = 0;  // of one row, as they were loaded
   float* parameter_[Leaf::most_parameters]{};
   float* gradient_[Leaf::most_parameters]{};

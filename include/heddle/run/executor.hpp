@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Walks the lists and bodies of a Program for one rank: the very object that was checked, in its order, nothing else.
-// Sees: plan/program, run/body_runner, seams/concepts.  Does not see: policies, threads, any backend.
-// In: a Program, kernels, an endpoint.  Out: one step on one rank.
+// Sees: plan/program, run/device, run/program_walk, seams/concepts.  Does not see: policies, threads, any backend.
+// In: a Program, a device, an endpoint.  Out: one step on one rank, whole or in pieces.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include "heddle/core/row_of.hpp"
 #include "heddle/core/written.hpp"
 #include "heddle/plan/program/program.hpp"
-#include "heddle/run/body_runner.hpp"
+#include "heddle/run/device.hpp"
 #include "heddle/run/program_walk.hpp"
 #include "heddle/seams/concepts.hpp"
 
@@ -21,12 +21,12 @@ namespace heddle::run_room {
 
 /// Runs the list of one rank, line by line, and for each compute the body of its chunk; rank 1 of `Pipeline<Balanced<2>, ...>` runs the list of role
 /// 1.
-template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
+template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class Executor {
  public:
   HEDDLE_COLD Executor(const Program& training, const Program& evaluation, const KernelTable& kernels, Rank rank, Endpoint& endpoint)
-      : BodyRunner(training, kernels, rank), endpoint_(endpoint), tickets_(tokens(training, evaluation, role_)),
-        collectives_(static_cast<std::size_t>(std::max(training.collective_count, evaluation.collective_count))),
-        states_(static_cast<std::size_t>(kernels.states)) {}
+      : device_(training, kernels, rank), endpoint_(endpoint), walk_(rank, tensors().role()),
+        tickets_(tokens(training, evaluation, tensors().role())),
+        collectives_(static_cast<std::size_t>(std::max(training.collective_count, evaluation.collective_count))) {}
 
   /// One step. Throws what a kernel, the endpoint or an observer throws; walk() says where.
   void run(const StepInput& input) {
@@ -41,13 +41,14 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     p_ = input.program;
     stepped_ = false;
     skipped_ = false;
+    device_.begin(input);
     if constexpr (between_processes) endpoint_.begin_call(pledge_of(input));
     walk_.begin(input);
   }
   /// Does the line or the entry that is next. One that is kept has changed nothing, but it may have started what it waits for.
   Progress advance(Meeting meeting = Meeting::comes_back) {
     meeting_ = meeting;
-    micro_batch_ = walk_.micro_batch();
+    tensors().use(walk_.micro_batch());
     const Progress made = walk_.advance([&](const Instruction& line) { return execute(line); }, [&](const Entry& entry) { return execute(entry); });
     if constexpr (between_processes)
       if (made == Progress::done) endpoint_.end_call();
@@ -60,13 +61,23 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   /// What a rank that is kept waits for.
   [[nodiscard]] const Ticket& awaited() const { return awaited_; }
 
+  [[nodiscard]] DeviceType& device() { return device_; }
   [[nodiscard]] const ProgramWalk& walk() const { return walk_; }  ///< where the rank stands
   [[nodiscard]] bool stepped() const { return stepped_; }          ///< parameters of this rank were changed in this step
   [[nodiscard]] bool skipped() const { return skipped_; }          ///< no rank stepped: a gradient overflowed on one of them
   [[nodiscard]] float loss_sum() const { return loss_sum_; }
   [[nodiscard]] float norm() const { return norm_; }  ///< of the gradients of the last step of a plan that clips
 
+  // ---- of the device: addresses there, which device().download and device().upload take
+  [[nodiscard]] Rank rank() const { return device_.tensors().rank(); }
+  [[nodiscard]] int role() const { return device_.tensors().role(); }
+  [[nodiscard]] const Arena& arena() const { return device_.tensors().arena(); }
+  [[nodiscard]] Arena& arena() { return tensors().arena(); }
+  [[nodiscard]] HeldPart held_parameter(int parameter) { return tensors().held_parameter(parameter); }
+  [[nodiscard]] HeldPart held_gradient(int parameter) { return tensors().held_gradient(parameter); }
+
  private:
+  [[nodiscard]] RankTensors& tensors() { return device_.tensors(); }
   [[nodiscard]] HEDDLE_COLD static std::size_t tokens(const Program& training, const Program& evaluation, int role) {
     int count = 0;
     for (const Program* p : {&training, &evaluation})
@@ -102,12 +113,12 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       case ListOp::gather_start: start(line.collective); break;
       case ListOp::reduce_wait:
       case ListOp::gather_wait: return wait(line.collective);
-      case ListOp::norm: sum_squares([](const float*, std::int64_t) {}); break;
+      case ListOp::norm: device_.take_norms(); break;
       case ListOp::clip: clip(); break;
-      case ListOp::unscale: unscale(in_->loss_scale); break;
+      case ListOp::unscale: device_.unscale(in_->loss_scale); break;
       case ListOp::skip: skip(); break;
-      case ListOp::tie: sum_ties(line.bucket); break;
-      case ListOp::report: loss_sum_ = *losses(p_->batch.rank_grains()); break;
+      case ListOp::tie: device_.sum_ties(line.bucket); break;
+      case ListOp::report: loss_sum_ = device_.loss_sum(); break;
       case ListOp::step: step(line.bucket); break;
       case ListOp::forward:
       case ListOp::backward:
@@ -123,28 +134,31 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     return !endpoint_.passable(ticket);
   }
   [[nodiscard]] std::int64_t& ticket(const Instruction& line) { return tickets_[static_cast<std::size_t>(line.token)]; }
-  [[nodiscard]] const float* sent(const Transfer& t) { return t.use < 0 ? at(t.source, p_->floats(t)) : gradient_of_use(t.use); }
-  [[nodiscard]] float* received(const Transfer& t) { return t.use < 0 ? at(t.target, p_->floats(t)) : tie_room(t); }
-  [[nodiscard]] int peer(const Instruction& line) const { return p_->mesh.moved(rank_, Axis::stage, line.peer).value; }
+  [[nodiscard]] const float* sent(const Transfer& t) { return t.use < 0 ? tensors().at(t.source, p_->floats(t)) : tensors().gradient_of_use(t.use); }
+  [[nodiscard]] float* received(const Transfer& t) { return t.use < 0 ? tensors().at(t.target, p_->floats(t)) : tensors().tie_room(t); }
+  [[nodiscard]] int peer(const Instruction& line) const { return p_->mesh.moved(rank(), Axis::stage, line.peer).value; }
 
   void start(int number) {
+    RankTensors& t = tensors();
     const Collective& c = p_->collectives[number];
     std::int64_t& ticket = collectives_[static_cast<std::size_t>(number)];
-    const int group = transport_group(*p_, rank_, c.axis);
+    const int group = transport_group(*p_, rank(), c.axis);
     const std::int64_t part = c.elements / p_->mesh.size(c.axis);
     switch (c.kind) {
-      case CollectiveKind::all_reduce: ticket = endpoint_.all_reduce_start(group, at(c.target, c.elements), c.elements); return;
+      case CollectiveKind::all_reduce: ticket = endpoint_.all_reduce_start(group, t.at(c.target, c.elements), c.elements); return;
       case CollectiveKind::reduce_scatter:
-        ticket = endpoint_.reduce_scatter_start(group, at(c.source, c.elements), at(adds(c) ? c.arrived : c.target, part), c.elements);
+        ticket = endpoint_.reduce_scatter_start(group, t.at(c.source, c.elements), t.at(adds(c) ? c.arrived : c.target, part), c.elements);
         return;
-      case CollectiveKind::all_gather: ticket = endpoint_.all_gather_start(group, at(c.source, part), at(c.target, c.elements), c.elements); return;
+      case CollectiveKind::all_gather:
+        ticket = endpoint_.all_gather_start(group, t.at(c.source, part), t.at(c.target, c.elements), c.elements);
+        return;
     }
   }
   /// False if others keep it.
   bool wait(int number) {
     const Collective& c = p_->collectives[number];
     const std::int64_t ticket = collectives_[static_cast<std::size_t>(number)];
-    const int group = transport_group(*p_, rank_, c.axis);
+    const int group = transport_group(*p_, rank(), c.axis);
     switch (c.kind) {
       case CollectiveKind::all_reduce:
         if (kept({Ticket::all_reduce, group, ticket})) return false;
@@ -169,16 +183,12 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
     }
     return wait(entry.collective);
   }
-  /// The first micro-batch's slice is the sum so far; those of later ones arrive elsewhere and are added to it.
-  [[nodiscard]] bool adds(const Collective& c) const { return c.accumulates && micro_batch_ > 0; }
-  void add_slice(const Collective& c) {
-    const std::int64_t part = c.elements / p_->mesh.size(c.axis);
-    kernels_.add(at(c.target, part), at(c.target, part), at(c.arrived, part), part);
-  }
+  /// The slice of the first micro-batch arrives where the sum grows; those of later ones arrive elsewhere and are added to it.
+  [[nodiscard]] bool adds(const Collective& c) const { return c.accumulates && walk_.micro_batch() > 0; }
 
   /// The same on every rank. A smaller scale mends an overflow that the scale has made, and no other.
   void skip() {
-    skipped_ = overflow_flag() > 0;
+    skipped_ = device_.overflowed();
     if (skipped_ && in_->loss_scale <= 1)
       throw NonFinite(in_->step, written({"gradients of step ", in_->step, " are not finite, and the loss scale is down to ",
                                           short_number(static_cast<double>(in_->loss_scale))}));
@@ -186,50 +196,15 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   /// The same on every rank: units are added in the order of the model.
   void clip() {
     if (skipped_) return;
-    norm_ = arithmetic_.norm(norms(), p_->unit_count);
+    norm_ = device_.norm();
     if (!is_finite(norm_))
       throw NonFinite(in_->step, written({"the norm of the gradients of step ", in_->step, " is ", (is_nan(norm_) ? "NaN" : "infinite")}));
-    factor_ = arithmetic_.clip_factor(norm_, in_->max_norm);
-  }
-  /// All uses in the order of the model, on every owner, into the gradient that is stepped. Until its own turn the sum grows where the first arrived.
-  void sum_ties(int bucket) {
-    const FlatBucket& b = p_->buckets[bucket];
-    int own = 0;
-    while (p_->uses[own].bucket != bucket) ++own;
-    int first = own;
-    while (first > 0 && p_->uses[first - 1].owner == p_->uses[own].owner) --first;
-    float* sum = gradient_of_use(first);
-    for (int u = first + 1; u < p_->use_count && p_->uses[u].owner == p_->uses[own].owner; ++u) {
-      float* const to = u < own ? sum : gradient_of_use(own);
-      kernels_.add(to, sum, gradient_of_use(u), slice_elements(b));
-      sum = to;
-    }
+    factor_ = device_.clip_factor(norm_, in_->max_norm);
   }
   void step(int bucket) {
     if (skipped_) return;
-    const FlatBucket& b = p_->buckets[bucket];
-    const std::int64_t all = slice_elements(b);
-    for (OtherRange range = trained_from(b, 0); range.elements > 0 && p_->clips; range = trained_from(b, range.end()))
-      arithmetic_.clip(gradient_slice(b) + range.first, range.elements, factor_);
     stepped_ = true;
-    tracked_.fold(slice_begin(b), all, parameter_slice(b), gradient_slice(b), in_->rows, arithmetic_);
-    if (!p_->groups.any()) return step_range(b, 0, all, 0);
-    const StepPiece* const end = p_->pieces + p_->piece_count;
-    const StepPiece* piece = std::lower_bound(p_->pieces, end, bucket, [](const StepPiece& of, int wanted) { return of.bucket < wanted; });
-    for (; piece != end && piece->bucket == bucket; ++piece) {
-      const std::int64_t from = std::max(piece->begin - slice_ * all, std::int64_t{0});
-      const std::int64_t to = std::min(piece->end() - slice_ * all, all);
-      if (from < to) step_range(b, from, to, piece->group);
-    }
-  }
-  /// Elements of this rank's slice, with the constants of one group.
-  void step_range(const FlatBucket& b, std::int64_t from, std::int64_t to, int group) {
-    const void* const constants = static_cast<const std::byte*>(in_->constants) + static_cast<std::size_t>(group) * in_->constants_bytes;
-    for (OtherRange range = trained_from(b, from); range.first < to && range.elements > 0; range = trained_from(b, range.end())) {
-      for (std::size_t s = 0; s < states_.size(); ++s) states_[s] = state_slice(static_cast<int>(s), b) + range.first;
-      kernels_.step(constants, std::min(range.end(), to) - range.first, parameter_slice(b) + range.first, gradient_slice(b) + range.first,
-                    states_.begin());
-    }
+    device_.step(bucket, factor_);
   }
 
   // ---- entries
@@ -241,23 +216,23 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
       case BodyOp::gather_start: start(entry.collective); break;
       case BodyOp::reduce_wait:
       case BodyOp::gather_wait: return wait(entry.collective);
-      case BodyOp::zero_gaps: zero_gaps(p_->buckets[entry.bucket]); break;
-      case BodyOp::add_slice: add_slice(p_->collectives[entry.collective]); break;
       case BodyOp::reduce_value:
       case BodyOp::reduce_parameter: return move_now(entry, nothing);
       case BodyOp::gather_value:
         if (!move_now(entry, nothing)) return false;
-        lay(entry, entry.b, entry.d, Lay::together);
+        device_.gather(entry);
         break;
-      case BodyOp::scatter_value: return move_now(entry, [&] { lay(entry, entry.b, entry.a, Lay::apart); });
-      case BodyOp::slice_value: lay(entry, entry.d, entry.a, Lay::own_part); break;
-      default: compute(entry);
+      case BodyOp::scatter_value: return move_now(entry, [&] { device_.scatter(entry); });
+      default: device_.compute(entry);
     }
     return true;
   }
 
+  DeviceType device_;
   Endpoint& endpoint_;
-  ProgramWalk walk_{rank_, role_};
+  ProgramWalk walk_;
+  const StepInput* in_ = nullptr;
+  const Program* p_ = nullptr;
   Meeting meeting_ = Meeting::waits;
   Ticket awaited_;
   bool stepped_ = false;
@@ -267,7 +242,9 @@ template <TransportEndpoint Endpoint> class Executor : public BodyRunner {
   float factor_ = 1;
   RowOf<std::int64_t> tickets_;      // by token
   RowOf<std::int64_t> collectives_;  // tickets as well, by the number of the collective
-  RowOf<float*> states_;
 };
+
+/// Of the ranks of a session.
+template <class Session> using ExecutorOf = Executor<typename Session::Endpoint, typename DeviceOfSession<Session>::type>;
 
 }  // namespace heddle::run_room

@@ -51,7 +51,7 @@ namespace heddle::run_room {
 /// Tested  run/local_ranks_test, run/trainer_test, equivalence/
 template <class Session> class LocalRanks {
  public:
-  using RankExecutor = Executor<typename Session::Endpoint>;
+  using RankExecutor = ExecutorOf<Session>;
 
   /// The Programs and `whole`, the model as users know it, outlive this.
   HEDDLE_COLD LocalRanks(const Program& training, const Program& evaluation, const Graph& whole, std::int64_t target_features,

@@ -29,7 +29,7 @@ namespace heddle::run_room {
 /// Tested  run/named_tensors_test
 template <class Session> class NamedTensors {
  public:
-  using RankExecutor = Executor<typename Session::Endpoint>;
+  using RankExecutor = ExecutorOf<Session>;
   using PartOf = HeldPart (RankExecutor::*)(int);
 
   /// `whole` is the model as users know it, whole on every rank.
@@ -139,7 +139,8 @@ template <class Session> class NamedTensors {
                [&](std::int64_t here, std::int64_t there, std::int64_t count) {
                  const std::int64_t begin = std::max({here, part.begin, here + first - there});
                  const std::int64_t end = std::min({here + count, part.begin + part.elements, here + first + std::ssize(values) - there});
-                 if (begin < end) std::copy_n(values.data() + (there + begin - here - first), end - begin, part.values + (begin - part.begin));
+                 if (begin < end)
+                   executor->device().upload(part.values + (begin - part.begin), values.data() + (there + begin - here - first), end - begin);
                });
     }
   }
@@ -167,7 +168,7 @@ template <class Session> class NamedTensors {
       if (range.elements == 0) continue;
       const Rank holder = sliced ? slice_holder(training_, owner, slice) : owner;
       const auto part = std::span{values}.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.elements));
-      if (RankExecutor* const executor = local(holder)) std::copy_n((executor->*held)(p).values, range.elements, part.data());
+      if (RankExecutor* const executor = local(holder)) executor->device().download(part.data(), (executor->*held)(p).values, range.elements);
       session_.share(holder, std::as_writable_bytes(part));
     }
     return values;

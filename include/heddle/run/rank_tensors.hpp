@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Where the tensors of one rank lie: values in pools and scratch, parameters, gradients and states whole or as its slice.
 // Sees: plan/program, run/arena.  Does not see: policies, kernels, threads, transports.
-// In: a Program and a rank.  Out: pointers into its arena.
+// In: a Program and a rank.  Out: pointers into its arena, which nobody here reads or writes.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,7 @@
 #include "heddle/plan/program/alignment.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/arena.hpp"
-#include "heddle/run/arithmetic.hpp"
-#include "heddle/run/square_sum.hpp"
 #include "heddle/run/step_input.hpp"
-#include "heddle/run/tracked.hpp"
 
 namespace heddle::run_room {
 
@@ -24,18 +21,29 @@ struct HeldPart {
   float* values = nullptr;
 };
 
-/// The arena of one rank, addressed by what the Program calls things. Grains of 3 rows of 10 features have 30 floats each and lie 32 floats apart.
+/// The memory of one rank, addressed by what the Program calls things. Addresses are computed here; what lies there is the device's business.
+/// Grains of 3 rows of 10 features have 30 floats each and lie 32 floats apart.
 class RankTensors {
  public:
-  RankTensors(const Program& training, Rank rank, const Arithmetic& arithmetic = arithmetic_in<FloatArithmetic>)
+  RankTensors(const Program& training, Rank rank)
       : rank_(rank), role_(training.mesh.coordinate(rank, Axis::stage)),
         slice_(training.storage.parts == 1 ? 0 : training.mesh.coordinate(rank, training.storage.axis)), map_(training.arenas[role_]),
-        arena_(map_.total), p_(&training), arithmetic_(arithmetic), tracked_(training, role_) {}
+        arena_(map_.total), p_(&training) {}
+  RankTensors(const RankTensors&) = delete;
+  RankTensors& operator=(const RankTensors&) = delete;
 
   [[nodiscard]] Arena& arena() { return arena_; }
   [[nodiscard]] const Arena& arena() const { return arena_; }
   [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] int role() const { return role_; }
+  [[nodiscard]] int slice() const { return slice_; }  ///< among the ranks that slice units
+  [[nodiscard]] const ArenaMap& map() const { return map_; }
+  /// The Program whose tensors are addressed, and the micro-batch that runs.
+  [[nodiscard]] const Program& program() const { return *p_; }
+  [[nodiscard]] int micro_batch() const { return micro_batch_; }
+  void use(const Program& program) { p_ = &program; }
+  void use(int micro_batch) { micro_batch_ = micro_batch; }
+
   /// What this rank keeps of a parameter.
   [[nodiscard]] HeldPart held_parameter(int parameter) {
     ParameterPlace place = p_->parameters[parameter];
@@ -52,7 +60,6 @@ class RankTensors {
     return {0, place.elements, in_region(RegionKind::gradients, place.begin, place.elements, last_level())};
   }
 
- protected:
   // ---- addresses
   [[nodiscard]] float* at(const Place& place, std::int64_t elements) {
     if (place.pool == Place::scratch) return arena_.floats(map_[RegionKind::scratch].begin + place.offset, elements);
@@ -114,83 +121,11 @@ class RankTensors {
   [[nodiscard]] float* tie_room(const Transfer& t) { return arena_.floats(map_[RegionKind::ties].begin + t.target.offset, t.elements); }
   /// One float a unit of the model if the plan clips, then the flag if it scales its loss.
   [[nodiscard]] float* norms() { return arena_.floats(map_[RegionKind::norms].begin, p_->norm_floats()); }
-  /// Squares of what this rank has of each unit; nothing of the units of other roles. Parameters that every coordinate of axis tensor holds
-  /// whole are counted on the first. `before(values, elements)` is called with every part before its squares are taken.
-  template <class Before> void sum_squares(Before before) {
-    const bool counts = p_->mesh.coordinate(rank_, Axis::tensor) == 0;
-    for (int u = 0; u < p_->unit_count; ++u) {
-      const FlatUnit& unit = p_->units[u];
-      norms()[u] = 0;
-      if (unit.role != role_) continue;
-      float* values = level(last_level()) + unit.begin;
-      if (p_->storage.parts > 1) {
-        int b = 0;
-        while (p_->buckets[b].role != role_ || p_->buckets[b].begin != unit.begin) ++b;  // each unit is a bucket
-        values = gradient_slice(p_->buckets[b]);
-      }
-      const std::int64_t elements = unit.elements / p_->storage.parts;
-      const std::int64_t begin = unit.begin + (p_->storage.parts > 1 ? slice_ * elements : 0);
-      const auto squares = [&](const float* part, std::int64_t count) {
-        const std::int64_t from = begin + (part - values);
-        OtherRange range = tracked_.other(from, 0, count);
-        float sum = range.elements > 0 ? arithmetic_.square_sum(part + range.first, range.elements) : 0;
-        while ((range = tracked_.other(from, range.end(), count)).elements > 0)
-          sum = arithmetic_.plus(sum, arithmetic_.square_sum(part + range.first, range.elements));
-        return sum;
-      };
-      const auto prepare = [&](float* part, std::int64_t count) {
-        const std::int64_t from = begin + (part - values);
-        for (OtherRange range = tracked_.other(from, 0, count); range.elements > 0; range = tracked_.other(from, range.end(), count))
-          before(part + range.first, range.elements);
-      };
-      if (counts && unit.counts)
-        norms()[u] = square_sum(values, elements, Layout::unit_parts / p_->storage.parts, prepare, squares, arithmetic_.plus);
-      else
-        prepare(values, elements);
-    }
-    if (!counts) sum_squares_of_parts();
-  }
-  /// Divides this rank's gradients by the scale of the loss. The flag is 1 if one of them is not finite, else 0.
-  void unscale(float scale) {
-    const auto inverse = static_cast<float>(1 / static_cast<double>(scale));
-    bool finite = true;
-    const auto divide = [&](float* values, std::int64_t elements) { finite = arithmetic_.multiply(values, elements, inverse) && finite; };
-    if (p_->clips) sum_squares(divide);
-    for (int b = 0; b < p_->bucket_count && !p_->clips; ++b)
-      if (const FlatBucket& bucket = p_->buckets[b]; bucket.role == role_)
-        for (OtherRange range = trained_from(bucket, 0); range.elements > 0; range = trained_from(bucket, range.end()))
-          divide(gradient_slice(bucket) + range.first, range.elements);
-    overflow_flag() = finite ? 0.0F : 1.0F;
-  }
-  /// What an optimizer steps of this rank's slice: the next elements from number `from` on.
-  [[nodiscard]] OtherRange trained_from(const FlatBucket& b, std::int64_t from) const {
-    return tracked_.other(slice_begin(b), from, slice_elements(b));
-  }
   /// Where this rank's slice begins in the flat buffer.
   [[nodiscard]] std::int64_t slice_begin(const FlatBucket& b) const { return b.begin + (p_->storage.states ? slice_ * slice_elements(b) : 0); }
-  [[nodiscard]] float& overflow_flag() { return norms()[p_->norm_floats() - 1]; }
-  /// Of split parameters, whole lines: the rest of the last line of each is 0, as in the sum of a unit.
-  void sum_squares_of_parts() {
-    for (int parameter = 0; parameter < p_->graph->parameter_count; ++parameter) {
-      const ParameterPlace& place = p_->parameters[parameter];
-      if (place.role != role_ || !place.split.sharded() || p_->graph->frozen(place.node) || p_->graph->nodes[place.node].tied_to >= 0) continue;
-      if (p_->graph->leaf(place.node).parameters[place.index].tracked()) continue;
-      const HeldPart part = held_gradient(parameter);
-      int u = 0;
-      while (p_->units[u].role != role_ || place.begin >= p_->units[u].end()) ++u;
-      norms()[u] = arithmetic_.plus(norms()[u], arithmetic_.square_sum(part.values, rounded_up(part.elements, SquareLanes::count)));
-    }
-  }
-  /// Gaps between the tensors of a ring hold what other units left there; they are reduced and stepped like the rest.
-  void zero_gaps(const FlatBucket& b) {
-    float* const whole = whole_gradient(b);
-    for (std::int64_t end = b.begin; end < b.end();) {
-      const ParameterPlace* const next = next_in(b, end);
-      const std::int64_t begin = next == nullptr ? b.end() : next->begin;
-      std::fill(whole + (end - b.begin), whole + (begin - b.begin), 0.0F);
-      end = next == nullptr ? begin : begin + next->elements;
-    }
-  }
+  [[nodiscard]] float* overflow_flag() { return norms() + (p_->norm_floats() - 1); }
+  /// The losses of the grains of this rank, and behind them their sum.
+  [[nodiscard]] float* losses(int grain) { return arena_.floats(map_[RegionKind::losses].begin, p_->batch.rank_grains() + 1) + grain; }
   /// The parameter of a bucket that lies first from element `from` of the flat buffer on; null if none does.
   [[nodiscard]] const ParameterPlace* next_in(const FlatBucket& b, std::int64_t from) const {
     const ParameterPlace* next = nullptr;
@@ -211,16 +146,6 @@ class RankTensors {
     return whole_gradient(unit) + (place.begin - unit.begin);
   }
 
-  Rank rank_;
-  int role_;
-  int slice_;  // among the ranks that slice units
-  ArenaMap map_;
-  Arena arena_;
-  const Program* p_;
-  Arithmetic arithmetic_;
-  Tracked tracked_;
-  int micro_batch_ = 0;
-
  private:
   /// Of a region that has slices of all units, or has them whole.
   [[nodiscard]] HeldPart slice_of(const ParameterPlace& place, RegionKind kind, int copy = 0) {
@@ -230,6 +155,14 @@ class RankTensors {
     float* const there = in_region(kind, b.begin, b, copy);
     return {range.begin, range.elements, (map_[kind].parts > 1 ? there : there + slice_ * slice_elements(b)) + range.at};
   }
+
+  Rank rank_;
+  int role_;
+  int slice_;
+  ArenaMap map_;
+  Arena arena_;
+  const Program* p_;
+  int micro_batch_ = 0;
 };
 
 }  // namespace heddle::run_room

@@ -53,7 +53,7 @@ struct OptimizerCalls {
 /// Tested  run/trained_ranks_test, run/trainer_test, equivalence/
 template <class Session, class Target, class Input = float> class TrainedRanks {
  public:
-  using RankExecutor = Executor<typename Session::Endpoint>;
+  using RankExecutor = ExecutorOf<Session>;
 
   HEDDLE_APART TrainedRanks(const PlanToTrain& plan, const OptimizerCalls& optimizer, Seed seed, RunOptions how);
   TrainedRanks(const TrainedRanks&) = delete;

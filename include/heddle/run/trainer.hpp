@@ -108,7 +108,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   using Target = typename Request::Loss::Target;
   using Options = typename Optimizer::Options;
   using Session = typename Backend::Session;
-  using RankExecutor = Executor<typename Session::Endpoint>;
+  using RankExecutor = ExecutorOf<Session>;
 
   explicit Trainer(const Options& options, Seed seed = Seed{0}, RunOptions how = {}) try
       : state_(TrainerVerdict<Asked>::who, Request::graph.model.view(),

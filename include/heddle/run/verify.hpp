@@ -81,18 +81,20 @@ template <class TrainerType> class Recorder : public Observer {
   [[nodiscard]] static bool is_forward(const Observation& seen) { return seen.program->instructions[seen.instruction].op == ListOp::forward; }
   /// Each rank of axis tensor writes its part of the rows; of what is whole, the first.
   void copy(const Observation& seen, const Place& place, int node, Laid how, std::vector<std::vector<float>>& to) {
-    auto& executor = trainer_.executor(seen.rank);
+    auto& device = trainer_.executor(seen.rank).device();
     const int part = seen.program->mesh.coordinate(seen.rank, Axis::tensor);
     if (!how.sharded() && part > 0) return;
     const Shape& whole = model().spec(node + 1).shape;
     const std::int64_t features = whole.elements() / (how.sharded() ? seen.program->graph->split.ranks : 1);
-    for (int g = 0; g < seen.program->batch.grains(); ++g)
-      for (std::int64_t row = 0; row < executor.rows_of(g); ++row) {
-        const float* const from = executor.tensor(place, features, g) + row * features;
-        float* const there = to[static_cast<std::size_t>(node)].data() + (executor.first_row_of(g) + row) * whole.elements();
+    for (int g = 0; g < seen.program->batch.grains(); ++g) {
+      const std::vector<float> grain = device.grain(place, features, g);
+      for (std::int64_t row = 0; row * features < std::ssize(grain); ++row) {
+        const float* const from = grain.data() + row * features;
+        float* const there = to[static_cast<std::size_t>(node)].data() + (device.first_row(g) + row) * whole.elements();
         each_run(whole, how, seen.program->mesh.size(Axis::tensor), part,
                  [&](std::int64_t a, std::int64_t b, std::int64_t count) { std::copy(from + a, from + a + count, there + b); });
       }
+    }
   }
   static constexpr const Graph& model() { return TrainerType::Request::graph; }
   TrainerType& trainer_;

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// Room: run. A device: memory, workspace, kernels and all arithmetic of a step, as an object. What moves between devices is not its business.
+// Sees: plan/program, run/body_runner, run/rank_tensors, run/step_arithmetic.  Does not see: policies, threads, transports, any backend by name.
+// In: a Program, kernels, a rank.  Out: RankDevice, HostDevice.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <vector>
+
+#include "heddle/core/host_device.hpp"
+#include "heddle/plan/program/program.hpp"
+#include "heddle/run/body_runner.hpp"
+#include "heddle/run/kernel_table.hpp"
+#include "heddle/run/rank_tensors.hpp"
+#include "heddle/run/step_arithmetic.hpp"
+#include "heddle/run/step_input.hpp"
+
+namespace heddle::run_room {
+
+/// What an Executor asks of the device of its rank. Addresses come from tensors(), and only the device and the transport read or write there: whoever
+/// wants a tensor on the host asks for a copy of it with download, and gives one with upload.
+///
+///   begin(input)                     the step in hand; tensors() know the Program and the micro-batch
+///   compute(entry)                   an entry of a body that stays within the rank
+///   gather(entry), scatter(entry)    what was gathered is laid into whole rows, what is to be scattered into parts
+///   take_norms(), unscale(scale)     squares of gradients by unit; gradients without the scale of the loss, and the flag
+///   overflowed(), norm(), loss_sum() numbers that the host decides by
+///   sum_ties(bucket), step(bucket, factor)
+///   grain(place, features, g), first_row(g)   a copy of what one grain has at a place now, and its first row in the batch
+template <class D>
+concept RankDevice = requires(D& device, const StepInput& input, const Entry& entry, const Place& place, int number, float factor, float* here,
+                              const float* there, std::int64_t elements, double limit) {
+  { device.tensors() } -> std::same_as<RankTensors&>;
+  device.begin(input);
+  device.compute(entry);
+  device.gather(entry);
+  device.scatter(entry);
+  device.take_norms();
+  device.unscale(factor);
+  { device.overflowed() } -> std::same_as<bool>;
+  { device.norm() } -> std::same_as<float>;
+  { device.clip_factor(factor, limit) } -> std::same_as<float>;
+  { device.loss_sum() } -> std::same_as<float>;
+  device.sum_ties(number);
+  device.step(number, factor);
+  device.upload(here, there, elements);
+  device.download(here, there, elements);
+  { device.grain(place, elements, number) } -> std::same_as<std::vector<float>>;
+  { device.first_row(number) } -> std::same_as<std::int64_t>;
+};
+
+/// A device whose memory is that of the host: a thread or a process of CpuThreads or CpuMpi has one for its rank.
+///
+/// Errors  R14 if the system does not give the memory; what kernels throw; D08 a label that is no class, R02 a loss that is not finite
+/// Tested  run/device_test, run/executor_test
+class HostDevice {
+ public:
+  /// The kernels outlive it.
+  HEDDLE_COLD HostDevice(const Program& training, const KernelTable& kernels, Rank rank)
+      : kernels_(kernels), tensors_(training, rank), body_(training, kernels, tensors_), arithmetic_(training, kernels, tensors_) {}
+
+  [[nodiscard]] RankTensors& tensors() { return tensors_; }
+  [[nodiscard]] const RankTensors& tensors() const { return tensors_; }
+
+  // ---- a step
+  /// `input` lives until the step is done.
+  void begin(const StepInput& input) {
+    in_ = &input;
+    tensors_.use(*input.program);
+    body_.begin(input);
+  }
+  void compute(const Entry& entry) {
+    const Program& p = tensors_.program();
+    switch (entry.what) {
+      case BodyOp::zero_gaps: return arithmetic_.zero_gaps(p.buckets[entry.bucket]);
+      case BodyOp::add_slice: return arithmetic_.add_slice(p.collectives[entry.collective]);
+      case BodyOp::slice_value: return body_.lay(entry, entry.d, entry.a, BodyRunner::Lay::own_part);
+      default: return body_.compute(entry);
+    }
+  }
+  void gather(const Entry& entry) { body_.lay(entry, entry.b, entry.d, BodyRunner::Lay::together); }
+  void scatter(const Entry& entry) { body_.lay(entry, entry.b, entry.a, BodyRunner::Lay::apart); }
+  void take_norms() {
+    arithmetic_.sum_squares([](const float*, std::int64_t) {});
+  }
+  void unscale(float scale) { arithmetic_.unscale(scale); }
+  [[nodiscard]] bool overflowed() { return *tensors_.overflow_flag() > 0; }
+  [[nodiscard]] float norm() { return arithmetic_.norm(); }
+  [[nodiscard]] float clip_factor(float norm, double most) const { return kernels_.arithmetic.clip_factor(norm, most); }
+  [[nodiscard]] float loss_sum() { return *tensors_.losses(tensors_.program().batch.rank_grains()); }
+  void sum_ties(int bucket) { arithmetic_.sum_ties(bucket); }
+  void step(int bucket, float factor) { arithmetic_.step(bucket, factor, *in_); }
+
+  // ---- for readers on the host
+  static void upload(float* there, const float* here, std::int64_t elements) { std::copy_n(here, elements, there); }
+  static void download(float* here, const float* there, std::int64_t elements) { std::copy_n(there, elements, here); }
+  /// (rows, features)
+  [[nodiscard]] std::vector<float> grain(const Place& place, std::int64_t features, int number) {
+    std::vector<float> values(static_cast<std::size_t>(body_.rows(number) * features));
+    if (!values.empty()) download(values.data(), tensors_.at_grain(place, features, number), std::ssize(values));
+    return values;
+  }
+  [[nodiscard]] std::int64_t first_row(int grain) const { return body_.first(grain); }
+
+ private:
+  const KernelTable& kernels_;
+  RankTensors tensors_;
+  BodyRunner body_;
+  StepArithmetic arithmetic_;
+  const StepInput* in_ = nullptr;
+};
+
+static_assert(RankDevice<HostDevice>);
+
+/// The devices of a session's ranks: those that it names, or HostDevice.
+template <class Session> struct DeviceOfSession { using type = HostDevice; };
+template <class Session>
+requires requires { typename Session::Device; }
+struct DeviceOfSession<Session> {
+  using type = typename Session::Device;
+};
+
+}  // namespace heddle::run_room
