@@ -315,6 +315,22 @@ TEST_CASE("ranks that run different programs are told who is odd, all of them") 
   CHECK(refusal({'R', 8}, other_world).find("rank 0 runs another program than ranks 1, 2 and 3") != std::string::npos);
 }
 
+TEST_CASE("ranks that take another loss or optimizer are told who is odd, although their lists are the same") {
+  const FirstRanks four{4};
+  struct Words : Sequential<Linear<8, 4>> {};
+  using Same = Plan<Words, CrossEntropy, Adam, Batch<32>, DataParallel<4>>;
+  const auto refused = [&]<class Other>(std::type_identity<Other>) {
+    return refusal({'R', 8}, [&] {
+             if (four.rank() == 3)
+               const Trainer<Other, CpuMpi> trainer{{}, Seed{1}};
+             else
+               const Trainer<Same, CpuMpi> trainer{{}, Seed{1}};
+           }).find("[heddle.R08] rank 3 runs another program than ranks 0, 1 and 2.") == 0;
+  };
+  CHECK(refused(std::type_identity<Plan<Words, CrossEntropyWith<Ignored<-100>>, Adam, Batch<32>, DataParallel<4>>>{}));
+  CHECK(refused(std::type_identity<Plan<Words, CrossEntropy, AdamW, Batch<32>, DataParallel<4>>>{}));
+}
+
 TEST_CASE("a seed or an option that differs in one process is refused before the first step, in every process") {
   const FirstRanks four{4};
   const bool odd = four.rank() == 1;

@@ -111,6 +111,18 @@ TEST_CASE("the loss is the mean over the targets that count: that of the same ro
   }
   CHECK(counted == 30);
   CHECK(std::abs(whole.loss - sum / counted) <= 1e-6);
+  CHECK(whole.counted == 30.0 / 4);  // rows of four targets
+  double of_parts = 0, rows = 0;
+  for (const int first : {0, 6}) {
+    const Evaluation part = trainer.evaluate(batch_of(all, first, first == 0 ? 6 : 10));
+    of_parts += part.loss * part.counted;
+    rows += part.counted;
+  }
+  CHECK(rows == whole.counted);
+  CHECK(std::abs(of_parts / rows - whole.loss) <= 1e-6);
+  extending::Accuracy of_evaluation;  // counts what the loss of the evaluation counts
+  of_evaluation.add(whole, batch_of(all, 0, 16));
+  CHECK(of_evaluation.positions() == 30);
 }
 
 TEST_CASE("a batch without a target that counts is refused before anything changes, and other labels are refused as before") {

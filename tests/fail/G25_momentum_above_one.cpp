@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G25\] A layer has an argument of another kind\.
-// expect-g++: BatchNorm2d<4, Momentum<10, 1>> has a momentum that is not between 0 and 1\. Fix: write Momentum<1, 10> for 0\.1\.
+// expect-g++: BatchNorm2d<4, Momentum<10, 1>> has a momentum that is no fraction between 0 and 1\. Fix: write Momentum<1, 10> for 0\.1\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

@@ -129,7 +129,6 @@ struct Graph {
   [[nodiscard]] constexpr bool runs_backward(int node) const {
     return node >= first_backward && (!frozen(node) || nodes[node].operands[0] > first_backward);
   }
-  /// Of these parameters no step changes any. Tied parameters count once.
   /// A frozen leaf that tracks values leaves them as they are, and takes them as it does in a prediction.
   [[nodiscard]] constexpr bool still(int node) const { return frozen(node) && leaf(node).tracks(); }
   /// Of parameters that are tracked: each leaf with them owns them.
@@ -140,6 +139,7 @@ struct Graph {
         if (leaf(n).parameters[k].tracked()) sum += leaf(n).parameters[k].shape.elements();
     return sum;
   }
+  /// Of parameters that no step changes. Tied parameters count once.
   [[nodiscard]] constexpr std::int64_t frozen_elements() const {
     std::int64_t sum = 0;
     for (int n = 0; n < node_count; ++n) sum += frozen(n) && nodes[n].tied_to < 0 ? parameter_elements(n) : 0;
@@ -152,10 +152,14 @@ struct Graph {
   /// Linear<4, 3> as the first layer: forward 27, gradients of parameters 27. Behind another: 24 more for the gradient of its input.
   [[nodiscard]] constexpr LeafFlops work(int node, int untrained, int first = 0) const {
     const Leaf& runs = leaf(node);
-    const int value = nodes[node].operands[0];
     if (node < untrained) return {runs.forward_flops, 0, 0};
-    const bool wanted = value > untrained || (value > first_backward && value <= first);
-    return {runs.forward_flops, wanted ? runs.input_flops() : 0, frozen(node) ? 0 : runs.weight_flops};
+    const std::int64_t both = runs.input_flops();
+    std::int64_t of_inputs = 0;
+    for (int k = 0; k < nodes[node].operand_count; ++k) {
+      const int value = nodes[node].operands[k];
+      if (value > untrained || (value > first_backward && value <= first)) of_inputs += runs.operands == 1 ? both : (both + 1 - k) / 2;
+    }
+    return {runs.forward_flops, of_inputs, frozen(node) ? 0 : runs.weight_flops};
   }
   [[nodiscard]] constexpr LeafFlops work(int node) const { return work(node, last_untrained()); }
   /// Forward and backward of one sample, where the model is not cut before its first parameter.

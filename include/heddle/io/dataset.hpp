@@ -52,9 +52,12 @@ struct RegressionRows {
 inline void refuse_uneven_targets(std::int64_t rows, std::int64_t targets, std::int64_t each, const std::string& inputs_name,
                                   const std::string& targets_name, const std::string& what) {
   if (targets % each == 0 && targets / each == rows) return;
-  const std::string remedy = each == 1 ? ". Fix: give as many " + what + " as rows."
-                                       : ", not " + grouped_digits(each) + " for each row. Fix: give " + grouped_digits(each) + ' ' + what +
-                                             " for each row, or another number of them.";
+  const bool whole = each == 1 && rows > 0 && targets > rows && targets % rows == 0;
+  const std::string remedy = whole
+                                 ? ". Fix: give as many " + what + " as rows, or say ." + what + "_of_a_row = " + std::to_string(targets / rows) + '.'
+                             : each == 1 ? ". Fix: give as many " + what + " as rows."
+                                         : ", not " + grouped_digits(each) + " for each row. Fix: give " + grouped_digits(each) + ' ' + what +
+                                               " for each row, or another number of them.";
   throw Error(Code{'D', 7}, written({"'", inputs_name, "' has ", grouped_digits(rows), (rows == 1 ? " row" : " rows"), " but '", targets_name,
                                      "' has ", grouped_digits(targets), ' ', (targets == 1 ? what.substr(0, what.size() - 1) : what), remedy}));
 }

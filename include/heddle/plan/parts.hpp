@@ -58,9 +58,11 @@ requires(part_of<First>() == Wanted) struct FindPart<Wanted, First, Rest...> {
   using type = First;
 };
 
-/// Where a type belongs that is no part of a plan itself; empty if nothing is known about it.
+/// Where a type belongs that is no part of a plan itself; empty if nothing is known about it, or if it is a loss that lacks something.
 template <class T> [[nodiscard]] constexpr std::string_view home_of() {
-  if constexpr (
+  if constexpr (requires { typename T::Target; })
+    return {};
+  else if constexpr (
       requires { T::micro_batches; } || requires { T::balanced_stages; } || requires { T::is_stage; } || requires { T::few_micro_batches; } ||
       requires { T::rules(); })
     return "Pipeline<...>";
@@ -71,6 +73,9 @@ template <class T> [[nodiscard]] constexpr std::string_view home_of() {
   else if constexpr (
       requires { T::sharding; } || requires { T::keeps_step; })
     return "Sharded<N, ...>";
+  else if constexpr (
+      requires { T::weighs; } || requires { T::target; })
+    return "CrossEntropyWith<...>";
   else if constexpr (requires { T::splits_sequences; })
     return "TensorParallel<N, SequenceParallel>";
   else if constexpr (!header_of_backend<T>.empty() || requires {

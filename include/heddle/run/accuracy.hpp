@@ -31,29 +31,14 @@ template <class Target> inline constexpr bool has_classes = std::is_same_v<Targe
 class Accuracy {
  public:
   Accuracy() = default;
-  /// Positions whose target a loss leaves out are no positions: Accuracy{&CrossEntropyWith<Ignored<-100>>::counts}.
+  /// Of outputs that are no evaluation: positions whose target a loss leaves out are no positions, as in
+  /// Accuracy{&CrossEntropyWith<Ignored<-100>>::counts}.
   explicit Accuracy(TargetCount counts) : counts_(counts) {}
   /// Shape   outputs (rows, positions, classes), as predict() and evaluate() give them for the rows of the batch
-  template <class Input> void add(std::span<const float> outputs, const Examples<std::int32_t, Input>& batch) {
-    const std::int64_t count = batch.rows * batch.target_features;
-    if (count <= 0 ? !outputs.empty() : (outputs.empty() || std::ssize(outputs) % count != 0))
-      throw Error(Code{'D', 7}, written({"there are ", outputs.size(), " outputs for ", batch.rows, " rows with ", batch.target_features,
-                                         " labels each. Fix: give the outputs of these rows, and the batch that they were made of."}));
-    const std::int64_t classes = count <= 0 ? 0 : std::ssize(outputs) / count;
-    const float* at = outputs.data();
-    for (std::int64_t row = 0; row < batch.rows; ++row)
-      for (std::int64_t position = 0; position < batch.target_features; ++position, at += classes) {
-        const std::int32_t label = batch.target(row)[position];
-        if (counts_ != nullptr && !counts_(label)) continue;
-        ++positions_;
-        if (label < 0 || label >= classes)
-          throw Error(Code{'D', 8}, written({"row ", row, " of the batch has label ", label, ", but the outputs have ", classes,
-                                             " classes. Fix: use labels from 0 to ", classes - 1, "."}));
-        right_ += is_first_largest(at, classes, label) ? 1 : 0;
-      }
-  }
+  template <class Input> void add(std::span<const float> outputs, const Examples<std::int32_t, Input>& batch) { add(outputs, batch, counts_); }
+  /// Of an evaluation positions count whose targets its loss counts.
   template <class Input> void add(const Evaluation& evaluation, const Examples<std::int32_t, Input>& batch) {
-    add(std::span<const float>{evaluation.outputs}, batch);
+    add(std::span<const float>{evaluation.outputs}, batch, counts_ != nullptr ? counts_ : evaluation.counts);
   }
 
   [[nodiscard]] std::int64_t positions() const { return positions_; }
@@ -65,6 +50,25 @@ class Accuracy {
   }
 
  private:
+  template <class Input> void add(std::span<const float> outputs, const Examples<std::int32_t, Input>& batch, TargetCount counts) {
+    const std::int64_t count = batch.rows * batch.target_features;
+    if (count <= 0 ? !outputs.empty() : (outputs.empty() || std::ssize(outputs) % count != 0))
+      throw Error(Code{'D', 7}, written({"there are ", outputs.size(), " outputs for ", batch.rows, " rows with ", batch.target_features,
+                                         " labels each. Fix: give the outputs of these rows, and the batch that they were made of."}));
+    const std::int64_t classes = count <= 0 ? 0 : std::ssize(outputs) / count;
+    const float* at = outputs.data();
+    for (std::int64_t row = 0; row < batch.rows; ++row)
+      for (std::int64_t position = 0; position < batch.target_features; ++position, at += classes) {
+        const std::int32_t label = batch.target(row)[position];
+        if (counts != nullptr && !counts(label)) continue;
+        ++positions_;
+        if (label < 0 || label >= classes)
+          throw Error(Code{'D', 8}, written({"row ", row, " of the batch has label ", label, ", but the outputs have ", classes,
+                                             " classes. Fix: use labels from 0 to ", classes - 1,
+                                             label < 0 ? ", or say which count: Accuracy{&MyLoss::counts}." : "."}));
+        right_ += is_first_largest(at, classes, label) ? 1 : 0;
+      }
+  }
   TargetCount counts_ = nullptr;
   /// Comparisons with NaN are false, so every one must hold.
   static bool is_first_largest(const float* outputs, std::int64_t classes, std::int64_t label) {

@@ -12,6 +12,7 @@
 #include "heddle/core/type_name.hpp"
 #include "heddle/graph/loss.hpp"
 #include "heddle/graph/trace.hpp"
+#include "heddle/plan/read/program_hash.hpp"
 #include "heddle/run/arithmetic.hpp"
 #include "heddle/seams/concepts.hpp"
 
@@ -36,6 +37,7 @@ struct KernelTable {
   void (*copy)(float* target, const float* source, std::int64_t n) = nullptr;
   std::int64_t workspace_bytes = 0;
   Arithmetic arithmetic = arithmetic_in<FloatArithmetic>;
+  std::uint64_t functions = 0;  ///< of the names of loss and optimizer, which processes compare: a Program has neither
 };
 
 /// A backend names its kernels itself, or they are the specialisations of Kernel, LossKernel and OptimizerKernel for it.
@@ -237,6 +239,7 @@ template <class Model, class Loss, class Optimizer, class Compute, bool Sound = 
     table.copy = &Compute::copy;
     table.workspace_bytes = Compute::workspace.value;
     table.arithmetic = arithmetic_of<Compute>();
+    table.functions = Fnv{}.add_text(type_name<Loss>().view()).add_text(type_name<Optimizer>().view()).value();
   }
   return table;
 }

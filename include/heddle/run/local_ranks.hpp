@@ -136,10 +136,8 @@ template <class Session> class LocalRanks {
   }
   /// In a turn of the caller's.
   template <class Target, class Input> [[nodiscard]] HEDDLE_COLD Evaluation evaluated(const Examples<Target, Input>& examples) {
-    Evaluation all;
-    all.rows = examples.rows;
-    all.outputs = room_for_outputs(examples.rows, graph_.output().elements());
-    all.loss = evaluate_rows(examples, all.outputs.data(), true);
+    Evaluation all{examples.rows, 0, 0, room_for_outputs(examples.rows, graph_.output().elements()), kernels_.counts};
+    evaluate_rows(examples, all.outputs.data(), &all);
     return all;
   }
   template <class Target, class Input = float>
@@ -148,7 +146,7 @@ template <class Session> class LocalRanks {
     const std::int64_t features = graph_.input.elements();
     const std::int64_t rows = whole_rows(std::ssize(inputs), features);
     std::vector<float> all = room_for_outputs(rows, graph_.output().elements());
-    evaluate_rows(Examples<Target, Input>{inputs.data(), nullptr, rows, features, target_features_, nullptr}, all.data(), false);
+    evaluate_rows(Examples<Target, Input>{inputs.data(), nullptr, rows, features, target_features_, nullptr}, all.data(), nullptr);
     return all;
   }
   /// Rows that an evaluation takes together: the same pieces of whole grains under every layout.
@@ -212,21 +210,24 @@ template <class Session> class LocalRanks {
     }
   }
   /// Forwards of all rows, a capacity at a time; the mean of their losses if asked for.
-  template <class Target, class Input> HEDDLE_COLD double evaluate_rows(const Examples<Target, Input>& examples, float* outputs, bool with_loss) {
+  template <class Target, class Input>
+  HEDDLE_COLD void evaluate_rows(const Examples<Target, Input>& examples, float* outputs, Evaluation* with_loss) {
     const std::int64_t most = rows_at_once();
     refuse_other_tokens(graph_, examples);
-    double sum = 0, counted = 0;
     for (std::int64_t first = 0; first < examples.rows; first += most) {
       StepInput input = input_of(examples.slice(first, std::min(most, examples.rows - first)), evaluation_);
-      input.reporting = with_loss;
+      input.reporting = with_loss != nullptr;
       input.step = steps_;
       input.outputs = outputs + first * graph_.output().elements();
-      counted += run(input);
+      const double counted = run(input);
       share_outputs(session_, input, graph_.output().shape, [&](int replica) { return tensors_.rank_of(evaluation_.loss_role(), replica); });
-      if (with_loss) sum += static_cast<double>(shared_loss_sum());
+      if (with_loss == nullptr) continue;
+      with_loss->loss += static_cast<double>(shared_loss_sum());
+      with_loss->counted += counted;
     }
-    if (with_loss && examples.rows > 0 && counted == 0) refuse_no_targets(examples.rows);
-    return examples.rows == 0 ? 0 : sum / counted;
+    if (with_loss == nullptr || examples.rows == 0) return;
+    if (with_loss->counted == 0) refuse_no_targets(examples.rows);
+    with_loss->loss /= with_loss->counted;
   }
   template <class Job> void on_every_rank(Job job) {
     session_.run([&](int rank) {

@@ -19,6 +19,7 @@
 #include "heddle/core/host_device.hpp"
 #include "heddle/core/not_printed.hpp"
 #include "heddle/core/written.hpp"
+#include "heddle/graph/loss.hpp"
 #include "heddle/seams/error.hpp"
 
 namespace heddle::run_room {
@@ -121,11 +122,14 @@ struct ClipOptions {
   }
 };
 
-/// What an evaluation says. Of 100 rows and 10 classes it has 1,000 outputs.
+/// What an evaluation says. Of 100 rows and 10 classes it has 1,000 outputs. The mean over several evaluations is the sum of loss * counted, divided
+/// by the sum of counted.
 struct Evaluation {
   std::int64_t rows = 0;
-  double loss = 0;             ///< mean over the rows
+  double loss = 0;             ///< mean over what counts of the rows
+  double counted = 0;          ///< by what the sum of losses was divided: the rows, less the share of ignored targets; with class weights, their sum
   std::vector<float> outputs;  ///< (rows, output features), in the order of the rows
+  graph_room::TargetCount counts = nullptr;  ///< which targets the loss counts; null: all
 };
 
 /// FNV-1a over the bytes of floats: the same number for the same bits.

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/plan/read/program_hash.hpp"
 #include "heddle/run/build_flags.hpp"
 #include "heddle/run/local_ranks.hpp"
 #include "heddle/run/parameter_file.hpp"
@@ -26,6 +27,7 @@ namespace heddle::run_room {
 [[nodiscard]] inline TransportNeeds needs_of(const PlanToTrain& plan, const OptimizerCalls& optimizer, Seed seed) {
   refuse_other_build();
   TransportNeeds needs = transport_needs(plan.training, plan.evaluation);
+  needs.program = Fnv{}.add(needs.program, plan.kernels.functions).value();
   StepInput later;
   optimizer.prepare(optimizer.holder, 2, later);  // some options take no part in the first step
   needs.seed = seed.value;

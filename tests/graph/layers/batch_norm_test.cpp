@@ -56,8 +56,8 @@ TEST_CASE("options are named in any order, each once") {
         "nothing.");
   CHECK(refused<BatchNorm2d<6, Epsilon<0>>>(in).find(" has an epsilon that is not between 1e-1 and 1e-30.") != std::string::npos);
   for (const std::string& text : {refused<BatchNorm2d<6, Momentum<3, 2>>>(in), refused<BatchNorm2d<6, Momentum<-1, 2>>>(in)})
-    CHECK(text.find(" has a momentum that is not between 0 and 1. Fix: write Momentum<1, 10> for 0.1.") != std::string::npos);
-  CHECK(refused<BatchNorm2d<6, Momentum<1, 0>>>(in).find(" has a momentum that is not between 0 and 1.") != std::string::npos);
+    CHECK(text.find(" has a momentum that is no fraction between 0 and 1. Fix: write Momentum<1, 10> for 0.1.") != std::string::npos);
+  CHECK(refused<BatchNorm2d<6, Momentum<1, 0>>>(in).find(" has a momentum that is no fraction between 0 and 1.") != std::string::npos);
 }
 
 TEST_CASE("what is no image of so many channels is refused with what would be") {

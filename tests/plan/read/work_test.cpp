@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -23,6 +24,20 @@ using Square = Linear<64, 64, NoBias>;
 /// Blocks of equal work: the table of vectors has parameters and no arithmetic, so every product makes the gradient of its input.
 template <int Blocks> struct Equal : Sequential<Input<1>, Embedding<2, 64>, Repeat<Blocks, Square>> {};
 template <class Policy, class Model = Equal<8>, class... Options> using Of = Plan<Model, MeanSquaredError, Adam, Batch<64>, Policy, Options...>;
+
+/// A join whose backward reads both values.
+struct Product {
+  static constexpr std::string_view done() { return "multiplied"; }
+  static constexpr Spec wanted(const Spec& first, const Spec&) { return first; }
+  static constexpr Leaf describe(const Spec& first, const Spec& second) {
+    Leaf leaf = elementwise("Product", first, 1);
+    leaf.elementwise = false;
+    leaf.operands = 2;
+    leaf.other = second;
+    leaf.backward_flops = 2 * first.elements();
+    return leaf;
+  }
+};
 
 /// (S-1)/(M + S-1) for GPipe and 1F1B, (S-1)/(V M + S-1) with V chunks a device in turn, (S-1)/(3 M + S-1) where a backward is split
 /// (F = I = W), (S-1)/S where micro-batches pass one at a time. The M of 1F1B are those of all rounds; GPipe ends each round before the next. In
@@ -214,6 +229,21 @@ TEST_CASE("of three equal parts the third is back on device 0: idle for a quarte
   CHECK(idle(std::type_identity<GPipe>{}, std::integral_constant<int, 6>{}) == 25);
   CHECK(idle(std::type_identity<OneFOneB>{}, std::integral_constant<int, 3>{}) == 35);
   CHECK(idle(std::type_identity<GPipe>{}, std::integral_constant<int, 5>{}) == 27);
+}
+
+TEST_CASE("a join makes the gradient of each operand that somebody needs: the work of a model is that of its one stage") {
+  const auto same = []<class Model>(std::type_identity<Model>) {
+    using P = Plan<Model, MeanSquaredError, Adam, Batch<64>, Single>;
+    std::int64_t sum = 0;
+    for (int n = 0; n < P::training.graph->node_count; ++n) sum += P::training.graph->work(n).total();
+    return std::pair{sum, stage_flops(P::training, 0)};
+  };
+  const auto left = same(std::type_identity<Sequential<Linear<8, 8>, Branches<Concat, Sequential<>, Linear<8, 8>>, Linear<16, 4>>>{});
+  const auto first = same(std::type_identity<Sequential<Input<8>, Branches<Product, Sequential<>, Linear<8, 8>>, Linear<8, 4>>>{});
+  const auto second = same(std::type_identity<Sequential<Input<8>, Branches<Product, Linear<8, 8>, Sequential<>>, Linear<8, 4>>>{});
+  CHECK(left.first == left.second);
+  CHECK(first.first == first.second);
+  CHECK(second.first == second.second);
 }
 
 TEST_CASE("stages wait 1 - mean / most, cut to a whole number, whatever the operations") {

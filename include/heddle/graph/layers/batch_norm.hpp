@@ -4,6 +4,7 @@
 // In: the Spec of the input.  Out: Leaf.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include "heddle/core/type_name.hpp"
@@ -15,9 +16,10 @@ namespace heddle::graph_room {
 /// How far a step takes running statistics to those of its rows: Numerator / Denominator of the way. Momentum<1, 10> is 0.1.
 ///
 /// Tested  graph/layers/batch_norm_test, fail/G25_momentum_above_one
-template <int Numerator, int Denominator> struct Momentum {
-  static constexpr int momentum_denominator = Denominator;
-  static constexpr bool is_sound = Numerator >= 0 && Denominator >= 1 && Numerator <= Denominator;
+template <auto Numerator, auto Denominator = 1> struct Momentum {
+  static constexpr auto momentum_denominator = Denominator;
+  static constexpr bool is_fraction = std::integral<std::remove_cv_t<decltype(Numerator)>> && std::integral<std::remove_cv_t<decltype(Denominator)>>;
+  static constexpr bool is_sound = is_fraction && Numerator >= 0 && Denominator >= 1 && Numerator <= Denominator;
   static constexpr float value() { return static_cast<float>(static_cast<double>(Numerator) / static_cast<double>(Denominator)); }
 };
 
@@ -103,16 +105,18 @@ template <std::int64_t Channels, class... Options> struct BatchNorm2d {
       return refuse(25) << " names what is no option of BatchNorm2d. Fix: write Epsilon<6> for 1e-6, Momentum<1, 100> for 0.01, or nothing.";
     if (!NormOptions<Options...>::in_range)
       return refuse(25) << " has an epsilon that is not between 1e-1 and 1e-30. Fix: write the digits of what is added: Epsilon<5> is 1e-5.";
-    if (!Named::momentum_in_range) return refuse(25) << " has a momentum that is not between 0 and 1. Fix: write Momentum<1, 10> for 0.1.";
+    if (!Named::momentum_in_range) return refuse(25) << " has a momentum that is no fraction between 0 and 1. Fix: write Momentum<1, 10> for 0.1.";
     if (in.type != ElementType::float32)
       return refuse(1) << " takes float32 but the value before it has " << name_of(in.type) << ". Fix: put a layer that gives float32 before it.";
     if (in.shape.dimensions != 3)
       return refuse(1) << " takes images, of channels, height and width, but the value before it has " << in.shape
                        << ". Fix: put Unflatten before it, or LayerNorm<" << in.shape.last() << "> in its place.";
-    if (in.shape.sizes[0] != Channels)
-      return refuse(1) << " takes " << Channels << " channels but the value before it has " << in.shape << ". Fix: write BatchNorm2d<"
-                       << in.shape.sizes[0] << ">.";
-    return {};
+    if (in.shape.sizes[0] == Channels) return {};
+    Diagnosis other = refuse(1) << " takes " << Channels << " channels but the value before it has " << in.shape;
+    if (in.shape.last() == Channels)
+      return other << ", and channels stand before height and width. Fix: give images of " << Shape(Channels, in.shape.sizes[0], in.shape.sizes[1])
+                   << ", or write BatchNorm2d<" << in.shape.sizes[0] << "> if they are so.";
+    return other << ". Fix: write BatchNorm2d<" << in.shape.sizes[0] << ">.";
   }
 };
 

@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "heddle/core/type_name.hpp"
 #include "heddle/graph/layers/linear.hpp"
@@ -18,9 +19,9 @@ namespace heddle::graph_room {
 /// Added to a variance or a mean square before its root is taken: 10 to the power of -Digits. Epsilon<6> is 1e-6.
 ///
 /// Tested  graph/layers/norm_test, fail/G25_epsilon_of_no_digits
-template <int Digits> struct Epsilon {
-  static constexpr int epsilon_digits = Digits;
-  static constexpr bool is_sound = Digits >= 1 && Digits <= 30;
+template <auto Digits> struct Epsilon {
+  static constexpr auto epsilon_digits = Digits;
+  static constexpr bool is_sound = std::integral<std::remove_cv_t<decltype(Digits)>> && Digits >= 1 && Digits <= 30;
   static constexpr float value() {
     double result = 1;
     for (int i = 0; i < Digits; ++i) result /= 10;
@@ -44,7 +45,7 @@ template <class... Options> struct NormOptions {
   }
   static constexpr bool in_range = (true && ... && sound<Options>());
   template <class Option> static constexpr float named_or(float otherwise) {
-    if constexpr (is_epsilon<Option>)
+    if constexpr (is_epsilon<Option> && sound<Option>())
       return Option::value();
     else
       return otherwise;

@@ -23,6 +23,7 @@ struct GroupName {
   bool spares = false;  ///< of NoDecay
   int numerator = 1;
   int denominator = 1;
+  bool whole = true;     ///< false: a factor was written with a point, as 0.1
   bool found = false;    ///< a parameter that is trained has this name
   bool frozen = false;   ///< one that is not has it
   bool tracked = false;  ///< one that is tracked has it
@@ -103,6 +104,10 @@ struct GroupStudy {
     if (spares_vectors > 1) return void(fault = Diagnosis{Code{'L', 20}, "NoDecay<> is named twice. Fix: keep one of them."});
     for (int i = 0; i < name_count && fault.ok(); ++i) {
       const GroupName& name = names[i];
+      if (!name.whole)
+        return void(fault = Diagnosis{Code{'L', 21}, ""} << "LearningRateFactor of '" << name.words
+                                                         << "' is no fraction of two ints. Fix: write LearningRateFactor<\"" << name.words
+                                                         << "\", 1, 10> for 0.1.");
       if (!name.spares && (name.numerator < 1 || name.denominator < 1))
         return void(fault = Diagnosis{Code{'L', 21}, ""} << "LearningRateFactor of '" << name.words << "' is " << name.numerator << " / "
                                                          << name.denominator
@@ -177,7 +182,8 @@ template <int Parameters> struct GroupChoice {
 
 template <class Part> inline constexpr bool is_group_option = false;
 template <Name... Names> inline constexpr bool is_group_option<NoDecay<Names...>> = true;
-template <Name Label, int Numerator, int Denominator> inline constexpr bool is_group_option<LearningRateFactor<Label, Numerator, Denominator>> = true;
+template <Name Label, auto Numerator, auto Denominator>
+inline constexpr bool is_group_option<LearningRateFactor<Label, Numerator, Denominator>> = true;
 
 /// Notes the names that the parts of a plan say, in their order. NoDecay<"a", "b"> beside LearningRateFactor<"c", 2> is 3 names.
 template <int Most> struct GroupNames {
@@ -193,14 +199,17 @@ template <int Most> struct GroupNames {
     if (sizeof...(Names) == 0) ++spares_vectors;
     sum_of({(void(list[count++] = GroupName{Names.view(), true}), 0)...});
   }
-  template <Name Label, int Numerator, int Denominator> constexpr void read(std::type_identity<LearningRateFactor<Label, Numerator, Denominator>>) {
+  template <Name Label, auto Numerator, auto Denominator> constexpr void read(std::type_identity<LearningRateFactor<Label, Numerator, Denominator>>) {
     scales = true;
-    list[count++] = GroupName{Label.view(), false, Numerator, Denominator};
+    if constexpr (std::is_same_v<std::remove_cv_t<decltype(Numerator)>, int> && std::is_same_v<std::remove_cv_t<decltype(Denominator)>, int>)
+      list[count++] = GroupName{Label.view(), false, Numerator, Denominator};
+    else
+      list[count++] = GroupName{.words = Label.view(), .whole = false};
   }
 };
 template <class Part> inline constexpr int names_of = 0;
 template <Name... Names> inline constexpr int names_of<NoDecay<Names...>> = static_cast<int>(sizeof...(Names));
-template <Name Label, int Numerator, int Denominator> inline constexpr int names_of<LearningRateFactor<Label, Numerator, Denominator>> = 1;
+template <Name Label, auto Numerator, auto Denominator> inline constexpr int names_of<LearningRateFactor<Label, Numerator, Denominator>> = 1;
 
 /// L22: what a group would change is there to be changed.
 template <class Optimizer> [[nodiscard]] constexpr Diagnosis check_changed_options(bool spares, bool scales) {

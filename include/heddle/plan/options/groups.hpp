@@ -24,10 +24,10 @@ template <Name... Names> struct NoDecay { static constexpr PlanPart plan_part = 
 /// of more words counts, so "backbone.norm" is an exception to "backbone". Names are read as those of NoDecay.
 ///
 /// Errors  L20 for a name that the model does not have, or in frozen layers alone, or two factors for one parameter; L21 for a factor
-///         of 0 or below; L22 for an optimizer whose Options have no learning_rate
+///         of 0 or below, or of what is no whole number; L22 for an optimizer whose Options have no learning_rate
 /// Source  sources.md#parameter-groups
 /// Tested  plan/options/groups_test, plan/lower/groups_test, golden/groups_test, equivalence/groups_test, fail/L21_factor_of_zero
-template <Name Label, int Numerator, int Denominator = 1> struct LearningRateFactor {
+template <Name Label, auto Numerator, auto Denominator = 1> struct LearningRateFactor {
   static constexpr PlanPart plan_part = PlanPart::learning_rate_factor;
 };
 

@@ -44,7 +44,8 @@ HEDDLE_COLD constexpr void add_graph(Fnv& hash, const Graph& g) {
     if (leaf.operands == 2 && !leaf.sums) hash.add(leaf.other.elements());
     if (leaf.in.type != ElementType::float32) hash.add_text(name_of(leaf.in.type));
     for (int k = 0; k < g.nodes[n].operand_count; ++k) hash.add(g.nodes[n].operands[k]);
-    for (int k = 0; k < leaf.parameter_count; ++k) hash.add(leaf.parameters[k].shape.elements(), leaf.parameters[k].initial);
+    for (int k = 0; k < leaf.parameter_count; ++k)
+      hash.add(leaf.parameters[k].shape.elements(), leaf.parameters[k].initial, leaf.parameters[k].fan_in);
     if (leaf.rows_together != 0) hash.add(leaf.rows_together);
     for (int k = 0; k < leaf.parameter_count; ++k)
       if (leaf.parameters[k].tracked()) hash.add(k, leaf.parameters[k].tracks, std::bit_cast<std::uint32_t>(leaf.momentum));
