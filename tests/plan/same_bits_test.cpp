@@ -38,6 +38,9 @@ template <class A, class B> std::string reason() {
   return words.substr(words.find(": ") == std::string::npos ? 0 : words.find(": ") + 2);
 }
 
+struct Shared : Sequential<Input<2, 8>, Named<"a", Linear<8, 8>>, Tanh, Tied<"b", Linear<8, 8>, To<"a">>, Tanh, Linear<8, 4>> {};
+template <class Policy, class... Options> using OfShared = Plan<Shared, MeanSquaredError, Adam, Batch<16>, Grain<4>, Policy, Options...>;
+
 }  // namespace
 
 TEST_CASE("plans of one model, batch and grain end with the same bits, however they are laid out") {
@@ -141,6 +144,27 @@ TEST_CASE("products that are split over ranks are compared, so equal splits agre
   CHECK(reason<Plan<Wide, MeanSquaredError, Adam, Batch<64>, G, TensorParallel<2>>,
                Plan<Wide, MeanSquaredError, Adam, Batch<64>, G, TensorParallel<2, SequenceParallel>>>()
             .find("is split in two ways over axis tensor") != std::string::npos);
+}
+
+TEST_CASE("terms of whole parameters are summed within each part of the batch, so parts of one number alone agree") {
+  struct Net : Sequential<Input<8, 16>, Residual<LayerNorm<16>, Linear<16, 64>, GELU, Linear<64, 16>>, LayerNorm<16>, Linear<16, 4>> {};
+  using Tensor = TensorParallel<2, SequenceParallel>;
+  using Alone = Plan<Net, MeanSquaredError, SGD, Batch<16>, Grain<2>, Tensor>;
+  using Twice = Plan<Net, MeanSquaredError, SGD, Batch<16>, Grain<2>, Hybrid<Tensor, DataParallel<2>>>;
+  using Sliced = Plan<Net, MeanSquaredError, SGD, Batch<16>, Grain<2>, Hybrid<Tensor, Sharded<2, OptimizerState>>>;
+  CHECK(reason<Alone, Twice>() ==
+        "their batch is split over 1 and 2 ranks, each of which first sums over axis tensor what its ranks made of a whole "
+        "parameter. Fix: split the batch over as many ranks in both, or drop SequenceParallel.");
+  static_assert(same_bits<Twice, Sliced>());
+}
+
+TEST_CASE("a norm of split layers that share parameters has the bits of as many stages alone") {
+  using Staged = Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>;
+  CHECK(
+      reason<OfShared<TensorParallel<2>, Clip<GlobalNorm>>, OfShared<Staged, Clip<GlobalNorm>>>() ==
+      "they clip, layers share parameters, and the gradients of split ones are summed over 1 and 2 stages. Fix: use as many stages in both, or drop "
+      "Clip.");
+  static_assert(same_bits<OfShared<TensorParallel<2>>, OfShared<Staged>>());
 }
 
 TEST_CASE("two Inferences give the same outputs if rows are multiplied in equal grains") {

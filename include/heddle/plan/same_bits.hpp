@@ -135,6 +135,13 @@ struct BitComparison {
       if (a.layout.signature[left] != b.layout.signature[right] || a.layout.laid_between[left] != b.layout.laid_between[right])
         return because() << a.graph.describe(n).view() << " is split in two ways over axis tensor. Fix: use the same TensorParallel in both.";
     }
+    if (a.batch().ranks != b.batch().ranks && sums_terms_of_parameters(*a.program.graph))
+      return because() << "their batch is split over " << a.batch().ranks << " and " << b.batch().ranks
+                       << " ranks, each of which first sums over axis tensor what its ranks made of a whole parameter. Fix: split the batch over as "
+                          "many ranks in both, or drop SequenceParallel.";
+    if (a.program.clips && a.graph.tie_count > 0 && a.program.roles != b.program.roles)
+      return because() << "they clip, layers share parameters, and the gradients of split ones are summed over " << a.program.roles << " and "
+                       << b.program.roles << " stages. Fix: use as many stages in both, or drop Clip.";
     if (a.program.storage.gradients != b.program.storage.gradients && sums_terms_of_parameters(*a.program.graph))
       return because() << "one of them sums gradients over axis tensor in every backward, the other once a step. Fix: slice gradients in both or in "
                           "neither.";

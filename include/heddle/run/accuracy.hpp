@@ -45,7 +45,9 @@ class Accuracy {
   [[nodiscard]] std::int64_t right() const { return right_; }
   /// From 0 to 1.
   [[nodiscard]] double share() const {
-    if (positions_ == 0) throw Error(Code{'D', 10}, "an accuracy of 0 rows was asked for. Fix: count at least one row.");
+    if (positions_ == 0)
+      throw Error(Code{'D', 10},
+                  "an accuracy was asked for of no row that counts. Fix: count at least one row with a target that the loss does not ignore.");
     return static_cast<double>(right_) / static_cast<double>(positions_);
   }
 

@@ -124,7 +124,7 @@ inline void count_targets(StepInput& in, std::int64_t targets_of_a_row, std::spa
       else if (in.class_weights != nullptr && target >= 0 && target < std::ssize(class_weights))
         in.sum_of_weights += static_cast<double>(in.class_weights[target]);
     }
-  if (in.program->training && !(in.rows_of_loss(targets_of_a_row) > 0)) refuse_no_targets(in.rows);
+  if (in.program->training && !(in.rows_of_loss(targets_of_a_row) > 0)) refuse_no_targets(std::min(in.rows, in.source_rows));
 }
 
 /// O01: weights of other classes, below 0 or no numbers, or all 0.

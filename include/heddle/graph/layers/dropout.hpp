@@ -38,7 +38,7 @@ template <auto Numerator, auto Denominator = 1> struct Dropout {
       leaf.fault =
           Diagnosis{Code{'G', 25}, "Dropout names a probability that is no fraction of two whole numbers. Fix: write Dropout<1, 10> for 0.1."};
     } else {
-      leaf.spelled = graph_room::spelled("Dropout", std::int64_t{Numerator}, std::int64_t{Denominator});
+      leaf.spelled = graph_room::spelled("Dropout", static_cast<std::int64_t>(Numerator), static_cast<std::int64_t>(Denominator));
       if (Denominator < 1 || Numerator < 0 || Numerator >= Denominator || Denominator > (std::int64_t{1} << 31))
         leaf.fault = Diagnosis{Code{'G', 25}, leaf.spelled.view()}
                      << " has a probability that is not from 0 to below 1. Fix: write a numerator below the denominator: Dropout<1, 10> for 0.1.";

@@ -228,8 +228,7 @@ struct BackwardWriter {
     if (from.code == to.code) return own;
     const Shape whole = in.held().whole_output(node);
     const std::int64_t bytes = in.held().given(node);
-    const bool read_again = split && in.graph.nodes[node].trained_count() > 0;
-    const int taken = buffer(read_again ? out.take(chunk_in_hand, PoolKind::gradient_reread, bytes) : aside(bytes));
+    const int taken = buffer(split && reread[node + 1] ? out.take(chunk_in_hand, PoolKind::gradient_reread, bytes) : aside(bytes));
     lay(node, whole, from, to, buffers.data[own].place, buffers.data[taken].place);
     drop(own);
     return taken;
