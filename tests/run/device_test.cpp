@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "equivalence/conducted_session.hpp"
@@ -72,6 +73,7 @@ template <class Work> auto at_work(Work work) {
 /// A HostDevice on the card.
 class FarDevice {
  public:
+  using Kernels = KernelTable;
   FarDevice(const Program& training, const KernelTable& kernels, Rank rank) : device_(training, kernels, rank) {
     const auto page = static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
     const std::int64_t bytes = tensors().arena().size().value / page * page;
@@ -132,6 +134,12 @@ class FarDevice {
   HostDevice device_;
 };
 static_assert(RankDevice<FarDevice>);
+
+/// Kernels of one memory are those of no device of another.
+struct CardMemory {};
+static_assert(std::is_constructible_v<HostDevice, const Program&, const KernelTable&, Rank>);
+static_assert(!std::is_constructible_v<HostDevice, const Program&, const KernelTableIn<CardMemory>&, Rank>);
+static_assert(!std::is_convertible_v<ForwardCallIn<CardMemory>, ForwardCall> && !std::is_convertible_v<ForwardCall, ForwardCallIn<CardMemory>>);
 
 class FarEndpoint {
  public:

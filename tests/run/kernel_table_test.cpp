@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "heddle/backend/cpu_threads.hpp"
@@ -196,4 +198,60 @@ TEST_CASE("what joins two values has a kernel as a layer has, or is refused") {
   CHECK((table.leaves[3].forward == &Kernel<Linear<8, 2>, EigenCompute>::forward));
   CHECK(CheckedKernels<Joined, EigenCompute, true>::found.ok());
   CHECK(CheckedKernels<Lacking, EigenCompute, false>::found.code == Code{'G', 13});
+}
+
+namespace {
+
+/// Tensors that lie elsewhere; its kernels count in host memory that stands for it.
+struct CardMemory {};
+struct CardCompute : EigenCompute {
+  using Space = CardMemory;
+  template <class L> struct KernelOf {
+    static void forward(const ForwardCallIn<CardMemory>& call) { call.output[0] = call.input[0] + 1; }
+    static void backward(const BackwardCallIn<CardMemory>& call) { call.input_gradient[0] = call.output_gradient[0] * 2; }
+  };
+  template <class Loss> struct LossKernelOf {
+    static float sum(const LossCallIn<CardMemory>& call) { return static_cast<float>(call.rows); }
+  };
+  template <class Optimizer> struct OptimizerKernelOf {
+    static void step(const typename Optimizer::Constants&, const StepCallIn<CardMemory>& call) { call.parameters[call.elements - 1] = 7; }
+  };
+};
+/// The same, but with the kernels of the host.
+struct MistakenCompute : CardCompute {
+  template <class L> struct KernelOf {
+    static void forward(const ForwardCall&) {}
+    static void backward(const BackwardCall&) {}
+  };
+};
+
+}  // namespace
+
+TEST_CASE("kernels for another memory are called with calls of that memory, and those of the host are refused there") {
+  struct Net : Sequential<Linear<4, 4>, ReLU> {};
+  const KernelTableIn<CardMemory> table = kernel_table<Net, MeanSquaredError, SGD, CardCompute>();
+  float in = 2, out = 0;
+  ForwardCallIn<CardMemory> forward;
+  forward.input = &in;
+  forward.output = &out;
+  table.leaves[1].forward(forward);
+  CHECK(out == 3.0F);
+  BackwardCallIn<CardMemory> backward;
+  backward.output_gradient = &in;
+  backward.input_gradient = &out;
+  table.leaves[1].backward(backward);
+  CHECK(out == 4.0F);
+  LossCallIn<CardMemory> loss;
+  loss.rows = 5;
+  CHECK(table.loss(loss) == 5.0F);
+  const SGD::Constants constants = SGD::constants({}, 1);
+  float parameters[16] = {};
+  table.step(&constants, 16, parameters, parameters, nullptr);
+  CHECK(parameters[15] == 7.0F);
+
+  CHECK(CheckedKernels<Net, CardCompute, false>::found.ok());
+  const Diagnosis mistaken = CheckedKernels<Net, MistakenCompute, false>::found;
+  CHECK(mistaken.code == Code{'G', 13});
+  CHECK(mistaken.words.view().find("is written for the memory of the host, and tensors lie in ") != std::string_view::npos);
+  CHECK(std::is_same_v<KernelTable, decltype(kernel_table<Net, MeanSquaredError, SGD, EigenCompute>())>);
 }

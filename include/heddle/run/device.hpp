@@ -20,7 +20,8 @@
 namespace heddle::run_room {
 
 /// What an Executor asks of the device of its rank. Addresses come from tensors(), and only the device and the transport read or write there: whoever
-/// wants a tensor on the host asks for a copy of it with download, and gives one with upload.
+/// wants a tensor on the host asks for a copy of it with download, and gives one with upload. `Kernels` is a KernelTableIn of the memory of the
+/// device.
 ///
 ///   begin(input)                     the step in hand; tensors() know the Program and the micro-batch
 ///   compute(entry)                   an entry of a body that stays within the rank
@@ -32,6 +33,7 @@ namespace heddle::run_room {
 template <class D>
 concept RankDevice = requires(D& device, const StepInput& input, const Entry& entry, const Place& place, int number, float factor, float* here,
                               const float* there, std::int64_t elements, double limit) {
+  typename D::Kernels;
   { device.tensors() } -> std::same_as<RankTensors&>;
   device.begin(input);
   device.compute(entry);
@@ -57,6 +59,8 @@ concept RankDevice = requires(D& device, const StepInput& input, const Entry& en
 /// Tested  run/device_test, run/executor_test
 class HostDevice {
  public:
+  using Kernels = KernelTable;
+
   /// The kernels outlive it.
   HEDDLE_COLD HostDevice(const Program& training, const KernelTable& kernels, Rank rank)
       : kernels_(kernels), tensors_(training, rank), body_(training, kernels, tensors_), arithmetic_(training, kernels, tensors_) {}
@@ -121,5 +125,6 @@ requires requires { typename Session::Device; }
 struct DeviceOfSession<Session> {
   using type = typename Session::Device;
 };
+template <class Session> using KernelsOf = typename DeviceOfSession<Session>::type::Kernels;
 
 }  // namespace heddle::run_room

@@ -23,7 +23,7 @@ namespace heddle::run_room {
 /// 1.
 template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class Executor {
  public:
-  HEDDLE_COLD Executor(const Program& training, const Program& evaluation, const KernelTable& kernels, Rank rank, Endpoint& endpoint)
+  HEDDLE_COLD Executor(const Program& training, const Program& evaluation, const typename DeviceType::Kernels& kernels, Rank rank, Endpoint& endpoint)
       : device_(training, kernels, rank), endpoint_(endpoint), walk_(rank, tensors().role()),
         tickets_(tokens(training, evaluation, tensors().role())),
         collectives_(static_cast<std::size_t>(std::max(training.collective_count, evaluation.collective_count))) {}

@@ -19,18 +19,20 @@
 namespace heddle::run_room {
 
 /// The 2 functions of one traced leaf: its forward and its backward.
-struct LeafKernels {
-  void (*forward)(const ForwardCall&) = nullptr;
-  void (*backward)(const BackwardCall&) = nullptr;
+template <class Space> struct LeafKernelsIn {
+  void (*forward)(const ForwardCallIn<Space>&) = nullptr;
+  void (*backward)(const BackwardCallIn<Space>&) = nullptr;
 };
+using LeafKernels = LeafKernelsIn<HostMemory>;
 
 /// Everything that runs arithmetic, by traced leaf. With Adam states is 2, with MomentumSGD 1.
-struct KernelTable {
-  const LeafKernels* leaves = nullptr;
-  float (*loss)(const LossCall&) = nullptr;
-  void (*loss_terms)(const LossCall&) = nullptr;  ///< null where the loss takes whole outputs only
-  bool labels = true;                             ///< targets are class numbers, else floats
-  TargetCount counts = nullptr;                   ///< whether a target has a loss; null: each has one
+/// They take calls of one memory: a device of another memory takes no such table. KernelTable is that of the host.
+template <class Space> struct KernelTableIn {
+  const LeafKernelsIn<Space>* leaves = nullptr;
+  float (*loss)(const LossCallIn<Space>&) = nullptr;
+  void (*loss_terms)(const LossCallIn<Space>&) = nullptr;  ///< null where the loss takes whole outputs only
+  bool labels = true;                                      ///< targets are class numbers, else floats
+  TargetCount counts = nullptr;                            ///< whether a target has a loss; null: each has one
   int states = 0;
   void (*step)(const void* constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) = nullptr;
   void (*add)(float* target, const float* a, const float* b, std::int64_t n) = nullptr;
@@ -39,6 +41,7 @@ struct KernelTable {
   Arithmetic arithmetic = arithmetic_in<FloatArithmetic>;
   std::uint64_t functions = 0;  ///< of the names of loss and optimizer, which processes compare: a Program has neither
 };
+using KernelTable = KernelTableIn<HostMemory>;
 
 /// A backend names its kernels itself, or they are the specialisations of Kernel, LossKernel and OptimizerKernel for it.
 template <class L, class Compute> struct KernelForOf { using type = Kernel<L, Compute>; };
@@ -68,7 +71,7 @@ struct OptimizerKernelForOf<Optimizer, Compute> {
 template <class Optimizer, class Compute> using OptimizerKernelFor = typename OptimizerKernelForOf<Optimizer, Compute>::type;
 
 template <class L, class Compute>
-concept HasKernel = requires(const ForwardCall& forward, const BackwardCall& backward) {
+concept HasKernel = requires(const ForwardCallIn<SpaceOf<Compute>>& forward, const BackwardCallIn<SpaceOf<Compute>>& backward) {
   KernelFor<L, Compute>::forward(forward);
   KernelFor<L, Compute>::backward(backward);
 };
@@ -80,7 +83,7 @@ concept HasBackwardInParts = requires {
 };
 
 template <class Loss, class Compute>
-concept HasTerms = requires(const LossCall& call) {
+concept HasTerms = requires(const LossCallIn<SpaceOf<Compute>>& call) {
   LossKernelFor<Loss, Compute>::terms(call);
 };
 
@@ -118,7 +121,12 @@ template <class Loss, class Compute> struct CheckedLoss {
 };
 
 template <class L, class Compute>
-concept HasKernelForward = requires(const ForwardCall& call) {
+concept HasKernelForward = requires(const ForwardCallIn<SpaceOf<Compute>>& call) {
+  KernelFor<L, Compute>::forward(call);
+};
+/// A kernel for the memory of the host, where the tensors of the backend do not lie.
+template <class L, class Compute>
+concept HasKernelOfTheHostAlone = !HasKernelForward<L, Compute> && requires(const ForwardCall& call) {
   KernelFor<L, Compute>::forward(call);
 };
 template <class L, class Compute>
@@ -132,7 +140,12 @@ template <class L, class Compute> [[nodiscard]] constexpr Diagnosis refuse_missi
   Text<128> kernel{"heddle::"};
   kernel << kernel_name<Compute>() << '<' << type_name<L>().view() << (names_compute ? ", " : "")
          << (names_compute ? type_name<Compute>().view() : "") << '>';
-  if constexpr (HasKernelOfAnySort<L, Compute>) {
+  if constexpr (HasKernelOfTheHostAlone<L, Compute>) {
+    const auto memory = type_name<SpaceOf<Compute>>();
+    return Diagnosis{Code{'G', 13}, ""} << "layer " << type_name<L>().view() << " has a kernel for " << type_name<Compute>().view() << ", but "
+                                        << kernel.view() << " is written for the memory of the host, and tensors lie in " << memory.view()
+                                        << ". Fix: let it take ForwardCallIn<" << memory.view() << "> and BackwardCallIn<" << memory.view() << ">.";
+  } else if constexpr (HasKernelOfAnySort<L, Compute>) {
     constexpr bool forward = !HasKernelForward<L, Compute>;  // both may be missing: the first one is named
     return Diagnosis{Code{'G', 13}, ""} << "layer " << type_name<L>().view() << " has a kernel for " << type_name<Compute>().view() << ", but "
                                         << kernel.view() << " has no static void "
@@ -191,7 +204,7 @@ template <class Model, class Compute, bool Split> struct CheckedKernels {
 
 /// Walks a model as the tracer does and notes the kernels of each leaf. Linear, ReLU and Linear give count 3.
 template <class Compute, int Leaves> struct KernelCollector {
-  LeafKernels leaves[std::size_t{Leaves > 0 ? Leaves : 1}]{};
+  LeafKernelsIn<SpaceOf<Compute>> leaves[std::size_t{Leaves > 0 ? Leaves : 1}]{};
   int count = 0;
 
   template <class L> constexpr int layer(int value) {
@@ -202,7 +215,7 @@ template <class Compute, int Leaves> struct KernelCollector {
     else if constexpr (!HasKernel<L, Compute>)
       ++count;  // refused by CheckedKernels
     else
-      leaves[count++] = LeafKernels{&KernelFor<L, Compute>::forward, &KernelFor<L, Compute>::backward};
+      leaves[count++] = LeafKernelsIn<SpaceOf<Compute>>{&KernelFor<L, Compute>::forward, &KernelFor<L, Compute>::backward};
     return value;
   }
   template <class L> constexpr int child(int, int value) { return layer<L>(value); }
@@ -222,8 +235,8 @@ template <class Model, class Compute> struct ModelKernels {
 };
 
 /// Of a plan that is refused none: its model may have layers without kernels.
-template <class Model, class Loss, class Optimizer, class Compute, bool Sound = true> [[nodiscard]] KernelTable kernel_table() {
-  KernelTable table;
+template <class Model, class Loss, class Optimizer, class Compute, bool Sound = true> [[nodiscard]] KernelTableIn<SpaceOf<Compute>> kernel_table() {
+  KernelTableIn<SpaceOf<Compute>> table;
   if constexpr (Sound) {
     table.leaves = ModelKernels<Model, Compute>::collected.leaves;
     table.loss = &LossKernelFor<Loss, Compute>::sum;
@@ -232,8 +245,11 @@ template <class Model, class Loss, class Optimizer, class Compute, bool Sound = 
     table.counts = target_count<Loss>();
     table.states = Optimizer::states;
     table.step = [](const void* constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) {
-      OptimizerKernelFor<Optimizer, Compute>::step(*static_cast<const typename Optimizer::Constants*>(constants), elements, parameters, gradients,
-                                                   states);
+      const auto& of_step = *static_cast<const typename Optimizer::Constants*>(constants);
+      if constexpr (std::is_same_v<SpaceOf<Compute>, HostMemory>)
+        OptimizerKernelFor<Optimizer, Compute>::step(of_step, elements, parameters, gradients, states);
+      else
+        OptimizerKernelFor<Optimizer, Compute>::step(of_step, StepCallIn<SpaceOf<Compute>>{elements, parameters, gradients, states});
     };
     table.add = &Compute::add;
     table.copy = &Compute::copy;

@@ -55,7 +55,7 @@ template <class Session> class LocalRanks {
 
   /// The Programs and `whole`, the model as users know it, outlive this.
   HEDDLE_COLD LocalRanks(const Program& training, const Program& evaluation, const Graph& whole, std::int64_t target_features,
-                         const KernelTable& kernels, const TransportNeeds& needs, std::chrono::nanoseconds deadline)
+                         const KernelsOf<Session>& kernels, const TransportNeeds& needs, std::chrono::nanoseconds deadline)
       : training_(training), evaluation_(evaluation), graph_(whole), target_features_(target_features), kernels_(kernels), session_(needs, deadline),
         executors_(static_cast<std::size_t>(training.mesh.ranks())), tensors_(training, whole, session_, executors_) {}
 
@@ -283,7 +283,7 @@ template <class Session> class LocalRanks {
   const Program& evaluation_;
   const Graph& graph_;
   std::int64_t target_features_;
-  KernelTable kernels_;
+  KernelsOf<Session> kernels_;
   std::vector<float> class_weights_;  // none: each is 1
   Session session_;
   std::vector<std::unique_ptr<RankExecutor>> executors_;  // by rank; null where the rank lives in another process

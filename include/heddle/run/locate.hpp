@@ -81,6 +81,12 @@ namespace heddle::run_room {
   return "; all outputs of the model are finite, so it begins in the loss, its targets or a backward." + remedy;
 }
 
+/// Kernels for another memory do not run on the host.
+template <class Space>
+[[nodiscard]] HEDDLE_COLD std::string locate_non_finite(const Graph&, const KernelTableIn<Space>&, const StepInput&, const std::vector<Floats>&) {
+  return ". Fix: lower the learning rate or repair the data.";
+}
+
 [[nodiscard]] constexpr std::string_view name_of(ListOp op) {
   constexpr std::string_view names[] = {
       "forward",     "backward", "input backward", "weight backward", "send start",  "send wait", "receive start", "receive wait", "reduce start",

@@ -31,12 +31,12 @@ template <class Session> class LocalRanks;
 
 /// What ranks are told of a plan. The Programs and `whole`, the model as users know it, outlive them.
 /// MeanSquaredError on 10 outputs has target_features 10, CrossEntropy over 10 classes has 1.
-struct PlanToTrain {
+template <class Kernels> struct PlanToTrain {
   const Program& training;
   const Program& evaluation;
   const Graph& whole;
   std::int64_t target_features;
-  KernelTable kernels;
+  Kernels kernels;
 };
 
 /// What a step asks of an optimizer whose type it does not know. `holder` has its options, which may change between steps.
@@ -55,7 +55,7 @@ template <class Session, class Target, class Input = float> class TrainedRanks {
  public:
   using RankExecutor = ExecutorOf<Session>;
 
-  HEDDLE_APART TrainedRanks(const PlanToTrain& plan, const OptimizerCalls& optimizer, Seed seed, RunOptions how);
+  HEDDLE_APART TrainedRanks(const PlanToTrain<KernelsOf<Session>>& plan, const OptimizerCalls& optimizer, Seed seed, RunOptions how);
   TrainedRanks(const TrainedRanks&) = delete;
   TrainedRanks& operator=(const TrainedRanks&) = delete;
   ~TrainedRanks();

@@ -24,7 +24,7 @@ namespace heddle::run_room {
 
 /// With what processes compare of the optimizer and of the seed.
 /// Errors  R33, before anything of the program is used
-[[nodiscard]] inline TransportNeeds needs_of(const PlanToTrain& plan, const OptimizerCalls& optimizer, Seed seed) {
+template <class Kernels> [[nodiscard]] TransportNeeds needs_of(const PlanToTrain<Kernels>& plan, const OptimizerCalls& optimizer, Seed seed) {
   refuse_other_build();
   TransportNeeds needs = transport_needs(plan.training, plan.evaluation);
   needs.program = Fnv{}.add(needs.program, plan.kernels.functions).value();
@@ -37,7 +37,8 @@ namespace heddle::run_room {
 }
 
 template <class Session, class Target, class Input>
-TrainedRanks<Session, Target, Input>::TrainedRanks(const PlanToTrain& plan, const OptimizerCalls& optimizer, Seed seed, RunOptions how)
+TrainedRanks<Session, Target, Input>::TrainedRanks(const PlanToTrain<KernelsOf<Session>>& plan, const OptimizerCalls& optimizer, Seed seed,
+                                                   RunOptions how)
     : training_(plan.training), graph_(plan.whole), optimizer_(optimizer),
       ranks_(std::make_unique<LocalRanks<Session>>(plan.training, plan.evaluation, plan.whole, plan.target_features, plan.kernels,
                                                    needs_of(plan, optimizer, seed), how.deadline)) {}

@@ -64,7 +64,8 @@ template <class Asked, class Check> using OfTrained = std::conditional_t<Trainer
 /// plan: twenty plans of one optimizer, one kind of targets and one backend have one type of state, which is compiled once for all of them.
 template <class Optimizer, class Ranks> struct TrainerState {
   using Options = typename Optimizer::Options;
-  TrainerState(const PlanToTrain& plan, const Options& given, Seed seed, RunOptions how)
+  template <class Kernels>
+  TrainerState(const PlanToTrain<Kernels>& plan, const Options& given, Seed seed, RunOptions how)
       : options(given), groups(plan.training.groups), ranks(plan, {this, &check, &prepare}, seed, how) {}
   static void check(void* holder) {
     const TrainerState& state = *static_cast<TrainerState*>(holder);
@@ -112,8 +113,9 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
 
   explicit Trainer(const Options& options, Seed seed = Seed{0}, RunOptions how = {}) try
       : state_(TrainerVerdict<Asked>::who, Request::graph.model.view(),
-               PlanToTrain{ThePlan::training, ThePlan::evaluation, Request::graph, Request::target_features,
-                           kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute, TrainerVerdict<Asked>::found.ok()>()},
+               PlanToTrain<KernelTableIn<SpaceOf<typename Backend::Compute>>>{
+                   ThePlan::training, ThePlan::evaluation, Request::graph, Request::target_features,
+                   kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute, TrainerVerdict<Asked>::found.ok()>()},
                options, seed, how) {
     state_->ranks.make(seed);
   } catch (const std::bad_alloc&) {

@@ -35,8 +35,22 @@ struct CallContext {
   }
 };
 
-/// One forward of a leaf over one grain. All tensors are row-major and 64-byte aligned; rows may be 0.
-struct ForwardCall {
+/// Memory that the host reads and writes. A compute backend whose tensors lie elsewhere names that memory, `using Space = CardMemory;`, and calls of
+/// its kernels carry the name: a kernel that is written for the host takes no such call, so it is refused at build and reads nothing that is not
+/// there.
+struct HostMemory {};
+
+/// Where the tensors of a compute backend lie: its Space, or HostMemory.
+template <class Compute> struct SpaceOfCompute { using type = HostMemory; };
+template <class Compute>
+requires requires { typename Compute::Space; }
+struct SpaceOfCompute<Compute> {
+  using type = typename Compute::Space;
+};
+template <class Compute> using SpaceOf = typename SpaceOfCompute<Compute>::type;
+
+/// One forward of a leaf over one grain. All tensors are row-major and 64-byte aligned; rows may be 0. ForwardCall is that of the host's memory.
+template <class Space> struct ForwardCallIn {
   const Leaf* leaf = nullptr;
   std::int64_t rows = 0;
   const float* input = nullptr;              // (rows, In)
@@ -50,10 +64,11 @@ struct ForwardCall {
   const float* second = nullptr;        // (rows, Leaf::other) of a leaf of two operands
   const std::uint8_t* bytes = nullptr;  // (rows, In) of a leaf that takes uint8: input is null then
 };
+using ForwardCall = ForwardCallIn<HostMemory>;
 
 /// One backward of a leaf over one grain: both gradients, or one of them, with the same bits.
 /// Linear<4, 3> on 8 rows has 32 floats of input, 24 of output_gradient, and parameter_gradients of 12 and 3.
-struct BackwardCall {
+template <class Space> struct BackwardCallIn {
   const Leaf* leaf = nullptr;
   std::int64_t rows = 0;
   const float* input = nullptr;            // (rows, In), null unless saved
@@ -73,6 +88,7 @@ struct BackwardCall {
   const float* second = nullptr;        // (rows, Leaf::other), null unless saved
   const std::uint8_t* bytes = nullptr;  // as ids, of a leaf that takes uint8
 };
+using BackwardCall = BackwardCallIn<HostMemory>;
 
 /// Gives a call the input of its leaf: floats, or what lies in their place. Null stays null.
 template <class Call> void set_input(Call& call, const float* lies) {
@@ -95,7 +111,7 @@ namespace heddle::seams_room {
 
 /// The loss of one grain. `total_rows` is the number of rows of the whole step over all ranks: means divide by it.
 /// 8 rows of 10 classes have an output and a gradient of 80 floats and 8 targets.
-struct LossCall {
+template <class Space> struct LossCallIn {
   std::int64_t rows = 0;
   std::int64_t features = 0;
   std::int64_t total_rows = 0;
@@ -117,6 +133,7 @@ struct LossCall {
   /// By what a mean over positions divides.
   [[nodiscard]] double counted() const { return class_weights != nullptr ? sum_of_weights : static_cast<double>(total_rows * positions - left_out); }
 };
+using LossCall = LossCallIn<HostMemory>;
 
 /// LossKernel<Loss, Compute> has   static float sum(const LossCall&);   the sum over rows of the loss (not yet divided by total_rows).
 /// That of a SplitLossDescription also has   static void terms(const LossCall&);   what it leaves in gradient is there when sum is called.
@@ -127,7 +144,14 @@ template <class Loss, class Compute> struct LossKernel;
 namespace heddle::seams_room {
 
 /// OptimizerKernel<Optimizer, Compute> has   static void step(const typename Optimizer::Constants&, std::int64_t elements, float* parameters,
-/// const float* gradients, float* const* states);   all flat, 64-byte aligned; elements is a multiple of 16.
+/// const float* gradients, float* const* states);   all flat, 64-byte aligned; elements is a multiple of 16. For tensors in another memory it has
+/// static void step(const typename Optimizer::Constants&, const StepCallIn<Space>&);   16 elements of Adam have 2 states of 16.
+template <class Space> struct StepCallIn {
+  std::int64_t elements = 0;
+  float* parameters = nullptr;
+  const float* gradients = nullptr;
+  float* const* states = nullptr;
+};
 }  // namespace heddle::seams_room
 namespace heddle {
 template <class Optimizer, class Compute> struct OptimizerKernel;
@@ -203,4 +227,5 @@ concept TransportEndpoint = requires(E& e, Ticket ticket, int peer, int group, s
 
 namespace heddle::extending {
 using seams_room::BackwardCall, seams_room::CallContext, seams_room::ForwardCall, seams_room::LossCall;
+using seams_room::BackwardCallIn, seams_room::ForwardCallIn, seams_room::HostMemory, seams_room::LossCallIn, seams_room::StepCallIn;
 }  // namespace heddle::extending
