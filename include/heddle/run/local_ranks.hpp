@@ -25,7 +25,6 @@
 #include "heddle/run/examples.hpp"
 #include "heddle/run/executor.hpp"
 #include "heddle/run/input_elements.hpp"
-#include "heddle/run/kernel_table.hpp"
 #include "heddle/run/locate.hpp"
 #include "heddle/run/named_tensors.hpp"
 #include "heddle/run/observer.hpp"
