@@ -30,6 +30,9 @@ struct Smooth : Sequential<Linear<6, 8>, Repeat<2, Soft>, Tanh, Linear<8, 12>, S
 struct Forked : Sequential<Linear<7, 6>, Branches<Add, Linear<6, 6>, Sequential<Linear<6, 8>, ReLU, Linear<8, 6>>>,
                            Branches<Concat, Sequential<>, Linear<6, 4>>, Linear<10, 5>> {};
 struct Talk : Sequential<Input<4, 6>, Linear<6, 24>, SelfAttention<Heads<2>, Causal>, Linear<8, 8>, Linear<8, 24>, SwiGLU, Linear<12, 8>> {};
+struct Apart
+    : Sequential<Input<4, 6>, RMSNorm<6>, Branches<Concat, Linear<6, 8>, Linear<6, 4>, Linear<6, 4>>, SelfAttention<Heads<4>, KeyValueHeads<2>>,
+                 Linear<8, 8>, Residual<RMSNorm<8>, Branches<Concat, Linear<8, 12>, Linear<8, 12>>, SwiGLU, Linear<12, 8>>, RMSNorm<8>> {};
 
 /// Channels that are normalised over a grain, and once by what was tracked.
 struct Imaged : Sequential<Linear<7, 12>, Unflatten<3, 2, 2>, BatchNorm2d<3>, ReLU, Residual<BatchNorm2d<3, Momentum<1, 4>>, ReLU>,
@@ -145,6 +148,9 @@ template <class Visit> void each_forked_plan(Visit& visit) {
   visit.template plan<Free<Forked, TensorParallel<2>>>("branches, 2 tensor ranks");
   visit.template plan<Classes<Talk, DataParallel<2>, Recompute<SwiGLU>>>("heads, 2 replicas, gates run again");
   visit.template plan<Classes<Talk, Hybrid<TensorParallel<2>, In<2, ZeroBubbleH1, 2>>>>("heads, 2 tensor ranks x 2 stages, ZB-H1");
+  visit.template plan<Classes<Apart, TensorParallel<2, SequenceParallel>>>("projections apart, 2 tensor ranks, sequences in parts");
+  visit.template plan<Classes<Apart, Hybrid<TensorParallel<2>, In<2, ZeroBubbleH1, 2>, Sharded<2>>>>(
+      "projections apart, 2 tensor ranks x 2 stages, ZB-H1, x 2 slices of parameters");
 }
 
 template <class Visit> void each_tracking_plan(Visit& visit) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "equivalence/every_policy.hpp"
+#include "equivalence/own_channels.hpp"
 #include "heddle/run/runner.hpp"
 
 using namespace heddle;
@@ -20,7 +21,7 @@ struct Still : Sequential<Linear<23, 48>, Unflatten<3, 4, 4>, BatchNorm2d<3>, Fr
 template <class Model, class... Parts> using Of = Plan<Model, CrossEntropy, AdamW, Batch<32, KeepLast>, Grain<2>, Parts...>;
 
 /// Channels that ranks split.
-template <class Norm> struct Maps : Sequential<Input<6, 2, 4>, Linear<4, 8>, Norm, GELU, Linear<8, 4>> {};
+template <class Norm> struct Maps : Sequential<Input<6, 2, 4>, Linear<4, 8>, own::ByChannels, Norm, GELU, Linear<8, 4>> {};
 template <class Model, class... Parts> using OfMaps = Plan<Model, MeanSquaredError, AdamW, Batch<8>, Parts...>;
 template <class P> void check_numbers() {
   const auto data = equivalence::rows_of<P>(8);
@@ -68,20 +69,30 @@ TEST_CASE("so do groups, clipping, a scaled loss and frozen ones") {
 }
 
 TEST_CASE("split channels have the numbers of one device, without a collective of their own") {
-  using Split = OfMaps<Maps<BatchNorm2d<6>>, TensorParallel<2, SequenceParallel>>;
-  using Without = OfMaps<Maps<LayerNorm<8>>, TensorParallel<2, SequenceParallel>>;
+  using Split = OfMaps<Maps<BatchNorm2d<6>>, TensorParallel<2>>;
+  using Without = OfMaps<Maps<LayerNorm<8>>, TensorParallel<2>>;
   static_assert(Split::training.parameters[2].split == laid::shard(0) && Split::training.parameters[5].elements == 3);
   for (const BodyOp moves : {BodyOp::gather_value, BodyOp::reduce_value, BodyOp::scatter_value})
     CHECK(traffic<Split>().value_collectives(0, moves) == traffic<Without>().value_collectives(0, moves));
   check_numbers<Split>();
-  check_numbers<OfMaps<Maps<BatchNorm2d<6>>, TensorParallel<3, SequenceParallel>, Recompute<BatchNorm2d<6>>, Clip<GlobalNorm>>>();
-  check_numbers<OfMaps<Maps<BatchNorm2d<6>>, Hybrid<TensorParallel<2, SequenceParallel>, Sharded<2>>>>();
+  check_numbers<OfMaps<Maps<BatchNorm2d<6>>, TensorParallel<3>, Recompute<BatchNorm2d<6>>, Clip<GlobalNorm>>>();
+  check_numbers<OfMaps<Maps<BatchNorm2d<6>>, Hybrid<TensorParallel<2>, Sharded<2>>>>();
   const Verification whole = verify<OfNet<TensorParallel<3>>, CpuThreads>(batch(), Seed{3}, 2e-5);
   CHECK(whole.text == "");
   const Verification replicas = verify<OfNet<Hybrid<TensorParallel<3>, DataParallel<2>>>, CpuThreads>(batch(), Seed{3}, 2e-5);
   CHECK(replicas.text == "");
   const Verification clipped = verify<OfNet<DataParallel<4>, Clip<GlobalNorm>>, CpuThreads>(batch(), Seed{3}, 2e-5);
   CHECK(clipped.text == "");
+}
+
+TEST_CASE("split sequences split no channels: images lie as they do without") {
+  struct Seen : Sequential<Input<6, 8, 8>, BatchNorm2d<6>, Residual<BatchNorm2d<6>, Linear<8, 16>, GELU, Linear<16, 8>>, Tanh, Linear<8, 2>> {};
+  using Images = OfMaps<Seen, TensorParallel<2, SequenceParallel>>;
+  using Plain = OfMaps<Seen, TensorParallel<2>>;
+  static_assert(traffic<Images>().total() == traffic<Plain>().total() && peak_memory<Images>() == peak_memory<Plain>());
+  for (int p = 0; p < graph_of<Seen>.parameter_count; ++p) CHECK(Images::training.parameters[p].split == Plain::training.parameters[p].split);
+  CHECK(Images::training.parameters[0].split.replicated());
+  check_numbers<Images>();
 }
 
 TEST_CASE("no optimizer steps what is tracked, and neither norm nor loss scale knows it") {

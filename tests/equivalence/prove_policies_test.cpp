@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "equivalence/own_channels.hpp"
 #include "equivalence/own_join.hpp"
 #include "equivalence/plan_as_data.hpp"
 #include "heddle/backend/field_threads.hpp"
@@ -66,7 +67,7 @@ struct ImagedBlock : Residual<BatchNorm2d<6, Momentum<1, 3>>, Tanh> {};
 struct Imaged
     : Sequential<Linear<3, 12>, Unflatten<6, 1, 2>, BatchNorm2d<6>, Repeat<2, ImagedBlock>, Frozen<BatchNorm2d<6>>, GELU, Flatten, Linear<12, 6>> {};
 template <class... Parts> using OfImaged = Plan<Imaged, CrossEntropy, AdamW, Batch<8, KeepLast>, Grain<2>, Parts...>;
-struct Maps : Sequential<Input<6, 1, 2>, Linear<2, 4>, BatchNorm2d<6>, GELU, BatchNorm2d<6, Epsilon<3>>, Linear<4, 3>> {};
+struct Maps : Sequential<Input<6, 1, 2>, Linear<2, 4>, own::ByChannels, BatchNorm2d<6>, GELU, BatchNorm2d<6, Epsilon<3>>, Linear<4, 3>> {};
 template <class... Parts> using OfMaps = Plan<Maps, MeanSquaredError, AdamW, Batch<4>, Grain<2>, Parts...>;
 /// Attention, causal and with shared keys and values, between norms.
 struct Attending : Sequential<Input<4, 4>, LayerNorm<4>, Linear<4, 12>, SelfAttention<Heads<4>, Causal>, Linear<4, 8>,
@@ -75,6 +76,13 @@ template <class... Parts> using OfAttending = Plan<Attending, CrossEntropy, Adam
 /// A gate and a value in two sections.
 struct Swish : Sequential<Input<4, 4>, RMSNorm<4>, Residual<Linear<4, 12>, SwiGLU, Linear<6, 4>>, Linear<4, 6>> {};
 template <class... Parts> using OfSwish = Plan<Swish, CrossEntropy, AdamW, Batch<8>, Parts...>;
+/// Queries, keys and values of three products, gate and value of two: split alike, joined in sections, the gradient of what they read summed once.
+struct ApartBlock : Residual<RMSNorm<4>, Branches<Concat, Linear<4, 8>, Linear<4, 4, NoBias>, Linear<4, 4>>,
+                             SelfAttention<Heads<4>, KeyValueHeads<2>, Causal>, Linear<8, 4>> {};
+struct Apart
+    : Sequential<Input<4, 4>, RMSNorm<4>, Repeat<2, ApartBlock>, Residual<Branches<Concat, Linear<4, 6>, Frozen<Linear<4, 6>>>, SwiGLU, Linear<6, 4>>,
+                 Branches<Add, Linear<4, 6>, Sequential<Linear<4, 6>, GELU>>, Linear<6, 6>> {};
+template <class... Parts> using OfApart = Plan<Apart, CrossEntropy, AdamW, Batch<8>, Parts...>;
 struct Tokens : Sequential<Input<4>, Frozen<Embedding<12, 4>>, Repeat<2, Block>, Linear<4, 4>, Frozen<Block>, Linear<4, 12, NoBias>> {};
 template <class... Parts> using OfTokens = Plan<Tokens, CrossEntropy, MomentumSGD, Batch<4>, Clip<GlobalNorm>, Parts...>;
 struct Later : Sequential<Input<2, 3>, ReLU, Flatten, Tanh, Linear<6, 6>, GELU, Linear<6, 6>> {};
@@ -177,7 +185,7 @@ TEST_CASE("norms over grains do, where these have the same rows, and what they t
       .plan<OfImaged<TensorParallel<3>, Recompute<EveryBlock>, LossScaling>>()
       .data<OfImaged<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2>, Sharded<2>>>>()
       .data<OfImaged<Staged<OneFOneB, Microbatches<4>>>>();
-  using Split = OfMaps<TensorParallel<2, SequenceParallel>>;
+  using Split = OfMaps<TensorParallel<2>>;
   static_assert(Split::training.parameters[2].split == laid::shard(0));
   OneHash{}
       .plan<Split>()
@@ -207,6 +215,22 @@ TEST_CASE("attention, of replicas, slices, stages and split layers, does") {
       .data<OfAttending<Hybrid<TensorParallel<2>, Staged<OneFOneB, Microbatches<2>>, DataParallel<2>>>>()
       .data<OfAttending<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2, SequenceParallel>>,
                         Recompute<SelfAttention<Heads<4>, Causal>>>>();
+}
+
+TEST_CASE("projections apart, of replicas, slices, stages and split layers, do") {
+  OneHash{}
+      .plan<OfApart<Single>>()
+      .data<OfApart<WeightedDataParallel<3, 1>>>()
+      .data<OfApart<Sharded<4>>>()
+      .plan<OfApart<TensorParallel<2>>>()
+      .plan<OfApart<TensorParallel<2, SequenceParallel>>>()
+      .data<OfApart<TensorParallel<2>, Accumulate<2>>>()
+      .data<OfApart<Hybrid<TensorParallel<2>, Staged<OneFOneB, Microbatches<2>>, DataParallel<2>>>>()
+      .data<OfApart<Hybrid<TensorParallel<2, SequenceParallel>, Sharded<2>>, LossScaling>>()
+      .data<OfApart<Hybrid<Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<4>>, TensorParallel<2>>>>()
+      .data<OfApart<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2, SequenceParallel>>, Recompute<RMSNorm<4>, Concat>>>()
+      .data<OfApart<TensorParallel<2, SequenceParallel>, Recompute<EveryBlock>>>();
+  static_assert(OfApart<TensorParallel<2>>::training.parameters[2].split == laid::shard(0));
 }
 
 TEST_CASE("a loss of a user with more, fewer or other targets than outputs is that of one device") {

@@ -46,20 +46,21 @@ inline void check_close(std::span<const float> ours, std::span<const float> thei
   CHECK(largest_difference(ours, theirs) <= tolerance);
 }
 
-template <class Plan> void start(Trainer<Plan, CpuThreads>& trainer, const TensorFile& file) {
-  for (const std::string& name : trainer.parameter_names()) trainer.set_parameter(name, file.get<float>("initial." + name));
+/// `file`: a TensorFile, or what has its tensors under other names.
+template <class Plan, class File> void start(Trainer<Plan, CpuThreads>& trainer, const File& file) {
+  for (const std::string& name : trainer.parameter_names()) trainer.set_parameter(name, file.template get<float>("initial." + name));
 }
 
 /// Parameters on every replica against those stored after some step.
-template <class Plan> void check_parameters(Trainer<Plan, CpuThreads>& trainer, const TensorFile& file, const std::string& after) {
+template <class Plan, class File> void check_parameters(Trainer<Plan, CpuThreads>& trainer, const File& file, const std::string& after) {
   for (const std::string& name : trainer.parameter_names())
     for (int replica = 0; replica < trainer.replicas(); ++replica)
-      check_close(trainer.parameter(name, replica), file.get<float>(after + "." + name), after + "." + name);
+      check_close(trainer.parameter(name, replica), file.template get<float>(after + "." + name), after + "." + name);
 }
-template <class Plan> void check_gradients(Trainer<Plan, CpuThreads>& trainer, const TensorFile& file) {
+template <class Plan, class File> void check_gradients(Trainer<Plan, CpuThreads>& trainer, const File& file) {
   for (const std::string& name : trainer.parameter_names())
     for (int replica = 0; replica < trainer.replicas() && file.contains("gradient." + name); ++replica)
-      check_close(trainer.gradient(name, replica), file.get<float>("gradient." + name), "gradient." + name);
+      check_close(trainer.gradient(name, replica), file.template get<float>("gradient." + name), "gradient." + name);
 }
 
 [[nodiscard]] inline std::vector<std::int32_t> labels_of(const TensorFile& file) {
@@ -70,15 +71,15 @@ template <class Plan> void check_gradients(Trainer<Plan, CpuThreads>& trainer, c
 }
 
 /// Output and loss before the first step, its gradients, then as many steps on the same batch as PyTorch made; parameters after 1 and `last`.
-template <class Plan, class Target, class Input>
-void follow(const TensorFile& file, const typename Plan::Request::Optimizer::Options& options, const Examples<Target, Input>& batch, int last,
+template <class Plan, class File, class Target, class Input>
+void follow(const File& file, const typename Plan::Request::Optimizer::Options& options, const Examples<Target, Input>& batch, int last,
             const std::function<void(Trainer<Plan, CpuThreads>&)>& prepare = {}) {
   Trainer<Plan, CpuThreads> trainer{options, Seed{77}};  // another start: everything is overwritten
   start<Plan>(trainer, file);
   if (prepare) prepare(trainer);
   const Evaluation before = trainer.evaluate(batch);
-  check_close(before.outputs, file.get<float>("output"), "output");
-  CHECK(std::abs(before.loss - static_cast<double>(file.get<float>("loss")[0])) <= tolerance);
+  check_close(before.outputs, file.template get<float>("output"), "output");
+  CHECK(std::abs(before.loss - static_cast<double>(file.template get<float>("loss")[0])) <= tolerance);
   std::vector<float> losses;
   trainer.on_step([&](const StepResult& result) { losses.push_back(result.loss.value()); });
   for (int step = 1; step <= last; ++step) {
@@ -87,7 +88,7 @@ void follow(const TensorFile& file, const typename Plan::Request::Optimizer::Opt
     check_gradients<Plan>(trainer, file);
     check_parameters<Plan>(trainer, file, "after1");
   }
-  check_close(losses, file.get<float>("losses"), "losses");
+  check_close(losses, file.template get<float>("losses"), "losses");
   check_parameters<Plan>(trainer, file, "after" + std::to_string(last));
 }
 

@@ -5,7 +5,7 @@
 
 using namespace heddle;
 
-static_assert(sizeof(Signature) == 30);  // leaves are copied a lot in constant expressions
+static_assert(sizeof(Signature) == 32);  // leaves are copied a lot in constant expressions
 
 TEST_CASE("a tensor is whole, a part or a term, and says so") {
   constexpr auto spelled = [](Laid how) {
@@ -22,6 +22,23 @@ TEST_CASE("a tensor is whole, a part or a term, and says so") {
   static_assert(laid::shard(1).sections() == 1 && laid::shard(1).first() == 1 && laid::shard(1).shares() == 1 && !laid::shard(1).in_sections());
   static_assert(laid::replicate.sections() == 1 && laid::partial.shares() == 1 && laid::partial.dimension() == -2);
   static_assert(laid::shard(-1) == laid::replicate && laid::shard(40).dimension() == 15 && !laid::shard(40).in_sections());
+}
+
+TEST_CASE("of a value that several read the gradient may be terms, which lie otherwise than the value") {
+  constexpr Laid once = laid::terms_back;
+  static_assert(once.there().replicated() && once.back().partial() && !once.replicated() && !once.partial() && !once.sharded());
+  static_assert(laid::partial.there() == laid::partial && laid::replicate.back().replicated() && laid::shard(1, 2).back() == laid::shard(1, 2));
+  Text<48> words;
+  words << once;
+  CHECK(words.view() == "Replicate with terms of its gradient");
+}
+
+TEST_CASE("a second operand lies as the first unless it is stated, and so does its gradient") {
+  Signature s{laid::shard(0), laid::shard(0), laid::shard(0), laid::shard(0), {}, {}};
+  CHECK((s.operand(0) == laid::shard(0) && s.operand(1) == laid::shard(0) && s.operand_gradient(1) == laid::shard(0)));
+  s.with_second(laid::shard(0, 2));
+  CHECK((s.operand(0) == laid::shard(0) && s.operand_gradient(0) == laid::shard(0)));
+  CHECK((s.operand(1) == laid::shard(0, 2) && s.operand_gradient(1) == laid::shard(0, 2)));
 }
 
 TEST_CASE("a part may be one of each section, of which the first may be larger") {

@@ -39,6 +39,10 @@ struct Joined : Sequential<Input<2, 4>, Branches<Concat, Linear<4, 4>, Tanh>, Li
 /// Attention leaves log-sums, reads its output again, and its heads may be split.
 struct Attending : Sequential<Input<3, 4>, Linear<4, 12>, SelfAttention<Heads<2>, Causal>, Linear<4, 4>, Tanh, Linear<4, 4>> {};
 
+/// Projections that ranks split alike: joined in sections, the gradient of what they read summed once.
+struct Apart : Sequential<Input<2, 4>, RMSNorm<4>, Branches<Concat, Linear<4, 4>, Linear<4, 2>, Linear<4, 2>>,
+                          SelfAttention<Heads<4>, KeyValueHeads<2>>, Linear<4, 4>, Tanh, Linear<4, 4>> {};
+
 struct Options {
   std::uint64_t share = 1;  // of so many mutants one is tried
   std::uint64_t seed = 1;
@@ -195,6 +199,9 @@ int main(int count, char** arguments) {
   judge.plan<tests::dumped::Classes<Joined, Single, Recompute<Tanh, Concat>>>("joined values that run again");
   judge.plan<tests::dumped::Classes<Attending, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, TensorParallel<2>>>>(
       "split heads, halves of a backward");
+  judge.plan<tests::dumped::Classes<Apart, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, TensorParallel<2>>>>(
+      "projections apart on 2 tensor ranks x 2 stages, ZB-H1");
+  judge.plan<tests::dumped::Classes<Apart, TensorParallel<2, SequenceParallel>>>("projections apart on 2 tensor ranks, sequences in parts");
   judge.plan<tests::dumped::Classes<Attending, Single, Recompute<SelfAttention<Heads<2>, Causal>>>>("attention that runs again");
   judge.print();
   return 0;

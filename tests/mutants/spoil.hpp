@@ -79,7 +79,7 @@ class Faults {
     add(name, after, [=](Phases& p) { of(field(p)) = !of(field(p)); });
   }
   template <class Field> void laid(const std::string& name, After after, Field field) {
-    for (const Laid how : {laid::replicate, laid::partial, laid::shard(0), laid::shard(1), laid::shard(1, 3)})
+    for (const Laid how : {laid::replicate, laid::partial, laid::shard(0), laid::shard(1), laid::shard(1, 3), laid::terms_back})
       if (field(whole_) != how) add(name, after, [=](Phases& p) { of(field(p)) = how; });
   }
 
@@ -174,6 +174,8 @@ class Faults {
     number("the ranks that split layers", after, [](Phases& p) -> int& { return p.graph.split.ranks; });
     for (int l = 0; l < asked_.graph.leaf_count; ++l) {
       laid("how a leaf takes its input", after, [=](Phases& p) -> Laid& { return signature(p, l).input; });
+      if (asked_.graph.leaves[l].leaf.operands == 2)
+        laid("how a leaf takes its second input", after, [=](Phases& p) -> Laid& { return signature(p, l).second; });
       laid("how a leaf gives its output", after, [=](Phases& p) -> Laid& { return signature(p, l).output; });
       laid("how a leaf gives the gradient of its input", after, [=](Phases& p) -> Laid& { return signature(p, l).input_gradient; });
       laid("how a leaf takes the gradient of its output", after, [=](Phases& p) -> Laid& { return signature(p, l).output_gradient; });
@@ -185,6 +187,7 @@ class Faults {
         number("the size of a parameter", after, [=](Phases& p) -> std::int64_t& { return of(p.graph.leaves[l].leaf.parameters[k].shape.sizes[0]); });
       }
       laid("how a divided output lies between layers", after, [=](Phases& p) -> Laid& { return of(p.graph.split.laid_between[l]); });
+      laid("how the gradient of an output lies between layers", after, [=](Phases& p) -> Laid& { return of(p.graph.split.gradient_between[l]); });
       number("the size of an output between layers", after,
              [=](Phases& p) -> std::int64_t& { return of(p.graph.split.spec_between[l].shape.sizes[0]); });
       number("the size of an input", after, [=](Phases& p) -> std::int64_t& { return of(p.graph.leaves[l].leaf.in.shape.sizes[0]); });

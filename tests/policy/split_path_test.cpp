@@ -3,13 +3,14 @@
 
 #include <doctest/doctest.h>
 
-#include <vector>
-
 #include "heddle/graph/branches.hpp"
+#include "heddle/graph/layers/attention.hpp"
 #include "heddle/graph/layers/concat.hpp"
 #include "heddle/graph/layers/embedding.hpp"
 #include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/input.hpp"
+#include "heddle/graph/layers/norm.hpp"
+#include "heddle/graph/layers/swiglu.hpp"
 #include "policy/models.hpp"
 
 using namespace heddle;
@@ -26,51 +27,88 @@ struct Sequences : Sequential<Input<6, 12>, Linear<12, 6>, Residual<Linear<6, 12
 struct Beside : Sequential<Input<6, 12>, Branches<Add, Linear<12, 6>, Sequential<Linear<12, 6>, Tanh>>, Linear<6, 6>,
                            Branches<Add, Sequential<Linear<6, 12>, ReLU, Linear<12, 6>>, Linear<6, 6>, Sequential<>>, Linear<6, 6>> {};
 
-/// Every choice of states, one by one: the cheapest that fits, or no choice.
+struct Attends : Sequential<Input<4, 12>, LayerNorm<12>,
+                            Residual<LayerNorm<12>, Branches<Concat, Linear<12, 24>, Linear<12, 12, NoBias>, Linear<12, 12>>,
+                                     SelfAttention<Heads<12>, KeyValueHeads<6>>, Linear<24, 12>>> {};
+struct Gates : Sequential<Linear<12, 6>, Branches<Concat, Linear<6, 12>, Linear<6, 12>>, SwiGLU, Linear<12, 6>> {};
+struct Plain : Sequential<Linear<12, 6>, Branches<Add, Linear<6, 12>, Sequential<Linear<6, 12>, ReLU>>, Linear<12, 6>> {};
+struct Kept : Sequential<Linear<12, 6>, ReLU, Branches<Concat, Linear<6, 12>, Linear<6, 12>>, Linear<24, 6>> {};
+
+/// Every choice of states, one by one, whether gradients are summed once or not: the cheapest that fits.
 struct Exhaustive {
-  const SplitPath& path;
+  SplitPath& path;
   SplitCost best{};
   bool found = false;
+  std::int8_t chosen[Layout::most_leaves]{};
 
-  void from(int leaf, Laid last, SplitCost sum) {
-    if (leaf == path.graph.leaf_count) {
-      if (!found || sum.less(best)) best = sum;
+  [[nodiscard]] Laid before(int l, int k) const {
+    const int made = path.source[l][k];
+    return made == 0 ? laid::replicate : path.laid_between(made - 1, chosen[made - 1]);
+  }
+  [[nodiscard]] bool fits(int l, int state) const {
+    bool all = path.legal(l, state);
+    for (int k = 0; k < path.leaf(l).operands && all; ++k) all = path.takes(l, state, k, before(l, k));
+    return all;
+  }
+  [[nodiscard]] SplitCost price(int l, int state) const {
+    SplitCost sum = path.price(l, state);
+    for (int k = 0; k < path.leaf(l).operands; ++k) sum = sum.plus(path.entry_price(l, state, k, before(l, k)));
+    return sum;
+  }
+  void from(int l, SplitCost sum) {
+    if (found && !sum.less(best)) return;
+    if (l == path.graph.leaf_count) {
+      best = sum;
       found = true;
       return;
     }
-    const Laid before = path.found_by(leaf, last);
-    for (int o = 0; o < SplitPath::states; ++o)
-      if (path.legal(leaf, o) && path.takes(leaf, o, before))
-        from(leaf + 1, path.laid_between(leaf, o), sum.plus(path.price(leaf, o)).plus(path.entry_price(leaf, o, before)));
+    for (int o = 0; o < SplitPath::states; ++o) {
+      if (!fits(l, o)) continue;
+      chosen[l] = static_cast<std::int8_t>(o);
+      from(l + 1, sum.plus(price(l, o)));
+    }
+  }
+  void sums_from(int l) {
+    while (l < path.graph.leaf_count && !path.may_sum_once(l)) ++l;
+    if (l == path.graph.leaf_count) return from(0, {});
+    for (const bool once : {false, true}) {
+      path.summed_once[l] = once;
+      sums_from(l + 1);
+    }
   }
 };
 
 template <class Model> void compare(int ranks, bool sequences = false, LossSplit loss = {}) {
   SplitPath path{graph_of<Model>, ranks, sequences, false, loss};
-  std::int8_t chosen[Layout::most_leaves]{};
-  REQUIRE(path.solve(chosen));
+  Exhaustive own{path};
+  REQUIRE(path.solve(own.chosen));
   SplitCost sum;
-  Laid before = laid::replicate;
   for (int l = 0; l < graph_of<Model>.leaf_count; ++l) {
     CAPTURE(l);
-    before = path.found_by(l, before);
-    CHECK(path.legal(l, chosen[l]));
-    CHECK(path.takes(l, chosen[l], before));
-    sum = sum.plus(path.price(l, chosen[l])).plus(path.entry_price(l, chosen[l], before));
-    before = path.laid_between(l, chosen[l]);
+    CHECK(own.fits(l, own.chosen[l]));
+    sum = sum.plus(own.price(l, own.chosen[l]));
   }
-  CHECK((before.replicated() || before == loss.takes));  // what leaves the model is whole, or as the loss takes it
+  const int last = graph_of<Model>.leaf_count - 1;
+  const Laid out = path.laid_between(last, own.chosen[last]);
+  CHECK((out.replicated() || out == loss.takes));  // what leaves the model is whole, or as the loss takes it
+  CHECK((!sum.less(path.least) && !path.least.less(sum)));
   Exhaustive all{path};
-  all.from(0, laid::replicate, {});
+  all.sums_from(0);
   REQUIRE(all.found);
   CHECK(sum.work == all.best.work);
   CHECK(sum.moved == all.best.moved);
   CHECK(sum.beside == all.best.beside);
 }
+template <class Model> Laid between(int leaf, int ranks, bool sequences = false) {
+  SplitPath path{graph_of<Model>, ranks, sequences};
+  std::int8_t chosen[Layout::most_leaves]{};
+  REQUIRE(path.solve(chosen));
+  return path.laid_between(leaf, chosen[leaf]);
+}
 
 }  // namespace
 
-TEST_CASE("the path is the cheapest of all choices that fit") {
+TEST_CASE("what is chosen is the cheapest of all choices that fit") {
   for (const int ranks : {2, 3, 4, 6}) {
     CAPTURE(ranks);
     compare<Pairs>(ranks);
@@ -80,6 +118,11 @@ TEST_CASE("the path is the cheapest of all choices that fit") {
     compare<Sequences>(ranks, true);
     compare<Beside>(ranks);
     compare<Beside>(ranks, true);
+    compare<Gates>(ranks);
+    compare<Plain>(ranks);
+    compare<Kept>(ranks);
+    compare<Attends>(ranks);
+    compare<Attends>(ranks, true);
     compare<Wide>(ranks, false, LossSplit{laid::shard(0), 3});
     compare<Writer>(ranks, false, LossSplit{laid::shard(1), 9});
     compare<Writer>(ranks, true, LossSplit{laid::shard(1), 9});
@@ -112,72 +155,34 @@ TEST_CASE("a table is split by features where they are gathered, by rows of the 
   CHECK(thirds.laid_between(1, chosen[1]) == laid::shard(0));  // its terms are summed and scattered along the sequence
 }
 
-TEST_CASE("what is moved counts in units of (N-1)/N: a sum in place twice what a gather or a scatter is, a cut nothing") {
-  static_assert(moved_between(laid::partial, laid::replicate, 10) == 20);
-  static_assert(moved_between(laid::partial, laid::shard(0), 10) == 10);
-  static_assert(moved_between(laid::shard(1), laid::replicate, 10) == 10);
-  static_assert(moved_between(laid::replicate, laid::shard(1), 10) == 0);
-  CHECK(moved_between(laid::shard(1), laid::shard(1), 10) == 0);
-}
-
-TEST_CASE("work counts before what moves") {
-  CHECK(SplitCost{1, 100}.less(SplitCost{2, 0}));
-  CHECK(SplitCost{1, 1}.less(SplitCost{1, 2}));
-  CHECK(SplitCost{1, 1, 1}.less(SplitCost{1, 1, 2}));
-  CHECK_FALSE(SplitCost{1, 1}.less(SplitCost{1, 1}));
-}
-
-TEST_CASE("a value that more than the next leaf reads is shared") {
-  SplitPath path{graph_of<Skips>, 2};
-  path.study();
-  // leaves: Linear, Linear, Linear, ReLU, Linear, Add, Add, Linear
-  const bool wanted[] = {true, true, false, false, true, true, false, true};
-  for (int l = 0; l < 8; ++l) {
-    CAPTURE(l);
-    CHECK(path.shared[l] == wanted[l]);
-    CHECK(path.whole[l]);  // samples of one dimension have no sequence
+TEST_CASE("branches are split alike and joined in sections; gradients of what they read are summed once, behind what gives it") {
+  // leaves: Input, Norm | Norm, q, k, join, v, join, attention, Linear, Add
+  for (const bool sequences : {false, true}) {
+    CAPTURE(sequences);
+    CHECK(between<Attends>(2, 2, sequences) == laid::terms_back);
+    CHECK((between<Attends>(3, 2, sequences) == laid::shard(1) && between<Attends>(5, 2, sequences) == laid::shard(1, 2, 2)));
+    CHECK(between<Attends>(7, 2, sequences) == laid::shard(1, 3, 2));
   }
+  CHECK((between<Attends>(3, 4).replicated() && between<Attends>(7, 4).replicated()));  // 6 heads of keys and values on 4 ranks
+  CHECK(between<Gates>(3, 4) == laid::shard(0, 2));
+  CHECK((between<Plain>(1, 2) == laid::shard(0) && between<Plain>(4, 2) == laid::shard(0)));  // added in parts
+  CHECK((between<Kept>(3, 2).replicated() && between<Kept>(4, 2).replicated()));              // the product behind takes no sections
+  CHECK(between<Kept>(1, 2) == laid::terms_back);
 }
 
 TEST_CASE("a branch finds its input as the value lies that all branches read, not as the branch before it gives its own") {
+  // leaves: Input, Linear | Linear, Tanh | Add, Linear, Linear, ReLU, Linear | Linear | Add, Add, Linear
   SplitPath path{graph_of<Beside>, 2, true};
   path.study();
-  // leaves: Input, Linear | Linear, Tanh | Add, Linear, Linear, ReLU, Linear | Linear | Add, Add, Linear
-  REQUIRE_FALSE(path.whole[1]);
-  CHECK(path.found_by(2, laid::shard(0)).replicated());  // Input gives it whole
-  CHECK(path.found_by(3, laid::shard(1)) == laid::shard(1));
-  CHECK(path.found_by(9, laid::replicate) == laid::shard(0));
-  CHECK(path.found_by(10, laid::replicate) == laid::shard(0));
+  REQUIRE_FALSE(path.whole[5]);
+  CHECK((path.source[9][0] == 1 + 5 && path.fixed(path.source[9][0]) && path.found(path.source[9][0]) == laid::shard(0)));
+  CHECK(path.found(path.source[2][0]).replicated());  // Input gives it whole
 }
 
-TEST_CASE("what is joined along the sequence is whole before the join, and what is joined along features is not") {
-  struct Longer : Sequential<Input<6, 12>, Linear<12, 6>, Branches<ConcatAlong<0>, Linear<6, 6>, Tanh>, Linear<6, 6>> {};
-  struct Wider : Sequential<Input<6, 12>, Linear<12, 6>, Branches<Concat, Linear<6, 6>, Tanh>, Linear<12, 6>> {};
-  for (const int ranks : {2, 3, 6}) {
-    compare<Longer>(ranks, true);
-    compare<Wider>(ranks, true);
-  }
-  SplitPath longer{graph_of<Longer>, 2, true};
-  longer.study();
-  CHECK((longer.joins_sequences(4) && longer.whole[2] && longer.whole[3] && !longer.whole[1]));
-  SplitPath wider{graph_of<Wider>, 2, true};
-  wider.study();
-  CHECK((!wider.joins_sequences(4) && !wider.whole[2] && !wider.whole[3]));
-}
-
-TEST_CASE("the stream of residuals is split along the sequence up to what must be whole: a reshape, the output, what is read beside the input") {
-  SplitPath path{graph_of<Sequences>, 2, true};
-  path.study();
+TEST_CASE("the stream of residuals is split along the sequence") {
   // leaves: Input, Linear, Linear, ReLU, Linear, Add, Tanh, Linear, Flatten, Linear
-  const bool whole[] = {true, false, false, false, false, false, false, true, true, true};
-  for (int l = 0; l < 10; ++l) {
-    CAPTURE(l);
-    CHECK(path.whole[l] == whole[l]);
-  }
-  std::int8_t chosen[Layout::most_leaves]{};
-  REQUIRE(path.solve(chosen));
-  CHECK(path.laid_between(1, chosen[1]) == laid::shard(0));
-  CHECK(path.laid_between(5, chosen[5]) == laid::shard(0));
-  CHECK(path.signature(5, chosen[5]).input == laid::shard(0));
-  CHECK(path.laid_between(9, chosen[9]).replicated());
+  CHECK(between<Sequences>(1, 2, true) == laid::shard(0));
+  CHECK(between<Sequences>(5, 2, true) == laid::shard(0));
+  CHECK(between<Sequences>(6, 2, true) == laid::shard(0));
+  CHECK(between<Sequences>(9, 2, true).replicated());
 }

@@ -87,12 +87,14 @@ template <int Capacity> constexpr Text<Capacity>& operator<<(Text<Capacity>& tex
   return text << ')';
 }
 
-/// One value of the graph: the shape of one sample and its element type.
+/// One value of the graph: the shape of one sample, its element type, and which dimension is a sequence of positions that layers treat alike: 0 of
+/// (positions, features), none of (channels, height, width). Layers mark it and hand it on; it says how a value may be split, not what it is.
 struct Spec {
   Shape shape;
   ElementType type = ElementType::float32;
+  std::int8_t sequence = -1;  ///< -1: none
   [[nodiscard]] constexpr std::int64_t elements() const { return shape.elements(); }
-  friend constexpr bool operator==(const Spec&, const Spec&) = default;
+  friend constexpr bool operator==(const Spec& a, const Spec& b) { return a.shape == b.shape && a.type == b.type; }
 };
 
 }  // namespace heddle::core_room

@@ -39,10 +39,11 @@ struct Node {
 /// How the ranks of one axis share a graph: a view that each rank has of its part.
 /// Of Linear<8, 6> split by columns over 2 ranks each rank runs 3 of the 6 outputs.
 struct GraphSplit {
-  const Signature* signatures = nullptr;  ///< by leaf
-  const Laid* laid_between = nullptr;     ///< by leaf: how its output lies between layers, where all that read it find it
-  const Spec* spec_between = nullptr;     ///< by leaf: the part of that output on one rank
-  int ranks = 1;                          ///< 1: nothing is split, and the views above are null
+  const Signature* signatures = nullptr;   ///< by leaf
+  const Laid* laid_between = nullptr;      ///< by leaf: how its output lies between layers, where all that read it find it
+  const Laid* gradient_between = nullptr;  ///< by leaf: how all that read it leave its gradient, which the leaf takes so
+  const Spec* spec_between = nullptr;      ///< by leaf: the part of that output on one rank
+  int ranks = 1;                           ///< 1: nothing is split, and the views above are null
   /// By the number: g++ takes no comparison of such an address with null for a constant under -fsanitize=undefined.
   [[nodiscard]] constexpr bool any() const { return ranks > 1; }
 };
@@ -79,9 +80,12 @@ struct Graph {
     return split.ranks > 1 ? split.spec_between[nodes[value - 1].leaf] : leaves[nodes[value - 1].leaf].leaf.out;
   }
   [[nodiscard]] constexpr const Signature& signature(int node) const { return split.ranks > 1 ? split.signatures[nodes[node].leaf] : unsplit; }
-  /// How a value lies between layers; its gradient lies as it does.
+  /// How a value lies between layers; its gradient lies as it does, or each rank has a term of it.
   [[nodiscard]] constexpr Laid laid_between(int value) const {
     return value == 0 || split.ranks == 1 ? laid::replicate : split.laid_between[nodes[value - 1].leaf];
+  }
+  [[nodiscard]] constexpr Laid gradient_between(int value) const {
+    return value == 0 || split.ranks == 1 ? laid::replicate : split.gradient_between[nodes[value - 1].leaf];
   }
   /// The leaf reads its input another way than it lies, or gives its output another way than it is to lie.
   [[nodiscard]] constexpr bool converts_input(int node) const {

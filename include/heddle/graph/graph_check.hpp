@@ -35,6 +35,7 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
   for (int s = 0; s < leaf.signature_count; ++s) {
     const Signature& here = leaf.signatures[s];
     bool lies = lies_somehow(here.input) && lies_somehow(here.output) && lies_somehow(here.input_gradient) && lies_somehow(here.output_gradient);
+    lies = lies && (here.second == laid::as_first || lies_somehow(here.second));
     for (int p = 0; p < Signature::most_parameters; ++p) lies = lies && lies_somehow(here.parameters[p]) && lies_somehow(here.parameter_gradients[p]);
     if (!lies)
       return broken_graph() << "signature " << s << " of " << leaf.spelled.view()

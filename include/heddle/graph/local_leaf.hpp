@@ -24,7 +24,7 @@ namespace heddle::graph_room {
 [[nodiscard]] constexpr std::int64_t indivisible_size(const Leaf& leaf, const Signature& signature, int ranks) {
   if (signature.pieces % ranks != 0) return signature.pieces;
   if (const std::int64_t size = indivisible_size(leaf.in.shape, signature.input, ranks); size != 0) return size;
-  if (const std::int64_t size = leaf.operands == 2 ? indivisible_size(leaf.other.shape, signature.input, ranks) : 0; size != 0) return size;
+  if (const std::int64_t size = leaf.operands == 2 ? indivisible_size(leaf.other.shape, signature.operand(1), ranks) : 0; size != 0) return size;
   if (const std::int64_t size = indivisible_size(leaf.out.shape, signature.output, ranks); size != 0) return size;
   if (const std::int64_t size = indivisible_size(leaf.statistics, signature.statistics, ranks); size != 0) return size;
   for (int p = 0; p < leaf.parameter_count; ++p)
@@ -48,7 +48,7 @@ constexpr void divide(Shape& shape, Laid how, int ranks) {
   Leaf local = leaf;
   if (signature == Signature{}) return local;
   divide(local.in.shape, signature.input, ranks);
-  if (leaf.operands == 2) divide(local.other.shape, signature.input, ranks);
+  if (leaf.operands == 2) divide(local.other.shape, signature.operand(1), ranks);
   divide(local.out.shape, signature.output, ranks);
   divide(local.statistics, signature.statistics, ranks);
   for (int p = 0; p < leaf.parameter_count; ++p) divide(local.parameters[p].shape, signature.parameters[p], ranks);
@@ -96,8 +96,12 @@ constexpr void divide(Shape& shape, Laid how, int ranks) {
     return Diagnosis{Code{'P', 3}, what} << how << why << wanted << '.';
   };
   const auto missing = [](const Shape& shape, Laid how) { return how.sharded() && how.dimension() >= shape.dimensions; };
-  if (s.input.partial() || missing(leaf.in.shape, s.input) || (leaf.operands == 2 && missing(leaf.other.shape, s.input)))
+  if (s.input.partial() || missing(leaf.in.shape, s.input))
     return broken("takes an input that is ", s.input, ", which it cannot be. Fix: take a dimension that is there, or ", laid::replicate);
+  if (s.second != laid::as_first && (leaf.operands != 2 || s.input.sharded() != s.second.sharded() || s.second.partial()))
+    return broken("takes a second input that is ", s.second, ", which it cannot be beside its first. Fix: let it lie as the first, ", s.input);
+  if (leaf.operands == 2 && missing(leaf.other.shape, s.operand(1)))
+    return broken("takes a second input that is ", s.operand(1), ", which it cannot be. Fix: take a dimension that is there, or ", laid::replicate);
   if (missing(leaf.out.shape, s.output))
     return broken("gives an output that is ", s.output, ", a dimension that it does not have. Fix: give it as ", laid::replicate);
   if (s.statistics.partial() || missing(leaf.statistics, s.statistics))

@@ -19,7 +19,7 @@ namespace heddle::graph_room {
 struct Laid {
   static constexpr int most_sections = 8;
   static constexpr int most_of_first = 256;  ///< others that the first section is as large as
-  std::int16_t code = -1;                    ///< -1 Replicate, -2 Partial, or a dimension + 16 (sections - 1) + 128 (first - 1)
+  std::int16_t code = -1;                    ///< -1 Replicate, -2 Partial, or a dimension + 16 (sections - 1) + 128 (first - 1); see laid
   [[nodiscard]] constexpr bool replicated() const { return code == -1; }
   [[nodiscard]] constexpr bool partial() const { return code == -2; }
   [[nodiscard]] constexpr bool sharded() const { return code >= 0; }
@@ -28,6 +28,9 @@ struct Laid {
   [[nodiscard]] constexpr int sections() const { return code < 0 ? 1 : 1 + code / 16 % 8; }
   /// Size of the first section where each other one has 1.
   [[nodiscard]] constexpr int first() const { return code < 0 ? 1 : 1 + code / 128; }
+  /// Of a value between layers: how its readers find it, and how they leave its gradient.
+  [[nodiscard]] constexpr Laid there() const { return Laid{static_cast<std::int16_t>(code == -3 ? -1 : code)}; }
+  [[nodiscard]] constexpr Laid back() const { return Laid{static_cast<std::int16_t>(code == -3 ? -2 : code)}; }
   /// Size of all sections together: that of a tensor along the dimension is a multiple.
   [[nodiscard]] constexpr int shares() const { return first() + sections() - 1; }
   friend constexpr bool operator==(const Laid&, const Laid&) = default;
@@ -36,6 +39,11 @@ struct Laid {
 namespace laid {
 inline constexpr Laid replicate{-1};
 inline constexpr Laid partial{-2};
+/// Of a value between layers that several leaves read: whole on every rank, and each of them leaves a term of its gradient there. The leaf that gives
+/// the value takes their sum over the ranks, once. So do queries, keys and values that three products make of one value.
+inline constexpr Laid terms_back{-3};
+/// Of the second operand of a leaf: as the first.
+inline constexpr Laid as_first{-4};
 /// Dimensions of values are those of one sample: the batch is never counted. What is beyond counting lies in no tensor, and is refused there.
 [[nodiscard]] constexpr Laid shard(int dimension) { return Laid{static_cast<std::int16_t>(dimension < 15 ? dimension : 15)}; }
 /// shard(1, 3, 2) is in sections 2:1:1; up to 8 of them, and the first up to 256 times as large.
@@ -48,9 +56,9 @@ inline constexpr Laid partial{-2};
 }
 }  // namespace laid
 
-/// Writes Replicate, Partial, Shard<1> or Shard<1> in sections 2:1:1.
+/// Writes Replicate, Partial, Shard<1> or Shard<1> in sections 2:1:1; of a value with laid::terms_back: Replicate with terms of its gradient.
 template <int Capacity> constexpr Text<Capacity>& operator<<(Text<Capacity>& text, Laid how) {
-  if (!how.sharded()) return text << (how.partial() ? "Partial" : "Replicate");
+  if (!how.sharded()) return text << (how.partial() ? "Partial" : how == laid::terms_back ? "Replicate with terms of its gradient" : "Replicate");
   text << "Shard<" << how.dimension() << '>';
   if (how.in_sections()) text << " in sections " << how.first();
   for (int s = 1; s < how.sections(); ++s) text << ":1";
@@ -70,10 +78,14 @@ struct Signature {
   Laid output_gradient;
   Laid parameters[most_parameters];
   Laid parameter_gradients[most_parameters];
-  std::int8_t surplus = 0;    ///< parameters that a leaf cannot have, which are not kept (G19)
-  bool any_sections = false;  ///< output and parameters may be cut in sections, as the reader of the output asks: a feature is like any other
-  Laid statistics{};          ///< of Leaf::statistics
-  std::int16_t pieces = 0;    ///< what is never cut, as heads: ranks divide their number; 0: nothing is so
+  std::int8_t surplus = 0;       ///< parameters that a leaf cannot have, which are not kept (G19)
+  bool any_sections = false;     ///< output and parameters may be cut in sections, as the reader of the output asks: a feature is like any other
+  Laid statistics{};             ///< of Leaf::statistics
+  std::int16_t pieces = 0;       ///< what is never cut, as heads: ranks divide their number; 0: nothing is so
+  Laid second = laid::as_first;  ///< where a leaf takes two values, the second and its gradient; it may lie as the first does not if it is split
+
+  [[nodiscard]] constexpr Laid operand(int k) const { return k == 0 || second == laid::as_first ? input : second; }
+  [[nodiscard]] constexpr Laid operand_gradient(int k) const { return k == 0 || second == laid::as_first ? input_gradient : second; }
 
   /// The tensor of a parameter and of its gradient.
   constexpr Signature& with(int parameter, Laid used, Laid gradient) {
@@ -87,6 +99,10 @@ struct Signature {
   }
   constexpr Signature& with_statistics(Laid how) {
     statistics = how;
+    return *this;
+  }
+  constexpr Signature& with_second(Laid how) {
+    second = how;
     return *this;
   }
   constexpr Signature& with_any_sections() {

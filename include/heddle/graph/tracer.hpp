@@ -61,17 +61,25 @@ template <int Leaves, int Nodes> struct Tracer {
   template <class L> constexpr int child(int position, int value) {
     const int before = enter();
     write_digits(path_, position);
+    numbered_ = path_.length;
     const int out = layer<L>(value);
     leave(before);
     return out;
   }
   template <class L> constexpr int named(std::string_view name, int value) {
     path_.length = parent_;  // the name stands instead of the position
+    numbered_ = -1;
     if (const Diagnosis found = check_label<L>(name, place().view()); !found.ok()) refuse(found);
     if (path_.length > 0) path_ << '.';
     path_ << name;
     has_names = true;
     return layer<L>(value);
+  }
+  /// The position that was written last does not stand in names.
+  constexpr void leave_out_number() {
+    if (numbered_ != path_.length) return;
+    path_.length = parent_;
+    has_names = true;
   }
   /// The block is traced once; its nodes are copied with their operands shifted.
   template <int Times, class Block> constexpr int repeat(int value) {
@@ -90,6 +98,7 @@ template <int Leaves, int Nodes> struct Tracer {
                                          << " would be that of all " << Times << " repetitions. Fix: put the name around the Repeat.");
     const int before = enter();
     path_ << '*';
+    numbered_ = -1;
     const int depth = depth_;
     const bool starred = label_of<Block>().empty();  // a name takes the place of the star
     if (starred) ++depth_;
@@ -163,6 +172,7 @@ template <int Leaves, int Nodes> struct Tracer {
   static constexpr int most_path = 80;  // of TracedLeaf::path
   Text<most_path> path_;
   int parent_ = 0;
+  int numbered_ = -1;  // length of the path while a position stands at its end
   int depth_ = 0;
   int repetition_[Node::most_nested_repeats]{};
   int block_ = -1;

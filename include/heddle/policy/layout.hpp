@@ -9,6 +9,7 @@
 #include "heddle/core/rule.hpp"
 #include "heddle/graph/graph.hpp"
 #include "heddle/graph/loss.hpp"
+#include "heddle/graph/sections.hpp"
 #include "heddle/mesh/axis.hpp"
 #include "heddle/mesh/mesh.hpp"
 #include "heddle/mesh/placement.hpp"
@@ -160,8 +161,9 @@ struct Layout {
   /// How the ranks of axis tensor share a leaf: in sections where its output lies so, if it may.
   [[nodiscard]] constexpr Signature signature_of(const Graph& graph, int leaf) const {
     if (signature[leaf] == 0) return {};
-    const Signature& stated = graph.leaves[leaf].leaf.signatures[signature[leaf] - 1];
-    return stated.any_sections && laid_between[leaf].in_sections() ? stated.in_sections_of(laid_between[leaf]) : stated;
+    const Leaf& split = graph.leaves[leaf].leaf;
+    const Signature& stated = split.signatures[signature[leaf] - 1];
+    return stated.any_sections && laid_between[leaf].in_sections() ? in_sections(split, stated, laid_between[leaf]) : stated;
   }
   [[nodiscard]] constexpr int roles() const { return mesh.size(Axis::stage); }
 };

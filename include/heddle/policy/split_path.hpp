@@ -1,158 +1,85 @@
 // SPDX-License-Identifier: MIT
-// Room: policy. Which signature each leaf uses on one axis, and how values lie between leaves: a shortest path, a block of a Repeat once.
-// Sees: graph, core.  Does not see: memory, processes, instructions.
-// In: a Graph, a number of ranks.  Out: for every leaf a signature and how its output lies between layers, or the leaf where no path goes on.
+// Room: policy. Which signature each leaf uses on one axis, and how values lie between leaves: the cheapest on the graph, a block of a Repeat once.
+// Sees: graph, core, policy/split_cost.  Does not see: memory, processes, instructions.
+// In: a Graph, a number of ranks.  Out: for every leaf a signature and how its output lies between layers, or the leaf where nothing fits.
 #pragma once
 
 #include <cstdint>
 
 #include "heddle/graph/graph.hpp"
 #include "heddle/graph/local_leaf.hpp"
-#include "heddle/policy/layout.hpp"
+#include "heddle/policy/split_cost.hpp"
+#include "heddle/policy/split_graph.hpp"
 
 namespace heddle::policy_room {
 
-/// What a path costs: work and memory of products on every rank first, then elements moved; with what moves first nothing would be split. Layers
-/// without parameters, vectors such as a bias and values are small beside products and what moves: they count last.
-/// {8, 0, 6} is less than {8, 2, 0}: 2 elements that move cost more than 6 beside.
-struct SplitCost {
-  std::int64_t work = 0;
-  std::int64_t moved = 0;
-  std::int64_t beside = 0;
-  [[nodiscard]] constexpr bool less(const SplitCost& other) const {
-    if (work != other.work) return work < other.work;
-    return moved != other.moved ? moved < other.moved : beside < other.beside;
-  }
-  [[nodiscard]] constexpr SplitCost plus(const SplitCost& other) const { return {work + other.work, moved + other.moved, beside + other.beside}; }
-};
-
-/// Elements of a value of `n` that a rank moves, in units of (N-1)/N: a sum in place 2 n, a sum scattered or parts gathered n, a part taken 0.
-[[nodiscard]] constexpr std::int64_t moved_between(Laid from, Laid to, std::int64_t n) {
-  if (from == to || from.replicated()) return 0;
-  return from.partial() && to.replicated() ? 2 * n : n;
-}
-
-/// Paths over leaves 0, 1, 2, ...: each leaf has a signature, and its output lies in one way between layers, in which all that read it find it. What
-/// more than the next leaf reads, the ends of repeated blocks and the output lie whole; or, where sequences are split, as parts along the first
-/// dimension of a sample. The output may lie in parts as the loss takes them.
-struct SplitPath {
+/// Each leaf has a signature, and its output lies in one way between layers, in which all that read it find it. Leaves up to a value that several
+/// read are a tree, as branches are up to where they are joined: its choices are the cheapest from its leaves to its root. If every reader of a value
+/// leaves a term of its gradient, these may be summed once, where the value is made. The output may lie in parts as the loss takes them.
+/// Of Linear<8, 6>, ReLU, Linear<6, 4> over 2 ranks the leaves have states 5, 5 and 8: by columns as it comes, along dimension 0, by rows to a whole.
+struct SplitPath : SplitGraph {
   static constexpr int options = Leaf::most_signatures + 1;  // of a leaf: whole, then its signatures
   static constexpr int ways_between = 4;                     // of its output: whole, as it comes, along the sequence, in sections of its reader
   static constexpr int states = options * ways_between;
-  static constexpr Laid sequence = laid::shard(0);
 
-  const Graph& graph;
-  int ranks = 1;
-  bool splits_sequences = false;
-  bool any_size = false;  ///< as if every size were divisible
-  LossSplit loss{};
-  bool ties_alike = false;
-  Laid tied{};  ///< where ties are alike: how the first parameter of every leaf that shares its parameters lies
+  bool any_size;  ///< as if every size were divisible
+  bool ties_alike;
+  Laid tied;  ///< where ties are alike: how the first parameter of every leaf that shares its parameters lies
 
-  bool shared[Layout::most_leaves]{};                // more than the next leaf reads what this one gives
-  bool whole[Layout::most_leaves]{};                 // it cannot be split along the sequence
-  bool reads_input[Layout::most_leaves]{};           // reads the input of the model
-  bool in_tie[Layout::most_leaves]{};                // shares its parameters
-  bool frozen[Layout::most_leaves]{};                // has parameters that are not trained
-  int times[Layout::most_leaves]{};                  // nodes that run the leaf
-  int inner[Layout::most_leaves]{};                  // those of them whose input needs a gradient
-  std::int16_t read_from[Layout::most_leaves]{};     // 1 + the leaf whose output it reads as its first input, 0: the input of the model
-  std::int16_t from[Layout::most_leaves][states]{};  // state of the leaf before, -1 if none leads here
-  SplitCost cost[states]{};
+  /// What the states of a leaf cost whose reader is still to come; 20 of them.
+  struct Open {
+    int leaf = -1;
+    SplitCost cost[states]{};
+    Laid lies[states]{};
+  };
+  Open open[most_open]{};
+  bool summed_once[Layout::most_leaves]{};           // readers of the output leave terms of its gradient
+  std::int16_t from[Layout::most_leaves][states]{};  // states of the leaves it reads: of the first + states x of the second; -1 if it cannot be
+  std::int8_t end[Layout::most_leaves]{};            // of a shared leaf: its cheapest state
   SplitCost least{};
-  int stuck = -1;      ///< the leaf that no path enters
-  int loss_leaf = -1;  ///< the leaf whose output the loss alone reads, and takes in parts
+  int stuck = -1;  ///< the leaf that nothing fits
 
-  [[nodiscard]] constexpr const Leaf& leaf(int l) const { return graph.leaves[l].leaf; }
-  [[nodiscard]] constexpr int maker(int value) const { return graph.nodes[value - 1].leaf; }
+  constexpr explicit SplitPath(const Graph& of, int parts, bool sequences = false, bool as_if_divisible = false, const LossSplit& of_loss = {},
+                               bool alike = false, Laid how = {})
+      : SplitGraph(of, parts, sequences, of_loss), any_size(as_if_divisible), ties_alike(alike), tied(how) {}
 
-  constexpr void study() {
-    for (int l = 0; l < graph.leaf_count; ++l) {
-      const Shape& out = leaf(l).out.shape;
-      whole[l] = !splits_sequences || leaf(l).reshapes || out.dimensions < 2 || out.sizes[0] % ranks != 0;
-    }
-    const int untrained = graph.last_untrained();
-    for (int n = 0; n < graph.node_count; ++n) {
-      const int l = graph.nodes[n].leaf;
-      ++times[l];
-      frozen[l] = graph.frozen(n);
-      if (graph.nodes[n].tied_to >= 0) in_tie[l] = in_tie[graph.nodes[graph.nodes[n].tied_to].leaf] = true;
-      if (graph.nodes[n].operands[0] > untrained) ++inner[l];
-      for (int k = 0; k < graph.nodes[n].operand_count; ++k) {
-        const int value = graph.nodes[n].operands[k];
-        if (k == 0) read_from[l] = static_cast<std::int16_t>(value == 0 ? 0 : maker(value) + 1);
-        if (value == 0) {
-          reads_input[l] = true;
-        } else if (value != n || maker(value) != l - 1 || leaf(l).operands > 1) {  // not the one reader, next in line
-          shared[maker(value)] = true;
-          if (l > 0) shared[l - 1] = true;  // the same leaf reads that as well: both lie alike
-        }
-      }
-    }
-    const int last = graph.nodes[graph.node_count - 1].leaf;
-    if (loss.takes.sharded() && !shared[last]) loss_leaf = last;
-    shared[last] = whole[last] = true;
-    while (spread_whole()) continue;
-  }
-  /// A leaf of two operands takes them as they lie, and this one cannot take parts of a sequence: it joins values along it.
-  [[nodiscard]] constexpr bool joins_sequences(int l) const {
-    bool takes_parts = leaf(l).operands == 1;
-    for (int i = 0; i < leaf(l).signature_count; ++i) takes_parts = takes_parts || leaf(l).signatures[i].input == sequence;
-    return !takes_parts;
-  }
-  /// Values that one leaf reads lie alike; what a reshape reads, or what is read beside the input of the model, is whole.
-  constexpr bool spread_whole() {
-    bool changed = false;
-    for (int n = 0; n < graph.node_count; ++n) {
-      const Node& node = graph.nodes[n];
-      bool must = reads_input[node.leaf] || leaf(node.leaf).reshapes || joins_sequences(node.leaf);
-      for (int k = 0; k < node.operand_count; ++k) must = must || (node.operands[k] > 0 && whole[maker(node.operands[k])]);
-      reads_input[node.leaf] = reads_input[node.leaf] || must;
-      for (int k = 0; k < node.operand_count; ++k) {
-        if (!must || node.operands[k] == 0 || whole[maker(node.operands[k])]) continue;
-        whole[maker(node.operands[k])] = changed = true;
-      }
-    }
-    return changed;
-  }
   [[nodiscard]] constexpr Signature signature(int l, int state) const {
     if (state / ways_between == 0) return {};
     const Signature& stated = leaf(l).signatures[state / ways_between - 1];
-    return state % ways_between == 3 ? stated.in_sections_of(asked(l)) : stated;
+    return state % ways_between == 3 ? in_sections(leaf(l), stated, asked[l]) : stated;
   }
-  /// The sections in which the one reader of what a leaf gives may take it; whole if there are none.
-  [[nodiscard]] constexpr Laid asked(int l) const {
-    if (l + 1 == graph.leaf_count || shared[l] || read_from[l + 1] != l + 1) return laid::replicate;
-    const Leaf& reader = leaf(l + 1);
-    for (int i = 0; i < reader.signature_count; ++i)
-      if (reader.signatures[i].input.in_sections()) return reader.signatures[i].input;
-    return laid::replicate;
-  }
+  /// How a value lies that several read.
+  [[nodiscard]] constexpr Laid lies(int l) const { return summed_once[l] ? laid::terms_back : whole[l] ? laid::replicate : sequence(l); }
   [[nodiscard]] constexpr Laid laid_between(int l, int state) const {
     const int kind = state % ways_between;
-    return kind == 0 ? laid::replicate : kind == 2 ? sequence : signature(l, state).output;
+    return kind == 0 ? (summed_once[l] ? laid::terms_back : laid::replicate) : kind == 2 ? sequence(l) : signature(l, state).output;
   }
   [[nodiscard]] constexpr bool legal(int l, int state) const {
     const int option = state / ways_between;
+    const int kind = state % ways_between;
     if (option > leaf(l).signature_count || (option == 0 && leaf(l).by_hand)) return false;
-    if (state % ways_between == 3 && (option == 0 || !leaf(l).signatures[option - 1].any_sections || !asked(l).in_sections())) return false;
+    if (kind == 3 && (option == 0 || !leaf(l).signatures[option - 1].any_sections || !asked[l].in_sections())) return false;
     const Signature s = signature(l, state);
     const Laid to = laid_between(l, state);
     if (ties_alike && in_tie[l] && s.parameters[0] != tied) return false;
-    if (state % ways_between == 1 && !s.output.sharded()) return false;
-    if (state % ways_between == 2 && (whole[l] || s.output == sequence)) return false;  // as it comes is enough
-    if (to.sharded() && s.output.sharded() && to != s.output) return false;
+    if (kind == 1 && !s.output.sharded()) return false;
+    if (kind == 2 && (whole[l] || s.output == sequence(l))) return false;  // as it comes is enough
+    if (kind == 3 && to != laid::in_sections_of(asked[l], to)) return false;
+    if ((to.sharded() || s.output.in_sections()) && s.output.sharded() && to != s.output) return false;  // no sections are gathered
     if (leaf(l).reshapes && to != s.output) return false;
     const bool keeps_output = leaf(l).saves == Saves::output || leaf(l).saves == Saves::both;
     if (keeps_output && s.output.partial() && to.sharded()) return false;
-    if (shared[l] && to != (whole[l] ? laid::replicate : sequence) && !(l == loss_leaf && to == loss.takes)) return false;
+    if (shared[l] && to != lies(l) && !(l == loss_leaf && to == loss.takes)) return false;
     return any_size || indivisible_size(leaf(l), s, ranks) == 0;
   }
-  /// The leaf finds its input in `before`. A whole value is cut up for one reader if a person asks for it: a lone Row.
-  [[nodiscard]] constexpr bool takes(int l, int state, Laid before) const {
-    const Laid wanted = signature(l, state).input;
+  /// The leaf finds an operand as `before`. A whole value is cut up for one reader if a person asks for it: a lone Row.
+  [[nodiscard]] constexpr bool takes(int l, int state, int k, Laid before) const {
+    const Signature s = signature(l, state);
+    const Laid wanted = s.operand(k);
+    if (before == laid::terms_back) return wanted.replicated() && s.operand_gradient(k).partial();
     const bool cut = before.replicated() && wanted.sharded() && !wanted.in_sections() && leaf(l).by_hand;
-    return before == wanted || cut || (before == sequence && wanted.replicated() && splits_sequences && !leaf(l).reshapes && leaf(l).operands == 1);
+    const bool gathered = wanted.replicated() && splits_sequences && !leaf(l).reshapes && leaf(l).operands == 1 && source[l][k] > 0;
+    return before == wanted || cut || (gathered && before == sequence(source[l][k] - 1));
   }
   [[nodiscard]] constexpr SplitCost price(int l, int state) const {
     const Signature s = signature(l, state);
@@ -165,7 +92,7 @@ struct SplitPath {
       (leaf(l).parameters[p].shape.dimensions > 1 ? c.work : c.beside) += part(elements, s.parameters[p].sharded());
       if (s.parameter_gradients[p].partial() && !frozen[l]) c.moved += 2 * elements;
     }
-    c.moved += moved_between(s.output, to, leaf(l).out.elements()) + moved_between(to, s.output_gradient, leaf(l).out.elements());
+    c.moved += moved_between(s.output, to.there(), leaf(l).out.elements()) + moved_between(to.back(), s.output_gradient, leaf(l).out.elements());
     if (l == loss_leaf && to.sharded()) c.moved += ranks * loss.terms;
     SplitCost all{c.work * times[l], c.moved * times[l], c.beside * times[l]};
     const bool split = state / ways_between > 0;
@@ -173,56 +100,123 @@ struct SplitPath {
         part(leaf(l).forward_flops + (frozen[l] ? 0 : leaf(l).weight_flops), split) * times[l] + part(leaf(l).input_flops(), split) * inner[l];
     return all;
   }
-  /// What entering a leaf costs beside: its input made as it takes it, the gradient as the value lies.
-  [[nodiscard]] constexpr SplitCost entry_price(int l, int state, Laid before) const {
+  /// What entering a leaf costs beside: its input made as it takes it, the gradient as the value lies. A second operand is taken as it lies.
+  [[nodiscard]] constexpr SplitCost entry_price(int l, int state, int k, Laid before) const {
+    if (k > 0) return {};
     const Signature s = signature(l, state);
+    const Laid there = before.there();
     const std::int64_t n = leaf(l).in.elements();
-    return {0, moved_between(before, s.input, n) * times[l] + moved_between(s.input_gradient, before, n) * inner[l],
-            before == s.input ? 0 : n * times[l]};
+    return {0, moved_between(there, s.input, n) * times[l] + moved_between(s.input_gradient, before.back(), n) * inner[l],
+            there == s.input ? 0 : n * times[l]};
   }
-  /// How a leaf finds its input, where what the leaf before it gives lies as `last`. A branch reads what another one has read, not that.
-  [[nodiscard]] constexpr Laid found_by(int l, Laid last) const {
-    if (read_from[l] == l) return last;
-    return read_from[l] == 0 || whole[read_from[l] - 1] ? laid::replicate : sequence;
+  /// How a value lies that is the input, or that several read.
+  [[nodiscard]] constexpr bool fixed(int made) const { return made == 0 || shared[made - 1]; }
+  [[nodiscard]] constexpr Laid found(int made) const { return made == 0 ? laid::replicate : lies(made - 1); }
+
+  /// Adds the least that an operand costs in state `o`, with the state of the leaf that gives it; false if it cannot be taken so.
+  constexpr bool enter(int l, int o, int k, SplitCost& sum, int& state) const {
+    const int made = source[l][k];
+    state = 0;
+    if (fixed(made)) {
+      if (!takes(l, o, k, found(made))) return false;
+      sum = sum.plus(entry_price(l, o, k, found(made)));
+      return true;
+    }
+    const Open& of = waiting_for(made - 1);
+    bool any = false;
+    SplitCost cheapest{};
+    for (int b = 0; b < states; ++b) {
+      if (from[made - 1][b] < 0 || !takes(l, o, k, of.lies[b])) continue;
+      const SplitCost all = of.cost[b].plus(entry_price(l, o, k, of.lies[b]));
+      if (any && !all.less(cheapest)) continue;
+      any = true;
+      cheapest = all;
+      state = b;
+    }
+    sum = sum.plus(cheapest);
+    return any;
   }
-  /// One step of the path; false if nothing leads to this leaf.
+  [[nodiscard]] constexpr const Open& waiting_for(int l) const {
+    int i = 0;
+    while (open[i].leaf != l) ++i;
+    return open[i];
+  }
+  constexpr Open& place_for(int l) {
+    for (int k = 0; k < leaf(l).operands; ++k)
+      for (Open& each : open)
+        if (!fixed(source[l][k]) && each.leaf == source[l][k] - 1) each.leaf = -1;
+    int i = 0;
+    while (open[i].leaf >= 0) ++i;
+    return open[i];
+  }
+  /// The costs of all states of a leaf; false if nothing fits. A shared leaf ends in its cheapest one, others stay open for their reader.
   constexpr bool extend(int l) {
     SplitCost next[states]{};
-    bool reached = false;
+    int best = -1;
     for (int o = 0; o < states; ++o) {
       from[l][o] = -1;
       if (!legal(l, o)) continue;
-      const SplitCost own = price(l, o);
-      for (int b = 0; b < states; ++b) {
-        if (l == 0 ? b > 0 : from[l - 1][b] < 0) continue;
-        const Laid before = found_by(l, l == 0 ? laid::replicate : laid_between(l - 1, b));
-        if (!takes(l, o, before)) continue;
-        const SplitCost sum = cost[b].plus(own).plus(entry_price(l, o, before));
-        if (from[l][o] >= 0 && !sum.less(next[o])) continue;
-        next[o] = sum;
-        from[l][o] = static_cast<std::int16_t>(b);
-        reached = true;
+      next[o] = price(l, o);
+      int code = 0;
+      bool fits = true;
+      for (int k = 0, times_k = 1, state = 0; k < leaf(l).operands && fits; ++k, times_k *= states) {
+        fits = enter(l, o, k, next[o], state);
+        code += times_k * state;
       }
+      if (!fits) continue;
+      from[l][o] = static_cast<std::int16_t>(code);
+      if (best < 0 || next[o].less(next[best])) best = o;
     }
-    for (int o = 0; o < states; ++o) cost[o] = next[o];
-    return reached;
+    if (best < 0) return false;
+    Open& here = place_for(l);
+    if (shared[l]) {
+      end[l] = static_cast<std::int8_t>(best);
+      least = least.plus(next[best]);
+      return true;
+    }
+    here.leaf = l;
+    for (int o = 0; o < states; ++o) {
+      here.cost[o] = next[o];
+      if (from[l][o] >= 0) here.lies[o] = laid_between(l, o);
+    }
+    return true;
   }
-  /// The states of the cheapest path; false, with `stuck`, if there is none.
-  constexpr bool solve(std::int8_t* chosen) {
-    study();
+  /// False, with `stuck`, if nothing fits.
+  constexpr bool walk() {
+    least = {};
+    for (Open& each : open) each.leaf = -1;
     for (int l = 0; l < graph.leaf_count; ++l)
       if (!extend(l)) {
         stuck = l;
         return false;
       }
-    int best = -1;
-    const int last = graph.leaf_count - 1;
-    for (int o = 0; o < states; ++o)
-      if (from[last][o] >= 0 && (best < 0 || cost[o].less(cost[best]))) best = o;
-    least = cost[best];
-    for (int l = last; l >= 0; --l) {
-      chosen[l] = static_cast<std::int8_t>(best);
-      best = from[l][best];
+    return true;
+  }
+  /// The cheapest states; false, with `stuck`, if there are none. Sums that may be taken once are, one after another, where that costs less.
+  constexpr bool solve(std::int8_t* chosen) {
+    study();
+    bool fits = walk();
+    bool walked = true;
+    for (int l = 0; l < graph.leaf_count; ++l) {
+      if (!may_sum_once(l)) continue;
+      const SplitCost before = least;
+      summed_once[l] = true;
+      const bool now = walk();
+      walked = now && (!fits || least.less(before));
+      if (walked) {
+        fits = true;
+        continue;
+      }
+      summed_once[l] = false;
+      least = before;
+    }
+    if (!walked) fits = walk();
+    if (!fits) return false;
+    for (int l = graph.leaf_count - 1; l >= 0; --l) {
+      if (shared[l]) chosen[l] = end[l];
+      int code = from[l][chosen[l]];
+      for (int k = 0; k < leaf(l).operands; ++k, code /= states)
+        if (!fixed(source[l][k])) chosen[source[l][k] - 1] = static_cast<std::int8_t>(code % states);
     }
     return true;
   }

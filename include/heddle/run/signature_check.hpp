@@ -88,7 +88,7 @@ template <class L, class Compute> struct SplitUnderTest {
         return part_of(from, shape, times, how, ranks, rank);
       };
       part.input = cut(whole.input, leaf.in.shape, rows, signature.input);
-      if (leaf.operands == 2) part.second = cut(whole.second, leaf.other.shape, rows, signature.input);
+      if (leaf.operands == 2) part.second = cut(whole.second, leaf.other.shape, rows, signature.operand(1));
       part.output_gradient = cut(whole.output_gradient, leaf.out.shape, rows, signature.output_gradient);
       for (std::size_t p = 0; p < whole.parameters.size(); ++p)
         part.parameters[p] = cut(whole.parameters[p], leaf.parameters[p].shape, 1, signature.parameters[p]);
@@ -105,7 +105,7 @@ template <class L, class Compute> struct SplitUnderTest {
     if (leaf.statistics.dimensions > 0) compare("its statistics", whole.statistics, statistics, leaf.statistics, rows, signature.statistics);
     compare("the gradient of its input", whole.input_gradient, input_gradients, leaf.in.shape, rows, signature.input_gradient);
     if (leaf.operands == 2)
-      compare("the gradient of its second input", whole.second_gradient, second_gradients, leaf.other.shape, rows, signature.input_gradient);
+      compare("the gradient of its second input", whole.second_gradient, second_gradients, leaf.other.shape, rows, signature.operand_gradient(1));
     for (std::size_t p = 0; p < gradients.size(); ++p)
       compare("the gradient of parameter '" + std::string{leaf.parameters[p].name.view()} + "'", whole.gradients[p], gradients[p],
               leaf.parameters[p].shape, 1, signature.parameter_gradients[p]);

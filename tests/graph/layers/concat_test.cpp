@@ -9,6 +9,7 @@
 #include "heddle/graph/layers/input.hpp"
 #include "heddle/graph/layers/linear.hpp"
 #include "heddle/graph/layers/relu.hpp"
+#include "heddle/graph/local_leaf.hpp"
 #include "heddle/graph/sequential.hpp"
 #include "heddle/graph/trace.hpp"
 
@@ -38,11 +39,14 @@ TEST_CASE("a join keeps nothing, and any other dimension may be split") {
   CHECK(leaf.saves == Saves::nothing);
   CHECK(leaf.operands == 2);
   CHECK_FALSE(leaf.sums);
-  REQUIRE(leaf.signature_count == 2);
+  REQUIRE(leaf.signature_count == 3);
   CHECK(leaf.signatures[0].input == laid::shard(0));
   CHECK(leaf.signatures[1].input == laid::shard(2));
+  const Signature& joins = leaf.signatures[2];  // in sections 4:1, as both values are plain
+  CHECK((joins.input == laid::shard(1) && joins.second == laid::shard(1) && joins.output == laid::shard(1, 2, 4) && joins.any_sections));
+  CHECK(ConcatAlong<1>::describe(of(Shape{2, 4, 3}), of(Shape{2, 9, 3})).signature_count == 2);  // 4 and 9: more sections than are counted
   CHECK(check_joined(leaf, of(Shape{2, 4, 3}), of(Shape{2, 1, 3})).ok());
-  for (int i = 0; i < 2; ++i) CHECK(check_signature(leaf, leaf.signatures[i]).ok());
+  for (int i = 0; i < 3; ++i) CHECK(check_signature(leaf, leaf.signatures[i]).ok());
 }
 
 TEST_CASE("a row is runs of both values") {

@@ -26,8 +26,8 @@ using Inferred = Inference<Chain, Batch<16>, Single>;  // its targets have no el
 struct Letters : Sequential<Input<1>, Embedding<12, 6>, Linear<6, 8>, Tanh, Linear<8, 12>> {};
 struct Begun : Sequential<Input<8>, Linear<8, 6>, Linear<6, 3>> {};  // its input is copied
 using Copied = Trained<Begun, Single>;
-struct Wide : Sequential<Linear<7, 12>, ReLU, Linear<12, 12>, Tanh, Linear<12, 6>> {};
-using InSequence = Plan<Wide, MeanSquaredError, SGD, Batch<12>, TensorParallel<2, SequenceParallel>>;
+struct Steps : Sequential<Input<4, 7>, Linear<7, 12>, Residual<Linear<12, 12>, Tanh, Linear<12, 12>>, Linear<12, 6>> {};
+using InSequence = Plan<Steps, MeanSquaredError, SGD, Batch<12>, TensorParallel<2, SequenceParallel>>;
 using InParts = Plan<Letters, CrossEntropy, SGD, Batch<4>, TensorParallel<2>>;  // the loss takes parts of the output
 
 struct Normed : Sequential<LayerNorm<8>, Linear<8, 6>, RMSNorm<6>, Linear<6, 3>> {};

@@ -3,7 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include "heddle/graph/branches.hpp"
+#include "heddle/graph/layers/concat.hpp"
 #include "heddle/graph/layers/embedding.hpp"
+#include "heddle/graph/layers/norm.hpp"
+#include "heddle/graph/layers/swiglu.hpp"
 #include "heddle/graph/losses/mean_squared_error.hpp"
 #include "heddle/plan/check/check.hpp"
 #include "heddle/policy/tensor_parallel.hpp"
@@ -18,6 +22,7 @@ namespace {
 struct Steps : Sequential<Input<4, 8>, Linear<8, 8>, Residual<Linear<8, 16>, Tanh, Linear<16, 8>>, Linear<8, 8>, GELU, Linear<8, 4>> {};
 struct Mlp : Sequential<Linear<24, 16>, ReLU, Residual<Linear<16, 32>, Tanh, Linear<32, 16>>, GELU, Linear<16, 8>, ReLU, Linear<8, 4>> {};
 using Sequences = Plan<Steps, MeanSquaredError, SGD, Batch<8>, TensorParallel<2, SequenceParallel>>;
+struct Apart : Sequential<LayerNorm<8>, Branches<Concat, Linear<8, 16>, Linear<8, 16>>, SwiGLU, Linear<16, 6>> {};
 struct Gained : Sequential<Linear<8, 16, NoBias>, Gain, ReLU, Linear<16, 8, NoBias>> {};
 struct Writer : Sequential<Input<4>, Embedding<48, 8>, Linear<8, 16>, GELU, Linear<16, 8>, Tanh, Linear<8, 48, NoBias>> {};
 using Texts = Plan<Writer, CrossEntropy, SGD, Batch<8>, TensorParallel<2>>;
@@ -70,6 +75,12 @@ TEST_CASE("a sum over axis tensor that is dropped, doubled, late or along anothe
   CHECK(mutate_reductions<Of<TensorParallel<2>>>() == 6);  // two sums forward, two backward; a gather, and the cut of its gradient
   CHECK(mutate_reductions<Of<TensorParallel<4>, DataParallel<2>>>() == 6);
   CHECK(mutate_reductions<Of<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>() == 6);
+}
+
+TEST_CASE("so does the sum of terms that several readers leave, once, where the value was made") {
+  static_assert(traffic<Trained<Apart, TensorParallel<2>>>().value_collectives(0, BodyOp::reduce_value) == 2);
+  CHECK(mutate_reductions<Trained<Apart, TensorParallel<2>>>() == 2);
+  CHECK(mutate_reductions<Trained<Apart, Hybrid<TensorParallel<2>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>>>() == 2);
 }
 
 TEST_CASE("so does every gather, scatter and cut of sequences that are split in parts") { CHECK(mutate_reductions<Sequences>() >= 10); }

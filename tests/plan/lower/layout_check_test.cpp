@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "heddle/graph/branches.hpp"
 #include "heddle/graph/layers/attention.hpp"
 #include "heddle/graph/layers/input.hpp"
 #include "heddle/graph/tied.hpp"
@@ -22,6 +23,8 @@ namespace {
 template <int S, class Order, int M = 4> using In = Pipeline<Balanced<S>, Order, Microbatches<M>>;
 
 struct Attending : Sequential<Input<3, 4>, Linear<4, 12>, SelfAttention<Heads<2>>, Linear<4, 5>> {};
+
+struct Beside : Sequential<Linear<5, 8>, Branches<Add, Linear<8, 6>, Linear<8, 6, NoBias>>, Linear<6, 5>> {};
 
 /// The sentence about the layout of a plan after a change; lower(request) says the same.
 template <class ThePlan, class Change> std::string refused(Change change) {
@@ -151,6 +154,21 @@ TEST_CASE("what lies in sections is given and taken so: no policy may let it be 
       refused<Split>([](Layout& l) { l.laid_between[2] = laid::shard(1, 2); }) ==
       "[heddle.M15] SelfAttention<Heads<2>> gives its output Shard<1>, but it is to lie between layers Shard<1> in sections 1:1: nothing is gathered "
       "or cut in sections. Fix: let it lie as it is given.");
+}
+
+TEST_CASE("every reader of a value leaves a term of its gradient where that is to be summed once, and the loss leaves none") {
+  using Split = Trained<Beside, TensorParallel<2>>;
+  static_assert(RequestOf<Split>::layout.laid_between[0] == laid::terms_back);
+  CHECK(refused<Split>([](Layout& l) { l.signature[2] = 0; }) ==
+        "[heddle.M15] Linear<8, 6, NoBias> takes its input Replicate and gives a gradient of it Replicate, but the value lies Replicate with terms "
+        "of its "
+        "gradient, which every reader leaves as a term. Fix: let it lie Replicate.");
+  CHECK(begins(refused<Split>([](Layout& l) { l.laid_between[3] = laid::terms_back; }), "[heddle.M15] "));
+  CHECK(begins(refused<Split>([](Layout& l) { l.laid_between[4] = laid::terms_back; }),
+               "[heddle.M15] the output lies Replicate with terms of its gradient, but the loss leaves no terms."));
+  LoweringRequest whole = request_of<Split>();
+  whole.layout.laid_between[0] = laid::replicate;  // each reader then has its own sum
+  CHECK((check_layout(whole.graph, whole.layout).ok() && lower(whole).fault().ok()));
 }
 
 TEST_CASE("a policy of one's own is asked at build what a layout that is data is asked") {

@@ -93,6 +93,7 @@ template <class... Options> struct SelfAttention {
     const int last = in.shape.dimensions - 1;
     const std::int64_t positions = in.shape.sizes[last - 1];
     leaf.out.shape.sizes[last] = in.shape.last() / all_heads * Said::heads();
+    leaf.out.sequence = static_cast<std::int8_t>(last - 1);
     leaf.statistics = in.shape;
     leaf.statistics.sizes[last] = Said::heads();
     const std::int64_t seen = causal ? (positions + 1) / 2 : positions;  // by one position: half of them, without the half of one that the mean has beyond it

@@ -78,6 +78,7 @@ template <std::int64_t Channels, class... Options> struct BatchNorm2d {
     leaf.saves = Saves::input;
     leaf.weights_read = false;  // what the weight multiplies is made of the input and its statistics
     if (leaf.fault = refusal(leaf, in); !leaf.fault.ok()) return leaf;
+    leaf.out.sequence = -1;  // whatever the value before it has: the first dimension is channels
     const std::int64_t values = in.elements() / in.shape.sizes[0];
     leaf.statistics = Shape{Channels, 2};
     leaf.rows_together = values == 1 ? 2 : 1;

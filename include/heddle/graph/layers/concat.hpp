@@ -10,12 +10,14 @@
 #include "heddle/core/rule.hpp"
 #include "heddle/core/shape.hpp"
 #include "heddle/graph/leaf.hpp"
+#include "heddle/graph/sections.hpp"
 
 namespace heddle::graph_room {
 
 inline constexpr int last_dimension = -1;
 
-/// Joins branches one behind another along dimension D of a sample, from left to right; the batch is not counted.
+/// Joins branches one behind another along dimension D of a sample, from left to right; the batch is not counted. Branches that are split along D
+/// over ranks are joined in sections: each rank has its part of each branch, and nothing is gathered if what reads them takes sections.
 ///
 /// Shape   (B, ..., n, ...) and (B, ..., m, ...) become (B, ..., n + m, ...)
 /// Errors  G01 if there is no such dimension, G02 if the branches differ in another one, or give token ids
@@ -48,7 +50,10 @@ template <int D> struct ConcatAlong {
     leaf.out.shape.sizes[along] += second.shape.sizes[along];
     for (int d = 0; d < first.shape.dimensions; ++d)
       if (d != along) leaf.splits({laid::shard(d), laid::shard(d), laid::shard(d), laid::shard(d), {}, {}});
-    return leaf;
+    const Laid joined = sections_of_two(along, first.shape.sizes[along], second.shape.sizes[along]);
+    if (!joined.sharded()) return leaf;
+    const PartsOfTwo parts = parts_of_two(joined, first.shape.sizes[along], second.shape.sizes[along]);
+    return leaf.splits(Signature{parts.first, joined, parts.first, joined, {}, {}}.with_second(parts.second).with_any_sections());
   }
 };
 

@@ -35,6 +35,7 @@ template <std::int64_t Vocabulary, std::int64_t Features> struct Embedding {
     leaf.fault = refusal(leaf, in);
     if (!leaf.fault.ok()) return leaf;
     leaf.out.shape.append(Features);
+    leaf.out.sequence = static_cast<std::int8_t>(in.shape.dimensions - 1);  // tokens follow one another along the last dimension of the ids
     leaf.with({"weight", Shape{Vocabulary, Features}, Initial::normal});
     const Laid last = laid::shard(in.shape.dimensions);
     leaf.splits(Signature{laid::replicate, laid::partial, laid::partial, laid::replicate, {}, {}}  // rows of the table

@@ -12,6 +12,8 @@ namespace heddle::graph_room {
 
 /// First layer of a model that begins with a layer of any shape: Sequential<Input<28, 28>, Flatten, Linear<784, 50>>.
 ///
+/// Of two sizes the first is marked as a sequence of positions; images have channels first, and no sequence.
+///
 /// Shape   (B, Sizes...) stays as it is
 /// Errors  G06 if a size is below 1, G19 for a fifth dimension, G21 for more elements than can be counted; G01 if it is not the first layer
 /// Tested  graph/layers/input_test, fail/G06_input_of_negative_sizes, fail/G19_input_of_five_dimensions
@@ -20,6 +22,7 @@ template <int... Sizes> struct Input {
   static constexpr Spec takes() {
     Spec spec;
     for (const int size : std::initializer_list<int>{Sizes...}) spec.shape.append(size);
+    if (sizeof...(Sizes) == 2) spec.sequence = 0;
     return spec;
   }
   static constexpr Leaf describe(Spec in) {

@@ -13,6 +13,8 @@ namespace heddle::graph_room {
 
 /// The last dimension split into Sizes, as torch.nn.Unflatten(-1, sizes): no arithmetic, nothing saved.
 ///
+/// Of a value of one dimension that becomes two the first is marked as a sequence of positions; else a mark stays where it is.
+///
 /// Shape   Unflatten<8, 64>: (..., 512) becomes (..., 8, 64)
 /// Errors  G06 if a size is below 1; G07 if no size is named, the product of Sizes is not the last dimension, or the result has too many dimensions
 /// Tested  graph/layers/unflatten_test, compute/eigen/reshape_test
@@ -29,6 +31,7 @@ template <std::int64_t... Sizes> struct Unflatten {
     if (!leaf.fault.ok()) return leaf;
     if (leaf.out.shape.dimensions > 0) --leaf.out.shape.dimensions;
     for (int i = 0; i < count; ++i) leaf.out.shape.append(sizes[i]);
+    if (in.shape.dimensions == 1) leaf.out.sequence = static_cast<std::int8_t>(count == 2 ? 0 : -1);
     return leaf;
   }
 

@@ -105,8 +105,8 @@ struct FlowLeaf {
     takes = lies(leaf.in.shape, s.input);
     if (leaf.operands == 2) {
       other = leaf.other.elements();
-      takes_other = lies(leaf.other.shape, s.input);
-      gives_other_back = lies(leaf.other.shape, s.input_gradient);
+      takes_other = lies(leaf.other.shape, s.operand(1));
+      gives_other_back = lies(leaf.other.shape, s.operand_gradient(1));
     }
     gives = lies(leaf.out.shape, s.output);
     takes_back = lies(leaf.out.shape, s.output_gradient);

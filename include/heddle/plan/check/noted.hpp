@@ -91,8 +91,8 @@ struct NotedModel {
       return noted_otherwise(what, all.spelled.view(), part.elements(), of.elements() / (how.sharded() ? ranks : 1));
     };
     if (!is_part(is.in.shape, all.in.shape, splits.input, ranks)) return size("the size of the input of ", is.in.shape, all.in.shape, splits.input);
-    if (all.operands == 2 && !is_part(is.other.shape, all.other.shape, splits.input, ranks))
-      return size("the size of the second input of ", is.other.shape, all.other.shape, splits.input);
+    if (all.operands == 2 && !is_part(is.other.shape, all.other.shape, splits.operand(1), ranks))
+      return size("the size of the second input of ", is.other.shape, all.other.shape, splits.operand(1));
     if (!is_part(is.out.shape, all.out.shape, splits.output, ranks))
       return size("the size of the output of ", is.out.shape, all.out.shape, splits.output);
     if (!is_part(is.statistics, all.statistics, splits.statistics, ranks))
@@ -122,6 +122,7 @@ struct NotedModel {
     const Signature& is = noted.split.signatures[l];
     const std::string_view of = whole.leaves[l].leaf.spelled.view();
     if (is.input != splits.input) return noted_otherwise("the input of ", of, is.input, splits.input);
+    if (is.second != splits.second) return noted_otherwise("the second input of ", of, is.second, splits.second);
     if (is.output != splits.output) return noted_otherwise("the output of ", of, is.output, splits.output);
     if (is.input_gradient != splits.input_gradient)
       return noted_otherwise("the gradient of the input of ", of, is.input_gradient, splits.input_gradient);
@@ -134,8 +135,10 @@ struct NotedModel {
         return noted_otherwise("the gradient of a parameter of ", of, is.parameter_gradients[k], splits.parameter_gradients[k]);
     }
     const Laid between = from.layout.laid_between[l];
-    return noted.split.laid_between[l] == between ? Diagnosis{}
-                                                  : noted_otherwise("the output between layers of ", of, noted.split.laid_between[l], between);
+    if (const Laid lies = noted.split.laid_between[l]; lies != between.there())
+      return noted_otherwise("the output between layers of ", of, lies, between.there());
+    const Laid back = noted.split.gradient_between[l];
+    return back == between.back() ? Diagnosis{} : noted_otherwise("the gradient between layers of the output of ", of, back, between.back());
   }
   /// What does not change when a leaf is divided, as one number.
   [[nodiscard]] static constexpr std::int64_t facts(const TracedLeaf& t) {

@@ -64,10 +64,10 @@ struct PlacementCheck {
     const Signature& s = g.signature(n);
     const int value = g.nodes[n].operands[entry.operand];
     const int at = again(e, entry) ? e - 2 : e - 1;
-    if (g.laid_between(n + 1).code != s.output_gradient.code && (g.nodes[n].operand_count == 1 || is_first(e, n)))
-      expect(at, n, "the gradient of the output of ", g.laid_between(n + 1), s.output_gradient, entry.c, true);
-    if (entry.d.set() && s.input_gradient.code != g.laid_between(value).code)
-      expect(e + 1, n, "the gradient of the input of ", s.input_gradient, g.laid_between(value), entry.d, false);
+    if (const Laid from = g.gradient_between(n + 1); from.code != s.output_gradient.code && (g.nodes[n].operand_count == 1 || is_first(e, n)))
+      expect(at, n, "the gradient of the output of ", from, s.output_gradient, entry.c, true);
+    if (const Laid from = s.operand_gradient(entry.operand), to = g.gradient_between(value); entry.d.set() && from.code != to.code)
+      expect(e + 1, n, "the gradient of the input of ", from, to, entry.d, false);
   }
   /// Of a split backward, a leaf whose input needs no gradient: it is run in the weight body alone, which reads what is laid here.
   [[nodiscard]] constexpr bool only_weighs(int node) const {
@@ -88,7 +88,7 @@ struct PlacementCheck {
   }
   /// A sum has no entry of its own backward: its gradient is laid once, if anybody needs it, and handed on.
   constexpr void sum(int node, bool needed) {
-    const Laid from = p.graph->laid_between(node + 1);
+    const Laid from = p.graph->gradient_between(node + 1);
     const Laid to = p.graph->signature(node).output_gradient;
     if (from == to) return;
     int times = 0;
@@ -101,7 +101,7 @@ struct PlacementCheck {
     int next = e + 1;
     while (next < body.end && !passes_back(p.entries[next].what)) ++next;
     if ((before >= 0 && before < node) || (next < body.end && p.entries[next].node > node))
-      refuse(node, "the gradient of the output of ", p.graph->laid_between(node + 1), p.graph->signature(node).output_gradient);
+      refuse(node, "the gradient of the output of ", p.graph->gradient_between(node + 1), p.graph->signature(node).output_gradient);
   }
   /// The loss takes the whole output; or parts of it, with the terms of all parts gathered just before.
   constexpr void loss(int e, const Entry& entry) {

@@ -78,10 +78,10 @@ struct BackwardWriter {
     return buffers.count - 1;
   }
   constexpr Place aside(std::int64_t bytes) { return Place{Place::scratch, space.take(bytes)}; }
-  constexpr int fresh(int value) {
-    const std::int64_t bytes = in.held().value(value);
-    return buffer(reread[value] ? out.take(chunk_in_hand, PoolKind::gradient_reread, bytes) : aside(bytes));
+  constexpr Place room(bool read_again, std::int64_t bytes) {
+    return read_again ? out.take(chunk_in_hand, PoolKind::gradient_reread, bytes) : aside(bytes);
   }
+  constexpr int fresh(int value) { return buffer(room(reread[value], in.held().value(value))); }
   /// The gradient that a leaf with parameters reads, also where a sum or a reshape hands it on unchanged.
   constexpr void find_reread(int first, int last) {
     for (int n = first; n < last; ++n) {
@@ -169,7 +169,7 @@ struct BackwardWriter {
       return give_term(entry, node, value, leaves_at[value]);
     }
     const bool kept = !reread[value] || buffers.data[own].place.pool != Place::scratch;
-    const bool as_it_lies = in.graph.signature(node).input_gradient.code == in.graph.laid_between(value).code;
+    const bool as_it_lies = in.graph.signature(node).operand_gradient(operand).code == in.graph.gradient_between(value).code;
     const bool in_place = leaf.elementwise && buffers.data[own].uses == 1 && kept && as_it_lies;
     if (in_place) ++buffers.data[own].uses;
     const int term = in_place ? own : fresh(value);
@@ -223,24 +223,26 @@ struct BackwardWriter {
   }
   /// The gradient of the output as the leaf takes it: as the value lies, or made of it. Gives up `own`.
   constexpr int take_gradient(int node, int own) {
-    const Laid from = in.graph.laid_between(node + 1);
+    const Laid from = in.graph.gradient_between(node + 1);
     const Laid to = in.graph.signature(node).output_gradient;
     if (from.code == to.code) return own;
     const Shape whole = in.held().whole_output(node);
-    const std::int64_t bytes = in.held().given(node);
-    const int taken = buffer(split && reread[node + 1] ? out.take(chunk_in_hand, PoolKind::gradient_reread, bytes) : aside(bytes));
+    if (sums_in_place(from, to)) {  // no other value has this buffer: a sum or a reshape hands on no terms
+      out.append_conversion(in, node, whole, from, to, {}, {}, buffers.data[own].place);
+      return own;
+    }
+    const int taken = buffer(room(reread[node + 1], in.held().given(node)));
     lay(node, whole, from, to, buffers.data[own].place, buffers.data[taken].place);
     drop(own);
     return taken;
   }
-  /// The gradient of the input goes to `term` as the value lies; a sum over axis tensor is taken before it is added to anything.
+  /// The gradient of the input goes to `term` as that of the value lies: whole, in parts, or as terms that are summed where the value was made.
   constexpr void give_term(Entry& entry, int node, int value, const Place& term) {
-    const Laid from = in.graph.signature(node).input_gradient;
-    const Laid to = in.graph.laid_between(value);
+    const Laid from = in.graph.signature(node).operand_gradient(entry.operand), to = in.graph.gradient_between(value);
     entry.d = term;
     if (from.code == to.code) return;
     const Shape whole = in.held().whole_input(node);
-    if (from.partial() && to.replicated()) return out.append_conversion(in, node, whole, from, to, {}, {}, term);
+    if (sums_in_place(from, to)) return out.append_conversion(in, node, whole, from, to, {}, {}, term);
     entry.d = aside(in.held().taken(node));
     drop_gathered();
     lay(node, whole, from, to, entry.d, term);

@@ -54,8 +54,9 @@ struct HeldBytes {
   }
   /// Of the gradient of an output, where the leaf takes it in another way than the value lies.
   [[nodiscard]] constexpr std::int64_t laid_gradient(int node) const {
-    const bool differs = graph.split.any() && graph.signature(node).output_gradient.code != graph.laid_between(node + 1).code;
-    return differs ? given(node) : 0;
+    if (!graph.split.any()) return 0;
+    const Laid from = graph.gradient_between(node + 1), to = graph.signature(node).output_gradient;
+    return from.code == to.code || sums_in_place(from, to) ? 0 : given(node);
   }
   /// The most that one node lays aside, with its own values: of these `of_taken` and `of_given` bytes lie in scratch. A forward takes its input and
   /// lays its output in another way, a backward the gradients, and what it reads again.
@@ -63,6 +64,7 @@ struct HeldBytes {
     if (!graph.split.any()) return of_taken + of_given;
     const Signature& how = graph.signature(node);
     const Laid before = graph.laid_between(graph.nodes[node].operands[0]), behind = graph.laid_between(node + 1);
+    const Laid handed = graph.gradient_between(graph.nodes[node].operands[0]), back = graph.gradient_between(node + 1);
     const Shape in = whole_input(node), out = whole_output(node);
     const bool keeps = keeps_output(graph, node);
     const std::int64_t input = graph.converts_input(node) ? taken(node) : 0, output = keeps ? 0 : given(node);
@@ -70,16 +72,15 @@ struct HeldBytes {
     const std::int64_t to_take = input > 0 ? on_the_way(in, before, how.input) : 0;
     const std::int64_t to_lay = keeps ? 0 : on_the_way(out, how.output, behind);
     const std::int64_t of_output = laid_gradient(node), own = of_output > 0 ? of_output : of_given;
-    const bool sums_in_place = how.input_gradient.partial() && before.replicated();
-    const bool differs = how.input_gradient.code != before.code && !sums_in_place;
+    const bool differs = how.input_gradient.code != handed.code && !sums_in_place(how.input_gradient, handed);
     const std::int64_t of_input = differs ? taken(node) : 0;
     const std::int64_t all[] = {of_taken + of_given + input + to_take,
                                 of_taken + of_given + input + output,
                                 of_taken + of_given + output + to_lay,
-                                of_given + of_output + (of_output > 0 ? on_the_way(out, behind, how.output_gradient) : 0),
+                                of_given + of_output + (of_output > 0 ? on_the_way(out, back, how.output_gradient) : 0),
                                 own + gathered + (gathered > 0 ? to_take : 0),
                                 own + gathered + of_taken + of_input,
-                                own + of_taken + of_input + (differs ? on_the_way(in, how.input_gradient, before) : 0)};
+                                own + of_taken + of_input + (differs ? on_the_way(in, how.input_gradient, handed) : 0)};
     std::int64_t most = 0;
     for (const std::int64_t each : all)
       if (each > most) most = each;

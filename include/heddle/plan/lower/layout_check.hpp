@@ -130,7 +130,7 @@ namespace heddle::plan_room {
     const Signature how = layout.signature_of(graph, l);
     if (const Diagnosis found = check_signature(leaf, how); !found.ok())
       return Diagnosis{found.code, ""} << "signature " << named - 1 << " of " << leaf.spelled.view() << ' ' << found.words.view();
-    const Laid between = layout.laid_between[l];
+    const Laid between = layout.laid_between[l].there();
     if (!lies_somehow(between) || between.partial() || (between.sharded() && between.dimension() >= leaf.out.shape.dimensions))
       return broken_layout() << "the output of " << leaf.spelled.view() << " is to lie between layers in a way that " << leaf.out.shape
                              << " cannot. Fix: answer laid::replicate or one of its dimensions.";
@@ -145,9 +145,14 @@ namespace heddle::plan_room {
   }
   for (int n = 0; n < graph.node_count; ++n) {
     const Node& node = graph.nodes[n];
-    const Laid takes = layout.signature_of(graph, node.leaf).input;
+    const Signature how = layout.signature_of(graph, node.leaf);
     for (int k = 0; k < node.operand_count; ++k) {
+      const Laid takes = how.operand(k);
       const Laid lies = node.operands[k] == 0 ? laid::replicate : layout.laid_between[graph.nodes[node.operands[k] - 1].leaf];
+      if (lies == laid::terms_back && (node.operand_count > 1 || !takes.replicated() || !how.operand_gradient(k).partial()))
+        return broken_layout() << graph.leaves[node.leaf].leaf.spelled.view() << " takes its input " << takes << " and gives a gradient of it "
+                               << how.operand_gradient(k) << ", but the value lies " << lies
+                               << ", which every reader leaves as a term. Fix: let it lie Replicate.";
       if ((takes.in_sections() || lies.in_sections()) && takes != lies)
         return broken_layout() << graph.leaves[node.leaf].leaf.spelled.view() << " takes its input " << takes << ", but it lies " << lies
                                << ": nothing is gathered or cut in sections. Fix: let it lie as it is taken.";
@@ -164,6 +169,7 @@ namespace heddle::plan_room {
   }
   const Laid out = layout.laid_between[graph.nodes[graph.node_count - 1].leaf];
   const LossSplit& loss = layout.loss;
+  if (out == laid::terms_back) return broken_layout() << "the output lies " << out << ", but the loss leaves no terms. Fix: let it lie Replicate.";
   if (out.sharded() && (loss.takes != out || loss.terms < 1 || loss.terms > most_elements))
     return broken_layout() << "the output lies in parts, " << out << ", but the loss takes it " << loss.takes << " with " << loss.terms
                            << " terms of a row. Fix: let the last layer give its output whole.";

@@ -17,18 +17,20 @@ template <int Leaves> struct LocalLeaves {
   TracedLeaf leaves[std::size_t{most}]{};
   Signature signatures[std::size_t{most}]{};
   Laid laid_between[std::size_t{most}]{};
+  Laid gradient_between[std::size_t{most}]{};
   Spec spec_between[std::size_t{most}]{};
 };
 
 /// All leaves divided by their signatures, in tables of another owner. Paths, types and what a leaf is called stay those of the whole leaf.
 constexpr void divide_leaves(const Graph& graph, const Layout& layout, TracedLeaf* leaves, Signature* signatures, Laid* laid_between,
-                             Spec* spec_between) {
+                             Laid* gradient_between, Spec* spec_between) {
   const int ranks = layout.mesh.size(Axis::tensor);
   for (int l = 0; l < graph.leaf_count; ++l) {
     signatures[l] = layout.signature_of(graph, l);
     leaves[l] = graph.leaves[l];
     leaves[l].leaf = local_leaf(graph.leaves[l].leaf, signatures[l], ranks);
-    laid_between[l] = layout.laid_between[l];
+    laid_between[l] = layout.laid_between[l].there();
+    gradient_between[l] = layout.laid_between[l].back();
     spec_between[l] = graph.leaves[l].leaf.out;
     divide(spec_between[l].shape, laid_between[l], ranks);
   }
@@ -36,7 +38,8 @@ constexpr void divide_leaves(const Graph& graph, const Layout& layout, TracedLea
 
 template <int Leaves> [[nodiscard]] constexpr LocalLeaves<Leaves> divide_leaves(const Graph& graph, const Layout& layout) {
   LocalLeaves<Leaves> local;
-  if constexpr (Leaves > 0) divide_leaves(graph, layout, local.leaves, local.signatures, local.laid_between, local.spec_between);
+  if constexpr (Leaves > 0)
+    divide_leaves(graph, layout, local.leaves, local.signatures, local.laid_between, local.gradient_between, local.spec_between);
   return local;
 }
 
@@ -48,7 +51,7 @@ template <class Request> struct Localised {
     Graph g = Request::graph;
     if (ranks == 1) return g;
     g.leaves = local.leaves;
-    g.split = GraphSplit{local.signatures, local.laid_between, local.spec_between, ranks};
+    g.split = GraphSplit{local.signatures, local.laid_between, local.gradient_between, local.spec_between, ranks};
     return g;
   }();
 };

@@ -93,10 +93,11 @@ class LoweredPlan {
       auto* const leaves = store.make<TracedLeaf>(graph.leaf_count);
       auto* const signatures = store.make<Signature>(graph.leaf_count);
       auto* const lies = store.make<Laid>(graph.leaf_count);
+      auto* const back = store.make<Laid>(graph.leaf_count);
       auto* const parts = store.make<Spec>(graph.leaf_count);
-      divide_leaves(request.graph, request.layout, leaves, signatures, lies, parts);
+      divide_leaves(request.graph, request.layout, leaves, signatures, lies, back, parts);
       graph.leaves = leaves;
-      graph.split = GraphSplit{signatures, lies, parts, ranks};
+      graph.split = GraphSplit{signatures, lies, back, parts, ranks};
     }
     /// The cut gives way to one that fits the budget, if the request asks so.
     void fit() {

@@ -84,6 +84,7 @@ struct SharedTables {
     if (!graph->split.any()) return first;
     const Node* const nodes = graph->nodes;  // no calls: compilers count them, twice for each layer
     const Laid* const between = graph->split.laid_between;
+    const Laid* const back = graph->split.gradient_between;
     int forward = 0, backward = 0;
     for (int n = 0, count = graph->node_count; n < count; ++n) {
       const Node& node = nodes[n];
@@ -91,10 +92,11 @@ struct SharedTables {
       const int from = node.operands[0];
       const std::int16_t takes = from == 0 ? laid::replicate.code : between[nodes[from - 1].leaf].code;
       const std::int16_t gives = between[node.leaf].code;
+      const std::int16_t handed = from == 0 ? laid::replicate.code : back[nodes[from - 1].leaf].code;
       forward += (takes != s.input.code ? 1 : 0) + (gives != s.output.code ? 1 : 0);
       if (!training) continue;
       if (takes != s.input.code && takes >= 0) backward += layout->order.splits_backward ? 2 : 1;
-      backward += (gives != s.output_gradient.code ? 1 : 0) + (takes != s.input_gradient.code ? 1 : 0);
+      backward += (back[node.leaf].code != s.output_gradient.code ? 1 : 0) + (handed != s.input_gradient.code ? 1 : 0);
       for (int k = 0, all = node.parameter_count; k < all; ++k) backward += s.parameter_gradients[k].code == laid::partial.code ? 1 : 0;
     }
     return first + 2 + forward * (recomputes ? 2 : 1) + backward;

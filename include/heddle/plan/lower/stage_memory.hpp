@@ -205,7 +205,8 @@ template <class Arrays> struct StageMemory : Arrays {
       for (int n = cut.piece_node[p]; n < cut.piece_node[p + 1]; ++n) {
         if (facts.root[n + 1] == n + 1 && facts.framed[n + 1]) framed[p + 1] += request.held().value(n + 1);
         if (!facts.again[n]) framed[p + 1] += request.held().beside(n);
-        if (graph.nodes[n].trained_count() > 0) reread[p + 1] += request.held().value(n + 1) + request.held().laid_gradient(n);
+        const std::int64_t laid = request.held().laid_gradient(n);
+        if (graph.nodes[n].trained_count() > 0 || (laid > 0 && graph.leaf(n).hands_on())) reread[p + 1] += request.held().value(n + 1) + laid;
         for (int k = 0; k < graph.nodes[n].parameter_count && graph.split.any(); ++k)
           if (const std::int64_t all = graph.leaf(n).parameters[k].shape.elements(); graph.signature(n).parameters[k].partial() && all > zeros[p])
             zeros[p] = all;

@@ -22,6 +22,9 @@ enum class BodyKind : std::uint8_t { forward, backward, input, weight };
 
 [[nodiscard]] constexpr bool travels(Laid from, Laid to) { return conversion(from, to) != BodyOp::slice_value; }
 
+/// A term on each rank becomes the sum where it lies.
+[[nodiscard]] constexpr bool sums_in_place(Laid from, Laid to) { return from.partial() && to.replicated(); }
+
 [[nodiscard]] constexpr bool converts(BodyOp what) { return what >= BodyOp::reduce_value && what <= BodyOp::slice_value; }
 
 /// The backward of a leaf, or the part of it that gives the gradient of the input.
