@@ -9,6 +9,7 @@
 
 #include "heddle/core/rule.hpp"
 #include "heddle/plan/check/flat.hpp"
+#include "heddle/plan/check/restated.hpp"
 #include "heddle/plan/program/alignment.hpp"
 #include "heddle/plan/program/program.hpp"
 
@@ -31,9 +32,9 @@ struct ArenaCheck {
     const Storage& storage = p.storage;
     const std::int64_t flat = map[RegionKind::parameters].elements();
     const std::int64_t all = map[RegionKind::gradients].elements();
-    region(
-        {RegionKind::parameters, "the parameters", Addressing::flat, float_bytes * flat / storage.parameter_parts(), 1, storage.parameter_parts()});
-    const int parts = storage.parameter_parts();
+    region({RegionKind::parameters, "the parameters", Addressing::flat, float_bytes * flat / slices_of(storage, storage.parameters), 1,
+            slices_of(storage, storage.parameters)});
+    const int parts = slices_of(storage, storage.parameters);
     region({RegionKind::frozen, "the frozen parameters", Addressing::flat, 0, 1, parts});
     if (storage.parameters && storage.keeps) {
       region({RegionKind::gathered, "the gathered units", Addressing::flat, float_bytes * all});
@@ -43,15 +44,16 @@ struct ArenaCheck {
       region({RegionKind::thawed, "ring of gathered frozen units, slot ", Addressing::ring, 0, 2});
     }
     if (trains) {
-      region({RegionKind::gradients, "level ", Addressing::flat, float_bytes * all / storage.gradient_parts(), p.batch.levels(),
-              storage.gradient_parts()});
+      region({RegionKind::gradients, "level ", Addressing::flat, float_bytes * all / slices_of(storage, storage.gradients), gradient_copies(p.batch),
+              slices_of(storage, storage.gradients)});
       if (storage.gradients) region({RegionKind::fresh, "ring of unreduced units, slot ", Addressing::ring, 0, 2});
       if (storage.adds_slices) region({RegionKind::arrived, "ring of arrived slices, slot ", Addressing::ring, 0, 2, storage.parts});
       for (int t = 0; t < p.transfer_count && p.use_count > 0; ++t)
         if (const Transfer& sent = p.transfers[t]; sent.use >= 0 && sent.to_role == role)
           put("the room of transfer ", t, map[RegionKind::ties].begin + sent.target.offset, p.bytes(sent).value);
-      region({RegionKind::states, "state ", Addressing::flat, float_bytes * flat / storage.state_parts(), states, storage.state_parts()});
-      if (role == p.loss_role()) put("the loss", 0, map[RegionKind::losses].begin, float_bytes * (p.batch.rank_grains() + 1));
+      region({RegionKind::states, "state ", Addressing::flat, float_bytes * flat / slices_of(storage, storage.states), states,
+              slices_of(storage, storage.states)});
+      if (role == p.loss_role()) put("the loss", 0, map[RegionKind::losses].begin, float_bytes * (grains_of_step(p.batch) + 1));
       put("the norms", 0, map[RegionKind::norms].begin, float_bytes * p.norm_floats());
     }
     put("the zeros", 0, map[RegionKind::zeros].begin, float_bytes * most_zeros());

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "heddle/core/rule.hpp"
+#include "heddle/plan/check/restated.hpp"
 #include "heddle/plan/program/program.hpp"
 
 namespace heddle::plan_room {
@@ -51,13 +52,13 @@ struct BucketFlow {
   int b = 0;
   for (int n = 0; n < graph.node_count; ++n) {
     const Node& node = graph.nodes[n];
-    if (node.trained_count() == 0) continue;
+    if (gradients_of(node) == 0) continue;
     int tried = 0;
     while (tried < p.bucket_count && !holds(p.buckets[b], p.parameters[node.first_parameter])) {
       b = b == 0 ? p.bucket_count - 1 : b - 1;
       ++tried;
     }
-    for (int k = 0; k < node.trained_count(); ++k) {
+    for (int k = 0; k < gradients_of(node); ++k) {
       if (tried == p.bucket_count || !holds(p.buckets[b], p.parameters[node.first_parameter + k]) || (in_rings && p.bucket_of_node[n] != b))
         return Diagnosis{Code{'S', 17}, ""} << "the gradient of parameter '" << graph.parameter_name(n, k).view()
                                             << "' lies in no bucket that is reduced and stepped for it. Fix: let a bucket hold all parameters of a "

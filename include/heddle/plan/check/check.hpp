@@ -18,6 +18,7 @@
 #include "heddle/plan/check/loss_scaling.hpp"
 #include "heddle/plan/check/placements.hpp"
 #include "heddle/plan/check/ranges.hpp"
+#include "heddle/plan/check/restated.hpp"
 #include "heddle/plan/check/rules.hpp"
 #include "heddle/plan/check/same_on_ranks.hpp"
 #include "heddle/plan/check/slices.hpp"
@@ -93,7 +94,7 @@ template <class Lists> [[nodiscard]] Diagnosis rendezvous(const Lists& lists, La
   std::vector<int> made(nodes);
   DataFlow flow{p,
                 {values.data(), gradients.data(), terms.data()},
-                {pools.data(), tensors.data(), p.batch.grain_rows, p.batch.grains(), bytes_of(p.graph->input.type)},
+                {pools.data(), tensors.data(), p.batch.grain_rows, grains_of(p.batch), bytes_of(p.graph->input.type)},
                 leaves.data(),
                 made.data()};
   flow.run();

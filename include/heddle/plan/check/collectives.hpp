@@ -9,6 +9,7 @@
 
 #include "heddle/core/rule.hpp"
 #include "heddle/plan/check/noted.hpp"
+#include "heddle/plan/check/restated.hpp"
 #include "heddle/plan/program/conversion.hpp"
 #include "heddle/plan/program/program.hpp"
 
@@ -32,12 +33,12 @@ struct FollowingCollective {
     c.target = of_place(entry.what == BodyOp::gather_value ? entry.b : entry.d);
     if (entry.what == BodyOp::reduce_value) {
       c.source = c.target;
-      c.elements = p.grain_stride(entry.features) * p.batch.grains();
+      c.elements = p.grain_stride(entry.features) * grains_of(p.batch);
       return c;
     }
     const int ranks = p.mesh.size(entry.axis);
     c.kind = entry.what == BodyOp::gather_value ? CollectiveKind::all_gather : CollectiveKind::reduce_scatter;
-    c.elements = ranks * p.grain_stride(entry.features / ranks) * p.batch.grains();
+    c.elements = ranks * p.grain_stride(entry.features / ranks) * grains_of(p.batch);
     return c;
   }
 
@@ -50,21 +51,21 @@ struct FollowingCollective {
     return {.region = kind, .copy = static_cast<std::int16_t>(ring ? b.slot : copy), .begin = ring ? 0 : element};
   }
   [[nodiscard]] constexpr Address own_slice_in(Address whole, std::int64_t elements) const {
-    if (p.storage.state_parts() == 1) return whole;
+    if (slices_of(p.storage, p.storage.states) == 1) return whole;
     whole.along = p.storage.axis;
-    whole.stride = elements / p.storage.state_parts();
+    whole.stride = elements / slices_of(p.storage, p.storage.states);
     return whole;
   }
   [[nodiscard]] constexpr Collective of_parameter(const Entry& entry, Collective c) const {
     const ParameterPlace& place = p.parameters[p.graph->nodes[entry.node].first_parameter + entry.bucket];
     c.purpose = Purpose::parameter_term;
     c.elements = c.payload = place.elements;
-    if (p.storage.gradient_parts() > 1) {
+    if (slices_of(p.storage, p.storage.gradients) > 1) {
       const FlatBucket& unit = p.buckets[p.bucket_of_node[entry.node]];
       c.target = within(RegionKind::fresh, unit, true, 0, 0);
       c.target.begin = place.begin - unit.begin;
     } else {
-      c.target = {.region = RegionKind::gradients, .copy = static_cast<std::int16_t>(p.batch.levels() - 1), .begin = place.begin};
+      c.target = {.region = RegionKind::gradients, .copy = static_cast<std::int16_t>(gradient_copies(p.batch) - 1), .begin = place.begin};
     }
     c.source = c.target;
     return c;
@@ -76,7 +77,7 @@ struct FollowingCollective {
       const bool loss = bucket == loss_bucket;
       c.purpose = loss ? Purpose::loss : Purpose::norm;
       c.source.region = c.target.region = loss ? RegionKind::losses : RegionKind::norms;
-      c.source.begin = c.target.begin = loss ? p.batch.rank_grains() : 0;  // behind the terms of the grains
+      c.source.begin = c.target.begin = loss ? grains_of_step(p.batch) : 0;  // behind the terms of the grains
       c.elements = c.payload = loss ? 1 : p.norm_floats();
       return c;
     }
@@ -93,7 +94,7 @@ struct FollowingCollective {
       c.target = kept.parameters ? within(b.frozen ? RegionKind::thawed : RegionKind::gathered, b, !kept.keeps, b.begin, 0) : here;
       return c;
     }
-    const int last = kept.gradients ? 0 : p.batch.levels() - 1;
+    const int last = kept.gradients ? 0 : gradient_copies(p.batch) - 1;
     const Address here = within(RegionKind::gradients, b, false, b.begin, last);
     c.target = kept.gradients ? here : own_slice_in(here, b.elements);
     if (!sliced) {

@@ -10,6 +10,7 @@
 #include "heddle/core/rule.hpp"
 #include "heddle/plan/check/deadlock.hpp"
 #include "heddle/plan/check/line_check.hpp"
+#include "heddle/plan/check/restated.hpp"
 #include "heddle/plan/program/program.hpp"
 
 namespace heddle::plan_room {
@@ -125,7 +126,7 @@ constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCo
     if (counts[b].unpaired != 0) return wrong(b, "reduced over one axis while it is over another", "", counts[b].unpaired, 0);
     const int steps = p.buckets[b].steps() ? 1 : 0;  // tied parameters are stepped where they are kept
     if (counts[b].steps != steps) return wrong(b, "stepped", "", counts[b].steps, steps);
-    if (!p.storage.gathers_after_step()) continue;
+    if (!gathers_what_is_stepped(p.storage)) continue;
     for (const int gathered : {counts[b].gathers, counts[b].gathered})
       if (gathered != steps) return wrong(b, "gathered after its step", "", gathered, steps);
   }

@@ -9,6 +9,7 @@
 
 #include "heddle/core/rule.hpp"
 #include "heddle/plan/check/flow_tensors.hpp"
+#include "heddle/plan/check/restated.hpp"
 #include "heddle/plan/program/program.hpp"
 
 namespace heddle::plan_room {
@@ -44,14 +45,13 @@ struct DataFlow {
       body(c, p.splits_backward ? BodyKind::input : BodyKind::backward, p.backward_bodies[c]);
       if (p.splits_backward) body(c, BodyKind::weight, p.weight_bodies[c]);
       for (int n = begin_node; n < end_node && fault.ok(); ++n)
-        if (made[n] == 0 && graph.nodes[n].trained_count() > 0 && names.gradients[n + 1] != 0)
+        if (made[n] == 0 && gradients_of(graph.nodes[n]) > 0 && names.gradients[n + 1] != 0)
           refuse(n) << " makes no gradient of its parameters" << fix;
     }
   }
 
  private:
   static constexpr std::string_view fix = ". Fix: make, move and lay every tensor once, before it is read, and write nothing over it.";
-
   /// What other chunks send to this one, as it lies where it is sent from.
   constexpr void arrive(int to, bool gradients) {
     tensors.role = p.device_of_chunk[to];
@@ -194,8 +194,8 @@ struct DataFlow {
     if (saved && leaf.statistics > 0 && !holds(n, entry.e, FlowNames::statistics(n), leaf.keeps, " its statistics")) return;
     const FlowTensor& back = tensors.at(entry.c);
     if (back.what != names.gradients[n + 1] || back.how != leaf.takes_back) return wrong(n, " the gradient of its output", back, leaf.takes_back);
-    if (node.trained_count() > 0 && entry.what != BodyOp::leaf_backward_input) {
-      if (made[n] != 0 && !p.storage.gradients && p.batch.rank_grains() > 1) return unasked(n, " makes the gradients of its parameters twice in");
+    if (gradients_of(node) > 0 && entry.what != BodyOp::leaf_backward_input) {
+      if (made[n] != 0 && !p.storage.gradients && grains_of_step(p.batch) > 1) return unasked(n, " makes the gradients of its parameters twice in");
       made[n] = number + 1;
     }
     const std::int16_t to = entry.d.pool;

@@ -9,6 +9,7 @@
 
 #include "heddle/core/rule.hpp"
 #include "heddle/plan/check/noted.hpp"
+#include "heddle/plan/check/restated.hpp"
 #include "heddle/plan/program/alignment.hpp"
 #include "heddle/plan/program/program.hpp"
 
@@ -62,7 +63,7 @@ struct FlatCheck {
         if (node.parameter_count == 0) continue;
         const int role = p.device_of_chunk[c];
         const int keeper = node.tied_to < 0 ? -1 : first_use(n, role);
-        if (node.trained_count() == 0) {
+        if (gradients_of(node) == 0) {
           places(n, role, keeper);
           continue;
         }
@@ -105,7 +106,7 @@ struct FlatCheck {
     fault = noted_otherwise(what, model.parameter_name(node, parameter).view(), noted, follows);
   }
   constexpr void places(int n, int role, int keeper) {
-    const bool trained = model.nodes[n].trained_count() > 0;
+    const bool trained = gradients_of(model.nodes[n]) > 0;
     std::int64_t& end = !trained ? (keeper < 0 ? frozen : thawed)[role] : keeper < 0 ? own[role] : other[role];
     for (int k = 0; k < model.nodes[n].parameter_count && fault.ok(); ++k) place_of(n, k, role, keeper, end);
     if (!trained && keeper >= 0) return;  // they lie there only while they are gathered
@@ -122,7 +123,7 @@ struct FlatCheck {
     for (int i = 0; i < from.groups.count; ++i) {
       const int group = last_first ? from.groups.count - 1 - i : i;
       for (int m = n; m < chunk_end && (m == n || (model.nodes[n].block >= 0 && model.nodes[m].block == model.nodes[n].block)); ++m)
-        for (int k = 0; k < model.nodes[m].trained_count() && fault.ok(); ++k)
+        for (int k = 0; k < gradients_of(model.nodes[m]) && fault.ok(); ++k)
           if (from.groups.of_parameter[model.nodes[m].first_parameter + k] == group) place_of(m, k, role, keeper, end);
     }
     const std::int64_t room = room_of(keeper < 0 ? RegionKind::parameters : RegionKind::gradients, role);
@@ -212,7 +213,7 @@ struct FlatCheck {
     int highest = -1;
     for (int n = bucket.lowest_node < 0 ? 0 : bucket.lowest_node; n <= bucket.highest_node && n < model.node_count; ++n) {
       const Node& node = model.nodes[n];
-      if (node.trained_count() == 0) continue;
+      if (gradients_of(node) == 0) continue;
       const ParameterPlace& first = p.parameters[node.first_parameter];
       if (first.role != bucket.role || first.begin < bucket.begin || first.begin >= bucket.end()) continue;
       if (lowest < 0) lowest = n;

@@ -10,6 +10,7 @@
 #include "heddle/core/rule.hpp"
 #include "heddle/plan/check/bucket_flow.hpp"
 #include "heddle/plan/check/last_lines.hpp"
+#include "heddle/plan/check/restated.hpp"
 #include "heddle/plan/program/program.hpp"
 
 namespace heddle::plan_room {
@@ -81,7 +82,7 @@ struct GradientFlow {
       if (p.buckets[b].role != role) continue;
       const int steps = p.buckets[b].steps() ? 1 : 0;
       if (buckets[b].steps != steps) return refuse(" never steps ", b, "");
-      if (p.storage.gathers_after_step() && buckets[b].gathers != 2 * steps) return refuse(" does not gather what it has stepped with ", b, "");
+      if (gathers_what_is_stepped(p.storage) && buckets[b].gathers != 2 * steps) return refuse(" does not gather what it has stepped with ", b, "");
       if (buckets[b].sum.moving >= 0) return refuse(" never waits for a reduction of ", b, "");
     }
     if (reports != (role == p.loss_role() ? 1 : 0)) return void(refuse() << " reports the loss " << reports << " times, not once" << fix);
@@ -123,7 +124,7 @@ struct GradientFlow {
       switch (entry.what) {
         case BodyOp::leaf_backward:
         case BodyOp::leaf_backward_weight:
-          if (graph.nodes[entry.node].trained_count() > 0) make(entry.node);
+          if (gradients_of(graph.nodes[entry.node]) > 0) make(entry.node);
           break;
         case BodyOp::reduce_parameter: along_tensor(range, e); break;
         case BodyOp::reduce_start:
@@ -159,7 +160,7 @@ struct GradientFlow {
   constexpr void along_tensor(const IndexRange& range, int at) {
     const Entry& entry = p.entries[at];
     const int n = entry.node;
-    const bool partial = entry.bucket < graph.nodes[n].trained_count() && graph.signature(n).parameter_gradients[entry.bucket].partial();
+    const bool partial = entry.bucket < gradients_of(graph.nodes[n]) && graph.signature(n).parameter_gradients[entry.bucket].partial();
     int before = 0;
     bool is_made = false;
     for (int e = range.begin; e < at; ++e) {
@@ -257,7 +258,7 @@ struct GradientFlow {
     if (p.clips && !clipped) return refuse(" steps ", b, " before they are clipped");
   }
   constexpr void gather(int b, int was) {
-    if (p.buckets[b].role != role || !p.storage.gathers_after_step() || buckets[b].steps != 1 || buckets[b].gathers != was)
+    if (p.buckets[b].role != role || !gathers_what_is_stepped(p.storage) || buckets[b].steps != 1 || buckets[b].gathers != was)
       return refuse(was == 0 ? " gathers parameters that are not stepped, or twice, with " : " waits for a gather that is not under way, with ", b,
                     "");
     ++buckets[b].gathers;

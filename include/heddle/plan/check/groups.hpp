@@ -8,6 +8,7 @@
 
 #include "heddle/core/rule.hpp"
 #include "heddle/plan/check/noted.hpp"
+#include "heddle/plan/check/restated.hpp"
 #include "heddle/plan/program/alignment.hpp"
 #include "heddle/plan/program/program.hpp"
 
@@ -73,7 +74,7 @@ struct GroupCheck {
   constexpr void parameters(const FlatBucket& bucket, int begin, int end) {
     const Graph& model = from.model;
     for (int n = bucket.lowest_node; n <= bucket.highest_node; ++n)
-      for (int k = 0; k < model.nodes[n].trained_count(); ++k) {
+      for (int k = 0; k < gradients_of(model.nodes[n]); ++k) {
         const int q = model.nodes[n].first_parameter + k;
         const ParameterPlace& place = p.parameters[q];
         if (place.role != bucket.role || place.owner_begin >= 0) continue;

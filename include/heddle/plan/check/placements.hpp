@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "heddle/core/rule.hpp"
+#include "heddle/plan/check/restated.hpp"
 #include "heddle/plan/program/conversion.hpp"
 #include "heddle/plan/program/program.hpp"
 
@@ -71,7 +72,7 @@ struct PlacementCheck {
   }
   /// Of a split backward, a leaf whose input needs no gradient: it is run in the weight body alone, which reads what is laid here.
   [[nodiscard]] constexpr bool only_weighs(int node) const {
-    if (!p.splits_backward || p.graph->nodes[node].trained_count() == 0) return false;
+    if (!p.splits_backward || gradients_of(p.graph->nodes[node]) == 0) return false;
     for (int e = body.begin; e < body.end; ++e)
       if (passes_back(p.entries[e].what) && p.entries[e].node == node) return false;
     return true;
@@ -175,7 +176,7 @@ struct PlacementCheck {
 /// Whole parameters of which each rank has a term of the gradient: reduced once, or their copies would drift apart.
 [[nodiscard]] constexpr Diagnosis check_parameter_terms(const Program& p, int chunk, const IndexRange& body) {
   for (int n = p.first_node[chunk]; n < p.first_node[chunk + 1]; ++n)
-    for (int k = 0; k < p.graph->nodes[n].trained_count(); ++k) {
+    for (int k = 0; k < gradients_of(p.graph->nodes[n]); ++k) {
       if (!p.graph->signature(n).parameter_gradients[k].partial()) continue;
       if (const int found = parameter_reductions(p, body, n, k); found != 1)
         return Diagnosis{Code{'P', 4}, ""} << "the gradient of parameter '" << p.graph->parameter_name(n, k).view()

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "heddle/core/rule.hpp"
+#include "heddle/plan/check/restated.hpp"
 #include "heddle/plan/program/program.hpp"
 
 namespace heddle::plan_room {
@@ -128,7 +129,7 @@ struct RangeCheck {
     const bool converts_value = what >= BodyOp::reduce_value && what <= BodyOp::slice_value;
     if (!is_in(where, "layer", entry.node, of_leaf ? nodes : nodes + 1, of_leaf || converts_value ? 0 : -1)) return;
     if (!is_in(where, "operand", entry.operand, what == BodyOp::leaf_backward ? p.graph->nodes[entry.node].operand_count : 1)) return;
-    if (what == BodyOp::reduce_parameter && !is_in(where, "parameter", entry.bucket, p.graph->nodes[entry.node].trained_count())) return;
+    if (what == BodyOp::reduce_parameter && !is_in(where, "parameter", entry.bucket, gradients_of(p.graph->nodes[entry.node]))) return;
     const bool of_bucket = (what >= BodyOp::reduce_start && what <= BodyOp::gather_wait) || what == BodyOp::zero_gaps || what == BodyOp::add_slice;
     const bool gathers = what == BodyOp::gather_start || what == BodyOp::gather_wait;
     if (of_bucket && !is_in(where, "bucket", entry.bucket, p.bucket_count + (gathers ? p.frozen_count : 0))) return;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "heddle/core/rule.hpp"
+#include "heddle/plan/check/restated.hpp"
 #include "heddle/plan/program/conversion.hpp"
 #include "heddle/plan/program/program.hpp"
 
@@ -116,7 +117,7 @@ struct RingWalk {
 
 /// Parameters of the layer are gathered for it, or their gradient is reduced.
 [[nodiscard]] constexpr bool has_unit(const Program& p, int node) {
-  return p.graph->nodes[node].trained_count() > 0 || (p.storage.parameters && p.graph->frozen(node));
+  return gradients_of(p.graph->nodes[node]) > 0 || (p.storage.parameters && p.graph->frozen(node));
 }
 
 /// S11, for all bodies of a Program whose units pass through rings.

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "heddle/core/rule.hpp"
+#include "heddle/plan/check/restated.hpp"
 #include "heddle/plan/program/program.hpp"
 
 namespace heddle::plan_room {
@@ -59,7 +60,9 @@ struct TieCheck {
     }
     return times == 1 ? found : -1;
   }
-  [[nodiscard]] constexpr std::int64_t slice(int use) const { return p.buckets[p.uses[use].bucket].elements / p.storage.state_parts(); }
+  [[nodiscard]] constexpr std::int64_t slice(int use) const {
+    return p.buckets[p.uses[use].bucket].elements / slices_of(p.storage, p.storage.states);
+  }
   /// The role keeps the parameters for this use, and others of the role read them there.
   [[nodiscard]] constexpr bool keeps(int use) const { return p.buckets[p.uses[use].bucket].steps(); }
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Room: plan. What lowering and checks both have to know of a Program, said a second time: no check asks the function that the lowering asks.
+// Sees: plan/program, graph.  Does not see: lowering, policies, processes, threads.
+// In: fields that S18 compares with the layout, the model and the batch.  Out: what follows from them.
+#pragma once
+
+#include "heddle/graph/graph.hpp"
+#include "heddle/plan/program/program.hpp"
+
+namespace heddle::plan_room {
+
+/// Ranks that step a slice of parameters, of which each rank keeps the whole, gather the other slices after the step: under
+/// Sharded<2, OptimizerState>, not under Sharded<2>, where parameters are sliced too.
+/// Tested  plan/check/restated_test
+[[nodiscard]] constexpr bool gathers_what_is_stepped(const Storage& kept) { return kept.parts > 1 && kept.states && !kept.parameters; }
+
+/// In how many slices the ranks keep what is sliced, and what is not: slices_of(p.storage, p.storage.states) is 2 under Sharded<2>.
+[[nodiscard]] constexpr int slices_of(const Storage& kept, bool sliced) { return sliced ? kept.parts : 1; }
+
+/// Parameters of which a layer's backward makes gradients: all that it has, or none if it is frozen. Linear<4, 3> has 2, Frozen<Linear<4, 3>> none.
+[[nodiscard]] constexpr int gradients_of(const Node& node) { return node.frozen_count == 0 ? node.parameter_count : 0; }
+
+/// Grains of one micro-batch on one rank: 16 rows in Grain<4> are 4.
+[[nodiscard]] constexpr int grains_of(const BatchDivision& batch) { return batch.micro_rows / batch.grain_rows; }
+
+/// Grains that a rank adds up in one step: 4 in each of 2 micro-batches of 3 rounds are 24.
+[[nodiscard]] constexpr int grains_of_step(const BatchDivision& batch) {
+  return batch.rounds * batch.micro_batches * batch.micro_rows / batch.grain_rows;
+}
+
+/// Copies of the gradients: one, or where sums follow the tree one for each sum that may be open, which is one a binary digit of the number of
+/// grains. 8 grains need 4.
+[[nodiscard]] constexpr int gradient_copies(const BatchDivision& batch) {
+  int digits = 1;
+  for (int left = batch.tree ? grains_of_step(batch) / 2 : 0; left > 0; left /= 2) ++digits;
+  return digits;
+}
+
+}  // namespace heddle::plan_room

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/plan/check/restated.hpp"
+
+#include <doctest/doctest.h>
+
+#include "plan/flow.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+BatchDivision divided(int micro_rows, int grain_rows, int rounds, int micro_batches, bool tree) {
+  BatchDivision batch;
+  batch.micro_rows = micro_rows;
+  batch.grain_rows = grain_rows;
+  batch.rounds = rounds;
+  batch.micro_batches = micro_batches;
+  batch.tree = tree;
+  return batch;
+}
+
+}  // namespace
+
+TEST_CASE("slices that are stepped are gathered where each rank keeps the parameters whole") {
+  CHECK(gathers_what_is_stepped(Trained<Chain, Sharded<2, OptimizerState>>::training.storage));
+  CHECK(gathers_what_is_stepped(Trained<Chain, Sharded<2, Gradients>>::training.storage));
+  CHECK(!gathers_what_is_stepped(Trained<Chain, Sharded<2>>::training.storage));
+  CHECK(!gathers_what_is_stepped(Trained<Chain, DataParallel<2>>::training.storage));
+  for (const bool parameters : {false, true})
+    for (const bool states : {false, true}) {
+      Storage kept;
+      kept.parts = 2;
+      kept.parameters = parameters;
+      kept.states = states;
+      CHECK(gathers_what_is_stepped(kept) == kept.gathers_after_step());
+      CHECK(slices_of(kept, kept.parameters) == kept.parameter_parts());
+      CHECK(slices_of(kept, kept.states) == kept.state_parts());
+    }
+}
+
+TEST_CASE("a layer has gradients of all its parameters, or of none if it is frozen") {
+  Node node;
+  for (node.parameter_count = 0; node.parameter_count <= Leaf::most_parameters; ++node.parameter_count)
+    for (const int frozen : {0, node.parameter_count}) {
+      node.frozen_count = frozen;
+      CHECK(gradients_of(node) == node.trained_count());
+      CHECK(gradients_of(node) == (frozen == 0 ? node.parameter_count : 0));
+    }
+}
+
+TEST_CASE("there is a copy of the gradients for each sum of the tree that may be open, and one without a tree") {
+  CHECK(gradient_copies(divided(64, 8, 1, 1, true)) == 4);
+  CHECK(gradient_copies(divided(64, 8, 1, 1, false)) == 1);
+  CHECK(grains_of_step(divided(16, 4, 3, 2, true)) == 24);
+  for (int grains = 1; grains <= 70; ++grains)
+    for (const int rounds : {1, 2, 5}) {
+      const BatchDivision batch = divided(3 * grains, 3, rounds, 2, true);
+      CHECK(gradient_copies(batch) == batch.levels());
+      CHECK(grains_of(batch) == batch.grains());
+      CHECK(grains_of_step(batch) == batch.rank_grains());
+    }
+}
