@@ -64,7 +64,7 @@ template <class Asked, class Check> using OfTrained = std::conditional_t<Trainer
 /// plan: twenty plans of one optimizer, one kind of targets and one backend have one type of state, which is compiled once for all of them.
 template <class Optimizer, class Ranks> struct TrainerState {
   using Options = typename Optimizer::Options;
-  template <class Kernels>
+  template <class Kernels = KernelTable>
   TrainerState(const PlanToTrain<Kernels>& plan, const Options& given, Seed seed, RunOptions how)
       : options(given), groups(plan.training.groups), ranks(plan, {this, &check, &prepare}, seed, how) {}
   static void check(void* holder) {
