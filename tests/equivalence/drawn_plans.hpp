@@ -48,12 +48,10 @@ struct Forked : Sequential<Input<4, 6>, Branches<ConcatAlong<0>, Linear<6, 6>, S
 struct Attending
     : Sequential<Input<3, 6>, Linear<6, 6>, Repeat<2, Residual<LayerNorm<6>, Linear<6, 18>, SelfAttention<Heads<2>, Causal>, Linear<6, 6>>>,
                  Frozen<Linear<6, 12>>, SelfAttention<Heads<4>, KeyValueHeads<1>>, Linear<8, 4>> {};
-/// Three projections in blocks, two behind, which ranks split alike.
+/// Three projections, and two, which ranks split alike.
 struct ApartBlock : Residual<LayerNorm<6>, Branches<Concat, Linear<6, 12>, Linear<6, 6, NoBias>, Linear<6, 6>>,
                              SelfAttention<Heads<4>, KeyValueHeads<2>>, Linear<12, 6>> {};
-struct Apart
-    : Sequential<Input<6, 6>, RMSNorm<6>, Repeat<2, ApartBlock>, RMSNorm<6>, Branches<Concat, Linear<6, 12>, Linear<6, 12>>, SwiGLU, Linear<12, 4>> {
-};
+struct Apart : Sequential<Input<6, 6>, Linear<6, 6>, ApartBlock, Branches<Concat, Linear<6, 12>, Linear<6, 12>>, SwiGLU, Linear<12, 4>> {};
 /// Frozen layers in front, in blocks and behind, where they pass gradients on to what is trained.
 struct Tuned : Sequential<Frozen<Sequential<Linear<5, 6>, Tanh>>, Linear<6, 6>, Repeat<2, Residual<Frozen<Linear<6, 12>>, GELU, Linear<12, 6>>>,
                           Frozen<Linear<6, 4>>> {};
@@ -104,7 +102,7 @@ template <class Visit> void each_model(Visit visit) {
   visit.template operator()<Forked, CrossEntropy, Adam>("Forked");
   visit.template operator()<Imaged, CrossEntropy, AdamW>("Imaged");
   visit.template operator()<Attending, MeanSquaredError, Adam>("Attending");
-  visit.template operator()<Apart, CrossEntropy, AdamW>("Apart");
+  visit.template operator()<Apart, MeanSquaredError, SGD>("Apart");
 }
 [[nodiscard]] inline const std::vector<DrawnModel>& models() {
   static const std::vector<DrawnModel> all = [] {
