@@ -151,6 +151,7 @@ class Faults {
           number("the size of a second input", after, [=](Phases& p) -> std::int64_t& { return leaf(p, l).other.shape.sizes[0]; });
           flag("whether a leaf adds both", after, [=](Phases& p) -> bool& { return leaf(p, l).sums; });
         }
+        if (after == After::dividing) described(l);
         flag("whether a leaf is elementwise", after, [=](Phases& p) -> bool& { return leaf(p, l).elementwise; });
         flag("whether the input part reads what is saved", after, [=](Phases& p) -> bool& { return leaf(p, l).input_part_reads_saved; });
         flag("whether parameters are read for their gradients", after, [=](Phases& p) -> bool& { return leaf(p, l).weights_read; });
@@ -167,6 +168,21 @@ class Faults {
       if (node.operands[0] > 0 && asked_.graph.spec(node.operands[0] - 1) == asked_.graph.spec(node.operands[0]))
         number("what a layer takes", After::reading, [=](Phases& p) -> int& { return of(p.request.graph.nodes[n]).operands[0]; }, {-1});
     }
+  }
+  /// What a description says beside sizes and flags, of a leaf that is divided.
+  void described(int l) {
+    const After after = After::dividing;
+    const auto leaf = [=](Phases& p) -> Leaf& { return of(p.graph.leaves[l].leaf); };
+    for (int k = 0; k < asked_.graph.leaves[l].leaf.parameter_count; ++k) {
+      number("the inputs from which a parameter is drawn", after, [=](Phases& p) -> std::int64_t& { return leaf(p).parameters[k].fan_in; }, {1});
+      add("how a parameter starts", after, [=](Phases& p) {
+        Initial& initial = leaf(p).parameters[k].initial;
+        initial = initial == Initial::zeros ? Initial::ones : Initial::zeros;
+      });
+    }
+    add("the elements of an input", after, [=](Phases& p) { leaf(p).in.type = ElementType::uint8; });
+    number("the operations of a forward", after, [=](Phases& p) -> std::int64_t& { return leaf(p).forward_flops; }, {1});
+    number("the vocabulary of a layer", after, [=](Phases& p) -> std::int64_t& { return leaf(p).vocabulary; }, {1});
   }
   void parts() {
     const After after = After::dividing;

@@ -65,6 +65,7 @@ struct Diagnosis {
     return *this;
   }
   constexpr Diagnosis& operator<<(int number) { return *this << static_cast<std::int64_t>(number); }
+  friend constexpr bool operator==(const Diagnosis&, const Diagnosis&) = default;
 };
 
 /// The sentence: std::cout << check<MyPlan>(). There is none where <ostream> is not included.

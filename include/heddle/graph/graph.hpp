@@ -19,6 +19,7 @@ struct TracedLeaf {
   Leaf leaf;
   Text<80> path;  ///< state_dict prefix; '*' stands for the number of a repetition: "blocks.*.linear1"
   TypeId type = TypeId::none;
+  friend constexpr bool operator==(const TracedLeaf&, const TracedLeaf&) = default;
 };
 
 /// One execution of a leaf. Value v is the output of node v - 1; value 0 is the input of the model.
@@ -34,6 +35,7 @@ struct Node {
   int frozen_count = 0;  ///< of these, not trained: all of them or none
   int tied_to = -1;      ///< node whose parameters it uses, -1: its own
   [[nodiscard]] constexpr int trained_count() const { return parameter_count - frozen_count; }
+  friend constexpr bool operator==(const Node&, const Node&) = default;
 };
 
 /// How the ranks of one axis share a graph: a view that each rank has of its part.

@@ -34,6 +34,7 @@ struct Parameter {
   std::int8_t tracks = 0;  ///< 0: trained; else tracked, and a grain with fewer values of an element than this counts nothing
 
   [[nodiscard]] constexpr bool tracked() const { return tracks != 0; }
+  friend constexpr bool operator==(const Parameter&, const Parameter&) = default;
 };
 
 /// What the backward of a leaf reads again.
@@ -98,6 +99,7 @@ struct Leaf {
       signatures[signature_count++] = signature;
     return *this;
   }
+  friend constexpr bool operator==(const Leaf&, const Leaf&) = default;
 };
 
 /// Description of a layer that maps every element by itself. Flops are per element and direction.

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "heddle/graph/layers/embedding.hpp"
 #include "heddle/plan/lowered.hpp"
 #include "heddle/policy/weighted_data_parallel.hpp"
 #include "plan/gain.hpp"
@@ -18,6 +19,8 @@ using Rounds = Trained<Chain, Sharded<2, Gradients>, Accumulate<2>>;
 using Shares = Trained<Chain, WeightedDataParallel<3, 1>>;
 struct Gained : Sequential<Linear<8, 16, NoBias>, Gain, ReLU, Linear<16, 8, NoBias>> {};
 using Split = Trained<Gained, TensorParallel<2>>;
+struct Ids : Sequential<Input<4>, Embedding<12, 8>, Linear<8, 16>, ReLU, Linear<16, 12>> {};
+using Words = Trained<Ids, TensorParallel<2>>;
 
 /// The leaf whose signature has a gradient of a parameter that is Partial.
 int partial_leaf(const Phases& p, int& parameter) {
@@ -80,4 +83,50 @@ TEST_CASE("other rows, axes, chunks, terms or targets than those of the plan are
                     "the end of a chunk is noted as 1, but 2 follows"));
   CHECK(refused_for(noted_with<SplitSlices>(After::reading, read([](LoweringRequest& in) { in.clips = false; })), facts,
                     "whether gradients are clipped is noted as 0, but 1 follows"));
+}
+
+TEST_CASE("whatever a divided leaf describes otherwise than the whole one is found, also what no list names") {
+  const auto divided = [](auto spoil) {
+    return noted_with<Words>(After::dividing, [=](Phases& p) {
+      for (int l = 0; l < p.graph.leaf_count; ++l) spoil(changeable(p.graph.leaves[l]), p.request.graph.leaves[l].leaf);
+    });
+  };
+  const auto of_linear = [&](auto spoil) {
+    return divided([=](TracedLeaf& traced, const Leaf& whole) {
+      if (whole.spelled.view() == "Linear<8, 16>") spoil(traced);
+    });
+  };
+  CHECK(of_linear([](TracedLeaf&) {}).sentence().view() == "");
+  CHECK(refused_for(of_linear([](TracedLeaf& t) { t.leaf.parameters[0].fan_in *= 4; }), facts,
+                    "the number of inputs from which a parameter is drawn, of Linear<8, 16> is noted as 32, but 8 follows"));
+  CHECK(refused_for(of_linear([](TracedLeaf& t) { t.leaf.parameters[0].initial = Initial::zeros; }), facts,
+                    "how a parameter starts, of Linear<8, 16> is noted as 0, but 2 follows"));
+  CHECK(refused_for(divided([](TracedLeaf& t, const Leaf& whole) {
+                      if (whole.vocabulary != 0) t.leaf.in.type = ElementType::uint8;
+                    }),
+                    facts, "the elements of the input of Embedding<12, 8> is noted as uint8, but int32 follows"));
+  constexpr auto otherwise = "the description of Linear<8, 16> is not noted as it follows from the model";
+  CHECK(refused_for(of_linear([](TracedLeaf& t) { t.leaf.out.type = ElementType::uint8; }), facts, otherwise));
+  CHECK(refused_for(of_linear([](TracedLeaf& t) { t.leaf.other.shape = Shape{2}; }), facts, otherwise));
+  CHECK(refused_for(of_linear([](TracedLeaf& t) { t.leaf.parameters[1].name << 's'; }), facts, otherwise));
+  CHECK(refused_for(of_linear([](TracedLeaf& t) { t.leaf.vocabulary = 3; }), facts, otherwise));
+  CHECK(refused_for(of_linear([](TracedLeaf& t) { t.leaf.signatures[0].pieces = 2; }), facts, otherwise));
+  CHECK(refused_for(of_linear([](TracedLeaf& t) { t.leaf.by_hand = true; }), facts, otherwise));
+  CHECK(refused_for(of_linear([](TracedLeaf& t) { t.path << 's'; }), facts, otherwise));
+  CHECK(refused_for(of_linear([](TracedLeaf& t) { t.type = TypeId::none; }), facts, otherwise));
+  for (std::int64_t Leaf::*flops : {&Leaf::forward_flops, &Leaf::backward_flops, &Leaf::weight_flops})
+    CHECK(refused_for(of_linear([=](TracedLeaf& t) { t.leaf.*flops *= 2; }), facts, otherwise));
+}
+
+TEST_CASE("how a divided leaf lies is compared whole, and so are its elements between layers") {
+  const auto of_linear = [](auto spoil) {
+    return noted_with<Words>(After::dividing, [=](Phases& p) {
+      for (int l = 0; l < p.graph.leaf_count; ++l)
+        if (p.graph.leaves[l].leaf.spelled.view() == "Linear<8, 16>") spoil(p.graph.split, l);
+    });
+  };
+  CHECK(refused_for(of_linear([](GraphSplit& split, int l) { changeable(split.signatures[l]).pieces = 4; }), facts,
+                    "how many pieces are never cut, or what may be in sections, of Linear<8, 16> is noted as 4, but 0 follows"));
+  CHECK(refused_for(of_linear([](GraphSplit& split, int l) { changeable(split.spec_between[l]).type = ElementType::int32; }), facts,
+                    "the elements between layers of the output of Linear<8, 16> is noted as int32, but float32 follows"));
 }

@@ -71,18 +71,11 @@ struct NotedModel {
     for (int l = 0; l < whole.leaf_count && (ranks > 1 || noted.leaves != whole.leaves); ++l)
       if (const Diagnosis found = leaf(l); !found.ok()) return found;
     for (int n = 0; n < whole.node_count && noted.nodes != whole.nodes; ++n)
-      if (!same(noted.nodes[n], whole.nodes[n])) return count("how many layers are connected as in the model", n, whole.node_count);
+      if (!(noted.nodes[n] == whole.nodes[n])) return count("how many layers are connected as in the model", n, whole.node_count);
     return {};
   }
 
  private:
-  [[nodiscard]] static constexpr bool same(const Node& a, const Node& b) {
-    bool all = a.leaf == b.leaf && a.operands[0] == b.operands[0] && a.operands[1] == b.operands[1] && a.operand_count == b.operand_count &&
-               a.block == b.block && a.first_parameter == b.first_parameter && a.parameter_count == b.parameter_count &&
-               a.frozen_count == b.frozen_count && a.tied_to == b.tied_to;
-    for (int k = 0; k < Node::most_nested_repeats; ++k) all = all && a.repetition[k] == b.repetition[k];
-    return all;
-  }
   [[nodiscard]] constexpr Diagnosis leaf(int l) const {
     const Leaf& is = noted.leaves[l].leaf;
     const Leaf& all = whole.leaves[l].leaf;
@@ -105,22 +98,65 @@ struct NotedModel {
         return size("the size of a parameter of ", is.parameters[k].shape, all.parameters[k].shape, splits.parameters[k]);
     if (ranks > 1) {
       if (const Diagnosis found = lies(l, splits); !found.ok()) return found;
-      if (const Laid between = from.layout.laid_between[l]; !is_part(noted.split.spec_between[l].shape, all.out.shape, between, ranks))
-        return size("the size between layers of the output of ", noted.split.spec_between[l].shape, all.out.shape, between);
+      const Spec& between = noted.split.spec_between[l];
+      if (const Laid laid = from.layout.laid_between[l]; !is_part(between.shape, all.out.shape, laid, ranks))
+        return size("the size between layers of the output of ", between.shape, all.out.shape, laid);
+      if (between.type != all.out.type)
+        return noted_otherwise("the elements between layers of the output of ", all.spelled.view(), name_of(between.type), name_of(all.out.type));
     }
-    for (int k = 0; k < all.parameter_count; ++k)
-      if (is.parameters[k].tracks != all.parameters[k].tracks || is.momentum != all.momentum)
-        return noted_otherwise<std::int64_t>("of how many values a parameter is tracked, or the momentum, of ", all.spelled.view(),
-                                             is.parameters[k].tracks, all.parameters[k].tracks);
-    if (facts(noted.leaves[l]) != facts(whole.leaves[l]) || is.vocabulary != all.vocabulary)
-      return noted_otherwise<std::int64_t>("what the backward reads, where it may write and what it is, in bits, of ", all.spelled.view(),
-                                           facts(noted.leaves[l]), facts(whole.leaves[l]));
-    return {};
+    return noted.leaves[l] == divided(l, splits) ? Diagnosis{} : told(l);
+  }
+  /// A leaf as it must be noted: the whole one, but for the sizes of `noted`, which are compared before, and the operations of one rank. What is
+  /// described beside these is the same on each rank, whatever a description may come to have.
+  [[nodiscard]] constexpr TracedLeaf divided(int l, const Signature& splits) const {
+    TracedLeaf all = whole.leaves[l];
+    if (ranks == 1) return all;
+    const Leaf& is = noted.leaves[l].leaf;
+    Leaf& leaf = all.leaf;
+    leaf.in.shape = is.in.shape;
+    if (leaf.operands == 2) leaf.other.shape = is.other.shape;
+    leaf.out.shape = is.out.shape;
+    leaf.statistics = is.statistics;
+    for (int k = 0; k < leaf.parameter_count; ++k) leaf.parameters[k].shape = is.parameters[k].shape;
+    const int parts = splits == unsplit ? 1 : ranks;
+    for (std::int64_t* const flops : {&leaf.forward_flops, &leaf.backward_flops, &leaf.weight_flops})
+      *flops = *flops / parts + (*flops % parts != 0 ? 1 : 0);
+    return all;
+  }
+  /// The words for a leaf that is noted otherwise than divided() says; not what is compared.
+  [[nodiscard]] constexpr Diagnosis told(int l) const {
+    const Leaf& is = noted.leaves[l].leaf;
+    const Leaf& all = whole.leaves[l].leaf;
+    const std::string_view of = all.spelled.view();
+    for (int k = 0; k < all.parameter_count; ++k) {
+      const Parameter& parameter = is.parameters[k];
+      const Parameter& follows = all.parameters[k];
+      if (parameter.tracks != follows.tracks || is.momentum != all.momentum)
+        return noted_otherwise<std::int64_t>("of how many values a parameter is tracked, or the momentum, of ", of, parameter.tracks, follows.tracks);
+      if (parameter.fan_in != follows.fan_in)
+        return noted_otherwise("the number of inputs from which a parameter is drawn, of ", of, parameter.fan_in, follows.fan_in);
+      if (parameter.initial != follows.initial)
+        return noted_otherwise<std::int64_t>("how a parameter starts, of ", of, static_cast<int>(parameter.initial),
+                                             static_cast<int>(follows.initial));
+    }
+    if (is.in.type != all.in.type) return noted_otherwise("the elements of the input of ", of, name_of(is.in.type), name_of(all.in.type));
+    if (facts(is) != facts(all))
+      return noted_otherwise<std::int64_t>("what the backward reads, where it may write and what it is, in bits, of ", of, facts(is), facts(all));
+    return Diagnosis{Code{'S', 18}, "the description of "}
+           << of
+           << " is not noted as it follows from the model, the layout and the batch. Fix: lower the plan "
+              "from these once more.";
   }
   /// How the ranks of axis tensor hold what a leaf takes and gives, both ways.
   [[nodiscard]] constexpr Diagnosis lies(int l, const Signature& splits) const {
     const Signature& is = noted.split.signatures[l];
     const std::string_view of = whole.leaves[l].leaf.spelled.view();
+    const Laid between = from.layout.laid_between[l];
+    if (const Laid lies = noted.split.laid_between[l]; lies != between.there())
+      return noted_otherwise("the output between layers of ", of, lies, between.there());
+    if (const Laid back = noted.split.gradient_between[l]; back != between.back())
+      return noted_otherwise("the gradient between layers of the output of ", of, back, between.back());
+    if (is == splits) return {};
     if (is.input != splits.input) return noted_otherwise("the input of ", of, is.input, splits.input);
     if (is.second != splits.second) return noted_otherwise("the second input of ", of, is.second, splits.second);
     if (is.output != splits.output) return noted_otherwise("the output of ", of, is.output, splits.output);
@@ -134,17 +170,12 @@ struct NotedModel {
       if (is.parameter_gradients[k] != splits.parameter_gradients[k])
         return noted_otherwise("the gradient of a parameter of ", of, is.parameter_gradients[k], splits.parameter_gradients[k]);
     }
-    const Laid between = from.layout.laid_between[l];
-    if (const Laid lies = noted.split.laid_between[l]; lies != between.there())
-      return noted_otherwise("the output between layers of ", of, lies, between.there());
-    const Laid back = noted.split.gradient_between[l];
-    return back == between.back() ? Diagnosis{} : noted_otherwise("the gradient between layers of the output of ", of, back, between.back());
+    return noted_otherwise<std::int64_t>("how many pieces are never cut, or what may be in sections, of ", of, is.pieces, splits.pieces);
   }
-  /// What does not change when a leaf is divided, as one number.
-  [[nodiscard]] static constexpr std::int64_t facts(const TracedLeaf& t) {
-    return static_cast<std::int64_t>(t.leaf.saves) + (t.leaf.weights_read ? 4 : 0) + (t.leaf.input_part_reads_saved ? 8 : 0) +
-           (t.leaf.elementwise ? 16 : 0) + (t.leaf.reshapes ? 32 : 0) + (t.leaf.sums ? 64 : 0) + (t.leaf.operands == 2 ? 128 : 0) +
-           std::int64_t{256} * t.leaf.rows_together;
+  /// What a sentence tells as one number.
+  [[nodiscard]] static constexpr std::int64_t facts(const Leaf& leaf) {
+    return static_cast<std::int64_t>(leaf.saves) + (leaf.weights_read ? 4 : 0) + (leaf.input_part_reads_saved ? 8 : 0) + (leaf.elementwise ? 16 : 0) +
+           (leaf.reshapes ? 32 : 0) + (leaf.sums ? 64 : 0) + (leaf.operands == 2 ? 128 : 0) + std::int64_t{256} * leaf.rows_together;
   }
 };
 
