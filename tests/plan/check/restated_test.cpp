@@ -61,3 +61,25 @@ TEST_CASE("there is a copy of the gradients for each sum of the tree that may be
       CHECK(grains_of_step(batch) == batch.rank_grains());
     }
 }
+
+TEST_CASE("parameters of a bucket begin where its gradients do, or where another layer keeps them") {
+  FlatBucket bucket;
+  bucket.begin = 4096;
+  CHECK(begin_of_values(bucket) == 4096);
+  CHECK(begin_of_values(bucket) == bucket.values());
+  bucket.owner_begin = 0;
+  CHECK(begin_of_values(bucket) == 0);
+  CHECK(begin_of_values(bucket) == bucket.values());
+}
+
+TEST_CASE("ranks tell each other the squares of each unit, and a flag") {
+  Program p;
+  p.unit_count = 3;
+  for (const bool clips : {false, true})
+    for (const bool scales : {false, true}) {
+      p.clips = clips;
+      p.scales_loss = scales;
+      CHECK(floats_of_norm(p) == p.norm_floats());
+      CHECK(floats_of_norm(p) == (clips ? 3 : 0) + (scales ? 1 : 0));
+    }
+}

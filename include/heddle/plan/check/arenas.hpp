@@ -54,7 +54,7 @@ struct ArenaCheck {
       region({RegionKind::states, "state ", Addressing::flat, float_bytes * flat / slices_of(storage, storage.states), states,
               slices_of(storage, storage.states)});
       if (role == p.loss_role()) put("the loss", 0, map[RegionKind::losses].begin, float_bytes * (grains_of_step(p.batch) + 1));
-      put("the norms", 0, map[RegionKind::norms].begin, float_bytes * p.norm_floats());
+      put("the norms", 0, map[RegionKind::norms].begin, float_bytes * floats_of_norm(p));
     }
     put("the zeros", 0, map[RegionKind::zeros].begin, float_bytes * most_zeros());
     if (fault.ok() && map[RegionKind::pools].begin < end) fault = overlaps("the first pool", 0, role, map[RegionKind::pools].begin, end);

@@ -78,7 +78,7 @@ struct FollowingCollective {
       c.purpose = loss ? Purpose::loss : Purpose::norm;
       c.source.region = c.target.region = loss ? RegionKind::losses : RegionKind::norms;
       c.source.begin = c.target.begin = loss ? grains_of_step(p.batch) : 0;  // behind the terms of the grains
-      c.elements = c.payload = loss ? 1 : p.norm_floats();
+      c.elements = c.payload = loss ? 1 : floats_of_norm(p);
       return c;
     }
     const FlatBucket& b = p.buckets[bucket];
@@ -89,7 +89,7 @@ struct FollowingCollective {
     if (gathers) {
       c.kind = CollectiveKind::all_gather;
       c.purpose = Purpose::parameters;
-      const Address here = within(b.frozen ? RegionKind::frozen : RegionKind::parameters, b, false, b.values(), 0);
+      const Address here = within(b.frozen ? RegionKind::frozen : RegionKind::parameters, b, false, begin_of_values(b), 0);
       c.source = kept.parameters ? here : own_slice_in(here, b.elements);
       c.target = kept.parameters ? within(b.frozen ? RegionKind::thawed : RegionKind::gathered, b, !kept.keeps, b.begin, 0) : here;
       return c;

@@ -4,6 +4,8 @@
 // In: fields that S18 compares with the layout, the model and the batch.  Out: what follows from them.
 #pragma once
 
+#include <cstdint>
+
 #include "heddle/graph/graph.hpp"
 #include "heddle/plan/program/program.hpp"
 
@@ -16,6 +18,16 @@ namespace heddle::plan_room {
 
 /// In how many slices the ranks keep what is sliced, and what is not: slices_of(p.storage, p.storage.states) is 2 under Sharded<2>.
 [[nodiscard]] constexpr int slices_of(const Storage& kept, bool sliced) { return sliced ? kept.parts : 1; }
+
+/// Where the parameters of a bucket begin: with its gradients, or where another layer keeps them. [elements]
+[[nodiscard]] constexpr std::int64_t begin_of_values(const FlatBucket& bucket) { return bucket.owner_begin >= 0 ? bucket.owner_begin : bucket.begin; }
+
+/// What ranks tell each other of their gradients before a step: the squares of each unit if the plan clips, and a flag if the loss is scaled. Of 3
+/// units under Clip and LossScaling 4 floats.
+[[nodiscard]] constexpr int floats_of_norm(const Program& p) {
+  const int flags = p.scales_loss ? 1 : 0;
+  return p.clips ? p.unit_count + flags : flags;
+}
 
 /// Parameters of which a layer's backward makes gradients: all that it has, or none if it is frozen. Linear<4, 3> has 2, Frozen<Linear<4, 3>> none.
 [[nodiscard]] constexpr int gradients_of(const Node& node) { return node.frozen_count == 0 ? node.parameter_count : 0; }
