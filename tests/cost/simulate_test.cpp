@@ -146,8 +146,8 @@ template <class P> void sends_what_the_ledger_says() {
   const Estimate estimate = simulate(P::training, Machine{0, 1, 0});
   std::vector<double> wanted(static_cast<std::size_t>(P::training.roles));
   for (int r = 0; r < devices<P>; ++r) {
-    const Bytes sent =
-        moved.sent_in_collectives(Rank{r}) + moved.sent_in_values(Rank{r}) + moved.sent_to_peers(Rank{r}) + moved.sent_in_norm(Rank{r});
+    const Bytes sent = moved.sent_in_collectives(Rank{r}) + moved.sent_in_values(Rank{r}) + moved.sent_to_peers(Rank{r}) +
+                       moved.sent_in_norm(Rank{r}) + moved.sent_in_phases(Rank{r});
     wanted[static_cast<std::size_t>(P::training.mesh.coordinate(Rank{r}, axis::stage))] += static_cast<double>(sent.value);
   }
   const int copies = devices<P> / P::training.roles;
@@ -171,6 +171,13 @@ TEST_CASE("what is sent on an unhurried machine is what the ledger counts: batch
   sends_what_the_ledger_says<OddOf<Sharded<4, OptimizerState>, Clip<GlobalNorm>, LossScaling>>();
   sends_what_the_ledger_says<OddOf<Sharded<4>, Accumulate<2>, Recompute<ReLU>>>();
   sends_what_the_ledger_says<OddOf<Hybrid<Sharded<2, Keep::Step>, DataParallel<2>>, Accumulate<3>, Clip<GlobalNorm>>>();
+}
+
+TEST_CASE("what is sent on an unhurried machine is what the ledger counts: between phases") {
+  struct Images : Sequential<Linear<6, 12>, Unflatten<3, 2, 2>, BatchNorm2d<3, Synchronised>, Flatten, Linear<12, 6>> {};
+  using Spread = Plan<Images, MeanSquaredError, SGD, Batch<16>, Hybrid<Sharded<2>, DataParallel<2>>, Accumulate<2>, Grain<1>>;
+  static_assert(traffic<Spread>().phases().messages > 0);
+  sends_what_the_ledger_says<Spread>();
 }
 
 TEST_CASE("what is sent on an unhurried machine is what the ledger counts: parts of layers") {

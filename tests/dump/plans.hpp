@@ -38,6 +38,11 @@ struct Apart
 struct Imaged : Sequential<Linear<7, 12>, Unflatten<3, 2, 2>, BatchNorm2d<3>, ReLU, Residual<BatchNorm2d<3, Momentum<1, 4>>, ReLU>,
                            Frozen<BatchNorm2d<3>>, Flatten, Linear<12, 5>> {};
 
+/// Channels that are normalised over a micro-batch of all ranks.
+struct Joint
+    : Sequential<Linear<7, 12>, Unflatten<3, 2, 2>, BatchNorm2d<3, Synchronised>, ReLU, Residual<BatchNorm2d<3, Synchronised, Momentum<1, 4>>, ReLU>,
+                 Frozen<BatchNorm2d<3, Synchronised>>, Flatten, Linear<12, 5>> {};
+
 // ---- plans.
 
 template <class Model, class... Parts> using Of = Plan<Model, MeanSquaredError, SGD, Batch<16, KeepLast>, Grain<2>, Parts...>;
@@ -158,12 +163,19 @@ template <class Visit> void each_tracking_plan(Visit& visit) {
   visit.template plan<Of<Imaged, Hybrid<In<2, ZeroBubbleH1>, Sharded<2>>, LossScaling>>("norms over grains, 2 stages, ZB-H1, x 2 slices, scaled");
 }
 
+template <class Visit> void each_plan_in_phases(Visit& visit) {
+  visit.template plan<Of<Joint, Hybrid<Sharded<2>, DataParallel<2>>, Recompute<ReLU, BatchNorm2d<3, Synchronised>>>>(
+      "norms over ranks, 2 slices x 2 replicas, run again");
+  visit.template plan<Of<Joint, Hybrid<In<2, ZeroBubbleH1>, DataParallel<2>>, Clip<GlobalNorm>>>("norms over ranks, 2 stages, ZB-H1, x 2 replicas");
+}
+
 template <class Visit> void each_dumped_plan(Visit& visit) {
   each_batch_plan(visit);
   each_stage_plan(visit);
   each_split_plan(visit);
   each_forked_plan(visit);
   each_tracking_plan(visit);
+  each_plan_in_phases(visit);
 }
 
 }  // namespace heddle::tests::dumped

@@ -45,6 +45,7 @@ namespace heddle::tests {
     case Purpose::parameter_term: return "term of a parameter";
     case Purpose::loss: return "loss";
     case Purpose::norm: return "norm";
+    case Purpose::phase: return "phase";
   }
   return "";
 }
@@ -145,6 +146,8 @@ struct EntryWords {
     case BodyOp::loss_terms: return {"terms of the loss", {"output", "targets", "terms", "gradient"}};
     case BodyOp::zero_gaps: return {"zeros between tensors", {}};
     case BodyOp::add_slice: return {"sum of slices", {}};
+    case BodyOp::sum_grains: return {"sum over grains between phases", {"", "", "", "in place"}};
+    case BodyOp::reduce_phase: return {"sum over ranks between phases", {"", "", "", "in place"}};
   }
   return {};
 }

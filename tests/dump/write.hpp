@@ -205,12 +205,13 @@ class ProgramWriter {
       out_ << ", bucket " << entry.bucket;
     if (entry.node >= 0) out_ << ", layer " << entry.node;
     if (entry.operand > 0) out_ << ", operand " << int{entry.operand};
+    if (entry.phase > 0) out_ << ", phase " << int{entry.phase};
     if (entry.features > 0) out_ << ", " << entry.features << " features";
     if (entry.type != ElementType::float32) out_ << " in " << name_of(entry.type);
     if (entry.runs > 1) out_ << " in " << entry.runs << " runs";
     const Place* const places[4] = {&entry.a, &entry.b, &entry.c, &entry.d};
     for (int k = 0; k < 4; ++k)
-      if (places[k]->set()) write(", " + std::string{words.places[k]}, *places[k]);
+      if (places[k]->set()) write(", " + std::string{k == 1 && entry.phase > 0 ? "told" : words.places[k]}, *places[k]);
     write(", statistics", entry.e);
     write_axis(moves(entry.what), entry.axis);
     if (moves(entry.what) && entry.collective >= 0 && !waits(entry.what)) write(p_.collectives[entry.collective]);
@@ -241,6 +242,7 @@ class ProgramWriter {
       case BodyOp::gather_value:
       case BodyOp::scatter_value:
       case BodyOp::slice_value:
+      case BodyOp::reduce_phase:
       case BodyOp::reduce_parameter: return true;
       case BodyOp::load_input:
       case BodyOp::load_targets:
@@ -254,6 +256,7 @@ class ProgramWriter {
       case BodyOp::store_output:
       case BodyOp::zero_gaps:
       case BodyOp::add_slice:
+      case BodyOp::sum_grains:
       case BodyOp::loss_terms: return false;
     }
     return false;

@@ -59,13 +59,13 @@ struct Judge {
   std::map<std::string, int> codes;
   std::set<std::string> names_refused;
 
-  [[nodiscard]] Diagnosis check_spoilt(const Phases& run, const LoweringRequest& in) const {
+  [[nodiscard]] Diagnosis check_spoilt(const Making& run, const LoweringRequest& in) const {
     if (const Diagnosis found = check_noted(run.programs[0], run.programs[1], made_from(in)); !found.ok()) return found;
     if (const Diagnosis found = check(run.programs[0]); !found.ok()) return found;
     return check(run.programs[1]);
   }
   void judge(const DrawnPlan& plan, const Faults& all, const Fault& fault) {
-    Phases run{plan.request};
+    Making run{plan.request};
     if (!lower_with(run, fault)) return;
     ++faults;
     const Diagnosis found = check_spoilt(run, plan.request);

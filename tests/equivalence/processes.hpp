@@ -99,8 +99,8 @@ template <class ThePlan, class Wanted = ThePlan> void check_bits() {
   return messages;
 }
 inline void check_messages(const Traffic& stated, std::int64_t messages) {
-  std::int64_t all =
-      stated.activations().messages + stated.ties().messages + stated.values().messages + stated.norm().messages + stated.loss().messages;
+  std::int64_t all = stated.activations().messages + stated.ties().messages + stated.values().messages + stated.phases().messages +
+                     stated.norm().messages + stated.loss().messages;
   for (const Axis a : batch_axes) all += stated.gradients().on(a).messages + stated.parameters().on(a).messages;
   CHECK(sum_over_all(messages) == all);
 }

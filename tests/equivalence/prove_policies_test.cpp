@@ -67,6 +67,15 @@ struct ImagedBlock : Residual<BatchNorm2d<6, Momentum<1, 3>>, Tanh> {};
 struct Imaged
     : Sequential<Linear<3, 12>, Unflatten<6, 1, 2>, BatchNorm2d<6>, Repeat<2, ImagedBlock>, Frozen<BatchNorm2d<6>>, GELU, Flatten, Linear<12, 6>> {};
 template <class... Parts> using OfImaged = Plan<Imaged, CrossEntropy, AdamW, Batch<8, KeepLast>, Grain<2>, Parts...>;
+/// Norms over a micro-batch of all ranks, beside one over a grain.
+struct JointBlock : Residual<BatchNorm2d<6, Synchronised, Momentum<1, 3>>, Tanh> {};
+template <class First>
+struct JointOf : Sequential<Linear<3, 12>, Unflatten<6, 1, 2>, First, Repeat<2, JointBlock>, Frozen<BatchNorm2d<6, Synchronised>>, GELU, Flatten,
+                            Linear<12, 6>> {};
+using Together = JointOf<BatchNorm2d<6, Synchronised>>;
+template <class... Parts> using OfTogether = Plan<Together, CrossEntropy, AdamW, Batch<8, KeepLast>, Parts...>;
+struct JointMaps : Sequential<Input<6, 1, 2>, Linear<2, 4>, own::ByChannels, BatchNorm2d<6, Synchronised>, GELU, Linear<4, 3>> {};
+template <class... Parts> using OfJointMaps = Plan<JointMaps, CrossEntropy, AdamW, Batch<8>, Parts...>;
 struct Maps : Sequential<Input<6, 1, 2>, Linear<2, 4>, own::ByChannels, BatchNorm2d<6>, GELU, BatchNorm2d<6, Epsilon<3>>, Linear<4, 3>> {};
 template <class... Parts> using OfMaps = Plan<Maps, MeanSquaredError, AdamW, Batch<4>, Grain<2>, Parts...>;
 /// Attention, causal and with shared keys and values, between norms.
@@ -194,6 +203,29 @@ TEST_CASE("norms over grains do, where these have the same rows, and what they t
   CHECK(prove<OfImaged<Hybrid<TensorParallel<2>, DataParallel<2>>, Clip<GlobalNorm>>>().ok());
   CHECK(prove<Plan<Imaged, CrossEntropy, SGD, Batch<11, PadLast>, DataParallel<3>>>().ok());  // grains of 4 rows, the last of 3
   CHECK(prove<Plan<Imaged, CrossEntropy, SGD, Batch<11, DropLast>, DataParallel<3>>>().ok());
+}
+
+TEST_CASE("norms over all ranks do, whatever the grains and shares, where micro-batches have the same rows") {
+  OneHash{}
+      .plan<OfTogether<Single>>()
+      .data<OfTogether<Single, Grain<2>>>()
+      .plan<OfTogether<DataParallel<4>>>()
+      .data<OfTogether<WeightedDataParallel<3, 1>>>()
+      .data<OfTogether<Sharded<4>>>()
+      .data<OfTogether<Hybrid<Sharded<2>, DataParallel<2>>, Grain<1>>>()
+      .plan<OfTogether<TensorParallel<3>, Recompute<EveryBlock>, LossScaling>>()
+      .data<OfTogether<Hybrid<TensorParallel<2>, DataParallel<2>>, Recompute<EveryBlock>>>();
+  OneHash{}
+      .plan<OfTogether<Single, Accumulate<2>>>()
+      .data<OfTogether<Staged<OneFOneB, Microbatches<2>>>>()
+      .data<OfTogether<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2>>, Recompute<EveryBlock>>>();
+  OneHash{}
+      .plan<OfJointMaps<TensorParallel<2, SequenceParallel>>>()
+      .data<OfJointMaps<Hybrid<TensorParallel<3, SequenceParallel>, Sharded<2>>, Recompute<BatchNorm2d<6, Synchronised>>>>();
+  CHECK(prove<OfTogether<DataParallel<2>, Clip<GlobalNorm>>>().ok());
+  CHECK(prove<Plan<Together, CrossEntropy, SGD, Batch<11, PadLast>, DataParallel<3>>>().ok());
+  CHECK(prove<Plan<Together, CrossEntropy, SGD, Batch<11, DropLast>, DataParallel<3>>>().ok());
+  CHECK(prove<Plan<JointOf<BatchNorm2d<6>>, CrossEntropy, SGD, Batch<8, KeepLast>, DataParallel<2>>>().ok());  // grains, and all ranks
 }
 
 TEST_CASE("gates and their values, whole and in sections, do") {

@@ -21,7 +21,8 @@ inline constexpr Movement every_movement[] = {Movement::point_to_point, Movement
   switch (kind) {
     case Movement::point_to_point: return a == Axis::stage ? stated.sent_to_peers(rank) : Bytes{};
     case Movement::all_reduce:
-      return stated.sent_in_reductions(rank, a) + stated.sent_in_norm(rank, a) + (reported ? stated.sent_for_loss(rank, a) : Bytes{}) +
+      return stated.sent_in_reductions(rank, a) + stated.sent_in_norm(rank, a) + stated.sent_in_phases(rank, a) +
+             (reported ? stated.sent_for_loss(rank, a) : Bytes{}) +
              (tensor ? stated.sent_in_values(rank, BodyOp::reduce_value) + stated.sent_in_values(rank, BodyOp::reduce_parameter) : Bytes{});
     case Movement::reduce_scatter:
       return (tensor ? stated.sent_in_values(rank, BodyOp::scatter_value) : Bytes{}) + (slices ? stated.sent_in_reduce_scatters(rank) : Bytes{});
@@ -57,14 +58,15 @@ template <class Transport> void check_sent(const Program& p, const Transport& tr
 /// What the plan states of its ranks sums up to what it states of itself, axis by axis.
 inline void check_statement(const Program& p) {
   const Traffic stated{&p};
-  Bytes norm;
+  Bytes norm, phases;
   for (const Axis a : group_axes) {
     CAPTURE(name_of(a));
     Bytes of_ranks;
     for (int r = 0; r < p.mesh.ranks(); ++r) {
       for (const Movement kind : every_movement) of_ranks += stated_bytes(p, Rank{r}, a, kind, false);
-      of_ranks = Bytes{of_ranks.value - stated.sent_in_norm(Rank{r}, a).value};
+      of_ranks = Bytes{of_ranks.value - stated.sent_in_norm(Rank{r}, a).value - stated.sent_in_phases(Rank{r}, a).value};
       norm += stated.sent_in_norm(Rank{r}, a);
+      phases += stated.sent_in_phases(Rank{r}, a);
     }
     Bytes of_plan = stated.gradients().on(a).total_with_padding + stated.parameters().on(a).total_with_padding;
     if (a == Axis::stage) of_plan += stated.activations().total_with_padding + stated.ties().total_with_padding;
@@ -72,6 +74,7 @@ inline void check_statement(const Program& p) {
     CHECK(of_ranks == of_plan);
   }
   CHECK(norm == stated.norm().total_with_padding);
+  CHECK(phases == stated.phases().total_with_padding);
 }
 
 /// After a step and an evaluation of every size of batch: a rank has used its whole arena, which is what its role needs.

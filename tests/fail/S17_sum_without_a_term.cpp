@@ -36,7 +36,7 @@ constexpr Diagnosis find() {  // in a lambda clang 14 takes this for no constant
   int written[8]{};
   Program p = made;
   p.entries = entries.data();
-  DataFlow flow{p, {values, gradients, terms}, {pools, tensors, p.batch.grain_rows, p.batch.grains()}, leaves, written};
+  DataFlow flow{{{p, {values, gradients, terms}, {pools, tensors, p.batch.grain_rows, p.batch.grains()}, leaves, written}}};
   flow.run();
   return flow.fault;
 }

@@ -39,6 +39,20 @@ TEST_CASE(
   check_plan<Of<Single, Recompute<BatchNorm2d<3>, GELU>>>();
 }
 
+TEST_CASE("so are those of replicas and slices whose ranks tell each other of their rows, as torch.nn.SyncBatchNorm does") {
+  using Joined = Imaged<BatchNorm2d<3, Synchronised>, BatchNorm2d<8, Epsilon<3>, Momentum<1, 4>, Synchronised>>;
+  using Replicas = Plan<Joined, MeanSquaredError, AdamW, Batch<8>, DataParallel<4>>;
+  using Slices = Plan<Joined, MeanSquaredError, AdamW, Batch<8>, Hybrid<Sharded<2>, DataParallel<2>>, Recompute<BatchNorm2d<3, Synchronised>, GELU>>;
+  check_plan<Replicas>();
+  check_plan<Slices>();
+  check_plan<Plan<Joined, MeanSquaredError, AdamW, Batch<8>, Hybrid<TensorParallel<2>, DataParallel<2>>>>();
+  const TensorFile file = golden_file("batch_norm_20_10_adamw");
+  auto trainer = trained<Replicas>(file);
+  check_close(trainer.evaluate(batch_of(file)).outputs, file.get<float>("predicted"), "predicted");
+  auto apart = trained<Of<DataParallel<4>>>(file);
+  CHECK(largest_difference(apart.parameter("linear1.weight"), file.get<float>("after20.linear1.weight")) > 10 * tolerance);
+}
+
 TEST_CASE("a prediction takes what was tracked, as PyTorch's does") {
   const TensorFile file = golden_file("batch_norm_20_10_adamw");
   auto trainer = trained<Of<Single>>(file);

@@ -152,6 +152,78 @@ struct ExactRow {
   }
 };
 
+/// A leaf in phases: sums of any functions of rows and of all that was told before; the last of each pass makes what it gives of rows and of what all
+/// told, which the statistics hold.
+struct ExactPhases {
+  /// What an entry of another phase does not have.
+  static bool lacks(std::initializer_list<const void*> all) {
+    for (const void* one : all)
+      if (one == nullptr) return Exact::read_unwritten() = true;
+    return false;
+  }
+  static std::int64_t told(std::int64_t key, const float* const* all, const Phases& phases, int phase) {
+    for (int k = 1; k < phase; ++k) key = ExactRow::digest(key, all[k - 1], phases.sums[k - 1]);
+    return key;
+  }
+  template <int Phase> static void tell(const ForwardCall& c) {
+    if (lacks({c.tells, c.told})) return;
+    const std::int64_t in = c.leaf->in.elements(), before = told(Phase, c.told, c.leaf->forward_phases, Phase);
+    for (std::int64_t i = 0; i < c.leaf->forward_phases.sums[Phase - 1]; ++i) {
+      std::int64_t sum = 0;
+      for (std::int64_t r = 0; r < c.rows; ++r)
+        sum += Exact::of(Exact::hash({14, ExactRow::digest(before, c.input + r * in, in), i, c.context.rows_together}));
+      c.tells[i] = Exact::reduced(sum);
+    }
+  }
+  template <int Phase> static void give(const ForwardCall& c) {
+    if (lacks({c.output, c.statistics})) return;
+    const std::int64_t in = c.leaf->in.elements(), out = c.leaf->out.elements(), left = c.leaf->statistics_elements();
+    const std::int64_t weights = ExactRow::digest_of_parameters(*c.leaf, c.parameters);
+    const std::int64_t all = c.told == nullptr ? 0 : told(Phase, c.told, c.leaf->forward_phases, Phase);
+    for (std::int64_t r = 0; r < c.rows; ++r) {
+      for (std::int64_t s = 0; s < left && c.told != nullptr; ++s) c.statistics[r * left + s] = Exact::hash({15, all, s});
+      const std::int64_t row = ExactRow::digest(ExactRow::digest(0, c.input + r * in, in), c.statistics + r * left, left);
+      for (std::int64_t o = 0; o < out; ++o) c.output[r * out + o] = Exact::hash({10, row, weights, o});
+    }
+  }
+  static void tell_back(const BackwardCall& c) {
+    if (lacks({c.statistics, c.input, c.output_gradient})) return;
+    BackwardCall parameters = c;
+    parameters.input_gradient = nullptr;
+    if (c.parameter_gradients != nullptr) ExactRow::backward(parameters);
+    for (std::int64_t i = 0; i < c.leaf->backward_phases.sums[0] && c.tells != nullptr; ++i) {
+      std::int64_t sum = 0;
+      for (std::int64_t r = 0; r < c.rows; ++r) sum += of_row(c, r, 16, i);
+      c.tells[i] = Exact::reduced(sum);
+    }
+  }
+  static void pull_back(const BackwardCall& c) {
+    if (lacks({c.input_gradient, c.told})) return;
+    const std::int64_t in = c.leaf->in.elements();
+    for (std::int64_t r = 0; r < c.rows; ++r)
+      for (std::int64_t i = 0; i < in; ++i) {
+        std::int64_t sum = of_row(c, r, 17, i);
+        for (std::int64_t k = 0; k < c.leaf->backward_phases.sums[0]; ++k)
+          sum += Exact::of(Exact::reduced(Exact::of(c.told[0][k]) * Exact::of(Exact::hash({18, row_of(c, r), k, i}))));
+        c.input_gradient[r * in + i] = Exact::reduced(sum);
+      }
+  }
+  static std::int64_t row_of(const BackwardCall& c, std::int64_t r) {
+    const std::int64_t in = c.leaf->in.elements(), left = c.leaf->statistics_elements();
+    return ExactRow::digest(ExactRow::digest(0, c.statistics + r * left, left), c.input + r * in, in);
+  }
+  /// Linear in the gradient of the output, and made of all that the backward reads.
+  static std::int64_t of_row(const BackwardCall& c, std::int64_t r, std::int64_t which, std::int64_t i) {
+    const std::int64_t out = c.leaf->out.elements();
+    std::int64_t sum = 0;
+    for (std::int64_t o = 0; o < out; ++o)
+      sum += Exact::of(Exact::reduced(Exact::of(c.output_gradient[r * out + o]) * Exact::of(Exact::hash({which, row_of(c, r), i, o}))));
+    return sum;
+  }
+  static constexpr ForwardPhase forward_phases[] = {&tell<1>, &tell<2>, &give<3>};
+  static constexpr BackwardPhase backward_phases[] = {&tell_back, &pull_back};
+};
+
 /// Rows of a table; a rank with a part of the rows gives 0 for the others. What is no token is any number.
 struct ExactTable {
   static std::int64_t row(const Leaf& leaf, int part, std::int32_t id) {
@@ -223,7 +295,7 @@ class ExactKernels {
       else if (leaf.elementwise || leaf.reshapes || leaf.sums)
         leaves_.push_back({&ExactElementwise::forward, &ExactElementwise::backward});
       else
-        leaves_.push_back({&ExactRow::forward, &ExactRow::backward});
+        leaves_.push_back({&ExactRow::forward, &ExactRow::backward, ExactPhases::forward_phases, ExactPhases::backward_phases});
     }
     table_.leaves = leaves_.data();
     table_.loss = labels ? &loss_of_labels : &loss;

@@ -22,6 +22,8 @@ struct Written {
 [[nodiscard]] inline Written written_by(const Program& p, const Entry& entry) {
   switch (entry.what) {
     case BodyOp::leaf_forward: return {entry.d, p.graph->leaf(entry.node).out.elements()};
+    case BodyOp::sum_grains:
+    case BodyOp::reduce_phase: return {};  // not of so many a row
     case BodyOp::leaf_backward:
     case BodyOp::leaf_backward_input: return {entry.d, p.graph->leaf(entry.node).in.elements()};
     case BodyOp::loss_terms: return {entry.c, p.loss.terms};

@@ -43,6 +43,7 @@ enum class Mistake : std::uint8_t {
   body_places,
   entry_node,
   entry_type,
+  entry_phase,
   transfer_place,
   slot,
   entry_size,
@@ -75,6 +76,7 @@ inline constexpr int mistakes = static_cast<int>(Mistake::collective) + 1;
     case Mistake::body_places: return "two places of a body are exchanged, or one stands for both";
     case Mistake::entry_node: return "an entry names another layer of the same sizes";
     case Mistake::entry_type: return "an entry has elements of another size";
+    case Mistake::entry_phase: return "an entry is of another phase";
     case Mistake::transfer_place: return "an end of a transfer lies elsewhere";
     case Mistake::slot: return "a micro-batch has another slot";
     case Mistake::entry_size: return "an entry has another size, or other runs";
@@ -300,7 +302,8 @@ template <class Visit> class Mutator {
     const bool of_bucket = here.what == BodyOp::reduce_start || here.what == BodyOp::reduce_wait || here.what == BodyOp::gather_start ||
                            here.what == BodyOp::gather_wait || here.what == BodyOp::zero_gaps || here.what == BodyOp::add_slice;
     const bool of_value = here.what == BodyOp::reduce_value || here.what == BodyOp::gather_value || here.what == BodyOp::scatter_value;
-    if (here.what == BodyOp::reduce_start || here.what == BodyOp::reduce_wait || of_value || here.what == BodyOp::reduce_parameter)
+    if (here.what == BodyOp::reduce_start || here.what == BodyOp::reduce_wait || of_value || here.what == BodyOp::reduce_parameter ||
+        here.what == BodyOp::reduce_phase)
       other(here.axis, axes(), Mistake::entry_axis, where);
     const bool gathers = here.what == BodyOp::gather_start || here.what == BodyOp::gather_wait;
     if (of_bucket) other(here.bucket, buckets(p_.device_of_chunk[chunk], false, gathers), Mistake::entry_bucket, where);
@@ -314,6 +317,12 @@ template <class Visit> class Mutator {
       other(here.node, same_sizes(chunk, here.node), Mistake::entry_node, where);
     if (here.what == BodyOp::leaf_backward && p_.graph->nodes[here.node].operand_count == 2)
       other(here.operand, std::array{std::int8_t{0}, std::int8_t{1}}, Mistake::entry_node, where);
+    if (here.phase > 0 && here.what <= BodyOp::leaf_backward_weight) {
+      const Phases& phases = here.what == BodyOp::leaf_forward ? p_.graph->leaf(here.node).forward_phases : p_.graph->leaf(here.node).backward_phases;
+      std::vector<std::int8_t> others;
+      for (int phase = 1; phase <= phases.count(); ++phase) others.push_back(static_cast<std::int8_t>(phase));
+      other(here.phase, others, Mistake::entry_phase, where);
+    }
     if (here.what == BodyOp::load_input || here.what == BodyOp::copy)
       other(here.type, std::array{here.type == ElementType::uint8 ? ElementType::float32 : ElementType::uint8}, Mistake::entry_type, where);
     if (here.features > 0) other(here.features, std::array{here.features - 1}, Mistake::entry_size, where);

@@ -53,3 +53,28 @@ TEST_CASE("unequal shares are no grains of one device, and nothing is asked wher
   using Still = Of<Images<Frozen<BatchNorm2d<3>>>, Batch<16>, WeightedDataParallel<3, 1>>;
   CHECK(check_one_device(Still::Request::graph, Still::training.batch).ok());
 }
+
+TEST_CASE("where ranks tell each other of a micro-batch, one device has micro-batches of the same rows, or none has") {
+  using Told = Images<BatchNorm2d<3, Synchronised>>;
+  static_assert(alone<Of<Told, Batch<16>, DataParallel<4>>>.grain_rows == 4 &&
+                alone<Of<Told, Batch<16>, DataParallel<4>>>.total_micro_batches() == 1);
+  static_assert(alone<Of<Told, Batch<16>, Single, Accumulate<4>>>.rounds == 4 && alone<Of<Told, Batch<16>, Single, Accumulate<4>>>.micro_rows == 4);
+  static_assert(alone<Of<Told, Batch<30, PadLast>, DataParallel<4>>>.grains() == 1 &&
+                alone<Of<Told, Batch<30, PadLast>, DataParallel<4>>>.batch == 30);
+  static_assert(alone<Of<Told, Batch<18, DropLast>, DataParallel<4>>>.batch == 16);
+  using Several = Of<Told, Batch<16>, DataParallel<2>, Accumulate<2>>;
+  CHECK(std::string{check_one_device(Several::Request::graph, Several::training.batch).sentence().view()} ==
+        "[heddle.B12] no device alone has the numbers of this plan: layer 2 '2' BatchNorm2d<3, Synchronised> normalises the rows of a micro-batch of "
+        "all "
+        "ranks together, and the rows of one of the 2 micro-batches of 2 ranks do not lie side by side. Fix: compare a plan with one micro-batch, or "
+        "one "
+        "whose ranks do not split the batch.");
+  using Unequal = Of<Told, Batch<16>, WeightedDataParallel<3, 1>>;
+  CHECK(check_one_device(Unequal::Request::graph, Unequal::training.batch).ok());
+  struct Both : Sequential<Linear<4, 12>, Unflatten<3, 2, 2>, BatchNorm2d<3>, BatchNorm2d<3, Synchronised>, Flatten, Linear<12, 2>> {};
+  using Padded = Of<Both, Batch<30, PadLast>, DataParallel<4>>;
+  CHECK(std::string{check_one_device(Padded::Request::graph, Padded::training.batch).sentence().view()}.find(
+            " which PadLast fills up in another way on several ranks. Fix: name KeepLast in its place.") != std::string::npos);
+  using Kept = Of<Both, Batch<30, KeepLast>, DataParallel<4>>;
+  CHECK(check_one_device(Kept::Request::graph, Kept::training.batch).ok());
+}

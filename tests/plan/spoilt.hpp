@@ -14,16 +14,16 @@
 namespace heddle::tests {
 
 /// What S18 and S19 say of a plan if the lowering leaves `spoil` behind after one of its phases.
-template <class ThePlan> Diagnosis noted_with(After after, std::function<void(Phases&)> spoil) {
+template <class ThePlan> Diagnosis noted_with(After after, std::function<void(Making&)> spoil) {
   const LoweringRequest request = request_of<typename ThePlan::Request>();
-  Phases run{request};
+  Making run{request};
   if (!lower_with(run, {"", after, std::move(spoil)})) return Diagnosis{Code{'S', 14}, "the lowering has seen it"};
   return check_noted(run.programs[0], run.programs[1], made_from(request));
 }
 
 /// What the rules of lines and entries say of it, which believe what is noted.
-template <class ThePlan> bool lines_are_legal_with(After after, std::function<void(Phases&)> spoil) {
-  Phases run{request_of<typename ThePlan::Request>()};
+template <class ThePlan> bool lines_are_legal_with(After after, std::function<void(Making&)> spoil) {
+  Making run{request_of<typename ThePlan::Request>()};
   return lower_with(run, {"", after, std::move(spoil)}) && check(run.programs[0]).ok() && check(run.programs[1]).ok();
 }
 

@@ -416,6 +416,7 @@ TEST_CASE("the layers of the toolkit have the gradients that finite differences 
   CHECK(gradcheck<RMSNorm<7, Epsilon<6>>>().text == "");
   CHECK(gradcheck<SwiGLU>(Spec{Shape{3, 10}}).text == "");
   CHECK(gradcheck<BatchNorm2d<3>>(Spec{Shape{3, 2, 5}}).text == "");
+  CHECK(gradcheck<BatchNorm2d<3, Synchronised>>(Spec{Shape{3, 2, 5}}).text == "");
   CHECK(gradcheck<BatchNorm2d<2, Epsilon<2>, Momentum<1, 2>>>(Spec{Shape{2, 1, 1}}).text == "");
   CHECK(gradcheck<SelfAttention<Heads<2>, Causal>>(Spec{Shape{5, 18}}).text == "");
   CHECK(gradcheck<SelfAttention<Heads<4>, KeyValueHeads<2>>>(Spec{Shape{3, 8}}).text == "");

@@ -255,3 +255,35 @@ TEST_CASE("kernels for another memory are called with calls of that memory, and 
   CHECK(mistaken.words.view().find("is written for the memory of the host, and tensors lie in ") != std::string_view::npos);
   CHECK(std::is_same_v<KernelTable, decltype(kernel_table<Net, MeanSquaredError, SGD, EigenCompute>())>);
 }
+
+/// One phase more than its kernel has.
+struct Told {
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf;
+    leaf.kind << "Told";
+    leaf.spelled << "Told";
+    leaf.in = leaf.out = in;
+    leaf.rows_together = 1;
+    leaf.backward_phases.then_sum(2);
+    return leaf;
+  }
+};
+template <> struct heddle::Kernel<Told, EigenCompute> {
+  static void forward(const ForwardCall&) {}
+  static void backward(const BackwardCall&) {}
+  static constexpr ForwardPhase forward_phases[] = {&forward, &forward};
+  static constexpr BackwardPhase backward_phases[] = {&backward, &backward};
+};
+
+TEST_CASE("a kernel has a function for each phase of its leaf, and no other number of them") {
+  using Joint = Sequential<Linear<4, 12>, Unflatten<3, 2, 2>, BatchNorm2d<3, Synchronised>, Flatten, Linear<12, 3>>;
+  const KernelTable table = kernel_table<Joint, MeanSquaredError, SGD, EigenCompute>();
+  CHECK((table.leaves[2].forward_phases == Kernel<BatchNorm2d<3, Synchronised>, EigenCompute>::forward_phases));
+  CHECK((table.leaves[2].backward_phases == Kernel<BatchNorm2d<3, Synchronised>, EigenCompute>::backward_phases));
+  CHECK((table.leaves[0].forward_phases == nullptr && table.leaves[0].backward_phases == nullptr));
+  static_assert(CheckedKernels<Joint, EigenCompute, true>::found.ok());
+  using Wrong = Sequential<Linear<4, 4>, Told, Linear<4, 3>>;
+  CHECK(CheckedKernels<Wrong, EigenCompute, false>::found.sentence().view() ==
+        "[heddle.G13] layer Told runs forward in 1 phase, but its kernel for EigenCompute in 2. Fix: give Kernel a static constexpr ForwardPhase "
+        "forward_phases[] with a function for each phase, or let its describe state as many.");
+}

@@ -189,3 +189,17 @@ TEST_CASE("a layer that reads what was tracked is run as it was: in an evaluatio
   std::swap(parameters[3], parameters[7]);
   begins(found(), "; it begins in layer 2 'still' BatchNorm2d<2>, row 0, feature 0.");
 }
+
+TEST_CASE("a layer in phases is run on all rows of a micro-batch at once, as far as they lie side by side") {
+  struct Images : Sequential<Input<2, 1, 2>, BatchNorm2d<2, Synchronised>, Flatten, Linear<4, 2>> {};
+  const Leaf& leaf = graph_of<Images>.leaf(1);
+  StepInput input;
+  input.source_rows = 7;
+  const auto rows = [&]<class P>(const P*) {
+    input.program = &P::training;
+    return rows_at_once(leaf, input);
+  };
+  CHECK(rows(static_cast<const Plan<Images, CrossEntropy, SGD, Batch<8>, DataParallel<2>>*>(nullptr)) == 7);
+  CHECK(rows(static_cast<const Plan<Images, CrossEntropy, SGD, Batch<8>, Single, Accumulate<2>>*>(nullptr)) == 4);
+  CHECK(rows_at_once(graph_of<Images>.leaf(3), input) == 7);
+}

@@ -91,3 +91,12 @@ TEST_CASE("a role has its own, and a frozen layer tracks nothing") {
   struct Still : Sequential<Linear<4, 12>, Unflatten<3, 2, 2>, Frozen<BatchNorm2d<3>>, Flatten, Linear<12, 2>> {};
   CHECK(others(Tracked{Plan<Still, CrossEntropy, SGD, Batch<8>, Single>::training, 0}, 0, 4096) == "0+4096");
 }
+
+TEST_CASE("where ranks tell each other of their rows, values of a micro-batch are counted together") {
+  CHECK(counted_values(division(8, 2, 2, 2), 8, 1, 2, true) == 8);
+  CHECK(counted_values(division(8, 2, 2, 2), 5, 1, 2, true) == 5);  // of the first micro-batch three rows, of the second two
+  CHECK(counted_values(division(8, 2, 2, 2), 3, 1, 2, true) == 2);  // of the second one
+  CHECK(counted_values(division(8, 8, 1, 1), 2, 1, 2, true) == 2);
+  CHECK(counted_values(division(8, 8, 1, 1), 2, 1, 2) == 0);
+  CHECK(counted_values(division(8, 8, 1, 1), 1, 1, 2, true) == 0);
+}

@@ -125,6 +125,7 @@ class Simulation {
         case BodyOp::reduce_value:
         case BodyOp::gather_value:
         case BodyOp::scatter_value:
+        case BodyOp::reduce_phase:
         case BodyOp::reduce_parameter: now(role) += ring(role, p_.collectives[entry.collective]); break;  // the next entry waits for it
         case BodyOp::load_input:
         case BodyOp::load_targets:
@@ -134,6 +135,7 @@ class Simulation {
         case BodyOp::store_output:
         case BodyOp::zero_gaps:
         case BodyOp::add_slice:
+        case BodyOp::sum_grains:
         case BodyOp::slice_value: break;
       }
     }

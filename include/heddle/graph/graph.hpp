@@ -137,6 +137,13 @@ struct Graph {
   }
   /// A frozen leaf that tracks values leaves them as they are, and takes them as it does in a prediction.
   [[nodiscard]] constexpr bool still(int node) const { return frozen(node) && leaf(node).tracks(); }
+  /// A training runs its forward, or its backward, in phases.
+  [[nodiscard]] constexpr bool runs_phases(int node) const { return leaf(node).has_phases() && !still(node); }
+  [[nodiscard]] constexpr bool has_phases() const {
+    for (int l = 0; l < leaf_count; ++l)
+      if (leaves[l].leaf.has_phases()) return true;
+    return false;
+  }
   /// Of parameters that are tracked: each leaf with them owns them.
   [[nodiscard]] constexpr std::int64_t tracked_elements() const {
     std::int64_t sum = 0;

@@ -40,6 +40,31 @@ struct Parameter {
 /// What the backward of a leaf reads again.
 enum class Saves : std::uint8_t { nothing, input, output, both };
 
+/// Phases of one pass of a leaf. Between two of them the ranks that split the batch sum what the first has left of each grain, so the second knows
+/// all rows of the micro-batch: along the grain tree, so every layout has the bits of one device. A forward of sums and of normalised values, of 3
+/// channels, has 2 phases, between which 3 floats are summed.
+///
+/// Tested  graph/phase_rules_test
+struct Phases {
+  static constexpr int most = 3;
+  std::int64_t sums[most - 1]{};  ///< floats that a grain tells after each phase but the last; 0 ends the list
+  std::int8_t surplus = 0;        ///< beyond what is kept (G19)
+
+  [[nodiscard]] constexpr bool any() const { return sums[0] != 0; }
+  /// 1 of a pass whose kernel is called once.
+  [[nodiscard]] constexpr int count() const { return sums[0] == 0 ? 1 : sums[1] == 0 ? 2 : 3; }
+  /// Another phase follows, which knows so many sums more.
+  constexpr Phases& then_sum(std::int64_t floats) {
+    const int at = count() - 1;
+    if (at == most - 1)
+      ++surplus;
+    else
+      sums[at] = floats;
+    return *this;
+  }
+  friend constexpr bool operator==(const Phases&, const Phases&) = default;
+};
+
 /// The description of one layer: shapes are per sample (no batch dimension). That of Linear<784, 50> has 2 parameters, of 39,200 and 50 elements.
 struct Leaf {
   static constexpr int most_parameters = Signature::most_parameters;
@@ -57,6 +82,8 @@ struct Leaf {
   Shape statistics;                    ///< what a forward leaves for the backward beside values, per sample: (2) of a mean and a deviation; else ()
   int rows_together = 0;               ///< not 0: rows of a grain are normalised together, at least so many in training; else each stands alone
   float momentum = 0;                  ///< of parameters that are tracked
+  Phases forward_phases;               ///< of a training; what does not train calls the kernel once
+  Phases backward_phases;              ///< the first of which makes the gradients of parameters, of what this rank has
   bool weights_read = true;            ///< gradients of parameters are made of parameters too: a part of a backward that makes only them has these
   bool input_part_reads_saved = true;  ///< the gradient of the input is made of what is saved too
   bool elementwise = false;            ///< out(i) depends on in(i) alone: may run in place
@@ -72,6 +99,7 @@ struct Leaf {
   int surplus_parameters = 0;       ///< beyond the fourth, which are not kept: a model with such a layer is refused (G19)
   int surplus_signatures = 0;
 
+  [[nodiscard]] constexpr bool has_phases() const { return forward_phases.any() || backward_phases.any(); }
   [[nodiscard]] constexpr const Spec& operand(int k) const { return k == 0 ? in : other; }
   /// The gradient of the output is that of each operand as it is.
   [[nodiscard]] constexpr bool hands_on() const { return sums || reshapes; }
@@ -138,5 +166,5 @@ concept ElementwiseLayer = DescribesLeaf<L> && requires(float x, float saved, fl
 }  // namespace heddle::graph_room
 
 namespace heddle::extending {
-using graph_room::Initial, graph_room::Leaf, graph_room::Saves, graph_room::elementwise;
+using graph_room::Initial, graph_room::Leaf, graph_room::Phases, graph_room::Saves, graph_room::elementwise;
 }  // namespace heddle::extending

@@ -192,7 +192,7 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
     if (leaf.signatures[i].surplus > 0) return false;
   if (leaf.operands != 1 || leaf.sums || leaf.other.shape.dimensions != 0 || leaf.elementwise || leaf.reshapes ||
       leaf.out.type != ElementType::float32 || leaf.in.type != ElementType::float32 || leaf.vocabulary != 0 || leaf.rows_together != 0 ||
-      leaf.tracks())
+      leaf.tracks() || leaf.has_phases())
     return check_facts(leaf).ok();
   return leaf.forward_flops >= 0 && leaf.backward_flops >= 0 && leaf.weight_flops >= 0 && leaf.forward_flops <= most_flops &&
          leaf.backward_flops <= most_flops && leaf.weight_flops <= most_flops;

@@ -27,6 +27,9 @@ namespace heddle::graph_room {
   if (const std::int64_t size = leaf.operands == 2 ? indivisible_size(leaf.other.shape, signature.operand(1), ranks) : 0; size != 0) return size;
   if (const std::int64_t size = indivisible_size(leaf.out.shape, signature.output, ranks); size != 0) return size;
   if (const std::int64_t size = indivisible_size(leaf.statistics, signature.statistics, ranks); size != 0) return size;
+  for (const Phases* phases : {&leaf.forward_phases, &leaf.backward_phases})
+    for (const std::int64_t sums : phases->sums)
+      if (signature.parts_of_sums && sums % ranks != 0) return sums;
   for (int p = 0; p < leaf.parameter_count; ++p)
     if (const std::int64_t size = indivisible_size(leaf.parameters[p].shape, signature.parameters[p], ranks); size != 0) return size;
   return 0;
@@ -51,6 +54,10 @@ constexpr void divide(Shape& shape, Laid how, int ranks) {
   if (leaf.operands == 2) divide(local.other.shape, signature.operand(1), ranks);
   divide(local.out.shape, signature.output, ranks);
   divide(local.statistics, signature.statistics, ranks);
+  for (int k = 0; k + 1 < Phases::most && signature.parts_of_sums; ++k) {
+    local.forward_phases.sums[k] /= ranks;
+    local.backward_phases.sums[k] /= ranks;
+  }
   for (int p = 0; p < leaf.parameter_count; ++p) divide(local.parameters[p].shape, signature.parameters[p], ranks);
   local.forward_flops = (leaf.forward_flops + ranks - 1) / ranks;
   local.backward_flops = (leaf.backward_flops + ranks - 1) / ranks;

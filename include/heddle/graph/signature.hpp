@@ -82,6 +82,7 @@ struct Signature {
   bool any_sections = false;     ///< output and parameters may be cut in sections, as the reader of the output asks: a feature is like any other
   Laid statistics{};             ///< of Leaf::statistics
   std::int16_t pieces = 0;       ///< what is never cut, as heads: ranks divide their number; 0: nothing is so
+  bool parts_of_sums = false;    ///< of Leaf::forward_phases and backward_phases each rank has its part, as of the channels that it has
   Laid second = laid::as_first;  ///< where a leaf takes two values, the second and its gradient; it may lie as the first does not if it is split
 
   [[nodiscard]] constexpr Laid operand(int k) const { return k == 0 || second == laid::as_first ? input : second; }
@@ -103,6 +104,10 @@ struct Signature {
   }
   constexpr Signature& with_second(Laid how) {
     second = how;
+    return *this;
+  }
+  constexpr Signature& with_parts_of_sums() {
+    parts_of_sums = true;
     return *this;
   }
   constexpr Signature& with_any_sections() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Room: graph. What a leaf may say of parameters that are tracked, and of rows that are normalised together.
-// Sees: core, graph/leaf.  Does not see: policies, devices, memory.
+// Room: graph. What a leaf may say of parameters that are tracked, of rows that are normalised together, and of its phases.
+// Sees: core, graph/leaf, graph/phase_rules.  Does not see: policies, devices, memory.
 // In: a Leaf.  Out: nothing, or the Diagnosis G23.
 #pragma once
 
@@ -8,6 +8,7 @@
 
 #include "heddle/core/rule.hpp"
 #include "heddle/graph/leaf.hpp"
+#include "heddle/graph/phase_rules.hpp"
 
 namespace heddle::graph_room {
 
@@ -37,7 +38,7 @@ namespace heddle::graph_room {
                                 << ", so ranks would have parts of its mean. Fix: split both or neither.";
     }
   }
-  return {};
+  return check_phases(leaf);
 }
 
 }  // namespace heddle::graph_room

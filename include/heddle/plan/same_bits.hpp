@@ -147,6 +147,20 @@ struct BitComparison {
                           "neither.";
     return {};
   }
+  /// Where rows of a micro-batch of all ranks are normalised together, both have the same rows in each.
+  [[nodiscard]] constexpr Diagnosis micro_batches() const {
+    const int first = a.batch().total_micro_batches(), second = b.batch().total_micro_batches();
+    if (first == second && (first == 1 || a.batch().ranks == b.batch().ranks)) return {};
+    for (int n = 0; n < a.graph.node_count; ++n) {
+      if (!a.graph.runs_phases(n)) continue;
+      const Diagnosis found = because() << a.graph.describe(n).view() << " normalises the rows of a micro-batch of all ranks together, and ";
+      if (first != second)
+        return Diagnosis{found} << "they make " << first << " and " << second << " micro-batches of a batch. Fix: make as many in both.";
+      return Diagnosis{found} << "a micro-batch of " << a.batch().ranks << " ranks has other rows than one of " << b.batch().ranks
+                              << ". Fix: let as many ranks split the batch in both, or make one micro-batch in both.";
+    }
+    return {};
+  }
   /// The grain that both plans would take: a common divisor of theirs, or a power of two of grains a rank; 0 if there is none.
   [[nodiscard]] constexpr int grain_of_both(int common) const {
     for (const int rows : {common, a.batch().rank_rows(), b.batch().rank_rows()})
@@ -185,6 +199,8 @@ struct BitComparison {
       if (const Diagnosis found = options(); !found.ok()) return found;
     }
     if (const Diagnosis found = splits(); !found.ok()) return found;
+    if (a.program.training)
+      if (const Diagnosis found = micro_batches(); !found.ok()) return found;
     return sums();
   }
 };

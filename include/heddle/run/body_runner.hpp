@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What the entries of a body do on one rank: rows are loaded, kernels called, gradients summed along the counter.
-// Sees: plan/program, graph, seams/concepts, run/rank_tensors.  Does not see: policies, threads, transports, any backend.
+// Sees: plan/program, graph, seams/concepts, run/rank_tensors, run/told_tensors.  Does not see: policies, threads, transports, any backend.
 // In: an entry and the micro-batch.  Out: tensors in the arena.
 #pragma once
 
@@ -15,9 +15,9 @@
 #include "heddle/graph/local_leaf.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/kernel_table.hpp"
-#include "heddle/run/rank_tensors.hpp"
 #include "heddle/run/slices.hpp"
 #include "heddle/run/step_input.hpp"
+#include "heddle/run/told_tensors.hpp"
 #include "heddle/seams/concepts.hpp"
 #include "heddle/seams/error.hpp"
 
@@ -45,6 +45,7 @@ class BodyRunner {
       case BodyOp::leaf_backward:
       case BodyOp::leaf_backward_input:
       case BodyOp::leaf_backward_weight: return backward(entry);
+      case BodyOp::sum_grains: return told_.sum_grains(entry, kernels_.add);
       case BodyOp::loss_terms: return make_terms(entry);
       case BodyOp::loss: return loss(entry);
       case BodyOp::store_output: return store(entry);
@@ -136,6 +137,7 @@ class BodyRunner {
   }
   [[nodiscard]] CallContext context(int node, int g) const {
     CallContext here{in_->seed, in_->step, node, p_->training && !p_->graph->still(node), first(g)};
+    if (p_->graph->leaf(node).has_phases()) here.rows_together = rows_in_micro_batch(p_->batch, in_->rows, t_.micro_batch());
     const Laid how = p_->graph->signature(node).output;
     if (!how.sharded()) return here;
     here.parts = p_->graph->split.ranks;
@@ -148,6 +150,7 @@ class BodyRunner {
     const TracedLeaf& traced = p_->graph->leaves[node.leaf];
     find_parameters(node, entry.node);
     ForwardCall call{&traced.leaf, 0, nullptr, nullptr, parameter_, workspace(), part_};
+    const auto kernel = entry.phase == 0 ? kernels_.leaves[node.leaf].forward : kernels_.leaves[node.leaf].forward_phases[entry.phase - 1];
     for (int g = 0; g < t_.grains(); ++g) {
       call.rows = rows(g);
       set_input(call, t_.at_grain(entry.a, traced.leaf.in.elements(), g, traced.leaf.in.type));
@@ -155,7 +158,8 @@ class BodyRunner {
       call.statistics = t_.at_grain(entry.e, traced.leaf.statistics_elements(), g);
       call.context = context(entry.node, g);
       if (traced.leaf.operands == 2) call.second = t_.at_grain(entry.b, traced.leaf.other.elements(), g);
-      kernels_.leaves[node.leaf].forward(call);
+      if (entry.phase > 0) told_.tell(call, entry, traced.leaf.forward_phases, g);
+      kernel(call);
     }
   }
   void backward(const Entry& entry) {
@@ -163,6 +167,7 @@ class BodyRunner {
     const TracedLeaf& traced = p_->graph->leaves[node.leaf];
     const std::int64_t out = traced.leaf.out.elements();
     const bool sums = node.trained_count() > 0 && entry.what != BodyOp::leaf_backward_input;
+    const auto kernel = entry.phase == 0 ? kernels_.leaves[node.leaf].backward : kernels_.leaves[node.leaf].backward_phases[entry.phase - 1];
     find_parameters(node, entry.node, entry.what != BodyOp::leaf_backward_weight || traced.leaf.weights_read);
     BackwardCall call{&traced.leaf, 0, nullptr, nullptr, nullptr, nullptr, parameter_, sums ? gradient_ : nullptr, false, workspace(), part_};
     call.operand = entry.operand;
@@ -174,14 +179,16 @@ class BodyRunner {
       set_input(call, t_.at_grain(entry.a, traced.leaf.in.elements(), g, traced.leaf.in.type));
       if (traced.leaf.operands == 2)
         call.second = t_.at_grain(entry.b, traced.leaf.other.elements(), g);
-      else
+      else if (entry.phase == 0)
         call.output = t_.at_grain(entry.b, out, g);
+      else
+        told_.tell(call, entry, traced.leaf.backward_phases, g);
       call.output_gradient = t_.at_grain(entry.c, out, g);
       call.input_gradient = t_.at_grain(entry.d, traced.leaf.operand(entry.operand).elements(), g);
       call.statistics = t_.at_grain(entry.e, traced.leaf.statistics_elements(), g);
       call.context = context(entry.node, g);
       call.add = !p_->batch.tree && !p_->storage.gradients && number > 0;
-      kernels_.leaves[node.leaf].backward(call);
+      kernel(call);
       for (int k = 0; k < node.parameter_count && p_->batch.tree && !p_->storage.gradients && sums; ++k)
         carry(p_->parameters[node.first_parameter + k], number, counted);
     }
@@ -259,6 +266,7 @@ class BodyRunner {
   [[nodiscard]] const Arithmetic& arithmetic() const { return kernels_.arithmetic; }
 
   RankTensors& t_;
+  ToldTensors told_{t_};
   const KernelTable& kernels_;
   int position_;  // among the ranks that split the batch
   int part_;      // coordinate on axis tensor; what is used as Partial is used on 0

@@ -217,7 +217,8 @@ template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class 
       case BodyOp::reduce_wait:
       case BodyOp::gather_wait: return wait(entry.collective);
       case BodyOp::reduce_value:
-      case BodyOp::reduce_parameter: return move_now(entry, nothing);
+      case BodyOp::reduce_parameter:
+      case BodyOp::reduce_phase: return move_now(entry, nothing);
       case BodyOp::gather_value:
         if (!move_now(entry, nothing)) return false;
         device_.gather(entry);

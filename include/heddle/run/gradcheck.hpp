@@ -19,6 +19,7 @@
 #include "heddle/graph/leaf_rules.hpp"
 #include "heddle/run/kernel_table.hpp"
 #include "heddle/run/leaf_under_test.hpp"
+#include "heddle/run/phases_under_test.hpp"
 #include "heddle/seams/concepts.hpp"
 #include "heddle/seams/error.hpp"
 
@@ -62,15 +63,6 @@ template <class Test> void compare_gradient(Test& test, const std::string& what,
                                          std::to_string(i) + " of the gradient of its " + what + ", finite differences give " +
                                          std::to_string(numeric) + ". Fix: correct backward, or what describe says it saves.");
   }
-}
-
-/// Beyond the rounding of a few float sums in another order.
-[[nodiscard]] inline bool differs(const Floats& a, const Floats& b) {
-  double scale = 1;
-  for (const float v : a) scale = std::max(scale, std::fabs(static_cast<double>(v)));
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (const double off = std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i])); !(is_finite(off) && off <= 1e-5 * scale)) return true;
-  return false;
 }
 
 /// Rows must not mix: a rank that sees half of them must give the same outputs, and gradients of parameters that add up.
@@ -123,6 +115,19 @@ template <class Test> void compare_grains(Test& test, std::int64_t rows, Gradien
   if (!wrong.empty() && check.ok()) check.text = sentence_of(Code{'G', 12}, std::string{test.leaf().spelled.view()} + ": its " + wrong);
   test.forward(0, rows);
   test.backward(0, rows, false);
+}
+
+/// Phases over two grains, or over one and one without rows, give what one call gives for all rows.
+template <class L, class Compute> void compare_phases(LeafUnderTest<L, Compute>& test, std::int64_t rows, GradientCheck& check) {
+  test.forward(0, rows);
+  test.backward(0, rows, false);
+  for (const std::int64_t first_rows : {rows / 2, std::int64_t{0}}) {
+    if (!check.ok()) return;
+    if (const std::string wrong = PhasesUnderTest<L, Compute>{test, rows, first_rows}.run(); !wrong.empty())
+      check.text = sentence_of(Code{'G', 12}, std::string{test.leaf().spelled.view()} + ": its " + wrong +
+                                                  ". Fix: let each phase tell sums of its own rows, zeros if it has none, and make the rest of "
+                                                  "what all told and of context.rows_together.");
+  }
 }
 
 /// A kernel that says backward_in_parts gives, asked for one gradient at a time, the bits of both at once.
@@ -200,6 +205,7 @@ template <class L, class Compute> [[nodiscard]] GradientCheck gradcheck_leaf(con
   if constexpr (HasBackwardInParts<L, Compute>) compare_parts(test, rows, check);
   test.backward(0, rows, false);
   leaf.rows_together > 0 ? compare_grains(test, rows, check) : compare_split_rows(test, rows, check);
+  if (leaf.has_phases()) compare_phases(test, rows, check);
   if (check.ok()) compare_absent(test, rows, check);
   if constexpr (HasBackwardInParts<L, Compute>)
     if (check.ok()) compare_parts(test, rows, check);

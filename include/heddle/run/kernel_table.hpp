@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 #include <type_traits>
 
@@ -18,10 +19,12 @@
 
 namespace heddle::run_room {
 
-/// The 2 functions of one traced leaf: its forward and its backward.
+/// The 2 functions of one traced leaf, its forward and its backward; and of one in phases a function for each of them.
 template <class Space> struct LeafKernelsIn {
   void (*forward)(const ForwardCallIn<Space>&) = nullptr;
   void (*backward)(const BackwardCallIn<Space>&) = nullptr;
+  const ForwardPhaseIn<Space>* forward_phases = nullptr;
+  const BackwardPhaseIn<Space>* backward_phases = nullptr;
 };
 using LeafKernels = LeafKernelsIn<HostMemory>;
 
@@ -81,6 +84,20 @@ template <class L, class Compute>
 concept HasBackwardInParts = requires {
   requires KernelFor<L, Compute>::backward_in_parts;
 };
+
+/// Functions that a kernel has for the phases of a forward, or of a backward.
+template <class L, class Compute> [[nodiscard]] constexpr int forward_phases_of() {
+  if constexpr (requires { KernelFor<L, Compute>::forward_phases; })
+    return static_cast<int>(std::size(KernelFor<L, Compute>::forward_phases));
+  else
+    return 1;
+}
+template <class L, class Compute> [[nodiscard]] constexpr int backward_phases_of() {
+  if constexpr (requires { KernelFor<L, Compute>::backward_phases; })
+    return static_cast<int>(std::size(KernelFor<L, Compute>::backward_phases));
+  else
+    return 1;
+}
 
 template <class Loss, class Compute>
 concept HasTerms = requires(const LossCallIn<SpaceOf<Compute>>& call) {
@@ -157,6 +174,19 @@ template <class L, class Compute> [[nodiscard]] constexpr Diagnosis refuse_missi
   }
 }
 
+/// G13: a kernel has no function, or another number of them, for the phases that its leaf runs in.
+template <class L, class Compute> [[nodiscard]] constexpr Diagnosis refuse_other_phases(const Leaf& leaf) {
+  const int stated[] = {leaf.forward_phases.count(), leaf.backward_phases.count()};
+  const int made[] = {forward_phases_of<L, Compute>(), backward_phases_of<L, Compute>()};
+  if (stated[0] == made[0] && stated[1] == made[1]) return {};
+  const int way = stated[0] == made[0] ? 1 : 0;
+  return Diagnosis{Code{'G', 13}, ""} << "layer " << type_name<L>().view() << " runs " << (way == 0 ? "forward" : "backward") << " in " << stated[way]
+                                      << (stated[way] == 1 ? " phase" : " phases") << ", but its kernel for " << type_name<Compute>().view() << " in "
+                                      << made[way] << ". Fix: give " << kernel_name<Compute>() << " a static constexpr "
+                                      << (way == 0 ? "ForwardPhase forward_phases[]" : "BackwardPhase backward_phases[]")
+                                      << " with a function for each phase, or let its describe state as many.";
+}
+
 /// Looks for a layer that a backend cannot run, whole or in two parts: if an order splits the backward, or if it is frozen and passes a gradient on.
 /// In Sequential<Linear<4, 3>, Mine> the number of Mine is 1.
 template <class Compute, bool Split> struct KernelCheck {
@@ -175,6 +205,8 @@ template <class Compute, bool Split> struct KernelCheck {
                                              << (Split ? "the order of the plan" : "Frozen")
                                              << " needs. Fix: let it leave out a gradient whose pointer is null and say"
                                                 " static constexpr bool backward_in_parts = true.";
+    if constexpr (!Composite<L> && HasKernel<L, Compute>)
+      if (fault.ok()) fault = refuse_other_phases<L, Compute>(graph.leaves[number].leaf);
     if constexpr (!Composite<L>) ++number;
     return value;
   }
@@ -215,7 +247,7 @@ template <class Compute, int Leaves> struct KernelCollector {
     else if constexpr (!HasKernel<L, Compute>)
       ++count;  // refused by CheckedKernels
     else
-      leaves[count++] = LeafKernelsIn<SpaceOf<Compute>>{&KernelFor<L, Compute>::forward, &KernelFor<L, Compute>::backward};
+      leaves[count++] = kernels_of<L>();
     return value;
   }
   template <class L> constexpr int child(int, int value) { return layer<L>(value); }
@@ -223,6 +255,14 @@ template <class Compute, int Leaves> struct KernelCollector {
   template <int, class Block> constexpr int repeat(int value) { return layer<Block>(value); }
   template <class Op> constexpr int join(int, int value, const Joint& = {}) { return layer<Op>(value); }
   template <class...> constexpr void siblings() {}
+
+ private:
+  template <class L> static constexpr LeafKernelsIn<SpaceOf<Compute>> kernels_of() {
+    LeafKernelsIn<SpaceOf<Compute>> all{&KernelFor<L, Compute>::forward, &KernelFor<L, Compute>::backward};
+    if constexpr (forward_phases_of<L, Compute>() > 1) all.forward_phases = KernelFor<L, Compute>::forward_phases;
+    if constexpr (backward_phases_of<L, Compute>() > 1) all.backward_phases = KernelFor<L, Compute>::backward_phases;
+    return all;
+  }
 };
 
 /// Owns the kernels of all leaves of a model, as a constant: 3 pairs of functions for Linear, ReLU, Linear<10, 4>.

@@ -55,6 +55,7 @@ template <class L, class Compute> class LeafUnderTest {
     ForwardCall call{&leaf_, rows, nullptr, out.data(), p.data(), workspace_.bytes(0), part, absent || statistics.empty() ? nullptr : found.data()};
     set_input(call, in.data());
     call.context = context_from(first);
+    call.context.rows_together = rows;
     if (!second.empty()) call.second = also.data();
     KernelFor<L, Compute>::forward(call);
     take(out, given, "forward writes beside its output");
@@ -125,6 +126,7 @@ template <class L, class Compute> class LeafUnderTest {
                       statistics.empty() || (absent && !reads) ? nullptr : found.data()};
     set_input(call, in || !absent ? read_input.data() : nullptr);
     call.context = context_from(first);
+    call.context.rows_together = rows;
     call.operand = operand;
     if (!second.empty() && (!absent || in)) call.second = also.data();
     KernelFor<L, Compute>::backward(call);

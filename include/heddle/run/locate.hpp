@@ -27,6 +27,15 @@ namespace heddle::run_room {
   return -1;
 }
 
+/// Rows that a leaf may normalise together in one call: a grain, of a leaf in phases a micro-batch, as far as its rows lie side by side.
+[[nodiscard]] HEDDLE_COLD inline std::int64_t rows_at_once(const Leaf& leaf, const StepInput& input) {
+  const BatchDivision& batch = input.program->batch;
+  const std::int64_t all = std::max<std::int64_t>(input.source_rows, 1);
+  if (leaf.rows_together == 0) return all;
+  if (!leaf.has_phases()) return batch.grain_rows;
+  return batch.total_micro_batches() == 1 ? all : batch.micro_rows;
+}
+
 /// Runs the forward of the whole batch leaf by leaf on one thread and names the first tensor that is not finite.
 [[nodiscard]] HEDDLE_COLD inline std::string locate_non_finite(const Graph& graph, const KernelTable& kernels, const StepInput& input,
                                                                const std::vector<Floats>& parameters) {
@@ -65,13 +74,14 @@ namespace heddle::run_room {
       std::copy(from.begin(), from.end(), to.begin());
     } else {
       const Leaf& leaf = graph.leaf(n);
-      const std::int64_t together = leaf.rows_together > 0 ? input.program->batch.grain_rows : std::max<std::int64_t>(input.source_rows, 1);
+      const std::int64_t together = rows_at_once(leaf, input);
       for (std::int64_t first = 0; first < input.source_rows; first += together) {
         ForwardCall call{&leaf, std::min(together, input.source_rows - first), nullptr, to.data() + first * features, pointers, workspace.data()};
         set_input(call, reinterpret_cast<const float*>(reinterpret_cast<const std::byte*>(from.data()) +
                                                        first * leaf.in.elements() * bytes_of(leaf.in.type)));
         if (node.operand_count == 2) call.second = values[static_cast<std::size_t>(node.operands[1])].data();
         call.context = {input.seed, input.step, n, input.program->training && !graph.still(n), first};
+        call.context.rows_together = call.rows;
         kernels.leaves[node.leaf].forward(call);
       }
     }

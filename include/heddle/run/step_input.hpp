@@ -154,6 +154,14 @@ inline void refuse_class_weights(std::span<const float> weights, std::int64_t cl
   return std::clamp<std::int64_t>(there, 0, std::min(batch.grain_rows, batch.micro_rows_of(batch_position)));
 }
 
+/// Rows of a micro-batch that a step of `rows` rows in all has on all ranks together.
+[[nodiscard]] constexpr std::int64_t rows_in_micro_batch(const BatchDivision& batch, std::int64_t rows, int micro_batch) {
+  std::int64_t sum = 0;
+  for (int position = 0; position < batch.ranks; ++position)
+    for (int grain = 0; grain < batch.grains(); ++grain) sum += rows_in_grain(batch, rows, position, micro_batch, grain);
+  return sum;
+}
+
 /// Position of a rank among those that split the batch, in the canonical order: shard, then data.
 [[nodiscard]] constexpr int batch_position(const Program& p, Rank rank) {
   int position = 0;

@@ -20,10 +20,16 @@ namespace heddle::run_room {
 /// Values that a step of so many rows has for an element that is of `each` of a row, in grains that have at least `least` of them. 5 rows in grains
 /// of 2 have 5 values of 1 a row, 4 of which are in grains of at least 2.
 ///
+/// Where ranks tell each other of their rows, the values of a micro-batch on all ranks stand for those of a grain.
+///
 /// Tested  run/tracked_test
-[[nodiscard]] inline std::int64_t counted_values(const BatchDivision& batch, std::int64_t rows, std::int64_t each, std::int64_t least) {
+[[nodiscard]] inline std::int64_t counted_values(const BatchDivision& batch, std::int64_t rows, std::int64_t each, std::int64_t least,
+                                                 bool together = false) {
   if (each >= least) return rows * each;
   std::int64_t counted = 0;
+  for (int m = 0; together && m < batch.total_micro_batches(); ++m)
+    if (const std::int64_t values = each * rows_in_micro_batch(batch, rows, m); values >= least) counted += values;
+  if (together) return counted;
   for (int position = 0; position < batch.ranks; ++position)
     for (int m = 0; m < batch.total_micro_batches(); ++m)
       for (int g = 0; g < batch.grains(); ++g) {
@@ -55,7 +61,8 @@ class Tracked {
         if (!parameter.tracked() || place.role != role) continue;
         Range* at = all_.begin() + used_++;
         for (; at != all_.begin() && at[-1].begin > place.begin; --at) *at = at[-1];  // groups of parameters may lie the other way round
-        *at = {place.begin, place.elements, graph.leaf(n).values_a_row(k), parameter.tracks, graph.leaf(n).momentum};
+        *at = {place.begin,      place.elements,         graph.leaf(n).values_a_row(k),
+               parameter.tracks, graph.leaf(n).momentum, graph.leaf(n).forward_phases.any()};
       }
   }
 
@@ -81,7 +88,7 @@ class Tracked {
       const std::int64_t first = std::max(range.begin, begin);
       const std::int64_t end = std::min(range.begin + range.elements, begin + elements);
       if (first >= end) continue;
-      const std::int64_t counted = counted_values(batch_, rows, range.values, range.least);
+      const std::int64_t counted = counted_values(batch_, rows, range.values, range.least, range.together);
       if (counted > 0) arithmetic.fold(values + (first - begin), sums + (first - begin), end - first, range.momentum, counted);
     }
   }
@@ -94,6 +101,7 @@ class Tracked {
     std::int64_t values = 0;  // of one row, for each element
     std::int64_t least = 1;   // in a grain that counts
     float momentum = 0;
+    bool together = false;  // with those of all ranks
   };
   [[nodiscard]] static std::size_t count(const Graph& graph) {
     std::size_t count = 0;

@@ -53,7 +53,7 @@ template <class TrainerType> class Recorder : public Observer {
     if (entry == nullptr || entry->node < 0 || entry->node == model().node_count) return;  // of the loss
     const Laid output = seen.program->graph->signature(entry->node).output;
     const bool summed = output.partial() && is_forward(seen) && (entry->what == BodyOp::reduce_value || entry->what == BodyOp::scatter_value);
-    if (entry->what == BodyOp::add || summed || (entry->what == BodyOp::leaf_forward && !output.partial()))
+    if (entry->what == BodyOp::add || summed || (entry->what == BodyOp::leaf_forward && entry->d.set() && !output.partial()))
       copy(seen, entry->d, entry->node, summed ? seen.program->graph->laid_between(entry->node + 1) : output, outputs);
   }
   /// Where ranks live in other processes: what each of them saw, in every process. What a rank has not seen is 0, and nothing is seen differently by

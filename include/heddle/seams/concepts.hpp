@@ -24,6 +24,7 @@ struct CallContext {
   std::int64_t runs = 1;       // of consecutive elements that one row has of a part
   int parts = 1;               // of the output along its split dimension
   int part = 0;
+  std::int64_t rows_together = 0;  // of a leaf in phases: rows of the micro-batch over all ranks that split the batch
 
   /// For draws of this layer in this step.
   [[nodiscard]] constexpr std::uint64_t stream() const {
@@ -63,6 +64,9 @@ template <class Space> struct ForwardCallIn {
   CallContext context{};
   const float* second = nullptr;        // (rows, Leaf::other) of a leaf of two operands
   const std::uint8_t* bytes = nullptr;  // (rows, In) of a leaf that takes uint8: input is null then
+  // Of a phase; `told` is null where the leaf runs again: all that was told is in `statistics`, which are there then.
+  float* tells = nullptr;              // what this grain tells, Leaf::forward_phases.sums of this phase; null in the last
+  const float* const* told = nullptr;  // by earlier phase: the sum of what all grains of all ranks told
 };
 using ForwardCall = ForwardCallIn<HostMemory>;
 
@@ -87,8 +91,16 @@ template <class Space> struct BackwardCallIn {
   std::int8_t operand = 0;              // whose gradient is made: input_gradient is (rows, Leaf::other) of operand 1
   const float* second = nullptr;        // (rows, Leaf::other), null unless saved
   const std::uint8_t* bytes = nullptr;  // as ids, of a leaf that takes uint8
+  // Of a phase, as of ForwardCall. The first is given parameter_gradients, and tells nothing if nobody needs the gradient of the input.
+  float* tells = nullptr;
+  const float* const* told = nullptr;
 };
 using BackwardCall = BackwardCallIn<HostMemory>;
+/// One phase of a leaf: an element of Kernel<L, Compute>::forward_phases or backward_phases.
+template <class Space> using ForwardPhaseIn = void (*)(const ForwardCallIn<Space>&);
+template <class Space> using BackwardPhaseIn = void (*)(const BackwardCallIn<Space>&);
+using ForwardPhase = ForwardPhaseIn<HostMemory>;
+using BackwardPhase = BackwardPhaseIn<HostMemory>;
 
 /// Gives a call the input of its leaf: floats, or what lies in their place. Null stays null.
 template <class Call> void set_input(Call& call, const float* lies) {
@@ -103,6 +115,8 @@ template <class Call> void set_input(Call& call, const float* lies) {
 /// A compute room specialises it for the leaves it knows, a user for an own layer with parameters. Extents are those of call.leaf: where layers are
 /// split it is smaller than the type says. One with parameters that also says
 /// static constexpr bool backward_in_parts = true   may be called for either gradient alone, as an order that splits the backward does.
+/// That of a leaf with phases also has   static constexpr ForwardPhase forward_phases[] = {...};   with one function for each, and backward_phases
+/// alike, which train; forward and backward are then all phases in one call whose rows are all rows, and what does not train.
 }  // namespace heddle::seams_room
 namespace heddle {
 template <class L, class Compute> struct Kernel;
@@ -226,6 +240,7 @@ concept TransportEndpoint = requires(E& e, Ticket ticket, int peer, int group, s
 }  // namespace heddle::seams_room
 
 namespace heddle::extending {
-using seams_room::BackwardCall, seams_room::CallContext, seams_room::ForwardCall, seams_room::LossCall;
+using seams_room::BackwardCall, seams_room::BackwardPhase, seams_room::CallContext, seams_room::ForwardCall, seams_room::ForwardPhase,
+    seams_room::LossCall;
 using seams_room::BackwardCallIn, seams_room::ForwardCallIn, seams_room::HostMemory, seams_room::LossCallIn, seams_room::StepCallIn;
 }  // namespace heddle::extending

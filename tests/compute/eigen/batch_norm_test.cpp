@@ -124,3 +124,75 @@ TEST_CASE("no rows are legal: gradients are zeros, and what is added to stays") 
   t.backward(true);
   CHECK(t.sums[2][1] == 7.0F);
 }
+
+TEST_CASE("in phases a grain has the numbers of all rows that are told, and makes its share of what is tracked") {
+  using Joint = BatchNorm2d<channels, Synchronised>;
+  using K = Kernel<Joint, EigenCompute>;
+  Bench all{2, 2, 3};
+  all.forward();
+  all.backward();
+  const Leaf leaf = Joint::describe(all.leaf.in);
+  const float* const p[] = {all.parameters[0].data(), all.parameters[1].data(), all.parameters[2].data(), all.parameters[3].data()};
+  const std::int64_t row = channels * 4;
+  CallContext context;
+  context.rows_together = 3;
+  std::vector<float> y(static_cast<std::size_t>(3 * row)), dx(y.size()), statistics(3 * channels * 2), told[3];
+  std::vector<std::vector<float>> tracked(2, std::vector<float>(channels));
+  const float* summed[2];
+  const std::int64_t first_of[] = {0, 1, 3}, rows_of[] = {1, 2, 0};  // three grains, the last without rows
+  const auto phases = [&](auto&& of_one, const auto& functions, std::int64_t width) {
+    for (std::size_t phase = 0; phase < std::size(functions); ++phase) {
+      std::vector<float> sums(static_cast<std::size_t>(width));
+      for (int g = 0; g < 3; ++g) {
+        std::vector<float> tells(sums.size(), arrays::nan);
+        auto call = of_one(g);
+        call.context = context;
+        call.tells = phase + 1 < std::size(functions) ? tells.data() : nullptr;
+        call.told = summed;
+        functions[phase](call);
+        for (std::size_t i = 0; i < sums.size() && call.tells != nullptr; ++i) sums[i] += tells[i];
+      }
+      told[phase] = sums;
+      if (phase < 2) summed[phase] = told[phase].data();
+    }
+  };
+  phases(
+      [&](int g) {
+        return ForwardCall{&leaf,
+                           rows_of[g],
+                           all.x.data() + first_of[g] * row,
+                           y.data() + first_of[g] * row,
+                           p,
+                           nullptr,
+                           0,
+                           statistics.data() + first_of[g] * channels * 2};
+      },
+      K::forward_phases, channels);
+  for (std::int64_t i = 0; i < 3 * row; ++i) CHECK(y[static_cast<std::size_t>(i)] == doctest::Approx(all.y[i]).epsilon(1e-5));
+  for (std::int64_t i = 0; i < 3 * channels * 2; ++i)
+    CHECK(statistics[static_cast<std::size_t>(i)] == doctest::Approx(all.statistics[i]).epsilon(1e-5));
+  std::vector<float> sums[4];
+  for (auto& sum : sums) sum.assign(channels, 0);
+  float* const g[] = {sums[0].data(), sums[1].data(), sums[2].data(), sums[3].data()};
+  bool first = true;
+  phases(
+      [&](int grain) {
+        BackwardCall call{&leaf,
+                          rows_of[grain],
+                          all.x.data() + first_of[grain] * row,
+                          nullptr,
+                          all.dy.data() + first_of[grain] * row,
+                          dx.data() + first_of[grain] * row,
+                          p,
+                          first || grain > 0 ? g : nullptr,
+                          grain > 0};
+        call.statistics = statistics.data() + first_of[grain] * channels * 2;
+        if (grain == 2) first = false;
+        if (!first && grain < 2) call.parameter_gradients = nullptr;
+        return call;
+      },
+      K::backward_phases, 2 * channels);
+  for (std::int64_t i = 0; i < 3 * row; ++i) CHECK(dx[static_cast<std::size_t>(i)] == doctest::Approx(all.dx[i]).epsilon(1e-4));
+  for (int k = 0; k < 4; ++k)
+    for (std::int64_t c = 0; c < channels; ++c) CHECK(sums[k][static_cast<std::size_t>(c)] == doctest::Approx(all.sums[k][c]).epsilon(1e-4));
+}

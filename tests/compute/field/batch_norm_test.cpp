@@ -93,3 +93,82 @@ TEST_CASE("what trains nothing takes what is tracked: rows stand alone, and noth
   CHECK_FALSE(equal(both.output[4], run(leaf, 2, x, dy).output[4]));
   for (const std::size_t k : {2U, 3U}) CHECK((Field::read(both.sums[k][0]) == 0 && Field::read(both.sums[k][1]) == 0));
 }
+
+namespace {
+
+using Joint = BatchNorm2d<2, Synchronised>;
+
+/// Both passes of a leaf in phases over grains of so many rows, of 2 rows in all.
+Run in_phases(const std::vector<std::int64_t>& grains, const std::vector<float>& x, const std::vector<float>& dy, bool forgets = false) {
+  using K = FieldKernel<Joint>;
+  constexpr Leaf leaf = Joint::describe(Spec{Shape{2, 1, 2}});
+  std::vector<std::vector<float>> p;
+  for (int k = 0; k < 4; ++k) p.push_back(elements(2, static_cast<std::uint64_t>(200 + 100 * k)));
+  const float* parameters[] = {p[0].data(), p[1].data(), p[2].data(), p[3].data()};
+  Run out{std::vector<float>(8), std::vector<float>(8), std::vector<float>(8), std::vector<std::vector<float>>(4, std::vector<float>(2))};
+  float* sums[] = {out.sums[0].data(), out.sums[1].data(), out.sums[2].data(), out.sums[3].data()};
+  std::vector<std::vector<float>> told;
+  const auto all_grains = [&](std::size_t width, bool tells, const auto& run_one) {
+    std::vector<float> all(width);
+    std::int64_t first = 0;
+    for (std::size_t g = 0; g < grains.size(); ++g) {
+      std::vector<float> own(width);
+      run_one(g, first, tells ? own.data() : nullptr);
+      if (!(forgets && g == 0)) FieldCompute::add(all.data(), all.data(), own.data(), static_cast<std::int64_t>(width));
+      first += grains[g];
+    }
+    if (tells) told.push_back(all);
+  };
+  const float* pointers[2] = {};
+  const auto give = [&](auto& call) {
+    for (std::size_t k = 0; k < told.size(); ++k) pointers[k] = told[k].data();
+    call.told = pointers;
+    call.context.rows_together = 2;
+  };
+  for (std::size_t phase = 0; phase < 3; ++phase)
+    all_grains(2, phase < 2, [&](std::size_t g, std::int64_t first, float* own) {
+      ForwardCall call{
+          &leaf, grains[g], x.data() + first * 4, out.output.data() + first * 4, parameters, nullptr, 0, out.statistics.data() + first * 4};
+      give(call);
+      call.tells = own;
+      K::forward_phases[phase](call);
+    });
+  told.clear();
+  for (std::size_t phase = 0; phase < 2; ++phase)
+    all_grains(4, phase < 1, [&](std::size_t g, std::int64_t first, float* own) {
+      BackwardCall call{&leaf,
+                        grains[g],
+                        x.data() + first * 4,
+                        nullptr,
+                        dy.data() + first * 4,
+                        out.input_gradient.data() + first * 4,
+                        parameters,
+                        phase == 0 ? sums : nullptr,
+                        g > 0};
+      call.statistics = out.statistics.data() + first * 4;
+      give(call);
+      call.tells = own;
+      K::backward_phases[phase](call);
+    });
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("in phases all grains together have the numbers of one, with grains of no rows too, and each of them is told of") {
+  const auto x = elements(8), dy = elements(8, 100);
+  const Run one = in_phases({2}, x, dy);
+  for (const auto& grains : {std::vector<std::int64_t>{1, 1}, std::vector<std::int64_t>{0, 2}, std::vector<std::int64_t>{1, 0, 1}}) {
+    const Run several = in_phases(grains, x, dy);
+    CHECK(same(several.output, one.output));
+    CHECK(same(several.statistics, one.statistics));
+    CHECK(same(several.input_gradient, one.input_gradient));
+    for (std::size_t k = 0; k < 4; ++k) CHECK(same(several.sums[k], one.sums[k]));
+  }
+  const Run wrong = in_phases({1, 1}, x, dy, true);
+  for (std::size_t i = 0; i < 8; ++i) {
+    CHECK_FALSE(equal(wrong.output[i], one.output[i]));
+    CHECK_FALSE(equal(wrong.input_gradient[i], one.input_gradient[i]));
+  }
+  for (const std::size_t k : {0U, 2U, 3U}) CHECK_FALSE(equal(wrong.sums[k][0], one.sums[k][0]));
+}

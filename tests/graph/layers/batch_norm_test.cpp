@@ -52,8 +52,8 @@ TEST_CASE("options are named in any order, each once") {
         "[heddle.G25] BatchNorm2d<6, Epsilon<3>, Epsilon<4>> names an option twice. Fix: keep one of them.");
   CHECK(refused<BatchNorm2d<6, Momentum<1, 2>, Momentum<1, 2>>>(in).find(" names an option twice.") != std::string::npos);
   CHECK(refused<BatchNorm2d<6, NoBias>>(in) ==
-        "[heddle.G25] BatchNorm2d<6, NoBias> names what is no option of BatchNorm2d. Fix: write Epsilon<6> for 1e-6, Momentum<1, 100> for 0.01, or "
-        "nothing.");
+        "[heddle.G25] BatchNorm2d<6, NoBias> names what is no option of BatchNorm2d. Fix: write Synchronised, Epsilon<6> for 1e-6, "
+        "Momentum<1, 100> for 0.01, or nothing.");
   CHECK(refused<BatchNorm2d<6, Epsilon<0>>>(in).find(" has an epsilon that is not between 1e-1 and 1e-30.") != std::string::npos);
   for (const std::string& text : {refused<BatchNorm2d<6, Momentum<3, 2>>>(in), refused<BatchNorm2d<6, Momentum<-1, 2>>>(in)})
     CHECK(text.find(" has a momentum that is no fraction between 0 and 1. Fix: write Momentum<1, 10> for 0.1.") != std::string::npos);
@@ -69,4 +69,16 @@ TEST_CASE("what is no image of so many channels is refused with what would be") 
   CHECK(refused<BatchNorm2d<6>>(Spec{Shape{6, 4, 4}, ElementType::int32}) ==
         "[heddle.G01] BatchNorm2d<6> takes float32 but the value before it has int32. Fix: put a layer that gives float32 before it.");
   CHECK(refused<BatchNorm2d<0>>(Spec{Shape{6, 4, 4}}).find("[heddle.G06] BatchNorm2d<0> has a size that is not between 1 and ") == 0);
+}
+
+TEST_CASE("Synchronised has three phases forward and two backward, of which ranks that split channels have parts") {
+  using L = BatchNorm2d<6, Momentum<1, 4>, Synchronised>;
+  constexpr Leaf leaf = L::describe(Spec{Shape{6, 4, 5}});
+  static_assert(L::synchronised && !BatchNorm2d<6>::synchronised && !BatchNorm2d<6>::describe(Spec{Shape{6, 4, 5}}).has_phases());
+  static_assert(leaf.forward_phases.count() == 3 && leaf.forward_phases.sums[0] == 6 && leaf.forward_phases.sums[1] == 6);
+  static_assert(leaf.backward_phases.count() == 2 && leaf.backward_phases.sums[0] == 12 && leaf.momentum == 0.25F);
+  static_assert(leaf.signatures[0].parts_of_sums && !BatchNorm2d<6>::describe(Spec{Shape{6, 4, 5}}).signatures[0].parts_of_sums);
+  CHECK(check_leaf(leaf, leaf.in).ok());
+  CHECK(std::string{leaf.spelled.view()} == "BatchNorm2d<6, Momentum<1, 4>, Synchronised>");
+  CHECK(refused<BatchNorm2d<6, Synchronised, Synchronised>>(Spec{Shape{6, 2, 2}}).find(" names an option twice.") != std::string::npos);
 }

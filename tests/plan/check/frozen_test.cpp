@@ -25,14 +25,14 @@ using Staged = Trained<Adapted, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatc
 
 template <class ThePlan, class Spoil> Diagnosis with(Spoil spoil) { return noted_with<ThePlan>(After::placing, spoil); }
 /// Of frozen parameters, from the last unit to the first.
-FlatBucket& bucket(Phases& p, int number) { return changeable(p.shared.buckets[p.shared.bucket_count + number]); }
+FlatBucket& bucket(Making& p, int number) { return changeable(p.shared.buckets[p.shared.bucket_count + number]); }
 
 }  // namespace
 
 TEST_CASE("where parameters are sliced those that are not trained have a bucket for each unit, and else none") {
-  CHECK(with<Sliced>([](Phases&) {}).sentence().view() == "");
-  CHECK(with<Held>([](Phases&) {}).sentence().view() == "");
-  CHECK(with<Staged>([](Phases&) {}).sentence().view() == "");
+  CHECK(with<Sliced>([](Making&) {}).sentence().view() == "");
+  CHECK(with<Held>([](Making&) {}).sentence().view() == "");
+  CHECK(with<Staged>([](Making&) {}).sentence().view() == "");
   const Program& p = Sliced::training;
   CHECK(p.bucket_count == 2);
   REQUIRE(p.frozen_count == 3);
@@ -50,49 +50,49 @@ TEST_CASE("where parameters are sliced those that are not trained have a bucket 
 TEST_CASE("a bucket of frozen parameters that is not what the model says is found") {
   for (int b = 0; b < 3; ++b) {
     CAPTURE(b);
-    CHECK(refused_for(with<Sliced>([=](Phases& p) { bucket(p, b).frozen = false; }), facts,
+    CHECK(refused_for(with<Sliced>([=](Making& p) { bucket(p, b).frozen = false; }), facts,
                       "whether the parameters of a bucket are frozen is noted as 0"));
-    CHECK(refused_for(with<Sliced>([=](Phases& p) { ++bucket(p, b).payload; }), facts, "the number of frozen parameters in a bucket is noted as "));
-    CHECK(refused_for(with<Sliced>([=](Phases& p) { --bucket(p, b).lowest_node; }), facts, "the lowest layer of a bucket of frozen parameters"));
-    CHECK(refused_for(with<Sliced>([=](Phases& p) { ++bucket(p, b).highest_node; }), facts, "the highest layer of a bucket of frozen parameters"));
-    CHECK(refused_for(with<Sliced>([=](Phases& p) { bucket(p, b).shared = true; }), facts, "whether a bucket of frozen parameters has gradients"));
-    CHECK_FALSE(with<Sliced>([=](Phases& p) { bucket(p, b).owner_begin = 0; }).ok());
-    CHECK(refused_for(with<Sliced>([=](Phases& p) { bucket(p, b).role = 1; }), facts, "the device of a bucket of frozen parameters is noted as 1"));
-    CHECK_FALSE(with<Sliced>([=](Phases& p) { bucket(p, b).begin += 16; }).ok());
-    CHECK_FALSE(with<Sliced>([=](Phases& p) { bucket(p, b).begin -= 1024; }).ok());
-    CHECK_FALSE(with<Sliced>([=](Phases& p) { bucket(p, b).elements -= 16; }).ok());
-    CHECK(refused_for(with<Sliced>([=](Phases& p) { bucket(p, b).slot = 2; }), memory, "bucket "));
+    CHECK(refused_for(with<Sliced>([=](Making& p) { ++bucket(p, b).payload; }), facts, "the number of frozen parameters in a bucket is noted as "));
+    CHECK(refused_for(with<Sliced>([=](Making& p) { --bucket(p, b).lowest_node; }), facts, "the lowest layer of a bucket of frozen parameters"));
+    CHECK(refused_for(with<Sliced>([=](Making& p) { ++bucket(p, b).highest_node; }), facts, "the highest layer of a bucket of frozen parameters"));
+    CHECK(refused_for(with<Sliced>([=](Making& p) { bucket(p, b).shared = true; }), facts, "whether a bucket of frozen parameters has gradients"));
+    CHECK_FALSE(with<Sliced>([=](Making& p) { bucket(p, b).owner_begin = 0; }).ok());
+    CHECK(refused_for(with<Sliced>([=](Making& p) { bucket(p, b).role = 1; }), facts, "the device of a bucket of frozen parameters is noted as 1"));
+    CHECK_FALSE(with<Sliced>([=](Making& p) { bucket(p, b).begin += 16; }).ok());
+    CHECK_FALSE(with<Sliced>([=](Making& p) { bucket(p, b).begin -= 1024; }).ok());
+    CHECK_FALSE(with<Sliced>([=](Making& p) { bucket(p, b).elements -= 16; }).ok());
+    CHECK(refused_for(with<Sliced>([=](Making& p) { bucket(p, b).slot = 2; }), memory, "bucket "));
   }
-  CHECK(refused_for(with<Sliced>([](Phases& p) { bucket(p, 1).elements += 1024; }), memory,
+  CHECK(refused_for(with<Sliced>([](Making& p) { bucket(p, 1).elements += 1024; }), memory,
                     "bucket 3 of device 0 ends at byte 12,288, but there are 8192 bytes"));
-  CHECK(refused_for(with<Sliced>([](Phases& p) { changeable(p.shared.buckets[0]).frozen = true; }), facts,
+  CHECK(refused_for(with<Sliced>([](Making& p) { changeable(p.shared.buckets[0]).frozen = true; }), facts,
                     "whether the parameters of a bucket are frozen is noted as 1, but 0 follows"));
 }
 
 TEST_CASE("a frozen layer without a bucket, with that of another, or with one where nothing is sliced is found") {
-  const auto of_node = [](Phases& p, int node) -> std::int16_t& { return changeable(p.shared.bucket_of_node[node]); };
+  const auto of_node = [](Making& p, int node) -> std::int16_t& { return changeable(p.shared.bucket_of_node[node]); };
   CHECK(
-      refused_for(with<Sliced>([=](Phases& p) { of_node(p, 0) = 0; }), facts, "whether its bucket has the frozen parameter 0.weight is noted as 0"));
+      refused_for(with<Sliced>([=](Making& p) { of_node(p, 0) = 0; }), facts, "whether its bucket has the frozen parameter 0.weight is noted as 0"));
   CHECK(
-      refused_for(with<Sliced>([=](Phases& p) { of_node(p, 0) = 3; }), facts, "whether its bucket has the frozen parameter 0.weight is noted as 0"));
+      refused_for(with<Sliced>([=](Making& p) { of_node(p, 0) = 3; }), facts, "whether its bucket has the frozen parameter 0.weight is noted as 0"));
   CHECK(
-      refused_for(with<Sliced>([=](Phases& p) { of_node(p, 0) = 5; }), facts, "whether its bucket has the frozen parameter 0.weight is noted as 0"));
-  const auto one_less = [](Phases& p) { p.programs[0].frozen_count = p.programs[1].frozen_count = 2; };
+      refused_for(with<Sliced>([=](Making& p) { of_node(p, 0) = 5; }), facts, "whether its bucket has the frozen parameter 0.weight is noted as 0"));
+  const auto one_less = [](Making& p) { p.programs[0].frozen_count = p.programs[1].frozen_count = 2; };
   CHECK(refused_for(with<Sliced>(one_less), facts, "whether its bucket has the frozen parameter 0.weight is noted as 0"));
-  CHECK(refused_for(with<Sliced>([](Phases& p) { --p.programs[1].frozen_count; }), facts, "the evaluation has other tables than the training"));
-  const auto one_more = [](Phases& p) { p.programs[0].frozen_count = p.programs[1].frozen_count = 1; };
+  CHECK(refused_for(with<Sliced>([](Making& p) { --p.programs[1].frozen_count; }), facts, "the evaluation has other tables than the training"));
+  const auto one_more = [](Making& p) { p.programs[0].frozen_count = p.programs[1].frozen_count = 1; };
   CHECK(refused_for(with<Whole>(one_more), facts, "the number of buckets of frozen parameters is noted as 1, but 0 follows"));
 }
 
 TEST_CASE("regions of frozen parameters are sliced as the plan says, and rings have room for the largest unit") {
-  const auto region = [](Phases& p, RegionKind kind) -> Region& { return changeable(p.programs[0].arenas[0])[kind]; };
-  CHECK(with<Sliced>([=](Phases& p) { region(p, RegionKind::frozen).parts = 1; }).code == memory);  // half of them has no room
-  CHECK(with<Sliced>([=](Phases& p) { region(p, RegionKind::frozen).slot_bytes -= 64; }).code == memory);
-  CHECK(refused_for(with<Sliced>([=](Phases& p) { region(p, RegionKind::thawed).slot_bytes -= 64; }), memory, "bucket 2 of device 0 ends at byte "));
-  CHECK(refused_for(with<Sliced>([=](Phases& p) { region(p, RegionKind::thawed).begin -= 64; }), memory,
+  const auto region = [](Making& p, RegionKind kind) -> Region& { return changeable(p.programs[0].arenas[0])[kind]; };
+  CHECK(with<Sliced>([=](Making& p) { region(p, RegionKind::frozen).parts = 1; }).code == memory);  // half of them has no room
+  CHECK(with<Sliced>([=](Making& p) { region(p, RegionKind::frozen).slot_bytes -= 64; }).code == memory);
+  CHECK(refused_for(with<Sliced>([=](Making& p) { region(p, RegionKind::thawed).slot_bytes -= 64; }), memory, "bucket 2 of device 0 ends at byte "));
+  CHECK(refused_for(with<Sliced>([=](Making& p) { region(p, RegionKind::thawed).begin -= 64; }), memory,
                     "ring of gathered frozen units, slot 0 of device 0 begins at byte "));
-  CHECK(with<Sliced>([=](Phases& p) { region(p, RegionKind::thawed).addressing = Addressing::flat; }).code == facts);
-  CHECK(refused_for(with<Held>([=](Phases& p) { region(p, RegionKind::thawed).slot_bytes -= 64; }), memory, "the gathered frozen units"));
+  CHECK(with<Sliced>([=](Making& p) { region(p, RegionKind::thawed).addressing = Addressing::flat; }).code == facts);
+  CHECK(refused_for(with<Held>([=](Making& p) { region(p, RegionKind::thawed).slot_bytes -= 64; }), memory, "the gathered frozen units"));
 }
 
 TEST_CASE("a use of frozen parameters that another layer keeps is a unit behind them, of the slices of its keeper") {
@@ -100,23 +100,23 @@ TEST_CASE("a use of frozen parameters that another layer keeps is a unit behind 
   using Tied = Trained<Shared, Sharded<2>>;
   using TiedHeld = Trained<Shared, Sharded<2, Keep::Step>>;
   using TiedWhole = Trained<Shared, Sharded<2, Gradients>>;
-  CHECK(with<Tied>([](Phases&) {}).sentence().view() == "");
-  CHECK(with<TiedHeld>([](Phases&) {}).sentence().view() == "");
-  CHECK(with<TiedWhole>([](Phases&) {}).sentence().view() == "");
+  CHECK(with<Tied>([](Making&) {}).sentence().view() == "");
+  CHECK(with<TiedHeld>([](Making&) {}).sentence().view() == "");
+  CHECK(with<TiedWhole>([](Making&) {}).sentence().view() == "");
   const Program& made = Tied::training;
   REQUIRE(made.frozen_count == 2);
   const FlatBucket& use = made.buckets[made.bucket_count];
   CHECK((use.lowest_node == 2 && use.owner_begin == 0 && use.begin == 1024 && use.elements == 1024 && !use.steps()));
   CHECK((made.arenas[0][RegionKind::frozen].elements() == 1024 && TiedHeld::training.arenas[0][RegionKind::thawed].elements() == 2048));
   CHECK(TiedWhole::training.arenas[0][RegionKind::frozen].bytes() == 4 * (48 + 6) + 40);  // kept once: 36 elements in 3 lines, 6 in one
-  const auto place = [](Phases& p, int parameter) -> ParameterPlace& { return changeable(p.shared.flat.parameters[parameter]); };
-  CHECK_FALSE(with<Tied>([=](Phases& p) { place(p, 4).owner_begin = -1; }).ok());
-  CHECK_FALSE(with<Tied>([=](Phases& p) { place(p, 4).owner_begin = 16; }).ok());
-  CHECK_FALSE(with<TiedWhole>([=](Phases& p) { place(p, 5).owner_begin += 16; }).ok());
-  CHECK_FALSE(with<Tied>([=](Phases& p) { place(p, 4).begin = 0; }).ok());
-  CHECK_FALSE(with<Tied>([](Phases& p) { bucket(p, 0).owner_begin = -1; }).ok());
-  CHECK_FALSE(with<Tied>([](Phases& p) { bucket(p, 0).owner_begin = 1024; }).ok());
-  CHECK_FALSE(with<Tied>([](Phases& p) { bucket(p, 0).begin = 0; }).ok());
-  CHECK_FALSE(with<Tied>([](Phases& p) { bucket(p, 1).owner_begin = 1024; }).ok());
-  CHECK(refused_for(with<TiedHeld>([](Phases& p) { changeable(p.programs[0].arenas[0])[RegionKind::thawed].slot_bytes -= 64; }), memory, "bucket 2"));
+  const auto place = [](Making& p, int parameter) -> ParameterPlace& { return changeable(p.shared.flat.parameters[parameter]); };
+  CHECK_FALSE(with<Tied>([=](Making& p) { place(p, 4).owner_begin = -1; }).ok());
+  CHECK_FALSE(with<Tied>([=](Making& p) { place(p, 4).owner_begin = 16; }).ok());
+  CHECK_FALSE(with<TiedWhole>([=](Making& p) { place(p, 5).owner_begin += 16; }).ok());
+  CHECK_FALSE(with<Tied>([=](Making& p) { place(p, 4).begin = 0; }).ok());
+  CHECK_FALSE(with<Tied>([](Making& p) { bucket(p, 0).owner_begin = -1; }).ok());
+  CHECK_FALSE(with<Tied>([](Making& p) { bucket(p, 0).owner_begin = 1024; }).ok());
+  CHECK_FALSE(with<Tied>([](Making& p) { bucket(p, 0).begin = 0; }).ok());
+  CHECK_FALSE(with<Tied>([](Making& p) { bucket(p, 1).owner_begin = 1024; }).ok());
+  CHECK(refused_for(with<TiedHeld>([](Making& p) { changeable(p.programs[0].arenas[0])[RegionKind::thawed].slot_bytes -= 64; }), memory, "bucket 2"));
 }

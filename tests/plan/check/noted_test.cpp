@@ -23,19 +23,19 @@ struct Ids : Sequential<Input<4>, Embedding<12, 8>, Linear<8, 16>, ReLU, Linear<
 using Words = Trained<Ids, TensorParallel<2>>;
 
 /// The leaf whose signature has a gradient of a parameter that is Partial.
-int partial_leaf(const Phases& p, int& parameter) {
+int partial_leaf(const Making& p, int& parameter) {
   for (int l = 0; l < p.graph.leaf_count; ++l)
     for (parameter = 0; parameter < p.graph.leaves[l].leaf.parameter_count; ++parameter)
       if (p.graph.split.signatures[l].parameter_gradients[parameter].partial()) return l;
   return -1;
 }
-void takes_a_term_for_whole(Phases& p) {
+void takes_a_term_for_whole(Making& p) {
   int k = 0;
   const int l = partial_leaf(p, k);
   REQUIRE(l >= 0);
   changeable(p.graph.split.signatures[l]).parameter_gradients[k] = laid::replicate;
 }
-void gives_a_term_for_whole(Phases& p) {
+void gives_a_term_for_whole(Making& p) {
   for (int l = 0; l < p.graph.leaf_count; ++l)
     if (Signature& s = changeable(p.graph.split.signatures[l]); s.input_gradient.partial()) s.input_gradient = laid::replicate;
 }
@@ -44,7 +44,7 @@ void gives_a_term_for_whole(Phases& p) {
 
 TEST_CASE("what the lowering notes follows from the model, the layout and the batch, under every policy") {
   const auto sound = [](const Diagnosis& found) { CHECK(found.sentence().view() == ""); };
-  const auto nothing = [](Phases&) {};
+  const auto nothing = [](Making&) {};
   sound(noted_with<Replicas>(After::placing, nothing));
   sound(noted_with<InTurns>(After::placing, nothing));
   sound(noted_with<SplitSlices>(After::placing, nothing));
@@ -63,14 +63,14 @@ TEST_CASE("a term of a sum that the lowering takes for the whole is found, thoug
 }
 
 TEST_CASE("slices of several backwards that the lowering does not add up are found") {
-  const auto spoil = [](Phases& p) { p.storage.adds_slices = false; };
+  const auto spoil = [](Making& p) { p.storage.adds_slices = false; };
   CHECK(lines_are_legal_with<Rounds>(After::slicing, spoil));
   CHECK(
       refused_for(noted_with<Rounds>(After::slicing, spoil), facts, "whether slices of several backwards are added up is noted as 0, but 1 follows"));
 }
 
 TEST_CASE("other rows, axes, chunks, terms or targets than those of the plan are found by their names") {
-  const auto read = [](auto spoil) { return [=](Phases& p) { spoil(p.request); }; };
+  const auto read = [](auto spoil) { return [=](Making& p) { spoil(p.request); }; };
   CHECK(refused_for(noted_with<Replicas>(After::reading, read([](LoweringRequest& in) { in.layout.batch_split[0] = false; })), facts,
                     "whether the batch is split along axis data is noted as 0, but 1 follows"));
   CHECK(refused_for(noted_with<Shares>(After::reading, read([](LoweringRequest& in) { std::swap(in.batch.shares[0], in.batch.shares[1]); })), facts,

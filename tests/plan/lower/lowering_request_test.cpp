@@ -113,6 +113,13 @@ TEST_CASE("rows that are normalised together are in a grain of the smallest shar
   CHECK(check<Inference<Pixels, Batch<1>, Single>>().ok());
   struct Still : Sequential<Input<6, 1, 1>, Frozen<BatchNorm2d<6>>, Flatten, Linear<6, 3>> {};
   CHECK(check<Plan<Still, CrossEntropy, Adam, Batch<4>, DataParallel<4>>>().ok());
+  struct Together : Sequential<Input<6, 1, 1>, BatchNorm2d<6, Synchronised>, Flatten, Linear<6, 3>> {};
+  CHECK(check<Plan<Together, CrossEntropy, Adam, Batch<8>, DataParallel<8>>>().ok());  // of all ranks
+  CHECK(check<Plan<Together, CrossEntropy, Adam, Batch<8>, DataParallel<4>, Accumulate<2>>>().ok());
+  CHECK(std::string{check<Plan<Together, CrossEntropy, Adam, Batch<8>, Single, Accumulate<8>>>().sentence().view()} ==
+        "[heddle.B14] layer 1 '1' BatchNorm2d<6, Synchronised> normalises at least 2 rows together, but those that are summed as one, a micro-batch "
+        "of all "
+        "ranks, are 1. Fix: make fewer micro-batches of the batch.");
   struct Lines : Sequential<Input<6, 1, 2>, BatchNorm2d<6>, Flatten, Linear<12, 3>> {};
   CHECK(check<Plan<Lines, CrossEntropy, Adam, Batch<4>, DataParallel<4>>>().ok());
 }

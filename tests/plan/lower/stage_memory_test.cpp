@@ -6,6 +6,8 @@
 #include <cstdlib>
 
 #include "heddle/graph/frozen.hpp"
+#include "heddle/graph/layers/batch_norm.hpp"
+#include "heddle/graph/layers/concat.hpp"
 #include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/norm.hpp"
 #include "heddle/graph/layers/unflatten.hpp"
@@ -70,6 +72,9 @@ struct Thawed
 /// Statistics are kept for each norm with a backward. All values have one width, so scratch has no gaps.
 struct Normed : Sequential<Frozen<LayerNorm<24>>, Linear<24, 24>, LayerNorm<24>, GELU, Linear<24, 24>, RMSNorm<24>, Tanh, Linear<24, 24>,
                            LayerNorm<24>, Linear<24, 24>> {};
+/// Of norms over ranks what is told between phases lies aside, and statistics are kept though they run again. All values have one width.
+struct Told : Sequential<Linear<24, 24>, Unflatten<6, 2, 2>, BatchNorm2d<6, Synchronised>, GELU, Flatten, Linear<24, 24>, Unflatten<6, 2, 2>,
+                         BatchNorm2d<6, Synchronised>, GELU, Flatten, Linear<24, 24>, Linear<24, 24>> {};
 struct Deep : Sequential<Linear<23, 16>, Repeat<4, Residual<Linear<16, 19>, GELU, Linear<19, 16, NoBias>, Tanh>>, Tanh, Linear<16, 10>> {};
 /// Cut inside blocks, whose parameters are then two units.
 struct Chained : Sequential<Linear<8, 24>, Repeat<3, Sequential<Linear<24, 24>, Tanh, Linear<24, 24>>>, Linear<24, 4>> {};
@@ -150,6 +155,18 @@ TEST_CASE("the account of a stage has the statistics of norms, also of those tha
   constexpr std::int64_t value = 4 * 32;                                // one feature of all rows
   constexpr std::int64_t kept = 10 * 24;                                // Tanh takes the place of what RMSNorm gives
   CHECK(p.pools[0].slot_bytes == (kept + 2 + 1 + 2) * value + 4 * 32);  // the frozen norm in front leaves no statistics
+}
+
+TEST_CASE("the account of a stage has what is told between phases, and statistics that are kept though what left them runs again") {
+  constexpr std::int64_t told = 2 * 64;  // two lines forward, one backward: where the most lives beside them there may be none
+  check_account<Told, CutBefore<Alternating, 5, 10>>(false, told);
+  check_account<Told, CutBefore<Split, 5, 10>>(false, told);
+  check_account<Told, Hybrid<CutBefore<Filled, 5, 10>, Sharded<2>>, Grain<2>>(false, 2 * told);
+  check_account<Told, CutBefore<Alternating, 5, 10>, Recompute<BatchNorm2d<6, Synchronised>, GELU>>(true);
+  using Whole = Plan<Told, CrossEntropy, Adam, Batch<32>, Single>;
+  using Again = Plan<Told, CrossEntropy, Adam, Batch<32>, Single, Recompute<BatchNorm2d<6, Synchronised>, GELU>>;
+  const std::int64_t less = Whole::training.pools[0].slot_bytes - Again::training.pools[0].slot_bytes;
+  CHECK(less == 2 * 4 * 32 * 24);  // two values, and no statistics
 }
 
 TEST_CASE("the account of a stage is its arena where ranks split layers: what is gathered, laid otherwise, and zeros in the place of biases") {

@@ -63,7 +63,7 @@ template <class L> struct FieldBatchNorm {
     }
   }
 
- private:
+ protected:
   /// The values of one grain by channels, in the order of its rows: 2 rows of (3, 1, 2) have 3 channels of 4.
   struct Grain {
     std::int64_t channels, values, rows;
@@ -82,6 +82,8 @@ template <class L> struct FieldBatchNorm {
   [[nodiscard]] static std::uint64_t normalised(float x, std::uint64_t statistics) {
     return Field::hash(symbol_of<L>("normalised"), {Field::read(x), statistics});
   }
+
+ private:
   [[nodiscard]] static float weighed(float statistic, std::int64_t n) {
     return Field::write(Field::hash(symbol_of<L>("weighed"), {Field::read(statistic)}, {static_cast<std::uint64_t>(n)}));
   }
@@ -106,11 +108,119 @@ template <class L> struct FieldBatchNorm {
   }
 };
 
+/// With Synchronised: a grain tells the sum of any function of each of its values, then of any function of each and of the first sum; the statistics
+/// are any functions of both sums and of the number of all values. Backward it tells the sum of dy_j times any function of x_j and s, and of dy_j;
+/// with these sums t and u dx_i is w times the sum of dy_i, t and u, each times any function of x_i, s and the number of values.
+///
+/// Law     sums do not depend on how values are divided into grains, ranks or layouts
+/// Tested  compute/field/batch_norm_test
+template <class L> struct FieldSynchronised : FieldBatchNorm<L> {
+  using Grain = typename FieldBatchNorm<L>::Grain;
+
+  static void sums(const ForwardCall& call) {
+    tell(call, [](const ForwardCall&, std::int64_t, float x) { return Field::hash(symbol_of<L>("first"), {Field::read(x)}); });
+  }
+  static void squares(const ForwardCall& call) {
+    tell(call, [](const ForwardCall& of, std::int64_t c, float x) {
+      return Field::hash(symbol_of<L>("second"), {Field::read(x), Field::read(of.told[0][c])}, {all_values(of)});
+    });
+  }
+  static void normalise(const ForwardCall& call) {
+    const Grain grain{*call.leaf, call.rows};
+    for (std::int64_t c = 0; c < grain.channels && call.rows > 0; ++c) {
+      float own[2] = {};
+      for (std::uint64_t s = 0; s < 2; ++s)
+        own[s] = call.told == nullptr
+                     ? call.statistics[c * 2 + static_cast<std::int64_t>(s)]
+                     : Field::write(Field::hash(symbol_of<L>("statistics"), {Field::read(call.told[0][c]), Field::read(call.told[1][c])},
+                                                {s, all_values(call)}));
+      for (std::int64_t r = 0; r < call.rows && call.statistics != nullptr && call.told != nullptr; ++r)
+        for (std::int64_t s = 0; s < 2; ++s) call.statistics[(r * grain.channels + c) * 2 + s] = own[s];
+      const std::uint64_t statistics = Field::digest(own, 2);
+      grain.each(c, [&](std::int64_t i) {
+        FieldSum sum{Field::read(call.parameters[1][c])};
+        sum.add(Field::read(call.parameters[0][c]), FieldBatchNorm<L>::normalised(call.input[i], statistics));
+        call.output[i] = sum.element();
+      });
+    }
+  }
+  /// The gradients of parameters are those of a grain alone, of the statistics that all have.
+  static void gradient_sums(const BackwardCall& call) {
+    const Grain grain{*call.leaf, call.rows};
+    float* const* const of = call.parameter_gradients;
+    for (int p = 0; p < 4 && of != nullptr && !call.add; ++p) FieldCompute::zero(of[p], grain.channels);
+    for (std::int64_t c = 0; c < grain.channels; ++c) {
+      FieldSum along, slope;
+      float level = 0;
+      const std::uint64_t statistics = call.rows > 0 ? Field::digest(call.statistics + c * 2, 2) : 0;
+      grain.each(c, [&](std::int64_t i) {
+        along.add(Field::read(call.output_gradient[i]), FieldBatchNorm<L>::normalised(call.input[i], statistics));
+        slope.add(Field::read(call.output_gradient[i]), Field::hash(symbol_of<L>("slope"), {Field::read(call.input[i]), statistics}));
+        level = FieldArithmetic::plus(level, call.output_gradient[i]);
+      });
+      if (call.tells != nullptr) {
+        call.tells[2 * c] = slope.element();
+        call.tells[2 * c + 1] = level;
+      }
+      if (of == nullptr || call.rows == 0) continue;
+      of[0][c] = FieldArithmetic::plus(of[0][c], along.element());
+      of[1][c] = FieldArithmetic::plus(of[1][c], level);
+      const std::uint64_t values = all_values(call);
+      for (int s = 0; s < 2; ++s)
+        if (values > static_cast<std::uint64_t>(s))
+          of[2 + s][c] = FieldArithmetic::plus(of[2 + s][c], share(call.statistics[c * 2 + s], values, grain));
+    }
+  }
+  static void pull_back(const BackwardCall& call) {
+    const Grain grain{*call.leaf, call.rows};
+    for (std::int64_t c = 0; c < grain.channels && call.rows > 0; ++c) {
+      const std::uint64_t statistics = Field::digest(call.statistics + c * 2, 2);
+      const std::uint64_t weight = Field::read(call.parameters[0][c]);
+      grain.each(c, [&](std::int64_t i) {
+        const auto any = [&](std::uint64_t which) {
+          const std::initializer_list<std::uint64_t> elements = {Field::read(call.input[i]), statistics};
+          return Field::times(weight, which == 0 ? Field::hash(symbol_of<L>("back"), elements, {which, all_values(call)})
+                                                 : Field::hash_again(symbol_of<L>("back"), elements, {which, all_values(call)}));
+        };
+        FieldSum sum;
+        sum.add(Field::read(call.output_gradient[i]), any(0));
+        sum.add(Field::read(call.told[0][2 * c]), any(1));
+        sum.add(Field::read(call.told[0][2 * c + 1]), any(2));
+        call.input_gradient[i] = sum.element();
+      });
+    }
+  }
+  static constexpr ForwardPhase forward_phases[] = {&FieldSynchronised::sums, &FieldSynchronised::squares, &FieldSynchronised::normalise};
+  static constexpr BackwardPhase backward_phases[] = {&FieldSynchronised::gradient_sums, &FieldSynchronised::pull_back};
+
+ private:
+  template <class Call> [[nodiscard]] static std::uint64_t all_values(const Call& call) {
+    return static_cast<std::uint64_t>(call.context.rows_together * (call.leaf->in.elements() / call.leaf->in.shape.sizes[0]));
+  }
+  /// Of a sum for running statistics: as many times any function of a statistic as the grain has values.
+  [[nodiscard]] static float share(float statistic, std::uint64_t values, const Grain& grain) {
+    return Field::write(
+        Field::times(Field::hash(symbol_of<L>("weighed"), {Field::read(statistic)}, {values}), Field::image(static_cast<float>(grain.count()))));
+  }
+  template <class Term> static void tell(const ForwardCall& call, const Term& term) {
+    const Grain grain{*call.leaf, call.rows};
+    for (std::int64_t c = 0; c < grain.channels; ++c) {
+      std::uint64_t sum = 0;
+      grain.each(c, [&](std::int64_t i) { sum = Field::plus(sum, term(call, c, call.input[i])); });
+      call.tells[c] = Field::write(sum);
+    }
+  }
+};
+
 }  // namespace heddle::compute_room
 
 namespace heddle {
 
 template <std::int64_t Channels, class... Options>
 struct FieldKernel<graph_room::BatchNorm2d<Channels, Options...>> : compute_room::FieldBatchNorm<graph_room::BatchNorm2d<Channels, Options...>> {};
+template <std::int64_t Channels, class... Options>
+requires graph_room::BatchNorm2d<Channels, Options...>::synchronised struct FieldKernel<graph_room::BatchNorm2d<Channels, Options...>>
+    : compute_room::FieldSynchronised<graph_room::BatchNorm2d<Channels, Options...>> {
+};
 
 }  // namespace heddle

@@ -92,11 +92,11 @@ template <class Lists> [[nodiscard]] Diagnosis rendezvous(const Lists& lists, La
   std::vector<FlowLeaf> leaves(static_cast<std::size_t>(p.graph->leaf_count));
   std::vector<FlowTensor> tensors(2 * static_cast<std::size_t>(entries) + static_cast<std::size_t>(p.transfer_count) + 2);
   std::vector<int> made(nodes);
-  DataFlow flow{p,
-                {values.data(), gradients.data(), terms.data()},
-                {pools.data(), tensors.data(), p.batch.grain_rows, grains_of(p.batch), bytes_of(p.graph->input.type)},
-                leaves.data(),
-                made.data()};
+  DataFlow flow{{{p,
+                  {values.data(), gradients.data(), terms.data()},
+                  {pools.data(), tensors.data(), p.batch.grain_rows, grains_of(p.batch), bytes_of(p.graph->input.type)},
+                  leaves.data(),
+                  made.data()}}};
   flow.run();
   return flow.fault;
 }

@@ -23,10 +23,17 @@ struct FollowingCollective {
   [[nodiscard]] constexpr Collective of(const Instruction& line) const { return of_bucket(line.bucket, line.axis, line.op >= ListOp::gather_start); }
   [[nodiscard]] constexpr Collective of(const Entry& entry) const {
     const bool gathers = entry.what == BodyOp::gather_start || entry.what == BodyOp::gather_wait;
-    if (!converts(entry.what) && entry.what != BodyOp::reduce_parameter) return of_bucket(entry.bucket, entry.axis, gathers);
+    if (!converts(entry.what) && entry.what != BodyOp::reduce_parameter && entry.what != BodyOp::reduce_phase)
+      return of_bucket(entry.bucket, entry.axis, gathers);
     Collective c;
     c.axis = entry.axis;
     if (entry.what == BodyOp::reduce_parameter) return of_parameter(entry, c);
+    if (entry.what == BodyOp::reduce_phase) {
+      c.purpose = Purpose::phase;
+      c.source = c.target = of_place(entry.d);
+      c.elements = c.payload = entry.features;
+      return c;
+    }
     c.purpose = Purpose::value;
     c.payload = p.batch.micro_rows * entry.features;
     c.source = of_place(entry.what == BodyOp::gather_value ? entry.a : entry.b);
@@ -139,7 +146,7 @@ template <class Started> struct CollectiveCheck {
   }
   constexpr void entry(const Entry& entry) {
     const BodyOp what = entry.what;
-    if (what == BodyOp::slice_value || what == BodyOp::loss_terms || what == BodyOp::zero_gaps) return;
+    if (what == BodyOp::slice_value || what == BodyOp::loss_terms || what == BodyOp::zero_gaps || what == BodyOp::sum_grains) return;
     if (what > BodyOp::gather_wait && what != BodyOp::add_slice) return compare(entry.collective, following.of(entry));
     const bool starts = what == BodyOp::reduce_start || what == BodyOp::gather_start;
     of_bucket(entry, what == BodyOp::gather_start || what == BodyOp::gather_wait, !starts);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: plan. Bodies are interpreted on names instead of numbers: what every entry reads is the very tensor that the graph and the layout say.
-// Sees: plan/check/flow_tensors, plan/program, graph.  Does not see: lowering, policies, processes, threads.
+// Sees: plan/check/phase_flow, plan/check/flow_tensors, plan/program, graph.  Does not see: lowering, policies, processes, threads.
 // In: a Program.  Out: ok, or S17 with the layer, what it reads and what lies there.
 #pragma once
 
@@ -9,6 +9,7 @@
 
 #include "heddle/core/rule.hpp"
 #include "heddle/plan/check/flow_tensors.hpp"
+#include "heddle/plan/check/phase_flow.hpp"
 #include "heddle/plan/check/restated.hpp"
 #include "heddle/plan/program/program.hpp"
 
@@ -17,20 +18,7 @@ namespace heddle::plan_room {
 /// S17. Interprets every body of a Program once, for one micro-batch, and what is sent between bodies; 2 chunks under 1F1B have 4 bodies. It knows
 /// of the lowering entries alone: what a place holds follows from what was written there, what it is to hold from the graph and its signatures.
 /// Tested  plan/check/data_flow_test
-struct DataFlow {
-  const Program& p;
-  FlowNames names;
-  FlowTensors tensors;
-  FlowLeaf* leaves;  ///< (leaves)
-  int* made;         ///< (nodes), zeroed: 1 + the entry that makes the gradients of its parameters
-  Diagnosis fault{};
-  const Graph& graph = *p.graph;
-  BodyKind kind = BodyKind::forward;
-  int chunk = 0, number = 0;         // the latter of the entry
-  int begin_node = 0, end_node = 0;  // nodes of the chunk
-  bool stored = false, judged = false;
-  Place untargeted{};  // where the loss of an inference has targets of no elements
-
+struct DataFlow : PhaseFlow {
   constexpr void run() {
     names.find(graph, p.training);
     for (int l = 0; l < graph.leaf_count; ++l) leaves[l].describe(graph.leaves[l].leaf, graph.split.any() ? graph.split.signatures[l] : unsplit);
@@ -51,7 +39,6 @@ struct DataFlow {
   }
 
  private:
-  static constexpr std::string_view fix = ". Fix: make, move and lay every tensor once, before it is read, and write nothing over it.";
   /// What other chunks send to this one, as it lies where it is sent from.
   constexpr void arrive(int to, bool gradients) {
     tensors.role = p.device_of_chunk[to];
@@ -106,62 +93,13 @@ struct DataFlow {
       case BodyOp::loss_terms:
       case BodyOp::loss: return loss(entry);
       case BodyOp::store_output: return store(entry);
+      case BodyOp::sum_grains:
+      case BodyOp::reduce_phase: return sum(entry);
       default:  // else GradientFlow follows them
         if (moves_parameters(entry.what) && (kind == BodyKind::forward || kind == BodyKind::input))
           refuse(entry.node) << " has gradients reduced in" << here().view() << fix;
         return;
     }
-  }
-  constexpr Diagnosis& refuse(int node) {
-    fault = Diagnosis{Code{'S', 17}, ""};
-    if (node < 0 || node >= graph.node_count) return fault << "the loss";
-    return fault << graph.describe(node).view();
-  }
-  [[nodiscard]] constexpr Text<64> here() const {
-    constexpr std::string_view of[] = {"forward", "backward", "backward for inputs", "backward for parameters"};
-    return Text<64>{" the "} << of[static_cast<int>(kind)] << " of chunk " << chunk;
-  }
-  /// The sentence of a place that does not hold what is read there.
-  constexpr void wrong(int node, std::string_view wants, const FlowTensor& there, std::int64_t how) {
-    refuse(node) << " reads in" << here().view() << wants << ", but there lies ";
-    say_tensor(fault, names, graph.node_count, there, how);
-    if (there.asked) fault << ", only if the loss is asked for";
-    fault << fix;
-  }
-  constexpr void unasked(int node, std::string_view what) { refuse(node) << what << here().view() << fix; }
-  constexpr void writes_over(int node, std::string_view what) { refuse(node) << " writes in" << here().view() << " over " << what << fix; }
-  constexpr bool holds(int node, const Place& place, std::uint64_t what, std::int64_t how, std::string_view wants, bool asked = false) {
-    const FlowTensor& there = tensors.at(place);
-    if (there.what == what && there.how == how && (asked || !there.asked)) return true;
-    wrong(node, wants, there, how);
-    return false;
-  }
-  constexpr bool put(int node, const Place& place, std::int64_t elements, std::uint64_t what, std::int64_t how, bool asked = false) {
-    if (tensors.put(place, elements, what, how, asked)) return true;
-    too_small(node, elements);
-    return false;
-  }
-  /// What is loaded or copied has elements of one type: the input of the model of its own, all else float32, or as large.
-  constexpr bool has_type(const Entry& entry, std::uint64_t what) {
-    const ElementType type = what == FlowNames::input ? graph.input.type : ElementType::float32;
-    if (entry.type == type) return true;
-    refuse(begin_node) << " writes in" << here().view() << ' ' << name_of(entry.type) << ", but what is read is " << name_of(type) << fix;
-    return false;
-  }
-  constexpr void too_small(int node, std::int64_t elements) {
-    refuse(node) << " writes in" << here().view() << ' ' << elements << " elements a row to a place that is too small, or not of its device" << fix;
-  }
-  /// What was read at `place`, as `read`, is not there any more: its own output was written over it, and not element by element.
-  [[nodiscard]] static constexpr bool gone(const Place& place, const FlowTensor& read, const Place& written, bool elementwise) {
-    return place.offset == written.offset ? !elementwise : read.what == 0;
-  }
-  constexpr void spare(int node, const Place& read, const Place& written, bool elementwise, std::string_view what) {
-    if (read.pool == written.pool && fault.code.letter == '-' && gone(read, tensors.at(read), written, elementwise)) writes_over(node, what);
-  }
-  constexpr bool of_chunk(int node) {
-    if (node >= begin_node && node < end_node) return true;
-    refuse(node) << " runs in" << here().view() << ", which has layers " << begin_node << " to " << end_node - 1 << fix;
-    return false;
   }
   constexpr void forward(const Entry& entry) {
     const int n = entry.node;
@@ -172,8 +110,10 @@ struct DataFlow {
     if (in.what != names.values[node.operands[0]] || in.how != leaf.takes || in.asked) return wrong(n, " its input", in, leaf.takes);
     if (leaf.other > 0 && !holds(n, entry.b, names.values[node.operands[1]], leaf.takes_other, " its second input")) return;
     if (!leaf.computes) return unasked(n, " only hands on what it takes, but is run in");
+    if (leaf.on != nullptr && !phase(entry, false)) return;
     if (!tensors.put(entry.d, leaf.out, names.values[n + 1], leaf.gives)) return too_small(n, leaf.out);
     if (leaf.other > 0) spare(n, entry.b, entry.d, false, "its second input");
+    if (leaf.on != nullptr) spare_told(entry, false);
     if (entry.a.pool == entry.d.pool && gone(entry.a, in, entry.d, leaf.elementwise)) return writes_over(n, "its input");
     if (leaf.statistics == 0 || !entry.e.set()) return;
     if (!tensors.put(entry.e, leaf.statistics, FlowNames::statistics(n), leaf.keeps)) return too_small(n, leaf.statistics);
@@ -194,10 +134,11 @@ struct DataFlow {
     if (saved && leaf.statistics > 0 && !holds(n, entry.e, FlowNames::statistics(n), leaf.keeps, " its statistics")) return;
     const FlowTensor& back = tensors.at(entry.c);
     if (back.what != names.gradients[n + 1] || back.how != leaf.takes_back) return wrong(n, " the gradient of its output", back, leaf.takes_back);
-    if (gradients_of(node) > 0 && entry.what != BodyOp::leaf_backward_input) {
+    if (gradients_of(node) > 0 && entry.what != BodyOp::leaf_backward_input && entry.phase <= 1) {
       if (made[n] != 0 && !p.storage.gradients && grains_of_step(p.batch) > 1) return unasked(n, " makes the gradients of its parameters twice in");
       made[n] = number + 1;
     }
+    if (leaf.back != nullptr && !phase(entry, true)) return;
     const std::int16_t to = entry.d.pool;
     if (to == Place::nowhere || entry.what == BodyOp::leaf_backward_weight) return;
     if (graph.leaf(n).in.type != ElementType::float32) return unasked(n, " reads what has no gradient, but makes one in");
@@ -205,6 +146,7 @@ struct DataFlow {
     if (!tensors.put(entry.d, back_to, names.term(graph, n, entry.operand), entry.operand == 0 ? leaf.gives_back : leaf.gives_other_back))
       return too_small(n, back_to);
     if (entry.c.pool == to && gone(entry.c, back, entry.d, leaf.elementwise)) return writes_over(n, "the gradient of its output");
+    if (leaf.back != nullptr) spare_told(entry, true);
     const auto over = [&](const Place& read, bool elementwise) { return read.pool == to && gone(read, tensors.at(read), entry.d, elementwise); };
     if (saved && ((leaf.reads_input && over(entry.a, leaf.elementwise)) || ((leaf.reads_output || both) && over(entry.b, leaf.elementwise)) ||
                   (leaf.statistics > 0 && over(entry.e, false))))

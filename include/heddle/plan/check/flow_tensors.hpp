@@ -18,6 +18,10 @@ namespace lying {
 inline constexpr std::int64_t whole = 0;
 inline constexpr std::int64_t term = -1;
 inline constexpr std::int64_t section = std::int64_t{1} << 48;  // beyond all runs
+/// What grains tell between two phases of a leaf, below `term`: bit 0 of -2 - how says that grains are still to be summed, bit 1 + axis that ranks
+/// are.
+[[nodiscard]] constexpr std::int64_t told(std::int64_t open) { return open == 0 ? whole : -1 - open; }
+[[nodiscard]] constexpr std::int64_t open(std::int64_t how) { return how < term ? -1 - how : 0; }
 }  // namespace lying
 [[nodiscard]] constexpr std::int64_t lies(const Shape& shape, Laid how) {
   if (how.code < 0) return how.replicated() ? lying::whole : lying::term;
@@ -49,6 +53,10 @@ struct FlowNames {
   [[nodiscard]] static constexpr std::uint64_t statistics(int node) { return flow_name(~static_cast<std::uint64_t>(node + 1)); }
   /// What a leaf of two operands hands back to the second.
   [[nodiscard]] static constexpr std::uint64_t second_term(int node) { return flow_name(~(static_cast<std::uint64_t>(node + 1) << 32U)); }
+  /// What a phase of a pass of a layer tells, counted from 1.
+  [[nodiscard]] static constexpr std::uint64_t told(int node, bool back, int phase) {
+    return flow_name(~(static_cast<std::uint64_t>(node + 1) << 34U | (back ? 4U : 0U) | static_cast<std::uint64_t>(phase)));
+  }
   [[nodiscard]] constexpr std::uint64_t term(const Graph& graph, int node, int operand) const {
     return operand == 0 || graph.leaf(node).hands_on() ? terms_of[node] : second_term(node);
   }
@@ -97,7 +105,9 @@ struct FlowLeaf {
   std::int64_t keeps = 0;       // how the statistics lie
   bool input_part_reads_saved = false;
   bool elementwise = false;
-  bool computes = false;  // gives what it has made, in float32
+  bool computes = false;       // gives what it has made, in float32
+  const Phases* on = nullptr;  // of a forward; null: there are none
+  const Phases* back = nullptr;
 
   constexpr void describe(const Leaf& leaf, const Signature& s) {
     in = leaf.in.elements();
@@ -118,6 +128,8 @@ struct FlowLeaf {
     input_part_reads_saved = leaf.input_part_reads_saved;
     elementwise = leaf.elementwise;
     computes = leaf.out.type == ElementType::float32;
+    if (leaf.forward_phases.any()) on = &leaf.forward_phases;
+    if (leaf.backward_phases.any()) back = &leaf.backward_phases;
   }
 };
 
@@ -184,6 +196,14 @@ struct FlowTensors {
     tensors[to] = FlowTensor{offset, end, elements, what, how, place.pool, asked};
     return true;
   }
+  /// The same of what each grain tells, in a row of its own.
+  constexpr bool put_told(const Place& place, std::int64_t elements, std::uint64_t what, std::int64_t how) {
+    const std::int64_t rows = grain_rows;
+    grain_rows = 1;
+    const bool fits = put(place, elements, what, how);
+    grain_rows = rows;
+    return fits;
+  }
   /// A new body of a device has nothing in its scratch.
   constexpr void open(int of_role, std::int64_t scratch_bytes) {
     role = of_role;
@@ -218,6 +238,7 @@ struct FlowTensors {
 constexpr void say_how(Diagnosis& to, std::int64_t how) {
   if (how == lying::whole) to << "whole on every rank";
   if (how == lying::term) to << "a term of a sum on every rank";
+  if (how < lying::term) to << "still to be summed over " << ((lying::open(how) & 1) != 0 ? "grains" : "ranks");
   if (how > 0) to << "a part of " << how % lying::section << (how % lying::section == 1 ? " run" : " runs");
   if (how > lying::section) to << " in sections";
   if (how > 0) to << " on every rank";
@@ -231,6 +252,9 @@ constexpr void say_what(Diagnosis& to, const FlowNames& names, int nodes, std::u
     if (FlowNames::statistics(n) == what) return void(to << "the statistics of layer " << n);
     if (names.gradients[n + 1] == what) return void(to << "the gradient of the output of layer " << n);
     if (names.terms_of[n] == what) return void(to << "what layer " << n << " hands back");
+    for (int phase = 1; phase < 2 * Phases::most; ++phase)
+      if (FlowNames::told(n, phase >= Phases::most, phase % Phases::most + phase / Phases::most) == what)
+        return void(to << "what layer " << n << " tells between two phases");
     if (FlowNames::second_term(n) == what) return void(to << "what layer " << n << " hands back to its second input");
   }
   to << "a sum of other terms";

@@ -91,6 +91,11 @@ struct NotedModel {
     if (!is_part(is.statistics, all.statistics, splits.statistics, ranks))
       return noted_otherwise("the size of the statistics of ", all.spelled.view(), is.statistics_elements(),
                              all.statistics_elements() / (splits.statistics.sharded() ? ranks : 1));
+    for (const auto phases : {&Leaf::forward_phases, &Leaf::backward_phases})
+      for (int k = 0; k + 1 < Phases::most; ++k)
+        if ((is.*phases).sums[k] * (splits.parts_of_sums ? ranks : 1) != (all.*phases).sums[k])
+          return noted_otherwise("what is told between two phases of ", all.spelled.view(), (is.*phases).sums[k],
+                                 (all.*phases).sums[k] / (splits.parts_of_sums ? ranks : 1));
     if (is.parameter_count != all.parameter_count)
       return noted_otherwise<std::int64_t>("the number of parameters of ", all.spelled.view(), is.parameter_count, all.parameter_count);
     for (int k = 0; k < all.parameter_count; ++k)

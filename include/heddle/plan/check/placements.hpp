@@ -43,8 +43,9 @@ struct PlacementCheck {
     const Graph& g = *p.graph;
     const int n = entry.node;
     const Signature& s = g.signature(n);
-    if (g.converts_input(n)) expect(e - 1, n, "the input of ", g.laid_between(g.nodes[n].operands[0]), s.input, entry.a, true);
-    if (g.converts_output(n)) expect(e + 1, n, "the output of ", s.output, g.laid_between(n + 1), entry.d, false);
+    const bool first = entry.phase <= 1 || !entry.b.set();  // of phases
+    if (first && g.converts_input(n)) expect(e - 1, n, "the input of ", g.laid_between(g.nodes[n].operands[0]), s.input, entry.a, true);
+    if (entry.d.set() && g.converts_output(n)) expect(e + 1, n, "the output of ", s.output, g.laid_between(n + 1), entry.d, false);
   }
   /// What is kept in parts and read whole is gathered just before. False if this entry does not read it.
   constexpr bool again(int e, const Entry& entry) {
@@ -64,8 +65,8 @@ struct PlacementCheck {
     const int n = entry.node;
     const Signature& s = g.signature(n);
     const int value = g.nodes[n].operands[entry.operand];
-    const int at = again(e, entry) ? e - 2 : e - 1;
-    if (const Laid from = g.gradient_between(n + 1); from.code != s.output_gradient.code && (g.nodes[n].operand_count == 1 || is_first(e, n)))
+    const int at = entry.phase <= 1 && again(e, entry) ? e - 2 : e - 1;
+    if (const Laid from = g.gradient_between(n + 1); entry.phase <= 1 && from.code != s.output_gradient.code && (g.nodes[n].operand_count == 1 || is_first(e, n)))
       expect(at, n, "the gradient of the output of ", from, s.output_gradient, entry.c, true);
     if (const Laid from = s.operand_gradient(entry.operand), to = g.gradient_between(value); entry.d.set() && from.code != to.code)
       expect(e + 1, n, "the gradient of the input of ", from, to, entry.d, false);

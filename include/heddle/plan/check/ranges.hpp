@@ -124,17 +124,24 @@ struct RangeCheck {
     if (!is_in(where, "condition", static_cast<int>(entry.when), static_cast<int>(When::later_micro_batches) + 1) ||
         !is_in(where, "axis", static_cast<int>(entry.axis), axis_count))
       return;
-    const bool of_leaf =
-        what == BodyOp::leaf_forward || (what >= BodyOp::leaf_backward && what <= BodyOp::leaf_backward_weight) || what == BodyOp::reduce_parameter;
+    const bool runs = what == BodyOp::leaf_forward || (what >= BodyOp::leaf_backward && what <= BodyOp::leaf_backward_weight);
+    const bool between_phases = what == BodyOp::sum_grains || what == BodyOp::reduce_phase;
+    const bool of_leaf = runs || between_phases || what == BodyOp::reduce_parameter;
     const bool converts_value = what >= BodyOp::reduce_value && what <= BodyOp::slice_value;
     if (!is_in(where, "layer", entry.node, of_leaf ? nodes : nodes + 1, of_leaf || converts_value ? 0 : -1)) return;
     if (!is_in(where, "operand", entry.operand, what == BodyOp::leaf_backward ? p.graph->nodes[entry.node].operand_count : 1)) return;
+    if (of_leaf) {
+      const Leaf& leaf = p.graph->leaf(entry.node);
+      const Phases& phases = what == BodyOp::leaf_forward ? leaf.forward_phases : leaf.backward_phases;
+      const int most = between_phases ? Phases::most - 1 : runs && phases.any() ? phases.count() : 0;
+      if (!is_in(where, "phase", entry.phase, most + 1, between_phases ? 1 : 0)) return;
+    }
     if (what == BodyOp::reduce_parameter && !is_in(where, "parameter", entry.bucket, gradients_of(p.graph->nodes[entry.node]))) return;
     const bool of_bucket = (what >= BodyOp::reduce_start && what <= BodyOp::gather_wait) || what == BodyOp::zero_gaps || what == BodyOp::add_slice;
     const bool gathers = what == BodyOp::gather_start || what == BodyOp::gather_wait;
     if (of_bucket && !is_in(where, "bucket", entry.bucket, p.bucket_count + (gathers ? p.frozen_count : 0))) return;
-    const bool of_collective =
-        what == BodyOp::add_slice || what == BodyOp::reduce_parameter || (what >= BodyOp::reduce_start && what <= BodyOp::scatter_value);
+    const bool of_collective = what == BodyOp::add_slice || what == BodyOp::reduce_parameter || what == BodyOp::reduce_phase ||
+                               (what >= BodyOp::reduce_start && what <= BodyOp::scatter_value);
     if (of_collective && !is_in(where, "collective", entry.collective, p.collective_count)) return;
     const std::int64_t bytes = p.arenas[p.device_of_chunk[chunk]].total;
     if (!is_in(where, "element type", static_cast<int>(entry.type), element_types)) return;

@@ -32,7 +32,8 @@ namespace heddle::plan_room {
   for (int e = body.begin; e < body.end; ++e) {
     const Entry& entry = p.entries[e];
     const BodyOp what = entry.what;
-    const bool collective = (what >= BodyOp::reduce_start && what <= BodyOp::scatter_value) || what == BodyOp::reduce_parameter;
+    const bool collective =
+        (what >= BodyOp::reduce_start && what <= BodyOp::scatter_value) || what == BodyOp::reduce_parameter || what == BodyOp::reduce_phase;
     if (!collective && entry.when == When::always) continue;
     if (!same_on_all_ranks(entry.when))
       return Diagnosis{Code{'S', 16}, ""} << "entry " << e - body.begin << " of a body of chunk " << chunk

@@ -33,6 +33,7 @@ struct BackwardWriter {
   int untrained = in.graph.last_untrained(), chunk_in_hand = 0;
   bool* reread = tables.make<bool>(in.graph.node_count + 1);       // by value: a weight part reads its gradient again
   Place gathered{};                                                // what was gathered again, until its leaf has read it
+  Place told{};                                                    // between the phases of a leaf, until the last has read it
   Place* of_output = tables.make<Place>(in.graph.node_count + 1);  // by node with parameters: the gradient of its output, for its weight part
   int* bucket_of = tables.make<int>(in.graph.node_count + 1);      // by node: 1 + the bucket that its backward completes
 
@@ -60,7 +61,8 @@ struct BackwardWriter {
       if (runs_again) again.before(n, units, [&](int value) { return seen(value, first); });
       const int own = take_gradient(n, gradient[n + 1]);
       for (int k = node.operand_count - 1; k >= 0; --k) traced.leaf.hands_on() ? give(node.operands[k], own, first) : write_leaf(n, k, own, first);
-      if (gathered.set()) drop_gathered();
+      drop_aside(gathered);
+      drop_aside(told);
       drop(own);
       if (runs_again) again.after(n);
       if (!split && node.trained_count() > 0) finish_parameters(n);
@@ -159,10 +161,11 @@ struct BackwardWriter {
       ++buffers.data[own].uses;  // never given up: nothing may write there before the weight part
       if (needs_none(value, first)) return;
     }
-    Entry& entry = read_saved(alone ? BodyOp::leaf_backward_input : BodyOp::leaf_backward, node, first);
-    entry.c = buffers.data[own].place;
-    entry.operand = static_cast<std::int8_t>(operand);
+    Entry& begins = read_saved(alone ? BodyOp::leaf_backward_input : BodyOp::leaf_backward, node, first);
+    begins.c = buffers.data[own].place;
+    begins.operand = static_cast<std::int8_t>(operand);
     if (needs_none(value, first)) return;
+    Entry& entry = begins.phase > 0 ? write_phases(begins, leaf.backward_phases) : begins;
     const bool leaves = value <= first;
     if (leaves && gradient[value] == none) {
       gradient[value] = buffer(leaves_at[value]);
@@ -188,7 +191,13 @@ struct BackwardWriter {
     if (in.graph.nodes[node].operand_count == 2 && saves_input(in.graph, node)) entry.b = seen(in.graph.nodes[node].operands[1], first);
     if (saves_output(in.graph, node)) entry.b = out.given[node].set() ? out.given[node] : out.home[node + 1];
     entry.e = out.statistics[node];
+    if (in.graph.leaf(node).backward_phases.any() && in.graph.runs_phases(node)) entry.phase = 1;
     return entry;
+  }
+  /// The first makes gradients of parameters, the last that of the input, and is returned.
+  constexpr Entry& write_phases(Entry& first, const Phases& phases) {
+    told = aside(told_in_all(phases, in.batch.grains()));
+    return PhaseWriter{in, out}.behind(first, phases, BodyOp::leaf_backward_input, told);
   }
   constexpr void gather_again(int node, int first) {
     const int value = in.graph.nodes[node].operands[0];
@@ -196,9 +205,9 @@ struct BackwardWriter {
     gathered = aside(in.held().taken(node));
     lay(node, in.held().whole_input(node), in.graph.laid_between(value), in.graph.signature(node).input, parts, gathered);
   }
-  constexpr void drop_gathered() {
-    if (gathered.set()) space.release(gathered.offset);
-    gathered = Place{};
+  constexpr void drop_aside(Place& place) {
+    if (place.set()) space.release(place.offset);
+    place = Place{};
   }
   constexpr void write_weights(int chunk) {
     const int first = in.layout.first_node[chunk];
@@ -214,7 +223,7 @@ struct BackwardWriter {
       Place kept = gathered.set() ? seen(in.graph.nodes[n].operands[0], first) : entry.a;
       for (const Place* place : {&kept, &entry.b, &entry.c, &entry.e})
         if (place->pool >= 0) out.weight_reads[place->pool] = true;
-      drop_gathered();
+      drop_aside(gathered);
       finish_parameters(n);
     }
     units.close();
@@ -244,7 +253,7 @@ struct BackwardWriter {
     const Shape whole = in.held().whole_input(node);
     if (sums_in_place(from, to)) return out.append_conversion(in, node, whole, from, to, {}, {}, term);
     entry.d = aside(in.held().taken(node));
-    drop_gathered();
+    drop_aside(gathered);
     lay(node, whole, from, to, entry.d, term);
     space.release(entry.d.offset);
   }
@@ -261,22 +270,7 @@ struct BackwardWriter {
     }
     start_reductions(node);
   }
-  /// Where this chunk saw a value in its forward.
-  [[nodiscard]] constexpr Place seen(int value, int first) const {
-    if (value > first) return out.home[value];
-    if (value == 0) return input_place(first);
-    for (int e = 0; e < out.edges.count; ++e)
-      if (out.edges.data[e].edge.value == value && in.layout.first_node[out.edges.data[e].edge.to_chunk] == first)
-        return out.edges.data[e].remote ? out.edges.data[e].value_target : out.home[value];
-    return {};
-  }
-  [[nodiscard]] constexpr Place input_place(int first) const {
-    for (int c = 0; c < in.layout.chunk_count; ++c)
-      if (in.layout.first_node[c] == first)
-        for (int e = out.forward[c].begin; e < out.forward[c].end; ++e)
-          if (out.entries.data[e].what == BodyOp::load_input) return out.entries.data[e].d;
-    return {};
-  }
+  [[nodiscard]] constexpr Place seen(int value, int first) const { return seen_by_chunk(in, out, value, first); }
   /// A gradient bucket is final when the backward of its lowest layer has run for the last micro-batch; one that is made in a ring, in every one.
   constexpr void start_reductions(int node) {
     for (const Axis a : batch_axes) {

@@ -97,7 +97,7 @@ struct Bodies {
     entry.d = d;
     return entry;
   }
-  /// The collective of the last entry, which is of axis tensor.
+  /// The collective of the last entry, along its axis.
   constexpr Collective& append_collective(Entry& entry, CollectiveKind kind, Purpose purpose) {
     Collective& c = collectives.append();
     entry.collective = static_cast<std::int16_t>(collectives.count - 1);
@@ -218,6 +218,22 @@ template <int Nodes, int Chunks, int Edges, int MostEntries, int MostCollectives
     for (int k = 0; k < in.graph.nodes[n].operand_count; ++k)
       if (n >= untrained && in.graph.nodes[n].operands[k] == edge.value) return true;
   return false;
+}
+
+/// Where a chunk that begins with node `first` saw a value in its forward.
+[[nodiscard]] constexpr Place seen_by_chunk(const BodyInput& in, const Bodies& bodies, int value, int first) {
+  if (value > first) return bodies.home[value];
+  if (value > 0) {
+    for (int e = 0; e < bodies.edges.count; ++e)
+      if (bodies.edges.data[e].edge.value == value && in.layout.first_node[bodies.edges.data[e].edge.to_chunk] == first)
+        return bodies.edges.data[e].remote ? bodies.edges.data[e].value_target : bodies.home[value];
+    return {};
+  }
+  for (int c = 0; c < in.layout.chunk_count; ++c)
+    if (in.layout.first_node[c] == first)
+      for (int e = bodies.forward[c].begin; e < bodies.forward[c].end; ++e)
+        if (bodies.entries.data[e].what == BodyOp::load_input) return bodies.entries.data[e].d;
+  return {};
 }
 
 /// Gives every edge its places: a remote value is received into the frame of the chunk that takes it.

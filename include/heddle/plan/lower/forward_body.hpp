@@ -91,14 +91,14 @@ struct ForwardWriter {
     const int root = facts.root[value];
     if (--uses[root] == 0 && here[root].pool == Place::scratch) scratch.release(here[root].offset);
   }
-  /// What the backward of a leaf reads beside values is kept, unless the leaf runs again.
+  /// What the backward of a leaf reads beside values is kept, unless the leaf runs again; what its phases have told each other is kept then too.
   constexpr void write_leaf(int chunk, int node) {
     LeafWriter writer{in, out, scratch, here};
     const bool keeps = in.training && !facts.again[node];
     if (keeps && in.held().has_taken(node)) out.taken[node] = out.take(chunk, PoolKind::frame, in.held().taken(node));
     if (keeps && in.held().has_given(node)) out.given[node] = out.take(chunk, PoolKind::frame, in.held().given(node));
-    if (keeps && in.graph.leaf(node).statistics.dimensions != 0 && in.held().statistics(node) > 0)
-      out.statistics[node] = out.take(chunk, PoolKind::frame, in.held().statistics(node));
+    const bool leaves = in.training && in.graph.leaf(node).statistics.dimensions != 0 && in.held().statistics(node) > 0;
+    if (leaves && (keeps || in.held().kept_of_phases(node) > 0)) out.statistics[node] = out.take(chunk, PoolKind::frame, in.held().statistics(node));
     writer.write(node, out.taken[node], out.given[node]);
   }
   /// In training the gradient of the loss is made in the same pass; in evaluation outputs are stored, the loss only if asked for.

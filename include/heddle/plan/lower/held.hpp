@@ -36,6 +36,17 @@ struct HeldBytes {
   [[nodiscard]] constexpr std::int64_t taken(int node) const { return of(graph.leaf(node).in); }
   [[nodiscard]] constexpr std::int64_t given(int node) const { return of(graph.leaf(node).out); }
   [[nodiscard]] constexpr std::int64_t statistics(int node) const { return of(saved_statistics(graph, node)); }
+  /// What is told between the phases of a node, where it has some: that of a forward, or of a backward, which do not live together.
+  [[nodiscard]] constexpr std::int64_t told(int node) const {
+    if (!graph.runs_phases(node)) return 0;
+    const std::int64_t on = told_in_all(graph.leaf(node).forward_phases, batch.grains());
+    const std::int64_t back = told_in_all(graph.leaf(node).backward_phases, batch.grains());
+    return on > back ? on : back;
+  }
+  /// Of a node that runs again: what phases have left is kept all the same, so that no rank is asked again.
+  [[nodiscard]] constexpr std::int64_t kept_of_phases(int node) const {
+    return graph.leaf(node).forward_phases.any() && graph.runs_phases(node) ? statistics(node) : 0;
+  }
   /// All that the backward of a node reads beside values.
   [[nodiscard]] constexpr std::int64_t beside(int node) const {
     return (has_taken(node) ? taken(node) : 0) + (has_given(node) ? given(node) : 0) + statistics(node);
@@ -61,7 +72,7 @@ struct HeldBytes {
   /// The most that one node lays aside, with its own values: of these `of_taken` and `of_given` bytes lie in scratch. A forward takes its input and
   /// lays its output in another way, a backward the gradients, and what it reads again.
   [[nodiscard]] constexpr std::int64_t most_of_node(int node, std::int64_t of_taken, std::int64_t of_given) const {
-    if (!graph.split.any()) return of_taken + of_given;
+    if (!graph.split.any()) return of_taken + of_given + told(node);
     const Signature& how = graph.signature(node);
     const Laid before = graph.laid_between(graph.nodes[node].operands[0]), behind = graph.laid_between(node + 1);
     const Laid handed = graph.gradient_between(graph.nodes[node].operands[0]), back = graph.gradient_between(node + 1);
@@ -84,7 +95,7 @@ struct HeldBytes {
     std::int64_t most = 0;
     for (const std::int64_t each : all)
       if (each > most) most = each;
-    return most;
+    return most + told(node);
   }
 };
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "heddle/plan/lower/body.hpp"
+#include "heddle/plan/lower/phase_writer.hpp"
 #include "heddle/plan/lower/scratch.hpp"
 
 namespace heddle::plan_room {
@@ -15,7 +16,8 @@ struct LeafWriter {
   const BodyInput& in;
   Bodies& out;
   ScratchSpace& scratch;
-  const Place* here;  ///< by value
+  const Place* here;   ///< by value
+  bool again = false;  ///< in a backward: what phases have told is in the statistics
 
   /// `taken` and `given`: where these forms are kept; unset: aside, until the leaf has run. Statistics that no backward reads are not made.
   constexpr void write(int node, const Place& taken, const Place& given) {
@@ -35,8 +37,10 @@ struct LeafWriter {
       entry.features = features;
       entry.a = from;
       if (n.operand_count == 2) entry.b = here[n.operands[1]];
-      entry.d = to;
-      entry.e = out.statistics[node];
+      const bool phases = traced.leaf.forward_phases.any() && in.training && in.graph.runs_phases(node);
+      Entry& last = phases ? write_phases(entry, traced.leaf.forward_phases) : entry;
+      last.d = to;
+      last.e = out.statistics[node];
     }
     if (converts_input && !taken.set()) release(from);
     if (!in.graph.converts_output(node)) return;
@@ -56,6 +60,16 @@ struct LeafWriter {
   }
 
  private:
+  /// Returns the last of them, before which what it reads is given up: nothing is laid aside in between.
+  constexpr Entry& write_phases(Entry& first, const Phases& phases) {
+    if (again) {
+      first.phase = static_cast<std::int8_t>(phases.count());
+      return first;
+    }
+    const Place told = aside(told_in_all(phases, in.batch.grains()));
+    release(told);
+    return PhaseWriter{in, out}.behind(first, phases, BodyOp::leaf_forward, told);
+  }
   /// The input as the leaf takes it, made of what lies another way.
   constexpr Place take_input(int node, const Place& taken) {
     const int value = in.graph.nodes[node].operands[0];

@@ -97,17 +97,22 @@ template <class ThePlan> [[nodiscard]] constexpr LoweringRequest request_of() {
                                        << ", whose squares one device adds as one unit. Fix: cut between blocks, or drop Grain and Reproducible.";
   return {};
 }
-/// What refuses a division, or B14: where rows are normalised together in training a grain has enough of them.
+/// What refuses a division, or B14: where rows are normalised together in training a grain has enough of them, or a micro-batch of all ranks.
 [[nodiscard]] constexpr Diagnosis check_batch(const Graph& graph, const BatchDivision& batch, bool trains) {
   if (!batch.fault.ok() || !trains) return batch.fault;
   int rows = batch.grain_rows;
   for (int i = 0; i < batch.share_count; ++i)
     if (const int share = batch.share_rows * batch.shares[i]; share < rows) rows = share;
-  for (int n = 0; n < graph.node_count; ++n)
-    if (const Leaf& leaf = graph.leaf(n); leaf.rows_together > rows && !graph.still(n))
-      return Diagnosis{Code{'B', 14}, ""} << graph.describe(n).view() << " normalises at least " << leaf.rows_together
-                                          << " rows together, but those that are summed as one, a grain of one rank, are " << rows
-                                          << ". Fix: give each rank a larger batch, or name a Grain of at least " << leaf.rows_together << " rows.";
+  for (int n = 0; n < graph.node_count; ++n) {
+    const Leaf& leaf = graph.leaf(n);
+    if (leaf.rows_together <= rows || graph.still(n)) continue;
+    if (leaf.has_phases() && leaf.rows_together <= batch.capacity() / batch.total_micro_batches()) continue;  // of all ranks
+    const Diagnosis found = Diagnosis{Code{'B', 14}, ""} << graph.describe(n).view() << " normalises at least " << leaf.rows_together
+                                                         << " rows together, but those that are summed as one, a ";
+    if (leaf.has_phases()) return Diagnosis{found} << "micro-batch of all ranks, are " << rows << ". Fix: make fewer micro-batches of the batch.";
+    return Diagnosis{found} << "grain of one rank, are " << rows << ". Fix: give each rank a larger batch, or name a Grain of at least "
+                            << leaf.rows_together << " rows.";
+  }
   return {};
 }
 /// G09: a plan that trains has something to train.

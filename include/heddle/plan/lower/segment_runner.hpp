@@ -79,11 +79,11 @@ struct SegmentRunner {
     const int root = facts.root[value];
     here[value] = root == value ? place(weighed[root], in.held().value(value)) : out.home[root];
     out.home[value] = here[value];
-    LeafWriter writer{in, out, space, here};
+    LeafWriter writer{in, out, space, here, true};
     const bool weighs = in.layout.order.splits_backward && in.graph.nodes[node].trained_count() > 0;
     if (in.held().has_taken(node)) out.taken[node] = place(weighs, in.held().taken(node));
     if (in.held().has_given(node)) out.given[node] = place(weighs, in.held().given(node));
-    if (in.held().statistics(node) > 0) out.statistics[node] = place(weighs, in.held().statistics(node));
+    if (in.held().statistics(node) > 0 && in.held().kept_of_phases(node) == 0) out.statistics[node] = place(weighs, in.held().statistics(node));
     writer.write(node, out.taken[node], out.given[node]);
     for (int k = 0; k < in.graph.nodes[node].operand_count; ++k)
       if (const int v = in.graph.nodes[node].operands[k]; v > 0 && facts.again[v - 1]) end_use(facts.root[v]);

@@ -58,6 +58,13 @@ struct SharedTables {
   bool clips = false;
   bool scales_loss = false;
 
+  /// Of entries between phases, each way: behind at most two phases the next one, a sum of grains and a reduction along each of two axes.
+  [[nodiscard]] constexpr int most_between_phases(int of_one, bool training) const {
+    int nodes = 0;
+    const int end = training && graph->has_phases() ? graph->node_count : 0;
+    for (int n = 0; n < end; ++n) nodes += graph->runs_phases(n) ? 1 : 0;
+    return 2 * (Phases::most - 1) * of_one * nodes;
+  }
   /// A node is one entry forward and at most two backward: itself and one sum, or a copy or sum for each operand; a third if it is split; and where
   /// layers are split two more each way, what is gathered again, and terms of the loss. A unit adds at most a gather in each body and a reduction,
   /// each with start and wait, and zeros and an addition where gradients pass through a ring; a frozen one a gather in each body but the weight part.
@@ -71,8 +78,9 @@ struct SharedTables {
     if (!training) return forward + around;
     const int backward = (halves ? 3 : 2) * nodes + 2 * graph->joins() +
                          ((storage.parts > 1 ? halves ? 6 : 4 : 1) + (storage.gradients ? 2 : 0)) * bucket_count + 2 * frozen_count;
+    const int phases = most_between_phases(4, training);
     const int conversions = split ? (halves ? 4 : 3) * nodes + graph->parameter_count : 0;
-    return forward + backward + conversions + around + (recomputes ? (split ? 3 : 1) * nodes : 0);
+    return forward + backward + phases + conversions + around + (recomputes ? (split ? 3 : 1) * nodes : 0);
   }
   [[nodiscard]] constexpr CollectiveNumbers numbers(bool training) const {
     return {*layout, storage, {buckets, bucket_count, frozen_count}, training, bucket_count > 0 && (clips || scales_loss)};
@@ -80,7 +88,7 @@ struct SharedTables {
   /// Those of buckets, loss and norm, and at most those of values: where a node takes or gives another form than lies between layers, forward, when
   /// it runs again, and backward; what a backward or either part of it gathers again; of each gradient that the ranks hold whole; two of the loss.
   [[nodiscard]] constexpr int most_collectives(bool training, bool recomputes) const {
-    const int first = numbers(training).count;
+    const int first = numbers(training).count + most_between_phases(2, training);
     if (!graph->split.any()) return first;
     const Node* const nodes = graph->nodes;  // no calls: compilers count them, twice for each layer
     const Laid* const between = graph->split.laid_between;

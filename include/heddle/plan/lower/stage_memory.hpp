@@ -204,7 +204,7 @@ template <class Arrays> struct StageMemory : Arrays {
       reread[p + 1] = reread[p];
       for (int n = cut.piece_node[p]; n < cut.piece_node[p + 1]; ++n) {
         if (facts.root[n + 1] == n + 1 && facts.framed[n + 1]) framed[p + 1] += request.held().value(n + 1);
-        if (!facts.again[n]) framed[p + 1] += request.held().beside(n);
+        framed[p + 1] += facts.again[n] ? request.held().kept_of_phases(n) : request.held().beside(n);
         const std::int64_t laid = request.held().laid_gradient(n);
         if (graph.nodes[n].trained_count() > 0 || (laid > 0 && graph.leaf(n).hands_on())) reread[p + 1] += request.held().value(n + 1) + laid;
         for (int k = 0; k < graph.nodes[n].parameter_count && graph.split.any(); ++k)
@@ -232,7 +232,8 @@ template <class Arrays> struct StageMemory : Arrays {
     for (int s = 0; s < recomputed.segment_count; ++s) {
       std::int64_t bytes = 0;
       for (int n = recomputed.segments[s].begin; n < recomputed.segments[s].end; ++n)
-        if (facts.again[n]) bytes += (facts.root[n + 1] == n + 1 ? request.held().value(n + 1) : 0) + request.held().beside(n);
+        if (facts.again[n])
+          bytes += (facts.root[n + 1] == n + 1 ? request.held().value(n + 1) : 0) + request.held().beside(n) - request.held().kept_of_phases(n);
       for (int p = 0; p < cut.pieces; ++p)
         if (cut.piece_node[p] < recomputed.segments[s].end && cut.piece_node[p + 1] > recomputed.segments[s].begin)
           for (int i = 0; i < 4; ++i) scratch[p].of[i / 2][i % 2] += bytes;

@@ -21,7 +21,8 @@ enum class Purpose : std::uint8_t {
   value,           // between or within layers that are split, or its gradient
   parameter_term,  // the gradient of one parameter that the ranks of axis tensor hold whole, and of which each has a term
   loss,
-  norm  // squares of each unit, then the flag of an overflow
+  norm,  // squares of each unit, then the flag of an overflow
+  phase  // what the ranks that split the batch tell each other between two phases of a layer
 };
 
 /// Where one end of a collective lies in the arena of a rank: in a copy of a region or, in a pool, in the slot of the micro-batch.

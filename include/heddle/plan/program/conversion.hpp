@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "heddle/graph/local_leaf.hpp"
+#include "heddle/plan/program/alignment.hpp"
 #include "heddle/plan/program/program.hpp"
 
 namespace heddle::plan_room {
@@ -43,8 +44,18 @@ enum class BodyKind : std::uint8_t { forward, backward, input, weight };
 /// Elements of a row that the forward leaves for the backward beside values.
 [[nodiscard]] constexpr std::int64_t saved_statistics(const Graph& graph, int node) {
   const std::int64_t left = graph.leaf(node).statistics_elements();
-  return left > 0 && reads_saved(graph, node) ? left : 0;
+  return left > 0 && (reads_saved(graph, node) || (graph.leaf(node).forward_phases.any() && graph.runs_phases(node))) ? left : 0;
 }
+
+/// From what one grain tells between two phases of a leaf to what the next one does: whole lines. [bytes]
+[[nodiscard]] constexpr std::int64_t told_bytes(std::int64_t floats) { return rounded_up(floats * float_bytes, line_bytes); }
+/// Where what is told after phase `phase` begins, counted from 1, behind what was told before it: 3 floats of 2 grains take 128 bytes. [bytes]
+[[nodiscard]] constexpr std::int64_t told_begin(const Phases& phases, int phase, int grains) {
+  std::int64_t bytes = 0;
+  for (int k = 1; k < phase; ++k) bytes += told_bytes(phases.sums[k - 1]) * grains;
+  return bytes;
+}
+[[nodiscard]] constexpr std::int64_t told_in_all(const Phases& phases, int grains) { return told_begin(phases, phases.count(), grains); }
 
 /// Each rank has a part of what the leaf takes whole: it is gathered for the forward. The parts are kept, not the whole.
 [[nodiscard]] constexpr bool gathers_input(const Graph& graph, int node) {

@@ -94,7 +94,9 @@ enum class BodyOp : std::uint8_t {
   reduce_parameter,  // as reduce_value, of the gradient of parameter `bucket` of the leaf, where it lies in the flat buffer
   loss_terms,        // of the own part of the output, where the loss takes parts
   zero_gaps,         // between the tensors of a unit in the ring of its gradient: other units left there what would be reduced with it
-  add_slice          // what a later micro-batch has reduced of a unit, to the sum of those before
+  add_slice,         // what a later micro-batch has reduced of a unit, to the sum of those before
+  sum_grains,        // d has what each grain tells between two phases of a leaf, line by line; the first becomes the sum along the grain tree
+  reduce_phase       // start and wait: d is this rank's term of that sum and becomes the sum along the axis
 };
 
 /// One line of a body. Tensors of R rows a grain lie grain by grain, each grain at a multiple of 64 bytes.
@@ -103,14 +105,15 @@ struct Entry {
   When when = When::always;
   Axis axis = Axis::data;
   std::int8_t operand = 0;                  // leaf_backward of a leaf of two operands: whose gradient it makes
+  std::int8_t phase = 0;                    // of a leaf with phases: which, counted from 1; 0: the kernel is called once
   ElementType type = ElementType::float32;  // of what load_input and copy write
   std::int16_t bucket = -1;                 // reductions, gathers, gaps and slices of units; reduce_parameter: number of the parameter in its leaf
   std::int16_t collective = -1;             // of reductions and gathers, also of values, and of what adds a slice: number in Program::collectives
   std::int32_t node = -1;
-  std::int64_t features = 0;  // of the tensors of add, copy, load, loss, store; of the whole in reduce, gather, scatter, slice
+  std::int64_t features = 0;  // of the tensors of add, copy, load, loss, store; of the whole in reduce, gather, scatter, slice; told by a grain
   std::int64_t runs = 1;      // gather, scatter, slice: of consecutive elements that one row of a part has
   Place a;                    // leaf_forward, loss, loss_terms, store, copy: input; leaf_backward and its parts: saved input; add: first operand
-  Place b;                    // leaf_backward: saved output; add, leaves of two operands: the second; loss, loss_terms: targets
+  Place b;                    // leaf_backward: saved output; add, leaves of two operands: the second; loss, loss_terms: targets; of a phase: told
   Place c;                    // leaf_backward: gradient of the output; loss: terms of all parts, rank by rank in each row; loss_terms: its terms
   Place d;                    // what is written: output, gradient of the input, gradient of the loss; loss_terms: what loss makes a gradient of
   Place e;                    // leaf_forward: statistics, written if a backward reads them; leaf_backward and its parts: statistics
@@ -130,8 +133,7 @@ struct Transfer {
   std::int16_t use = -1;      // of tied parameters: whose gradient slice is sent, once a step; the target's offset is in the room of ties
 };
 
-/// `gradient_reread`: gradients of outputs that the weight part of a split backward reads again.
-enum class PoolKind : std::uint8_t { frame, gradient_in, gradient_out, gradient_reread };
+enum class PoolKind : std::uint8_t { frame, gradient_in, gradient_out, gradient_reread };  ///< the last: what weight parts of backwards read again
 inline constexpr int pool_kinds = 4;
 
 /// Slots of one size for what lives between instructions of one chunk: saved values, received and sent gradients. 2 slots of 1,024 bytes from offset
@@ -149,11 +151,10 @@ struct ParameterPlace {
   std::int32_t node = 0;
   std::int16_t index = 0;  // in the leaf
   std::int16_t role = 0;
-  std::int64_t begin = 0;     // [elements], from the start of the flat buffer, or of what is not trained
-  std::int64_t elements = 0;  // of one rank
-  Laid split;                 // how the ranks of axis tensor hold it: whole, or parts
-  std::int64_t owner_begin =
-      -1;  // [elements], of a use of tied parameters that another leaf of the role keeps: where; begin is of its gradient alone
+  std::int64_t begin = 0;         // [elements], from the start of the flat buffer, or of what is not trained
+  std::int64_t elements = 0;      // of one rank
+  Laid split;                     // how the ranks of axis tensor hold it: whole, or parts
+  std::int64_t owner_begin = -1;  // [elements], of a use of tied parameters that another leaf keeps: where; begin is of its gradient alone
 
   [[nodiscard]] constexpr std::int64_t values() const { return owner_begin < 0 ? begin : owner_begin; }
 };
@@ -173,8 +174,7 @@ struct FlatBucket {
 
   [[nodiscard]] constexpr std::int64_t end() const { return begin + elements; }
   [[nodiscard]] constexpr std::int64_t values() const { return owner_begin < 0 ? begin : owner_begin; }
-  /// Has parameters and optimizer states, not a gradient alone.
-  [[nodiscard]] constexpr bool steps() const { return owner_begin < 0; }
+  [[nodiscard]] constexpr bool steps() const { return owner_begin < 0; }  ///< has parameters and optimizer states, not a gradient alone
 };
 
 /// One use of parameters that several leaves share; those of one owner follow one another in the order of the model. A head at node 5 that uses the

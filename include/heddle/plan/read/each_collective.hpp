@@ -20,7 +20,7 @@ namespace heddle::plan_room {
 [[nodiscard]] constexpr bool starts_collective(ListOp op) { return op == ListOp::reduce_start || op == ListOp::gather_start; }
 [[nodiscard]] constexpr bool starts_collective(BodyOp what) {
   return what == BodyOp::reduce_start || what == BodyOp::gather_start || (what >= BodyOp::reduce_value && what <= BodyOp::scatter_value) ||
-         what == BodyOp::reduce_parameter;
+         what == BodyOp::reduce_parameter || what == BodyOp::reduce_phase;
 }
 
 /// visit(role, collective, times) for every collective that ranks of a role start in one step, in lists, behind their last compute, and in bodies.

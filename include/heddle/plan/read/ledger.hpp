@@ -128,6 +128,16 @@ struct Traffic {
     });
     return sum;
   }
+  /// What the ranks that split the batch tell each other between the phases of layers.
+  [[nodiscard]] constexpr Volume phases() const {
+    return volume_of(*program, [](const Collective& c) { return c.purpose == Purpose::phase; });
+  }
+  [[nodiscard]] constexpr Bytes sent_in_phases(Rank rank) const {
+    return sent_by(*program, rank, [](const Collective& c) { return c.purpose == Purpose::phase; });
+  }
+  [[nodiscard]] constexpr Bytes sent_in_phases(Rank rank, Axis a) const {
+    return sent_by(*program, rank, [=](const Collective& c) { return c.purpose == Purpose::phase && c.axis == a; });
+  }
   /// The loss, in a step that reports it.
   [[nodiscard]] constexpr Volume loss() const {
     return volume_of(*program, [trains = program->training](const Collective& c) { return trains && c.purpose == Purpose::loss; });
@@ -190,11 +200,11 @@ struct Traffic {
   }
   /// Bytes that one rank sends in one step, padding included and without the loss.
   [[nodiscard]] constexpr Bytes sent(Rank rank) const {
-    return sent_to_peers(rank) + sent_in_values(rank) + sent_in_collectives(rank) + sent_in_norm(rank);
+    return sent_to_peers(rank) + sent_in_values(rank) + sent_in_phases(rank) + sent_in_collectives(rank) + sent_in_norm(rank);
   }
   /// Messages of a step over all ranks, without those of the loss.
   [[nodiscard]] constexpr std::int64_t messages() const {
-    std::int64_t sum = activations().messages + values().messages + ties().messages + norm().messages;
+    std::int64_t sum = activations().messages + values().messages + phases().messages + ties().messages + norm().messages;
     for (const Axis a : batch_axes) sum += gradients().on(a).messages + parameters().on(a).messages;
     return sum;
   }
@@ -202,7 +212,7 @@ struct Traffic {
   [[nodiscard]] constexpr Bytes total() const {
     Bytes sum = activations().total_payload + values().total_payload;
     for (const Axis a : batch_axes) sum += gradients().on(a).total_payload + parameters().on(a).total_payload;
-    sum += norm().total_payload + ties().total_payload;
+    sum += norm().total_payload + ties().total_payload + phases().total_payload;
     return sum;
   }
 };

@@ -47,6 +47,8 @@ HEDDLE_COLD constexpr void add_graph(Fnv& hash, const Graph& g) {
     for (int k = 0; k < leaf.parameter_count; ++k)
       hash.add(leaf.parameters[k].shape.elements(), leaf.parameters[k].initial, leaf.parameters[k].fan_in);
     if (leaf.rows_together != 0) hash.add(leaf.rows_together);
+    if (leaf.has_phases())
+      for (const Phases* phases : {&leaf.forward_phases, &leaf.backward_phases}) hash.add(phases->sums[0], phases->sums[1]);
     for (int k = 0; k < leaf.parameter_count; ++k)
       if (leaf.parameters[k].tracked()) hash.add(k, leaf.parameters[k].tracks, std::bit_cast<std::uint32_t>(leaf.momentum));
   }
@@ -63,6 +65,7 @@ HEDDLE_COLD constexpr void add_bodies(Fnv& hash, const Program& p) {
         for (const Place& place : {entry.a, entry.b, entry.c, entry.d}) add_place(hash, place);
         if (entry.e.set()) add_place(hash, entry.e);
         if (entry.operand != 0) hash.add(entry.operand);
+        if (entry.phase != 0) hash.add_text("phase").add(entry.phase);
         if (entry.type != ElementType::float32) hash.add_text(name_of(entry.type));
       }
 }

@@ -94,9 +94,9 @@ struct RefusedVolume : RefusedAnswer, Volume {
 
 /// Answers in place of the Traffic of a broken plan, as RefusedMesh does.
 struct RefusedTraffic : RefusedAnswer, Traffic {
-  RefusedWord<RefusedVolume> gradients, parameters, activations, ties, values, loss, norm;
+  RefusedWord<RefusedVolume> gradients, parameters, activations, ties, values, phases, loss, norm;
   RefusedWord<RefusedNumber> value_collectives, messages;
-  RefusedWord<RefusedBytes> sent_in_norm, sent_for_loss, sent_to_peers, sent_in_reductions, sent_in_reduce_scatters, sent_in_gathers,
+  RefusedWord<RefusedBytes> sent_in_norm, sent_in_phases, sent_for_loss, sent_to_peers, sent_in_reductions, sent_in_reduce_scatters, sent_in_gathers,
       sent_in_collectives, sent_in_values, sent, total;
 
   constexpr RefusedTraffic() : Traffic{&no_program} {}

@@ -21,7 +21,7 @@ namespace heddle::plan_room {
   const std::int64_t both = entry.d.set() ? leaf.input_flops() : 0;
   const std::int64_t input = leaf.operands == 1 ? both : (both + 1 - entry.operand) / 2;  // one entry for each operand
   switch (entry.what) {
-    case BodyOp::leaf_forward:
+    case BodyOp::leaf_forward: return entry.d.set() ? leaf.forward_flops : 0;  // of phases the last counts all
     case BodyOp::add: return leaf.forward_flops;
     case BodyOp::leaf_backward: return input + leaf.weight_flops;
     case BodyOp::leaf_backward_input: return input;
