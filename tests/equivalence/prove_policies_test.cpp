@@ -220,8 +220,8 @@ TEST_CASE("norms over all ranks do, whatever the grains and shares, where micro-
       .data<OfTogether<Staged<OneFOneB, Microbatches<2>>>>()
       .data<OfTogether<Hybrid<Staged<ZeroBubbleH1, Microbatches<2>>, TensorParallel<2>>, Recompute<EveryBlock>>>();
   OneHash{}
-      .plan<OfJointMaps<TensorParallel<2, SequenceParallel>>>()
-      .data<OfJointMaps<Hybrid<TensorParallel<3, SequenceParallel>, Sharded<2>>, Recompute<BatchNorm2d<6, Synchronised>>>>();
+      .plan<OfJointMaps<TensorParallel<2>>>()
+      .data<OfJointMaps<Hybrid<TensorParallel<3>, Sharded<2>>, Recompute<BatchNorm2d<6, Synchronised>>>>();
   CHECK(prove<OfTogether<DataParallel<2>, Clip<GlobalNorm>>>().ok());
   CHECK(prove<Plan<Together, CrossEntropy, SGD, Batch<11, PadLast>, DataParallel<3>>>().ok());
   CHECK(prove<Plan<Together, CrossEntropy, SGD, Batch<11, DropLast>, DataParallel<3>>>().ok());

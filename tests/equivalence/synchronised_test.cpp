@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "equivalence/every_policy.hpp"
+#include "equivalence/own_channels.hpp"
 #include "heddle/run/verify.hpp"
 
 using namespace heddle;
@@ -98,10 +99,11 @@ TEST_CASE("split channels have the numbers of one device, beside replicas and sl
     CHECK(found.text == "");
     CHECK(found.tensors > 8);
   };
-  struct Maps : Sequential<Input<6, 2, 4>, Linear<4, 8>, BatchNorm2d<6, Synchronised>, GELU, Linear<8, 4>> {};
-  check(static_cast<Plan<Maps, MeanSquaredError, AdamW, Batch<32>, Hybrid<TensorParallel<2, SequenceParallel>, Sharded<2>>>*>(nullptr));
-  check(static_cast<Plan<Maps, MeanSquaredError, AdamW, Batch<32>, Hybrid<TensorParallel<3, SequenceParallel>, DataParallel<2>>,
-                         Recompute<BatchNorm2d<6, Synchronised>>>*>(nullptr));
+  struct Maps : Sequential<Input<6, 2, 4>, Linear<4, 8>, own::ByChannels, BatchNorm2d<6, Synchronised>, GELU, Linear<8, 4>> {};
+  check(static_cast<Plan<Maps, MeanSquaredError, AdamW, Batch<32>, Hybrid<TensorParallel<2>, Sharded<2>>>*>(nullptr));
+  check(static_cast<
+        Plan<Maps, MeanSquaredError, AdamW, Batch<32>, Hybrid<TensorParallel<3>, DataParallel<2>>, Recompute<BatchNorm2d<6, Synchronised>>>*>(
+      nullptr));
   check(static_cast<Plan<Still, CrossEntropy, AdamW, Batch<32>, Hybrid<TensorParallel<2>, DataParallel<4>>>*>(nullptr));
   check(static_cast<Plan<Still, CrossEntropy, AdamW, Batch<32, KeepLast>, WeightedDataParallel<3, 1>>*>(nullptr));
   check(static_cast<Plan<Still, CrossEntropy, AdamW, Batch<32, KeepLast>, TwoStages<ZeroBubbleH1>>*>(nullptr));

@@ -66,7 +66,8 @@ struct PlacementCheck {
     const Signature& s = g.signature(n);
     const int value = g.nodes[n].operands[entry.operand];
     const int at = entry.phase <= 1 && again(e, entry) ? e - 2 : e - 1;
-    if (const Laid from = g.gradient_between(n + 1); entry.phase <= 1 && from.code != s.output_gradient.code && (g.nodes[n].operand_count == 1 || is_first(e, n)))
+    if (const Laid from = g.gradient_between(n + 1);
+        entry.phase <= 1 && from.code != s.output_gradient.code && (g.nodes[n].operand_count == 1 || is_first(e, n)))
       expect(at, n, "the gradient of the output of ", from, s.output_gradient, entry.c, true);
     if (const Laid from = s.operand_gradient(entry.operand), to = g.gradient_between(value); entry.d.set() && from.code != to.code)
       expect(e + 1, n, "the gradient of the input of ", from, to, entry.d, false);
