@@ -96,7 +96,7 @@ template <class... Options> struct SelfAttention {
     leaf.out.sequence = static_cast<std::int8_t>(last - 1);
     leaf.statistics = in.shape;
     leaf.statistics.sizes[last] = Said::heads();
-    const std::int64_t seen = causal ? (positions + 1) / 2 : positions;  // by one position: half of them, without the half of one that the mean has beyond it
+    const std::int64_t seen = causal ? (positions + 1) / 2 : positions;  // by one position: half of them, rounded down
     const std::int64_t products = counted_product(seen, leaf.out.elements());
     const std::int64_t powers = counted_product(seen, leaf.statistics_elements());
     leaf.forward_flops = counted_sum(counted_product(4, products), counted_product(6, powers));

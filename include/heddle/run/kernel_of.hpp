@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Room: run. Which kernel a layer, a loss or an optimizer has on a backend, and what that kernel can do.
+// Sees: graph, seams/concepts.  Does not see: policies, threads, any backend.
+// In: a layer, a loss or an optimizer and a compute backend as types.  Out: a type, and facts of it.
+#pragma once
+
+#include <iterator>
+#include <string_view>
+
+#include "heddle/graph/trace.hpp"
+#include "heddle/seams/concepts.hpp"
+
+namespace heddle::run_room {
+
+/// A backend names its kernels itself, or they are the specialisations of Kernel, LossKernel and OptimizerKernel for it.
+template <class L, class Compute> struct KernelForOf { using type = Kernel<L, Compute>; };
+template <class L, class Compute>
+requires requires { typename Compute::template KernelOf<L>; }
+struct KernelForOf<L, Compute> {
+  using type = typename Compute::template KernelOf<L>;
+};
+template <class L, class Compute> using KernelFor = typename KernelForOf<typename KernelLayerOf<L>::type, Compute>::type;
+
+/// The kernel of a loss on a backend: LossKernel<Loss, Compute>, unless the backend names its own.
+template <class Loss, class Compute> struct LossKernelForOf { using type = LossKernel<Loss, Compute>; };
+template <class Loss, class Compute>
+requires requires { typename Compute::template LossKernelOf<Loss>; }
+struct LossKernelForOf<Loss, Compute> {
+  using type = typename Compute::template LossKernelOf<Loss>;
+};
+template <class Loss, class Compute> using LossKernelFor = typename LossKernelForOf<Loss, Compute>::type;
+
+/// The kernel of an optimizer on a backend: OptimizerKernel<Optimizer, Compute>, unless the backend names its own.
+template <class Optimizer, class Compute> struct OptimizerKernelForOf { using type = OptimizerKernel<Optimizer, Compute>; };
+template <class Optimizer, class Compute>
+requires requires { typename Compute::template OptimizerKernelOf<Optimizer>; }
+struct OptimizerKernelForOf<Optimizer, Compute> {
+  using type = typename Compute::template OptimizerKernelOf<Optimizer>;
+};
+template <class Optimizer, class Compute> using OptimizerKernelFor = typename OptimizerKernelForOf<Optimizer, Compute>::type;
+
+template <class L, class Compute>
+concept HasKernel = requires(const ForwardCallIn<SpaceOf<Compute>>& forward, const BackwardCallIn<SpaceOf<Compute>>& backward) {
+  KernelFor<L, Compute>::forward(forward);
+  KernelFor<L, Compute>::backward(backward);
+};
+
+/// A kernel that may be asked for either gradient alone; a leaf without parameters has but one.
+template <class L, class Compute>
+concept HasBackwardInParts = requires {
+  requires KernelFor<L, Compute>::backward_in_parts;
+};
+
+/// Functions that a kernel has for the phases of a forward, or of a backward.
+template <class L, class Compute> [[nodiscard]] constexpr int forward_phases_of() {
+  if constexpr (requires { KernelFor<L, Compute>::forward_phases; })
+    return static_cast<int>(std::size(KernelFor<L, Compute>::forward_phases));
+  else
+    return 1;
+}
+template <class L, class Compute> [[nodiscard]] constexpr int backward_phases_of() {
+  if constexpr (requires { KernelFor<L, Compute>::backward_phases; })
+    return static_cast<int>(std::size(KernelFor<L, Compute>::backward_phases));
+  else
+    return 1;
+}
+
+template <class Loss, class Compute>
+concept HasTerms = requires(const LossCallIn<SpaceOf<Compute>>& call) {
+  LossKernelFor<Loss, Compute>::terms(call);
+};
+
+/// Neither the input of a model nor a sum calls a kernel.
+template <class L>
+concept RunsNoKernel = requires {
+  L::is_input;
+}
+|| requires { L::is_sum; };
+
+/// The template that a user specialises for a layer on this backend: Kernel<L, Compute>, or what the backend names instead.
+template <class Compute> [[nodiscard]] constexpr std::string_view kernel_name() {
+  if constexpr (requires { Compute::kernel_name; })
+    return Compute::kernel_name;
+  else
+    return "Kernel";
+}
+
+/// The same for a loss: LossKernel, or what the backend names instead.
+template <class Compute> [[nodiscard]] constexpr std::string_view loss_kernel_name() {
+  if constexpr (requires { Compute::loss_kernel_name; })
+    return Compute::loss_kernel_name;
+  else
+    return "LossKernel";
+}
+
+}  // namespace heddle::run_room
