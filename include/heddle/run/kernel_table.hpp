@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Function pointers for the leaves, loss and optimizer of a plan: the executor itself is no template on models.
-// Sees: graph, run/arithmetic, seams/concepts.  Does not see: policies, threads, any backend.
+// Sees: graph, plan/read/program_hash, run/arithmetic, run/kernel_of, seams/concepts.  Does not see: policies, threads, any backend.
 // In: a model, a loss, an optimizer and a compute backend as types.  Out: KernelTable.
 #pragma once
 

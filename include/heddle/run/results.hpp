@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What steps and evaluations say, and how a trainer reports and waits.
-// Sees: seams/error.  Does not see: plans, threads, any backend.
+// Sees: graph/loss, seams/error.  Does not see: plans, threads, any backend.
 // In: -.  Out: StepResult, ReadWithAStar, Evaluation, Every, RunOptions.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. The functions of TrainedRanks: what a program compiles for its backend, or heddle::compiled for all programs.
-// Sees: run/trained_ranks, run/local_ranks, run/parameter_file.  Does not see: plans as types, optimizers, any backend by name.
+// Sees: plan/read/program_hash, run/trained_ranks, run/local_ranks, run/parameter_file.  Does not see: plans as types, optimizers, any backend by name.
 // In: -.  Out: definitions alone.
 #pragma once
 
