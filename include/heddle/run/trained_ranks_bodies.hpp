@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: run. The functions of TrainedRanks: what a program compiles for its backend, or heddle::compiled for all programs.
-// Sees: plan/read/program_hash, run/trained_ranks, run/local_ranks, run/parameter_file.  Does not see: plans as types, optimizers, any backend by
-// name. In: -.  Out: definitions alone.
+// Sees: plan/read/program_hash, run/trained_ranks, run/local_ranks, run/parameter_file.  Does not see: plans as types, any backend by name.
+// In: -.  Out: definitions alone.
 #pragma once
 
 #include <algorithm>
