@@ -5,7 +5,7 @@
 
 using namespace heddle;
 
-static_assert(sizeof(Signature) == 32);  // leaves are copied a lot in constant expressions
+static_assert(sizeof(Signature) == 34);  // leaves are copied a lot in constant expressions
 
 TEST_CASE("a tensor is whole, a part or a term, and says so") {
   constexpr auto spelled = [](Laid how) {
