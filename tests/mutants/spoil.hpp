@@ -14,7 +14,7 @@
 
 namespace heddle::tests {
 
-using Making = LoweredPlan::Making;
+using Making = LoweredPlan::Phases;
 
 /// After which phase something is spoilt.
 enum class After : std::uint8_t { reading, dividing, slicing, sharing, placing };
