@@ -87,7 +87,7 @@ TEST_CASE("other rows, axes, chunks, terms or targets than those of the plan are
 
 TEST_CASE("whatever a divided leaf describes otherwise than the whole one is found, also what no list names") {
   const auto divided = [](auto spoil) {
-    return noted_with<Words>(After::dividing, [=](Phases& p) {
+    return noted_with<Words>(After::dividing, [=](Making& p) {
       for (int l = 0; l < p.graph.leaf_count; ++l) spoil(changeable(p.graph.leaves[l]), p.request.graph.leaves[l].leaf);
     });
   };
@@ -120,7 +120,7 @@ TEST_CASE("whatever a divided leaf describes otherwise than the whole one is fou
 
 TEST_CASE("how a divided leaf lies is compared whole, and so are its elements between layers") {
   const auto of_linear = [](auto spoil) {
-    return noted_with<Words>(After::dividing, [=](Phases& p) {
+    return noted_with<Words>(After::dividing, [=](Making& p) {
       for (int l = 0; l < p.graph.leaf_count; ++l)
         if (p.graph.leaves[l].leaf.spelled.view() == "Linear<8, 16>") spoil(p.graph.split, l);
     });
