@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "heddle/graph/layers/norm.hpp"
+#include "heddle/graph/losses/mean_squared_error.hpp"
 #include "heddle/plan/lower/fitted_layout.hpp"
 #include "heddle/policy/tensor_parallel.hpp"
 #include "plan/plans.hpp"
