@@ -51,7 +51,7 @@ struct Attending
 /// Three projections, and two, which ranks split alike.
 struct ApartBlock : Residual<LayerNorm<6>, Branches<Concat, Linear<6, 12>, Linear<6, 6, NoBias>, Linear<6, 6>>,
                              SelfAttention<Heads<4>, KeyValueHeads<2>>, Linear<12, 6>> {};
-struct Apart : Sequential<Input<6, 6>, Linear<6, 6>, ApartBlock, Branches<Concat, Linear<6, 12>, Linear<6, 12>>, SwiGLU, Linear<12, 4>> {};
+struct Apart : Sequential<Input<3, 6>, Linear<6, 6>, ApartBlock, Branches<Concat, Linear<6, 12>, Linear<6, 12>>, SwiGLU, Linear<12, 4>> {};
 /// Frozen layers in front, in blocks and behind, where they pass gradients on to what is trained.
 struct Tuned : Sequential<Frozen<Sequential<Linear<5, 6>, Tanh>>, Linear<6, 6>, Repeat<2, Residual<Frozen<Linear<6, 12>>, GELU, Linear<12, 6>>>,
                           Frozen<Linear<6, 4>>> {};

@@ -122,6 +122,8 @@ struct NotedModel {
     if (leaf.operands == 2) leaf.other.shape = is.other.shape;
     leaf.out.shape = is.out.shape;
     leaf.statistics = is.statistics;
+    leaf.forward_phases = is.forward_phases;
+    leaf.backward_phases = is.backward_phases;
     for (int k = 0; k < leaf.parameter_count; ++k) leaf.parameters[k].shape = is.parameters[k].shape;
     const int parts = splits == unsplit ? 1 : ranks;
     for (std::int64_t* const flops : {&leaf.forward_flops, &leaf.backward_flops, &leaf.weight_flops})
