@@ -22,9 +22,11 @@ struct Centred {
 template <> struct heddle::Kernel<Centred, EigenCompute> {
   static void forward(const ForwardCall&);
   static void backward(const BackwardCall&);
-#ifdef HEDDLE_REPAIRED
   static void tell(const ForwardCall&);
+#ifdef HEDDLE_REPAIRED
   static constexpr ForwardPhase forward_phases[] = {&tell, &forward};
+#else
+  static constexpr ForwardPhase forward_phases[] = {&forward};
 #endif
 };
 struct Net : Sequential<Linear<4, 4>, Centred, Linear<4, 3>> {};

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-// mistake: `Epsilon<1e-6>`, an epsilon that is no number of digits
 // compilers: g++ clang++
 // expect: \[heddle\.G25\] A layer has an argument of another kind\.
 // expect-g++: has an epsilon that is not between 1e-1 and 1e-30\. Fix: write the digits of what is added: Epsilon<5> is 1e-5\.

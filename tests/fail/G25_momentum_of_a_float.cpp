@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-// mistake: `Momentum<0.1>`, a momentum that is no fraction
 // compilers: g++ clang++
 // expect: \[heddle\.G25\] A layer has an argument of another kind\.
 // expect-g++: has a momentum that is no fraction between 0 and 1\. Fix: write Momentum<1, 10> for 0\.1\.

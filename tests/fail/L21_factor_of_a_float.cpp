@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-// mistake: `LearningRateFactor<"head", 0.1>`, a factor that is no fraction
 // compilers: g++ clang++
 // expect: \[heddle\.L21\] A factor of the learning rate is not above 0\.
 // expect-g++: LearningRateFactor of `head` is no fraction of two ints\. Fix: write LearningRateFactor<.{1,2}head.{1,2}, 1, 10> for 0\.1\.

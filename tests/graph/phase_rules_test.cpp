@@ -38,7 +38,7 @@ TEST_CASE("a phase beyond the third, and sums of no floats, are refused") {
       refused([](Leaf& leaf) { leaf.forward_phases.then_sum(1); }) ==
       "[heddle.G19] BatchNorm2d<6, Synchronised> has more than 3 phases in a pass, which are not kept. Fix: tell in one sum what two of them tell.");
   CHECK(refused([](Leaf& leaf) { leaf.backward_phases.sums[0] = -1; }) ==
-        "[heddle.G23] BatchNorm2d<6, Synchronised> tells -1 sums between two phases. Fix: tell from 1 to 1073741824 of them.");
+        "[heddle.G23] BatchNorm2d<6, Synchronised> tells -1 sums between two phases. Fix: tell from 1 to 1,073,741,824 of them.");
 }
 
 TEST_CASE("rows that stand alone need no phases, and what a forward was told is kept") {

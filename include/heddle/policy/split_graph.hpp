@@ -78,7 +78,7 @@ struct SplitGraph {
     for (int l = graph.leaf_count - 1; l >= 0; --l) {
       asked[l] = sections_asked(l);
       for (int k = 0; k < leaf(l).operands; ++k)
-        if (source[l][k] > 0) terms[source[l][k] - 1] += leaves_terms(l) ? 1 : barred;
+        if (const int from = source[l][k] - 1; from >= 0) terms[from] = static_cast<std::int16_t>(terms[from] + (leaves_terms(l) ? 1 : barred));
     }
   }
   /// Several leaves read the value, and each may leave a term of its gradient, which the leaf that gives it can sum.
