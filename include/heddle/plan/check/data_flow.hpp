@@ -110,10 +110,10 @@ struct DataFlow : PhaseFlow {
     if (in.what != names.values[node.operands[0]] || in.how != leaf.takes || in.asked) return wrong(n, " its input", in, leaf.takes);
     if (leaf.other > 0 && !holds(n, entry.b, names.values[node.operands[1]], leaf.takes_other, " its second input")) return;
     if (!leaf.computes) return unasked(n, " only hands on what it takes, but is run in");
-    if (leaf.on != nullptr && !phase(entry, false)) return;
+    if (leaf.tells && !phase(entry, false)) return;
     if (!tensors.put(entry.d, leaf.out, names.values[n + 1], leaf.gives)) return too_small(n, leaf.out);
     if (leaf.other > 0) spare(n, entry.b, entry.d, false, "its second input");
-    if (leaf.on != nullptr) spare_told(entry, false);
+    if (leaf.tells) spare_told(entry, false);
     if (entry.a.pool == entry.d.pool && gone(entry.a, in, entry.d, leaf.elementwise)) return writes_over(n, "its input");
     if (leaf.statistics == 0 || !entry.e.set()) return;
     if (!tensors.put(entry.e, leaf.statistics, FlowNames::statistics(n), leaf.keeps)) return too_small(n, leaf.statistics);
@@ -138,7 +138,7 @@ struct DataFlow : PhaseFlow {
       if (made[n] != 0 && !p.storage.gradients && grains_of_step(p.batch) > 1) return unasked(n, " makes the gradients of its parameters twice in");
       made[n] = number + 1;
     }
-    if (leaf.back != nullptr && !phase(entry, true)) return;
+    if (leaf.tells_back && !phase(entry, true)) return;
     const std::int16_t to = entry.d.pool;
     if (to == Place::nowhere || entry.what == BodyOp::leaf_backward_weight) return;
     if (graph.leaf(n).in.type != ElementType::float32) return unasked(n, " reads what has no gradient, but makes one in");
@@ -146,7 +146,7 @@ struct DataFlow : PhaseFlow {
     if (!tensors.put(entry.d, back_to, names.term(graph, n, entry.operand), entry.operand == 0 ? leaf.gives_back : leaf.gives_other_back))
       return too_small(n, back_to);
     if (entry.c.pool == to && gone(entry.c, back, entry.d, leaf.elementwise)) return writes_over(n, "the gradient of its output");
-    if (leaf.back != nullptr) spare_told(entry, true);
+    if (leaf.tells_back) spare_told(entry, true);
     const auto over = [&](const Place& read, bool elementwise) { return read.pool == to && gone(read, tensors.at(read), entry.d, elementwise); };
     if (saved && ((leaf.reads_input && over(entry.a, leaf.elementwise)) || ((leaf.reads_output || both) && over(entry.b, leaf.elementwise)) ||
                   (leaf.statistics > 0 && over(entry.e, false))))

@@ -106,8 +106,10 @@ struct FlowLeaf {
   bool input_part_reads_saved = false;
   bool elementwise = false;
   bool computes = false;       // gives what it has made, in float32
-  const Phases* on = nullptr;  // of a forward; null: there are none
+  const Phases* on = nullptr;  // of a forward
   const Phases* back = nullptr;
+  bool tells = false;  // those of a forward are there; g++ takes no comparison of such an address for a constant under -fsanitize=undefined
+  bool tells_back = false;
 
   constexpr void describe(const Leaf& leaf, const Signature& s) {
     in = leaf.in.elements();
@@ -128,8 +130,10 @@ struct FlowLeaf {
     input_part_reads_saved = leaf.input_part_reads_saved;
     elementwise = leaf.elementwise;
     computes = leaf.out.type == ElementType::float32;
-    if (leaf.forward_phases.any()) on = &leaf.forward_phases;
-    if (leaf.backward_phases.any()) back = &leaf.backward_phases;
+    on = &leaf.forward_phases;
+    back = &leaf.backward_phases;
+    tells = leaf.forward_phases.any();
+    tells_back = leaf.backward_phases.any();
   }
 };
 

@@ -28,25 +28,26 @@ struct CollectiveNumbers {
   int loss = 0, norm = 0, frozen = 0;  ///< the first of each
   int bucket_count = 0;
   int count = 0;
-  const FlatBucket* not_all_gathered = nullptr;  ///< buckets of which those that are not stepped have no gather; null where all have one
+  bool all_gathered = true;             ///< false: of `buckets` those that are not stepped have no gather
+  const FlatBucket* buckets = nullptr;  ///< g++ takes no comparison of it with null for a constant under -fsanitize=undefined
 
   constexpr CollectiveNumbers() = default;
-  constexpr CollectiveNumbers(const Layout& layout, const Storage& storage, const CutBuckets& buckets, bool training, bool norms)
-      : bucket_count(buckets.count) {
+  constexpr CollectiveNumbers(const Layout& layout, const Storage& storage, const CutBuckets& cut, bool training, bool norms)
+      : bucket_count(cut.count) {
     for (const Axis a : batch_axes)
       if (layout.batch_split[static_cast<int>(a)] && layout.mesh.size(a) > 1) along[static_cast<int>(a)] = reductions++;
     each = (training ? reductions : 0) + ((training ? storage.gathers_after_step() : false) || storage.parameters ? 1 : 0);
     for (int b = 0; b < bucket_count && training && storage.gathers_after_step(); ++b)
-      if (!buckets.list[b].steps()) not_all_gathered = buckets.list;
+      if (!cut.list[b].steps()) buckets = cut.list, all_gathered = false;
     loss = first_of(bucket_count);
     norm = frozen = loss + reductions;
     for (const Axis a : norm_axes)
       if (training && norms && reduces_norm_along(a, layout.mesh, storage)) norm_along[static_cast<int>(a)] = frozen++ - norm;
-    count = frozen + (storage.parameters ? buckets.frozen : 0);
+    count = frozen + (storage.parameters ? cut.frozen : 0);
   }
   [[nodiscard]] constexpr int first_of(int bucket) const {
     int first = bucket * each;
-    for (int b = 0; b < bucket && not_all_gathered != nullptr; ++b) first -= not_all_gathered[b].steps() ? 0 : 1;
+    for (int b = 0; b < bucket && !all_gathered; ++b) first -= buckets[b].steps() ? 0 : 1;
     return first;
   }
   [[nodiscard]] constexpr std::int16_t reduction(int bucket, Axis a) const {
