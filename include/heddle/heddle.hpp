@@ -44,6 +44,7 @@
 #include "heddle/plan/advice.hpp"
 #include "heddle/plan/backend_named.hpp"
 #include "heddle/plan/inference.hpp"
+#include "heddle/plan/no_advice.hpp"
 #include "heddle/plan/options/groups.hpp"
 #include "heddle/plan/options/options.hpp"
 #include "heddle/plan/plan.hpp"

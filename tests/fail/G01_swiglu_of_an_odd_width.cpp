@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G01\]
 // expect-g++: layer 1 `1`: SwiGLU takes a gate and as many features that it lets through, behind one another
-// expect-g++: has \(7\)\. Fix: let the Linear before it give 8 features, of which 4 come out\.
+// expect-g++: has \(7\)\. Fix: put a Linear before it that gives 8 features, of which 4 come out\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

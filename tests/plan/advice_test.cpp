@@ -5,6 +5,9 @@
 
 #include <string>
 
+#include "heddle/graph/layers/attention.hpp"
+#include "heddle/graph/losses/mean_squared_error.hpp"
+#include "heddle/policy/tensor_parallel.hpp"
 #include "heddle/policy/weighted_data_parallel.hpp"
 #include "plan/plans.hpp"
 
@@ -18,8 +21,6 @@ struct Even : Repeat<4, Square> {};
 template <class Policy, int Rows = 64, class... Options> using EvenPlan = Plan<Even, CrossEntropy, Adam, Batch<Rows, KeepLast>, Policy, Options...>;
 
 using Useful = EvenPlan<Hybrid<Pipeline<Balanced<4>, OneFOneB, Microbatches<4>>, DataParallel<2>>>;
-static_assert(require_no_advice<Useful>());
-static_assert(require_no_advice<EvenPlan<Single>>());
 
 /// The sentence of the remark with this number; empty if there is none.
 template <class ThePlan> std::string remark(int number, const AdviceLimits& limits = {}) {
@@ -205,9 +206,14 @@ TEST_CASE("A09: chunks of unequal work leave stages idle for longer than OneFOne
   CHECK(remark<Staged>(9).empty());
 }
 
-TEST_CASE("limits of a caller turn a remark off at build, too") {
-  using InTurn = EvenPlan<Pipeline<Balanced<2>>>;
-  static_assert(advice<InTurn>().has(Code{'A', 4}));
-  static_assert(require_no_advice<InTurn, AdviceLimits{.bubble_percent = 51}>());
-  CHECK(advice<InTurn>(AdviceLimits{.bubble_percent = 51}).empty());
+TEST_CASE("A10: a layer that every rank of axis tensor runs whole, since the ranks do not divide its heads or features") {
+  struct Attends : Sequential<Input<4, 32>, Linear<32, 48>, SelfAttention<Heads<4>, KeyValueHeads<1>>, Linear<32, 64>, ReLU, Linear<64, 32>> {};
+  using Split = Plan<Attends, MeanSquaredError, Adam, Batch<8>, TensorParallel<2>>;
+  CHECK(
+      remark<Split>(10) ==
+      "[heddle.A10] layer 2 '2' SelfAttention<Heads<4>, KeyValueHeads<1>> runs whole on each of the 2 ranks of axis tensor, which is 11 % of what a "
+      "rank computes, because 2 does not divide its 1 piece that stays whole. Fix: use as many ranks as divide 1: 1, or a layer whose size they "
+      "divide.");
+  CHECK(remark<Split>(10, {.whole_percent = 12}).empty());
+  CHECK(remark<Plan<Attends, MeanSquaredError, Adam, Batch<8>, Single>>(10).empty());
 }

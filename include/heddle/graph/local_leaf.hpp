@@ -35,6 +35,21 @@ namespace heddle::graph_room {
   return 0;
 }
 
+/// Appends "50 features", or "3 pieces that stay whole": what ranks do not divide.
+constexpr void write_indivisible(Diagnosis& sentence, const Signature& how, int ranks, std::int64_t size) {
+  sentence << size << (how.pieces % ranks != 0 ? size == 1 ? " piece that stays whole" : " pieces that stay whole" : " features");
+}
+/// Appends "1, 2, 5, 10, 25, 50": the numbers of ranks that divide a size.
+constexpr void write_divisors(Diagnosis& sentence, std::int64_t size) {
+  constexpr std::int64_t most = 4096;  // ranks of one axis
+  const char* before = "";
+  for (std::int64_t d = 1; d <= size && d <= most; ++d) {
+    if (size % d != 0) continue;
+    sentence.words << before << d;
+    before = ", ";
+  }
+}
+
 constexpr void divide(Shape& shape, Laid how, int ranks) {
   if (how.sharded()) shape.sizes[how.dimension()] /= ranks;
 }

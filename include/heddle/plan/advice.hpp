@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Room: plan. Advice: what a sound plan leaves unused, read off its constants; remarks as values, or as errors if asked for.
+// Room: plan. Advice: what a sound plan leaves unused, read off its constants; remarks as values.
 // Sees: plan, policy answers, core/fire.  Does not see: machines, processes, threads.
-// In: a Plan, limits.  Out: advice<Plan>(), require_no_advice<Plan>().
+// In: a Plan, limits.  Out: advice<Plan>().
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "heddle/plan/plan.hpp"
 #include "heddle/plan/read/advice_report.hpp"
 #include "heddle/plan/read/remedy.hpp"
+#include "heddle/plan/read/whole_layers.hpp"
 #include "heddle/plan/read/work.hpp"
 
 namespace heddle::plan_room {
@@ -252,12 +253,13 @@ struct Adviser {
   adviser.one_bucket();
   adviser.padding();
   adviser.interleaving();
+  remark_on_whole_layers(adviser.report, p, limits.whole_percent);
   return adviser.report;
 }
 
 /// What a plan leaves unused, as values; never an error. Of a plan that is refused there are none, and what is asked about them compares as true.
 ///
-/// Errors  none; the remarks have the codes A01 to A09
+/// Errors  none; the remarks have the codes A01 to A10
 /// Tested  plan/advice_test
 template <class ThePlan> [[nodiscard]] constexpr auto advice(const AdviceLimits& limits = {}) {
   if constexpr (Verdict<ThePlan>::found.code == Code{'L', 6}) heard(Refusal<ThePlan>{});  // what is no plan
@@ -267,33 +269,8 @@ template <class ThePlan> [[nodiscard]] constexpr auto advice(const AdviceLimits&
     return RefusedAdvice{};
 }
 
-/// Holds the first remark on a plan, as a fault: A01 for 2 rows a micro-batch where 4 are worth one.
-template <class ThePlan, AdviceLimits... Limits> struct Advised {
-  // The refusal of a broken plan, word for word: it is the same rule<...> as that of the plan, so it stays one error.
-  static constexpr Diagnosis find() {
-    if constexpr (Verdict<ThePlan>::found.ok())
-      return advice<ThePlan>(Limits...).remarks[0];
-    else
-      return Verdict<ThePlan>::found;
-  }
-  static constexpr Diagnosis found = find();
-};
-
-/// static_assert(require_no_advice<MyPlan>()); a limit of one's own: require_no_advice<MyPlan, AdviceLimits{.bubble_percent = 80}>().
-///
-/// Errors  the first remark of advice<MyPlan>(), A01 to A09, at build
-/// Tested  plan/advice_test, fail/A03_stages_out_of_balance
-template <class ThePlan, AdviceLimits... Limits> struct require_no_advice {  // a pack: nvcc 13 cannot spell the default of one
-  static_assert(sizeof(fired<Advised<ThePlan, Limits...>>) > 0);
-  constexpr explicit operator bool() const { return true; }
-};
-
 }  // namespace heddle::plan_room
 
 namespace heddle {
 using plan_room::advice;
 }  // namespace heddle
-
-namespace heddle::extending {
-using plan_room::require_no_advice;
-}  // namespace heddle::extending

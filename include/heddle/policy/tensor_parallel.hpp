@@ -10,17 +10,6 @@
 
 namespace heddle::policy_room {
 
-/// Appends "1, 2, 5, 10, 25 or 50": the numbers of ranks that divide a size.
-constexpr void write_divisors(Diagnosis& sentence, std::int64_t size) {
-  constexpr std::int64_t most = 4096;  // ranks of one axis
-  const char* before = "";
-  for (std::int64_t d = 1; d <= size && d <= most; ++d) {
-    if (size % d != 0) continue;
-    sentence.words << before << d;
-    before = ", ";
-  }
-}
-
 [[nodiscard]] constexpr int first_node_of(const Graph& graph, int leaf) {
   int n = 0;
   while (graph.nodes[n].leaf != leaf) ++n;
@@ -30,10 +19,9 @@ constexpr void write_divisors(Diagnosis& sentence, std::int64_t size) {
 /// P01: a layer is to be split into parts of unequal size.
 [[nodiscard]] constexpr Diagnosis refuse_size(const Graph& graph, int leaf, const Signature& how, int ranks) {
   const std::int64_t size = indivisible_size(graph.leaves[leaf].leaf, how, ranks);
-  auto found = Diagnosis{Code{'P', 1}, ""} << "TensorParallel<" << ranks << "> cannot split the " << size
-                                           << (how.pieces % ranks != 0 ? " pieces that stay whole of " : " features of ")
-                                           << graph.describe(first_node_of(graph, leaf)).view() << " evenly. Fix: use as many ranks as divide "
-                                           << size << ": ";
+  auto found = Diagnosis{Code{'P', 1}, ""} << "TensorParallel<" << ranks << "> cannot split the ";
+  write_indivisible(found, how, ranks, size);
+  found << " of " << graph.describe(first_node_of(graph, leaf)).view() << " evenly. Fix: use as many ranks as divide " << size << ": ";
   write_divisors(found, size);
   return found << '.';
 }

@@ -35,8 +35,8 @@ TEST_CASE("the value comes through as far as the gate is open, and both have the
 TEST_CASE("features that are no two halves are refused with those that would be") {
   CHECK(
       std::string{SwiGLU::describe(Spec{Shape{4, 7}}).fault.sentence().view()} ==
-      "[heddle.G01] SwiGLU takes a gate and as many features that it lets through, behind one another, but the value before it has (4, 7). Fix: let "
-      "the Linear before it give 8 features, of which 4 come out.");
+      "[heddle.G01] SwiGLU takes a gate and as many features that it lets through, behind one another, but the value before it has (4, 7). Fix: put "
+      "a Linear before it that gives 8 features, of which 4 come out.");
   CHECK(std::string{SwiGLU::describe(Spec{Shape{8}, ElementType::int32}).fault.sentence().view()} ==
         "[heddle.G01] SwiGLU takes float32 but the value before it has int32. Fix: put a layer that gives float32 before it.");
 }

@@ -146,7 +146,7 @@ template <class... Options> struct SelfAttention {
     if (features == wanted) return {};
     return broken() << " takes queries, keys and values behind one another, " << Said::heads() << " + 2 x " << Said::key_values()
                     << " heads, but the value before it has " << features << " features in the last dimension of " << in.shape << ", which "
-                    << all_heads << " does not divide. Fix: let the Linear before it give " << wanted << " features, of which "
+                    << all_heads << " does not divide. Fix: put a Linear before it that gives " << wanted << " features, of which "
                     << wanted / all_heads * Said::heads() << " come out.";
   }
 };

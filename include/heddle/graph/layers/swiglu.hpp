@@ -52,7 +52,7 @@ struct SwiGLU {
       return broken() << " takes float32 but the value before it has " << name_of(in.type) << ". Fix: put a layer that gives float32 before it.";
     if (in.shape.dimensions > 0 && in.shape.last() % 2 == 0) return {};
     return broken() << " takes a gate and as many features that it lets through, behind one another, but the value before it has " << in.shape
-                    << ". Fix: let the Linear before it give " << in.shape.last() + in.shape.last() % 2 << " features, of which "
+                    << ". Fix: put a Linear before it that gives " << in.shape.last() + in.shape.last() % 2 << " features, of which "
                     << (in.shape.last() + 1) / 2 << " come out.";
   }
 };

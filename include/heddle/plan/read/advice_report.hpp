@@ -19,6 +19,7 @@ struct AdviceLimits {
   Bytes overlap{1024 * 1024};    ///< A07: gradients of a stage behind its first layer, which could be reduced while the backward still runs
   int interleaving_percent = 5;  ///< A09: of a step, by which Interleaved makes the idle share of equal stages less
   int padding_percent = 25;      ///< A08: of what a reduction of gradients moves
+  int whole_percent = 5;         ///< A10: of what a rank of axis tensor computes, a layer that all ranks compute alike
 };
 
 /// Remarks in the order of their codes; each has numbers, one sentence and one remedy. Of a plan that gets A01 and A04 the count is 2.
