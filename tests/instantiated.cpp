@@ -3,6 +3,7 @@
 #include "instantiated.hpp"
 
 #include "equivalence/plan_as_data.hpp"
+#include "plan/at_run_time.hpp"
 #include "plan/lowered_again.hpp"
 
 template class heddle::run_room::LocalRanks<heddle::CpuThreads::Session>;
@@ -14,6 +15,12 @@ template class heddle::run_room::Executor<heddle::CpuThreads::Session::Endpoint>
 
 equivalence::PlanAsData::PlanAsData(const LoweringRequest& request, const BatchRequest& rows) : lowered_(request), rows_(rows) {
   REQUIRE(check(lowered_).sentence().view() == "");
+}
+
+heddle::extending::LoweredPlan heddle::tests::sound_plan(const LoweringRequest& request) {
+  LoweredPlan plan = lower(request);
+  REQUIRE(check(plan).sentence().view() == "");
+  return plan;
 }
 
 TEST_CASE("every plan that this program checks is lowered and checked while it runs: the same Programs, or refused in the same words") {

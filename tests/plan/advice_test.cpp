@@ -24,7 +24,7 @@ using Useful = EvenPlan<Hybrid<Pipeline<Balanced<4>, OneFOneB, Microbatches<4>>,
 
 /// The sentence of the remark with this number; empty if there is none.
 template <class ThePlan> std::string remark(int number, const AdviceLimits& limits = {}) {
-  for (const Diagnosis& d : advice<ThePlan>(limits))
+  for (const Diagnosis& d : advise(training_of<ThePlan>(), plan_room::RequestOf<ThePlan>::layout, limits))
     if (d.code == Code{'A', number}) return std::string{d.sentence().view()};
   return {};
 }
@@ -95,7 +95,7 @@ TEST_CASE("A03: stages out of balance by more than the limit") {
         "the time; the slowest of Balanced<2> has 49,408. Fix: give stage 0 fewer layers, or name Balanced<2>.");
   CHECK_FALSE(remark<Uneven>(3, {.imbalance_percent = 31}).empty());
   CHECK(remark<Uneven>(3, {.imbalance_percent = 32}).empty());
-  CHECK(report.begin()->numbers[1] == stage_flops(Uneven::training, 0));
+  CHECK(report.begin()->numbers[1] == stage_flops(training_of<Uneven>(), 0));
   CHECK(remark<EvenPlan<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>(3).empty());
   using Home = EvenPlan<Pipeline<Stage<Square, On<0>>, Stage<Repeat<2, Square>, On<1>>, Stage<Square, On<0>>, OneFOneB, Microbatches<4>>>;
   CHECK(remark<Home>(3).empty());  // a device counts with all its stages
@@ -116,14 +116,14 @@ TEST_CASE("A03: Balanced is no remedy for a plan that uses it, nor where its cut
 
 TEST_CASE("A04 says the idle share of the stages as they are; waiting for a slow stage alone is for A03") {
   using Thirds = EvenPlan<Pipeline<Stage<Repeat<2, Square>>, Stage<Square>, Stage<Square>, GPipe, Microbatches<2>, FewMicrobatches>>;
-  CHECK(remark<Thirds>(4).find("leave stages idle " + std::to_string(bubble_percent(Thirds::training)) + " % of a step") != std::string::npos);
-  CHECK(bubble_percent(Thirds::training) > 100 * 2 / (2 + 2));                                                       // equal stages: (S-1)/(M+S-1)
+  CHECK(remark<Thirds>(4).find("leave stages idle " + std::to_string(bubble_percent(training_of<Thirds>())) + " % of a step") != std::string::npos);
+  CHECK(bubble_percent(training_of<Thirds>()) > 100 * 2 / (2 + 2));                                                  // equal stages: (S-1)/(M+S-1)
   using Waits = EvenPlan<Pipeline<Stage<Repeat<2, Square>>, Stage<Square>, Stage<Square>, GPipe, Microbatches<4>>>;  // idle 43 %, waiting 26 %
   CHECK(remark<Waits>(4, {.imbalance_percent = 26, .bubble_percent = 40}).empty());
   CHECK_FALSE(remark<Waits>(4, {.imbalance_percent = 27, .bubble_percent = 40}).empty());
   struct Slow : Sequential<Linear<64, 640>, Linear<640, 640>, Linear<640, 10>> {};
   using Many = Trained<Slow, Pipeline<Balanced<3>, OneFOneB, Microbatches<16>>>;
-  CHECK(bubble_percent(Many::training) > 50);
+  CHECK(bubble_percent(training_of<Many>()) > 50);
   CHECK(remark<Many>(4).empty());
   CHECK_FALSE(remark<Many>(3).empty());
 }
@@ -201,8 +201,8 @@ TEST_CASE("A09: chunks of unequal work leave stages idle for longer than OneFOne
         "[heddle.A09] Interleaved<2> sends 24 messages between stages in a step where OneFOneB would send 8, and keeps 5 passes of a chunk in flight "
         "where it keeps 4, for chunks of unequal work that leave stages idle 24 % of a step, where 2 balanced stages are idle 20 %. Fix: use "
         "OneFOneB.");
-  CHECK(bubble_percent(Turned::training) == 24);
-  CHECK(bubble_percent(Staged::training) == 20);  // the estimate of the remark is what that plan does
+  CHECK(bubble_percent(training_of<Turned>()) == 24);
+  CHECK(bubble_percent(training_of<Staged>()) == 20);  // the estimate of the remark is what that plan does
   CHECK(remark<Staged>(9).empty());
 }
 

@@ -21,7 +21,8 @@
 // - A program that links heddle::compiled notes no plan, since its rooms have other names. Programs beside it check the same plans, but for one
 //   that the linked library is to refuse.
 // - Tests of equivalence lower most of their plans themselves (equivalence/plan_as_data.hpp): no compiler has made those.
-// - tests/plan/read/work_test.cpp and tests/plan/lower/fitted_cut_test.cpp lower most of their plans only at run time, so no compiler has made them.
+// - Tests of room plan lower most of their plans only at run time (plan/at_run_time.hpp, tests/plan/read/work_test.cpp and
+//   tests/plan/lower/fitted_cut_test.cpp), so no compiler has made them.
 // - Some mistakes can be made only in a type: parts that are missing or stand twice, units, remedies, a loss that does not take the output, and
 //   names of what Recompute runs again or of groups of parameters. S07 is asked only of types, since it limits what a compiler evaluates.
 #include <typeinfo>

@@ -28,6 +28,7 @@
 #include "heddle/policy/schedule/one_f_one_b.hpp"
 #include "heddle/policy/schedule/zero_bubble_h1.hpp"
 #include "heddle/policy/single.hpp"
+#include "plan/at_run_time.hpp"
 
 namespace heddle::tests {
 

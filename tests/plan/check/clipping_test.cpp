@@ -28,12 +28,12 @@ int over(const Program& p, Axis a) {
 }  // namespace
 
 TEST_CASE("the norm is reduced over exactly the axes on which parameters are split, stages included (pytorch #170862, torchtitan #596)") {
-  CHECK(over(Clipped<DataParallel<2>>::training, axis::data) == 0);
-  CHECK(over(Clipped<Sharded<2, OptimizerState>>::training, axis::shard) == 2);
-  CHECK(over(Both::training, axis::shard) == 4);
-  CHECK(over(Both::training, axis::stage) == 4);
-  CHECK(over(Both::training, axis::data) == 0);
-  CHECK(check_clipping(Both::training).ok());
+  CHECK(over(training_of<Clipped<DataParallel<2>>>(), axis::data) == 0);
+  CHECK(over(training_of<Clipped<Sharded<2, OptimizerState>>>(), axis::shard) == 2);
+  CHECK(over(training_of<Both>(), axis::shard) == 4);
+  CHECK(over(training_of<Both>(), axis::stage) == 4);
+  CHECK(over(training_of<Both>(), axis::data) == 0);
+  CHECK(check_clipping(training_of<Both>()).ok());
   CHECK(traffic<Clipped<DataParallel<2>>>().norm().total_payload == Bytes{0});
   CHECK(traffic<Clipped<Sharded<4>>>().norm().total_payload == Bytes{2 * 3 * 3 * 4});  // three units
 }
@@ -43,11 +43,11 @@ TEST_CASE("what the norm moves is part of what a step moves") {
   using With = Clipped<Sharded<4>>;
   CHECK(traffic<With>().norm().total_payload > Bytes{0});
   CHECK(traffic<With>().total() == traffic<Without>().total() + traffic<With>().norm().total_payload);
-  CHECK(Traffic{&With::evaluation}.norm().total_payload == Bytes{0});
+  CHECK(Traffic{&evaluation_of<With>()}.norm().total_payload == Bytes{0});
 }
 
 TEST_CASE("any one line about the norm that is missing or stands twice is found") {
-  Copy copy{Both::training};
+  Copy copy{training_of<Both>()};
   int changed = 0;
   for (auto& list : copy.lists)
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -66,7 +66,7 @@ TEST_CASE("any one line about the norm that is missing or stands twice is found"
 }
 
 TEST_CASE("a norm over one axis too many, of gradients that are not reduced, or after a step is found") {
-  Copy copy{Both::training};
+  Copy copy{training_of<Both>()};
   auto& list = copy.lists[0];
   const auto norm = std::find_if(list.begin(), list.end(), [](const Instruction& line) { return line.op == ListOp::norm; }) - list.begin();
   const auto refused = [&] { return check_clipping(copy.view()); };
@@ -88,14 +88,14 @@ TEST_CASE("a norm that is reduced before it is summed, taken without a sum, or n
   const auto says = [](Copy& copy, std::string_view words) {
     return check_clipping(copy.view()).sentence().view().find(words) != std::string_view::npos;
   };
-  Copy early{Both::training};
+  Copy early{training_of<Both>()};
   const auto norm = std::find_if(early.lists[0].begin(), early.lists[0].end(), is(ListOp::norm));
   std::swap(*norm, *(norm + 1));
   CHECK(says(early, "reduces a norm that is not summed, over axis shard"));
-  Copy without{Clipped<DataParallel<2>>::training};  // no axis to reduce it over
+  Copy without{training_of<Clipped<DataParallel<2>>>()};  // no axis to reduce it over
   std::erase_if(without.lists[0], is(ListOp::norm));
   CHECK(says(without, "clips without a norm"));
-  Copy never{Clipped<DataParallel<2>>::training};
+  Copy never{training_of<Clipped<DataParallel<2>>>()};
   std::erase_if(never.lists[0], is(ListOp::clip));
   CHECK(says(never, "steps before the norm is known"));
   std::erase_if(never.lists[0], is(ListOp::step));
@@ -103,7 +103,7 @@ TEST_CASE("a norm that is reduced before it is summed, taken without a sum, or n
 }
 
 TEST_CASE("a plan that does not clip has no such lines") {
-  const Program& p = Trained<Chain, Sharded<2>>::training;
+  const Program& p = training_of<Trained<Chain, Sharded<2>>>();
   CHECK_FALSE(p.clips);
   CHECK(std::none_of(p.instructions, p.instructions + p.lists[0].end, about_norms));
   CHECK(check_clipping(p).ok());
@@ -122,7 +122,7 @@ TEST_CASE("a cut through a block is refused where the norm is to be reproducible
 
 TEST_CASE("reductions of a norm follow one another, and a step that is skipped is not clipped") {
   using Two = Trained<Chain, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>, Clip<GlobalNorm>, LossScaling>;
-  Copy copy{Two::training};
+  Copy copy{training_of<Two>()};
   auto& list = copy.lists[0];
   const auto refused = [&] { return std::string{check_clipping(copy.view()).sentence().view()}; };
   CHECK(refused().empty());

@@ -70,7 +70,7 @@ struct Drops {
 
 template <class P> void drop_everything(int at_least) {
   Drops drops;
-  drops.all(lower<P>());
+  drops.all(training_of<P>());
   MESSAGE(drops.dropped << " lines dropped, " << drops.found << " found");
   CHECK(drops.found == drops.dropped);
   CHECK(drops.dropped >= at_least);
@@ -105,7 +105,7 @@ TEST_CASE("dropping any one line of a plan turns a check red: interleaved stages
 }
 
 TEST_CASE("weight parts out of sequence, before their input part, or in a program of whole backwards are refused") {
-  Copy copy{lower<Trained<Chain, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>>>()};
+  Copy copy{training_of<Trained<Chain, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>>>()};
   auto& list = copy.lists[1];  // ends with W2 W3: nothing stands between them
   const auto is = [](ListOp op) { return [op](const Instruction& line) { return line.op == op; }; };
   const auto last = std::find_if(list.rbegin(), list.rend(), is(ListOp::backward_weight));
@@ -123,13 +123,13 @@ TEST_CASE("weight parts out of sequence, before their input part, or in a progra
   std::swap(weight->op, input->op);
   input->op = ListOp::backward;
   CHECK(check(copy.view()).words.view().find("backwards of this program are in two parts") != std::string_view::npos);
-  Copy whole{lower<Trained<Chain, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>()};
+  Copy whole{training_of<Trained<Chain, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>()};
   std::find_if(whole.lists[0].begin(), whole.lists[0].end(), is(ListOp::backward))->op = ListOp::backward_input;
   CHECK(check(whole.view()).words.view().find("backwards of this program are whole") != std::string_view::npos);
 }
 
 TEST_CASE("a line that stands twice is found as well") {
-  Copy copy{lower<Trained<Chain, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>>()};
+  Copy copy{training_of<Trained<Chain, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>>()};
   int doubled = 0;
   for (auto& list : copy.lists)
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -148,7 +148,7 @@ TEST_CASE("a line that stands twice is found as well") {
 }
 
 TEST_CASE("S04: a compute without the wait that it reads, and a wait without its start, are refused in these words") {
-  Copy copy{lower<Trained<Chain, Pipeline<Balanced<2>>>>()};
+  Copy copy{training_of<Trained<Chain, Pipeline<Balanced<2>>>>()};
   auto& last = copy.lists[1];
   const auto without = [&](ListOp op) {
     const auto line = std::find_if(last.begin(), last.end(), [op](const Instruction& other) { return other.op == op; });
@@ -166,7 +166,7 @@ TEST_CASE("S04: a compute without the wait that it reads, and a wait without its
 }
 
 TEST_CASE("a backward before its forward, or on a device without the chunk, is refused") {
-  Copy copy{lower<Trained<Chain, Pipeline<Balanced<2>>>>()};
+  Copy copy{training_of<Trained<Chain, Pipeline<Balanced<2>>>>()};
   auto& last = copy.lists[1];
   const auto is = [](ListOp op) { return [op](const Instruction& line) { return line.op == op; }; };
   const auto forward = std::find_if(last.begin(), last.end(), is(ListOp::forward));
@@ -184,7 +184,7 @@ TEST_CASE("a backward before its forward, or on a device without the chunk, is r
 }
 
 TEST_CASE("a reduction that starts before its lowest layer has run, or for every micro-batch, is refused") {
-  Copy copy{lower<Trained<Chain, DataParallel<2>, Accumulate<2>>>()};
+  Copy copy{training_of<Trained<Chain, DataParallel<2>, Accumulate<2>>>()};
   const auto start = std::find_if(copy.entries.begin(), copy.entries.end(), [](const Entry& e) { return e.what == BodyOp::reduce_start; });
   REQUIRE(start != copy.entries.end());
   REQUIRE((start - 1)->what == BodyOp::leaf_backward);
@@ -197,7 +197,7 @@ TEST_CASE("a reduction that starts before its lowest layer has run, or for every
 }
 
 TEST_CASE("a wait after the step, or after the report, is no wait") {
-  Copy copy{lower<Trained<Chain, DataParallel<2>>>()};
+  Copy copy{training_of<Trained<Chain, DataParallel<2>>>()};
   auto& list = copy.lists[0];
   for (std::size_t i = 0; i + 1 < list.size(); ++i) {
     if (list[i].op != ListOp::reduce_wait) continue;
@@ -210,7 +210,7 @@ TEST_CASE("a wait after the step, or after the report, is no wait") {
 }
 
 TEST_CASE("a parameter in no bucket is missed by its count") {
-  Copy copy{lower<Trained<Chain, Single>>()};
+  Copy copy{training_of<Trained<Chain, Single>>()};
   CHECK(check(copy.view()).ok());
   --copy.buckets[0].payload;
   CHECK(check(copy.view()).code == Code{'S', 6});
@@ -218,8 +218,8 @@ TEST_CASE("a parameter in no bucket is missed by its count") {
 
 TEST_CASE("evaluation runs every forward and no backward, and is checked by the same rules") {
   using P = Trained<Chain, BackIn<OneFOneB, 4>>;
-  CHECK(check(P::evaluation).ok());
-  Copy copy{P::evaluation};
+  CHECK(check(evaluation_of<P>()).ok());
+  Copy copy{evaluation_of<P>()};
   int dropped = 0;
   for (auto& list : copy.lists)
     for (std::size_t i = 0; i < list.size(); ++i, ++dropped) {

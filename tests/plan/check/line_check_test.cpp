@@ -36,23 +36,24 @@ bool begins(const std::string& text, const std::string& wanted) { return text.su
 
 TEST_CASE("what is sent has been made") {
   const std::string sentence =
-      after(Staged::training, 0, [](auto& list) { std::swap(list[find(list, ListOp::forward)], list[find(list, ListOp::send_start)]); });
+      after(training_of<Staged>(), 0, [](auto& list) { std::swap(list[find(list, ListOp::forward)], list[find(list, ListOp::send_start)]); });
   CHECK(sentence ==
         "[heddle.S04] role 0 sends what chunk 0 makes of micro-batch 0 before its forward. Fix: start the send after the compute that makes it.");
 }
 
 TEST_CASE("a wait names what its start names") {
   for (const ListOp op : {ListOp::send_wait, ListOp::receive_wait}) {
-    CHECK(begins(after(Staged::training, 0, [&](auto& list) { ++list[find(list, op)].micro_batch; }), "[heddle.S04] role 0 waits at instruction "));
-    CHECK(begins(after(Staged::training, 0, [&](auto& list) { list[find(list, op)].peer = 0; }), "[heddle.S04] role 0 waits at instruction "));
+    CHECK(begins(after(training_of<Staged>(), 0, [&](auto& list) { ++list[find(list, op)].micro_batch; }),
+                 "[heddle.S04] role 0 waits at instruction "));
+    CHECK(begins(after(training_of<Staged>(), 0, [&](auto& list) { list[find(list, op)].peer = 0; }), "[heddle.S04] role 0 waits at instruction "));
   }
-  CHECK(begins(after(Staged::training, 1, [](auto& list) { ++list[find(list, ListOp::receive_start)].micro_batch; }),
+  CHECK(begins(after(training_of<Staged>(), 1, [](auto& list) { ++list[find(list, ListOp::receive_start)].micro_batch; }),
                "[heddle.S04] role 1 waits at instruction "));
 }
 
 TEST_CASE("the two ends of a transfer are of one micro-batch") {
   using Two = Trained<Chain, Pipeline<Stage<Part1>, Stage<Sequential<Part2, Part3>>, GPipe, Microbatches<4>>>;
-  Changeable changed{Two::training};
+  Changeable changed{training_of<Two>()};
   for (Instruction& line : changed.lists[1])  // the receiver takes the first two the other way round
     if ((line.op == ListOp::receive_start || line.op == ListOp::receive_wait || line.op == ListOp::forward) && line.micro_batch < 2)
       line.micro_batch = static_cast<std::int16_t>(1 - line.micro_batch);
@@ -68,9 +69,9 @@ TEST_CASE("the loss is reported, and a gradient stepped, when all micro-batches 
     while (!computes(list[last].op)) --last;
     std::swap(list[last], list[last + 1]);
   };
-  CHECK(after(Rounds::evaluation, 0, swap_last_compute) ==
+  CHECK(after(evaluation_of<Rounds>(), 0, swap_last_compute) ==
         "[heddle.S06] role 0 reduces or reports the loss after 1 of the 2 micro-batches of chunk 0. Fix: let all of them pass before.");
-  const std::string early = after(Rounds::training, 0, [](auto& list) {
+  const std::string early = after(training_of<Rounds>(), 0, [](auto& list) {
     const Instruction step = list.back();
     list.pop_back();
     list.insert(list.begin(), step);
@@ -80,7 +81,7 @@ TEST_CASE("the loss is reported, and a gradient stepped, when all micro-batches 
 
 TEST_CASE("the last micro-batch, which adds up the loss, passes the last chunk after the others") {
   using Rounds = Trained<Mnist, Single, Accumulate<2>>;
-  CHECK(after(Rounds::evaluation, 0, [](auto& list) { std::swap(list[0], list[1]); }) ==
+  CHECK(after(evaluation_of<Rounds>(), 0, [](auto& list) { std::swap(list[0], list[1]); }) ==
         "[heddle.S06] the last micro-batch adds up the loss after 1 of 2 micro-batches. Fix: let it pass the last chunk after all others.");
 }
 
@@ -92,9 +93,9 @@ TEST_CASE("reductions of one gradient or loss follow one another") {
         if (list[i].op == ListOp::reduce_wait && list[i + 1].op == op && list[i].bucket == list[i + 1].bucket) return std::swap(list[i], list[i + 1]);
     };
   };
-  CHECK(begins(after(Both::evaluation, 0, swapped(ListOp::reduce_start)), "[heddle.S06] the loss is "));
-  CHECK(begins(after(Both::training, 0, swapped(ListOp::reduce_start)), "[heddle.S06] the loss is "));
-  CHECK(begins(after(Both::training, 0,
+  CHECK(begins(after(evaluation_of<Both>(), 0, swapped(ListOp::reduce_start)), "[heddle.S06] the loss is "));
+  CHECK(begins(after(training_of<Both>(), 0, swapped(ListOp::reduce_start)), "[heddle.S06] the loss is "));
+  CHECK(begins(after(training_of<Both>(), 0,
                      [](auto& list) {
                        const auto gather = find(list, ListOp::gather_start);
                        list.insert(list.begin() + static_cast<std::ptrdiff_t>(gather), list[gather]);

@@ -34,31 +34,31 @@ std::ptrdiff_t line_of(const std::vector<Instruction>& list, ListOp op) {
 }  // namespace
 
 TEST_CASE("the flag is reduced over exactly the axes along which ranks hold different gradients (Megatron-Bridge PR #5591)") {
-  CHECK(over(Scaled<Single>::training, axis::stage) == 0);
-  CHECK(over(Scaled<DataParallel<2>>::training, axis::data) == 0);
-  CHECK(over(Scaled<Sharded<2, OptimizerState>>::training, axis::shard) == 2);
-  CHECK(over(Scaled<Sharded<2, Gradients>>::training, axis::shard) == 2);
-  CHECK(over(Scaled<TensorParallel<2>>::training, axis::tensor) == 2);
-  CHECK(over(Both::training, axis::shard) == 4);
-  CHECK(over(Both::training, axis::stage) == 4);
-  CHECK(over(Both::training, axis::data) == 0);
-  CHECK(check_loss_scaling(Both::training).ok());
-  CHECK(check(Both::training).ok());
+  CHECK(over(training_of<Scaled<Single>>(), axis::stage) == 0);
+  CHECK(over(training_of<Scaled<DataParallel<2>>>(), axis::data) == 0);
+  CHECK(over(training_of<Scaled<Sharded<2, OptimizerState>>>(), axis::shard) == 2);
+  CHECK(over(training_of<Scaled<Sharded<2, Gradients>>>(), axis::shard) == 2);
+  CHECK(over(training_of<Scaled<TensorParallel<2>>>(), axis::tensor) == 2);
+  CHECK(over(training_of<Both>(), axis::shard) == 4);
+  CHECK(over(training_of<Both>(), axis::stage) == 4);
+  CHECK(over(training_of<Both>(), axis::data) == 0);
+  CHECK(check_loss_scaling(training_of<Both>()).ok());
+  CHECK(check(training_of<Both>()).ok());
 }
 
 TEST_CASE("the flag is one float; with the norm it is one reduction, and each unscaled square is taken in one pass") {
   CHECK(traffic<Scaled<Sharded<4>>>().norm().total_payload == Bytes{2 * 3 * 4});
   CHECK(traffic<Scaled<Sharded<4>, Clip<GlobalNorm>>>().norm().total_payload == Bytes{2 * 3 * (3 + 1) * 4});  // three units
   CHECK(traffic<Scaled<Sharded<4>>>().total() == traffic<Trained<Chain, Sharded<4>>>().total() + Bytes{2 * 3 * 4});
-  CHECK(Traffic{&Both::evaluation}.norm().total_payload == Bytes{0});
-  const Program& p = Scaled<Products, Clip<GlobalNorm>>::training;
+  CHECK(Traffic{&evaluation_of<Both>()}.norm().total_payload == Bytes{0});
+  const Program& p = training_of<Scaled<Products, Clip<GlobalNorm>>>();
   CHECK(over(p, axis::stage) == 4);
   CHECK(std::none_of(p.instructions, p.instructions + p.lists[0].end, [](const Instruction& line) { return line.op == ListOp::norm; }));
   CHECK(peak_memory<Scaled<Single>>() == peak_memory<Trained<Chain, Single>>() + Bytes{64});  // a line for the flag
 }
 
 TEST_CASE("any one line about the flag that is missing or stands twice is found, with a norm and without") {
-  for (const Program* p : {&Both::training, &Scaled<Products, Clip<GlobalNorm>>::training}) {
+  for (const Program* p : {&training_of<Both>(), &training_of<Scaled<Products, Clip<GlobalNorm>>>()}) {
     Copy copy{*p};
     int changed = 0;
     for (auto& list : copy.lists)
@@ -80,7 +80,7 @@ TEST_CASE("any one line about the flag that is missing or stands twice is found,
 }
 
 TEST_CASE("a flag over one axis too many, of gradients that are not whole, or after a step is found") {
-  Copy copy{Both::training};
+  Copy copy{training_of<Both>()};
   auto& list = copy.lists[0];
   const auto unscale = line_of(list, ListOp::unscale);
   const auto refused = [&] { return check_loss_scaling(copy.view()); };
@@ -99,7 +99,7 @@ TEST_CASE("a flag over one axis too many, of gradients that are not whole, or af
 }
 
 TEST_CASE("a flag that is found before the last backward or the last transfer is found too early") {
-  Copy copy{Scaled<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>::training};
+  Copy copy{training_of<Scaled<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>>()};
   for (auto& list : copy.lists) {
     const auto unscale = line_of(list, ListOp::unscale);
     std::ptrdiff_t last = unscale - 1;
@@ -112,13 +112,13 @@ TEST_CASE("a flag that is found before the last backward or the last transfer is
 }
 
 TEST_CASE("a plan that does not scale its loss has no such lines; one that does is another program") {
-  const Program& p = Trained<Chain, Products>::training;
+  const Program& p = training_of<Trained<Chain, Products>>();
   CHECK_FALSE(p.scales_loss);
   CHECK(std::none_of(p.instructions, p.instructions + p.lists[p.roles - 1].end, about_the_flag));
   CHECK(check_loss_scaling(p).ok());
-  CHECK(program_hash(p) != program_hash(Both::training));
-  Program changed = Both::training;
+  CHECK(program_hash(p) != program_hash(training_of<Both>()));
+  Program changed = training_of<Both>();
   changed.scales_loss = false;
-  CHECK(program_hash(changed) != program_hash(Both::training));
-  CHECK(check_loss_scaling(Both::evaluation).ok());
+  CHECK(program_hash(changed) != program_hash(training_of<Both>()));
+  CHECK(check_loss_scaling(evaluation_of<Both>()).ok());
 }

@@ -77,14 +77,14 @@ struct Slips {
 };
 
 template <class P> void pairs_up_until_it_slips() {
-  for (const Program* p : {&P::training, &P::evaluation}) {
+  for (const Program* p : {&training_of<P>(), &evaluation_of<P>()}) {
     const Verdicts v = judge(*p);
     CHECK(v.sound);
     CHECK(v.paired);
     CHECK(v.executed);
   }
   Slips slips;
-  slips.compare(P::training, 3000);
+  slips.compare(training_of<P>(), 3000);
   MESSAGE(slips.sound << " sound, " << slips.paired << " paired, " << slips.refused << " refused");
   CHECK(slips.paired > 100);  // a swap that changes no order of starts
   CHECK(slips.refused > 50);  // the law is put to the test
@@ -99,11 +99,11 @@ TEST_CASE("lists of every order pair up, and whatever pairs up after a slip ends
   pairs_up_until_it_slips<Trained<Uneven, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>>>();
 }
 
-TEST_CASE("a plan of one device has no starts, and they pair up") { CHECK(judge(lower<Trained<Chain, Single>>()).paired); }
+TEST_CASE("a plan of one device has no starts, and they pair up") { CHECK(judge(training_of<Trained<Chain, Single>>()).paired); }
 
 TEST_CASE("a start that has no other end does not pair up") {
   using Cut = Trained<Chain, Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>;
-  const Program& p = lower<Cut>();
+  const Program& p = training_of<Cut>();
   const auto lines = static_cast<std::size_t>(p.lists[p.roles - 1].end);
   std::vector<int> after(lines), next(3);
   for (int i = p.lists[0].begin; i < p.lists[0].end && next[0] == 0; ++i)

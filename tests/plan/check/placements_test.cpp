@@ -30,7 +30,7 @@ template <class... Policies> using Of = Trained<Mlp, Hybrid<Policies...>, Grain<
 
 /// Every reduction of a body is dropped, doubled, kept for the last micro-batch, turned to another axis, and moved behind its reader.
 template <class P> int mutate_reductions() {
-  Copy copy{lower<P>()};
+  Copy copy{training_of<P>()};
   REQUIRE(check(copy.view()).ok());
   int way = 0;
   const auto red = [&] {
@@ -54,8 +54,8 @@ template <class P> int mutate_reductions() {
     copy.entries[e].axis = Axis::data;
     red();
     copy.entries[e] = kept;
-    const bool of_a_sum = static_cast<int>(e) >= lower<P>().backward_bodies[lower<P>().chunks - 1].begin &&
-                          lower<P>().graph->adds(kept.node);  // not bound to a neighbour
+    const bool of_a_sum = static_cast<int>(e) >= training_of<P>().backward_bodies[training_of<P>().chunks - 1].begin &&
+                          training_of<P>().graph->adds(kept.node);  // not bound to a neighbour
     if (e + 1 < copy.entries.size() && !of_a_sum) {
       std::swap(copy.entries[e], copy.entries[e + 1]);
       red();
@@ -88,7 +88,7 @@ TEST_CASE("so does every gather, scatter and cut of sequences that are split in 
 TEST_CASE("an input of which parts are kept is gathered again in the part of a split backward that reads it") {
   using P =
       Plan<Steps, MeanSquaredError, SGD, Batch<8>, Hybrid<TensorParallel<2, SequenceParallel>, Pipeline<Balanced<1>, ZeroBubbleH1, Microbatches<2>>>>;
-  const Program& p = lower<P>();
+  const Program& p = training_of<P>();
   const auto gathers = [&](const IndexRange& body) {
     int again = 0;
     for (int e = body.begin; e + 1 < body.end; ++e) {
@@ -104,7 +104,7 @@ TEST_CASE("an input of which parts are kept is gathered again in the part of a s
 }
 
 TEST_CASE("the sentence names the layer") {
-  Copy copy{lower<Of<TensorParallel<2>>>()};
+  Copy copy{training_of<Of<TensorParallel<2>>>()};
   for (Entry& entry : copy.entries)
     if (entry.what == BodyOp::reduce_value) {
       entry = Entry{};
@@ -117,7 +117,7 @@ TEST_CASE("the sentence names the layer") {
 }
 
 TEST_CASE("what no rank has a term of must not be summed") {
-  Copy copy{lower<Of<TensorParallel<2>>>()};
+  Copy copy{training_of<Of<TensorParallel<2>>>()};
   for (std::size_t e = 0; e < copy.entries.size(); ++e)
     if (copy.entries[e].what == BodyOp::loss) {
       Entry sum;
@@ -136,7 +136,7 @@ TEST_CASE("the terms of a loss in parts are gathered once, just before it, of wh
   static_assert(Texts::training.graph->laid_between(7) == laid::shard(1));
   CHECK(mutate_reductions<Texts>() == 6);  // forward the table's features, a sum, terms of the loss; backward two sums and a cut
   for (const bool training : {true, false}) {
-    const Program& original = training ? Texts::training : Texts::evaluation;
+    const Program& original = training ? training_of<Texts>() : evaluation_of<Texts>();
     std::size_t loss = 0;
     while (original.entries[loss].what != BodyOp::loss) ++loss;
     const auto red = [&](const auto& change) {
@@ -162,7 +162,7 @@ TEST_CASE("the terms of a loss in parts are gathered once, just before it, of wh
           "[heddle.P04] the output of layer 6 '6' Linear<8, 48, NoBias> is Shard<1> along axis tensor and must be Replicate, but nothing beside it "
           "makes it so. Fix: convert it once, before anything reads it.");
   }
-  Copy copy{Texts::training};
+  Copy copy{training_of<Texts>()};
   for (Entry& entry : copy.entries)
     if (entry.what == BodyOp::gather_value && entry.node == 7) entry = Entry{};
   CHECK(
@@ -177,7 +177,7 @@ TEST_CASE("programs without axis tensor pass") {
 }
 
 TEST_CASE("a gradient of which each rank has a term is reduced once, in its body and when its sum is closed") {
-  Copy copy{lower<Plan<Gained, MeanSquaredError, SGD, Batch<8>, TensorParallel<2>>>()};
+  Copy copy{training_of<Plan<Gained, MeanSquaredError, SGD, Batch<8>, TensorParallel<2>>>()};
   int reductions = 0;
   for (Entry& entry : copy.entries) {
     if (entry.what != BodyOp::reduce_parameter) continue;

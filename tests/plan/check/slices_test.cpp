@@ -52,33 +52,33 @@ template <class P> int found_without_an_entry(const Program& original) {
 }  // namespace
 
 TEST_CASE("a plan whose units pass through rings gathers and waits as it must") {
-  CHECK(check_slices(Kept::training).ok());
-  CHECK(check_slices(Sliced::training).ok());
-  CHECK(check_slices(Sliced::evaluation).ok());
-  CHECK(check_slices(Staged::training).ok());
-  CHECK(check_slices(Staged::evaluation).ok());
-  CHECK(check_slices(Held::training).ok());
-  CHECK(check_slices(Held::evaluation).ok());
+  CHECK(check_slices(training_of<Kept>()).ok());
+  CHECK(check_slices(training_of<Sliced>()).ok());
+  CHECK(check_slices(evaluation_of<Sliced>()).ok());
+  CHECK(check_slices(training_of<Staged>()).ok());
+  CHECK(check_slices(evaluation_of<Staged>()).ok());
+  CHECK(check_slices(training_of<Held>()).ok());
+  CHECK(check_slices(evaluation_of<Held>()).ok());
 }
 
 TEST_CASE("any one gather, reduction or wait that is missing is found") {
-  CHECK(found_without_an_entry<Kept>(Kept::training) == 0);
-  CHECK(found_without_an_entry<Sliced>(Sliced::training) == 0);
-  CHECK(found_without_an_entry<Thawed>(Thawed::training) == 0);
-  CHECK(found_without_an_entry<Thawed>(Thawed::evaluation) == 0);
-  CHECK(found_without_an_entry<ThawedHalves>(ThawedHalves::training) == 0);
-  CHECK(found_without_an_entry<Sliced>(Sliced::evaluation) == 0);
-  CHECK(found_without_an_entry<Staged>(Staged::training) == 0);
-  CHECK(found_without_an_entry<Held>(Held::training) == 0);
-  CHECK(found_without_an_entry<Halved>(Halved::training) == 0);
-  CHECK(found_without_an_entry<Halves>(Halves::training) == 0);
-  CHECK(found_without_an_entry<Held>(Held::evaluation) == 0);
+  CHECK(found_without_an_entry<Kept>(training_of<Kept>()) == 0);
+  CHECK(found_without_an_entry<Sliced>(training_of<Sliced>()) == 0);
+  CHECK(found_without_an_entry<Thawed>(training_of<Thawed>()) == 0);
+  CHECK(found_without_an_entry<Thawed>(evaluation_of<Thawed>()) == 0);
+  CHECK(found_without_an_entry<ThawedHalves>(training_of<ThawedHalves>()) == 0);
+  CHECK(found_without_an_entry<Sliced>(evaluation_of<Sliced>()) == 0);
+  CHECK(found_without_an_entry<Staged>(training_of<Staged>()) == 0);
+  CHECK(found_without_an_entry<Held>(training_of<Held>()) == 0);
+  CHECK(found_without_an_entry<Halved>(training_of<Halved>()) == 0);
+  CHECK(found_without_an_entry<Halves>(training_of<Halves>()) == 0);
+  CHECK(found_without_an_entry<Held>(evaluation_of<Held>()) == 0);
   using OneUnit = Trained<Linear<8, 6>, Sharded<2, Gradients>>;  // nothing comes after it that could find it open
-  CHECK(found_without_an_entry<OneUnit>(OneUnit::training) == 0);
+  CHECK(found_without_an_entry<OneUnit>(training_of<OneUnit>()) == 0);
 }
 
 TEST_CASE("a place that waits for a unit, the first as well, is not gathered into once more") {
-  Copy copy{Sliced::training};
+  Copy copy{training_of<Sliced>()};
   int changed = 0;
   for (Entry& entry : copy.entries) {
     if (entry.what != BodyOp::gather_wait) continue;
@@ -92,7 +92,7 @@ TEST_CASE("a place that waits for a unit, the first as well, is not gathered int
 }
 
 TEST_CASE("a gather of another unit into the slot that is in use is found") {
-  Copy copy{Sliced::training};
+  Copy copy{training_of<Sliced>()};
   int changed = 0;
   for (Entry& entry : copy.entries) {
     if (entry.what != BodyOp::gather_start || entry.bucket < 2) continue;
@@ -106,7 +106,7 @@ TEST_CASE("a gather of another unit into the slot that is in use is found") {
 }
 
 TEST_CASE("a gather for another micro-batch than the plan says is found, and so is one of a unit that is kept in a backward") {
-  for (const Program* p : {&Staged::training, &Held::training, &Held::evaluation}) {
+  for (const Program* p : {&training_of<Staged>(), &training_of<Held>(), &evaluation_of<Held>()}) {
     Copy copy{*p};
     for (Entry& entry : copy.entries) {
       if (entry.what != BodyOp::gather_start && entry.what != BodyOp::gather_wait) continue;
@@ -116,14 +116,15 @@ TEST_CASE("a gather for another micro-batch than the plan says is found, and so 
       entry.when = kept;
     }
   }
-  Copy copy{Held::training};
+  Copy copy{training_of<Held>()};
   const auto starts = [](const Entry& entry) { return entry.what == BodyOp::gather_start; };
-  copy.entries[static_cast<std::size_t>(Held::training.backward_bodies[0].begin)] = *std::find_if(copy.entries.begin(), copy.entries.end(), starts);
+  copy.entries[static_cast<std::size_t>(training_of<Held>().backward_bodies[0].begin)] =
+      *std::find_if(copy.entries.begin(), copy.entries.end(), starts);
   CHECK(check_slices(copy.view()).code == Code{'S', 11});
 }
 
 TEST_CASE("a gradient of parameters that is made where another is still reduced is found") {
-  for (const Program* p : {&Halved::training, &Staged::training}) {
+  for (const Program* p : {&training_of<Halved>(), &training_of<Staged>()}) {
     Copy copy{*p};
     int changed = 0;
     for (std::size_t e = 0; e + 2 < copy.entries.size(); ++e) {
@@ -140,7 +141,7 @@ TEST_CASE("a gradient of parameters that is made where another is still reduced 
 }
 
 TEST_CASE("a gradient of parameters that is made of parameters which nobody gathered is found") {
-  const Program& p = Trained<Mixed, Hybrid<Pipeline<Balanced<1>, ZeroBubbleH1, Microbatches<2>>, Sharded<2>>>::training;
+  const Program& p = training_of<Trained<Mixed, Hybrid<Pipeline<Balanced<1>, ZeroBubbleH1, Microbatches<2>>, Sharded<2>>>>();
   Copy copy{p};
   int left_out = 0;
   for (int e = p.weight_bodies[0].begin; e < p.weight_bodies[0].end; ++e) {
@@ -164,7 +165,7 @@ TEST_CASE("gaps that are not zeroed in every micro-batch, or for another unit, a
     return std::string{check_slices(copy.view()).words.view()};
   };
   const auto contains = [](const std::string& words, std::string_view wanted) { return words.find(wanted) != std::string::npos; };
-  for (const Program* p : {&Halves::training, &Staged::training}) {
+  for (const Program* p : {&training_of<Halves>(), &training_of<Staged>()}) {
     REQUIRE(p->storage.adds_slices);
     CHECK(contains(spoiled(*p, BodyOp::zero_gaps, [](Entry& e) { e.when = When::first_micro_batch; }), " has gaps zeroed for some micro-batches"));
     CHECK(contains(spoiled(*p, BodyOp::zero_gaps, [](Entry& e) { e = Entry{}; }), " is reduced with what other units left between its tensors"));
@@ -174,12 +175,12 @@ TEST_CASE("gaps that are not zeroed in every micro-batch, or for another unit, a
     CHECK(contains(spoiled(*p, BodyOp::add_slice, [](Entry& e) { e = Entry{}; }), "add"));
     CHECK(contains(spoiled(*p, BodyOp::reduce_wait, [](Entry& e) { e.what = BodyOp::add_slice; }), " adds a slice that did not arrive"));
   }
-  REQUIRE_FALSE(Kept::training.storage.adds_slices);  // one micro-batch
-  CHECK(contains(spoiled(Kept::training, BodyOp::zero_gaps, [](Entry& e) { e.what = BodyOp::add_slice; }), " adds a slice that did not arrive"));
+  REQUIRE_FALSE(training_of<Kept>().storage.adds_slices);  // one micro-batch
+  CHECK(contains(spoiled(training_of<Kept>(), BodyOp::zero_gaps, [](Entry& e) { e.what = BodyOp::add_slice; }), " adds a slice that did not arrive"));
 }
 
 TEST_CASE("a chunk whose kept units are gathered by another forward than its first is found") {
-  Copy copy{Held::training};
+  Copy copy{training_of<Held>()};
   for (auto& list : copy.lists)
     for (Instruction& line : list)
       if (line.op == ListOp::forward) line.micro_batch = static_cast<std::int16_t>(1 - line.micro_batch);
@@ -190,7 +191,7 @@ TEST_CASE("a chunk whose kept units are gathered by another forward than its fir
 
 TEST_CASE("the sentence says which gather was not started, and which waits for its place") {
   const auto with = [](BodyOp from, BodyOp to) {
-    Copy copy{Sliced::training};
+    Copy copy{training_of<Sliced>()};
     for (Entry& entry : copy.entries) {
       if (entry.what != from) continue;
       entry.what = to;
@@ -204,7 +205,7 @@ TEST_CASE("the sentence says which gather was not started, and which waits for i
 }
 
 TEST_CASE("the sentence names the layer and the unit") {
-  Copy copy{Sliced::training};
+  Copy copy{training_of<Sliced>()};
   for (Entry& entry : copy.entries)
     if (entry.what == BodyOp::gather_wait) {
       entry.what = BodyOp::copy;
@@ -216,7 +217,7 @@ TEST_CASE("the sentence names the layer and the unit") {
 }
 
 TEST_CASE("a gather of another frozen unit, of a trained one in its place, or a frozen unit that is reduced is found") {
-  const Program& p = Thawed::training;
+  const Program& p = training_of<Thawed>();
   Copy copy{p};
   int tried = 0;
   for (Entry& entry : copy.entries) {

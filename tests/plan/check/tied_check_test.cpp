@@ -52,7 +52,7 @@ TEST_CASE("uses are reduced, exchanged, added up once and stepped, under every p
 }
 
 TEST_CASE("any one line about tied parameters that is missing or stands twice is found") {
-  const Program& p = Both<>::training;
+  const Program& p = training_of<Both<>>();
   Copy copy{p};
   int changed = 0;
   for (auto& list : copy.lists)
@@ -72,11 +72,11 @@ TEST_CASE("any one line about tied parameters that is missing or stands twice is
 }
 
 TEST_CASE("a use of another stage that arrives twice, or never, is named") {
-  Copy copy{Both<>::training};
+  Copy copy{training_of<Both<>>()};
   int changed = 0;
   for (auto& list : copy.lists)
     for (std::size_t i = 0; i < list.size(); ++i) {
-      if (!about_ties(Both<>::training, list[i]) || (list[i].op != ListOp::receive_start && list[i].op != ListOp::receive_wait)) continue;
+      if (!about_ties(training_of<Both<>>(), list[i]) || (list[i].op != ListOp::receive_start && list[i].op != ListOp::receive_wait)) continue;
       CAPTURE(i);
       const Instruction line = list[i];
       list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
@@ -88,7 +88,7 @@ TEST_CASE("a use of another stage that arrives twice, or never, is named") {
 }
 
 TEST_CASE("a stage that does not add up what it shares is named") {
-  Copy copy{Both<>::training};
+  Copy copy{training_of<Both<>>()};
   for (auto& list : copy.lists) {
     const auto sum = find(list, [](const Instruction& line) { return line.op == ListOp::tie; });
     const Instruction line = list.at(static_cast<std::size_t>(sum));
@@ -99,7 +99,7 @@ TEST_CASE("a stage that does not add up what it shares is named") {
 }
 
 TEST_CASE("a sum before what it adds, and a step or norm before the sum, are found") {
-  const Program& p = Both<Clip<GlobalNorm>>::training;
+  const Program& p = training_of<Both<Clip<GlobalNorm>>>();
   const auto refused = [&](int role, auto first, auto second) {  // the first is moved behind the second
     Copy copy{p};
     auto& list = copy.lists[static_cast<std::size_t>(role)];
@@ -125,7 +125,7 @@ TEST_CASE("a sum before what it adds, and a step or norm before the sum, are fou
   CHECK(says(refused(0, op(ListOp::tie), op(ListOp::norm)),
              "device 0 looks at norms or overflows before it adds up the gradients of all leaves that share with layer 1"));
 
-  Copy copy{Both<>::training};
+  Copy copy{training_of<Both<>>()};
   auto& list = copy.lists[0];
   const auto sum = find(list, op(ListOp::tie));
   move(list, sum, sum + 1);
@@ -133,10 +133,10 @@ TEST_CASE("a sum before what it adds, and a step or norm before the sum, are fou
 }
 
 TEST_CASE("a sum of gradients that are not stepped, and a slice of another length, are found") {
-  Copy copy{Both<>::training};
+  Copy copy{training_of<Both<>>()};
   auto& list = copy.lists[0];
   Instruction extra = list[static_cast<std::size_t>(find(list, [](const Instruction& line) { return line.op == ListOp::tie; }))];
-  extra.bucket = Both<>::training.uses[2].bucket;
+  extra.bucket = training_of<Both<>>().uses[2].bucket;
   list.push_back(extra);
   CHECK(says(check_ties(copy.view()), "device 0 adds up more than what it steps, once, beside layer 1"));
   list.pop_back();
@@ -149,16 +149,16 @@ TEST_CASE("a sum of gradients that are not stepped, and a slice of another lengt
 }
 
 TEST_CASE("a use that is stepped by itself, or a sum that is not, is found by the count of steps") {
-  Copy copy{Both<>::training};
+  Copy copy{training_of<Both<>>()};
   Instruction step;
   step.op = ListOp::step;
-  step.bucket = Both<>::training.uses[2].bucket;  // kept by the first use of its device
+  step.bucket = training_of<Both<>>().uses[2].bucket;  // kept by the first use of its device
   copy.lists[0].push_back(step);
   CHECK(check(copy.view()).code == Code{'S', 6});
 }
 
 TEST_CASE("a model without ties has no such lines") {
-  const Program& p = Trained<Chain, Back>::training;
+  const Program& p = training_of<Trained<Chain, Back>>();
   CHECK(p.use_count == 0);
   CHECK(check_ties(p).ok());
   CHECK(std::none_of(p.instructions, p.instructions + p.lists[1].end, [&](const Instruction& line) { return about_ties(p, line); }));

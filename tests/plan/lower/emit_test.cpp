@@ -64,36 +64,36 @@ void is_paired(const Program& p) {
 }  // namespace
 
 TEST_CASE("one device computes, reports and steps") {
-  CHECK(shortly(Trained<Chain, Single>::training, 0) == "F0 B0 ? !a ");
-  CHECK(shortly(Trained<Chain, Single, Accumulate<2>>::training, 0) == "F0 B0 F1 B1 ? !a ");
-  CHECK(shortly(Trained<Chain, Single>::evaluation, 0) == "F0 ? ");
+  CHECK(shortly(training_of<Trained<Chain, Single>>(), 0) == "F0 B0 ? !a ");
+  CHECK(shortly(training_of<Trained<Chain, Single, Accumulate<2>>>(), 0) == "F0 B0 F1 B1 ? !a ");
+  CHECK(shortly(evaluation_of<Trained<Chain, Single>>(), 0) == "F0 ? ");
 }
 
 TEST_CASE("replicas reduce the loss, then wait for each bucket before its step; bodies have started the buckets") {
-  CHECK(shortly(Trained<Chain, DataParallel<2>, Bucket<1_B>>::training, 0) == "F0 B0 + - ? -a !a -b !b -c !c ");
-  CHECK(shortly(Trained<Chain, DataParallel<1>>::training, 0) == "F0 B0 ? !a ");
+  CHECK(shortly(training_of<Trained<Chain, DataParallel<2>, Bucket<1_B>>>(), 0) == "F0 B0 + - ? -a !a -b !b -c !c ");
+  CHECK(shortly(training_of<Trained<Chain, DataParallel<1>>>(), 0) == "F0 B0 ? !a ");
 }
 
 TEST_CASE("two stages: a send starts after its producer, a receive is waited for just before its use") {
   using P = Trained<Chain, Pipeline<Balanced<2>, GPipe, Microbatches<2>>>;
-  CHECK(shortly(P::training, 0) == "F0 s0 F1 s1 r0 R0 B0 r1 R1 B1 S0 S1 !a ");
-  CHECK(shortly(P::training, 1) == "r0 R0 F0 r1 R1 F1 B0 s0 B1 s1 S0 S1 ? !b ");
+  CHECK(shortly(training_of<P>(), 0) == "F0 s0 F1 s1 r0 R0 B0 r1 R1 B1 S0 S1 !a ");
+  CHECK(shortly(training_of<P>(), 1) == "r0 R0 F0 r1 R1 F1 B0 s0 B1 s1 S0 S1 ? !b ");
 }
 
 TEST_CASE("lists are in the paired form") {
-  is_paired(Trained<Chain, Pipeline<Balanced<3>, OneFOneB, Microbatches<8>>>::training);
-  is_paired(Trained<Chain, Pipeline<Balanced<3>, OneFOneB, Microbatches<8>>>::evaluation);
-  is_paired(Trained<Chain, BackIn<GPipe, 4>>::training);
-  is_paired(Trained<Skips, Hybrid<Pipeline<Balanced<4>, GPipe, Microbatches<4>>, DataParallel<2>>, Accumulate<2>>::training);
+  is_paired(training_of<Trained<Chain, Pipeline<Balanced<3>, OneFOneB, Microbatches<8>>>>());
+  is_paired(evaluation_of<Trained<Chain, Pipeline<Balanced<3>, OneFOneB, Microbatches<8>>>>());
+  is_paired(training_of<Trained<Chain, BackIn<GPipe, 4>>>());
+  is_paired(training_of<Trained<Skips, Hybrid<Pipeline<Balanced<4>, GPipe, Microbatches<4>>, DataParallel<2>>, Accumulate<2>>>());
 }
 
 TEST_CASE("a split backward sends its gradient after the input part; the weight part waits for nothing") {
   using P = Trained<Chain, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>>;
-  CHECK(shortly(P::training, 0) == "F0 s0 F1 s1 r0 R0 I0 W0 r1 R1 I1 W1 S0 S1 !a ");
-  CHECK(shortly(P::training, 1) == "r0 R0 F0 r1 I0 s0 R1 F1 I1 s1 W0 W1 S0 S1 ? !b ");
-  is_paired(P::training);
-  is_paired(Trained<Chain, Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<8>>>::training);
-  is_paired(Trained<Skips, Hybrid<Pipeline<Balanced<4>, ZeroBubbleH1, Microbatches<4>>, DataParallel<2>>, Accumulate<2>>::training);
+  CHECK(shortly(training_of<P>(), 0) == "F0 s0 F1 s1 r0 R0 I0 W0 r1 R1 I1 W1 S0 S1 !a ");
+  CHECK(shortly(training_of<P>(), 1) == "r0 R0 F0 r1 I0 s0 R1 F1 I1 s1 W0 W1 S0 S1 ? !b ");
+  is_paired(training_of<P>());
+  is_paired(training_of<Trained<Chain, Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<8>>>>());
+  is_paired(training_of<Trained<Skips, Hybrid<Pipeline<Balanced<4>, ZeroBubbleH1, Microbatches<4>>, DataParallel<2>>, Accumulate<2>>>());
 }
 
 TEST_CASE("interleaved stages pass values around the ring of devices, paired as well") {
@@ -106,11 +106,11 @@ TEST_CASE("interleaved stages pass values around the ring of devices, paired as 
 
 TEST_CASE("an edge within a role is no instruction") {
   using P = Trained<Chain, Pipeline<Stage<Part1, On<0>>, Stage<Part2, On<0>>, Stage<Part3, On<0>>>>;
-  CHECK(shortly(P::training, 0) == "F0 F0 F0 B0 B0 B0 ? !a ");
+  CHECK(shortly(training_of<P>(), 0) == "F0 F0 F0 B0 B0 B0 ? !a ");
 }
 
 TEST_CASE("no list is longer than what was set aside for it") {
   using P = Trained<Skips, Pipeline<Balanced<3>, OneFOneB, Microbatches<8>>>;
   using L = Lowered<RequestOf<P>, true>;
-  for (int r = 0; r < 3; ++r) CHECK(P::training.lists[r].count() <= most_instructions(L::emit_input, 2, 8, r));
+  for (int r = 0; r < 3; ++r) CHECK(training_of<P>().lists[r].count() <= most_instructions(L::emit_input, 2, 8, r));
 }

@@ -33,13 +33,13 @@ struct Image : Sequential<Input<2, 4>, Flatten, Linear<8, 6>, Flatten, ReLU, Lin
 
 TEST_CASE("a forward body loads, runs its leaves in order, and ends with the loss") {
   using P = Trained<Mnist, Single>;
-  CHECK(shortly(P::training, 0) == "input leaf0 leaf1 leaf2 targets loss ");
-  CHECK(shortly(P::evaluation, 0) == "input leaf0 leaf1 leaf2 store targets? loss? ");
+  CHECK(shortly(training_of<P>(), 0) == "input leaf0 leaf1 leaf2 targets loss ");
+  CHECK(shortly(evaluation_of<P>(), 0) == "input leaf0 leaf1 leaf2 store targets? loss? ");
 }
 
 TEST_CASE("the first chunk loads, the last has the loss, those between have leaves only") {
   using P = Trained<Chain, Pipeline<Balanced<3>>>;
-  const Program& p = P::training;
+  const Program& p = training_of<P>();
   CHECK(shortly(p, 0).substr(0, 6) == "input ");
   CHECK(shortly(p, 1).find("input") == std::string::npos);
   CHECK(shortly(p, 1).find("loss") == std::string::npos);
@@ -49,20 +49,20 @@ TEST_CASE("the first chunk loads, the last has the loss, those between have leav
 TEST_CASE("a skip of the model's input over a cut loads the input in both chunks") {
   struct OverInput : Sequential<Residual<Linear<4, 4>>, Linear<4, 3>> {};
   using P = Trained<OverInput, Pipeline<Balanced<2>>>;
-  follow(P::training);
-  CHECK(shortly(P::training, 0) == "input leaf0 add ");
+  follow(training_of<P>());
+  CHECK(shortly(training_of<P>(), 0) == "input leaf0 add ");
 }
 
 TEST_CASE("each entry reads what it needs, in training and in evaluation") {
-  follow(Trained<Chain, Single>::training);
-  follow(Trained<Chain, Single>::evaluation);
-  follow(Trained<Skips, Single>::evaluation);
-  follow(Trained<Skips, Pipeline<Balanced<4>>>::evaluation);
-  follow(Trained<Chain, Back>::evaluation);
-  follow(Trained<Image, Single>::training);
-  follow(Trained<Image, Pipeline<Balanced<4>>>::evaluation);
+  follow(training_of<Trained<Chain, Single>>());
+  follow(evaluation_of<Trained<Chain, Single>>());
+  follow(evaluation_of<Trained<Skips, Single>>());
+  follow(evaluation_of<Trained<Skips, Pipeline<Balanced<4>>>>());
+  follow(evaluation_of<Trained<Chain, Back>>());
+  follow(training_of<Trained<Image, Single>>());
+  follow(evaluation_of<Trained<Image, Pipeline<Balanced<4>>>>());
 }
 
 TEST_CASE("a reshape is no entry but for one copy of what its chunk did not make: it shares the place of its input") {
-  CHECK(shortly(Trained<Image, Single>::training, 0) == "input copy leaf2 leaf4 leaf5 targets loss ");
+  CHECK(shortly(training_of<Trained<Image, Single>>(), 0) == "input copy leaf2 leaf4 leaf5 targets loss ");
 }

@@ -44,21 +44,21 @@ TEST_CASE("training and evaluation share parameters, buckets and arenas, and dif
   CHECK(P::evaluation.arenas == P::training.arenas);
   CHECK_FALSE(P::evaluation.training);
   CHECK(P::evaluation.transfer_count == 2);  // values, no gradients
-  CHECK(P::evaluation.lists[0].count() < P::training.lists[0].count());
+  CHECK(evaluation_of<P>().lists[0].count() < training_of<P>().lists[0].count());
   for (int r = 0; r < 3; ++r)
-    for (int i = P::evaluation.lists[r].begin; i < P::evaluation.lists[r].end; ++i) {
-      CHECK((!computes(P::evaluation.instructions[i].op) || P::evaluation.instructions[i].op == ListOp::forward));
-      CHECK(P::evaluation.instructions[i].op != ListOp::step);
+    for (int i = evaluation_of<P>().lists[r].begin; i < evaluation_of<P>().lists[r].end; ++i) {
+      CHECK((!computes(evaluation_of<P>().instructions[i].op) || evaluation_of<P>().instructions[i].op == ListOp::forward));
+      CHECK(evaluation_of<P>().instructions[i].op != ListOp::step);
     }
 }
 
 TEST_CASE("the order in which a plan names its parts changes nothing") {
-  same_lists(Plan<Chain, CrossEntropy, Adam, Batch<16>, Pipe>::training, Plan<Pipe, Batch<16>, Adam, CrossEntropy, Chain>::training);
+  same_lists(training_of<Plan<Chain, CrossEntropy, Adam, Batch<16>, Pipe>>(), training_of<Plan<Pipe, Batch<16>, Adam, CrossEntropy, Chain>>());
 }
 
 TEST_CASE("replicas run the same lists as one device but for their reductions") {
-  const Program& one = Trained<Chain, Pipe>::training;
-  const Program& many = Trained<Chain, Hybrid<Pipe, DataParallel<2>>>::training;
+  const Program& one = training_of<Trained<Chain, Pipe>>();
+  const Program& many = training_of<Trained<Chain, Hybrid<Pipe, DataParallel<2>>>>();
   for (int r = 0; r < 3; ++r) {
     int i = one.lists[r].begin;
     for (int k = many.lists[r].begin; k < many.lists[r].end; ++k) {
@@ -71,7 +71,7 @@ TEST_CASE("replicas run the same lists as one device but for their reductions") 
 }
 
 TEST_CASE("the nesting of a Hybrid changes ranks and no list") {
-  same_lists(Trained<Chain, Hybrid<Pipe, DataParallel<2>>>::training, Trained<Chain, Hybrid<DataParallel<2>, Pipe>>::training);
+  same_lists(training_of<Trained<Chain, Hybrid<Pipe, DataParallel<2>>>>(), training_of<Trained<Chain, Hybrid<DataParallel<2>, Pipe>>>());
 }
 
 TEST_CASE("a plan for 16,384 devices has the lists of one for two replicas") {
@@ -85,5 +85,5 @@ TEST_CASE("an optimizer without states leaves out their memory and nothing else"
   using WithAdam = Plan<Chain, CrossEntropy, Adam, Batch<16>, Single>;
   using WithSGD = Plan<Chain, CrossEntropy, SGD, Batch<16>, Single>;
   same_lists(WithSGD::training, Plan<Chain, CrossEntropy, SGD, Single, Batch<16>>::training);
-  CHECK(peak_memory<WithAdam>() - peak_memory<WithSGD>() == 8 * Bytes{WithAdam::training.arenas[0].flat_elements()});
+  CHECK(peak_memory<WithAdam>() - peak_memory<WithSGD>() == 8 * Bytes{training_of<WithAdam>().arenas[0].flat_elements()});
 }

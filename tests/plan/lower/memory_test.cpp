@@ -124,8 +124,8 @@ void regions_follow_one_another(const Program& p, int role, int states) {
   if (role == p.loss_role()) CHECK(map[RegionKind::losses].bytes() >= 4 * (p.batch.rank_grains() + 1));
 }
 
-template <class P> void every_tensor_has_its_place() {
-  for (const Program* p : {&P::training, &P::evaluation})
+template <class ThePlan> void every_tensor_has_its_place() {
+  for (const Program* p : {&training_of<ThePlan>(), &evaluation_of<ThePlan>()})
     for (int role = 0; role < p->roles; ++role) {
       CAPTURE(role);
       slots_are_exclusive(*p, role);
@@ -203,9 +203,9 @@ TEST_CASE("parts that are gathered again live until the backward, or its part, t
 TEST_CASE("ZB-H1 keeps p frames on every stage with parameters, and holds output gradients for the micro-batches that it delays") {
   using P = Trained<Sequential<Linear<8, 6>, Linear<6, 6>, Linear<6, 6>, Linear<6, 3>>, Pipeline<Balanced<4>, ZeroBubbleH1, Microbatches<8>>>;
   for (int c = 0; c < 4; ++c) {
-    CHECK(P::training.pools[pool_of(c, PoolKind::frame)].slots >= 4);
-    CHECK(P::training.pools[pool_of(c, PoolKind::frame)].slots <= 4 + 2);                   // received up to two ahead
-    if (c < 3) CHECK(P::training.pools[pool_of(c, PoolKind::gradient_in)].slots >= c + 1);  // each is the output gradient of one layer
+    CHECK(training_of<P>().pools[pool_of(c, PoolKind::frame)].slots >= 4);
+    CHECK(training_of<P>().pools[pool_of(c, PoolKind::frame)].slots <= 4 + 2);                   // received up to two ahead
+    if (c < 3) CHECK(training_of<P>().pools[pool_of(c, PoolKind::gradient_in)].slots >= c + 1);  // each is the output gradient of one layer
   }
 }
 
@@ -225,9 +225,9 @@ TEST_CASE("1F1B needs fewer slots than GPipe, on every stage but where all are i
   using Few = Trained<Chain, Pipeline<Balanced<3>, OneFOneB, Microbatches<8>>>;
   for (int c = 0; c < 3; ++c) {
     const int pool = pool_of(c, PoolKind::frame);
-    CHECK(All::training.pools[pool].slots == 8);
-    CHECK(Few::training.pools[pool].slots <= 3 - c + 2);  // received up to two ahead
-    CHECK(Few::training.pools[pool].slots >= 3 - c);
+    CHECK(training_of<All>().pools[pool].slots == 8);
+    CHECK(training_of<Few>().pools[pool].slots <= 3 - c + 2);  // received up to two ahead
+    CHECK(training_of<Few>().pools[pool].slots >= 3 - c);
   }
   CHECK(peak_memory<Few>() < peak_memory<All>());
 }
@@ -240,19 +240,19 @@ struct Headed : Sequential<Frozen<Backbone>, Linear<64, 8>> {};
 constexpr std::int64_t block = 4 * (2 * 64 * 64 + 2 * 64);  // [bytes]
 constexpr std::int64_t padded = rounded_up(block, unit_bytes);
 template <class Policy> using Fine = Plan<Headed, CrossEntropy, Adam, Batch<16>, Policy>;
-template <class Policy> [[nodiscard]] constexpr std::int64_t frozen_bytes() {
-  const ArenaMap& map = Fine<Policy>::training.arenas[0];
+template <class Policy> [[nodiscard]] std::int64_t frozen_bytes() {
+  const ArenaMap& map = training_of<Fine<Policy>>().arenas[0];
   return map[RegionKind::frozen].bytes() + map[RegionKind::thawed].bytes();
 }
 
 }  // namespace
 
 TEST_CASE("frozen parameters of a rank fall to 1/N where parameters are sliced, and two blocks are gathered at a time") {
-  static_assert(frozen_bytes<Single>() == 9 * block);
-  static_assert(frozen_bytes<Sharded<8, Gradients>>() == 9 * block);
-  static_assert(frozen_bytes<Sharded<2>>() == 9 * padded / 2 + 2 * padded);
-  static_assert(frozen_bytes<Sharded<8>>() == 9 * padded / 8 + 2 * padded);
-  static_assert(frozen_bytes<Sharded<8, Keep::Step>>() == 9 * padded / 8 + 9 * padded);
+  CHECK(frozen_bytes<Single>() == 9 * block);
+  CHECK(frozen_bytes<Sharded<8, Gradients>>() == 9 * block);
+  CHECK(frozen_bytes<Sharded<2>>() == 9 * padded / 2 + 2 * padded);
+  CHECK(frozen_bytes<Sharded<8>>() == 9 * padded / 8 + 2 * padded);
+  CHECK(frozen_bytes<Sharded<8, Keep::Step>>() == 9 * padded / 8 + 9 * padded);
   static_assert(peak_memory<Fine<Sharded<2>>>(device<0>) - peak_memory<Fine<Sharded<8>>>(device<0>) > Bytes{9 * padded * 3 / 8});
   static_assert(peak_memory<Fine<Sharded<8>>>(device<0>) < peak_memory<Fine<Sharded<8, Gradients>>>(device<0>));
   CHECK(traffic<Fine<Sharded<8, Gradients>>>().parameters().on(axis::shard).total_payload == Bytes{0} + Bytes{7 * 4 * (64 * 8 + 8)});

@@ -55,44 +55,45 @@ template <class Model, class... Parts> using Spared = Plan<Model, CrossEntropy, 
 
 TEST_CASE("pieces of one group cover each bucket from its first element to its last") {
   using Plain = Plan<Deep, CrossEntropy, AdamW, Batch<8>, Single>;
-  CHECK(Plain::training.piece_count == 0);
-  CHECK_FALSE(Plain::training.groups.any());
+  CHECK(training_of<Plain>().piece_count == 0);
+  CHECK_FALSE(training_of<Plain>().groups.any());
   using One = Spared<Deep, Single>;
   // stem 8 x 16 and 16; each block 16 x 32, 32, 32 x 16, 16; head 16 x 4 and 4: units of 1,024, 2,048, 2,048 and 1,024 elements.
-  CHECK(pieces_of(One::training) == "0: 0-127 of 0, 128-1071 of 1, 1072-4095 of 0, 4096-5135 of 1, 5136-6143 of 0");
+  CHECK(pieces_of(training_of<One>()) == "0: 0-127 of 0, 128-1071 of 1, 1072-4095 of 0, 4096-5135 of 1, 5136-6143 of 0");
   using Units = Plan<Deep, CrossEntropy, AdamW, Batch<8>, Sharded<2>, LearningRateFactor<"head", 2>, LearningRateFactor<"blocks.0", 2>>;
-  CHECK(pieces_of(Units::training) == "0: 0-1023 of 1; 1: 0-2047 of 0; 2: 0-2047 of 1; 3: 0-1023 of 0");
-  CHECK(pieces_of(Spared<Deep, Sharded<2>>::training) ==
+  CHECK(pieces_of(training_of<Units>()) == "0: 0-1023 of 1; 1: 0-2047 of 0; 2: 0-2047 of 1; 3: 0-1023 of 0");
+  CHECK(pieces_of(training_of<Spared<Deep, Sharded<2>>>()) ==
         "0: 0-15 of 1, 16-1023 of 0; 1: 0-1023 of 0, 1024-2047 of 1; 2: 0-47 of 1, 48-2047 of 0; 3: 0-127 of 0, 128-1023 of 1");
   using Stages = Plan<Deep, CrossEntropy, AdamW, Batch<8>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, NoDecay<"stem", "head">>;
-  CHECK(pieces_of(Stages::training) == "0: 0-1023 of 1, 1024-3071 of 0; 1: 0-2047 of 0, 2048-3071 of 1");
+  CHECK(pieces_of(training_of<Stages>()) == "0: 0-1023 of 1, 1024-3071 of 0; 1: 0-2047 of 0, 2048-3071 of 1");
 }
 
 TEST_CASE("a bucket of units is stepped in a piece more than it has units where biases do not decay, however many layers a unit has") {
   using Large = Spared<Blocks, Single>;
-  CHECK(Large::training.unit_count == 14);
-  CHECK(pieces_in_order_of_model(Large::training) == 100);
-  CHECK(Large::training.piece_count == 15);
+  CHECK(training_of<Large>().unit_count == 14);
+  CHECK(pieces_in_order_of_model(training_of<Large>()) == 100);
+  CHECK(training_of<Large>().piece_count == 15);
   using Stages = Spared<Blocks, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>;
-  CHECK(Stages::training.bucket_count == 2);
-  CHECK(Stages::training.piece_count == 16);
+  CHECK(training_of<Stages>().bucket_count == 2);
+  CHECK(training_of<Stages>().piece_count == 16);
   using Layers = Spared<Chained, DataParallel<2>>;
-  CHECK(pieces_in_order_of_model(Layers::training) == 10);
-  CHECK(Layers::training.piece_count == 6);
+  CHECK(pieces_in_order_of_model(training_of<Layers>()) == 10);
+  CHECK(training_of<Layers>().piece_count == 6);
   using Tuned = Spared<Adapted, Sharded<2, OptimizerState>>;
-  CHECK(pieces_in_order_of_model(Tuned::training) == 12);
-  CHECK(Tuned::training.piece_count == 7);
-  CHECK(Spared<Blocks, Sharded<2>>::training.piece_count == 28);  // each unit is a bucket: weights and biases
+  CHECK(pieces_in_order_of_model(training_of<Tuned>()) == 12);
+  CHECK(training_of<Tuned>().piece_count == 7);
+  CHECK(training_of<Spared<Blocks, Sharded<2>>>().piece_count == 28);  // each unit is a bucket: weights and biases
 }
 
 TEST_CASE("a gradient of a tied use that another layer keeps is in no piece") {
   using Ties = Spared<TiedEnds, Single>;
   int stepped = 0;
-  for (int b = 0; b < Ties::training.bucket_count; ++b) {
+  for (int b = 0; b < training_of<Ties>().bucket_count; ++b) {
     std::int64_t elements = 0;
-    for (int i = 0; i < Ties::training.piece_count; ++i) elements += Ties::training.pieces[i].bucket == b ? Ties::training.pieces[i].elements : 0;
-    CHECK(elements == (Ties::training.buckets[b].steps() ? Ties::training.buckets[b].elements : 0));
-    stepped += Ties::training.buckets[b].steps() ? 1 : 0;
+    for (int i = 0; i < training_of<Ties>().piece_count; ++i)
+      elements += training_of<Ties>().pieces[i].bucket == b ? training_of<Ties>().pieces[i].elements : 0;
+    CHECK(elements == (training_of<Ties>().buckets[b].steps() ? training_of<Ties>().buckets[b].elements : 0));
+    stepped += training_of<Ties>().buckets[b].steps() ? 1 : 0;
   }
-  CHECK(stepped == Ties::training.bucket_count - 1);
+  CHECK(stepped == training_of<Ties>().bucket_count - 1);
 }

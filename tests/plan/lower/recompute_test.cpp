@@ -74,35 +74,35 @@ TEST_CASE("what the model does not have, and nothing at all, is refused with L05
 }
 
 TEST_CASE("a block runs again before its first backward, without what nobody reads: its last product and its sum") {
-  CHECK(again(Trained<Stack, Single, Recompute<EveryBlock>>::training) == "b10 b9 5 6 b7 b6 b5 1 2 b3 b2 b1 b0 ");
-  CHECK(again(Trained<Stack, Single>::training) == "b10 b9 b7 b6 b5 b3 b2 b1 b0 ");
+  CHECK(again(training_of<Trained<Stack, Single, Recompute<EveryBlock>>>()) == "b10 b9 5 6 b7 b6 b5 1 2 b3 b2 b1 b0 ");
+  CHECK(again(training_of<Trained<Stack, Single>>()) == "b10 b9 b7 b6 b5 b3 b2 b1 b0 ");
 }
 
 TEST_CASE("a layer that is named runs again before the backward of its reader") {
-  CHECK(again(Trained<Stack, Single, Recompute<GELU>>::training) == "b10 b9 6 b7 b6 b5 2 b3 b2 b1 b0 ");
-  CHECK(again(Trained<Stack, Single, Recompute<Sigmoid>>::training) == "9 b10 b9 b7 b6 b5 b3 b2 b1 b0 ");
-  CHECK(again(Trained<Stack, Single, Recompute<GELU, Only<"back">, Sigmoid>>::training) == "9 b10 b9 6 b7 b6 b5 2 b3 b2 b1 b0 ");
+  CHECK(again(training_of<Trained<Stack, Single, Recompute<GELU>>>()) == "b10 b9 6 b7 b6 b5 2 b3 b2 b1 b0 ");
+  CHECK(again(training_of<Trained<Stack, Single, Recompute<Sigmoid>>>()) == "9 b10 b9 b7 b6 b5 b3 b2 b1 b0 ");
+  CHECK(again(training_of<Trained<Stack, Single, Recompute<GELU, Only<"back">, Sigmoid>>>()) == "9 b10 b9 6 b7 b6 b5 2 b3 b2 b1 b0 ");
 }
 
 TEST_CASE("a layer whose output is sent is not run again") {
   using Cut = Pipeline<Stage<Sequential<Linear<8, 6>, Inner, Inner, Sigmoid>>, Stage<Linear<6, 3>>>;
   struct Parts : Sequential<Linear<8, 6>, Inner, Inner, Sigmoid, Linear<6, 3>> {};
-  CHECK(again(Trained<Parts, Cut, Recompute<Sigmoid>>::training).find("9 b10") == std::string::npos);
+  CHECK(again(training_of<Trained<Parts, Cut, Recompute<Sigmoid>>>()).find("9 b10") == std::string::npos);
   using Two = Pipeline<Stage<Sequential<Linear<8, 6>, GELU, GELU>>, Stage<Linear<6, 3>>>;
-  CHECK(again(Trained<Sequential<Linear<8, 6>, GELU, GELU, Linear<6, 3>>, Two, Recompute<GELU>>::training) == "b3 1 b2 b1 b0 ");
+  CHECK(again(training_of<Trained<Sequential<Linear<8, 6>, GELU, GELU, Linear<6, 3>>, Two, Recompute<GELU>>>()) == "b3 1 b2 b1 b0 ");
 }
 
 TEST_CASE("a layer that shares its storage with a reshape that is kept costs nothing") {
   struct Image : Sequential<Linear<8, 6>, Sigmoid, Unflatten<2, 3>, Linear<3, 3>, Flatten> {};
   using Kept = Trained<Image, Single>;
   using Named = Trained<Image, Single, Recompute<Sigmoid>>;
-  CHECK(Named::training.pools[0].slot_bytes == Kept::training.pools[0].slot_bytes);
+  CHECK(training_of<Named>().pools[0].slot_bytes == training_of<Kept>().pools[0].slot_bytes);
 }
 
 TEST_CASE("an evaluation runs nothing again, so an Inference does not take the option") {
   using P = Trained<Stack, Single, Recompute<EveryBlock>>;
-  CHECK(P::evaluation.backward_bodies[0].count() == 0);
-  CHECK(flops_run_again(P::evaluation) == Flops{0});
+  CHECK(evaluation_of<P>().backward_bodies[0].count() == 0);
+  CHECK(flops_run_again(evaluation_of<P>()) == Flops{0});
   static_assert(check<Inference<Stack, Batch<64>, Single, Recompute<GELU>>>().code == Code{'L', 10});
 }
 
@@ -117,29 +117,29 @@ TEST_CASE("flops that run again are those of the layers that do") {
 
 TEST_CASE("every read in forward and backward finds its value, whatever is in place, reshaped, cut or run again") {
   CHECK(follow(Trained<Stack, Single, Recompute<EveryBlock>>::training).leaves_again == 4);
-  CHECK(follow(Trained<Odd, Single, Recompute<EveryBlock>>::training).leaves_again > 3);
-  follow(Trained<Odd, Single, Recompute<Tanh, ReLU, Flatten>>::training);
-  follow(Trained<Odd, Single, Recompute<GELU, Flatten>>::training);
-  follow(Trained<Odd, Single, Recompute<EveryBlock, GELU, Linear<8, 3>>>::training);
-  follow(Trained<Odd, Single, Recompute<Linear<8, 8>, Linear<8, 8, NoBias>>>::training);
-  follow(Trained<Odd, Pipeline<Balanced<3>>, Recompute<EveryBlock, GELU>>::training);
-  follow(Trained<Odd, Pipeline<Balanced<4>, OneFOneB, Microbatches<4>>, Recompute<Tanh, ReLU, GELU>>::training);
-  follow(Trained<Odd, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>, Recompute<EveryBlock>>::training);
-  follow(Trained<Chain, Back, Recompute<ReLU, Tanh>>::training);
+  CHECK(follow(training_of<Trained<Odd, Single, Recompute<EveryBlock>>>()).leaves_again > 3);
+  follow(training_of<Trained<Odd, Single, Recompute<Tanh, ReLU, Flatten>>>());
+  follow(training_of<Trained<Odd, Single, Recompute<GELU, Flatten>>>());
+  follow(training_of<Trained<Odd, Single, Recompute<EveryBlock, GELU, Linear<8, 3>>>>());
+  follow(training_of<Trained<Odd, Single, Recompute<Linear<8, 8>, Linear<8, 8, NoBias>>>>());
+  follow(training_of<Trained<Odd, Pipeline<Balanced<3>>, Recompute<EveryBlock, GELU>>>());
+  follow(training_of<Trained<Odd, Pipeline<Balanced<4>, OneFOneB, Microbatches<4>>, Recompute<Tanh, ReLU, GELU>>>());
+  follow(training_of<Trained<Odd, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>, Recompute<EveryBlock>>>());
+  follow(training_of<Trained<Chain, Back, Recompute<ReLU, Tanh>>>());
 }
 
 TEST_CASE("a weight part reads what ran again before the input part") {
-  CHECK(follow(Trained<Stack, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, Recompute<EveryBlock>>::training).leaves_again == 4);
-  follow(Trained<Odd, Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<4>>, Recompute<EveryBlock, GELU>>::training);
-  follow(Trained<Odd, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, Recompute<Tanh, ReLU, GELU, Flatten>>::training);
+  CHECK(follow(training_of<Trained<Stack, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>, Recompute<EveryBlock>>>()).leaves_again == 4);
+  follow(training_of<Trained<Odd, Pipeline<Balanced<3>, ZeroBubbleH1, Microbatches<4>>, Recompute<EveryBlock, GELU>>>());
+  follow(training_of<Trained<Odd, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, Recompute<Tanh, ReLU, GELU, Flatten>>>());
 }
 
 TEST_CASE("units are gathered as often as without, and before what runs again") {
-  CHECK(check_slices(Trained<Stack, Sharded<2>, Recompute<EveryBlock>>::training).ok());
-  CHECK(check_slices(Trained<Odd, Sharded<2>, Recompute<Linear<8, 8>, Tanh, Flatten, ReLU>>::training).ok());
+  CHECK(check_slices(training_of<Trained<Stack, Sharded<2>, Recompute<EveryBlock>>>()).ok());
+  CHECK(check_slices(training_of<Trained<Odd, Sharded<2>, Recompute<Linear<8, 8>, Tanh, Flatten, ReLU>>>()).ok());
   // A segment that would need the parameters of two units, and one whose reader belongs to the next unit: they keep what the other unit reads.
   struct Units : Sequential<Linear<8, 6>, Linear<6, 6>, GELU, Linear<6, 6, NoBias>, Linear<6, 3>> {};
-  CHECK(again(Trained<Units, Sharded<2>, Recompute<Linear<8, 6>, Linear<6, 6>, GELU, Linear<6, 6, NoBias>>>::training) == "b4 b3 1 b2 b1 b0 ");
+  CHECK(again(training_of<Trained<Units, Sharded<2>, Recompute<Linear<8, 6>, Linear<6, 6>, GELU, Linear<6, 6, NoBias>>>>()) == "b4 b3 1 b2 b1 b0 ");
   using Split = Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>;
   // The input part of the first layer's backward is empty, but what it gives is made again there.
   CHECK(check<Trained<Sequential<Linear<8, 6>, GELU, Linear<6, 6>, ReLU, Linear<6, 3>>, Hybrid<Split, Sharded<2>>, Recompute<Linear<8, 6>, GELU>>>()
@@ -153,9 +153,9 @@ TEST_CASE("a sum that runs again is laid for its readers as in the forward, betw
   struct Steps : Sequential<Input<6, 23>, Linear<23, 12>, Repeat<2, Repeated>, Flatten, Linear<72, 10>> {};
   using P = Trained<Steps, TensorParallel<2, SequenceParallel>, Recompute<EveryBlock>>;
   int laid = 0;
-  for (int e = P::training.backward_bodies[0].begin; e < P::training.backward_bodies[0].end; ++e) {
-    const Entry& entry = P::training.entries[e];
-    if (entry.what == BodyOp::add && entry.node >= 0 && P::training.graph->converts_output(entry.node)) ++laid;
+  for (int e = training_of<P>().backward_bodies[0].begin; e < training_of<P>().backward_bodies[0].end; ++e) {
+    const Entry& entry = training_of<P>().entries[e];
+    if (entry.what == BodyOp::add && entry.node >= 0 && training_of<P>().graph->converts_output(entry.node)) ++laid;
   }
   CHECK(laid == 2);
   CHECK(check<P>().ok());

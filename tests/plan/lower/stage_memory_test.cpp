@@ -165,7 +165,7 @@ TEST_CASE("the account of a stage has what is told between phases, and statistic
   check_account<Told, CutBefore<Alternating, 5, 10>, Recompute<BatchNorm2d<6, Synchronised>, GELU>>(true);
   using Whole = Plan<Told, CrossEntropy, Adam, Batch<32>, Single>;
   using Again = Plan<Told, CrossEntropy, Adam, Batch<32>, Single, Recompute<BatchNorm2d<6, Synchronised>, GELU>>;
-  const std::int64_t less = Whole::training.pools[0].slot_bytes - Again::training.pools[0].slot_bytes;
+  const std::int64_t less = training_of<Whole>().pools[0].slot_bytes - training_of<Again>().pools[0].slot_bytes;
   CHECK(less == 2 * 4 * 32 * 24);  // two values, and no statistics
 }
 
@@ -186,9 +186,9 @@ TEST_CASE("a frozen Linear keeps no input, and layers in front of all trained on
   using Trains = Plan<Wide, CrossEntropy, Adam, Batch<32>, Single>;
   constexpr std::int64_t value = 4 * 32;  // one feature of all rows
   constexpr std::int64_t input = 200 * value;
-  CHECK(frame(lower<Trains>()) == input + (24 + 96 + 8 + 8 + 40 + 10) * value + 4 * 32);
-  CHECK(frame(lower<Plan<Tuned, CrossEntropy, Adam, Batch<32>, Single>>()) < frame(lower<Trains>()));
-  CHECK(frame(lower<Plan<Fixed, CrossEntropy, Adam, Batch<32>, Single>>()) == input + (8 + 40 + 10) * value + 4 * 32);
+  CHECK(frame(training_of<Trains>()) == input + (24 + 96 + 8 + 8 + 40 + 10) * value + 4 * 32);
+  CHECK(frame(training_of<Plan<Tuned, CrossEntropy, Adam, Batch<32>, Single>>()) < frame(training_of<Trains>()));
+  CHECK(frame(training_of<Plan<Fixed, CrossEntropy, Adam, Batch<32>, Single>>()) == input + (8 + 40 + 10) * value + 4 * 32);
 }
 
 TEST_CASE("the account of a stage has what branches read, give and hand back, joined or added") {

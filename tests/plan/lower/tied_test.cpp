@@ -39,8 +39,8 @@ static_assert(4 * (32 * 32 + 32) > unit_bytes && 4 * (32 * 32 + 32) <= unit);
 }  // namespace
 
 TEST_CASE("on one device there is one copy of tied parameters and of their states, and a gradient for every use") {
-  const ArenaMap& tied = Trained<Language, Single>::training.arenas[0];
-  const ArenaMap& apart = Trained<Apart, Single>::training.arenas[0];
+  const ArenaMap& tied = training_of<Trained<Language, Single>>().arenas[0];
+  const ArenaMap& apart = training_of<Trained<Apart, Single>>().arenas[0];
   CHECK(4 * tied.flat_elements() == 4 * apart.flat_elements() - 2 * unit);
   CHECK(tied[RegionKind::states].slot_bytes == apart[RegionKind::states].slot_bytes - 2 * unit);
   CHECK(tied[RegionKind::gradients].slot_bytes == apart[RegionKind::gradients].slot_bytes);
@@ -49,7 +49,7 @@ TEST_CASE("on one device there is one copy of tied parameters and of their state
 }
 
 TEST_CASE("uses in a row of one owner name its bucket, and gradients without parameters lie behind all parameters") {
-  const Program& p = Trained<Language, Stages<0>>::training;
+  const Program& p = training_of<Trained<Language, Stages<0>>>();
   REQUIRE(p.use_count == 3);
   for (int u = 0; u < 3; ++u) {
     CHECK(p.uses[u].owner == 1);
@@ -72,13 +72,13 @@ TEST_CASE("uses in a row of one owner name its bucket, and gradients without par
 }
 
 TEST_CASE("every use is sent to every other owner once a step, as a slice where states are slices") {
-  const Program& two = Trained<Language, Stages<0>>::training;  // two uses on device 0, one on device 1
+  const Program& two = training_of<Trained<Language, Stages<0>>>();  // two uses on device 0, one on device 1
   CHECK(two.transfer_count == 4 + 3);
-  const Program& three = Trained<Language, Stages<2>>::training;
+  const Program& three = training_of<Trained<Language, Stages<2>>>();
   CHECK(three.transfer_count == 4 + 3 * 2);
   CHECK(two.arenas[0][RegionKind::ties].bytes() == unit);
   CHECK(two.arenas[1][RegionKind::ties].bytes() == 2 * unit);
-  const Program& sliced = Trained<Language, Hybrid<Stages<2>, Sharded<4>>>::training;
+  const Program& sliced = training_of<Trained<Language, Hybrid<Stages<2>, Sharded<4>>>>();
   for (int t = 4; t < sliced.transfer_count; ++t) {
     CHECK(sliced.transfers[t].use >= 0);
     CHECK(sliced.transfers[t].elements == unit / 4 / 4);
@@ -109,7 +109,7 @@ TEST_CASE("an Inference keeps one copy a device and exchanges nothing") {
   using Tied0 = Inference<Language, Batch<16>, Single>;
   using Apart0 = Inference<Apart, Batch<16>, Single>;
   CHECK(peak_memory<Apart0>() - peak_memory<Tied0>() == Bytes{2 * unit});
-  CHECK(Inference<Language, Batch<16>, Stages<2>>::evaluation.transfer_count == 2);
+  CHECK(evaluation_of<Inference<Language, Batch<16>, Stages<2>>>().transfer_count == 2);
 }
 
 TEST_CASE("each use is sent to the first use on every other role, and 30,000 uses of one owner are walked as often as there are roles") {
@@ -130,9 +130,9 @@ TEST_CASE("each use is sent to the first use on every other role, and 30,000 use
 TEST_CASE("ranks whose programs tie otherwise have other hashes") {
   struct Other
       : Sequential<Linear<8, 32>, Named<"wte", Square>, Tanh, Named<"middle", Square>, GELU, Tied<"head", Square, To<"wte">>, Linear<32, 3>> {};
-  const std::uint64_t hash = program_hash(Trained<Language, Single>::training);
-  CHECK(hash != program_hash(Trained<Other, Single>::training));
-  Program changed = Trained<Language, Single>::training;
+  const std::uint64_t hash = program_hash(training_of<Trained<Language, Single>>());
+  CHECK(hash != program_hash(training_of<Trained<Other, Single>>()));
+  Program changed = training_of<Trained<Language, Single>>();
   TiedUse uses[] = {changed.uses[0], changed.uses[1], changed.uses[2]};
   changed.uses = uses;
   CHECK(program_hash(changed) == hash);

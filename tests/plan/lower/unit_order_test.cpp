@@ -28,7 +28,7 @@ template <class Model> std::string order(const UnitNodes& unit) {
   return all;
 }
 template <class P> [[nodiscard]] std::int64_t begin_of(const char* name) {
-  const Program& p = P::training;
+  const Program& p = training_of<P>();
   for (int n = 0; n < p.graph->node_count; ++n)
     for (int k = 0; k < p.graph->nodes[n].parameter_count; ++k)
       if (p.graph->parameter_name(n, k).view() == name) return p.parameters[p.graph->nodes[n].first_parameter + k].begin;
@@ -63,7 +63,7 @@ TEST_CASE("a plan places parameters so, whatever its policy, and a plan without 
 
 TEST_CASE("uses of shared parameters lie alike, since their gradients are added element by element") {
   using Ties = Plan<TiedTwo, CrossEntropy, AdamW, Batch<8>, Single, NoDecay<>>;
-  const Program& p = Ties::training;
+  const Program& p = training_of<Ties>();
   CHECK(begin_of<Ties>("in.bias") - begin_of<Ties>("in.weight") == 48);  // 36 elements fill 3 lines
   CHECK(begin_of<Ties>("out.bias") - begin_of<Ties>("out.weight") == 48);
   CHECK(begin_of<Ties>("0.weight") < begin_of<Ties>("0.bias"));

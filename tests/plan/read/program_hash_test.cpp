@@ -23,57 +23,57 @@ TEST_CASE("equal programs have equal numbers, other programs, plans and directio
                                           program_hash(One::evaluation),
                                           program_hash(Two::training),
                                           program_hash(Trained<Chain, DataParallel<4>>::training),
-                                          program_hash(Trained<Chain, Single, Grain<2>>::training),
-                                          program_hash(Trained<Chain, BackIn<GPipe, 4>>::training),
-                                          program_hash(Trained<Chain, BackIn<OneFOneB, 4>>::training),
-                                          program_hash(Trained<Skips, Single>::training),
-                                          program_hash(Trained<Mnist, Single>::training)};
+                                          program_hash(training_of<Trained<Chain, Single, Grain<2>>>()),
+                                          program_hash(training_of<Trained<Chain, BackIn<GPipe, 4>>>()),
+                                          program_hash(training_of<Trained<Chain, BackIn<OneFOneB, 4>>>()),
+                                          program_hash(training_of<Trained<Skips, Single>>()),
+                                          program_hash(training_of<Trained<Mnist, Single>>())};
   CHECK(different.size() == 9);
 }
 
 TEST_CASE("one changed line of a list, of a body or of a bucket is another program") {
-  const std::uint64_t before = program_hash(Two::training);
-  Copy copy{Two::training};
+  const std::uint64_t before = program_hash(training_of<Two>());
+  Copy copy{training_of<Two>()};
   CHECK(program_hash(copy.view()) == before);
   copy.lists[0].back().bucket = 7;
   CHECK(program_hash(copy.view()) != before);
-  Copy entry{Two::training};
+  Copy entry{training_of<Two>()};
   entry.entries.front().features += 1;
   CHECK(program_hash(entry.view()) != before);
-  Copy type{Two::training};
+  Copy type{training_of<Two>()};
   type.entries.front().type = ElementType::uint8;
   CHECK(program_hash(type.view()) != before);
-  Copy bucket{Two::training};
+  Copy bucket{training_of<Two>()};
   bucket.buckets.front().elements += 16;
   CHECK(program_hash(bucket.view()) != before);
-  Program kept = Two::training;
+  Program kept = training_of<Two>();
   kept.storage.keeps = true;
   CHECK(program_hash(kept) != before);
 }
 
 TEST_CASE("the type of the elements that a layer takes is part of a Program") {
-  const Graph& graph = *One::training.graph;
+  const Graph& graph = *training_of<One>().graph;
   std::vector<TracedLeaf> leaves{graph.leaves, graph.leaves + graph.leaf_count};
   leaves[0].leaf.in.type = ElementType::int32;
   Graph other = graph;
   other.leaves = leaves.data();
-  Program program = One::training;
+  Program program = training_of<One>();
   program.graph = &other;
-  CHECK(program_hash(program) != program_hash(One::training));
+  CHECK(program_hash(program) != program_hash(training_of<One>()));
 }
 
 TEST_CASE("what a layer tracks, of how many values and how fast, and that it normalises rows together is part of a Program") {
-  const Graph& graph = *One::training.graph;
+  const Graph& graph = *training_of<One>().graph;
   const auto hash_with = [&](auto change) {
     std::vector<TracedLeaf> leaves{graph.leaves, graph.leaves + graph.leaf_count};
     change(leaves[0].leaf);
     Graph other = graph;
     other.leaves = leaves.data();
-    Program program = One::training;
+    Program program = training_of<One>();
     program.graph = &other;
     return program_hash(program);
   };
-  const std::uint64_t seen[] = {program_hash(One::training),
+  const std::uint64_t seen[] = {program_hash(training_of<One>()),
                                 hash_with([](Leaf& leaf) { leaf.parameters[1].tracks = 1; }),
                                 hash_with([](Leaf& leaf) { leaf.parameters[1].tracks = 2; }),
                                 hash_with([](Leaf& leaf) { leaf.parameters[0].tracks = 1; }),
@@ -88,15 +88,15 @@ TEST_CASE("what a layer tracks, of how many values and how fast, and that it nor
 
 TEST_CASE("groups of parameters and their pieces are part of a Program") {
   using Grouped = Trained<Chain, Single, NoDecay<>>;
-  const std::uint64_t before = program_hash(Grouped::training);
-  CHECK(before != program_hash(One::training));
-  CHECK(before != program_hash(Trained<Chain, Single, NoDecay<"0.0.bias">>::training));
-  CHECK(before == program_hash(Trained<Chain, Single, NoDecay<"bias">>::training));
-  Program other = Grouped::training;
+  const std::uint64_t before = program_hash(training_of<Grouped>());
+  CHECK(before != program_hash(training_of<One>()));
+  CHECK(before != program_hash(training_of<Trained<Chain, Single, NoDecay<"0.0.bias">>>()));
+  CHECK(before == program_hash(training_of<Trained<Chain, Single, NoDecay<"bias">>>()));
+  Program other = training_of<Grouped>();
   const ParameterGroup list[] = {{}, {1, 2, false}};
   other.groups.list = list;
   CHECK(program_hash(other) != before);
-  other = Grouped::training;
+  other = training_of<Grouped>();
   std::vector<StepPiece> pieces(other.pieces, other.pieces + other.piece_count);
   pieces[1].group = 0;
   other.pieces = pieces.data();

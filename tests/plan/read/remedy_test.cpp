@@ -33,8 +33,7 @@ struct Blocks : Repeat<8, Small> {};
 struct Joined : OneUnit<Repeat<8, Small>> {};
 
 template <class ThePlan> std::string remark(int number, const AdviceLimits& limits = {}) {
-  static_assert(check<ThePlan>().ok());
-  for (const Diagnosis& d : advice<ThePlan>(limits))
+  for (const Diagnosis& d : advise(training_of<ThePlan>(), plan_room::RequestOf<ThePlan>::layout, limits))
     if (d.code == Code{'A', number}) return std::string{d.sentence().view()};
   return {};
 }
@@ -98,7 +97,7 @@ TEST_CASE("A04 leaves to A03 what waits for a slow stage: the three parts of doc
   struct P3 : Sequential<Linear<500, 10>> {};
   struct Network : Sequential<P1, P2, P3> {};
   using Home = Plan<Network, CrossEntropy, Adam, Batch<128>, Pipeline<Stage<P1, On<0>>, Stage<P2, On<1>>, Stage<P3, On<0>>, Microbatches<4>>>;
-  CHECK(bubble_percent(Home::training) == 50);
+  CHECK(bubble_percent(training_of<Home>()) == 50);
   CHECK(remark<Home>(4).empty());
   CHECK_FALSE(remark<Home>(3).empty());
 }
@@ -137,7 +136,7 @@ TEST_CASE("micro-batches that suffice follow (S-1)/(M+S-1) for equal stages, and
   static_assert(micro_batches_for(P::training, 4, 50) == 4);
   static_assert(micro_batches_for(P::training, 4, 20) == 13);
   static_assert(micro_batches_for(P::training, 4, 0) == 32);
-  constexpr auto batch_of = []<class T>(std::type_identity<T>) { return T::training.batch; };
+  constexpr auto batch_of = []<class T>(std::type_identity<T>) { return plan_room::RequestOf<T>::batch; };
   static_assert(accepted_micro_batches(batch_of(std::type_identity<Replicated<Even>>{}), 5, 1) == 8);
   static_assert(accepted_micro_batches(batch_of(std::type_identity<Replicated<Even>>{}), 33, 1) == 0);
   static_assert(accepted_micro_batches(batch_of(std::type_identity<EvenPlan<DataParallel<2>, 64, Accumulate<2>>>{}), 5, 1) == 5);  // KeepLast

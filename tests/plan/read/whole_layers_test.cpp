@@ -17,7 +17,7 @@ namespace {
 template <class Model, class Policy> AdviceReport remarks(int percent) {
   using Trained = Plan<Model, MeanSquaredError, Adam, Batch<8>, Policy>;
   AdviceReport report;
-  remark_on_whole_layers(report, Trained::training, percent);
+  remark_on_whole_layers(report, training_of<Trained>(), percent);
   return report;
 }
 
