@@ -28,8 +28,8 @@ template <class ThePlan> int starts(Axis a) {
          entries_where(ThePlan::training, [&](const Entry& entry) { return entry.what == BodyOp::reduce_start && over(entry); });
 }
 template <class ThePlan> int norm_starts(Axis a) {
-  return lines_where(ThePlan::training,
-                     [&](const Instruction& line) { return line.op == ListOp::reduce_start && line.bucket == norm_bucket && line.axis == a; });
+  const Program& p = ThePlan::training;
+  return lines_where(p, [&](const Instruction& line) { return line.op == ListOp::reduce_start && p.moves(line, Purpose::norm) && line.axis == a; });
 }
 /// Two products that the ranks of axis tensor share.
 struct Pair : Sequential<Linear<8, 16>, ReLU, Linear<16, 8>, Tanh, Linear<8, 4, NoBias>> {};
@@ -99,7 +99,9 @@ TEST_CASE(
   CHECK(norm_starts<Mix>(Axis::shard) == 2);  // of each of two devices
   CHECK(norm_starts<Mix>(Axis::stage) == 2);
   CHECK(norm_starts<Mix>(Axis::data) == 0);
-  const auto of_norm = [](const Instruction& line) { return line.bucket == norm_bucket || line.op == ListOp::norm || line.op == ListOp::clip; };
+  const auto of_norm = [](const Instruction& line) {
+    return Mix::training.moves(line, Purpose::norm) || line.op == ListOp::norm || line.op == ListOp::clip;
+  };
   CHECK(refused_without(lower<Mix>(), of_norm, [](const Entry&) { return false; }) == 2 * (2 * 2 + 2));
   trains_as_one_device<Mix>();  // norms, too
   CHECK(code_of(norm_is_reduced<Distributed<SquaredNorm, Partial<axis::stage>>>()) == "P17");
@@ -152,7 +154,9 @@ TEST_CASE("Megatron-Bridge PR #5591, pytorch PR #115710: an overflow that one ra
   CHECK(norm_starts<Mix>(Axis::shard) == 2);  // the flag goes the way of a norm
   CHECK(norm_starts<Mix>(Axis::stage) == 2);
   CHECK(norm_starts<Mix>(Axis::data) == 0);
-  const auto of_flag = [](const Instruction& line) { return line.bucket == norm_bucket || line.op == ListOp::unscale || line.op == ListOp::skip; };
+  const auto of_flag = [](const Instruction& line) {
+    return Mix::training.moves(line, Purpose::norm) || line.op == ListOp::unscale || line.op == ListOp::skip;
+  };
   CHECK(refused_without(lower<Mix>(), of_flag, [](const Entry&) { return false; }) == 2 * (2 * 2 + 2));
   CHECK(code_of(is_whole("value()", placements_of<Partial<axis::shard>>())) == "P14");  // in code of users
 }

@@ -151,13 +151,14 @@ void run(std::ostream& out, const Dumped& plan) {
 
 void write(std::ostream& out, const Dumped& plan) {
   out << "== " << plan.name << '\n';
+  const TransportNeeds needs = transport_needs(*plan.training, *plan.evaluation);
   tests::ProgramWriter{out, *plan.training}.write_shared();
   if (plan.trains) {
     out << "-- training\n";
-    tests::ProgramWriter{out, *plan.training}.write_mode();
+    tests::ProgramWriter{out, *plan.training}.write_mode(needs);
   }
   out << "-- evaluation\n";
-  tests::ProgramWriter{out, *plan.evaluation}.write_mode();
+  tests::ProgramWriter{out, *plan.evaluation}.write_mode(needs);
   if (plan.kernels.labels) return;
   run(out, plan);
 }

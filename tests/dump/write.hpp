@@ -28,12 +28,12 @@ class ProgramWriter {
     write_parameters();
     write_arenas();
   }
-  /// What runs in one of them.
-  void write_mode() {
+  /// What runs in one of them; groups are those of both.
+  void write_mode(const TransportNeeds& needs) {
     for (int t = 0; t < p_.transfer_count; ++t) write(t, p_.transfers[t]);
     for (int c = 0; c < p_.collective_count; ++c) write(c, p_.collectives[c]);
     for (int pool = 0; pool < p_.chunks * pool_kinds; ++pool) write_pool(pool);
-    write_groups();
+    write_groups(needs);
     for (int r = 0; r < p_.roles; ++r) write_list(r);
     for (int c = 0; c < p_.chunks; ++c) {
       write_body("forward", c, p_.forward_bodies[c]);
@@ -162,8 +162,8 @@ class ProgramWriter {
     for (int m = 0; m < p_.batch.total_micro_batches(); ++m) out_ << ' ' << p_.slot(number, m);
     out_ << '\n';
   }
-  void write_groups() {
-    for (const std::vector<int>& group : transport_needs(p_, p_).groups) {
+  void write_groups(const TransportNeeds& needs) {
+    for (const std::vector<int>& group : needs.groups) {
       out_ << "group";
       for (const int rank : group) out_ << ' ' << rank;
       out_ << '\n';
@@ -176,8 +176,8 @@ class ProgramWriter {
       const Instruction& line = p_.instructions[i];
       out_ << word_of(line.op);
       if (line.bucket >= 0) out_ << ", bucket " << line.bucket;
-      if (line.bucket == loss_bucket) out_ << ", loss";
-      if (line.bucket == norm_bucket) out_ << ", norm";
+      if (line.op == ListOp::report || p_.moves(line, Purpose::loss)) out_ << ", loss";
+      if (p_.moves(line, Purpose::norm)) out_ << ", norm";
       if (line.chunk >= 0) out_ << ", chunk " << line.chunk;
       if (line.transfer >= 0) out_ << ", transfer " << line.transfer;
       if (line.micro_batch >= 0) out_ << ", micro-batch " << line.micro_batch;

@@ -15,7 +15,7 @@ class Mutant {
  public:
   explicit Mutant(const Program& original) : program(original) {}
 
-  /// The copy without one reduction: its starts and waits, in lists and in bodies.
+  /// The copy without one reduction: its starts and waits, in lists and in bodies. Of bucket -1 is that of the loss.
   static Mutant without(const Program& original, int bucket, Axis axis) {
     Mutant m{original};
     for (int role = 0; role < original.roles; ++role) {
@@ -23,7 +23,8 @@ class Mutant {
       for (int i = original.lists[role].begin; i < original.lists[role].end; ++i) {
         const Instruction& line = original.instructions[i];
         const bool reduces = line.op == ListOp::reduce_start || line.op == ListOp::reduce_wait;
-        if (reduces && line.bucket == bucket && line.axis == axis)
+        const bool wanted = bucket >= 0 ? line.bucket == bucket : original.moves(line, Purpose::loss);
+        if (reduces && wanted && line.axis == axis)
           ++m.dropped;
         else
           m.instructions_.push_back(line);
@@ -142,7 +143,7 @@ template <class Plan> void drop_each(Axis axis = Axis::data) {
 }
 
 template <class Plan> void drop_the_loss() {
-  const Mutant mutant = Mutant::without(Plan::training, loss_bucket, Axis::data);
+  const Mutant mutant = Mutant::without(Plan::training, -1, Axis::data);
   REQUIRE(mutant.dropped == 2);
   const Outcome outcome = execute<Plan>(mutant.view());
   CHECK(equals_one_device<Plan, Alone>(outcome));

@@ -35,7 +35,8 @@ inline constexpr Movement every_movement[] = {Movement::point_to_point, Movement
 /// What the transport counted of one rank since clear_traffic; the groups of an axis are its own.
 template <class Transport> [[nodiscard]] Bytes counted_bytes(const Program& p, const Transport& transport, Rank rank, Axis a, Movement kind) {
   if (kind == Movement::point_to_point) return a == Axis::stage ? transport.sent(rank, kind).bytes : Bytes{};
-  return reduces_along(p, a) ? transport.sent(rank, kind, transport_group(p, rank, a)).bytes : Bytes{};
+  const int group = GroupNumbers{p, p}.of(p.mesh, rank, a);  // evaluation has no collective along an axis where training has none
+  return group != GroupNumbers::none ? transport.sent(rank, kind, group).bytes : Bytes{};
 }
 
 /// Of one rank, along every axis, in every collective.

@@ -23,7 +23,7 @@ constexpr auto lines = [] {
   std::array<Instruction, made.lists[made.roles - 1].end> out{};
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = made.instructions[i];
-    if (!shared && out[i].bucket == norm_bucket) out[i].op = ListOp::report;
+    if (!shared && made.moves(out[i], Purpose::norm)) out[i].op = ListOp::report;
   }
   return out;
 }();

@@ -106,7 +106,7 @@ TEST_CASE("a gradient that is not reduced is named") {
 }
 
 TEST_CASE("a loss that is not reduced is named") {
-  tells(said_without<Of<DataParallel<2>>>([](const Instruction& line) { return line.bucket == loss_bucket && line.op != ListOp::report; }),
+  tells(said_without<Of<DataParallel<2>>>([](const Instruction& line) { return Of<DataParallel<2>>::training.moves(line, Purpose::loss); }),
         "the loss after step 1");
 }
 
@@ -216,7 +216,8 @@ TEST_CASE("a copy that one rank alone does not step is named with the rank") {
 
 TEST_CASE("a norm that is not reduced, and gradients that are not unscaled, are named") {
   using Clipped = Of<Pipeline<Balanced<2>>, Clip<GlobalNorm>>;
-  tells(said_without<Clipped>([](const Instruction& line) { return line.bucket == norm_bucket; }), "the norm of the gradients after step 1");
+  tells(said_without<Clipped>([](const Instruction& line) { return Clipped::training.moves(line, Purpose::norm); }),
+        "the norm of the gradients after step 1");
   tells(said_without<Of<Single, LossScaling>>([](const Instruction& line) { return line.op == ListOp::unscale; }), "the gradient of ");
 }
 

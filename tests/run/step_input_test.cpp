@@ -67,11 +67,6 @@ TEST_CASE("the stages of one replica share its rows: Hybrid<MP, DP> has model-pa
   for (int rank = 0; rank < 6; ++rank) CHECK(batch_position(lower<Outside>(), Rank{rank}) == rank % 3);
 }
 
-TEST_CASE("ranks of one stage share a group of the transport, ranks of different stages do not") {
-  const Program& p = lower<Mixed>();
-  for (int rank = 0; rank < 6; ++rank) CHECK(transport_group(p, Rank{rank}, axis::data) == rank % 2);
-}
-
 TEST_CASE("targets that count nothing are counted in the rows that take part, in their order, repeated where rows are") {
   const std::int32_t targets[] = {1, -100, -100, -100, 0, 1};  // of 3 rows
   const TargetCount counts = &CrossEntropyWith<Ignored<-100>>::counts;

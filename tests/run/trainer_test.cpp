@@ -505,7 +505,7 @@ TEST_CASE("the groups of a transport are the ranks that differ along one axis on
   CHECK(needs.ranks == 8);
   CHECK(needs.groups == std::vector<std::vector<int>>{{0, 2, 4, 6}, {1, 3, 5, 7}});
   for (int rank = 0; rank < 8; ++rank) {
-    const auto& group = needs.groups[static_cast<std::size_t>(transport_group(Product::training, Rank{rank}, Axis::data))];
+    const auto& group = needs.groups[static_cast<std::size_t>(RankGroups{Product::training, Product::evaluation, Rank{rank}}[Axis::data])];
     CHECK(std::find(group.begin(), group.end(), rank) != group.end());
   }
   CHECK(transport_needs(Kept::training, Kept::evaluation).groups.empty());

@@ -23,12 +23,12 @@ TEST_CASE("one device needs no group") {
   CHECK(needs.groups.empty());
 }
 
-TEST_CASE("each stage has one group of its replicas, numbered as transport_group does") {
+TEST_CASE("each stage has one group of its replicas, numbered as RankGroups says") {
   using Mixed = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, DataParallel<3>>>;
   const TransportNeeds needs = needs_of<Mixed>();
   CHECK(needs.groups == std::vector<std::vector<int>>{{0, 2, 4}, {1, 3, 5}});
   for (int rank = 0; rank < 6; ++rank) {
-    const auto& group = needs.groups[static_cast<std::size_t>(transport_group(Mixed::training, Rank{rank}, axis::data))];
+    const auto& group = needs.groups[static_cast<std::size_t>(RankGroups{Mixed::training, Mixed::evaluation, Rank{rank}}[axis::data])];
     CHECK(group[static_cast<std::size_t>(batch_position(Mixed::training, Rank{rank}))] == rank);
   }
 }
@@ -38,16 +38,16 @@ TEST_CASE("ranks that share layers are a group after those that split the batch"
   const TransportNeeds needs = needs_of<Mixed>();
   CHECK(needs.groups == std::vector<std::vector<int>>{{0, 4}, {1, 5}, {2, 6}, {3, 7}, {0, 1}, {2, 3}, {4, 5}, {6, 7}});
   for (int rank = 0; rank < 8; ++rank) {
-    const auto& group = needs.groups[static_cast<std::size_t>(transport_group(Mixed::training, Rank{rank}, axis::tensor))];
+    const auto& group = needs.groups[static_cast<std::size_t>(RankGroups{Mixed::training, Mixed::evaluation, Rank{rank}}[axis::tensor])];
     CHECK(group[static_cast<std::size_t>(rank % 2)] == rank);
   }
   CHECK(needs_of<Of<TensorParallel<1>>>().groups.empty());
 }
 
-TEST_CASE("a channel may have as many starts pending as a step has micro-batches, a group two per bucket and some for the loss and rings") {
+TEST_CASE("a channel may have as many starts pending as a step has micro-batches, a group as many as collectives go along its axis") {
   CHECK(needs_of<Of<Pipeline<Balanced<2>, GPipe, Microbatches<8>>>>().transfers == 8);
-  CHECK(needs_of<Of<DataParallel<2>>>().reductions == 6);
-  CHECK(needs_of<Of<DataParallel<2>, Bucket<64_B>>>().reductions == 8);
+  CHECK(needs_of<Of<DataParallel<2>>>().reductions == 2);  // the gradient and the loss
+  CHECK(needs_of<Of<DataParallel<2>, Bucket<64_B>>>().reductions == 3);
 }
 
 TEST_CASE("the largest sum is that of a bucket or of a value in a body") {
@@ -68,4 +68,6 @@ TEST_CASE("sizes of what a rank asks are constants, and those of the groups") {
   CHECK(sizes.elements[1] == 48 / 3 / 2 * 2);  // logits of a micro-batch
   CHECK(sizes.elements[2] == 2);               // a norm of two units
   CHECK(sizes.elements == needs.elements);
+  CHECK(sizes.kinds == std::array<std::uint8_t, 4>{1, 1, 1, 0});
+  CHECK(sizes.tree == std::array{true, true, false, false});  // of an evaluation; training adds two grains one after another
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Walks the lists and bodies of a Program for one rank: the very object that was checked, in its order, nothing else.
-// Sees: plan/program, run/device, run/program_walk, seams/concepts.  Does not see: policies, threads, any backend.
+// Sees: plan/program, run/{device, program_walk, transport_groups}, seams/concepts.  Does not see: policies, threads, any backend.
 // In: a Program, a device, an endpoint.  Out: one step on one rank, whole or in pieces.
 #pragma once
 
@@ -15,6 +15,7 @@
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/device.hpp"
 #include "heddle/run/program_walk.hpp"
+#include "heddle/run/transport_groups.hpp"
 #include "heddle/seams/concepts.hpp"
 
 namespace heddle::run_room {
@@ -24,7 +25,7 @@ namespace heddle::run_room {
 template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class Executor {
  public:
   HEDDLE_COLD Executor(const Program& training, const Program& evaluation, const typename DeviceType::Kernels& kernels, Rank rank, Endpoint& endpoint)
-      : device_(training, kernels, rank), endpoint_(endpoint), walk_(rank, tensors().role()),
+      : device_(training, kernels, rank), endpoint_(endpoint), walk_(rank, tensors().role()), groups_(training, evaluation, rank),
         tickets_(tokens(training, evaluation, tensors().role())),
         collectives_(static_cast<std::size_t>(std::max(training.collective_count, evaluation.collective_count))) {}
 
@@ -142,7 +143,7 @@ template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class 
     RankTensors& t = tensors();
     const Collective& c = p_->collectives[number];
     std::int64_t& ticket = collectives_[static_cast<std::size_t>(number)];
-    const int group = transport_group(*p_, rank(), c.axis);
+    const int group = groups_[c.axis];
     const std::int64_t part = c.elements / p_->mesh.size(c.axis);
     switch (c.kind) {
       case CollectiveKind::all_reduce: ticket = endpoint_.all_reduce_start(group, t.at(c.target, c.elements), c.elements); return;
@@ -158,7 +159,7 @@ template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class 
   bool wait(int number) {
     const Collective& c = p_->collectives[number];
     const std::int64_t ticket = collectives_[static_cast<std::size_t>(number)];
-    const int group = transport_group(*p_, rank(), c.axis);
+    const int group = groups_[c.axis];
     switch (c.kind) {
       case CollectiveKind::all_reduce:
         if (kept({Ticket::all_reduce, group, ticket})) return false;
@@ -232,6 +233,7 @@ template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class 
   DeviceType device_;
   Endpoint& endpoint_;
   ProgramWalk walk_;
+  RankGroups groups_;
   const StepInput* in_ = nullptr;
   const Program* p_ = nullptr;
   Meeting meeting_ = Meeting::waits;

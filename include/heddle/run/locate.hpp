@@ -113,8 +113,8 @@ template <class Space>
   std::string words = "instruction " + std::to_string(instruction - p.lists[role].begin) + " (" + std::string{name_of(line.op)};
   if (line.chunk >= 0) words += " of chunk " + std::to_string(line.chunk) + ", micro-batch " + std::to_string(line.micro_batch);
   if (line.bucket >= 0) words += " of gradient bucket " + std::to_string(line.bucket);
-  if (line.bucket == loss_bucket) words += " of the loss";
-  if (line.bucket == norm_bucket) words += p.clips ? " of the norm" : " of the overflow flag";
+  if (line.op == ListOp::report || p.moves(line, Purpose::loss)) words += " of the loss";
+  if (p.moves(line, Purpose::norm)) words += p.clips ? " of the norm" : " of the overflow flag";
   return words + ")";
 }
 

@@ -207,20 +207,4 @@ struct SliceRange {
   return range;
 }
 
-/// The axes along which ranks may reduce together, in the order in which the transport numbers their groups.
-inline constexpr Axis group_axes[] = {Axis::shard, Axis::data, Axis::tensor, Axis::stage};
-[[nodiscard]] constexpr bool reduces_along(const Program& p, Axis a) {
-  return p.batch_split[static_cast<int>(a)] || p.reduces_norm_along(a) || (a == Axis::tensor && p.mesh.size(a) > 1);
-}
-
-/// Number of the transport's group of a rank along an axis; groups of earlier axes come first.
-[[nodiscard]] constexpr int transport_group(const Program& p, Rank rank, Axis axis) {
-  int before = 0;
-  for (const Axis a : group_axes) {
-    if (a == axis) break;
-    if (reduces_along(p, a)) before += p.mesh.ranks() / p.mesh.size(a);
-  }
-  return before + p.mesh.group(rank, axis);
-}
-
 }  // namespace heddle::run_room

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Room: run. What a Program asks of a transport: groups, and how many starts may be pending.
-// Sees: plan/program, plan/read, seams/concepts, run/step_input, run/build_flags.  Does not see: policies, any backend.
+// Room: run. What a plan asks of a transport, as its collectives say: groups, what they carry, and how many starts may be pending.
+// Sees: plan/program, plan/read, seams/concepts, run/transport_groups, run/build_flags.  Does not see: policies, any backend.
 // In: the training and the evaluation Program, options, a seed.  Out: RankNeeds, TransportNeeds.
 #pragma once
 
@@ -13,9 +13,10 @@
 #include "heddle/core/host_device.hpp"
 #include "heddle/core/text.hpp"
 #include "heddle/plan/program/program.hpp"
+#include "heddle/plan/read/collective_needs.hpp"
 #include "heddle/plan/read/program_hash.hpp"
 #include "heddle/run/build_flags.hpp"
-#include "heddle/run/step_input.hpp"
+#include "heddle/run/transport_groups.hpp"
 #include "heddle/seams/concepts.hpp"
 #include "heddle/seams/pledge.hpp"
 
@@ -25,28 +26,27 @@ namespace heddle::run_room {
 [[nodiscard]] HEDDLE_COLD constexpr RankNeeds rank_needs(const Program& training, const Program& evaluation) {
   RankNeeds needs;
   needs.ranks = training.mesh.ranks();
-  std::size_t own = 0;
-  std::size_t group_along[axis_count]{};  // number among those of one rank
+  const CollectiveNeeds asked = collective_needs(training, evaluation);
+  std::size_t own = 0;  // number among the groups of one rank
   for (const Axis a : group_axes) {
-    if (!reduces_along(training, a)) continue;
-    group_along[static_cast<int>(a)] = own;
-    needs.members[own++] = training.mesh.size(a);
+    const AxisNeeds& along = asked.on(a);
+    if (!along.any()) continue;
+    needs.members[own] = training.mesh.size(a);
+    needs.elements[own] = along.largest_sum();
+    needs.tree[own] = along.tree;
+    for (int kind = 0; kind < collective_kinds; ++kind)
+      if (along.largest[kind] > 0) needs.kinds[own] = static_cast<std::uint8_t>(needs.kinds[own] | 1U << static_cast<unsigned>(kind));
+    needs.reductions = std::max(needs.reductions, along.under_way);
     needs.all_groups += needs.ranks / training.mesh.size(a);
+    ++own;
   }
-  for (const Program* p : {&training, &evaluation}) {
+  for (const Program* p : {&training, &evaluation})
     for (int i = 0; i < p->lists[p->roles - 1].end; ++i) needs.transfers = std::max(needs.transfers, p->instructions[i].sequence + 1);
-    for (int i = 0; i < p->collective_count; ++i) {
-      const Collective& c = p->collectives[i];
-      std::int64_t& most = needs.elements[group_along[static_cast<int>(c.axis)]];
-      if (c.sums() && p->mesh.size(c.axis) > 1) most = std::max(most, c.elements);
-    }
-  }
-  needs.reductions = 2 * training.bucket_count + training.frozen_count + 4;  // a reduction and a gather of each, two of the loss, two of a ring
   return needs;
 }
 static_assert(std::size(group_axes) <= RankNeeds::most_groups);
 
-/// With the ranks of each group. DataParallel<4> with one bucket has the group {0, 1, 2, 3} and 6 reductions.
+/// With the ranks of each group. DataParallel<4> with one bucket has the group {0, 1, 2, 3} and 2 reductions: of the gradient and of the loss.
 struct TransportNeeds : RankNeeds {
   std::vector<std::vector<int>> groups;
   AddElements add = nullptr;  ///< how sums add; a pairing whose elements are no floats says it
@@ -59,12 +59,13 @@ struct TransportNeeds : RankNeeds {
   Text<1000> build{};           ///< build_in_words
 };
 
-/// Groups are numbered as transport_group() does.
+/// Groups are numbered as GroupNumbers says.
 [[nodiscard]] HEDDLE_COLD inline TransportNeeds transport_needs(const Program& training, const Program& evaluation) {
   TransportNeeds needs;
   static_cast<RankNeeds&>(needs) = rank_needs(training, evaluation);
+  const CollectiveNeeds asked = collective_needs(training, evaluation);
   for (const Axis a : group_axes) {
-    if (!reduces_along(training, a)) continue;
+    if (!asked.on(a).any()) continue;
     const int n = training.mesh.size(a);
     for (int g = 0; g < needs.ranks / n; ++g) {
       std::vector<int> members;

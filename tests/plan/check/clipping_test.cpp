@@ -17,11 +17,13 @@ namespace {
 template <class Policy> using Clipped = Trained<Chain, Policy, Clip<GlobalNorm>>;
 using Both = Clipped<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>, DataParallel<2>>>;
 
-bool about_norms(const Instruction& line) { return line.op == ListOp::norm || line.op == ListOp::clip || line.bucket == norm_bucket; }
+auto about_norms(const Program& p) {
+  return [&p](const Instruction& line) { return line.op == ListOp::norm || line.op == ListOp::clip || p.moves(line, Purpose::norm); };
+}
 /// Reductions of the norm over an axis, starts and waits, in all lists.
 int over(const Program& p, Axis a) {
   int n = 0;
-  for (int i = 0; i < p.lists[p.roles - 1].end; ++i) n += p.instructions[i].bucket == norm_bucket && p.instructions[i].axis == a ? 1 : 0;
+  for (int i = 0; i < p.lists[p.roles - 1].end; ++i) n += p.moves(p.instructions[i], Purpose::norm) && p.instructions[i].axis == a ? 1 : 0;
   return n;
 }
 
@@ -51,7 +53,7 @@ TEST_CASE("any one line about the norm that is missing or stands twice is found"
   int changed = 0;
   for (auto& list : copy.lists)
     for (std::size_t i = 0; i < list.size(); ++i) {
-      if (!about_norms(list[i])) continue;
+      if (!about_norms(Both::training)(list[i])) continue;
       CAPTURE(i);
       const Instruction line = list[i];
       list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
@@ -105,7 +107,7 @@ TEST_CASE("a norm that is reduced before it is summed, taken without a sum, or n
 TEST_CASE("a plan that does not clip has no such lines") {
   const Program& p = training_of<Trained<Chain, Sharded<2>>>();
   CHECK_FALSE(p.clips);
-  CHECK(std::none_of(p.instructions, p.instructions + p.lists[0].end, about_norms));
+  CHECK(std::none_of(p.instructions, p.instructions + p.lists[0].end, about_norms(p)));
   CHECK(check_clipping(p).ok());
 }
 
@@ -127,7 +129,7 @@ TEST_CASE("reductions of a norm follow one another, and a step that is skipped i
   const auto refused = [&] { return std::string{check_clipping(copy.view()).sentence().view()}; };
   CHECK(refused().empty());
   for (std::size_t i = 0; i + 1 < list.size(); ++i) {
-    const bool between = list[i].op == ListOp::reduce_wait && list[i].bucket == norm_bucket && list[i + 1].op == ListOp::reduce_start;
+    const bool between = list[i].op == ListOp::reduce_wait && Two::training.moves(list[i], Purpose::norm) && list[i + 1].op == ListOp::reduce_start;
     const bool decided = list[i].op == ListOp::skip;
     if (!between && !decided) continue;
     std::swap(list[i], list[i + 1]);

@@ -66,6 +66,7 @@ TEST_CASE("each number of a collective is compared") {
   CHECK(refused_for(with_gradient(p, sum, [](Collective& c) { c.accumulates = true; }), noted, "whether a collective is added"));
   CHECK(refused_for(with_gradient(p, sum, [](Collective& c) { c.slices = 2; }), noted, "the number of slices of a collective"));
   CHECK(refused_for(with_gradient(p, sum, [](Collective& c) { ++c.payload; }), noted, "the payload of a collective"));
+  CHECK(refused_for(with_gradient(p, sum, [](Collective& c) { c.order = SumOrder::any; }), noted, "the order of a sum over ranks"));
   CHECK(refused_for(with(p, Purpose::loss, sum, [](Collective& c) { ++c.elements; }), noted, "the number of elements"));
   CHECK(refused_for(with(SplitSlices::training, Purpose::norm, sum, [](Collective& c) { --c.elements; }), noted, "the number of elements"));
   CHECK(refused_for(with(SplitSlices::training, Purpose::value, sum, [](Collective& c) { --c.payload; }), noted, "the payload"));

@@ -19,15 +19,20 @@ namespace {
 constexpr auto flows = Code{'S', 17};
 using Lines = std::vector<Instruction>;
 
+/// Lines of an operation: of all or of one bucket, or those that move something for a purpose.
 struct Line {
   ListOp op;
   int bucket = -1;
   Axis axis = Axis::data;
+  const Program* p = nullptr;
+  Purpose purpose = Purpose::gradient;
   bool operator()(const Instruction& line) const {
     const bool reduces = op == ListOp::reduce_start || op == ListOp::reduce_wait;
-    return line.op == op && (bucket == -1 || line.bucket == bucket) && (!reduces || line.axis == axis);
+    if (line.op != op || (reduces && line.axis != axis)) return false;
+    return p != nullptr ? p->moves(line, purpose) : bucket == -1 || line.bucket == bucket;
   }
 };
+Line of(Purpose purpose, const Program& p, ListOp op, Axis axis) { return {op, -1, axis, &p, purpose}; }
 std::ptrdiff_t find(const Lines& list, const Line& wanted) {
   const auto at = std::find_if(list.begin(), list.end(), wanted);
   REQUIRE(at != list.end());
@@ -49,6 +54,17 @@ Diagnosis inserted(const Program& p, int role, const Instruction& line, const Li
   Lines& list = copy.lists[static_cast<std::size_t>(role)];
   list.insert(list.begin() + find(list, before), line);
   return followed(copy.view());
+}
+/// A line that moves the loss along another axis than its collective.
+Instruction line_of_loss(const Program& p, ListOp op, Axis axis) {
+  int number = 0;
+  while (p.collectives[number].purpose != Purpose::loss) ++number;
+  Instruction line;
+  line.op = op;
+  line.when = When::reporting;
+  line.axis = axis;
+  line.collective = static_cast<std::int16_t>(number);
+  return line;
 }
 Instruction line_of(ListOp op, int bucket) {
   Instruction line;
@@ -75,8 +91,9 @@ TEST_CASE("a reduction is of what is made, over an axis along which it is a term
   CHECK(refused_for(followed(early.view()), flows, "device 0 reduces the gradients of bucket 0 before all of them are made, over axis data"));
   CHECK(refused_for(behind(Bare::training, 0, {ListOp::reduce_wait, 0, axis::shard}, {ListOp::reduce_start, 0}), flows,
                     " while another of its reductions is under way, over axis data"));
-  CHECK(refused_for(behind(Bare::training, 0, {ListOp::reduce_start, loss_bucket, axis::data}, {ListOp::reduce_wait, loss_bucket, axis::data}), flows,
-                    "device 0 reduces the loss, or waits for it, without a start over axis data"));
+  CHECK(refused_for(behind(Bare::training, 0, of(Purpose::loss, Bare::training, ListOp::reduce_start, axis::data),
+                           of(Purpose::loss, Bare::training, ListOp::reduce_wait, axis::data)),
+                    flows, "device 0 reduces the loss, or waits for it, without a start over axis data"));
   CHECK(refused_for(behind(Trained<Chain, Single>::training, 0, {ListOp::backward}, {ListOp::step}), flows,
                     "device 0 steps the gradients of bucket 0 before all of them are made"));
 }
@@ -104,7 +121,7 @@ TEST_CASE("a sum over an axis along which ranks hold the same would count it sev
   REQUIRE(check(p).ok());
   CHECK(refused_for(inserted(p, 0, {ListOp::reduce_start, When::always, axis::tensor, -1, -1, -1, -1, 0}, {ListOp::step, 0}), flows,
                     "device 0 reduces the gradients of bucket 0, which is no term of a sum, over axis tensor"));
-  CHECK(refused_for(inserted(p, 0, {ListOp::reduce_start, When::reporting, axis::tensor, -1, -1, -1, -1, loss_bucket}, {ListOp::report}), flows,
+  CHECK(refused_for(inserted(p, 0, line_of_loss(p, ListOp::reduce_start, axis::tensor), {ListOp::report}), flows,
                     "device 0 reduces the loss, which is no term of a sum, over axis tensor"));
 }
 
@@ -130,7 +147,7 @@ TEST_CASE("the loss of all micro-batches is added up in the last one and whole w
   CHECK(refused_for(followed(copy.view()), flows, "device 0 adds up the loss in the forward of micro-batch 1, before that of micro-batch 0 is made"));
   CHECK(refused_for(behind(Trained<Chain, Single>::evaluation, 0, {ListOp::forward}, {ListOp::report}), flows,
                     "device 0 reports the loss before it is made"));
-  CHECK(refused_for(behind(Replicas::training, 0, {ListOp::reduce_wait, loss_bucket}, {ListOp::report}), flows,
+  CHECK(refused_for(behind(Replicas::training, 0, of(Purpose::loss, Replicas::training, ListOp::reduce_wait, axis::data), {ListOp::report}), flows,
                     "device 0 reports the loss, of which each rank still has a term along axis data"));
 }
 
@@ -152,7 +169,8 @@ TEST_CASE("norms and flags are found once, known to all, and acted on in order")
   CHECK(refused_for(behind(Whole::training, 0, {ListOp::skip}, {ListOp::clip}), flows,
                     "device 0 clips before it knows whether to skip: a norm of what overflows is no number"));
   const Program& p = SplitSlices::training;
-  CHECK(refused_for(behind(p, 0, {ListOp::reduce_start, norm_bucket, axis::shard}, {ListOp::reduce_wait, norm_bucket, axis::shard}), flows,
+  const auto of_norm = [&](ListOp op) { return of(Purpose::norm, p, op, axis::shard); };
+  CHECK(refused_for(behind(p, 0, of_norm(ListOp::reduce_start), of_norm(ListOp::reduce_wait)), flows,
                     "device 0 reduces the norm or flag, or waits for it, without a start over axis shard"));
   CHECK(refused_for(inserted(Replicas::training, 0, line_of(ListOp::norm, -1), {ListOp::step, 0}), flows,
                     "device 0 looks at its gradients another time"));

@@ -21,11 +21,13 @@ template <class Policy, class... Options> using Scaled = Trained<Chain, Policy, 
 using Products = Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>, DataParallel<2>>;
 using Both = Scaled<Products>;
 
-bool about_the_flag(const Instruction& line) { return line.op == ListOp::unscale || line.op == ListOp::skip || line.bucket == norm_bucket; }
+auto about_the_flag(const Program& p) {
+  return [&p](const Instruction& line) { return line.op == ListOp::unscale || line.op == ListOp::skip || p.moves(line, Purpose::norm); };
+}
 /// Reductions of the flag over an axis, starts and waits, in all lists.
 int over(const Program& p, Axis a) {
   return static_cast<int>(std::count_if(p.instructions, p.instructions + p.lists[p.roles - 1].end,
-                                        [&](const Instruction& line) { return line.bucket == norm_bucket && line.axis == a; }));
+                                        [&](const Instruction& line) { return p.moves(line, Purpose::norm) && line.axis == a; }));
 }
 std::ptrdiff_t line_of(const std::vector<Instruction>& list, ListOp op) {
   return std::find_if(list.begin(), list.end(), [&](const Instruction& line) { return line.op == op; }) - list.begin();
@@ -63,7 +65,7 @@ TEST_CASE("any one line about the flag that is missing or stands twice is found,
     int changed = 0;
     for (auto& list : copy.lists)
       for (std::size_t i = 0; i < list.size(); ++i) {
-        if (!about_the_flag(list[i])) continue;
+        if (!about_the_flag(*p)(list[i])) continue;
         CAPTURE(i);
         const Instruction line = list[i];
         list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
@@ -114,7 +116,7 @@ TEST_CASE("a flag that is found before the last backward or the last transfer is
 TEST_CASE("a plan that does not scale its loss has no such lines; one that does is another program") {
   const Program& p = training_of<Trained<Chain, Products>>();
   CHECK_FALSE(p.scales_loss);
-  CHECK(std::none_of(p.instructions, p.instructions + p.lists[p.roles - 1].end, about_the_flag));
+  CHECK(std::none_of(p.instructions, p.instructions + p.lists[p.roles - 1].end, about_the_flag(p)));
   CHECK(check_loss_scaling(p).ok());
   CHECK(program_hash(p) != program_hash(training_of<Both>()));
   Program changed = training_of<Both>();

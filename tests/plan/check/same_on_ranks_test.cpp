@@ -23,11 +23,12 @@ template <class Change> Diagnosis with_entry(const Program& p, BodyOp what, Chan
   FAIL("no such entry");
   return {};
 }
-template <class Change> Diagnosis with_line(const Program& p, ListOp op, int bucket, Change change) {
+/// The first line of an operation that moves a bucket, or something in none.
+template <class Change> Diagnosis with_line(const Program& p, ListOp op, int bucket, Change change, Purpose purpose = Purpose::gradient) {
   Copy copy{p};
   for (auto& list : copy.lists)
     for (Instruction& line : list)
-      if (line.op == op && line.bucket == bucket) {
+      if (line.op == op && (purpose == Purpose::gradient ? line.bucket == bucket : p.moves(line, purpose))) {
         change(line);
         return check_same_on_ranks(copy.view());
       }
@@ -71,15 +72,17 @@ TEST_CASE("of the lists, norms and flags alone are reduced over stages") {
   const auto along = [](Axis axis) { return [axis](Instruction& line) { line.axis = axis; }; };
   CHECK(refused_for(with_line(SplitSlices::training, ListOp::reduce_start, 0, along(axis::stage)), same,
                     " over axis stage, of 2 ranks, but only norms and flags are reduced over stages"));
-  CHECK(refused_for(with_line(SplitSlices::training, ListOp::reduce_wait, loss_bucket, along(axis::stage)), same, " over axis stage, of 2 ranks"));
-  CHECK(with_line(SplitSlices::training, ListOp::reduce_start, norm_bucket, along(axis::stage)).ok());
+  CHECK(refused_for(with_line(SplitSlices::training, ListOp::reduce_wait, -1, along(axis::stage), Purpose::loss), same,
+                    " over axis stage, of 2 ranks"));
+  CHECK(with_line(SplitSlices::training, ListOp::reduce_start, -1, along(axis::stage), Purpose::norm).ok());
   CHECK(refused_for(with_line(Replicas::training, ListOp::reduce_wait, 0, along(axis::stage)), same, " over axis stage, of 1 ranks"));
 }
 
 TEST_CASE("lines of the loss run where it is reported, and all others always") {
   const auto on = [](When when) { return [when](Instruction& line) { line.when = when; }; };
-  CHECK(
-      refused_for(with_line(Replicas::training, ListOp::report, loss_bucket, on(When::always)), same, " of the loss always, but what it waits for"));
+  CHECK(refused_for(with_line(Replicas::training, ListOp::report, -1, on(When::always)), same, " of the loss always, but what it waits for"));
+  CHECK(refused_for(with_line(Replicas::training, ListOp::reduce_start, -1, on(When::always), Purpose::loss), same, " of the loss always"));
+  CHECK(refused_for(with_line(SplitSlices::training, ListOp::reduce_start, -1, on(When::reporting), Purpose::norm), same, "on a condition, but"));
   CHECK(refused_for(with_line(Replicas::training, ListOp::step, 0, on(When::reporting)), same, "on a condition, but what it waits for"));
   CHECK(refused_for(with_line(InTurns::training, ListOp::send_start, -1, on(When::reporting)), same, "on a condition, but what it waits for"));
   CHECK(refused_for(with_line(InTurns::training, ListOp::forward, -1, on(of_a_rank)), same, "on a condition, but what it waits for"));

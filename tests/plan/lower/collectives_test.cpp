@@ -36,10 +36,10 @@ TEST_CASE("of a bucket come its reductions, innermost first, and its gather; the
   FlatBucket buckets[3];
   const CollectiveNumbers trains{layout, slices, {buckets, 3, 0}, true, true};
   CHECK((trains.reduction(1, axis::shard) == 3 && trains.reduction(1, axis::data) == 4 && trains.gather(1) == 5));
-  CHECK((trains.reduction(loss_bucket, axis::shard) == 9 && trains.reduction(loss_bucket, axis::data) == 10));
-  CHECK((trains.reduction(norm_bucket, axis::shard) == 11 && trains.count == 12));
+  CHECK((trains.of_loss(axis::shard) == 9 && trains.of_loss(axis::data) == 10));
+  CHECK((trains.of_norm(axis::shard) == 11 && trains.count == 12));
   const CollectiveNumbers evaluates{layout, slices, {buckets, 3, 0}, false, true};
-  CHECK((evaluates.gather(2) == 2 && evaluates.reduction(loss_bucket, axis::data) == 4 && evaluates.count == 5));  // no gradient, no norm
+  CHECK((evaluates.gather(2) == 2 && evaluates.of_loss(axis::data) == 4 && evaluates.count == 5));  // no gradient, no norm
   slices.parameters = false;
   CHECK(CollectiveNumbers{layout, slices, {buckets, 3, 0}, true, false}.count == 11);
   CHECK(CollectiveNumbers{layout, slices, {buckets, 3, 0}, false, false}.count == 2);  // what was gathered after the step is there
@@ -80,6 +80,18 @@ TEST_CASE("the loss is summed behind the terms of the grains, the norm with a fl
   static_assert(loss.target.begin == P::training.batch.rank_grains());
   static_assert(norm.target.region == RegionKind::norms && norm.elements == 2 && norm.payload == 2);
   CHECK(norm.kind == CollectiveKind::all_reduce);
+}
+
+TEST_CASE("sums over ranks follow the tree where sums over grains do, and where a model is only applied; a gather has no order") {
+  using Tree = Of<Sharded<2>>;
+  using Rounds = Of<Sharded<2>, Accumulate<2>>;
+  static_assert(Tree::training.batch.tree && !Rounds::training.batch.tree);
+  for (const Purpose sum : {Purpose::gradient, Purpose::loss}) {
+    CHECK(find(Tree::training, sum, axis::shard).order == SumOrder::tree);
+    CHECK(find(Rounds::training, sum, axis::shard).order == SumOrder::any);
+  }
+  CHECK(find(Rounds::evaluation, Purpose::loss, axis::shard).order == SumOrder::tree);
+  CHECK(find(Tree::training, Purpose::parameters, axis::shard).order == SumOrder::any);
 }
 
 TEST_CASE("each collective of the table is named by a line or an entry") {

@@ -49,10 +49,19 @@ TEST_CASE("a transfer has the elements of its value, and a gradient float32") {
   CHECK(program.type_of(sent) == ElementType::float32);
 }
 
-TEST_CASE("an instruction names nothing until it is filled in, and the loss is no bucket of gradients") {
+TEST_CASE("an instruction names nothing until it is filled in; one of no bucket moves what its collective is for") {
   constexpr Instruction line;
   static_assert(line.chunk == -1 && line.micro_batch == -1 && line.transfer == -1 && line.peer == -1 && line.bucket == -1 && line.token == -1);
   static_assert(line.when == When::always);
-  static_assert(loss_bucket != line.bucket && loss_bucket < 0);
+  Collective loss;
+  loss.purpose = Purpose::loss;
+  Program p;
+  p.collectives = &loss;
+  CHECK_FALSE(p.moves(line, Purpose::loss));
+  Instruction moving;
+  moving.collective = 0;
+  CHECK((p.moves(moving, Purpose::loss) && !p.moves(moving, Purpose::norm)));
+  moving.bucket = 0;  // a bucket says what it is
+  CHECK_FALSE(p.moves(moving, Purpose::loss));
   CHECK(IndexRange{3, 7}.count() == 4);
 }

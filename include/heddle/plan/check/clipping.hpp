@@ -5,6 +5,7 @@
 #pragma once
 
 #include "heddle/core/rule.hpp"
+#include "heddle/plan/check/restated.hpp"
 #include "heddle/plan/program/program.hpp"
 
 namespace heddle::plan_room {
@@ -51,7 +52,7 @@ struct FactWalk {
     const bool reduces = line.op == ListOp::reduce_start || line.op == ListOp::reduce_wait;
     if (found && reduces && line.bucket >= 0) return {words.early, name_of(line.axis)};
     if (found && (computes(line.op) || line.transfer >= 0)) return {words.unfinished, ""};
-    if (reduces && line.bucket == norm_bucket) {
+    if (reduces && p.moves(line, Purpose::norm)) {
       if (!found) return {words.unmade_over, name_of(line.axis)};
       const bool starts = line.op == ListOp::reduce_start;
       if (in_flight != (starts ? -1 : a)) mixed = a;
@@ -73,7 +74,7 @@ struct FactWalk {
     known = true;
     for (int k = 0; k < p.mesh.count; ++k) {
       const Axis axis = p.mesh.axes[k];
-      const int wanted = p.reduces_norm_along(axis) ? 1 : 0;
+      const int wanted = norm_is_term_along(p, axis) ? 1 : 0;
       const int a = static_cast<int>(axis);
       if (started[a] < wanted || waited[a] < wanted) return {words.partial_over, name_of(axis)};
       if (started[a] > wanted || waited[a] > wanted) return {words.several_over, name_of(axis)};

@@ -20,13 +20,16 @@ namespace heddle::plan_room {
 struct FollowingCollective {
   const Program& p;
 
-  [[nodiscard]] constexpr Collective of(const Instruction& line) const { return of_bucket(line.bucket, line.axis, line.op >= ListOp::gather_start); }
+  [[nodiscard]] constexpr Collective of(const Instruction& line) const {
+    return line.bucket < 0 ? of_ranks(line) : of_bucket(line.bucket, line.axis, line.op >= ListOp::gather_start);
+  }
   [[nodiscard]] constexpr Collective of(const Entry& entry) const {
     const bool gathers = entry.what == BodyOp::gather_start || entry.what == BodyOp::gather_wait;
     if (!converts(entry.what) && entry.what != BodyOp::reduce_parameter && entry.what != BodyOp::reduce_phase)
       return of_bucket(entry.bucket, entry.axis, gathers);
     Collective c;
     c.axis = entry.axis;
+    if (entry.what != BodyOp::gather_value) c.order = order_of_sums(p);
     if (entry.what == BodyOp::reduce_parameter) return of_parameter(entry, c);
     if (entry.what == BodyOp::reduce_phase) {
       c.purpose = Purpose::phase;
@@ -77,17 +80,21 @@ struct FollowingCollective {
     c.source = c.target;
     return c;
   }
+  /// What says that it is the loss is where a report reads the loss, and all else is the norm: whether that is what is due, S17 says.
+  [[nodiscard]] constexpr Collective of_ranks(const Instruction& line) const {
+    const bool loss = p.moves(line, Purpose::loss);
+    Collective c;
+    c.axis = line.axis;
+    c.order = order_of_sums(p);
+    c.purpose = loss ? Purpose::loss : Purpose::norm;
+    c.source.region = c.target.region = loss ? RegionKind::losses : RegionKind::norms;
+    c.source.begin = c.target.begin = loss ? grains_of_step(p.batch) : 0;  // behind the terms of the grains
+    c.elements = c.payload = loss ? 1 : floats_of_norm(p);
+    return c;
+  }
   [[nodiscard]] constexpr Collective of_bucket(int bucket, Axis axis, bool gathers) const {
     Collective c;
     c.axis = axis;
-    if (bucket < 0) {
-      const bool loss = bucket == loss_bucket;
-      c.purpose = loss ? Purpose::loss : Purpose::norm;
-      c.source.region = c.target.region = loss ? RegionKind::losses : RegionKind::norms;
-      c.source.begin = c.target.begin = loss ? grains_of_step(p.batch) : 0;  // behind the terms of the grains
-      c.elements = c.payload = loss ? 1 : floats_of_norm(p);
-      return c;
-    }
     const FlatBucket& b = p.buckets[bucket];
     const Storage& kept = p.storage;
     c.elements = b.elements;
@@ -101,6 +108,7 @@ struct FollowingCollective {
       c.target = kept.parameters ? within(b.frozen ? RegionKind::thawed : RegionKind::gathered, b, !kept.keeps, b.begin, 0) : here;
       return c;
     }
+    c.order = order_of_sums(p);
     const int last = kept.gradients ? 0 : gradient_copies(p.batch) - 1;
     const Address here = within(RegionKind::gradients, b, false, b.begin, last);
     c.target = kept.gradients ? here : own_slice_in(here, b.elements);
@@ -141,7 +149,7 @@ template <class Started> struct CollectiveCheck {
     const bool reduces = line.op == ListOp::reduce_start || line.op == ListOp::reduce_wait;
     const bool gathers = line.op == ListOp::gather_start || line.op == ListOp::gather_wait;
     if (!reduces && !gathers) return;
-    if (line.bucket < 0) return compare(line.collective, following.of(line));
+    if (line.bucket < 0) return is_there(line.collective) ? compare(line.collective, following.of(line)) : void();
     of_bucket(line, gathers, line.op == ListOp::reduce_wait || line.op == ListOp::gather_wait);
   }
   constexpr void entry(const Entry& entry) {
@@ -160,14 +168,19 @@ template <class Started> struct CollectiveCheck {
     if (fault.ok() && waits) fault = noted_otherwise<std::int64_t>("the collective that is waited for", "", number, begun - 1);
     begun = number + 1;
   }
+  constexpr bool is_there(int number) {
+    if (number >= 0 && number < p.collective_count) return true;
+    fault = noted_otherwise<std::int64_t>("the number of collectives", "", p.collective_count, number + 1);
+    return false;
+  }
   constexpr void compare(int number, const Collective& follows) {
-    if (number < 0 || number >= p.collective_count)
-      return void(fault = noted_otherwise<std::int64_t>("the number of collectives", "", p.collective_count, number + 1));
+    if (!is_there(number)) return;
     const Collective& is = p.collectives[number];
     if (is == follows) return;  // numbers are looked at where one differs
     const NotedNumber numbers[] = {{"the kind of a collective", static_cast<int>(is.kind), static_cast<int>(follows.kind)},
                                    {"the purpose of a collective", static_cast<int>(is.purpose), static_cast<int>(follows.purpose)},
                                    {"the axis of a collective", static_cast<int>(is.axis), static_cast<int>(follows.axis)},
+                                   {"the order of a sum over ranks", static_cast<int>(is.order), static_cast<int>(follows.order)},
                                    {"whether a collective is added to what came before", is.accumulates, follows.accumulates},
                                    {"the number of slices of a collective", is.slices, follows.slices},
                                    {"the number of elements of a collective", is.elements, follows.elements},

@@ -56,9 +56,10 @@ constexpr void count_body(const Program& p, const IndexRange& body, BucketCounts
   }
 }
 
-constexpr void count_line(const Instruction& line, BucketCounts* counts, BucketCounts& loss) {
-  if (line.bucket < 0 && line.bucket != loss_bucket) return;
-  BucketCounts& bucket = line.bucket == loss_bucket ? loss : counts[line.bucket];
+constexpr void count_line(const Program& p, const Instruction& line, BucketCounts* counts, BucketCounts& loss) {
+  const bool of_loss = line.op == ListOp::report || p.moves(line, Purpose::loss);
+  if (line.bucket < 0 && !of_loss) return;
+  BucketCounts& bucket = of_loss ? loss : counts[line.bucket];
   if (line.op == ListOp::reduce_start) bucket.start(line.axis, 1);
   if (line.op == ListOp::reduce_wait) bucket.wait(line.axis, bucket.steps == 0 ? 1 : 0);
   if (line.op == ListOp::step || line.op == ListOp::report) ++bucket.steps;
@@ -73,7 +74,7 @@ constexpr void count_reductions(const Program& p, BucketCounts* counts, BucketCo
     count_body(p, p.backward_bodies[c], counts);
     if (p.splits_backward) count_body(p, p.weight_bodies[c], counts);
   }
-  for (int i = first_closing; i > 0; i = after[i - 1]) count_line(p.instructions[i - 1], counts, loss);
+  for (int i = first_closing; i > 0; i = after[i - 1]) count_line(p, p.instructions[i - 1], counts, loss);
 }
 
 /// How often a bucket is reduced over an axis in one step: once, or in every backward where the gradient passes through a ring.

@@ -57,7 +57,7 @@ struct GradientFlow {
   constexpr void refuse_along(int bucket, std::string_view why, int axis) {
     refuse() << " reduces ";
     if (bucket >= 0) fault << "the gradients of bucket " << bucket;
-    fault << (bucket == loss_bucket ? "the loss" : bucket == norm_bucket ? "the norm or flag" : "") << why << name_of(static_cast<Axis>(axis)) << fix;
+    fault << (bucket == the_loss ? "the loss" : bucket == the_norm ? "the norm or flag" : "") << why << name_of(static_cast<Axis>(axis)) << fix;
   }
 
   // ---- one device
@@ -102,8 +102,8 @@ struct GradientFlow {
       case ListOp::receive_wait:
         if (line.transfer >= 0 && p.transfers[line.transfer].use >= 0) tied_transfer(line.op, p.transfers[line.transfer]);
         return;
-      case ListOp::reduce_start: return start(b, static_cast<int>(line.axis));
-      case ListOp::reduce_wait: return wait(b, static_cast<int>(line.axis));
+      case ListOp::reduce_start: return start(summed(line), static_cast<int>(line.axis));
+      case ListOp::reduce_wait: return wait(summed(line), static_cast<int>(line.axis));
       case ListOp::report: return report();
       case ListOp::step: return step(b);
       case ListOp::gather_start: return gather(b, 0);
@@ -181,15 +181,19 @@ struct GradientFlow {
   }
 
   // ---- sums over ranks
-  [[nodiscard]] constexpr FlowSum& sum_of(int bucket) { return bucket == loss_bucket ? loss : bucket == norm_bucket ? norm : buckets[bucket].sum; }
+  static constexpr int the_loss = -1, the_norm = -2;  // beside the buckets
+  [[nodiscard]] constexpr int summed(const Instruction& line) const {
+    return line.bucket >= 0 ? line.bucket : p.moves(line, Purpose::loss) ? the_loss : the_norm;
+  }
+  [[nodiscard]] constexpr FlowSum& sum_of(int bucket) { return bucket == the_loss ? loss : bucket == the_norm ? norm : buckets[bucket].sum; }
   constexpr void start(int b, int axis) {
     FlowSum& sum = sum_of(b);
     if (b >= 0 && p.buckets[b].role != role) return refuse(" reduces ", b, ", which is another device's");
     if (b >= 0 && buckets[b].left > 0) return refuse_along(b, " before all of them are made, over axis ", axis);
     if (b >= 0 && (buckets[b].steps > 0 || buckets[b].looked_at || buckets[b].tied))
       return refuse_along(b, " after their norm, sum or step, over axis ", axis);
-    if (b == loss_bucket && !loss_made) return refuse_along(b, " before it is made, over axis ", axis);
-    if (b == norm_bucket && !found) return refuse_along(b, " before it is found, over axis ", axis);
+    if (b == the_loss && !loss_made) return refuse_along(b, " before it is made, over axis ", axis);
+    if (b == the_norm && !found) return refuse_along(b, " before it is found, over axis ", axis);
     if (sum.moving >= 0) return refuse_along(b, " while another of its reductions is under way, over axis ", axis);
     if (!sum.along_axis(axis)) return refuse_along(b, ", which is no term of a sum, over axis ", axis);
     const int sliced = static_cast<int>(p.storage.axis);

@@ -120,7 +120,7 @@ template <class Passes, class Tokens, class Chain, class Firsts> struct LineChec
   }
   /// A line about a bucket, or about the loss, stands behind the last compute that adds to it.
   constexpr bool all_made(int role, const Instruction& line) {
-    const bool loss = line.bucket == loss_bucket;
+    const bool loss = line.op == ListOp::report || p.moves(line, Purpose::loss);
     if (line.bucket < 0 && !loss) return true;
     for (int c = loss ? p.chunks - 1 : 0; c < p.chunks; ++c) {
       if (!loss && (p.device_of_chunk[c] != role || p.buckets[line.bucket].lowest_node >= p.first_node[c + 1] ||

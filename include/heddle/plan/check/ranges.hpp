@@ -112,10 +112,10 @@ struct RangeCheck {
       return;
     const bool reduces = op == ListOp::reduce_start || op == ListOp::reduce_wait;
     const bool of_bucket = op == ListOp::step || op == ListOp::gather_start || op == ListOp::gather_wait || op == ListOp::tie;
-    const bool must = of_bucket || (reduces && line.bucket == -1);
     const bool starts_or_waits = reduces || op == ListOp::gather_start || op == ListOp::gather_wait;
     if (starts_or_waits && !is_in(where, "collective", line.collective, p.collective_count)) return;
-    is_in(where, "bucket", line.bucket, p.bucket_count, must ? 0 : norm_bucket);
+    const bool of_gradients = reduces && !p.moves(line, Purpose::loss) && !p.moves(line, Purpose::norm);
+    is_in(where, "bucket", line.bucket, p.bucket_count, of_bucket || of_gradients ? 0 : -1);
   }
   constexpr void entry(const Entry& entry, int kind, int chunk, int number) {
     const Where where{"entry ", number, kinds[kind], chunk};

@@ -29,6 +29,16 @@ namespace heddle::plan_room {
   return p.clips ? p.unit_count + flags : flags;
 }
 
+/// The axes whose ranks hold other gradients when they look at them, so that each has a term of the norm: stages, tensor ranks, and the ranks that
+/// step slices. Of Sharded<2> axis shard.
+[[nodiscard]] constexpr bool norm_is_term_along(const Program& p, Axis axis) {
+  if (p.mesh.size(axis) == 1) return false;
+  return axis == Axis::tensor || axis == Axis::stage || (p.storage.parts > 1 && axis == p.storage.axis);
+}
+
+/// The order in which ranks are to add: that of the grains in training; outputs always have the bits of the tree.
+[[nodiscard]] constexpr SumOrder order_of_sums(const Program& p) { return p.training && !p.batch.tree ? SumOrder::any : SumOrder::tree; }
+
 /// Parameters of which a layer's backward makes gradients: all that it has, or none if it is frozen. Linear<4, 3> has 2, Frozen<Linear<4, 3>> none.
 [[nodiscard]] constexpr int gradients_of(const Node& node) { return node.frozen_count == 0 ? node.parameter_count : 0; }
 

@@ -51,10 +51,10 @@ namespace heddle::plan_room {
 
 /// S16 of the lists: computes, transfers and steps always run; what belongs to the loss runs if it is asked for, and then all of it.
 [[nodiscard]] constexpr Diagnosis check_same_on_ranks(const Program& p, int role, const Instruction& line, int at) {
-  const bool of_loss = line.bucket == loss_bucket;
+  const bool of_loss = line.op == ListOp::report || p.moves(line, Purpose::loss);
   if (of_loss ? line.when == When::reporting : line.when == When::always) {
     const bool reduces = line.op == ListOp::reduce_start || line.op == ListOp::reduce_wait;
-    const bool at_the_end = line.bucket == norm_bucket && line.axis == Axis::stage && p.mesh.size(Axis::stage) > 1;
+    const bool at_the_end = p.moves(line, Purpose::norm) && line.axis == Axis::stage && p.mesh.size(Axis::stage) > 1;
     if (!reduces || within_one_role(p.mesh, line.axis) || at_the_end) return {};
     return Diagnosis{Code{'S', 16}, ""} << "device " << role << " reduces at line " << at << " over axis " << name_of(line.axis) << ", of "
                                         << p.mesh.size(line.axis)
@@ -84,7 +84,7 @@ namespace heddle::plan_room {
         chain = after[i];
       }
       const Instruction& line = p.instructions[i];
-      if (line.bucket == -1 && line.when == When::always) continue;
+      if (line.bucket == -1 && line.collective < 0 && line.when == When::always && line.op != ListOp::report) continue;
       if (const Diagnosis found = check_same_on_ranks(p, r, line, i - p.lists[r].begin); !found.ok()) return found;
     }
   return {};

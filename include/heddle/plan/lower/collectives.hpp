@@ -18,6 +18,13 @@ struct CutBuckets {
   int frozen = 0;
 };
 
+/// The axes along which ranks hold different parameters and gradients: a sum of squares and a flag are partial along these and no others.
+[[nodiscard]] constexpr bool reduces_norm_along(Axis a, const Mesh& mesh, const Storage& storage) {
+  if (mesh.size(a) == 1) return false;
+  return a == Axis::stage || a == Axis::tensor || (a == storage.axis && storage.parts > 1);
+}
+inline constexpr Axis norm_axes[] = {Axis::data, Axis::shard, Axis::tensor, Axis::stage};
+
 /// Which collective has which number. Bucket by bucket come the reductions along the axes that split the batch and a gather, then the loss along the
 /// same axes, the norm, and gathers of what is not trained. With two such axes and slices bucket 1 has the reductions 3 and 4 and the gather 5.
 struct CollectiveNumbers {
@@ -51,15 +58,20 @@ struct CollectiveNumbers {
     return first;
   }
   [[nodiscard]] constexpr std::int16_t reduction(int bucket, Axis a) const {
-    const int k = static_cast<int>(a);
-    return static_cast<std::int16_t>(bucket == loss_bucket   ? loss + along[k]
-                                     : bucket == norm_bucket ? norm + norm_along[k]
-                                                             : first_of(bucket) + along[k]);
+    return static_cast<std::int16_t>(first_of(bucket) + along[static_cast<int>(a)]);
   }
+  [[nodiscard]] constexpr std::int16_t of_loss(Axis a) const { return static_cast<std::int16_t>(loss + along[static_cast<int>(a)]); }
+  [[nodiscard]] constexpr std::int16_t of_norm(Axis a) const { return static_cast<std::int16_t>(norm + norm_along[static_cast<int>(a)]); }
   [[nodiscard]] constexpr std::int16_t gather(int bucket) const {
     return static_cast<std::int16_t>(bucket < bucket_count ? first_of(bucket) + each - 1 : frozen + bucket - bucket_count);
   }
 };
+
+/// Sums over ranks go on where those over grains end: a batch whose grains are added along the fixed tree asks the same of ranks. So do outputs,
+/// which have the same bits in every layout of one split, whatever the batch.
+[[nodiscard]] constexpr SumOrder order_of(const BatchDivision& batch, bool training) {
+  return batch.tree || !training ? SumOrder::tree : SumOrder::any;
+}
 
 /// Writes what stands in front of the collectives of values.
 /// Linear<16, 16> in 2 slices has a reduce-scatter of 1,024 elements and a gather of as many, each rank with 512 of them.
@@ -91,9 +103,10 @@ struct UnitCollectives {
 
  private:
   [[nodiscard]] constexpr bool splits(Axis a) const { return layout.batch_split[static_cast<int>(a)] && layout.mesh.size(a) > 1; }
-  static constexpr void whole(Purpose purpose, Axis a, RegionKind region, std::int64_t begin, std::int64_t elements, Collective& c) {
+  constexpr void whole(Purpose purpose, Axis a, RegionKind region, std::int64_t begin, std::int64_t elements, Collective& c) const {
     c.purpose = purpose;
     c.axis = a;
+    c.order = order_of(batch, training);
     c.target.region = region;
     c.target.begin = begin;
     c.source = c.target;
@@ -115,6 +128,7 @@ struct UnitCollectives {
   /// Along the axis that slices units a whole is reduced to slices, along another one slices are reduced.
   constexpr void gradient(const FlatBucket& b, Axis a, Collective& c) const {
     c.axis = a;
+    c.order = order_of(batch, training);
     c.payload = b.payload;
     slice(RegionKind::gradients, storage.gradients ? 0 : last_level, b.begin, storage.gradients, b.elements, c.target);
     if (storage.parts == 1 || a != storage.axis) {

@@ -185,10 +185,8 @@ template <class Work> struct Emitter {
     Instruction line;
     line.op = in.scales_loss ? ListOp::unscale : ListOp::norm;
     append(role, line);
-    line.bucket = norm_bucket;
     for (const Axis a : norm_axes)
-      if (reduces_norm_along(a, in.layout.mesh, in.storage)) reduce_along(role, line, a, true);
-    line.bucket = -1;
+      if (reduces_norm_along(a, in.layout.mesh, in.storage)) reduce_along(role, line, a, in.numbers.of_norm(a), true);
     line.op = ListOp::skip;
     if (in.scales_loss) append(role, line);
     line.op = ListOp::clip;
@@ -196,9 +194,9 @@ template <class Work> struct Emitter {
     for (int b = 0; b < in.bucket_count; ++b)
       if (in.buckets[b].role == role && in.buckets[b].steps()) step(role, line_of(b));
   }
-  constexpr void reduce_along(int role, Instruction line, Axis a, bool starts) {
+  constexpr void reduce_along(int role, Instruction line, Axis a, std::int16_t collective, bool starts) {
     line.axis = a;
-    line.collective = in.numbers.reduction(line.bucket, a);
+    line.collective = collective;
     line.op = ListOp::reduce_start;
     if (starts) append(role, line);
     line.op = ListOp::reduce_wait;
@@ -213,21 +211,19 @@ template <class Work> struct Emitter {
   }
   constexpr void close_loss(int role) {
     Instruction line;
-    line.bucket = loss_bucket;
     line.when = When::reporting;
-    reduce(role, line, false);
+    for (const Axis a : batch_axes)
+      if (splits(a)) reduce_along(role, line, a, in.numbers.of_loss(a), true);
     line.op = ListOp::report;
     append(role, line);
   }
-  /// One reduction after another over the axes that split the batch, innermost first; `started`: the first START is in a body.
-  constexpr void reduce(int role, Instruction line, bool started) {
+  [[nodiscard]] constexpr bool splits(Axis a) const { return in.layout.batch_split[static_cast<int>(a)] && in.layout.mesh.size(a) > 1; }
+  /// Of a bucket, one reduction after another over the axes that split the batch, innermost first; `started`: the first START is in a body.
+  constexpr void reduce(int role, const Instruction& line, bool started) {
     for (const Axis a : batch_axes) {
-      if (!in.layout.batch_split[static_cast<int>(a)] || in.layout.mesh.size(a) == 1) continue;
-      if (in.storage.gradients && a == in.storage.axis && line.bucket != loss_bucket) {  // started and waited for in the backward bodies
-        started = false;
-        continue;
-      }
-      reduce_along(role, line, a, !started);
+      if (!splits(a)) continue;
+      if (!in.storage.gradients || a != in.storage.axis)  // else started and waited for in the backward bodies
+        reduce_along(role, line, a, in.numbers.reduction(line.bucket, a), !started);
       started = false;
     }
   }

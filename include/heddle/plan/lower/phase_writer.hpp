@@ -51,6 +51,7 @@ struct PhaseWriter {
       Entry& entry = append(BodyOp::reduce_phase);
       entry.axis = a;
       Collective& c = out.append_collective(entry, CollectiveKind::all_reduce, Purpose::phase);
+      c.order = order_of(in.batch, in.training);
       c.source = c.target = address_of(told);
       c.elements = c.payload = entry.features;
     }

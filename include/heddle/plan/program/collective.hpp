@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: plan. Collectives of a Program as data: what ranks sum or gather along an axis, for what, how much, from where to where.
 // Sees: mesh, plan/program/region.  Does not see: graph, policies, processes, threads.
-// In: numbers of the lowering.  Out: Collective, Address.
+// In: numbers of the lowering.  Out: Collective, Address, SumOrder.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,10 @@ namespace heddle::plan_room {
 
 /// What is done: a sum that every rank gets, a sum of which every rank gets a slice, slices that every rank gets whole.
 enum class CollectiveKind : std::uint8_t { all_reduce, reduce_scatter, all_gather };
+inline constexpr int collective_kinds = 3;
+
+/// In which order terms are added: along the fixed binary tree over the ranks, whose bits another layout has too, or in any.
+enum class SumOrder : std::uint8_t { any, tree };
 
 /// What it is done for.
 enum class Purpose : std::uint8_t {
@@ -43,6 +47,7 @@ struct Collective {
   CollectiveKind kind = CollectiveKind::all_reduce;
   Purpose purpose = Purpose::gradient;
   Axis axis = Axis::data;
+  SumOrder order = SumOrder::any;
   bool accumulates = false;  // later micro-batches get it at `arrived`, and an entry adds it to the target
   std::int16_t slices = 1;   // the payload is that of so many slices, of which the ranks of this group have one
   Address source{};          // what a rank gives; of an all-reduce the target
@@ -53,6 +58,10 @@ struct Collective {
   friend constexpr bool operator==(const Collective&, const Collective&) = default;
 
   [[nodiscard]] constexpr bool sums() const { return kind != CollectiveKind::all_gather; }
+  /// An entry of its own, which starts it and waits for it: at most one of these is under way on a rank. Others have START and WAIT.
+  [[nodiscard]] constexpr bool at_once() const {
+    return purpose == Purpose::value || purpose == Purpose::parameter_term || purpose == Purpose::phase;
+  }
   /// Passes round a ring.
   [[nodiscard]] constexpr int halves() const { return kind == CollectiveKind::all_reduce ? 2 : 1; }
 };

@@ -55,12 +55,11 @@ struct Instruction {
   std::int16_t micro_batch = -1;  // computes and transfers
   std::int16_t transfer = -1;     // sends and receives: number in Program::transfers
   std::int16_t peer = -1;         // sends and receives: role at the other end
-  std::int16_t bucket = -1;       // reductions, gathers and steps; loss_bucket is the loss, norm_bucket the norm and the flag
+  std::int16_t bucket = -1;       // reductions of gradients, gathers and steps
   std::int32_t token = -1;        // pairs START and WAIT within the role
   std::int32_t sequence = -1;     // k-th start of its channel in this step
   std::int16_t collective = -1;   // reductions and gathers: number in Program::collectives
 };
-inline constexpr std::int16_t loss_bucket = -2, norm_bucket = -3;
 
 /// Where a tensor lies: a fixed offset in the arena, or an offset in the slot that the micro-batch has in a pool: {3, 64} is byte 64 of it in pool 3.
 struct Place {
@@ -213,13 +212,7 @@ struct Storage {
   [[nodiscard]] constexpr bool gathers_after_step() const { return states && !parameters; }
 };
 
-/// The axes along which ranks hold different parameters and gradients: a sum of squares and a flag are partial along these and no others.
-[[nodiscard]] constexpr bool reduces_norm_along(Axis a, const Mesh& mesh, const Storage& storage) {
-  if (mesh.size(a) == 1) return false;
-  return a == Axis::stage || a == Axis::tensor || (a == storage.axis && storage.parts > 1);
-}
-inline constexpr Axis norm_axes[] = {Axis::data, Axis::shard, Axis::tensor, Axis::stage};
-/// Floats that are reduced along these before a step: squares of each unit, then the flag.
+/// Floats that ranks sum before a step: squares of each unit, then the flag.
 [[nodiscard]] constexpr int norm_floats(bool clips, bool scales_loss, int units) { return (clips ? units : 0) + (scales_loss ? 1 : 0); }
 
 /// Entries or lines of one list among all: begin 3 and end 7 are four of them, 3 to 6.
@@ -268,7 +261,7 @@ struct Program {
   int use_count = 0;
   bool clips = false;                            // by the norm of all gradients
   bool scales_loss = false;                      // what is not finite on any rank is stepped on none
-  const std::int16_t* bucket_of_node = nullptr;  // where units pass through rings: buckets are units
+  const std::int16_t* bucket_of_node = nullptr;  // where parameters or gradients pass through rings
   const ArenaMap* arenas = nullptr;              // by role
 
   /// What a compute runs.
@@ -278,7 +271,10 @@ struct Program {
   }
   [[nodiscard]] constexpr int loss_role() const { return device_of_chunk[chunks - 1]; }
   [[nodiscard]] constexpr int slot(int pool, int micro_batch) const { return slots[pool * batch.total_micro_batches() + micro_batch]; }
-  [[nodiscard]] constexpr bool reduces_norm_along(Axis a) const { return (clips || scales_loss) && plan_room::reduces_norm_along(a, mesh, storage); }
+  /// Whether a line moves what its collective is for, the loss or the norm: that is in no bucket.
+  [[nodiscard]] constexpr bool moves(const Instruction& line, Purpose purpose) const {
+    return line.bucket < 0 && line.collective >= 0 && collectives[line.collective].purpose == purpose;
+  }
   [[nodiscard]] constexpr int norm_floats() const { return plan_room::norm_floats(clips, scales_loss, unit_count); }
   /// Room for so many floats from one grain of a value to the next: its lines are full whatever its elements are.
   [[nodiscard]] constexpr std::int64_t grain_stride(std::int64_t features, ElementType type = ElementType::float32) const {

@@ -84,7 +84,7 @@ constexpr void add_address(Fnv& hash, const Address& a) { hash.add(a.region, a.a
 HEDDLE_COLD constexpr void add_collectives(Fnv& hash, const Program& p) {
   for (int i = 0; i < p.collective_count; ++i) {
     const Collective& c = p.collectives[i];
-    hash.add(c.kind, c.purpose, c.axis, c.accumulates, c.slices, c.elements, c.payload);
+    hash.add(c.kind, c.purpose, c.axis, c.order, c.accumulates, c.slices, c.elements, c.payload);
     for (const Address* end : {&c.source, &c.target, &c.arrived}) add_address(hash, *end);
   }
 }

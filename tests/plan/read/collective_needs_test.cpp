@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/plan/read/collective_needs.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "heddle/plan/read/each_collective.hpp"
+#include "plan/flow.hpp"
+
+using namespace heddle;
+using namespace heddle::tests;
+
+namespace {
+
+template <class P> constexpr CollectiveNeeds needs_of() { return collective_needs(P::training, P::evaluation); }
+/// Elements of the largest all-reduce, reduce-scatter and all-gather.
+std::vector<std::int64_t> largest(const AxisNeeds& along) { return {along.largest, along.largest + collective_kinds}; }
+
+}  // namespace
+
+TEST_CASE("what is asked along an axis is what the tables of both Programs have along it, and nothing else") {
+  for (const auto& [training, evaluation] :
+       {std::pair{&Replicas::training, &Replicas::evaluation}, std::pair{&InTurns::training, &InTurns::evaluation},
+        std::pair{&HalvedSlices::training, &HalvedSlices::evaluation}, std::pair{&SplitSlices::training, &SplitSlices::evaluation},
+        std::pair{&SplitHalves::training, &SplitHalves::evaluation}, std::pair{&TiedStages::training, &TiedStages::evaluation}}) {
+    const CollectiveNeeds needs = collective_needs(*training, *evaluation);
+    CollectiveNeeds seen;
+    for (const Program* p : {training, evaluation})
+      each_collective(*p, [&](int, const Collective& c, std::int64_t) {
+        AxisNeeds& along = seen.along[static_cast<int>(c.axis)];
+        std::int64_t& most = along.largest[static_cast<int>(c.kind)];
+        most = std::max(most, c.elements);
+        along.tree = along.tree || (c.sums() && c.order == SumOrder::tree);
+      });
+    for (int a = 0; a < axis_count; ++a) {
+      CAPTURE(a);
+      CHECK(largest(needs.along[a]) == largest(seen.along[a]));
+      CHECK(needs.along[a].tree == seen.along[a].tree);
+      CHECK(needs.along[a].any() == (*std::max_element(seen.along[a].largest, seen.along[a].largest + collective_kinds) > 0));
+    }
+  }
+}
+
+TEST_CASE("stages reduce nothing, unless the plan clips or scales its loss") {
+  CHECK_FALSE(needs_of<InTurns>().on(axis::stage).any());
+  constexpr AxisNeeds norm = needs_of<SplitSlices>().on(axis::stage);
+  static_assert(norm.largest_sum() == SplitSlices::training.norm_floats() && norm.under_way == 1);
+  CHECK(largest(norm) == std::vector<std::int64_t>{norm.largest_sum(), 0, 0});
+}
+
+TEST_CASE("an axis that no collective goes along asks for nothing, though ranks split the batch or layers along it") {
+  CHECK_FALSE(needs_of<Trained<Chain, DataParallel<1>>>().on(axis::data).any());
+  CHECK_FALSE(needs_of<Replicas>().on(axis::shard).any());
+}
+
+TEST_CASE("as many are under way as have START and WAIT, and one of those that are waited for at once") {
+  constexpr int buckets = SplitSlices::training.bucket_count;
+  constexpr CollectiveNeeds needs = needs_of<SplitSlices>();
+  CHECK(needs.on(axis::data).under_way == buckets + 1);       // gradients, the loss
+  CHECK(needs.on(axis::shard).under_way == 2 * buckets + 2);  // gathers, the norm
+  CHECK(needs.on(axis::tensor).under_way == 2);               // a value, the norm
+}
+
+TEST_CASE("sums of a plan that adds grains one after another may be taken in any order, those of an application not") {
+  using Rounds = Trained<Chain, DataParallel<2>, Accumulate<2>>;
+  static_assert(!Rounds::training.batch.tree);
+  CHECK_FALSE(collective_needs(Rounds::training, Rounds::training).on(axis::data).tree);
+  CHECK(collective_needs(Rounds::evaluation, Rounds::evaluation).on(axis::data).tree);
+  CHECK(needs_of<Replicas>().on(axis::data).tree);
+}
