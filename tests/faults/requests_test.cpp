@@ -142,7 +142,6 @@ template <class Visit> struct Numbers {
     for (int& size : l.mesh.sizes) visit("mesh.sizes", size);
     visit("mesh.count", l.mesh.count);
     for (bool& split : l.batch_split) visit("batch_split", split);
-    for (Placement& p : l.gradients) visit("gradients", p);
     visit("storage_axis", l.storage_axis);
     for (bool* what : {&l.sharding.parameters, &l.sharding.gradients, &l.sharding.states, &l.sharding.keeps}) visit("sharding", *what);
     for (int& share : l.shares) visit("shares", share);

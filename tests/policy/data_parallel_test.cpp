@@ -17,7 +17,7 @@ TEST_CASE("DataParallel splits the batch over its replicas and keeps the model w
   static_assert(layout.mesh.size(axis::data) == 4 && layout.mesh.ranks() == 4);
   static_assert(layout.batch_ranks() == 4 && layout.roles() == 1);
   static_assert(layout.chunk_count == 1 && layout.first_node[1] == 5);
-  CHECK(layout.gradients[static_cast<int>(axis::data)] == Placement::partial);
+  CHECK(layout.batch_split[static_cast<int>(axis::data)]);
 }
 
 TEST_CASE("one replica is legal, none is refused") {

@@ -30,16 +30,16 @@ TEST_CASE("claims nest in the order they are made") {
   CHECK(layout.batch_ranks() == 4);
 }
 
-TEST_CASE("an axis that splits the batch makes every gradient a term of a sum, others do not") {
+TEST_CASE("ranks of an axis that splits the batch take other rows, others do not") {
   Layout layout{graph_of<Chain>};
   layout.claim(axis::data, 4);
   layout.claim(axis::tensor, 3);
   layout.claim(axis::shard, 2);
   layout.splits_batch(axis::data);
   layout.splits_batch(axis::shard);
-  CHECK(layout.gradients[static_cast<int>(axis::data)] == Placement::partial);
-  CHECK(layout.gradients[static_cast<int>(axis::shard)] == Placement::partial);
-  CHECK(layout.gradients[static_cast<int>(axis::tensor)] == Placement::replicate);
+  CHECK(layout.batch_split[static_cast<int>(axis::data)]);
+  CHECK(layout.batch_split[static_cast<int>(axis::shard)]);
+  CHECK_FALSE(layout.batch_split[static_cast<int>(axis::tensor)]);
   CHECK(layout.batch_ranks() == 8);
 }
 

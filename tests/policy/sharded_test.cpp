@@ -28,7 +28,7 @@ TEST_CASE("Sharded splits the batch and slices what it names") {
   static_assert(answer_of<Sharded<4, Gradients>>.sharding == Sharding{false, true, true});
   static_assert(answer_of<Sharded<4>>.sharding == Sharding{true, true, true});
   static_assert(answer_of<Sharded<4, Parameters>>.sharding == answer_of<Sharded<4>>.sharding);
-  CHECK(zero1.gradients[static_cast<int>(axis::shard)] == Placement::partial);
+  CHECK(zero1.batch_split[static_cast<int>(axis::shard)]);
 }
 
 TEST_CASE("options stand in any order, and a gathered copy is kept for the pass unless the step is named") {

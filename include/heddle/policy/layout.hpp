@@ -12,7 +12,6 @@
 #include "heddle/graph/sections.hpp"
 #include "heddle/mesh/axis.hpp"
 #include "heddle/mesh/mesh.hpp"
-#include "heddle/mesh/placement.hpp"
 
 namespace heddle::policy_room {
 
@@ -61,10 +60,9 @@ struct Layout {
   static constexpr std::int64_t most_count = 2'147'483'647;  ///< of ranks, and of rows of a batch: an int counts them
 
   Mesh mesh;
-  bool batch_split[axis_count]{};     ///< by axis: each rank takes other rows
-  Placement gradients[axis_count]{};  ///< by axis: what a parameter's gradient is before any reduction
-  Axis storage_axis = Axis::shard;    ///< the axis along which units are sliced
-  Sharding sharding;                  ///< what is sliced along it
+  bool batch_split[axis_count]{};   ///< by axis: each rank takes other rows
+  Axis storage_axis = Axis::shard;  ///< the axis along which units are sliced
+  Sharding sharding;                ///< what is sliced along it
 
   static constexpr int most_shares = 16;
   int shares[most_shares]{};  ///< by coordinate on axis data: rows in proportion; share_count 0: even
@@ -107,10 +105,7 @@ struct Layout {
     mesh.sizes[mesh.count++] = size;
   }
   /// Each rank of the axis takes its own rows, so every gradient is a term of a sum along it.
-  constexpr void splits_batch(Axis a) {
-    batch_split[static_cast<int>(a)] = true;
-    gradients[static_cast<int>(a)] = Placement::partial;
-  }
+  constexpr void splits_batch(Axis a) { batch_split[static_cast<int>(a)] = true; }
   /// Rows in proportion to shares instead of even ones, by coordinate on axis data.
   /// Errors  M07 if there are too many shares or one is below 1
   constexpr void splits_unevenly(const int* by_coordinate, int count) {

@@ -78,8 +78,8 @@ TEST_CASE("axes, shares and slices of no policy are refused") {
   CHECK(begins(refused<Sliced>([](Layout& l) { l.mesh.axes[0] = axis::data; }), "[heddle.M01]"));
   CHECK(
       begins(refused<Sliced>([](Layout& l) { l.batch_split[static_cast<int>(axis::tensor)] = true; }), "[heddle.M15] axis tensor splits the batch"));
-  CHECK(
-      begins(refused<Sliced>([](Layout& l) { l.batch_split[static_cast<int>(axis::data)] = false; }), "[heddle.M15] the ranks of axis data do not"));
+  CHECK(begins(refused<Sliced>([](Layout& l) { l.batch_split[static_cast<int>(axis::data)] = false; }),
+               "[heddle.M15] the 2 ranks of axis data take the same"));
   CHECK(begins(refused<Sliced>([](Layout& l) { l.storage_axis = axis::tensor; }), "[heddle.M15] units are sliced along axis tensor"));
   const auto along_data = [](Layout& l) {
     if (l.mesh.size(axis::data) == 1) l.claim(axis::data, 2);

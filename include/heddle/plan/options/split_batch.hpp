@@ -20,9 +20,9 @@ namespace heddle::plan_room {
     if (splits && axis != Axis::data && axis != Axis::shard)
       return broken_layout() << "axis " << name_of(axis)
                              << " splits the batch, but gradients are reduced over axes data and shard. Fix: split the batch along one of these.";
-    if ((layout.gradients[a] == Placement::partial) != splits || layout.gradients[a] == Placement::shard)
-      return broken_layout() << "the ranks of axis " << name_of(axis) << (splits ? " take" : " do not take")
-                             << " other rows, but their gradients lie otherwise. Fix: let splits_batch(axis) answer both.";
+    if (!splits && (axis == Axis::data || axis == Axis::shard) && layout.mesh.size(axis) > 1)
+      return broken_layout() << "the " << layout.mesh.size(axis) << " ranks of axis " << name_of(axis)
+                             << " take the same rows, so each does what the others do. Fix: answer with splits_batch(axis).";
   }
   if (layout.share_count == 0) return {};
   if (layout.share_count < 0 || layout.share_count > Layout::most_shares)
