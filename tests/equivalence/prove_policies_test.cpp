@@ -144,6 +144,8 @@ TEST_CASE("replicas, even and weighted, slices of all kinds and rounds end with 
       .plan<OfNet<Sharded<2, Keep::Step>, Accumulate<2>>>()
       .data<OfNet<Sharded<4, Gradients>>>()
       .data<OfNet<Sharded<2, OptimizerState>>>()
+      .data<OfNet<Sharded<2, OptimizerState>, Bucket<64_B>>>()
+      .data<OfNet<Sharded<2, Gradients>, Accumulate<2>, Bucket<64_B>>>()
       .data<OfNet<Hybrid<Sharded<2>, DataParallel<2>>>>();
 }
 

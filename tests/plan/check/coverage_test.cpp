@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "heddle/graph/one_unit.hpp"
 #include "heddle/plan/check/check.hpp"
 #include "heddle/policy/sharded.hpp"
 #include "plan/plans.hpp"
@@ -95,6 +96,7 @@ TEST_CASE("dropping any one line of a plan turns a check red: stages and replica
 TEST_CASE("dropping any one line of a plan turns a check red: slices") {
   drop_everything<Trained<Mnist, Sharded<2, OptimizerState>>>(10);
   drop_everything<Trained<Chain, Hybrid<Sharded<2, Gradients>, DataParallel<2>>>>(20);
+  drop_everything<Trained<OneUnit<Linear<8, 32>, Linear<32, 32>, Linear<32, 3>>, Sharded<2, Gradients>, Bucket<1_KiB>>>(10);
   drop_everything<Trained<Skips, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>>(40);
 }
 

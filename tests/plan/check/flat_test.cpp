@@ -73,6 +73,19 @@ TEST_CASE("buckets lie beside each other and say of their layers what is so") {
   CHECK(refused_for(with<HalvedSlices>([&](Making& p) { ++bucket(p, 0).highest_node; }), facts, "the highest layer of a bucket is noted as "));
 }
 
+TEST_CASE("a bucket of slices ends where a slice of it is whole lines, also inside a unit") {
+  // three layers of 1,056 elements in one unit
+  using P = Trained<OneUnit<Linear<32, 32>, Linear<32, 32>, Linear<32, 32>>, Sharded<2, OptimizerState>, Bucket<4_KiB>>;
+  const auto bucket = [](Making& p, int b) -> FlatBucket& { return changeable(p.shared.buckets[b]); };
+  CHECK(with<P>([&](Making& p) { CHECK((p.shared.bucket_count == 3 && bucket(p, 1).begin == 1056 && bucket(p, 1).elements == 1056)); }).ok());
+  const auto longer = [&](int lines) { return [=](Making& p) { bucket(p, 2).elements += 16 * lines; }; };
+  const auto shorter = [&](int lines) { return [=](Making& p) { bucket(p, 1).begin += 16 * lines, bucket(p, 1).elements -= 16 * lines; }; };
+  CHECK(refused_for(with<P>(longer(-1)), facts, "the elements of a sliced bucket is noted as 1040, but 1056 follows"));
+  CHECK(refused_for(with<P>(shorter(1)), memory, "bucket 1 of device 0 begins at byte "));
+  CHECK(refused_for(with<P>(shorter(2)), facts, "the lowest layer of a bucket is noted as "));
+  CHECK(refused_for(with<P>(longer(2)), memory, "bucket 2 of device 0 ends at byte "));
+}
+
 TEST_CASE("each use of shared parameters has its layer, its owner and a bucket like that of the owner") {
   const auto use = [](Making& p, int u) -> TiedUse& { return changeable(p.shared.uses[u]); };
   CHECK(with<TiedStages>([](Making&) {}).ok());

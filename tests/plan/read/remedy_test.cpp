@@ -10,6 +10,8 @@
 #include "heddle/graph/one_unit.hpp"
 #include "heddle/graph/tied.hpp"
 #include "heddle/plan/advice.hpp"
+#include "heddle/plan/options/groups.hpp"
+#include "heddle/plan/options/options.hpp"
 #include "heddle/policy/sharded.hpp"
 #include "heddle/policy/weighted_data_parallel.hpp"
 #include "plan/plans.hpp"
@@ -27,6 +29,8 @@ template <class... Order> using Fours = Pipeline<Balanced<4>, Order...>;
 
 struct Wide : Sequential<Linear<784, 2000>, ReLU, Linear<2000, 10>> {};
 struct Both : Sequential<Linear<600, 600>, ReLU, Linear<600, 600>> {};
+template <class Model, int Parts, class... Options>
+using SlicedBy = Plan<Model, CrossEntropy, Adam, Batch<64>, Sharded<Parts, OptimizerState>, Options...>;
 using Small = Linear<16, 16>;
 struct Flat : Sequential<Small, Small, Small, Small, Small, Small, Small, Small> {};
 struct Blocks : Repeat<8, Small> {};
@@ -109,11 +113,13 @@ TEST_CASE("A07 names a bucket that some layer fills while the backward still run
   mends<Replicated<Wide>, Replicated<Wide, Bucket<80_KiB>>>(7, "Fix: name Bucket<80_KiB> or smaller.", {.overlap = 64_KiB});
   mends<Replicated<Both>, Replicated<Both, Bucket<705_KiB>>>(7, "Fix: name Bucket<705_KiB> or smaller.");
   static_assert(behind_the_first(Replicated<Linear<600, 600>>::training, 0).payload == 0);
-  // Where states are sliced a bucket ends with a unit: one unit cannot be cut.
+  // Where states are sliced a bucket ends where slices are whole lines; norms of slices, groups and gathers are of units, and one unit is not cut.
   struct One : OneUnit<Both> {};
-  using Sliced = Plan<One, CrossEntropy, Adam, Batch<64>, Sharded<2, OptimizerState>>;
-  static_assert(Sliced::training.bucket_count == 1 && behind_the_first(Sliced::training, 0).payload == 0);
-  CHECK(remark<Sliced>(7).empty());
+  mends<SlicedBy<One, 2>, SlicedBy<One, 2, Bucket<705_KiB>>>(7, "Fix: name Bucket<705_KiB> or smaller.");
+  CHECK(remark<SlicedBy<One, 4>>(7).empty());  // 64 elements do not divide 360,608, where the second layer begins
+  CHECK(remark<SlicedBy<One, 2, Clip<GlobalNorm>>>(7).empty());
+  CHECK(remark<SlicedBy<One, 2, NoDecay<>>>(7).empty());
+  CHECK(remark<Plan<One, CrossEntropy, Adam, Batch<64>, DataParallel<2>, NoDecay<>>>(7).empty());
   using Apart = Plan<Both, CrossEntropy, Adam, Batch<64>, Sharded<2, OptimizerState>>;
   mends<Apart, Plan<Both, CrossEntropy, Adam, Batch<64>, Sharded<2, OptimizerState>, Bucket<705_KiB>>>(7, "Fix: name Bucket<705_KiB> or smaller.");
 }

@@ -183,11 +183,12 @@ struct FlatCheck {
       std::int64_t& begin = before[bucket.role][bucket.owner_begin < 0 ? 0 : 1];
       if (bucket.end() > begin) return void(fault = past("bucket ", b, bucket.role, bucket.end(), begin));
       const std::int64_t least = bucket.owner_begin < 0 ? 0 : room_of(RegionKind::parameters, bucket.role);
-      const std::int64_t line = p.storage.parts > 1 || bucket.owner_begin >= 0 ? unit_elements : line_elements;
+      const std::int64_t lines = p.storage.parts * line_elements;  // a slice is of whole lines
+      const std::int64_t line = bucket.owner_begin >= 0 ? unit_elements : lines;
       if (bucket.begin < least || bucket.elements <= 0 || bucket.begin % line != 0)
         return void(fault = covers("bucket ", b, bucket.role, bucket.begin, least));
-      if (p.storage.parts > 1 && bucket.elements % unit_elements != 0)
-        return void(fault = noted_otherwise("the elements of a sliced bucket", "", bucket.elements, rounded_up(bucket.elements, unit_elements)));
+      if (p.storage.parts > 1 && bucket.elements % lines != 0)
+        return void(fault = noted_otherwise("the elements of a sliced bucket", "", bucket.elements, rounded_up(bucket.elements, lines)));
       begin = bucket.begin;
       in_slot(b);
       if (fault.ok()) filled(bucket);

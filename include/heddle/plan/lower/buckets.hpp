@@ -13,6 +13,15 @@
 
 namespace heddle::plan_room {
 
+/// From how many elements on a bucket ends. Of units that are sliced 2 ways a bucket of `inside` ends in one only at a multiple of 32 elements, so
+/// that slices are whole lines.
+struct BucketLimits {
+  static constexpr std::int64_t never = INT64_MAX;
+  std::int64_t at_units = 0;                 ///< with the first leaf of a unit
+  std::int64_t inside = never;               ///< with another leaf
+  std::int64_t multiple_of = line_elements;  ///< where inside
+};
+
 /// Cuts the flat buffer of one role, from its end. A leaf that shares its parameters is a bucket by itself.
 template <class Visit> struct BucketCutter {
   const Graph& graph;
@@ -28,8 +37,8 @@ template <class Visit> struct BucketCutter {
     next.highest_node = -1;
     next.slot = static_cast<std::int16_t>(1 - next.slot);
   }
-  /// The next lower node with parameters; `ends`: a bucket that holds enough may end with it.
-  constexpr void take(int n, std::int64_t enough, bool ends) {
+  /// The next lower node with parameters.
+  constexpr void take(int n, const BucketLimits& limits) {
     if (flat.shared[n] && next.payload > 0) close(flat.node_begin[next.lowest_node]);
     const std::int64_t owner_begin = flat.parameters[graph.nodes[n].first_parameter].owner_begin;
     if (owner_begin >= 0) return take_gradient(n, owner_begin);
@@ -40,8 +49,9 @@ template <class Visit> struct BucketCutter {
       next.shared = true;
       close(flat.node_begin[n]);
       next.shared = false;
-    } else if (next.begin - flat.node_begin[n] >= enough && ends) {
-      close(flat.node_begin[n]);
+    } else if (const std::int64_t begin = flat.node_begin[n];
+               flat.opens[n] > 0 ? next.begin - begin >= limits.at_units : next.begin - begin >= limits.inside && begin % limits.multiple_of == 0) {
+      close(begin);
     }
   }
   /// Of a leaf whose parameters another one keeps: what lies behind the parameters of the role.
@@ -61,13 +71,23 @@ template <class Visit> struct BucketCutter {
   }
 };
 
+/// Where buckets of at least `bytes` end. Gathered parameters are released unit by unit, and norms are summed over slices of units, so that each is a
+/// bucket then. Gradients that pass through a ring end with each unit, and inside one that is larger. A unit whose parameters lie by group ends with
+/// its last leaf in each group, so it is not cut.
+[[nodiscard]] constexpr BucketLimits bucket_limits(std::int64_t bytes, const Storage& storage, bool by_units, bool grouped) {
+  BucketLimits limits;
+  const std::int64_t enough = 1 + (bytes - 1) / float_bytes;
+  if (!by_units && !storage.parameters && !storage.gradients) limits.at_units = enough;
+  if (!by_units && !storage.parameters && !grouped) limits.inside = enough;
+  limits.multiple_of = storage.parts * line_elements;
+  return limits;
+}
+
 /// Cuts each role's flat buffer, from its end, into buckets of at least `bucket_bytes`; visit(FlatBucket) in the order they become final.
-/// Buffers that are sliced, or lie by group, are cut between units only, and unit by unit if asked or where parameters or gradients pass through
-/// rings.
 template <class Visit>
 constexpr void each_bucket(const Graph& graph, const Layout& layout, const FlatPlaces& flat, std::int64_t bucket_bytes, const Storage& storage,
                            bool by_units, Visit visit) {
-  const std::int64_t enough = by_units || storage.parameters || storage.gradients ? 0 : 1 + (bucket_bytes - 1) / float_bytes;  // elements
+  const BucketLimits limits = bucket_limits(bucket_bytes, storage, by_units, flat.grouped);
   for (int role = 0; role < layout.roles(); ++role) {
     BucketCutter<Visit> cutter{graph, flat, visit};
     cutter.next.role = static_cast<std::int16_t>(role);
@@ -75,7 +95,7 @@ constexpr void each_bucket(const Graph& graph, const Layout& layout, const FlatP
     for (int c = layout.chunk_count - 1; c >= 0; --c) {
       if (layout.device_of_chunk[c] != role) continue;
       for (int n = layout.first_node[c + 1] - 1; n >= layout.first_node[c]; --n)
-        if (graph.nodes[n].trained_count() > 0) cutter.take(n, enough, (storage.parts == 1 && !flat.grouped) || flat.opens[n] > 0);
+        if (graph.nodes[n].trained_count() > 0) cutter.take(n, limits);
     }
     if (cutter.next.payload > 0) cutter.close(0);
   }

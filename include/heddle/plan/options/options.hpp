@@ -41,7 +41,8 @@ template <NamedBytes Most> struct Memory {
   static constexpr Diagnosis unit = check_unit("Memory", Most);
 };
 
-/// Gradients are reduced in buckets of at least this size, started as soon as their last layer's backward has run.
+/// Gradients are reduced in buckets of at least this size, started as soon as their last layer's backward has run. They end with a layer; where
+/// parameters are gathered, or slices clipped, each unit is one. Bucket<1_B> makes a bucket of each layer under DataParallel<2>.
 ///
 /// Errors  C04 of a number without a unit; C03 at build if it has no bytes
 /// Source  sources.md#pytorch-ddp

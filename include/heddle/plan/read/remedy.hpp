@@ -73,7 +73,9 @@ struct EarlyGradients {
   std::int64_t bytes = 0;    ///< in the flat buffer, to its end
 };
 
-/// All behind the first layer with parameters, or behind the first unit where buckets end with units; of a role whose parameters nobody shares.
+/// All behind the first layer with parameters, or behind the first unit where buckets end with units: gathered parameters, norms of slices, and
+/// parameters that lie by group ask for that. Slices are whole lines, so a bucket of them may end with fewer layers. Of a role whose parameters
+/// nobody shares.
 ///
 /// Linear<784, 2000> and Linear<2000, 10>, replicated: 20,010 elements in 81,920 bytes. One layer: none.
 /// Tested  plan/read/remedy_test
@@ -85,7 +87,8 @@ struct EarlyGradients {
   };
   std::int64_t begin = -1;
   int first = -1;
-  if (p.storage.parts > 1)
+  const bool by_units = p.groups.any() || (p.storage.parts > 1 && (p.storage.parameters || p.clips));
+  if (by_units)
     for (int u = 0; u < p.unit_count && begin < 0; ++u) {
       if (p.units[u].role != role) continue;
       if (first >= 0) begin = p.units[u].begin;
@@ -94,7 +97,7 @@ struct EarlyGradients {
   else
     each_place([&](const ParameterPlace& place) {
       if (first < 0) first = place.node;
-      if (begin < 0 && place.node != first) begin = place.begin;
+      if (begin < 0 && place.index == 0 && place.node != first && place.begin % (p.storage.parts * line_elements) == 0) begin = place.begin;
     });
   EarlyGradients early;
   if (begin < 0) return early;
