@@ -101,6 +101,15 @@ TEST_CASE("Rescaling of bytes has the bits of floats that were divided before, u
   CHECK(of_bytes.predict(bytes) == of_floats.predict(shades));
 }
 
+TEST_CASE("two towers read bytes, each through a reshape of its own, under every policy") {
+  struct Side : Sequential<Flatten, Rescaling<>, Linear<15, 16>> {};
+  struct Towers : Sequential<Input<3, 5>, Branches<Add, Side, Sequential<Side, Tanh>, Sequential<Flatten, Rescaling<>, Linear<15, 16>>>,
+                             Repeat<3, Inner>, Linear<16, 10>> {};
+  static_assert(!graph_of<Towers>.nodes[4].needs_gradient && graph_of<Towers>.spec(5).type == ElementType::uint8);
+  equivalence::check_every_policy<OfModel, Towers>();
+  CHECK(prove<OfModel<Towers, Hybrid<DataParallel<2>, Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>>>>().ok());
+}
+
 TEST_CASE("a model that begins with bytes is applied, and proved in exact arithmetic") {
   const std::vector<std::uint8_t> bytes(7 * 15, 200);
   Trainer<Stages, CpuThreads> trainer{{}, Seed{4}};

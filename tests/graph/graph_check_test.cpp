@@ -7,6 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "heddle/graph/branches.hpp"
+#include "heddle/graph/layers/embedding.hpp"
+#include "heddle/graph/layers/flatten.hpp"
+#include "heddle/graph/layers/input.hpp"
 #include "heddle/graph/layers/linear.hpp"
 #include "heddle/graph/layers/tanh.hpp"
 #include "heddle/graph/named.hpp"
@@ -55,6 +59,21 @@ TEST_CASE("parameters that are counted in another order, or shared with what doe
   CHECK(begins(refused([](Tables& t) { t.nodes[4].tied_to = 1; }), "[heddle.G27] layer 4 uses the parameters of layer 1, but both do not"));
   CHECK(begins(refused([](Tables& t) { t.nodes[4].tied_to = 4; }), "[heddle.G27] layer 4 uses the parameters of layer 4, which does not stand"));
   CHECK(begins(refused([](Tables& t) { t.nodes[0].block = 3; }), "[heddle.G27] layer 4 and layer 0 share parameters"));
+}
+TEST_CASE("a layer that says of its gradient what is not so is refused") {
+  CHECK(begins(refused([](Tables& t) { t.nodes[2].needs_gradient = false; }),
+               "[heddle.G27] layer 2 says that what it gives needs no gradient, but a trained parameter has a part in it"));
+  CHECK(begins(refused([](Tables& t) { t.nodes[1].needs_gradient = false; }), "[heddle.G27] layer 1 says that what it gives needs no gradient"));
+  struct TwoTables : Sequential<Input<2, 3>, Branches<Add, Sequential<Flatten, Embedding<5, 4>>, Sequential<Flatten, Embedding<5, 4>>>> {};
+  CHECK(check_graph(graph_of<TwoTables>).ok());
+  std::vector<Node> nodes{graph_of<TwoTables>.nodes, graph_of<TwoTables>.nodes + graph_of<TwoTables>.node_count};
+  Graph graph = graph_of<TwoTables>;
+  graph.nodes = nodes.data();
+  nodes[3].needs_gradient = true;
+  CHECK(begins(std::string{check_graph(graph).sentence().view()},
+               "[heddle.G27] layer 3 says that what it gives needs a gradient, but it is no float32. Fix: take what find_gradients"));
+  find_gradients(nodes.data(), graph.node_count);
+  CHECK(check_graph(graph).ok());
 }
 TEST_CASE("a leaf of no description is refused by the code of its rule") {
   CHECK(begins(refused([](Tables& t) { t.leaves[0].leaf.parameter_count = 9; }), "[heddle.G19]"));

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include "heddle/graph/branches.hpp"
+#include "heddle/graph/frozen.hpp"
+#include "heddle/graph/layers/concat.hpp"
 #include "heddle/graph/layers/input.hpp"
 #include "heddle/graph/layers/linear.hpp"
 #include "heddle/graph/layers/relu.hpp"
@@ -89,6 +92,23 @@ TEST_CASE("a node is described with its number, its name and its type") {
   CHECK(hand.graph.describe(2).view() == "layer 2 'body.8.inner.0' Affine<4, 4>");
 }
 
+TEST_CASE("whether a value needs a gradient is a fact of the value: behind the first trained layer too some need none") {
+  struct Net
+      : Sequential<Input<4>, Branches<Concat, Linear<4, 3>, Sequential<ReLU, ReLU>, Frozen<Sequential<ReLU, Linear<4, 2>>>>, Frozen<Linear<9, 2>>> {};
+  constexpr const Graph& g = graph_of<Net>;  // Input, Linear, ReLU, ReLU, Concat, ReLU, Linear, Concat, Linear
+  static_assert(g.fault.ok() && g.node_count == 9 && g.last_untrained() == 1);
+  constexpr bool wanted[] = {true, true, false, false, true, false, false, true, true};  // of layers before the first trained one nobody asks
+  for (int n = 0; n < 9; ++n) {
+    CAPTURE(n);
+    CHECK(g.nodes[n].needs_gradient == wanted[n]);
+    CHECK(g.needs_gradient(n + 1, 1) == (n >= 1 && wanted[n]));
+    CHECK(g.runs_backward(n) == (n >= 1 && wanted[n]));
+    if (n != 1 && n != 8) CHECK(g.work(n).parameter_gradients == 0);
+  }
+  CHECK(g.work(2).total() == g.leaf(2).forward_flops);
+  CHECK(g.work(6).total() == g.leaf(6).forward_flops);
+  CHECK(g.work(8).input_gradient == g.leaf(8).input_flops());
+}
 TEST_CASE("a batch whose values or operations are more than can be counted is refused") {
   struct Wide : Sequential<Input<(1 << 30), (1 << 9)>, ReLU> {};
   CHECK(check_totals(graph_of<Wide>, 64, 64).ok());

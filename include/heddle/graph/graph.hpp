@@ -34,6 +34,9 @@ struct Node {
   int parameter_count = 0;
   int frozen_count = 0;  ///< of these, not trained: all of them or none
   int tied_to = -1;      ///< node whose parameters it uses, -1: its own
+  /// False behind the first trained layer, if no trained parameter has a part in what the node gives; values before that layer are known by their
+  /// numbers (Graph::first_backward).
+  bool needs_gradient = true;
   [[nodiscard]] constexpr int trained_count() const { return parameter_count - frozen_count; }
   friend constexpr bool operator==(const Node&, const Node&) = default;
 };
@@ -129,11 +132,13 @@ struct Graph {
   [[nodiscard]] constexpr std::int64_t parameter_elements(int node) const {
     std::int64_t sum = 0;
     for (int p = 0; p < leaf(node).parameter_count; ++p) sum += leaf(node).parameters[p].shape.elements();
+  /// A trained parameter has a part in the value; `untrained` is last_untrained().
+  [[nodiscard]] constexpr bool needs_gradient(int value, int untrained) const { return value > untrained && nodes[value - 1].needs_gradient; }
     return sum;
   }
   /// Some backward needs the gradient of the input of the node, or of its parameters.
   [[nodiscard]] constexpr bool runs_backward(int node) const {
-    return node >= first_backward && (!frozen(node) || nodes[node].operands[0] > first_backward);
+    return node >= first_backward && nodes[node].needs_gradient && (!frozen(node) || nodes[node].operands[0] > first_backward);
   }
   /// A frozen leaf that tracks values leaves them as they are, and takes them as it does in a prediction.
   [[nodiscard]] constexpr bool still(int node) const { return frozen(node) && leaf(node).tracks(); }
@@ -165,12 +170,13 @@ struct Graph {
   /// Linear<4, 3> as the first layer: forward 27, gradients of parameters 27. Behind another: 24 more for the gradient of its input.
   [[nodiscard]] constexpr LeafFlops work(int node, int untrained, int first = 0) const {
     const Leaf& runs = leaf(node);
-    if (node < untrained) return {runs.forward_flops, 0, 0};
+    if (node < untrained || !nodes[node].needs_gradient) return {runs.forward_flops, 0, 0};
     const std::int64_t both = runs.input_flops();
     std::int64_t of_inputs = 0;
     for (int k = 0; k < nodes[node].operand_count; ++k) {
       const int value = nodes[node].operands[k];
-      if (value > untrained || (value > first_backward && value <= first)) of_inputs += runs.operands == 1 ? both : (both + 1 - k) / 2;
+      if (needs_gradient(value, untrained) || (value > first_backward && value <= first && value <= untrained))
+        of_inputs += runs.operands == 1 ? both : (both + 1 - k) / 2;
     }
     return {runs.forward_flops, of_inputs, frozen(node) ? 0 : runs.weight_flops};
   }
@@ -226,6 +232,20 @@ struct Graph {
   if (counted_product(values, rows) <= most_values && counted_product(flops, micro_batches) < most_countable) return {};
   return Diagnosis{Code{'G', 21}, ""} << "a batch of " << rows << " rows makes more values or operations in " << graph.model.view()
                                       << " than can be counted: " << values << " and " << flops
+/// Sets Node::needs_gradient of so many nodes: of Branches<Concat, Linear<4, 3>, Tanh> what Tanh gives needs none. A value that is read by layers of
+/// one branch alone has the gradient that these hand back.
+/// Tested  graph/graph_test
+constexpr void find_gradients(Node* nodes, int count) {
+  int untrained = 0;
+  while (untrained < count && nodes[untrained].trained_count() == 0) ++untrained;
+  for (int n = untrained + 1; n < count; ++n) {
+    Node& node = nodes[n];
+    node.needs_gradient = node.trained_count() > 0;
+    for (int k = 0; k < node.operand_count; ++k)
+      if (const int value = node.operands[k]; value > untrained && nodes[value - 1].needs_gradient) node.needs_gradient = true;
+  }
+}
+
                                       << " for each row. Fix: use a smaller batch, or smaller sizes.";
 }
 

@@ -74,6 +74,22 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
   return {};
 }
 
+/// G27: what trained parameters have a part in has a gradient, and what is no float has none.
+[[nodiscard]] constexpr Diagnosis check_needs(const Graph& graph) {
+  const int untrained = graph.last_untrained();
+  for (int n = 0; n < graph.node_count; ++n) {
+    const Node& node = graph.nodes[n];
+    bool trained = n <= untrained || node.trained_count() > 0;
+    for (int k = 0; k < node.operand_count; ++k) trained = trained || graph.needs_gradient(node.operands[k], untrained);
+    const bool has_none = n > untrained && graph.spec(n + 1).type != ElementType::float32;
+    if (node.needs_gradient ? !has_none : !trained) continue;
+    return broken_graph() << "layer " << n << " says that what it gives "
+                          << (has_none ? "needs a gradient, but it is no float32" : "needs no gradient, but a trained parameter has a part in it")
+                          << ". Fix: take what find_gradients(nodes, count) sets.";
+  }
+  return {};
+}
+
 /// G27: parameters are numbered in the order of nodes, also those that a node shares with another.
 [[nodiscard]] constexpr Diagnosis check_parameters(const Graph& graph) {
   int parameters = 0;
@@ -103,6 +119,7 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
     if (graph.frozen(n) != graph.frozen(node.tied_to))
       return broken() << " and layer " << node.tied_to << " share parameters, but only one is frozen. Fix: train both, or freeze both.";
   }
+  if (const Diagnosis found = check_needs(graph); !found.ok()) return found;
   if (const int first = first_backward_of(graph); graph.first_backward != first)
     return broken_graph() << "a graph says that the first backward is that of layer " << graph.first_backward
                           << ", but with its trained layers it is " << first << ". Fix: take what first_backward_of(graph) gives.";

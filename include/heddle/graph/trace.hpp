@@ -21,6 +21,7 @@ template <class Model, int Leaves, int Nodes> struct Describing {
     Tracer<Leaves, Nodes> tracer;
     tracer.described = described;
     tracer.template layer<Model>(0);
+    find_gradients(tracer.nodes, tracer.node_count);
     return tracer;
   }
   template <int Described> static constexpr bool is_constant() {

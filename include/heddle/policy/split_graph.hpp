@@ -62,7 +62,7 @@ struct SplitGraph {
       ++times[l];
       frozen[l] = graph.frozen(n);
       if (node.tied_to >= 0) in_tie[l] = in_tie[graph.nodes[node.tied_to].leaf] = true;
-      if (node.operands[0] > untrained) ++inner[l];
+      if (node.operand_count > 0 && graph.needs_gradient(node.operands[0], untrained)) ++inner[l];
       for (int k = 0; k < node.operand_count; ++k) read(l, k, node.operands[k]);
     }
     const int last = graph.nodes[graph.node_count - 1].leaf;

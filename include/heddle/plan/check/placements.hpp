@@ -153,7 +153,7 @@ struct PlacementCheck {
     }
     const int untrained = p.graph->last_untrained();
     for (int n = first_node; n < end_node && backward; ++n)
-      if (p.graph->adds(n) || only_weighs(n)) sum(n, n >= untrained);
+      if (p.graph->adds(n) || only_weighs(n)) sum(n, n >= untrained && p.graph->nodes[n].needs_gradient);
     if (fault.ok() && found != expected)
       fault = Diagnosis{Code{'P', 4}, ""} << (backward ? "a backward" : "a forward or weight") << " body lays " << found
                                           << " values another way along axis tensor, not " << expected

@@ -21,10 +21,10 @@ namespace heddle::plan_room {
   return static_cast<std::int16_t>(chunk * pool_kinds + static_cast<int>(kind));
 }
 
-/// No parameter has a part in the value, or it is the input. What another chunk made (up to value `first`) is sent back all the same, but not to
-/// layers that run no backward since all their parameters are frozen.
+/// No trained parameter has a part in the value, or it is the input. What another chunk made before the first trained layer (up to value `first`) is
+/// sent back all the same, but not to layers that run no backward since all their parameters are frozen.
 [[nodiscard]] constexpr bool needs_no_gradient(const Graph& graph, int value, int first, int untrained) {
-  return value <= graph.first_backward || (value > first && value <= untrained);
+  return value <= graph.first_backward || (value <= untrained ? value > first : !graph.nodes[value - 1].needs_gradient);
 }
 
 /// What the writers of bodies read.
@@ -215,7 +215,7 @@ template <int Nodes, int Chunks, int Edges, int MostEntries, int MostCollectives
 
 /// Layers before the first one with trained parameters run no backward, so of what only they take there is no gradient.
 [[nodiscard]] constexpr bool returns_gradient(const BodyInput& in, const CutEdge& edge, int untrained) {
-  if (edge.value <= in.graph.first_backward) return false;
+  if (edge.value <= in.graph.first_backward || !in.graph.nodes[edge.value - 1].needs_gradient) return false;
   for (int n = in.layout.first_node[edge.to_chunk]; n < in.layout.first_node[edge.to_chunk + 1]; ++n)
     for (int k = 0; k < in.graph.nodes[n].operand_count; ++k)
       if (n >= untrained && in.graph.nodes[n].operands[k] == edge.value) return true;
