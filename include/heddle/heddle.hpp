@@ -10,6 +10,7 @@
 #include "heddle/core/version.hpp"
 #include "heddle/graph/branches.hpp"
 #include "heddle/graph/frozen.hpp"
+#include "heddle/graph/inputs.hpp"
 #include "heddle/graph/layers/attention.hpp"
 #include "heddle/graph/layers/batch_norm.hpp"
 #include "heddle/graph/layers/by_hand.hpp"

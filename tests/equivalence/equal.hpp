@@ -26,19 +26,48 @@ template <class T> [[nodiscard]] bool equal_bits(const std::vector<T>& a, const 
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-/// Rows made from integers: inputs in [0, 1) or bytes, class numbers or targets in [-1, 1].
+/// One array of inputs made from integers, of one of the element types.
+struct MoreRows {
+  std::int64_t features;
+  std::vector<float> floats;
+  std::vector<std::int32_t> ids;
+  std::vector<std::uint8_t> bytes;
+
+  MoreRows(std::int64_t rows, const Graph& graph, int number) : features(graph.input_of(number).elements()) {
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < features; ++j) {
+        const std::int64_t drawn = 41 * i + 67 * j + 13 * number + i * j;
+        switch (graph.input_of(number).type) {
+          case ElementType::float32: floats.push_back(static_cast<float>(drawn % 127) / 128.0F); break;
+          case ElementType::int32: ids.push_back(static_cast<std::int32_t>(drawn % graph_room::vocabulary_of(graph, number))); break;
+          case ElementType::uint8: bytes.push_back(static_cast<std::uint8_t>(drawn % 256)); break;
+        }
+      }
+  }
+  template <class Batch> [[nodiscard]] Batch with(const Batch& batch) const {
+    return !floats.empty() ? batch.with_input(floats, features) : !ids.empty() ? batch.with_input(ids, features) : batch.with_input(bytes, features);
+  }
+};
+
+/// Rows made from integers: inputs in [0, 1), bytes or token ids below 8, class numbers or targets in [-1, 1]. Of a graph with several inputs all.
 template <class Target, class Input = float> struct Rows {
   std::int64_t features;
   std::int64_t outputs;
   std::vector<Input> inputs;
   std::vector<Target> targets;
+  std::vector<MoreRows> more;
 
+  Rows(std::int64_t rows, const Graph& graph) : Rows(rows, graph.input.elements(), graph.output().elements()) {
+    for (int k = 1; k < graph.input_count; ++k) more.emplace_back(rows, graph, k);
+  }
   Rows(std::int64_t rows, std::int64_t input_features, std::int64_t output_features) : features(input_features), outputs(output_features) {
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < features; ++j) {
         const std::int64_t number = 37 * i + 101 * j + i * j;
         if constexpr (std::is_same_v<Input, std::uint8_t>)
           inputs.push_back(static_cast<std::uint8_t>(number % 256));
+        else if constexpr (std::is_same_v<Input, std::int32_t>)
+          inputs.push_back(static_cast<std::int32_t>(number % 8));
         else
           inputs.push_back(static_cast<float>(number % 127) / 128.0F);
       }
@@ -49,14 +78,14 @@ template <class Target, class Input = float> struct Rows {
     }
   }
   [[nodiscard]] Examples<Target, Input> batch(std::int64_t first, std::int64_t count) const {
-    return examples(std::span<const Input>{inputs}, std::span<const Target>{targets}, features).slice(first, count);
+    auto all = examples(std::span<const Input>{inputs}, std::span<const Target>{targets}, features);
+    for (const MoreRows& input : more) all = input.with(all);
+    return all.slice(first, count);
   }
 };
 
 template <class Plan> using RowsOf = Rows<typename Plan::Request::Loss::Target, run_room::InputOf<typename Plan::Request>>;
-template <class Plan> [[nodiscard]] RowsOf<Plan> rows_of(std::int64_t rows) {
-  return {rows, Plan::Request::graph.input.elements(), Plan::Request::graph.output().elements()};
-}
+template <class Plan> [[nodiscard]] RowsOf<Plan> rows_of(std::int64_t rows) { return {rows, Plan::Request::graph}; }
 
 /// Rates at which 20 steps move the parameters far more than rounding does; every term of the update takes part.
 template <class Optimizer> [[nodiscard]] typename Optimizer::Options settings() {
@@ -124,8 +153,7 @@ template <class Plan> [[nodiscard]] Run train(RowCount count) {
 /// The same of a plan that is data.
 template <class OfPlan> [[nodiscard]] Run train_data(const PlanAsData& plan, RowCount count) {
   const std::int64_t batch = plan.training().batch.batch;
-  const Rows<typename OfPlan::Loss::Target, typename DataTrainer<OfPlan>::Input> rows{2 * batch + 7, plan.graph().input.elements(),
-                                                                                      plan.graph().output().elements()};
+  const Rows<typename OfPlan::Loss::Target, typename DataTrainer<OfPlan>::Input> rows{2 * batch + 7, plan.graph()};
   DataTrainer<OfPlan> trainer{plan, settings<typename OfPlan::Optimizer>(), Seed{5}};
   return run_of(trainer, rows, batch, count);
 }

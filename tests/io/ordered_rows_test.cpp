@@ -56,3 +56,27 @@ TEST_CASE("a data set gives the batches of its rows as they lie, and all of them
   const Examples<float> kept = doubled(3).all();  // the data set is gone, its rows are not
   CHECK(kept.target(2)[0] == 4);
 }
+
+TEST_CASE("a data set with one more input gives the same rows of each, shuffled and in parts") {
+  std::vector<std::int32_t> numbers(20);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::int32_t>(i);
+  const auto check = [](const RegressionDataset& data) {
+    std::int64_t seen = 0;
+    for (const auto& batch : data.shuffled(Seed{1}, 3).batches<4>())
+      for (std::int64_t i = 0; i < batch.rows; ++i, ++seen) {
+        REQUIRE((batch.more.count == 1 && batch.more.all[0].features == 2));
+        const auto* const more = static_cast<const std::int32_t*>(batch.more.all[0].data) + 2 * batch.source_row(i);
+        CHECK(static_cast<float>(more[0]) == 2 * batch.input(i)[0]);
+        CHECK(more[1] == more[0] + 1);
+      }
+    CHECK(seen == data.size());
+  };
+  const RegressionDataset whole = with_input(doubled(10), numbers, 2);
+  check(whole);
+  check(with_input(doubled(10), std::vector<std::int32_t>{numbers}, 2));  // kept
+  const auto [training, test] = whole.split(0.7, Seed{5});
+  check(training);
+  check(test);
+  check(with_input(doubled(10).split(0.5, Seed{5}).test, numbers, 2));
+  CHECK_THROWS_AS((void)with_input(doubled(10), std::vector<float>(18), 2), Error);
+}

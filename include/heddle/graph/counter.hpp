@@ -59,6 +59,12 @@ struct Counter {
     ++descriptions;
     return value;
   }
+  template <class> constexpr int source(int, int value) {
+    ++leaves;
+    ++nodes;
+    ++descriptions;
+    return value;
+  }
   template <class...> constexpr void siblings() {}
   [[nodiscard]] constexpr bool traceable() const { return sound && nodes <= most_layers && descriptions <= most_descriptions; }
 

@@ -66,6 +66,7 @@ struct LeafFlops {
 
 /// The traced model. Values are numbered 0 .. node_count; shapes are per sample.
 struct Graph {
+  static constexpr int most_inputs = 4;
   const TracedLeaf* leaves = nullptr;
   const Node* nodes = nullptr;
   int leaf_count = 0;
@@ -73,11 +74,22 @@ struct Graph {
   int parameter_count = 0;
   int tie_count = 0;       ///< nodes that use the parameters of another
   int first_backward = 0;  ///< where parameters are frozen or the input is no float, the first node with trained ones: no backward runs before it
-  Spec input;
+  Spec input;              ///< the first: value 0
+  Spec more_inputs[most_inputs - 1];  ///< of FromInput<1> and so on: each node of one is a value of its own
+  int input_count = 1;
   Text<64> model;
   Diagnosis fault;
   GraphSplit split;  ///< leaves are then of the size that one rank runs
 
+  [[nodiscard]] constexpr const Spec& input_of(int number) const { return number == 0 ? input : more_inputs[number - 1]; }
+  /// The input of the model that a value is, -1: a layer makes it.
+  [[nodiscard]] constexpr int input_number(int value) const { return value == 0 ? 0 : leaves[nodes[value - 1].leaf].leaf.source - 1; }
+  /// Some input is no float32, so it has no gradient.
+  [[nodiscard]] constexpr bool takes_whole_numbers() const {
+    for (int i = 0; i < input_count; ++i)
+      if (input_of(i).type != ElementType::float32) return true;
+    return false;
+  }
   [[nodiscard]] constexpr const Leaf& leaf(int node) const { return leaves[nodes[node].leaf].leaf; }
   [[nodiscard]] constexpr bool adds(int node) const { return leaves[nodes[node].leaf].leaf.sums; }
   [[nodiscard]] constexpr const Spec& spec(int value) const {
@@ -96,6 +108,7 @@ struct Graph {
   [[nodiscard]] constexpr bool converts_input(int node) const {
     if (split.ranks == 1) return false;  // few calls, here and below: bodies ask this many times of each layer
     const Node& n = nodes[node];
+    if (n.operand_count == 0) return false;
     const int value = n.operands[0];
     const std::int16_t lies = value == 0 ? laid::replicate.code : split.laid_between[nodes[value - 1].leaf].code;
     return lies != split.signatures[n.leaf].input.code;
@@ -119,6 +132,8 @@ struct Graph {
     while (value < node_count && nodes[value].trained_count() == 0) ++value;
     return value;
   }
+  /// A trained parameter has a part in the value; `untrained` is last_untrained().
+  [[nodiscard]] constexpr bool needs_gradient(int value, int untrained) const { return value > untrained && nodes[value - 1].needs_gradient; }
   /// The node has parameters, and none of them is trained.
   [[nodiscard]] constexpr bool frozen(int node) const { return nodes[node].frozen_count > 0; }
   /// The node whose parameters a node uses: itself unless it is tied.
@@ -132,8 +147,6 @@ struct Graph {
   [[nodiscard]] constexpr std::int64_t parameter_elements(int node) const {
     std::int64_t sum = 0;
     for (int p = 0; p < leaf(node).parameter_count; ++p) sum += leaf(node).parameters[p].shape.elements();
-  /// A trained parameter has a part in the value; `untrained` is last_untrained().
-  [[nodiscard]] constexpr bool needs_gradient(int value, int untrained) const { return value > untrained && nodes[value - 1].needs_gradient; }
     return sum;
   }
   /// Some backward needs the gradient of the input of the node, or of its parameters.
@@ -213,25 +226,12 @@ struct Graph {
 /// Graph::first_backward, from the input and the nodes: token ids and bytes have no gradient, so none of them is made, or sent where a cut lies
 /// before the layer that reads them.
 [[nodiscard]] constexpr int first_backward_of(const Graph& graph) {
-  if (graph.input.type != ElementType::float32) return graph.last_untrained();
+  if (graph.takes_whole_numbers()) return graph.last_untrained();
   int n = 0;
   while (n < graph.node_count && !graph.frozen(n)) ++n;
   return n < graph.node_count ? graph.last_untrained() : 0;
 }
 
-/// G21: the values of a batch, or the operations on a row of each micro-batch, are more than can be counted. `rows` of the whole batch.
-/// Tested  graph/graph_test, oracle/large_meshes_test
-[[nodiscard]] constexpr Diagnosis check_totals(const Graph& graph, std::int64_t rows, std::int64_t micro_batches) {
-  constexpr std::int64_t most_values = std::int64_t{1} << 56;  // with a few copies of four bytes each
-  std::int64_t values = graph.input.elements();
-  std::int64_t flops = 0;
-  for (int n = 0; n < graph.node_count; ++n) {
-    values = counted_sum(values, graph.leaf(n).out.elements());
-    flops = counted_sum(flops, graph.flops(n));
-  }
-  if (counted_product(values, rows) <= most_values && counted_product(flops, micro_batches) < most_countable) return {};
-  return Diagnosis{Code{'G', 21}, ""} << "a batch of " << rows << " rows makes more values or operations in " << graph.model.view()
-                                      << " than can be counted: " << values << " and " << flops
 /// Sets Node::needs_gradient of so many nodes: of Branches<Concat, Linear<4, 3>, Tanh> what Tanh gives needs none. A value that is read by layers of
 /// one branch alone has the gradient that these hand back.
 /// Tested  graph/graph_test
@@ -246,6 +246,20 @@ constexpr void find_gradients(Node* nodes, int count) {
   }
 }
 
+/// G21: the values of a batch, or the operations on a row of each micro-batch, are more than can be counted. `rows` of the whole batch.
+/// Tested  graph/graph_test, oracle/large_meshes_test
+[[nodiscard]] constexpr Diagnosis check_totals(const Graph& graph, std::int64_t rows, std::int64_t micro_batches) {
+  constexpr std::int64_t most_values = std::int64_t{1} << 56;  // with a few copies of four bytes each
+  std::int64_t values = 0;
+  for (int i = 0; i < graph.input_count; ++i) values = counted_sum(values, graph.input_of(i).elements());
+  std::int64_t flops = 0;
+  for (int n = 0; n < graph.node_count; ++n) {
+    values = counted_sum(values, graph.leaf(n).out.elements());
+    flops = counted_sum(flops, graph.flops(n));
+  }
+  if (counted_product(values, rows) <= most_values && counted_product(flops, micro_batches) < most_countable) return {};
+  return Diagnosis{Code{'G', 21}, ""} << "a batch of " << rows << " rows makes more values or operations in " << graph.model.view()
+                                      << " than can be counted: " << values << " and " << flops
                                       << " for each row. Fix: use a smaller batch, or smaller sizes.";
 }
 

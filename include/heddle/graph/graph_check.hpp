@@ -8,6 +8,7 @@
 
 #include "heddle/core/rule.hpp"
 #include "heddle/graph/graph.hpp"
+#include "heddle/graph/inputs.hpp"
 #include "heddle/graph/leaf_rules.hpp"
 #include "heddle/graph/tied.hpp"
 #include "heddle/graph/token_ids.hpp"
@@ -23,7 +24,7 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
 [[nodiscard]] constexpr Diagnosis broken_graph() { return Diagnosis{Code{'G', 27}, ""}; }
 
 /// G27 of the texts, shapes and placements of a leaf; the rest is that of every description (leaf_rules).
-[[nodiscard]] constexpr Diagnosis check_traced(const TracedLeaf& traced, int number) {
+[[nodiscard]] constexpr Diagnosis check_traced(const Graph& graph, const TracedLeaf& traced, int number) {
   const Leaf& leaf = traced.leaf;
   bool texts = is_text(traced.path) && is_text(leaf.kind) && is_text(leaf.spelled) && is_text(leaf.fault.words);
   for (const Parameter& p : leaf.parameters) texts = texts && is_text(p.name);
@@ -42,7 +43,7 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
                             << " lays a tensor in a way that is none. Fix: write laid::replicate, laid::partial or laid::shard(dimension).";
   }
   if (const Diagnosis found = check_shape(leaf, " takes", "", leaf.in.shape); !found.ok()) return found;
-  if (const Diagnosis found = check_leaf(leaf, leaf.in); !found.ok()) return found;
+  if (const Diagnosis found = leaf.source != 0 ? check_source(graph, leaf, number) : check_leaf(leaf, leaf.in); !found.ok()) return found;
   int stars = 0;
   for (const char c : traced.path.view()) stars += c == '*' ? 1 : 0;
   if (stars <= Node::most_nested_repeats) return {};
@@ -134,7 +135,7 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
   auto* const read = new bool[values]();
   for (int n = 0; n < graph.node_count; ++n)
     for (int k = 0; k < graph.nodes[n].operand_count; ++k) read[graph.nodes[n].operands[k]] = true;
-  int value = 0;
+  int value = graph.input_count > 1 ? 1 : 0;  // of several inputs check_inputs_taken asks
   while (value < graph.node_count && read[value]) ++value;
   delete[] read;
   if (value == graph.node_count) return {};
@@ -155,15 +156,20 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
   if (graph.split.any() || graph.split.ranks != 1)
     return broken_graph() << "a graph is given as one of " << graph.split.ranks
                           << " ranks sees it. Fix: give the whole graph; the lowering splits it as the layout says.";
-  if (graph.input.type > ElementType::uint8 || !graph.input.shape.sound() || graph.input.elements() > most_elements)
-    return broken_graph() << "the input of the graph is " << graph.input.shape << ", which is no sample. Fix: give it sizes from 1 to "
-                          << most_elements << '.';
+  if (graph.input_count < 1 || graph.input_count > Graph::most_inputs)
+    return broken_graph() << "a graph has " << graph.input_count << " inputs. Fix: give it 1 to " << Graph::most_inputs << '.';
+  for (int i = 0; i < graph.input_count; ++i)
+    if (const Spec& input = graph.input_of(i); input.type > ElementType::uint8 || !input.shape.sound() || input.elements() > most_elements)
+      return broken_graph() << "the input of the graph is " << input.shape << ", which is no sample. Fix: give it sizes from 1 to " << most_elements
+                            << '.';
   for (int l = 0; l < graph.leaf_count; ++l)
-    if (const Diagnosis found = check_traced(graph.leaves[l], l); !found.ok()) return found;
+    if (const Diagnosis found = check_traced(graph, graph.leaves[l], l); !found.ok()) return found;
   for (int n = 0; n < graph.node_count; ++n)
     if (const Diagnosis found = check_node(graph, n); !found.ok()) return found;
   if (const Diagnosis found = check_parameters(graph); !found.ok()) return found;
   if (const Diagnosis found = check_readers(graph); !found.ok()) return found;
+  if (graph.input_count > 1)
+    if (const Diagnosis found = check_inputs_taken(graph); !found.ok()) return found;
   return check_token_ids(graph);
 }
 

@@ -159,6 +159,7 @@ struct LayerCheck {
   template <class L> constexpr int named(std::string_view, int value) { return layer<L>(value); }
   template <int, class Block> constexpr int repeat(int value) { return layer<Block>(value); }
   template <class> constexpr int join(int, int value, const Joint& = {}) { return value; }
+  template <class> constexpr int source(int, int value) { return value; }
   template <class...> constexpr void siblings() {}
 };
 

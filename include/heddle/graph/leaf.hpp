@@ -74,7 +74,8 @@ struct Leaf {
   Spec in;
   Spec out;
   Spec other{};       ///< what a leaf of two operands takes as its second
-  int operands = 1;   ///< values that it takes: 2 of what joins branches
+  int operands = 1;   ///< values that it takes: 2 of what joins branches, 0 of an input of the model
+  int source = 0;     ///< 1 + the input of the model that it stands for (FromInput); else 0
   bool sums = false;  ///< no arithmetic of its own: the output is the sum of both operands, whose gradient is that of each
   Parameter parameters[most_parameters];
   int parameter_count = 0;

@@ -89,6 +89,7 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
 /// G23: what takes two values has a kernel that makes one value of them, and the gradient of either, and nothing else.
 [[nodiscard]] constexpr Diagnosis check_operands(const Leaf& leaf) {
   const auto broken = [&] { return broken_leaf(leaf, 23); };
+  if (leaf.source != 0) return broken() << " says that it is an input of the model. Fix: write FromInput<I> in front of it.";
   if (leaf.operands < 1 || leaf.operands > 2)
     return broken() << " takes " << int{leaf.operands} << " values. Fix: take one, or two; Branches join more of them one after another.";
   if (leaf.operands == 1 && (leaf.sums || leaf.other.shape.dimensions != 0))
@@ -169,7 +170,6 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
   if (const Diagnosis found = check_parameter_names(leaf); !found.ok()) return found;
   return check_facts(leaf);
 }
-
 [[nodiscard]] constexpr bool is_countable(const Shape& shape) {
   std::int64_t n = shape.dimensions <= Shape::most_dimensions;
   for (int i = 0; i < shape.dimensions && n > 0; ++i) n = shape.sizes[i] < 1 || n > most_elements / shape.sizes[i] ? 0 : n * shape.sizes[i];
@@ -190,7 +190,7 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
   }
   for (int i = 0; i < leaf.signature_count; ++i)
     if (leaf.signatures[i].surplus > 0) return false;
-  if (leaf.operands != 1 || leaf.sums || leaf.other.shape.dimensions != 0 || leaf.elementwise || leaf.reshapes ||
+  if (leaf.operands != 1 || leaf.source != 0 || leaf.sums || leaf.other.shape.dimensions != 0 || leaf.elementwise || leaf.reshapes ||
       leaf.out.type != ElementType::float32 || leaf.in.type != ElementType::float32 || leaf.vocabulary != 0 || leaf.rows_together != 0 ||
       leaf.tracks() || leaf.has_phases())
     return check_facts(leaf).ok();

@@ -25,15 +25,25 @@ namespace heddle::graph_room {
 
 /// The value that layers without arithmetic hand on as this one.
 [[nodiscard]] constexpr int before_reshapes(const Graph& graph, int value) {
-  while (value > 0 && graph.leaf(value - 1).reshapes) value = graph.nodes[value - 1].operands[0];
+  while (value > 0 && graph.leaf(value - 1).reshapes && graph.nodes[value - 1].operand_count > 0) value = graph.nodes[value - 1].operands[0];
   return value;
+}
+
+/// The same of the layers that look ids of one input up.
+[[nodiscard]] constexpr std::int64_t vocabulary_of(const Graph& graph, int input) {
+  std::int64_t least = 0;
+  for (int n = 0; n < graph.node_count; ++n)
+    if (const std::int64_t tokens = graph.leaf(n).vocabulary; tokens > 0 && (least == 0 || tokens < least))
+      if (graph.input_number(before_reshapes(graph, graph.nodes[n].operands[0])) == input) least = tokens;
+  return least;
 }
 
 /// G18: what a layer computes is no token id, and no gradient goes through a lookup, so layers before it would never be trained. What one branch
 /// looks up another one does not read as numbers.
 /// Tested  graph/token_ids_test, fail/G18_lookup_of_computed_values
 [[nodiscard]] constexpr Diagnosis check_token_ids(const Graph& graph) {
-  for (int n = 0; n < graph.node_count && graph.input.type != ElementType::float32; ++n)
+  const bool typed = graph.takes_whole_numbers();
+  for (int n = 0; n < graph.node_count && typed; ++n)
     for (int k = 0; k < graph.nodes[n].operand_count; ++k)
       if (graph.spec(graph.nodes[n].operands[k]).type != graph.leaf(n).operand(k).type)
         return Diagnosis{Code{'G', 18}, ""} << graph.describe(n).view()
@@ -41,7 +51,7 @@ namespace heddle::graph_room {
                                                "behind a layer that looks them up.";
   for (int n = 0; n < graph.node_count; ++n) {
     if (graph.leaf(n).vocabulary == 0) continue;
-    if (const int made = before_reshapes(graph, graph.nodes[n].operands[0]); made > 0)
+    if (const int made = before_reshapes(graph, graph.nodes[n].operands[0]); graph.input_number(made) < 0)
       return Diagnosis{Code{'G', 18}, ""} << graph.describe(n).view() << " looks token ids up, but it reads what " << graph.describe(made - 1).view()
                                           << " computes, through which no gradient could come back. Fix: let it read the input of the model.";
   }
@@ -51,8 +61,10 @@ namespace heddle::graph_room {
 /// G23: what has no gradient is never laid another way than it is loaded. It lies whole on every rank of axis tensor.
 /// Tested  graph/token_ids_test
 [[nodiscard]] constexpr Diagnosis check_whole_inputs(const Graph& graph) {
-  for (int n = 0; n < graph.node_count && graph.input.type != ElementType::float32; ++n) {
+  const bool typed = graph.takes_whole_numbers();
+  for (int n = 0; n < graph.node_count && typed; ++n) {
     const Leaf& leaf = graph.leaf(n);
+    if (leaf.operands == 0) continue;
     const ElementType type = graph.spec(graph.nodes[n].operands[0]).type;
     for (int i = 0; i < leaf.signature_count && type != ElementType::float32; ++i) {
       const Signature& here = leaf.signatures[i];

@@ -7,6 +7,7 @@
 #include "heddle/core/type_name.hpp"
 #include "heddle/graph/counter.hpp"
 #include "heddle/graph/graph.hpp"
+#include "heddle/graph/inputs.hpp"
 #include "heddle/graph/layer.hpp"
 #include "heddle/graph/spelled.hpp"
 #include "heddle/graph/token_ids.hpp"
@@ -79,7 +80,9 @@ template <class Model> struct Traced {
     g.node_count = recorded.node_count;
     g.parameter_count = recorded.parameter_count;
     g.tie_count = recorded.tie_count;
-    g.input = recorded.input;
+    g.input = recorded.inputs_[0];
+    g.input_count = recorded.input_count;
+    for (int i = 1; i < g.input_count; ++i) g.more_inputs[i - 1] = recorded.inputs_[i];
     g.first_backward = first_backward_of(g);
     g.model = type_name<Model>();
     g.fault = !layers.ok()           ? layers
@@ -89,6 +92,7 @@ template <class Model> struct Traced {
     if (g.fault.ok() && !recorded.input_known)
       g.fault = Diagnosis{Code{'G', 10}, ""} << "the input shape of the model is not known: " << g.model.view()
                                              << " has no layer that takes one. Fix: begin the model with Input<sizes...>, and write its layers.";
+    if (g.fault.ok() && (recorded.sources > 0 || g.input_count > 1)) g.fault = check_inputs_taken(g);
     if (g.fault.ok()) g.fault = check_token_ids(g);
     if (g.fault.ok()) g.fault = check_whole_inputs(g);
     return g;

@@ -11,6 +11,7 @@
 #include "heddle/core/type_name.hpp"
 #include "heddle/graph/branches.hpp"
 #include "heddle/graph/graph.hpp"
+#include "heddle/graph/inputs.hpp"
 #include "heddle/graph/join.hpp"
 #include "heddle/graph/layer.hpp"
 #include "heddle/graph/leaf_rules.hpp"
@@ -27,7 +28,9 @@ template <int Leaves, int Nodes> struct Tracer {
   int node_count = 0;
   int parameter_count = 0;
   int tie_count = 0;
-  Spec input;
+  Spec inputs_[Graph::most_inputs];
+  int input_count = 1;
+  int sources = 0;  // FromInput
   int described = Leaves;
   bool input_known = false;
   bool has_names = false;
@@ -156,6 +159,26 @@ template <int Leaves, int Nodes> struct Tracer {
   template <class Op, class... Layers> constexpr void check_branches() {
     if (const Diagnosis found = graph_room::check_branches<Op, Layers...>(place().view()); !found.ok()) refuse(found);
   }
+  /// The inputs of the model, if nothing stands before them.
+  template <class... Each> constexpr void inputs(int value) {
+    const StatedInputs stated = read_inputs<Each...>(place().view(), input_known || value != 0);
+    if (!stated.fault.ok()) return refuse(stated.fault);
+    input_known = true;
+    input_count = stated.count;
+    for (int i = 0; i < input_count; ++i) inputs_[i] = stated.all[i];
+  }
+  /// Input `number` of the model as a value of its own.
+  template <class L> constexpr int source(int number, int) {
+    const int known = input_known ? input_count : 0;
+    const bool there = number >= 0 && number < known;
+    if (!there) refuse(refuse_source(number, known, place().view()));
+    TracedLeaf& entry = leaves[leaf_count];
+    entry.leaf = source_leaf(there ? number : 0, there ? inputs_[number] : Spec{Shape{1}});
+    entry.path = path_;
+    entry.type = type_id<L>();
+    ++sources;
+    return record(0, 0, 0) + 1;
+  }
   /// Names among siblings: a path is then unique in the whole model.
   template <class... Layers> constexpr void siblings() {
     constexpr int count = sizeof...(Layers);
@@ -179,7 +202,7 @@ template <int Leaves, int Nodes> struct Tracer {
   int next_block_ = 0;
   bool frozen_ = false;
 
-  [[nodiscard]] constexpr const Spec& spec(int value) const { return value == 0 ? input : leaves[nodes[value - 1].leaf].leaf.out; }
+  [[nodiscard]] constexpr const Spec& spec(int value) const { return value == 0 ? inputs_[0] : leaves[nodes[value - 1].leaf].leaf.out; }
 
   /// "in the model" or "in 'blocks.*'": where a sentence finds the layers that are being traced.
   [[nodiscard]] constexpr Text<96> place() const {
@@ -197,29 +220,32 @@ template <int Leaves, int Nodes> struct Tracer {
     path_.length = parent_;
     parent_ = before;
   }
-  /// What a leaf is given. Only the first layer that does more than reshape reads the input of the model: one that looks ids up says that they are
+  /// What a leaf is given. Only the first layer that does more than reshape reads an input of the model: one that looks ids up says that they are
   /// int32. Where it reads what a layer computes, check_token_ids says so, with both layers.
   [[nodiscard]] constexpr Spec given_to(const Leaf& reader, int value) {
     const Spec given = as_input_of(reader, spec(value));
     if (given.type == spec(value).type) return given;
     int made = value;
-    while (made > 0 && leaves[nodes[made - 1].leaf].leaf.reshapes) made = nodes[made - 1].operands[0];
-    if (made > 0) return reader.vocabulary > 0 ? given : spec(value);
-    input.type = given.type;
-    for (int v = value; v > 0; v = nodes[v - 1].operands[0])
-      leaves[nodes[v - 1].leaf].leaf.in.type = leaves[nodes[v - 1].leaf].leaf.out.type = given.type;
+    while (made > 0 && leaves[nodes[made - 1].leaf].leaf.reshapes && nodes[made - 1].operand_count > 0) made = nodes[made - 1].operands[0];
+    const int number = made == 0 ? 0 : leaves[nodes[made - 1].leaf].leaf.source - 1;
+    if (number < 0) return reader.vocabulary > 0 ? given : spec(value);
+    inputs_[number].type = given.type;
+    const auto set = [&](Leaf& leaf) { leaf.in.type = leaf.out.type = given.type; };
+    for (int v = value; v != made; v = nodes[v - 1].operands[0]) set(leaves[nodes[v - 1].leaf].leaf);
+    for (int l = 0; l < leaf_count && sources > 0; ++l)
+      if (leaves[l].leaf.source == number + 1) set(leaves[l].leaf);
     return given;
   }
   template <class L> constexpr void learn_input() {
     if (input_known) return;
     input_known = true;
     if constexpr (SaysWhatItTakes<L>) {
-      input = L::takes();
+      inputs_[0] = L::takes();
       Leaf first;
       first.spelled = type_name<L>();
-      if (const Diagnosis found = check_shape(first, " takes", "", input.shape); !found.ok()) {
+      if (const Diagnosis found = check_shape(first, " takes", "", inputs_[0].shape); !found.ok()) {
         refuse(found);
-        input = Spec{Shape{1}};
+        inputs_[0] = Spec{Shape{1}};
       }
     } else {
       refuse(Diagnosis{Code{'G', 10}, ""} << "the input shape of the model is not known: its first layer " << type_name<L>().view()

@@ -122,6 +122,8 @@ template <class Target, class Input = float> class RowsInOrder {
               "part.all().input(i) and part.all().target(i).");
 }
 
+struct WithInput;
+
 /// What every data set can do with its rows. A copy shares them, and they never change.
 /// The training images of MNIST have size() 60,000 and features() 784.
 ///
@@ -205,9 +207,33 @@ template <class Target, class Input = float> class RowsInMemory {
     return rows;
   }
 
+  friend WithInput;
   Examples<Target, Input> rows_;
   std::int64_t classes_;
   Order part_;  ///< of a part of a data set: its rows in the arrays
 };
 
+/// Sees the rows of a data set.
+struct WithInput {
+  template <class Target, class Input, class Array> static void append(RowsInMemory<Target, Input>& rows, Array&& array, std::int64_t features) {
+    rows.rows_ = rows.rows_.with_input(std::forward<Array>(array), features);
+  }
+};
+
+/// The data set with one more input of each row, the next of a model that begins with Inputs<...>: its order, parts and batches hold for all of them.
+/// with_input(TokenDataset of 640 rows of 8, positions, 8) has 640 rows of 8 ids and 8 positions. A temporary is kept with the rows, any other array
+/// must outlive them; of a part it has the rows of the whole.
+///
+/// Shape   array (rows, features), floats, std::int32_t or std::uint8_t
+/// Errors  D07 another number of rows, D34 a fifth input; D18 at build, an array of other elements
+/// Tested  io/ordered_rows_test
+template <class Data, class Array> [[nodiscard]] Data with_input(Data data, Array&& array, std::int64_t features) {
+  WithInput::append(data, std::forward<Array>(array), features);
+  return data;
+}
+
 }  // namespace heddle::io_room
+
+namespace heddle::datasets {
+using io_room::with_input;
+}  // namespace heddle::datasets

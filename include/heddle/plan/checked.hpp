@@ -104,7 +104,7 @@ template <class Request, bool Training> struct CheckedFlow {
     FlowLeaf leaves[std::size_t{P::graph.leaf_count + 1}]{};
     int made[std::size_t{P::nodes + 1}]{};
     const Program& p = Lines::program();
-    const FlowTensors memory{pools, tensors, p.batch.grain_rows, grains_of(p.batch), bytes_of(P::graph.input.type)};
+    const FlowTensors memory{pools, tensors, p.batch.grain_rows, grains_of(p.batch), FlowBytes{P::graph}};
     DataFlow flow{{{p, {of_values, of_gradients, of_terms}, memory, leaves, made}}};
     flow.run();
     return flow.fault;

@@ -36,6 +36,10 @@ template <int Nodes> struct TypeList {
     types[count++] = type_id<Op>();
     return value;
   }
+  template <class L> constexpr int source(int, int value) {
+    types[count++] = type_id<L>();
+    return value;
+  }
   template <class...> constexpr void siblings() {}
 };
 
@@ -110,6 +114,7 @@ template <class Arrays> struct CutPieces : Arrays {
     for (int n = 0; n < traced.node_count; ++n) {
       if (n == 0 || n > joined) piece_node[pieces++] = n;
       if (last_reader[n] > joined) joined = last_reader[n];
+      if (traced.nodes[n].operand_count == 0 && last_reader[n + 1] > joined) joined = last_reader[n + 1];  // an input is loaded where it is read
       const std::int64_t work = traced.work(n, untrained).total();
       if (n == untrained && n > 0 && piece_node[pieces - 1] == n) {
         trained = pieces - 1;

@@ -93,8 +93,9 @@ struct SplitGraph {
   }
   /// A leaf takes a value as its operand `k`. A block takes what is before it, and then its own end: of both there is no one reader.
   constexpr void read(int l, int k, int value) {
-    const auto made = static_cast<std::int16_t>(value == 0 ? 0 : maker(value) + 1);
-    if (value == 0) reads_input[l] = true;
+    const bool input = graph.input_number(value) >= 0;
+    const auto made = static_cast<std::int16_t>(input ? 0 : maker(value) + 1);
+    if (input) reads_input[l] = true;
     if (times[l] > 1 && source[l][k] != made) {
       if (source[l][k] > 0) shared[source[l][k] - 1] = mixed[source[l][k] - 1] = true;
       if (made > 0) shared[made - 1] = mixed[made - 1] = true;

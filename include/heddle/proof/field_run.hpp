@@ -18,6 +18,7 @@
 #include "heddle/compute/field/field.hpp"
 #include "heddle/core/random.hpp"
 #include "heddle/plan/program/program.hpp"
+#include "heddle/proof/field_input.hpp"
 #include "heddle/proof/left_out.hpp"
 #include "heddle/run/local_ranks.hpp"
 #include "heddle/run/slices.hpp"
@@ -83,50 +84,33 @@ template <class Session> class FieldSession : public Session {
 /// the row of another step is told. Row 0 of step 1 has other elements than row 0 of step 2. In a degree run every element has degree 1.
 ///
 /// Tested  proof/field_run_test
-class FieldNumbers {
+class FieldNumbers : public FieldInput {
  public:
   FieldNumbers(const FieldWork& work, std::int64_t rows, std::uint64_t step) {
     const std::uint64_t inputs_stream = first_of_steps + 2 * step;
     const std::uint64_t targets_stream = inputs_stream + 1;
-    const std::int64_t vocabulary = vocabulary_of(*work.graph);
-    for (std::int64_t i = 0; i < rows * work.graph->input.elements(); ++i) {
-      switch (work.graph->input.type) {
-        case ElementType::float32: inputs.push_back(element(inputs_stream, i)); break;
-        case ElementType::int32: ids.push_back(static_cast<std::int32_t>(below(inputs_stream, i, vocabulary))); break;
-        case ElementType::uint8: bytes.push_back(static_cast<std::uint8_t>(below(inputs_stream, i, 256))); break;
-      }
-    }
+    draw(*work.graph, 0, rows, inputs_stream);
+    for (int i = 1; i < work.graph->input_count; ++i)
+      more[i - 1].draw(*work.graph, i, rows, more_inputs_stream + Graph::most_inputs * step + static_cast<std::uint64_t>(i));
     const std::int64_t classes = work.graph->output().shape.last();
     for (std::int64_t i = 0; i < rows * work.target_features; ++i) {
       if (work.kernels.labels)
-        labels.push_back(or_left_out(work.kernels.counts, i, below(targets_stream, i, classes)));
+        labels.push_back(or_left_out(work.kernels.counts, i, field_below(targets_stream, i, classes)));
       else
-        targets.push_back(element(targets_stream, i));
+        targets.push_back(field_element(targets_stream, i));
     }
-  }
-  [[nodiscard]] const void* all_inputs() const {
-    return !bytes.empty() ? static_cast<const void*>(bytes.data()) : !ids.empty() ? static_cast<const void*>(ids.data()) : inputs.data();
   }
   [[nodiscard]] const void* all_targets() const { return labels.empty() ? static_cast<const void*>(targets.data()) : labels.data(); }
   /// Element i of parameter p of the model.
-  [[nodiscard]] static float parameter(int p, std::int64_t i) { return element(static_cast<std::uint64_t>(p), i); }
+  [[nodiscard]] static float parameter(int p, std::int64_t i) { return field_element(static_cast<std::uint64_t>(p), i); }
 
-  std::vector<float> inputs, targets;
-  std::vector<std::int32_t> ids;    ///< of a model that begins with token ids
-  std::vector<std::uint8_t> bytes;  ///< of one that begins with bytes
+  std::vector<float> targets;
   std::vector<std::int32_t> labels;
+  FieldInput more[Graph::most_inputs - 1];  ///< of a model of several inputs: all but the first
 
  private:
   static constexpr std::uint64_t first_of_steps = 1ULL << 40;  // before it the streams of parameters
-  [[nodiscard]] static std::uint64_t bits(std::uint64_t stream, std::int64_t i) {
-    return bits64(Seed{field_draw.key}, stream, static_cast<std::uint64_t>(i));
-  }
-  [[nodiscard]] static float element(std::uint64_t stream, std::int64_t i) {
-    return Field::write(Field::in_degrees() ? 1 : bits(stream, i) % Field::modulus);
-  }
-  [[nodiscard]] static std::int64_t below(std::uint64_t stream, std::int64_t i, std::int64_t limit) {
-    return static_cast<std::int64_t>(bits(stream, i) % static_cast<std::uint64_t>(limit));
-  }
+  static constexpr std::uint64_t more_inputs_stream = 1ULL << 50;
 };
 
 /// What is compared between processes that prove: with other numbers they would compare different draws.
@@ -287,6 +271,7 @@ template <class Session> class FieldRun {
     StepInput input;
     input.program = &program;
     input.inputs = numbers.all_inputs();
+    for (int i = 0; i + 1 < Graph::most_inputs; ++i) input.more_inputs[i] = numbers.more[i].all_inputs();
     input.targets = numbers.all_targets();
     input.source_rows = input.rows = rows;
     return input;

@@ -50,6 +50,7 @@ template <int Leaves> struct WholeOnly {
   template <class L> int named(std::string_view, int value) { return layer<L>(value); }
   template <int, class Block> int repeat(int value) { return layer<Block>(value); }
   template <class Op> int join(int, int value, const Joint& = {}) { return layer<Op>(value); }
+  template <class> int source(int, int value) { return ++count, value; }
   template <class...> void siblings() {}
 };
 

@@ -39,7 +39,7 @@ class BodyRunner {
   /// One entry that stays within the rank.
   void compute(const Entry& entry) {
     switch (entry.what) {
-      case BodyOp::load_input: return load(entry, in_->inputs);
+      case BodyOp::load_input: return load(entry, in_->input(entry.operand));
       case BodyOp::load_targets: target_features_ = entry.features; return kernels_.labels ? load_labels(entry) : load(entry, in_->targets);
       case BodyOp::leaf_forward: return forward(entry);
       case BodyOp::leaf_backward:

@@ -21,6 +21,8 @@
 #include "heddle/core/rule.hpp"
 #include "heddle/core/type_name.hpp"
 #include "heddle/core/written.hpp"
+#include "heddle/run/arrays.hpp"
+#include "heddle/run/more_inputs.hpp"
 #include "heddle/seams/error.hpp"
 
 namespace heddle::core_room {
@@ -63,6 +65,7 @@ template <class Target, class Input = float> struct Examples {
   std::int64_t target_features = 1;      // class labels: 1, or one for each position
   const std::uint32_t* order = nullptr;  // (rows), or null: rows 0 to rows - 1 as they lie
   std::shared_ptr<const void> owner{};   // of what the pointers point to, or null
+  MoreInputs more{};                     // of a model that begins with Inputs<...>: all but the first
 
   [[nodiscard]] constexpr std::int64_t source_row(std::int64_t row) const { return order == nullptr ? row : order[row]; }
   [[nodiscard]] constexpr const Input* input(std::int64_t row) const { return inputs + source_row(row) * input_features; }
@@ -78,8 +81,34 @@ template <class Target, class Input = float> struct Examples {
     } else if (first > 0) {
       part.inputs = inputs + first * input_features;
       if (targets != nullptr) part.targets = targets + first * target_features;
+      part.more.skip(first);
     }
     return part;
+  }
+  /// The same batch with one more input, the next of a model that begins with Inputs<...>: examples(ids, labels, 8).with_input(positions, 8). A
+  /// temporary is kept with the batch; of a batch in an order the array has the source rows. Errors  D07 another number of rows; D34 a fifth input;
+  /// D18 at build, of an array of other elements
+  template <class Array> [[nodiscard]] Examples with_input(Array&& array, std::int64_t features) const {
+    using Element = ElementOf<Array>;
+    static_assert(
+        !std::is_void_v<Element>,
+        "[heddle.D18] an input has floats, std::int32_t token ids or std::uint8_t bytes. Fix: give a std::vector of them, and the number of "
+        "elements of a row.");
+    Examples with = *this;
+    if constexpr (!std::is_void_v<Element>) {
+      auto kept = kept_array<Element>(std::forward<Array>(array));
+      const auto held = std::make_shared<const std::pair<std::shared_ptr<const void>, decltype(kept)>>(owner, std::move(kept));
+      const std::span<const Element> seen{held->second};
+      with.more.append(further_rows(seen, features), source_rows(), order == nullptr);
+      if constexpr (is_temporary_array<Array>) with.owner = held;
+    }
+    return with;
+  }
+  /// Rows that the arrays have at least.
+  [[nodiscard]] constexpr std::int64_t source_rows() const {
+    std::int64_t last = order == nullptr ? rows - 1 : -1;
+    for (std::int64_t row = 0; row < rows && order != nullptr; ++row) last = std::max<std::int64_t>(last, order[row]);
+    return last + 1;
   }
   /// Batches of BatchRows rows, the last one may be smaller: 100 rows are four batches<32>(), of 32, 32, 32 and 4 rows. Copies no row.
   template <std::int64_t BatchRows> [[nodiscard]] Batches<Target, Input> batches() const {
@@ -201,34 +230,6 @@ template <class Input>
                                                             std::int64_t bytes_of_a_row) {
   return valued_examples(bytes, targets, bytes_of_a_row);
 }
-
-/// Whether examples() must keep an array: a temporary, unless it says that it only looks at numbers of others, as a span does.
-template <class Array>
-inline constexpr bool is_temporary_array = !std::is_lvalue_reference_v<Array> && !std::ranges::enable_borrowed_range<std::remove_cv_t<Array>>;
-
-template <class Array, class Element> inline constexpr bool is_vector_of = false;
-template <class Element, class Allocator> inline constexpr bool is_vector_of<std::vector<Element, Allocator>, Element> = true;
-
-/// What a batch keeps of an array: a temporary vector is moved, any other temporary copied, everything else seen.
-template <class Element, class Array> [[nodiscard]] auto kept_array(Array&& array) {
-  if constexpr (is_temporary_array<Array> && is_vector_of<Array, Element>) {
-    return Array{std::forward<Array>(array)};
-  } else {
-    const std::span<const Element> seen{array};
-    if constexpr (is_temporary_array<Array>)
-      return std::vector<Element>(seen.begin(), seen.end());
-    else
-      return seen;
-  }
-}
-
-/// What an array has the elements of: float, std::int32_t, std::uint8_t, or void.
-template <class Array, class Element> inline constexpr bool has_elements = std::is_convertible_v<Array, std::span<const Element>>;
-template <class Array>
-using ElementOf = std::conditional_t<
-    has_elements<Array, float>, float,
-    std::conditional_t<has_elements<Array, std::int32_t>, std::int32_t, std::conditional_t<has_elements<Array, std::uint8_t>, std::uint8_t, void>>>;
-template <class... Arrays> inline constexpr bool are_arrays = !(std::is_void_v<ElementOf<Arrays>> || ...);
 
 /// The same of arrays of which one or both are temporaries: they are kept with the batch.
 ///

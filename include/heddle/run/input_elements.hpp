@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: MIT
 // Room: run. The element type of what a model reads, and D33 where rows have another one.
-// Sees: core, run/examples.  Does not see: where rows come from, kernels, any backend.
+// Sees: core, graph/graph, run/examples, seams/error.  Does not see: where rows come from, kernels, any backend.
 // In: a model, rows.  Out: InputOf, WrongInputs, WrongRows; one sentence.
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
 #include "heddle/core/rule.hpp"
 #include "heddle/core/shape.hpp"
+#include "heddle/core/written.hpp"
+#include "heddle/graph/graph.hpp"
+#include "heddle/run/arrays.hpp"
 #include "heddle/run/examples.hpp"
+#include "heddle/run/more_inputs.hpp"
+#include "heddle/seams/error.hpp"
 
 namespace heddle::run_room {
-
-template <class Input>
-inline constexpr ElementType element_type = std::is_same_v<Input, std::int32_t>   ? ElementType::int32
-                                            : std::is_same_v<Input, std::uint8_t> ? ElementType::uint8
-                                                                                  : ElementType::float32;
 
 template <ElementType Type>
 using ElementsOf = std::conditional_t<Type == ElementType::int32, std::int32_t, std::conditional_t<Type == ElementType::uint8, std::uint8_t, float>>;
@@ -43,6 +45,43 @@ template <class Request> using InputOf = ElementsOf<Request::graph.input.type>;
   if (taken == ElementType::float32 && given == ElementType::int32) wrong << ", or begin the model with Input<length>, Embedding<tokens, features>";
   if (taken == ElementType::float32 && given == ElementType::uint8) wrong << ", or begin the model with Input<sizes...>, Rescaling<>";
   return wrong << '.';
+}
+
+/// D33 of one of the inputs of a model, which is named if there are several.
+inline void refuse_other_elements(const Graph& graph, int number, ElementType given) {
+  std::string name{graph.model.view()};
+  if (graph.input_count > 1) name = written({"input ", number, " of ", graph.model.view()});
+  if (const Diagnosis wrong = check_inputs(name, graph.input_of(number).type, given); !wrong.ok()) throw Error(wrong);
+}
+
+/// What is given to a prediction says no number of features: those of the model, in so many rows.
+///
+/// Errors  D34 another number of inputs, D33 other elements, D07 other sizes
+/// Tested  run/more_inputs_test
+[[nodiscard]] inline MoreInputs rows_of_inputs(const Graph& graph, std::span<const FurtherRows> given, std::int64_t rows) {
+  MoreInputs all;
+  if (std::ssize(given) + 1 != graph.input_count) refuse_input_count(graph, static_cast<int>(std::ssize(given)) + 1);
+  for (FurtherRows here : given) {
+    refuse_other_elements(graph, all.count + 1, here.type);
+    here.features = graph.input_of(all.count + 1).elements();
+    all.append(here, rows, true);
+  }
+  return all;
+}
+
+/// The inputs of a batch are those of the model, in its order: the first with these elements, and the others.
+///
+/// Errors  D34 another number of inputs, D33 other elements, D07 other sizes
+/// Tested  run/more_inputs_test
+inline void refuse_other_inputs(const Graph& graph, ElementType first, const MoreInputs& given) {
+  refuse_other_elements(graph, 0, first);
+  if (given.count + 1 != graph.input_count) refuse_input_count(graph, given.count + 1);
+  for (int i = 1; i < graph.input_count; ++i) {
+    refuse_other_elements(graph, i, given.all[i - 1].type);
+    if (given.all[i - 1].features == graph.input_of(i).elements()) continue;
+    throw Error(Code{'D', 7}, written({"input ", i, " of the batch has ", given.all[i - 1].features, " features a row, but ", graph.model.view(),
+                                       " takes ", graph.input_of(i).elements(), ". Fix: give rows of the model's shape."}));
+  }
 }
 
 /// D33 at build.

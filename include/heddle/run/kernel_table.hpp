@@ -133,6 +133,7 @@ template <class Compute, bool Split> struct KernelCheck {
   template <class L> constexpr int named(std::string_view, int value) { return layer<L>(value); }
   template <int, class Block> constexpr int repeat(int value) { return layer<Block>(value); }
   template <class Op> constexpr int join(int, int value, const Joint& = {}) { return layer<Op>(value); }
+  template <class> constexpr int source(int, int value) { return ++number, value; }
   template <class...> constexpr void siblings() {}
 
  private:
@@ -173,6 +174,7 @@ template <class Compute, int Leaves> struct KernelCollector {
   template <class L> constexpr int named(std::string_view, int value) { return layer<L>(value); }
   template <int, class Block> constexpr int repeat(int value) { return layer<Block>(value); }
   template <class Op> constexpr int join(int, int value, const Joint& = {}) { return layer<Op>(value); }
+  template <class> constexpr int source(int, int value) { return ++count, value; }
   template <class...> constexpr void siblings() {}
 
  private:

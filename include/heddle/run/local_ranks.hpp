@@ -51,7 +51,6 @@ namespace heddle::run_room {
 template <class Session> class LocalRanks {
  public:
   using RankExecutor = ExecutorOf<Session>;
-
   /// The Programs and `whole`, the model as users know it, outlive this.
   HEDDLE_COLD LocalRanks(const Program& training, const Program& evaluation, const Graph& whole, std::int64_t target_features,
                          const KernelsOf<Session>& kernels, const TransportNeeds& needs, std::chrono::nanoseconds deadline)
@@ -103,11 +102,12 @@ template <class Session> class LocalRanks {
   void count(std::int64_t steps) { steps_ = steps; }
 
   template <class Target, class Input> [[nodiscard]] StepInput input_of(const Examples<Target, Input>& batch, const Program& program) const {
-    if (const Diagnosis wrong = check_inputs(graph_.model.view(), graph_.input.type, element_type<Input>); !wrong.ok()) throw Error(wrong);
+    refuse_other_inputs(graph_, element_type<Input>, batch.more);
     refuse_other_shape(graph_.model.view(), batch.input_features, batch.target_features, graph_.input.elements(), target_features_);
     refuse_other_rows(program, batch.rows, steps_);
     StepInput input{&program, batch.inputs, batch.targets, batch.order, batch.rows, batch.rows, 0, false, nullptr, nullptr, observer_.load()};
     input.seed = seed_;
+    for (int i = 0; i < batch.more.count; ++i) input.more_inputs[i] = batch.more.all[i].data;
     return input;
   }
   /// Returns by what the sum of its losses is divided: the rows, less those of targets that count nothing.
@@ -140,12 +140,12 @@ template <class Session> class LocalRanks {
     return all;
   }
   template <class Target, class Input = float>
-  [[nodiscard]] HEDDLE_COLD std::vector<float> predict(std::span<const std::type_identity_t<Input>> inputs) {
+  [[nodiscard]] HEDDLE_COLD std::vector<float> predict(std::span<const std::type_identity_t<Input>> inputs, std::span<const FurtherRows> more = {}) {
     const auto turn = begin("predict()");
-    const std::int64_t features = graph_.input.elements();
-    const std::int64_t rows = whole_rows(std::ssize(inputs), features);
+    const std::int64_t features = graph_.input.elements(), rows = whole_rows(std::ssize(inputs), features);
+    const MoreInputs others = rows_of_inputs(graph_, more, rows);
     std::vector<float> all = room_for_outputs(rows, graph_.output().elements());
-    evaluate_rows(Examples<Target, Input>{inputs.data(), nullptr, rows, features, target_features_, nullptr}, all.data(), nullptr);
+    evaluate_rows(Examples<Target, Input>{inputs.data(), nullptr, rows, features, target_features_, nullptr, {}, others}, all.data(), nullptr);
     return all;
   }
   /// Rows that an evaluation takes together: the same pieces of whole grains under every layout.

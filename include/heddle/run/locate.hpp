@@ -47,13 +47,16 @@ namespace heddle::run_room {
         return written({"; parameter '", graph.parameter_name(n, k).view(), "' was not finite before it.", remedy});
   std::vector<Floats> values(static_cast<std::size_t>(graph.node_count) + 1);
   const std::int64_t in = graph.input.elements();
-  values[0].resize(static_cast<std::size_t>(input.source_rows * in));
-  const std::int64_t row_bytes = in * bytes_of(graph.input.type);
-  for (std::int64_t r = 0; r < input.source_rows; ++r) {
-    const std::int64_t row = input.order == nullptr ? r : static_cast<std::int64_t>(input.order[r]);
-    std::memcpy(reinterpret_cast<std::byte*>(values[0].data()) + r * row_bytes, static_cast<const std::byte*>(input.inputs) + row * row_bytes,
-                static_cast<std::size_t>(row_bytes));
-  }
+  const auto load = [&](Floats& to, int number) {
+    to.resize(static_cast<std::size_t>(input.source_rows * graph.input_of(number).elements()));
+    const std::int64_t row_bytes = graph.input_of(number).elements() * bytes_of(graph.input_of(number).type);
+    for (std::int64_t r = 0; r < input.source_rows; ++r) {
+      const std::int64_t row = input.order == nullptr ? r : static_cast<std::int64_t>(input.order[r]);
+      std::memcpy(reinterpret_cast<std::byte*>(to.data()) + r * row_bytes, static_cast<const std::byte*>(input.input(number)) + row * row_bytes,
+                  static_cast<std::size_t>(row_bytes));
+    }
+  };
+  load(values[0], 0);
   const auto first_of_value = [&](int value) {
     return graph.spec(value).type != ElementType::float32 ? -1 : first_non_finite(values[static_cast<std::size_t>(value)]);
   };
@@ -62,13 +65,15 @@ namespace heddle::run_room {
   Floats workspace(static_cast<std::size_t>(kernels.workspace_bytes / float_bytes));
   for (int n = 0; n < graph.node_count; ++n) {
     const Node& node = graph.nodes[n];
-    const Floats& from = values[static_cast<std::size_t>(node.operands[0])];
+    const Floats& from = values[static_cast<std::size_t>(node.operand_count == 0 ? 0 : node.operands[0])];
     Floats& to = values[static_cast<std::size_t>(n) + 1];
     const std::int64_t features = graph.spec(n + 1).elements();
     to.resize(static_cast<std::size_t>(input.source_rows * features));
     const float* pointers[Leaf::most_parameters]{};
     for (int k = 0; k < node.parameter_count; ++k) pointers[k] = parameters[static_cast<std::size_t>(node.first_parameter + k)].data();
-    if (graph.adds(n)) {
+    if (node.operand_count == 0) {
+      load(to, graph.input_number(n + 1));
+    } else if (graph.adds(n)) {
       kernels.add(to.data(), from.data(), values[static_cast<std::size_t>(node.operands[1])].data(), std::ssize(to));
     } else if (graph.leaf(n).reshapes) {
       std::copy(from.begin(), from.end(), to.begin());

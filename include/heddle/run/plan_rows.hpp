@@ -73,6 +73,7 @@ template <class Asked, class Target, class Input>
                            takes_classes ? Request::graph.output().shape.last() : 0,
                            Request::batch_request.batch,
                            Request::batch_request.remedy != Remedy::none};
+    refuse_other_inputs(Request::graph, element_type<Input>, all.more);
     refuse_other_data(asked, all.rows, all.input_features, all.target_features, class_count);
     return asked.batch;
   } else {

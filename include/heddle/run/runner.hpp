@@ -51,6 +51,12 @@ template <class TheInference, RunsPlans Backend> class Runner<TheInference, Back
   template <class Source> void load(Source&& source) { ranks_.load(source); }
   /// Outputs (rows, output features) for any number of rows, in their order.
   [[nodiscard]] std::vector<float> predict(std::span<const Input> inputs) { return ranks_.predict(inputs); }
+  /// The same of a model that begins with Inputs<...>: one array for each, in their order.
+  template <class... More>
+  requires(are_several_inputs<Input, std::span<const Input>, More...>)
+      [[nodiscard]] std::vector<float> predict(std::span<const Input> inputs, const More&... more) {
+    return ranks_.predict(inputs, more...);
+  }
   template <class Given>
   requires(are_other_inputs<Input, Given>) std::vector<float> predict(const Given&) {
     using Wrong = WrongInputs<typename Ranks::Request, ElementOf<const Given&>>;

@@ -24,7 +24,7 @@ namespace heddle::run_room {
 /// What one step is given, the same on every rank. 12 rows that are given to Batch<16, PadLast> have source_rows 12 and rows 16.
 struct StepInput {
   const Program* program = nullptr;
-  const void* inputs = nullptr;  // of the type of the graph's input
+  const void* inputs = nullptr;  // of the type of the graph's first input
   const void* targets = nullptr;
   const std::uint32_t* order = nullptr;  // row -> source row, or null
   std::int64_t source_rows = 0;          // rows that are there
@@ -44,7 +44,9 @@ struct StepInput {
   // Of a loss that weighs classes: the weights, and the sum of those of all targets that count.
   const float* class_weights = nullptr;
   double sum_of_weights = 0;
+  const void* more_inputs[Graph::most_inputs - 1]{};  // of the types of the others
 
+  [[nodiscard]] const void* input(int number) const { return number == 0 ? inputs : more_inputs[number - 1]; }
   /// Row of the arrays of a row of the batch; missing rows are repeated.
   [[nodiscard]] std::int64_t source(std::int64_t row) const {
     if (row >= source_rows) row %= source_rows;

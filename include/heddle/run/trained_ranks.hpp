@@ -70,7 +70,7 @@ template <class Session, class Target, class Input = float> class TrainedRanks {
   [[nodiscard]] std::int64_t steps() const;
   StepResult step(const Examples<Target, Input>& batch);
   [[nodiscard]] HEDDLE_APART Evaluation evaluate(const Examples<Target, Input>& examples);
-  [[nodiscard]] HEDDLE_APART std::vector<float> predict(std::span<const Input> inputs);
+  [[nodiscard]] HEDDLE_APART std::vector<float> predict(std::span<const Input> inputs, std::span<const FurtherRows> more = {});
   /// Of a loss that has classes, in a turn of the caller's: all batches are of the same parameters.
   HEDDLE_APART void count_right(Accuracy& counted, const Examples<Target, Input>& batch);
 

@@ -120,8 +120,9 @@ template <class Session, class Target, class Input>
 Evaluation TrainedRanks<Session, Target, Input>::evaluate(const Examples<Target, Input>& examples) {
   return ranks_->evaluate(examples);
 }
-template <class Session, class Target, class Input> std::vector<float> TrainedRanks<Session, Target, Input>::predict(std::span<const Input> inputs) {
-  return ranks_->template predict<Target, Input>(inputs);
+template <class Session, class Target, class Input>
+std::vector<float> TrainedRanks<Session, Target, Input>::predict(std::span<const Input> inputs, std::span<const FurtherRows> more) {
+  return ranks_->template predict<Target, Input>(inputs, more);
 }
 template <class Session, class Target, class Input>
 void TrainedRanks<Session, Target, Input>::count_right(Accuracy& counted, const Examples<Target, Input>& batch) {

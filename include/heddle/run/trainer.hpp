@@ -187,8 +187,15 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
 
   /// Outputs (rows, output features) for inputs without targets, in the order of the rows.
   [[nodiscard]] std::vector<float> predict(std::span<const Input> inputs) { return state_.shared_state()->ranks.predict(inputs); }
+  /// The same of a model that begins with Inputs<...>: one array for each, in their order.
+  template <class... More>
+  requires(are_several_inputs<Input, std::span<const Input>, More...>)
+      [[nodiscard]] std::vector<float> predict(std::span<const Input> inputs, const More&... more) {
+    const FurtherRows others[] = {further_rows(std::span<const ElementOf<const More&>>{more})...};
+    return state_.shared_state()->ranks.predict(inputs, others);
+  }
   template <class... Given>
-  requires(!are_inputs<Input, Given...>) std::vector<float> predict(const Given&...) {
+  requires(!are_inputs<Input, Given...> && !are_several_inputs<Input, Given...>) std::vector<float> predict(const Given&...) {
     if constexpr (are_other_inputs<Input, Given...>)
       static_assert(sizeof(fired<OfTrained<Asked, WrongInputs<Request, ElementOf<const Given&>...>>>) > 0);
     else

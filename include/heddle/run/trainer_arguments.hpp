@@ -14,6 +14,9 @@ namespace heddle::run_room {
 template <class Batch, class... Given> inline constexpr bool is_batch = sizeof...(Given) == 1 && (std::is_convertible_v<Given, Batch> && ...);
 template <class Input, class... Given>
 inline constexpr bool are_inputs = sizeof...(Given) == 1 && (std::is_convertible_v<const Given&, std::span<const Input>> && ...);
+/// Of a model that begins with Inputs<...>: several arrays, the first of its type.
+template <class Input, class First, class... More>
+inline constexpr bool are_several_inputs = sizeof...(More) > 0 && are_inputs<Input, First>&& are_arrays<const More&...>;
 /// One array, of elements that another model takes.
 template <class Input, class... Given>
 inline constexpr bool are_other_inputs = sizeof...(Given) == 1 && !are_inputs<Input, Given...> && are_arrays<const Given&...>;

@@ -94,7 +94,7 @@ template <class Lists> [[nodiscard]] Diagnosis rendezvous(const Lists& lists, La
   std::vector<int> made(nodes);
   DataFlow flow{{{p,
                   {values.data(), gradients.data(), terms.data()},
-                  {pools.data(), tensors.data(), p.batch.grain_rows, grains_of(p.batch), bytes_of(p.graph->input.type)},
+                  {pools.data(), tensors.data(), p.batch.grain_rows, grains_of(p.batch), FlowBytes{*p.graph}},
                   leaves.data(),
                   made.data()}}};
   flow.run();

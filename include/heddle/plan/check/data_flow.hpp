@@ -88,7 +88,7 @@ struct DataFlow : PhaseFlow {
       case BodyOp::gather_value:
       case BodyOp::scatter_value:
       case BodyOp::slice_value: return convert(entry);
-      case BodyOp::load_input: return load(entry, names.values[0]);
+      case BodyOp::load_input: return load(entry, FlowNames::input_of(entry.operand));
       case BodyOp::load_targets: return load(entry, FlowNames::targets);
       case BodyOp::loss_terms:
       case BodyOp::loss: return loss(entry);
@@ -198,7 +198,7 @@ struct DataFlow : PhaseFlow {
       spare(node, what == BodyOp::slice_value ? entry.a : entry.b, entry.d, false, "what is to lie another way, or the room of its parts");
   }
   constexpr void load(const Entry& entry, std::uint64_t what) {
-    if (what == FlowNames::input && !takes(entry, graph.input.elements(), begin_node)) return;
+    if (entry.what == BodyOp::load_input && !takes(entry, graph.input_of(entry.operand).elements(), begin_node)) return;
     if (entry.features == 0) return void(untargeted = entry.d);
     if (has_type(entry, what)) put(begin_node, entry.d, entry.features, what, lying::whole, entry.when != When::always);
   }

@@ -63,7 +63,9 @@ struct FlowReader {
   }
   /// What is loaded or copied has elements of one type: the input of the model of its own, all else float32, or as large.
   constexpr bool has_type(const Entry& entry, std::uint64_t what) {
-    const ElementType type = what == FlowNames::input ? graph.input.type : ElementType::float32;
+    ElementType type = ElementType::float32;
+    for (int i = 0; i < graph.input_count; ++i)
+      if (what == FlowNames::input_of(i)) type = graph.input_of(i).type;
     if (entry.type == type) return true;
     refuse(begin_node) << " writes in" << here().view() << ' ' << name_of(entry.type) << ", but what is read is " << name_of(type) << fix;
     return false;

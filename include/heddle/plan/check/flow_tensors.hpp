@@ -48,7 +48,10 @@ struct FlowNames {
   static constexpr std::uint64_t terms = flow_name(2);    ///< of the loss: what ranks tell each other
   static constexpr std::uint64_t shares = flow_name(3);   ///< of the loss: what is read back
   static constexpr std::uint64_t loss = flow_name(4);     ///< the gradient of the last value
-  static constexpr std::uint64_t input = flow_name(5);    ///< of the model
+  static constexpr std::uint64_t input = flow_name(5);    ///< of the model, its first
+  [[nodiscard]] static constexpr std::uint64_t input_of(int number) {
+    return number == 0 ? input : flow_name(~(std::uint64_t{1} << 62U | static_cast<std::uint64_t>(number)));
+  }
   /// What the forward of a layer leaves for its backward; numbers from the last one down, but for that which has the name 0.
   [[nodiscard]] static constexpr std::uint64_t statistics(int node) { return flow_name(~static_cast<std::uint64_t>(node + 1)); }
   /// What a leaf of two operands hands back to the second.
@@ -70,7 +73,7 @@ struct FlowNames {
     for (int n = 0; n < nodes; ++n) {
       const Node& node = graph.nodes[n];
       const TracedLeaf& traced = graph.leaves[node.leaf];
-      const std::uint64_t first = values[node.operands[0]];
+      const std::uint64_t first = node.operand_count == 0 ? input_of(traced.leaf.source - 1) : values[node.operands[0]];
       values[n + 1] = traced.leaf.sums       ? first + values[node.operands[1]]
                       : traced.leaf.reshapes ? first
                                              : flow_name(6 + 2 * static_cast<std::uint64_t>(n));
@@ -85,6 +88,23 @@ struct FlowNames {
       terms_of[n] = traced.leaf.hands_on() ? back : flow_name(7 + 2 * static_cast<std::uint64_t>(n));
       for (int k = 0; k < node.operand_count; ++k) gradients[node.operands[k]] += term(graph, n, k);
     }
+  }
+};
+
+/// Bytes of one element of what has a name: of an input of the model as its type says, of all else 4.
+struct FlowBytes {
+  int count = 1;
+  std::int64_t of_input[Graph::most_inputs]{float_bytes};
+
+  constexpr FlowBytes() = default;
+  constexpr explicit FlowBytes(const Graph& graph) : count(graph.input_count) {
+    for (int i = 0; i < count; ++i) of_input[i] = bytes_of(graph.input_of(i).type);
+  }
+  [[nodiscard]] constexpr std::int64_t of(std::uint64_t what) const {
+    if (what == FlowNames::input) return of_input[0];
+    for (int i = 1; i < count; ++i)
+      if (what == FlowNames::input_of(i)) return of_input[i];
+    return float_bytes;
   }
 };
 
@@ -167,7 +187,7 @@ struct FlowTensors {
   FlowTensor* tensors;  ///< one in front of room for every write: it is at no place
   std::int64_t grain_rows;
   int grains;
-  std::int64_t input_bytes = float_bytes;  ///< of one element of the model's input
+  FlowBytes bytes_of{};
   int count = 1;
   int role = 0;
 
@@ -182,7 +202,7 @@ struct FlowTensors {
   constexpr bool put(const Place& place, std::int64_t elements, std::uint64_t what, std::int64_t how, bool asked = false, int parts = 1) {
     FlowPool& in = pools[place.pool + 2];
     const std::int64_t offset = place.offset;
-    const std::int64_t bytes = grain_rows * elements * (what == FlowNames::input ? input_bytes : float_bytes);
+    const std::int64_t bytes = grain_rows * elements * bytes_of.of(what);
     const std::int64_t end = offset + (bytes + line_bytes - 1) / line_bytes * line_bytes * grains * parts;
     if (end > in.limit || in.role != role) return false;
     int to = 0;
@@ -249,6 +269,8 @@ constexpr void say_how(Diagnosis& to, std::int64_t how) {
 }
 constexpr void say_what(Diagnosis& to, const FlowNames& names, int nodes, std::uint64_t what) {
   if (what == names.values[0]) return void(to << "the input of the model");
+  for (int i = 1; i < Graph::most_inputs; ++i)
+    if (what == FlowNames::input_of(i)) return void(to << "input " << i << " of the model");
   if (what == FlowNames::targets) return void(to << "the targets");
   if (what == FlowNames::terms) return void(to << "the terms of the loss");
   for (int n = 0; n < nodes; ++n) {

@@ -68,6 +68,10 @@ struct NotedModel {
     if (noted.first_backward != whole.first_backward)
       return count("the first layer that runs a backward", noted.first_backward, whole.first_backward);
     if (!(noted.input == whole.input)) return count("the size of the input of the model", noted.input.elements(), whole.input.elements());
+    if (noted.input_count != whole.input_count) return count("the number of inputs of the model", noted.input_count, whole.input_count);
+    for (int i = 1; i < whole.input_count; ++i)
+      if (!(noted.input_of(i) == whole.input_of(i)))
+        return count("the size of another input of the model", noted.input_of(i).elements(), whole.input_of(i).elements());
     for (int l = 0; l < whole.leaf_count && (ranks > 1 || noted.leaves != whole.leaves); ++l)
       if (const Diagnosis found = leaf(l); !found.ok()) return found;
     for (int n = 0; n < whole.node_count && noted.nodes != whole.nodes; ++n)
@@ -182,7 +186,8 @@ struct NotedModel {
   /// What a sentence tells as one number.
   [[nodiscard]] static constexpr std::int64_t facts(const Leaf& leaf) {
     return static_cast<std::int64_t>(leaf.saves) + (leaf.weights_read ? 4 : 0) + (leaf.input_part_reads_saved ? 8 : 0) + (leaf.elementwise ? 16 : 0) +
-           (leaf.reshapes ? 32 : 0) + (leaf.sums ? 64 : 0) + (leaf.operands == 2 ? 128 : 0) + std::int64_t{256} * leaf.rows_together;
+           (leaf.reshapes ? 32 : 0) + (leaf.sums ? 64 : 0) + (leaf.operands == 2 ? 128 : 0) + std::int64_t{256} * leaf.rows_together +
+           (std::int64_t{leaf.source} << 40);
   }
 };
 

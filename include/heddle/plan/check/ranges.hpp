@@ -129,7 +129,12 @@ struct RangeCheck {
     const bool of_leaf = runs || between_phases || what == BodyOp::reduce_parameter;
     const bool converts_value = what >= BodyOp::reduce_value && what <= BodyOp::slice_value;
     if (!is_in(where, "layer", entry.node, of_leaf ? nodes : nodes + 1, of_leaf || converts_value ? 0 : -1)) return;
-    if (!is_in(where, "operand", entry.operand, what == BodyOp::leaf_backward ? p.graph->nodes[entry.node].operand_count : 1)) return;
+    const bool loads = what == BodyOp::load_input;
+    if (!is_in(where, loads ? "input" : "operand", entry.operand,
+               loads                           ? p.graph->input_count
+               : what == BodyOp::leaf_backward ? p.graph->nodes[entry.node].operand_count
+                                               : 1))
+      return;
     if (of_leaf) {
       const Leaf& leaf = p.graph->leaf(entry.node);
       const Phases& phases = what == BodyOp::leaf_forward ? leaf.forward_phases : leaf.backward_phases;

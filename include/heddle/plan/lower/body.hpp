@@ -234,7 +234,7 @@ template <int Nodes, int Chunks, int Edges, int MostEntries, int MostCollectives
   for (int c = 0; c < in.layout.chunk_count; ++c)
     if (in.layout.first_node[c] == first)
       for (int e = bodies.forward[c].begin; e < bodies.forward[c].end; ++e)
-        if (bodies.entries.data[e].what == BodyOp::load_input) return bodies.entries.data[e].d;
+        if (bodies.entries.data[e].what == BodyOp::load_input && bodies.entries.data[e].node < 0) return bodies.entries.data[e].d;
   return {};
 }
 

@@ -72,7 +72,7 @@ struct HeldBytes {
   /// The most that one node lays aside, with its own values: of these `of_taken` and `of_given` bytes lie in scratch. A forward takes its input and
   /// lays its output in another way, a backward the gradients, and what it reads again.
   [[nodiscard]] constexpr std::int64_t most_of_node(int node, std::int64_t of_taken, std::int64_t of_given) const {
-    if (!graph.split.any()) return of_taken + of_given + told(node);
+    if (!graph.split.any() || graph.nodes[node].operand_count == 0) return of_taken + of_given + told(node);
     const Signature& how = graph.signature(node);
     const Laid before = graph.laid_between(graph.nodes[node].operands[0]), behind = graph.laid_between(node + 1);
     const Laid handed = graph.gradient_between(graph.nodes[node].operands[0]), back = graph.gradient_between(node + 1);

@@ -22,6 +22,7 @@ struct LeafWriter {
   /// `taken` and `given`: where these forms are kept; unset: aside, until the leaf has run. Statistics that no backward reads are not made.
   constexpr void write(int node, const Place& taken, const Place& given) {
     const Node& n = in.graph.nodes[node];
+    if (n.operand_count == 0) return load(node);
     const TracedLeaf& traced = in.graph.leaves[n.leaf];
     const bool converts_input = in.graph.converts_input(node);
     const bool keeps = keeps_output(in.graph, node);
@@ -60,6 +61,15 @@ struct LeafWriter {
   }
 
  private:
+  /// An input of the model: every chunk loads its own, also where it runs again.
+  constexpr void load(int node) {
+    const Leaf& leaf = in.graph.leaf(node);
+    Entry& entry = out.append(BodyOp::load_input, node);
+    entry.operand = static_cast<std::int8_t>(leaf.source - 1);
+    entry.type = leaf.out.type;
+    entry.features = leaf.out.elements();
+    entry.d = here[node + 1];
+  }
   /// Returns the last of them, before which what it reads is given up: nothing is laid aside in between.
   constexpr Entry& write_phases(Entry& first, const Phases& phases) {
     if (again) {

@@ -185,7 +185,7 @@ struct RecomputeStudy {
     out.dropped[value] = segment_of[node] > 0 && !kept[value];
     out.runs[node] = out.dropped[value] && needed[value];
     const bool stays = kept[value] || (needed[value] && !out.dropped[value]);
-    if (graph.leaf(node).reshapes && stays) kept[graph.nodes[node].operands[0]] = true;  // the same storage
+    if (graph.leaf(node).reshapes && graph.nodes[node].operand_count > 0 && stays) kept[graph.nodes[node].operands[0]] = true;  // the same storage
     for (int k = 0; k < graph.nodes[node].operand_count && out.runs[node]; ++k) {
       const int v = graph.nodes[node].operands[k];
       needed[v] = out.read[v] = true;

@@ -97,7 +97,7 @@ struct SharedTables {
     for (int n = 0, count = graph->node_count; n < count; ++n) {
       const Node& node = nodes[n];
       const Signature& s = graph->split.signatures[node.leaf];
-      const int from = node.operands[0];
+      const int from = node.operand_count == 0 ? 0 : node.operands[0];
       const std::int16_t takes = from == 0 ? laid::replicate.code : between[nodes[from - 1].leaf].code;
       const std::int16_t gives = between[node.leaf].code;
       const std::int16_t handed = from == 0 ? laid::replicate.code : back[nodes[from - 1].leaf].code;

@@ -153,12 +153,14 @@ struct ValueStudy {
     int chunk = 0;
     for (int n = 0; n < graph.node_count; ++n) {
       while (n >= layout.first_node[chunk + 1]) ++chunk;
+      root[n + 1] = n + 1;
+      if (graph.nodes[n].operand_count == 0) continue;  // an input of the model
       const Leaf& leaf = graph.leaf(n);
       const int in = graph.nodes[n].operands[0];
       const bool same_chunk = in > layout.first_node[chunk];  // made by a node of this chunk
       stays[root[in]] = stays[root[in]] || needed[in] || consumers[in] > 1;
       const bool shares = same_chunk && may_take_place(graph, n) && (leaf.reshapes || !stays[root[in]]);
-      root[n + 1] = shares ? root[in] : n + 1;
+      if (shares) root[n + 1] = root[in];
     }
   }
 };
@@ -185,7 +187,7 @@ template <int Nodes>
           for (int j = 0; j < nodes[m].operand_count; ++j) reads += nodes[m].operands[j] == value ? 1 : 0;
         if (reads < 2) continue;
         for (int m = layout.first_node[c + 1]; m < graph.node_count; ++m)  // a leaf of one operand names it twice
-          if (nodes[m].operands[0] == value || nodes[m].operands[1] == value) return true;
+          if (nodes[m].operand_count > 0 && (nodes[m].operands[0] == value || nodes[m].operands[1] == value)) return true;
       }
   return false;
 }

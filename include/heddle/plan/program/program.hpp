@@ -103,7 +103,7 @@ struct Entry {
   BodyOp what = BodyOp::copy;
   When when = When::always;
   Axis axis = Axis::data;
-  std::int8_t operand = 0;                  // leaf_backward of a leaf of two operands: whose gradient it makes
+  std::int8_t operand = 0;                  // leaf_backward of a leaf of two operands: whose gradient it makes; load_input: the input of the model
   std::int8_t phase = 0;                    // of a leaf with phases: which, counted from 1; 0: the kernel is called once
   ElementType type = ElementType::float32;  // of what load_input and copy write
   std::int16_t bucket = -1;                 // reductions, gathers, gaps and slices of units; reduce_parameter: number of the parameter in its leaf

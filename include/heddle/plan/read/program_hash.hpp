@@ -35,6 +35,7 @@ class Fnv {
 
 HEDDLE_COLD constexpr void add_graph(Fnv& hash, const Graph& g) {
   hash.add_text(g.model.view()).add(g.node_count, g.parameter_count, g.input.elements());
+  for (int i = 1; i < g.input_count; ++i) hash.add(g.input_of(i).elements(), g.input_of(i).type);
   for (int n = 0; n < g.node_count; ++n) {
     const Leaf& leaf = g.leaf(n);
     hash.add_text(leaf.spelled.view())
