@@ -47,7 +47,7 @@ template <class ThePlan, class Backend> [[nodiscard]] Everything everything() {
   }
   for (const std::string& name : trainer.parameter_names()) out.gradients.push_back(gradient_of(trainer, name));
   out.evaluation = trainer.evaluate(rows.batch(0, 2 * batch + 7));
-  CHECK(equal_bits(trainer.predict(rows.inputs), out.evaluation.outputs));
+  if (rows.more.empty()) CHECK(equal_bits(trainer.predict(rows.inputs), out.evaluation.outputs));
   return out;
 }
 

@@ -121,3 +121,15 @@ TEST_CASE("what joins two values is told with both shapes") {
   CAPTURE(text);
   CHECK(text.find("Concat        (3) and (4) -> (7)") != std::string::npos);
 }
+
+TEST_CASE("several inputs are told with their elements, their shapes and the devices that load them") {
+  struct Several : Sequential<Inputs<Input<8>, Input<8>, Input<2, 3>>, Branches<Add, Embedding<50, 4>, Sequential<FromInput<1>, Embedding<8, 4>>>,
+                              Flatten, Linear<32, 16>, ReLU, Branches<Concat, Sequential<>, Sequential<FromInput<2>, Rescaling<>, Flatten>>,
+                              Linear<22, 16>, ReLU, Linear<16, 4>> {};
+  CHECK(has(summary<Several>(), "inputs      0: int32 (8), 1: int32 (8), 2: uint8 (2, 3)"));
+  const std::string text = summary<Plan<Several, CrossEntropy, Adam, Batch<8>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>();
+  CAPTURE(text);
+  CHECK(has(text, "inputs      0: int32 (8) on device 0, 1: int32 (8) on device 0, 2: uint8 (2, 3) on device 1"));
+  CHECK(text.find("FromInput<2> ") != std::string::npos);
+  CHECK(summary<Training<Single>>().find("inputs  ") == std::string::npos);
+}

@@ -174,6 +174,25 @@ inline constexpr std::size_t totals_indent = 12;
   return p.chunks > 1 ? wrapped("stages", words, totals_indent) : "";
 }
 
+/// "0: int32 (8) on device 0, 1: uint8 (28, 28) on device 1": who loads what; nothing of a model of one input.
+[[nodiscard]] inline std::string inputs_lines(const Graph& graph, const Program* p) {
+  std::string words;
+  for (int i = 0; i < graph.input_count && graph.input_count > 1; ++i) {
+    words += (i > 0 ? ", " : "") + said(i, ": ", name_of(graph.input_of(i).type), ' ', graph.input_of(i).shape);
+    std::vector<int> ranks;
+    for (int r = 0; p != nullptr && r < p->mesh.ranks(); ++r) {
+      bool loads = false;
+      for (int c = 0; c < p->chunks; ++c)
+        for (int e = p->forward_bodies[c].begin; e < p->forward_bodies[c].end && p->device_of_chunk[c] == p->mesh.coordinate(Rank{r}, Axis::stage);
+             ++e)
+          loads = loads || (p->entries[e].what == BodyOp::load_input && p->entries[e].operand == i);
+      if (loads) ranks.push_back(r);
+    }
+    if (!ranks.empty()) words += " on " + devices_words(ranks);
+  }
+  return words.empty() ? words : wrapped("inputs", words, totals_indent);
+}
+
 /// What a plan is, in at most 100 columns: a row a layer, its shapes for one row of the batch, parameters and devices; then totals, the memory of
 /// each device, what a step moves and how long stages stand idle. Blocks of a Repeat that are alike are one row. Of a model: its layers and totals.
 ///
@@ -183,7 +202,7 @@ template <class Asked> [[nodiscard]] std::string summary() {
   if constexpr (Verdict<Asked>::found.code == Code{'L', 6} && part_of<Asked>() == PlanPart::model) {
     heard(ModelRefusal<Asked>{});
     const Graph& graph = graph_of<Asked>;
-    return said(graph.model.view()) + '\n' + LayerRows::text(graph, nullptr) + parameters_line(graph);
+    return said(graph.model.view()) + '\n' + LayerRows::text(graph, nullptr) + parameters_line(graph) + inputs_lines(graph, nullptr);
   } else {
     heard(Refusal<Asked>{});
     if constexpr (Verdict<Asked>::found.ok()) {
@@ -195,7 +214,7 @@ template <class Asked> [[nodiscard]] std::string summary() {
       std::string out = said(graph.model.view()) + '\n' + LayerRows::text(graph, &p) + parameters_line(graph);
       out += wrapped("devices", describe_devices(p.mesh), totals_indent) + stages_lines(p);
       out += wrapped("batch", describe_batch(p.batch), totals_indent);
-      out += wrapped("output", output + " on " + devices_words(ranks_of(p, p.loss_role())), totals_indent);
+      out += inputs_lines(graph, &p) + wrapped("output", output + " on " + devices_words(ranks_of(p, p.loss_role())), totals_indent);
       out += memory_lines(p) + wrapped("a step", "moves " + moved_words(p, traffic<Asked>()), totals_indent);
       if (const Flops again = flops_run_again(p); again.value > 0)
         out += wrapped("", "runs " + grouped_digits(again.value) + " operations of a row's forward again", totals_indent);

@@ -10,7 +10,9 @@
 #include "heddle/graph/frozen.hpp"
 #include "heddle/graph/layers/concat.hpp"
 #include "heddle/graph/layers/embedding.hpp"
+#include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/norm.hpp"
+#include "heddle/graph/layers/rescaling.hpp"
 #include "heddle/graph/losses/mean_squared_error.hpp"
 #include "heddle/plan/check/check.hpp"
 #include "heddle/plan/inference.hpp"
@@ -29,6 +31,10 @@ using Copied = Trained<Begun, Single>;
 struct Steps : Sequential<Input<4, 7>, Linear<7, 12>, Residual<Linear<12, 12>, Tanh, Linear<12, 12>>, Linear<12, 6>> {};
 using InSequence = Plan<Steps, MeanSquaredError, SGD, Batch<12>, TensorParallel<2, SequenceParallel>>;
 using InParts = Plan<Letters, CrossEntropy, SGD, Batch<4>, TensorParallel<2>>;  // the loss takes parts of the output
+
+struct Several
+    : Sequential<Inputs<Input<4>, Input<4>, Input<8>>, Branches<Add, Embedding<12, 2>, Sequential<FromInput<1>, Embedding<12, 2>>>, Flatten,
+                 Linear<8, 6>, Tanh, Branches<Concat, Sequential<>, Sequential<FromInput<2>, Rescaling<>, Linear<8, 6>>>, Linear<12, 3>> {};
 
 struct Normed : Sequential<LayerNorm<8>, Linear<8, 6>, RMSNorm<6>, Linear<6, 3>> {};
 using WithNorms = Trained<Normed, Single>;
@@ -134,6 +140,23 @@ TEST_CASE("what is loaded, stored and judged has the elements of the model") {
   CHECK(refused_for(changed(p, BodyOp::load_input, 0, fewer), flows, "takes in the forward of chunk 0 7 elements a row, but there are 8"));
   CHECK(refused_for(changed(p, BodyOp::loss, 0, fewer), flows, "the loss takes in the forward of chunk 0 2 elements a row, but there are 3"));
   CHECK(refused_for(changed(Trained<Chain, Single>::evaluation, BodyOp::store_output, 0, fewer), flows, "2 elements a row, but there are 3"));
+}
+
+TEST_CASE("each input of a model flows to the layers that read it, whatever else is loaded has another name, size or type") {
+  using Staged = Plan<Several, CrossEntropy, SGD, Batch<8>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>;
+  const Program& p = Staged::training;
+  CHECK(check(p).sentence().view() == "");
+  CHECK(missed_deletions(p) == 0);
+  CHECK(missed_deletions(Staged::evaluation) == 0);
+  const auto loads = [](int number) { return [=](Entry& entry) { entry.operand = static_cast<std::int8_t>(number); }; };
+  CHECK(refused_for(changed(p, BodyOp::load_input, 0, loads(1)), flows,
+                    "reads in the forward of chunk 0 its input, but there lies input 1 of the model"));
+  CHECK(refused_for(changed(p, BodyOp::load_input, 1, loads(0)), flows,
+                    "reads in the forward of chunk 0 its input, but there lies the input of the model"));
+  CHECK(refused_for(changed(p, BodyOp::load_input, 2, loads(1)), flows, "takes in the forward of chunk 1 8 elements a row, but there are 4"));
+  CHECK(refused_for(changed(p, BodyOp::load_input, 2, [](Entry& entry) { entry.type = ElementType::float32; }), flows,
+                    "writes in the forward of chunk 1 float32, but what is read is uint8"));
+  CHECK(refused_for(changed(p, BodyOp::load_input, 1, loads(3)), Code{'S', 20}, "names input 3, but what is there is 0 to 2"));
 }
 
 TEST_CASE("a layer whose input is not made, or was overwritten, is named with what lies there") {

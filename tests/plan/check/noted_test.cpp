@@ -21,6 +21,7 @@ struct Gained : Sequential<Linear<8, 16, NoBias>, Gain, ReLU, Linear<16, 8, NoBi
 using Split = Trained<Gained, TensorParallel<2>>;
 struct Ids : Sequential<Input<4>, Embedding<12, 8>, Linear<8, 16>, ReLU, Linear<16, 12>> {};
 using Words = Trained<Ids, TensorParallel<2>>;
+struct TwoInputs : Sequential<Inputs<Input<4>, Input<3>>, Branches<Add, Linear<4, 5>, Sequential<FromInput<1>, Linear<3, 5>>>> {};
 
 /// The leaf whose signature has a gradient of a parameter that is Partial.
 int partial_leaf(const Making& p, int& parameter) {
@@ -52,6 +53,15 @@ TEST_CASE("what the lowering notes follows from the model, the layout and the ba
   sound(noted_with<TiedStages>(After::placing, nothing));
   sound(noted_with<Rounds>(After::placing, nothing));
   sound(noted_with<Shares>(After::placing, nothing));
+}
+
+TEST_CASE("inputs of the model that are noted otherwise are found") {
+  using Both = Trained<TwoInputs, Single>;
+  CHECK(noted_with<Both>(After::placing, [](Making&) {}).ok());
+  CHECK(refused_for(noted_with<Both>(After::placing, [](Making& p) { p.graph.input_count = 1; }), facts,
+                    "the number of inputs of the model is noted as 1, but 2 follows"));
+  CHECK(refused_for(noted_with<Both>(After::placing, [](Making& p) { p.graph.more_inputs[0].shape.sizes[0] = 5; }), facts,
+                    "the size of another input of the model is noted as 5, but 3 follows"));
 }
 
 TEST_CASE("a term of a sum that the lowering takes for the whole is found, though all lines are as they would then have to be") {
