@@ -25,6 +25,20 @@ using Trained = Plan<Model, CrossEntropy, Adam, Batch<32, KeepLast>, Grain<8>, P
 
 }  // namespace
 
+TEST_CASE("several layers are frozen as their Sequential is") {
+  struct Several : Sequential<Frozen<Linear<8, 6>, Named<"middle", Tanh>, Linear<6, 6>>, Linear<6, 3>> {};
+  struct Joined : Sequential<Frozen<Sequential<Linear<8, 6>, Named<"middle", Tanh>, Linear<6, 6>>>, Linear<6, 3>> {};
+  const Graph& several = graph_of<Several>;
+  const Graph& joined = graph_of<Joined>;
+  REQUIRE((several.fault.ok() && several.node_count == 4 && joined.node_count == 4));
+  for (int n = 0; n < 4; ++n) {
+    CHECK(several.name(n).view() == joined.name(n).view());
+    CHECK(several.frozen(n) == joined.frozen(n));
+  }
+  CHECK((several.frozen(0) && several.frozen(2) && !several.frozen(3)));
+  CHECK(several.parameter_name(2, 0).view() == "0.2.weight");
+}
+
 TEST_CASE("names, shapes, numbers and operations forward are those of the layers without Frozen") {
   const Graph& with = graph_of<Headed>;
   const Graph& without = graph_of<Whole>;

@@ -89,12 +89,9 @@ template <int I> struct FromInput : PlacesLayers {
 [[nodiscard]] constexpr Diagnosis refuse_source(int number, int inputs, std::string_view place) {
   auto broken = Diagnosis{Code{'G', 28}, ""} << "FromInput<" << number << "> " << place;
   if (inputs == 0) return broken << " stands before the inputs of the model. Fix: begin the model with Inputs<Input<sizes...>, ...>.";
-  return broken << " names input " << number << ", but the model has " << inputs << (inputs == 1 ? " input, number 0" : " inputs, from 0 to ")
-                << (inputs == 1   ? ""
-                    : inputs == 2 ? "1"
-                    : inputs == 3 ? "2"
-                                  : "3")
-                << ". Fix: name one that is there, or state it in Inputs<...>.";
+  broken << " names input " << number << ", but the model has " << inputs << (inputs == 1 ? " input, number 0" : " inputs, from 0 to ");
+  if (inputs > 1) broken << inputs - 1;
+  return broken << ". Fix: name one that is there, or state it in Inputs<...>.";
 }
 
 /// G28: an input that no layer takes, and a value that no layer reads, since FromInput behind it begins anew.
