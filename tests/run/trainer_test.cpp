@@ -136,6 +136,8 @@ TEST_CASE("parameters have names, are read and set by them, and a wrong name, si
   std::iota(weight.begin(), weight.end(), 1.0F);
   trainer.set_parameter("first.weight", weight);
   for (int replica = 0; replica < trainer.replicas(); ++replica) CHECK(trainer.parameter("first.weight", replica) == weight);
+  trainer.set_parameter("first.bias", {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  CHECK(trainer.parameter("first.bias", 1) == std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9});
   CHECK(trainer.replicas() == 2);
   CHECK(contains(refused(Code{'R', 5}, [&] { trainer.set_parameter("first.wieght", weight); }),
                  "Model has no parameter 'first.wieght'; nearest: 'first.weight'. Fix: "));

@@ -68,6 +68,7 @@ template <class TheInference, RunsPlans Backend> class Runner<TheInference, Back
   [[nodiscard]] const Shape& parameter_shape(const std::string& name) const { return ranks_.parameter_shape(name); }
   [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) { return ranks_.parameter(name, replica); }
   void set_parameter(const std::string& name, std::span<const float> values) { ranks_.set_parameter(name, values); }
+  void set_parameter(const std::string& name, std::initializer_list<float> values) { set_parameter(name, std::span{values.begin(), values.size()}); }
   [[nodiscard]] auto reading(const char* call = "reading()") { return ranks_.reading(call); }
   [[nodiscard]] bool interrupted() const { return ranks_.interrupted(); }
   void observe(Observer* observer) { ranks_.observe(observer); }

@@ -253,6 +253,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   /// Sets a parameter on every rank that holds it.
   /// Errors  R05 no such parameter, or another size; R28 processes that give other values
   void set_parameter(const std::string& name, std::span<const float> values) { state_->ranks.set_parameter(name, values); }
+  void set_parameter(const std::string& name, std::initializer_list<float> values) { set_parameter(name, std::span{values.begin(), values.size()}); }
   /// FNV-1a over the bytes of all parameters in the order of the model: the same number for the same bits.
   [[nodiscard]] std::uint64_t parameter_hash(int replica = 0) { return state_->ranks.parameter_hash(replica); }
   /// No call begins while it lives (R11), so that all parameters that are read are of one step: load() of this trainer by another one has it.
