@@ -213,6 +213,7 @@ class ProgramWriter {
     for (int k = 0; k < 4; ++k)
       if (places[k]->set()) write(", " + std::string{k == 1 && entry.phase > 0 ? "told" : words.places[k]}, *places[k]);
     write(", statistics", entry.e);
+    if (entry.fused) out_ << ", at once with the next";
     write_axis(moves(entry.what), entry.axis);
     if (moves(entry.what) && entry.collective >= 0 && !waits(entry.what)) write(p_.collectives[entry.collective]);
     out_ << word_of(entry.when) << '\n';

@@ -192,6 +192,7 @@ template <class Visit> struct Numbers {
     for (std::int16_t& group : own.group_of) visit("groups.of_parameter", group);
     visit("budget", r.budget.value);
     visit("fitted", r.fitted);
+    visit("fuses", r.fuses);
     visit("most_entries", r.most_entries);
     visit("most_instructions", r.most_instructions);
   }

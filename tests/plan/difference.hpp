@@ -160,6 +160,7 @@ class Difference {
     same("place d of an entry", e, a.d, b.d);
     same("place e of an entry", e, a.e, b.e);
     same("operand of an entry", e, a.operand, b.operand);
+    same("whether an entry is fused with the next", e, a.fused, b.fused);
   }
   void places(const Program& a, const Program& b) {
     const int micro_batches = a.batch.total_micro_batches();

@@ -14,6 +14,7 @@
 #include "heddle/core/written.hpp"
 #include "heddle/graph/local_leaf.hpp"
 #include "heddle/plan/program/program.hpp"
+#include "heddle/run/fused_kernels.hpp"
 #include "heddle/run/kernel_table.hpp"
 #include "heddle/run/slices.hpp"
 #include "heddle/run/step_input.hpp"
@@ -54,6 +55,14 @@ class BodyRunner {
       case BodyOp::copy: return kernels_.copy(whole(entry.d, entry), whole(entry.a, entry), t_.stride(entry.features, entry.type) * t_.grains());
       default: return;  // what moves
     }
+  }
+
+  /// Two fused entries at once; false if their kernels cannot, and then nothing has run.
+  bool compute(const Entry& first, const Entry& second, bool& second_runs) {
+    const FusedKernels both{*p_, kernels_, t_, first, second, second_runs};
+    if (!both.there()) return false;
+    both.sums() ? forward(second, &both) : both.forwards() ? forward(first, &both) : backward(first, &both);
+    return true;
   }
 
   /// Rows of parts that stand one after another and rows of the whole: copied from one to the other, of one part or of all.
@@ -145,7 +154,7 @@ class BodyRunner {
     for (int d = 0; d < how.dimension(); ++d) here.runs *= p_->graph->leaf(node).out.shape.sizes[d];
     return here;
   }
-  void forward(const Entry& entry) {
+  void forward(const Entry& entry, const FusedKernels* fused = nullptr) {
     const Node& node = p_->graph->nodes[entry.node];
     const TracedLeaf& traced = p_->graph->leaves[node.leaf];
     find_parameters(node, entry.node);
@@ -159,10 +168,10 @@ class BodyRunner {
       call.context = context(entry.node, g);
       if (traced.leaf.operands == 2) call.second = t_.at_grain(entry.b, traced.leaf.other.elements(), g);
       if (entry.phase > 0) told_.tell(call, entry, traced.leaf.forward_phases, g);
-      kernel(call);
+      fused == nullptr ? kernel(call) : fused->forward(call, g);
     }
   }
-  void backward(const Entry& entry) {
+  void backward(const Entry& entry, const FusedKernels* fused = nullptr) {
     const Node& node = p_->graph->nodes[entry.node];
     const TracedLeaf& traced = p_->graph->leaves[node.leaf];
     const std::int64_t out = traced.leaf.out.elements();
@@ -188,7 +197,7 @@ class BodyRunner {
       call.statistics = t_.at_grain(entry.e, traced.leaf.statistics_elements(), g);
       call.context = context(entry.node, g);
       call.add = !p_->batch.tree && !p_->storage.gradients && number > 0;
-      kernel(call);
+      fused == nullptr ? kernel(call) : fused->backward(call, g);
       for (int k = 0; k < node.parameter_count && p_->batch.tree && !p_->storage.gradients && sums; ++k)
         carry(p_->parameters[node.first_parameter + k], number, counted);
     }

@@ -25,6 +25,8 @@ namespace heddle::run_room {
 ///
 ///   begin(input)                     the step in hand; tensors() know the Program and the micro-batch
 ///   compute(entry)                   an entry of a body that stays within the rank
+///   compute(first, second, runs)     two fused entries at once, false if it cannot and has run nothing; `runs` is true while the layer of the second
+///                                    does. A device need not have it
 ///   gather(entry), scatter(entry)    what was gathered is laid into whole rows, what is to be scattered into parts
 ///   take_norms(), unscale(scale)     squares of gradients by unit; gradients without the scale of the loss, and the flag
 ///   overflowed(), norm(), loss_sum() numbers that the host decides by
@@ -84,6 +86,7 @@ class HostDevice {
       default: return body_.compute(entry);
     }
   }
+  [[nodiscard]] bool compute(const Entry& first, const Entry& second, bool& second_runs) { return body_.compute(first, second, second_runs); }
   void gather(const Entry& entry) { body_.lay(entry, entry.b, entry.d, BodyRunner::Lay::together); }
   void scatter(const Entry& entry) { body_.lay(entry, entry.b, entry.a, BodyRunner::Lay::apart); }
   void take_norms() {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -225,9 +226,21 @@ template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class 
         device_.gather(entry);
         break;
       case BodyOp::scatter_value: return move_now(entry, [&] { device_.scatter(entry); });
-      default: device_.compute(entry);
+      default:
+        if (!entry.fused || !runs_with_next(entry)) device_.compute(entry);
     }
     return true;
+  }
+  /// Two fused entries at once, if the device can. An observer is told of each entry when it has run, so where one watches each runs by itself.
+  bool runs_with_next([[maybe_unused]] const Entry& entry) {
+    if constexpr (requires(bool& runs) {
+                    { device_.compute(entry, entry, runs) } -> std::same_as<bool>;
+                  }) {
+      if (in_->observer != nullptr || !device_.compute(entry, p_->entries[walk_.entry() + 1], walk_.next_runs())) return false;
+      walk_.pass_entry();
+      return true;
+    }
+    return false;
   }
 
   DeviceType device_;

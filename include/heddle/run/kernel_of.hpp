@@ -4,6 +4,8 @@
 // In: a layer, a loss or an optimizer and a compute backend as types.  Out: a type, and facts of it.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <iterator>
 #include <string_view>
 
@@ -64,6 +66,27 @@ template <class L, class Compute> [[nodiscard]] constexpr int backward_phases_of
   else
     return 1;
 }
+
+/// A kernel that may be given an elementwise layer for its tail.
+template <class L, class Compute>
+concept TakesTail = std::same_as<typename KernelFor<L, Compute>::TakesTail, KernelFor<L, Compute>> &&
+    requires(const ForwardCallIn<SpaceOf<Compute>>& forward, const BackwardCallIn<SpaceOf<Compute>>& backward, const TailIn<SpaceOf<Compute>>& tail) {
+  KernelFor<L, Compute>::forward_with_tail(forward, tail);
+  KernelFor<L, Compute>::backward_with_tail(backward, tail);
+};
+/// A kernel of an elementwise layer that may run in such a tail.
+template <class L, class Compute>
+concept RunsInTail = std::same_as<typename KernelFor<L, Compute>::RunsInTail, KernelFor<L, Compute>> &&
+    requires(const TailIn<SpaceOf<Compute>>& tail, std::int64_t element) {
+  KernelFor<L, Compute>::forward_in_tail(tail, element, element);
+  KernelFor<L, Compute>::backward_in_tail(tail, element, element);
+};
+/// A kernel that may make the sum that it reads.
+template <class L, class Compute>
+concept TakesSum = std::same_as<typename KernelFor<L, Compute>::TakesSum, KernelFor<L, Compute>> &&
+    requires(const ForwardCallIn<SpaceOf<Compute>>& call, const AddendsIn<SpaceOf<Compute>>& sum) {
+  KernelFor<L, Compute>::forward_of_sum(call, sum);
+};
 
 template <class Loss, class Compute>
 concept HasTerms = requires(const LossCallIn<SpaceOf<Compute>>& call) {

@@ -25,6 +25,12 @@ template <class Space> struct LeafKernelsIn {
   void (*backward)(const BackwardCallIn<Space>&) = nullptr;
   const ForwardPhaseIn<Space>* forward_phases = nullptr;
   const BackwardPhaseIn<Space>* backward_phases = nullptr;
+  // of fused entries; null where the kernel has none
+  void (*forward_with_tail)(const ForwardCallIn<Space>&, const TailIn<Space>&) = nullptr;
+  void (*backward_with_tail)(const BackwardCallIn<Space>&, const TailIn<Space>&) = nullptr;
+  void (*forward_in_tail)(const TailIn<Space>&, std::int64_t begin, std::int64_t end) = nullptr;
+  void (*backward_in_tail)(const TailIn<Space>&, std::int64_t begin, std::int64_t end) = nullptr;
+  void (*forward_of_sum)(const ForwardCallIn<Space>&, const AddendsIn<Space>&) = nullptr;
 };
 using LeafKernels = LeafKernelsIn<HostMemory>;
 
@@ -182,6 +188,15 @@ template <class Compute, int Leaves> struct KernelCollector {
     LeafKernelsIn<SpaceOf<Compute>> all{&KernelFor<L, Compute>::forward, &KernelFor<L, Compute>::backward};
     if constexpr (forward_phases_of<L, Compute>() > 1) all.forward_phases = KernelFor<L, Compute>::forward_phases;
     if constexpr (backward_phases_of<L, Compute>() > 1) all.backward_phases = KernelFor<L, Compute>::backward_phases;
+    if constexpr (TakesTail<L, Compute>) {
+      all.forward_with_tail = &KernelFor<L, Compute>::forward_with_tail;
+      all.backward_with_tail = &KernelFor<L, Compute>::backward_with_tail;
+    }
+    if constexpr (RunsInTail<L, Compute>) {
+      all.forward_in_tail = &KernelFor<L, Compute>::forward_in_tail;
+      all.backward_in_tail = &KernelFor<L, Compute>::backward_in_tail;
+    }
+    if constexpr (TakesSum<L, Compute>) all.forward_of_sum = &KernelFor<L, Compute>::forward_of_sum;
     return all;
   }
 };

@@ -29,7 +29,7 @@ class ProgramWalk {
   void begin(const StepInput& input) {
     in_ = &input;
     p_ = input.program;
-    in_observer_ = false;
+    in_observer_ = next_runs_ = false;
     list_end_ = p_->lists[role_].end;
     at_ = {p_->lists[role_].begin, -1, Phase::over};
     next_line(at_.line);
@@ -38,7 +38,7 @@ class ProgramWalk {
   [[nodiscard]] bool over() const { return at_.phase == Phase::over; }
   /// That is next, or the last one of a step that is over.
   [[nodiscard]] int line() const { return at_.line; }
-  [[nodiscard]] int entry() const { return at_.entry; }  ///< of the body that runs; -1 outside of one
+  [[nodiscard]] int entry() const { return at_.entry + (next_runs_ ? 1 : 0); }  ///< of the body that runs; -1 outside of one
   [[nodiscard]] int micro_batch() const { return micro_batch_; }
   [[nodiscard]] bool in_observer() const { return in_observer_; }  ///< what was thrown was thrown by the observer
 
@@ -73,6 +73,10 @@ class ProgramWalk {
     at_.phase = Phase::started;
     return true;
   }
+  /// Of two entries that run at once: true while the second one does, which entry() then names.
+  [[nodiscard]] bool& next_runs() { return next_runs_; }
+  /// The entry behind the one in hand has run with it.
+  void pass_entry() { ++at_.entry; }
 
  private:
   /// How far the line or entry in hand is: it is next, or observers have seen its start, or it has started what it waits for; or the step is over.
@@ -131,6 +135,7 @@ class ProgramWalk {
   int body_end_ = 0;
   int micro_batch_ = 0;
   bool in_observer_ = false;
+  bool next_runs_ = false;
   Time line_began_, entry_began_;
 };
 

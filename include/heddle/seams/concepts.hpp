@@ -102,6 +102,32 @@ template <class Space> using BackwardPhaseIn = void (*)(const BackwardCallIn<Spa
 using ForwardPhase = ForwardPhaseIn<HostMemory>;
 using BackwardPhase = BackwardPhaseIn<HostMemory>;
 
+/// An elementwise layer that runs in the tail of a kernel, where a Program has fused two entries: on what the kernel makes, while that is near. Of 8
+/// rows of Linear<4, 3> and then ReLU it takes the elements from 0 to 24: in pieces, in any order, each once, when it is made.
+template <class Space> struct TailIn {
+  const Leaf* leaf = nullptr;    // the layer
+  const float* made = nullptr;   // what the kernel makes: the output of a forward, the input_gradient of a backward
+  float* output = nullptr;       // what the layer makes of it; may equal made
+  const float* saved = nullptr;  // of a backward: the input of the layer, or its output, as leaf->saves says; null if neither
+  void (*run)(const TailIn&, std::int64_t begin, std::int64_t end) = nullptr;
+  bool* runs = nullptr;  // true while it does, if anybody asks: what is thrown then is of this layer
+
+  void operator()(std::int64_t begin, std::int64_t end) const {
+    if (runs != nullptr) *runs = true;
+    run(*this, begin, end);
+    if (runs != nullptr) *runs = false;
+  }
+};
+using Tail = TailIn<HostMemory>;
+/// The sum that a kernel makes itself, row by row, before it reads it as its input; `sum` is that input.
+/// Of 8 rows of 64 elements all three have 512.
+template <class Space> struct AddendsIn {
+  const float* a = nullptr;
+  const float* b = nullptr;
+  float* sum = nullptr;
+};
+using Addends = AddendsIn<HostMemory>;
+
 /// Gives a call the input of its leaf: floats, or what lies in their place. Null stays null.
 template <class Call> void set_input(Call& call, const float* lies) {
   switch (call.leaf->in.type) {
@@ -117,6 +143,11 @@ template <class Call> void set_input(Call& call, const float* lies) {
 /// static constexpr bool backward_in_parts = true   may be called for either gradient alone, as an order that splits the backward does.
 /// That of a leaf with phases also has   static constexpr ForwardPhase forward_phases[] = {...};   with one function for each, and backward_phases
 /// alike, which train; forward and backward are then all phases in one call whose rows are all rows, and what does not train.
+/// Entries that a Program has fused run at once if their kernels can; else one after another, with the same bits. A kernel says what it can by a type
+/// of its own name, so that one which derives from it and has another forward does not say so too:
+///   using TakesTail = Kernel;   static void forward_with_tail(const ForwardCall&, const Tail&), backward_with_tail(const BackwardCall&, const Tail&)
+///   using RunsInTail = Kernel;  static void forward_in_tail(const Tail&, begin, end), backward_in_tail alike: elements of an elementwise layer
+///   using TakesSum = Kernel;    static void forward_of_sum(const ForwardCall&, const Addends&)
 }  // namespace heddle::seams_room
 namespace heddle {
 template <class L, class Compute> struct Kernel;
@@ -242,6 +273,7 @@ concept TransportEndpoint = requires(E& e, Ticket ticket, int peer, int group, s
 }  // namespace heddle::seams_room
 
 namespace heddle::extending {
+using seams_room::Addends, seams_room::AddendsIn, seams_room::Tail, seams_room::TailIn;
 using seams_room::BackwardCall, seams_room::BackwardPhase, seams_room::CallContext, seams_room::ForwardCall, seams_room::ForwardPhase,
     seams_room::LossCall;
 using seams_room::BackwardCallIn, seams_room::ForwardCallIn, seams_room::HostMemory, seams_room::LossCallIn, seams_room::StepCallIn;

@@ -3,8 +3,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
 #include "compute/eigen/arrays.hpp"
+#include "heddle/compute/eigen/elementwise.hpp"
 #include "heddle/compute/eigen/linear.hpp"
+#include "heddle/graph/layers/gelu.hpp"
 
 using namespace heddle;
 using arrays::Array;
@@ -110,4 +116,64 @@ TEST_CASE("what derives from EigenCompute has its kernels and may replace one") 
   const Array inherited = other.y;
   other.forward<Linear<2, 3>>();
   CHECK(other.y.same_bits(inherited));
+}
+
+namespace {
+/// A tail that counts how often it is given each element, and that it has been made.
+struct Visits {
+  static inline std::vector<int> times;
+  static inline bool made = true;
+  static void run(const Tail& tail, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      ++times[static_cast<std::size_t>(i)];
+      made = made && !std::isnan(tail.made[i]);
+    }
+    Kernel<GELU, EigenCompute>::forward_in_tail(tail, begin, end);
+  }
+  static bool each_once(std::int64_t elements) {
+    return made && std::ssize(times) == elements && std::all_of(times.begin(), times.end(), [](int n) { return n == 1; });
+  }
+};
+
+template <class L> void runs_tail(const Shape& shape, std::int64_t rows) {
+  Bench t(L::describe(Spec{shape}), rows);
+  const Leaf gelu = GELU::describe(t.leaf.out), before = GELU::describe(t.leaf.in);
+  const float* const parameters[] = {t.w.data(), t.b.data()};
+  // forward: the value between kept, or not
+  t.forward<L>();
+  const Array apart(t.n * t.out), between = t.y;
+  Kernel<GELU, EigenCompute>::forward({&gelu, rows, t.y.data(), apart.data(), nullptr, nullptr});
+  const Array beside(t.n * t.out, 0, arrays::nan), made(t.n * t.out, 0, arrays::nan), in_place(t.n * t.out, 0, arrays::nan);
+  for (const Array* const to : {&beside, &in_place}) {
+    const float* const keeps = to == &beside ? made.data() : to->data();
+    Visits::times.assign(static_cast<std::size_t>(t.n * t.out), 0);
+    Kernel<L, EigenCompute>::forward_with_tail({&t.leaf, rows, t.x.data(), const_cast<float*>(keeps), parameters, workspace.data()},
+                                               {&gelu, keeps, to->data(), nullptr, &Visits::run});
+    CHECK(Visits::each_once(t.n * t.out));
+    CHECK(to->same_bits(apart));
+  }
+  CHECK(made.same_bits(between));
+  // backward: that of a function before this layer
+  t.backward<L>();
+  const Array gradient = t.dx, weights = t.dw;
+  Kernel<GELU, EigenCompute>::backward({&before, rows, t.x.data(), nullptr, t.dx.data(), t.dx.data(), nullptr, nullptr, false, nullptr});
+  const Array dx(t.n * t.in, 0, arrays::nan);
+  float* const gradients[] = {t.dw.data(), t.db.data()};
+  Kernel<L, EigenCompute>::backward_with_tail(
+      {&t.leaf, rows, t.x.data(), nullptr, t.dy.data(), dx.data(), parameters, gradients, false, workspace.data()},
+      {&before, dx.data(), dx.data(), t.x.data(), &Kernel<GELU, EigenCompute>::backward_in_tail});
+  CHECK(dx.same_bits(t.dx));
+  CHECK(t.dw.same_bits(weights));
+  CHECK(dx.guarded());
+}
+}  // namespace
+
+TEST_CASE("a tail is given each element once, when it is final, and leaves the bits of two kernels") {
+  runs_tail<Linear<9, 6>>(Shape{9}, 4);
+  runs_tail<Linear<9, 6>>(Shape{9}, 0);
+  runs_tail<Linear<1, 1>>(Shape{1}, 1);
+  runs_tail<Linear<301, 67>>(Shape{301}, 65);    // two steps of the sum
+  runs_tail<Linear<67, 1301>>(Shape{67}, 131);   // tiles beside each other
+  runs_tail<Linear<520, 700>>(Shape{520}, 257);  // both
+  runs_tail<Linear<5, 7, NoBias>>(Shape{3, 5}, 11);
 }

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "compute/eigen/arrays.hpp"
 
@@ -66,4 +67,25 @@ TEST_CASE("the bits of a vector are the same in every position") {
     one.backward();
     for (int j = 0; j < 19; ++j) CHECK((one.y[j] == many.y[v * 19 + j] && one.dx[j] == many.dx[v * 19 + j]));
   }
+}
+
+TEST_CASE("a norm that makes its sum has the bits of a sum and a norm, also where it lies in the place of a term") {
+  const auto tried = [](auto bench, auto layer) {
+    using L = decltype(layer);
+    bench.forward();
+    const Array a(bench.x.elements(), 7), b(bench.x.elements(), 8), sum(bench.x.elements(), 0, arrays::nan);
+    EigenCompute::add(bench.x.data(), a.data(), b.data(), bench.x.elements());
+    bench.forward();
+    const Array wanted = bench.y, left = bench.statistics;
+    const float* const parameters[] = {bench.w.data(), bench.b.data()};
+    for (float* const to : {bench.y.data(), a.data()}) {
+      const ForwardCall call{&bench.leaf, bench.rows, sum.data(), to, parameters, nullptr, 0, bench.statistics.data()};
+      Kernel<L, EigenCompute>::forward_of_sum(call, {a.data(), b.data(), sum.data()});
+      CHECK(sum.same_bits(bench.x));
+      CHECK(std::memcmp(to, wanted.data(), static_cast<std::size_t>(wanted.elements()) * sizeof(float)) == 0);
+      CHECK(bench.statistics.same_bits(left));
+    }
+  };
+  tried(Bench<LayerNorm<19>>{Shape{3, 19}, 5}, LayerNorm<19>{});
+  tried(Bench<RMSNorm<64>>{Shape{64}, 3}, RMSNorm<64>{});
 }

@@ -43,6 +43,9 @@ TEST_CASE("one changed line of a list, of a body or of a bucket is another progr
   Copy type{training_of<Two>()};
   type.entries.front().type = ElementType::uint8;
   CHECK(program_hash(type.view()) != before);
+  Copy fused{training_of<Two>()};
+  fused.entries.front().fused = !fused.entries.front().fused;
+  CHECK(program_hash(fused.view()) != before);
   Copy bucket{training_of<Two>()};
   bucket.buckets.front().elements += 16;
   CHECK(program_hash(bucket.view()) != before);

@@ -141,17 +141,24 @@ struct Blocks {
   }
 };
 
+/// The tail of a tile of the target that is final.
+inline void finish(const Tail& tail, Index rows, Index i, Index j, Index height, Index width) {
+  if (height == rows) return tail(j * rows, (j + width) * rows);
+  for (Index column = j; column < j + width; ++column) tail(i + column * rows, i + column * rows + height);
+}
+
 /// target (rows, columns), column-major, = origin + left (rows, depth) right (depth, columns).
 ///
 /// Law     the order of every sum depends on the extents alone: addresses, strides and cache sizes change no bit
 template <int LeftOrder, int RightOrder>
 void product(Index rows, Index columns, Index depth, const Source<LeftOrder>& left, const Source<RightOrder>& right, float* target,
-             const Origin& origin, void* workspace) {
+             const Origin& origin, void* workspace, const Tail* tail = nullptr) {
   if (rows == 0 || columns == 0) return;
   auto* const packed_left = static_cast<float*>(workspace);
   float* const packed_right = packed_left + most_left;
   const Blocks block(rows, columns, depth);
-  if (depth == 0) return fill(target, rows, columns, origin);
+  if (depth == 0) fill(target, rows, columns, origin);
+  if (depth == 0 && tail != nullptr) finish(*tail, rows, 0, 0, rows, columns);
   for (Index j = 0; j < columns; j += block.columns) {
     const Index width = std::min(block.columns, columns - j);
     for (Index k = 0; k < depth; k += block.depth) {
@@ -163,6 +170,7 @@ void product(Index rows, Index columns, Index depth, const Source<LeftOrder>& le
         float* const tile = target + i + j * rows;
         const Origin start = k == 0 ? origin.from(i, j) : Origin::present(tile, rows);
         Kernel{}(Target(tile, rows, start), packed_left, packed_right, height, thickness, width, 1.0F);
+        if (tail != nullptr && k + thickness == depth) finish(*tail, rows, i, j, height, width);
       }
     }
   }
@@ -172,22 +180,25 @@ inline Origin origin_of(const float* target, Index rows, Into into) { return int
 
 }  // namespace gemm
 
-/// Products on the kernels inside Eigen 3.4: no allocation, and the order of every sum depends on the extents alone.
+/// Products on the kernels inside Eigen 3.4: no allocation, and the order of every sum depends on the extents alone. A tail runs on each tile when it
+/// is final, while it is in the cache.
 ///
 /// Tested  compute/eigen/internal_products_test
 struct InternalProducts {
   /// c (m, n) = or += a (m, k) b^T with b (n, k).
-  static void nt(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, float* c, Into into, void* workspace) {
-    gemm::product<Eigen::RowMajor, Eigen::ColMajor>(n, m, k, {b, k}, {a, k}, c, gemm::origin_of(c, n, into), workspace);
+  static void nt(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, float* c, Into into, void* workspace,
+                 const Tail* tail = nullptr) {
+    gemm::product<Eigen::RowMajor, Eigen::ColMajor>(n, m, k, {b, k}, {a, k}, c, gemm::origin_of(c, n, into), workspace, tail);
   }
   /// c (m, n) = a (m, k) b^T with b (n, k), plus row (n) in every row.
-  static void nt_plus_row(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, const float* row, float* c,
-                          void* workspace) {
-    gemm::product<Eigen::RowMajor, Eigen::ColMajor>(n, m, k, {b, k}, {a, k}, c, gemm::Origin::column(row), workspace);
+  static void nt_plus_row(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, const float* row, float* c, void* workspace,
+                          const Tail* tail = nullptr) {
+    gemm::product<Eigen::RowMajor, Eigen::ColMajor>(n, m, k, {b, k}, {a, k}, c, gemm::Origin::column(row), workspace, tail);
   }
   /// c (m, n) = or += a (m, k) b with b (k, n).
-  static void nn(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, float* c, Into into, void* workspace) {
-    gemm::product<Eigen::ColMajor, Eigen::ColMajor>(n, m, k, {b, n}, {a, k}, c, gemm::origin_of(c, n, into), workspace);
+  static void nn(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, float* c, Into into, void* workspace,
+                 const Tail* tail = nullptr) {
+    gemm::product<Eigen::ColMajor, Eigen::ColMajor>(n, m, k, {b, n}, {a, k}, c, gemm::origin_of(c, n, into), workspace, tail);
   }
   /// c (m, n) = or += a^T b with a (k, m) and b (k, n).
   static void tn(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, float* c, Into into, void* workspace) {

@@ -46,11 +46,13 @@ template <bool Centred> struct NormKernel {
 
   NormKernel(const Leaf& leaf, std::int64_t rows) : features(leaf.in.shape.last()), vectors(rows * (leaf.in.elements() / features)) {}
 
-  void forward(const ForwardCall& call, float epsilon) const {
+  /// Each vector of `sum`, if it is given, is made before it is read: it is still near then.
+  void forward(const ForwardCall& call, float epsilon, const Addends* sum = nullptr) const {
     const auto n = static_cast<float>(features);
     const bool has_bias = call.leaf->parameter_count == 2;
     for (std::int64_t v = 0; v < vectors; ++v) {
       const float* const from = call.input + v * features;
+      if (sum != nullptr) EigenCompute::add(sum->sum + v * features, sum->a + v * features, sum->b + v * features, features);
       FloatBlock x;
       const auto load = [&](std::int64_t i) { x.load(from + i, features - i); };
       const float mean = Centred ? sum_of(features, load, [&](int l) { return x.values[l]; }) / n : 0.0F;
@@ -145,9 +147,13 @@ namespace heddle {
 /// Tested  compute/eigen/norm_test
 template <std::int64_t Features, class... Options, std::derived_from<compute_room::EigenCompute> C>
 struct Kernel<graph_room::LayerNorm<Features, Options...>, C> {
+  using TakesSum = Kernel;
   static constexpr bool backward_in_parts = true;
   static void forward(const seams_room::ForwardCall& call) {
     compute_room::NormKernel<true>(*call.leaf, call.rows).forward(call, graph_room::LayerNorm<Features, Options...>::epsilon);
+  }
+  static void forward_of_sum(const seams_room::ForwardCall& call, const seams_room::Addends& sum) {
+    compute_room::NormKernel<true>(*call.leaf, call.rows).forward(call, graph_room::LayerNorm<Features, Options...>::epsilon, &sum);
   }
   static void backward(const seams_room::BackwardCall& call) { compute_room::NormKernel<true>(*call.leaf, call.rows).backward(call); }
 };
@@ -158,9 +164,13 @@ struct Kernel<graph_room::LayerNorm<Features, Options...>, C> {
 /// Tested  compute/eigen/norm_test
 template <std::int64_t Features, class... Options, std::derived_from<compute_room::EigenCompute> C>
 struct Kernel<graph_room::RMSNorm<Features, Options...>, C> {
+  using TakesSum = Kernel;
   static constexpr bool backward_in_parts = true;
   static void forward(const seams_room::ForwardCall& call) {
     compute_room::NormKernel<false>(*call.leaf, call.rows).forward(call, graph_room::RMSNorm<Features, Options...>::epsilon);
+  }
+  static void forward_of_sum(const seams_room::ForwardCall& call, const seams_room::Addends& sum) {
+    compute_room::NormKernel<false>(*call.leaf, call.rows).forward(call, graph_room::RMSNorm<Features, Options...>::epsilon, &sum);
   }
   static void backward(const seams_room::BackwardCall& call) { compute_room::NormKernel<false>(*call.leaf, call.rows).backward(call); }
 };

@@ -36,18 +36,22 @@ struct PublicProducts {
   static_assert(most_side * most_depth * static_cast<Index>(sizeof(float)) <= EIGEN_STACK_ALLOCATION_LIMIT);
 
   /// c (m, n) = or += a (m, k) b^T with b (n, k).
-  static void nt(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, float* c, Into into, void* /*workspace*/) {
+  static void nt(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, float* c, Into into, void* /*workspace*/,
+                 const Tail* tail = nullptr) {
     product<Eigen::RowMajor, Eigen::ColMajor>(m, n, k, {a, k}, {b, k}, c, into);
+    if (tail != nullptr) (*tail)(0, m * n);
   }
   /// c (m, n) = a (m, k) b^T with b (n, k), plus row (n) in every row.
-  static void nt_plus_row(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, const float* row, float* c,
-                          void* workspace) {
+  static void nt_plus_row(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, const float* row, float* c, void* workspace,
+                          const Tail* tail = nullptr) {
     for (std::int64_t i = 0; i < m; ++i) EigenCompute::copy(c + i * n, row, n);
-    nt(m, n, k, a, b, c, Into::add, workspace);
+    nt(m, n, k, a, b, c, Into::add, workspace, tail);
   }
   /// c (m, n) = or += a (m, k) b with b (k, n).
-  static void nn(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, float* c, Into into, void* /*workspace*/) {
+  static void nn(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, float* c, Into into, void* /*workspace*/,
+                 const Tail* tail = nullptr) {
     product<Eigen::RowMajor, Eigen::RowMajor>(m, n, k, {a, k}, {b, n}, c, into);
+    if (tail != nullptr) (*tail)(0, m * n);
   }
   /// c (m, n) = or += a^T b with a (k, m) and b (k, n).
   static void tn(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, float* c, Into into, void* /*workspace*/) {

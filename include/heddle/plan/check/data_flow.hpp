@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: plan. Bodies are interpreted on names instead of numbers: what every entry reads is the very tensor that the graph and the layout say.
-// Sees: plan/check/phase_flow, plan/check/flow_tensors, plan/program, graph.  Does not see: lowering, policies, processes, threads.
+// Sees: plan/check/phase_flow, plan/check/fused_pair, plan/check/flow_tensors, plan/program, graph.  Does not see: lowering, policies, processes.
 // In: a Program.  Out: ok, or S17 with the layer, what it reads and what lies there.
 #pragma once
 
@@ -9,6 +9,7 @@
 
 #include "heddle/core/rule.hpp"
 #include "heddle/plan/check/flow_tensors.hpp"
+#include "heddle/plan/check/fused_pair.hpp"
 #include "heddle/plan/check/phase_flow.hpp"
 #include "heddle/plan/check/restated.hpp"
 #include "heddle/plan/program/program.hpp"
@@ -19,6 +20,8 @@ namespace heddle::plan_room {
 /// of the lowering entries alone: what a place holds follows from what was written there, what it is to hold from the graph and its signatures.
 /// Tested  plan/check/data_flow_test
 struct DataFlow : PhaseFlow {
+  FusedPair pair{};
+
   constexpr void run() {
     names.find(graph, p.training);
     for (int l = 0; l < graph.leaf_count; ++l) leaves[l].describe(graph.leaves[l].leaf, graph.split.any() ? graph.split.signatures[l] : unsplit);
@@ -78,6 +81,8 @@ struct DataFlow : PhaseFlow {
         visit(entry);
       else
         refuse(entry.node) << (always ? " is made unasked in" : " is left out for some micro-batches in") << here().view() << fix;
+      if (pair.second == e && fault.code.letter == '-') pair.close(*this);
+      if (entry.fused && fault.code.letter == '-') pair.open(*this, end);
     }
   }
   constexpr void visit(const Entry& entry) {

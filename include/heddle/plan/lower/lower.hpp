@@ -13,6 +13,7 @@
 #include "heddle/plan/lower/buckets.hpp"
 #include "heddle/plan/lower/emit.hpp"
 #include "heddle/plan/lower/forward_body.hpp"
+#include "heddle/plan/lower/fusion.hpp"
 #include "heddle/plan/lower/groups.hpp"
 #include "heddle/plan/lower/local_graph.hpp"
 #include "heddle/plan/lower/memory.hpp"
@@ -129,6 +130,7 @@ template <class Request, bool Training> struct Lowered {
       write_backwards(body_input, facts.view(), recomputed.view(), open);
     else
       write_forwards(body_input, facts.view(), open);
+    Fusion{body_input, open}.mark();
     out.close(open);
     return out;
   }();

@@ -12,6 +12,7 @@
 #include "heddle/plan/lower/emit.hpp"
 #include "heddle/plan/lower/fitted_request.hpp"
 #include "heddle/plan/lower/forward_body.hpp"
+#include "heddle/plan/lower/fusion.hpp"
 #include "heddle/plan/lower/groups.hpp"
 #include "heddle/plan/lower/local_graph.hpp"
 #include "heddle/plan/lower/lowering_request.hpp"
@@ -203,6 +204,7 @@ class LoweredPlan {
                               store.make<std::int64_t>(request.layout.roles()), bodies.transfers);
       }
       if (const Diagnosis found = bodies.fault(); !found.ok()) return found;
+      if (request.fuses) Fusion{input, bodies}.mark();
       if (const Diagnosis found = check_limit("transfers", most_indexed, bodies.transfers.count); !found.ok()) return found;
       if (const Diagnosis found = check_limit("collectives", most_indexed, bodies.collectives.count); !found.ok()) return found;
       return list(training, bodies, transfers);

@@ -41,6 +41,7 @@ struct LoweringRequest {
   ParameterGroups groups{};   ///< what NoDecay and LearningRateFactor name
   Bytes budget{0};            ///< of one device; 0: none
   bool fitted = false;        ///< a balanced cut that does not fit the budget gives way to one that does: Balanced<2> beside Memory<1_MB>
+  bool fuses = true;          ///< entries that a kernel may run at once are marked; false: each runs by itself, with the same bits
   int most_entries = 0;       ///< room for entries of bodies in each mode; 0: as many as are counted
   int most_instructions = 0;  ///< room for instructions in each mode; 0: as many as are counted
 };

@@ -106,6 +106,7 @@ struct Entry {
   std::int8_t operand = 0;                  // leaf_backward of a leaf of two operands: whose gradient it makes; load_input: the input of the model
   std::int8_t phase = 0;                    // of a leaf with phases: which, counted from 1; 0: the kernel is called once
   ElementType type = ElementType::float32;  // of what load_input and copy write
+  bool fused = false;                       // the next entry takes what this one makes, and a kernel may run both at once, piece by piece
   std::int16_t bucket = -1;                 // reductions, gathers, gaps and slices of units; reduce_parameter: number of the parameter in its leaf
   std::int16_t collective = -1;             // of reductions and gathers, also of values, and of what adds a slice: number in Program::collectives
   std::int32_t node = -1;
@@ -138,8 +139,7 @@ inline constexpr int pool_kinds = 4;
 /// Slots of one size for what lives between instructions of one chunk: saved values, received and sent gradients. 2 slots of 1,024 bytes from offset
 /// 4,096 on end at 6,144.
 struct Pool {
-  std::int16_t role = 0;
-  std::int16_t chunk = 0;
+  std::int16_t role = 0, chunk = 0;
   std::int64_t slot_bytes = 0;
   int slots = 0;
   std::int64_t base = 0;  // arena offset

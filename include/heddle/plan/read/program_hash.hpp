@@ -68,6 +68,7 @@ HEDDLE_COLD constexpr void add_bodies(Fnv& hash, const Program& p) {
         if (entry.operand != 0) hash.add(entry.operand);
         if (entry.phase != 0) hash.add_text("phase").add(entry.phase);
         if (entry.type != ElementType::float32) hash.add_text(name_of(entry.type));
+        if (entry.fused) hash.add_text("fused");
       }
 }
 
