@@ -37,6 +37,7 @@ REASONS = {
     ("gathers_input", "is false"): "what is gathered is kept for the backward, which reads the same of it",
     ("flat_elements", "is 1 at most"): "neither lowering nor checks ask it: the number of the Program, by which this script compares, does",
     ("total", "is 1 at most"): "stages that are cut elsewhere compute the same",
+    ("needs_gradient", "is false"): "operations are counted with it, by which stages are cut: those that are cut elsewhere compute the same",
     ("last_untrained", "is 1 at most"): "layers before the first trained one make gradients that nobody reads",
 }
 

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Plans whose checks are asked what they say where a function that lowering and checks both call has a fault: mutate_shared.py compiles this file.
+#include "heddle/graph/branches.hpp"
 #include "heddle/graph/frozen.hpp"
+#include "heddle/graph/inputs.hpp"
+#include "heddle/graph/layers/concat.hpp"
+#include "heddle/graph/layers/embedding.hpp"
+#include "heddle/graph/layers/flatten.hpp"
 #include "heddle/graph/layers/gelu.hpp"
 #include "heddle/graph/layers/input.hpp"
 #include "heddle/graph/layers/linear.hpp"
@@ -33,6 +38,9 @@ struct Steps : Sequential<Input<4, 8>, Linear<8, 8>, Residual<LayerNorm<8>, Line
 struct Words : Sequential<Linear<8, 6>, Named<"wte", Linear<6, 6>>, Tanh, Linear<6, 6>, ReLU, Tied<"head", Linear<6, 6>, To<"wte">>, Linear<6, 4>> {};
 struct Fine : Sequential<Frozen<Linear<8, 16>>, ReLU, Linear<16, 8>, Tanh, Frozen<Linear<8, 8>>, Linear<8, 4>> {};
 struct Skips : Sequential<Linear<8, 6>, Residual<Linear<6, 12>, GELU, Linear<12, 6>>, Tanh, Linear<6, 4>> {};
+struct Several : Sequential<Inputs<Input<2, 2>, Input<2, 2>, Input<3>>,
+                            Branches<Add, Sequential<Flatten, Embedding<6, 2>>, Sequential<FromInput<1>, Flatten, Embedding<6, 2>>>, Flatten,
+                            Linear<8, 8>, Tanh, Linear<8, 6>, Branches<Concat, Tanh, Sequential<FromInput<2>, Linear<3, 3>>>, Linear<9, 4>> {};
 
 template <class Model, class Optimizer, class... Options> using Trained = Plan<Model, CrossEntropy, Optimizer, Batch<64>, Options...>;
 
@@ -43,6 +51,7 @@ using Parts = Trained<Steps, SGD, TensorParallel<2, SequenceParallel>>;
 using Stages = Trained<Skips, Adam, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, DataParallel<2>>, LossScaling>;
 using Ties = Trained<Words, Adam, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2, Gradients>>>;
 using Tuned = Trained<Fine, Adam, Sharded<2, Keep::Step>, Accumulate<2>>;
+using Loads = Trained<Several, SGD, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>;
 
 #ifdef HEDDLE_PROGRAMS  // what the lowering makes, whatever the checks say of it
 #include <cstdio>
@@ -66,6 +75,7 @@ int main() {
   tell<Stages>();
   tell<Ties>();
   tell<Tuned>();
+  tell<Loads>();
 }
 #else
 static_assert(check<Grains>().ok(), "plan grains");
@@ -75,4 +85,5 @@ static_assert(check<Parts>().ok(), "plan parts");
 static_assert(check<Stages>().ok(), "plan stages");
 static_assert(check<Ties>().ok(), "plan ties");
 static_assert(check<Tuned>().ok(), "plan tuned");
+static_assert(check<Loads>().ok(), "plan loads");
 #endif

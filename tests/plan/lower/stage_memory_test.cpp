@@ -96,6 +96,14 @@ struct Voiced : Sequential<Linear<16, 16>, Tanh, Linear<16, 16>, Tanh, Linear<16
 struct Forked : Sequential<Linear<24, 24>, Branches<Add, Linear<24, 24>, Sequential<Linear<24, 24>, Tanh, Linear<24, 24>>, Sequential<>>,
                            Linear<24, 24>, Branches<Concat, Linear<24, 24>, Tanh>, Linear<48, 24>, Linear<24, 24>> {};
 
+/// Inputs of two towers, one for each stage, and one that a later stage reads: Linear, input 1, Linear, Add, Linear, Linear, input 2, Linear, Add,
+/// ...
+struct Several : Sequential<Inputs<Input<24>, Input<24>, Input<24>>, Branches<Add, Linear<24, 24>, Sequential<FromInput<1>, Linear<24, 24>>>,
+                            Linear<24, 24>, Branches<Add, Linear<24, 24>, Sequential<FromInput<2>, Linear<24, 24>>>, Linear<24, 24>, Linear<24, 24>> {
+};
+struct ByName : Sequential<Inputs<Input<24>, Input<24>>,
+                           Branches<Add, Sequential<FromInput<0>, Linear<24, 24>>, Sequential<FromInput<1>, Linear<24, 24>>>, Linear<24, 24>> {};
+
 constexpr std::int64_t value(std::int64_t features) { return 4 * 8 * features; }  // of a micro-batch
 
 using Alternating = Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>;
@@ -144,6 +152,16 @@ TEST_CASE("the account of a stage is its arena where layers are frozen in front,
   check_account<Fixed, CutBefore<Alternating, 2, 6>>();
   check_account<Fixed, CutBefore<Split, 2, 7>>();
   check_account<Fixed, Hybrid<CutBefore<Filled, 3, 6>, Sharded<2>>>();
+}
+
+TEST_CASE("the account of a stage has the inputs that it loads, and none where nobody reads the first") {
+  using Halves = Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>;
+  check_account<Several, CutBefore<Halves, 1>>();  // the second tower
+  check_account<Several, CutBefore<Alternating, 1, 4>>();
+  check_account<Several, CutBefore<Split, 4, 9>>(false, 4 * value(24));  // both operands of a sum have one gradient, which is read again
+  check_account<Several, Hybrid<CutBefore<Filled, 4, 9>, Sharded<2>>>();
+  check_account<ByName, CutBefore<Halves, 2>>();
+  check_account<ByName, CutBefore<Halves, 5>>();
 }
 
 TEST_CASE("the account of a stage has the statistics of norms, also of those that run again") {

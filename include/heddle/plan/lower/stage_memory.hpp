@@ -56,7 +56,7 @@ template <class Arrays> struct StageMemory : Arrays {
     for (int n = 0; n < request.graph.node_count; ++n)
       for (int k = 0; k < request.graph.nodes[n].operand_count; ++k) ++readers[request.graph.nodes[n].operands[k]];
     for (int k = 0; k <= cut.pieces; ++k) {
-      boundary[k] = request.held().value(cut.piece_node[k]);
+      boundary[k] = k == 0 && readers[0] == 0 ? 0 : request.held().value(cut.piece_node[k]);
       if (k < cut.pieces) flops[k + 1] = flops[k] + cut.flops[k];
     }
     units = add_units(flat, largest_unit, false, true);
