@@ -79,6 +79,7 @@ TEST_CASE("every drawn plan that the checks accept computes what one device comp
     CAPTURE(plan.text);
     const LoweredPlan programs = lowered(plan);
     if (const Diagnosis found = check(programs); !found.ok()) {
+      CHECK(found.code.letter != 'S');  // what a Program breaks: the lowering would be wrong
       ++refused[found.code.letter + std::to_string(found.code.number)];
       continue;
     }

@@ -71,6 +71,7 @@ TEST_CASE("gradients of a ring end with each unit, and inside one if a bucket is
   CHECK(Units::training.arenas[0][RegionKind::fresh].slot_bytes == 4 * 4096);
   CHECK(Small::training.arenas[0][RegionKind::fresh].slot_bytes == 4 * 1984);  // the last layer of the unit, and its padding
   CHECK(peak_memory<Small>() < peak_memory<Units>());
+  CHECK(begins<Of<Wide, Sharded<2, Gradients>, Third, Recompute<EveryBlock>>>() == begins<Small>());  // what runs again is not due
 }
 
 TEST_CASE("what is gathered, clipped or lies by group is one bucket a unit, however large") {

@@ -73,7 +73,7 @@ struct SegmentRunner {
         if (const int v = in.graph.nodes[n].operands[k]; v > 0 && facts.again[v - 1]) ++uses[facts.root[v]];
   }
   template <class Seen> constexpr void run(int node, UnitWalks& units, Seen seen) {
-    units.enter(node);
+    if (in.storage.parameters) units.enter(node);  // what runs again reads parameters and makes no gradients of them
     for (int k = 0; k < in.graph.nodes[node].operand_count; ++k) here[in.graph.nodes[node].operands[k]] = seen(in.graph.nodes[node].operands[k]);
     const int value = node + 1;
     const int root = facts.root[value];
