@@ -40,6 +40,12 @@ struct Exact {
     const std::int64_t v = static_cast<std::int64_t>(x) % prime;
     return v < 0 ? v + prime : v;
   }
+  /// What an entry of another phase, or of another pass, does not have.
+  static bool lacks(std::initializer_list<const void*> all) {
+    for (const void* one : all)
+      if (one == nullptr) return read_unwritten() = true;
+    return false;
+  }
   static float hash(std::initializer_list<std::int64_t> key) {
     std::uint64_t h = 0x9E3779B97F4A7C15ULL;
     for (const std::int64_t k : key) {
@@ -48,6 +54,10 @@ struct Exact {
       h ^= h >> 31U;
     }
     return static_cast<float>(h % static_cast<std::uint64_t>(prime));
+  }
+  /// What nobody wrote may be padding here: it stays what it is.
+  static void add(float* target, const float* a, const float* b, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) target[i] = std::isnan(a[i]) ? a[i] : std::isnan(b[i]) ? b[i] : reduced(of(a[i]) + of(b[i]));
   }
   static float reduced(std::int64_t v) { return v >= infinite / 2 ? HUGE_VALF : static_cast<float>(v % prime); }
 };
@@ -59,16 +69,22 @@ struct ExactLinear {
       : rows(batch_rows * leaf.in.elements() / leaf.in.shape.last()), in(leaf.in.shape.last()), out(leaf.out.shape.last()),
         bias(leaf.parameter_count > 1) {}
 
-  static void forward(const ForwardCall& c) {
+  // A tail has an element as soon as it is made: what would be written too early is.
+  static void forward(const ForwardCall& c) { forward(c, nullptr); }
+  static void backward(const BackwardCall& c) { backward(c, nullptr); }
+  static void forward_with_tail(const ForwardCall& c, const Tail& tail) { forward(c, &tail); }
+  static void backward_with_tail(const BackwardCall& c, const Tail& tail) { backward(c, &tail); }
+  static void forward(const ForwardCall& c, const Tail* tail) {
     const ExactLinear e{*c.leaf, c.rows};
     for (std::int64_t r = 0; r < e.rows; ++r)
       for (std::int64_t o = 0; o < e.out; ++o) {
         std::int64_t sum = e.bias ? Exact::of(c.parameters[1][o]) : 0;
         for (std::int64_t i = 0; i < e.in; ++i) sum += Exact::of(c.input[r * e.in + i]) * Exact::of(c.parameters[0][o * e.in + i]);
         c.output[r * e.out + o] = Exact::reduced(sum);
+        if (tail != nullptr) (*tail)(r * e.out + o, r * e.out + o + 1);
       }
   }
-  static void backward(const BackwardCall& c) {
+  static void backward(const BackwardCall& c, const Tail* tail) {
     const ExactLinear e{*c.leaf, c.rows};
     const auto dy = [&](std::int64_t r, std::int64_t o) { return Exact::of(c.output_gradient[r * e.out + o]); };
     for (std::int64_t o = 0; o < e.out && c.parameter_gradients != nullptr; ++o) {
@@ -89,6 +105,7 @@ struct ExactLinear {
         std::int64_t sum = 0;
         for (std::int64_t o = 0; o < e.out; ++o) sum += dy(r, o) * Exact::of(c.parameters[0][o * e.in + i]);
         c.input_gradient[r * e.in + i] = Exact::reduced(sum);
+        if (tail != nullptr) (*tail)(r * e.in + i, r * e.in + i + 1);
       }
   }
 };
@@ -101,7 +118,18 @@ struct ExactElementwise {
   static void backward(const BackwardCall& c) {
     const float* const saved = c.leaf->saves == Saves::output ? c.output : c.input;
     for (std::int64_t i = 0; i < c.rows * c.leaf->in.elements() && c.input_gradient != nullptr; ++i)
-      c.input_gradient[i] = Exact::reduced(Exact::of(c.output_gradient[i]) * Exact::of(Exact::hash({2, Exact::of(saved[i])})));
+      c.input_gradient[i] = pulled_back(saved[i], c.output_gradient[i]);
+  }
+  static void forward_in_tail(const Tail& tail, std::int64_t begin, std::int64_t end) {
+    if (Exact::lacks({tail.output})) return;
+    for (std::int64_t i = begin; i < end; ++i) tail.output[i] = Exact::hash({1, Exact::of(tail.made[i])});
+  }
+  static void backward_in_tail(const Tail& tail, std::int64_t begin, std::int64_t end) {
+    if (Exact::lacks({tail.output, tail.saved})) return;
+    for (std::int64_t i = begin; i < end; ++i) tail.output[i] = pulled_back(tail.saved[i], tail.made[i]);
+  }
+  static float pulled_back(float saved, float gradient) {
+    return Exact::reduced(Exact::of(gradient) * Exact::of(Exact::hash({2, Exact::of(saved)})));
   }
 };
 
@@ -117,10 +145,16 @@ struct ExactRow {
     for (int k = 0; k < leaf.parameter_count; ++k) key = digest(key, parameters[k], leaf.parameters[k].shape.elements());
     return key;
   }
-  static void forward(const ForwardCall& c) {
+  static void forward(const ForwardCall& c) { forward(c, nullptr); }
+  /// A row of the sum is made when it is read, and no row before.
+  static void forward_of_sum(const ForwardCall& c, const Addends& sum) {
+    if (!Exact::lacks({c.input, c.output, sum.a, sum.b, sum.sum})) forward(c, &sum);
+  }
+  static void forward(const ForwardCall& c, const Addends* sum) {
     const std::int64_t in = c.leaf->in.elements(), out = c.leaf->out.elements(), left = c.leaf->statistics_elements();
     const std::int64_t weights = digest_of_parameters(*c.leaf, c.parameters);
     for (std::int64_t r = 0; r < c.rows; ++r) {
+      if (sum != nullptr) Exact::add(sum->sum + r * in, sum->a + r * in, sum->b + r * in, in);
       const std::int64_t row = digest(0, c.input + r * in, in);
       for (std::int64_t o = 0; o < out; ++o) c.output[r * out + o] = Exact::hash({10, row, weights, o});
       for (std::int64_t s = 0; s < left && c.statistics != nullptr; ++s) c.statistics[r * left + s] = Exact::hash({11, row, s});
@@ -155,18 +189,12 @@ struct ExactRow {
 /// A leaf in phases: sums of any functions of rows and of all that was told before; the last of each pass makes what it gives of rows and of what all
 /// told, which the statistics hold.
 struct ExactPhases {
-  /// What an entry of another phase does not have.
-  static bool lacks(std::initializer_list<const void*> all) {
-    for (const void* one : all)
-      if (one == nullptr) return Exact::read_unwritten() = true;
-    return false;
-  }
   static std::int64_t told(std::int64_t key, const float* const* all, const Phases& phases, int phase) {
     for (int k = 1; k < phase; ++k) key = ExactRow::digest(key, all[k - 1], phases.sums[k - 1]);
     return key;
   }
   template <int Phase> static void tell(const ForwardCall& c) {
-    if (lacks({c.tells, c.told})) return;
+    if (Exact::lacks({c.tells, c.told})) return;
     const std::int64_t in = c.leaf->in.elements(), before = told(Phase, c.told, c.leaf->forward_phases, Phase);
     for (std::int64_t i = 0; i < c.leaf->forward_phases.sums[Phase - 1]; ++i) {
       std::int64_t sum = 0;
@@ -176,7 +204,7 @@ struct ExactPhases {
     }
   }
   template <int Phase> static void give(const ForwardCall& c) {
-    if (lacks({c.output, c.statistics})) return;
+    if (Exact::lacks({c.output, c.statistics})) return;
     const std::int64_t in = c.leaf->in.elements(), out = c.leaf->out.elements(), left = c.leaf->statistics_elements();
     const std::int64_t weights = ExactRow::digest_of_parameters(*c.leaf, c.parameters);
     const std::int64_t all = c.told == nullptr ? 0 : told(Phase, c.told, c.leaf->forward_phases, Phase);
@@ -187,7 +215,7 @@ struct ExactPhases {
     }
   }
   static void tell_back(const BackwardCall& c) {
-    if (lacks({c.statistics, c.input, c.output_gradient})) return;
+    if (Exact::lacks({c.statistics, c.input, c.output_gradient})) return;
     BackwardCall parameters = c;
     parameters.input_gradient = nullptr;
     if (c.parameter_gradients != nullptr) ExactRow::backward(parameters);
@@ -198,7 +226,7 @@ struct ExactPhases {
     }
   }
   static void pull_back(const BackwardCall& c) {
-    if (lacks({c.input_gradient, c.told})) return;
+    if (Exact::lacks({c.input_gradient, c.told})) return;
     const std::int64_t in = c.leaf->in.elements();
     for (std::int64_t r = 0; r < c.rows; ++r)
       for (std::int64_t i = 0; i < in; ++i) {
@@ -287,15 +315,25 @@ class ExactKernels {
       const Leaf& leaf = graph.leaves[l].leaf;
       const std::string_view kind = leaf.kind.view();
       if (kind == "Linear")
-        leaves_.push_back({&ExactLinear::forward, &ExactLinear::backward});
+        leaves_.push_back({.forward = &ExactLinear::forward,
+                           .backward = &ExactLinear::backward,
+                           .forward_with_tail = &ExactLinear::forward_with_tail,
+                           .backward_with_tail = &ExactLinear::backward_with_tail});
       else if (kind == "Embedding")
         leaves_.push_back({&ExactTable::forward, &ExactTable::backward});
       else if (kind == "Concat")
         leaves_.push_back({&ExactConcat::forward, &ExactConcat::backward});
       else if (leaf.elementwise || leaf.reshapes || leaf.sums)
-        leaves_.push_back({&ExactElementwise::forward, &ExactElementwise::backward});
+        leaves_.push_back({.forward = &ExactElementwise::forward,
+                           .backward = &ExactElementwise::backward,
+                           .forward_in_tail = &ExactElementwise::forward_in_tail,
+                           .backward_in_tail = &ExactElementwise::backward_in_tail});
       else
-        leaves_.push_back({&ExactRow::forward, &ExactRow::backward, ExactPhases::forward_phases, ExactPhases::backward_phases});
+        leaves_.push_back({.forward = &ExactRow::forward,
+                           .backward = &ExactRow::backward,
+                           .forward_phases = ExactPhases::forward_phases,
+                           .backward_phases = ExactPhases::backward_phases,
+                           .forward_of_sum = &ExactRow::forward_of_sum});
     }
     table_.leaves = leaves_.data();
     table_.loss = labels ? &loss_of_labels : &loss;
@@ -303,7 +341,7 @@ class ExactKernels {
     table_.labels = labels;
     table_.states = states;
     table_.step = states == 0 ? &step<0> : states == 1 ? &step<1> : &step<2>;
-    table_.add = &add;
+    table_.add = &Exact::add;
     table_.copy = [](float* target, const float* source, std::int64_t n) {
       std::memmove(target, source, sizeof(float) * static_cast<std::size_t>(n));
     };
@@ -314,11 +352,6 @@ class ExactKernels {
   [[nodiscard]] const KernelTable& table() const { return table_; }
 
  private:
-  /// What nobody wrote may be padding here: it stays what it is.
-  static void add(float* target, const float* a, const float* b, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i)
-      target[i] = std::isnan(a[i]) ? a[i] : std::isnan(b[i]) ? b[i] : Exact::reduced(Exact::of(a[i]) + Exact::of(b[i]));
-  }
   static float loss(const LossCall& c) {
     const auto* const targets = static_cast<const float*>(c.targets);
     std::int64_t sum = 0;

@@ -70,7 +70,28 @@ class Machine {
     training.parameters = mode.parameters;
     training.units = mode.units;
     Outcome out;
-    if (!places_are_inside(mode) || reads_absent_targets(mode)) return {Ending::address, {}};
+    if (!places_are_inside(mode) || reads_absent_targets(mode) || fuses_no_layer(mode)) return {Ending::address, {}};
+    run(training, mode, out);
+    if (out.ending != Ending::fine) return out;
+    if (!fuses(mode)) {  // the same once more
+      const std::vector<float> once = out.result;
+      out.result.insert(out.result.end(), once.begin(), once.end());
+      return out;
+    }
+    Nobody nobody;
+    watching_ = &nobody;
+    run(training, mode, out);
+    watching_ = nullptr;
+    return out;
+  }
+
+ private:
+  using RankExecutor = Executor<WorldEndpoint>;
+  static constexpr std::int64_t slack_bytes = 8192;
+  /// Where somebody watches, entries that may run at once run one after another: either way gives what is wanted.
+  struct Nobody : Observer {};
+
+  void run(const Program& training, const Program& mode, Outcome& out) {
     World world{mode.mesh.ranks(), groups_};
     Ranks ranks = make(training, mode, world);
     outputs_.assign(static_cast<std::size_t>(3 * rows_ * whole_.output().elements()), unwritten());
@@ -83,13 +104,7 @@ class Machine {
       if (out.ending == Ending::fine && (Exact::read_unwritten() || wrote_outside(ranks))) out.ending = Ending::address;
       if (out.ending == Ending::fine) take_result(mode, ranks, step, out.result);
     }
-    return out;
   }
-
- private:
-  using RankExecutor = Executor<WorldEndpoint>;
-  static constexpr std::int64_t slack_bytes = 8192;
-
   struct Ranks {
     std::vector<std::unique_ptr<WorldEndpoint>> endpoints;
     std::vector<std::unique_ptr<RankExecutor>> executors;
@@ -122,6 +137,7 @@ class Machine {
     input.outputs = mode.training ? nullptr : outputs_.data() + (step - 1) * rows_ * whole_.output().elements();
     input.max_norm = 64;
     input.loss_scale = mode.scales_loss ? 2 : 1;
+    input.observer = watching_;
     return input;
   }
   [[nodiscard]] Ranks make(const Program& training, const Program& mode, World& world) const {
@@ -187,6 +203,24 @@ class Machine {
         if (p.entries[e].what == BodyOp::load_targets && p.entries[e].features > 0 && p.entries[e].when != When::reporting) return true;
     return false;
   }
+  [[nodiscard]] static bool fuses(const Program& p) {
+    for (int c = 0; c < p.chunks; ++c)
+      for (const IndexRange* bodies : {p.forward_bodies, p.backward_bodies})
+        for (int e = bodies[c].begin; e < bodies[c].end; ++e)
+          if (p.entries[e].fused) return true;
+    return false;
+  }
+  /// An entry that may run at once with one that has no layer: whatever lies there is taken for one.
+  [[nodiscard]] static bool fuses_no_layer(const Program& p) {
+    for (int c = 0; c < p.chunks; ++c)
+      for (const IndexRange* bodies : {p.forward_bodies, p.backward_bodies, p.weight_bodies})
+        for (int e = bodies[c].begin; e < bodies[c].end; ++e) {
+          if (!p.entries[e].fused) continue;
+          if (e + 1 == bodies[c].end || p.entries[e].node < 0 || p.entries[e].node >= p.graph->node_count) return true;
+          if (p.entries[e + 1].node < 0 || p.entries[e + 1].node >= p.graph->node_count) return true;
+        }
+    return false;
+  }
   /// What a layer has saved is named also by the part of a backward that does not read it.
   [[nodiscard]] static bool used(const Program& p, const Entry& entry, const Place* place) {
     return place == &entry.c || place == &entry.d || entry.what != BodyOp::leaf_backward_input || p.graph->leaf(entry.node).input_part_reads_saved;
@@ -228,6 +262,7 @@ class Machine {
   std::vector<ArenaMap> arenas_now_;  // those of the Program that runs
   std::vector<float> inputs_;
   std::vector<float> targets_;
+  Observer* watching_ = nullptr;
   std::vector<float> outputs_;
 };
 

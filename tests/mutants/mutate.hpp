@@ -44,6 +44,7 @@ enum class Mistake : std::uint8_t {
   entry_node,
   entry_type,
   entry_phase,
+  entry_fused,
   transfer_place,
   slot,
   entry_size,
@@ -77,6 +78,7 @@ inline constexpr int mistakes = static_cast<int>(Mistake::collective) + 1;
     case Mistake::entry_node: return "an entry names another layer of the same sizes";
     case Mistake::entry_type: return "an entry has elements of another size";
     case Mistake::entry_phase: return "an entry is of another phase";
+    case Mistake::entry_fused: return "an entry may run at once with the next one";
     case Mistake::transfer_place: return "an end of a transfer lies elsewhere";
     case Mistake::slot: return "a micro-batch has another slot";
     case Mistake::entry_size: return "an entry has another size, or other runs";
@@ -323,6 +325,8 @@ template <class Visit> class Mutator {
       for (int phase = 1; phase <= phases.count(); ++phase) others.push_back(static_cast<std::int8_t>(phase));
       other(here.phase, others, Mistake::entry_phase, where);
     }
+    if (here.what == BodyOp::leaf_forward || passes_back(here.what) || (here.what == BodyOp::add && here.node >= 0))
+      other(here.fused, std::array{true, false}, Mistake::entry_fused, where);
     if (here.what == BodyOp::load_input || here.what == BodyOp::copy)
       other(here.type, std::array{here.type == ElementType::uint8 ? ElementType::float32 : ElementType::uint8}, Mistake::entry_type, where);
     if (here.features > 0) other(here.features, std::array{here.features - 1}, Mistake::entry_size, where);
