@@ -85,6 +85,11 @@ TEST_CASE("what is looked up for one layer is no number for another") {
   CHECK(fault<Mixed>() ==
         "[heddle.G18] layer 2 '1.1.1' Linear<4, 4> reads numbers, but what it reads are token ids, which another layer looks up. Fix: let it stand "
         "behind a layer that looks them up.");
+  struct Bytes
+      : Sequential<Inputs<Input<4>, Input<4>>, Branches<Concat, Linear<4, 4>, FromInput<1>, Sequential<FromInput<1>, Rescaling<>>>, Linear<12, 2>> {};
+  CHECK(fault<Bytes>() ==
+        "[heddle.G18] layer 2 '1' Concat reads numbers, but what it reads are bytes, which another layer rescales. Fix: let it stand behind a "
+        "Rescaling.");
 }
 
 TEST_CASE("inputs that are stated wrongly are refused in one sentence") {

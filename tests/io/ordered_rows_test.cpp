@@ -79,4 +79,9 @@ TEST_CASE("a data set with one more input gives the same rows of each, shuffled 
   check(test);
   check(with_input(doubled(10).split(0.5, Seed{5}).test, numbers, 2));
   CHECK_THROWS_AS((void)with_input(doubled(10), std::vector<float>(18), 2), Error);
+  const auto part = doubled(10).split(0.5, Seed{5});  // rows are those of the whole, also where a part has none of the last, or fewer
+  for (const std::size_t wrong : {10, 18, 22, 40}) {
+    CHECK_THROWS_AS((void)with_input(part.training, std::vector<float>(wrong), 2), Error);
+    CHECK_THROWS_AS((void)with_input(part.test, std::vector<float>(wrong), 2), Error);
+  }
 }

@@ -63,7 +63,7 @@ template <class... Each> struct Inputs : PlacesLayers {
 
 /// Begins a path from input I of the model, whatever value stands before it: Branches<Add, Embedding<V, C>, Sequential<FromInput<1>, Embedding<P,
 /// C>>> adds what is looked up for input 1. It may stand in any stage and several times: each chunk of a pipeline loads the rows that it reads from
-/// the batch, and no input is sent from one stage to another. Inputs have no gradient.
+/// the batch, and no input is sent from one stage to another, unless a Stage ends between it and its reader. Inputs have no gradient.
 ///
 /// Shape   what stands before it is not read; gives (B, sizes of the input...)
 /// Errors  G28 if there is no such input, or what stands before it is read by nobody else

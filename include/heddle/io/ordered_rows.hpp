@@ -169,10 +169,12 @@ template <class Target, class Input = float> class RowsInMemory {
   using OrdersOfParts = std::pair<Order, Order>;
 
   /// `owned` has the owner of its rows. `class_count`: 0 where targets are real numbers.
-  RowsInMemory(Examples<Target, Input> owned, std::int64_t class_count) : rows_(std::move(owned)), classes_(class_count) {}
+  RowsInMemory(Examples<Target, Input> owned, std::int64_t class_count)
+      : rows_(std::move(owned)), classes_(class_count), rows_of_whole_(rows_.rows) {}
   /// Those rows of a data set that `part` numbers.
   RowsInMemory(const RowsInMemory& whole, const Order& part)
-      : rows_(RowsInOrder<Target, Input>{whole.rows_, whole.classes_, part}.all()), classes_(whole.classes_), part_(part) {
+      : rows_(RowsInOrder<Target, Input>{whole.rows_, whole.classes_, part}.all()), classes_(whole.classes_), rows_of_whole_(whole.rows_of_whole_),
+        part_(part) {
     rows_.rows = std::ssize(*part);
   }
   [[nodiscard]] OrdersOfParts parts(double share, Seed seed) const {
@@ -210,13 +212,19 @@ template <class Target, class Input = float> class RowsInMemory {
   friend WithInput;
   Examples<Target, Input> rows_;
   std::int64_t classes_;
-  Order part_;  ///< of a part of a data set: its rows in the arrays
+  std::int64_t rows_of_whole_;  ///< of the data set that this is a part of, or its own
+  Order part_;                  ///< of a part of a data set: its rows in the arrays
 };
 
-/// Sees the rows of a data set.
+/// Sees the rows of a data set. An array of another number of rows than the whole data set has is refused, also where a part is given it.
 struct WithInput {
   template <class Target, class Input, class Array> static void append(RowsInMemory<Target, Input>& rows, Array&& array, std::int64_t features) {
-    rows.rows_ = rows.rows_.with_input(std::forward<Array>(array), features);
+    Examples<Target, Input> whole = rows.rows_;
+    whole.order = nullptr;
+    whole.rows = rows.rows_of_whole_;
+    Examples<Target, Input> with = whole.with_input(std::forward<Array>(array), features);
+    rows.rows_.more = with.more;
+    rows.rows_.owner = std::move(with.owner);
   }
 };
 

@@ -57,10 +57,16 @@ template <class TheInference, RunsPlans Backend> class Runner<TheInference, Back
       [[nodiscard]] std::vector<float> predict(std::span<const Input> inputs, const More&... more) {
     return ranks_.predict(inputs, more...);
   }
-  template <class Given>
-  requires(are_other_inputs<Input, Given>) std::vector<float> predict(const Given&) {
-    using Wrong = WrongInputs<typename Ranks::Request, ElementOf<const Given&>>;
-    static_assert(sizeof(fired<std::conditional_t<Verdict<TheInference>::found.ok(), Wrong, Verdict<TheInference>>>) > 0);
+  template <class First, class... More>
+  requires(!are_inputs<Input, First, More...> && !are_several_inputs<Input, First, More...>) std::vector<float> predict(const First&,
+                                                                                                                        const More&...) {
+    if constexpr (are_other_inputs<Input, First, More...>) {
+      using Wrong = WrongInputs<typename Ranks::Request, ElementOf<const First&>>;
+      static_assert(sizeof(fired<std::conditional_t<Verdict<TheInference>::found.ok(), Wrong, Verdict<TheInference>>>) > 0);
+    } else {
+      static_assert(are_inputs<Input, First, More...>,
+                    "[heddle.D18] predict() takes inputs without targets, as floats, token ids or bytes. Fix: give a std::vector of them.");
+    }
     return {};
   }
 

@@ -197,7 +197,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   template <class... Given>
   requires(!are_inputs<Input, Given...> && !are_several_inputs<Input, Given...>) std::vector<float> predict(const Given&...) {
     if constexpr (are_other_inputs<Input, Given...>)
-      static_assert(sizeof(fired<OfTrained<Asked, WrongInputs<Request, ElementOf<const Given&>...>>>) > 0);
+      static_assert(sizeof(fired<OfTrained<Asked, WrongInputs<Request, FirstElementOf<Given...>>>>) > 0);
     else
       static_assert(are_inputs<Input, Given...> || !TrainerVerdict<Asked>::found.ok(),
                     "[heddle.D18] predict() takes inputs without targets, as floats, token ids or bytes. Fix: write evaluate(batch).outputs, or of a "

@@ -17,9 +17,14 @@ inline constexpr bool are_inputs = sizeof...(Given) == 1 && (std::is_convertible
 /// Of a model that begins with Inputs<...>: several arrays, the first of its type.
 template <class Input, class First, class... More>
 inline constexpr bool are_several_inputs = sizeof...(More) > 0 && are_inputs<Input, First>&& are_arrays<const More&...>;
-/// One array, of elements that another model takes.
-template <class Input, class... Given>
-inline constexpr bool are_other_inputs = sizeof...(Given) == 1 && !are_inputs<Input, Given...> && are_arrays<const Given&...>;
+/// Arrays, the first of elements that another model takes.
+template <class Input, class... Given> inline constexpr bool are_other_inputs = false;
+template <class Input, class First, class... More>
+inline constexpr bool are_other_inputs<Input, First, More...> = !are_inputs<Input, First> && are_arrays<const First&, const More&...>;
+/// What the first of them has.
+template <class... Given> struct FirstElement { using type = void; };
+template <class First, class... More> struct FirstElement<First, More...> { using type = ElementOf<const First&>; };
+template <class... Given> using FirstElementOf = typename FirstElement<Given...>::type;
 
 template <class Given, class Expected>
 concept OtherThan = !std::is_same_v<Given, Expected>;
