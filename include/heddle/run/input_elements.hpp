@@ -49,9 +49,10 @@ template <class Request> using InputOf = ElementsOf<Request::graph.input.type>;
 
 /// D33 of one of the inputs of a model, which is named if there are several.
 inline void refuse_other_elements(const Graph& graph, int number, ElementType given) {
+  if (graph.input_of(number).type == given) return;  // no memory is taken in a step
   std::string name{graph.model.view()};
   if (graph.input_count > 1) name = written({"input ", number, " of ", graph.model.view()});
-  if (const Diagnosis wrong = check_inputs(name, graph.input_of(number).type, given); !wrong.ok()) throw Error(wrong);
+  throw Error(check_inputs(name, graph.input_of(number).type, given));
 }
 
 /// What is given to a prediction says no number of features: those of the model, in so many rows.

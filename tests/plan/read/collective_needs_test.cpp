@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/graph/layers/batch_norm.hpp"
+#include "heddle/graph/layers/flatten.hpp"
+#include "heddle/graph/layers/unflatten.hpp"
 #include "heddle/plan/read/each_collective.hpp"
 #include "plan/flow.hpp"
 
@@ -47,7 +50,7 @@ TEST_CASE("what is asked along an axis is what the tables of both Programs have 
 TEST_CASE("stages reduce nothing, unless the plan clips or scales its loss") {
   CHECK_FALSE(needs_of<InTurns>().on(axis::stage).any());
   constexpr AxisNeeds norm = needs_of<SplitSlices>().on(axis::stage);
-  static_assert(norm.largest_sum() == SplitSlices::training.norm_floats() && norm.under_way == 1);
+  static_assert(norm.largest_sum() == SplitSlices::training.norm_floats());
   CHECK(largest(norm) == std::vector<std::int64_t>{norm.largest_sum(), 0, 0});
 }
 
@@ -56,12 +59,22 @@ TEST_CASE("an axis that no collective goes along asks for nothing, though ranks 
   CHECK_FALSE(needs_of<Replicas>().on(axis::shard).any());
 }
 
-TEST_CASE("as many are under way as have START and WAIT, and one of those that are waited for at once") {
-  constexpr int buckets = SplitSlices::training.bucket_count;
-  constexpr CollectiveNeeds needs = needs_of<SplitSlices>();
-  CHECK(needs.on(axis::data).under_way == buckets + 1);       // gradients, the loss
-  CHECK(needs.on(axis::shard).under_way == 2 * buckets + 2);  // gathers, the norm
-  CHECK(needs.on(axis::tensor).under_way == 2);               // a value, the norm
+namespace {
+
+/// Starts that a rank has made since the oldest that is not waited for, whatever it runs: bodies as they are, one behind the other.
+template <class P> constexpr int under_way() { return starts_under_way(P::training, P::evaluation); }
+struct Tells : Sequential<Linear<8, 6>, Unflatten<3, 2, 1>, Repeat<3, Residual<BatchNorm2d<3, Synchronised>>>, Flatten, Linear<6, 3>> {};
+template <class... Parts> using Told = Plan<Tells, CrossEntropy, Adam, Batch<16>, DataParallel<2>, Parts...>;
+
+}  // namespace
+
+TEST_CASE("a place is kept for every start since the oldest that is not waited for, also for those that were waited for meanwhile") {
+  CHECK(under_way<InTurns>() == 0);
+  static_assert(under_way<Replicas>() == Replicas::training.bucket_count + 1);  // gradients, then the loss
+  // The gradient of the last layer is on its way while three norms tell each other of their gradients; then come the other buckets, and the loss.
+  constexpr int buckets = Told<Bucket<64_B>>::training.bucket_count;
+  CHECK(under_way<Told<Bucket<64_B>>>() == buckets + 3 + 1);
+  CHECK(under_way<Told<>>() == 2);  // one bucket, behind all of them, and the loss
 }
 
 TEST_CASE("sums of a plan that adds grains one after another may be taken in any order, those of an application not") {
