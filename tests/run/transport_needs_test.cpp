@@ -68,6 +68,4 @@ TEST_CASE("sizes of what a rank asks are constants, and those of the groups") {
   CHECK(sizes.elements[1] == 48 / 3 / 2 * 2);  // logits of a micro-batch
   CHECK(sizes.elements[2] == 2);               // a norm of two units
   CHECK(sizes.elements == needs.elements);
-  CHECK(sizes.kinds == std::array<std::uint8_t, 4>{1, 1, 1, 0});
-  CHECK(sizes.tree == std::array{true, true, false, false});  // of an evaluation; training adds two grains one after another
 }

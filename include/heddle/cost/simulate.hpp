@@ -11,6 +11,7 @@
 #include "heddle/core/units.hpp"
 #include "heddle/cost/machine.hpp"
 #include "heddle/plan/program/program.hpp"
+#include "heddle/plan/read/each_collective.hpp"
 #include "heddle/plan/read/work.hpp"
 
 namespace heddle::cost_room {
@@ -109,9 +110,7 @@ class Simulation {
     const IndexRange& body = p_.body(line);
     for (int e = body.begin; e < body.end; ++e) {
       const Entry& entry = p_.entries[e];
-      if (entry.when == When::last_micro_batch && line.micro_batch + 1 != p_.batch.total_micro_batches()) continue;
-      if (entry.when == When::first_micro_batch && line.micro_batch != 0) continue;
-      if (entry.when == When::later_micro_batches && line.micro_batch == 0) continue;
+      if (!runs_in(p_, entry.when, line.micro_batch)) continue;
       switch (entry.what) {
         case BodyOp::leaf_forward:
         case BodyOp::add:

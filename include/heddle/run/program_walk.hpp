@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. Where one rank stands in its list of a Program: line, entry of a body, and how far that is. It can stop anywhere and go on later.
-// Sees: plan/program, run/observer, run/step_input.  Does not see: tensors, kernels, transports, threads.
+// Sees: plan/program, plan/read/each_collective, run/observer, run/step_input.  Does not see: tensors, kernels, transports, threads.
 // In: a Program and a role.  Out: each line and entry that the step runs, in their order; what observers are told.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "heddle/plan/program/program.hpp"
+#include "heddle/plan/read/each_collective.hpp"
 #include "heddle/run/observer.hpp"
 #include "heddle/run/step_input.hpp"
 
@@ -101,16 +102,7 @@ class ProgramWalk {
     at_.entry = entry < body_end_ ? entry : -1;
     at_.phase = Phase::next;
   }
-  [[nodiscard]] bool applies(When when) const {
-    switch (when) {
-      case When::last_micro_batch: return micro_batch_ == p_->batch.total_micro_batches() - 1;
-      case When::first_micro_batch: return micro_batch_ == 0;
-      case When::later_micro_batches: return micro_batch_ != 0;
-      case When::reporting: return in_->reporting;
-      case When::always: break;
-    }
-    return true;
-  }
+  [[nodiscard]] bool applies(When when) const { return when == When::reporting ? in_->reporting : plan_room::runs_in(*p_, when, micro_batch_); }
   void begun(Time& began) {
     at_.phase = Phase::begun;
     if (in_->observer == nullptr) return;

@@ -33,13 +33,10 @@ namespace heddle::run_room {
     if (!along.any()) continue;
     needs.members[own] = training.mesh.size(a);
     needs.elements[own] = along.largest_sum();
-    needs.tree[own] = along.tree;
-    for (int kind = 0; kind < collective_kinds; ++kind)
-      if (along.largest[kind] > 0) needs.kinds[own] = static_cast<std::uint8_t>(needs.kinds[own] | 1U << static_cast<unsigned>(kind));
     needs.all_groups += needs.ranks / training.mesh.size(a);
     ++own;
   }
-  needs.reductions = starts_under_way(training, evaluation);
+  needs.reductions = std::max(needs.reductions, starts_under_way(training, evaluation));
   for (const Program* p : {&training, &evaluation})
     for (int i = 0; i < p->lists[p->roles - 1].end; ++i) needs.transfers = std::max(needs.transfers, p->instructions[i].sequence + 1);
   return needs;

@@ -229,8 +229,6 @@ struct RankNeeds {
   int transfers = 1;                                 ///< starts of one step on the busiest channel
   int reductions = 1;                                ///< starts of one group that may be pending on one rank
   std::array<std::int64_t, most_groups> elements{};  ///< of the largest sum over each of these groups, in a list or in a body
-  std::array<std::uint8_t, most_groups> kinds{};     ///< what each of them carries: bit 0 all-reduces, bit 1 reduce-scatters, bit 2 all-gathers
-  std::array<bool, most_groups> tree{};              ///< some of its sums have to follow the fixed tree; where none has, any order will do
 };
 
 /// What a rank has started and not waited for yet: the k-th send to a peer or receive from one, or the k-th collective of a group and its kind.

@@ -36,12 +36,10 @@ TEST_CASE("what is asked along an axis is what the tables of both Programs have 
         AxisNeeds& along = seen.along[static_cast<int>(c.axis)];
         std::int64_t& most = along.largest[static_cast<int>(c.kind)];
         most = std::max(most, c.elements);
-        along.tree = along.tree || (c.sums() && c.order == SumOrder::tree);
       });
     for (int a = 0; a < axis_count; ++a) {
       CAPTURE(a);
       CHECK(largest(needs.along[a]) == largest(seen.along[a]));
-      CHECK(needs.along[a].tree == seen.along[a].tree);
       CHECK(needs.along[a].any() == (*std::max_element(seen.along[a].largest, seen.along[a].largest + collective_kinds) > 0));
     }
   }
@@ -75,12 +73,4 @@ TEST_CASE("a place is kept for every start since the oldest that is not waited f
   constexpr int buckets = Told<Bucket<64_B>>::training.bucket_count;
   CHECK(under_way<Told<Bucket<64_B>>>() == buckets + 3 + 1);
   CHECK(under_way<Told<>>() == 2);  // one bucket, behind all of them, and the loss
-}
-
-TEST_CASE("sums of a plan that adds grains one after another may be taken in any order, those of an application not") {
-  using Rounds = Trained<Chain, DataParallel<2>, Accumulate<2>>;
-  static_assert(!Rounds::training.batch.tree);
-  CHECK_FALSE(collective_needs(Rounds::training, Rounds::training).on(axis::data).tree);
-  CHECK(collective_needs(Rounds::evaluation, Rounds::evaluation).on(axis::data).tree);
-  CHECK(needs_of<Replicas>().on(axis::data).tree);
 }

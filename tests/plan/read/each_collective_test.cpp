@@ -117,4 +117,11 @@ TEST_CASE("an entry runs once, in every micro-batch, or in all but the first") {
     entry.when = once;
     CHECK(times_in_a_step(P::training, entry) == 1);
   }
+  for (const When when : {When::always, When::reporting, When::first_micro_batch, When::last_micro_batch, When::later_micro_batches}) {
+    entry.when = when;
+    std::int64_t times = 0;
+    for (int micro_batch = 0; micro_batch < 4; ++micro_batch) times += runs_in(P::training, when, micro_batch) ? 1 : 0;
+    CHECK(times == times_in_a_step(P::training, entry));
+  }
+  CHECK((runs_in(P::training, When::last_micro_batch, 3) && !runs_in(P::training, When::first_micro_batch, 3)));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Room: plan. What the collectives of a plan ask along each axis: which kinds, in which order they add, how large, how many at a time.
+// Room: plan. What the collectives of a plan ask along each axis: which kinds, how large, how many at a time.
 // Sees: plan/program.  Does not see: policies, processes, threads.
 // In: training and evaluation.  Out: CollectiveNeeds and starts_under_way, which a transport is made for.
 #pragma once
@@ -14,7 +14,6 @@ namespace heddle::plan_room {
 /// What the collectives along one axis ask. DataParallel<2> of Linear<16, 16> asks for all-reduces of at most 1,024 elements along axis data.
 struct AxisNeeds {
   std::int64_t largest[collective_kinds]{};  ///< [elements], by kind, of the whole; 0: none is of that kind
-  bool tree = false;                         ///< some of the sums are to follow the fixed tree
 
   [[nodiscard]] constexpr bool any() const {
     for (const std::int64_t most : largest)
@@ -45,7 +44,6 @@ struct CollectiveNeeds {
       const int a = static_cast<int>(c.axis);
       std::int64_t& most = needs.along[a].largest[static_cast<int>(c.kind)];
       if (c.elements > most) most = c.elements;
-      needs.along[a].tree = needs.along[a].tree || (c.sums() && c.order == SumOrder::tree);
     }
   }
   return needs;
@@ -73,23 +71,13 @@ class StartsUnderWay {
     if (!computes(line.op)) return;
     const IndexRange& body = p_.body(line);
     for (int e = body.begin; e < body.end; ++e)
-      if (const Entry& entry = p_.entries[e]; runs(entry.when, line.micro_batch)) this->entry(entry);
+      if (const Entry& entry = p_.entries[e]; runs_in(p_, entry.when, line.micro_batch)) this->entry(entry);
   }
   constexpr void entry(const Entry& entry) {
     const bool waits = entry.what == BodyOp::reduce_wait || entry.what == BodyOp::gather_wait;
     if (!waits && !starts_collective(entry.what)) return;
     if (!waits) begin(entry.collective);
-    if (waits || (entry.what != BodyOp::reduce_start && entry.what != BodyOp::gather_start)) end(entry.collective);
-  }
-  [[nodiscard]] constexpr bool runs(When when, int micro_batch) const {
-    switch (when) {
-      case When::last_micro_batch: return micro_batch == p_.batch.total_micro_batches() - 1;
-      case When::first_micro_batch: return micro_batch == 0;
-      case When::later_micro_batches: return micro_batch != 0;
-      case When::reporting:
-      case When::always: break;
-    }
-    return true;
+    if (waits || p_.collectives[entry.collective].at_once()) end(entry.collective);
   }
   constexpr void begin(int collective) { begun_[collective] = count_[static_cast<int>(p_.collectives[collective].axis)]++; }
   constexpr void end(int collective) {

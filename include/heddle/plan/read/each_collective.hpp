@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Room: plan. Every collective that a step starts, and how often: ledger and cost read it here.
+// Room: plan. Which entries a micro-batch runs; every collective that a step starts, and how often: ledger and cost read it here.
 // Sees: plan/program.  Does not see: policies, processes, threads.
-// In: a Program.  Out: each_collective.
+// In: a Program.  Out: each_collective, runs_in.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,21 @@
 #include "heddle/plan/program/program.hpp"
 
 namespace heddle::plan_room {
+
+/// Whether a micro-batch runs what stands under a condition: the executor, the simulator and what counts starts ask here. Of four micro-batches
+/// number 3 is the last. Whether a step reports its loss is not asked: it counts as if it did.
+///
+/// Tested  plan/read/each_collective_test, run/program_walk_test
+[[nodiscard]] constexpr bool runs_in(const Program& p, When when, int micro_batch) {
+  switch (when) {
+    case When::last_micro_batch: return micro_batch == p.batch.total_micro_batches() - 1;
+    case When::first_micro_batch: return micro_batch == 0;
+    case When::later_micro_batches: return micro_batch != 0;
+    case When::reporting:
+    case When::always: break;
+  }
+  return true;
+}
 
 /// How often an entry of a body is run in one step.
 [[nodiscard]] constexpr std::int64_t times_in_a_step(const Program& p, const Entry& entry) {

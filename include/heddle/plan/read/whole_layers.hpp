@@ -34,6 +34,7 @@ constexpr void remark_on_whole_layers(AdviceReport& report, const Program& p, in
   for (int n = 0; n < graph.node_count; ++n) {
     if (graph.signature(n) != Signature{}) continue;
     const Signature* const how = indivisible_signature(graph.leaf(n), ranks);
+    if (how == nullptr) continue;
     std::int64_t whole = 0;
     bool seen = false;
     for (int other = 0; other < graph.node_count; ++other) {
@@ -41,7 +42,7 @@ constexpr void remark_on_whole_layers(AdviceReport& report, const Program& p, in
       seen = seen || other < n;
       whole += graph.flops(other);
     }
-    if (how == nullptr || seen || 100 * whole < percent * all) continue;
+    if (seen || 100 * whole < percent * all) continue;
     const std::int64_t size = indivisible_size(graph.leaf(n), *how, ranks);
     Diagnosis d = Diagnosis{Code{'A', 10}, ""} << graph.describe(n).view() << " runs whole on each of the " << ranks
                                                << " ranks of axis tensor, which is " << 100 * whole / all << " % of what a rank computes, because "
