@@ -11,6 +11,7 @@
 #include "heddle/plan/read/advice_report.hpp"
 #include "heddle/plan/read/remedy.hpp"
 #include "heddle/plan/read/whole_layers.hpp"
+#include "heddle/plan/read/whole_sequences.hpp"
 #include "heddle/plan/read/work.hpp"
 
 namespace heddle::plan_room {
@@ -254,12 +255,13 @@ struct Adviser {
   adviser.padding();
   adviser.interleaving();
   remark_on_whole_layers(adviser.report, p, limits.whole_percent);
+  remark_on_whole_sequences(adviser.report, p, layout.splits_sequences);
   return adviser.report;
 }
 
 /// What a plan leaves unused, as values; never an error. Of a plan that is refused there are none, and what is asked about them compares as true.
 ///
-/// Errors  none; the remarks have the codes A01 to A10
+/// Errors  none; the remarks have the codes A01 to A11
 /// Tested  plan/advice_test
 template <class ThePlan> [[nodiscard]] constexpr auto advice(const AdviceLimits& limits = {}) {
   if constexpr (Verdict<ThePlan>::found.code == Code{'L', 6}) heard(Refusal<ThePlan>{});  // what is no plan

@@ -23,7 +23,7 @@ template <class ThePlan, AdviceLimits... Limits> struct Advised {
 
 /// static_assert(require_no_advice<MyPlan>()); a limit of one's own: require_no_advice<MyPlan, AdviceLimits{.bubble_percent = 80}>().
 ///
-/// Errors  the first remark of advice<MyPlan>(), A01 to A10, at build
+/// Errors  the first remark of advice<MyPlan>(), A01 to A11, at build
 /// Tested  plan/no_advice_test, fail/A03_stages_out_of_balance
 template <class ThePlan, AdviceLimits... Limits> struct require_no_advice {  // a pack: nvcc 13 cannot spell the default of one
   static_assert(sizeof(fired<Advised<ThePlan, Limits...>>) > 0);

@@ -75,6 +75,7 @@ struct Layout {
   Turns turns[most_chunks]{};            ///< by position on axis stage, for an order in turns
   std::int8_t signature[most_leaves]{};  ///< by leaf: 0 whole on every rank of axis tensor, else the number of its signature, from 1
   Laid laid_between[most_leaves]{};      ///< by leaf: how its output lies on axis tensor between layers
+  bool splits_sequences = false;         ///< asked for: values between split layers are to lie in parts along their sequences
   LossSplit loss;                        ///< how the loss takes an output that is not whole; no policy answers it
   OrderRules order;
   int micro_batches = 1;

@@ -94,6 +94,7 @@ namespace heddle::policy_room {
 }
 
 constexpr void choose_signatures(const Graph& graph, Layout& layout, int ranks, bool sequences) {
+  layout.splits_sequences = sequences;
   if (graph.leaf_count > Layout::most_leaves)
     return layout.refuse(Diagnosis{Code{'P', 5}, ""} << graph.model.view() << " has " << graph.leaf_count
                                                      << " different layers, TensorParallel splits at most " << Layout::most_leaves
