@@ -50,9 +50,14 @@ class Machine {
     std::int64_t most = 0;
     for (const ArenaMap& map : arenas_) most = std::max(most, map.total);
     for (ArenaMap& map : arenas_) map.total += most + slack_bytes;
-    for (std::int64_t i = 0; i < 3 * rows_ * whole.input.elements(); ++i)
-      inputs_.push_back(vocabulary_of(whole) > 0 ? std::bit_cast<float>(static_cast<std::int32_t>((5 * i + i / 4) % vocabulary_of(whole)))
-                                                 : Exact::hash({11, i}));
+    std::int64_t most_elements = 0;  // a load of another input stays within it
+    for (int k = 0; k < whole.input_count; ++k) most_elements = std::max(most_elements, whole.input_of(k).elements());
+    for (int k = 0; k < whole.input_count; ++k) {
+      const std::int64_t vocabulary = vocabulary_of(whole, k);
+      for (std::int64_t i = 0; i < 3 * rows_ * most_elements; ++i)
+        inputs_[k].push_back(vocabulary > 0 ? std::bit_cast<float>(static_cast<std::int32_t>(((5 + 2 * k) * i + i / 4) % vocabulary))
+                                            : Exact::hash({11, k, i}));
+    }
     for (std::int64_t i = 0; i < 3 * rows_ * facts.target_features; ++i)
       targets_.push_back(facts.labels ? std::bit_cast<float>(static_cast<std::int32_t>((7 * i + i / 3) % whole.output().shape.last()))
                                       : Exact::hash({12, i}));
@@ -128,7 +133,8 @@ class Machine {
   [[nodiscard]] StepInput input_of(const Program& mode, int step) {
     StepInput input;
     input.program = &mode;
-    input.inputs = inputs_.data() + (step - 1) * rows_ * whole_.input.elements();
+    for (int k = 0; k < whole_.input_count; ++k)
+      (k == 0 ? input.inputs : input.more_inputs[k - 1]) = inputs_[k].data() + (step - 1) * rows_ * whole_.input_of(k).elements();
     input.targets = targets_.data() + (step - 1) * static_cast<std::int64_t>(targets_.size()) / 3;
     const bool fewer = step == 2 && (mode.batch.remedy == Remedy::keep || !mode.training);
     input.source_rows = input.rows = std::min<std::int64_t>(rows_, mode.batch.batch) - (fewer ? 3 : 0);
@@ -260,7 +266,7 @@ class Machine {
   std::int64_t rows_;
   std::vector<ArenaMap> arenas_;      // with memory behind each, in which a write is seen
   std::vector<ArenaMap> arenas_now_;  // those of the Program that runs
-  std::vector<float> inputs_;
+  std::vector<float> inputs_[Graph::most_inputs];
   std::vector<float> targets_;
   Observer* watching_ = nullptr;
   std::vector<float> outputs_;

@@ -43,6 +43,11 @@ struct Attending : Sequential<Input<3, 4>, Linear<4, 12>, SelfAttention<Heads<2>
 struct Apart : Sequential<Input<2, 4>, RMSNorm<4>, Branches<Concat, Linear<4, 4>, Linear<4, 2>, Linear<4, 2>>,
                           SelfAttention<Heads<4>, KeyValueHeads<2>>, Linear<4, 4>, Tanh, Linear<4, 4>> {};
 
+/// Two inputs of one size, that are read in the same layer and in another stage; and token ids of two.
+struct Twice : Sequential<Inputs<Input<4>, Input<4>>, Branches<Add, Linear<4, 6>, Sequential<FromInput<1>, Linear<4, 6>>>, Tanh, Linear<6, 4>> {};
+struct Later : Sequential<Inputs<Input<4>, Input<4>>, Linear<4, 6>, Tanh, Linear<6, 4>, Branches<Add, Sequential<>, FromInput<1>>, Linear<4, 4>> {};
+struct Spoken : Sequential<Inputs<Input<2>, Input<2>>, Branches<Add, Embedding<12, 4>, Sequential<FromInput<1>, Embedding<12, 4>>>, Linear<4, 4>> {};
+
 struct Options {
   std::uint64_t share = 1;  // of so many mutants one is tried
   std::uint64_t seed = 1;
@@ -203,6 +208,10 @@ int main(int count, char** arguments) {
       "projections apart on 2 tensor ranks x 2 stages, ZB-H1");
   judge.plan<tests::dumped::Classes<Apart, TensorParallel<2, SequenceParallel>>>("projections apart on 2 tensor ranks, sequences in parts");
   judge.plan<tests::dumped::Classes<Attending, Single, Recompute<SelfAttention<Heads<2>, Causal>>>>("attention that runs again");
+  judge.plan<tests::dumped::Classes<Twice, DataParallel<2>>>("two inputs, 2 replicas");
+  judge.plan<tests::dumped::Classes<Later, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<2>>, TensorParallel<2>>>>(
+      "an input of the second stage, halves of a backward, 2 tensor ranks");
+  judge.plan<tests::dumped::Classes<Spoken, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>>("token ids of two inputs, 2 stages");
   judge.print();
   return 0;
 }

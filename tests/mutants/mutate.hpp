@@ -43,6 +43,7 @@ enum class Mistake : std::uint8_t {
   body_places,
   entry_node,
   entry_type,
+  entry_input,
   entry_phase,
   entry_fused,
   transfer_place,
@@ -77,6 +78,7 @@ inline constexpr int mistakes = static_cast<int>(Mistake::collective) + 1;
     case Mistake::body_places: return "two places of a body are exchanged, or one stands for both";
     case Mistake::entry_node: return "an entry names another layer of the same sizes";
     case Mistake::entry_type: return "an entry has elements of another size";
+    case Mistake::entry_input: return "an entry loads another input of the model";
     case Mistake::entry_phase: return "an entry is of another phase";
     case Mistake::entry_fused: return "an entry may run at once with the next one";
     case Mistake::transfer_place: return "an end of a transfer lies elsewhere";
@@ -253,6 +255,11 @@ template <class Visit> class Mutator {
     }
     return all;
   }
+  [[nodiscard]] std::vector<std::int8_t> inputs() const {
+    std::vector<std::int8_t> all;
+    for (std::int8_t k = 0; k < p_.graph->input_count; ++k) all.push_back(k);
+    return all;
+  }
   [[nodiscard]] std::vector<std::int16_t> micro_batches() const {
     std::vector<std::int16_t> all;
     for (std::int16_t m = 0; m < p_.batch.total_micro_batches(); ++m) all.push_back(m);
@@ -329,6 +336,7 @@ template <class Visit> class Mutator {
       other(here.fused, std::array{true, false}, Mistake::entry_fused, where);
     if (here.what == BodyOp::load_input || here.what == BodyOp::copy)
       other(here.type, std::array{here.type == ElementType::uint8 ? ElementType::float32 : ElementType::uint8}, Mistake::entry_type, where);
+    if (here.what == BodyOp::load_input) other(here.operand, inputs(), Mistake::entry_input, where);
     if (here.features > 0) other(here.features, std::array{here.features - 1}, Mistake::entry_size, where);
     if (here.what == BodyOp::gather_value || here.what == BodyOp::scatter_value || here.what == BodyOp::slice_value)
       other(here.runs, std::array{std::int64_t{1}, here.features / p_.graph->split.ranks}, Mistake::entry_size, where);

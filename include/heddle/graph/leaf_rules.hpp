@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: graph. What a description must keep so that a plan may rely on it: shapes, sizes, names of parameters.
 // Sees: core, graph/leaf.  Does not see: policies, devices, memory.
-// In: a Leaf and the Spec that it is given.  Out: ok, or G01, G04, G06, G19, G20, G21, G23 in words that begin with the layer.
+// In: a Leaf and the Spec that it is given.  Out: ok, or G01, G04, G06, G18, G19, G20, G21, G23 in words that begin with the layer.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "heddle/graph/leaf.hpp"
 #include "heddle/graph/named.hpp"
 #include "heddle/graph/tracked_rules.hpp"
+#include "heddle/graph/type_rules.hpp"
 
 namespace heddle::graph_room {
 
@@ -123,14 +124,7 @@ inline constexpr std::int64_t most_flops = std::int64_t{1} << 48;
                                  << ". Fix: give the shape that it takes, or drop elementwise.";
   if (const Diagnosis found = check_tracked(leaf); !found.ok()) return found;
   if (const Diagnosis found = leaf.elementwise ? check_elementwise_splits(leaf) : Diagnosis{}; !found.ok()) return found;
-  if (!leaf.reshapes && (leaf.in.type == ElementType::int32) != (leaf.vocabulary > 0))
-    return leaf.vocabulary > 0 ? broken_leaf(leaf, 23) << " looks up ids of " << leaf.vocabulary << " tokens, but takes " << name_of(leaf.in.type)
-                                                       << ". Fix: write leaf.in.type = ElementType::int32."
-                               : broken_leaf(leaf, 23)
-                                     << " takes int32, but looks nothing up. Fix: say how many ids there are in leaf.vocabulary, or "
-                                        "take float32.";
-  if (leaf.out.type != ElementType::float32 && !leaf.reshapes)
-    return broken_leaf(leaf, 23) << " says that it gives " << name_of(leaf.out.type) << ", but layers compute float32. Fix: give float32.";
+  if (const Diagnosis found = check_types(leaf); !found.ok()) return found;
   if (leaf.forward_flops > most_flops || leaf.backward_flops > most_flops || leaf.weight_flops > most_flops)
     return broken_leaf(leaf, 21) << " needs more than the " << most_flops
                                  << " operations for one sample that can be counted. Fix: use smaller sizes, or fewer positions.";

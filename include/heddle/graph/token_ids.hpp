@@ -9,6 +9,7 @@
 #include "heddle/core/host_device.hpp"
 #include "heddle/core/rule.hpp"
 #include "heddle/graph/graph.hpp"
+#include "heddle/graph/type_rules.hpp"
 
 namespace heddle::graph_room {
 
@@ -46,11 +47,7 @@ namespace heddle::graph_room {
   for (int n = 0; n < graph.node_count && typed; ++n)
     for (int k = 0; k < graph.nodes[n].operand_count; ++k)
       if (graph.spec(graph.nodes[n].operands[k]).type != graph.leaf(n).operand(k).type)
-        return Diagnosis{Code{'G', 18}, ""}
-               << graph.describe(n).view() << " reads numbers, but what it reads are "
-               << (graph.spec(graph.nodes[n].operands[k]).type == ElementType::uint8
-                       ? "bytes, which another layer rescales. Fix: let it stand behind a Rescaling."
-                       : "token ids, which another layer looks up. Fix: let it stand behind a layer that looks them up.");
+        return reads_no_numbers(Diagnosis{Code{'G', 18}, ""} << graph.describe(n).view(), graph.spec(graph.nodes[n].operands[k]).type);
   for (int n = 0; n < graph.node_count; ++n) {
     if (graph.leaf(n).vocabulary == 0) continue;
     if (const int made = before_reshapes(graph, graph.nodes[n].operands[0]); graph.input_number(made) < 0)
