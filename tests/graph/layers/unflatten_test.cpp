@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "heddle/graph/local_leaf.hpp"
+
 using namespace heddle;
 
 TEST_CASE("Unflatten splits the last dimension") {
@@ -43,4 +45,14 @@ TEST_CASE("a size of 1 is a size, and one size of 0 among others is none") {
   static_assert(Unflatten<1, 120>::describe(Spec{Shape{120}}).fault.ok());
   static_assert(Unflatten<120, 0>::describe(Spec{Shape{120}}).fault.code == Code{'G', 6});
   static_assert(Unflatten<0, 120>::describe(Spec{Shape{120}}).fault.code == Code{'G', 6});
+}
+
+TEST_CASE("parts of the features are parts of the first of the sizes that they become; bytes and ids stay whole") {
+  constexpr Leaf leaf = Unflatten<4, 6>::describe(Spec{Shape{7, 24}});
+  static_assert(leaf.signature_count == 1);
+  static_assert(leaf.signatures[0].input == laid::shard(1) && leaf.signatures[0].output == laid::shard(1));
+  static_assert(leaf.signatures[0].input_gradient == laid::shard(1) && leaf.signatures[0].output_gradient == laid::shard(1));
+  static_assert(indivisible_size(leaf, leaf.signatures[0], 2) == 0);
+  static_assert(indivisible_size(leaf, leaf.signatures[0], 3) == 4);  // 24 divides by 3, but a part would end inside of a row
+  static_assert(Unflatten<4, 6>::describe(Spec{Shape{24}, ElementType::uint8}).signature_count == 0);
 }

@@ -10,8 +10,10 @@ namespace heddle::graph_room {
 
 /// One dimension instead of several, as torch.nn.Flatten: no arithmetic, no parameters, nothing saved.
 ///
+/// Of a value that lies in parts of its first dimension each rank flattens its own.
+///
 /// Shape   (28, 28) becomes (784)
-/// Tested  graph/layers/flatten_test, compute/eigen/reshape_test
+/// Tested  graph/layers/flatten_test, compute/eigen/reshape_test, equivalence/split_reshapes_test
 struct Flatten {
   using KernelLayer = Flatten;  ///< kernels are found for this type, also where a model derives a name from it
   static constexpr Leaf describe(Spec in) {
@@ -22,6 +24,7 @@ struct Flatten {
     leaf.out = Spec{Shape{in.elements()}, in.type};
     leaf.saves = Saves::nothing;
     leaf.reshapes = true;
+    if (in.type == ElementType::float32) leaf.splits({laid::shard(0), laid::shard(0), laid::shard(0), laid::shard(0), {}, {}});
     return leaf;
   }
 };

@@ -15,9 +15,11 @@ namespace heddle::graph_room {
 ///
 /// Of a value of one dimension that becomes two the first is marked as a sequence of positions; else a mark stays where it is.
 ///
+/// Of features that lie in parts each rank has its part of the first of Sizes, if the ranks divide it.
+///
 /// Shape   Unflatten<8, 64>: (..., 512) becomes (..., 8, 64)
 /// Errors  G06 if a size is below 1; G07 if no size is named, the product of Sizes is not the last dimension, or the result has too many dimensions
-/// Tested  graph/layers/unflatten_test, compute/eigen/reshape_test
+/// Tested  graph/layers/unflatten_test, compute/eigen/reshape_test, equivalence/split_reshapes_test
 template <std::int64_t... Sizes> struct Unflatten {
   using KernelLayer = Unflatten;  ///< kernels are found for this type, also where a model derives a name from it
   static constexpr Leaf describe(Spec in) {
@@ -31,6 +33,8 @@ template <std::int64_t... Sizes> struct Unflatten {
     if (!leaf.fault.ok()) return leaf;
     if (leaf.out.shape.dimensions > 0) --leaf.out.shape.dimensions;
     for (int i = 0; i < count; ++i) leaf.out.shape.append(sizes[i]);
+    const Laid first = laid::shard(in.shape.dimensions - 1);  // of the features, and then of Sizes: parts of it follow one another
+    if (in.type == ElementType::float32) leaf.splits({first, first, first, first, {}, {}});
     if (in.shape.dimensions == 1) leaf.out.sequence = static_cast<std::int8_t>(count == 2 ? 0 : -1);
     return leaf;
   }

@@ -42,7 +42,7 @@ constexpr void remark_on_whole_layers(AdviceReport& report, const Program& p, in
       seen = seen || other < n;
       whole += graph.flops(other);
     }
-    if (seen || 100 * whole < percent * all) continue;
+    if (seen || whole == 0 || 100 * whole < percent * all) continue;
     const std::int64_t size = indivisible_size(graph.leaf(n), *how, ranks);
     Diagnosis d = Diagnosis{Code{'A', 10}, ""} << graph.describe(n).view() << " runs whole on each of the " << ranks
                                                << " ranks of axis tensor, which is " << 100 * whole / all << " % of what a rank computes, because "
