@@ -230,7 +230,7 @@ template <int Leaves, int Nodes> struct Tracer {
     const int number = made == 0 ? 0 : leaves[nodes[made - 1].leaf].leaf.source - 1;
     if (number < 0) return reader.vocabulary > 0 ? given : spec(value);
     inputs_[number].type = given.type;
-    const auto set = [&](Leaf& leaf) { leaf.in.type = leaf.out.type = given.type; };
+    const auto set = [&](Leaf& leaf) { leaf.in.type = leaf.out.type = given.type, leaf.signature_count = 0; };  // without a gradient: it stays whole
     for (int v = value; v != made; v = nodes[v - 1].operands[0]) set(leaves[nodes[v - 1].leaf].leaf);
     for (int l = 0; l < leaf_count && sources > 0; ++l)
       if (leaves[l].leaf.source == number + 1) set(leaves[l].leaf);
