@@ -149,7 +149,7 @@ TEST_CASE("units are gathered as often as without, and before what runs again") 
 
 TEST_CASE("a sum that runs again is laid for its readers as in the forward, between the gradients of the layers around it") {
   using Inside = Residual<Linear<12, 24>, GELU, Linear<24, 12>>;
-  struct Repeated : Sequential<Linear<12, 12>, Inside, Inside, Flatten, Linear<72, 72>, Unflatten<6, 12>> {};
+  struct Repeated : Sequential<Linear<12, 12>, Inside, Inside, Unflatten<3, 4>, Flatten, Linear<72, 72>, Unflatten<6, 12>> {};
   struct Steps : Sequential<Input<6, 23>, Linear<23, 12>, Repeat<2, Repeated>, Flatten, Linear<72, 10>> {};
   using P = Trained<Steps, TensorParallel<2, SequenceParallel>, Recompute<EveryBlock>>;
   int laid = 0;
