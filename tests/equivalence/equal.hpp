@@ -38,6 +38,7 @@ struct MoreRows {
       for (std::int64_t j = 0; j < features; ++j) {
         const std::int64_t drawn = 41 * i + 67 * j + 13 * number + i * j;
         switch (graph.input_of(number).type) {
+          case ElementType::bfloat16:
           case ElementType::float32: floats.push_back(static_cast<float>(drawn % 127) / 128.0F); break;
           case ElementType::int32: ids.push_back(static_cast<std::int32_t>(drawn % graph_room::vocabulary_of(graph, number))); break;
           case ElementType::uint8: bytes.push_back(static_cast<std::uint8_t>(drawn % 256)); break;

@@ -43,7 +43,7 @@ class PlanAsData {
 /// What only a type can be refused for is asked of the type, and all else of the data.
 template <class ThePlan> [[nodiscard]] PlanAsData as_data() {
   using Request = plan_room::RequestOf<ThePlan>;
-  static_assert(Request::parts.ok() && Request::unit.ok() && Request::Chosen::value.fault.ok() && Request::Grouped::value.fault.ok());
+  static_assert(Request::parts.ok() && Request::named.ok() && Request::Chosen::value.fault.ok() && Request::Grouped::value.fault.ok());
   return {request_of<Request>(), Request::batch_request};
 }
 /// What plans share that are trained by one type.

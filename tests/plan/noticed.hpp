@@ -63,7 +63,7 @@ inline const NoticedPlan* first_noticed = nullptr;
 /// S07 limits compilers.
 template <class ThePlan> constexpr bool only_types_ask() {
   using Request = plan_room::RequestOf<ThePlan>;
-  if constexpr (!Request::parts.ok() || !Request::unit.ok() || Request::allows_nothing) {
+  if constexpr (!Request::parts.ok() || !Request::named.ok() || Request::allows_nothing) {
     return true;
   } else if constexpr (!Request::graph.fault.ok()) {
     return false;

@@ -99,6 +99,15 @@ class FarDevice {
   void take_norms() {
     at_work([&] { device_.take_norms(); });
   }
+  float* widen(const Collective& c) {
+    return at_work([&] { return device_.widen(c); });
+  }
+  void round(const Collective& c, const float* sum, std::int64_t elements) {
+    at_work([&] { device_.round(c, sum, elements); });
+  }
+  void round_slice(int bucket, const Collective& c) {
+    at_work([&] { device_.round_slice(bucket, c); });
+  }
   void unscale(float scale) {
     at_work([&] { device_.unscale(scale); });
   }

@@ -10,15 +10,20 @@
 
 namespace heddle::core_room {
 
-/// What the elements of a tensor are. Layers compute float32, which has gradients; token ids are int32 and pixels may be uint8, which have none.
-enum class ElementType : std::uint8_t { float32, int32, uint8 };
-inline constexpr int element_types = 3;
+/// What the elements of a tensor are. Layers compute float32, which has gradients, and which a plan may keep as bfloat16; token ids are int32 and
+/// pixels may be uint8, which have none.
+enum class ElementType : std::uint8_t { float32, int32, uint8, bfloat16 };
+inline constexpr int element_types = 4;
 
-/// Of one element: 4 of float32 and int32, 1 of uint8.
-[[nodiscard]] constexpr std::int64_t bytes_of(ElementType t) { return t == ElementType::uint8 ? 1 : 4; }
+/// Of one element: 4 of float32 and int32, 2 of bfloat16, 1 of uint8.
+[[nodiscard]] constexpr std::int64_t bytes_of(ElementType t) { return t == ElementType::uint8 ? 1 : t == ElementType::bfloat16 ? 2 : 4; }
 [[nodiscard]] constexpr std::string_view name_of(ElementType t) {
-  return t == ElementType::float32 ? "float32" : t == ElementType::int32 ? "int32" : "uint8";
+  return t == ElementType::float32 ? "float32" : t == ElementType::int32 ? "int32" : t == ElementType::uint8 ? "uint8" : "bfloat16";
 }
+/// Elements that a layer computes, and that have gradients.
+[[nodiscard]] constexpr bool is_real(ElementType t) { return t == ElementType::float32 || t == ElementType::bfloat16; }
+/// What a program hands over for elements of this type: floats for what is kept as bfloat16.
+[[nodiscard]] constexpr ElementType given_as(ElementType t) { return t == ElementType::bfloat16 ? ElementType::float32 : t; }
 /// Of one float32: parameters, gradients and states are float32.
 inline constexpr std::int64_t float_bytes = bytes_of(ElementType::float32);
 

@@ -147,7 +147,7 @@ class Simulation {
   /// As a ring: (N-1) messages of an N-th in each half.
   [[nodiscard]] double ring(int role, const Collective& c) {
     const int n = p_.mesh.size(c.axis);
-    const double bytes = float_bytes * static_cast<double>(c.elements);
+    const double bytes = float_bytes * static_cast<double>(c.floats());
     const double seconds = static_cast<double>(c.halves()) * (n - 1) * (machine_.alpha + bytes / n * machine_.beta);
     result_.sending[at(role)].value += seconds;
     return seconds;

@@ -77,6 +77,7 @@ struct Graph {
   Spec input;              ///< the first: value 0
   Spec more_inputs[most_inputs - 1];  ///< of FromInput<1> and so on: each node of one is a value of its own
   int input_count = 1;
+  ElementType values = ElementType::float32;  ///< as what the floats that layers give, and their gradients, are kept and moved
   Text<64> model;
   Diagnosis fault;
   GraphSplit split;  ///< leaves are then of the size that one rank runs
@@ -84,10 +85,10 @@ struct Graph {
   [[nodiscard]] constexpr const Spec& input_of(int number) const { return number == 0 ? input : more_inputs[number - 1]; }
   /// The input of the model that a value is, -1: a layer makes it.
   [[nodiscard]] constexpr int input_number(int value) const { return value == 0 ? 0 : leaves[nodes[value - 1].leaf].leaf.source - 1; }
-  /// Some input is no float32, so it has no gradient.
+  /// Some input is no float, so it has no gradient.
   [[nodiscard]] constexpr bool takes_whole_numbers() const {
     for (int i = 0; i < input_count; ++i)
-      if (input_of(i).type != ElementType::float32) return true;
+      if (!is_real(input_of(i).type)) return true;
     return false;
   }
   [[nodiscard]] constexpr const Leaf& leaf(int node) const { return leaves[nodes[node].leaf].leaf; }

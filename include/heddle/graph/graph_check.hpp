@@ -9,6 +9,7 @@
 #include "heddle/core/rule.hpp"
 #include "heddle/graph/graph.hpp"
 #include "heddle/graph/inputs.hpp"
+#include "heddle/graph/kept_values.hpp"
 #include "heddle/graph/leaf_rules.hpp"
 #include "heddle/graph/tied.hpp"
 #include "heddle/graph/token_ids.hpp"
@@ -23,13 +24,25 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
 
 [[nodiscard]] constexpr Diagnosis broken_graph() { return Diagnosis{Code{'G', 27}, ""}; }
 
+/// Floats are all of the type that the graph keeps values in.
+[[nodiscard]] constexpr bool has_type(const Graph& graph, const Spec& spec) {
+  if (spec.shape.dimensions == 0) return spec.type <= ElementType::uint8;
+  return is_real(spec.type) ? spec.type == graph.values : spec.type <= ElementType::uint8;
+}
+
+/// What refuses a leaf as its description says it, in float32.
+[[nodiscard]] constexpr Diagnosis check_as_described(Leaf leaf) {
+  keep_values(leaf, ElementType::bfloat16, ElementType::float32);
+  return check_leaf(leaf, leaf.in);
+}
+
 /// G27 of the texts, shapes and placements of a leaf; the rest is that of every description (leaf_rules).
 [[nodiscard]] constexpr Diagnosis check_traced(const Graph& graph, const TracedLeaf& traced, int number) {
   const Leaf& leaf = traced.leaf;
   bool texts = is_text(traced.path) && is_text(leaf.kind) && is_text(leaf.spelled) && is_text(leaf.fault.words);
   for (const Parameter& p : leaf.parameters) texts = texts && is_text(p.name);
   if (!texts) return broken_graph() << "kind " << number << " of layers has a text longer than its room. Fix: write texts with <<.";
-  if (leaf.saves > Saves::both || leaf.in.type > ElementType::uint8 || leaf.other.type > ElementType::uint8 || leaf.out.type > ElementType::uint8)
+  if (leaf.saves > Saves::both || !has_type(graph, leaf.in) || !has_type(graph, leaf.other) || !has_type(graph, leaf.out))
     return broken_graph() << "kind " << number << " of layers, " << leaf.spelled.view()
                           << ", has a type of elements or of what is saved that is none. Fix: name one of ElementType, and one of Saves.";
   if (const Diagnosis found = check_counts(leaf); !found.ok()) return found;
@@ -43,7 +56,7 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
                             << " lays a tensor in a way that is none. Fix: write laid::replicate, laid::partial or laid::shard(dimension).";
   }
   if (const Diagnosis found = check_shape(leaf, " takes", "", leaf.in.shape); !found.ok()) return found;
-  if (const Diagnosis found = leaf.source != 0 ? check_source(graph, leaf, number) : check_leaf(leaf, leaf.in); !found.ok()) return found;
+  if (const Diagnosis found = leaf.source != 0 ? check_source(graph, leaf, number) : check_as_described(leaf); !found.ok()) return found;
   int stars = 0;
   for (const char c : traced.path.view()) stars += c == '*' ? 1 : 0;
   if (stars <= Node::most_nested_repeats) return {};
@@ -82,7 +95,7 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
     const Node& node = graph.nodes[n];
     bool trained = n <= untrained || node.trained_count() > 0;
     for (int k = 0; k < node.operand_count; ++k) trained = trained || graph.needs_gradient(node.operands[k], untrained);
-    const bool has_none = n > untrained && graph.spec(n + 1).type != ElementType::float32;
+    const bool has_none = n > untrained && !is_real(graph.spec(n + 1).type);
     if (node.needs_gradient ? !has_none : !trained) continue;
     return broken_graph() << "layer " << n << " says that what it gives "
                           << (has_none ? "needs a gradient, but it is no float32" : "needs no gradient, but a trained parameter has a part in it")
@@ -159,7 +172,7 @@ template <int Capacity> [[nodiscard]] constexpr bool is_text(const Text<Capacity
   if (graph.input_count < 1 || graph.input_count > Graph::most_inputs)
     return broken_graph() << "a graph has " << graph.input_count << " inputs. Fix: give it 1 to " << Graph::most_inputs << '.';
   for (int i = 0; i < graph.input_count; ++i)
-    if (const Spec& input = graph.input_of(i); input.type > ElementType::uint8 || !input.shape.sound() || input.elements() > most_elements)
+    if (const Spec& input = graph.input_of(i); !has_type(graph, input) || !input.shape.sound() || input.elements() > most_elements)
       return broken_graph() << "the input of the graph is " << input.shape << ", which is no sample. Fix: give it sizes from 1 to " << most_elements
                             << '.';
   for (int l = 0; l < graph.leaf_count; ++l)

@@ -65,7 +65,7 @@ namespace heddle::graph_room {
     const Leaf& leaf = graph.leaf(n);
     if (leaf.operands == 0) continue;
     const ElementType type = graph.spec(graph.nodes[n].operands[0]).type;
-    for (int i = 0; i < leaf.signature_count && type != ElementType::float32; ++i) {
+    for (int i = 0; i < leaf.signature_count && !is_real(type); ++i) {
       const Signature& here = leaf.signatures[i];
       const Laid lies = here.input.replicated() && leaf.reshapes ? here.output : here.input;
       if (lies.replicated()) continue;

@@ -60,7 +60,10 @@ template <class Request> struct OneDeviceOf {
   using Rows = std::conditional_t<remedy == Remedy::drop || (grained && remedy != Remedy::pad), Batch<capacity, KeepLast>, typename Request::Rows>;
   /// Where rows are padded, Batch<30, PadLast> is no whole number of grains of 8, and 4 rounds of them.
   using Grains = std::conditional_t<remedy == Remedy::pad, Accumulate<capacity / grain>, Grain<grain>>;
-  template <class... Parts> using Whole = Plan<typename Request::Model, typename Request::Loss, typename Request::Optimizer, Rows, Single, Parts...>;
+  template <class... Parts>
+  using InFloats = Plan<typename Request::Model, typename Request::Loss, typename Request::Optimizer, Rows, Single, Parts...>;
+  template <class... Parts>
+  using Whole = std::conditional_t<Request::values == ElementType::float32, InFloats<Parts...>, InFloats<Mixed<BFloat16>, Parts...>>;
   using Rounds = Accumulate<Request::batch.total_micro_batches()>;
   template <class... Parts>
   using OverRanks = std::conditional_t<remedy == Remedy::pad && !joins, Whole<Parts..., Rounds>, Whole<Parts..., Rounds, Grain<grain>>>;

@@ -12,6 +12,7 @@
 #include "heddle/core/fire.hpp"
 #include "heddle/core/refused.hpp"
 #include "heddle/core/type_name.hpp"
+#include "heddle/graph/kept_values.hpp"
 #include "heddle/graph/layers/linear.hpp"
 #include "heddle/graph/losses/cross_entropy.hpp"
 #include "heddle/graph/optimizers/adam.hpp"
@@ -39,10 +40,8 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
   using Optimizer = FindOr<PlanPart::optimizer, Adam>;
   using Rows = FindOr<PlanPart::batch, Batch<1>>;
   using ThePolicy = FindOr<PlanPart::policy, Single>;
-
   static constexpr Diagnosis parts = check_parts<Types...>();
   static constexpr bool trains = true;
-
   template <PlanPart Wanted, class Default, class Read> static constexpr auto option(Default otherwise, Read read) {
     using Found = Find<Wanted>;
     if constexpr (std::is_void_v<Found>)
@@ -50,10 +49,11 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
     else
       return read(std::type_identity<Found>{});
   }
-  static constexpr Graph graph = graph_of<Model>;
+  static constexpr ElementType values = option<PlanPart::mixed>(ElementType::float32, []<class T>(std::type_identity<T>) { return T::values; });
+  static constexpr Graph graph = KeptValues<Model, values>::graph;
   static constexpr Layout answered = [] {
     Layout answers{graph};
-    if (graph.fault.ok()) answers.loss = split_of_loss<Loss>(graph.output());
+    if (graph.fault.ok()) answers.loss = split_of_loss<Loss>(graph_of<Model>.output());
     answers.trains = !requires { Loss::trains; };
     ThePolicy::answer(graph, answers);
     if (graph.fault.ok()) answers.refuse(check_layout(graph, answers));
@@ -70,17 +70,17 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
   static constexpr Bytes bucket_bytes = option<PlanPart::bucket>(default_bucket, []<class T>(std::type_identity<T>) { return T::bucket_bytes; });
   static constexpr Diagnosis bucket = check_bucket(bucket_bytes);
   static constexpr Bytes budget = option<PlanPart::memory>(Bytes{0}, []<class T>(std::type_identity<T>) { return T::memory_budget; });
-  template <PlanPart Wanted> static constexpr Diagnosis unit_of() {
-    return option<Wanted>(Diagnosis{}, []<class T>(std::type_identity<T>) { return T::unit; });
+  template <PlanPart Wanted> static constexpr Diagnosis named_of() {
+    return option<Wanted>(Diagnosis{}, []<class T>(std::type_identity<T>) { return T::named; });
   }
-  static constexpr Diagnosis unit = unit_of<PlanPart::memory>().ok() ? unit_of<PlanPart::bucket>() : unit_of<PlanPart::memory>();
+  static constexpr Diagnosis named = first_of(named_of<PlanPart::memory>(), named_of<PlanPart::bucket>(), named_of<PlanPart::mixed>());
   static constexpr bool allows_nothing = !std::is_void_v<Find<PlanPart::memory>> && budget < Bytes{1};
   static constexpr bool clips = option<PlanPart::clip>(false, []<class T>(std::type_identity<T>) { return T::clips; });
   using Chosen = ChosenLayers<Find<PlanPart::recompute>, Model>;
   using Grouped = ChosenGroups<Model, Optimizer, Types...>;
   static constexpr ParameterGroups groups = Grouped::value.view();
   static constexpr bool scales_loss = option<PlanPart::loss_scaling>(false, []<class T>(std::type_identity<T>) { return T::scales_loss; });
-  static constexpr std::int64_t target_features = Loss::target_features(graph.output());
+  static constexpr std::int64_t target_features = Loss::target_features(graph_of<Model>.output());
   static constexpr int states = Optimizer::states;
   static constexpr Layout layout = FittedLayout<RequestOf>::layout;
 };
@@ -97,8 +97,8 @@ template <class ThePlan> struct CheckedParts {
       return Request::parts;
     } else if constexpr (constexpr Diagnosis remedy = check_remedy<typename Request::Rows>(); !remedy.ok()) {
       return remedy;
-    } else if constexpr (!Request::unit.ok()) {
-      return Request::unit;
+    } else if constexpr (!Request::named.ok()) {
+      return Request::named;
     } else if constexpr (Request::allows_nothing) {
       return Diagnosis{Code{'C', 2}, ""} << "a Memory of " << Request::budget.value
                                          << " bytes allows no plan. Fix: name what a device has, or leave Memory out.";
@@ -106,7 +106,7 @@ template <class ThePlan> struct CheckedParts {
       return Request::bucket;
     } else if constexpr (!Request::graph.fault.ok()) {
       return Request::graph.fault;
-    } else if constexpr (constexpr Diagnosis loss = Request::Loss::accepts(Request::graph.output()); !loss.ok()) {
+    } else if constexpr (constexpr Diagnosis loss = Request::Loss::accepts(graph_of<typename Request::Model>.output()); !loss.ok()) {
       return loss;
     } else if constexpr (Request::trains && !check_trained(Request::graph).ok()) {
       return check_trained(Request::graph);

@@ -108,6 +108,7 @@ struct BitComparison {
   }
   [[nodiscard]] constexpr Diagnosis options() const {
     const auto refuse = [](std::string_view what) { return because() << "one of them " << what << " in both or in neither."; };
+    if (a.program.graph->values != b.program.graph->values) return refuse("keeps values as bfloat16. Fix: name Mixed<BFloat16>");
     if (a.program.clips != b.program.clips) return refuse("clips its gradients. Fix: name Clip<GlobalNorm>");
     if (a.program.scales_loss != b.program.scales_loss) return refuse("scales its loss. Fix: name LossScaling");
     for (int n = 0; n < a.graph.node_count; ++n)

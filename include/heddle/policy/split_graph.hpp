@@ -83,7 +83,7 @@ struct SplitGraph {
   }
   /// Several leaves read the value, and each may leave a term of its gradient, which the leaf that gives it can sum.
   [[nodiscard]] constexpr bool may_sum_once(int l) const {
-    return terms[l] > 1 && !mixed[l] && !leaf(l).reshapes && leaf(l).out.type == ElementType::float32 && l != graph.nodes[graph.node_count - 1].leaf;
+    return terms[l] > 1 && !mixed[l] && !leaf(l).reshapes && is_real(leaf(l).out.type) && l != graph.nodes[graph.node_count - 1].leaf;
   }
   [[nodiscard]] constexpr bool leaves_terms(int l) const {
     bool can = false;

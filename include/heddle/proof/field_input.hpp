@@ -42,6 +42,7 @@ struct FieldInput {
     const std::int64_t vocabulary = vocabulary_of(graph, number);
     for (std::int64_t i = 0; i < rows * input.elements(); ++i) {
       switch (input.type) {
+        case ElementType::bfloat16:
         case ElementType::float32: inputs.push_back(field_element(stream, i)); break;
         case ElementType::int32: ids.push_back(static_cast<std::int32_t>(field_below(stream, i, vocabulary))); break;
         case ElementType::uint8: bytes.push_back(static_cast<std::uint8_t>(field_below(stream, i, 256))); break;

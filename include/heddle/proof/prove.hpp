@@ -203,6 +203,9 @@ template <class Asked, class Backend> struct AskedToProve {
     } else if constexpr (!ComputesExactly<Backend>) {
       return Diagnosis{Code{'L', 9}, ""} << "prove computes exactly, which " << type_name<Backend>().view()
                                          << " does not. Fix: write prove<MyPlan, extending::FieldThreads>(), or extending::FieldMpi.";
+    } else if constexpr (Asked::Request::values != ElementType::float32) {
+      return Diagnosis{Code{'L', 24}, ""} << "prove computes with 31-bit numbers, for which the " << name_of(Asked::Request::values)
+                                          << " values of Mixed have no room. Fix: prove the plan without Mixed, which moves the same tensors.";
     } else if constexpr (!check_one_device(Asked::Request::graph, Asked::Request::batch).ok()) {
       return check_one_device(Asked::Request::graph, Asked::Request::batch);
     } else {
@@ -234,7 +237,7 @@ template <class ThePlan, class Backend> [[nodiscard]] Proof prove_sound(ProofOpt
 ///
 /// It says nothing of rounding, of kernels, of deadlock or of other sizes than those of the plan; see docs/proof.md.
 /// Errors  what the executor throws; R18 processes with other options; R31 a difference, as the text of the result; R32 a split layer of a user
-/// without a field kernel; R34 a field kernel of a user that computes with floats; L06, L09, L11
+/// without a field kernel; R34 a field kernel of a user that computes with floats; L06, L09, L11, L24
 ///         and what refuses the plan at build
 /// Tested  proof/prove_test, equivalence/prove_policies_test, backend/field_mpi_test, fail/L09_prove_with_floats
 template <class ThePlan, class Backend> [[nodiscard]] Proof prove(ProofOptions how = {}) {

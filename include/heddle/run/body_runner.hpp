@@ -15,7 +15,9 @@
 #include "heddle/graph/local_leaf.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/fused_kernels.hpp"
+#include "heddle/run/kernel_operands.hpp"
 #include "heddle/run/kernel_table.hpp"
+#include "heddle/run/laid_rows.hpp"
 #include "heddle/run/slices.hpp"
 #include "heddle/run/step_input.hpp"
 #include "heddle/run/told_tensors.hpp"
@@ -30,7 +32,7 @@ class BodyRunner {
  public:
   BodyRunner(const Program& training, const KernelTable& kernels, RankTensors& tensors)
       : t_(tensors), kernels_(kernels), position_(batch_position(training, tensors.rank())),
-        part_(training.mesh.coordinate(tensors.rank(), Axis::tensor)), workspace_(kernels.workspace_bytes) {}
+        part_(training.mesh.coordinate(tensors.rank(), Axis::tensor)), workspace_(kernels.workspace_bytes), operands_(training, tensors) {}
 
   /// `input` lives until the step is done.
   void begin(const StepInput& input) {
@@ -50,8 +52,7 @@ class BodyRunner {
       case BodyOp::loss_terms: return make_terms(entry);
       case BodyOp::loss: return loss(entry);
       case BodyOp::store_output: return store(entry);
-      case BodyOp::add:
-        return kernels_.add(whole(entry.d, entry), whole(entry.a, entry), whole(entry.b, entry), t_.stride(entry.features) * t_.grains());
+      case BodyOp::add: return add(entry);
       case BodyOp::copy: return kernels_.copy(whole(entry.d, entry), whole(entry.a, entry), t_.stride(entry.features, entry.type) * t_.grains());
       default: return;  // what moves
     }
@@ -65,22 +66,10 @@ class BodyRunner {
     return true;
   }
 
-  /// Rows of parts that stand one after another and rows of the whole: copied from one to the other, of one part or of all.
-  enum class Lay : std::uint8_t { together, apart, own_part };
   void lay(const Entry& entry, const Place& parts, const Place& whole_place, Lay how) {
-    const int ranks = p_->graph->split.ranks;
-    const std::int64_t features = entry.features / ranks;
-    const std::int64_t run = features / entry.runs;
-    const std::int64_t part_stride = t_.stride(features) * t_.grains();
-    float* const at_parts = t_.at(parts, how == Lay::own_part ? part_stride : ranks * part_stride);
-    for (int part = how == Lay::own_part ? part_ : 0; part < (how == Lay::own_part ? part_ + 1 : ranks); ++part)
-      for (int g = 0; g < t_.grains(); ++g) {
-        float* one = at_parts + (how == Lay::own_part ? 0 : part * part_stride) + g * t_.stride(features);
-        float* all = t_.at_grain(whole_place, entry.features, g) + part * run;
-        for (std::int64_t i = 0; i < rows(g) * entry.runs; ++i, one += run, all += ranks * run)
-          kernels_.copy(how == Lay::together ? all : one, how == Lay::together ? one : all, run);
-      }
+    LaidRows{t_, part_, kernels_.copy}.lay(entry, parts, whole_place, how, [&](int g) { return rows(g); });
   }
+  [[nodiscard]] KernelOperands& operands() { return operands_; }
 
   // ---- rows
   [[nodiscard]] std::int64_t first(int grain) const { return first_row(p_->batch, position_, t_.micro_batch(), grain); }
@@ -90,13 +79,28 @@ class BodyRunner {
 
  private:
   // ---- entries
+  /// Floats are rounded where values are bfloat16.
   void load(const Entry& entry, const void* from) {
-    const std::int64_t row_bytes = entry.features * bytes_of(entry.type);
+    const bool rounds = entry.type == ElementType::bfloat16;
+    const std::int64_t row_bytes = entry.features * bytes_of(given_as(entry.type)), here = entry.features * bytes_of(entry.type);
     for (int g = 0; g < t_.grains(); ++g) {
-      auto* const to = reinterpret_cast<std::byte*>(t_.at_grain(entry.d, entry.features, g, entry.type));
-      for (std::int64_t r = 0; r < rows(g); ++r)
-        std::memcpy(to + r * row_bytes, static_cast<const std::byte*>(from) + in_->source(first(g) + r) * row_bytes,
-                    static_cast<std::size_t>(row_bytes));
+      auto* to = reinterpret_cast<std::byte*>(t_.at_grain(entry.d, entry.features, g, entry.type));
+      for (std::int64_t r = 0; r < rows(g); ++r, to += here) {
+        const std::byte* const row = static_cast<const std::byte*>(from) + in_->source(first(g) + r) * row_bytes;
+        rounds ? round(reinterpret_cast<float*>(to), reinterpret_cast<const float*>(row), entry.features)
+               : static_cast<void>(std::memcpy(to, row, static_cast<std::size_t>(row_bytes)));
+      }
+    }
+  }
+  void add(const Entry& entry) {
+    if (!operands_.on())
+      return kernels_.add(whole(entry.d, entry), whole(entry.a, entry), whole(entry.b, entry), t_.stride(entry.features) * t_.grains());
+    for (int g = 0; g < t_.grains(); ++g) {
+      operands_.begin();
+      const float* const a = operands_.read(entry.a, entry.features, g, rows(g));
+      const float* const b = operands_.read(entry.b, entry.features, g, rows(g));
+      kernels_.add(operands_.write(entry.d, entry.features, g, rows(g)), a, b, rows(g) * entry.features);
+      operands_.put_back();
     }
   }
   void load_labels(const Entry& entry) {
@@ -120,27 +124,13 @@ class BodyRunner {
     const Laid lies = p_->graph->laid_between(p_->graph->node_count);
     if (lies.replicated() && part_ > 0) return;
     const Shape whole = whole_output();
-    for (int g = 0; g < t_.grains(); ++g)
-      for (std::int64_t r = 0; r < rows(g); ++r) {
-        const float* const from = t_.at_grain(entry.a, entry.features, g) + r * entry.features;
+    for (int g = 0; g < t_.grains(); ++g) {
+      operands_.begin();
+      const float* from = operands_.read(entry.a, entry.features, g, rows(g));
+      for (std::int64_t r = 0; r < rows(g); ++r, from += entry.features) {
         float* const to = in_->outputs + (first(g) + r) * whole.elements();
         each_run(whole, lies, p_->graph->split.ranks, part_,
                  [&](std::int64_t here, std::int64_t there, std::int64_t count) { std::copy_n(from + here, count, to + there); });
-      }
-  }
-  void find_parameters(const Node& node, int number, bool read = true) {
-    for (int k = 0; k < node.parameter_count; ++k) {
-      const ParameterPlace& place = p_->parameters[node.first_parameter + k];
-      const bool left_out = part_ > 0 && p_->graph->signature(number).parameters[k].partial();
-      if (!read) {
-        parameter_[k] = nullptr;  // may not be gathered
-      } else if (left_out) {
-        parameter_[k] = t_.arena().floats(t_.map()[RegionKind::zeros].begin, place.elements);
-      } else if (p_->storage.parameters) {
-        const FlatBucket& unit = p_->buckets[p_->bucket_of_node[place.node]];
-        parameter_[k] = t_.whole_parameters(unit) + (place.begin - unit.begin);
-      } else {
-        parameter_[k] = t_.in_region(node.frozen_count > 0 ? RegionKind::frozen : RegionKind::parameters, place.values(), place.elements);
       }
     }
   }
@@ -157,18 +147,20 @@ class BodyRunner {
   void forward(const Entry& entry, const FusedKernels* fused = nullptr) {
     const Node& node = p_->graph->nodes[entry.node];
     const TracedLeaf& traced = p_->graph->leaves[node.leaf];
-    find_parameters(node, entry.node);
-    ForwardCall call{&traced.leaf, 0, nullptr, nullptr, parameter_, workspace(), part_};
+    const std::int64_t out = traced.leaf.out.elements();
+    ForwardCall call{&traced.leaf, 0, nullptr, nullptr, operands_.parameters(node, entry.node, traced.leaf), workspace(), part_};
     const auto kernel = entry.phase == 0 ? kernels_.leaves[node.leaf].forward : kernels_.leaves[node.leaf].forward_phases[entry.phase - 1];
     for (int g = 0; g < t_.grains(); ++g) {
       call.rows = rows(g);
-      set_input(call, t_.at_grain(entry.a, traced.leaf.in.elements(), g, traced.leaf.in.type));
-      call.output = t_.at_grain(entry.d, traced.leaf.out.elements(), g);
+      operands_.begin_grain();
+      set_input(call, operands_.input(entry.a, traced.leaf, g, call.rows));
+      call.output = operands_.write(entry.d, out, g, call.rows);
       call.statistics = t_.at_grain(entry.e, traced.leaf.statistics_elements(), g);
       call.context = context(entry.node, g);
-      if (traced.leaf.operands == 2) call.second = t_.at_grain(entry.b, traced.leaf.other.elements(), g);
+      if (traced.leaf.operands == 2) call.second = operands_.read(entry.b, traced.leaf.other.elements(), g, call.rows);
       if (entry.phase > 0) told_.tell(call, entry, traced.leaf.forward_phases, g);
       fused == nullptr ? kernel(call) : fused->forward(call, g);
+      operands_.put_back();
     }
   }
   void backward(const Entry& entry, const FusedKernels* fused = nullptr) {
@@ -177,27 +169,39 @@ class BodyRunner {
     const std::int64_t out = traced.leaf.out.elements();
     const bool sums = node.trained_count() > 0 && entry.what != BodyOp::leaf_backward_input;
     const auto kernel = entry.phase == 0 ? kernels_.leaves[node.leaf].backward : kernels_.leaves[node.leaf].backward_phases[entry.phase - 1];
-    find_parameters(node, entry.node, entry.what != BodyOp::leaf_backward_weight || traced.leaf.weights_read);
-    BackwardCall call{&traced.leaf, 0, nullptr, nullptr, nullptr, nullptr, parameter_, sums ? gradient_ : nullptr, false, workspace(), part_};
+    const bool reads = entry.what != BodyOp::leaf_backward_weight || traced.leaf.weights_read;
+    BackwardCall call{&traced.leaf,
+                      0,
+                      nullptr,
+                      nullptr,
+                      nullptr,
+                      nullptr,
+                      operands_.parameters(node, entry.node, traced.leaf, reads),
+                      sums ? gradient_ : nullptr,
+                      false,
+                      workspace(),
+                      part_};
     call.operand = entry.operand;
     for (int g = 0; g < t_.grains(); ++g) {
       const int number = grain_number(g);
       const int counted = p_->batch.tree ? std::countr_one(static_cast<unsigned>(number)) : 0;
       for (int k = 0; k < node.parameter_count && sums; ++k) gradient_[k] = t_.gradient_of(p_->parameters[node.first_parameter + k], counted);
       call.rows = rows(g);
-      set_input(call, t_.at_grain(entry.a, traced.leaf.in.elements(), g, traced.leaf.in.type));
+      operands_.begin_grain();
+      set_input(call, operands_.input(entry.a, traced.leaf, g, call.rows));
       if (traced.leaf.operands == 2)
-        call.second = t_.at_grain(entry.b, traced.leaf.other.elements(), g);
+        call.second = operands_.read(entry.b, traced.leaf.other.elements(), g, call.rows);
       else if (entry.phase == 0)
-        call.output = t_.at_grain(entry.b, out, g);
+        call.output = operands_.read(entry.b, out, g, call.rows);
       else
         told_.tell(call, entry, traced.leaf.backward_phases, g);
-      call.output_gradient = t_.at_grain(entry.c, out, g);
-      call.input_gradient = t_.at_grain(entry.d, traced.leaf.operand(entry.operand).elements(), g);
+      call.output_gradient = operands_.read(entry.c, out, g, call.rows);
+      call.input_gradient = operands_.write(entry.d, traced.leaf.operand(entry.operand).elements(), g, call.rows);
       call.statistics = t_.at_grain(entry.e, traced.leaf.statistics_elements(), g);
       call.context = context(entry.node, g);
       call.add = !p_->batch.tree && !p_->storage.gradients && number > 0;
       fused == nullptr ? kernel(call) : fused->backward(call, g);
+      operands_.put_back();
       for (int k = 0; k < node.parameter_count && p_->batch.tree && !p_->storage.gradients && sums; ++k)
         carry(p_->parameters[node.first_parameter + k], number, counted);
     }
@@ -220,9 +224,9 @@ class BodyRunner {
     return {rows(g),
             entry.features,
             in_->rows,
-            t_.at_grain(entry.a, entry.features, g),
+            operands_.read(entry.a, entry.features, g, rows(g)),
             t_.at_grain(entry.b, target_features_, g),
-            t_.at_grain(entry.d, entry.features, g),
+            operands_.update(entry.d, entry.features, g, rows(g)),
             positions(),
             entry.c.set() ? part_ : 0,
             entry.c.set() ? p_->graph->split.ranks : 1,
@@ -233,10 +237,15 @@ class BodyRunner {
             in_->sum_of_weights};
   }
   void make_terms(const Entry& entry) {
-    for (int g = 0; g < t_.grains(); ++g) kernels_.loss_terms(loss_call(entry, g, 1));
+    for (int g = 0; g < t_.grains(); ++g) {
+      operands_.begin();
+      kernels_.loss_terms(loss_call(entry, g, 1));
+      operands_.put_back();
+    }
   }
   void loss(const Entry& entry) {
     for (int g = 0; g < t_.grains(); ++g) {
+      operands_.begin();
       const LossCall call = loss_call(entry, g, p_->graph->split.ranks);
       const float sum = kernels_.loss(call);
       if (!is_finite(sum))
@@ -244,6 +253,7 @@ class BodyRunner {
                                             first(g) + rows(g) - 1}));
       *t_.losses(grain_number(g)) = sum;
       if (p_->scales_loss && call.gradient != nullptr) arithmetic().multiply(call.gradient, call.rows * call.features, in_->loss_scale);
+      operands_.put_back();
     }
     if (grain_number(t_.grains() - 1) + 1 == p_->batch.rank_grains()) sum_losses();
   }
@@ -280,10 +290,10 @@ class BodyRunner {
   int position_;  // among the ranks that split the batch
   int part_;      // coordinate on axis tensor; what is used as Partial is used on 0
   Arena workspace_;
+  KernelOperands operands_;
   const StepInput* in_ = nullptr;
   const Program* p_ = nullptr;
   std::int64_t target_features_ = 0;  // of one row, as they were loaded
-  float* parameter_[Leaf::most_parameters]{};
   float* gradient_[Leaf::most_parameters]{};
 };
 

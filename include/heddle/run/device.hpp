@@ -27,18 +27,23 @@ namespace heddle::run_room {
 ///   compute(entry)                   an entry of a body that stays within the rank
 ///   compute(first, second, runs)     two fused entries at once, false if it cannot and has run nothing; `runs` is true while the layer of the second
 ///                                    does. A device need not have it
+///   widen(collective), round(collective, sum, elements)   the terms of a sum that are kept as bfloat16 as floats, and what comes of them rounded
+///   round_slice(bucket, collective)  its slice of a unit to where it is gathered from, if units travel as bfloat16
 ///   gather(entry), scatter(entry)    what was gathered is laid into whole rows, what is to be scattered into parts
 ///   take_norms(), unscale(scale)     squares of gradients by unit; gradients without the scale of the loss, and the flag
 ///   overflowed(), norm(), loss_sum() numbers that the host decides by
 ///   sum_ties(bucket), step(bucket, factor)
 ///   grain(place, features, g), first_row(g)   a copy of what one grain has at a place now, and its first row in the batch
 template <class D>
-concept RankDevice = requires(D& device, const StepInput& input, const Entry& entry, const Place& place, int number, float factor, float* here,
-                              const float* there, std::int64_t elements, double limit) {
+concept RankDevice = requires(D& device, const StepInput& input, const Entry& entry, const Place& place, const Collective& sum, int number,
+                              float factor, float* here, const float* there, std::int64_t elements, double limit) {
   typename D::Kernels;
   { device.tensors() } -> std::same_as<RankTensors&>;
   device.begin(input);
   device.compute(entry);
+  { device.widen(sum) } -> std::same_as<float*>;
+  device.round(sum, there, elements);
+  device.round_slice(number, sum);
   device.gather(entry);
   device.scatter(entry);
   device.take_norms();
@@ -82,13 +87,20 @@ class HostDevice {
     switch (entry.what) {
       case BodyOp::zero_gaps: return arithmetic_.zero_gaps(p.buckets[entry.bucket]);
       case BodyOp::add_slice: return arithmetic_.add_slice(p.collectives[entry.collective]);
-      case BodyOp::slice_value: return body_.lay(entry, entry.d, entry.a, BodyRunner::Lay::own_part);
+      case BodyOp::slice_value: return body_.lay(entry, entry.d, entry.a, Lay::own_part);
       default: return body_.compute(entry);
     }
   }
   [[nodiscard]] bool compute(const Entry& first, const Entry& second, bool& second_runs) { return body_.compute(first, second, second_runs); }
-  void gather(const Entry& entry) { body_.lay(entry, entry.b, entry.d, BodyRunner::Lay::together); }
-  void scatter(const Entry& entry) { body_.lay(entry, entry.b, entry.a, BodyRunner::Lay::apart); }
+  [[nodiscard]] float* widen(const Collective& c) { return body_.operands().widen_terms(c); }
+  /// The slice of a unit goes to its place in the whole, as layers read it.
+  void round_slice(int bucket, const Collective& c) {
+    const FlatBucket& unit = tensors_.program().buckets[bucket];
+    body_.operands().round_to(c.source, c.type, tensors_.parameter_slice(unit), tensors_.slice_elements(unit));
+  }
+  void round(const Collective& c, const float* sum, std::int64_t elements) { body_.operands().round_to(c.target, c.type, sum, elements); }
+  void gather(const Entry& entry) { body_.lay(entry, entry.b, entry.d, Lay::together); }
+  void scatter(const Entry& entry) { body_.lay(entry, entry.b, entry.a, Lay::apart); }
   void take_norms() {
     arithmetic_.sum_squares([](const float*, std::int64_t) {});
   }
@@ -106,7 +118,12 @@ class HostDevice {
   /// (rows, features)
   [[nodiscard]] std::vector<float> grain(const Place& place, std::int64_t features, int number) {
     std::vector<float> values(static_cast<std::size_t>(body_.rows(number) * features));
-    if (!values.empty()) download(values.data(), tensors_.at_grain(place, features, number), std::ssize(values));
+    const ElementType kept = tensors_.program().graph->values;
+    const float* const there = tensors_.at_grain(place, features, number, kept);
+    if (kept == ElementType::bfloat16)
+      run_room::widen(values.data(), there, std::ssize(values));
+    else if (!values.empty())
+      download(values.data(), there, std::ssize(values));
     return values;
   }
   [[nodiscard]] std::int64_t first_row(int grain) const { return body_.first(grain); }

@@ -145,15 +145,16 @@ template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class 
     const Collective& c = p_->collectives[number];
     std::int64_t& ticket = collectives_[static_cast<std::size_t>(number)];
     const int group = groups_[c.axis];
-    const std::int64_t part = c.elements / p_->mesh.size(c.axis);
+    const std::int64_t all = c.floats();
+    const std::int64_t part = all / p_->mesh.size(c.axis);
+    if (c.widens()) wide_ = device_.widen(c);
     switch (c.kind) {
-      case CollectiveKind::all_reduce: ticket = endpoint_.all_reduce_start(group, t.at(c.target, c.elements), c.elements); return;
+      case CollectiveKind::all_reduce: ticket = endpoint_.all_reduce_start(group, c.widens() ? wide_ : t.at(c.target, all), all); return;
       case CollectiveKind::reduce_scatter:
-        ticket = endpoint_.reduce_scatter_start(group, t.at(c.source, c.elements), t.at(adds(c) ? c.arrived : c.target, part), c.elements);
+        ticket = endpoint_.reduce_scatter_start(group, c.widens() ? wide_ : t.at(c.source, all),
+                                                c.widens() ? wide_ + all : t.at(adds(c) ? c.arrived : c.target, part), all);
         return;
-      case CollectiveKind::all_gather:
-        ticket = endpoint_.all_gather_start(group, t.at(c.source, part), t.at(c.target, c.elements), c.elements);
-        return;
+      case CollectiveKind::all_gather: ticket = endpoint_.all_gather_start(group, t.at(c.source, part), t.at(c.target, all), all); return;
     }
   }
   /// False if others keep it.
@@ -165,10 +166,12 @@ template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class 
       case CollectiveKind::all_reduce:
         if (kept({Ticket::all_reduce, group, ticket})) return false;
         endpoint_.all_reduce_wait(group, ticket);
+        if (c.widens()) device_.round(c, wide_, c.elements);
         break;
       case CollectiveKind::reduce_scatter:
         if (kept({Ticket::reduce_scatter, group, ticket})) return false;
         endpoint_.reduce_scatter_wait(group, ticket);
+        if (c.widens()) device_.round(c, wide_ + c.elements, c.elements / p_->mesh.size(c.axis));
         break;
       case CollectiveKind::all_gather:
         if (kept({Ticket::all_gather, group, ticket})) return false;
@@ -214,8 +217,11 @@ template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class 
   bool execute(const Entry& entry) {
     const auto nothing = [] {};
     switch (entry.what) {
-      case BodyOp::reduce_start:
-      case BodyOp::gather_start: start(entry.collective); break;
+      case BodyOp::gather_start:
+        if (const Collective& c = p_->collectives[entry.collective]; c.type != ElementType::float32) device_.round_slice(entry.bucket, c);
+        start(entry.collective);
+        break;
+      case BodyOp::reduce_start: start(entry.collective); break;
       case BodyOp::reduce_wait:
       case BodyOp::gather_wait: return wait(entry.collective);
       case BodyOp::reduce_value:
@@ -256,6 +262,7 @@ template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class 
   float loss_sum_ = 0;
   float norm_ = 0;
   float factor_ = 1;
+  float* wide_ = nullptr;            // on the device, of a sum that is under way: at most one is
   RowOf<std::int64_t> tickets_;      // by token
   RowOf<std::int64_t> collectives_;  // tickets as well, by the number of the collective
 };

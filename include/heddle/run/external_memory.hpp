@@ -11,6 +11,7 @@
 #include "heddle/plan/plan.hpp"
 #include "heddle/run/initialize.hpp"
 #include "heddle/run/transport_needs.hpp"
+#include "heddle/run/wide_tensors.hpp"
 
 namespace heddle::run_room {
 
@@ -34,7 +35,7 @@ template <class ThePlan, class Backend> [[nodiscard]] constexpr Bytes external_m
   const Program& evaluation = PlanOrNone<ThePlan>::evaluation;
   Bytes sum;
   if constexpr (requires { Backend::Compute::workspace; }) sum += Backend::Compute::workspace;
-  if constexpr (requires { typename Backend::Session; }) sum += trainer_memory(training, evaluation);
+  if constexpr (requires { typename Backend::Session; }) sum += trainer_memory(training, evaluation) + wide_bytes(training);
   if constexpr (requires { Backend::Session::memory(RankNeeds{}); }) sum += Backend::Session::memory(rank_needs(training, evaluation));
   return sum;
 }

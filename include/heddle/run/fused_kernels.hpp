@@ -24,6 +24,7 @@ class FusedKernels {
 
   /// Both kernels can; else each entry runs by itself.
   [[nodiscard]] bool there() const {
+    if (t_.program().graph->values != ElementType::float32) return false;  // one by one, each with floats of its own
     if (sums()) return behind_.forward_of_sum != nullptr;
     if (forwards()) return before_.forward_with_tail != nullptr && behind_.forward_in_tail != nullptr;
     return before_.backward_with_tail != nullptr && behind_.backward_in_tail != nullptr;

@@ -24,7 +24,7 @@ namespace heddle::run_room {
 template <ElementType Type>
 using ElementsOf = std::conditional_t<Type == ElementType::int32, std::int32_t, std::conditional_t<Type == ElementType::uint8, std::uint8_t, float>>;
 /// Elements of the inputs of a plan: std::int32_t where its model begins with token ids, std::uint8_t where it begins with bytes, else float.
-template <class Request> using InputOf = ElementsOf<Request::graph.input.type>;
+template <class Request> using InputOf = ElementsOf<given_as(Request::graph.input.type)>;
 
 /// The type that rows have in the words of the sentences, and what a model takes.
 [[nodiscard]] constexpr std::string_view inputs_in_words(ElementType type) {
@@ -49,10 +49,10 @@ template <class Request> using InputOf = ElementsOf<Request::graph.input.type>;
 
 /// D33 of one of the inputs of a model, which is named if there are several.
 inline void refuse_other_elements(const Graph& graph, int number, ElementType given) {
-  if (graph.input_of(number).type == given) return;  // no memory is taken in a step
+  if (given_as(graph.input_of(number).type) == given) return;  // no memory is taken in a step
   std::string name{graph.model.view()};
   if (graph.input_count > 1) name = written({"input ", number, " of ", graph.model.view()});
-  throw Error(check_inputs(name, graph.input_of(number).type, given));
+  throw Error(check_inputs(name, given_as(graph.input_of(number).type), given));
 }
 
 /// What is given to a prediction says no number of features: those of the model, in so many rows.
@@ -87,7 +87,7 @@ inline void refuse_other_inputs(const Graph& graph, ElementType first, const Mor
 
 /// D33 at build.
 template <class Request, class Given> struct WrongInputs {
-  static constexpr Diagnosis found = check_inputs(Request::graph.model.view(), Request::graph.input.type, element_type<Given>);
+  static constexpr Diagnosis found = check_inputs(Request::graph.model.view(), given_as(Request::graph.input.type), element_type<Given>);
 };
 /// D33, else D12 of a loss: one sentence wherever it is found, so that a program has one error.
 template <class Request, class Target, class Input> struct WrongRows {

@@ -49,7 +49,7 @@ namespace heddle::run_room {
   const std::int64_t in = graph.input.elements();
   const auto load = [&](Floats& to, int number) {
     to.resize(static_cast<std::size_t>(input.source_rows * graph.input_of(number).elements()));
-    const std::int64_t row_bytes = graph.input_of(number).elements() * bytes_of(graph.input_of(number).type);
+    const std::int64_t row_bytes = graph.input_of(number).elements() * bytes_of(given_as(graph.input_of(number).type));
     for (std::int64_t r = 0; r < input.source_rows; ++r) {
       const std::int64_t row = input.order == nullptr ? r : static_cast<std::int64_t>(input.order[r]);
       std::memcpy(reinterpret_cast<std::byte*>(to.data()) + r * row_bytes, static_cast<const std::byte*>(input.input(number)) + row * row_bytes,
@@ -58,7 +58,7 @@ namespace heddle::run_room {
   };
   load(values[0], 0);
   const auto first_of_value = [&](int value) {
-    return graph.spec(value).type != ElementType::float32 ? -1 : first_non_finite(values[static_cast<std::size_t>(value)]);
+    return !is_real(graph.spec(value).type) ? -1 : first_non_finite(values[static_cast<std::size_t>(value)]);
   };
   if (const std::int64_t at = first_of_value(0); at >= 0)
     return written({"; the input has such a value in row ", at / in, ", feature ", at % in, ".", remedy});
@@ -83,7 +83,7 @@ namespace heddle::run_room {
       for (std::int64_t first = 0; first < input.source_rows; first += together) {
         ForwardCall call{&leaf, std::min(together, input.source_rows - first), nullptr, to.data() + first * features, pointers, workspace.data()};
         set_input(call, reinterpret_cast<const float*>(reinterpret_cast<const std::byte*>(from.data()) +
-                                                       first * leaf.in.elements() * bytes_of(leaf.in.type)));
+                                                       first * leaf.in.elements() * bytes_of(given_as(leaf.in.type))));
         if (node.operand_count == 2) call.second = values[static_cast<std::size_t>(node.operands[1])].data();
         call.context = {input.seed, input.step, n, input.program->training && !graph.still(n), first};
         call.context.rows_together = call.rows;

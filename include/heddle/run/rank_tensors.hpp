@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "heddle/plan/program/alignment.hpp"
@@ -88,7 +89,7 @@ class RankTensors {
   /// A bucket that begins at `element` of the flat buffer: whole, or the slice of this rank where the region has slices.
   [[nodiscard]] float* in_region(RegionKind kind, std::int64_t element, const FlatBucket& b, int copy = 0) {
     const Region& region = map_[kind];
-    return arena_.floats(region.at(element, b.slot, copy), b.elements / region.parts);
+    return arena_.floats(region.at(element, b.slot, copy), b.elements / region.parts * bytes_of(region.type) / float_bytes);
   }
 
   // ---- units: whole, or the slice of this rank
@@ -96,6 +97,13 @@ class RankTensors {
     if (b.frozen) return in_region(RegionKind::thawed, b.begin, b);
     return p_->storage.parameters ? in_region(RegionKind::gathered, b.begin, b) : in_region(RegionKind::parameters, b.values(), b);
   }
+  /// Of a bucket, where a parameter that lies in it begins there.
+  [[nodiscard]] float* whole_parameter(const FlatBucket& b, const ParameterPlace& place) {
+    const ElementType type = b.frozen ? ElementType::float32 : p_->storage.gathered;
+    return reinterpret_cast<float*>(reinterpret_cast<std::byte*>(whole_parameters(b)) + (place.begin - b.begin) * bytes_of(type));
+  }
+  /// In place of a parameter that another coordinate of axis tensor adds.
+  [[nodiscard]] float* zeros(std::int64_t elements = 0) { return arena_.floats(map_[RegionKind::zeros].begin, elements); }
   [[nodiscard]] float* whole_gradient(const FlatBucket& b) {
     return p_->storage.gradients ? in_region(RegionKind::fresh, b.begin, b) : in_region(RegionKind::gradients, b.begin, b, last_level());
   }

@@ -131,7 +131,8 @@ using Addends = AddendsIn<HostMemory>;
 /// Gives a call the input of its leaf: floats, or what lies in their place. Null stays null.
 template <class Call> void set_input(Call& call, const float* lies) {
   switch (call.leaf->in.type) {
-    case ElementType::float32: call.input = lies; return;
+    case ElementType::float32:
+    case ElementType::bfloat16: call.input = lies; return;  // kernels read floats, widened
     case ElementType::int32: call.ids = reinterpret_cast<const std::int32_t*>(lies); return;
     case ElementType::uint8: call.bytes = reinterpret_cast<const std::uint8_t*>(lies); return;
   }

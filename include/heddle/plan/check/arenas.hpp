@@ -37,10 +37,10 @@ struct ArenaCheck {
     const int parts = slices_of(storage, storage.parameters);
     region({RegionKind::frozen, "the frozen parameters", Addressing::flat, 0, 1, parts});
     if (storage.parameters && storage.keeps) {
-      region({RegionKind::gathered, "the gathered units", Addressing::flat, float_bytes * all});
+      region({RegionKind::gathered, "the gathered units", Addressing::flat, bytes_of(storage.gathered) * all, 1, 1, storage.gathered});
       region({RegionKind::thawed, "the gathered frozen units", Addressing::flat, float_bytes * map[RegionKind::frozen].elements()});
     } else if (storage.parameters) {
-      region({RegionKind::gathered, "ring of gathered units, slot ", Addressing::ring, 0, 2});
+      region({RegionKind::gathered, "ring of gathered units, slot ", Addressing::ring, 0, 2, 1, storage.gathered});
       region({RegionKind::thawed, "ring of gathered frozen units, slot ", Addressing::ring, 0, 2});
     }
     if (trains) {
@@ -87,6 +87,7 @@ struct ArenaCheck {
     std::int64_t slot_bytes;
     int copies = 1;
     int parts = 1;
+    ElementType type = ElementType::float32;
   };
   /// A region is found as it must be, in so many slices, and each of its copies has the room for it.
   constexpr void region(const Expected& asked) {
@@ -95,6 +96,8 @@ struct ArenaCheck {
     if (in.addressing != asked.addressing)
       return void(fault = noted_otherwise<std::int64_t>("how tensors are found in ", asked.what, static_cast<int>(in.addressing),
                                                         static_cast<int>(asked.addressing)));
+    if (in.type != asked.type)
+      return void(fault = noted_otherwise<std::int64_t>("the element type of ", asked.what, static_cast<int>(in.type), static_cast<int>(asked.type)));
     if (in.parts != asked.parts) return void(fault = noted_otherwise<std::int64_t>("the number of slices of ", asked.what, in.parts, asked.parts));
     if (in.slot_bytes < asked.slot_bytes) return outside(asked.what, 0, asked.slot_bytes, in.slot_bytes);
     for (int c = 0; c < asked.copies; ++c) put(asked.what, c, in.begin + c * in.slot_bytes, in.slot_bytes);

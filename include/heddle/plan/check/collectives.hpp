@@ -38,17 +38,18 @@ struct FollowingCollective {
       return c;
     }
     c.purpose = Purpose::value;
+    c.type = entry.type;  // S17 compares it with what lies there
     c.payload = p.batch.micro_rows * entry.features;
     c.source = of_place(entry.what == BodyOp::gather_value ? entry.a : entry.b);
     c.target = of_place(entry.what == BodyOp::gather_value ? entry.b : entry.d);
     if (entry.what == BodyOp::reduce_value) {
       c.source = c.target;
-      c.elements = p.grain_stride(entry.features) * grains_of(p.batch);
+      c.elements = p.grain_elements(entry.features, entry.type) * grains_of(p.batch);
       return c;
     }
     const int ranks = p.mesh.size(entry.axis);
     c.kind = entry.what == BodyOp::gather_value ? CollectiveKind::all_gather : CollectiveKind::reduce_scatter;
-    c.elements = ranks * p.grain_stride(entry.features / ranks) * grains_of(p.batch);
+    c.elements = ranks * p.grain_elements(entry.features / ranks, entry.type) * grains_of(p.batch);
     return c;
   }
 
@@ -106,6 +107,11 @@ struct FollowingCollective {
       const Address here = within(b.frozen ? RegionKind::frozen : RegionKind::parameters, b, false, begin_of_values(b), 0);
       c.source = kept.parameters ? here : own_slice_in(here, b.elements);
       c.target = kept.parameters ? within(b.frozen ? RegionKind::thawed : RegionKind::gathered, b, !kept.keeps, b.begin, 0) : here;
+      if (b.frozen || kept.gathered == ElementType::float32) return c;
+      c.type = kept.gathered;
+      c.source = c.target;
+      c.source.along = kept.axis;
+      c.source.stride = b.elements / kept.parts;
       return c;
     }
     c.order = order_of_sums(p);
@@ -181,6 +187,7 @@ template <class Started> struct CollectiveCheck {
                                    {"the purpose of a collective", static_cast<int>(is.purpose), static_cast<int>(follows.purpose)},
                                    {"the axis of a collective", static_cast<int>(is.axis), static_cast<int>(follows.axis)},
                                    {"the order of a sum over ranks", static_cast<int>(is.order), static_cast<int>(follows.order)},
+                                   {"the element type of a collective", static_cast<int>(is.type), static_cast<int>(follows.type)},
                                    {"whether a collective is added to what came before", is.accumulates, follows.accumulates},
                                    {"the number of slices of a collective", is.slices, follows.slices},
                                    {"the number of elements of a collective", is.elements, follows.elements},

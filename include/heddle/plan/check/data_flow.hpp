@@ -121,7 +121,7 @@ struct DataFlow : PhaseFlow {
     if (leaf.tells) spare_told(entry, false);
     if (entry.a.pool == entry.d.pool && gone(entry.a, in, entry.d, leaf.elementwise)) return writes_over(n, "its input");
     if (leaf.statistics == 0 || !entry.e.set()) return;
-    if (!tensors.put(entry.e, leaf.statistics, FlowNames::statistics(n), leaf.keeps)) return too_small(n, leaf.statistics);
+    if (!tensors.put(entry.e, leaf.statistics, FlowNames::statistics(n), leaf.keeps, false, 1, float_bytes)) return too_small(n, leaf.statistics);
     if (tensors.at(entry.d).what != names.values[n + 1]) return writes_over(n, "its output");
     if (entry.a != entry.d && tensors.at(entry.a).what != names.values[graph.nodes[n].operands[0]]) writes_over(n, "its input");
   }
@@ -146,7 +146,7 @@ struct DataFlow : PhaseFlow {
     if (leaf.tells_back && !phase(entry, true)) return;
     const std::int16_t to = entry.d.pool;
     if (to == Place::nowhere || entry.what == BodyOp::leaf_backward_weight) return;
-    if (graph.leaf(n).in.type != ElementType::float32) return unasked(n, " reads what has no gradient, but makes one in");
+    if (!is_real(graph.leaf(n).in.type)) return unasked(n, " reads what has no gradient, but makes one in");
     const std::int64_t back_to = entry.operand == 0 ? leaf.in : leaf.other;
     if (!tensors.put(entry.d, back_to, names.term(graph, n, entry.operand), entry.operand == 0 ? leaf.gives_back : leaf.gives_other_back))
       return too_small(n, back_to);
@@ -192,7 +192,9 @@ struct DataFlow : PhaseFlow {
     if (entry.axis != Axis::tensor || ranks == 1)
       return void(refuse(node) << " is laid another way along axis " << name_of(entry.axis) << " in" << here().view()
                                << ", but values are split along axis tensor alone, into " << ranks << fix);
-    if ((gathers || what == BodyOp::scatter_value) && !tensors.put(entry.b, part, FlowNames::shares, lying::whole, false, ranks))
+    if (!has_type(entry, tensors.at(what == BodyOp::reduce_value ? entry.d : entry.a).what)) return;
+    const bool lays_parts = gathers || what == BodyOp::scatter_value;
+    if (lays_parts && !tensors.put(entry.b, part, FlowNames::shares, lying::whole, false, ranks, bytes_of(entry.type)))
       return too_small(node, entry.features);
     const FlowTensor& from = tensors.at(what == BodyOp::reduce_value ? entry.d : entry.a);
     const std::int64_t takes = gathers ? entry.runs : what == BodyOp::slice_value ? lying::whole : lying::term;

@@ -61,9 +61,10 @@ struct FlowReader {
     too_small(node, elements);
     return false;
   }
-  /// What is loaded or copied has elements of one type: the input of the model of its own, all else float32, or as large.
+  /// What is loaded, copied or laid another way has elements of one type: the input of the model of its own, targets and what a loss tells float32,
+  /// or as large, all else as values are kept.
   constexpr bool has_type(const Entry& entry, std::uint64_t what) {
-    ElementType type = ElementType::float32;
+    ElementType type = what == FlowNames::targets || what == FlowNames::terms ? ElementType::float32 : graph.values;
     for (int i = 0; i < graph.input_count; ++i)
       if (what == FlowNames::input_of(i)) type = graph.input_of(i).type;
     if (entry.type == type) return true;

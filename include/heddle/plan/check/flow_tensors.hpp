@@ -91,20 +91,21 @@ struct FlowNames {
   }
 };
 
-/// Bytes of one element of what has a name: of an input of the model as its type says, of all else 4.
+/// Bytes of one element of what has a name: of an input as its type says, of targets and what a loss tells 4, else as values are kept.
 struct FlowBytes {
   int count = 1;
+  ElementType values = ElementType::float32;
   std::int64_t of_input[Graph::most_inputs]{float_bytes};
 
   constexpr FlowBytes() = default;
-  constexpr explicit FlowBytes(const Graph& graph) : count(graph.input_count) {
+  constexpr explicit FlowBytes(const Graph& graph) : count(graph.input_count), values(graph.values) {
     for (int i = 0; i < count; ++i) of_input[i] = bytes_of(graph.input_of(i).type);
   }
   [[nodiscard]] constexpr std::int64_t of(std::uint64_t what) const {
     if (what == FlowNames::input) return of_input[0];
     for (int i = 1; i < count; ++i)
       if (what == FlowNames::input_of(i)) return of_input[i];
-    return float_bytes;
+    return what == FlowNames::targets || what == FlowNames::terms ? float_bytes : bytes_of(values);
   }
 };
 
@@ -149,7 +150,7 @@ struct FlowLeaf {
     keeps = lies(leaf.statistics, s.statistics);
     input_part_reads_saved = leaf.input_part_reads_saved;
     elementwise = leaf.elementwise;
-    computes = leaf.out.type == ElementType::float32;
+    computes = is_real(leaf.out.type);
     on = &leaf.forward_phases;
     back = &leaf.backward_phases;
     tells = leaf.forward_phases.any();
@@ -197,12 +198,12 @@ struct FlowTensors {
     FlowTensor& near = tensors[in.cursor];
     return near.offset == place.offset ? near : search(in, place);
   }
-  /// Writes a tensor, or several parts of so many elements one after another, to a place, over whatever lies there. False if the place is not there,
-  /// or not of this device.
-  constexpr bool put(const Place& place, std::int64_t elements, std::uint64_t what, std::int64_t how, bool asked = false, int parts = 1) {
+  /// Writes a tensor, or several parts one after another, to a place, over whatever lies there. False if that is not there, or not of this device.
+  constexpr bool put(const Place& place, std::int64_t elements, std::uint64_t what, std::int64_t how, bool asked = false, int parts = 1,
+                     std::int64_t element_bytes = 0) {
     FlowPool& in = pools[place.pool + 2];
     const std::int64_t offset = place.offset;
-    const std::int64_t bytes = grain_rows * elements * bytes_of.of(what);
+    const std::int64_t bytes = grain_rows * elements * (element_bytes > 0 ? element_bytes : bytes_of.of(what));
     const std::int64_t end = offset + (bytes + line_bytes - 1) / line_bytes * line_bytes * grains * parts;
     if (end > in.limit || in.role != role) return false;
     int to = 0;
@@ -224,7 +225,7 @@ struct FlowTensors {
   constexpr bool put_told(const Place& place, std::int64_t elements, std::uint64_t what, std::int64_t how) {
     const std::int64_t rows = grain_rows;
     grain_rows = 1;
-    const bool fits = put(place, elements, what, how);
+    const bool fits = put(place, elements, what, how, false, 1, float_bytes);
     grain_rows = rows;
     return fits;
   }

@@ -214,7 +214,8 @@ struct NotedHead {
     if (const Diagnosis found = mesh(); !found.ok()) return found;
     if (const Diagnosis found = rows(); !found.ok()) return found;
     if (const Diagnosis found = storage(); !found.ok()) return found;
-    const NotedNumber others[] = {{"whether backwards are in two parts", p.splits_backward, layout.order.splits_backward},
+    const NotedNumber others[] = {{"as what values are kept", static_cast<int>(p.graph->values), static_cast<int>(from.model.values)},
+                                  {"whether backwards are in two parts", p.splits_backward, layout.order.splits_backward},
                                   {"the dimension of the output that the loss takes in parts", p.loss.takes.code, layout.loss.takes.code},
                                   {"the number of terms of the loss", p.loss.terms, layout.loss.terms},
                                   {"whether gradients are clipped", p.clips, from.clips},
@@ -280,12 +281,15 @@ struct NotedHead {
     const int backwards = batch.rounds * layout.micro_batches;
     const bool added_whole = batch.tree && batch.micro_rows / batch.grain_rows * backwards > 1;
     const bool gradients = parts > 1 && asked.gradients && !added_whole;
+    const bool rounds = parts > 1 && asked.parameters && !follows_rows(from.model);
+    const ElementType gathered = rounds ? from.model.values : ElementType::float32;
     const NotedNumber all[] = {{"the number of slices of a unit", p.storage.parts, parts},
                                {"the axis that slices units", static_cast<int>(p.storage.axis), static_cast<int>(layout.storage_axis)},
                                {"whether parameters are sliced", p.storage.parameters, parts > 1 && asked.parameters},
                                {"whether gradients are sliced", p.storage.gradients, gradients},
                                {"whether optimizer states are sliced", p.storage.states, parts > 1 && asked.states},
                                {"whether slices of several backwards are added up", p.storage.adds_slices, gradients && backwards > 1},
+                               {"as what gathered units are read", static_cast<int>(p.storage.gathered), static_cast<int>(gathered)},
                                {"whether what is gathered is kept", p.storage.keeps, parts > 1 && asked.keeps}};
     return differs(all);
   }

@@ -39,6 +39,14 @@ namespace heddle::plan_room {
 /// The order in which ranks are to add: that of the grains in training; outputs always have the bits of the tree.
 [[nodiscard]] constexpr SumOrder order_of_sums(const Program& p) { return p.training && !p.batch.tree ? SumOrder::any : SumOrder::tree; }
 
+/// A layer has parameters that follow the rows it sees, as running statistics do: they are read as they are, so their units travel as float32.
+[[nodiscard]] constexpr bool follows_rows(const Graph& graph) {
+  for (int n = 0; n < graph.node_count; ++n)
+    for (int k = 0; k < graph.nodes[n].parameter_count; ++k)
+      if (graph.leaf(n).parameters[k].tracks != 0) return true;
+  return false;
+}
+
 /// Parameters of which a layer's backward makes gradients: all that it has, or none if it is frozen. Linear<4, 3> has 2, Frozen<Linear<4, 3>> none.
 [[nodiscard]] constexpr int gradients_of(const Node& node) { return node.frozen_count == 0 ? node.parameter_count : 0; }
 

@@ -237,7 +237,7 @@ struct BackwardWriter {
     if (from.code == to.code) return own;
     const Shape whole = in.held().whole_output(node);
     if (sums_in_place(from, to)) {  // no other value has this buffer: a sum or a reshape hands on no terms
-      out.append_conversion(in, node, whole, from, to, {}, {}, buffers.data[own].place);
+      out.append_conversion(in, node, whole, from, to, {}, {}, buffers.data[own].place, in.graph.values);
       return own;
     }
     const int taken = buffer(room(reread[node + 1], in.held().given(node)));
@@ -251,15 +251,15 @@ struct BackwardWriter {
     entry.d = term;
     if (from.code == to.code) return;
     const Shape whole = in.held().whole_input(node);
-    if (sums_in_place(from, to)) return out.append_conversion(in, node, whole, from, to, {}, {}, term);
+    if (sums_in_place(from, to)) return out.append_conversion(in, node, whole, from, to, {}, {}, term, in.graph.values);
     entry.d = aside(in.held().taken(node));
     drop_aside(gathered);
     lay(node, whole, from, to, entry.d, term);
     space.release(entry.d.offset);
   }
   constexpr void lay(int node, const Shape& whole, Laid from, Laid to, const Place& a, const Place& d) {
-    const Place parts = travels(from, to) ? aside(in.held().parts(whole.elements())) : Place{};
-    out.append_conversion(in, node, whole, from, to, a, parts, d);
+    const Place parts = travels(from, to) ? aside(in.held().parts(whole.elements(), in.graph.values)) : Place{};
+    out.append_conversion(in, node, whole, from, to, a, parts, d, in.graph.values);
     if (parts.set()) space.release(parts.offset);
   }
   /// Gradients of parameters that are whole on every rank of axis tensor, and of which each rank has a term.

@@ -108,8 +108,9 @@ struct Bodies {
   }
   /// A value of the ranks of axis tensor that lies one way is laid another way; `whole` is its shape on one device.
   constexpr void append_conversion(const BodyInput& in, int node, const Shape& whole, Laid from, Laid to, const Place& a, const Place& b,
-                                   const Place& d) {
+                                   const Place& d, ElementType type) {
     Entry& entry = append(conversion(from, to), node);
+    entry.type = type;
     entry.axis = Axis::tensor;
     entry.features = whole.elements();
     for (int k = 0; k < (from.sharded() ? from : to).dimension(); ++k) entry.runs *= whole.sizes[k];
@@ -127,7 +128,8 @@ struct Bodies {
     c.source = address_of(sums ? d : gathers ? a : b);
     c.target = address_of(gathers ? b : d);
     c.payload = entry.features * in.batch.micro_rows;
-    c.elements = (sums ? in.held().of(entry.features) : in.held().parts(entry.features)) / float_bytes;
+    c.type = type;
+    c.elements = (sums ? in.held().of(entry.features, type) : in.held().parts(entry.features, type)) / bytes_of(type);
   }
   /// Of a gradient that is whole on every rank of axis tensor, where it is made: in the last level, or in the ring of its unit.
   constexpr void append_parameter_sum(const BodyInput& in, int node, int parameter) {

@@ -155,9 +155,17 @@ struct UnitCollectives {
     c.payload = b.payload;
     const RegionKind whole = b.frozen ? RegionKind::thawed : RegionKind::gathered;
     slice(b.frozen ? RegionKind::frozen : RegionKind::parameters, 0, b.values(), storage.parameters, b.elements, c.source);
-    if (storage.parameters && !storage.keeps) return in_ring(whole, b, c.target);
-    c.target.region = storage.parameters ? whole : RegionKind::parameters;
-    c.target.begin = storage.parameters ? b.begin : b.values();
+    if (storage.parameters && !storage.keeps) {
+      in_ring(whole, b, c.target);
+    } else {
+      c.target.region = storage.parameters ? whole : RegionKind::parameters;
+      c.target.begin = storage.parameters ? b.begin : b.values();
+    }
+    if (b.frozen || storage.gathered == ElementType::float32) return;
+    c.type = storage.gathered;  // a rank rounds its slice to where it has its place in the whole
+    c.source = c.target;
+    c.source.along = storage.axis;
+    c.source.stride = b.elements / storage.parts;
   }
 };
 

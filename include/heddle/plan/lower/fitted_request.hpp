@@ -84,7 +84,7 @@ class FittedRequest {
     study.run();
     const StageRequest asked{graph_,
                              request_.batch,
-                             storage_of(request_.layout, request_.batch),
+                             storage_of(request_.graph, request_.layout, request_.batch),
                              request_.states,
                              request_.clips,
                              request_.scales_loss,

@@ -131,7 +131,7 @@ struct ForwardWriter {
     terms.what = BodyOp::loss_terms;
     terms.c = writer.aside(in.held().of(in.layout.loss.terms));
     const Place together = writer.aside(in.held().of(all.elements()));
-    writer.lay(loss.node, all, laid::shard(0), laid::replicate, terms.c, together);
+    writer.lay(loss.node, all, laid::shard(0), laid::replicate, terms.c, together, ElementType::float32);
     out.entries.data[out.entries.count - 1].when = loss.when;
     writer.release(terms.c);
     Entry& last = out.append(BodyOp::loss, loss.node);

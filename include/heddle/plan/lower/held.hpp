@@ -25,7 +25,9 @@ struct HeldBytes {
   }
   [[nodiscard]] constexpr std::int64_t of(const Spec& value) const { return of(value.elements(), value.type); }
   /// Of the room in which the parts of a value stand one after another while it travels.
-  [[nodiscard]] constexpr std::int64_t parts(std::int64_t whole_features) const { return graph.split.ranks * of(whole_features / graph.split.ranks); }
+  [[nodiscard]] constexpr std::int64_t parts(std::int64_t whole_features, ElementType type) const {
+    return graph.split.ranks * of(whole_features / graph.split.ranks, type);
+  }
   [[nodiscard]] constexpr std::int64_t value(int v) const { return of(graph.spec(v)); }
 
   /// The backward of a leaf reads its input, or its output, in a form that lies beside the value.
@@ -61,7 +63,7 @@ struct HeldBytes {
   }
   /// Of the room for parts, where a value that lies one way is laid another way.
   [[nodiscard]] constexpr std::int64_t on_the_way(const Shape& whole, Laid from, Laid to) const {
-    return from.code != to.code && travels(from, to) ? parts(whole.elements()) : 0;
+    return from.code != to.code && travels(from, to) ? parts(whole.elements(), graph.values) : 0;
   }
   /// Of the gradient of an output, where the leaf takes it in another way than the value lies.
   [[nodiscard]] constexpr std::int64_t laid_gradient(int node) const {

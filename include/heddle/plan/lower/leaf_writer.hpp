@@ -54,9 +54,9 @@ struct LeafWriter {
     if (place.pool == Place::scratch) scratch.release(place.offset);
   }
   /// What lies at `a` in one form is laid at `d` in another.
-  constexpr void lay(int node, const Shape& whole, Laid from, Laid to, const Place& a, const Place& d) {
-    const Place parts = travels(from, to) ? aside(in.held().parts(whole.elements())) : Place{};
-    out.append_conversion(in, node, whole, from, to, a, parts, d);
+  constexpr void lay(int node, const Shape& whole, Laid from, Laid to, const Place& a, const Place& d, ElementType type) {
+    const Place parts = travels(from, to) ? aside(in.held().parts(whole.elements(), type)) : Place{};
+    out.append_conversion(in, node, whole, from, to, a, parts, d, type);
     release(parts);
   }
 
@@ -84,14 +84,14 @@ struct LeafWriter {
   constexpr Place take_input(int node, const Place& taken) {
     const int value = in.graph.nodes[node].operands[0];
     const Place to = taken.set() ? taken : aside(in.held().taken(node));
-    lay(node, in.held().whole_input(node), in.graph.laid_between(value), in.graph.signature(node).input, here[value], to);
+    lay(node, in.held().whole_input(node), in.graph.laid_between(value), in.graph.signature(node).input, here[value], to, in.graph.values);
     return to;
   }
   constexpr void lay_output(int node, const Place& from, bool keeps) {
     const Laid how = in.graph.signature(node).output;
     const Shape whole = in.held().whole_output(node);
-    if (keeps) return out.append_conversion(in, node, whole, how, in.graph.laid_between(node + 1), {}, {}, from);
-    lay(node, whole, how, in.graph.laid_between(node + 1), from, here[node + 1]);
+    if (keeps) return out.append_conversion(in, node, whole, how, in.graph.laid_between(node + 1), {}, {}, from, in.graph.values);
+    lay(node, whole, how, in.graph.laid_between(node + 1), from, here[node + 1], in.graph.values);
   }
 };
 

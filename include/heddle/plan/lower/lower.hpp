@@ -39,7 +39,7 @@ template <class Request> struct SharedPhases : Request {
   static constexpr int micro_batches = batch.total_micro_batches();
 
   static constexpr int edges = count_edges(graph, layout);
-  static constexpr Storage storage = storage_of(layout, batch);
+  static constexpr Storage storage = storage_of(graph, layout, batch);
   static constexpr auto flat = lay_out_parameters<graph.parameter_count, nodes, roles>(graph, layout, Request::groups, storage.parameters);
   static constexpr BucketRequest to_cut{graph, layout, flat.view(), Request::bucket_bytes.value, storage, Request::clips};
   static constexpr int bucket_count = to_cut.count();

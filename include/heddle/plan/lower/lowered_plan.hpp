@@ -80,7 +80,7 @@ class LoweredPlan {
     void run() {
       if (!fault.ok()) return;
       divide();
-      storage = storage_of(request.layout, request.batch);
+      storage = storage_of(request.graph, request.layout, request.batch);
       if (fit(); !fault.ok()) return;
       share();
       for (const bool training : {true, false})

@@ -70,8 +70,10 @@ struct ArenaWriter {
   ArenaMap map{};
   std::int64_t end = 0;
 
-  constexpr void put(RegionKind kind, Addressing how, std::int64_t slot_bytes, int copies = 1, int parts = 1) {
+  constexpr void put(RegionKind kind, Addressing how, std::int64_t slot_bytes, int copies = 1, int parts = 1,
+                     ElementType type = ElementType::float32) {
     Region& region = map.regions[static_cast<int>(kind)];
+    region.type = type;
     region.addressing = how;
     region.parts = static_cast<std::int16_t>(parts);
     region.copies = static_cast<std::int16_t>(copies);
@@ -92,10 +94,10 @@ constexpr void put_flat_regions(const ArenaInput& in, int role, ArenaWriter& to)
   to.put(RegionKind::parameters, Addressing::flat, own / kept.parameter_parts(), 1, kept.parameter_parts());
   to.put(RegionKind::frozen, Addressing::flat, frozen / kept.parameter_parts(), 1, kept.parameter_parts());
   if (kept.parameters && kept.keeps) {
-    to.put(RegionKind::gathered, Addressing::flat, all);
+    to.put(RegionKind::gathered, Addressing::flat, all / float_bytes * bytes_of(kept.gathered), 1, 1, kept.gathered);
     to.put(RegionKind::thawed, Addressing::flat, float_bytes * in.flat.thawed_elements[role]);
   } else {
-    to.put(RegionKind::gathered, Addressing::ring, float_bytes * largest, kept.parameters ? 2 : 0);
+    to.put(RegionKind::gathered, Addressing::ring, bytes_of(kept.gathered) * largest, kept.parameters ? 2 : 0, 1, kept.gathered);
     to.put(RegionKind::thawed, Addressing::ring, float_bytes * in.largest(role, in.bucket_count, in.frozen_count), kept.parameters ? 2 : 0);
   }
   to.put(RegionKind::gradients, Addressing::flat, all / kept.gradient_parts(), in.batch.levels(), kept.gradient_parts());

@@ -111,7 +111,10 @@ template <class Arrays> struct StageMemory : Arrays {
     std::int64_t sum =
         all / kept.parameter_parts() + all / kept.gradient_parts() * request.batch.levels() + all / kept.state_parts() * request.states;
     const std::int64_t still = frozen_bytes(begin, end);
-    sum += ties + still / kept.parameter_parts() + (!kept.parameters ? 0 : kept.keeps ? all + still : 2 * (most_of.unit + most_of.frozen_unit));
+    sum += ties + still / kept.parameter_parts() +
+           (!kept.parameters ? 0
+            : kept.keeps     ? all * bytes_of(kept.gathered) / float_bytes + still
+                             : 2 * (most_of.unit * bytes_of(kept.gathered) / float_bytes + most_of.frozen_unit));
     if (kept.gradients) sum += 2 * most_of.unit;
     if (kept.adds_slices) sum += 2 * most_of.unit / kept.parts;
     sum += rounded_up(float_bytes * most_of.zeros, line_bytes);
@@ -243,7 +246,7 @@ template <class Arrays> struct StageMemory : Arrays {
   constexpr void add_loss_terms() {
     const HeldBytes held = request.held();
     const std::int64_t all = request.graph.split.ranks * request.loss_terms;
-    const std::int64_t beside = held.of(request.loss_terms) + held.of(all) + held.parts(all);
+    const std::int64_t beside = held.of(request.loss_terms) + held.of(all) + held.parts(all, ElementType::float32);
     for (int i = 0; i < 4; ++i) {
       std::int64_t& greatest = scratch[cut.pieces - 1].of[i / 2][i % 2];
       const std::int64_t now = (i % 2 == 1 ? held.value(request.graph.node_count) : 0) + beside;

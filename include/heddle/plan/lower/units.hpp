@@ -221,9 +221,16 @@ template <int Parameters, int Nodes, int Roles>
   return out;
 }
 
+/// A layer tracks values, which are read as they are and never rounded.
+[[nodiscard]] constexpr bool tracks_values(const Graph& graph) {
+  for (int l = 0; l < graph.leaf_count; ++l)
+    if (graph.leaves[l].leaf.tracks()) return true;
+  return false;
+}
+
 /// What the policies and the division of the batch say together. Gradients of several grains that follow the fixed tree stay whole: a slice
 /// that is reduced in every backward would be added in another order than on one device.
-[[nodiscard]] constexpr Storage storage_of(const Layout& layout, const BatchDivision& batch) {
+[[nodiscard]] constexpr Storage storage_of(const Graph& graph, const Layout& layout, const BatchDivision& batch) {
   Storage s;
   s.axis = layout.storage_axis;
   s.parts = layout.slices();
@@ -231,6 +238,7 @@ template <int Parameters, int Nodes, int Roles>
   s.parameters = layout.sharding.parameters;
   s.states = layout.sharding.states;
   s.keeps = layout.sharding.keeps;
+  if (s.parameters && !tracks_values(graph)) s.gathered = graph.values;
   s.gradients = layout.sharding.gradients && !(batch.tree && batch.rank_grains() > 1);
   s.adds_slices = s.gradients && batch.total_micro_batches() > 1;
   return s;

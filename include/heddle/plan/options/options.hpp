@@ -6,9 +6,13 @@
 
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
+#include "heddle/core/bfloat16.hpp"
 #include "heddle/core/rule.hpp"
+#include "heddle/core/shape.hpp"
 #include "heddle/core/text.hpp"
+#include "heddle/core/type_name.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/plan/options/plan_part.hpp"
 
@@ -31,6 +35,9 @@ struct NamedBytes {
                                        << "_MiB>, or _KiB or _GB.";
 }
 
+/// What options name wrongly: the first refusal.
+[[nodiscard]] constexpr Diagnosis first_of(const Diagnosis& a, const Diagnosis& b, const Diagnosis& c) { return !a.ok() ? a : !b.ok() ? b : c; }
+
 /// The memory that one device may need, for example Memory<80_GB>. Balanced<S> with one chunk a device cuts so that every stage fits.
 ///
 /// Errors  C04 of a number without a unit; C01 at build if a device needs more; the sentence names the stage and the largest contributors
@@ -38,7 +45,7 @@ struct NamedBytes {
 template <NamedBytes Most> struct Memory {
   static constexpr PlanPart plan_part = PlanPart::memory;
   static constexpr Bytes memory_budget{Most.bytes};
-  static constexpr Diagnosis unit = check_unit("Memory", Most);
+  static constexpr Diagnosis named = check_unit("Memory", Most);
 };
 
 /// Gradients are reduced in buckets of at least this size, started as soon as their last layer's backward has run. They end with a layer; where
@@ -50,13 +57,22 @@ template <NamedBytes Most> struct Memory {
 template <NamedBytes AtLeast> struct Bucket {
   static constexpr PlanPart plan_part = PlanPart::bucket;
   static constexpr Bytes bucket_bytes{AtLeast.bytes};
-  static constexpr Diagnosis unit = check_unit("Bucket", AtLeast);
+  static constexpr Diagnosis named = check_unit("Bucket", AtLeast);
 };
 
 [[nodiscard]] constexpr Diagnosis check_bucket(Bytes named) {
   if (named.value > 0) return {};
   return Diagnosis{Code{'C', 3}, ""} << "a Bucket of " << named.value
                                      << " bytes holds no gradient. Fix: name Bucket<1_MiB> or another size, or leave Bucket out.";
+}
+
+/// L23 of what is no type that values can be kept in.
+template <class Type> [[nodiscard]] constexpr Diagnosis check_mixed() {
+  if constexpr (std::is_same_v<Type, BFloat16>)
+    return {};
+  else
+    return Diagnosis{Code{'L', 23}, ""} << "Mixed<" << type_name<Type>().view()
+                                        << "> names no type that values are kept in. Fix: write Mixed<BFloat16>, or leave Mixed out for float32.";
 }
 
 /// The Euclidean norm of all gradients of the model, for Clip<GlobalNorm>.
@@ -105,6 +121,21 @@ struct LossScaling {
   static constexpr bool scales_loss = true;
 };
 
+/// Values between layers and their gradients are kept and sent as bfloat16, in half of the memory, and layers read their parameters rounded to it, as
+/// torch.autocast has them. Parameters, their gradients, optimizer states, statistics and all sums over ranks stay float32: what is stepped, saved
+/// and hashed are the unrounded parameters. Kernels compute in float32 and what they give is rounded once. A plan has the bits of one device where it
+/// has them without Mixed, if that rounds too.
+///
+/// Moves   half of the bytes between stages and in gathers of values; sums of values travel as float32      [bytes]
+/// Errors  L23 of another type; L24 where prove is asked of it
+/// Source  sources.md#mixed-precision
+/// Tested  plan/options/options_test, equivalence/mixed_test, fail/L23_mixed_with_float
+template <class Type> struct Mixed {
+  static constexpr PlanPart plan_part = PlanPart::mixed;
+  static constexpr Diagnosis named = check_mixed<Type>();
+  static constexpr ElementType values = ElementType::bfloat16;
+};
+
 /// The bucket of a plan that names none.
 ///
 /// Source  sources.md#pytorch-ddp (bucket_cap_mb)
@@ -113,6 +144,6 @@ inline constexpr Bytes default_bucket = Bytes{25 * 1024 * 1024};
 }  // namespace heddle::plan_room
 
 namespace heddle {
-using plan_room::Bucket, plan_room::Clip, plan_room::EveryBlock, plan_room::GlobalNorm, plan_room::LossScaling, plan_room::Memory, plan_room::Only;
-using plan_room::Recompute;
+using plan_room::Bucket, plan_room::Clip, plan_room::EveryBlock, plan_room::GlobalNorm, plan_room::LossScaling, plan_room::Memory, plan_room::Mixed;
+using plan_room::Only, plan_room::Recompute;
 }  // namespace heddle

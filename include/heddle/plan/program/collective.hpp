@@ -48,16 +48,23 @@ struct Collective {
   Purpose purpose = Purpose::gradient;
   Axis axis = Axis::data;
   SumOrder order = SumOrder::any;
-  bool accumulates = false;  // later micro-batches get it at `arrived`, and an entry adds it to the target
-  std::int16_t slices = 1;   // the payload is that of so many slices, of which the ranks of this group have one
-  Address source{};          // what a rank gives; of an all-reduce the target
-  Address target{};          // what it gets
+  ElementType type = ElementType::float32;  // of what lies at both ends
+  bool accumulates = false;                 // later micro-batches get it at `arrived`, and an entry adds it to the target
+  std::int16_t slices = 1;                  // the payload is that of so many slices, of which the ranks of this group have one
+  Address source{};                         // what a rank gives; of an all-reduce the target
+  Address target{};                         // what it gets
   Address arrived{};
   std::int64_t elements = 0;  // of the whole, before it is scattered or after it is gathered, with the padding of grains and flat buffers
   std::int64_t payload = 0;   // without the padding
   friend constexpr bool operator==(const Collective&, const Collective&) = default;
 
   [[nodiscard]] constexpr bool sums() const { return kind != CollectiveKind::all_gather; }
+  /// A sum travels as float32, whatever its terms are kept as; what is only moved travels as it lies.
+  [[nodiscard]] constexpr ElementType wire() const { return sums() ? ElementType::float32 : type; }
+  /// A rank widens its terms before they travel, and rounds the sum.
+  [[nodiscard]] constexpr bool widens() const { return wire() != type; }
+  /// What a transport is told to move of the whole: 64 elements of bfloat16 that are gathered are 32.
+  [[nodiscard]] constexpr std::int64_t floats() const { return elements * bytes_of(wire()) / float_bytes; }
   /// An entry of its own, which starts it and waits for it: at most one of these is under way on a rank. Others have START and WAIT.
   [[nodiscard]] constexpr bool at_once() const {
     return purpose == Purpose::value || purpose == Purpose::parameter_term || purpose == Purpose::phase;

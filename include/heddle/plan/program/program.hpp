@@ -105,7 +105,7 @@ struct Entry {
   Axis axis = Axis::data;
   std::int8_t operand = 0;                  // leaf_backward of a leaf of two operands: whose gradient it makes; load_input: the input of the model
   std::int8_t phase = 0;                    // of a leaf with phases: which, counted from 1; 0: the kernel is called once
-  ElementType type = ElementType::float32;  // of what load_input and copy write
+  ElementType type = ElementType::float32;  // of what load_input, copy and what lays a value another way write
   bool fused = false;                       // the next entry takes what this one makes, and a kernel may run both at once, piece by piece
   std::int16_t bucket = -1;                 // reductions, gathers, gaps and slices of units; reduce_parameter: number of the parameter in its leaf
   std::int16_t collective = -1;             // of reductions and gathers, also of values, and of what adds a slice: number in Program::collectives
@@ -199,11 +199,12 @@ struct FlatUnit {
 struct Storage {
   Axis axis = Axis::shard;
   int parts = 1;
-  bool parameters = false;   // gathered before use into a ring of two units
-  bool gradients = false;    // made in a ring of two units, reduced to the slice in every backward
-  bool states = false;       // each rank steps its slice
-  bool adds_slices = false;  // a step has several backwards: reduced slices are added up
-  bool keeps = false;        // each unit, and each use of tied parameters, is gathered to a place of its own, once a step
+  bool parameters = false;                      // gathered before use into a ring of two units
+  bool gradients = false;                       // made in a ring of two units, reduced to the slice in every backward
+  bool states = false;                          // each rank steps its slice
+  bool adds_slices = false;                     // a step has several backwards: reduced slices are added up
+  ElementType gathered = ElementType::float32;  // as what the units of trained parameters travel and are read, where they are gathered before use
+  bool keeps = false;                           // each unit, and each use of tied parameters, is gathered to a place of its own, once a step
 
   [[nodiscard]] constexpr int parameter_parts() const { return parameters ? parts : 1; }
   [[nodiscard]] constexpr int gradient_parts() const { return gradients ? parts : 1; }
@@ -280,9 +281,12 @@ struct Program {
   [[nodiscard]] constexpr std::int64_t grain_stride(std::int64_t features, ElementType type = ElementType::float32) const {
     return grain_bytes(batch.grain_rows, features, type) / float_bytes;
   }
-  /// What a transfer moves elements of: a gradient is float32, a value what its layer gives.
+  [[nodiscard]] constexpr std::int64_t grain_elements(std::int64_t features, ElementType type) const {
+    return grain_bytes(batch.grain_rows, features, type) / bytes_of(type);
+  }
+  /// What a transfer moves elements of: a gradient of tied parameters is float32, another is kept as values are, a value as its layer gives it.
   [[nodiscard]] constexpr ElementType type_of(const Transfer& t) const {
-    return t.gradient || t.use >= 0 ? ElementType::float32 : graph->spec(t.value).type;
+    return t.use >= 0 ? ElementType::float32 : t.gradient ? graph->values : graph->spec(t.value).type;
   }
   /// With padding: 16 rows of 50 token ids or features are 3,200 bytes, of 50 pixels in uint8 832.
   [[nodiscard]] constexpr Bytes bytes(const Transfer& t) const { return Bytes{t.elements * bytes_of(type_of(t))}; }

@@ -13,7 +13,7 @@ namespace heddle::plan_room {
 
 /// What the collectives along one axis ask. DataParallel<2> of Linear<16, 16> asks for all-reduces of at most 1,024 elements along axis data.
 struct AxisNeeds {
-  std::int64_t largest[collective_kinds]{};  ///< [elements], by kind, of the whole; 0: none is of that kind
+  std::int64_t largest[collective_kinds]{};  ///< [floats], by kind, of the whole; 0: none is of that kind
 
   [[nodiscard]] constexpr bool any() const {
     for (const std::int64_t most : largest)
@@ -43,7 +43,7 @@ struct CollectiveNeeds {
       const Collective& c = p->collectives[i];
       const int a = static_cast<int>(c.axis);
       std::int64_t& most = needs.along[a].largest[static_cast<int>(c.kind)];
-      if (c.elements > most) most = c.elements;
+      if (c.floats() > most) most = c.floats();
     }
   }
   return needs;

@@ -35,8 +35,8 @@ template <class Wanted> [[nodiscard]] constexpr Volume volume_of(const Program& 
     const int n = p.mesh.size(c.axis);
     const std::int64_t groups = p.mesh.ranks() / n / (c.axis == Axis::stage ? 1 : p.roles);
     const std::int64_t passes = groups * times * c.halves() * (n - 1);
-    v.total_payload += Bytes{passes * c.payload * float_bytes / c.slices};
-    v.total_with_padding += Bytes{passes * c.elements * float_bytes};
+    v.total_payload += Bytes{passes * c.payload * bytes_of(c.wire()) / c.slices};
+    v.total_with_padding += Bytes{passes * c.floats() * float_bytes};
     v.messages += passes * n;
   });
   return v;
@@ -50,7 +50,7 @@ template <class Wanted> [[nodiscard]] constexpr Bytes sent_by(const Program& p, 
   each_collective(p, [&](int role, const Collective& c, std::int64_t times) {
     if (role != p.mesh.coordinate(rank, Axis::stage) || !wanted(c)) return;
     const int n = p.mesh.size(c.axis);
-    bytes += times * (c.halves() == 2 ? ring_bytes_sent(c.elements, n, p.mesh.coordinate(rank, c.axis)) : half_ring_bytes_sent(c.elements, n));
+    bytes += times * (c.halves() == 2 ? ring_bytes_sent(c.floats(), n, p.mesh.coordinate(rank, c.axis)) : half_ring_bytes_sent(c.floats(), n));
   });
   return bytes;
 }

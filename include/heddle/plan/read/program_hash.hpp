@@ -35,6 +35,7 @@ class Fnv {
 
 HEDDLE_COLD constexpr void add_graph(Fnv& hash, const Graph& g) {
   hash.add_text(g.model.view()).add(g.node_count, g.parameter_count, g.input.elements());
+  if (g.values != ElementType::float32) hash.add_text(name_of(g.values));
   for (int i = 1; i < g.input_count; ++i) hash.add(g.input_of(i).elements(), g.input_of(i).type);
   for (int n = 0; n < g.node_count; ++n) {
     const Leaf& leaf = g.leaf(n);
@@ -87,6 +88,7 @@ HEDDLE_COLD constexpr void add_collectives(Fnv& hash, const Program& p) {
   for (int i = 0; i < p.collective_count; ++i) {
     const Collective& c = p.collectives[i];
     hash.add(c.kind, c.purpose, c.axis, c.order, c.accumulates, c.slices, c.elements, c.payload);
+    if (c.type != ElementType::float32) hash.add_text(name_of(c.type));
     for (const Address* end : {&c.source, &c.target, &c.arrived}) add_address(hash, *end);
   }
 }
@@ -108,6 +110,7 @@ constexpr void add_groups(Fnv& hash, const Program& p) {
   hash.add(p.batch.batch, p.batch.remedy, p.batch.ranks, p.batch.rounds, p.batch.micro_batches, p.batch.micro_rows, p.batch.grain_rows, p.batch.tree);
   for (int i = 0; i < p.batch.share_count; ++i) hash.add(p.batch.shares[i]);
   hash.add(p.training, p.roles, p.chunks, p.loss.takes.code, p.loss.terms);
+  if (p.storage.gathered != ElementType::float32) hash.add_text(name_of(p.storage.gathered));
   hash.add(p.storage.axis, p.storage.parts, p.storage.parameters, p.storage.gradients, p.storage.states, p.storage.adds_slices, p.storage.keeps,
            p.clips, p.scales_loss, p.unit_count);
   for (int role = 0; role < p.roles; ++role) hash.add(p.arenas[role].total, p.arenas[role].flat_elements());

@@ -59,7 +59,7 @@ struct RefusedProgram : RefusedAnswer, Program {
   RefusedNumber roles, chunks, transfer_count, collective_count, bucket_count, frozen_count, unit_count, piece_count, use_count;
   RefusedFact clips, scales_loss;
   RefusedWord<RefusedFact> batch_split, moves;
-  RefusedWord<RefusedNumber> device_of_chunk, first_node, loss_role, slot, norm_floats, grain_stride, type_of, floats;
+  RefusedWord<RefusedNumber> device_of_chunk, first_node, loss_role, slot, norm_floats, grain_stride, grain_elements, type_of, floats;
   RefusedWord<RefusedBytes> bytes;
 
   constexpr RefusedProgram() {

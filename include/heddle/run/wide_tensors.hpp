@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// Room: run. Float32 copies of what an entry reads and writes, where a plan keeps values as bfloat16: kernels of the host compute with floats.
+// Sees: graph, plan/program, run/arena.  Does not see: policies, threads, transports, any backend.
+// In: tensors where they lie.  Out: floats, and rounded tensors once the entry has run.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "heddle/core/bfloat16.hpp"
+#include "heddle/plan/program/alignment.hpp"
+#include "heddle/plan/program/program.hpp"
+#include "heddle/run/arena.hpp"
+
+namespace heddle::run_room {
+
+[[nodiscard]] constexpr bool keeps_bfloat16(const Program& p) { return p.graph->values == ElementType::bfloat16; }
+
+/// The most that one entry has wide: parameters of a layer, what it takes and gives and the gradients of both for the rows of a grain; or the terms
+/// of a sum over ranks, and its own part of it. Of a plan without Mixed nothing.
+///
+/// Tested  run/wide_tensors_test, equivalence/mixed_test
+[[nodiscard]] constexpr Bytes wide_bytes(const Program& p) {
+  if (!keeps_bfloat16(p)) return Bytes{0};
+  std::int64_t most = 0;
+  const auto row = [&](std::int64_t elements) { return rounded_up(p.batch.grain_rows * elements, line_elements); };
+  for (int n = 0; n < p.graph->node_count; ++n) {
+    const Leaf& leaf = p.graph->leaf(n);
+    std::int64_t floats = 2 * (row(leaf.in.elements()) + row(leaf.out.elements()) + row(leaf.operands == 2 ? leaf.other.elements() : 0));
+    for (int k = 0; k < leaf.parameter_count; ++k) floats += rounded_up(leaf.parameters[k].shape.elements(), line_elements);
+    most = std::max({most, floats, 3 * row(p.graph->spec(n + 1).elements())});
+  }
+  for (int i = 0; i < p.collective_count; ++i)
+    if (const Collective& c = p.collectives[i]; c.widens()) most = std::max(most, 2 * c.elements);
+  return Bytes{float_bytes * most};
+}
+
+inline void widen(float* to, const float* lies, std::int64_t elements) {
+  const auto* const from = reinterpret_cast<const BFloat16*>(lies);
+  for (std::int64_t i = 0; i < elements; ++i) to[i] = widened(from[i]);
+}
+inline void round(float* lies, const float* from, std::int64_t elements) {
+  auto* const to = reinterpret_cast<BFloat16*>(lies);
+  for (std::int64_t i = 0; i < elements; ++i) to[i] = rounded(from[i]);
+}
+
+/// Of one rank. Where values are float32 all calls hand on what they are given.
+/// An entry that reads 16 rows of 50 features and gives 10 has 800 and 160 floats here.
+///
+/// Tested  run/wide_tensors_test
+class WideTensors {
+ public:
+  explicit WideTensors(const Program& p) : room_(wide_bytes(p).value), on_(keeps_bfloat16(p)) {}
+
+  [[nodiscard]] bool on() const { return on_; }
+  /// Forgets all copies but the first `keep` floats.
+  void clear(std::int64_t keep = 0) {
+    used_ = keep;
+    written_ = 0;
+  }
+  [[nodiscard]] std::int64_t used() const { return used_; }
+
+  /// What lies there as floats. Null stays null.
+  [[nodiscard]] float* read(float* lies, std::int64_t elements) {
+    if (!on_ || lies == nullptr) return lies;
+    float* const to = take(elements);
+    widen(to, lies, elements);
+    return to;
+  }
+  /// Room for what is written there, once put_back() is called.
+  [[nodiscard]] float* write(float* lies, std::int64_t elements) {
+    if (!on_ || lies == nullptr) return lies;
+    float* const to = take(elements);
+    pending_[written_++] = {lies, to, elements};
+    return to;
+  }
+  /// The same of what is read before.
+  [[nodiscard]] float* update(float* lies, std::int64_t elements) {
+    float* const to = write(lies, elements);
+    if (to != lies) widen(to, lies, elements);
+    return to;
+  }
+  /// A parameter as layers read it: rounded, and the floats themselves where values are float32.
+  [[nodiscard]] const float* parameter(const float* floats, std::int64_t elements) {
+    if (!on_ || floats == nullptr) return floats;
+    float* const to = take(elements);
+    for (std::int64_t i = 0; i < elements; ++i) to[i] = widened(rounded(floats[i]));
+    return to;
+  }
+  void put_back() {
+    for (int i = 0; i < written_; ++i) round(pending_[i].lies, pending_[i].floats, pending_[i].elements);
+    written_ = 0;
+  }
+  [[nodiscard]] float* take(std::int64_t elements) {
+    float* const to = room_.floats(float_bytes * used_, elements);
+    used_ += rounded_up(elements, line_elements);
+    return to;
+  }
+
+ private:
+  /// Floats that are to be rounded: {place, copy, 160}.
+  struct Pending {
+    float* lies;
+    const float* floats;
+    std::int64_t elements;
+  };
+  Arena room_;
+  bool on_;
+  std::int64_t used_ = 0;
+  Pending pending_[2]{};
+  int written_ = 0;
+};
+
+}  // namespace heddle::run_room

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/run/kernel_operands.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "heddle/heddle.hpp"
+#include "plan/at_run_time.hpp"
+
+using namespace heddle;
+
+namespace {
+
+struct Net : Sequential<Linear<5, 3>, ReLU, Linear<3, 2>> {};
+template <class... Parts> using Of = Plan<Net, CrossEntropy, SGD, Batch<8>, Grain<4>, Parts...>;
+
+/// Where the parameters of the first layer lie, and what its kernel is given of them.
+struct Found {
+  run_room::RankTensors tensors;
+  run_room::KernelOperands operands;
+  explicit Found(const Program& p) : tensors(p, Rank{0}), operands(p, tensors) {
+    float* const weight = tensors.held_parameter(0).values;
+    for (int i = 0; i < 15; ++i) weight[i] = 1.0F + 0x1p-20F;
+  }
+  const float* const* parameters(const Program& p) { return operands.parameters(p.graph->nodes[0], 0, p.graph->leaf(0)); }
+};
+
+}  // namespace
+
+TEST_CASE("kernels of a plan of float32 read and write where tensors lie") {
+  const Program& p = tests::training_of<Of<Single>>();
+  Found found{p};
+  CHECK(found.parameters(p)[0] == found.tensors.held_parameter(0).values);
+  const Entry& forward = p.entries[p.forward_bodies[0].begin + 1];
+  CHECK(forward.what == BodyOp::leaf_forward);
+  found.operands.begin_grain();
+  CHECK(found.operands.input(forward.a, p.graph->leaf(0), 1, 4) == found.tensors.at_grain(forward.a, 5, 1));
+  CHECK(found.operands.write(forward.d, 3, 1, 4) == found.tensors.at_grain(forward.d, 3, 1));
+}
+
+TEST_CASE("those of a plan of bfloat16 have copies: parameters rounded once, tensors one grain at a time") {
+  const Program& p = tests::training_of<Of<Single, Mixed<BFloat16>>>();
+  Found found{p};
+  const float* const* read = found.parameters(p);
+  CHECK(read[0] != found.tensors.held_parameter(0).values);
+  CHECK(read[0][14] == 1.0F);
+  CHECK(found.tensors.held_parameter(0).values[14] == 1.0F + 0x1p-20F);
+  const Entry& forward = p.entries[p.forward_bodies[0].begin + 1];
+  const float numbers[] = {3.0F, -2.5F, 0.0F};
+  run_room::round(found.tensors.at_grain(forward.a, 5, 1, ElementType::bfloat16), numbers, 3);
+  found.operands.begin_grain();
+  const float* const in = found.operands.input(forward.a, p.graph->leaf(0), 1, 4);
+  CHECK(std::vector<float>(in, in + 3) == std::vector<float>{3.0F, -2.5F, 0.0F});
+  float* const out = found.operands.write(forward.d, 3, 1, 4);
+  for (int i = 0; i < 12; ++i) out[i] = 2.0F + 0x1p-20F;
+  found.operands.put_back();
+  found.operands.begin_grain();
+  const float* const again = found.operands.read(forward.d, 3, 1, 4);
+  CHECK(again == in);  // the room of the grain before
+  CHECK(std::vector<float>(again, again + 12) == std::vector<float>(12, 2.0F));
+  CHECK(read[0][14] == 1.0F);
+}
+
+TEST_CASE("parameters that nothing reads are not looked for") {
+  const Program& p = tests::training_of<Of<Single, Mixed<BFloat16>>>();
+  Found found{p};
+  CHECK(found.operands.parameters(p.graph->nodes[0], 0, p.graph->leaf(0), false)[0] == nullptr);
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/run/wide_tensors.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "heddle/heddle.hpp"
+#include "plan/at_run_time.hpp"
+
+using namespace heddle;
+
+namespace {
+struct Net : Sequential<Linear<50, 10>, ReLU, Linear<10, 4>> {};
+template <class... Parts> using Of = Plan<Net, CrossEntropy, SGD, Batch<32>, Grain<16>, Parts...>;
+}  // namespace
+
+TEST_CASE("a plan of float32 has nothing wide, one of bfloat16 the largest layer: its parameters, what it takes and gives and both gradients") {
+  CHECK(run_room::wide_bytes(tests::training_of<Of<Single>>()) == Bytes{0});
+  // 16 rows of 50 and of 10 floats, twice; 500 weights and 10 biases in whole lines of 16
+  CHECK(run_room::wide_bytes(tests::training_of<Of<Single, Mixed<BFloat16>>>()) == Bytes{4 * (2 * (16 * 50 + 16 * 10) + 512 + 16)});
+}
+
+TEST_CASE("sums over ranks are wide as a whole, with the part of a rank behind them") {
+  struct Wide : Sequential<Linear<2, 2, NoBias>, Linear<2, 512, NoBias>, Linear<512, 2, NoBias>> {};
+  const Program& p = tests::training_of<Plan<Wide, CrossEntropy, SGD, Batch<32>, TensorParallel<2>, Mixed<BFloat16>>>();
+  std::int64_t most = 0;
+  for (int i = 0; i < p.collective_count; ++i)
+    if (p.collectives[i].widens()) most = std::max(most, p.collectives[i].elements);
+  CHECK(most > 0);
+  CHECK(run_room::wide_bytes(p) >= Bytes{8 * most});
+}
+
+TEST_CASE("what is read is widened, what is written is rounded when the entry has run, and parameters are read rounded") {
+  run_room::WideTensors wide{tests::training_of<Of<Single, Mixed<BFloat16>>>()};
+  CHECK(wide.on());
+  std::vector<float> place(32);  // room for 64 of bfloat16
+  const std::vector<float> numbers{1.0F, 1.0F + 0x1p-8F, -3.0F, 0x1p-100F};
+  run_room::round(place.data(), numbers.data(), 4);
+  wide.clear();
+  const float* const read = wide.read(place.data(), 4);
+  CHECK(std::vector<float>(read, read + 4) == std::vector<float>{1.0F, 1.0F, -3.0F, 0x1p-100F});
+  float* const written = wide.write(place.data(), 4);
+  for (int i = 0; i < 4; ++i) written[i] = 5.0F + 0x1p-20F;
+  CHECK(std::vector<float>(read, read + 4).front() == 1.0F);  // a copy of its own
+  wide.put_back();
+  const float* const again = wide.read(place.data(), 4);
+  CHECK(std::vector<float>(again, again + 4) == std::vector<float>(4, 5.0F));
+  const float parameter = 1.0F + 0x1p-20F;
+  CHECK(*wide.parameter(&parameter, 1) == 1.0F);
+  CHECK(wide.read(nullptr, 4) == nullptr);
+  CHECK(wide.write(nullptr, 4) == nullptr);
+}
+
+TEST_CASE("where values are float32 pointers are handed on") {
+  run_room::WideTensors wide{tests::training_of<Of<Single>>()};
+  float number = 1.0F + 0x1p-20F;
+  CHECK(wide.read(&number, 1) == &number);
+  CHECK(wide.write(&number, 1) == &number);
+  CHECK(wide.parameter(&number, 1) == &number);
+}
