@@ -23,7 +23,7 @@ using namespace heddle;
 struct Block : Residual<Linear<6, 12>, GELU, Linear<12, 6>> {};
 struct Early : Residual<Tanh, Linear<6, 6, NoBias>> {};
 struct Deep : Sequential<Linear<5, 6>, Repeat<3, Block>, Linear<6, 4>> {};
-struct Mixed : Sequential<Linear<5, 6>, ReLU, Repeat<2, Early>, Residual<Block, Sigmoid>, Linear<6, 6>> {};
+struct Blended : Sequential<Linear<5, 6>, ReLU, Repeat<2, Early>, Residual<Block, Sigmoid>, Linear<6, 6>> {};
 struct Plain : Sequential<Named<"a", Linear<7, 12>>, ReLU, Named<"b", Linear<12, 12, NoBias>>, Tanh, Named<"c", Linear<12, 6>>> {};
 struct Shaped : Sequential<Input<4, 6>, Repeat<2, Block>, Flatten, Linear<24, 12>, GELU, Unflatten<2, 6>, Linear<6, 4>> {};
 struct Gate : Residual<Linear<6, 16>, SwiGLU, Linear<8, 6>> {};
@@ -88,7 +88,7 @@ template <class Model, class Loss, class Optimizer> DrawnModel drawn_model(const
 /// visit.operator()<Model, Loss, Optimizer>(name) of each model that may be drawn.
 template <class Visit> void each_model(Visit visit) {
   visit.template operator()<Deep, CrossEntropy, Adam>("Deep");
-  visit.template operator()<Mixed, MeanSquaredError, SGD>("Mixed");
+  visit.template operator()<Blended, MeanSquaredError, SGD>("Blended");
   visit.template operator()<Plain, CrossEntropy, MomentumSGD>("Plain");
   visit.template operator()<Shaped, MeanSquaredError, AdamW>("Shaped");
   visit.template operator()<Words, CrossEntropyWith<Ignored<-100>>, AdamW>("Words");

@@ -23,6 +23,7 @@ struct Words : Sequential<Input<5>, Embedding<8, 8>, Repeat<2, Attending>, Froze
 struct Pictures : Sequential<Input<2, 3, 3>, Rescaling<>, BatchNorm2d<2>, Flatten, Linear<18, 16>, SwiGLU, Linear<8, 10>> {};
 struct Towers : Sequential<Inputs<Input<6>, Input<5>>, Branches<Concat, Linear<6, 8>, Sequential<FromInput<1>, Linear<5, 8>>>, ReLU, Linear<16, 10>> {
 };
+struct Joined : Sequential<Linear<12, 12>, Unflatten<3, 2, 2>, BatchNorm2d<3, Synchronised>, GELU, Flatten, Linear<12, 10>> {};
 struct TiedWords : Sequential<Input<5>, Named<"wte", Embedding<8, 8>>, Linear<8, 8>, GELU, Tied<"head", Linear<8, 8, NoBias>, To<"wte">>, Flatten> {};
 
 template <class Model, class... Parts> using Of = Plan<Model, CrossEntropy, AdamW, Batch<32, KeepLast>, Grain<2>, Mixed<BFloat16>, Parts...>;
@@ -50,6 +51,8 @@ TEST_CASE("so have token ids and attention, bytes and norms of images, several i
   check_same_bits_as_data<Of<Pictures, Sharded<2>>, Of<Pictures, Single>>();
   check_same_bits_as_data<Of<TiedWords, Sharded<2>>, Of<TiedWords, Single>>();
   check_same_bits_as_data<Of<Pictures, Two<OneFOneB>>, Of<Pictures, Single>>();
+  check_same_bits_as_data<Of<Joined, DataParallel<4>>, Of<Joined, Single>>();
+  check_same_bits_as_data<Of<Joined, Sharded<2>>, Of<Joined, Single>>();
   check_same_bits_as_data<Of<Towers, DataParallel<2>>, Of<Towers, Single>>();
   check_same_bits_as_data<Of<Towers, Two<GPipe>>, Of<Towers, Single>>();
   check_same_bits_as_data<Of<TiedWords, Two<OneFOneB>>, Of<TiedWords, Single>>();

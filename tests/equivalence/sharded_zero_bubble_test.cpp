@@ -31,7 +31,7 @@ template <class OfPlan> void data_trains_as(const PlanAsData& plan, const equiva
 /// The same of a plan that the test lowers while it runs.
 template <class P, class Alone = Of<Single>> void data_trains_as_one_device() { data_trains_as<TypesOf<P>>(as_data<P>(), alone<Alone>()); }
 
-struct Mixed : Sequential<Linear<23, 16>, Squared, Linear<16, 16>, Squared, Tanh, Linear<16, 10>> {};
+struct Blended : Sequential<Linear<23, 16>, Squared, Linear<16, 16>, Squared, Tanh, Linear<16, 10>> {};
 
 }  // namespace
 
@@ -83,10 +83,10 @@ TEST_CASE("gradients that are sliced in every weight part add up as those of who
 }
 
 TEST_CASE("layers whose gradients of parameters are made of parameters have them gathered") {
-  using P = Plan<Mixed, CrossEntropy, Adam, Batch<64, KeepLast>, Grain<8>, Split<Sharded<2>>>;
-  trains_as_one_device<P, Plan<Mixed, CrossEntropy, Adam, Batch<64, KeepLast>, Grain<8>, Single>>();
-  using Sliced = Plan<Mixed, CrossEntropy, Adam, Batch<64>, Split<Sharded<2>>>;
-  trains_alike<Sliced, Plan<Mixed, CrossEntropy, Adam, Batch<64>, Whole<Sharded<2>>>>();
+  using P = Plan<Blended, CrossEntropy, Adam, Batch<64, KeepLast>, Grain<8>, Split<Sharded<2>>>;
+  trains_as_one_device<P, Plan<Blended, CrossEntropy, Adam, Batch<64, KeepLast>, Grain<8>, Single>>();
+  using Sliced = Plan<Blended, CrossEntropy, Adam, Batch<64>, Split<Sharded<2>>>;
+  trains_alike<Sliced, Plan<Blended, CrossEntropy, Adam, Batch<64>, Whole<Sharded<2>>>>();
 }
 
 TEST_CASE("layers that are split and sliced, under split backwards") {

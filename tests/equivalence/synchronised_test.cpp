@@ -19,7 +19,7 @@ struct Imaged : Sequential<Linear<23, 48>, Unflatten<3, 4, 4>, BatchNorm2d<3, Sy
                            Unflatten<10, 1, 1>, Named<"last", BatchNorm2d<10, Synchronised>>, Flatten> {};
 struct Still : Sequential<Linear<23, 48>, Unflatten<3, 4, 4>, BatchNorm2d<3, Synchronised>, Frozen<BatchNorm2d<3, Synchronised>>, GELU, Flatten,
                           Linear<48, 10>> {};
-struct Mixed : Sequential<Linear<23, 48>, Unflatten<3, 4, 4>, BatchNorm2d<3>, GELU, BatchNorm2d<3, Synchronised>, Flatten, Linear<48, 10>> {};
+struct Blended : Sequential<Linear<23, 48>, Unflatten<3, 4, 4>, BatchNorm2d<3>, GELU, BatchNorm2d<3, Synchronised>, Flatten, Linear<48, 10>> {};
 
 template <class Model, class... Parts> using Of = Plan<Model, CrossEntropy, AdamW, Batch<32, KeepLast>, Grain<2>, Parts...>;
 template <class... Parts> using Synced = Of<Imaged, Parts...>;
@@ -55,7 +55,7 @@ TEST_CASE("with one micro-batch every policy has the bits of one device that has
   check_same_bits_as_data<Synced<Sharded<2, Keep::Step>>, Alone>();
   check_same_bits_as_data<Synced<Hybrid<Sharded<2, heddle::Gradients>, DataParallel<2>>>, Alone>();
   check_same_bits_as_data<Synced<Hybrid<DataParallel<2>, Sharded<4>>>, Alone>();
-  check_same_bits_as_data<Of<Mixed, Sharded<4>>, Of<Mixed, Single>>();
+  check_same_bits_as_data<Of<Blended, Sharded<4>>, Of<Blended, Single>>();
 }
 
 TEST_CASE("where nothing splits the batch, stages have the bits of one device that accumulates the same micro-batches") {

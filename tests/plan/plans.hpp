@@ -54,7 +54,7 @@ struct Squared {
     return leaf.with({Text<16>{"root"}, Shape{in.elements()}, Initial::ones});
   }
 };
-struct Mixed : Sequential<Linear<8, 6>, Squared, Linear<6, 6>, Squared, Linear<6, 3>> {};  // units from the last layer on: 0 to 4
+struct Blended : Sequential<Linear<8, 6>, Squared, Linear<6, 6>, Squared, Linear<6, 3>> {};  // units from the last layer on: 0 to 4
 
 template <class Model, class Policy, class... Options> using Trained = Plan<Model, CrossEntropy, Adam, Batch<16, KeepLast>, Policy, Options...>;
 

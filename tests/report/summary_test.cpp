@@ -133,3 +133,12 @@ TEST_CASE("several inputs are told with their elements, their shapes and the dev
   CHECK(text.find("FromInput<2> ") != std::string::npos);
   CHECK(summary<Training<Single>>().find("inputs  ") == std::string::npos);
 }
+
+TEST_CASE("values that are bfloat16 are told, and an input that is given as floats is told as such") {
+  struct Two : Sequential<Inputs<Input<6>, Input<5>>, Branches<Concat, Linear<6, 8>, Sequential<FromInput<1>, Linear<5, 8>>>, Linear<16, 4>> {};
+  const std::string text = summary<Plan<Two, CrossEntropy, Adam, Batch<8>, Single, Mixed<BFloat16>>>();
+  CAPTURE(text);
+  CHECK(has(text, "values      bfloat16 between layers; they compute in float32"));
+  CHECK(has(text, "inputs      0: float32 (6) on device 0, 1: float32 (5) on device 0"));
+  CHECK(summary<Training<Single>>().find("values  ") == std::string::npos);
+}

@@ -178,7 +178,7 @@ inline constexpr std::size_t totals_indent = 12;
 [[nodiscard]] inline std::string inputs_lines(const Graph& graph, const Program* p) {
   std::string words;
   for (int i = 0; i < graph.input_count && graph.input_count > 1; ++i) {
-    words += (i > 0 ? ", " : "") + said(i, ": ", name_of(graph.input_of(i).type), ' ', graph.input_of(i).shape);
+    words += (i > 0 ? ", " : "") + said(i, ": ", name_of(given_as(graph.input_of(i).type)), ' ', graph.input_of(i).shape);
     std::vector<int> ranks;
     for (int r = 0; p != nullptr && r < p->mesh.ranks(); ++r) {
       bool loads = false;
@@ -215,6 +215,8 @@ template <class Asked> [[nodiscard]] std::string summary() {
       out += wrapped("devices", describe_devices(p.mesh), totals_indent) + stages_lines(p);
       out += wrapped("batch", describe_batch(p.batch), totals_indent);
       out += inputs_lines(graph, &p) + wrapped("output", output + " on " + devices_words(ranks_of(p, p.loss_role())), totals_indent);
+      if (graph.values != ElementType::float32)
+        out += wrapped("values", said(name_of(graph.values), " between layers; they compute in float32"), totals_indent);
       out += memory_lines(p) + wrapped("a step", "moves " + moved_words(p, traffic<Asked>()), totals_indent);
       if (const Flops again = flops_run_again(p); again.value > 0)
         out += wrapped("", "runs " + grouped_digits(again.value) + " operations of a row's forward again", totals_indent);

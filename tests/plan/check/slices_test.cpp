@@ -141,7 +141,7 @@ TEST_CASE("a gradient of parameters that is made where another is still reduced 
 }
 
 TEST_CASE("a gradient of parameters that is made of parameters which nobody gathered is found") {
-  const Program& p = training_of<Trained<Mixed, Hybrid<Pipeline<Balanced<1>, ZeroBubbleH1, Microbatches<2>>, Sharded<2>>>>();
+  const Program& p = training_of<Trained<Blended, Hybrid<Pipeline<Balanced<1>, ZeroBubbleH1, Microbatches<2>>, Sharded<2>>>>();
   Copy copy{p};
   int left_out = 0;
   for (int e = p.weight_bodies[0].begin; e < p.weight_bodies[0].end; ++e) {

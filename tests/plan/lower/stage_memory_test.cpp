@@ -12,6 +12,7 @@
 #include "heddle/graph/layers/norm.hpp"
 #include "heddle/graph/layers/unflatten.hpp"
 #include "heddle/plan/lower/fitted_layout.hpp"
+#include "heddle/plan/options/options.hpp"
 #include "heddle/policy/sharded.hpp"
 #include "heddle/policy/tensor_parallel.hpp"
 #include "plan/plans.hpp"
@@ -197,6 +198,17 @@ TEST_CASE("the account of a stage is its arena where ranks split layers: what is
   check_account<Spoken, Hybrid<TensorParallel<2, SequenceParallel>, CutBefore<Alternating, 4, 7>>>(true);
   check_account<Spoken, Hybrid<TensorParallel<4, SequenceParallel>, CutBefore<Filled, 4, 8>>>(true);
   check_account<Voiced, Hybrid<TensorParallel<2>, CutBefore<Alternating, 2, 6>>>();
+}
+
+TEST_CASE("the account of a stage is its arena where values, and gathered units, are bfloat16") {
+  check_account<Chained, CutBefore<Alternating, 3, 5>, Mixed<BFloat16>>();
+  check_account<Normed, CutBefore<Split, 3, 7>, Mixed<BFloat16>>();
+  check_account<Deep, Hybrid<CutBefore<Filled, 6, 16>, Sharded<2>>, Mixed<BFloat16>>();
+  check_account<Wide, Hybrid<CutBefore<Alternating, 3, 6>, Sharded<2, Keep::Step>>, Mixed<BFloat16>>();
+  check_account<Tall, Hybrid<TensorParallel<2>, CutBefore<Alternating, 3, 6>>, Mixed<BFloat16>>();
+  check_account<Spoken, Hybrid<TensorParallel<2, SequenceParallel>, CutBefore<Alternating, 4, 7>>, Mixed<BFloat16>>(true);
+  check_account<Voiced, Hybrid<TensorParallel<2>, CutBefore<Alternating, 2, 6>>, Mixed<BFloat16>>();
+  check_account<Told, Hybrid<CutBefore<Alternating, 4, 8>, DataParallel<2>>, Mixed<BFloat16>>(true);  // 24 features of 4 rows fill no whole lines
 }
 
 TEST_CASE("a frozen Linear keeps no input, and layers in front of all trained ones keep nothing") {

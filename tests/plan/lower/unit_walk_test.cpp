@@ -73,10 +73,10 @@ TEST_CASE("the parts of a split backward gather what they read, and the part tha
 }
 
 TEST_CASE("a unit that is gathered two units after one of the same slot waits until that is done") {
-  const Program& p = training_of<Split<Mixed, Sharded<2>>>();
+  const Program& p = training_of<Split<Blended, Sharded<2>>>();
   CHECK(spelled(p, p.backward_bodies[0]) == "g0 G0 g1 I0 G1 g2 I1 G2 g3 I2 G3 I3");
   CHECK(spelled(p, p.weight_bodies[0]) == "g1 W0 r0 G1 W1 r1 g3 R0 W2 r2 G3 R1 W3 r3 R2 W4 r4 R3 R4");
-  const Program& kept = training_of<Split<Mixed, Sharded<2, Keep::Step>>>();
+  const Program& kept = training_of<Split<Blended, Sharded<2, Keep::Step>>>();
   CHECK(spelled(kept, kept.weight_bodies[0]) == "W0 r0 W1 r1 R0 W2 r2 R1 W3 r3 R2 W4 r4 R3 R4");
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "heddle/core/rule.hpp"
+#include "heddle/plan/check/restated.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/policy/layout.hpp"
 
