@@ -4,7 +4,6 @@
 // In: floats.  Out: BFloat16, rounded, widened.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "heddle/core/finite.hpp"
@@ -28,7 +27,7 @@ struct BFloat16 {
   return {static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16U) & 1U)) >> 16U)};
 }
 /// Exact.
-[[nodiscard]] HEDDLE_HOST_DEVICE constexpr float widened(BFloat16 number) { return std::bit_cast<float>(std::uint32_t{number.bits} << 16U); }
+[[nodiscard]] HEDDLE_HOST_DEVICE constexpr float widened(BFloat16 number) { return __builtin_bit_cast(float, std::uint32_t{number.bits} << 16U); }
 
 }  // namespace heddle::core_room
 
