@@ -34,7 +34,7 @@ inline bool lower_with(Making& run, const Fault& fault) {
   if (!run.fault.ok()) return false;
   run.divide();
   spoil(After::dividing);
-  run.storage = storage_of(run.request.layout, run.request.batch);
+  run.storage = storage_of(run.request.graph, run.request.layout, run.request.batch);
   spoil(After::slicing);
   if (run.fit(); !run.fault.ok()) return false;
   run.share();
@@ -180,12 +180,14 @@ class Faults {
         initial = initial == Initial::zeros ? Initial::ones : Initial::zeros;
       });
     }
+    add("the elements of an output", after, [=](Making& p) { leaf(p).out.type = ElementType::bfloat16; });
     add("the elements of an input", after, [=](Making& p) { leaf(p).in.type = ElementType::uint8; });
     number("the operations of a forward", after, [=](Making& p) -> std::int64_t& { return leaf(p).forward_flops; }, {1});
     number("the vocabulary of a layer", after, [=](Making& p) -> std::int64_t& { return leaf(p).vocabulary; }, {1});
   }
   void parts() {
     const After after = After::dividing;
+    add("as what values are kept", after, [](Making& p) { p.graph.values = ElementType::bfloat16; });
     const auto signature = [](Making& p, int l) -> Signature& { return of(p.graph.split.signatures[l]); };
     number("the ranks that split layers", after, [](Making& p) -> int& { return p.graph.split.ranks; });
     for (int l = 0; l < asked_.graph.leaf_count; ++l) {
@@ -219,6 +221,7 @@ class Faults {
     flag("storage.states", after, [](Making& p) -> bool& { return p.storage.states; });
     flag("storage.keeps", after, [](Making& p) -> bool& { return p.storage.keeps; });
     number("storage.parts", after, [](Making& p) -> int& { return p.storage.parts; }, {-1});
+    add("storage.gathered", after, [](Making& p) { p.storage.gathered = ElementType::bfloat16; });
     add("storage.axis", after, [](Making& p) { p.storage.axis = Axis::data; });
   }
   void flat() {
@@ -292,6 +295,9 @@ class Faults {
     for (int r = 0; r < asked_.layout.roles(); ++r) {
       for (const tests::ArenaNumber& at : tests::arena_numbers)
         number(at.name, after, [r, at](Making& p) -> std::int64_t& { return at.of(of(p.programs[0].arenas[r])); }, {64, -64, 4});
+      for (int k = 0; k < region_kinds; ++k)
+        if (whole_.programs[0].arenas[r].regions[k].bytes() > 0)
+          add("arena.type", after, [r, k](Making& p) { of(p.programs[0].arenas[r]).regions[k].type = ElementType::bfloat16; });
       number("arena.total", after, [r](Making& p) -> std::int64_t& { return of(p.programs[0].arenas[r]).total; }, {64, -64, 4});
     }
     for (int mode = 0; mode < 2; ++mode)
@@ -326,6 +332,7 @@ class Faults {
         Purpose& purpose = collective(p).purpose;
         purpose = purpose == Purpose::value ? Purpose::loss : Purpose::value;
       });
+      add("collective.type", after, [=](Making& p) { collective(p).type = ElementType::bfloat16; });
       flag("collective.accumulates", after, [=](Making& p) -> bool& { return collective(p).accumulates; });
       number("collective.slices", after, [=](Making& p) -> std::int16_t& { return collective(p).slices; });
       number("collective.elements", after, [=](Making& p) -> std::int64_t& { return collective(p).elements; }, {16, -16});

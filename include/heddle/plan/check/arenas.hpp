@@ -56,6 +56,9 @@ struct ArenaCheck {
       if (role == p.loss_role()) put("the loss", 0, map[RegionKind::losses].begin, float_bytes * (grains_of_step(p.batch) + 1));
       put("the norms", 0, map[RegionKind::norms].begin, float_bytes * floats_of_norm(p));
     }
+    for (const RegionKind list : {RegionKind::ties, RegionKind::losses, RegionKind::norms, RegionKind::zeros, RegionKind::pools, RegionKind::scratch})
+      if (const ElementType type = map[list].type; type != ElementType::float32 && fault.ok())
+        fault = noted_otherwise("the type of the elements of what a table places", "", name_of(type), name_of(ElementType::float32));
     put("the zeros", 0, map[RegionKind::zeros].begin, float_bytes * most_zeros());
     if (fault.ok() && map[RegionKind::pools].begin < end) fault = overlaps("the first pool", 0, role, map[RegionKind::pools].begin, end);
     if (fault.ok()) values();
