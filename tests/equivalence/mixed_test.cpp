@@ -184,6 +184,44 @@ TEST_CASE("an Inference may keep values as bfloat16, and gives what the trainer 
   CHECK(runner.predict(data.inputs) == trainer.predict(data.inputs));
 }
 
+TEST_CASE("a trainer without Mixed goes on with the parameters of one that rounds, to the bit, and back") {
+  Trainer<Of<Deep, Sharded<2>>, CpuThreads> mixed{{}, Seed{7}};
+  Trainer<InFloats<Deep, Two<OneFOneB>>, CpuThreads> floats{{}, Seed{8}};
+  const auto data = equivalence::rows_of<Of<Deep, Single>>(32);
+  mixed.step(data.batch(0, 32));
+  floats.load(mixed);
+  CHECK(floats.parameter_hash() == mixed.parameter_hash());
+  floats.step(data.batch(0, 32));
+  mixed.load(floats);
+  CHECK(floats.parameter_hash() == mixed.parameter_hash());
+}
+
+TEST_CASE("an input that is not finite is found by its row, and a value that overflows by its layer") {
+  using Rounded = Of<Deep, Two<OneFOneB>>;
+  const auto said = [](Trainer<Rounded, CpuThreads>& trainer, const auto& batch) {
+    try {
+      trainer.step(batch);
+    } catch (const Error& error) {
+      return std::string{error.what()};
+    }
+    return std::string{"nothing"};
+  };
+  auto data = equivalence::rows_of<Rounded>(32);
+  Trainer<Rounded, CpuThreads> trainer{{}, Seed{3}};
+  std::vector<float> weights = trainer.parameter("0.weight");
+  data.inputs[23 * 5 + 2] = INFINITY;
+  const std::string of_input = said(trainer, data.batch(0, 32));
+  CAPTURE(of_input);
+  CHECK(of_input.find("the input has such a value in row 5, feature 2") != std::string::npos);
+  auto sound = equivalence::rows_of<Rounded>(32);
+  Trainer<Rounded, CpuThreads> another{{}, Seed{3}};
+  std::fill(weights.begin(), weights.end(), 3e38F);
+  another.set_parameter("0.weight", weights);
+  const std::string of_layer = said(another, sound.batch(0, 32));
+  CAPTURE(of_layer);
+  CHECK(of_layer.find("it begins in layer 0") != std::string::npos);
+}
+
 TEST_CASE("of two plans of which one rounds same_bits says no") {
   CHECK(!same_bits<Of<Deep, Single>, InFloats<Deep, Single>>());
   CHECK(same_bits<Of<Deep, Single>, Of<Deep, DataParallel<2>>>());
