@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include "equivalence/any_plan.hpp"
+#include "heddle/graph/kept_values.hpp"
 #include "heddle/plan/lowered.hpp"
 
 using namespace equivalence;
@@ -70,16 +71,19 @@ struct Asked {
   std::string words;
 };
 
-[[nodiscard]] Asked request_for(const NamedPolicy& policy, int batch, int rounds, int grain) {
-  constexpr const Graph& graph = graph_of<Model>;
+[[nodiscard]] Asked request_for(const NamedPolicy& policy, int batch, int rounds, int grain, bool mixed) {
+  constexpr const Graph& of_floats = graph_of<Model>;
+  constexpr const Graph& rounded = graph_room::KeptValues<Model, ElementType::bfloat16>::graph;
+  const Graph& graph = mixed ? rounded : of_floats;
   Asked asked{LoweringRequest{graph, Layout{graph}, BatchDivision{}}, policy.name};
   LoweringRequest& request = asked.request;
-  request.layout.loss = split_of_loss<Loss>(graph.output());
+  request.layout.loss = split_of_loss<Loss>(of_floats.output());
   policy.answer(graph, request.layout);
   request.batch = divide_batch(request.layout, BatchRequest{batch, Remedy::keep, rounds, grain, false, regroups_a_gradient(graph, request.layout)});
-  request.target_features = Loss::target_features(graph.output());
+  request.target_features = Loss::target_features(of_floats.output());
   request.states = Optimizer::states;
-  asked.words += ", batch " + std::to_string(batch) + ", rounds " + std::to_string(rounds) + ", grain " + std::to_string(grain);
+  asked.words +=
+      (mixed ? ", bfloat16, batch " : ", batch ") + std::to_string(batch) + ", rounds " + std::to_string(rounds) + ", grain " + std::to_string(grain);
   return asked;
 }
 
@@ -88,7 +92,7 @@ struct Asked {
   Draw draw{seed};
   const NamedPolicy& policy = policies[draw.below(static_cast<int>(std::size(policies)))];
   const int grain = 1 << draw.below(3);
-  Asked asked = request_for(policy, 16 << draw.below(3), 1 << draw.below(2), grain);
+  Asked asked = request_for(policy, 16 << draw.below(3), 1 << draw.below(2), grain, seed % 3 == 0);
   LoweringRequest& request = asked.request;
   request.bucket_bytes = Bytes{64 << draw.below(7)};
   const int again = draw.below(4);
@@ -109,9 +113,10 @@ struct Asked {
 TEST_CASE(
     "two thousand plans that are data pass every check, and a quarter of them trains to the bits of one device and moves and holds what it states") {
   const Work work = work_of<Model, Loss, Optimizer>(96, 0);
-  std::map<std::pair<int, int>, AnyRun> alone;
+  std::map<std::tuple<int, int, bool>, AnyRun> alone;
   int legal = 0;
   int ran = 0;
+  int of_mixed = 0;
   for (std::uint64_t seed = 1; seed <= 2'000; ++seed) {
     bool leaves[graph_of<Model>.leaf_count]{};
     const Asked asked = drawn(seed, leaves);
@@ -125,12 +130,15 @@ TEST_CASE(
     if (++legal % 4 != 0) continue;
     const int batch = plan.training().batch.batch;
     const int grain = plan.training().batch.grain_rows;
-    AnyRun& one = alone[{batch, grain}];
-    if (one.held.empty()) one = run_of(lower(request_for(policies[0], batch, 1, grain).request), work);
+    const bool mixed = asked.request.graph.values == ElementType::bfloat16;
+    AnyRun& one = alone[{batch, grain, mixed}];
+    if (one.held.empty()) one = run_of(lower(request_for(policies[0], batch, 1, grain, mixed).request), work);
+    of_mixed += mixed ? 1 : 0;
     check_same_run(run_of(plan, work), one);
     ++ran;
   }
-  MESSAGE(legal << " of 2000 plans were legal, " << ran << " trained");
+  MESSAGE(legal << " of 2000 plans were legal, " << ran << " trained, of which " << of_mixed << " keep values as bfloat16");
+  CHECK(of_mixed > 100);
   CHECK(legal > 1'000);
   CHECK(ran > 300);
 }
