@@ -52,6 +52,7 @@ using Stages = Trained<Skips, Adam, Hybrid<Pipeline<Balanced<2>, ZeroBubbleH1, M
 using Ties = Trained<Words, Adam, Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2, Gradients>>>;
 using Tuned = Trained<Fine, Adam, Sharded<2, Keep::Step>, Accumulate<2>>;
 using Loads = Trained<Several, SGD, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>;
+using Halves = Trained<Steps, SGD, Hybrid<TensorParallel<2, SequenceParallel>, Sharded<2>>, Mixed<BFloat16>>;
 
 #ifdef HEDDLE_PROGRAMS  // what the lowering makes, whatever the checks say of it
 #include <cstdio>
@@ -76,6 +77,7 @@ int main() {
   tell<Ties>();
   tell<Tuned>();
   tell<Loads>();
+  tell<Halves>();
 }
 #else
 static_assert(check<Grains>().ok(), "plan grains");
@@ -86,4 +88,5 @@ static_assert(check<Stages>().ok(), "plan stages");
 static_assert(check<Ties>().ok(), "plan ties");
 static_assert(check<Tuned>().ok(), "plan tuned");
 static_assert(check<Loads>().ok(), "plan loads");
+static_assert(check<Halves>().ok(), "plan halves");
 #endif
