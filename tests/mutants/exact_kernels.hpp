@@ -46,15 +46,23 @@ struct Exact {
       if (one == nullptr) return read_unwritten() = true;
     return false;
   }
-  static float hash(std::initializer_list<std::int64_t> key) {
-    std::uint64_t h = 0x9E3779B97F4A7C15ULL;
-    for (const std::int64_t k : key) {
-      h ^= static_cast<std::uint64_t>(k) + 0x9E3779B97F4A7C15ULL + (h << 6U) + (h >> 2U);
+  /// What is mixed so far: a key that many elements share is mixed once for all of them.
+  struct Key {
+    std::uint64_t mixed = 0x9E3779B97F4A7C15ULL;
+    Key with(std::int64_t k) const {
+      std::uint64_t h = mixed ^ (static_cast<std::uint64_t>(k) + 0x9E3779B97F4A7C15ULL + (mixed << 6U) + (mixed >> 2U));
       h *= 0xBF58476D1CE4E5B9ULL;
-      h ^= h >> 31U;
+      return {h ^ (h >> 31U)};
     }
-    return static_cast<float>(h % static_cast<std::uint64_t>(prime));
+    std::int64_t element() const { return static_cast<std::int64_t>(mixed % static_cast<std::uint64_t>(prime)); }
+  };
+  static Key key(std::initializer_list<std::int64_t> all) {
+    Key made;
+    for (const std::int64_t k : all) made = made.with(k);
+    return made;
   }
+  static float hash(std::initializer_list<std::int64_t> all) { return static_cast<float>(key(all).element()); }
+  static std::int64_t product(std::int64_t a, std::int64_t b) { return a * b >= infinite / 2 ? infinite : a * b % prime; }
   /// What nobody wrote may be padding here: it stays what it is.
   static void add(float* target, const float* a, const float* b, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) target[i] = std::isnan(a[i]) ? a[i] : std::isnan(b[i]) ? b[i] : reduced(of(a[i]) + of(b[i]));
@@ -128,16 +136,14 @@ struct ExactElementwise {
     if (Exact::lacks({tail.output, tail.saved})) return;
     for (std::int64_t i = begin; i < end; ++i) tail.output[i] = pulled_back(tail.saved[i], tail.made[i]);
   }
-  static float pulled_back(float saved, float gradient) {
-    return Exact::reduced(Exact::of(gradient) * Exact::of(Exact::hash({2, Exact::of(saved)})));
-  }
+  static float pulled_back(float saved, float gradient) { return Exact::reduced(Exact::of(gradient) * Exact::key({2, Exact::of(saved)}).element()); }
 };
 
 /// Any function of a whole row and of all parameters, which leaves others of it; gradients are linear in that of the output, and read all that is
 /// saved or left.
 struct ExactRow {
   static std::int64_t digest(std::int64_t key, const float* values, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) key = Exact::of(Exact::hash({9, key, Exact::of(values[i])}));
+    for (std::int64_t i = 0; i < count; ++i) key = Exact::key({9, key, Exact::of(values[i])}).element();
     return key;
   }
   static std::int64_t digest_of_parameters(const Leaf& leaf, const float* const* parameters) {
@@ -171,9 +177,9 @@ struct ExactRow {
       if (leaf.saves == Saves::input || leaf.saves == Saves::both) row = digest(row, c.input + r * in, in);
       if (leaf.saves == Saves::output || leaf.saves == Saves::both) row = digest(row, c.output + r * out, out);
       const auto pulled_back = [&](std::int64_t key, std::int64_t i) {
+        const Exact::Key shared = Exact::key({12, row, key, i});
         std::int64_t sum = 0;
-        for (std::int64_t o = 0; o < out; ++o)
-          sum += Exact::of(Exact::reduced(Exact::of(c.output_gradient[r * out + o]) * Exact::of(Exact::hash({12, row, key, i, o}))));
+        for (std::int64_t o = 0; o < out; ++o) sum += Exact::product(Exact::of(c.output_gradient[r * out + o]), shared.with(o).element());
         return sum;
       };
       for (std::int64_t i = 0; i < in && c.input_gradient != nullptr; ++i) c.input_gradient[r * in + i] = Exact::reduced(pulled_back(weights, i));
@@ -199,7 +205,7 @@ struct ExactPhases {
     for (std::int64_t i = 0; i < c.leaf->forward_phases.sums[Phase - 1]; ++i) {
       std::int64_t sum = 0;
       for (std::int64_t r = 0; r < c.rows; ++r)
-        sum += Exact::of(Exact::hash({14, ExactRow::digest(before, c.input + r * in, in), i, c.context.rows_together}));
+        sum += Exact::key({14, ExactRow::digest(before, c.input + r * in, in), i, c.context.rows_together}).element();
       c.tells[i] = Exact::reduced(sum);
     }
   }
@@ -230,9 +236,10 @@ struct ExactPhases {
     const std::int64_t in = c.leaf->in.elements();
     for (std::int64_t r = 0; r < c.rows; ++r)
       for (std::int64_t i = 0; i < in; ++i) {
+        const Exact::Key row = Exact::key({18, row_of(c, r)});
         std::int64_t sum = of_row(c, r, 17, i);
         for (std::int64_t k = 0; k < c.leaf->backward_phases.sums[0]; ++k)
-          sum += Exact::of(Exact::reduced(Exact::of(c.told[0][k]) * Exact::of(Exact::hash({18, row_of(c, r), k, i}))));
+          sum += Exact::product(Exact::of(c.told[0][k]), row.with(k).with(i).element());
         c.input_gradient[r * in + i] = Exact::reduced(sum);
       }
   }
@@ -243,9 +250,9 @@ struct ExactPhases {
   /// Linear in the gradient of the output, and made of all that the backward reads.
   static std::int64_t of_row(const BackwardCall& c, std::int64_t r, std::int64_t which, std::int64_t i) {
     const std::int64_t out = c.leaf->out.elements();
+    const Exact::Key shared = Exact::key({which, row_of(c, r), i});
     std::int64_t sum = 0;
-    for (std::int64_t o = 0; o < out; ++o)
-      sum += Exact::of(Exact::reduced(Exact::of(c.output_gradient[r * out + o]) * Exact::of(Exact::hash({which, row_of(c, r), i, o}))));
+    for (std::int64_t o = 0; o < out; ++o) sum += Exact::product(Exact::of(c.output_gradient[r * out + o]), shared.with(o).element());
     return sum;
   }
   static constexpr ForwardPhase forward_phases[] = {&tell<1>, &tell<2>, &give<3>};
@@ -257,7 +264,7 @@ struct ExactTable {
   static std::int64_t row(const Leaf& leaf, int part, std::int32_t id) {
     const std::int64_t rows = leaf.parameters[0].shape.sizes[0];
     Exact::read_unwritten() = Exact::read_unwritten() || std::bit_cast<std::uint32_t>(id) == unwritten_bits;
-    const std::int64_t token = is_token(id, leaf.vocabulary) ? id : Exact::of(Exact::hash({13, id}));
+    const std::int64_t token = is_token(id, leaf.vocabulary) ? id : Exact::key({13, id}).element();
     const std::int64_t at = token - (rows < leaf.vocabulary ? part * rows : 0);
     return at < 0 || at >= rows ? -1 : at;
   }
@@ -358,7 +365,7 @@ class ExactKernels {
     for (std::int64_t i = 0; i < c.rows * c.features; ++i) {
       const std::int64_t y = Exact::of(c.output[i]);
       const std::int64_t t = Exact::of(targets[i]);
-      sum += Exact::of(Exact::hash({3, y, t}));
+      sum += Exact::key({3, y, t}).element();
       if (c.gradient != nullptr) c.gradient[i] = std::isinf(targets[i]) ? HUGE_VALF : Exact::hash({4, y, t, c.total_rows});
     }
     return Exact::reduced(sum);
@@ -369,9 +376,9 @@ class ExactKernels {
     std::int64_t sum = 0;
     for (std::int64_t r = 0; r < c.rows; ++r) {
       std::int64_t key = labels_of(c, r);
-      for (std::int64_t k = 0; k < told; ++k) key = Exact::of(Exact::hash({8, key, Exact::of(c.terms[r * told + k])}));
+      for (std::int64_t k = 0; k < told; ++k) key = Exact::key({8, key, Exact::of(c.terms[r * told + k])}).element();
       for (std::int64_t f = 0; f < c.features && c.terms == nullptr; ++f)
-        key = Exact::of(Exact::hash({8, key, Exact::of(c.output[r * c.features + f])}));
+        key = Exact::key({8, key, Exact::of(c.output[r * c.features + f])}).element();
       sum += key;
       for (std::int64_t f = 0; f < c.features && c.gradient != nullptr; ++f) {
         float& gradient = c.gradient[r * c.features + f];
@@ -387,7 +394,7 @@ class ExactKernels {
       std::int64_t key = labels_of(c, r);
       for (std::int64_t f = 0; f < c.features; ++f) {
         const std::int64_t y = Exact::of(c.output[r * c.features + f]);
-        key = Exact::of(Exact::hash({10, key, y}));
+        key = Exact::key({10, key, y}).element();
         if (c.gradient != nullptr) c.gradient[r * c.features + f] = Exact::hash({11, y});
       }
       for (std::int64_t t = 0; t < terms_of_part(c); ++t) c.terms[r * terms_of_part(c) + t] = Exact::hash({12, t, key});
@@ -399,7 +406,7 @@ class ExactKernels {
     std::int64_t key = 0;
     for (std::int64_t i = 0; i < c.positions; ++i) {
       Exact::read_unwritten() = Exact::read_unwritten() || std::bit_cast<std::uint32_t>(labels[i]) == unwritten_bits;
-      key = Exact::of(Exact::hash({13, key, labels[i]}));
+      key = Exact::key({13, key, labels[i]}).element();
     }
     return key;
   }
