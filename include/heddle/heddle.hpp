@@ -22,6 +22,7 @@
 #include "heddle/graph/layers/input.hpp"
 #include "heddle/graph/layers/linear.hpp"
 #include "heddle/graph/layers/norm.hpp"
+#include "heddle/graph/layers/pool.hpp"
 #include "heddle/graph/layers/relu.hpp"
 #include "heddle/graph/layers/rescaling.hpp"
 #include "heddle/graph/layers/sigmoid.hpp"

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <concepts>
@@ -386,6 +387,61 @@ template <std::int64_t Numerator, std::int64_t Denominator> struct Slow<Rescalin
       const double exact = static_cast<double>(reinterpret_cast<const std::uint8_t*>(t.input.data())[i]) * Numerator / Denominator;
       r.output.push_back({exact, 2 * p.u * exact});
     }
+    return r;
+  }
+};
+
+// ---- pooling
+
+/// A walk over all pixels of the padded image, window by window. visit(window, pixel of the values or -1) in the order of the pixels.
+template <class L, class Visit> void walk_windows(const Leaf& leaf, std::int64_t rows, const Visit& visit) {
+  const auto& w = L::facts.window;
+  const auto [channels, height, width] = std::array{leaf.in.shape.sizes[0], leaf.in.shape.sizes[1], leaf.in.shape.sizes[2]};
+  const std::int64_t down = leaf.out.shape.sizes[1], across = leaf.out.shape.sizes[2];
+  for (std::int64_t i = 0; i < rows * channels * down * across; ++i)
+    for (std::int64_t a = 0; a < w.size[0]; ++a)
+      for (std::int64_t b = 0; b < w.size[1]; ++b) {
+        const std::int64_t y = i / across % down * w.stride[0] + a - w.padding[0], x = i % across * w.stride[1] + b - w.padding[1];
+        const bool inside = y >= 0 && y < height && x >= 0 && x < width;
+        visit(i, inside ? (i / (down * across) * height + y) * width + x : -1);
+      }
+}
+template <class L> struct SlowPooling {
+  static Leaf leaf(Sizes& sizes) { return L::describe(Spec{Shape(1 + sizes.below(5), 3 + sizes.below(9), 3 + sizes.below(9))}); }
+};
+/// No rounding: a largest is one of the pixels. A gradient is a sum over the windows that have the pixel as their largest.
+template <class... Options> struct Slow<MaxPool2d<Options...>> : SlowPooling<MaxPool2d<Options...>> {
+  using L = MaxPool2d<Options...>;
+  static Results run(const Tensors& t, Precision p) {
+    std::vector<std::int64_t> largest(static_cast<std::size_t>(t.rows * t.leaf.out.elements()), -1);
+    walk_windows<L>(t.leaf, t.rows, [&](std::int64_t window, std::int64_t pixel) {
+      std::int64_t& to = largest[static_cast<std::size_t>(window)];
+      if (pixel >= 0 && (to < 0 || t.x(pixel) > t.x(to) || std::isnan(t.x(pixel)))) to = pixel;
+    });
+    std::vector<Sum> sums(static_cast<std::size_t>(t.rows * t.leaf.in.elements()));
+    Results r;
+    for (std::int64_t i = 0; i < std::ssize(largest); ++i) {
+      const std::int64_t pixel = largest[static_cast<std::size_t>(i)];
+      r.output.push_back({t.x(pixel), 0});
+      sums[static_cast<std::size_t>(pixel)].add(t.dy(i));
+    }
+    for (const Sum& sum : sums) r.input_gradient.push_back(sum.with(p));
+    return r;
+  }
+};
+template <class... Options> struct Slow<AvgPool2d<Options...>> : SlowPooling<AvgPool2d<Options...>> {
+  using L = AvgPool2d<Options...>;
+  static Results run(const Tensors& t, Precision p) {
+    std::vector<Sum> means(static_cast<std::size_t>(t.rows * t.leaf.out.elements())), sums(static_cast<std::size_t>(t.rows * t.leaf.in.elements()));
+    const auto pixels = static_cast<double>(L::facts.window.pixels());
+    walk_windows<L>(t.leaf, t.rows, [&](std::int64_t window, std::int64_t pixel) {
+      if (pixel < 0) return;
+      means[static_cast<std::size_t>(window)].add(t.x(pixel) / pixels);
+      sums[static_cast<std::size_t>(pixel)].add(t.dy(window) / pixels);
+    });
+    Results r;
+    for (const Sum& mean : means) r.output.push_back(mean.with(p));
+    for (const Sum& sum : sums) r.input_gradient.push_back(sum.with(p));
     return r;
   }
 };

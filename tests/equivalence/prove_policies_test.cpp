@@ -67,6 +67,10 @@ struct ImagedBlock : Residual<BatchNorm2d<6, Momentum<1, 3>>, Tanh> {};
 struct Imaged
     : Sequential<Linear<3, 12>, Unflatten<6, 1, 2>, BatchNorm2d<6>, Repeat<2, ImagedBlock>, Frozen<BatchNorm2d<6>>, GELU, Flatten, Linear<12, 6>> {};
 template <class... Parts> using OfImaged = Plan<Imaged, CrossEntropy, AdamW, Batch<8, KeepLast>, Grain<2>, Parts...>;
+/// Windows that overlap and windows that leave pixels out, of channels that ranks split.
+struct Pooled : Sequential<Linear<3, 60>, Unflatten<2, 5, 6>, MaxPool2d<KernelSize<3>, Stride<2>, Padding<1>>, GELU, AvgPool2d<KernelSize<2>>,
+                           Flatten, Linear<2, 6>> {};
+template <class... Parts> using OfPooled = Plan<Pooled, CrossEntropy, AdamW, Batch<8, KeepLast>, Parts...>;
 /// Norms over a micro-batch of all ranks, beside one over a grain.
 struct JointBlock : Residual<BatchNorm2d<6, Synchronised, Momentum<1, 3>>, Tanh> {};
 template <class First>
@@ -228,6 +232,15 @@ TEST_CASE("norms over all ranks do, whatever the grains and shares, where micro-
   CHECK(prove<Plan<Together, CrossEntropy, SGD, Batch<11, PadLast>, DataParallel<3>>>().ok());
   CHECK(prove<Plan<Together, CrossEntropy, SGD, Batch<11, DropLast>, DataParallel<3>>>().ok());
   CHECK(prove<Plan<JointOf<BatchNorm2d<6>>, CrossEntropy, SGD, Batch<8, KeepLast>, DataParallel<2>>>().ok());  // grains, and all ranks
+}
+
+TEST_CASE("windows of images, of whole and of split channels, do") {
+  OneHash{}
+      .plan<OfPooled<Single>>()
+      .data<OfPooled<Sharded<4>>>()
+      .plan<OfPooled<TensorParallel<2>>>()
+      .data<OfPooled<Hybrid<TensorParallel<2>, DataParallel<2>>, Recompute<AvgPool2d<KernelSize<2>>>>>()
+      .data<OfPooled<Staged<ZeroBubbleH1, Microbatches<2>>>>();
 }
 
 TEST_CASE("gates and their values, whole and in sections, do") {

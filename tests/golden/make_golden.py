@@ -209,6 +209,20 @@ class Imaged(nn.Module):
         return self.linear3(torch.tanh(self.norm2(self.linear2(h.flatten(1)).unflatten(-1, (8, 2, 2)))).flatten(1))
 
 
+class Pooled(nn.Module):
+    """linear2(tanh(mean of windows(largest of windows(gelu(linear1(x)))))), on 3 channels of 6 x 8"""
+
+    def __init__(self, features, outputs):
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(features, 144), nn.Linear(18, outputs)
+        self.largest = nn.MaxPool2d((3, 2), stride=2, padding=1)
+        self.mean = nn.AvgPool2d(3, stride=2, padding=1)
+
+    def forward(self, x):
+        h = self.largest(nn.functional.gelu(self.linear1(x).unflatten(-1, (3, 6, 8))))
+        return self.linear2(torch.tanh(self.mean(h)).flatten(1))
+
+
 def still(model):
     """The model with norm2 as it is: no gradient, and what it has tracked in the place of statistics of the batch."""
     model.norm2.running_mean.copy_(torch.arange(8) / 16 - 0.25)
@@ -370,6 +384,8 @@ def main():
             lambda: Imaged(20, 10), 2, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
         "batch_norm_still_20_10_adamw": (
             lambda: still(Imaged(20, 10)), 2, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
+        "pool_20_10_adamw": (
+            lambda: Pooled(20, 10), 2, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
         "language_model_13_8": (
             lambda: LanguageModel(13, 8), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", cross_entropy,
             [sentences] * 20, (1, 20), None),

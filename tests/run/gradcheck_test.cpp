@@ -49,6 +49,17 @@ struct Half : Swish {  // its kernel would write six elements where there is roo
   }
 };
 
+/// The larger of two numbers; a wrong one gives its gradient to the smaller.
+template <bool Wrong> struct Largest {
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf = elementwise("Largest", in, 1);
+    leaf.elementwise = false;
+    leaf.signature_count = 0;
+    leaf.out.shape.sizes[in.shape.dimensions - 1] = in.shape.last() / 2;
+    return leaf;
+  }
+};
+
 /// Subtracts the mean over the rows: legal arithmetic, but no layer that a batch may be split over.
 struct CentersRows {
   static constexpr Leaf describe(Spec in) {
@@ -166,6 +177,18 @@ namespace heddle {
 template <> struct Kernel<CentersRows, EigenCompute> {
   static void forward(const ForwardCall& c) { center(c.input, c.output, c.rows, c.leaf->in.elements()); }
   static void backward(const BackwardCall& c) { center(c.output_gradient, c.input_gradient, c.rows, c.leaf->in.elements()); }
+};
+template <bool Wrong> struct Kernel<Largest<Wrong>, EigenCompute> {
+  static void forward(const ForwardCall& c) {
+    for (std::int64_t i = 0; i < c.rows * c.leaf->out.elements(); ++i) c.output[i] = std::max(c.input[2 * i], c.input[2 * i + 1]);
+  }
+  static void backward(const BackwardCall& c) {
+    for (std::int64_t i = 0; i < c.rows * c.leaf->out.elements() && c.input_gradient != nullptr; ++i) {
+      const bool second = (c.input[2 * i + 1] > c.input[2 * i]) != Wrong;
+      c.input_gradient[2 * i] = second ? 0 : c.output_gradient[i];
+      c.input_gradient[2 * i + 1] = second ? c.output_gradient[i] : 0;
+    }
+  }
 };
 template <Sums What> struct Kernel<Norm<What>, EigenCompute> {
   static constexpr bool backward_in_parts = true;
@@ -402,6 +425,13 @@ TEST_CASE("a frozen layer passes on the gradient of its input that finite differ
   CHECK(LossBehind<Frozen<WhereFrozen<false>>>{}.worst() > 0.1);  // what is wrong in frozen layers alone is seen
 }
 
+TEST_CASE("a layer that bends near its input is right, and one with the slope of the other side is wrong") {
+  for (std::uint64_t seed = 1; seed < 40; ++seed) {
+    CHECK(gradcheck_on<Largest<false>, EigenCompute>(Spec{Shape{8}}, 8, Seed{seed}).text == "");
+    CHECK(gradcheck_on<Largest<true>, EigenCompute>(Spec{Shape{8}}, 8, Seed{seed}).text.find("[heddle.G11] Largest: backward gives ") == 0);
+  }
+}
+
 TEST_CASE("the layers of the toolkit have the gradients that finite differences give") {
   CHECK(gradcheck<Linear<5, 3>>().text == "");
   CHECK(gradcheck<Linear<5, 3, NoBias>>().text == "");
@@ -415,6 +445,8 @@ TEST_CASE("the layers of the toolkit have the gradients that finite differences 
   CHECK(gradcheck<LayerNorm<5>>(Spec{Shape{3, 5}}).text == "");
   CHECK(gradcheck<RMSNorm<7, Epsilon<6>>>().text == "");
   CHECK(gradcheck<SwiGLU>(Spec{Shape{3, 10}}).text == "");
+  CHECK(gradcheck<MaxPool2d<KernelSize<3>, Stride<2>, Padding<1>>>(Spec{Shape{2, 5, 6}}).text == "");
+  CHECK(gradcheck<AvgPool2d<KernelSize<3, 2>, Stride<2, 1>, Padding<1>>>(Spec{Shape{2, 5, 6}}).text == "");
   CHECK(gradcheck<BatchNorm2d<3>>(Spec{Shape{3, 2, 5}}).text == "");
   CHECK(gradcheck<BatchNorm2d<3, Synchronised>>(Spec{Shape{3, 2, 5}}).text == "");
   CHECK(gradcheck<BatchNorm2d<2, Epsilon<2>, Momentum<1, 2>>>(Spec{Shape{2, 1, 1}}).text == "");

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// Room: compute. Pooling on the CPU: each window by itself, in the order of its pixels.
+// Sees: graph/layers/pool, seams/concepts, compute/eigen.  Does not see: policies, programs.
+// In: ForwardCall, BackwardCall.  Out: Kernel<MaxPool2d, EigenCompute>, Kernel<AvgPool2d, EigenCompute>.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "heddle/compute/eigen/eigen.hpp"
+#include "heddle/core/finite.hpp"
+#include "heddle/graph/layers/pool.hpp"
+
+namespace heddle::compute_room {
+
+/// visit(first pixel of the image, number of the output, rows of pixels, columns of pixels) for each window of each channel of all samples.
+template <class Visit> void each_window(const Leaf& leaf, std::int64_t samples, const graph_room::Window& window, const Visit& visit) {
+  const std::int64_t height = leaf.in.shape.sizes[1], width = leaf.in.shape.sizes[2];
+  std::int64_t output = 0;
+  for (std::int64_t image = 0; image < samples * leaf.in.shape.sizes[0]; ++image)
+    for (std::int64_t y = 0; y < leaf.out.shape.sizes[1]; ++y)
+      for (std::int64_t x = 0; x < leaf.out.shape.sizes[2]; ++x)
+        visit(image * height * width, output++, window.range(0, y, height), window.range(1, x, width));
+}
+
+/// The place of the largest pixel of a window, of a NaN if it has one: the last NaN, else the first of those that are equal.
+inline std::int64_t place_of_largest(const float* image, std::int64_t width, graph_room::Window::Range rows, graph_room::Window::Range columns) {
+  std::int64_t place = rows.begin * width + columns.begin;
+  for (std::int64_t y = rows.begin; y < rows.end; ++y)
+    for (std::int64_t x = columns.begin; x < columns.end; ++x)
+      if (const float pixel = image[y * width + x]; pixel > image[place] || is_nan(pixel)) place = y * width + x;
+  return place;
+}
+
+inline void max_pool_forward(const ForwardCall& call, const graph_room::Window& window) {
+  const std::int64_t width = call.leaf->in.shape.sizes[2];
+  each_window(*call.leaf, call.rows, window, [&](std::int64_t image, std::int64_t output, auto rows, auto columns) {
+    call.output[output] = call.input[image + place_of_largest(call.input + image, width, rows, columns)];
+  });
+}
+inline void max_pool_backward(const BackwardCall& call, const graph_room::Window& window) {
+  const std::int64_t width = call.leaf->in.shape.sizes[2];
+  EigenCompute::zero(call.input_gradient, call.rows * call.leaf->in.elements());
+  each_window(*call.leaf, call.rows, window, [&](std::int64_t image, std::int64_t output, auto rows, auto columns) {
+    call.input_gradient[image + place_of_largest(call.input + image, width, rows, columns)] += call.output_gradient[output];
+  });
+}
+
+inline void average_pool_forward(const ForwardCall& call, const graph_room::Window& window) {
+  const std::int64_t width = call.leaf->in.shape.sizes[2];
+  const float share = 1.0F / static_cast<float>(window.pixels());
+  each_window(*call.leaf, call.rows, window, [&](std::int64_t image, std::int64_t output, auto rows, auto columns) {
+    float sum = 0;
+    for (std::int64_t y = rows.begin; y < rows.end; ++y)
+      for (std::int64_t x = columns.begin; x < columns.end; ++x) sum += call.input[image + y * width + x];
+    call.output[output] = sum * share;
+  });
+}
+inline void average_pool_backward(const BackwardCall& call, const graph_room::Window& window) {
+  const std::int64_t width = call.leaf->in.shape.sizes[2];
+  const float share = 1.0F / static_cast<float>(window.pixels());
+  EigenCompute::zero(call.input_gradient, call.rows * call.leaf->in.elements());
+  each_window(*call.leaf, call.rows, window, [&](std::int64_t image, std::int64_t output, auto rows, auto columns) {
+    const float gradient = call.output_gradient[output] * share;
+    for (std::int64_t y = rows.begin; y < rows.end; ++y)
+      for (std::int64_t x = columns.begin; x < columns.end; ++x) call.input_gradient[image + y * width + x] += gradient;
+  });
+}
+
+}  // namespace heddle::compute_room
+
+namespace heddle {
+
+/// MaxPool2d on EigenCompute or what derives from it.
+///
+/// Errors  none; rows may be 0
+/// Tested  compute/eigen/pool_test
+template <class... Options, std::derived_from<compute_room::EigenCompute> C> struct Kernel<graph_room::MaxPool2d<Options...>, C> {
+  static void forward(const seams_room::ForwardCall& call) { compute_room::max_pool_forward(call, graph_room::MaxPool2d<Options...>::facts.window); }
+  static void backward(const seams_room::BackwardCall& call) {
+    if (call.input_gradient != nullptr) compute_room::max_pool_backward(call, graph_room::MaxPool2d<Options...>::facts.window);
+  }
+};
+
+/// AvgPool2d on EigenCompute or what derives from it.
+///
+/// Errors  none; rows may be 0
+/// Tested  compute/eigen/pool_test
+template <class... Options, std::derived_from<compute_room::EigenCompute> C> struct Kernel<graph_room::AvgPool2d<Options...>, C> {
+  static void forward(const seams_room::ForwardCall& call) {
+    compute_room::average_pool_forward(call, graph_room::AvgPool2d<Options...>::facts.window);
+  }
+  static void backward(const seams_room::BackwardCall& call) {
+    if (call.input_gradient != nullptr) compute_room::average_pool_backward(call, graph_room::AvgPool2d<Options...>::facts.window);
+  }
+};
+
+}  // namespace heddle

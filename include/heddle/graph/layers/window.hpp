@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// Room: graph. Windows that step over the height and the width of images: KernelSize, Stride and Padding with PyTorch's meaning.
+// Sees: core, graph.  Does not see: policies, devices, memory.
+// In: the options of a layer and the Spec of its input.  Out: Window, or a Diagnosis.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include "heddle/graph/leaf.hpp"
+#include "heddle/graph/spelled.hpp"
+
+namespace heddle::graph_room {
+
+/// A window of an image, in pixels: [0] is of the height, [1] of the width.
+///
+/// 3 x 3 pixels at every second place of an image of 7 x 7 with 1 of padding are at 4 x 4 places, the first of which has 2 x 2 pixels of the image.
+/// Tested  graph/layers/window_test
+struct Window {
+  std::int64_t size[2] = {1, 1};
+  std::int64_t stride[2] = {1, 1};
+  std::int64_t padding[2] = {0, 0};  ///< before the first and behind the last pixel
+
+  [[nodiscard]] constexpr std::int64_t pixels() const { return size[0] * size[1]; }
+  /// How many windows a dimension of so many pixels has; the last pixels may be in none. 0 or less: the window is larger than the padded image.
+  [[nodiscard]] constexpr std::int64_t places(int dimension, std::int64_t pixels) const {
+    const std::int64_t room = pixels + 2 * padding[dimension] - size[dimension];
+    return room < 0 ? 0 : room / stride[dimension] + 1;
+  }
+  /// Pixels begin .. end - 1 of a dimension lie in its window number `place`.
+  struct Range {
+    std::int64_t begin, end;
+  };
+  [[nodiscard]] constexpr Range range(int dimension, std::int64_t place, std::int64_t pixels) const {
+    const std::int64_t first = place * stride[dimension] - padding[dimension];
+    return {std::max<std::int64_t>(first, 0), std::min(first + size[dimension], pixels)};
+  }
+  friend constexpr bool operator==(const Window&, const Window&) = default;
+};
+
+/// One number for height and width, or one for each.
+template <auto... Sizes> struct OfWindow {
+  static constexpr bool is_sound = (sizeof...(Sizes) == 1 || sizeof...(Sizes) == 2) && (std::integral<std::remove_cv_t<decltype(Sizes)>> && ...);
+  static constexpr int count = sizeof...(Sizes);
+  static constexpr std::int64_t of(int dimension) {
+    if constexpr (is_sound) {
+      const std::int64_t sizes[] = {static_cast<std::int64_t>(Sizes)...};
+      return sizes[count == 2 ? dimension : 0];
+    } else {
+      return 1;
+    }
+  }
+};
+/// PyTorch's kernel_size: KernelSize<3> is 3 x 3 pixels, KernelSize<3, 5> is 3 high and 5 wide.
+template <auto... Pixels> struct KernelSize : OfWindow<Pixels...> { static constexpr int window_option = 0; };
+/// PyTorch's stride: a window stands at every Stride<2>-th place. Without it windows of a pooling lie side by side.
+template <auto... Pixels> struct Stride : OfWindow<Pixels...> { static constexpr int window_option = 1; };
+/// PyTorch's padding: the image is that much larger on each of its sides.
+template <auto... Pixels> struct Padding : OfWindow<Pixels...> { static constexpr int window_option = 2; };
+
+/// What the options of a layer say of its window. KernelSize<3>, Stride<2> are a window of 3 x 3, of
+/// which 1, 1 and 0 options were named and 0 were others.
+struct WindowFacts {
+  Window window;
+  int named[3] = {0, 0, 0};  ///< how often: KernelSize, Stride, Padding
+  int others = 0;            ///< what is none of them
+  bool sound = true;         ///< each has one or two whole numbers
+
+  template <class Option> constexpr void take() {
+    if constexpr (requires { Option::window_option; }) {
+      ++named[Option::window_option];
+      sound = sound && Option::is_sound;
+      std::int64_t* const to[] = {window.size, window.stride, window.padding};
+      for (int d = 0; d < 2; ++d) to[Option::window_option][d] = Option::of(d);
+    } else {
+      ++others;
+    }
+  }
+};
+
+/// Those of a pooling, whose stride is its size unless it is named.
+template <class... Options> [[nodiscard]] constexpr WindowFacts window_of_pooling() {
+  WindowFacts facts;
+  (facts.template take<Options>(), ...);
+  if (facts.named[1] == 0) std::ranges::copy(facts.window.size, facts.window.stride);
+  return facts;
+}
+
+/// "MaxPool2d<KernelSize<3>, Stride<2>, Padding<1>>", of the options that were named.
+constexpr void write_window(Text<64>& to, std::string_view kind, const WindowFacts& facts) {
+  constexpr std::string_view words[] = {"KernelSize<", "Stride<", "Padding<"};
+  const std::int64_t* const sizes[] = {facts.window.size, facts.window.stride, facts.window.padding};
+  if (!facts.sound) {  // nothing that was written can be shown as it was
+    to << kind << "<...>";
+    return;
+  }
+  to << kind << '<';
+  bool first = true;
+  for (int option = 0; option < 3; ++option) {
+    if (facts.named[option] == 0) continue;
+    to << (first ? "" : ", ") << words[option];
+    first = false;
+    write_digits(to, sizes[option][0]);
+    if (sizes[option][1] != sizes[option][0]) {
+      to << ", ";
+      write_digits(to, sizes[option][1]);
+    }
+    to << '>';
+  }
+  to << '>';
+}
+
+/// What is wrong with a window by itself, and with images of another shape than (channels, height, width).
+[[nodiscard]] constexpr Diagnosis refused_window(const Leaf& leaf, const WindowFacts& facts, const Spec& in) {
+  constexpr std::int64_t most_pixels = std::int64_t{1} << 20;
+  const Window& w = facts.window;
+  const auto refuse = [&](int code) { return Diagnosis{Code{'G', code}, leaf.spelled.view()}; };
+  if (facts.others > 0)
+    return refuse(25) << " names what is no option of " << leaf.kind.view() << ". Fix: write KernelSize<3>, Stride<2>, Padding<1>.";
+  if (facts.named[0] > 1 || facts.named[1] > 1 || facts.named[2] > 1) return refuse(25) << " names an option twice. Fix: keep one of them.";
+  if (!facts.sound) return refuse(25) << " has an option of other than one or two whole numbers. Fix: write KernelSize<3>, or KernelSize<3, 5>.";
+  if (facts.named[0] == 0) return refuse(25) << " does not say how large its window is. Fix: write " << leaf.kind.view() << "<KernelSize<2>>.";
+  for (int d = 0; d < 2; ++d) {
+    if (w.size[d] < 1 || w.stride[d] < 1 || w.size[d] > most_pixels || w.stride[d] > most_pixels)
+      return refuse(6) << " has a size or a stride that is not between 1 and " << most_pixels << ". Fix: write how many pixels.";
+    if (w.padding[d] < 0 || 2 * w.padding[d] > w.size[d])
+      return refuse(6) << " has a padding of " << w.padding[d] << " for a window of " << w.size[d] << ". Fix: take from 0 to " << w.size[d] / 2
+                       << ", so that each window has a pixel of the image.";
+  }
+  if (in.type != ElementType::float32)
+    return refuse(1) << " takes float32 but the value before it has " << name_of(in.type) << ". Fix: put a layer that gives float32 before it.";
+  if (in.shape.dimensions != 3)
+    return refuse(1) << " takes images, of channels, height and width, but the value before it has " << in.shape << ". Fix: put Unflatten before it.";
+  for (int d = 0; d < 2; ++d)
+    if (w.places(d, in.shape.sizes[1 + d]) < 1)
+      return refuse(1) << " has a window of " << w.size[0] << " x " << w.size[1] << " pixels but the value before it has " << in.shape
+                       << ", padded on each side by " << w.padding[0] << " and " << w.padding[1] << ". Fix: take a KernelSize of at most "
+                       << in.shape.sizes[1] + 2 * w.padding[0] << " and " << in.shape.sizes[2] + 2 * w.padding[1] << '.';
+  return {};
+}
+
+}  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::KernelSize, graph_room::Padding, graph_room::Stride;
+}  // namespace heddle
