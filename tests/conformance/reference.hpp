@@ -273,6 +273,15 @@ template <> struct Slow<GELU> : SlowElementwise<GELU> {
   static constexpr double pi = 3.14159265358979323846;
   static double distribution(double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; }
 };
+template <> struct Slow<SiLU> : SlowElementwise<SiLU> {
+  static double value(double x) { return x / (1 + std::exp(-x)); }
+  static double slope(double x) { return (1 + x / (1 + std::exp(x))) / (1 + std::exp(-x)); }
+};
+template <auto Numerator, auto Denominator> struct Slow<LeakyReLU<Numerator, Denominator>> : SlowElementwise<LeakyReLU<Numerator, Denominator>> {
+  static constexpr double factor = static_cast<double>(Numerator) / static_cast<double>(Denominator);
+  static double value(double x) { return x > 0 ? x : x * factor; }
+  static double slope(double x) { return x > 0 ? 1 : factor; }
+};
 template <> struct Slow<Tanh> : SlowElementwise<Tanh> {
   static double value(double x) { return std::tanh(x); }
   static double slope(double x) { return 1 / (std::cosh(x) * std::cosh(x)); }
@@ -394,8 +403,7 @@ template <std::int64_t Numerator, std::int64_t Denominator> struct Slow<Rescalin
 // ---- pooling
 
 /// A walk over all pixels of the padded image, window by window. visit(window, pixel of the values or -1) in the order of the pixels.
-template <class L, class Visit> void walk_windows(const Leaf& leaf, std::int64_t rows, const Visit& visit) {
-  const auto& w = L::facts.window;
+template <class Visit> void walk_windows(const Leaf& leaf, const graph_room::Window& w, std::int64_t rows, const Visit& visit) {
   const auto [channels, height, width] = std::array{leaf.in.shape.sizes[0], leaf.in.shape.sizes[1], leaf.in.shape.sizes[2]};
   const std::int64_t down = leaf.out.shape.sizes[1], across = leaf.out.shape.sizes[2];
   for (std::int64_t i = 0; i < rows * channels * down * across; ++i)
@@ -414,7 +422,7 @@ template <class... Options> struct Slow<MaxPool2d<Options...>> : SlowPooling<Max
   using L = MaxPool2d<Options...>;
   static Results run(const Tensors& t, Precision p) {
     std::vector<std::int64_t> largest(static_cast<std::size_t>(t.rows * t.leaf.out.elements()), -1);
-    walk_windows<L>(t.leaf, t.rows, [&](std::int64_t window, std::int64_t pixel) {
+    walk_windows(t.leaf, L::windows, t.rows, [&](std::int64_t window, std::int64_t pixel) {
       std::int64_t& to = largest[static_cast<std::size_t>(window)];
       if (pixel >= 0 && (to < 0 || t.x(pixel) > t.x(to) || std::isnan(t.x(pixel)))) to = pixel;
     });
@@ -433,14 +441,42 @@ template <class... Options> struct Slow<AvgPool2d<Options...>> : SlowPooling<Avg
   using L = AvgPool2d<Options...>;
   static Results run(const Tensors& t, Precision p) {
     std::vector<Sum> means(static_cast<std::size_t>(t.rows * t.leaf.out.elements())), sums(static_cast<std::size_t>(t.rows * t.leaf.in.elements()));
-    const auto pixels = static_cast<double>(L::facts.window.pixels());
-    walk_windows<L>(t.leaf, t.rows, [&](std::int64_t window, std::int64_t pixel) {
+    const auto pixels = static_cast<double>(L::windows.pixels());
+    walk_windows(t.leaf, L::windows, t.rows, [&](std::int64_t window, std::int64_t pixel) {
       if (pixel < 0) return;
       means[static_cast<std::size_t>(window)].add(t.x(pixel) / pixels);
       sums[static_cast<std::size_t>(pixel)].add(t.dy(window) / pixels);
     });
     Results r;
     for (const Sum& mean : means) r.output.push_back(mean.with(p));
+    for (const Sum& sum : sums) r.input_gradient.push_back(sum.with(p));
+    return r;
+  }
+};
+
+/// PyTorch's formula of the first pixel of a place and of the one behind its last.
+template <auto... Sizes> struct Slow<AdaptiveAvgPool2d<Sizes...>> : SlowPooling<AdaptiveAvgPool2d<Sizes...>> {
+  static Results run(const Tensors& t, Precision p) {
+    const std::int64_t height = t.leaf.in.shape.sizes[1], width = t.leaf.in.shape.sizes[2];
+    const auto down = static_cast<double>(t.leaf.out.shape.sizes[1]), across = static_cast<double>(t.leaf.out.shape.sizes[2]);
+    const auto first = [](double place, double pixels, double places) { return std::floor(place * pixels / places); };
+    const auto behind = [](double place, double pixels, double places) { return std::ceil((place + 1) * pixels / places); };
+    std::vector<Sum> sums(static_cast<std::size_t>(t.rows * t.leaf.in.elements()));
+    Results r;
+    for (std::int64_t image = 0, i = 0; image < t.rows * t.leaf.in.shape.sizes[0]; ++image)
+      for (double y = 0; y < down; ++y)
+        for (double x = 0; x < across; ++x, ++i) {
+          const auto top = first(y, static_cast<double>(height), down), bottom = behind(y, static_cast<double>(height), down);
+          const auto left = first(x, static_cast<double>(width), across), right = behind(x, static_cast<double>(width), across);
+          Sum mean;
+          for (double a = top; a < bottom; ++a)
+            for (double b = left; b < right; ++b) {
+              const std::int64_t pixel = (image * height + static_cast<std::int64_t>(a)) * width + static_cast<std::int64_t>(b);
+              mean.add(t.x(pixel) / ((bottom - top) * (right - left)));
+              sums[static_cast<std::size_t>(pixel)].add(t.dy(i) / ((bottom - top) * (right - left)));
+            }
+          r.output.push_back(mean.with(p));
+        }
     for (const Sum& sum : sums) r.input_gradient.push_back(sum.with(p));
     return r;
   }

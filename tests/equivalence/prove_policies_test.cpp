@@ -68,8 +68,8 @@ struct Imaged
     : Sequential<Linear<3, 12>, Unflatten<6, 1, 2>, BatchNorm2d<6>, Repeat<2, ImagedBlock>, Frozen<BatchNorm2d<6>>, GELU, Flatten, Linear<12, 6>> {};
 template <class... Parts> using OfImaged = Plan<Imaged, CrossEntropy, AdamW, Batch<8, KeepLast>, Grain<2>, Parts...>;
 /// Windows that overlap and windows that leave pixels out, of channels that ranks split.
-struct Pooled : Sequential<Linear<3, 60>, Unflatten<2, 5, 6>, MaxPool2d<KernelSize<3>, Stride<2>, Padding<1>>, GELU, AvgPool2d<KernelSize<2>>,
-                           Flatten, Linear<2, 6>> {};
+struct Pooled : Sequential<Linear<3, 60>, Unflatten<2, 5, 6>, MaxPool2d<KernelSize<3>, Stride<2>, Padding<1>>, SiLU, AdaptiveAvgPool2d<2>,
+                           LeakyReLU<>, AvgPool2d<KernelSize<2>>, Flatten, Linear<2, 6>> {};
 template <class... Parts> using OfPooled = Plan<Pooled, CrossEntropy, AdamW, Batch<8, KeepLast>, Parts...>;
 /// Norms over a micro-batch of all ranks, beside one over a grain.
 struct JointBlock : Residual<BatchNorm2d<6, Synchronised, Momentum<1, 3>>, Tanh> {};

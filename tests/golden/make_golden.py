@@ -223,6 +223,18 @@ class Pooled(nn.Module):
         return self.linear2(torch.tanh(self.mean(h)).flatten(1))
 
 
+class Divided(nn.Module):
+    """linear2(leaky(mean of 3 x 2 places(silu(linear1(x))))), on 3 channels of 5 x 7"""
+
+    def __init__(self, features, outputs):
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(features, 105), nn.Linear(18, outputs)
+
+    def forward(self, x):
+        h = nn.functional.silu(self.linear1(x)).unflatten(-1, (3, 5, 7))
+        return self.linear2(nn.functional.leaky_relu(nn.functional.adaptive_avg_pool2d(h, (3, 2)), 0.2).flatten(1))
+
+
 def still(model):
     """The model with norm2 as it is: no gradient, and what it has tracked in the place of statistics of the batch."""
     model.norm2.running_mean.copy_(torch.arange(8) / 16 - 0.25)
@@ -386,6 +398,8 @@ def main():
             lambda: still(Imaged(20, 10)), 2, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
         "pool_20_10_adamw": (
             lambda: Pooled(20, 10), 2, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
+        "divided_20_10_adamw": (
+            lambda: Divided(20, 10), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
         "language_model_13_8": (
             lambda: LanguageModel(13, 8), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", cross_entropy,
             [sentences] * 20, (1, 20), None),

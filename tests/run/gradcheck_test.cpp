@@ -445,6 +445,9 @@ TEST_CASE("the layers of the toolkit have the gradients that finite differences 
   CHECK(gradcheck<LayerNorm<5>>(Spec{Shape{3, 5}}).text == "");
   CHECK(gradcheck<RMSNorm<7, Epsilon<6>>>().text == "");
   CHECK(gradcheck<SwiGLU>(Spec{Shape{3, 10}}).text == "");
+  CHECK(gradcheck<SiLU>().text == "");
+  CHECK(gradcheck<LeakyReLU<1, 3>>().text == "");
+  CHECK(gradcheck<AdaptiveAvgPool2d<2, 4>>(Spec{Shape{2, 5, 6}}).text == "");
   CHECK(gradcheck<MaxPool2d<KernelSize<3>, Stride<2>, Padding<1>>>(Spec{Shape{2, 5, 6}}).text == "");
   CHECK(gradcheck<AvgPool2d<KernelSize<3, 2>, Stride<2, 1>, Padding<1>>>(Spec{Shape{2, 5, 6}}).text == "");
   CHECK(gradcheck<BatchNorm2d<3>>(Spec{Shape{3, 2, 5}}).text == "");

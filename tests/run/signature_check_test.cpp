@@ -104,6 +104,9 @@ TEST_CASE("layers here may be split as they state, under 2 and under 3 ranks") {
   CHECK(checked_of<Sigmoid>(Spec{Shape{6}}) == 2);
   CHECK(checked_of<Column<Linear<6, 6>>>(Spec{Shape{6}}) == 2);
   CHECK(checked_of<MaxPool2d<KernelSize<2>>>(Spec{Shape{6, 4, 5}}) == 2);  // channels
+  CHECK(checked_of<AdaptiveAvgPool2d<2, 3>>(Spec{Shape{6, 3, 5}}) == 2);
+  CHECK(checked_of<SiLU>(Spec{Shape{6}}) == 2);
+  CHECK(checked_of<LeakyReLU<>>(Spec{Shape{6}}) == 2);
   CHECK(checked_of<AvgPool2d<KernelSize<2>, Stride<1>>>(Spec{Shape{6, 3, 5}}) == 2);
   CHECK(checked_of<BatchNorm2d<6>>(Spec{Shape{6, 2, 5}}) == 2);                              // channels
   CHECK(checked_of<SwiGLU>(Spec{Shape{4, 12}}) == 3);                                        // halves of 6, and 4 positions under 2

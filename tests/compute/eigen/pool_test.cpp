@@ -67,6 +67,19 @@ TEST_CASE("the mean of a window by hand: the padding counts as zeros") {
   CHECK(overlapping.input_gradient.same_bits(filled({1, 3, 2, 4, 10, 6, 3, 7, 4})));
 }
 
+TEST_CASE("adaptive means by hand: windows that overlap, and those of AvgPool2d where their number divides the pixels") {
+  const Array x = filled({1, 2, 3, 4, 6});
+  const Run<AdaptiveAvgPool2d<1, 3>> run{Spec{Shape{1, 1, 5}}, 1, x, filled({2, 3, 4})};
+  CHECK(run.output.same_bits(filled({1.5F, 9 * (1.0F / 3), 5})));
+  CHECK(run.input_gradient.same_bits(filled({1, 1 + 3 * (1.0F / 3), 3 * (1.0F / 3), 3 * (1.0F / 3) + 2, 2})));
+  const Array image{2 * 4 * 6, 1}, gradient{2 * 2 * 3, 2};
+  const Spec in{Shape{2, 4, 6}};
+  const Run<AdaptiveAvgPool2d<2, 3>> adaptive{in, 1, image, gradient};
+  const Run<AvgPool2d<KernelSize<2>>> fixed{in, 1, image, gradient};
+  CHECK(adaptive.output.same_bits(fixed.output));
+  CHECK(adaptive.input_gradient.same_bits(fixed.input_gradient));
+}
+
 TEST_CASE("pixels in no window have no gradient, and images of all rows and channels are apart") {
   const Spec in{Shape{2, 3, 5}};
   const Array x{3 * 2 * 15, 1};

@@ -49,6 +49,16 @@ TEST_CASE("a mean is the sum of its pixels by their number, and each has that pa
   CHECK(same({twice(twice(made.input_gradient[5]))}, {dy[1]}));
 }
 
+TEST_CASE("an adaptive mean that divides the image evenly is that of windows side by side") {
+  const auto x = elements(24), dy = elements(6, 100);
+  const Run adaptive = run<AdaptiveAvgPool2d<2, 3>>(Shape{1, 4, 6}, 1, x, dy), fixed = run<AvgPool2d<KernelSize<2>>>(Shape{1, 4, 6}, 1, x, dy);
+  CHECK(same(adaptive.output, fixed.output));
+  CHECK(same(adaptive.input_gradient, fixed.input_gradient));
+  const Run three = run<AdaptiveAvgPool2d<1, 3>>(Shape{1, 1, 5}, 1, {x.begin(), x.begin() + 5}, {dy[0], dy[1], dy[2]});
+  CHECK(same({twice(three.output[0])}, {FieldArithmetic::plus(x[0], x[1])}));
+  CHECK(same({twice(three.input_gradient[0]), twice(three.input_gradient[4])}, {dy[0], dy[2]}));
+}
+
 TEST_CASE("the largest depends on every pixel of its window, is not linear in them, and its gradient is linear in that of the output") {
   const auto x = elements(6), dy = elements(2, 100);
   const Run once = run<Largest>(Shape{1, 2, 3}, 1, x, dy);

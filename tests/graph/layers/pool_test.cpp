@@ -29,6 +29,26 @@ TEST_CASE("height and width follow from the window, channels stay, and may be sp
   static_assert(mean.fault.ok() && mean.out.shape == Shape(2, 2, 2) && mean.saves == Saves::nothing && mean.forward_flops == 8 * 6);
 }
 
+TEST_CASE("an adaptive mean has as many places as it says, whatever the image") {
+  constexpr Leaf leaf = AdaptiveAvgPool2d<1>::describe(Spec{Shape{512, 7, 7}});  // of ResNet-18
+  static_assert(leaf.fault.ok() && leaf.out.shape == Shape(512, 1, 1) && leaf.saves == Saves::nothing && leaf.forward_flops == 512 * 49);
+  static_assert(leaf.backward_flops == 512 * 50 && leaf.signature_count == 1);
+  static_assert(AdaptiveAvgPool2d<7>::describe(Spec{Shape{3, 2, 9}}).out.shape == Shape(3, 7, 7));  // more places than pixels
+  static_assert(AdaptiveAvgPool2d<3, 2>::describe(Spec{Shape{3, 5, 8}}).forward_flops == 3 * 7 * 8);
+  CHECK(AdaptiveAvgPool2d<3, 3>::describe(Spec{Shape{3, 5, 8}}).spelled.view() == "AdaptiveAvgPool2d<3>");
+  CHECK(AdaptiveAvgPool2d<3, 2>::describe(Spec{Shape{3, 5, 8}}).spelled.view() == "AdaptiveAvgPool2d<3, 2>");
+  CHECK(check_leaf(leaf, leaf.in).ok());
+  CHECK(refused<AdaptiveAvgPool2d<1>>(Spec{Shape{512}}) ==
+        "[heddle.G01] AdaptiveAvgPool2d<1> takes images, of channels, height and width, but the value before it has (512). Fix: put Unflatten before "
+        "it.");
+  CHECK(refused<AdaptiveAvgPool2d<0>>(Spec{Shape{3, 4, 4}}) ==
+        "[heddle.G06] AdaptiveAvgPool2d<0> has a size that is not between 1 and 4096. Fix: write how many places there are.");
+  CHECK(
+      refused<AdaptiveAvgPool2d<>>(Spec{Shape{3, 4, 4}}) ==
+      "[heddle.G25] AdaptiveAvgPool2d<...> is of other than one or two whole numbers. Fix: write AdaptiveAvgPool2d<7>, or AdaptiveAvgPool2d<7, 5>, 7 "
+      "high and 5 wide.");
+}
+
 TEST_CASE("what is no image is refused, and a window that is larger than the padded image with the largest that is not") {
   CHECK(refused<MaxPool2d<KernelSize<2>>>(Spec{Shape{64}}) ==
         "[heddle.G01] MaxPool2d<KernelSize<2>> takes images, of channels, height and width, but the value before it has (64). Fix: put Unflatten "

@@ -34,6 +34,24 @@ TEST_CASE("the ranges of all windows together have each pixel as often as a walk
       }
 }
 
+TEST_CASE("adaptive windows have every pixel, as PyTorch's divide them: side by side where their number divides the pixels") {
+  constexpr graph_room::AdaptiveWindows three{{3, 1}};
+  static_assert(three.range(0, 0, 5).begin == 0 && three.range(0, 0, 5).end == 2 && three.range(0, 1, 5).begin == 1 && three.range(0, 1, 5).end == 4);
+  static_assert(three.range(0, 2, 5).begin == 3 && three.range(0, 2, 5).end == 5 && three.pixels(0, 5) == 7 && three.pixels(0, 6) == 6);
+  static_assert(three.range(1, 0, 9).begin == 0 && three.range(1, 0, 9).end == 9 && three.share({0, 2}, {1, 3}) == 0.25F);
+  for (std::int64_t count = 1; count < 12; ++count)
+    for (std::int64_t pixels = 1; pixels < 12; ++pixels) {
+      const graph_room::AdaptiveWindows w{{1, count}};
+      std::int64_t next = 0;
+      for (std::int64_t i = 0; i < count; ++i) {
+        CHECK(w.range(1, i, pixels).begin <= next);
+        CHECK(w.range(1, i, pixels).end > w.range(1, i, pixels).begin);
+        next = w.range(1, i, pixels).end;
+      }
+      CHECK(next == pixels);
+    }
+}
+
 TEST_CASE("options are taken in any order; a pooling without Stride steps by its size") {
   constexpr WindowFacts facts = window_of_pooling<Padding<1, 0>, KernelSize<3, 2>, Stride<2>>();
   static_assert(facts.window == Window{{3, 2}, {2, 2}, {1, 0}} && facts.sound && facts.others == 0 && facts.named[1] == 1);

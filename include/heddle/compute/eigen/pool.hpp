@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: compute. Pooling on the CPU: each window by itself, in the order of its pixels.
 // Sees: graph/layers/pool, seams/concepts, compute/eigen.  Does not see: policies, programs.
-// In: ForwardCall, BackwardCall.  Out: Kernel<MaxPool2d, EigenCompute>, Kernel<AvgPool2d, EigenCompute>.
+// In: ForwardCall, BackwardCall.  Out: Kernel<MaxPool2d, EigenCompute>, the same of AvgPool2d and AdaptiveAvgPool2d.
 #pragma once
 
 #include <concepts>
@@ -14,13 +14,13 @@
 namespace heddle::compute_room {
 
 /// visit(first pixel of the image, number of the output, rows of pixels, columns of pixels) for each window of each channel of all samples.
-template <class Visit> void each_window(const Leaf& leaf, std::int64_t samples, const graph_room::Window& window, const Visit& visit) {
+template <class Windows, class Visit> void each_window(const Leaf& leaf, std::int64_t samples, const Windows& windows, const Visit& visit) {
   const std::int64_t height = leaf.in.shape.sizes[1], width = leaf.in.shape.sizes[2];
   std::int64_t output = 0;
   for (std::int64_t image = 0; image < samples * leaf.in.shape.sizes[0]; ++image)
     for (std::int64_t y = 0; y < leaf.out.shape.sizes[1]; ++y)
       for (std::int64_t x = 0; x < leaf.out.shape.sizes[2]; ++x)
-        visit(image * height * width, output++, window.range(0, y, height), window.range(1, x, width));
+        visit(image * height * width, output++, windows.range(0, y, height), windows.range(1, x, width));
 }
 
 /// The place of the largest pixel of a window, of a NaN if it has one: the last NaN, else the first of those that are equal.
@@ -46,26 +46,35 @@ inline void max_pool_backward(const BackwardCall& call, const graph_room::Window
   });
 }
 
-inline void average_pool_forward(const ForwardCall& call, const graph_room::Window& window) {
+template <class Windows> void average_pool_forward(const ForwardCall& call, const Windows& windows) {
   const std::int64_t width = call.leaf->in.shape.sizes[2];
-  const float share = 1.0F / static_cast<float>(window.pixels());
-  each_window(*call.leaf, call.rows, window, [&](std::int64_t image, std::int64_t output, auto rows, auto columns) {
+  each_window(*call.leaf, call.rows, windows, [&](std::int64_t image, std::int64_t output, auto rows, auto columns) {
     float sum = 0;
     for (std::int64_t y = rows.begin; y < rows.end; ++y)
       for (std::int64_t x = columns.begin; x < columns.end; ++x) sum += call.input[image + y * width + x];
-    call.output[output] = sum * share;
+    call.output[output] = sum * windows.share(rows, columns);
   });
 }
-inline void average_pool_backward(const BackwardCall& call, const graph_room::Window& window) {
+template <class Windows> void average_pool_backward(const BackwardCall& call, const Windows& windows) {
   const std::int64_t width = call.leaf->in.shape.sizes[2];
-  const float share = 1.0F / static_cast<float>(window.pixels());
   EigenCompute::zero(call.input_gradient, call.rows * call.leaf->in.elements());
-  each_window(*call.leaf, call.rows, window, [&](std::int64_t image, std::int64_t output, auto rows, auto columns) {
-    const float gradient = call.output_gradient[output] * share;
+  each_window(*call.leaf, call.rows, windows, [&](std::int64_t image, std::int64_t output, auto rows, auto columns) {
+    const float gradient = call.output_gradient[output] * windows.share(rows, columns);
     for (std::int64_t y = rows.begin; y < rows.end; ++y)
       for (std::int64_t x = columns.begin; x < columns.end; ++x) call.input_gradient[image + y * width + x] += gradient;
   });
 }
+
+/// AvgPool2d and AdaptiveAvgPool2d on EigenCompute or what derives from it.
+///
+/// Errors  none; rows may be 0
+/// Tested  compute/eigen/pool_test
+template <class L> struct AveragePoolKernel {
+  static void forward(const ForwardCall& call) { average_pool_forward(call, L::windows); }
+  static void backward(const BackwardCall& call) {
+    if (call.input_gradient != nullptr) average_pool_backward(call, L::windows);
+  }
+};
 
 }  // namespace heddle::compute_room
 
@@ -76,23 +85,15 @@ namespace heddle {
 /// Errors  none; rows may be 0
 /// Tested  compute/eigen/pool_test
 template <class... Options, std::derived_from<compute_room::EigenCompute> C> struct Kernel<graph_room::MaxPool2d<Options...>, C> {
-  static void forward(const seams_room::ForwardCall& call) { compute_room::max_pool_forward(call, graph_room::MaxPool2d<Options...>::facts.window); }
+  static void forward(const seams_room::ForwardCall& call) { compute_room::max_pool_forward(call, graph_room::MaxPool2d<Options...>::windows); }
   static void backward(const seams_room::BackwardCall& call) {
-    if (call.input_gradient != nullptr) compute_room::max_pool_backward(call, graph_room::MaxPool2d<Options...>::facts.window);
+    if (call.input_gradient != nullptr) compute_room::max_pool_backward(call, graph_room::MaxPool2d<Options...>::windows);
   }
 };
 
-/// AvgPool2d on EigenCompute or what derives from it.
-///
-/// Errors  none; rows may be 0
-/// Tested  compute/eigen/pool_test
-template <class... Options, std::derived_from<compute_room::EigenCompute> C> struct Kernel<graph_room::AvgPool2d<Options...>, C> {
-  static void forward(const seams_room::ForwardCall& call) {
-    compute_room::average_pool_forward(call, graph_room::AvgPool2d<Options...>::facts.window);
-  }
-  static void backward(const seams_room::BackwardCall& call) {
-    if (call.input_gradient != nullptr) compute_room::average_pool_backward(call, graph_room::AvgPool2d<Options...>::facts.window);
-  }
-};
+template <class... Options, std::derived_from<compute_room::EigenCompute> C>
+struct Kernel<graph_room::AvgPool2d<Options...>, C> : compute_room::AveragePoolKernel<graph_room::AvgPool2d<Options...>> {};
+template <auto... Sizes, std::derived_from<compute_room::EigenCompute> C>
+struct Kernel<graph_room::AdaptiveAvgPool2d<Sizes...>, C> : compute_room::AveragePoolKernel<graph_room::AdaptiveAvgPool2d<Sizes...>> {};
 
 }  // namespace heddle

@@ -4,10 +4,10 @@
 // In: the Spec of the input.  Out: Leaf.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "heddle/core/host_device.hpp"
+#include "heddle/graph/layers/silu.hpp"
 #include "heddle/graph/leaf.hpp"
 
 namespace heddle::graph_room {
@@ -37,13 +37,9 @@ struct SwiGLU {
     for (int d = 0; d < last; ++d) leaf.splits({laid::shard(d), laid::shard(d), laid::shard(d), laid::shard(d), {}, {}});
     return leaf.splits({laid::shard(last, 2), laid::shard(last), laid::shard(last, 2), laid::shard(last), {}, {}});
   }
-  HEDDLE_HOST_DEVICE static float let_through(float gate, float value) { return gate / (1.0F + std::exp(-gate)) * value; }
-  /// d/dx x s(x) = s(x) (1 + x (1 - s(x))) with s(x) = 1 / (1 + exp(-x)).
-  HEDDLE_HOST_DEVICE static float backward_of_gate(float gate, float value, float gradient) {
-    const float open = 1.0F / (1.0F + std::exp(-gate));
-    return gradient * value * (open * (1.0F + gate * (1.0F - open)));
-  }
-  HEDDLE_HOST_DEVICE static float backward_of_value(float gate, float gradient) { return gradient * (gate / (1.0F + std::exp(-gate))); }
+  HEDDLE_HOST_DEVICE static float let_through(float gate, float value) { return SiLU::forward(gate) * value; }
+  HEDDLE_HOST_DEVICE static float backward_of_gate(float gate, float value, float gradient) { return SiLU::backward(gate, gradient * value); }
+  HEDDLE_HOST_DEVICE static float backward_of_value(float gate, float gradient) { return gradient * SiLU::forward(gate); }
 
  private:
   static constexpr Diagnosis refusal(const Spec& in) {

@@ -38,7 +38,32 @@ struct Window {
     const std::int64_t first = place * stride[dimension] - padding[dimension];
     return {std::max<std::int64_t>(first, 0), std::min(first + size[dimension], pixels)};
   }
+  /// What a pixel counts in the mean of a window, whatever part of it lies beside the image.
+  [[nodiscard]] constexpr float share(const Range&, const Range&) const { return 1.0F / static_cast<float>(pixels()); }
   friend constexpr bool operator==(const Window&, const Window&) = default;
+};
+
+/// Windows that divide an image into so many places, whatever its size: place i of n has pixels floor(i P / n) .. ceil((i + 1) P / n) - 1 of P. Of 5
+/// pixels, 3 places have pixels 0 to 1, 1 to 3 and 3 to 4.
+///
+/// Tested  graph/layers/window_test
+struct AdaptiveWindows {
+  std::int64_t count[2] = {1, 1};
+
+  using Range = Window::Range;
+  [[nodiscard]] constexpr Range range(int dimension, std::int64_t place, std::int64_t pixels) const {
+    const std::int64_t n = count[dimension];
+    return {place * pixels / n, ((place + 1) * pixels + n - 1) / n};
+  }
+  /// Of all windows of a dimension; a pixel in two counts twice.
+  [[nodiscard]] constexpr std::int64_t pixels(int dimension, std::int64_t pixels) const {
+    std::int64_t all = 0;
+    for (std::int64_t i = 0; i < count[dimension]; ++i) all += range(dimension, i, pixels).end - range(dimension, i, pixels).begin;
+    return all;
+  }
+  [[nodiscard]] constexpr float share(const Range& rows, const Range& columns) const {
+    return 1.0F / static_cast<float>((rows.end - rows.begin) * (columns.end - columns.begin));
+  }
 };
 
 /// One number for height and width, or one for each.
@@ -113,6 +138,16 @@ constexpr void write_window(Text<64>& to, std::string_view kind, const WindowFac
   to << '>';
 }
 
+/// What is wrong with a value that is no image.
+[[nodiscard]] constexpr Diagnosis refused_image(const Leaf& leaf, const Spec& in) {
+  const auto refuse = [&] { return Diagnosis{Code{'G', 1}, leaf.spelled.view()}; };
+  if (in.type != ElementType::float32)
+    return refuse() << " takes float32 but the value before it has " << name_of(in.type) << ". Fix: put a layer that gives float32 before it.";
+  if (in.shape.dimensions != 3)
+    return refuse() << " takes images, of channels, height and width, but the value before it has " << in.shape << ". Fix: put Unflatten before it.";
+  return {};
+}
+
 /// What is wrong with a window by itself, and with images of another shape than (channels, height, width).
 [[nodiscard]] constexpr Diagnosis refused_window(const Leaf& leaf, const WindowFacts& facts, const Spec& in) {
   constexpr std::int64_t most_pixels = std::int64_t{1} << 20;
@@ -130,10 +165,7 @@ constexpr void write_window(Text<64>& to, std::string_view kind, const WindowFac
       return refuse(6) << " has a padding of " << w.padding[d] << " for a window of " << w.size[d] << ". Fix: take from 0 to " << w.size[d] / 2
                        << ", so that each window has a pixel of the image.";
   }
-  if (in.type != ElementType::float32)
-    return refuse(1) << " takes float32 but the value before it has " << name_of(in.type) << ". Fix: put a layer that gives float32 before it.";
-  if (in.shape.dimensions != 3)
-    return refuse(1) << " takes images, of channels, height and width, but the value before it has " << in.shape << ". Fix: put Unflatten before it.";
+  if (const Diagnosis found = refused_image(leaf, in); !found.ok()) return found;
   for (int d = 0; d < 2; ++d)
     if (w.places(d, in.shape.sizes[1 + d]) < 1)
       return refuse(1) << " has a window of " << w.size[0] << " x " << w.size[1] << " pixels but the value before it has " << in.shape
