@@ -59,6 +59,7 @@ struct Told {
     for (std::size_t e = 0; e < copy.entries.size(); ++e) {
       if (body_of(p, static_cast<int>(e)).count() == 0) continue;
       Entry& entry = copy.entries[e];
+      each("what", entry.what);
       each("node", entry.node);
       each("axis", entry.axis);
       each("when", entry.when);

@@ -121,7 +121,8 @@ struct RangeCheck {
     const Where where{"entry ", number, kinds[kind], chunk};
     const BodyOp what = entry.what;
     const int nodes = p.graph->node_count;
-    if (!is_in(where, "condition", static_cast<int>(entry.when), static_cast<int>(When::later_micro_batches) + 1) ||
+    if (!is_in(where, "operation", static_cast<int>(what), static_cast<int>(BodyOp::reduce_phase) + 1) ||
+        !is_in(where, "condition", static_cast<int>(entry.when), static_cast<int>(When::later_micro_batches) + 1) ||
         !is_in(where, "axis", static_cast<int>(entry.axis), axis_count))
       return;
     const bool runs = what == BodyOp::leaf_forward || (what >= BodyOp::leaf_backward && what <= BodyOp::leaf_backward_weight);
