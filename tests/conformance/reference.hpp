@@ -403,7 +403,7 @@ template <std::int64_t Numerator, std::int64_t Denominator> struct Slow<Rescalin
 // ---- pooling
 
 /// A walk over all pixels of the padded image, window by window. visit(window, pixel of the values or -1) in the order of the pixels.
-template <class Visit> void walk_windows(const Leaf& leaf, const graph_room::Window& w, std::int64_t rows, const Visit& visit) {
+template <class Visit> void walk_windows(const Leaf& leaf, const graph_room::SlidingWindow& w, std::int64_t rows, const Visit& visit) {
   const auto [channels, height, width] = std::array{leaf.in.shape.sizes[0], leaf.in.shape.sizes[1], leaf.in.shape.sizes[2]};
   const std::int64_t down = leaf.out.shape.sizes[1], across = leaf.out.shape.sizes[2];
   for (std::int64_t i = 0; i < rows * channels * down * across; ++i)

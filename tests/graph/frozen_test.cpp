@@ -39,6 +39,13 @@ TEST_CASE("several layers are frozen as their Sequential is") {
   CHECK(several.parameter_name(2, 0).view() == "0.2.weight");
 }
 
+TEST_CASE("nothing may be frozen: that is the value itself, as an empty Sequential is") {
+  struct Nothing : Sequential<Linear<8, 6>, Frozen<>, Linear<6, 3>> {};
+  REQUIRE(graph_of<Nothing>.fault.ok());
+  CHECK(graph_of<Nothing>.node_count == 2);
+  CHECK(graph_of<Nothing>.output().shape == Shape{3});
+}
+
 TEST_CASE("names, shapes, numbers and operations forward are those of the layers without Frozen") {
   const Graph& with = graph_of<Headed>;
   const Graph& without = graph_of<Whole>;

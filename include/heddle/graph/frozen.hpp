@@ -18,7 +18,7 @@ struct LabelOf<L> {
 };
 
 /// One layer as it stands, several one behind the other.
-template <class L, class... More> struct InSequence { using type = Sequential<L, More...>; };
+template <class... L> struct InSequence { using type = Sequential<L...>; };
 template <class L> struct InSequence<L> { using type = L; };
 
 /// L with parameters that stay as they are: no gradient, no optimizer state, no step, nothing in a norm. They are initialised, loaded, saved and
@@ -30,8 +30,8 @@ template <class L> struct InSequence<L> { using type = L; };
 /// Errors  G09 if nothing is left to train; G14 at build of a trainer if a kernel in L cannot leave gradients of parameters out; G15 on one of two
 ///         tied layers
 /// Tested  graph/frozen_test, equivalence/frozen_test, golden/frozen_test
-template <class L, class... More> struct Frozen : PlacesLayers, LabelOf<typename InSequence<L, More...>::type> {
-  using Layers = typename InSequence<L, More...>::type;
+template <class... L> struct Frozen : PlacesLayers, LabelOf<typename InSequence<L...>::type> {
+  using Layers = typename InSequence<L...>::type;
   template <class Tracer> static constexpr int trace(Tracer& tracer, int value) {
     if constexpr (requires { tracer.begin_frozen(); }) {
       const bool begun = tracer.begin_frozen();

@@ -79,6 +79,6 @@ TEST_CASE("what cannot be joined is refused with what to give, and its repaired 
              "branches '0' and '1' in '1' give (6, 4) and (24), which cannot be joined. Fix: let branch '1' give (6, 4)."));
   CHECK(says(fault<Sequential<Input<4>, Branches<ConcatAlong<1>, Linear<4, 4>, ReLU>>>, Code{'G', 1},
              "layer 3 '1': ConcatAlong<1> joins along dimension 1, but the branches give (4). Fix: name a dimension that is there, counted from 0 "
-             "without the batch."));
+             "without the batch, or write Concat for the last."));
   CHECK(fault<Sequential<Input<4>, Branches<Concat, Embedding<9, 4>, Sequential<>>>>.code == Code{'G', 2});
 }

@@ -6,17 +6,17 @@
 #include <string>
 
 using namespace heddle;
-using graph_room::Window, graph_room::window_of_pooling, graph_room::WindowFacts;
+using graph_room::SlidingWindow, graph_room::window_of_pooling, graph_room::WindowFacts;
 
 TEST_CASE("places are those of PyTorch's formula, rounded down") {
-  constexpr Window w{{3, 2}, {2, 3}, {1, 0}};
+  constexpr SlidingWindow w{{3, 2}, {2, 3}, {1, 0}};
   static_assert(w.pixels() == 6);
   static_assert(w.places(0, 7) == 4 && w.places(0, 8) == 4 && w.places(0, 1) == 1 && w.places(1, 7) == 2 && w.places(1, 8) == 3);
-  static_assert(w.places(1, 1) == 0 && Window{{5, 5}}.places(0, 4) == 0 && Window{{5, 5}}.places(0, 5) == 1);
+  static_assert(w.places(1, 1) == 0 && SlidingWindow{{5, 5}}.places(0, 4) == 0 && SlidingWindow{{5, 5}}.places(0, 5) == 1);
 }
 
 TEST_CASE("the ranges of all windows together have each pixel as often as a walk over the padded image") {
-  const Window w{{3, 4}, {2, 1}, {1, 2}};
+  const SlidingWindow w{{3, 4}, {2, 1}, {1, 2}};
   for (int d = 0; d < 2; ++d)
     for (std::int64_t pixels = 3; pixels < 9; ++pixels)
       for (std::int64_t place = 0; place < w.places(d, pixels); ++place) {
@@ -54,8 +54,8 @@ TEST_CASE("adaptive windows have every pixel, as PyTorch's divide them: side by 
 
 TEST_CASE("options are taken in any order; a pooling without Stride steps by its size") {
   constexpr WindowFacts facts = window_of_pooling<Padding<1, 0>, KernelSize<3, 2>, Stride<2>>();
-  static_assert(facts.window == Window{{3, 2}, {2, 2}, {1, 0}} && facts.sound && facts.others == 0 && facts.named[1] == 1);
-  static_assert(window_of_pooling<KernelSize<2, 3>>().window == Window{{2, 3}, {2, 3}, {0, 0}});
+  static_assert(facts.window == SlidingWindow{{3, 2}, {2, 2}, {1, 0}} && facts.sound && facts.others == 0 && facts.named[1] == 1);
+  static_assert(window_of_pooling<KernelSize<2, 3>>().window == SlidingWindow{{2, 3}, {2, 3}, {0, 0}});
   static_assert(window_of_pooling<KernelSize<2>, KernelSize<3>>().named[0] == 2 && window_of_pooling<int>().others == 1);
   static_assert(!window_of_pooling<KernelSize<>>().sound && !window_of_pooling<KernelSize<1, 2, 3>>().sound);
 }

@@ -24,7 +24,8 @@ template <class Windows, class Visit> void each_window(const Leaf& leaf, std::in
 }
 
 /// The place of the largest pixel of a window, of a NaN if it has one: the last NaN, else the first of those that are equal.
-inline std::int64_t place_of_largest(const float* image, std::int64_t width, graph_room::Window::Range rows, graph_room::Window::Range columns) {
+inline std::int64_t place_of_largest(const float* image, std::int64_t width, graph_room::SlidingWindow::Range rows,
+                                     graph_room::SlidingWindow::Range columns) {
   std::int64_t place = rows.begin * width + columns.begin;
   for (std::int64_t y = rows.begin; y < rows.end; ++y)
     for (std::int64_t x = columns.begin; x < columns.end; ++x)
@@ -32,13 +33,13 @@ inline std::int64_t place_of_largest(const float* image, std::int64_t width, gra
   return place;
 }
 
-inline void max_pool_forward(const ForwardCall& call, const graph_room::Window& window) {
+inline void max_pool_forward(const ForwardCall& call, const graph_room::SlidingWindow& window) {
   const std::int64_t width = call.leaf->in.shape.sizes[2];
   each_window(*call.leaf, call.rows, window, [&](std::int64_t image, std::int64_t output, auto rows, auto columns) {
     call.output[output] = call.input[image + place_of_largest(call.input + image, width, rows, columns)];
   });
 }
-inline void max_pool_backward(const BackwardCall& call, const graph_room::Window& window) {
+inline void max_pool_backward(const BackwardCall& call, const graph_room::SlidingWindow& window) {
   const std::int64_t width = call.leaf->in.shape.sizes[2];
   EigenCompute::zero(call.input_gradient, call.rows * call.leaf->in.elements());
   each_window(*call.leaf, call.rows, window, [&](std::int64_t image, std::int64_t output, auto rows, auto columns) {

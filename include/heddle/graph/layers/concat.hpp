@@ -42,8 +42,9 @@ template <int D> struct ConcatAlong {
     leaf.operands = 2;
     leaf.saves = Saves::nothing;
     if (!has(first.shape)) {
-      leaf.fault = Diagnosis{Code{'G', 1}, leaf.spelled.view()} << " joins along dimension " << D << ", but the branches give " << first.shape
-                                                                << ". Fix: name a dimension that is there, counted from 0 without the batch.";
+      leaf.fault = Diagnosis{Code{'G', 1}, leaf.spelled.view()}
+                   << " joins along dimension " << D << ", but the branches give " << first.shape
+                   << ". Fix: name a dimension that is there, counted from 0 without the batch, or write Concat for the last.";
       return leaf;
     }
     const int along = dimension(first.shape);

@@ -46,7 +46,7 @@ constexpr void give_places(Leaf& leaf, std::int64_t height, std::int64_t width, 
 template <class... OptionsSuchAsKernelSize2> struct MaxPool2d {
   using KernelLayer = MaxPool2d;
   static constexpr WindowFacts facts = window_of_pooling<OptionsSuchAsKernelSize2...>();
-  static constexpr Window windows = facts.window;
+  static constexpr SlidingWindow windows = facts.window;
   static constexpr Leaf describe(Spec in) { return describe_pooling("MaxPool2d", facts, Saves::input, in); }
 };
 
@@ -59,7 +59,7 @@ template <class... OptionsSuchAsKernelSize2> struct MaxPool2d {
 template <class... OptionsSuchAsKernelSize2> struct AvgPool2d {
   using KernelLayer = AvgPool2d;
   static constexpr WindowFacts facts = window_of_pooling<OptionsSuchAsKernelSize2...>();
-  static constexpr Window windows = facts.window;
+  static constexpr SlidingWindow windows = facts.window;
   static constexpr Leaf describe(Spec in) { return describe_pooling("AvgPool2d", facts, Saves::nothing, in); }
 };
 

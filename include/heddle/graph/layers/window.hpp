@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: graph. Windows that step over the height and the width of images: KernelSize, Stride and Padding with PyTorch's meaning.
 // Sees: core, graph.  Does not see: policies, devices, memory.
-// In: the options of a layer and the Spec of its input.  Out: Window, or a Diagnosis.
+// In: the options of a layer and the Spec of its input.  Out: SlidingWindow, or a Diagnosis.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace heddle::graph_room {
 ///
 /// 3 x 3 pixels at every second place of an image of 7 x 7 with 1 of padding are at 4 x 4 places, the first of which has 2 x 2 pixels of the image.
 /// Tested  graph/layers/window_test
-struct Window {
+struct SlidingWindow {
   std::int64_t size[2] = {1, 1};
   std::int64_t stride[2] = {1, 1};
   std::int64_t padding[2] = {0, 0};  ///< before the first and behind the last pixel
@@ -40,7 +40,7 @@ struct Window {
   }
   /// What a pixel counts in the mean of a window, whatever part of it lies beside the image.
   [[nodiscard]] constexpr float share(const Range&, const Range&) const { return 1.0F / static_cast<float>(pixels()); }
-  friend constexpr bool operator==(const Window&, const Window&) = default;
+  friend constexpr bool operator==(const SlidingWindow&, const SlidingWindow&) = default;
 };
 
 /// Windows that divide an image into so many places, whatever its size: place i of n has pixels floor(i P / n) .. ceil((i + 1) P / n) - 1 of P. Of 5
@@ -50,7 +50,7 @@ struct Window {
 struct AdaptiveWindows {
   std::int64_t count[2] = {1, 1};
 
-  using Range = Window::Range;
+  using Range = SlidingWindow::Range;
   [[nodiscard]] constexpr Range range(int dimension, std::int64_t place, std::int64_t pixels) const {
     const std::int64_t n = count[dimension];
     return {place * pixels / n, ((place + 1) * pixels + n - 1) / n};
@@ -89,7 +89,7 @@ template <auto... Pixels> struct Padding : OfWindow<Pixels...> { static constexp
 /// What the options of a layer say of its window. KernelSize<3>, Stride<2> are a window of 3 x 3, of
 /// which 1, 1 and 0 options were named and 0 were others.
 struct WindowFacts {
-  Window window;
+  SlidingWindow window;
   int named[3] = {0, 0, 0};  ///< how often: KernelSize, Stride, Padding
   int others = 0;            ///< what is none of them
   bool sound = true;         ///< each has one or two whole numbers
@@ -151,7 +151,7 @@ constexpr void write_window(Text<64>& to, std::string_view kind, const WindowFac
 /// What is wrong with a window by itself, and with images of another shape than (channels, height, width).
 [[nodiscard]] constexpr Diagnosis refused_window(const Leaf& leaf, const WindowFacts& facts, const Spec& in) {
   constexpr std::int64_t most_pixels = std::int64_t{1} << 20;
-  const Window& w = facts.window;
+  const SlidingWindow& w = facts.window;
   const auto refuse = [&](int code) { return Diagnosis{Code{'G', code}, leaf.spelled.view()}; };
   if (facts.others > 0)
     return refuse(25) << " names what is no option of " << leaf.kind.view() << ". Fix: write KernelSize<3>, Stride<2>, Padding<1>.";
