@@ -15,8 +15,8 @@ namespace heddle::graph_room {
 /// Of two sizes the first is marked as a sequence of positions; images have channels first, and no sequence.
 ///
 /// Shape   (B, Sizes...) stays as it is
-/// Errors  G06 if a size is below 1, or there is none, G19 for a fifth dimension, G21 for more elements than can be counted; G01 if it is not the
-/// first layer Tested  graph/layers/input_test, fail/G06_input_of_negative_sizes, fail/G19_input_of_five_dimensions
+/// Errors  G06 if a size is below 1 or there is none, G19 for a fifth dimension, G21 for more elements than can be counted; G01 if it is not first
+/// Tested  graph/layers/input_test, fail/G06_input_of_negative_sizes, fail/G06_input_of_no_size, fail/G19_input_of_five_dimensions
 template <int... Sizes> struct Input {
   static constexpr bool is_input = true;
   static constexpr Spec takes() {
