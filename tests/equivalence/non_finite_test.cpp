@@ -123,6 +123,18 @@ TEST_CASE("a target that is no number is found in the loss or its targets") {
   says(sentence, "it begins in the loss, its targets or a backward");
 }
 
+TEST_CASE("losses that are finite grain by grain, but not together, are refused before anything is stepped") {
+  const auto check = []<class Spread>(const Spread*) {
+    auto rows = rows_of<Spread>(32);
+    for (std::size_t row = 0; row < 32; ++row) rows.targets[10 * row] = 1.5e19F;  // 4 rows make 9e37, 16 rows 3.6e38
+    Trainer<Spread, CpuThreads> trainer{{}, Seed{5}};
+    says(refused_step<Spread>(trainer, rows.batch(0, 32)), "the loss of step 1 is infinite in all rows of a rank together; all outputs");
+    CHECK_THROWS_AS((void)trainer.evaluate(rows.batch(0, 32)), NonFinite);
+  };
+  check(static_cast<const Plan<Mlp, MeanSquaredError, SGD, Batch<32>, Grain<4>, DataParallel<2>>*>(nullptr));
+  check(static_cast<const Plan<Mlp, MeanSquaredError, SGD, Batch<32>, Grain<4>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>*>(nullptr));
+}
+
 TEST_CASE("an evaluation of a bad row says so and changes nothing") {
   auto rows = rows_of<Piped>(32);
   Trainer<Piped, CpuThreads> trainer{settings<Adam>(), Seed{5}};

@@ -131,5 +131,11 @@ TEST_CASE("weights of other classes, below 0, no numbers or all 0 are refused wi
   CHECK(said({1, 2}) == "[heddle.O01] 2 class weights were given, but the model gives 3 classes. Fix: give one for each.");
   CHECK(said({1, -2, 1}) == "[heddle.O01] class 1 has weight -2, which must be 0 or more. Fix: leave a class out with the weight 0.");
   CHECK(said({1, std::numeric_limits<float>::quiet_NaN(), 1}).find("[heddle.O01] class 1 has weight nan") == 0);
+  CHECK(said({0, 1e-30F, 1e30F}) == "");
+  CHECK(said({1, 1, 9.3e-32F}).find("[heddle.O01] class 2 has weight 9.") == 0);
+  CHECK(said({1, 1, 9.3e-32F}).find("e-32, which is not between 1e-30 and 1e30. Fix: only their ratios count; multiply all weights by one number.") !=
+        std::string::npos);
+  CHECK(said({2e30F, 1, 1}).find("[heddle.O01] class 0 has weight ") == 0);
+  CHECK(said({2e30F, 1, 1}).find(", which is not between 1e-30 and 1e30") != std::string::npos);
   CHECK(said({0, 0, 0}) == "[heddle.O01] all class weights are 0, so no target would have a loss. Fix: give one class a weight above 0.");
 }

@@ -248,9 +248,7 @@ class BodyRunner {
       operands_.begin();
       const LossCall call = loss_call(entry, g, p_->graph->split.ranks);
       const float sum = kernels_.loss(call);
-      if (!is_finite(sum))
-        throw NonFinite(in_->step, written({"the loss of step ", in_->step, " is ", (is_nan(sum) ? "NaN" : "infinite"), " in rows ", first(g), " to ",
-                                            first(g) + rows(g) - 1}));
+      if (!is_finite(sum)) refuse_loss(*in_, sum, written({"rows ", first(g), " to ", first(g) + rows(g) - 1}));
       *t_.losses(grain_number(g)) = sum;
       if (p_->scales_loss && call.gradient != nullptr) arithmetic().multiply(call.gradient, call.rows * call.features, in_->loss_scale);
       operands_.put_back();
@@ -273,6 +271,7 @@ class BodyRunner {
         levels[l] = arithmetic().plus(levels[l], levels[held]);
         held = l;
       }
+    if (!is_finite(levels[held])) refuse_loss(*in_, levels[held], "all rows of a rank together");
     *t_.losses(count) = levels[held];
   }
   /// Of one row of the output: each has a class number of its own.

@@ -129,7 +129,14 @@ inline void count_targets(StepInput& in, std::int64_t targets_of_a_row, std::spa
   if (in.program->training && !(in.rows_of_loss(targets_of_a_row) > 0)) refuse_no_targets(std::min(in.rows, in.source_rows));
 }
 
-/// O01: weights of other classes, below 0 or no numbers, or all 0.
+/// R02: the sum of losses `of` some rows.
+///
+/// Tested  run/body_runner_test, equivalence/non_finite_test
+[[noreturn]] HEDDLE_COLD inline void refuse_loss(const StepInput& in, const float& sum, const std::string& of) {
+  throw NonFinite(in.step, written({"the loss of step ", in.step, " is ", (is_nan(sum) ? "NaN" : "infinite"), " in ", of}));
+}
+
+/// O01: weights of other classes, below 0 or no numbers, all 0, or so small or large that a sum of losses would be.
 inline void refuse_class_weights(std::span<const float> weights, std::int64_t classes) {
   if (std::ssize(weights) != classes)
     throw Error(Code{'O', 1},
@@ -139,6 +146,10 @@ inline void refuse_class_weights(std::span<const float> weights, std::int64_t cl
     if (!is_finite(weights[i]) || weights[i] < 0)
       throw Error(Code{'O', 1}, written({"class ", static_cast<std::int64_t>(i), " has weight ", short_number(static_cast<double>(weights[i])),
                                          ", which must be 0 or more. Fix: leave a class out with the weight 0."}));
+    if (weights[i] > 0 && !(weights[i] >= 1e-30F && weights[i] <= 1e30F))
+      throw Error(Code{'O', 1},
+                  written({"class ", static_cast<std::int64_t>(i), " has weight ", short_number(static_cast<double>(weights[i])),
+                           ", which is not between 1e-30 and 1e30. Fix: only their ratios count; multiply all weights by one number."}));
     sum += static_cast<double>(weights[i]);
   }
   if (sum == 0) throw Error(Code{'O', 1}, "all class weights are 0, so no target would have a loss. Fix: give one class a weight above 0.");
