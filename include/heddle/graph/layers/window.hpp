@@ -4,7 +4,6 @@
 // In: the options of a layer and the Spec of its input.  Out: SlidingWindow, or a Diagnosis.
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <string_view>
@@ -36,7 +35,8 @@ struct SlidingWindow {
   };
   [[nodiscard]] constexpr Range range(int dimension, std::int64_t place, std::int64_t pixels) const {
     const std::int64_t first = place * stride[dimension] - padding[dimension];
-    return {std::max<std::int64_t>(first, 0), std::min(first + size[dimension], pixels)};
+    const std::int64_t behind = first + size[dimension];
+    return {first > 0 ? first : 0, behind < pixels ? behind : pixels};
   }
   /// What a pixel counts in the mean of a window, whatever part of it lies beside the image.
   [[nodiscard]] constexpr float share(const Range&, const Range&) const { return 1.0F / static_cast<float>(pixels()); }
@@ -110,7 +110,7 @@ struct WindowFacts {
 template <class... Options> [[nodiscard]] constexpr WindowFacts window_of_pooling() {
   WindowFacts facts;
   (facts.template take<Options>(), ...);
-  if (facts.named[1] == 0) std::ranges::copy(facts.window.size, facts.window.stride);
+  for (int d = 0; d < 2 && facts.named[1] == 0; ++d) facts.window.stride[d] = facts.window.size[d];
   return facts;
 }
 
