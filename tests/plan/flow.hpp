@@ -54,11 +54,4 @@ inline IndexRange body_of(const Program& p, int entry) {
   return {};
 }
 
-/// An entry that nothing runs.
-inline Entry no_entry() {
-  Entry entry;
-  entry.what = static_cast<BodyOp>(100);
-  return entry;
-}
-
 }  // namespace heddle::tests

@@ -74,6 +74,13 @@ template <class Model, class Policy, class... Options> using Trained = Plan<Mode
   return layout;
 }
 
+/// What stands in a Copy where an entry was deleted: its view has one entry fewer there.
+inline Entry no_entry() {
+  Entry entry;
+  entry.what = static_cast<BodyOp>(100);
+  return entry;
+}
+
 /// A Program whose lists and bodies can be changed.
 class Copy {
  public:
@@ -96,10 +103,25 @@ class Copy {
       flat_.insert(flat_.end(), list.begin(), list.end());
       ranges_.push_back({begin, static_cast<int>(flat_.size())});
     }
+    run_.clear();
+    std::vector<int> left{0};  // entries before each
+    for (const Entry& entry : entries) {
+      if (entry.what != no_entry().what) run_.push_back(entry);
+      left.push_back(static_cast<int>(run_.size()));
+    }
+    const auto bodies = [&](std::vector<IndexRange>& ranges, const IndexRange* of) {
+      ranges.clear();
+      for (int c = 0; c < program_.chunks; ++c)
+        ranges.push_back({left[static_cast<std::size_t>(of[c].begin)], left[static_cast<std::size_t>(of[c].end)]});
+      return ranges.data();
+    };
     Program p = program_;
     p.instructions = flat_.data();
     p.lists = ranges_.data();
-    p.entries = entries.data();
+    p.entries = run_.data();
+    p.forward_bodies = bodies(forward_, program_.forward_bodies);
+    p.backward_bodies = bodies(backward_, program_.backward_bodies);
+    p.weight_bodies = bodies(weight_, program_.weight_bodies);
     p.buckets = buckets.data();
     return p;
   }
@@ -111,7 +133,8 @@ class Copy {
  private:
   Program program_;
   std::vector<Instruction> flat_;
-  std::vector<IndexRange> ranges_;
+  std::vector<Entry> run_;
+  std::vector<IndexRange> ranges_, forward_, backward_, weight_;
 };
 
 }  // namespace heddle::tests
