@@ -379,7 +379,7 @@ template <class ThePlan> void whatever_one_does_is_said() {
   using Odd = Trainer<ThePlan, CpuMpi>;
   const auto say = [](Code code, const std::string& words, auto other) { one_does_something_else<ThePlan>(code, words, other); };
   say({'O', 2}, " with learning_rate 0.00999999978, rank 1 with 0.5.", [](Odd& trainer, const auto&) { trainer.optimizer().learning_rate = 0.5; });
-  say({'O', 2}, "with other options of the optimizer, of the clip or of the loss scale",
+  say({'O', 2}, "with other options of the optimizer, of the loss, of the clip or of the loss scale",
       [](Odd& trainer, const auto&) { trainer.optimizer().beta1 = 0.5; });
   say({'R', 19}, " makes step 2 and reports its loss, rank 1 does not report it.",
       [](Odd& trainer, const auto&) { trainer.on_step([](const StepResult&) {}, Every{100}); });

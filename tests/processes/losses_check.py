@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Processes that are lost at random moments, in groups of three, four and eight: losses_check.py PROGRAM MPIRUN NUMBER_FLAG [--seed N] [--seconds N]
 
-Of every world one process is stopped, killed, ends by _exit or exit, or throws. Every other process of its world must say its rank, and end. Rounds
+Of every world one process is stopped, killed, ends by _exit or exit, or throws. Every other process of its world must say its rank, and end; so must the
+lost one itself if it throws or calls exit. Rounds
 are started until the time is over, 40 seconds unless said otherwise; the same seed gives the same losses.
 """
 import argparse
@@ -63,7 +64,7 @@ class Round:
             self.finish()
             sys.exit("losses_check.py: not all processes have started\n" + "\n".join(self.lines))
         begin = time.time()
-        survivors = {key for key in self.pids if key[1] != self.victims[key[0]]}
+        survivors = {key for key in self.pids if key[1] != self.victims[key[0]] or self.worlds[key[0]][1] in TOLD}
         while len(self.ended) < len(survivors) and time.time() - begin < PATIENCE:
             time.sleep(0.02)
             for key in survivors - set(self.ended):
@@ -89,10 +90,10 @@ class Round:
             for rank in range(self.sizes[world]):
                 words = self.said.get((world, rank), (0, 0, ""))[2]
                 where = f"{plan} {how}, rank {victim} is lost: rank {rank}"
-                if rank == victim:
-                    continue
                 if (world, rank) in hung:
                     yield f"{where} hangs; it said '{words}'"
+                if rank == victim:
+                    continue
                 if f"[heddle.R01] rank {victim} was lost at " not in words:
                     yield f"{where} said '{words}'"
 

@@ -100,6 +100,7 @@ TEST_CASE("a rank whose batch leaves other targets out makes another call") {
   const CallPledge all = pledge_of(in);
   in.left_out = 1;
   CHECK_FALSE(pledge_of(in) == all);
+  CHECK(pledge_of(in).options == all.options);
 }
 
 TEST_CASE("weights of classes are added in the rows that take part, and only of targets that count") {
@@ -113,7 +114,16 @@ TEST_CASE("weights of classes are added in the rows that take part, and only of 
   CHECK(in.left_out == 1);
   CHECK(in.sum_of_weights == 6.5);
   CHECK(in.rows_of_loss(2) == 3.25);
-  CHECK_FALSE(pledge_of(in) == pledge_of(StepInput{.program = in.program, .source_rows = 3, .rows = 3}));
+  const CallPledge before = pledge_of(in);
+  const std::int32_t wrong[] = {1, -100, 0, 7, 7, 1};  // an option is no other for a wrong label
+  in.targets = wrong;
+  count_targets(in, 2, weights, &CrossEntropyWith<Ignored<-100>>::counts);
+  CHECK(pledge_of(in).options == before.options);
+  CHECK(pledge_of(in).targets != before.targets);
+  in.targets = targets;
+  const float others[] = {2, 0.5F};
+  count_targets(in, 2, others, &CrossEntropyWith<Ignored<-100>>::counts);
+  CHECK(pledge_of(in).options != before.options);
   const float none[] = {0, 0};
   CHECK_THROWS_AS(count_targets(in, 2, none, nullptr), Error);
 }

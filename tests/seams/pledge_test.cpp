@@ -119,7 +119,7 @@ TEST_CASE("calls that differ are one sentence, the cause before what follows fro
   CallPledge other = common;
   other.options = 2;
   CHECK(differ(common, other) ==
-        "[heddle.O02] rank 0 makes step 4 with other options of the optimizer, of the clip or of the loss scale than rank 3. "
+        "[heddle.O02] rank 0 makes step 4 with other options of the optimizer, of the loss, of the clip or of the loss scale than rank 3. "
         "Fix: set the same options in every process.");
   other.learning_rate = 0.25F;
   CHECK(differ(common, other) ==
@@ -129,6 +129,10 @@ TEST_CASE("calls that differ are one sentence, the cause before what follows fro
         "[heddle.R19] rank 0 makes step 4 and reports its loss, rank 3 does not report it. Fix: give on_step the same Every "
         "in every process, and let first_process() decide who prints.");
   CHECK(differ(other, common).find("rank 0 makes step 4 without its loss, rank 3 reports it. Fix: ") != std::string::npos);
+  other.targets = 1;
+  CHECK(differ(common, other) ==
+        "[heddle.T10] rank 0 makes step 4 with other targets than rank 3: another number of them counts, or their classes weigh otherwise. "
+        "Fix: give every process the whole batch.");
   other.order = 3;
   CHECK(differ(common, other) ==
         "[heddle.T10] rank 0 makes step 4 with other rows, or the same rows in another order, than rank 3. Fix: shuffle with the "

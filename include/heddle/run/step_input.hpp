@@ -5,6 +5,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -41,8 +43,9 @@ struct StepInput {
   std::size_t constants_bytes = 0;  // of one group
   Seed seed{0};                     // of what layers draw
   std::int64_t left_out = 0;        // targets of all rows that count nothing
-  // Of a loss that weighs classes: the weights, and the sum of those of all targets that count.
+  // Of a loss that weighs classes: the weights, how many, and the sum of those of all targets that count.
   const float* class_weights = nullptr;
+  std::size_t classes = 0;
   double sum_of_weights = 0;
   const void* more_inputs[Graph::most_inputs - 1]{};  // of the types of the others
 
@@ -70,8 +73,9 @@ struct StepInput {
   pledge.rows = static_cast<std::int32_t>(in.source_rows);
   if (in.order != nullptr) pledge.order = hash_of_words({in.order, static_cast<std::size_t>(in.source_rows)});
   pledge.options = hash_of_number(static_cast<double>(in.loss_scale), hash_of_number(in.max_norm, in.options));
-  if (in.class_weights != nullptr) pledge.options = hash_of_number(in.sum_of_weights, pledge.options);
-  if (in.left_out > 0) pledge.options = hash_of_number(static_cast<double>(in.left_out), pledge.options);
+  for (std::size_t c = 0; c < in.classes; ++c)
+    pledge.options = hash_of_words(std::array{std::bit_cast<std::uint32_t>(in.class_weights[c])}, pledge.options);
+  pledge.targets = hash_of_number(in.sum_of_weights, static_cast<std::uint32_t>(in.left_out));
   pledge.learning_rate = in.learning_rate;
   return pledge;
 }
@@ -114,6 +118,7 @@ inline void refuse_other_rows(const Program& p, std::int64_t rows, std::int64_t 
 /// Tested  run/step_input_test
 inline void count_targets(StepInput& in, std::int64_t targets_of_a_row, std::span<const float> class_weights, TargetCount counts) {
   in.class_weights = class_weights.empty() ? nullptr : class_weights.data();
+  in.classes = class_weights.size();
   if ((counts == nullptr && in.class_weights == nullptr) || in.targets == nullptr) return;
   const auto* const targets = static_cast<const std::int32_t*>(in.targets);
   in.left_out = 0;

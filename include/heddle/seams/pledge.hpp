@@ -45,14 +45,15 @@ struct StartPledge {
 static_assert(sizeof(StartPledge) <= StartPledge::most_bytes && std::is_trivially_copyable_v<StartPledge>);
 
 /// What a rank says of the call that it is in, with every message: the same on all of them.
-/// A CallPledge has 24 bytes; step 7 of 64 rows has call 1, number 7 and rows 64.
+/// A CallPledge has 28 bytes; step 7 of 64 rows has call 1, number 7 and rows 64.
 ///
 /// Tested  seams/pledge_test
 struct CallPledge {
   enum Call : std::uint16_t { none, step, evaluation, prediction };
-  std::uint32_t options = 0;  ///< hash of the optimizer's constants, of max_norm and of the loss scale
+  std::uint32_t options = 0;  ///< hash of the optimizer's constants, of max_norm, of the loss scale and of the weights of classes
   float learning_rate = 0;
-  std::uint32_t order = 0;  ///< hash of the order of the rows
+  std::uint32_t order = 0;    ///< hash of the order of the rows
+  std::uint32_t targets = 0;  ///< hash of how many count nothing, and of the sum of their weights
   std::int32_t rows = 0;
   std::int32_t number = 0;  ///< of the step
   std::uint16_t call = none;
@@ -212,7 +213,7 @@ inline void check_start(const std::vector<StartPledge>& pledges) {
 
 /// What two ranks that meet in a message say, where it is not the same.
 ///
-/// Errors  T10 another call or other rows, R19 the loss is reported by one of them, O02 other options
+/// Errors  T10 another call, other rows or targets, R19 the loss is reported by one of them, O02 other options
 /// Tested  seams/pledge_test
 [[nodiscard]] inline Error calls_differ(int first_rank, const CallPledge& first, int second_rank, const CallPledge& second) {
   const std::string a = "rank " + std::to_string(first_rank) + ' ';
@@ -226,6 +227,9 @@ inline void check_start(const std::vector<StartPledge>& pledges) {
   if (first.order != second.order)
     return {Code{'T', 10}, call + " with other rows, or the same rows in another order, than " + b.substr(0, b.size() - 1) +
                                ". Fix: shuffle with the same seed and epoch in every process."};
+  if (first.targets != second.targets)
+    return {Code{'T', 10}, call + " with other targets than " + b.substr(0, b.size() - 1) +
+                               ": another number of them counts, or their classes weigh otherwise. Fix: give every process the whole batch."};
   if (first.reports != second.reports)
     return {Code{'R', 19}, call + (first.reports != 0 ? " and reports its loss, " : " without its loss, ") + b +
                                (second.reports != 0 ? "reports it" : "does not report it") +
@@ -233,8 +237,8 @@ inline void check_start(const std::vector<StartPledge>& pledges) {
   if (first.learning_rate != second.learning_rate)
     return {Code{'O', 2}, call + " with learning_rate " + short_number(static_cast<double>(first.learning_rate)) + ", " + b + "with " +
                               short_number(static_cast<double>(second.learning_rate)) + ". Fix: set the same options in every process."};
-  return {Code{'O', 2}, call + " with other options of the optimizer, of the clip or of the loss scale than " + b.substr(0, b.size() - 1) +
-                            ". Fix: set the same options in every process."};
+  return {Code{'O', 2}, call + " with other options of the optimizer, of the loss, of the clip or of the loss scale than " +
+                            b.substr(0, b.size() - 1) + ". Fix: set the same options in every process."};
 }
 
 }  // namespace heddle::seams_room

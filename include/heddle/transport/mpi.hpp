@@ -266,6 +266,7 @@ inline void Mpi::leave(bool gives_up, const std::string& why) {
     watch_.listen();
     if (gives_up || watch_.lost().any() || call_.call != CallPledge::none) give_up(rank(), why);
     if (gone_) {
+      MpiProcess::instance().finalize_within(watch_.deadline());
       // The rank that was lost first says so itself, or it is silent, and MPI_Finalize must not wait for it.
       watch_.linger(std::chrono::seconds{2}, [&] { return watch_.heard_of_the_first(); });
       if (!watch_.heard_of_the_first()) MpiProcess::instance().finalize_at_the_end(false);

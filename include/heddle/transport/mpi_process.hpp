@@ -6,7 +6,10 @@
 
 #include "heddle/transport/mpi_header.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -48,6 +51,10 @@ class MpiProcess {
   void finalize_at_the_end(bool finalize) { finalize_ = finalize; }
   [[nodiscard]] bool finalizes_at_the_end() const { return finalize_; }
 
+  /// This process has left a plan that the others were in, so one of them may never come to MPI_Finalize. They notice within this
+  /// deadline, and end a few seconds later; this one waits for so long.
+  void finalize_within(std::chrono::nanoseconds deadline) { patience_ = std::max<std::chrono::nanoseconds>(patience_, deadline + last_words); }
+
   /// MPI may still read or write this memory, because a rank was given up in the middle of a message: it stays until the process ends.
   void keep(std::shared_ptr<void> memory) { kept_.push_back(std::move(memory)); }
 
@@ -72,18 +79,33 @@ class MpiProcess {
     for (MpiResident* const resident : residents_)
       if (main_thread) resident->process_ends();
     if (!ours_) return;
-    if (finalize_ && main_thread)
-      MPI_Finalize();
-    else
+    if (!finalize_ || !main_thread) {
       std::this_thread::sleep_for(others_report);
+      return;
+    }
+    if (patience_.count() > 0) std::thread{end_after, patience_}.detach();
+    MPI_Finalize();
+  }
+
+  /// The process ends with status 1 if it is still there then.
+  static void end_after(std::chrono::nanoseconds patience) {
+    std::this_thread::sleep_for(patience);
+    std::fputs(
+        "[heddle.R01] this process has left a plan that others were in, and one of them did not come to MPI_Finalize within the deadline. Fix: "
+        "end all processes at the same place; this one ends without MPI_Finalize.\n",
+        stderr);
+    std::_Exit(1);
   }
 
   /// mpirun ends the other processes as soon as one ends without MPI_Finalize; those that wait for the same rank first say what they have found.
   static constexpr std::chrono::seconds others_report{2};
+  /// Processes that end with a sentence first find out whether all do.
+  static constexpr std::chrono::seconds last_words{6};
 
   MPI_Comm world_ = MPI_COMM_WORLD;
   bool ours_ = false;
   bool finalize_ = true;
+  std::chrono::nanoseconds patience_{0};  // none: for as long as it takes
   std::thread::id thread_ = std::this_thread::get_id();
   std::vector<MpiResident*> residents_;
   std::vector<std::shared_ptr<void>> kept_;

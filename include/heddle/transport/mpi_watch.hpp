@@ -34,6 +34,7 @@ class MpiWatch {
   [[nodiscard]] MpiCommunicator& comm() { return comm_; }
   [[nodiscard]] int rank() const { return comm_.rank(); }
   [[nodiscard]] int size() const { return comm_.size(); }
+  [[nodiscard]] std::chrono::nanoseconds deadline() const { return deadline_; }
   [[nodiscard]] const LostRanks& lost() const { return lost_; }
   /// Whether this rank was lost, by its own word or by that of others.
   [[nodiscard]] bool out() const { return lost_.contains(rank()); }
