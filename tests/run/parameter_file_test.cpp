@@ -3,19 +3,24 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/resource.h>
 #include <unistd.h>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "heddle/backend/cpu_threads.hpp"
 #include "heddle/run/runner.hpp"
+#include "sanitized.hpp"
 
 using namespace heddle;
 namespace fs = std::filesystem;
@@ -319,6 +324,39 @@ TEST_CASE("a file that cannot be written is refused, and the one before it stays
   fs::permissions(folder.path, fs::perms::owner_all);
   CHECK(bytes_of(path) == before);
 }
+
+#if !defined(HEDDLE_SANITIZED)  // which takes memory of its own
+TEST_CASE("where the system gives no memory for a tensor, save and load say so, the file before stays and the trainer goes on") {
+  struct Wide : Sequential<Linear<6, 1>, Linear<1, 1 << 22>, Linear<1 << 22, 4>> {};
+  using Much = Trainer<Plan<Wide, CrossEntropy, SGD, Batch<16>, Single>, CpuThreads>;
+  const Folder folder;
+  const fs::path path = folder.path / "wide.safetensors";
+  Much trainer{SGD::Options{}, Seed{1}};
+  Much other{SGD::Options{}, Seed{2}};
+  trainer.save(path);
+  const std::string before = bytes_of(path).substr(0, 1 << 12);
+  const std::uint64_t hash = trainer.parameter_hash();
+  rlimit usual{};
+  getrlimit(RLIMIT_AS, &usual);
+  std::uint64_t pages = 0;
+  std::ifstream{"/proc/self/statm"} >> pages;
+  const rlimit low{(pages + 256) * 4096, usual.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_AS, &low) == 0);
+  const std::optional<Error> saving = error_of([&] { trainer.save(path); });
+  const std::optional<Error> loading = error_of([&] { trainer.load(other); });
+  const std::optional<Error> reading = error_of([&] { trainer.load(path); });
+  setrlimit(RLIMIT_AS, &usual);
+  for (const auto& [error, code] : {std::pair{saving, Code{'D', 14}}, std::pair{loading, Code{'R', 14}}, std::pair{reading, Code{'D', 14}}}) {
+    REQUIRE(error.has_value());
+    CAPTURE(error->what());
+    CHECK(error->code() == code);
+  }
+  CHECK(bytes_of(path).substr(0, 1 << 12) == before);
+  CHECK(trainer.parameter_hash() == hash);
+  trainer.load(other);
+  CHECK(trainer.parameter_hash() == other.parameter_hash());
+}
+#endif
 
 TEST_CASE("a callback may save what it sees, and loads nothing") {
   const Folder folder;

@@ -63,11 +63,17 @@ template <class Session> [[nodiscard]] bool live_apart(const Session& session, i
 }
 
 /// Does something in every process. If it throws in one of them, all throw that of the first rank, with its name where ranks are processes; in one
-/// process alone it is thrown as it is.
+/// process alone it is thrown as it is, but for memory, which is R14 here as well.
 ///
 /// Tested  run/agreement_test, backend/cpu_mpi_test
 template <class Session, class Action> void in_every_process(Session& session, int ranks, Action action) {
-  if (!live_apart(session, ranks)) return action();
+  if (!live_apart(session, ranks)) {
+    try {
+      return action();
+    } catch (const std::bad_alloc&) {
+      throw as_error(std::current_exception());
+    }
+  }
   std::optional<Error> problem;
   try {
     action();

@@ -37,16 +37,18 @@ template <class Session, class Late = void> void save_parameters(LocalRanks<Sess
   for (const std::string& name : tensors.names()) told.push_back({name, sizes_of(tensors.shape(tensors.find(name)))});
   std::sort(told.begin(), told.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   const bool writes = ranks.first_process();
+  constexpr const char* save_elsewhere = "save where it is free";
   std::optional<Writer> file;
   std::optional<Error> problem;
   const auto in_first_process = [&](auto action) {
-    if (writes && !problem) problem = error_of([&] { within_memory(path, action, "save where it is free"); });
+    if (writes && !problem) problem = error_of([&] { within_memory(path, action, save_elsewhere); });
   };
   const auto tell = [&] { throw_everywhere(ranks.session(), ranks.writing_rank(), problem); };
   in_first_process([&] { file.emplace(path, told); });
   tell();  // before any tensor is gathered in vain
   for (const auto& tensor : told) {
-    const std::vector<float> values = tensors.parameter(tensors.find(tensor.name), 0);
+    const std::vector<float> values = within_memory(
+        path, [&] { return tensors.parameter(tensors.find(tensor.name), 0); }, save_elsewhere);
     in_first_process([&] { file->append(values); });
   }
   in_first_process([&] { file->commit(); });

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/core/written.hpp"
 #include "heddle/transport/lost_ranks.hpp"
 #include "heddle/transport/mpi_calls.hpp"
 #include "heddle/transport/mpi_control.hpp"
@@ -184,8 +185,8 @@ class MpiWatch {
     for (int other = size() - 1; other >= 0; --other)
       if (other != rank() && operation.needs(other)) lost = other;
     each_missing([&](int missing) { lost = missing; });
-    lost_.add_if_first(lost, "it waits as well, at " + std::string{told_[at(lost)].why} +
-                                 ", and so does every rank that it waits for. Fix: make the same calls in the same order in every process.");
+    lost_.add_if_first(lost, written({"it waits at ", told_[at(lost)].why, ", rank ", rank(), " at ", operation.describe().view(),
+                                      ", and so does every rank that they wait for. Fix: make the same calls in the same order in every process."}));
     return true;
   }
 
