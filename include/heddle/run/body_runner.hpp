@@ -54,7 +54,7 @@ class BodyRunner {
       case BodyOp::store_output: return store(entry);
       case BodyOp::add: return add(entry);
       case BodyOp::copy: return kernels_.copy(whole(entry.d, entry), whole(entry.a, entry), t_.stride(entry.features, entry.type) * t_.grains());
-      default: return;  // what moves
+      default: return;  // what moves: the executor names every operation
     }
   }
 

@@ -90,7 +90,7 @@ template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class 
   static constexpr bool between_processes = requires(Endpoint & e) { e.begin_call(CallPledge{}); };
 
   // ---- lines
-  /// False if others keep it.
+  /// False if others keep it. Every operation is named here, so the compiler warns of one that nothing runs.
   bool execute(const Instruction& line) {
     switch (line.op) {
       case ListOp::send_start: {
@@ -213,7 +213,7 @@ template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class 
   }
 
   // ---- entries
-  /// False if others keep it.
+  /// False if others keep it. Every operation is named here, so the compiler warns of one that nothing runs.
   bool execute(const Entry& entry) {
     const auto nothing = [] {};
     switch (entry.what) {
@@ -232,7 +232,21 @@ template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class 
         device_.gather(entry);
         break;
       case BodyOp::scatter_value: return move_now(entry, [&] { device_.scatter(entry); });
-      default:
+      case BodyOp::load_input:
+      case BodyOp::load_targets:
+      case BodyOp::leaf_forward:
+      case BodyOp::leaf_backward:
+      case BodyOp::leaf_backward_input:
+      case BodyOp::leaf_backward_weight:
+      case BodyOp::add:
+      case BodyOp::copy:
+      case BodyOp::loss_terms:
+      case BodyOp::loss:
+      case BodyOp::store_output:
+      case BodyOp::slice_value:
+      case BodyOp::zero_gaps:
+      case BodyOp::add_slice:
+      case BodyOp::sum_grains:
         if (!entry.fused || !runs_with_next(entry)) device_.compute(entry);
     }
     return true;

@@ -100,10 +100,19 @@ struct DataFlow : PhaseFlow {
       case BodyOp::store_output: return store(entry);
       case BodyOp::sum_grains:
       case BodyOp::reduce_phase: return sum(entry);
-      default:  // else GradientFlow follows them
-        if (moves_parameters(entry.what) && (kind == BodyKind::forward || kind == BodyKind::input))
-          refuse(entry.node) << " has gradients reduced in" << here().view() << fix;
-        return;
+      case BodyOp::reduce_start:
+      case BodyOp::reduce_wait:
+      case BodyOp::reduce_parameter:
+      case BodyOp::zero_gaps:
+      case BodyOp::add_slice:
+        if (kind == BodyKind::forward || kind == BodyKind::input) refuse(entry.node) << " has gradients reduced in" << here().view() << fix;
+        return;  // else GradientFlow follows them
+      case BodyOp::leaf_forward:
+      case BodyOp::leaf_backward:
+      case BodyOp::leaf_backward_input:
+      case BodyOp::leaf_backward_weight:
+      case BodyOp::gather_start:
+      case BodyOp::gather_wait: return;  // followed before
     }
   }
   constexpr void forward(const Entry& entry) {

@@ -26,8 +26,27 @@ namespace heddle::plan_room {
     case BodyOp::leaf_backward: return input + leaf.weight_flops;
     case BodyOp::leaf_backward_input: return input;
     case BodyOp::leaf_backward_weight: return leaf.weight_flops;
-    default: return 0;
+    case BodyOp::load_input:
+    case BodyOp::load_targets:
+    case BodyOp::copy:
+    case BodyOp::loss:
+    case BodyOp::store_output:
+    case BodyOp::reduce_start:
+    case BodyOp::reduce_wait:
+    case BodyOp::gather_start:
+    case BodyOp::gather_wait:
+    case BodyOp::reduce_value:
+    case BodyOp::gather_value:
+    case BodyOp::scatter_value:
+    case BodyOp::slice_value:
+    case BodyOp::reduce_parameter:
+    case BodyOp::loss_terms:
+    case BodyOp::zero_gaps:
+    case BodyOp::add_slice:
+    case BodyOp::sum_grains:
+    case BodyOp::reduce_phase: return 0;
   }
+  return 0;
 }
 
 [[nodiscard]] constexpr std::int64_t flops_of(const Program& p, const IndexRange& body) {
