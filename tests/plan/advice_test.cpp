@@ -193,6 +193,15 @@ TEST_CASE("A09: chunks in turn that make the idle share hardly less, for more me
   CHECK(remark<EvenPlan<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<16>>>>(9).empty());
 }
 
+template <int A, int B, int C> static void judge_in_turns() {
+  struct Net : Sequential<Linear<20, A>, ReLU, Linear<A, B>, ReLU, Linear<B, C>, ReLU, Linear<C, 10>> {};
+  using Turned = Plan<Net, CrossEntropy, Adam, Batch<128>, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>>;
+  using Staged = Plan<Net, CrossEntropy, Adam, Batch<128>, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>;
+  CHECK(bubble_percent(training_of<Turned>()) > bubble_percent(training_of<Staged>()));
+  CHECK(idle_of_balanced_stages(training_of<Turned>()) == bubble_percent(training_of<Staged>()));
+  CHECK_FALSE(remark<Turned>(9).empty());
+}
+
 TEST_CASE("A09: chunks of unequal work leave stages idle for longer than OneFOneB would") {
   struct Uneven : Sequential<Linear<20, 500>, ReLU, Linear<500, 500>, ReLU, Linear<500, 500>, ReLU, Linear<500, 10>> {};
   using Turned = Plan<Uneven, CrossEntropy, Adam, Batch<128>, Pipeline<Balanced<2>, Interleaved<2>, Microbatches<4>>>;
@@ -204,6 +213,12 @@ TEST_CASE("A09: chunks of unequal work leave stages idle for longer than OneFOne
   CHECK(bubble_percent(training_of<Turned>()) == 24);
   CHECK(bubble_percent(training_of<Staged>()) == 20);  // the estimate of the remark is what that plan does
   CHECK(remark<Staged>(9).empty());
+}
+
+TEST_CASE("A09: what balanced stages would be idle is what such a plan is, also where the first of them is the slowest and hides the second") {
+  judge_in_turns<500, 500, 200>();
+  judge_in_turns<500, 300, 300>();
+  judge_in_turns<800, 400, 300>();
 }
 
 TEST_CASE("A10: a layer that every rank of axis tensor runs whole, since the ranks do not divide its heads or features") {

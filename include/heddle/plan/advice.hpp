@@ -134,16 +134,6 @@ struct Adviser {
     const std::int64_t rows = rounded_up(p.batch.batch, rows_of_all_ranks(p.batch) * orderly);
     report.add(d << joint << "Microbatches<" << orderly << "> and a batch of " << rows << " rows.");
   }
-  /// What stages are idle under OneFOneB if Balanced cuts them: a step is that of the slowest for all micro-batches, and the others' for one. -1 if
-  /// the model cannot be cut so.
-  [[nodiscard]] constexpr int idle_in_stages() const {
-    const std::int64_t most = slowest_of_balanced_cut(p, false);
-    if (most < 0) return -1;
-    const std::int64_t m = p.batch.total_micro_batches();
-    std::int64_t sum = 0;
-    for (int r = 0; r < p.roles; ++r) sum += flops(r);
-    return idle_percent(m * sum, m * most + (sum > most ? sum - most : 0), p.roles);
-  }
   /// Chunks in turn divide the idle time, not the share: (S-1)/(V M + S-1) of a step instead of (S-1)/(M + S-1), for more messages and more values.
   /// Chunks of unequal work may even leave their devices idle for longer than whole stages would.
   constexpr void interleaving() {
@@ -154,7 +144,7 @@ struct Adviser {
     const std::int64_t otherwise = 100 * (s - 1) / (m + s - 1);
     const bool little = otherwise - idle < limits.interleaving_percent;
     const int idle_here = little ? 0 : bubble_percent(p);
-    const int idle_there = little ? 0 : idle_in_stages();
+    const int idle_there = little ? 0 : idle_of_balanced_stages(p);
     if (!little && (idle_there < 0 || idle_here < idle_there)) return;
     const std::int64_t passes = 2 * (s - 1) + p.chunks - s + 1;
     Diagnosis d = Diagnosis{Code{'A', 9}, ""} << order.name.view() << '<' << p.chunks / p.roles << "> sends " << 2 * (p.chunks - 1) * m

@@ -3,7 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -254,6 +258,20 @@ TEST_CASE("stages wait 1 - mean / most, cut to a whole number, whatever the oper
   static_assert(idle_percent(2, 1, 2) == 0 && idle_percent(3, 2, 2) == 25 && idle_percent(5, 3, 2) == 16 && idle_percent(0, 0, 2) == 0);
   constexpr std::int64_t most = std::int64_t{1} << 55;  // a hundred times the sum of all stages is no number
   static_assert(idle_percent(64 * most, most, 64) == 0 && idle_percent(48 * most, most, 64) == 25);
+}
+
+TEST_CASE("a step of unequal stages under OneFOneB is that of the slowest, and of the others for one micro-batch if these come before it") {
+  const auto step = [](std::initializer_list<std::int64_t> forward, std::initializer_list<std::int64_t> backward, std::int64_t micro_batches) {
+    const Numbers f(std::ssize(forward)), b(std::ssize(backward));
+    std::copy(forward.begin(), forward.end(), f.data);
+    std::copy(backward.begin(), backward.end(), b.data);
+    return one_f_one_b_step(f, b, static_cast<int>(forward.size()), micro_batches);
+  };
+  CHECK(step({3, 1}, {6, 2}, 4) == 36);          // the second works while the first makes its next forward
+  CHECK(step({1, 3}, {2, 6}, 4) == 1 + 36 + 2);  // the first waits for the second
+  CHECK(step({1, 1, 1}, {2, 2, 2}, 4) == 3 * (4 + 3 - 1));
+  CHECK(step({1, 1, 1}, {2, 2, 2}, 1) == 9);
+  CHECK(step({5}, {7}, 3) == 36);
 }
 
 TEST_CASE("the two backwards of a leaf of two operands share its operations") {

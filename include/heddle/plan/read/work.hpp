@@ -115,6 +115,69 @@ namespace heddle::plan_room {
   return slowest_of_cut(p, layout.first_node, layout.device_of_chunk, chunks);
 }
 
+/// Room for a number that is known when a walk begins.
+struct Numbers {
+  std::int64_t* data;
+  constexpr explicit Numbers(std::int64_t count) : data(new std::int64_t[static_cast<std::size_t>(count)]{}) {}
+  Numbers(const Numbers&) = delete;
+  Numbers& operator=(const Numbers&) = delete;
+  constexpr ~Numbers() { delete[] data; }
+  constexpr std::int64_t& operator[](std::int64_t i) const { return data[i]; }
+};
+
+/// When all stages are done under OneFOneB if messages take no time. Of 2 stages that take 3 + 6 and 1 + 2 operations for 4 micro-batches it is 36:
+/// the second never keeps the first waiting.
+///
+/// Tested  plan/read/work_test
+[[nodiscard]] constexpr std::int64_t one_f_one_b_step(const Numbers& forward, const Numbers& backward, int stages, std::int64_t micro_batches) {
+  const Numbers forwards(stages), backwards(stages), clock(stages);                 // how many are done, and when the last was
+  const Numbers arrived(stages * micro_batches), returned(stages * micro_batches);  // 1 + when the input, the gradient is there
+  std::int64_t end = 0;
+  for (std::int64_t i = 0; i < micro_batches; ++i) arrived[i] = 1;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (int s = 0; s < stages; ++s)
+      while (backwards[s] < micro_batches) {
+        const std::int64_t ahead = stages - s;  // forwards before their first backward
+        const bool goes_on = forwards[s] < micro_batches && forwards[s] - backwards[s] < ahead;
+        const std::int64_t number = goes_on ? forwards[s] : backwards[s];
+        const std::int64_t ready = goes_on ? arrived[s * micro_batches + number] : s + 1 == stages ? 1 : returned[s * micro_batches + number];
+        if (ready == 0) break;
+        clock[s] = (clock[s] > ready - 1 ? clock[s] : ready - 1) + (goes_on ? forward[s] : backward[s]);
+        ++(goes_on ? forwards : backwards)[s];
+        if (goes_on && s + 1 < stages) arrived[(s + 1) * micro_batches + number] = 1 + clock[s];
+        if (!goes_on && s > 0) returned[(s - 1) * micro_batches + number] = 1 + clock[s];
+        moved = true;
+      }
+  }
+  for (int s = 0; s < stages; ++s) end = clock[s] > end ? clock[s] : end;
+  return end;
+}
+
+/// What `roles` stages that Balanced cuts would be idle of a step under OneFOneB, in percent; -1 if the model cannot be cut so.
+///
+/// Tested  plan/advice_test
+[[nodiscard]] constexpr int idle_of_balanced_stages(const Program& p) {
+  constexpr int most_nodes = 4096;
+  Layout layout{*p.graph};
+  layout.trains = p.training;
+  cut_balanced<most_nodes>(*p.graph, layout, p.roles);
+  if (!layout.fault.ok()) return -1;
+  const int untrained = p.training ? p.graph->last_untrained() : p.graph->node_count;
+  const Numbers forward(p.roles), backward(p.roles);
+  std::int64_t busy = 0;
+  for (int r = 0; r < p.roles; ++r) {
+    for (int n = layout.first_node[r]; n < layout.first_node[r + 1]; ++n) {
+      const LeafFlops work = p.graph->work(n, untrained, layout.first_node[r]);
+      forward[r] += work.forward;
+      backward[r] += work.total() - work.forward;
+    }
+    busy += forward[r] + backward[r];
+  }
+  const std::int64_t m = p.batch.total_micro_batches();
+  return idle_percent(m * busy, one_f_one_b_step(forward, backward, p.roles, m), p.roles);
+}
+
 /// Walks all lists at once: a role computes one line after another, and a wait ends when both sides have started the transfer. So a role also waits
 /// for a receiver that is busy, as the executor does: a device that has started three sends waits for the first of them.
 class WorkWalk {
@@ -166,15 +229,6 @@ class WorkWalk {
   }
 
  private:
-  /// Room for a number that is known when the walk begins.
-  struct Numbers {
-    std::int64_t* data;
-    constexpr explicit Numbers(int count) : data(new std::int64_t[static_cast<std::size_t>(count)]{}) {}
-    Numbers(const Numbers&) = delete;
-    Numbers& operator=(const Numbers&) = delete;
-    constexpr ~Numbers() { delete[] data; }
-    constexpr std::int64_t& operator[](std::int64_t i) const { return data[i]; }
-  };
   [[nodiscard]] constexpr std::int64_t work_of(const Instruction& line) const {
     return flops_[3 * line.chunk + (line.op == ListOp::forward ? 0 : passes_gradients(line.op) ? 1 : 2)];
   }
