@@ -122,7 +122,7 @@ struct LossScaling {
 };
 
 /// Values between layers and their gradients are kept and sent as bfloat16, in half of the memory, and layers read their parameters rounded to it, as
-/// torch.autocast has them. Parameters, their gradients, optimizer states, statistics and all sums over ranks stay float32: what is stepped, saved
+/// under FSDP with param_dtype bfloat16. Parameters, their gradients, optimizer states, statistics and all sums over ranks stay float32: what is stepped, saved
 /// and hashed are the unrounded parameters. Kernels compute in float32 and what they give is rounded once. A plan has the bits of one device where it
 /// has them without Mixed, if that rounds too.
 ///
