@@ -15,6 +15,7 @@
 #include "heddle/graph/layers/batch_norm.hpp"
 #include "heddle/graph/layers/by_hand.hpp"
 #include "heddle/graph/layers/concat.hpp"
+#include "heddle/graph/layers/convolution.hpp"
 #include "heddle/graph/layers/dropout.hpp"
 #include "heddle/graph/layers/embedding.hpp"
 #include "heddle/graph/layers/flatten.hpp"

@@ -19,7 +19,8 @@ using Layers =
                LeakyReLU<1, 5>, Tanh, Sigmoid, Dropout<1, 10>, Dropout<2, 3>, Dropout<0>, Flatten, Unflatten<3, 4>, Rescaling<>, Rescaling<3, 7>,
                SwiGLU, Concat, ConcatAlong<0>, ConcatAlong<1>, SelfAttention<Heads<2>>, SelfAttention<Heads<4>, KeyValueHeads<2>, Causal>,
                MaxPool2d<KernelSize<2>>, MaxPool2d<KernelSize<3>, Stride<2>, Padding<1>>, AvgPool2d<KernelSize<3, 2>>,
-               AvgPool2d<KernelSize<3>, Stride<1, 2>, Padding<1>>, AdaptiveAvgPool2d<1>, AdaptiveAvgPool2d<4, 3>>;
+               AvgPool2d<KernelSize<3>, Stride<1, 2>, Padding<1>>, AdaptiveAvgPool2d<1>, AdaptiveAvgPool2d<4, 3>, Conv2d<2, 3, KernelSize<1>>,
+               Conv2d<2, 3, KernelSize<3>, Padding<1>>, Conv2d<4, 6, KernelSize<3, 2>, Stride<2>, Padding<1, 2>, Dilation<2, 1>, Groups<2>, NoBias>>;
 using Losses = std::tuple<CrossEntropy, CrossEntropyWith<Ignored<-100>>, CrossEntropyWith<Ignored<-100>, ClassWeights>, MeanSquaredError>;
 using Optimizers = std::tuple<SGD, MomentumSGD, Adam, AdamW>;
 

@@ -454,6 +454,60 @@ template <class... Options> struct Slow<AvgPool2d<Options...>> : SlowPooling<Avg
   }
 };
 
+/// Every product of every window, looked for pixel by pixel.
+template <std::int64_t In, std::int64_t Out, class... Options> struct Slow<Conv2d<In, Out, Options...>> {
+  using L = Conv2d<In, Out, Options...>;
+  static Leaf leaf(Sizes& sizes) {
+    constexpr std::int64_t groups = L::facts.groups;
+    const bool large = sizes.below(12) == 0;  // an image that takes several blocks
+    Leaf drawn = L::describe(Spec{large ? Shape(In, 61, 70) : Shape(In, 5 + sizes.below(9), 5 + sizes.below(9))});
+    const std::int64_t in = large ? 5 : 1 + sizes.below(6), out = large ? 3 : 1 + sizes.below(18);
+    drawn.in.shape.sizes[0] = groups * in;
+    drawn.out.shape.sizes[0] = groups * out;
+    drawn.parameters[0].shape.sizes[0] = drawn.parameters[1].shape.sizes[0] = groups * out;
+    drawn.parameters[0].shape.sizes[1] = in;
+    return drawn;
+  }
+  static Results run(const Tensors& t, Precision p) {
+    const Leaf& l = t.leaf;
+    const auto [groups, inputs] = std::array{L::facts.groups, l.in.shape.sizes[0] / L::facts.groups};
+    const auto [height, width, down, across] = std::array{l.in.shape.sizes[1], l.in.shape.sizes[2], l.out.shape.sizes[1], l.out.shape.sizes[2]};
+    const graph_room::SlidingWindow& w = L::windows;
+    std::vector<Sum> outputs, pixels(static_cast<std::size_t>(t.rows * l.in.elements())), weights, biases;
+    for (std::int64_t i = 0; i < l.parameters[0].shape.elements(); ++i) weights.push_back(t.gradient(0, i));
+    for (std::int64_t o = 0; o < l.out.shape.sizes[0] && L::has_bias; ++o) biases.push_back(t.gradient(1, o));
+    for (std::int64_t r = 0; r < t.rows; ++r)
+      for (std::int64_t o = 0; o < l.out.shape.sizes[0]; ++o)
+        for (std::int64_t at = 0; at < down * across; ++at) {
+          const double dy = t.dy((r * l.out.shape.sizes[0] + o) * down * across + at);
+          Sum sum;
+          if (L::has_bias) sum.add(t.parameter(1, o));
+          if (L::has_bias) biases[static_cast<std::size_t>(o)].add(dy);
+          for (std::int64_t c = 0; c < inputs; ++c)
+            for (std::int64_t a = 0; a < w.size[0]; ++a)
+              for (std::int64_t b = 0; b < w.size[1]; ++b) {
+                const std::int64_t y = at / across * w.stride[0] - w.padding[0] + a * w.dilation[0];
+                const std::int64_t x = at % across * w.stride[1] - w.padding[1] + b * w.dilation[1];
+                if (y < 0 || y >= height || x < 0 || x >= width) continue;
+                const std::int64_t channel = o / (l.out.shape.sizes[0] / groups) * inputs + c;
+                const std::int64_t pixel = ((r * groups * inputs + channel) * height + y) * width + x;
+                const std::int64_t weight = ((o * inputs + c) * w.size[0] + a) * w.size[1] + b;
+                sum.add(t.x(pixel) * t.parameter(0, weight));
+                pixels[static_cast<std::size_t>(pixel)].add(dy * t.parameter(0, weight));
+                weights[static_cast<std::size_t>(weight)].add(dy * t.x(pixel));
+              }
+          outputs.push_back(sum);
+        }
+    Results r;
+    for (const Sum& sum : outputs) r.output.push_back(sum.with(p));
+    for (const Sum& sum : pixels) r.input_gradient.push_back(sum.with(p));
+    r.gradients.resize(L::has_bias ? 2 : 1);
+    for (const Sum& sum : weights) r.gradients[0].push_back(sum.with(p));
+    for (const Sum& sum : biases) r.gradients[1].push_back(sum.with(p));
+    return r;
+  }
+};
+
 /// PyTorch's formula of the first pixel of a place and of the one behind its last.
 template <auto... Sizes> struct Slow<AdaptiveAvgPool2d<Sizes...>> : SlowPooling<AdaptiveAvgPool2d<Sizes...>> {
   static Results run(const Tensors& t, Precision p) {

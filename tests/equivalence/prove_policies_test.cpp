@@ -71,6 +71,11 @@ template <class... Parts> using OfImaged = Plan<Imaged, CrossEntropy, AdamW, Bat
 struct Pooled : Sequential<Linear<3, 60>, Unflatten<2, 5, 6>, MaxPool2d<KernelSize<3>, Stride<2>, Padding<1>>, SiLU, AdaptiveAvgPool2d<2>,
                            LeakyReLU<>, AvgPool2d<KernelSize<2>>, Flatten, Linear<2, 6>> {};
 template <class... Parts> using OfPooled = Plan<Pooled, CrossEntropy, AdamW, Batch<8, KeepLast>, Parts...>;
+/// Convolutions whose channels ranks split, first those of the output, then those of the input, and by groups.
+struct Convolved
+    : Sequential<Linear<3, 40>, Unflatten<2, 4, 5>, Conv2d<2, 4, KernelSize<3>, Padding<1>>, ReLU, Conv2d<4, 4, KernelSize<2>, Groups<2>>,
+                 MaxPool2d<KernelSize<2>, Stride<1>>, Conv2d<4, 6, KernelSize<2>, Dilation<1, 2>, NoBias>, Flatten, Linear<6, 6>> {};
+template <class... Parts> using OfConvolved = Plan<Convolved, CrossEntropy, AdamW, Batch<8, KeepLast>, Parts...>;
 /// Norms over a micro-batch of all ranks, beside one over a grain.
 struct JointBlock : Residual<BatchNorm2d<6, Synchronised, Momentum<1, 3>>, Tanh> {};
 template <class First>
@@ -241,6 +246,15 @@ TEST_CASE("windows of images, of whole and of split channels, do") {
       .plan<OfPooled<TensorParallel<2>>>()
       .data<OfPooled<Hybrid<TensorParallel<2>, DataParallel<2>>, Recompute<AvgPool2d<KernelSize<2>>>>>()
       .data<OfPooled<Staged<ZeroBubbleH1, Microbatches<2>>>>();
+}
+
+TEST_CASE("convolutions, whole, split by channels and by groups, and with the two parts of their backward, do") {
+  OneHash{}
+      .plan<OfConvolved<Single>>()
+      .data<OfConvolved<Sharded<4>>>()
+      .plan<OfConvolved<TensorParallel<2>>>()
+      .data<OfConvolved<Hybrid<TensorParallel<2>, DataParallel<2>>, Recompute<ReLU>>>()
+      .data<OfConvolved<Staged<ZeroBubbleH1, Microbatches<2>>>>();
 }
 
 TEST_CASE("gates and their values, whole and in sections, do") {

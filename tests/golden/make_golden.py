@@ -223,6 +223,21 @@ class Pooled(nn.Module):
         return self.linear2(torch.tanh(self.mean(h)).flatten(1))
 
 
+class Convolved(nn.Module):
+    """linear2(conv3(tanh(conv2(relu(conv1(linear1(x))))))), on 2 channels of 6 x 7"""
+
+    def __init__(self, features, outputs):
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(features, 84), nn.Linear(30, outputs)
+        self.conv1 = nn.Conv2d(2, 8, 3, padding=1)
+        self.conv2 = nn.Conv2d(8, 8, (3, 2), stride=(2, 1), padding=(0, 1), groups=4)
+        self.conv3 = nn.Conv2d(8, 6, 2, dilation=(1, 3), bias=False)
+
+    def forward(self, x):
+        h = torch.relu(self.conv1(self.linear1(x).unflatten(-1, (2, 6, 7))))
+        return self.linear2(self.conv3(torch.tanh(self.conv2(h))).flatten(1))
+
+
 class Divided(nn.Module):
     """linear2(leaky(mean of 3 x 2 places(silu(linear1(x))))), on 3 channels of 5 x 7"""
 
@@ -398,6 +413,8 @@ def main():
             lambda: still(Imaged(20, 10)), 2, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
         "pool_20_10_adamw": (
             lambda: Pooled(20, 10), 2, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
+        "convolution_20_10_adamw": (
+            lambda: Convolved(20, 10), 2, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
         "divided_20_10_adamw": (
             lambda: Divided(20, 10), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
         "language_model_13_8": (

@@ -218,7 +218,7 @@ class World {
     }
   }
 
-  Groups groups_;
+  GroupsOfRanks groups_;
   std::vector<std::vector<Start>> collectives_;  // (ranks, groups)
   std::vector<std::vector<Start>> channels_;     // (ranks, ranks, sends and receives)
   std::vector<std::vector<InLane>> lanes_;       // (ranks)

@@ -12,7 +12,7 @@ TEST_CASE("a rank has a lane for each of its groups, with its place in it, and t
   const FirstRanks ranks{4};
   MpiCommunicator comm{ranks.get(), std::chrono::minutes{2}};
   const int rank = comm.rank();
-  const Groups groups{4, {{0, 1}, {3, 2}, {0, 1, 2, 3}}};
+  const GroupsOfRanks groups{4, {{0, 1}, {3, 2}, {0, 1, 2, 3}}};
   MpiLanes lanes;
   CHECK(lanes.make(comm, groups, rank, {.transfers = 1, .reductions = 5, .elements = {100, 1000}}) == 10);
   const int pair = rank < 2 ? 0 : 1;

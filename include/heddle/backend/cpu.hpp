@@ -9,6 +9,7 @@
 #include "heddle/compute/eigen/attention.hpp"
 #include "heddle/compute/eigen/batch_norm.hpp"
 #include "heddle/compute/eigen/concat.hpp"
+#include "heddle/compute/eigen/convolution.hpp"
 #include "heddle/compute/eigen/dropout.hpp"
 #include "heddle/compute/eigen/eigen.hpp"
 #include "heddle/compute/eigen/elementwise.hpp"

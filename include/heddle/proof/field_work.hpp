@@ -15,6 +15,7 @@
 #include "heddle/compute/field/attention.hpp"
 #include "heddle/compute/field/batch_norm.hpp"
 #include "heddle/compute/field/concat.hpp"
+#include "heddle/compute/field/convolution.hpp"
 #include "heddle/compute/field/dropout.hpp"
 #include "heddle/compute/field/elementwise.hpp"
 #include "heddle/compute/field/embedding.hpp"

@@ -10,6 +10,7 @@
 #include "heddle/core/units.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/run/initialize.hpp"
+#include "heddle/run/kernel_table.hpp"
 #include "heddle/run/transport_needs.hpp"
 #include "heddle/run/wide_tensors.hpp"
 
@@ -34,7 +35,8 @@ template <class ThePlan, class Backend> [[nodiscard]] constexpr Bytes external_m
   const Program& training = lower<ThePlan>();
   const Program& evaluation = PlanOrNone<ThePlan>::evaluation;
   Bytes sum;
-  if constexpr (requires { Backend::Compute::workspace; }) sum += Backend::Compute::workspace;
+  if constexpr (requires { Backend::Compute::workspace; })
+    sum += Backend::Compute::workspace + ModelKernels<typename plan_room::RequestOf<ThePlan>::Model, typename Backend::Compute>::collected.scratch;
   if constexpr (requires { typename Backend::Session; }) sum += trainer_memory(training, evaluation) + wide_bytes(training);
   if constexpr (requires { Backend::Session::memory(RankNeeds{}); }) sum += Backend::Session::memory(rank_needs(training, evaluation));
   return sum;

@@ -53,6 +53,17 @@ concept HasBackwardInParts = requires {
   requires KernelFor<L, Compute>::backward_in_parts;
 };
 
+/// Memory for temporary values of a kernel that says with static constexpr Bytes scratch(const Leaf&) that Compute::workspace is too little for it:
+/// what it takes beside that. It is asked about the whole leaf; a part of it may take no more.
+template <class L, class Compute> [[nodiscard]] constexpr Bytes scratch_of(const Leaf& leaf) {
+  if constexpr (requires {
+                  { KernelFor<L, Compute>::scratch(leaf) } -> std::same_as<Bytes>;
+                })
+    return KernelFor<L, Compute>::scratch(leaf);
+  else
+    return Bytes{0};
+}
+
 /// Functions that a kernel has for the phases of a forward, or of a backward.
 template <class L, class Compute> [[nodiscard]] constexpr int forward_phases_of() {
   if constexpr (requires { KernelFor<L, Compute>::forward_phases; })

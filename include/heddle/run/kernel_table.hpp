@@ -164,6 +164,8 @@ template <class Model, class Compute, bool Split> struct CheckedKernels {
 template <class Compute, int Leaves> struct KernelCollector {
   LeafKernelsIn<SpaceOf<Compute>> leaves[std::size_t{Leaves > 0 ? Leaves : 1}]{};
   int count = 0;
+  const Graph* graph = nullptr;
+  Bytes scratch{};  ///< the most that one of them takes
 
   template <class L> constexpr int layer(int value) {
     if constexpr (Composite<L>)
@@ -173,7 +175,7 @@ template <class Compute, int Leaves> struct KernelCollector {
     else if constexpr (!HasKernel<L, Compute>)
       ++count;  // refused by CheckedKernels
     else
-      leaves[count++] = kernels_of<L>();
+      note<L>();
     return value;
   }
   template <class L> constexpr int child(int, int value) { return layer<L>(value); }
@@ -184,6 +186,10 @@ template <class Compute, int Leaves> struct KernelCollector {
   template <class...> constexpr void siblings() {}
 
  private:
+  template <class L> constexpr void note() {
+    if (const Bytes own = scratch_of<L, Compute>(graph->leaves[count].leaf); own.value > scratch.value) scratch = own;
+    leaves[count++] = kernels_of<L>();
+  }
   template <class L> static constexpr LeafKernelsIn<SpaceOf<Compute>> kernels_of() {
     LeafKernelsIn<SpaceOf<Compute>> all{&KernelFor<L, Compute>::forward, &KernelFor<L, Compute>::backward};
     if constexpr (forward_phases_of<L, Compute>() > 1) all.forward_phases = KernelFor<L, Compute>::forward_phases;
@@ -205,6 +211,7 @@ template <class Compute, int Leaves> struct KernelCollector {
 template <class Model, class Compute> struct ModelKernels {
   static constexpr auto collected = [] {
     KernelCollector<Compute, Traced<Model>::counted.leaves> collector;
+    collector.graph = &Traced<Model>::graph;
     collector.template layer<Model>(0);
     return collector;
   }();
@@ -229,7 +236,7 @@ template <class Model, class Loss, class Optimizer, class Compute, bool Sound = 
     };
     table.add = &Compute::add;
     table.copy = &Compute::copy;
-    table.workspace_bytes = Compute::workspace.value;
+    table.workspace_bytes = (Compute::workspace + ModelKernels<Model, Compute>::collected.scratch).value;
     table.arithmetic = arithmetic_of<Compute>();
     table.functions = Fnv{}.add_text(type_name<Loss>().view()).add_text(type_name<Optimizer>().view()).value();
   }

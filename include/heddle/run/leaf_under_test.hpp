@@ -24,7 +24,8 @@ namespace heddle::run_room {
 /// Linear<4, 3> in 8 rows has an input of 32 floats and an output of 24.
 template <class L, class Compute> class LeafUnderTest {
  public:
-  LeafUnderTest(const Leaf& leaf, std::int64_t rows, Seed seed = Seed{1}) : leaf_(leaf), rows_(rows), workspace_(Compute::workspace.value) {
+  LeafUnderTest(const Leaf& leaf, std::int64_t rows, Seed seed = Seed{1})
+      : leaf_(leaf), rows_(rows), workspace_((Compute::workspace + scratch_of<L, Compute>(leaf)).value) {
     input = values(rows * leaf_.in.elements(), seed, 0);
     for (std::size_t i = 0; leaf_.in.type == ElementType::int32 && i < input.size(); ++i)
       input[i] = std::bit_cast<float>(static_cast<std::int32_t>((5 * i + i / 3) % tokens()));

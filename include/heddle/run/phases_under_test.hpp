@@ -35,7 +35,8 @@ namespace heddle::run_room {
 template <class L, class Compute> class PhasesUnderTest {
  public:
   PhasesUnderTest(LeafUnderTest<L, Compute>& test, std::int64_t rows, std::int64_t first_rows)
-      : test_(test), leaf_(test.leaf()), rows_{first_rows, rows - first_rows}, all_(rows), workspace_(Compute::workspace.value) {
+      : test_(test), leaf_(test.leaf()), rows_{first_rows, rows - first_rows}, all_(rows),
+        workspace_((Compute::workspace + scratch_of<L, Compute>(test.leaf())).value) {
     for (const Floats& parameter : test.parameters) parameters_.push_back(parameter.data());
     output = Floats(test.output.size(), nan);
     statistics = Floats(test.statistics.size(), nan);

@@ -57,7 +57,7 @@ template <class Space> struct ForwardCallIn {
   const float* input = nullptr;              // (rows, In)
   float* output = nullptr;                   // (rows, Out); may equal input if the leaf is elementwise
   const float* const* parameters = nullptr;  // one per leaf->parameters
-  void* workspace = nullptr;                 // Compute::workspace bytes, 64-byte aligned, this rank's alone
+  void* workspace = nullptr;                 // Compute::workspace bytes and those of Kernel::scratch, 64-byte aligned, this rank's alone
   int part = 0;                              // of a leaf that is split: which one, counted along the axis
   float* statistics = nullptr;               // (rows, Leaf::statistics), written for the backward; null if there is none to come
   const std::int32_t* ids = nullptr;         // (rows, In) of a leaf that takes int32: input is null then

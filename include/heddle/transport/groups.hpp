@@ -22,7 +22,7 @@ namespace heddle::transport_room {
 /// Errors  T04 for ranks that are out of range or named twice, and for peers and groups a rank cannot use; T05 for a count that is negative or does
 ///         not divide
 /// Tested  transport/groups_test
-class Groups {
+class GroupsOfRanks {
  public:
   static constexpr int most_ranks = (1 << 15) - 1;
 
@@ -30,7 +30,7 @@ class Groups {
   [[nodiscard]] static constexpr Bytes memory(int ranks, int groups) {
     return Bytes{groups * (static_cast<std::int64_t>(sizeof(std::vector<int>)) + 4 * std::int64_t{ranks}) + 4 * 4 * std::int64_t{ranks}};
   }
-  HEDDLE_COLD Groups(int ranks, std::vector<std::vector<int>> groups)
+  HEDDLE_COLD GroupsOfRanks(int ranks, std::vector<std::vector<int>> groups)
       : ranks_(ranks), groups_(std::move(groups)), positions_(groups_.size() * static_cast<std::size_t>(ranks < 0 ? 0 : ranks), -1) {
     if (ranks < 1 || ranks > most_ranks)
       throw Error{Code{'T', 4},

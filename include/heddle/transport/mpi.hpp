@@ -209,7 +209,7 @@ class Mpi final : private MpiResident {
   MpiWatch watch_;
   MpiCommunicator transfers_comm_, collectives_comm_;  // after that of the watch, in every process
   MpiShare share_;
-  Groups groups_;
+  GroupsOfRanks groups_;
   SentCounters traffic_;
   bool gone_ = false;
   bool abandoned_ = false;  // messages to or from memory of transfers or lanes

@@ -42,7 +42,7 @@ class MpiLanes {
            reductions * (MpiCollective::memory(members) + Bytes{sizeof(MpiCollective*)});
   }
   /// Returns how many collectives may be pending in all of them.
-  std::size_t make(const MpiCommunicator& comm, const Groups& groups, int rank, PendingLimits limits) {
+  std::size_t make(const MpiCommunicator& comm, const GroupsOfRanks& groups, int rank, PendingLimits limits) {
     const std::int64_t tags_of_one = std::int64_t{limits.reductions} * MpiCollective::tags;
     if (groups.count() * tags_of_one > comm.most_tag())
       throw Error{Code{'T', 6},

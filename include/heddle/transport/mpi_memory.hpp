@@ -26,7 +26,7 @@ namespace heddle::transport_room {
   Bytes sum = channels * (Window::memory(needs.transfers) + needs.transfers * (MpiTransfer::memory() + Bytes{sizeof(MpiTransfer*)}));
   for (std::size_t own = 0; own < needs.members.size(); ++own)
     if (needs.members[own] > 0) sum += MpiLanes::memory(needs.members[own], needs.reductions, needs.elements[own]);
-  return sum + Groups::memory(needs.ranks, needs.all_groups) + SentCounters::memory(needs.all_groups);
+  return sum + GroupsOfRanks::memory(needs.ranks, needs.all_groups) + SentCounters::memory(needs.all_groups);
 }
 
 }  // namespace heddle::transport_room

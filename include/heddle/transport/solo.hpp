@@ -75,7 +75,7 @@ class Solo {
     }
     [[nodiscard]] Window& window(int group) { return collectives_[static_cast<std::size_t>(group)]; }
 
-    Groups groups_;
+    GroupsOfRanks groups_;
     std::vector<Window> collectives_;  // (groups)
     SentCounters traffic_;
   };

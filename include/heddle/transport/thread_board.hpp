@@ -31,7 +31,7 @@ class ThreadBoard {
         }) {}
 
   [[nodiscard]] int ranks() const { return groups_.ranks(); }
-  [[nodiscard]] const Groups& groups() const { return groups_; }
+  [[nodiscard]] const GroupsOfRanks& groups() const { return groups_; }
   [[nodiscard]] LostRanks& lost() { return lost_; }
   [[nodiscard]] PairRing& pair(int from, int to) { return pairs_[static_cast<std::size_t>(from * ranks() + to)]; }
   [[nodiscard]] GroupRing& ring(int group) { return rings_[static_cast<std::size_t>(group)]; }
@@ -85,7 +85,7 @@ class ThreadBoard {
     return wait.group < 0 ? wait.peer : first_missing(wait.group, wait.sequence);
   }
 
-  Groups groups_;
+  GroupsOfRanks groups_;
   LostRanks lost_;
   RowOf<Sleeper> sleepers_;
   RowOf<Awaited> awaited_;

@@ -42,7 +42,7 @@ class Threads {
   /// For each rank its share of what all of them use: a place for everything that may be pending; stacks of threads are left out.
   [[nodiscard]] static constexpr Bytes memory(const RankNeeds& needs) {
     const int n = needs.ranks;
-    Bytes share = n * (PairRing::memory(needs.transfers) + 2 * Window::memory(needs.transfers)) + Groups::memory(n, needs.all_groups) / n +
+    Bytes share = n * (PairRing::memory(needs.transfers) + 2 * Window::memory(needs.transfers)) + GroupsOfRanks::memory(n, needs.all_groups) / n +
                   SentCounters::memory(needs.all_groups) + needs.all_groups * Window::memory(needs.reductions);
     for (const int members : needs.members)
       if (members > 0) share += GroupRing::memory(members, needs.reductions) / members + Bytes{1};

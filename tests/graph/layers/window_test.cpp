@@ -63,7 +63,7 @@ TEST_CASE("options are taken in any order; a pooling without Stride steps by its
 TEST_CASE("a window is spelled with what was named, and one number where height and width have the same") {
   const auto spelled = [](const WindowFacts& facts) {
     Text<64> text;
-    graph_room::write_window(text, "MaxPool2d", facts);
+    graph_room::write_pooling(text, "MaxPool2d", facts);
     return std::string{text.view()};
   };
   CHECK(spelled(window_of_pooling<KernelSize<3>, Stride<2>, Padding<1>>()) == "MaxPool2d<KernelSize<3>, Stride<2>, Padding<1>>");

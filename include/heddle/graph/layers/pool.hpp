@@ -21,13 +21,27 @@ constexpr void give_places(Leaf& leaf, std::int64_t height, std::int64_t width, 
   leaf.backward_flops = counted_sum(leaf.forward_flops, leaf.out.elements());
   leaf.splits({laid::shard(0), laid::shard(0), laid::shard(0), laid::shard(0), {}, {}});
 }
+/// What is wrong with a window of a pooling, which always has a pixel of the image.
+[[nodiscard]] constexpr Diagnosis refused_pooling(const Leaf& leaf, const WindowFacts& facts, const Spec& in) {
+  const SlidingWindow& w = facts.window;
+  Text<64> example = leaf.kind.view();
+  if (const Diagnosis found = refused_options(leaf, facts, "KernelSize<3>, Stride<2>, Padding<1>", (example << "<KernelSize<2>>").view());
+      !found.ok())
+    return found;
+  for (int d = 0; d < 2; ++d)
+    if (w.padding[d] < 0 || 2 * w.padding[d] > w.size[d])
+      return Diagnosis{Code{'G', 6}, leaf.spelled.view()} << " has a padding of " << w.padding[d] << " for a window of " << w.size[d]
+                                                          << ". Fix: take from 0 to " << w.size[d] / 2
+                                                          << ", so that each window has a pixel of the image.";
+  return refused_places(leaf, w, in);
+}
 [[nodiscard]] constexpr Leaf describe_pooling(std::string_view kind, const WindowFacts& facts, Saves saves, const Spec& in) {
   Leaf leaf;
   leaf.kind << kind;
-  write_window(leaf.spelled, kind, facts);
+  write_pooling(leaf.spelled, kind, facts);
   leaf.in = leaf.out = in;
   leaf.saves = saves;
-  leaf.fault = refused_window(leaf, facts, in);
+  leaf.fault = refused_pooling(leaf, facts, in);
   if (!leaf.fault.ok()) return leaf;
   const std::int64_t height = facts.window.places(0, in.shape.sizes[1]), width = facts.window.places(1, in.shape.sizes[2]);
   give_places(leaf, height, width, counted_product(facts.window.pixels(), counted_product(height, width)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Room: graph. Windows that step over the height and the width of images: KernelSize, Stride and Padding with PyTorch's meaning.
+// Room: graph. Windows that step over the height and the width of images: KernelSize, Stride, Padding and Dilation with PyTorch's meaning.
 // Sees: core, graph.  Does not see: policies, devices, memory.
 // In: the options of a layer and the Spec of its input.  Out: SlidingWindow, or a Diagnosis.
 #pragma once
@@ -21,15 +21,18 @@ namespace heddle::graph_room {
 struct SlidingWindow {
   std::int64_t size[2] = {1, 1};
   std::int64_t stride[2] = {1, 1};
-  std::int64_t padding[2] = {0, 0};  ///< before the first and behind the last pixel
+  std::int64_t padding[2] = {0, 0};   ///< before the first and behind the last pixel
+  std::int64_t dilation[2] = {1, 1};  ///< from one pixel of the window to the next
 
   [[nodiscard]] constexpr std::int64_t pixels() const { return size[0] * size[1]; }
+  /// From the first pixel of a window to its last: 3 pixels with a dilation of 2 span 5.
+  [[nodiscard]] constexpr std::int64_t span(int dimension) const { return (size[dimension] - 1) * dilation[dimension] + 1; }
   /// How many windows a dimension of so many pixels has; the last pixels may be in none. 0 or less: the window is larger than the padded image.
   [[nodiscard]] constexpr std::int64_t places(int dimension, std::int64_t pixels) const {
-    const std::int64_t room = pixels + 2 * padding[dimension] - size[dimension];
+    const std::int64_t room = pixels + 2 * padding[dimension] - span(dimension);
     return room < 0 ? 0 : room / stride[dimension] + 1;
   }
-  /// Pixels begin .. end - 1 of a dimension lie in its window number `place`.
+  /// Pixels begin .. end - 1 of a dimension lie in its window number `place`, if its dilation is 1.
   struct Range {
     std::int64_t begin, end;
   };
@@ -85,20 +88,24 @@ template <auto... Pixels> struct KernelSize : OfWindow<Pixels...> { static const
 template <auto... Pixels> struct Stride : OfWindow<Pixels...> { static constexpr int window_option = 1; };
 /// PyTorch's padding: the image is that much larger on each of its sides.
 template <auto... Pixels> struct Padding : OfWindow<Pixels...> { static constexpr int window_option = 2; };
+/// PyTorch's dilation: the pixels of a window of a convolution are Dilation<2> pixels apart.
+template <auto... Pixels> struct Dilation : OfWindow<Pixels...> { static constexpr int window_option = 3; };
 
 /// What the options of a layer say of its window. KernelSize<3>, Stride<2> are a window of 3 x 3, of
-/// which 1, 1 and 0 options were named and 0 were others.
+/// which 1, 1, 0 and 0 options were named and 0 were others.
 struct WindowFacts {
   SlidingWindow window;
-  int named[3] = {0, 0, 0};  ///< how often: KernelSize, Stride, Padding
-  int others = 0;            ///< what is none of them
-  bool sound = true;         ///< each has one or two whole numbers
+  static constexpr int options = 4;
+  int named[options]{};  ///< how often: KernelSize, Stride, Padding, Dilation
+  int others = 0;        ///< what is none of them
+  bool sound = true;     ///< each has one or two whole numbers
 
-  template <class Option> constexpr void take() {
-    if constexpr (requires { Option::window_option; }) {
+  /// One of the first `allowed` options.
+  template <class Option, int allowed> constexpr void take() {
+    if constexpr (requires { requires Option::window_option < allowed; }) {
       ++named[Option::window_option];
       sound = sound && Option::is_sound;
-      std::int64_t* const to[] = {window.size, window.stride, window.padding};
+      std::int64_t* const to[] = {window.size, window.stride, window.padding, window.dilation};
       for (int d = 0; d < 2; ++d) to[Option::window_option][d] = Option::of(d);
     } else {
       ++others;
@@ -109,22 +116,18 @@ struct WindowFacts {
 /// Those of a pooling, whose stride is its size unless it is named.
 template <class... Options> [[nodiscard]] constexpr WindowFacts window_of_pooling() {
   WindowFacts facts;
-  (facts.template take<Options>(), ...);
+  (facts.template take<Options, 3>(), ...);
   for (int d = 0; d < 2 && facts.named[1] == 0; ++d) facts.window.stride[d] = facts.window.size[d];
   return facts;
 }
 
-/// "MaxPool2d<KernelSize<3>, Stride<2>, Padding<1>>", of the options that were named.
-constexpr void write_window(Text<64>& to, std::string_view kind, const WindowFacts& facts) {
-  constexpr std::string_view words[] = {"KernelSize<", "Stride<", "Padding<"};
-  const std::int64_t* const sizes[] = {facts.window.size, facts.window.stride, facts.window.padding};
-  if (!facts.sound) {  // nothing that was written can be shown as it was
-    to << kind << "<...>";
-    return;
-  }
-  to << kind << '<';
+/// "KernelSize<3>, Stride<2>, Padding<1>", of the options that were named.
+constexpr void write_window_options(Text<64>& to, const WindowFacts& facts) {
+  constexpr std::string_view words[] = {"KernelSize<", "Stride<", "Padding<", "Dilation<"};
+  const SlidingWindow& w = facts.window;
+  const std::int64_t* const sizes[] = {w.size, w.stride, w.padding, w.dilation};
   bool first = true;
-  for (int option = 0; option < 3; ++option) {
+  for (int option = 0; option < WindowFacts::options; ++option) {
     if (facts.named[option] == 0) continue;
     to << (first ? "" : ", ") << words[option];
     first = false;
@@ -135,6 +138,15 @@ constexpr void write_window(Text<64>& to, std::string_view kind, const WindowFac
     }
     to << '>';
   }
+}
+/// "MaxPool2d<KernelSize<3>, Stride<2>, Padding<1>>", of the options that were named.
+constexpr void write_pooling(Text<64>& to, std::string_view kind, const WindowFacts& facts) {
+  if (!facts.sound) {  // nothing that was written can be shown as it was
+    to << kind << "<...>";
+    return;
+  }
+  to << kind << '<';
+  write_window_options(to, facts);
   to << '>';
 }
 
@@ -148,34 +160,39 @@ constexpr void write_window(Text<64>& to, std::string_view kind, const WindowFac
   return {};
 }
 
-/// What is wrong with a window by itself, and with images of another shape than (channels, height, width).
-[[nodiscard]] constexpr Diagnosis refused_window(const Leaf& leaf, const WindowFacts& facts, const Spec& in) {
+/// What is wrong with the options of a window by themselves. A layer of its kind may have these `options`, and is written as the `example`.
+[[nodiscard]] constexpr Diagnosis refused_options(const Leaf& leaf, const WindowFacts& facts, std::string_view options, std::string_view example) {
   constexpr std::int64_t most_pixels = std::int64_t{1} << 20;
   const SlidingWindow& w = facts.window;
   const auto refuse = [&](int code) { return Diagnosis{Code{'G', code}, leaf.spelled.view()}; };
-  if (facts.others > 0)
-    return refuse(25) << " names what is no option of " << leaf.kind.view() << ". Fix: write KernelSize<3>, Stride<2>, Padding<1>.";
-  if (facts.named[0] > 1 || facts.named[1] > 1 || facts.named[2] > 1) return refuse(25) << " names an option twice. Fix: keep one of them.";
+  if (facts.others > 0) return refuse(25) << " names what is no option of " << leaf.kind.view() << ". Fix: write " << options << '.';
+  for (const int named : facts.named)
+    if (named > 1) return refuse(25) << " names an option twice. Fix: keep one of them.";
   if (!facts.sound) return refuse(25) << " has an option of other than one or two whole numbers. Fix: write KernelSize<3>, or KernelSize<3, 5>.";
-  if (facts.named[0] == 0) return refuse(25) << " does not say how large its window is. Fix: write " << leaf.kind.view() << "<KernelSize<2>>.";
+  if (facts.named[0] == 0) return refuse(25) << " does not say how large its window is. Fix: write " << example << '.';
   for (int d = 0; d < 2; ++d) {
-    if (w.size[d] < 1 || w.stride[d] < 1 || w.size[d] > most_pixels || w.stride[d] > most_pixels)
-      return refuse(6) << " has a size or a stride that is not between 1 and " << most_pixels << ". Fix: write how many pixels.";
-    if (w.padding[d] < 0 || 2 * w.padding[d] > w.size[d])
-      return refuse(6) << " has a padding of " << w.padding[d] << " for a window of " << w.size[d] << ". Fix: take from 0 to " << w.size[d] / 2
-                       << ", so that each window has a pixel of the image.";
+    for (const std::int64_t pixels : {w.size[d], w.stride[d], w.dilation[d]})
+      if (pixels < 1 || pixels > most_pixels)
+        return refuse(6) << " has a size or a stride that is not between 1 and " << most_pixels << ". Fix: write how many pixels.";
   }
+  return {};
+}
+/// What is wrong with a window for images of another shape than (channels, height, width), or that are smaller.
+[[nodiscard]] constexpr Diagnosis refused_places(const Leaf& leaf, const SlidingWindow& w, const Spec& in) {
   if (const Diagnosis found = refused_image(leaf, in); !found.ok()) return found;
-  for (int d = 0; d < 2; ++d)
-    if (w.places(d, in.shape.sizes[1 + d]) < 1)
-      return refuse(1) << " has a window of " << w.size[0] << " x " << w.size[1] << " pixels but the value before it has " << in.shape
-                       << ", padded on each side by " << w.padding[0] << " and " << w.padding[1] << ". Fix: take a KernelSize of at most "
-                       << in.shape.sizes[1] + 2 * w.padding[0] << " and " << in.shape.sizes[2] + 2 * w.padding[1] << '.';
+  for (int d = 0; d < 2; ++d) {
+    if (w.places(d, in.shape.sizes[1 + d]) >= 1) continue;
+    Diagnosis found = Diagnosis{Code{'G', 1}, leaf.spelled.view()} << " has a window of " << w.span(0) << " x " << w.span(1) << " pixels";
+    if (w.dilation[0] > 1 || w.dilation[1] > 1) found << ", dilated,";
+    return found << " but the value before it has " << in.shape << ", padded on each side by " << w.padding[0] << " and " << w.padding[1]
+                 << ". Fix: take a KernelSize of at most " << (in.shape.sizes[1] + 2 * w.padding[0] - 1) / w.dilation[0] + 1 << " and "
+                 << (in.shape.sizes[2] + 2 * w.padding[1] - 1) / w.dilation[1] + 1 << '.';
+  }
   return {};
 }
 
 }  // namespace heddle::graph_room
 
 namespace heddle {
-using graph_room::KernelSize, graph_room::Padding, graph_room::Stride;
+using graph_room::Dilation, graph_room::KernelSize, graph_room::Padding, graph_room::Stride;
 }  // namespace heddle

@@ -122,9 +122,9 @@ struct LossScaling {
 };
 
 /// Values between layers and their gradients are kept and sent as bfloat16, in half of the memory, and layers read their parameters rounded to it, as
-/// under FSDP with param_dtype bfloat16. Parameters, their gradients, optimizer states, statistics and all sums over ranks stay float32: what is stepped, saved
-/// and hashed are the unrounded parameters. Kernels compute in float32 and what they give is rounded once. A plan has the bits of one device where it
-/// has them without Mixed, if that rounds too.
+/// under FSDP with param_dtype bfloat16. Parameters, their gradients, optimizer states, statistics and all sums over ranks stay float32: what is
+/// stepped, saved and hashed are the unrounded parameters. Kernels compute in float32 and what they give is rounded once. A plan has the bits of one
+/// device where it has them without Mixed, if that rounds too.
 ///
 /// Moves   half of the bytes between stages and in gathers of values; sums of values travel as float32      [bytes]
 /// Errors  L23 of another type; L24 where prove is asked of it

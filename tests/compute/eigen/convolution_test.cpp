@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#include "heddle/compute/eigen/convolution.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "compute/eigen/arrays.hpp"
+#include "heddle/compute/eigen/public_products.hpp"
+
+using namespace heddle;
+using arrays::Array;
+using compute_room::ConvolutionExtents;
+
+namespace {
+
+/// Runs one forward and one backward with guards around all tensors and the scratch that the kernel asks for.
+template <class L> struct Run {
+  Leaf leaf;
+  Array output, input_gradient, weight_gradient, bias_gradient, workspace;
+  Run(const Spec& in, std::int64_t rows, const Array& x, const Array& dy, const Array& weight, const Array& bias, bool add = false)
+      : leaf(L::describe(in)), output(dy.elements(), 0, arrays::nan), input_gradient(x.elements(), 0, arrays::nan),
+        weight_gradient(weight.elements(), 0, add ? 3.0F : arrays::nan), bias_gradient(bias.elements(), 0, add ? 3.0F : arrays::nan),
+        workspace((EigenCompute::workspace + Kernel<L, EigenCompute>::scratch(leaf)).value / 4, 0, arrays::nan) {
+    const float* const parameters[] = {weight.data(), bias.data()};
+    float* const gradients[] = {weight_gradient.data(), bias_gradient.data()};
+    Kernel<L, EigenCompute>::forward({&leaf, rows, x.data(), output.data(), parameters, workspace.data()});
+    Kernel<L, EigenCompute>::backward(
+        {&leaf, rows, x.data(), nullptr, dy.data(), input_gradient.data(), parameters, gradients, add, workspace.data()});
+    for (const Array* array : {&output, &input_gradient, &weight_gradient, &bias_gradient, &workspace}) CHECK(array->guarded());
+  }
+};
+
+Array filled(std::initializer_list<float> values) {
+  Array array{std::ssize(values)};
+  std::int64_t i = 0;
+  for (const float v : values) array[i++] = v;
+  return array;
+}
+
+}  // namespace
+
+TEST_CASE("a convolution by hand: the window is not turned, and the padding counts as zeros") {
+  using L = Conv2d<1, 1, KernelSize<2>, Padding<1>, Stride<2>>;
+  const Array x = filled({1, 2, 3,  //
+                          4, 5, 6,  //
+                          7, 8, 9});
+  const Run<L> run{Spec{Shape{1, 3, 3}}, 1, x, filled({1, 10, 100, 1000}), filled({1, 2, 3, 4}), filled({0.5F})};
+  // places: pixel 0 below to the right; 1, 2; 3, 6; 4, 5, 7, 8
+  CHECK(run.output.same_bits(filled({4 + 0.5F, 6 + 12 + 0.5F, 8 + 28 + 0.5F, 5 + 12 + 24 + 36 + 0.5F})));
+  CHECK(run.input_gradient.same_bits(filled({4, 30, 40, 200, 1000, 2000, 400, 3000, 4000})));
+  CHECK(run.weight_gradient.same_bits(filled({5000, 6000 + 400, 8000 + 20, 9000 + 700 + 30 + 1})));
+  CHECK(run.bias_gradient.same_bits(filled({1111})));
+  const Run<L> added{Spec{Shape{1, 3, 3}}, 1, x, filled({1, 10, 100, 1000}), filled({1, 2, 3, 4}), filled({0.5F}), true};
+  CHECK(added.weight_gradient.same_bits(filled({5003, 6403, 8023, 9734})));
+  CHECK(added.bias_gradient.same_bits(filled({1114})));
+}
+
+TEST_CASE("groups see their own channels alone, and a dilated window the pixels that far apart") {
+  using Grouped = Conv2d<2, 2, KernelSize<1>, Groups<2>>;
+  const Run<Grouped> run{Spec{Shape{2, 1, 2}}, 1, filled({1, 2, 10, 20}), filled({1, 2, 3, 4}), filled({3, 5}), filled({0, 0})};
+  CHECK(run.output.same_bits(filled({3, 6, 50, 100})));
+  CHECK(run.weight_gradient.same_bits(filled({5, 110})));
+  CHECK(run.input_gradient.same_bits(filled({3, 6, 15, 20})));
+  using Dilated = Conv2d<1, 1, KernelSize<1, 2>, Dilation<1, 3>>;
+  const Run<Dilated> far{Spec{Shape{1, 1, 5}}, 1, filled({1, 2, 3, 4, 5}), filled({1, 10}), filled({1, 100}), filled({0})};
+  CHECK(far.output.same_bits(filled({401, 502})));
+  CHECK(far.input_gradient.same_bits(filled({1, 10, 0, 100, 1000})));
+}
+
+TEST_CASE("an image of more places than are computed at once is convolved in blocks, each sample as if it were alone") {
+  using L = Conv2d<3, 5, KernelSize<3>, Padding<1>>;
+  const Spec in{Shape{3, 70, 61}};
+  const Leaf leaf = L::describe(in);
+  const ConvolutionExtents e{leaf};
+  REQUIRE(e.block() < e.places());
+  const std::int64_t rows = 2;
+  const Array x{rows * in.elements(), 1}, dy{rows * leaf.out.elements(), 2}, weight{5 * 27, 3}, bias{5, 4};
+  const Run<L> run{in, rows, x, dy, weight, bias};
+  for (std::int64_t r = 0; r < rows; ++r) {
+    Array one{in.elements()}, gradient{leaf.out.elements()};
+    for (std::int64_t i = 0; i < one.elements(); ++i) one[i] = x[r * one.elements() + i];
+    for (std::int64_t i = 0; i < gradient.elements(); ++i) gradient[i] = dy[r * gradient.elements() + i];
+    const Run<L> alone{in, 1, one, gradient, weight, bias};
+    int other = 0;
+    for (std::int64_t i = 0; i < gradient.elements(); ++i) other += alone.output[i] != run.output[r * gradient.elements() + i] ? 1 : 0;
+    for (std::int64_t i = 0; i < one.elements(); ++i) other += alone.input_gradient[i] != run.input_gradient[r * one.elements() + i] ? 1 : 0;
+    CHECK(other == 0);
+  }
+  // one output, and one gradient of a weight, by loops
+  const std::int64_t o = 4, y = 69, column = 13;
+  double sum = static_cast<double>(bias[o]), magnitudes = std::abs(sum);
+  double slope = 0, slopes = 0;
+  for (std::int64_t c = 0; c < 3; ++c)
+    for (std::int64_t a = 0; a < 3; ++a)
+      for (std::int64_t b = 0; b < 3; ++b) {
+        if (y + a - 1 >= 70) continue;
+        const double term = static_cast<double>(x[in.elements() + (c * 70 + y + a - 1) * 61 + column + b - 1]) *
+                            static_cast<double>(weight[(o * 3 + c) * 9 + a * 3 + b]);
+        sum += term;
+        magnitudes += std::abs(term);
+      }
+  CHECK(std::abs(static_cast<double>(run.output[leaf.out.elements() + (o * 70 + y) * 61 + column]) - sum) <= arrays::dot_bound(28, magnitudes));
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t i = 1; i < 70; ++i)
+      for (std::int64_t j = 0; j < 60; ++j) {  // weight (o, 2, 0, 2): the pixel above to the right
+        const double term = static_cast<double>(dy[r * leaf.out.elements() + (o * 70 + i) * 61 + j]) *
+                            static_cast<double>(x[r * in.elements() + (2 * 70 + i - 1) * 61 + j + 1]);
+        slope += term;
+        slopes += std::abs(term);
+      }
+  CHECK(std::abs(static_cast<double>(run.weight_gradient[(o * 3 + 2) * 9 + 2]) - slope) <= arrays::dot_bound(2 * 70 * 61, slopes));
+}
+
+TEST_CASE("a window of very many products has the places of two registers at least, and scratch that is stated") {
+  using L = Conv2d<512, 600, KernelSize<3>>;
+  const Leaf leaf = L::describe(Spec{Shape{512, 9, 9}});
+  CHECK(ConvolutionExtents{leaf}.block() == 32);
+  CHECK(Kernel<L, EigenCompute>::scratch(leaf) == Bytes{4 * 32 * (512 * 9 + 600)});
+  const Leaf part = local_leaf(leaf, leaf.signatures[0], 3);
+  CHECK(Kernel<L, EigenCompute>::scratch(part) <= Kernel<L, EigenCompute>::scratch(leaf));
+  CHECK(Bytes{4 * (ConvolutionExtents{part}.depth + ConvolutionExtents{part}.outputs) * ConvolutionExtents{part}.block()} <=
+        Kernel<L, EigenCompute>::scratch(leaf));
+}
+
+TEST_CASE("of no rows the gradients of parameters are 0, or stay; a first layer makes no gradient of its input") {
+  using L = Conv2d<1, 2, KernelSize<2>>;
+  const Array weight{8, 1}, bias{2, 2}, none{1, 3};
+  const Run<L> empty{Spec{Shape{1, 3, 3}}, 0, none, none, weight, bias};
+  for (std::int64_t i = 0; i < 8; ++i) CHECK(empty.weight_gradient[i] == 0);
+  CHECK(empty.bias_gradient[1] == 0);
+  CHECK(std::isnan(empty.output[0]));
+  const Run<L> kept{Spec{Shape{1, 3, 3}}, 0, none, none, weight, bias, true};
+  CHECK(kept.weight_gradient[7] == 3);
+  const Leaf leaf = L::describe(Spec{Shape{1, 3, 3}});
+  Array x{9, 1}, dy{8, 2}, gradient{8}, of_bias{2}, workspace{(EigenCompute::workspace + Kernel<L, EigenCompute>::scratch(leaf)).value / 4};
+  const float* const parameters[] = {weight.data(), bias.data()};
+  float* const gradients[] = {gradient.data(), of_bias.data()};
+  Kernel<L, EigenCompute>::backward({&leaf, 1, x.data(), nullptr, dy.data(), nullptr, parameters, gradients, false, workspace.data()});
+  CHECK(gradient[0] != 0);
+  // the part that makes the gradient of the input alone reads no input
+  Kernel<L, EigenCompute>::backward({&leaf, 1, nullptr, nullptr, dy.data(), x.data(), parameters, nullptr, false, workspace.data()});
+}
