@@ -20,7 +20,7 @@ int train_all(const training::Settings& settings) {
   add(Replicated{}, "DataParallel<2>");
   add(Staged{}, "Pipeline, 1F1B");
   add(Both{}, "Hybrid: 2 pipelines");
-  training::print_table(settings, rows);
+  training::print_table(settings, rows, training::shows_equality);
   output::flush();
   return 0;
 }

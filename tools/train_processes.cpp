@@ -31,7 +31,7 @@ int train_all(const training::Settings& settings, int processes, bool only_check
   add(Staged{}, "Pipeline, 1F1B");
   add(Fourfold{}, "DataParallel<4>");
   add(Both{}, "Hybrid: 2 pipelines");
-  if (process == 0) training::print_table(settings, rows);
+  if (process == 0) training::print_table(settings, rows, training::shows_equality);
   output::flush();
   return 0;
 }

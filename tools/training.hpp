@@ -152,6 +152,8 @@ Row train(const std::string& name, const Settings& settings, const datasets::Dat
   return row;
 }
 
+inline constexpr const char* shows_equality = "The table shows equality. Which word is fastest depends on the model: docs/performance.md.\n";
+
 [[nodiscard]] inline std::string table_of(const std::vector<Row>& rows) {
   std::string out = fmt::format("{:<19} {:>7} {:>15} {:>15} {:>7} {:>6} {:>8} {}\n", "plan", "devices", "memory, KiB", "bytes a step", "seconds",
                                 "loss", "accuracy", "parameters");
@@ -197,18 +199,18 @@ struct Sets {
 }
 
 inline void print_heading(const Settings& settings, const Sets& sets) {
-  output::print("{} training and {} test images, {} epochs of batches of {}, Adam with learning rate {}\n", sets.training.size(), sets.test.size(),
-                settings.epochs, batch_rows, settings.learning_rate);
+  output::print("{} training and {} test images, {} epoch{} of batches of {}, Adam with learning rate {}\n", sets.training.size(), sets.test.size(),
+                settings.epochs, settings.epochs == 1 ? "" : "s", batch_rows, settings.learning_rate);
 }
 
-inline void print_table(const Settings& settings, const std::vector<Row>& rows) {
+inline void print_table(const Settings& settings, const std::vector<Row>& rows, const std::string& more) {
   const std::string table = table_of(rows);
   output::print("\n{}", table);
   if (!settings.output.empty()) io_room::replace_file(std::filesystem::path{settings.output} / "table.txt", table);
   output::print(
       "Left of a slash stands what the type says before the run, right of it what the run measured.\n"
-      "\nAll plans ended with the same parameters, to the last bit.\nThe table shows equality. Which word is fastest depends on the model: "
-      "docs/performance.md.\n");
+      "\nAll plans ended with the same parameters, to the last bit.\n{}",
+      more);
 }
 
 /// The options of ./heddle train.

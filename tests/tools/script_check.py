@@ -88,6 +88,10 @@ def paths_are_the_users():
     place = Place()
     ended = place.run("train", "--output", "results", "--data", "a folder")
     check("train starts where the user is", ended.stdout == f"{place.here}: --output results --data a folder\n", ended.stdout + ended.stderr)
+    for words, program in ((("mnist", "--epochs", "1"), "train"), (("convnet", "--epochs", "1"), "train_convnet")):
+        ended = place.run("train", *words)
+        check("the network that is named is trained", ended.stdout == f"{place.here}: --epochs 1\n", ended.stdout + ended.stderr)
+        check("by its program", os.path.exists(os.path.join(place.root, "build", "release", "tools", program)))
     ended = place.run("doctor", "--plan", "data")
     check("doctor starts where the user is", ended.stdout == f"{place.here}: --plan data\n", ended.stdout + ended.stderr)
     ended = place.run("train", "--processes", "2", "--output", "results")
@@ -348,6 +352,10 @@ def says_what_it_does_not_know():
     check("the script is a program", os.stat(SCRIPT).st_mode & stat.S_IXUSR)
     ended = place.run("fly")
     check("an unknown command", ended.returncode == 1 and "there is no command 'fly'" in ended.stderr, ended.stderr)
+    ended = place.run("train", "gtp")
+    check("an unknown network", ended.returncode == 2 and "there is no network 'gtp' to train. Fix: name mnist, " in ended.stderr, ended.stderr)
+    ended = place.run("train", "convnet", "--processes", "2")
+    check("a network that is trained on threads", ended.returncode == 2 and "runs every rank as a thread" in ended.stderr, ended.stderr)
     ended = place.run("test", "-R", "core", "--help")
     check("help of the tests builds nothing", ended.returncode == 0 and "./heddle test -R" in ended.stdout and not os.path.exists(
         os.path.join(place.root, "build")), ended.stdout + ended.stderr)

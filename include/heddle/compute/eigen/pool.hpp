@@ -18,25 +18,50 @@ template <class Windows, class Visit> void each_window(const Leaf& leaf, std::in
   const std::int64_t height = leaf.in.shape.sizes[1], width = leaf.in.shape.sizes[2];
   std::int64_t output = 0;
   for (std::int64_t image = 0; image < samples * leaf.in.shape.sizes[0]; ++image)
-    for (std::int64_t y = 0; y < leaf.out.shape.sizes[1]; ++y)
-      for (std::int64_t x = 0; x < leaf.out.shape.sizes[2]; ++x)
-        visit(image * height * width, output++, windows.range(0, y, height), windows.range(1, x, width));
+    for (std::int64_t y = 0; y < leaf.out.shape.sizes[1]; ++y) {
+      const auto rows = windows.range(0, y, height);
+      for (std::int64_t x = 0; x < leaf.out.shape.sizes[2]; ++x) visit(image * height * width, output++, rows, windows.range(1, x, width));
+    }
 }
 
-/// The place of the largest pixel of a window, of a NaN if it has one: the last NaN, else the first of those that are equal.
+/// visit(place, pixel) for each pixel of a window of an image, row by row.
+template <class Visit>
+void each_pixel(const float* image, std::int64_t width, graph_room::SlidingWindow::Range rows, graph_room::SlidingWindow::Range columns,
+                const Visit& visit) {
+  for (std::int64_t y = rows.begin; y < rows.end; ++y)
+    for (std::int64_t x = columns.begin; x < columns.end; ++x) visit(y * width + x, image[y * width + x]);
+}
+/// The largest pixel of a window, or NaN if it has one. No processor can guess which pixel is larger, so there is no branch on it.
+inline float largest_pixel(const float* image, std::int64_t width, graph_room::SlidingWindow::Range rows, graph_room::SlidingWindow::Range columns) {
+  float largest = image[rows.begin * width + columns.begin];
+  bool any_nan = false;
+  each_pixel(image, width, rows, columns, [&](std::int64_t, float pixel) {
+    largest = pixel > largest ? pixel : largest;
+    any_nan |= is_nan(pixel);
+  });
+  if (!any_nan) return largest;
+  float nan = 0;
+  each_pixel(image, width, rows, columns, [&](std::int64_t, float pixel) { nan = is_nan(pixel) ? pixel : nan; });
+  return nan;
+}
+/// The place of that pixel: the last NaN, else the first of those that are equal.
 inline std::int64_t place_of_largest(const float* image, std::int64_t width, graph_room::SlidingWindow::Range rows,
                                      graph_room::SlidingWindow::Range columns) {
+  const float largest = largest_pixel(image, width, rows, columns);
   std::int64_t place = rows.begin * width + columns.begin;
-  for (std::int64_t y = rows.begin; y < rows.end; ++y)
-    for (std::int64_t x = columns.begin; x < columns.end; ++x)
-      if (const float pixel = image[y * width + x]; pixel > image[place] || is_nan(pixel)) place = y * width + x;
+  if (is_nan(largest)) {
+    each_pixel(image, width, rows, columns, [&](std::int64_t at, float pixel) { place = is_nan(pixel) ? at : place; });
+    return place;
+  }
+  for (std::int64_t y = rows.end; y-- > rows.begin;)
+    for (std::int64_t x = columns.end; x-- > columns.begin;) place = image[y * width + x] == largest ? y * width + x : place;
   return place;
 }
 
 inline void max_pool_forward(const ForwardCall& call, const graph_room::SlidingWindow& window) {
   const std::int64_t width = call.leaf->in.shape.sizes[2];
   each_window(*call.leaf, call.rows, window, [&](std::int64_t image, std::int64_t output, auto rows, auto columns) {
-    call.output[output] = call.input[image + place_of_largest(call.input + image, width, rows, columns)];
+    call.output[output] = largest_pixel(call.input + image, width, rows, columns);
   });
 }
 inline void max_pool_backward(const BackwardCall& call, const graph_room::SlidingWindow& window) {
