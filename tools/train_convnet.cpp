@@ -50,8 +50,9 @@ std::string layers_in_words(const datasets::Dataset& images) {
 /// Two devices that were never idle would take half of the time of one.
 std::string stages_in_words(const training::Row& alone, const training::Row& staged) {
   const double times = alone.seconds / staged.seconds;
-  return fmt::format("In two stages a step is {:.2f} times as fast: stages are idle {:.0f} % of it. By operations alone it would be {} %.\n\n", times,
-                     100 * std::max(0.0, 1 - times / 2), bubble_percent(InTwoStages::training));
+  return fmt::format(
+      "In two stages a step is {:.2f} times as fast: stages are idle {:.0f} % of it.\nBy operations alone they would be idle {} %.\n\n", times,
+      100 * std::max(0.0, 1 - times / 2), bubble_percent(InTwoStages::training));
 }
 
 int train_both(const training::Settings& settings) {
