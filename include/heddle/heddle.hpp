@@ -33,6 +33,7 @@
 #include "heddle/graph/layers/tanh.hpp"
 #include "heddle/graph/layers/unflatten.hpp"
 #include "heddle/graph/losses/cross_entropy.hpp"
+#include "heddle/graph/losses/elementwise_losses.hpp"
 #include "heddle/graph/losses/mean_squared_error.hpp"
 #include "heddle/graph/model_facts.hpp"
 #include "heddle/graph/named.hpp"

@@ -210,7 +210,9 @@ template <class Loss, class C> class LossTrial {
       : sizes_(seed), parts_(1 + static_cast<int>(sizes_.below(4))), positions_(sizes_.below(2) == 0 ? 1 : 1 + sizes_.below(4)),
         own_(std::max<std::int64_t>(sizes_.features(40), parts_ == 1 ? 2 : 1)), rows_(sizes_.rows()),
         total_(rows_ + sizes_.below(3) * (rows_ + 1) + 1), output_(drawn(rows_ * positions_ * own_ * parts_, seed)),
-        wanted_case_{rows_, positions_ * own_ * parts_, positions_, total_, sizes_.below(3) * CountsTargets<Loss>, output_, class_weights_},
+        wanted_case_{
+            rows_,         positions_ * own_ * parts_, positions_, total_, graph_room::counts_target<Loss>(-100) ? 0 : sizes_.below(3), output_,
+            class_weights_},
         targets_(SlowLoss<Loss>::targets(wanted_case_)) {
     if (weighs_classes<Loss>() && seed % 2 == 0)
       for (std::int64_t j = 0; j < own_ * parts_; ++j) class_weights_.push_back(static_cast<float>(j % 5) / 2);

@@ -558,7 +558,7 @@ template <class Loss> struct SlowLoss;
 
 template <std::derived_from<CrossEntropy> Loss> struct SlowLoss<Loss> {
   using Targets = std::vector<std::int32_t>;
-  static constexpr bool leaves_out = CountsTargets<Loss>;
+  static inline const bool leaves_out = !graph_room::counts_target<Loss>(-100);
   static Targets targets(const LossCase& c) {
     Targets drawn;
     for (std::int64_t i = 0; i < c.rows * c.positions; ++i)
@@ -581,13 +581,63 @@ template <std::derived_from<CrossEntropy> Loss> struct SlowLoss<Loss> {
       double powers = 0;
       for (std::int64_t j = 0; j < classes; ++j) powers += std::exp(x(j));
       const std::int64_t target = targets[static_cast<std::size_t>(i)];
-      const double weight = c.class_weights.empty() ? 1 : static_cast<double>(c.class_weights[static_cast<std::size_t>(target)]);
-      r.sum.value += weight * (std::log(powers) - x(target)) / static_cast<double>(c.positions);
-      for (std::int64_t j = 0; j < classes; ++j)
-        r.gradient.push_back({weight * (std::exp(x(j)) / powers - (j == target ? 1 : 0)) / total, 16 * weight * p.u / total});
+      const auto weight = [&](std::int64_t j) {
+        return c.class_weights.empty() ? 1 : static_cast<double>(c.class_weights[static_cast<std::size_t>(j)]);
+      };
+      double all = 0;  // of what the classes have of a target, weighed
+      for (std::int64_t j = 0; j < classes; ++j) {
+        const double share = Loss::smoothing / static_cast<double>(classes) + (j == target ? 1 - Loss::smoothing : 0);
+        r.sum.value += share * weight(j) * (std::log(powers) - x(j)) / static_cast<double>(c.positions);
+        all += share * weight(j);
+      }
+      for (std::int64_t j = 0; j < classes; ++j) {
+        const double share = Loss::smoothing / static_cast<double>(classes) + (j == target ? 1 - Loss::smoothing : 0);
+        r.gradient.push_back(
+            {(all * std::exp(x(j)) / powers - share * weight(j)) / total, 16 * all * p.u / total + 2 * p.u * share * weight(j) / total});
+      }
     }
     const double most = c.class_weights.empty() ? 1 : static_cast<double>(*std::max_element(c.class_weights.begin(), c.class_weights.end()));
     r.sum.bound = 12 * most * p.u * static_cast<double>(c.rows) + 2 * p.u * r.sum.value;
+    return r;
+  }
+};
+
+/// Values and slopes of one element in double.
+template <class Loss> struct SlowElement;
+template <> struct SlowElement<MeanAbsoluteError> {
+  static double loss(double x, double t) { return std::abs(x - t); }
+  static double slope(double x, double t) { return x > t ? 1 : x < t ? -1 : x - t; }
+};
+template <std::int64_t N, std::int64_t D> struct SlowElement<Huber<N, D>> {
+  static constexpr double distance = static_cast<double>(N) / static_cast<double>(D);
+  static double loss(double x, double t) {
+    return std::abs(x - t) <= distance ? (x - t) * (x - t) / 2 : distance * std::abs(x - t) - distance * distance / 2;
+  }
+  static double slope(double x, double t) { return std::clamp(x - t, -distance, distance); }
+};
+template <> struct SlowElement<BinaryCrossEntropy> {
+  static double loss(double x, double t) { return -(t * std::log(1 / (1 + std::exp(-x))) + (1 - t) * std::log(1 / (1 + std::exp(x)))); }
+  static double slope(double x, double t) { return 1 / (1 + std::exp(-x)) - t; }
+};
+/// Values are of doubles and round once; of a slope, at most 1 + |t|, some roundings and an exp, and the scale.
+template <class Loss>
+requires requires { SlowElement<Loss>::slope(0, 0); }
+struct SlowLoss<Loss> {
+  using Targets = std::vector<float>;
+  static Targets targets(const LossCase& c) {
+    Targets drawn;
+    for (std::int64_t i = 0; i < c.rows * c.features; ++i) drawn.push_back(uniform(Seed{78}, 1, static_cast<std::uint64_t>(i), 0.0F, 1.0F));
+    return drawn;
+  }
+  static LossResults run(const LossCase& c, const Targets& targets, Precision p) {
+    LossResults r;
+    const auto total = static_cast<double>(c.features * c.total_rows);
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const auto x = static_cast<double>(c.output[i]), target = static_cast<double>(targets[i]);
+      r.sum.value += SlowElement<Loss>::loss(x, target) / static_cast<double>(c.features);
+      r.gradient.push_back({SlowElement<Loss>::slope(x, target) / total, 12 * p.u / total});
+    }
+    r.sum.bound = 3 * p.u * r.sum.value;
     return r;
   }
 };

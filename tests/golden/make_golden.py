@@ -369,11 +369,16 @@ def main():
     cross_entropy = lambda z, y: nn.functional.cross_entropy(z.flatten(0, -2), y.flatten())  # mean over rows and positions
     ninths = torch.arange(13) % 9 / 4  # class weights 0 to 2
     weighted = lambda z, y: nn.functional.cross_entropy(z.flatten(0, -2), y.flatten(), weight=ninths.to(z.dtype))
+    smoothed = lambda z, y: nn.functional.cross_entropy(z.flatten(0, -2), y.flatten(), weight=ninths.to(z.dtype), label_smoothing=0.1)
+    absolute, huber, binary = nn.L1Loss(), nn.HuberLoss(delta=0.5), nn.BCEWithLogitsLoss()
+    words_of = {mse: "mean squared error", absolute: "mean absolute error", huber: "Huber, delta=0.5", binary: "binary cross-entropy with logits",
+                smoothed: "cross-entropy, label_smoothing=0.1"}
     adam = lambda m: torch.optim.Adam(m.parameters(), lr=1e-3)
     mlp, residual = lambda: Mlp(20, 16, 10), lambda: ResidualMlp(20, 16, 10)
     classes = lambda rows, first=0: (inputs(rows, 20, first), labels(rows, first))
     large = [(inputs(64, 784), labels(64))]
     regression = [(inputs(8, 20), targets(8, 10))]
+    questions = [(inputs(8, 20), torch.sigmoid(3 * targets(8, 10)))]
     sequences = [(inputs(24, 20).reshape(8, 3, 20), targets(24, 10).reshape(8, 3, 10))]
     longer = [(inputs(48, 20).reshape(8, 6, 20), targets(48, 10).reshape(8, 6, 10))]
     doubled = [(inputs(24, 20).reshape(8, 3, 20), targets(48, 10).reshape(8, 6, 10))]
@@ -426,6 +431,12 @@ def main():
         "weighted_13_8": (
             lambda: LanguageModel(13, 8), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", weighted,
             [unequal] * 20, (1, 20), None),
+        "smoothed_13_8": (
+            lambda: LanguageModel(13, 8), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", smoothed,
+            [unequal] * 20, (1, 20), None),
+        "absolute_20_16_10": (residual, 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.1), "SGD lr=0.1", absolute, [regression] * 20, (1, 20), None),
+        "huber_20_16_10": (residual, 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5), "SGD lr=0.5", huber, [regression] * 20, (1, 20), None),
+        "binary_20_16_10": (residual, 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5), "SGD lr=0.5", binary, [questions] * 20, (1, 20), None),
         "frozen_front_20_16_10": (
             lambda: frozen(ResidualMlp(20, 16, 10), "linear1", "block"), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse,
             [regression] * 20, (1, 20), None),
@@ -448,8 +459,8 @@ def main():
         if batch is None:
             flat = [pair for micro_batches in dict.fromkeys(map(tuple, batches)) for pair in micro_batches]
             batch = {"input": torch.cat([x for x, _ in flat])}
-            batch["targets" if loss is mse else "labels"] = torch.cat([y for _, y in flat])
-        metadata = {"torch": torch.__version__, "optimizer": words, "loss": "mean squared error" if loss is mse else "cross-entropy",
+            batch["targets" if flat[0][1].is_floating_point() else "labels"] = torch.cat([y for _, y in flat])
+        metadata = {"torch": torch.__version__, "optimizer": words, "loss": words_of.get(loss, "cross-entropy"),
                     "seed": str(seed), "float64_difference": f"{difference:.1e}"}
         write_safetensors(folder / f"{file}.safetensors", made | batch, metadata)
         print(f"{file}: losses {float(made['losses'][0]):.6f} -> {float(made['losses'][-1]):.6f}, float64 difference {difference:.1e}, "

@@ -13,6 +13,7 @@ EXEMPT = {
     "NoBias": "an option",
     "Epsilon": "an option",
     "Momentum": "an option",
+    "MeanOverElements": "what losses of one element have in common",
     "NoLoss": "an inference has no loss",
 }
 

@@ -46,11 +46,12 @@ TEST_CASE("a loss with an ignored target is the same loss that leaves targets ou
   CHECK(Padded::accepts(Spec{Shape{1}}).code == Code{'G', 3});
   CHECK(Padded::target_features(Spec{Shape{6, 10}}) == 6);
   CHECK(CrossEntropyWith<int>::accepts(Spec{Shape{10}}).sentence().view() ==
-        "[heddle.G03] CrossEntropyWith names what is no option of a loss. Fix: write CrossEntropyWith<Ignored<-100>, ClassWeights>, one of both, or "
-        "CrossEntropy.");
+        "[heddle.G03] CrossEntropyWith names what is no option of a loss. Fix: write CrossEntropyWith<Ignored<-100>, ClassWeights, LabelSmoothing<1, "
+        "10>>, some of them, or CrossEntropy.");
   CHECK(
       CrossEntropyWith<Ignored<0>, Ignored<1>>::accepts(Spec{Shape{10}}).sentence().view() ==
-      "[heddle.G03] CrossEntropyWith names an option twice. Fix: write CrossEntropyWith<Ignored<-100>, ClassWeights>, one of both, or CrossEntropy.");
+      "[heddle.G03] CrossEntropyWith names an option twice. Fix: write CrossEntropyWith<Ignored<-100>, ClassWeights, LabelSmoothing<1, 10>>, some of "
+      "them, or CrossEntropy.");
 }
 
 TEST_CASE("a loss whose classes have weights says so") {
@@ -58,4 +59,19 @@ TEST_CASE("a loss whose classes have weights says so") {
   static_assert(!weighs_classes<CrossEntropyWith<Ignored<0>>>() && !weighs_classes<CrossEntropy>());
   CHECK(CrossEntropyWith<ClassWeights, Ignored<-1>>::accepts(Spec{Shape{10}}).ok());
   CHECK(CrossEntropyWith<ClassWeights, ClassWeights>::accepts(Spec{Shape{10}}).code == Code{'G', 3});
+}
+
+TEST_CASE("a loss whose labels are smoothed tells one float more of a part; a share beyond 1 is refused") {
+  using Smooth = CrossEntropyWith<LabelSmoothing<1, 10>>;
+  static_assert(Smooth::smoothing == 0.1 && CrossEntropyWith<Ignored<0>>::smoothing == 0 && CrossEntropy::smoothing == 0);
+  CHECK(Smooth::accepts(Spec{Shape{10}}).ok());
+  CHECK(CrossEntropyWith<LabelSmoothing<1, 1>, Ignored<-1>, ClassWeights>::accepts(Spec{Shape{10}}).ok());
+  CHECK(Smooth::terms(Spec{Shape{6, 10}}) == 24);
+  CHECK(CrossEntropyWith<LabelSmoothing<0, 10>>::terms(Spec{Shape{6, 10}}) == 18);
+  CHECK(CrossEntropyWith<LabelSmoothing<11, 10>>::accepts(Spec{Shape{10}}).sentence().view() ==
+        "[heddle.G03] CrossEntropyWith has a LabelSmoothing that is not from 0 to 1. Fix: write LabelSmoothing<1, 10> for a tenth.");
+  CHECK(CrossEntropyWith<LabelSmoothing<-1, 10>>::accepts(Spec{Shape{10}}).code == Code{'G', 3});
+  CHECK(CrossEntropyWith<LabelSmoothing<1, 0>>::accepts(Spec{Shape{10}}).code == Code{'G', 3});
+  CHECK(CrossEntropyWith<LabelSmoothing<1, 10>, LabelSmoothing<1, 10>>::accepts(Spec{Shape{10}}).words.view().find(" names an option twice") !=
+        std::string_view::npos);
 }

@@ -52,7 +52,8 @@ template <class Loss> struct FieldLossOfRows {
 /// The parts of a split cross-entropy combine by exp(x - m) = exp(x) / exp(m) alone. Here e is any function that is never 0 in the place of exp, and
 /// m any function of the part's logits in the place of their largest: the terms of a part are (m, sum_j e(x_j) / e(m), logit of the target). The
 /// gradient is any function of e(x_j), of S = the sum of e over all parts, of whether j is the target, and of how many targets of the step count; the
-/// value one of S and of the target's logit. A target that counts nothing has a value and a gradient of 0.
+/// value one of S and of the target's logit. With smoothing the value is also one of the sum of all logits, of which each part tells its own. A
+/// target that counts nothing has a value and a gradient of 0.
 ///
 /// Tested  compute/field/losses_test
 template <class Loss> struct FieldCrossEntropy {
@@ -68,10 +69,11 @@ template <class Loss> struct FieldCrossEntropy {
     for (std::int64_t i = 0; i < call.rows * call.positions; ++i) {
       const float* const logits = call.output + i * classes;
       const std::int64_t own = label(call, i) - call.part * classes;
-      float* const terms = call.terms + 3 * i;
+      float* const terms = call.terms + told * i;
       const std::uint64_t most = Field::hash(symbol("largest"), {Field::digest(logits, classes)});
       terms[0] = Field::write(most);
       terms[2] = own >= 0 && own < classes ? logits[own] : 0;
+      if (smooths) terms[told - 1] = Field::write(sum_of(logits, classes));  // before a gradient may lie there
       const std::uint64_t scale = Field::inverse_of_unit(power_of(most));
       std::uint64_t sum = 0;
       for (std::int64_t j = 0; j < classes; ++j) {
@@ -84,7 +86,14 @@ template <class Loss> struct FieldCrossEntropy {
   }
 
  private:
+  static constexpr bool smooths = Loss::smoothing > 0;
+  static constexpr std::int64_t told = smooths ? 4 : 3;  ///< floats of a part, of one position
   [[nodiscard]] static std::uint64_t symbol(std::string_view role) { return symbol_of<graph_room::CrossEntropy>(role); }
+  [[nodiscard]] static std::uint64_t sum_of(const float* logits, std::int64_t classes) {
+    std::uint64_t sum = 0;
+    for (std::int64_t j = 0; j < classes && smooths; ++j) sum = Field::plus(sum, Field::read(logits[j]));
+    return sum;
+  }
   [[nodiscard]] static std::uint64_t power_of(std::uint64_t x) { return Field::hash_to_unit(symbol("exp"), x); }
   [[nodiscard]] static std::int64_t label(const LossCall& call, std::int64_t i) { return static_cast<const std::int32_t*>(call.targets)[i]; }
   /// The class that a label names; bits that are no label, which a wrong Program may show, name any.
@@ -93,8 +102,8 @@ template <class Loss> struct FieldCrossEntropy {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(label(call, i)) % classes);
   }
 
-  [[nodiscard]] static float value(std::uint64_t sum, std::uint64_t of_target) {
-    return Field::write(Field::hash(symbol("value"), {of_target, sum}));
+  [[nodiscard]] static float value(std::uint64_t sum, std::uint64_t of_target, std::uint64_t all) {
+    return Field::write(smooths ? Field::hash(symbol("value"), {of_target, sum, all}) : Field::hash(symbol("value"), {of_target, sum}));
   }
   [[nodiscard]] static float slope(const LossCall& call, std::uint64_t power, std::uint64_t sum, bool is_target) {
     return Field::write(Field::hash(symbol("gradient"), {power, sum}, {is_target ? 1U : 0U, std::bit_cast<std::uint64_t>(call.counted())}));
@@ -112,7 +121,7 @@ template <class Loss> struct FieldCrossEntropy {
     const float* const logits = call.output + i * classes;
     std::uint64_t sum = 0;
     for (std::int64_t j = 0; j < classes; ++j) sum = Field::plus(sum, power_of(Field::read(logits[j])));
-    const float loss = value(sum, Field::read(logits[target(call, i)]));
+    const float loss = value(sum, Field::read(logits[target(call, i)]), sum_of(logits, classes));
     for (std::int64_t j = 0; j < classes && call.gradient != nullptr; ++j)  // may lie where the logits do
       call.gradient[i * classes + j] = slope(call, power_of(Field::read(logits[j])), sum, j == target(call, i));
     return loss;
@@ -120,18 +129,19 @@ template <class Loss> struct FieldCrossEntropy {
   /// From the terms of all parts; `gradient` holds e(x_j) / e(m) of the own part.
   [[nodiscard]] static float of_terms(const LossCall& call, std::int64_t i) {
     const std::int64_t classes = call.features / call.positions;
-    const float* const first = call.terms + (i / call.positions * call.parts * call.positions + i % call.positions) * 3;
-    const auto terms = [&](std::int64_t part) { return first + part * 3 * call.positions; };
+    const float* const first = call.terms + (i / call.positions * call.parts * call.positions + i % call.positions) * told;
+    const auto terms = [&](std::int64_t part) { return first + part * told * call.positions; };
     const auto scale = [&](std::int64_t part) { return power_of(Field::read(terms(part)[0])); };
-    std::uint64_t sum = 0;
+    std::uint64_t sum = 0, all = 0;
     for (int p = 0; p < call.parts; ++p) sum = Field::plus(sum, Field::times(Field::read(terms(p)[1]), scale(p)));
+    for (int p = 0; p < call.parts && smooths; ++p) all = Field::plus(all, Field::read(terms(p)[told - 1]));
     const std::int64_t owner = target(call, i) / classes;
     for (std::int64_t j = 0; j < classes && call.gradient != nullptr; ++j) {
       float& gradient = call.gradient[i * classes + j];
       gradient =
           slope(call, Field::times(Field::read(gradient), scale(call.part)), sum, owner == call.part && j == target(call, i) - owner * classes);
     }
-    return value(sum, Field::read(terms(owner)[2]));
+    return value(sum, Field::read(terms(owner)[2]), all);
   }
 };
 

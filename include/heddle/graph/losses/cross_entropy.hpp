@@ -25,6 +25,7 @@ namespace heddle::graph_room {
 /// Tested  graph/losses/cross_entropy_test, compute/eigen/losses_test, equivalence/vocabulary_parallel_test
 struct CrossEntropy {
   using Target = std::int32_t;
+  static constexpr double smoothing = 0;  ///< share of a target that all classes have alike
 
   static constexpr std::string_view name() { return "CrossEntropy"; }
   static constexpr Diagnosis accepts(const Spec& output) {
@@ -54,28 +55,60 @@ struct ClassWeights {
   static constexpr bool weighs = true;
 };
 
-/// CrossEntropy with options, as torch.nn.CrossEntropyLoss(weight=..., ignore_index=-100): the mean is that over the targets of all ranks that count.
-/// They are counted in the batch before a step, which every rank is given whole, so it costs no message, and the bits are those of one device. Of 3
-/// targets of which one is ignored the loss is the sum of two losses, divided by 2.
+/// A target is taken for its class but for a share Numerator / Denominator, which all classes have alike: PyTorch's label_smoothing=0.1 is
+/// LabelSmoothing<1, 10>. Classes that have weights have a part of it by their weight.
+template <std::int64_t Numerator, std::int64_t Denominator> struct LabelSmoothing {
+  static constexpr bool sound = Numerator >= 0 && Denominator >= 1 && Numerator <= Denominator;
+  static constexpr double smooths = sound ? static_cast<double>(Numerator) / static_cast<double>(Denominator) : 0;
+};
+
+/// CrossEntropy with options, as torch.nn.CrossEntropyLoss(weight=..., ignore_index=-100, label_smoothing=...): the mean is that over the targets of
+/// all ranks that count. They are counted in the batch before a step, which every rank is given whole, so it costs no message, and the bits are those
+/// of one device. Of 3 targets of which one is ignored the loss is the sum of two losses, divided by 2.
 ///
 /// Shape   as CrossEntropy; targets are class numbers, or the ignored number
-/// Errors  G03 an option that is none, or one twice; D10 at run time, before anything changes, of a batch all of whose targets are ignored
-/// Source  sources.md#ignored-targets
-/// Tested  graph/losses/cross_entropy_test, compute/eigen/losses_test, conformance/compute_eigen_test, golden/ignored_test, equivalence/ignored_test,
-///         fail/G03_no_option_of_a_loss
+/// Moves   as CrossEntropy; with LabelSmoothing a rank tells a fourth float of a position: the sum of its logits
+/// Errors  G03 an option that is none, or one twice, or a share that is not from 0 to 1; D10 at run time, before anything changes, of a batch all of
+///         whose targets are ignored
+/// Source  sources.md#ignored-targets, sources.md#label-smoothing
+/// Tested  graph/losses/cross_entropy_test, compute/eigen/losses_test, conformance/compute_eigen_test, golden/ignored_test, golden/losses_test,
+///         equivalence/ignored_test, equivalence/losses_test, fail/G03_no_option_of_a_loss
 template <class... Options> struct CrossEntropyWith : CrossEntropy {
+ private:
+  template <class Option> static constexpr double share_of() {
+    if constexpr (requires { Option::smooths; })
+      return Option::smooths;
+    else
+      return 0;
+  }
+  template <class Option> static constexpr bool is_sound() {
+    if constexpr (requires { Option::smooths; })
+      return Option::sound;
+    else
+      return true;
+  }
+
+ public:
   template <class Option> static constexpr bool is_ignored = requires { Option::target; };
   template <class Option> static constexpr bool is_weights = requires { Option::weighs; };
+  template <class Option> static constexpr bool is_smoothing = requires { Option::smooths; };
   static constexpr bool weighs_classes = (false || ... || is_weights<Options>);
+  static constexpr double smoothing = (0.0 + ... + share_of<Options>());
 
   static constexpr std::string_view name() { return "CrossEntropyWith"; }
   static constexpr Diagnosis accepts(const Spec& output) {
     constexpr int ignored = (0 + ... + (is_ignored<Options> ? 1 : 0)), weights = (0 + ... + (is_weights<Options> ? 1 : 0));
-    if (ignored + weights != static_cast<int>(sizeof...(Options)) || ignored > 1 || weights > 1)
-      return Diagnosis{Code{'G', 3}, name()} << (ignored > 1 || weights > 1 ? " names an option twice" : " names what is no option of a loss")
-                                             << ". Fix: write CrossEntropyWith<Ignored<-100>, ClassWeights>, one of both, or CrossEntropy.";
+    constexpr int smoothed = (0 + ... + (is_smoothing<Options> ? 1 : 0));
+    constexpr bool twice = ignored > 1 || weights > 1 || smoothed > 1;
+    if (twice || ignored + weights + smoothed != static_cast<int>(sizeof...(Options)))
+      return Diagnosis{Code{'G', 3}, name()} << (twice ? " names an option twice" : " names what is no option of a loss")
+                                             << ". Fix: write CrossEntropyWith<Ignored<-100>, ClassWeights, LabelSmoothing<1, 10>>, some of them, or "
+                                                "CrossEntropy.";
+    if (!(true && ... && is_sound<Options>()))
+      return Diagnosis{Code{'G', 3}, name()} << " has a LabelSmoothing that is not from 0 to 1. Fix: write LabelSmoothing<1, 10> for a tenth.";
     return CrossEntropy::accepts(output);
   }
+  static constexpr std::int64_t terms(const Spec& output) { return (smoothing > 0 ? 4 : 3) * target_features(output); }
   /// Whether a target has a loss.
   static constexpr bool counts([[maybe_unused]] std::int32_t target) { return (true && ... && !ignores<Options>(target)); }
 
@@ -91,5 +124,5 @@ template <class... Options> struct CrossEntropyWith : CrossEntropy {
 }  // namespace heddle::graph_room
 
 namespace heddle {
-using graph_room::ClassWeights, graph_room::CrossEntropy, graph_room::CrossEntropyWith, graph_room::Ignored;
+using graph_room::ClassWeights, graph_room::CrossEntropy, graph_room::CrossEntropyWith, graph_room::Ignored, graph_room::LabelSmoothing;
 }  // namespace heddle
