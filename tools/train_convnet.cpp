@@ -70,7 +70,8 @@ int train_both(const training::Settings& settings) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  training::Settings settings{.epochs = 4};
+  training::Settings settings;
+  settings.epochs = 4;
   CLI::App app{"Trains a network of three convolutions on one device and in two stages, and compares them."};
   app.name("heddle train convnet");
   const training::Options options{app, settings};

@@ -25,6 +25,7 @@
 #include "heddle/graph/layers/linear.hpp"
 #include "heddle/graph/layers/norm.hpp"
 #include "heddle/graph/layers/pool.hpp"
+#include "heddle/graph/layers/positions.hpp"
 #include "heddle/graph/layers/relu.hpp"
 #include "heddle/graph/layers/rescaling.hpp"
 #include "heddle/graph/layers/sigmoid.hpp"

@@ -20,7 +20,8 @@ using Layers =
                SwiGLU, Concat, ConcatAlong<0>, ConcatAlong<1>, SelfAttention<Heads<2>>, SelfAttention<Heads<4>, KeyValueHeads<2>, Causal>,
                MaxPool2d<KernelSize<2>>, MaxPool2d<KernelSize<3>, Stride<2>, Padding<1>>, AvgPool2d<KernelSize<3, 2>>,
                AvgPool2d<KernelSize<3>, Stride<1, 2>, Padding<1>>, AdaptiveAvgPool2d<1>, AdaptiveAvgPool2d<4, 3>, Conv2d<2, 3, KernelSize<1>>,
-               Conv2d<2, 3, KernelSize<3>, Padding<1>>, Conv2d<4, 6, KernelSize<3, 2>, Stride<2>, Padding<1, 2>, Dilation<2, 1>, Groups<2>, NoBias>>;
+               Conv2d<2, 3, KernelSize<3>, Padding<1>>, Conv2d<4, 6, KernelSize<3, 2>, Stride<2>, Padding<1, 2>, Dilation<2, 1>, Groups<2>, NoBias>,
+               LearnedPositions<7, 5>, Rotary<8, Heads<2>>, Rotary<6, Heads<4>, KeyValueHeads<2>, RotaryBase<100>>>;
 using Losses = std::tuple<CrossEntropy, CrossEntropyWith<Ignored<-100>>, CrossEntropyWith<Ignored<-100>, ClassWeights>,
                           CrossEntropyWith<LabelSmoothing<1, 10>>, CrossEntropyWith<Ignored<-100>, ClassWeights, LabelSmoothing<1, 4>>,
                           MeanSquaredError, MeanAbsoluteError, Huber<1, 2>, BinaryCrossEntropy>;

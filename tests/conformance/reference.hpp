@@ -536,6 +536,65 @@ template <auto... Sizes> struct Slow<AdaptiveAvgPool2d<Sizes...>> : SlowPooling<
   }
 };
 
+// ---- positions
+
+template <std::int64_t Length, std::int64_t Features> struct Slow<LearnedPositions<Length, Features>> {
+  static Leaf leaf(Sizes& sizes) {
+    const std::int64_t features = sizes.features(), length = 1 + sizes.below(9);
+    Leaf drawn = LearnedPositions<Length, Features>::describe(Spec{Shape(2, Features)});
+    drawn.in.shape = drawn.out.shape = sizes.below(2) == 0 ? Shape(length, features) : Shape(2, length, features);
+    drawn.parameters[0].shape = Shape(length + sizes.below(3), features);
+    return drawn;
+  }
+  static Results run(const Tensors& t, Precision p) {
+    const std::int64_t of_sequence = t.leaf.in.shape.last() * t.leaf.in.shape.sizes[t.leaf.in.shape.dimensions - 2];
+    Results r;
+    std::vector<Sum> sums;
+    for (std::int64_t i = 0; i < t.leaf.parameters[0].shape.elements(); ++i) sums.push_back(t.gradient(0, i));
+    for (std::int64_t i = 0; i < t.rows * t.leaf.in.elements(); ++i) {
+      Sum sum;
+      sum.add(t.x(i));
+      sum.add(t.parameter(0, i % of_sequence));
+      r.output.push_back(sum.with(p));
+      r.input_gradient.push_back({t.dy(i), 0});
+      sums[static_cast<std::size_t>(i % of_sequence)].add(t.dy(i));
+    }
+    r.gradients.resize(1);
+    for (const Sum& sum : sums) r.gradients[0].push_back(sum.with(p));
+    return r;
+  }
+};
+/// Cosine and sine round once, and so do two products and their sum.
+template <std::int64_t Features, class... Options> struct Slow<Rotary<Features, Options...>> {
+  using L = Rotary<Features, Options...>;
+  static Leaf leaf(Sizes& sizes) {
+    const std::int64_t length = 1 + sizes.below(9), width = Features * (L::Said::heads() + 2 * L::Said::key_values());
+    return L::describe(Spec{sizes.below(2) == 0 ? Shape(length, width) : Shape(2, length, width)});
+  }
+  static Results run(const Tensors& t, Precision p) {
+    const std::int64_t width = t.leaf.in.shape.last(), positions = t.leaf.in.shape.sizes[t.leaf.in.shape.dimensions - 2];
+    Results r;
+    for (std::int64_t v = 0; v < t.vectors(); ++v)
+      for (std::int64_t i = 0; i < width; ++i) {
+        const std::int64_t at = v * width + i, half = Features / 2;
+        if (i >= Features * (L::Said::heads() + L::Said::key_values())) {
+          r.output.push_back({t.x(at), 0});
+          r.input_gradient.push_back({t.dy(at), 0});
+          continue;
+        }
+        const bool first = i % Features < half;
+        const std::int64_t other = first ? at + half : at - half;
+        const double angle = static_cast<double>(v % positions) /
+                             std::pow(static_cast<double>(L::base), 2 * static_cast<double>(i % half) / static_cast<double>(Features));
+        const double cosine = std::cos(angle), sine = first ? -std::sin(angle) : std::sin(angle);
+        const auto off = [&](double a, double b) { return 5 * p.u * (std::abs(a) + std::abs(b)); };
+        r.output.push_back({cosine * t.x(at) + sine * t.x(other), off(t.x(at), t.x(other))});
+        r.input_gradient.push_back({cosine * t.dy(at) - sine * t.dy(other), off(t.dy(at), t.dy(other))});
+      }
+    return r;
+  }
+};
+
 // ---- losses
 
 /// One grain of a loss: `features` of all `positions` of a row together, whole.

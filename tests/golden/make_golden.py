@@ -258,6 +258,74 @@ def still(model):
     return frozen(model, "norm2")
 
 
+class GptBlock(nn.Module):
+    """x + attention(norm(x)), then x + linear2(gelu(linear1(norm(x))))"""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.attention, self.norm = AttentionBlock(width, heads, heads, True), nn.LayerNorm(width)
+        self.linear1, self.linear2 = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        x = self.attention(x)
+        return x + self.linear2(nn.functional.gelu(self.linear1(self.norm(x))))
+
+
+class Gpt(nn.Module):
+    """norm(blocks(wte(ids) + wpe(positions))) times the weights of wte; the table of positions is longer than the sequences"""
+
+    def __init__(self, vocabulary, width, length):
+        super().__init__()
+        self.wte, self.wpe = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
+        self.h, self.norm = nn.Sequential(GptBlock(width, 4), GptBlock(width, 4)), nn.LayerNorm(width)
+        for table in (self.wte, self.wpe):
+            nn.init.normal_(table.weight, std=0.2)
+
+    def forward(self, x):
+        h = self.wte(x.long()) + self.wpe(torch.arange(x.shape[-1]))
+        return nn.functional.linear(self.norm(self.h(h)), self.wte.weight)
+
+
+class RotaryBlock(nn.Module):
+    """x + linear2(attention of the turned queries and keys that linear1 makes of norm1(x)), then a gated network"""
+
+    def __init__(self, width, heads, shared):
+        super().__init__()
+        self.sizes = (heads, shared, shared)
+        self.norm1, self.norm2 = nn.RMSNorm(width, eps=1e-5), nn.RMSNorm(width, eps=1e-5)
+        self.linear1 = nn.Linear(width, width // heads * sum(self.sizes), bias=False)
+        self.linear2, self.linear3, self.linear4 = (nn.Linear(a, b, bias=False) for a, b in ((width, width), (width, 80), (40, width)))
+
+    def turned(self, x):
+        """Of (rows, heads, positions, features)"""
+        half = x.shape[-1] // 2
+        angles = torch.arange(x.shape[-2])[:, None] * 500.0 ** (-torch.arange(half, dtype=torch.float64) / half)
+        c, s = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        first, second = x[..., :half], x[..., half:]
+        return torch.cat([first * c - second * s, second * c + first * s], -1)
+
+    def forward(self, x):
+        each = x.shape[-1] // self.sizes[0]
+        packed = self.linear1(self.norm1(x)).split([each * count for count in self.sizes], dim=-1)
+        q, k, v = (part.unflatten(-1, (-1, each)).transpose(1, 2) for part in packed)
+        made = nn.functional.scaled_dot_product_attention(self.turned(q), self.turned(k), v, is_causal=True, enable_gqa=True)
+        x = x + self.linear2(made.transpose(1, 2).flatten(2))
+        gate, value = self.linear3(self.norm2(x)).chunk(2, -1)
+        return x + self.linear4(nn.functional.silu(gate) * value)
+
+
+class Llama(nn.Module):
+    """lm_head(norm(layers(embed(ids))))"""
+
+    def __init__(self, vocabulary, width):
+        super().__init__()
+        self.embed, self.norm = nn.Embedding(vocabulary, width), nn.RMSNorm(width, eps=1e-5)
+        self.layers, self.lm_head = nn.Sequential(RotaryBlock(width, 4, 2), RotaryBlock(width, 4, 2)), nn.Linear(width, vocabulary, bias=False)
+
+    def forward(self, x):
+        return self.lm_head(self.norm(self.layers(self.embed(x.long()))))
+
+
 class LanguageModel(nn.Module):
     """Sequential<Input, Named<"embedding", Embedding>, Named<"block", Residual<Named<"inner", Linear>, Tanh>>, Named<"head", Linear<.., NoBias>>>"""
 
@@ -431,6 +499,12 @@ def main():
         "weighted_13_8": (
             lambda: LanguageModel(13, 8), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", weighted,
             [unequal] * 20, (1, 20), None),
+        "gpt_13_16": (
+            lambda: Gpt(13, 16, 8), 5, lambda m: torch.optim.SGD(m.parameters(), lr=0.01, momentum=0.9), "SGD lr=0.01 momentum=0.9", cross_entropy,
+            [sentences] * 20, (1, 20), None),
+        "llama_13_16": (
+            lambda: Llama(13, 16), 5, lambda m: torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9), "SGD lr=0.1 momentum=0.9", cross_entropy,
+            [sentences] * 20, (1, 20), None),
         "smoothed_13_8": (
             lambda: LanguageModel(13, 8), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", smoothed,
             [unequal] * 20, (1, 20), None),

@@ -450,6 +450,8 @@ TEST_CASE("the layers of the toolkit have the gradients that finite differences 
   CHECK(gradcheck<AdaptiveAvgPool2d<2, 4>>(Spec{Shape{2, 5, 6}}).text == "");
   CHECK(gradcheck<Conv2d<2, 4, KernelSize<3>, Padding<1>>>(Spec{Shape{2, 4, 5}}).text == "");
   CHECK(gradcheck<Conv2d<4, 6, KernelSize<3, 2>, Stride<1, 2>, Padding<2>, Dilation<2>, Groups<2>, NoBias>>(Spec{Shape{4, 5, 6}}).text == "");
+  CHECK(gradcheck<LearnedPositions<6, 4>>(Spec{Shape{5, 4}}).text == "");
+  CHECK(gradcheck<Rotary<4, Heads<4>, KeyValueHeads<2>>>(Spec{Shape{3, 32}}).text == "");
   CHECK(gradcheck<MaxPool2d<KernelSize<3>, Stride<2>, Padding<1>>>(Spec{Shape{2, 5, 6}}).text == "");
   CHECK(gradcheck<AvgPool2d<KernelSize<3, 2>, Stride<2, 1>, Padding<1>>>(Spec{Shape{2, 5, 6}}).text == "");
   CHECK(gradcheck<BatchNorm2d<3>>(Spec{Shape{3, 2, 5}}).text == "");

@@ -107,6 +107,8 @@ TEST_CASE("layers here may be split as they state, under 2 and under 3 ranks") {
   CHECK(checked_of<Conv2d<6, 12, KernelSize<3>>>(Spec{Shape{6, 4, 5}}) == 4);             // channels of the output, and of the input
   CHECK(checked_of<Conv2d<6, 12, KernelSize<3>, Groups<6>>>(Spec{Shape{6, 4, 5}}) == 2);  // whole groups
   CHECK(checked_of<Conv2d<6, 12, KernelSize<3>, Groups<2>>>(Spec{Shape{6, 4, 5}}) == 1);  // 3 ranks do not divide 2 groups
+  CHECK(checked_of<LearnedPositions<6, 12>>(Spec{Shape{6, 12}}) == 4);                    // features, and positions
+  CHECK(checked_of<Rotary<4, Heads<6>>>(Spec{Shape{5, 72}}) == 2);                        // heads
   CHECK(checked_of<AdaptiveAvgPool2d<2, 3>>(Spec{Shape{6, 3, 5}}) == 2);
   CHECK(checked_of<SiLU>(Spec{Shape{6}}) == 2);
   CHECK(checked_of<LeakyReLU<>>(Spec{Shape{6}}) == 2);

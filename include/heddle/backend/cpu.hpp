@@ -19,6 +19,7 @@
 #include "heddle/compute/eigen/norm.hpp"
 #include "heddle/compute/eigen/optimizers.hpp"
 #include "heddle/compute/eigen/pool.hpp"
+#include "heddle/compute/eigen/positions.hpp"
 #include "heddle/compute/eigen/rescaling.hpp"
 #include "heddle/compute/eigen/reshape.hpp"
 #include "heddle/compute/eigen/swiglu.hpp"

@@ -24,6 +24,7 @@
 #include "heddle/compute/field/norm.hpp"
 #include "heddle/compute/field/optimizers.hpp"
 #include "heddle/compute/field/pool.hpp"
+#include "heddle/compute/field/positions.hpp"
 #include "heddle/compute/field/reshape.hpp"
 #include "heddle/compute/field/swiglu.hpp"
 #include "heddle/compute/field/watched.hpp"
