@@ -2,7 +2,7 @@
 // compilers: g++ clang++ nvcc
 // expect: \[heddle\.C01\] A stage needs more memory than the plan allows\.
 // expect-g++: stage 0 needs 865,280 bytes in the best cut found, the plan allows 100,000 bytes\. Largest: optimizer states with 319,488 bytes,
-// activations and transfers with 226,304 bytes\. Fix: use more stages, a smaller batch or a larger Memory\.
+// activations and transfers with 226,304 bytes\. Fix: use more stages, Sharded or TensorParallel, or a larger Memory\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

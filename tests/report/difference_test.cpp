@@ -39,6 +39,8 @@ TEST_CASE("the text has a column for each plan, the difference and the ratio") {
   CHECK(text.find("     1        2       +1   2.00\n") != std::string::npos);
   CHECK(text.find("\nbytes a step moves                     0   37,888  +37,888      -\n") != std::string::npos);
   CHECK(text.ends_with("\nboth end with the same parameters, to the last bit\n"));
+  using Roomy = Plan<Small, CrossEntropy, Adam, Batch<64>, Grain<16>, Hybrid<TensorParallel<2>, DataParallel<2>>, Memory<4_MiB>>;
+  CHECK(difference<Alone, Roomy>().text().find("B  Hybrid<TensorParallel<2>, DataParallel<2>>, Memory<4_MiB>") != std::string::npos);
   using Again = Plan<Small, CrossEntropy, Adam, Recompute<ReLU>, Batch<64>, Grain<16>, Single>;
   struct Mine : Plan<Small, CrossEntropy, Adam, Batch<128>, Single> {};
   CHECK(difference<Alone, Again>().text().find("A  Single\nB  Single, Recompute<ReLU>\n") == 0);

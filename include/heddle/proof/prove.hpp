@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "heddle/compute/field/field.hpp"
+#include "heddle/core/as_written.hpp"
 #include "heddle/plan/one_device.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/proof/bound.hpp"
@@ -228,7 +229,7 @@ template <class ThePlan, class Backend> [[nodiscard]] Proof prove_sound(ProofOpt
   const FieldWork work = field_work<typename Request::Model, typename Request::Loss, typename Request::Optimizer>();
   OneDevice<typename Backend::SessionOfOne> alone{work, {&Alone::training, &Alone::evaluation}, steps_of(ThePlan::training.batch), how};
   return prove_programs<typename Backend::Session>({&ThePlan::training, &ThePlan::evaluation}, alone,
-                                                   std::string{long_type_name<typename Request::ThePolicy>().view()});
+                                                   as_written(long_type_name<typename Request::ThePolicy>().view()));
 }
 
 /// prove<MyPlan, FieldThreads>() runs the checked Programs of a plan in exact arithmetic, three steps and an evaluation, and compares losses, norms,

@@ -9,6 +9,7 @@
 #include <string>
 #include <type_traits>
 
+#include "heddle/core/as_written.hpp"
 #include "heddle/core/not_included.hpp"
 #include "heddle/core/refused.hpp"
 #include "heddle/core/type_name.hpp"
@@ -31,8 +32,8 @@ struct OwnParts<Kind<Own...>, OtherKind<Other...>> {
   using Policy = typename RequestOf<Kind<Own...>>::ThePolicy;
   template <class Part> static constexpr bool is_told = !std::is_same_v<Part, Policy> && !(std::is_same_v<Part, Other> || ...);
   static std::string words() {
-    std::string out{long_type_name<Policy>().view()};
-    ((out += is_told<Own> ? ", " + std::string{long_type_name<Own>().view()} : std::string{}), ...);
+    std::string out = as_written(long_type_name<Policy>().view());
+    ((out += is_told<Own> ? ", " + as_written(long_type_name<Own>().view()) : std::string{}), ...);
     return out;
   }
 };

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/core/as_written.hpp"
 #include "heddle/plan/advice.hpp"
 #include "heddle/run/external_memory.hpp"
 #include "heddle/run/machine_facts.hpp"
@@ -188,9 +189,7 @@ struct Doctor {
 
 /// A policy as it is written: Pipeline<Stage<Front>, Stage<Back>, OneFOneB>, without the arguments that nobody names.
 template <class Policy> [[nodiscard]] std::string spelled_policy() {
-  std::string words{long_type_name<Policy>().view()};
-  for (auto at = words.find(", void"); at != std::string::npos; at = words.find(", void", at)) words.erase(at, 6);
-  return words;
+  return as_written(long_type_name<Policy>().view());
 }
 
 /// Holds a plan against this machine, this launcher and a backend; nothing is run. Without a backend it is only said what no backend could do.

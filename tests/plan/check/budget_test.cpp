@@ -37,7 +37,12 @@ TEST_CASE("the remedy of a plan over its budget is one for the largest part") {
   using Ungrained = Plan<Wide, MeanSquaredError, SGD, Batch<128>, Single, Memory<10_KiB>>;
   CHECK(says(check<Grained>(), "Largest: gradients with 368,640 bytes"));
   CHECK(says(check<Grained>(), " Fix: drop Grain<8>, whose sums keep copies of gradients, or name a larger Memory."));
-  CHECK(says(check<Ungrained>(), " Fix: use Recompute, a smaller batch, more stages or a larger Memory."));
-  CHECK(says(check<Alone<Memory<10_KiB>>>(), " Fix: use more stages, a smaller batch or a larger Memory."));
+  CHECK(says(check<Ungrained>(), " Fix: use more stages, Sharded or TensorParallel, or a larger Memory."));  // no batch makes parameters smaller
+  using Roomy = Plan<Wide, MeanSquaredError, SGD, Batch<128>, Single, Memory<200_KiB>>;
+  CHECK(says(check<Roomy>(), " Fix: use Recompute, a smaller batch, more stages or a larger Memory."));
+  CHECK(says(check<Alone<Memory<10_KiB>>>(), " Fix: use more stages, Sharded or TensorParallel, or a larger Memory."));
+  constexpr std::int64_t kept = Alone<>::training.arenas[0].bytes(RegionKind::parameters, RegionKind::losses);
+  static_assert(Alone<>::training.arenas[0].total > kept);
+  CHECK(says(check_memory(Alone<>::training, Bytes{kept}), " Fix: use more stages, a smaller batch or a larger Memory."));
   static_assert(!check<Grained>().words.cut && !check<Ungrained>().words.cut);
 }

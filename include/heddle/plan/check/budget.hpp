@@ -14,13 +14,15 @@
 namespace heddle::plan_room {
 
 /// What brings the largest part of an arena down. Copies of gradients along the tree over grains are far more than one: 30 grains on a rank are up to
-/// five.
-[[nodiscard]] constexpr Text<96> smaller_memory(const Program& p, std::string_view largest, bool copies_gradients) {
+/// five. `kept`: parameters, gradients and states, which no batch makes smaller.
+[[nodiscard]] constexpr Text<96> smaller_memory(const Program& p, std::string_view largest, bool copies_gradients, Bytes kept, Bytes budget) {
   Text<96> fix;
   if (largest == "gradients" && copies_gradients)
     return p.batch.grain_named ? fix << "drop Grain<" << p.batch.grain_rows << ">, whose sums keep copies of gradients, or name a larger Memory."
                                : fix << "drop Reproducible, whose sums keep copies of gradients, or name a larger Memory.";
-  if (largest == "activations and transfers") return fix << "use Recompute, a smaller batch, more stages or a larger Memory.";
+  if (largest == "activations and transfers" && kept.value <= budget.value)
+    return fix << "use Recompute, a smaller batch, more stages or a larger Memory.";
+  if (kept.value > budget.value) return fix << "use more stages, Sharded or TensorParallel, or a larger Memory.";
   return fix << "use more stages, a smaller batch or a larger Memory.";
 }
 
@@ -48,12 +50,13 @@ namespace heddle::plan_room {
           a = b;
           b = t;
         }
+    const Bytes kept{map.bytes(RegionKind::parameters, RegionKind::losses)};
     const bool copies_gradients =
         p.batch.tree && map.bytes(RegionKind::gradients, RegionKind::states) > map.bytes(RegionKind::parameters, RegionKind::gradients);
     return Diagnosis{Code{'C', 1}, ""} << "stage " << largest << " needs " << map.total << " bytes" << (fitted ? " in the best cut found" : "")
                                        << ", the plan allows " << budget.value << " bytes. Largest: " << parts[0].name << " with " << parts[0].bytes
                                        << " bytes, " << parts[1].name << " with " << parts[1].bytes
-                                       << " bytes. Fix: " << smaller_memory(p, parts[0].name, copies_gradients).view();
+                                       << " bytes. Fix: " << smaller_memory(p, parts[0].name, copies_gradients, kept, budget).view();
   }
   return {};
 }
