@@ -45,6 +45,7 @@
 #include "heddle/graph/residual.hpp"
 #include "heddle/graph/sequential.hpp"
 #include "heddle/graph/tied.hpp"
+#include "heddle/graph/transformer.hpp"
 #include "heddle/graph/unnumbered.hpp"
 #include "heddle/mesh/norm.hpp"
 #include "heddle/mesh/statistics.hpp"

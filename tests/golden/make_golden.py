@@ -326,6 +326,19 @@ class Llama(nn.Module):
         return self.lm_head(self.norm(self.layers(self.embed(x.long()))))
 
 
+class Encoded(nn.Module):
+    """linear2(two encoder layers(linear1(x)))"""
+
+    def __init__(self, features, width, outputs, activation, norm_first):
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(features, width), nn.Linear(width, outputs)
+        layer = nn.TransformerEncoderLayer(width, 4, 24, dropout=0.0, activation=activation, batch_first=True, norm_first=norm_first)
+        self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+
+    def forward(self, x):
+        return self.linear2(self.encoder(self.linear1(x)))
+
+
 class LanguageModel(nn.Module):
     """Sequential<Input, Named<"embedding", Embedding>, Named<"block", Residual<Named<"inner", Linear>, Tanh>>, Named<"head", Linear<.., NoBias>>>"""
 
@@ -505,6 +518,12 @@ def main():
         "llama_13_16": (
             lambda: Llama(13, 16), 5, lambda m: torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9), "SGD lr=0.1 momentum=0.9", cross_entropy,
             [sentences] * 20, (1, 20), None),
+        "encoder_20_16_10": (
+            lambda: Encoded(20, 16, 10, "relu", False), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.02, momentum=0.9), "SGD lr=0.02 momentum=0.9",
+            mse, [longer] * 20, (1, 20), None),
+        "encoder_norm_first_20_16_10": (
+            lambda: Encoded(20, 16, 10, "gelu", True), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.02, momentum=0.9), "SGD lr=0.02 momentum=0.9",
+            mse, [longer] * 20, (1, 20), None),
         "smoothed_13_8": (
             lambda: LanguageModel(13, 8), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", smoothed,
             [unequal] * 20, (1, 20), None),

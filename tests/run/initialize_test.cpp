@@ -54,6 +54,13 @@ TEST_CASE("uniform elements have the mean and the variance of their range") {
   CHECK(std::abs(m.variance - 1.0 / 48) < 6 * (1.0 / 48) * std::sqrt(0.8 / many));
 }
 
+TEST_CASE("elements within the root of 6 by both sizes have that range") {
+  const Moments m = moments(initialized(of(Initial::uniform_fan_in_and_out, many, 96), Seed{3}, 0));
+  // Range [-1/4, 1/4) as above: sqrt(6 / 96) is 1/4.
+  CHECK(std::abs(m.mean) < 6 * std::sqrt(1.0 / 48 / many));
+  CHECK(std::abs(m.variance - 1.0 / 48) < 6 * (1.0 / 48) * std::sqrt(0.8 / many));
+}
+
 TEST_CASE("normal elements have mean 0 and variance 1") {
   const Moments m = moments(initialized(of(Initial::normal, many, 1), Seed{3}, 0));
   CHECK(std::abs(m.mean) < 6 * std::sqrt(1.0 / many));
@@ -66,7 +73,7 @@ TEST_CASE("zeros are zeros and ones are ones") {
 }
 
 TEST_CASE("an element depends on seed, parameter and index, and on nothing else") {
-  for (const Initial initial : {Initial::uniform_fan_in, Initial::normal}) {
+  for (const Initial initial : {Initial::uniform_fan_in, Initial::uniform_fan_in_and_out, Initial::normal}) {
     const std::vector<float> whole = initialized(of(initial, 1000, 7), Seed{1}, 2);
     CHECK(whole == initialized(of(initial, 1000, 7), Seed{1}, 2));
     const std::vector<float> part = initialized(of(initial, 10, 7), Seed{1}, 2);

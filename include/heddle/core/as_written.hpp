@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: core. Names of policies and options as a program writes them, whatever a compiler makes of them.
-// Sees: nothing.  Does not see: every other room.
+// Sees: core/language.  Does not see: every other room.
 // In: the name of a type as a compiler gives it.  Out: as_written.
 #pragma once
 
@@ -11,18 +11,16 @@
 #include <string_view>
 #include <utility>
 
+#include "heddle/core/language.hpp"
+
 namespace heddle::core_room {
 
 /// "4_MiB" of 4,194,304, "1500_B" of 1500: the largest unit that divides.
 ///
 /// Tested  core/as_written_test
 [[nodiscard]] inline std::string bytes_as_written(std::int64_t bytes) {
-  constexpr std::array<std::pair<std::int64_t, const char*>, 6> units{{{std::int64_t{1} << 30, "_GiB"},
-                                                                       {1'000'000'000, "_GB"},
-                                                                       {1 << 20, "_MiB"},
-                                                                       {1'000'000, "_MB"},
-                                                                       {1 << 10, "_KiB"},
-                                                                       {1000, "_KB"}}};
+  constexpr std::array<std::pair<std::int64_t, const char*>, 6> units{
+      {{std::int64_t{1} << 30, "_GiB"}, {1'000'000'000, "_GB"}, {1 << 20, "_MiB"}, {1'000'000, "_MB"}, {1 << 10, "_KiB"}, {1000, "_KB"}}};
   for (const auto& [size, unit] : units)
     if (bytes != 0 && bytes % size == 0) return std::to_string(bytes / size) + unit;
   return std::to_string(bytes) + "_B";

@@ -17,8 +17,9 @@ namespace heddle::graph_room {
 enum class Initial : std::uint8_t {
   zeros,
   ones,
-  uniform_fan_in,  ///< uniform in [-1/sqrt(fan_in), 1/sqrt(fan_in)): PyTorch's Kaiming uniform with a = sqrt(5), and its Linear bias
-  normal           ///< N(0, 1), as Embedding
+  uniform_fan_in,         ///< uniform in [-1/sqrt(fan_in), 1/sqrt(fan_in)): PyTorch's Kaiming uniform with a = sqrt(5), and its Linear bias
+  normal,                 ///< N(0, 1), as Embedding
+  uniform_fan_in_and_out  ///< uniform within sqrt(6 / fan_in), where fan_in is the sum of both: PyTorch's Xavier uniform
 };
 
 /// One tensor of a leaf, with its state_dict name ("weight"), which is kept whole up to 40 characters and refused beyond (G04): trained, or tracked.

@@ -188,9 +188,7 @@ struct Doctor {
 }
 
 /// A policy as it is written: Pipeline<Stage<Front>, Stage<Back>, OneFOneB>, without the arguments that nobody names.
-template <class Policy> [[nodiscard]] std::string spelled_policy() {
-  return as_written(long_type_name<Policy>().view());
-}
+template <class Policy> [[nodiscard]] std::string spelled_policy() { return as_written(long_type_name<Policy>().view()); }
 
 /// Holds a plan against this machine, this launcher and a backend; nothing is run. Without a backend it is only said what no backend could do.
 ///

@@ -21,6 +21,7 @@ inline constexpr std::int64_t initial_piece = 32 * 1024;
 /// Tested  run/initialize_test
 inline void initialize(const Parameter& parameter, Seed seed, std::int64_t stream, float* elements, std::int64_t first, std::int64_t count) {
   const auto bound = static_cast<float>(1 / std::sqrt(static_cast<double>(parameter.fan_in)));
+  const auto wider = static_cast<float>(std::sqrt(6 / static_cast<double>(parameter.fan_in)));
   const auto key = static_cast<std::uint64_t>(stream);
   for (std::int64_t i = 0; i < count; ++i) {
     const auto index = static_cast<std::uint64_t>(first + i);
@@ -28,6 +29,7 @@ inline void initialize(const Parameter& parameter, Seed seed, std::int64_t strea
       case Initial::zeros: elements[i] = 0; break;
       case Initial::ones: elements[i] = 1; break;
       case Initial::uniform_fan_in: elements[i] = uniform(seed, key, index, -bound, bound); break;
+      case Initial::uniform_fan_in_and_out: elements[i] = uniform(seed, key, index, -wider, wider); break;
       case Initial::normal: elements[i] = normal(seed, key, index); break;
     }
   }
