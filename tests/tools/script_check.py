@@ -88,7 +88,7 @@ def paths_are_the_users():
     place = Place()
     ended = place.run("train", "--output", "results", "--data", "a folder")
     check("train starts where the user is", ended.stdout == f"{place.here}: --output results --data a folder\n", ended.stdout + ended.stderr)
-    for words, program in ((("mnist", "--epochs", "1"), "train"), (("convnet", "--epochs", "1"), "train_convnet")):
+    for words, program in ((("mnist", "--epochs", "1"), "train"), (("convnet", "--epochs", "1"), "train_convnet"), (("gpt", "--epochs", "1"), "train_gpt")):
         ended = place.run("train", *words)
         check("the network that is named is trained", ended.stdout == f"{place.here}: --epochs 1\n", ended.stdout + ended.stderr)
         check("by its program", os.path.exists(os.path.join(place.root, "build", "release", "tools", program)))

@@ -15,9 +15,7 @@
 namespace heddle::compute_room {
 
 /// Elements of the positions of a sequence: as many lead the table. Of (5, 24) it is 120.
-[[nodiscard]] inline std::int64_t elements_of_sequence(const Leaf& leaf) {
-  return leaf.in.shape.sizes[leaf.in.shape.dimensions - 2] * leaf.in.shape.last();
-}
+[[nodiscard]] inline std::int64_t elements_of_sequence(const Leaf& leaf) { return graph_room::positions_of(leaf.in.shape) * leaf.in.shape.last(); }
 [[nodiscard]] inline std::int64_t sequences_of(const Leaf& leaf, std::int64_t rows) {
   return rows * (leaf.in.elements() / elements_of_sequence(leaf));
 }
@@ -43,7 +41,7 @@ inline void learned_positions_backward(const BackwardCall& call) {
 /// Law     a position has the same bits in any sequence and any head
 template <class L> void turn(const Leaf& leaf, std::int64_t rows, const float* from, float* to, float way) {
   constexpr std::int64_t half = L::features / 2, most = 256;  // pairs at a time, whose angles lie on the stack
-  const std::int64_t width = leaf.in.shape.last(), positions = leaf.in.shape.sizes[leaf.in.shape.dimensions - 2];
+  const std::int64_t width = leaf.in.shape.last(), positions = graph_room::positions_of(leaf.in.shape);
   const std::int64_t shared = width / (L::features * (L::sharing + 2)), turned = (L::sharing + 1) * shared * L::features;
   const std::int64_t sequences = sequences_of(leaf, rows);
   for (std::int64_t t = 0; t < positions; ++t)

@@ -34,7 +34,7 @@ struct FieldLearnedPositions {
   }
 
  private:
-  [[nodiscard]] static std::int64_t of_sequence(const Leaf& leaf) { return leaf.in.shape.sizes[leaf.in.shape.dimensions - 2] * leaf.in.shape.last(); }
+  [[nodiscard]] static std::int64_t of_sequence(const Leaf& leaf) { return graph_room::positions_of(leaf.in.shape) * leaf.in.shape.last(); }
 };
 
 /// A pair (x, y) of position t becomes (c x - s y, c y + s x) with the numbers that the floats cos and sin of its angle stand for; its gradient is
@@ -53,7 +53,7 @@ template <class L> struct FieldRotary {
  private:
   static void turn(const Leaf& leaf, std::int64_t rows, const float* from, float* to, bool ahead) {
     constexpr std::int64_t half = L::features / 2;
-    const std::int64_t width = leaf.in.shape.last(), positions = leaf.in.shape.sizes[leaf.in.shape.dimensions - 2];
+    const std::int64_t width = leaf.in.shape.last(), positions = graph_room::positions_of(leaf.in.shape);
     const std::int64_t turned = width / (L::sharing + 2) * (L::sharing + 1);
     for (std::int64_t v = 0; v < rows * leaf.in.elements() / width; ++v)
       for (std::int64_t i = 0; i < width; ++i) {

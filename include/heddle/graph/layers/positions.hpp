@@ -23,6 +23,9 @@ namespace heddle::graph_room {
   return {};
 }
 
+/// Positions of a sequence: the last dimension but one.
+[[nodiscard]] constexpr std::int64_t positions_of(const Shape& shape) { return shape.dimensions < 2 ? 1 : shape.sizes[shape.dimensions - 2]; }
+
 /// Adds to position t row t of a table, as the wpe of GPT-2 and the position_embeddings of BERT. Sequences may be shorter than the table. Rows start
 /// as those of torch.nn.Embedding. Split by features; where a sequence has all positions of the table, by positions.
 ///
@@ -50,7 +53,7 @@ template <std::int64_t Length, std::int64_t Features> struct LearnedPositions {
     leaf.fault = refused_sequence(leaf, in);
     if (!leaf.fault.ok()) return leaf;
     const int last = in.shape.dimensions - 1;
-    const std::int64_t positions = in.shape.sizes[last - 1];
+    const std::int64_t positions = positions_of(in.shape);
     if (in.shape.last() != Features || positions > Length) {
       leaf.fault = refuse(1) << " takes up to " << Length << " positions of " << Features << " features but the value before it has " << in.shape
                              << ". Fix: write "

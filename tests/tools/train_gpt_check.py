@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""Runs the program behind ./heddle train gpt as a user would: four plans that learn the same, what they write, files, and bad input as one sentence.
+
+usage: train_gpt_check.py PROGRAM
+"""
+import gzip
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as tree
+
+PROGRAM = sys.argv[1]
+PLANS = ["Single", "TensorParallel<2>", "Pipeline, 1F1B", "Sharded<2>"]
+ROW = re.compile(r"^(Single|TensorParallel<2>|Pipeline, 1F1B|Sharded<2>) +([12]) +([\d.]+) +(\d+) +([\d.]+) +(\d+) +([\d.]+)$", re.M)
+faults = []
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=240)
+
+
+def check(what, good, seen=""):
+    if not good:
+        faults.append(f"{what}: {seen}")
+
+
+def trains(folder):
+    text = os.path.join(folder, "text")
+    with open(text, "w", encoding="ascii") as file:
+        file.write("the cat sat on the mat. " * 2000)
+    output = os.path.join(folder, "new", "results")
+    ended = run("--text", text, "--steps", "20", "--sample", "40", "--begin", "the ", "--output", output)
+    check("training ends well", ended.returncode == 0, ended.stderr)
+    rows = ROW.findall(ended.stdout)
+    check("four plans stand in the table", [row[0] for row in rows] == PLANS, ended.stdout)
+    check("a terminal of 100 columns shows the table", max(map(len, table_of(ended.stdout))) <= 100, ended.stdout)
+    bits = [float(row[-1]) for row in rows]
+    check("they have learned more than the letters", bits and max(bits) < 4, bits)
+    check("and the same", bits and max(bits) - min(bits) < 0.01, bits)
+    written = re.findall(r"^(.*) writes:\n  (.*)$", ended.stdout, re.M)
+    check("each writes", [plan for plan, _ in written] == PLANS and all(len(line) == 40 and line.startswith("the ") for _, line in written), written)
+    check("stages and slices write what one device does", len({line for plan, line in written if plan != "TensorParallel<2>"}) == 1, written)
+    with open(os.path.join(output, "table.txt"), encoding="ascii") as file:
+        check("the table is a file", ROW.findall(file.read()) == rows)
+    lines = tree.parse(os.path.join(output, "loss.svg")).getroot().findall("{http://www.w3.org/2000/svg}polyline")
+    check("the picture has a line for each plan", len(lines) == 4 and all(len(line.get("points").split()) == 20 for line in lines), len(lines))
+    with open(text, "rb") as file, gzip.open(text + ".gz", "wb") as packed:
+        packed.write(file.read())
+    again = run("--text", text + ".gz", "--steps", "20", "--sample", "40", "--begin", "the ")
+    check("a packed text is the same text", [row[-1] for row in ROW.findall(again.stdout)] == [row[-1] for row in rows], again.stdout + again.stderr)
+
+
+def table_of(printed):
+    return [line for line in printed.splitlines() if " writes:" not in line and not line.startswith("  ")]
+
+
+def refuses(folder):
+    short, broken = os.path.join(folder, "short"), os.path.join(folder, "broken.gz")
+    with open(short, "w", encoding="ascii") as file:
+        file.write("too short")
+    with open(broken, "wb") as file:
+        file.write(gzip.compress(os.urandom(60000))[:30000])
+    for words, arguments in (("cannot be opened", ("--text", os.path.join(folder, "nowhere"))), ("is a folder", ("--text", folder)),
+                             ("has 9 bytes, too few", ("--text", short)), ("ends in the middle", ("--text", broken)), ("--steps", ("--steps", "0")),
+                             ("--begin", ("--begin", "")), ("--temperature", ("--temperature", "0"))):
+        ended = run(*arguments)
+        lines = ended.stderr.strip().splitlines()
+        check(words, ended.returncode in (1, 2) and len(lines) == 1 and words in lines[0] and "bits per byte" not in ended.stdout, ended.stderr)
+    check("help", "heddle train gpt" in run("--help").stdout)
+
+
+place = tempfile.mkdtemp()
+trains(place)
+refuses(place)
+shutil.rmtree(place)
+for fault in faults:
+    print("FAULT", fault)
+print(f"{len(faults)} faults")
+sys.exit(1 if faults else 0)
