@@ -28,6 +28,12 @@ TEST_CASE("a model is asked for its parameters, its output and its operations") 
   static_assert(parameters<Mnist> == 39'760 && std::is_same_v<decltype(parameters<Mnist>), const std::int64_t>);
   static_assert(output_spec<Mnist> == Spec{Shape{10}});
   struct Tracking : Sequential<Input<3, 2, 2>, Named<"norm", BatchNorm2d<3>>, Flatten, Linear<12, 4>> {};
+  struct Asked {
+    struct Request {
+      using Model = Mnist;
+    };
+  };  // as a plan has it
+  static_assert(parameters<Asked> == parameters<Mnist> && output_spec<Asked> == output_spec<Mnist>);
   static_assert(parameters<Tracking> == 3 + 3 + 12 * 4 + 4);  // as PyTorch counts: running statistics are no parameters
   static_assert(parameter_shape<Tracking, "norm.running_var"> == Shape{3} && graph_of<Tracking>.tracked_elements() == 6);
   // forward: two products and their biases, 50 comparisons; backward: the same products for weights, one for the value between, biases, comparisons

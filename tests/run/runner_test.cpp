@@ -30,6 +30,8 @@ template <class Policy> void gives_the_bits_of_one_device() {
   const std::vector<float> outputs = spread.predict(inputs);
   CHECK(outputs.size() == rows * 3);
   CHECK(outputs == alone.predict(inputs));
+  const std::vector<float> one = alone.predict({0.5F, 0.25F, 0, 0, 1, 0, 0, 0.125F});  // a row in braces
+  CHECK(one == alone.predict(std::vector<float>{0.5F, 0.25F, 0, 0, 1, 0, 0, 0.125F}));
   for (int r = 0; r < devices<Applied<Policy>>; ++r)
     CHECK(spread.executor(Rank{r}).arena().high_water() ==
           Bytes{Applied<Policy>::evaluation.arenas[Applied<Policy>::evaluation.mesh.coordinate(Rank{r}, Axis::stage)].total});

@@ -87,14 +87,25 @@ template <class Model, Name Asked> constexpr auto shape_of_parameter() {
     return RefusedNumber{};
 }
 
-/// Number of elements of all parameters of a model, also of frozen ones, but not of what is tracked: PyTorch calls that buffers.
+/// The model of a plan; of any other type itself.
+template <class T> struct ModelOf { using type = T; };
+template <class T>
+requires requires { typename T::Request::Model; }
+struct ModelOf<T> {
+  using type = typename T::Request::Model;
+};
+
+/// Number of elements of all parameters of a model, or of that of a plan, also of frozen ones, but not of what is tracked: PyTorch calls that
+/// buffers.
 ///
 /// Errors  the first fault of the model, as in a plan; G05 of what is none
 /// Tested  graph/model_facts_test, fail/G05_parameters_of_an_int
-template <class Model> inline constexpr auto parameters = (heard(ModelRefusal<Model>{}), ModelAnswers<Model>::parameters);
+template <class Model>
+inline constexpr auto parameters = (heard(ModelRefusal<typename ModelOf<Model>::type>{}), ModelAnswers<typename ModelOf<Model>::type>::parameters);
 
 /// What a model gives for one sample.
-template <class Model> inline constexpr auto output_spec = (heard(ModelRefusal<Model>{}), ModelAnswers<Model>::output);
+template <class Model>
+inline constexpr auto output_spec = (heard(ModelRefusal<typename ModelOf<Model>::type>{}), ModelAnswers<typename ModelOf<Model>::type>::output);
 
 /// Shape of one parameter, by its name in a state_dict: parameter_shape<Mnist, "linear1.weight"> == Shape{50, 784}. A tied layer's name is known too.
 ///
@@ -104,7 +115,8 @@ template <class Model, Name Asked>
 inline constexpr auto parameter_shape = (heard(ModelRefusal<Model>{}), heard(ParameterRefusal<Model, Asked>{}), shape_of_parameter<Model, Asked>());
 
 /// Floating-point operations that training runs for one sample, forward and backward: no gradient is made of what the first layer is given.
-template <class Model> inline constexpr auto flops = (heard(ModelRefusal<Model>{}), ModelAnswers<Model>::flops);
+template <class Model>
+inline constexpr auto flops = (heard(ModelRefusal<typename ModelOf<Model>::type>{}), ModelAnswers<typename ModelOf<Model>::type>::flops);
 
 }  // namespace heddle::graph_room
 

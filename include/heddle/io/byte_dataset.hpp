@@ -35,6 +35,9 @@ struct ByteRows {
 /// Tested  io/byte_dataset_test
 class ByteDataset : public LabelledInMemory<ByteDataset, ByteRows> {
  public:
+  template <class Given, class... More>
+  requires(are_loose_rows<ByteRows, Given, More...>) explicit ByteDataset(const Given&, const More&...)
+      : ByteDataset(refuse_loose_rows<ByteRows, Given>()) {}
   explicit ByteDataset(ByteRows rows, const std::string& bytes_name = "bytes", const std::string& labels_name = "labels")
       : LabelledInMemory(std::move(rows), bytes_name, labels_name) {}
   [[nodiscard]] std::span<const std::uint8_t> bytes() const& { return all_inputs(); }

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,16 @@ struct RegressionRows {
   std::int64_t features = 0;
   std::int64_t targets_of_a_row = 1;
 };
+
+/// D18, of a data set that is given arrays and numbers one after the other.
+template <class Rows, class Given> Rows refuse_loose_rows() {
+  static_assert(std::is_void_v<Given>,
+                "[heddle.D18] a data set takes its rows as one object, by name. Fix: write datasets::Dataset{datasets::LabelledRows{.images = x, "
+                ".labels = y, .features = 20, .classes = 4}}; others have RegressionRows, TokenRows and ByteRows.");
+  return {};
+}
+/// What cannot be such an object, and a name of each array.
+template <class Rows, class Given, class... More> inline constexpr bool are_loose_rows = sizeof...(More) > 0 && !std::is_convertible_v<Given, Rows>;
 
 /// Refuses targets that are not `each` for every row. Errors  D07
 inline void refuse_uneven_targets(std::int64_t rows, std::int64_t targets, std::int64_t each, const std::string& inputs_name,
@@ -146,6 +157,9 @@ template <class Data, class Rows> class LabelledInMemory : public RowsInMemory<s
 /// Tested  io/dataset_test
 class Dataset : public LabelledInMemory<Dataset, LabelledRows> {  // Fix: write datasets::Dataset (clang shows this line)
  public:
+  template <class Given, class... More>
+  requires(are_loose_rows<LabelledRows, Given, More...>) explicit Dataset(const Given&, const More&...)
+      : Dataset(refuse_loose_rows<LabelledRows, Given>()) {}
   explicit Dataset(LabelledRows rows, const std::string& images_name = "images", const std::string& labels_name = "labels")
       : LabelledInMemory(std::move(rows), images_name, labels_name) {}
   [[nodiscard]] std::span<const float> images() const& { return all_inputs(); }
@@ -168,6 +182,9 @@ using OrderedRows = RowsInOrder<std::int32_t>;
 /// Tested  io/dataset_test
 class RegressionDataset : public RowsInMemory<float> {
  public:
+  template <class Given, class... More>
+  requires(are_loose_rows<RegressionRows, Given, More...>) explicit RegressionDataset(const Given&, const More&...)
+      : RegressionDataset(refuse_loose_rows<RegressionRows, Given>()) {}
   explicit RegressionDataset(RegressionRows rows, const std::string& inputs_name = "inputs", const std::string& targets_name = "targets")
       : RegressionDataset(std::make_shared<const RegressionRows>(sound(std::move(rows), inputs_name, targets_name))) {}
   using RowsInMemory::targets_of_a_row;

@@ -36,6 +36,9 @@ struct TokenRows {
 /// Tested  io/token_dataset_test
 class TokenDataset : public LabelledInMemory<TokenDataset, TokenRows> {
  public:
+  template <class Given, class... More>
+  requires(are_loose_rows<TokenRows, Given, More...>) explicit TokenDataset(const Given&, const More&...)
+      : TokenDataset(refuse_loose_rows<TokenRows, Given>()) {}
   explicit TokenDataset(TokenRows rows, const std::string& ids_name = "ids", const std::string& labels_name = "labels")
       : LabelledInMemory(std::move(rows), ids_name, labels_name) {}
   [[nodiscard]] std::span<const std::int32_t> ids() const& { return all_inputs(); }

@@ -54,16 +54,16 @@ struct Keep {
 ///         B01, B02 as DataParallel; RankLost at run time
 /// Source  sources.md#zero
 /// Tested  policy/sharded_test, equivalence/sharded_test, equivalence/keep_test, oracle/zero_test
-template <int N, class... Options> struct Sharded {
+template <int N, class... OptionsSuchAsGradients> struct Sharded {
   static constexpr void answer(const Graph&, Layout& layout) {
     layout.claim(axis::shard, N);
     layout.splits_batch(axis::shard);
-    (refuse_unknown<Options>(layout), ...);
-    refuse_twice(layout, "what is sliced", (0 + ... + (says_what<Options> ? 1 : 0)));
-    refuse_twice(layout, "Keep", (0 + ... + (says_how_long<Options> ? 1 : 0)));
+    (refuse_unknown<OptionsSuchAsGradients>(layout), ...);
+    refuse_twice(layout, "what is sliced", (0 + ... + (says_what<OptionsSuchAsGradients> ? 1 : 0)));
+    refuse_twice(layout, "Keep", (0 + ... + (says_how_long<OptionsSuchAsGradients> ? 1 : 0)));
     Sharding what = Parameters::sharding;
-    (take<Options>(what), ...);
-    if (!what.parameters && (false || ... || says_how_long<Options>))
+    (take<OptionsSuchAsGradients>(what), ...);
+    if (!what.parameters && (false || ... || says_how_long<OptionsSuchAsGradients>))
       layout.refuse(Diagnosis{Code{'M', 8}, "Sharded"}
                     << " is to keep gathered parameters, but slices only " << (what.gradients ? "gradients and " : "")
                     << "optimizer states, so parameters are whole before any use. Fix: name Parameters, or drop Keep.");

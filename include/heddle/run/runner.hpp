@@ -51,6 +51,7 @@ template <class TheInference, RunsPlans Backend> class Runner<TheInference, Back
   template <class Source> void load(Source&& source) { ranks_.load(source); }
   /// Outputs (rows, output features) for any number of rows, in their order.
   [[nodiscard]] std::vector<float> predict(std::span<const Input> inputs) { return ranks_.predict(inputs); }
+  [[nodiscard]] std::vector<float> predict(std::initializer_list<Input> inputs) { return ranks_.predict(inputs); }
   /// The same of a model that begins with Inputs<...>: one array for each, in their order.
   template <class... More>
   requires(are_several_inputs<Input, std::span<const Input>, More...>)

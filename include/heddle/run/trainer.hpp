@@ -135,6 +135,8 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   /// The loss of every `every`-th step is reduced over the ranks, and the callback, if there is one, is told. Other steps have no loss to read.
   /// A callback may replace itself; it may read parameters, and calls no step, evaluation or set_parameter.
   void on_step(std::function<void(const StepResult&)> callback, Every every = {}) { state_->ranks.on_step(std::move(callback), every); }
+  template <class... Given>
+  requires(!are_of_on_step<Given...>) void on_step(const Given&...) { refuse_on_step<!TrainerVerdict<Asked>::found.ok(), Given...>(); }
   /// From the next call on; a call that is under way keeps the observer that it began with, which must outlive it.
   void observe(Observer* observer) { state_->ranks.observe(observer); }
   [[nodiscard]] Options& optimizer() { return state_->options; }
@@ -187,6 +189,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
 
   /// Outputs (rows, output features) for inputs without targets, in the order of the rows.
   [[nodiscard]] std::vector<float> predict(std::span<const Input> inputs) { return state_.shared_state()->ranks.predict(inputs); }
+  [[nodiscard]] std::vector<float> predict(std::initializer_list<Input> inputs) { return predict(std::span{inputs.begin(), inputs.size()}); }
   /// The same of a model that begins with Inputs<...>: one array for each, in their order.
   template <class... More>
   requires(are_several_inputs<Input, std::span<const Input>, More...>)
@@ -199,9 +202,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
     if constexpr (are_other_inputs<Input, Given...>)
       static_assert(sizeof(fired<OfTrained<Asked, WrongInputs<Request, FirstElementOf<Given...>>>>) > 0);
     else
-      static_assert(are_inputs<Input, Given...> || !TrainerVerdict<Asked>::found.ok(),
-                    "[heddle.D18] predict() takes inputs without targets, as floats, token ids or bytes. Fix: write evaluate(batch).outputs, or of a "
-                    "data set evaluate(data.all()).outputs.");
+      refuse_predict<are_inputs<Input, Given...> || !TrainerVerdict<Asked>::found.ok()>();
     return {};
   }
 

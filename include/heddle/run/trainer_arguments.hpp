@@ -4,10 +4,12 @@
 // In: the arguments of a Trainer.  Out: O04.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <type_traits>
 
 #include "heddle/run/examples.hpp"
+#include "heddle/run/results.hpp"
 
 namespace heddle::run_room {
 
@@ -15,8 +17,9 @@ template <class Batch, class... Given> inline constexpr bool is_batch = sizeof..
 template <class Input, class... Given>
 inline constexpr bool are_inputs = sizeof...(Given) == 1 && (std::is_convertible_v<const Given&, std::span<const Input>> && ...);
 /// Of a model that begins with Inputs<...>: several arrays, the first of its type.
+template <class Input, class... Given> inline constexpr bool are_several_inputs = false;
 template <class Input, class First, class... More>
-inline constexpr bool are_several_inputs = sizeof...(More) > 0 && are_inputs<Input, First>&& are_arrays<const More&...>;
+inline constexpr bool are_several_inputs<Input, First, More...> = sizeof...(More) > 0 && are_inputs<Input, First>&& are_arrays<const More&...>;
 /// Arrays, the first of elements that another model takes.
 template <class Input, class... Given> inline constexpr bool are_other_inputs = false;
 template <class Input, class First, class... More>
@@ -25,6 +28,12 @@ inline constexpr bool are_other_inputs<Input, First, More...> = !are_inputs<Inpu
 template <class... Given> struct FirstElement { using type = void; };
 template <class First, class... More> struct FirstElement<First, More...> { using type = ElementOf<const First&>; };
 template <class... Given> using FirstElementOf = typename FirstElement<Given...>::type;
+
+/// What on_step takes: a callback, and how often.
+template <class... Given> inline constexpr bool are_of_on_step = false;
+template <class Callback, class... Often>
+inline constexpr bool are_of_on_step<Callback, Often...> = std::is_convertible_v<Callback, std::function<void(const StepResult&)>> &&
+                                                           sizeof...(Often) <= 1 && (std::is_same_v<Often, Every> && ...);
 
 template <class Given, class Expected>
 concept OtherThan = !std::is_same_v<Given, Expected>;
@@ -37,6 +46,17 @@ struct OptionsByMistake {
 };
 
 /// O04, once for each Trainer; `Told` makes it wait for a call.
+template <bool Sound> constexpr void refuse_predict() {
+  static_assert(
+      Sound,
+      "[heddle.D18] predict() takes inputs without targets, as floats, token ids or bytes. Fix: write evaluate(batch).outputs, or of a data "
+      "set evaluate(data.all()).outputs.");
+}
+template <bool Broken, class... Given> constexpr void refuse_on_step() {
+  static_assert(
+      Broken || are_of_on_step<Given...>,
+      "[heddle.O03] on_step() takes a callback of a StepResult, then Every. Fix: write on_step([](const StepResult& r) { ... }, Every{10}).");
+}
 template <bool Told> constexpr void refuse_trainer_arguments() {
   static_assert(!Told,
                 "[heddle.O04] a Trainer takes the options of its optimizer by name, then a Seed. Fix: write "

@@ -59,6 +59,9 @@ TEST_CASE("another number of channels is named with the layer that takes it, and
   CHECK(refused<Conv2d<1, 8, KernelSize<3>>>(Spec{Shape{784}}) ==
         "[heddle.G01] Conv2d<1, 8, KernelSize<3>> takes images, of channels, height and width, but the value before it has (784). Fix: put "
         "Unflatten before it.");
+  CHECK(refused<Conv2d<1, 8, KernelSize<3>>>(Spec{Shape{28, 28}}) ==
+        "[heddle.G01] Conv2d<1, 8, KernelSize<3>> takes images, of channels, height and width, but the value before it has (28, 28). Fix: write "
+        "Input<1, 28, 28> for images of one channel.");
   CHECK(refused<Conv2d<1, 8, KernelSize<3>>>(Spec{Shape{1, 28, 28}, ElementType::uint8}) ==
         "[heddle.G01] Conv2d<1, 8, KernelSize<3>> takes float32 but the value before it has uint8. Fix: put a layer that gives float32 before it.");
   CHECK(refused<Conv2d<1, 8, KernelSize<3>, Dilation<4>, Padding<1>>>(Spec{Shape{1, 6, 28}}) ==

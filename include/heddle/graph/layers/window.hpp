@@ -155,6 +155,9 @@ constexpr void write_pooling(Text<64>& to, std::string_view kind, const WindowFa
   const auto refuse = [&] { return Diagnosis{Code{'G', 1}, leaf.spelled.view()}; };
   if (in.type != ElementType::float32)
     return refuse() << " takes float32 but the value before it has " << name_of(in.type) << ". Fix: put a layer that gives float32 before it.";
+  if (in.shape.dimensions == 2)
+    return refuse() << " takes images, of channels, height and width, but the value before it has " << in.shape << ". Fix: write Input<1, "
+                    << in.shape.sizes[0] << ", " << in.shape.sizes[1] << "> for images of one channel.";
   if (in.shape.dimensions != 3)
     return refuse() << " takes images, of channels, height and width, but the value before it has " << in.shape << ". Fix: put Unflatten before it.";
   return {};

@@ -85,7 +85,7 @@ struct GlobalNorm {};
 /// Errors  L03 for a norm that is not known; B09 if sums are to be reproducible and a cut goes through a unit; R02 for a norm that is not finite
 /// Source  sources.md#clip-grad-norm
 /// Tested  plan/check/clipping_test, equivalence/clip_test
-template <class Norm> struct Clip {};
+template <class NormSuchAsGlobalNorm> struct Clip {};
 template <> struct Clip<GlobalNorm> {
   static constexpr PlanPart plan_part = PlanPart::clip;
   static constexpr bool clips = true;
