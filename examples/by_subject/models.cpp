@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/by_subject/models.cpp -pthread -o models && ./models
+// Build: g++ -std=c++20 -O2 -I include examples/by_subject/models.cpp -pthread -o models && ./models
 // Models that everybody knows as types, with the parameter names of torchvision and Hugging Face. Their numbers of parameters are checked by the
 // compiler, and so is what training them takes of each device: nothing here is ever made, no step is made. The program only prints what it is.
 #include <cstdint>

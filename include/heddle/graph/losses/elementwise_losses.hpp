@@ -26,7 +26,7 @@ concept ElementwiseLoss = LossDescription<L> && std::same_as<typename L::Target,
 /// Shape   predictions (B, ...) and targets of the same shape
 /// Errors  G03 if the output is not float32
 /// Tested  graph/losses/elementwise_losses_test
-template <class L> struct MeanOverElements {
+template <class L> struct MeanOverElements {  // NOLINT(bugprone-crtp-constructor-accessibility): nobody makes one
   using Target = float;
 
   static constexpr Diagnosis accepts(const Spec& output) {
