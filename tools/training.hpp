@@ -155,13 +155,20 @@ Row train(const std::string& name, const Settings& settings, const datasets::Dat
 inline constexpr const char* shows_equality = "The table shows equality. Which word is fastest depends on the model: docs/performance.md.\n";
 
 [[nodiscard]] inline std::string table_of(const std::vector<Row>& rows) {
-  std::string out = fmt::format("{:<19} {:>7} {:>15} {:>15} {:>7} {:>6} {:>8} {}\n", "plan", "devices", "memory, KiB", "bytes a step", "seconds",
-                                "loss", "accuracy", "parameters");
+  const auto memory = [](const Row& row) {
+    return fmt::format("{:.1f} / {:.1f}", static_cast<double>(row.memory.value) / 1024, static_cast<double>(row.measured_memory.value) / 1024);
+  };
+  const auto bytes = [](const Row& row) { return fmt::format("{} / {:.0f}", row.step_bytes, row.counted_bytes); };
+  std::size_t widths[] = {4, 11, 12};  // of the words above
+  for (const Row& row : rows) {
+    const std::size_t taken[] = {row.plan.size(), memory(row).size(), bytes(row).size()};
+    for (int i = 0; i < 3; ++i) widths[i] = std::max(widths[i], taken[i]);
+  }
+  std::string out = fmt::format("{:<{}} {:>7} {:>{}} {:>{}} {:>7} {:>6} {:>8} {}\n", "plan", widths[0], "devices", "memory, KiB", widths[1],
+                                "bytes a step", widths[2], "seconds", "loss", "accuracy", "parameters");
   for (const Row& row : rows)
-    out += fmt::format(
-        "{:<19} {:>7} {:>15} {:>15} {:>7.2f} {:>6.4f} {:>8.4f} {:016x}\n", row.plan, row.devices,
-        fmt::format("{:.1f} / {:.1f}", static_cast<double>(row.memory.value) / 1024, static_cast<double>(row.measured_memory.value) / 1024),
-        fmt::format("{} / {:.0f}", row.step_bytes, row.counted_bytes), row.seconds, row.loss, row.accuracy, row.hash);
+    out += fmt::format("{:<{}} {:>7} {:>{}} {:>{}} {:>7.2f} {:>6.4f} {:>8.4f} {:016x}\n", row.plan, widths[0], row.devices, memory(row), widths[1],
+                       bytes(row), widths[2], row.seconds, row.loss, row.accuracy, row.hash);
   return out;
 }
 

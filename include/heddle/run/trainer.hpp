@@ -202,7 +202,9 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
     if constexpr (are_other_inputs<Input, Given...>)
       static_assert(sizeof(fired<OfTrained<Asked, WrongInputs<Request, FirstElementOf<Given...>>>>) > 0);
     else
-      refuse_predict<are_inputs<Input, Given...> || !TrainerVerdict<Asked>::found.ok()>();
+      static_assert(are_inputs<Input, Given...> || !TrainerVerdict<Asked>::found.ok(),
+                    "[heddle.D18] predict() takes inputs without targets, as floats, token ids or bytes. Fix: write evaluate(batch).outputs, or of a "
+                    "data set evaluate(data.all()).outputs.");
     return {};
   }
 
@@ -266,8 +268,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   [[nodiscard]] bool local(Rank rank) const { return state_->ranks.local(rank); }
   [[nodiscard]] RankExecutor& executor(Rank rank) { return state_->ranks.executor(rank); }
   [[nodiscard]] Session& session() { return state_->ranks.session(); }
-  /// True after a call was interrupted between ranks: the parameters are those of no step. They can be looked at, but are neither saved nor loaded
-  /// (R04).
+  /// True after a call was interrupted between ranks: the parameters are those of no step. They can be read, but not saved or loaded (R04).
   [[nodiscard]] bool interrupted() const { return state_->ranks.interrupted(); }
   /// What each rank said when the last call failed; empty where nothing was thrown.
   [[nodiscard]] const std::vector<std::string>& failures() const { return state_->ranks.failures(); }

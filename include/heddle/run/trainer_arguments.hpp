@@ -46,12 +46,6 @@ struct OptionsByMistake {
 };
 
 /// O04, once for each Trainer; `Told` makes it wait for a call.
-template <bool Sound> constexpr void refuse_predict() {
-  static_assert(
-      Sound,
-      "[heddle.D18] predict() takes inputs without targets, as floats, token ids or bytes. Fix: write evaluate(batch).outputs, or of a data "
-      "set evaluate(data.all()).outputs.");
-}
 template <bool Broken, class... Given> constexpr void refuse_on_step() {
   static_assert(
       Broken || are_of_on_step<Given...>,
