@@ -30,6 +30,7 @@
 #include "heddle/graph/layers/rescaling.hpp"
 #include "heddle/graph/layers/sigmoid.hpp"
 #include "heddle/graph/layers/silu.hpp"
+#include "heddle/graph/layers/softmax.hpp"
 #include "heddle/graph/layers/swiglu.hpp"
 #include "heddle/graph/layers/tanh.hpp"
 #include "heddle/graph/layers/unflatten.hpp"

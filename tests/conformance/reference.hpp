@@ -291,6 +291,45 @@ template <> struct Slow<Sigmoid> : SlowElementwise<Sigmoid> {
   static double slope(double x) { return value(x) * value(-x); }
 };
 
+/// Each vector by itself: its largest element is taken from all, and the powers are summed.
+template <class L, bool logarithm> struct SlowSoftmax {
+  static Leaf leaf(Sizes& sizes) { return L::describe(Spec{sizes.shape(sizes.features())}); }
+  static Results run(const Tensors& t, Precision p) {
+    Results r;
+    const std::int64_t n = t.leaf.in.shape.last();
+    for (std::int64_t v = 0; v < t.vectors(); ++v) {
+      double most = t.x(v * n), sum = 0, distance = 0, gradients = 0, off = 0;
+      for (std::int64_t j = 0; j < n; ++j) most = std::max(most, t.x(v * n + j));
+      for (std::int64_t j = 0; j < n; ++j) sum += std::exp(t.x(v * n + j) - most);
+      const auto share = [&](std::int64_t j) { return std::exp(t.x(v * n + j) - most) / sum; };
+      for (std::int64_t j = 0; j < n; ++j) distance += share(j) * (most - t.x(v * n + j));
+      // A power is wrong by its exponent's rounding, a sum of powers by those of all.
+      const auto wrong = [&](std::int64_t j) { return 4 * p.u * (1 + (most - t.x(v * n + j)) + distance + std::log(sum)); };
+      for (std::int64_t j = 0; j < n; ++j) {
+        const double factor = logarithm ? 1 : share(j);
+        gradients += t.dy(v * n + j) * factor;
+        off += std::abs(t.dy(v * n + j)) * factor * wrong(j);
+      }
+      for (std::int64_t j = 0; j < n; ++j) {
+        const double dy = t.dy(v * n + j), y = share(j), sizes = std::abs(dy) + std::abs(gradients);
+        if (logarithm) {
+          r.output.push_back({t.x(v * n + j) - most - std::log(sum), wrong(j)});
+          r.input_gradient.push_back({dy - y * gradients, y * (off + 2 * std::abs(gradients) * wrong(j)) + 2 * p.u * sizes});
+        } else {
+          r.output.push_back({y, y * wrong(j) + smallest});
+          r.input_gradient.push_back({y * (dy - gradients), y * (off + sizes * (wrong(j) + 4 * p.u)) + smallest});
+        }
+      }
+    }
+    return r;
+  }
+
+ private:
+  static constexpr double smallest = 0x1p-126;  // below it float32 has fewer digits
+};
+template <> struct Slow<Softmax> : SlowSoftmax<Softmax, false> {};
+template <> struct Slow<LogSoftmax> : SlowSoftmax<LogSoftmax, true> {};
+
 /// A gate and its value, both half a vector away from each other. Roundings as those of a layer of one element, times the size of the other factor.
 template <> struct Slow<SwiGLU> {
   static Leaf leaf(Sizes& sizes) { return SwiGLU::describe(Spec{sizes.shape(2 * sizes.features(70))}); }

@@ -67,6 +67,9 @@ struct ImagedBlock : Residual<BatchNorm2d<6, Momentum<1, 3>>, Tanh> {};
 struct Imaged
     : Sequential<Linear<3, 12>, Unflatten<6, 1, 2>, BatchNorm2d<6>, Repeat<2, ImagedBlock>, Frozen<BatchNorm2d<6>>, GELU, Flatten, Linear<12, 6>> {};
 template <class... Parts> using OfImaged = Plan<Imaged, CrossEntropy, AdamW, Batch<8, KeepLast>, Grain<2>, Parts...>;
+/// Shares of vectors, of which ranks may have some.
+struct Shared : Sequential<Input<4, 4>, LayerNorm<4>, Residual<Linear<4, 6>, Softmax, Linear<6, 4>>, Softmax, Linear<4, 6>, LogSoftmax> {};
+template <class... Parts> using OfShared = Plan<Shared, MeanSquaredError, AdamW, Batch<8>, Parts...>;
 /// Windows that overlap and windows that leave pixels out, of channels that ranks split.
 struct Pooled : Sequential<Linear<3, 60>, Unflatten<2, 5, 6>, MaxPool2d<KernelSize<3>, Stride<2>, Padding<1>>, SiLU, AdaptiveAvgPool2d<2>,
                            LeakyReLU<>, AvgPool2d<KernelSize<2>>, Flatten, Linear<2, 6>> {};
@@ -237,6 +240,15 @@ TEST_CASE("norms over all ranks do, whatever the grains and shares, where micro-
   CHECK(prove<Plan<Together, CrossEntropy, SGD, Batch<11, PadLast>, DataParallel<3>>>().ok());
   CHECK(prove<Plan<Together, CrossEntropy, SGD, Batch<11, DropLast>, DataParallel<3>>>().ok());
   CHECK(prove<Plan<JointOf<BatchNorm2d<6>>, CrossEntropy, SGD, Batch<8, KeepLast>, DataParallel<2>>>().ok());  // grains, and all ranks
+}
+
+TEST_CASE("shares of vectors, whole and of split sequences, do") {
+  OneHash{}
+      .plan<OfShared<Single>>()
+      .data<OfShared<DataParallel<4>>>()
+      .data<OfShared<Sharded<2>, Recompute<Softmax>>>()
+      .plan<OfShared<TensorParallel<2, SequenceParallel>>>()
+      .data<OfShared<Staged<ZeroBubbleH1, Microbatches<2>>>>();
 }
 
 TEST_CASE("windows of images, of whole and of split channels, do") {

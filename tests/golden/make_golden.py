@@ -196,6 +196,19 @@ class Gated(nn.Module):
         return self.linear2(self.block(self.linear1(x)))
 
 
+class Shared(nn.Module):
+    """log_softmax(linear2(x + softmax(linear(x)))) of x = linear1(input), each vector of 20 features by itself"""
+
+    def __init__(self, features, width, outputs):
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(features, width), nn.Linear(width, outputs)
+        self.block = nn.ModuleDict({"inner": nn.Linear(width, width)})
+
+    def forward(self, x):
+        h = self.linear1(x)
+        return nn.functional.log_softmax(self.linear2(h + nn.functional.softmax(self.block["inner"](h), dim=-1)), dim=-1)
+
+
 class Imaged(nn.Module):
     """linear3(tanh(norm2(linear2(gelu(norm1(linear1(x))))))), norms over images of 3 and of 8 channels"""
 
@@ -493,6 +506,8 @@ def main():
             lambda: Joined(20, 16, 10), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [doubled] * 20, (1, 20), None),
         "swiglu_20_16_10_adamw": (
             lambda: Gated(20, 16, 10), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
+        "softmax_20_16_10_adamw": (
+            lambda: Shared(20, 16, 10), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [sequences] * 20, (1, 20), None),
         "batch_norm_20_10_adamw": (
             lambda: Imaged(20, 10), 2, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
         "batch_norm_still_20_10_adamw": (

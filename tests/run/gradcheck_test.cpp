@@ -446,6 +446,8 @@ TEST_CASE("the layers of the toolkit have the gradients that finite differences 
   CHECK(gradcheck<RMSNorm<7, Epsilon<6>>>().text == "");
   CHECK(gradcheck<SwiGLU>(Spec{Shape{3, 10}}).text == "");
   CHECK(gradcheck<SiLU>().text == "");
+  CHECK(gradcheck<Softmax>(Spec{Shape{3, 7}}).text == "");
+  CHECK(gradcheck<LogSoftmax>(Spec{Shape{3, 7}}).text == "");
   CHECK(gradcheck<LeakyReLU<1, 3>>().text == "");
   CHECK(gradcheck<AdaptiveAvgPool2d<2, 4>>(Spec{Shape{2, 5, 6}}).text == "");
   CHECK(gradcheck<Conv2d<2, 4, KernelSize<3>, Padding<1>>>(Spec{Shape{2, 4, 5}}).text == "");

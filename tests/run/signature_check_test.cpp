@@ -111,6 +111,8 @@ TEST_CASE("layers here may be split as they state, under 2 and under 3 ranks") {
   CHECK(checked_of<Rotary<4, Heads<6>>>(Spec{Shape{5, 72}}) == 2);                        // heads
   CHECK(checked_of<AdaptiveAvgPool2d<2, 3>>(Spec{Shape{6, 3, 5}}) == 2);
   CHECK(checked_of<SiLU>(Spec{Shape{6}}) == 2);
+  CHECK(checked_of<Softmax>(Spec{Shape{6, 5}}) == 2);  // vectors
+  CHECK(checked_of<LogSoftmax>(Spec{Shape{4, 6, 5}}) == 3);
   CHECK(checked_of<LeakyReLU<>>(Spec{Shape{6}}) == 2);
   CHECK(checked_of<AvgPool2d<KernelSize<2>, Stride<1>>>(Spec{Shape{6, 3, 5}}) == 2);
   CHECK(checked_of<BatchNorm2d<6>>(Spec{Shape{6, 2, 5}}) == 2);                              // channels

@@ -73,6 +73,7 @@ template <bool Holds, Code Broken, Spelled Says, std::int64_t... Numbers> struct
   static_assert(Holds || Broken != Code{'A', 9}, "[heddle.A09] Chunks in turn gain little. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'A', 10}, "[heddle.A10] Every rank runs the same layer whole. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'A', 11}, "[heddle.A11] SequenceParallel splits nothing. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
+  static_assert(Holds || Broken != Code{'A', 12}, "[heddle.A12] The model ends with what its loss applies. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'L', 4}, "[heddle.L04] A set of plans cannot choose. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 1}, "[heddle.G01] A layer takes another shape than the layer before it gives. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");
   static_assert(Holds || Broken != Code{'G', 2}, "[heddle.G02] Branches give values that cannot be joined. Numbers and fix: in quotes after rule< in this output, or docs/errors.md.");

@@ -9,6 +9,7 @@
 #include "heddle/core/fire.hpp"
 #include "heddle/plan/plan.hpp"
 #include "heddle/plan/read/advice_report.hpp"
+#include "heddle/plan/read/applied_twice.hpp"
 #include "heddle/plan/read/remedy.hpp"
 #include "heddle/plan/read/whole_layers.hpp"
 #include "heddle/plan/read/whole_sequences.hpp"
@@ -251,14 +252,17 @@ struct Adviser {
 
 /// What a plan leaves unused, as values; never an error. Of a plan that is refused there are none, and what is asked about them compares as true.
 ///
-/// Errors  none; the remarks have the codes A01 to A11
+/// Errors  none; the remarks have the codes A01 to A12
 /// Tested  plan/advice_test
 template <class ThePlan> [[nodiscard]] constexpr auto advice(const AdviceLimits& limits = {}) {
   if constexpr (Verdict<ThePlan>::found.code == Code{'L', 6}) heard(Refusal<ThePlan>{});  // what is no plan
-  if constexpr (Verdict<ThePlan>::found.ok())
-    return advise(ThePlan::training, ThePlan::Request::layout, limits);
-  else
+  if constexpr (Verdict<ThePlan>::found.ok()) {
+    AdviceReport report = advise(ThePlan::training, ThePlan::Request::layout, limits);
+    remark_on_applied_twice<typename ThePlan::Request::Loss>(report, ThePlan::Request::graph);
+    return report;
+  } else {
     return RefusedAdvice{};
+  }
 }
 
 }  // namespace heddle::plan_room

@@ -26,6 +26,7 @@
 #include "heddle/compute/field/pool.hpp"
 #include "heddle/compute/field/positions.hpp"
 #include "heddle/compute/field/reshape.hpp"
+#include "heddle/compute/field/softmax.hpp"
 #include "heddle/compute/field/swiglu.hpp"
 #include "heddle/compute/field/watched.hpp"
 #include "heddle/graph/trace.hpp"

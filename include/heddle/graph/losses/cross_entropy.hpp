@@ -28,6 +28,7 @@ struct CrossEntropy {
   static constexpr double smoothing = 0;  ///< share of a target that all classes have alike
 
   static constexpr std::string_view name() { return "CrossEntropy"; }
+  static constexpr std::string_view applies = "Softmax";  ///< a model that ends with it is advised against (A12)
   static constexpr Diagnosis accepts(const Spec& output) {
     if (output.type != ElementType::float32) {
       return Diagnosis{Code{'G', 3}, name()} << " takes float32 but the model gives " << name_of(output.type)

@@ -84,6 +84,7 @@ template <std::int64_t Numerator = 1, std::int64_t Denominator = 1> struct Huber
 /// Tested  as MeanAbsoluteError
 struct BinaryCrossEntropy : MeanOverElements<BinaryCrossEntropy> {
   static constexpr std::string_view name() { return "BinaryCrossEntropy"; }
+  static constexpr std::string_view applies = "Sigmoid";
   static double loss(float x, float target) {
     const auto logit = static_cast<double>(x);
     return (logit > 0 ? logit : 0) - logit * static_cast<double>(target) + std::log1p(std::exp(-std::fabs(logit)));
