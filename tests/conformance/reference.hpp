@@ -396,15 +396,16 @@ template <std::int64_t... Of> struct Slow<Unflatten<Of...>> : SlowReshape<Unflat
 
 // ---- Embedding
 
-template <std::int64_t Vocabulary, std::int64_t Features> struct Slow<Embedding<Vocabulary, Features>> {
+template <std::int64_t Vocabulary, std::int64_t Features, class... Options> struct Slow<Embedding<Vocabulary, Features, Options...>> {
   static Leaf leaf(Sizes& sizes) {
     const std::int64_t tokens = 1 + sizes.below(40), features = sizes.features();
-    Leaf drawn = Embedding<Vocabulary, Features>::describe(Spec{Shape{1}, ElementType::int32});
+    Leaf drawn = Embedding<Vocabulary, Features, Options...>::describe(Spec{Shape{1}, ElementType::int32});
     drawn.in.shape = sizes.shape(1 + sizes.below(9));
     drawn.out.shape = drawn.in.shape;
     drawn.out.shape.append(features);
     drawn.parameters[0].shape = Shape{tokens, features};
     drawn.vocabulary = tokens;
+    if (sizeof...(Options) > 0) drawn.parameters[0].padding_row = sizes.below(tokens);
     return drawn;
   }
   static Results run(const Tensors& t, Precision p) {
@@ -418,7 +419,7 @@ template <std::int64_t Vocabulary, std::int64_t Features> struct Slow<Embedding<
       for (std::int64_t j = 0; j < d; ++j) {
         Sum sum = t.gradient(0, token * d + j);
         for (std::int64_t i = 0; i < ids; ++i)
-          if (id(i) == token) sum.add(t.dy(i * d + j));
+          if (id(i) == token && token != t.leaf.parameters[0].padding_row) sum.add(t.dy(i * d + j));
         r.gradients[0].push_back(sum.with(p));
       }
     return r;

@@ -13,9 +13,9 @@ namespace {
 using Turned =
     Residual<LayerNorm<24>, Linear<24, 48>, Rotary<6, Heads<4>, KeyValueHeads<2>>, SelfAttention<Heads<4>, KeyValueHeads<2>, Causal>, Linear<24, 24>>;
 /// As many positions as the table has, which ranks may then split.
-struct Letters
-    : Sequential<Input<6>, Embedding<16, 24>, LearnedPositions<6, 24>, Repeat<2, Turned>, LayerNorm<24>, Linear<24, 4>, Flatten, Linear<24, 16>> {};
-struct Shorter : Sequential<Input<5>, Embedding<16, 24>, LearnedPositions<6, 24>, Turned, Linear<24, 4>, Flatten, Linear<20, 16>> {};
+struct Letters : Sequential<Input<6>, Embedding<16, 24, PaddingIndex<5>>, LearnedPositions<6, 24>, Repeat<2, Turned>, LayerNorm<24>, Linear<24, 4>,
+                            Flatten, Linear<24, 16>> {};
+struct Shorter : Sequential<Input<5>, Embedding<16, 24, PaddingIndex<0>>, LearnedPositions<6, 24>, Turned, Linear<24, 4>, Flatten, Linear<20, 16>> {};
 template <class Model, class... Parts> using Of = Plan<Model, CrossEntropy, AdamW, Batch<32, KeepLast>, Grain<2>, Parts...>;
 template <class Model, class... Parts> using Small = Plan<Model, CrossEntropy, AdamW, Batch<8>, Parts...>;
 

@@ -20,7 +20,8 @@ namespace {
 struct Block : Residual<Linear<4, 6>, GELU, Linear<6, 4>> {};
 struct Net : Sequential<Linear<3, 4>, Repeat<3, Block>, Named<"head", Linear<4, 6>>> {};
 template <class... Parts> using OfNet = Plan<Net, CrossEntropy, AdamW, Batch<12, KeepLast>, Parts...>;
-struct Words : Sequential<Input<4>, Named<"in", Embedding<12, 4>>, Repeat<2, Block>, Tied<"out", Linear<4, 12, NoBias>, To<"in">>> {};
+struct Words : Sequential<Input<4>, Named<"in", Embedding<12, 4, PaddingIndex<1>>>, Repeat<2, Block>, Tied<"out", Linear<4, 12, NoBias>, To<"in">>> {
+};
 template <class... Parts> using OfWords = Plan<Words, CrossEntropy, MomentumSGD, Batch<4>, Clip<GlobalNorm>, Parts...>;
 
 /// One device with the rows of a plan, as prove<ThePlan>() takes it.

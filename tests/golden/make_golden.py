@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Makes tests/golden/*.safetensors: PyTorch's outputs, losses, gradients and optimizer steps, to be met from the same weights.
 
-usage: make_golden.py [FOLDER]      with a Python that has torch (tools/peers_setup); FOLDER is this one by default
+usage: make_golden.py [FOLDER [FILE ...]]      with a Python that has torch (tools/peers_setup); all files, in this folder, by default
 
 The tests read only the committed results. Tensors of a file:
   input, labels or targets   the batch (absent for 784 features: rows follow from the formula below)
@@ -355,9 +355,12 @@ class Encoded(nn.Module):
 class LanguageModel(nn.Module):
     """Sequential<Input, Named<"embedding", Embedding>, Named<"block", Residual<Named<"inner", Linear>, Tanh>>, Named<"head", Linear<.., NoBias>>>"""
 
-    def __init__(self, vocabulary, width):
+    def __init__(self, vocabulary, width, padding=None, tied=False):
         super().__init__()
-        self.embedding, self.block, self.head = nn.Embedding(vocabulary, width), Inner(width), nn.Linear(width, vocabulary, bias=False)
+        self.embedding, self.block = nn.Embedding(vocabulary, width, padding_idx=padding), Inner(width)
+        self.head = nn.Linear(width, vocabulary, bias=False)
+        if tied:
+            self.head.weight = self.embedding.weight
 
     def forward(self, x):
         return self.head(self.block(self.embedding(x.long())))
@@ -527,6 +530,12 @@ def main():
         "weighted_13_8": (
             lambda: LanguageModel(13, 8), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", weighted,
             [unequal] * 20, (1, 20), None),
+        "padding_13_8": (
+            lambda: LanguageModel(13, 8, padding=4), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9",
+            cross_entropy, [sentences] * 20, (1, 20), None),
+        "padding_tied_13_8": (
+            lambda: LanguageModel(13, 8, padding=4, tied=True), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9),
+            "SGD lr=0.1 momentum=0.9", cross_entropy, [sentences] * 20, (1, 20), None),
         "gpt_13_16": (
             lambda: Gpt(13, 16, 8), 5, lambda m: torch.optim.SGD(m.parameters(), lr=0.01, momentum=0.9), "SGD lr=0.01 momentum=0.9", cross_entropy,
             [sentences] * 20, (1, 20), None),
@@ -560,7 +569,10 @@ def main():
             mlp, 1, adam, "Adam lr=1e-3, one batch of rows 0-63, one of rows 64-86", cross_entropy,
             [[classes(64)], [classes(23, 64)]], (1, 2), None),
     }
-    for file, (model, seed, optimizer, words, loss, batches, store_after, batch) in cases.items():
+    wanted = sys.argv[2:] or list(cases)
+    if unknown := [file for file in wanted if file not in cases]:
+        sys.exit(f"make_golden: there is no file '{unknown[0]}'. Fix: name some of {', '.join(cases)}.")
+    for file, (model, seed, optimizer, words, loss, batches, store_after, batch) in ((file, cases[file]) for file in wanted):
         made, difference = run(model, seed, optimizer, loss, batches, store_after)
         if not difference <= MOST_DIFFERENCE:
             sys.exit(f"{file}: float32 and float64 differ by {difference:.1e}, more than {MOST_DIFFERENCE:.0e}. Fix: another seed.")

@@ -57,6 +57,14 @@ TEST_CASE("a description that contradicts itself is told so") {
   Leaf leaf = Embedding<5, 3>::describe(ids);
   leaf.in.type = ElementType::float32;
   CHECK(words(leaf) == "[heddle.G23] Embedding<5, 3> looks up ids of 5 tokens, but takes float32. Fix: write leaf.in.type = ElementType::int32.");
+  leaf = Embedding<5, 3, PaddingIndex<4>>::describe(ids);
+  CHECK(words(leaf).empty());
+  leaf.parameters[0].padding_row = 5;
+  CHECK(words(leaf) ==
+        "[heddle.G23] Embedding<5, 3, PaddingIndex<4>> says that row 5 of 'weight' is of padding, which has 5 rows. Fix: name one from 0 to 4, or -1 "
+        "for none.");
+  leaf.parameters[0].padding_row = -2;
+  CHECK(words(leaf).substr(0, 12) == "[heddle.G23]");
   leaf = Embedding<5, 3>::describe(ids);
   leaf.vocabulary = 0;
   CHECK(words(leaf) ==

@@ -72,6 +72,15 @@ TEST_CASE("zeros are zeros and ones are ones") {
   CHECK(initialized(of(Initial::ones, 5, 1), Seed{9}, 4) == std::vector<float>(5, 1.0F));
 }
 
+TEST_CASE("a row of padding is zeros, and the other rows are what they are without one") {
+  Parameter table{"weight", Shape{5, 3}, Initial::normal};
+  const std::vector<float> without = initialized(table, Seed{1}, 2);
+  table.padding_row = 3;
+  std::vector<float> wanted = without;
+  for (std::size_t i = 9; i < 12; ++i) wanted[i] = 0;
+  CHECK(initialized(table, Seed{1}, 2) == wanted);
+}
+
 TEST_CASE("an element depends on seed, parameter and index, and on nothing else") {
   for (const Initial initial : {Initial::uniform_fan_in, Initial::uniform_fan_in_and_out, Initial::normal}) {
     const std::vector<float> whole = initialized(of(initial, 1000, 7), Seed{1}, 2);

@@ -12,6 +12,7 @@
 #include "heddle/graph/composite.hpp"
 #include "heddle/graph/join.hpp"
 #include "heddle/graph/leaf.hpp"
+#include "heddle/graph/leaf_rules.hpp"
 
 namespace heddle::graph_room {
 
@@ -132,13 +133,38 @@ template <class L> [[nodiscard]] constexpr Diagnosis diagnose_layer() {
     return {};
 }
 
-/// Holds what is wrong with a layer, for fired<...>: G05 and its words, or nothing.
-template <class L> struct ExplainedLayer { static constexpr Diagnosis found = diagnose_layer<L>(); };
+template <class L, int Dimensions>
+concept DescribesLarger = requires {
+  typename Constant<L::describe(enlarged(tried_input<L, Dimensions>(), 1)).parameter_count>;
+};
+/// What a model would be told of a layer, of the first value that it takes among those of 1 to 4 dimensions of 6; ok if it takes none of them.
+template <class L, int Dimensions = 1> [[nodiscard]] constexpr Diagnosis diagnose_description() {
+  if constexpr (Dimensions <= Shape::most_dimensions && !Composite<L>) {
+    if constexpr (DescribesConstant<L, Dimensions>) {
+      constexpr Spec tried = tried_input<L, Dimensions>();
+      const Leaf leaf = L::describe(tried);
+      if (leaf.fault.ok()) return fault_of_layer<L>(leaf, as_input_of(leaf, tried), DescribesLarger<L, Dimensions> ? 1 : 0);
+    }
+    return diagnose_description<L, Dimensions + 1>();
+  }
+  return {};
+}
+
+/// Holds what is wrong with a layer, for fired<...>: a code and its words, or nothing.
+template <class L> struct ExplainedLayer {
+  static constexpr Diagnosis explain() {
+    if constexpr (!diagnose_layer<L>().ok())
+      return diagnose_layer<L>();
+    else
+      return diagnose_description<L>();
+  }
+  static constexpr Diagnosis found = explain();
+};
 
 /// Says in one sentence what a type lacks to be a layer: static_assert(explain_layer<Swish>());
 ///
-/// Errors  G05 at build: one sentence with the missing or wrong member
-/// Tested  graph/layer_test, fail/G05_no_backward
+/// Errors  G05 at build: one sentence with the missing or wrong member; G04, G06, G19, G20, G21, G23 what its description says wrongly
+/// Tested  graph/layer_test, fail/G05_no_backward, fail/G20_explained
 template <class L> struct explain_layer {
   static_assert(sizeof(fired<ExplainedLayer<L>>) > 0);
   constexpr explicit operator bool() const { return true; }

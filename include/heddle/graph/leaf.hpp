@@ -32,8 +32,13 @@ struct Parameter {
   Shape shape;
   Initial initial = Initial::zeros;
   std::int64_t fan_in = 1;
-  std::int8_t tracks = 0;  ///< 0: trained; else tracked, and a grain with fewer values of an element than this counts nothing
+  std::int8_t tracks = 0;         ///< 0: trained; else tracked, and a grain with fewer values of an element than this counts nothing
+  std::int64_t padding_row = -1;  ///< of a table: the row that starts at zeros and to which its own layer gives no gradient; -1: none
 
+  /// Whether an element lies in that row: of (5, 3) with row 0 the elements 0, 1 and 2.
+  [[nodiscard]] constexpr bool in_padding_row(std::int64_t element) const {
+    return padding_row >= 0 && element / (shape.elements() / shape.sizes[0]) == padding_row;
+  }
   [[nodiscard]] constexpr bool tracked() const { return tracks != 0; }
   friend constexpr bool operator==(const Parameter&, const Parameter&) = default;
 };

@@ -18,7 +18,7 @@ namespace heddle::graph_room {
 }
 
 /// G18: a function of each element is described for bytes or token ids, as what it reads has them; G23: a lookup of no ids, ids that nobody looks up,
-/// or an output that is no number.
+/// or an output that is no number; a row of padding that a table has not.
 ///
 /// Tested  graph/type_rules_test
 [[nodiscard]] constexpr Diagnosis check_types(const Leaf& leaf) {
@@ -30,6 +30,10 @@ namespace heddle::graph_room {
                       << ". Fix: write leaf.in.type = ElementType::int32.";
   if (leaf.vocabulary <= 0 && leaf.in.type == ElementType::int32)
     return broken(23) << " takes int32, but looks nothing up. Fix: say how many ids there are in leaf.vocabulary, or take float32.";
+  for (int p = 0; p < leaf.parameter_count; ++p)
+    if (const Parameter& here = leaf.parameters[p]; here.padding_row != -1 && (here.padding_row < 0 || here.padding_row >= here.shape.sizes[0]))
+      return broken(23) << " says that row " << here.padding_row << " of '" << here.name.view() << "' is of padding, which has "
+                        << here.shape.sizes[0] << " rows. Fix: name one from 0 to " << here.shape.sizes[0] - 1 << ", or -1 for none.";
   if (leaf.out.type != ElementType::float32)
     return broken(23) << " says that it gives " << name_of(leaf.out.type) << ", but layers compute float32. Fix: give float32.";
   return {};

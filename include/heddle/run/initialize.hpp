@@ -25,6 +25,10 @@ inline void initialize(const Parameter& parameter, Seed seed, std::int64_t strea
   const auto key = static_cast<std::uint64_t>(stream);
   for (std::int64_t i = 0; i < count; ++i) {
     const auto index = static_cast<std::uint64_t>(first + i);
+    if (parameter.in_padding_row(first + i)) {
+      elements[i] = 0;
+      continue;
+    }
     switch (parameter.initial) {
       case Initial::zeros: elements[i] = 0; break;
       case Initial::ones: elements[i] = 1; break;

@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "heddle/core/random.hpp"
@@ -17,6 +19,8 @@
 #include "heddle/run/arena.hpp"
 #include "heddle/run/fenced.hpp"
 #include "heddle/run/kernel_table.hpp"
+#include "heddle/run/said_at_crash.hpp"
+#include "heddle/seams/error.hpp"
 
 namespace heddle::run_room {
 
@@ -58,7 +62,11 @@ template <class L, class Compute> class LeafUnderTest {
     call.context = context_from(first);
     call.context.rows_together = rows;
     if (!second.empty()) call.second = also.data();
-    KernelFor<L, Compute>::forward(call);
+    {
+      const SaidAtCrash crash{crashed("forward", {{"input", call.input == nullptr && call.ids == nullptr && call.bytes == nullptr},
+                                                  {"statistics", !statistics.empty() && call.statistics == nullptr}})};
+      KernelFor<L, Compute>::forward(call);
+    }
     take(out, given, "forward writes beside its output");
     if (!absent) take(found, left, "forward writes beside its statistics");
   }
@@ -130,9 +138,35 @@ template <class L, class Compute> class LeafUnderTest {
     call.context.rows_together = rows;
     call.operand = operand;
     if (!second.empty() && (!absent || in)) call.second = also.data();
-    KernelFor<L, Compute>::backward(call);
+    {
+      const SaidAtCrash crash{crashed("backward", {{"input", call.input == nullptr && call.ids == nullptr && call.bytes == nullptr},
+                                                   {"second", !second.empty() && call.second == nullptr},
+                                                   {"output", call.output == nullptr},
+                                                   {"statistics", !statistics.empty() && call.statistics == nullptr},
+                                                   {"input_gradient", call.input_gradient == nullptr},
+                                                   {"parameter_gradients", call.parameter_gradients == nullptr},
+                                                   {"parameters[0]", !p.empty() && p[0] == nullptr}})};
+      KernelFor<L, Compute>::backward(call);
+    }
     take(left, back_to, "backward writes beside the gradient of its input");
     for (std::size_t k = 0; k < made.size(); ++k) take(made[k], gradients[k].data(), "backward writes beside the gradient of a parameter");
+  }
+  /// What a pointer of a call is named, and whether it is null.
+  struct Pointer {
+    const char* name;
+    bool null;
+  };
+  /// Said if the kernel ends the program. Errors  G11, on stderr
+  [[nodiscard]] std::string crashed(const char* what, std::initializer_list<Pointer> pointers) const {
+    std::string null;
+    for (const Pointer& here : pointers)
+      if (here.null) null += std::string(null.empty() ? "" : ", ") + "call." + here.name;
+    return sentence_of(Code{'G', 11}, std::string{leaf_.spelled.view()} + ": its " + what +
+                                          " reads or writes where no memory is and ends the program. " +
+                                          (null.empty() ? "No pointer of this call is null. Fix: stay within the sizes of call.leaf and call.rows."
+                                                        : "Null in this call: " + null +
+                                                              ". Fix: make nothing of these, as in a training that hands them "
+                                                              "over so."));
   }
   /// Elements of so many rows of the second value, if there is one.
   [[nodiscard]] std::int64_t second_from(std::int64_t rows) const { return leaf_.operands == 1 ? 0 : rows * leaf_.other.elements(); }

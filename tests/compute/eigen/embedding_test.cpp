@@ -43,13 +43,13 @@ void reference_gradient(const Bench& t, std::int64_t first, bool add, const Arra
     for (std::int64_t j = 0; j < t.features; ++j) {
       float sum = add ? start[token * t.features + j] : 0;
       for (std::int64_t i = 0; i < t.ids; ++i)
-        if (t.x[static_cast<std::size_t>(i)] == first + token) sum += t.dy[i * t.features + j];
+        if (t.x[static_cast<std::size_t>(i)] == first + token && first + token != t.leaf.parameters[0].padding_row) sum += t.dy[i * t.features + j];
       wanted[token * t.features + j] = sum;
     }
 }
 
-template <std::int64_t Tokens, std::int64_t Features> void check(std::int64_t samples) {
-  using L = Embedding<Tokens, Features>;
+template <std::int64_t Tokens, std::int64_t Features, class... Options> void check(std::int64_t samples) {
+  using L = Embedding<Tokens, Features, Options...>;
   CAPTURE(samples);
   Bench t(L::describe(Spec{Shape{2, 3}}), samples);
   t.template forward<L>();
@@ -74,12 +74,13 @@ TEST_CASE("a lookup copies rows of the table, its gradient adds them up in the o
     check<1, 1>(samples);
     check<5, 16>(samples);
     check<11, 8>(samples);
+    check<11, 8, PaddingIndex<0>>(samples);
     check<40, 33>(samples);
   }
 }
 
-TEST_CASE("a part of the table gives zeros for the tokens of others, and parts add up to the whole") {
-  using L = Embedding<12, 5>;
+TEST_CASE_TEMPLATE("a part of the table gives zeros for the tokens of others, and parts add up to the whole", L, Embedding<12, 5>,
+                   Embedding<12, 5, PaddingIndex<6>>) {
   Bench whole(L::describe(Spec{Shape{4}}), 6);
   whole.forward<L>();
   whole.backward<L>(false);
@@ -115,9 +116,11 @@ TEST_CASE("ids that are no tokens give NaN, touch no row and read nothing outsid
 TEST_CASE("finite differences, halves of the rows, two parts of the backward, and 2 and 3 ranks say the same") {
   CHECK(gradcheck<Embedding<11, 8>>().text == "");
   CHECK(gradcheck<Embedding<12, 6>>(Spec{Shape{2, 3}}).text == "");
+  CHECK(gradcheck<Embedding<12, 6, PaddingIndex<3>>>(Spec{Shape{2, 3}}).text == "");
   int checked = 0;
   CHECK(check_signatures_on<Embedding<12, 6>, EigenCompute>(Spec{Shape{5}}, checked).text == "");
   CHECK(checked == 4);
+  CHECK(check_signatures_on<Embedding<12, 6, PaddingIndex<7>>, EigenCompute>(Spec{Shape{5}}, checked).text == "");
 }
 
 TEST_CASE("a lookup allocates nothing") {

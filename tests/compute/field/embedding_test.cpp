@@ -31,6 +31,20 @@ TEST_CASE("rows are looked up, and gradients of an id that stands twice are adde
   CHECK(Field::read(dw[0]) == Field::times(2, Field::read(dy[6])));
 }
 
+TEST_CASE("the row of padding is looked up and has no gradient") {
+  constexpr Leaf padded = Embedding<6, 3, PaddingIndex<2>>::describe(Spec{Shape{4}});
+  const auto w = elements(18), dy = elements(12, 100);
+  std::vector<float> y(12), dw(18);
+  const float* parameters[] = {w.data()};
+  float* gradients[] = {dw.data()};
+  FieldKernel<Embedding<6, 3, PaddingIndex<2>>>::forward({&padded, 1, nullptr, y.data(), parameters, nullptr, 0, nullptr, ids.data()});
+  CHECK(Field::read(y[0]) == Field::read(w[6]));
+  FieldKernel<Embedding<6, 3, PaddingIndex<2>>>::backward(
+      {&padded, 1, nullptr, nullptr, dy.data(), nullptr, parameters, gradients, false, nullptr, 0, nullptr, ids.data()});
+  CHECK(Field::read(dw[6]) == 0);
+  CHECK(Field::read(dw[15]) == Field::read(dy[3]));
+}
+
 TEST_CASE("parts of the vocabulary sum to the whole") {
   const auto w = elements(18);
   std::vector<float> whole(12), sum(12), y(12);

@@ -65,6 +65,22 @@ TEST_CASE("sizes that cannot be are refused in one sentence") {
   static_assert(Embedding<11, 8>::describe(Spec{Shape{6}, ElementType::int32}).fault.ok());
 }
 
+TEST_CASE("the row of padding is a token, named once") {
+  constexpr Leaf leaf = Embedding<11, 8, PaddingIndex<10>>::describe(Spec{Shape{6}});
+  static_assert(leaf.fault.ok() && leaf.parameters[0].padding_row == 10);
+  static_assert(Embedding<11, 8>::describe(Spec{Shape{6}}).parameters[0].padding_row == -1);
+  CHECK(leaf.spelled.view() == "Embedding<11, 8, PaddingIndex<10>>");
+  static_assert(leaf.parameters[0].in_padding_row(80) && leaf.parameters[0].in_padding_row(87) && !leaf.parameters[0].in_padding_row(79));
+  static_assert(local_leaf(leaf, leaf.signatures[1], 4).parameters[0].padding_row == 10);
+  CHECK(Embedding<11, 8, PaddingIndex<11>>::describe(Spec{Shape{6}}).fault.sentence().view() ==
+        "[heddle.G25] Embedding<11, 8, PaddingIndex<11>> pads with token 11, which its 11 rows do not have. Fix: write one from 0 to 10.");
+  static_assert(Embedding<11, 8, PaddingIndex<-1>>::describe(Spec{Shape{6}}).fault.code == Code{'G', 25});
+  CHECK(Embedding<11, 8, PaddingIndex<1>, PaddingIndex<1>>::describe(Spec{Shape{6}}).fault.sentence().view() ==
+        "[heddle.G25] Embedding<11, 8, PaddingIndex<1>, PaddingIndex<1>> names an option twice. Fix: keep one of them.");
+  CHECK(Embedding<11, 8, NoBias>::describe(Spec{Shape{6}}).fault.sentence().view() ==
+        "[heddle.G25] Embedding<11, 8, NoBias> names what is no option of Embedding. Fix: write PaddingIndex<0>, or nothing.");
+}
+
 TEST_CASE("the shape of the ids is told by Input") {
   struct Bare : Sequential<Embedding<11, 8>> {};
   static_assert(graph_of<Bare>.fault.code == Code{'G', 10});

@@ -23,12 +23,13 @@ struct TableRows {
   std::int64_t first;       // of this rank
   std::int64_t rows;
   std::int64_t features;
+  std::int64_t padding;  // the id whose row has no gradient; -1: none
   static constexpr std::int64_t elsewhere = -1;
   static constexpr std::int64_t nowhere = -2;
 
   TableRows(const Leaf& leaf, std::int64_t samples, int part)
       : ids(samples * leaf.in.elements()), vocabulary(leaf.vocabulary), first(0), rows(leaf.parameters[0].shape.sizes[0]),
-        features(leaf.parameters[0].shape.last()) {
+        features(leaf.parameters[0].shape.last()), padding(leaf.parameters[0].padding_row) {
     if (rows < vocabulary) first = part * rows;
   }
   /// Where a token's row lies in what this rank has.
@@ -52,7 +53,7 @@ inline void embedding_forward(const ForwardCall& call) {
   }
 }
 
-/// dW: for each row the sum over the ids that name it, in their order. Ids have no gradient.
+/// dW: for each row the sum over the ids that name it, in their order; nothing for that of padding. Ids have no gradient.
 inline void embedding_backward(const BackwardCall& call) {
   const TableRows table(*call.leaf, call.rows, call.part);
   if (call.parameter_gradients == nullptr) return;
@@ -60,7 +61,7 @@ inline void embedding_backward(const BackwardCall& call) {
   if (!call.add) EigenCompute::zero(sums, table.rows * table.features);
   const float* from = call.output_gradient;
   for (std::int64_t i = 0; i < table.ids; ++i, from += table.features)
-    if (const std::int64_t row = table.row_of(call.ids[i]); row >= 0)
+    if (const std::int64_t row = table.row_of(call.ids[i]); row >= 0 && call.ids[i] != table.padding)
       EigenCompute::add(sums + row * table.features, sums + row * table.features, from, table.features);
 }
 
@@ -68,12 +69,12 @@ inline void embedding_backward(const BackwardCall& call) {
 
 namespace heddle {
 
-/// Embedding on EigenCompute or what derives from it; the code does not depend on Vocabulary and Features.
+/// Embedding on EigenCompute or what derives from it; the code does not depend on its arguments.
 ///
 /// Errors  none; rows may be 0
 /// Tested  compute/eigen/embedding_test
-template <std::int64_t Vocabulary, std::int64_t Features, std::derived_from<compute_room::EigenCompute> C>
-struct Kernel<graph_room::Embedding<Vocabulary, Features>, C> {
+template <std::int64_t Vocabulary, std::int64_t Features, class... Options, std::derived_from<compute_room::EigenCompute> C>
+struct Kernel<graph_room::Embedding<Vocabulary, Features, Options...>, C> {
   static constexpr bool backward_in_parts = true;
   static void forward(const seams_room::ForwardCall& call) { compute_room::embedding_forward(call); }
   static void backward(const seams_room::BackwardCall& call) { compute_room::embedding_backward(call); }

@@ -36,7 +36,7 @@ struct FieldEmbedding {
     float* const sums = call.parameter_gradients[0];
     if (!call.add) FieldCompute::zero(sums, call.leaf->parameters[0].shape.elements());
     for (std::int64_t i = 0; i < ids; ++i)
-      if (const std::int64_t row = row_of(*call.leaf, call.part, call.ids[i]); row >= 0)
+      if (const std::int64_t row = row_of(*call.leaf, call.part, call.ids[i]); row >= 0 && call.ids[i] != call.leaf->parameters[0].padding_row)
         FieldCompute::add(sums + row * features, sums + row * features, call.output_gradient + i * features, features);
   }
 
@@ -54,7 +54,7 @@ struct FieldEmbedding {
 
 namespace heddle {
 
-template <std::int64_t Vocabulary, std::int64_t Features>
-struct FieldKernel<graph_room::Embedding<Vocabulary, Features>> : compute_room::FieldEmbedding {};
+template <std::int64_t Vocabulary, std::int64_t Features, class... Options>
+struct FieldKernel<graph_room::Embedding<Vocabulary, Features, Options...>> : compute_room::FieldEmbedding {};
 
 }  // namespace heddle

@@ -6,27 +6,56 @@
 
 #include <cstdint>
 
+#include "heddle/core/type_name.hpp"
 #include "heddle/graph/leaf.hpp"
 #include "heddle/graph/spelled.hpp"
 
 namespace heddle::graph_room {
 
+/// The token with which shorter sequences are filled up: its row of the table starts at zeros and has no gradient from the Embedding, so it stays
+/// there, as padding_idx of torch.nn.Embedding says.
+template <std::int64_t Token> struct PaddingIndex { static constexpr std::int64_t padding_index = Token; };
+
+/// What the options of Embedding say: at most one PaddingIndex. That of PaddingIndex<0> is 0, of none is -1.
+template <class... Options> struct EmbeddingOptions {
+  template <class Option> static constexpr bool is_padding = requires { Option::padding_index; };
+  static constexpr int named = (0 + ... + (is_padding<Options> ? 1 : 0));
+  template <class Option> static constexpr std::int64_t padding_or(std::int64_t otherwise) {
+    if constexpr (is_padding<Option>)
+      return Option::padding_index;
+    else
+      return otherwise;
+  }
+  static constexpr std::int64_t padding() {
+    std::int64_t found = -1;
+    ((found = padding_or<Options>(found)), ...);
+    return found;
+  }
+};
+
 /// Row x of the table for each token id x, as torch.nn.Embedding. Ids are int32, from 0 to Vocabulary - 1, and have no gradient: a model that begins
-/// with an Embedding takes std::int32_t inputs. Split by rows of the table (a rank gives zeros for the tokens of others) or by features.
+/// with an Embedding takes std::int32_t inputs. Split by rows of the table (a rank gives zeros for the tokens of others) or by features. Of
+/// Embedding<1'000, 64, PaddingIndex<0>> row 0 stays at zeros, unless a layer that is tied to it gives it a gradient.
 ///
 /// Shape   (...) ids become (..., Features); weight (Vocabulary, Features)
 /// Moves   by rows: the output is a sum over the ranks; by features: nothing, each rank has its features of every token
 /// Errors  G06 if a size is not in 1 .. 2^30, G01 if the ids have more than three dimensions, G18 if what it reads is made by a layer that computes;
-///         D33 of a batch with float inputs; R09 at run time: an id out of range
+///         G25 if PaddingIndex is no token, or named twice; D33 of a batch with float inputs; R09 at run time: an id out of range
 /// Source  sources.md#pytorch-init, sources.md#megatron
-/// Tested  graph/layers/embedding_test, compute/eigen/embedding_test
-template <std::int64_t Vocabulary, std::int64_t Features> struct Embedding {
+/// Tested  graph/layers/embedding_test, compute/eigen/embedding_test, golden/padding_index_test, fail/G25_padding_that_is_no_token
+template <std::int64_t Vocabulary, std::int64_t Features, class... Options> struct Embedding {
   using KernelLayer = Embedding;  ///< kernels are found for this type, also where a model derives a name from it
+  using Said = EmbeddingOptions<Options...>;
 
   static constexpr Leaf describe(Spec in) {
     Leaf leaf;
     leaf.kind << "Embedding";
-    leaf.spelled = graph_room::spelled("Embedding", Vocabulary, Features);
+    leaf.spelled << "Embedding<";
+    write_digits(leaf.spelled, Vocabulary);
+    leaf.spelled << ", ";
+    write_digits(leaf.spelled, Features);
+    (void(leaf.spelled << ", " << type_name<Options>().view()), ...);
+    leaf.spelled << '>';
     leaf.in = Spec{in.shape, ElementType::int32};
     leaf.out = Spec{in.shape};
     leaf.saves = Saves::input;
@@ -36,7 +65,9 @@ template <std::int64_t Vocabulary, std::int64_t Features> struct Embedding {
     if (!leaf.fault.ok()) return leaf;
     leaf.out.shape.append(Features);
     leaf.out.sequence = static_cast<std::int8_t>(in.shape.dimensions - 1);  // tokens follow one another along the last dimension of the ids
-    leaf.with({"weight", Shape{Vocabulary, Features}, Initial::normal});
+    Parameter table{"weight", Shape{Vocabulary, Features}, Initial::normal};
+    table.padding_row = Said::padding();
+    leaf.with(table);
     const Laid last = laid::shard(in.shape.dimensions);
     leaf.splits(Signature{laid::replicate, laid::partial, laid::partial, laid::replicate, {}, {}}  // rows of the table
                     .with(0, laid::shard(0), laid::shard(0)));
@@ -52,6 +83,12 @@ template <std::int64_t Vocabulary, std::int64_t Features> struct Embedding {
     if (Vocabulary < 1 || Features < 1 || Vocabulary > most || Features > most)
       return Diagnosis{Code{'G', 6}, leaf.spelled.view()} << " has a size that is not between 1 and " << most
                                                           << ". Fix: write the number of tokens and the number of features of each.";
+    if (Said::named < static_cast<int>(sizeof...(Options)))
+      return Diagnosis{Code{'G', 25}, leaf.spelled.view()} << " names what is no option of Embedding. Fix: write PaddingIndex<0>, or nothing.";
+    if (Said::named > 1) return Diagnosis{Code{'G', 25}, leaf.spelled.view()} << " names an option twice. Fix: keep one of them.";
+    if (Said::named == 1 && (Said::padding() < 0 || Said::padding() >= Vocabulary))
+      return Diagnosis{Code{'G', 25}, leaf.spelled.view()} << " pads with token " << Said::padding() << ", which its " << Vocabulary
+                                                           << " rows do not have. Fix: write one from 0 to " << Vocabulary - 1 << '.';
     if (in.shape.dimensions + 1 > Shape::most_dimensions)
       return Diagnosis{Code{'G', 1}, leaf.spelled.view()} << " takes ids of at most " << Shape::most_dimensions - 1 << " dimensions but is given "
                                                           << in.shape << ". Fix: give it such ids.";
@@ -62,5 +99,5 @@ template <std::int64_t Vocabulary, std::int64_t Features> struct Embedding {
 }  // namespace heddle::graph_room
 
 namespace heddle {
-using graph_room::Embedding;
+using graph_room::Embedding, graph_room::PaddingIndex;
 }  // namespace heddle

@@ -48,6 +48,8 @@ HEDDLE_COLD constexpr void add_graph(Fnv& hash, const Graph& g) {
     for (int k = 0; k < g.nodes[n].operand_count; ++k) hash.add(g.nodes[n].operands[k]);
     for (int k = 0; k < leaf.parameter_count; ++k)
       hash.add(leaf.parameters[k].shape.elements(), leaf.parameters[k].initial, leaf.parameters[k].fan_in);
+    for (int k = 0; k < leaf.parameter_count; ++k)
+      if (leaf.parameters[k].padding_row >= 0) hash.add_text("padding").add(k, leaf.parameters[k].padding_row);
     if (leaf.rows_together != 0) hash.add(leaf.rows_together);
     if (leaf.has_phases())
       for (const Phases* phases : {&leaf.forward_phases, &leaf.backward_phases}) hash.add(phases->sums[0], phases->sums[1]);
