@@ -7,8 +7,16 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(heddle_development INTERFACE -Wno-restrict)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # g++ collects garbage from 100 MB on, which takes a tenth of the time of a file with many plans; here from 1 GiB on.
-  target_compile_options(heddle_development INTERFACE "SHELL:--param ggc-min-heapsize=1048576")
+  # g++ collects garbage from 100 MB on, which takes a tenth of the time of a file with many plans; here from 1 GiB on. Once it has collected some,
+  # it looks for each larger block in a list of all pages that became free, which takes up to a third: with memory enough it never collects.
+  cmake_host_system_information(RESULT memory_mib QUERY TOTAL_PHYSICAL_MEMORY)
+  cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+  math(EXPR memory_mib_a_core "${memory_mib} / ${cores}")
+  set(heap_kib 1048576)
+  if(memory_mib_a_core GREATER_EQUAL 6144)
+    set(heap_kib 4194304)
+  endif()
+  target_compile_options(heddle_development INTERFACE "SHELL:--param ggc-min-heapsize=${heap_kib}")
 endif()
 # Hundreds of programs are linked: gold takes a third of the time of the linker that g++ takes by itself.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_RELEASE}" MATCHES "-fsanitize|-flto|-fuse-ld")

@@ -143,7 +143,7 @@ def precompile(compiler, includes, folder):
 TO_AN_OBJECT = ["-c", "-x", "cu", "-Xcompiler", "-fsyntax-only"]  # the host's compiler, which comes last, only reads: no object is left
 TOGETHER = 40  # twins in one file
 BY_ITSELF = re.compile(r"^#define", re.M)  # what cannot stand beside others
-OUTSIDE = re.compile(r"^(namespace heddle|template <>)", re.M)  # what cannot stand inside a namespace: cases with it share a file if their names differ
+OUTSIDE = re.compile(r"^(namespace heddle|template <>|template <[^>]*> struct heddle::)", re.M)  # what cannot stand inside a namespace: cases with it share a file if their names differ
 
 
 def compiled_together(folder, compiler):

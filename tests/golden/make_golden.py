@@ -417,6 +417,8 @@ def steps(model, optimizer, loss, batches, store_after):
             part.backward()
             total, outputs = total + part.detach(), outputs + [z.detach()]
         losses.append(total)
+        if hasattr(optimizer, "clip"):
+            optimizer.clip()
         if k == 1:
             if tracks:
                 outputs = first
@@ -428,6 +430,12 @@ def steps(model, optimizer, loss, batches, store_after):
     if tracks:
         made |= {"predicted": torch.cat(predicted(model, batches[-1]))}
     return made | {"losses": torch.stack(losses)}
+
+
+def clipping(optimizer, clip, model, limit):
+    """The optimizer, before whose steps gradients are clipped; those of a file are the clipped ones."""
+    optimizer.clip = lambda: clip(model.parameters(), limit)
+    return optimizer
 
 
 GROUPS = "no decay of biases and linear2.weight, lr of linear1 x 1/10, of block x 3/2, of block.inner.bias x 1/4"
@@ -498,6 +506,12 @@ def main():
         "groups_20_16_10_adamw": (
             residual, 1, lambda m: torch.optim.AdamW(groups(m, 1e-2, 0.2), lr=1e-2), f"AdamW lr=1e-2 weight_decay=0.2, {GROUPS}",
             mse, [regression] * 20, (1, 20), None),
+        "clip_norm_20_16_10": (
+            residual, 1, lambda m: clipping(torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), nn.utils.clip_grad_norm_, m, 0.2),
+            "SGD lr=0.5 momentum=0.9, clip_grad_norm_ 0.2", mse, [regression] * 20, (1, 20), None),
+        "clip_values_20_16_10": (
+            residual, 1, lambda m: clipping(torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), nn.utils.clip_grad_value_, m, 0.01),
+            "SGD lr=0.5 momentum=0.9, clip_grad_value_ 0.01", mse, [regression] * 20, (1, 20), None),
         "norm_20_16_10_adamw": (
             lambda: Normed(20, 16, 10), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [sequences] * 20, (1, 20), None),
         "branches_20_16_10_adamw": (

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <limits>
 #include <type_traits>
 
@@ -35,6 +36,14 @@ TEST_CASE("what is tracked goes its momentum of the way to the mean of so many v
   CHECK((values[0] == 1.5F && values[1] == -1.5F));
   FloatArithmetic::fold(values, sums, 1, 1, 10);
   CHECK((values[0] == doctest::Approx(3.0) && values[1] == -1.5F));
+}
+
+TEST_CASE("each value is taken to the limit, an infinite one as well, and what is no number stays so") {
+  constexpr float infinite = std::numeric_limits<float>::infinity();
+  float gradients[] = {3, -4, 0.5F, -0.5F, infinite, -infinite, std::numeric_limits<float>::quiet_NaN()};
+  FloatArithmetic::clip_values(gradients, 7, 0.5F);
+  CHECK((gradients[0] == 0.5F && gradients[1] == -0.5F && gradients[2] == 0.5F && gradients[3] == -0.5F));
+  CHECK((gradients[4] == 0.5F && gradients[5] == -0.5F && std::isnan(gradients[6])));
 }
 
 TEST_CASE("the norm is the root of all squares, and gradients above the greatest norm are shrunk to it") {

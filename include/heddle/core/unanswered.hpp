@@ -40,7 +40,7 @@ struct Unanswered : RefusedAnswer {
 /// Has the members of what a trainer clips to and scales its loss with; they may be set.
 /// trainer.clip().max_norm = 0.5 adds no error to the one that is there.
 struct UnansweredSettings {
-  double max_norm, init_scale, growth_factor, backoff_factor;
+  double max_norm, max_value, init_scale, growth_factor, backoff_factor;
   std::int64_t growth_interval, growth_tracker;
   template <class... Given> void check(const Given&...) const;
   template <class... Given> void update(const Given&...);

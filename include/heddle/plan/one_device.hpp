@@ -69,7 +69,9 @@ template <class Request> struct OneDeviceOf {
   using OverRanks = std::conditional_t<remedy == Remedy::pad && !joins, Whole<Parts..., Rounds>, Whole<Parts..., Rounds, Grain<grain>>>;
   template <class... Parts>
   using With = std::conditional_t<over_ranks, OverRanks<Parts...>, std::conditional_t<grained, Whole<Parts..., Grains>, Whole<Parts...>>>;
-  using Unscaled = std::conditional_t<Request::clips, With<Clip<GlobalNorm>>, With<>>;  ///< gradients are compared as they are stepped
+  /// Gradients are compared as they are stepped.
+  using Unscaled =
+      std::conditional_t<Request::clips, With<Clip<GlobalNorm>>, std::conditional_t<Request::groups.clips_values, With<Clip<EachValue>>, With<>>>;
 };
 
 }  // namespace heddle::plan_room

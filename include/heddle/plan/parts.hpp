@@ -85,6 +85,8 @@ template <class T> [[nodiscard]] constexpr std::string_view home_of() {
     return "Trainer<MyPlan, CpuThreads>, as its backend";
   else if constexpr (std::is_same_v<T, GlobalNorm>)
     return "Clip<GlobalNorm>";
+  else if constexpr (std::is_same_v<T, EachValue>)
+    return "Clip<EachValue>";
   else if constexpr (std::is_same_v<T, EveryBlock>)
     return "Recompute<EveryBlock>";
   else

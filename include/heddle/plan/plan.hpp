@@ -78,7 +78,7 @@ template <class... Types> struct RequestOf<Plan<Types...>> {
   static constexpr bool clips = option<PlanPart::clip>(false, []<class T>(std::type_identity<T>) { return T::clips; });
   using Chosen = ChosenLayers<Find<PlanPart::recompute>, Model>;
   using Grouped = ChosenGroups<Model, Optimizer, Types...>;
-  static constexpr ParameterGroups groups = Grouped::value.view();
+  static constexpr ParameterGroups groups = Grouped::value.view(std::is_same_v<Find<PlanPart::clip>, Clip<EachValue>>);
   static constexpr bool scales_loss = option<PlanPart::loss_scaling>(false, []<class T>(std::type_identity<T>) { return T::scales_loss; });
   static constexpr std::int64_t target_features = Loss::target_features(graph_of<Model>.output());
   static constexpr int states = Optimizer::states;

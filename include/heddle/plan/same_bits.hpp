@@ -110,6 +110,7 @@ struct BitComparison {
     const auto refuse = [](std::string_view what) { return because() << "one of them " << what << " in both or in neither."; };
     if (a.program.graph->values != b.program.graph->values) return refuse("keeps values as bfloat16. Fix: name Mixed<BFloat16>");
     if (a.program.clips != b.program.clips) return refuse("clips its gradients. Fix: name Clip<GlobalNorm>");
+    if (a.program.groups.clips_values != b.program.groups.clips_values) return refuse("clips each value. Fix: name Clip<EachValue>");
     if (a.program.scales_loss != b.program.scales_loss) return refuse("scales its loss. Fix: name LossScaling");
     for (int n = 0; n < a.graph.node_count; ++n)
       for (int k = a.graph.nodes[n].first_parameter; k < a.graph.nodes[n].first_parameter + a.graph.nodes[n].parameter_count; ++k)

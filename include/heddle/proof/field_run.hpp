@@ -239,6 +239,7 @@ template <class Session> class FieldRun {
     input.constants = constants.get();
     input.constants_bytes = work_.constants_bytes;
     input.max_norm = static_cast<double>(s + 1);
+    input.max_value = static_cast<double>(s + 2);
     input.loss_scale = plan_.training->scales_loss ? std::ldexp(1.0F, 16 - static_cast<int>(s)) : 1;
     ranks_.run(input);
     ranks_.count(input.step);

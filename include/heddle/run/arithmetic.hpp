@@ -26,6 +26,10 @@ struct FloatArithmetic {
   static void clip(float* values, std::int64_t elements, float factor) {
     for (std::int64_t i = 0; i < elements && factor < 1; ++i) values[i] *= factor;
   }
+  /// Inf becomes the limit, NaN stays, as in torch.clamp.
+  static void clip_values(float* values, std::int64_t elements, float limit) {
+    for (std::int64_t i = 0; i < elements; ++i) values[i] = values[i] > limit ? limit : values[i] < -limit ? -limit : values[i];
+  }
   static void fold(float* values, const float* sums, std::int64_t elements, float momentum, std::int64_t counted) {
     const auto each = static_cast<float>(1 / static_cast<double>(counted));
     for (std::int64_t i = 0; i < elements; ++i) values[i] = (1 - momentum) * values[i] + momentum * (sums[i] * each);
@@ -34,18 +38,20 @@ struct FloatArithmetic {
 
 /// A backend whose numbers are no floats has a `using Arithmetic` with these functions; a norm is what it takes for one.
 struct Arithmetic {
-  float (*plus)(float a, float b);                                       ///< of two grains' losses, of the squares of two parts
-  bool (*multiply)(float* values, std::int64_t elements, float factor);  ///< by the loss scale or its inverse; true if all are finite
-  float (*square_sum)(const float* values, std::int64_t elements);       ///< of whole lines
-  float (*norm)(const float* square_sums, int count);                    ///< of all gradients, from the squares of each unit
-  float (*clip_factor)(float norm, double max_norm);                     ///< what gradients are multiplied with
-  void (*clip)(float* values, std::int64_t elements, float factor);      ///< multiplies gradients with the factor
+  float (*plus)(float a, float b);                                         ///< of two grains' losses, of the squares of two parts
+  bool (*multiply)(float* values, std::int64_t elements, float factor);    ///< by the loss scale or its inverse; true if all are finite
+  float (*square_sum)(const float* values, std::int64_t elements);         ///< of whole lines
+  float (*norm)(const float* square_sums, int count);                      ///< of all gradients, from the squares of each unit
+  float (*clip_factor)(float norm, double max_norm);                       ///< what gradients are multiplied with
+  void (*clip)(float* values, std::int64_t elements, float factor);        ///< multiplies gradients with the factor
+  void (*clip_values)(float* values, std::int64_t elements, float limit);  ///< takes each into -limit to limit
   /// Takes what is tracked `momentum` of the way to sums / counted.
   void (*fold)(float* values, const float* sums, std::int64_t elements, float momentum, std::int64_t counted);
 };
 
 template <class Own>
-inline constexpr Arithmetic arithmetic_in{&Own::plus, &Own::multiply, &Own::square_sum, &Own::norm, &Own::clip_factor, &Own::clip, &Own::fold};
+inline constexpr Arithmetic arithmetic_in{&Own::plus,        &Own::multiply, &Own::square_sum,  &Own::norm,
+                                          &Own::clip_factor, &Own::clip,     &Own::clip_values, &Own::fold};
 
 /// That of a compute backend.
 ///

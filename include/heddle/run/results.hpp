@@ -122,6 +122,15 @@ struct ClipOptions {
   }
 };
 
+/// What a plan with Clip<EachValue> clips to; may change between steps. With a max_value of 0.5 an element of -2 becomes -0.5.
+struct ValueClipOptions {
+  double max_value = 1.0;
+  void check() const {
+    if (is_nan(max_value) || !(max_value > 0))
+      throw Error(Code{'O', 1}, written({"max_value is ", short_number(max_value), ", so no gradient would be left. Fix: use a value above 0."}));
+  }
+};
+
 /// What an evaluation says. Of 100 rows and 10 classes it has 1,000 outputs. The mean over several evaluations is the sum of loss * counted, divided
 /// by the sum of counted.
 struct Evaluation {

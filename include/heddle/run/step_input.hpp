@@ -37,6 +37,7 @@ struct StepInput {
   float* outputs = nullptr;         // evaluation: (rows, output features)
   Observer* observer = nullptr;
   double max_norm = 0;        // of a plan that clips
+  double max_value = 0;       // of one that clips each value
   float loss_scale = 1;       // of a plan that scales its loss
   std::uint32_t options = 0;  // hash of the constants
   float learning_rate = 0;
@@ -72,7 +73,7 @@ struct StepInput {
   pledge.number = static_cast<std::int32_t>(in.step);
   pledge.rows = static_cast<std::int32_t>(in.source_rows);
   if (in.order != nullptr) pledge.order = hash_of_words({in.order, static_cast<std::size_t>(in.source_rows)});
-  pledge.options = hash_of_number(static_cast<double>(in.loss_scale), hash_of_number(in.max_norm, in.options));
+  pledge.options = hash_of_number(static_cast<double>(in.loss_scale), hash_of_number(in.max_norm, hash_of_number(in.max_value, in.options)));
   for (std::size_t c = 0; c < in.classes; ++c)
     pledge.options = hash_of_words(std::array{std::bit_cast<std::uint32_t>(in.class_weights[c])}, pledge.options);
   pledge.targets = hash_of_number(in.sum_of_weights, static_cast<std::uint32_t>(in.left_out));

@@ -64,7 +64,8 @@ template <class Session, class Target, class Input = float> class TrainedRanks {
 
   void on_step(std::function<void(const StepResult&)> callback, Every every);
   void observe(Observer* observer);
-  [[nodiscard]] ClipOptions& clip() { return clip_; }
+  [[nodiscard]] ClipOptions& clip(std::false_type /*each value*/ = {}) { return clip_; }
+  [[nodiscard]] ValueClipOptions& clip(std::true_type /*each value*/) { return value_clip_; }
   [[nodiscard]] LossScale& loss_scale() { return loss_scale_; }
   HEDDLE_APART void weigh_classes(std::span<const float> weights);
   [[nodiscard]] std::int64_t steps() const;
@@ -106,6 +107,7 @@ template <class Session, class Target, class Input = float> class TrainedRanks {
   const Graph& graph_;
   OptimizerCalls optimizer_;
   ClipOptions clip_;
+  ValueClipOptions value_clip_;
   LossScale loss_scale_;
   Reports reports_;
   std::unique_ptr<LocalRanks<Session>> ranks_;

@@ -50,6 +50,7 @@ template <class Session, class Target, class Input> void TrainedRanks<Session, T
 template <class Session, class Target, class Input> void TrainedRanks<Session, Target, Input>::check_options() const {
   optimizer_.check(optimizer_.holder);
   clip_.check();
+  value_clip_.check();
   loss_scale_.check();
 }
 
@@ -82,6 +83,7 @@ template <class Session, class Target, class Input> void TrainedRanks<Session, T
   optimizer_.prepare(optimizer_.holder, step, input);
   input.step = step;
   input.max_norm = clip_.max_norm;
+  input.max_value = value_clip_.max_value;
   input.loss_scale = loss_scale_.scale();
   input.reporting = reports_.due(step);
 }

@@ -140,9 +140,10 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   /// From the next call on; a call that is under way keeps the observer that it began with, which must outlive it.
   void observe(Observer* observer) { state_->ranks.observe(observer); }
   [[nodiscard]] Options& optimizer() { return state_->options; }
-  [[nodiscard]] ClipOptions& clip() {
-    static_assert(Request::clips || !TrainerVerdict<Asked>::found.ok(), "[heddle.O05] the plan does not clip. Fix: add Clip<GlobalNorm> to it.");
-    return state_->ranks.clip();
+  [[nodiscard]] auto& clip() {  // ClipOptions or ValueClipOptions
+    static_assert(Request::clips || Request::groups.clips_values || !TrainerVerdict<Asked>::found.ok(),
+                  "[heddle.O05] the plan does not clip. Fix: add Clip<GlobalNorm> to it.");
+    return state_->ranks.clip(std::bool_constant<Request::groups.clips_values>{});
   }
   [[nodiscard]] LossScale& loss_scale() {
     static_assert(Request::scales_loss || !TrainerVerdict<Asked>::found.ok(),
@@ -250,8 +251,7 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   [[nodiscard]] const Shape& parameter_shape(const std::string& name) const { return state_->ranks.parameter_shape(name); }
   /// The parameter as the first replica holds it, or as `replica` does.
   [[nodiscard]] std::vector<float> parameter(const std::string& name, int replica = 0) { return state_->ranks.parameter(name, replica); }
-  /// The gradient of the last step, of the mean loss, summed over all ranks. It is as the optimizer was given it: unscaled under LossScaling, and
-  /// after Clip<GlobalNorm> its values are the clipped ones.
+  /// The gradient of the last step, of the mean loss, summed over all ranks, as the optimizer was given it: unscaled and clipped.
   [[nodiscard]] std::vector<float> gradient(const std::string& name, int replica = 0) { return state_->ranks.gradient(name, replica); }
   /// Sets a parameter on every rank that holds it.
   /// Errors  R05 no such parameter, or another size; R28 processes that give other values

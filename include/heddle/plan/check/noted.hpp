@@ -220,6 +220,7 @@ struct NotedHead {
                                   {"the dimension of the output that the loss takes in parts", p.loss.takes.code, layout.loss.takes.code},
                                   {"the number of terms of the loss", p.loss.terms, layout.loss.terms},
                                   {"whether gradients are clipped", p.clips, from.clips},
+                                  {"whether their elements are clipped", p.groups.clips_values, from.groups.clips_values},
                                   {"whether the loss is scaled", p.scales_loss, from.scales_loss}};
     if (const Diagnosis found = differs(others); !found.ok()) return found;
     const IndexRange& last = p.forward_bodies[p.chunks - 1];

@@ -177,7 +177,7 @@ template <int Parameters> struct GroupChoice {
   std::int16_t of_parameter[std::size_t{Parameters + 1}]{};
   int count = 0;
   Diagnosis fault;
-  [[nodiscard]] constexpr ParameterGroups view() const { return count == 0 ? ParameterGroups{} : ParameterGroups{list, of_parameter, count}; }
+  [[nodiscard]] constexpr ParameterGroups view(bool clips_values = false) const { return {list, of_parameter, count, clips_values}; }
 };
 
 template <class Part> inline constexpr bool is_group_option = false;

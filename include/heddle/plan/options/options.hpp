@@ -78,17 +78,26 @@ template <class Type> [[nodiscard]] constexpr Diagnosis check_mixed() {
 /// The Euclidean norm of all gradients of the model, for Clip<GlobalNorm>.
 struct GlobalNorm {};
 
+/// Each element of a gradient by itself, for Clip<EachValue>.
+struct EachValue {};
+
 /// Before the step gradients are multiplied by min(1, max_norm / (norm + 1e-6)). The threshold is Trainer::clip().max_norm.
 /// The norm is summed over fixed parts of the units, so it has the same bits under every layout that cuts no unit.
+/// Clip<EachValue> takes each element to the nearest number from -max_value to max_value, as torch.nn.utils.clip_grad_value_; the threshold is
+/// Trainer::clip().max_value. Ranks tell each other nothing for it.
 ///
 /// Moves   one float a unit along every axis on which parameters are split                      [bytes]
 /// Errors  L03 for a norm that is not known; B09 if sums are to be reproducible and a cut goes through a unit; R02 for a norm that is not finite
 /// Source  sources.md#clip-grad-norm
-/// Tested  plan/check/clipping_test, equivalence/clip_test
+/// Tested  plan/check/clipping_test, equivalence/clip_test, equivalence/clip_values_test
 template <class NormSuchAsGlobalNorm> struct Clip {};
 template <> struct Clip<GlobalNorm> {
   static constexpr PlanPart plan_part = PlanPart::clip;
   static constexpr bool clips = true;
+};
+template <> struct Clip<EachValue> {
+  static constexpr PlanPart plan_part = PlanPart::clip;
+  static constexpr bool clips = false;  // by a norm
 };
 
 /// Every block of the outermost Repeat and every OneUnit, for Recompute<EveryBlock>.
@@ -144,6 +153,7 @@ inline constexpr Bytes default_bucket = Bytes{25 * 1024 * 1024};
 }  // namespace heddle::plan_room
 
 namespace heddle {
-using plan_room::Bucket, plan_room::Clip, plan_room::EveryBlock, plan_room::GlobalNorm, plan_room::LossScaling, plan_room::Memory, plan_room::Mixed;
+using plan_room::Bucket, plan_room::Clip, plan_room::EachValue, plan_room::EveryBlock, plan_room::GlobalNorm, plan_room::LossScaling,
+    plan_room::Memory, plan_room::Mixed;
 using plan_room::Only, plan_room::Recompute;
 }  // namespace heddle

@@ -28,6 +28,7 @@ struct ParameterGroups {
   const ParameterGroup* list = nullptr;
   const std::int16_t* of_parameter = nullptr;
   int count = 0;
+  bool clips_values = false;  ///< each element of a gradient is clipped before it is stepped
 
   [[nodiscard]] constexpr bool any() const { return count > 0; }
   [[nodiscard]] constexpr int number_of(int parameter) const { return any() ? of_parameter[parameter] : 0; }
