@@ -32,9 +32,9 @@ struct ResNet18
 static_assert(parameters<ResNet18> == 11'689'512);
 static_assert(extending::parameter_shape<ResNet18, "layer2.0.downsample.0.weight"> == Shape(128, 64, 1, 1));
 
-// GPT-2 small. Its GELU is the tanh form; this one is exact.
+// GPT-2 small. io/gpt2.hpp reads its checkpoint.
 struct GptAttention : Sequential<Named<"c_attn", Linear<768, 3 * 768>>, SelfAttention<Heads<12>, Causal>, Named<"c_proj", Linear<768, 768>>> {};
-struct GptFeed : Sequential<Named<"c_fc", Linear<768, 3072>>, GELU, Named<"c_proj", Linear<3072, 768>>> {};
+struct GptFeed : Sequential<Named<"c_fc", Linear<768, 3072>>, GELUTanh, Named<"c_proj", Linear<3072, 768>>> {};
 struct GptBlock : Sequential<Unnumbered<Residual<Named<"ln_1", LayerNorm<768>>, Named<"attn", GptAttention>>>,
                              Unnumbered<Residual<Named<"ln_2", LayerNorm<768>>, Named<"mlp", GptFeed>>>> {};
 struct Gpt2 : Sequential<Input<1024>, Named<"wte", Embedding<50'257, 768>>, Named<"wpe", LearnedPositions<1024, 768>>,

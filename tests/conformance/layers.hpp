@@ -16,8 +16,8 @@ using namespace heddle;
 using Layers =
     std::tuple<Linear<4, 3>, Linear<4, 3, NoBias>, LayerNorm<4>, LayerNorm<4, NoBias, Epsilon<3>>, RMSNorm<4>, RMSNorm<4, Epsilon<4>>, BatchNorm2d<3>,
                BatchNorm2d<3, Epsilon<3>, Momentum<1, 2>>, BatchNorm2d<3, Synchronised>, Embedding<5, 3>, Embedding<5, 3, PaddingIndex<2>>, ReLU,
-               GELU, SiLU, LeakyReLU<>, LeakyReLU<1, 5>, Tanh, Sigmoid, Softmax, LogSoftmax, Dropout<1, 10>, Dropout<2, 3>, Dropout<0>, Flatten,
-               Unflatten<3, 4>, Rescaling<>, Rescaling<3, 7>, SwiGLU, Concat, ConcatAlong<0>, ConcatAlong<1>, SelfAttention<Heads<2>>,
+               GELU, GELUTanh, SiLU, LeakyReLU<>, LeakyReLU<1, 5>, Tanh, Sigmoid, Softmax, LogSoftmax, Dropout<1, 10>, Dropout<2, 3>, Dropout<0>,
+               Flatten, Unflatten<3, 4>, Rescaling<>, Rescaling<3, 7>, SwiGLU, Concat, ConcatAlong<0>, ConcatAlong<1>, SelfAttention<Heads<2>>,
                SelfAttention<Heads<4>, KeyValueHeads<2>, Causal>, MaxPool2d<KernelSize<2>>, MaxPool2d<KernelSize<3>, Stride<2>, Padding<1>>,
                AvgPool2d<KernelSize<3, 2>>, AvgPool2d<KernelSize<3>, Stride<1, 2>, Padding<1>>, AdaptiveAvgPool2d<1>, AdaptiveAvgPool2d<4, 3>,
                Conv2d<2, 3, KernelSize<1>>, Conv2d<2, 3, KernelSize<3>, Padding<1>>,

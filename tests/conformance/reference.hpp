@@ -273,6 +273,17 @@ template <> struct Slow<GELU> : SlowElementwise<GELU> {
   static constexpr double pi = 3.14159265358979323846;
   static double distribution(double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; }
 };
+template <> struct Slow<GELUTanh> : SlowElementwise<GELUTanh> {
+  static double value(double x) { return x * (1 + std::tanh(inner(x))) / 2; }
+  static double slope(double x) {
+    const double far = std::cosh(inner(x));  // infinite where the bend is over
+    return (1 + std::tanh(inner(x)) + x * root * (1 + 3 * 0.044715 * x * x) / (far * far)) / 2;
+  }
+
+ private:
+  static constexpr double root = 0.79788456080286535588;
+  static double inner(double x) { return root * (x + 0.044715 * x * x * x); }
+};
 template <> struct Slow<SiLU> : SlowElementwise<SiLU> {
   static double value(double x) { return x / (1 + std::exp(-x)); }
   static double slope(double x) { return (1 + x / (1 + std::exp(x))) / (1 + std::exp(-x)); }

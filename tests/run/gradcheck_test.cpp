@@ -446,6 +446,7 @@ TEST_CASE("the layers of the toolkit have the gradients that finite differences 
   CHECK(gradcheck<RMSNorm<7, Epsilon<6>>>().text == "");
   CHECK(gradcheck<SwiGLU>(Spec{Shape{3, 10}}).text == "");
   CHECK(gradcheck<SiLU>().text == "");
+  CHECK(gradcheck<GELUTanh>().text == "");
   CHECK(gradcheck<Softmax>(Spec{Shape{3, 7}}).text == "");
   CHECK(gradcheck<LogSoftmax>(Spec{Shape{3, 7}}).text == "");
   CHECK(gradcheck<LeakyReLU<1, 3>>().text == "");

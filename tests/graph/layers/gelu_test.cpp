@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -33,6 +34,28 @@ TEST_CASE("its derivative is that of finite differences") {
   for (float x = -9; x <= 9; x += 0.0371F)
     CHECK(std::abs(static_cast<double>(GELU::backward(x, 1.0F)) - slope(static_cast<double>(x))) <= 8 * u + 2e-10);
   CHECK(GELU::backward(0.0F, 4.0F) == 2.0F);
+}
+
+TEST_CASE("GELUTanh is the form with tanh, and its derivative that of finite differences") {
+  const auto value = [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x))); };
+  // The argument of tanh is off by 5 u relative; t' t <= 0.45, so tanh by 3 u and its own 2 u, and 1 + t by 6 u: times |x| / 2.
+  double far = 0;
+  for (float x = -9; x <= 9; x += 0.0371F) {
+    const auto wide = static_cast<double>(x);
+    CHECK(std::abs(static_cast<double>(GELUTanh::forward(x)) - value(wide)) <= 6 * u * std::abs(wide));
+    CHECK(std::abs(static_cast<double>(GELUTanh::backward(x, 1.0F)) - (value(wide + 1e-5) - value(wide - 1e-5)) / 2e-5) <= 40 * u);
+    far = std::max(far, std::abs(static_cast<double>(GELUTanh::forward(x) - GELU::forward(x))));
+  }
+  CHECK(far > 4e-4);
+  CHECK(far < 5e-4);
+  CHECK(GELUTanh::forward(0.0F) == 0.0F);
+  CHECK(GELUTanh::forward(100.0F) == 100.0F);
+  CHECK(GELUTanh::forward(-100.0F) == 0.0F);
+  CHECK(std::abs(GELUTanh::forward(1.0F) - 0.8411920F) < 1e-6F);
+  CHECK(GELUTanh::backward(0.0F, 4.0F) == 2.0F);
+  CHECK(GELUTanh::backward(100.0F, 3.0F) == 3.0F);
+  CHECK(GELUTanh::backward(-100.0F, 3.0F) == 0.0F);
+  static_assert(ElementwiseLayer<GELUTanh>);
 }
 
 TEST_CASE("GELU keeps any shape, has no parameters and saves its input") {
