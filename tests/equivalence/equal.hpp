@@ -50,18 +50,23 @@ struct MoreRows {
   }
 };
 
-/// Rows made from integers: inputs in [0, 1), bytes or token ids below 8, class numbers or targets in [-1, 1]. Of a graph with several inputs all.
+/// Rows made from integers: inputs in [0, 1), bytes or token ids below 8, class numbers, one for each position, or targets in [-1, 1]. Of a graph
+/// with several inputs all.
 template <class Target, class Input = float> struct Rows {
   std::int64_t features;
   std::int64_t outputs;
+  std::int64_t labels;  // of a row
   std::vector<Input> inputs;
   std::vector<Target> targets;
   std::vector<MoreRows> more;
 
-  Rows(std::int64_t rows, const Graph& graph) : Rows(rows, graph.input.elements(), graph.output().elements()) {
+  Rows(std::int64_t rows, const Graph& graph)
+      : Rows(rows, graph.input.elements(), std::is_same_v<Target, std::int32_t> ? graph.output().shape.last() : graph.output().elements(),
+             graph.output().elements() / graph.output().shape.last()) {
     for (int k = 1; k < graph.input_count; ++k) more.emplace_back(rows, graph, k);
   }
-  Rows(std::int64_t rows, std::int64_t input_features, std::int64_t output_features) : features(input_features), outputs(output_features) {
+  Rows(std::int64_t rows, std::int64_t input_features, std::int64_t output_features, std::int64_t labels_a_row = 1)
+      : features(input_features), outputs(output_features), labels(labels_a_row) {
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < features; ++j) {
         const std::int64_t number = 37 * i + 101 * j + i * j;
@@ -73,13 +78,18 @@ template <class Target, class Input = float> struct Rows {
           inputs.push_back(static_cast<float>(number % 127) / 128.0F);
       }
       if constexpr (std::is_same_v<Target, std::int32_t>)
-        targets.push_back(static_cast<std::int32_t>((7 * i + 3) % outputs));
+        for (std::int64_t j = 0; j < labels; ++j) targets.push_back(static_cast<std::int32_t>((7 * i + 5 * j + 3) % outputs));
       else
         for (std::int64_t j = 0; j < outputs; ++j) targets.push_back(static_cast<float>((53 * i + 29 * j + i * j) % 31 - 15) / 16.0F);
     }
   }
   [[nodiscard]] Examples<Target, Input> batch(std::int64_t first, std::int64_t count) const {
-    auto all = examples(std::span<const Input>{inputs}, std::span<const Target>{targets}, features);
+    auto all = [&] {
+      if constexpr (std::is_same_v<Target, std::int32_t>)
+        return examples(std::span<const Input>{inputs}, std::span<const Target>{targets}, features, labels);
+      else
+        return examples(std::span<const Input>{inputs}, std::span<const Target>{targets}, features);
+    }();
     for (const MoreRows& input : more) all = input.with(all);
     return all.slice(first, count);
   }
