@@ -53,6 +53,24 @@ def program_of(page, mark):
     return found.group(2)
 
 
+def gpt2_program(blocks):
+    """A program that trains the GPT-2 of examples/by_subject/models.cpp, of so many blocks."""
+    models = (HERE / "examples" / "by_subject" / "models.cpp").read_text()
+    model = models[models.index("struct GptAttention"):models.index("static_assert(parameters<Gpt2>")].replace("Repeat<12,", f"Repeat<{blocks},")
+    return f"""#include <cstdio>
+#include <heddle/backend/cpu_threads.hpp>
+#include <heddle/heddle.hpp>
+using namespace heddle;
+{model}
+using Trained = Plan<Gpt2, CrossEntropy, AdamW, Batch<8>, Pipeline<Balanced<4>, OneFOneB, Microbatches<8>>>;
+int main() {{
+  Trainer<Trained, CpuThreads> trainer{{{{.learning_rate = 1e-4}}, Seed{{1}}}};
+  const std::vector<std::int32_t> ids(8 * 1024), next(8 * 1024);
+  std::printf("%f\\n", static_cast<double>(trainer.step(examples(ids, next, 1024, 1024)).loss.value()));
+}}
+"""
+
+
 def cases():
     readme = (HERE / "README.md").read_text()
     all_kinds = lambda s: {"g++": s, "clang": s, "nvcc": None}
@@ -67,6 +85,8 @@ def cases():
         Case("README's first program, -O2, for heddle::compiled", program_of(readme, FIRST_PROGRAM), False, all_kinds(4.0), 1000, optimise=True, compiled=True),
         Case("README's program with images, -O2, for heddle::compiled", program_of(readme, MNIST_PROGRAM), False, all_kinds(None), 1000, optimise=True,
              compiled=True),
+        Case("GPT-2 small in 4 stages, trained, -O2", gpt2_program(12), False, all_kinds(25.0), 1500, optimise=True),
+        Case("the same of 48 blocks, -O2", gpt2_program(48), False, all_kinds(25.0), 1500, optimise=True),
         Case("large plan, all checks", HERE / "bench" / "large_plan.cpp", True, large_seconds, None),
         Case("the same, two chunks a device", large.replace("OneFOneB", "Interleaved<2>"), True, large_seconds, None),
         Case("the same, split backwards", large.replace("OneFOneB", "ZeroBubbleH1"), True, large_seconds, None),
