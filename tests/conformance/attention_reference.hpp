@@ -67,6 +67,13 @@ template <class... Options> struct Slow<SelfAttention<Options...>> {
       sum.value += a * b;
       sum.bound += 2 * std::abs(b) * (off_a + std::abs(a) * static_cast<double>(positions * heads + 8) * u);
     }
+    /// By what weight j of a query is multiplied: of one sequence a row, its number is that of the query times the positions, and j.
+    [[nodiscard]] double kept(std::int64_t s, std::int64_t h, std::int64_t i, std::int64_t j) const {
+      if (L::Said::threshold() == 0 || !t.context.trains) return 1;
+      const std::int64_t query = ((t.context.first_row + s) * positions + i) * heads + h;
+      const bool dropped = mask_bits(t.context.seed, t.context.stream(), static_cast<std::uint64_t>(query * positions + j)) < L::Said::threshold();
+      return dropped ? 0 : static_cast<double>(L::Said::kept_scale());
+    }
     void one_query(std::int64_t s, std::int64_t h, std::int64_t i) {
       const std::int64_t key = heads + h / (heads / groups), value = key + groups;
       const std::int64_t end = L::causal ? i + 1 : positions;
@@ -93,13 +100,14 @@ template <class... Options> struct Slow<SelfAttention<Options...>> {
       double along = 0, off_slopes = 0;
       for (std::int64_t j = 0; j < end; ++j) {
         double slope = 0, size = 0;
+        const double stays = kept(s, h, i, j), weight = weights[index(j)] * stays;
         for (std::int64_t c = 0; c < d; ++c) {
           const double v = t.x(in(s, j, value, c)), dy = t.dy(own + c);
-          r.output[index(own + c)].value += weights[index(j)] * v;
-          r.output[index(own + c)].bound += 2 * off * weights[index(j)] * std::abs(v);
-          slope += dy * v;
-          size += std::abs(dy * v);
-          add(in(s, j, value, c), weights[index(j)], 2 * off * weights[index(j)], dy);
+          r.output[index(own + c)].value += weight * v;
+          r.output[index(own + c)].bound += 2 * off * weight * std::abs(v);
+          slope += stays * dy * v;
+          size += std::abs(stays * dy * v);
+          add(in(s, j, value, c), weight, 2 * off * weight, dy);
         }
         slopes.push_back(slope);
         along += weights[index(j)] * slope;

@@ -462,6 +462,7 @@ TEST_CASE("the layers of the toolkit have the gradients that finite differences 
   CHECK(gradcheck<BatchNorm2d<2, Epsilon<2>, Momentum<1, 2>>>(Spec{Shape{2, 1, 1}}).text == "");
   CHECK(gradcheck<SelfAttention<Heads<2>, Causal>>(Spec{Shape{5, 18}}).text == "");
   CHECK(gradcheck<SelfAttention<Heads<4>, KeyValueHeads<2>>>(Spec{Shape{3, 8}}).text == "");
+  CHECK(gradcheck<SelfAttention<Heads<2>, Causal, Dropout<1, 3>>>(Spec{Shape{5, 18}}).text == "");
   CHECK(gradcheck<Dropout<1, 4>>().text == "");
 }
 

@@ -115,9 +115,11 @@ TEST_CASE("layers here may be split as they state, under 2 and under 3 ranks") {
   CHECK(checked_of<LogSoftmax>(Spec{Shape{4, 6, 5}}) == 3);
   CHECK(checked_of<LeakyReLU<>>(Spec{Shape{6}}) == 2);
   CHECK(checked_of<AvgPool2d<KernelSize<2>, Stride<1>>>(Spec{Shape{6, 3, 5}}) == 2);
-  CHECK(checked_of<BatchNorm2d<6>>(Spec{Shape{6, 2, 5}}) == 2);                              // channels
-  CHECK(checked_of<SwiGLU>(Spec{Shape{4, 12}}) == 3);                                        // halves of 6, and 4 positions under 2
-  CHECK(checked_of<SelfAttention<Heads<6>, Causal>>(Spec{Shape{5, 36}}) == 2);               // heads
+  CHECK(checked_of<BatchNorm2d<6>>(Spec{Shape{6, 2, 5}}) == 2);                        // channels
+  CHECK(checked_of<SwiGLU>(Spec{Shape{4, 12}}) == 3);                                  // halves of 6, and 4 positions under 2
+  CHECK(checked_of<SelfAttention<Heads<6>, Causal>>(Spec{Shape{5, 36}}) == 2);         // heads
+  CHECK(checked_of<SelfAttention<Heads<6>, Dropout<1, 3>>>(Spec{Shape{5, 36}}) == 2);  // the same weights are dropped
+  CHECK(checked_of<SelfAttention<Heads<4>, KeyValueHeads<2>, Dropout<1, 3>>>(Spec{Shape{6, 5, 24}}) == 3);
   CHECK(checked_of<SelfAttention<Heads<4>, KeyValueHeads<2>>>(Spec{Shape{6, 5, 24}}) == 3);  // and sequences; 3 do not divide 2 heads
   CHECK(checked_of<Row<Linear<6, 6>>>(Spec{Shape{6}}) == 2);
 }

@@ -78,7 +78,8 @@ template <std::int64_t Width, int HeadCount, std::int64_t Feed, class Options> s
   template <class... L> using Sum = Unnumbered<typename WithoutNone<Residual, Sequential<>, L...>::type>;
   using First = Named<"norm1", LayerNorm<Width>>;
   using Second = Named<"norm2", LayerNorm<Width>>;
-  using Heeds = Named<"self_attn", Sequential<Unnumbered<AttentionLinear<Width, 3 * Width, true>>, SelfAttention<Heads<HeadCount>>,
+  using Heeds = Named<"self_attn", Sequential<Unnumbered<AttentionLinear<Width, 3 * Width, true>>,
+                                              typename WithoutNone<SelfAttention, Sequential<>, Heads<HeadCount>, Drop>::type,
                                               Named<"out_proj", AttentionLinear<Width, Width, false>>>>;
   using Into = Named<"linear1", Linear<Width, Feed>>;
   using Activates = Named<"activation", typename Options::Activation>;
@@ -93,8 +94,8 @@ template <std::int64_t Width, int HeadCount, std::int64_t Feed, class Options> s
 
 /// torch.nn.TransformerEncoderLayer(Width, HeadCount, Feed, batch_first=True): attention of all positions to each other, then two linear layers, each
 /// added to what it reads. Norms stand behind the sums, or before the parts if NormFirst is named. The activation is ReLU, or the one that is named;
-/// Dropout<1, 10> drops where PyTorch does, but for the weights of the attention: nothing is dropped there. Without it nothing is dropped. Names and
-/// initial values are those of PyTorch: "self_attn.in_proj_weight", "linear1.weight", "norm2.bias".
+/// Dropout<1, 10> drops where PyTorch does, the weights of the attention included; without it nothing is dropped. Names and initial values are those
+/// of PyTorch: "self_attn.in_proj_weight", "linear1.weight", "norm2.bias".
 ///
 /// Shape   (..., T, Width) stays as it is
 /// Errors  those of Linear, SelfAttention and LayerNorm

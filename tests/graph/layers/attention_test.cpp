@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "heddle/graph/layers/dropout.hpp"
 #include "heddle/graph/layers/input.hpp"
 #include "heddle/graph/layers/linear.hpp"
 #include "heddle/graph/local_leaf.hpp"
@@ -48,6 +49,15 @@ TEST_CASE("operations are those of two products forward and five backward, of ha
   static_assert(leaf.forward_flops == 6 * 6 * (4 * 8 + 6 * 4) && leaf.backward_flops == 6 * 6 * (10 * 8 + 6 * 4) && leaf.weight_flops == 0);
   constexpr Leaf causal = SelfAttention<Heads<4>, Causal>::describe(Spec{Shape{5, 24}});
   static_assert(causal.forward_flops == 5 * 3 * (4 * 8 + 6 * 4));  // 15 pairs of a position and itself or one before it
+}
+
+TEST_CASE("weights are dropped by a threshold of 32 bits, and a weight takes two operations more") {
+  using Drops = SelfAttention<Heads<4>, Causal, Dropout<1, 4>>;
+  static_assert(Drops::Said::threshold() == std::uint64_t{1} << 30U && Drops::Said::kept_scale() == 4.0F / 3);
+  static_assert(SelfAttention<Heads<4>>::Said::threshold() == 0 && SelfAttention<Heads<4>, Dropout<0>>::Said::threshold() == 0);
+  constexpr Leaf leaf = SelfAttention<Heads<4>, Dropout<1, 4>>::describe(Spec{Shape{6, 24}});
+  static_assert(leaf.forward_flops == 6 * 6 * (4 * 8 + 8 * 4) && leaf.backward_flops == 6 * 6 * (10 * 8 + 8 * 4));
+  CHECK(leaf.spelled.view() == "SelfAttention<Heads<4>, Dropout<1, 4>>");
 }
 
 TEST_CASE("sequences stand alone: what lies in front of the positions may be split") {
@@ -99,8 +109,13 @@ TEST_CASE("options that contradict each other, or say nothing, are refused in on
   CHECK(refusal_of<SelfAttention<Heads<4>, Causal, Causal>>(in).find("names an option twice") != std::string::npos);
   CHECK(refusal_of<SelfAttention<Heads<4>, NoBias>>(in) ==
         "[heddle.G25] SelfAttention<Heads<4>, NoBias> names what is no option of SelfAttention. Fix: write Heads<8> for 8 heads, KeyValueHeads<2> "
-        "for 2 "
-        "of keys and values, and Causal for a mask.");
+        "for 2 of keys and values, Causal for a mask, and Dropout<1, 10> to drop weights.");
+  CHECK(refusal_of<SelfAttention<Heads<4>, Dropout<1, 10>>>(in).empty());
+  CHECK(refusal_of<SelfAttention<Dropout<1, 10>, Heads<4>, Dropout<1, 10>>>(in).find("names an option twice") != std::string::npos);
+  CHECK(
+      refusal_of<SelfAttention<Heads<4>, Dropout<2, 2>>>(in) ==
+      "[heddle.G25] Dropout<2, 2> has a probability that is not from 0 to below 1. Fix: write a numerator below the denominator: Dropout<1, 10> for "
+      "0.1.");
   CHECK(refusal_of<SelfAttention<Heads<6>, KeyValueHeads<4>>>(in) ==
         "[heddle.G25] SelfAttention<Heads<6>, KeyValueHeads<4>> has 6 heads, which 4 heads of keys and values cannot serve evenly. Fix: write "
         "KeyValueHeads<3>.");

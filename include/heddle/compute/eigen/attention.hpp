@@ -12,6 +12,7 @@
 
 #include "heddle/compute/eigen/eigen.hpp"
 #include "heddle/compute/eigen/gemm.hpp"
+#include "heddle/core/random.hpp"
 #include "heddle/graph/layers/attention.hpp"
 
 namespace heddle::compute_room {
@@ -26,6 +27,31 @@ struct AttentionExtents {
         sequences(rows * (leaf.in.elements() / (positions * width))) {}
 };
 
+/// Which weights of a query are dropped. A weight has one number in the whole batch: its query, counted by the place of its output, times the
+/// positions, and the key. Of 5 positions key 2 of query 7 is number 37.
+struct DroppedWeights {
+  const CallContext& context;
+  std::uint64_t threshold;
+  float scale;
+
+  [[nodiscard]] bool any() const { return threshold != 0 && context.trains; }
+  /// The number of key 0 of the query whose output begins at element `at` of the call.
+  [[nodiscard]] std::uint64_t first_of(const Leaf& leaf, std::int64_t at, std::int64_t features, std::int64_t positions) const {
+    const std::int64_t elements = leaf.out.elements(), length = elements / context.runs;
+    const std::uint64_t place = context.first_of_run(at / elements, at % elements / length, elements) + static_cast<std::uint64_t>(at % length);
+    return place / static_cast<std::uint64_t>(features) * static_cast<std::uint64_t>(positions);
+  }
+  /// Calls visit(j, 0 or the scale) for the first `count` keys from number `from` on. Four have one block of random bits.
+  template <class Visit> void each(std::uint64_t from, std::int64_t count, const Visit& visit) const {
+    PhiloxBlock block = random_block(context.seed, context.stream(), RandomDraw::mask, from / 4);
+    for (std::int64_t j = 0; j < count; ++j) {
+      const std::uint64_t at = from + static_cast<std::uint64_t>(j);
+      if (at % 4 == 0) block = random_block(context.seed, context.stream(), RandomDraw::mask, at / 4);
+      visit(j, block.words[at % 4] >= threshold ? scale : 0.0F);
+    }
+  }
+};
+
 /// Attention in tiles of 64 queries and 64 keys, 64 features at a time: whatever the length of the sequence and the size of a head, five tiles of
 /// 16 KiB on the stack are all that it needs beside the workspace of the products. Of 150 positions a head has 9 tiles, 6 of them under Causal.
 ///
@@ -34,8 +60,9 @@ struct AttentionExtents {
 /// Tested  compute/eigen/attention_test
 template <class Products> class AttentionKernel {
  public:
-  AttentionKernel(const Leaf& leaf, std::int64_t rows, bool causal, void* workspace)
-      : e_(leaf, rows), causal_(causal), scale_(static_cast<float>(1 / std::sqrt(static_cast<double>(e_.features)))), workspace_(workspace) {}
+  AttentionKernel(const Leaf& leaf, std::int64_t rows, bool causal, const DroppedWeights& dropped, void* workspace)
+      : leaf_(leaf), e_(leaf, rows), causal_(causal), dropped_(dropped), scale_(static_cast<float>(1 / std::sqrt(static_cast<double>(e_.features)))),
+        workspace_(workspace) {}
 
   void forward(const ForwardCall& call) {
     each_head([&](const Head& head) {
@@ -111,6 +138,7 @@ template <class Products> class AttentionKernel {
       for (std::int64_t r = 0; r < queries.count; ++r) {
         const float smaller = powers(scores_ + r * keys.count, seen(queries, r, keys), keys.count, most[r], sums[r]);
         if (smaller != 1.0F) multiply(output + (queries.begin + r) * e_.out, smaller);
+        if (dropped_.any()) drop(scores_ + r * keys.count, head, queries.begin + r, keys, seen(queries, r, keys));
       }
       for (Span part = first(e_.features); part.count > 0; part = next(part, e_.features)) {
         take(right_, call.input + head.value, e_.width, keys, part);
@@ -142,11 +170,17 @@ template <class Products> class AttentionKernel {
     sum = sum * smaller + more;
     return smaller;
   }
+  /// values (count) of the keys that one query sees: 0, or as much larger as those that stay.
+  void drop(float* values, const Head& head, std::int64_t query, Span keys, std::int64_t count) const {
+    const std::uint64_t first_key = dropped_.first_of(leaf_, head.output + query * e_.out, e_.features, e_.positions);
+    dropped_.each(first_key + static_cast<std::uint64_t>(keys.begin), count, [&](std::int64_t j, float factor) { values[j] *= factor; });
+  }
   void multiply(float* values, float factor) const {
     for (std::int64_t i = 0; i < e_.features; ++i) values[i] *= factor;
   }
 
-  /// With P the weights again, dP = dO V^T and D_i = dO_i O_i: dS = P (dP - D) scale, and dV += P^T dO, dQ += dS K, dK += dS^T Q.
+  /// With P the weights again, dP = dO V^T and D_i = dO_i O_i: dS = P (dP - D) scale, and dV += P^T dO, dQ += dS K, dK += dS^T Q. Where weights are
+  /// dropped dP is so as well, and P in dV.
   void pull_back(const BackwardCall& call, const Head& head, Span queries) {
     const float* const output_gradient = call.output_gradient + head.output;
     float along[side];
@@ -160,7 +194,10 @@ template <class Products> class AttentionKernel {
       products(slopes_, output_gradient, e_.out, queries, call.input + head.value, e_.width, keys);
       for (std::int64_t r = 0; r < queries.count; ++r) {
         const float log_sum = call.statistics[head.statistic + (queries.begin + r) * e_.heads];
-        weights_again(scores_ + r * keys.count, slopes_ + r * keys.count, seen(queries, r, keys), keys.count, log_sum, along[r]);
+        const std::int64_t at = r * keys.count, count = seen(queries, r, keys);
+        if (dropped_.any()) drop(slopes_ + at, head, queries.begin + r, keys, count);
+        weights_again(scores_ + at, slopes_ + at, count, keys.count, log_sum, along[r]);
+        if (dropped_.any()) drop(scores_ + at, head, queries.begin + r, keys, count);
       }
       for (Span part = first(e_.features); part.count > 0; part = next(part, e_.features)) {
         take(right_, output_gradient, e_.out, queries, part);
@@ -185,8 +222,10 @@ template <class Products> class AttentionKernel {
     std::fill(slopes + seen, slopes + count, 0.0F);
   }
 
+  const Leaf& leaf_;
   AttentionExtents e_;
   bool causal_;
+  DroppedWeights dropped_;
   float scale_;
   void* workspace_;
   alignas(64) float left_[side * side];
@@ -200,15 +239,20 @@ template <class Products> class AttentionKernel {
 
 namespace heddle {
 
-/// SelfAttention on EigenCompute or what derives from it; of the options the code depends on Causal alone.
+/// SelfAttention on EigenCompute or what derives from it; the code does not depend on the options.
 ///
 /// Errors  none; rows may be 0
 /// Tested  compute/eigen/attention_test
 template <class... Options, std::derived_from<compute_room::EigenCompute> C> struct Kernel<graph_room::SelfAttention<Options...>, C> {
   using Attention = compute_room::AttentionKernel<typename compute_room::ProductsOf<C>::type>;
-  static constexpr bool causal = graph_room::SelfAttention<Options...>::causal;
-  static void forward(const seams_room::ForwardCall& call) { Attention(*call.leaf, call.rows, causal, call.workspace).forward(call); }
-  static void backward(const seams_room::BackwardCall& call) { Attention(*call.leaf, call.rows, causal, call.workspace).backward(call); }
+  using Layer = graph_room::SelfAttention<Options...>;
+  static void forward(const seams_room::ForwardCall& call) { kernel(call).forward(call); }
+  static void backward(const seams_room::BackwardCall& call) { kernel(call).backward(call); }
+
+ private:
+  [[nodiscard]] static Attention kernel(const auto& call) {
+    return Attention(*call.leaf, call.rows, Layer::causal, {call.context, Layer::Said::threshold(), Layer::Said::kept_scale()}, call.workspace);
+  }
 };
 
 }  // namespace heddle

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "heddle/compute/field/field.hpp"
+#include "heddle/core/random.hpp"
 #include "heddle/graph/layers/attention.hpp"
 
 namespace heddle::compute_room {
@@ -16,7 +17,8 @@ namespace heddle::compute_room {
 /// With e and r any functions: s_ij = q_i k_j, Z_i = sum over j of e(s_ij), p_ij = e(s_ij) r(Z_i) and o_i = sum over j of p_ij v_j. The softmax is
 /// one case of it, with exp and 1 / Z_i. The forward leaves Z_i. The backward reads it, and the output, as that of the softmax does: dv_j = sum over
 /// i of p_ij do_i, and with g_ij = p_ij (do_i v_j - do_i o_i) scale: dq_i = sum over j of g_ij k_j, dk_j = sum over i of g_ij q_i. Under Causal sums
-/// go over j <= i. Heads that share keys and values add their gradients. SelfAttention<Heads<2>> of 3 positions has 18 s_ij.
+/// go over j <= i. Heads that share keys and values add their gradients. With Dropout p_ij is 0 or multiplied in o_i and dv_j, and do_i v_j in g_ij,
+/// by a mask that is drawn weight by weight. SelfAttention<Heads<2>> of 3 positions has 18 s_ij.
 ///
 /// Law     heads stand alone, so a rank may have some of them
 /// Tested  compute/field/attention_test
@@ -35,7 +37,8 @@ template <class L> class FieldAttention {
         const std::uint64_t scale = scale_of(sum);
         for (std::int64_t c = 0; c < layer.features_; ++c) {
           FieldSum out;
-          for (std::int64_t j = 0; j < size(powers); ++j) out.add(powers[index(j)], layer.at(call.input, h.value, j, c));
+          for (std::int64_t j = 0; j < size(powers); ++j)
+            out.add(Field::times(powers[index(j)], layer.kept(*call.leaf, call.context, h, i, j)), layer.at(call.input, h.value, j, c));
           call.output[h.output + i * layer.out_ + c] = Field::write(Field::times(Field::read(out.element()), scale));
         }
         if (call.statistics != nullptr) call.statistics[h.statistic + i * layer.heads_] = Field::write(sum);
@@ -77,6 +80,15 @@ template <class L> class FieldAttention {
   [[nodiscard]] std::uint64_t at(const float* input, std::int64_t from, std::int64_t j, std::int64_t c) const {
     return Field::read(input[from + j * width_ + c]);
   }
+  /// By what weight j of query i is multiplied.
+  [[nodiscard]] std::uint64_t kept(const Leaf& leaf, const CallContext& context, const Head& h, std::int64_t i, std::int64_t j) const {
+    if (L::Said::threshold() == 0 || !context.trains || Field::in_degrees()) return 1;
+    const std::int64_t elements = leaf.out.elements(), length = elements / context.runs, at = h.output + i * out_;
+    const std::uint64_t place = context.first_of_run(at / elements, at % elements / length, elements) + static_cast<std::uint64_t>(at % length);
+    const std::uint64_t number =
+        place / static_cast<std::uint64_t>(features_) * static_cast<std::uint64_t>(positions_) + static_cast<std::uint64_t>(j);
+    return mask_bits(context.seed, context.stream(), number) < L::Said::threshold() ? 0 : Field::image(L::Said::kept_scale());
+  }
   /// e(s_ij) of every j that i sees.
   [[nodiscard]] std::vector<std::uint64_t> powers(const float* input, const Head& h, std::int64_t i) const {
     std::vector<std::uint64_t> all;
@@ -100,12 +112,12 @@ template <class L> class FieldAttention {
     const std::vector<std::uint64_t> all = powers(call.input, h, i);
     const std::uint64_t scale = scale_of(Field::read(call.statistics[h.statistic + i * heads_]));
     for (std::int64_t j = 0; j < size(all); ++j) {
-      const std::uint64_t share = Field::times(all[index(j)], scale);
+      const std::uint64_t share = Field::times(all[index(j)], scale), stays = kept(*call.leaf, call.context, h, i, j);
       FieldSum along_value{less};
-      for (std::int64_t c = 0; c < features_; ++c) along_value.add(Field::read(gradient[c]), at(call.input, h.value, j, c));
+      for (std::int64_t c = 0; c < features_; ++c) along_value.add(Field::times(Field::read(gradient[c]), stays), at(call.input, h.value, j, c));
       const std::uint64_t slope = Field::times(Field::times(share, Field::read(along_value.element())), scale_);
       for (std::int64_t c = 0; c < features_; ++c) {
-        add(call, h.value, j, c, share, Field::read(gradient[c]));
+        add(call, h.value, j, c, Field::times(share, stays), Field::read(gradient[c]));
         add(call, h.query, i, c, slope, at(call.input, h.key, j, c));
         add(call, h.key, j, c, slope, at(call.input, h.query, i, c));
       }

@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 #include "heddle/core/type_name.hpp"
 #include "heddle/graph/leaf.hpp"
@@ -27,7 +28,9 @@ template <class... Options> struct AttentionOptions {
   static constexpr int count = sizeof...(Options);
   static constexpr int heads_named = (0 + ... + (is_heads<Options> ? 1 : 0));
   static constexpr int key_values_named = (0 + ... + (is_key_values<Options> ? 1 : 0));
+  template <class Option> static constexpr bool is_drop = requires { Option::is_fraction; };
   static constexpr int causal_named = (0 + ... + (std::same_as<Options, Causal> ? 1 : 0));
+  static constexpr int drops_named = (0 + ... + (is_drop<Options> ? 1 : 0));
 
   template <class Option> static constexpr int heads_or(int otherwise) {
     if constexpr (is_heads<Option>)
@@ -51,6 +54,38 @@ template <class... Options> struct AttentionOptions {
     ((found = key_values_or<Options>(found)), ...);
     return found;
   }
+  /// What is wrong with a Dropout among them, in its own words.
+  template <class Option> static constexpr Diagnosis fault_of() {
+    if constexpr (is_drop<Option>)
+      return Option::describe(Spec{Shape{1}}).fault;
+    else
+      return {};
+  }
+  static constexpr Diagnosis fault_of_drop() {
+    Diagnosis found;
+    ((found = found.ok() ? fault_of<Options>() : found), ...);
+    return found;
+  }
+  /// Weights whose 32 random bits are below it are 0: 0 without a Dropout.
+  static constexpr std::uint64_t threshold() {
+    std::uint64_t found = 0;
+    const auto take = [&]<class Option>(std::type_identity<Option>) {
+      if constexpr (is_drop<Option>)
+        if constexpr (fault_of<Option>().ok()) found = Option::threshold();
+    };
+    (take(std::type_identity<Options>{}), ...);
+    return found;
+  }
+  /// What weights that stay are multiplied by.
+  static constexpr float kept_scale() {
+    float found = 1;
+    const auto take = [&]<class Option>(std::type_identity<Option>) {
+      if constexpr (is_drop<Option>)
+        if constexpr (fault_of<Option>().ok()) found = Option::scale();
+    };
+    (take(std::type_identity<Options>{}), ...);
+    return found;
+  }
   static constexpr void write(Text<64>& to) {
     const char* before = "SelfAttention<";
     ((to << before << type_name<Options>().view(), before = ", "), ...);
@@ -63,7 +98,8 @@ template <class... Options> struct AttentionOptions {
 /// q_i k_j / sqrt(features of a head), as torch.nn.functional.scaled_dot_product_attention. The input has the queries, keys and values of a position
 /// behind one another, head by head, as the in_proj of torch.nn.MultiheadAttention and the c_attn of GPT-2 give them. So a block of 8 heads is
 /// Linear<64, 192>, SelfAttention<Heads<8>, Causal>, Linear<64, 64>. KeyValueHeads<2> gives keys and values 2 heads, each for 4 heads of queries;
-/// the projection is then Linear<64, 96>.
+/// the projection is then Linear<64, 96>. With Dropout<1, 10> a tenth of the p_ij are 0 in training and the others are divided by 0.9, as dropout_p;
+/// which ones follows from the seed, the step, the layer, the row, the head, i and j, so they are the same on any number of devices.
 ///
 /// The forward leaves log of sum over j of exp(q_i k_j / sqrt(...)) of each position and head; the backward makes the p_ij from it again, tile by
 /// tile, so nothing that grows with the square of the sequence is kept.
@@ -99,8 +135,9 @@ template <class... Options> struct SelfAttention {
     const std::int64_t seen = causal ? (positions + 1) / 2 : positions;  // by one position: half of them, rounded down
     const std::int64_t products = counted_product(seen, leaf.out.elements());
     const std::int64_t powers = counted_product(seen, leaf.statistics_elements());
-    leaf.forward_flops = counted_sum(counted_product(4, products), counted_product(6, powers));
-    leaf.backward_flops = counted_sum(counted_product(10, products), counted_product(6, powers));
+    const std::int64_t for_a_weight = Said::drops_named > 0 ? 8 : 6;
+    leaf.forward_flops = counted_sum(counted_product(4, products), counted_product(for_a_weight, powers));
+    leaf.backward_flops = counted_sum(counted_product(10, products), counted_product(for_a_weight, powers));
     for (int d = 0; d + 2 < in.shape.dimensions; ++d)
       leaf.splits(Signature{laid::shard(d), laid::shard(d), laid::shard(d), laid::shard(d), {}, {}}.with_statistics(laid::shard(d)));
     if constexpr (constexpr int larger = Said::heads() / shared; larger <= Laid::most_of_first && shared < 32'768) {  // heads
@@ -120,11 +157,12 @@ template <class... Options> struct SelfAttention {
 
   static constexpr Diagnosis refusal_of_options(const Leaf& leaf) {
     const auto broken = [&](int number) { return Diagnosis{Code{'G', number}, leaf.spelled.view()}; };
-    if (Said::heads_named > 1 || Said::key_values_named > 1 || Said::causal_named > 1)
+    if (Said::heads_named > 1 || Said::key_values_named > 1 || Said::causal_named > 1 || Said::drops_named > 1)
       return broken(25) << " names an option twice. Fix: keep one of them.";
-    if (Said::heads_named + Said::key_values_named + Said::causal_named < Said::count)
+    if (Said::heads_named + Said::key_values_named + Said::causal_named + Said::drops_named < Said::count)
       return broken(25) << " names what is no option of SelfAttention. Fix: write Heads<8> for 8 heads, KeyValueHeads<2> for 2 of keys and values, "
-                           "and Causal for a mask.";
+                           "Causal for a mask, and Dropout<1, 10> to drop weights.";
+    if (const Diagnosis found = Said::fault_of_drop(); !found.ok()) return found;
     if (Said::heads_named == 0) return broken(25) << " does not say how many heads there are. Fix: write SelfAttention<Heads<8>> for 8.";
     if (!in_range) return broken(6) << " has a number of heads that is not between 1 and " << most_heads << ". Fix: write as many heads as attend.";
     if (Said::heads() % shared == 0) return {};
