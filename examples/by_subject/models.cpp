@@ -17,7 +17,7 @@ static_assert(parameters<LeNet> == 61'706);
 // ResNet-18 of torchvision.
 template <int In, int Out, class... Options> using Convolution = Conv2d<In, Out, KernelSize<3>, Padding<1>, NoBias, Options...>;
 template <int In, int Out, class... Options>
-using TwoLayers = Sequential<Named<"conv1", Convolution<In, Out, Options...>>, Named<"bn1", BatchNorm2d<Out>>, Named<"relu1", ReLU>,
+using TwoLayers = Sequential<Named<"conv1", Convolution<In, Out, Options...>>, Named<"bn1", BatchNorm2d<Out>>, ReLU,
                              Named<"conv2", Convolution<Out, Out>>, Named<"bn2", BatchNorm2d<Out>>>;
 template <int Width> struct Same : Sequential<Unnumbered<Branches<Add, Unnumbered<TwoLayers<Width, Width>>, Sequential<>>>, Named<"relu", ReLU>> {};
 template <int Width> using Shortcut = Sequential<Conv2d<Width / 2, Width, KernelSize<1>, Stride<2>, NoBias>, BatchNorm2d<Width>>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Room: graph. No two layers of a model have the same name, however their names came about.
+// Room: graph. No two layers with parameters have the same name, however their names came about.
 // Sees: core, graph/graph, graph/named.  Does not see: policies, devices, memory.
 // In: traced leaves.  Out: ok, or G04 with both layers.
 #pragma once
@@ -13,14 +13,15 @@
 
 namespace heddle::graph_room {
 
-/// G04: two of the leaves have one path, as where a type says another label than it is traced by. `Most` leaves have room.
+/// G04: two of the leaves with parameters have one path, as where a type says another label than it is traced by. `Most` leaves have room. Layers
+/// without parameters are in no state_dict: the ReLUs of two Unnumbered parts may both be '1'.
 /// Tested  graph/unique_names_test
 template <int Most> [[nodiscard]] constexpr Diagnosis check_unique_names(const TracedLeaf* leaves, int count) {
   std::string_view paths[std::size_t{Most + 1}]{};
   bool wanted[std::size_t{Most + 1}]{};
   for (int i = 0; i < count; ++i) {
     paths[i] = leaves[i].path.view();
-    wanted[i] = leaves[i].leaf.operands == 1;  // what joins branches has the path of these Branches and no parameters
+    wanted[i] = leaves[i].leaf.parameter_count > 0;
   }
   int earlier = 0;
   const int twice = SortedLabels<Most>{paths, wanted}.first_twice(earlier);
