@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Training steps of Heddle against its peers, in interleaved rounds.
 
-usage: bench/peers.py --heddle PROGRAM [--peers FOLDER] [--environments FOLDER] [--rounds N] [--threads 1,2] [--workloads abc]
+usage: bench/peers.py --heddle PROGRAM [--peers FOLDER] [--environments FOLDER] [--rounds N] [--threads 1,2] [--workloads abcde]
                       [--torch-modes eager,compile,whole] [--work FOLDER] [--markdown FILE]
 
 Workloads: (a) MLP 1000-2000-1000, batch 64, mean squared error, SGD; (b) MLP 784-50-10, batch 64, cross-entropy, Adam;
-(c) MLP 20-500-500-10, batch 128, cross-entropy, SGD. A program prints lines `NAME THREADS WORKLOAD MICROSECONDS`.
+(c) MLP 20-500-500-10, batch 128, cross-entropy, SGD; (d) GPT of 4 blocks of width 256 with 8 heads, 8 rows of 128 tokens of 1,024, AdamW;
+(e) two convolutions of 32 and 64 channels with ReLU and pooling, then 3136-128-10, batch 64 of 28 x 28, Adam. A program prints lines `NAME THREADS WORKLOAD MICROSECONDS`.
 In one round every program runs once for each number of threads, on the same first cores; a ratio is peer / Heddle (above 1: Heddle is
 ahead), the median of the rounds against the median, and the best round against the best. What could not be measured has a line that says why.
 """
@@ -222,14 +223,14 @@ def main():
     parser.add_argument("--work", type=pathlib.Path, default=here / "build" / "peers" / "programs")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--workloads", default="abc")
+    parser.add_argument("--workloads", default="abcde")
     parser.add_argument("--torch-modes", default="eager,compile,whole")
     parser.add_argument("--timeout", type=int, default=900)
     parser.add_argument("--markdown", type=pathlib.Path)
     options = parser.parse_args()
     whole = all(t.isdigit() and int(t) > 0 for t in options.threads.split(","))
-    if options.rounds < 1 or not options.workloads or set(options.workloads) - set("abc") or not whole:
-        parser.error("--rounds takes a number from 1, --workloads letters of abc, --threads numbers with commas")
+    if options.rounds < 1 or not options.workloads or set(options.workloads) - set("abcde") or not whole:
+        parser.error("--rounds takes a number from 1, --workloads letters of abcde, --threads numbers with commas")
     options.heddle = options.heddle.resolve()
     found, threads = measure(options)
     print(table(found, threads, options.workloads))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Training steps of workloads a, b and c, measured as the peers of bench/peers.py measure theirs: medians of nine groups over about 1.5 s.
+// Training steps of workloads a to e, measured as the peers of bench/peers.py measure theirs: medians of nine groups over about 1.5 s.
 // One thread is Single, two are DataParallel<2> and, in rows of their own, split layers, slices of the states, and a pipeline of two stages.
-// usage: steps THREADS [a] [b] [c]; prints `heddle THREADS WORKLOAD MICROSECONDS_PER_STEP`
+// usage: steps THREADS [a] [b] [c] [d] [e]; prints `heddle THREADS WORKLOAD MICROSECONDS_PER_STEP`
 #include <cstdlib>
 #include <string_view>
 
@@ -47,20 +47,24 @@ template <template <class> class Workload> void measure_all(Progress& progress, 
 int main(int count, char** arguments) {
   const int threads = count > 1 ? std::atoi(arguments[1]) : 0;
   if (threads < 1 || threads > 2) {
-    std::fprintf(stderr, "steps: the number of threads is 1 or 2. Fix: bench_steps 1 a b c.\n");
+    std::fprintf(stderr, "steps: the number of threads is 1 or 2. Fix: bench_steps 1 a b c d e.\n");
     return 2;
   }
   Progress progress("steps");
   for (int i = 2; i < std::max(count, 3); ++i)
-    for (const char workload : std::string_view{count > 2 ? arguments[i] : "abc"}) {
+    for (const char workload : std::string_view{count > 2 ? arguments[i] : "abcde"}) {
       if (workload == 'a')
         measure_all<WorkA>(progress, threads, workload);
       else if (workload == 'b')
         measure_all<WorkB>(progress, threads, workload);
       else if (workload == 'c')
         measure_all<WorkC>(progress, threads, workload);
+      else if (workload == 'd')
+        measure_all<WorkD>(progress, threads, workload);
+      else if (workload == 'e')
+        measure_all<WorkE>(progress, threads, workload);
       else {
-        std::fprintf(stderr, "steps: no workload '%c'. Fix: name a, b or c.\n", workload);
+        std::fprintf(stderr, "steps: no workload '%c'. Fix: name one of a to e.\n", workload);
         return 2;
       }
     }

@@ -23,9 +23,19 @@ struct Wide : Sequential<Linear<1000, 2000>, ReLU, Linear<2000, 1000>> {};
 struct Digits : Sequential<Linear<784, 50>, ReLU, Linear<50, 10>> {};  // the network of ./heddle train
 struct Small : Sequential<Linear<20, 500>, ReLU, Linear<500, 500>, ReLU, Linear<500, 10>> {};
 
+struct Attending : Residual<LayerNorm<256>, Linear<256, 768>, SelfAttention<Heads<8>, Causal>, Linear<256, 256>> {};
+struct Feeding : Residual<LayerNorm<256>, Linear<256, 1024>, GELU, Linear<1024, 256>> {};
+struct Gpt : Sequential<Input<128>, Embedding<1024, 256>, LearnedPositions<128, 256>, Repeat<4, Sequential<Attending, Feeding>>, LayerNorm<256>,
+                        Linear<256, 1024, NoBias>> {};
+template <int In, int Out> using Convolution = Sequential<Conv2d<In, Out, KernelSize<3>, Padding<1>>, ReLU, MaxPool2d<KernelSize<2>>>;
+struct Pictures
+    : Sequential<Input<1, 28, 28>, Convolution<1, 32>, Convolution<32, 64>, Flatten, Linear<3136, 128>, ReLU, Linear<128, 10>> {};
+
 template <class Policy> using WorkA = Plan<Wide, MeanSquaredError, SGD, Batch<64>, Policy>;
 template <class Policy> using WorkB = Plan<Digits, CrossEntropy, Adam, Batch<64>, Policy>;
 template <class Policy> using WorkC = Plan<Small, CrossEntropy, SGD, Batch<128>, Policy>;
+template <class Policy> using WorkD = Plan<Gpt, CrossEntropy, AdamW, Batch<8>, Policy>;
+template <class Policy> using WorkE = Plan<Pictures, CrossEntropy, Adam, Batch<64>, Policy>;
 template <class Policy> using WorkM = Plan<Digits, CrossEntropy, Adam, Batch<256>, Policy>;
 
 using TwoStages = Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>;
@@ -39,11 +49,12 @@ inline double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// One batch of normal inputs with labels or normal targets, used in every step as the peers do.
+/// One batch of normal inputs, or token ids, with labels or normal targets, used in every step as the peers do.
 template <class ThePlan> struct OneBatch {
   using Request = typename ThePlan::Request;
   using Target = typename Request::Loss::Target;
-  std::vector<float> inputs;
+  using Input = run_room::InputOf<Request>;
+  std::vector<Input> inputs;
   std::vector<Target> targets;
 
   OneBatch() {
@@ -51,16 +62,26 @@ template <class ThePlan> struct OneBatch {
     std::mt19937 generator(0);
     std::normal_distribution<float> normal(0, 1);
     inputs.resize(static_cast<std::size_t>(rows * Request::graph.input.elements()));
-    for (float& x : inputs) x = normal(generator);
+    for (Input& x : inputs) {
+      if constexpr (std::is_same_v<Input, float>)
+        x = normal(generator);
+      else
+        x = static_cast<Input>(generator() % static_cast<unsigned>(Request::graph.leaf(1).vocabulary));
+    }
     targets.resize(static_cast<std::size_t>(rows * Request::target_features));
     for (Target& y : targets) {
       if constexpr (std::is_same_v<Target, float>)
         y = normal(generator);
       else
-        y = static_cast<Target>(generator() % static_cast<unsigned>(Request::graph.output().elements()));
+        y = static_cast<Target>(generator() % static_cast<unsigned>(Request::graph.output().shape.last()));
     }
   }
-  [[nodiscard]] Examples<Target> examples() const { return heddle::examples(inputs, targets, Request::graph.input.elements()); }
+  [[nodiscard]] Examples<Target, Input> examples() const {
+    if constexpr (std::is_same_v<Target, float>)
+      return heddle::examples(inputs, targets, Request::graph.input.elements());
+    else
+      return heddle::examples(inputs, targets, Request::graph.input.elements(), Request::target_features);
+  }
 };
 
 /// A trainer that reports nothing, so that its work is that of the steps alone.

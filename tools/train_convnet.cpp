@@ -71,7 +71,7 @@ int train_both(const training::Settings& settings) {
 
 int main(int argc, char** argv) {
   training::Settings settings;
-  settings.epochs = 4;
+  settings.epochs = 6;
   CLI::App app{"Trains a network of three convolutions on one device and in two stages, and compares them."};
   app.name("heddle train convnet");
   const training::Options options{app, settings};

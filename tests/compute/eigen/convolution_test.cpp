@@ -142,3 +142,64 @@ TEST_CASE("of no rows the gradients of parameters are 0, or stay; a first layer 
   // the part that makes the gradient of the input alone reads no input
   Kernel<L, EigenCompute>::backward({&leaf, 1, nullptr, nullptr, dy.data(), x.data(), parameters, nullptr, false, workspace.data()});
 }
+
+namespace {
+
+/// Outputs and gradients of a convolution whose lines of places are as long as those of pixels, by loops over every place and pixel of a window.
+template <class L> void check_by_loops(const Spec& in) {
+  const Leaf leaf = L::describe(in);
+  CAPTURE(leaf.spelled.view());
+  CAPTURE(in.shape);
+  REQUIRE(leaf.fault.ok());
+  const std::int64_t rows = 2, channels = in.shape.sizes[0], height = in.shape.sizes[1], width = in.shape.sizes[2];
+  const std::int64_t outputs = leaf.out.shape.sizes[0], down = leaf.out.shape.sizes[1], across = leaf.out.shape.sizes[2];
+  REQUIRE(across == width);
+  const Array x{rows * in.elements(), 1}, dy{rows * leaf.out.elements(), 2}, weight{leaf.parameters[0].shape.elements(), 3}, bias{outputs, 4};
+  const Run<L> run{in, rows, x, dy, weight, bias};
+  std::vector<double> y, dx(static_cast<std::size_t>(x.elements())), dw(static_cast<std::size_t>(weight.elements()));
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t o = 0; o < outputs; ++o)
+      for (std::int64_t i = 0; i < down; ++i)
+        for (std::int64_t j = 0; j < across; ++j) {
+          const double slope = static_cast<double>(dy[((r * outputs + o) * down + i) * across + j]);
+          double sum = static_cast<double>(bias[o]);
+          for (std::int64_t c = 0; c < channels; ++c)
+            for (std::int64_t a = 0; a < L::windows.size[0]; ++a)
+              for (std::int64_t b = 0; b < L::windows.size[1]; ++b) {
+                const std::int64_t py = i + a * L::windows.dilation[0] - L::windows.padding[0];
+                const std::int64_t px = j + b * L::windows.dilation[1] - L::windows.padding[1];
+                if (py < 0 || py >= height || px < 0 || px >= width) continue;
+                const std::int64_t pixel = ((r * channels + c) * height + py) * width + px;
+                const std::int64_t at = ((o * channels + c) * L::windows.size[0] + a) * L::windows.size[1] + b;
+                sum += static_cast<double>(x[pixel]) * static_cast<double>(weight[at]);
+                dx[static_cast<std::size_t>(pixel)] += slope * static_cast<double>(weight[at]);
+                dw[static_cast<std::size_t>(at)] += slope * static_cast<double>(x[pixel]);
+              }
+          y.push_back(sum);
+        }
+  const auto near = [&](const Array& is, const std::vector<double>& wanted) {
+    double far = 0;
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      if (!(std::abs(static_cast<double>(is[static_cast<std::int64_t>(i)]) - wanted[i]) <= far))
+        far = std::abs(static_cast<double>(is[static_cast<std::int64_t>(i)]) - wanted[i]);
+    return far;
+  };
+  // Up to 200 products of numbers below 2, each rounded to 2^-24 of a sum below 100.
+  CHECK(near(run.output, y) < 1e-3);
+  CHECK(near(run.input_gradient, dx) < 1e-3);
+  CHECK(near(run.weight_gradient, dw) < 1e-3);
+}
+
+}  // namespace
+
+TEST_CASE("windows that shift by one pixel agree with loops, whatever lies beside the image and however narrow it is") {
+  for (const Shape& shape : {Shape{2, 1, 1}, Shape{2, 1, 3}, Shape{2, 3, 1}, Shape{2, 2, 2}, Shape{2, 5, 4}}) {
+    check_by_loops<Conv2d<2, 3, KernelSize<3>, Padding<1>>>(Spec{shape});
+    check_by_loops<Conv2d<2, 3, KernelSize<5>, Padding<2>>>(Spec{shape});
+    check_by_loops<Conv2d<2, 3, KernelSize<3>, Padding<2>, Dilation<2>>>(Spec{shape});
+    check_by_loops<Conv2d<2, 3, KernelSize<1, 3>, Padding<0, 1>>>(Spec{shape});
+    check_by_loops<Conv2d<2, 3, KernelSize<1, 7>, Padding<3, 3>>>(Spec{shape});
+    check_by_loops<Conv2d<2, 3, KernelSize<1>>>(Spec{shape});
+  }
+  check_by_loops<Conv2d<2, 3, KernelSize<3, 1>>>(Spec{Shape{2, 4, 3}});
+}

@@ -39,7 +39,7 @@ struct ConvolutionExtents {
   }
 
  private:
-  static constexpr std::int64_t usual_floats = 64 * 1024;
+  static constexpr std::int64_t usual_floats = 128 * 1024;
   static constexpr std::int64_t least_places = 32;
 };
 
@@ -59,11 +59,12 @@ template <class Products> class ConvolutionKernel {
   void forward(const ForwardCall& call) {
     each_block([&](const Block& b) {
       gather(call.input + b.input, b);
+      float* const made = all_places(b) ? call.output + b.output : tile_;
       if (has_bias_)
-        for (std::int64_t o = 0; o < e_.outputs; ++o) std::fill_n(tile_ + o * b.count, b.count, call.parameters[1][b.group * e_.outputs + o]);
-      Products::nn(e_.outputs, b.count, e_.depth, weights(call.parameters[0], b), patches_, tile_, has_bias_ ? Into::add : Into::overwrite,
+        for (std::int64_t o = 0; o < e_.outputs; ++o) std::fill_n(made + o * b.count, b.count, call.parameters[1][b.group * e_.outputs + o]);
+      Products::nn(e_.outputs, b.count, e_.depth, weights(call.parameters[0], b), patches_, made, has_bias_ ? Into::add : Into::overwrite,
                    workspace_);
-      for (std::int64_t o = 0; o < e_.outputs; ++o)
+      for (std::int64_t o = 0; o < e_.outputs && made == tile_; ++o)
         EigenCompute::copy(call.output + b.output + o * e_.places() + b.first, tile_ + o * b.count, b.count);
     });
   }
@@ -75,15 +76,16 @@ template <class Products> class ConvolutionKernel {
     }
     if (call.input_gradient != nullptr) EigenCompute::zero(call.input_gradient, samples_ * e_.channels * e_.pixels());
     each_block([&](const Block& b) {
-      for (std::int64_t o = 0; o < e_.outputs; ++o)
+      const float* const given = all_places(b) ? call.output_gradient + b.output : tile_;
+      for (std::int64_t o = 0; o < e_.outputs && given == tile_; ++o)
         EigenCompute::copy(tile_ + o * b.count, call.output_gradient + b.output + o * e_.places() + b.first, b.count);
       if (gradients != nullptr) {
         gather(call.input + b.input, b);
-        Products::nt(e_.outputs, e_.depth, b.count, tile_, patches_, weights(gradients[0], b), Into::add, workspace_);
-        for (std::int64_t o = 0; o < e_.outputs && has_bias_; ++o) gradients[1][b.group * e_.outputs + o] += total(tile_ + o * b.count, b.count);
+        Products::nt(e_.outputs, e_.depth, b.count, given, patches_, weights(gradients[0], b), Into::add, workspace_);
+        for (std::int64_t o = 0; o < e_.outputs && has_bias_; ++o) gradients[1][b.group * e_.outputs + o] += total(given + o * b.count, b.count);
       }
       if (call.input_gradient == nullptr) return;
-      Products::tn(e_.depth, b.count, e_.outputs, weights(call.parameters[0], b), tile_, patches_, Into::overwrite, workspace_);
+      Products::tn(e_.depth, b.count, e_.outputs, weights(call.parameters[0], b), given, patches_, Into::overwrite, workspace_);
       scatter(call.input_gradient + b.input, b);
     });
   }
@@ -101,6 +103,8 @@ template <class Products> class ConvolutionKernel {
           body(Block{g, first, std::min(e_.block(), e_.places() - first), (s * e_.channels + g * e_.inputs) * e_.pixels(),
                      (s * e_.out + g * e_.outputs) * e_.places()});
   }
+  /// Outputs of a group then lie as a product of the block makes them.
+  [[nodiscard]] bool all_places(const Block& b) const { return b.count == e_.places(); }
   template <class Float> [[nodiscard]] Float* weights(Float* all, const Block& b) const { return all + b.group * e_.outputs * e_.depth; }
 
   /// visit(row of patches, its channel's first pixel, rows and columns by which the window's pixel is off) for each pixel of a window.
@@ -133,7 +137,30 @@ template <class Products> class ConvolutionKernel {
     const std::int64_t begin = std::clamp<std::int64_t>(first - x, 0, count);
     return {begin, std::max(begin, std::clamp<std::int64_t>(behind - x, 0, count))};
   }
+  /// Lines of places are as long as those of pixels, one pixel apart: the pixel of a place is a fixed number of pixels away, wherever it is.
+  [[nodiscard]] bool is_shift() const { return w_.stride[0] == 1 && w_.stride[1] == 1 && e_.across == e_.width; }
+  /// Of the places of a block, counted from its first, those whose pixel lies in the image, but for the columns that a shift takes to a line beside.
+  [[nodiscard]] Inside shifted(const Block& b, std::int64_t down, std::int64_t right) const {
+    const std::int64_t by = down * e_.width + right;
+    const std::int64_t begin = std::max({b.first, -down * e_.width, -by});
+    const std::int64_t end = std::min({b.first + b.count, (e_.height - down) * e_.width, e_.pixels() - by});
+    return {std::min(begin - b.first, b.count), std::max(std::min(begin - b.first, b.count), end - b.first)};
+  }
+  /// 0 in those columns: of 28 places with `right` 1 the last, with -1 the first.
+  void clear_beside(float* row, const Block& b, std::int64_t right) const {
+    const std::int64_t from = right > 0 ? e_.across - std::min(right, e_.across) : 0, count = std::min(right > 0 ? right : -right, e_.across);
+    for (std::int64_t x = from; x < from + count; ++x)
+      for (std::int64_t at = (x - b.first % e_.across + e_.across) % e_.across; at < b.count; at += e_.across) row[at] = 0;
+  }
   void gather(const float* input, const Block& b) const {
+    if (is_shift())
+      return each_tap(b, [&](float* row, std::int64_t channel, std::int64_t down, std::int64_t right) {
+        const Inside in = shifted(b, down, right);
+        std::fill(row, row + in.begin, 0.0F);
+        EigenCompute::copy(row + in.begin, input + channel + b.first + in.begin + down * e_.width + right, in.end - in.begin);
+        std::fill(row + in.end, row + b.count, 0.0F);
+        clear_beside(row, b, right);
+      });
     each_tap(b, [&](float* row, std::int64_t channel, std::int64_t down, std::int64_t right) {
       each_line(b, down, [&](std::int64_t at, std::int64_t count, std::int64_t y, std::int64_t x) {
         float* const to = row + at;
@@ -150,6 +177,13 @@ template <class Products> class ConvolutionKernel {
   }
   /// The image += its pixels in the patches.
   void scatter(float* image, const Block& b) const {
+    if (is_shift())
+      return each_tap(b, [&](float* row, std::int64_t channel, std::int64_t down, std::int64_t right) {
+        const Inside in = shifted(b, down, right);
+        clear_beside(row, b, right);
+        float* const to = image + channel + b.first + in.begin + down * e_.width + right;
+        EigenCompute::add(to, to, row + in.begin, in.end - in.begin);
+      });
     each_tap(b, [&](const float* row, std::int64_t channel, std::int64_t down, std::int64_t right) {
       each_line(b, down, [&](std::int64_t at, std::int64_t count, std::int64_t y, std::int64_t x) {
         if (y < 0) return;
