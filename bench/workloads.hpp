@@ -28,8 +28,7 @@ struct Feeding : Residual<LayerNorm<256>, Linear<256, 1024>, GELU, Linear<1024, 
 struct Gpt : Sequential<Input<128>, Embedding<1024, 256>, LearnedPositions<128, 256>, Repeat<4, Sequential<Attending, Feeding>>, LayerNorm<256>,
                         Linear<256, 1024, NoBias>> {};
 template <int In, int Out> using Convolution = Sequential<Conv2d<In, Out, KernelSize<3>, Padding<1>>, ReLU, MaxPool2d<KernelSize<2>>>;
-struct Pictures
-    : Sequential<Input<1, 28, 28>, Convolution<1, 32>, Convolution<32, 64>, Flatten, Linear<3136, 128>, ReLU, Linear<128, 10>> {};
+struct Pictures : Sequential<Input<1, 28, 28>, Convolution<1, 32>, Convolution<32, 64>, Flatten, Linear<3136, 128>, ReLU, Linear<128, 10>> {};
 
 template <class Policy> using WorkA = Plan<Wide, MeanSquaredError, SGD, Batch<64>, Policy>;
 template <class Policy> using WorkB = Plan<Digits, CrossEntropy, Adam, Batch<64>, Policy>;
