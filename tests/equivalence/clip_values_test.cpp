@@ -21,7 +21,9 @@ template <class... Parts> using Small = Plan<Deep, CrossEntropy, AdamW, Batch<16
 TEST_CASE("plans that clip each value have the bits of one device under every policy") { equivalence::check_every_policy<Of, Deep>(); }
 
 TEST_CASE("a proof covers it: one hash for all plans that clip each value, and another for those that do not") {
-  const std::uint64_t alone = prove<Small<Single>>().hash;
+  const Proof of_one = prove<Small<Single>>();
+  CHECK((of_one && of_one.log2_of_bound <= -40));
+  const std::uint64_t alone = of_one.hash;
   CHECK(prove<Small<Sharded<2>>>().hash == alone);
   CHECK(prove<Small<TensorParallel<2>>>().hash == alone);
   CHECK(prove<Small<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>, LossScaling>>().hash ==

@@ -52,6 +52,15 @@ struct Attending
 struct ApartBlock : Residual<LayerNorm<6>, Branches<Concat, Linear<6, 12>, Linear<6, 6, NoBias>, Linear<6, 6>>,
                              SelfAttention<Heads<4>, KeyValueHeads<2>>, Linear<12, 6>> {};
 struct Apart : Sequential<Input<3, 6>, Linear<6, 6>, ApartBlock, Branches<Concat, Linear<6, 12>, Linear<6, 12>>, SwiGLU, Linear<12, 4>> {};
+/// Convolutions and pools, whose channels and groups ranks split.
+struct ConvolvedBlock : Residual<Conv2d<6, 6, KernelSize<3>, Padding<1>, NoBias>, Tanh> {};
+struct Convolved
+    : Sequential<Input<3>, Linear<3, 24>, Unflatten<2, 3, 4>, Conv2d<2, 6, KernelSize<3>, Padding<1>>, ReLU, Repeat<2, ConvolvedBlock>,
+                 MaxPool2d<KernelSize<2>, Stride<1>>, Conv2d<6, 12, KernelSize<2>, Groups<6>>, AvgPool2d<KernelSize<1, 2>>, Flatten, Linear<12, 6>> {
+};
+/// Positions that are learned and turned, a row of padding, and weights of attention that are dropped.
+struct ToldBlock : Residual<LayerNorm<6>, Linear<6, 18>, Rotary<2, Heads<3>>, SelfAttention<Heads<3>, Causal, Dropout<1, 3>>, Linear<6, 6>> {};
+struct Told : Sequential<Input<4>, Embedding<12, 6, PaddingIndex<2>>, LearnedPositions<4, 6>, Repeat<2, ToldBlock>, GELUTanh, Linear<6, 12>> {};
 /// Frozen layers in front, in blocks and behind, where they pass gradients on to what is trained.
 struct Tuned : Sequential<Frozen<Sequential<Linear<5, 6>, Tanh>>, Linear<6, 6>, Repeat<2, Residual<Frozen<Linear<6, 12>>, GELU, Linear<12, 6>>>,
                           Frozen<Linear<6, 4>>> {};
@@ -103,6 +112,8 @@ template <class Visit> void each_model(Visit visit) {
   visit.template operator()<Imaged, CrossEntropy, AdamW>("Imaged");
   visit.template operator()<Attending, MeanSquaredError, Adam>("Attending");
   visit.template operator()<Apart, MeanSquaredError, SGD>("Apart");
+  visit.template operator()<Convolved, CrossEntropy, Adam>("Convolved");
+  visit.template operator()<Told, CrossEntropyWith<LabelSmoothing<1, 10>>, AdamW>("Told");
 }
 [[nodiscard]] inline const std::vector<DrawnModel>& models() {
   static const std::vector<DrawnModel> all = [] {
@@ -215,6 +226,8 @@ inline void draw_batch(Draw& draw, const Graph& graph, DrawnPlan& plan) {
     plan.request.groups = model.groups.view();
     plan.text += ", groups";
   }
+  plan.request.groups.clips_values = !plan.request.clips && draw.one_in(4);
+  if (plan.request.groups.clips_values) plan.text += ", clips each value";
   return plan;
 }
 
@@ -246,7 +259,9 @@ class Devices {
                   fills ? batch.capacity() : batch.batch,
                   fills ? Remedy::keep : batch.remedy,
                   fills ? batch.remedy : Remedy::none,
-                  plan.request.clips,
+                  plan.request.clips                 ? 1
+                  : plan.request.groups.clips_values ? 2
+                                                     : 0,
                   plan.request.groups.any(),
                   joins ? batch.grain_rows : 0};
     auto found = all_.find(key);
@@ -257,7 +272,7 @@ class Devices {
  private:
   /// Model, rows that are given, rows that count, what a smaller batch means, what it means to the plan if that is something else, clipping, groups,
   /// rows of a grain if they count.
-  using Key = std::tuple<const DrawnModel*, int, int, Remedy, Remedy, bool, bool, int>;
+  using Key = std::tuple<const DrawnModel*, int, int, Remedy, Remedy, int, bool, int>;
   struct Made {
     LoweredPlan programs;
     std::unique_ptr<Alone> alone;

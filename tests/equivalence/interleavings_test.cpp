@@ -130,6 +130,7 @@ template <class Session> class Runs {
     input.constants = constants.get();
     input.constants_bytes = work_.constants_bytes;
     input.max_norm = 0.5;
+    input.max_value = 0.01;
     input.loss_scale = training_.scales_loss ? 1024.0F : 1.0F;
     ranks_.run(input);
     if (input.reporting) left.numbers.push_back(ranks_.shared_loss_sum());

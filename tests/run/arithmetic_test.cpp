@@ -41,7 +41,7 @@ TEST_CASE("what is tracked goes its momentum of the way to the mean of so many v
 TEST_CASE("each value is taken to the limit, an infinite one as well, and what is no number stays so") {
   constexpr float infinite = std::numeric_limits<float>::infinity();
   float gradients[] = {3, -4, 0.5F, -0.5F, infinite, -infinite, std::numeric_limits<float>::quiet_NaN()};
-  FloatArithmetic::clip_values(gradients, 7, 0.5F);
+  FloatArithmetic::clip_values(gradients, nullptr, 7, 0.5F);
   CHECK((gradients[0] == 0.5F && gradients[1] == -0.5F && gradients[2] == 0.5F && gradients[3] == -0.5F));
   CHECK((gradients[4] == 0.5F && gradients[5] == -0.5F && std::isnan(gradients[6])));
 }

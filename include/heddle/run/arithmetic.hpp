@@ -27,7 +27,7 @@ struct FloatArithmetic {
     for (std::int64_t i = 0; i < elements && factor < 1; ++i) values[i] *= factor;
   }
   /// Inf becomes the limit, NaN stays, as in torch.clamp.
-  static void clip_values(float* values, std::int64_t elements, float limit) {
+  static void clip_values(float* values, const float* /*parameters*/, std::int64_t elements, float limit) {
     for (std::int64_t i = 0; i < elements; ++i) values[i] = values[i] > limit ? limit : values[i] < -limit ? -limit : values[i];
   }
   static void fold(float* values, const float* sums, std::int64_t elements, float momentum, std::int64_t counted) {
@@ -38,13 +38,14 @@ struct FloatArithmetic {
 
 /// A backend whose numbers are no floats has a `using Arithmetic` with these functions; a norm is what it takes for one.
 struct Arithmetic {
-  float (*plus)(float a, float b);                                         ///< of two grains' losses, of the squares of two parts
-  bool (*multiply)(float* values, std::int64_t elements, float factor);    ///< by the loss scale or its inverse; true if all are finite
-  float (*square_sum)(const float* values, std::int64_t elements);         ///< of whole lines
-  float (*norm)(const float* square_sums, int count);                      ///< of all gradients, from the squares of each unit
-  float (*clip_factor)(float norm, double max_norm);                       ///< what gradients are multiplied with
-  void (*clip)(float* values, std::int64_t elements, float factor);        ///< multiplies gradients with the factor
-  void (*clip_values)(float* values, std::int64_t elements, float limit);  ///< takes each into -limit to limit
+  float (*plus)(float a, float b);                                       ///< of two grains' losses, of the squares of two parts
+  bool (*multiply)(float* values, std::int64_t elements, float factor);  ///< by the loss scale or its inverse; true if all are finite
+  float (*square_sum)(const float* values, std::int64_t elements);       ///< of whole lines
+  float (*norm)(const float* square_sums, int count);                    ///< of all gradients, from the squares of each unit
+  float (*clip_factor)(float norm, double max_norm);                     ///< what gradients are multiplied with
+  void (*clip)(float* values, std::int64_t elements, float factor);      ///< multiplies gradients with the factor
+  /// Takes each into -limit to limit. Numbers that are no floats are told apart by the parameters that they are of.
+  void (*clip_values)(float* values, const float* parameters, std::int64_t elements, float limit);
   /// Takes what is tracked `momentum` of the way to sums / counted.
   void (*fold)(float* values, const float* sums, std::int64_t elements, float momentum, std::int64_t counted);
 };

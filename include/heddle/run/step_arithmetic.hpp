@@ -125,7 +125,8 @@ class StepArithmetic {
     for (OtherRange range = trained_from(b, 0); range.elements > 0 && p.clips; range = trained_from(b, range.end()))
       arithmetic().clip(t_.gradient_slice(b) + range.first, range.elements, factor);
     for (OtherRange range = trained_from(b, 0); range.elements > 0 && p.groups.clips_values; range = trained_from(b, range.end()))
-      arithmetic().clip_values(t_.gradient_slice(b) + range.first, range.elements, static_cast<float>(input.max_value));
+      arithmetic().clip_values(t_.gradient_slice(b) + range.first, t_.parameter_slice(b) + range.first, range.elements,
+                               static_cast<float>(input.max_value));
     tracked_.fold(t_.slice_begin(b), all, t_.parameter_slice(b), t_.gradient_slice(b), input.rows, arithmetic());
     if (!p.groups.any()) return step_range(b, 0, all, 0, input);
     const StepPiece* const end = p.pieces + p.piece_count;

@@ -174,10 +174,11 @@ struct FieldArithmetic {
     return Field::write(Field::hash(symbol_of<FieldArithmetic>("clip"), {Field::read(norm)}, {std::bit_cast<std::uint64_t>(max_norm)}));
   }
   static void clip(float* values, std::int64_t elements, float factor) { times(values, elements, Field::read(factor)); }
-  static void clip_values(float* values, std::int64_t elements, float limit) {
+  /// Any function of a gradient and of what it is of, which has a low degree: the gradients of one step would meet in too many ways.
+  static void clip_values(float* values, const float* parameters, std::int64_t elements, float limit) {
     for (std::int64_t i = 0; i < elements; ++i)
-      values[i] =
-          Field::write(Field::hash(symbol_of<FieldArithmetic>("clip value"), {Field::read(values[i])}, {std::bit_cast<std::uint32_t>(limit)}));
+      if (const std::uint64_t of = Field::read(parameters[i]), gradient = Field::read(values[i]); of != 0 || gradient != 0)
+        values[i] = Field::write(Field::hash(symbol_of<FieldArithmetic>("clip value"), {of, gradient}, {std::bit_cast<std::uint32_t>(limit)}));
   }
   static void fold(float* values, const float* sums, std::int64_t elements, float momentum, std::int64_t counted) {
     for (std::int64_t i = 0; i < elements; ++i)
