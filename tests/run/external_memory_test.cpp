@@ -30,7 +30,7 @@ struct Hungry {
 TEST_CASE("what a backend adds is asked of its kernels, its transport and the trainer, by plan") {
   static_assert(external_memory<Alone, Kernels>() == EigenCompute::workspace);
   struct Convnet : Sequential<Input<2, 9, 9>, Conv2d<2, 3, KernelSize<3>>, Flatten, Linear<147, 10>> {};
-  static_assert(external_memory<Plan<Convnet, CrossEntropy, SGD, Batch<8>, Single>, Kernels>() == EigenCompute::workspace + 256_KiB);
+  static_assert(external_memory<Plan<Convnet, CrossEntropy, SGD, Batch<8>, Single>, Kernels>() == EigenCompute::workspace + 512_KiB);
   constexpr Bytes lists = trainer_memory(Alone::training, Alone::evaluation);
   static_assert(lists > Bytes{4 * initial_piece} && lists < 256_KiB);
   static_assert(external_memory<Alone, Hungry>() == lists);  // one device sums nothing over ranks

@@ -170,10 +170,10 @@ TEST_CASE("the workspace has room for the kernel that takes most beside the usua
   struct Net : Sequential<Input<2, 9, 9>, Conv2d<2, 3, KernelSize<3>>, Conv2d<3, 700, KernelSize<3>>, AdaptiveAvgPool2d<1>, Flatten, Linear<700, 2>> {
   };
   constexpr Leaf small = Conv2d<2, 3, KernelSize<3>>::describe(Spec{Shape{2, 9, 9}});
-  constexpr Leaf large = Conv2d<3, 3000, KernelSize<3>>::describe(Spec{Shape{3, 7, 7}});
+  constexpr Leaf large = Conv2d<3, 6000, KernelSize<3>>::describe(Spec{Shape{3, 7, 7}});
   using Small = Kernel<Conv2d<2, 3, KernelSize<3>>, EigenCompute>;
-  static_assert(Small::scratch(small) == Bytes{256 * 1024} && Small::scratch(large) == Bytes{4 * 32 * (27 + 3000)});
-  CHECK((kernel_table<Net, CrossEntropy, SGD, EigenCompute>().workspace_bytes == EigenCompute::workspace.value + 256 * 1024));
+  static_assert(Small::scratch(small) == Bytes{512 * 1024} && Small::scratch(large) == Bytes{4 * 32 * (27 + 6000)});
+  CHECK((kernel_table<Net, CrossEntropy, SGD, EigenCompute>().workspace_bytes == EigenCompute::workspace.value + 512 * 1024));
   using Wide = Sequential<Input<3, 7, 7>, Conv2d<3, 3000, KernelSize<3>>, Conv2d<3000, 2, KernelSize<3>>, Flatten>;
   constexpr Leaf widest = Conv2d<3000, 2, KernelSize<3>>::describe(Spec{Shape{3000, 5, 5}});
   CHECK((kernel_table<Wide, MeanSquaredError, SGD, EigenCompute>().workspace_bytes == (EigenCompute::workspace + Small::scratch(widest)).value));
