@@ -54,6 +54,16 @@ TEST_CASE("a file of another model, or with the layout of Linear, is refused in 
   other.put("0.weight", {3, 2}, counted(6));
   CHECK(sentence([&] { static_cast<void>(gpt2_tensors(other)); }) ==
         "[heddle.D29] there is no tensor 'wte.weight' among the 1 of the file. Fix: load a file of the same model.");
+  for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{}, {1}, {1, 1, 1}}) {
+    TensorFile flat;
+    flat.put("transformer.wte.weight", shape, counted(1));
+    CHECK(sentence([&] { static_cast<void>(gpt2_tensors(flat)); }) ==
+          "[heddle.D29] tensor 'transformer.wte.weight' has " + std::to_string(shape.size()) +
+              " dimensions, not the 2 of a table of tokens. Fix: load a GPT-2 of Hugging Face.");
+  }
+  TensorFile numbers = old_file();
+  numbers.put("h.0.ln_1.weight", {1}, std::vector<std::int64_t>{1});
+  CHECK(sentence([&] { static_cast<void>(gpt2_tensors(numbers)); }).find("[heddle.D29] tensor 'h.0.ln_1.weight' has elements of type I64") == 0);
   CHECK(sentence([&] { static_cast<void>(gpt2_tensors(gpt2_tensors(old_file()))); }) ==
         "[heddle.D29] tensor 'h.0.attn.c_attn.weight' has 6 rows, but a GPT-2 of Hugging Face with 2 features has as many of these. Fix: load a file "
         "that has the layout of Linear as it is, by its path.");

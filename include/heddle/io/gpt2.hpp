@@ -30,13 +30,18 @@ namespace heddle::io_room {
 /// (Out, In); "transformer." before names is left out, and so are masks. Its activation is GELUTanh.
 ///
 /// Shape   "h.0.attn.c_attn.weight" (768, 2304) becomes (2304, 768)
-/// Errors  D29 if there is no "wte.weight", or a weight has the layout of Linear already
+/// Errors  D29 if there is no table "wte.weight", a tensor is of no floats, or a weight has the layout of Linear already
 /// Source  sources.md#gpt2-checkpoint
 /// Tested  io/gpt2_test, golden/gpt2_checkpoint_test
 [[nodiscard]] inline TensorFile gpt2_tensors(const TensorFile& given) {
   constexpr std::string_view before = "transformer.";
   const std::string prefix = given.contains(std::string{before} + "wte.weight") ? std::string{before} : std::string{};
-  const std::int64_t width = given.shape(prefix + "wte.weight").back();
+  const std::vector<std::int64_t>& table = given.shape(prefix + "wte.weight");
+  if (table.size() != 2)
+    refuse_tensors(Code{'D', 29},
+                   "tensor " + cited(prefix + "wte.weight") + " has " + std::to_string(table.size()) + " dimensions, not the 2 of a table of tokens",
+                   "load a GPT-2 of Hugging Face");
+  const std::int64_t width = table[1];
   TensorFile made;
   made.metadata = given.metadata;
   for (const auto& [full_name, tensor] : given.tensors()) {
