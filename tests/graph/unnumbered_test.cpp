@@ -51,9 +51,9 @@ TEST_CASE("nested ones leave out both numbers; a name or the number of a repetit
   CHECK(names<Unnumbered<Sequential<Named<"a", Square>, Frozen<Unnumbered<Square>>>>>() == "a.weight weight ");
 }
 
-TEST_CASE("two layers that have one name then are refused with both") {
+TEST_CASE("two layers with parameters that have one name then are refused with both") {
   struct Twice : Sequential<Unnumbered<Sequential<Named<"a", Square>>>, Named<"a", Linear<4, 3>>> {};
   CHECK(fault<Twice>() == "[heddle.G04] two layers are named 'a' in a state_dict: Linear<4, 4, NoBias> and Linear<4, 3>. Fix: rename one of them.");
   struct Numbers : Sequential<Square, Unnumbered<Sequential<ReLU, Square>>> {};
-  CHECK(fault<Numbers>() == "[heddle.G04] two layers are named '0' in a state_dict: Linear<4, 4, NoBias> and ReLU. Fix: rename one of them.");
+  CHECK(fault<Numbers>().empty());  // a ReLU is in no state_dict
 }
