@@ -13,7 +13,7 @@ namespace heddle::graph_room {
 /// "self_attn.0.q_proj.weight". The layers around keep their numbers. In a Repeat the number of the repetition stays.
 ///
 /// Shape   that of L
-/// Errors  G04 if two layers have one name then
+/// Errors  G04 if two layers with parameters have one name then
 /// Tested  graph/unnumbered_test
 template <class L> struct Unnumbered : PlacesLayers {
   template <class Tracer> static constexpr int trace(Tracer& tracer, int value) {
