@@ -69,10 +69,11 @@ template <class... Options> struct Slow<SelfAttention<Options...>> {
     }
     /// By what weight j of a query is multiplied: of one sequence a row, its number is that of the query times the positions, and j.
     [[nodiscard]] double kept(std::int64_t s, std::int64_t h, std::int64_t i, std::int64_t j) const {
-      if (L::Said::threshold() == 0 || !t.context.trains) return 1;
+      if (L::Said::drop().threshold == 0 || !t.context.trains) return 1;
       const std::int64_t query = ((t.context.first_row + s) * positions + i) * heads + h;
-      const bool dropped = mask_bits(t.context.seed, t.context.stream(), static_cast<std::uint64_t>(query * positions + j)) < L::Said::threshold();
-      return dropped ? 0 : static_cast<double>(L::Said::kept_scale());
+      const bool dropped =
+          mask_bits(t.context.seed, t.context.stream(), static_cast<std::uint64_t>(query * positions + j)) < L::Said::drop().threshold;
+      return dropped ? 0 : static_cast<double>(L::Said::drop().scale);
     }
     void one_query(std::int64_t s, std::int64_t h, std::int64_t i) {
       const std::int64_t key = heads + h / (heads / groups), value = key + groups;

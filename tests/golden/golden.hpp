@@ -12,6 +12,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "heddle/backend/cpu_threads.hpp"
@@ -70,6 +71,16 @@ template <class Plan, class File> void check_gradients(Trainer<Plan, CpuThreads>
   return labels;
 }
 
+/// The batch of a language model: 8 rows of 6 token ids, which a file has as floats, and the token that follows each.
+struct Sentences {
+  std::vector<std::int32_t> ids, next;
+
+  explicit Sentences(const TensorFile& file) : next(labels_of(file)) {
+    for (const float id : file.get<float>("input", {8, 6})) ids.push_back(static_cast<std::int32_t>(id));
+  }
+  [[nodiscard]] Examples<std::int32_t, std::int32_t> batch() const { return examples(ids, next, 6, 6); }
+};
+
 /// Output and loss before the first step, its gradients, then as many steps on the same batch as PyTorch made; parameters after 1 and `last`.
 template <class Plan, class File, class Target, class Input>
 void follow(const File& file, const typename Plan::Request::Optimizer::Options& options, const Examples<Target, Input>& batch, int last,
@@ -90,6 +101,20 @@ void follow(const File& file, const typename Plan::Request::Optimizer::Options& 
   }
   check_close(losses, file.template get<float>("losses"), "losses");
   check_parameters<Plan>(trainer, file, "after" + std::to_string(last));
+}
+
+/// 20 steps of SGD with a momentum of 0.9 on the sentences of a file, under five policies. `Of<Model, Policy>` is a plan with MomentumSGD.
+template <template <class, class...> class Of, class Model> void follow_sentences(const std::string& name, double learning_rate) {
+  const TensorFile file = golden_file(name);
+  const Sentences sentences{file};
+  const auto check = [&]<class Policy>(std::type_identity<Policy>) {
+    follow<Of<Model, Policy>>(file, {.learning_rate = learning_rate, .momentum = 0.9}, sentences.batch(), 20);
+  };
+  check(std::type_identity<Single>{});
+  check(std::type_identity<DataParallel<4>>{});
+  check(std::type_identity<Sharded<2>>{});
+  check(std::type_identity<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>{});
+  check(std::type_identity<TensorParallel<2>>{});
 }
 
 }  // namespace golden

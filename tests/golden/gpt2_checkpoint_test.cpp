@@ -35,18 +35,13 @@ TensorFile steps_of_checkpoint() {
   all.put("labels", file.shape("labels"), file.get<std::int64_t>("labels"));
   return all;
 }
-std::vector<std::int32_t> ids_of(const TensorFile& file) {
-  std::vector<std::int32_t> ids;
-  for (const float id : file.get<float>("input", {8, 6})) ids.push_back(static_cast<std::int32_t>(id));
-  return ids;
-}
 template <class ThePlan> void check_plan() {
   const TensorFile file = steps_of_checkpoint();
-  const std::vector<std::int32_t> ids = ids_of(file), next = labels_of(file);
+  const Sentences sentences{file};
   const auto load = [](Trainer<ThePlan, CpuThreads>& trainer) {
     trainer.load(read_gpt2(std::filesystem::path{HEDDLE_GOLDEN_DIR} / "gpt2_checkpoint.safetensors"));
   };
-  follow<ThePlan>(file, {.learning_rate = 0.01, .momentum = 0.9}, examples(ids, next, 6, 6), 20, load);
+  follow<ThePlan>(file, {.learning_rate = 0.01, .momentum = 0.9}, sentences.batch(), 20, load);
 }
 
 }  // namespace
@@ -61,13 +56,13 @@ TEST_CASE("a GPT-2 that transformers saved gives its logits, its gradients and 2
 
 TEST_CASE("the comparison can fail: a square weight that is not turned is another model") {
   const TensorFile file = steps_of_checkpoint();
-  const std::vector<std::int32_t> ids = ids_of(file), next = labels_of(file);
+  const Sentences sentences{file};
   TensorFile read = read_gpt2(std::filesystem::path{HEDDLE_GOLDEN_DIR} / "gpt2_checkpoint.safetensors");
   Trainer<Of<Single>, CpuThreads> trainer{{.learning_rate = 0.01}, Seed{1}};
   trainer.load(read);
-  CHECK(largest_difference(trainer.evaluate(examples(ids, next, 6, 6)).outputs, file.get<float>("output")) <= tolerance);
+  CHECK(largest_difference(trainer.evaluate(sentences.batch()).outputs, file.get<float>("output")) <= tolerance);
   const TensorFile stored = TensorFile::read(std::filesystem::path{HEDDLE_GOLDEN_DIR} / "gpt2_checkpoint.safetensors");
   read.put("h.0.attn.c_proj.weight", {16, 16}, stored.get<float>("transformer.h.0.attn.c_proj.weight"));
   trainer.load(read);
-  CHECK(largest_difference(trainer.evaluate(examples(ids, next, 6, 6)).outputs, file.get<float>("output")) > 100 * tolerance);
+  CHECK(largest_difference(trainer.evaluate(sentences.batch()).outputs, file.get<float>("output")) > 100 * tolerance);
 }

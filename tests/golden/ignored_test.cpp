@@ -11,16 +11,10 @@ using Loss = CrossEntropyWith<Ignored<-100>>;
 template <class... Parts> using Of = Plan<Language, Loss, MomentumSGD, Batch<8>, Parts...>;
 template <class... Parts> using Weighed = Plan<Language, CrossEntropyWith<ClassWeights, Ignored<-100>>, MomentumSGD, Batch<8>, Parts...>;
 
-std::vector<std::int32_t> ids_of(const TensorFile& file) {
-  std::vector<std::int32_t> ids;
-  for (const float id : file.get<float>("input", {8, 6})) ids.push_back(static_cast<std::int32_t>(id));
-  return ids;
-}
 template <class ThePlan> void check_plan() {
   const TensorFile file = golden_file("ignored_13_8");
-  const std::vector<std::int32_t> ids = ids_of(file);
-  const std::vector<std::int32_t> next = labels_of(file);
-  follow<ThePlan>(file, {.learning_rate = 0.5, .momentum = 0.9}, examples(ids, next, 6, 6), 20);
+  const Sentences sentences{file};
+  follow<ThePlan>(file, {.learning_rate = 0.5, .momentum = 0.9}, sentences.batch(), 20);
 }
 
 }  // namespace
@@ -35,12 +29,11 @@ TEST_CASE("20 steps whose padding is ignored are PyTorch's, on one device, repli
 
 TEST_CASE("20 steps of classes that have weights are PyTorch's too") {
   const TensorFile file = golden_file("weighted_13_8");
-  const std::vector<std::int32_t> ids = ids_of(file);
-  const std::vector<std::int32_t> next = labels_of(file);
+  const Sentences sentences{file};
   std::vector<float> weights;
   for (int j = 0; j < 13; ++j) weights.push_back(static_cast<float>(j % 9) / 4);
   const auto check = [&]<class ThePlan>(const ThePlan*) {
-    follow<ThePlan>(file, {.learning_rate = 0.5, .momentum = 0.9}, examples(ids, next, 6, 6), 20,
+    follow<ThePlan>(file, {.learning_rate = 0.5, .momentum = 0.9}, sentences.batch(), 20,
                     [&](Trainer<ThePlan, CpuThreads>& trainer) { trainer.class_weights(weights); });
   };
   check(static_cast<const Weighed<Single>*>(nullptr));
@@ -50,13 +43,12 @@ TEST_CASE("20 steps of classes that have weights are PyTorch's too") {
 
 TEST_CASE("the comparison can fail: a mean over all positions is another loss") {
   const TensorFile file = golden_file("ignored_13_8");
-  const std::vector<std::int32_t> ids = ids_of(file);
-  std::vector<std::int32_t> next = labels_of(file);
-  CHECK(std::count(next.begin(), next.end(), -100) == 27);
+  const Sentences sentences{file};
+  CHECK(std::count(sentences.next.begin(), sentences.next.end(), -100) == 27);
   Trainer<Of<Single>, CpuThreads> trainer{{}, Seed{1}};
   start<Of<Single>>(trainer, file);
   const double there = static_cast<double>(file.get<float>("loss")[0]);
-  const double ours = trainer.evaluate(examples(ids, next, 6, 6)).loss;
+  const double ours = trainer.evaluate(sentences.batch()).loss;
   CHECK(std::abs(ours - there) <= tolerance);
   CHECK(std::abs(ours * 21 / 48 - there) > 10 * tolerance);
 }

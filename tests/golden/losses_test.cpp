@@ -36,13 +36,11 @@ TEST_CASE("20 steps of each loss of single elements are PyTorch's, on one device
 
 TEST_CASE("20 steps of smoothed labels whose classes have weights, some ignored, are PyTorch's, also over parts of the vocabulary") {
   const TensorFile file = golden_file("smoothed_13_8");
-  std::vector<std::int32_t> ids;
-  for (const float id : file.get<float>("input", {8, 6})) ids.push_back(static_cast<std::int32_t>(id));
-  const std::vector<std::int32_t> next = labels_of(file);
+  const Sentences sentences{file};
   std::vector<float> weights;
   for (int j = 0; j < 13; ++j) weights.push_back(static_cast<float>(j % 9) / 4);
   const auto check = [&]<class ThePlan>(const ThePlan*) {
-    follow<ThePlan>(file, {.learning_rate = 0.5, .momentum = 0.9}, examples(ids, next, 6, 6), 20,
+    follow<ThePlan>(file, {.learning_rate = 0.5, .momentum = 0.9}, sentences.batch(), 20,
                     [&](Trainer<ThePlan, CpuThreads>& trainer) { trainer.class_weights(weights); });
   };
   check(static_cast<const Words<Single>*>(nullptr));

@@ -12,41 +12,24 @@ struct Tying : Sequential<Input<6>, Named<"embedding", Embedding<13, 8, PaddingI
                           Tied<"head", Linear<8, 13, NoBias>, To<"embedding">>> {};
 template <class Model, class... Parts> using Of = Plan<Model, CrossEntropy, MomentumSGD, Batch<8>, Parts...>;
 
-template <class ThePlan> void check_plan(const std::string& name, double learning_rate) {
-  const TensorFile file = golden_file(name);
-  std::vector<std::int32_t> ids;
-  for (const float id : file.get<float>("input", {8, 6})) ids.push_back(static_cast<std::int32_t>(id));
-  const std::vector<std::int32_t> next = labels_of(file);
-  follow<ThePlan>(file, {.learning_rate = learning_rate, .momentum = 0.9}, examples(ids, next, 6, 6), 20);
-}
-template <class Model> void check_model(const std::string& name, double learning_rate) {
-  check_plan<Of<Model, Single>>(name, learning_rate);
-  check_plan<Of<Model, DataParallel<4>>>(name, learning_rate);
-  check_plan<Of<Model, Sharded<2>>>(name, learning_rate);
-  check_plan<Of<Model, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>(name, learning_rate);
-  check_plan<Of<Model, TensorParallel<2>>>(name, learning_rate);
-}
 /// Row 4 of the table, of 8 features.
 std::vector<float> row_of_padding(const std::vector<float>& table) { return {table.begin() + 4 * 8, table.begin() + 5 * 8}; }
 
 }  // namespace
 
 TEST_CASE("20 steps of a language model whose table has a row of padding are PyTorch's under five policies") {
-  check_model<Padded>("padding_13_8", 0.5);
+  follow_sentences<Of, Padded>("padding_13_8", 0.5);
 }
 
-TEST_CASE("20 steps are PyTorch's too where a tied head gives that row a gradient") { check_model<Tying>("padding_tied_13_8", 0.1); }
+TEST_CASE("20 steps are PyTorch's too where a tied head gives that row a gradient") { follow_sentences<Of, Tying>("padding_tied_13_8", 0.1); }
 
 TEST_CASE("the row of padding starts at zeros and stays there, unless a tied head moves it") {
   const std::vector<float> zeros(8, 0.0F);
   const auto check = [&]<class ThePlan>(const ThePlan*, bool stays) {
-    const TensorFile file = golden_file("padding_13_8");
-    std::vector<std::int32_t> ids;
-    for (const float id : file.get<float>("input", {8, 6})) ids.push_back(static_cast<std::int32_t>(id));
-    const std::vector<std::int32_t> next = labels_of(file);
+    const Sentences sentences{golden_file("padding_13_8")};
     Trainer<ThePlan, CpuThreads> trainer{{.learning_rate = 0.1, .momentum = 0.9}, Seed{3}};
     CHECK(row_of_padding(trainer.parameter("embedding.weight")) == zeros);
-    for (int step = 0; step < 3; ++step) trainer.step(examples(ids, next, 6, 6));
+    for (int step = 0; step < 3; ++step) trainer.step(sentences.batch());
     CHECK((row_of_padding(trainer.parameter("embedding.weight")) == zeros) == stays);
   };
   check(static_cast<const Of<Padded, Single>*>(nullptr), true);

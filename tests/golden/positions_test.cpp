@@ -23,27 +23,12 @@ struct Llama : Sequential<Input<6>, Named<"embed", Embedding<13, 16>>, Named<"la
 
 template <class Model, class... Parts> using Of = Plan<Model, CrossEntropy, MomentumSGD, Batch<8>, Parts...>;
 
-template <class ThePlan> void check_plan(const std::string& name, double learning_rate) {
-  const TensorFile file = golden_file(name);
-  std::vector<std::int32_t> ids;
-  for (const float id : file.get<float>("input", {8, 6})) ids.push_back(static_cast<std::int32_t>(id));
-  const std::vector<std::int32_t> next = labels_of(file);
-  follow<ThePlan>(file, {.learning_rate = learning_rate, .momentum = 0.9}, examples(ids, next, 6, 6), 20);
-}
-template <class Model> void check_model(const std::string& name, double learning_rate) {
-  check_plan<Of<Model, Single>>(name, learning_rate);
-  check_plan<Of<Model, DataParallel<4>>>(name, learning_rate);
-  check_plan<Of<Model, Sharded<2>>>(name, learning_rate);
-  check_plan<Of<Model, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>(name, learning_rate);
-  check_plan<Of<Model, TensorParallel<2>>>(name, learning_rate);
-}
-
 }  // namespace
 
 TEST_CASE("20 steps of a GPT of two blocks with learned positions and a tied head are PyTorch's under five policies") {
-  check_model<Gpt>("gpt_13_16", 0.01);
+  follow_sentences<Of, Gpt>("gpt_13_16", 0.01);
 }
 
 TEST_CASE("20 steps of a Llama of two blocks with turned queries and keys are PyTorch's under the same policies") {
-  check_model<Llama>("llama_13_16", 0.1);
+  follow_sentences<Of, Llama>("llama_13_16", 0.1);
 }

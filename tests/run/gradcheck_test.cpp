@@ -121,6 +121,9 @@ struct Watched : Scale<true> {
 };
 /// Its gradient of the weight is half as large where nobody needs that of the input.
 struct Halves : Scale<true> {};
+struct ForgetsPadding {  // its kernel gives the row of padding a gradient, as finite differences do
+  static constexpr Leaf describe(Spec in) { return Embedding<5, 3, PaddingIndex<2>>::describe(in); }
+};
 
 /// The same with a backward in two parts; Honest says whether a null pointer leaves out that part alone.
 template <bool Honest> struct InParts : Scale<true> {};
@@ -267,6 +270,16 @@ template <> struct Kernel<Watched, EigenCompute> {
     if (c.parameter_gradients == nullptr) return;
     for (std::int64_t j = 0; j < n && !c.add; ++j) c.parameter_gradients[0][j] = 0;
     for (std::int64_t i = 0; i < c.rows * n; ++i) c.parameter_gradients[0][i % n] += c.output_gradient[i] * c.input[i];
+  }
+};
+template <> struct Kernel<ForgetsPadding, EigenCompute> {
+  static void forward(const ForwardCall& c) { Kernel<Embedding<5, 3>, EigenCompute>::forward(c); }
+  static void backward(const BackwardCall& c) {
+    Leaf leaf = *c.leaf;
+    leaf.parameters[0].padding_row = -1;
+    BackwardCall without = c;
+    without.leaf = &leaf;
+    Kernel<Embedding<5, 3>, EigenCompute>::backward(without);
   }
 };
 template <> struct Kernel<Halves, EigenCompute> {
@@ -591,4 +604,11 @@ TEST_CASE(
   CHECK(finds(gradcheck<SeesOneRow>(six, six).text, "[heddle.G12] Multiply: its "));
   CHECK(finds(gradcheck<Concat>(six, Spec{Shape{2, 3}}).text, "[heddle.G02] branches '0' and '1' of a gradcheck give (6) and (2, 3)"));
   CHECK(finds(gradcheck<Beside>(six, six).text, "[heddle.G11] Multiply: backward writes beside the gradient of its input"));
+}
+
+TEST_CASE("a gradient of the row of padding is refused, though finite differences have it") {
+  const std::string text = gradcheck<ForgetsPadding>(Spec{Shape{4}}).text;
+  CHECK(text.find("[heddle.G11] Embedding<5, 3, PaddingIndex<2>>: backward gives ") == 0);
+  CHECK(text.find("for element 6 of the gradient of its parameter 'weight', which is of the row of padding. Fix: give that row none.") !=
+        std::string::npos);
 }

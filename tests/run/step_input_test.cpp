@@ -14,12 +14,12 @@ namespace {
 
 struct Small : Sequential<Linear<4, 4>, ReLU, Linear<4, 2>> {};
 template <class P, class... Options> using Of = Plan<Small, CrossEntropy, SGD, Batch<48>, P, Options...>;
-using Mixed = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<3>>, Grain<4>>;
+using OfStages = Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<3>>, Grain<4>>;
 
 }  // namespace
 
 TEST_CASE("ranks, micro-batches and grains cover every row of the batch once, in order") {
-  const Program& p = lower<Mixed>();
+  const Program& p = lower<OfStages>();
   std::vector<int> seen(48);
   std::int64_t next = 0;
   for (int replica = 0; replica < 3; ++replica)
@@ -61,7 +61,7 @@ TEST_CASE("a smaller batch is told apart from a loop whose batches are all small
 }
 
 TEST_CASE("the stages of one replica share its rows: Hybrid<MP, DP> has model-parallel groups of consecutive ranks") {
-  const Program& p = lower<Mixed>();
+  const Program& p = lower<OfStages>();
   for (int rank = 0; rank < 6; ++rank) CHECK(batch_position(p, Rank{rank}) == rank / 2);
   using Outside = Of<Hybrid<DataParallel<3>, Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>>, Grain<4>>;
   for (int rank = 0; rank < 6; ++rank) CHECK(batch_position(lower<Outside>(), Rank{rank}) == rank % 3);
@@ -71,7 +71,7 @@ TEST_CASE("targets that count nothing are counted in the rows that take part, in
   const std::int32_t targets[] = {1, -100, -100, -100, 0, 1};  // of 3 rows
   const TargetCount counts = &CrossEntropyWith<Ignored<-100>>::counts;
   StepInput in;
-  in.program = &lower<Mixed>();
+  in.program = &lower<OfStages>();
   in.targets = targets;
   in.source_rows = in.rows = 3;
   count_targets(in, 2, {}, counts);
@@ -95,7 +95,7 @@ TEST_CASE("targets that count nothing are counted in the rows that take part, in
 
 TEST_CASE("a rank whose batch leaves other targets out makes another call") {
   StepInput in;
-  in.program = &lower<Mixed>();
+  in.program = &lower<OfStages>();
   in.source_rows = in.rows = 3;
   const CallPledge all = pledge_of(in);
   in.left_out = 1;
@@ -107,7 +107,7 @@ TEST_CASE("weights of classes are added in the rows that take part, and only of 
   const std::int32_t targets[] = {1, -100, 0, 7, 1, 1};  // of 3 rows; 7 is no class and is refused elsewhere
   const float weights[] = {0.5F, 2};
   StepInput in;
-  in.program = &lower<Mixed>();
+  in.program = &lower<OfStages>();
   in.targets = targets;
   in.source_rows = in.rows = 3;
   count_targets(in, 2, weights, &CrossEntropyWith<Ignored<-100>>::counts);
@@ -148,4 +148,17 @@ TEST_CASE("weights of other classes, below 0, no numbers or all 0 are refused wi
   CHECK(said({2e30F, 1, 1}).find("[heddle.O01] class 0 has weight ") == 0);
   CHECK(said({2e30F, 1, 1}).find(", which is not between 1e-30 and 1e30") != std::string::npos);
   CHECK(said({0, 0, 0}) == "[heddle.O01] all class weights are 0, so no target would have a loss. Fix: give one class a weight above 0.");
+}
+
+TEST_CASE("processes that clip to other limits, or scale their loss otherwise, do not take one step") {
+  StepInput in;
+  in.program = &lower<OfStages>();
+  in.source_rows = in.rows = 3;
+  const CallPledge same = pledge_of(in);
+  for (const auto change : {+[](StepInput& step) { step.max_norm = 0.5; }, +[](StepInput& step) { step.max_value = 0.5; },
+                            +[](StepInput& step) { step.loss_scale = 2; }}) {
+    StepInput other = in;
+    change(other);
+    CHECK(pledge_of(other).options != same.options);
+  }
 }

@@ -85,5 +85,14 @@ enum class RandomDraw : std::uint8_t { uniform = 0, normal = 1, bits = 2, mask =
 [[nodiscard]] HEDDLE_HOST_DEVICE constexpr std::uint32_t mask_bits(Seed seed, std::uint64_t stream, std::uint64_t element) {
   return random_block(seed, stream, RandomDraw::mask, element / 4).words[element % 4];
 }
+/// Calls visit(i, those bits of element first + i) for the first `count` from there on; each block is drawn once.
+template <class Visit> constexpr void each_mask_bits(Seed seed, std::uint64_t stream, std::uint64_t first, std::int64_t count, const Visit& visit) {
+  PhiloxBlock block = random_block(seed, stream, RandomDraw::mask, first / 4);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint64_t at = first + static_cast<std::uint64_t>(i);
+    if (at % 4 == 0) block = random_block(seed, stream, RandomDraw::mask, at / 4);
+    visit(i, block.words[at % 4]);
+  }
+}
 
 }  // namespace heddle::core_room

@@ -36,10 +36,10 @@ struct StepInput {
   const void* constants = nullptr;  // of the optimizer, for one group of parameters behind the other
   float* outputs = nullptr;         // evaluation: (rows, output features)
   Observer* observer = nullptr;
-  double max_norm = 0;        // of a plan that clips
-  double max_value = 0;       // of one that clips each value
-  float loss_scale = 1;       // of a plan that scales its loss
-  std::uint32_t options = 0;  // hash of the constants
+  double max_norm = 0;                                         // of a plan that clips
+  double max_value = std::numeric_limits<double>::infinity();  // of one that clips each value
+  float loss_scale = 1;                                        // of a plan that scales its loss
+  std::uint32_t options = 0;                                   // hash of the constants
   float learning_rate = 0;
   std::size_t constants_bytes = 0;  // of one group
   Seed seed{0};                     // of what layers draw

@@ -34,6 +34,11 @@ struct CallContext {
   [[nodiscard]] constexpr std::uint64_t first_of_run(std::int64_t row, std::int64_t run, std::int64_t elements) const {
     return static_cast<std::uint64_t>((first_row + row) * elements * parts + (run * parts + part) * (elements / runs));
   }
+  /// The number in the whole batch of element `at` of this call.
+  [[nodiscard]] constexpr std::uint64_t number_of(std::int64_t at, std::int64_t elements) const {
+    const std::int64_t length = elements / runs;
+    return first_of_run(at / elements, at % elements / length, elements) + static_cast<std::uint64_t>(at % length);
+  }
 };
 
 /// Memory that the host reads and writes. A compute backend whose tensors lie elsewhere names that memory, `using Space = CardMemory;`, and calls of

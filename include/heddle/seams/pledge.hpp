@@ -50,7 +50,7 @@ static_assert(sizeof(StartPledge) <= StartPledge::most_bytes && std::is_triviall
 /// Tested  seams/pledge_test
 struct CallPledge {
   enum Call : std::uint16_t { none, step, evaluation, prediction };
-  std::uint32_t options = 0;  ///< hash of the optimizer's constants, of max_norm, of the loss scale and of the weights of classes
+  std::uint32_t options = 0;  ///< hash of the optimizer's constants, of max_norm and max_value, of the loss scale and of the weights of classes
   float learning_rate = 0;
   std::uint32_t order = 0;    ///< hash of the order of the rows
   std::uint32_t targets = 0;  ///< hash of how many count nothing, and of the sum of their weights

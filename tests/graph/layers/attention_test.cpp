@@ -53,8 +53,8 @@ TEST_CASE("operations are those of two products forward and five backward, of ha
 
 TEST_CASE("weights are dropped by a threshold of 32 bits, and a weight takes two operations more") {
   using Drops = SelfAttention<Heads<4>, Causal, Dropout<1, 4>>;
-  static_assert(Drops::Said::threshold() == std::uint64_t{1} << 30U && Drops::Said::kept_scale() == 4.0F / 3);
-  static_assert(SelfAttention<Heads<4>>::Said::threshold() == 0 && SelfAttention<Heads<4>, Dropout<0>>::Said::threshold() == 0);
+  static_assert(Drops::Said::drop().threshold == std::uint64_t{1} << 30U && Drops::Said::drop().scale == 4.0F / 3);
+  static_assert(SelfAttention<Heads<4>>::Said::drop().threshold == 0 && SelfAttention<Heads<4>, Dropout<0>>::Said::drop().threshold == 0);
   constexpr Leaf leaf = SelfAttention<Heads<4>, Dropout<1, 4>>::describe(Spec{Shape{6, 24}});
   static_assert(leaf.forward_flops == 6 * 6 * (4 * 8 + 8 * 4) && leaf.backward_flops == 6 * 6 * (10 * 8 + 8 * 4));
   CHECK(leaf.spelled.view() == "SelfAttention<Heads<4>, Dropout<1, 4>>");

@@ -31,24 +31,12 @@ struct AttentionExtents {
 /// positions, and the key. Of 5 positions key 2 of query 7 is number 37.
 struct DroppedWeights {
   const CallContext& context;
-  std::uint64_t threshold;
-  float scale;
+  graph_room::WeightDrop drop;
 
-  [[nodiscard]] bool any() const { return threshold != 0 && context.trains; }
+  [[nodiscard]] bool any() const { return drop.threshold != 0 && context.trains; }
   /// The number of key 0 of the query whose output begins at element `at` of the call.
   [[nodiscard]] std::uint64_t first_of(const Leaf& leaf, std::int64_t at, std::int64_t features, std::int64_t positions) const {
-    const std::int64_t elements = leaf.out.elements(), length = elements / context.runs;
-    const std::uint64_t place = context.first_of_run(at / elements, at % elements / length, elements) + static_cast<std::uint64_t>(at % length);
-    return place / static_cast<std::uint64_t>(features) * static_cast<std::uint64_t>(positions);
-  }
-  /// Calls visit(j, 0 or the scale) for the first `count` keys from number `from` on. Four have one block of random bits.
-  template <class Visit> void each(std::uint64_t from, std::int64_t count, const Visit& visit) const {
-    PhiloxBlock block = random_block(context.seed, context.stream(), RandomDraw::mask, from / 4);
-    for (std::int64_t j = 0; j < count; ++j) {
-      const std::uint64_t at = from + static_cast<std::uint64_t>(j);
-      if (at % 4 == 0) block = random_block(context.seed, context.stream(), RandomDraw::mask, at / 4);
-      visit(j, block.words[at % 4] >= threshold ? scale : 0.0F);
-    }
+    return context.number_of(at, leaf.out.elements()) / static_cast<std::uint64_t>(features) * static_cast<std::uint64_t>(positions);
   }
 };
 
@@ -173,7 +161,8 @@ template <class Products> class AttentionKernel {
   /// values (count) of the keys that one query sees: 0, or as much larger as those that stay.
   void drop(float* values, const Head& head, std::int64_t query, Span keys, std::int64_t count) const {
     const std::uint64_t first_key = dropped_.first_of(leaf_, head.output + query * e_.out, e_.features, e_.positions);
-    dropped_.each(first_key + static_cast<std::uint64_t>(keys.begin), count, [&](std::int64_t j, float factor) { values[j] *= factor; });
+    each_mask_bits(dropped_.context.seed, dropped_.context.stream(), first_key + static_cast<std::uint64_t>(keys.begin), count,
+                   [&](std::int64_t j, std::uint32_t bits) { values[j] *= bits >= dropped_.drop.threshold ? dropped_.drop.scale : 0.0F; });
   }
   void multiply(float* values, float factor) const {
     for (std::int64_t i = 0; i < e_.features; ++i) values[i] *= factor;
@@ -251,7 +240,7 @@ template <class... Options, std::derived_from<compute_room::EigenCompute> C> str
 
  private:
   [[nodiscard]] static Attention kernel(const auto& call) {
-    return Attention(*call.leaf, call.rows, Layer::causal, {call.context, Layer::Said::threshold(), Layer::Said::kept_scale()}, call.workspace);
+    return Attention(*call.leaf, call.rows, Layer::causal, {call.context, Layer::Said::drop()}, call.workspace);
   }
 };
 

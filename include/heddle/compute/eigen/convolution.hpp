@@ -142,9 +142,9 @@ template <class Products> class ConvolutionKernel {
   /// Of the places of a block, counted from its first, those whose pixel lies in the image, but for the columns that a shift takes to a line beside.
   [[nodiscard]] Inside shifted(const Block& b, std::int64_t down, std::int64_t right) const {
     const std::int64_t by = down * e_.width + right;
-    const std::int64_t begin = std::max({b.first, -down * e_.width, -by});
-    const std::int64_t end = std::min({b.first + b.count, (e_.height - down) * e_.width, e_.pixels() - by});
-    return {std::min(begin - b.first, b.count), std::max(std::min(begin - b.first, b.count), end - b.first)};
+    const std::int64_t begin = std::min(std::max({b.first, -down * e_.width, -by}) - b.first, b.count);
+    const std::int64_t end = std::min({b.first + b.count, (e_.height - down) * e_.width, e_.pixels() - by}) - b.first;
+    return {begin, std::max(begin, end)};
   }
   /// 0 in those columns: of 28 places with `right` 1 the last, with -1 the first.
   void clear_beside(float* row, const Block& b, std::int64_t right) const {

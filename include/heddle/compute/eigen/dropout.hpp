@@ -13,21 +13,15 @@
 
 namespace heddle::compute_room {
 
-/// Calls visit(i, whether it is kept) for each of `elements` in `rows` rows. Four elements have one block of random bits.
+/// Calls visit(i, whether it is kept) for each of `elements` in `rows` rows.
 template <class Visit>
 void each_mask(const CallContext& context, std::int64_t rows, std::int64_t elements, std::uint64_t threshold, const Visit& visit) {
-  const std::uint64_t stream = context.stream();
   const std::int64_t length = elements / context.runs;
-  std::int64_t i = 0;
+  std::int64_t first = 0;
   for (std::int64_t row = 0; row < rows; ++row)
-    for (std::int64_t run = 0; run < context.runs; ++run) {
-      std::uint64_t at = context.first_of_run(row, run, elements);
-      PhiloxBlock block = random_block(context.seed, stream, RandomDraw::mask, at / 4);
-      for (const std::int64_t end = i + length; i < end; ++i, ++at) {
-        if (at % 4 == 0) block = random_block(context.seed, stream, RandomDraw::mask, at / 4);
-        visit(i, block.words[at % 4] >= threshold);
-      }
-    }
+    for (std::int64_t run = 0; run < context.runs; ++run, first += length)
+      each_mask_bits(context.seed, context.stream(), context.first_of_run(row, run, elements), length,
+                     [&](std::int64_t i, std::uint32_t bits) { visit(first + i, bits >= threshold); });
 }
 
 /// target = source / (1 - p) where the mask keeps it, else 0; of an evaluation the source. Both may be one.

@@ -66,6 +66,10 @@ template <graph_room::SlidingWindow Window> struct WindowsSideBySide {
   static constexpr bool fits = Window.padding[0] == 0 && Window.padding[1] == 0 && Window.dilation[0] == 1 && Window.dilation[1] == 1 &&
                                Window.stride[0] >= Window.size[0] && Window.stride[1] >= Window.size[1];
   static constexpr graph_room::SlidingWindow::Range rows{0, Window.size[0]}, columns{0, Window.size[1]};
+  /// As that of the window, none of whose windows leaves the image.
+  [[nodiscard]] static constexpr graph_room::SlidingWindow::Range range(int dimension, std::int64_t place, std::int64_t /*pixels*/) {
+    return {place * Window.stride[dimension], place * Window.stride[dimension] + Window.size[dimension]};
+  }
   /// Of the pixels 1, 7, 7 and 0 of an image that is 5 wide the largest is 7, at place 1.
   struct Found {
     float largest;
@@ -89,31 +93,22 @@ template <graph_room::SlidingWindow Window> struct WindowsSideBySide {
       }
     return found;
   }
-  /// visit(first pixel, number of the window) for each of all samples.
-  template <class Visit> static void each(const Leaf& leaf, std::int64_t samples, const Visit& visit) {
-    const std::int64_t height = leaf.in.shape.sizes[1], width = leaf.in.shape.sizes[2], windows = leaf.out.shape.sizes[2];
-    std::int64_t output = 0;
-    for (std::int64_t image = 0; image < samples * leaf.in.shape.sizes[0]; ++image)
-      for (std::int64_t y = 0; y < leaf.out.shape.sizes[1]; ++y) {
-        const std::int64_t line = (image * height + y * Window.stride[0]) * width;
-        for (std::int64_t x = 0; x < windows; ++x) visit(line + x * Window.stride[1], output++);
-      }
-  }
   static void forward(const ForwardCall& call) {
-    const float* const from = call.input;
-    float* const to = call.output;
-    each(*call.leaf, call.rows, [from, to, width = call.leaf->in.shape.sizes[2]](std::int64_t pixel, std::int64_t output) {
-      to[output] = find(from + pixel, width).largest;
-    });
+    const std::int64_t width = call.leaf->in.shape.sizes[2];
+    each_window(*call.leaf, call.rows, WindowsSideBySide{},
+                [from = call.input, to = call.output, width](std::int64_t image, std::int64_t output, auto down, auto right) {
+                  to[output] = find(from + image + down.begin * width + right.begin, width).largest;
+                });
   }
   static void backward(const BackwardCall& call) {
+    const std::int64_t width = call.leaf->in.shape.sizes[2];
     EigenCompute::zero(call.input_gradient, call.rows * call.leaf->in.elements());
-    const float* const from = call.input;
-    const float* const given = call.output_gradient;
-    float* const to = call.input_gradient;
-    each(*call.leaf, call.rows, [from, given, to, width = call.leaf->in.shape.sizes[2]](std::int64_t pixel, std::int64_t output) {
-      to[pixel + find(from + pixel, width).place] = given[output];
-    });
+    each_window(*call.leaf, call.rows, WindowsSideBySide{},
+                [from = call.input, given = call.output_gradient, to = call.input_gradient, width](std::int64_t image, std::int64_t output, auto down,
+                                                                                                   auto right) {
+                  const std::int64_t first = image + down.begin * width + right.begin;
+                  to[first + find(from + first, width).place] = given[output];
+                });
   }
 };
 

@@ -82,12 +82,10 @@ template <class L> class FieldAttention {
   }
   /// By what weight j of query i is multiplied.
   [[nodiscard]] std::uint64_t kept(const Leaf& leaf, const CallContext& context, const Head& h, std::int64_t i, std::int64_t j) const {
-    if (L::Said::threshold() == 0 || !context.trains || Field::in_degrees()) return 1;
-    const std::int64_t elements = leaf.out.elements(), length = elements / context.runs, at = h.output + i * out_;
-    const std::uint64_t place = context.first_of_run(at / elements, at % elements / length, elements) + static_cast<std::uint64_t>(at % length);
-    const std::uint64_t number =
-        place / static_cast<std::uint64_t>(features_) * static_cast<std::uint64_t>(positions_) + static_cast<std::uint64_t>(j);
-    return mask_bits(context.seed, context.stream(), number) < L::Said::threshold() ? 0 : Field::image(L::Said::kept_scale());
+    if (L::Said::drop().threshold == 0 || !context.trains || Field::in_degrees()) return 1;
+    const std::uint64_t query = context.number_of(h.output + i * out_, leaf.out.elements()) / static_cast<std::uint64_t>(features_);
+    const std::uint64_t number = query * static_cast<std::uint64_t>(positions_) + static_cast<std::uint64_t>(j);
+    return mask_bits(context.seed, context.stream(), number) < L::Said::drop().threshold ? 0 : Field::image(L::Said::drop().scale);
   }
   /// e(s_ij) of every j that i sees.
   [[nodiscard]] std::vector<std::uint64_t> powers(const float* input, const Head& h, std::int64_t i) const {

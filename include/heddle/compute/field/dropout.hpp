@@ -27,11 +27,8 @@ template <class L> struct FieldDropout {
 
  private:
   static void drop(const CallContext& context, std::int64_t rows, std::int64_t elements, const float* source, float* target) {
-    const std::int64_t length = elements / context.runs;
     for (std::int64_t i = 0; i < rows * elements; ++i) {
-      const std::int64_t row = i / elements;
-      const std::int64_t run = i % elements / length;
-      const std::uint64_t element = context.first_of_run(row, run, elements) + static_cast<std::uint64_t>(i % length);
+      const std::uint64_t element = context.number_of(i, elements);
       const bool kept = Field::in_degrees() || mask_bits(context.seed, context.stream(), element) >= L::threshold();
       target[i] = !context.trains ? source[i] : kept ? Field::write(Field::times(Field::read(source[i]), Field::image(L::scale()))) : 0.0F;
     }

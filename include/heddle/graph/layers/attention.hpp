@@ -6,7 +6,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <type_traits>
 
 #include "heddle/core/type_name.hpp"
 #include "heddle/graph/leaf.hpp"
@@ -21,6 +20,26 @@ template <int Count> struct KeyValueHeads { static constexpr int key_value_heads
 /// A position attends to itself and to those before it, not to those behind it.
 struct Causal {};
 
+/// What a Dropout among the options of SelfAttention says of its weights: those whose 32 random bits are below the threshold are 0, the others are
+/// multiplied. Of Dropout<1, 4> the threshold is 2^30 and the scale 4/3; of none 0 and 1.
+struct WeightDrop {
+  std::uint64_t threshold = 0;
+  float scale = 1;
+  Diagnosis fault{};  ///< what is wrong with it, in its own words
+
+  template <class Option> static constexpr bool is_one = requires { Option::is_fraction; };
+  template <class Option> constexpr void take() {
+    if constexpr (is_one<Option>) {
+      if constexpr (constexpr Diagnosis found = Option::describe(Spec{Shape{1}}).fault; found.ok()) {
+        threshold = Option::threshold();
+        scale = Option::scale();
+      } else {
+        fault = found;
+      }
+    }
+  }
+};
+
 /// What the options of SelfAttention say. Those of SelfAttention<Heads<4>, Causal> are 4 heads, as many of keys and values, and causal.
 template <class... Options> struct AttentionOptions {
   template <class Option> static constexpr bool is_heads = requires { Option::heads; };
@@ -28,9 +47,8 @@ template <class... Options> struct AttentionOptions {
   static constexpr int count = sizeof...(Options);
   static constexpr int heads_named = (0 + ... + (is_heads<Options> ? 1 : 0));
   static constexpr int key_values_named = (0 + ... + (is_key_values<Options> ? 1 : 0));
-  template <class Option> static constexpr bool is_drop = requires { Option::is_fraction; };
   static constexpr int causal_named = (0 + ... + (std::same_as<Options, Causal> ? 1 : 0));
-  static constexpr int drops_named = (0 + ... + (is_drop<Options> ? 1 : 0));
+  static constexpr int drops_named = (0 + ... + (WeightDrop::is_one<Options> ? 1 : 0));
 
   template <class Option> static constexpr int heads_or(int otherwise) {
     if constexpr (is_heads<Option>)
@@ -54,36 +72,9 @@ template <class... Options> struct AttentionOptions {
     ((found = key_values_or<Options>(found)), ...);
     return found;
   }
-  /// What is wrong with a Dropout among them, in its own words.
-  template <class Option> static constexpr Diagnosis fault_of() {
-    if constexpr (is_drop<Option>)
-      return Option::describe(Spec{Shape{1}}).fault;
-    else
-      return {};
-  }
-  static constexpr Diagnosis fault_of_drop() {
-    Diagnosis found;
-    ((found = found.ok() ? fault_of<Options>() : found), ...);
-    return found;
-  }
-  /// Weights whose 32 random bits are below it are 0: 0 without a Dropout.
-  static constexpr std::uint64_t threshold() {
-    std::uint64_t found = 0;
-    const auto take = [&]<class Option>(std::type_identity<Option>) {
-      if constexpr (is_drop<Option>)
-        if constexpr (fault_of<Option>().ok()) found = Option::threshold();
-    };
-    (take(std::type_identity<Options>{}), ...);
-    return found;
-  }
-  /// What weights that stay are multiplied by.
-  static constexpr float kept_scale() {
-    float found = 1;
-    const auto take = [&]<class Option>(std::type_identity<Option>) {
-      if constexpr (is_drop<Option>)
-        if constexpr (fault_of<Option>().ok()) found = Option::scale();
-    };
-    (take(std::type_identity<Options>{}), ...);
+  static constexpr WeightDrop drop() {
+    WeightDrop found;
+    (found.take<Options>(), ...);
     return found;
   }
   static constexpr void write(Text<64>& to) {
@@ -162,7 +153,7 @@ template <class... Options> struct SelfAttention {
     if (Said::heads_named + Said::key_values_named + Said::causal_named + Said::drops_named < Said::count)
       return broken(25) << " names what is no option of SelfAttention. Fix: write Heads<8> for 8 heads, KeyValueHeads<2> for 2 of keys and values, "
                            "Causal for a mask, and Dropout<1, 10> to drop weights.";
-    if (const Diagnosis found = Said::fault_of_drop(); !found.ok()) return found;
+    if (!Said::drop().fault.ok()) return Said::drop().fault;
     if (Said::heads_named == 0) return broken(25) << " does not say how many heads there are. Fix: write SelfAttention<Heads<8>> for 8.";
     if (!in_range) return broken(6) << " has a number of heads that is not between 1 and " << most_heads << ". Fix: write as many heads as attend.";
     if (Said::heads() % shared == 0) return {};

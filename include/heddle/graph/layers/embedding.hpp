@@ -16,20 +16,16 @@ namespace heddle::graph_room {
 /// there, as padding_idx of torch.nn.Embedding says.
 template <std::int64_t Token> struct PaddingIndex { static constexpr std::int64_t padding_index = Token; };
 
-/// What the options of Embedding say: at most one PaddingIndex. That of PaddingIndex<0> is 0, of none is -1.
-template <class... Options> struct EmbeddingOptions {
-  template <class Option> static constexpr bool is_padding = requires { Option::padding_index; };
-  static constexpr int named = (0 + ... + (is_padding<Options> ? 1 : 0));
-  template <class Option> static constexpr std::int64_t padding_or(std::int64_t otherwise) {
-    if constexpr (is_padding<Option>)
-      return Option::padding_index;
-    else
-      return otherwise;
-  }
-  static constexpr std::int64_t padding() {
-    std::int64_t found = -1;
-    ((found = padding_or<Options>(found)), ...);
-    return found;
+/// What the options of Embedding say. PaddingIndex<7> has token 7 and named 1; none -1 and 0.
+struct PaddingFacts {
+  std::int64_t token = -1;
+  int named = 0;
+
+  template <class Option> constexpr void take() {
+    if constexpr (requires { Option::padding_index; }) {
+      ++named;
+      token = Option::padding_index;
+    }
   }
 };
 
@@ -45,7 +41,11 @@ template <class... Options> struct EmbeddingOptions {
 /// Tested  graph/layers/embedding_test, compute/eigen/embedding_test, golden/padding_index_test, fail/G25_padding_that_is_no_token
 template <std::int64_t Vocabulary, std::int64_t Features, class... Options> struct Embedding {
   using KernelLayer = Embedding;  ///< kernels are found for this type, also where a model derives a name from it
-  using Said = EmbeddingOptions<Options...>;
+  static constexpr PaddingFacts padding = [] {
+    PaddingFacts facts;
+    (facts.take<Options>(), ...);
+    return facts;
+  }();
 
   static constexpr Leaf describe(Spec in) {
     Leaf leaf;
@@ -66,7 +66,7 @@ template <std::int64_t Vocabulary, std::int64_t Features, class... Options> stru
     leaf.out.shape.append(Features);
     leaf.out.sequence = static_cast<std::int8_t>(in.shape.dimensions - 1);  // tokens follow one another along the last dimension of the ids
     Parameter table{"weight", Shape{Vocabulary, Features}, Initial::normal};
-    table.padding_row = Said::padding();
+    table.padding_row = padding.token;
     leaf.with(table);
     const Laid last = laid::shard(in.shape.dimensions);
     leaf.splits(Signature{laid::replicate, laid::partial, laid::partial, laid::replicate, {}, {}}  // rows of the table
@@ -83,11 +83,11 @@ template <std::int64_t Vocabulary, std::int64_t Features, class... Options> stru
     if (Vocabulary < 1 || Features < 1 || Vocabulary > most || Features > most)
       return Diagnosis{Code{'G', 6}, leaf.spelled.view()} << " has a size that is not between 1 and " << most
                                                           << ". Fix: write the number of tokens and the number of features of each.";
-    if (Said::named < static_cast<int>(sizeof...(Options)))
+    if (padding.named < static_cast<int>(sizeof...(Options)))
       return Diagnosis{Code{'G', 25}, leaf.spelled.view()} << " names what is no option of Embedding. Fix: write PaddingIndex<0>, or nothing.";
-    if (Said::named > 1) return Diagnosis{Code{'G', 25}, leaf.spelled.view()} << " names an option twice. Fix: keep one of them.";
-    if (Said::named == 1 && (Said::padding() < 0 || Said::padding() >= Vocabulary))
-      return Diagnosis{Code{'G', 25}, leaf.spelled.view()} << " pads with token " << Said::padding() << ", which its " << Vocabulary
+    if (padding.named > 1) return Diagnosis{Code{'G', 25}, leaf.spelled.view()} << " names an option twice. Fix: keep one of them.";
+    if (padding.named == 1 && (padding.token < 0 || padding.token >= Vocabulary))
+      return Diagnosis{Code{'G', 25}, leaf.spelled.view()} << " pads with token " << padding.token << ", which its " << Vocabulary
                                                            << " rows do not have. Fix: write one from 0 to " << Vocabulary - 1 << '.';
     if (in.shape.dimensions + 1 > Shape::most_dimensions)
       return Diagnosis{Code{'G', 1}, leaf.spelled.view()} << " takes ids of at most " << Shape::most_dimensions - 1 << " dimensions but is given "
