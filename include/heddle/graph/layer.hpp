@@ -153,8 +153,8 @@ template <class L, int Dimensions = 1> [[nodiscard]] constexpr Diagnosis diagnos
 /// Holds what is wrong with a layer, for fired<...>: a code and its words, or nothing.
 template <class L> struct ExplainedLayer {
   static constexpr Diagnosis explain() {
-    if constexpr (constexpr Diagnosis found = diagnose_layer<L>(); !found.ok())
-      return found;
+    if constexpr (constexpr Diagnosis of_members = diagnose_layer<L>(); !of_members.ok())
+      return of_members;
     else
       return diagnose_description<L>();
   }
