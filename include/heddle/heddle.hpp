@@ -37,6 +37,7 @@
 #include "heddle/graph/losses/cross_entropy.hpp"
 #include "heddle/graph/losses/elementwise_losses.hpp"
 #include "heddle/graph/losses/mean_squared_error.hpp"
+#include "heddle/graph/losses/several_losses.hpp"
 #include "heddle/graph/model_facts.hpp"
 #include "heddle/graph/named.hpp"
 #include "heddle/graph/one_unit.hpp"

@@ -24,9 +24,13 @@ using Layers =
                Conv2d<2, 3, KernelSize<1>>, Conv2d<2, 3, KernelSize<3>, Padding<1>>,
                Conv2d<4, 6, KernelSize<3, 2>, Stride<2>, Padding<1, 2>, Dilation<2, 1>, Groups<2>, NoBias>, LearnedPositions<7, 5>,
                Rotary<8, Heads<2>>, Rotary<6, Heads<4>, KeyValueHeads<2>, RotaryBase<100>>>;
+using SeveralLosses =
+    heddle::Losses<LossOf<"words", Outputs<5>, CrossEntropyWith<Ignored<-100>, ClassWeights>>,
+                   LossOf<"values", Outputs<3>, Huber<1, 2>, LossWeight<1, 4>>,
+                   LossOf<"early", Outputs<5>, CrossEntropyWith<Ignored<-100>, LabelSmoothing<1, 10>>, TargetsOf<"words">, LossWeight<3, 10>>>;
 using Losses = std::tuple<CrossEntropy, CrossEntropyWith<Ignored<-100>>, CrossEntropyWith<Ignored<-100>, ClassWeights>,
                           CrossEntropyWith<LabelSmoothing<1, 10>>, CrossEntropyWith<Ignored<-100>, ClassWeights, LabelSmoothing<1, 4>>,
-                          MeanSquaredError, MeanAbsoluteError, Huber<1, 2>, BinaryCrossEntropy>;
+                          MeanSquaredError, MeanAbsoluteError, Huber<1, 2>, BinaryCrossEntropy, SeveralLosses>;
 using Optimizers = std::tuple<SGD, MomentumSGD, Adam, AdamW>;
 
 /// call.operator()<L>() for each of them.

@@ -159,7 +159,7 @@ void write(std::ostream& out, const Dumped& plan) {
   }
   out << "-- evaluation\n";
   tests::ProgramWriter{out, *plan.evaluation}.write_mode(needs);
-  if (plan.kernels.labels) return;
+  if (plan.kernels.targets.labels()) return;
   run(out, plan);
 }
 

@@ -61,6 +61,9 @@ struct Convolved
 /// Positions that are learned and turned, a row of padding, and weights of attention that are dropped.
 struct ToldBlock : Residual<LayerNorm<6>, Linear<6, 18>, Rotary<2, Heads<3>>, SelfAttention<Heads<3>, Causal, Dropout<1, 3>>, Linear<6, 6>> {};
 struct Told : Sequential<Input<4>, Embedding<12, 6, PaddingIndex<2>>, LearnedPositions<4, 6>, Repeat<2, ToldBlock>, GELUTanh, Linear<6, 12>> {};
+/// Two losses that read parts of what it gives, one of them behind fewer layers.
+struct Divided : Sequential<Linear<5, 6>, Tanh, Branches<Concat, Sequential<Linear<6, 6>, GELU, Linear<6, 4>>, Linear<6, 3>>> {};
+using DividedLosses = Losses<LossOf<"label", Outputs<4>, CrossEntropyWith<Ignored<-100>>>, LossOf<"values", Outputs<3>, Huber<>, LossWeight<1, 2>>>;
 /// Frozen layers in front, in blocks and behind, where they pass gradients on to what is trained.
 struct Tuned : Sequential<Frozen<Sequential<Linear<5, 6>, Tanh>>, Linear<6, 6>, Repeat<2, Residual<Frozen<Linear<6, 12>>, GELU, Linear<12, 6>>>,
                           Frozen<Linear<6, 4>>> {};
@@ -114,6 +117,7 @@ template <class Visit> void each_model(Visit visit) {
   visit.template operator()<Apart, MeanSquaredError, SGD>("Apart");
   visit.template operator()<Convolved, CrossEntropy, Adam>("Convolved");
   visit.template operator()<Told, CrossEntropyWith<LabelSmoothing<1, 10>>, AdamW>("Told");
+  visit.template operator()<Divided, DividedLosses, AdamW>("Divided");
 }
 [[nodiscard]] inline const std::vector<DrawnModel>& models() {
   static const std::vector<DrawnModel> all = [] {

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -51,7 +52,7 @@ struct MoreRows {
 };
 
 /// Rows made from integers: inputs in [0, 1), bytes or token ids below 8, class numbers, one for each position, or targets in [-1, 1]. Of a graph
-/// with several inputs all.
+/// with several inputs all; of several losses the targets of each.
 template <class Target, class Input = float> struct Rows {
   std::int64_t features;
   std::int64_t outputs;
@@ -60,6 +61,20 @@ template <class Target, class Input = float> struct Rows {
   std::vector<Target> targets;
   std::vector<MoreRows> more;
 
+  Rows(std::int64_t rows, const Graph& graph, const graph_room::TargetRanges& ranges) : Rows(rows, graph) {
+    if (!ranges.several()) return;
+    targets.clear();
+    labels = 0;
+    for (int k = 0; k < ranges.count; ++k) labels = std::max(labels, ranges.all[k].first + ranges.all[k].features);
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < labels; ++j) {
+        const std::int64_t classes = ranges.reader_of(j).classes;
+        if constexpr (!std::is_same_v<Target, float>)
+          if (classes > 0) targets.push_back(static_cast<std::int32_t>((7 * i + 5 * j + 3) % classes));
+        if constexpr (!std::is_same_v<Target, std::int32_t>)
+          if (classes == 0) targets.push_back(static_cast<float>((53 * i + 29 * j + i * j) % 31 - 15) / 16.0F);
+      }
+  }
   Rows(std::int64_t rows, const Graph& graph)
       : Rows(rows, graph.input.elements(), std::is_same_v<Target, std::int32_t> ? graph.output().shape.last() : graph.output().elements(),
              graph.output().elements() / graph.output().shape.last()) {
@@ -87,6 +102,8 @@ template <class Target, class Input = float> struct Rows {
     auto all = [&] {
       if constexpr (std::is_same_v<Target, std::int32_t>)
         return examples(std::span<const Input>{inputs}, std::span<const Target>{targets}, features, labels);
+      else if constexpr (std::is_same_v<Target, TargetValue>)
+        return Examples<Target, Input>{inputs.data(), targets.data(), std::ssize(targets) / labels, features, labels};
       else
         return examples(std::span<const Input>{inputs}, std::span<const Target>{targets}, features);
     }();
@@ -96,7 +113,9 @@ template <class Target, class Input = float> struct Rows {
 };
 
 template <class Plan> using RowsOf = Rows<typename Plan::Request::Loss::Target, run_room::InputOf<typename Plan::Request>>;
-template <class Plan> [[nodiscard]] RowsOf<Plan> rows_of(std::int64_t rows) { return {rows, Plan::Request::graph}; }
+template <class Plan> [[nodiscard]] RowsOf<Plan> rows_of(std::int64_t rows) {
+  return {rows, Plan::Request::graph, graph_room::target_ranges_of<typename Plan::Request::Loss>(Plan::Request::graph.output())};
+}
 
 /// Rates at which 20 steps move the parameters far more than rounding does; every term of the update takes part.
 template <class Optimizer> [[nodiscard]] typename Optimizer::Options settings() {
@@ -164,7 +183,8 @@ template <class Plan> [[nodiscard]] Run train(RowCount count) {
 /// The same of a plan that is data.
 template <class OfPlan> [[nodiscard]] Run train_data(const PlanAsData& plan, RowCount count) {
   const std::int64_t batch = plan.training().batch.batch;
-  const Rows<typename OfPlan::Loss::Target, typename DataTrainer<OfPlan>::Input> rows{2 * batch + 7, plan.graph()};
+  const Rows<typename OfPlan::Loss::Target, typename DataTrainer<OfPlan>::Input> rows{
+      2 * batch + 7, plan.graph(), graph_room::target_ranges_of<typename OfPlan::Loss>(plan.graph().output())};
   DataTrainer<OfPlan> trainer{plan, settings<typename OfPlan::Optimizer>(), Seed{5}};
   return run_of(trainer, rows, batch, count);
 }

@@ -117,7 +117,7 @@ template <class Session> class Runs {
     StepInput input;
     input.program = &program;
     input.inputs = rows.ids.empty() ? static_cast<const void*>(rows.inputs.data()) : rows.ids.data();
-    input.targets = kernels_.labels ? static_cast<const void*>(rows.labels.data()) : rows.targets.data();
+    input.targets = kernels_.targets.labels() ? static_cast<const void*>(rows.labels.data()) : rows.targets.data();
     input.source_rows = input.rows = count;
     return input;
   }

@@ -366,6 +366,47 @@ class LanguageModel(nn.Module):
         return self.head(self.block(self.embedding(x.long())))
 
 
+class SeveralHeads(nn.Module):
+    """digit and angle of tanh(linear2(h)), early of h = gelu(linear1(x)); their outputs side by side"""
+
+    def __init__(self, features, width, classes, values):
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(features, width), nn.Linear(width, width)
+        self.digit, self.angle, self.early = nn.Linear(width, classes), nn.Linear(width, values), nn.Linear(width, classes)
+
+    def forward(self, x):
+        h = nn.functional.gelu(self.linear1(x))
+        g = torch.tanh(self.linear2(h))
+        return torch.cat([self.digit(g), self.angle(g), self.early(h)], dim=-1)
+
+
+def several_heads(z, y):
+    """The labels of every fourth row are ignored; the early classifier has the same ones, smoothed."""
+    labels, values = y
+    digit, angle, early = z[:, :10], z[:, 10:13], z[:, 13:]
+    return (nn.functional.cross_entropy(digit, labels) + 0.5 * nn.functional.huber_loss(angle, values, delta=0.5)
+            + 0.3 * nn.functional.cross_entropy(early, labels, label_smoothing=0.1))
+
+
+class WordsAndValues(nn.Module):
+    """The next token of each position, and two numbers of it: (rows, positions, vocabulary + 2)"""
+
+    def __init__(self, vocabulary, width):
+        super().__init__()
+        self.embedding, self.block = nn.Embedding(vocabulary, width), Inner(width)
+        self.next, self.value = nn.Linear(width, vocabulary), nn.Linear(width, 2)
+
+    def forward(self, x):
+        h = self.block(self.embedding(x.long()))
+        return torch.cat([self.next(h), self.value(h)], dim=-1)
+
+
+def words_and_values(z, y):
+    tokens, values = y
+    return (nn.functional.cross_entropy(z[..., :-2].flatten(0, 1), tokens.flatten(), weight=(torch.arange(13) % 9 / 4).to(z.dtype))
+            + 2 * nn.functional.mse_loss(z[..., -2:], values))
+
+
 def frozen(model, *layers):
     """The model with requires_grad_(False) on the parameters of these layers."""
     for layer in layers:
@@ -460,7 +501,7 @@ def run(make_model, seed, make_optimizer, loss, batches, store_after):
     made = steps(model, make_optimizer(model), loss, batches, store_after)
     precise = make_model().double()
     precise.load_state_dict({name: value.double() for name, value in start.items()})
-    cast = lambda t: t.double() if t.is_floating_point() else t
+    cast = lambda t: tuple(map(cast, t)) if isinstance(t, tuple) else t.double() if t.is_floating_point() else t
     wide = [[(cast(x), cast(y)) for x, y in micro_batches] for micro_batches in batches]
     reference = steps(precise, make_optimizer(precise), loss, wide, store_after)
     return made, float(torch.stack([(made[name].double() - reference[name]).abs().max() for name in made]).max())  # NaN, if one is
@@ -477,7 +518,8 @@ def main():
     smoothed = lambda z, y: nn.functional.cross_entropy(z.flatten(0, -2), y.flatten(), weight=ninths.to(z.dtype), label_smoothing=0.1)
     absolute, huber, binary = nn.L1Loss(), nn.HuberLoss(delta=0.5), nn.BCEWithLogitsLoss()
     words_of = {mse: "mean squared error", absolute: "mean absolute error", huber: "Huber, delta=0.5", binary: "binary cross-entropy with logits",
-                smoothed: "cross-entropy, label_smoothing=0.1"}
+                smoothed: "cross-entropy, label_smoothing=0.1", several_heads: "cross-entropy + Huber, delta=0.5, / 2 + 0.3 cross-entropy",
+                words_and_values: "weighted cross-entropy + 2 mean squared error"}
     adam = lambda m: torch.optim.Adam(m.parameters(), lr=1e-3)
     mlp, residual = lambda: Mlp(20, 16, 10), lambda: ResidualMlp(20, 16, 10)
     classes = lambda rows, first=0: (inputs(rows, 20, first), labels(rows, first))
@@ -491,6 +533,8 @@ def main():
     sentences = [(text[:, :-1].float(), text[:, 1:])]
     ends = torch.where(torch.arange(6) > torch.arange(8).reshape(-1, 1) % 5, -100, text[:, 1:])  # sentences of 1 to 5 words
     unequal = [(text[:, :-1].float(), ends)]
+    told = (torch.where(torch.arange(8) % 4 == 3, -100, labels(8)), targets(8, 3))
+    spoken = (ends, targets(48, 2).reshape(8, 6, 2))
     quarters = [classes(4, first) for first in (0, 4, 8, 12)]
     cases = {  # file: model, seed, optimizer, its words, loss, batches, steps whose parameters are stored, tensors of the batch
         "mlp_784_50_10_adam": (lambda: Mlp(784, 50, 10), 1, adam, "Adam lr=1e-3", cross_entropy, [large] * 20, (1, 20), {"labels": large[0][1]}),
@@ -568,6 +612,13 @@ def main():
         "absolute_20_16_10": (residual, 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.1), "SGD lr=0.1", absolute, [regression] * 20, (1, 20), None),
         "huber_20_16_10": (residual, 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5), "SGD lr=0.5", huber, [regression] * 20, (1, 20), None),
         "binary_20_16_10": (residual, 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5), "SGD lr=0.5", binary, [questions] * 20, (1, 20), None),
+        "several_20_16": (
+            lambda: SeveralHeads(20, 16, 10, 3), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", several_heads,
+            [[(inputs(8, 20), told)]] * 20, (1, 20), {"input": inputs(8, 20), "labels": told[0], "values": told[1]}),
+        "several_13_8": (
+            lambda: WordsAndValues(13, 8), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9), "SGD lr=0.1 momentum=0.9",
+            words_and_values, [[(text[:, :-1].float(), spoken)]] * 20, (1, 20),
+            {"input": text[:, :-1].float(), "labels": spoken[0], "values": spoken[1]}),
         "frozen_front_20_16_10": (
             lambda: frozen(ResidualMlp(20, 16, 10), "linear1", "block"), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse,
             [regression] * 20, (1, 20), None),

@@ -317,7 +317,8 @@ struct ExactConcat {
 /// The kernels of all leaves of a graph, of any loss with float targets or with labels, of an optimizer with this number of states.
 class ExactKernels {
  public:
-  ExactKernels(const Graph& graph, int states, bool labels) {
+  ExactKernels(const Graph& graph, int states, const TargetRanges& targets) {
+    const bool labels = targets.labels();
     for (int l = 0; l < graph.leaf_count; ++l) {
       const Leaf& leaf = graph.leaves[l].leaf;
       const std::string_view kind = leaf.kind.view();
@@ -345,7 +346,7 @@ class ExactKernels {
     table_.leaves = leaves_.data();
     table_.loss = labels ? &loss_of_labels : &loss;
     table_.loss_terms = labels ? &terms : nullptr;
-    table_.labels = labels;
+    table_.targets = targets;
     table_.states = states;
     table_.step = states == 0 ? &step<0> : states == 1 ? &step<1> : &step<2>;
     table_.add = &Exact::add;

@@ -38,6 +38,9 @@ struct MachineFacts {
   int states = 0;       ///< of the optimizer
   bool labels = false;  ///< targets are class numbers
   bool reports = true;  ///< a loss is asked for: not of what is only applied
+  [[nodiscard]] TargetRanges targets_of(const Graph& whole) const {
+    return TargetRanges{}.append({0, target_features, labels ? whole.output().shape.last() : 0});
+  }
 };
 
 /// Two Programs of a plan, of which one is run; made once for all of its mutants.
@@ -45,7 +48,7 @@ class Machine {
  public:
   /// `mode` runs; `training` is where parameters lie, `whole` the model as one device has it.
   Machine(const Program& training, const Program& mode, const Graph& whole, const MachineFacts& facts)
-      : training_(training), whole_(whole), kernels_(*mode.graph, facts.states, facts.labels), reports_(facts.reports),
+      : training_(training), whole_(whole), kernels_(*mode.graph, facts.states, facts.targets_of(whole)), reports_(facts.reports),
         groups_(transport_needs(training, mode).groups), rows_(mode.batch.capacity()), arenas_(training.arenas, training.arenas + training.roles) {
     std::int64_t most = 0;
     for (const ArenaMap& map : arenas_) most = std::max(most, map.total);

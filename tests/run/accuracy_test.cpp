@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "heddle/graph/losses/cross_entropy.hpp"
+
 using namespace heddle;
 
 namespace {

@@ -167,17 +167,21 @@ TEST_CASE("temporaries of any type live as long as the batch; only what looks at
   CHECK(examples(std::span{inputs}, std::span{three}, 2).owner == nullptr);
 }
 
-TEST_CASE("targets of a type that no loss takes are told by its name") {
-  CHECK(WrongTargets<CrossEntropy, double>::found.sentence().view() ==
-        "[heddle.D12] CrossEntropy takes class number targets but the rows have double targets. Fix: give a datasets::Dataset or "
-        "Examples<std::int32_t>.");
-  CHECK(WrongTargets<CrossEntropy, float>::found.sentence().view() ==
-        "[heddle.D12] CrossEntropy takes class number targets but the rows have float targets. Fix: give a datasets::Dataset or "
-        "Examples<std::int32_t>, or "
-        "name another loss.");
-  CHECK(WrongTargets<MeanSquaredError, std::int32_t>::found.sentence().view() ==
-        "[heddle.D12] MeanSquaredError takes float targets but the rows have class number targets. Fix: give a datasets::RegressionDataset or "
-        "Examples<float>, "
-        "or name another loss.");
-  static_assert(WrongTargets<MeanSquaredError, float>::found.ok());
+TEST_CASE("further targets stand behind those of each row; the batch keeps them, its order and its inputs") {
+  const std::vector<float> inputs{1, 2, 3, 4, 5, 6};
+  const std::vector<std::int32_t> labels{7, 8, 9};
+  const std::vector<std::uint32_t> order{2, 0};
+  auto some = examples(inputs, labels, 2).with_input(std::vector<std::int32_t>{10, 11, 12}, 1);
+  some.order = order.data();
+  some.rows = 2;
+  const auto joined = some.with_targets(std::vector<float>{0.5F, 1.5F, 2.5F}, 1);
+  static_assert(std::is_same_v<std::remove_cvref_t<decltype(joined)>, Examples<TargetValue>>);
+  CHECK((joined.rows == 2 && joined.target_features == 2 && joined.order == order.data() && joined.more.count == 1));
+  CHECK((joined.target(0)[0].label() == 9 && joined.target(0)[1].value() == 2.5F && joined.target(1)[1].value() == 0.5F));
+  CHECK((joined.inputs == inputs.data() && joined.slice(1, 1).target(0)[0].label() == 7));
+  const auto both = examples(inputs, labels, 2).with_targets(std::vector<std::int32_t>{1, 2, 3, 4, 5, 6}, 2);
+  static_assert(std::is_same_v<std::remove_cvref_t<decltype(both)>, Examples<std::int32_t>>);
+  CHECK((both.target(2)[0] == 9 && both.target(2)[2] == 6));
+  CHECK_THROWS_AS(static_cast<void>(examples(inputs, labels, 2).with_targets(std::vector<float>{1, 2}, 1)), Error);
+  CHECK_THROWS_AS(static_cast<void>(some.with_targets(std::vector<float>{1, 2}, 1)), Error);  // row 2 is asked for
 }

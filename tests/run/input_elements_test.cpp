@@ -103,3 +103,24 @@ TEST_CASE("each pair of types that differ has one sentence with both, and what i
   CHECK(check_inputs("Model", ElementType::uint8, ElementType::uint8).ok());
   static_assert(std::is_same_v<ElementsOf<ElementType::uint8>, std::uint8_t> && element_type<std::uint8_t> == ElementType::uint8);
 }
+
+TEST_CASE("targets of a type that no loss takes are told by its name") {
+  CHECK(WrongTargets<CrossEntropy, double>::found.sentence().view() ==
+        "[heddle.D12] CrossEntropy takes class number targets but the rows have double targets. Fix: give a datasets::Dataset or "
+        "Examples<std::int32_t>.");
+  CHECK(WrongTargets<CrossEntropy, float>::found.sentence().view() ==
+        "[heddle.D12] CrossEntropy takes class number targets but the rows have float targets. Fix: give a datasets::Dataset or "
+        "Examples<std::int32_t>, or "
+        "name another loss.");
+  CHECK(WrongTargets<MeanSquaredError, std::int32_t>::found.sentence().view() ==
+        "[heddle.D12] MeanSquaredError takes float targets but the rows have class number targets. Fix: give a datasets::RegressionDataset or "
+        "Examples<float>, "
+        "or name another loss.");
+  static_assert(WrongTargets<MeanSquaredError, float>::found.ok());
+  using Several = Losses<LossOf<"digit", Outputs<10>, CrossEntropy>, LossOf<"angle", Outputs<1>, MeanSquaredError>>;
+  CHECK(WrongTargets<Several, std::int32_t>::found.sentence().view() ==
+        "[heddle.D12] Losses takes class numbers and floats but the rows have class number targets. Fix: give the others as well, as in "
+        "examples(inputs, "
+        "labels, 784).with_targets(values, 1).");
+  static_assert(WrongTargets<Several, TargetValue>::found.ok());
+}

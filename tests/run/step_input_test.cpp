@@ -67,19 +67,26 @@ TEST_CASE("the stages of one replica share its rows: Hybrid<MP, DP> has model-pa
   for (int rank = 0; rank < 6; ++rank) CHECK(batch_position(lower<Outside>(), Rank{rank}) == rank % 3);
 }
 
+namespace {
+
+/// Of two targets a row.
+template <class Loss> TargetRanges ranges_of() { return graph_room::target_ranges_of<Loss>(Spec{Shape{2, 2}}); }
+
+}  // namespace
+
 TEST_CASE("targets that count nothing are counted in the rows that take part, in their order, repeated where rows are") {
   const std::int32_t targets[] = {1, -100, -100, -100, 0, 1};  // of 3 rows
-  const TargetCount counts = &CrossEntropyWith<Ignored<-100>>::counts;
+  const TargetRanges counts = ranges_of<CrossEntropyWith<Ignored<-100>>>();
   StepInput in;
   in.program = &lower<OfStages>();
   in.targets = targets;
   in.source_rows = in.rows = 3;
   count_targets(in, 2, {}, counts);
-  CHECK(in.left_out == 3);
+  CHECK(in.counted[0].left_out == 3);
   CHECK(in.rows_of_loss(2) == 1.5);
   in.rows = 5;  // rows 0 and 1 again
   count_targets(in, 2, {}, counts);
-  CHECK(in.left_out == 6);
+  CHECK(in.counted[0].left_out == 6);
   CHECK(in.rows_of_loss(2) == 2);
   const std::uint32_t order[] = {1, 1};
   in.order = order;
@@ -87,7 +94,7 @@ TEST_CASE("targets that count nothing are counted in the rows that take part, in
   CHECK_THROWS_WITH_AS(
       count_targets(in, 2, {}, counts),
       "[heddle.D10] a batch of 2 rows has no target that the loss counts, so there is no mean of losses. Fix: leave such batches out.", Error);
-  count_targets(in, 2, {}, nullptr);
+  count_targets(in, 2, {}, ranges_of<CrossEntropy>());
   in.targets = nullptr;  // a prediction
   count_targets(in, 2, {}, counts);
   CHECK(in.source(1) == 1);
@@ -98,7 +105,7 @@ TEST_CASE("a rank whose batch leaves other targets out makes another call") {
   in.program = &lower<OfStages>();
   in.source_rows = in.rows = 3;
   const CallPledge all = pledge_of(in);
-  in.left_out = 1;
+  in.counted[0].left_out = 1;
   CHECK_FALSE(pledge_of(in) == all);
   CHECK(pledge_of(in).options == all.options);
 }
@@ -110,22 +117,22 @@ TEST_CASE("weights of classes are added in the rows that take part, and only of 
   in.program = &lower<OfStages>();
   in.targets = targets;
   in.source_rows = in.rows = 3;
-  count_targets(in, 2, weights, &CrossEntropyWith<Ignored<-100>>::counts);
-  CHECK(in.left_out == 1);
-  CHECK(in.sum_of_weights == 6.5);
+  count_targets(in, 2, weights, ranges_of<CrossEntropyWith<Ignored<-100>, ClassWeights>>());
+  CHECK(in.counted[0].left_out == 1);
+  CHECK(in.counted[0].sum_of_weights == 6.5);
   CHECK(in.rows_of_loss(2) == 3.25);
   const CallPledge before = pledge_of(in);
   const std::int32_t wrong[] = {1, -100, 0, 7, 7, 1};  // an option is no other for a wrong label
   in.targets = wrong;
-  count_targets(in, 2, weights, &CrossEntropyWith<Ignored<-100>>::counts);
+  count_targets(in, 2, weights, ranges_of<CrossEntropyWith<Ignored<-100>, ClassWeights>>());
   CHECK(pledge_of(in).options == before.options);
   CHECK(pledge_of(in).targets != before.targets);
   in.targets = targets;
   const float others[] = {2, 0.5F};
-  count_targets(in, 2, others, &CrossEntropyWith<Ignored<-100>>::counts);
+  count_targets(in, 2, others, ranges_of<CrossEntropyWith<Ignored<-100>, ClassWeights>>());
   CHECK(pledge_of(in).options != before.options);
   const float none[] = {0, 0};
-  CHECK_THROWS_AS(count_targets(in, 2, none, nullptr), Error);
+  CHECK_THROWS_AS(count_targets(in, 2, none, ranges_of<CrossEntropyWith<ClassWeights>>()), Error);
 }
 
 TEST_CASE("weights of other classes, below 0, no numbers or all 0 are refused with the number") {
@@ -161,4 +168,35 @@ TEST_CASE("processes that clip to other limits, or scale their loss otherwise, d
     change(other);
     CHECK(pledge_of(other).options != same.options);
   }
+}
+
+TEST_CASE("each of several losses has its own targets counted; a mean of means is over the rows; what is counted of all rows stays") {
+  using Several = Losses<LossOf<"a", Outputs<3>, CrossEntropyWith<Ignored<-1>>>, LossOf<"b", Outputs<2>, MeanSquaredError>,
+                         LossOf<"c", Outputs<4>, CrossEntropyWith<Ignored<-1>, ClassWeights>>>;
+  const TargetRanges ranges = Several::target_ranges(Spec{Shape{9}});
+  const TargetValue targets[] = {0, 0.5F, 1.5F, 2, -1, 2.5F, 3.5F, -1, -1, 0.0F, 0.0F, 3};  // of 3 rows
+  const float weights[] = {1, 1, 4, 8};
+  StepInput in;
+  in.program = &lower<OfStages>();
+  in.targets = targets;
+  in.source_rows = in.rows = 3;
+  count_targets(in, 4, weights, ranges);
+  CHECK((in.counted[0].left_out == 2 && in.counted[1].left_out == 0 && in.counted[2].left_out == 1));
+  CHECK((in.counted[0].sum_of_weights == 0 && in.counted[2].sum_of_weights == 12));
+  CHECK((in.several && in.rows_of_loss(4) == 3));
+  StepInput slice;
+  slice.program = in.program;
+  slice.targets = targets;
+  slice.source_rows = slice.rows = 1;
+  in.rows_counted = 3;
+  slice.count_as(in);
+  count_targets(slice, 4, weights, ranges);
+  CHECK((slice.counted_rows() == 3 && slice.counted[0].left_out == 2 && slice.class_weights == weights));
+  StepInput none = slice;
+  none.rows_counted = 0;
+  const std::uint32_t order[] = {1};
+  none.order = order;
+  CHECK_THROWS_WITH_AS(
+      count_targets(none, 4, weights, ranges),
+      "[heddle.D10] a batch of 1 row has no target that loss 'a' counts, so there is no mean of losses. Fix: leave such batches out.", Error);
 }

@@ -22,6 +22,7 @@
 #include "heddle/compute/eigen/positions.hpp"
 #include "heddle/compute/eigen/rescaling.hpp"
 #include "heddle/compute/eigen/reshape.hpp"
+#include "heddle/compute/eigen/several_losses.hpp"
 #include "heddle/compute/eigen/softmax.hpp"
 #include "heddle/compute/eigen/swiglu.hpp"
 #include "heddle/core/type_name.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room: graph. What a loss is: an empty struct that says which output and which targets it takes.
 // Sees: core, graph/signature.  Does not see: policies, devices, memory.
-// In: the Spec of the model's output.  Out: LossDescription, LossSplit.
+// In: the Spec of the model's output.  Out: LossDescription, LossSplit, TargetRanges.
 #pragma once
 
 #include <concepts>
@@ -14,12 +14,24 @@
 
 namespace heddle::graph_room {
 
-/// Element type of what the data gives beside the samples.
+/// A target of several losses of which some take class numbers and some real ones: a row of 1 label and 4 floats has 5 of them.
+struct TargetValue {
+  std::uint32_t bits = 0;
+
+  constexpr TargetValue() = default;
+  constexpr TargetValue(std::int32_t label) : bits(__builtin_bit_cast(std::uint32_t, label)) {}  // NOLINT(google-explicit-constructor)
+  constexpr TargetValue(float value) : bits(__builtin_bit_cast(std::uint32_t, value)) {}         // NOLINT(google-explicit-constructor)
+  [[nodiscard]] constexpr std::int32_t label() const { return __builtin_bit_cast(std::int32_t, bits); }
+  [[nodiscard]] constexpr float value() const { return __builtin_bit_cast(float, bits); }
+  friend constexpr bool operator==(const TargetValue&, const TargetValue&) = default;
+};
+
+/// Element type of what the data gives beside the samples: four bytes each.
 template <class Element>
-concept TargetElement = std::same_as<Element, std::int32_t> || std::same_as<Element, float>;
+concept TargetElement = std::same_as<Element, std::int32_t> || std::same_as<Element, float> || std::same_as<Element, TargetValue>;
 
 /// A loss is a mean over the rows of a step: a sum over rows, divided once by the number of rows of all ranks.
-///   using Target                                    std::int32_t (class numbers) or float
+///   using Target                                    std::int32_t (class numbers) or float; TargetValue of several losses
 ///   static constexpr Diagnosis accepts(output)      ok, or G03 in one sentence
 ///   static constexpr std::int64_t target_features(output)   targets per row
 ///   static constexpr std::int64_t flops(output)             per row, value and gradient
@@ -72,6 +84,66 @@ template <class L> [[nodiscard]] constexpr TargetCount target_count() {
     return nullptr;
 }
 
+/// The targets of a row that one loss reads, `first` and those behind it. CrossEntropy over 10 classes reads one class number.
+struct TargetRange {
+  std::int64_t first = 0;
+  std::int64_t features = 0;
+  std::int64_t classes = 0;      ///< of class numbers; 0: real numbers
+  TargetCount counts = nullptr;  ///< which of them count; null: all
+  bool weighs = false;           ///< classes have weights
+  std::string_view name{};       ///< of one of several losses
+};
+
+/// Of a row of targets what each loss reads; several losses may read the same. There is 1, but of Losses.
+struct TargetRanges {
+  static constexpr int most = 8;
+  TargetRange all[most]{};
+  int count = 0;
+
+  [[nodiscard]] constexpr bool several() const { return count > 1; }
+  /// Whether some are class numbers.
+  [[nodiscard]] constexpr bool labels() const { return fewest_classes() > 0; }
+  /// What target `i` of a row is: of those that read it one, which leaves out what all of them do.
+  [[nodiscard]] constexpr TargetRange reader_of(std::int64_t i) const {
+    TargetRange found{};
+    bool all_leave_out = true;
+    for (int k = count - 1; k >= 0; --k)
+      if (i >= all[k].first && i < all[k].first + all[k].features) {
+        found = all[k];
+        all_leave_out = all_leave_out && found.counts != nullptr;
+      }
+    if (!all_leave_out) found.counts = nullptr;
+    return found;
+  }
+  /// The fewest classes that one of them has; 0: none has classes.
+  [[nodiscard]] constexpr std::int64_t fewest_classes() const {
+    std::int64_t fewest = 0;
+    for (int i = 0; i < count; ++i)
+      if (all[i].classes > 0 && (fewest == 0 || all[i].classes < fewest)) fewest = all[i].classes;
+    return fewest;
+  }
+  /// Of the loss whose classes have weights; 0: there is none.
+  [[nodiscard]] constexpr std::int64_t weighed_classes() const {
+    for (int i = 0; i < count; ++i)
+      if (all[i].weighs) return all[i].classes;
+    return 0;
+  }
+  constexpr TargetRanges& append(const TargetRange& range) {
+    all[count++] = range;
+    return *this;
+  }
+};
+
+/// A loss that reads several ranges says which:   static constexpr TargetRanges target_ranges(output).
+/// Tested  graph/loss_test
+template <LossDescription L> [[nodiscard]] constexpr TargetRanges target_ranges_of(const Spec& output) {
+  if constexpr (requires { L::target_ranges(output); })
+    return L::target_ranges(output);
+  else
+    return TargetRanges{}.append({0, L::target_features(output), std::same_as<typename L::Target, std::int32_t> ? output.shape.last() : 0,
+                                  target_count<L>(), weighs_classes<L>()});
+}
+
 /// How a loss takes an output that is not whole.
 /// CrossEntropy over 10 classes takes it in parts along dimension 0, and a rank tells 3 terms of one row.
 struct LossSplit {
@@ -88,3 +160,7 @@ template <class L> [[nodiscard]] constexpr LossSplit split_of_loss(const Spec& o
 }
 
 }  // namespace heddle::graph_room
+
+namespace heddle {
+using graph_room::TargetValue;
+}  // namespace heddle

@@ -219,13 +219,18 @@ template <class Target, class Input = float> class RowsInMemory {
 /// Sees the rows of a data set. An array of another number of rows than the whole data set has is refused, also where a part is given it.
 struct WithInput {
   template <class Target, class Input, class Array> static void append(RowsInMemory<Target, Input>& rows, Array&& array, std::int64_t features) {
-    Examples<Target, Input> whole = rows.rows_;
-    whole.order = nullptr;
-    whole.rows = rows.rows_of_whole_;
-    Examples<Target, Input> with = whole.with_input(std::forward<Array>(array), features);
+    Examples<Target, Input> with = whole(rows).with_input(std::forward<Array>(array), features);
     rows.rows_.more = with.more;
     rows.rows_.owner = std::move(with.owner);
   }
+  /// All rows of a data set, also of one that has some of them, and which it has; null: all.
+  template <class Target, class Input> static Examples<Target, Input> whole(const RowsInMemory<Target, Input>& rows) {
+    Examples<Target, Input> all = rows.rows_;
+    all.order = nullptr;
+    all.rows = rows.rows_of_whole_;
+    return all;
+  }
+  template <class Target, class Input> static auto part(const RowsInMemory<Target, Input>& rows) { return rows.part_; }
 };
 
 /// The data set with one more input of each row, the next of a model that begins with Inputs<...>: its order, parts and batches hold for all of them.

@@ -90,7 +90,7 @@ template <class Asked, class Backend = void> class Trainer {
   template <class... Given> Unanswered step(Given&&...) { return {}; }
   template <class... Given> Unanswered evaluate(Given&&...) { return {}; }
   template <class... Given> Unanswered predict(Given&&...) { return {}; }
-  template <class... Given> double accuracy(Given&&...) { return 0; }
+  template <Name..., class... Given> double accuracy(Given&&...) { return 0; }
   template <class... Given> void save(Given&&...) {}
   template <class... Given> void load(Given&&...) {}
   template <class... Given> Unanswered parameter(Given&&...) { return {}; }

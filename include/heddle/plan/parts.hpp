@@ -76,6 +76,11 @@ template <class T> [[nodiscard]] constexpr std::string_view home_of() {
   else if constexpr (
       requires { T::weighs; } || requires { T::target; })
     return "CrossEntropyWith<...>";
+  else if constexpr (requires { T::is_loss_of; })
+    return "Losses<...>";
+  else if constexpr (
+      requires { T::multiplies; } || requires { T::shared_with; })
+    return "LossOf<...> of Losses<...>";
   else if constexpr (requires { T::splits_sequences; })
     return "TensorParallel<N, SequenceParallel>";
   else if constexpr (!header_of_backend<T>.empty() || requires {

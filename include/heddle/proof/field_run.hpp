@@ -40,7 +40,7 @@ struct FieldWork {
 /// Among how many values labels and token ids are drawn, the fewer of both; 1: the model has neither, or they can be one value only.
 [[nodiscard]] inline std::int64_t choices_of(const FieldWork& work) {
   const std::int64_t vocabulary = vocabulary_of(*work.graph);
-  const std::int64_t classes = work.kernels.labels ? work.graph->output().shape.last() : 0;
+  const std::int64_t classes = work.kernels.targets.fewest_classes();
   if (vocabulary <= 1 || classes <= 1) return std::max<std::int64_t>({vocabulary, classes, 1});
   return std::min(vocabulary, classes);
 }
@@ -92,10 +92,15 @@ class FieldNumbers : public FieldInput {
     draw(*work.graph, 0, rows, inputs_stream);
     for (int i = 1; i < work.graph->input_count; ++i)
       more[i - 1].draw(*work.graph, i, rows, more_inputs_stream + Graph::most_inputs * step + static_cast<std::uint64_t>(i));
-    const std::int64_t classes = work.graph->output().shape.last();
+    const bool labelled = work.kernels.targets.labels();
     for (std::int64_t i = 0; i < rows * work.target_features; ++i) {
-      if (work.kernels.labels)
-        labels.push_back(or_left_out(work.kernels.counts, i, field_below(targets_stream, i, classes)));
+      const std::int64_t column = i % work.target_features;
+      const TargetRange reader = work.kernels.targets.reader_of(column);
+      const std::int64_t number = i / work.target_features * reader.features + column - reader.first;  // among those that it reads
+      if (reader.classes > 0)
+        labels.push_back(or_left_out(reader.counts, number, field_below(targets_stream, i, reader.classes)));
+      else if (labelled)
+        labels.push_back(TargetValue{field_element(targets_stream, i)}.label());
       else
         targets.push_back(field_element(targets_stream, i));
     }
@@ -105,7 +110,7 @@ class FieldNumbers : public FieldInput {
   [[nodiscard]] static float parameter(int p, std::int64_t i) { return field_element(static_cast<std::uint64_t>(p), i); }
 
   std::vector<float> targets;
-  std::vector<std::int32_t> labels;
+  std::vector<std::int32_t> labels;         ///< if there are some, all targets, as they lie
   FieldInput more[Graph::most_inputs - 1];  ///< of a model of several inputs: all but the first
 
  private:

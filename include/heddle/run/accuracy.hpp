@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. How many outputs of a classifier have their largest value at the label.
-// Sees: graph/loss, seams, run/examples, run/results.  Does not see: plans, memory, threads, any backend.
+// Sees: graph/losses, seams, run/examples, run/results.  Does not see: plans, memory, threads, any backend.
 // In: outputs and the batch that they were made of.  Out: Accuracy, accuracy().
 #pragma once
 
@@ -9,16 +9,35 @@
 #include <span>
 #include <type_traits>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/core/written.hpp"
-#include "heddle/graph/loss.hpp"
+#include "heddle/graph/losses/several_losses.hpp"
 #include "heddle/run/examples.hpp"
+#include "heddle/run/labels.hpp"
 #include "heddle/run/results.hpp"
 #include "heddle/seams/error.hpp"
 
 namespace heddle::run_room {
 
-/// Whether a loss, or the rows of a batch, have class numbers as targets.
+/// Whether a loss, or the rows of a batch, have class numbers as targets, and nothing else.
 template <class Target> inline constexpr bool has_classes = std::is_same_v<Target, std::int32_t>;
+/// Whether some of them are.
+template <class Target> inline constexpr bool has_some_classes = !std::is_same_v<Target, float>;
+
+/// Where the labels of one loss lie in a row of targets, and the classes of each in a row of outputs. Of 10 and 4 outputs the second has classes 4,
+/// first_output 10 and one label.
+struct LabelledOutputs {
+  TargetRange targets;
+  std::int64_t first_output = 0;
+  std::int64_t stride = 0;    ///< outputs from the classes of one label to those of the next
+  std::int64_t elements = 0;  ///< of a row
+};
+/// Of one of several losses, by its number.
+template <class Losses> [[nodiscard]] constexpr LabelledOutputs outputs_of_loss(int number, const Spec& output) {
+  const PlaceOfLoss place = Losses::place_of(number, output);
+  const std::int64_t classes = place.reads.shape.last();
+  return {Losses::target_ranges(output).all[number], place.first, place.positions > 1 ? place.stride : classes, output.elements()};
+}
 
 /// Counts the positions at which the largest output is the one of the label: of a row one, of a sequence each of its positions. Batches may be of any
 /// size, so a data set is counted batch by batch, and a smaller last batch weighs as much as it has rows.
@@ -33,12 +52,21 @@ class Accuracy {
   Accuracy() = default;
   /// Of outputs that are no evaluation: positions whose target a loss leaves out are no positions, as in
   /// Accuracy{&CrossEntropyWith<Ignored<-100>>::counts}.
-  explicit Accuracy(TargetCount counts) : counts_(counts) {}
+  constexpr explicit Accuracy(TargetCount counts) : counts_(counts) {}
+  /// Of one of several losses.
+  constexpr explicit Accuracy(const LabelledOutputs& of) : of_(of) {}
   /// Shape   outputs (rows, positions, classes), as predict() and evaluate() give them for the rows of the batch
-  template <class Input> void add(std::span<const float> outputs, const Examples<std::int32_t, Input>& batch) { add(outputs, batch, counts_); }
+  template <class Target, class Input>
+  requires(has_some_classes<Target>) void add(std::span<const float> outputs, const Examples<Target, Input>& batch) {
+    add(outputs, batch, of_.elements > 0 ? of_ : whole_output(outputs, batch, counts_));
+  }
   /// Of an evaluation positions count whose targets its loss counts.
-  template <class Input> void add(const Evaluation& evaluation, const Examples<std::int32_t, Input>& batch) {
-    add(std::span<const float>{evaluation.outputs}, batch, counts_ != nullptr ? counts_ : evaluation.counts);
+  template <class Target, class Input>
+  requires(has_some_classes<Target>) void add(const Evaluation& evaluation, const Examples<Target, Input>& batch) {
+    const std::span<const float> outputs{evaluation.outputs};
+    if (of_.elements > 0) return add(outputs, batch, of_);
+    if (evaluation.targets.several()) refuse_several();
+    add(outputs, batch, whole_output(outputs, batch, counts_ != nullptr ? counts_ : evaluation.targets.all[0].counts));
   }
 
   [[nodiscard]] std::int64_t positions() const { return positions_; }
@@ -52,26 +80,41 @@ class Accuracy {
   }
 
  private:
-  template <class Input> void add(std::span<const float> outputs, const Examples<std::int32_t, Input>& batch, TargetCount counts) {
-    const std::int64_t count = batch.rows * batch.target_features;
-    if (count <= 0 ? !outputs.empty() : (outputs.empty() || std::ssize(outputs) % count != 0))
-      throw Error(Code{'D', 7}, written({"there are ", outputs.size(), " outputs for ", batch.rows, " rows with ", batch.target_features,
-                                         " labels each. Fix: give the outputs of these rows, and the batch that they were made of."}));
-    const std::int64_t classes = count <= 0 ? 0 : std::ssize(outputs) / count;
-    const float* at = outputs.data();
-    for (std::int64_t row = 0; row < batch.rows; ++row)
-      for (std::int64_t position = 0; position < batch.target_features; ++position, at += classes) {
-        const std::int32_t label = batch.target(row)[position];
-        if (counts != nullptr && !counts(label)) continue;
+  [[noreturn]] HEDDLE_COLD static void refuse_several() {
+    throw Error(Code{'D', 30},
+                "an accuracy was asked for of several losses together. Fix: name one of them, as in trainer.accuracy<\"digit\">(rows).");
+  }
+  /// Each label has as many classes.
+  template <class Target, class Input>
+  static LabelledOutputs whole_output(std::span<const float> outputs, const Examples<Target, Input>& batch, TargetCount counts) {
+    const std::int64_t labels = batch.rows * batch.target_features;
+    if (labels <= 0 ? !outputs.empty() : (outputs.empty() || std::ssize(outputs) % labels != 0)) refuse_other_outputs(outputs, batch);
+    const std::int64_t classes = labels <= 0 ? 0 : std::ssize(outputs) / labels;
+    return {{0, batch.target_features, classes, counts}, 0, classes, classes * batch.target_features};
+  }
+  template <class Target, class Input>
+  [[noreturn]] HEDDLE_COLD static void refuse_other_outputs(std::span<const float> outputs, const Examples<Target, Input>& batch) {
+    throw Error(Code{'D', 7}, written({"there are ", outputs.size(), " outputs for ", batch.rows, " rows with ", batch.target_features,
+                                       " labels each. Fix: give the outputs of these rows, and the batch that they were made of."}));
+  }
+  template <class Target, class Input> void add(std::span<const float> outputs, const Examples<Target, Input>& batch, const LabelledOutputs& of) {
+    if (std::ssize(outputs) != batch.rows * of.elements) refuse_other_outputs(outputs, batch);
+    for (std::int64_t row = 0; row < batch.rows; ++row) {
+      const float* at = outputs.data() + row * of.elements + of.first_output;
+      for (std::int64_t position = 0; position < of.targets.features; ++position, at += of.stride) {
+        const std::int32_t label = label_at(batch.target(row), of.targets.first + position);
+        if (of.targets.counts != nullptr && !of.targets.counts(label)) continue;
         ++positions_;
-        if (label < 0 || label >= classes)
-          throw Error(Code{'D', 8}, written({"row ", row, " of the batch has label ", label, ", but the outputs have ", classes,
-                                             " classes. Fix: use labels from 0 to ", classes - 1,
+        if (label < 0 || label >= of.targets.classes)
+          throw Error(Code{'D', 8}, written({"row ", row, " of the batch has label ", label, ", but the outputs have ", of.targets.classes,
+                                             " classes. Fix: use labels from 0 to ", of.targets.classes - 1,
                                              label < 0 ? ", or say which count: Accuracy{&MyLoss::counts}." : "."}));
-        right_ += is_first_largest(at, classes, label) ? 1 : 0;
+        right_ += is_first_largest(at, of.targets.classes, label) ? 1 : 0;
       }
+    }
   }
   TargetCount counts_ = nullptr;
+  LabelledOutputs of_{};
   /// Comparisons with NaN are false, so every one must hold.
   static bool is_first_largest(const float* outputs, std::int64_t classes, std::int64_t label) {
     const float largest = outputs[label];
@@ -82,6 +125,34 @@ class Accuracy {
   std::int64_t positions_ = 0;
   std::int64_t right_ = 0;
 };
+
+/// What an accuracy of a plan counts: all outputs of one loss, or those of the one that is named of several. AccuracyOf<Losses<...>, "digit"> begins
+/// one of its ten outputs.
+///
+/// Errors  D30 at build, of a loss without classes, of several losses together, or of one that is none of them
+/// Tested  run/accuracy_test, equivalence/several_losses_test, fail/D30_accuracy_of_a_regression, fail/D30_accuracy_of_several_losses
+template <class Loss, Name... Of> struct AccuracyOf {
+  static constexpr bool of_classes = has_classes<typename Loss::Target>, of_one_loss = sizeof...(Of) == 0;
+  static constexpr Accuracy begun(const Spec&) { return Accuracy{target_count<Loss>()}; }
+};
+template <class... Each, Name... Of> struct AccuracyOf<graph_room::Losses<Each...>, Of...> {
+  using All = graph_room::Losses<Each...>;
+  static constexpr int number = [] {
+    int named = -1;
+    if constexpr (sizeof...(Of) == 1) (..., (named = All::number_of(Of.view())));
+    return named;
+  }();
+  static constexpr bool of_one_loss = number >= 0, of_classes = !of_one_loss || All::said[of_one_loss ? number : 0].target == 1;
+  static constexpr Accuracy begun(const Spec& output) { return Accuracy{outputs_of_loss<All>(of_one_loss ? number : 0, output)}; }
+};
+template <class Asked, bool Sound> constexpr void check_accuracy() {
+  static_assert(Asked::of_classes || !Sound,
+                "[heddle.D30] the loss of the plan has no classes, so there is no accuracy. Fix: name CrossEntropy, or use evaluate(batch).loss.");
+  static_assert(
+      Asked::of_one_loss || !Asked::of_classes || !Sound,
+      "[heddle.D30] an accuracy is that of one loss. Fix: of several losses name one, as accuracy<\"digit\">(rows) of LossOf<\"digit\", ...>; of "
+      "a plan with one loss write accuracy(rows).");
+}
 
 /// The share of positions whose largest output is the label, of rows that are evaluated already.
 ///

@@ -17,6 +17,7 @@
 #include "heddle/run/fused_kernels.hpp"
 #include "heddle/run/kernel_operands.hpp"
 #include "heddle/run/kernel_table.hpp"
+#include "heddle/run/labels.hpp"
 #include "heddle/run/laid_rows.hpp"
 #include "heddle/run/slices.hpp"
 #include "heddle/run/step_input.hpp"
@@ -43,7 +44,7 @@ class BodyRunner {
   void compute(const Entry& entry) {
     switch (entry.what) {
       case BodyOp::load_input: return load(entry, in_->input(entry.operand));
-      case BodyOp::load_targets: target_features_ = entry.features; return kernels_.labels ? load_labels(entry) : load(entry, in_->targets);
+      case BodyOp::load_targets: return load_targets(entry);
       case BodyOp::leaf_forward: return forward(entry);
       case BodyOp::leaf_backward:
       case BodyOp::leaf_backward_input:
@@ -103,21 +104,11 @@ class BodyRunner {
       operands_.put_back();
     }
   }
-  void load_labels(const Entry& entry) {
-    const auto* const from = static_cast<const std::int32_t*>(in_->targets);
-    const std::int64_t classes = whole_output().last();
-    for (int g = 0; g < t_.grains(); ++g) {
-      auto* const to = reinterpret_cast<std::int32_t*>(t_.at_grain(entry.d, entry.features, g));
-      for (std::int64_t i = 0; i < rows(g) * entry.features; ++i) {
-        const std::int64_t row = first(g) + i / entry.features;
-        to[i] = from[in_->source(row) * entry.features + i % entry.features];
-        if (kernels_.counts != nullptr && !kernels_.counts(to[i])) continue;
-        if (to[i] < 0 || to[i] >= classes)
-          throw Error(Code{'D', 8}, written({"row ", row, " of the batch has label ", to[i],
-                                             (entry.features > 1 ? " at position " + std::to_string(i % entry.features) : ""),
-                                             ", but the model gives ", classes, " classes. Fix: use labels from 0 to ", classes - 1, "."}));
-      }
-    }
+  void load_targets(const Entry& entry) {
+    target_features_ = entry.features;
+    load(entry, in_->targets);
+    for (int g = 0; g < t_.grains(); ++g)
+      refuse_other_labels(kernels_.targets, t_.at_grain(entry.d, entry.features, g), rows(g), entry.features, first(g));
   }
   /// Each rank of axis tensor hands its part of the outputs over; of what is whole, one of them.
   void store(const Entry& entry) {
@@ -223,7 +214,7 @@ class BodyRunner {
   [[nodiscard]] LossCall loss_call(const Entry& entry, int g, int parts) {
     return {rows(g),
             entry.features,
-            in_->rows,
+            in_->counted_rows(),
             operands_.read(entry.a, entry.features, g, rows(g)),
             t_.at_grain(entry.b, target_features_, g),
             operands_.update(entry.d, entry.features, g, rows(g)),
@@ -232,9 +223,10 @@ class BodyRunner {
             entry.c.set() ? p_->graph->split.ranks : 1,
             t_.at_grain(entry.c, parts * p_->loss.terms, g),
             target_features_,
-            in_->left_out,
+            in_->counted[0].left_out,
             in_->class_weights,
-            in_->sum_of_weights};
+            in_->counted[0].sum_of_weights,
+            in_->counted};
   }
   void make_terms(const Entry& entry) {
     for (int g = 0; g < t_.grains(); ++g) {

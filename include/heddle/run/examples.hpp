@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. One global batch as the trainer takes it: a view of rows that lie somewhere else, in an order of its own.
-// Sees: core, seams/error.  Does not see: files, data sets, policies, devices.
+// Sees: core, graph/loss, seams/error.  Does not see: files, data sets, policies, devices.
 // In: inputs, targets, an order.  Out: Examples, which copies nothing and owns at most what nobody else does; Batches, a range of them.
 #pragma once
 
@@ -22,6 +22,7 @@
 #include "heddle/core/type_name.hpp"
 #include "heddle/core/written.hpp"
 #include "heddle/run/arrays.hpp"
+#include "heddle/run/joined_targets.hpp"
 #include "heddle/run/more_inputs.hpp"
 #include "heddle/seams/error.hpp"
 
@@ -103,6 +104,24 @@ template <class Target, class Input = float> struct Examples {
       if constexpr (is_temporary_array<Array>) with.owner = held;
     }
     return with;
+  }
+  /// The same batch with further targets in each row, those of the next of several losses: examples(images, labels, 784).with_targets(angles, 1).
+  /// They are copied, side by side; of a batch in an order the array has the source rows. Errors  D07 another number of rows; D18 at build, of an
+  /// array of other elements
+  template <class Array> [[nodiscard]] auto with_targets(Array&& array, std::int64_t features) const {
+    using Element = std::conditional_t<has_elements<Array, float>, float, std::int32_t>;
+    static_assert(
+        has_elements<Array, Element>,
+        "[heddle.D18] further targets are std::int32_t labels or floats. Fix: give a std::vector of them, and the number of targets of a row.");
+    using Joined = JoinedTarget<Target, Element>;
+    if constexpr (has_elements<Array, Element>) {
+      auto all = std::make_shared<const std::pair<std::shared_ptr<const void>, std::vector<Joined>>>(
+          owner, joined_targets<Target, Element>(targets, target_features, array, features, source_rows(), order == nullptr));
+      const Joined* const first = all->second.data();
+      return Examples<Joined, Input>{inputs, first, rows, input_features, target_features + features, order, std::move(all), more};
+    } else {
+      return Examples<Joined, Input>{};
+    }
   }
   /// Rows that the arrays have at least.
   [[nodiscard]] constexpr std::int64_t source_rows() const {
@@ -265,31 +284,6 @@ requires(!makes_examples<Inputs, Targets, Counts...>) NoExamples examples(Inputs
       "Fix: examples(inputs, labels, 784), with std::vector<float> and std::vector<std::int32_t>.");
   return {};
 }
-
-/// D07: rows that are not those of the model.
-inline void refuse_other_shape(std::string_view model, std::int64_t inputs, std::int64_t targets, std::int64_t model_inputs,
-                               std::int64_t model_targets) {
-  if (inputs != model_inputs || targets != model_targets)
-    throw Error(Code{'D', 7}, written({"the batch has ", inputs, " features and ", targets, " target values a row, but ", model, " takes ",
-                                       model_inputs, " and ", model_targets, ". Fix: give rows of the model's shape."}));
-}
-
-/// D12: rows whose targets are of another type than the loss takes. One sentence wherever it is found, so that a program has one error.
-template <class Loss, class Given> struct WrongTargets {
-  template <class T> static constexpr bool is_label = std::is_same_v<T, std::int32_t>;
-  template <class T> static constexpr Text<64> words() { return is_label<T> ? Text<64>{"class number"} : Text<64>{type_name<T>()}; }
-  using Taken = typename Loss::Target;
-  static constexpr Diagnosis found = [] {
-    if (std::is_same_v<Given, Taken>) return Diagnosis{};
-    auto wrong = Diagnosis{Code{'D', 12}, ""} << Loss::name() << " takes " << words<Taken>().view() << " targets but the rows have "
-                                              << words<Given>().view() << " targets. Fix: give "
-                                              << (is_label<Taken>                ? "a datasets::Dataset or "
-                                                  : std::is_same_v<Taken, float> ? "a datasets::RegressionDataset or "
-                                                                                 : "")
-                                              << "Examples<" << (is_label<Taken> ? "std::int32_t" : words<Taken>().view()) << '>';
-    return wrong << (is_label<Given> || std::is_same_v<Given, float> ? ", or name another loss." : ".");
-  }();
-};
 
 }  // namespace heddle::run_room
 

@@ -12,6 +12,8 @@
 
 #include "heddle/core/rule.hpp"
 #include "heddle/core/shape.hpp"
+#include "heddle/core/text.hpp"
+#include "heddle/core/type_name.hpp"
 #include "heddle/core/written.hpp"
 #include "heddle/graph/graph.hpp"
 #include "heddle/run/arrays.hpp"
@@ -84,6 +86,34 @@ inline void refuse_other_inputs(const Graph& graph, ElementType first, const Mor
                                        " takes ", graph.input_of(i).elements(), ". Fix: give rows of the model's shape."}));
   }
 }
+
+/// D07: rows that are not those of the model.
+inline void refuse_other_shape(std::string_view model, std::int64_t inputs, std::int64_t targets, std::int64_t model_inputs,
+                               std::int64_t model_targets) {
+  if (inputs != model_inputs || targets != model_targets)
+    throw Error(Code{'D', 7}, written({"the batch has ", inputs, " features and ", targets, " target values a row, but ", model, " takes ",
+                                       model_inputs, " and ", model_targets, ". Fix: give rows of the model's shape."}));
+}
+
+/// D12: rows whose targets are of another type than the loss takes. One sentence wherever it is found, so that a program has one error.
+template <class Loss, class Given> struct WrongTargets {
+  template <class T> static constexpr bool is_label = std::is_same_v<T, std::int32_t>;
+  template <class T> static constexpr Text<64> words() { return is_label<T> ? Text<64>{"class number"} : Text<64>{type_name<T>()}; }
+  using Taken = typename Loss::Target;
+  static constexpr Diagnosis found = [] {
+    if (std::is_same_v<Given, Taken>) return Diagnosis{};
+    if (std::is_same_v<Taken, TargetValue>)
+      return Diagnosis{Code{'D', 12}, ""} << Loss::name() << " takes class numbers and floats but the rows have " << words<Given>().view()
+                                          << " targets. Fix: give the others as well, as in examples(inputs, labels, 784).with_targets(values, 1).";
+    auto wrong = Diagnosis{Code{'D', 12}, ""} << Loss::name() << " takes " << words<Taken>().view() << " targets but the rows have "
+                                              << words<Given>().view() << " targets. Fix: give "
+                                              << (is_label<Taken>                ? "a datasets::Dataset or "
+                                                  : std::is_same_v<Taken, float> ? "a datasets::RegressionDataset or "
+                                                                                 : "")
+                                              << "Examples<" << (is_label<Taken> ? "std::int32_t" : words<Taken>().view()) << '>';
+    return wrong << (is_label<Given> || std::is_same_v<Given, float> ? ", or name another loss." : ".");
+  }();
+};
 
 /// D33 at build.
 template <class Request, class Given> struct WrongInputs {

@@ -104,6 +104,12 @@ concept HasTerms = requires(const LossCallIn<SpaceOf<Compute>>& call) {
   LossKernelFor<Loss, Compute>::terms(call);
 };
 
+/// Of several losses: each of them by itself.
+template <class Loss, class Compute>
+concept HasEachLoss = requires(const LossCallIn<SpaceOf<Compute>>& call, double* means) {
+  LossKernelFor<Loss, Compute>::each(call, means);
+};
+
 /// Neither the input of a model nor a sum calls a kernel.
 template <class L>
 concept RunsNoKernel = requires {

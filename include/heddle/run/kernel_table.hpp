@@ -39,9 +39,9 @@ using LeafKernels = LeafKernelsIn<HostMemory>;
 template <class Space> struct KernelTableIn {
   const LeafKernelsIn<Space>* leaves = nullptr;
   float (*loss)(const LossCallIn<Space>&) = nullptr;
-  void (*loss_terms)(const LossCallIn<Space>&) = nullptr;  ///< null where the loss takes whole outputs only
-  bool labels = true;                                      ///< targets are class numbers, else floats
-  TargetCount counts = nullptr;                            ///< whether a target has a loss; null: each has one
+  void (*loss_terms)(const LossCallIn<Space>&) = nullptr;                ///< null where the loss takes whole outputs only
+  void (*each_loss)(const LossCallIn<Space>&, double* means) = nullptr;  ///< of several losses, each by itself; null: not asked
+  TargetRanges targets{};                                                ///< what a row of targets has
   int states = 0;
   void (*step)(const void* constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) = nullptr;
   void (*add)(float* target, const float* a, const float* b, std::int64_t n) = nullptr;
@@ -224,8 +224,8 @@ template <class Model, class Loss, class Optimizer, class Compute, bool Sound = 
     table.leaves = ModelKernels<Model, Compute>::collected.leaves;
     table.loss = &LossKernelFor<Loss, Compute>::sum;
     if constexpr (HasTerms<Loss, Compute>) table.loss_terms = &LossKernelFor<Loss, Compute>::terms;
-    table.labels = std::is_same_v<typename Loss::Target, std::int32_t>;
-    table.counts = target_count<Loss>();
+    if constexpr (HasEachLoss<Loss, Compute>) table.each_loss = &LossKernelFor<Loss, Compute>::each;
+    table.targets = target_ranges_of<Loss>(Traced<Model>::graph.output());
     table.states = Optimizer::states;
     table.step = [](const void* constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) {
       const auto& of_step = *static_cast<const typename Optimizer::Constants*>(constants);

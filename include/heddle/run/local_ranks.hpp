@@ -22,9 +22,11 @@
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/agreement.hpp"
 #include "heddle/run/conductor.hpp"
+#include "heddle/run/each_loss.hpp"
 #include "heddle/run/examples.hpp"
 #include "heddle/run/executor.hpp"
 #include "heddle/run/input_elements.hpp"
+#include "heddle/run/interrupted.hpp"
 #include "heddle/run/locate.hpp"
 #include "heddle/run/named_tensors.hpp"
 #include "heddle/run/observer.hpp"
@@ -79,24 +81,14 @@ template <class Session> class LocalRanks {
   [[nodiscard]] bool interrupted() const { return interrupted_.load() != Interrupted::never; }
   /// In a turn: what another thread interrupts is not said half.
   void refuse_interrupted() const {
-    if (!interrupted()) return;  // most of the time, and then without memory
-    const std::string call = std::string{interrupted_call_} + std::to_string(interrupted_step_) + " was interrupted ";
-    const std::string remedy = ". Fix: make a new trainer and load the parameters of the last good step.";
-    switch (interrupted_.load()) {
-      case Interrupted::never: return;
-      case Interrupted::in_a_step:
-        throw Error(Code{'R', 4}, written({call, "after some ranks had changed their parameters, so they no longer agree", remedy}));
-      case Interrupted::by_a_lost_rank:
-        throw Error(Code{'R', 4}, written({call, "when a rank was lost, and the processes cannot know what the others have changed since", remedy}));
-      case Interrupted::while_set:
-        throw Error(Code{'R', 4}, "a call that sets parameters was interrupted after it had set some of them, so they are of two origins" + remedy);
-    }
+    if (interrupted()) refuse_after(interrupted_.load(), std::string{interrupted_call_} + std::to_string(interrupted_step_));
   }
   /// The turn of a call that reads: no other call begins while it lives. Processes read together, and so one thing after another.
   [[nodiscard]] CallTurns::Turn reading(const char* call) { return turns_.read(call, live_apart(session_, ranks())); }
   /// The turn of a call that a callback makes too, and that no other call is beside.
   [[nodiscard]] CallTurns::Turn alone(const char* call) { return turns_.read(call, true); }
   void observe(Observer* observer) { observer_.store(observer); }
+  [[nodiscard]] const TargetRanges& targets() const { return kernels_.targets; }
   void weigh_classes(std::span<const float> weights) { class_weights_.assign(weights.begin(), weights.end()); }
   [[nodiscard]] std::int64_t steps() const { return steps_; }
   void count(std::int64_t steps) { steps_ = steps; }
@@ -112,7 +104,7 @@ template <class Session> class LocalRanks {
   }
   /// Returns by what the sum of its losses is divided: the rows, less those of targets that count nothing.
   double run(StepInput input) {
-    count_targets(input, target_features_, class_weights_, kernels_.counts);
+    count_targets(input, target_features_, class_weights_, kernels_.targets);
     failures_.clear();
     const auto work = turns_.work();
     step_on(session_, executors_, input, [&] { on_every_rank([&](int rank) { executor(Rank{rank}).run(input); }); });
@@ -135,7 +127,7 @@ template <class Session> class LocalRanks {
   }
   /// In a turn of the caller's.
   template <class Target, class Input> [[nodiscard]] HEDDLE_COLD Evaluation evaluated(const Examples<Target, Input>& examples) {
-    Evaluation all{examples.rows, 0, 0, room_for_outputs(examples.rows, graph_.output().elements()), kernels_.counts};
+    Evaluation all{examples.rows, 0, 0, room_for_outputs(examples.rows, graph_.output().elements()), kernels_.targets};
     evaluate_rows(examples, all.outputs.data(), &all);
     return all;
   }
@@ -198,7 +190,6 @@ template <class Session> class LocalRanks {
   [[nodiscard]] const std::vector<std::string>& failures() const { return failures_; }
 
  private:
-  enum class Interrupted : std::uint8_t { never, in_a_step, by_a_lost_rank, while_set };
   /// What `job` throws leaves the trainer interrupted.
   template <class Job> void or_interrupted(Interrupted how, Job job) {
     try {
@@ -213,8 +204,12 @@ template <class Session> class LocalRanks {
   HEDDLE_COLD void evaluate_rows(const Examples<Target, Input>& examples, float* outputs, Evaluation* with_loss) {
     const std::int64_t most = rows_at_once();
     refuse_other_tokens(graph_, examples);
+    const StepInput all = with_loss != nullptr && kernels_.targets.several() && examples.rows > 0
+                              ? counted_whole(input_of(examples, evaluation_), target_features_, class_weights_, kernels_.targets)
+                              : StepInput{};
     for (std::int64_t first = 0; first < examples.rows; first += most) {
       StepInput input = input_of(examples.slice(first, std::min(most, examples.rows - first)), evaluation_);
+      input.count_as(all);
       input.reporting = with_loss != nullptr;
       input.step = steps_;
       input.outputs = outputs + first * graph_.output().elements();
@@ -227,6 +222,8 @@ template <class Session> class LocalRanks {
     if (with_loss == nullptr || examples.rows == 0) return;
     if (with_loss->counted == 0) refuse_no_targets(examples.rows);
     with_loss->loss /= with_loss->counted;
+    if (kernels_.targets.several())
+      with_loss->losses = each_loss(kernels_, graph_.output().shape, examples, std::span<const float>{with_loss->outputs}, all);
   }
   template <class Job> void on_every_rank(Job job) {
     session_.run([&](int rank) {

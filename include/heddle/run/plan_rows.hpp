@@ -66,11 +66,12 @@ template <class Asked, class Target, class Input>
 [[nodiscard]] std::int64_t batch_rows_of(const Examples<Target, Input>& all, std::int64_t class_count) {
   if constexpr (RowsOfData<Asked, Target, Input>::found.ok()) {
     using Request = typename Asked::Request;
-    constexpr bool takes_classes = std::is_same_v<typename Request::Loss::Target, std::int32_t>;
+    constexpr TargetRanges targets = target_ranges_of<typename Request::Loss>(Request::graph.output());
+    constexpr bool one_sort = targets.all[0].features == Request::target_features;  // else a data set has classes of one loss, or of several
     const RowsOfPlan asked{Request::graph.model.view(),
                            Request::graph.input.elements(),
                            Request::trains ? Request::target_features : 0,
-                           takes_classes ? Request::graph.output().shape.last() : 0,
+                           one_sort ? targets.fewest_classes() : 0,
                            Request::batch_request.batch,
                            Request::batch_request.remedy != Remedy::none};
     refuse_other_inputs(Request::graph, element_type<Input>, all.more);

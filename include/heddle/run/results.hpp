@@ -138,7 +138,8 @@ struct Evaluation {
   double loss = 0;             ///< mean over what counts of the rows
   double counted = 0;          ///< by what the sum of losses was divided: the rows, less the share of ignored targets; with class weights, their sum
   std::vector<float> outputs;  ///< (rows, output features), in the order of the rows
-  graph_room::TargetCount counts = nullptr;  ///< which targets the loss counts; null: all
+  graph_room::TargetRanges targets{};  ///< which targets the loss counts
+  std::vector<double> losses{};        ///< of several losses the mean of each, in their order, without weights
 };
 
 /// FNV-1a over the bytes of floats: the same number for the same bits.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. What one step is given, and which rows and groups belong to a rank.
-// Sees: graph/loss, plan/program, mesh, seams/error.  Does not see: policies, threads, any backend.
+// Sees: graph/loss, plan/program, mesh, seams.  Does not see: policies, threads, any backend.
 // In: a Program, a rank.  Out: StepInput, rows of a grain, groups of the transport.
 #pragma once
 
@@ -9,6 +9,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -17,7 +19,9 @@
 #include "heddle/core/written.hpp"
 #include "heddle/graph/loss.hpp"
 #include "heddle/plan/program/program.hpp"
+#include "heddle/run/labels.hpp"
 #include "heddle/run/observer.hpp"
+#include "heddle/seams/concepts.hpp"
 #include "heddle/seams/error.hpp"
 #include "heddle/seams/pledge.hpp"
 
@@ -43,14 +47,21 @@ struct StepInput {
   float learning_rate = 0;
   std::size_t constants_bytes = 0;  // of one group
   Seed seed{0};                     // of what layers draw
-  std::int64_t left_out = 0;        // targets of all rows that count nothing
-  // Of a loss that weighs classes: the weights, how many, and the sum of those of all targets that count.
+  // Of the loss, or of each of several: what counts, and of which rows; of the one that weighs classes the weights, and how many.
+  CountedTargets counted[TargetRanges::most]{};
+  std::int64_t rows_counted = 0;  // of a whole evaluation; 0: those of the step
   const float* class_weights = nullptr;
   std::size_t classes = 0;
-  double sum_of_weights = 0;
+  bool several = false;                               // losses, each of which is a mean already
   const void* more_inputs[Graph::most_inputs - 1]{};  // of the types of the others
 
+  [[nodiscard]] std::int64_t counted_rows() const { return rows_counted > 0 ? rows_counted : rows; }
   [[nodiscard]] const void* input(int number) const { return number == 0 ? inputs : more_inputs[number - 1]; }
+  /// What counts is that of all rows of an evaluation, if these are counted.
+  void count_as(const StepInput& all) {
+    std::copy(std::begin(all.counted), std::end(all.counted), counted);
+    rows_counted = all.rows_counted;
+  }
   /// Row of the arrays of a row of the batch; missing rows are repeated.
   [[nodiscard]] std::int64_t source(std::int64_t row) const {
     if (row >= source_rows) row %= source_rows;
@@ -59,8 +70,9 @@ struct StepInput {
   /// By what the sum of losses is divided: the rows, less those of targets that count nothing. Of 4 rows of 8 targets, 8 of which are left out, it
   /// is 3.
   [[nodiscard]] double rows_of_loss(std::int64_t targets_of_a_row) const {
-    if (class_weights != nullptr) return sum_of_weights / static_cast<double>(targets_of_a_row);
-    return static_cast<double>(rows) - static_cast<double>(left_out) / static_cast<double>(targets_of_a_row);
+    if (several) return static_cast<double>(rows);
+    if (class_weights != nullptr) return counted[0].sum_of_weights / static_cast<double>(targets_of_a_row);
+    return static_cast<double>(rows) - static_cast<double>(counted[0].left_out) / static_cast<double>(targets_of_a_row);
   }
 };
 
@@ -76,7 +88,9 @@ struct StepInput {
   pledge.options = hash_of_number(static_cast<double>(in.loss_scale), hash_of_number(in.max_norm, hash_of_number(in.max_value, in.options)));
   for (std::size_t c = 0; c < in.classes; ++c)
     pledge.options = hash_of_words(std::array{std::bit_cast<std::uint32_t>(in.class_weights[c])}, pledge.options);
-  pledge.targets = hash_of_number(in.sum_of_weights, static_cast<std::uint32_t>(in.left_out));
+  for (const CountedTargets& counted : in.counted)
+    if (counted.left_out != 0 || counted.sum_of_weights != 0)
+      pledge.targets = hash_of_number(counted.sum_of_weights, hash_of_number(static_cast<double>(counted.left_out), pledge.targets));
   pledge.learning_rate = in.learning_rate;
   return pledge;
 }
@@ -107,32 +121,48 @@ inline void refuse_other_rows(const Program& p, std::int64_t rows, std::int64_t 
   if (p.training && (rows > p.batch.batch || short_of_rows)) refuse_rows(p, rows, steps, drops_all);
 }
 
-[[noreturn]] HEDDLE_COLD inline void refuse_no_targets(std::int64_t rows) {
-  throw Error(Code{'D', 10}, written({"a batch of ", rows, (rows == 1 ? " row" : " rows"),
-                                      " has no target that the loss counts, so there is no mean of losses. Fix: leave such batches out."}));
+/// `which` of several losses, or the only one.
+[[noreturn]] HEDDLE_COLD inline void refuse_no_targets(std::int64_t rows, const std::string& which = "the loss") {
+  throw Error(Code{'D', 10}, written({"a batch of ", rows, (rows == 1 ? " row" : " rows"), " has no target that ", which,
+                                      " counts, so there is no mean of losses. Fix: leave such batches out."}));
 }
 
 /// Counts the targets that count nothing, and adds the weights of the others if classes have some, before a step or an evaluation. Every rank is
 /// given the whole batch, so none has to be asked. A label that is no class has no weight: it is refused where its row is loaded.
 ///
 /// Errors  D10 of a step all of whose targets are left out, or have the weight 0
-/// Tested  run/step_input_test
-inline void count_targets(StepInput& in, std::int64_t targets_of_a_row, std::span<const float> class_weights, TargetCount counts) {
+/// Tested  run/step_input_test, equivalence/several_losses_test
+inline void count_targets(StepInput& in, std::int64_t targets_of_a_row, std::span<const float> class_weights, const TargetRanges& ranges) {
   in.class_weights = class_weights.empty() ? nullptr : class_weights.data();
   in.classes = class_weights.size();
-  if ((counts == nullptr && in.class_weights == nullptr) || in.targets == nullptr) return;
-  const auto* const targets = static_cast<const std::int32_t*>(in.targets);
-  in.left_out = 0;
-  in.sum_of_weights = 0;
-  for (std::int64_t row = 0; row < in.rows; ++row)
-    for (std::int64_t i = 0; i < targets_of_a_row; ++i) {
-      const std::int32_t target = targets[in.source(row) * targets_of_a_row + i];
-      if (counts != nullptr && !counts(target))
-        ++in.left_out;
-      else if (in.class_weights != nullptr && target >= 0 && target < std::ssize(class_weights))
-        in.sum_of_weights += static_cast<double>(in.class_weights[target]);
-    }
-  if (in.program->training && !(in.rows_of_loss(targets_of_a_row) > 0)) refuse_no_targets(std::min(in.rows, in.source_rows));
+  in.several = ranges.several();
+  if (in.targets == nullptr || in.rows_counted > 0) return;
+  for (int k = 0; k < ranges.count; ++k) {
+    const TargetRange& range = ranges.all[k];
+    CountedTargets& counted = in.counted[k] = {};
+    const bool weighs = range.weighs && in.class_weights != nullptr;
+    if (range.counts == nullptr && !weighs) continue;
+    for (std::int64_t row = 0; row < in.rows; ++row)
+      for (std::int64_t i = range.first; i < range.first + range.features; ++i) {
+        const std::int32_t target = label_at(in.targets, in.source(row) * targets_of_a_row + i);
+        if (range.counts != nullptr && !range.counts(target))
+          ++counted.left_out;
+        else if (weighs && target >= 0 && target < std::ssize(class_weights))
+          counted.sum_of_weights += static_cast<double>(in.class_weights[target]);
+      }
+    const bool none = weighs ? !(counted.sum_of_weights > 0) : counted.left_out == in.rows * range.features;
+    if (in.program->training && none)
+      refuse_no_targets(std::min(in.rows, in.source_rows), ranges.several() ? written({"loss '", range.name, "'"}) : "the loss");
+  }
+}
+
+/// Several losses are means over all rows of an evaluation, not over those that are taken together: what counts of all of them, before the first.
+/// Tested  equivalence/several_losses_test
+[[nodiscard]] inline StepInput counted_whole(StepInput in, std::int64_t targets_of_a_row, std::span<const float> class_weights,
+                                             const TargetRanges& ranges) {
+  count_targets(in, targets_of_a_row, class_weights, ranges);
+  in.rows_counted = in.rows;
+  return in;
 }
 
 /// R02: the sum of losses `of` some rows.

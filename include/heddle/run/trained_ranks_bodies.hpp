@@ -66,7 +66,7 @@ template <class Session, class Target, class Input> void TrainedRanks<Session, T
 template <class Session, class Target, class Input> void TrainedRanks<Session, Target, Input>::weigh_classes(std::span<const float> weights) {
   const auto turn = ranks_->begin("class_weights()");
   Session& session = ranks_->session();
-  in_every_process(session, ranks_->ranks(), [&] { refuse_class_weights(weights, graph_.output().shape.last()); });
+  in_every_process(session, ranks_->ranks(), [&] { refuse_class_weights(weights, ranks_->targets().weighed_classes()); });
   BitHash bits;
   bits.add(weights);
   if (live_apart(session, ranks_->ranks()))
@@ -128,7 +128,7 @@ std::vector<float> TrainedRanks<Session, Target, Input>::predict(std::span<const
 }
 template <class Session, class Target, class Input>
 void TrainedRanks<Session, Target, Input>::count_right(Accuracy& counted, const Examples<Target, Input>& batch) {
-  if constexpr (has_classes<Target>)
+  if constexpr (has_some_classes<Target>)
     for (const auto& piece : batch.batches(ranks_->rows_at_once())) counted.add(ranks_->evaluated(piece), piece);
 }
 

@@ -210,14 +210,14 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
   }
 
   /// The share of positions whose largest output is the label: of a batch of any number of rows, or of batches, as data.batches<64>()
-  /// gives them. It holds the outputs of one batch of the plan at a time.
-  template <class Given> [[nodiscard]] double accuracy(const Given& rows) {
-    static_assert(has_classes<Target> || !TrainerVerdict<Asked>::found.ok(),
-                  "[heddle.D30] the loss of the plan has no classes, so there is no accuracy. Fix: name CrossEntropy, or use evaluate(batch).loss.");
+  /// gives them. It holds the outputs of one batch of the plan at a time. Of several losses it is that of one, as accuracy<"digit">(rows).
+  template <Name... Of, class Given> [[nodiscard]] double accuracy(const Given& rows) {
+    using Asks = AccuracyOf<typename Request::Loss, Of...>;
+    check_accuracy<Asks, TrainerVerdict<Asked>::found.ok()>();
     const auto state = state_.shared_state();  // for all batches: an observer may move the trainer between two of them
     const auto turn = state->ranks.begin("accuracy()");
-    Accuracy counted{target_count<typename Request::Loss>()};
-    if constexpr (has_classes<Target>) count_right(*state, counted, rows);
+    Accuracy counted = Asks::begun(Request::graph.output());
+    if constexpr (Asks::of_classes && Asks::of_one_loss) count_right(*state, counted, rows);
     return counted.share();
   }
 

@@ -160,6 +160,12 @@ template <class L, class Compute> struct Kernel;
 }  // namespace heddle
 namespace heddle::seams_room {
 
+/// What of the targets of a step, over all ranks, counts for one loss. Of 8 targets of which 3 are ignored 3 are left out.
+struct CountedTargets {
+  std::int64_t left_out = 0;  ///< targets that count nothing
+  double sum_of_weights = 0;  ///< with class weights, of those that count
+};
+
 /// The loss of one grain. `total_rows` is the number of rows of the whole step over all ranks: means divide by it.
 /// 8 rows of 10 classes have an output and a gradient of 80 floats and 8 targets.
 template <class Space> struct LossCallIn {
@@ -180,6 +186,7 @@ template <class Space> struct LossCallIn {
   // Of a loss that weighs classes: the weight of each class, and the sum of those of all targets of the step that count. Null: each has the weight 1.
   const float* class_weights = nullptr;
   double sum_of_weights = 0;
+  const CountedTargets* each = nullptr;  // of Losses: what counts for each of them, in their order
 
   /// By what a mean over positions divides.
   [[nodiscard]] double counted() const { return class_weights != nullptr ? sum_of_weights : static_cast<double>(total_rows * positions - left_out); }

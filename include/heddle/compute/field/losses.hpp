@@ -36,7 +36,7 @@ template <class Loss> struct FieldLossOfRows {
   }
 
  private:
-  static constexpr bool labels = std::is_same_v<typename Loss::Target, std::int32_t>;
+  static constexpr bool labels = !std::is_same_v<typename Loss::Target, float>;  ///< of several losses some are, and all are taken as they lie
   [[nodiscard]] static std::uint64_t of_elements(std::uint64_t digest) { return labels ? 0 : digest; }
   [[nodiscard]] static std::uint64_t of_labels(std::uint64_t digest) { return labels ? digest : 0; }
   [[nodiscard]] static std::uint64_t target_digest(const LossCall& call, std::int64_t r) {
