@@ -19,6 +19,8 @@ template <class Plan> void check_plan() {
 TEST_CASE("four rounds before one step are PyTorch's four backward passes of a quarter of the loss") {
   check_plan<Of<Single, Accumulate<4>>>();
   check_plan<Of<DataParallel<2>, Accumulate<4>>>();
+  check_plan<Of<Sharded<2>, Accumulate<4>>>();
+  check_plan<Of<TensorParallel<2>, Accumulate<4>>>();
   check_plan<Of<Pipeline<Balanced<2>>, Accumulate<4>>>();
 }
 

@@ -31,11 +31,12 @@ template <class ThePlan> void check_joined_plan() {
 
 }  // namespace
 
-TEST_CASE("20 steps of a model with branches are PyTorch's, on one device, replicas, slices, stages, and run again") {
+TEST_CASE("20 steps of a model with branches are PyTorch's, on one device, replicas, slices, stages, parts, and run again") {
   check<Of<Single>>();
   check<Of<DataParallel<2>>>();
   check<Of<Sharded<4>>>();
   check<Of<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>>>();
+  check<Of<TensorParallel<2>>>();
   check<Of<Single, Recompute<Tanh, Add>>>();
 }
 
@@ -48,10 +49,11 @@ TEST_CASE("the comparison can fail: a branch that bends what it takes is another
   CHECK(largest_difference(trainer.parameter("linear1.weight"), file.get<float>("after20.linear1.weight")) > 10 * tolerance);
 }
 
-TEST_CASE("20 steps of a model that joins features and sequences are PyTorch's, on one device, replicas, slices, stages, and run again") {
+TEST_CASE("20 steps of a model that joins features and sequences are PyTorch's, on one device, replicas, slices, stages, parts, and run again") {
   check_joined_plan<OfJoined<Single>>();
   check_joined_plan<OfJoined<DataParallel<2>>>();
   check_joined_plan<OfJoined<Sharded<4>>>();
   check_joined_plan<OfJoined<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>>>();
+  check_joined_plan<OfJoined<TensorParallel<2>>>();
   check_joined_plan<OfJoined<Single, Recompute<Tanh, Concat>>>();
 }

@@ -18,6 +18,20 @@ template <class ThePlan> void check_plan() {
   follow<ThePlan>(file, {.learning_rate = 1e-2}, batch_of(file), 20);
 }
 
+/// The convnet of the tutorials at a size that runs in a moment, its loss on the device of the second half.
+struct FirstHalf : Sequential<Input<3, 16, 16>, Named<"conv1", Conv2d<3, 8, KernelSize<7>, Stride<2>, Padding<3>>>, ReLU, MaxPool2d<KernelSize<2>>> {};
+struct SecondHalf : Sequential<Flatten, Named<"fc", Linear<8 * 4 * 4, 10>>> {};
+struct Convnet : Sequential<Unnumbered<FirstHalf>, Unnumbered<SecondHalf>> {};
+template <class... Parts> using OfConvnet = Plan<Convnet, CrossEntropy, MomentumSGD, Batch<8>, Parts...>;
+using OnTwo = Pipeline<Stage<Unnumbered<FirstHalf>, On<0>>, Stage<Unnumbered<SecondHalf>, On<1>>, GPipe, Microbatches<2>>;
+
+template <class ThePlan> void check_convnet() {
+  const TensorFile file = golden_file("convnet_3_16_16");
+  const auto images = file.get<float>("input", {8, 768});
+  const std::vector<std::int32_t> labels = labels_of(file);
+  follow<ThePlan>(file, {.learning_rate = 0.02, .momentum = 0.9}, examples(images, labels, 768), 20);
+}
+
 }  // namespace
 
 TEST_CASE("20 steps of a model with Conv2d are PyTorch's, on one device, replicas, slices, stages and split channels") {
@@ -26,6 +40,14 @@ TEST_CASE("20 steps of a model with Conv2d are PyTorch's, on one device, replica
   check_plan<Of<Sharded<2>>>();
   check_plan<Of<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>>>();
   check_plan<Of<TensorParallel<2>, Recompute<ReLU>>>();
+}
+
+TEST_CASE("20 steps of the tutorials' convnet are PyTorch's, also with its loss on the second device") {
+  check_convnet<OfConvnet<Single>>();
+  check_convnet<OfConvnet<DataParallel<4>>>();
+  check_convnet<OfConvnet<Sharded<2>>>();
+  check_convnet<OfConvnet<OnTwo>>();
+  check_convnet<OfConvnet<TensorParallel<2>>>();
 }
 
 TEST_CASE("the comparison can fail: windows that are turned are another training") {

@@ -19,6 +19,7 @@ template <class Plan> void check(const TensorFile& file, const typename Plan::Re
 template <class Model, class Optimizer> void check_plans(const std::string& name, const typename Optimizer::Options& options) {
   const TensorFile file = golden_file(name);
   check<Of<Model, Optimizer, Single>>(file, options);
+  check<Of<Model, Optimizer, DataParallel<2>>>(file, options);
   check<Of<Model, Optimizer, Sharded<2>>>(file, options);
   check<Of<Model, Optimizer, TensorParallel<2>>>(file, options);
   check<Of<Model, Optimizer, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>(file, options);

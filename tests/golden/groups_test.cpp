@@ -19,7 +19,9 @@ template <class Plan> void check(const std::string& name, const typename Plan::R
 }
 template <class Optimizer> void check_plans(const std::string& name, const typename Optimizer::Options& options) {
   check<Of<Optimizer, Single>>(name, options);
+  check<Of<Optimizer, DataParallel<2>>>(name, options);
   check<Of<Optimizer, Sharded<2>>>(name, options);
+  check<Of<Optimizer, TensorParallel<2>>>(name, options);
   check<Of<Optimizer, Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>>(name, options);
 }
 /// How far 20 steps of another plan end from PyTorch's.
@@ -38,7 +40,7 @@ constexpr AdamW::Options adamw{.learning_rate = 1e-2, .weight_decay = 0.2};
 
 }  // namespace
 
-TEST_CASE("20 steps of SGD with momentum in groups of parameters are PyTorch's, on one device, slices and stages") {
+TEST_CASE("20 steps of SGD with momentum in groups of parameters are PyTorch's, on one device, replicas, slices, parts and stages") {
   check_plans<MomentumSGD>("groups_20_16_10_momentum", momentum);
 }
 

@@ -23,6 +23,7 @@ TEST_CASE("20 steps whose padding is ignored are PyTorch's, on one device, repli
   check_plan<Of<Single>>();
   check_plan<Of<DataParallel<4>>>();
   check_plan<Of<Sharded<2>>>();
+  check_plan<Of<TensorParallel<13>>>();
   check_plan<Of<Single, Accumulate<2>>>();
   check_plan<Of<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>>();
 }
@@ -38,6 +39,8 @@ TEST_CASE("20 steps of classes that have weights are PyTorch's too") {
   };
   check(static_cast<const Weighed<Single>*>(nullptr));
   check(static_cast<const Weighed<DataParallel<4>>*>(nullptr));
+  check(static_cast<const Weighed<Sharded<2>>*>(nullptr));
+  check(static_cast<const Weighed<TensorParallel<13>>*>(nullptr));
   check(static_cast<const Weighed<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>*>(nullptr));
 }
 

@@ -30,8 +30,10 @@ template <class Plan> void check_plan() {
 
 TEST_CASE("a kept last batch of 23 of 64 rows gives PyTorch's step on one device") { check_plan<Of<Single>>(); }
 
-TEST_CASE("it does on replicas, of which some have fewer rows or none, and on stages") {
+TEST_CASE("it does on replicas, of which some have fewer rows or none, on slices, parts and stages") {
   check_plan<Of<DataParallel<4>>>();
+  check_plan<Of<Sharded<2>>>();
+  check_plan<Of<TensorParallel<2>>>();
   check_plan<Of<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>();
   check_plan<Of<Hybrid<DataParallel<2>, Pipeline<Balanced<2>>>, Accumulate<2>>>();
 }

@@ -17,10 +17,11 @@ template <class ThePlan> void check_plan() {
 
 }  // namespace
 
-TEST_CASE("20 steps of a language model with a loss at every position are PyTorch's, on one device, replicas, slices and stages") {
+TEST_CASE("20 steps of a language model with a loss at every position are PyTorch's, on one device, replicas, slices, parts and stages") {
   check_plan<Of<Single>>();
   check_plan<Of<DataParallel<2>>>();
   check_plan<Of<Sharded<4>>>();
+  check_plan<Of<TensorParallel<2>>>();
   check_plan<Of<Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>>();
 }
 

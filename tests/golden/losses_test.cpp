@@ -23,12 +23,13 @@ template <class Loss> void check_loss(const std::string& name, double learning_r
   check_plan<Of<Loss, Single>>(name, learning_rate);
   check_plan<Of<Loss, DataParallel<4>>>(name, learning_rate);
   check_plan<Of<Loss, Sharded<2>>>(name, learning_rate);
+  check_plan<Of<Loss, TensorParallel<2>>>(name, learning_rate);
   check_plan<Of<Loss, Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>(name, learning_rate);
 }
 
 }  // namespace
 
-TEST_CASE("20 steps of each loss of single elements are PyTorch's, on one device, replicas, slices and stages") {
+TEST_CASE("20 steps of each loss of single elements are PyTorch's, on one device, replicas, slices, parts and stages") {
   check_loss<MeanAbsoluteError>("absolute_20_16_10", 0.1);
   check_loss<Huber<1, 2>>("huber_20_16_10", 0.5);
   check_loss<BinaryCrossEntropy>("binary_20_16_10", 0.5);
@@ -45,6 +46,7 @@ TEST_CASE("20 steps of smoothed labels whose classes have weights, some ignored,
   };
   check(static_cast<const Words<Single>*>(nullptr));
   check(static_cast<const Words<DataParallel<4>>*>(nullptr));
+  check(static_cast<const Words<Sharded<2>>*>(nullptr));
   check(static_cast<const Words<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, Sharded<2>>>*>(nullptr));
   check(static_cast<const Words<TensorParallel<13>>*>(nullptr));
 }

@@ -407,6 +407,18 @@ def words_and_values(z, y):
             + 2 * nn.functional.mse_loss(z[..., -2:], values))
 
 
+class Convnet(nn.Module):
+    """A convolution of 7 x 7, the largest of 2 x 2, a linear layer: the two halves of a model on two devices, for images of 16 x 16"""
+
+    def __init__(self, channels, classes):
+        super().__init__()
+        self.conv1, self.fc = nn.Conv2d(3, channels, 7, stride=2, padding=3), nn.Linear(channels * 16, classes)
+
+    def forward(self, x):
+        x = torch.relu(self.conv1(x.reshape(-1, 3, 16, 16)))
+        return self.fc(nn.functional.max_pool2d(x, 2).flatten(1))
+
+
 def frozen(model, *layers):
     """The model with requires_grad_(False) on the parameters of these layers."""
     for layer in layers:
@@ -577,6 +589,9 @@ def main():
             lambda: Pooled(20, 10), 2, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
         "convolution_20_10_adamw": (
             lambda: Convolved(20, 10), 2, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
+        "convnet_3_16_16": (
+            lambda: Convnet(8, 10), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.02, momentum=0.9), "SGD lr=0.02 momentum=0.9", cross_entropy,
+            [[(inputs(8, 768), labels(8))]] * 20, (1, 20), None),
         "divided_20_10_adamw": (
             lambda: Divided(20, 10), 1, lambda m: torch.optim.AdamW(m.parameters(), lr=1e-2), "AdamW lr=1e-2", mse, [regression] * 20, (1, 20), None),
         "language_model_13_8": (

@@ -28,8 +28,10 @@ template <class Plan> void check_plan() {
 
 TEST_CASE("20 Adam steps of the 784-50-10 MLP on one device are PyTorch's") { check_plan<Of<Single>>(); }
 
-TEST_CASE("they are on replicas, on stages and on their product") {
+TEST_CASE("they are on replicas, slices, parts, stages and a product") {
   check_plan<Of<DataParallel<4>>>();
+  check_plan<Of<Sharded<2>>>();
+  check_plan<Of<TensorParallel<2>>>();
   check_plan<Of<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>();
   check_plan<Of<Hybrid<Pipeline<Balanced<2>, GPipe, Microbatches<2>>, DataParallel<2>>, Grain<4>>>();
 }

@@ -24,6 +24,7 @@ TEST_CASE("20 steps of a model with LayerNorm and RMSNorm are PyTorch's, on one 
   check<Of<DataParallel<2>>>();
   check<Of<Sharded<4>>>();
   check<Of<Pipeline<Balanced<2>, ZeroBubbleH1, Microbatches<4>>>>();
+  check<Of<TensorParallel<2>>>();
   check<Of<Single, Recompute<LayerNorm<16>, GELU>>>();
 }
 

@@ -16,12 +16,14 @@ template <class Plan> void check(const std::string& name, const typename Plan::R
 template <class Optimizer> void check_plans(const std::string& name, const typename Optimizer::Options& options) {
   check<Of<Optimizer, Single>>(name, options);
   check<Of<Optimizer, DataParallel<2>>>(name, options);
+  check<Of<Optimizer, Sharded<2>>>(name, options);
+  check<Of<Optimizer, TensorParallel<2>>>(name, options);
   check<Of<Optimizer, Pipeline<Balanced<3>, OneFOneB, Microbatches<4>>>>(name, options);
 }
 
 }  // namespace
 
-TEST_CASE("20 steps of SGD on a residual network are PyTorch's, on one device, replicas and stages") {
+TEST_CASE("20 steps of SGD on a residual network are PyTorch's, on one device, replicas, slices, parts and stages") {
   check_plans<SGD>("residual_20_16_10_sgd", {.learning_rate = 0.1});
 }
 
