@@ -173,7 +173,7 @@ template <class Plan> void check_calls() {
     CAPTURE(rank);
     Notebook notebook;
     Executor<Notebook> executor{Plan::training, Plan::evaluation, kernels, Rank{rank}, notebook};
-    executor.run({&Plan::training, batch.inputs, batch.targets, nullptr, 32, 32, 1, true, &constants, nullptr, nullptr});
+    executor.run(StepInput{&Plan::training, batch.inputs, batch.targets, nullptr, 32, 32, 1, true, &constants, nullptr, nullptr});
     CHECK((notebook.calls == expected_calls(Plan::training, Rank{rank}, true)));
     const auto* const begin = reinterpret_cast<const float*>(executor.arena().bytes(0));
     for (std::size_t i = 0; i < notebook.calls.size(); ++i) {
