@@ -52,7 +52,7 @@ template <class ThePlan, class Data> std::uint64_t train(const Data& data, const
     for (const auto& batch : data.training.shuffled(Seed{2}, epoch).template batches<ThePlan>()) trainer.step(batch);
     if (devices < ThePlan >> 1 && epoch < 5) continue;
     const std::vector<double> each = trainer.evaluate(data.test.all()).losses;
-    std::printf("  epoch %d  losses: digit %.2f, size %.3f, early %.2f  accuracies: digit %.2f, early %.2f\n", epoch + 1, each[0], each[1], each[2],
+    std::printf("  epoch %d  digit %.2f  size %.3f  early %.2f   right: %.2f and early %.2f\n", epoch + 1, each[0], each[1], each[2],
                 trainer.template accuracy<"digit">(data.test.all()), trainer.template accuracy<"early">(data.test.all()));
   }
   return trainer.parameter_hash();

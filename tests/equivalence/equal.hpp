@@ -52,7 +52,7 @@ struct MoreRows {
 };
 
 /// Rows made from integers: inputs in [0, 1), bytes or token ids below 8, class numbers, one for each position, or targets in [-1, 1]. Of a graph
-/// with several inputs all; of several losses the targets of each.
+/// with several inputs all; of several losses the targets of each, every fourth of which is ignored if it may be.
 template <class Target, class Input = float> struct Rows {
   std::int64_t features;
   std::int64_t outputs;
@@ -70,7 +70,8 @@ template <class Target, class Input = float> struct Rows {
       for (std::int64_t j = 0; j < labels; ++j) {
         const std::int64_t classes = ranges.reader_of(j).classes;
         if constexpr (!std::is_same_v<Target, float>)
-          if (classes > 0) targets.push_back(static_cast<std::int32_t>((7 * i + 5 * j + 3) % classes));
+          if (classes > 0)
+            targets.push_back(i % 4 == 3 && ranges.leave_out(j, -100) ? -100 : static_cast<std::int32_t>((7 * i + 5 * j + 3) % classes));
         if constexpr (!std::is_same_v<Target, std::int32_t>)
           if (classes == 0) targets.push_back(static_cast<float>((53 * i + 29 * j + i * j) % 31 - 15) / 16.0F);
       }

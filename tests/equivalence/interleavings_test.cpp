@@ -70,8 +70,10 @@ struct StepRows {
         inputs.push_back(unit(drawn(0, i)));
     }
     for (std::int64_t i = 0; i < rows * work.target_features; ++i) {
-      labels.push_back(static_cast<std::int32_t>(drawn(1, i) % static_cast<std::uint64_t>(work.graph->output().shape.last())));
+      const std::int64_t classes = work.kernels.targets.reader_of(i % work.target_features).classes;
       targets.push_back(unit(drawn(1, i)));
+      labels.push_back(classes > 0 ? static_cast<std::int32_t>(drawn(1, i) % static_cast<std::uint64_t>(classes))
+                                   : TargetValue{targets.back()}.label());
     }
   }
 };

@@ -8,6 +8,10 @@ using namespace equivalence;
 namespace {
 
 template <class Model, class... Parts> using Of = Plan<Model, CrossEntropy, AdamW, Batch<32, KeepLast>, Grain<2>, Parts...>;
+struct Tasks : Sequential<Linear<24, 16>, GELU, Branches<Concat, Sequential<Linear<16, 16>, Tanh, Linear<16, 10>>, Linear<16, 10>, Linear<16, 4>>> {};
+using OfTasks = Losses<LossOf<"digit", Outputs<10>, CrossEntropy>, LossOf<"early", Outputs<10>, CrossEntropy, TargetsOf<"digit">, LossWeight<3, 10>>,
+                       LossOf<"angle", Outputs<4>, MeanSquaredError>>;
+template <class... Parts> using Several = Plan<Tasks, OfTasks, AdamW, Batch<32, KeepLast>, Grain<2>, Parts...>;
 template <class Order> using Two = Pipeline<Balanced<2>, Order, Microbatches<4>>;
 
 }  // namespace
@@ -28,4 +32,8 @@ TEST_CASE("a GPT whose head is tied to its table holds, in slices, stages and bo
 TEST_CASE("a Llama in bfloat16 holds, in slices and in stages") {
   hold_as_one_device<Of<Llama, Mixed<BFloat16>, Single>, Of<Llama, Mixed<BFloat16>, Sharded<4>>,
                      Of<Llama, Mixed<BFloat16>, Hybrid<Two<OneFOneB>, Sharded<2>>>>();
+}
+
+TEST_CASE("a model of several losses holds, in replicas of two stages and in slices") {
+  hold_as_one_device<Several<Single>, Several<Sharded<4>>, Several<Hybrid<Two<OneFOneB>, DataParallel<2>>>>();
 }

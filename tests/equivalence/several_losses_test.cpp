@@ -2,8 +2,10 @@
 // Several losses of one model: the bits of one device, one hash, losses and accuracies of each, and one sentence for what does not fit.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -27,13 +29,6 @@ template <class... Parts> using Of = Plan<Model, Loss, Adam, Batch<16, KeepLast>
 using Alone = Of<Single>;
 template <class... Parts> using Small = Plan<Model, Loss, AdamW, Batch<8>, Parts...>;
 
-/// Labels of every fourth row are ignored.
-RowsOf<Alone> some_ignored(std::int64_t rows) {
-  RowsOf<Alone> all = rows_of<Alone>(rows);
-  for (std::int64_t row = 3; row < rows; row += 4) all.targets[static_cast<std::size_t>(row * all.labels)] = -100;
-  return all;
-}
-
 }  // namespace
 
 TEST_CASE("several losses have the bits of one device under every policy") {
@@ -52,13 +47,13 @@ TEST_CASE("they have one hash") {
 }
 
 TEST_CASE("tensor parallel ranks agree with one device") {
-  const auto data = some_ignored(8);
+  const auto data = rows_of<Alone>(8);
   CHECK(verify<Small<TensorParallel<2>>, CpuThreads>(data.batch(0, 8), Seed{3}, 2e-5).text == "");
   CHECK(verify<Small<Hybrid<TensorParallel<2>, DataParallel<2>>>, CpuThreads>(data.batch(0, 8), Seed{3}, 2e-5).text == "");
 }
 
 TEST_CASE("an evaluation has the mean of each loss over all of its rows, however many are taken together") {
-  const auto data = some_ignored(41);
+  const auto data = rows_of<Alone>(41);
   Trainer<Of<DataParallel<2>>, CpuThreads> trainer{settings<Adam>(), Seed{5}};
   for (int step = 0; step < 4; ++step) trainer.step(data.batch(step, 16));
   const Evaluation all = trainer.evaluate(data.batch(0, 41));
@@ -85,10 +80,68 @@ TEST_CASE("an evaluation has the mean of each loss over all of its rows, however
   CHECK(std::abs(all.losses[2] - early / counted) < 1e-6);
   CHECK(std::abs(all.loss - (all.losses[0] + 0.5 * all.losses[1] + 0.3 * all.losses[2])) < 1e-6);
   CHECK(all.counted == 41);
+  CHECK(all.counted_of_losses == std::vector<double>{31, 41, 31});
+  const Evaluation front = trainer.evaluate(data.batch(0, 6)), rest = trainer.evaluate(data.batch(6, 35));
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double joined = (front.losses[k] * front.counted_of_losses[k] + rest.losses[k] * rest.counted_of_losses[k]) /
+                          (front.counted_of_losses[k] + rest.counted_of_losses[k]);
+    CHECK(std::abs(joined - all.losses[k]) < 1e-9);
+  }
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(trainer.evaluate(data.batch(0, 0))),
+      "[heddle.D10] a batch of 0 rows has no target that the loss counts, so there is no mean of losses. Fix: leave such batches out.", Error);
+}
+
+TEST_CASE("an accuracy of rows whose first ones are ignored is that of the others, as their evaluation is") {
+  auto data = rows_of<Alone>(41);
+  for (std::size_t row = 0; row < 16; ++row) data.targets[5 * row] = -100;
+  Trainer<Alone, CpuThreads> trainer{settings<Adam>(), Seed{5}};
+  const auto behind = data.batch(16, 25);
+  CHECK(trainer.accuracy<"digit">(data.batch(0, 41)) == trainer.accuracy<"digit">(behind));
+  using One = Plan<Linear<24, 10>, CrossEntropyWith<Ignored<-100>>, SGD, Batch<2>, Single>;
+  Trainer<One, CpuThreads> single{{}, Seed{1}};
+  const std::vector<float> inputs(4 * 24, 0.5F);
+  CHECK(single.accuracy(examples(inputs, std::vector<std::int32_t>{-100, -100, 1, 1}, 24)) ==
+        single.accuracy(examples(inputs, std::vector<std::int32_t>{1, 1, 1, 1}, 24)));
+}
+
+TEST_CASE("floats where a loss reads class numbers, or the other way round, are told by their place: both have four bytes") {
+  using Two =
+      Losses<LossOf<"kind", Outputs<3>, CrossEntropy>, LossOf<"size", Outputs<1>, MeanSquaredError>, LossOf<"first", Outputs<1>, BinaryCrossEntropy>>;
+  struct Net : Sequential<Linear<4, 5>> {};
+  Trainer<Plan<Net, Two, SGD, Batch<8>, DataParallel<2>>, CpuThreads> trainer{{.learning_rate = 0.1}, Seed{1}};
+  const std::vector<float> x(32, 0.5F), values(8, 0.0F);
+  const std::vector<std::int32_t> labels(8, 1);
+  trainer.step(examples(x, labels, 4).with_targets(values, 1).with_targets(values, 1));
+  const std::string remedy = " there. Fix: give the targets in the order of Losses, std::int32_t for class numbers and float for real ones.";
+  CHECK(sentence([&] { trainer.step(examples(x, labels, 4).with_targets(values, 1).with_targets(labels, 1)); }) ==
+        "[heddle.D12] target 2 of each row is a class number, but loss 'first' reads floats" + remedy);
+  CHECK(sentence([&] { trainer.step(examples(x, values, 4).with_targets(labels, 1).with_targets(values, 1)); }) ==
+        "[heddle.D12] target 0 of each row is a float, but loss 'kind' reads class numbers" + remedy);
+  CHECK(trainer.steps() == 1);
+}
+
+TEST_CASE("a proof draws ignored targets only where all that read them leave them out, and knows what counts for each loss") {
+  using Apart =
+      Losses<LossOf<"a", Outputs<3>, CrossEntropyWith<Ignored<-100>>>, LossOf<"b", Outputs<3>, CrossEntropyWith<Ignored<-1>>, TargetsOf<"a">>>;
+  struct Net : Sequential<Linear<2, 6>> {};
+  CHECK(bool{prove<Plan<Net, Apart, SGD, Batch<4>, DataParallel<2>>>()});
+  const float output[] = {1, 2, 3, 4, 5, 6};
+  const std::int32_t target[] = {0};
+  float gradient[6]{}, other[6]{};
+  CountedTargets counted[2]{};
+  LossCall call{1, 6, 4, output, target, gradient};
+  call.target_features = 1;
+  call.each = counted;
+  static_cast<void>(FieldLoss<Apart>::sum(call));
+  counted[1].left_out = 1;
+  call.gradient = other;
+  static_cast<void>(FieldLoss<Apart>::sum(call));
+  CHECK_FALSE(std::equal(gradient, gradient + 6, other, [](float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }));
 }
 
 TEST_CASE("the accuracy is that of the loss which is named") {
-  const auto data = some_ignored(41);
+  const auto data = rows_of<Alone>(41);
   Trainer<Alone, CpuThreads> trainer{settings<Adam>(), Seed{5}};
   for (int step = 0; step < 30; ++step) trainer.step(data.batch(step % 20, 16));
   const Evaluation all = trainer.evaluate(data.batch(0, 41));
@@ -109,7 +162,7 @@ TEST_CASE("the accuracy is that of the loss which is named") {
 }
 
 TEST_CASE("a wrong label is named with its loss, and a batch in which nothing counts for one is refused, and nothing changes") {
-  auto data = some_ignored(16);
+  auto data = rows_of<Alone>(16);
   Trainer<Of<DataParallel<4>>, CpuThreads> trainer{settings<Adam>(), Seed{5}};
   const std::uint64_t before = trainer.parameter_hash();
   data.targets[5 * 9] = 10;
@@ -120,13 +173,14 @@ TEST_CASE("a wrong label is named with its loss, and a batch in which nothing co
   CHECK(sentence([&] { trainer.step(data.batch(0, 16)); }) ==
         "[heddle.D10] a batch of 16 rows has no target that loss 'digit' counts, so there is no mean of losses. Fix: leave such batches out.");
   CHECK(trainer.parameter_hash() == before);
-  CHECK(trainer.evaluate(data.batch(0, 16)).losses[0] == 0);  // nothing is divided by 0
+  CHECK(sentence([&] { static_cast<void>(trainer.evaluate(data.batch(0, 16))); }) ==
+        "[heddle.D10] a batch of 16 rows has no target that loss 'digit' counts, so there is no mean of losses. Fix: leave such batches out.");
 }
 
 TEST_CASE("values in bfloat16 give a loss close to that of floats, and a pipeline the bits of one device") {
   using Rounded = Of<Single, Mixed<BFloat16>>;
   check_same_bits<Of<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>, Mixed<BFloat16>>, Rounded>();
-  const auto data = some_ignored(32);
+  const auto data = rows_of<Alone>(32);
   Trainer<Rounded, CpuThreads> rounded{settings<Adam>(), Seed{5}};
   Trainer<Alone, CpuThreads> exact{settings<Adam>(), Seed{5}};
   double first = 0;

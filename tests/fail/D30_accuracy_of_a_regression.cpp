@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: \[heddle\.D30\] the loss of the plan has no classes, so there is no accuracy\. Fix: name CrossEntropy, or use evaluate\(batch\)\.loss\.
+// expect: \[heddle\.D30\] the loss has no classes, so there is no accuracy\. Fix: name CrossEntropy, or one of several losses that has classes, or use
 #include "heddle/backend/cpu_threads.hpp"
 
 using namespace heddle;

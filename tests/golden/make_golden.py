@@ -342,14 +342,16 @@ class Llama(nn.Module):
 class Encoded(nn.Module):
     """linear2(two encoder layers(linear1(x)))"""
 
-    def __init__(self, features, width, outputs, activation, norm_first):
+    def __init__(self, features, width, outputs, activation, norm_first, causal=False):
         super().__init__()
+        self.causal = causal
         self.linear1, self.linear2 = nn.Linear(features, width), nn.Linear(width, outputs)
         layer = nn.TransformerEncoderLayer(width, 4, 24, dropout=0.0, activation=activation, batch_first=True, norm_first=norm_first)
         self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
 
     def forward(self, x):
-        return self.linear2(self.encoder(self.linear1(x)))
+        mask = nn.Transformer.generate_square_subsequent_mask(x.shape[1], dtype=x.dtype) if self.causal else None
+        return self.linear2(self.encoder(self.linear1(x), mask=mask, is_causal=self.causal))
 
 
 class LanguageModel(nn.Module):
@@ -621,6 +623,9 @@ def main():
         "encoder_norm_first_20_16_10": (
             lambda: Encoded(20, 16, 10, "gelu", True), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.02, momentum=0.9), "SGD lr=0.02 momentum=0.9",
             mse, [longer] * 20, (1, 20), None),
+        "encoder_causal_20_16_10": (
+            lambda: Encoded(20, 16, 10, "gelu", False, causal=True), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.02, momentum=0.9),
+            "SGD lr=0.02 momentum=0.9", mse, [longer] * 20, (1, 20), None),
         "smoothed_13_8": (
             lambda: LanguageModel(13, 8), 1, lambda m: torch.optim.SGD(m.parameters(), lr=0.5, momentum=0.9), "SGD lr=0.5 momentum=0.9", smoothed,
             [unequal] * 20, (1, 20), None),

@@ -9,6 +9,8 @@ template <class... Options> using Layers = Sequential<Named<"layers", Repeat<2, 
 struct Encoded : Sequential<Input<6, 20>, Named<"linear1", Linear<20, 16>>, Named<"encoder", Layers<>>, Named<"linear2", Linear<16, 10>>> {};
 struct NormsFirst
     : Sequential<Input<6, 20>, Named<"linear1", Linear<20, 16>>, Named<"encoder", Layers<GELU, NormFirst>>, Named<"linear2", Linear<16, 10>>> {};
+struct Masked : Sequential<Input<6, 20>, Named<"linear1", Linear<20, 16>>, Named<"encoder", Layers<GELU, Causal>>, Named<"linear2", Linear<16, 10>>> {
+};
 template <class Model, class... Parts> using Of = Plan<Model, MeanSquaredError, MomentumSGD, Batch<8>, Parts...>;
 
 template <class ThePlan> void check_plan(const std::string& name) {
@@ -32,3 +34,5 @@ TEST_CASE("20 steps of an encoder of two layers whose norms stand behind the sum
 TEST_CASE("20 steps of one whose norms stand first, with GELU, are PyTorch's under the same policies") {
   check_model<NormsFirst>("encoder_norm_first_20_16_10");
 }
+
+TEST_CASE("20 steps of one with the causal mask are PyTorch's too") { check_model<Masked>("encoder_causal_20_16_10"); }

@@ -4,10 +4,13 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <tuple>
+#include <type_traits>
 
 #include "heddle/graph/layers/dropout.hpp"
 #include "heddle/graph/layers/gelu.hpp"
 #include "heddle/graph/layers/input.hpp"
+#include "heddle/graph/layers/tanh.hpp"
 #include "heddle/graph/model_facts.hpp"
 #include "heddle/graph/repeat.hpp"
 #include "heddle/graph/trace.hpp"
@@ -68,4 +71,22 @@ TEST_CASE("many of them are a Repeat, and a width that heads do not divide is re
   constexpr Diagnosis fault = graph_of<Model<TransformerEncoderLayer<64, 7, 256>>>.fault;
   static_assert(!fault.ok());
   CHECK(fault.sentence().view().find("SelfAttention<Heads<7>>") != std::string_view::npos);
+}
+
+TEST_CASE("Causal is an option of the attention, and what is no option, or one twice, is refused: nothing is dropped silently") {
+  CHECK(leaves<TransformerEncoderLayer<64, 8, 256, Causal>>() == leaves<Encoder>());
+  constexpr Leaf causal = graph_of<Model<TransformerEncoderLayer<64, 8, 256, GELU, Causal, Dropout<1, 10>>>>.leaf(2);
+  CHECK(causal.spelled.view() == "SelfAttention<Heads<8>, Causal, Dropout<1, 10>>");
+  const auto fault = []<class... Options>(std::type_identity<std::tuple<Options...>>) {
+    return std::string{graph_of<Model<TransformerEncoderLayer<64, 8, 256, Options...>>>.fault.sentence().view()};
+  };
+  const std::string remedy = ". Fix: name NormFirst, Causal, Dropout<1, 10> and one activation such as GELU, some of them, once each.";
+  CHECK(fault(std::type_identity<std::tuple<GELU, Tanh>>{}) ==
+        "[heddle.G25] layer 1 'layer.0': TransformerEncoderLayer<..., GELU, Tanh> names an option twice" + remedy);
+  CHECK(fault(std::type_identity<std::tuple<Dropout<1, 10>, Dropout<1, 2>>>{}).find(" names an option twice") != std::string::npos);
+  CHECK(fault(std::type_identity<std::tuple<NormFirst, NormFirst>>{}).find(" names an option twice") != std::string::npos);
+  CHECK(fault(std::type_identity<std::tuple<GELU, int>>{}) ==
+        "[heddle.G25] layer 1 'layer.0': TransformerEncoderLayer<..., GELU, int> names what is no option of it" + remedy);
+  CHECK(fault(std::type_identity<std::tuple<Heads<4>>>{}).find(" names what is no option of it") != std::string::npos);
+  CHECK(fault(std::type_identity<std::tuple<GELU, NoBias>>{}).find(" names what is no option of it") != std::string::npos);
 }

@@ -10,7 +10,7 @@
 #include "heddle/backend/cpu_threads.hpp"
 
 using namespace heddle;
-using run_room::each_loss, run_room::kernel_table;
+using run_room::kernel_table, run_room::tell_each_loss;
 
 namespace {
 
@@ -24,17 +24,22 @@ TEST_CASE("means are of the rows in the order of the batch, without weights") {
   const std::vector<TargetValue> targets{-1, 8.0F, 1, 2.0F, 0, 4.0F};
   const std::vector<std::uint32_t> order{2, 1, 0};
   const Examples<TargetValue> batch{nullptr, targets.data(), 3, 4, 2, order.data()};
-  const std::vector<float> outputs{0, 0, 5, 0, 0, 1, 3, 3, 8};  // of source rows 2, 1, 0
+  Evaluation evaluation;
+  evaluation.outputs = {0, 0, 5, 0, 0, 1, 3, 3, 8};  // of source rows 2, 1, 0
   StepInput counted;
   counted.counted[0].left_out = 1;
-  const std::vector<double> means = each_loss(kernels, Shape{3}, batch, outputs, counted);
-  REQUIRE(means.size() == 2);
-  CHECK(std::abs(means[0] - std::log(2.0)) < 1e-6);
-  CHECK(std::abs(means[1] - (1.0 + 1.0 + 0.0) / 3) < 1e-6);
+  tell_each_loss(evaluation, kernels, Shape{3}, batch, counted);
+  REQUIRE(evaluation.losses.size() == 2);
+  CHECK(std::abs(evaluation.losses[0] - std::log(2.0)) < 1e-6);
+  CHECK(std::abs(evaluation.losses[1] - (1.0 + 1.0 + 0.0) / 3) < 1e-6);
+  CHECK(evaluation.counted_of_losses == std::vector<double>{2, 3});
 }
 
 TEST_CASE("of one loss there are none") {
   const auto kernels = kernel_table<Model, MeanSquaredError, SGD, EigenCompute>();
   const std::vector<float> targets{1, 2, 3};
-  CHECK(each_loss(kernels, Shape{3}, Examples<float>{nullptr, targets.data(), 1, 4, 3}, targets, StepInput{}).empty());
+  Evaluation evaluation;
+  evaluation.outputs = targets;
+  tell_each_loss(evaluation, kernels, Shape{3}, Examples<float>{nullptr, targets.data(), 1, 4, 3}, StepInput{});
+  CHECK(evaluation.losses.empty());
 }

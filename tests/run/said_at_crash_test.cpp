@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <string>
+#include <thread>
 
 #include "heddle/backend/cpu.hpp"
 #include "heddle/run/gradcheck.hpp"
@@ -105,4 +106,35 @@ TEST_CASE("nothing is said once the call is over, nor where nothing happens") {
   const said::Ended quiet = said::ended([] { const SaidAtCrash crash{"nothing happened"}; });
   CHECK(quiet.text.empty());
   CHECK(quiet.signal == 0);
+}
+
+TEST_CASE("the handler of a program comes back as it was, with its flags and its mask, and while several live each thread says its own") {
+  const said::Ended kept = said::ended([] {
+    struct sigaction own {};
+    own.sa_handler = [](int) { _exit(7); };
+    own.sa_flags = SA_ONSTACK | SA_NODEFER;
+    sigaddset(&own.sa_mask, SIGINT);
+    sigaction(SIGSEGV, &own, nullptr);
+    { const SaidAtCrash outer{"outer"}, inner{"inner"}; }
+    struct sigaction now {};
+    sigaction(SIGSEGV, nullptr, &now);
+    if (now.sa_handler != own.sa_handler || (now.sa_flags & (SA_ONSTACK | SA_NODEFER)) != (SA_ONSTACK | SA_NODEFER) ||
+        sigismember(&now.sa_mask, SIGINT) != 1)
+      static_cast<void>(!write(STDERR_FILENO, "lost", 4));
+  });
+  CHECK(kept.text.empty());
+  const said::Ended threads = said::ended([] {
+    std::thread other{[] {
+      for (int i = 0; i < 2000; ++i) const SaidAtCrash crash{"of the other thread"};
+    }};
+    for (int i = 0; i < 2000; ++i) const SaidAtCrash crash{"too early"};
+    other.join();
+    const SaidAtCrash outer{"outer"}, crash{"of this thread"};
+    std::raise(SIGSEGV);
+    std::raise(SIGSEGV);
+  });
+  CHECK(threads.text.find("of this thread\n") == 0);
+#if !defined(__SANITIZE_ADDRESS__)
+  CHECK(threads.signal == SIGSEGV);
+#endif
 }

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "heddle/heddle.hpp"
@@ -108,6 +109,9 @@ TEST_CASE("a rank whose batch leaves other targets out makes another call") {
   in.counted[0].left_out = 1;
   CHECK_FALSE(pledge_of(in) == all);
   CHECK(pledge_of(in).options == all.options);
+  StepInput other = in;  // as many, of another of several losses
+  std::swap(other.counted[0], other.counted[1]);
+  CHECK(pledge_of(other).targets != pledge_of(in).targets);
 }
 
 TEST_CASE("weights of classes are added in the rows that take part, and only of targets that count") {

@@ -28,7 +28,7 @@ struct Unanswered : RefusedAnswer {
   template <auto... Rows, class... Given> const Unanswered& batches(const Given&...) const;
   template <class Part, class... Given> const Unanswered& batches(const Given&...) const;
   // of a step, of a batch, of a data set
-  static const Unanswered step, loss, norm, scale, skipped, outputs, counted, losses;
+  static const Unanswered step, loss, norm, scale, skipped, outputs, counted, losses, counted_of_losses;
   static const Unanswered rows, inputs, targets, input_features, target_features, order, owner, source_row, input, target, slice;
   static const Unanswered more, source_rows, with_input, with_targets;
   static const Unanswered all, in_order, shuffled, split, training, test, features, classes, images, labels, labels_of_a_row;

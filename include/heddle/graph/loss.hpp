@@ -56,6 +56,7 @@ concept SplitLossDescription = LossDescription<L> && requires(const Spec& output
 
 /// A loss of class numbers, some of which count nothing: they have no loss and no gradient, and the mean is that over the others.
 ///   static constexpr bool counts(target)                    whether a target has a loss
+/// One that may leave none out, by its options, says so:   static constexpr bool leaves_out = false.
 template <class L>
 concept CountsTargets = LossDescription<L> && requires(std::int32_t target) {
   { L::counts(target) } -> std::same_as<bool>;
@@ -78,7 +79,9 @@ template <class L> [[nodiscard]] constexpr bool weighs_classes() {
 /// The function that asks a loss which targets count; null of one that leaves none out.
 using TargetCount = bool (*)(std::int32_t target);
 template <class L> [[nodiscard]] constexpr TargetCount target_count() {
-  if constexpr (CountsTargets<L>)
+  if constexpr (requires { requires !L::leaves_out; })
+    return nullptr;
+  else if constexpr (CountsTargets<L>)
     return &L::counts;
   else
     return nullptr;
@@ -92,9 +95,10 @@ struct TargetRange {
   TargetCount counts = nullptr;  ///< which of them count; null: all
   bool weighs = false;           ///< classes have weights
   std::string_view name{};       ///< of one of several losses
+  [[nodiscard]] constexpr bool reads(std::int64_t i) const { return i >= first && i < first + features; }
 };
 
-/// Of a row of targets what each loss reads; several losses may read the same. There is 1, but of Losses.
+/// Of a row of targets what each loss reads; several losses may read the same. CrossEntropy has 1, Losses one for each of theirs.
 struct TargetRanges {
   static constexpr int most = 8;
   TargetRange all[most]{};
@@ -103,17 +107,17 @@ struct TargetRanges {
   [[nodiscard]] constexpr bool several() const { return count > 1; }
   /// Whether some are class numbers.
   [[nodiscard]] constexpr bool labels() const { return fewest_classes() > 0; }
-  /// What target `i` of a row is: of those that read it one, which leaves out what all of them do.
+  /// The first of those that read target `i` of a row.
   [[nodiscard]] constexpr TargetRange reader_of(std::int64_t i) const {
-    TargetRange found{};
-    bool all_leave_out = true;
-    for (int k = count - 1; k >= 0; --k)
-      if (i >= all[k].first && i < all[k].first + all[k].features) {
-        found = all[k];
-        all_leave_out = all_leave_out && found.counts != nullptr;
-      }
-    if (!all_leave_out) found.counts = nullptr;
-    return found;
+    int k = 0;
+    while (k + 1 < count && !all[k].reads(i)) ++k;
+    return all[k];
+  }
+  /// Whether all that read target `i` of a row leave this one out.
+  [[nodiscard]] constexpr bool leave_out(std::int64_t i, std::int32_t target) const {
+    for (int k = 0; k < count; ++k)
+      if (all[k].reads(i) && (all[k].counts == nullptr || all[k].counts(target))) return false;
+    return true;
   }
   /// The fewest classes that one of them has; 0: none has classes.
   [[nodiscard]] constexpr std::int64_t fewest_classes() const {

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "heddle/core/type_name.hpp"
+#include "heddle/graph/layer.hpp"
 #include "heddle/graph/layers/attention.hpp"
 #include "heddle/graph/layers/linear.hpp"
 #include "heddle/graph/layers/norm.hpp"
@@ -47,6 +49,7 @@ struct NormFirst {};
 /// stand.
 template <class... Options> struct TransformerOptions {
   static constexpr bool norm_first = (false || ... || std::same_as<Options, NormFirst>);
+  static constexpr bool causal = (false || ... || std::same_as<Options, Causal>);
   /// The `n`-th of those that are layers; Otherwise, if there are fewer.
   template <class Otherwise, template <class> class Takes, class... All> struct First { using type = Otherwise; };
   template <class Otherwise, template <class> class Takes, class Option, class... More>
@@ -55,9 +58,32 @@ template <class... Options> struct TransformerOptions {
   /// Dropout, whatever its fraction.
   template <class Option> struct Drops : std::bool_constant < requires { Option::is_fraction; } > {};
   /// Any other layer.
-  template <class Option> struct Activates : std::bool_constant<!Drops<Option>::value && !std::same_as<Option, NormFirst>> {};
+  template <class Option> struct Activates : std::bool_constant<!Drops<Option>::value && (DescribesLeaf<Option> || Composite<Option>)> {};
   using Activation = typename First<ReLU, Activates, Options...>::type;
   using Drop = typename First<void, Drops, Options...>::type;
+  using Mask = std::conditional_t<causal, Causal, void>;
+
+  static constexpr int of_kind[] = {(0 + ... + (std::same_as<Options, NormFirst> ? 1 : 0)), (0 + ... + (std::same_as<Options, Causal> ? 1 : 0)),
+                                    (0 + ... + (Drops<Options>::value ? 1 : 0)), (0 + ... + (Activates<Options>::value ? 1 : 0))};
+  static constexpr bool known = of_kind[0] + of_kind[1] + of_kind[2] + of_kind[3] == static_cast<int>(sizeof...(Options));
+  static constexpr bool once = of_kind[0] <= 1 && of_kind[1] <= 1 && of_kind[2] <= 1 && of_kind[3] <= 1;
+};
+
+/// Stands for a TransformerEncoderLayer with other options. Errors  G25
+template <class... Options> struct RefusedTransformer {
+  static constexpr Leaf describe(Spec in) {
+    Leaf leaf;
+    leaf.kind << "TransformerEncoderLayer";
+    leaf.spelled << "TransformerEncoderLayer<..., ";
+    int position = 0;
+    (..., (leaf.spelled << (position++ > 0 ? ", " : "") << type_name<Options>().view()));
+    leaf.spelled << '>';
+    leaf.in = leaf.out = in;
+    leaf.fault = Diagnosis{Code{'G', 25}, leaf.spelled.view()}
+                 << (TransformerOptions<Options...>::known ? " names an option twice" : " names what is no option of it")
+                 << ". Fix: name NormFirst, Causal, Dropout<1, 10> and one activation such as GELU, some of them, once each.";
+    return leaf;
+  }
 };
 
 /// Layers behind one another, of which those that drop nothing are left out.
@@ -79,7 +105,7 @@ template <std::int64_t Width, int HeadCount, std::int64_t Feed, class Options> s
   using First = Named<"norm1", LayerNorm<Width>>;
   using Second = Named<"norm2", LayerNorm<Width>>;
   using Heeds = Named<"self_attn", Sequential<Unnumbered<AttentionLinear<Width, 3 * Width, true>>,
-                                              typename WithoutNone<SelfAttention, Sequential<>, Heads<HeadCount>, Drop>::type,
+                                              typename WithoutNone<SelfAttention, Sequential<>, Heads<HeadCount>, typename Options::Mask, Drop>::type,
                                               Named<"out_proj", AttentionLinear<Width, Width, false>>>>;
   using Into = Named<"linear1", Linear<Width, Feed>>;
   using Activates = Named<"activation", typename Options::Activation>;
@@ -93,16 +119,19 @@ template <std::int64_t Width, int HeadCount, std::int64_t Feed, class Options> s
 };
 
 /// torch.nn.TransformerEncoderLayer(Width, HeadCount, Feed, batch_first=True): attention of all positions to each other, then two linear layers, each
-/// added to what it reads. Norms stand behind the sums, or before the parts if NormFirst is named. The activation is ReLU, or the one that is named;
-/// Dropout<1, 10> drops where PyTorch does, the weights of the attention included; without it nothing is dropped. Names and initial values are those
-/// of PyTorch: "self_attn.in_proj_weight", "linear1.weight", "norm2.bias".
+/// added to what it reads. Norms stand behind the sums, or before the parts if NormFirst is named. With Causal no position attends to those behind
+/// it, as with the mask of torch.nn.Transformer.generate_square_subsequent_mask. The activation is ReLU, or the one that is named; Dropout<1, 10>
+/// drops where PyTorch does, the weights of the attention included; without it nothing is dropped. Names and initial values are those of PyTorch:
+/// "self_attn.in_proj_weight", "linear1.weight", "norm2.bias".
 ///
 /// Shape   (..., T, Width) stays as it is
-/// Errors  those of Linear, SelfAttention and LayerNorm
+/// Errors  those of Linear, SelfAttention and LayerNorm; G25 what is no option, or one twice
 /// Source  sources.md#transformer
-/// Tested  graph/transformer_test, golden/transformer_test, equivalence/transformer_test
+/// Tested  graph/transformer_test, golden/transformer_test, equivalence/transformer_test, fail/G25_encoder_with_two_activations
 template <std::int64_t Width, int HeadCount, std::int64_t Feed, class... Options>
-struct TransformerEncoderLayer : TransformerParts<Width, HeadCount, Feed, TransformerOptions<Options...>>::type {};
+struct TransformerEncoderLayer : std::conditional_t<TransformerOptions<Options...>::known && TransformerOptions<Options...>::once,
+                                                    typename TransformerParts<Width, HeadCount, Feed, TransformerOptions<Options...>>::type,
+                                                    Sequential<RefusedTransformer<Options...>>> {};
 
 }  // namespace heddle::graph_room
 

@@ -98,7 +98,8 @@ class FieldNumbers : public FieldInput {
       const TargetRange reader = work.kernels.targets.reader_of(column);
       const std::int64_t number = i / work.target_features * reader.features + column - reader.first;  // among those that it reads
       if (reader.classes > 0)
-        labels.push_back(or_left_out(reader.counts, number, field_below(targets_stream, i, reader.classes)));
+        labels.push_back(or_left_out([&](std::int32_t target) { return work.kernels.targets.leave_out(column, target); }, number,
+                                     field_below(targets_stream, i, reader.classes)));
       else if (labelled)
         labels.push_back(TargetValue{field_element(targets_stream, i)}.label());
       else

@@ -13,9 +13,9 @@ namespace heddle::proof_room {
 /// Target `i` of a draw: of a loss that leaves targets out every fourth is one of these, but not the first, since a step needs one that counts.
 ///
 /// Tested  proof/left_out_test
-[[nodiscard]] inline std::int32_t or_left_out(TargetCount counts, std::int64_t i, std::int64_t label) {
-  for (std::int32_t left_out = -1; counts != nullptr && i % 4 == 3 && left_out > -4096; --left_out)
-    if (!counts(left_out)) return left_out;
+template <class LeavesOut> [[nodiscard]] std::int32_t or_left_out(LeavesOut leaves_out, std::int64_t i, std::int64_t label) {
+  for (std::int32_t target = -1; i % 4 == 3 && target > -4096; --target)
+    if (leaves_out(target)) return target;
   return static_cast<std::int32_t>(label);
 }
 

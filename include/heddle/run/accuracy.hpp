@@ -132,7 +132,7 @@ class Accuracy {
 /// Errors  D30 at build, of a loss without classes, of several losses together, or of one that is none of them
 /// Tested  run/accuracy_test, equivalence/several_losses_test, fail/D30_accuracy_of_a_regression, fail/D30_accuracy_of_several_losses
 template <class Loss, Name... Of> struct AccuracyOf {
-  static constexpr bool of_classes = has_classes<typename Loss::Target>, of_one_loss = sizeof...(Of) == 0;
+  static constexpr bool of_classes = has_classes<typename Loss::Target>, of_one_loss = sizeof...(Of) == 0, names_none = false;
   static constexpr Accuracy begun(const Spec&) { return Accuracy{target_count<Loss>()}; }
 };
 template <class... Each, Name... Of> struct AccuracyOf<graph_room::Losses<Each...>, Of...> {
@@ -143,13 +143,18 @@ template <class... Each, Name... Of> struct AccuracyOf<graph_room::Losses<Each..
     return named;
   }();
   static constexpr bool of_one_loss = number >= 0, of_classes = !of_one_loss || All::said[of_one_loss ? number : 0].target == 1;
+  static constexpr bool names_none = sizeof...(Of) > 0 && !of_one_loss;
   static constexpr Accuracy begun(const Spec& output) { return Accuracy{outputs_of_loss<All>(of_one_loss ? number : 0, output)}; }
 };
 template <class Asked, bool Sound> constexpr void check_accuracy() {
-  static_assert(Asked::of_classes || !Sound,
-                "[heddle.D30] the loss of the plan has no classes, so there is no accuracy. Fix: name CrossEntropy, or use evaluate(batch).loss.");
   static_assert(
-      Asked::of_one_loss || !Asked::of_classes || !Sound,
+      Asked::of_classes || !Sound,
+      "[heddle.D30] the loss has no classes, so there is no accuracy. Fix: name CrossEntropy, or one of several losses that has classes, or use "
+      "evaluate(batch).loss.");
+  static_assert(!Asked::names_none || !Sound,
+                "[heddle.D30] accuracy() names no loss of the plan. Fix: write the name of a LossOf that has classes, as accuracy<\"digit\">(rows).");
+  static_assert(
+      Asked::of_one_loss || Asked::names_none || !Asked::of_classes || !Sound,
       "[heddle.D30] an accuracy is that of one loss. Fix: of several losses name one, as accuracy<\"digit\">(rows) of LossOf<\"digit\", ...>; of "
       "a plan with one loss write accuracy(rows).");
 }

@@ -226,7 +226,7 @@ class BodyRunner {
             in_->counted[0].left_out,
             in_->class_weights,
             in_->counted[0].sum_of_weights,
-            in_->counted};
+            in_->counted.data()};
   }
   void make_terms(const Entry& entry) {
     for (int g = 0; g < t_.grains(); ++g) {

@@ -35,6 +35,11 @@ template <class... Given> inline constexpr bool is_included<ExamplesHeader, Give
 namespace heddle::run_room {
 
 template <class Target, class Input = float> class Batches;
+template <class Target, class Input> struct Examples;
+/// What examples() and with_targets() give of arrays that they refuse: a batch of any inputs and targets, so that nothing else is refused.
+struct NoExamples {
+  template <class Target, class Input> operator Examples<Target, Input>() const { return {}; }  // NOLINT(google-explicit-constructor)
+};
 
 /// D07: rows that a batch does not have.
 [[noreturn]] HEDDLE_COLD inline void refuse_slice(std::int64_t first, std::int64_t count, std::int64_t rows) {
@@ -67,6 +72,7 @@ template <class Target, class Input = float> struct Examples {
   const std::uint32_t* order = nullptr;  // (rows), or null: rows 0 to rows - 1 as they lie
   std::shared_ptr<const void> owner{};   // of what the pointers point to, or null
   MoreInputs more{};                     // of a model that begins with Inputs<...>: all but the first
+  TargetKinds kinds{};                   // of targets that were joined
 
   [[nodiscard]] constexpr std::int64_t source_row(std::int64_t row) const { return order == nullptr ? row : order[row]; }
   [[nodiscard]] constexpr const Input* input(std::int64_t row) const { return inputs + source_row(row) * input_features; }
@@ -113,14 +119,22 @@ template <class Target, class Input = float> struct Examples {
     static_assert(
         has_elements<Array, Element>,
         "[heddle.D18] further targets are std::int32_t labels or floats. Fix: give a std::vector of them, and the number of targets of a row.");
-    using Joined = JoinedTarget<Target, Element>;
     if constexpr (has_elements<Array, Element>) {
+      using Joined = JoinedTarget<Target, Element>;
       auto all = std::make_shared<const std::pair<std::shared_ptr<const void>, std::vector<Joined>>>(
           owner, joined_targets<Target, Element>(targets, target_features, array, features, source_rows(), order == nullptr));
       const Joined* const first = all->second.data();
-      return Examples<Joined, Input>{inputs, first, rows, input_features, target_features + features, order, std::move(all), more};
+      return Examples<Joined, Input>{inputs,
+                                     first,
+                                     rows,
+                                     input_features,
+                                     target_features + features,
+                                     order,
+                                     std::move(all),
+                                     more,
+                                     kinds.joined<Target, Element>(target_features, features)};
     } else {
-      return Examples<Joined, Input>{};
+      return NoExamples{};
     }
   }
   /// Rows that the arrays have at least.
@@ -267,10 +281,6 @@ requires((is_temporary_array<Inputs> || is_temporary_array<Targets>)&&are_arrays
   return batch;
 }
 
-/// What examples() gives of arrays that it refuses: a batch of any inputs and targets, so that nothing else is refused.
-struct NoExamples {
-  template <class Target, class Input> operator Examples<Target, Input>() const { return {}; }  // NOLINT(google-explicit-constructor)
-};
 template <class Inputs, class Targets, class... Counts>  // no concept: compilers would explain it
 inline constexpr bool makes_examples = are_arrays<Inputs, Targets> && !has_elements<Targets, std::uint8_t> && (sizeof...(Counts) > 0) &&
                                        (std::is_convertible_v<Counts, std::int64_t> && ...);

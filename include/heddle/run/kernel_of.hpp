@@ -106,8 +106,8 @@ concept HasTerms = requires(const LossCallIn<SpaceOf<Compute>>& call) {
 
 /// Of several losses: each of them by itself.
 template <class Loss, class Compute>
-concept HasEachLoss = requires(const LossCallIn<SpaceOf<Compute>>& call, double* means) {
-  LossKernelFor<Loss, Compute>::each(call, means);
+concept HasEachLoss = requires(const LossCallIn<SpaceOf<Compute>>& call, double* numbers) {
+  LossKernelFor<Loss, Compute>::each(call, numbers, numbers);
 };
 
 /// Neither the input of a model nor a sum calls a kernel.

@@ -39,9 +39,9 @@ using LeafKernels = LeafKernelsIn<HostMemory>;
 template <class Space> struct KernelTableIn {
   const LeafKernelsIn<Space>* leaves = nullptr;
   float (*loss)(const LossCallIn<Space>&) = nullptr;
-  void (*loss_terms)(const LossCallIn<Space>&) = nullptr;                ///< null where the loss takes whole outputs only
-  void (*each_loss)(const LossCallIn<Space>&, double* means) = nullptr;  ///< of several losses, each by itself; null: not asked
-  TargetRanges targets{};                                                ///< what a row of targets has
+  void (*loss_terms)(const LossCallIn<Space>&) = nullptr;                                  ///< null where the loss takes whole outputs only
+  void (*each_loss)(const LossCallIn<Space>&, double* means, double* divisors) = nullptr;  ///< of several losses; null where there is one
+  TargetRanges targets{};                                                                  ///< what a row of targets has
   int states = 0;
   void (*step)(const void* constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) = nullptr;
   void (*add)(float* target, const float* a, const float* b, std::int64_t n) = nullptr;

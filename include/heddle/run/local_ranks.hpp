@@ -96,6 +96,7 @@ template <class Session> class LocalRanks {
   template <class Target, class Input> [[nodiscard]] StepInput input_of(const Examples<Target, Input>& batch, const Program& program) const {
     refuse_other_inputs(graph_, element_type<Input>, batch.more);
     refuse_other_shape(graph_.model.view(), batch.input_features, batch.target_features, graph_.input.elements(), target_features_);
+    refuse_other_kinds(kernels_.targets, batch.kinds);
     refuse_other_rows(program, batch.rows, steps_);
     StepInput input{&program, batch.inputs, batch.targets, batch.order, batch.rows, batch.rows, 0, false, nullptr, nullptr, observer_.load()};
     input.seed = seed_;
@@ -123,12 +124,14 @@ template <class Session> class LocalRanks {
   }
   template <class Target, class Input> [[nodiscard]] HEDDLE_COLD Evaluation evaluate(const Examples<Target, Input>& examples) {
     const auto turn = begin("evaluate()");
-    return evaluated(examples);
-  }
-  /// In a turn of the caller's.
-  template <class Target, class Input> [[nodiscard]] HEDDLE_COLD Evaluation evaluated(const Examples<Target, Input>& examples) {
     Evaluation all{examples.rows, 0, 0, room_for_outputs(examples.rows, graph_.output().elements()), kernels_.targets};
     evaluate_rows(examples, all.outputs.data(), &all);
+    return all;
+  }
+  /// Outputs alone, in a turn of the caller's: no target is looked at.
+  template <class Target, class Input> [[nodiscard]] HEDDLE_COLD std::vector<float> outputs(const Examples<Target, Input>& examples) {
+    std::vector<float> all = room_for_outputs(examples.rows, graph_.output().elements());
+    evaluate_rows(examples, all.data(), nullptr);
     return all;
   }
   template <class Target, class Input = float>
@@ -204,9 +207,9 @@ template <class Session> class LocalRanks {
   HEDDLE_COLD void evaluate_rows(const Examples<Target, Input>& examples, float* outputs, Evaluation* with_loss) {
     const std::int64_t most = rows_at_once();
     refuse_other_tokens(graph_, examples);
-    const StepInput all = with_loss != nullptr && kernels_.targets.several() && examples.rows > 0
-                              ? counted_whole(input_of(examples, evaluation_), target_features_, class_weights_, kernels_.targets)
-                              : StepInput{};
+    if (with_loss != nullptr && examples.rows == 0) refuse_no_targets(0);
+    const StepInput all =
+        with_loss == nullptr ? StepInput{} : counted_whole(input_of(examples, evaluation_), target_features_, class_weights_, kernels_.targets);
     for (std::int64_t first = 0; first < examples.rows; first += most) {
       StepInput input = input_of(examples.slice(first, std::min(most, examples.rows - first)), evaluation_);
       input.count_as(all);
@@ -219,11 +222,10 @@ template <class Session> class LocalRanks {
       with_loss->loss += static_cast<double>(shared_loss_sum());
       with_loss->counted += counted;
     }
-    if (with_loss == nullptr || examples.rows == 0) return;
+    if (with_loss == nullptr) return;
     if (with_loss->counted == 0) refuse_no_targets(examples.rows);
     with_loss->loss /= with_loss->counted;
-    if (kernels_.targets.several())
-      with_loss->losses = each_loss(kernels_, graph_.output().shape, examples, std::span<const float>{with_loss->outputs}, all);
+    if (kernels_.targets.several()) tell_each_loss(*with_loss, kernels_, graph_.output().shape, examples, all);
   }
   template <class Job> void on_every_rank(Job job) {
     session_.run([&](int rank) {

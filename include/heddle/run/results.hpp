@@ -117,7 +117,7 @@ struct StepResult {
 struct ClipOptions {
   double max_norm = 1.0;
   void check() const {
-    if (is_nan(max_norm) || !(max_norm > 0))
+    if (is_nan(max_norm) || !(static_cast<float>(max_norm) > 0))
       throw Error(Code{'O', 1}, written({"max_norm is ", short_number(max_norm), ", so no gradient would be left. Fix: use a norm above 0."}));
   }
 };
@@ -126,20 +126,21 @@ struct ClipOptions {
 struct ValueClipOptions {
   double max_value = 1.0;
   void check() const {
-    if (is_nan(max_value) || !(max_value > 0))
+    if (is_nan(max_value) || !(static_cast<float>(max_value) > 0))
       throw Error(Code{'O', 1}, written({"max_value is ", short_number(max_value), ", so no gradient would be left. Fix: use a value above 0."}));
   }
 };
 
 /// What an evaluation says. Of 100 rows and 10 classes it has 1,000 outputs. The mean over several evaluations is the sum of loss * counted, divided
-/// by the sum of counted.
+/// by the sum of counted; of several losses it is so for each by itself, with losses[k] and counted_of_losses[k].
 struct Evaluation {
   std::int64_t rows = 0;
   double loss = 0;             ///< mean over what counts of the rows
   double counted = 0;          ///< by what the sum of losses was divided: the rows, less the share of ignored targets; with class weights, their sum
   std::vector<float> outputs;  ///< (rows, output features), in the order of the rows
-  graph_room::TargetRanges targets{};  ///< which targets the loss counts
-  std::vector<double> losses{};        ///< of several losses the mean of each, in their order, without weights
+  graph_room::TargetRanges targets{};       ///< which targets the loss counts
+  std::vector<double> losses{};             ///< of several losses the mean of each, in their order, without weights
+  std::vector<double> counted_of_losses{};  ///< and by what each was divided, in rows
 };
 
 /// FNV-1a over the bytes of floats: the same number for the same bits.

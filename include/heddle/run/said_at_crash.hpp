@@ -4,9 +4,11 @@
 // In: a sentence.  Out: it, on stderr, before the signal goes its way.
 #pragma once
 
-#include <atomic>
-#include <csignal>
-#include <cstdio>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -14,41 +16,53 @@
 
 namespace heddle::run_room {
 
-/// While it lives, a signal SIGSEGV writes the sentence and then does what it would have done without it, as to dump a core or to be reported by a
-/// sanitizer. One lives at a time. Of ten kernels that read through null, the program says in which it was and what was null.
+/// While it lives, a signal SIGSEGV in its thread writes the sentence and then does what it would have done without it, as to dump a core or to be
+/// reported by a sanitizer; the handler of the program is put back as it was, flags and mask included. Several may live, in one thread and in others:
+/// each thread says the sentence of its last one. Of ten kernels that read through null, the program says in which it was and what was null.
 ///
 /// Tested  run/said_at_crash_test
 class SaidAtCrash {
  public:
-  explicit SaidAtCrash(std::string sentence) : sentence_(std::move(sentence)) {
+  explicit SaidAtCrash(std::string sentence) : sentence_(std::move(sentence)), outer_(said()) {
     sentence_ += '\n';
-    said().store(sentence_.c_str());
-    before().store(std::signal(SIGSEGV, &SaidAtCrash::say));
+    said() = sentence_.c_str();
+    const std::scoped_lock lock{installed().mutex};
+    if (installed().count++ > 0) return;
+    struct sigaction says {};
+    says.sa_handler = &SaidAtCrash::say;
+    says.sa_flags = SA_ONSTACK;
+    sigaction(SIGSEGV, &says, &installed().before);
   }
   ~SaidAtCrash() {
-    std::signal(SIGSEGV, before().load());
-    said().store(nullptr);
+    said() = outer_;
+    const std::scoped_lock lock{installed().mutex};
+    if (--installed().count == 0) sigaction(SIGSEGV, &installed().before, nullptr);
   }
   SaidAtCrash(const SaidAtCrash&) = delete;
   SaidAtCrash& operator=(const SaidAtCrash&) = delete;
 
  private:
-  using Handler = void (*)(int);
-  static std::atomic<const char*>& said() {
-    static std::atomic<const char*> now{nullptr};
+  /// The handler from before, while some live.
+  struct Installed {
+    std::mutex mutex;
+    int count = 0;
+    struct sigaction before {};
+  };
+  static Installed& installed() {
+    static Installed all;
+    return all;
+  }
+  static const char*& said() {
+    static thread_local const char* now = nullptr;
     return now;
   }
-  static std::atomic<Handler>& before() {
-    static std::atomic<Handler> now{SIG_DFL};
-    return now;
-  }
-  /// Where it returns to, the same read comes once more and meets the handler from before.
+  /// Where it returns to, the same read comes once more and meets the handler from before. It calls what a handler may call, and nothing else.
   static void say(int number) {
-    if (const char* const words = said().load(); words != nullptr) std::fputs(words, stderr);
-    std::fflush(stderr);
-    std::signal(number, before().load());
+    if (const char* const words = said(); words != nullptr) static_cast<void>(!write(STDERR_FILENO, words, std::strlen(words)));
+    sigaction(number, &installed().before, nullptr);
   }
   std::string sentence_;
+  const char* outer_;
 };
 
 }  // namespace heddle::run_room

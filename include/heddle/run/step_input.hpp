@@ -9,10 +9,10 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "heddle/core/finite.hpp"
 #include "heddle/core/host_device.hpp"
@@ -48,7 +48,7 @@ struct StepInput {
   std::size_t constants_bytes = 0;  // of one group
   Seed seed{0};                     // of what layers draw
   // Of the loss, or of each of several: what counts, and of which rows; of the one that weighs classes the weights, and how many.
-  CountedTargets counted[TargetRanges::most]{};
+  std::array<CountedTargets, TargetRanges::most> counted{};
   std::int64_t rows_counted = 0;  // of a whole evaluation; 0: those of the step
   const float* class_weights = nullptr;
   std::size_t classes = 0;
@@ -59,7 +59,7 @@ struct StepInput {
   [[nodiscard]] const void* input(int number) const { return number == 0 ? inputs : more_inputs[number - 1]; }
   /// What counts is that of all rows of an evaluation, if these are counted.
   void count_as(const StepInput& all) {
-    std::copy(std::begin(all.counted), std::end(all.counted), counted);
+    counted = all.counted;
     rows_counted = all.rows_counted;
   }
   /// Row of the arrays of a row of the batch; missing rows are repeated.
@@ -71,8 +71,7 @@ struct StepInput {
   /// is 3.
   [[nodiscard]] double rows_of_loss(std::int64_t targets_of_a_row) const {
     if (several) return static_cast<double>(rows);
-    if (class_weights != nullptr) return counted[0].sum_of_weights / static_cast<double>(targets_of_a_row);
-    return static_cast<double>(rows) - static_cast<double>(counted[0].left_out) / static_cast<double>(targets_of_a_row);
+    return counted[0].rows(static_cast<double>(rows), targets_of_a_row, class_weights != nullptr);
   }
 };
 
@@ -88,9 +87,9 @@ struct StepInput {
   pledge.options = hash_of_number(static_cast<double>(in.loss_scale), hash_of_number(in.max_norm, hash_of_number(in.max_value, in.options)));
   for (std::size_t c = 0; c < in.classes; ++c)
     pledge.options = hash_of_words(std::array{std::bit_cast<std::uint32_t>(in.class_weights[c])}, pledge.options);
-  for (const CountedTargets& counted : in.counted)
-    if (counted.left_out != 0 || counted.sum_of_weights != 0)
-      pledge.targets = hash_of_number(counted.sum_of_weights, hash_of_number(static_cast<double>(counted.left_out), pledge.targets));
+  for (int k = 0; k < TargetRanges::most; ++k)
+    if (const CountedTargets& counted = in.counted[static_cast<std::size_t>(k)]; counted.left_out != 0 || counted.sum_of_weights != 0)
+      pledge.targets = hash_of_number(counted.sum_of_weights, hash_of_number(static_cast<double>(counted.left_out), pledge.targets + 1 + k));
   pledge.learning_rate = in.learning_rate;
   return pledge;
 }
@@ -121,8 +120,9 @@ inline void refuse_other_rows(const Program& p, std::int64_t rows, std::int64_t 
   if (p.training && (rows > p.batch.batch || short_of_rows)) refuse_rows(p, rows, steps, drops_all);
 }
 
-/// `which` of several losses, or the only one.
-[[noreturn]] HEDDLE_COLD inline void refuse_no_targets(std::int64_t rows, const std::string& which = "the loss") {
+/// `name` of one of several losses.
+[[noreturn]] HEDDLE_COLD inline void refuse_no_targets(std::int64_t rows, std::string_view name = {}) {
+  const std::string which = name.empty() ? std::string{"the loss"} : written({"loss '", name, "'"});
   throw Error(Code{'D', 10}, written({"a batch of ", rows, (rows == 1 ? " row" : " rows"), " has no target that ", which,
                                       " counts, so there is no mean of losses. Fix: leave such batches out."}));
 }
@@ -130,16 +130,17 @@ inline void refuse_other_rows(const Program& p, std::int64_t rows, std::int64_t 
 /// Counts the targets that count nothing, and adds the weights of the others if classes have some, before a step or an evaluation. Every rank is
 /// given the whole batch, so none has to be asked. A label that is no class has no weight: it is refused where its row is loaded.
 ///
-/// Errors  D10 of a step all of whose targets are left out, or have the weight 0
+/// Errors  D10 of a step all of whose targets are left out, or have the weight 0; of several losses also of an evaluation
 /// Tested  run/step_input_test, equivalence/several_losses_test
-inline void count_targets(StepInput& in, std::int64_t targets_of_a_row, std::span<const float> class_weights, const TargetRanges& ranges) {
+inline void count_targets(StepInput& in, std::int64_t targets_of_a_row, std::span<const float> class_weights, const TargetRanges& ranges,
+                          bool all_of_an_evaluation = false) {
   in.class_weights = class_weights.empty() ? nullptr : class_weights.data();
   in.classes = class_weights.size();
   in.several = ranges.several();
   if (in.targets == nullptr || in.rows_counted > 0) return;
   for (int k = 0; k < ranges.count; ++k) {
     const TargetRange& range = ranges.all[k];
-    CountedTargets& counted = in.counted[k] = {};
+    CountedTargets& counted = in.counted[static_cast<std::size_t>(k)] = {};
     const bool weighs = range.weighs && in.class_weights != nullptr;
     if (range.counts == nullptr && !weighs) continue;
     for (std::int64_t row = 0; row < in.rows; ++row)
@@ -151,16 +152,17 @@ inline void count_targets(StepInput& in, std::int64_t targets_of_a_row, std::spa
           counted.sum_of_weights += static_cast<double>(in.class_weights[target]);
       }
     const bool none = weighs ? !(counted.sum_of_weights > 0) : counted.left_out == in.rows * range.features;
-    if (in.program->training && none)
-      refuse_no_targets(std::min(in.rows, in.source_rows), ranges.several() ? written({"loss '", range.name, "'"}) : "the loss");
+    if (none && (in.program->training || all_of_an_evaluation)) refuse_no_targets(std::min(in.rows, in.source_rows), range.name);
   }
 }
 
-/// Several losses are means over all rows of an evaluation, not over those that are taken together: what counts of all of them, before the first.
+/// Several losses are means over all rows of an evaluation, not over those that are taken together: what counts of all of them, before the first. Of
+/// one loss what counts is added up.
 /// Tested  equivalence/several_losses_test
 [[nodiscard]] inline StepInput counted_whole(StepInput in, std::int64_t targets_of_a_row, std::span<const float> class_weights,
                                              const TargetRanges& ranges) {
-  count_targets(in, targets_of_a_row, class_weights, ranges);
+  if (!ranges.several()) return {};
+  count_targets(in, targets_of_a_row, class_weights, ranges, true);
   in.rows_counted = in.rows;
   return in;
 }

@@ -129,7 +129,7 @@ std::vector<float> TrainedRanks<Session, Target, Input>::predict(std::span<const
 template <class Session, class Target, class Input>
 void TrainedRanks<Session, Target, Input>::count_right(Accuracy& counted, const Examples<Target, Input>& batch) {
   if constexpr (has_some_classes<Target>)
-    for (const auto& piece : batch.batches(ranks_->rows_at_once())) counted.add(ranks_->evaluated(piece), piece);
+    for (const auto& piece : batch.batches(ranks_->rows_at_once())) counted.add(std::span<const float>{ranks_->outputs(piece)}, piece);
 }
 
 // ---- parameters

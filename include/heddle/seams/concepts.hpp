@@ -164,6 +164,13 @@ namespace heddle::seams_room {
 struct CountedTargets {
   std::int64_t left_out = 0;  ///< targets that count nothing
   double sum_of_weights = 0;  ///< with class weights, of those that count
+
+  /// By what the mean over `rows` of so many targets each divides, in rows: of 4 rows of 8 targets, 8 of which are left out, 3.
+  [[nodiscard]] constexpr double rows(double rows, std::int64_t targets_of_a_row, bool weighs) const {
+    if (targets_of_a_row == 0) return rows;
+    return weighs ? sum_of_weights / static_cast<double>(targets_of_a_row)
+                  : rows - static_cast<double>(left_out) / static_cast<double>(targets_of_a_row);
+  }
 };
 
 /// The loss of one grain. `total_rows` is the number of rows of the whole step over all ranks: means divide by it.
@@ -193,7 +200,8 @@ template <class Space> struct LossCallIn {
 };
 using LossCall = LossCallIn<HostMemory>;
 
-/// LossKernel<Loss, Compute> has   static float sum(const LossCall&);   the sum over rows of the loss (not yet divided by total_rows).
+/// LossKernel<Loss, Compute> has   static float sum(const LossCall&);   the sum over rows of the loss (not yet divided by total_rows). As one of
+/// several losses it is called for one row at a time, which lies where it does in the output: output and gradient are aligned as floats.
 /// That of a SplitLossDescription also has   static void terms(const LossCall&);   what it leaves in gradient is there when sum is called.
 }  // namespace heddle::seams_room
 namespace heddle {

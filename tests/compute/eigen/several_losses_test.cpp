@@ -62,7 +62,7 @@ struct Case {
       for (std::int64_t j = 0; j < size; ++j) part.push_back(output[static_cast<std::size_t>(13 * i + first + j)]);
       for (std::int64_t j = 0; j < each; ++j) {
         const std::int64_t at = i / positions * 4 * positions + first_target + i % positions * each + j;
-        own.push_back(std::bit_cast<Target>(targets[static_cast<std::size_t>(at)].bits));
+        own.push_back(__builtin_bit_cast(Target, targets[static_cast<std::size_t>(at)].bits));
       }
     }
     slope.assign(part.size(), 0);
@@ -85,11 +85,13 @@ void check_case(std::int64_t rows, std::int64_t positions) {
   Case c{rows, positions};
   const double means[] = {c.alone<Words, std::int32_t>(0, 5, 0, 1, 0, 1), c.alone<MeanSquaredError, float>(5, 3, positions, 3, 1, 0.25F),
                           c.alone<CrossEntropyWith<Ignored<-100>, LabelSmoothing<1, 10>>, std::int32_t>(8, 5, 0, 1, 2, 0.3F)};
-  double each[3]{};
+  double each[3]{}, divisors[3]{};
   LossCall call = c.call();
   call.gradient = nullptr;
-  LossKernel<All, EigenCompute>::each(call, each);
+  LossKernel<All, EigenCompute>::each(call, each, divisors);
   for (int k = 0; k < 3; ++k) CHECK(std::abs(each[k] - means[k]) < 1e-6 * (1 + means[k]));
+  const auto all = static_cast<double>(rows * positions);
+  CHECK((divisors[0] == c.counted[0].sum_of_weights && divisors[1] == all && divisors[2] == all - static_cast<double>(c.counted[2].left_out)));
   const double sum = static_cast<double>(LossKernel<All, EigenCompute>::sum(c.call()));
   CHECK(std::abs(sum / static_cast<double>(rows) - (means[0] + 0.25 * means[1] + 0.3 * means[2])) < 1e-5);
   for (std::size_t i = 0; i < c.gradient.size(); ++i) CHECK(std::abs(static_cast<double>(c.gradient[i] - c.wanted[i])) <= 1e-7);
@@ -109,17 +111,17 @@ TEST_CASE("the sum and the gradient are those of each loss in arrays of its own,
   check_case(16, 2);
 }
 
-TEST_CASE("no rows have no sum, and a loss for which nothing counts, in an evaluation, has the mean 0") {
+TEST_CASE("no rows have no sum, and nothing is divided by 0 where nothing counts for a loss") {
   Case none{0, 1};
   CHECK(LossKernel<All, EigenCompute>::sum(none.call()) == 0);
   Case c{4, 1};
   for (std::size_t row = 0; row < 4; ++row) c.targets[4 * row] = -100;
   c.counted[0] = {4, 0};
   c.counted[2] = {4, 0};
-  double each[3]{};
+  double each[3]{}, divisors[3]{};
   LossCall call = c.call();
   call.gradient = nullptr;
-  LossKernel<All, EigenCompute>::each(call, each);
+  LossKernel<All, EigenCompute>::each(call, each, divisors);
   CHECK((each[0] == 0 && each[2] == 0 && each[1] > 0));
 }
 

@@ -69,8 +69,9 @@ TEST_CASE("a loss whose labels are smoothed tells one float more of a part; a sh
   CHECK(Smooth::terms(Spec{Shape{6, 10}}) == 24);
   CHECK(CrossEntropyWith<LabelSmoothing<0, 10>>::terms(Spec{Shape{6, 10}}) == 18);
   CHECK(CrossEntropyWith<LabelSmoothing<11, 10>>::accepts(Spec{Shape{10}}).sentence().view() ==
-        "[heddle.G03] CrossEntropyWith has a LabelSmoothing that is not from 0 to 1. Fix: write LabelSmoothing<1, 10> for a tenth.");
+        "[heddle.G03] CrossEntropyWith has a LabelSmoothing that is no fraction from 0 to 1. Fix: write LabelSmoothing<1, 10> for a tenth.");
   CHECK(CrossEntropyWith<LabelSmoothing<-1, 10>>::accepts(Spec{Shape{10}}).code == Code{'G', 3});
+  CHECK(CrossEntropyWith<LabelSmoothing<0.1>>::accepts(Spec{Shape{10}}).code == Code{'G', 3});
   CHECK(CrossEntropyWith<LabelSmoothing<1, 0>>::accepts(Spec{Shape{10}}).code == Code{'G', 3});
   CHECK(CrossEntropyWith<LabelSmoothing<1, 10>, LabelSmoothing<1, 10>>::accepts(Spec{Shape{10}}).words.view().find(" names an option twice") !=
         std::string_view::npos);

@@ -44,7 +44,7 @@ TEST_CASE("targets stand one loss behind the other; what has those of another ha
   CHECK((row.all[2].first == 0 && row.all[2].features == 1 && row.all[2].classes == 10));
   CHECK((row.all[0].counts != nullptr && !row.all[0].counts(-100) && row.all[2].counts == nullptr));
   CHECK((row.several() && row.labels() && row.fewest_classes() == 10));
-  CHECK((row.reader_of(0).counts == nullptr && row.reader_of(0).classes == 10));  // one of its readers leaves nothing out
+  CHECK((row.reader_of(0).classes == 10 && !row.leave_out(0, -100) && row.all[0].reads(0) && row.all[2].reads(0)));  // "early" leaves nothing out
   CHECK((row.reader_of(2).classes == 0 && row.reader_of(2).first == 1));
 }
 
@@ -97,11 +97,24 @@ TEST_CASE("lists that are none are refused: too few, a loss by itself, names, op
   CHECK(refusal<Losses<Digit, Digit>>(flat) == "[heddle.G03] 'digit' of Losses names two losses. Fix: rename one of them.");
   CHECK(refusal<Losses<Digit, LossOf<"a.b", Outputs<3>, MeanSquaredError>>>(flat) ==
         "[heddle.G03] 'a.b' of Losses is no name: it is empty or has a dot or a star. Fix: use letters, digits and underscores.");
-  CHECK(refusal<Losses<Digit, LossOf<"x", Outputs<3>, MeanSquaredError, Ignored<-1>>>>(flat) ==
-        "[heddle.G03] 'x' of Losses names what is no option of a loss. Fix: write LossWeight<3, 10> for 0.3, TargetsOf<\"digit\">, or neither.");
-  CHECK(refusal<Losses<Digit, LossOf<"x", Outputs<3>, MeanSquaredError, LossWeight<0, 10>>>>(flat) ==
-        "[heddle.G03] 'x' of Losses has a LossWeight that is not above 0. Fix: write LossWeight<3, 10> for 0.3, TargetsOf<\"digit\">, or neither.");
-  CHECK(refusal<Losses<Digit, LossOf<"x", Outputs<3>, MeanSquaredError, LossWeight<1, 0>>>>(flat).find("not above 0") != std::string::npos);
+  const std::string remedy =
+      " names what is no option of LossOf, or one twice. Fix: name LossWeight<3, 10> for 0.3 and TargetsOf<\"digit\"> once; options of the loss "
+      "stand "
+      "inside it, as CrossEntropyWith<Ignored<-100>>.";
+  CHECK(refusal<Losses<Digit, LossOf<"x", Outputs<3>, MeanSquaredError, Ignored<-1>>>>(flat) == "[heddle.G03] 'x' of Losses" + remedy);
+  CHECK(refusal<Losses<Digit, LossOf<"x", Outputs<3>, MeanSquaredError, LossWeight<3>, LossWeight<5>>>>(flat) ==
+        "[heddle.G03] 'x' of Losses" + remedy);
+  CHECK(refusal<Losses<Digit, LossOf<"x", Outputs<10>, CrossEntropy, TargetsOf<"digit">, TargetsOf<"digit">>>>(flat) ==
+        "[heddle.G03] 'x' of Losses" + remedy);
+  const std::string weight =
+      "[heddle.G03] 'x' of Losses has a LossWeight that is no whole number or fraction above 0. Fix: write LossWeight<3, 10> for 0.3.";
+  CHECK(refusal<Losses<Digit, LossOf<"x", Outputs<3>, MeanSquaredError, LossWeight<0, 10>>>>(flat) == weight);
+  CHECK(refusal<Losses<Digit, LossOf<"x", Outputs<3>, MeanSquaredError, LossWeight<1, 0>>>>(flat) == weight);
+  CHECK(refusal<Losses<Digit, LossOf<"x", Outputs<3>, MeanSquaredError, LossWeight<0.3>>>>(flat) == weight);
+  CHECK(refusal<Losses<Digit, LossOf<"x", MeanSquaredError>>>(flat).find("which is none of several losses. Fix: write LossOf<") != std::string::npos);
+  using Labels = Losses<Digit, LossOf<"other", Outputs<3>, CrossEntropy>>;  // of one kind of targets
+  CHECK(refusal<Losses<Digit, LossOf<"x", Outputs<13>, Labels>>>(Spec{Shape{23}}).find("which is no loss of a part of the output.") !=
+        std::string::npos);
 }
 
 TEST_CASE("targets are those of an earlier loss that reads the same") {

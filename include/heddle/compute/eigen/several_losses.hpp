@@ -28,9 +28,8 @@ class OneOfLosses {
   }
   /// By what the sum of the losses of all positions of the step is divided.
   [[nodiscard]] double divisor() const {
-    const auto targets = static_cast<double>(place_.targets);
-    if (one_.class_weights != nullptr) return one_.sum_of_weights / targets;
-    return static_cast<double>(one_.total_rows) - (targets > 0 ? static_cast<double>(one_.left_out) / targets : 0);
+    return CountedTargets{one_.left_out, one_.sum_of_weights}.rows(static_cast<double>(one_.total_rows), place_.targets,
+                                                                   one_.class_weights != nullptr);
   }
   template <class Kernel> [[nodiscard]] double sum(double weight) {
     double all = 0;
@@ -66,16 +65,19 @@ template <class... Each, std::derived_from<compute_room::EigenCompute> C> struct
 
   static float sum(const seams_room::LossCall& call) {
     double all = 0;
-    each_of(call, [&](int number, double mean) { all += All::said[number].weight * mean; });
+    each_of(call, [&](int number, double mean, double) { all += All::said[number].weight * mean; });
     return static_cast<float>(all * static_cast<double>(call.total_rows));
   }
-  /// The mean of each, without its weight.
-  static void each(const seams_room::LossCall& call, double* means) {
-    each_of(call, [&](int number, double mean) { means[number] = mean; });
+  /// The mean of each, without its weight, and by what it was divided, in rows.
+  static void each(const seams_room::LossCall& call, double* means, double* divisors) {
+    each_of(call, [&](int number, double mean, double divisor) {
+      means[number] = mean;
+      divisors[number] = divisor;
+    });
   }
 
  private:
-  /// A loss for which nothing counts, in an evaluation, has the mean 0.
+  /// Where nothing counts for a loss, no step and no evaluation is made (D10).
   template <class Take> static void each_of(const seams_room::LossCall& call, Take take) {
     int number = 0;
     (..., take_one<typename graph_room::ReadLossOf<Each>::Loss>(call, number++, take));
@@ -84,7 +86,7 @@ template <class... Each, std::derived_from<compute_room::EigenCompute> C> struct
     const graph_room::Spec output = output_of(call);
     compute_room::OneOfLosses one{call, All::place_of(number, output), number, graph_room::weighs_classes<Loss>()};
     const double sum = one.template sum<LossKernel<Loss, C>>(All::said[number].weight);
-    take(number, one.divisor() > 0 ? sum / one.divisor() : sum);
+    take(number, one.divisor() > 0 ? sum / one.divisor() : sum, one.divisor());
   }
   /// A row has so many positions, one behind the other.
   static graph_room::Spec output_of(const seams_room::LossCall& call) {

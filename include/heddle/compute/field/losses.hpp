@@ -14,14 +14,15 @@
 
 namespace heddle::compute_room {
 
-/// A loss of whole outputs: its value is any function of a row and of its targets, its gradient one of these, of the place and of the rows of the
-/// step.
+/// A loss of whole outputs: its value is any function of a row and of its targets, its gradient one of these, of the place, of the rows of the step
+/// and of what of their targets counts.
 ///
 /// Tested  compute/field/losses_test
 template <class Loss> struct FieldLossOfRows {
   static constexpr bool of_heddle = true;
   static float sum(const LossCall& call) {
     float all = 0;
+    const std::uint64_t counted = counted_digest(call);
     for (std::int64_t r = 0; r < call.rows; ++r) {
       const float* const output = call.output + r * call.features;
       const std::uint64_t row = Field::digest(output, call.features);
@@ -30,7 +31,7 @@ template <class Loss> struct FieldLossOfRows {
       for (std::int64_t j = 0; j < call.features && call.gradient != nullptr; ++j)
         call.gradient[r * call.features + j] =
             Field::write(Field::hash(symbol_of<Loss>("gradient"), {row, of_elements(wanted)},
-                                     {of_labels(wanted), static_cast<std::uint64_t>(j), static_cast<std::uint64_t>(call.total_rows)}));
+                                     {of_labels(wanted), static_cast<std::uint64_t>(j), static_cast<std::uint64_t>(call.total_rows), counted}));
     }
     return all;
   }
@@ -39,6 +40,18 @@ template <class Loss> struct FieldLossOfRows {
   static constexpr bool labels = !std::is_same_v<typename Loss::Target, float>;  ///< of several losses some are, and all are taken as they lie
   [[nodiscard]] static std::uint64_t of_elements(std::uint64_t digest) { return labels ? 0 : digest; }
   [[nodiscard]] static std::uint64_t of_labels(std::uint64_t digest) { return labels ? digest : 0; }
+  /// What counts in the step, of the loss or of each of several.
+  [[nodiscard]] static std::uint64_t counted_digest(const LossCall& call) {
+    std::uint64_t all = 0;
+    const auto take = [&](const CountedTargets& counted) {
+      all = (all * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(counted.left_out)) * 0x9e3779b97f4a7c15ULL +
+            std::bit_cast<std::uint64_t>(counted.sum_of_weights);
+    };
+    take({call.left_out, call.sum_of_weights});
+    if constexpr (requires { Loss::said; })
+      for (int k = 0; k < Loss::count && call.each != nullptr; ++k) take(call.each[k]);
+    return all;
+  }
   [[nodiscard]] static std::uint64_t target_digest(const LossCall& call, std::int64_t r) {
     const std::int64_t targets = call.target_features;
     if constexpr (!labels) return Field::digest(static_cast<const float*>(call.targets) + r * targets, targets);

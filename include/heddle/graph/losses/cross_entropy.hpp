@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "heddle/graph/loss.hpp"
 
@@ -58,8 +59,9 @@ struct ClassWeights {
 
 /// A target is taken for its class but for a share Numerator / Denominator, which all classes have alike: PyTorch's label_smoothing=0.1 is
 /// LabelSmoothing<1, 10>. Classes that have weights have a part of it by their weight.
-template <std::int64_t Numerator, std::int64_t Denominator> struct LabelSmoothing {
-  static constexpr bool sound = Numerator >= 0 && Denominator >= 1 && Numerator <= Denominator;
+template <auto Numerator, auto Denominator = 1> struct LabelSmoothing {
+  static constexpr bool whole = std::is_integral_v<decltype(Numerator)> && std::is_integral_v<decltype(Denominator)>;
+  static constexpr bool sound = whole && Numerator >= 0 && Denominator >= 1 && Numerator <= Denominator;
   static constexpr double smooths = sound ? static_cast<double>(Numerator) / static_cast<double>(Denominator) : 0;
 };
 
@@ -94,6 +96,7 @@ template <class... Options> struct CrossEntropyWith : CrossEntropy {
   template <class Option> static constexpr bool is_weights = requires { Option::weighs; };
   template <class Option> static constexpr bool is_smoothing = requires { Option::smooths; };
   static constexpr bool weighs_classes = (false || ... || is_weights<Options>);
+  static constexpr bool leaves_out = (false || ... || is_ignored<Options>);
   static constexpr double smoothing = (0.0 + ... + share_of<Options>());
 
   static constexpr std::string_view name() { return "CrossEntropyWith"; }
@@ -106,7 +109,8 @@ template <class... Options> struct CrossEntropyWith : CrossEntropy {
                                              << ". Fix: write CrossEntropyWith<Ignored<-100>, ClassWeights, LabelSmoothing<1, 10>>, some of them, or "
                                                 "CrossEntropy.";
     if (!(true && ... && is_sound<Options>()))
-      return Diagnosis{Code{'G', 3}, name()} << " has a LabelSmoothing that is not from 0 to 1. Fix: write LabelSmoothing<1, 10> for a tenth.";
+      return Diagnosis{Code{'G', 3}, name()}
+             << " has a LabelSmoothing that is no fraction from 0 to 1. Fix: write LabelSmoothing<1, 10> for a tenth.";
     return CrossEntropy::accepts(output);
   }
   static constexpr std::int64_t terms(const Spec& output) { return (smoothing > 0 ? 4 : 3) * target_features(output); }

@@ -28,8 +28,9 @@ template <std::int64_t... Sizes> struct Outputs {
 };
 
 /// Multiplies one of several losses: LossWeight<3, 10> of an auxiliary loss. Without it each weighs 1.
-template <std::int64_t Numerator, std::int64_t Denominator = 1> struct LossWeight {
-  static constexpr bool sound = Numerator >= 1 && Denominator >= 1;
+template <auto Numerator, auto Denominator = 1> struct LossWeight {
+  static constexpr bool whole = std::is_integral_v<decltype(Numerator)> && std::is_integral_v<decltype(Denominator)>;
+  static constexpr bool sound = whole && Numerator > 0 && Denominator > 0;
   static constexpr double multiplies = sound ? static_cast<double>(Numerator) / static_cast<double>(Denominator) : 1;
 };
 
@@ -38,13 +39,13 @@ template <Name Label> struct TargetsOf { static constexpr auto shared_with = Lab
 
 /// One of several losses: LossOf<"digit", Outputs<10>, CrossEntropy>, LossOf<"angle", Outputs<1>, MeanSquaredError, LossWeight<1, 2>>,
 /// LossOf<"early", Outputs<10>, CrossEntropy, TargetsOf<"digit">, LossWeight<3, 10>>.
-template <Name Label, class Reads, class Loss, class... Options> struct LossOf { static constexpr bool is_loss_of = true; };
+template <Name Label, class Reads = void, class Loss = void, class... Options> struct LossOf { static constexpr bool is_loss_of = true; };
 
 /// What a LossOf says, as plain numbers; anything else is no loss. LossOf<"digit", Outputs<10>, CrossEntropy> reads (10) and weighs 1.
 struct SaidOfLoss {
   bool is_one = false;   ///< a LossOf with Outputs
   bool is_loss = false;  ///< that names a loss
-  bool is_known = true;  ///< whose options are some
+  bool is_known = true;  ///< whose options are some, once each
   bool is_sound = true;  ///< and whose weight is above 0
   std::string_view label{};
   std::string_view shares{};  ///< whose targets; empty: its own
@@ -62,14 +63,17 @@ template <Name Label, std::int64_t... Sizes, class L, class... Options> struct R
   using Loss = L;
   static constexpr SaidOfLoss said = [] {
     SaidOfLoss out{.is_one = true, .is_loss = LossDescription<L>, .label = Label.view(), .reads = Outputs<Sizes...>::shape()};
-    if constexpr (LossDescription<L>)
+    if constexpr (LossDescription<L> && !requires(const Spec& output) { L::target_ranges(output); })
       out.target = std::same_as<typename L::Target, std::int32_t> ? 1 : std::same_as<typename L::Target, float> ? 2 : 0;
+    int weights = 0, owners = 0;
     [[maybe_unused]] const auto read = [&]<class Option>(std::type_identity<Option>) {
       if constexpr (requires { Option::multiplies; }) {
-        out.weight *= Option::multiplies;
-        out.is_sound = out.is_sound && Option::sound;
+        out.weight = Option::multiplies;
+        out.is_sound = Option::sound;
+        out.is_known = out.is_known && ++weights == 1;
       } else if constexpr (requires { Option::shared_with; }) {
         out.shares = Option::shared_with.view();
+        out.is_known = out.is_known && ++owners == 1;
       } else {
         out.is_known = false;
       }
@@ -210,9 +214,11 @@ template <class... Each> struct Losses {
                             << ", which is no loss of a part of the output. Fix: name a loss as "
                                "CrossEntropy.";
     if constexpr (LossDescription<LossIn<One>>) weighing += graph_room::weighs_classes<LossIn<One>>() ? 1 : 0;
-    if (!one.is_known || !one.is_sound)
-      return broken(number) << (one.is_known ? " has a LossWeight that is not above 0" : " names what is no option of a loss")
-                            << ". Fix: write LossWeight<3, 10> for 0.3, TargetsOf<\"digit\">, or neither.";
+    if (!one.is_known)
+      return broken(number) << " names what is no option of LossOf, or one twice. Fix: name LossWeight<3, 10> for 0.3 and TargetsOf<\"digit\"> once; "
+                               "options of the loss stand inside it, as CrossEntropyWith<Ignored<-100>>.";
+    if (!one.is_sound)
+      return broken(number) << " has a LossWeight that is no whole number or fraction above 0. Fix: write LossWeight<3, 10> for 0.3.";
     if (!is_name(one.label)) return broken(number) << " is no name: it is empty or has a dot or a star. Fix: use letters, digits and underscores.";
     if (number_of(one.label) < number) return broken(number) << " names two losses. Fix: rename one of them.";
     const int owner = one.shares.empty() ? 0 : number_of(one.shares);
