@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The program behind ./heddle train gpt: a small GPT that learns a text byte by byte, under four plans, and writes a few lines after each.
-#include <zlib.h>
-
 #include <cmath>
 #include <heddle/backend/cpu_threads.hpp>
 #include <heddle/core/random.hpp>
+#include <heddle/io/file.hpp>
+#include <heddle/io/gzip.hpp>
 #include <heddle/io/sequences.hpp>
 
 #include "training.hpp"
@@ -39,23 +39,31 @@ struct Settings {
   double temperature = 0.8;
 };
 
-/// The bytes of a file, plain or .gz. Errors  D01, D09, D14
-std::vector<std::int32_t> bytes_of(const std::string& path) {
-  const auto refuse = [&](const char* what) {
-    return HeddleError(Code{'D', 1}, "the text '" + path + "' " + what + ". Fix: name a file of text, plain or .gz, with --text.");
-  };
-  if (std::filesystem::is_directory(path)) throw refuse("is a folder");
-  const gzFile file = gzopen(path.c_str(), "rb");
-  if (file == nullptr) throw refuse("cannot be opened");
+/// All bytes that a source gives, as tokens. Errors  D09, D14
+template <io_room::ByteSource Source> std::vector<std::int32_t> tokens_of(Source& source) {
   std::vector<std::int32_t> all;
-  std::array<unsigned char, 1 << 16> piece{};
-  int read = 0;
-  while ((read = gzread(file, piece.data(), piece.size())) > 0) all.insert(all.end(), piece.begin(), piece.begin() + read);
-  int state = Z_OK;
-  gzerror(file, &state);
-  const int closed = gzclose(file);
-  if (read < 0 || state != Z_OK || closed != Z_OK) throw refuse("is damaged, or ends in the middle");
+  std::vector<std::byte> piece(1 << 16);
+  for (std::size_t read = piece.size(); read == piece.size();) {
+    read = source.read(piece);
+    io_room::refuse_beyond_memory((all.size() + read) * sizeof(std::int32_t) * 2, source.name());  // a vector that grows is there twice
+    for (std::size_t i = 0; i < read; ++i) all.push_back(static_cast<std::int32_t>(piece[i]));
+  }
   return all;
+}
+/// The bytes of a file, plain or .gz: what begins as a gzip file is one. Errors  D01 of what is no file, D09, D14
+std::vector<std::int32_t> bytes_of(const std::string& path) {
+  return io_room::within_memory(path, [&] {
+    io_room::InputFile file{path};
+    std::array<std::byte, 2> first{};
+    const bool packed = file.read(first) == 2 && first[0] == std::byte{0x1f} && first[1] == std::byte{0x8b};
+    io_room::InputFile again{path};
+    if (packed) {
+      io_room::Unpacked<io_room::InputFile> unpacked{std::move(again)};
+      return tokens_of(unpacked);
+    }
+    io_room::refuse_beyond_memory(again.most() * sizeof(std::int32_t), path);
+    return tokens_of(again);
+  });
 }
 
 struct Texts {
@@ -177,10 +185,7 @@ std::string picture(const std::vector<Row>& all) {
 }
 
 int train_all(const Settings& settings) {
-  if (!settings.output.empty()) {
-    std::filesystem::create_directories(settings.output);
-    for (const char* name : {"table.txt", "loss.svg"}) io_room::Replacement{std::filesystem::path{settings.output} / name};
-  }
+  training::prepare_output(settings.output, {"table.txt", "loss.svg"});
   const Texts texts = cut(bytes_of(settings.text));
   output::print("{} rows of {} bytes, {} parameters, {} steps of {} rows, AdamW with learning rate {}\n", texts.training.size(), length,
                 parameters<Gpt>, settings.steps, rows, settings.learning_rate);
@@ -208,10 +213,8 @@ int main(int argc, char** argv) {
   app.name("heddle train gpt");
   app.add_option("--text", settings.text, "the text, plain or .gz")->capture_default_str();
   app.add_option("--steps", settings.steps, "steps of each plan")->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))->capture_default_str();
-  app.add_option("--learning-rate", settings.learning_rate, "of AdamW")->check(CLI::Range(0.0, 10.0))->capture_default_str();
-  app.add_option("--seed", settings.seed, "of initialisation, shuffling and sampling")
-      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
-      ->capture_default_str();
+  app.add_option("--learning-rate", settings.learning_rate, "of AdamW")->check(training::number_in(0, 10))->capture_default_str();
+  app.add_option("--seed", settings.seed, "of initialisation, shuffling and sampling")->check(training::check_seed)->capture_default_str();
   app.add_option("--sample", settings.sample, "bytes that each plan writes")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}))
       ->capture_default_str();
@@ -219,7 +222,7 @@ int main(int argc, char** argv) {
       ->check([](const std::string& text) { return text.empty() ? std::string{"it is empty. Fix: give at least one letter"} : std::string{}; })
       ->capture_default_str();
   app.add_option("--temperature", settings.temperature, "below 1 the likely bytes are more likely")
-      ->check(CLI::Range(0.01, 100.0))
+      ->check(training::number_in(0.01, 100))
       ->capture_default_str();
   app.add_option("--output", settings.output, "folder for table.txt and loss.svg");
   output::end_with_a_sentence();

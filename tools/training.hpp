@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -16,9 +17,11 @@
 #include <heddle/io/synthetic.hpp>
 #include <heddle/run/trainer.hpp>
 #include <heddle/transport/movement.hpp>
+#include <initializer_list>
 #include <limits>
 #include <span>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "output.hpp"
@@ -172,15 +175,32 @@ inline constexpr const char* shows_equality = "The table shows equality. Which w
   return out;
 }
 
+/// A whole number from 0 on that is one: CLI11 makes the largest of a larger one.
+inline std::string check_seed(const std::string& text) {
+  std::int64_t seed = 0;
+  const char* const end = text.data() + text.size();
+  if (const auto read = std::from_chars(text.data(), end, seed); read.ec == std::errc{} && read.ptr == end && seed >= 0) return {};
+  return fmt::format("{} is no whole number from 0 to {}. Fix: give one, as 1", text, std::numeric_limits<std::int64_t>::max());
+}
+/// A number within both, which NaN is not.
+[[nodiscard]] inline CLI::Validator number_in(double least, double most) {
+  const auto check = [=](const std::string& text) -> std::string {
+    double number = 0;
+    if (CLI::detail::lexical_cast(text, number) && number >= least && number <= most) return {};
+    return fmt::format("{} is no number from {} to {}. Fix: give one", text, least, most);
+  };
+  return CLI::Validator{check, fmt::format("FLOAT in [{} - {}]", least, most)};
+}
+
 /// Refuses an output folder before any work is done; no file in it is touched.
-inline void prepare_output(const std::string& folder) {
+inline void prepare_output(const std::string& folder, std::initializer_list<const char*> files = {"table.txt", "parameters.safetensors"}) {
   if (folder.empty()) return;
   std::error_code problem;
   if (!std::filesystem::is_directory(folder, problem)) std::filesystem::create_directories(folder, problem);
   if (problem)
     throw HeddleError(Code{'D', 20}, "the output folder '" + folder + "' cannot be made: " + problem.message() +
                                          ". Fix: name a folder that you may write to with --output.");
-  for (const char* name : {"table.txt", "parameters.safetensors"}) io_room::Replacement{std::filesystem::path{folder} / name};
+  for (const char* name : files) io_room::Replacement{std::filesystem::path{folder} / name};
 }
 
 [[nodiscard]] inline datasets::Dataset load(const Settings& settings, datasets::DataSplit split) {
@@ -225,10 +245,8 @@ class Options {
  public:
   explicit Options(CLI::App& app, Settings& settings) {
     app.add_option("--epochs", settings.epochs, "passes over the training images")->check(CLI::Range(1, 1000))->capture_default_str();
-    app.add_option("--learning-rate", settings.learning_rate, "of Adam")->check(CLI::Range(0.0, 10.0))->capture_default_str();
-    app.add_option("--seed", settings.seed, "of initialisation and shuffling")
-        ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
-        ->capture_default_str();
+    app.add_option("--learning-rate", settings.learning_rate, "of Adam")->check(number_in(0, 10))->capture_default_str();
+    app.add_option("--seed", settings.seed, "of initialisation and shuffling")->check(check_seed)->capture_default_str();
     app.add_option("--data", settings.data, "fashion-mnist, synthetic, or a folder with the four MNIST files, plain or .gz")->capture_default_str();
     app.add_option("--output", settings.output, "folder for table.txt and parameters.safetensors");
     batch_option_ = app.add_option("--batch", batch_, "refused: the batch is part of the plan's type");

@@ -61,11 +61,18 @@ def refuses(folder):
     short, broken = os.path.join(folder, "short"), os.path.join(folder, "broken.gz")
     with open(short, "w", encoding="ascii") as file:
         file.write("too short")
+    pipe, sparse = os.path.join(folder, "pipe"), os.path.join(folder, "sparse")
+    os.mkfifo(pipe)
+    with open(sparse, "wb") as file:
+        file.truncate(4 * 10**12)
     with open(broken, "wb") as file:
         file.write(gzip.compress(os.urandom(60000))[:30000])
-    for words, arguments in (("cannot be opened", ("--text", os.path.join(folder, "nowhere"))), ("is a folder", ("--text", folder)),
-                             ("has 9 bytes, too few", ("--text", short)), ("ends in the middle", ("--text", broken)), ("--steps", ("--steps", "0")),
-                             ("--begin", ("--begin", "")), ("--temperature", ("--temperature", "0"))):
+    for words, arguments in (("[heddle.D01]", ("--text", os.path.join(folder, "nowhere"))), ("it is a folder", ("--text", folder)),
+                             ("it is a pipe", ("--text", pipe)), ("it is a device", ("--text", "/dev/zero")), ("takes 16,000,000,000,000 bytes", ("--text", sparse)),
+                             ("[heddle.D20]", ("--text", short, "--output", short)), ("[heddle.D20]", ("--text", short, "--output", pipe)),
+                             ("has 9 bytes, too few", ("--text", short)), ("[heddle.D09]", ("--text", broken)), ("--steps", ("--steps", "0")),
+                             ("--begin", ("--begin", "")), ("--temperature", ("--temperature", "0")), ("--temperature", ("--temperature", "nan")),
+                             ("--seed", ("--seed", "9223372036854775808")), ("--seed", ("--seed", "-1")), ("--learning-rate", ("--learning-rate", "nan"))):
         ended = run(*arguments)
         lines = ended.stderr.strip().splitlines()
         check(words, ended.returncode in (1, 2) and len(lines) == 1 and words in lines[0] and "bits per byte" not in ended.stdout, ended.stderr)

@@ -90,6 +90,17 @@ template <class Late = void> class TensorsOfFile {
     put(name, std::move(shape), std::span<const T>{elements});
   }
 
+  /// Adds or replaces a tensor that was taken from another file.
+  void put(const std::string& name, StoredTensor tensor) {
+    refuse_name(name);
+    tensors_.insert_or_assign(name, std::move(tensor));
+  }
+  /// Takes a tensor out. Errors  D29 if there is none of this name
+  [[nodiscard]] StoredTensor take(const std::string& name) {
+    StoredTensor taken = std::move(const_cast<StoredTensor&>(find(name)));  // NOLINT(cppcoreguidelines-pro-type-const-cast): of this file
+    tensors_.erase(name);
+    return taken;
+  }
   [[nodiscard]] bool contains(const std::string& name) const { return tensors_.contains(name); }
   [[nodiscard]] const std::map<std::string, StoredTensor>& tensors() const& { return tensors_; }
   [[nodiscard]] std::map<std::string, StoredTensor> tensors() const&& { return tensors_; }
@@ -122,10 +133,11 @@ template <class Late = void> class TensorsOfFile {
     return {};
   }
 
-  [[nodiscard]] static TensorsOfFile read(const auto& path) {
+  /// Those that are left out are not looked at, and take no memory.
+  [[nodiscard]] static TensorsOfFile read(const auto& path, LeavesOut leaves_out = nullptr) {
     return within_memory(path, [&] {
       InputFile file{path_text(path)};
-      return from(file);
+      return from(file, leaves_out);
     });
   }
   /// Reads the bytes of a file that is in memory; `origin` is what the sentences call it.
@@ -158,7 +170,7 @@ template <class Late = void> class TensorsOfFile {
 
  private:
   /// Each byte of the data belongs to exactly one tensor, or it is refused.
-  template <ByteSource S> static TensorsOfFile from(S& source) {
+  template <ByteSource S> static TensorsOfFile from(S& source, LeavesOut leaves_out = nullptr) {
     const std::string& origin = source.name();
     const std::uint64_t header_bytes = header_length(source);
     JsonHeader header;
@@ -168,7 +180,7 @@ template <class Late = void> class TensorsOfFile {
       header = JsonHeaderReader{json, origin}.read();
     }
     const std::uint64_t data_bytes = source.most() - 8 - header_bytes;
-    check_layout(header.entries, data_bytes, origin);
+    check_layout(header.entries, data_bytes, origin, leaves_out);
     refuse_beyond_memory(data_bytes, origin);
     TensorsOfFile file;
     file.metadata = std::move(header.metadata);
@@ -177,6 +189,10 @@ template <class Late = void> class TensorsOfFile {
       StoredTensor tensor;
       tensor.shape.assign(entry.shape.begin(), entry.shape.end());
       const std::uint64_t bytes = entry.end - entry.begin;
+      if (leaves_out != nullptr && leaves_out(entry.name)) {
+        pass_over(source, bytes);
+        continue;
+      }
       if (entry.dtype == "F32")
         tensor.elements = read_elements<float>(source, bytes);
       else if (entry.dtype == "I32")
@@ -191,6 +207,11 @@ template <class Late = void> class TensorsOfFile {
     std::vector<T> elements(bytes / sizeof(T));
     read_all(source, std::as_writable_bytes(std::span{elements}));
     return elements;
+  }
+  template <ByteSource S> static void pass_over(S& source, std::uint64_t bytes) {
+    std::array<std::byte, 4096> some{};
+    for (; bytes > 0; bytes -= std::min<std::uint64_t>(bytes, some.size()))
+      read_all(source, std::span{some}.first(std::min<std::uint64_t>(bytes, some.size())));
   }
   template <ByteSource S> static void read_all(S& source, std::span<std::byte> into) {
     if (source.read(into) < into.size())

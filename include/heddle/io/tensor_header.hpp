@@ -86,8 +86,12 @@ inline void refuse_name(std::string_view name) {
   return bytes;
 }
 
-/// In the order of their offsets, tensors must follow each other without overlap or hole, up to the last byte.
-template <class Entries> void check_layout(Entries& entries, std::uint64_t data_bytes, std::string_view origin) {
+/// What a reader leaves out of a file.
+using LeavesOut = bool (*)(std::string_view name);
+
+/// In the order of their offsets, tensors must follow each other without overlap or hole, up to the last byte. Those that a reader leaves out may
+/// have elements of any type.
+template <class Entries> void check_layout(Entries& entries, std::uint64_t data_bytes, std::string_view origin, LeavesOut leaves_out = nullptr) {
   std::sort(entries.begin(), entries.end(), [](const HeaderEntry& a, const HeaderEntry& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;  // an empty tensor before the one that starts at the same byte
   });
@@ -96,13 +100,14 @@ template <class Entries> void check_layout(Entries& entries, std::uint64_t data_
   for (const HeaderEntry& entry : entries) {
     const std::string which = file + ": tensor " + cited(entry.name);
     const std::string range = "[" + std::to_string(entry.begin) + ", " + std::to_string(entry.end) + ")";
-    if (entry.dtype != "F32" && entry.dtype != "I32" && entry.dtype != "I64")
+    const bool is_read = leaves_out == nullptr || !leaves_out(entry.name);
+    if (is_read && entry.dtype != "F32" && entry.dtype != "I32" && entry.dtype != "I64")
       refuse_tensors(Code{'D', 25}, which + " has elements of type " + cited(entry.dtype) + "; F32, I32 and I64 are read",
                      "convert it before saving");
     if (entry.begin > entry.end)
       refuse_tensors(Code{'D', 27}, which + " has the bytes " + range + ", which end before they begin", "save the file again");
     const std::uint64_t stated = bytes_of_shape(entry.shape, entry.dtype == "I64" ? 8 : 4, entry.name, origin);
-    if (stated != entry.end - entry.begin)
+    if (is_read && stated != entry.end - entry.begin)
       refuse_tensors(Code{'D', 26},
                      which + " of " + entry.dtype + " " + shape_words(entry.shape) + " takes " + std::to_string(stated) + " bytes but has " + range,
                      "save the file again");
