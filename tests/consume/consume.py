@@ -115,7 +115,7 @@ def compiled(project, scratch, compiler):
               *(f"-DNOTICING_{kind}={flags}" for kind, flags in zip(("COMPILER", "LINKER"), noticing(project))))
     run("cmake", "--build", scratch / "user", "--parallel", "1")
     from_headers, from_library = (run(scratch / "user" / name, cwd=scratch) for name in ("from_headers", "from_library"))
-    if from_headers != from_library or from_headers.count("parameters") != 3:
+    if from_headers != from_library or from_headers.count("parameters") != 4:
         sys.exit("consume.py: the library does not give what the headers give")
     if run(scratch / "user" / "side_by_side", cwd=scratch) != from_headers + from_library:
         sys.exit("consume.py: side by side headers and library do not give what each gives")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: \[heddle\.D30\] the loss has no classes, so there is no accuracy\. Fix: name CrossEntropy, or one of several losses that has classes, or use
+// expect: \[heddle\.D30\] the loss has no classes, so there is no accuracy\. Fix: name CrossEntropy, or one of several losses that has classes,
 #include "heddle/backend/cpu_threads.hpp"
 
 using namespace heddle;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G25\] A layer has an argument of another kind\.
-// expect-g++: TransformerEncoderLayer<\.\.\., GELU, Tanh> names an option twice\. Fix: name NormFirst, Causal, Dropout<1, 10> and one activation such as
+// expect-g++: TransformerEncoderLayer<\.\.\., GELU, Tanh> names an option twice\. Fix: name NormFirst, Causal, Dropout<1, 10> and one activation
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

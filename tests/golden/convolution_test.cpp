@@ -19,7 +19,8 @@ template <class ThePlan> void check_plan() {
 }
 
 /// The convnet of the tutorials at a size that runs in a moment, its loss on the device of the second half.
-struct FirstHalf : Sequential<Input<3, 16, 16>, Named<"conv1", Conv2d<3, 8, KernelSize<7>, Stride<2>, Padding<3>>>, ReLU, MaxPool2d<KernelSize<2>>> {};
+struct FirstHalf : Sequential<Input<3, 16, 16>, Named<"conv1", Conv2d<3, 8, KernelSize<7>, Stride<2>, Padding<3>>>, ReLU, MaxPool2d<KernelSize<2>>> {
+};
 struct SecondHalf : Sequential<Flatten, Named<"fc", Linear<8 * 4 * 4, 10>>> {};
 struct Convnet : Sequential<Unnumbered<FirstHalf>, Unnumbered<SecondHalf>> {};
 template <class... Parts> using OfConvnet = Plan<Convnet, CrossEntropy, MomentumSGD, Batch<8>, Parts...>;

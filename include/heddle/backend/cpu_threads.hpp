@@ -26,11 +26,19 @@ struct CpuThreads {
 
 }  // namespace heddle::backend_room
 
+// What heddle::compiled has of trainers on threads, for each type of targets and of inputs: one list for the library and for programs.
+// NOLINTBEGIN(bugprone-macro-parentheses): types and `extern`
+#define HEDDLE_RANKS_OF_TARGETS(WHERE, TARGET)                                                                    \
+  WHERE template class heddle::run_room::TrainedRanks<heddle::backend_room::ThreadSession, TARGET, float>;        \
+  WHERE template class heddle::run_room::TrainedRanks<heddle::backend_room::ThreadSession, TARGET, std::int32_t>; \
+  WHERE template class heddle::run_room::TrainedRanks<heddle::backend_room::ThreadSession, TARGET, std::uint8_t>
+#define HEDDLE_RANKS_OF_THREADS(WHERE)          \
+  HEDDLE_RANKS_OF_TARGETS(WHERE, std::int32_t); \
+  HEDDLE_RANKS_OF_TARGETS(WHERE, float);        \
+  HEDDLE_RANKS_OF_TARGETS(WHERE, heddle::TargetValue)
+// NOLINTEND(bugprone-macro-parentheses)
 #ifdef HEDDLE_COMPILED
-extern template class heddle::run_room::TrainedRanks<heddle::backend_room::ThreadSession, std::int32_t>;  // these lie in the library
-extern template class heddle::run_room::TrainedRanks<heddle::backend_room::ThreadSession, float>;
-extern template class heddle::run_room::TrainedRanks<heddle::backend_room::ThreadSession, std::int32_t, std::int32_t>;
-extern template class heddle::run_room::TrainedRanks<heddle::backend_room::ThreadSession, float, std::int32_t>;
+HEDDLE_RANKS_OF_THREADS(extern);  // these lie in the library
 #endif
 
 namespace heddle {

@@ -30,7 +30,7 @@ struct Unanswered : RefusedAnswer {
   // of a step, of a batch, of a data set
   static const Unanswered step, loss, norm, scale, skipped, outputs, counted, losses, counted_of_losses;
   static const Unanswered rows, inputs, targets, input_features, target_features, order, owner, source_row, input, target, slice;
-  static const Unanswered more, source_rows, with_input, with_targets;
+  static const Unanswered more, source_rows, with_input, with_targets, kinds;
   static const Unanswered all, in_order, shuffled, split, training, test, features, classes, images, labels, labels_of_a_row;
   static const Unanswered ok, line, bounded, plan, devices, steps, draws, modulus, log2_of_bound, hash, hash_alone, compared, text, first_process;
   using iterator = const Unanswered*;

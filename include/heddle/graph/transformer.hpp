@@ -63,10 +63,12 @@ template <class... Options> struct TransformerOptions {
   using Drop = typename First<void, Drops, Options...>::type;
   using Mask = std::conditional_t<causal, Causal, void>;
 
-  static constexpr int of_kind[] = {(0 + ... + (std::same_as<Options, NormFirst> ? 1 : 0)), (0 + ... + (std::same_as<Options, Causal> ? 1 : 0)),
-                                    (0 + ... + (Drops<Options>::value ? 1 : 0)), (0 + ... + (Activates<Options>::value ? 1 : 0))};
-  static constexpr bool known = of_kind[0] + of_kind[1] + of_kind[2] + of_kind[3] == static_cast<int>(sizeof...(Options));
-  static constexpr bool once = of_kind[0] <= 1 && of_kind[1] <= 1 && of_kind[2] <= 1 && of_kind[3] <= 1;
+  static constexpr int norms_named = (0 + ... + (std::same_as<Options, NormFirst> ? 1 : 0));
+  static constexpr int masks_named = (0 + ... + (std::same_as<Options, Causal> ? 1 : 0));
+  static constexpr int drops_named = (0 + ... + (Drops<Options>::value ? 1 : 0));
+  static constexpr int activations_named = (0 + ... + (Activates<Options>::value ? 1 : 0));
+  static constexpr bool known = norms_named + masks_named + drops_named + activations_named == static_cast<int>(sizeof...(Options));
+  static constexpr bool once = norms_named <= 1 && masks_named <= 1 && drops_named <= 1 && activations_named <= 1;
 };
 
 /// Stands for a TransformerEncoderLayer with other options. Errors  G25

@@ -23,9 +23,8 @@ namespace heddle::run_room {
 template <class Space, class Target, class Input>
 void tell_each_loss(Evaluation& evaluation, const KernelTableIn<Space>& kernels, const Shape& output, const Examples<Target, Input>& examples,
                     const StepInput& counted) {
-  static_assert(std::is_same_v<Space, HostMemory>,
-                "the outputs of an evaluation lie in the memory of the host, and so does what takes losses of them");
-  if (kernels.each_loss == nullptr) return;  // a backend of any function, as the field
+  static_assert(std::is_same_v<Space, HostMemory>);  // outputs of an evaluation lie there, and so does what takes losses of them
+  if (kernels.each_loss == nullptr) return;          // a backend of any function, as the field
   evaluation.losses.resize(static_cast<std::size_t>(kernels.targets.count));
   evaluation.counted_of_losses.resize(evaluation.losses.size());
   std::vector<Target> targets;

@@ -111,14 +111,12 @@ template <class Target, class Input = float> struct Examples {
     }
     return with;
   }
-  /// The same batch with further targets in each row, those of the next of several losses: examples(images, labels, 784).with_targets(angles, 1).
-  /// They are copied, side by side; of a batch in an order the array has the source rows. Errors  D07 another number of rows; D18 at build, of an
-  /// array of other elements
+  /// The same batch with further targets, those of the next of several losses: examples(images, labels, 784).with_targets(angles, 1). They are
+  /// copied; of a batch in an order the array has the source rows. Errors  D07 another number of rows; D18 at build, an array of other elements
   template <class Array> [[nodiscard]] auto with_targets(Array&& array, std::int64_t features) const {
     using Element = std::conditional_t<has_elements<Array, float>, float, std::int32_t>;
-    static_assert(
-        has_elements<Array, Element>,
-        "[heddle.D18] further targets are std::int32_t labels or floats. Fix: give a std::vector of them, and the number of targets of a row.");
+    static_assert(has_elements<Array, Element>,
+                  "[heddle.D18] further targets are std::int32_t labels or floats. Fix: give a std::vector of them, and how many a row has.");
     if constexpr (has_elements<Array, Element>) {
       using Joined = JoinedTarget<Target, Element>;
       auto all = std::make_shared<const std::pair<std::shared_ptr<const void>, std::vector<Joined>>>(

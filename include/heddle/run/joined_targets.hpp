@@ -21,6 +21,7 @@ namespace heddle::run_room {
 /// Tested  run/joined_targets_test
 struct TargetKinds {
   static constexpr int most = TargetRanges::most + 1;
+  /// So many targets behind one another are class numbers, or floats: 4 floats.
   struct Run {
     std::int64_t targets = 0;
     bool labels = false;

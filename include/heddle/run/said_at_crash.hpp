@@ -4,9 +4,9 @@
 // In: a sentence.  Out: it, on stderr, before the signal goes its way.
 #pragma once
 
-#include <signal.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstring>
 #include <mutex>
 #include <string>
@@ -42,7 +42,7 @@ class SaidAtCrash {
   SaidAtCrash& operator=(const SaidAtCrash&) = delete;
 
  private:
-  /// The handler from before, while some live.
+  /// The handler from before, while some live: of two in one thread and one in another the count is 3.
   struct Installed {
     std::mutex mutex;
     int count = 0;

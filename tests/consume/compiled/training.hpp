@@ -34,9 +34,13 @@ std::string line(const char* what, std::uint64_t parameters, double number) {
 }
 
 template <class... Options> using Classes = Plan<Model, CrossEntropy, Adam, Batch<64>, Grain<16>, Options...>;
+/// Bytes, and targets of two kinds.
+struct Two : Sequential<Input<4>, Rescaling<>, Linear<4, 5>> {};
+using Both = Losses<LossOf<"kind", Outputs<3>, CrossEntropy>, LossOf<"size", Outputs<2>, MeanSquaredError>>;
+using Several = Plan<Two, Both, SGD, Batch<8>, Single>;
 using Numbers = Plan<Fit, MeanSquaredError, MomentumSGD, Batch<8>, Clip<GlobalNorm>, TensorParallel<2>>;
 
-/// Classes under two policies, with a file between them; then numbers, with clipping.
+/// Classes under two policies, with a file between them; then numbers, with clipping, and two losses of bytes.
 std::string trained() {
   const auto data = datasets::synthetic(Seed{1}, 256, 20, 10);
   Trainer<Classes<DataParallel<2>>, CpuThreads> first{{.learning_rate = 0.01}, Seed{1}};
@@ -54,7 +58,13 @@ std::string trained() {
   third.clip().max_norm = 0.5;
   StepResult last;
   for (int i = 0; i < 5; ++i) last = third.step(examples(inputs, targets, 6));
-  return words + line("numbers", third.parameter_hash(), static_cast<double>(*last.norm));
+  words += line("numbers", third.parameter_hash(), static_cast<double>(*last.norm));
+
+  const std::vector<std::uint8_t> pixels(8 * 4, 51);
+  Trainer<Several, CpuThreads> fourth{{.learning_rate = 0.05}, Seed{4}};
+  const auto rows = examples(pixels, std::vector<std::int32_t>(8, 2), 4).with_targets(targets, 2);
+  for (int i = 0; i < 3; ++i) fourth.step(rows);
+  return words + line("several", fourth.parameter_hash(), fourth.accuracy<"kind">(rows));
 }
 
 }  // namespace
