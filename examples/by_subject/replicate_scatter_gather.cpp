@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/by_subject/replicate_scatter_gather.cpp -pthread -o gather && ./gather
 // The classic single-process form by hand: replicate the model from device 0, scatter the batch, apply in parallel, gather the outputs; loss, sum of
-// gradients and update on device 0. Beside it the same steps as DataParallel<4>: the same bits, and no device has more to do than another.
+// gradients and update on device 0. Beside it the same steps as DataParallel<replicas>: the same bits, and no device has more to do than another.
 #include <cstdio>
 #include <heddle/backend/cpu_threads.hpp>
 #include <heddle/heddle.hpp>
@@ -89,11 +89,12 @@ void step(std::vector<Replica>& devices, const Examples<std::int32_t>& batch, co
   compute.loss({rows, graph.output().elements(), rows, main.outputs.data(), batch.targets, main.output_gradients.data()});
   move(false, main.output_gradients, [](Replica& d) { return d.value_gradients.back().data(); });
   apply_in_parallel(true);
-  float* const g[] = {main.gradients.data(), main.arrived.data(), main.arrived.data() + flat, main.arrived.data() + 2 * flat};
-  for (int r = 1; r < replicas; ++r) copy(devices[r], devices[r].gradients.data(), main, g[r], flat);
-  for (const auto& [to, from] : {std::pair{g[0], g[1]}, {g[2], g[3]}, {g[0], g[2]}}) compute.add(to, to, from, flat);  // the tree of the plan
+  std::vector<float*> g{main.gradients.data()};
+  for (int r = 1; r < replicas; ++r) copy(devices[r], devices[r].gradients.data(), main, g.emplace_back(main.arrived.data() + (r - 1) * flat), flat);
+  for (int apart = 1; apart < replicas; apart *= 2)  // the tree of the plan: pairs, then pairs of pairs
+    for (int r = 0; r + apart < replicas; r += 2 * apart) compute.add(g[r], g[r], g[r + apart], flat);
   float* const states[] = {main.states[0].data(), main.states[1].data()};
-  compute.step(&constants, flat, main.parameters.data(), g[0], states);
+  compute.step(&constants, flat, main.parameters.data(), g.front(), states);
 }
 
 int main() {
@@ -110,7 +111,8 @@ int main() {
     std::printf("classic form, device %d     %4d  %16d  %18d  %8zu  %12zu  %13zu\n", static_cast<int>(&d - devices.data()), share,
                 d.outputs.empty() ? 0 : rows, d.outputs.empty() ? 0 : all, d.sent / steps / 1024, d.received / steps / 1024, d.bytes() / 1024);
   const auto moved = traffic<Modern>().sent_in_reductions(Rank{0}) / 1024, memory = peak_memory<Modern>() / 1024;
-  std::printf("DataParallel<4>, each      %4d  %16d  %18d  %8ld  %12ld  %13ld\n", share, share, all, moved.value, moved.value, memory.value);
+  std::printf("DataParallel<%d>, each      %4d  %16d  %18d  %8ld  %12ld  %13ld\n", replicas, share, share, all, moved.value, moved.value,
+              memory.value);
   bool equal = true;
   for (int p = 0; p < graph.parameter_count; ++p) {
     const std::vector<float> values = modern.parameter(modern.parameter_names()[p]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G01\]
 // expect-g++: layer 2 `2`: SelfAttention<Heads<4>> takes queries, keys and values behind one another, 4 \+ 2 x 4 heads
-// expect-g++: which 12 does not divide\. Fix: put a Linear before it that gives 36 features, of which 12 come out\.
+// expect-g++: which 12 does not divide\. Fix: put a Linear before it that gives 96 features, of which 32 come out\.
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

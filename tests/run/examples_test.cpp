@@ -42,7 +42,7 @@ TEST_CASE("a row may have a label for each of its positions") {
   CHECK((batch.rows == 3 && batch.target_features == 2));
   CHECK(batch.target(2)[1] == 5);
   CHECK(sentence([] { (void)examples(inputs, labels, 2, 2); }) ==
-        "[heddle.D07] the inputs have 3 rows but there are 3 labels. Fix: give 2 labels for each row.");
+        "[heddle.D07] the inputs have 3 rows but there are 3 labels. Fix: give 2 labels for each row, or another number of features a row.");
 }
 
 TEST_CASE("real targets have as many features as fit the rows") {
@@ -122,7 +122,7 @@ TEST_CASE("arrays that do not fit together are refused with their numbers") {
   CHECK(sentence([&] { static_cast<void>(examples(inputs, labels, 0)); }) ==
         "[heddle.D07] 6 inputs are no whole rows of 0 features. Fix: give rows x features inputs, and the number of features of one row.");
   CHECK(sentence([&] { static_cast<void>(examples(inputs, labels, 3)); }) ==
-        "[heddle.D07] the inputs have 2 rows but there are 3 labels. Fix: give one label for each row.");
+        "[heddle.D07] the inputs have 2 rows but there are 3 labels. Fix: give 1 label for each row, or another number of features a row.");
   CHECK(sentence([&] { static_cast<void>(examples(inputs, five, 2)); }) ==
         "[heddle.D07] the inputs have 3 rows but there are 5 targets. Fix: give the same number of targets for each row.");
 }
@@ -140,7 +140,7 @@ TEST_CASE("arrays that are given as temporaries live as long as the batch and it
   CHECK((positions.target_features == 2 && positions.target(1)[1] == 4));
   CHECK(examples(inputs, labels, 2).owner == nullptr);
   CHECK(sentence([&] { (void)examples(made(0), labels, 2); }) ==
-        "[heddle.D07] the inputs have 2 rows but there are 3 labels. Fix: give one label for each row.");
+        "[heddle.D07] the inputs have 2 rows but there are 3 labels. Fix: give 1 label for each row, or another number of features a row.");
 }
 
 TEST_CASE("temporaries of any type live as long as the batch; only what looks at numbers of others is seen") {

@@ -11,7 +11,8 @@
 
 namespace heddle::core_room {
 
-/// 8 bits of exponent, as float32 has, and 7 of fraction: 1 + 2^-8 is rounded to 1, and 3.4e38 overflows to infinity, as float32 does at that size.
+/// 8 bits of exponent, as float32 has, and 7 of fraction: 1 + 2^-8 is rounded to 1, and 3.4e38 overflows to infinity, which float32 does
+/// from 3.403e38 on.
 ///
 /// Source  sources.md#bfloat16
 /// Tested  core/bfloat16_test

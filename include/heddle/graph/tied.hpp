@@ -63,7 +63,10 @@ template <class Tracer> constexpr void tie(Tracer& tracer, int first, std::strin
                            << " without Tied.");
   if (!same_parameters(here, there))
     return refuse(broken() << here.spelled.view() << " has " << parameter_shapes(here).view() << ", but " << there.spelled.view() << " has "
-                           << parameter_shapes(there).view() << ". Fix: tie layers whose parameters have equal shapes.");
+                           << parameter_shapes(there).view() << ". Fix: "
+                           << (here.parameter_count == 2 && there.parameter_count == 1
+                                   ? "write NoBias in it, as the other has none, if the weights have equal shapes."
+                                   : "tie layers whose parameters have equal shapes."));
   if (here.tracks() || there.tracks())
     return refuse(broken() << (here.tracks() ? here : there).spelled.view()
                            << " tracks what its own rows have, which two layers cannot share. Fix: give each layer parameters of its own.");

@@ -187,6 +187,8 @@ template <class T> constexpr void explain_unknown(Diagnosis& sentence) {
 /// L02. Two policies are combined, of all else one is kept.
 [[nodiscard]] constexpr Diagnosis refuse_twice(PlanPart part, std::string_view first, std::string_view second) {
   auto found = Diagnosis{Code{'L', 2}, ""} << "the plan names its " << name_of(part) << " twice: " << first << " and " << second << ". Fix: ";
+  if (part == PlanPart::loss && first != second)
+    return found << "keep one of them, or train both: Losses<LossOf<\"name\", Outputs<N>, " << first << ">, ...>.";
   if (part != PlanPart::policy || first == second) return found << "keep one of them.";
   if (first == "Single" || second == "Single") return found << "drop Single, which combines with nothing.";
   return found << "combine them as Hybrid<" << first << ", " << second << ">, the inner one first, or keep one.";

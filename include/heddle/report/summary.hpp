@@ -117,9 +117,15 @@ class LayerRows {
       parameters += (p > 0 ? ", " : "") + (names_ ? said(leaf.parameters[p].name.view(), ' ') : std::string{}) + said(leaf.parameters[p].shape);
     if (whole_.frozen(n)) parameters += ", frozen";
     if (owner >= 0) parameters = "tied to " + said(whole_.name(owner).view());
-    grid_.add({std::to_string(n), said(whole_.name(n).view()), said(leaf.spelled.view()), shapes_words(leaf), splits_ ? shapes_words(local(n)) : "",
+    grid_.add({std::to_string(n), said(whole_.name(n).view()), said(leaf.spelled.view()), of_a_layer(leaf), splits_ ? shapes_words(local(n)) : "",
                parameters, owner < 0 && leaf.parameter_count > 0 ? grouped_digits(whole_.parameter_elements(n)) : "",
                has_stages() ? std::to_string(stage(n)) : ""});
+  }
+  /// "(20) -> (500)"; of long shapes what it gives, since what it takes stands a row above.
+  [[nodiscard]] static std::string of_a_layer(const Leaf& leaf) {
+    constexpr std::size_t most = 24;
+    const std::string both = shapes_words(leaf);
+    return both.size() <= most ? both : "-> " + said(leaf.out.shape);
   }
   void add_repeats(int begin, int length, int repeats) {
     std::int64_t elements = 0;
@@ -193,6 +199,17 @@ inline constexpr std::size_t totals_indent = 12;
   return words.empty() ? words : wrapped("inputs", words, totals_indent);
 }
 
+/// " and loss CrossEntropy", " and losses digit, angle".
+template <class Loss> [[nodiscard]] std::string loss_words() {
+  if constexpr (requires { Loss::said; }) {
+    std::string words = " and losses ";
+    for (int k = 0; k < Loss::count; ++k) words += (k > 0 ? ", " : "") + said(Loss::said[k].label);
+    return words;
+  } else {
+    return " and loss " + said(type_name<Loss>().view());
+  }
+}
+
 /// What a plan is, in at most 100 columns: a row a layer, its shapes for one row of the batch, parameters and devices; then totals, the memory of
 /// each device, what a step moves and how long stages stand idle. Blocks of a Repeat that are alike are one row. Of a model: its layers and totals.
 ///
@@ -210,7 +227,7 @@ template <class Asked> [[nodiscard]] std::string summary() {
       const Graph& graph = Request::graph;
       const Program& p = lower<Asked>();
       std::string output = said(graph.output().shape) + " for each row";
-      if constexpr (Request::trains) output += " and loss " + said(type_name<typename Request::Loss>().view());
+      if constexpr (Request::trains) output += loss_words<typename Request::Loss>();
       std::string out = said(graph.model.view()) + '\n' + LayerRows::text(graph, &p) + parameters_line(graph);
       out += wrapped("devices", describe_devices(p.mesh), totals_indent) + stages_lines(p);
       out += wrapped("batch", describe_batch(p.batch), totals_indent);

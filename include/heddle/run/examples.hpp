@@ -219,8 +219,8 @@ template <class Input>
                                                               std::int64_t input_features, std::int64_t labels_of_a_row) {
   const std::int64_t rows = whole_rows(std::ssize(inputs), input_features);
   if (labels_of_a_row < 1 || std::ssize(labels) != rows * labels_of_a_row)
-    throw Error(Code{'D', 7}, written({"the inputs have ", rows, " rows but there are ", labels.size(), " labels. Fix: give ",
-                                       (labels_of_a_row == 1 ? "one label" : std::to_string(labels_of_a_row) + " labels"), " for each row."}));
+    throw Error(Code{'D', 7}, written({"the inputs have ", rows, " rows but there are ", labels.size(), " labels. Fix: give ", labels_of_a_row,
+                                       (labels_of_a_row == 1 ? " label" : " labels"), " for each row, or another number of features a row."}));
   return {inputs.data(), labels.data(), rows, input_features, labels_of_a_row, nullptr};
 }
 [[nodiscard]] inline Examples<std::int32_t> examples(std::span<const float> inputs, std::span<const std::int32_t> labels, std::int64_t input_features,

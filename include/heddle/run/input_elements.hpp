@@ -91,8 +91,9 @@ inline void refuse_other_inputs(const Graph& graph, ElementType first, const Mor
 inline void refuse_other_shape(std::string_view model, std::int64_t inputs, std::int64_t targets, std::int64_t model_inputs,
                                std::int64_t model_targets) {
   if (inputs != model_inputs || targets != model_targets)
-    throw Error(Code{'D', 7}, written({"the batch has ", inputs, " features and ", targets, " target values a row, but ", model, " takes ",
-                                       model_inputs, " and ", model_targets, ". Fix: give rows of the model's shape."}));
+    throw Error(Code{'D', 7},
+                written({"the batch has ", inputs, " features and ", targets, " target values a row, but ", model, " takes ", model_inputs, " and ",
+                         model_targets, ". Fix: give rows of the model's shape, with as many targets as its loss reads."}));
 }
 
 /// D12: rows whose targets are of another type than the loss takes. One sentence wherever it is found, so that a program has one error.

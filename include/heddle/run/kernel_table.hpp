@@ -4,13 +4,14 @@
 // In: a model, a loss, an optimizer and a compute backend as types.  Out: KernelTable.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
 
 #include "heddle/core/type_name.hpp"
-#include "heddle/graph/loss.hpp"
+#include "heddle/graph/losses/several_losses.hpp"
 #include "heddle/graph/trace.hpp"
 #include "heddle/plan/read/program_hash.hpp"
 #include "heddle/run/arithmetic.hpp"
@@ -52,14 +53,42 @@ template <class Space> struct KernelTableIn {
 };
 using KernelTable = KernelTableIn<HostMemory>;
 
-/// P07: static_assert(sizeof(fired<CheckedLoss<Loss, Compute>>)).
+template <class Loss, class Compute>
+concept HasLossKernel = requires(const LossCallIn<SpaceOf<Compute>>& call) {
+  { LossKernelFor<Loss, Compute>::sum(call) } -> std::convertible_to<float>;
+};
+/// G13: a loss has no kernel, or one of several losses has none.
+template <class Loss, class Compute> struct LossWithKernel {
+  static constexpr Diagnosis check() {
+    if constexpr (HasLossKernel<Loss, Compute>)
+      return {};
+    else
+      return Diagnosis{Code{'G', 13}, ""} << "loss " << Loss::name() << " has no kernel for " << type_name<Compute>().view()
+                                          << ". Fix: specialise heddle::" << loss_kernel_name<Compute>() << '<' << type_name<Loss>().view()
+                                          << ", ...> with static float sum(const LossCall&), or derive the loss from MeanOverElements.";
+  }
+};
+template <class... Each, class Compute> struct LossWithKernel<graph_room::Losses<Each...>, Compute> {
+  static constexpr Diagnosis check() {
+    Diagnosis found;
+    (...,
+     (found.ok() ? static_cast<void>(found = LossWithKernel<typename graph_room::ReadLossOf<Each>::Loss, Compute>::check()) : static_cast<void>(0)));
+    return found;
+  }
+};
+
+/// G13, P07: static_assert(sizeof(fired<CheckedLoss<Loss, Compute>>)).
 template <class Loss, class Compute> struct CheckedLoss {
-  static constexpr Diagnosis found =
-      SplitLossDescription<Loss> && !HasTerms<Loss, Compute>
-          ? Diagnosis{Code{'P', 7}, ""} << Loss::name() << " says that it takes outputs in parts, but its kernel for " << type_name<Compute>().view()
-                                        << " makes no terms of a part. Fix: give " << loss_kernel_name<Compute>()
-                                        << " a static void terms(const LossCall&), or drop splits and terms from the loss."
-          : Diagnosis{};
+  static constexpr Diagnosis find() {
+    if (const Diagnosis found = LossWithKernel<Loss, Compute>::check(); !found.ok()) return found;
+    if constexpr (SplitLossDescription<Loss> && !HasTerms<Loss, Compute>)
+      return Diagnosis{Code{'P', 7}, ""} << Loss::name() << " says that it takes outputs in parts, but its kernel for " << type_name<Compute>().view()
+                                         << " makes no terms of a part. Fix: give " << loss_kernel_name<Compute>()
+                                         << " a static void terms(const LossCall&), or drop splits and terms from the loss.";
+    else
+      return {};
+  }
+  static constexpr Diagnosis found = find();
 };
 
 template <class L, class Compute>
@@ -222,9 +251,11 @@ template <class Model, class Loss, class Optimizer, class Compute, bool Sound = 
   KernelTableIn<SpaceOf<Compute>> table;
   if constexpr (Sound) {
     table.leaves = ModelKernels<Model, Compute>::collected.leaves;
-    table.loss = &LossKernelFor<Loss, Compute>::sum;
-    if constexpr (HasTerms<Loss, Compute>) table.loss_terms = &LossKernelFor<Loss, Compute>::terms;
-    if constexpr (HasEachLoss<Loss, Compute>) table.each_loss = &LossKernelFor<Loss, Compute>::each;
+    if constexpr (CheckedLoss<Loss, Compute>::found.ok()) {
+      table.loss = &LossKernelFor<Loss, Compute>::sum;
+      if constexpr (HasTerms<Loss, Compute>) table.loss_terms = &LossKernelFor<Loss, Compute>::terms;
+      if constexpr (HasEachLoss<Loss, Compute>) table.each_loss = &LossKernelFor<Loss, Compute>::each;
+    }
     table.targets = target_ranges_of<Loss>(Traced<Model>::graph.output());
     table.states = Optimizer::states;
     table.step = [](const void* constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) {

@@ -84,13 +84,13 @@ TEST_CASE("heads may be split: each rank has a part of the queries, of the keys 
 TEST_CASE("a value that is no sequence of queries, keys and values is refused with the width that it should have") {
   CHECK(refusal_of<SelfAttention<Heads<4>>>(Spec{Shape{5, 32}}) ==
         "[heddle.G01] SelfAttention<Heads<4>> takes queries, keys and values behind one another, 4 + 2 x 4 heads, but the value before it has 32 "
-        "features in the last dimension of (5, 32), which 12 does not divide. Fix: put a Linear before it that gives 36 features, of which 12 come "
+        "features in the last dimension of (5, 32), which 12 does not divide. Fix: put a Linear before it that gives 96 features, of which 32 come "
         "out.");
   CHECK(refusal_of<SelfAttention<Heads<4>, KeyValueHeads<2>>>(Spec{Shape{5, 36}}) ==
         "[heddle.G01] SelfAttention<Heads<4>, KeyValueHeads<2>> takes queries, keys and values behind one another, 4 + 2 x 2 heads, but the value "
-        "before it has 36 features in the last dimension of (5, 36), which 8 does not divide. Fix: put a Linear before it that gives 40 features, of "
+        "before it has 36 features in the last dimension of (5, 36), which 8 does not divide. Fix: put a Linear before it that gives 72 features, of "
         "which "
-        "20 come out.");
+        "36 come out.");
   CHECK(refusal_of<SelfAttention<Heads<4>>>(Spec{Shape{24}}) ==
         "[heddle.G01] SelfAttention<Heads<4>> takes a sequence of positions, but the value before it has (24), a single vector. Fix: let the model "
         "begin with Input<positions, features>, or put Unflatten<positions, 24> before it.");

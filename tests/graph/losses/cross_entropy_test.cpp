@@ -31,7 +31,9 @@ TEST_CASE("it takes parts of the classes and tells three floats of each position
 TEST_CASE("outputs that are no classes are refused in one sentence") {
   static_assert(CrossEntropy::accepts(Spec{Shape{28, 1}}).code == Code{'G', 3});
   CHECK(CrossEntropy::accepts(Spec{Shape{1}}).sentence().view() ==
-        "[heddle.G03] CrossEntropy takes at least 2 classes but the model gives 1. Fix: give the last Linear layer one output per class.");
+        "[heddle.G03] CrossEntropy takes at least 2 classes but the model gives 1. Fix: give the last Linear layer one output per class; of one "
+        "question with two "
+        "answers name BinaryCrossEntropy.");
   CHECK(CrossEntropy::accepts(Spec{Shape{10}, ElementType::int32}).sentence().view() ==
         "[heddle.G03] CrossEntropy takes float32 but the model gives int32. Fix: end the model with a layer that gives float32.");
   CHECK_FALSE(CrossEntropy::accepts(Spec{}).ok());

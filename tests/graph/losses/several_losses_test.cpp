@@ -80,7 +80,7 @@ TEST_CASE("outputs that are not those of the model are refused with both numbers
         "[heddle.G03] 'angle' of Losses reads (0) outputs. Fix: write Outputs<10> for 10.");
   CHECK(refusal<Losses<Digit, LossOf<"one", Outputs<1>, CrossEntropy>>>(Spec{Shape{11}}) ==
         "[heddle.G03] in 'one' of Losses CrossEntropy takes at least 2 classes but the model gives 1. Fix: give the last Linear layer one output per "
-        "class.");
+        "class; of one question with two answers name BinaryCrossEntropy.");
 }
 
 TEST_CASE("lists that are none are refused: too few, a loss by itself, names, options, weights") {

@@ -167,7 +167,9 @@ template <class... Options> struct SelfAttention {
     if (in.type != ElementType::float32)
       return broken() << " takes float32 but the value before it has " << name_of(in.type) << ". Fix: put a layer that gives float32 before it.";
     const std::int64_t features = in.shape.dimensions > 0 ? in.shape.last() : 0;
-    const std::int64_t wanted = (features / all_heads + (features % all_heads == 0 ? 0 : 1)) * all_heads;
+    // features that heads divide are those of a model before its projection; else the next number that fits
+    const std::int64_t of_a_head = features % Said::heads() == 0 ? features / Said::heads() : features / all_heads + 1;
+    const std::int64_t wanted = features % all_heads == 0 ? features : of_a_head * all_heads;
     if (in.shape.dimensions < 2)
       return broken() << " takes a sequence of positions, but the value before it has " << in.shape
                       << ", a single vector. Fix: let the model begin with Input<positions, features>, or put Unflatten<positions, " << wanted

@@ -36,8 +36,9 @@ struct CrossEntropy {
                                              << ". Fix: end the model with a layer that gives float32.";
     }
     if (output.shape.last() < 2) {
-      return Diagnosis{Code{'G', 3}, name()} << " takes at least 2 classes but the model gives " << output.shape.last()
-                                             << ". Fix: give the last Linear layer one output per class.";
+      return Diagnosis{Code{'G', 3}, name()}
+             << " takes at least 2 classes but the model gives " << output.shape.last()
+             << ". Fix: give the last Linear layer one output per class; of one question with two answers name BinaryCrossEntropy.";
     }
     return {};
   }
