@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Build: g++ -std=c++20 -O2 -I include -I /usr/include/eigen3 examples/by_subject/llama.cpp -pthread -o llama && ./llama
-// A small Llama with the parameter names of Hugging Face: RMSNorm, grouped queries from three projections, a gated network from two. What
-// TensorParallel moves for it is a constant. As in Megatron there is one sum forward and one backward for each attention and each network, and one
-// backward for the head. Nothing is gathered but the features of the table of tokens and the terms of the loss.
+// A small Llama with the parameter names of Hugging Face, without its Rotary positions: RMSNorm, grouped queries from three projections, a gated
+// network from two. What TensorParallel moves for it is a constant. As in Megatron there is one sum forward and one backward for each attention and
+// each network, and one backward for the head. Nothing is gathered but the features of the table of tokens and the terms of the loss.
 #include <cstdint>
 #include <cstdio>
 #include <heddle/backend/cpu_threads.hpp>

@@ -104,3 +104,11 @@ TEST_CASE("a file with thousands of other tensors is told in a sentence that can
   CHECK(evil.size() < 400);
   CHECK(evil.find('\x1b') == std::string::npos);
 }
+
+TEST_CASE("a long name is cut between characters, not within one") {
+  std::string name = "x";
+  for (int i = 0; i < 120; ++i) name += "\u00e9";
+  std::string shown = "x";
+  for (int i = 0; i < 99; ++i) shown += "\u00e9";
+  CHECK(sentence(two, {two[0], two[1], {name, {1}}}).find("'" + shown + "' is not in the model") != std::string::npos);
+}
