@@ -49,3 +49,13 @@ TEST_CASE("reports come with every step and no wait is endless unless something 
   CHECK(RunOptions{}.deadline > std::chrono::seconds{0});
   CHECK(RunOptions{}.deadline <= std::chrono::minutes{5});
 }
+
+TEST_CASE("what a plan clips to is above 0 as a float, in which it clips") {
+  for (const double none : {0.0, -1.0, 1e-46, std::numeric_limits<double>::quiet_NaN()}) {
+    CAPTURE(none);
+    CHECK_THROWS_AS((ClipOptions{none}.check()), Error);
+    CHECK_THROWS_AS((ValueClipOptions{none}.check()), Error);
+  }
+  ClipOptions{1e-30}.check();
+  ValueClipOptions{std::numeric_limits<double>::infinity()}.check();
+}
