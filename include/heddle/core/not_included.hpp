@@ -31,6 +31,7 @@ template <> inline constexpr std::string_view header_of_backend<backend_room::Cp
 template <class Header, class... Given> inline constexpr bool is_included = false;
 
 struct SyntheticHeader;
+struct SeveralTargetsHeader;
 struct ExamplesHeader;
 struct SummaryHeader;
 struct DifferenceHeader;
@@ -71,6 +72,28 @@ template <class... Given>
 requires(!is_included<SyntheticHeader, Given...>) Unanswered synthetic(const Given&...) {
   static_assert(is_included<SyntheticHeader, Given...>,
                 "[heddle.L17] datasets::synthetic() stands in a header that is not included. Fix: add #include <heddle/io/synthetic.hpp>.");
+  return {};
+}
+
+template <class... Given>
+requires(!is_included<SyntheticHeader, Given...>) Unanswered synthetic_regression(const Given&...) {
+  static_assert(
+      is_included<SyntheticHeader, Given...>,
+      "[heddle.L17] datasets::synthetic_regression() stands in a header that is not included. Fix: add #include <heddle/io/synthetic.hpp>.");
+  return {};
+}
+template <class... Given>
+requires(!is_included<SyntheticHeader, Given...>) Unanswered synthetic_tokens(const Given&...) {
+  static_assert(is_included<SyntheticHeader, Given...>,
+                "[heddle.L17] datasets::synthetic_tokens() stands in a header that is not included. Fix: add #include <heddle/io/synthetic.hpp>.");
+  return {};
+}
+
+/// L17, unless heddle/io/several_targets.hpp is included.
+template <class... Given>
+requires(!is_included<SeveralTargetsHeader, Given...>) Unanswered with_targets(const Given&...) {
+  static_assert(is_included<SeveralTargetsHeader, Given...>,
+                "[heddle.L17] datasets::with_targets() stands in a header that is not included. Fix: add #include <heddle/io/several_targets.hpp>.");
   return {};
 }
 
@@ -163,5 +186,6 @@ using backend_room::FieldMpi, backend_room::FieldThreads, proof_room::Proof;
 }  // namespace heddle::extending
 
 namespace heddle::datasets {
-using io_room::Dataset, io_room::IdxDataset, io_room::TokenDataset, io_room::synthetic;
+using io_room::Dataset, io_room::IdxDataset, io_room::TokenDataset, io_room::synthetic, io_room::synthetic_regression, io_room::synthetic_tokens,
+    io_room::with_targets;
 }  // namespace heddle::datasets

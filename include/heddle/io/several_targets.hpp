@@ -8,9 +8,16 @@
 #include <type_traits>
 #include <utility>
 
+#include "heddle/core/not_included.hpp"
 #include "heddle/io/dataset.hpp"
 #include "heddle/io/ordered_rows.hpp"
 #include "heddle/run/arrays.hpp"
+
+namespace heddle::core_room {
+
+template <class... Given> inline constexpr bool is_included<SeveralTargetsHeader, Given...> = true;
+
+}  // namespace heddle::core_room
 
 namespace heddle::io_room {
 

@@ -128,7 +128,8 @@ void refuse_other_tensors(std::string_view model, const std::string& path, const
   for (const NamedShape& tensor : wanted) names.push_back(tensor.name);
   for (const NamedShape& tensor : given)
     if (left.contains(tensor.name) && !counts_steps(tensor, names))
-      surplus.add("'" + std::string{first_characters(tensor.name, 100)} + "' is not in the model" + (surplus.names_more() ? nearest_names(tensor.name, names) : ""));
+      surplus.add("'" + std::string{first_characters(tensor.name, 100)} + "' is not in the model" +
+                  (surplus.names_more() ? nearest_names(tensor.name, names) : ""));
   others.finish("have another shape, type or values");
   missing.finish("are missing");
   surplus.finish("are not in the model");

@@ -133,3 +133,28 @@ TEST_CASE("a label that is no class gives NaN and reads nothing outside the part
   CHECK_FALSE(std::isnan(c.gradient[5]));
   CHECK_FALSE(std::isnan(c.gradient[13]));
 }
+
+TEST_CASE("the gradient is the slope of the mean along each output") {
+  Case c{3, 2};
+  const double rows = static_cast<double>(c.rows);
+  const auto mean = [&] {
+    LossCall call = c.call();
+    call.gradient = nullptr;
+    double means[3]{}, divisors[3]{};
+    LossKernel<All, EigenCompute>::each(call, means, divisors);
+    return means[0] + 0.25 * means[1] + static_cast<double>(0.3F) * means[2];
+  };
+  CHECK(std::abs(static_cast<double>(LossKernel<All, EigenCompute>::sum(c.call())) / rows - mean()) < 1e-5);
+  constexpr float step = 1e-2F;
+  for (std::size_t i = 0; i < c.output.size(); ++i) {
+    const float there = c.output[i];
+    c.output[i] = there + step;
+    const double above = mean();
+    c.output[i] = there - step;
+    const double below = mean();
+    c.output[i] = there;
+    CAPTURE(i);
+    CHECK(std::abs((above - below) / (2 * static_cast<double>(step)) - static_cast<double>(c.gradient[i])) <
+          2e-3 * (1 + std::abs(static_cast<double>(c.gradient[i]))));
+  }
+}

@@ -103,9 +103,9 @@ template <class... Options> struct AttentionOptions {
 /// Source  sources.md#attention, sources.md#flash-attention, sources.md#grouped-query
 /// Tested  graph/layers/attention_test, compute/eigen/attention_test, compute/field/attention_test, golden/attention_test,
 ///         equivalence/attention_test
-template <class... Options> struct SelfAttention {
+template <class... OptionsSuchAsHeads8> struct SelfAttention {
   using KernelLayer = SelfAttention;
-  using Said = AttentionOptions<Options...>;
+  using Said = AttentionOptions<OptionsSuchAsHeads8...>;
   static constexpr bool causal = Said::causal_named > 0;
 
   static constexpr Leaf describe(Spec in) {
