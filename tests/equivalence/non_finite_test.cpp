@@ -113,14 +113,14 @@ TEST_CASE("a learning rate that is far too large ends in a refused step, and tra
   CHECK(trainer.parameter_hash() == sound.parameter_hash());
 }
 
-TEST_CASE("a target that is no number is found in the loss or its targets") {
+TEST_CASE("a target that is not finite is found") {
   using Spread = Plan<Mlp, MeanSquaredError, SGD, Batch<32>, DataParallel<2>>;
   auto rows = rows_of<Spread>(32);
   rows.targets[20 * 10 + 3] = std::numeric_limits<float>::infinity();
   Trainer<Spread, CpuThreads> trainer{{}, Seed{5}};
   const std::string sentence = refused_step<Spread>(trainer, rows.batch(0, 32));
   says(sentence, "the loss of step 1 is infinite in rows 16 to 31");
-  says(sentence, "it begins in the loss, its targets or a backward");
+  says(sentence, "target 3 of row 20 is not finite.");
 }
 
 TEST_CASE("losses that are finite grain by grain, but not together, are refused before anything is stepped") {

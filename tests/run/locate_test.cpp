@@ -203,3 +203,24 @@ TEST_CASE("a layer in phases is run on all rows of a micro-batch at once, as far
   CHECK(rows(static_cast<const Plan<Images, CrossEntropy, SGD, Batch<8>, Single, Accumulate<2>>*>(nullptr)) == 4);
   CHECK(rows_at_once(graph_of<Images>.leaf(3), input) == 7);
 }
+
+TEST_CASE("a target that is not finite is named with its row, and with the loss that reads it if there are several") {
+  using Two = Losses<LossOf<"kind", Outputs<2>, CrossEntropy>, LossOf<"size", Outputs<2>, MeanSquaredError>>;
+  TargetRanges ranges = Two::target_ranges(Spec{Shape{4}});
+  std::vector<TargetValue> targets{0, 1.0F, 2.0F, 1, 3.0F, none};
+  StepInput input;
+  input.targets = targets.data();
+  input.source_rows = input.rows = 2;
+  CHECK(non_finite_target(ranges, input) == "; target 2 of row 1, of loss 'size', is not finite.");
+  const std::vector<std::uint32_t> order{1, 0};
+  input.order = order.data();
+  CHECK(non_finite_target(ranges, input) == "; target 2 of row 0, of loss 'size', is not finite.");
+  targets[5] = 1.0F;
+  CHECK(non_finite_target(ranges, input).empty());
+  const std::vector<float> floats{1, 2, infinite, 4};
+  input.targets = floats.data();
+  input.order = nullptr;
+  CHECK(non_finite_target(graph_room::target_ranges_of<MeanSquaredError>(Spec{Shape{2}}), input) == "; target 0 of row 1 is not finite.");
+  input.targets = nullptr;
+  CHECK(non_finite_target(ranges, input).empty());
+}

@@ -17,6 +17,7 @@
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/arena.hpp"
 #include "heddle/run/kernel_table.hpp"
+#include "heddle/run/labels.hpp"
 #include "heddle/run/step_input.hpp"
 
 namespace heddle::run_room {
@@ -34,6 +35,21 @@ namespace heddle::run_room {
   if (leaf.rows_together == 0) return all;
   if (!leaf.has_phases()) return batch.grain_rows;
   return batch.total_micro_batches() == 1 ? all : batch.micro_rows;
+}
+
+/// The first target that is a float and not finite, with its row and, of several losses, the one that reads it; empty if there is none.
+[[nodiscard]] HEDDLE_COLD inline std::string non_finite_target(const TargetRanges& ranges, const StepInput& input) {
+  std::int64_t of_a_row = 0;
+  for (int k = 0; k < ranges.count; ++k) of_a_row = std::max(of_a_row, ranges.all[k].first + ranges.all[k].features);
+  for (std::int64_t r = 0; r < input.source_rows && input.targets != nullptr; ++r)
+    for (int k = 0; k < ranges.count; ++k)
+      for (std::int64_t i = 0; i < ranges.all[k].features && ranges.all[k].classes == 0; ++i) {
+        const std::int64_t at = ranges.all[k].first + i;
+        if (is_finite(TargetValue{label_at(input.targets, input.source(r) * of_a_row + at)}.value())) continue;
+        return written({"; target ", at, " of row ", r, (ranges.several() ? ", of loss '" : ""), ranges.all[k].name, (ranges.several() ? "'," : ""),
+                        " is not finite."});
+      }
+  return {};
 }
 
 /// Runs the forward of the whole batch leaf by leaf on one thread and names the first tensor that is not finite.
@@ -93,7 +109,8 @@ namespace heddle::run_room {
     if (const std::int64_t at = first_of_value(n + 1); at >= 0)
       return written({"; it begins in ", graph.describe(n).view(), ", row ", at / features, ", feature ", at % features, ".", remedy});
   }
-  return "; all outputs of the model are finite, so it begins in the loss, its targets or a backward." + remedy;
+  if (const std::string target = non_finite_target(kernels.targets, input); !target.empty()) return target + remedy;
+  return "; all outputs of the model are finite, so it begins in the loss or a backward." + remedy;
 }
 
 /// Kernels for another memory do not run on the host.
