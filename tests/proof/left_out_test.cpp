@@ -8,9 +8,8 @@
 using namespace heddle;
 
 TEST_CASE("every fourth target of a draw is one that the loss leaves out, if it leaves any out") {
-  const TargetCount counts = &CrossEntropyWith<Ignored<-7>>::counts;
   for (std::int64_t i = 0; i < 8; ++i) {
-    CHECK(or_left_out([](std::int32_t target) { return target == -7; }, i, 3) == (i % 4 == 3 ? -7 : 3));
+    CHECK(or_left_out([](std::int32_t target) { return !CrossEntropyWith<Ignored<-7>>::counts(target); }, i, 3) == (i % 4 == 3 ? -7 : 3));
     CHECK(or_left_out([](std::int32_t) { return false; }, i, 3) == 3);
   }
 }

@@ -281,15 +281,15 @@ requires((is_temporary_array<Inputs> || is_temporary_array<Targets>)&&are_arrays
 
 template <class Inputs, class Targets, class... Counts>  // no concept: compilers would explain it
 inline constexpr bool makes_examples = are_arrays<Inputs, Targets> && !has_elements<Targets, std::uint8_t> && (sizeof...(Counts) > 0) &&
+                                       (sizeof...(Counts) == 1 || (sizeof...(Counts) == 2 && has_elements<Targets, std::int32_t>)) &&
                                        (std::is_convertible_v<Counts, std::int64_t> && ...);
-/// D18: arrays of double or long, arrays without the number of features.
+/// D18: arrays of double or long, arrays without the number of features; floats with a number of labels.
 template <class Inputs, class Targets, class... Counts>
 requires(!makes_examples<Inputs, Targets, Counts...>) NoExamples examples(Inputs&&, Targets&&, Counts&&...) {
   static_assert(
       makes_examples<Inputs, Targets, Counts...>,
       "[heddle.D18] a batch takes float inputs, std::int32_t token ids or std::uint8_t bytes, std::int32_t labels or float targets, and the features "
-      "of a row. "
-      "Fix: examples(inputs, labels, 784), with std::vector<float> and std::vector<std::int32_t>.");
+      "of a row. Fix: examples(inputs, labels, 784), with std::vector<float> and std::vector<std::int32_t>.");
   return {};
 }
 

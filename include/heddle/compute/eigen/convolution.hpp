@@ -157,7 +157,7 @@ template <class Products> class ConvolutionKernel {
       return each_tap(b, [&](float* row, std::int64_t channel, std::int64_t down, std::int64_t right) {
         const Inside in = shifted(b, down, right);
         std::fill(row, row + in.begin, 0.0F);
-        EigenCompute::copy(row + in.begin, input + channel + b.first + in.begin + down * e_.width + right, in.end - in.begin);
+        if (in.begin < in.end) EigenCompute::copy(row + in.begin, input + channel + b.first + in.begin + down * e_.width + right, in.end - in.begin);
         std::fill(row + in.end, row + b.count, 0.0F);
         clear_beside(row, b, right);
       });
@@ -165,12 +165,12 @@ template <class Products> class ConvolutionKernel {
       each_line(b, down, [&](std::int64_t at, std::int64_t count, std::int64_t y, std::int64_t x) {
         float* const to = row + at;
         const Inside in = y < 0 ? Inside{count, count} : inside(x, count, right);
-        const float* const from = input + channel + y * e_.width + right;
+        const std::int64_t from = channel + y * e_.width + right;  // a pixel beside the image, to which nothing may point, where none is inside
         std::fill(to, to + in.begin, 0.0F);
-        if (w_.stride[1] == 1)
-          EigenCompute::copy(to + in.begin, from + x + in.begin, in.end - in.begin);
+        if (w_.stride[1] == 1 && in.begin < in.end)
+          EigenCompute::copy(to + in.begin, input + from + x + in.begin, in.end - in.begin);
         else
-          for (std::int64_t i = in.begin; i < in.end; ++i) to[i] = from[(x + i) * w_.stride[1]];
+          for (std::int64_t i = in.begin; i < in.end; ++i) to[i] = input[from + (x + i) * w_.stride[1]];
         std::fill(to + in.end, to + count, 0.0F);
       });
     });
@@ -181,6 +181,7 @@ template <class Products> class ConvolutionKernel {
       return each_tap(b, [&](float* row, std::int64_t channel, std::int64_t down, std::int64_t right) {
         const Inside in = shifted(b, down, right);
         clear_beside(row, b, right);
+        if (in.begin >= in.end) return;
         float* const to = image + channel + b.first + in.begin + down * e_.width + right;
         EigenCompute::add(to, to, row + in.begin, in.end - in.begin);
       });
@@ -188,11 +189,11 @@ template <class Products> class ConvolutionKernel {
       each_line(b, down, [&](std::int64_t at, std::int64_t count, std::int64_t y, std::int64_t x) {
         if (y < 0) return;
         const Inside in = inside(x, count, right);
-        float* const to = image + channel + y * e_.width + right;
-        if (w_.stride[1] == 1)
-          EigenCompute::add(to + x + in.begin, to + x + in.begin, row + at + in.begin, in.end - in.begin);
+        const std::int64_t to = channel + y * e_.width + right;
+        if (w_.stride[1] == 1 && in.begin < in.end)
+          EigenCompute::add(image + to + x + in.begin, image + to + x + in.begin, row + at + in.begin, in.end - in.begin);
         else
-          for (std::int64_t i = in.begin; i < in.end; ++i) to[(x + i) * w_.stride[1]] += row[at + i];
+          for (std::int64_t i = in.begin; i < in.end; ++i) image[to + (x + i) * w_.stride[1]] += row[at + i];
       });
     });
   }
