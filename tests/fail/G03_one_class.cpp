@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: \[heddle\.G03\] The loss does not accept the output of the model\.
-// expect-g++: CrossEntropy takes at least 2 classes but the model gives 1\. Fix: give the last Linear layer one output per class\.
+// expect-g++: CrossEntropy takes at least 2 classes but the model gives 1\. Fix: give the last Linear layer one output per class; of one
 #include "heddle/heddle.hpp"
 
 using namespace heddle;

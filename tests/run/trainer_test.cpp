@@ -75,7 +75,7 @@ TEST_CASE("a batch that is not the plan's is refused with the numbers, and nothi
   Trainer<Kept, CpuThreads> kept{{}, Seed{1}};
   refused(Code{'B', 6}, [&] { kept.step(rows.batch(0, 17)); });
   refused(Code{'B', 5}, [&] { kept.step(rows.batch(0, 0)); });
-  CHECK(kept.evaluate(rows.batch(0, 0)).outputs.empty());  // nothing asked, nothing answered
+  CHECK(contains(refused(Code{'D', 10}, [&] { (void)kept.evaluate(rows.batch(0, 0)); }), "a batch of 0 rows has no target that the loss counts"));
   CHECK(exact.parameter_hash() == before);
   CHECK(exact.steps() == 0);
   CHECK(exact.step(rows.batch()).step == 1);

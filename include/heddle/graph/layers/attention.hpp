@@ -168,7 +168,8 @@ template <class... OptionsSuchAsHeads8> struct SelfAttention {
       return broken() << " takes float32 but the value before it has " << name_of(in.type) << ". Fix: put a layer that gives float32 before it.";
     const std::int64_t features = in.shape.dimensions > 0 ? in.shape.last() : 0;
     // features that heads divide are those of a model before its projection; else the next number that fits
-    const std::int64_t of_a_head = features % Said::heads() == 0 ? features / Said::heads() : features / all_heads + 1;
+    constexpr std::int64_t heads = in_range ? Said::heads() : 1;
+    const std::int64_t of_a_head = features % heads == 0 ? features / heads : features / all_heads + 1;
     const std::int64_t wanted = features % all_heads == 0 ? features : of_a_head * all_heads;
     if (in.shape.dimensions < 2)
       return broken() << " takes a sequence of positions, but the value before it has " << in.shape
