@@ -51,7 +51,7 @@ std::string layers_in_words(const datasets::Dataset& images) {
 std::string stages_in_words(const training::Row& alone, const training::Row& staged) {
   const double times = alone.seconds / staged.seconds;
   return fmt::format(
-      "In two stages a step is {:.2f} times as fast: {:.0f} % of the time of both goes to waiting, hand-overs and smaller products.\n"
+      "In two stages a step is {:.2f} times as fast: {:.0f} % of the time of both goes to waiting,\nhand-overs and smaller products. "
       "By operations alone stages would wait {} % of a step.\n\n",
       times, 100 * std::max(0.0, 1 - times / 2), bubble_percent(InTwoStages::training));
 }

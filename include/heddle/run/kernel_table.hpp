@@ -80,7 +80,7 @@ template <class... Each, class Compute> struct LossWithKernel<graph_room::Losses
 /// G13, P07: static_assert(sizeof(fired<CheckedLoss<Loss, Compute>>)).
 template <class Loss, class Compute> struct CheckedLoss {
   static constexpr Diagnosis find() {
-    if (const Diagnosis found = LossWithKernel<Loss, Compute>::check(); !found.ok()) return found;
+    if (const Diagnosis of_kernel = LossWithKernel<Loss, Compute>::check(); !of_kernel.ok()) return of_kernel;
     if constexpr (SplitLossDescription<Loss> && !HasTerms<Loss, Compute>)
       return Diagnosis{Code{'P', 7}, ""} << Loss::name() << " says that it takes outputs in parts, but its kernel for " << type_name<Compute>().view()
                                          << " makes no terms of a part. Fix: give " << loss_kernel_name<Compute>()

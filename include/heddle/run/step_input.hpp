@@ -89,7 +89,8 @@ struct StepInput {
     pledge.options = hash_of_words(std::array{std::bit_cast<std::uint32_t>(in.class_weights[c])}, pledge.options);
   for (int k = 0; k < TargetRanges::most; ++k)
     if (const CountedTargets& counted = in.counted[static_cast<std::size_t>(k)]; counted.left_out != 0 || counted.sum_of_weights != 0)
-      pledge.targets = hash_of_number(counted.sum_of_weights, hash_of_number(static_cast<double>(counted.left_out), pledge.targets + 1 + k));
+      pledge.targets = hash_of_number(counted.sum_of_weights,
+                                      hash_of_number(static_cast<double>(counted.left_out), pledge.targets + 1U + static_cast<std::uint32_t>(k)));
   pledge.learning_rate = in.learning_rate;
   return pledge;
 }
