@@ -208,9 +208,9 @@ template <class L, class C> [[nodiscard]] std::string broken_law_of_layer(int tr
 template <class Loss, class C> class LossTrial {
  public:
   explicit LossTrial(std::uint64_t seed)
-      : sizes_(seed), parts_(outputs_of_losses<Loss> > 0 ? 1 : 1 + static_cast<int>(sizes_.below(4))),
+      : sizes_(seed), parts_(outputs_of_losses<Loss> != 0 ? 1 : 1 + static_cast<int>(sizes_.below(4))),
         positions_(sizes_.below(2) == 0 ? 1 : 1 + sizes_.below(4)),
-        own_(outputs_of_losses<Loss> > 0 ? outputs_of_losses<Loss> : std::max<std::int64_t>(sizes_.features(40), parts_ == 1 ? 2 : 1)),
+        own_(outputs_of_losses<Loss> != 0 ? outputs_of_losses<Loss> : std::max<std::int64_t>(sizes_.features(40), parts_ == 1 ? 2 : 1)),
         rows_(sizes_.rows()), total_(rows_ + sizes_.below(3) * (rows_ + 1) + 1), output_(drawn(rows_ * positions_ * own_ * parts_, seed)),
         wanted_case_{
             rows_,         positions_ * own_ * parts_, positions_, total_, graph_room::counts_target<Loss>(-100) ? 0 : sizes_.below(3), output_,
@@ -272,7 +272,7 @@ template <class Loss, class C> class LossTrial {
         rows_,     positions_ * own_ * parts_,   total_, output, targets_.data(), gradient, positions_, 0, 1, nullptr, 0, wanted_case_.left_out,
         weights(), wanted_case_.sum_of_weights()};
     CountedTargets each[graph_room::TargetRanges::most]{};
-    if constexpr (outputs_of_losses < Loss >> 0) {
+    if constexpr (outputs_of_losses<Loss> != 0) {
       const Spec there{positions_ > 1 ? Shape{positions_, own_} : Shape{own_}};
       const graph_room::TargetRanges ranges = Loss::target_ranges(there);
       for (int k = 0; k < ranges.count; ++k) each[k] = {ranges.all[k].counts == nullptr ? 0 : call.left_out, call.sum_of_weights};

@@ -4,7 +4,9 @@
 // In: one grain of Losses<...>.  Out: SlowLoss<Losses<...>>, outputs_of_losses.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,9 @@ template <class... Each> struct SlowLoss<heddle::Losses<Each...>> {
   using All = heddle::Losses<Each...>;
   using Targets = std::vector<TargetValue>;
 
+  /// What the losses read of a row: c.features numbers, of c.positions positions.
+  static Spec spec(const LossCase& c) { return {c.positions > 1 ? Shape{c.positions, c.features / c.positions} : Shape{c.features}}; }
+
   /// One of them: its part of each position, as a row of its own.
   template <class One> struct Part {
     using Loss = typename graph_room::ReadLossOf<One>::Loss;
@@ -29,22 +34,20 @@ template <class... Each> struct SlowLoss<heddle::Losses<Each...>> {
     LossCase alone;
 
     Part(const LossCase& c, int number)
-        : place(All::place_of(number, Spec{c.positions > 1 ? Shape{c.positions, c.features / c.positions} : Shape{c.features}})),
-          alone{c.rows * c.positions,
-                place.reads.elements(),
-                1,
-                c.total_rows * c.positions,
-                graph_room::counts_target<Loss>(-100) ? 0 : c.left_out,
-                output,
-                weights} {
+        : place(All::place_of(number, spec(c))), alone{c.rows * c.positions,
+                                                       place.reads.elements(),
+                                                       1,
+                                                       c.total_rows * c.positions,
+                                                       graph_room::counts_target<Loss>(-100) ? 0 : c.left_out,
+                                                       output,
+                                                       weights} {
       for (std::int64_t i = 0; i < c.rows * c.positions; ++i)
         for (std::int64_t j = 0; j < alone.features; ++j) output.push_back(c.output[static_cast<std::size_t>(i * place.stride + place.first + j)]);
       if (graph_room::weighs_classes<Loss>() && !c.class_weights.empty())
         weights.assign(c.class_weights.begin(), c.class_weights.begin() + alone.features);
     }
     [[nodiscard]] std::int64_t target(const LossCase& c, std::int64_t i, std::int64_t j) const {
-      return i / c.positions * All::target_features(Spec{c.positions > 1 ? Shape{c.positions, c.features / c.positions} : Shape{c.features}}) +
-             place.first_target + i % c.positions * place.targets + j;
+      return i / c.positions * All::target_features(spec(c)) + place.first_target + i % c.positions * place.targets + j;
     }
     [[nodiscard]] double divisor() const {
       return alone.class_weights.empty() ? static_cast<double>(alone.total_rows - alone.left_out) : alone.sum_of_weights();
@@ -52,8 +55,7 @@ template <class... Each> struct SlowLoss<heddle::Losses<Each...>> {
   };
 
   static Targets targets(const LossCase& c) {
-    Targets all(static_cast<std::size_t>(
-        c.rows * All::target_features(Spec{c.positions > 1 ? Shape{c.positions, c.features / c.positions} : Shape{c.features}})));
+    Targets all(static_cast<std::size_t>(c.rows * All::target_features(spec(c))));
     int number = 0;
     (..., draw<Each>(c, number++, all));
     return all;

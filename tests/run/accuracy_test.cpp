@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "heddle/graph/losses/cross_entropy.hpp"
+#include "heddle/graph/losses/elementwise_losses.hpp"
 
 using namespace heddle;
 
@@ -94,4 +95,16 @@ TEST_CASE("positions whose target the loss leaves out are no positions") {
   counted.add(std::span<const float>{outputs}, batch);
   CHECK(counted.positions() == 2);
   CHECK(counted.right() == 1);
+}
+
+TEST_CASE("rows with the targets of several losses have no accuracy that names none: floats among them are no labels") {
+  const std::vector<TargetValue> targets{1, 0.0F, 0, 1.0F};
+  const Examples<TargetValue> rows{nullptr, targets.data(), 2, 4, 2};
+  const std::vector<float> outputs{0, 1, 5, 1, 0, 5, 0, 0};  // two classes and two more outputs a row
+  Accuracy plain;
+  CHECK_THROWS_WITH_AS(plain.add(outputs, rows), doctest::Contains("[heddle.D30] an accuracy was asked for of several losses together"), Error);
+  using Two = Losses<LossOf<"kind", Outputs<2>, CrossEntropy>, LossOf<"size", Outputs<2>, Huber<>>>;
+  Accuracy kind = AccuracyOf<Two, "kind">::begun(Spec{Shape{4}});
+  kind.add(outputs, rows);
+  CHECK((kind.positions() == 2 && kind.right() == 1));
 }

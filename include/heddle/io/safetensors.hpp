@@ -97,9 +97,8 @@ template <class Late = void> class TensorsOfFile {
   }
   /// Takes a tensor out. Errors  D29 if there is none of this name
   [[nodiscard]] StoredTensor take(const std::string& name) {
-    StoredTensor taken = std::move(const_cast<StoredTensor&>(find(name)));  // NOLINT(cppcoreguidelines-pro-type-const-cast): of this file
-    tensors_.erase(name);
-    return taken;
+    static_cast<void>(find(name));
+    return std::move(tensors_.extract(name).mapped());
   }
   [[nodiscard]] bool contains(const std::string& name) const { return tensors_.contains(name); }
   [[nodiscard]] const std::map<std::string, StoredTensor>& tensors() const& { return tensors_; }

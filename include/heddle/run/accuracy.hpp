@@ -58,6 +58,7 @@ class Accuracy {
   /// Shape   outputs (rows, positions, classes), as predict() and evaluate() give them for the rows of the batch
   template <class Target, class Input>
   requires(has_some_classes<Target>) void add(std::span<const float> outputs, const Examples<Target, Input>& batch) {
+    if (!has_classes<Target> && of_.elements == 0) refuse_several();  // floats among the targets are no labels
     add(outputs, batch, of_.elements > 0 ? of_ : whole_output(outputs, batch, counts_));
   }
   /// Of an evaluation positions count whose targets its loss counts.

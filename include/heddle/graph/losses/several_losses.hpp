@@ -131,18 +131,13 @@ template <class... Each> struct Losses {
   }
   static constexpr PlaceOfLoss place_of(int number, const Spec& output) {
     PlaceOfLoss place;
-    const bool flat = output.shape.dimensions == 1;
-    const std::int64_t positions = flat ? 1 : output.elements() / output.shape.last();
-    for (int k = 0; k <= number; ++k) {
-      if (k > 0) place.first += said[k - 1].reads.elements();
-      place.reads = Spec{said[k].reads, output.type};
-      place.targets = targets_of(k, place.reads);
-    }
-    place.positions = positions;
+    place.reads = Spec{said[number].reads, output.type};
+    place.targets = targets_of(number, place.reads);
+    place.positions = output.shape.dimensions == 1 ? 1 : output.elements() / output.shape.last();
     place.stride = output.shape.last();
-    const int owner = owner_of(number);
-    for (int k = 0; k < owner; ++k)
-      if (said[k].shares.empty()) place.first_target += positions * targets_of(k, Spec{said[k].reads, output.type});
+    for (int k = 0; k < number; ++k) place.first += said[k].reads.elements();
+    for (int k = 0; k < owner_of(number); ++k)
+      if (said[k].shares.empty()) place.first_target += place.positions * targets_of(k, Spec{said[k].reads, output.type});
     return place;
   }
 
@@ -166,7 +161,8 @@ template <class... Each> struct Losses {
     Diagnosis found;
     int number = 0;
     (..., (found.ok() ? static_cast<void>(found = accepts_one<Each>(number++, output)) : static_cast<void>(0)));
-    return found.ok() ? check_shared(output) : found;
+    if (!found.ok()) return found;
+    return check_shared(output);
   }
   static constexpr std::int64_t target_features(const Spec& output) {
     std::int64_t sum = 0;
