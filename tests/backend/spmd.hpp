@@ -4,11 +4,15 @@
 #pragma once
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "heddle/heddle.hpp"
@@ -37,6 +41,22 @@ template <class World> void all_reduce_sums_over_its_axes() {
           if (my_loss(comm, Distributed<float, Partial<axis::data>>{mine}).value() != sum_over_data(comm.rank().value)) return "over data";
           const auto both = all_reduce<axis::data, axis::tensor>(comm, Distributed<float, Partial<axis::data, axis::tensor>>{mine});
           return both.value() == 63 ? "" : "over both";
+        }) == "");
+}
+
+/// The last rank to come is late; nobody goes on before it has said so in `arrived`, which all ranks see.
+template <class World> void a_barrier_waits_for_every_rank_of_its_axes() {
+  const std::filesystem::path arrived = std::filesystem::temp_directory_path() / ("heddle_barrier_" + std::to_string(::getppid()));
+  CHECK(World::run(two_by_three, [&](auto& comm) -> std::string {
+          if (comm.rank().value == 5) {
+            std::this_thread::sleep_for(std::chrono::milliseconds{100});
+            std::ofstream{arrived} << "here";
+          }
+          barrier<axis::tensor, axis::data>(comm);
+          const bool there = std::filesystem::exists(arrived);
+          barrier<axis::data, axis::tensor>(comm);  // before it is taken away
+          if (comm.rank().value == 0) std::filesystem::remove(arrived);
+          return there ? "" : "went on too early";
         }) == "");
 }
 
@@ -154,6 +174,7 @@ template <class World> void a_rank_that_leaves_early_is_named_after_the_deadline
 
 template <class World> void every_collective() {
   all_reduce_sums_over_its_axes<World>();
+  a_barrier_waits_for_every_rank_of_its_axes<World>();
   what_is_linear_commutes<World>();
   broadcast_gives_the_value_of_the_root<World>();
   scatter_and_gather_are_all_reduce<World>();

@@ -75,6 +75,13 @@ TEST_CASE("broadcast takes a plain value and makes it one that all ranks have") 
   CHECK(comm.calls == "broadcast from 1 data 1; broadcast from 1 tensor 1; broadcast from 0 data 1; ");
 }
 
+TEST_CASE("a barrier meets every rank of each axis that it names, and no other") {
+  Echo comm{axis::data, 3, axis::tensor, 2};
+  barrier<axis::tensor, axis::data>(comm);
+  barrier<axis::data>(comm);
+  CHECK(comm.calls == "all_reduce tensor 1; all_reduce data 1; all_reduce data 1; ");
+}
+
 TEST_CASE("assume_reduced moves nothing") {
   constexpr auto loss = assume_reduced<axis::data>(Distributed<float, Partial<axis::data>>{4.0F}, "the library that gave it has summed it");
   static_assert(std::is_same_v<decltype(loss), const Distributed<float>> && loss.value() == 4.0F);

@@ -123,6 +123,13 @@ template <bool HasReason, class X, Axis... Axes> struct Assuming {
                 : Diagnosis{Code{'P', 18}, "assume_reduced has no reason. Fix: say in a literal why the sum is taken already."};
 };
 
+/// Holds P18 of a barrier that names no axis, or nothing.
+template <Axis... Axes> struct Waiting {
+  static constexpr Diagnosis found =
+      sizeof...(Axes) > 0 ? Diagnosis{}
+                          : Diagnosis{Code{'P', 18}, "barrier names no axis. Fix: write barrier<axis::data>, with the axes whose ranks wait."};
+};
+
 /// Where the result lies; after a refusal as the operand.
 template <CalledCollective What, class X, Axis... Axes> [[nodiscard]] constexpr Placements placements_after() {
   Placements p = placements_in<X>();

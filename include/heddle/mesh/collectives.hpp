@@ -137,6 +137,18 @@ template <Axis... Axes, Communicator Comm, class X> [[nodiscard]] auto broadcast
   }
 }
 
+/// Returns when every rank of the axes has called it: for what lies outside the program, as a file that one rank writes and the others read. It
+/// moves no value, so nothing in a type changes; the axes say which ranks wait for each other, and an axis of one rank waits for nobody.
+///
+/// Moves   what an all_reduce of one float does, axis after axis                 [bytes]
+/// Errors  P18 at build if it names no axis; RankLost where a rank does not come
+/// Tested  mesh/collectives_test, backend/spmd_threads_test, backend/spmd_mpi_test, fail/P18_barrier_of_no_axis
+template <Axis... Axes, Communicator Comm> void barrier(Comm& comm) {
+  static_assert(sizeof(fired<Waiting<Axes...>>) > 0);
+  float nothing = 0;
+  (comm.all_reduce(Axes, &nothing, 1), ...);
+}
+
 /// Says, without communication, that a sum over the axes is taken already; the reason is for the reader and for grep.
 ///
 /// Errors  P13 at build if x is no such sum; P18 without a reason
@@ -154,6 +166,6 @@ template <Axis... Axes, class X, std::size_t Length = 1> [[nodiscard]] constexpr
 }  // namespace heddle::mesh_room
 
 namespace heddle::extending {
-using mesh_room::Communicator, mesh_room::all_gather, mesh_room::all_reduce, mesh_room::assume_reduced, mesh_room::broadcast,
+using mesh_room::Communicator, mesh_room::all_gather, mesh_room::all_reduce, mesh_room::assume_reduced, mesh_room::barrier, mesh_room::broadcast,
     mesh_room::reduce_scatter;
 }  // namespace heddle::extending
