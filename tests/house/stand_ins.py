@@ -15,6 +15,7 @@ STAND_INS = [  # header and class of what stands in, and of what it stands in fo
     ("report/difference.hpp", "RefusedDifference", [("report/difference.hpp", "Difference")]),
     ("core/not_included.hpp", "UnansweredDifference", [("report/difference.hpp", "Difference")]),
     ("core/not_included.hpp", "AnyProofOptions", [("proof/bound.hpp", "ProofOptions")]),
+    ("core/not_included.hpp", "AnyWindows", [("io/sequences.hpp", "Windows")]),
     ("core/not_included.hpp", "AnyMainOptions", [("run/run_main.hpp", "MainOptions")]),
     ("report/difference.hpp", "RefusedCosts", [("report/difference.hpp", "PlanCosts")]),
 ]

@@ -32,6 +32,8 @@ template <class Header, class... Given> inline constexpr bool is_included = fals
 
 struct SyntheticHeader;
 struct SeveralTargetsHeader;
+struct SequencesHeader;
+struct GzipHeader;
 struct ExamplesHeader;
 struct SummaryHeader;
 struct DifferenceHeader;
@@ -94,6 +96,28 @@ template <class... Given>
 requires(!is_included<SeveralTargetsHeader, Given...>) Unanswered with_targets(const Given&...) {
   static_assert(is_included<SeveralTargetsHeader, Given...>,
                 "[heddle.L17] datasets::with_targets() stands in a header that is not included. Fix: add #include <heddle/io/several_targets.hpp>.");
+  return {};
+}
+
+/// In place of Windows; tests/house/stand_ins.py compares them.
+struct AnyWindows {
+  AnyBody length = 0, stride = 0, predict = 0;
+};
+
+/// L17, unless heddle/io/sequences.hpp is included.
+template <class Tokens, class Vocabulary>
+requires(!is_included<SequencesHeader, Tokens, Vocabulary>) Unanswered next_token_rows(const Tokens&, const Vocabulary&, AnyWindows) {
+  static_assert(is_included<SequencesHeader, Tokens, Vocabulary>,
+                "[heddle.L17] datasets::next_token_rows() stands in a header that is not included. Fix: add #include <heddle/io/sequences.hpp>.");
+  return {};
+}
+
+/// L17, unless heddle/io/gzip.hpp is included.
+template <class Data = void, class... Given>
+requires(!is_included<GzipHeader, Data, Given...>) Unanswered load_idx(const Given&...) {
+  static_assert(
+      is_included<GzipHeader, Data, Given...>,
+      "[heddle.L17] datasets::load_idx() stands in a header that is not included. Fix: add #include <heddle/io/gzip.hpp>, which needs zlib (-lz).");
   return {};
 }
 
@@ -186,6 +210,6 @@ using backend_room::FieldMpi, backend_room::FieldThreads, proof_room::Proof;
 }  // namespace heddle::extending
 
 namespace heddle::datasets {
-using io_room::Dataset, io_room::IdxDataset, io_room::TokenDataset, io_room::synthetic, io_room::synthetic_regression, io_room::synthetic_tokens,
-    io_room::with_targets;
+using io_room::Dataset, io_room::IdxDataset, io_room::TokenDataset, io_room::load_idx, io_room::next_token_rows, io_room::synthetic,
+    io_room::synthetic_regression, io_room::synthetic_tokens, io_room::with_targets;
 }  // namespace heddle::datasets

@@ -22,9 +22,16 @@
 #include <string>
 #include <utility>
 
+#include "heddle/core/not_included.hpp"
 #include "heddle/core/written.hpp"
 #include "heddle/io/file.hpp"
 #include "heddle/io/idx.hpp"
+
+namespace heddle::core_room {
+
+template <class... Given> inline constexpr bool is_included<GzipHeader, Given...> = true;
+
+}  // namespace heddle::core_room
 
 namespace heddle::io_room {
 

@@ -10,9 +10,16 @@
 #include <span>
 #include <utility>
 
+#include "heddle/core/not_included.hpp"
 #include "heddle/core/written.hpp"
 #include "heddle/io/file.hpp"
 #include "heddle/io/token_dataset.hpp"
+
+namespace heddle::core_room {
+
+template <class... Given> inline constexpr bool is_included<SequencesHeader, Given...> = true;
+
+}  // namespace heddle::core_room
 
 namespace heddle::io_room {
 
