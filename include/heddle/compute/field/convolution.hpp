@@ -20,16 +20,19 @@ class FieldTaps {
   /// visit(output, pixel, weight) for each product, output by output.
   template <class Visit> void each(const Visit& visit) const {
     const Shape &in = leaf_->in.shape, &out = leaf_->out.shape, &weight = leaf_->parameters[0].shape;
-    const std::int64_t inputs = weight.sizes[1], outputs = out.sizes[0] / (in.sizes[0] / inputs);
-    for (std::int64_t i = 0; i < out.elements(); ++i) {
-      const std::int64_t channel = i / (out.sizes[1] * out.sizes[2]), first = channel / outputs * inputs;
-      for (std::int64_t k = 0; k < inputs * window_->pixels(); ++k) {
-        const std::int64_t y = pixel(0, i / out.sizes[2] % out.sizes[1], k / window_->size[1] % window_->size[0]);
-        const std::int64_t x = pixel(1, i % out.sizes[2], k % window_->size[1]);
-        if (y >= 0 && y < in.sizes[1] && x >= 0 && x < in.sizes[2])
-          visit(i, ((first + k / window_->pixels()) * in.sizes[1] + y) * in.sizes[2] + x, channel * inputs * window_->pixels() + k);
-      }
-    }
+    const std::int64_t inputs = weight.sizes[1], outputs = out.sizes[0] / (in.sizes[0] / inputs), of_channel = inputs * window_->pixels();
+    std::int64_t output = 0;
+    for (std::int64_t channel = 0; channel < out.sizes[0]; ++channel)
+      for (std::int64_t row = 0; row < out.sizes[1]; ++row)
+        for (std::int64_t column = 0; column < out.sizes[2]; ++column, ++output) {
+          std::int64_t k = channel * of_channel;
+          for (std::int64_t c = channel / outputs * inputs, last = c + inputs; c < last; ++c)
+            for (std::int64_t i = 0; i < window_->size[0]; ++i) {
+              const std::int64_t y = pixel(0, row, i), line = (c * in.sizes[1] + y) * in.sizes[2];
+              for (std::int64_t j = 0; j < window_->size[1]; ++j, ++k)
+                if (const std::int64_t x = pixel(1, column, j); y >= 0 && y < in.sizes[1] && x >= 0 && x < in.sizes[2]) visit(output, line + x, k);
+            }
+        }
   }
 
  private:
