@@ -150,8 +150,8 @@ TEST_CASE("R25: a plan is not said to run on GPUs while no backend computes ther
   const Checkup threads = doctor<Four, CpuThreads>(machine.surroundings(), {.on_gpus = true});
   CHECK_FALSE(threads.can_work());
   CHECK(sentence(threads, 25) ==
-        "[heddle.R25] the plan is to run on GPUs, but CpuThreads computes on cores and this version has no backend for GPUs. Fix: run it on cores, "
-        "with CpuThreads or CpuMpi.");
+        "[heddle.R25] the plan is to run on GPUs, but CpuThreads computes on cores. Fix: name CudaOneCard, or run it on cores, with CpuThreads or "
+        "CpuMpi.");
   CHECK_FALSE(doctor<Four>(machine.surroundings(), {.on_gpus = true}).can_work());
   CHECK(doctor<Four, OnGpus>(machine.surroundings()).findings.empty());
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "heddle/heddle.hpp"
+#include "heddle/run/host_work.hpp"
 #include "plan/at_run_time.hpp"
 
 using namespace heddle;
@@ -18,8 +19,10 @@ template <class... Parts> using Of = Plan<Net, CrossEntropy, SGD, Batch<8>, Grai
 /// Where the parameters of the first layer lie, and what its kernel is given of them.
 struct Found {
   run_room::RankTensors tensors;
-  run_room::KernelOperands operands;
-  explicit Found(const Program& p) : tensors(p, Rank{0}), operands(p, tensors) {
+  KernelTable kernels;
+  run_room::HostWork work{kernels};
+  run_room::KernelOperands<run_room::HostWork> operands;
+  explicit Found(const Program& p) : tensors(p, Rank{0}), operands(p, tensors, work) {
     float* const weight = tensors.held_parameter(0).values;
     for (int i = 0; i < 15; ++i) weight[i] = 1.0F + 0x1p-20F;
   }

@@ -225,10 +225,12 @@ struct CardCompute : EigenCompute {
     static void backward(const BackwardCallIn<CardMemory>& call) { call.input_gradient[0] = call.output_gradient[0] * 2; }
   };
   template <class Loss> struct LossKernelOf {
-    static float sum(const LossCallIn<CardMemory>& call) { return static_cast<float>(call.rows); }
+    static void sum(const LossCallIn<CardMemory>& call) { *call.loss = static_cast<float>(call.rows); }
   };
   template <class Optimizer> struct OptimizerKernelOf {
-    static void step(const typename Optimizer::Constants&, const StepCallIn<CardMemory>& call) { call.parameters[call.elements - 1] = 7; }
+    static void step(const typename Optimizer::Constants* there, const StepCallIn<CardMemory>& call) {
+      call.parameters[call.elements - 1] = there->learning_rate;
+    }
   };
 };
 /// The same, but with the kernels of the host.
@@ -256,12 +258,19 @@ TEST_CASE("kernels for another memory are called with calls of that memory, and 
   table.leaves[1].backward(backward);
   CHECK(out == 4.0F);
   LossCallIn<CardMemory> loss;
+  float sum = 0;
   loss.rows = 5;
-  CHECK(table.loss(loss) == 5.0F);
-  const SGD::Constants constants = SGD::constants({}, 1);
+  loss.loss = &sum;
+  table.loss(loss);
+  CHECK(sum == 5.0F);
+  const SGD::Constants constants = SGD::constants({.learning_rate = 0.5}, 1);
   float parameters[16] = {};
-  table.step(&constants, 16, parameters, parameters, nullptr);
-  CHECK(parameters[15] == 7.0F);
+  table.step(&constants, {16, parameters, parameters, nullptr});
+  CHECK(parameters[15] == 0.5F);
+  CHECK(table.on_host().leaves == nullptr);
+  const auto with_reference = kernel_table<Net, MeanSquaredError, SGD, CardCompute, true, EigenCompute>();
+  CHECK(with_reference.on_host().leaves != nullptr);
+  CHECK(with_reference.on_host().states == 0);
 
   CHECK(CheckedKernels<Net, CardCompute, false>::found.ok());
   const Diagnosis mistaken = CheckedKernels<Net, MistakenCompute, false>::found;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heddle/heddle.hpp"
+#include "heddle/run/host_work.hpp"
 #include "plan/at_run_time.hpp"
 
 using namespace heddle;
@@ -18,8 +19,6 @@ namespace {
 struct Net : Sequential<Input<4, 8>, Linear<8, 8>, Residual<LayerNorm<8>, Linear<8, 16>, GELU, Linear<16, 8>>, Linear<8, 8>> {};
 template <class... Parts> using Of = Plan<Net, MeanSquaredError, SGD, Batch<4>, TensorParallel<2, SequenceParallel>, Parts...>;
 
-void copy(float* to, const float* from, std::int64_t n) { std::copy_n(from, n, to); }
-
 /// Numbers by element of each row of the whole go apart into parts and come together again.
 template <class Number> void goes_apart_and_comes_together(const Program& p, ElementType type) {
   const Entry* gather = nullptr;
@@ -28,7 +27,7 @@ template <class Number> void goes_apart_and_comes_together(const Program& p, Ele
   REQUIRE(gather != nullptr);
   CHECK(gather->type == type);
   run_room::RankTensors tensors{p, Rank{1}};
-  const run_room::LaidRows rows{tensors, 1, copy};
+  const run_room::LaidRows<decltype(&run_room::HostWork::move)> rows{tensors, 1, &run_room::HostWork::move};
   const auto all = [](int) { return std::int64_t{4}; };
   auto* const whole = reinterpret_cast<Number*>(tensors.at_grain(gather->d, gather->features, 0, type));
   std::vector<Number> numbers(static_cast<std::size_t>(4 * gather->features));

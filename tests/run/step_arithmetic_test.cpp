@@ -37,9 +37,10 @@ template <class... Parts> using Of = Plan<Narrow, MeanSquaredError, SGD, Batch<4
 /// One rank of a plan.
 struct OneRank {
   KernelTable kernels = plain_loops();
+  HostWork work{kernels};
   RankTensors tensors;
   StepArithmetic arithmetic;
-  explicit OneRank(const Program& training, Rank rank = Rank{0}) : tensors(training, rank), arithmetic(training, kernels, tensors) {}
+  explicit OneRank(const Program& training, Rank rank = Rank{0}) : tensors(training, rank), arithmetic(training, 0, tensors, work) {}
 };
 
 }  // namespace
@@ -77,7 +78,7 @@ TEST_CASE("the norm is that of all gradients without the scale of the loss, and 
     one.arithmetic.unscale(8);
     CHECK(*one.tensors.overflow_flag() == (overflows ? 1.0F : 0.0F));
     CHECK(one.tensors.held_gradient(0).values[0] == 1.0F);
-    if (!overflows) CHECK(one.arithmetic.norm() == doctest::Approx(std::sqrt(squares)));
+    if (!overflows) CHECK(one.kernels.arithmetic.norm(one.tensors.norms(), one.tensors.program().unit_count) == doctest::Approx(std::sqrt(squares)));
   }
 }
 

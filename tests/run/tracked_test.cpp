@@ -71,9 +71,9 @@ TEST_CASE("a step goes its momentum of the way to the mean, in the slice of a ra
   const Tracked tracked{p, 0};
   const std::int64_t first = place(p, 2, 2);
   std::vector<float> values(64, 1), sums(64, 64);  // of 8 rows of 4 values: the mean is 2
-  tracked.fold(first + 1, 62, values.data() + 1, sums.data() + 1, 8, arithmetic_in<FloatArithmetic>);
+  tracked.fold(first + 1, 62, values.data() + 1, sums.data() + 1, 8, FloatArithmetic::fold);
   for (std::size_t i = 0; i < values.size(); ++i) CHECK(values[i] == doctest::Approx((i > 0 && i < 3) || (i >= 16 && i < 19) ? 1.1 : 1.0));
-  tracked.fold(first, 64, values.data(), sums.data(), 0, arithmetic_in<FloatArithmetic>);
+  tracked.fold(first, 64, values.data(), sums.data(), 0, FloatArithmetic::fold);
   CHECK(values[1] == doctest::Approx(1.1));  // without rows there is nothing to go to
 }
 

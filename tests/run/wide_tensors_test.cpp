@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "heddle/heddle.hpp"
+#include "heddle/run/host_work.hpp"
 #include "plan/at_run_time.hpp"
 
 using namespace heddle;
@@ -32,7 +33,9 @@ TEST_CASE("sums over ranks are wide as a whole, with the part of a rank behind t
 }
 
 TEST_CASE("what is read is widened, what is written is rounded when the entry has run, and parameters are read rounded") {
-  run_room::WideTensors wide{tests::training_of<Of<Single, Mixed<BFloat16>>>()};
+  const KernelTable kernels;
+  run_room::HostWork work{kernels};
+  run_room::WideTensors<run_room::HostWork> wide{tests::training_of<Of<Single, Mixed<BFloat16>>>(), work};
   CHECK(wide.on());
   std::vector<float> place(32);  // room for 64 of bfloat16
   const std::vector<float> numbers{1.0F, 1.0F + 0x1p-8F, -3.0F, 0x1p-100F};
@@ -53,7 +56,9 @@ TEST_CASE("what is read is widened, what is written is rounded when the entry ha
 }
 
 TEST_CASE("where values are float32 pointers are handed on") {
-  run_room::WideTensors wide{tests::training_of<Of<Single>>()};
+  const KernelTable kernels;
+  run_room::HostWork work{kernels};
+  run_room::WideTensors<run_room::HostWork> wide{tests::training_of<Of<Single>>(), work};
   float number = 1.0F + 0x1p-20F;
   CHECK(wide.read(&number, 1) == &number);
   CHECK(wide.write(&number, 1) == &number);

@@ -48,7 +48,7 @@ ended = run("--plan", "data", WORLD_SIZE="two")
 check("a launcher that makes no sense", ended.returncode == 1 and "[heddle.R20]" in ended.stdout, ended)
 ended = run("--gpus", CUDA_VISIBLE_DEVICES="-1")
 check("no visible GPU", ended.returncode == 1 and "[heddle.R22]" in ended.stdout, ended)
-check("no backend for GPUs", "cannot work  [heddle.R25] the plan is to run on GPUs, but CpuThreads computes on cores" in ended.stdout, ended)
+check("a backend of cores for GPUs", "cannot work  [heddle.R25] the plan is to run on GPUs, but CpuThreads computes on cores" in ended.stdout, ended)
 ended = run("--plan", "none")
 check("an unknown plan", ended.returncode == 2 and ended.stdout == "" and len(ended.stderr.splitlines()) == 1 and "--plan" in ended.stderr, ended)
 for arguments in ((), ("--help",)):

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/core/rule.hpp"
 #include "heddle/core/shape.hpp"
 #include "heddle/graph/signature.hpp"
@@ -63,7 +64,7 @@ concept CountsTargets = LossDescription<L> && requires(std::int32_t target) {
 };
 
 /// True of a loss each of whose targets counts.
-template <class L> [[nodiscard]] constexpr bool counts_target(std::int32_t target) {
+template <class L> [[nodiscard]] HEDDLE_HOST_DEVICE constexpr bool counts_target(std::int32_t target) {
   if constexpr (CountsTargets<L>)
     return L::counts(target);
   else

@@ -30,6 +30,15 @@ concept RunsPlans = !ProvesPlans<Backend> && requires {
   typename Backend::Session;
 };
 
+/// What a pairing names as the kernels that others are held against; else its own.
+template <class Backend> struct ReferenceOfBackend { using type = typename Backend::Compute; };
+template <class Backend>
+requires requires { typename Backend::Reference; }
+struct ReferenceOfBackend<Backend> {
+  using type = typename Backend::Reference;
+};
+template <class Backend> using ReferenceOf = typename ReferenceOfBackend<Backend>::type;
+
 /// Who asks for a backend, and how it is given one.
 struct OfTrainer {
   static constexpr std::string_view who = "a Trainer", call = "Trainer<MyPlan, CpuThreads>";

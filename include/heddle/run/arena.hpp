@@ -43,6 +43,8 @@ namespace heddle::run_room {
 class Arena {
  public:
   explicit Arena(std::int64_t bytes) : bytes_(bytes), memory_(allocate(bytes)) { std::memset(memory_.get(), 0, static_cast<std::size_t>(bytes)); }
+  /// Memory of others, of a card for instance, which nobody here reads or writes; it outlives the arena.
+  Arena(std::byte* there, std::int64_t bytes) : bytes_(bytes), memory_(there, Free{}) {}
 
   /// Floats from `offset` [bytes] on; notes that `elements` of them are in use.
   [[nodiscard]] float* floats(std::int64_t offset, std::int64_t elements) {
@@ -61,8 +63,10 @@ class Arena {
 
   /// Frees memory of the alignment with which it was taken: 64 bytes, or 2 MiB for an arena of at least 2 MiB.
   struct Free {
-    std::align_val_t alignment;
-    void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
+    std::align_val_t alignment{0};  // 0: of others
+    void operator()(std::byte* memory) const {
+      if (alignment != std::align_val_t{0}) ::operator delete(memory, alignment);
+    }
   };
   using Memory = std::unique_ptr<std::byte, Free>;
 

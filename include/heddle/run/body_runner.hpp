@@ -6,15 +6,17 @@
 
 #include <algorithm>
 #include <bit>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
+#include <type_traits>
 
-#include "heddle/core/finite.hpp"
 #include "heddle/core/written.hpp"
 #include "heddle/graph/local_leaf.hpp"
 #include "heddle/plan/program/program.hpp"
 #include "heddle/run/fused_kernels.hpp"
+#include "heddle/run/host_work.hpp"
 #include "heddle/run/kernel_operands.hpp"
 #include "heddle/run/kernel_table.hpp"
 #include "heddle/run/labels.hpp"
@@ -27,13 +29,16 @@
 
 namespace heddle::run_room {
 
-/// The entries of one rank, in the memory of the host; what moves between ranks is the Executor's.
+/// The entries of one rank, in the memory that `Work` is at work in; what moves between ranks is the Executor's.
 /// For a micro-batch of 2 grains of 16 rows one leaf_forward calls the kernel of its leaf 2 times, with 16 rows each.
-class BodyRunner {
+template <class Work> class BodyRunnerOf {
  public:
-  BodyRunner(const Program& training, const KernelTable& kernels, RankTensors& tensors)
-      : t_(tensors), kernels_(kernels), position_(batch_position(training, tensors.rank())),
-        part_(training.mesh.coordinate(tensors.rank(), Axis::tensor)), workspace_(kernels.workspace_bytes), operands_(training, tensors) {}
+  using Space = typename Work::Space;
+  using Kernels = typename Work::Kernels;
+  BodyRunnerOf(const Program& training, const Kernels& kernels, RankTensors& tensors, Work& work)
+      : t_(tensors), kernels_(kernels), work_(work), position_(batch_position(training, tensors.rank())),
+        part_(training.mesh.coordinate(tensors.rank(), Axis::tensor)), workspace_(work.room(kernels.workspace_bytes)),
+        operands_(training, tensors, work) {}
 
   /// `input` lives until the step is done.
   void begin(const StepInput& input) {
@@ -43,24 +48,25 @@ class BodyRunner {
   /// One entry that stays within the rank.
   void compute(const Entry& entry) {
     switch (entry.what) {
-      case BodyOp::load_input: return load(entry, in_->input(entry.operand));
+      case BodyOp::load_input: return load(entry, entry.operand);
       case BodyOp::load_targets: return load_targets(entry);
       case BodyOp::leaf_forward: return forward(entry);
       case BodyOp::leaf_backward:
       case BodyOp::leaf_backward_input:
       case BodyOp::leaf_backward_weight: return backward(entry);
-      case BodyOp::sum_grains: return told_.sum_grains(entry, kernels_.add);
+      case BodyOp::sum_grains:
+        return told_.sum_grains(entry, [&](float* to, const float* a, const float* b, std::int64_t n) { work_.add(to, a, b, n); });
       case BodyOp::loss_terms: return make_terms(entry);
       case BodyOp::loss: return loss(entry);
       case BodyOp::store_output: return store(entry);
       case BodyOp::add: return add(entry);
-      case BodyOp::copy: return kernels_.copy(whole(entry.d, entry), whole(entry.a, entry), t_.stride(entry.features, entry.type) * t_.grains());
+      case BodyOp::copy: return work_.copy(whole(entry.d, entry), whole(entry.a, entry), t_.stride(entry.features, entry.type) * t_.grains());
       default: return;  // what moves: the executor names every operation
     }
   }
 
   /// Two fused entries at once; false if their kernels cannot, and then nothing has run.
-  bool compute(const Entry& first, const Entry& second, bool& second_runs) {
+  bool compute(const Entry& first, const Entry& second, bool& second_runs) requires std::same_as<Space, HostMemory> {
     const FusedKernels both{*p_, kernels_, t_, first, second, second_runs};
     if (!both.there()) return false;
     both.sums() ? forward(second, &both) : both.forwards() ? forward(first, &both) : backward(first, &both);
@@ -68,9 +74,10 @@ class BodyRunner {
   }
 
   void lay(const Entry& entry, const Place& parts, const Place& whole_place, Lay how) {
-    LaidRows{t_, part_, kernels_.copy}.lay(entry, parts, whole_place, how, [&](int g) { return rows(g); });
+    const auto move = [&](auto... of_runs) { work_.move(of_runs...); };
+    LaidRows<decltype(move)>{t_, part_, move}.lay(entry, parts, whole_place, how, [&](int g) { return rows(g); });
   }
-  [[nodiscard]] KernelOperands& operands() { return operands_; }
+  [[nodiscard]] KernelOperands<Work>& operands() { return operands_; }
 
   // ---- rows
   [[nodiscard]] std::int64_t first(int grain) const { return first_row(p_->batch, position_, t_.micro_batch(), grain); }
@@ -80,35 +87,37 @@ class BodyRunner {
 
  private:
   // ---- entries
-  /// Floats are rounded where values are bfloat16.
-  void load(const Entry& entry, const void* from) {
-    const bool rounds = entry.type == ElementType::bfloat16;
-    const std::int64_t row_bytes = entry.features * bytes_of(given_as(entry.type)), here = entry.features * bytes_of(entry.type);
+  // What is asked of the batch looks at the step in hand when it is asked: a device may ask again in a later step, without this.
+  static constexpr int targets = -1;
+  void load(const Entry& entry, int input) {
     for (int g = 0; g < t_.grains(); ++g) {
-      auto* to = reinterpret_cast<std::byte*>(t_.at_grain(entry.d, entry.features, g, entry.type));
-      for (std::int64_t r = 0; r < rows(g); ++r, to += here) {
-        const std::byte* const row = static_cast<const std::byte*>(from) + in_->source(first(g) + r) * row_bytes;
-        rounds ? round(reinterpret_cast<float*>(to), reinterpret_cast<const float*>(row), entry.features)
-               : static_cast<void>(std::memcpy(to, row, static_cast<std::size_t>(row_bytes)));
-      }
+      const auto row = [this, input, begin = first(g), bytes = entry.features * bytes_of(given_as(entry.type))](std::int64_t r) {
+        return row_of(input, begin + r, bytes);
+      };
+      work_.load(t_.at_grain(entry.d, entry.features, g, entry.type), rows(g), entry.features, entry.type, row);
     }
+  }
+  [[nodiscard]] const std::byte* row_of(int input, std::int64_t row, std::int64_t bytes) const {
+    return static_cast<const std::byte*>(input == targets ? in_->targets : in_->input(input)) + in_->source(row) * bytes;
   }
   void add(const Entry& entry) {
     if (!operands_.on())
-      return kernels_.add(whole(entry.d, entry), whole(entry.a, entry), whole(entry.b, entry), t_.stride(entry.features) * t_.grains());
+      return work_.add(whole(entry.d, entry), whole(entry.a, entry), whole(entry.b, entry), t_.stride(entry.features) * t_.grains());
     for (int g = 0; g < t_.grains(); ++g) {
       operands_.begin();
       const float* const a = operands_.read(entry.a, entry.features, g, rows(g));
       const float* const b = operands_.read(entry.b, entry.features, g, rows(g));
-      kernels_.add(operands_.write(entry.d, entry.features, g, rows(g)), a, b, rows(g) * entry.features);
+      work_.add(operands_.write(entry.d, entry.features, g, rows(g)), a, b, rows(g) * entry.features);
       operands_.put_back();
     }
   }
   void load_targets(const Entry& entry) {
     target_features_ = entry.features;
-    load(entry, in_->targets);
     for (int g = 0; g < t_.grains(); ++g)
-      refuse_other_labels(kernels_.targets, t_.at_grain(entry.d, entry.features, g), rows(g), entry.features, first(g));
+      work_.each_step([this, features = entry.features, begin = first(g), count = rows(g), bytes = entry.features * bytes_of(given_as(entry.type))] {
+        for (std::int64_t r = 0; r < count; ++r) refuse_other_labels(kernels_.targets, row_of(targets, begin + r, bytes), 1, features, begin + r);
+      });
+    load(entry, targets);
   }
   /// Each rank of axis tensor hands its part of the outputs over; of what is whole, one of them.
   void store(const Entry& entry) {
@@ -117,12 +126,15 @@ class BodyRunner {
     const Shape whole = whole_output();
     for (int g = 0; g < t_.grains(); ++g) {
       operands_.begin();
-      const float* from = operands_.read(entry.a, entry.features, g, rows(g));
-      for (std::int64_t r = 0; r < rows(g); ++r, from += entry.features) {
-        float* const to = in_->outputs + (first(g) + r) * whole.elements();
-        each_run(whole, lies, p_->graph->split.ranks, part_,
-                 [&](std::int64_t here, std::int64_t there, std::int64_t count) { std::copy_n(from + here, count, to + there); });
-      }
+      const std::int64_t there = rows(g), features = entry.features;
+      const auto place = [this, whole, lies, there, features, ranks = p_->graph->split.ranks, begin = first(g)](const float* from) {
+        float* const outputs = in_->outputs + begin * whole.elements();
+        for (std::int64_t r = 0; r < there; ++r)
+          each_run(whole, lies, ranks, part_, [&](std::int64_t here, std::int64_t at, std::int64_t count) {
+            std::copy_n(from + r * features + here, count, outputs + r * whole.elements() + at);
+          });
+      };
+      work_.store(operands_.read(entry.a, features, g, there), there * features, place);
     }
   }
   [[nodiscard]] CallContext context(int node, int g) const {
@@ -135,11 +147,12 @@ class BodyRunner {
     for (int d = 0; d < how.dimension(); ++d) here.runs *= p_->graph->leaf(node).out.shape.sizes[d];
     return here;
   }
-  void forward(const Entry& entry, const FusedKernels* fused = nullptr) {
+  template <class Fused = std::nullptr_t> void forward(const Entry& entry, Fused fused = nullptr) {
     const Node& node = p_->graph->nodes[entry.node];
     const TracedLeaf& traced = p_->graph->leaves[node.leaf];
     const std::int64_t out = traced.leaf.out.elements();
-    ForwardCall call{&traced.leaf, 0, nullptr, nullptr, operands_.parameters(node, entry.node, traced.leaf), workspace(), part_};
+    ForwardCallIn<Space> call{&traced.leaf, 0, nullptr, nullptr, operands_.parameters(node, entry.node, traced.leaf), workspace(), part_};
+    call.space = work_.space();
     const auto kernel = entry.phase == 0 ? kernels_.leaves[node.leaf].forward : kernels_.leaves[node.leaf].forward_phases[entry.phase - 1];
     for (int g = 0; g < t_.grains(); ++g) {
       call.rows = rows(g);
@@ -150,28 +163,27 @@ class BodyRunner {
       call.context = context(entry.node, g);
       if (traced.leaf.operands == 2) call.second = operands_.read(entry.b, traced.leaf.other.elements(), g, call.rows);
       if (entry.phase > 0) told_.tell(call, entry, traced.leaf.forward_phases, g);
-      fused == nullptr ? kernel(call) : fused->forward(call, g);
+      if constexpr (std::is_null_pointer_v<Fused>)
+        kernel(call);
+      else
+        fused->forward(call, g);
       operands_.put_back();
     }
   }
-  void backward(const Entry& entry, const FusedKernels* fused = nullptr) {
+  template <class Fused = std::nullptr_t> void backward(const Entry& entry, Fused fused = nullptr) {
     const Node& node = p_->graph->nodes[entry.node];
     const TracedLeaf& traced = p_->graph->leaves[node.leaf];
     const std::int64_t out = traced.leaf.out.elements();
     const bool sums = node.trained_count() > 0 && entry.what != BodyOp::leaf_backward_input;
     const auto kernel = entry.phase == 0 ? kernels_.leaves[node.leaf].backward : kernels_.leaves[node.leaf].backward_phases[entry.phase - 1];
     const bool reads = entry.what != BodyOp::leaf_backward_weight || traced.leaf.weights_read;
-    BackwardCall call{&traced.leaf,
-                      0,
-                      nullptr,
-                      nullptr,
-                      nullptr,
-                      nullptr,
-                      operands_.parameters(node, entry.node, traced.leaf, reads),
-                      sums ? gradient_ : nullptr,
-                      false,
-                      workspace(),
-                      part_};
+    BackwardCallIn<Space> call;
+    call.leaf = &traced.leaf;
+    call.parameters = operands_.parameters(node, entry.node, traced.leaf, reads);
+    call.parameter_gradients = sums ? gradient_ : nullptr;
+    call.workspace = workspace();
+    call.part = part_;
+    call.space = work_.space();
     call.operand = entry.operand;
     for (int g = 0; g < t_.grains(); ++g) {
       const int number = grain_number(g);
@@ -191,7 +203,10 @@ class BodyRunner {
       call.statistics = t_.at_grain(entry.e, traced.leaf.statistics_elements(), g);
       call.context = context(entry.node, g);
       call.add = !p_->batch.tree && !p_->storage.gradients && number > 0;
-      fused == nullptr ? kernel(call) : fused->backward(call, g);
+      if constexpr (std::is_null_pointer_v<Fused>)
+        kernel(call);
+      else
+        fused->backward(call, g);
       operands_.put_back();
       for (int k = 0; k < node.parameter_count && p_->batch.tree && !p_->storage.gradients && sums; ++k)
         carry(p_->parameters[node.first_parameter + k], number, counted);
@@ -201,32 +216,35 @@ class BodyRunner {
   void carry(const ParameterPlace& place, int number, int counted) {
     const std::int64_t first = place.begin;
     const std::int64_t n = rounded_up(place.elements, line_elements);
-    for (int l = 0; l < counted; ++l) kernels_.add(t_.level(counted) + first, t_.level(l) + first, t_.level(counted) + first, n);
+    for (int l = 0; l < counted; ++l) work_.add(t_.level(counted) + first, t_.level(l) + first, t_.level(counted) + first, n);
     if (number + 1 != p_->batch.rank_grains()) return;
     int held = counted;
     for (int l = counted + 1; l < p_->batch.levels(); ++l) {
       if (((number + 1) >> l & 1) == 0) continue;
-      kernels_.add(t_.level(l) + first, t_.level(l) + first, t_.level(held) + first, n);
+      work_.add(t_.level(l) + first, t_.level(l) + first, t_.level(held) + first, n);
       held = l;
     }
   }
   /// In c lie the terms of as many parts, if any.
-  [[nodiscard]] LossCall loss_call(const Entry& entry, int g, int parts) {
-    return {rows(g),
-            entry.features,
-            in_->counted_rows(),
-            operands_.read(entry.a, entry.features, g, rows(g)),
-            t_.at_grain(entry.b, target_features_, g),
-            operands_.update(entry.d, entry.features, g, rows(g)),
-            positions(),
-            entry.c.set() ? part_ : 0,
-            entry.c.set() ? p_->graph->split.ranks : 1,
-            t_.at_grain(entry.c, parts * p_->loss.terms, g),
-            target_features_,
-            in_->counted[0].left_out,
-            in_->class_weights,
-            in_->counted[0].sum_of_weights,
-            in_->counted.data()};
+  [[nodiscard]] LossCallIn<Space> loss_call(const Entry& entry, int g, int parts) {
+    LossCallIn<Space> call{rows(g),
+                           entry.features,
+                           in_->counted_rows(),
+                           operands_.read(entry.a, entry.features, g, rows(g)),
+                           t_.at_grain(entry.b, target_features_, g),
+                           operands_.update(entry.d, entry.features, g, rows(g)),
+                           positions(),
+                           entry.c.set() ? part_ : 0,
+                           entry.c.set() ? p_->graph->split.ranks : 1,
+                           t_.at_grain(entry.c, parts * p_->loss.terms, g),
+                           target_features_,
+                           in_->counted[0].left_out,
+                           work_.class_weights(*in_),
+                           in_->counted[0].sum_of_weights,
+                           in_->counted.data()};
+    call.workspace = workspace();
+    call.space = work_.space();
+    return call;
   }
   void make_terms(const Entry& entry) {
     for (int g = 0; g < t_.grains(); ++g) {
@@ -238,33 +256,12 @@ class BodyRunner {
   void loss(const Entry& entry) {
     for (int g = 0; g < t_.grains(); ++g) {
       operands_.begin();
-      const LossCall call = loss_call(entry, g, p_->graph->split.ranks);
-      const float sum = kernels_.loss(call);
-      if (!is_finite(sum)) refuse_loss(*in_, sum, written({"rows ", first(g), " to ", first(g) + rows(g) - 1}));
-      *t_.losses(grain_number(g)) = sum;
-      if (p_->scales_loss && call.gradient != nullptr) arithmetic().multiply(call.gradient, call.rows * call.features, in_->loss_scale);
+      work_.loss(loss_call(entry, g, p_->graph->split.ranks), t_.losses(grain_number(g)), p_->scales_loss, *in_, [&] {
+        return written({"rows ", first(g), " to ", first(g) + rows(g) - 1});
+      });
       operands_.put_back();
     }
-    if (grain_number(t_.grains() - 1) + 1 == p_->batch.rank_grains()) sum_losses();
-  }
-  /// The same tree as for gradients, over one number a grain.
-  void sum_losses() {
-    const int count = p_->batch.rank_grains();
-    float levels[32] = {};
-    for (int t = 0; t < count; ++t) {
-      const int counted = std::countr_one(static_cast<unsigned>(t));
-      float sum = *t_.losses(t);
-      for (int l = 0; l < counted; ++l) sum = arithmetic().plus(levels[l], sum);
-      levels[counted] = sum;
-    }
-    int held = std::countr_zero(static_cast<unsigned>(count));
-    for (int l = held + 1; l < 32; ++l)
-      if ((static_cast<unsigned>(count) >> l & 1U) != 0) {
-        levels[l] = arithmetic().plus(levels[l], levels[held]);
-        held = l;
-      }
-    if (!is_finite(levels[held])) refuse_loss(*in_, levels[held], "all rows of a rank together");
-    *t_.losses(count) = levels[held];
+    if (const int grains = p_->batch.rank_grains(); grain_number(t_.grains() - 1) + 1 == grains) work_.sum_losses(t_.losses(0), grains, *in_);
   }
   /// Of one row of the output: each has a class number of its own.
   [[nodiscard]] std::int64_t positions() const { return whole_output().elements() / whole_output().last(); }
@@ -273,19 +270,21 @@ class BodyRunner {
   }
   [[nodiscard]] void* workspace() { return workspace_.bytes(0); }
   [[nodiscard]] float* whole(const Place& place, const Entry& entry) { return t_.whole(place, entry); }
-  [[nodiscard]] const Arithmetic& arithmetic() const { return kernels_.arithmetic; }
 
   RankTensors& t_;
   ToldTensors told_{t_};
-  const KernelTable& kernels_;
+  const Kernels& kernels_;
+  Work& work_;
   int position_;  // among the ranks that split the batch
   int part_;      // coordinate on axis tensor; what is used as Partial is used on 0
   Arena workspace_;
-  KernelOperands operands_;
+  KernelOperands<Work> operands_;
   const StepInput* in_ = nullptr;
   const Program* p_ = nullptr;
   std::int64_t target_features_ = 0;  // of one row, as they were loaded
   float* gradient_[Leaf::most_parameters]{};
 };
+
+using BodyRunner = BodyRunnerOf<HostWork>;
 
 }  // namespace heddle::run_room

@@ -33,6 +33,7 @@ namespace heddle::run_room {
 ///   take_norms(), unscale(scale)     squares of gradients by unit; gradients without the scale of the loss, and the flag
 ///   overflowed(), norm(), loss_sum() numbers that the host decides by
 ///   sum_ties(bucket), step(bucket, factor)
+///   end()                            all of the step is in the queue; it waits, and throws what is known only then. A device need not have it
 ///   grain(place, features, g), first_row(g)   a copy of what one grain has at a place now, and its first row in the batch
 template <class D>
 concept RankDevice = requires(D& device, const StepInput& input, const Entry& entry, const Place& place, const Collective& sum, int number,
@@ -70,7 +71,8 @@ class HostDevice {
 
   /// The kernels outlive it.
   HEDDLE_COLD HostDevice(const Program& training, const KernelTable& kernels, Rank rank)
-      : kernels_(kernels), tensors_(training, rank), body_(training, kernels, tensors_), arithmetic_(training, kernels, tensors_) {}
+      : kernels_(kernels), work_(kernels), tensors_(training, rank), body_(training, kernels, tensors_, work_),
+        arithmetic_(training, kernels.states, tensors_, work_) {}
 
   [[nodiscard]] RankTensors& tensors() { return tensors_; }
   [[nodiscard]] const RankTensors& tensors() const { return tensors_; }
@@ -106,7 +108,7 @@ class HostDevice {
   }
   void unscale(float scale) { arithmetic_.unscale(scale); }
   [[nodiscard]] bool overflowed() { return *tensors_.overflow_flag() > 0; }
-  [[nodiscard]] float norm() { return arithmetic_.norm(); }
+  [[nodiscard]] float norm() { return kernels_.arithmetic.norm(tensors_.norms(), tensors_.program().unit_count); }
   [[nodiscard]] float clip_factor(float norm, double most) const { return kernels_.arithmetic.clip_factor(norm, most); }
   [[nodiscard]] float loss_sum() { return *tensors_.losses(tensors_.program().batch.rank_grains()); }
   void sum_ties(int bucket) { arithmetic_.sum_ties(bucket); }
@@ -130,6 +132,7 @@ class HostDevice {
 
  private:
   const KernelTable& kernels_;
+  HostWork work_;
   RankTensors tensors_;
   BodyRunner body_;
   StepArithmetic arithmetic_;

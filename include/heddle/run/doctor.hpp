@@ -137,8 +137,9 @@ struct Doctor {
   void devices() {
     if (!checkup.options.on_gpus || checkup.backend.on_gpus) return;
     Diagnosis d = Diagnosis{Code{'R', 25}, ""} << "the plan is to run on GPUs, but ";
-    if (!checkup.backend.name.empty()) d << checkup.backend.name << " computes on cores and ";
-    refuse(d << "this version has no backend for GPUs. Fix: run it on cores, with CpuThreads or CpuMpi.");
+    d << (checkup.backend.name.empty() ? std::string_view{"no backend"} : std::string_view{checkup.backend.name})
+      << (checkup.backend.name.empty() ? " is named. " : " computes on cores. ");
+    refuse(d << "Fix: name CudaOneCard, or run it on cores, with CpuThreads or CpuMpi.");
   }
   void memory() {
     const Bytes needed = checkup.needed_memory();

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 #include <vector>
 
 #include "heddle/run/examples.hpp"
@@ -23,8 +22,8 @@ namespace heddle::run_room {
 template <class Space, class Target, class Input>
 void tell_each_loss(Evaluation& evaluation, const KernelTableIn<Space>& kernels, const Shape& output, const Examples<Target, Input>& examples,
                     const StepInput& counted) {
-  static_assert(std::is_same_v<Space, HostMemory>);  // outputs of an evaluation lie there, and so does what takes losses of them
-  if (kernels.each_loss == nullptr) return;          // a backend of any function, as the field
+  const auto each_loss = kernels.on_host().each_loss;  // outputs of an evaluation lie there
+  if (each_loss == nullptr) return;                    // a backend of any function, as the field
   evaluation.losses.resize(static_cast<std::size_t>(kernels.targets.count));
   evaluation.counted_of_losses.resize(evaluation.losses.size());
   std::vector<Target> targets;
@@ -36,7 +35,7 @@ void tell_each_loss(Evaluation& evaluation, const KernelTableIn<Space>& kernels,
   call.target_features = examples.target_features;
   call.class_weights = counted.class_weights;
   call.each = counted.counted.data();
-  kernels.each_loss(call, evaluation.losses.data(), evaluation.counted_of_losses.data());
+  each_loss(call, evaluation.losses.data(), evaluation.counted_of_losses.data());
 }
 
 }  // namespace heddle::run_room

@@ -25,9 +25,10 @@ namespace heddle::run_room {
 /// 1.
 template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class Executor {
  public:
-  HEDDLE_COLD Executor(const Program& training, const Program& evaluation, const typename DeviceType::Kernels& kernels, Rank rank, Endpoint& endpoint)
-      : device_(training, kernels, rank), endpoint_(endpoint), walk_(rank, tensors().role()), groups_(training, evaluation, rank),
-        tickets_(tokens(training, evaluation, tensors().role())),
+  using Kernels = typename DeviceType::Kernels;
+  HEDDLE_COLD Executor(const Program& training, const Program& evaluation, const Kernels& kernels, Rank rank, Endpoint& endpoint)
+      : device_(made_device(training, kernels, rank, endpoint)), endpoint_(endpoint), walk_(rank, tensors().role()),
+        groups_(training, evaluation, rank), tickets_(tokens(training, evaluation, tensors().role())),
         collectives_(static_cast<std::size_t>(std::max(training.collective_count, evaluation.collective_count))) {}
 
   /// One step. Throws what a kernel, the endpoint or an observer throws; walk() says where.
@@ -41,8 +42,7 @@ template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class 
   void begin(const StepInput& input) {
     in_ = &input;
     p_ = input.program;
-    stepped_ = false;
-    skipped_ = false;
+    stepped_ = skipped_ = false;
     device_.begin(input);
     if constexpr (between_processes) endpoint_.begin_call(pledge_of(input));
     walk_.begin(input);
@@ -52,13 +52,19 @@ template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class 
     meeting_ = meeting;
     tensors().use(walk_.micro_batch());
     const Progress made = walk_.advance([&](const Instruction& line) { return execute(line); }, [&](const Entry& entry) { return execute(entry); });
-    if constexpr (between_processes)
-      if (made == Progress::done) endpoint_.end_call();
+    if (made != Progress::done) return made;
+    if constexpr (requires { device_.end(); }) device_.end();
+    if constexpr (between_processes) endpoint_.end_call();
     return made;
   }
   void finish() {
     while (advance(Meeting::waits) != Progress::done) {
     }
+  }
+  /// A device that queues a step or replays it knows at its end what is reported.
+  void replayed(float loss) {
+    stepped_ = p_->training && !skipped_;
+    loss_sum_ = loss;
   }
   /// What a rank that is kept waits for.
   [[nodiscard]] const Ticket& awaited() const { return awaited_; }
@@ -79,6 +85,13 @@ template <TransportEndpoint Endpoint, RankDevice DeviceType = HostDevice> class 
   [[nodiscard]] HeldPart held_gradient(int parameter) { return tensors().held_gradient(parameter); }
 
  private:
+  /// A device that shares something with its transport, as a queue of the card, is given the endpoint.
+  [[nodiscard]] HEDDLE_COLD static DeviceType made_device(const Program& training, const Kernels& kernels, Rank rank, Endpoint& endpoint) {
+    if constexpr (std::constructible_from<DeviceType, const Program&, const Kernels&, Rank, Endpoint&>)
+      return DeviceType(training, kernels, rank, endpoint);
+    else
+      return DeviceType(training, kernels, rank);
+  }
   [[nodiscard]] RankTensors& tensors() { return device_.tensors(); }
   [[nodiscard]] HEDDLE_COLD static std::size_t tokens(const Program& training, const Program& evaluation, int role) {
     int count = 0;

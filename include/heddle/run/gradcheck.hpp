@@ -88,11 +88,11 @@ template <class Test> void compare_split_rows(Test& test, std::int64_t rows, Gra
   const auto whole_input_gradient = test.input_gradient;
   const auto whole_second = test.second_gradient;
   const auto whole = test.gradients;
-  const std::int64_t half = rows / 2;
-  test.forward(0, half);
-  test.forward(half, rows - half);
-  test.backward(0, half, false);
-  test.backward(half, rows - half, true);
+  const std::int64_t front = rows / 2;
+  test.forward(0, front);
+  test.forward(front, rows - front);
+  test.backward(0, front, false);
+  test.backward(front, rows - front, true);
   std::string wrong;
   if (differs(whole_output, test.output)) wrong = "output depends on";
   if (differs(whole_input_gradient, test.input_gradient)) wrong = "input gradient depends on";
@@ -109,22 +109,22 @@ template <class Test> void compare_split_rows(Test& test, std::int64_t rows, Gra
 /// Rows that are normalised together may mix, but grains must not: gradients of parameters of two grains add up, and so do the sums for what is
 /// tracked, which no gradient of the output changes.
 template <class Test> void compare_grains(Test& test, std::int64_t rows, GradientCheck& check) {
-  const std::int64_t half = rows / 2;
-  test.forward(0, half);
-  test.forward(half, rows - half);
-  test.backward(half, rows - half, false);
+  const std::int64_t front = rows / 2;
+  test.forward(0, front);
+  test.forward(front, rows - front);
+  test.backward(front, rows - front, false);
   auto sum = test.gradients;
-  test.backward(0, half, false);
+  test.backward(0, front, false);
   for (std::size_t p = 0; p < sum.size(); ++p)
     for (std::size_t i = 0; i < sum[p].size(); ++i) sum[p][i] += test.gradients[p][i];
-  test.backward(half, rows - half, true);
+  test.backward(front, rows - front, true);
   const auto added = test.gradients;
   std::string wrong;
   for (std::size_t p = 0; p < sum.size(); ++p)
     if (differs(sum[p], added[p])) wrong = "parameter gradients do not add up over grains. Fix: honour `add` in backward.";
   for (float& g : test.output_gradient) g *= -2;
-  test.backward(0, half, false);
-  test.backward(half, rows - half, true);
+  test.backward(0, front, false);
+  test.backward(front, rows - front, true);
   for (float& g : test.output_gradient) g /= -2;
   for (std::size_t p = 0; p < sum.size(); ++p)
     if (test.leaf().parameters[p].tracked() && differs(test.gradients[p], added[p]))

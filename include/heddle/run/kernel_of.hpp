@@ -99,6 +99,16 @@ concept TakesSum = std::same_as<typename KernelFor<L, Compute>::TakesSum, Kernel
   KernelFor<L, Compute>::forward_of_sum(call, sum);
 };
 
+/// The same of a loss: static constexpr Bytes scratch().
+template <class Loss, class Compute> [[nodiscard]] constexpr Bytes loss_scratch_of() {
+  if constexpr (requires {
+                  { LossKernelFor<Loss, Compute>::scratch() } -> std::same_as<Bytes>;
+                })
+    return LossKernelFor<Loss, Compute>::scratch();
+  else
+    return Bytes{0};
+}
+
 template <class Loss, class Compute>
 concept HasTerms = requires(const LossCallIn<SpaceOf<Compute>>& call) {
   LossKernelFor<Loss, Compute>::terms(call);

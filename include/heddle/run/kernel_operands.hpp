@@ -17,10 +17,10 @@ namespace heddle::run_room {
 /// features 800 floats; and parameters are rounded once for all grains.
 ///
 /// Tested  run/kernel_operands_test, equivalence/mixed_test
-class KernelOperands {
+template <class Work> class KernelOperands {
  public:
-  KernelOperands(const Program& training, RankTensors& tensors)
-      : t_(tensors), part_(training.mesh.coordinate(tensors.rank(), Axis::tensor)), wide_(training) {}
+  KernelOperands(const Program& training, RankTensors& tensors, Work& work)
+      : t_(tensors), work_(work), part_(training.mesh.coordinate(tensors.rank(), Axis::tensor)), wide_(training, work) {}
 
   /// Finds the parameters of a layer; not where nothing reads them: they may not be gathered then.
   [[nodiscard]] const float* const* parameters(const Node& node, int number, const Leaf& leaf, bool read = true) {
@@ -59,7 +59,7 @@ class KernelOperands {
     return wide_.read(t_.at(c.source, c.elements * bytes_of(c.type) / float_bytes), c.elements);
   }
   void round_to(const Address& end, ElementType type, const float* from, std::int64_t elements) {
-    round(t_.at(end, elements * bytes_of(type) / float_bytes), from, elements);
+    work_.round(t_.at(end, elements * bytes_of(type) / float_bytes), from, elements);
   }
 
   [[nodiscard]] bool on() const { return wide_.on(); }
@@ -81,8 +81,9 @@ class KernelOperands {
   }
 
   RankTensors& t_;
+  Work& work_;
   int part_;  // coordinate on axis tensor; what is used as Partial is used on 0
-  WideTensors wide_;
+  WideTensors<Work> wide_;
   std::int64_t first_grain_ = 0;
   const float* read_[Leaf::most_parameters]{};
 };

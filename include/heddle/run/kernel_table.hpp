@@ -4,6 +4,7 @@
 // In: a model, a loss, an optimizer and a compute backend as types.  Out: KernelTable.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -15,47 +16,16 @@
 #include "heddle/graph/trace.hpp"
 #include "heddle/plan/read/program_hash.hpp"
 #include "heddle/run/arithmetic.hpp"
+#include "heddle/run/kernel_functions.hpp"
 #include "heddle/run/kernel_of.hpp"
 #include "heddle/seams/concepts.hpp"
 
 namespace heddle::run_room {
 
-/// The 2 functions of one traced leaf, its forward and its backward; and of one in phases a function for each of them.
-template <class Space> struct LeafKernelsIn {
-  void (*forward)(const ForwardCallIn<Space>&) = nullptr;
-  void (*backward)(const BackwardCallIn<Space>&) = nullptr;
-  const ForwardPhaseIn<Space>* forward_phases = nullptr;
-  const BackwardPhaseIn<Space>* backward_phases = nullptr;
-  // of fused entries; null where the kernel has none
-  void (*forward_with_tail)(const ForwardCallIn<Space>&, const TailIn<Space>&) = nullptr;
-  void (*backward_with_tail)(const BackwardCallIn<Space>&, const TailIn<Space>&) = nullptr;
-  void (*forward_in_tail)(const TailIn<Space>&, std::int64_t begin, std::int64_t end) = nullptr;
-  void (*backward_in_tail)(const TailIn<Space>&, std::int64_t begin, std::int64_t end) = nullptr;
-  void (*forward_of_sum)(const ForwardCallIn<Space>&, const AddendsIn<Space>&) = nullptr;
-};
-using LeafKernels = LeafKernelsIn<HostMemory>;
-
-/// Everything that runs arithmetic, by traced leaf. With Adam states is 2, with MomentumSGD 1.
-/// They take calls of one memory: a device of another memory takes no such table. KernelTable is that of the host.
-template <class Space> struct KernelTableIn {
-  const LeafKernelsIn<Space>* leaves = nullptr;
-  float (*loss)(const LossCallIn<Space>&) = nullptr;
-  void (*loss_terms)(const LossCallIn<Space>&) = nullptr;                                  ///< null where the loss takes whole outputs only
-  void (*each_loss)(const LossCallIn<Space>&, double* means, double* divisors) = nullptr;  ///< of several losses; null where there is one
-  TargetRanges targets{};                                                                  ///< what a row of targets has
-  int states = 0;
-  void (*step)(const void* constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) = nullptr;
-  void (*add)(float* target, const float* a, const float* b, std::int64_t n) = nullptr;
-  void (*copy)(float* target, const float* source, std::int64_t n) = nullptr;
-  std::int64_t workspace_bytes = 0;
-  Arithmetic arithmetic = arithmetic_in<FloatArithmetic>;
-  std::uint64_t functions = 0;  ///< of the names of loss and optimizer, which processes compare: a Program has neither
-};
-using KernelTable = KernelTableIn<HostMemory>;
-
 template <class Loss, class Compute>
 concept HasLossKernel = requires(const LossCallIn<SpaceOf<Compute>>& call) {
-  { LossKernelFor<Loss, Compute>::sum(call) } -> std::convertible_to<float>;
+  LossKernelFor<Loss, Compute>::sum(call);
+  requires !std::same_as<SpaceOf<Compute>, HostMemory> || std::convertible_to<decltype(LossKernelFor<Loss, Compute>::sum(call)), float>;
 };
 /// G13: a loss has no kernel, or one of several losses has none.
 template <class Loss, class Compute> struct LossWithKernel {
@@ -246,30 +216,37 @@ template <class Model, class Compute> struct ModelKernels {
   }();
 };
 
-/// Of a plan that is refused none: its model may have layers without kernels.
-template <class Model, class Loss, class Optimizer, class Compute, bool Sound = true> [[nodiscard]] KernelTableIn<SpaceOf<Compute>> kernel_table() {
+/// Of a plan that is refused none: its model may have layers without kernels. `Reference` is a Compute of the host.
+template <class Model, class Loss, class Optimizer, class Compute, bool Sound = true, class Reference = Compute>
+[[nodiscard]] KernelTableIn<SpaceOf<Compute>> kernel_table() {
+  constexpr bool on_host = std::is_same_v<SpaceOf<Compute>, HostMemory>;
   KernelTableIn<SpaceOf<Compute>> table;
   if constexpr (Sound) {
     table.leaves = ModelKernels<Model, Compute>::collected.leaves;
     if constexpr (CheckedLoss<Loss, Compute>::found.ok()) {
       table.loss = &LossKernelFor<Loss, Compute>::sum;
       if constexpr (HasTerms<Loss, Compute>) table.loss_terms = &LossKernelFor<Loss, Compute>::terms;
-      if constexpr (HasEachLoss<Loss, Compute>) table.each_loss = &LossKernelFor<Loss, Compute>::each;
     }
     table.targets = target_ranges_of<Loss>(Traced<Model>::graph.output());
     table.states = Optimizer::states;
-    table.step = [](const void* constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) {
-      const auto& of_step = *static_cast<const typename Optimizer::Constants*>(constants);
-      if constexpr (std::is_same_v<SpaceOf<Compute>, HostMemory>)
-        OptimizerKernelFor<Optimizer, Compute>::step(of_step, elements, parameters, gradients, states);
-      else
-        OptimizerKernelFor<Optimizer, Compute>::step(of_step, StepCallIn<SpaceOf<Compute>>{elements, parameters, gradients, states});
-    };
-    table.add = &Compute::add;
-    table.copy = &Compute::copy;
-    table.workspace_bytes = (Compute::workspace + ModelKernels<Model, Compute>::collected.scratch).value;
-    table.arithmetic = arithmetic_of<Compute>();
+    table.workspace_bytes = std::max(Compute::workspace + ModelKernels<Model, Compute>::collected.scratch, loss_scratch_of<Loss, Compute>()).value;
     table.functions = Fnv{}.add_text(type_name<Loss>().view()).add_text(type_name<Optimizer>().view()).value();
+    if constexpr (on_host) {
+      if constexpr (CheckedLoss<Loss, Compute>::found.ok())
+        if constexpr (HasEachLoss<Loss, Compute>) table.each_loss = &LossKernelFor<Loss, Compute>::each;
+      table.step = [](const void* constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) {
+        OptimizerKernelFor<Optimizer, Compute>::step(*static_cast<const typename Optimizer::Constants*>(constants), elements, parameters, gradients,
+                                                     states);
+      };
+      table.add = &Compute::add;
+      table.copy = &Compute::copy;
+      table.arithmetic = arithmetic_of<Compute>();
+    } else {
+      table.step = [](const void* constants, const StepCallIn<SpaceOf<Compute>>& call) {
+        OptimizerKernelFor<Optimizer, Compute>::step(static_cast<const typename Optimizer::Constants*>(constants), call);
+      };
+      if constexpr (std::is_same_v<SpaceOf<Reference>, HostMemory>) table.reference = kernel_table<Model, Loss, Optimizer, Reference>();
+    }
   }
   return table;
 }

@@ -274,7 +274,7 @@ template <class Session> class LocalRanks {
   [[nodiscard]] HEDDLE_COLD std::string locate(const StepInput& input) {
     for (int rank = 0; rank < training_.mesh.ranks(); ++rank)
       if (!local(Rank{rank})) return ". Fix: lower the learning rate or repair the data.";  // its process is not here to share its parameters
-    return locate_non_finite(graph_, kernels_, input, tensors_.everything());
+    return locate_non_finite(graph_, kernels_, input, tensors_.everything(), interrupted_ == Interrupted::in_a_step);
   }
 
   const Program& training_;

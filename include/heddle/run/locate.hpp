@@ -52,12 +52,15 @@ namespace heddle::run_room {
   return {};
 }
 
-/// Runs the forward of the whole batch leaf by leaf on one thread and names the first tensor that is not finite.
+/// Runs the forward of the whole batch leaf by leaf on one thread and names the first tensor that is not finite. Of a step that is made already,
+/// since a card tells its loss after it, only the rows can be looked at.
 [[nodiscard]] HEDDLE_COLD inline std::string locate_non_finite(const Graph& graph, const KernelTable& kernels, const StepInput& input,
-                                                               const std::vector<Floats>& parameters) {
-  const std::string remedy = input.program->training ? " Fix: lower the learning rate or repair the data; the parameters are those before the step."
-                                                     : " Fix: lower the learning rate or repair the data; an evaluation changes no parameter.";
-  for (int n = 0; n < graph.node_count; ++n)
+                                                               const std::vector<Floats>& parameters, bool stepped = false) {
+  const std::string remedy = stepped
+                                 ? " The step was made before that was known. Fix: load a checkpoint, and lower the learning rate or repair the data."
+                             : input.program->training ? " Fix: lower the learning rate or repair the data; the parameters are those before the step."
+                                                       : " Fix: lower the learning rate or repair the data; an evaluation changes no parameter.";
+  for (int n = 0; n < graph.node_count && !stepped; ++n)
     for (int k = 0; k < graph.nodes[n].parameter_count; ++k)
       if (first_non_finite(parameters[static_cast<std::size_t>(graph.nodes[n].first_parameter + k)]) >= 0)
         return written({"; parameter '", graph.parameter_name(n, k).view(), "' was not finite before it.", remedy});
@@ -78,6 +81,10 @@ namespace heddle::run_room {
   };
   if (const std::int64_t at = first_of_value(0); at >= 0)
     return written({"; the input has such a value in row ", at / in, ", feature ", at % in, ".", remedy});
+  if (stepped) {
+    const std::string target = non_finite_target(kernels.targets, input);
+    return (target.empty() ? "; its inputs and targets are finite." : target) + remedy;
+  }
   Floats workspace(static_cast<std::size_t>(kernels.workspace_bytes / float_bytes));
   for (int n = 0; n < graph.node_count; ++n) {
     const Node& node = graph.nodes[n];
@@ -113,10 +120,12 @@ namespace heddle::run_room {
   return "; all outputs of the model are finite, so it begins in the loss or a backward." + remedy;
 }
 
-/// Kernels for another memory do not run on the host.
+/// Kernels for another memory do not run on the host: those of its reference do.
 template <class Space>
-[[nodiscard]] HEDDLE_COLD std::string locate_non_finite(const Graph&, const KernelTableIn<Space>&, const StepInput&, const std::vector<Floats>&) {
-  return ". Fix: lower the learning rate or repair the data.";
+[[nodiscard]] HEDDLE_COLD std::string locate_non_finite(const Graph& graph, const KernelTableIn<Space>& kernels, const StepInput& input,
+                                                        const std::vector<Floats>& parameters, bool stepped = false) {
+  if (kernels.on_host().leaves == nullptr) return ". Fix: lower the learning rate or repair the data.";
+  return locate_non_finite(graph, kernels.on_host(), input, parameters, stepped);
 }
 
 [[nodiscard]] constexpr std::string_view name_of(ListOp op) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "heddle/plan/program/alignment.hpp"
 #include "heddle/plan/program/program.hpp"
@@ -27,9 +28,12 @@ struct HeldPart {
 class RankTensors {
  public:
   RankTensors(const Program& training, Rank rank)
+      : RankTensors(training, rank, Arena{training.arenas[training.mesh.coordinate(rank, Axis::stage)].total}) {}
+  /// In memory that a device has of its own.
+  RankTensors(const Program& training, Rank rank, Arena arena)
       : rank_(rank), role_(training.mesh.coordinate(rank, Axis::stage)),
         slice_(training.storage.parts == 1 ? 0 : training.mesh.coordinate(rank, training.storage.axis)), map_(training.arenas[role_]),
-        arena_(map_.total), p_(&training) {}
+        arena_(std::move(arena)), p_(&training) {}
   RankTensors(const RankTensors&) = delete;
   RankTensors& operator=(const RankTensors&) = delete;
 

@@ -19,7 +19,11 @@ namespace heddle {
 
 /// Never called: a Runner asks for no loss.
 template <class Compute> struct LossKernel<graph_room::NoLoss, Compute> {
-  static float sum(const seams_room::LossCall&) { return 0; }
+  using Space = seams_room::SpaceOf<Compute>;
+  static constexpr bool on_host = std::is_same_v<Space, seams_room::HostMemory>;
+  static std::conditional_t<on_host, float, void> sum(const seams_room::LossCallIn<Space>&) {
+    if constexpr (on_host) return 0;
+  }
 };
 
 }  // namespace heddle

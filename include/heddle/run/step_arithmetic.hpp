@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Room: run. The arithmetic of a step that belongs to no entry: norms, the loss scale, sums of slices and of tied weights, what the optimizer steps.
-// Sees: plan/program, run/rank_tensors, run/kernel_table, run/tracked.  Does not see: policies, threads, transports, any backend.
+// Sees: plan/program, run/rank_tensors, run/host_work, run/tracked.  Does not see: policies, threads, transports, any backend.
 // In: the tensors of a rank.  Out: the same, one step later.
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "heddle/core/row_of.hpp"
 #include "heddle/plan/program/alignment.hpp"
 #include "heddle/plan/program/program.hpp"
-#include "heddle/run/kernel_table.hpp"
+#include "heddle/run/host_work.hpp"
 #include "heddle/run/rank_tensors.hpp"
 #include "heddle/run/square_sum.hpp"
 #include "heddle/run/step_input.hpp"
@@ -20,14 +20,14 @@
 
 namespace heddle::run_room {
 
-/// What one rank computes between its backwards and the end of a step, in the memory of the host. A rank with 2 buckets takes its norm once and steps
-/// twice.
+/// What one rank computes between its backwards and the end of a step, in the memory that `Work` is at work in. A rank with 2 buckets takes its norm
+/// once and steps twice.
 ///
 /// Tested  run/step_arithmetic_test, run/executor_test, equivalence/
-class StepArithmetic {
+template <class Work> class StepArithmeticOf {
  public:
-  HEDDLE_COLD StepArithmetic(const Program& training, const KernelTable& kernels, RankTensors& tensors)
-      : t_(tensors), kernels_(kernels), tracked_(training, tensors.role()), states_(static_cast<std::size_t>(kernels.states)) {}
+  HEDDLE_COLD StepArithmeticOf(const Program& training, int states, RankTensors& tensors, Work& work)
+      : t_(tensors), work_(work), tracked_(training, tensors.role()), states_(static_cast<std::size_t>(states)) {}
 
   // ---- norms and the loss scale
   /// Squares of what this rank has of each unit; nothing of the units of other roles. Parameters that every coordinate of axis tensor holds
@@ -37,7 +37,7 @@ class StepArithmetic {
     const bool counts = p.mesh.coordinate(t_.rank(), Axis::tensor) == 0;
     for (int u = 0; u < p.unit_count; ++u) {
       const FlatUnit& unit = p.units[u];
-      t_.norms()[u] = 0;
+      work_.zero(t_.norms() + u, 1);
       if (unit.role != t_.role()) continue;
       float* values = t_.level(t_.last_level()) + unit.begin;
       if (p.storage.parts > 1) {
@@ -47,21 +47,16 @@ class StepArithmetic {
       }
       const std::int64_t elements = unit.elements / p.storage.parts;
       const std::int64_t begin = unit.begin + (p.storage.parts > 1 ? t_.slice() * elements : 0);
-      const auto squares = [&](const float* part, std::int64_t count) {
-        const std::int64_t from = begin + (part - values);
-        OtherRange range = tracked_.other(from, 0, count);
-        float sum = range.elements > 0 ? arithmetic().square_sum(part + range.first, range.elements) : 0;
-        while ((range = tracked_.other(from, range.end(), count)).elements > 0)
-          sum = arithmetic().plus(sum, arithmetic().square_sum(part + range.first, range.elements));
-        return sum;
-      };
-      const auto prepare = [&](float* part, std::int64_t count) {
+      const auto each_other = [&](const float* part, std::int64_t count, auto visit) {
         const std::int64_t from = begin + (part - values);
         for (OtherRange range = tracked_.other(from, 0, count); range.elements > 0; range = tracked_.other(from, range.end(), count))
-          before(part + range.first, range.elements);
+          visit(range.first, range.elements);
+      };
+      const auto prepare = [&](float* part, std::int64_t count) {
+        each_other(part, count, [&](std::int64_t first, std::int64_t of_part) { before(part + first, of_part); });
       };
       if (counts && unit.counts)
-        t_.norms()[u] = square_sum(values, elements, Layout::unit_parts / p.storage.parts, prepare, squares, arithmetic().plus);
+        work_.sum_squares(t_.norms() + u, values, elements, Layout::unit_parts / p.storage.parts, prepare, each_other);
       else
         prepare(values, elements);
     }
@@ -70,25 +65,20 @@ class StepArithmetic {
   /// Divides this rank's gradients by the scale of the loss. The flag is 1 if one of them is not finite, else 0.
   void unscale(float scale) {
     const Program& p = t_.program();
-    const auto inverse = static_cast<float>(1 / static_cast<double>(scale));
-    bool finite = true;
-    const auto divide = [&](float* values, std::int64_t elements) { finite = arithmetic().multiply(values, elements, inverse) && finite; };
+    work_.zero(t_.overflow_flag(), 1);
+    const auto divide = [&](float* values, std::int64_t elements) { work_.unscale(values, elements, scale, t_.overflow_flag()); };
     if (p.clips) sum_squares(divide);
     for (int b = 0; b < p.bucket_count && !p.clips; ++b)
       if (const FlatBucket& bucket = p.buckets[b]; bucket.role == t_.role())
         for (OtherRange range = trained_from(bucket, 0); range.elements > 0; range = trained_from(bucket, range.end()))
           divide(t_.gradient_slice(bucket) + range.first, range.elements);
-    *t_.overflow_flag() = finite ? 0.0F : 1.0F;
   }
-  /// Of the whole model, when the squares of all ranks are summed.
-  [[nodiscard]] float norm() { return arithmetic().norm(t_.norms(), t_.program().unit_count); }
-
   // ---- sums
   /// Of a later micro-batch, to the sum of those before it.
   void add_slice(const Collective& c) {
     const Program& p = t_.program();
     const std::int64_t part = c.elements / p.mesh.size(c.axis);
-    kernels_.add(t_.at(c.target, part), t_.at(c.target, part), t_.at(c.arrived, part), part);
+    work_.add(t_.at(c.target, part), t_.at(c.target, part), t_.at(c.arrived, part), part);
   }
   /// All uses in the order of the model, on every owner, into the gradient that is stepped. Until its own turn the sum grows where the first arrived.
   void sum_ties(int bucket) {
@@ -101,7 +91,7 @@ class StepArithmetic {
     float* sum = t_.gradient_of_use(first);
     for (int u = first + 1; u < p.use_count && p.uses[u].owner == p.uses[own].owner; ++u) {
       float* const to = u < own ? sum : t_.gradient_of_use(own);
-      kernels_.add(to, sum, t_.gradient_of_use(u), t_.slice_elements(b));
+      work_.add(to, sum, t_.gradient_of_use(u), t_.slice_elements(b));
       sum = to;
     }
   }
@@ -111,7 +101,7 @@ class StepArithmetic {
     for (std::int64_t end = b.begin; end < b.end();) {
       const ParameterPlace* const next = t_.next_in(b, end);
       const std::int64_t begin = next == nullptr ? b.end() : next->begin;
-      std::fill(whole + (end - b.begin), whole + (begin - b.begin), 0.0F);
+      work_.zero(whole + (end - b.begin), begin - end);
       end = next == nullptr ? begin : begin + next->elements;
     }
   }
@@ -123,11 +113,13 @@ class StepArithmetic {
     const FlatBucket& b = p.buckets[bucket];
     const std::int64_t all = t_.slice_elements(b);
     for (OtherRange range = trained_from(b, 0); range.elements > 0 && p.clips; range = trained_from(b, range.end()))
-      arithmetic().clip(t_.gradient_slice(b) + range.first, range.elements, factor);
+      work_.clip(t_.gradient_slice(b) + range.first, range.elements, factor);
     for (OtherRange range = trained_from(b, 0); range.elements > 0 && p.groups.clips_values; range = trained_from(b, range.end()))
-      arithmetic().clip_values(t_.gradient_slice(b) + range.first, t_.parameter_slice(b) + range.first, range.elements,
-                               static_cast<float>(input.max_value));
-    tracked_.fold(t_.slice_begin(b), all, t_.parameter_slice(b), t_.gradient_slice(b), input.rows, arithmetic());
+      work_.clip_values(t_.gradient_slice(b) + range.first, t_.parameter_slice(b) + range.first, range.elements, static_cast<float>(input.max_value));
+    tracked_.fold(t_.slice_begin(b), all, t_.parameter_slice(b), t_.gradient_slice(b), input.rows,
+                  [&](float* values, const float* sums, std::int64_t elements, float momentum, std::int64_t counted) {
+                    work_.fold(values, sums, elements, momentum, counted);
+                  });
     if (!p.groups.any()) return step_range(b, 0, all, 0, input);
     const StepPiece* const end = p.pieces + p.piece_count;
     const StepPiece* piece = std::lower_bound(p.pieces, end, bucket, [](const StepPiece& of, int wanted) { return of.bucket < wanted; });
@@ -139,18 +131,16 @@ class StepArithmetic {
   }
 
  private:
-  [[nodiscard]] const Arithmetic& arithmetic() const { return kernels_.arithmetic; }
   /// What an optimizer steps of this rank's slice: the next elements from number `from` on.
   [[nodiscard]] OtherRange trained_from(const FlatBucket& b, std::int64_t from) const {
     return tracked_.other(t_.slice_begin(b), from, t_.slice_elements(b));
   }
   /// Elements of this rank's slice, with the constants of one group.
   void step_range(const FlatBucket& b, std::int64_t from, std::int64_t to, int group, const StepInput& input) {
-    const void* const constants = static_cast<const std::byte*>(input.constants) + static_cast<std::size_t>(group) * input.constants_bytes;
     for (OtherRange range = trained_from(b, from); range.first < to && range.elements > 0; range = trained_from(b, range.end())) {
       for (std::size_t s = 0; s < states_.size(); ++s) states_[s] = t_.state_slice(static_cast<int>(s), b) + range.first;
-      kernels_.step(constants, std::min(range.end(), to) - range.first, t_.parameter_slice(b) + range.first, t_.gradient_slice(b) + range.first,
-                    states_.begin());
+      work_.step(input, group, std::min(range.end(), to) - range.first, t_.parameter_slice(b) + range.first, t_.gradient_slice(b) + range.first,
+                 states_.begin());
     }
   }
 
@@ -164,14 +154,16 @@ class StepArithmetic {
       const HeldPart part = t_.held_gradient(parameter);
       int u = 0;
       while (p.units[u].role != t_.role() || place.begin >= p.units[u].end()) ++u;
-      t_.norms()[u] = arithmetic().plus(t_.norms()[u], arithmetic().square_sum(part.values, rounded_up(part.elements, SquareLanes::count)));
+      work_.add_squares(t_.norms() + u, part.values, rounded_up(part.elements, SquareLanes::count));
     }
   }
 
   RankTensors& t_;
-  const KernelTable& kernels_;
+  Work& work_;
   Tracked tracked_;
   RowOf<float*> states_;
 };
+
+using StepArithmetic = StepArithmeticOf<HostWork>;
 
 }  // namespace heddle::run_room

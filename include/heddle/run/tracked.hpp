@@ -80,16 +80,17 @@ class Tracked {
     }
     return {from, std::max(to - from, std::int64_t{0})};
   }
-  /// What a step of so many rows makes of those among `elements` from element `begin` of the flat buffer on.
-  HEDDLE_COLD void fold(std::int64_t begin, std::int64_t elements, float* values, const float* sums, std::int64_t rows,
-                        const Arithmetic& arithmetic) const {
+  /// What a step of so many rows makes of those among `elements` from element `begin` of the flat buffer on, by take(values, sums, elements,
+  /// momentum, counted).
+  template <class Take>
+  HEDDLE_COLD void fold(std::int64_t begin, std::int64_t elements, float* values, const float* sums, std::int64_t rows, Take take) const {
     for (const Range* at = all_.begin(); at != all_.begin() + used_; ++at) {
       const Range& range = *at;
       const std::int64_t first = std::max(range.begin, begin);
       const std::int64_t end = std::min(range.begin + range.elements, begin + elements);
       if (first >= end) continue;
       const std::int64_t counted = counted_values(batch_, rows, range.values, range.least, range.together);
-      if (counted > 0) arithmetic.fold(values + (first - begin), sums + (first - begin), end - first, range.momentum, counted);
+      if (counted > 0) take(values + (first - begin), sums + (first - begin), end - first, range.momentum, counted);
     }
   }
 

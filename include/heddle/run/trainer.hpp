@@ -89,8 +89,7 @@ template <class Optimizer, class Ranks> struct TrainerState {
 ///
 /// Errors  L11 of an Inference, at build; O01 an option out of range; B05 a smaller batch without a remedy, B06 a larger one; R01 RankLost,
 ///         R02 NonFinite, R04 a step that was interrupted between ranks; R11 a call inside another one, R13 a deadline that is none, R14 memory,
-///         R15 threads; D33 at build, inputs of another type than the model takes; R27 a trainer that was moved from; R33 a trainer of a file of
-///         another kind; D07, D08 rows and labels
+///         R15 threads; D33 at build, inputs of another type than the model takes; R27 a moved trainer; R33 a file of another kind; D07, D08 rows
 /// Tested  run/trainer_test, equivalence/, fail/L11_trainer_of_an_inference, fail/D18_step_of_two_arrays, fail/D18_predict_of_a_batch,
 ///         fail/D18_accuracy_of_a_data_set
 template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
@@ -115,7 +114,8 @@ template <class Asked, RunsPlans Backend> class Trainer<Asked, Backend> {
       : state_(TrainerVerdict<Asked>::who, Request::graph.model.view(),
                PlanToTrain<KernelTableIn<SpaceOf<typename Backend::Compute>>>{
                    ThePlan::training, ThePlan::evaluation, Request::graph, Request::target_features,
-                   kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute, TrainerVerdict<Asked>::found.ok()>()},
+                   kernel_table<Model, typename Request::Loss, Optimizer, typename Backend::Compute, TrainerVerdict<Asked>::found.ok(),
+                                ReferenceOf<Backend>>()},
                options, seed, how) {
     state_->ranks.make(seed);
   } catch (const std::bad_alloc&) {

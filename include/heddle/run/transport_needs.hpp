@@ -46,6 +46,7 @@ static_assert(std::size(group_axes) <= RankNeeds::most_groups);
 /// With the ranks of each group. DataParallel<4> with one bucket has the group {0, 1, 2, 3} and 2 reductions: of the gradient and of the loss.
 struct TransportNeeds : RankNeeds {
   std::vector<std::vector<int>> groups;
+  std::int64_t rows = 0;      ///< of a step: what products on cards choose their algorithms for
   AddElements add = nullptr;  ///< how sums add; a pairing whose elements are no floats says it
   // What ranks that are processes compare before the first step:
   std::uint64_t program = 0;  ///< program_hash of both Programs
@@ -70,6 +71,7 @@ struct TransportNeeds : RankNeeds {
       needs.groups.push_back(members);
     }
   }
+  needs.rows = training.batch.batch;
   needs.program = Fnv{}.add(program_hash(training), program_hash(evaluation)).value();
   needs.build = build_in_words();
   return needs;

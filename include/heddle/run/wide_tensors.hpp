@@ -44,13 +44,13 @@ inline void round(float* lies, const float* from, std::int64_t elements) {
   for (std::int64_t i = 0; i < elements; ++i) to[i] = rounded(from[i]);
 }
 
-/// Of one rank. Where values are float32 all calls hand on what they are given.
+/// Of one rank, whose memory `Work` reads and writes (run/host_work.hpp). Where values are float32 all calls hand on what they are given.
 /// An entry that reads 16 rows of 50 features and gives 10 has 800 and 160 floats here.
 ///
 /// Tested  run/wide_tensors_test
-class WideTensors {
+template <class Work> class WideTensors {
  public:
-  explicit WideTensors(const Program& p) : room_(wide_bytes(p).value), on_(keeps_bfloat16(p)) {}
+  WideTensors(const Program& p, Work& work) : work_(work), room_(work.room(wide_bytes(p).value)), on_(keeps_bfloat16(p)) {}
 
   [[nodiscard]] bool on() const { return on_; }
   /// Forgets all copies but the first `keep` floats.
@@ -64,7 +64,7 @@ class WideTensors {
   [[nodiscard]] float* read(float* lies, std::int64_t elements) {
     if (!on_ || lies == nullptr) return lies;
     float* const to = take(elements);
-    widen(to, lies, elements);
+    work_.widen(to, lies, elements);
     return to;
   }
   /// Room for what is written there, once put_back() is called.
@@ -77,18 +77,18 @@ class WideTensors {
   /// The same of what is read before.
   [[nodiscard]] float* update(float* lies, std::int64_t elements) {
     float* const to = write(lies, elements);
-    if (to != lies) widen(to, lies, elements);
+    if (to != lies) work_.widen(to, lies, elements);
     return to;
   }
   /// A parameter as layers read it: rounded, and the floats themselves where values are float32.
   [[nodiscard]] const float* parameter(const float* floats, std::int64_t elements) {
     if (!on_ || floats == nullptr) return floats;
     float* const to = take(elements);
-    for (std::int64_t i = 0; i < elements; ++i) to[i] = widened(rounded(floats[i]));
+    work_.round_floats(to, floats, elements);
     return to;
   }
   void put_back() {
-    for (int i = 0; i < written_; ++i) round(pending_[i].lies, pending_[i].floats, pending_[i].elements);
+    for (int i = 0; i < written_; ++i) work_.round(pending_[i].lies, pending_[i].floats, pending_[i].elements);
     written_ = 0;
   }
   [[nodiscard]] float* take(std::int64_t elements) {
@@ -104,6 +104,7 @@ class WideTensors {
     const float* floats;
     std::int64_t elements;
   };
+  Work& work_;
   Arena room_;
   bool on_;
   std::int64_t used_ = 0;

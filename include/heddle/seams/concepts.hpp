@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Room: seams. The two seams: what a compute backend and what a transport must offer.
-// Sees: graph descriptions, core.  Does not see: policies, programs, any backend.
-// In: pointers and run-time extents.  Out: Kernel, LossKernel, OptimizerKernel, RankNeeds, Transport.
+// Sees: graph descriptions, core, seams/endpoint.  Does not see: policies, programs, any backend.
+// In: pointers and run-time extents.  Out: Kernel, LossKernel, OptimizerKernel, Compute.
 #pragma once
 
-#include <array>
 #include <concepts>
 #include <cstdint>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/core/units.hpp"
 #include "heddle/graph/leaf.hpp"
+#include "heddle/seams/endpoint.hpp"
 
 namespace heddle::seams_room {
 
@@ -27,15 +28,15 @@ struct CallContext {
   std::int64_t rows_together = 0;  // of a leaf in phases: rows of the micro-batch over all ranks that split the batch
 
   /// For draws of this layer in this step.
-  [[nodiscard]] constexpr std::uint64_t stream() const {
+  [[nodiscard]] HEDDLE_HOST_DEVICE constexpr std::uint64_t stream() const {
     return static_cast<std::uint64_t>(node) << 40U | (static_cast<std::uint64_t>(step) & ((std::uint64_t{1} << 40U) - 1));
   }
   /// The first element of run `run` of row `row`, of `elements` that one row has here.
-  [[nodiscard]] constexpr std::uint64_t first_of_run(std::int64_t row, std::int64_t run, std::int64_t elements) const {
+  [[nodiscard]] HEDDLE_HOST_DEVICE constexpr std::uint64_t first_of_run(std::int64_t row, std::int64_t run, std::int64_t elements) const {
     return static_cast<std::uint64_t>((first_row + row) * elements * parts + (run * parts + part) * (elements / runs));
   }
   /// The number in the whole batch of element `at` of this call.
-  [[nodiscard]] constexpr std::uint64_t number_of(std::int64_t at, std::int64_t elements) const {
+  [[nodiscard]] HEDDLE_HOST_DEVICE constexpr std::uint64_t number_of(std::int64_t at, std::int64_t elements) const {
     const std::int64_t length = elements / runs;
     return first_of_run(at / elements, at % elements / length, elements) + static_cast<std::uint64_t>(at % length);
   }
@@ -44,6 +45,8 @@ struct CallContext {
 /// Memory that the host reads and writes. A compute backend whose tensors lie elsewhere names that memory, `using Space = CardMemory;`, and calls of
 /// its kernels carry the name: a kernel that is written for the host takes no such call, so it is refused at build and reads nothing that is not
 /// there.
+///
+/// Of a call on a card `space` says where it is queued. A backend names what it needs; HostMemory needs nothing and takes no room.
 struct HostMemory {};
 
 /// Where the tensors of a compute backend lie: its Space, or HostMemory.
@@ -72,6 +75,7 @@ template <class Space> struct ForwardCallIn {
   // Of a phase; `told` is null where the leaf runs again: all that was told is in `statistics`, which are there then.
   float* tells = nullptr;              // what this grain tells, Leaf::forward_phases.sums of this phase; null in the last
   const float* const* told = nullptr;  // by earlier phase: the sum of what all grains of all ranks told
+  [[no_unique_address]] Space space{};
 };
 using ForwardCall = ForwardCallIn<HostMemory>;
 
@@ -99,6 +103,7 @@ template <class Space> struct BackwardCallIn {
   // Of a phase, as of ForwardCall. The first is given parameter_gradients, and tells nothing if nobody needs the gradient of the input.
   float* tells = nullptr;
   const float* const* told = nullptr;
+  [[no_unique_address]] Space space{};
 };
 using BackwardCall = BackwardCallIn<HostMemory>;
 /// One phase of a leaf: an element of Kernel<L, Compute>::forward_phases or backward_phases.
@@ -194,13 +199,17 @@ template <class Space> struct LossCallIn {
   const float* class_weights = nullptr;
   double sum_of_weights = 0;
   const CountedTargets* each = nullptr;  // of Losses: what counts for each of them, in their order
+  float* loss = nullptr;                 // of tensors that the host does not read: where the sum of the rows is written
+  void* workspace = nullptr;             // of such tensors: the bytes of LossKernel::scratch, 64-byte aligned, this rank's alone
+  [[no_unique_address]] Space space{};
 
   /// By what a mean over positions divides.
   [[nodiscard]] double counted() const { return class_weights != nullptr ? sum_of_weights : static_cast<double>(total_rows * positions - left_out); }
 };
 using LossCall = LossCallIn<HostMemory>;
 
-/// LossKernel<Loss, Compute> has   static float sum(const LossCall&);   the sum over rows of the loss (not yet divided by total_rows). As one of
+/// LossKernel<Loss, Compute> has   static float sum(const LossCall&);   the sum over rows of the loss (not yet divided by total_rows). For tensors in
+/// another memory it is   static void sum(const LossCallIn<Space>&);   which queues that the sum is written to call.loss. As one of
 /// several losses it is called for one row at a time, which lies where it does in the output: output and gradient are aligned as floats.
 /// That of a SplitLossDescription also has   static void terms(const LossCall&);   what it leaves in gradient is there when sum is called.
 }  // namespace heddle::seams_room
@@ -211,12 +220,14 @@ namespace heddle::seams_room {
 
 /// OptimizerKernel<Optimizer, Compute> has   static void step(const typename Optimizer::Constants&, std::int64_t elements, float* parameters,
 /// const float* gradients, float* const* states);   all flat, 64-byte aligned; elements is a multiple of 16. For tensors in another memory it has
-/// static void step(const typename Optimizer::Constants&, const StepCallIn<Space>&);   16 elements of Adam have 2 states of 16.
+/// static void step(const typename Optimizer::Constants* there, const StepCallIn<Space>&);   the constants lie in that memory too, since they change
+/// from step to step. `states` is read by the host. 16 elements of Adam have 2 states of 16.
 template <class Space> struct StepCallIn {
   std::int64_t elements = 0;
   float* parameters = nullptr;
   const float* gradients = nullptr;
   float* const* states = nullptr;
+  [[no_unique_address]] Space space{};
 };
 }  // namespace heddle::seams_room
 namespace heddle {
@@ -234,59 +245,6 @@ concept Compute = requires(float* target, const float* a, const float* b, std::i
   C::add(target, a, b, n);
   C::copy(target, a, n);
   C::zero(target, n);
-};
-
-/// How a transport adds two arrays: target = a + b, where target may be a or b. Null stands for floats. A backend whose elements are no floats names
-/// another: the sums then run along the same tree.
-using AddElements = void (*)(float* target, const float* a, const float* b, std::int64_t elements);
-
-/// What a rank asks of a transport, the same for every rank of a plan: of DataParallel<4> x TensorParallel<2> 8 ranks, 6 groups, and of each rank two
-/// groups, with 4 and 2 members.
-struct RankNeeds {
-  static constexpr int most_groups = 4;
-  int ranks = 1;
-  int all_groups = 0;                                ///< of all ranks
-  std::array<int, most_groups> members{};            ///< of the groups of one rank; 0 where it has fewer
-  int transfers = 1;                                 ///< starts of one step on the busiest channel
-  int reductions = 1;                                ///< starts of one group that may be pending on one rank
-  std::array<std::int64_t, most_groups> elements{};  ///< of the largest sum over each of these groups, in a list or in a body
-};
-
-/// What a rank has started and not waited for yet: the k-th send to a peer or receive from one, or the k-th collective of a group and its kind.
-/// {Ticket::receive, 2, 5} is the sixth receive from rank 2.
-struct Ticket {
-  enum Kind : std::uint8_t { send, receive, all_reduce, reduce_scatter, all_gather };
-  Kind kind = send;
-  int with = 0;  // the peer, or the group
-  std::int64_t k = 0;
-  [[nodiscard]] constexpr bool collective() const { return kind >= all_reduce; }
-};
-
-/// What one rank holds of a transport: start/wait pairs. The k-th send to a peer meets the peer's k-th receive from this rank; the k-th
-/// collective of a group, of whatever kind, meets the k-th of every member. start gives k (from 0). Completion depends on starts only, never on
-/// another rank's wait. wait throws RankLost after the deadline, or at once when a rank it depends on was given up.
-///
-/// passable says of what was started whether its wait would return or throw at once; it throws nothing but what the wait would. A rank that asks it
-/// before each wait leaves its thread to other ranks. Where a wait only queues work behind that of the others, as on a GPU, it is passable when all
-/// of them have started.
-///
-/// Elements are floats; a send or receive moves any bytes, four for each element that it names. Sums run along one fixed binary tree over positions.
-/// `elements` is the length of a whole; where it is divided into slices, a multiple of the members, and position j owns the j-th. A slice may be the
-/// own place inside the whole or lie elsewhere; reduce_scatter changes nothing else of the whole.
-template <class E>
-concept TransportEndpoint = requires(E& e, Ticket ticket, int peer, int group, std::int64_t k, const float* source, float* target,
-                                     std::int64_t elements) {
-  { e.passable(ticket) } -> std::same_as<bool>;
-  { e.send_start(peer, source, elements) } -> std::same_as<std::int64_t>;
-  e.send_wait(peer, k);
-  { e.receive_start(peer, target, elements) } -> std::same_as<std::int64_t>;
-  e.receive_wait(peer, k);
-  { e.all_reduce_start(group, target, elements) } -> std::same_as<std::int64_t>;  // in place
-  e.all_reduce_wait(group, k);
-  { e.reduce_scatter_start(group, source, target, elements) } -> std::same_as<std::int64_t>;  // from a whole to a slice
-  e.reduce_scatter_wait(group, k);
-  { e.all_gather_start(group, source, target, elements) } -> std::same_as<std::int64_t>;  // from a slice to a whole
-  e.all_gather_wait(group, k);
 };
 
 }  // namespace heddle::seams_room

@@ -16,8 +16,8 @@ namespace heddle::compute_room {
 /// The sum of a block, in halves: its bits depend on the lanes alone.
 [[nodiscard]] inline float sum_of_lanes(const FloatBlock& block) {
   FloatBlock sum = block;
-  for (int half = block_elements / 2; half > 0; half /= 2)
-    for (int l = 0; l < half; ++l) sum.values[l] += sum.values[l + half];
+  for (int width = block_elements / 2; width > 0; width /= 2)
+    for (int l = 0; l < width; ++l) sum.values[l] += sum.values[l + width];
   return sum.values[0];
 }
 

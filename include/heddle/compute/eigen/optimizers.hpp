@@ -56,6 +56,13 @@ concept TakesRootOfSecond = OptimizerDescription<O> && O::states == 2 && require
   O::apply(c, x, g, g);
 };
 
+/// nvcc compiles the functions of a description for cards as well, which have no such registers.
+#if defined(__CUDACC__)
+template <class O> inline constexpr bool takes_registers = false;
+#else
+template <class O> inline constexpr bool takes_registers = TakesRootOfSecond<O>;
+#endif
+
 /// From load to store every number stays in a register of one width. Compilers choose a width of their own for loops over floats, and a root that
 /// reads a wider register than the one just stored to memory waits for the store: it made Adam four times slower on AVX2 and on Intel's AVX-512.
 template <TakesRootOfSecond O>
@@ -78,9 +85,11 @@ void step_in_registers(const typename O::Constants& c, std::int64_t elements, fl
 
 /// body(lane) for every lane of a block of arrays that do not overlap.
 template <class Body> [[gnu::always_inline]] inline void for_lanes_apart(const Body& body) {
+#ifndef __CUDACC__
 #pragma GCC unroll 1
 #ifndef __clang__
 #pragma GCC ivdep
+#endif
 #endif
   for (int lane = 0; lane < block_elements; ++lane) body(lane);
 }
@@ -92,7 +101,7 @@ template <class Body> [[gnu::always_inline]] inline void for_lanes_apart(const B
 template <OptimizerDescription O> struct OptimizerOfBlocks {
   static void step(const typename O::Constants& constants, std::int64_t elements, float* parameters, const float* gradients, float* const* states) {
     const typename O::Constants c = constants;  // a copy: no store to the arrays can change it
-    if constexpr (TakesRootOfSecond<O>)
+    if constexpr (takes_registers<O>)
       step_in_registers<O>(c, elements, parameters, gradients, states[0], states[1]);
     else
       for (std::int64_t i = 0; i < elements; i += block_elements) step_of_block(c, i, parameters, gradients, states);

@@ -40,13 +40,13 @@ inline void learned_positions_backward(const BackwardCall& call) {
 ///
 /// Law     a position has the same bits in any sequence and any head
 template <class L> void turn(const Leaf& leaf, std::int64_t rows, const float* from, float* to, float way) {
-  constexpr std::int64_t half = L::features / 2, most = 256;  // pairs at a time, whose angles lie on the stack
+  constexpr std::int64_t pairs = L::features / 2, most = 256;  // pairs at a time, whose angles lie on the stack
   const std::int64_t width = leaf.in.shape.last(), positions = graph_room::positions_of(leaf.in.shape);
   const std::int64_t shared = width / (L::features * (L::sharing + 2)), turned = (L::sharing + 1) * shared * L::features;
   const std::int64_t sequences = sequences_of(leaf, rows);
   for (std::int64_t t = 0; t < positions; ++t)
-    for (std::int64_t first = 0; first < half; first += most) {
-      const std::int64_t count = std::min(most, half - first);
+    for (std::int64_t first = 0; first < pairs; first += most) {
+      const std::int64_t count = std::min(most, pairs - first);
       float cosines[most], sines[most];
       for (std::int64_t i = 0; i < count; ++i) {
         const double power = -2 * static_cast<double>(first + i) / static_cast<double>(L::features);
@@ -58,9 +58,9 @@ template <class L> void turn(const Leaf& leaf, std::int64_t rows, const float* f
         for (std::int64_t head = 0; head < turned; head += L::features) {
           const std::int64_t at = (s * positions + t) * width + head + first;
           for (std::int64_t i = 0; i < count; ++i) {
-            const float x = from[at + i], y = from[at + half + i];
+            const float x = from[at + i], y = from[at + pairs + i];
             to[at + i] = x * cosines[i] - y * sines[i];
-            to[at + half + i] = y * cosines[i] + x * sines[i];
+            to[at + pairs + i] = y * cosines[i] + x * sines[i];
           }
         }
     }

@@ -52,18 +52,18 @@ template <class L> struct FieldRotary {
 
  private:
   static void turn(const Leaf& leaf, std::int64_t rows, const float* from, float* to, bool ahead) {
-    constexpr std::int64_t half = L::features / 2;
+    constexpr std::int64_t pairs = L::features / 2;
     const std::int64_t width = leaf.in.shape.last(), positions = graph_room::positions_of(leaf.in.shape);
     const std::int64_t turned = width / (L::sharing + 2) * (L::sharing + 1);
     for (std::int64_t v = 0; v < rows * leaf.in.elements() / width; ++v)
       for (std::int64_t i = 0; i < width; ++i) {
-        const std::int64_t at = v * width + i, pair = i % half;
+        const std::int64_t at = v * width + i, pair = i % pairs;
         if (i >= turned) {
           to[at] = from[at];
           continue;
         }
-        const bool first = i % L::features < half;
-        const std::uint64_t own = Field::read(from[at]), other = Field::read(from[first ? at + half : at - half]);
+        const bool first = i % L::features < pairs;
+        const std::uint64_t own = Field::read(from[at]), other = Field::read(from[first ? at + pairs : at - pairs]);
         const double angle = static_cast<double>(v % positions) *
                              std::pow(static_cast<double>(L::base), -2 * static_cast<double>(pair) / static_cast<double>(L::features));
         const auto sine = static_cast<float>(first == ahead ? -std::sin(angle) : std::sin(angle));

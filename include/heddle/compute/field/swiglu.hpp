@@ -38,8 +38,9 @@ struct FieldSwiGLU {
     return Field::hash(symbol_of<graph_room::SwiGLU>(role), {Field::read(gate)});
   }
   template <class Visit> static void each(const Leaf& leaf, std::int64_t rows, const Visit& visit) {
-    const std::int64_t half = leaf.out.shape.last();
-    for (std::int64_t i = 0; i < rows * leaf.out.elements(); ++i) visit(i / half * 2 * half + i % half, i / half * 2 * half + half + i % half, i);
+    const std::int64_t features = leaf.out.shape.last();
+    for (std::int64_t i = 0; i < rows * leaf.out.elements(); ++i)
+      visit(i / features * 2 * features + i % features, i / features * 2 * features + features + i % features, i);
   }
 };
 

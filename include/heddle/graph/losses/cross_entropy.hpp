@@ -8,6 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/graph/loss.hpp"
 
 namespace heddle::graph_room {
@@ -116,10 +117,10 @@ template <class... Options> struct CrossEntropyWith : CrossEntropy {
   }
   static constexpr std::int64_t terms(const Spec& output) { return (smoothing > 0 ? 4 : 3) * target_features(output); }
   /// Whether a target has a loss.
-  static constexpr bool counts([[maybe_unused]] std::int32_t target) { return (true && ... && !ignores<Options>(target)); }
+  HEDDLE_HOST_DEVICE static constexpr bool counts([[maybe_unused]] std::int32_t target) { return (true && ... && !ignores<Options>(target)); }
 
  private:
-  template <class Option> static constexpr bool ignores([[maybe_unused]] std::int32_t target) {
+  template <class Option> HEDDLE_HOST_DEVICE static constexpr bool ignores([[maybe_unused]] std::int32_t target) {
     if constexpr (is_ignored<Option>)
       return target == Option::target;
     else

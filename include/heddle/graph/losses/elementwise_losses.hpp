@@ -9,12 +9,14 @@
 #include <cstdint>
 #include <string_view>
 
+#include "heddle/core/host_device.hpp"
 #include "heddle/graph/loss.hpp"
 
 namespace heddle::graph_room {
 
 /// A loss given by two functions of one element and its target: the loss, and its slope along the element. It needs no kernel of its own.
 ///   static double loss(float x, float target)      static float slope(float x, float target)
+/// A card runs them if both are HEDDLE_HOST_DEVICE.
 template <class L>
 concept ElementwiseLoss = LossDescription<L> && std::same_as<typename L::Target, float> && requires(float x, float target) {
   { L::loss(x, target) } -> std::same_as<double>;
@@ -45,8 +47,8 @@ template <class L> struct MeanOverElements {  // NOLINT(bugprone-crtp-constructo
 /// Tested  graph/losses/elementwise_losses_test, conformance/compute_eigen_test, golden/losses_test, equivalence/losses_test
 struct MeanAbsoluteError : MeanOverElements<MeanAbsoluteError> {
   static constexpr std::string_view name() { return "MeanAbsoluteError"; }
-  static double loss(float x, float target) { return std::fabs(static_cast<double>(x) - static_cast<double>(target)); }
-  static float slope(float x, float target) { return x > target ? 1.0F : x < target ? -1.0F : x - target; }
+  HEDDLE_HOST_DEVICE static double loss(float x, float target) { return std::fabs(static_cast<double>(x) - static_cast<double>(target)); }
+  HEDDLE_HOST_DEVICE static float slope(float x, float target) { return x > target ? 1.0F : x < target ? -1.0F : x - target; }
 };
 
 /// d^2 / 2 where |d| = |x - target| is at most Numerator / Denominator, the distance beyond which it grows as |d|; mean over rows and elements, as
@@ -65,11 +67,11 @@ template <std::int64_t Numerator = 1, std::int64_t Denominator = 1> struct Huber
                                              << ", which is not above 0. Fix: write Huber<1, 2> for a half, or Huber<> for 1.";
     return MeanOverElements<Huber>::accepts(output);
   }
-  static double loss(float x, float target) {
+  HEDDLE_HOST_DEVICE static double loss(float x, float target) {
     const double off = std::fabs(static_cast<double>(x) - static_cast<double>(target));
     return off > distance ? distance * (off - distance / 2) : off * off / 2;
   }
-  static float slope(float x, float target) {
+  HEDDLE_HOST_DEVICE static float slope(float x, float target) {
     constexpr auto most = static_cast<float>(distance);
     const float off = x - target;
     return off > most ? most : off < -most ? -most : off;
@@ -85,11 +87,11 @@ template <std::int64_t Numerator = 1, std::int64_t Denominator = 1> struct Huber
 struct BinaryCrossEntropy : MeanOverElements<BinaryCrossEntropy> {
   static constexpr std::string_view name() { return "BinaryCrossEntropy"; }
   static constexpr std::string_view applies = "Sigmoid";
-  static double loss(float x, float target) {
+  HEDDLE_HOST_DEVICE static double loss(float x, float target) {
     const auto logit = static_cast<double>(x);
     return (logit > 0 ? logit : 0) - logit * static_cast<double>(target) + std::log1p(std::exp(-std::fabs(logit)));
   }
-  static float slope(float x, float target) {
+  HEDDLE_HOST_DEVICE static float slope(float x, float target) {
     const float power = std::exp(x > 0 ? -x : x);  // at most 1
     return (x > 0 ? 1 / (1 + power) : power / (1 + power)) - target;
   }

@@ -39,7 +39,14 @@ template <Name Label> struct TargetsOf { static constexpr auto shared_with = Lab
 
 /// One of several losses: LossOf<"digit", Outputs<10>, CrossEntropy>, LossOf<"angle", Outputs<1>, MeanSquaredError, LossWeight<1, 2>>,
 /// LossOf<"early", Outputs<10>, CrossEntropy, TargetsOf<"digit">, LossWeight<3, 10>>.
-template <Name Label, class Reads = void, class Loss = void, class... Options> struct LossOf { static constexpr bool is_loss_of = true; };
+/// It tells its arguments by members: nvcc 13.0 matches no partial specialisation of a template whose parameter is a Name.
+template <Name Label, class Reads = void, class Loss = void, class... Options> struct LossOf {
+  static constexpr bool is_loss_of = true;
+  static constexpr auto label = Label;
+  using ReadOutputs = Reads;
+  using ReadLoss = Loss;
+  template <class Read> static constexpr void each_option([[maybe_unused]] Read read) { (read(std::type_identity<Options>{}), ...); }
+};
 
 /// What a LossOf says, as plain numbers; anything else is no loss. LossOf<"digit", Outputs<10>, CrossEntropy> reads (10) and weighs 1.
 struct SaidOfLoss {
@@ -59,12 +66,17 @@ template <class T> struct ReadLossOf {
   using Loss = void;
   static constexpr SaidOfLoss said{};
 };
-template <Name Label, std::int64_t... Sizes, class L, class... Options> struct ReadLossOf<LossOf<Label, Outputs<Sizes...>, L, Options...>> {
-  using Loss = L;
+template <class One>
+requires requires {
+  One::is_loss_of;
+  One::ReadOutputs::shape();
+}
+struct ReadLossOf<One> {
+  using Loss = typename One::ReadLoss;
   static constexpr SaidOfLoss said = [] {
-    SaidOfLoss out{.is_one = true, .is_loss = LossDescription<L>, .label = Label.view(), .reads = Outputs<Sizes...>::shape()};
-    if constexpr (LossDescription<L> && !requires(const Spec& output) { L::target_ranges(output); })
-      out.target = std::same_as<typename L::Target, std::int32_t> ? 1 : std::same_as<typename L::Target, float> ? 2 : 0;
+    SaidOfLoss out{.is_one = true, .is_loss = LossDescription<Loss>, .label = One::label.view(), .reads = One::ReadOutputs::shape()};
+    if constexpr (LossDescription<Loss> && !requires(const Spec& output) { Loss::target_ranges(output); })
+      out.target = std::same_as<typename Loss::Target, std::int32_t> ? 1 : std::same_as<typename Loss::Target, float> ? 2 : 0;
     int weights = 0, owners = 0;
     [[maybe_unused]] const auto read = [&]<class Option>(std::type_identity<Option>) {
       if constexpr (requires { Option::multiplies; }) {
@@ -78,7 +90,7 @@ template <Name Label, std::int64_t... Sizes, class L, class... Options> struct R
         out.is_known = false;
       }
     };
-    (read(std::type_identity<Options>{}), ...);
+    One::each_option(read);
     return out;
   }();
 };
