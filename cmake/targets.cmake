@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# heddle::heddle is only types. heddle::eigen adds threads of one process, heddle::mpi processes, heddle::gzip the reader of .gz files.
+# heddle::heddle is only types. heddle::eigen adds threads of one process, heddle::mpi processes, heddle::cuda cards, heddle::gzip the reader of .gz
+# files.
 # heddle::compiled is heddle::eigen with all that depends on no plan compiled once, from the same headers.
 # Every header belongs to the file set of exactly one of them; tests/house/alone.py compiles it with what it may see.
 include(GNUInstallDirs)
@@ -9,14 +10,16 @@ string(REPLACE "[" "[[]" headers_of_all "${include_folder}/heddle/*.hpp")  # a f
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${headers_of_all}")
 set(eigen_headers ${headers})
 list(FILTER eigen_headers INCLUDE REGEX "/heddle/(compute/eigen|transport|backend)/")
-list(FILTER eigen_headers EXCLUDE REGEX "/heddle/(transport/mpi[a-z_]*|backend/[a-z_]*mpi[a-z_]*)\\.hpp$")
+list(FILTER eigen_headers EXCLUDE REGEX "/heddle/(transport/mpi[a-z_]*|backend/[a-z_]*mpi[a-z_]*|backend/cuda[a-z_]*)\\.hpp$")
+set(cuda_headers ${headers})
+list(FILTER cuda_headers INCLUDE REGEX "/heddle/(compute/cuda/[a-z_0-9]*|backend/cuda[a-z_]*)\\.hpp$")
 set(mpi_headers ${headers})
 list(FILTER mpi_headers INCLUDE REGEX "/heddle/(transport/mpi[a-z_]*|backend/[a-z_]*mpi[a-z_]*)\\.hpp$")
 set(gzip_headers ${headers})
 list(FILTER gzip_headers INCLUDE REGEX "/heddle/io/gzip\\.hpp$")
 set(plain_headers ${headers})
-if(eigen_headers OR mpi_headers OR gzip_headers)
-  list(REMOVE_ITEM plain_headers ${eigen_headers} ${mpi_headers} ${gzip_headers})
+if(eigen_headers OR mpi_headers OR cuda_headers OR gzip_headers)
+  list(REMOVE_ITEM plain_headers ${eigen_headers} ${mpi_headers} ${cuda_headers} ${gzip_headers})
 endif()
 
 # A missing library only leaves its component out, which is said; where Heddle's own programs are built it is an error.
@@ -101,6 +104,26 @@ if(HEDDLE_WITH_MPI AND TARGET heddle_eigen)
     message(FATAL_ERROR "heddle: HEDDLE_WITH_MPI is ${HEDDLE_WITH_MPI}, but MPI was not found. ${heddle_mpi_remedy}, or set HEDDLE_WITH_MPI=OFF.")
   else()
     message(STATUS "heddle: MPI was not found, so there is no target heddle::mpi. ${heddle_mpi_remedy} if plans are to run as processes.")
+  endif()
+endif()
+
+# A program whose plans run on cards is a .cu file, which nvcc compiles; the target brings the headers and the libraries. It enables no language.
+if(HEDDLE_WITH_CUDA AND TARGET heddle_eigen)
+  if(NOT TARGET CUDA::cudart)
+    find_package(CUDAToolkit 12.4 QUIET)
+  endif()
+  set(heddle_cuda_remedy "Fix: install the CUDA toolkit, 12.4 or newer, and have nvcc on the PATH")
+  if(TARGET CUDA::cudart AND TARGET CUDA::cublasLt)
+    list(APPEND HEDDLE_COMPONENTS cuda)
+    add_library(heddle_cuda INTERFACE)
+    add_library(heddle::cuda ALIAS heddle_cuda)
+    set_target_properties(heddle_cuda PROPERTIES EXPORT_NAME cuda)
+    target_link_libraries(heddle_cuda INTERFACE heddle_eigen CUDA::cudart CUDA::cublasLt)
+    target_sources(heddle_cuda INTERFACE FILE_SET HEADERS BASE_DIRS "${include_folder}" FILES ${cuda_headers})
+  elseif(NOT HEDDLE_WITH_CUDA STREQUAL "AUTO")
+    message(FATAL_ERROR "heddle: HEDDLE_WITH_CUDA is ${HEDDLE_WITH_CUDA}, but the CUDA toolkit was not found. ${heddle_cuda_remedy}, or set HEDDLE_WITH_CUDA=OFF.")
+  else()
+    message(STATUS "heddle: the CUDA toolkit was not found, so there is no target heddle::cuda. ${heddle_cuda_remedy} if plans are to run on cards.")
   endif()
 endif()
 

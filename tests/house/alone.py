@@ -40,7 +40,8 @@ def kind_of(name):
 def compiled(root, kind, names, before=None, into=None):
     """Behind what is precompiled, and precompiled into a file if there is one."""
     of_eigen, of_mpi = kind
-    seen = [*(["-isystem", EIGEN] if of_eigen else []), *(house.mpi_folders() if of_mpi else [])]
+    cuda = house.cuda_folders() if any(map(house.OF_CUDA.search, names)) else []
+    seen = [*(["-isystem", EIGEN] if of_eigen or cuda else []), *(house.mpi_folders() if of_mpi else []), *cuda]
     command = [compiler(), "-std=c++20", "-Wall", "-Wextra", "-Werror", *(["-include-pch", before] if before else []), f"-I{root / 'include'}", *seen,
                *(["-x", "c++-header", "-fpch-instantiate-templates", "-o", into, "-"] if into else ["-fsyntax-only", "-x", "c++", "-"])]
     return subprocess.run(command, input="".join(f'#include "{name}"\n' for name in names), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -77,7 +78,7 @@ def chains(reading, names, files):
 def check(root):
     mpi, reading = house.mpi_folders(), house.Reading(root)
     names = [str(header.relative_to(root / "include")) for header in house.headers(root)]
-    names = [name for name in names if mpi or not OF_MPI.search(name)]
+    names = [name for name in names if (mpi or not OF_MPI.search(name)) and (house.cuda_folders() or not house.OF_CUDA.search(name))]
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         files = {head: pathlib.Path(folder) / f"{number}.pch" for number, head in enumerate(PRECOMPILED) if head in names and precompiles()}
         for faults in pool.map(lambda head: faults_of(root, [head], None, files[head]), files):

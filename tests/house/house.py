@@ -45,6 +45,16 @@ def mpi_folders():
     return [word.replace("-I", "-isystem", 1) for word in shown.split() if word.startswith("-I")]
 
 
+OF_CUDA = re.compile(r"heddle/(compute/cuda/\w+|backend/cuda\w*)\.hpp$")
+
+
+def cuda_folders():
+    """Where cuda_runtime_api.h is, as options of a compiler; None without the CUDA toolkit."""
+    found = shutil.which("nvcc")
+    folders = [*([pathlib.Path(found).resolve().parent.parent / "include"] if found else []), pathlib.Path("/usr/local/cuda/include")]
+    return next((["-isystem", str(folder)] for folder in folders if (folder / "cuda_runtime_api.h").exists()), None)
+
+
 INCLUDE = re.compile(r'#include [<"](.*?)[>"]')
 
 

@@ -22,15 +22,17 @@ def missing():
 
 def check(root):
     base = root / "include"
-    mpi = house.mpi_folders()
+    mpi, cuda = house.mpi_folders(), house.cuda_folders()
+    read = [str(path.relative_to(base)) for path in house.headers(root)]
+    read = [name for name in read if (mpi or not OF_MPI.search(name)) and (cuda or not house.OF_CUDA.search(name))]
     with tempfile.TemporaryDirectory() as folder:
         unit = pathlib.Path(folder) / "all_headers.cpp"
-        unit.write_text("".join(f'#include "{path.relative_to(base)}"\n' for path in house.headers(root) if mpi or not OF_MPI.search(str(path))))
+        unit.write_text("".join(f'#include "{name}"\n' for name in read))
         style = root / ".clang-tidy"
         command = [program(), "--quiet", f"--header-filter={re.escape(str(base))}/.*", "--warnings-as-errors=*", str(unit)]
         command[1:1] = [f"--config-file={style}"] if style.exists() else ["--checks=-*,modernize-use-nullptr,clang-diagnostic-*"]
         done = subprocess.run(
-            [*command, "--", "-std=c++20", f"-I{base}", f"-isystem{EIGEN}", *mpi],
+            [*command, "--", "-std=c++20", f"-I{base}", f"-isystem{EIGEN}", *mpi, *(cuda or [])],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace")
     for line in done.stdout.splitlines():
         if re.search(r": (warning|error): ", line):

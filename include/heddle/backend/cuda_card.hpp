@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// Room: backend. One card as all that run on it see it: a stream, products, pinned memory, and what moves between logical devices.
+// Sees: compute/cuda, seams/error.  Does not see: plans, programs, ranks.
+// In: the number of a card.  Out: Card, CardMover.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "heddle/compute/cuda/cuda.hpp"
+#include "heddle/compute/cuda/products.hpp"
+#include "heddle/compute/cuda/resources.hpp"
+#include "heddle/compute/cuda/step_kernels.hpp"
+#include "heddle/core/written.hpp"
+#include "heddle/seams/error.hpp"
+
+namespace heddle::backend_room {
+
+/// Pinned memory of one step after another: pieces are handed out until release(), when the queue is done with them. Two pieces of 100 bytes lie 128
+/// bytes apart.
+class PinnedPieces {
+ public:
+  [[nodiscard]] void* take(std::size_t bytes) {
+    const std::size_t lines = (bytes + 63) / 64 * 64;
+    while (at_ < pieces_.size() && used_ + lines > pieces_[at_].bytes) {
+      ++at_;
+      used_ = 0;
+    }
+    if (at_ == pieces_.size()) {
+      const std::size_t size = std::max<std::size_t>(lines, std::size_t{1} << 20);
+      pieces_.push_back({pinned_memory<std::byte>(size), size});
+    }
+    void* const here = pieces_[at_].memory.get() + used_;
+    used_ += lines;
+    return here;
+  }
+  /// How far pieces are handed out: those behind it are free again once release() is given it. After 100 bytes of the first piece it is {0, 128}.
+  struct Mark {
+    std::size_t at, used;
+  };
+  [[nodiscard]] Mark mark() const { return {at_, used_}; }
+  void release(const Mark& to) {
+    at_ = to.at;
+    used_ = to.used;
+  }
+  void release() { release(Mark{0, 0}); }
+
+ private:
+  /// At least 1 MiB that CUDA has pinned.
+  struct Piece {
+    PinnedMemory<std::byte> memory;
+    std::size_t bytes;
+  };
+  std::vector<Piece> pieces_;
+  std::size_t at_ = 0, used_ = 0;
+};
+
+/// R03 where there is no card, or not so many; else the number of cards that this process sees.
+[[nodiscard]] HEDDLE_COLD inline int visible_cards() {
+  int count = 0;
+  const cudaError_t e = cudaGetDeviceCount(&count);
+  if (e == cudaErrorNoDevice || (e == cudaSuccess && count == 0))
+    throw Error(Code{'R', 37}, "no card can be seen. Fix: look at CUDA_VISIBLE_DEVICES and at nvidia-smi; ./heddle doctor says what it finds.");
+  if (int driver = 0; e == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0)
+    throw Error(Code{'R', 37}, "there is no driver of NVIDIA. Fix: install it where there is a card, or train with CpuThreads.");
+  if (e == cudaErrorInsufficientDriver)
+    throw Error(
+        Code{'R', 37},
+        "the driver is older than the CUDA runtime that this program was built with. Fix: update the driver, or build with an older toolkit.");
+  check_cuda(e, "cudaGetDeviceCount");
+  return count;
+}
+
+/// One card with one queue, in which all logical devices of the card stand one behind the other.
+///
+/// Errors  R37 no such card; R14, R36
+/// Tested  backend/cuda_test
+class Card {
+ public:
+  explicit Card(int number = 0, const CudaProductOptions& how = {}) {
+    if (const int cards = visible_cards(); number < 0 || number >= cards)
+      throw Error(Code{'R', 37}, written({"card ", number, " was asked for, but this process sees ", cards, (cards == 1 ? " card" : " cards"),
+                                          ", counted from 0. Fix: name one of them, or look at CUDA_VISIBLE_DEVICES."}));
+    check_cuda(cudaSetDevice(number), "cudaSetDevice");
+    stream_ = make_stream();
+    products_ = std::make_unique<CudaProducts>(stream_.get(), how);
+  }
+  Card(const Card&) = delete;
+  Card& operator=(const Card&) = delete;
+
+  [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }
+  [[nodiscard]] CudaProducts& products() { return *products_; }
+  [[nodiscard]] PinnedPieces& pinned() { return pinned_; }
+  /// Until the queue is empty.
+  void wait() { wait_for(stream_.get()); }
+  void download(void* here, const void* there, std::size_t bytes) {
+    if (bytes == 0) return;
+    const PinnedPieces::Mark mark = pinned_.mark();
+    void* const room = pinned_.take(bytes);
+    check_cuda(cudaMemcpyAsync(room, there, bytes, cudaMemcpyDeviceToHost, stream()), "cudaMemcpyAsync");
+    wait_for(stream());
+    std::copy_n(static_cast<const std::byte*>(room), bytes, static_cast<std::byte*>(here));
+    pinned_.release(mark);
+  }
+  void upload(void* there, const void* here, std::size_t bytes) {
+    if (bytes == 0) return;
+    void* const room = pinned_.take(bytes);
+    std::copy_n(static_cast<const std::byte*>(here), bytes, static_cast<std::byte*>(room));
+    check_cuda(cudaMemcpyAsync(there, room, bytes, cudaMemcpyHostToDevice, stream()), "cudaMemcpyAsync");
+  }
+
+ private:
+  Stream stream_;
+  std::unique_ptr<CudaProducts> products_;
+  PinnedPieces pinned_;
+};
+
+/// Copies and sums between logical devices of one card, in its queue.
+class CardMover {
+ public:
+  explicit CardMover(Card& card) : card_(&card) {}
+  [[nodiscard]] Card& card() { return *card_; }
+  void copy(float* to, const float* from, std::int64_t n) const {
+    if (n > 0 && to != from)
+      check_cuda(cudaMemcpyAsync(to, from, static_cast<std::size_t>(n) * sizeof(float), cudaMemcpyDeviceToDevice, card_->stream()),
+                 "cudaMemcpyAsync");
+  }
+  void sum(float* const* to, const float* const* from, int members, std::int64_t n) const {
+    if (members > MemberBuffers::most)
+      throw Error(Code{'R', 37}, written({members, " logical devices of one card are to be summed, and ", MemberBuffers::most,
+                                          " can be. Fix: spread the plan over more cards."}));
+    MemberBuffers at{};
+    for (int m = 0; m < members; ++m) {
+      at.from[m] = from[m];
+      at.to[m] = to[m];
+    }
+    launch<SumOfMembers>(card_->stream(), extents_of(n), n, members, at);
+  }
+
+ private:
+  Card* card_;
+};
+
+}  // namespace heddle::backend_room

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// Room: backend. The memory of a card at work: what an entry does to it is queued, what the batch brings goes through pinned memory.
+// Sees: backend/cuda_card, compute/cuda, core, run.  Does not see: plans as types, policies, transports.
+// In: pointers into an arena on a card.  Out: HostPart, CudaWork.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "heddle/backend/cuda_card.hpp"
+#include "heddle/compute/cuda/cuda.hpp"
+#include "heddle/compute/cuda/step_kernels.hpp"
+#include "heddle/core/bfloat16.hpp"
+#include "heddle/run/host_work.hpp"
+#include "heddle/run/kernel_table.hpp"
+#include "heddle/run/step_input.hpp"
+
+namespace heddle::backend_room {
+
+/// What a step asks of the host: before it, pinned memory is filled; after it, what came back is looked at. A step that was captured is replayed with
+/// the same pinned memory, and asks the same again. A step of 2 micro-batches with labels has 4 copies of rows and 2 looks at labels.
+struct HostPart {
+  PinnedPieces pinned;
+  std::vector<std::function<void()>> before, after;
+
+  /// For another step that is queued from the beginning.
+  void clear() {
+    pinned.release();
+    before.clear();
+    after.clear();
+  }
+};
+
+/// As HostWork, in the memory of a card: each call is queued. What a step brings from the host lies in pinned memory until the step is done. Of a
+/// grain of 2 rows of 3 floats load() queues one copy of 24 bytes.
+///
+/// Errors  R36, R14
+/// Tested  backend/cuda_test
+class CudaWork {
+ public:
+  using Space = CudaMemory;
+  using Kernels = KernelTableIn<CudaMemory>;
+  CudaWork(const Kernels& kernels, Card& card, int groups) : kernels_(kernels), card_(card), groups_(groups) {
+    numbers_ = card_memory<CudaNumbers>(1, "the numbers of a step");
+    partials_ = card_memory<float>(most_parts, "sums of squares");
+    queue_ = {card.stream(), &card.products(), numbers_.get()};
+  }
+  CudaWork(const CudaWork&) = delete;
+  CudaWork& operator=(const CudaWork&) = delete;
+
+  [[nodiscard]] CudaMemory space() const { return {&queue_}; }
+  /// Of the card, all zero.
+  [[nodiscard]] Arena room(std::int64_t bytes, const char* what = "workspace of kernels") {
+    if (bytes == 0) return Arena{nullptr, 0};
+    rooms_.push_back(card_memory<std::byte>(static_cast<std::size_t>(bytes), what));
+    check_cuda(cudaMemsetAsync(rooms_.back().get(), 0, static_cast<std::size_t>(bytes), card_.stream()), "cudaMemsetAsync");
+    return Arena{rooms_.back().get(), bytes};
+  }
+
+  void begin(const StepInput& in) { in_ = &in; }
+  /// The numbers of a step, the constants of its optimizer and the weights of classes, before anything else of it. `part` outlives the step, and the
+  /// graph of one that is captured.
+  void stage(HostPart& part) {
+    part_ = &part;
+    bring(numbers_.get(), sizeof(CudaNumbers), [this](void* here) {
+      CudaNumbers numbers;
+      numbers.step = in_->step;
+      numbers.total_rows = static_cast<double>(in_->counted_rows());
+      numbers.loss_scale = in_->loss_scale;
+      for (std::size_t k = 0; k < in_->counted.size() && k < std::size_t{CudaNumbers::most_losses}; ++k) numbers.counted[k] = in_->counted[k];
+      std::memcpy(here, &numbers, sizeof numbers);
+    });
+    if (in_->constants != nullptr) {
+      const std::size_t bytes = in_->constants_bytes * static_cast<std::size_t>(groups_);
+      if (constants_.get() == nullptr) constants_ = card_memory<std::byte>(bytes, "constants of the optimizer");
+      bring(constants_.get(), bytes, [this, bytes](void* here) { std::memcpy(here, in_->constants, bytes); });
+    }
+    if (in_->class_weights == nullptr) return;
+    const std::size_t bytes = in_->classes * sizeof(float);
+    if (weights_.get() == nullptr) weights_ = card_memory<float>(in_->classes, "weights of classes");
+    bring(weights_.get(), bytes, [this, bytes](void* here) { std::memcpy(here, in_->class_weights, bytes); });
+  }
+  [[nodiscard]] const float* class_weights(const StepInput& in) const { return in.class_weights == nullptr ? nullptr : weights_.get(); }
+
+  void add(float* target, const float* a, const float* b, std::int64_t n) const { CudaCompute::add(space(), target, a, b, n); }
+  void copy(float* target, const float* source, std::int64_t n) const { CudaCompute::copy(space(), target, source, n); }
+  void zero(float* target, std::int64_t n) const { CudaCompute::zero(space(), target, n); }
+  void widen(float* to, const float* lies, std::int64_t n) const { each<WidenAll>(n, reinterpret_cast<const BFloat16*>(lies), to); }
+  void round(float* lies, const float* from, std::int64_t n) const { each<RoundAll>(n, from, reinterpret_cast<BFloat16*>(lies)); }
+  void round_floats(float* to, const float* from, std::int64_t n) const { each<RoundFloats>(n, from, to); }
+  void move(float* to, std::int64_t to_stride, const float* from, std::int64_t from_stride, std::int64_t bytes, std::int64_t runs) const {
+    if (runs == 0 || bytes == 0) return;
+    check_cuda(cudaMemcpy2DAsync(to, static_cast<std::size_t>(to_stride), from, static_cast<std::size_t>(from_stride),
+                                 static_cast<std::size_t>(bytes), static_cast<std::size_t>(runs), cudaMemcpyDeviceToDevice, card_.stream()),
+               "cudaMemcpy2DAsync");
+  }
+
+  template <class Row> void load(float* to, std::int64_t rows, std::int64_t elements, ElementType type, Row row) {
+    const std::int64_t bytes = elements * bytes_of(type);
+    if (rows * bytes == 0) return;
+    bring(to, static_cast<std::size_t>(rows * bytes), [=](void* here) {
+      for (std::int64_t r = 0; r < rows; ++r) HostWork::load_row(static_cast<std::byte*>(here) + r * bytes, row(r), elements, type);
+    });
+  }
+  template <class Look> void each_step(Look look) {
+    look();
+    part_->before.emplace_back(look);
+  }
+  /// Hands them to place() when the queue is done.
+  template <class Use> void store(const float* from, std::int64_t elements, Use place) {
+    if (elements == 0) return;
+    const std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(float);
+    auto* const here = static_cast<float*>(part_->pinned.take(bytes));
+    check_cuda(cudaMemcpyAsync(here, from, bytes, cudaMemcpyDeviceToHost, card_.stream()), "cudaMemcpyAsync");
+    part_->after.emplace_back([here, place] { place(here); });
+  }
+
+  template <class Words> void loss(LossCallIn<CudaMemory> call, float* kept, bool scales, const StepInput& /*in*/, Words /*words*/) const {
+    call.loss = kept;
+    kernels_.loss(call);
+    if (scales && call.gradient != nullptr) each<Scale>(call.rows * call.features, numbers(), call.gradient);
+  }
+  void sum_losses(float* losses, int count, const StepInput& /*in*/) const { launch<TreeOfLosses>(card_.stream(), {1, 32}, count, losses); }
+
+  // ---- of the arithmetic of a step
+  template <class Prepare, class EachOther>
+  void sum_squares(float* to, float* values, std::int64_t elements, int parts, Prepare prepare, EachOther each_other) const {
+    const std::int64_t part = elements / parts;
+    zero(partials_.get(), parts);
+    for (int p = 0; p < parts; ++p) {
+      prepare(values + p * part, part);
+      each_other(values + p * part, part,
+                 [&](std::int64_t first, std::int64_t n) { add_squares(partials_.get() + p, values + p * part + first, n); });
+    }
+    launch<TreeOfParts>(card_.stream(), {1, 32}, parts, partials_.get(), to);
+  }
+  void add_squares(float* to, const float* values, std::int64_t n) const {
+    launch<AddSquares>(card_.stream(), {1, 256, warp_threads * sizeof(float)}, n, values, to);
+  }
+  void unscale(float* values, std::int64_t n, float /*scale*/, float* flag) const {
+    Extents e = extents_of(n);
+    e.shared_bytes = warp_threads * sizeof(float);
+    launch<Unscale>(card_.stream(), e, n, numbers(), values, flag);
+  }
+  void clip(float* values, std::int64_t n, float factor) const { each<ClipAll>(n, factor, values); }
+  void clip_values(float* values, const float* /*parameters*/, std::int64_t n, float limit) const { each<ClipEach>(n, limit, values); }
+  void fold(float* values, const float* sums, std::int64_t n, float momentum, std::int64_t counted) const {
+    each<FoldTracked>(n, momentum, static_cast<float>(1 / static_cast<double>(counted)), sums, values);
+  }
+  void step(const StepInput& in, int group, std::int64_t n, float* parameters, const float* gradients, float* const* states) const {
+    kernels_.step(constants_.get() + static_cast<std::size_t>(group) * in.constants_bytes, {n, parameters, gradients, states, space()});
+  }
+
+ private:
+  static constexpr std::size_t most_parts = 64;
+  /// Bytes that fill(here) writes, now and before each replay, to the card.
+  template <class Fill> void bring(void* to, std::size_t bytes, Fill fill) {
+    void* const here = part_->pinned.take(bytes);
+    fill(here);
+    part_->before.emplace_back([here, fill] { fill(here); });
+    check_cuda(cudaMemcpyAsync(to, here, bytes, cudaMemcpyHostToDevice, card_.stream()), "cudaMemcpyAsync");
+  }
+  [[nodiscard]] const CudaNumbers* numbers() const { return numbers_.get(); }
+  template <class K, class... A> void each(std::int64_t n, A... arguments) const { launch<K>(card_.stream(), extents_of(n), n, arguments...); }
+
+  const Kernels& kernels_;
+  Card& card_;
+  int groups_;  // of constants
+  CudaQueue queue_;
+  CardMemory<CudaNumbers> numbers_;
+  CardMemory<float> partials_, weights_;
+  CardMemory<std::byte> constants_;
+  std::vector<CardMemory<std::byte>> rooms_;
+  HostPart* part_ = nullptr;  // of the step in hand
+  const StepInput* in_ = nullptr;
+};
+
+}  // namespace heddle::backend_room

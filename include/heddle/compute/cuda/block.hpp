@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// Room: compute. What a kernel sees of a card: one thread of one block. nvcc takes the card's own block, every other compiler one of an executor.
+// Sees: nothing of Heddle but core/host_device.  Does not see: tensors, layers, streams.
+// In: a compiler.  Out: BlockOfThreads, Pack, FloatsOfThread, first_of_thread, warp_fold, block_fold.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include "heddle/core/host_device.hpp"
+
+#if defined(__CUDACC__)
+#define HEDDLE_DEVICE __device__
+#else
+#define HEDDLE_DEVICE
+#include <atomic>
+#endif
+
+namespace heddle::compute_room {
+
+inline constexpr int warp_threads = 32;
+
+/// One thread of a block of a launch. All threads of a block ask alike for shared<T>(n), the next n elements of the shared bytes of the launch,
+/// 16-byte aligned and unset; all meet at sync(), and all 32 of a warp at a shuffle. Block 3 of 8 with 256 threads has index() 3, blocks() 8,
+/// threads() 256.
+template <class B>
+concept BlockOfThreads = requires(B& b, float x, float* p, int n) {
+  { b.index() } -> std::same_as<int>;
+  { b.blocks() } -> std::same_as<int>;
+  { b.thread() } -> std::same_as<int>;
+  { b.threads() } -> std::same_as<int>;
+  b.sync();
+  { b.template shared<float>(n) } -> std::same_as<float*>;
+  { b.shuffle_xor(x, n) } -> std::same_as<float>;
+  { b.shuffle_down(x, n) } -> std::same_as<float>;
+  b.atomic_add(p, x);
+};
+
+#if defined(__CUDACC__)
+
+/// The block of a card. Two arrays of 5 floats take 64 of its shared bytes, since each begins at a multiple of 16.
+class CardBlock {
+ public:
+  __device__ int index() const { return static_cast<int>(blockIdx.x); }
+  __device__ int blocks() const { return static_cast<int>(gridDim.x); }
+  __device__ int thread() const { return static_cast<int>(threadIdx.x); }
+  __device__ int threads() const { return static_cast<int>(blockDim.x); }
+  __device__ void sync() { __syncthreads(); }
+  template <class T> __device__ T* shared(int n) {
+    extern __shared__ __align__(16) unsigned char heddle_shared[];
+    T* const at = reinterpret_cast<T*>(heddle_shared + used_);
+    used_ += (n * static_cast<int>(sizeof(T)) + 15) / 16 * 16;
+    return at;
+  }
+  template <class T> __device__ T shuffle_xor(T x, int mask) { return __shfl_xor_sync(0xffffffffU, x, mask); }
+  template <class T> __device__ T shuffle_down(T x, int by) { return __shfl_down_sync(0xffffffffU, x, by); }
+  __device__ void atomic_add(float* p, float x) { atomicAdd(p, x); }
+
+ private:
+  int used_ = 0;
+};
+static_assert(BlockOfThreads<CardBlock>);
+
+#else
+
+/// Where a kernel asked for something. clang 14 has no std::source_location beside libstdc++ 12.
+struct KernelLine {
+  const char* file = "";
+  int line = 0;
+};
+
+/// What runs kernels where there is no card implements this: the emulator of the tests.
+class BlockExecutor {
+ public:
+  virtual void sync(const KernelLine& at) = 0;
+  virtual void* shared(std::size_t bytes, const KernelLine& at) = 0;
+  virtual void shuffle(const void* mine, void* theirs, std::size_t bytes, int lane, const KernelLine& at) = 0;
+
+ protected:
+  BlockExecutor() = default;
+  BlockExecutor(const BlockExecutor&) = default;
+  BlockExecutor& operator=(const BlockExecutor&) = default;
+  ~BlockExecutor() = default;
+};
+
+/// One thread of a block that an executor runs: thread 40 of 64 is lane 8 of its warp.
+class ExecutedBlock {
+ public:
+  ExecutedBlock(BlockExecutor& executor, int index, int blocks, int thread, int threads)
+      : executor_(&executor), index_(index), blocks_(blocks), thread_(thread), threads_(threads) {}
+  [[nodiscard]] int index() const { return index_; }
+  [[nodiscard]] int blocks() const { return blocks_; }
+  [[nodiscard]] int thread() const { return thread_; }
+  [[nodiscard]] int threads() const { return threads_; }
+  void sync(KernelLine at = {__builtin_FILE(), __builtin_LINE()}) { executor_->sync(at); }
+  template <class T> [[nodiscard]] T* shared(int n, KernelLine at = {__builtin_FILE(), __builtin_LINE()}) {
+    return static_cast<T*>(executor_->shared(static_cast<std::size_t>(n) * sizeof(T), at));
+  }
+  template <class T> [[nodiscard]] T shuffle_xor(T x, int mask, KernelLine at = {__builtin_FILE(), __builtin_LINE()}) {
+    return shuffled(x, (thread_ % warp_threads) ^ mask, at);
+  }
+  template <class T> [[nodiscard]] T shuffle_down(T x, int by, KernelLine at = {__builtin_FILE(), __builtin_LINE()}) {
+    const int lane = thread_ % warp_threads;
+    return shuffled(x, lane + by < warp_threads ? lane + by : lane, at);
+  }
+  void atomic_add(float* p, float x) { std::atomic_ref<float>(*p).fetch_add(x, std::memory_order_relaxed); }
+
+ private:
+  template <class T> T shuffled(T x, int lane, const KernelLine& at) {
+    T theirs;
+    executor_->shuffle(&x, &theirs, sizeof(T), lane, at);
+    return theirs;
+  }
+  BlockExecutor* executor_;
+  int index_, blocks_, thread_, threads_;
+};
+static_assert(BlockOfThreads<ExecutedBlock>);
+
+#endif
+
+/// 16 bytes at once, one load or store of a card: 4 floats, 8 elements of 2 bytes.
+///
+/// Tested  compute/cuda/block_test
+template <class T> struct alignas(16) Pack {
+  static constexpr int count = 16 / static_cast<int>(sizeof(T));
+  T values[static_cast<std::size_t>(count)];
+};
+template <class T> [[nodiscard]] HEDDLE_DEVICE inline Pack<T> load_pack(const T* p) { return *reinterpret_cast<const Pack<T>*>(p); }
+template <class T> HEDDLE_DEVICE inline void store_pack(T* p, const Pack<T>& pack) { *reinterpret_cast<Pack<T>*>(p) = pack; }
+[[nodiscard]] constexpr bool is_whole_packs(std::int64_t floats) { return floats % Pack<float>::count == 0; }
+
+/// The first element of a thread that takes `each`: thread 3 of block 1 of 256 threads begins at 1,036 with 4 each.
+template <int each, BlockOfThreads B> [[nodiscard]] HEDDLE_DEVICE std::int64_t first_of_thread(const B& b) {
+  return (std::int64_t{b.index()} * b.threads() + b.thread()) * each;
+}
+
+/// The floats of one thread, 4 or 1. Four whose place is a multiple of 16 bytes are one load or store of the card.
+/// Of 5 floats the second thread of four each takes one; its others repeat that one, so that every element has the same code.
+template <int each> struct FloatsOfThread {
+  static_assert(each == 1 || each == Pack<float>::count);
+  float values[each];
+
+  HEDDLE_DEVICE void load(const float* from, std::int64_t count = each) {
+    if (as_pack(from, count)) {
+      const Pack<float> pack = load_pack(from);
+      for (int k = 0; k < each; ++k) values[k] = pack.values[k];
+    } else {
+      for (int k = 0; k < each; ++k) values[k] = from[k < count ? k : 0];
+    }
+  }
+  HEDDLE_DEVICE void store(float* to, std::int64_t count = each) const {
+    if (as_pack(to, count)) {
+      Pack<float> pack;
+      for (int k = 0; k < each; ++k) pack.values[k] = values[k];
+      store_pack(to, pack);
+    } else {
+      for (int k = 0; k < each; ++k)
+        if (k < count) to[k] = values[k];
+    }
+  }
+  HEDDLE_DEVICE void fill(float with) {
+    for (float& value : values) value = with;
+  }
+  HEDDLE_DEVICE void add(const FloatsOfThread& other) {
+    for (int k = 0; k < each; ++k) values[k] += other.values[k];
+  }
+
+ private:
+  HEDDLE_DEVICE static bool as_pack(const float* at, std::int64_t count) {
+    return each > 1 && count >= each && reinterpret_cast<std::uintptr_t>(at) % sizeof(Pack<float>) == 0;
+  }
+};
+
+/// How two numbers of a block become one: 2 and 3 become 5.
+struct Sum {
+  [[nodiscard]] HEDDLE_DEVICE static float of(float a, float b) { return a + b; }
+};
+/// The larger of two: of 2 and 3 it is 3.
+struct Most {
+  [[nodiscard]] HEDDLE_DEVICE static float of(float a, float b) { return a > b ? a : b; }
+};
+
+/// Every lane of the warp has the result of all 32, in one order.
+template <class Fold, BlockOfThreads B> [[nodiscard]] HEDDLE_DEVICE float warp_fold(B& block, float x) {
+  for (int d = warp_threads / 2; d > 0; d /= 2) x = Fold::of(x, block.shuffle_xor(x, d));
+  return x;
+}
+/// Every thread has the result of the block; the order depends on threads() alone, a multiple of 32. `scratch` has 32 floats and may be used again at
+/// once.
+///
+/// Tested  compute/cuda/block_test
+template <class Fold, BlockOfThreads B> [[nodiscard]] HEDDLE_DEVICE float block_fold(B& block, float x, float* scratch) {
+  x = warp_fold<Fold>(block, x);
+  if (block.thread() % warp_threads == 0) scratch[block.thread() / warp_threads] = x;
+  block.sync();
+  x = scratch[0];
+  for (int w = 1; w < block.threads() / warp_threads; ++w) x = Fold::of(x, scratch[w]);
+  block.sync();
+  return x;
+}
+
+}  // namespace heddle::compute_room

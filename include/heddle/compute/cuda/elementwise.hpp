@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Room: compute. Every layer given by two functions of one float on a card, also a user's own.
+// Sees: graph/leaf, seams/concepts, compute/cuda.  Does not see: policies, programs.
+// In: ForwardCallIn<CudaMemory>, BackwardCallIn<CudaMemory>.  Out: Kernel<ElementwiseLayer, CudaCompute>.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+
+#include "heddle/compute/cuda/cuda.hpp"
+
+namespace heddle::compute_room {
+
+/// to = L::forward(from) of n elements; both may be one array.
+template <ElementwiseLayer L> struct MapElements {
+  static constexpr const char* name = "MapElements";
+  static constexpr bool cooperative = false;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const float* from, float* to) const {
+    const std::int64_t i = first_of_thread<Pack<float>::count>(b);
+    if (i >= n) return;
+    FloatsOfThread<Pack<float>::count> x;
+    x.load(from + i, n - i);
+    for (float& value : x.values) value = L::forward(value);
+    x.store(to + i, n - i);
+  }
+};
+/// to = L::backward(saved, from) of n elements; any of them may be one array. A backward that reads what is not saved is given NaN.
+template <ElementwiseLayer L> struct PullBackElements {
+  static constexpr const char* name = "PullBackElements";
+  static constexpr bool cooperative = false;
+  static constexpr float nothing = std::numeric_limits<float>::quiet_NaN();  // made on the host: nvcc calls no such function on a card
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const float* saved, const float* from, float* to) const {
+    constexpr int each = Pack<float>::count;
+    const std::int64_t i = first_of_thread<each>(b);
+    if (i >= n) return;
+    FloatsOfThread<each> s;
+    FloatsOfThread<each> gradient;
+    if (saved != nullptr)
+      s.load(saved + i, n - i);
+    else
+      s.fill(nothing);
+    gradient.load(from + i, n - i);
+    for (int k = 0; k < each; ++k) gradient.values[k] = L::backward(s.values[k], gradient.values[k]);
+    gradient.store(to + i, n - i);
+  }
+};
+
+/// Both directions of a layer, 16 bytes a thread.
+///
+/// Errors  none; rows may be 0, the target may be the source
+/// Law     an element's bits depend on its operands alone, never on its position or address
+/// Tested  compute/cuda/elementwise_test
+template <ElementwiseLayer L> struct ElementwiseOnCard {
+  static void forward(const ForwardCallIn<CudaMemory>& call) {
+    const std::int64_t n = call.rows * call.leaf->in.elements();
+    launch<MapElements<L>>(call.space.queue->stream, extents_of(n, Pack<float>::count), n, call.input, call.output);
+  }
+  static void backward(const BackwardCallIn<CudaMemory>& call) {
+    if (call.input_gradient == nullptr) return;
+    const Saves saves = call.leaf->saves;
+    const float* const saved = saves == Saves::output ? call.output : saves == Saves::nothing ? nullptr : call.input;
+    const std::int64_t n = call.rows * call.leaf->in.elements();
+    launch<PullBackElements<L>>(call.space.queue->stream, extents_of(n, Pack<float>::count), n, saved, call.output_gradient, call.input_gradient);
+  }
+};
+
+}  // namespace heddle::compute_room
+
+namespace heddle {
+
+template <graph_room::ElementwiseLayer L, std::derived_from<compute_room::CudaCompute> C> struct Kernel<L, C> : compute_room::ElementwiseOnCard<L> {};
+
+}  // namespace heddle

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// Room: compute. One launch for every compiler: cudaLaunchKernel. What differs is the address: a __global__ function of nvcc, else a HostKernel.
+// Sees: compute/cuda/block, seams/error, cuda_runtime_api.  Does not see: tensors, layers.
+// In: a stream, a kernel, its arguments.  Out: launch, launch_in_runs, extents_of, check_cuda.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "heddle/compute/cuda/block.hpp"
+#include "heddle/core/host_device.hpp"
+#include "heddle/seams/error.hpp"
+
+namespace heddle::compute_room {
+
+/// R36: a call of the runtime has failed. `what` names it.
+[[noreturn]] HEDDLE_COLD inline void refuse_cuda(cudaError_t e, const char* what) {
+  throw Error(Code{'R', 36}, std::string{what} + " failed with " + cudaGetErrorName(e) + ": " + cudaGetErrorString(e) +
+                                 ". Fix: look at the first such sentence of any rank; ./heddle doctor says which cards there are.");
+}
+inline void check_cuda(cudaError_t e, const char* what) {
+  if (e != cudaSuccess) refuse_cuda(e, what);
+}
+
+#if defined(__CUDACC__)
+
+template <class K, class... A> __global__ void kernel_entry(A... arguments) {
+  CardBlock block;
+  K{}(block, arguments...);
+}
+template <class K, class... A> [[nodiscard]] const void* entry_of() { return reinterpret_cast<const void*>(&kernel_entry<K, A...>); }
+
+#else
+
+/// Stands where a __global__ function would: its address is what cudaLaunchKernel gets. A kernel that is not cooperative calls neither sync, nor
+/// shared, nor a shuffle, so its threads may run one after another. Of a kernel that takes n, x and y `arguments` is 3.
+struct HostKernel {
+  std::uint64_t magic;
+  const char* name;
+  bool cooperative;
+  int arguments;
+  const std::size_t* sizes;
+  const bool* pointers;  // which arguments must lie on the card
+  void (*invoke)(ExecutedBlock&, void* const*);
+};
+inline constexpr std::uint64_t host_kernel_magic = 0x6865646C6B65726EULL;
+
+/// The one HostKernel of K and its arguments.
+template <class K, class... A> struct HostEntry {
+  static constexpr std::size_t sizes[] = {sizeof(A)..., 0};
+  static constexpr bool pointers[] = {std::is_pointer_v<A>..., false};
+  template <std::size_t... I> static void call(ExecutedBlock& block, void* const* a, std::index_sequence<I...>) {
+    K{}(block, *static_cast<A*>(a[I])...);
+  }
+  static void invoke(ExecutedBlock& block, void* const* a) { call(block, a, std::index_sequence_for<A...>{}); }
+  static constexpr HostKernel kernel{host_kernel_magic, K::name, K::cooperative, sizeof...(A), sizes, pointers, &invoke};
+};
+template <class K, class... A> [[nodiscard]] const void* entry_of() { return &HostEntry<K, A...>::kernel; }
+
+#endif
+
+/// How much of a card a launch takes: 96 rows of a block each with 256 threads are {96, 256}, with 32 floats of shared memory {96, 256, 128}.
+struct Extents {
+  std::int64_t blocks;
+  int threads;
+  std::size_t shared_bytes = 0;
+};
+/// Blocks for n elements, `each` a thread: 1000 elements of 4 a thread of 256 take 1.
+[[nodiscard]] constexpr Extents extents_of(std::int64_t n, int each = 1, int threads = 256) {
+  const std::int64_t of_block = std::int64_t{threads} * each;
+  return {(n + of_block - 1) / of_block, threads};
+}
+
+/// Queues a kernel; nothing is launched for 0 blocks. K has `static constexpr const char* name`, `static constexpr bool cooperative`, and a call
+/// operator over a BlockOfThreads and the arguments, which travel by value: pointers are of the card.
+///
+/// Errors  R36
+/// Tested  compute/cuda/launch_test
+template <class K, class... A> void launch(cudaStream_t stream, Extents e, A... arguments) {
+  if (e.blocks == 0) return;
+  void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))..., nullptr};
+  check_cuda(cudaLaunchKernel(entry_of<K, A...>(), dim3(static_cast<unsigned>(e.blocks)), dim3(static_cast<unsigned>(e.threads)), pointers,
+                              e.shared_bytes, stream),
+             K::name);
+}
+
+/// Queues K<4> for n elements in runs that are whole packs each, else K<1>: 96 elements in runs of 32 take 24 threads, in runs of 3 they take 96.
+template <template <int> class K, class... A> void launch_in_runs(cudaStream_t stream, bool whole_packs, std::int64_t n, A... arguments) {
+  constexpr int each = Pack<float>::count;
+  if (whole_packs)
+    launch<K<each>>(stream, extents_of(n, each), n, arguments...);
+  else
+    launch<K<1>>(stream, extents_of(n), n, arguments...);
+}
+
+}  // namespace heddle::compute_room

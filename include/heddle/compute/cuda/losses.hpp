@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Room: compute. The losses on a card: value and gradient in one kernel, then one block for the sum. Here those of each element by itself.
+// Sees: graph/losses, seams/concepts, compute/cuda.  Does not see: policies, programs.
+// In: LossCallIn<CudaMemory>.  Out: LossKernel<CrossEntropy | MeanSquaredError | ElementwiseLoss, CudaCompute>.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+
+#include "heddle/compute/cuda/cross_entropy.hpp"
+#include "heddle/compute/cuda/loss_sums.hpp"
+#include "heddle/core/host_device.hpp"
+#include "heddle/graph/losses/elementwise_losses.hpp"
+#include "heddle/graph/losses/mean_squared_error.hpp"
+
+namespace heddle::compute_room {
+
+/// MeanSquaredError as two functions of one element: of 3 and target 1 they are 4 and 4.
+struct SquaredError {
+  [[nodiscard]] HEDDLE_HOST_DEVICE static double loss(float x, float target) {
+    return static_cast<double>(x - target) * static_cast<double>(x - target);
+  }
+  [[nodiscard]] HEDDLE_HOST_DEVICE static float slope(float x, float target) { return 2 * (x - target); }
+};
+
+/// n elements of a loss, each by itself, by the functions of its description, which are of host and device. Where nothing lies between them a thread
+/// reads four at once; else each is looked up. The gradient may lie where the output does.
+template <class Functions> struct ElementwiseLossElements {
+  static constexpr const char* name = "ElementwiseLossElements";
+  static constexpr bool cooperative = true;
+  template <BlockOfThreads B>
+  HEDDLE_DEVICE void operator()(B& b, LossPlaces where, Divisor length, LossDivisor divisor, float factor, bool dense, std::int64_t n,
+                                const float* output, const float* targets, float* gradient, const CudaNumbers* numbers, double* sums) const {
+    constexpr int pack = Pack<float>::count;
+    const Team<true, B> team(b);
+    const auto scale = static_cast<float>(1 / divisor.of(*numbers));
+    double sum = 0;
+    const auto slope = [&](float x, float target) {
+      sum += Functions::loss(x, target);
+      return Functions::slope(x, target) * scale * factor;
+    };
+    const int width = dense ? pack : 1;
+    const std::int64_t step = std::int64_t{b.blocks()} * b.threads() * width;
+    for (std::int64_t i = (std::int64_t{b.index()} * b.threads() + b.thread()) * width; i < n; i += step) {
+      if (dense && i + pack <= n) {
+        Pack<float> x = load_pack(output + i);
+        const Pack<float> target = load_pack(targets + i);
+        for (int e = 0; e < pack; ++e) x.values[e] = slope(x.values[e], target.values[e]);
+        if (gradient != nullptr) store_pack(gradient + i, x);
+        continue;
+      }
+      for (std::int64_t k = i; k < n && k < i + width; ++k) {
+        const std::int64_t v = dense ? 0 : length.quotient_of(k), j = k - v * length.divisor();
+        const std::int64_t at = dense ? k : where.output_of(v) + j;
+        const float made = slope(output[at], targets[dense ? k : where.target_of(v) + j]);
+        if (gradient != nullptr) gradient[at] = made;
+      }
+    }
+    sum = team.sum_of_block(sum);
+    if (b.thread() == 0) sums[b.index()] = sum;
+  }
+};
+
+/// A loss of each element by itself, `Functions` of the description or in its place: 8 rows of 10 elements are 80 elements of one block.
+///
+/// Law     deterministic, and the same bits whether the gradient is asked for, and where it lies
+/// Errors  R36; rows may be 0
+/// Tested  compute/cuda/losses_test
+template <class Functions> struct CudaElementwiseLoss {
+  static constexpr Bytes scratch() { return loss_scratch; }
+
+  static void sum(const LossCallIn<CudaMemory>& call) {
+    const std::int64_t blocks = sum_part(call, whole_output(call, call.features), {.sums = static_cast<double*>(call.workspace)});
+    finish_loss(call, blocks, call.features);
+  }
+  /// By what the mean of one of several losses divides.
+  static LossDivisor divisor(const LossCallIn<CudaMemory>&, const PlaceOfLoss& place, int number) {
+    return {static_cast<double>(place.positions * place.targets), number, false, false};
+  }
+  /// As that of CudaCrossEntropy.
+  static std::int64_t sum_part(const LossCallIn<CudaMemory>& call, const PlaceOfLoss& place, const AskedOfLoss& asked) {
+    const LossPlaces where(call, place, 1);
+    const std::int64_t n = where.vectors() * where.length;
+    Extents extents = extents_of(n, where.dense() ? Pack<float>::count : 1, team_block_threads);
+    extents.blocks = std::min(extents.blocks, most_loss_blocks);
+    extents.shared_bytes = fold_bytes;
+    launch<ElementwiseLossElements<Functions>>(call.space.queue->stream, extents, where, Divisor{where.length}, divisor(call, place, asked.number),
+                                               asked.weight, where.dense(), n, call.output, static_cast<const float*>(call.targets), call.gradient,
+                                               call.space.queue->numbers, asked.sums);
+    return extents.blocks;
+  }
+};
+
+}  // namespace heddle::compute_room
+
+namespace heddle {
+
+template <std::derived_from<compute_room::CudaCompute> C>
+struct LossKernel<graph_room::MeanSquaredError, C> : compute_room::CudaElementwiseLoss<compute_room::SquaredError> {};
+template <graph_room::ElementwiseLoss Loss, std::derived_from<compute_room::CudaCompute> C>
+struct LossKernel<Loss, C> : compute_room::CudaElementwiseLoss<Loss> {};
+
+}  // namespace heddle

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// Room: compute. Kernels of a step that belong to no layer: sums over logical devices, squares, the loss scale, clipping, bfloat16, trees of losses.
+// Sees: compute/cuda/cuda, core.  Does not see: layers, policies, programs.
+// In: pointers of a card.  Out: SumOfMembers, AddSquares, TreeOfParts, TreeOfLosses, Unscale, Scale, ClipAll, ClipEach, FoldTracked,
+// WidenAll, RoundAll, RoundFloats.
+#pragma once
+
+#include <cstdint>
+
+#include "heddle/compute/cuda/block.hpp"
+#include "heddle/compute/cuda/cuda.hpp"
+#include "heddle/core/bfloat16.hpp"
+#include "heddle/core/finite.hpp"
+
+namespace heddle::compute_room {
+
+/// Buffers of the members of a group: of 2 members from[0], from[1] are read, and each to[k] that is not null is written.
+struct MemberBuffers {
+  static constexpr int most = 64;
+  const float* from[most];
+  float* to[most];
+};
+/// to[k][i] = the sum of from[m][i] along the tree of a binary counter, as transport_room::tree_sum_to_all takes it: ((a + b) + (c + d)) + e.
+///
+/// Tested  compute/cuda/step_kernels_test
+struct SumOfMembers {
+  static constexpr const char* name = "SumOfMembers";
+  static constexpr bool cooperative = false;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, int members, MemberBuffers at) const {
+    const std::int64_t i = first_of_thread<1>(b);
+    if (i >= n) return;
+    float levels[8];
+    for (int m = 0; m < members; ++m) {
+      float sum = at.from[m][i];
+      int level = 0;
+      for (; (m >> level & 1) != 0; ++level) sum = levels[level] + sum;
+      levels[level] = sum;
+    }
+    int held = 0;
+    while ((members >> held & 1) == 0) ++held;
+    float sum = levels[held];
+    for (int level = held + 1; level < 8; ++level)
+      if ((members >> level & 1) != 0) sum = levels[level] + sum;
+    for (int m = 0; m < members; ++m)
+      if (at.to[m] != nullptr) at.to[m][i] = sum;
+  }
+};
+
+/// to[block] += the squares of `n` elements from values + block * n on, in an order that n and the threads alone decide.
+struct AddSquares {
+  static constexpr const char* name = "AddSquares";
+  static constexpr bool cooperative = true;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const float* values, float* to) const {
+    float* const scratch = b.template shared<float>(warp_threads);
+    const float* const own = values + b.index() * n;
+    float sum = 0;
+    for (std::int64_t i = b.thread(); i < n; i += b.threads()) sum += own[i] * own[i];
+    sum = block_fold<Sum>(b, sum, scratch);
+    if (b.thread() == 0) to[b.index()] += sum;
+  }
+};
+/// *to = the sum of `parts` numbers, a power of two, neighbours first.
+struct TreeOfParts {
+  static constexpr const char* name = "TreeOfParts";
+  static constexpr bool cooperative = false;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, int parts, float* sums, float* to) const {
+    if (b.thread() != 0) return;
+    for (int width = parts / 2; width > 0; width /= 2)
+      for (int p = 0; p < width; ++p) sums[p] = sums[2 * p] + sums[2 * p + 1];
+    *to = sums[0];
+  }
+};
+
+/// Divides by the scale of the loss; *flag grows if an element is not finite then.
+struct Unscale {
+  static constexpr const char* name = "Unscale";
+  static constexpr bool cooperative = true;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const CudaNumbers* numbers, float* values, float* flag) const {
+    float* const scratch = b.template shared<float>(warp_threads);
+    const auto inverse = static_cast<float>(1 / static_cast<double>(numbers->loss_scale));
+    const std::int64_t i = first_of_thread<1>(b);
+    float odd = 0;
+    if (i < n) {
+      values[i] *= inverse;
+      odd = is_finite(values[i]) ? 0.0F : 1.0F;
+    }
+    odd = block_fold<Most>(b, odd, scratch);
+    if (b.thread() == 0 && odd > 0) b.atomic_add(flag, 1.0F);  // whole numbers: their order does not matter
+  }
+};
+/// Multiplies by the scale of the loss.
+struct Scale {
+  static constexpr const char* name = "Scale";
+  static constexpr bool cooperative = false;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const CudaNumbers* numbers, float* values) const {
+    const std::int64_t i = first_of_thread<1>(b);
+    if (i < n) values[i] *= numbers->loss_scale;
+  }
+};
+/// Multiplies by the factor of clipping where that is below 1.
+struct ClipAll {
+  static constexpr const char* name = "ClipAll";
+  static constexpr bool cooperative = false;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, float factor, float* values) const {
+    const std::int64_t i = first_of_thread<1>(b);
+    if (i < n && factor < 1) values[i] *= factor;
+  }
+};
+/// Takes each into -limit to limit; NaN stays.
+struct ClipEach {
+  static constexpr const char* name = "ClipEach";
+  static constexpr bool cooperative = false;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, float limit, float* values) const {
+    const std::int64_t i = first_of_thread<1>(b);
+    if (i < n) values[i] = values[i] > limit ? limit : values[i] < -limit ? -limit : values[i];
+  }
+};
+/// Takes what is tracked `momentum` of the way to sums * each.
+struct FoldTracked {
+  static constexpr const char* name = "FoldTracked";
+  static constexpr bool cooperative = false;
+  template <BlockOfThreads B>
+  HEDDLE_DEVICE void operator()(B& b, std::int64_t n, float momentum, float each, const float* sums, float* values) const {
+    const std::int64_t i = first_of_thread<1>(b);
+    if (i < n) values[i] = (1 - momentum) * values[i] + momentum * (sums[i] * each);
+  }
+};
+
+/// to = from, which is exact.
+struct WidenAll {
+  static constexpr const char* name = "WidenAll";
+  static constexpr bool cooperative = false;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const BFloat16* from, float* to) const {
+    const std::int64_t i = first_of_thread<1>(b);
+    if (i < n) to[i] = widened(from[i]);
+  }
+};
+/// to = from, rounded to the nearest, ties to even.
+struct RoundAll {
+  static constexpr const char* name = "RoundAll";
+  static constexpr bool cooperative = false;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const float* from, BFloat16* to) const {
+    const std::int64_t i = first_of_thread<1>(b);
+    if (i < n) to[i] = rounded(from[i]);
+  }
+};
+/// to = from, rounded as by RoundAll, as floats again.
+struct RoundFloats {
+  static constexpr const char* name = "RoundFloats";
+  static constexpr bool cooperative = false;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t n, const float* from, float* to) const {
+    const std::int64_t i = first_of_thread<1>(b);
+    if (i < n) to[i] = widened(rounded(from[i]));
+  }
+};
+
+/// Behind `count` losses their sum, along the tree of gradients: of 3 it is (a + b) + c.
+struct TreeOfLosses {
+  static constexpr const char* name = "TreeOfLosses";
+  static constexpr bool cooperative = false;
+  template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, int count, float* losses) const {
+    if (b.thread() != 0) return;
+    float levels[32];
+    for (int t = 0; t < count; ++t) {
+      float sum = losses[t];
+      int level = 0;
+      for (; (t >> level & 1) != 0; ++level) sum = levels[level] + sum;
+      levels[level] = sum;
+    }
+    int held = 0;
+    while ((count >> held & 1) == 0) ++held;
+    float sum = levels[held];
+    for (int level = held + 1; level < 32; ++level)
+      if ((count >> level & 1) != 0) sum = levels[level] + sum;
+    losses[count] = sum;
+  }
+};
+
+}  // namespace heddle::compute_room

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// Plans on one card, which the emulator stands for.
+#include "heddle/backend/cuda_one_card.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "cuda_emulator/cuda_emulator.hpp"
+#include "heddle/backend/cpu_threads.hpp"
+#include "heddle/heddle.hpp"
+#include "heddle/run/runner.hpp"
+
+using namespace heddle;
+
+namespace {
+
+struct Net : Sequential<Linear<20, 16>, ReLU, Linear<16, 10>> {};
+template <class... Parts> using Of = Plan<Net, CrossEntropy, AdamW, Batch<16, KeepLast>, Grain<2>, Parts...>;
+
+struct Rows {
+  std::vector<float> inputs;
+  std::vector<std::int32_t> labels;
+  explicit Rows(int rows, int seed = 0) {
+    for (int i = 0; i < rows * 20; ++i) inputs.push_back(static_cast<float>((37 * i + 11 * seed) % 127) / 128.0F);
+    for (int i = 0; i < rows; ++i) labels.push_back((7 * i + seed) % 10);
+  }
+  [[nodiscard]] auto batch() const { return examples(inputs, labels, 20); }
+};
+
+/// A card that nothing of another test has touched; what the emulator found wrong is asked at the end.
+struct OneCard {
+  explicit OneCard(cuda_emulator::Options options = {}) { cuda_emulator::reset(options); }
+  OneCard(const OneCard&) = delete;
+  OneCard& operator=(const OneCard&) = delete;
+  ~OneCard() {
+    CHECK(cuda_emulator::violations().empty());
+    CHECK(cuda_emulator::alive() == "");
+  }
+};
+
+template <class ThePlan> std::uint64_t hash_after(int steps) {
+  Trainer<ThePlan, CudaOneCard> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  for (int s = 0; s < steps; ++s) trainer.step(Rows(16, s).batch());
+  return trainer.parameter_hash();
+}
+template <class Call> std::string said(Call call) {
+  try {
+    call();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("losses on the card, emulated, are those of threads within rounding, and a checkpoint goes from one to the other") {
+  const OneCard card;
+  Trainer<Of<DataParallel<2>>, CudaOneCard> there{{.learning_rate = 1e-2}, Seed{3}};
+  Trainer<Of<DataParallel<2>>, CpuThreads> here{{.learning_rate = 1e-2}, Seed{3}};
+  CHECK(there.parameter_hash() == here.parameter_hash());  // the host draws them
+  for (int s = 0; s < 6; ++s) {
+    const Rows rows(s == 4 ? 6 : 16, s);
+    CHECK(std::abs(there.step(rows.batch()).loss.value() - here.step(rows.batch()).loss.value()) < 1e-5F);
+  }
+  const Rows rows(37);
+  const Evaluation on_card = there.evaluate(rows.batch()), on_host = here.evaluate(rows.batch());
+  CHECK(std::abs(on_card.loss - on_host.loss) < 1e-5);
+  REQUIRE(on_card.outputs.size() == on_host.outputs.size());
+  for (std::size_t i = 0; i < on_host.outputs.size(); ++i) CHECK(std::abs(on_card.outputs[i] - on_host.outputs[i]) < 1e-4F);
+  CHECK(std::abs(there.accuracy(rows.batch()) - here.accuracy(rows.batch())) < 1e-9);
+  here.load(there);
+  CHECK(here.parameter_hash() == there.parameter_hash());
+  CHECK(there.predict(rows.inputs).size() == 370);
+}
+
+TEST_CASE("replicas, slices and their product have one another's bits on the card, and two runs have the same") {
+  const OneCard card;
+  const std::uint64_t replicas = hash_after<Of<DataParallel<2>>>(4);
+  CHECK(hash_after<Of<DataParallel<2>>>(4) == replicas);
+  CHECK(hash_after<Of<Sharded<2>>>(4) == replicas);
+  CHECK(hash_after<Of<DataParallel<4>>>(4) == replicas);
+  CHECK(hash_after<Of<Single>>(4) == replicas);
+  CHECK(hash_after<Of<Pipeline<Balanced<2>, OneFOneB, Microbatches<4>>>>(4) == replicas);
+}
+
+TEST_CASE("the third step of a kind is one launch of a graph, without an allocation, a descriptor or a question to a heuristic") {
+  const OneCard card;
+  Trainer<Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>, CudaOneCard> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  for (int s = 0; s < 2; ++s) trainer.step(Rows(16, s).batch());
+  const cuda_emulator::Counts before = cuda_emulator::counts();
+  for (int s = 2; s < 5; ++s) trainer.step(Rows(16, s).batch());
+  const cuda_emulator::Counts after = cuda_emulator::counts();
+  CHECK(after.graph_launches - before.graph_launches == 3);
+  CHECK(after.allocations == before.allocations);
+  CHECK(after.descriptors == before.descriptors);
+  CHECK(after.heuristics == before.heuristics);
+  CHECK(after.kernels > before.kernels);
+  const std::uint64_t replayed = trainer.parameter_hash();
+  Trainer<Of<Hybrid<Pipeline<Balanced<2>, OneFOneB, Microbatches<2>>, DataParallel<2>>>, CudaOneCard> watched{{.learning_rate = 1e-2}, Seed{3}};
+  struct Silent : extending::Observer {
+  } silent;
+  watched.observe(&silent);  // each call is queued by itself
+  for (int s = 0; s < 5; ++s) watched.step(Rows(16, s).batch());
+  CHECK(watched.parameter_hash() == replayed);
+}
+
+TEST_CASE("a step that clips, scales its loss or changes its learning rate has the numbers of the host") {
+  const OneCard card;
+  using Clipped = Of<DataParallel<2>, Clip<GlobalNorm>, LossScaling>;
+  Trainer<Clipped, CudaOneCard> there{{.learning_rate = 1e-2}, Seed{3}};
+  Trainer<Clipped, CpuThreads> here{{.learning_rate = 1e-2}, Seed{3}};
+  there.clip().max_norm = here.clip().max_norm = 0.1;
+  for (int s = 0; s < 4; ++s) {
+    there.optimizer().learning_rate = here.optimizer().learning_rate = 1e-2 / (s + 1);
+    const StepResult on_card = there.step(Rows(16, s).batch()), on_host = here.step(Rows(16, s).batch());
+    CHECK(std::abs(on_card.loss.value() - on_host.loss.value()) < 1e-5F);
+  }
+  Trainer<Of<Single>, CudaOneCard> captured{{.learning_rate = 1e-2}, Seed{3}};
+  Trainer<Of<Single>, CpuThreads> threads{{.learning_rate = 1e-2}, Seed{3}};
+  for (int s = 0; s < 5; ++s) {  // a graph that was captured at one rate is replayed at another
+    captured.optimizer().learning_rate = threads.optimizer().learning_rate = 1e-2 / (s + 1);
+    CHECK(std::abs(captured.step(Rows(16, s).batch()).loss.value() - threads.step(Rows(16, s).batch()).loss.value()) < 1e-5F);
+  }
+}
+
+TEST_CASE("a label that is no class is refused before anything runs, also where a graph is replayed") {
+  const OneCard card;
+  Trainer<Of<DataParallel<2>>, CudaOneCard> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  for (int s = 0; s < 3; ++s) trainer.step(Rows(16, s).batch());
+  Rows wrong(16);
+  wrong.labels[9] = 12;
+  CHECK(said([&] { trainer.step(wrong.batch()); }).find("[heddle.D08] row 9 of the batch has label 12") != std::string::npos);
+  CHECK_FALSE(trainer.interrupted());
+  CHECK(trainer.step(Rows(16, 4).batch()).loss.has_value());
+}
+
+TEST_CASE("a loss that is not finite is told after the step, and the trainer says that its parameters are those of no step") {
+  const OneCard card;
+  Trainer<Of<Single>, CudaOneCard> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  Rows wrong(16);
+  wrong.inputs[33] = std::numeric_limits<float>::infinity();
+  const std::string words = said([&] { trainer.step(wrong.batch()); });
+  CHECK(words.find("[heddle.R02]") != std::string::npos);
+  CHECK(words.find("the input has such a value in row 1, feature 13. The step was made before that was known. Fix: load a checkpoint") !=
+        std::string::npos);
+  CHECK(trainer.interrupted());
+  CHECK(said([&] { trainer.save("never.safetensors"); }).find("[heddle.R04]") != std::string::npos);
+}
+
+TEST_CASE("R14: a card without room says what was asked and what is free; R37: no card, an old driver, no driver") {
+  {
+    const OneCard card{{.devices = 1, .device_bytes = 4 << 20}};
+    struct Wide : Sequential<Linear<1024, 1024>, ReLU, Linear<1024, 10>> {};
+    using Large = Plan<Wide, CrossEntropy, AdamW, Batch<16>, Single>;
+    const std::string words = said([] { Trainer<Large, CudaOneCard>{{.learning_rate = 1e-2}}; });
+    CHECK(words.find("[heddle.R14] the card does not give the ") == 0);
+    CHECK(words.find("bytes are free") != std::string::npos);
+  }
+  const auto refused = [](const cuda_emulator::Options& options) {
+    const OneCard card{options};
+    return said([] { Trainer<Of<Single>, CudaOneCard>{{.learning_rate = 1e-2}}; });
+  };
+  CHECK(refused({.devices = 0}).find("[heddle.R37] no card can be seen") == 0);
+  CHECK(refused({.driver_version = 12000}).find("[heddle.R37] the driver is older than the CUDA runtime") == 0);
+  CHECK(refused({.driver_version = 0}).find("[heddle.R37] there is no driver of NVIDIA") == 0);
+}
+
+TEST_CASE("each call that fails once is one sentence, and nothing is left alive") {
+  for (long n = 1; n < 400; n += 7) {
+    const OneCard card;
+    cuda_emulator::fail_call(n);
+    const std::string words = said([] {
+      Trainer<Of<DataParallel<2>>, CudaOneCard> trainer{{.learning_rate = 1e-2}, Seed{3}};
+      for (int s = 0; s < 3; ++s) trainer.step(Rows(16, s).batch());
+    });
+    CAPTURE(n);
+    CAPTURE(cuda_emulator::failed_call());
+    CAPTURE(words);
+    const auto says = [&](const char* code) {
+      return words.find(code) != std::string::npos;
+    };  // a rank that waits names the one that is lost, and why
+    const bool told = says("[heddle.R36]") || says("[heddle.R14]") || says("[heddle.R37] no card can be seen");
+    CHECK((told || cuda_emulator::failed_call().empty()));
+  }
+}
+
+TEST_CASE("an inference runs on the card, and verify holds a plan there against one device of the host") {
+  const OneCard card;
+  Trainer<Of<Single>, CpuThreads> host{{.learning_rate = 1e-2}, Seed{3}};
+  Runner<Inference<Net, Batch<8>, Single>, CudaOneCard> runner;
+  runner.load(host);
+  const Rows rows(5);
+  const std::vector<float> there = runner.predict(rows.inputs), here = host.predict(rows.inputs);
+  REQUIRE(there.size() == here.size());
+  for (std::size_t i = 0; i < here.size(); ++i) CHECK(std::abs(there[i] - here[i]) < 1e-5F);
+  CHECK(verify<Of<TensorParallel<2>>, CudaOneCard>(Rows(16).batch(), Seed{3}, 1e-4).text == "");
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+// Room: tests. Kernels of CUDA as those of a Compute of the host: each tensor of a call is brought to the card, and what is written is brought back.
+// Sees: compute/cuda, run/kernel_of.  Does not see: which card runs them, or what stands for one.
+// In: calls of the host.  Out: UploadedCuda.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "heddle/compute/cuda/cuda.hpp"
+#include "heddle/compute/cuda/products.hpp"
+#include "heddle/compute/cuda/resources.hpp"
+#include "heddle/run/kernel_of.hpp"
+
+namespace conformance {
+
+using namespace heddle;
+using namespace heddle::compute_room;
+
+/// What one call has on the card. Memory that is only written is all ones before, so that what a kernel leaves out is NaN.
+class CardTensors {
+ public:
+  CardTensors() : stream_(make_stream()), products_(stream_.get()) {}
+
+  /// A copy of n elements of the host; null stays null, and one array is on the card once.
+  template <class T> T* given(T* host, std::int64_t n) { return static_cast<T*>(bring(host, static_cast<std::size_t>(n) * sizeof(T), false)); }
+  /// The same, which finish() brings back.
+  template <class T> T* made(T* host, std::int64_t n) { return static_cast<T*>(bring(host, static_cast<std::size_t>(n) * sizeof(T), true)); }
+  /// Memory of the card alone.
+  void* scratch(std::int64_t bytes) {
+    if (bytes == 0) return nullptr;
+    Held& held =
+        held_.emplace_back(Held{nullptr, static_cast<std::size_t>(bytes), false, card_memory<std::byte>(static_cast<std::size_t>(bytes), "scratch")});
+    check_cuda(cudaMemsetAsync(held.there.get(), 0xff, held.bytes, stream_.get()), "cudaMemsetAsync");
+    return held.there.get();
+  }
+  [[nodiscard]] CudaMemory space(const CudaNumbers& numbers) {
+    numbers_ = numbers;
+    queue_ = {stream_.get(), &products_, given(static_cast<const CudaNumbers*>(&numbers_), 1)};
+    return {&queue_};
+  }
+  void finish() {
+    for (const Held& held : held_)
+      if (held.back) check_cuda(cudaMemcpyAsync(held.here, held.there.get(), held.bytes, cudaMemcpyDeviceToHost, stream_.get()), "cudaMemcpyAsync");
+    wait_for(stream_.get());
+  }
+
+ private:
+  struct Held {
+    void* here;
+    std::size_t bytes;
+    bool back;
+    CardMemory<std::byte> there;
+  };
+  void* bring(const void* host, std::size_t bytes, bool back) {
+    if (host == nullptr) return nullptr;
+    const auto known = std::find_if(held_.begin(), held_.end(), [&](const Held& h) { return h.here == host && h.bytes == bytes; });
+    if (known != held_.end()) {
+      known->back = known->back || back;
+      return known->there.get();
+    }
+    Held& held = held_.emplace_back(Held{const_cast<void*>(host), bytes, back, card_memory<std::byte>(std::max<std::size_t>(bytes, 1), "a tensor")});
+    if (bytes > 0) check_cuda(cudaMemcpyAsync(held.there.get(), host, bytes, cudaMemcpyHostToDevice, stream_.get()), "cudaMemcpyAsync");
+    return held.there.get();
+  }
+
+  Stream stream_;
+  CudaProducts products_;
+  CudaNumbers numbers_;
+  CudaQueue queue_;
+  std::vector<Held> held_;
+};
+
+template <class L> struct UploadedKernel {
+  using Real = run_room::KernelFor<L, CudaCompute>;
+  static constexpr bool backward_in_parts = run_room::HasBackwardInParts<L, CudaCompute>;
+
+  static void forward(const ForwardCall& call) {
+    CardTensors card;
+    const Leaf& leaf = *call.leaf;
+    std::vector<const float*> parameters;
+    ForwardCallIn<CudaMemory> there{&leaf, call.rows};
+    there.part = call.part;
+    there.context = call.context;
+    there.input = card.given(call.input, call.rows * leaf.in.elements());
+    there.ids = card.given(call.ids, call.rows * leaf.in.elements());
+    there.bytes = card.given(call.bytes, call.rows * leaf.in.elements());
+    there.second = card.given(call.second, call.rows * leaf.other.elements());
+    there.output = card.made(call.output, call.rows * leaf.out.elements());
+    there.statistics = card.made(call.statistics, call.rows * leaf.statistics_elements());
+    for (int p = 0; p < leaf.parameter_count; ++p) parameters.push_back(card.given(call.parameters[p], leaf.parameters[p].shape.elements()));
+    there.parameters = parameters.data();
+    there.workspace = card.scratch((CudaCompute::workspace + run_room::scratch_of<L, CudaCompute>(leaf)).value);
+    there.space = card.space(numbers_of(call.context));
+    Real::forward(there);
+    card.finish();
+  }
+  static void backward(const BackwardCall& call) {
+    CardTensors card;
+    const Leaf& leaf = *call.leaf;
+    std::vector<const float*> parameters;
+    std::vector<float*> gradients;
+    BackwardCallIn<CudaMemory> there{&leaf, call.rows};
+    there.add = call.add;
+    there.part = call.part;
+    there.context = call.context;
+    there.operand = call.operand;
+    there.input = card.given(call.input, call.rows * leaf.in.elements());
+    there.ids = card.given(call.ids, call.rows * leaf.in.elements());
+    there.bytes = card.given(call.bytes, call.rows * leaf.in.elements());
+    there.second = card.given(call.second, call.rows * leaf.other.elements());
+    there.output = card.given(call.output, call.rows * leaf.out.elements());
+    there.statistics = card.given(call.statistics, call.rows * leaf.statistics_elements());
+    there.output_gradient = card.given(call.output_gradient, call.rows * leaf.out.elements());
+    there.input_gradient = card.made(call.input_gradient, call.rows * leaf.operand(call.operand).elements());
+    for (int p = 0; p < leaf.parameter_count && call.parameters != nullptr; ++p)
+      parameters.push_back(card.given(call.parameters[p], leaf.parameters[p].shape.elements()));
+    for (int p = 0; p < leaf.parameter_count && call.parameter_gradients != nullptr; ++p)
+      gradients.push_back(card.made(call.parameter_gradients[p], leaf.parameters[p].shape.elements()));
+    there.parameters = parameters.data();
+    there.parameter_gradients = call.parameter_gradients == nullptr ? nullptr : gradients.data();
+    there.workspace = card.scratch((CudaCompute::workspace + run_room::scratch_of<L, CudaCompute>(leaf)).value);
+    there.space = card.space(numbers_of(call.context));
+    Real::backward(there);
+    card.finish();
+  }
+  static CudaNumbers numbers_of(const CallContext& context) {
+    CudaNumbers numbers;
+    numbers.step = context.step;
+    return numbers;
+  }
+};
+
+template <class Loss> struct UploadedLoss {
+  using Real = run_room::LossKernelFor<Loss, CudaCompute>;
+
+  static float sum(const LossCall& call) {
+    CardTensors card;
+    float sum = 0;
+    LossCallIn<CudaMemory> there = brought(card, call, call.parts > 1 ? call.rows * terms_of_a_row(call) * call.parts : 0, false);
+    there.loss = card.made(&sum, 1);
+    Real::sum(there);
+    card.finish();
+    return sum;
+  }
+  static void terms(const LossCall& call) requires run_room::HasTerms<Loss, CudaCompute> {
+    CardTensors card;
+    const LossCallIn<CudaMemory> there = brought(card, call, call.rows * terms_of_a_row(call), true);
+    Real::terms(there);
+    card.finish();
+  }
+
+ private:
+  static std::int64_t terms_of_a_row(const LossCall& call) {
+    if constexpr (graph_room::SplitLossDescription<Loss>) {
+      const std::int64_t classes = call.features / call.positions;
+      return Loss::terms(Spec{call.positions == 1 ? Shape{classes} : Shape{call.positions, classes}});
+    }
+    return 0;
+  }
+  static std::int64_t targets_of(const LossCall& call) {
+    if constexpr (std::is_same_v<typename Loss::Target, std::int32_t>)
+      return call.rows * call.positions;
+    else if constexpr (std::is_same_v<typename Loss::Target, float>)
+      return call.rows * call.features;
+    else
+      return call.rows * call.target_features;
+  }
+  static LossCallIn<CudaMemory> brought(CardTensors& card, const LossCall& call, std::int64_t terms, bool writes_terms) {
+    LossCallIn<CudaMemory> there;
+    there.rows = call.rows;
+    there.features = call.features;
+    there.total_rows = call.total_rows;
+    there.positions = call.positions;
+    there.part = call.part;
+    there.parts = call.parts;
+    there.target_features = call.target_features;
+    there.left_out = call.left_out;
+    there.sum_of_weights = call.sum_of_weights;
+    there.each = call.each;
+    there.output = card.given(call.output, call.rows * call.features);
+    there.targets = card.given(static_cast<const std::int32_t*>(call.targets), targets_of(call));  // of 4 bytes each
+    there.gradient = card.made(call.gradient, call.rows * call.features);
+    there.terms = writes_terms ? card.made(call.terms, terms) : card.given(call.terms, terms);
+    there.workspace = card.scratch(run_room::loss_scratch_of<Loss, CudaCompute>().value);
+    there.class_weights = card.given(call.class_weights, call.features / call.positions * call.parts);
+    CudaNumbers numbers;
+    numbers.total_rows = static_cast<double>(call.total_rows);
+    for (int k = 0; k < CudaNumbers::most_losses; ++k)
+      numbers.counted[k] =
+          call.each != nullptr && k < graph_room::TargetRanges::most ? call.each[k] : CountedTargets{call.left_out, call.sum_of_weights};
+    there.space = card.space(numbers);
+    return there;
+  }
+};
+
+template <class O> struct UploadedOptimizer {
+  using Real = run_room::OptimizerKernelFor<O, CudaCompute>;
+  static void step(const typename O::Constants& constants, std::int64_t n, float* parameters, const float* gradients, float* const* states) {
+    CardTensors card;
+    std::vector<float*> there;
+    for (int s = 0; s < O::states; ++s) there.push_back(card.made(states[s], n));
+    const StepCallIn<CudaMemory> call{n, card.made(parameters, n), card.given(gradients, n), there.data(), card.space({})};
+    Real::step(card.given(&constants, 1), call);
+    card.finish();
+  }
+};
+
+/// A Compute whose tensors lie on the host and whose kernels are CudaCompute's.
+struct UploadedCuda {
+  static constexpr Bytes workspace{0};
+  template <class L> using KernelOf = UploadedKernel<L>;
+  template <class Loss> using LossKernelOf = UploadedLoss<Loss>;
+  template <class O> using OptimizerKernelOf = UploadedOptimizer<O>;
+
+  static void add(float* target, const float* a, const float* b, std::int64_t n) {
+    CardTensors card;
+    const float* const first = card.given(a, n);
+    const float* const second = card.given(b, n);
+    float* const sum = card.made(target, n);
+    CudaCompute::add(card.space({}), sum, first, second, n);
+    card.finish();
+  }
+  static void copy(float* target, const float* source, std::int64_t n) {
+    CardTensors card;
+    const float* const from = card.given(source, n);
+    CudaCompute::copy(card.space({}), card.made(target, n), from, n);
+    card.finish();
+  }
+  static void zero(float* target, std::int64_t n) {
+    CardTensors card;
+    CudaCompute::zero(card.space({}), card.made(target, n), n);
+    card.finish();
+  }
+};
+
+}  // namespace conformance

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+// An operation begins when its stream reaches it and ends when all its ranks have begun theirs.
+#include "nccl_ranks.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "sanitizers.hpp"
+#include "state.hpp"
+#include "touch.hpp"
+
+namespace cuda_emulator {
+namespace {
+
+std::map<std::string, std::shared_ptr<Clique>>& cliques() {
+  static std::map<std::string, std::shared_ptr<Clique>> all;
+  return all;
+}
+cudaDataType_t type_of(ncclDataType_t type) {
+  switch (type) {
+    case ncclBfloat16: return CUDA_R_16BF;
+    case ncclFloat64: return CUDA_R_64F;
+    case ncclInt32: return CUDA_R_32I;
+    default: return CUDA_R_32F;
+  }
+}
+Fold fold_of(ncclRedOp_t fold) {
+  switch (fold) {
+    case ncclMax: return Fold::most;
+    case ncclMin: return Fold::least;
+    case ncclProd: return Fold::product;
+    case ncclAvg: return Fold::mean;
+    default: return Fold::sum;
+  }
+}
+
+/// What a meeting does once all its ranks are there.
+class Together {
+ public:
+  explicit Together(Meeting& meeting)
+      : operations_(meeting.operations), first_(meeting.operations[0]), ranks_(meeting.operations.size()), bytes_(first_.bytes()) {}
+  void run() {
+    switch (first_.kind) {
+      case Operation::Kind::all_reduce: reduce(1, [](std::size_t) { return true; }); return sent(2 * (ranks_ - 1) * bytes_);
+      case Operation::Kind::reduce_scatter: reduce(ranks_, [](std::size_t) { return true; }); return sent((ranks_ - 1) * bytes_ * ranks_);
+      case Operation::Kind::reduce: reduce(1, [&](std::size_t rank) { return rank == root(); }); return sent((ranks_ - 1) * bytes_);
+      case Operation::Kind::all_gather: gather(); return sent((ranks_ - 1) * bytes_ * ranks_);
+      case Operation::Kind::broadcast: broadcast(); return sent((ranks_ - 1) * bytes_);
+      case Operation::Kind::send:
+      case Operation::Kind::receive: touch_copy(operations_[1].target, first_.source, bytes_); return sent(bytes_);
+    }
+  }
+
+ private:
+  /// Memory that the thread sanitizer knows no history of.
+  template <class T> class Unseen {
+   public:
+    explicit Unseen(std::size_t n) {
+      const tsan::Silence silence;
+      numbers_ = std::make_unique<T[]>(n);
+    }
+    Unseen(const Unseen&) = delete;
+    Unseen& operator=(const Unseen&) = delete;
+    ~Unseen() {
+      const tsan::Silence silence;
+      numbers_.reset();
+    }
+    [[nodiscard]] T* get() const { return numbers_.get(); }
+
+   private:
+    std::unique_ptr<T[]> numbers_;
+  };
+
+  [[nodiscard]] std::size_t root() const { return static_cast<std::size_t>(first_.peer); }
+  static void sent(std::size_t bytes) { state().counts.sent_bytes += static_cast<long>(bytes); }
+  /// As in a ring, each of as many chunks as there are ranks is summed from another rank on. Which, no program can know: the seed says it.
+  template <class Wants> void reduce(std::size_t pieces, Wants&& wants) {
+    const std::size_t count = first_.count * pieces;
+    const Unseen<char> all(bytes_ * pieces);
+    const Unseen<const void*> sources(ranks_);
+    for (std::size_t rank = 0; rank < ranks_; ++rank) sources.get()[rank] = operations_[rank].source;
+    const Unseen<RanksFold> folds(ranks_);
+    for (std::size_t chunk = 0; chunk < ranks_; ++chunk) {
+      RanksFold& fold = folds.get()[chunk];
+      fold = {all.get(),
+              sources.get(),
+              ranks_,
+              (chunk + state().options.seed) % ranks_,
+              chunk * count / ranks_,
+              (chunk + 1) * count / ranks_,
+              type_of(first_.type),
+              fold_of(first_.fold)};
+      touch_fold(fold);
+    }
+    for (std::size_t rank = 0; rank < ranks_; ++rank)
+      if (wants(rank)) touch_copy(operations_[rank].target, all.get() + (pieces > 1 ? rank * bytes_ : 0), bytes_);
+  }
+  void gather() {
+    const Unseen<char> all(bytes_ * ranks_);
+    for (std::size_t rank = 0; rank < ranks_; ++rank) touch_copy(all.get() + rank * bytes_, operations_[rank].source, bytes_);
+    for (std::size_t rank = 0; rank < ranks_; ++rank) touch_copy(operations_[rank].target, all.get(), bytes_ * ranks_);
+  }
+  void broadcast() {
+    for (std::size_t rank = 0; rank < ranks_; ++rank)
+      if (operations_[rank].target != operations_[root()].source) touch_copy(operations_[rank].target, operations_[root()].source, bytes_);
+  }
+
+  const std::vector<Operation>& operations_;
+  const Operation& first_;
+  std::size_t ranks_;
+  std::size_t bytes_;
+};
+
+/// Whether two ranks that meet mean the same operation.
+bool fit(const Operation& a, const Operation& b) {
+  if (a.between_two()) return a.count == b.count && a.type == b.type;
+  return a.kind == b.kind && a.count == b.count && a.type == b.type && a.fold == b.fold && a.peer == b.peer;
+}
+std::string said(const Operation& operation) { return std::string(operation.name()) + " of " + std::to_string(operation.count); }
+bool mismatch(const Meeting& meeting, long number, std::size_t place, const Communicator& communicator) {
+  for (std::size_t other = 0; other < meeting.operations.size(); ++other) {
+    if (meeting.arrived[other] == 0 || fit(meeting.operations[place], meeting.operations[other])) continue;
+    std::ostringstream text;
+    text << "Operation " << number << " of a communicator: rank " << communicator.rank << " comes with " << said(meeting.operations[place])
+         << ", another rank with " << said(meeting.operations[other]) << ", or with another type, sum or root.";
+    fault(communicator.device, text.str());
+    return true;
+  }
+  return false;
+}
+std::shared_ptr<Meeting> arrive(Meetings& all, long number, std::size_t place, std::size_t size, const Operation& operation,
+                                const Communicator& communicator) {
+  std::shared_ptr<Meeting>& slot = all[number];
+  if (slot == nullptr) {
+    slot = std::make_shared<Meeting>();
+    slot->operations.resize(size);
+    slot->arrived.resize(size);
+    slot->missing = size;
+  }
+  const std::shared_ptr<Meeting> meeting = slot;
+  meeting->operations[place] = operation;
+  meeting->arrived[place] = 1;
+  tsan::release(meeting.get());
+  if (mismatch(*meeting, number, place, communicator) || --meeting->missing > 0 || meeting->lost) return meeting;
+  tsan::acquire(meeting.get());
+  Together(*meeting).run();
+  tsan::release(meeting.get());
+  meeting->done = true;
+  ++state().counts.collectives;
+  all.erase(number);
+  return meeting;
+}
+std::shared_ptr<Meeting> arrive(Communicator& communicator, const Operation& operation) {
+  Clique& clique = *communicator.clique;
+  const std::pair<int, int> here{communicator.rank, operation.peer};
+  if (operation.kind == Operation::Kind::send)
+    return arrive(clique.pairs[here], communicator.next_send[operation.peer]++, 0, 2, operation, communicator);
+  if (operation.kind == Operation::Kind::receive)
+    return arrive(clique.pairs[{here.second, here.first}], communicator.next_receive[operation.peer]++, 1, 2, operation, communicator);
+  return arrive(clique.collectives, communicator.next_collective++, static_cast<std::size_t>(communicator.rank),
+                static_cast<std::size_t>(clique.ranks), operation, communicator);
+}
+
+class Waiting final : public Unfinished {
+ public:
+  void add(std::shared_ptr<Communicator> communicator, std::shared_ptr<Meeting> meeting) {
+    meetings_.emplace_back(std::move(communicator), std::move(meeting));
+  }
+  bool finished() override {
+    const bool all = std::all_of(meetings_.begin(), meetings_.end(), [](const auto& at) { return at.second->done || at.first->aborted; });
+    if (!all) return false;
+    for (const auto& at : meetings_) tsan::acquire(at.second.get());
+    tsan::release(this);
+    return true;
+  }
+
+ private:
+  std::vector<std::pair<std::shared_ptr<Communicator>, std::shared_ptr<Meeting>>> meetings_;
+};
+
+void lose(Meetings& meetings, std::size_t place) {
+  for (auto& [number, meeting] : meetings)
+    if (meeting->arrived[place] != 0) meeting->lost = true;
+}
+
+}  // namespace
+
+const char* Operation::name() const {
+  static constexpr const char* names[] = {"ncclAllReduce", "ncclReduceScatter", "ncclAllGather", "ncclBroadcast",
+                                          "ncclReduce",    "ncclSend",          "ncclRecv"};
+  return names[static_cast<std::size_t>(kind)];
+}
+std::size_t Operation::bytes() const {
+  switch (type) {
+    case ncclInt8:
+    case ncclUint8: return count;
+    case ncclFloat16:
+    case ncclBfloat16: return count * 2;
+    case ncclInt64:
+    case ncclUint64:
+    case ncclFloat64: return count * 8;
+    default: return count * 4;
+  }
+}
+
+std::shared_ptr<Communicator> join(const ncclUniqueId& id, int ranks, int rank, bool blocking) {
+  std::shared_ptr<Clique>& clique = cliques()[std::string(id.internal, sizeof id.internal)];
+  if (clique == nullptr) clique = std::make_shared<Clique>();
+  clique->ranks = ranks;
+  ++clique->joined;
+  if (!clique->devices.insert(current_device()).second) {
+    refusal("NCCL refuses two ranks of one communicator on device " + std::to_string(current_device()) + ".");
+    clique->error = ncclInvalidUsage;
+  }
+  auto made = std::make_shared<Communicator>();
+  made->clique = clique;
+  made->rank = rank;
+  made->device = current_device();
+  made->blocking = blocking;
+  return made;
+}
+void leave(Communicator& communicator, bool aborts) {
+  communicator.aborted = aborts;
+  if (!aborts) return;
+  lose(communicator.clique->collectives, static_cast<std::size_t>(communicator.rank));
+  for (auto& [between, meetings] : communicator.clique->pairs) {
+    if (between.first == communicator.rank) lose(meetings, 0);
+    if (between.second == communicator.rank) lose(meetings, 1);
+  }
+}
+std::shared_ptr<Unfinished> begin_operations(const std::vector<RankOperation>& operations) {
+  auto waiting = std::make_shared<Waiting>();
+  for (const auto& [communicator, operation] : operations)
+    if (!communicator->aborted) waiting->add(communicator, arrive(*communicator, operation));
+  return waiting;
+}
+void forget_lost_ranks() {
+  std::erase_if(cliques(), [](const auto& entry) { return entry.second.use_count() == 1; });
+}
+
+}  // namespace cuda_emulator

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// Room: tests. Ranks of NCCL that are threads of one process: who is in a communicator, and where its ranks meet.
+// Sees: state, work.  Does not see: the functions of NCCL's API.
+// In: operations of ranks.  Out: Operation, Communicator, Clique, join, begin_operations, leave.
+#pragma once
+
+#include <nccl.h>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "work.hpp"
+
+namespace cuda_emulator {
+
+/// One operation of one rank. Rank 0 sends 400 bytes to peer 1: {Kind::send, p, nullptr, 100, ncclFloat32, ncclSum, 1}.
+struct Operation {
+  enum class Kind : unsigned char { all_reduce, reduce_scatter, all_gather, broadcast, reduce, send, receive };
+  Kind kind{};
+  const void* source = nullptr;
+  void* target = nullptr;
+  std::size_t count = 0;
+  ncclDataType_t type = ncclFloat32;
+  ncclRedOp_t fold = ncclSum;
+  int peer = 0;  ///< or the root
+  [[nodiscard]] const char* name() const;
+  [[nodiscard]] std::size_t bytes() const;
+  [[nodiscard]] bool between_two() const { return kind == Kind::send || kind == Kind::receive; }
+};
+
+/// One operation of all its ranks: with 2 of 3 there, 1 is missing.
+struct Meeting {
+  std::vector<Operation> operations;  // by rank
+  std::vector<char> arrived;
+  std::size_t missing = 0;
+  bool done = false;
+  bool lost = false;  // a rank that was there has aborted, so nobody gets on
+};
+using Meetings = std::map<long, std::shared_ptr<Meeting>>;
+
+/// The ranks of one unique id. Rank 2 of 4 that has not come leaves it with 3 joined.
+struct Clique {
+  int ranks = 0;
+  int joined = 0;
+  std::set<int> devices;
+  ncclResult_t error = ncclSuccess;
+  Meetings collectives;
+  std::map<std::pair<int, int>, Meetings> pairs;  // by sender and receiver
+};
+
+struct Communicator {
+  std::shared_ptr<Clique> clique;
+  int rank = 0;
+  int device = 0;
+  bool blocking = true;
+  bool aborted = false;
+  ncclResult_t error = ncclSuccess;
+  int polls_left = 0;  ///< a communicator that does not block says ncclInProgress so many times
+  long next_collective = 0;
+  std::map<int, long> next_send, next_receive;  // by peer
+  [[nodiscard]] bool complete() const { return clique->joined == clique->ranks; }
+};
+
+/// A rank comes; it is not complete before all have come.
+[[nodiscard]] std::shared_ptr<Communicator> join(const ncclUniqueId& id, int ranks, int rank, bool blocking);
+/// A rank goes. Where it aborts, operations in which it already was never end.
+void leave(Communicator& communicator, bool aborts);
+/// Operations that one stream begins together; they end together.
+using RankOperation = std::pair<std::shared_ptr<Communicator>, Operation>;
+[[nodiscard]] std::shared_ptr<Unfinished> begin_operations(const std::vector<RankOperation>& operations);
+/// What ranks that are gone have left.
+void forget_lost_ranks();
+
+}  // namespace cuda_emulator

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// What the emulated cuBLASLt refuses: products that a card does not offer, and products that are mistakes.
+#include <doctest/doctest.h>
+
+#include "cuda_emulator/described_product.hpp"
+
+namespace {
+using namespace cuda_emulator;
+using namespace cuda_emulator::tests;
+
+TEST_CASE("what a card does not offer is refused and is no mistake") {
+  reset({});
+  {
+    const auto refused = [](cublasComputeType_t compute, cudaDataType_t of_factors, cudaDataType_t of_result, cublasLtEpilogue_t epilogue,
+                            cudaDataType_t of_bias) {
+      Described described({16, 16, 16}, compute, of_factors, of_result);
+      const auto bias = OneCard::unset(16);
+      const auto kept = OneCard::unset(16 * 16);
+      described.set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
+      described.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.get());
+      described.set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, of_bias);
+      if (epilogue == CUBLASLT_EPILOGUE_DGELU_BGRAD) {
+        described.set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, kept.get());
+        described.set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, std::int64_t{16});
+      }
+      const bool none = described.offered().empty();
+      CHECK(none == (described.status != CUBLAS_STATUS_SUCCESS));
+      return described.status;
+    };
+    CHECK(refused(CUBLAS_COMPUTE_32F, CUDA_R_16BF, CUDA_R_16BF, CUBLASLT_EPILOGUE_BIAS, CUDA_R_32F) == CUBLAS_STATUS_INVALID_VALUE);
+    CHECK(refused(CUBLAS_COMPUTE_32F, CUDA_R_16BF, CUDA_R_16BF, CUBLASLT_EPILOGUE_BIAS, CUDA_R_16BF) == CUBLAS_STATUS_SUCCESS);
+    CHECK(refused(CUBLAS_COMPUTE_32F, CUDA_R_16BF, CUDA_R_16BF, CUBLASLT_EPILOGUE_DGELU_BGRAD, CUDA_R_32F) == CUBLAS_STATUS_INVALID_VALUE);
+    CHECK(refused(CUBLAS_COMPUTE_32F, CUDA_R_16BF, CUDA_R_32F, CUBLASLT_EPILOGUE_BGRADB, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS);
+    CHECK(refused(CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_16BF, CUDA_R_16BF, CUBLASLT_EPILOGUE_BIAS, CUDA_R_16BF) == CUBLAS_STATUS_NOT_SUPPORTED);
+    CHECK(refused(CUBLAS_COMPUTE_16F, CUDA_R_32F, CUDA_R_32F, CUBLASLT_EPILOGUE_BIAS, CUDA_R_32F) == CUBLAS_STATUS_NOT_SUPPORTED);
+    CHECK(refusals().size() == 4);
+    CHECK(says(refusals(), {"whose bias, or gradient of one, has another type than its result"}));
+    CHECK(std::string(cublasLtGetStatusString(CUBLAS_STATUS_INVALID_VALUE)).find("an unsupported value or parameter") == 0);
+  }
+  check_right();
+}
+TEST_CASE("a product that is none, or whose memory does not fit, is a mistake") {
+  reset({});
+  const OneCard card;
+  const auto workspace = card.unset<std::byte>(workspace_bytes);
+  const auto numbers = card.up(64, 1.0F);
+  const auto to = card.unset(64);
+  Described described({8, 8, 8});
+  const auto algorithms = described.offered();
+  const auto run = [&](const void* a, void* d, std::size_t bytes = workspace_bytes) {
+    for (const auto& algorithm : algorithms)
+      if (const auto status = described.run(card, a, numbers.get(), d, algorithm, workspace.get(), 1, 0, bytes); status != CUBLAS_STATUS_SUCCESS)
+        return status;
+    return CUBLAS_STATUS_SUCCESS;
+  };
+  CHECK(run(numbers.get(), to.get()) == CUBLAS_STATUS_SUCCESS);
+  CHECK(violations().empty());
+  CHECK(run(numbers.get() + 4, to.get()) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(says(violations(), {"cublasLtMatmul is given a with 256 bytes at byte 16 of the memory", "which has 256 bytes"}));
+  CHECK(run(numbers.get() + 1, to.get()) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(says(violations(), {"a at no multiple of 16 bytes"}));
+  CHECK(run(numbers.get(), numbers.get()) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(says(violations(), {"writes its result over a factor"}));
+  CHECK(run(numbers.get(), to.get(), 4096) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(says(violations(), {"is given 4096 bytes of workspace, of which its algorithm takes"}));
+  Described other({8, 8, 8, true, false});
+  CHECK(other.run(card, numbers.get(), numbers.get(), to.get(), algorithms[0], workspace.get()) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(says(violations(), {"an algorithm that was chosen for another kind of product"}));
+  Described::set(other.b, CUBLASLT_MATRIX_LAYOUT_ROWS, std::uint64_t{7});
+  CHECK(other.offered().empty());
+  CHECK(says(violations(), {"extents do not fit: a is 8 x 8 transposed, b is 7 x 8, c is 8 x 8, d is 8 x 8"}));
+  described.set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+  CHECK(described.offered().empty());
+  CHECK(says(violations(), {"epilogue has no bias pointer"}));
+  CHECK(cublasLtMatrixLayoutDestroy(reinterpret_cast<cublasLtMatrixLayout_t>(to.get())) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(says(violations(), {"one of its layouts of matrices that does not exist"}));
+}
+TEST_CASE("odd addresses are said to the heuristic, and without a workspace fewer algorithms are offered") {
+  reset({});
+  const OneCard card;
+  const auto numbers = card.up(65, 1.0F);
+  const auto to = card.unset(64);
+  Described described({8, 8, 8});
+  CHECK(described.offered(8, 0).size() == 4);
+  const auto algorithm = described.offered(1, 0, 4)[0];
+  CHECK(described.run(card, numbers.get() + 1, numbers.get(), to.get(), algorithm, nullptr, 1, 0, 0) == CUBLAS_STATUS_SUCCESS);
+  CHECK(all_are(card.down(to, 64), 8.0F));
+  reset({.algorithms = 1});
+  CHECK(described.offered().size() == 1);
+}
+}  // namespace

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// The CUDA runtime, memory:
+//   cudaMalloc cudaFree cudaMallocHost cudaHostAlloc cudaFreeHost cudaMemGetInfo
+//   cudaMemcpyAsync cudaMemcpyPeerAsync cudaMemsetAsync cudaMemcpy cudaMemset
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "queues.hpp"
+#include "sanitizers.hpp"
+#include "state.hpp"
+#include "touch.hpp"
+
+namespace cuda_emulator {
+namespace {
+
+cudaError_t allocate(const char* name, void** data, std::size_t bytes, bool pinned) {
+  *data = nullptr;
+  if (forbidden_in_capture(name)) return cudaErrorStreamCaptureUnsupported;
+  if (bytes == 0) return cudaSuccess;
+  State& all = state();
+  Device& card = device(current_device());
+  const std::size_t total = all.options.device_bytes;
+  if (!pinned && bytes > total - std::min(total, card.held_bytes)) {
+    refusal(std::string(name) + " of " + std::to_string(bytes) + " bytes: device " + std::to_string(current_device()) + " holds " +
+            std::to_string(card.held_bytes) + " of " + std::to_string(total) + " bytes.");
+    return cudaErrorMemoryAllocation;
+  }
+  *data = all.memory.allocate(bytes, current_device(), pinned);
+  if (*data == nullptr) return cudaErrorMemoryAllocation;
+  ++all.counts.allocations;
+  if (pinned) return cudaSuccess;
+  card.held_bytes += bytes;
+  card.peak_bytes = std::max(card.peak_bytes, card.held_bytes);
+  return cudaSuccess;
+}
+/// As the real one does, it waits for all that its card has been given.
+cudaError_t give_back(Call& call, const char* name, void* data, bool pinned) {
+  if (data == nullptr) return cudaSuccess;
+  if (forbidden_in_capture(name)) return cudaErrorStreamCaptureUnsupported;
+  Memory& memory = state().memory;
+  const Allocation* allocation = memory.starting_at(data, pinned);
+  if (allocation == nullptr) {
+    violation(std::string(name) + " is given an address that was not allocated, or was given back.");
+    return cudaErrorInvalidValue;
+  }
+  const int number = allocation->device;
+  static_cast<void>(wait_until(call, [number] { return device_is_idle(number); }));
+  allocation = memory.starting_at(data, pinned);  // another thread may have given it back while this one waited
+  if (allocation == nullptr) return cudaErrorInvalidValue;
+  if (!pinned) device(number).held_bytes -= allocation->bytes;
+  memory.give_back(*allocation);
+  return cudaSuccess;
+}
+
+/// One side of a copy.
+enum class Side : unsigned char { card, pinned, pageable, unusable };
+struct Sides {
+  Side target, source;
+};
+Side side_of(const void* data, std::size_t bytes) {
+  const Memory& memory = state().memory;
+  if (const Allocation* const a = memory.around(data, bytes)) return a->pinned ? Side::pinned : Side::card;
+  return memory.around(data, 1) != nullptr ? Side::unusable : Side::pageable;
+}
+bool on_host(Side side) { return side == Side::pinned || side == Side::pageable; }
+bool kind_fits(cudaMemcpyKind kind, Sides sides) {
+  if (sides.target == Side::unusable || sides.source == Side::unusable) return false;
+  switch (kind) {
+    case cudaMemcpyHostToHost: return on_host(sides.target) && on_host(sides.source);
+    case cudaMemcpyHostToDevice: return sides.target == Side::card && on_host(sides.source);
+    case cudaMemcpyDeviceToHost: return on_host(sides.target) && sides.source == Side::card;
+    case cudaMemcpyDeviceToDevice: return sides.target == Side::card && sides.source == Side::card;
+    case cudaMemcpyDefault: return true;
+  }
+  return false;
+}
+cudaError_t wrong_copy(const char* name, const void* target, const void* source, std::size_t bytes) {
+  char to[160];
+  char from[160];
+  state().memory.describe(target, to, sizeof to);
+  state().memory.describe(source, from, sizeof from);
+  violation(std::string(name) + " of " + std::to_string(bytes) + " bytes from " + from + ", to " + to + ": they do not lie where it is told.");
+  return cudaErrorInvalidValue;
+}
+
+cudaError_t copy(Call& call, void* target, const void* source, std::size_t bytes, Sides sides, Stream& stream) {
+  ++state().counts.copies;
+  Work work{"cudaMemcpyAsync", {}};
+  work.on_current_device = false;
+  if (stream.capture != nullptr && (sides.target == Side::pageable || sides.source == Side::pageable)) {
+    spoil_capture(stream, "cudaMemcpyAsync is given pageable memory while the stream captures.");
+    return cudaErrorStreamCaptureUnsupported;
+  }
+  if (sides.source == Side::pageable) {  // it is read before the call returns
+    const auto* const begin = static_cast<const char*>(source);
+    auto staged = std::make_shared<std::vector<char>>(begin, begin + bytes);
+    work.start = [=] { return touch_copy(target, staged->data(), bytes), nullptr; };
+  } else {
+    work.start = [=] { return touch_copy(target, source, bytes), nullptr; };
+    work.ranges.push_back({source, bytes});
+    if (sides.source == Side::pinned) work.host_reads.push_back({source, bytes});
+  }
+  if (sides.target != Side::pageable) work.ranges.push_back({target, bytes});
+  if (sides.target == Side::pinned) work.host_written = {target, bytes};
+  const cudaError_t error = enqueue(stream, std::move(work));
+  if (error != cudaSuccess || sides.target != Side::pageable) return error;
+  const cudaError_t waited = wait_until(call, [&stream] { return stream.items.empty(); });
+  tsan::acquire(&stream);
+  return waited;
+}
+/// Of the calls without a stream: they run at once and wait for no stream, as those of a real card do not wait for streams that do not block.
+template <class Touch> cudaError_t at_once(const char* name, std::initializer_list<const void*> touched, Touch&& touch) {
+  if (forbidden_in_capture(name)) return cudaErrorStreamCaptureImplicit;
+  const OpenMemory open(state().memory);
+  for (const void* const address : touched) OpenMemory::also(address);
+  touch();
+  return cudaSuccess;
+}
+
+}  // namespace
+}  // namespace cuda_emulator
+
+using namespace cuda_emulator;
+
+extern "C" {
+
+cudaError_t cudaMalloc(void** data, size_t bytes) {
+  return runtime_call(__func__, cudaErrorMemoryAllocation, [&](Call&) { return allocate("cudaMalloc", data, bytes, false); });
+}
+cudaError_t cudaMallocHost(void** data, size_t bytes) {
+  return runtime_call(__func__, cudaErrorMemoryAllocation, [&](Call&) { return allocate("cudaMallocHost", data, bytes, true); });
+}
+cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned) {
+  return runtime_call(__func__, cudaErrorMemoryAllocation, [&](Call&) { return allocate("cudaHostAlloc", data, bytes, true); });
+}
+cudaError_t cudaFree(void* data) {
+  return runtime_release(__func__, [&](Call& call) { return give_back(call, "cudaFree", data, false); });
+}
+cudaError_t cudaFreeHost(void* data) {
+  return runtime_release(__func__, [&](Call& call) { return give_back(call, "cudaFreeHost", data, true); });
+}
+cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
+  return runtime_call(__func__, cudaErrorUnknown, [&](Call&) {
+    *total_bytes = state().options.device_bytes;
+    *free_bytes = *total_bytes - std::min(*total_bytes, device(current_device()).held_bytes);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemcpyAsync(void* target, const void* source, size_t bytes, cudaMemcpyKind kind, cudaStream_t handle) {
+  return runtime_call(__func__, cudaErrorUnknown, [&](Call& call) {
+    Stream* const stream = stream_of(handle);
+    if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+    if (bytes == 0) return cudaSuccess;
+    const Sides sides{side_of(target, bytes), side_of(source, bytes)};
+    if (!kind_fits(kind, sides)) return wrong_copy("cudaMemcpyAsync", target, source, bytes);
+    return copy(call, target, source, bytes, sides, *stream);
+  });
+}
+cudaError_t cudaMemcpyPeerAsync(void* target, int target_device, const void* source, int source_device, size_t bytes, cudaStream_t handle) {
+  return runtime_call(__func__, cudaErrorUnknown, [&](Call& call) {
+    Stream* const stream = stream_of(handle);
+    if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+    if (bytes == 0) return cudaSuccess;
+    const Memory& memory = state().memory;
+    if (!memory.on_device(target, bytes, target_device) || !memory.on_device(source, bytes, source_device))
+      return wrong_copy("cudaMemcpyPeerAsync", target, source, bytes);
+    return copy(call, target, source, bytes, {Side::card, Side::card}, *stream);
+  });
+}
+cudaError_t cudaMemsetAsync(void* target, int value, size_t bytes, cudaStream_t handle) {
+  return runtime_call(__func__, cudaErrorUnknown, [&](Call&) {
+    Stream* const stream = stream_of(handle);
+    if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+    if (bytes == 0) return cudaSuccess;
+    if (side_of(target, bytes) != Side::card) return wrong_copy("cudaMemsetAsync", target, target, bytes);
+    Work work{"cudaMemsetAsync", [=] { return touch_fill(target, value, bytes), nullptr; }};
+    work.on_current_device = false;
+    work.ranges = {{target, bytes}};
+    return enqueue(*stream, std::move(work));
+  });
+}
+cudaError_t cudaMemcpy(void* target, const void* source, size_t bytes, cudaMemcpyKind kind) {
+  return runtime_call(__func__, cudaErrorUnknown, [&](Call&) {
+    if (bytes != 0 && !kind_fits(kind, {side_of(target, bytes), side_of(source, bytes)})) return wrong_copy("cudaMemcpy", target, source, bytes);
+    ++state().counts.copies;
+    return at_once("cudaMemcpy", {target, source}, [&] { touch_copy(target, source, bytes); });
+  });
+}
+cudaError_t cudaMemset(void* target, int value, size_t bytes) {
+  return runtime_call(__func__, cudaErrorUnknown, [&](Call&) {
+    if (bytes != 0 && side_of(target, bytes) != Side::card) return wrong_copy("cudaMemset", target, target, bytes);
+    return at_once("cudaMemset", {target}, [&] { touch_fill(target, value, bytes); });
+  });
+}
+
+}  // extern "C"
