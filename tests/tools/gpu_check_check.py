@@ -15,7 +15,7 @@ faults = []
 
 def run(*arguments, path=None):
     environment = dict(os.environ, **({"PATH": path} if path else {}))
-    return subprocess.run([SCRIPT, *arguments], capture_output=True, text=True, timeout=300, env=environment)
+    return subprocess.run([SCRIPT, *arguments], capture_output=True, text=True, timeout=900, env=environment)
 
 
 def check(what, good, ended):
@@ -40,7 +40,7 @@ if "--build" in sys.argv:
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         ended = run("--build-only", "--to", folder)
-        programs = {"bits", "bits_fused", "rates", "products", "graphs"}
+        programs = {"bits", "bits_fused", "rates", "products", "graphs", "kernels", "plans"}
         check("all programs compile without a warning", ended.returncode == 0 and ended.stderr == "" and set(os.listdir(folder)) == programs, ended)
 print("\n".join(faults) if faults else "gpu_check says what it should")
 sys.exit(1 if faults else 0)

@@ -32,7 +32,7 @@ class Divisor {
   [[nodiscard]] HEDDLE_HOST_DEVICE constexpr std::int64_t rest_of(std::int64_t n) const { return n - quotient_of(n) * divisor_; }
 
  private:
-  __extension__ using Wide = unsigned __int128;
+  __extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): nvcc does not take __extension__ before `using`
   std::int64_t divisor_ = 1;
   std::uint64_t factor_ = std::uint64_t{1} << 63U;
   int shift_ = 0;
