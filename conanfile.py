@@ -19,8 +19,9 @@ class HeddleConan(ConanFile):
     topics = ("neural-networks", "parallel", "header-only", "cpp20")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"with_eigen": [True, False], "with_gzip": [True, False], "with_mpi": [True, False], "compiled": [True, False]}
-    default_options = {"with_eigen": True, "with_gzip": True, "with_mpi": False, "compiled": False}
+    options = {"with_eigen": [True, False], "with_gzip": [True, False], "with_mpi": [True, False], "with_cuda": [True, False],
+               "compiled": [True, False]}
+    default_options = {"with_eigen": True, "with_gzip": True, "with_mpi": False, "with_cuda": False, "compiled": False}
     exports = VERSION_HEADER
     exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "src/*"
     no_copy_source = True
@@ -50,6 +51,8 @@ class HeddleConan(ConanFile):
     def validate(self):
         if self.options.with_mpi and not self.options.with_eigen:
             raise ConanInvalidConfiguration("with_mpi needs with_eigen: processes run the same kernels as threads")
+        if self.options.with_cuda and not self.options.with_eigen:
+            raise ConanInvalidConfiguration("with_cuda needs with_eigen: kernels of cards are held against those of the host")
         if self.options.compiled and not self.options.with_eigen:
             raise ConanInvalidConfiguration("compiled needs with_eigen: the library is the backend of threads and Eigen")
         if self.settings.get_safe("compiler.cppstd"):
@@ -62,6 +65,7 @@ class HeddleConan(ConanFile):
             toolchain.cache_variables[f"HEDDLE_BUILD_{part}"] = False
         toolchain.cache_variables["HEDDLE_WITH_EIGEN"] = bool(self.options.with_eigen)
         toolchain.cache_variables["HEDDLE_WITH_MPI"] = "ON" if self.options.with_mpi else "OFF"
+        toolchain.cache_variables["HEDDLE_WITH_CUDA"] = "ON" if self.options.with_cuda else "OFF"  # the toolkit of the machine
         toolchain.cache_variables["HEDDLE_WITH_GZIP"] = bool(self.options.with_gzip)
         toolchain.cache_variables["HEDDLE_BUILD_COMPILED"] = bool(self.options.compiled)
         toolchain.generate()
@@ -105,6 +109,11 @@ class HeddleConan(ConanFile):
             processes = self.cpp_info.components["mpi"]
             processes.requires = ["eigen", "openmpi::openmpi"]
             processes.bindirs, processes.libdirs = [], []
+        if self.options.with_cuda:
+            cards = self.cpp_info.components["cuda"]
+            cards.requires = ["eigen"]
+            cards.bindirs, cards.libdirs = [], []
+            cards.system_libs = ["cudart", "cublasLt"]
         if self.options.with_gzip:
             gzip = self.cpp_info.components["gzip"]
             gzip.requires = ["heddle", "zlib::zlib"]
