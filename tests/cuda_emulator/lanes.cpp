@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// A block goes on as long as one of its threads can; when none can, all must wait at one barrier.
 #include "lanes.hpp"
 
 #include <algorithm>

@@ -183,6 +183,38 @@ TEST_CASE("copies go in all directions, also between cards") {
     check_right();
   }
 }
+TEST_CASE("rows that lie apart are copied in one call, and what lies between them keeps what it has") {
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    reset({.seed = seed});
+    {
+      const OneCard card;
+      std::vector<float> host(12);
+      std::iota(host.begin(), host.end(), 0.0F);
+      const auto wide = card.up(host);     // 3 rows of 4
+      const auto thin = card.up(6, 7.0F);  // 3 rows of 2
+      constexpr std::size_t row = 2 * sizeof(float);
+      const auto before = counts().fallible_calls;
+      CHECK(cudaMemcpy2DAsync(thin.get(), row, wide.get() + 1, 2 * row, row, 3, cudaMemcpyDeviceToDevice, card.stream()) == cudaSuccess);
+      CHECK(counts().fallible_calls - before == 1);
+      CHECK(card.down(thin, 6) == std::vector<float>{1, 2, 5, 6, 9, 10});
+      CHECK(cudaMemcpy2DAsync(wide.get() + 2, 2 * row, thin.get(), row, row, 3, cudaMemcpyDeviceToDevice, card.stream()) == cudaSuccess);
+      CHECK(cudaMemcpy2DAsync(wide.get(), 2 * row, host.data(), row, row, 2, cudaMemcpyHostToDevice, card.stream()) == cudaSuccess);
+      CHECK(card.down(wide, 12) == std::vector<float>{0, 1, 1, 2, 2, 3, 5, 6, 8, 9, 9, 10});
+      const auto back = pinned_memory<float>(12);
+      std::fill(back.get(), back.get() + 12, -1.0F);
+      CHECK(cudaMemcpy2DAsync(back.get(), 2 * row, thin.get(), row, row, 3, cudaMemcpyDeviceToHost, card.stream()) == cudaSuccess);
+      CHECK(back.get()[2] == -1.0F);
+      CHECK(card.synchronize() == cudaSuccess);
+      CHECK(std::vector<float>(back.get(), back.get() + 6) == std::vector<float>{1, 2, -1, -1, 5, 6});
+    }
+    check_right();
+  }
+  const OneCard card;
+  const auto x = card.up(6, 1.0F);
+  CHECK(cudaMemcpy2DAsync(x.get(), 4, x.get(), 8, 8, 2, cudaMemcpyDeviceToDevice, card.stream()) == cudaErrorInvalidPitchValue);
+  CHECK(cudaMemcpy2DAsync(x.get(), 8, x.get(), 16, 8, 3, cudaMemcpyDeviceToDevice, card.stream()) == cudaErrorInvalidValue);
+  CHECK(says(violations(), {"cudaMemcpy2DAsync of 40 bytes from byte 0 of the memory", "which has 24 bytes"}));
+}
 TEST_CASE("a copy outside of its memory, or of the wrong kind, is refused") {
   reset({});
   const OneCard card;

@@ -207,6 +207,20 @@ TEST_CASE("a communicator is used when all its ranks are there, and has one rank
     int ranks = 0;
     CHECK(ncclCommCount(alone, &ranks) == ncclSuccess);
     CHECK(ranks == 1);
+    int rank = 7;
+    int number = 7;
+    int version = 0;
+    CHECK(ncclCommUserRank(alone, &rank) == ncclSuccess);
+    CHECK(ncclCommCuDevice(alone, &number) == ncclSuccess);
+    CHECK(ncclGetVersion(&version) == ncclSuccess);
+    CHECK(rank == 0);
+    CHECK(number == 0);
+    CHECK(version == NCCL_VERSION_CODE);
+    const auto y = card.unset(8);
+    CHECK(ncclReduce(x.get(), y.get(), 8, ncclFloat32, ncclMin, 0, alone, card.stream()) == ncclSuccess);
+    CHECK(all_are(card.down(y, 8), 1.0F));
+    CHECK(ncclReduce(x.get(), y.get(), 8, ncclFloat32, ncclMin, 1, alone, card.stream()) == ncclInvalidArgument);
+    CHECK(ncclCommFinalize(alone) == ncclSuccess);
     CHECK(ncclCommDestroy(alone) == ncclSuccess);
   }
   CHECK(alive().empty());

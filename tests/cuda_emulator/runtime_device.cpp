@@ -35,6 +35,7 @@ constexpr ErrorText error_texts[] = {
     CUDA_EMULATOR_ERROR(cudaErrorInvalidValue, "invalid argument"),
     CUDA_EMULATOR_ERROR(cudaErrorMemoryAllocation, "out of memory"),
     CUDA_EMULATOR_ERROR(cudaErrorInvalidConfiguration, "invalid configuration argument"),
+    CUDA_EMULATOR_ERROR(cudaErrorInvalidPitchValue, "invalid pitch argument"),
     CUDA_EMULATOR_ERROR(cudaErrorInsufficientDriver, "CUDA driver version is insufficient for CUDA runtime version"),
     CUDA_EMULATOR_ERROR(cudaErrorInvalidDeviceFunction, "invalid device function"),
     CUDA_EMULATOR_ERROR(cudaErrorNoDevice, "no CUDA-capable device is detected"),

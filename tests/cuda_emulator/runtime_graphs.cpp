@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The CUDA runtime, capture and graphs:
-//   cudaStreamBeginCapture cudaStreamEndCapture cudaStreamIsCapturing cudaThreadExchangeStreamCaptureMode
+//   cudaStreamBeginCapture cudaStreamEndCapture cudaStreamIsCapturing
 //   cudaGraphInstantiate cudaGraphLaunch cudaGraphDestroy cudaGraphExecDestroy cudaGraphGetNodes
 #include <cuda_runtime_api.h>
 

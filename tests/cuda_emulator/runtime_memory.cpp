@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The CUDA runtime, memory:
 //   cudaMalloc cudaFree cudaMallocHost cudaHostAlloc cudaFreeHost cudaMemGetInfo
-//   cudaMemcpyAsync cudaMemcpyPeerAsync cudaMemsetAsync cudaMemcpy cudaMemset
+//   cudaMemcpyAsync cudaMemcpy2DAsync cudaMemcpyPeerAsync cudaMemsetAsync cudaMemcpy cudaMemset
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -88,25 +88,43 @@ cudaError_t wrong_copy(const char* name, const void* target, const void* source,
   return cudaErrorInvalidValue;
 }
 
-cudaError_t copy(Call& call, void* target, const void* source, std::size_t bytes, Sides sides, Stream& stream) {
+/// What a copy moves: 3 rows of 8 bytes that lie 32 bytes apart in the target and one behind the other in the source are {t, 32, s, 8, 8, 3}.
+struct Rows {
+  void* target;
+  std::size_t target_pitch;
+  const void* source;
+  std::size_t source_pitch;
+  std::size_t width, height;
+  [[nodiscard]] std::size_t target_bytes() const { return (height - 1) * target_pitch + width; }
+  [[nodiscard]] std::size_t source_bytes() const { return (height - 1) * source_pitch + width; }
+  [[nodiscard]] Sides sides() const { return {side_of(target, target_bytes()), side_of(source, source_bytes())}; }
+  void move() const {
+    for (std::size_t row = 0; row < height; ++row)
+      touch_copy(static_cast<char*>(target) + row * target_pitch, static_cast<const char*>(source) + row * source_pitch, width);
+  }
+};
+cudaError_t copy(Call& call, const char* name, const Rows& rows, Sides sides, Stream& stream) {
   ++state().counts.copies;
-  Work work{"cudaMemcpyAsync", {}};
+  Work work{name, {}};
   work.on_current_device = false;
   if (stream.capture != nullptr && (sides.target == Side::pageable || sides.source == Side::pageable)) {
-    spoil_capture(stream, "cudaMemcpyAsync is given pageable memory while the stream captures.");
+    spoil_capture(stream, std::string(name) + " is given pageable memory while the stream captures.");
     return cudaErrorStreamCaptureUnsupported;
   }
   if (sides.source == Side::pageable) {  // it is read before the call returns
-    const auto* const begin = static_cast<const char*>(source);
-    auto staged = std::make_shared<std::vector<char>>(begin, begin + bytes);
-    work.start = [=] { return touch_copy(target, staged->data(), bytes), nullptr; };
+    const auto* const begin = static_cast<const char*>(rows.source);
+    auto staged = std::make_shared<std::vector<char>>(begin, begin + rows.source_bytes());
+    Rows from_staged = rows;
+    from_staged.source = staged->data();
+    work.start = [from_staged, staged = std::move(staged)] { return from_staged.move(), nullptr; };
   } else {
-    work.start = [=] { return touch_copy(target, source, bytes), nullptr; };
-    work.ranges.push_back({source, bytes});
-    if (sides.source == Side::pinned) work.host_reads.push_back({source, bytes});
+    work.start = [rows] { return rows.move(), nullptr; };
+    work.ranges.push_back({rows.source, rows.source_bytes()});
+    if (sides.source == Side::pinned) work.host_reads.push_back({rows.source, rows.source_bytes()});
   }
-  if (sides.target != Side::pageable) work.ranges.push_back({target, bytes});
-  if (sides.target == Side::pinned) work.host_written = {target, bytes};
+  if (sides.target != Side::pageable) work.ranges.push_back({rows.target, rows.target_bytes()});
+  const bool without_gaps = rows.height == 1 || rows.target_pitch == rows.width;
+  if (sides.target == Side::pinned && without_gaps) work.host_written = {rows.target, rows.target_bytes()};
   const cudaError_t error = enqueue(stream, std::move(work));
   if (error != cudaSuccess || sides.target != Side::pageable) return error;
   const cudaError_t waited = wait_until(call, [&stream] { return stream.items.empty(); });
@@ -157,9 +175,24 @@ cudaError_t cudaMemcpyAsync(void* target, const void* source, size_t bytes, cuda
     Stream* const stream = stream_of(handle);
     if (stream == nullptr) return cudaErrorInvalidResourceHandle;
     if (bytes == 0) return cudaSuccess;
-    const Sides sides{side_of(target, bytes), side_of(source, bytes)};
-    if (!kind_fits(kind, sides)) return wrong_copy("cudaMemcpyAsync", target, source, bytes);
-    return copy(call, target, source, bytes, sides, *stream);
+    const Rows rows{target, bytes, source, bytes, bytes, 1};
+    if (!kind_fits(kind, rows.sides())) return wrong_copy("cudaMemcpyAsync", target, source, bytes);
+    return copy(call, "cudaMemcpyAsync", rows, rows.sides(), *stream);
+  });
+}
+cudaError_t cudaMemcpy2DAsync(void* target, size_t target_pitch, const void* source, size_t source_pitch, size_t width, size_t height,
+                              cudaMemcpyKind kind, cudaStream_t handle) {
+  return runtime_call(__func__, cudaErrorUnknown, [&](Call& call) {
+    Stream* const stream = stream_of(handle);
+    if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+    if (width > target_pitch || width > source_pitch) {
+      violation("cudaMemcpy2DAsync is given rows of " + std::to_string(width) + " bytes that lie fewer bytes apart.");
+      return cudaErrorInvalidPitchValue;
+    }
+    if (width == 0 || height == 0) return cudaSuccess;
+    const Rows rows{target, target_pitch, source, source_pitch, width, height};
+    if (!kind_fits(kind, rows.sides())) return wrong_copy("cudaMemcpy2DAsync", target, source, std::max(rows.target_bytes(), rows.source_bytes()));
+    return copy(call, "cudaMemcpy2DAsync", rows, rows.sides(), *stream);
   });
 }
 cudaError_t cudaMemcpyPeerAsync(void* target, int target_device, const void* source, int source_device, size_t bytes, cudaStream_t handle) {
@@ -170,7 +203,7 @@ cudaError_t cudaMemcpyPeerAsync(void* target, int target_device, const void* sou
     const Memory& memory = state().memory;
     if (!memory.on_device(target, bytes, target_device) || !memory.on_device(source, bytes, source_device))
       return wrong_copy("cudaMemcpyPeerAsync", target, source, bytes);
-    return copy(call, target, source, bytes, {Side::card, Side::card}, *stream);
+    return copy(call, "cudaMemcpyPeerAsync", {target, bytes, source, bytes, bytes, 1}, {Side::card, Side::card}, *stream);
   });
 }
 cudaError_t cudaMemsetAsync(void* target, int value, size_t bytes, cudaStream_t handle) {

@@ -127,4 +127,28 @@ TEST_CASE("cards that are not there, and drivers that are too old, are said to b
   CHECK(cudaGetDeviceCount(&number) == cudaSuccess);
   CHECK(number == 2);
 }
+TEST_CASE("a card says what it is") {
+  reset({.devices = 2});
+  int value = 0;
+  CHECK(cudaDeviceGetAttribute(&value, cudaDevAttrComputeCapabilityMajor, 1) == cudaSuccess);
+  CHECK(value == 9);
+  CHECK(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0) == cudaSuccess);
+  CHECK(value == 227 << 10);
+  CHECK(cudaDeviceGetAttribute(&value, cudaDevAttrWarpSize, 2) == cudaErrorInvalidDevice);
+  char address[16];
+  CHECK(cudaDeviceGetPCIBusId(address, sizeof address, 1) == cudaSuccess);
+  CHECK(std::string(address) == "0000:11:00.0");
+  CHECK(cudaRuntimeGetVersion(&value) == cudaSuccess);
+  CHECK(value == CUDART_VERSION);
+  CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&value, entry_of<Line, float*, float, float>(), 256, 64 << 10) == cudaSuccess);
+  CHECK(value == 3);
+  int greatest = 0;
+  CHECK(cudaDeviceGetStreamPriorityRange(&value, &greatest) == cudaSuccess);
+  cudaStream_t stream = nullptr;
+  CHECK(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest) == cudaSuccess);
+  CHECK(cudaStreamDestroy(stream) == cudaSuccess);
+  CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamDefault) == cudaSuccess);
+  CHECK(cudaStreamDestroy(stream) == cudaSuccess);
+  CHECK(violations() == std::vector<std::string>{"A stream is created that waits for the default stream."});
+}
 }  // namespace

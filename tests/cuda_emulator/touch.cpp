@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// What a card does with its memory apart from kernels and products.
 #include "touch.hpp"
 
 #include <algorithm>

@@ -119,8 +119,8 @@ struct AskBlock {
   template <BlockOfThreads B> HEDDLE_DEVICE void operator()(B& b, std::int64_t* places, float* behind, float* threads) const {
     float* const first = b.template shared<float>(5);
     float* const second = b.template shared<float>(5);
-    first[0] = second[4] = 1;
     if (b.thread() == 0) {
+      first[0] = second[4] = 1;
       places[3 * b.index()] = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(first) % 16);
       places[3 * b.index() + 1] = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(second) % 16);
       places[3 * b.index() + 2] = second - first >= 5 || first - second >= 5 ? 1 : 0;

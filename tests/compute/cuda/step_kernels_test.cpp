@@ -216,6 +216,7 @@ TEST_CASE("a gradient is multiplied by the scale of the loss that the card is to
   const Card emulated;
   const OneCard card;
   const auto numbers = numbers_with(card, 1024);
+  CHECK(card.synchronize() == cudaSuccess);  // the kernel is queued elsewhere
   const Numbers values = drawn(1000, 6), scaled = made<Scale>(values, static_cast<const CudaNumbers*>(numbers.get()));
   for (std::size_t i = 0; i < values.size(); ++i) CHECK(scaled[i] == 1024 * values[i]);
 }
@@ -242,6 +243,7 @@ TEST_CASE("what is tracked goes its momentum of the way to the mean") {
   const OneCard card;
   const Numbers values = drawn(1000, 1), sums = drawn(1000, 2);
   const auto there = card.up(sums);
+  CHECK(card.synchronize() == cudaSuccess);  // the kernels are queued elsewhere
   const auto each = static_cast<float>(1 / 7.0);
   Numbers wanted = values;
   FloatArithmetic::fold(wanted.data(), sums.data(), 1000, 0.1F, 7);
