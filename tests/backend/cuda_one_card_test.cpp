@@ -140,6 +140,18 @@ TEST_CASE("a label that is no class is refused before anything runs, also where 
   CHECK(trainer.step(Rows(16, 4).batch()).loss.has_value());
 }
 
+TEST_CASE("steps go on after a wrong label in the first, which is queued, in the second, which is captured, and in a replayed one") {
+  const OneCard card;
+  Trainer<Of<DataParallel<2>>, CudaOneCard> trainer{{.learning_rate = 1e-2}, Seed{3}};
+  Trainer<Of<DataParallel<2>>, CpuThreads> host{{.learning_rate = 1e-2}, Seed{3}};
+  for (int s = 0; s < 4; ++s) {
+    Rows wrong(16, s);
+    wrong.labels[11] = -1;
+    CHECK(said([&] { trainer.step(wrong.batch()); }).find("[heddle.D08] row 11 of the batch has label -1") != std::string::npos);
+    CHECK(std::abs(trainer.step(Rows(16, s).batch()).loss.value() - host.step(Rows(16, s).batch()).loss.value()) < 1e-5F);
+  }
+}
+
 TEST_CASE("a loss that is not finite is told after the step, and the trainer says that its parameters are those of no step") {
   const OneCard card;
   Trainer<Of<Single>, CudaOneCard> trainer{{.learning_rate = 1e-2}, Seed{3}};

@@ -62,10 +62,15 @@ class OneCardSession {
       });
       if (failed()) return;
     } else if (step.queued && !decided && &step != &others_) {
-      step.graph = captured(card_.stream(), queue_all);
+      try {
+        step.graph = captured(card_.stream(), queue_all);
+      } catch (const Error&) {
+        if (!failed()) throw;  // else a rank has said why
+      }
     } else {
       queue_all();
       if (failed()) return;
+      step.queued = true;  // pinned memory and plans of products are there: a capture may take neither
       return look(step, executors);
     }
     if (failed()) {
@@ -126,7 +131,6 @@ class OneCardSession {
   }
   template <class Executors> void queue(QueuedStep& step, Executors& executors) {
     step.of_ranks.resize(executors.size());
-    step.queued = true;
     for (std::size_t r = 0; r < executors.size(); ++r) {
       step.of_ranks[r].clear();
       executors[r]->device().stage(step.of_ranks[r]);
